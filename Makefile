@@ -1,0 +1,207 @@
+# Makefile: builds hangar into build/. `make run` and `make test` start from a bare machine.
+#
+#   make                                          all binaries
+#   make V=1                                      show every command
+#   make NCCL=0                                   MPI backend only
+#   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
+#   make unit e2e                                 parts of `make test`, without set-up
+#   make unit SANITIZE=address,undefined          in build-asan/
+#   make BUILD=build-clang CC=clang WERROR=1      another compiler, warnings are errors
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+OPT ?= -O2 -g
+NCCL ?= auto
+SANITIZE ?=
+BUILD ?= $(if $(SANITIZE),build-asan,build)
+
+# ---- what is built ---------------------------------------------------------------------------
+# Small programs whose main stands beside the code they show: source files; each becomes build/NAME.
+PROGRAMS :=
+
+LIB_DIRS := common common/topo faults/watch faults/inject faults/diagnose
+LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
+CU_SRC := $(wildcard common/*.cu)
+PERF_SRC := $(wildcard bench/*_perf.c)
+MAIN_SRC := $(filter-out $(PERF_SRC),$(wildcard bench/*.c))
+UNIT_SRC := $(wildcard ci/tests/test_*.c)
+MPI_UNIT_SRC := $(wildcard ci/tests/mpi_test_*.c)
+TOOL_SRC := $(wildcard ci/tests/tool_*.c)
+
+# ---- MPI -------------------------------------------------------------------------------------
+# Flags are asked for, so that CC may be any compiler. Empty where MPI is not installed yet: see
+# mpi-found.
+MPI_CFLAGS := $(shell mpicc --showme:compile 2>/dev/null || pkg-config --cflags ompi-c 2>/dev/null)
+MPI_LIBS := $(shell mpicc --showme:link 2>/dev/null || pkg-config --libs ompi-c 2>/dev/null)
+
+# ---- CUDA and NCCL ---------------------------------------------------------------------------
+MACHINE := $(shell uname -m)
+CUDA_TARGET := $(if $(filter aarch64,$(MACHINE)),sbsa-linux,$(MACHINE)-linux)
+have = $(firstword $(wildcard $(1)))
+PIP_NCCL = $(shell python3 -c 'import nvidia.nccl as n; print(list(n.__path__)[0])' 2>/dev/null)
+
+ifneq ($(NCCL),0)
+NVCC ?= $(or $(call have,$(CUDA_HOME:%=%/bin/nvcc)),$(shell command -v nvcc), \
+	$(call have,/usr/local/cuda/bin/nvcc))
+CUDA_DIR := $(patsubst %/bin/nvcc,%,$(shell command -v $(firstword $(NVCC) none)))
+CUDA_INC := $(patsubst %/cuda_runtime.h,%,$(call have,$(addsuffix /cuda_runtime.h, \
+	$(addprefix $(CUDA_DIR)/,include targets/$(CUDA_TARGET)/include))))
+CUDA_RT := $(call have,$(addsuffix /libcudart_static.a, \
+	$(addprefix $(CUDA_DIR)/,lib64 lib targets/$(CUDA_TARGET)/lib lib/$(MACHINE)-linux-gnu)))
+# The first of these folders that holds the header; pip is asked only when the others do not.
+nccl_in = $(patsubst %/include/nccl.h,%,$(call have,$(addsuffix /include/nccl.h,$(1))))
+NCCL_DIR := $(or $(call nccl_in,$(NCCL_HOME)),$(call nccl_in,$(CUDA_DIR) /usr /usr/local), \
+	$(call nccl_in,$(PIP_NCCL)))
+# By full name: pip installs libnccl.so.2 alone; the name to load is read from the file.
+NCCL_LIB := $(call have,$(foreach d,lib lib64 lib/$(MACHINE)-linux-gnu, \
+	$(addprefix $(NCCL_DIR)/$(d)/,libnccl.so libnccl.so.2)))
+endif
+
+ifneq ($(and $(CUDA_INC),$(CUDA_RT),$(NCCL_DIR),$(NCCL_LIB)),)
+# Folders the compiler searches anyway must not be named again: libstdc++ depends on their order.
+system_dirs := $(sort $(filter-out /usr/include /usr/local/include,$(CUDA_INC) $(NCCL_DIR)/include))
+CUDA_CFLAGS := -DHAVE_NCCL $(addprefix -isystem ,$(system_dirs))
+NCCL_RPATH := $(filter-out /usr/lib/$(MACHINE)-linux-gnu/ /usr/lib/ /usr/lib64/,$(dir $(NCCL_LIB)))
+CUDA_LIBS := $(NCCL_LIB) $(NCCL_RPATH:%/=-Wl,-rpath,%) $(CUDA_RT) -lrt -lstdc++
+CU_OBJ := $(CU_SRC:%.cu=$(BUILD)/obj/%.cu.o)
+else
+ifneq ($(NCCL),0)
+no_nccl := CUDA or NCCL not found (CUDA_HOME, NCCL_HOME): building the mpi backend only
+endif
+LIB_SRC := $(filter-out common/backend_nccl%.c,$(LIB_SRC))
+endif
+
+# sm_90 is H100 and H200; everything newer compiles the compute_80 code when it is first loaded.
+NVCC_GENCODE ?= -gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90,code=sm_90
+NVCCFLAGS ?= -O3 -std=c++17 $(NVCC_GENCODE)
+
+# ---- flags -----------------------------------------------------------------------------------
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-Wwrite-strings -Wpointer-arith $(if $(WERROR),-Werror)
+SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer)
+INCLUDES := -I. $(LIB_DIRS:%=-I%) -Ici/tests
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
+	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
+LIBS = -ljansson $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
+
+# How fast test data are made and compared decides how long a checked run takes.
+$(BUILD)/obj/common/check%.o: OPT := $(patsubst -O2,-O3,$(OPT))
+
+obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+LIB := $(BUILD)/obj/libhangar.a
+LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ)
+MAIN_OBJ := $(call obj,$(MAIN_SRC))
+PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
+PROGRAM_BIN := $(addprefix $(BUILD)/,$(notdir $(basename $(PROGRAMS))))
+UNIT := $(patsubst ci/tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(MPI_UNIT_SRC))
+TOOL := $(TOOL_SRC:ci/tests/%.c=$(BUILD)/tests/%)
+
+ifeq ($(V),1)
+say = @:
+Q :=
+else
+say = @printf '  %-5s %s\n'
+Q := @
+endif
+
+# ---- targets ---------------------------------------------------------------------------------
+.PHONY: all tests run test unit e2e install-deps format check-style clean FORCE
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(PERF) $(PROGRAM_BIN)
+tests: $(UNIT) $(TOOL)
+
+# The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
+# read, so what was just installed is seen by a second make only; it takes all cores unless told.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+run: install-deps
+	$(Q)$(SUBMAKE) all
+	$(Q)BUILD=$(BUILD) ci/sweep
+
+test: install-deps
+	$(Q)$(SUBMAKE) all tests
+	$(Q)BUILD=$(BUILD) ci/tests/run
+
+unit: $(UNIT)
+	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi
+
+e2e: all $(TOOL)
+	$(Q)BUILD=$(BUILD) ci/tests/run e2e
+
+install-deps:
+	$(Q)ci/setup
+
+C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests,$(d)/*.[ch]) common/*.cu)
+format:
+	$(Q)clang-format -i $(C_FILES)
+
+check-style:
+	$(Q)ci/check_style $(C_FILES)
+
+clean:
+	$(Q)rm -rf build build-*
+
+# ---- rules -----------------------------------------------------------------------------------
+# A stamp holds text and is touched only when the text changes: what was made with other flags is
+# made again.
+define stamp # file, text
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || printf '%s\n' '$(subst ','\'',$(2))' >$$@
+endef
+FLAGS := $(BUILD)/obj/flags
+LIST := $(BUILD)/obj/lib.list
+$(eval $(call stamp,$(FLAGS),$(shell $(CC) --version 2>/dev/null | head -n 1) $(CC) $(ALL_CFLAGS) \
+	$(ALL_LDFLAGS) $(LIBS) $(if $(CUDA_LIBS),$(NVCC) $(NVCCFLAGS))))
+$(eval $(call stamp,$(LIST),$(LIB_OBJ)))
+
+# Asked for before anything is compiled, once.
+$(FLAGS): | mpi-found
+.PHONY: mpi-found
+mpi-found:
+	$(if $(MPI_CFLAGS),,$(error Open MPI not found: run `make install-deps`, or put mpicc on PATH))
+	@$(if $(no_nccl),echo '$(no_nccl)',:)
+
+$(BUILD)/obj/%.o: %.c $(FLAGS)
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/%.cu.o: %.cu $(FLAGS)
+	$(say) NVCC $<
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(NVCCFLAGS) $(INCLUDES) $(CUDA_CFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+$(LIB): $(LIB_OBJ) $(LIST)
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
+
+LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^)
+
+$(PERF): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(MAIN_OBJ) $(LIB)
+	$(say) LINK $@
+	$(Q)$(LINK) $(LIBS)
+
+$(TOOL): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(MAIN_OBJ) $(LIB)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(LIBS)
+
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.o $(LIB)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -lcunit $(LIBS)
+
+define program # source
+$(BUILD)/$(notdir $(basename $(1))): $(call obj,$(1)) $(LIB)
+	$$(say) LINK $$@
+	$$(Q)$$(LINK) $$(LIBS)
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
+
+-include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests))

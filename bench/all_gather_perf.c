@@ -1,0 +1,28 @@
+/* all_gather_perf.c: every rank gets every rank's share. */
+#include "perf_main.h"
+
+static int all_gather_segments(const struct geometry *geometry, const struct shape *shape,
+			       struct segment *segments)
+{
+	return segments_gather(geometry->nranks, shape->count, 0, segments);
+}
+
+static int all_gather_run(struct chain *chain, const struct invocation *invocation)
+{
+	return run_call(chain, invocation, CALL_ALL_GATHER);
+}
+
+static const struct collective all_gather = {
+	.name = "all_gather",
+	.in_place = true,
+	.shape = shape_gather,
+	.alg_bytes = alg_bytes_size,
+	.bus_factor = bus_factor_share,
+	.segments = all_gather_segments,
+	.run = all_gather_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&all_gather, argc, argv);
+}

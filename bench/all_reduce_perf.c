@@ -1,0 +1,36 @@
+/* all_reduce_perf.c: every rank gets the reduction of all ranks' buffers. */
+#include "perf_main.h"
+
+static int all_reduce_segments(const struct geometry *geometry, const struct shape *shape,
+			       struct segment *segments)
+{
+	(void)geometry;
+	return segments_one(SEGMENT_REDUCE, shape->recv, -1, 0, segments);
+}
+
+static int all_reduce_run(struct chain *chain, const struct invocation *invocation)
+{
+	return run_call(chain, invocation, CALL_ALL_REDUCE);
+}
+
+/* Reduce-scatter, then all-gather: every byte crosses twice but for the own share. */
+static double all_reduce_bus_factor(const struct geometry *geometry)
+{
+	return 2.0 * bus_factor_share(geometry);
+}
+
+static const struct collective all_reduce = {
+	.name = "all_reduce",
+	.reduces = true,
+	.in_place = true,
+	.shape = shape_whole,
+	.alg_bytes = alg_bytes_size,
+	.bus_factor = all_reduce_bus_factor,
+	.segments = all_reduce_segments,
+	.run = all_reduce_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&all_reduce, argc, argv);
+}

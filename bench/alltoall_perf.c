@@ -1,0 +1,39 @@
+/* alltoall_perf.c: every rank sends every rank another share. */
+#include "perf_main.h"
+
+static void alltoall_shape(const struct geometry *geometry, struct shape *shape)
+{
+	size_t count = share_count(geometry);
+	size_t all = count * (size_t)geometry->nranks;
+
+	*shape = (struct shape){
+		.send = all, .recv = all, .count = count, .bytes = all * geometry->elsize
+	};
+}
+
+static int alltoall_segments(const struct geometry *geometry, const struct shape *shape,
+			     struct segment *segments)
+{
+	size_t own = shape->count * (size_t)geometry->rank;
+
+	return segments_gather(geometry->nranks, shape->count, own, segments);
+}
+
+static int alltoall_run(struct chain *chain, const struct invocation *invocation)
+{
+	return run_call(chain, invocation, CALL_ALLTOALL);
+}
+
+static const struct collective alltoall = {
+	.name = "alltoall",
+	.shape = alltoall_shape,
+	.alg_bytes = alg_bytes_size,
+	.bus_factor = bus_factor_share,
+	.segments = alltoall_segments,
+	.run = alltoall_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&alltoall, argc, argv);
+}

@@ -1,0 +1,58 @@
+/* alltoallv_perf.c: every rank sends every rank another amount, as a traffic matrix says. */
+#include "../common/irregular.h"
+#include "../common/traffic.h"
+#include "perf_main.h"
+
+/* A matrix knows no single count: then it is the busiest rank's mean per peer. */
+static void alltoallv_shape(const struct geometry *geometry, struct shape *shape)
+{
+	size_t n = (size_t)geometry->nranks;
+	size_t most = irregular_busiest(geometry, true);
+
+	*shape = (struct shape){ .bytes = most * geometry->elsize };
+	irregular_totals(geometry, geometry->rank, true, &shape->send, &shape->recv);
+	shape->count = geometry->traffic->matrix ? (most + n - 1) / n : share_count(geometry);
+}
+
+/* Bytes that leave the busiest rank over all its bytes; nccl-tests takes (n-1)/n whatever stays at home. */
+static double alltoallv_bus_factor(const struct geometry *geometry)
+{
+	size_t all = irregular_busiest(geometry, true);
+
+	return all ? (double)irregular_busiest(geometry, false) / (double)all : 0.0;
+}
+
+static int alltoallv_segments(const struct geometry *geometry, const struct shape *shape,
+			      struct segment *segments)
+{
+	size_t at = 0;
+	int n = 0;
+
+	(void)shape;
+	for (int from = 0; from < geometry->nranks; from++) {
+		struct segment segment = { .kind = SEGMENT_COPY, .at = at, .from = from };
+
+		for (int to = 0; to < geometry->rank; to++)
+			segment.from_at += irregular_count(geometry, from, to);
+		segment.count = irregular_count(geometry, from, geometry->rank);
+		at += segment.count;
+		if (segment.count)
+			segments[n++] = segment;
+	}
+	return n;
+}
+
+static const struct collective alltoallv = {
+	.name = "alltoallv",
+	.irregular = true,
+	.shape = alltoallv_shape,
+	.alg_bytes = alg_bytes_size,
+	.bus_factor = alltoallv_bus_factor,
+	.segments = alltoallv_segments,
+	.run = irregular_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&alltoallv, argc, argv);
+}

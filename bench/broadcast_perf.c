@@ -1,0 +1,29 @@
+/* broadcast_perf.c: every rank gets the root's buffer. */
+#include "perf_main.h"
+
+static int broadcast_segments(const struct geometry *geometry, const struct shape *shape,
+			      struct segment *segments)
+{
+	return segments_one(SEGMENT_COPY, shape->recv, geometry->root, 0, segments);
+}
+
+static int broadcast_run(struct chain *chain, const struct invocation *invocation)
+{
+	return run_call(chain, invocation, CALL_BROADCAST);
+}
+
+static const struct collective broadcast = {
+	.name = "broadcast",
+	.rooted = true,
+	.in_place = true,
+	.shape = shape_whole,
+	.alg_bytes = alg_bytes_size,
+	.bus_factor = bus_factor_one,
+	.segments = broadcast_segments,
+	.run = broadcast_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&broadcast, argc, argv);
+}

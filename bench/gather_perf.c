@@ -1,0 +1,31 @@
+/* gather_perf.c: the root gets every rank's share; the other receive buffers stay as they were. */
+#include "perf_main.h"
+
+static int gather_segments(const struct geometry *geometry, const struct shape *shape,
+			   struct segment *segments)
+{
+	if (geometry->rank != geometry->root)
+		return segments_one(SEGMENT_KEEP, shape->recv, -1, 0, segments);
+	return segments_gather(geometry->nranks, shape->count, 0, segments);
+}
+
+static int gather_run(struct chain *chain, const struct invocation *invocation)
+{
+	return run_call(chain, invocation, CALL_GATHER);
+}
+
+static const struct collective gather = {
+	.name = "gather",
+	.rooted = true,
+	.in_place = true,
+	.shape = shape_gather,
+	.alg_bytes = alg_bytes_size,
+	.bus_factor = bus_factor_share,
+	.segments = gather_segments,
+	.run = gather_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&gather, argc, argv);
+}

@@ -1,0 +1,55 @@
+/* hypercube_perf.c: all-gather in log2(ranks) rounds of pairwise exchange, on 2, 4, 8... ranks. */
+#include "perf_main.h"
+
+static int hypercube_segments(const struct geometry *geometry, const struct shape *shape,
+			      struct segment *segments)
+{
+	return segments_gather(geometry->nranks, shape->count, 0, segments);
+}
+
+static double hypercube_alg_bytes(const struct geometry *geometry, const struct shape *shape)
+{
+	return (double)(shape->count * geometry->elsize) * (geometry->nranks - 1);
+}
+
+/* Swap the `mask` shares gathered so far with the partner across the cube's dimension `mask`. */
+static int hypercube_round(struct chain *chain, const struct invocation *invocation, int mask)
+{
+	size_t share = invocation->shape->count * invocation->geometry->elsize;
+	int rank = invocation->geometry->rank;
+	int first = rank & ~(mask - 1);
+	char *mine = (char *)invocation->recv + (size_t)first * share;
+	char *theirs = (char *)invocation->recv + (size_t)(first ^ mask) * share;
+
+	return run_exchange(chain, invocation, invocation->shape->count * (size_t)mask, mine,
+			    rank ^ mask, theirs, rank ^ mask);
+}
+
+static int hypercube_run(struct chain *chain, const struct invocation *invocation)
+{
+	size_t share = invocation->shape->count * invocation->geometry->elsize;
+	char *own = (char *)invocation->recv + (size_t)invocation->geometry->rank * share;
+	int rc = 0;
+
+	if (own != invocation->send)
+		rc = chain_copy(chain, own, invocation->send, share);
+	for (int mask = 1; !rc && mask < invocation->geometry->nranks; mask <<= 1)
+		rc = hypercube_round(chain, invocation, mask);
+	return rc;
+}
+
+static const struct collective hypercube = {
+	.name = "hypercube",
+	.in_place = true,
+	.power_of_two = true,
+	.shape = shape_gather,
+	.alg_bytes = hypercube_alg_bytes,
+	.bus_factor = bus_factor_one,
+	.segments = hypercube_segments,
+	.run = hypercube_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&hypercube, argc, argv);
+}

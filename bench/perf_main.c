@@ -1,0 +1,129 @@
+/* perf_main.c: from a command line to supervisor and rank: the one place that composes all rooms. */
+#include "perf_main.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../common/facts.h"
+#include "../common/launch.h"
+#include "../common/leftovers.h"
+#include "../common/options.h"
+#include "../common/supervisor.h"
+#include "../faults/watch/monitor.h"
+#include "../faults/watch/recorder.h"
+#include "perf_rank.h"
+
+static int fail(const struct error *err, const struct program *program)
+{
+	if (!program->launch || program->launch->rank == 0)
+		error_print(err, program->name);
+	return (int)err->outcome;
+}
+
+/* --help, --version, --completion: true when that was all. */
+static bool answer(const struct program *program, int *code)
+{
+	const struct options *o = program->options;
+
+	*code = 0;
+	if (o->help)
+		options_print_help(stdout, program->collective, program->name);
+	else if (o->version)
+		printf("%s (hangar) %s\n", program->name, HANGAR_VERSION);
+	else if (o->completion)
+		*code = options_print_completion(stdout, o->completion, program->name) < 0 ?
+		                OUTCOME_USAGE :
+		                0;
+	else
+		return false;
+	return true;
+}
+
+/* Open MPI's shared-memory files go to a folder of this run, so that no kill leaves them behind. */
+static int open_folder(const struct program *program, struct run_folder *folder, struct error *err)
+{
+	int rc = run_folder_open(folder, program->launch->key, err);
+
+	if (rc == 0)
+		setenv("OMPI_MCA_btl_vader_backing_directory", folder->path, 0);
+	return rc;
+}
+
+static int supervise(struct program *program, struct error *err)
+{
+	struct monitor_config config = {
+		.key = program->launch->key,
+		.expect = program->options->expect,
+		.deadlines = program->options->watch,
+	};
+	struct supervisor_hooks hooks;
+	struct run_folder folder;
+	struct monitor monitor;
+	int memory_fd, code = 1;
+
+	if (open_folder(program, &folder, err) < 0)
+		return fail(err, program);
+	if (recorder_create(program->name, &program->memory, &memory_fd, err) < 0)
+		goto out_folder;
+	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
+		goto out_memory;
+	hooks = monitor_hooks(&monitor);
+	code = supervisor_run(&hooks, perf_rank, program, err);
+	monitor_close(&monitor);
+out_memory:
+	munmap(program->memory, sizeof(*program->memory));
+	close(memory_fd);
+out_folder:
+	run_folder_release(&folder);
+	return err->code ? fail(err, program) : code;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int perf_main_filtered(const struct collective *collective, const struct call_filter *filter,
+                       int argc, char **argv)
+{
+	struct options options;
+	struct launch launch;
+	struct error err = { .rank = -1 };
+	struct program program = {
+		.name = base_name(argc > 0 ? argv[0] : "hangar"),
+		.collective = collective,
+		.options = &options,
+		.launch = &launch,
+		.argc = argc,
+		.argv = argv,
+		.filter = filter,
+	};
+	int ranks, code;
+
+	launch_detect(&launch);
+	if (options_parse(&options, collective, argc, argv, &err) < 0)
+		return fail(&err, &program);
+	if (answer(&program, &code))
+		return code;
+	if (launch_check(&launch, &options, program.name, &err) < 0)
+		return fail(&err, &program);
+	if (launch.launched)
+		return supervise(&program, &err);
+	ranks = launch_ranks(&options, &err);
+	if (ranks < 0)
+		return fail(&err, &program);
+	code = launch_self(ranks, argv, &err);
+	if (err.code)
+		return fail(&err, &program);
+	return code;
+}
+
+int perf_main(const struct collective *collective, int argc, char **argv)
+{
+	return perf_main_filtered(collective, NULL, argc, argv);
+}

@@ -1,0 +1,14 @@
+/* perf_main.h: the program around a collective. */
+#ifndef HANGAR_PERF_MAIN_H
+#define HANGAR_PERF_MAIN_H
+
+#include "../common/collective.h"
+
+/* Options, processes, sweep, output: everything but the collective. Returns the exit code (common/outcome.h). */
+int perf_main(const struct collective *collective, int argc, char **argv);
+
+/* The same with a fault filter in every rank's call chain; NULL: none. */
+int perf_main_filtered(const struct collective *collective, const struct call_filter *filter,
+                       int argc, char **argv);
+
+#endif

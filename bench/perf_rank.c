@@ -1,0 +1,283 @@
+/* perf_rank.c: puts backend, buffers, recorder, sweep and sinks together in the rank's process. */
+#include "perf_rank.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "../common/bench.h"
+#include "../common/devices.h"
+#include "../common/facts.h"
+#include "../common/run.h"
+#include "../common/sweep.h"
+#include "../faults/watch/recorder.h"
+#include "../faults/watch/star.h"
+
+#define OPEN_SECONDS 60.0 /* context and module load; nobody waits for others here */
+#define COMM_SECONDS 10.0 /* DESIGN.md, "Detecting": floor for init */
+
+struct rank {
+	const struct program *program;
+	struct recorder recorder;
+	struct watch watch;
+	struct error err;
+	struct job job;
+	struct device_choice choice;
+	struct bench bench;
+	struct run run;
+	struct report report;
+	struct rank_facts *facts;
+	struct run_facts run_facts;
+};
+
+/* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
+static int spread_star(struct rank *r)
+{
+	struct { uint64_t token; char address[200]; } star = { 0 };
+	int port, rc;
+
+	if (r->job.nnodes < 2)
+		return 0;
+	if (r->job.rank == 0) {
+		port = recorder_star_port(&r->recorder);
+		if (port > 0)
+			star_addresses(port, star.address, sizeof(star.address));
+		if (getrandom(&star.token, sizeof(star.token), 0) != sizeof(star.token))
+			star.address[0] = '\0';
+	}
+	rc = job_bcast(&r->job, &star, sizeof(star));
+	if (rc == 0 && star.address[0])
+		recorder_star(&r->recorder, star.address, star.token);
+	return rc;
+}
+
+static void warn_surplus(const struct rank *r)
+{
+	if (r->job.aside && r->job.local_rank == r->choice.take_part)
+		fprintf(stderr,
+		        "hangar: more processes than GPUs on this host: local ranks from %d on stand "
+		        "aside\n",
+		        r->choice.take_part);
+}
+
+/* Meet the others and take a place. 0, or a negative errno. */
+static int join(struct rank *r)
+{
+	const struct options *o = r->program->options;
+	const struct backend_ops *ops;
+	int rc = job_init(&r->job, &r->watch, &r->err, r->program->launch->announced);
+
+	if (rc < 0)
+		return rc;
+	ops = backend_find(o->backend);
+	if (!ops)
+		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENODEV,
+		                 "--backend %s: this build does not have it", o->backend);
+	if (ops->devices() == 0)
+		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENODEV,
+		                 "--backend %s: no usable GPU on this host", ops->name);
+	rc = devices_choose(&r->job, ops, o, &r->choice);
+	if (rc == 0)
+		rc = job_select(&r->job, r->choice.take_part);
+	if (rc == 0)
+		warn_surplus(r);
+	if (rc < 0 || r->job.aside)
+		return rc;
+	if (r->choice.shared)
+		devices_share(&r->job, r->program->launch->key);
+	if (o->split_kind != SPLIT_NONE)
+		rc = job_split(&r->job, options_color(o, r->job.rank));
+	return rc;
+}
+
+static int open_backend(struct rank *r)
+{
+	const struct options *o = r->program->options;
+	struct backend_config config = {
+		.device = r->choice.device,
+		.alloc = o->alloc,
+		.local_register = o->local_register,
+		.cta_policy = o->cta_policy,
+		.nvlink_centric = o->nvlink_centric,
+		.stream_null = o->stream_null,
+		.record_devices = o->record == RECORD_FULL,
+	};
+	struct backend_facts facts;
+	int rc;
+
+	watch_enter(&r->watch, "opening the device", OPEN_SECONDS);
+	rc = backend_find(o->backend)->open(&r->job, &r->watch, &r->err, &config, &r->bench.backend);
+	watch_leave(&r->watch);
+	if (rc < 0)
+		return rc;
+	r->bench.backend->ops->facts(r->bench.backend, &facts);
+	recorder_identify(&r->recorder, r->job.rank, r->job.nranks, r->job.node, r->job.nnodes,
+	                  r->job.local_rank, facts.device, facts.library);
+	return 0;
+}
+
+/* Everything that can be refused before ranks communicate: types, roots, matrices, memory. */
+static int check_request(struct rank *r)
+{
+	struct bench *b = &r->bench;
+	struct sweep sweep;
+	int rc = 0;
+
+	if (b->options->mode == MODE_GRAPH && !b->backend->ops->graph_begin)
+		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+		                 "--mode graph: the %s backend has no graphs; it needs a GPU",
+		                 b->backend->ops->name);
+	if (b->collective->irregular)
+		rc = traffic_init(&b->traffic, b->options, r->job.group_size, &r->err);
+	if (rc < 0)
+		return rc;
+	sweep_init(&sweep, b->options, b->collective, b->backend, r->job.group_size);
+	rc = sweep_check(&sweep, &r->err);
+	if (rc < 0)
+		return rc;
+	watch_enter(&r->watch, "allocating buffers", OPEN_SECONDS);
+	rc = buffers_init(&b->buffers, b->backend, run_largest(b));
+	watch_leave(&r->watch);
+	return rc;
+}
+
+static size_t memory_used(const struct rank *r)
+{
+	const struct backend_ops *ops = r->bench.backend->ops;
+
+	return r->program->options->memory_report && ops->memory_used ?
+	               ops->memory_used(r->bench.backend) :
+	               0;
+}
+
+static int open_comm(struct rank *r)
+{
+	struct backend *be = r->bench.backend;
+	size_t before = memory_used(r);
+	int rc;
+
+	r->run.memory_buffers = before;
+	rc = job_barrier(&r->job, "the start of communicator init");
+	if (rc < 0)
+		return rc;
+	watch_enter(&r->watch, "communicator init", COMM_SECONDS);
+	rc = be->ops->comm_open(be);
+	if (rc == 0)
+		rc = buffers_enroll(&r->bench.buffers);
+	watch_leave(&r->watch);
+	r->run.memory_init = memory_used(r) - before;
+	return rc;
+}
+
+static int open_report(struct rank *r)
+{
+	int rc = facts_gather(&r->job, r->bench.backend, &r->facts);
+
+	if (rc < 0 || r->job.rank != 0)
+		return rc;
+	facts_run(&r->run_facts, &r->job, r->bench.backend, r->program->options, r->facts);
+	r->run_facts.program = r->program->name;
+	r->run_facts.argc = r->program->argc;
+	r->run_facts.argv = r->program->argv;
+	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,
+	                 &r->err);
+	r->run.report = &r->report;
+	r->run.progress = launch_shows_progress();
+	return rc;
+}
+
+/* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */
+static int prepare(struct rank *r)
+{
+	static int (*const steps[])(struct rank *) = { open_backend, spread_star, check_request,
+		                                       open_report };
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
+		rc = job_agree(&r->job, steps[i](r));
+	return rc;
+}
+
+static int measure(struct rank *r)
+{
+	size_t before;
+	int rc = open_comm(r);
+
+	before = memory_used(r);
+	if (rc == 0)
+		rc = run_sweep(&r->run);
+	if (rc < 0)
+		return rc;
+	r->run.memory_collectives = memory_used(r) - before;
+	watch_phase(&r->watch, PHASE_FINALISE);
+	return run_finish(&r->run);
+}
+
+static void tear_down(struct rank *r)
+{
+	struct backend *be = r->bench.backend;
+
+	watch_phase(&r->watch, PHASE_FINALISE);
+	report_release(&r->report);
+	free(r->facts);
+	if (be) {
+		watch_enter(&r->watch, "closing communicator and device", OPEN_SECONDS);
+		be->ops->comm_close(be);
+		buffers_release(&r->bench.buffers);
+		be->ops->close(be);
+		watch_leave(&r->watch);
+	}
+	traffic_release(&r->bench.traffic);
+	job_release(&r->job);
+}
+
+/* A failure that all ranks know of ends in order; one that only this rank knows of must not wait for
+ * the others, who may wait for us: the monitor sees our outcome and ends them. */
+static int conclude(struct rank *r, int rc, bool agreed)
+{
+	enum outcome outcome = rc < 0 ? r->err.outcome : r->run.outcome;
+
+	if (rc < 0 && outcome == OUTCOME_OK)
+		outcome = OUTCOME_INTERNAL;
+	if (rc < 0 && (!agreed || r->job.rank == 0))
+		error_print(&r->err, r->program->name);
+	if (rc == 0 || agreed)
+		tear_down(r);
+	recorder_finish(&r->recorder, outcome, r->run.guilty, rc < 0 ? &r->err : NULL);
+	return (int)outcome;
+}
+
+int perf_rank(void *arg)
+{
+	static struct rank r; /* large; one per process */
+	const struct program *p = arg;
+	int rc;
+
+	r.program = p;
+	r.err.rank = -1;
+	recorder_init(&r.recorder, p->memory, p->options->record != RECORD_OFF,
+	              p->options->timeout);
+	r.watch = recorder_watch(&r.recorder);
+	watch_phase(&r.watch, PHASE_INIT);
+	rc = join(&r);
+	if (rc < 0)
+		return conclude(&r, rc, r.err.outcome != OUTCOME_ERROR);
+	if (r.job.aside)
+		return conclude(&r, 0, true);
+	r.bench = (struct bench){
+		.collective = p->collective,
+		.options = p->options,
+		.watch = &r.watch,
+		.err = &r.err,
+		.job = &r.job,
+	};
+	r.run.bench = &r.bench;
+	watch_phase(&r.watch, PHASE_SETUP);
+	rc = prepare(&r);
+	if (rc < 0)
+		return conclude(&r, rc, true);
+	r.bench.chain = (struct chain){ r.bench.backend, &r.watch, p->filter };
+	return conclude(&r, measure(&r), false);
+}

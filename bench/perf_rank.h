@@ -1,0 +1,24 @@
+/* perf_rank.h: what a rank's process does, from MPI_Init to its outcome. */
+#ifndef HANGAR_PERF_RANK_H
+#define HANGAR_PERF_RANK_H
+
+#include "../common/call.h"
+#include "../common/launch.h"
+#include "../faults/watch/record.h"
+
+/* Made by the supervisor before it forks; the rank gets a copy. */
+struct program {
+	const char *name; /* "all_reduce_perf" */
+	const struct collective *collective;
+	const struct options *options;
+	const struct launch *launch;
+	int argc;
+	char **argv;
+	struct record_memory *memory;     /* shared with the supervisor */
+	const struct call_filter *filter; /* faults; NULL: none */
+};
+
+/* supervisor_run's rank_main; `arg` is a struct program. Returns the exit code. */
+int perf_rank(void *arg);
+
+#endif

@@ -1,0 +1,31 @@
+/* reduce_scatter_perf.c: every rank gets its share of the reduction of all ranks' buffers. */
+#include "perf_main.h"
+
+static int reduce_scatter_segments(const struct geometry *geometry, const struct shape *shape,
+				   struct segment *segments)
+{
+	size_t own = shape->count * (size_t)geometry->rank;
+
+	return segments_one(SEGMENT_REDUCE, shape->recv, -1, own, segments);
+}
+
+static int reduce_scatter_run(struct chain *chain, const struct invocation *invocation)
+{
+	return run_call(chain, invocation, CALL_REDUCE_SCATTER);
+}
+
+static const struct collective reduce_scatter = {
+	.name = "reduce_scatter",
+	.reduces = true,
+	.in_place = true,
+	.shape = shape_scatter,
+	.alg_bytes = alg_bytes_size,
+	.bus_factor = bus_factor_share,
+	.segments = reduce_scatter_segments,
+	.run = reduce_scatter_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&reduce_scatter, argc, argv);
+}

@@ -1,0 +1,31 @@
+/* scatter_perf.c: every rank gets its share of the root's buffer. */
+#include "perf_main.h"
+
+static int scatter_segments(const struct geometry *geometry, const struct shape *shape,
+			    struct segment *segments)
+{
+	size_t own = shape->count * (size_t)geometry->rank;
+
+	return segments_one(SEGMENT_COPY, shape->recv, geometry->root, own, segments);
+}
+
+static int scatter_run(struct chain *chain, const struct invocation *invocation)
+{
+	return run_call(chain, invocation, CALL_SCATTER);
+}
+
+static const struct collective scatter = {
+	.name = "scatter",
+	.rooted = true,
+	.in_place = true,
+	.shape = shape_scatter,
+	.alg_bytes = alg_bytes_size,
+	.bus_factor = bus_factor_share,
+	.segments = scatter_segments,
+	.run = scatter_run,
+};
+
+int main(int argc, char **argv)
+{
+	return perf_main(&scatter, argc, argv);
+}

@@ -1,0 +1,604 @@
+/* test_collective.c: counts, factors, oracles and calls of every collective, against numbers worked out by hand and
+ * against a simulation of what the calls do. */
+#include "unit.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_all.h"
+#include "collective.h"
+#include "irregular.h"
+#include "traffic.h"
+
+enum { MAX_RANKS = 8 };
+
+static struct traffic even = { .nranks = MAX_RANKS, .spread = 0 };
+
+static struct geometry place(const struct collective *c, int rank, int nranks, int root,
+			     size_t bytes)
+{
+	even.nranks = nranks;
+	return (struct geometry){
+		.rank = rank,
+		.nranks = nranks,
+		.root = c->rooted ? root : -1,
+		.elsize = 4,
+		.bytes = bytes,
+		.align = 16,
+		.traffic = c->irregular ? &even : NULL,
+	};
+}
+
+/* 4 ranks, rank 1, 1030 bytes of 4-byte elements: 257 elements; a share is 64, which is whole 16 byte units. */
+static const struct expected {
+	const char *name;
+	bool reduces, rooted, in_place, power_of_two, irregular;
+	struct shape shape;
+	double alg_bytes, factor;
+} table[] = {
+	{ "all_reduce", true, false, true, false, false, { 257, 257, 257, 1028, 0, 0 }, 1028, 1.5 },
+	{ "all_gather",
+	  false,
+	  false,
+	  true,
+	  false,
+	  false,
+	  { 64, 256, 64, 1024, 64, 0 },
+	  1024,
+	  0.75 },
+	{ "reduce_scatter",
+	  true,
+	  false,
+	  true,
+	  false,
+	  false,
+	  { 256, 64, 64, 1024, 0, 64 },
+	  1024,
+	  0.75 },
+	{ "broadcast", false, true, true, false, false, { 257, 257, 257, 1028, 0, 0 }, 1028, 1 },
+	{ "reduce", true, true, true, false, false, { 257, 257, 257, 1028, 0, 0 }, 1028, 1 },
+	{ "alltoall", false, false, false, false, false, { 256, 256, 64, 1024, 0, 0 }, 1024, 0.75 },
+	{ "alltoallv", false, false, false, false, true, { 256, 256, 64, 1024, 0, 0 }, 1024, 0.75 },
+	{ "gather", false, true, true, false, false, { 64, 256, 64, 1024, 64, 0 }, 1024, 0.75 },
+	{ "scatter", false, true, true, false, false, { 256, 64, 64, 1024, 0, 64 }, 1024, 0.75 },
+	{ "sendrecv", false, false, false, false, false, { 257, 257, 257, 1028, 0, 0 }, 1028, 1 },
+	{ "hypercube", false, false, true, true, false, { 64, 256, 64, 1024, 64, 0 }, 768, 1 },
+};
+
+static const struct collective *find(const char *name)
+{
+	for (int i = 0; i < BENCH_COUNT; i++)
+		if (strcmp(bench_all[i].collective->name, name) == 0)
+			return bench_all[i].collective;
+	return NULL;
+}
+
+static void test_table(void)
+{
+	CU_ASSERT_EQUAL(BENCH_COUNT, 11);
+	CU_ASSERT_EQUAL(sizeof(table) / sizeof(table[0]), BENCH_COUNT);
+	for (int i = 0; i < BENCH_COUNT; i++) {
+		const struct expected *want = &table[i];
+		const struct collective *c = find(want->name);
+		struct geometry geometry;
+		struct shape shape;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+		geometry = place(c, 1, 4, 2, 1030);
+		c->shape(&geometry, &shape);
+		CU_ASSERT_EQUAL(c->reduces, want->reduces);
+		CU_ASSERT_EQUAL(c->rooted, want->rooted);
+		CU_ASSERT_EQUAL(c->in_place, want->in_place);
+		CU_ASSERT_EQUAL(c->power_of_two, want->power_of_two);
+		CU_ASSERT_EQUAL(c->irregular, want->irregular);
+		CU_ASSERT_EQUAL(shape.send, want->shape.send);
+		CU_ASSERT_EQUAL(shape.recv, want->shape.recv);
+		CU_ASSERT_EQUAL(shape.count, want->shape.count);
+		CU_ASSERT_EQUAL(shape.bytes, want->shape.bytes);
+		CU_ASSERT_EQUAL(shape.inplace_send, want->shape.inplace_send);
+		CU_ASSERT_EQUAL(shape.inplace_recv, want->shape.inplace_recv);
+		CU_ASSERT_DOUBLE_EQUAL(c->alg_bytes(&geometry, &shape), want->alg_bytes, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(c->bus_factor(&geometry), want->factor, 1e-12);
+	}
+}
+
+static void test_mains(void)
+{
+	for (int i = 0; i < BENCH_COUNT; i++) {
+		bench_seen = NULL;
+		CU_ASSERT_EQUAL(bench_all[i].main(i, NULL), i);
+		CU_ASSERT_PTR_EQUAL(bench_seen, bench_all[i].collective);
+	}
+}
+
+static void test_share_count(void)
+{
+	static const struct {
+		size_t bytes, elsize, align;
+		int nranks;
+		size_t count;
+	} cases[] = {
+		{ 1024, 4, 16, 4, 64 },	  { 1023, 4, 16, 4, 60 }, { 63, 4, 16, 4, 0 },
+		{ 64, 4, 16, 4, 4 },	  { 64, 1, 16, 4, 16 },	  { 64, 8, 16, 4, 2 },
+		{ 1030, 4, 1, 4, 64 },	  { 1040, 4, 1, 4, 65 },  { 1040, 4, 0, 4, 65 },
+		{ 1040, 4, 4, 4, 65 },	  { 1040, 8, 8, 3, 43 },  { 0, 4, 16, 4, 0 },
+		{ 4096, 2, 256, 3, 640 }, { 100, 4, 16, 1, 24 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct geometry geometry = {
+			.nranks = cases[i].nranks,
+			.elsize = cases[i].elsize,
+			.bytes = cases[i].bytes,
+			.align = cases[i].align,
+		};
+
+		CU_ASSERT_EQUAL(share_count(&geometry), cases[i].count);
+	}
+}
+
+static void test_one_rank_moves_nothing(void)
+{
+	struct geometry geometry = { .nranks = 1 };
+
+	CU_ASSERT_DOUBLE_EQUAL(bus_factor_share(&geometry), 0, 0);
+	CU_ASSERT_DOUBLE_EQUAL(all_reduce.bus_factor(&geometry), 0, 0);
+}
+
+/* Segments tile the receive buffer, in order, and there are no more than ranks. */
+static void check_tiling(const struct collective *c, const struct geometry *geometry)
+{
+	struct segment segments[MAX_RANKS];
+	struct shape shape;
+	size_t at = 0;
+	int n;
+
+	c->shape(geometry, &shape);
+	n = c->segments(geometry, &shape, segments);
+	CU_ASSERT(n >= 1 && n <= geometry->nranks);
+	for (int i = 0; i < n; i++) {
+		CU_ASSERT_EQUAL(segments[i].at, at);
+		CU_ASSERT(segments[i].count > 0);
+		at += segments[i].count;
+	}
+	CU_ASSERT_EQUAL(at, shape.recv);
+}
+
+static void test_segments_tile(void)
+{
+	for (int i = 0; i < BENCH_COUNT; i++)
+		for (int n = 1; n <= MAX_RANKS; n++)
+			for (int rank = 0; rank < n; rank++) {
+				const struct collective *c = bench_all[i].collective;
+				struct geometry geometry = place(c, rank, n, n / 2, 4096);
+
+				check_tiling(c, &geometry);
+			}
+}
+
+static void test_segments_by_hand(void)
+{
+	struct geometry geometry = place(&gather, 1, 4, 2, 1024);
+	struct segment s[MAX_RANKS];
+	struct shape shape;
+
+	gather.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(gather.segments(&geometry, &shape, s), 1);
+	CU_ASSERT(s[0].kind == SEGMENT_KEEP && s[0].at == 0 && s[0].count == 256);
+
+	geometry = place(&gather, 2, 4, 2, 1024);
+	gather.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(gather.segments(&geometry, &shape, s), 4);
+	CU_ASSERT(s[3].kind == SEGMENT_COPY && s[3].at == 192 && s[3].from == 3 &&
+		  s[3].from_at == 0);
+
+	geometry = place(&reduce, 0, 4, 2, 1024);
+	reduce.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(reduce.segments(&geometry, &shape, s), 1);
+	CU_ASSERT_EQUAL(s[0].kind, SEGMENT_KEEP);
+}
+
+/* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte units; nothing stays at home. */
+static void test_alltoallv(void)
+{
+	struct traffic far = { .nranks = 4, .spread = 1 };
+	double cells[4] = { 64, 32, 160, 0 };
+	struct traffic matrix = { .nranks = 2, .matrix = cells };
+	struct geometry geometry = { .rank = 1,
+				     .nranks = 4,
+				     .elsize = 4,
+				     .bytes = 1024,
+				     .align = 16,
+				     .root = -1,
+				     .traffic = &far };
+	struct segment s[MAX_RANKS];
+	struct shape shape;
+
+	alltoallv.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(shape.send, (160 + 336 + 512) / 4); /* 1024 x 1/6, 2/6, 3/6 */
+	CU_ASSERT_EQUAL(shape.recv, shape.send);
+	CU_ASSERT_EQUAL(shape.count, 64);
+	CU_ASSERT_EQUAL(shape.bytes, 1008);
+	CU_ASSERT_DOUBLE_EQUAL(alltoallv.bus_factor(&geometry), 1, 0);
+	/* Rank 1 gets from 0 (distance 1), 2 (distance 3) and 3 (distance 2). */
+	CU_ASSERT_EQUAL(alltoallv.segments(&geometry, &shape, s), 3);
+	CU_ASSERT(s[0].from == 0 && s[0].at == 0 && s[0].count == 40 && s[0].from_at == 0);
+	CU_ASSERT(s[1].from == 2 && s[1].at == 40 && s[1].count == 128 && s[1].from_at == 84);
+	CU_ASSERT(s[2].from == 3 && s[2].at == 168 && s[2].count == 84 && s[2].from_at == 40);
+
+	/* 0 sends 64 to itself and 32 to 1, 1 sends 160 to 0: the busiest is rank 0, which receives 224, 160 from afar. */
+	geometry.nranks = 2;
+	geometry.traffic = &matrix;
+	alltoallv.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(shape.send, 40);
+	CU_ASSERT_EQUAL(shape.recv, 8);
+	CU_ASSERT_EQUAL(shape.bytes, 224);
+	CU_ASSERT_EQUAL(shape.count, 28);
+	CU_ASSERT_DOUBLE_EQUAL(alltoallv.bus_factor(&geometry), 160.0 / 224, 1e-12);
+	memset(cells, 0, sizeof(cells));
+	alltoallv.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(shape.count, 0);
+	CU_ASSERT_DOUBLE_EQUAL(alltoallv.bus_factor(&geometry), 0, 0);
+	CU_ASSERT_EQUAL(alltoallv.segments(&geometry, &shape, s), 0);
+}
+
+/* ---- Simulation: ranks run one after the other against a backend that only notes what is asked; then the notes of all
+ * ranks are carried out step by step. Elements are uint32_t: rank * 100000 + index; the reduction is their sum. */
+
+enum step_kind { STEP_CALL, STEP_COPY, STEP_BEGIN, STEP_END };
+
+struct step {
+	enum step_kind kind;
+	struct call call;
+	size_t *counts; /* alltoallv's, 4 x nranks */
+	void *dst;
+	const void *src;
+	size_t bytes;
+};
+
+struct recorder {
+	struct backend be;
+	int nranks, nsteps;
+	struct step steps[64];
+};
+
+static struct step *next_step(struct backend *be, enum step_kind kind)
+{
+	struct recorder *recorder = (struct recorder *)be;
+	struct step *step = &recorder->steps[recorder->nsteps++];
+
+	CU_ASSERT_FATAL(recorder->nsteps <= 64);
+	*step = (struct step){ .kind = kind };
+	return step;
+}
+
+static int note_issue(struct backend *be, const struct call *call, uint64_t ticket)
+{
+	struct step *step = next_step(be, STEP_CALL);
+	size_t n = (size_t)((struct recorder *)be)->nranks;
+
+	(void)ticket;
+	step->call = *call;
+	if (call->kind == CALL_ALLTOALLV) {
+		step->counts = malloc(4 * n * sizeof(size_t));
+		memcpy(step->counts, call->send_counts, n * sizeof(size_t));
+		memcpy(step->counts + n, call->send_at, n * sizeof(size_t));
+		memcpy(step->counts + 2 * n, call->recv_counts, n * sizeof(size_t));
+		memcpy(step->counts + 3 * n, call->recv_at, n * sizeof(size_t));
+	}
+	return 0;
+}
+
+static int note_copy(struct backend *be, void *dst, const void *src, size_t bytes)
+{
+	struct step *step = next_step(be, STEP_COPY);
+
+	step->dst = dst;
+	step->src = src;
+	step->bytes = bytes;
+	return 0;
+}
+
+static int note_begin(struct backend *be)
+{
+	next_step(be, STEP_BEGIN);
+	return 0;
+}
+
+static int note_end(struct backend *be)
+{
+	next_step(be, STEP_END);
+	return 0;
+}
+
+static const struct backend_ops note_ops = {
+	.issue = note_issue,
+	.copy = note_copy,
+	.group_begin = note_begin,
+	.group_end = note_end,
+};
+
+struct world {
+	const struct collective *c;
+	bool in_place;
+	int n;
+	struct recorder *ranks;
+	uint32_t *buffers[MAX_RANKS], *send[MAX_RANKS], *recv[MAX_RANKS];
+	struct geometry geometry[MAX_RANKS];
+	struct shape shape[MAX_RANKS];
+};
+
+static uint32_t value(int rank, size_t index)
+{
+	return (uint32_t)rank * 100000u + (uint32_t)index;
+}
+
+static const uint32_t untouched = 0xA5A5A5A5u;
+
+static void world_fill(struct world *w, int rank)
+{
+	struct shape *shape = &w->shape[rank];
+	size_t room = shape->send + shape->recv;
+
+	w->c->shape(&w->geometry[rank], shape);
+	room = shape->send + shape->recv;
+	w->buffers[rank] = malloc(room * sizeof(uint32_t));
+	for (size_t i = 0; i < room; i++)
+		w->buffers[rank][i] = untouched;
+	w->send[rank] = w->buffers[rank] + (w->in_place ? shape->inplace_send : 0);
+	w->recv[rank] = w->buffers[rank] + (w->in_place ? shape->inplace_recv : shape->send);
+	for (size_t i = 0; i < shape->send; i++)
+		w->send[rank][i] = value(rank, i);
+}
+
+static void world_run(struct world *w, int rank)
+{
+	struct recorder *recorder = &w->ranks[rank];
+	struct chain chain = { .backend = &recorder->be };
+	struct invocation invocation = {
+		.geometry = &w->geometry[rank],
+		.shape = &w->shape[rank],
+		.send = w->send[rank],
+		.recv = w->recv[rank],
+		.dtype = DT_UINT32,
+		.op = w->c->reduces ? OP_SUM : OP_NONE,
+		.comm = 0,
+		.stream = 0,
+		.offset = 4096,
+	};
+
+	recorder->be.ops = &note_ops;
+	recorder->nranks = w->n;
+	CU_ASSERT_EQUAL(w->c->run(&chain, &invocation), 0);
+	for (int i = 0; i < recorder->nsteps; i++) {
+		const struct step *step = &recorder->steps[i];
+
+		CU_ASSERT(step->kind != STEP_CALL || step->call.offset == 4096);
+		CU_ASSERT(step->kind != STEP_CALL || step->call.op == invocation.op);
+		CU_ASSERT(step->kind != STEP_CALL || step->call.dtype == DT_UINT32);
+	}
+}
+
+/* What rank `to` finds at `recv` after one collective step; `old` are all ranks' send buffers as they were. */
+static void deliver(struct world *w, int to, int at, uint32_t *const *old)
+{
+	const struct call *call = &w->ranks[to].steps[at].call;
+	uint32_t *recv = call->recv;
+	size_t count = call->count;
+
+	for (int from = 0; from < w->n; from++) {
+		const struct step *theirs = &w->ranks[from].steps[at];
+		const size_t *mine = w->ranks[to].steps[at].counts;
+		size_t n = (size_t)w->n;
+
+		CU_ASSERT_FATAL(theirs->kind == STEP_CALL && theirs->call.kind == call->kind);
+		CU_ASSERT_EQUAL(theirs->call.peer, call->peer);
+		CU_ASSERT(call->kind == CALL_ALLTOALLV || theirs->call.count == count);
+		for (size_t i = 0; i < count && call->kind != CALL_ALLTOALLV; i++) {
+			bool root_only = call->kind == CALL_REDUCE || call->kind == CALL_GATHER;
+			size_t share = (size_t)to * count, slot = (size_t)from * count;
+
+			if (root_only && to != call->peer)
+				continue;
+			if (call->kind == CALL_ALL_REDUCE || call->kind == CALL_REDUCE)
+				recv[i] = (from ? recv[i] : 0) + old[from][i];
+			else if (call->kind == CALL_REDUCE_SCATTER)
+				recv[i] = (from ? recv[i] : 0) + old[from][share + i];
+			else if (call->kind == CALL_ALL_GATHER || call->kind == CALL_GATHER)
+				recv[slot + i] = old[from][i];
+			else if (call->kind == CALL_ALLTOALL)
+				recv[slot + i] = old[from][share + i];
+			else if (call->kind == CALL_BROADCAST && from == call->peer)
+				recv[i] = old[from][i];
+			else if (call->kind == CALL_SCATTER && from == call->peer)
+				recv[i] = old[from][share + i];
+		}
+		if (call->kind != CALL_ALLTOALLV)
+			continue;
+		CU_ASSERT_EQUAL(theirs->counts[to], mine[2 * n + (size_t)from]);
+		memcpy(recv + mine[3 * n + (size_t)from],
+		       old[from] + theirs->counts[n + (size_t)to],
+		       theirs->counts[to] * sizeof(uint32_t));
+	}
+}
+
+/* A send of step `at` arrives at whoever receives from that rank in the next step. */
+static void exchange(struct world *w, int at, uint32_t *const *old)
+{
+	for (int from = 0; from < w->n; from++) {
+		const struct call *send = &w->ranks[from].steps[at].call;
+		const struct step *step = &w->ranks[send->peer].steps[at + 1];
+
+		CU_ASSERT_FATAL(step->kind == STEP_CALL && step->call.kind == CALL_RECV);
+		CU_ASSERT_EQUAL(step->call.peer, from);
+		CU_ASSERT_EQUAL(step->call.count, send->count);
+		CU_ASSERT_PTR_NULL(send->recv);
+		CU_ASSERT_PTR_NULL(step->call.send);
+		CU_ASSERT(w->ranks[from].steps[at - 1].kind == STEP_BEGIN);
+		CU_ASSERT(w->ranks[from].steps[at + 2].kind == STEP_END);
+		memcpy(step->call.recv, old[from], send->count * sizeof(uint32_t));
+	}
+}
+
+static void world_step(struct world *w, int at)
+{
+	uint32_t *old[MAX_RANKS];
+	enum step_kind kind = w->ranks[0].steps[at].kind;
+	enum call_kind call = w->ranks[0].steps[at].call.kind;
+
+	if (kind == STEP_BEGIN || kind == STEP_END || (kind == STEP_CALL && call == CALL_RECV))
+		return;
+	for (int rank = 0; rank < w->n; rank++) {
+		const struct step *step = &w->ranks[rank].steps[at];
+		size_t room = w->shape[rank].send + w->shape[rank].recv;
+		const uint32_t *first = step->call.send;
+
+		if (kind == STEP_COPY) {
+			memcpy(step->dst, step->src, step->bytes);
+			continue;
+		}
+		/* Everything from the send address to the end of the buffer. */
+		old[rank] = malloc(room * sizeof(uint32_t));
+		memcpy(old[rank], first,
+		       (size_t)(w->buffers[rank] + room - first) * sizeof(uint32_t));
+	}
+	if (kind == STEP_COPY)
+		return;
+	if (call == CALL_SEND)
+		exchange(w, at, old);
+	for (int rank = 0; call != CALL_SEND && rank < w->n; rank++)
+		deliver(w, rank, at, old);
+	for (int rank = 0; rank < w->n; rank++)
+		free(old[rank]);
+}
+
+/* A place that must be kept holds the fill, or in place what this rank has to send. */
+static uint32_t kept_value(const struct world *w, int rank, size_t at)
+{
+	const struct shape *shape = &w->shape[rank];
+	size_t own = at + shape->inplace_recv - shape->inplace_send;
+
+	return w->in_place && own < shape->send ? value(rank, own) : untouched;
+}
+
+static uint32_t expected_value(const struct world *w, int rank, const struct segment *segment,
+			       size_t i)
+{
+	uint32_t sum = 0;
+
+	if (segment->kind == SEGMENT_KEEP)
+		return kept_value(w, rank, segment->at + i);
+	if (segment->kind == SEGMENT_COPY)
+		return value(segment->from, segment->from_at + i);
+	for (int from = 0; from < w->n; from++)
+		sum += value(from, segment->from_at + i);
+	return sum;
+}
+
+static size_t world_wrong(const struct world *w, int rank)
+{
+	struct segment segments[MAX_RANKS];
+	int n = w->c->segments(&w->geometry[rank], &w->shape[rank], segments);
+	size_t wrong = 0;
+
+	for (int s = 0; s < n; s++)
+		for (size_t i = 0; i < segments[s].count; i++)
+			wrong += w->recv[rank][segments[s].at + i] !=
+				 expected_value(w, rank, &segments[s], i);
+	return wrong;
+}
+
+static void simulate(const struct collective *c, int n, int root, bool in_place)
+{
+	struct world w = { .c = c, .in_place = in_place, .n = n };
+
+	w.ranks = calloc((size_t)n, sizeof(*w.ranks));
+	for (int rank = 0; rank < n; rank++) {
+		w.geometry[rank] = place(c, rank, n, root, 777);
+		world_fill(&w, rank);
+	}
+	for (int rank = 0; rank < n; rank++) {
+		world_run(&w, rank);
+		CU_ASSERT_EQUAL(w.ranks[rank].nsteps, w.ranks[0].nsteps);
+	}
+	for (int at = 0; at < w.ranks[0].nsteps; at++)
+		world_step(&w, at);
+	for (int rank = 0; rank < n; rank++) {
+		CU_ASSERT_EQUAL(world_wrong(&w, rank), 0);
+		for (int i = 0; i < w.ranks[rank].nsteps; i++)
+			free(w.ranks[rank].steps[i].counts);
+		free(w.buffers[rank]);
+	}
+	free(w.ranks);
+}
+
+static void test_calls_meet_the_oracle(void)
+{
+	for (int i = 0; i < BENCH_COUNT; i++) {
+		const struct collective *c = bench_all[i].collective;
+
+		for (int n = 1; n <= MAX_RANKS; n++) {
+			if (c->power_of_two && (n & (n - 1)))
+				continue;
+			for (int root = 0; root < (c->rooted ? n : 1); root++) {
+				simulate(c, n, root, false);
+				if (c->in_place)
+					simulate(c, n, root, true);
+			}
+		}
+	}
+}
+
+/* An issue that fails inside a group still closes the group, and its error is what comes back. */
+static int fail_issue(struct backend *be, const struct call *call, uint64_t ticket)
+{
+	(void)call;
+	(void)ticket;
+	next_step(be, STEP_CALL);
+	return -71;
+}
+
+static void test_failed_issue_closes_group(void)
+{
+	const struct backend_ops ops = {
+		.issue = fail_issue,
+		.copy = note_copy,
+		.group_begin = note_begin,
+		.group_end = note_end,
+	};
+	struct recorder recorder = { .be = { .ops = &ops }, .nranks = 4 };
+	struct chain chain = { .backend = &recorder.be };
+	struct geometry geometry = place(&sendrecv, 0, 4, 0, 1024);
+	struct shape shape;
+	uint32_t memory[512];
+	struct invocation invocation = {
+		.geometry = &geometry,
+		.shape = &shape,
+		.send = memory,
+		.recv = memory + 256,
+		.op = OP_NONE,
+	};
+
+	sendrecv.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(sendrecv.run(&chain, &invocation), -71);
+	CU_ASSERT_EQUAL(recorder.nsteps, 3);
+	CU_ASSERT_EQUAL(recorder.steps[2].kind, STEP_END);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "shapes, flags and factors by hand", test_table },
+		{ "every main hands over its collective", test_mains },
+		{ "share_count", test_share_count },
+		{ "one rank has no bus traffic", test_one_rank_moves_nothing },
+		{ "segments tile the receive buffer", test_segments_tile },
+		{ "segments by hand", test_segments_by_hand },
+		{ "alltoallv by hand", test_alltoallv },
+		{ "calls do what the oracle says", test_calls_meet_the_oracle },
+		{ "a failed call closes its group", test_failed_issue_closes_group },
+	};
+
+	return unit_main("collective", cases, sizeof(cases) / sizeof(cases[0]));
+}

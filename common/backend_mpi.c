@@ -1,0 +1,584 @@
+/* backend_mpi.c: host memory and blocking MPI collectives on the job's traffic communicator. */
+#include "backend.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "check.h"
+#include "clock.h"
+#include "host_memory.h"
+#include "job.h"
+#include "mpi_types.h"
+
+enum { MARKS = 1024 };
+
+struct mapping {
+	struct mapping *next;
+	void *ptr;
+	size_t bytes;
+};
+
+struct mpi {
+	struct backend be;
+	struct mpi_types types;
+	struct mapping *mappings;
+	size_t held,
+		available; /* bytes mapped; bytes the node could give at open, SIZE_MAX if unknown */
+	int *counts;	   /* 4 x nranks, for MPI_Alltoallv */
+	int depth;	   /* of open groups */
+	MPI_Request *requests; /* sends and receives of the open group */
+	MPI_Status *statuses;
+	int nrequests, room;
+	uint64_t marks[MARKS]; /* ns */
+};
+
+static struct mpi *to_mpi(struct backend *be)
+{
+	return (struct mpi *)be;
+}
+
+static int mpi_fail(struct mpi *mpi, const char *what, int rc)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int len = 0;
+
+	MPI_Error_string(rc, text, &len);
+	return error_set(mpi->be.err, OUTCOME_ERROR, -EIO, "%s failed: %s", what, text);
+}
+
+static int mpi_devices(void)
+{
+	return 1;
+}
+
+static void mpi_close(struct backend *be);
+
+static int mpi_open(struct job *job, const struct watch *watch, struct error *err,
+		    const struct backend_config *config, struct backend **out)
+{
+	struct mpi *mpi = calloc(1, sizeof(*mpi));
+	int rc;
+
+	if (!mpi)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the mpi backend");
+	mpi->be = (struct backend){
+		.ops = &backend_mpi,
+		.job = job,
+		.watch = watch,
+		.err = err,
+		.config = *config,
+	};
+	mpi->available = host_memory_available("");
+	rc = mpi_types_init(&mpi->types);
+	if (rc != MPI_SUCCESS) {
+		rc = mpi_fail(mpi, "MPI_Type_contiguous or MPI_Op_create", rc);
+		mpi_close(&mpi->be);
+		return rc;
+	}
+	*out = &mpi->be;
+	return 0;
+}
+
+static void mpi_comm_close(struct backend *be)
+{
+	struct mpi *mpi = to_mpi(be);
+
+	free(mpi->counts);
+	mpi->counts = NULL;
+}
+
+static void mpi_close(struct backend *be)
+{
+	struct mpi *mpi = to_mpi(be);
+
+	if (!mpi)
+		return;
+	mpi_comm_close(be);
+	while (mpi->mappings)
+		be->ops->release(be, mpi->mappings->ptr);
+	mpi_types_release(&mpi->types);
+	free(mpi->requests);
+	free(mpi->statuses);
+	free(mpi);
+}
+
+/* "Open MPI v4.1.4, package: ..." up to the first comma. */
+static void library_name(char *name, size_t len)
+{
+	char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+	int n = 0;
+
+	MPI_Get_library_version(text, &n);
+	snprintf(name, len, "%.*s", (int)strcspn(text, ",\r\n"), text);
+}
+
+static void cpu_model(char *model, size_t len)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	snprintf(model, len, "unknown CPU");
+	while (file && fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':');
+
+		if (!colon || strncmp(line, "model name", strlen("model name")) != 0)
+			continue;
+		colon += 1 + strspn(colon + 1, " \t");
+		snprintf(model, len, "%.*s", (int)strcspn(colon, "\n"), colon);
+		break;
+	}
+	if (file)
+		fclose(file);
+}
+
+static void mpi_facts(struct backend *be, struct backend_facts *facts)
+{
+	(void)be;
+	*facts = (struct backend_facts){
+		.device_index = -1,
+		.device_memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
+	};
+	library_name(facts->library, sizeof(facts->library));
+	cpu_model(facts->device, sizeof(facts->device));
+}
+
+static bool mpi_supports(struct backend *be, enum dtype dtype, enum redop op, char *why, size_t len)
+{
+	(void)be;
+	(void)dtype;
+	if (op != OP_MULSUM)
+		return true;
+	snprintf(why, len, "operator mulsum is NCCL's own: it needs the nccl backend");
+	return false;
+}
+
+static bool mpi_avg_premultiplies(struct backend *be)
+{
+	(void)be;
+	return false;
+}
+
+static int mpi_comm_open(struct backend *be)
+{
+	struct mpi *mpi = to_mpi(be);
+
+	mpi->counts = calloc(4 * (size_t)be->job->group_size, sizeof(*mpi->counts));
+	if (!mpi->counts)
+		return error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "no memory for %d ranks",
+				 be->job->group_size);
+	return 0;
+}
+
+/* Every rank of the node maps as much, and the pages are only taken when they are written: the kernel says no too late. */
+static int mpi_alloc(struct backend *be, size_t bytes, void **ptr)
+{
+	struct mpi *mpi = to_mpi(be);
+	size_t ranks = be->job->local_ranks > 0 ? (size_t)be->job->local_ranks : 1;
+	size_t share = mpi->available / ranks;
+	struct mapping *mapping = NULL;
+	size_t mapped;
+
+	*ptr = NULL;
+	if (mpi->held > share || bytes > share - mpi->held || bytes > PTRDIFF_MAX)
+		goto too_large;
+	mapped = (bytes + 4095) / 4096 * 4096;
+	mapping = malloc(sizeof(*mapping));
+	if (!mapping)
+		goto too_large;
+	mapping->bytes = mapped ? mapped : 4096;
+	mapping->ptr = mmap(NULL, mapping->bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mapping->ptr == MAP_FAILED)
+		goto too_large;
+	madvise(mapping->ptr, mapping->bytes, MADV_HUGEPAGE);
+	mapping->next = mpi->mappings;
+	mpi->mappings = mapping;
+	mpi->held += mapping->bytes;
+	*ptr = mapping->ptr;
+	return 0;
+
+too_large:
+	free(mapping);
+	return error_set(be->err, OUTCOME_USAGE, -ENOMEM,
+			 "%zu bytes of buffers do not fit: %zu held, %zu bytes of memory for each "
+			 "of %zu ranks",
+			 bytes, mpi->held, share, ranks);
+}
+
+static void mpi_release(struct backend *be, void *ptr)
+{
+	struct mpi *mpi = to_mpi(be);
+
+	for (struct mapping **at = &mpi->mappings; ptr && *at; at = &(*at)->next) {
+		struct mapping *mapping = *at;
+
+		if (mapping->ptr != ptr)
+			continue;
+		*at = mapping->next;
+		munmap(ptr, mapping->bytes);
+		mpi->held -= mapping->bytes;
+		free(mapping);
+		return;
+	}
+}
+
+static int mpi_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,
+		    uint64_t base, size_t count)
+{
+	(void)be;
+	check_fill(data, rank, base, count, ptr);
+	return 0;
+}
+
+static int mpi_poison(struct backend *be, void *ptr, size_t bytes)
+{
+	(void)be;
+	memset(ptr, CHECK_POISON, bytes);
+	return 0;
+}
+
+static int mpi_copy(struct backend *be, void *dst, const void *src, size_t bytes)
+{
+	(void)be;
+	memcpy(dst, src, bytes);
+	return 0;
+}
+
+static int mpi_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
+		      const struct check_data *data, uint64_t base, struct verify_result *result)
+{
+	(void)be;
+	check_verify(data, recv, segments, n, base, result);
+	return 0;
+}
+
+static MPI_Datatype type_of(const struct mpi *mpi, const struct call *call)
+{
+	return mpi->types.type[call->dtype];
+}
+
+static MPI_Op op_of(const struct mpi *mpi, const struct call *call)
+{
+	return mpi->types.op[call->dtype][call->op];
+}
+
+static size_t call_bytes(const struct call *call)
+{
+	return call->count * dtype_size(call->dtype);
+}
+
+/* Where rank `rank`'s share lies in a buffer that holds one of every rank. */
+static char *share_of(const struct call *call, const void *all, int rank)
+{
+	return (char *)all + (size_t)rank * call_bytes(call);
+}
+
+/* The issuers below return MPI's code. NCCL knows in-place calls by their addresses, MPI by MPI_IN_PLACE. */
+
+static int all_reduce(struct mpi *mpi, const struct call *call)
+{
+	const void *send = call->send == call->recv ? MPI_IN_PLACE : call->send;
+
+	return MPI_Allreduce(send, call->recv, (int)call->count, type_of(mpi, call),
+			     op_of(mpi, call), mpi->be.job->traffic);
+}
+
+static int all_gather(struct mpi *mpi, const struct call *call)
+{
+	bool in_place = call->send == share_of(call, call->recv, mpi->be.job->group_rank);
+
+	return MPI_Allgather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
+			     type_of(mpi, call), call->recv, (int)call->count, type_of(mpi, call),
+			     mpi->be.job->traffic);
+}
+
+/* MPI leaves an in-place result at the start of the buffer, NCCL's callers expect it in the rank's own share. */
+static int reduce_scatter(struct mpi *mpi, const struct call *call)
+{
+	bool in_place = call->recv == share_of(call, call->send, mpi->be.job->group_rank);
+	void *recv = in_place ? (void *)call->send : call->recv;
+	int rc = MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : call->send, recv,
+					  (int)call->count, type_of(mpi, call), op_of(mpi, call),
+					  mpi->be.job->traffic);
+
+	if (rc == MPI_SUCCESS && recv != call->recv)
+		memcpy(call->recv, recv, call_bytes(call));
+	return rc;
+}
+
+/* MPI has one buffer; out of place the root's receive buffer gets its copy afterwards, when the others have theirs. */
+static int broadcast(struct mpi *mpi, const struct call *call)
+{
+	bool root = mpi->be.job->group_rank == call->peer;
+	int rc = MPI_Bcast(root ? (void *)call->send : call->recv, (int)call->count,
+			   type_of(mpi, call), call->peer, mpi->be.job->traffic);
+
+	if (rc == MPI_SUCCESS && root && call->send != call->recv)
+		memcpy(call->recv, call->send, call_bytes(call));
+	return rc;
+}
+
+static int reduce(struct mpi *mpi, const struct call *call)
+{
+	bool root = mpi->be.job->group_rank == call->peer;
+
+	return MPI_Reduce(root && call->send == call->recv ? MPI_IN_PLACE : call->send,
+			  root ? call->recv : NULL, (int)call->count, type_of(mpi, call),
+			  op_of(mpi, call), call->peer, mpi->be.job->traffic);
+}
+
+static int alltoall(struct mpi *mpi, const struct call *call)
+{
+	return MPI_Alltoall(call->send, (int)call->count, type_of(mpi, call), call->recv,
+			    (int)call->count, type_of(mpi, call), mpi->be.job->traffic);
+}
+
+static int alltoallv(struct mpi *mpi, const struct call *call)
+{
+	int n = mpi->be.job->group_size;
+	int *send_counts = mpi->counts, *send_at = send_counts + n;
+	int *recv_counts = send_at + n, *recv_at = recv_counts + n;
+
+	for (int i = 0; i < n; i++) {
+		send_counts[i] = (int)call->send_counts[i];
+		send_at[i] = (int)call->send_at[i];
+		recv_counts[i] = (int)call->recv_counts[i];
+		recv_at[i] = (int)call->recv_at[i];
+	}
+	return MPI_Alltoallv(call->send, send_counts, send_at, type_of(mpi, call), call->recv,
+			     recv_counts, recv_at, type_of(mpi, call), mpi->be.job->traffic);
+}
+
+static int gather(struct mpi *mpi, const struct call *call)
+{
+	bool root = mpi->be.job->group_rank == call->peer;
+	bool in_place = root && call->send == share_of(call, call->recv, call->peer);
+
+	return MPI_Gather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
+			  type_of(mpi, call), root ? call->recv : NULL, (int)call->count,
+			  type_of(mpi, call), call->peer, mpi->be.job->traffic);
+}
+
+static int scatter(struct mpi *mpi, const struct call *call)
+{
+	bool root = mpi->be.job->group_rank == call->peer;
+	bool in_place = root && call->recv == share_of(call, call->send, call->peer);
+
+	return MPI_Scatter(root ? call->send : NULL, (int)call->count, type_of(mpi, call),
+			   in_place ? MPI_IN_PLACE : call->recv, (int)call->count,
+			   type_of(mpi, call), call->peer, mpi->be.job->traffic);
+}
+
+/* Room for one more request; MPI_ERR_NO_MEM when there is none. */
+static int request_room(struct mpi *mpi)
+{
+	int room = mpi->room ? 2 * mpi->room : 64;
+	void *requests, *statuses;
+
+	if (mpi->nrequests < mpi->room)
+		return MPI_SUCCESS;
+	requests = realloc(mpi->requests, (size_t)room * sizeof(*mpi->requests));
+	if (requests)
+		mpi->requests = requests;
+	statuses = realloc(mpi->statuses, (size_t)room * sizeof(*mpi->statuses));
+	if (statuses)
+		mpi->statuses = statuses;
+	if (!requests || !statuses)
+		return MPI_ERR_NO_MEM;
+	mpi->room = room;
+	return MPI_SUCCESS;
+}
+
+static int send_one(struct mpi *mpi, const struct call *call)
+{
+	int rc;
+
+	if (!mpi->depth)
+		return MPI_Send(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
+				mpi->be.job->traffic);
+	rc = request_room(mpi);
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Isend(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
+			       mpi->be.job->traffic, &mpi->requests[mpi->nrequests]);
+	mpi->nrequests += rc == MPI_SUCCESS;
+	return rc;
+}
+
+static int recv_one(struct mpi *mpi, const struct call *call)
+{
+	int rc;
+
+	if (!mpi->depth)
+		return MPI_Recv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
+				mpi->be.job->traffic, MPI_STATUS_IGNORE);
+	rc = request_room(mpi);
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Irecv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
+			       mpi->be.job->traffic, &mpi->requests[mpi->nrequests]);
+	mpi->nrequests += rc == MPI_SUCCESS;
+	return rc;
+}
+
+/* How a kind is executed. */
+static const struct issuer {
+	int (*issue)(struct mpi *mpi, const struct call *call);
+	bool shares; /* nranks x count elements in one buffer, which MPI libraries count in int as well */
+	bool reduces;
+} issuers[CALL_KIND_COUNT] = {
+	[CALL_ALL_REDUCE] = { .issue = all_reduce, .reduces = true },
+	[CALL_ALL_GATHER] = { .issue = all_gather, .shares = true },
+	[CALL_REDUCE_SCATTER] = { .issue = reduce_scatter, .shares = true, .reduces = true },
+	[CALL_BROADCAST] = { .issue = broadcast },
+	[CALL_REDUCE] = { .issue = reduce, .reduces = true },
+	[CALL_ALLTOALL] = { .issue = alltoall, .shares = true },
+	[CALL_ALLTOALLV] = { .issue = alltoallv },
+	[CALL_GATHER] = { .issue = gather, .shares = true },
+	[CALL_SCATTER] = { .issue = scatter, .shares = true },
+	[CALL_SEND] = { .issue = send_one },
+	[CALL_RECV] = { .issue = recv_one },
+};
+
+/* The largest number that has to fit into an int. */
+static size_t largest_count(const struct mpi *mpi, const struct call *call)
+{
+	size_t largest = call->count, n = (size_t)mpi->be.job->group_size;
+
+	if (issuers[call->kind].shares)
+		return largest <= INT_MAX ? largest * n : largest;
+	for (size_t i = 0; call->kind == CALL_ALLTOALLV && i < n; i++) {
+		size_t send_end = call->send_at[i] + call->send_counts[i];
+		size_t recv_end = call->recv_at[i] + call->recv_counts[i];
+
+		largest = send_end > largest ? send_end : largest;
+		largest = recv_end > largest ? recv_end : largest;
+	}
+	return largest;
+}
+
+static int call_check(struct mpi *mpi, const struct call *call)
+{
+	size_t largest;
+
+	if ((unsigned)call->kind >= CALL_KIND_COUNT || (unsigned)call->dtype >= DT_COUNT ||
+	    call->comm || call->stream)
+		return error_set(
+			mpi->be.err, OUTCOME_INTERNAL, -EINVAL,
+			"the mpi backend has no kind %d, type %d, communicator %u or stream %u",
+			call->kind, call->dtype, call->comm, call->stream);
+	if (issuers[call->kind].reduces &&
+	    ((unsigned)call->op >= OP_COUNT || op_of(mpi, call) == MPI_OP_NULL))
+		return error_set(mpi->be.err, OUTCOME_USAGE, -EINVAL,
+				 "the mpi backend has no operator %s for %s", redop_name(call->op),
+				 dtype_name(call->dtype));
+	largest = largest_count(mpi, call);
+	if (largest > INT_MAX)
+		return error_set(mpi->be.err, OUTCOME_USAGE, -EOVERFLOW,
+				 "%s of %zu elements: MPI's counts end at %d elements; use a "
+				 "smaller -e or a larger -d",
+				 call_kind_name(call->kind), largest, INT_MAX);
+	return 0;
+}
+
+static int mpi_issue(struct backend *be, const struct call *call, uint64_t ticket)
+{
+	struct mpi *mpi = to_mpi(be);
+	int rc = call_check(mpi, call);
+
+	(void)ticket;
+	if (rc)
+		return rc;
+	rc = issuers[call->kind].issue(mpi, call);
+	if (rc != MPI_SUCCESS)
+		return mpi_fail(mpi, call_kind_name(call->kind), rc);
+	if (issuers[call->kind].reduces && call->op == OP_AVG &&
+	    (call->kind != CALL_REDUCE || be->job->group_rank == call->peer))
+		mpi_types_average(call->dtype, call->recv, call->count, be->job->group_size);
+	return 0;
+}
+
+static int mpi_group_begin(struct backend *be)
+{
+	to_mpi(be)->depth++;
+	return 0;
+}
+
+/* MPI_Waitall says MPI_ERR_IN_STATUS and leaves the reason in the statuses. */
+static int mpi_group_end(struct backend *be)
+{
+	struct mpi *mpi = to_mpi(be);
+	int n = mpi->nrequests, rc;
+
+	if (mpi->depth == 0)
+		return error_set(be->err, OUTCOME_INTERNAL, -EINVAL,
+				 "a group ended that never began");
+	if (--mpi->depth > 0 || n == 0)
+		return 0;
+	mpi->nrequests = 0;
+	rc = MPI_Waitall(n, mpi->requests, mpi->statuses);
+	for (int i = 0; rc == MPI_ERR_IN_STATUS && i < n; i++) {
+		int code = mpi->statuses[i].MPI_ERROR;
+
+		if (code != MPI_SUCCESS && code != MPI_ERR_PENDING)
+			rc = code;
+	}
+	return rc == MPI_SUCCESS ? 0 : mpi_fail(mpi, "MPI_Waitall", rc);
+}
+
+/* Every call has completed when it returned, or at the end of its group. */
+static int mpi_wait(struct backend *be)
+{
+	(void)be;
+	return 0;
+}
+
+/* The host's own time is the stream's. */
+static int mpi_mark(struct backend *be, int number)
+{
+	if (number < 0 || number >= MARKS)
+		return error_set(be->err, OUTCOME_INTERNAL, -EINVAL, "there is no mark %d", number);
+	to_mpi(be)->marks[number] = clock_ns();
+	return 0;
+}
+
+static int mpi_marks(struct backend *be, int n, double *seconds)
+{
+	const uint64_t *marks = to_mpi(be)->marks;
+
+	for (int i = 0; i + 1 < n && i + 1 < MARKS; i++)
+		seconds[i] = (double)(int64_t)(marks[i + 1] - marks[i]) * 1e-9;
+	return 0;
+}
+
+const struct backend_ops backend_mpi = {
+	.name = "mpi",
+	.help = "host memory, MPI's collectives",
+	.devices = mpi_devices,
+	.open = mpi_open,
+	.close = mpi_close,
+	.facts = mpi_facts,
+	.supports = mpi_supports,
+	.avg_premultiplies = mpi_avg_premultiplies,
+	.comm_open = mpi_comm_open,
+	.comm_close = mpi_comm_close,
+	.alloc = mpi_alloc,
+	.release = mpi_release,
+	.fill = mpi_fill,
+	.poison = mpi_poison,
+	.copy = mpi_copy,
+	.store = mpi_copy,
+	.fetch = mpi_copy,
+	.verify = mpi_verify,
+	.issue = mpi_issue,
+	.group_begin = mpi_group_begin,
+	.group_end = mpi_group_end,
+	.wait = mpi_wait,
+	.mark = mpi_mark,
+	.marks = mpi_marks,
+};

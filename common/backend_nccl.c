@@ -1,0 +1,625 @@
+/* backend_nccl.c: device, memory, communicator and waiting on NCCL and CUDA. Calls are in backend_nccl_calls.c. */
+#include "backend_nccl.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "collective.h"
+#include "job.h"
+
+enum {
+	ALIGNMENT = 4096,
+	POLLS_PER_LOOK =
+		200 /* stream queries (about 1 us each) between looks at the communicator's error */
+};
+
+/* Least deadlines of waits that only this backend makes. Init of a few ranks takes 1 to 5 s, a cold
+ * driver and library included; the job's patience may be longer. */
+static const double init_seconds = 30, destroy_seconds = 10;
+
+static void enter(struct backend *be, const char *what, double seconds)
+{
+	watch_enter(be->watch, what, be->job->patience > seconds ? be->job->patience : seconds);
+}
+
+/* NCCL's texts may hold several lines. */
+static int line_length(const char *text)
+{
+	return text ? (int)strcspn(text, "\r\n") : 0;
+}
+
+int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
+{
+	const char *detail = ncclGetLastError(nccl->comm);
+
+	nccl->broken = nccl->comm != NULL;
+	return error_set(nccl->be.err, OUTCOME_ERROR, -EIO, "%s failed: %s (%.*s)", what,
+			 ncclGetErrorString(rc), line_length(detail), detail ? detail : "");
+}
+
+int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)
+{
+	nccl->broken = nccl->comm != NULL;
+	return error_set(nccl->be.err, OUTCOME_ERROR, -EIO, "%s failed: %s: %s", what,
+			 cudaGetErrorName(rc), cudaGetErrorString(rc));
+}
+
+static int nccl_devices(void)
+{
+	int n = 0;
+
+	if (cudaGetDeviceCount(&n) != cudaSuccess) {
+		(void)cudaGetLastError();
+		return 0;
+	}
+	return n;
+}
+
+static void nccl_device_name(int device, char *buf, size_t len)
+{
+	if (cudaDeviceGetPCIBusId(buf, (int)len, device) != cudaSuccess) {
+		(void)cudaGetLastError();
+		snprintf(buf, len, "device %d", device);
+	}
+}
+
+static int device_open(struct nccl *nccl)
+{
+	int device = nccl->be.config.device, count = nccl_devices(), major = 0, minor = 0;
+	cudaError_t rc;
+
+	if (device < 0 || device >= count)
+		return error_set(nccl->be.err, OUTCOME_USAGE, -ENODEV,
+				 "GPU %d asked for: there are %d, counted from 0", device, count);
+	rc = cudaSetDevice(device);
+	if (rc == cudaSuccess)
+		rc = cudaFree(NULL); /* makes the context */
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+	if (rc == cudaSuccess && !nccl->be.config.stream_null)
+		rc = cudaStreamCreateWithFlags(&nccl->stream, cudaStreamNonBlocking);
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&nccl->verdict, sizeof(*nccl->verdict));
+	if (rc == cudaSuccess && nccl->be.config.record_devices)
+		rc = device_clock_open(&nccl->clock, nccl->stream, nccl->be.watch);
+	if (rc != cudaSuccess)
+		return nccl_cuda_fail(nccl, "opening the GPU", rc);
+	nccl->capability = 10 * major + minor;
+	return 0;
+}
+
+static void nccl_close(struct backend *be);
+
+static int nccl_open(struct job *job, const struct watch *watch, struct error *err,
+		     const struct backend_config *config, struct backend **out)
+{
+	struct nccl *nccl = calloc(1, sizeof(*nccl));
+	ncclResult_t result;
+	int rc;
+
+	if (!nccl)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the nccl backend");
+	nccl->be = (struct backend){
+		.ops = &backend_nccl,
+		.job = job,
+		.watch = watch,
+		.err = err,
+		.config = *config,
+	};
+	nccl_late_init(&nccl->late);
+	rc = device_open(nccl);
+	if (rc)
+		goto close;
+	result = ncclGetVersion(&nccl->version);
+	if (result != ncclSuccess) {
+		rc = nccl_fail(nccl, "ncclGetVersion", result);
+		goto close;
+	}
+	*out = &nccl->be;
+	return 0;
+
+close:
+	nccl_close(&nccl->be);
+	return rc;
+}
+
+static void deregister(struct nccl *nccl, struct nccl_memory *memory)
+{
+	if (memory->handle && memory->window)
+		nccl->late.window_deregister(nccl->comm, memory->handle);
+	else if (memory->handle)
+		ncclCommDeregister(nccl->comm, memory->handle);
+	memory->handle = NULL;
+}
+
+/* A communicator that failed is aborted: its peers may be gone, and destroying waits for them. */
+static void nccl_comm_close(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+
+	if (!nccl->comm)
+		return;
+	enter(be, "ncclCommDestroy", destroy_seconds);
+	if (nccl->broken) {
+		ncclCommAbort(nccl->comm);
+	} else {
+		for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
+			deregister(nccl, memory);
+		nccl_calls_release(nccl);
+		ncclCommDestroy(nccl->comm);
+	}
+	watch_leave(be->watch);
+	nccl->comm = NULL;
+	memset(nccl->mulsum_made, 0, sizeof(nccl->mulsum_made));
+	for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
+		memory->handle = NULL;
+}
+
+static void nccl_close(struct backend *be)
+{
+	struct nccl *nccl;
+
+	if (!be)
+		return;
+	nccl = to_nccl(be);
+	nccl_comm_close(be);
+	while (nccl->memory)
+		be->ops->release(be, nccl->memory->ptr);
+	nccl_marks_release(nccl);
+	device_clock_close(nccl->clock);
+	if (nccl->verdict)
+		cudaFree(nccl->verdict);
+	if (nccl->stream)
+		cudaStreamDestroy(nccl->stream);
+	free(nccl);
+}
+
+static void config_text(const struct backend_config *config, char *text, size_t len)
+{
+	static const char *const registers[] = { "none", "comm", "window" };
+	int n = snprintf(text, len, "blocking=1 nvlinkCentricSched=%d alloc=%s register=%s",
+			 config->nvlink_centric, config->alloc == ALLOC_NCCL ? "nccl" : "cuda",
+			 registers[config->local_register > 2 ? 2 : config->local_register]);
+
+	if (config->cta_policy >= 0 && n > 0 && (size_t)n < len)
+		snprintf(text + n, len - (size_t)n, " CTAPolicy=%d", config->cta_policy);
+}
+
+static void nccl_facts(struct backend *be, struct backend_facts *facts)
+{
+	struct nccl *nccl = to_nccl(be);
+	int runtime = 0, driver = 0, device = be->config.device;
+	struct cudaDeviceProp properties;
+
+	*facts = (struct backend_facts){ .device_index = device, .library_code = nccl->version };
+	snprintf(facts->library, sizeof(facts->library), "NCCL %d.%d.%d", nccl->version / 10000,
+		 nccl->version / 100 % 100, nccl->version % 100);
+	cudaRuntimeGetVersion(&runtime);
+	cudaDriverGetVersion(&driver);
+	snprintf(facts->runtime, sizeof(facts->runtime), "CUDA runtime %d.%d, driver %d.%d",
+		 runtime / 1000, runtime % 1000 / 10, driver / 1000, driver % 1000 / 10);
+	if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
+		snprintf(facts->device, sizeof(facts->device), "%.63s", properties.name);
+		facts->device_memory = properties.totalGlobalMem;
+	}
+	cudaDeviceGetPCIBusId(facts->bus_id, sizeof(facts->bus_id), device);
+	config_text(&be->config, facts->config, sizeof(facts->config));
+}
+
+/* Moving float8 needs a library that knows the types, reducing it Hopper (NCCL 2.24 release notes). */
+static bool nccl_supports(struct backend *be, enum dtype dtype, enum redop op, char *why,
+			  size_t len)
+{
+	struct nccl *nccl = to_nccl(be);
+
+	if (dtype != DT_F8E4M3 && dtype != DT_F8E5M2)
+		return true;
+	if (nccl->version < NCCL_WITH_FLOAT8) {
+		snprintf(why, len, "type %s needs NCCL 2.24 or later, this is %d",
+			 dtype_name(dtype), nccl->version);
+		return false;
+	}
+	if (op != OP_NONE && nccl->capability < 90) {
+		snprintf(why, len,
+			 "reducing %s needs compute capability 9.0 or higher, this GPU has %d.%d",
+			 dtype_name(dtype), nccl->capability / 10, nccl->capability % 10);
+		return false;
+	}
+	return true;
+}
+
+static bool nccl_avg_premultiplies(struct backend *be)
+{
+	(void)be;
+	return true;
+}
+
+/* What the headers of this build cannot ask for is refused, not left out. */
+static int comm_config(struct nccl *nccl, ncclConfig_t *config)
+{
+	const struct backend_config *asked = &nccl->be.config;
+
+	config->blocking = 1;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+	if (asked->cta_policy >= 0)
+		config->CTAPolicy = asked->cta_policy;
+#else
+	if (asked->cta_policy >= 0)
+		return error_set(nccl->be.err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "-x needs NCCL 2.27 or later at build");
+#endif
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+	if (asked->nvlink_centric)
+		config->nvlinkCentricSched = 1;
+#else
+	if (asked->nvlink_centric)
+		return error_set(nccl->be.err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "--nvlink-centric needs NCCL 2.28 or later at build");
+#endif
+	return 0;
+}
+
+static int nccl_comm_open(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	struct {
+		ncclResult_t rc;
+		ncclUniqueId id;
+	} root = { .rc = ncclSuccess };
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclResult_t result;
+	int rc = comm_config(nccl, &config);
+
+	if (rc)
+		return rc;
+	if (be->job->group_rank == 0)
+		root.rc = ncclGetUniqueId(&root.id);
+	rc = job_group_bcast(be->job, &root, sizeof(root));
+	if (rc)
+		return rc;
+	if (root.rc != ncclSuccess)
+		return nccl_fail(nccl, "ncclGetUniqueId on the first rank", root.rc);
+	enter(be, "ncclCommInitRank", init_seconds);
+	result = ncclCommInitRankConfig(&nccl->comm, be->job->group_size, root.id,
+					be->job->group_rank, &config);
+	watch_leave(be->watch);
+	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommInitRank", result);
+}
+
+/* An allocation failed. Too large for the device, or something else? */
+static int alloc_fail(struct nccl *nccl, size_t bytes, cudaError_t cuda, ncclResult_t result)
+{
+	size_t free_bytes = 0, total = 0;
+
+	(void)cudaGetLastError();
+	cudaMemGetInfo(&free_bytes, &total);
+	if (cuda == cudaErrorMemoryAllocation || bytes > free_bytes)
+		return error_set(
+			nccl->be.err, OUTCOME_USAGE, -ENOMEM,
+			"%zu bytes of buffers do not fit: %zu of the GPU's %zu bytes are free",
+			bytes, free_bytes, total);
+	if (cuda != cudaSuccess)
+		return nccl_cuda_fail(nccl, "cudaMalloc", cuda);
+	return nccl_fail(nccl, "ncclMemAlloc", result);
+}
+
+/* cudaMalloc aligns to 256 bytes, as does ncclMemAlloc where it falls back to it: align here. */
+static int nccl_alloc(struct backend *be, size_t bytes, void **ptr)
+{
+	struct nccl *nccl = to_nccl(be);
+	struct nccl_memory *memory = calloc(1, sizeof(*memory));
+	ncclResult_t result = ncclSuccess;
+	cudaError_t cuda = cudaSuccess;
+
+	*ptr = NULL;
+	if (!memory)
+		return error_set(be->err, OUTCOME_INTERNAL, -ENOMEM,
+				 "no memory for a buffer's record");
+	if (bytes > SIZE_MAX - ALIGNMENT)
+		cuda = cudaErrorMemoryAllocation;
+	else if (be->config.alloc == ALLOC_NCCL)
+		result = ncclMemAlloc(&memory->base, bytes + ALIGNMENT);
+	else
+		cuda = cudaMalloc(&memory->base, bytes + ALIGNMENT);
+	if (cuda != cudaSuccess || result != ncclSuccess) {
+		free(memory);
+		return alloc_fail(nccl, bytes, cuda, result);
+	}
+	memory->bytes = bytes;
+	memory->ptr = (void *)(((uintptr_t)memory->base + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+	memory->next = nccl->memory;
+	nccl->memory = memory;
+	*ptr = memory->ptr;
+	return 0;
+}
+
+static void nccl_release(struct backend *be, void *ptr)
+{
+	struct nccl *nccl = to_nccl(be);
+
+	for (struct nccl_memory **at = &nccl->memory; ptr && *at; at = &(*at)->next) {
+		struct nccl_memory *memory = *at;
+
+		if (memory->ptr != ptr)
+			continue;
+		*at = memory->next;
+		deregister(nccl, memory);
+		if (be->config.alloc == ALLOC_NCCL)
+			ncclMemFree(memory->base);
+		else
+			cudaFree(memory->base);
+		free(memory);
+		return;
+	}
+}
+
+/* ncclMemAlloc's memory starts on a 2 MiB page, so `ptr` has one offset on all ranks, which symmetric windows need. */
+static int nccl_enroll(struct backend *be, void *ptr, size_t bytes)
+{
+	struct nccl *nccl = to_nccl(be);
+	struct nccl_memory *memory = nccl->memory;
+	ncclResult_t result;
+
+	if (be->config.local_register == 0)
+		return 0;
+	while (memory && memory->ptr != ptr)
+		memory = memory->next;
+	if (!memory || memory->handle || bytes > memory->bytes)
+		return error_set(be->err, OUTCOME_INTERNAL, -EINVAL,
+				 "this buffer can't be registered");
+	memory->window = be->config.local_register == 2;
+	if (!memory->window) {
+		result = ncclCommRegister(nccl->comm, ptr, bytes, &memory->handle);
+		return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommRegister", result);
+	}
+	if (!nccl->late.window_register || !nccl->late.window_deregister)
+		return error_set(be->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "-R 2 needs NCCL 2.27 or later, this is %d", nccl->version);
+	enter(be, "ncclCommWindowRegister", init_seconds);
+	result = nccl->late.window_register(nccl->comm, ptr, bytes, &memory->handle,
+					    1 /* COLL_SYMMETRIC */);
+	watch_leave(be->watch);
+	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommWindowRegister", result);
+}
+
+static int nccl_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,
+		     uint64_t base, size_t count)
+{
+	struct nccl *nccl = to_nccl(be);
+	struct check_plan plan;
+	cudaError_t rc;
+
+	check_plan(data, &plan);
+	rc = (cudaError_t)check_cuda_fill(nccl->stream, &plan, rank, base, count, ptr);
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "filling a buffer", rc);
+}
+
+static int nccl_poison(struct backend *be, void *ptr, size_t bytes)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc = cudaMemsetAsync(ptr, CHECK_POISON, bytes, nccl->stream);
+
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "cudaMemsetAsync", rc);
+}
+
+static int copy_async(struct nccl *nccl, void *dst, const void *src, size_t bytes,
+		      enum cudaMemcpyKind kind)
+{
+	cudaError_t rc = cudaMemcpyAsync(dst, src, bytes, kind, nccl->stream);
+
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "cudaMemcpyAsync", rc);
+}
+
+static int nccl_copy(struct backend *be, void *dst, const void *src, size_t bytes)
+{
+	return copy_async(to_nccl(be), dst, src, bytes, cudaMemcpyDeviceToDevice);
+}
+
+/* From pageable memory the call returns once the data are staged: the caller may reuse them. */
+static int nccl_store(struct backend *be, void *dst, const void *host, size_t bytes)
+{
+	return copy_async(to_nccl(be), dst, host, bytes, cudaMemcpyHostToDevice);
+}
+
+/* What another rank or the network did to the communicator. */
+static int async_error(struct nccl *nccl)
+{
+	ncclResult_t state = ncclSuccess, rc;
+
+	if (!nccl->comm)
+		return 0;
+	rc = ncclCommGetAsyncError(nccl->comm, &state);
+	if (rc != ncclSuccess)
+		return nccl_fail(nccl, "ncclCommGetAsyncError", rc);
+	return state == ncclSuccess || state == ncclInProgress
+		       ? 0
+		       : nccl_fail(nccl, "the communicator", state);
+}
+
+static int stream_wait(struct nccl *nccl)
+{
+	for (unsigned polls = 1;; polls++) {
+		cudaError_t rc = cudaStreamQuery(nccl->stream);
+		int error;
+
+		if (rc != cudaErrorNotReady)
+			return rc == cudaSuccess ? 0
+						 : nccl_cuda_fail(nccl, "waiting for the GPU", rc);
+		if (polls % POLLS_PER_LOOK)
+			continue;
+		error = async_error(nccl);
+		if (error)
+			return error;
+		sched_yield(); /* ranks may share a core */
+	}
+}
+
+/* Not-ready is kept as CUDA's last error and would look like a later launch's. */
+static int nccl_wait(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t cuda = cudaSuccess;
+	int rc = stream_wait(nccl);
+
+	(void)cudaGetLastError();
+	if (!rc)
+		rc = async_error(nccl);
+	if (rc || !nccl->clock)
+		return rc;
+	cuda = device_clock_harvest(nccl->clock);
+	if (cuda == cudaSuccess)
+		cuda = device_clock_refresh(nccl->clock);
+	return cuda == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "reading an event", cuda);
+}
+
+/* The copy itself waits inside CUDA, so whatever may hang is waited for first. */
+static int nccl_fetch(struct backend *be, void *host, const void *src, size_t bytes)
+{
+	int rc = nccl_wait(be);
+
+	if (!rc)
+		rc = copy_async(to_nccl(be), host, src, bytes, cudaMemcpyDeviceToHost);
+	return rc ? rc : nccl_wait(be);
+}
+
+static int verify_segment(struct nccl *nccl, const struct check_plan *plan, const void *recv,
+			  const struct segment *segment, uint64_t base)
+{
+	static const int sources[] = {
+		[SEGMENT_COPY] = CHECK_CUDA_COPY,
+		[SEGMENT_REDUCE] = CHECK_CUDA_REDUCE,
+		[SEGMENT_KEEP] = CHECK_CUDA_KEEP,
+	};
+	cudaError_t rc =
+		(cudaError_t)check_cuda_verify(nccl->stream, plan, sources[segment->kind],
+					       segment->from, base + segment->from_at, recv,
+					       segment->at, segment->count, nccl->verdict);
+
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "verifying a buffer", rc);
+}
+
+static int nccl_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
+		       const struct check_data *data, uint64_t base, struct verify_result *result)
+{
+	struct nccl *nccl = to_nccl(be);
+	struct check_cuda_result verdict = { 0 };
+	struct check_plan plan;
+	cudaError_t cuda;
+	int rc = 0;
+
+	check_plan(data, &plan);
+	cuda = (cudaError_t)check_cuda_reset(nccl->stream, nccl->verdict);
+	if (cuda != cudaSuccess)
+		return nccl_cuda_fail(nccl, "verifying a buffer", cuda);
+	for (int i = 0; !rc && i < n; i++)
+		rc = verify_segment(nccl, &plan, recv, &segments[i], base);
+	if (!rc)
+		rc = nccl_fetch(be, &verdict, nccl->verdict, sizeof(verdict));
+	*result = (struct verify_result){ .wrong = verdict.wrong,
+					  .first = verdict.wrong ? verdict.first : 0 };
+	return rc;
+}
+
+static int nccl_graph_begin(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc;
+
+	if (!nccl->stream)
+		return error_set(be->err, OUTCOME_USAGE, -EINVAL,
+				 "-G: CUDA can't capture the NULL stream (-y 1)");
+	rc = cudaStreamBeginCapture(nccl->stream, cudaStreamCaptureModeThreadLocal);
+	if (rc != cudaSuccess)
+		return nccl_cuda_fail(nccl, "cudaStreamBeginCapture", rc);
+	nccl->capturing = true;
+	return 0;
+}
+
+static int nccl_graph_end(struct backend *be, void **graph)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaGraphExec_t exec = NULL;
+	cudaGraph_t captured = NULL;
+	cudaError_t rc;
+
+	*graph = NULL;
+	nccl->capturing = false;
+	rc = cudaStreamEndCapture(nccl->stream, &captured);
+	if (rc == cudaSuccess)
+		rc = cudaGraphInstantiateWithFlags(&exec, captured, 0);
+	if (captured)
+		cudaGraphDestroy(captured);
+	if (rc == cudaSuccess)
+		rc = cudaGraphUpload(exec, nccl->stream);
+	if (rc != cudaSuccess) {
+		if (exec)
+			cudaGraphExecDestroy(exec);
+		return nccl_cuda_fail(nccl, "making a CUDA graph", rc);
+	}
+	*graph = exec;
+	return 0;
+}
+
+static int nccl_graph_launch(struct backend *be, void *graph)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc = cudaGraphLaunch(graph, nccl->stream);
+
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "cudaGraphLaunch", rc);
+}
+
+static void nccl_graph_free(struct backend *be, void *graph)
+{
+	(void)be;
+	if (graph)
+		cudaGraphExecDestroy(graph);
+}
+
+static size_t nccl_memory_used(struct backend *be)
+{
+	size_t free_bytes = 0, total = 0;
+
+	(void)be;
+	cudaMemGetInfo(&free_bytes, &total);
+	return total - free_bytes;
+}
+
+const struct backend_ops backend_nccl = {
+	.name = "nccl",
+	.help = "GPU memory, NCCL's collectives",
+	.devices = nccl_devices,
+	.device_name = nccl_device_name,
+	.open = nccl_open,
+	.close = nccl_close,
+	.facts = nccl_facts,
+	.supports = nccl_supports,
+	.avg_premultiplies = nccl_avg_premultiplies,
+	.comm_open = nccl_comm_open,
+	.comm_close = nccl_comm_close,
+	.alloc = nccl_alloc,
+	.release = nccl_release,
+	.enroll = nccl_enroll,
+	.fill = nccl_fill,
+	.poison = nccl_poison,
+	.copy = nccl_copy,
+	.store = nccl_store,
+	.fetch = nccl_fetch,
+	.verify = nccl_verify,
+	.issue = nccl_issue,
+	.group_begin = nccl_group_begin,
+	.group_end = nccl_group_end,
+	.wait = nccl_wait,
+	.graph_begin = nccl_graph_begin,
+	.graph_end = nccl_graph_end,
+	.graph_launch = nccl_graph_launch,
+	.graph_free = nccl_graph_free,
+	.mark = nccl_mark,
+	.marks = nccl_marks,
+	.memory_used = nccl_memory_used,
+};

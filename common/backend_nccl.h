@@ -1,0 +1,108 @@
+/* backend_nccl.h: what the parts of the nccl backend share. For common/backend_nccl*.c only. */
+#ifndef HANGAR_BACKEND_NCCL_H
+#define HANGAR_BACKEND_NCCL_H
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend.h"
+#include "call.h"
+#include "check_cuda.h"
+
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 19, 0)
+#error "hangar needs the headers of NCCL 2.19 or later"
+#endif
+
+/* Numbers of two types since NCCL 2.24; older headers have no names for them. */
+enum { NCCL_FLOAT8_E4M3 = 10, NCCL_FLOAT8_E5M2 = 11 };
+enum { NCCL_WITH_FLOAT8 = NCCL_VERSION(2, 24, 0) };
+
+/* Functions that the NCCL library found at run time may lack, whatever the headers had; NULL where it does. A preloaded
+ * wrapper is found first. */
+struct nccl_late {
+	ncclResult_t (*alltoall)(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
+				 cudaStream_t);
+	ncclResult_t (*gather)(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
+			       cudaStream_t);
+	ncclResult_t (*scatter)(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
+				cudaStream_t);
+	ncclResult_t (*window_register)(ncclComm_t, void *, size_t, void **, int);
+	ncclResult_t (*window_deregister)(ncclComm_t, void *);
+};
+
+/* Memory given out by alloc. */
+struct nccl_memory {
+	struct nccl_memory *next;
+	void *base, *ptr; /* as allocated; as given out, aligned */
+	size_t bytes;
+	void *handle; /* of the registration (enroll), NULL: none */
+	bool window;
+};
+
+struct nccl {
+	struct backend be;
+	struct nccl_late late;
+	cudaStream_t stream; /* NULL with -y */
+	ncclComm_t comm;
+	bool broken; /* an error was seen: the communicator can only be aborted */
+	bool capturing;
+	int depth;	/* of open groups */
+	int version;	/* of the library, ncclGetVersion */
+	int capability; /* compute capability x 10 */
+	struct nccl_memory *memory;
+	cudaEvent_t *marks; /* made by the first mark; NULL entries at the end of a failed start */
+	struct device_clock *clock;	   /* NULL without --record=full */
+	struct check_cuda_result *verdict; /* device memory, of the verify under way */
+	bool mulsum_made[DT_COUNT];
+	ncclRedOp_t mulsum[DT_COUNT];
+};
+
+static inline struct nccl *to_nccl(struct backend *be)
+{
+	return (struct nccl *)be;
+}
+
+/* Keep an error of the library: `what` failed with `rc`. Return -EIO. */
+int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc);
+int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
+
+/* backend_nccl_calls.c: hooks. */
+int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket);
+int nccl_group_begin(struct backend *be);
+int nccl_group_end(struct backend *be);
+
+/* Destroy the operators that issue made; before the communicator. */
+void nccl_calls_release(struct nccl *nccl);
+
+/* Resolve `late`. */
+void nccl_late_init(struct nccl_late *late);
+
+/* backend_nccl_clock.c: hooks. */
+int nccl_mark(struct backend *be, int number);
+int nccl_marks(struct backend *be, int n, double *seconds);
+void nccl_marks_release(struct nccl *nccl);
+
+/* backend_nccl_clock.c: device times of calls. Event pairs in a ring are recorded around a call, or around a group of them,
+ * and read once the stream has passed them. Nothing here waits but open and refresh; when the ring is full of unfinished
+ * pairs, a call goes without times. */
+struct device_clock;
+
+/* Returns cudaSuccess and *out, or an error and NULL. Waits for the stream. `watch` is borrowed. */
+cudaError_t device_clock_open(struct device_clock **out, cudaStream_t stream,
+			      const struct watch *watch);
+void device_clock_close(struct device_clock *clock); /* NULL is fine */
+
+/* Before the call or group; a call made in between; after it. */
+cudaError_t device_clock_begin(struct device_clock *clock);
+void device_clock_ticket(struct device_clock *clock, uint64_t ticket);
+cudaError_t device_clock_end(struct device_clock *clock);
+
+/* Report every finished pair to the watch. */
+cudaError_t device_clock_harvest(struct device_clock *clock);
+
+/* The stream is idle: tie device time to CLOCK_MONOTONIC anew if that was more than a second ago. */
+cudaError_t device_clock_refresh(struct device_clock *clock);
+
+#endif

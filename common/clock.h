@@ -1,0 +1,30 @@
+/* clock.h: the one clock of hangar: CLOCK_MONOTONIC, which all processes of a host share. */
+#ifndef HANGAR_CLOCK_H
+#define HANGAR_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline double clock_seconds(void)
+{
+	return (double)clock_ns() * 1e-9;
+}
+
+/* Sleep that is cut short by signals; for polling loops. */
+static inline void clock_nap(double seconds)
+{
+	struct timespec t = { .tv_sec = (time_t)seconds };
+
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
+}
+
+#endif

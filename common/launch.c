@@ -1,0 +1,249 @@
+/* launch.c: launcher detection, and the small parent that runs mpirun on the binary itself. */
+#include "launch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "leftovers.h"
+
+#define ENV_KEY "HANGAR_RUN_KEY"
+#define ENV_PROGRESS "HANGAR_PROGRESS"
+#define HOST_RANKS 4 /* of a bare start without a GPU, and of --share-gpu */
+
+/* First of the variables that is set to a number >= 0, else `missing`. */
+static int env_number(const char *const *names, int missing)
+{
+	for (; *names; names++) {
+		const char *text = getenv(*names);
+		char *end;
+		long n = text ? strtol(text, &end, 10) : -1;
+
+		if (text && end != text && n >= 0 && n < 1 << 30)
+			return (int)n;
+	}
+	return missing;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; text && *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
+	return hash * 31 + 7;
+}
+
+/* What the launcher gave all processes of this run alike, and no other run on this host. */
+static void make_key(char *key, size_t len)
+{
+	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri",
+		                             "PMI_JOBID",      "SLURM_JOB_ID",
+		                             "SLURM_STEP_ID",  NULL };
+	const char *given = getenv(ENV_KEY);
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	if (given && *given) {
+		snprintf(key, len, "%s", given);
+		return;
+	}
+	for (int i = 0; names[i]; i++)
+		hash = hash_text(hash, getenv(names[i]));
+	snprintf(key, len, "%016" PRIx64, hash);
+}
+
+void launch_detect(struct launch *launch)
+{
+	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
+		                             NULL };
+	static const char *const step_sizes[] = { "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
+	static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+		                             "SLURM_PROCID", NULL };
+	bool step = getenv("SLURM_STEP_ID") != NULL;
+
+	memset(launch, 0, sizeof(*launch));
+	launch->announced = env_number(sizes, step ? env_number(step_sizes, 0) : 0);
+	launch->launched = step || launch->announced > 0 || getenv("PMIX_NAMESPACE");
+	launch->own = getenv(ENV_KEY) != NULL;
+	launch->rank = launch->launched ? env_number(ranks, 0) : 0;
+	make_key(launch->key, sizeof(launch->key));
+}
+
+int launch_check(const struct launch *launch, const struct options *options, const char *program,
+                 struct error *err)
+{
+	int threads = options->threads ? options->threads : 1;
+	int gpus = options->gpus ? options->gpus : 1;
+
+	if (!launch->launched || launch->own || threads * gpus <= 1)
+		return 0;
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+	                 "-%c %d under a launcher: every rank is a process here; start "
+	                 "mpirun -np %d %s instead",
+	                 gpus > 1 ? 'g' : 't', gpus > 1 ? gpus : threads,
+	                 (launch->announced ? launch->announced : 1) * threads * gpus, program);
+}
+
+int launch_ranks(const struct options *options, struct error *err)
+{
+	const struct backend_ops *nccl = backend_find("nccl");
+	int devices = nccl && strcmp(options->backend, "mpi") != 0 ? nccl->devices() : 0;
+	int asked = 0;
+
+	if (options->gpus || options->threads)
+		asked = (options->gpus ? options->gpus : 1) *
+		        (options->threads ? options->threads : 1);
+	if (devices > 0 && asked > devices && !options->share_gpu)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+		                 "-g %d: this host has %d GPU%s (--share-gpu puts several ranks "
+		                 "on one)",
+		                 asked, devices, devices == 1 ? "" : "s");
+	if (asked)
+		return asked;
+	if (devices > 0 && !options->share_gpu)
+		return devices;
+	return devices > HOST_RANKS ? devices : HOST_RANKS;
+}
+
+static void announce(char **command)
+{
+	fprintf(stderr, "hangar: no launcher, running:");
+	for (; *command; command++)
+		fprintf(stderr, " %s", *command);
+	fputc('\n', stderr);
+}
+
+/* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start is this host. */
+static void forget_slurm(void)
+{
+	extern char **environ;
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (char **e = environ; *e && !again; e++) {
+			char name[128];
+
+			if (strncmp(*e, "SLURM_", 6) != 0)
+				continue;
+			snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+			unsetenv(name);
+			again = true;
+		}
+	}
+}
+
+/* mpirun and its options, then our own command line. NULL without memory. */
+static char **make_command(int ranks, char **argv, const char *tmpdir)
+{
+	static char count[16];
+	const char *fixed[] = { "mpirun", "--quiet", "-np", count, "--oversubscribe",
+		                /* NCCL and the scheduler place threads better than a binding to
+		                 * one core, which mpirun sets for two ranks */
+		                "--bind-to", "none", "--mca", "orte_tmpdir_base", tmpdir,
+		                geteuid() == 0 ? "--allow-run-as-root" : NULL };
+	size_t n = sizeof(fixed) / sizeof(*fixed), argc = 0;
+	char **command;
+
+	snprintf(count, sizeof(count), "%d", ranks);
+	while (argv[argc])
+		argc++;
+	command = calloc(n + argc + 2, sizeof(*command));
+	if (!command)
+		return NULL;
+	if (!fixed[n - 1])
+		n--;
+	memcpy(command, fixed, n * sizeof(*command));
+	memcpy(command + n, argv, argc * sizeof(*command));
+	return command;
+}
+
+static int open_signals(sigset_t *old)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, old);
+	return signalfd(-1, &mask, SFD_CLOEXEC);
+}
+
+/* A terminal's Ctrl-C reaches mpirun as well (SI_KERNEL); a second one would make it give up its own
+ * clean-up. */
+static int wait_for(pid_t pid, int signal_fd)
+{
+	struct signalfd_siginfo info;
+	int status = 0;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
+			continue;
+		if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
+			kill(pid, (int)info.ssi_signo);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(command[0], command);
+	fprintf(stderr, "hangar: %s: %s (make install-deps installs Open MPI)\n", command[0],
+	        strerror(errno));
+	_exit(OUTCOME_UNSUPPORTED);
+}
+
+int launch_self(int ranks, char **argv, struct error *err)
+{
+	struct run_folder folder;
+	char key[33];
+	uint64_t random;
+	char **command;
+	sigset_t mask;
+	pid_t parent = getpid(), pid;
+	int code = 1, signal_fd;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint64_t)parent << 32;
+	snprintf(key, sizeof(key), "%016" PRIx64, random);
+	if (run_folder_open(&folder, key, err) < 0)
+		return 1;
+	setenv(ENV_KEY, key, 1);
+	setenv(ENV_PROGRESS, isatty(STDERR_FILENO) ? "1" : "0", 1);
+	forget_slurm();
+	command = make_command(ranks, argv, folder.path);
+	if (!command)
+		goto out;
+	announce(command);
+	signal_fd = open_signals(&mask);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		become_mpirun(command, &mask, parent);
+	if (pid > 0)
+		code = wait_for(pid, signal_fd);
+	close(signal_fd);
+	free(command);
+out:
+	run_folder_release(&folder);
+	return code;
+}
+
+bool launch_shows_progress(void)
+{
+	const char *told = getenv(ENV_PROGRESS);
+
+	return told ? strcmp(told, "1") == 0 : isatty(STDERR_FILENO);
+}

@@ -1,0 +1,172 @@
+/* run.c: the loop over points. */
+#include "run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "point.h"
+#include "sweep.h"
+
+static void begin_sweep(struct sweep *sweep, const struct bench *bench)
+{
+	sweep_init(sweep, bench->options, bench->collective, bench->backend,
+	           bench->job->group_size);
+}
+
+size_t run_largest(const struct bench *bench)
+{
+	struct sweep sweep;
+	struct point point;
+	size_t largest = 0;
+
+	begin_sweep(&sweep, bench);
+	while (sweep_next(&sweep, &point)) {
+		struct geometry g = plan_geometry(bench, &point, bench->job->group_rank);
+		struct shape shape;
+		size_t bytes;
+
+		bench->collective->shape(&g, &shape);
+		bytes = shape.bytes + (size_t)bench->options->unalign * g.elsize;
+		largest = bytes > largest ? bytes : largest;
+	}
+	return largest;
+}
+
+static long long count_points(const struct bench *bench)
+{
+	struct sweep sweep;
+	struct point point;
+	long long n = 0;
+
+	begin_sweep(&sweep, bench);
+	while (sweep_next(&sweep, &point))
+		n += bench->collective->in_place ? 2 : 1;
+	return n;
+}
+
+static void show_progress(struct run *run, const struct point *point)
+{
+	double spent = clock_seconds() - run->started;
+	double left = run->done > 0 ? spent / (double)run->done * (double)(run->points - run->done) :
+	                              0;
+
+	fprintf(stderr, "\r\033[K%lld of %lld points, now %s %s %zu B, about %.0f s left",
+	        run->done, run->points, dtype_name(point->dtype), redop_name(point->op),
+	        point->bytes, left);
+}
+
+static void clear_progress(const struct run *run)
+{
+	if (run->progress)
+		fputs("\r\033[K", stderr);
+}
+
+static void note_guilty(struct run *run, const struct check_report *report)
+{
+	char name[16];
+	size_t len = strlen(run->guilty);
+
+	if (report->wrong == 0)
+		return;
+	run->outcome = OUTCOME_WRONG_DATA;
+	snprintf(name, sizeof(name), "%d", report->rank);
+	for (const char *at = run->guilty; *at; at += strspn(at, ",")) {
+		size_t n = strcspn(at, ",");
+
+		if (n == strlen(name) && strncmp(at, name, n) == 0)
+			return;
+		at += n;
+	}
+	if (len + strlen(name) + 2 <= sizeof(run->guilty))
+		snprintf(run->guilty + len, sizeof(run->guilty) - len, "%s%s", len ? "," : "",
+		         name);
+}
+
+static int one_placement(struct run *run, const struct point *point, bool in_place, int cycle)
+{
+	struct measured measured;
+	int rc = point_measure(run->bench, point, in_place, &measured);
+
+	if (rc == -ENODATA) {
+		run->too_small += !in_place;
+		rc = 0;
+	} else if (rc == 0) {
+		measured.row.cycle = cycle;
+		note_guilty(run, &measured.row.report);
+		if (run->report) {
+			clear_progress(run);
+			run->report->wrong_checks += measured.wrong_checks;
+			rc = report_row(run->report, &measured.row);
+		}
+	}
+	point_release(&measured);
+	run->done++;
+	return rc;
+}
+
+static int one_cycle(struct run *run, int cycle)
+{
+	struct sweep sweep;
+	struct point point;
+	int rc = 0;
+
+	begin_sweep(&sweep, run->bench);
+	while (rc == 0 && sweep_next(&sweep, &point)) {
+		if (run->progress)
+			show_progress(run, &point);
+		rc = one_placement(run, &point, false, cycle);
+		if (rc == 0 && run->bench->collective->in_place)
+			rc = one_placement(run, &point, true, cycle);
+	}
+	clear_progress(run);
+	return rc;
+}
+
+int run_sweep(struct run *run)
+{
+	int cycles = run->bench->options->cycles, rc = 0;
+
+	run->points = count_points(run->bench) * (cycles > 0 ? cycles : 1);
+	run->started = clock_seconds();
+	for (int cycle = 0; rc == 0 && (cycles == 0 || cycle < cycles); cycle++)
+		rc = one_cycle(run, cycle);
+	if (rc == 0 && run->too_small && run->report)
+		rc = report_comment(run->report,
+		                    "%zu size(s) too small to give each of %d ranks %zu bytes: left "
+		                    "out (--align changes the step)",
+		                    run->too_small, run->bench->job->group_size,
+		                    run->bench->options->align);
+	return rc;
+}
+
+int run_finish(struct run *run)
+{
+	const struct options *o = run->bench->options;
+	struct run_summary summary = {
+		.outcome = run->outcome,
+		.checked = o->check > 0,
+		.err = run->bench->err->code ? run->bench->err : NULL,
+		.memory_init = run->memory_init,
+		.memory_buffers = run->memory_buffers,
+		.memory_collectives = run->memory_collectives,
+	};
+	int outcome = (int)run->outcome, rc = 0;
+
+	if (run->report) {
+		double average = run->report->rows ?
+		                         run->report->busbw_sum / (double)run->report->rows :
+		                         0;
+
+		/* nccl-tests' rule for NCCL_TESTS_MIN_BW: nine tenths of it will do */
+		if (run->outcome == OUTCOME_OK && o->min_bw > 0 && average < 0.9 * o->min_bw)
+			summary.outcome = OUTCOME_SLOW;
+		outcome = (int)summary.outcome;
+		rc = report_end(run->report, &summary);
+	}
+	if (rc == 0)
+		rc = job_bcast(run->bench->job, &outcome, sizeof(outcome));
+	run->outcome = (enum outcome)outcome;
+	return rc;
+}

@@ -1,0 +1,33 @@
+/* run.h: a whole run on one rank: the sweep, point by point, and what it came to. */
+#ifndef HANGAR_RUN_H
+#define HANGAR_RUN_H
+
+#include <stddef.h>
+
+#include "bench.h"
+#include "outcome.h"
+#include "report.h"
+
+struct run {
+	struct bench *bench;
+	struct report *report;  /* rank 0 only, else NULL */
+	enum outcome outcome;   /* ok, wrong data or too slow */
+	char guilty[64];        /* ranks with wrong data, "1,3" */
+	long long points, done; /* for the progress line; rank 0 */
+	double started;
+	bool progress;
+	size_t too_small;       /* sizes that left nothing per rank */
+	size_t memory_init, memory_buffers, memory_collectives; /* -M: bytes in use on the device */
+};
+
+/* Largest buffer of any point of the sweep, bytes, on any rank. */
+size_t run_largest(const struct bench *bench);
+
+/* Measure every point of every cycle. 0, or a negative errno with the error set. Collective. */
+int run_sweep(struct run *run);
+
+/* Closing lines; decides between ok, wrong data and slow. Rank 0's figures; the outcome is spread to all.
+ * Collective. */
+int run_finish(struct run *run);
+
+#endif

@@ -1,0 +1,44 @@
+/* sink_shared.h: what the sinks share among themselves; nobody else includes it. */
+#ifndef HANGAR_SINK_SHARED_H
+#define HANGAR_SINK_SHARED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "error.h"
+#include "options.h"
+#include "row.h"
+
+/* Create `path`, which must not exist; its parents must. The descriptor, or a negative errno
+ * without an error set. */
+int sink_file_create(const char *path);
+
+/* Keep in `err` that `path` could not be created; returns `code`. */
+int sink_file_refused(struct error *err, const char *path, int code);
+
+/* Append everything with one write (more only where the kernel takes less). */
+int sink_file_append(struct error *err, int fd, const char *path, const char *data, size_t len);
+
+/* The same at `offset`. */
+int sink_file_write_at(struct error *err, int fd, const char *path, const char *data, size_t len,
+		       size_t offset);
+
+/* Did the check of this row fail? */
+bool sink_row_failed(const struct row *row);
+
+/* The columns behind row_columns[] that say what was wrong. Texts are "" when nothing was. */
+enum {
+	SINK_WRONG_KIND,
+	SINK_WRONG_RANK,
+	SINK_WRONG_ELEMENT,
+	SINK_WRONG_EXPECTED,
+	SINK_WRONG_GOT,
+	SINK_WRONG_COLUMNS
+};
+extern const char *const sink_wrong_names[SINK_WRONG_COLUMNS];
+char *sink_wrong_text(const struct row *row, int column, char *buf, size_t len);
+
+/* First wrong element of a report: may be negative for a guard. */
+int64_t sink_wrong_element(const struct check_report *report);
+
+#endif

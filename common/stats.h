@@ -1,0 +1,48 @@
+/* stats.h: order statistics of a sample, and when to stop sampling. Pure functions; no clock, no communication. */
+#ifndef HANGAR_STATS_H
+#define HANGAR_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Unit of every field is the unit of the samples; n says how many there were. With n == 0 all are NaN. */
+struct stats {
+	size_t n;
+	double min, max, mean, median;
+	double p5, p95, p99; /* type 7 quantiles (linear interpolation; Hyndman and Fan 1996) */
+	double stddev;       /* of the sample (n - 1); 0 for n < 2 */
+	double ci_low, ci_high; /* 95 % confidence interval of the median from order statistics (binomial, distribution-
+	                         * free; David and Nagaraja, Order Statistics, 7.1). For n < 6 no such interval exists:
+	                         * min and max, and ci_exact is false */
+	bool ci_exact;
+};
+
+/* Sorts a copy; `samples` is left alone. Returns 0, -ENOMEM, or -EINVAL when a sample is NaN. */
+int stats_compute(const double *samples, size_t n, struct stats *stats);
+
+/* Half width of the confidence interval over the median, in percent; infinity when the median is 0 or n == 0. */
+double stats_ci_percent(const struct stats *stats);
+
+enum stop_reason {
+	STOP_NOT_YET,
+	STOP_PRECISE, /* confidence interval within the target: "ci" */
+	STOP_BUDGET,  /* time budget spent: "budget" */
+	STOP_COUNT    /* the asked number of iterations: "count" */
+};
+
+const char *stop_reason_name(enum stop_reason reason);
+
+/* When an adaptive measurement ends. */
+struct stop_rule {
+	size_t fixed;           /* > 0: exactly this many samples (-n), the rest is ignored */
+	double ci_percent;      /* target half width, percent of the median: 1 */
+	size_t min_samples;     /* before the target counts */
+	double budget_seconds;  /* spent in timed calls; counts from the third sample on */
+	size_t max_samples;     /* reached: STOP_BUDGET; 0: no such limit */
+};
+
+/* Sorts the samples when there are min_samples or more: call it per batch, not per sample, where calls are short. An
+ * interval of fewer than 6 samples is never precise. */
+enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n, double spent_seconds);
+
+#endif

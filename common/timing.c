@@ -1,0 +1,347 @@
+/* timing.c: warm-up and the three ways to time a batch. */
+#include "timing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+#define BATCH_SECONDS 4e-3      /* the wait at a batch's end (about 10 us) stays below 0.3 % */
+#define MAX_CALLS 256           /* half the recorder's ring holds at least this many calls */
+#define MIN_STREAM_CALLS 4
+#define ISOLATED_SAMPLES 32
+#define WARM_ROUND_SECONDS 1e-3
+#define WARM_SECONDS 0.2        /* a point that is not steady after this long is measured as it is */
+#define WARM_ROUNDS 8
+#define STEADY 0.05
+#define START_AHEAD 30e-6       /* isolated: time to get out of the exchange that agrees on a start */
+#define FIXED_BATCH 20          /* -n N is timed in batches of so many calls, nccl-tests' default -n */
+
+double timing_deadline(double slowest, double calls)
+{
+	double seconds = 10 * slowest * calls;
+	double floor = slowest > 0 ? 0.5 : 10;
+
+	return seconds > floor ? seconds : floor;
+}
+
+static int wait_all(struct timing *t)
+{
+	struct backend *be = t->plan->bench->backend;
+	int rc = be->ops->wait(be);
+
+	if (rc == 0)
+		watch_completed(t->plan->bench->watch);
+	return rc;
+}
+
+/* One inner iteration: -m calls in one group. */
+static int issue(struct timing *t, size_t index, const struct checked_slot *checked)
+{
+	struct bench *bench = t->plan->bench;
+	int agg = bench->options->agg_iters, rc = 0, end;
+
+	if (agg > 1 && (rc = chain_group_begin(&bench->chain)) < 0)
+		return rc;
+	for (int i = 0; i < agg && rc == 0; i++)
+		rc = checked && i == agg - 1 ?
+		             plan_issue_checked(t->plan, *checked) :
+		             plan_issue(t->plan, index * (size_t)agg + (size_t)i);
+	if (agg > 1) {
+		end = chain_group_end(&bench->chain);
+		rc = rc < 0 ? rc : end;
+	}
+	t->issued += agg;
+	return rc;
+}
+
+static int calls_of(const struct timing *t)
+{
+	return t->calls * t->plan->bench->options->agg_iters;
+}
+
+/* ---- stream ---- */
+
+/* -z: 1 waits and meets the others after every iteration, 2 waits, 3 is 1 without the meeting in the
+ * time (its barrier is taken off by the caller's clock: `off`). */
+static int block(struct timing *t, double *off)
+{
+	struct bench *bench = t->plan->bench;
+	double begin;
+	int rc = wait_all(t);
+
+	if (rc < 0 || bench->options->blocking == 2)
+		return rc;
+	begin = clock_seconds();
+	/* inside a watched wait already: the plain barrier */
+	rc = MPI_Barrier(bench->job->comm) == MPI_SUCCESS ? 0 : -EIO;
+	if (bench->options->blocking == 3)
+		*off += clock_seconds() - begin;
+	return rc;
+}
+
+static int batch_stream(struct timing *t, const struct checked_slot *checked, struct batch *batch)
+{
+	struct bench *bench = t->plan->bench;
+	double begin, off = 0;
+	int rc = 0;
+
+	watch_enter(bench->watch, "timed calls", timing_deadline(t->slowest, calls_of(t)));
+	begin = clock_seconds();
+	for (int i = 0; i < t->calls && rc == 0; i++) {
+		rc = issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
+		if (rc == 0 && bench->options->blocking)
+			rc = block(t, &off);
+	}
+	batch->enqueue[0] = (clock_seconds() - begin - off) / calls_of(t);
+	if (rc == 0)
+		rc = wait_all(t);
+	batch->time[0] = (clock_seconds() - begin - off) / calls_of(t);
+	watch_leave(bench->watch);
+	return rc;
+}
+
+/* ---- isolated ---- */
+
+/* A moment shortly ahead, the same for all ranks of one host; on several hosts, whose clocks differ,
+ * the end of a barrier. */
+static int aligned_start(struct bench *bench, double *start)
+{
+	*start = clock_seconds() + START_AHEAD;
+	if (bench->job->nnodes > 1) {
+		int rc = job_barrier(bench->job, "aligned start");
+
+		*start = clock_seconds();
+		return rc;
+	}
+	return job_max(bench->job, start, 1);
+}
+
+static int batch_isolated(struct timing *t, const struct checked_slot *checked, struct batch *batch)
+{
+	struct bench *bench = t->plan->bench;
+	int agg = bench->options->agg_iters, rc = 0;
+
+	for (int i = 0; i < t->samples && rc == 0; i++) {
+		double start;
+
+		rc = aligned_start(bench, &start);
+		if (rc < 0)
+			break;
+		watch_enter(bench->watch, "timed call", timing_deadline(t->slowest, agg));
+		while (clock_seconds() < start)
+			;
+		rc = issue(t, (size_t)i, i == t->samples - 1 ? checked : NULL);
+		batch->enqueue[i] = (clock_seconds() - start) / agg;
+		if (rc == 0)
+			rc = wait_all(t);
+		batch->time[i] = (clock_seconds() - start) / agg;
+		watch_leave(bench->watch);
+	}
+	return rc;
+}
+
+/* ---- graph ---- */
+
+static int capture(struct timing *t, const struct checked_slot *checked, void **graph)
+{
+	struct backend *be = t->plan->bench->backend;
+	int rc = be->ops->graph_begin(be), end;
+
+	for (int i = 0; i < t->calls && rc == 0; i++)
+		rc = issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
+	end = be->ops->graph_end(be, graph);
+	return rc < 0 ? rc : end;
+}
+
+static int launch(struct timing *t, void *graph)
+{
+	struct bench *bench = t->plan->bench;
+	int rc = bench->backend->ops->graph_launch(bench->backend, graph);
+
+	if (rc == 0)
+		watch_replayed(bench->watch, (uint32_t)calls_of(t));
+	return rc;
+}
+
+/* A checked batch is a graph of its own: its last call runs elsewhere. Only its last launch finds the
+ * slot freshly prepared, so it is launched once. */
+static int batch_graph(struct timing *t, const struct checked_slot *checked, struct batch *batch)
+{
+	struct bench *bench = t->plan->bench;
+	int launches = checked ? 1 : t->launches, rc = 0;
+	double per = (double)launches * calls_of(t), begin;
+	void *graph = t->graph;
+
+	watch_enter(bench->watch, "graph launches", timing_deadline(t->slowest, per));
+	if (checked)
+		rc = capture(t, checked, &graph);
+	begin = clock_seconds();
+	for (int i = 0; i < launches && rc == 0; i++)
+		rc = launch(t, graph);
+	batch->enqueue[0] = (clock_seconds() - begin) / per;
+	if (rc == 0)
+		rc = wait_all(t);
+	batch->time[0] = (clock_seconds() - begin) / per;
+	watch_leave(bench->watch);
+	if (checked && graph)
+		bench->backend->ops->graph_free(bench->backend, graph);
+	return rc;
+}
+
+int timing_batch(struct timing *t, const struct checked_slot *checked, struct batch *batch)
+{
+	int rc = job_barrier(t->plan->bench->job, "the start of a batch");
+
+	if (rc < 0)
+		return rc;
+	switch (t->mode) {
+	case MODE_ISOLATED:
+		return batch_isolated(t, checked, batch);
+	case MODE_GRAPH:
+		return batch_graph(t, checked, batch);
+	default:
+		return batch_stream(t, checked, batch);
+	}
+}
+
+/* ---- warm-up ---- */
+
+/* `calls` eager calls; the slowest rank's seconds per call. */
+static int warm_round(struct timing *t, int calls, double *seconds)
+{
+	struct bench *bench = t->plan->bench;
+	double begin = clock_seconds();
+	int rc = 0;
+
+	watch_enter(bench->watch, t->issued ? "warm-up calls" : "the first call of a size",
+	            timing_deadline(t->slowest, calls * bench->options->agg_iters));
+	for (int i = 0; i < calls && rc == 0; i++)
+		rc = issue(t, (size_t)i, NULL);
+	if (rc == 0)
+		rc = wait_all(t);
+	watch_leave(bench->watch);
+	*seconds = (clock_seconds() - begin) / (calls * bench->options->agg_iters);
+	return rc < 0 ? rc : job_max(bench->job, seconds, 1);
+}
+
+static int clamp(double value, int low, int high)
+{
+	return value < low ? low : value > high ? high : (int)value;
+}
+
+/* All ranks see the same figures (job_max) and so take the same decisions. */
+static int warm_adaptive(struct timing *t, double *seconds)
+{
+	double before, spent;
+	bool steady = false;
+	int calls, rc = warm_round(t, 1, seconds);
+
+	spent = *seconds;
+	for (int round = 0; rc == 0 && round < WARM_ROUNDS && !steady; round++) {
+		calls = clamp(WARM_ROUND_SECONDS / *seconds, 1, 50);
+		before = *seconds;
+		rc = warm_round(t, calls, seconds);
+		if (*seconds > t->slowest)
+			t->slowest = *seconds;
+		spent += *seconds * calls;
+		steady = fabs(*seconds - before) <= STEADY * *seconds || spent > WARM_SECONDS;
+	}
+	return rc;
+}
+
+static int warm_fixed(struct timing *t, int calls, double *seconds)
+{
+	int rc = 0;
+
+	*seconds = 0;
+	if (calls > 0)
+		rc = warm_round(t, 1, seconds);
+	if (rc == 0 && calls > 1) {
+		rc = warm_round(t, calls - 1, seconds);
+		t->slowest = *seconds;
+	}
+	return rc;
+}
+
+/* How much goes into one batch, from what a call takes. */
+static void choose_batch(struct timing *t, double seconds)
+{
+	const struct options *o = t->plan->bench->options;
+	double per = seconds * o->agg_iters;
+	int batches;
+
+	t->samples = t->launches = 1;
+	t->calls = clamp(ceil(BATCH_SECONDS / (per > 0 ? per : 1e-5)), MIN_STREAM_CALLS,
+	                 MAX_CALLS / o->agg_iters > 1 ? MAX_CALLS / o->agg_iters : 1);
+	if (t->plan->bench->backend->ops->graph_begin == NULL && o->iters == 0 &&
+	    per * MIN_STREAM_CALLS > BATCH_SECONDS)
+		t->calls = clamp(ceil(BATCH_SECONDS / per), 1, MAX_CALLS); /* no queue to drain */
+	if (o->iters > 0) {
+		batches = o->iters > FIXED_BATCH ? o->iters / FIXED_BATCH : 1;
+		t->calls = o->iters / batches;
+	}
+	if (o->check_every)
+		t->calls = 1;
+	if (t->mode == MODE_ISOLATED) {
+		t->calls = 1;
+		t->samples = o->check_every ? 1 : o->iters > 0 ? FIXED_BATCH : ISOLATED_SAMPLES;
+		if (o->iters > 0 && o->iters < t->samples)
+			t->samples = o->iters;
+		if (o->iters == 0 && per * t->samples > 0.1)
+			t->samples = clamp(0.1 / per, 1, t->samples);
+	} else if (t->mode == MODE_GRAPH) {
+		if (o->iters == 0 && t->calls > FIXED_BATCH)
+			t->calls = FIXED_BATCH;
+		t->launches = o->graph_launches > 0 ?
+		                      o->graph_launches :
+		                      clamp(BATCH_SECONDS / (per * t->calls), 1, 100);
+	}
+}
+
+int timing_warm_up(struct timing *t)
+{
+	struct bench *bench = t->plan->bench;
+	double seconds = 0;
+	int rc;
+
+	watch_phase(bench->watch, PHASE_WARMUP);
+	rc = job_barrier(bench->job, "the start of a point");
+	if (rc < 0)
+		return rc;
+	rc = bench->options->warmup >= 0 ? warm_fixed(t, bench->options->warmup, &seconds) :
+	                                   warm_adaptive(t, &seconds);
+	if (rc < 0)
+		return rc;
+	t->warm_calls = t->issued;
+	choose_batch(t, seconds);
+	if (t->mode != MODE_GRAPH)
+		return 0;
+	watch_enter(bench->watch, "graph capture", timing_deadline(0, 0));
+	rc = capture(t, NULL, &t->graph);
+	if (rc == 0)
+		rc = launch(t, t->graph);
+	if (rc == 0)
+		rc = wait_all(t);
+	watch_leave(bench->watch);
+	return rc;
+}
+
+struct checked_slot timing_last_slot(const struct timing *t)
+{
+	int batch = t->mode == MODE_ISOLATED ? t->samples : t->calls;
+
+	return plan_last_slot(t->plan,
+	                      (size_t)batch * (size_t)t->plan->bench->options->agg_iters);
+}
+
+void timing_release(struct timing *t)
+{
+	struct bench *bench = t->plan->bench;
+
+	if (t->graph)
+		bench->backend->ops->graph_free(bench->backend, t->graph);
+	t->graph = NULL;
+}

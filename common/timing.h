@@ -1,0 +1,49 @@
+/* timing.h: batches of calls, timed in one of three ways. Measures this rank only; nothing is printed.
+ *
+ * stream    calls issued back to back, one sample per batch: time from the common start until all have
+ *           completed, over the number of calls (nccl-tests' meaning of "time").
+ * isolated  one call at a time, all ranks starting at the same moment: one sample per call.
+ * graph     a captured batch, replayed: one sample per launch series, over the number of calls. */
+#ifndef HANGAR_TIMING_H
+#define HANGAR_TIMING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan.h"
+
+struct timing {
+	struct plan *plan;
+	enum mode mode;
+	int calls;           /* per batch; isolated: 1 */
+	int samples;         /* per batch: calls where each is timed, else 1 */
+	int launches;        /* graph: replays per batch */
+	double slowest;      /* seconds per call, slowest warm-up round of any rank; 0: unknown */
+	void *graph;
+	long long issued;    /* calls made for this point so far */
+	long long warm_calls; /* of these, warm-up */
+};
+
+/* Times of one batch on this rank: seconds per call, `samples` entries each. */
+struct batch {
+	double *time;    /* until completed */
+	double *enqueue; /* until the call returned to the host */
+};
+
+/* Bring the point to its steady state (or make options->warmup calls) and choose calls, samples and
+ * launches for batches of a few milliseconds; capture the graph in graph mode. Collective. */
+int timing_warm_up(struct timing *timing);
+
+/* One batch. With `checked` the last call runs on that slot, which has been prepared. Collective. */
+int timing_batch(struct timing *timing, const struct checked_slot *checked, struct batch *batch);
+
+/* The slot on which the last call of a checked batch may run. */
+struct checked_slot timing_last_slot(const struct timing *timing);
+
+void timing_release(struct timing *timing);
+
+/* Deadline in seconds for `calls` calls of which the slowest so far took `slowest` seconds; 0: none has
+ * been made yet (DESIGN.md, "Detecting": 0.5 s, 10 s for a first use, 10 x the slowest warm-up). */
+double timing_deadline(double slowest, double calls);
+
+#endif

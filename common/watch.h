@@ -1,0 +1,72 @@
+/* watch.h: how the harness tells an observer what it is doing. The flight recorder implements it; common/ knows only this. */
+#ifndef HANGAR_WATCH_H
+#define HANGAR_WATCH_H
+
+#include <stdint.h>
+
+struct call;
+
+enum phase {
+	PHASE_START,    /* process started, MPI not yet initialised */
+	PHASE_INIT,     /* job and communicator set-up */
+	PHASE_SETUP,    /* buffers: allocate, fill, poison */
+	PHASE_WARMUP,
+	PHASE_TIMED,
+	PHASE_CHECK,
+	PHASE_FINALISE,
+	PHASE_ASIDE,    /* a surplus rank that waits for the others to finish; has no deadline */
+	PHASE_DONE
+};
+
+/* Lower-case word for a phase: "start" "init" "setup" "warmup" "timed" "check" "finalise" "aside" "done". */
+const char *phase_name(enum phase phase);
+
+/* Any hook may be NULL. None of them fails, blocks or makes system calls. Called from the rank's main thread only. */
+struct watch {
+	void *ctx;
+	void (*phase)(void *ctx, enum phase phase);
+	/* A wait begins that must end within `seconds` (0: no deadline); `what` is a string constant. Waits do not nest. */
+	void (*enter)(void *ctx, const char *what, double seconds);
+	void (*leave)(void *ctx);
+	/* The call is about to be handed to the backend; returns a ticket for `returned`. */
+	uint64_t (*call)(void *ctx, const struct call *call);
+	void (*returned)(void *ctx, uint64_t ticket, int rc);
+	/* Everything enqueued so far on every stream has completed. */
+	void (*completed)(void *ctx);
+	/* A captured graph was launched: the last `calls` calls run once more. */
+	void (*replayed)(void *ctx, uint32_t calls);
+	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full). */
+	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);
+};
+
+static inline void watch_phase(const struct watch *w, enum phase phase)
+{
+	if (w && w->phase)
+		w->phase(w->ctx, phase);
+}
+
+static inline void watch_enter(const struct watch *w, const char *what, double seconds)
+{
+	if (w && w->enter)
+		w->enter(w->ctx, what, seconds);
+}
+
+static inline void watch_leave(const struct watch *w)
+{
+	if (w && w->leave)
+		w->leave(w->ctx);
+}
+
+static inline void watch_replayed(const struct watch *w, uint32_t calls)
+{
+	if (w && w->replayed)
+		w->replayed(w->ctx, calls);
+}
+
+static inline void watch_completed(const struct watch *w)
+{
+	if (w && w->completed)
+		w->completed(w->ctx);
+}
+
+#endif

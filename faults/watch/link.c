@@ -1,0 +1,168 @@
+/* link.c: framing, descriptor passing and bounded sends over stream sockets. */
+#include "link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define LINK_MAGIC 0x68616e67u
+
+struct frame {
+	uint32_t magic, type, bytes;
+};
+
+void link_init(struct link *link, int fd)
+{
+	memset(link, 0, sizeof(*link));
+	link->fd = fd;
+	link->passed_fd = -1;
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+void link_release(struct link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	if (link->passed_fd >= 0)
+		close(link->passed_fd);
+	free(link->in);
+	link->in = NULL;
+	link->have = link->room = 0;
+	link->fd = link->passed_fd = -1;
+}
+
+static void attach_fd(struct msghdr *msg, void *control, size_t room, int fd)
+{
+	struct cmsghdr *c;
+
+	msg->msg_control = control;
+	msg->msg_controllen = room;
+	c = CMSG_FIRSTHDR(msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+}
+
+static int wait_writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, 1000) == 1 ? 0 : -ETIMEDOUT;
+}
+
+int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd)
+{
+	struct frame frame = { LINK_MAGIC, type, bytes };
+	struct iovec parts[2] = { { &frame, sizeof(frame) }, { (void *)payload, bytes } };
+	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	size_t left = sizeof(frame) + bytes;
+
+	if (link->fd < 0)
+		return -EPIPE;
+	if (pass_fd >= 0)
+		attach_fd(&msg, control, sizeof(control), pass_fd);
+	while (left > 0) {
+		ssize_t n = sendmsg(link->fd, &msg, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+			if (wait_writable(link->fd) < 0)
+				return -ETIMEDOUT;
+			continue;
+		}
+		if (n < 0)
+			return -errno;
+		left -= (size_t)n;
+		msg.msg_control = NULL;
+		msg.msg_controllen = 0;
+		for (int i = 0; i < 2; i++) {
+			size_t step = (size_t)n < parts[i].iov_len ? (size_t)n : parts[i].iov_len;
+
+			parts[i].iov_base = (char *)parts[i].iov_base + step;
+			parts[i].iov_len -= step;
+			n -= (ssize_t)step;
+		}
+	}
+	return 0;
+}
+
+static int make_room(struct link *link, size_t bytes)
+{
+	unsigned char *in;
+
+	if (link->room >= bytes)
+		return 0;
+	in = realloc(link->in, bytes);
+	if (!in)
+		return -ENOMEM;
+	link->in = in;
+	link->room = bytes;
+	return 0;
+}
+
+static void take_fd(struct link *link, struct msghdr *msg)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		if (link->passed_fd >= 0)
+			close(link->passed_fd);
+		memcpy(&link->passed_fd, CMSG_DATA(c), sizeof(int));
+	}
+}
+
+/* Read until `want` bytes are there: 1, or 0 for not yet, or a negative errno. */
+static int read_up_to(struct link *link, size_t want)
+{
+	if (make_room(link, want) < 0)
+		return -ENOMEM;
+	while (link->have < want) {
+		_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+		struct iovec part = { link->in + link->have, want - link->have };
+		struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+			              .msg_controllen = sizeof(control) };
+		ssize_t n = recvmsg(link->fd, &msg, MSG_CMSG_CLOEXEC);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return 0;
+		if (n <= 0)
+			return -EPIPE;
+		take_fd(link, &msg);
+		link->have += (size_t)n;
+	}
+	return 1;
+}
+
+int link_receive(struct link *link, struct link_message *message)
+{
+	struct frame frame;
+	int rc;
+
+	if (link->fd < 0)
+		return -EPIPE;
+	rc = read_up_to(link, sizeof(frame));
+	if (rc <= 0)
+		return rc;
+	memcpy(&frame, link->in, sizeof(frame));
+	if (frame.magic != LINK_MAGIC || frame.bytes > LINK_MAX)
+		return -EPROTO;
+	rc = read_up_to(link, sizeof(frame) + frame.bytes);
+	if (rc <= 0)
+		return rc;
+	message->type = frame.type;
+	message->bytes = frame.bytes;
+	message->payload = link->in + sizeof(frame);
+	link->have = 0;
+	return 1;
+}

@@ -1,0 +1,39 @@
+/* link.h: framed messages between supervisors and monitors, over Unix and TCP stream sockets. */
+#ifndef HANGAR_LINK_H
+#define HANGAR_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Largest payload: the views of 256 local ranks with room to spare. A larger announcement is a
+ * protocol error and ends the connection. */
+#define LINK_MAX (512 * 1024)
+
+struct link {
+	int fd;           /* -1: closed */
+	int passed_fd;    /* descriptor that came along (Unix sockets), -1 for none; the taker closes */
+	size_t have;      /* bytes of an unfinished message */
+	size_t room;
+	unsigned char *in;
+};
+
+struct link_message {
+	uint32_t type;          /* the protocol is the monitor's */
+	uint32_t bytes;         /* of payload */
+	const void *payload;    /* inside the link's buffer: valid until the next receive */
+};
+
+/* Take over a connected descriptor; it becomes non-blocking. */
+void link_init(struct link *link, int fd);
+/* Closes both descriptors; safe to repeat. */
+void link_release(struct link *link);
+
+/* Send whole, waiting at most one second for room. `pass_fd` -1 for none. 0 or a negative errno
+ * (-EPIPE when the other side is gone). Never raises SIGPIPE. */
+int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd);
+
+/* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of the
+ * connection, -EPROTO on nonsense, -ENOMEM. Never blocks. */
+int link_receive(struct link *link, struct link_message *message);
+
+#endif

@@ -1,0 +1,75 @@
+/* monitor.h: the observers of a run: one member per rank, one leader per node, one root that decides.
+ *
+ * Every supervisor opens a monitor. On each node the first one becomes the leader (the kernel
+ * decides: it could bind the run's abstract Unix address); the others hand it their rank's memory and
+ * tell it when their process changes state. Leaders of other nodes report to the leader of rank 0's
+ * node over TCP, once rank 0 has spread the address over MPI. Until then a leader speaks for its own
+ * node. No MPI, CUDA or NCCL is called here. */
+#ifndef HANGAR_MONITOR_H
+#define HANGAR_MONITOR_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "link.h"
+#include "record.h"
+#include "supervisor.h"
+#include "view.h"
+
+#define MONITOR_NODES 4096 /* nodes that the root accepts */
+
+struct monitor_config {
+	const char *key;    /* names the run on this host: same for all its supervisors */
+	const char *expect; /* --expect, or NULL */
+	bool deadlines;     /* --no-watch clears it */
+};
+
+struct monitor_peer {
+	struct link link;             /* to the member; fd -1 for the leader's own rank */
+	struct record_memory *memory; /* mapped */
+	struct rank_view view;
+};
+
+struct monitor_node {
+	struct link link;
+	bool known;              /* has shown the token */
+	bool done;               /* all its ranks finished by themselves */
+	bool answered;           /* has sent views since the last query */
+	struct rank_view *views;
+	size_t nviews;
+};
+
+enum monitor_stage { STAGE_WATCH, STAGE_SETTLE, STAGE_QUERY, STAGE_END };
+
+struct monitor {
+	struct monitor_config config;
+	struct record_memory *memory; /* of the own rank; borrowed */
+	int listen_fd;                /* leader: Unix listener, else -1 */
+	struct link up;               /* member: to the leader; leader: to the root on another node */
+	bool leader;
+	bool up_is_root;              /* `up` is the TCP connection of a leader */
+	bool reported;                /* leader: the root has been told that this node is abnormal or done */
+	struct monitor_peer *peers;   /* leader: local ranks, the own one first */
+	size_t npeers;
+	int star_fd;                  /* root: TCP listener, else -1 */
+	struct monitor_node *nodes;   /* root: other nodes */
+	size_t nnodes;
+	enum monitor_stage stage;
+	uint64_t stage_until;         /* ns */
+	uint64_t death_ns;            /* when the first death was observed, 0: none */
+	uint64_t last_step, grace_ns; /* time this process was not running itself */
+	int exit_code;
+};
+
+/* Take a place among the run's observers and pass on the own rank's memory (mapped at `memory`, open as
+ * `memory_fd`). 0 or negative errno with the error set. */
+int monitor_open(struct monitor *monitor, const struct monitor_config *config,
+                 struct record_memory *memory, int memory_fd, struct error *err);
+void monitor_close(struct monitor *monitor);
+
+/* What the supervisor's loop calls; `ctx` is the monitor. */
+struct supervisor_hooks monitor_hooks(struct monitor *monitor);
+
+#endif

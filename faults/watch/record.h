@@ -1,0 +1,96 @@
+/* record.h: the flight recorder's memory, version 1: a header and a ring of fixed-size records.
+ *
+ * One such memory per rank, written by the rank alone, read by others at any moment: so everything
+ * that changes is either a single aligned word, or guarded by a sequence number. Times are
+ * nanoseconds of CLOCK_MONOTONIC on the rank's host. Little endian, as every host we build for. */
+#ifndef HANGAR_RECORD_H
+#define HANGAR_RECORD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define RECORD_MAGIC "hangarFR"
+#define RECORD_VERSION 1
+#define RECORD_RING 4096 /* records; a power of two */
+#define RECORD_COMMS 16
+
+enum record_state {
+	RECORD_EMPTY,
+	RECORD_ISSUING,  /* handed to the backend, which has not returned */
+	RECORD_RETURNED  /* the backend returned; whether it completed says `completed_ticket` */
+};
+
+/* 128 bytes. `ticket` counts the rank's calls from 1; it is stored last, and 0 while the slot is
+ * being rewritten: a reader takes the record only if it reads the same ticket before and after. */
+struct record {
+	_Atomic uint64_t ticket;
+	uint64_t seq;          /* number of the call on its communicator, from 1 */
+	uint32_t comm;
+	uint16_t kind;         /* enum call_kind */
+	uint8_t dtype;         /* enum dtype */
+	int8_t op;             /* enum redop */
+	int32_t peer;          /* root or peer, -1 for none */
+	uint32_t stream;
+	uint64_t count;        /* elements */
+	uint64_t offset;       /* of the buffer in its pool, bytes */
+	uint64_t enqueued_ns;
+	_Atomic uint64_t returned_ns;
+	_Atomic uint64_t device_start_ns, device_end_ns; /* 0: not sampled */
+	_Atomic uint32_t replays; /* graph launches that repeated this call */
+	_Atomic uint32_t state;   /* enum record_state */
+	int32_t rc;               /* what the backend returned */
+	uint32_t reserved[9];
+};
+
+struct record_comm {
+	_Atomic uint64_t seq;    /* calls issued */
+	_Atomic uint64_t hash;   /* rolling hash of all call signatures (record_hash) */
+};
+
+/* A wait in progress. `sequence` is odd while one is. */
+struct record_wait {
+	_Atomic uint32_t sequence;
+	_Atomic uint64_t since_ns;
+	_Atomic uint64_t deadline_ns; /* 0: none */
+	char what[40];
+};
+
+struct record_header {
+	char magic[8];
+	uint32_t version, header_bytes, record_bytes, ring_records;
+
+	/* identity; -1 and "" until known */
+	_Atomic int32_t rank, nranks, node, nnodes, local_rank;
+	int32_t pid;
+	char host[64], program[32], device[64], library[64];
+
+	/* progress */
+	_Atomic uint32_t phase; /* enum phase */
+	_Atomic uint64_t heartbeat; /* grows with everything the rank does */
+	_Atomic uint64_t issued_ticket, completed_ticket;
+	struct record_wait wait;
+	struct record_comm comms[RECORD_COMMS];
+
+	/* how the rank sees its own end: -1 while it runs, else enum outcome, set before exit */
+	_Atomic int32_t outcome;
+	char guilty[64]; /* ranks that the outcome points at, "1,3"; "" for none */
+	char error[256];
+
+	/* how this node's monitor reaches the one of rank 0's node; filled from MPI after init */
+	_Atomic uint32_t star_wanted; /* set by rank 0 of a run on several nodes */
+	_Atomic int32_t star_port;    /* the monitor's answer: TCP port, -1 for failed */
+	_Atomic uint32_t star_ready;
+	char star_address[256]; /* "a.b.c.d:port" list, separated by blanks */
+	uint64_t star_token;
+};
+
+struct record_memory {
+	struct record_header header;
+	struct record ring[RECORD_RING];
+};
+
+/* Rolling hash of call signatures: FNV-1a over (kind, count, dtype, op, peer). Equal histories have
+ * equal hashes; the order matters. */
+uint64_t record_hash(uint64_t hash, const struct record *record);
+
+#endif

@@ -1,0 +1,260 @@
+/* recorder.c: the writing side of the flight recorder: wait-free, no system call, no allocation. */
+#include "recorder.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "clock.h"
+
+_Static_assert(sizeof(struct record) == 128, "the saved format has 128-byte records");
+_Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
+
+#define FNV_PRIME 0x100000001b3ull
+
+static uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+	return (hash ^ word) * FNV_PRIME;
+}
+
+uint64_t record_hash(uint64_t hash, const struct record *r)
+{
+	hash = hash_word(hash, r->kind | (uint64_t)r->dtype << 16 | (uint64_t)(uint8_t)r->op << 24);
+	hash = hash_word(hash, (uint32_t)r->peer);
+	return hash_word(hash, r->count);
+}
+
+int recorder_create(const char *program, struct record_memory **memory, int *fd, struct error *err)
+{
+	struct record_header *h;
+	void *map;
+	int rc;
+
+	*fd = memfd_create("hangar-flight-recorder", MFD_CLOEXEC);
+	if (*fd < 0)
+		goto fail;
+	if (ftruncate(*fd, sizeof(**memory)) < 0)
+		goto fail_fd;
+	map = mmap(NULL, sizeof(**memory), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (map == MAP_FAILED)
+		goto fail_fd;
+	*memory = map;
+	h = &(*memory)->header;
+	memcpy(h->magic, RECORD_MAGIC, sizeof(h->magic));
+	h->version = RECORD_VERSION;
+	h->header_bytes = sizeof(*h);
+	h->record_bytes = sizeof(struct record);
+	h->ring_records = RECORD_RING;
+	h->rank = h->nranks = h->node = h->nnodes = h->local_rank = -1;
+	h->outcome = -1;
+	snprintf(h->program, sizeof(h->program), "%s", program);
+	gethostname(h->host, sizeof(h->host) - 1);
+	return 0;
+
+fail_fd:
+	rc = -errno;
+	close(*fd);
+	return error_set(err, OUTCOME_INTERNAL, rc, "flight recorder memory: %s", strerror(-rc));
+fail:
+	rc = -errno;
+	return error_set(err, OUTCOME_INTERNAL, rc, "memfd_create: %s", strerror(-rc));
+}
+
+static void beat(struct record_header *h)
+{
+	atomic_store_explicit(&h->heartbeat, h->heartbeat + 1, memory_order_relaxed);
+}
+
+static void recorder_phase(void *ctx, enum phase phase)
+{
+	struct recorder *recorder = ctx;
+
+	atomic_store_explicit(&recorder->memory->header.phase, phase, memory_order_release);
+	beat(&recorder->memory->header);
+}
+
+static void recorder_enter(void *ctx, const char *what, double seconds)
+{
+	struct recorder *recorder = ctx;
+	struct record_wait *wait = &recorder->memory->header.wait;
+	uint64_t now = clock_ns();
+
+	if (seconds > 0 && recorder->timeout > 0)
+		seconds = recorder->timeout;
+	wait->since_ns = now;
+	wait->deadline_ns = seconds > 0 ? now + (uint64_t)(seconds * 1e9) : 0;
+	strncpy(wait->what, what, sizeof(wait->what) - 1);
+	atomic_fetch_add_explicit(&wait->sequence, 1, memory_order_release);
+	beat(&recorder->memory->header);
+}
+
+static void recorder_leave(void *ctx)
+{
+	struct recorder *recorder = ctx;
+	struct record_wait *wait = &recorder->memory->header.wait;
+
+	atomic_store_explicit(&wait->deadline_ns, 0, memory_order_release);
+	atomic_fetch_add_explicit(&wait->sequence, 1, memory_order_release);
+	beat(&recorder->memory->header);
+}
+
+static struct record *slot_of(struct record_memory *memory, uint64_t ticket)
+{
+	return &memory->ring[ticket & (RECORD_RING - 1)];
+}
+
+static uint64_t recorder_call(void *ctx, const struct call *call)
+{
+	struct recorder *recorder = ctx;
+	struct record_memory *memory = recorder->memory;
+	struct record_header *h = &memory->header;
+	struct record_comm *comm = &h->comms[call->comm % RECORD_COMMS];
+	uint64_t ticket = h->issued_ticket + 1;
+	struct record *r = slot_of(memory, ticket);
+
+	atomic_store_explicit(&r->ticket, 0, memory_order_release);
+	atomic_thread_fence(memory_order_release);
+	r->seq = comm->seq + 1;
+	r->comm = call->comm;
+	r->kind = (uint16_t)call->kind;
+	r->dtype = (uint8_t)call->dtype;
+	r->op = (int8_t)call->op;
+	r->peer = call->peer;
+	r->stream = call->stream;
+	r->count = call->count;
+	r->offset = call->offset;
+	r->rc = 0;
+	r->enqueued_ns = clock_ns();
+	atomic_store_explicit(&r->returned_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&r->device_start_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&r->device_end_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&r->replays, 0, memory_order_relaxed);
+	atomic_store_explicit(&r->state, RECORD_ISSUING, memory_order_relaxed);
+	atomic_store_explicit(&comm->hash, record_hash(comm->hash, r), memory_order_relaxed);
+	atomic_store_explicit(&comm->seq, r->seq, memory_order_relaxed);
+	atomic_store_explicit(&r->ticket, ticket, memory_order_release);
+	atomic_store_explicit(&h->issued_ticket, ticket, memory_order_release);
+	beat(h);
+	return ticket;
+}
+
+static void recorder_returned(void *ctx, uint64_t ticket, int rc)
+{
+	struct recorder *recorder = ctx;
+	struct record *r = slot_of(recorder->memory, ticket);
+
+	r->rc = rc;
+	atomic_store_explicit(&r->returned_ns, clock_ns(), memory_order_relaxed);
+	atomic_store_explicit(&r->state, RECORD_RETURNED, memory_order_release);
+}
+
+static void recorder_completed(void *ctx)
+{
+	struct recorder *recorder = ctx;
+	struct record_header *h = &recorder->memory->header;
+
+	atomic_store_explicit(&h->completed_ticket, h->issued_ticket, memory_order_release);
+	beat(h);
+}
+
+static void recorder_replayed(void *ctx, uint32_t calls)
+{
+	struct recorder *recorder = ctx;
+	struct record_header *h = &recorder->memory->header;
+	uint64_t ticket = h->issued_ticket;
+
+	for (uint32_t i = 0; i < calls && i < RECORD_RING && ticket > i; i++)
+		atomic_fetch_add_explicit(&slot_of(recorder->memory, ticket - i)->replays, 1,
+		                          memory_order_relaxed);
+	beat(h);
+}
+
+static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns)
+{
+	struct recorder *recorder = ctx;
+	struct record *r = slot_of(recorder->memory, ticket);
+
+	if (r->ticket != ticket)
+		return; /* overwritten since */
+	atomic_store_explicit(&r->device_start_ns, start_ns, memory_order_relaxed);
+	atomic_store_explicit(&r->device_end_ns, end_ns, memory_order_release);
+}
+
+void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
+                   double timeout)
+{
+	recorder->memory = memory;
+	recorder->calls = calls;
+	recorder->timeout = timeout;
+	memory->header.pid = getpid();
+}
+
+struct watch recorder_watch(struct recorder *recorder)
+{
+	struct watch watch = {
+		.ctx = recorder,
+		.phase = recorder_phase,
+		.enter = recorder_enter,
+		.leave = recorder_leave,
+	};
+
+	if (recorder->calls) {
+		watch.call = recorder_call;
+		watch.returned = recorder_returned;
+		watch.completed = recorder_completed;
+		watch.replayed = recorder_replayed;
+		watch.device_times = recorder_device_times;
+	}
+	return watch;
+}
+
+void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
+                       int local_rank, const char *device, const char *library)
+{
+	struct record_header *h = &recorder->memory->header;
+
+	snprintf(h->device, sizeof(h->device), "%s", device);
+	snprintf(h->library, sizeof(h->library), "%s", library);
+	h->local_rank = local_rank;
+	h->nnodes = nnodes;
+	h->node = node;
+	h->nranks = nranks;
+	atomic_store_explicit(&h->rank, rank, memory_order_release);
+}
+
+int recorder_star_port(struct recorder *recorder)
+{
+	struct record_header *h = &recorder->memory->header;
+	uint64_t give_up = clock_ns() + 2000000000ull;
+
+	atomic_store(&h->star_wanted, 1);
+	while (atomic_load(&h->star_port) == 0 && clock_ns() < give_up)
+		clock_nap(0.005);
+	return atomic_load(&h->star_port) > 0 ? atomic_load(&h->star_port) : -ETIMEDOUT;
+}
+
+void recorder_star(struct recorder *recorder, const char *address, uint64_t token)
+{
+	struct record_header *h = &recorder->memory->header;
+
+	snprintf(h->star_address, sizeof(h->star_address), "%s", address);
+	h->star_token = token;
+	atomic_store_explicit(&h->star_ready, 1, memory_order_release);
+}
+
+void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *guilty,
+                     const struct error *err)
+{
+	struct record_header *h = &recorder->memory->header;
+
+	snprintf(h->guilty, sizeof(h->guilty), "%s", guilty);
+
+	if (err && err->code)
+		snprintf(h->error, sizeof(h->error), "%.255s", err->text);
+	recorder_phase(recorder, PHASE_DONE);
+	atomic_store_explicit(&h->outcome, (int32_t)outcome, memory_order_release);
+}

@@ -1,0 +1,19 @@
+/* star.h: the TCP leg between monitors of several nodes: listen, publish an address, find it. */
+#ifndef HANGAR_STAR_H
+#define HANGAR_STAR_H
+
+#include <stddef.h>
+
+/* Listen on every interface, on a port of the kernel's choice. Returns the descriptor or a negative
+ * errno; *port is set. */
+int star_listen(int *port);
+
+/* This host's addresses with that port, "a.b.c.d:port a.b.c.d:port", loopback last, for others to try
+ * in this order. Returns buf; "" when there is none. */
+char *star_addresses(int port, char *buf, size_t len);
+
+/* Connect to the first address of the list that answers, each within `seconds`. Returns a descriptor
+ * or a negative errno. */
+int star_connect(const char *addresses, double seconds);
+
+#endif

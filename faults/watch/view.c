@@ -1,0 +1,101 @@
+/* view.c: snapshot of a running rank's flight recorder, and its description in words. */
+#include "view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "call.h"
+#include "dtype.h"
+#include "watch.h"
+
+static void read_wait(struct rank_view *view, const struct record_wait *wait, uint64_t now,
+                      uint64_t grace_ns)
+{
+	uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
+	uint64_t since = atomic_load_explicit(&wait->since_ns, memory_order_relaxed);
+	uint64_t deadline = atomic_load_explicit(&wait->deadline_ns, memory_order_relaxed);
+
+	memcpy(view->what, wait->what, sizeof(view->what));
+	view->what[sizeof(view->what) - 1] = '\0';
+	atomic_thread_fence(memory_order_acquire);
+	view->waiting = before % 2 == 1 &&
+	                before == atomic_load_explicit(&wait->sequence, memory_order_relaxed);
+	view->waited = view->waiting && now > since ? (double)(now - since) * 1e-9 : 0;
+	view->overdue = view->waiting && deadline != 0 && now > deadline + grace_ns;
+}
+
+static void read_last(struct rank_view *view, const struct record_memory *memory)
+{
+	const struct record *slot = &memory->ring[view->issued & (RECORD_RING - 1)];
+
+	memset(&view->last, 0, sizeof(view->last));
+	if (view->issued == 0)
+		return;
+	memcpy(&view->last, slot, sizeof(view->last));
+	atomic_thread_fence(memory_order_acquire);
+	if (view->last.ticket != view->issued || slot->ticket != view->issued)
+		view->last.ticket = 0; /* rewritten meanwhile: the rank is alive and busy */
+	view->seq = view->last.ticket ? view->last.seq : 0;
+}
+
+void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
+               uint64_t grace_ns)
+{
+	const struct record_header *h = &memory->header;
+
+	view->rank = h->rank;
+	view->node = h->node;
+	view->outcome = h->outcome;
+	view->phase = h->phase;
+	view->heartbeat = h->heartbeat;
+	view->issued = atomic_load_explicit(&h->issued_ticket, memory_order_acquire);
+	view->completed = h->completed_ticket;
+	read_wait(view, &h->wait, now, grace_ns);
+	read_last(view, memory);
+	snprintf(view->host, sizeof(view->host), "%.63s", h->host);
+	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
+}
+
+char *view_process(const struct rank_view *view, char *buf, size_t len)
+{
+	const char *name;
+
+	switch (view->process) {
+	case PROCESS_EXITED:
+		snprintf(buf, len, "exited with %d", view->status);
+		break;
+	case PROCESS_KILLED:
+		name = sigabbrev_np(view->status);
+		if (name)
+			snprintf(buf, len, "killed by SIG%s", name);
+		else
+			snprintf(buf, len, "killed by signal %d", view->status);
+		break;
+	default:
+		snprintf(buf, len, "%s", view->process == PROCESS_STOPPED ? "stopped" : "alive");
+	}
+	return buf;
+}
+
+char *view_describe(const struct rank_view *v, char *buf, size_t len)
+{
+	char process[48], call[160] = "no call recorded", wait[96] = "";
+
+	if (v->last.ticket)
+		snprintf(call, sizeof(call),
+		         "comm %u: %" PRIu64 " calls made, all calls up to %" PRIu64 " of %" PRIu64
+		         " completed, last %s count %" PRIu64 " %s%s%s%s",
+		         v->last.comm, v->seq, v->completed, v->issued,
+		         call_kind_name((enum call_kind)v->last.kind), v->last.count,
+		         dtype_name((enum dtype)v->last.dtype), v->last.op >= 0 ? " " : "",
+		         v->last.op >= 0 ? redop_name((enum redop)v->last.op) : "",
+		         v->last.state == RECORD_ISSUING ? ", inside the call" : "");
+	if (v->waiting)
+		snprintf(wait, sizeof(wait), ", waits %.2f s in '%s'%s", v->waited, v->what,
+		         v->overdue ? " (overdue)" : "");
+	snprintf(buf, len, "rank %d (%s pid %d, %s): phase %s%s; %s", v->rank, v->host, v->pid,
+	         view_process(v, process, sizeof(process)), phase_name((enum phase)v->phase), wait,
+	         call);
+	return buf;
+}

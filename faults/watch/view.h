@@ -1,0 +1,44 @@
+/* view.h: what an observer knows of one rank at one moment; plain data that monitors exchange. */
+#ifndef HANGAR_VIEW_H
+#define HANGAR_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record.h"
+
+enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
+
+struct rank_view {
+	int32_t rank;         /* -1 while MPI has not said; then `local` is all that is known */
+	int32_t local;        /* order of arrival at the node's monitor */
+	int32_t node, pid;
+	int32_t process;      /* enum process_state */
+	int32_t status;       /* exit code or signal number */
+	int32_t outcome;      /* what the rank reported of itself before exit, -1 if nothing */
+	uint32_t phase;       /* enum phase */
+	uint32_t waiting;     /* 1 while inside a wait */
+	uint32_t overdue;     /* 1 when that wait is past its deadline */
+	double waited;        /* seconds in that wait */
+	char what[40];        /* what it waits for */
+	uint64_t heartbeat;
+	uint64_t issued, completed; /* calls, over all communicators */
+	uint64_t seq;         /* calls on the last record's communicator */
+	struct record last;   /* newest record; ticket 0 when there is none */
+	char host[64];
+	char error[256];
+};
+
+/* Read `memory` as of now (clock_ns) into the view; the process fields are the caller's and are left
+ * alone. `grace_ns` is added to deadlines (time the observer itself was not running). */
+void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
+               uint64_t grace_ns);
+
+/* One line without '#' or newline: who, where, in what state, at which call. Returns buf. */
+char *view_describe(const struct rank_view *view, char *buf, size_t len);
+
+/* The word for how the process is: "alive", "stopped", "exited with 3", "killed by SIGKILL". */
+char *view_process(const struct rank_view *view, char *buf, size_t len);
+
+#endif

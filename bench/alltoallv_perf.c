@@ -14,7 +14,8 @@ static void alltoallv_shape(const struct geometry *geometry, struct shape *shape
 	shape->count = geometry->traffic->matrix ? (most + n - 1) / n : share_count(geometry);
 }
 
-/* Bytes that leave the busiest rank over all its bytes; nccl-tests takes (n-1)/n whatever stays at home. */
+/* Bytes that leave the busiest rank over all its bytes; nccl-tests takes (n-1)/n whatever stays
+ * at home. */
 static double alltoallv_bus_factor(const struct geometry *geometry)
 {
 	size_t all = irregular_busiest(geometry, true);

@@ -4,7 +4,8 @@
 
 #include "../common/collective.h"
 
-/* Options, processes, sweep, output: everything but the collective. Returns the exit code (common/outcome.h). */
+/* Options, processes, sweep, output: everything but the collective. Returns the exit code
+ * (common/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
 /* The same with a fault filter in every rank's call chain; NULL: none. */

@@ -16,7 +16,6 @@
 #include "../faults/watch/star.h"
 
 #define OPEN_SECONDS 60.0 /* context and module load; nobody waits for others here */
-#define COMM_SECONDS 10.0 /* DESIGN.md, "Detecting": floor for init */
 
 struct rank {
 	const struct program *program;
@@ -162,11 +161,9 @@ static int open_comm(struct rank *r)
 	rc = job_barrier(&r->job, "the start of communicator init");
 	if (rc < 0)
 		return rc;
-	watch_enter(&r->watch, "communicator init", COMM_SECONDS);
-	rc = be->ops->comm_open(be);
+	rc = be->ops->comm_open(be); /* watches its own waits */
 	if (rc == 0)
 		rc = buffers_enroll(&r->bench.buffers);
-	watch_leave(&r->watch);
 	r->run.memory_init = memory_used(r) - before;
 	return rc;
 }
@@ -223,8 +220,8 @@ static void tear_down(struct rank *r)
 	report_release(&r->report);
 	free(r->facts);
 	if (be) {
-		watch_enter(&r->watch, "closing communicator and device", OPEN_SECONDS);
 		be->ops->comm_close(be);
+		watch_enter(&r->watch, "closing the device", OPEN_SECONDS);
 		buffers_release(&r->bench.buffers);
 		be->ops->close(be);
 		watch_leave(&r->watch);

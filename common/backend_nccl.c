@@ -1,4 +1,5 @@
-/* backend_nccl.c: device, memory, communicator and waiting on NCCL and CUDA. Calls are in backend_nccl_calls.c. */
+/* backend_nccl.c: device, memory, communicator and waiting on NCCL and CUDA. Calls are in
+ * backend_nccl_calls.c. */
 #include "backend_nccl.h"
 
 #include <errno.h>
@@ -13,8 +14,7 @@
 
 enum {
 	ALIGNMENT = 4096,
-	POLLS_PER_LOOK =
-		200 /* stream queries (about 1 us each) between looks at the communicator's error */
+	POLLS_PER_LOOK = 200 /* stream queries, 1 us each, between looks at the communicator */
 };
 
 /* Least deadlines of waits that only this backend makes. Init of a few ranks takes 1 to 5 s, a cold
@@ -212,7 +212,8 @@ static void nccl_facts(struct backend *be, struct backend_facts *facts)
 	config_text(&be->config, facts->config, sizeof(facts->config));
 }
 
-/* Moving float8 needs a library that knows the types, reducing it Hopper (NCCL 2.24 release notes). */
+/* Moving float8 needs a library that knows the types, reducing it Hopper (NCCL 2.24 release
+ * notes). */
 static bool nccl_supports(struct backend *be, enum dtype dtype, enum redop op, char *why,
 			  size_t len)
 {
@@ -359,7 +360,8 @@ static void nccl_release(struct backend *be, void *ptr)
 	}
 }
 
-/* ncclMemAlloc's memory starts on a 2 MiB page, so `ptr` has one offset on all ranks, which symmetric windows need. */
+/* ncclMemAlloc's memory starts on a 2 MiB page, so `ptr` has one offset on all ranks, which
+ * symmetric windows need. */
 static int nccl_enroll(struct backend *be, void *ptr, size_t bytes)
 {
 	struct nccl *nccl = to_nccl(be);

@@ -19,8 +19,8 @@
 enum { NCCL_FLOAT8_E4M3 = 10, NCCL_FLOAT8_E5M2 = 11 };
 enum { NCCL_WITH_FLOAT8 = NCCL_VERSION(2, 24, 0) };
 
-/* Functions that the NCCL library found at run time may lack, whatever the headers had; NULL where it does. A preloaded
- * wrapper is found first. */
+/* Functions that the NCCL library found at run time may lack, whatever the headers had; NULL
+ * where it does. A preloaded wrapper is found first. */
 struct nccl_late {
 	ncclResult_t (*alltoall)(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
 				 cudaStream_t);
@@ -84,9 +84,9 @@ int nccl_mark(struct backend *be, int number);
 int nccl_marks(struct backend *be, int n, double *seconds);
 void nccl_marks_release(struct nccl *nccl);
 
-/* backend_nccl_clock.c: device times of calls. Event pairs in a ring are recorded around a call, or around a group of them,
- * and read once the stream has passed them. Nothing here waits but open and refresh; when the ring is full of unfinished
- * pairs, a call goes without times. */
+/* backend_nccl_clock.c: device times of calls. Event pairs in a ring are recorded around a call,
+ * or around a group of them, and read once the stream has passed them. Nothing here waits but
+ * open and refresh; when the ring is full of unfinished pairs, a call goes without times. */
 struct device_clock;
 
 /* Returns cudaSuccess and *out, or an error and NULL. Waits for the stream. `watch` is borrowed. */
@@ -102,7 +102,8 @@ cudaError_t device_clock_end(struct device_clock *clock);
 /* Report every finished pair to the watch. */
 cudaError_t device_clock_harvest(struct device_clock *clock);
 
-/* The stream is idle: tie device time to CLOCK_MONOTONIC anew if that was more than a second ago. */
+/* The stream is idle: tie device time to CLOCK_MONOTONIC anew if that was more than a second
+ * ago. */
 cudaError_t device_clock_refresh(struct device_clock *clock);
 
 #endif

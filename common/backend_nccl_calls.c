@@ -283,7 +283,8 @@ static int call_check(struct nccl *nccl, const struct call *call)
 			 call->kind, call->dtype, call->comm, call->stream);
 }
 
-/* In a group nothing is launched before its end, so that is what the events of its calls enclose. */
+/* In a group nothing is launched before its end, so that is what the events of its calls
+ * enclose. */
 int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket)
 {
 	struct nccl *nccl = to_nccl(be);

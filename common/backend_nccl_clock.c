@@ -12,10 +12,12 @@ enum {
 	MARKS = 1024
 };
 
-/* A base taken within this time is good enough: a launch and its completion seen by a spinning host. */
+/* A base taken within this time is good enough: a launch and its completion seen by a spinning
+ * host. */
 static const uint64_t base_width_ns = 20000;
 
-/* cudaEventElapsedTime gives float milliseconds: a second away from the base they resolve 0.06 us. */
+/* cudaEventElapsedTime gives float milliseconds: a second away from the base they resolve 0.06
+ * us. */
 static const uint64_t base_life_ns = 1000000000;
 
 struct span {

@@ -8,17 +8,10 @@
 #include "check_classify.h"
 
 static const char *const kind_names[] = {
-	[WRONG_NONE] = "none",
-	[WRONG_ZERO] = "zero",
-	[WRONG_STALE] = "stale",
-	[WRONG_SHIFTED] = "shifted",
-	[WRONG_MISSING] = "missing",
-	[WRONG_DOUBLED] = "doubled",
-	[WRONG_NAN] = "nan",
-	[WRONG_GUARD] = "guard",
-	[WRONG_SEND] = "send",
-	[WRONG_KEEP] = "keep",
-	[WRONG_OTHER] = "other",
+	[WRONG_NONE] = "none",       [WRONG_ZERO] = "zero",       [WRONG_STALE] = "stale",
+	[WRONG_SHIFTED] = "shifted", [WRONG_MISSING] = "missing", [WRONG_DOUBLED] = "doubled",
+	[WRONG_NAN] = "nan",         [WRONG_GUARD] = "guard",     [WRONG_SEND] = "send",
+	[WRONG_KEEP] = "keep",       [WRONG_OTHER] = "other",
 };
 
 const char *wrong_kind_name(enum wrong_kind kind)
@@ -37,8 +30,8 @@ static const struct segment *segment_of(const struct check_place *place, uint64_
 	return NULL;
 }
 
-static int check_recv(struct backend *be, const struct check_data *data, const struct check_place *place,
-                      struct check_report *report)
+static int check_recv(struct backend *be, const struct check_data *data,
+                      const struct check_place *place, struct check_report *report)
 {
 	size_t width = dtype_size(data->dtype), n;
 	unsigned char window[CHECK_WINDOW * 8];
@@ -48,7 +41,8 @@ static int check_recv(struct backend *be, const struct check_data *data, const s
 
 	if (!place->recv || place->nsegments == 0)
 		return 0;
-	rc = be->ops->verify(be, place->recv, place->segments, place->nsegments, data, place->base, &result);
+	rc = be->ops->verify(be, place->recv, place->segments, place->nsegments, data, place->base,
+	                     &result);
 	if (rc < 0 || result.wrong == 0)
 		return rc;
 	report->wrong = result.wrong;
@@ -59,7 +53,8 @@ static int check_recv(struct backend *be, const struct check_data *data, const s
 		return 0;
 	n = segment->count - (result.first - segment->at);
 	n = n < CHECK_WINDOW ? n : CHECK_WINDOW;
-	rc = be->ops->fetch(be, window, (const char *)place->recv + result.first * width, n * width);
+	rc = be->ops->fetch(be, window, (const char *)place->recv + result.first * width,
+	                    n * width);
 	if (rc < 0)
 		return rc;
 	check_classify(data, segment, place->base, result.first, n, window, report);
@@ -79,7 +74,8 @@ static void compare_guard(const unsigned char *guard, int64_t offset, struct che
 	}
 }
 
-static int check_guards(struct backend *be, const struct check_place *place, struct check_report *report)
+static int check_guards(struct backend *be, const struct check_place *place,
+                        struct check_report *report)
 {
 	const char *recv = place->recv;
 	unsigned char guard[CHECK_GUARD];
@@ -98,12 +94,14 @@ static int check_guards(struct backend *be, const struct check_place *place, str
 	return 0;
 }
 
-/* The send buffer and, with guards, its neighbours in the pool: all are elements of this rank, so one comparison does.
- * What lies before the first element of the pool belongs to nobody and is left out. */
-static int check_send(struct backend *be, const struct check_data *data, int rank, const struct check_place *place,
-                      struct check_report *report)
+/* The send buffer and, with guards, its neighbours in the pool: all are elements of this rank, so
+ * one comparison does. What lies before the first element of the pool belongs to nobody and is left
+ * out. */
+static int check_send(struct backend *be, const struct check_data *data, int rank,
+                      const struct check_place *place, struct check_report *report)
 {
-	size_t width = dtype_size(data->dtype), count = place->send_bytes / width, before = 0, after = 0;
+	size_t width = dtype_size(data->dtype), count = place->send_bytes / width;
+	size_t before = 0, after = 0;
 	struct segment segment = { .kind = SEGMENT_COPY, .from = rank };
 	struct verify_result result = { 0, 0 };
 	unsigned char got[8], good[8];
@@ -127,14 +125,14 @@ static int check_send(struct backend *be, const struct check_data *data, int ran
 	check_element(data, rank, place->base - before + result.first, good);
 	report->wrong = result.wrong;
 	report->kind = WRONG_SEND;
-	report->element = result.first - before; /* below zero, as int64_t, in front of the buffer */
+	report->element = result.first - before; /* as int64_t below zero in front of the buffer */
 	dtype_format(data->dtype, good, report->expected, sizeof(report->expected));
 	dtype_format(data->dtype, got, report->got, sizeof(report->got));
 	return 0;
 }
 
-int check_call(struct backend *be, const struct check_data *data, int rank, const struct check_place *place,
-               struct check_report *report)
+int check_call(struct backend *be, const struct check_data *data, int rank,
+               const struct check_place *place, struct check_report *report)
 {
 	int rc;
 
@@ -156,7 +154,8 @@ static const char *describe_kind(const struct check_report *report, char *buf, s
 
 	if (report->kind == WRONG_SHIFTED)
 		snprintf(buf, len, "%s by %+" PRId64, name, report->shift);
-	else if ((report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED) && report->culprit >= 0)
+	else if ((report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED) &&
+	         report->culprit >= 0)
 		snprintf(buf, len, "%s contribution of rank %" PRId32, name, report->culprit);
 	else if (report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED)
 		snprintf(buf, len, "%s contribution of an unknown rank", name);
@@ -167,15 +166,18 @@ static const char *describe_kind(const struct check_report *report, char *buf, s
 
 char *check_describe(const struct check_report *report, char *buf, size_t len)
 {
-	const char *what = report->kind == WRONG_GUARD ? "byte" : report->kind == WRONG_SEND ? "send element" : "element";
+	const char *what = report->kind == WRONG_GUARD ? "byte" :
+	                   report->kind == WRONG_SEND  ? "send element" :
+	                                                 "element";
 	char kind[80];
 
 	if (report->wrong == 0) {
 		snprintf(buf, len, "rank %" PRId32 ": nothing wrong", report->rank);
 		return buf;
 	}
-	snprintf(buf, len, "rank %" PRId32 " %s %" PRId64 ": expected %s got %s: %s (%" PRIu64 " wrong)", report->rank,
-	         what, (int64_t)report->element, report->expected, report->got,
+	snprintf(buf, len,
+	         "rank %" PRId32 " %s %" PRId64 ": expected %s got %s: %s (%" PRIu64 " wrong)",
+	         report->rank, what, (int64_t)report->element, report->expected, report->got,
 	         describe_kind(report, kind, sizeof(kind)), report->wrong);
 	return buf;
 }

@@ -1,4 +1,5 @@
-/* check_classify.c: which single cause explains every wrong element of a window, and for tests the bytes it would leave. */
+/* check_classify.c: which single cause explains every wrong element of a window, and for tests the
+ * bytes it would leave. */
 #include "check_classify.h"
 
 #include <errno.h>
@@ -15,16 +16,18 @@ struct scene {
 	struct check_plan plan;
 	const struct segment *segment;
 	uint64_t index;
-	int64_t low, high;    /* window elements [low, high) have their place in the segment */
-	size_t last;          /* wrong elements lie in [0, last) */
+	int64_t low, high; /* window elements [low, high) have their place in the segment */
+	size_t last;       /* wrong elements lie in [0, last) */
 	size_t wrong;
-	double luck;          /* probability that two elements near here are equal */
+	double luck; /* probability that two elements near here are equal */
 	uint64_t got[CHECK_WINDOW];
-	uint64_t around[CHECK_REACH + CHECK_WINDOW + CHECK_REACH]; /* expected, from window element -CHECK_REACH on */
+	/* expected, from window element -CHECK_REACH on */
+	uint64_t around[CHECK_REACH + CHECK_WINDOW + CHECK_REACH];
 };
 
 /* What a segment must hold at a pool index. */
-static uint64_t expected_at(const struct check_plan *p, const struct segment *segment, uint64_t index)
+static uint64_t expected_at(const struct check_plan *p, const struct segment *segment,
+                            uint64_t index)
 {
 	if (segment->kind == SEGMENT_KEEP)
 		return p->poison;
@@ -40,13 +43,15 @@ static uint64_t expected(const struct scene *s, int64_t i)
 
 /* ---- A reduction with one contribution too few or too many ---- */
 
-static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t culprit, uint32_t times)
+static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
+                           uint32_t times)
 {
 	double sum = 0, product = 1, value;
 	uint32_t turn = check_turn(p, index), rank = turn, count;
 
 	for (uint32_t phase = 0; phase < p->active; phase++) {
-		value = check_decode(p->dtype, check_element_at(p, rank, index, turn)) * (1 + (rank & p->scaled));
+		value = check_decode(p->dtype, check_element_at(p, rank, index, turn)) *
+		        (1 + (rank & p->scaled));
 		for (count = rank == culprit ? times : 1; count > 0; count--) {
 			sum += value;
 			product *= value;
@@ -55,11 +60,13 @@ static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t 
 	}
 	if (p->op == OP_PROD)
 		return check_round(p->dtype, product);
-	return p->op == OP_AVG ? check_average(p, (uint64_t)(int64_t)sum) : check_round(p->dtype, sum);
+	return p->op == OP_AVG ? check_average(p, (uint64_t)(int64_t)sum) :
+	                         check_round(p->dtype, sum);
 }
 
 /* The reduction at `index` with `culprit`'s contribution counted `times` times. */
-static uint64_t reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit, uint32_t times)
+static uint64_t reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
+                             uint32_t times)
 {
 	uint32_t turn = check_turn(p, index), rank = turn, count;
 	uint64_t carrier = p->start, next;
@@ -67,7 +74,8 @@ static uint64_t reduced_with(const struct check_plan *p, uint64_t index, uint32_
 	if (check_is_float(p->dtype) && p->fold != FOLD_MAX)
 		return float_with(p, index, culprit, times);
 	for (uint32_t phase = 0; phase < p->active; phase++) {
-		next = check_contribution(p, check_hash(p, rank, index), phase, index) << (rank & p->scaled);
+		next = check_contribution(p, check_hash(p, rank, index), phase, index)
+		       << (rank & p->scaled);
 		for (count = rank == culprit ? times : 1; count > 0; count--)
 			carrier = check_folded(p, carrier, next);
 		rank = check_next_turn(p, rank, 1);
@@ -90,7 +98,8 @@ static bool all_wrong_are_nan(const struct scene *s)
 	if (!check_is_float(s->plan.dtype))
 		return false;
 	for (size_t i = 0; i < s->last; i++)
-		if (s->got[i] != expected(s, (int64_t)i) && !isnan(check_decode(s->plan.dtype, s->got[i])))
+		if (s->got[i] != expected(s, (int64_t)i) &&
+		    !isnan(check_decode(s->plan.dtype, s->got[i])))
 			return false;
 	return true;
 }
@@ -101,7 +110,8 @@ static bool may_be_luck(const struct scene *s, double trials, size_t tested)
 	return trials * pow(s->luck, (double)tested) > LUCK_LIMIT;
 }
 
-/* Ranks whose contribution, counted so many times, explains the wrong elements, and of these the right ones between too. */
+/* Ranks whose contribution, counted so many times, explains the wrong elements, and of these the
+ * right ones between too. */
 struct suspects {
 	int fit, fit_all;
 	uint32_t first, first_all;
@@ -144,7 +154,8 @@ static bool name_contribution(const struct scene *s, struct check_report *report
 	}
 	if (!missing.fit && !doubled.fit)
 		return false;
-	/* Leaving out one rank's 3 and adding another's -3 twice are the same: the right elements between must tell. */
+	/* Leaving out one rank's 3 and adding another's -3 twice are the same: the right elements
+	 * between must tell. */
 	if (missing.fit && doubled.fit && !missing.fit_all == !doubled.fit_all)
 		return false;
 	is_missing = missing.fit && (!doubled.fit || missing.fit_all);
@@ -153,7 +164,8 @@ static bool name_contribution(const struct scene *s, struct check_report *report
 	return true;
 }
 
-/* How many wrong elements hold what belongs `shift` elements earlier, provided that no element there contradicts it. */
+/* How many wrong elements hold what belongs `shift` elements earlier, provided that no element
+ * there contradicts it. */
 static size_t explained_by_shift(const struct scene *s, int64_t shift)
 {
 	size_t explained = 0;
@@ -177,7 +189,8 @@ static bool name_shift(const struct scene *s, struct check_report *report)
 		explained = shift ? explained_by_shift(s, shift) : 0;
 		if (!explained || may_be_luck(s, 2.0 * CHECK_REACH, explained))
 			continue;
-		/* Near the ends of a segment a wide shift is tested on few elements: the best tested counts. */
+		/* Near the ends of a segment a wide shift is tested on few elements: the best
+		 * tested counts. */
 		fits = explained > best ? 1 : fits + (explained == best);
 		if (explained > best) {
 			best = explained;
@@ -212,8 +225,8 @@ static void look_around(struct scene *s, size_t n)
 		s->high = (int64_t)n + CHECK_REACH;
 }
 
-static void set_scene(struct scene *s, const struct check_data *data, const struct segment *segment, uint64_t base,
-                      uint64_t at, size_t n, const char *got)
+static void set_scene(struct scene *s, const struct check_data *data, const struct segment *segment,
+                      uint64_t base, uint64_t at, size_t n, const char *got)
 {
 	memset(s, 0, sizeof(*s));
 	check_plan(data, &s->plan);
@@ -231,8 +244,8 @@ static void set_scene(struct scene *s, const struct check_data *data, const stru
 	}
 }
 
-void check_classify(const struct check_data *data, const struct segment *segment, uint64_t base, uint64_t at, size_t n,
-                    const void *got, struct check_report *report)
+void check_classify(const struct check_data *data, const struct segment *segment, uint64_t base,
+                    uint64_t at, size_t n, const void *got, struct check_report *report)
 {
 	struct scene s;
 	uint64_t first;
@@ -266,7 +279,8 @@ static uint64_t quiet_nan(enum dtype type)
 }
 
 /* Can this kind be told from right data at all? */
-static bool can_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment, int culprit)
+static bool can_spoil(const struct check_data *data, enum wrong_kind kind,
+                      const struct segment *segment, int culprit)
 {
 	bool extreme = data->op == OP_MAX || data->op == OP_MIN;
 
@@ -275,8 +289,8 @@ static bool can_spoil(const struct check_data *data, enum wrong_kind kind, const
 	switch (kind) {
 	case WRONG_MISSING:
 	case WRONG_DOUBLED:
-		return segment->kind == SEGMENT_REDUCE && data->nranks > 1 && culprit >= 0 && culprit < data->nranks &&
-		       !(extreme && kind == WRONG_DOUBLED);
+		return segment->kind == SEGMENT_REDUCE && data->nranks > 1 && culprit >= 0 &&
+		       culprit < data->nranks && !(extreme && kind == WRONG_DOUBLED);
 	case WRONG_NAN:
 		return check_is_float(data->dtype);
 	case WRONG_NONE:
@@ -287,8 +301,8 @@ static bool can_spoil(const struct check_data *data, enum wrong_kind kind, const
 	}
 }
 
-static uint64_t spoilt(const struct check_plan *p, enum wrong_kind kind, const struct segment *segment, uint64_t index,
-                       int culprit, uint64_t good)
+static uint64_t spoilt(const struct check_plan *p, enum wrong_kind kind,
+                       const struct segment *segment, uint64_t index, int culprit, uint64_t good)
 {
 	switch (kind) {
 	case WRONG_ZERO:
@@ -310,8 +324,8 @@ static uint64_t spoilt(const struct check_plan *p, enum wrong_kind kind, const s
 	}
 }
 
-int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment, uint64_t base,
-                int culprit, const void *good, size_t at, size_t count, void *dst)
+int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment,
+                uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst)
 {
 	uint64_t index = base + segment->from_at + (at - segment->at), element;
 	struct check_plan p;

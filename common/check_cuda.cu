@@ -1,5 +1,6 @@
-/* check_cuda.cu: the two kernels of the data check. One instance per element width, the rest of a plan is uniform over the
- * grid: its branches cost little beside the hashes, and the binary stays small. */
+/* check_cuda.cu: the two kernels of the data check. One instance per element width, the rest of a
+ * plan is uniform over the grid: its branches cost little beside the hashes, and the binary stays
+ * small. */
 #include <cuda_runtime_api.h>
 
 #include "check_cuda.h"
@@ -21,7 +22,8 @@ __device__ static uint32_t turn_step(const struct check_plan *p, uint64_t stride
 }
 
 template <typename element>
-__global__ void fill_kernel(const struct check_plan plan, uint32_t rank, uint64_t index, size_t count, element *dst)
+__global__ void fill_kernel(const struct check_plan plan, uint32_t rank, uint64_t index,
+                            size_t count, element *dst)
 {
 	size_t stride = (size_t)gridDim.x * THREADS, i = (size_t)blockIdx.x * THREADS + threadIdx.x;
 	uint32_t turn = check_turn(&plan, index + i), step = turn_step(&plan, stride);
@@ -33,10 +35,12 @@ __global__ void fill_kernel(const struct check_plan plan, uint32_t rank, uint64_
 }
 
 template <typename element>
-__global__ void verify_kernel(const struct check_plan plan, int source, uint32_t from, uint64_t index,
-                              const element *recv, uint64_t at, size_t count, struct check_cuda_result *result)
+__global__ void verify_kernel(const struct check_plan plan, int source, uint32_t from,
+                              uint64_t index, const element *recv, uint64_t at, size_t count,
+                              struct check_cuda_result *result)
 {
-	size_t stride = (size_t)gridDim.x * THREADS, i = (size_t)blockIdx.x * THREADS + threadIdx.x, first = 0;
+	size_t stride = (size_t)gridDim.x * THREADS, i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+	size_t first = 0;
 	uint32_t turn = check_turn(&plan, index + i), step = turn_step(&plan, stride);
 	unsigned long long wrong = 0;
 	uint64_t expected;
@@ -59,24 +63,26 @@ __global__ void verify_kernel(const struct check_plan plan, int source, uint32_t
 }
 
 template <typename element>
-static int fill(cudaStream_t stream, const struct check_plan *plan, int rank, uint64_t index, size_t count, void *dst)
+static int fill(cudaStream_t stream, const struct check_plan *plan, int rank, uint64_t index,
+                size_t count, void *dst)
 {
-	fill_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(*plan, (uint32_t)rank, index, count,
-	                                                                (element *)dst);
+	fill_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(
+		*plan, (uint32_t)rank, index, count, (element *)dst);
 	return cudaGetLastError();
 }
 
 template <typename element>
-static int verify(cudaStream_t stream, const struct check_plan *plan, int source, int from, uint64_t index,
-                  const void *recv, uint64_t at, size_t count, struct check_cuda_result *result)
+static int verify(cudaStream_t stream, const struct check_plan *plan, int source, int from,
+                  uint64_t index, const void *recv, uint64_t at, size_t count,
+                  struct check_cuda_result *result)
 {
 	verify_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(
 		*plan, source, (uint32_t)from, index, (const element *)recv, at, count, result);
 	return cudaGetLastError();
 }
 
-extern "C" int check_cuda_fill(void *stream, const struct check_plan *plan, int rank, uint64_t index, size_t count,
-                               void *dst)
+extern "C" int check_cuda_fill(void *stream, const struct check_plan *plan, int rank,
+                               uint64_t index, size_t count, void *dst)
 {
 	cudaStream_t s = (cudaStream_t)stream;
 
@@ -96,15 +102,18 @@ extern "C" int check_cuda_fill(void *stream, const struct check_plan *plan, int 
 
 extern "C" int check_cuda_reset(void *stream, struct check_cuda_result *result)
 {
-	cudaError_t rc = cudaMemsetAsync(&result->wrong, 0, sizeof(result->wrong), (cudaStream_t)stream);
+	cudaError_t rc =
+		cudaMemsetAsync(&result->wrong, 0, sizeof(result->wrong), (cudaStream_t)stream);
 
 	if (rc == cudaSuccess)
-		rc = cudaMemsetAsync(&result->first, 0xff, sizeof(result->first), (cudaStream_t)stream);
+		rc = cudaMemsetAsync(&result->first, 0xff, sizeof(result->first),
+		                     (cudaStream_t)stream);
 	return rc;
 }
 
-extern "C" int check_cuda_verify(void *stream, const struct check_plan *plan, int source, int from, uint64_t index,
-                                 const void *recv, uint64_t at, size_t count, struct check_cuda_result *result)
+extern "C" int check_cuda_verify(void *stream, const struct check_plan *plan, int source, int from,
+                                 uint64_t index, const void *recv, uint64_t at, size_t count,
+                                 struct check_cuda_result *result)
 {
 	cudaStream_t s = (cudaStream_t)stream;
 

@@ -1,29 +1,35 @@
-/* check_element.h: the one definition of what each element is, for C and for CUDA, so that host and GPU agree bit for bit.
+/* check_element.h: the one definition of what each element is, in C and in CUDA. */
+
+/*
+ * Element = f(seed, rank, index). Everything that does not depend on rank and index is worked out
+ * once, in struct check_plan; the functions below are pure.
  *
- * Element = f(seed, rank, index). Everything that does not depend on rank and index is worked out once, in struct
- * check_plan; the functions below are pure.
+ * Moved data (OP_NONE): hash bits; floating types lose the top exponent bit, so that NaN and
+ * infinity do not occur.
  *
- * Moved data (OP_NONE): hash bits; floating types lose the top exponent bit, so that NaN and infinity do not occur.
+ * Reductions: at index i `active` ranks contribute, the others hold the neutral element. With
+ * g(i) = turn + i * step (mod nranks) rank r has phase (r - g) mod nranks and contributes when
+ * phase < active. So the expected value costs O(active), and every rank contributes at least once
+ * in any ceil(nranks / active) neighbouring elements.
  *
- * Reductions: at index i `active` ranks contribute, the others hold the neutral element. With g(i) = turn + i * step
- * (mod nranks) rank r has phase (r - g) mod nranks and contributes when phase < active. So the expected value costs
- * O(active), and every rank contributes at least once in any ceil(nranks / active) neighbouring elements.
+ *   type, operator     active <=     contribution
+ *   int sum, mulsum    32            hash bits
+ *   int prod           32            odd hash bits: a product never collapses to 0
+ *   max, min           8             hash bits; floats normal and not 0: no -0 beside +0
+ *   int avg            2             0 to 63 (8 bits), 2^24-1 (32), 2^40-1 (64): cannot overflow
+ *   float sum, mulsum  4 (8 bits),   integers, not 0, magnitude at most 1 (e5m2), 2 (e4m3),
+ *                      16 (bf16), 32 8 (bf16), 32 (half), 2^18 (float), 2^31 (double)
+ *   float prod         4             +-2^e, e in -1..1; that of phase 0 times 1, 1.25, 1.5 or 1.75
+ *   float avg          2             -2^a and 2^(a+1), or both negated; a in 0..7
  *
- *   type, operator         most active   contribution                        why every order gives one result
- *   integer sum, mulsum    32            hash bits of full width             modulo 2^width
- *   integer prod           32            odd hash bits                       modulo 2^width; odd never collapses to 0
- *   max, min               8             hash bits; floats normal, no zero   total order, and no -0 next to +0
- *   integer avg            2             0..63 (8 bits), 0..2^24-1, 0..2^40-1  no overflow; sum, then truncating division
- *   float sum, mulsum      4, 4, 16, 32  integers 0 < |v| <= 1 (e5m2),       2 * active * |v| <= 2^(significand bits): every
- *                                        2 (e4m3), 8 (bf16), 32 (half),      partial sum is an exact integer
- *                                        2^18 (float), 2^31 (double)
- *   float prod             4             +-2^e, e in -1..1; phase 0 also     one mantissa of two bits, exponents -5..6:
- *                                        times 1, 1.25, 1.5 or 1.75          exact and normal in every type
- *   float avg              2             -2^a and 2^(a+1), or both negated,  each product with 1/n is exact, and so is
- *                                        a in 0..7                           their sum 2^a/n: the one rounding is 1/n's
+ * Why every order gives one result: integers are exact modulo 2^width. Float sums: 2 * active *
+ * magnitude <= 2^(significand bits), so every partial sum is an exact integer. Products have one
+ * mantissa of two bits and exponents -4..4: exact and normal in every type. Averages: the products
+ * with 1/n are exact and so is their sum, 2^a/n: the only rounding is that of 1/n, in whatever
+ * precision a library adds them (any other pair would depend on it).
  *
- * With more ranks than the most active, min(most, 8) are: beyond that a larger number costs time and finds nothing.
- * float avg: had the pair any other sum, results would depend on the precision in which the library adds them. */
+ * With more ranks than that, min(limit, 8) are active: more would cost time and find nothing.
+ */
 #ifndef HANGAR_CHECK_ELEMENT_H
 #define HANGAR_CHECK_ELEMENT_H
 
@@ -41,24 +47,25 @@
 enum check_term { TERM_BITS, TERM_SMALL, TERM_POWER, TERM_PAIR };
 enum check_fold { FOLD_ADD, FOLD_MUL, FOLD_MAX };
 
-/* All that is constant while one buffer is filled or verified. Plain data: travels to the GPU by value. A *carrier* is the
- * 64-bit number in which contributions are folded: integers modulo 2^64, sums of small integers, order keys (max, min),
- * or the counts of TERM_POWER. */
+/* All that is constant while one buffer is filled or verified. Plain data: travels to the GPU by
+ * value. A *carrier* is the 64-bit number in which contributions are folded: integers modulo 2^64,
+ * sums of small integers, order keys (max, min), or the counts of TERM_POWER. */
 struct check_plan {
-	uint64_t mask;         /* the bits of one element */
-	uint64_t sign;         /* its top bit */
-	uint64_t keep, set;    /* TERM_BITS: (hash & keep) | set */
-	uint64_t flip[2];      /* FOLD_MAX: bits to order key, by the top bit of the bits ... */
-	uint64_t back[2];      /* ... and back, by the top bit of the key */
-	uint64_t start;        /* the carrier that a fold starts from */
-	uint64_t neutral;      /* element of a rank that does not contribute */
-	uint64_t poison;       /* an element that was never written */
-	double share;          /* float avg that multiplies first: 1/n in the type; 0: the sum is divided by n */
+	uint64_t mask;      /* the bits of one element */
+	uint64_t sign;      /* its top bit */
+	uint64_t keep, set; /* TERM_BITS: (hash & keep) | set */
+	uint64_t flip[2];   /* FOLD_MAX: bits to order key, by the top bit of the bits ... */
+	uint64_t back[2];   /* ... and back, by the top bit of the key */
+	uint64_t start;     /* the carrier that a fold starts from */
+	uint64_t neutral;   /* element of a rank that does not contribute */
+	uint64_t poison;    /* an element that was never written */
+	double share; /* float avg that multiplies first: 1/n in the type; 0: the sum is divided by
+	                 n */
 	uint32_t key_a, key_b; /* from the seed */
 	uint32_t nranks, active, step, turn;
-	uint32_t small;        /* TERM_SMALL: largest magnitude, a power of two */
-	uint32_t scaled;       /* 1: odd ranks' contributions are doubled (mulsum) */
-	uint32_t width;        /* bytes of one element */
+	uint32_t small;  /* TERM_SMALL: largest magnitude, a power of two */
+	uint32_t scaled; /* 1: odd ranks' contributions are doubled (mulsum) */
+	uint32_t width;  /* bytes of one element */
 	enum dtype dtype;
 	enum redop op;
 	enum check_term term;
@@ -69,9 +76,10 @@ struct check_data;
 
 /* Work the plan out. Host only (check_plan.c). data->nranks is at least 1. */
 #ifdef __cplusplus
-extern "C"
-#endif
+extern "C" void check_plan(const struct check_data *data, struct check_plan *plan);
+#else
 void check_plan(const struct check_data *data, struct check_plan *plan);
+#endif
 
 /* ---- Formats ---- */
 
@@ -126,7 +134,10 @@ CHECK_HD int check_bias(enum dtype type)
 /* The first magnitude that is no finite number: infinity, or e4m3's NaN, which has no infinity. */
 CHECK_HD uint32_t check_endless(enum dtype type)
 {
-	return type == DT_HALF ? 0x7c00 : type == DT_BFLOAT16 ? 0x7f80 : type == DT_F8E4M3 ? 0x7f : 0x7c;
+	return type == DT_HALF     ? 0x7c00 :
+	       type == DT_BFLOAT16 ? 0x7f80 :
+	       type == DT_F8E4M3   ? 0x7f :
+	                             0x7c;
 }
 
 /* Magnitude bits of the double whose magnitude bits are `bits`, in a type narrower than float. */
@@ -139,7 +150,8 @@ CHECK_HD uint32_t check_round_narrow(enum dtype type, uint64_t bits)
 
 	if (bits > 0x7ff0000000000000ull) /* NaN: the quiet one */
 		return check_endless(type) | (type == DT_F8E4M3 ? 0 : 1u << (mantissa - 1));
-	if (exponent < 1 - bias) /* subnormal in the type, or a double's own subnormal, which is far below half of one */
+	if (exponent < 1 - bias) /* subnormal in the type, or a double's own subnormal, which is far
+	                            below half of one */
 		shift += 1 - bias - exponent;
 	if (shift > 54)
 		return 0;
@@ -156,7 +168,8 @@ CHECK_HD uint32_t check_round_narrow(enum dtype type, uint64_t bits)
 	return result < check_endless(type) ? result : check_endless(type);
 }
 
-/* `value` in the floating type, rounded to nearest even. Too large: infinity; NaN in e4m3, which has none. */
+/* `value` in the floating type, rounded to nearest even. Too large: infinity; NaN in e4m3, which
+ * has none. */
 CHECK_HD uint64_t check_round(enum dtype type, double value)
 {
 	uint64_t bits = check_double_bits(value), sign = bits >> 63;
@@ -186,7 +199,8 @@ CHECK_HD double check_decode(enum dtype type, uint64_t bits)
 	if (magnitude >= check_endless(type)) {
 		int nan = type == DT_F8E4M3 || magnitude > check_endless(type);
 
-		return check_bits_double(sign << 63 | (nan ? 0x7ff8000000000000ull : 0x7ff0000000000000ull));
+		return check_bits_double(sign << 63 |
+		                         (nan ? 0x7ff8000000000000ull : 0x7ff0000000000000ull));
 	}
 	if (exponent == 0) { /* magnitude x 2^(1 - bias - mantissa) */
 		double unit = check_bits_double((uint64_t)(1023 + 1 - bias - mantissa) << 52);
@@ -230,8 +244,8 @@ CHECK_HD uint32_t check_key_b(const struct check_plan *p, uint32_t rank, uint32_
 	return p->key_b + rank * 0xc2b2ae35u + high * 0x27d4eb2fu;
 }
 
-/* lowbias32 (Chris Wellons, "Prospecting for Hash Functions", 2018) with a second key halfway: with the first key alone
- * all ranks would hold the same sequence, displaced. */
+/* lowbias32 (Chris Wellons, "Prospecting for Hash Functions", 2018) with a second key halfway: with
+ * the first key alone all ranks would hold the same sequence, displaced. */
 CHECK_HD uint32_t check_mix(uint32_t low, uint32_t a, uint32_t b)
 {
 	uint32_t x = low ^ a;
@@ -278,7 +292,8 @@ CHECK_HD uint64_t check_from_key(const struct check_plan *p, uint64_t key)
 	return key ^ (key & p->sign ? p->back[1] : p->back[0]);
 }
 
-/* TERM_POWER in fields that add up: exponents + 1 (bits 0-7), mantissa quarters (8-15), signs (16 and up). */
+/* TERM_POWER in fields that add up: exponents + 1 (bits 0-7), mantissa quarters (8-15), signs (16
+ * and up). */
 CHECK_HD uint64_t check_power(uint32_t h, uint32_t phase)
 {
 	return ((h & 0xff) * 3 >> 8) | (phase == 0 ? (h >> 9 & 3) << 8 : 0) | (h >> 11 & 1) << 16;
@@ -289,10 +304,12 @@ CHECK_HD uint32_t check_power_bits(uint64_t fields, uint32_t count)
 {
 	uint32_t exponent = (uint32_t)(fields & 0xff) - count + 127;
 
-	return (uint32_t)(fields >> 16 & 1) << 31 | exponent << 23 | (uint32_t)(fields >> 8 & 3) << 21;
+	return (uint32_t)(fields >> 16 & 1) << 31 | exponent << 23 |
+	       (uint32_t)(fields >> 8 & 3) << 21;
 }
 
-/* TERM_PAIR: phases 0 and 1 hold -2^a and 2^(a+1) or the other way round, the signs may be swapped; a lone rank 2^a. */
+/* TERM_PAIR: phases 0 and 1 hold -2^a and 2^(a+1) or the other way round, the signs may be swapped;
+ * a lone rank 2^a. */
 CHECK_HD int64_t check_pair(const struct check_plan *p, uint32_t phase, uint64_t index)
 {
 	uint32_t h = check_hash(p, 0xffffffffu, index);
@@ -304,7 +321,8 @@ CHECK_HD int64_t check_pair(const struct check_plan *p, uint32_t phase, uint64_t
 }
 
 /* The carrier of what the rank with this hash and phase contributes at `index`. */
-CHECK_HD uint64_t check_contribution(const struct check_plan *p, uint32_t h, uint32_t phase, uint64_t index)
+CHECK_HD uint64_t check_contribution(const struct check_plan *p, uint32_t h, uint32_t phase,
+                                     uint64_t index)
 {
 	uint64_t bits;
 
@@ -364,7 +382,8 @@ CHECK_HD uint64_t check_average(const struct check_plan *p, uint64_t carrier)
 	if (check_is_float(p->dtype))
 		return check_round(p->dtype, p->share != 0 ? p->share * value : value / p->nranks);
 	/* Only a sum with one contribution too many is ever negative. */
-	if ((p->dtype == DT_INT8 || p->dtype == DT_INT32 || p->dtype == DT_INT64) && (sum & p->sign))
+	if ((p->dtype == DT_INT8 || p->dtype == DT_INT32 || p->dtype == DT_INT64) &&
+	    (sum & p->sign))
 		return (uint64_t)((int64_t)(sum | ~p->mask) / (int64_t)p->nranks) & p->mask;
 	return p->width == 8 ? sum / p->nranks : (uint32_t)sum / p->nranks;
 }
@@ -384,7 +403,8 @@ CHECK_HD uint32_t check_next_turn(const struct check_plan *p, uint32_t turn, uin
 }
 
 /* The element of `rank` at `index`, where `turn` is check_turn's. */
-CHECK_HD uint64_t check_element_at(const struct check_plan *p, uint32_t rank, uint64_t index, uint32_t turn)
+CHECK_HD uint64_t check_element_at(const struct check_plan *p, uint32_t rank, uint64_t index,
+                                   uint32_t turn)
 {
 	uint32_t phase = rank >= turn ? rank - turn : rank + p->nranks - turn;
 
@@ -400,7 +420,8 @@ CHECK_HD uint64_t check_reduced_at(const struct check_plan *p, uint64_t index, u
 	uint32_t rank = turn, phase;
 
 	for (phase = 0; phase < p->active; phase++) {
-		next = check_contribution(p, check_hash(p, rank, index), phase, index) << (rank & p->scaled);
+		next = check_contribution(p, check_hash(p, rank, index), phase, index)
+		       << (rank & p->scaled);
 		carrier = check_folded(p, carrier, next);
 		rank = check_next_turn(p, rank, 1);
 	}

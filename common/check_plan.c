@@ -1,11 +1,12 @@
-/* check_plan.c: what is constant about the elements of one point: check_element.h's table as code. */
+/* check_plan.c: what is constant about the elements of one point: check_element.h's table. */
 #include "check.h"
 
 #include <string.h>
 
 #include "check_element.h"
 
-/* Most ranks that contribute to one element, and the largest |v| of TERM_SMALL: the table in check_element.h. */
+/* Most ranks that contribute to one element, and the largest |v| of TERM_SMALL: the table in
+ * check_element.h. */
 static uint32_t most_active(enum dtype type, enum redop op)
 {
 	if (op == OP_AVG)
@@ -20,8 +21,8 @@ static uint32_t most_active(enum dtype type, enum redop op)
 }
 
 static const uint32_t small_limit[DT_COUNT] = {
-	[DT_HALF] = 32, [DT_FLOAT] = 1u << 18, [DT_DOUBLE] = 1u << 31,
-	[DT_BFLOAT16] = 8, [DT_F8E4M3] = 2, [DT_F8E5M2] = 1,
+	[DT_HALF] = 32,    [DT_FLOAT] = 1u << 18, [DT_DOUBLE] = 1u << 31,
+	[DT_BFLOAT16] = 8, [DT_F8E4M3] = 2,       [DT_F8E5M2] = 1,
 };
 
 static uint64_t top_exponent_bit(const struct check_plan *p)
@@ -31,12 +32,15 @@ static uint64_t top_exponent_bit(const struct check_plan *p)
 
 static uint64_t low_exponent_bit(const struct check_plan *p)
 {
-	int mantissa = p->dtype == DT_DOUBLE ? 52 : p->dtype == DT_FLOAT ? 23 : check_mantissa_bits(p->dtype);
+	int mantissa = p->dtype == DT_DOUBLE ? 52 :
+	               p->dtype == DT_FLOAT  ? 23 :
+	                                       check_mantissa_bits(p->dtype);
 
 	return (uint64_t)1 << mantissa;
 }
 
-/* Order keys: unsigned numbers in the order of the elements; for min in the opposite order, so that both are a maximum. */
+/* Order keys: unsigned numbers in the order of the elements; for min in the opposite order, so that
+ * both are a maximum. */
 static void plan_order(struct check_plan *p)
 {
 	int is_signed = p->dtype == DT_INT8 || p->dtype == DT_INT32 || p->dtype == DT_INT64;

@@ -1,4 +1,5 @@
-/* check_values.c: fill and verify host memory: the functions of check_element.h in blocks that compilers vectorise. */
+/* check_values.c: fill and verify host memory: the functions of check_element.h in blocks that
+ * compilers vectorise. */
 #include "check.h"
 
 #include <string.h>
@@ -34,23 +35,24 @@ union carriers {
 	uint64_t wide[BLOCK]; /* elements of 8 bytes */
 };
 
-/* One rank's part of a block; the constants come by value, so that no store can be thought to change them. */
+/* One rank's part of a block; the constants come by value, so that no store can be thought to
+ * change them. */
 struct lane {
 	uint32_t low, a, b, shift, small;
 	uint64_t keep, set, sign, flip[2];
 	size_t n;
 };
 
-#define FOLD_LOOP(name, type, expression)                                       \
-	static void name(const struct lane *lane, type *restrict carrier)       \
-	{                                                                       \
-		const struct lane l = *lane;                                    \
-                                                                                \
-		for (size_t i = 0; i < l.n; i++) {                              \
+#define FOLD_LOOP(name, type, expression)                                      \
+	static void name(const struct lane *lane, type *restrict carrier)      \
+	{                                                                      \
+		const struct lane l = *lane;                                   \
+                                                                               \
+		for (size_t i = 0; i < l.n; i++) {                             \
 			uint32_t h = check_mix(l.low + (uint32_t)i, l.a, l.b); \
-                                                                                \
-			carrier[i] = expression;                                \
-		}                                                               \
+                                                                               \
+			carrier[i] = expression;                               \
+		}                                                              \
 	}
 
 #define LANE_BITS(type, wide) (((type)(wide) & (type)l.keep) | (type)l.set)
@@ -64,7 +66,8 @@ FOLD_LOOP(add_bits64, uint64_t, carrier[i] + (LANE_BITS(uint64_t, check_wide(h))
 FOLD_LOOP(mul_bits32, uint32_t, carrier[i] * LANE_BITS(uint32_t, h))
 FOLD_LOOP(mul_bits64, uint64_t, carrier[i] * LANE_BITS(uint64_t, check_wide(h)))
 FOLD_LOOP(max_bits32, uint32_t, LARGER(carrier[i], LANE_KEY(uint32_t, LANE_BITS(uint32_t, h))))
-FOLD_LOOP(max_bits64, uint64_t, LARGER(carrier[i], LANE_KEY(uint64_t, LANE_BITS(uint64_t, check_wide(h)))))
+FOLD_LOOP(max_bits64, uint64_t,
+          LARGER(carrier[i], LANE_KEY(uint64_t, LANE_BITS(uint64_t, check_wide(h)))))
 
 static void fold_lane(const struct check_plan *p, const struct lane *lane, union carriers *c)
 {
@@ -78,19 +81,18 @@ static void fold_lane(const struct check_plan *p, const struct lane *lane, union
 		p->width == 8 ? add_bits64(lane, c->wide) : add_bits32(lane, c->narrow);
 }
 
-#define STORE_LOOP(name, from, to, expression)                                              \
+#define STORE_LOOP(name, from, to, expression)                                                 \
 	static void name(const struct check_plan *p, const from *carrier, size_t n, void *dst) \
-	{                                                                                   \
-		to *restrict out = dst;                                                     \
-		const uint64_t sign = p->sign, back0 = p->back[0], back1 = p->back[1];      \
-                                                                                            \
-		(void)sign, (void)back0, (void)back1;                                       \
-		for (size_t i = 0; i < n; i++)                                              \
-			out[i] = (to)(expression);                                          \
+	{                                                                                      \
+		to *restrict out = dst;                                                        \
+		const uint64_t sign = p->sign, back0 = p->back[0], back1 = p->back[1];         \
+                                                                                               \
+		(void)sign, (void)back0, (void)back1;                                          \
+		for (size_t i = 0; i < n; i++)                                                 \
+			out[i] = (to)(expression);                                             \
 	}
 
-#define STORED_KEY(type) \
-	(carrier[i] ^ (carrier[i] & (type)sign ? (type)back1 : (type)back0))
+#define STORED_KEY(type) (carrier[i] ^ (carrier[i] & (type)sign ? (type)back1 : (type)back0))
 
 STORE_LOOP(store_8, uint32_t, uint8_t, carrier[i])
 STORE_LOOP(store_16, uint32_t, uint16_t, carrier[i])
@@ -155,7 +157,8 @@ static void start_block(const struct check_plan *p, size_t n, union carriers *c)
 }
 
 /* Back to the neutral carrier wherever `rank` does not contribute. */
-static void mask_block(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n, union carriers *c)
+static void mask_block(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n,
+                       union carriers *c)
 {
 	uint32_t turn = check_turn(p, index), phase;
 
@@ -171,14 +174,21 @@ static void mask_block(const struct check_plan *p, uint32_t rank, uint64_t index
 	}
 }
 
-static void add_rank(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n, uint32_t shift,
-                     union carriers *c)
+static void add_rank(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n,
+                     uint32_t shift, union carriers *c)
 {
 	uint32_t high = (uint32_t)(index >> 32);
 	struct lane lane = {
-		.low = (uint32_t)index, .a = check_key_a(p, rank, high), .b = check_key_b(p, rank, high),
-		.shift = shift, .small = p->small, .keep = p->keep, .set = p->set, .sign = p->sign,
-		.flip = { p->flip[0], p->flip[1] }, .n = n,
+		.low = (uint32_t)index,
+		.a = check_key_a(p, rank, high),
+		.b = check_key_b(p, rank, high),
+		.shift = shift,
+		.small = p->small,
+		.keep = p->keep,
+		.set = p->set,
+		.sign = p->sign,
+		.flip = { p->flip[0], p->flip[1] },
+		.n = n,
 	};
 
 	fold_lane(p, &lane, c);
@@ -197,7 +207,8 @@ static void put(void *dst, size_t i, uint32_t width, uint64_t bits)
 }
 
 /* Elements of one rank; all in one half of the index (see part_size). */
-static void make_elements(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n, void *dst)
+static void make_elements(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n,
+                          void *dst)
 {
 	uint32_t turn = check_turn(p, index);
 	union carriers c;
@@ -234,7 +245,8 @@ static void make_reduced(const struct check_plan *p, uint64_t index, size_t n, v
 	}
 }
 
-/* How many of `count` elements from `index` on make the next block: all with the same upper half of the index. */
+/* How many of `count` elements from `index` on make the next block: all with the same upper half of
+ * the index. */
 static size_t part_size(uint64_t index, size_t count)
 {
 	uint64_t left = ((uint64_t)1 << 32) - (uint32_t)index;
@@ -270,10 +282,12 @@ static void count_wrong(const char *got, const char *expected, size_t at, size_t
 	}
 }
 
-static void verify_segment(const struct check_plan *p, const char *recv, const struct segment *segment, uint64_t base,
+static void verify_segment(const struct check_plan *p, const char *recv,
+                           const struct segment *segment, uint64_t base,
                            struct verify_result *result)
 {
-	uint64_t index = base + segment->from_at, expected[BLOCK];
+	uint64_t index = base + segment->from_at;
+	_Alignas(8) char expected[BLOCK * 8];
 	size_t n;
 
 	if (segment->kind == SEGMENT_KEEP)
@@ -287,12 +301,12 @@ static void verify_segment(const struct check_plan *p, const char *recv, const s
 		else if (segment->kind == SEGMENT_REDUCE)
 			make_reduced(p, index + done, n, expected);
 		if (memcmp(got, expected, n * p->width))
-			count_wrong(got, (const char *)expected, segment->at + done, n, p->width, result);
+			count_wrong(got, expected, segment->at + done, n, p->width, result);
 	}
 }
 
-void check_verify(const struct check_data *data, const void *recv, const struct segment *segments, int n,
-                  uint64_t base, struct verify_result *result)
+void check_verify(const struct check_data *data, const void *recv, const struct segment *segments,
+                  int n, uint64_t base, struct verify_result *result)
 {
 	struct check_plan p;
 

@@ -1,4 +1,5 @@
-/* collective.c: what the collectives of bench/ have in common: counts, bandwidth factors, oracles, calls. */
+/* collective.c: what the collectives of bench/ have in common: counts, bandwidth factors,
+ * oracles, calls. */
 #include "collective.h"
 
 double alg_bytes_size(const struct geometry *geometry, const struct shape *shape)

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Values that users typed end up in the text: whatever they hold, it stays one line of a
  * terminal. */

@@ -27,7 +27,8 @@ static const struct layout layout_v2 = {
 	.cache = "inactive_file ",
 };
 
-/* The number after `key` at the start of a line (key "": the first line). False when there is none. */
+/* The number after `key` at the start of a line (key "": the first line). False when there is
+ * none. */
 static bool read_number(const char *path, const char *key, unsigned long long *value)
 {
 	char line[256];

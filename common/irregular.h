@@ -7,7 +7,8 @@
 
 #include "collective.h"
 
-/* Elements from one rank to another. The size is cut to whole shares first, as for the other split collectives. */
+/* Elements from one rank to another. The size is cut to whole shares first, as for the other
+ * split collectives. */
 size_t irregular_count(const struct geometry *geometry, int from, int to);
 
 /* What a rank sends and receives, elements; `self` counts what it sends to itself. */

@@ -1,12 +1,13 @@
 /* mpi_types.c: MPI datatypes and reduction operators for every element type. */
 #include "mpi_types.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "check_element.h"
 
-/* One operator of a type that MPI lacks. Sums and products go through double, which holds them exactly enough to round
- * once: 53 bits are more than twice the 11 of half. */
+/* One operator of a type that MPI lacks. Sums and products go through double, which holds them
+ * exactly enough to round once: 53 bits are more than twice the 11 of half. */
 #define USER_OP(name, dtype, raw, op, expression)                                                  \
 	static void name##_##op(void *in, void *inout, int *len, MPI_Datatype *datatype)           \
 	{                                                                                          \
@@ -32,36 +33,55 @@ USER_TYPE(bfloat16, DT_BFLOAT16, uint16_t)
 USER_TYPE(f8e4m3, DT_F8E4M3, uint8_t)
 USER_TYPE(f8e5m2, DT_F8E5M2, uint8_t)
 
-#define USER_FUNCTIONS(type)                                                                       \
-	{                                                                                          \
-		type##_sum, type##_prod, type##_max, type##_min                                    \
-	}
+/* Where Open MPI 4.1 adds 8-bit integers with AVX it saturates: 100 + 100 gives 127. NCCL's sum wraps
+ * around. */
+static void int8_sum(void *in, void *inout, int *len, MPI_Datatype *datatype)
+{
+	const uint8_t *from = in;
+	uint8_t *to = inout;
 
-static const struct user_type {
+	(void)datatype;
+	for (int i = 0; i < *len; i++)
+		to[i] = (uint8_t)(to[i] + from[i]);
+}
+
+#define USER_FUNCTIONS(type) { type##_sum, type##_prod, type##_max, type##_min }
+
+/* Operators of our own, NULL: MPI's; and whether the type is our own, too. */
+static const struct own {
 	enum dtype dtype;
+	bool type;
 	MPI_User_function *functions[OP_MIN + 1];
-} user_types[] = {
-	{ DT_HALF, USER_FUNCTIONS(half) },
-	{ DT_BFLOAT16, USER_FUNCTIONS(bfloat16) },
-	{ DT_F8E4M3, USER_FUNCTIONS(f8e4m3) },
-	{ DT_F8E5M2, USER_FUNCTIONS(f8e5m2) },
+} owns[] = {
+	{ DT_INT8, false, { int8_sum } },
+	{ DT_UINT8, false, { int8_sum } },
+	{ DT_HALF, true, USER_FUNCTIONS(half) },
+	{ DT_BFLOAT16, true, USER_FUNCTIONS(bfloat16) },
+	{ DT_F8E4M3, true, USER_FUNCTIONS(f8e4m3) },
+	{ DT_F8E5M2, true, USER_FUNCTIONS(f8e5m2) },
 };
 
-#define USER_TYPES (sizeof(user_types) / sizeof(user_types[0]))
+#define OWNS (sizeof(owns) / sizeof(owns[0]))
 
 /* MPI's handles are no constant expressions, so the table is filled at run time. */
 static void builtin_types(struct mpi_types *types)
 {
-	types->type[DT_INT8] = MPI_INT8_T;
-	types->type[DT_UINT8] = MPI_UINT8_T;
-	types->type[DT_INT32] = MPI_INT32_T;
-	types->type[DT_UINT32] = MPI_UINT32_T;
-	types->type[DT_INT64] = MPI_INT64_T;
-	types->type[DT_UINT64] = MPI_UINT64_T;
-	types->type[DT_FLOAT] = MPI_FLOAT;
-	types->type[DT_DOUBLE] = MPI_DOUBLE;
-	for (size_t i = 0; i < USER_TYPES; i++)
-		types->type[user_types[i].dtype] = MPI_DATATYPE_NULL;
+	*types = (struct mpi_types){
+		.type = {
+			[DT_INT8] = MPI_INT8_T,
+			[DT_UINT8] = MPI_UINT8_T,
+			[DT_INT32] = MPI_INT32_T,
+			[DT_UINT32] = MPI_UINT32_T,
+			[DT_INT64] = MPI_INT64_T,
+			[DT_UINT64] = MPI_UINT64_T,
+			[DT_HALF] = MPI_DATATYPE_NULL,
+			[DT_FLOAT] = MPI_FLOAT,
+			[DT_DOUBLE] = MPI_DOUBLE,
+			[DT_BFLOAT16] = MPI_DATATYPE_NULL,
+			[DT_F8E4M3] = MPI_DATATYPE_NULL,
+			[DT_F8E5M2] = MPI_DATATYPE_NULL,
+		},
+	};
 	for (int dtype = 0; dtype < DT_COUNT; dtype++) {
 		types->op[dtype][OP_SUM] = MPI_SUM;
 		types->op[dtype][OP_PROD] = MPI_PROD;
@@ -70,21 +90,26 @@ static void builtin_types(struct mpi_types *types)
 		types->op[dtype][OP_AVG] = MPI_SUM;
 		types->op[dtype][OP_MULSUM] = MPI_OP_NULL;
 	}
-	for (size_t i = 0; i < USER_TYPES; i++)
-		for (int op = 0; op < OP_COUNT; op++)
-			types->op[user_types[i].dtype][op] = MPI_OP_NULL;
+	for (size_t i = 0; i < OWNS; i++) {
+		for (int op = OP_SUM; op <= OP_MIN; op++)
+			if (owns[i].functions[op])
+				types->op[owns[i].dtype][op] = MPI_OP_NULL;
+	}
 }
 
-static int user_type_init(struct mpi_types *types, const struct user_type *user)
+static int own_init(struct mpi_types *types, const struct own *own)
 {
-	MPI_Datatype *type = &types->type[user->dtype];
-	MPI_Op *ops = types->op[user->dtype];
-	int rc = MPI_Type_contiguous((int)dtype_size(user->dtype), MPI_BYTE, type);
+	MPI_Datatype *type = &types->type[own->dtype];
+	MPI_Op *ops = types->op[own->dtype];
+	int rc = MPI_SUCCESS;
 
-	if (rc == MPI_SUCCESS)
+	if (own->type)
+		rc = MPI_Type_contiguous((int)dtype_size(own->dtype), MPI_BYTE, type);
+	if (own->type && rc == MPI_SUCCESS)
 		rc = MPI_Type_commit(type);
 	for (int op = OP_SUM; rc == MPI_SUCCESS && op <= OP_MIN; op++)
-		rc = MPI_Op_create(user->functions[op], 1, &ops[op]);
+		if (own->functions[op])
+			rc = MPI_Op_create(own->functions[op], 1, &ops[op]);
 	ops[OP_AVG] = ops[OP_SUM];
 	return rc;
 }
@@ -94,22 +119,22 @@ int mpi_types_init(struct mpi_types *types)
 	int rc = MPI_SUCCESS;
 
 	builtin_types(types);
-	for (size_t i = 0; rc == MPI_SUCCESS && i < USER_TYPES; i++)
-		rc = user_type_init(types, &user_types[i]);
+	for (size_t i = 0; rc == MPI_SUCCESS && i < OWNS; i++)
+		rc = own_init(types, &owns[i]);
 	return rc;
 }
 
 void mpi_types_release(struct mpi_types *types)
 {
-	for (size_t i = 0; i < USER_TYPES; i++) {
-		MPI_Datatype *type = &types->type[user_types[i].dtype];
-		MPI_Op *ops = types->op[user_types[i].dtype];
+	for (size_t i = 0; i < OWNS; i++) {
+		MPI_Datatype *type = &types->type[owns[i].dtype];
+		MPI_Op *ops = types->op[owns[i].dtype];
 
 		for (int op = OP_SUM; op <= OP_MIN; op++)
-			if (ops[op] != MPI_OP_NULL)
+			if (owns[i].functions[op] && ops[op] != MPI_OP_NULL)
 				MPI_Op_free(&ops[op]);
 		ops[OP_AVG] = MPI_OP_NULL;
-		if (*type != MPI_DATATYPE_NULL)
+		if (owns[i].type && *type != MPI_DATATYPE_NULL)
 			MPI_Type_free(type);
 	}
 }

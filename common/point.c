@@ -102,13 +102,6 @@ static int checked_batch(struct measured *m)
 	return rc < 0 ? rc : check_slot(m, slot);
 }
 
-/* Does this batch complete what -n asks for? */
-static bool last_of_fixed(const struct measured *m)
-{
-	return m->sampling.rule.fixed > 0 &&
-	       m->sampling.n + (size_t)m->timing.samples >= m->sampling.rule.fixed;
-}
-
 /* Until the rule is met. The last batch is a checked one; when the rule is adaptive that is one more
  * batch, which must leave it met. */
 static int sample(struct measured *m)
@@ -119,8 +112,9 @@ static int sample(struct measured *m)
 
 	watch_phase(m->plan.bench->watch, PHASE_TIMED);
 	while (rc == 0 && (!m->sampling.stop || (o->check > 0 && !checked))) {
-		checked = o->check_every ||
-		          (o->check > 0 && (m->sampling.stop || last_of_fixed(m)));
+		bool last = sampling_last_batch(&m->sampling) || m->sampling.stop;
+
+		checked = o->check_every || (o->check > 0 && last);
 		rc = checked ? checked_batch(m) : sampling_batch(&m->sampling, NULL);
 	}
 	return rc;

@@ -22,12 +22,6 @@ int sampling_init(struct sampling *s, struct timing *timing)
 		.budget_seconds = o->budget,
 		.max_samples = MAX_SAMPLES,
 	};
-	if (o->iters > 0)
-		s->rule.fixed = timing->mode == MODE_ISOLATED ?
-		                        (size_t)o->iters :
-		                        (size_t)(o->iters / timing->calls);
-	if (o->iters > 0 && s->rule.fixed == 0)
-		s->rule.fixed = 1;
 	return 0;
 }
 
@@ -99,17 +93,34 @@ static void append(struct sampling *s, const double *all, size_t samples, size_t
 			enqueue[r] = all[r * 2 * samples + samples + i];
 		}
 		s->headline[s->n + i] = headline(s, time, nranks);
-		s->spent += s->headline[s->n + i] * s->timing->calls * s->timing->launches;
+		s->spent += s->headline[s->n + i] * s->timing->per_sample;
 	}
+}
+
+bool sampling_last_batch(struct sampling *s)
+{
+	struct timing *t = s->timing;
+	int asked = t->plan->bench->options->iters;
+	int batch = t->mode == MODE_ISOLATED ? t->samples : t->calls;
+
+	if (asked == 0 || asked - s->iterations >= 2 * batch)
+		return false;
+	timing_set_last(t, asked - s->iterations);
+	return true;
 }
 
 /* What rank 0 decides and everybody follows. */
 static int decide(struct sampling *s, size_t samples)
 {
 	struct job *job = job_of(s);
-	int stop = STOP_NOT_YET, rc;
+	int stop = STOP_NOT_YET, asked = s->timing->plan->bench->options->iters, rc;
 
 	s->n += samples;
+	s->iterations += s->timing->mode == MODE_ISOLATED ? s->timing->samples : s->timing->calls;
+	if (asked > 0) {
+		s->stop = s->iterations >= asked ? STOP_COUNT : STOP_NOT_YET;
+		return 0;
+	}
 	if (job->rank == 0)
 		stop = (int)stop_check(&s->rule, s->headline, s->n, s->spent);
 	rc = job_bcast(job, &stop, sizeof(stop));
@@ -220,7 +231,6 @@ static void put_stats(struct row *row, const struct stats *stats)
 
 int sampling_finish(struct sampling *s, struct row *row)
 {
-	const struct options *o = s->timing->plan->bench->options;
 	struct job *job = job_of(s);
 	struct stats stats;
 	double *scratch;
@@ -240,7 +250,7 @@ int sampling_finish(struct sampling *s, struct row *row)
 	rc = rank_stats(s, scratch, row);
 	row->slowest_rank = most_often_slowest(s);
 	row->sample_times_us = NULL;
-	row->calls = (int64_t)s->timing->calls * s->timing->launches * o->agg_iters;
+	row->calls = s->timing->per_sample;
 	row->stop = stop_reason_name(s->stop);
 out:
 	free(scratch);

@@ -19,6 +19,7 @@ struct sampling {
 	double *time, *enqueue; /* n x nranks, row-major, seconds per call */
 	double *headline;       /* n, seconds per call */
 	double spent;           /* seconds in timed calls */
+	int iterations;         /* timed so far; known to all ranks */
 	enum stop_reason stop;
 	struct stats *per_rank; /* nranks entries, us, once sampling_finish ran */
 };
@@ -26,6 +27,9 @@ struct sampling {
 /* 0 or -ENOMEM with the error set. */
 int sampling_init(struct sampling *sampling, struct timing *timing);
 void sampling_release(struct sampling *sampling);
+
+/* -n: does the next batch complete what was asked for? If so its length is set to what is left. */
+bool sampling_last_batch(struct sampling *sampling);
 
 /* Run one batch and gather it; with `checked` its last call runs on that slot. Sets sampling->stop when
  * this was enough. Collective. */

@@ -12,6 +12,7 @@
 #define MAX_CALLS 256           /* half the recorder's ring holds at least this many calls */
 #define MIN_STREAM_CALLS 4
 #define ISOLATED_SAMPLES 32
+#define ISOLATED_SECONDS 0.1    /* of calls between two looks at whether to stop */
 #define WARM_ROUND_SECONDS 1e-3
 #define WARM_SECONDS 0.2        /* a point that is not steady after this long is measured as it is */
 #define WARM_ROUNDS 8
@@ -82,16 +83,40 @@ static int block(struct timing *t, double *off)
 	return rc;
 }
 
+/* -I: the stream's own times between the ends of consecutive iterations, one sample each. */
+static int read_marks(struct timing *t, struct batch *batch)
+{
+	struct backend *be = t->plan->bench->backend;
+	double enqueue = batch->enqueue[0];
+	int rc = be->ops->marks(be, t->calls + 1, batch->time);
+
+	for (int i = 0; i < t->calls; i++) {
+		batch->time[i] /= t->plan->bench->options->agg_iters;
+		batch->enqueue[i] = enqueue;
+	}
+	return rc;
+}
+
+static int mark(struct timing *t, int number)
+{
+	struct bench *bench = t->plan->bench;
+
+	return bench->options->per_iter ? bench->backend->ops->mark(bench->backend, number) : 0;
+}
+
 static int batch_stream(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {
 	struct bench *bench = t->plan->bench;
 	double begin, off = 0;
-	int rc = 0;
+	int rc;
 
 	watch_enter(bench->watch, "timed calls", timing_deadline(t->slowest, calls_of(t)));
 	begin = clock_seconds();
+	rc = mark(t, 0);
 	for (int i = 0; i < t->calls && rc == 0; i++) {
 		rc = issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
+		if (rc == 0)
+			rc = mark(t, i + 1);
 		if (rc == 0 && bench->options->blocking)
 			rc = block(t, &off);
 	}
@@ -100,7 +125,7 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 		rc = wait_all(t);
 	batch->time[0] = (clock_seconds() - begin - off) / calls_of(t);
 	watch_leave(bench->watch);
-	return rc;
+	return rc == 0 && bench->options->per_iter ? read_marks(t, batch) : rc;
 }
 
 /* ---- isolated ---- */
@@ -266,39 +291,72 @@ static int warm_fixed(struct timing *t, int calls, double *seconds)
 	return rc;
 }
 
+static void update_per_sample(struct timing *t)
+{
+	const struct options *o = t->plan->bench->options;
+
+	t->per_sample = o->agg_iters * t->launches * (o->per_iter ? 1 : t->calls);
+}
+
+/* -n: batches of about nccl-tests' default length; a graph holds all of them, as there. */
+static void choose_fixed(struct timing *t)
+{
+	int iters = t->plan->bench->options->iters;
+	int batches = iters > FIXED_BATCH && t->mode != MODE_GRAPH ? iters / FIXED_BATCH : 1;
+
+	t->calls = iters / batches;
+	t->samples = t->mode == MODE_ISOLATED ? t->calls : 1;
+}
+
+/* `per`: seconds that one iteration takes. */
+static void choose_adaptive(struct timing *t, double per)
+{
+	const struct bench *bench = t->plan->bench;
+	int agg = bench->options->agg_iters;
+	/* a device's queue costs one wait per batch; host calls have completed when they return */
+	int least = bench->backend->ops->graph_begin ? MIN_STREAM_CALLS : 1;
+
+	t->calls = clamp(ceil(BATCH_SECONDS / per), least, MAX_CALLS / agg > 1 ? MAX_CALLS / agg : 1);
+	t->samples = 1;
+	if (t->mode == MODE_ISOLATED)
+		t->samples = clamp(ISOLATED_SECONDS / per, 1, ISOLATED_SAMPLES);
+	else if (t->mode == MODE_GRAPH && t->calls > FIXED_BATCH)
+		t->calls = FIXED_BATCH;
+}
+
 /* How much goes into one batch, from what a call takes. */
 static void choose_batch(struct timing *t, double seconds)
 {
 	const struct options *o = t->plan->bench->options;
-	double per = seconds * o->agg_iters;
-	int batches;
+	double per = seconds > 0 ? seconds * o->agg_iters : 1e-5;
 
-	t->samples = t->launches = 1;
-	t->calls = clamp(ceil(BATCH_SECONDS / (per > 0 ? per : 1e-5)), MIN_STREAM_CALLS,
-	                 MAX_CALLS / o->agg_iters > 1 ? MAX_CALLS / o->agg_iters : 1);
-	if (t->plan->bench->backend->ops->graph_begin == NULL && o->iters == 0 &&
-	    per * MIN_STREAM_CALLS > BATCH_SECONDS)
-		t->calls = clamp(ceil(BATCH_SECONDS / per), 1, MAX_CALLS); /* no queue to drain */
-	if (o->iters > 0) {
-		batches = o->iters > FIXED_BATCH ? o->iters / FIXED_BATCH : 1;
-		t->calls = o->iters / batches;
-	}
+	if (o->iters > 0)
+		choose_fixed(t);
+	else
+		choose_adaptive(t, per);
 	if (o->check_every)
+		t->calls = t->samples = 1;
+	if (t->mode == MODE_ISOLATED)
 		t->calls = 1;
-	if (t->mode == MODE_ISOLATED) {
-		t->calls = 1;
-		t->samples = o->check_every ? 1 : o->iters > 0 ? FIXED_BATCH : ISOLATED_SAMPLES;
-		if (o->iters > 0 && o->iters < t->samples)
-			t->samples = o->iters;
-		if (o->iters == 0 && per * t->samples > 0.1)
-			t->samples = clamp(0.1 / per, 1, t->samples);
-	} else if (t->mode == MODE_GRAPH) {
-		if (o->iters == 0 && t->calls > FIXED_BATCH)
-			t->calls = FIXED_BATCH;
+	if (o->per_iter)
+		t->samples = t->calls;
+	t->launches = 1;
+	if (t->mode == MODE_GRAPH)
 		t->launches = o->graph_launches > 0 ?
 		                      o->graph_launches :
 		                      clamp(BATCH_SECONDS / (per * t->calls), 1, 100);
-	}
+	update_per_sample(t);
+}
+
+void timing_set_last(struct timing *t, int left)
+{
+	if (t->mode == MODE_GRAPH)
+		return;
+	if (t->mode != MODE_ISOLATED)
+		t->calls = left;
+	if (t->mode == MODE_ISOLATED || t->plan->bench->options->per_iter)
+		t->samples = left;
+	update_per_sample(t);
 }
 
 int timing_warm_up(struct timing *t)

@@ -16,8 +16,9 @@ struct timing {
 	struct plan *plan;
 	enum mode mode;
 	int calls;           /* per batch; isolated: 1 */
-	int samples;         /* per batch: calls where each is timed, else 1 */
+	int samples;         /* per batch: as many as calls where each is timed (isolated, -I), else 1 */
 	int launches;        /* graph: replays per batch */
+	int per_sample;      /* calls that a sample is the mean of, -m included */
 	double slowest;      /* seconds per call, slowest warm-up round of any rank; 0: unknown */
 	void *graph;
 	long long issued;    /* calls made for this point so far */
@@ -33,6 +34,9 @@ struct batch {
 /* Bring the point to its steady state (or make options->warmup calls) and choose calls, samples and
  * launches for batches of a few milliseconds; capture the graph in graph mode. Collective. */
 int timing_warm_up(struct timing *timing);
+
+/* -n: make the next batch, the last one, exactly `left` iterations long. */
+void timing_set_last(struct timing *timing, int left);
 
 /* One batch. With `checked` the last call runs on that slot, which has been prepared. Collective. */
 int timing_batch(struct timing *timing, const struct checked_slot *checked, struct batch *batch);

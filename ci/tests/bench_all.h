@@ -1,5 +1,5 @@
-/* bench_all.h: every collective of bench/ in one table: the files themselves, with their main() renamed and perf_main() as
- * a collector. Include it once per test program. */
+/* bench_all.h: every collective of bench/ in one table: the files themselves, with their main()
+ * renamed and perf_main() as a collector. Include it once per test program. */
 #ifndef HANGAR_BENCH_ALL_H
 #define HANGAR_BENCH_ALL_H
 

@@ -6,7 +6,8 @@
 
 #include "call.h"
 
-/* Everything that happens is written down as letters: W watch.call, I issue, R watch.returned, B and E groups, C copy. */
+/* Everything that happens is written down as letters: W watch.call, I issue, R watch.returned, B
+ * and E groups, C copy. */
 struct note {
 	struct backend be;
 	char log[64];

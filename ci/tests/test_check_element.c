@@ -1,4 +1,5 @@
-/* test_check_element.c: number formats, and that contributions give one result in every order and precision of reduction. */
+/* test_check_element.c: number formats, and that contributions give one result in every order and
+ * precision of reduction. */
 #include "unit.h"
 
 #include <math.h>
@@ -46,7 +47,7 @@ static void test_rounding(void)
 		{ DT_HALF, -INFINITY, 0xfc00 },
 		{ DT_HALF, NAN, 0x7e00 },
 		{ DT_HALF, 0x1p-14, 0x0400 },
-		{ DT_HALF, 1023.5 * 0x1p-24, 0x0400 },  /* rounds up out of the subnormals */
+		{ DT_HALF, 1023.5 * 0x1p-24, 0x0400 }, /* rounds up out of the subnormals */
 		{ DT_HALF, 0x1p-24, 0x0001 },
 		{ DT_HALF, 0x1p-25, 0x0000 },
 		{ DT_HALF, 0x1.8p-25, 0x0001 },
@@ -89,7 +90,8 @@ static void test_rounding(void)
 }
 
 /* The number of bits `x`, worked out from the definition of the format. */
-static double decode_by_definition(uint32_t x, int exponent_bits, int mantissa_bits, bool has_infinity)
+static double decode_by_definition(uint32_t x, int exponent_bits, int mantissa_bits,
+                                   bool has_infinity)
 {
 	uint32_t mantissa = x & ((1u << mantissa_bits) - 1), top = (1u << exponent_bits) - 1;
 	uint32_t exponent = x >> mantissa_bits & top;
@@ -103,7 +105,8 @@ static double decode_by_definition(uint32_t x, int exponent_bits, int mantissa_b
 	else if (exponent == 0)
 		value = ldexp(mantissa, 1 - bias - mantissa_bits);
 	else
-		value = ldexp((1u << mantissa_bits) + mantissa, (int)exponent - bias - mantissa_bits);
+		value = ldexp((1u << mantissa_bits) + mantissa,
+		              (int)exponent - bias - mantissa_bits);
 	return x >> (exponent_bits + mantissa_bits) ? -value : value;
 }
 
@@ -127,17 +130,21 @@ static void test_every_pattern(void)
 		nans = 0;
 		for (uint32_t x = 0; x < patterns; x++) {
 			double value = check_decode(formats[i].type, x);
-			double reference = decode_by_definition(x, formats[i].exponent_bits, formats[i].mantissa_bits,
+			double reference = decode_by_definition(x, formats[i].exponent_bits,
+			                                        formats[i].mantissa_bits,
 			                                        formats[i].has_infinity);
 
 			nans += isnan(value) != 0;
 			if (isnan(value))
 				wrong += !isnan(reference);
 			else
-				wrong += value != reference || check_round(formats[i].type, value) != x;
+				wrong += value != reference ||
+				         check_round(formats[i].type, value) != x;
 		}
 		/* both signs of every mantissa but infinity's; e4m3 has one each */
-		CU_ASSERT_EQUAL(nans, formats[i].has_infinity ? 2 * ((1u << formats[i].mantissa_bits) - 1) : 2);
+		CU_ASSERT_EQUAL(nans, formats[i].has_infinity ?
+		                              2 * ((1u << formats[i].mantissa_bits) - 1) :
+		                              2);
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
 }
@@ -152,7 +159,9 @@ static void test_nearest(void)
 		double largest = check_decode(types[t], check_endless(types[t]) - 1);
 
 		for (int n = 0; n < 4000; n++) {
-			double value = ldexp((double)(random32() >> 20), (int)(random32() % 28) - 22), nearest = INFINITY;
+			double value = ldexp((double)(random32() >> 20),
+			                     (int)(random32() % 28) - 22),
+			       nearest = INFINITY;
 			uint32_t best = 0;
 
 			if (value > largest)
@@ -165,7 +174,8 @@ static void test_nearest(void)
 					best = x;
 				}
 			}
-			wrong += check_round(types[t], value) != best || check_round(types[t], -value) != (best | 0x80);
+			wrong += check_round(types[t], value) != best ||
+			         check_round(types[t], -value) != (best | 0x80);
 		}
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
@@ -195,15 +205,17 @@ static void test_small_integers(void)
 		enum dtype type;
 		int limit;
 	} cases[] = {
-		{ DT_HALF, 2048 }, { DT_FLOAT, 1 << 24 }, { DT_DOUBLE, 1 << 24 },
-		{ DT_BFLOAT16, 256 }, { DT_F8E4M3, 16 }, { DT_F8E5M2, 8 },
+		{ DT_HALF, 2048 },    { DT_FLOAT, 1 << 24 }, { DT_DOUBLE, 1 << 24 },
+		{ DT_BFLOAT16, 256 }, { DT_F8E4M3, 16 },     { DT_F8E5M2, 8 },
 	};
 	uint32_t wrong = 0;
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
-		for (int v = -cases[i].limit; v <= cases[i].limit; v += cases[i].limit > 2048 ? 4099 : 1)
+		for (int v = -cases[i].limit; v <= cases[i].limit;
+		     v += cases[i].limit > 2048 ? 4099 : 1)
 			if (cases[i].limit <= 2048 || v % 2)
-				wrong += check_integer(cases[i].type, v) != check_round(cases[i].type, v);
+				wrong += check_integer(cases[i].type, v) !=
+				         check_round(cases[i].type, v);
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
 	CU_ASSERT_EQUAL(check_integer(DT_DOUBLE, -((int64_t)1 << 37)), 0xc240000000000000);
@@ -263,7 +275,8 @@ static uint64_t prepared(const struct check_data *data, int rank, uint64_t bits)
 	if (data->op != OP_AVG || !data->avg_premultiplies || !check_is_float(data->dtype))
 		return bits;
 	share = check_round(data->dtype, scalar);
-	return check_round(data->dtype, check_decode(data->dtype, bits) * check_decode(data->dtype, share));
+	return check_round(data->dtype,
+	                   check_decode(data->dtype, bits) * check_decode(data->dtype, share));
 }
 
 /* What happens to the sum. */
@@ -272,14 +285,17 @@ static uint64_t finished(const struct check_data *data, uint64_t bits)
 	if (data->op != OP_AVG)
 		return bits;
 	if (check_is_float(data->dtype))
-		return data->avg_premultiplies ? bits :
-			check_round(data->dtype, check_decode(data->dtype, bits) / data->nranks);
+		return data->avg_premultiplies ?
+		               bits :
+		               check_round(data->dtype,
+		                           check_decode(data->dtype, bits) / data->nranks);
 	if (is_unsigned(data->dtype))
 		return bits / (uint64_t)data->nranks;
 	return (uint64_t)(sign_extended(data->dtype, bits) / data->nranks);
 }
 
-/* Reduce all ranks' elements by merging two random ones until one is left: every order and every tree can occur. */
+/* Reduce all ranks' elements by merging two random ones until one is left: every order and every
+ * tree can occur. */
 static uint64_t reduce_somehow(const struct check_data *data, uint64_t index)
 {
 	uint64_t values[128] = { 0 };
@@ -323,7 +339,8 @@ static void test_any_order(void)
 			uint32_t wrong = 0;
 
 			for (size_t n = 0; n < LENGTH(rank_counts); n++) {
-				struct check_data data = { 5, (enum dtype)type, (enum redop)op, rank_counts[n], true };
+				struct check_data data = { 5, (enum dtype)type, (enum redop)op,
+					                   rank_counts[n], true };
 
 				wrong += count_order_dependent(&data);
 				data.avg_premultiplies = false;
@@ -334,14 +351,16 @@ static void test_any_order(void)
 	}
 }
 
-/* With partial sums in double instead of the type nothing changes: some algorithms accumulate wider. */
+/* With partial sums in double instead of the type nothing changes: some algorithms accumulate
+ * wider. */
 static void test_any_precision(void)
 {
 	uint32_t wrong = 0;
 
 	for (int type = DT_HALF; type < DT_COUNT; type++) {
 		for (size_t n = 0; n < LENGTH(rank_counts); n++) {
-			struct check_data data = { 9, (enum dtype)type, OP_AVG, rank_counts[n], true };
+			struct check_data data = { 9, (enum dtype)type, OP_AVG, rank_counts[n],
+				                   true };
 
 			for (uint64_t index = 0; index < 64; index++) {
 				uint64_t expected = 0, bits = 0;
@@ -350,13 +369,54 @@ static void test_any_precision(void)
 				check_reduced(&data, index, &expected);
 				for (int rank = 0; rank < data.nranks; rank++) {
 					check_element(&data, rank, index, &bits);
-					sum += check_decode(data.dtype, prepared(&data, rank, bits));
+					sum += check_decode(data.dtype,
+					                    prepared(&data, rank, bits));
 				}
 				wrong += check_round(data.dtype, sum) != expected;
 			}
 		}
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
+}
+
+/* The largest partial sum that can occur is an exact integer in the type, whatever the seed. */
+static void test_sums_cannot_overflow(void)
+{
+	const struct {
+		enum dtype type;
+		double exact; /* 2^(significand bits) */
+	} limits[] = {
+		{ DT_HALF, 2048 },    { DT_FLOAT, 16777216 }, { DT_DOUBLE, 9007199254740992 },
+		{ DT_BFLOAT16, 256 }, { DT_F8E4M3, 16 },      { DT_F8E5M2, 8 },
+	};
+
+	for (size_t i = 0; i < LENGTH(limits); i++) {
+		for (int n = 1; n <= 70; n++) {
+			struct check_data data = { 1, limits[i].type, OP_MULSUM, n, false };
+			struct check_plan plan;
+
+			check_plan(&data, &plan);
+			CU_ASSERT(2.0 * plan.active * plan.small <= limits[i].exact);
+		}
+	}
+}
+
+/* Products of odd numbers are odd, so they never collapse to 0. */
+static void test_integer_products(void)
+{
+	uint32_t even = 0;
+
+	for (int type = DT_INT8; type <= DT_UINT64; type++) {
+		struct check_data data = { 1, (enum dtype)type, OP_PROD, 8, false };
+
+		for (uint64_t index = 0; index < 100; index++) {
+			uint64_t bits = 0;
+
+			check_reduced(&data, index, &bits);
+			even += !(bits & 1);
+		}
+	}
+	CU_ASSERT_EQUAL(even, 0);
 }
 
 /* ---- What the data are like ---- */
@@ -382,6 +442,28 @@ static void test_moved_data_are_finite(void)
 	CU_ASSERT(positive > 6 * 2000 && positive < 6 * 3000);
 }
 
+/* Zeros compare equal and subnormals may be flushed: neither may decide a maximum. */
+static void test_extremes_are_normal(void)
+{
+	uint32_t wrong = 0;
+
+	for (int type = DT_HALF; type < DT_COUNT; type++) {
+		struct check_data data = { 8, (enum dtype)type, OP_MIN, 8, false };
+		double tiny = type == DT_BFLOAT16 || type == DT_FLOAT ? 0x1p-126 :
+		              type == DT_DOUBLE                       ? 0x1p-1022 :
+		              type == DT_F8E4M3                       ? 0x1p-6 :
+		                                                        0x1p-14;
+
+		for (uint64_t index = 0; index < 5000; index++) {
+			uint64_t bits = 0;
+
+			check_element(&data, 5, index, &bits);
+			wrong += !(fabs(check_decode(data.dtype, bits)) >= tiny);
+		}
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+}
+
 /* Every bit of moved data is sometimes 0 and sometimes 1, but for the cleared top exponent bit. */
 static void test_moved_data_use_all_bits(void)
 {
@@ -396,7 +478,8 @@ static void test_moved_data_use_all_bits(void)
 			zeros |= ~bits & mask;
 		}
 		CU_ASSERT_EQUAL(zeros, mask);
-		CU_ASSERT_EQUAL(ones, check_is_float(data.dtype) ? mask ^ (mask ^ mask >> 1) >> 1 : mask);
+		CU_ASSERT_EQUAL(ones,
+		                check_is_float(data.dtype) ? mask ^ (mask ^ mask >> 1) >> 1 : mask);
 	}
 }
 
@@ -408,7 +491,8 @@ static void test_every_rank_contributes(void)
 	for (int type = 0; type < DT_COUNT; type++) {
 		for (int op = 0; op < OP_COUNT; op++) {
 			for (int n = 1; n <= 8; n++) {
-				struct check_data data = { 1, (enum dtype)type, (enum redop)op, n, false };
+				struct check_data data = { 1, (enum dtype)type, (enum redop)op, n,
+					                   false };
 				struct check_plan plan;
 
 				check_plan(&data, &plan);
@@ -417,7 +501,8 @@ static void test_every_rank_contributes(void)
 
 					while (index < first + 256 &&
 					       check_element_at(&plan, (uint32_t)rank, index,
-					                        check_turn(&plan, index)) == plan.neutral)
+					                        check_turn(&plan, index)) ==
+					               plan.neutral)
 						index++;
 					absent += index == first + 256;
 				}
@@ -448,7 +533,8 @@ static void test_no_equal_stretches(void)
 			int longest = 0;
 
 			for (int n = 1; n <= 8; n++) {
-				struct check_data data = { 2, (enum dtype)type, (enum redop)op, n, false };
+				struct check_data data = { 2, (enum dtype)type, (enum redop)op, n,
+					                   false };
 				int run = longest_run(&data);
 
 				longest = run > longest ? run : longest;
@@ -461,7 +547,8 @@ static void test_no_equal_stretches(void)
 
 static void test_seed_rank_index_matter(void)
 {
-	const struct check_data data = { 1, DT_UINT32, OP_NONE, 4, false }, other = { 2, DT_UINT32, OP_NONE, 4, false };
+	const struct check_data data = { 1, DT_UINT32, OP_NONE, 4, false },
+				other = { 2, DT_UINT32, OP_NONE, 4, false };
 	uint32_t a, b, same_rank = 0, same_seed = 0, same_upper = 0;
 
 	for (uint64_t index = 0; index < 1000; index++) {
@@ -490,7 +577,10 @@ int main(void)
 		{ "small integers", test_small_integers },
 		{ "one result in any order", test_any_order },
 		{ "one average in any precision", test_any_precision },
+		{ "sums cannot overflow", test_sums_cannot_overflow },
+		{ "integer products", test_integer_products },
 		{ "moved data are finite", test_moved_data_are_finite },
+		{ "extremes are normal", test_extremes_are_normal },
 		{ "moved data use all bits", test_moved_data_use_all_bits },
 		{ "every rank contributes", test_every_rank_contributes },
 		{ "no stretches of equal elements", test_no_equal_stretches },

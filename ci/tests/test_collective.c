@@ -1,5 +1,5 @@
-/* test_collective.c: counts, factors, oracles and calls of every collective, against numbers worked out by hand and
- * against a simulation of what the calls do. */
+/* test_collective.c: counts, factors, oracles and calls of every collective, against numbers
+ * worked out by hand and against a simulation of what the calls do. */
 #include "unit.h"
 
 #include <stdint.h>
@@ -30,7 +30,8 @@ static struct geometry place(const struct collective *c, int rank, int nranks, i
 	};
 }
 
-/* 4 ranks, rank 1, 1030 bytes of 4-byte elements: 257 elements; a share is 64, which is whole 16 byte units. */
+/* 4 ranks, rank 1, 1030 bytes of 4-byte elements: 257 elements; a share is 64, which is whole 16
+ * byte units. */
 static const struct expected {
 	const char *name;
 	bool reduces, rooted, in_place, power_of_two, irregular;
@@ -199,7 +200,8 @@ static void test_segments_by_hand(void)
 	CU_ASSERT_EQUAL(s[0].kind, SEGMENT_KEEP);
 }
 
-/* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte units; nothing stays at home. */
+/* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte
+ * units; nothing stays at home. */
 static void test_alltoallv(void)
 {
 	struct traffic far = { .nranks = 4, .spread = 1 };
@@ -227,7 +229,8 @@ static void test_alltoallv(void)
 	CU_ASSERT(s[1].from == 2 && s[1].at == 40 && s[1].count == 128 && s[1].from_at == 84);
 	CU_ASSERT(s[2].from == 3 && s[2].at == 168 && s[2].count == 84 && s[2].from_at == 40);
 
-	/* 0 sends 64 to itself and 32 to 1, 1 sends 160 to 0: the busiest is rank 0, which receives 224, 160 from afar. */
+	/* 0 sends 64 to itself and 32 to 1, 1 sends 160 to 0: the busiest is rank 0, which
+	 * receives 224, 160 from afar. */
 	geometry.nranks = 2;
 	geometry.traffic = &matrix;
 	alltoallv.shape(&geometry, &shape);
@@ -380,7 +383,8 @@ static void world_run(struct world *w, int rank)
 	}
 }
 
-/* What rank `to` finds at `recv` after one collective step; `old` are all ranks' send buffers as they were. */
+/* What rank `to` finds at `recv` after one collective step; `old` are all ranks' send buffers as
+ * they were. */
 static void deliver(struct world *w, int to, int at, uint32_t *const *old)
 {
 	const struct call *call = &w->ranks[to].steps[at].call;

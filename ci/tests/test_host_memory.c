@@ -15,7 +15,7 @@ struct file {
 	const char *path, *text;
 };
 
-static char root[] = "/tmp/hangar-memory-XXXXXX";
+static char root[PATH_MAX / 2];
 
 /* Write the files below root, or remove them and their folders. */
 static void make(const struct file *files)
@@ -78,7 +78,8 @@ static const struct {
 	    { "/sys/fs/cgroup/a/memory.max", "40000\n" },
 	    { "/sys/fs/cgroup/a/memory.current", "39000\n" } },
 	  1000 },
-	/* version 2 seen from inside a container: the path does not exist, the mount is the group */
+	/* version 2 seen from inside a container: the path does not exist, the mount is the
+	 * group */
 	{ { MEMINFO,
 	    { "/proc/self/cgroup", "0::/../../x\n" },
 	    { "/sys/fs/cgroup/memory.max", "9000\n" },
@@ -113,7 +114,10 @@ static const struct {
 
 static void test_trees(void)
 {
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
+	const char *folder = getenv("TMPDIR");
+
+	snprintf(root, sizeof(root), "%s/hangar-memory-%d", folder ? folder : "/tmp", getpid());
+	CU_ASSERT_EQUAL_FATAL(mkdir(root, 0700), 0);
 	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
 		make(trees[i].files);
 		CU_ASSERT_EQUAL(host_memory_available(root), trees[i].expected);

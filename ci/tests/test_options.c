@@ -15,7 +15,8 @@ static const struct collective broadcast = { .name = "broadcast", .rooted = true
 static const struct collective reduce = { .name = "reduce", .reduces = true, .rooted = true };
 static const struct collective alltoallv = { .name = "alltoallv", .irregular = true };
 
-/* Parse "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the options. */
+/* Parse "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
+ * options. */
 static int parse(struct options *options, const struct collective *collective, const char *line,
 		 char *buf, size_t len, struct error *err)
 {

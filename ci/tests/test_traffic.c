@@ -2,8 +2,6 @@
 #include "traffic.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +29,8 @@ struct pattern_case {
 	size_t want[4]; /* what rank 0 sends to 0, 1, 2, 3; elements */
 };
 
-/* By hand: total = bytes cut to 16 x nranks; to rank j goes (1 - s) total / n + s j total / (n (n-1) / 2), cut to 16. */
+/* By hand: total = bytes cut to 16 x nranks; to rank j goes (1 - s) total / n + s j total / (n
+ * (n-1) / 2), cut to 16. */
 static const struct pattern_case pattern_cases[] = {
 	{ 4, 1, 6144, 1, { 0, 1024, 2048, 3072 } },
 	{ 4, 1, 6144, 4, { 0, 256, 512, 768 } },
@@ -215,7 +214,7 @@ static void test_binary_and_huge(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
 	write_file("1 2\n3 4\0\0", 9);
-	refused(path, 2, "row 2, column 2: '4?' is not a number");
+	refused(path, 2, "row 2, column 2: '4?\?' is not a number");
 	for (i = 0; i < len; i++)
 		bytes[i] = (char)(rand_r(&state) >> 7);
 	write_file(bytes, len);

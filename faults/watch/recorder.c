@@ -88,7 +88,8 @@ static void recorder_enter(void *ctx, const char *what, double seconds)
 	wait->since_ns = now;
 	wait->deadline_ns = seconds > 0 ? now + (uint64_t)(seconds * 1e9) : 0;
 	strncpy(wait->what, what, sizeof(wait->what) - 1);
-	atomic_fetch_add_explicit(&wait->sequence, 1, memory_order_release);
+	/* odd, also should a wait begin inside another */
+	atomic_store_explicit(&wait->sequence, (wait->sequence + 1) | 1, memory_order_release);
 	beat(&recorder->memory->header);
 }
 
@@ -98,7 +99,7 @@ static void recorder_leave(void *ctx)
 	struct record_wait *wait = &recorder->memory->header.wait;
 
 	atomic_store_explicit(&wait->deadline_ns, 0, memory_order_release);
-	atomic_fetch_add_explicit(&wait->sequence, 1, memory_order_release);
+	atomic_store_explicit(&wait->sequence, (wait->sequence + 1) & ~1u, memory_order_release);
 	beat(&recorder->memory->header);
 }
 

@@ -1,0 +1,86 @@
+#!/bin/bash
+# e2e_collectives.sh: every collective's sweep on 2, 3 and 4 ranks: data right, all rows there.
+# timeout: 240
+source "$(dirname "$0")/lib.sh"
+
+few=(-n 2 -w 1 -c 1)
+dtypes=12
+# Operators of the mpi backend: sum prod max min avg. mulsum is NCCL's.
+operators=5
+
+# is_one_of WORD WORD...
+is_one_of() {
+	local word=$1 other
+	shift
+	for other; do
+		[ "$word" = "$other" ] && return
+	done
+	return 1
+}
+
+all_zero() {
+	! grep -qvx 0 "$1"
+}
+
+# good_run WHAT ROWS: the last run passed, with so many rows, all of them right
+good_run() {
+	expect_rc 0 "$1"
+	column "$work/rows.csv" wrong >"$work/wrong"
+	holds "$1: $(wc -l <"$work/wrong") rows instead of $2" [ "$(wc -l <"$work/wrong")" -eq "$2" ]
+	holds "$1: wrong data" all_zero "$work/wrong"
+	rm -f "$work/rows.csv"
+}
+
+# As bench/ states them.
+rooted() { is_one_of "$1" broadcast reduce gather scatter; }
+reduces() { is_one_of "$1" all_reduce reduce_scatter reduce; }
+placements() {
+	is_one_of "$1" alltoall alltoallv sendrecv && echo 1 || echo 2
+}
+
+# share COLLECTIVE RANKS: the size that gives each rank a byte
+share() {
+	is_one_of "$1" all_reduce broadcast reduce sendrecv && echo 1 || echo "$2"
+}
+
+# odd_sizes COLLECTIVE RANKS MODE OPTION...: 1 and 1000003 floats of each rank, not aligned
+odd_sizes() {
+	local c=$1 n=$2 mode=$3 k roots=1
+	k=$(share "$c" "$n")
+	shift 3
+	rooted "$c" && roots=$n
+	# The same from each rank to each, so that one element does not round to none.
+	NCCL_TESTS_ALLTOALLV_SPREAD=0 perf "$c" "${few[@]}" -g "$n" --mode "$mode" --align 1 -u 1 \
+		-b $((4 * k)) -e $((4000012 * k)) -i $((4000008 * k)) --csv "$work/rows.csv" "$@"
+	good_run "$c on $n ranks, $mode" $((2 * roots * $(placements "$c")))
+}
+
+# all_types COLLECTIVE RANKS OPTION...: 3 and 63 floats, which are odd numbers of every type
+all_types() {
+	local c=$1 n=$2 k rows=$dtypes
+	k=$(share "$c" "$n")
+	shift 2
+	reduces "$c" && rows=$((rows * operators))
+	NCCL_TESTS_ALLTOALLV_SPREAD=0 perf "$c" "${few[@]}" -g "$n" -d all --align 1 \
+		-b $((12 * k)) -e $((252 * k)) -f 21 --csv "$work/rows.csv" "$@"
+	good_run "$c on $n ranks, all types" $((2 * rows * $(placements "$c")))
+}
+
+for c in all_reduce all_gather reduce_scatter broadcast reduce alltoall alltoallv gather scatter \
+	sendrecv hypercube; do
+	for n in 2 3 4; do
+		if [ "$c$n" = hypercube3 ]; then
+			perf "$c" "${few[@]}" -g 3 -b 1K -e 1K
+			expect_rc 77 "hypercube on 3 ranks"
+			expect_err 'hypercube.*(power of two|2, 4, 8)'
+			continue
+		fi
+		root=() op=()
+		rooted "$c" && root=(-r all)
+		reduces "$c" && op=(-o all)
+		odd_sizes "$c" "$n" stream "${root[@]}"
+		all_types "$c" "$n" "${op[@]}"
+		[ "$n" -eq 2 ] && odd_sizes "$c" "$n" isolated "${root[@]}"
+	done
+done
+finish

@@ -1,0 +1,152 @@
+#!/bin/bash
+# e2e_kill.sh: whoever is killed in whatever phase, the run ends and leaves nothing; a rank's death and
+# a hang are named.
+# timeout: 240
+if [ -z "${HANGAR_E2E_OWN_MOUNTS:-}" ]; then
+	# With a /dev/shm of our own everything in it is this test's.
+	export HANGAR_E2E_OWN_MOUNTS=1
+	unshare -rm true 2>/dev/null && exec unshare -rm bash "$0" "$@"
+fi
+source "$(dirname "$0")/lib.sh"
+mount -t tmpfs tmpfs /dev/shm 2>/dev/null
+
+KILL=9 STOP=19
+tool=$BUILD/tests/tool_phase
+export TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+ranks=2
+phase_seconds=10
+
+# Options that make a run stay in a phase. Init and finalise are short: there the tool must be quick.
+declare -A hold=(
+	[init]='-n 1 -w 0 -c 1 -b 8 -e 8'
+	[warmup]='-w 100000000 -n 1 -b 8 -e 8'
+	[timed]='-n 100000000 -b 8 -e 8'
+	[check]='-n 1 -w 0 -c 100000000 -b 1M -e 1M'
+	[finalise]='-n 1 -w 0 -c 1 -b 8 -e 8'
+)
+
+left_files() {
+	ls -d /dev/shm/{hangar-,vader,ompi,sem.ompi,nccl-}* "$TMPDIR"/* 2>/dev/null
+}
+# Others' runs may go on beside ours where /dev/shm could not be made our own.
+before=$(left_files)
+
+nothing_left() {
+	no_process && [ "$(left_files)" = "$before" ]
+}
+
+# gone_soon WHAT: within 5 s no process and no file of the run
+gone_soon() {
+	holds "$1: left after 5 s: $(echo; ps -o pid,ppid,stat,args -p "$(pids_of_run | paste -sd,)" \
+		2>/dev/null; left_files)" within 5 nothing_left
+}
+
+start_held() {
+	# shellcheck disable=SC2086 # words
+	start "$BUILD/all_reduce_perf" --backend mpi -g $ranks ${hold[$1]} "${@:2}"
+}
+
+# strike PHASE WHO SIGNAL [OPTION...]: start a run, send the signal in that phase. A short phase can be
+# missed, then it is tried again. Leaves $hit, the process that was hit.
+strike() {
+	local try
+	for try in 1 2 3 4 5; do
+		start_held "$1" "${@:4}"
+		hit=$("$tool" "$token" "$1" $phase_seconds "$2" "$3") && return
+		limit=10 ended
+	done
+	explain "phase $1 not met in $try runs"
+	return 1
+}
+
+# died_in PHASE WHO: the run of `strike` has ended badly, and is gone
+died_in() {
+	limit=10 ended
+	holds "$2 killed in $1: exit $rc" [ "$rc" -ne 0 ]
+	gone_soon "$2 killed in $1"
+}
+
+for phase in init warmup timed check finalise; do
+	strike $phase rank:1 $KILL && {
+		died_in $phase rank
+		expect_rc 14 "rank killed in $phase:"
+		expect_out '^# verdict: outcome=died class=rank-died ranks=1 '
+		expect_out '^# rank 1 .*killed by SIGKILL'
+	}
+	strike $phase leader $KILL && died_in $phase leader
+	strike $phase member $KILL && {
+		died_in $phase member
+		expect_out '^# verdict: outcome=died class=rank-died ranks=[01] '
+	}
+	strike $phase launcher $KILL && died_in $phase launcher
+	strike $phase guard $KILL && died_in $phase guard
+done
+
+# --expect of a death
+strike timed rank:0 $KILL --expect died:rank-died:0 && {
+	limit=10 ended
+	expect_rc 0 'expected death:'
+}
+
+# Under mpirun typed by the user
+start mpirun --quiet -np $ranks "$BUILD/all_reduce_perf" --backend mpi -n 100000000 -b 8 -e 8
+holds 'mpirun: no rank to kill' "$tool" "$token" timed $phase_seconds rank:1 $KILL >/dev/null
+limit=10 ended
+expect_rc 14 'rank killed under mpirun:'
+expect_out '^# verdict: outcome=died class=rank-died ranks=1 '
+gone_soon 'rank killed under mpirun'
+
+# Asked to end
+for signal in TERM INT; do
+	start_held timed
+	holds "SIG$signal: run does not come up" within 10 "$tool" "$token" >/dev/null
+	kill -$signal $pid
+	died_in timed "bare start by SIG$signal"
+done
+
+# Stopped for a moment: no fault
+strike timed rank:1 $STOP -n 4000 && {
+	sleep 0.3
+	kill -CONT "$hit"
+	ended
+	expect_rc 0 'stopped for 0.3 s:'
+	expect_no_out '^# verdict'
+}
+
+# Stopped for good
+strike timed rank:1 $STOP && {
+	limit=20 ended
+	expect_rc 10 'stopped:'
+	expect_out '^# verdict: outcome=hang class='
+	expect_out '^# rank 1 .*stopped'
+	expect_out '^# rank 0 .*alive.*waits'
+	gone_soon 'stopped'
+}
+begun=$(now_ms)
+strike timed rank:1 $STOP -T 2 && {
+	limit=20 ended
+	expect_rc 10 'stopped, -T 2:'
+	holds "-T 2: took $(($(now_ms) - begun)) ms" [ $(($(now_ms) - begun)) -ge 2000 ]
+}
+strike timed rank:1 $STOP --expect hang && {
+	limit=20 ended
+	expect_rc 0 'stopped, --expect hang:'
+	expect_out '^# verdict: outcome=hang'
+}
+strike timed rank:1 $STOP --expect ok && {
+	limit=20 ended
+	expect_rc 1 'stopped, --expect ok:'
+	gone_soon 'stopped, --expect ok'
+}
+
+# Nobody watches
+strike timed rank:1 $STOP --no-watch -n 4000 && {
+	sleep 2
+	kill -CONT "$hit"
+	ended
+	expect_rc 0 'stopped for 2 s, --no-watch:'
+	expect_no_out '^# verdict'
+}
+gone_soon 'end of the test'
+finish

@@ -68,6 +68,9 @@ static int supervise(struct program *program, struct error *err)
 		return fail(err, program);
 	if (recorder_create(program->name, &program->memory, &memory_fd, err) < 0)
 		goto out_folder;
+	/* what the launcher says until MPI does: a death in MPI_Init has a name */
+	if (program->launch->announced > 0)
+		atomic_store(&program->memory->header.rank, program->launch->rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
 	hooks = monitor_hooks(&monitor);

@@ -124,10 +124,10 @@ static int check_request(struct rank *r)
 	struct sweep sweep;
 	int rc = 0;
 
-	if (b->options->mode == MODE_GRAPH && !b->backend->ops->graph_begin)
+	if (!b->backend->ops->device_name && options_need_gpu(b->options))
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-		                 "--mode graph: the %s backend has no graphs; it needs a GPU",
-		                 b->backend->ops->name);
+		                 "--%s: needs a GPU, and none is visible on this host",
+		                 options_need_gpu(b->options));
 	if (b->collective->irregular)
 		rc = traffic_init(&b->traffic, b->options, r->job.group_size, &r->err);
 	if (rc < 0)

@@ -65,9 +65,11 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 	return 0;
 }
 
+/* mpirun may be removing its own part at the same time, which cuts a walk short. */
 static void remove_tree(const char *path)
 {
-	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	for (int tries = 0; tries < 50 && access(path, F_OK) == 0; tries++)
+		nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* The folders of runs of ours of which no process is left. */

@@ -90,6 +90,10 @@ struct options {
 int options_parse(struct options *options, const struct collective *collective, int argc, char **argv,
                   struct error *err);
 
+/* Long name of an option in force that only a GPU can honour, or NULL. With --backend mpi options_parse refuses it; when
+ * "auto" finds no GPU, the caller must. */
+const char *options_need_gpu(const struct options *options);
+
 /* Color of a rank's group under NCCL_TESTS_SPLIT; ranks of equal color form one. 0 without a split. */
 int options_color(const struct options *options, int rank);
 

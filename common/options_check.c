@@ -135,6 +135,19 @@ static int check_scopes(struct option_set *set)
 	return rc;
 }
 
+const char *options_need_gpu(const struct options *options)
+{
+	struct options defaults;
+
+	if (option_defaults(&defaults) < 0)
+		return NULL;
+	for (size_t i = 0; i < option_row_count; i++)
+		if (option_rows[i].scope == SCOPE_GPU &&
+		    changed(options, &defaults, &option_rows[i]))
+			return option_rows[i].name;
+	return options->mode == MODE_GRAPH ? "mode graph" : NULL;
+}
+
 static int check_processes(struct option_set *set)
 {
 	struct options *o = set->options;

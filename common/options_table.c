@@ -71,7 +71,7 @@ const struct option_row option_rows[] = {
 	  .group = GROUP_REPEAT,
 	  .help = "adaptive: stop when the median's 95 % confidence interval is within +- so "
 		  "much" },
-	{ "budget", .arg = "SECONDS", .initial = "1", REAL(0.001, 86400), FIELD(budget),
+	{ "budget", .arg = "SECONDS", .initial = "0.5", REAL(0.001, 86400), FIELD(budget),
 	  .group = GROUP_REPEAT,
 	  .help = "adaptive: stop when so much time went into one point's timed calls" },
 	{ "warmup_iters", 'w', .arg = "N", .initial = "steady", WHOLE(0, INT_MAX), .word = "steady",

@@ -9,7 +9,7 @@
 #include "clock.h"
 
 #define BATCH_SECONDS 4e-3      /* the wait at a batch's end (about 10 us) stays below 0.3 % */
-#define MAX_CALLS 256           /* half the recorder's ring holds at least this many calls */
+#define MAX_CALLS 256           /* half the recorder's ring holds so many, also of several calls each */
 #define MIN_STREAM_CALLS 4
 #define ISOLATED_SAMPLES 32
 #define ISOLATED_SECONDS 0.1    /* of calls between two looks at whether to stop */
@@ -277,16 +277,17 @@ static int warm_adaptive(struct timing *t, double *seconds)
 	return rc;
 }
 
+/* -w, in rounds that the ranks finish together: nobody runs ahead by more than half a ring. */
 static int warm_fixed(struct timing *t, int calls, double *seconds)
 {
-	int rc = 0;
+	int rc = 0, round;
 
 	*seconds = 0;
-	if (calls > 0)
-		rc = warm_round(t, 1, seconds);
-	if (rc == 0 && calls > 1) {
-		rc = warm_round(t, calls - 1, seconds);
-		t->slowest = *seconds;
+	for (int done = 0; done < calls && rc == 0; done += round) {
+		round = done == 0 ? 1 : calls - done < MAX_CALLS ? calls - done : MAX_CALLS;
+		rc = warm_round(t, round, seconds);
+		if (done > 0 && *seconds > t->slowest)
+			t->slowest = *seconds;
 	}
 	return rc;
 }
@@ -298,11 +299,13 @@ static void update_per_sample(struct timing *t)
 	t->per_sample = o->agg_iters * t->launches * (o->per_iter ? 1 : t->calls);
 }
 
-/* -n: batches of about nccl-tests' default length; a graph holds all of them, as there. */
+/* -n: batches of about nccl-tests' default length; a graph holds all of them, as there, unless they
+ * are very many. */
 static void choose_fixed(struct timing *t)
 {
 	int iters = t->plan->bench->options->iters;
-	int batches = iters > FIXED_BATCH && t->mode != MODE_GRAPH ? iters / FIXED_BATCH : 1;
+	int length = t->mode == MODE_GRAPH ? MAX_CALLS : FIXED_BATCH;
+	int batches = iters > length ? iters / length : 1;
 
 	t->calls = iters / batches;
 	t->samples = t->mode == MODE_ISOLATED ? t->calls : 1;

@@ -38,8 +38,12 @@ nothing_left() {
 
 # gone_soon WHAT: within 5 s no process and no file of the run
 gone_soon() {
-	holds "$1: left after 5 s: $(echo; ps -o pid,ppid,stat,args -p "$(pids_of_run | paste -sd,)" \
-		2>/dev/null; left_files)" within 5 nothing_left
+	checks=$((checks + 1))
+	within 5 nothing_left && return
+	explain "$1: after 5 s there is still something left"
+	ps -o pid,ppid,stat,args -p "$(pids_of_run | paste -sd,)"
+	left_files
+	end_leftovers
 }
 
 start_held() {

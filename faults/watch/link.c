@@ -4,13 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 #define LINK_MAGIC 0x68616e67u
+#define SEND_NS    1000000000ull
 
 struct frame {
 	uint32_t magic, type, bytes;
@@ -50,11 +54,41 @@ static void attach_fd(struct msghdr *msg, void *control, size_t room, int fd)
 	memcpy(CMSG_DATA(c), &fd, sizeof(int));
 }
 
-static int wait_writable(int fd)
+/* Until `give_up` (clock_ns). */
+static int wait_writable(int fd, uint64_t give_up)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	return poll(&p, 1, 1000) == 1 ? 0 : -ETIMEDOUT;
+	for (;;) {
+		uint64_t now = clock_ns();
+		int rc = now < give_up ? poll(&p, 1, (int)((give_up - now) / 1000000) + 1) : 0;
+
+		if (rc >= 0 || errno != EINTR)
+			return rc == 1 ? 0 : -ETIMEDOUT;
+	}
+}
+
+/* A frame that was cut leaves nothing readable behind it: the stream ends here. */
+static int give_up_on(struct link *link, int rc, bool cut)
+{
+	if (cut)
+		shutdown(link->fd, SHUT_WR);
+	return rc;
+}
+
+/* The first `n` bytes are sent, and the descriptor with them. */
+static void skip(struct msghdr *msg, size_t n)
+{
+	msg->msg_control = NULL;
+	msg->msg_controllen = 0;
+	for (size_t i = 0; i < msg->msg_iovlen; i++) {
+		struct iovec *part = &msg->msg_iov[i];
+		size_t step = n < part->iov_len ? n : part->iov_len;
+
+		part->iov_base = (char *)part->iov_base + step;
+		part->iov_len -= step;
+		n -= step;
+	}
 }
 
 int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd)
@@ -63,10 +97,13 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
 	struct iovec parts[2] = { { &frame, sizeof(frame) }, { (void *)payload, bytes } };
 	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	size_t left = sizeof(frame) + bytes;
+	size_t whole = sizeof(frame) + bytes, left = whole;
+	uint64_t give_up = clock_ns() + SEND_NS;
 
 	if (link->fd < 0)
 		return -EPIPE;
+	if (bytes > LINK_MAX)
+		return -EMSGSIZE;
 	if (pass_fd >= 0)
 		attach_fd(&msg, control, sizeof(control), pass_fd);
 	while (left > 0) {
@@ -75,22 +112,14 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			if (wait_writable(link->fd) < 0)
-				return -ETIMEDOUT;
+			if (wait_writable(link->fd, give_up) < 0)
+				return give_up_on(link, -ETIMEDOUT, left < whole);
 			continue;
 		}
 		if (n < 0)
-			return -errno;
+			return give_up_on(link, -errno, left < whole);
 		left -= (size_t)n;
-		msg.msg_control = NULL;
-		msg.msg_controllen = 0;
-		for (int i = 0; i < 2; i++) {
-			size_t step = (size_t)n < parts[i].iov_len ? (size_t)n : parts[i].iov_len;
-
-			parts[i].iov_base = (char *)parts[i].iov_base + step;
-			parts[i].iov_len -= step;
-			n -= (ssize_t)step;
-		}
+		skip(&msg, (size_t)n);
 	}
 	return 0;
 }
@@ -114,9 +143,12 @@ static void take_fd(struct link *link, struct msghdr *msg)
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		if (link->passed_fd >= 0)
-			close(link->passed_fd);
-		memcpy(&link->passed_fd, CMSG_DATA(c), sizeof(int));
+		/* the padding behind one descriptor has room for another */
+		for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
+			if (link->passed_fd >= 0)
+				close(link->passed_fd);
+			memcpy(&link->passed_fd, CMSG_DATA(c) + at, sizeof(int));
+		}
 	}
 }
 

@@ -24,6 +24,7 @@
 #define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */
 #define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
 #define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
+#define PAUSE_NS (500 * MS)  /* not run for so long: stopped with the whole job, or starved */
 
 enum message {
 	MESSAGE_HELLO = 1, /* member: its memory's descriptor comes along; payload: pid */
@@ -71,6 +72,15 @@ static int add_peer(struct monitor *m, int fd, struct record_memory *memory)
 	return 0;
 }
 
+/* Names of the abstract namespace are anybody's: no rank's memory goes to another user's process. */
+static bool same_user(int fd)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.uid == geteuid();
+}
+
 /* Bind or connect, whichever works: the kernel lets exactly one bind. */
 static int take_place(struct monitor *m, int memory_fd)
 {
@@ -96,6 +106,8 @@ static int take_place(struct monitor *m, int memory_fd)
 		}
 		if (connect(fd, (struct sockaddr *)&address, len) == 0) {
 			link_init(&m->up, fd);
+			if (!same_user(fd))
+				return -EPERM;
 			return link_send(&m->up, MESSAGE_HELLO, &pid, sizeof(pid), memory_fd);
 		}
 		close(fd);
@@ -168,14 +180,16 @@ static void accept_members(struct monitor *m)
 {
 	int fd;
 
-	while ((fd = accept4(m->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		struct ucred cred;
-		socklen_t len = sizeof(cred);
-
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
-		    cred.uid != geteuid() || add_peer(m, fd, NULL) < 0)
+	while ((fd = accept4(m->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+		if (!same_user(fd) || add_peer(m, fd, NULL) < 0)
 			close(fd);
-	}
+}
+
+static void drop_peer(struct monitor *m, size_t i)
+{
+	link_release(&m->peers[i].link);
+	memmove(&m->peers[i], &m->peers[i + 1], (m->npeers - i - 1) * sizeof(*m->peers));
+	m->npeers--;
 }
 
 static void adopt_memory(struct monitor_peer *peer)
@@ -201,9 +215,13 @@ static void hear_member(struct monitor_peer *peer)
 	int rc;
 
 	while ((rc = link_receive(&peer->link, &message)) == 1) {
-		if (message.type == MESSAGE_HELLO) {
+		if (message.type == MESSAGE_HELLO)
 			adopt_memory(peer);
-		} else if (message.type == MESSAGE_STATE && message.bytes == sizeof(struct state)) {
+		if (!peer->memory) {
+			rc = -EPROTO;
+			break;
+		}
+		if (message.type == MESSAGE_STATE && message.bytes == sizeof(struct state)) {
 			struct state s;
 
 			memcpy(&s, message.payload, sizeof(s));
@@ -213,16 +231,34 @@ static void hear_member(struct monitor_peer *peer)
 	}
 	if (rc == 0)
 		return;
-	/* The supervisor is gone, and its rank with it (PR_SET_PDEATHSIG). */
+	/* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
 	link_release(&peer->link);
-	if (peer->view.process < PROCESS_EXITED) {
+	if (peer->memory && peer->view.process < PROCESS_EXITED) {
 		peer->view.process = PROCESS_KILLED;
 		peer->view.status = SIGKILL;
 	}
 }
 
-/* Refresh all views of this node. */
-static void look(struct monitor *m, const struct supervised *child, uint64_t now)
+/* Time in which nobody looked is no delay of the rank's, unless it was waiting already. */
+static void excuse(struct monitor_peer *peer, uint64_t paused_from, uint64_t now)
+{
+	uint64_t since = atomic_load(&peer->memory->header.wait.since_ns);
+
+	if (since != peer->wait_since)
+		peer->grace_ns = 0;
+	peer->wait_since = since;
+	if (paused_from < now && since < now)
+		peer->grace_ns += now - (since > paused_from ? since : paused_from);
+}
+
+static bool died(const struct rank_view *view)
+{
+	return view->process >= PROCESS_EXITED && !view_finished(view);
+}
+
+/* Refresh all views of this node. Nobody has looked since `paused_from`. */
+static void look(struct monitor *m, const struct supervised *child, uint64_t paused_from,
+                 uint64_t now)
 {
 	struct state own = child_state(child);
 
@@ -234,33 +270,37 @@ static void look(struct monitor *m, const struct supervised *child, uint64_t now
 
 		if (i > 0 && peer->link.fd >= 0)
 			hear_member(peer);
-		if (!peer->memory)
+		if (!peer->memory) {
+			if (peer->link.fd < 0)
+				drop_peer(m, i--);
 			continue;
-		view_read(&peer->view, peer->memory, now, m->grace_ns);
+		}
+		excuse(peer, paused_from, now);
+		view_read(&peer->view, peer->memory, now, peer->grace_ns);
 		peer->view.pid = peer->memory->header.pid;
-		if (peer->view.process >= PROCESS_EXITED && !view_finished(&peer->view) &&
-		    m->death_ns == 0)
+		if (died(&peer->view) && m->death_ns == 0)
 			m->death_ns = now;
 	}
 }
 
-static size_t copy_views(const struct monitor *m, struct rank_view **views)
+/* The views of this node's ranks, of which there are npeers at most, to `views`; how many they are. */
+static size_t copy_views(const struct monitor *m, struct rank_view *views)
 {
-	*views = calloc(m->npeers, sizeof(**views));
-	if (!*views)
-		return 0;
+	size_t n = 0;
+
 	for (size_t i = 0; i < m->npeers; i++)
-		(*views)[i] = m->peers[i].view;
-	return m->npeers;
+		if (m->peers[i].memory)
+			views[n++] = m->peers[i].view;
+	return n;
 }
 
 static bool all_done(const struct monitor *m)
 {
 	for (size_t i = 0; i < m->npeers; i++)
-		if (!view_finished(&m->peers[i].view))
+		if (m->peers[i].memory && !view_finished(&m->peers[i].view))
 			return false;
 	for (size_t i = 0; i < m->nnodes; i++)
-		if (!m->nodes[i].done)
+		if (m->nodes[i].known && !m->nodes[i].done)
 			return false;
 	return true;
 }
@@ -268,7 +308,8 @@ static bool all_done(const struct monitor *m)
 static bool local_abnormal(const struct monitor *m)
 {
 	for (size_t i = 0; i < m->npeers; i++)
-		if (views_abnormal(&m->peers[i].view, 1, m->config.deadlines))
+		if (m->peers[i].memory &&
+		    views_abnormal(&m->peers[i].view, 1, m->config.deadlines))
 			return true;
 	return false;
 }
@@ -302,15 +343,14 @@ static int send_views(struct monitor *m, enum message type)
 {
 	struct { uint64_t token; struct rank_view views[]; } *payload;
 	struct record_header *h = find_header(m, false);
-	size_t bytes = sizeof(*payload) + m->npeers * sizeof(struct rank_view);
+	size_t bytes = sizeof(*payload);
 	int rc;
 
-	payload = calloc(1, bytes);
+	payload = calloc(1, bytes + m->npeers * sizeof(struct rank_view));
 	if (!payload)
 		return -ENOMEM;
 	payload->token = h ? h->star_token : 0;
-	for (size_t i = 0; i < m->npeers; i++)
-		payload->views[i] = m->peers[i].view;
+	bytes += copy_views(m, payload->views) * sizeof(struct rank_view);
 	rc = link_send(&m->up, type, payload, (uint32_t)bytes, -1);
 	free(payload);
 	return rc;
@@ -332,11 +372,17 @@ static void join_star(struct monitor *m)
 	send_views(m, MESSAGE_JOIN);
 }
 
+/* Before the own ranks have the token nobody can be told from a stranger: callers wait in the queue. */
+static bool star_open(const struct monitor *m)
+{
+	return m->star_fd >= 0 && find_header(m, false) != NULL;
+}
+
 static void accept_nodes(struct monitor *m)
 {
 	int fd;
 
-	while (m->star_fd >= 0 && m->nnodes < MONITOR_NODES &&
+	while (star_open(m) && m->nnodes < MONITOR_NODES &&
 	       (fd = accept4(m->star_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
 		struct monitor_node *nodes = realloc(m->nodes, (m->nnodes + 1) * sizeof(*nodes));
 
@@ -372,6 +418,11 @@ static int take_views(struct monitor *m, struct monitor_node *node,
 	node->views = views;
 	node->nviews = bytes / sizeof(*views);
 	node->known = true;
+	for (size_t i = 0; i < node->nviews; i++) {
+		views[i].what[sizeof(views[i].what) - 1] = '\0';
+		views[i].host[sizeof(views[i].host) - 1] = '\0';
+		views[i].error[sizeof(views[i].error) - 1] = '\0';
+	}
 	return 0;
 }
 
@@ -392,6 +443,14 @@ static void lose_node(struct monitor_node *node)
 			node->views[i].process = PROCESS_KILLED;
 			node->views[i].status = SIGKILL;
 		}
+}
+
+static bool any_died(const struct monitor_node *node)
+{
+	for (size_t i = 0; i < node->nviews; i++)
+		if (died(&node->views[i]))
+			return true;
+	return false;
 }
 
 /* Returns true when a node has reported something abnormal. */
@@ -415,12 +474,16 @@ static bool hear_nodes(struct monitor *m, uint64_t now)
 		}
 		if (rc < 0 && !node->known) {
 			drop_node(m, i--); /* a stranger */
-		} else if (rc < 0 && !node->done) {
+			continue;
+		}
+		if (rc < 0 && !node->done) {
 			lose_node(node);
 			abnormal = true;
-			if (m->death_ns == 0)
-				m->death_ns = now;
+		} else if (rc < 0) {
+			link_release(&node->link);
 		}
+		if (m->death_ns == 0 && any_died(node))
+			m->death_ns = now;
 	}
 	return abnormal;
 }
@@ -428,7 +491,7 @@ static bool hear_nodes(struct monitor *m, uint64_t now)
 static bool nodes_answered(const struct monitor *m)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].link.fd >= 0 && !m->nodes[i].answered)
+		if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].answered)
 			return false;
 	return true;
 }
@@ -438,26 +501,27 @@ static bool nodes_answered(const struct monitor *m)
 static void tell_end(struct monitor *m, int32_t code)
 {
 	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].link.fd >= 0)
+		if (m->peers[i].memory && m->peers[i].link.fd >= 0)
 			link_send(&m->peers[i].link, MESSAGE_END, &code, sizeof(code), -1);
 	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].link.fd >= 0)
+		if (m->nodes[i].known && m->nodes[i].link.fd >= 0)
 			link_send(&m->nodes[i].link, MESSAGE_END, &code, sizeof(code), -1);
 }
 
+/* Of all nodes. The caller frees; 0 without memory. */
 static size_t gather_views(const struct monitor *m, struct rank_view **views)
 {
-	size_t n = copy_views(m, views);
-	struct rank_view *grown;
+	size_t n = m->npeers;
 
-	for (size_t i = 0; i < m->nnodes && n > 0; i++) {
-		grown = realloc(*views, (n + m->nodes[i].nviews) * sizeof(*grown));
-		if (!grown)
-			break;
-		*views = grown;
-		memcpy(grown + n, m->nodes[i].views, m->nodes[i].nviews * sizeof(*grown));
+	for (size_t i = 0; i < m->nnodes; i++)
 		n += m->nodes[i].nviews;
-	}
+	*views = calloc(n, sizeof(**views));
+	if (!*views)
+		return 0;
+	n = copy_views(m, *views);
+	for (size_t i = 0; i < m->nnodes; i++)
+		for (size_t j = 0; j < m->nodes[i].nviews; j++)
+			(*views)[n++] = m->nodes[i].views[j];
 	return n;
 }
 
@@ -469,7 +533,7 @@ static void refine(struct monitor *m, struct verdict *verdict)
 
 		if (!h || h->outcome != (int32_t)verdict->outcome || !h->guilty[0])
 			continue;
-		snprintf(verdict->ranks, sizeof(verdict->ranks), "%.250s", h->guilty);
+		snprintf(verdict->ranks, sizeof(verdict->ranks), "%.63s", h->guilty);
 		return;
 	}
 }
@@ -487,29 +551,48 @@ static int compare_views(const void *a, const void *b)
 	                            (x->local > y->local) - (x->local < y->local);
 }
 
-/* Judge, say so, and end the run everywhere. */
-static void conclude(struct monitor *m, uint64_t now)
+/* Say so, and end the run everywhere. */
+static void end(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
+                size_t n)
+{
+	if (speaks(verdict->outcome))
+		verdict_print(stdout, verdict, views, n);
+	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
+	                                strcmp(verdict->ranks, "-") ? verdict->ranks : "");
+	tell_end(m, m->exit_code);
+	m->stage = STAGE_END;
+}
+
+/* Judge. Whoever was only late may be back by now: then the run goes on. */
+static void conclude(struct monitor *m, bool root_lost, uint64_t now)
 {
 	struct rank_view *views = NULL;
 	size_t n = gather_views(m, &views);
+	bool unfinished = !all_done(m) && !views_abnormal(views, n, m->config.deadlines);
 	struct verdict verdict;
 
 	if (n > 0)
 		qsort(views, n, sizeof(*views), compare_views);
 	verdict_judge(&verdict, views, n, m->death_ns ? (double)(now - m->death_ns) * 1e-9 : 0);
 	refine(m, &verdict);
-	if (speaks(verdict.outcome))
-		verdict_print(stdout, &verdict, views, n);
+	if (unfinished && root_lost) { /* and rank 0 with it */
+		verdict.outcome = OUTCOME_DIED;
+		verdict.class = "rank-died";
+		verdict.confidence = "inconclusive";
+	}
+	if (unfinished && !root_lost) {
+		m->stage = STAGE_WATCH;
+		m->reported = false;
+	} else {
+		end(m, &verdict, views, n);
+	}
 	free(views);
-	m->exit_code = expect_exit_code(m->config.expect, verdict.outcome, verdict.class,
-	                                strcmp(verdict.ranks, "-") ? verdict.ranks : "");
-	tell_end(m, m->exit_code);
-	m->stage = STAGE_END;
 }
 
 /* Leader without rank 0, connected: report once, then follow the root. */
 static void follow_root(struct monitor *m, uint64_t now)
 {
+	bool abnormal = local_abnormal(m);
 	struct link_message message;
 	int rc;
 
@@ -523,15 +606,17 @@ static void follow_root(struct monitor *m, uint64_t now)
 			return;
 		}
 	}
-	if (!m->reported && (all_done(m) || local_abnormal(m))) {
-		send_views(m, all_done(m) ? MESSAGE_DONE : MESSAGE_ABNORMAL);
+	if (!abnormal && !all_done(m))
+		m->reported = false;
+	if (!m->reported && (abnormal || all_done(m))) {
+		send_views(m, abnormal ? MESSAGE_ABNORMAL : MESSAGE_DONE);
 		m->reported = true;
 		m->stage_until = now + ROOT_NS;
 	}
 	/* Without the root, or when it does not decide, this node ends on its own judgement; a node
 	 * that is done waits, since others may take as long as they like. */
-	if (rc < 0 || (m->reported && !all_done(m) && now > m->stage_until))
-		conclude(m, now);
+	if (rc < 0 || (m->reported && abnormal && now > m->stage_until))
+		conclude(m, rc < 0, now);
 }
 
 static void lead(struct monitor *m, uint64_t now)
@@ -541,7 +626,7 @@ static void lead(struct monitor *m, uint64_t now)
 	switch (m->stage) {
 	case STAGE_WATCH:
 		if (all_done(m)) {
-			conclude(m, now);
+			conclude(m, false, now);
 		} else if (abnormal) {
 			m->stage = STAGE_SETTLE;
 			m->stage_until = now + SETTLE_NS;
@@ -552,7 +637,7 @@ static void lead(struct monitor *m, uint64_t now)
 			break;
 		for (size_t i = 0; i < m->nnodes; i++) {
 			m->nodes[i].answered = m->nodes[i].done;
-			if (m->nodes[i].link.fd >= 0 && !m->nodes[i].done)
+			if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].done)
 				link_send(&m->nodes[i].link, MESSAGE_QUERY, NULL, 0, -1);
 		}
 		m->stage = STAGE_QUERY;
@@ -560,7 +645,7 @@ static void lead(struct monitor *m, uint64_t now)
 		break;
 	case STAGE_QUERY:
 		if (nodes_answered(m) || now > m->stage_until)
-			conclude(m, now);
+			conclude(m, false, now);
 		break;
 	case STAGE_END:
 		break;
@@ -603,7 +688,8 @@ static size_t monitor_fds(void *ctx, struct pollfd *fds, size_t room)
 	fds[n++] = (struct pollfd){ .fd = (descriptor), .events = POLLIN }
 	ADD(m->up.fd);
 	ADD(m->listen_fd);
-	ADD(m->star_fd);
+	if (star_open(m))
+		ADD(m->star_fd);
 	for (size_t i = 0; i < m->npeers; i++)
 		ADD(m->peers[i].link.fd);
 	for (size_t i = 0; i < m->nnodes; i++)
@@ -623,13 +709,11 @@ static bool monitor_step(void *ctx, const struct supervised *child, int *exit_co
 {
 	struct monitor *m = ctx;
 	uint64_t now = clock_ns();
+	uint64_t paused_from = now - m->last_step > PAUSE_NS ? m->last_step : now;
 
-	/* Stopped with the whole job, or starved: that time is nobody's delay. */
-	if (now - m->last_step > 500 * MS)
-		m->grace_ns += now - m->last_step;
 	m->last_step = now;
 	if (m->leader) {
-		look(m, child, now);
+		look(m, child, paused_from, now);
 		open_star(m);
 		join_star(m);
 		if (m->up.fd >= 0)

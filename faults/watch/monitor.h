@@ -28,8 +28,10 @@ struct monitor_config {
 
 struct monitor_peer {
 	struct link link;             /* to the member; fd -1 for the leader's own rank */
-	struct record_memory *memory; /* mapped */
+	struct record_memory *memory; /* mapped; NULL: a stranger until it has shown one */
 	struct rank_view view;
+	uint64_t wait_since;          /* the wait that the grace is for */
+	uint64_t grace_ns;            /* of that wait: time this process was not running itself */
 };
 
 struct monitor_node {
@@ -59,7 +61,7 @@ struct monitor {
 	enum monitor_stage stage;
 	uint64_t stage_until;         /* ns */
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
-	uint64_t last_step, grace_ns; /* time this process was not running itself */
+	uint64_t last_step;           /* ns */
 	int exit_code;
 };
 

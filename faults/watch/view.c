@@ -78,9 +78,20 @@ char *view_process(const struct rank_view *view, char *buf, size_t len)
 	return buf;
 }
 
+/* Names for what another process wrote: any value may stand there. */
+static const char *last_dtype(const struct record *last)
+{
+	return last->dtype < DT_COUNT ? dtype_name((enum dtype)last->dtype) : "?";
+}
+
+static const char *last_op(const struct record *last)
+{
+	return last->op < OP_COUNT ? redop_name((enum redop)last->op) : "?";
+}
+
 char *view_describe(const struct rank_view *v, char *buf, size_t len)
 {
-	char process[48], call[160] = "no call recorded", wait[96] = "";
+	char process[48], call[256] = "no call recorded", wait[96] = "";
 
 	if (v->last.ticket)
 		snprintf(call, sizeof(call),
@@ -88,8 +99,8 @@ char *view_describe(const struct rank_view *v, char *buf, size_t len)
 		         " completed, last %s count %" PRIu64 " %s%s%s%s",
 		         v->last.comm, v->seq, v->completed, v->issued,
 		         call_kind_name((enum call_kind)v->last.kind), v->last.count,
-		         dtype_name((enum dtype)v->last.dtype), v->last.op >= 0 ? " " : "",
-		         v->last.op >= 0 ? redop_name((enum redop)v->last.op) : "",
+		         last_dtype(&v->last), v->last.op >= 0 ? " " : "",
+		         v->last.op >= 0 ? last_op(&v->last) : "",
 		         v->last.state == RECORD_ISSUING ? ", inside the call" : "");
 	if (v->waiting)
 		snprintf(wait, sizeof(wait), ", waits %.2f s in '%s'%s", v->waited, v->what,

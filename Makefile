@@ -98,6 +98,8 @@ PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
 PROGRAM_BIN := $(addprefix $(BUILD)/,$(notdir $(basename $(PROGRAMS))))
 UNIT := $(patsubst ci/tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(MPI_UNIT_SRC))
 TOOL := $(TOOL_SRC:ci/tests/%.c=$(BUILD)/tests/%)
+# What hangar is compared with must link nothing of it.
+BARE := $(BUILD)/tests/bare_mpi_loop
 
 ifeq ($(V),1)
 say = @:
@@ -114,7 +116,7 @@ endif
 .SECONDARY:
 
 all: $(PERF) $(PROGRAM_BIN)
-tests: $(UNIT) $(TOOL)
+tests: $(UNIT) $(TOOL) $(BARE)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
 # read, so what was just installed is seen by a second make only; it takes all cores unless told.
@@ -136,7 +138,7 @@ e2e: all $(TOOL)
 install-deps:
 	$(Q)ci/setup
 
-C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests,$(d)/*.[ch]) common/*.cu)
+C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests ci/versus,$(d)/*.[ch]) common/*.cu)
 format:
 	$(Q)clang-format -i $(C_FILES)
 
@@ -192,6 +194,11 @@ $(TOOL): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(MAIN_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(LIBS)
 
+$(BARE): $(BUILD)/obj/ci/versus/bare_mpi.o
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(MPI_LIBS)
+
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.o $(LIB)
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -204,4 +211,4 @@ $(BUILD)/$(notdir $(basename $(1))): $(call obj,$(1)) $(LIB)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests))
+-include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests ci/versus))

@@ -15,6 +15,8 @@ int buffers_init(struct buffers *b, struct backend *backend, size_t largest)
 
 	memset(b, 0, sizeof(*b));
 	b->backend = backend;
+	if (largest > SIZE_MAX / 4)
+		largest = SIZE_MAX / 4; /* does not fit either, and no sum below wraps around */
 	b->bytes = round_up(largest, BUFFERS_ALIGN);
 	if (b->bytes < BUFFERS_POOL)
 		b->bytes = BUFFERS_POOL;
@@ -50,16 +52,16 @@ void buffers_release(struct buffers *b)
 	memset(b, 0, sizeof(*b));
 }
 
-size_t buffers_slots(const struct buffers *b, size_t bytes)
+size_t buffers_slots(size_t bytes)
 {
 	size_t stride = round_up(bytes ? bytes : 1, BUFFERS_ALIGN);
 
-	return b->bytes / stride ? b->bytes / stride : 1;
+	return BUFFERS_POOL / stride ? BUFFERS_POOL / stride : 1;
 }
 
-size_t buffers_offset(const struct buffers *b, size_t bytes, size_t index)
+size_t buffers_offset(size_t bytes, size_t index)
 {
-	return index % buffers_slots(b, bytes) * round_up(bytes ? bytes : 1, BUFFERS_ALIGN);
+	return index % buffers_slots(bytes) * round_up(bytes ? bytes : 1, BUFFERS_ALIGN);
 }
 
 static bool same_data(const struct check_data *a, const struct check_data *b)

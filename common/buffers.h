@@ -31,8 +31,8 @@ int buffers_enroll(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 
 /* Byte offset of slot `index` for buffers of `bytes`, and how many slots there are. */
-size_t buffers_offset(const struct buffers *buffers, size_t bytes, size_t index);
-size_t buffers_slots(const struct buffers *buffers, size_t bytes);
+size_t buffers_offset(size_t bytes, size_t index);
+size_t buffers_slots(size_t bytes);
 
 /* See that the send pool's first `upto` bytes (and a guard behind them) hold `data` of `rank`, and that
  * as much of the receive pool was written to once, so that no timed call meets untouched pages. */

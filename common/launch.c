@@ -176,6 +176,7 @@ static int open_signals(sigset_t *old)
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGHUP);
+	signal(SIGCHLD, SIG_DFL); /* ignored, mpirun would be reaped behind our back */
 	sigprocmask(SIG_BLOCK, &mask, old);
 	return signalfd(-1, &mask, SFD_CLOEXEC);
 }
@@ -227,8 +228,10 @@ int launch_self(int ranks, char **argv, struct error *err)
 	setenv(ENV_PROGRESS, isatty(STDERR_FILENO) ? "1" : "0", 1);
 	forget_slurm();
 	command = make_command(ranks, argv, folder.path);
-	if (!command)
+	if (!command) {
+		error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 		goto out;
+	}
 	announce(command);
 	signal_fd = open_signals(&mask);
 	fflush(NULL);
@@ -237,6 +240,8 @@ int launch_self(int ranks, char **argv, struct error *err)
 		become_mpirun(command, &mask, parent);
 	if (pid > 0)
 		code = wait_for(pid, signal_fd);
+	else
+		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
 	close(signal_fd);
 	free(command);
 out:

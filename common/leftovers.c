@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +41,10 @@ void leftovers_note(struct leftovers *l, pid_t pid)
 	if (!maps)
 		return;
 	while (fgets(line, sizeof(line), maps)) {
-		const char *path = strstr(line, SHM "/nccl-");
+		const char *path = strstr(line, " " SHM "/nccl-");
 
 		if (path)
-			note_path(l, path, strcspn(path, " \n"));
+			note_path(l, path + 1, strcspn(path + 1, " \n"));
 	}
 	fclose(maps);
 }
@@ -65,11 +66,32 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 	return 0;
 }
 
-/* mpirun may be removing its own part at the same time, which cuts a walk short. */
-static void remove_tree(const char *path)
+/* Somebody else's clean-up may remove the folder before we have its lock: then what stands at that path
+ * is another one, and others live in it. */
+static bool still_there(int fd, const char *path)
 {
-	for (int tries = 0; tries < 50 && access(path, F_OK) == 0; tries++)
+	struct stat mine, there;
+
+	return fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino &&
+	       mine.st_dev == there.st_dev;
+}
+
+/* The folder at `path` that is open as `fd`, unless somebody has a lock on it. mpirun may be removing its
+ * own part at the same time, which cuts a walk short. */
+static void remove_tree(int fd, const char *path)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	for (int tries = 0; tries < 50 && still_there(fd, path); tries++)
 		nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* /dev/shm is everybody's: what another user has put there under our name is not ours. */
+static bool owned(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid();
 }
 
 /* The folders of runs of ours of which no process is left. */
@@ -90,53 +112,84 @@ static void remove_stale(const char *prefix)
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			remove_tree(path);
+		if (owned(fd))
+			remove_tree(fd, path);
 		close(fd);
 	}
 	closedir(dir);
 }
 
-/* Another run's clean-up may remove the folder between our mkdir and our lock: then it is not the one
- * at that path any more and we try again. */
-static bool still_there(int fd, const char *path)
+/* Waits until every process of the run has let go of the folder, however it ended, and removes it: a
+ * launcher may kill all of them in the middle of their own clean-up. Outside of the launcher's process
+ * group, and holding none of its pipes. */
+static _Noreturn void keep_house(const char *path)
 {
-	struct stat mine, there;
+	int fd;
 
-	return fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino &&
-	       mine.st_dev == there.st_dev;
+	setsid();
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	close_range(0, ~0U, 0);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
+		;
+	if (fd >= 0)
+		remove_tree(fd, path);
+	_exit(0);
+}
+
+/* 0, -EAGAIN when somebody removed it meanwhile, or another negative errno. */
+static int open_once(struct run_folder *folder)
+{
+	bool made = mkdir(folder->path, 0700) == 0;
+	int rc;
+
+	if (!made && errno != EEXIST)
+		return -errno;
+	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder->fd < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	if (!owned(folder->fd))
+		rc = -EPERM;
+	else if (flock(folder->fd, LOCK_SH) < 0)
+		rc = -errno;
+	else if (!still_there(folder->fd, folder->path))
+		rc = -EAGAIN;
+	else if (made && fork() == 0)
+		keep_house(folder->path);
+	else
+		return 0;
+	close(folder->fd);
+	folder->fd = -1;
+	return rc;
 }
 
 int run_folder_open(struct run_folder *folder, const char *key, struct error *err)
 {
 	char prefix[32];
-	int rc;
+	int rc = -EAGAIN;
 
 	folder->fd = -1;
+	folder->path[0] = '\0';
+	if (strchr(key, '/'))
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+		                 "run key '%.64s': must not contain a slash", key);
 	snprintf(prefix, sizeof(prefix), "hangar-%u-", (unsigned int)geteuid());
 	snprintf(folder->path, sizeof(folder->path), SHM "/%s%.64s", prefix, key);
 	remove_stale(prefix);
-	for (int tries = 0; tries < 20; tries++) {
-		if (mkdir(folder->path, 0700) < 0 && errno != EEXIST)
-			break;
-		folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (folder->fd < 0)
-			continue;
-		if (flock(folder->fd, LOCK_SH) == 0 && still_there(folder->fd, folder->path))
-			return 0;
-		close(folder->fd);
-		folder->fd = -1;
-	}
-	rc = errno ? -errno : -EAGAIN;
-	return error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", folder->path, strerror(-rc));
+	for (int tries = 0; tries < 20 && rc == -EAGAIN; tries++)
+		rc = open_once(folder);
+	return rc < 0 ? error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", folder->path,
+	                          strerror(-rc)) :
+	                0;
 }
 
 void run_folder_release(struct run_folder *folder)
 {
 	if (folder->fd < 0)
 		return;
-	if (flock(folder->fd, LOCK_EX | LOCK_NB) == 0)
-		remove_tree(folder->path);
+	remove_tree(folder->fd, folder->path);
 	close(folder->fd);
 	folder->fd = -1;
 }

@@ -25,12 +25,12 @@ static int fill_pool(struct measured *m, struct checked_slot slot)
 	size_t calls = (size_t)(m->timing.mode == MODE_ISOLATED ? m->timing.samples :
 	                                                           m->timing.calls) *
 	               (size_t)bench->options->agg_iters;
-	size_t slots = buffers_slots(b, m->plan.slot_bytes);
+	size_t slots = buffers_slots(m->plan.slot_bytes);
 	size_t last = (calls < slots ? calls : slots) - 1;
 
 	last = slot.index > last ? slot.index : last;
 	return buffers_fill(b, &m->plan.data, bench->job->group_rank,
-	                    buffers_offset(b, m->plan.slot_bytes, last) + m->plan.slot_bytes);
+	                    buffers_offset(m->plan.slot_bytes, last) + m->plan.slot_bytes);
 }
 
 /* Local reports to all: the first bad rank's report, and how many ranks found something. */
@@ -102,6 +102,15 @@ static int checked_batch(struct measured *m)
 	return rc < 0 ? rc : check_slot(m, slot);
 }
 
+/* The last batch of -n may be longer than those before it, and meets no untouched page either. */
+static int last_batch(struct measured *m)
+{
+	int rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
+
+	watch_phase(m->plan.bench->watch, PHASE_TIMED);
+	return rc < 0 ? rc : sampling_batch(&m->sampling, NULL);
+}
+
 /* Until the rule is met. The last batch is a checked one; when the rule is adaptive that is one more
  * batch, which must leave it met. */
 static int sample(struct measured *m)
@@ -115,7 +124,10 @@ static int sample(struct measured *m)
 		bool last = sampling_last_batch(&m->sampling) || m->sampling.stop;
 
 		checked = o->check_every || (o->check > 0 && last);
-		rc = checked ? checked_batch(m) : sampling_batch(&m->sampling, NULL);
+		if (checked)
+			rc = checked_batch(m);
+		else
+			rc = last ? last_batch(m) : sampling_batch(&m->sampling, NULL);
 	}
 	return rc;
 }
@@ -133,6 +145,7 @@ static int extra_checks(struct measured *m)
 			rc = job_barrier(bench->job, "the start of a checked call");
 		if (rc < 0)
 			break;
+		watch_phase(bench->watch, PHASE_CHECK);
 		watch_enter(bench->watch, "a checked call", timing_deadline(m->timing.slowest, 1));
 		rc = plan_issue_checked(&m->plan, slot);
 		if (rc == 0)

@@ -29,6 +29,8 @@ size_t run_largest(const struct bench *bench)
 
 		bench->collective->shape(&g, &shape);
 		bytes = shape.bytes + (size_t)bench->options->unalign * g.elsize;
+		if (bytes < shape.bytes)
+			bytes = SIZE_MAX;
 		largest = bytes > largest ? bytes : largest;
 	}
 	return largest;

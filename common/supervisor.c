@@ -34,6 +34,9 @@ static int block_signals(struct supervisor *s)
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGHUP);
+	signal(SIGPIPE, SIG_IGN); /* the launcher's death must not keep us from cleaning up */
+	/* a launcher that ignores it passes that on, and the kernel reaps behind our back */
+	signal(SIGCHLD, SIG_DFL);
 	if (sigprocmask(SIG_BLOCK, &mask, &s->old_mask) < 0)
 		return -errno;
 	s->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -46,6 +49,7 @@ static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank
                                   void *arg)
 {
 	close(s->signal_fd);
+	signal(SIGPIPE, SIG_DFL);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
@@ -97,6 +101,7 @@ static void end_rank(struct supervisor *s)
 	if (!s->child.running)
 		return;
 	leftovers_note(&leftovers, s->child.pid);
+	kill(-s->child.pid, SIGKILL); /* its group, which it may not have made yet */
 	kill(s->child.pid, SIGKILL);
 	while (waitpid(s->child.pid, &status, 0) < 0 && errno == EINTR)
 		;

@@ -61,7 +61,7 @@ int perf_main(const struct collective *collective, int argc, char **argv)
 	return argc;
 }
 
-static const struct bench {
+static const struct bench_entry {
 	const struct collective *collective;
 	int (*main)(int argc, char **argv);
 } bench_all[] = {

@@ -1,4 +1,5 @@
 # lib.sh: what end-to-end tests share. Sourced by e2e_*.sh; not a test.
+# shellcheck shell=bash
 #
 # A test sources it, calls `run`, `perf` or `start` and the expect_* functions, and ends with `finish`.
 # The runs that it starts, and nothing else, carry HANGAR_E2E=$token in their environment: that is how
@@ -6,11 +7,15 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 BUILD=$(realpath -m "${BUILD:-build}")
+if [ ! -x "$BUILD/all_reduce_perf" ] || [ ! -x "$BUILD/tests/tool_phase" ]; then
+	echo "$BUILD is not built: make all tests"
+	exit 1
+fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 token=$$-$EPOCHREALTIME
 work=$(mktemp -d) || exit 1
 work=$(realpath "$work")
-checks=0 failures=0
+checks=0 failures=0 runs=0 explained=''
 
 # skip REASON: this machine can't run the test
 skip() {
@@ -83,14 +88,14 @@ now_ms() {
 # run COMMAND...: to its end, at most $limit seconds; leaves $rc, $work/out, $work/err
 limit=60
 run() {
-	said="$*"
+	said="$*" runs=$((runs + 1))
 	HANGAR_E2E=$token timeout -k 5 "$limit" "$@" </dev/null >"$work/out" 2>"$work/err"
 	rc=$?
 }
 
 # start COMMAND...: in the background; its process id is $pid, and `ended` waits for it
 start() {
-	said="$*"
+	said="$*" runs=$((runs + 1))
 	HANGAR_E2E=$token "$@" </dev/null >"$work/out" 2>"$work/err" &
 	pid=$!
 }
@@ -113,9 +118,11 @@ perf() {
 	run "$binary" --backend mpi "$@"
 }
 
-# explain WHAT: a failure with the command and the end of its output
+# explain WHAT: a failure, the first of a run with its command and the end of its output
 explain() {
 	fail "$1"
+	[ "$explained" = "$runs" ] && return
+	explained=$runs
 	echo "  command: $said"
 	[ -s "$work/out" ] && tail -n 6 "$work/out" | cut -c1-200 | sed 's/^/  out: /'
 	[ -s "$work/err" ] && tail -n 6 "$work/err" | cut -c1-200 | sed 's/^/  err: /'

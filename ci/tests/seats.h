@@ -1,5 +1,6 @@
-/* seats.h: observers without ranks. A seat is a process that drives a monitor as a supervisor would; the flight recorder it
- * watches and the state of the process it believes to have are written by the test. Include it once per test program. */
+/* seats.h: observers without ranks. A seat is a process that drives a monitor as a supervisor
+ * would; the flight recorder it watches and the state of the process it believes to have are
+ * written by the test. Include it once per test program. */
 #ifndef HANGAR_SEATS_H
 #define HANGAR_SEATS_H
 
@@ -25,7 +26,7 @@ enum { SEATS = 8, SEAT_FAILED = 99, NOT_ENDED = -1 };
 /* Shared with the seat's process. */
 struct desk {
 	_Atomic int running, stopped, wait_status, changes; /* of the rank; the test writes */
-	_Atomic int opened, leader, peers, nodes;           /* of the monitor; the seat writes */
+	_Atomic int opened, leader, peers, nodes;	    /* of the monitor; the seat writes */
 	_Atomic long steps;
 };
 
@@ -40,7 +41,8 @@ struct seat {
 };
 
 static struct seat seats[SEATS];
-static char seats_key[64]; /* of the first node's observers; those of others take it with a suffix */
+static char
+	seats_key[64]; /* of the first node's observers; those of others take it with a suffix */
 static struct monitor_config seats_config;
 
 static void seats_open(int n)

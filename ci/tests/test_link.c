@@ -1,4 +1,5 @@
-/* test_link.c: frames whole, in pieces and hostile; descriptors passed, none left open; bounded sends. */
+/* test_link.c: frames whole, in pieces and hostile; descriptors passed, none left open; bounded
+ * sends. */
 #include "unit.h"
 
 #include <errno.h>
@@ -241,7 +242,9 @@ static void test_many_descriptors(void)
 	const uint32_t frame[3] = { MAGIC, 1, 0 };
 	struct iovec part = { (void *)frame, sizeof(frame) };
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = { 0 };
-	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+	struct msghdr msg = { .msg_iov = &part,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
 			      .msg_controllen = sizeof(control) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	struct link_message m;

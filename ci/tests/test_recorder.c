@@ -1,4 +1,5 @@
-/* test_recorder.c: what the rank writes: records, ring, hashes, waits, its own end; and what a call costs. */
+/* test_recorder.c: what the rank writes: records, ring, hashes, waits, its own end; and what a
+ * call costs. */
 #include "unit.h"
 
 #include <errno.h>
@@ -205,7 +206,8 @@ static void test_hash(void)
 	for (int i = 0; i < 6; i++) {
 		CU_ASSERT_NOT_EQUAL(record_hash(0, &changed[i]), one);
 		for (int j = 0; j < i; j++)
-			CU_ASSERT_NOT_EQUAL(record_hash(0, &changed[i]), record_hash(0, &changed[j]));
+			CU_ASSERT_NOT_EQUAL(record_hash(0, &changed[i]),
+					    record_hash(0, &changed[j]));
 		/* the order matters, and how often */
 		two = record_hash(one, &changed[i]);
 		CU_ASSERT_NOT_EQUAL(two, record_hash(record_hash(0, &changed[i]), &base));
@@ -239,7 +241,8 @@ static void test_waits(void)
 	CU_ASSERT_EQUAL(wait->sequence % 2, 1);
 	CU_ASSERT_STRING_EQUAL(wait->what, "short");
 	CU_ASSERT_EQUAL(wait->deadline_ns, 0);
-	watch_enter(&watch, "inside", 1); /* not allowed, but the outer leave must not turn odd and even round */
+	watch_enter(&watch, "inside",
+		    1); /* not allowed, but the outer leave must not turn odd and even round */
 	CU_ASSERT_EQUAL(wait->sequence % 2, 1);
 	watch_leave(&watch);
 	CU_ASSERT_EQUAL(wait->sequence % 2, 0);
@@ -253,7 +256,8 @@ static void test_timeout(void)
 {
 	set_up(30);
 	watch_enter(&watch, "short", 0.5);
-	CU_ASSERT_EQUAL(memory->header.wait.deadline_ns - memory->header.wait.since_ns, 30000000000u);
+	CU_ASSERT_EQUAL(memory->header.wait.deadline_ns - memory->header.wait.since_ns,
+			30000000000u);
 	watch_leave(&watch);
 	watch_enter(&watch, "for ever", 0);
 	CU_ASSERT_EQUAL(memory->header.wait.deadline_ns, 0);
@@ -365,8 +369,8 @@ static double one_round(int calls)
 	return (clock_seconds() - begin) / calls;
 }
 
-/* The best of several rounds, since the machine is shared; the bound is loose for the same reason, and
- * for builds with sanitizers. */
+/* The best of several rounds, since the machine is shared; the bound is loose for the same reason,
+ * and for builds with sanitizers. */
 static void test_cost(void)
 {
 	double best = 1;

@@ -83,7 +83,8 @@ static void test_connect(void)
 
 	CU_ASSERT_FATAL(listener >= 0);
 	/* the first that answers: words that are no address, and a closed port, are passed over */
-	snprintf(list, sizeof(list), "nonsense 1.2.3:9 127.0.0.1: :5 127.0.0.1:1 127.0.0.1:%d", port);
+	snprintf(list, sizeof(list), "nonsense 1.2.3:9 127.0.0.1: :5 127.0.0.1:1 127.0.0.1:%d",
+		 port);
 	begin = clock_seconds();
 	fd = star_connect(list, 0.5);
 	CU_ASSERT_FATAL(fd >= 0);
@@ -102,9 +103,15 @@ static void test_connect(void)
 
 static void test_refused(void)
 {
-	static const char *const lists[] = { "",	     " ",	   "127.0.0.1",
-					     "127.0.0.1:1", "localhost:1", "127.0.0.1:-1",
-					     "127.0.0.1:0", ":",	   "127.0.0.1:65537" };
+	static const char *const lists[] = { "",
+					     " ",
+					     "127.0.0.1",
+					     "127.0.0.1:1",
+					     "localhost:1",
+					     "127.0.0.1:-1",
+					     "127.0.0.1:0",
+					     ":",
+					     "127.0.0.1:65537" };
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		CU_ASSERT(star_connect(lists[i], 0.2) < 0);

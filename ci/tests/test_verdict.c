@@ -76,7 +76,8 @@ static void test_abnormal(void)
 	wait_in(1, 0.2, false);
 	views[2].process = PROCESS_STOPPED;
 	finish(3, OUTCOME_OK);
-	CU_ASSERT(!views_abnormal(views, RANKS, true)); /* nobody waits too long for the stopped one */
+	CU_ASSERT(!views_abnormal(views, RANKS,
+				  true)); /* nobody waits too long for the stopped one */
 	views[1].overdue = 1;
 	CU_ASSERT(views_abnormal(views, RANKS, true));
 	CU_ASSERT(!views_abnormal(views, RANKS, false));
@@ -250,12 +251,13 @@ static void test_print(void)
 	v = judge(0.0625);
 	snprintf(views[2].error, sizeof(views[2].error), "MPI_Allreduce failed");
 	text = print(&v);
-	CU_ASSERT_EQUAL(strncmp(text,
-				"# verdict: outcome=died class=rank-died ranks=1 comm=-1 seq=-1 "
-				"confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1",
-				strlen("# verdict: outcome=died class=rank-died ranks=1 comm=-1 seq=-1 "
-				       "confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1")),
-			0);
+	CU_ASSERT_EQUAL(
+		strncmp(text,
+			"# verdict: outcome=died class=rank-died ranks=1 comm=-1 seq=-1 "
+			"confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1",
+			strlen("# verdict: outcome=died class=rank-died ranks=1 comm=-1 seq=-1 "
+			       "confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1")),
+		0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "killed by SIGKILL"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "# rank 2 reported: MPI_Allreduce failed\n"));
 	for (char *line = text; *line; line = strchr(line, '\n') + 1, lines++)
@@ -266,8 +268,9 @@ static void test_print(void)
 		finish(i, i == 3 ? OUTCOME_WRONG_DATA : OUTCOME_OK);
 	views[2].error[0] = '\0';
 	v = judge(0);
-	CU_ASSERT_STRING_EQUAL(print(&v), "# verdict: outcome=wrong-data class=wrong-data ranks=- "
-					  "comm=-1 seq=-1 confidence=proved detect_ms=0 evidence=-\n");
+	CU_ASSERT_STRING_EQUAL(print(&v),
+			       "# verdict: outcome=wrong-data class=wrong-data ranks=- "
+			       "comm=-1 seq=-1 confidence=proved detect_ms=0 evidence=-\n");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* tool_phase.c: sees the ranks of a run through their flight recorders, and sends a signal to one of
- * its processes in a phase of choice. */
+/* tool_phase.c: sees the ranks of a run through their flight recorders, and signals one of its
+ * processes in a phase of choice. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,8 +28,8 @@ static const char usage[] =
 	"WHO:   rank:R  supervisor:R  leader  member  launcher  guard\n"
 	"SIGNAL: a number\n"
 	"\n"
-	"While it makes sure of the phase it stops the rank whose phase counts: R, or any. Exit 0 with\n"
-	"the signalled process id on standard output, 3 when the phase was not met.\n";
+	"While it makes sure of the phase it stops the rank whose phase counts: R, or any. Exit 0\n"
+	"with the signalled process id on standard output, 3 when the phase was not met.\n";
 
 /* One rank of the run, in process ids of this namespace. */
 struct member {
@@ -172,7 +172,7 @@ static void consider(struct run *run, pid_t pid)
 		run->members[run->n++] = m;
 }
 
-/* A rank inherits its supervisor's recorder: of two holders with one rank number it is the child. */
+/* A rank inherits its supervisor's recorder: of two holders it is the child. */
 static void join_ranks(struct run *run)
 {
 	int kept = 0;

@@ -21,6 +21,7 @@
 #define MS 1000000ull
 #define LEADER_TICK_MS 20
 #define MEMBER_TICK_MS 200
+#define QUIET_NS (500 * MS)  /* nobody is overdue while some rank of the node still moves */
 #define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */
 #define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
 #define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
@@ -256,6 +257,28 @@ static bool died(const struct rank_view *view)
 	return view->process >= PROCESS_EXITED && !view_finished(view);
 }
 
+/* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept from
+ * making one by the host. The accounts are read before they are needed: a window must have passed. */
+static void forgive(struct monitor *m, uint64_t now)
+{
+	bool moving = false, waiting = false;
+
+	for (size_t i = 0; i < m->npeers; i++) {
+		struct monitor_peer *peer = &m->peers[i];
+
+		if (!peer->memory || peer->view.process >= PROCESS_EXITED)
+			continue;
+		progress_note(&peer->progress, peer->view.heartbeat, now);
+		waiting |= peer->view.waited > (double)QUIET_NS * 0.5e-9;
+		moving |= now - peer->progress.moved_ns < QUIET_NS;
+	}
+	for (size_t i = 0; waiting && !moving && i < m->npeers; i++)
+		if (m->peers[i].memory && m->peers[i].view.process == PROCESS_ALIVE)
+			moving |= progress_starved(&m->peers[i].progress, m->peers[i].view.pid, now);
+	for (size_t i = 0; moving && i < m->npeers; i++)
+		m->peers[i].view.overdue = 0;
+}
+
 /* Refresh all views of this node. Nobody has looked since `paused_from`. */
 static void look(struct monitor *m, const struct supervised *child, uint64_t paused_from,
                  uint64_t now)
@@ -281,6 +304,7 @@ static void look(struct monitor *m, const struct supervised *child, uint64_t pau
 		if (died(&peer->view) && m->death_ns == 0)
 			m->death_ns = now;
 	}
+	forgive(m, now);
 }
 
 /* The views of this node's ranks, of which there are npeers at most, to `views`; how many they are. */

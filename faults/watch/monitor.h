@@ -14,6 +14,7 @@
 
 #include "error.h"
 #include "link.h"
+#include "progress.h"
 #include "record.h"
 #include "supervisor.h"
 #include "view.h"
@@ -30,6 +31,7 @@ struct monitor_peer {
 	struct link link;             /* to the member; fd -1 for the leader's own rank */
 	struct record_memory *memory; /* mapped; NULL: a stranger until it has shown one */
 	struct rank_view view;
+	struct progress progress;
 	uint64_t wait_since;          /* the wait that the grace is for */
 	uint64_t grace_ns;            /* of that wait: time this process was not running itself */
 };

@@ -1,0 +1,176 @@
+#!/bin/bash
+# e2e_hosts.sh: two and three hosts made of namespaces: ranks, nodes and data are right, and what
+# happens to a rank or supervisor on another host is known on all.
+# timeout: 240
+#
+# A host has its own network (veth to a bridge), name, processes, /dev/shm and temporary folder.
+# mpirun runs at the bridge and reaches hosts through a script that enters their namespaces.
+# shellcheck source=ci/tests/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+KILL=9 STOP=19
+tool=$BUILD/tests/tool_phase
+net=10.213.$((BASHPID % 200 + 20))
+bridge=hgb$BASHPID
+hosts=3
+declare -a keeper # the process that holds a host's namespaces
+
+[ "$(id -u)" -eq 0 ] || skip 'network namespaces need root'
+command -v ip >/dev/null || skip 'ip (iproute2) is not installed'
+command -v nsenter >/dev/null || skip 'nsenter (util-linux) is not installed'
+
+name() { echo "hgn$$-$1"; }
+
+at_exit() {
+	local i
+	for ((i = 1; i <= hosts; i++)); do
+		[ -n "${keeper[i]:-}" ] && kill -KILL "${keeper[i]}" 2>/dev/null
+		ip link del "hgv$$-$i" 2>/dev/null
+		ip netns del "$(name $i)" 2>/dev/null
+	done
+	ip link del "$bridge" 2>/dev/null
+}
+
+# add_host I: network and namespaces; 0 when all is there
+add_host() {
+	local i=$1 ns pidfile=$work/host$1
+	ns=$(name "$i")
+	ip netns add "$ns" &&
+		ip link add "hgv$$-$i" type veth peer name eth0 netns "$ns" &&
+		ip link set "hgv$$-$i" master "$bridge" up &&
+		ip -n "$ns" addr add "$net.$((i + 1))/24" dev eth0 &&
+		ip -n "$ns" link set eth0 up && ip -n "$ns" link set lo up || return
+	ip netns exec "$ns" unshare -m -u -p --fork --kill-child --mount-proc bash -c '
+		hostname "$1" && mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs "$2/tmp" &&
+		echo up >"$3" && exec sleep infinity' - "node$i" "$work" "$pidfile" \
+		</dev/null >/dev/null 2>&1 &
+	keeper[i]=$!
+	within 5 test -s "$pidfile" || return
+	# Its init, whose namespaces the agent enters: ip and unshare execute, unshare forks.
+	tr -d ' ' <"/proc/${keeper[i]}/task/${keeper[i]}/children" >"$pidfile.pid" &&
+		[ -s "$pidfile.pid" ]
+}
+
+make_hosts() {
+	local i
+	mkdir "$work/tmp"
+	ip link add "$bridge" type bridge && ip addr add "$net.1/24" dev "$bridge" &&
+		ip link set "$bridge" up || return
+	for ((i = 1; i <= hosts; i++)); do
+		add_host $i || return
+	done
+}
+
+# The agent is called with an address and a command, as ssh is.
+cat >"$work/agent" <<'END'
+#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+i=${1##*.}
+shift
+exec nsenter -t "$(cat "${0%/*}/host$((i - 1)).pid")" -n -m -u -p -- bash -c "$*"
+END
+chmod +x "$work/agent"
+
+make_hosts 2>"$work/why" || skip "no hosts out of namespaces: $(tail -n 1 "$work/why")"
+
+# on_hosts SLOTS OPTION...: puts an mpirun with these slots ("2,2") on the first hosts into $command
+on_hosts() {
+	local slots=$1 list='' i=1 n=0 s
+	shift
+	for s in ${slots//,/ }; do
+		i=$((i + 1)) n=$((n + s))
+		list+=${list:+,}$net.$i:$s
+	done
+	command=(mpirun --quiet -np $n --host "$list" --mca plm_rsh_agent "$work/agent"
+		--mca btl tcp,self --mca oob_tcp_if_include $net.0/24
+		--mca btl_tcp_if_include $net.0/24 --mca orte_tmpdir_base "$work/tmp"
+		"$BUILD/all_reduce_perf" --backend mpi "$@")
+}
+
+inside() {
+	nsenter -t "$(cat "$work/host$1.pid")" -m -- "${@:2}"
+}
+
+# left_on_hosts: files of ours on any of them
+left_on_hosts() {
+	local i
+	ls -d "$work/tmp"/* 2>/dev/null
+	for ((i = 1; i <= hosts; i++)); do
+		inside $i bash -c 'ls -d /dev/shm/* "$1"/* 2>/dev/null' - "$work/tmp"
+	done
+}
+
+nothing_left() {
+	no_process && [ -z "$(left_on_hosts)" ]
+}
+
+# gone_soon WHAT
+gone_soon() {
+	checks=$((checks + 1))
+	within 8 nothing_left && return
+	explain "$1: after 8 s there is still something left"
+	for pid in $(pids_of_run); do tr '\0' ' ' <"/proc/$pid/cmdline" && echo; done
+	left_on_hosts
+	end_leftovers
+}
+
+# healthy SLOTS RANKS NODES: data right, everyone in place
+healthy() {
+	on_hosts "$1" -b 4 -e 4000012 -i 4000008 -n 3 -w 1 -c 1 --align 1 \
+		--csv "$work/rows.csv" --json "$work/rows.jsonl"
+	rm -f "$work/rows.csv" "$work/rows.jsonl"
+	run "${command[@]}"
+	expect_rc 0 "hosts with $1 slots:"
+	expect_out "$2 ranks on $3 nodes"
+	holds "wrong data, or not 4 rows" [ "$(column "$work/rows.csv" wrong | paste -sd,)" = 0,0,0,0 ]
+	holds "nnodes" [ "$(column "$work/rows.csv" nnodes | sort -u)" = "$3" ]
+	holds "nodes and local ranks are not those of $1" python3 -c '
+import json, sys
+slots = [int(s) for s in sys.argv[2].split(",")]
+want = [(node, local, f"node{node + 1}") for node, n in enumerate(slots) for local in range(n)]
+header = json.loads(open(sys.argv[1]).readline())
+got = [(r["node"], r["local_rank"], r["host"]) for r in header["ranks"]]
+sys.exit(f"{got} instead of {want}" if got != want else 0)' "$work/rows.jsonl" "$1"
+	gone_soon "hosts with $1 slots"
+}
+
+healthy 1,1 2 2
+healthy 2,2 4 2
+healthy 2,1,1 4 3
+
+# struck WHO SIGNAL: a run on three hosts, hit while it measures; waits for its end, sets $took to what the
+# verdict says it took, ms. False when there was nothing to hit.
+struck() {
+	on_hosts 2,1,1 -b 8 -e 8 -n 100000000
+	start "${command[@]}"
+	if ! "$tool" "$token" timed 20 "$1" "$2" >/dev/null; then
+		explain "$1: timed phase not met"
+		return 1
+	fi
+	# The verdict is what must be quick; mpirun takes its time with the rest.
+	holds "$1: no verdict within 5 s" within 5 grep -q '^# verdict' "$work/out"
+	took=$(sed -nE 's/^# verdict: .* detect_ms=([0-9]+) .*/\1/p' "$work/out")
+	limit=20 ended
+}
+
+if struck rank:3 $KILL; then
+	expect_rc 14 'rank killed on another host:'
+	expect_out '^# verdict: outcome=died class=rank-died ranks=3 '
+	expect_out '^# rank 3 \(node3 .*killed by SIGKILL'
+	holds "rank killed on another host: verdict after $took ms" [ "${took:-9999}" -lt 1000 ]
+	gone_soon 'rank killed on another host'
+fi
+if struck supervisor:2 $KILL; then
+	holds 'supervisor killed on another host: exit 0' [ $rc -ne 0 ]
+	expect_out '^# verdict: outcome=died class=rank-died ranks=2 '
+	holds "supervisor killed on another host: verdict after $took ms" [ "${took:-9999}" -lt 1000 ]
+	gone_soon 'supervisor killed on another host'
+fi
+if struck rank:2 $STOP; then
+	expect_rc 10 'rank stopped on another host:'
+	expect_out '^# verdict: outcome=hang '
+	expect_out '^# rank 2 \(node2 .*stopped'
+	expect_out '^# rank 3 \(node3 .*alive.*waits'
+	gone_soon 'rank stopped on another host'
+fi
+finish

@@ -1,0 +1,721 @@
+/* mpi_test_point.c: points measured for real on the mpi backend, with a filter that counts, spoils
+ * or holds calls. */
+/* ranks: 3 */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_all.h"
+#include "clock.h"
+#include "options.h"
+#include "point.h"
+#include "run.h"
+
+enum { RANKS = 3, ALL = -1, NOBODY = -2 };
+
+static struct error err;
+static struct job job;
+static struct backend *be;
+static struct options options;
+static struct bench bench;
+static struct measured measured;
+
+/* ---- what the chain and the observer see ---- */
+
+static struct {
+	enum phase phase;
+	int calls[PHASE_DONE + 1];
+	int depth, deepest, endless;
+	double timed_deadline; /* of the last wait for timed calls */
+	int strays;	       /* timed calls on memory that was never touched */
+} seen;
+
+/* What goes wrong: call number `nth` (from 1, of those made in `phase`) on `rank`. */
+static struct {
+	int rank;
+	enum phase phase;
+	int nth;
+	bool drop;    /* not made at all; else a bit of the result is changed */
+	size_t bytes; /* only in points of this size, 0: all */
+	double nap;   /* seconds that every call of `phase` takes longer */
+} spoil;
+
+static void see_phase(void *ctx, enum phase phase)
+{
+	(void)ctx;
+	seen.phase = phase;
+}
+
+static void see_enter(void *ctx, const char *what, double seconds)
+{
+	(void)ctx;
+	if (++seen.depth > seen.deepest)
+		seen.deepest = seen.depth;
+	seen.endless += seconds <= 0;
+	if (strncmp(what, "timed call", 10) == 0)
+		seen.timed_deadline = seconds;
+}
+
+static void see_leave(void *ctx)
+{
+	(void)ctx;
+	seen.depth--;
+}
+
+static const struct watch watch = { .phase = see_phase, .enter = see_enter, .leave = see_leave };
+
+static bool spoilt_call(const struct call *call)
+{
+	size_t bytes = call->count * dtype_size(call->dtype);
+
+	return (spoil.rank == ALL || spoil.rank == job.rank) && seen.phase == spoil.phase &&
+	       (spoil.nth == 0 || seen.calls[seen.phase] == spoil.nth) &&
+	       (spoil.bytes == 0 || spoil.bytes == bytes);
+}
+
+/* Is this element of a pool written to for the first time? */
+static bool untouched(const char *at)
+{
+	const struct buffers *b = &bench.buffers;
+
+	if (at >= b->recv && at < b->recv + b->bytes)
+		return at >= b->recv + b->touched;
+	return at < b->send || at >= b->send + b->bytes ||
+	       (b->filled && at >= b->send + b->filled); /* not filled: spoilt by a spare slot */
+}
+
+static int see_call(void *state, const struct call *call, struct chain *chain)
+{
+	size_t last = (call->count - 1) * dtype_size(call->dtype);
+	int rc = 0;
+
+	(void)state;
+	seen.calls[seen.phase]++;
+	if (seen.phase == PHASE_TIMED)
+		seen.strays += (call->send && untouched((const char *)call->send + last)) ||
+			       (call->recv && untouched((char *)call->recv + last));
+	if (spoil.nap > 0 && seen.phase == spoil.phase)
+		clock_nap(spoil.nap);
+	if (!spoilt_call(call))
+		return chain_emit(chain, call);
+	if (!spoil.drop)
+		rc = chain_emit(chain, call);
+	if (!spoil.drop && call->recv)
+		*(char *)call->recv ^= 1;
+	return rc;
+}
+
+static const struct call_filter filter = { .issue = see_call };
+
+static void set_up(const struct collective *c, int argc, const char *const *argv)
+{
+	const char *all[32] = { "test" };
+
+	for (int i = 0; i < argc; i++)
+		all[i + 1] = argv[i];
+	err = (struct error){ .rank = job.rank };
+	memset(&seen, 0, sizeof(seen));
+	memset(&spoil, 0, sizeof(spoil));
+	spoil.rank = NOBODY;
+	if (options_parse(&options, c, argc + 1, (char **)(void *)all, &err) < 0) {
+		printf(" %s", err.text);
+		CU_FAIL_FATAL("options");
+	}
+	bench.collective = c;
+	bench.options = &options;
+	bench.watch = &watch;
+	bench.err = &err;
+	bench.job = &job;
+	bench.backend = be;
+	bench.chain = (struct chain){ be, &watch, &filter };
+	be->err = &err;
+}
+
+#define SET_UP(collective, ...)                                                                    \
+	set_up(collective, (int)(sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *)),        \
+	       (const char *[]){ __VA_ARGS__ })
+
+static int measure(size_t bytes, bool in_place)
+{
+	struct point point = { .dtype = DT_FLOAT,
+			       .op = bench.collective->reduces ? OP_SUM : OP_NONE,
+			       .root = bench.collective->rooted ? 0 : -1,
+			       .bytes = bytes };
+
+	return point_measure(&bench, &point, in_place, &measured);
+}
+
+/* Everything that must hold after any point; releases it. */
+static void done(void)
+{
+	CU_ASSERT_EQUAL(seen.depth, 0);
+	CU_ASSERT_EQUAL(seen.deepest, 1); /* waits do not nest */
+	CU_ASSERT_EQUAL(seen.endless, 0);
+	CU_ASSERT_EQUAL(seen.strays, 0);
+	point_release(&measured);
+}
+
+static int checks_made(void)
+{
+	return seen.calls[PHASE_SETUP] + seen.calls[PHASE_CHECK];
+}
+
+/* ---- how often ---- */
+
+static void test_fixed(void)
+{
+	static const char *const counts[] = { "1",  "2",  "19", "20", "21",
+					      "39", "40", "41", "45", "100" };
+	static const char *const modes[] = { "stream", "isolated" };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		for (int mode = 0; mode < 2; mode++)
+			for (int check = 0; check < 2; check++) {
+				int n = atoi(counts[i]);
+
+				SET_UP(&all_reduce, "-n", counts[i], "--mode", modes[mode], "-c",
+				       check ? "1" : "0", "-w", "1");
+				CU_ASSERT_EQUAL(measure(1024, check), 0);
+				CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], n);
+				CU_ASSERT_EQUAL(checks_made(), check);
+				if (job.rank == 0)
+					CU_ASSERT_STRING_EQUAL(measured.row.stop, "count");
+				if (job.rank == 0)
+					CU_ASSERT_EQUAL(measured.row.samples, mode     ? n
+									      : n < 40 ? 1
+										       : n / 20);
+				CU_ASSERT_EQUAL(measured.row.wrong, check ? 0 : -1);
+				done();
+			}
+}
+
+/* The last batch is the longest: 29 calls, then 30. It meets no untouched page either. */
+static void test_longer_last_batch(void)
+{
+	SET_UP(&all_reduce, "-n", "59", "-c", "0", "-w", "1");
+	CU_ASSERT_EQUAL(measure(65536, false), 0);
+	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 59);
+	done();
+}
+
+static void test_aggregated(void)
+{
+	SET_UP(&all_reduce, "-n", "45", "-m", "3", "-w", "2");
+	CU_ASSERT_EQUAL(measure(1024, false), 0);
+	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 45 * 3);
+	CU_ASSERT_EQUAL(seen.calls[PHASE_WARMUP], 2 * 3);
+	CU_ASSERT_EQUAL(measured.row.wrong, 0);
+	done();
+}
+
+static void test_per_iteration(void)
+{
+	SET_UP(&all_reduce, "-n", "45", "-w", "1");
+	options.per_iter = true; /* -I -K 5, which are for GPUs */
+	options.per_iter_skip = 5;
+	CU_ASSERT_EQUAL(measure(1024, false), 0);
+	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 45);
+	if (job.rank == 0) {
+		CU_ASSERT_EQUAL(measured.row.samples, 40);
+		CU_ASSERT_EQUAL(measured.row.calls, 1);
+		CU_ASSERT(measured.row.min_us > 0);
+	}
+	done();
+}
+
+static void test_blocking(void)
+{
+	static const char *const kinds[] = { "1", "2", "3" };
+
+	for (int i = 0; i < 3; i++) {
+		SET_UP(&all_reduce, "-n", "20", "-z", kinds[i]);
+		CU_ASSERT_EQUAL(measure(1024, false), 0);
+		CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 20);
+		if (job.rank == 0)
+			CU_ASSERT(measured.row.min_us > 0);
+		done();
+	}
+}
+
+static void test_warm_up(void)
+{
+	static const char *const counts[] = { "0", "1", "7", "300" };
+
+	for (int i = 0; i < 4; i++) {
+		SET_UP(&all_reduce, "-n", "2", "-w", counts[i], "-c", "0");
+		CU_ASSERT_EQUAL(measure(64, false), 0);
+		CU_ASSERT_EQUAL(seen.calls[PHASE_WARMUP], atoi(counts[i]));
+		CU_ASSERT_EQUAL(measured.row.warmup_calls, atoi(counts[i]));
+		done();
+	}
+}
+
+static void test_adaptive(void)
+{
+	double begin;
+
+	SET_UP(&all_reduce, "--ci", "100", "--budget", "20");
+	CU_ASSERT_EQUAL(measure(1024, false), 0);
+	if (job.rank == 0) {
+		CU_ASSERT_STRING_EQUAL(measured.row.stop, "ci");
+		CU_ASSERT(measured.row.samples >= 8);
+		CU_ASSERT(measured.row.ci_percent <= 100);
+		CU_ASSERT(measured.row.min_us > 0 && measured.row.max_us < 1e6);
+		CU_ASSERT(measured.row.min_us <= measured.row.time_us);
+		CU_ASSERT(measured.row.slowest_rank >= 0 && measured.row.slowest_rank < RANKS);
+		CU_ASSERT(measured.row.algbw_gbs > 0 && measured.row.busbw_gbs > 0);
+		CU_ASSERT(measured.row.calls >= 1 && measured.row.calls <= 256);
+		CU_ASSERT_PTR_NOT_NULL(measured.row.per_rank);
+	}
+	CU_ASSERT(seen.calls[PHASE_WARMUP] >= 2);
+	CU_ASSERT_EQUAL(checks_made(), 1);
+	done();
+	/* a budget is a budget whether calls are made one by one or 16 in a group */
+	for (int agg = 0; agg < 2; agg++) {
+		SET_UP(&all_reduce, "--ci", "0.01", "--budget", "0.05", "-m", agg ? "16" : "1");
+		begin = clock_seconds();
+		CU_ASSERT_EQUAL(measure(1024, false), 0);
+		begin = clock_seconds() - begin;
+		if (job.rank == 0) {
+			CU_ASSERT_STRING_EQUAL(measured.row.stop, "budget");
+			CU_ASSERT(measured.sampling.spent >= 0.05);
+			CU_ASSERT(measured.sampling.spent < 0.25);
+			CU_ASSERT(measured.sampling.spent < begin);
+		}
+		done();
+	}
+}
+
+/* -w 1: the deadline of what follows comes from the one call there was. */
+static void test_deadline(void)
+{
+	SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", "0");
+	spoil.phase = PHASE_WARMUP;
+	spoil.nap = 0.1;
+	CU_ASSERT_EQUAL(measure(1024, false), 0);
+	CU_ASSERT(seen.timed_deadline >= 20); /* 10 x 0.1 s x 20 calls */
+	done();
+	SET_UP(&all_reduce, "-n", "20", "-w", "2", "-c", "0");
+	spoil.phase = PHASE_WARMUP;
+	spoil.nap = 0.1;
+	CU_ASSERT_EQUAL(measure(1024, false), 0);
+	CU_ASSERT(seen.timed_deadline >= 20);
+	done();
+}
+
+/* ---- what is checked ---- */
+
+static void test_checks(void)
+{
+	static const char *const counts[] = { "0", "1", "5" };
+
+	for (int i = 0; i < 3; i++)
+		for (int in_place = 0; in_place < 2; in_place++) {
+			SET_UP(&all_reduce, "-n", "4", "-c", counts[i]);
+			CU_ASSERT_EQUAL(measure(4096, in_place), 0);
+			CU_ASSERT_EQUAL(checks_made(), atoi(counts[i]));
+			CU_ASSERT_EQUAL(measured.row.wrong, i == 0 ? -1 : 0);
+			CU_ASSERT_EQUAL(measured.wrong_checks, 0);
+			done();
+		}
+}
+
+/* Every collective, with buffers large and small against the pool: nothing wrong where nothing
+ * is. */
+static void test_right(void)
+{
+	static const size_t sizes[] = { 1536, 3 * 16384, 400 * 1024 };
+
+	bench.buffers.bytes = 1 << 20;
+	for (int c = 0; c < BENCH_COUNT; c++) {
+		const struct collective *collective = bench_all[c].collective;
+
+		if (collective->power_of_two)
+			continue;
+		for (int i = 0; i < 3; i++)
+			for (int in_place = 0; in_place <= collective->in_place; in_place++) {
+				SET_UP(collective, "-n", "3", "-w", "1", "-u", "1");
+				bench.traffic = (struct traffic){ .nranks = RANKS, .spread = 0.5 };
+				CU_ASSERT_EQUAL(measure(sizes[i], in_place), 0);
+				CU_ASSERT_EQUAL(measured.row.wrong, 0);
+				done();
+			}
+	}
+	bench.buffers.bytes = BUFFERS_POOL;
+}
+
+/* On one rank the last timed call leaves one wrong bit: that is found, every rank knows, and there
+ * is no need for extra checks. */
+static void test_wrong_in_last_call(void)
+{
+	static const char *const modes[] = { "stream", "isolated" };
+
+	for (int mode = 0; mode < 2; mode++)
+		for (int in_place = 0; in_place < 2; in_place++) {
+			SET_UP(&all_reduce, "-n", "25", "--mode", modes[mode], "-c", "3");
+			spoil.rank = 1;
+			spoil.phase = PHASE_TIMED;
+			spoil.nth = 25;
+			CU_ASSERT_EQUAL(measure(4096, in_place), 0);
+			CU_ASSERT_EQUAL(measured.row.wrong, 1);
+			CU_ASSERT_EQUAL(measured.wrong_checks, 1);
+			CU_ASSERT_EQUAL(measured.row.report.rank, 1);
+			CU_ASSERT_EQUAL(measured.row.report.element, 0);
+			CU_ASSERT_EQUAL(checks_made(), 0);
+			done();
+		}
+}
+
+/* A last call that nobody makes leaves what was prepared, not what the calls before it left. */
+static void test_dropped_last_call(void)
+{
+	static const char *const counts[] = { "1", "4" };
+
+	for (int i = 0; i < 2; i++)
+		for (int in_place = 0; in_place < 2; in_place++) {
+			SET_UP(&all_reduce, "-n", counts[i]);
+			spoil.rank = ALL;
+			spoil.phase = PHASE_TIMED;
+			spoil.nth = atoi(counts[i]);
+			spoil.drop = true;
+			CU_ASSERT_EQUAL(measure(4096, in_place), 0);
+			CU_ASSERT_EQUAL(measured.wrong_checks, RANKS);
+			CU_ASSERT_EQUAL(measured.row.report.rank, 0);
+			if (!in_place) {
+				CU_ASSERT_EQUAL(measured.row.report.kind, WRONG_STALE);
+				CU_ASSERT_EQUAL(measured.row.wrong, RANKS * 1024);
+			}
+			CU_ASSERT(measured.row.wrong > 0);
+			done();
+		}
+}
+
+/* The pool has two slots, a batch of four goes round; in place the checked call takes a slot of
+ * the send pool. */
+static void test_dropped_in_short_rotation(void)
+{
+	SET_UP(&all_reduce, "-n", "4", "-w", "0");
+	spoil.rank = ALL;
+	spoil.phase = PHASE_TIMED;
+	spoil.nth = 4;
+	spoil.drop = true;
+	bench.buffers.bytes = 1 << 20;
+	CU_ASSERT_EQUAL(measure(400 * 1024, true), 0);
+	CU_ASSERT(timing_last_slot(&measured.timing).spare);
+	bench.buffers.bytes = BUFFERS_POOL;
+	CU_ASSERT_EQUAL(measured.wrong_checks, RANKS);
+	done();
+}
+
+/* An extra check that goes wrong; a timed call before the last one is not looked at, unless each
+ * is. */
+static void test_where_checks_are(void)
+{
+	SET_UP(&all_reduce, "-n", "4", "-c", "3");
+	spoil.rank = 2;
+	spoil.phase = PHASE_CHECK;
+	spoil.nth = 2;
+	CU_ASSERT_EQUAL(measure(4096, false), 0);
+	CU_ASSERT_EQUAL(measured.wrong_checks, 1);
+	CU_ASSERT_EQUAL(measured.row.report.rank, 2);
+	CU_ASSERT_EQUAL(seen.calls[PHASE_CHECK], 2);
+	CU_ASSERT_EQUAL(seen.calls[PHASE_SETUP], 0);
+	done();
+	for (int every = 0; every < 2; every++) {
+		SET_UP(&all_reduce, "-n", "6", "-c", "1", every ? "--check-every" : "-c1");
+		spoil.rank = 0;
+		spoil.phase = PHASE_TIMED;
+		spoil.nth = 3;
+		CU_ASSERT_EQUAL(measure(4096, false), 0);
+		CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 6);
+		CU_ASSERT_EQUAL(measured.wrong_checks, every);
+		done();
+	}
+}
+
+static void test_too_small(void)
+{
+	SET_UP(&alltoall, "-n", "2");
+	CU_ASSERT_EQUAL(measure(8, false), -ENODATA);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
+	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 0);
+	point_release(&measured);
+}
+
+/* A refusal by the backend comes back on the rank that has it, with its text. */
+static int refuse(void *state, const struct call *call, struct chain *chain)
+{
+	(void)call;
+	return *(int *)state ? chain_emit(chain, call)
+			     : error_set(chain->backend->err, OUTCOME_ERROR, -EIO, "no luck");
+}
+
+static void test_refused_call(void)
+{
+	int luck = 0;
+	const struct call_filter refuser = { .state = &luck, .issue = refuse };
+
+	SET_UP(&all_reduce, "-n", "2");
+	bench.chain.filter = &refuser; /* on all ranks alike, or the others would wait */
+	CU_ASSERT_EQUAL(measure(1024, false), -EIO);
+	CU_ASSERT_STRING_EQUAL(err.text, "no luck");
+	CU_ASSERT_EQUAL(seen.depth, 0);
+	point_release(&measured);
+}
+
+/* ---- graphs, played by a backend that notes calls and makes them again ---- */
+
+static struct backend_ops graph_ops;
+
+static struct {
+	bool capturing;
+	int fail_end, graphs, launches;
+	struct recorded {
+		int n;
+		struct call calls[512];
+	} * current;
+} gpu;
+
+static int graph_begin(struct backend *b)
+{
+	(void)b;
+	gpu.capturing = true;
+	gpu.current = calloc(1, sizeof(*gpu.current));
+	return gpu.current ? 0 : -ENOMEM;
+}
+
+static int graph_end(struct backend *b, void **graph)
+{
+	gpu.capturing = false;
+	if (gpu.fail_end > 0 && --gpu.fail_end == 0) {
+		free(gpu.current);
+		return error_set(b->err, OUTCOME_ERROR, -EIO, "no graph");
+	}
+	gpu.graphs++;
+	*graph = gpu.current;
+	return 0;
+}
+
+static int graph_launch(struct backend *b, void *graph)
+{
+	const struct recorded *recorded = graph;
+
+	gpu.launches++;
+	for (int i = 0; i < recorded->n; i++)
+		if (backend_mpi.issue(b, &recorded->calls[i], 0) < 0)
+			return -EIO;
+	return 0;
+}
+
+static void graph_free(struct backend *b, void *graph)
+{
+	(void)b;
+	gpu.graphs--;
+	free(graph);
+}
+
+static int graph_issue(struct backend *b, const struct call *call, uint64_t ticket)
+{
+	if (!gpu.capturing)
+		return backend_mpi.issue(b, call, ticket);
+	gpu.current->calls[gpu.current->n++] = *call;
+	return 0;
+}
+
+static void with_graphs(void)
+{
+	options.mode = MODE_GRAPH; /* -G 5, which is for GPUs */
+	options.graph_launches = 5;
+	be->ops = &graph_ops;
+	memset(&gpu, 0, sizeof(gpu));
+}
+
+/* -n in one graph, launched -G times; the checked graph is another one, launched once. */
+static void test_graph(void)
+{
+	SET_UP(&all_reduce, "-n", "12", "-w", "1");
+	with_graphs();
+	CU_ASSERT_EQUAL(measure(4096, false), 0);
+	CU_ASSERT_EQUAL(measured.row.wrong, 0);
+	CU_ASSERT_EQUAL(gpu.graphs, 1);
+	CU_ASSERT(gpu.launches >= 2);
+	done();
+	CU_ASSERT_EQUAL(gpu.graphs, 0);
+
+	SET_UP(&all_reduce, "-n", "12", "-c", "0");
+	with_graphs();
+	CU_ASSERT_EQUAL(measure(4096, false), 0);
+	CU_ASSERT_EQUAL(gpu.launches, 1 + 5); /* the first one warms up */
+	if (job.rank == 0)
+		CU_ASSERT_EQUAL(measured.row.calls, 60);
+	done();
+	be->ops = &backend_mpi;
+}
+
+/* No capture, no graph to free: neither the first, nor the one of the checked batch. */
+static void test_graph_failed(void)
+{
+	for (int nth = 1; nth <= 2; nth++) {
+		SET_UP(&all_reduce, "-n", "12", "-w", "1");
+		with_graphs();
+		gpu.fail_end = nth;
+		CU_ASSERT_EQUAL(measure(4096, false), -EIO);
+		CU_ASSERT_EQUAL(gpu.graphs, nth - 1);
+		CU_ASSERT_EQUAL(seen.depth, 0);
+		point_release(&measured);
+		CU_ASSERT_EQUAL(gpu.graphs, 0);
+		be->ops = &backend_mpi;
+	}
+}
+
+/* ---- runs ---- */
+
+static struct run run;
+
+static int sweep(void)
+{
+	run = (struct run){ .bench = &bench };
+	return run_sweep(&run);
+}
+
+/* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each named once. */
+static int spoil_by_size(void *state, const struct call *call, struct chain *chain)
+{
+	int rc = chain_emit(chain, call), rank = call->count == 512 ? 0 : 2;
+
+	(void)state;
+	if (call->count >= 256 && job.rank == rank)
+		*(char *)call->recv ^= 1;
+	return rc;
+}
+
+static void test_guilty(void)
+{
+	const struct call_filter spoiler = { .issue = spoil_by_size };
+
+	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1");
+	bench.chain.filter = &spoiler;
+	CU_ASSERT_EQUAL(sweep(), 0);
+	CU_ASSERT_EQUAL(run.outcome, OUTCOME_WRONG_DATA);
+	CU_ASSERT_STRING_EQUAL(run.guilty, "2,0");
+	CU_ASSERT_EQUAL(run.points, 8);
+	CU_ASSERT_EQUAL(run.done, 8);
+	CU_ASSERT_EQUAL(run_finish(&run), 0);
+	CU_ASSERT_EQUAL(run.outcome, OUTCOME_WRONG_DATA);
+
+	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1", "-N", "2");
+	CU_ASSERT_EQUAL(sweep(), 0);
+	CU_ASSERT_EQUAL(run.outcome, OUTCOME_OK);
+	CU_ASSERT_STRING_EQUAL(run.guilty, "");
+	CU_ASSERT_EQUAL(run.points, 16);
+	CU_ASSERT_EQUAL(run.done, 16);
+	CU_ASSERT_EQUAL(run_finish(&run), 0);
+	CU_ASSERT_EQUAL(run.outcome, OUTCOME_OK);
+}
+
+/* Rank 0 alone knows the bandwidth; all end alike. */
+static void test_slow(void)
+{
+	struct run_facts facts = { .program = "test", .options = &options, .backend = "mpi" };
+	static struct rank_facts ranks[RANKS];
+	struct report report = { .n = 0 };
+
+	facts.ranks = ranks;
+	facts.mpi_library = facts.hangar_version = "";
+	for (int too_slow = 0; too_slow < 2; too_slow++) {
+		int keep = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);
+
+		SET_UP(&all_reduce, "-b", "8", "-e", "1K", "-n", "2", "-w", "1");
+		options.min_bw = too_slow ? 1e9 : 1e-9;
+		fflush(stdout);
+		if (job.rank == 0)
+			dup2(null, STDOUT_FILENO);
+		run = (struct run){ .bench = &bench };
+		if (job.rank == 0) {
+			CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &all_reduce, &facts,
+							  &err),
+					      0);
+			run.report = &report;
+		}
+		CU_ASSERT_EQUAL(run_sweep(&run), 0);
+		CU_ASSERT_EQUAL(run_finish(&run), 0);
+		CU_ASSERT_EQUAL(run.outcome, too_slow ? OUTCOME_SLOW : OUTCOME_OK);
+		if (job.rank == 0)
+			report_release(&report);
+		fflush(stdout);
+		dup2(keep, STDOUT_FILENO);
+		close(keep);
+		close(null);
+	}
+}
+
+static void test_largest(void)
+{
+	SET_UP(&all_reduce, "-b", "8", "-e", "1G", "-u", "3");
+	CU_ASSERT_EQUAL(run_largest(&bench), ((size_t)1 << 30) + 12);
+	SET_UP(&all_gather, "-b", "8", "-e", "1000000", "-f", "10");
+	CU_ASSERT_EQUAL(run_largest(&bench), 799968); /* 800000 cut to 3 shares of whole 16 bytes */
+	SET_UP(&all_reduce, "-b", "18446744073709551612", "-e", "18446744073709551612", "-u", "3");
+	CU_ASSERT_EQUAL(run_largest(&bench), SIZE_MAX);
+	SET_UP(&alltoall, "-b", "8", "-e", "16");
+	CU_ASSERT_EQUAL(run_largest(&bench), 0);
+}
+
+static int open_all(void)
+{
+	const struct backend_config config = { .cta_policy = -1 };
+
+	if (job_init(&job, &watch, &err, 0) < 0 || job_select(&job, 0) < 0 || job.nranks != RANKS ||
+	    backend_mpi.open(&job, NULL, &err, &config, &be) < 0 || be->ops->comm_open(be) < 0)
+		return -1;
+	graph_ops = backend_mpi;
+	graph_ops.issue = graph_issue;
+	graph_ops.graph_begin = graph_begin;
+	graph_ops.graph_end = graph_end;
+	graph_ops.graph_launch = graph_launch;
+	graph_ops.graph_free = graph_free;
+	return buffers_init(&bench.buffers, be, 8);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "-n", test_fixed },
+		{ "-n, not a multiple", test_longer_last_batch },
+		{ "-n and -m", test_aggregated },
+		{ "-I", test_per_iteration },
+		{ "-z", test_blocking },
+		{ "-w", test_warm_up },
+		{ "until precise, or the budget is spent", test_adaptive },
+		{ "deadlines after little warm-up", test_deadline },
+		{ "-c", test_checks },
+		{ "all collectives come out right", test_right },
+		{ "wrong in the last timed call", test_wrong_in_last_call },
+		{ "the last timed call is dropped", test_dropped_last_call },
+		{ "dropped, in a short rotation", test_dropped_in_short_rotation },
+		{ "which calls are checked", test_where_checks_are },
+		{ "too small", test_too_small },
+		{ "a call is refused", test_refused_call },
+		{ "graphs", test_graph },
+		{ "graphs that fail", test_graph_failed },
+		{ "guilty ranks of a run", test_guilty },
+		{ "too slow", test_slow },
+		{ "the largest buffer", test_largest },
+	};
+	int rc;
+
+	if (open_all() < 0)
+		return 1;
+	rc = unit_main("point", cases, sizeof(cases) / sizeof(cases[0]));
+	buffers_release(&bench.buffers);
+	be->ops->comm_close(be);
+	be->ops->close(be);
+	job_release(&job);
+	return rc;
+}

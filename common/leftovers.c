@@ -119,6 +119,17 @@ static void remove_stale(const char *prefix)
 	closedir(dir);
 }
 
+static void close_all(void)
+{
+	int end = (int)sysconf(_SC_OPEN_MAX);
+
+	if (close_range(0, ~0U, 0) == 0)
+		return;
+	/* Linux before 5.9, as under many a container */
+	for (int fd = 0; fd < (end > 0 && end < 1 << 20 ? end : 1 << 20); fd++)
+		close(fd);
+}
+
 /* Waits until every process of the run has let go of the folder, however it ended, and removes it: a
  * launcher may kill all of them in the middle of their own clean-up. Outside of the launcher's process
  * group, and holding none of its pipes. */
@@ -130,7 +141,7 @@ static _Noreturn void keep_house(const char *path)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	close_range(0, ~0U, 0);
+	close_all();
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
 		;

@@ -119,10 +119,10 @@ static int sample(struct measured *m)
 	bool checked = false;
 	int rc = 0;
 
-	watch_phase(m->plan.bench->watch, PHASE_TIMED);
 	while (rc == 0 && (!m->sampling.stop || (o->check > 0 && !checked))) {
 		bool last = sampling_last_batch(&m->sampling) || m->sampling.stop;
 
+		watch_phase(m->plan.bench->watch, PHASE_TIMED);
 		checked = o->check_every || (o->check > 0 && last);
 		if (checked)
 			rc = checked_batch(m);

@@ -215,7 +215,7 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-/* An mpirun that notes what it was given and then does what DO says. */
+/* An mpirun that does what FIRST says, notes what it was given, and then does what DO says. */
 static int make_mpirun(void)
 {
 	static const char script[] =
@@ -224,6 +224,7 @@ static int make_mpirun(void)
 		"env >\"$NOTES.environment\"\n"
 		"for f in /dev/shm/hangar-*-$HANGAR_RUN_KEY; do [ -d \"$f\" ] && echo \"$f\"; done "
 		">\"$NOTES.folder\"\n"
+		"eval \"$FIRST\"\n"
 		"mv \"$NOTES.folder\" \"$NOTES.ready\"\n"
 		"eval \"$DO\"\n";
 	int fd = open(in_folder("mpirun"), O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
@@ -235,7 +236,10 @@ static int make_mpirun(void)
 	return n == (ssize_t)strlen(script) ? 0 : -1;
 }
 
-static pid_t start(const char *what, bool ignore_children)
+/* Five seconds that a trap can interrupt. */
+#define NAP "n=0; while [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done"
+
+static pid_t start(const char *first, const char *what, bool ignore_children)
 {
 	char *argv[] = { (char *)"./prog", (char *)"-b", (char *)"two words", (char *)"--", NULL };
 	char path[256];
@@ -250,6 +254,7 @@ static pid_t start(const char *what, bool ignore_children)
 	clean_environment();
 	setenv("SLURM_JOB_ID", "77", 1);
 	setenv("SLURM_NTASKS", "1000", 1);
+	setenv("FIRST", first, 1);
 	setenv("DO", what, 1);
 	setenv("NOTES", in_folder("notes"), 1);
 	snprintf(path, sizeof(path), "%s:/bin:/usr/bin", folder);
@@ -304,7 +309,7 @@ static void test_command(void)
 	char shm[128];
 	struct stat st;
 
-	CU_ASSERT_EQUAL(code_of(start("exit 7", false)), 7);
+	CU_ASSERT_EQUAL(code_of(start("", "exit 7", false)), 7);
 	text = contents("notes.arguments");
 	CU_ASSERT_EQUAL(strncmp(text, "--quiet\n-np\n3\n", 14), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n./prog\n-b\ntwo words\n--\n"));
@@ -326,21 +331,21 @@ static void test_command(void)
 
 static void test_codes(void)
 {
-	CU_ASSERT_EQUAL(code_of(start("exit 0", false)), 0);
-	CU_ASSERT_EQUAL(code_of(start("kill -9 $$", false)), 128 + SIGKILL);
-	CU_ASSERT_EQUAL(code_of(start("exit 14", true)),
+	CU_ASSERT_EQUAL(code_of(start("", "exit 0", false)), 0);
+	CU_ASSERT_EQUAL(code_of(start("", "kill -9 $$", false)), 128 + SIGKILL);
+	CU_ASSERT_EQUAL(code_of(start("", "exit 14", true)),
 			14); /* whoever started us ignores SIGCHLD */
 }
 
 /* The end that is asked of us is asked of mpirun. */
 static void test_signal(void)
 {
-	pid_t pid = start("trap 'exit 33' TERM; while :; do sleep 0.01; done", false);
+	pid_t pid = start("trap 'exit 33' TERM", NAP, false);
 
 	wait_ready();
 	kill(pid, SIGTERM);
 	CU_ASSERT_EQUAL(code_of(pid), 33);
-	pid = start("exec sleep 5", false);
+	pid = start("", "exec sleep 5", false);
 	wait_ready();
 	kill(pid, SIGINT);
 	CU_ASSERT_EQUAL(code_of(pid), 128 + SIGINT);
@@ -349,8 +354,7 @@ static void test_signal(void)
 /* Killed ourselves we take mpirun along. */
 static void test_parent_killed(void)
 {
-	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM; while :; do sleep 0.01; done",
-			  false);
+	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM", NAP, false);
 	double give_up = clock_seconds() + 2;
 
 	wait_ready();

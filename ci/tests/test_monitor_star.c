@@ -120,7 +120,7 @@ static void test_late(void)
 	watch_enter(&seats[3].watch, "late", 0.05);
 	clock_nap(0.11);
 	watch_leave(&seats[3].watch);
-	clock_nap(0.4);
+	clock_nap(0.25);
 	CU_ASSERT(seats_sit(0, 3));
 	watch_enter(&seats[3].watch, "hanging", 0.05);
 	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
@@ -175,8 +175,8 @@ static void test_token_late(void)
 	publish(2, 3, address, TOKEN);
 	clock_nap(0.1);
 	steps = seats[0].desk->steps;
-	clock_nap(0.2);
-	CU_ASSERT(seats[0].desk->steps - steps < 50); /* it does not spin meanwhile */
+	clock_nap(0.12);
+	CU_ASSERT(seats[0].desk->steps - steps < 30); /* it does not spin meanwhile */
 	CU_ASSERT(seats_sit(0, 3));
 	publish(0, 1, address, TOKEN);
 	SOON(seats[0].desk->nodes == 1);
@@ -235,8 +235,8 @@ static void test_done_and_gone(void)
 	kill(seats[2].pid, SIGKILL);
 	clock_nap(0.1);
 	steps = seats[0].desk->steps;
-	clock_nap(0.2);
-	CU_ASSERT(seats[0].desk->steps - steps < 50);
+	clock_nap(0.12);
+	CU_ASSERT(seats[0].desk->steps - steps < 30);
 	CU_ASSERT(seats_sit(0, 1));
 	ranks_finish(0, 1, OUTCOME_OK);
 	CU_ASSERT(seats_end(0, 1, 0));

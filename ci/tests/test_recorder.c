@@ -48,14 +48,14 @@ static const struct call call = {
 
 static void test_layout(void)
 {
-	CU_ASSERT_EQUAL(sizeof(struct record), 128);
+	CU_ASSERT_EQUAL(sizeof(struct record), 64);
 	CU_ASSERT_EQUAL(RECORD_VERSION, 1);
 	CU_ASSERT_EQUAL(offsetof(struct record, seq), 8);
-	CU_ASSERT_EQUAL(offsetof(struct record, comm), 16);
-	CU_ASSERT_EQUAL(offsetof(struct record, count), 32);
-	CU_ASSERT_EQUAL(offsetof(struct record, rc), 88);
-	CU_ASSERT_EQUAL(offsetof(struct record, reserved), 92);
+	CU_ASSERT_EQUAL(offsetof(struct record, comm), 52);
+	CU_ASSERT_EQUAL(offsetof(struct record, count), 16);
+	CU_ASSERT_EQUAL(offsetof(struct record, replays), 60);
 	CU_ASSERT_EQUAL(offsetof(struct record_memory, ring), sizeof(struct record_header));
+	CU_ASSERT_EQUAL(offsetof(struct record_memory, ring) % 64, 0);
 	CU_ASSERT_EQUAL(sizeof(struct record_header) % 8, 0);
 }
 
@@ -70,7 +70,7 @@ static void test_create(void)
 	CU_ASSERT_EQUAL(memcmp(h->magic, "hangarFR", 8), 0);
 	CU_ASSERT_EQUAL(h->version, 1);
 	CU_ASSERT_EQUAL(h->header_bytes, sizeof(*h));
-	CU_ASSERT_EQUAL(h->record_bytes, 128);
+	CU_ASSERT_EQUAL(h->record_bytes, 64);
 	CU_ASSERT_EQUAL(h->ring_records, RECORD_RING);
 	CU_ASSERT_EQUAL(h->rank, -1);
 	CU_ASSERT_EQUAL(h->outcome, -1);
@@ -110,7 +110,7 @@ static void test_record(void)
 	CU_ASSERT_EQUAL(memory->header.comms[3].seq, 1);
 	watch.returned(watch.ctx, ticket, -5);
 	CU_ASSERT_EQUAL(r->state, RECORD_RETURNED);
-	CU_ASSERT_EQUAL(r->rc, -5);
+	CU_ASSERT_EQUAL(r->failed, 1);
 	CU_ASSERT(r->returned_ns >= r->enqueued_ns);
 	CU_ASSERT_EQUAL(memory->header.completed_ticket, 0);
 	watch_completed(&watch);
@@ -134,10 +134,10 @@ static void test_communicators(void)
 	CU_ASSERT_EQUAL(memory->header.comms[3].seq, 2);
 	CU_ASSERT_EQUAL(memory->header.comms[0].seq, 1);
 	CU_ASSERT_NOT_EQUAL(memory->header.comms[0].hash, memory->header.comms[3].hash);
-	other.comm = UINT32_MAX;
+	other.comm = UINT16_MAX;
 	watch.call(watch.ctx, &other);
 	CU_ASSERT_EQUAL(memory->header.comms[RECORD_COMMS - 1].seq, 1);
-	CU_ASSERT_EQUAL(memory->ring[4].comm, UINT32_MAX);
+	CU_ASSERT_EQUAL(memory->ring[4].comm, UINT16_MAX);
 	tear_down();
 }
 
@@ -161,10 +161,10 @@ static void test_ring(void)
 	CU_ASSERT_EQUAL(memory->header.issued_ticket, 2 * RECORD_RING + 5);
 	/* of a call that has left the ring nothing is written down any more */
 	watch.device_times(watch.ctx, 5, 10, 20);
-	CU_ASSERT_EQUAL(memory->ring[5].device_start_ns, 0);
+	CU_ASSERT_EQUAL(memory->times[5].start_ns, 0);
 	watch.device_times(watch.ctx, 2 * RECORD_RING + 5, 10, 20);
-	CU_ASSERT_EQUAL(memory->ring[5].device_start_ns, 10);
-	CU_ASSERT_EQUAL(memory->ring[5].device_end_ns, 20);
+	CU_ASSERT_EQUAL(memory->times[5].start_ns, 10);
+	CU_ASSERT_EQUAL(memory->times[5].end_ns, 20);
 	tear_down();
 }
 

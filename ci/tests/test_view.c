@@ -166,7 +166,7 @@ static void test_torn_records(void)
 		taken++;
 		torn += n != view.issued || view.last.count != n || view.last.offset != n ||
 			view.last.seq != n || view.last.peer != (int)(n & 0xffff) ||
-			view.last.stream != (uint32_t)n || view.seq != n;
+			view.last.stream != (uint8_t)n || view.seq != n;
 	}
 	writing = 0;
 	pthread_join(thread, NULL);
@@ -310,7 +310,7 @@ static void test_longest_description(void)
 		.completed = UINT64_MAX,
 		.seq = UINT64_MAX,
 		.last = { .ticket = 1,
-			  .comm = UINT32_MAX,
+			  .comm = UINT16_MAX,
 			  .kind = CALL_REDUCE_SCATTER,
 			  .count = UINT64_MAX,
 			  .dtype = DT_BFLOAT16,

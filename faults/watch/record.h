@@ -20,26 +20,30 @@ enum record_state {
 	RECORD_RETURNED  /* the backend returned; whether it completed says `completed_ticket` */
 };
 
-/* 128 bytes. `ticket` counts the rank's calls from 1; it is stored last, and 0 while the slot is
- * being rewritten: a reader takes the record only if it reads the same ticket before and after. */
+/* 64 bytes, one cache line: data in motion push the ring out of the caches, so every line costs. `ticket`
+ * counts the rank's calls from 1; it is stored last, and 0 while the slot is being rewritten: a reader
+ * takes the record only if it reads the same ticket before and after. */
 struct record {
 	_Atomic uint64_t ticket;
 	uint64_t seq;          /* number of the call on its communicator, from 1 */
-	uint32_t comm;
-	uint16_t kind;         /* enum call_kind */
-	uint8_t dtype;         /* enum dtype */
-	int8_t op;             /* enum redop */
-	int32_t peer;          /* root or peer, -1 for none */
-	uint32_t stream;
 	uint64_t count;        /* elements */
 	uint64_t offset;       /* of the buffer in its pool, bytes */
 	uint64_t enqueued_ns;
-	_Atomic uint64_t returned_ns;
-	_Atomic uint64_t device_start_ns, device_end_ns; /* 0: not sampled */
+	_Atomic uint64_t returned_ns; /* 0 until the backend has returned */
+	int32_t peer;          /* root or peer, -1 for none */
+	uint16_t comm;
+	uint8_t kind;          /* enum call_kind */
+	uint8_t dtype;         /* enum dtype */
+	int8_t op;             /* enum redop */
+	uint8_t stream;
+	_Atomic uint8_t state; /* enum record_state */
+	int8_t failed;         /* 1: the backend returned an error */
 	_Atomic uint32_t replays; /* graph launches that repeated this call */
-	_Atomic uint32_t state;   /* enum record_state */
-	int32_t rc;               /* what the backend returned */
-	uint32_t reserved[9];
+};
+
+/* When the device ran the call of the same slot, sampled with --record=full; 0: not sampled. */
+struct record_times {
+	_Atomic uint64_t start_ns, end_ns;
 };
 
 struct record_comm {
@@ -66,9 +70,9 @@ struct record_header {
 
 	/* progress */
 	_Atomic uint32_t phase; /* enum phase */
-	_Atomic uint64_t heartbeat; /* grows with everything the rank does */
-	_Atomic uint64_t issued_ticket, completed_ticket;
 	struct record_wait wait;
+	_Alignas(64) _Atomic uint64_t heartbeat; /* grows with everything the rank does */
+	_Atomic uint64_t issued_ticket, completed_ticket;
 	struct record_comm comms[RECORD_COMMS];
 
 	/* how the rank sees its own end: -1 while it runs, else enum outcome, set before exit */
@@ -86,7 +90,8 @@ struct record_header {
 
 struct record_memory {
 	struct record_header header;
-	struct record ring[RECORD_RING];
+	_Alignas(64) struct record ring[RECORD_RING];
+	struct record_times times[RECORD_RING];
 };
 
 /* Rolling hash of call signatures: FNV-1a over (kind, count, dtype, op, peer). Equal histories have

@@ -11,7 +11,7 @@
 #include "call.h"
 #include "clock.h"
 
-_Static_assert(sizeof(struct record) == 128, "the saved format has 128-byte records");
+_Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");
 _Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
 
 #define FNV_PRIME 0x100000001b3ull
@@ -108,6 +108,15 @@ static struct record *slot_of(struct record_memory *memory, uint64_t ticket)
 	return &memory->ring[ticket & (RECORD_RING - 1)];
 }
 
+static void set_times(struct record_memory *memory, uint64_t ticket, uint64_t start_ns,
+                      uint64_t end_ns)
+{
+	struct record_times *times = &memory->times[ticket & (RECORD_RING - 1)];
+
+	atomic_store_explicit(&times->start_ns, start_ns, memory_order_relaxed);
+	atomic_store_explicit(&times->end_ns, end_ns, memory_order_release);
+}
+
 static uint64_t recorder_call(void *ctx, const struct call *call)
 {
 	struct recorder *recorder = ctx;
@@ -117,22 +126,22 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	uint64_t ticket = h->issued_ticket + 1;
 	struct record *r = slot_of(memory, ticket);
 
-	atomic_store_explicit(&r->ticket, 0, memory_order_release);
+	atomic_store_explicit(&r->ticket, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
+	if (recorder->timed)
+		set_times(memory, ticket, 0, 0);
 	r->seq = comm->seq + 1;
-	r->comm = call->comm;
-	r->kind = (uint16_t)call->kind;
+	r->comm = (uint16_t)call->comm;
+	r->kind = (uint8_t)call->kind;
 	r->dtype = (uint8_t)call->dtype;
 	r->op = (int8_t)call->op;
 	r->peer = call->peer;
-	r->stream = call->stream;
+	r->stream = (uint8_t)call->stream;
+	r->failed = 0;
 	r->count = call->count;
 	r->offset = call->offset;
-	r->rc = 0;
 	r->enqueued_ns = clock_ns();
 	atomic_store_explicit(&r->returned_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&r->device_start_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&r->device_end_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&r->replays, 0, memory_order_relaxed);
 	atomic_store_explicit(&r->state, RECORD_ISSUING, memory_order_relaxed);
 	atomic_store_explicit(&comm->hash, record_hash(comm->hash, r), memory_order_relaxed);
@@ -140,6 +149,8 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	atomic_store_explicit(&r->ticket, ticket, memory_order_release);
 	atomic_store_explicit(&h->issued_ticket, ticket, memory_order_release);
 	beat(h);
+	/* the next call's line comes while this one moves data */
+	__builtin_prefetch(slot_of(memory, ticket + 1), 1);
 	return ticket;
 }
 
@@ -148,7 +159,7 @@ static void recorder_returned(void *ctx, uint64_t ticket, int rc)
 	struct recorder *recorder = ctx;
 	struct record *r = slot_of(recorder->memory, ticket);
 
-	r->rc = rc;
+	r->failed = rc < 0;
 	atomic_store_explicit(&r->returned_ns, clock_ns(), memory_order_relaxed);
 	atomic_store_explicit(&r->state, RECORD_RETURNED, memory_order_release);
 }
@@ -177,12 +188,11 @@ static void recorder_replayed(void *ctx, uint32_t calls)
 static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns)
 {
 	struct recorder *recorder = ctx;
-	struct record *r = slot_of(recorder->memory, ticket);
 
-	if (r->ticket != ticket)
+	if (slot_of(recorder->memory, ticket)->ticket != ticket)
 		return; /* overwritten since */
-	atomic_store_explicit(&r->device_start_ns, start_ns, memory_order_relaxed);
-	atomic_store_explicit(&r->device_end_ns, end_ns, memory_order_release);
+	recorder->timed = true;
+	set_times(recorder->memory, ticket, start_ns, end_ns);
 }
 
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
@@ -190,6 +200,7 @@ void recorder_init(struct recorder *recorder, struct record_memory *memory, bool
 {
 	recorder->memory = memory;
 	recorder->calls = calls;
+	recorder->timed = false;
 	recorder->timeout = timeout;
 	memory->header.pid = getpid();
 }

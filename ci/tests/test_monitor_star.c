@@ -64,7 +64,7 @@ static void test_all_well(void)
 		seats_open(4);
 		two_nodes();
 		ranks_finish(first_done, first_done + 1, OUTCOME_OK);
-		clock_nap(0.2);
+		clock_nap(0.1);
 		CU_ASSERT(seats_sit(0, 3));
 		ranks_finish(others, others + 1, OUTCOME_OK);
 		CU_ASSERT(seats_end(0, 3, 0));

@@ -22,6 +22,9 @@ struct bench {
 	struct chain chain;
 	struct traffic traffic; /* irregular collectives only */
 	struct buffers buffers;
+	/* The point before: what a call took (slowest rank, seconds) on how many bytes. 0: there was none. */
+	double last_seconds;
+	size_t last_bytes;
 };
 
 #endif

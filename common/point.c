@@ -87,7 +87,8 @@ static int prepare_slot(struct measured *m, struct checked_slot slot)
 	if (rc == 0)
 		rc = bench->backend->ops->wait(bench->backend);
 	watch_leave(bench->watch);
-	return rc;
+	/* hosts fill unequally fast: what comes next may be impatient */
+	return rc < 0 ? rc : job_barrier(bench->job, "the others' buffers");
 }
 
 /* A timed batch whose last call is checked. */
@@ -141,8 +142,6 @@ static int extra_checks(struct measured *m)
 
 	for (int i = 0; i < bench->options->check && rc == 0 && m->wrong_checks == 0; i++) {
 		rc = prepare_slot(m, slot);
-		if (rc == 0)
-			rc = job_barrier(bench->job, "the start of a checked call");
 		if (rc < 0)
 			break;
 		watch_phase(bench->watch, PHASE_CHECK);
@@ -208,7 +207,20 @@ static int finish(struct measured *m)
 	put_bandwidth(m);
 	stamp(&m->row);
 	m->row.warmup_calls = m->timing.warm_calls;
+	m->plan.bench->last_seconds = m->timing.slowest;
+	m->plan.bench->last_bytes = m->plan.shape.bytes;
 	return rc;
+}
+
+/* A call of this size, from the point before: as long, or longer by the ratio of bytes. */
+static double expected(const struct measured *m)
+{
+	const struct bench *bench = m->plan.bench;
+	double ratio = bench->last_bytes ?
+	                       (double)m->plan.shape.bytes / (double)bench->last_bytes :
+	                       0;
+
+	return bench->last_seconds * (ratio > 1 ? ratio : 1);
 }
 
 int point_measure(struct bench *bench, const struct point *point, bool in_place,
@@ -220,6 +232,7 @@ int point_measure(struct bench *bench, const struct point *point, bool in_place,
 	rc = plan_init(&m->plan, bench, point, in_place);
 	m->timing = (struct timing){ .plan = &m->plan, .mode = bench->options->mode, .calls = 1,
 		                     .samples = 1, .launches = 1, .slowest = 0 };
+	m->timing.expected = expected(m);
 	describe(m, point);
 	if (rc < 0)
 		return rc;

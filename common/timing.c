@@ -13,6 +13,7 @@
  * does with nccl-tests' 20. */
 #define BATCH_SECONDS 13e-3
 #define MAX_CALLS 64            /* half the recorder's ring holds so many, also of several calls each */
+#define MAX_GRAPH 1024
 #define MIN_STREAM_CALLS 4
 #define ISOLATED_SAMPLES 32
 #define ISOLATED_SECONDS 0.1    /* of calls between two looks at whether to stop */
@@ -29,6 +30,20 @@ double timing_deadline(double slowest, double calls)
 	double floor = slowest > 0 ? 0.5 : 10;
 
 	return seconds > floor ? seconds : floor;
+}
+
+static double deadline(const struct timing *t, double calls)
+{
+	double first = timing_deadline(0, calls), seconds = 10 * t->expected * calls;
+
+	if (t->slowest > 0)
+		return timing_deadline(t->slowest, calls);
+	return seconds > first ? seconds : first;
+}
+
+double timing_batch_deadline(const struct timing *t)
+{
+	return deadline(t, (double)t->per_sample * t->samples);
 }
 
 static int wait_all(struct timing *t)
@@ -113,7 +128,7 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 	double begin, off = 0;
 	int rc;
 
-	watch_enter(bench->watch, "timed calls", timing_deadline(t->slowest, calls_of(t)));
+	watch_enter(bench->watch, "timed calls", deadline(t, calls_of(t)));
 	begin = clock_seconds();
 	rc = mark(t, 0);
 	for (int i = 0; i < t->calls && rc == 0; i++) {
@@ -158,7 +173,7 @@ static int batch_isolated(struct timing *t, const struct checked_slot *checked, 
 		rc = aligned_start(bench, &start);
 		if (rc < 0)
 			break;
-		watch_enter(bench->watch, "timed call", timing_deadline(t->slowest, agg));
+		watch_enter(bench->watch, "timed call", deadline(t, agg));
 		while (clock_seconds() < start)
 			;
 		rc = issue(t, (size_t)i, i == t->samples - 1 ? checked : NULL);
@@ -205,7 +220,7 @@ static int batch_graph(struct timing *t, const struct checked_slot *checked, str
 	double per = (double)launches * calls_of(t), begin;
 	void *graph = checked ? NULL : t->graph;
 
-	watch_enter(bench->watch, "graph launches", timing_deadline(t->slowest, per));
+	watch_enter(bench->watch, "graph launches", deadline(t, per));
 	if (checked)
 		rc = capture(t, checked, &graph);
 	begin = clock_seconds();
@@ -247,7 +262,7 @@ static int warm_round(struct timing *t, int calls, double *seconds)
 	int rc = 0;
 
 	watch_enter(bench->watch, t->issued ? "warm-up calls" : "the first call of a size",
-	            timing_deadline(t->slowest, calls * bench->options->agg_iters));
+	            deadline(t, calls * bench->options->agg_iters));
 	for (int i = 0; i < calls && rc == 0; i++)
 		rc = issue(t, (size_t)i, NULL);
 	if (rc == 0)
@@ -307,12 +322,15 @@ static void update_per_sample(struct timing *t)
 }
 
 /* -n: batches of about nccl-tests' default length; a graph holds all of them, as there, unless they
- * are very many. */
+ * are very many: then an equal part. */
 static void choose_fixed(struct timing *t)
 {
 	int iters = t->plan->bench->options->iters;
-	int length = t->mode == MODE_GRAPH ? MAX_CALLS : FIXED_BATCH;
-	int batches = iters > length ? iters / length : 1;
+	int batches = iters > FIXED_BATCH ? iters / FIXED_BATCH : 1;
+
+	if (t->mode == MODE_GRAPH)
+		for (batches = 1; iters % batches != 0 || iters / batches > MAX_GRAPH; batches++)
+			;
 
 	t->calls = iters / batches;
 	t->samples = t->mode == MODE_ISOLATED ? t->calls : 1;

@@ -86,7 +86,7 @@ now_ms() {
 }
 
 # run COMMAND...: to its end, at most $limit seconds; leaves $rc, $work/out, $work/err
-limit=60
+limit=${LIMIT:-60}
 run() {
 	said="$*" runs=$((runs + 1))
 	HANGAR_E2E=$token timeout -k 5 "$limit" "$@" </dev/null >"$work/out" 2>"$work/err"

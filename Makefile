@@ -1,4 +1,4 @@
-# Makefile: builds hangar into build/. `make run` and `make test` start from a bare machine.
+# Makefile: builds hangar into build/. `make run`, `make test`, `make hang` start from a bare machine.
 #
 #   make                                          all binaries
 #   make V=1                                      show every command
@@ -18,7 +18,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; each becomes build/NAME.
-PROGRAMS :=
+PROGRAMS := faults/diagnose/hang_diagnose.c
 
 LIB_DIRS := common common/topo faults/watch faults/inject faults/diagnose
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
@@ -110,7 +110,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test unit e2e install-deps format check-style clean FORCE
+.PHONY: all tests run test hang unit e2e install-deps format check-style clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -128,6 +128,11 @@ run: install-deps
 test: install-deps
 	$(Q)$(SUBMAKE) all tests
 	$(Q)BUILD=$(BUILD) ci/tests/run
+
+# One hang on the machine at hand, named.
+hang: install-deps
+	$(Q)$(SUBMAKE) all
+	$(Q)BUILD=$(BUILD) ci/hang
 
 unit: $(UNIT)
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi

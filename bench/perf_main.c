@@ -12,8 +12,10 @@
 #include "../common/leftovers.h"
 #include "../common/options.h"
 #include "../common/supervisor.h"
+#include "../faults/inject/fault.h"
 #include "../faults/watch/monitor.h"
 #include "../faults/watch/recorder.h"
+#include "perf_judge.h"
 #include "perf_rank.h"
 
 static int fail(const struct error *err, const struct program *program)
@@ -33,6 +35,8 @@ static bool answer(const struct program *program, int *code)
 		options_print_help(stdout, program->collective, program->name);
 	else if (o->version)
 		printf("%s (hangar) %s\n", program->name, HANGAR_VERSION);
+	else if (o->list_faults)
+		fault_list(stdout, o->backend);
 	else if (o->completion)
 		*code = options_print_completion(stdout, o->completion, program->name) < 0 ?
 		                OUTCOME_USAGE :
@@ -52,12 +56,55 @@ static int open_folder(const struct program *program, struct run_folder *folder,
 	return rc;
 }
 
+/* --fault, "none" left out. 0 or a negative errno with the error set. */
+static int read_faults(struct program *program, struct injector *injector, struct error *err)
+{
+	const struct options *o = program->options;
+	const char *texts[INJECT_MAX];
+	int n = 0, rc;
+
+	for (int i = 0; i < o->nfaults; i++)
+		if (strcmp(o->faults[i], "none") != 0)
+			texts[n++] = o->faults[i];
+	if (n == 0)
+		return 0;
+	rc = inject_init(injector, texts, n, err);
+	program->injector = injector;
+	return rc;
+}
+
+/* Ranks of a bare start with faults: at least four and all that are guilty, on one GPU if need be. */
+static void choose_fault_ranks(const struct program *program, struct options *options)
+{
+	int ranks = 4;
+
+	if (options->nfaults == 0 || options->gpus || options->threads)
+		return;
+	for (int i = 0; program->injector && i < program->injector->nspecs; i++)
+		for (int j = 0; j < program->injector->specs[i].nranks; j++)
+			if (program->injector->specs[i].ranks[j] >= ranks)
+				ranks = program->injector->specs[i].ranks[j] + 1;
+	options->gpus = ranks;
+	options->share_gpu |= launch_devices(options) > 0 && launch_devices(options) < ranks;
+}
+
+/* Shared by rank and supervisor, and with nobody else. NULL without memory. */
+static struct fault_record *make_fault_record(void)
+{
+	void *map = mmap(NULL, sizeof(struct fault_record), PROT_READ | PROT_WRITE,
+	                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return map == MAP_FAILED ? NULL : map;
+}
+
 static int supervise(struct program *program, struct error *err)
 {
+	struct judge judge = { .program = program };
 	struct monitor_config config = {
 		.key = program->launch->key,
 		.expect = program->options->expect,
 		.deadlines = program->options->watch,
+		.judge = judge_hooks(&judge),
 	};
 	struct supervisor_hooks hooks;
 	struct run_folder folder;
@@ -68,6 +115,8 @@ static int supervise(struct program *program, struct error *err)
 		return fail(err, program);
 	if (recorder_create(program->name, &program->memory, &memory_fd, err) < 0)
 		goto out_folder;
+	if (program->injector)
+		program->fault_record = make_fault_record();
 	/* what the launcher says until MPI does: a death in MPI_Init has a name */
 	if (program->launch->announced > 0)
 		atomic_store(&program->memory->header.rank, program->launch->rank);
@@ -77,6 +126,8 @@ static int supervise(struct program *program, struct error *err)
 	code = supervisor_run(&hooks, perf_rank, program, err);
 	monitor_close(&monitor);
 out_memory:
+	if (program->fault_record)
+		munmap(program->fault_record, sizeof(*program->fault_record));
 	munmap(program->memory, sizeof(*program->memory));
 	close(memory_fd);
 out_folder:
@@ -106,6 +157,7 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		.argv = argv,
 		.filter = filter,
 	};
+	struct injector injector;
 	int ranks, code;
 
 	launch_detect(&launch);
@@ -113,10 +165,13 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		return fail(&err, &program);
 	if (answer(&program, &code))
 		return code;
-	if (launch_check(&launch, &options, program.name, &err) < 0)
+	if (read_faults(&program, &injector, &err) < 0)
+		return fail(&err, &program);
+	if (launch_check(&launch, &options, argv[0], &err) < 0)
 		return fail(&err, &program);
 	if (launch.launched)
 		return supervise(&program, &err);
+	choose_fault_ranks(&program, &options);
 	ranks = launch_ranks(&options, &err);
 	if (ranks < 0)
 		return fail(&err, &program);

@@ -11,6 +11,7 @@
 #include "../common/devices.h"
 #include "../common/facts.h"
 #include "../common/run.h"
+#include "../common/schedule.h"
 #include "../common/sweep.h"
 #include "../faults/watch/recorder.h"
 #include "../faults/watch/star.h"
@@ -25,6 +26,7 @@ struct rank {
 	struct job job;
 	struct device_choice choice;
 	struct bench bench;
+	struct call_filter faults;
 	struct run run;
 	struct report report;
 	struct rank_facts *facts;
@@ -117,6 +119,43 @@ static int open_backend(struct rank *r)
 	return 0;
 }
 
+/* Groups of unequal size would skip different sizes and have different roots, while all meet at every
+ * point. */
+static int check_groups(struct rank *r)
+{
+	int sizes[2] = { r->job.group_size, -r->job.group_size };
+	int rc = job_max_int(&r->job, sizes, 2);
+
+	if (rc < 0 || sizes[0] == -sizes[1])
+		return rc;
+	return error_set(&r->err, OUTCOME_USAGE, -EINVAL,
+	                 "NCCL_TESTS_SPLIT: makes groups of %d to %d ranks; must make equal ones",
+	                 -sizes[1], sizes[0]);
+}
+
+static int allocate(struct rank *r)
+{
+	const struct options *o = r->program->options;
+	size_t largest = run_largest(&r->bench);
+	struct error why;
+	int rc;
+
+	if (largest == 0)
+		return error_set(&r->err, OUTCOME_USAGE, -EINVAL,
+		                 "-e %zu: gives each of %d ranks less than %zu bytes (--align); "
+		                 "there is nothing to measure",
+		                 o->max_bytes, r->job.group_size, o->align);
+	watch_enter(&r->watch, "allocating buffers", OPEN_SECONDS);
+	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest);
+	watch_leave(&r->watch);
+	if (rc == -ENOMEM) {
+		why = r->err;
+		snprintf(r->err.text, sizeof(r->err.text), "-e %zu: %.400s", o->max_bytes,
+		         why.text);
+	}
+	return rc;
+}
+
 /* Everything that can be refused before ranks communicate: types, roots, matrices, memory. */
 static int check_request(struct rank *r)
 {
@@ -128,7 +167,8 @@ static int check_request(struct rank *r)
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 		                 "--%s: needs a GPU, and none is visible on this host",
 		                 options_need_gpu(b->options));
-	if (b->collective->irregular)
+	rc = check_groups(r);
+	if (rc == 0 && b->collective->irregular)
 		rc = traffic_init(&b->traffic, b->options, r->job.group_size, &r->err);
 	if (rc < 0)
 		return rc;
@@ -136,10 +176,12 @@ static int check_request(struct rank *r)
 	rc = sweep_check(&sweep, &r->err);
 	if (rc < 0)
 		return rc;
-	watch_enter(&r->watch, "allocating buffers", OPEN_SECONDS);
-	rc = buffers_init(&b->buffers, b->backend, run_largest(b));
-	watch_leave(&r->watch);
-	return rc;
+	if (r->program->injector)
+		rc = inject_place(r->program->injector, r->job.rank, r->job.nranks,
+		                  SCHEDULE_FAULT_OP, r->program->fault_record, &r->err);
+	if (rc < 0)
+		return rc;
+	return allocate(r);
 }
 
 static size_t memory_used(const struct rank *r)
@@ -181,7 +223,7 @@ static int open_report(struct rank *r)
 	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,
 	                 &r->err);
 	r->run.report = &r->report;
-	r->run.progress = launch_shows_progress();
+	r->run.progress = launch_progress();
 	return rc;
 }
 
@@ -197,6 +239,29 @@ static int prepare(struct rank *r)
 	return rc;
 }
 
+/* A fault that did not fire proves nothing. */
+static int check_fired(struct rank *r)
+{
+	int fired = r->program->fault_record && r->program->fault_record->fired > 0, rc;
+
+	if (!r->program->injector)
+		return 0;
+	rc = job_max_int(&r->job, &fired, 1);
+	if (rc == 0 && !fired)
+		r->run.outcome = OUTCOME_NOT_FIRED;
+	return rc;
+}
+
+static int run_all(struct rank *r)
+{
+	int rc;
+
+	if (r->program->options->nfaults == 0)
+		return run_sweep(&r->run);
+	rc = schedule_run(&r->run);
+	return rc < 0 ? rc : check_fired(r);
+}
+
 static int measure(struct rank *r)
 {
 	size_t before;
@@ -204,7 +269,7 @@ static int measure(struct rank *r)
 
 	before = memory_used(r);
 	if (rc == 0)
-		rc = run_sweep(&r->run);
+		rc = run_all(r);
 	if (rc < 0)
 		return rc;
 	r->run.memory_collectives = memory_used(r) - before;
@@ -276,5 +341,9 @@ int perf_rank(void *arg)
 	if (rc < 0)
 		return conclude(&r, rc, true);
 	r.bench.chain = (struct chain){ r.bench.backend, &r.watch, p->filter };
+	if (p->injector) {
+		r.faults = inject_filter(p->injector);
+		r.bench.chain.filter = &r.faults;
+	}
 	return conclude(&r, measure(&r), false);
 }

@@ -4,6 +4,7 @@
 
 #include "../common/call.h"
 #include "../common/launch.h"
+#include "../faults/inject/inject.h"
 #include "../faults/watch/record.h"
 
 /* Made by the supervisor before it forks; the rank gets a copy. */
@@ -15,7 +16,9 @@ struct program {
 	int argc;
 	char **argv;
 	struct record_memory *memory;     /* shared with the supervisor */
-	const struct call_filter *filter; /* faults; NULL: none */
+	const struct call_filter *filter; /* of a test program; NULL: none */
+	struct injector *injector;        /* --fault; NULL: none */
+	struct fault_record *fault_record; /* shared with the supervisor, not with the diagnoser */
 };
 
 /* supervisor_run's rank_main; `arg` is a struct program. Returns the exit code. */

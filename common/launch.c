@@ -2,6 +2,7 @@
 #include "launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "leftovers.h"
+#include "signals.h"
 
 #define ENV_KEY "HANGAR_RUN_KEY"
 #define ENV_PROGRESS "HANGAR_PROGRESS"
@@ -90,10 +92,16 @@ int launch_check(const struct launch *launch, const struct options *options, con
 	                 (launch->announced ? launch->announced : 1) * threads * gpus, program);
 }
 
-int launch_ranks(const struct options *options, struct error *err)
+int launch_devices(const struct options *options)
 {
 	const struct backend_ops *nccl = backend_find("nccl");
-	int devices = nccl && strcmp(options->backend, "mpi") != 0 ? nccl->devices() : 0;
+
+	return nccl && strcmp(options->backend, "mpi") != 0 ? nccl->devices() : 0;
+}
+
+int launch_ranks(const struct options *options, struct error *err)
+{
+	int devices = launch_devices(options);
 	int asked = 0;
 
 	if (options->gpus || options->threads)
@@ -167,41 +175,38 @@ static char **make_command(int ranks, char **argv, const char *tmpdir)
 	return command;
 }
 
-static int open_signals(sigset_t *old)
-{
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGCHLD);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGHUP);
-	signal(SIGCHLD, SIG_DFL); /* ignored, mpirun would be reaped behind our back */
-	sigprocmask(SIG_BLOCK, &mask, old);
-	return signalfd(-1, &mask, SFD_CLOEXEC);
-}
-
-/* A terminal's Ctrl-C reaches mpirun as well (SI_KERNEL); a second one would make it give up its own
- * clean-up. */
-static int wait_for(pid_t pid, int signal_fd)
+/* Passes signals on; *ended_by is the first of them. */
+static int wait_for(pid_t pid, int signal_fd, int *ended_by)
 {
 	struct signalfd_siginfo info;
 	int status = 0;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
+		if (read(signal_fd, &info, sizeof(info)) != sizeof(info) ||
+		    info.ssi_signo == SIGCHLD)
 			continue;
-		if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
-			kill(pid, (int)info.ssi_signo);
+		if (*ended_by == 0)
+			*ended_by = (int)info.ssi_signo;
+		kill(pid, (int)info.ssi_signo);
 	}
+	if (*ended_by)
+		return 128 + *ended_by;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* In a process group of its own, so that a terminal's signals reach us alone, once; and without the
+ * caller's standard input, which mpirun would read empty. */
 static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t parent)
 {
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setpgid(0, 0);
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
+	signal(SIGTSTP, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(command[0], command);
 	fprintf(stderr, "hangar: %s: %s (make install-deps installs Open MPI)\n", command[0],
@@ -217,7 +222,7 @@ int launch_self(int ranks, char **argv, struct error *err)
 	char **command;
 	sigset_t mask;
 	pid_t parent = getpid(), pid;
-	int code = 1, signal_fd;
+	int code = 1, signal_fd, ended_by = 0;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		random = (uint64_t)parent << 32;
@@ -225,7 +230,8 @@ int launch_self(int ranks, char **argv, struct error *err)
 	if (run_folder_open(&folder, key, err) < 0)
 		return 1;
 	setenv(ENV_KEY, key, 1);
-	setenv(ENV_PROGRESS, isatty(STDERR_FILENO) ? "1" : "0", 1);
+	setenv(ENV_PROGRESS,
+	       !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
 	forget_slurm();
 	command = make_command(ranks, argv, folder.path);
 	if (!command) {
@@ -233,13 +239,14 @@ int launch_self(int ranks, char **argv, struct error *err)
 		goto out;
 	}
 	announce(command);
-	signal_fd = open_signals(&mask);
+	signal(SIGTSTP, SIG_IGN); /* half of a run stopped is a hang: Ctrl-Z does nothing */
+	signal_fd = signals_open(0, &mask);
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
 		become_mpirun(command, &mask, parent);
 	if (pid > 0)
-		code = wait_for(pid, signal_fd);
+		code = wait_for(pid, signal_fd, &ended_by);
 	else
 		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
 	close(signal_fd);
@@ -249,9 +256,15 @@ out:
 	return code;
 }
 
-bool launch_shows_progress(void)
+enum progress_line launch_progress(void)
 {
 	const char *told = getenv(ENV_PROGRESS);
 
-	return told ? strcmp(told, "1") == 0 : isatty(STDERR_FILENO);
+	if (told)
+		return *told == '2' ? PROGRESS_AMONG_ROWS :
+		       *told == '1' ? PROGRESS_ALONE :
+		                      PROGRESS_NONE;
+	if (!isatty(STDERR_FILENO))
+		return PROGRESS_NONE;
+	return isatty(STDOUT_FILENO) ? PROGRESS_AMONG_ROWS : PROGRESS_ALONE;
 }

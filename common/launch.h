@@ -23,6 +23,9 @@ void launch_detect(struct launch *launch);
 int launch_check(const struct launch *launch, const struct options *options, const char *program,
                  struct error *err);
 
+/* GPUs that a bare start may use: 0 with --backend mpi. */
+int launch_devices(const struct options *options);
+
 /* How many ranks a bare start runs: -g x -t, else one per device, else 4; -EINVAL with the error set
  * when -g asks for more devices than there are. */
 int launch_ranks(const struct options *options, struct error *err);
@@ -31,8 +34,9 @@ int launch_ranks(const struct options *options, struct error *err);
  * it runs. Returns the exit code. */
 int launch_self(int ranks, char **argv, struct error *err);
 
-/* True when progress lines should be written: standard error of whoever typed the command is a
- * terminal. */
-bool launch_shows_progress(void);
+/* Where the progress line goes, from what the standard error and output of whoever typed the command are:
+ * no terminal, a terminal, one that shows the table's rows as well. */
+enum progress_line { PROGRESS_NONE, PROGRESS_ALONE, PROGRESS_AMONG_ROWS };
+enum progress_line launch_progress(void);
 
 #endif

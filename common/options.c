@@ -177,7 +177,8 @@ int options_parse(struct options *options, const struct collective *collective, 
 				 options_table_check());
 	rc = parse_command_line(&set, argc, argv);
 	/* Who asks how to use it gets the answer, even where the rest is wrong. */
-	if (rc < 0 || options->help || options->version || options->completion)
+	if (rc < 0 || options->help || options->version || options->completion ||
+	    options->list_faults)
 		return rc;
 	rc = parse_environment(&set);
 	if (rc < 0)

@@ -69,6 +69,11 @@ struct options {
 	bool table_plain;     /* --table=nccl-tests */
 	const char *nccl_json;/* -J FILE.json; NULL: none. The strings are argv's or the environment's. */
 	const char *csv, *json, *out; /* --csv --json --out */
+	/* faults: --fault, as given; the grammar is faults/inject/fault.h's. "none": the healthy twin */
+	const char *faults[8];
+	int nfaults;
+	bool list_faults;     /* --list-faults */
+	bool size_given;      /* -b or -e was */
 	/* watching */
 	enum record_level record; /* --record off|calls|full */
 	bool watch;           /* --no-watch clears it */

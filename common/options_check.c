@@ -190,6 +190,26 @@ static int check_files(struct option_set *set)
 	return 0;
 }
 
+/* A run with faults is a schedule of its own: what belongs to sweeps must not be asked for. */
+static int check_faults(struct option_set *set)
+{
+	static const char *const sweeps[] = { "maxbytes",  "stepbytes",    "stepfactor", "iters",
+					      "warmup_iters", "run_cycles", "mode",	 "cudagraph",
+					      "agg_iters", "blocking",	   "per_iter_timing" };
+	struct options *o = set->options;
+
+	o->size_given = given(set, "minbytes") || given(set, "maxbytes");
+	if (o->nfaults == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++)
+		if (given(set, sweeps[i]))
+			return reject(set, sweeps[i],
+				      "can't be combined with --fault, which runs a fixed schedule");
+	if (o->record == RECORD_OFF)
+		return reject(set, "record", "must not be off with --fault");
+	return 0;
+}
+
 static int check_device_kernels(struct option_set *set)
 {
 	struct options defaults, *o = set->options;
@@ -213,6 +233,7 @@ int options_check(struct option_set *set)
 		check_scopes,
 		check_processes,
 		check_files,
+		check_faults,
 		/* Last: wrong input is told first, whatever this build has. */
 		check_device_kernels,
 	};

@@ -287,6 +287,27 @@ static void allow_expect(const struct option_row *row, char *buf, size_t len)
 const struct option_kind kind_expect = { sizeof(const char *), parse_kind_expect, allow_expect,
 					 listed_word };
 
+/* May be given several times; what it says is parsed where faults are known. */
+static int parse_kind_fault(const struct option_row *row, const char *text, struct options *options)
+{
+	int room = (int)(sizeof(options->faults) / sizeof(options->faults[0]));
+
+	(void)row;
+	if (!*text || options->nfaults >= room)
+		return -EINVAL;
+	options->faults[options->nfaults++] = text;
+	return 0;
+}
+
+static void allow_fault(const struct option_row *row, char *buf, size_t len)
+{
+	(void)row;
+	snprintf(buf, len, "NAME[:RANKS][@OP][,key=value...], at most eight times; see "
+			   "--list-faults");
+}
+
+const struct option_kind kind_fault = { 0, parse_kind_fault, allow_fault, NULL };
+
 /* Length of the operator that a split begins with, 0 for none. */
 static size_t split_operator(const char *text, enum split_kind *kind)
 {

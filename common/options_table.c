@@ -150,6 +150,12 @@ const struct option_row option_rows[] = {
 	{ "output_file", 'J', .arg = "FILE.json", .kind = &kind_text, .suffix = ".json",
 	  FIELD(nccl_json), .group = GROUP_REPORT, .help = "nccl-tests' JSON" },
 
+	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
+	  .group = GROUP_WATCH,
+	  .help = "break something on purpose, in a fixed schedule of calls; none: the same "
+		  "schedule, healthy" },
+	{ "list-faults", FLAG("1", "0"), FIELD(list_faults), .group = GROUP_WATCH,
+	  .help = "what can be broken, and how it ends" },
 	{ "timeout", 'T', .arg = "SECONDS", .initial = "0", WHOLE(0, INT_MAX), FIELD(timeout),
 	  .group = GROUP_WATCH,
 	  .help = "deadline of every wait; 0: from predicted and measured times" },

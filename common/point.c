@@ -8,7 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#define CHECK_BYTES_PER_SECOND 20e6 /* no host is slower than this at comparing, per rank */
+#include "check_share.h"
+
+#define CHECK_BYTES_PER_SECOND 50e6 /* no host is slower than this at comparing, per rank */
 
 /* Ranks compare their buffers alone, and not equally fast. */
 static void be_patient(struct measured *m)
@@ -33,30 +35,19 @@ static int fill_pool(struct measured *m, struct checked_slot slot)
 	                    buffers_offset(m->plan.slot_bytes, last) + m->plan.slot_bytes);
 }
 
-/* Local reports to all: the first bad rank's report, and how many ranks found something. */
-static int share_report(struct measured *m, const struct check_report *mine)
+/* Local report to all; the point keeps the first failure. */
+static int share_report(struct measured *m, struct check_report *report)
 {
-	struct job *job = m->plan.bench->job;
-	struct { int bad, rank; } first = { mine->wrong ? 0 : 1, job->rank }, found;
-	long long sums[2] = { (long long)mine->wrong, mine->wrong ? 1 : 0 };
-	struct check_report report = *mine;
-	int rc;
+	struct check_sum sum;
+	int rc = check_share(m->plan.bench->job, report, &sum);
 
-	watch_enter(job->watch, "the others' checks", job->patience);
-	rc = MPI_Allreduce(&first, &found, 1, MPI_2INT, MPI_MINLOC, job->comm);
-	if (rc == MPI_SUCCESS && found.bad == 0)
-		rc = MPI_Bcast(&report, sizeof(report), MPI_BYTE, found.rank, job->comm);
-	watch_leave(job->watch);
-	if (rc != MPI_SUCCESS)
-		return error_set(job->err, OUTCOME_ERROR, -EIO, "gathering check reports failed");
-	rc = job_sum_int64(job, sums, 2);
-	m->wrong_checks += sums[1];
-	m->row.wrong = (m->row.wrong < 0 ? 0 : m->row.wrong) + sums[0];
-	if (found.bad == 0 && m->row.report.wrong == 0) {
-		m->row.report = report;
-		m->row.report.rank = found.rank;
-	}
-	return rc;
+	if (rc < 0)
+		return rc;
+	m->wrong_checks += sum.ranks;
+	m->row.wrong = (m->row.wrong < 0 ? 0 : m->row.wrong) + sum.elements;
+	if (m->row.report.wrong == 0)
+		m->row.report = *report;
+	return 0;
 }
 
 static int check_slot(struct measured *m, struct checked_slot slot)

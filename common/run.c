@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "point.h"
+#include "schedule.h"
 #include "sweep.h"
 
 static void begin_sweep(struct sweep *sweep, const struct bench *bench)
@@ -21,6 +22,8 @@ size_t run_largest(const struct bench *bench)
 	struct point point;
 	size_t largest = 0;
 
+	if (bench->options->nfaults)
+		return schedule_first(bench->options);
 	begin_sweep(&sweep, bench);
 	while (sweep_next(&sweep, &point)) {
 		struct geometry g = plan_geometry(bench, &point, bench->job->group_rank);
@@ -51,21 +54,29 @@ static long long count_points(const struct bench *bench)
 static void show_progress(struct run *run, const struct point *point)
 {
 	double spent = clock_seconds() - run->started;
-	double left = run->done > 0 ? spent / (double)run->done * (double)(run->points - run->done) :
-	                              0;
 
-	fprintf(stderr, "\r\033[K%lld of %lld points, now %s %s %zu B, about %.0f s left",
-	        run->done, run->points, dtype_name(point->dtype), redop_name(point->op),
-	        point->bytes, left);
+	fprintf(stderr, "\r\033[K%lld", run->done);
+	if (run->points > 0)
+		fprintf(stderr, " of %lld", run->points);
+	fprintf(stderr, " points, now %s %s %zu B", dtype_name(point->dtype),
+	        redop_name(point->op), point->bytes);
+	if (run->points > 0 && run->done > 0)
+		fprintf(stderr, ", about %.0f s left",
+		        spent / (double)run->done * (double)(run->points - run->done));
 }
 
+/* A launcher carries the two streams apart: what clears the line must go ahead of the row, on its way. */
 static void clear_progress(const struct run *run)
 {
-	if (run->progress)
-		fputs("\r\033[K", stderr);
+	FILE *out = run->progress == PROGRESS_AMONG_ROWS ? stdout : stderr;
+
+	if (run->progress == PROGRESS_NONE)
+		return;
+	fputs("\r\033[K", out);
+	fflush(out);
 }
 
-static void note_guilty(struct run *run, const struct check_report *report)
+void run_note_guilty(struct run *run, const struct check_report *report)
 {
 	char name[16];
 	size_t len = strlen(run->guilty);
@@ -96,7 +107,7 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 		rc = 0;
 	} else if (rc == 0) {
 		measured.row.cycle = cycle;
-		note_guilty(run, &measured.row.report);
+		run_note_guilty(run, &measured.row.report);
 		if (run->report) {
 			clear_progress(run);
 			run->report->wrong_checks += measured.wrong_checks;
@@ -130,7 +141,7 @@ int run_sweep(struct run *run)
 {
 	int cycles = run->bench->options->cycles, rc = 0;
 
-	run->points = count_points(run->bench) * (cycles > 0 ? cycles : 1);
+	run->points = count_points(run->bench) * cycles; /* 0: for ever */
 	run->started = clock_seconds();
 	for (int cycle = 0; rc == 0 && (cycles == 0 || cycle < cycles); cycle++)
 		rc = one_cycle(run, cycle);

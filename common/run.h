@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "bench.h"
+#include "launch.h"
 #include "outcome.h"
 #include "report.h"
 
@@ -15,7 +16,7 @@ struct run {
 	char guilty[64];        /* ranks with wrong data, "1,3" */
 	long long points, done; /* for the progress line; rank 0 */
 	double started;
-	bool progress;
+	enum progress_line progress;
 	size_t too_small;       /* sizes that left nothing per rank */
 	size_t memory_init, memory_buffers, memory_collectives; /* -M: bytes in use on the device */
 };
@@ -25,6 +26,9 @@ size_t run_largest(const struct bench *bench);
 
 /* Measure every point of every cycle. 0, or a negative errno with the error set. Collective. */
 int run_sweep(struct run *run);
+
+/* A check found wrong data: remember whose. A report without wrong elements is fine. */
+void run_note_guilty(struct run *run, const struct check_report *report);
 
 /* Closing lines; decides between ok, wrong data and slow. Rank 0's figures; the outcome is spread to all.
  * Collective. */

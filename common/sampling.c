@@ -2,6 +2,7 @@
 #include "sampling.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,10 +227,11 @@ static void put_stats(struct row *row, const struct stats *stats)
 	row->p5_us = stats->p5;
 	row->p95_us = stats->p95;
 	row->p99_us = stats->p99;
-	row->stddev_us = stats->stddev;
-	row->ci_low_us = stats->ci_low;
-	row->ci_high_us = stats->ci_high;
-	row->ci_percent = stats_ci_percent(stats);
+	row->stddev_us = stats->n > 1 ? stats->stddev : NAN;
+	/* fewer than six samples have no such interval, one has no spread: said as such */
+	row->ci_low_us = stats->ci_exact ? stats->ci_low : NAN;
+	row->ci_high_us = stats->ci_exact ? stats->ci_high : NAN;
+	row->ci_percent = stats->ci_exact ? stats_ci_percent(stats) : NAN;
 	row->samples = (int64_t)stats->n;
 }
 

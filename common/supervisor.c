@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "leftovers.h"
+#include "signals.h"
 
 #define MAX_FDS 512
 
@@ -24,24 +25,6 @@ struct supervisor {
 	sigset_t old_mask;
 	int ended_by; /* signal that asked us to stop, 0: none */
 };
-
-static int block_signals(struct supervisor *s)
-{
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGCHLD);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGHUP);
-	signal(SIGPIPE, SIG_IGN); /* the launcher's death must not keep us from cleaning up */
-	/* a launcher that ignores it passes that on, and the kernel reaps behind our back */
-	signal(SIGCHLD, SIG_DFL);
-	if (sigprocmask(SIG_BLOCK, &mask, &s->old_mask) < 0)
-		return -errno;
-	s->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signal_fd < 0 ? -errno : 0;
-}
 
 /* In the child. Its own process group, so that a launcher that signals groups reaches only us and we
  * decide the order in which things end. */
@@ -137,8 +120,10 @@ int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *
 {
 	struct supervisor s = { .hooks = hooks, .signal_fd = -1, .launcher = getppid() };
 	pid_t parent = getpid();
-	int rc = block_signals(&s);
+	int rc;
 
+	signal(SIGPIPE, SIG_IGN); /* the launcher's death must not keep us from cleaning up */
+	rc = s.signal_fd = signals_open(SFD_NONBLOCK, &s.old_mask);
 	if (rc < 0) {
 		error_set(err, OUTCOME_INTERNAL, rc, "signalfd: %s", strerror(-rc));
 		return 1;

@@ -101,25 +101,40 @@ static int block(struct timing *t, double *off)
 	return rc;
 }
 
-/* -I: the stream's own times between the ends of consecutive iterations, one sample each. */
+/* -I: the stream's own times between the ends of consecutive iterations, one sample each; with -z, whose
+ * waits lie between them, from begin to end of each: two marks an iteration. */
+static int marks_per_call(const struct timing *t)
+{
+	return t->plan->bench->options->blocking ? 2 : 1;
+}
+
 static int read_marks(struct timing *t, struct batch *batch)
 {
 	struct backend *be = t->plan->bench->backend;
-	double enqueue = batch->enqueue[0];
-	int rc = be->ops->marks(be, t->calls + 1, batch->time);
+	int per = marks_per_call(t), n = per == 2 ? 2 * t->calls : t->calls + 1;
+	double *between = calloc((size_t)n, sizeof(*between)), enqueue = batch->enqueue[0];
+	int rc;
 
+	if (!between)
+		return error_set(t->plan->bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	rc = be->ops->marks(be, n, between);
 	for (int i = 0; i < t->calls; i++) {
-		batch->time[i] /= t->plan->bench->options->agg_iters;
+		batch->time[i] = between[i * per] / t->plan->bench->options->agg_iters;
 		batch->enqueue[i] = enqueue;
 	}
+	free(between);
 	return rc;
 }
 
-static int mark(struct timing *t, int number)
+/* Before (`after` 0) or after iteration `i`. */
+static int mark(struct timing *t, int i, int after)
 {
 	struct bench *bench = t->plan->bench;
+	int number = marks_per_call(t) == 2 ? 2 * i + after : i + after;
 
-	return bench->options->per_iter ? bench->backend->ops->mark(bench->backend, number) : 0;
+	if (!bench->options->per_iter || (!after && i > 0 && marks_per_call(t) == 1))
+		return 0;
+	return bench->backend->ops->mark(bench->backend, number);
 }
 
 static int batch_stream(struct timing *t, const struct checked_slot *checked, struct batch *batch)
@@ -130,11 +145,13 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 
 	watch_enter(bench->watch, "timed calls", deadline(t, calls_of(t)));
 	begin = clock_seconds();
-	rc = mark(t, 0);
+	rc = 0;
 	for (int i = 0; i < t->calls && rc == 0; i++) {
-		rc = issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
+		rc = mark(t, i, 0);
 		if (rc == 0)
-			rc = mark(t, i + 1);
+			rc = issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
+		if (rc == 0)
+			rc = mark(t, i, 1);
 		if (rc == 0 && bench->options->blocking)
 			rc = block(t, &off);
 	}

@@ -196,11 +196,11 @@ static void test_progress(void)
 {
 	clean_environment();
 	setenv("HANGAR_PROGRESS", "1", 1);
-	CU_ASSERT(launch_shows_progress());
+	CU_ASSERT_EQUAL(launch_progress(), PROGRESS_ALONE);
 	setenv("HANGAR_PROGRESS", "0", 1);
-	CU_ASSERT(!launch_shows_progress());
+	CU_ASSERT_EQUAL(launch_progress(), PROGRESS_NONE);
 	clean_environment();
-	CU_ASSERT_EQUAL(launch_shows_progress(), isatty(STDERR_FILENO) == 1);
+	CU_ASSERT_EQUAL(launch_progress() != PROGRESS_NONE, isatty(STDERR_FILENO) == 1);
 }
 
 /* ---- the bare start ---- */
@@ -337,14 +337,15 @@ static void test_codes(void)
 			14); /* whoever started us ignores SIGCHLD */
 }
 
-/* The end that is asked of us is asked of mpirun. */
+/* The end that is asked of us is asked of mpirun, whose own code for it does not matter: a trap that did
+ * not run would leave it asleep. */
 static void test_signal(void)
 {
 	pid_t pid = start("trap 'exit 33' TERM", NAP, false);
 
 	wait_ready();
 	kill(pid, SIGTERM);
-	CU_ASSERT_EQUAL(code_of(pid), 33);
+	CU_ASSERT_EQUAL(code_of(pid), 128 + SIGTERM);
 	pid = start("", "exec sleep 5", false);
 	wait_ready();
 	kill(pid, SIGINT);

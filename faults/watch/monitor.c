@@ -575,12 +575,49 @@ static int compare_views(const void *a, const void *b)
 	                            (x->local > y->local) - (x->local < y->local);
 }
 
-/* Say so, and end the run everywhere. */
-static void end(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
-                size_t n)
+static const struct record_memory *memory_of(const struct monitor *m, const struct rank_view *view)
 {
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && view->pid == m->peers[i].view.pid &&
+		    view->rank == m->peers[i].view.rank)
+			return m->peers[i].memory;
+	return NULL;
+}
+
+/* Let the judge see what this node has, if there is one and something is wrong. */
+static void sharpen(struct monitor *m, struct verdict *verdict, const struct rank_view *views,
+                    size_t n)
+{
+	const struct monitor_judge *judge = &m->config.judge;
+	const struct record_memory **memories;
+
+	if (!judge->sharpen)
+		return;
+	memories = calloc(n ? n : 1, sizeof(*memories));
+	if (!memories)
+		return;
+	for (size_t i = 0; i < n; i++)
+		memories[i] = memory_of(m, &views[i]);
+	judge->sharpen(judge->ctx, views, memories, n, verdict);
+	free(memories);
+}
+
+static bool unexpected_end(enum outcome outcome)
+{
+	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
+}
+
+/* Say so, and end the run everywhere. */
+static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
+{
+	bool closer = unexpected_end(verdict->outcome);
+
+	if (closer)
+		sharpen(m, verdict, views, n);
 	if (speaks(verdict->outcome))
 		verdict_print(stdout, verdict, views, n);
+	if (closer && m->config.judge.save)
+		m->config.judge.save(m->config.judge.ctx);
 	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
 	                                strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	tell_end(m, m->exit_code);

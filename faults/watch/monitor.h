@@ -21,10 +21,23 @@
 
 #define MONITOR_NODES 4096 /* nodes that the root accepts */
 
+struct verdict;
+
+/* Looks closer at an abnormal run than the monitor does. May sharpen the verdict before it is said, and
+ * may save evidence after. `memories[i]` belongs to views[i]; NULL: on another node. Any may be NULL. */
+struct monitor_judge {
+	void *ctx;
+	void (*sharpen)(void *ctx, const struct rank_view *views,
+	                const struct record_memory *const *memories, size_t n,
+	                struct verdict *verdict);
+	void (*save)(void *ctx);
+};
+
 struct monitor_config {
 	const char *key;    /* names the run on this host: same for all its supervisors */
 	const char *expect; /* --expect, or NULL */
 	bool deadlines;     /* --no-watch clears it */
+	struct monitor_judge judge;
 };
 
 struct monitor_peer {

@@ -101,6 +101,7 @@ void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_
 	verdict->confidence = "proved";
 	verdict->detect_ms = death_seconds * 1e3;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
+	snprintf(verdict->evidence, sizeof(verdict->evidence), "-");
 	find_place(verdict, views, n);
 	switch (verdict->outcome) {
 	case OUTCOME_DIED:
@@ -136,9 +137,9 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 
 	fprintf(out,
 	        "# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
-	        " confidence=%s detect_ms=%.0f evidence=-\n",
+	        " confidence=%s detect_ms=%.0f evidence=%s\n",
 	        outcome_name(v->outcome), v->class, v->ranks, v->comm, v->seq, v->confidence,
-	        v->detect_ms);
+	        v->detect_ms, v->evidence);
 	if (!all_finished(views, n))
 		for (size_t i = 0; i < n; i++)
 			fprintf(out, "# %s\n", view_describe(&views[i], line, sizeof(line)));

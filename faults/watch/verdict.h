@@ -16,6 +16,7 @@ struct verdict {
 	char ranks[256];        /* guilty ranks, "1,3"; "-" when nobody is named */
 	int64_t comm, seq;      /* where the healthy ranks stand, -1 when unknown */
 	const char *confidence; /* "proved" "inconclusive" */
+	char evidence[256];     /* folder, "-" for none */
 	double detect_ms;       /* from the latest entry into a wait, or the observed death, to now */
 };
 

@@ -1,0 +1,552 @@
+/* test_diagnose.c: synthetic evidence of every class, guilty rank and job size, and what must not be concluded. */
+#include "unit.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "align.h"
+#include "call.h"
+#include "clock.h"
+#include "diagnose.h"
+#include "dtype.h"
+#include "watch.h"
+
+#define CALLS 40
+#define OP    20 /* the call in question */
+
+static struct evidence evidence;
+static struct diagnosis found;
+
+static struct record make_call(uint64_t ticket, uint64_t count)
+{
+	return (struct record){ .ticket = ticket,
+				.seq = ticket,
+				.count = count,
+				.peer = -1,
+				.kind = CALL_ALL_REDUCE,
+				.dtype = DT_FLOAT,
+				.op = OP_SUM,
+				.state = RECORD_RETURNED };
+}
+
+/* Counts that differ from call to call, with no regularity within the test's length. */
+static uint64_t odd_count(uint64_t seq)
+{
+	return 1000 + (seq * seq * 7919) % 1009;
+}
+
+static uint64_t step_count(uint64_t seq)
+{
+	return 64 * seq;
+}
+
+/* The harness' own: smaller from call to call, rounded down to the ranks' shares. */
+static uint64_t share_count(uint64_t seq)
+{
+	return ((1u << 20) - seq * (1u << 14)) / 4 / 7;
+}
+
+static uint64_t cycle_count(uint64_t seq)
+{
+	return 100 + seq % 5;
+}
+
+static uint64_t same_count(uint64_t seq)
+{
+	(void)seq;
+	return 512;
+}
+
+static void set_up(int nranks)
+{
+	memset(&evidence, 0, sizeof(evidence));
+	evidence.nranks = nranks;
+	evidence.ranks = calloc((size_t)nranks, sizeof(*evidence.ranks));
+	for (int i = 0; i < nranks; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		r->present = true;
+		r->cpu_share = -1;
+		r->view = (struct rank_view){ .rank = i,
+					      .outcome = -1,
+					      .phase = PHASE_TIMED,
+					      .waiting = 1,
+					      .overdue = 1,
+					      .waited = 1 };
+		strcpy(r->view.what, "timed calls");
+		r->calls = calloc(CALLS * 2, sizeof(*r->calls));
+	}
+}
+
+/* The rank makes calls with counts(1..n); `inside`: it stands in the last. */
+static void play(int rank, int n, uint64_t (*counts)(uint64_t), bool inside)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+
+	for (int k = 0; k < n; k++)
+		r->calls[k] = make_call((uint64_t)k + 1, counts((uint64_t)k + 1));
+	r->ncalls = (size_t)n;
+	r->view.issued = (uint64_t)n;
+	r->view.completed = (uint64_t)n;
+	if (n > 0 && inside) {
+		r->calls[n - 1].state = RECORD_ISSUING;
+		r->view.completed = (uint64_t)n - 1;
+	}
+}
+
+/* Leave out (by < 0) or double (by > 0) call `op` of what was played. */
+static void shift(int rank, int op, int by)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+	size_t k = (size_t)op - 1;
+
+	if (by < 0)
+		memmove(&r->calls[k], &r->calls[k + 1], (r->ncalls - k - 1) * sizeof(*r->calls));
+	else
+		memmove(&r->calls[k + 1], &r->calls[k], (r->ncalls - k) * sizeof(*r->calls));
+	r->ncalls += (size_t)by;
+	r->view.issued = r->view.completed = r->ncalls;
+	for (size_t i = 0; i < r->ncalls; i++)
+		r->calls[i].seq = r->calls[i].ticket = i + 1;
+}
+
+static void finish(void)
+{
+	diagnose(&evidence, &found);
+	evidence_release(&evidence);
+}
+
+static void expect(enum outcome outcome, const char *class, const char *ranks, int64_t low,
+		   int64_t high, int64_t hang)
+{
+	finish();
+	CU_ASSERT_EQUAL(found.outcome, outcome);
+	CU_ASSERT_STRING_EQUAL(found.class, class);
+	CU_ASSERT_STRING_EQUAL(found.ranks, ranks);
+	CU_ASSERT_EQUAL(found.seq_low, low);
+	CU_ASSERT_EQUAL(found.seq_high, high);
+	CU_ASSERT_EQUAL(found.hang_seq, hang);
+	if (strcmp(found.class, class) || strcmp(found.ranks, ranks) || found.seq_low != low ||
+	    found.seq_high != high || found.hang_seq != hang)
+		printf("  wanted %s %s %ld..%ld hang %ld, found %s %s %ld..%ld hang %ld\n", class,
+		       ranks, (long)low, (long)high, (long)hang, found.class, found.ranks,
+		       (long)found.seq_low, (long)found.seq_high, (long)found.hang_seq);
+}
+
+/* Guilty ranks as a set of bits: first, middle, last, and two, which needs four ranks to leave a majority. */
+static size_t guilty_sets(int nranks, uint32_t *sets)
+{
+	sets[0] = 1;
+	sets[1] = 1u << (nranks - 1);
+	sets[2] = 1u << (nranks / 2);
+	sets[3] = 1u | 1u << (nranks - 1);
+	return nranks >= 5 ? 4 : 3;
+}
+
+static void name_set(uint32_t set, char *buf)
+{
+	buf[0] = '\0';
+	for (int i = 0; i < 32; i++)
+		if (set & 1u << i)
+			sprintf(buf + strlen(buf), "%s%d", buf[0] ? "," : "", i);
+}
+
+/* How the guilty process is, and what must be said of it. */
+static const struct arrival {
+	const char *class;
+	int process, status;
+	char state;
+	const char *syscall;
+	double share;
+	uint32_t phase;
+	const char *what;
+	enum outcome outcome;
+} arrivals[] = {
+	{ "missing-call", PROCESS_ALIVE, 0, 'S', "clock_nanosleep", 0, PHASE_TIMED, "timed calls",
+	  OUTCOME_HANG },
+	{ "missing-call", PROCESS_ALIVE, 0, 'S', "pause", 0, PHASE_TIMED, "timed calls",
+	  OUTCOME_HANG },
+	{ "host-blocked", PROCESS_ALIVE, 0, 'S', "futex", 0, PHASE_TIMED, "timed calls",
+	  OUTCOME_HANG },
+	{ "host-blocked", PROCESS_ALIVE, 0, 'S', "read", 0, PHASE_TIMED, "timed calls",
+	  OUTCOME_HANG },
+	{ "host-busy", PROCESS_ALIVE, 0, 'R', "", 0.97, PHASE_TIMED, "timed calls", OUTCOME_HANG },
+	{ "rank-killed", PROCESS_KILLED, SIGKILL, 0, "", -1, PHASE_TIMED, "timed calls",
+	  OUTCOME_DIED },
+	{ "rank-crashed", PROCESS_KILLED, SIGSEGV, 0, "", -1, PHASE_TIMED, "timed calls",
+	  OUTCOME_DIED },
+	{ "rank-exited", PROCESS_EXITED, 0, 0, "", -1, PHASE_TIMED, "timed calls", OUTCOME_DIED },
+	{ "rank-stopped", PROCESS_STOPPED, SIGSTOP, 'T', "", 0, PHASE_TIMED, "timed calls",
+	  OUTCOME_HANG },
+	{ "rank-stopped", PROCESS_ALIVE, 0, 'T', "", 0, PHASE_TIMED, "timed calls", OUTCOME_HANG },
+	{ "early-exit", PROCESS_ALIVE, 0, 'R', "", 1, PHASE_FINALISE, "the other ranks' end",
+	  OUTCOME_HANG },
+	{ "early-exit", PROCESS_ALIVE, 0, 'S', "poll", 0, PHASE_TIMED, "the start of a batch",
+	  OUTCOME_HANG },
+};
+
+static void apply(const struct arrival *a, int rank)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+
+	r->view.process = a->process;
+	r->view.status = a->status;
+	r->state = a->state;
+	strcpy(r->syscall, a->syscall);
+	r->cpu_share = a->share;
+	r->view.phase = a->phase;
+	strcpy(r->view.what, a->what);
+}
+
+/* `ahead`: calls that the others have queued behind the one they stand in (nccl), 0: they are inside it (mpi). */
+static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int ahead)
+{
+	char names[64];
+
+	set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		bool guilty = set & 1u << i;
+
+		play(i, guilty ? OP - 1 : OP + ahead, odd_count, !guilty && !ahead);
+		if (ahead)
+			evidence.ranks[i].view.completed = OP - 3;
+		if (guilty)
+			apply(a, i);
+	}
+	name_set(set, names);
+	expect(a->outcome, a->class, names, OP, OP, OP);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
+}
+
+static const int job_sizes[] = { 2, 3, 4, 8 };
+
+static void test_arrivals(void)
+{
+	uint32_t sets[4];
+
+	for (size_t k = 0; k < sizeof(arrivals) / sizeof(arrivals[0]); k++)
+		for (size_t s = 0; s < 4; s++) {
+			size_t n = guilty_sets(job_sizes[s], sets);
+
+			for (size_t i = 0; i < n; i++) {
+				arrival_case(&arrivals[k], job_sizes[s], sets[i], 0);
+				arrival_case(&arrivals[k], job_sizes[s], sets[i], 12);
+			}
+		}
+}
+
+/* All made their calls (nccl): the others hang in the last, or the guilty one in its extra one. */
+static void shift_case(int nranks, uint32_t set, int by)
+{
+	char names[64];
+	int64_t last = by < 0 ? CALLS : CALLS + 1;
+
+	set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		play(i, CALLS, odd_count, false);
+		if (set & 1u << i)
+			shift(i, OP, by);
+	}
+	name_set(set, names);
+	if (by < 0)
+		expect(OUTCOME_HANG, "skipped-call", names, OP, OP, last);
+	else
+		expect(OUTCOME_HANG, "extra-call", names, OP, OP + 1, last);
+	CU_ASSERT_STRING_EQUAL(found.confidence, nranks == 2 ? "inconclusive" : "majority");
+	CU_ASSERT_STRING_EQUAL(found.field, "call");
+}
+
+static void test_shifts(void)
+{
+	uint32_t sets[4];
+
+	for (size_t s = 0; s < 4; s++) {
+		size_t n = guilty_sets(job_sizes[s], sets);
+
+		for (size_t i = 0; i < n; i++) {
+			shift_case(job_sizes[s], sets[i], -1);
+			shift_case(job_sizes[s], sets[i], 1);
+		}
+	}
+}
+
+/* mpi: all stand in call OP, the guilty one with the arguments of the next or of the one before. */
+static void test_shift_at_once(void)
+{
+	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, share_count };
+
+	for (size_t c = 0; c < 3; c++)
+		for (int n = 2; n <= 8; n *= 2)
+			for (int guilty = 0; guilty < n; guilty += n - 1) {
+				char name[16];
+
+				sprintf(name, "%d", guilty);
+				for (int by = -1; by <= 1; by += 2) {
+					set_up(n);
+					for (int i = 0; i < n; i++)
+						play(i, OP, schedules[c], true);
+					evidence.ranks[guilty].calls[OP - 1].count =
+						schedules[c](OP - by);
+					if (by < 0)
+						expect(OUTCOME_HANG, "skipped-call", name, OP, OP,
+						       OP);
+					else
+						expect(OUTCOME_HANG, "extra-call", name, OP - 1, OP,
+						       OP);
+				}
+			}
+}
+
+static uint64_t twins_count(uint64_t seq)
+{
+	return seq >= 18 && seq <= 22 ? 777 : odd_count(seq);
+}
+
+static void test_identical_neighbours(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, CALLS, twins_count, false);
+	shift(1, OP, -1);
+	expect(OUTCOME_HANG, "skipped-call", "1", 18, 22, CALLS);
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, CALLS, twins_count, false);
+	shift(2, OP, 1);
+	expect(OUTCOME_HANG, "extra-call", "2", 18, 23, CALLS + 1);
+	/* nothing but identical calls: one too few, and in another place than the others */
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, i == 3 ? CALLS - 1 : CALLS, same_count, i != 3);
+	strcpy(evidence.ranks[3].view.what, "the start of a batch");
+	expect(OUTCOME_HANG, "skipped-call", "3", 1, CALLS, CALLS);
+	/* one too many */
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, i == 0 ? CALLS + 1 : CALLS, same_count, i == 0);
+	for (int i = 1; i < 4; i++)
+		strcpy(evidence.ranks[i].view.what, "the start of a batch");
+	expect(OUTCOME_HANG, "extra-call", "0", 1, CALLS + 1, CALLS + 1);
+}
+
+static void drop_oldest(int rank, size_t n)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+
+	memmove(r->calls, r->calls + n, (r->ncalls - n) * sizeof(*r->calls));
+	r->ncalls -= n;
+	r->wrapped = true;
+}
+
+static void test_wrapped(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		play(i, CALLS, odd_count, false);
+		if (i == 2)
+			shift(i, OP, -1);
+		drop_oldest(i, (size_t)(5 + i));
+	}
+	expect(OUTCOME_HANG, "skipped-call", "2", OP, OP, CALLS);
+	/* the divergence itself has left the ring */
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		play(i, CALLS, odd_count, false);
+		if (i == 2)
+			shift(i, 5, -1);
+		drop_oldest(i, 10);
+	}
+	expect(OUTCOME_HANG, "skipped-call", "2", 1, 11, CALLS);
+	/* so far behind that no call number is in both rings */
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, i == 1 ? 5 : CALLS, odd_count, false);
+	for (int i = 0; i < 4; i++)
+		if (i != 1)
+			drop_oldest(i, 20);
+	strcpy(evidence.ranks[1].syscall, "pause");
+	expect(OUTCOME_HANG, "missing-call", "1", 6, 6, 6);
+}
+
+static void test_mismatch(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, CALLS, odd_count, false);
+	evidence.ranks[3].calls[OP - 1].dtype = DT_INT32;
+	for (int i = 0; i < 4; i++) {
+		evidence.ranks[i].view.process = PROCESS_EXITED;
+		evidence.ranks[i].view.outcome = 0;
+	}
+	expect(OUTCOME_DIVERGED, "mismatch", "3", OP, OP, -1);
+	CU_ASSERT_STRING_EQUAL(found.field, "dtype");
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.theirs, "int32"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.majority, "float"));
+}
+
+static void test_tie(void)
+{
+	for (int n = 2; n <= 8; n *= 2) {
+		set_up(n);
+		for (int i = 0; i < n; i++) {
+			play(i, OP, odd_count, true);
+			if (i % 2)
+				evidence.ranks[i].calls[OP - 1].op = OP_MAX;
+		}
+		expect(OUTCOME_HANG, "mismatch", "-", OP, OP, OP);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+		CU_ASSERT_STRING_EQUAL(found.field, "op");
+		CU_ASSERT(found.nlines >= 2);
+	}
+}
+
+static void test_nothing_wrong(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) { /* at different points, nobody overdue: late is no fault */
+		play(i, CALLS - i, odd_count, i == 0);
+		evidence.ranks[i].view.overdue = 0;
+	}
+	expect(OUTCOME_OK, "ok", "-", -1, -1, -1);
+	set_up(3);
+	for (int i = 0; i < 3; i++) {
+		play(i, CALLS, odd_count, false);
+		evidence.ranks[i].view.process = PROCESS_EXITED;
+		evidence.ranks[i].view.outcome = 0;
+		evidence.ranks[i].view.overdue = 0;
+	}
+	expect(OUTCOME_OK, "ok", "-", -1, -1, -1);
+}
+
+static void test_unexplained(void)
+{
+	set_up(4); /* all in the same call */
+	for (int i = 0; i < 4; i++)
+		play(i, OP, odd_count, true);
+	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
+	set_up(4); /* no call at all */
+	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, -1);
+	set_up(4); /* the one of which nothing is known is not accused */
+	for (int i = 0; i < 3; i++)
+		play(i, OP, odd_count, true);
+	evidence.ranks[3].present = false;
+	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[found.nlines - 1], "nothing is known"));
+	set_up(4); /* one whose newest record is torn: where it stands is not known */
+	for (int i = 0; i < 4; i++)
+		play(i, OP, odd_count, true);
+	evidence.ranks[2].ncalls--;
+	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
+}
+
+static void test_swap_changes_answer(void)
+{
+	struct evidence_rank swap;
+
+	for (int pass = 0; pass < 2; pass++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play(i, i == 1 ? OP - 1 : OP, odd_count, i != 1);
+		if (pass) {
+			swap = evidence.ranks[1];
+			evidence.ranks[1] = evidence.ranks[3];
+			evidence.ranks[3] = swap;
+		}
+		expect(OUTCOME_HANG, "missing-call", pass ? "3" : "1", OP, OP, OP);
+	}
+}
+
+static void test_hostile_calls(void)
+{
+	set_up(3); /* call numbers at the end of their range */
+	for (int i = 0; i < 3; i++) {
+		play(i, CALLS, odd_count, false);
+		for (uint64_t k = 0; k < CALLS; k++)
+			evidence.ranks[i].calls[k].seq = UINT64_MAX - CALLS + k;
+	}
+	finish();
+	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+	srand(7);
+	for (int round = 0; round < 300; round++) {
+		set_up(3);
+		for (int i = 0; i < 3; i++) {
+			unsigned char *bytes = (unsigned char *)evidence.ranks[i].calls;
+
+			play(i, CALLS, odd_count, false);
+			for (int k = 0; k < 1 + round; k++)
+				bytes[(size_t)rand() % (CALLS * sizeof(struct record))] =
+					(unsigned char)rand();
+		}
+		finish();
+		CU_ASSERT_EQUAL(found.outcome, OUTCOME_HANG);
+		CU_ASSERT_PTR_NOT_NULL(found.cause);
+	}
+}
+
+/* 16,384 ranks share 64 sets of 1,024 calls, 4 MiB: what is timed is the comparison, not the reading of a gigabyte. */
+static double time_large(int nranks)
+{
+	enum { CALLS_LARGE = 1024, SETS = 64 };
+	struct record *calls = calloc(CALLS_LARGE * (SETS + 1), sizeof(*calls));
+	double seconds;
+
+	memset(&evidence, 0, sizeof(evidence));
+	evidence.nranks = nranks;
+	evidence.ranks = calloc((size_t)nranks, sizeof(*evidence.ranks));
+	for (int k = 0; k < CALLS_LARGE * (SETS + 1); k++)
+		calls[k] = make_call((uint64_t)(k % CALLS_LARGE) + 1,
+				     odd_count((uint64_t)(k % CALLS_LARGE) + 1));
+	for (int i = 0; i < nranks; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		r->present = true;
+		r->view = (struct rank_view){
+			.rank = i, .outcome = -1, .overdue = 1, .issued = CALLS_LARGE
+		};
+		r->calls = calls + (i % SETS) * CALLS_LARGE;
+		r->ncalls = CALLS_LARGE;
+	}
+	for (uint64_t k = 511; k < CALLS_LARGE - 1; k++) /* rank 5 leaves out call 512 */
+		calls[SETS * CALLS_LARGE + (int)k].count = odd_count(k + 2);
+	evidence.ranks[5].calls = calls + SETS * CALLS_LARGE;
+	evidence.ranks[5].ncalls = evidence.ranks[5].view.issued = CALLS_LARGE - 1;
+	seconds = clock_seconds();
+	diagnose(&evidence, &found);
+	seconds = clock_seconds() - seconds;
+	CU_ASSERT_STRING_EQUAL(found.class, "skipped-call");
+	CU_ASSERT_STRING_EQUAL(found.ranks, "5");
+	CU_ASSERT_EQUAL(found.seq_low, 512);
+	free(evidence.ranks);
+	free(calls);
+	return seconds;
+}
+
+static void test_large(void)
+{
+	double small = time_large(1024), large = time_large(16384);
+
+	printf(" 1,024 ranks %.3f s, 16,384 ranks %.3f s ", small, large);
+	CU_ASSERT(large < 5);
+}
+
+static const struct unit_case cases[] = {
+	{ "who did not arrive, and how its process is", test_arrivals },
+	{ "skipped and extra calls, guilty first, middle, last, two", test_shifts },
+	{ "shift seen in one call alone", test_shift_at_once },
+	{ "identical neighbours leave an interval", test_identical_neighbours },
+	{ "wrapped rings", test_wrapped },
+	{ "other arguments", test_mismatch },
+	{ "ties are inconclusive", test_tie },
+	{ "nothing wrong", test_nothing_wrong },
+	{ "unexplained", test_unexplained },
+	{ "swapped ranks change the answer", test_swap_changes_answer },
+	{ "hostile records", test_hostile_calls },
+	{ "16,384 ranks x 1,024 calls", test_large },
+};
+
+int main(void)
+{
+	return unit_main("diagnose", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,642 @@
+/* test_inject.c: when faults fire, what becomes of the calls, and how those end that end a process. */
+#include "unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "inject.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- a chain whose backend notes the calls it gets ---- */
+
+enum { MADE = 32 };
+
+struct note {
+	struct backend be;
+	struct error err;
+	int rc, n;
+	_Atomic int *seen; /* n, for another process; may be NULL */
+	struct call made[MADE];
+};
+
+static int note_issue(struct backend *be, const struct call *call, uint64_t ticket)
+{
+	struct note *note = (struct note *)be;
+
+	(void)ticket;
+	if (note->n < MADE)
+		note->made[note->n++] = *call;
+	if (note->seen)
+		*note->seen = note->n;
+	return note->rc;
+}
+
+static const struct backend_ops note_ops = { .issue = note_issue };
+
+struct rig {
+	struct note note;
+	struct injector injector;
+	struct call_filter filter;
+	struct chain chain;
+	struct fault_record record;
+};
+
+static char send_buffer[64], recv_buffer[64];
+
+static int rig_open(struct rig *rig, const char *const *specs, int n, int rank, int nranks)
+{
+	int rc;
+
+	*rig = (struct rig){ .note = { .be = { .ops = &note_ops } } };
+	rig->note.be.err = &rig->note.err;
+	rc = inject_init(&rig->injector, specs, n, &rig->note.err);
+	if (rc == 0)
+		rc = inject_place(&rig->injector, rank, nranks, 4, &rig->record, &rig->note.err);
+	rig->filter = inject_filter(&rig->injector);
+	rig->chain = (struct chain){ .backend = &rig->note.be, .filter = &rig->filter };
+	return rc;
+}
+
+/* Call number k has count k, so that what was made can be told from what was asked for. */
+static int rig_call(struct rig *rig, size_t number, uint32_t comm)
+{
+	struct call call = {
+		.comm = comm,
+		.kind = CALL_ALL_REDUCE,
+		.send = send_buffer,
+		.recv = recv_buffer,
+		.count = number,
+		.dtype = DT_FLOAT,
+		.op = OP_SUM,
+		.peer = -1,
+	};
+
+	return chain_call(&rig->chain, &call);
+}
+
+static void rig_calls(struct rig *rig, size_t n)
+{
+	for (size_t i = 1; i <= n; i++)
+		CU_ASSERT_EQUAL(rig_call(rig, i, 0), 0);
+}
+
+/* Counts of the calls made, as " 1 2 3". */
+static void made_text(const struct note *note, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < note->n && n < len; i++)
+		n += (size_t)snprintf(buf + n, len - n, " %zu", note->made[i].count);
+}
+
+/* ---- when, and what becomes of the call: eight calls asked for ---- */
+
+static const struct {
+	const char *specs[3];
+	int rank;
+	const char *made;
+	uint32_t fired;
+} cases_made[] = {
+	{ { NULL }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call" }, 3, " 1 2 3 5 6 7 8", 1 },
+	{ { "skip-call" }, 2, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call" }, 0, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call:0" }, 0, " 1 2 3 5 6 7 8", 1 },
+	{ { "skip-call:0" }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call:1,2" }, 1, " 1 2 3 5 6 7 8", 1 },
+	{ { "skip-call:1,2" }, 2, " 1 2 3 5 6 7 8", 1 },
+	{ { "skip-call:1,2" }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call@1" }, 3, " 2 3 4 5 6 7 8", 1 },
+	{ { "skip-call@8" }, 3, " 1 2 3 4 5 6 7", 1 },
+	{ { "skip-call@9" }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "extra-call@2" }, 3, " 1 2 2 3 4 5 6 7 8", 1 },
+	{ { "extra-call@2" }, 1, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "conditional-call@2" }, 3, " 1 1 2 3 4 5 6 7 8", 1 },
+	{ { "early-exit@3" }, 3, " 1 2", 6 },
+	{ { "early-exit@1" }, 3, "", 8 },
+	{ { "early-exit@3" }, 2, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "late-rank@3,delay=0" }, 3, " 1 2 3 4 5 6 7 8", 1 },
+	{ { "late-rank@3,delay=0,when=after" }, 3, " 1 2 3 4 5 6 7 8", 1 },
+	{ { "skip-call@2", "skip-call@5" }, 3, " 1 3 4 6 7 8", 2 },
+	{ { "skip-call@2", "extra-call@5" }, 3, " 1 3 4 5 5 6 7 8", 2 },
+	{ { "skip-call:1@2", "extra-call:2@5" }, 2, " 1 2 3 4 5 5 6 7 8", 1 },
+	/* The same call: swallowed is swallowed, and what did not happen has no after. */
+	{ { "skip-call@2", "late-rank@2,delay=0" }, 3, " 1 3 4 5 6 7 8", 2 },
+	{ { "skip-call@2", "late-rank@2,delay=0,when=after" }, 3, " 1 3 4 5 6 7 8", 1 },
+	{ { "extra-call@2", "extra-call@2" }, 3, " 1 2 2 2 3 4 5 6 7 8", 2 },
+};
+
+static void test_made(void)
+{
+	for (size_t i = 0; i < COUNT(cases_made); i++) {
+		struct rig rig;
+		char made[128];
+		int n = 0;
+
+		while (cases_made[i].specs[n])
+			n++;
+		CU_ASSERT_EQUAL(rig_open(&rig, cases_made[i].specs, n, cases_made[i].rank, 4), 0);
+		rig_calls(&rig, 8);
+		made_text(&rig.note, made, sizeof(made));
+		CU_ASSERT_STRING_EQUAL(made, cases_made[i].made);
+		CU_ASSERT_EQUAL(rig.record.fired, cases_made[i].fired);
+		CU_ASSERT_EQUAL(rig.record.fired_ns > 0, cases_made[i].fired > 0);
+		CU_ASSERT_EQUAL(rig.injector.calls, 8);
+		if (strcmp(made, cases_made[i].made) != 0)
+			fprintf(stderr, "\ncase %zu:%s\n", i, made);
+	}
+}
+
+/* Calls of other communicators neither count nor fire, but a rank that has left makes none. */
+static void test_other_communicators(void)
+{
+	const char *skip = "skip-call@2", *leave = "early-exit@2";
+	struct rig rig;
+	char made[64];
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &skip, 1, 3, 4), 0);
+	rig_call(&rig, 1, 0);
+	rig_call(&rig, 10, 7);
+	rig_call(&rig, 2, 0);
+	rig_call(&rig, 11, 7);
+	made_text(&rig.note, made, sizeof(made));
+	CU_ASSERT_STRING_EQUAL(made, " 1 10 11");
+	CU_ASSERT_EQUAL(rig.injector.calls, 2);
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &leave, 1, 3, 4), 0);
+	rig_call(&rig, 1, 0);
+	rig_call(&rig, 10, 7);
+	rig_call(&rig, 2, 0);
+	rig_call(&rig, 11, 7);
+	made_text(&rig.note, made, sizeof(made));
+	CU_ASSERT_STRING_EQUAL(made, " 1 10");
+}
+
+/* The call is made in the end, and the record was written before the sleep. */
+static void test_late(void)
+{
+	static const char *const specs[] = { "late-rank@2,delay=0.15",
+					     "late-rank@2,delay=0.15,when=after", "late-rank@2" };
+	static const double least[] = { 0.15, 0.15, 0.2 };
+
+	for (size_t i = 0; i < COUNT(specs); i++) {
+		struct rig rig;
+		double start, took;
+
+		CU_ASSERT_EQUAL(rig_open(&rig, &specs[i], 1, 3, 4), 0);
+		rig_call(&rig, 1, 0);
+		CU_ASSERT_EQUAL(rig.record.fired, 0);
+		start = clock_seconds();
+		rig_call(&rig, 2, 0);
+		took = clock_seconds() - start;
+		CU_ASSERT_TRUE(took >= least[i] && took < least[i] + 5);
+		CU_ASSERT_TRUE((double)rig.record.fired_ns * 1e-9 >= start);
+		CU_ASSERT_TRUE((double)rig.record.fired_ns * 1e-9 <=
+			       start + took - least[i] + 1e-6);
+		CU_ASSERT_EQUAL(rig.note.n, 2);
+	}
+}
+
+static void test_first_time_stays(void)
+{
+	const char *spec = "early-exit@2";
+	struct rig rig;
+	uint64_t first;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig_calls(&rig, 2);
+	first = rig.record.fired_ns;
+	CU_ASSERT_TRUE(first > 0);
+	rig_call(&rig, 3, 0);
+	CU_ASSERT_EQUAL(rig.record.fired_ns, first);
+	CU_ASSERT_EQUAL(rig.record.fired, 2);
+}
+
+/* The call that nobody else makes: of another kind, in place, one byte, asking for an answer. */
+static void test_conditional(void)
+{
+	static const struct {
+		enum call_kind asked, extra;
+		int peer;
+	} kinds[] = {
+		{ CALL_ALL_REDUCE, CALL_REDUCE, 3 },	 { CALL_ALL_GATHER, CALL_ALL_REDUCE, -1 },
+		{ CALL_BROADCAST, CALL_ALL_REDUCE, -1 }, { CALL_SEND, CALL_ALL_REDUCE, -1 },
+		{ CALL_RECV, CALL_ALL_REDUCE, -1 },
+	};
+	const char *spec = "conditional-call@1";
+
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		struct call call = { .kind = kinds[i].asked,
+				     .send = send_buffer,
+				     .recv = recv_buffer,
+				     .count = 9,
+				     .dtype = DT_DOUBLE };
+		struct rig rig;
+
+		if (kinds[i].asked == CALL_SEND)
+			call.recv = NULL;
+		if (kinds[i].asked == CALL_RECV)
+			call.send = NULL;
+		CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+		CU_ASSERT_EQUAL(chain_call(&rig.chain, &call), 0);
+		CU_ASSERT_EQUAL_FATAL(rig.note.n, 2);
+		CU_ASSERT_EQUAL(rig.note.made[0].kind, kinds[i].extra);
+		CU_ASSERT_EQUAL(rig.note.made[0].peer, kinds[i].peer);
+		CU_ASSERT_EQUAL(rig.note.made[0].count, 1);
+		CU_ASSERT_EQUAL(rig.note.made[0].dtype, DT_UINT8);
+		CU_ASSERT_PTR_EQUAL(rig.note.made[0].recv, call.recv ? call.recv : call.send);
+		CU_ASSERT_PTR_EQUAL(rig.note.made[0].send, rig.note.made[0].recv);
+		CU_ASSERT_EQUAL(rig.note.made[1].kind, kinds[i].asked);
+		CU_ASSERT_EQUAL(rig.note.made[1].count, 9);
+	}
+}
+
+/* An error of the backend is passed on; a fault that can't act is an internal failure. */
+static void test_errors(void)
+{
+	const char *specs[] = { "extra-call@2", "conditional-call@1", "late-rank@1,when=after" };
+	struct call bare = { .kind = CALL_ALL_GATHER };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[0], 1, 3, 4), 0);
+	rig.note.rc = -EIO;
+	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), -EIO);
+	CU_ASSERT_EQUAL(rig.note.err.code, 0);
+	CU_ASSERT_EQUAL(rig_call(&rig, 2, 0), -EIO);
+	CU_ASSERT_EQUAL(rig.note.n, 2);
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[1], 1, 3, 4), 0);
+	CU_ASSERT_EQUAL(chain_call(&rig.chain, &bare), -EINVAL);
+	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_INTERNAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "conditional-call"));
+	CU_ASSERT_EQUAL(rig.note.n, 0);
+
+	/* A call that failed has no after. */
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[2], 1, 3, 4), 0);
+	rig.note.rc = -EIO;
+	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), -EIO);
+	CU_ASSERT_EQUAL(rig.record.fired, 0);
+}
+
+/* ---- init and place ---- */
+
+static const struct {
+	const char *spec;
+	int nranks;
+	const char *why; /* NULL: right */
+} places[] = {
+	{ "drop-rank", 2, NULL },
+	{ "drop-rank:1", 2, NULL },
+	{ "drop-rank:0-3", 4, NULL },
+	{ "drop-rank:2", 2, "rank out of range: 2, the job has 0 to 1" },
+	{ "drop-rank:0,4", 4, "rank out of range: 4" },
+	{ "drop-rank:100000", 4, "rank out of range" },
+	{ "drop-rank", 1, "drop-rank needs 2 ranks, the job has 1" },
+	{ "late-rank:0", 1, "late-rank needs 2 ranks" },
+};
+
+static void test_place(void)
+{
+	for (size_t i = 0; i < COUNT(places); i++) {
+		struct rig rig;
+		int rc = rig_open(&rig, &places[i].spec, 1, 0, places[i].nranks);
+
+		CU_ASSERT_EQUAL(rc, places[i].why ? -EINVAL : 0);
+		if (!places[i].why)
+			continue;
+		CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_USAGE);
+		CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, places[i].why));
+		CU_ASSERT_EQUAL(rig.injector.rank, -1);
+		CU_ASSERT_FALSE(inject_guilty(&rig.injector));
+	}
+}
+
+static void test_defaults(void)
+{
+	const char *specs[] = { "drop-rank", "skip-call:1@9" };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, 0, 8), 0);
+	CU_ASSERT_EQUAL(rig.injector.specs[0].nranks, 1);
+	CU_ASSERT_EQUAL(rig.injector.specs[0].ranks[0], 7);
+	CU_ASSERT_EQUAL(rig.injector.specs[0].op, 4);
+	CU_ASSERT_EQUAL(rig.injector.specs[1].ranks[0], 1);
+	CU_ASSERT_EQUAL(rig.injector.specs[1].op, 9);
+	CU_ASSERT_EQUAL(rig.injector.default_op, 4);
+	for (int rank = 0; rank < 8; rank++) {
+		CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, rank, 8), 0);
+		CU_ASSERT_EQUAL(inject_guilty(&rig.injector), rank == 1 || rank == 7);
+	}
+}
+
+static void test_init(void)
+{
+	const char *many[INJECT_MAX + 1], *wrong[] = { "skip-call", "nonsense" };
+	struct error err = { .code = 0 };
+	struct injector injector;
+	struct rig rig;
+
+	for (size_t i = 0; i < COUNT(many); i++)
+		many[i] = "skip-call@1";
+	CU_ASSERT_EQUAL(inject_init(&injector, many, INJECT_MAX, &err), 0);
+	CU_ASSERT_EQUAL(injector.nspecs, INJECT_MAX);
+	CU_ASSERT_EQUAL(injector.rank, -1);
+	CU_ASSERT_EQUAL(inject_init(&injector, many, INJECT_MAX + 1, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "at most 8"));
+	err = (struct error){ .code = 0 };
+	CU_ASSERT_EQUAL(inject_init(&injector, wrong, 2, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "nonsense"));
+	CU_ASSERT_EQUAL(injector.nspecs, 0);
+
+	/* Nothing fires before the ranks are known, and nobody need want the record. */
+	CU_ASSERT_EQUAL(rig_open(&rig, many, 1, 3, 4), 0);
+	rig.injector.rank = -1;
+	rig_call(&rig, 1, 0);
+	CU_ASSERT_EQUAL(rig.note.n, 1);
+	CU_ASSERT_EQUAL(rig_open(&rig, many, 1, 3, 4), 0);
+	rig.injector.record = NULL;
+	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), 0);
+	CU_ASSERT_EQUAL(rig.note.n, 0);
+}
+
+/* ---- faults that end or hold a process, in a child ---- */
+
+/* What the child and the test share. */
+struct shared {
+	struct fault_record record;
+	_Atomic int made; /* calls that reached the backend */
+};
+
+static void child_run(const char *spec, struct shared *shared, pid_t parent)
+{
+	struct rig rig;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || rig_open(&rig, &spec, 1, 3, 4) < 0)
+		_exit(99);
+	rig.injector.record = &shared->record;
+	rig.note.seen = &shared->made;
+	for (size_t i = 1; i <= 6; i++)
+		if (rig_call(&rig, i, 0) < 0)
+			_exit(98);
+	_exit(97);
+}
+
+/* State letter of a process, from /proc; '?' where it is gone. */
+static char state_of(pid_t pid)
+{
+	char path[32], state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	if (!f)
+		return '?';
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	fclose(f);
+	return state;
+}
+
+/* User time of a process in clock ticks. */
+static long user_ticks(pid_t pid)
+{
+	unsigned long ticks = 0;
+	char path[32];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu", &ticks) != 1)
+		ticks = 0;
+	fclose(f);
+	return (long)ticks;
+}
+
+/* Until the child's status changes; false when it did not within `seconds`. */
+static bool status_within(pid_t pid, int *status, double seconds)
+{
+	double end = clock_seconds() + seconds;
+
+	while (clock_seconds() < end) {
+		if (waitpid(pid, status, WNOHANG | WUNTRACED) == pid)
+			return true;
+		clock_nap(0.002);
+	}
+	return false;
+}
+
+static bool fired_within(struct shared *shared, double seconds)
+{
+	double end = clock_seconds() + seconds;
+
+	while (!shared->record.fired && clock_seconds() < end)
+		clock_nap(0.002);
+	return shared->record.fired == 1;
+}
+
+static pid_t child_start(const char *spec, struct shared **shared)
+{
+	pid_t parent = getpid(), pid;
+
+	*shared = mmap(NULL, sizeof(**shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(*shared, MAP_FAILED);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		child_run(spec, *shared, parent);
+	CU_ASSERT_FATAL(pid > 0);
+	return pid;
+}
+
+static void child_end(pid_t pid, struct shared *shared)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	munmap(shared, sizeof(*shared));
+}
+
+static const struct {
+	const char *spec;
+	int code, signal, made; /* code -1: ended by signal */
+} ends[] = {
+	{ "exit-rank@3", 0, 0, 2 },
+	{ "exit-rank@3,code=7", 7, 0, 2 },
+	{ "exit-rank@1,code=255", 255, 0, 0 },
+	{ "exit-rank@3,code=7,when=after", 7, 0, 3 },
+	{ "kill-rank@3", -1, SIGKILL, 2 },
+	{ "kill-rank@6,when=after", -1, SIGKILL, 6 },
+	{ "crash-rank@3", -1, SIGSEGV, 2 },
+	/* Nobody ended it: the call is never reached, or the rank is another one. */
+	{ "exit-rank@7,code=7", 97, 0, 6 },
+	{ "kill-rank:1@3", 97, 0, 6 },
+};
+
+static void test_ends(void)
+{
+	for (size_t i = 0; i < COUNT(ends); i++) {
+		struct shared *shared;
+		pid_t pid = child_start(ends[i].spec, &shared);
+		int status = 0;
+
+		CU_ASSERT_TRUE(status_within(pid, &status, 10));
+		if (ends[i].code < 0)
+			CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == ends[i].signal);
+		if (ends[i].code >= 0)
+			CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == ends[i].code);
+		CU_ASSERT_EQUAL(shared->made, ends[i].made);
+		CU_ASSERT_EQUAL(shared->record.fired, ends[i].code != 97);
+		munmap(shared, sizeof(*shared));
+	}
+}
+
+/* A handler that a library has put in place does not save the process. */
+static void test_crash_handled(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+	struct shared *shared;
+	sigset_t set, old_set;
+	int status = 0;
+	pid_t pid;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigprocmask(SIG_BLOCK, &set, &old_set);
+	sigaction(SIGSEGV, &ignore, &old);
+	pid = child_start("crash-rank@1", &shared);
+	sigaction(SIGSEGV, &old, NULL);
+	sigprocmask(SIG_SETMASK, &old_set, NULL);
+	CU_ASSERT_TRUE(status_within(pid, &status, 10));
+	CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	munmap(shared, sizeof(*shared));
+}
+
+/* Stopped, and after SIGCONT as if nothing had been. */
+static void test_stop(void)
+{
+	static const char *const specs[] = { "stop-rank@3", "stop-rank@3,when=after" };
+
+	for (size_t i = 0; i < COUNT(specs); i++) {
+		struct shared *shared;
+		pid_t pid = child_start(specs[i], &shared);
+		int status = 0;
+
+		CU_ASSERT_TRUE(status_within(pid, &status, 10));
+		CU_ASSERT_TRUE(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+		CU_ASSERT_EQUAL(state_of(pid), 'T');
+		CU_ASSERT_EQUAL(shared->record.fired, 1);
+		CU_ASSERT_EQUAL(shared->made, i == 0 ? 2 : 3);
+		kill(pid, SIGCONT);
+		CU_ASSERT_TRUE(status_within(pid, &status, 10));
+		CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 97);
+		CU_ASSERT_EQUAL(shared->made, 6);
+		munmap(shared, sizeof(*shared));
+	}
+}
+
+/* Alive, and asleep or running, but at the call for good. */
+static void test_held(void)
+{
+	static const struct {
+		const char *spec;
+		char state;
+		int made;
+	} held[] = {
+		{ "drop-rank@3", 'S', 2 },
+		{ "drop-rank@3,when=after", 'S', 3 },
+		{ "block-rank@3", 'S', 2 },
+		{ "block-rank@3,how=lock", 'S', 2 },
+		{ "block-rank@3,how=read,when=after", 'S', 3 },
+		{ "busy-rank@3", 'R', 2 },
+	};
+
+	for (size_t i = 0; i < COUNT(held); i++) {
+		struct shared *shared;
+		pid_t pid = child_start(held[i].spec, &shared);
+		int status;
+
+		CU_ASSERT_TRUE(fired_within(shared, 10));
+		CU_ASSERT_FALSE(status_within(pid, &status, 0.3));
+		CU_ASSERT_EQUAL(state_of(pid), held[i].state);
+		CU_ASSERT_EQUAL(user_ticks(pid) >= 2, held[i].state == 'R');
+		CU_ASSERT_EQUAL(shared->made, held[i].made);
+		/* A signal that is handled by default does not wake it into going on. */
+		kill(pid, SIGCONT);
+		CU_ASSERT_FALSE(status_within(pid, &status, 0.05));
+		child_end(pid, shared);
+	}
+}
+
+/* The host loop ends with the process that started it, even where nothing kills it. The test takes
+ * the orphan in, so that it can be waited for. */
+static void test_busy_orphan(void)
+{
+	struct error err = { .code = 0 };
+	struct fault_spec spec;
+	struct fault_act act = { .spec = &spec };
+	double end = clock_seconds() + 10;
+	int ended = 0, killed = 0;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(fault_parse(&spec, "busy-rank", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	fflush(NULL);
+	pid = fork();
+	CU_ASSERT_FATAL(pid >= 0);
+	if (pid == 0) {
+		if (fork() == 0) {
+			alarm(20);
+			spec.fault->fire(&act);
+		}
+		clock_nap(0.1);
+		_exit(0);
+	}
+	while (ended < 2 && clock_seconds() < end) {
+		int status;
+
+		if (waitpid(-1, &status, WNOHANG) > 0) {
+			ended++;
+			killed += WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL;
+		}
+		clock_nap(0.002);
+	}
+	CU_ASSERT_EQUAL(ended, 2);
+	CU_ASSERT_EQUAL(killed, 1);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "calls made", test_made },
+		{ "other communicators", test_other_communicators },
+		{ "late", test_late },
+		{ "the first time stays", test_first_time_stays },
+		{ "a call that nobody else makes", test_conditional },
+		{ "errors", test_errors },
+		{ "init", test_init },
+		{ "place", test_place },
+		{ "defaults", test_defaults },
+		{ "processes that end", test_ends },
+		{ "a crash that somebody handles", test_crash_handled },
+		{ "processes that stop", test_stop },
+		{ "processes that are held", test_held },
+		{ "a loop whose parent is gone", test_busy_orphan },
+	};
+
+	return unit_main("inject", cases, COUNT(cases));
+}

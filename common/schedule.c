@@ -1,0 +1,200 @@
+/* schedule.c: known calls in a known order. */
+#include "schedule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_share.h"
+#include "clock.h"
+#include "plan.h"
+#include "timing.h"
+
+#define ALL_CALLS (SCHEDULE_WARMUP + SCHEDULE_CALLS)
+#define STEP 64 /* every call is a 64th of the first smaller than the one before */
+#define CHECK_SECONDS 60.0
+
+struct schedule {
+	struct run *run;
+	struct plan plans[ALL_CALLS];
+	int nplans;
+	double slowest; /* warm-up call, seconds */
+};
+
+size_t schedule_bytes(size_t first, int i)
+{
+	size_t step = first / STEP / 512 * 512;
+
+	return first - (size_t)i * (step ? step : 512);
+}
+
+/* Slots far enough apart for two guards, whatever the size. */
+static struct checked_slot slot_of(const struct schedule *s, int i)
+{
+	size_t stride = s->plans[0].slot_bytes;
+	size_t apart = 1 + (2 * CHECK_GUARD + stride - 1) / stride;
+
+	return (struct checked_slot){ .index = (size_t)i * apart };
+}
+
+/* All calls lie in the pools at once, for they are checked at the end. */
+static int check_room(const struct schedule *s)
+{
+	size_t slots = slot_of(s, ALL_CALLS - 1).index + 1;
+
+	if (slots <= buffers_slots(s->plans[0].slot_bytes))
+		return 0;
+	return error_set(s->run->bench->err, OUTCOME_USAGE, -EINVAL,
+	                 "-b %zu: with --fault must be at most %zu",
+	                 schedule_first(s->run->bench->options),
+	                 BUFFERS_POOL / slots / BUFFERS_ALIGN * BUFFERS_ALIGN);
+}
+
+static int make_plans(struct schedule *s)
+{
+	struct bench *bench = s->run->bench;
+	const struct options *o = bench->options;
+	struct point point = {
+		.dtype = (enum dtype)o->dtype_first,
+		.op = bench->collective->reduces ? (enum redop)o->op_first : OP_NONE,
+		.root = !bench->collective->rooted ? -1 : o->root < 0 ? 0 : o->root,
+	};
+	int rc;
+
+	for (int i = 0; i < ALL_CALLS; i++) {
+		point.bytes = schedule_bytes(schedule_first(o), i);
+		rc = plan_init(&s->plans[i], bench, &point, false);
+		s->nplans = i + 1;
+		if (rc == -ENODATA)
+			return error_set(bench->err, OUTCOME_USAGE, -EINVAL,
+			                 "-b %zu: too small for a schedule of %d calls on %d "
+			                 "ranks",
+			                 schedule_first(o), ALL_CALLS, bench->job->group_size);
+		if (rc < 0)
+			return rc;
+		/* one rotation for all, or their slots would overlap */
+		s->plans[i].slot_bytes = s->plans[0].slot_bytes;
+	}
+	return check_room(s);
+}
+
+static int prepare(struct schedule *s)
+{
+	struct bench *bench = s->run->bench;
+	size_t last = slot_of(s, ALL_CALLS - 1).index, bytes = s->plans[0].slot_bytes;
+	int rc;
+
+	watch_phase(bench->watch, PHASE_SETUP);
+	watch_enter(bench->watch, "preparing buffers", CHECK_SECONDS);
+	rc = buffers_fill(&bench->buffers, &s->plans[0].data, bench->job->group_rank,
+	                  buffers_offset(bytes, last) + bytes);
+	for (int i = 0; i < ALL_CALLS && rc == 0; i++)
+		rc = plan_prepare(&s->plans[i], slot_of(s, i));
+	if (rc == 0)
+		rc = bench->backend->ops->wait(bench->backend);
+	watch_leave(bench->watch);
+	bench->job->patience = CHECK_SECONDS;
+	return rc < 0 ? rc : job_barrier(bench->job, "the others' buffers");
+}
+
+/* One call to its end; its wait has a deadline of its own. */
+static int one_call(struct schedule *s, int i)
+{
+	struct bench *bench = s->run->bench;
+	int rc;
+
+	watch_enter(bench->watch, "a scheduled call", timing_deadline(s->slowest, 1));
+	rc = plan_issue_checked(&s->plans[i], slot_of(s, i));
+	if (rc == 0)
+		rc = bench->backend->ops->wait(bench->backend);
+	if (rc == 0)
+		watch_completed(bench->watch);
+	watch_leave(bench->watch);
+	return rc;
+}
+
+static int warm_up(struct schedule *s)
+{
+	struct bench *bench = s->run->bench;
+	double seconds;
+	int rc = 0;
+
+	watch_phase(bench->watch, PHASE_WARMUP);
+	for (int i = 0; i < SCHEDULE_WARMUP && rc == 0; i++) {
+		seconds = clock_seconds();
+		rc = one_call(s, i);
+		seconds = clock_seconds() - seconds;
+		if (rc == 0)
+			rc = job_max(bench->job, &seconds, 1);
+		if (i > 0 && seconds > s->slowest)
+			s->slowest = seconds;
+	}
+	return rc;
+}
+
+static int check_call_of(struct schedule *s, int i)
+{
+	struct run *run = s->run;
+	struct bench *bench = run->bench;
+	struct check_report report = { 0 };
+	struct check_sum sum;
+	char text[256];
+	int rc;
+
+	watch_enter(bench->watch, "comparing data", CHECK_SECONDS);
+	rc = plan_check(&s->plans[i], slot_of(s, i), &report);
+	watch_leave(bench->watch);
+	if (rc == 0)
+		rc = check_share(bench->job, &report, &sum);
+	if (rc < 0 || report.wrong == 0)
+		return rc;
+	run_note_guilty(run, &report);
+	if (!run->report)
+		return 0;
+	run->report->wrong_checks++;
+	return report_comment(run->report, "call %d wrong: %s", i + 1,
+	                      check_describe(&report, text, sizeof(text)));
+}
+
+int schedule_run(struct run *run)
+{
+	struct bench *bench = run->bench;
+	struct schedule *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return error_set(bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	s->run = run;
+	rc = make_plans(s);
+	if (rc == 0 && run->report)
+		rc = report_comment(run->report,
+		                    "schedule: %d + %d calls of %s, %zu to %zu bytes",
+		                    SCHEDULE_WARMUP, SCHEDULE_CALLS, bench->collective->name,
+		                    schedule_first(bench->options),
+		                    schedule_bytes(schedule_first(bench->options), ALL_CALLS - 1));
+	if (rc == 0)
+		rc = prepare(s);
+	if (rc == 0)
+		rc = warm_up(s);
+	if (rc == 0)
+		rc = job_barrier(bench->job, "the start of the schedule");
+	watch_phase(bench->watch, PHASE_TIMED);
+	for (int i = SCHEDULE_WARMUP; i < ALL_CALLS && rc == 0; i++)
+		rc = one_call(s, i);
+	bench->job->patience = timing_deadline(s->slowest, SCHEDULE_CALLS);
+	if (rc == 0)
+		rc = job_barrier(bench->job, "the end of the schedule");
+	bench->job->patience = CHECK_SECONDS;
+	watch_phase(bench->watch, PHASE_CHECK);
+	for (int i = 0; i < ALL_CALLS && rc == 0; i++)
+		rc = check_call_of(s, i);
+	for (int i = 0; i < s->nplans; i++)
+		plan_release(&s->plans[i]);
+	free(s);
+	return rc;
+}
+
+size_t schedule_first(const struct options *options)
+{
+	return options->size_given ? options->min_bytes : SCHEDULE_BYTES;
+}

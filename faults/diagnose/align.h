@@ -1,0 +1,69 @@
+/* align.h: the calls of all ranks on one communicator, side by side: the sequence most ranks made, and how one rank's differs.
+ * Internal to faults/diagnose/. Cost linear in ranks x calls. */
+#ifndef HANGAR_ALIGN_H
+#define HANGAR_ALIGN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "evidence.h"
+
+/* One rank's calls on the communicator: sequence numbers first..last; last 0: none. */
+struct track {
+	uint64_t first, last;
+	uint64_t *sig;		     /* of calls first..last, 0: not known; in the arena */
+	const struct record *oldest; /* of the rank, on any communicator */
+	const struct record *final;  /* the last call */
+	bool known;		     /* there is evidence, and `last` can be relied on */
+};
+
+enum deviation_kind {
+	DEVIATION_NONE,	   /* as the reference, as far as both go */
+	DEVIATION_SKIPPED, /* the reference without `shift` calls */
+	DEVIATION_EXTRA,   /* the reference with `shift` more */
+	DEVIATION_FIELD,   /* same place, other arguments */
+	DEVIATION_UNCLEAR  /* differs, and none of these fits */
+};
+
+struct deviation {
+	enum deviation_kind kind;
+	uint64_t low, high; /* sequence numbers between which it lies */
+	uint64_t shift;
+};
+
+struct align {
+	uint32_t comm;
+	int nranks;
+	struct track *tracks; /* nranks */
+	uint64_t *arena;
+	uint64_t base; /* sequence number of reference[0] */
+	size_t span;
+	uint64_t *reference;  /* what most ranks made; 0: nobody knows */
+	uint64_t *work;	      /* 2 * span words of scratch */
+	uint64_t tie;	      /* first call with no majority, 0: none */
+	uint64_t top, second; /* most calls of any rank, and of the ranks but `top_rank` */
+	int top_rank;
+	bool sided; /* which side of the tie is right follows from the sequences themselves */
+};
+
+/* Lay out the calls on `comm`. 0 or -ENOMEM; align_release in either case. */
+int align_init(struct align *align, const struct evidence *evidence, uint32_t comm);
+void align_release(struct align *align);
+
+/* How `rank` differs from the reference. */
+struct deviation align_compare(const struct align *align, int rank);
+
+/* Signature of rank's call `seq`, 0 when not known. */
+uint64_t align_sig(const struct align *align, int rank, uint64_t seq);
+
+/* The record of rank's call `seq`; of a rank that made the reference's. NULL when not known. */
+const struct record *align_record(const struct align *align, int rank, uint64_t seq);
+const struct record *align_reference(const struct align *align, uint64_t seq);
+
+/* First number of the stretch of identical reference calls that ends with call `seq`. */
+uint64_t align_run(const struct align *align, uint64_t seq);
+
+/* What is compared of a call: the fields in which all ranks of a collective must agree. Never 0. */
+uint64_t align_signature(const struct record *record);
+
+#endif

@@ -1,0 +1,81 @@
+/* classes.c: cause, fix and prevention of each class, as text. */
+#include "classes.h"
+
+#include <string.h>
+
+const char CLASS_MISSING[] = "missing-call", CLASS_BLOCKED[] = "host-blocked",
+	   CLASS_BUSY[] = "host-busy", CLASS_KILLED[] = "rank-killed",
+	   CLASS_CRASHED[] = "rank-crashed", CLASS_EXITED[] = "rank-exited",
+	   CLASS_STOPPED[] = "rank-stopped", CLASS_SKIPPED[] = "skipped-call",
+	   CLASS_EXTRA[] = "extra-call", CLASS_EARLY[] = "early-exit",
+	   CLASS_MISMATCH[] = "mismatch", CLASS_UNEXPLAINED[] = "unexplained";
+
+static const struct meaning {
+	const char *class, *cause, *fix, *prevention;
+} meanings[] = {
+	{ CLASS_MISSING,
+	  "The guilty rank is alive and idle and never made the call that the others are in.",
+	  "Find why its control flow does not reach the call: a sleep, a condition that only this "
+	  "rank takes.",
+	  "Put no collective behind a condition that ranks can judge differently; agree first by "
+	  "an all-reduce." },
+	{ CLASS_BLOCKED,
+	  "The guilty rank is blocked in host code, in a lock or a read, before its call.",
+	  "Look at its stack: what holds the lock, or which file, socket or queue does not answer.",
+	  "Give every read and lock a time limit; keep data loading off the thread that issues "
+	  "collectives." },
+	{ CLASS_BUSY,
+	  "The guilty rank computes in a loop of its own and does not come to its call.",
+	  "Look at its stack twice: the frame that stays the same holds the loop.",
+	  "Bound loops whose end depends on local data; watch the step time of each rank." },
+	{ CLASS_KILLED, "The guilty rank's process was killed by SIGKILL; the others wait for it.",
+	  "Ask the kernel log and the job scheduler who sent it: out of memory, a limit, an "
+	  "operator.",
+	  "Keep memory below the cgroup's limit; have the launcher end the job when a rank dies." },
+	{ CLASS_CRASHED, "The guilty rank's process died of a signal that it caused itself.",
+	  "Get a core dump (ulimit -c) and its stack.",
+	  "Run the step under a sanitizer or compute-sanitizer; install a handler that prints the "
+	  "stack." },
+	{ CLASS_EXITED, "The guilty rank's process ended by itself without telling the others.",
+	  "Search its log for the last message; look for exit() on an error path.",
+	  "On an error agree with the other ranks, or abort the communicator, before exiting." },
+	{ CLASS_STOPPED,
+	  "The guilty rank's process is stopped (SIGSTOP, a debugger or a job freezer).",
+	  "Send it SIGCONT, or detach the debugger.",
+	  "Suspend jobs as a whole; raise the deadlines while debugging." },
+	{ CLASS_SKIPPED,
+	  "The guilty rank left out a call: from there on its calls meet the others' next ones.",
+	  "Find the condition around the call at the divergence point that this rank judged "
+	  "otherwise.",
+	  "Compare call counts at step ends; give all ranks the same number of batches." },
+	{ CLASS_EXTRA, "The guilty rank made a call that the others did not make.",
+	  "Find the branch or retry that only this rank takes at the divergence point.",
+	  "Never repeat a collective on one rank alone; decide on retries together." },
+	{ CLASS_EARLY, "The guilty rank left the loop of calls before the others did.",
+	  "Compare the iteration counts of ranks: uneven data, an early break, another "
+	  "configuration.",
+	  "Agree on the number of iterations before the loop; pad or join uneven inputs." },
+	{ CLASS_MISMATCH, "Ranks made the same call with different arguments.",
+	  "Compare the field named at the divergence point with where each rank takes it from.",
+	  "Check arguments across ranks in debug runs (TORCH_DISTRIBUTED_DEBUG=DETAIL, "
+	  "NCCL_DEBUG=INFO)." },
+	{ CLASS_UNEXPLAINED, "The evidence fits none of the known causes.",
+	  "Take native stacks of all ranks and NCCL's own log, and compare them.",
+	  "Record every call (--record=full) and keep NCCL_DEBUG logs of every rank." },
+};
+
+void class_explain(struct diagnosis *d)
+{
+	const struct meaning *m = NULL;
+
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+		if (strcmp(meanings[i].class, d->class) == 0)
+			m = &meanings[i];
+	d->cause = m			      ? m->cause
+		   : d->outcome == OUTCOME_OK ? "Nothing is wrong."
+					      : "The ranks reported it themselves.";
+	d->fix = m			    ? m->fix
+		 : d->outcome == OUTCOME_OK ? "None is needed."
+					    : "See what the ranks reported.";
+	d->prevention = m ? m->prevention : "-";
+}

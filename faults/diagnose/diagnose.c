@@ -1,0 +1,589 @@
+/* diagnose.c: the rules: who died, who stopped, whose calls differ, who never made the call the others stand in. */
+#include "diagnose.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "align.h"
+#include "call.h"
+#include "classes.h"
+#include "dtype.h"
+#include "verdict.h"
+#include "watch.h"
+
+/* What the rules share. */
+struct inquiry {
+	const struct evidence *evidence;
+	struct diagnosis *d;
+	struct align align; /* of the communicator at hand */
+	bool *guilty;	    /* nranks */
+	size_t nguilty;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct diagnosis *d, const char *fmt, ...)
+{
+	va_list args;
+
+	if (d->nlines == DIAGNOSIS_LINES)
+		return;
+	va_start(args, fmt);
+	vsnprintf(d->lines[d->nlines++], sizeof(d->lines[0]), fmt, args);
+	va_end(args);
+}
+
+static void accuse(struct inquiry *q, int rank)
+{
+	q->nguilty += !q->guilty[rank];
+	q->guilty[rank] = true;
+}
+
+static void name_guilty(struct inquiry *q)
+{
+	size_t at = 0, len = sizeof(q->d->ranks);
+
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		int step;
+
+		if (!q->guilty[i])
+			continue;
+		step = snprintf(q->d->ranks + at, len - at, "%s%d", at ? "," : "", i);
+		if (step < 0 || (size_t)step >= len - at) {
+			q->d->ranks[at] = '\0'; /* no room: the list stays whole numbers */
+			say(q->d, "%zu ranks are guilty; the list is cut.", q->nguilty);
+			break;
+		}
+		at += (size_t)step;
+	}
+	if (at == 0)
+		snprintf(q->d->ranks, len, "-");
+}
+
+static const char *describe_call(const struct record *r, char *buf, size_t len)
+{
+	if (!r) {
+		snprintf(buf, len, "no call");
+		return buf;
+	}
+	snprintf(buf, len, "%s count %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind),
+		 r->count, r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?");
+	if (r->op >= 0 && r->op < OP_COUNT && strlen(buf) + 12 < len)
+		sprintf(buf + strlen(buf), " %s", redop_name((enum redop)r->op));
+	if (r->peer >= 0 && strlen(buf) + 20 < len)
+		sprintf(buf + strlen(buf), " root %d", r->peer);
+	return buf;
+}
+
+static bool is_died(const struct rank_view *v)
+{
+	return v->process >= PROCESS_EXITED && !view_finished(v);
+}
+
+static bool is_stopped(const struct evidence_rank *r)
+{
+	return r->view.process == PROCESS_STOPPED ||
+	       (r->view.process == PROCESS_ALIVE && (r->state == 'T' || r->state == 't'));
+}
+
+static bool is_inside(const struct track *t)
+{
+	return t->final && t->final->state == RECORD_ISSUING;
+}
+
+static enum outcome find_outcome(const struct evidence *e)
+{
+	enum outcome worst = OUTCOME_OK;
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct rank_view *v = &e->ranks[i].view;
+
+		if (!e->ranks[i].present)
+			continue;
+		if (is_died(v))
+			worst = outcome_worse(worst, OUTCOME_DIED);
+		else if (view_finished(v))
+			worst = outcome_worse(worst, (enum outcome)v->outcome);
+		else if (v->overdue)
+			worst = outcome_worse(worst, OUTCOME_HANG);
+	}
+	return worst;
+}
+
+static uint32_t comms_present(const struct evidence *e)
+{
+	uint32_t mask = 0;
+
+	for (int i = 0; i < e->nranks; i++)
+		for (size_t k = 0; k < e->ranks[i].ncalls; k++)
+			if (e->ranks[i].calls[k].comm < RECORD_COMMS)
+				mask |= 1u << e->ranks[i].calls[k].comm;
+	return mask;
+}
+
+/* A rank's number of calls on the communicator that are known to have completed. */
+static uint64_t completed_seq(const struct evidence_rank *rank, const struct track *t,
+			      uint32_t comm)
+{
+	const struct record *r = t->final;
+
+	while (r && r->ticket > rank->view.completed) {
+		if (r == t->oldest)
+			return t->first - 1;
+		r--;
+		while (r > t->oldest && r->comm != comm)
+			r--;
+	}
+	return r ? (r->comm == comm ? r->seq : t->first - 1) : 0;
+}
+
+/* The first call that not all ranks completed, -1 when nobody waits for one. */
+static int64_t hang_point(const struct inquiry *q)
+{
+	const struct align *a = &q->align;
+	uint64_t least = UINT64_MAX, done = UINT64_MAX;
+
+	for (int i = 0; i < a->nranks; i++) {
+		const struct track *t = &a->tracks[i];
+		uint64_t at = t->last + !is_inside(t);
+
+		if (!t->known)
+			continue;
+		if (at <= a->top && at < least)
+			least = at;
+		at = completed_seq(&q->evidence->ranks[i], t, a->comm) + 1;
+		done = at < done ? at : done;
+	}
+	if (least != UINT64_MAX)
+		return (int64_t)least;
+	return done <= a->top ? (int64_t)done : -1;
+}
+
+static void say_rank(struct inquiry *q, int rank)
+{
+	const struct evidence_rank *r = &q->evidence->ranks[rank];
+	char how[48], doing[64] = "";
+
+	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
+		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
+	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
+		snprintf(doing, sizeof(doing), " using %.0f %% of a processor", r->cpu_share * 100);
+	say(q->d, "Rank %d is %s%s: %" PRIu64 " calls made on communicator %u, the last one %s.",
+	    rank, view_process(&r->view, how, sizeof(how)), doing, q->align.tracks[rank].last,
+	    q->align.comm, is_inside(&q->align.tracks[rank]) ? "not returned" : "returned");
+}
+
+static void say_others(struct inquiry *q)
+{
+	const struct align *a = &q->align;
+	char call[160];
+	size_t n = 0;
+
+	if (q->d->hang_seq < 0)
+		return;
+	for (int i = 0; i < a->nranks; i++)
+		n += a->tracks[i].known && !q->guilty[i] &&
+		     a->tracks[i].last >= (uint64_t)q->d->hang_seq;
+	if (n > 0)
+		say(q->d,
+		    "%zu of %d ranks made call %" PRId64
+		    " of communicator %u (%s) and wait in it or behind it.",
+		    n, a->nranks, q->d->hang_seq, a->comm,
+		    describe_call(align_reference(a, (uint64_t)q->d->hang_seq), call,
+				  sizeof(call)));
+}
+
+static void say_guilty(struct inquiry *q)
+{
+	for (int i = 0; i < q->evidence->nranks && q->d->nlines < DIAGNOSIS_LINES / 2; i++)
+		if (q->guilty[i])
+			say_rank(q, i);
+}
+
+/* Which call the guilty ranks did not make though others did. */
+static void place_missing(struct inquiry *q)
+{
+	struct diagnosis *d = q->d;
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < q->evidence->nranks; i++)
+		if (q->guilty[i] && q->align.tracks[i].known && q->align.tracks[i].last < least)
+			least = q->align.tracks[i].last;
+	d->comm = q->align.comm;
+	d->hang_seq = hang_point(q);
+	if (least == UINT64_MAX || least >= q->align.top)
+		return; /* they made all that the others made */
+	d->seq_low = d->seq_high = (int64_t)least + 1;
+	snprintf(d->field, sizeof(d->field), "call");
+	snprintf(d->theirs, sizeof(d->theirs), "no call");
+	describe_call(align_reference(&q->align, least + 1), d->majority, sizeof(d->majority));
+}
+
+static void conclude(struct inquiry *q, const char *class, const char *confidence)
+{
+	q->d->class = class;
+	q->d->confidence = confidence;
+	name_guilty(q);
+	say_guilty(q);
+	say_others(q);
+}
+
+static bool blame_dead(struct inquiry *q)
+{
+	const char *class = NULL;
+	bool mixed = false;
+
+	for (int signals = 1; signals >= 0 && q->nguilty == 0; signals--)
+		for (int i = 0; i < q->evidence->nranks; i++) {
+			const struct rank_view *v = &q->evidence->ranks[i].view;
+			const char *how = v->process == PROCESS_EXITED ? CLASS_EXITED
+					  : v->status == SIGKILL       ? CLASS_KILLED
+								       : CLASS_CRASHED;
+
+			if (!q->evidence->ranks[i].present || !is_died(v))
+				continue;
+			mixed = mixed || (class && class != how);
+			if (signals && v->process != PROCESS_KILLED)
+				continue; /* who merely exited may have followed */
+			class = class ? class : how;
+			accuse(q, i);
+		}
+	if (!class)
+		return false;
+	place_missing(q);
+	conclude(q, class, mixed ? "inconclusive" : "proved");
+	return true;
+}
+
+static bool blame_stopped(struct inquiry *q)
+{
+	for (int i = 0; i < q->evidence->nranks; i++)
+		if (q->evidence->ranks[i].present && is_stopped(&q->evidence->ranks[i]))
+			accuse(q, i);
+	if (q->nguilty == 0)
+		return false;
+	place_missing(q);
+	conclude(q, CLASS_STOPPED, "proved");
+	return true;
+}
+
+static void name_field(struct diagnosis *d, const struct record *theirs, const struct record *ours)
+{
+	const char *field = "call";
+
+	if (theirs && ours)
+		field = theirs->kind != ours->kind     ? "kind"
+			: theirs->count != ours->count ? "count"
+			: theirs->dtype != ours->dtype ? "dtype"
+			: theirs->op != ours->op       ? "op"
+						       : "peer";
+	snprintf(d->field, sizeof(d->field), "%s", field);
+	describe_call(theirs, d->theirs, sizeof(d->theirs));
+	describe_call(ours, d->majority, sizeof(d->majority));
+}
+
+/* A tie that nothing decides: both sides, nobody guilty. */
+static void report_tie(struct inquiry *q)
+{
+	const struct align *a = &q->align;
+	struct diagnosis *d = q->d;
+	const struct record *first = NULL, *second = NULL;
+
+	for (int i = 0; i < a->nranks; i++) {
+		const struct record *r = align_record(a, i, a->tie);
+		char call[160];
+
+		if (!r)
+			continue;
+		if (!first)
+			first = r;
+		else if (!second && align_signature(r) != align_signature(first))
+			second = r;
+		say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.", i, a->tie,
+		    a->comm, describe_call(r, call, sizeof(call)));
+	}
+	d->seq_low = d->seq_high = (int64_t)a->tie;
+	d->comm = a->comm;
+	d->hang_seq = hang_point(q);
+	name_field(d, second, first);
+	conclude(q, CLASS_MISMATCH, "inconclusive");
+	say(d, "No value has a majority: either side may be the one that is wrong.");
+}
+
+static const char *deviation_class(enum deviation_kind kind)
+{
+	return kind == DEVIATION_SKIPPED ? CLASS_SKIPPED
+	       : kind == DEVIATION_EXTRA ? CLASS_EXTRA
+	       : kind == DEVIATION_FIELD ? CLASS_MISMATCH
+					 : CLASS_UNEXPLAINED;
+}
+
+static void report_deviation(struct inquiry *q, const struct deviation *first, int rank)
+{
+	const struct align *a = &q->align;
+	struct diagnosis *d = q->d;
+	bool tied = a->tie && a->tie <= first->high;
+
+	d->comm = a->comm;
+	d->seq_low = (int64_t)first->low;
+	d->seq_high = (int64_t)first->high;
+	d->hang_seq = hang_point(q);
+	if (d->hang_seq >= 0 && d->hang_seq < d->seq_low)
+		d->hang_seq = d->seq_low; /* before it all calls agree and complete */
+	name_field(d, align_record(a, rank, first->high), align_reference(a, first->high));
+	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
+		snprintf(d->field, sizeof(d->field), "call");
+	say(d, "Call %" PRIu64 " of communicator %u: rank %d made %s, the others %s.", first->high,
+	    a->comm, rank, d->theirs, d->majority);
+	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
+		say(d, "From there on its calls are the others' moved by %" PRIu64 ".",
+		    first->shift);
+	if (tied)
+		say(d, "As many ranks made the one as the other; what was made before and after "
+		       "decides.");
+	if (first->kind == DEVIATION_FIELD && tied)
+		memset(q->guilty, 0, (size_t)a->nranks);
+	conclude(q, deviation_class(first->kind),
+		 tied || first->kind == DEVIATION_UNCLEAR ? "inconclusive" : "majority");
+}
+
+static bool blame_deviation(struct inquiry *q)
+{
+	struct deviation first = { .kind = DEVIATION_NONE };
+	int who = -1;
+
+	for (int i = 0; i < q->align.nranks; i++) {
+		struct deviation d = align_compare(&q->align, i);
+
+		if (d.kind == DEVIATION_NONE || (who >= 0 && d.high > first.high))
+			continue;
+		if (who < 0 || d.high < first.high) {
+			memset(q->guilty, 0, (size_t)q->align.nranks);
+			q->nguilty = 0;
+			first = d;
+			who = i;
+		}
+		if (d.kind == first.kind && d.shift == first.shift)
+			accuse(q, i);
+		else
+			say(q->d, "Rank %d differs there too, in another way.", i);
+	}
+	if (q->align.tie && !q->align.sided && (who < 0 || first.high >= q->align.tie)) {
+		memset(q->guilty, 0, (size_t)q->align.nranks);
+		q->nguilty = 0;
+		report_tie(q);
+		return true;
+	}
+	if (who < 0)
+		return false;
+	report_deviation(q, &first, who);
+	return true;
+}
+
+/* What the ranks that made the call are doing. */
+struct makers {
+	size_t n;
+	uint32_t phase;	  /* the furthest */
+	const char *what; /* what one of them waits for, NULL: none waits */
+};
+
+/* Does this rank's own account put it past the calls that the others are still in? */
+static bool is_beyond(const struct evidence_rank *rank, const struct makers *makers)
+{
+	const struct rank_view *v = &rank->view;
+
+	if (view_finished(v))
+		return true;
+	if (v->phase > makers->phase && v->phase != PHASE_ASIDE)
+		return true;
+	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;
+}
+
+static bool one_of(const char *name, const char *const *list)
+{
+	while (*list && strcmp(*list, name) != 0)
+		list++;
+	return *list != NULL;
+}
+
+static const char *missing_class(struct inquiry *q, int rank, const struct makers *makers)
+{
+	static const char *const blocking[] = {
+		"futex",  "read",     "readv",	    "recvfrom",	   "recvmsg", "poll",	 "ppoll",
+		"select", "pselect6", "epoll_wait", "epoll_pwait", "wait4",   "waitid",	 "flock",
+		"fcntl",  "accept",   "connect",    "write",	   "sendto",  "sendmsg", NULL
+	};
+	const struct evidence_rank *r = &q->evidence->ranks[rank];
+	uint64_t next = q->align.tracks[rank].last + 1;
+
+	if (is_beyond(r, makers)) {
+		bool run = align_run(&q->align, next) < next;
+
+		return run && !view_finished(&r->view) && r->view.phase <= makers->phase &&
+				       next == q->align.top
+			       ? CLASS_SKIPPED
+			       : CLASS_EARLY;
+	}
+	if (r->state == 'R' && r->cpu_share > 0.5)
+		return CLASS_BUSY;
+	return one_of(r->syscall, blocking) ? CLASS_BLOCKED : CLASS_MISSING;
+}
+
+/* Those that made fewest calls and are not inside one. Returns the number of the call they lack, 0: nobody lacks one. */
+static uint64_t find_behind(struct inquiry *q, struct makers *makers)
+{
+	const struct align *a = &q->align;
+	uint64_t least = UINT64_MAX;
+
+	memset(makers, 0, sizeof(*makers));
+	for (int i = 0; i < a->nranks; i++)
+		if (a->tracks[i].known && a->tracks[i].last < least)
+			least = a->tracks[i].last;
+	if (least >= a->top)
+		return 0;
+	for (int i = 0; i < a->nranks; i++) {
+		const struct rank_view *v = &q->evidence->ranks[i].view;
+
+		if (!a->tracks[i].known)
+			continue;
+		if (a->tracks[i].last == least && !is_inside(&a->tracks[i]))
+			accuse(q, i);
+		if (a->tracks[i].last <= least)
+			continue;
+		makers->n++;
+		makers->phase = v->phase > makers->phase ? v->phase : makers->phase;
+		makers->what = v->waiting ? v->what : makers->what;
+	}
+	return q->nguilty ? least + 1 : 0;
+}
+
+/* Most ranks are done with the calls; a few make one that nobody else makes. */
+static bool is_surplus(const struct inquiry *q, const struct makers *makers)
+{
+	if (makers->n >= q->nguilty)
+		return false;
+	for (int i = 0; i < q->align.nranks; i++)
+		if (q->guilty[i] && !is_beyond(&q->evidence->ranks[i], makers))
+			return false;
+	return true;
+}
+
+static void turn_round(struct inquiry *q, uint64_t seq)
+{
+	q->nguilty = 0;
+	for (int i = 0; i < q->align.nranks; i++) {
+		q->guilty[i] = q->align.tracks[i].known && q->align.tracks[i].last >= seq;
+		q->nguilty += q->guilty[i];
+	}
+}
+
+static bool blame_missing(struct inquiry *q)
+{
+	struct makers makers;
+	uint64_t seq = find_behind(q, &makers);
+	const char *class = NULL;
+	struct diagnosis *d = q->d;
+
+	if (seq == 0)
+		return false;
+	place_missing(q);
+	if (is_surplus(q, &makers)) {
+		turn_round(q, seq);
+		memcpy(d->theirs, d->majority, sizeof(d->theirs));
+		snprintf(d->majority, sizeof(d->majority), "no call");
+		d->seq_low = (int64_t)align_run(&q->align, seq);
+		conclude(q, CLASS_EXTRA, "majority");
+		return true;
+	}
+	for (int i = 0; i < q->align.nranks; i++) {
+		const char *one = q->guilty[i] ? missing_class(q, i, &makers) : class;
+
+		class = class && one != class ? CLASS_MISSING : one;
+	}
+	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
+		say(d,
+		    "The guilty are past the call: they wait in another place or have finished.");
+	if (class == CLASS_SKIPPED)
+		d->seq_low = (int64_t)align_run(&q->align, seq);
+	conclude(q, class, "proved");
+	return true;
+}
+
+/* Run `rule` on each communicator that has calls (or on 0) until one gives the answer. */
+static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inquiry *))
+{
+	bool found = false;
+
+	for (uint32_t comm = 0; comm < RECORD_COMMS && !found; comm++) {
+		if (!(mask & 1u << comm))
+			continue;
+		memset(q->guilty, 0, (size_t)q->evidence->nranks);
+		q->nguilty = 0;
+		/* the same communicator's layout serves all rules */
+		if (!q->align.tracks || q->align.comm != comm) {
+			align_release(&q->align);
+			if (align_init(&q->align, q->evidence, comm) < 0) {
+				say(q->d, "Too little memory to compare the calls.");
+				return false;
+			}
+		}
+		found = rule(q);
+	}
+	return found;
+}
+
+static void explain(struct inquiry *q, uint32_t mask)
+{
+	struct diagnosis *d = q->d;
+
+	if (d->outcome == OUTCOME_DIED && try_comms(q, mask & -mask, blame_dead))
+		return;
+	if (d->outcome == OUTCOME_HANG && try_comms(q, mask & -mask, blame_stopped))
+		return;
+	if (try_comms(q, mask, blame_deviation)) {
+		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
+		return;
+	}
+	if (d->outcome == OUTCOME_HANG && try_comms(q, mask, blame_missing))
+		return;
+	if (d->outcome == OUTCOME_HANG) {
+		d->class = CLASS_UNEXPLAINED;
+		d->confidence = "inconclusive";
+		d->comm = q->align.comm;
+		d->hang_seq = q->align.tracks ? hang_point(q) : -1;
+		say(d,
+		    "Ranks wait past their deadline, and nothing in the evidence says for whom.");
+		return;
+	}
+	d->class = outcome_name(d->outcome);
+	for (int i = 0; i < q->evidence->nranks && d->outcome != OUTCOME_OK; i++)
+		if (view_finished(&q->evidence->ranks[i].view) &&
+		    q->evidence->ranks[i].view.outcome == (int)d->outcome)
+			accuse(q, i);
+	name_guilty(q);
+}
+
+void diagnose(const struct evidence *evidence, struct diagnosis *d)
+{
+	struct inquiry q = { .evidence = evidence, .d = d };
+	uint32_t mask = comms_present(evidence);
+	size_t absent = 0;
+
+	memset(d, 0, sizeof(*d));
+	d->outcome = find_outcome(evidence);
+	d->class = CLASS_UNEXPLAINED;
+	d->confidence = d->outcome == OUTCOME_OK ? "proved" : "inconclusive";
+	d->comm = d->seq_low = d->seq_high = d->hang_seq = -1;
+	snprintf(d->ranks, sizeof(d->ranks), "-");
+	q.guilty = calloc((size_t)evidence->nranks + 1, sizeof(*q.guilty));
+	if (q.guilty)
+		explain(&q, mask ? mask : 1);
+	for (int i = 0; i < evidence->nranks; i++)
+		absent += !evidence->ranks[i].present;
+	if (absent > 0)
+		say(d, "Of %zu of %d ranks nothing is known.", absent, evidence->nranks);
+	class_explain(d);
+	align_release(&q.align);
+	free(q.guilty);
+}

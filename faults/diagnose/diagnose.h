@@ -1,0 +1,41 @@
+/* diagnose.h: from evidence to class, guilty ranks, and the point where timelines parted. Sees recorded evidence only. */
+#ifndef HANGAR_DIAGNOSE_H
+#define HANGAR_DIAGNOSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "evidence.h"
+#include "outcome.h"
+
+#define DIAGNOSIS_LINES 16
+
+struct diagnosis {
+	enum outcome outcome;
+	/* "missing-call" (alive, idle, never made it) "host-blocked" (in a lock or read) "host-busy" (in a loop of its own)
+	 * "rank-killed" "rank-crashed" "rank-exited" "rank-stopped" "skipped-call" "extra-call" "early-exit" "mismatch"
+	 * (same place, other arguments: see field) "unexplained"; without hang, death or difference the outcome's name */
+	const char *class;
+	char ranks[256];            /* guilty, "1,3"; "-" when nobody is named */
+	/* Where timelines parted: the first call on `comm` that not all made alike. An interval where identical calls leave it
+	 * open; -1: nowhere. */
+	int64_t comm, seq_low, seq_high;
+	char field[16];             /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; "" for none */
+	char theirs[64], majority[64];
+	int64_t hang_seq;           /* the call in which the others stand; -1: none */
+	const char *confidence;     /* "proved" "majority" "inconclusive" */
+	char lines[DIAGNOSIS_LINES][256]; /* evidence, sentences */
+	size_t nlines;
+	const char *cause, *fix, *prevention; /* constants, one paragraph each */
+};
+
+/* Never fails: what does not fit is "unexplained", with the evidence. Cost linear in ranks x calls. */
+void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
+
+/* Readable report (text), and verdict.json (jansson). */
+void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence);
+int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
+                   const char *dir, struct error *err);
+
+#endif

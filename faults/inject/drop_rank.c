@@ -1,0 +1,28 @@
+/* drop_rank.c: the rank stays alive and idle, and never calls again. */
+#include <errno.h>
+#include <time.h>
+
+#include "fault.h"
+
+static int fire(const struct fault_act *act)
+{
+	const struct timespec hour = { .tv_sec = 3600 };
+	int rc;
+
+	(void)act;
+	do
+		rc = clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
+	while (rc == 0 || rc == EINTR);
+	return -rc;
+}
+
+const struct fault fault_drop_rank = {
+	.name = "drop-rank",
+	.help = "alive, idle, never calls again",
+	.source = "jax-ml/jax#38503: one rank alive but out of the collective, all others wait for "
+		  "ever",
+	.min_ranks = 2,
+	.mpi = "hang",
+	.nccl = "hang",
+	.fire = fire,
+};

@@ -1,0 +1,14 @@
+/* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls otherwise. */
+#include "fault.h"
+
+#define FAULTS(row)                                                                                \
+	row(fault_drop_rank) row(fault_block_rank) row(fault_busy_rank) row(fault_late_rank)       \
+		row(fault_exit_rank) row(fault_kill_rank) row(fault_crash_rank)                    \
+			row(fault_stop_rank) row(fault_skip_call) row(fault_extra_call)            \
+				row(fault_early_exit) row(fault_conditional_call)
+
+#define DECLARE(name) extern const struct fault name;
+FAULTS(DECLARE)
+
+#define REFER(name) &name,
+const struct fault *const fault_table[] = { FAULTS(REFER) NULL };

@@ -1,0 +1,33 @@
+/* inject.h: decides when a fault fires, as a filter in the call chain. */
+#ifndef HANGAR_INJECT_H
+#define HANGAR_INJECT_H
+
+#include "call.h"
+#include "fault.h"
+
+#define INJECT_MAX 8
+
+struct injector {
+	struct fault_spec specs[INJECT_MAX];
+	int nspecs;
+	int rank, nranks;      /* set by inject_place; rank -1 before: nothing fires */
+	long default_op;
+	uint64_t calls;        /* made on communicator 0 so far, as the benchmark asked for them */
+	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */
+};
+
+/* Parse `n` --fault values. 0 or a negative errno with the error set. */
+int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err);
+
+/* Ranks are known: fill in defaults (last rank; op `default_op`) and check that guilty ranks exist and the job is large
+ * enough. 0, or -EINVAL with a usage error ("rank out of range"). */
+int inject_place(struct injector *injector, int rank, int nranks, long default_op,
+                 struct fault_record *record, struct error *err);
+
+/* Is this rank guilty of anything? false before inject_place. */
+bool inject_guilty(const struct injector *injector);
+
+/* The filter that fires the specs; valid as long as the injector is. */
+struct call_filter inject_filter(struct injector *injector);
+
+#endif

@@ -42,6 +42,20 @@ static void name_command(struct judge *j)
 	}
 }
 
+/* Of a rank on another node its view alone came: its newest call is all that is known of its calls. */
+static bool take_last(struct evidence_rank *rank)
+{
+	if (rank->view.last.ticket == 0 || rank->view.last.ticket != rank->view.issued)
+		return true;
+	rank->calls = malloc(sizeof(*rank->calls));
+	if (!rank->calls)
+		return false;
+	memcpy(rank->calls, &rank->view.last, sizeof(*rank->calls));
+	rank->ncalls = 1;
+	rank->wrapped = rank->view.issued > 1;
+	return true;
+}
+
 /* What each rank left, by rank number. false without memory. */
 static bool collect(struct judge *j, const struct rank_view *views,
                     const struct record_memory *const *memories, size_t n)
@@ -65,7 +79,7 @@ static bool collect(struct judge *j, const struct rank_view *views,
 		rank->view = views[i];
 		rank->cpu_share = -1;
 		j->memories[views[i].rank] = memories[i];
-		if (memories[i] && evidence_take_calls(rank, memories[i]) < 0)
+		if (memories[i] ? evidence_take_calls(rank, memories[i]) < 0 : !take_last(rank))
 			return false;
 	}
 	name_command(j);

@@ -76,20 +76,20 @@ for phase in init warmup timed check finalise; do
 	strike $phase rank:1 $KILL && {
 		died_in $phase rank
 		expect_rc 14 "rank killed in $phase:"
-		expect_out '^# verdict: outcome=died class=rank-died ranks=1 '
+		expect_out '^# verdict: outcome=died class=rank-killed ranks=1 '
 		expect_out '^# rank 1 .*killed by SIGKILL'
 	}
 	strike $phase leader $KILL && died_in $phase leader
 	strike $phase member $KILL && {
 		died_in $phase member
-		expect_out '^# verdict: outcome=died class=rank-died ranks=[01] '
+		expect_out '^# verdict: outcome=died class=rank-killed ranks=[01] '
 	}
 	strike $phase launcher $KILL && died_in $phase launcher
 	strike $phase guard $KILL && died_in $phase guard
 done
 
 # --expect of a death
-strike timed rank:0 $KILL --expect died:rank-died:0 && {
+strike timed rank:0 $KILL --expect died:rank-killed:0 && {
 	limit=10 ended
 	expect_rc 0 'expected death:'
 }
@@ -99,7 +99,7 @@ start mpirun --quiet -np $ranks "$BUILD/all_reduce_perf" --backend mpi -n 100000
 hit=$("$tool" "$token" timed $phase_seconds rank:1 $KILL) || explain 'mpirun: no rank to kill'
 limit=10 ended
 expect_rc 14 'rank killed under mpirun:'
-expect_out '^# verdict: outcome=died class=rank-died ranks=1 '
+expect_out '^# verdict: outcome=died class=rank-killed ranks=1 '
 gone_soon 'rank killed under mpirun'
 
 # Asked to end

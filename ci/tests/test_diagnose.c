@@ -108,8 +108,10 @@ static void shift(int rank, int op, int by)
 		memmove(&r->calls[k + 1], &r->calls[k], (r->ncalls - k) * sizeof(*r->calls));
 	r->ncalls += (size_t)by;
 	r->view.issued = r->view.completed = r->ncalls;
-	for (size_t i = 0; i < r->ncalls; i++)
-		r->calls[i].seq = r->calls[i].ticket = i + 1;
+	for (size_t i = 0; i < r->ncalls; i++) {
+		r->calls[i].seq = i + 1;
+		r->calls[i].ticket = i + 1;
+	}
 }
 
 static void finish(void)

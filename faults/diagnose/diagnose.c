@@ -169,6 +169,11 @@ static void say_rank(struct inquiry *q, int rank)
 		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
 	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
 		snprintf(doing, sizeof(doing), " using %.0f %% of a processor", r->cpu_share * 100);
+	if (!q->align.tracks[rank].known) {
+		say(q->d, "Rank %d is %s%s; its calls are not known here.", rank,
+		    view_process(&r->view, how, sizeof(how)), doing);
+		return;
+	}
 	say(q->d, "Rank %d is %s%s: %" PRIu64 " calls made on communicator %u, the last one %s.",
 	    rank, view_process(&r->view, how, sizeof(how)), doing, q->align.tracks[rank].last,
 	    q->align.comm, is_inside(&q->align.tracks[rank]) ? "not returned" : "returned");

@@ -462,11 +462,17 @@ static void drop_node(struct monitor *m, size_t i)
 static void lose_node(struct monitor_node *node)
 {
 	link_release(&node->link);
-	for (size_t i = 0; i < node->nviews; i++)
-		if (node->views[i].process < PROCESS_EXITED) {
-			node->views[i].process = PROCESS_KILLED;
-			node->views[i].status = SIGKILL;
-		}
+	for (size_t i = 0; i < node->nviews; i++) {
+		struct rank_view *view = &node->views[i];
+
+		if (view->process >= PROCESS_EXITED)
+			continue;
+		view->process = PROCESS_KILLED;
+		view->status = SIGKILL;
+		/* the view is as old as the node's last message: its calls since are not known */
+		view->issued = UINT64_MAX;
+		view->last.ticket = 0;
+	}
 }
 
 static bool any_died(const struct monitor_node *node)

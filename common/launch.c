@@ -92,11 +92,36 @@ int launch_check(const struct launch *launch, const struct options *options, con
 	                 (launch->announced ? launch->announced : 1) * threads * gpus, program);
 }
 
+/* In a process of its own: counting starts CUDA's threads, and a thread of ours with signals unblocked
+ * would swallow the SIGCHLD that wait_for() waits for. */
+static int count_devices(const struct backend_ops *ops)
+{
+	pid_t pid;
+	int status;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		int n = ops->devices();
+
+		_exit(n < 0 ? 0 : n > 255 ? 255 : n);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 0;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
 int launch_devices(const struct options *options)
 {
+	static int counted = -1; /* a fact of the host: it is asked for once */
 	const struct backend_ops *nccl = backend_find("nccl");
 
-	return nccl && strcmp(options->backend, "mpi") != 0 ? nccl->devices() : 0;
+	if (!nccl || strcmp(options->backend, "mpi") == 0)
+		return 0;
+	if (counted < 0)
+		counted = count_devices(nccl);
+	return counted;
 }
 
 int launch_ranks(const struct options *options, struct error *err)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "point.h"
@@ -51,29 +52,29 @@ static long long count_points(const struct bench *bench)
 	return n;
 }
 
+/* One write: a launcher may put a row between two. */
 static void show_progress(struct run *run, const struct point *point)
 {
 	double spent = clock_seconds() - run->started;
+	char total[32] = "", left[48] = "";
 
-	fprintf(stderr, "\r\033[K%lld", run->done);
 	if (run->points > 0)
-		fprintf(stderr, " of %lld", run->points);
-	fprintf(stderr, " points, now %s %s %zu B", dtype_name(point->dtype),
-	        redop_name(point->op), point->bytes);
+		snprintf(total, sizeof(total), " of %lld", run->points);
 	if (run->points > 0 && run->done > 0)
-		fprintf(stderr, ", about %.0f s left",
-		        spent / (double)run->done * (double)(run->points - run->done));
+		snprintf(left, sizeof(left), ", about %.0f s left",
+		         spent / (double)run->done * (double)(run->points - run->done));
+	dprintf(STDERR_FILENO, "\r\033[K%lld%s points, now %s %s %zu B%s", run->done, total,
+	        dtype_name(point->dtype), redop_name(point->op), point->bytes, left);
 }
 
-/* A launcher carries the two streams apart: what clears the line must go ahead of the row, on its way. */
+/* A launcher carries the two streams apart: what clears the line for a row goes ahead of the row, in the
+ * same write, which the row's sink makes. */
 static void clear_progress(const struct run *run)
 {
-	FILE *out = run->progress == PROGRESS_AMONG_ROWS ? stdout : stderr;
-
-	if (run->progress == PROGRESS_NONE)
-		return;
-	fputs("\r\033[K", out);
-	fflush(out);
+	if (run->progress == PROGRESS_AMONG_ROWS)
+		fputs("\r\033[K", stdout);
+	else if (run->progress == PROGRESS_ALONE)
+		dprintf(STDERR_FILENO, "\r\033[K");
 }
 
 void run_note_guilty(struct run *run, const struct check_report *report)

@@ -3,7 +3,8 @@
 # element and kind; the same runs unspoilt pass.
 # timeout: 240
 #
-# Environment: CHECK_OPTIONS ("--backend mpi"): ci/gpu_check runs this with "--backend nccl"
+# Environment: CHECK_OPTIONS ("--backend mpi"): ci/gpu_check runs this with "--backend nccl";
+# CHECK_ONLY (an extended regular expression): only what it matches of "COLLECTIVE KIND".
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -55,6 +56,7 @@ END
 spoil() {
 	local collective=$1 kind=$2 rank=$3 culprit=$4 rows=$5 wrong place='element'
 	shift 5
+	[[ "$collective $kind" =~ ${CHECK_ONLY:-.} ]] || return 0
 	rm -f "$work/rows.csv"
 	HANGAR_CORRUPT=$collective:$kind:$rank:$element:${culprit/#-/-1} run \
 		"$BUILD/tests/tool_corrupt" "${options[@]}" -g 3 -n 4 -w 1 --csv "$work/rows.csv" "$@"

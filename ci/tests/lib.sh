@@ -15,7 +15,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 token=$$-$EPOCHREALTIME
 work=$(mktemp -d) || exit 1
 work=$(realpath "$work")
-checks=0 failures=0 runs=0 explained=''
+checks=0 failures=0 runs=0 said='(no run)' explained=''
 
 # skip REASON: this machine can't run the test
 skip() {

@@ -172,8 +172,11 @@ void evidence_probe(struct evidence *evidence)
 
 void evidence_release(struct evidence *evidence)
 {
-	for (int i = 0; evidence->ranks && i < evidence->nranks; i++)
+	for (int i = 0; evidence->ranks && i < evidence->nranks; i++) {
 		free(evidence->ranks[i].calls);
+		free(evidence->ranks[i].stack);
+	}
 	free(evidence->ranks);
+	free(evidence->witness);
 	memset(evidence, 0, sizeof(*evidence));
 }

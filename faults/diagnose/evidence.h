@@ -22,6 +22,7 @@ struct evidence_rank {
 	struct record *calls;     /* sound records, oldest first; owned */
 	size_t ncalls;
 	bool wrapped;             /* older calls have left the ring */
+	char *stack;              /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
 };
 
 struct evidence {
@@ -30,6 +31,7 @@ struct evidence {
 	char backend[16];
 	char command[1024];
 	char remarks[1024];       /* what is missing or unsound, sentences; "" when nothing */
+	char *witness;            /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
 
 /* Copy the sound records of a live or mapped memory, oldest first. 0 or -ENOMEM. Hostile memory is fine. */

@@ -17,6 +17,7 @@
 #include "../faults/watch/star.h"
 
 #define OPEN_SECONDS 60.0 /* context and module load; nobody waits for others here */
+#define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */
 
 struct rank {
 	const struct program *program;
@@ -308,6 +309,7 @@ static int conclude(struct rank *r, int rc, bool agreed)
 	if (rc == 0 || agreed)
 		tear_down(r);
 	recorder_finish(&r->recorder, outcome, r->run.guilty, rc < 0 ? &r->err : NULL);
+	watch_enter(&r->watch, "leaving the process", LEAVE_SECONDS);
 	return (int)outcome;
 }
 

@@ -23,6 +23,7 @@
 #define MEMBER_TICK_MS 200
 #define QUIET_NS (500 * MS)  /* nobody is overdue while some rank of the node still moves */
 #define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */
+#define ERROR_NS (1000 * MS) /* a death that a rank reports as an error is seen in this time */
 #define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
 #define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
 #define PAUSE_NS (500 * MS)  /* not run for so long: stopped with the whole job, or starved */
@@ -686,6 +687,25 @@ static void follow_root(struct monitor *m, uint64_t now)
 		conclude(m, rc < 0, now);
 }
 
+static bool any_overdue(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && m->peers[i].view.overdue)
+			return true;
+	return false;
+}
+
+/* Something is wrong: until when what else is wrong may come in. */
+static uint64_t settle_until(const struct monitor *m, uint64_t now)
+{
+	return now + (m->death_ns || any_overdue(m) ? SETTLE_NS : ERROR_NS);
+}
+
+static bool is_settled(const struct monitor *m, uint64_t now)
+{
+	return now >= m->stage_until || (m->death_ns && now >= m->death_ns + SETTLE_NS);
+}
+
 static void lead(struct monitor *m, uint64_t now)
 {
 	bool abnormal = hear_nodes(m, now) || local_abnormal(m);
@@ -696,11 +716,11 @@ static void lead(struct monitor *m, uint64_t now)
 			conclude(m, false, now);
 		} else if (abnormal) {
 			m->stage = STAGE_SETTLE;
-			m->stage_until = now + SETTLE_NS;
+			m->stage_until = settle_until(m, now);
 		}
 		break;
 	case STAGE_SETTLE:
-		if (now < m->stage_until)
+		if (!is_settled(m, now))
 			break;
 		for (size_t i = 0; i < m->nnodes; i++) {
 			m->nodes[i].answered = m->nodes[i].done;

@@ -147,7 +147,8 @@ static int allocate(struct rank *r)
 		                 "there is nothing to measure",
 		                 o->max_bytes, r->job.group_size, o->align);
 	watch_enter(&r->watch, "allocating buffers", OPEN_SECONDS);
-	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest);
+	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest,
+	                  o->nfaults ? schedule_pool(largest) : BUFFERS_POOL);
 	watch_leave(&r->watch);
 	if (rc == -ENOMEM) {
 		why = r->err;

@@ -680,7 +680,7 @@ static int open_all(void)
 	graph_ops.graph_end = graph_end;
 	graph_ops.graph_launch = graph_launch;
 	graph_ops.graph_free = graph_free;
-	return buffers_init(&bench.buffers, be, 8);
+	return buffers_init(&bench.buffers, be, 8, BUFFERS_POOL);
 }
 
 int main(void)

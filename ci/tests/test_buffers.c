@@ -16,7 +16,7 @@ static const struct check_data floats = {
 static void set_up(size_t largest)
 {
 	fake = (struct fake){ .be = { .ops = &fake_ops } };
-	CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, largest), 0);
+	CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, largest, BUFFERS_POOL), 0);
 }
 
 static void tear_down(void)
@@ -55,14 +55,14 @@ static void test_no_memory(void)
 
 	for (int nth = 1; nth <= 2; nth++) {
 		fake = (struct fake){ .be = { .ops = &fake_ops }, .fail_alloc = nth };
-		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, 8), -ENOMEM);
+		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, 8, BUFFERS_POOL), -ENOMEM);
 		buffers_release(&buffers);
 		CU_ASSERT_EQUAL(fake.released, nth - 1);
 	}
 	/* rounding up must not wrap around to a small pool */
 	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
 		fake = (struct fake){ .be = { .ops = &fake_ops } };
-		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, huge[i]), -ENOMEM);
+		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, huge[i], BUFFERS_POOL), -ENOMEM);
 		buffers_release(&buffers);
 	}
 }
@@ -87,18 +87,18 @@ static void test_slots(void)
 
 	set_up(8);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		size_t bytes = cases[i].bytes, slots = buffers_slots(bytes);
+		size_t bytes = cases[i].bytes, slots = buffers_slots(&buffers, bytes);
 
 		CU_ASSERT_EQUAL(slots, 256 * MIB / cases[i].stride);
-		CU_ASSERT_EQUAL(buffers_offset(bytes, 0), 0);
-		CU_ASSERT_EQUAL(buffers_offset(bytes, slots), 0);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 0), 0);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots), 0);
 		if (slots > 1) {
-			CU_ASSERT_EQUAL(buffers_offset(bytes, 1), cases[i].stride);
-			CU_ASSERT_EQUAL(buffers_offset(bytes, slots + 1),
+			CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 1), cases[i].stride);
+			CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots + 1),
 					cases[i].stride);
 		}
-		CU_ASSERT(buffers_offset(bytes, slots - 1) + bytes <= buffers.bytes);
-		CU_ASSERT_EQUAL(buffers_offset(bytes, slots - 1) % 512, 0);
+		CU_ASSERT(buffers_offset(&buffers, bytes, slots - 1) + bytes <= buffers.bytes);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots - 1) % 512, 0);
 	}
 	tear_down();
 }
@@ -106,10 +106,10 @@ static void test_slots(void)
 /* Above the pool's size there is one slot and no rotation. */
 static void test_no_rotation(void)
 {
-	CU_ASSERT_EQUAL(buffers_slots(1024 * MIB), 1);
-	CU_ASSERT_EQUAL(buffers_offset(1024 * MIB, 0), 0);
-	CU_ASSERT_EQUAL(buffers_offset(1024 * MIB, 7), 0);
-	CU_ASSERT_EQUAL(buffers_slots(256 * MIB + 1), 1);
+	CU_ASSERT_EQUAL(buffers_slots(&buffers, 1024 * MIB), 1);
+	CU_ASSERT_EQUAL(buffers_offset(&buffers, 1024 * MIB, 0), 0);
+	CU_ASSERT_EQUAL(buffers_offset(&buffers, 1024 * MIB, 7), 0);
+	CU_ASSERT_EQUAL(buffers_slots(&buffers, 256 * MIB + 1), 1);
 }
 
 static bool holds(const struct check_data *data, int rank, size_t bytes)

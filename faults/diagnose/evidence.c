@@ -124,15 +124,16 @@ static void probe_state(struct evidence_rank *rank)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
 }
 
-/* Nanoseconds that the main thread has run, -1: unknown. */
+/* Nanoseconds that the main thread has run or was ready to, waiting for a processor; -1: unknown. */
 static double probe_ran(int pid)
 {
 	char text[128];
-	unsigned long long ran;
+	unsigned long long ran, ready;
 
-	if (!read_proc(pid, "schedstat", text, sizeof(text)) || sscanf(text, "%llu", &ran) != 1)
+	if (!read_proc(pid, "schedstat", text, sizeof(text)) ||
+	    sscanf(text, "%llu %llu", &ran, &ready) != 2)
 		return -1;
-	return (double)ran;
+	return (double)(ran + ready);
 }
 
 static bool probe_possible(const struct evidence_rank *rank, const char *host)
@@ -164,7 +165,7 @@ void evidence_probe(struct evidence *evidence)
 			continue;
 		now = probe_ran(rank->view.pid);
 		if (ran && ran[i] >= 0 && now >= ran[i])
-			rank->cpu_share = (now - ran[i]) / window;
+			rank->cpu_share = now - ran[i] < window ? (now - ran[i]) / window : 1;
 		probe_state(rank);
 	}
 	free(ran);

@@ -13,6 +13,7 @@
 #include "../common/run.h"
 #include "../common/schedule.h"
 #include "../common/sweep.h"
+#include "../common/timing.h"
 #include "../faults/watch/recorder.h"
 #include "../faults/watch/star.h"
 
@@ -147,7 +148,8 @@ static int allocate(struct rank *r)
 		                 "there is nothing to measure",
 		                 o->max_bytes, r->job.group_size, o->align);
 	watch_enter(&r->watch, "allocating buffers", OPEN_SECONDS);
-	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest);
+	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest,
+	                  o->nfaults ? SIZE_MAX : timing_most_calls(o));
 	watch_leave(&r->watch);
 	if (rc == -ENOMEM) {
 		why = r->err;

@@ -24,8 +24,9 @@ struct buffers {
 	size_t touched;          /* bytes of the receive pool that were written at least once */
 };
 
-/* Allocate for slots of up to `largest` bytes. 0 or negative errno (error in the backend's). */
-int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest);
+/* Allocate for slots of up to `largest` bytes, of which `calls` follow each other at most before the first
+ * is used again: what must fit is judged by it. 0 or negative errno (error in the backend's). */
+int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t calls);
 /* Register both pools with the communicator as -R asks; after comm_open. Collective. */
 int buffers_enroll(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);

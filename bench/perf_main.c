@@ -2,8 +2,6 @@
 #include "perf_main.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +17,7 @@
 #include "../faults/inject/fault.h"
 #include "../faults/watch/monitor.h"
 #include "../faults/watch/recorder.h"
+#include "perf_fired.h"
 #include "perf_judge.h"
 #include "perf_rank.h"
 
@@ -105,27 +104,6 @@ static int read_environment(struct program *program, struct error *err)
 	return 0;
 }
 
-/* For whoever scores verdicts: which rank's fault fired, how often, when first. One line per guilty
- * rank, to a folder that the diagnoser never hears of. */
-static void log_fired(const struct program *program)
-{
-	const char *folder = getenv("HANGAR_FAULT_LOG");
-	const struct fault_record *record = program->fault_record;
-	char path[4096], line[96];
-	int fd, len;
-
-	if (!folder || !record || record->fired == 0)
-		return;
-	len = snprintf(line, sizeof(line), "%d %" PRIu32 " %" PRIu64 "\n",
-	               atomic_load(&program->memory->header.rank), record->fired, record->fired_ns);
-	snprintf(path, sizeof(path), "%s/fired.txt", folder);
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0 || write(fd, line, (size_t)len) != len) /* supervisors share it: one write each */
-		fprintf(stderr, "hangar: HANGAR_FAULT_LOG: cannot write %s\n", path);
-	if (fd >= 0)
-		close(fd);
-}
-
 /* Shared by rank and supervisor, and with nobody else. NULL without memory. */
 static struct fault_record *make_fault_record(void)
 {
@@ -144,7 +122,8 @@ static int supervise(struct program *program, struct error *err)
 		.deadlines = program->options->watch,
 		.judge = judge_hooks(&judge),
 	};
-	struct supervisor_hooks hooks;
+	struct supervisor_hooks watching, hooks;
+	struct fired_log fired;
 	struct run_folder folder;
 	struct monitor monitor;
 	int memory_fd, code = 1;
@@ -160,10 +139,10 @@ static int supervise(struct program *program, struct error *err)
 		atomic_store(&program->memory->header.rank, program->launch->rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
-	hooks = monitor_hooks(&monitor);
+	watching = monitor_hooks(&monitor);
+	hooks = fired_hooks(&fired, &watching, program);
 	code = supervisor_run(&hooks, perf_rank, program, err);
 	monitor_close(&monitor);
-	log_fired(program);
 out_memory:
 	if (program->fault_record)
 		munmap(program->fault_record, sizeof(*program->fault_record));

@@ -218,7 +218,7 @@ def same(line, verdict):
 def fired(folder):
     path = folder / "fired.txt"
     lines = path.read_text().split("\n") if path.exists() else []
-    return {int(r): int(ns) for r, _, ns in (line.split() for line in lines if line)}
+    return {int(r): int(ns) for r, ns in (line.split() for line in lines if line)}
 
 
 def entered(evidence):
@@ -418,11 +418,39 @@ def summary(out, planned):
     return 1 if failed else 0
 
 
+# ---- healthy runs ----
+
+def healthy(out, planned):
+    with open(out / "healthy.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    groups = {}
+    for row in rows:
+        groups.setdefault(row["kind"], []).append(row)
+    head = ["kind", "runs", "healthy", "false_verdicts", "failed", "leftovers", "not_stopped",
+            "seconds_p50", "seconds_max"]
+    words = ["healthy", "false-verdict", "failed", "leftovers", "not-stopped"]
+    lines = [[kind, len(group)] + [sum(r["how"] == word for r in group) for word in words] +
+             [percentile([float(r["seconds"]) for r in group], 50),
+              max(float(r["seconds"]) for r in group)] for kind, group in sorted(groups.items())]
+    bad = [row for row in rows if row["how"] != "healthy"]
+    verdicts = sum(row["how"] == "false-verdict" for row in rows)
+    text = [f"{len(rows)} of {planned} planned runs", "", table(head, lines), ""]
+    text += [f"  {row['name']}: {row['how']}, exit {row['exit_code']}: {row['command']}\n"
+             f"    {row['verdict']}" for row in bad]
+    text.append(f"{verdicts} false verdicts, {len(bad)} runs not healthy: "
+                + ("FAILED" if bad or not rows else "passed"))
+    (out / "summary.txt").write_text("\n".join(text) + "\n")
+    print("\n".join(text))
+    return 1 if bad or not rows else 0
+
+
 def main(command, *rest):
     if command == "plan":
         return plan()
     if command == "score":
         return score(Path(rest[0]))
+    if command == "healthy":
+        return healthy(Path(rest[0]), int(rest[1]))
     return summary(Path(rest[0]), int(rest[1]))
 
 

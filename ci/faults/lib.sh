@@ -25,18 +25,28 @@ clean_up() {
 	rm -rf "$scratch"
 }
 
-# left_files ERR: what a run left in /dev/shm and among the cgroups: "FILES CGROUPS". A bare start
-# says its key.
+# left_files ERR: how many names of the run are left in /dev/shm; a bare start says its key
 left_files() {
 	local key
 	key=$(grep -o 'orte_tmpdir_base /dev/shm/hangar-[^ ]*' "$1" | head -n 1)
 	key=${key##*-}
-	if [ -z "$key" ]; then
-		echo '0 0'
-		return
-	fi
-	echo "$(find /dev/shm -maxdepth 1 -name "*$key*" 2>/dev/null | wc -l)" \
-		"$(find /sys/fs/cgroup -maxdepth 5 -name "hangar*${key:0:8}*" 2>/dev/null | wc -l)"
+	[ -n "$key" ] || key='no such run'
+	find /dev/shm -maxdepth 1 -name "*$key*" 2>/dev/null | wc -l
+}
+
+# our_cgroups: hangar's, whoever's run it is
+our_cgroups() {
+	find /sys/fs/cgroup -maxdepth 7 -name 'hangar-*' 2>/dev/null | sort
+}
+
+# left_cgroups BEFORE: how many cgroups are new and of a process that is gone (hangar-USER-PID-WHAT)
+left_cgroups() {
+	local path pid n=0
+	while read -r path; do
+		pid=${path##*/hangar-} pid=${pid#*-} pid=${pid%%-*}
+		[ -z "$path" ] || [ -d "/proc/$pid" ] || n=$((n + 1))
+	done < <(comm -13 <(echo "$1") <(our_cgroups))
+	echo $n
 }
 
 # gone NAME: no process of the trial is left
@@ -46,9 +56,10 @@ gone() {
 
 # trial NAME COMMAND...: run it to its end in raw/NAME, at most LIMIT seconds
 trial() {
-	local name=$1 dir=$out/raw/$1 start us rc=0 i pid left
+	local name=$1 dir=$out/raw/$1 start us rc=0 i pid left cgroups
 	shift
 	mkdir -p "$dir"
+	cgroups=$(our_cgroups)
 	start=${EPOCHREALTIME/./}
 	(
 		cd "$dir" || exit 1
@@ -66,8 +77,8 @@ trial() {
 		left=$((left + 1))
 		kill -KILL "$pid" 2>/dev/null || true
 	done
-	printf '%d %d.%03d %d %s\n' "$rc" $((us / 1000000)) $((us / 1000 % 1000)) "$left" \
-		"$(left_files "$dir/err.txt")" >"$dir/end.txt"
+	printf '%d %d.%03d %d %d %d\n' "$rc" $((us / 1000000)) $((us / 1000 % 1000)) "$left" \
+		"$(left_files "$dir/err.txt")" "$(left_cgroups "$cgroups")" >"$dir/end.txt"
 }
 
 # parallel COMMAND...: in the background, as soon as fewer than JOBS are

@@ -84,10 +84,15 @@ def positions(ranks):
     return found
 
 
-def listed_faults(program, backend):
-    text = subprocess.run([program, "--backend", backend, "--list-faults"], text=True, check=True,
-                          stdout=subprocess.PIPE).stdout
-    return re.findall(r"^# ([a-z][a-z0-9-]*) {2,}", text, re.M)
+def listed_faults():
+    """fault -> "can run" or why not, in the binary's own words."""
+    text = subprocess.run([os.environ["perf"], "--backend", os.environ["BACKEND"], "--list-faults"],
+                          text=True, check=True, stdout=subprocess.PIPE).stdout
+    found = {}
+    for name, rows in re.findall(r"^# ([a-z][a-z0-9-]*) {2,}.*\n((?:#   .*\n)*)", text, re.M):
+        here = re.search(r"^#   here: (.*)$", rows, re.M)
+        found[name] = here[1] if here else "can run"
+    return found
 
 
 def repeats(plan, count, elsewhere, ranks, position):
@@ -114,7 +119,8 @@ def plan():
     backend, out = env["BACKEND"], Path(env["out"])
     sizes = [int(n) for n in env["RANKS"].split()]
     count, elsewhere = int(env["REPEATS"]), int(env["ELSEWHERE"])
-    faults = [f for f in listed_faults(env["perf"], backend) if re.search(env["ONLY"], f)]
+    faults = [f for f, here in listed_faults().items()
+              if here == "can run" and re.search(env["ONLY"], f)]
     cells = [("none", "", n, "-", []) for n in sizes]
     for fault in faults:
         for keys in variants(fault, backend):
@@ -399,6 +405,8 @@ def summary(out, planned):
             "", table(head, lines)]
     bad = [row for row in rows if row["right"] != "yes"]
     lost = sum(line[-1] for line in lines)
+    text += [f"left out: {fault}: {here}" for fault, here in listed_faults().items()
+             if here != "can run" and re.search(os.environ["ONLY"], fault)]
     if bad:
         text += ["", "wrong or not fired:"] + wrong_ones(rows)
     checks = []

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "../common/clock.h"
 #include "../faults/watch/verdict.h"
 
 /* results/runs/DATE-PROGRAM-KEY below the working directory: every abnormal run keeps its own. */
@@ -117,6 +118,7 @@ static void judge_save(void *ctx)
 	struct judge *j = ctx;
 	struct error err = { .rank = -1 };
 
+	j->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
 	for (size_t i = 0; i < j->diagnosis.nlines; i++)
 		printf("# %s\n", j->diagnosis.lines[i]);
 	fflush(stdout);

@@ -273,6 +273,7 @@ static void describe_lane(const struct timeline *t, struct lane *lane)
 {
 	const struct evidence_rank *rank = rank_of(t, lane);
 	const struct span *last = lane->nspans ? &lane->spans[lane->nspans - 1] : NULL;
+	bool slow = last && last->leave - last->enter >= 1e9;
 	char how[48];
 
 	if (!rank->present)
@@ -281,8 +282,9 @@ static void describe_lane(const struct timeline *t, struct lane *lane)
 		snprintf(lane->note, sizeof(lane->note), "%s",
 			 view_process(&rank->view, how, sizeof(how)));
 	else if (last && last->state == SPAN_UNFINISHED)
-		snprintf(lane->note, sizeof(lane->note), "in call %llu, %.3g ms",
-			 (unsigned long long)last->call->seq, (last->leave - last->enter) / 1e6);
+		snprintf(lane->note, sizeof(lane->note), "in call %llu for %.4g %s",
+			 (unsigned long long)last->call->seq,
+			 (last->leave - last->enter) / (slow ? 1e9 : 1e6), slow ? "s" : "ms");
 	else if (rank->syscall[0])
 		snprintf(lane->note, sizeof(lane->note), "in %s", rank->syscall);
 	else

@@ -128,12 +128,12 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 	return rc;
 }
 
-/* A cell of text: one line, no quotation marks, which gnuplot and spreadsheets read differently. */
+/* A cell of text: one line without commas and quotation marks, which gnuplot reads in ways of its own. */
 static void put_text(FILE *f, const char *text)
 {
 	putc('"', f);
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		putc(*c < ' ' || *c > '~' ? '?' : *c == '"' ? '\'' : *c, f);
+		putc(*c < ' ' || *c > '~' ? '?' : *c == '"' ? '\'' : *c == ',' ? ' ' : *c, f);
 	putc('"', f);
 }
 
@@ -201,7 +201,11 @@ static void put_points(FILE *f, const struct timeline *t)
 	const struct diagnosis *d = t->diagnosis;
 	char text[192];
 
-	snprintf(text, sizeof(text), "%s: %s, ranks %.100s", outcome_name(d->outcome), d->class, d->ranks);
+	if (strcmp(d->ranks, "-") == 0)
+		snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome), d->class);
+	else
+		snprintf(text, sizeof(text), "%s: %s (rank%s %.100s)", outcome_name(d->outcome),
+			 d->class, strchr(d->ranks, ',') ? "s" : "", d->ranks);
 	put_line(f, "title", text, NAN, NAN);
 	name_point(text, sizeof(text), "divergence", d->comm, d->seq_low);
 	if (!isnan(t->divergence))

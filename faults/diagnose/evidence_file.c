@@ -60,7 +60,8 @@ static json_t *rank_json(int number, const struct evidence_rank *r)
 	char state[2] = { isalpha((unsigned char)r->state) ? r->state : '\0', '\0' };
 
 	return json_pack(
-		"{s:i s:i s:i s:i s:i s:i s:i s:i s:b s:b s:o s:I s:I s:o s:I s:I s:o s:o s:s s:o s:o}",
+		"{s:i s:i s:i s:i s:i s:i s:i s:i s:b s:b s:o s:I s:I s:o s:I s:I s:o s:o s:s s:o "
+		"s:o}",
 		"version", EVIDENCE_VERSION, "rank", number, "node", v->node, "pid", v->pid,
 		"process", v->process, "status", v->status, "outcome", v->outcome, "phase",
 		(int)v->phase, "waiting", v->waiting != 0, "overdue", v->overdue != 0, "waited",

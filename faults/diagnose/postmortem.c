@@ -35,7 +35,8 @@ void report_hang(FILE *out, const struct diagnosis *d)
 
 static const char *host_of(const struct evidence *e, int rank)
 {
-	return e->ranks[rank].present && e->ranks[rank].view.host[0] ? e->ranks[rank].view.host : "?";
+	return e->ranks[rank].present && e->ranks[rank].view.host[0] ? e->ranks[rank].view.host
+								     : "?";
 }
 
 /* Runs of ranks in a row on one host, in order of rank: linear however many hosts there are. */
@@ -115,7 +116,8 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 	else
 		fprintf(out,
 			"Not known: %s. NCCL prints it with NCCL_DEBUG=INFO and "
-			"NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder and run "
+			"NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder and "
+			"run "
 			"hang_diagnose on it.\n",
 			rings.nlogs ? "the NCCL logs here hold no ring" : "no NCCL log is here");
 }
@@ -232,7 +234,8 @@ static void print_stacks(FILE *out, const struct evidence *e)
 		fprintf(out, "None were taken.\n");
 }
 
-void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e, const char *dir)
+void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
+		      const char *dir)
 {
 	fprintf(out, "# Post-mortem: %s, %s, ranks %s\n\n", outcome_name(d->outcome), d->class,
 		d->ranks);
@@ -241,9 +244,12 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_reproducer(out, dir);
 	print_walk(out, d, e);
 	print_stacks(out, e);
-	fprintf(out, "\n### Timeline\n\nThe calls of all ranks around the divergence: timeline.png "
-		     "(`plots/plot` draws it of timeline.csv), and timeline.json for chrome://tracing "
-		     "or Perfetto.\n");
-	fprintf(out, "\n## Root cause\n\nRanks %s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## Prevention\n\n%s\n",
+	fprintf(out,
+		"\n### Timeline\n\nThe calls of all ranks around the divergence: timeline.png "
+		"(`plots/plot` draws it of timeline.csv), and timeline.json for chrome://tracing "
+		"or Perfetto.\n");
+	fprintf(out,
+		"\n## Root cause\n\nRanks %s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
+		"Prevention\n\n%s\n",
 		d->ranks, d->confidence, d->cause, d->fix, d->prevention);
 }

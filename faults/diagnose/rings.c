@@ -17,7 +17,8 @@ static bool parse_ring(const char *line, struct ring *ring)
 	size_t len = 0;
 	int skip = 0;
 
-	if (!at || sscanf(at, "Channel %4d/%4d :%n", &ring->channel, &ring->of, &skip) != 2 || !skip)
+	if (!at || sscanf(at, "Channel %4d/%4d :%n", &ring->channel, &ring->of, &skip) != 2 ||
+	    !skip)
 		return false;
 	for (at += skip; *at && *at != '\n';) {
 		size_t digits;
@@ -30,7 +31,8 @@ static bool parse_ring(const char *line, struct ring *ring)
 			strcpy(ring->ranks + len, " ...");
 			return true;
 		}
-		len += (size_t)sprintf(ring->ranks + len, "%s%.*s", len ? " " : "", (int)digits, at);
+		len += (size_t)sprintf(ring->ranks + len, "%s%.*s", len ? " " : "", (int)digits,
+				       at);
 		at += digits;
 	}
 	return len > 0 && (*at == '\0' || *at == '\n');

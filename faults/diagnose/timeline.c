@@ -60,9 +60,11 @@ static void choose_ranks(const struct diagnosis *d, int nranks, size_t limit, bo
 	if ((size_t)nranks > limit) {
 		choose(chosen, nranks, 0, &left);
 		choose(chosen, nranks, nranks - 1, &left);
-		for (const char *at = next_name(d->ranks); at; at = next_name(at + strcspn(at, ",")))
+		for (const char *at = next_name(d->ranks); at;
+		     at = next_name(at + strcspn(at, ",")))
 			choose(chosen, nranks, atoi(at), &left);
-		for (const char *at = next_name(d->ranks); at; at = next_name(at + strcspn(at, ","))) {
+		for (const char *at = next_name(d->ranks); at;
+		     at = next_name(at + strcspn(at, ","))) {
 			choose(chosen, nranks, atoi(at) - 1, &left);
 			choose(chosen, nranks, atoi(at) + 1, &left);
 		}
@@ -118,7 +120,8 @@ static size_t first_shown(const struct timeline *t, const struct evidence_rank *
 		low = d->hang_seq;
 	for (size_t i = 0; low >= 0 && i < rank->ncalls; i++)
 		if (rank->calls[i].comm == d->comm &&
-		    rank->calls[i].seq >= (uint64_t)(low < TIMELINE_BEFORE ? 0 : low - TIMELINE_BEFORE))
+		    rank->calls[i].seq >=
+			    (uint64_t)(low < TIMELINE_BEFORE ? 0 : low - TIMELINE_BEFORE))
 			return i;
 	return rank->ncalls > TIMELINE_BEFORE ? rank->ncalls - TIMELINE_BEFORE : 0;
 }
@@ -202,7 +205,8 @@ static int fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 
 static int by_call(const void *a, const void *b)
 {
-	const struct record *p = (*(struct span *const *)a)->call, *q = (*(struct span *const *)b)->call;
+	const struct record *p = (*(struct span *const *)a)->call,
+			    *q = (*(struct span *const *)b)->call;
 
 	if (p->comm != q->comm)
 		return p->comm < q->comm ? -1 : 1;
@@ -288,7 +292,8 @@ static void describe_lane(const struct timeline *t, struct lane *lane)
 	else if (rank->syscall[0])
 		snprintf(lane->note, sizeof(lane->note), "in %s", rank->syscall);
 	else
-		snprintf(lane->note, sizeof(lane->note), "%s", rank->state == 'R' ? "running" : "alive");
+		snprintf(lane->note, sizeof(lane->note), "%s",
+			 rank->state == 'R' ? "running" : "alive");
 }
 
 /* Times move so that the first call shown is at 0. */
@@ -335,19 +340,24 @@ __attribute__((format(printf, 2, 3))) static void note(struct timeline *t, const
 static void note_selection(struct timeline *t, const struct record *common)
 {
 	if (t->ndrawn < (size_t)t->evidence->nranks)
-		note(t, "%zu of %d ranks are drawn: the guilty, their neighbours, the first and the last.",
+		note(t,
+		     "%zu of %d ranks are drawn: the guilty, their neighbours, the first and the "
+		     "last.",
 		     t->ndrawn, t->evidence->nranks);
 	if (t->dropped > 0)
-		note(t, "%zu calls are left out: beyond the %d of a rank, or at times that cannot be.",
+		note(t,
+		     "%zu calls are left out: beyond the %d of a rank, or at times that cannot be.",
 		     t->dropped, TIMELINE_CALLS);
 	if (t->nhosts > 1 && common)
 		note(t,
-		     "The clocks of %zu hosts are aligned on the end of call %llu of communicator %u, "
+		     "The clocks of %zu hosts are aligned on the end of call %llu of communicator "
+		     "%u, "
 		     "the last that all completed.",
 		     t->nhosts, (unsigned long long)common->seq, common->comm);
 	else if (t->nhosts > 1)
 		note(t,
-		     "The clocks of %zu hosts share no completed call: they are aligned on the moment "
+		     "The clocks of %zu hosts share no completed call: they are aligned on the "
+		     "moment "
 		     "of the evidence.",
 		     t->nhosts);
 }

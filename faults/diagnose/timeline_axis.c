@@ -8,8 +8,8 @@
 
 #define DAY_NS	  86400e9
 #define HOUR_NS	  3600e9
-#define GAP_JUMP  5.0  /* a gap that is shortened is so much longer than those that are not */
-#define GAP_SHARE 0.3  /* and at least this part of all that remain */
+#define GAP_JUMP  5.0 /* a gap that is shortened is so much longer than those that are not */
+#define GAP_SHARE 0.3 /* and at least this part of all that remain */
 
 uint64_t axis_seen(const struct evidence_rank *rank)
 {
@@ -27,7 +27,7 @@ uint64_t axis_seen(const struct evidence_rank *rank)
 double axis_before(uint64_t time, uint64_t seen)
 {
 	return time == 0 || time > seen || (double)(seen - time) > DAY_NS ? NAN
-									   : -(double)(seen - time);
+									  : -(double)(seen - time);
 }
 
 static double difference(uint64_t a, uint64_t b)
@@ -76,7 +76,8 @@ static uint64_t host_moment(const struct timeline *t, const uint64_t *seen, cons
 static const struct span *find_span(const struct lane *lane, const struct record *call)
 {
 	for (size_t i = 0; i < lane->nspans; i++)
-		if (lane->spans[i].call->comm == call->comm && lane->spans[i].call->seq == call->seq)
+		if (lane->spans[i].call->comm == call->comm &&
+		    lane->spans[i].call->seq == call->seq)
 			return &lane->spans[i];
 	return NULL;
 }
@@ -217,7 +218,8 @@ int axis_breaks(struct timeline *t)
 	}
 	qsort(gaps, n, sizeof(*gaps), by_length_falling);
 	for (size_t i = 0; i + 1 < n && i < TIMELINE_BREAKS; i++) {
-		double length = gaps[i].high - gaps[i].low, next = gaps[i + 1].high - gaps[i + 1].low;
+		double length = gaps[i].high - gaps[i].low,
+		       next = gaps[i + 1].high - gaps[i + 1].low;
 
 		rest -= length;
 		if (next > 0 && length > best * next && length > GAP_SHARE * rest) {

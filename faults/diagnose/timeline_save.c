@@ -35,8 +35,8 @@ static void add_names(json_t *events, const struct lane *lane)
 	snprintf(name, sizeof(name), "rank %d%s", lane->rank, lane->guilty ? " (guilty)" : "");
 	add(events, json_pack("{s:s s:s s:i s:{s:s}}", "ph", "M", "name", "process_name", "pid",
 			      lane->rank, "args", "name", name));
-	add(events, json_pack("{s:s s:s s:i s:{s:i}}", "ph", "M", "name", "process_sort_index", "pid",
-			      lane->rank, "args", "sort_index", lane->rank));
+	add(events, json_pack("{s:s s:s s:i s:{s:i}}", "ph", "M", "name", "process_sort_index",
+			      "pid", lane->rank, "args", "sort_index", lane->rank));
 	for (int i = 0; i < THREADS; i++)
 		add(events, json_pack("{s:s s:s s:i s:i s:{s:s}}", "ph", "M", "name", "thread_name",
 				      "pid", lane->rank, "tid", i, "args", "name", threads[i]));
@@ -55,13 +55,13 @@ static void add_call(json_t *events, const struct lane *lane, const struct span 
 	json_t *event = stretch(name, lane->rank, THREAD_CALLS, s->enter, s->leave);
 
 	json_object_set_new(event, "cat", json_string("call"));
-	json_object_set_new(
-		event, "args",
-		json_pack("{s:I s:i s:s s:I s:s s:s s:i s:s s:b}", "seq", (json_int_t)s->call->seq,
-			  "comm", (int)s->call->comm, "kind", name, "count",
-			  (json_int_t)s->call->count, "dtype", dtype_of(s->call), "op",
-			  op_of(s->call), "peer", (int)s->call->peer, "state",
-			  span_state_name(s->state), "unfinished", s->state == SPAN_UNFINISHED));
+	json_object_set_new(event, "args",
+			    json_pack("{s:I s:i s:s s:I s:s s:s s:i s:s s:b}", "seq",
+				      (json_int_t)s->call->seq, "comm", (int)s->call->comm, "kind",
+				      name, "count", (json_int_t)s->call->count, "dtype",
+				      dtype_of(s->call), "op", op_of(s->call), "peer",
+				      (int)s->call->peer, "state", span_state_name(s->state),
+				      "unfinished", s->state == SPAN_UNFINISHED));
 	add(events, event);
 	if (s->joined > s->enter) {
 		event = stretch("waits for ranks", lane->rank, THREAD_CALLS, s->enter, s->joined);
@@ -94,8 +94,8 @@ static void add_lane(json_t *events, const struct timeline *t, const struct lane
 static void add_instant(json_t *events, const char *name, double at)
 {
 	if (!isnan(at))
-		add(events, json_pack("{s:s s:s s:s s:i s:i s:f}", "ph", "i", "s", "g", "name", name,
-				      "pid", 0, "tid", 0, "ts", at / 1e3));
+		add(events, json_pack("{s:s s:s s:s s:i s:i s:f}", "ph", "i", "s", "g", "name",
+				      name, "pid", 0, "tid", 0, "ts", at / 1e3));
 }
 
 static void name_point(char *buf, size_t len, const char *what, int64_t comm, int64_t seq)
@@ -117,10 +117,10 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 	name_point(name, sizeof(name), "hang", d->comm, d->hang_seq);
 	add_instant(events, name, t->hang);
 	add_instant(events, "verdict", t->end);
-	top = json_pack("{s:o s:s s:{s:s s:s s:s s:i s:o}}", "traceEvents", events, "displayTimeUnit",
-			"ms", "otherData", "outcome", outcome_name(d->outcome), "class", d->class,
-			"ranks", d->ranks, "nranks", t->evidence->nranks, "notes",
-			json_value_text(t->notes));
+	top = json_pack("{s:o s:s s:{s:s s:s s:s s:i s:o}}", "traceEvents", events,
+			"displayTimeUnit", "ms", "otherData", "outcome", outcome_name(d->outcome),
+			"class", d->class, "ranks", d->ranks, "nranks", t->evidence->nranks,
+			"notes", json_value_text(t->notes));
 	if (!top)
 		return -ENOMEM;
 	rc = json_dump_file(top, path, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 ? -EIO : 0;

@@ -1,4 +1,5 @@
-/* test_timeline.c: which calls are shown, where on the axis, and what trace and table say of them. */
+/* test_timeline.c: which calls are shown, where on the axis, and what trace and table say of
+ * them. */
 #include "unit.h"
 
 #include <jansson.h>
@@ -91,7 +92,8 @@ static void tear_down(void)
 	CU_ASSERT_EQUAL(rmdir(dir), 0);
 }
 
-/* Rank 0 makes two calls and stands in the second, rank 1 one and none after; it came 10 ms late to the first. */
+/* Rank 0 makes two calls and stands in the second, rank 1 one and none after; it came 10 ms late
+ * to the first. */
 static void play_two(void)
 {
 	set_up(2);
@@ -261,7 +263,8 @@ static void test_table(void)
 	tear_down();
 }
 
-/* Four ranks on a device, which runs on behind the host: times of the device count, and what is queued is told from what ran. */
+/* Four ranks on a device, which runs on behind the host: times of the device count, and what is
+ * queued is told from what ran. */
 static void test_device(void)
 {
 	set_up(4);
@@ -291,9 +294,10 @@ static void test_device(void)
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[2].state, SPAN_QUEUED);
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[2].leave, 5e6);
 	CU_ASSERT_EQUAL(timeline.lanes[3].spans[2].state, SPAN_FAILED);
-	CU_ASSERT_PTR_NOT_NULL(strstr(
-		table(), "call,2,2,0,,0,1,AllReduce,101,float,done,0.000000,0.000000,15.000000,"
-			 "10.000000,15.000000\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(table(),
+		       "call,2,2,0,,0,1,AllReduce,101,float,done,0.000000,0.000000,15.000000,"
+		       "10.000000,15.000000\n"));
 	tear_down();
 }
 
@@ -397,8 +401,9 @@ static void test_hosts(void)
 			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[3].spans[0].enter, 0, 1);
 			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[0].spans[0].enter, 0, 1);
 			CU_ASSERT_DOUBLE_EQUAL(timeline.end, 97e6, 1);
-			CU_ASSERT_PTR_NOT_NULL(strstr(timeline.notes,
-						      "aligned on the end of call 1 of communicator 0"));
+			CU_ASSERT_PTR_NOT_NULL(
+				strstr(timeline.notes,
+				       "aligned on the end of call 1 of communicator 0"));
 		} else {
 			/* evidence of both hosts at one moment */
 			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[3].spans[0].enter, 0, 1);
@@ -520,7 +525,8 @@ static void test_breaks(void)
 	diagnosis.seq_low = diagnosis.hang_seq = 11;
 	build();
 	CU_ASSERT_EQUAL_FATAL(timeline.nbreaks, 1);
-	CU_ASSERT_EQUAL(timeline.breaks[0].low, 17e6); /* the first call shown is number 7, at 13 ms */
+	CU_ASSERT_EQUAL(timeline.breaks[0].low,
+			17e6); /* the first call shown is number 7, at 13 ms */
 	CU_ASSERT_EQUAL(timeline.breaks[0].high, timeline.end);
 	CU_ASSERT_EQUAL(timeline.end, 3600e9 - 13e6);
 	tear_down();

@@ -202,11 +202,14 @@ void evidence_blind_command(const char *command, char *to, size_t len)
 		size_t n = strcspn(command, " ");
 		bool secret = says_fault(command, n);
 
-		if (n > 0 && !secret && !value && at + n + 2 <= len) {
+		if (n > 0 && !secret && !value) {
+			if (at + n + 2 > len)
+				break;
 			at += (size_t)snprintf(to + at, len - at, "%s%.*s", at ? " " : "", (int)n,
 					       command);
 		}
-		value = secret && !memchr(command, '=', n);
+		if (n > 0)
+			value = secret && !memchr(command, '=', n);
 		command += n + (command[n] == ' ');
 	}
 	if (len > 0)

@@ -1,4 +1,5 @@
-/* postmortem.c: postmortem.md: the run, how to have it again, the walk, root cause, fix, prevention. */
+/* postmortem.c: postmortem.md: the run, how to have it again, the walk, root cause, fix,
+ * prevention. */
 #include "postmortem.h"
 
 #include <inttypes.h>
@@ -122,7 +123,8 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 			rings.nlogs ? "the NCCL logs here hold no ring" : "no NCCL log is here");
 }
 
-/* The one reader of command.txt. Evidence that was moved without it does not know what had been broken. */
+/* The one reader of command.txt. Evidence that was moved without it does not know what had been
+ * broken. */
 static void print_reproducer(FILE *out, const char *dir)
 {
 	char path[4096], line[1024];

@@ -1,4 +1,5 @@
-/* postmortem.h: the page that an on-call engineer reads; and the wording that it shares with the report. Internal to report.c. */
+/* postmortem.h: the page that an on-call engineer reads; and the wording that it shares with the
+ * report. Internal to report.c. */
 #ifndef HANGAR_POSTMORTEM_H
 #define HANGAR_POSTMORTEM_H
 
@@ -6,7 +7,8 @@
 
 #include "diagnose.h"
 
-/* postmortem.md. `dir` is where the evidence lies: command.txt and nccl-*.log in it are read, each if it is there. */
+/* postmortem.md. `dir` is where the evidence lies: command.txt and nccl-*.log in it are read,
+ * each if it is there. */
 void postmortem_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
 		      const char *dir);
 

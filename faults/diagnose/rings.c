@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "Channel 00/02 :    0   1" and nothing but numbers behind it: the lines of single connections have "0[0] -> 1[1]" there. */
+/* "Channel 00/02 :    0   1" and nothing but numbers behind it: the lines of single connections
+ * have "0[0] -> 1[1]" there. */
 static bool parse_ring(const char *line, struct ring *ring)
 {
 	const char *at = strstr(line, "Channel ");
@@ -18,7 +19,7 @@ static bool parse_ring(const char *line, struct ring *ring)
 	int skip = 0;
 
 	if (!at || sscanf(at, "Channel %4d/%4d :%n", &ring->channel, &ring->of, &skip) != 2 ||
-	    !skip)
+	    !skip || ring->channel < 0)
 		return false;
 	for (at += skip; *at && *at != '\n';) {
 		size_t digits;
@@ -29,7 +30,7 @@ static bool parse_ring(const char *line, struct ring *ring)
 			break;
 		if (len + digits + 8 > sizeof(ring->ranks)) {
 			strcpy(ring->ranks + len, " ...");
-			return true;
+			return len > 0;
 		}
 		len += (size_t)sprintf(ring->ranks + len, "%s%.*s", len ? " " : "", (int)digits,
 				       at);

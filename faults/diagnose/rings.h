@@ -1,4 +1,5 @@
-/* rings.h: NCCL's rings, as its log tells them at NCCL_DEBUG=INFO ("Channel 00/02 : 0 1 2 3": the ranks in the order of the ring). */
+/* rings.h: NCCL's rings, as its log tells them at NCCL_DEBUG=INFO ("Channel 00/02 : 0 1 2 3":
+ * the ranks in the order of the ring). */
 #ifndef HANGAR_RINGS_H
 #define HANGAR_RINGS_H
 

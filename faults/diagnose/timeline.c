@@ -1,4 +1,5 @@
-/* timeline.c: which calls of which ranks are shown, on one time axis made of clocks that nobody may trust. */
+/* timeline.c: which calls of which ranks are shown, on one time axis made of clocks that nobody
+ * may trust. */
 #include "timeline.h"
 
 #include <errno.h>
@@ -109,8 +110,8 @@ static const struct evidence_rank *rank_of(const struct timeline *t, const struc
 	return &t->evidence->ranks[lane->rank];
 }
 
-/* Index of the rank's first call to show: TIMELINE_BEFORE calls before the point in question, of a rank that did not come that far
- * as many before its end. */
+/* Index of the rank's first call to show: TIMELINE_BEFORE calls before the point in question, of
+ * a rank that did not come that far as many before its end. */
 static size_t first_shown(const struct timeline *t, const struct evidence_rank *rank)
 {
 	const struct diagnosis *d = t->diagnosis;
@@ -126,8 +127,9 @@ static size_t first_shown(const struct timeline *t, const struct evidence_rank *
 	return rank->ncalls > TIMELINE_BEFORE ? rank->ncalls - TIMELINE_BEFORE : 0;
 }
 
-/* How far a call came. The recorder learns that calls completed when the host synchronises; before that a call that returned is over
- * on a backend that blocks, and merely queued on a device. */
+/* How far a call came. The recorder learns that calls completed when the host synchronises;
+ * before that a call that returned is over on a backend that blocks, and merely queued on a
+ * device. */
 static enum span_state state_of(const struct timeline *t, const struct evidence_rank *rank,
 				const struct record *call, bool ended_on_device)
 {
@@ -141,7 +143,8 @@ static enum span_state state_of(const struct timeline *t, const struct evidence_
 	return SPAN_QUEUED;
 }
 
-/* 0, -EINVAL: the call's times cannot be. Here times count from the rank's own verdict, so they are negative. */
+/* 0, -EINVAL: the call's times cannot be. Here times count from the rank's own verdict, so they
+ * are negative. */
 static int make_span(const struct timeline *t, const struct evidence_rank *rank, size_t i,
 		     uint64_t seen, struct span *span)
 {
@@ -229,7 +232,8 @@ static size_t members(const struct timeline *t, uint32_t comm)
 	return n;
 }
 
-/* A call's waiting part lasts until the last rank entered it, and where one never did, to its end. */
+/* A call's waiting part lasts until the last rank entered it, and where one never did, to its
+ * end. */
 static int find_joined(struct timeline *t)
 {
 	struct span **all = calloc(TIMELINE_LANES * TIMELINE_CALLS, sizeof(struct span *));

@@ -1,9 +1,10 @@
-/* timeline.h: the calls of all ranks around the divergence on one time axis, to look at: a Chrome trace and a table that
- * plots/timeline.gp draws.
+/* timeline.h: the calls of all ranks around the divergence on one time axis, to look at: a
+ * Chrome trace and a table that plots/timeline.gp draws.
  *
- * What is shown: from TIMELINE_BEFORE calls before the lower of divergence and hang point to the end, at most TIMELINE_CALLS of a
- * rank. Times are as hostile as the evidence: a call whose times cannot be (after the verdict, a day before it, ending before it
- * began) is left out and counted. Clocks of several hosts are aligned on the end of the last call that all completed. */
+ * What is shown: from TIMELINE_BEFORE calls before the lower of divergence and hang point to the
+ * end, at most TIMELINE_CALLS of a rank. Times are as hostile as the evidence: a call whose
+ * times cannot be (after the verdict, a day before it, ending before it began) is left out and
+ * counted. Clocks of several hosts are aligned on the end of the last call that all completed. */
 #ifndef HANGAR_TIMELINE_H
 #define HANGAR_TIMELINE_H
 
@@ -14,8 +15,8 @@
 
 #define TIMELINE_BEFORE 4
 #define TIMELINE_CALLS	64
-#define TIMELINE_LANES	128 /* ranks in the trace: the guilty, their neighbours, the first, the last, then by number */
-#define TIMELINE_DRAWN	16  /* ranks in the table: all, else the guilty, their neighbours, the first and the last */
+#define TIMELINE_LANES	128 /* ranks in the trace: those drawn, then by number */
+#define TIMELINE_DRAWN	16  /* all ranks, else the guilty, their neighbours, first and last */
 #define TIMELINE_BREAKS 8
 
 enum span_state {
@@ -30,7 +31,7 @@ struct span {
 	const struct record *call;
 	enum span_state state;
 	double enter, leave;
-	double joined; /* when the last rank entered this call; `leave` where one never did; at least `enter` */
+	double joined; /* when the last rank entered this call; `leave` where one never did */
 	double device_start, device_end; /* NAN: not sampled */
 };
 
@@ -54,7 +55,8 @@ struct timeline {
 	size_t nlanes, ndrawn;
 	double end;		    /* the verdict */
 	double divergence, hang;    /* first entry into these calls, NAN: none */
-	struct gap breaks[TIMELINE_BREAKS]; /* long stretches in which nothing begins or ends on the drawn lanes */
+	/* long stretches in which nothing begins or ends on the drawn lanes */
+	struct gap breaks[TIMELINE_BREAKS];
 	size_t nbreaks;
 	size_t nhosts, dropped;
 	char notes[512]; /* what a reader must know: clocks, what was left out; sentences */
@@ -67,12 +69,13 @@ void timeline_release(struct timeline *timeline);
 
 const char *span_state_name(enum span_state state);
 
-/* Chrome trace format (JSON object with "traceEvents", times in microseconds): chrome://tracing and Perfetto read it. A process is a
- * rank; its threads are calls, device, and what the host waits in. 0 or a negative errno. */
+/* Chrome trace format (JSON object with "traceEvents", times in microseconds): chrome://tracing
+ * and Perfetto read it. A process is a rank; its threads are calls, device, and what the host
+ * waits in. 0 or a negative errno. */
 int timeline_save_trace(const struct timeline *timeline, const char *path);
 
-/* Table of the drawn lanes, first line the names of columns. `row` says what a line is: title, note, lane, call, break, divergence,
- * hang, verdict. 0 or a negative errno. */
+/* Table of the drawn lanes, first line the names of columns. `row` says what a line is: title,
+ * note, lane, call, break, divergence, hang, verdict. 0 or a negative errno. */
 int timeline_save_csv(const struct timeline *timeline, const char *path);
 
 /* Is `rank` in the list "1,3"? */

@@ -1,4 +1,5 @@
-/* timeline_axis.c: lanes onto one axis: per host by its clock, hosts by the last call that all completed; long gaps. */
+/* timeline_axis.c: lanes onto one axis: per host by its clock, hosts by the last call that all
+ * completed; long gaps. */
 #include "timeline_axis.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 
 #define DAY_NS	  86400e9
 #define HOUR_NS	  3600e9
-#define GAP_JUMP  5.0 /* a gap that is shortened is so much longer than those that are not */
+#define GAP_JUMP  8.0 /* a gap that is shortened is so much longer than those that are not */
 #define GAP_SHARE 0.3 /* and at least this part of all that remain */
 
 uint64_t axis_seen(const struct evidence_rank *rank)

@@ -8,6 +8,7 @@
 
 #include "call.h"
 #include "json_value.h"
+#include "report_stacks.h"
 #include "watch.h"
 
 #define RANKS_SHOWN 64 /* the guilty are always shown */
@@ -47,6 +48,7 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		fprintf(out, "  %s\n", d->lines[i]);
 	fprintf(out, "\ncause       %s\nfix         %s\nprevention  %s\n", d->cause, d->fix,
 		d->prevention);
+	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
 	if (e->remarks[0])
 		fprintf(out, "evidence    %s\n", e->remarks);
 }
@@ -132,6 +134,7 @@ static void print_postmortem(FILE *out, const struct diagnosis *d, const struct 
 		fprintf(out, "- %s\n", d->lines[i]);
 	if (e->remarks[0])
 		fprintf(out, "- %s\n", e->remarks);
+	report_stacks(out, e, d->ranks);
 	fprintf(out,
 		"\n## Cause\n\nRanks %s (confidence: %s). %s\n\n## Fix\n\n%s\n\n## "
 		"Prevention\n\n%s\n",

@@ -61,6 +61,14 @@ static bool take_last(struct evidence_rank *rank)
 	return true;
 }
 
+/* As the first rank that opened one says. */
+static void name_backend(struct evidence *e, const struct record_memory *memory)
+{
+	if (!e->backend[0] && memory->header.library[0])
+		snprintf(e->backend, sizeof(e->backend), "%s",
+		         strncmp(memory->header.library, "NCCL", 4) == 0 ? "nccl" : "mpi");
+}
+
 /* What each rank left, by rank number. false without memory. */
 static bool collect(struct judge *j, const struct rank_view *views,
                     const struct record_memory *const *memories, size_t n)
@@ -84,6 +92,8 @@ static bool collect(struct judge *j, const struct rank_view *views,
 		rank->view = views[i];
 		rank->cpu_share = -1;
 		j->memories[views[i].rank] = memories[i];
+		if (memories[i])
+			name_backend(e, memories[i]);
 		if (memories[i] ? evidence_take_calls(rank, memories[i]) < 0 : !take_last(rank))
 			return false;
 	}

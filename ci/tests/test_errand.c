@@ -97,7 +97,8 @@ static void test_ends(void)
 	free_texts(errands, N);
 }
 
-/* Two at once, half a second each: the third begins behind the first two, the fifth has no time left. */
+/* Two at once, half a second each: the third begins behind the first two, the fifth has no time
+ * left. */
 static void test_turns(void)
 {
 	struct errand errands[6];

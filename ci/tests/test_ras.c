@@ -1,5 +1,5 @@
-/* test_ras.c: asking NCCL RAS: a server that answers, and servers that refuse, are silent, endless, slow or somebody
- * else. */
+/* test_ras.c: asking NCCL RAS: a server that answers, and servers that refuse, are silent,
+ * endless, slow or somebody else. */
 #include "unit.h"
 
 #include <arpa/inet.h>

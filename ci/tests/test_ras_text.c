@@ -1,4 +1,5 @@
-/* test_ras_text.c: whom answers of NCCL RAS name; texts in the shape of 2.28's, hostile ones, and lists of ranks. */
+/* test_ras_text.c: whom answers of NCCL RAS name; texts in the shape of 2.28's, hostile ones, and
+ * lists of ranks. */
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* test_stacks.c: stacks of live children that hang in known functions of this file; dead, stopped, traced and crowded
- * processes; and that all of them go on afterwards. */
+/* test_stacks.c: stacks of live children that hang in known functions of this file; dead, stopped,
+ * traced and crowded processes; and that all of them go on afterwards. */
 #include "unit.h"
 
 #include <errno.h>

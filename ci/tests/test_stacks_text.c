@@ -67,7 +67,8 @@ static void test_short_room(void)
 	CU_ASSERT_STRING_EQUAL(line, "__rea");
 }
 
-/* Random texts made of the pieces that matter: nothing is read outside them (under the sanitizers). */
+/* Random texts made of the pieces that matter: nothing is read outside them (under the
+ * sanitizers). */
 static void test_random(void)
 {
 	static const char *const pieces[] = { MAIN, LIBC, OWN, "main thread ", "  #", "7", " ", ":",

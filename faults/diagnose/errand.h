@@ -1,4 +1,5 @@
-/* errand.h: work that may take for ever, done in child processes that are given a time and no more. */
+/* errand.h: work that may take for ever, done in child processes that are given a time and no
+ * more. */
 #ifndef HANGAR_ERRAND_H
 #define HANGAR_ERRAND_H
 
@@ -20,7 +21,7 @@ struct errand {
 	size_t limit; /* bytes of text that are kept; more ends it */
 	/* what came of it */
 	enum errand_end end;
-	char *text;   /* whatever it wrote, terminated; owned by the caller, NULL when nothing was begun */
+	char *text;   /* whatever it wrote, terminated; the caller frees; NULL: nothing begun */
 	size_t bytes;
 	double seconds;
 	/* errands_run's own */
@@ -29,9 +30,9 @@ struct errand {
 	uint64_t begun;
 };
 
-/* Run them in this order, at most `parallel` at once, each for at most `each` seconds, all for at most
- * `all`. Returns when all are over. Never blocks longer than `all` and a tenth of a second: a child that
- * cannot be killed (it sits in a dead file system) is left to the end of this process. */
+/* Run them in this order, at most `parallel` at once, each for at most `each` seconds, all for at
+ * most `all`. Returns when all are over. Never blocks longer than `all` and a tenth of a second: a
+ * child that cannot be killed (it sits in a dead file system) is left to the end of this process. */
 void errands_run(struct errand *errands, size_t n, size_t parallel, double each, double all);
 
 #endif

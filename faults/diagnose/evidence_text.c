@@ -1,4 +1,5 @@
-/* evidence_text.c: the texts of an evidence folder: rank-N.stack.txt and ras.txt, written and read. */
+/* evidence_text.c: the texts of an evidence folder: rank-N.stack.txt and ras.txt, written and
+ * read. */
 #include "evidence_text.h"
 
 #include <errno.h>

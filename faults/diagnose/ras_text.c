@@ -78,7 +78,8 @@ static void name_rank(struct reading *r, int rank, const char *quote)
 		snprintf(r->quote, sizeof(r->quote), "%s", quote);
 }
 
-/* The group that is right: most ranks, of several such the one that is furthest; GROUPS: cannot be told. */
+/* The group that is right: most ranks, of several such the one that is furthest; GROUPS: cannot be
+ * told. */
 static size_t reference(const struct reading *r)
 {
 	size_t best = 0;
@@ -106,7 +107,8 @@ static void end_block(struct reading *r)
 	r->counts = r->outright = false;
 }
 
-/* "launched up to operation K", "not launched any": K; a status: a value of its own. -1: none of these. */
+/* "launched up to operation K", "not launched any": K; a status: a value of its own. -1: none of
+ * these. */
 static long stated_value(const struct reading *r, const char *line)
 {
 	const char *at = strstr(line, "launched up to operation ");
@@ -126,7 +128,8 @@ static bool add_group(struct reading *r, long count, long value)
 	return true;
 }
 
-/* "Rank 2 has launched up to ... -- GPU 2 managed by process 812 on node ..." and "Rank 2 -- GPU ..." */
+/* "Rank 2 has launched up to ... -- GPU 2 managed by process 812 on node ..." and "Rank 2 -- GPU
+ * ..." */
 static void read_rank(struct reading *r, const char *line)
 {
 	long number = strtol(line + 5, NULL, 10), value = stated_value(r, line);

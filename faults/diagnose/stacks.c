@@ -129,7 +129,8 @@ static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dw
 
 static const Dwfl_Callbacks callbacks = { .find_elf = find_elf, .find_debuginfo = find_debuginfo };
 
-/* The unit that holds `pc`. Not every compiler writes the index (.debug_aranges): then each is asked. */
+/* The unit that holds `pc`. Not every compiler writes the index (.debug_aranges): then each is
+ * asked. */
 static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr pc, Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = dwfl_module_addrdie(module, pc, bias);
@@ -183,8 +184,9 @@ static void call_line(Dwarf_Die *unit, Dwarf_Die *inlined, char *source, size_t 
 		snprintf(source, len, "%.200s:%u", short_path(unit, path), (unsigned int)number);
 }
 
-/* The functions that the compiler put in line at `pc`, innermost first, one line each. `source` is that of `pc`
- * before and that of the function that really is there after. Returns the next frame's number. */
+/* The functions that the compiler put in line at `pc`, innermost first, one line each. `source` is
+ * that of `pc` before and that of the function that really is there after. Returns the next
+ * frame's number. */
 static int say_inlined(struct stacks *s, Dwarf_Die *unit, Dwarf_Addr pc, int number,
                        const char *module, char *source, size_t len)
 {
@@ -270,7 +272,8 @@ static struct thread *add_thread(struct stacks *s, pid_t tid)
 	return thread;
 }
 
-/* Unwinding ends with an error at the end of many a sound stack: an error counts without frames alone. */
+/* Unwinding ends with an error at the end of many a sound stack: an error counts without frames
+ * alone. */
 static void note_result(struct thread *thread, int rc)
 {
 	const char *text = rc < 0 ? dwfl_errmsg(-1) : NULL;
@@ -428,7 +431,7 @@ char *stacks_result(struct errand *errand)
 		errand->text = NULL;
 		return text;
 	}
-	/* A tracer that ends between asking a thread to stop and seeing it stop leaves the stop behind. */
+	/* A tracer that ends between asking for a stop and seeing it leaves the stop behind. */
 	if (errand->end != ERRAND_NEVER && !order->stopped &&
 	    thread_state(order->pid, order->pid, name, sizeof(name)) == 'T')
 		kill(order->pid, SIGCONT);

@@ -11,7 +11,7 @@
 #include "ras.h"
 #include "stacks.h"
 
-#define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop more than they compute */
+#define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */
 
 struct hearing {
 	struct errand *errands;

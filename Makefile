@@ -91,7 +91,7 @@ INCLUDES := -I. $(LIB_DIRS:%=-I%) -Ici/tests
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
-LIBS = -ljansson $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
+LIBS = -ljansson -ldw -lelf $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
 
 # How fast test data are made and compared decides how long a checked run takes.
 $(BUILD)/obj/common/check%.o: OPT := $(patsubst -O2,-O3,$(OPT))

@@ -6,6 +6,7 @@
 #include "diagnose.h"
 #include "error.h"
 #include "evidence.h"
+#include "witness.h"
 
 struct arguments {
 	const char *dir;
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
 	if (evidence_load(&evidence, arguments.dir, &err) < 0)
 		goto out;
 	diagnose(&evidence, &diagnosis);
+	witness_note(&evidence, &diagnosis);
 	diagnosis_print(stdout, &diagnosis, &evidence);
 	if (arguments.dry_run || diagnosis_save(&diagnosis, &evidence, arguments.dir, &err) == 0)
 		code = diagnosis.outcome;

@@ -18,7 +18,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; each becomes build/NAME.
-PROGRAMS := faults/diagnose/hang_diagnose.c
+PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/topo_predict.c
 
 LIB_DIRS := common common/topo faults/watch faults/inject faults/diagnose
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
@@ -91,7 +91,7 @@ INCLUDES := -I. $(LIB_DIRS:%=-I%) -Ici/tests
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
-LIBS = -ljansson -ldw -lelf $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
+LIBS = -ljansson -lexpat -ldw -lelf $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
 
 # How fast test data are made and compared decides how long a checked run takes.
 $(BUILD)/obj/common/check%.o: OPT := $(patsubst -O2,-O3,$(OPT))
@@ -121,7 +121,11 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(PERF) $(PROGRAM_BIN)
+# Data that programs look for beside themselves.
+DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common/topo/*.csv \
+	common/topo/specs/*.json))
+
+all: $(PERF) $(PROGRAM_BIN) $(DATA)
 tests: $(UNIT) $(TOOL) $(BARE)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
@@ -215,6 +219,10 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -lcunit $(LIBS)
+
+$(DATA): $(BUILD)/%: common/topo/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 define program # source
 $(BUILD)/$(notdir $(basename $(1))): $(call obj,$(1)) $(LIB)

@@ -6,6 +6,7 @@
 #   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
 #   make unit e2e                                 parts of `make test`, without set-up
 #   make unit SANITIZE=address,undefined          in build-asan/
+#   make fuzz                                     libFuzzer programs, in build-fuzz/
 #   make BUILD=build-clang CC=clang WERROR=1      another compiler, warnings are errors
 
 ifeq ($(origin CC),default)
@@ -17,7 +18,8 @@ SANITIZE ?=
 BUILD ?= $(if $(SANITIZE),build-asan,build)
 
 # ---- what is built ---------------------------------------------------------------------------
-# Small programs whose main stands beside the code they show: source files; each becomes build/NAME.
+# Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
+# become build/NAME.
 PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/topo_predict.c
 
 LIB_DIRS := common common/topo faults/watch faults/inject faults/diagnose
@@ -101,7 +103,9 @@ LIB := $(BUILD)/obj/libhangar.a
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ)
 MAIN_OBJ := $(call obj,$(MAIN_SRC))
 PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
-PROGRAM_BIN := $(addprefix $(BUILD)/,$(notdir $(basename $(PROGRAMS))))
+program_name = $(patsubst %_main,%,$(notdir $(basename $(1))))
+PROGRAM_BIN := $(addprefix $(BUILD)/,$(call program_name,$(PROGRAMS)))
+FUZZ := $(patsubst ci/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard ci/fuzz/fuzz_*.c))
 UNIT := $(patsubst ci/tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(MPI_UNIT_SRC))
 TOOL := $(TOOL_SRC:ci/tests/%.c=$(BUILD)/tests/%)
 # What hangar is compared with must link nothing of it.
@@ -116,7 +120,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test hang unit e2e install-deps format check-style clean FORCE
+.PHONY: all tests run test hang unit e2e fuzz fuzzers install-deps format check-style clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -150,10 +154,17 @@ unit: $(UNIT)
 e2e: all $(TOOL)
 	$(Q)BUILD=$(BUILD) ci/tests/run e2e
 
+# libFuzzer programs over the readers, with sanitizers: build-fuzz/fuzz/fuzz_NAME [OPTION...] CORPUS.
+fuzz:
+	$(Q)$(SUBMAKE) fuzzers BUILD=build-fuzz CC=clang NCCL=0 \
+		SANITIZE=address,undefined,fuzzer-no-link
+
+fuzzers: $(FUZZ)
+
 install-deps:
 	$(Q)ci/setup
 
-C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests ci/versus,$(d)/*.[ch]) common/*.cu)
+C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests ci/fuzz ci/versus,$(d)/*.[ch]) common/*.cu)
 format:
 	$(Q)clang-format -i $(C_FILES)
 
@@ -220,15 +231,20 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -lcunit $(LIBS)
 
+$(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS)
+
 $(DATA): $(BUILD)/%: common/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
 define program # source
-$(BUILD)/$(notdir $(basename $(1))): $(call obj,$(1)) $(LIB)
+$(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 	$$(say) LINK $$@
 	$$(Q)$$(LINK) $$(LIBS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests ci/versus))
+-include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests ci/fuzz ci/versus))

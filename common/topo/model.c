@@ -383,11 +383,13 @@ struct flows {
 static void flows_spread(const struct model *model, double bytes, struct flows *flows)
 {
 	double n = model->nranks, g = model->ppn, each = bytes / n, away = (n - g) / n * bytes;
-	double net = uplink(model, model->net, true) / g, fan = model->constants.fan_efficiency;
+	double net = uplink(model, model->net, true) / g, fan;
 
+	/* Channels of different flows are not in step: the more there are, the less idles the link they share. */
+	fan = 1 - model->constants.fan_loss / sqrt(flow_channels(model, each, false));
 	flows->intra = g > 1 ? each * model->spread / fan : 0;
 	flows->intra_raw = g > 1 ? each * model->spread_raw : 0;
-	flows->inter = away > 0 ? away / (net * fan * GB) : 0;
+	flows->inter = away > 0 ? away / (net * GB) : 0;
 	flows->inter_raw = away > 0 ? away / (model->net_raw / g * GB) : 0;
 	flows->part = each;
 	flows->peers = n;
@@ -425,7 +427,7 @@ static double p2p_latency(const struct model *model)
 	static const double hop[] = { [MODEL_HOP_NONE] = 14, [MODEL_HOP_NVLINK] = 3.4, [MODEL_HOP_PCIE] = 5.7,
 		                      [MODEL_HOP_SHM] = 5.7 };
 
-	return 8.4 + (model->nnodes > 1 ? 14 : hop[model->hop]); /* NCCL's Simple: base and one hop */
+	return model->constants.p2p_base_us + (model->nnodes > 1 ? 14 : hop[model->hop]); /* NCCL's hwLat, Simple */
 }
 
 /* log2(n) groups, each an exchange of what was gathered so far with the rank 2^k away; those beyond the node's size go

@@ -31,9 +31,10 @@ struct model_constants {
 	double loop_bubble;       /* slices of each loop of a ring that nothing overlaps */
 	double fill;              /* slices that fill the pipeline once */
 	double channel_gbs;       /* what one channel (thread block) copies to a peer */
-	double fan_efficiency;    /* of a link on which several peers' flows meet */
+	double fan_loss;          /* share of a link lost where flows of one channel meet; falls as 1 / sqrt(channels a flow) */
 	double simple_base_us;    /* latency of a looping Simple ring kernel, and of each of its hops over NVLink */
 	double simple_hop_us;
+	double p2p_base_us;       /* latency of a group of sends and receives, without its hop */
 	double launch_us;         /* a call cannot take less: the host enqueues no faster */
 	double launch_p2p_us;     /* the same for a group of sends and receives */
 	double launch_peer_us;    /* and for each peer in it */

@@ -70,7 +70,7 @@ const struct topo_gpu_model *topo_gpu_model_sm(int sm)
 		int from;
 		const char *name;
 	} by_sm[] = { { 120, "5090" }, { 100, "B200" }, { 90, "H100" }, { 89, "L40S" }, { 86, "A6000" },
-		      { 80, "A100" },  { 75, "T4" },    { 70, "V100" }, { 60, "P100" } };
+		      { 80, "A100" },  { 75, "2080 Ti" },    { 70, "V100" }, { 60, "P100" } };
 
 	for (size_t i = 0; i < sizeof(by_sm) / sizeof(by_sm[0]); i++)
 		if (sm >= by_sm[i].from)
@@ -115,29 +115,59 @@ double topo_pcie_gbs(int gen, int width)
 }
 
 /* ---- rings in a mesh ------------------------------------------------------------------------- */
+/* A ring and its reverse together take one link of every pair they join, both directions of it. The links are split
+ * into as many Hamiltonian cycles as fit, by trying; each is two rings. */
 struct mesh {
-	int n, path[TOPO_MAX_GPUS];
+	int n, bound, best, widest;
+	int path[TOPO_MAX_GPUS];
 	bool used[TOPO_MAX_GPUS];
-	int left[TOPO_MAX_GPUS][TOPO_MAX_GPUS]; /* directed links not yet in a ring */
-	long steps;                             /* left before the search gives up */
+	int left[TOPO_MAX_GPUS][TOPO_MAX_GPUS]; /* links that no cycle took yet */
+	long steps;                             /* before the search gives up with what it has */
 };
 
-/* Extend the path to a Hamiltonian cycle, widest remaining link first. */
-static bool mesh_extend(struct mesh *mesh, int depth)
+static bool mesh_cycles(struct mesh *mesh, int found);
+
+static void mesh_take(struct mesh *mesh, const int *path, int change)
+{
+	for (int i = 0; i < mesh->n; i++) {
+		int a = path[i], b = path[(i + 1) % mesh->n];
+
+		mesh->left[a][b] += change;
+		mesh->left[b][a] += change;
+	}
+}
+
+/* The path closes: take its links and look for the next cycle. True when as many were found as there can be. */
+static bool mesh_close(struct mesh *mesh, int found)
+{
+	int path[TOPO_MAX_GPUS];
+	bool done;
+
+	memcpy(path, mesh->path, sizeof(path));
+	mesh_take(mesh, path, -1);
+	done = mesh_cycles(mesh, found + 1);
+	mesh_take(mesh, path, 1);
+	memcpy(mesh->path, path, sizeof(path));
+	memset(mesh->used, true, sizeof(mesh->used));
+	return done;
+}
+
+/* Extend the path, widest remaining connection first. */
+static bool mesh_extend(struct mesh *mesh, int depth, int found)
 {
 	int at = mesh->path[depth - 1];
 
-	if (mesh->steps-- <= 0)
-		return false;
 	if (depth == mesh->n)
-		return mesh->left[at][mesh->path[0]] > 0;
-	for (int width = 32; width > 0; width--) {
-		for (int next = 0; next < mesh->n; next++) {
+		return mesh->left[at][mesh->path[0]] > 0 && mesh_close(mesh, found);
+	for (int width = mesh->widest; width > 0; width--) {
+		if (mesh->steps-- <= 0)
+			return true;
+		for (int next = 1; next < mesh->n; next++) {
 			if (mesh->used[next] || mesh->left[at][next] != width)
 				continue;
 			mesh->used[next] = true;
 			mesh->path[depth] = next;
-			if (mesh_extend(mesh, depth + 1))
+			if (mesh_extend(mesh, depth + 1, found))
 				return true;
 			mesh->used[next] = false;
 		}
@@ -145,39 +175,47 @@ static bool mesh_extend(struct mesh *mesh, int depth)
 	return false;
 }
 
-/* Links are full duplex: a ring and its reverse take the same links, one per direction. */
-static int mesh_rings(struct mesh *mesh)
+static bool mesh_cycles(struct mesh *mesh, int found)
 {
-	int rings = 0;
+	mesh->best = found > mesh->best ? found : mesh->best;
+	if (found >= mesh->bound)
+		return true;
+	memset(mesh->used, 0, sizeof(mesh->used));
+	mesh->used[0] = true;
+	mesh->path[0] = 0;
+	return mesh_extend(mesh, 1, found);
+}
 
-	for (;;) {
-		memset(mesh->used, 0, sizeof(mesh->used));
-		mesh->used[0] = true;
-		mesh->path[0] = 0;
-		mesh->steps = 200000;
-		if (!mesh_extend(mesh, 1))
-			return rings;
-		for (int i = 0; i < mesh->n; i++)
-			mesh->left[mesh->path[i]][mesh->path[(i + 1) % mesh->n]]--;
-		rings++;
+static int mesh_rings(const struct topo_system *sys)
+{
+	struct mesh mesh = { .n = sys->ngpus, .bound = 1 << 20, .steps = 300000 };
+
+	for (int i = 0; i < sys->ngpus; i++) {
+		int links = 0;
+
+		for (int j = 0; j < sys->ngpus; j++) {
+			mesh.left[i][j] = i == j ? 0 : sys->gpu[i].links[j] < sys->gpu[j].links[i] ? sys->gpu[i].links[j]
+			                                                              : sys->gpu[j].links[i];
+			links += mesh.left[i][j];
+			mesh.widest = mesh.left[i][j] > mesh.widest ? mesh.left[i][j] : mesh.widest;
+		}
+		mesh.bound = links / 2 < mesh.bound ? links / 2 : mesh.bound;
 	}
+	mesh_cycles(&mesh, 0);
+	return 2 * mesh.best;
 }
 
 int topo_ring_links(const struct topo_system *sys)
 {
 	int least = 1 << 20;
-	struct mesh mesh = { .n = sys->ngpus };
 
 	if (sys->ngpus < 2)
 		return 0;
+	if (sys->ngpus == 2)
+		return topo_pair_links(sys, 0, 1);
 	for (int i = 0; i < sys->ngpus; i++)
 		least = sys->gpu[i].switch_links < least ? sys->gpu[i].switch_links : least;
-	if (least > 0)
-		return least;
-	for (int i = 0; i < sys->ngpus; i++)
-		for (int j = 0; j < sys->ngpus; j++)
-			mesh.left[i][j] = i == j ? 0 : sys->gpu[i].links[j];
-	return mesh_rings(&mesh);
+	return least > 0 ? least : mesh_rings(sys);
 }
 
 int topo_pair_links(const struct topo_system *sys, int a, int b)
@@ -194,6 +232,14 @@ static bool sane(double gbs)
 	return isfinite(gbs) && gbs > 0 && gbs < 1e6;
 }
 
+static bool has_nvlink(const struct topo_gpu *gpu)
+{
+	for (int i = 0; i < TOPO_MAX_GPUS; i++)
+		if (gpu->links[i] > 0)
+			return true;
+	return gpu->switch_links > 0;
+}
+
 int topo_check(const struct topo_system *sys, struct error *err)
 {
 	if (sys->ngpus < 1)
@@ -204,6 +250,15 @@ int topo_check(const struct topo_system *sys, struct error *err)
 		if (!sane(sys->gpu[i].pcie_gbs) || sys->gpu[i].model == NULL || sys->gpu[i].cpu >= sys->ncpus)
 			return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s: GPU %d has no usable PCIe link",
 			                 sys->name, i);
+	for (int i = 0; i < sys->ngpus; i++) {
+		if (sys->gpu[i].model != sys->gpu[0].model)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+			                 "topology %s mixes %s and %s: GPUs of one kind are predicted", sys->name,
+			                 sys->gpu[0].model->name, sys->gpu[i].model->name);
+		if (sys->gpu[i].model->links == 0 && has_nvlink(&sys->gpu[i]))
+			return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s: a GPU like %s has no NVLink",
+			                 sys->name, sys->gpu[i].model->name);
+	}
 	for (int i = 0; i < sys->nnics; i++)
 		if (!sane(sys->nic[i].gbs))
 			return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s: NIC %d has no usable speed",

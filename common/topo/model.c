@@ -376,7 +376,6 @@ struct flows {
 	double intra_raw, inter_raw; /* the same for the ceiling */
 	double part;                 /* bytes of one flow */
 	double peers;
-	bool net;                    /* the part goes over the network */
 };
 
 /* Every rank sends 1/n of its data to every rank. */
@@ -393,7 +392,6 @@ static void flows_spread(const struct model *model, double bytes, struct flows *
 	flows->inter_raw = away > 0 ? away / (model->net_raw / g * GB) : 0;
 	flows->part = each;
 	flows->peers = n;
-	flows->net = model->nnodes > 1;
 }
 
 /* One rank exchanges 1/n of the data with every other; its own links are the narrow place. */
@@ -402,7 +400,7 @@ static void flows_root(const struct model *model, double bytes, struct flows *fl
 	double g = model->ppn;
 
 	flows_spread(model, bytes, flows);
-	if (flows->net) {
+	if (model->nnodes > 1) {
 		flows->inter *= model->net / g / model->nic;
 		flows->inter_raw *= model->net_raw / g / model->nic_raw;
 	}
@@ -419,7 +417,6 @@ static void flows_next(const struct model *model, double bytes, struct flows *fl
 	flows->inter_raw = model->nnodes > 1 ? bytes / (model->nic_raw * GB) : 0;
 	flows->part = bytes;
 	flows->peers = 1;
-	flows->net = flows->inter > flows->intra;
 }
 
 static double p2p_latency(const struct model *model)
@@ -452,10 +449,36 @@ static void predict_hypercube(const struct model *model, double bytes, struct pr
 	out->formula = "sum over log2(n) exchanges of bytes 2^k / n / link";
 }
 
+/* us until a flow's last chunk is where it belongs, after its transfer. */
+static double last_chunk(const struct model *model, double part, bool net)
+{
+	double chunk = fmin(net ? STEP / 4 : STEP, part / flow_channels(model, part, net));
+
+	return model->constants.fill * chunk / (model->constants.channel_gbs * GB);
+}
+
+/* Inside and outside run at the same time: the later of the two is the time. */
+static void finish_flows(const struct model *model, const struct predict_request *request, const struct flows *flows,
+                         struct prediction *out)
+{
+	double fill = model->ppn > 1 ? last_chunk(model, flows->part, false) : 0;
+	double fill_net = model->nnodes > 1 ? last_chunk(model, flows->part, true) : 0;
+	bool net = flows->inter + fill_net > flows->intra + fill;
+
+	out->transfer_us = net ? flows->inter : flows->intra;
+	out->fill_us = net ? fill_net : fill;
+	out->channels = request->channels > 0 ? request->channels : (int)flow_channels(model, flows->part, net);
+	out->latency_us = p2p_latency(model);
+	out->launch_us = model->constants.launch_p2p_us + model->constants.launch_peer_us * flows->peers;
+	out->limit = net ? "NIC" : hop_name(model);
+	out->formula = "larger of bytes in the node / link and bytes over the network / NIC";
+	out->link_gbs = request->bytes / (out->transfer_us * GB) * model_bus_factor(request->collective, model->nranks);
+}
+
 static int predict_p2p(const struct model *model, const struct predict_request *request, struct prediction *out)
 {
 	struct flows flows = { .intra = 0 };
-	double bytes = request->bytes, raw = 0, chunk, factor = model_bus_factor(request->collective, model->nranks);
+	double bytes = request->bytes, raw = 0;
 
 	if (request->algo >= 0 && request->algo != MODEL_P2P)
 		return -EINVAL;
@@ -473,20 +496,11 @@ static int predict_p2p(const struct model *model, const struct predict_request *
 			flows_root(model, bytes, &flows);
 		else
 			flows_spread(model, bytes, &flows);
-		out->channels = request->channels > 0 ? request->channels
-		                                      : (int)flow_channels(model, flows.part, flows.net);
-		out->latency_us = p2p_latency(model);
-		out->transfer_us = fmax(flows.intra, flows.inter);
-		chunk = fmin(flows.net ? STEP / 4 : STEP, flows.part / out->channels);
-		out->fill_us = model->constants.fill * chunk / (model->constants.channel_gbs * GB);
-		out->launch_us = model->constants.launch_p2p_us + model->constants.launch_peer_us * flows.peers;
-		out->limit = flows.inter > flows.intra ? "NIC" : hop_name(model);
-		out->formula = "larger of bytes in the node / link and bytes over the network / NIC";
+		finish_flows(model, request, &flows, out);
 		raw = fmax(flows.intra_raw, flows.inter_raw);
-		out->link_gbs = bytes / (out->transfer_us * GB) * factor;
 	}
 	out->alg_gbs = bytes / (out->transfer_us * GB);
-	out->ceiling_busbw = bytes / (raw * GB) * factor;
+	out->ceiling_busbw = bytes / (raw * GB) * model_bus_factor(request->collective, model->nranks);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ int topo_spec_dir(char *path, size_t size)
 {
 	char exe[3072];
 	const char *set = getenv("HANGAR_SPECS");
-	static const char *const beside[] = { "specs", "../common/topo/specs", "../../common/topo/specs",
+	static const char *const beside[] = { "specs", "../specs", "../common/topo/specs", "../../common/topo/specs",
 					      "../share/hangar/specs" };
 	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;

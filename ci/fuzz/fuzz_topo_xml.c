@@ -1,4 +1,5 @@
-/* fuzz_topo_xml.c: libFuzzer over the topology XML reader and the predictions made from what it read. */
+/* fuzz_topo_xml.c: libFuzzer over the topology XML reader and the predictions made from what it
+ * read. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,12 +19,15 @@ static void predict_all(const struct topo_system *sys, const struct model_consta
 	for (int nodes = 1; nodes <= 4; nodes += 3) {
 		model_scale(&model, nodes);
 		for (int coll = 0; coll < MODEL_COLLS; coll++) {
-			struct predict_request request = { .collective = (enum model_coll)coll, .bytes = 1 << 20,
-				                           .algo = -1, .proto = -1 };
+			struct predict_request request = { .collective = (enum model_coll)coll,
+							   .bytes = 1 << 20,
+							   .algo = -1,
+							   .proto = -1 };
 			struct prediction p;
 
 			if (model_predict(&model, &request, &p) == 0 &&
-			    !(isfinite(p.time_us) && p.time_us > 0 && p.busbw <= p.ceiling_busbw * 1.0001))
+			    !(isfinite(p.time_us) && p.time_us > 0 &&
+			      p.busbw <= p.ceiling_busbw * 1.0001))
 				abort();
 		}
 	}

@@ -1,4 +1,5 @@
-/* test_model.c: NCCL's tuning tables against recorded ones, each formula against a hand-computed case. */
+/* test_model.c: NCCL's tuning tables against recorded ones, each formula against a hand-computed
+ * case. */
 #include "model.h"
 
 #include <errno.h>
@@ -25,13 +26,15 @@ static void machine(const char *name, int gpus, int nodes, bool no_nvls)
 
 static int point(enum model_coll coll, double bytes, int algo, int proto, struct prediction *p)
 {
-	struct predict_request request = { .collective = coll, .bytes = bytes, .algo = algo, .proto = proto };
+	struct predict_request request = {
+		.collective = coll, .bytes = bytes, .algo = algo, .proto = proto
+	};
 
 	return model_predict(&model, &request, p);
 }
 
-/* The table that NCCL 2.28.9 printed on four H200 (shared/data/h200x4/nccl_debug_info.log, lines 482 on) and those of
- * facts/nccl-internals.md 1.8 for 2 and 8: one decimal each. */
+/* The table that NCCL 2.28.9 printed on four H200 (shared/data/h200x4/nccl_debug_info.log, lines
+ * 482 on) and those of facts/nccl-internals.md 1.8 for 2 and 8: one decimal each. */
 static void test_nccl_tables(void)
 {
 	static const struct {
@@ -69,8 +72,10 @@ static void test_nccl_tables(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		machine("hgx-h200", rows[i].gpus, 1, false);
-		CU_ASSERT_DOUBLE_EQUAL(model.tuning.bw[rows[i].coll][rows[i].algo][rows[i].proto], rows[i].bw, .0501);
-		CU_ASSERT_DOUBLE_EQUAL(model.tuning.lat[rows[i].coll][rows[i].algo][rows[i].proto], rows[i].lat, .0501);
+		CU_ASSERT_DOUBLE_EQUAL(model.tuning.bw[rows[i].coll][rows[i].algo][rows[i].proto],
+				       rows[i].bw, .0501);
+		CU_ASSERT_DOUBLE_EQUAL(model.tuning.lat[rows[i].coll][rows[i].algo][rows[i].proto],
+				       rows[i].lat, .0501);
 		CU_ASSERT_EQUAL(model.tuning.search_channels, 12);
 		CU_ASSERT_EQUAL(model.channels, 24);
 	}
@@ -82,12 +87,12 @@ static void test_choice(void)
 	static const struct {
 		int gpus, nvls, mib, algo, proto;
 	} rows[] = {
-		{ 4, 0, 1, MODEL_RING, MODEL_LL },      { 4, 0, 2, MODEL_RING, MODEL_LL },
-		{ 4, 0, 4, MODEL_RING, MODEL_LL128 },   { 4, 0, 16, MODEL_RING, MODEL_SIMPLE },
-		{ 8, 0, 2, MODEL_RING, MODEL_LL },      { 8, 0, 4, MODEL_RING, MODEL_LL128 },
-		{ 8, 0, 16, MODEL_RING, MODEL_LL128 },  { 8, 0, 64, MODEL_RING, MODEL_SIMPLE },
-		{ 2, 0, 1, MODEL_RING, MODEL_LL },      { 2, 0, 2, MODEL_RING, MODEL_SIMPLE },
-		{ 8, 1, 2, MODEL_NVLS, MODEL_SIMPLE },  { 8, 1, 256, MODEL_NVLS, MODEL_SIMPLE },
+		{ 4, 0, 1, MODEL_RING, MODEL_LL },     { 4, 0, 2, MODEL_RING, MODEL_LL },
+		{ 4, 0, 4, MODEL_RING, MODEL_LL128 },  { 4, 0, 16, MODEL_RING, MODEL_SIMPLE },
+		{ 8, 0, 2, MODEL_RING, MODEL_LL },     { 8, 0, 4, MODEL_RING, MODEL_LL128 },
+		{ 8, 0, 16, MODEL_RING, MODEL_LL128 }, { 8, 0, 64, MODEL_RING, MODEL_SIMPLE },
+		{ 2, 0, 1, MODEL_RING, MODEL_LL },     { 2, 0, 2, MODEL_RING, MODEL_SIMPLE },
+		{ 8, 1, 2, MODEL_NVLS, MODEL_SIMPLE }, { 8, 1, 256, MODEL_NVLS, MODEL_SIMPLE },
 	};
 	struct prediction p;
 
@@ -99,9 +104,10 @@ static void test_choice(void)
 	}
 }
 
-/* 4 H200, 64 MiB all_reduce, Ring Simple, physical constants: link 18 * 20.6 = 370.8; algorithm 370.8 * 4/6 = 247.2;
- * transfer 67108864 / 247200 = 271.476 us. Share of a channel 67108864 / 24 / 4 = 699051 B, slice half of it:
- * fill (1 + .5) * 349525 * 24 / 370800 = 33.9345. Latency 8.4 + 6 * 3.4 = 28.8. */
+/* 4 H200, 64 MiB all_reduce, Ring Simple, physical constants: link 18 * 20.6 = 370.8; algorithm
+ * 370.8 * 4/6 = 247.2; transfer 67108864 / 247200 = 271.476 us. Share of a channel 67108864 / 24 /
+ * 4 = 699051 B, slice half of it: fill (1 + .5) * 349525 * 24 / 370800 = 33.9345. Latency 8.4 + 6
+ * * 3.4 = 28.8. */
 static void test_ring_simple(void)
 {
 	struct prediction p;
@@ -122,7 +128,8 @@ static void test_ring_simple(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 370.8, 1e-6);
 }
 
-/* Algorithm bandwidths by hand. Net of 8 x 400 Gb/s InfiniBand: 400 * 4096 / 4178 = 392.149 GB/s. */
+/* Algorithm bandwidths by hand. Net of 8 x 400 Gb/s InfiniBand: 400 * 4096 / 4178 = 392.149 GB/s.
+ */
 static void test_bandwidths(void)
 {
 	static const struct {
@@ -158,14 +165,16 @@ static void test_bandwidths(void)
 		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 4.57143, "host memory" },
 		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
 		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
-		/* one 200 Gb/s Slingshot NIC a GPU, four: 100 * 2048 / 2158; two nodes exchange once */
+		/* one 200 Gb/s Slingshot NIC a GPU, four: 100 * 2048 / 2158; two nodes exchange
+		   once */
 		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 94.9027, "NICs" },
 	};
 	struct prediction p;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		machine(rows[i].spec, 0, rows[i].nodes, false);
-		CU_ASSERT_EQUAL(point(rows[i].coll, 68719476736., rows[i].algo, MODEL_SIMPLE, &p), 0);
+		CU_ASSERT_EQUAL(point(rows[i].coll, 68719476736., rows[i].algo, MODEL_SIMPLE, &p),
+				0);
 		CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs / rows[i].gbs, 1, 1e-4);
 		CU_ASSERT_PTR_NOT_NULL(strstr(p.limit, rows[i].limit));
 	}
@@ -177,7 +186,8 @@ static void test_p2p(void)
 	struct prediction p;
 
 	machine("hgx-h200", 4, 1, true);
-	/* 64 MiB: parts of at most 16 MiB on at least 8 channels: 8, 20 GB/s each: 419.43 us; the last 512 KiB 26.2 */
+	/* 64 MiB: parts of at most 16 MiB on at least 8 channels: 8, 20 GB/s each: 419.43 us; the
+	 * last 512 KiB 26.2 */
 	CU_ASSERT_EQUAL(point(MODEL_SENDRECV, 67108864, -1, -1, &p), 0);
 	CU_ASSERT_EQUAL(p.channels, 8);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 419.430, .001);
@@ -195,7 +205,8 @@ static void test_p2p(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.ceiling_busbw, 450, 1e-6);
 	CU_ASSERT_EQUAL(point(MODEL_GATHER, 1 << 30, -1, -1, &p), 0);
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 494.4, 1e-6);
-	/* two exchanges, of 1/4 and 2/4 of 1 GiB; both on 16 channels of 20 GB/s and more: 256 MiB at 320, 512 MiB at 370.8 */
+	/* two exchanges, of 1/4 and 2/4 of 1 GiB; both on 16 channels of 20 GB/s and more: 256 MiB
+	 * at 320, 512 MiB at 370.8 */
 	CU_ASSERT_EQUAL(point(MODEL_HYPERCUBE, 1 << 30, -1, -1, &p), 0);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 268435456 / 320e3 + 536870912 / 370.8e3, .001);
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 2 * 11.8, 1e-6);
@@ -207,8 +218,8 @@ static void test_p2p(void)
 	CU_ASSERT_STRING_EQUAL(p.limit, "NIC");
 }
 
-/* 64 nodes on leaves of 16, uplinks oversubscribed 4 times: a ring crosses a leaf's edge on one NIC in 16, and a tree
- * and all to all on all of them. */
+/* 64 nodes on leaves of 16, uplinks oversubscribed 4 times: a ring crosses a leaf's edge on one NIC
+ * in 16, and a tree and all to all on all of them. */
 static void test_oversubscription(void)
 {
 	struct error err = { .outcome = OUTCOME_OK };
@@ -227,7 +238,8 @@ static void test_oversubscription(void)
 	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 / 8 * 128 / 120, .001);
 }
 
-/* Whatever the machine: finite, below the ceiling, slower with more bytes, and rings slower with more nodes. */
+/* Whatever the machine: finite, below the ceiling, slower with more bytes, and rings slower with
+ * more nodes. */
 static void check_machine(const char *spec)
 {
 	for (int coll = 0; coll < MODEL_COLLS; coll++) {
@@ -246,11 +258,14 @@ static void check_machine(const char *spec)
 				}
 				CU_ASSERT_TRUE(isfinite(p.time_us) && p.time_us > 0 && p.busbw > 0);
 				CU_ASSERT_TRUE(p.busbw <= p.ceiling_busbw);
-				CU_ASSERT_EQUAL(point((enum model_coll)coll, bytes, algo, MODEL_SIMPLE, &p), 0);
+				CU_ASSERT_EQUAL(point((enum model_coll)coll, bytes, algo,
+						      MODEL_SIMPLE, &p),
+						0);
 				CU_ASSERT_TRUE(p.time_us >= before);
 				if (p.time_us < before)
 					printf("%s %s %d nodes %.0f: %g after %g\n", spec,
-					       model_coll_name((enum model_coll)coll), nodes, bytes, p.time_us, before);
+					       model_coll_name((enum model_coll)coll), nodes, bytes,
+					       p.time_us, before);
 				before = p.time_us;
 			}
 			CU_ASSERT_TRUE(coll >= MODEL_TUNED || before >= over_nodes * (1 - 1e-9));
@@ -261,9 +276,11 @@ static void check_machine(const char *spec)
 
 static void test_properties(void)
 {
-	static const char *const specs[] = { "dgx-v100", "dgx2", "dgx-a100", "dgx-h100", "hgx-h200", "dgx-b200",
-		                             "gb200-nvl72", "gh200-quad", "a100-pcie-bridged", "pcie-gen4-8gpu",
-		                             "geforce-4090", "tcp-10g", "tcp-25g", "tcp-100g" };
+	static const char *const specs[] = { "dgx-v100",       "dgx2",	       "dgx-a100",
+					     "dgx-h100",       "hgx-h200",     "dgx-b200",
+					     "gb200-nvl72",    "gh200-quad",   "a100-pcie-bridged",
+					     "pcie-gen4-8gpu", "geforce-4090", "tcp-10g",
+					     "tcp-25g",	       "tcp-100g" };
 
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		machine(specs[i], 0, 1, false);
@@ -326,8 +343,13 @@ static void test_constants(void)
 static void test_predict(void)
 {
 	struct error err = { .outcome = OUTCOME_OK };
-	struct predict_request request = { .collective = MODEL_ALL_REDUCE, .bytes = 67108864, .nranks = 4, .nnodes = 1,
-		                           .algo = -1, .proto = -1, .no_nvls = true };
+	struct predict_request request = { .collective = MODEL_ALL_REDUCE,
+					   .bytes = 67108864,
+					   .nranks = 4,
+					   .nnodes = 1,
+					   .algo = -1,
+					   .proto = -1,
+					   .no_nvls = true };
 	struct prediction p;
 
 	setenv("HANGAR_FITTED", "", 1);
@@ -340,8 +362,9 @@ static void test_predict(void)
 	unsetenv("HANGAR_FITTED");
 }
 
-/* 1000 nodes failing once a year each: every 31557.6 s; checkpoints of 60 s: Young sqrt(2 * 60 * 31557.6) = 1946.0;
- * Daly 1946.0 * (1 + sqrt(x) / 3 + x / 9) - 60 = 1906.2 with x = 60 / 63115.2. */
+/* 1000 nodes failing once a year each: every 31557.6 s; checkpoints of 60 s: Young sqrt(2 * 60 *
+ * 31557.6) = 1946.0; Daly 1946.0 * (1 + sqrt(x) / 3 + x / 9) - 60 = 1906.2 with x = 60 / 63115.2.
+ */
 static void test_failures(void)
 {
 	struct model_failures f = model_failures(1, 1000, 24, 60);
@@ -357,11 +380,16 @@ static void test_failures(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{ "NCCL's tables", test_nccl_tables },      { "NCCL's choice", test_choice },
-		{ "Ring Simple by hand", test_ring_simple }, { "bandwidths by hand", test_bandwidths },
-		{ "sends by hand", test_p2p },               { "oversubscription", test_oversubscription },
-		{ "properties of every spec", test_properties }, { "refused", test_refused },
-		{ "constants", test_constants },             { "predict()", test_predict },
+		{ "NCCL's tables", test_nccl_tables },
+		{ "NCCL's choice", test_choice },
+		{ "Ring Simple by hand", test_ring_simple },
+		{ "bandwidths by hand", test_bandwidths },
+		{ "sends by hand", test_p2p },
+		{ "oversubscription", test_oversubscription },
+		{ "properties of every spec", test_properties },
+		{ "refused", test_refused },
+		{ "constants", test_constants },
+		{ "predict()", test_predict },
 		{ "failures", test_failures },
 	};
 

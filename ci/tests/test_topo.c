@@ -27,13 +27,20 @@ static void test_each_spec(void)
 		int gpus, nics, links;
 		double gbps, pcie;
 	} specs[] = {
-		{ "dgx-v100", 8, 4, 6, 100, 12 },       { "dgx2", 16, 8, 6, 100, 12 },
-		{ "dgx-a100", 8, 8, 12, 200, 24 },      { "dgx-h100", 8, 8, 18, 400, 48 },
-		{ "hgx-h200", 8, 8, 18, 400, 48 },      { "dgx-b200", 8, 8, 18, 400, 48 },
-		{ "gb200-nvl72", 72, 72, 18, 400, 48 }, { "gh200-quad", 4, 4, 18, 200, 48 },
-		{ "a100-pcie-bridged", 4, 1, 0, 200, 24 }, { "pcie-gen4-8gpu", 8, 2, 0, 200, 24 },
-		{ "geforce-4090", 8, 1, 0, 100, 24 },   { "tcp-10g", 1, 1, 0, 10, 12 },
-		{ "tcp-25g", 1, 1, 0, 25, 12 },         { "tcp-100g", 1, 1, 0, 100, 24 },
+		{ "dgx-v100", 8, 4, 6, 100, 12 },
+		{ "dgx2", 16, 8, 6, 100, 12 },
+		{ "dgx-a100", 8, 8, 12, 200, 24 },
+		{ "dgx-h100", 8, 8, 18, 400, 48 },
+		{ "hgx-h200", 8, 8, 18, 400, 48 },
+		{ "dgx-b200", 8, 8, 18, 400, 48 },
+		{ "gb200-nvl72", 72, 72, 18, 400, 48 },
+		{ "gh200-quad", 4, 4, 18, 200, 48 },
+		{ "a100-pcie-bridged", 4, 1, 0, 200, 24 },
+		{ "pcie-gen4-8gpu", 8, 2, 0, 200, 24 },
+		{ "geforce-4090", 8, 1, 0, 100, 24 },
+		{ "tcp-10g", 1, 1, 0, 10, 12 },
+		{ "tcp-25g", 1, 1, 0, 25, 12 },
+		{ "tcp-100g", 1, 1, 0, 100, 24 },
 	};
 	struct error err = { .outcome = OUTCOME_OK };
 	FILE *null = fopen("/dev/null", "w");
@@ -105,17 +112,28 @@ static void test_bad_specs(void)
 		{ "[]", "Expected object" },
 		{ "{\"name\":\"x\"}", "describes" },
 		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"Z9\",\"gpus\":8,"
-		  "\"nvlink\":\"switch\",\"pcie_gen\":4}", "known: P100, V100" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":-8,"
-		  "\"nvlink\":\"switch\",\"pcie_gen\":4}", "out of range" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":8,"
-		  "\"nvlink\":\"string\",\"pcie_gen\":4}", "switch, pairs, mesh or none" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":8,"
-		  "\"nvlink\":\"switch\",\"pcie_gen\":4,\"color\":1}", "color" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"4090\",\"gpus\":8,"
-		  "\"nvlink\":\"switch\",\"links\":4,\"pcie_gen\":4}", "no NVLink" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":2,"
-		  "\"nvlink\":\"mesh\",\"mesh\":[[0,99],[99,0]],\"pcie_gen\":4}", "row" },
+		  "\"nvlink\":\"switch\",\"pcie_gen\":4}",
+		  "known: P100, V100" },
+		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":-"
+		  "8,"
+		  "\"nvlink\":\"switch\",\"pcie_gen\":4}",
+		  "out of range" },
+		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":"
+		  "8,"
+		  "\"nvlink\":\"string\",\"pcie_gen\":4}",
+		  "switch, pairs, mesh or none" },
+		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":"
+		  "8,"
+		  "\"nvlink\":\"switch\",\"pcie_gen\":4,\"color\":1}",
+		  "color" },
+		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"4090\",\"gpus\":"
+		  "8,"
+		  "\"nvlink\":\"switch\",\"links\":4,\"pcie_gen\":4}",
+		  "no NVLink" },
+		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":"
+		  "2,"
+		  "\"nvlink\":\"mesh\",\"mesh\":[[0,99],[99,0]],\"pcie_gen\":4}",
+		  "row" },
 	};
 	char path[] = "/tmp/test_topo_XXXXXX.json";
 	int fd = mkstemps(path, 5);
@@ -139,8 +157,11 @@ static void test_bad_specs(void)
 static void test_reshape(void)
 {
 	struct error err = { .outcome = OUTCOME_OK };
-	struct topo_change more = { .nnodes = 16, .nics = 2, .nic_gbps = 200, .oversubscription = 4,
-		                    .fabric = 1 + TOPO_FAT_TREE };
+	struct topo_change more = { .nnodes = 16,
+				    .nics = 2,
+				    .nic_gbps = 200,
+				    .oversubscription = 4,
+				    .fabric = 1 + TOPO_FAT_TREE };
 	struct topo_change many = { .gpus = 9 }, two_nodes = { .nnodes = 2 };
 
 	CU_ASSERT_EQUAL_FATAL(load("dgx-h100"), 0);
@@ -170,9 +191,12 @@ static void test_rates(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{ "each spec", test_each_spec },         { "pairs", test_pairs },
-		{ "mesh", test_mesh },                   { "unknown names", test_unknown_names },
-		{ "bad specs", test_bad_specs },         { "reshape", test_reshape },
+		{ "each spec", test_each_spec },
+		{ "pairs", test_pairs },
+		{ "mesh", test_mesh },
+		{ "unknown names", test_unknown_names },
+		{ "bad specs", test_bad_specs },
+		{ "reshape", test_reshape },
 		{ "PCIe and CPU rates", test_rates },
 	};
 

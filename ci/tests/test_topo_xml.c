@@ -18,27 +18,34 @@ static int parse(const char *text, char *says, size_t size)
 	return rc;
 }
 
-#define GPU(bus, dev, inside)                                                                                          \
-	"<pci busid=\"" bus "\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\">"                  \
+#define GPU(bus, dev, inside)                                                                      \
+	"<pci busid=\"" bus                                                                        \
+	"\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\">"                   \
 	"<gpu dev=\"" dev "\" sm=\"90\" rank=\"" dev "\" gdr=\"1\">" inside "</gpu></pci>"
 #define SWITCH "<nvlink target=\"fffffff:ff:ff.0\" count=\"18\" tclass=\"0x068000\"/>"
-#define CPU(inside) "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" modelid=\"207\">"   \
-	            inside "</cpu></system>"
+#define CPU(inside)                                                                                \
+	"<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" "         \
+	"modelid=\"207\">" inside "</cpu></system>"
 
 /* Two H100 behind a switch and a slower PCIe bridge, one 400 Gb/s NIC. */
 static void test_nvswitch(void)
 {
 	char says[600];
 
-	CU_ASSERT_EQUAL(parse(CPU("<pci busid=\"0000:01:00.0\" link_speed=\"16.0 GT/s PCIe\" link_width=\"8\">"
-	                          GPU("0000:02:00.0", "0", SWITCH) GPU("0000:03:00.0", "1", SWITCH) "</pci>"
-	                          "<pci busid=\"0000:04:00.0\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><nic>"
-	                          "<net name=\"mlx5_0\" speed=\"400000\" port=\"1\" gdr=\"1\"/></nic></pci>"),
-	                      says, sizeof(says)),
-	                0);
+	CU_ASSERT_EQUAL(parse(CPU("<pci busid=\"0000:01:00.0\" link_speed=\"16.0 GT/s PCIe\" "
+				  "link_width=\"8\">" GPU("0000:02:00.0", "0", SWITCH) GPU(
+					  "0000:03:00.0", "1",
+					  SWITCH) "</pci>"
+						  "<pci busid=\"0000:04:00.0\" link_speed=\"32.0 "
+						  "GT/s PCIe\" link_width=\"16\"><nic>"
+						  "<net name=\"mlx5_0\" speed=\"400000\" "
+						  "port=\"1\" gdr=\"1\"/></nic></pci>"),
+			      says, sizeof(says)),
+			0);
 	CU_ASSERT_EQUAL(sys.ngpus, 2);
 	CU_ASSERT_EQUAL(topo_ring_links(&sys), 18);
-	CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, 12, 1e-9); /* generation 4 x8 above generation 5 x16 */
+	CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, 12,
+			       1e-9); /* generation 4 x8 above generation 5 x16 */
 	CU_ASSERT_EQUAL(sys.gpu[1].pci_switch, 0);
 	CU_ASSERT_EQUAL(sys.nnics, 1);
 	CU_ASSERT_STRING_EQUAL(sys.nic[0].name, "mlx5_0");
@@ -48,16 +55,21 @@ static void test_nvswitch(void)
 	CU_ASSERT_TRUE(sys.nvls);
 }
 
-/* GPU to GPU: links are found by bus id whatever the order; one to a GPU that the job lacks is left out. */
+/* GPU to GPU: links are found by bus id whatever the order; one to a GPU that the job lacks is left
+ * out. */
 static void test_direct_links(void)
 {
 	char says[600];
 
-	CU_ASSERT_EQUAL(parse(CPU(GPU("0000:02:00.0", "0", "<nvlink target=\"0000:03:00.0\" count=\"4\" tclass=\"0x030200\"/>"
-	                                                   "<nvlink target=\"0000:09:00.0\" count=\"4\" tclass=\"0x030200\"/>")
-	                          GPU("0000:03:00.0", "1", "<nvlink target=\"0000:02:00.0\" count=\"4\" tclass=\"0x030200\"/>")),
-	                      says, sizeof(says)),
-	                0);
+	CU_ASSERT_EQUAL(
+		parse(CPU(GPU("0000:02:00.0", "0",
+			      "<nvlink target=\"0000:03:00.0\" count=\"4\" tclass=\"0x030200\"/>"
+			      "<nvlink target=\"0000:09:00.0\" count=\"4\" tclass=\"0x030200\"/>")
+				  GPU("0000:03:00.0", "1",
+				      "<nvlink target=\"0000:02:00.0\" count=\"4\" "
+				      "tclass=\"0x030200\"/>")),
+		      says, sizeof(says)),
+		0);
 	CU_ASSERT_EQUAL(topo_pair_links(&sys, 0, 1), 4);
 	CU_ASSERT_EQUAL(topo_pair_links(&sys, 1, 0), 4);
 	CU_ASSERT_FALSE(sys.nvls);
@@ -73,26 +85,36 @@ static void test_hostile(void)
 		{ "<system version=\"1\"><cpu>", "no element found" },
 		{ "<graphs version=\"1\"/>", "<system> was expected" },
 		{ "<system/>", "no GPU" },
-		{ "<!DOCTYPE a [<!ENTITY b \"bb\"><!ENTITY c \"&b;&b;\">]><system>&c;</system>", "document type" },
+		{ "<!DOCTYPE a [<!ENTITY b \"bb\"><!ENTITY c \"&b;&b;\">]><system>&c;</system>",
+		  "document type" },
 		{ "<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><system/>", "document type" },
 		{ "<system>&undefined;</system>", "undefined entity" },
 		{ "<system><gpu dev=\"0\" sm=\"90\"/></system>", "a gpu outside" },
 		{ "<system><pci busid=\"0000:02:00.0\"/></system>", "a pci outside" },
 		{ "<system><net speed=\"1\"/></system>", "a net outside" },
-		{ CPU("<pci busid=\"0000:01:00.0\"><pci busid=\"0000:01:00.0\"/></pci>"), "lies below itself" },
+		{ CPU("<pci busid=\"0000:01:00.0\"><pci busid=\"0000:01:00.0\"/></pci>"),
+		  "lies below itself" },
 		{ CPU(GPU("0000:02:00.0", "0", "") GPU("0000:02:00.0", "1", "")), "appears twice" },
-		{ CPU(GPU("0000:02:00.0", "0", "<nvlink target=\"0000:02:00.0\" count=\"4\" tclass=\"0x030200\"/>")),
+		{ CPU(GPU("0000:02:00.0", "0",
+			  "<nvlink target=\"0000:02:00.0\" count=\"4\" tclass=\"0x030200\"/>")),
 		  "cannot be" },
-		{ CPU(GPU("0000:02:00.0", "0", "<nvlink target=\"a\" count=\"-4\"/>")), "count=\"-4\"" },
-		{ CPU(GPU("0000:02:00.0", "0", "<nvlink target=\"a\" count=\"99999999999999999999\"/>")), "count" },
-		{ CPU(GPU("0000:02:00.0", "0", "<nvlink target=\"a\" count=\"64\"/><nvlink target=\"a\" count=\"1\"/>")),
+		{ CPU(GPU("0000:02:00.0", "0", "<nvlink target=\"a\" count=\"-4\"/>")),
+		  "count=\"-4\"" },
+		{ CPU(GPU("0000:02:00.0", "0",
+			  "<nvlink target=\"a\" count=\"99999999999999999999\"/>")),
+		  "count" },
+		{ CPU(GPU("0000:02:00.0", "0",
+			  "<nvlink target=\"a\" count=\"64\"/><nvlink target=\"a\" count=\"1\"/>")),
 		  "64 NVLinks" },
 		{ CPU("<pci busid=\"1\" link_width=\"-1\"/>"), "link_width" },
 		{ CPU("<pci busid=\"1\" link_speed=\"1e300 GT/s\"/>"), "link_speed" },
-		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"35\"/></pci>"), "known from 60 on: P100" },
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"35\"/></pci>"),
+		  "known from 60 on: P100" },
 		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"90x\"/></pci>"), "sm=\"90x\"" },
-		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"89\">" SWITCH "</gpu></pci>"), "no NVLink" },
-		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"90\"/></pci><pci busid=\"2\"><gpu dev=\"1\" sm=\"80\"/></pci>"),
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"89\">" SWITCH "</gpu></pci>"),
+		  "no NVLink" },
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"90\"/></pci><pci busid=\"2\"><gpu "
+		      "dev=\"1\" sm=\"80\"/></pci>"),
 		  "mixes" },
 		{ CPU("<nic><net speed=\"-99999999999\"/></nic>"), "speed" },
 	};
@@ -149,8 +171,10 @@ static void test_truncated(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{ "NVSwitch, bridge and NIC", test_nvswitch }, { "direct links", test_direct_links },
-		{ "hostile files", test_hostile },             { "floods and nesting", test_floods },
+		{ "NVSwitch, bridge and NIC", test_nvswitch },
+		{ "direct links", test_direct_links },
+		{ "hostile files", test_hostile },
+		{ "floods and nesting", test_floods },
 		{ "truncated", test_truncated },
 	};
 

@@ -1,4 +1,5 @@
-/* model_names.c: names of collectives, algorithms and protocols, bus factors, and the odds of failures. */
+/* model_names.c: names of collectives, algorithms and protocols, bus factors, and the odds of
+ * failures. */
 #include "model.h"
 
 #include <math.h>
@@ -6,16 +7,28 @@
 #include <strings.h>
 
 static const char *const colls[MODEL_COLLS] = {
-	[MODEL_ALL_REDUCE] = "all_reduce", [MODEL_ALL_GATHER] = "all_gather", [MODEL_REDUCE_SCATTER] = "reduce_scatter",
-	[MODEL_BROADCAST] = "broadcast",   [MODEL_REDUCE] = "reduce",         [MODEL_ALLTOALL] = "alltoall",
-	[MODEL_ALLTOALLV] = "alltoallv",   [MODEL_GATHER] = "gather",         [MODEL_SCATTER] = "scatter",
-	[MODEL_SENDRECV] = "sendrecv",     [MODEL_HYPERCUBE] = "hypercube",
+	[MODEL_ALL_REDUCE] = "all_reduce",
+	[MODEL_ALL_GATHER] = "all_gather",
+	[MODEL_REDUCE_SCATTER] = "reduce_scatter",
+	[MODEL_BROADCAST] = "broadcast",
+	[MODEL_REDUCE] = "reduce",
+	[MODEL_ALLTOALL] = "alltoall",
+	[MODEL_ALLTOALLV] = "alltoallv",
+	[MODEL_GATHER] = "gather",
+	[MODEL_SCATTER] = "scatter",
+	[MODEL_SENDRECV] = "sendrecv",
+	[MODEL_HYPERCUBE] = "hypercube",
 };
 
 static const char *const algos[MODEL_ALGOS] = {
-	[MODEL_TREE] = "Tree", [MODEL_RING] = "Ring", [MODEL_COLLNET_DIRECT] = "CollNetDirect",
-	[MODEL_COLLNET_CHAIN] = "CollNetChain", [MODEL_NVLS] = "NVLS", [MODEL_NVLS_TREE] = "NVLSTree",
-	[MODEL_PAT] = "PAT", [MODEL_P2P] = "P2P",
+	[MODEL_TREE] = "Tree",
+	[MODEL_RING] = "Ring",
+	[MODEL_COLLNET_DIRECT] = "CollNetDirect",
+	[MODEL_COLLNET_CHAIN] = "CollNetChain",
+	[MODEL_NVLS] = "NVLS",
+	[MODEL_NVLS_TREE] = "NVLSTree",
+	[MODEL_PAT] = "PAT",
+	[MODEL_P2P] = "P2P",
 };
 
 static const char *const protos[MODEL_PROTOS] = { "LL", "LL128", "Simple" };
@@ -83,6 +96,7 @@ struct model_failures model_failures(double rate, double nodes, double hours, do
 	out.probability = -expm1(-hours * 3600 / out.mtbf_s);
 	out.young_s = sqrt(2 * cost_s * out.mtbf_s);
 	/* Daly 2006, eq. 37: for a cost below twice the MTBF, else the MTBF itself. */
-	out.daly_s = x < 1 ? sqrt(2 * cost_s * out.mtbf_s) * (1 + sqrt(x) / 3 + x / 9) - cost_s : out.mtbf_s;
+	out.daly_s = x < 1 ? sqrt(2 * cost_s * out.mtbf_s) * (1 + sqrt(x) / 3 + x / 9) - cost_s
+			   : out.mtbf_s;
 	return out;
 }

@@ -1,5 +1,6 @@
-/* model_nccl.c: NCCL 2.28's tuning model as it is: which algorithm and protocol it would take, and its own estimate.
- * Tables and formulas: shared/facts/nccl-internals.md 1.4 to 1.7 (src/graph/tuning.cc, search.cc). */
+/* model_nccl.c: NCCL 2.28's tuning model as it is: which algorithm and protocol it would take, and
+ * its own estimate. Tables and formulas: shared/facts/nccl-internals.md 1.4 to 1.7
+ * (src/graph/tuning.cc, search.cc). */
 #include "model.h"
 
 #include <math.h>
@@ -8,44 +9,72 @@
 enum { VOLTA, AMPERE, HOPPER, BLACKWELL, ARCHS };
 
 static const double base_lat[MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
-	[MODEL_TREE] = { 6.8, 14, 8.4 }, [MODEL_RING] = { 6.6, 14, 8.4 }, [MODEL_PAT] = { 8, 8, 8 },
+	[MODEL_TREE] = { 6.8, 14, 8.4 },
+	[MODEL_RING] = { 6.6, 14, 8.4 },
+	[MODEL_PAT] = { 8, 8, 8 },
 };
 
 enum hw { HW_NVLINK, HW_PCI, HW_NET, HWS };
 static const double hw_lat[HWS][MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
-	[HW_NVLINK] = { { .6, 1.25, 4.0 }, { .6, 1.9, 3.4 }, { 0, 0, 3.7 }, { 0, 0, 2.8 }, { 0, 0, 25 }, { 0, 0, 25 },
+	[HW_NVLINK] = { { .6, 1.25, 4.0 },
+			{ .6, 1.9, 3.4 },
+			{ 0, 0, 3.7 },
+			{ 0, 0, 2.8 },
+			{ 0, 0, 25 },
+			{ 0, 0, 25 },
 			{ 0, 0, 4 } },
-	[HW_PCI] = { { 1, 1.9, 4.0 }, { 1, 2.5, 5.7 }, { 0, 0, 3.7 }, { 0, 0, 2.8 }, { 0 }, { 0 }, { 0, 0, 4 } },
-	[HW_NET] = { { 5, 8.5, 14 }, { 2.7, 4, 14 }, { 0, 0, 31 }, { 0, 0, 30 }, { 0, 0, 18 }, { 0, 0, 20.9 },
+	[HW_PCI] = { { 1, 1.9, 4.0 },
+		     { 1, 2.5, 5.7 },
+		     { 0, 0, 3.7 },
+		     { 0, 0, 2.8 },
+		     { 0 },
+		     { 0 },
+		     { 0, 0, 4 } },
+	[HW_NET] = { { 5, 8.5, 14 },
+		     { 2.7, 4, 14 },
+		     { 0, 0, 31 },
+		     { 0, 0, 30 },
+		     { 0, 0, 18 },
+		     { 0, 0, 20.9 },
 		     { 0, 0, 14 } },
 };
 
 /* By number of nodes: 1, 2, more. */
-static const double ll_max[ARCHS][3] = { { 39, 39, 20.4 }, { 87.7, 22.5, 19 }, { 141, 45, 35 }, { 282, 90, 70 } };
-static const double ring_ll128_max[ARCHS][3] = { { 20, 20, 20 }, { 20, 20, 20 }, { 36.7, 36.7, 36.7 },
-						 { 73.4, 34.6, 73.4 } };
-static const double tree_ll128_max[ARCHS][3] = { { 20, 20, 20 }, { 20, 20, 20 }, { 36.7, 36.7, 29 },
-						 { 55.6, 31.67, 20 } };
-static const double tree_max[ARCHS][3] = { { 26.5, 18.5, 10 }, { 24, 23.6, 17.8 }, { 38.7, 41.4, 36 },
-					   { 70, 42.8, 24 } };
-static const double nvls_tree_max[ARCHS][3] = { { 26.5, 18.5, 10 }, { 24, 23.6, 17.8 }, { 0, 57.7, 45.5 },
-						{ 0, 96, 80 } }; /* Blackwell, more than two: 2.30's value */
+static const double ll_max[ARCHS][3] = {
+	{ 39, 39, 20.4 }, { 87.7, 22.5, 19 }, { 141, 45, 35 }, { 282, 90, 70 }
+};
+static const double ring_ll128_max[ARCHS][3] = {
+	{ 20, 20, 20 }, { 20, 20, 20 }, { 36.7, 36.7, 36.7 }, { 73.4, 34.6, 73.4 }
+};
+static const double tree_ll128_max[ARCHS][3] = {
+	{ 20, 20, 20 }, { 20, 20, 20 }, { 36.7, 36.7, 29 }, { 55.6, 31.67, 20 }
+};
+static const double tree_max[ARCHS][3] = {
+	{ 26.5, 18.5, 10 }, { 24, 23.6, 17.8 }, { 38.7, 41.4, 36 }, { 70, 42.8, 24 }
+};
+static const double nvls_tree_max[ARCHS][3] = {
+	{ 26.5, 18.5, 10 }, { 24, 23.6, 17.8 }, { 0, 57.7, 45.5 }, { 0, 96, 80 }
+}; /* Blackwell, more than two: 2.30's value */
 static const double nvls_efficiency[ARCHS] = { 0, 0, .85, .74 };
 
 static const float tree_correction[MODEL_PROTOS][23] = {
-	{ 1, 1, 1, 1, .9f, .8f, .7f, .7f, .7f, .7f, .6f, .5f, .4f, .4f, .5f, .6f, .7f, .8f, .9f, 1, 1, 1, 1 },
-	{ 1, 1, 1, 1, 1, .9f, .8f, .8f, .8f, .7f, .6f, .6f, .6f, .6f, .6f, .6f, .8f, .9f, .9f, .9f, .9f, 1, 1 },
-	{ .9f, .9f, .9f, .9f, .9f, .9f, .9f, .8f, .7f, .6f, .6f, .5f, .5f, .5f, .5f, .6f, .7f, .8f, .7f, .7f, .8f, .9f,
-	  .9f },
+	{ 1,   1,   1,	 1,   .9f, .8f, .7f, .7f, .7f, .7f, .6f, .5f,
+	  .4f, .4f, .5f, .6f, .7f, .8f, .9f, 1,	  1,   1,   1 },
+	{ 1,   1,   1,	 1,   1,   .9f, .8f, .8f, .8f, .7f, .6f, .6f,
+	  .6f, .6f, .6f, .6f, .8f, .9f, .9f, .9f, .9f, 1,   1 },
+	{ .9f, .9f, .9f, .9f, .9f, .9f, .9f, .8f, .7f, .6f, .6f, .5f,
+	  .5f, .5f, .5f, .6f, .7f, .8f, .7f, .7f, .8f, .9f, .9f },
 };
 
 static const double speeds_intra[] = { 40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 0 };
-static const double speeds_inter[] = { 48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, .24, .12, 0 };
+static const double speeds_inter[] = { 48, 30, 28, 24, 20, 18,	15,  12,  10,  9,
+				       7,  6,  5,  4,  3,  2.4, 1.2, .24, .12, 0 };
 static const double speeds_intra90[] = { 60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3, 0 };
-static const double speeds_inter90[] = { 48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, .24, .12, 0 };
+static const double speeds_inter90[] = { 48, 45, 42, 40, 30,  24,  22,	20,  17.5,
+					 15, 12, 6,  3,	 2.4, 1.2, .24, .12, 0 };
 static const double speeds_intra100[] = { 90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18, 0 };
-static const double speeds_inter100[] = { 96, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, .24, .12,
-					  0 };
+static const double speeds_inter100[] = { 96, 48, 45.1, 42, 40,	 30,  24,  22,	20, 17.5,
+					  15, 12, 6,	3,  2.4, 1.2, .24, .12, 0 };
 
 struct search {
 	int arch, nodes_index, channels;
@@ -70,11 +99,13 @@ static double largest(const double *speeds, double limit)
 	return 0.1; /* NCCL's last resort */
 }
 
-/* Channels of a speed: as many as the GPU's links carry and, over the network, as the NICs carry. Most bandwidth wins,
- * the faster channels when equal; NCCL stops looking once a speed falls below half of the best. */
+/* Channels of a speed: as many as the GPU's links carry and, over the network, as the NICs carry.
+ * Most bandwidth wins, the faster channels when equal; NCCL stops looking once a speed falls below
+ * half of the best. */
 static void search_channels(const struct model *model, struct search *search)
 {
-	int nics = model->nnodes > 1 ? (int)fmax(1, round(model->net_raw / model->sys->nic[0].gbs)) : 0;
+	int nics = model->nnodes > 1 ? (int)fmax(1, round(model->net_raw / model->sys->nic[0].gbs))
+				     : 0;
 	double link = model->ppn > 1 ? model->link_nccl : 1e9, best = 0;
 	int most = model->hop == MODEL_HOP_NVLINK || model->ppn == 1 ? 32 : 1;
 
@@ -97,8 +128,9 @@ static void search_channels(const struct model *model, struct search *search)
 	}
 	search->tree_intra = search->tree_inter = search->intra;
 	if (model->nnodes > 1 && model->ppn > 1)
-		search->tree_intra = fmax(search->intra, largest(search->speeds, fmin(2 * search->inter,
-		                                                 link / search->channels)));
+		search->tree_intra =
+			fmax(search->intra, largest(search->speeds, fmin(2 * search->inter,
+									 link / search->channels)));
 	if (search->intra >= 25 && search->channels <= 16) {
 		search->channels *= 2;
 		search->intra /= 2;
@@ -110,7 +142,8 @@ static void search_channels(const struct model *model, struct search *search)
 
 static void search_nvls(const struct model *model, struct search *search)
 {
-	static const double *const intra[ARCHS] = { speeds_intra, speeds_intra, speeds_intra90, speeds_intra100 };
+	static const double *const intra[ARCHS] = { speeds_intra, speeds_intra, speeds_intra90,
+						    speeds_intra100 };
 	double top = intra[search->arch][0];
 
 	if (!model->nvls)
@@ -128,12 +161,12 @@ static void search_all(const struct model *model, struct search *search)
 	search->nodes_index = model->nnodes > 2 ? 2 : model->nnodes - 1;
 	if (model->nnodes > 1)
 		search->speeds = search->arch == BLACKWELL ? speeds_inter100
-		                 : search->arch == HOPPER  ? speeds_inter90
-		                                           : speeds_inter;
+				 : search->arch == HOPPER  ? speeds_inter90
+							   : speeds_inter;
 	else
 		search->speeds = search->arch == BLACKWELL ? speeds_intra100
-		                 : search->arch == HOPPER  ? speeds_intra90
-		                                           : speeds_intra;
+				 : search->arch == HOPPER  ? speeds_intra90
+							   : speeds_intra;
 	search->hw_intra = model->hop == MODEL_HOP_NVLINK ? HW_NVLINK : HW_PCI;
 	search_channels(model, search);
 	search_nvls(model, search);
@@ -164,28 +197,31 @@ static bool available(const struct model *model, enum model_coll coll, int algo,
 	case MODEL_COLLNET_CHAIN:
 		return coll == MODEL_ALL_REDUCE && sharp;
 	case MODEL_NVLS:
-		return coll > MODEL_REDUCE && model->nvls && (model->nnodes == 1 || (sharp && coll == MODEL_ALL_REDUCE));
+		return coll > MODEL_REDUCE && model->nvls &&
+		       (model->nnodes == 1 || (sharp && coll == MODEL_ALL_REDUCE));
 	case MODEL_NVLS_TREE:
 		return coll == MODEL_ALL_REDUCE && model->nvls && model->nnodes > 1;
 	default: /* PAT: one GPU a node */
-		return (coll == MODEL_ALL_GATHER || coll == MODEL_REDUCE_SCATTER) && model->ppn == 1 && model->nnodes > 1;
+		return (coll == MODEL_ALL_GATHER || coll == MODEL_REDUCE_SCATTER) &&
+		       model->ppn == 1 && model->nnodes > 1;
 	}
 }
 
 /* Bus bandwidth of a search's channels, tuning.cc:284-323. */
-static double bus_bandwidth(const struct model *model, const struct search *search, enum model_coll coll, int algo,
-                            int proto)
+static double bus_bandwidth(const struct model *model, const struct search *search,
+			    enum model_coll coll, int algo, int proto)
 {
 	int a = search->arch, i = search->nodes_index, ppn = model->ppn;
 	int ll_row = model->nnodes == 1 ? a : model->sys->amd ? 1 : 0;
 	bool tree = algo == MODEL_TREE, nearby = model->nnodes <= 2;
 	double channel = nearby ? tree ? search->tree_intra : search->intra
-	                        : tree ? search->tree_inter : search->inter;
+			 : tree ? search->tree_inter
+				: search->inter;
 	double bus = search->channels * channel, intra, inter;
 
 	if (algo == MODEL_NVLS || algo == MODEL_NVLS_TREE) {
 		intra = search->nvls_intra * nvls_efficiency[a] * (ppn - 1) / ppn *
-		        (coll == MODEL_ALL_REDUCE ? 2. : (ppn - 1.) / ppn);
+			(coll == MODEL_ALL_REDUCE ? 2. : (ppn - 1.) / ppn);
 		inter = search->nvls_inter * (nearby && algo == MODEL_NVLS_TREE ? 2 : 1);
 		bus = fmin(intra, inter);
 		return ppn * (algo == MODEL_NVLS_TREE ? fmin(bus, nvls_tree_max[a][i]) : bus);
@@ -200,14 +236,17 @@ static double bus_bandwidth(const struct model *model, const struct search *sear
 			bus = fmin(bus / 3.8, ll_max[ll_row][i]);
 		if (proto == MODEL_LL128)
 			bus = fmin(bus * (model->nnodes == 1 ? 7. / 9 : 120. / 128),
-			           search->channels * tree_ll128_max[a][i]);
+				   search->channels * tree_ll128_max[a][i]);
 		return bus;
 	}
-	return algo == MODEL_PAT ? bus * .75 : algo == MODEL_COLLNET_DIRECT && a >= HOPPER ? bus * .85 : bus;
+	return algo == MODEL_PAT			     ? bus * .75
+	       : algo == MODEL_COLLNET_DIRECT && a >= HOPPER ? bus * .85
+							     : bus;
 }
 
 /* tuning.cc:353-398. */
-static double latency(const struct model *model, const struct search *search, enum model_coll coll, int algo, int proto)
+static double latency(const struct model *model, const struct search *search, enum model_coll coll,
+		      int algo, int proto)
 {
 	int n = model->nranks, nnodes = model->nnodes, ppn = model->ppn;
 	double intra = hw_lat[search->hw_intra][algo][proto];
@@ -218,9 +257,12 @@ static double latency(const struct model *model, const struct search *search, en
 	switch (algo) {
 	case MODEL_RING:
 		if (coll <= MODEL_REDUCE)
-			return lat + hw_lat[nnodes == 1 ? search->hw_intra : HW_NET][MODEL_RING][proto];
-		overhead = nnodes > 1 ? (model->sys->amd ? 2 : 1) * (proto == MODEL_SIMPLE ? 3 : 1) : 0;
-		return lat + (ring_steps(coll, n) - net_steps) * fmax(intra, overhead) + net_steps * inter;
+			return lat +
+			       hw_lat[nnodes == 1 ? search->hw_intra : HW_NET][MODEL_RING][proto];
+		overhead = nnodes > 1 ? (model->sys->amd ? 2 : 1) * (proto == MODEL_SIMPLE ? 3 : 1)
+				      : 0;
+		return lat + (ring_steps(coll, n) - net_steps) * fmax(intra, overhead) +
+		       net_steps * inter;
 	case MODEL_TREE:
 		return lat + 2 * ((ppn - 1) * intra + rounds * inter);
 	case MODEL_COLLNET_DIRECT:
@@ -261,7 +303,8 @@ void model_tuning_fill(struct model_tuning *tuning, const struct model *model)
 				else if (c == MODEL_ALL_REDUCE)
 					bw *= .5;
 				tuning->bw[c][a][p] = bw;
-				tuning->lat[c][a][p] = latency(model, &search, (enum model_coll)c, a, p);
+				tuning->lat[c][a][p] =
+					latency(model, &search, (enum model_coll)c, a, p);
 			}
 }
 
@@ -273,7 +316,8 @@ double model_tree_correction(int proto, double bytes)
 }
 
 /* Microseconds, or -1 where NCCL would not take it. tuning.cc:578-601. */
-double model_nccl_time(const struct model *model, enum model_coll coll, int algo, int proto, double bytes)
+double model_nccl_time(const struct model *model, enum model_coll coll, int algo, int proto,
+		       double bytes)
 {
 	double bw = model->tuning.bw[coll][algo][proto], lat = model->tuning.lat[coll][algo][proto];
 
@@ -281,8 +325,8 @@ double model_nccl_time(const struct model *model, enum model_coll coll, int algo
 		return -1;
 	if (algo == MODEL_TREE)
 		bw *= model_tree_correction(proto, bytes);
-	if (algo == MODEL_RING && coll == MODEL_ALL_REDUCE && proto == MODEL_SIMPLE && model->nnodes > 1 &&
-	    bytes / (model->channels * (double)model->nranks) >= 64)
+	if (algo == MODEL_RING && coll == MODEL_ALL_REDUCE && proto == MODEL_SIMPLE &&
+	    model->nnodes > 1 && bytes / (model->channels * (double)model->nranks) >= 64)
 		lat *= model->sys->gpu[0].model->sm < 80 ? 1.9 : 1.4;
 	return lat + bytes / (1000 * bw);
 }

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* Raw rates: shared/data/vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625). What a kernel's stores
- * get: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names first: they are looked for inside product names. */
+/* Raw rates: shared/data/vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625).
+ * What a kernel's stores get: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names first: they
+ * are looked for inside product names. */
 static const struct topo_gpu_model gpu_models[] = {
 	{ "P100", 60, 4, 20, 18.0 },
 	{ "V100", 70, 6, 25, 20.0 },
@@ -41,17 +42,20 @@ static const struct {
 	const char *name;
 	double gbs;
 } cpu_links[] = {
-	{ "intel-broadwell", 6 },  { "intel-skylake", 10 }, { "intel-sapphire", 22 },
-	{ "intel-emerald", 40 },   { "amd", 16 },           { "power9", 32 },
-	{ "grace", 6 },            { "zhaoxin", 6 },
+	{ "intel-broadwell", 6 }, { "intel-skylake", 10 }, { "intel-sapphire", 22 },
+	{ "intel-emerald", 40 },  { "amd", 16 },	   { "power9", 32 },
+	{ "grace", 6 },		  { "zhaoxin", 6 },
 };
 
 static const char *const transports[TOPO_TRANSPORTS] = {
-	[TOPO_IB] = "ib",   [TOPO_ROCE] = "roce",           [TOPO_EFA] = "efa",
+	[TOPO_IB] = "ib",   [TOPO_ROCE] = "roce",	    [TOPO_EFA] = "efa",
 	[TOPO_TCP] = "tcp", [TOPO_SLINGSHOT] = "slingshot",
 };
 
-enum { NMODELS = sizeof(gpu_models) / sizeof(gpu_models[0]), NCPUS = sizeof(cpu_links) / sizeof(cpu_links[0]) };
+enum {
+	NMODELS = sizeof(gpu_models) / sizeof(gpu_models[0]),
+	NCPUS = sizeof(cpu_links) / sizeof(cpu_links[0])
+};
 
 const struct topo_gpu_model *topo_gpu_model(const char *name)
 {
@@ -69,8 +73,9 @@ const struct topo_gpu_model *topo_gpu_model_sm(int sm)
 	static const struct {
 		int from;
 		const char *name;
-	} by_sm[] = { { 120, "5090" }, { 100, "B200" }, { 90, "H100" }, { 89, "L40S" }, { 86, "A6000" },
-		      { 80, "A100" },  { 75, "2080 Ti" },    { 70, "V100" }, { 60, "P100" } };
+	} by_sm[] = { { 120, "5090" },	 { 100, "B200" }, { 90, "H100" },
+		      { 89, "L40S" },	 { 86, "A6000" }, { 80, "A100" },
+		      { 75, "2080 Ti" }, { 70, "V100" },  { 60, "P100" } };
 
 	for (size_t i = 0; i < sizeof(by_sm) / sizeof(by_sm[0]); i++)
 		if (sm >= by_sm[i].from)
@@ -84,7 +89,8 @@ void topo_gpu_names(char *text, size_t size)
 
 	text[0] = '\0';
 	for (int i = 0; i < NMODELS && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", gpu_models[i].name);
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+					 gpu_models[i].name);
 }
 
 const char *topo_transport_name(enum topo_transport transport)
@@ -115,14 +121,14 @@ double topo_pcie_gbs(int gen, int width)
 }
 
 /* ---- rings in a mesh ------------------------------------------------------------------------- */
-/* A ring and its reverse together take one link of every pair they join, both directions of it. The links are split
- * into as many Hamiltonian cycles as fit, by trying; each is two rings. */
+/* A ring and its reverse together take one link of every pair they join, both directions of it. The
+ * links are split into as many Hamiltonian cycles as fit, by trying; each is two rings. */
 struct mesh {
 	int n, bound, best, widest;
 	int path[TOPO_MAX_GPUS];
 	bool used[TOPO_MAX_GPUS];
 	int left[TOPO_MAX_GPUS][TOPO_MAX_GPUS]; /* links that no cycle took yet */
-	long steps;                             /* before the search gives up with what it has */
+	long steps;				/* before the search gives up with what it has */
 };
 
 static bool mesh_cycles(struct mesh *mesh, int found);
@@ -137,7 +143,8 @@ static void mesh_take(struct mesh *mesh, const int *path, int change)
 	}
 }
 
-/* The path closes: take its links and look for the next cycle. True when as many were found as there can be. */
+/* The path closes: take its links and look for the next cycle. True when as many were found as
+ * there can be. */
 static bool mesh_close(struct mesh *mesh, int found)
 {
 	int path[TOPO_MAX_GPUS];
@@ -194,8 +201,10 @@ static int mesh_rings(const struct topo_system *sys)
 		int links = 0;
 
 		for (int j = 0; j < sys->ngpus; j++) {
-			mesh.left[i][j] = i == j ? 0 : sys->gpu[i].links[j] < sys->gpu[j].links[i] ? sys->gpu[i].links[j]
-			                                                              : sys->gpu[j].links[i];
+			mesh.left[i][j] = i == j ? 0
+					  : sys->gpu[i].links[j] < sys->gpu[j].links[i]
+						  ? sys->gpu[i].links[j]
+						  : sys->gpu[j].links[i];
 			links += mesh.left[i][j];
 			mesh.widest = mesh.left[i][j] > mesh.widest ? mesh.left[i][j] : mesh.widest;
 		}
@@ -221,8 +230,9 @@ int topo_ring_links(const struct topo_system *sys)
 int topo_pair_links(const struct topo_system *sys, int a, int b)
 {
 	if (sys->gpu[a].switch_links > 0 && sys->gpu[b].switch_links > 0)
-		return sys->gpu[a].switch_links < sys->gpu[b].switch_links ? sys->gpu[a].switch_links
-									     : sys->gpu[b].switch_links;
+		return sys->gpu[a].switch_links < sys->gpu[b].switch_links
+			       ? sys->gpu[a].switch_links
+			       : sys->gpu[b].switch_links;
 	return sys->gpu[a].links[b];
 }
 
@@ -245,30 +255,37 @@ int topo_check(const struct topo_system *sys, struct error *err)
 	if (sys->ngpus < 1)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s has no GPU", sys->name);
 	if (sys->ngpus > TOPO_MAX_GPUS || sys->nnics > TOPO_MAX_NICS || sys->ncpus > TOPO_MAX_CPUS)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s is too large", sys->name);
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s is too large",
+				 sys->name);
 	for (int i = 0; i < sys->ngpus; i++)
-		if (!sane(sys->gpu[i].pcie_gbs) || sys->gpu[i].model == NULL || sys->gpu[i].cpu >= sys->ncpus)
-			return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s: GPU %d has no usable PCIe link",
-			                 sys->name, i);
+		if (!sane(sys->gpu[i].pcie_gbs) || sys->gpu[i].model == NULL ||
+		    sys->gpu[i].cpu >= sys->ncpus)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "topology %s: GPU %d has no usable PCIe link", sys->name,
+					 i);
 	for (int i = 0; i < sys->ngpus; i++) {
 		if (sys->gpu[i].model != sys->gpu[0].model)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-			                 "topology %s mixes %s and %s: GPUs of one kind are predicted", sys->name,
-			                 sys->gpu[0].model->name, sys->gpu[i].model->name);
+			return error_set(
+				err, OUTCOME_USAGE, -EINVAL,
+				"topology %s mixes %s and %s: GPUs of one kind are predicted",
+				sys->name, sys->gpu[0].model->name, sys->gpu[i].model->name);
 		if (sys->gpu[i].model->links == 0 && has_nvlink(&sys->gpu[i]))
-			return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s: a GPU like %s has no NVLink",
-			                 sys->name, sys->gpu[i].model->name);
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "topology %s: a GPU like %s has no NVLink", sys->name,
+					 sys->gpu[i].model->name);
 	}
 	for (int i = 0; i < sys->nnics; i++)
 		if (!sane(sys->nic[i].gbs))
-			return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s: NIC %d has no usable speed",
-			                 sys->name, i);
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "topology %s: NIC %d has no usable speed", sys->name, i);
 	if (!sane(sys->cpu_link_gbs) || !sane(sys->oversubscription))
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s: bandwidths must be positive", sys->name);
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "topology %s: bandwidths must be positive", sys->name);
 	return 0;
 }
 
-static int reshape_nics(struct topo_system *sys, const struct topo_change *change, struct error *err)
+static int reshape_nics(struct topo_system *sys, const struct topo_change *change,
+			struct error *err)
 {
 	struct topo_nic one = { .name = "nic", .pci_switch = -1 };
 
@@ -278,7 +295,8 @@ static int reshape_nics(struct topo_system *sys, const struct topo_change *chang
 		if (sys->nnics > 0)
 			one = sys->nic[0];
 		else if (change->nic_gbps <= 0)
-			return error_set(err, OUTCOME_USAGE, -EINVAL, "%s has no NIC: say --nic-gbps too", sys->name);
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "%s has no NIC: say --nic-gbps too", sys->name);
 		one.pcie_gbs = one.pcie_gbs > 0 ? one.pcie_gbs : sys->gpu[0].pcie_gbs;
 		for (int i = 0; i < change->nics; i++)
 			sys->nic[i] = one;
@@ -297,8 +315,8 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 	if (rc != 0)
 		return rc;
 	if (change->gpus > sys->ngpus)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%s has %d GPUs a node, not %d", sys->name, sys->ngpus,
-		                 change->gpus);
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "%s has %d GPUs a node, not %d",
+				 sys->name, sys->ngpus, change->gpus);
 	if (change->gpus > 0)
 		sys->ngpus = change->gpus;
 	if (change->nnodes > 0)
@@ -309,6 +327,7 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
 	if (sys->nnodes > 1 && sys->nnics == 0)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
-		                 "%s has no NIC: %d nodes need --nics and --nic-gbps", sys->name, sys->nnodes);
+				 "%s has no NIC: %d nodes need --nics and --nic-gbps", sys->name,
+				 sys->nnodes);
 	return topo_check(sys, err);
 }

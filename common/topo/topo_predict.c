@@ -12,21 +12,41 @@ const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 
 struct options {
 	const char *topo, *fitted, *vendor_file;
-	unsigned colls;      /* bits */
+	unsigned colls; /* bits */
 	int nodes_from, nodes_to;
-	double from, to;     /* bytes */
+	double from, to; /* bytes */
 	int algo, proto;
 	bool csv, explain, list, vendor, no_nvls, all_algos, physical, nccl_model, count;
 	double rate, hours, cost_s;
 	struct topo_change change;
 };
 
-enum { KEY_GPUS = 256, KEY_NICS, KEY_GBPS, KEY_FABRIC, KEY_OVER, KEY_ALGO, KEY_PROTO, KEY_CSV, KEY_EXPLAIN, KEY_LIST,
-       KEY_VENDOR, KEY_NO_NVLS, KEY_ALL_ALGOS, KEY_PHYSICAL, KEY_FITTED, KEY_NCCL, KEY_FAILURES, KEY_HOURS, KEY_COST,
-       KEY_COUNT };
+enum {
+	KEY_GPUS = 256,
+	KEY_NICS,
+	KEY_GBPS,
+	KEY_FABRIC,
+	KEY_OVER,
+	KEY_ALGO,
+	KEY_PROTO,
+	KEY_CSV,
+	KEY_EXPLAIN,
+	KEY_LIST,
+	KEY_VENDOR,
+	KEY_NO_NVLS,
+	KEY_ALL_ALGOS,
+	KEY_PHYSICAL,
+	KEY_FITTED,
+	KEY_NCCL,
+	KEY_FAILURES,
+	KEY_HOURS,
+	KEY_COST,
+	KEY_COUNT
+};
 
 static const struct argp_option rows[] = {
-	{ "topo", 't', "SPEC|FILE.xml|FILE.json", 0, "Machine spec (--list names them) or NCCL topology file", 0 },
+	{ "topo", 't', "SPEC|FILE.xml|FILE.json", 0,
+	  "Machine spec (--list names them) or NCCL topology file", 0 },
 	{ "nodes", 'N', "N[-M]", 0, "Number of nodes, or every power of two of a range", 0 },
 	{ "collective", 'c', "NAME[,NAME]|all", 0, "Collectives (default: all_reduce)", 0 },
 	{ "minbytes", 'b', "SIZE", 0, "Smallest size (default: 1K)", 0 },
@@ -36,19 +56,24 @@ static const struct argp_option rows[] = {
 	{ "nic-gbps", KEY_GBPS, "GBPS", 0, "Line rate of a NIC", 0 },
 	{ "fabric", KEY_FABRIC, "rail|fat-tree", 0, "Network between nodes", 0 },
 	{ "oversubscription", KEY_OVER, "FACTOR", 0, "Of a fat tree's uplinks (default: 1)", 0 },
-	{ "algo", KEY_ALGO, "NAME", 0, "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P", 0 },
+	{ "algo", KEY_ALGO, "NAME", 0,
+	  "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P", 0 },
 	{ "proto", KEY_PROTO, "NAME", 0, "LL, LL128 or Simple", 0 },
 	{ "all-algos", KEY_ALL_ALGOS, NULL, 0, "One row per algorithm", 0 },
 	{ "no-nvls", KEY_NO_NVLS, NULL, 0, "As with NCCL_NVLS_ENABLE=0", 0 },
-	{ "nccl-model", KEY_NCCL, NULL, 0, "Time is NCCL's own estimate; rows without one are left out", 0 },
+	{ "nccl-model", KEY_NCCL, NULL, 0,
+	  "Time is NCCL's own estimate; rows without one are left out", 0 },
 	{ "physical", KEY_PHYSICAL, NULL, 0, "Without fitted constants", 0 },
-	{ "fitted", KEY_FITTED, "FILE", 0, "Fitted constants (default: fitted.json above the specs)", 0 },
+	{ "fitted", KEY_FITTED, "FILE", 0,
+	  "Fitted constants (default: fitted.json above the specs)", 0 },
 	{ "csv", KEY_CSV, NULL, 0, "CSV on standard output", 0 },
 	{ "count", KEY_COUNT, NULL, 0, "Print only how many points came out, for timing", 0 },
 	{ "explain", KEY_EXPLAIN, NULL, 0, "The derivation of one point (the largest size)", 0 },
 	{ "list", KEY_LIST, NULL, 0, "Name the specs", 0 },
-	{ "vendor", KEY_VENDOR, "FILE", OPTION_ARG_OPTIONAL, "Vendor figures with their sources", 0 },
-	{ "failures", KEY_FAILURES, "RATE", 0, "Failures per node and year: odds and checkpoint interval", 0 },
+	{ "vendor", KEY_VENDOR, "FILE", OPTION_ARG_OPTIONAL, "Vendor figures with their sources",
+	  0 },
+	{ "failures", KEY_FAILURES, "RATE", 0,
+	  "Failures per node and year: odds and checkpoint interval", 0 },
 	{ "hours", KEY_HOURS, "HOURS", 0, "Length of the job (default: 24)", 0 },
 	{ "checkpoint", KEY_COST, "SECONDS", 0, "Cost of a checkpoint (default: 60)", 0 },
 	{ 0 },
@@ -118,10 +143,18 @@ static error_t parse_change(int key, char *arg, struct argp_state *state)
 	struct options *options = state->input;
 
 	switch (key) {
-	case KEY_GPUS: options->change.gpus = positive(state, arg, "--gpus"); return 0;
-	case KEY_NICS: options->change.nics = positive(state, arg, "--nics"); return 0;
-	case KEY_GBPS: options->change.nic_gbps = real(state, arg, "--nic-gbps"); return 0;
-	case KEY_OVER: options->change.oversubscription = real(state, arg, "--oversubscription"); return 0;
+	case KEY_GPUS:
+		options->change.gpus = positive(state, arg, "--gpus");
+		return 0;
+	case KEY_NICS:
+		options->change.nics = positive(state, arg, "--nics");
+		return 0;
+	case KEY_GBPS:
+		options->change.nic_gbps = real(state, arg, "--nic-gbps");
+		return 0;
+	case KEY_OVER:
+		options->change.oversubscription = real(state, arg, "--oversubscription");
+		return 0;
 	case KEY_FABRIC:
 		if (strcmp(arg, "rail") != 0 && strcmp(arg, "fat-tree") != 0)
 			argp_error(state, "--fabric is rail or fat-tree, not '%s'", arg);
@@ -137,10 +170,17 @@ static error_t parse_change(int key, char *arg, struct argp_state *state)
 		if (options->proto < 0)
 			argp_error(state, "unknown protocol '%s'", arg);
 		return 0;
-	case KEY_FAILURES: options->rate = real(state, arg, "--failures"); return 0;
-	case KEY_HOURS: options->hours = real(state, arg, "--hours"); return 0;
-	case KEY_COST: options->cost_s = real(state, arg, "--checkpoint"); return 0;
-	default: return ARGP_ERR_UNKNOWN;
+	case KEY_FAILURES:
+		options->rate = real(state, arg, "--failures");
+		return 0;
+	case KEY_HOURS:
+		options->hours = real(state, arg, "--hours");
+		return 0;
+	case KEY_COST:
+		options->cost_s = real(state, arg, "--checkpoint");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -149,28 +189,62 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *options = state->input;
 
 	switch (key) {
-	case 't': options->topo = arg; return 0;
-	case 'N': parse_nodes(state, options, arg); return 0;
-	case 'c': parse_colls(state, options, arg); return 0;
-	case 'b': options->from = size_of(state, arg); return 0;
-	case 'e': options->to = size_of(state, arg); return 0;
-	case KEY_CSV: options->csv = true; return 0;
-	case KEY_COUNT: options->count = true; return 0;
-	case KEY_EXPLAIN: options->explain = true; return 0;
-	case KEY_LIST: options->list = true; return 0;
-	case KEY_VENDOR: options->vendor = true; options->vendor_file = arg; return 0;
-	case KEY_NO_NVLS: options->no_nvls = true; return 0;
-	case KEY_ALL_ALGOS: options->all_algos = true; return 0;
-	case KEY_PHYSICAL: options->physical = true; return 0;
-	case KEY_FITTED: options->fitted = arg; return 0;
-	case KEY_NCCL: options->nccl_model = true; return 0;
-	case ARGP_KEY_ARG: argp_error(state, "'%s' belongs to no option", arg); return 0;
-	default: return parse_change(key, arg, state);
+	case 't':
+		options->topo = arg;
+		return 0;
+	case 'N':
+		parse_nodes(state, options, arg);
+		return 0;
+	case 'c':
+		parse_colls(state, options, arg);
+		return 0;
+	case 'b':
+		options->from = size_of(state, arg);
+		return 0;
+	case 'e':
+		options->to = size_of(state, arg);
+		return 0;
+	case KEY_CSV:
+		options->csv = true;
+		return 0;
+	case KEY_COUNT:
+		options->count = true;
+		return 0;
+	case KEY_EXPLAIN:
+		options->explain = true;
+		return 0;
+	case KEY_LIST:
+		options->list = true;
+		return 0;
+	case KEY_VENDOR:
+		options->vendor = true;
+		options->vendor_file = arg;
+		return 0;
+	case KEY_NO_NVLS:
+		options->no_nvls = true;
+		return 0;
+	case KEY_ALL_ALGOS:
+		options->all_algos = true;
+		return 0;
+	case KEY_PHYSICAL:
+		options->physical = true;
+		return 0;
+	case KEY_FITTED:
+		options->fitted = arg;
+		return 0;
+	case KEY_NCCL:
+		options->nccl_model = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' belongs to no option", arg);
+		return 0;
+	default:
+		return parse_change(key, arg, state);
 	}
 }
 
-static void show(const struct options *options, const struct model *model, const struct predict_request *request,
-                 struct prediction *p)
+static void show(const struct options *options, const struct model *model,
+		 const struct predict_request *request, struct prediction *p)
 {
 	if (options->nccl_model) {
 		if (p->nccl_us < 0)
@@ -188,9 +262,11 @@ static void show(const struct options *options, const struct model *model, const
 }
 
 /* All algorithms of one size, or the one that NCCL would take. Returns how many rows came out. */
-static long show_size(const struct options *options, const struct model *model, struct predict_request *request)
+static long show_size(const struct options *options, const struct model *model,
+		      struct predict_request *request)
 {
-	int first = options->all_algos ? 0 : options->algo, last = options->all_algos ? MODEL_ALGOS - 1 : options->algo;
+	int first = options->all_algos ? 0 : options->algo,
+	    last = options->all_algos ? MODEL_ALGOS - 1 : options->algo;
 	struct prediction prediction;
 	long shown = 0;
 
@@ -215,7 +291,8 @@ static long show_nodes(const struct options *options, struct model *model, int n
 		if (!(options->colls & 1u << coll))
 			continue;
 		request.collective = (enum model_coll)coll;
-		for (double bytes = options->explain ? options->to : options->from; bytes <= options->to; bytes *= 2) {
+		for (double bytes = options->explain ? options->to : options->from;
+		     bytes <= options->to; bytes *= 2) {
 			request.bytes = bytes;
 			shown += show_size(options, model, &request);
 		}
@@ -225,12 +302,14 @@ static long show_nodes(const struct options *options, struct model *model, int n
 
 static void show_failures(const struct options *options, int nodes)
 {
-	struct model_failures f = model_failures(options->rate, nodes, options->hours, options->cost_s);
+	struct model_failures f =
+		model_failures(options->rate, nodes, options->hours, options->cost_s);
 
-	printf("# %d node(s), %g failures per node and year: one every %.1f h; a job of %g h meets one with %.2f %%;\n"
+	printf("# %d node(s), %g failures per node and year: one every %.1f h; a job of %g h meets "
+	       "one with %.2f %%;\n"
 	       "# with checkpoints of %g s: every %.1f min (Young), %.1f min (Daly)\n",
-	       nodes, options->rate, f.mtbf_s / 3600, options->hours, 100 * f.probability, options->cost_s,
-	       f.young_s / 60, f.daly_s / 60);
+	       nodes, options->rate, f.mtbf_s / 3600, options->hours, 100 * f.probability,
+	       options->cost_s, f.young_s / 60, f.daly_s / 60);
 }
 
 static int run(struct options *options, struct error *err)
@@ -251,7 +330,8 @@ static int run(struct options *options, struct error *err)
 	options->change.nnodes = options->nodes_to;
 	rc = topo_reshape(&sys, &options->change, err);
 	if (rc == 0)
-		rc = model_load_constants(&constants, options->physical ? "" : options->fitted, err);
+		rc = model_load_constants(&constants, options->physical ? "" : options->fitted,
+					  err);
 	if (rc == 0)
 		rc = model_init(&model, &sys, &constants, 0, options->no_nvls, err);
 	if (rc != 0)
@@ -261,7 +341,8 @@ static int run(struct options *options, struct error *err)
 		predict_csv_header(stdout);
 	else if (!options->explain && !options->count)
 		predict_table_header(stdout, &model);
-	for (int nodes = options->nodes_from; nodes <= options->nodes_to; nodes = options->count ? nodes + 1 : nodes * 2) {
+	for (int nodes = options->nodes_from; nodes <= options->nodes_to;
+	     nodes = options->count ? nodes + 1 : nodes * 2) {
 		shown += show_nodes(options, &model, nodes);
 		if (options->rate > 0)
 			show_failures(options, nodes);
@@ -269,20 +350,36 @@ static int run(struct options *options, struct error *err)
 	if (options->count)
 		printf("%ld points\n", shown);
 	if (shown == 0 && options->rate <= 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-		                 "nothing to predict: fewer than two ranks, or no such algorithm here");
+		return error_set(
+			err, OUTCOME_USAGE, -EINVAL,
+			"nothing to predict: fewer than two ranks, or no such algorithm here");
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { rows, parse_option, NULL,
-		"Predicts what a collective should take on a machine, and what its links could carry at best.\v"
+	static const struct argp argp = {
+		rows,
+		parse_option,
+		NULL,
+		"Predicts what a collective should take on a machine, and what its links could "
+		"carry at best.\v"
 		"Examples:\n  topo_predict --topo dgx-h100 --nodes 16\n"
-		"  topo_predict --topo hgx-h200 --gpus 4 --no-nvls -e 64M --explain", NULL, NULL, NULL };
-	struct options options = { .topo = "dgx-h100", .nodes_from = 1, .nodes_to = 1, .from = 1 << 10,
-		                   .to = 8ull << 30, .algo = -1, .proto = -1, .hours = 24, .cost_s = 60,
-		                   .colls = 1u << MODEL_ALL_REDUCE };
+		"  topo_predict --topo hgx-h200 --gpus 4 --no-nvls -e 64M --explain",
+		NULL,
+		NULL,
+		NULL
+	};
+	struct options options = { .topo = "dgx-h100",
+				   .nodes_from = 1,
+				   .nodes_to = 1,
+				   .from = 1 << 10,
+				   .to = 8ull << 30,
+				   .algo = -1,
+				   .proto = -1,
+				   .hours = 24,
+				   .cost_s = 60,
+				   .colls = 1u << MODEL_ALL_REDUCE };
 	struct error err = { .outcome = OUTCOME_OK };
 
 	argp_err_exit_status = OUTCOME_USAGE;

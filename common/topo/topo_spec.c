@@ -24,8 +24,8 @@ int topo_spec_dir(char *path, size_t size)
 {
 	char exe[3072];
 	const char *set = getenv("HANGAR_SPECS");
-	static const char *const beside[] = { "specs", "../specs", "../common/topo/specs", "../../common/topo/specs",
-					      "../share/hangar/specs" };
+	static const char *const beside[] = { "specs", "../specs", "../common/topo/specs",
+					      "../../common/topo/specs", "../share/hangar/specs" };
 	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;
 
@@ -64,7 +64,8 @@ static int spec_names(char names[][TOPO_NAME], int room)
 	while (n < room && (entry = readdir(dir)) != NULL) {
 		size_t length = strlen(entry->d_name);
 
-		if (length < 6 || length - 5 >= TOPO_NAME || strcmp(entry->d_name + length - 5, ".json") != 0)
+		if (length < 6 || length - 5 >= TOPO_NAME ||
+		    strcmp(entry->d_name + length - 5, ".json") != 0)
 			continue;
 		memcpy(names[n], entry->d_name, length - 5);
 		names[n++][length - 5] = '\0';
@@ -81,9 +82,10 @@ static int no_such_spec(const char *name, struct error *err)
 	size_t used = 0;
 
 	for (int i = 0; i < n && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "", names[i]);
-	return error_set(err, OUTCOME_USAGE, -ENOENT, "no machine spec '%.60s'; there are: %s", name,
-	                 n > 0 ? text : "none (set HANGAR_SPECS)");
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
+					 names[i]);
+	return error_set(err, OUTCOME_USAGE, -ENOENT, "no machine spec '%.60s'; there are: %s",
+			 name, n > 0 ? text : "none (set HANGAR_SPECS)");
 }
 
 static int unpack(json_t *json, struct spec *spec, const char *path, struct error *err)
@@ -91,16 +93,19 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 	json_error_t where;
 
 	if (json_unpack_ex(json, &where, JSON_STRICT,
-	                   "{s:s, s:s, s:s, s:s, s:i, s:s, s?i, s?o, s:i, s?i, s?i, s?i, s?s, s?s, s?i, s?F, s?s, s?s,"
-	                   " s?F, s?i, s?b, s?b, s?F}",
-	                   "name", &spec->name, "describes", &spec->describes, "source", &spec->source, "gpu",
-	                   &spec->gpu, "gpus", &spec->gpus, "nvlink", &spec->nvlink, "links", &spec->links, "mesh",
-	                   &spec->mesh, "pcie_gen", &spec->pcie_gen, "pcie_width", &spec->pcie_width,
-	                   "gpus_per_switch", &spec->gpus_per_switch, "cpus", &spec->cpus, "cpu", &spec->cpu, "p2p",
-	                   &spec->p2p, "nics", &spec->nics, "nic_gbps", &spec->nic_gbps, "transport", &spec->transport,
-	                   "fabric", &spec->fabric, "oversubscription", &spec->oversubscription, "leaf_nodes",
-	                   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp, "c2c_gbs",
-	                   &spec->c2c_gbs) != 0)
+			   "{s:s, s:s, s:s, s:s, s:i, s:s, s?i, s?o, s:i, s?i, s?i, s?i, s?s, s?s, "
+			   "s?i, s?F, s?s, s?s,"
+			   " s?F, s?i, s?b, s?b, s?F}",
+			   "name", &spec->name, "describes", &spec->describes, "source",
+			   &spec->source, "gpu", &spec->gpu, "gpus", &spec->gpus, "nvlink",
+			   &spec->nvlink, "links", &spec->links, "mesh", &spec->mesh, "pcie_gen",
+			   &spec->pcie_gen, "pcie_width", &spec->pcie_width, "gpus_per_switch",
+			   &spec->gpus_per_switch, "cpus", &spec->cpus, "cpu", &spec->cpu, "p2p",
+			   &spec->p2p, "nics", &spec->nics, "nic_gbps", &spec->nic_gbps,
+			   "transport", &spec->transport, "fabric", &spec->fabric,
+			   "oversubscription", &spec->oversubscription, "leaf_nodes",
+			   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp, "c2c_gbs",
+			   &spec->c2c_gbs) != 0)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: %s", path, where.text);
 	return 0;
 }
@@ -111,21 +116,26 @@ static int check_spec(const struct spec *spec, const char *path, struct error *e
 
 	if (topo_gpu_model(spec->gpu) == NULL) {
 		topo_gpu_names(known, sizeof(known));
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "unknown GPU '%.40s'; known: %s", spec->gpu, known);
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "unknown GPU '%.40s'; known: %s",
+				 spec->gpu, known);
 	}
-	if (spec->gpus < 1 || spec->gpus > TOPO_MAX_GPUS || spec->nics < 0 || spec->nics > TOPO_MAX_NICS ||
-	    spec->cpus < 1 || spec->cpus > TOPO_MAX_CPUS || spec->pcie_gen < 1 || spec->pcie_gen > 8 ||
-	    spec->pcie_width < 1 || spec->pcie_width > 32 || spec->links < 0 || spec->links > 64)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: a count is out of range", path);
+	if (spec->gpus < 1 || spec->gpus > TOPO_MAX_GPUS || spec->nics < 0 ||
+	    spec->nics > TOPO_MAX_NICS || spec->cpus < 1 || spec->cpus > TOPO_MAX_CPUS ||
+	    spec->pcie_gen < 1 || spec->pcie_gen > 8 || spec->pcie_width < 1 ||
+	    spec->pcie_width > 32 || spec->links < 0 || spec->links > 64)
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: a count is out of range",
+				 path);
 	if (topo_cpu_link(spec->cpu) <= 0 || topo_transport_parse(spec->transport) < 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: unknown cpu or transport", path);
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: unknown cpu or transport",
+				 path);
 	if (spec->nics > 0 && spec->nic_gbps <= 0)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: nics need nic_gbps", path);
 	return 0;
 }
 
 /* nvlink: "switch", "pairs" (0-1, 2-3...), "mesh" (matrix of links) or "none". */
-static int set_nvlink(struct topo_system *sys, const struct spec *spec, const char *path, struct error *err)
+static int set_nvlink(struct topo_system *sys, const struct spec *spec, const char *path,
+		      struct error *err)
 {
 	int links = spec->links > 0 ? spec->links : sys->gpu[0].model->links;
 
@@ -136,22 +146,25 @@ static int set_nvlink(struct topo_system *sys, const struct spec *spec, const ch
 			sys->gpu[i].links[i ^ 1] = (unsigned char)links;
 		else if (strcmp(spec->nvlink, "mesh") == 0)
 			for (int j = 0; j < sys->ngpus; j++) {
-				json_int_t n = json_integer_value(json_array_get(
-					json_array_get(spec->mesh, (size_t)i), (size_t)j));
+				json_int_t n = json_integer_value(
+					json_array_get(json_array_get(spec->mesh, (size_t)i),
+						       (size_t)j));
 
 				if (n < 0 || n > 32 || (i == j && n != 0))
 					return error_set(err, OUTCOME_USAGE, -EINVAL,
-					                 "%.200s: mesh row %d is no row of links", path, i);
+							 "%.200s: mesh row %d is no row of links",
+							 path, i);
 				sys->gpu[i].links[j] = (unsigned char)n;
 			}
 		else if (strcmp(spec->nvlink, "none") != 0 && strcmp(spec->nvlink, "pairs") != 0)
-			return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: nvlink is switch, pairs, mesh or none",
-			                 path);
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "%.200s: nvlink is switch, pairs, mesh or none", path);
 	}
 	return 0;
 }
 
-static int build(struct topo_system *sys, const struct spec *spec, const char *path, struct error *err)
+static int build(struct topo_system *sys, const struct spec *spec, const char *path,
+		 struct error *err)
 {
 	int per_cpu = (spec->gpus + spec->cpus - 1) / spec->cpus;
 
@@ -179,8 +192,10 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 		sys->gpu[i].c2c_gbs = spec->c2c_gbs;
 	}
 	for (int i = 0; i < spec->nics; i++) {
-		sys->nic[i] = (struct topo_nic){ .gbs = spec->nic_gbps / 8, .cpu = i * spec->cpus / spec->nics,
-			                         .pci_switch = -1, .pcie_gbs = sys->gpu[0].pcie_gbs };
+		sys->nic[i] = (struct topo_nic){ .gbs = spec->nic_gbps / 8,
+						 .cpu = i * spec->cpus / spec->nics,
+						 .pci_switch = -1,
+						 .pcie_gbs = sys->gpu[0].pcie_gbs };
 		snprintf(sys->nic[i].name, sizeof(sys->nic[i].name), "nic%d", i);
 	}
 	return set_nvlink(sys, spec, path, err);
@@ -188,14 +203,21 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 
 static int load_path(struct topo_system *sys, const char *path, struct error *err)
 {
-	struct spec spec = { .pcie_width = 16, .cpus = 1, .cpu = "intel-sapphire", .p2p = "pcie", .transport = "ib",
-		             .fabric = "rail", .oversubscription = 1, .leaf_nodes = 16 };
+	struct spec spec = { .pcie_width = 16,
+			     .cpus = 1,
+			     .cpu = "intel-sapphire",
+			     .p2p = "pcie",
+			     .transport = "ib",
+			     .fabric = "rail",
+			     .oversubscription = 1,
+			     .leaf_nodes = 16 };
 	json_error_t where;
 	json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
 	int rc;
 
 	if (json == NULL)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line, where.text);
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line,
+				 where.text);
 	rc = unpack(json, &spec, path, err);
 	if (rc == 0)
 		rc = check_spec(&spec, path, err);
@@ -211,7 +233,8 @@ int topo_load_spec(struct topo_system *sys, const char *name, struct error *err)
 {
 	char dir[4096], path[4096 + TOPO_NAME + 8];
 
-	if (strchr(name, '/') != NULL || (strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".json") == 0))
+	if (strchr(name, '/') != NULL ||
+	    (strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".json") == 0))
 		return load_path(sys, name, err);
 	if (strlen(name) >= TOPO_NAME || topo_spec_dir(dir, sizeof(dir)) != 0)
 		return no_such_spec(name, err);
@@ -244,8 +267,8 @@ int topo_list_specs(FILE *out, struct error *err)
 		if (rc != 0)
 			return rc;
 		fprintf(out, "%-20s %3d x %-6s %2d NICs of %3.0f Gb/s, %s\n", names[i], sys.ngpus,
-		        sys.gpu[0].model->name, sys.nnics, sys.nnics ? sys.nic[0].gbs * 8 : 0,
-		        topo_transport_name(sys.transport));
+			sys.gpu[0].model->name, sys.nnics, sys.nnics ? sys.nic[0].gbs * 8 : 0,
+			topo_transport_name(sys.transport));
 	}
 	return n;
 }

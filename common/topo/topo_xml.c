@@ -1,4 +1,5 @@
-/* topo_xml.c: NCCL's topology file. It may come from anywhere: what is read is bounded, and checked before it is used. */
+/* topo_xml.c: NCCL's topology file. It may come from anywhere: what is read is bounded, and checked
+ * before it is used. */
 #include "topo.h"
 
 #include <errno.h>
@@ -8,12 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 32, MAX_FILE = 16 << 20, MAX_LINKS = 1024, BUSID = 32, NVSWITCH_CLASS = 0x068000 };
+enum {
+	MAX_DEPTH = 32,
+	MAX_FILE = 16 << 20,
+	MAX_LINKS = 1024,
+	BUSID = 32,
+	NVSWITCH_CLASS = 0x068000
+};
 
 /* One level of <pci>: what is above decides the bandwidth of what is below. */
 struct level {
-	double gbs;        /* slowest link from here up to the CPU */
-	int bus;           /* number of the topmost switch, -1 directly below the CPU */
+	double gbs; /* slowest link from here up to the CPU */
+	int bus;    /* number of the topmost switch, -1 directly below the CPU */
 	char busid[BUSID];
 };
 
@@ -30,7 +37,7 @@ struct reader {
 	int depth, levels, cpu, switches;
 	char gpu_busid[TOPO_MAX_GPUS][BUSID];
 	int gpu_sm[TOPO_MAX_GPUS], dev[TOPO_MAX_GPUS];
-	int gpu;           /* the one that is open, -1 for none */
+	int gpu; /* the one that is open, -1 for none */
 	struct link link[MAX_LINKS];
 	int nlinks, rc;
 	bool system;
@@ -49,7 +56,7 @@ static void fail(struct reader *r, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	r->rc = error_set(r->err, OUTCOME_USAGE, -EINVAL, "%s, line %lu: %s", r->sys->source,
-	                  (unsigned long)XML_GetCurrentLineNumber(r->parser), text);
+			  (unsigned long)XML_GetCurrentLineNumber(r->parser), text);
 	XML_StopParser(r->parser, XML_FALSE);
 }
 
@@ -62,7 +69,8 @@ static const char *attribute(const char **attrs, const char *name)
 }
 
 /* An integer attribute within bounds; `fallback` when it is not there. */
-static long number(struct reader *r, const char **attrs, const char *name, long fallback, long least, long most)
+static long number(struct reader *r, const char **attrs, const char *name, long fallback,
+		   long least, long most)
 {
 	const char *text = attribute(attrs, name);
 	char *end;
@@ -79,13 +87,16 @@ static long number(struct reader *r, const char **attrs, const char *name, long 
 	return value;
 }
 
-/* NCCL: width * speed / 80 GB/s, speed in 100 Mb/s a lane; unknown speeds count as generation 3, no width as 16. */
+/* NCCL: width * speed / 80 GB/s, speed in 100 Mb/s a lane; unknown speeds count as generation 3, no
+ * width as 16. */
 static double pci_gbs(struct reader *r, const char **attrs)
 {
 	static const struct {
 		const char *text;
 		int gen;
-	} speeds[] = { { "2.5", 1 }, { "5", 2 }, { "8", 3 }, { "16", 4 }, { "32", 5 }, { "64", 6 } };
+	} speeds[] = {
+		{ "2.5", 1 }, { "5", 2 }, { "8", 3 }, { "16", 4 }, { "32", 5 }, { "64", 6 }
+	};
 	const char *speed = attribute(attrs, "link_speed");
 	long width = number(r, attrs, "link_width", 16, 0, 64);
 	int gen = 3;
@@ -119,10 +130,10 @@ static void start_cpu(struct reader *r, const char **attrs)
 	else if (sys->amd)
 		sys->cpu_link_gbs = topo_cpu_link("amd");
 	else
-		sys->cpu_link_gbs = topo_cpu_link(model >= 0xCF   ? "intel-emerald"
-		                                  : model >= 0x8F ? "intel-sapphire"
-		                                  : model >= 0x55 ? "intel-skylake"
-		                                                  : "intel-broadwell");
+		sys->cpu_link_gbs = topo_cpu_link(model >= 0xCF	  ? "intel-emerald"
+						  : model >= 0x8F ? "intel-sapphire"
+						  : model >= 0x55 ? "intel-skylake"
+								  : "intel-broadwell");
 }
 
 static void start_pci(struct reader *r, const char **attrs)
@@ -149,7 +160,8 @@ static void start_gpu(struct reader *r, const char **attrs)
 {
 	struct topo_system *sys = r->sys;
 	struct level *level = &r->level[r->levels > 0 ? r->levels - 1 : 0];
-	long sm = number(r, attrs, "sm", 0, 0, 300), dev = number(r, attrs, "dev", 0, 0, TOPO_MAX_GPUS);
+	long sm = number(r, attrs, "sm", 0, 0, 300),
+	     dev = number(r, attrs, "dev", 0, 0, TOPO_MAX_GPUS);
 	int i = sys->ngpus;
 	char known[320];
 
@@ -241,7 +253,7 @@ static void start(void *data, const char *name, const char **attrs)
 		start_net(r, attrs);
 	else if (strcmp(name, "c2c") == 0 && r->gpu >= 0) /* MB/s a link */
 		r->sys->gpu[r->gpu].c2c_gbs = (double)number(r, attrs, "bw", 0, 0, 1000000) *
-		                              (double)number(r, attrs, "count", 1, 0, 64) / 1000;
+					      (double)number(r, attrs, "count", 1, 0, 64) / 1000;
 }
 
 static void end(void *data, const char *name)
@@ -258,7 +270,8 @@ static void end(void *data, const char *name)
 }
 
 /* No topology file declares a document type: entities are refused before any is expanded. */
-static void doctype(void *data, const char *name, const char *system, const char *public, int internal)
+static void doctype(void *data, const char *name, const char *system, const char *public,
+		    int internal)
 {
 	(void)system, (void)public, (void)internal;
 	fail(data, "a document type (%.40s) has no place in a topology", name);
@@ -276,13 +289,15 @@ static void join_links(struct reader *r)
 			continue; /* a GPU that the job does not use */
 		sum = r->sys->gpu[link->gpu].links[to] + link->count;
 		if (to == link->gpu || sum > 32)
-			fail(r, "NVLinks from %s to %s cannot be", r->gpu_busid[link->gpu], link->target);
+			fail(r, "NVLinks from %s to %s cannot be", r->gpu_busid[link->gpu],
+			     link->target);
 		else
 			r->sys->gpu[link->gpu].links[to] = (unsigned char)sum;
 	}
 }
 
-static int parse(struct topo_system *sys, const char *text, size_t size, const char *source, struct error *err)
+static int parse(struct topo_system *sys, const char *text, size_t size, const char *source,
+		 struct error *err)
 {
 	struct reader *r = calloc(1, sizeof(*r));
 	int rc = -ENOMEM;
@@ -312,7 +327,8 @@ static int parse(struct topo_system *sys, const char *text, size_t size, const c
 	rc = r->rc;
 	if (rc == 0) {
 		sys->full_gpus = sys->ngpus;
-		sys->nvls = sys->ngpus > 1 && sys->gpu[0].switch_links > 0 && sys->gpu[0].model->sm >= 90;
+		sys->nvls = sys->ngpus > 1 && sys->gpu[0].switch_links > 0 &&
+			    sys->gpu[0].model->sm >= 90;
 		rc = topo_check(sys, err);
 	}
 	XML_ParserFree(r->parser);
@@ -340,7 +356,7 @@ int topo_read_xml(struct topo_system *sys, const char *path, struct error *err)
 		goto out;
 	size = fread(text, 1, MAX_FILE + 1, in);
 	rc = ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%.200s: cannot be read", path)
-	                : parse(sys, text, size, path, err);
+			: parse(sys, text, size, path, err);
 	free(text);
 out:
 	fclose(in);

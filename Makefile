@@ -129,7 +129,7 @@ endif
 DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common/topo/*.csv \
 	common/topo/specs/*.json))
 
-all: $(PERF) $(PROGRAM_BIN) $(DATA)
+all: $(PERF) $(PROGRAM_BIN) $(DATA) stale-data
 tests: $(UNIT) $(TOOL) $(BARE)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
@@ -235,6 +235,11 @@ $(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS)
+
+# What was deleted from the tree must not live on beside the programs: fitted.json, above all.
+.PHONY: stale-data
+stale-data:
+	@rm -f $(filter-out $(DATA),$(wildcard $(BUILD)/*.json $(BUILD)/*.csv $(BUILD)/specs/*.json))
 
 $(DATA): $(BUILD)/%: common/topo/%
 	@mkdir -p $(@D)

@@ -73,9 +73,9 @@ static void rate_nvls(const struct model *model, enum model_coll coll, bool tree
 	double intra = model->link_nccl * nvls[nvls_row(model)].share * factor;
 	double net = model_uplink(model, model->net, tree);
 
-	if (tree)
-		intra = fmin(intra,
-			     g * nvls[nvls_row(model)].tree[model->nnodes > 2] * n / (2 * (n - 1)));
+	if (tree) /* NCCL takes 32 heads at most */
+		intra = fmin(intra, fmin(g, 32) * nvls[nvls_row(model)].tree[model->nnodes > 2] *
+					    n / (2 * (n - 1)));
 	else
 		hops = 1; /* the network reduces too */
 	pick(model, rate, intra, model->ring_raw * factor, net / hops, model->net_raw / hops, net);
@@ -155,6 +155,20 @@ static void ring_simple(const struct model *model, enum model_coll coll, double 
 		out->fill_us += c->loop_bubble * share / 2 * out->channels / (link * GB);
 }
 
+/* Hops over the network that follow each other. */
+static double net_hops(const struct model *model, enum model_coll coll, int algo)
+{
+	double nodes = model->nnodes;
+
+	if (nodes == 1)
+		return 0;
+	if (algo == MODEL_RING)
+		return coll == MODEL_ALL_REDUCE ? 2 * (nodes - 1) : nodes - 1;
+	if (algo == MODEL_TREE || algo == MODEL_NVLS_TREE)
+		return 2 * floor(log2(nodes));
+	return algo == MODEL_PAT ? floor(log2(nodes)) : 1;
+}
+
 static int running_channels(const struct model *model, const struct predict_request *request,
 			    int algo, int proto)
 {
@@ -185,8 +199,8 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	rate_algo(model, coll, out->algo, &rate);
 	out->channels = running_channels(model, request, out->algo, out->proto);
 	bw = rate.gbs;
-	if (out->proto !=
-	    MODEL_SIMPLE) /* what LL and LL128 add to every 8 and 120 bytes, as NCCL counts it */
+	/* What LL and LL128 add to every 8 and 120 bytes, as NCCL counts it. */
+	if (out->proto != MODEL_SIMPLE)
 		bw = fmin(bw, model->tuning.bw[coll][out->algo][out->proto]);
 	if (out->algo == MODEL_TREE)
 		bw *= model_tree_correction(out->proto, bytes);
@@ -194,7 +208,9 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	out->link_gbs = rate.link;
 	out->limit = rate.limit;
 	out->formula = rate.formula;
-	out->latency_us = model->tuning.lat[coll][out->algo][out->proto];
+	out->latency_us =
+		model->tuning.lat[coll][out->algo][out->proto] +
+		net_hops(model, coll, out->algo) * model_net_latency(model->sys->transport);
 	out->transfer_us = bytes / (bw * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
 		ring_simple(model, coll, bytes, out);

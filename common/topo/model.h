@@ -77,6 +77,9 @@ int model_load_constants(struct model_constants *constants, const char *path, st
 /* Bus efficiency of a transport: payload share of what crosses the wire. */
 double model_net_efficiency(enum topo_transport transport);
 
+/* Microseconds that a hop over a transport takes beyond what NCCL's tables say. */
+double model_net_latency(enum topo_transport transport);
+
 struct predict_request {
 	enum model_coll collective;
 	double bytes;	 /* nccl-tests' size column */
@@ -144,7 +147,7 @@ void model_scale(struct model *model, int nnodes);
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *prediction);
 
-/* All of the above for one point. */
+/* All of the above for one point: it reads files, so a sweep wants model_init once instead. */
 int predict(const struct topo_system *sys, const struct predict_request *request,
 	    struct prediction *prediction);
 

@@ -46,6 +46,16 @@ static const double net_efficiency[TOPO_TRANSPORTS] = {
 	[TOPO_TCP] = 1448. / 1538 * .9,
 };
 
+/* us a hop takes beyond NCCL's hwLat, which is InfiniBand's. Order of magnitude, from memory: not
+ * verified. TCP: two passes through the kernel, two wake-ups of proxy threads; EFA: its datagrams
+ * are put in order in software. */
+static const double net_latency[TOPO_TRANSPORTS] = { [TOPO_EFA] = 15, [TOPO_TCP] = 30 };
+
+double model_net_latency(enum topo_transport transport)
+{
+	return net_latency[transport];
+}
+
 double model_net_efficiency(enum topo_transport transport)
 {
 	return net_efficiency[transport];

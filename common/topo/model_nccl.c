@@ -140,6 +140,12 @@ static void search_channels(const struct model *model, struct search *search)
 	}
 }
 
+/* GPUs that a switch reduces for: NCCL_MAX_NVLS_ARITY is 32 (device.h). */
+static int heads(const struct model *model)
+{
+	return model->ppn < 32 ? model->ppn : 32;
+}
+
 static void search_nvls(const struct model *model, struct search *search)
 {
 	static const double *const intra[ARCHS] = { speeds_intra, speeds_intra, speeds_intra90,
@@ -148,10 +154,10 @@ static void search_nvls(const struct model *model, struct search *search)
 
 	if (!model->nvls)
 		return;
-	search->nvls_intra = largest(intra[search->arch], model->link_nccl / (model->ppn + 1));
+	search->nvls_intra = largest(intra[search->arch], model->link_nccl / (heads(model) + 1));
 	search->nvls_inter = fmin(2 * search->nvls_intra, top);
 	if (model->nnodes > 1)
-		search->nvls_inter = largest(search->speeds, model->net_raw / model->ppn);
+		search->nvls_inter = largest(search->speeds, model->net_raw / heads(model));
 }
 
 static void search_all(const struct model *model, struct search *search)
@@ -211,7 +217,7 @@ static bool available(const struct model *model, enum model_coll coll, int algo,
 static double bus_bandwidth(const struct model *model, const struct search *search,
 			    enum model_coll coll, int algo, int proto)
 {
-	int a = search->arch, i = search->nodes_index, ppn = model->ppn;
+	int a = search->arch, i = search->nodes_index, ppn = model->ppn, n = heads(model);
 	int ll_row = model->nnodes == 1 ? a : model->sys->amd ? 1 : 0;
 	bool tree = algo == MODEL_TREE, nearby = model->nnodes <= 2;
 	double channel = nearby ? tree ? search->tree_intra : search->intra
@@ -220,11 +226,11 @@ static double bus_bandwidth(const struct model *model, const struct search *sear
 	double bus = search->channels * channel, intra, inter;
 
 	if (algo == MODEL_NVLS || algo == MODEL_NVLS_TREE) {
-		intra = search->nvls_intra * nvls_efficiency[a] * (ppn - 1) / ppn *
+		intra = search->nvls_intra * nvls_efficiency[a] * (n - 1) / n *
 			(coll == MODEL_ALL_REDUCE ? 2. : (ppn - 1.) / ppn);
 		inter = search->nvls_inter * (nearby && algo == MODEL_NVLS_TREE ? 2 : 1);
 		bus = fmin(intra, inter);
-		return ppn * (algo == MODEL_NVLS_TREE ? fmin(bus, nvls_tree_max[a][i]) : bus);
+		return n * (algo == MODEL_NVLS_TREE ? fmin(bus, nvls_tree_max[a][i]) : bus);
 	}
 	if (algo == MODEL_RING && proto == MODEL_LL)
 		return fmin(ll_max[ll_row][i], bus * .5);
@@ -288,7 +294,7 @@ void model_tuning_fill(struct model_tuning *tuning, const struct model *model)
 		return;
 	search_all(model, &search);
 	tuning->search_channels = search.channels;
-	tuning->nvls_heads = model->ppn;
+	tuning->nvls_heads = heads(model);
 	for (int c = 0; c < MODEL_TUNED; c++)
 		for (int a = 0; a < MODEL_NCCL_ALGOS; a++)
 			for (int p = 0; p < MODEL_PROTOS; p++) {

@@ -81,10 +81,13 @@ static void init_pairs(struct model *model)
 		model->spread_raw = fmax(model->spread_raw, slow_raw / GB);
 		first += sys->gpu[i].cpu == sys->gpu[0].cpu;
 	}
-	if (model->hop !=
-	    MODEL_HOP_NVLINK) /* pairs on different sockets share the link between them */
-		model->spread = fmax(model->spread,
-				     first * (sys->ngpus - first) / (sys->cpu_link_gbs * GB));
+	/* Pairs on different sockets share the link between them. */
+	if (model->hop != MODEL_HOP_NVLINK && first < sys->ngpus) {
+		double across = first * (sys->ngpus - first) / (sys->cpu_link_gbs * GB);
+
+		model->spread = fmax(model->spread, across);
+		model->spread_raw = fmax(model->spread_raw, across / 1.25);
+	}
 }
 
 static void init_net(struct model *model)

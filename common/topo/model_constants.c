@@ -42,7 +42,7 @@ enum { NCONSTANTS = sizeof(constants_table) / sizeof(constants_table[0]) };
  * + switch framing; TCP: 1448 of 1538, and one copy through host memory in each direction. */
 static const double net_efficiency[TOPO_TRANSPORTS] = {
 	[TOPO_IB] = 4096. / (4096 + 82),   [TOPO_ROCE] = 4096. / (4096 + 94),
-	[TOPO_EFA] = 8928. / (8928 + 150), [TOPO_SLINGSHOT] = 2048. / (2048 + 110),
+	[TOPO_EFA] = 8928. / (8928 + 150), [TOPO_SLINGSHOT] = 2048. / (2048 + 94),
 	[TOPO_TCP] = 1448. / 1538 * .9,
 };
 

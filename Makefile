@@ -152,7 +152,7 @@ e2e: all $(TOOL)
 
 # libFuzzer programs over the readers, with sanitizers: build-fuzz/fuzz/fuzz_NAME [OPTION...] CORPUS.
 fuzz:
-	$(Q)$(SUBMAKE) fuzzers BUILD=build-fuzz CC=clang NCCL=0 \
+	+$(Q)$(SUBMAKE) fuzzers BUILD=build-fuzz CC=clang NCCL=0 \
 		SANITIZE=address,undefined,fuzzer-no-link
 
 fuzzers: $(FUZZ)

@@ -93,8 +93,13 @@ struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, en
 		return place;
 	place = malloc(sizeof(*place));
 	if (place) {
-		*place = (struct place){ .host = host, .pid = pid, .kind = kind, .id = id,
-					 .member = -1, .first = -1, .tuner = -1 };
+		*place = (struct place){ .host = host,
+					 .pid = pid,
+					 .kind = kind,
+					 .id = id,
+					 .member = -1,
+					 .first = -1,
+					 .tuner = -1 };
 		if (tsearch(place, &log->raw->places, place_compare))
 			return place;
 		free(place);
@@ -215,7 +220,7 @@ static char *message_origin(struct nccl_log *log, char *start, char *marker, boo
 		return origin_before(log, start, marker, message);
 	while (where > start && where[-1] != ' ')
 		where--;
-	if (where == start || where == marker)
+	if (where == start || !memchr(where, ':', (size_t)(marker - where)))
 		return NULL;
 	message->where = nccl_log_text(log, where, (size_t)(marker - where));
 	return message->where ? origin_before(log, start, where - 1, message) : NULL;

@@ -139,9 +139,8 @@ static int find_odd(const struct sequences *s, struct nccl_log_calls *calls)
 
 		if (call && calls->majority && nccl_call_same(call, calls->majority))
 			continue;
-		calls->odd[calls->n_odd++] = (struct nccl_odd){
-			.member = m, .how = how_odd(s, calls, m), .call = call
-		};
+		calls->odd[calls->n_odd++] =
+			(struct nccl_odd){ .member = m, .how = how_odd(s, calls, m), .call = call };
 	}
 	return 0;
 }
@@ -224,8 +223,9 @@ int nccl_log_calls_unmatched(const struct nccl_comm *comm, struct nccl_unmatched
 
 			if (!is_p2p(call) || !nccl_comm_member(comm, call->root))
 				continue;
-			all[used++] = send ? (struct nccl_unmatched){ member->rank, call->root, 1, 0 }
-					   : (struct nccl_unmatched){ call->root, member->rank, 0, 1 };
+			all[used++] =
+				send ? (struct nccl_unmatched){ member->rank, call->root, 1, 0 }
+				     : (struct nccl_unmatched){ call->root, member->rank, 0, 1 };
 		}
 	}
 	qsort(all, (size_t)used, sizeof(*all), by_pair);

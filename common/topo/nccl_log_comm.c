@@ -32,12 +32,18 @@ int nccl_log_comm(struct nccl_log *log, const char *id, bool guessed)
 		free(key);
 	if (!found)
 		return -1;
-	if ((*found)->comm < 0 &&
-	    raw_add(log, log->comms, log->n_comms,
-		    (struct nccl_comm){ .id = (*found)->id, .guessed = guessed, .pxn = -1,
-					.gdr = -1, .nvls = -1, .collnet = -1, .coll_channels = -1,
-					.collnet_channels = -1, .nvls_channels = -1,
-					.p2p_channels = -1, .p2p_per_peer = -1 }))
+	if ((*found)->comm < 0 && raw_add(log, log->comms, log->n_comms,
+					  (struct nccl_comm){ .id = (*found)->id,
+							      .guessed = guessed,
+							      .pxn = -1,
+							      .gdr = -1,
+							      .nvls = -1,
+							      .collnet = -1,
+							      .coll_channels = -1,
+							      .collnet_channels = -1,
+							      .nvls_channels = -1,
+							      .p2p_channels = -1,
+							      .p2p_per_peer = -1 }))
 		(*found)->comm = log->n_comms - 1;
 	return (*found)->comm;
 }
@@ -48,8 +54,11 @@ static int member_new(struct nccl_log *log, const struct message *message, int c
 	int number = log->n_members;
 
 	if (!raw_add(log, log->members, log->n_members,
-		     (struct nccl_member){ .comm = comm, .rank = rank, .dev = dev,
-					   .pid = message->pid, .host = message->host }))
+		     (struct nccl_member){ .comm = comm,
+					   .rank = rank,
+					   .dev = dev,
+					   .pid = message->pid,
+					   .host = message->host }))
 		return -1;
 	return number;
 }
@@ -59,8 +68,8 @@ static void member_take(struct nccl_log *log, const struct message *message, int
 			bool in_init)
 {
 	const struct nccl_member *member = &log->members[number];
-	struct place *thread = nccl_place(log, message->host, message->pid, PLACE_THREAD,
-					  (uint64_t)message->tid);
+	struct place *thread =
+		nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid);
 	struct place *device = nccl_place(log, message->host, message->pid, PLACE_DEVICE,
 					  (uint64_t)(int64_t)member->dev);
 	struct place *process = nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0);
@@ -95,8 +104,8 @@ static int member_guess(struct nccl_log *log, const struct message *message, int
 
 static bool fits(const struct nccl_log *log, int number, int rank)
 {
-	return number >= 0 && (rank < 0 || log->members[number].rank < 0 ||
-			       log->members[number].rank == rank);
+	return number >= 0 &&
+	       (rank < 0 || log->members[number].rank < 0 || log->members[number].rank == rank);
 }
 
 int nccl_log_builder(struct nccl_log *log, const struct message *message, int rank)
@@ -184,10 +193,10 @@ static bool init_parse(struct nccl_log *log, const struct message *message, stru
 static void init_take(struct nccl_log *log, const struct message *message,
 		      const struct init_line *line)
 {
-	struct place *thread = nccl_place(log, message->host, message->pid, PLACE_THREAD,
-					  (uint64_t)message->tid);
-	struct place *address = nccl_place(log, message->host, message->pid, PLACE_ADDRESS,
-					   line->address);
+	struct place *thread =
+		nccl_place(log, message->host, message->pid, PLACE_THREAD, (uint64_t)message->tid);
+	struct place *address =
+		nccl_place(log, message->host, message->pid, PLACE_ADDRESS, line->address);
 	struct message from = *message;
 	struct nccl_member *member;
 	int number = -1, comm;
@@ -234,8 +243,7 @@ bool nccl_message_init(struct nccl_log *log, const struct message *message)
 static int call_member(struct nccl_log *log, const struct message *message, uint64_t address,
 		       int nranks)
 {
-	struct place *place =
-		nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address);
+	struct place *place = nccl_place(log, message->host, message->pid, PLACE_ADDRESS, address);
 	struct nccl_comm *comm;
 
 	if (!place)
@@ -291,9 +299,8 @@ bool nccl_message_tuning(struct nccl_log *log, const struct message *message)
 	char function[64], algorithm[64], protocol[64];
 	struct nccl_tuning tuning = { .count = 1 };
 
-	if (!nccl_match(message->text,
-			"%w: %l Bytes -> Algo %w proto %w channel{Lo..Hi}={%d..%d}", function,
-			&tuning.bytes, algorithm, protocol, &tuning.low, &tuning.high))
+	if (!nccl_match(message->text, "%w: %l Bytes -> Algo %w proto %w channel{Lo..Hi}={%d..%d}",
+			function, &tuning.bytes, algorithm, protocol, &tuning.low, &tuning.high))
 		return false;
 	if (!process || process->tuner < 0) {
 		log->unplaced++;

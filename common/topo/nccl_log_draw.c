@@ -57,7 +57,7 @@ static void draw_ring(FILE *out, const struct nccl_comm *comm, const struct nccl
 struct tree_view {
 	const struct nccl_comm *comm;
 	const struct nccl_tree *trees; /* of one channel, by rank */
-	int n, left;                   /* ranks, how many may still be printed */
+	int n, left;		       /* ranks, how many may still be printed */
 };
 
 static const struct nccl_tree *tree_of(const struct tree_view *view, int rank)
@@ -124,7 +124,6 @@ static void draw_tree(FILE *out, const struct nccl_comm *comm, int first, int n)
 
 /* ---- merging ------------------------------------------------------------------------------ */
 
-
 /* Each text once, with the channels that have it, by first channel. */
 static void print_merged(FILE *out, struct drawing *drawings, int n)
 {
@@ -190,8 +189,8 @@ static int print_comm_trees(FILE *out, const struct nccl_comm *comm)
 	FILE *text;
 
 	for (int first = 0; first < comm->n_trees; first = end, n++) {
-		for (end = first; end < comm->n_trees &&
-				  comm->trees[end].channel == comm->trees[first].channel;
+		for (end = first;
+		     end < comm->n_trees && comm->trees[end].channel == comm->trees[first].channel;
 		     end++)
 			;
 		text = open_drawing(&drawings[n], comm->trees[first].channel, &size);

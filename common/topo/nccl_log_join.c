@@ -292,8 +292,10 @@ static int join_calls(struct nccl_log *log)
  * sorted by it. */
 static int join_warning(struct nccl_warning *warning, const struct raw_warning *raw, int n)
 {
-	*warning = (struct nccl_warning){ .where = raw->where, .text = raw->text,
-					  .trace = raw->trace, .count = n,
+	*warning = (struct nccl_warning){ .where = raw->where,
+					  .text = raw->text,
+					  .trace = raw->trace,
+					  .count = n,
 					  .ranks = malloc((size_t)n * sizeof(int) + 1) };
 	if (!warning->ranks)
 		return -ENOMEM;

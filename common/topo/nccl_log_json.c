@@ -38,10 +38,9 @@ static json_t *ring_json(const struct nccl_comm *comm, const struct nccl_ring *r
 	int steps = ring->closed ? ring->n : ring->n - 1;
 
 	for (int i = 0; i < steps; i++)
-		json_array_append_new(transports,
-				      json_value_text(nccl_comm_transport(
-					      comm, ring->channel, ring->order[i],
-					      ring->order[(i + 1) % ring->n])));
+		json_array_append_new(transports, json_value_text(nccl_comm_transport(
+							  comm, ring->channel, ring->order[i],
+							  ring->order[(i + 1) % ring->n])));
 	put(object, "channel", json_integer(ring->channel));
 	put(object, "order", numbers(ring->order, ring->n));
 	put(object, "transports", transports);
@@ -74,7 +73,8 @@ static json_t *member_json(const struct nccl_member *member)
 	put(object, "bus", json_sprintf("%llx", (unsigned long long)member->bus));
 	put(object, "comm", json_sprintf("0x%llx", (unsigned long long)member->address));
 	put(object, "state", json_string(states[member->state]));
-	put(object, "init_seconds", member->timed ? json_value_real(member->times[0]) : json_null());
+	put(object, "init_seconds",
+	    member->timed ? json_value_real(member->times[0]) : json_null());
 	put(object, "calls", json_integer(member->n_calls));
 	return object;
 }
@@ -258,10 +258,8 @@ int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct nccl
 	put(root, "nccl_lines", json_integer(log->nccl_lines));
 	put(root, "unplaced_lines", json_integer(log->unplaced));
 	if (whole)
-		rc = json_dumpf(root, out, JSON_INDENT(1)) < 0 ||
-				     fputc('\n', out) == EOF
-			     ? -EIO
-			     : 0;
+		rc = json_dumpf(root, out, JSON_INDENT(1)) < 0 || fputc('\n', out) == EOF ? -EIO
+											  : 0;
 	json_decref(root);
 	return rc;
 }

@@ -4,30 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_log_judge.h"
 #include "nccl_log_raw.h"
-#include "nccl_log_topo.h"
-
-/* Faster first. */
-enum transport { T_UNKNOWN, T_P2P, T_INDIRECT, T_SHM, T_NET };
-
-/* The best transport between two ranks of a host, and who uses it. */
-struct best {
-	enum transport transport;
-	int from, to;
-};
-
-struct judge {
-	const struct nccl_log *log;
-	const struct nccl_comm *comm;
-	const struct nccl_topo *topo;
-	struct nccl_judgement *out;
-	struct best *best; /* by number of host */
-	int *member_host;  /* number of each member's host */
-	int hosts;         /* of this communicator */
-	const struct nccl_link *gdr; /* a pair that uses GPUDirect RDMA */
-	int open, differing, no_transport, no_host;
-	bool no_memory;
-};
 
 static enum transport transport_of(const char *text)
 {
@@ -65,8 +43,8 @@ __attribute__((format(printf, 2, 0))) static char *text_of(struct judge *j, cons
 }
 
 /* Equal findings of several channels are one. */
-__attribute__((format(printf, 5, 6))) static void
-found(struct judge *j, const struct nccl_ring *ring, int from, int to, const char *format, ...)
+void nccl_judge_found(struct judge *j, const struct nccl_ring *ring, int from, int to,
+		      const char *format, ...)
 {
 	struct nccl_judgement *out = j->out;
 	struct nccl_finding *room;
@@ -92,12 +70,12 @@ found(struct judge *j, const struct nccl_ring *ring, int from, int to, const cha
 		return;
 	}
 	out->findings = room;
-	room[out->n_findings++] = (struct nccl_finding){ .channel = ring->channel, .channels = 1,
-							 .from = from, .to = to, .reason = text };
+	room[out->n_findings++] = (struct nccl_finding){
+		.channel = ring->channel, .channels = 1, .from = from, .to = to, .reason = text
+	};
 }
 
-__attribute__((format(printf, 4, 5))) static void add_line(struct judge *j, char ***list, int *n,
-							   const char *format, ...)
+void nccl_judge_line(struct judge *j, char ***list, int *n, const char *format, ...)
 {
 	va_list args;
 	char *text, **room;
@@ -121,13 +99,9 @@ __attribute__((format(printf, 4, 5))) static void add_line(struct judge *j, char
 	room[(*n)++] = text;
 }
 
-#define missing(j, ...) add_line((j), &(j)->out->missing, &(j)->out->n_missing, __VA_ARGS__)
-#define note(j, ...)	add_line((j), &(j)->out->notes, &(j)->out->n_notes, __VA_ARGS__)
-
 /* ---- who is where ------------------------------------------------------------------------- */
 
-/* The number of a rank's host, -1 unknown. With one node all are where the known ones are. */
-static int host_of(const struct judge *j, int rank)
+int nccl_judge_host(const struct judge *j, int rank)
 {
 	int member = nccl_comm_member_index(j->comm, rank);
 
@@ -145,7 +119,7 @@ static int host_number(const struct nccl_log *log, const char *host)
 	return i;
 }
 
-static enum nccl_near near_of(const struct judge *j, int a, int b, double *bw)
+enum nccl_near nccl_judge_near(const struct judge *j, int a, int b, double *bw)
 {
 	const struct nccl_member *x = nccl_comm_member(j->comm, a);
 	const struct nccl_member *y = nccl_comm_member(j->comm, b);
@@ -175,11 +149,11 @@ static void survey_links(struct judge *j)
 	for (int l = 0; l < j->comm->n_links; l++) {
 		const struct nccl_link *link = &j->comm->links[l];
 		enum transport transport = transport_of(link->transport);
-		int host = host_of(j, link->from);
+		int host = nccl_judge_host(j, link->from);
 
 		if (transport == T_NET && !j->gdr && strstr(link->transport, "/GDRDMA"))
 			j->gdr = link;
-		if (host < 0 || host != host_of(j, link->to) || transport == T_UNKNOWN)
+		if (host < 0 || host != nccl_judge_host(j, link->to) || transport == T_UNKNOWN)
 			continue;
 		if (j->best[host].transport == T_UNKNOWN || transport < j->best[host].transport)
 			j->best[host] = (struct best){ transport, link->from, link->to };
@@ -199,15 +173,16 @@ static void judge_crossings(struct judge *j, const struct nccl_ring *ring)
 	}
 	for (int i = 0; i < ring->n; i++) {
 		int from = ring->order[(i + ring->n - 1) % ring->n], to = ring->order[i];
-		int a = host_of(j, from), b = host_of(j, to);
+		int a = nccl_judge_host(j, from), b = nccl_judge_host(j, to);
 
 		if (a < 0 || b < 0 || a == b)
 			continue;
 		if (++visits[b] == 2)
-			found(j, ring, from, to,
-			      "the ring leaves host %s and comes back more than once: again with "
-			      "%d -> %d",
-			      j->log->hosts[b], from, to);
+			nccl_judge_found(
+				j, ring, from, to,
+				"the ring leaves host %s and comes back more than once: again with "
+				"%d -> %d",
+				j->log->hosts[b], from, to);
 	}
 	free(visits);
 }
@@ -215,44 +190,48 @@ static void judge_crossings(struct judge *j, const struct nccl_ring *ring)
 static void judge_net(struct judge *j, const struct nccl_ring *ring, int from, int to,
 		      const char *text)
 {
-	const char *host = j->log->hosts[host_of(j, from)];
+	const char *host = j->log->hosts[nccl_judge_host(j, from)];
 
-	if (host_of(j, from) != host_of(j, to)) {
+	if (nccl_judge_host(j, from) != nccl_judge_host(j, to)) {
 		if (j->gdr && !strstr(text, "/GDRDMA"))
-			found(j, ring, from, to,
-			      "%d -> %d uses %s without GPUDirect RDMA, which %d -> %d has", from,
-			      to, text, j->gdr->from, j->gdr->to);
+			nccl_judge_found(
+				j, ring, from, to,
+				"%d -> %d uses %s without GPUDirect RDMA, which %d -> %d has", from,
+				to, text, j->gdr->from, j->gdr->to);
 		return;
 	}
 	if (j->comm->nnodes > j->hosts && j->comm->n_members == j->comm->nranks)
-		found(j, ring, from, to,
-		      "%d -> %d uses %s inside host %s: NCCL counts %d nodes on %d host%s "
-		      "(NCCL_HOSTID, or P2P and SHM refused)",
-		      from, to, text, host, j->comm->nnodes, j->hosts, j->hosts == 1 ? "" : "s");
+		nccl_judge_found(
+			j, ring, from, to,
+			"%d -> %d uses %s inside host %s: NCCL counts %d nodes on %d host%s "
+			"(NCCL_HOSTID, or P2P and SHM refused)",
+			from, to, text, host, j->comm->nnodes, j->hosts, j->hosts == 1 ? "" : "s");
 	else
-		found(j, ring, from, to, "%d -> %d uses %s inside host %s", from, to, text, host);
+		nccl_judge_found(j, ring, from, to, "%d -> %d uses %s inside host %s", from, to,
+				 text, host);
 }
 
 /* Shared memory or a detour over a third GPU, where peers could reach each other. */
 static void judge_slower(struct judge *j, const struct nccl_ring *ring, int from, int to,
 			 const char *text)
 {
-	const struct best *best = &j->best[host_of(j, from)];
-	enum nccl_near near = near_of(j, from, to, NULL);
+	const struct best *best = &j->best[nccl_judge_host(j, from)];
+	enum nccl_near near = nccl_judge_near(j, from, to, NULL);
 	const char *name = nccl_near_name(near);
 
 	if (near >= NEAR_PHB)
 		note(j, "%d -> %d uses %s: their GPUs are %s apart, too far for P2P by default",
 		     from, to, text, name);
 	else if (near != NEAR_UNKNOWN)
-		found(j, ring, from, to, "%d -> %d uses %s although their GPUs are %s apart", from,
-		      to, text, name);
+		nccl_judge_found(j, ring, from, to,
+				 "%d -> %d uses %s although their GPUs are %s apart", from, to,
+				 text, name);
 	else if (best->transport < transport_of(text))
-		found(j, ring, from, to,
-		      "%d -> %d uses %s while %d -> %d on the same host uses %s "
-		      "(no topology at hand that would excuse it)",
-		      from, to, text, best->from, best->to,
-		      best->transport == T_P2P ? "P2P" : "a faster transport");
+		nccl_judge_found(j, ring, from, to,
+				 "%d -> %d uses %s while %d -> %d on the same host uses %s "
+				 "(no topology at hand that would excuse it)",
+				 from, to, text, best->from, best->to,
+				 best->transport == T_P2P ? "P2P" : "a faster transport");
 }
 
 static void judge_transports(struct judge *j, const struct nccl_ring *ring)
@@ -260,7 +239,7 @@ static void judge_transports(struct judge *j, const struct nccl_ring *ring)
 	for (int i = 0; i < ring->n && ring->n > 1; i++) {
 		int from = ring->order[i], to = ring->order[(i + 1) % ring->n];
 		const char *text = nccl_comm_transport(j->comm, ring->channel, from, to);
-		int a = host_of(j, from), b = host_of(j, to);
+		int a = nccl_judge_host(j, from), b = nccl_judge_host(j, to);
 		enum transport transport = transport_of(text);
 
 		if (i == ring->n - 1 && !ring->closed)
@@ -276,128 +255,7 @@ static void judge_transports(struct judge *j, const struct nccl_ring *ring)
 	}
 }
 
-static int numa_of(const struct judge *j, int rank)
-{
-	const struct nccl_member *member = nccl_comm_member(j->comm, rank);
-
-	return member ? nccl_topo_numa(j->log, j->topo, member) : -1;
-}
-
-/* A ring's changes of NUMA node on one host. */
-struct numa {
-	uint64_t nodes; /* those that the ring touches */
-	int changes;    /* other than over NVLink */
-	int from, to;   /* the last one */
-};
-
-static void count_numa(struct judge *j, const struct nccl_ring *ring, struct numa *numas)
-{
-	for (int i = 0; i < ring->n; i++) {
-		int from = ring->order[i], to = ring->order[(i + 1) % ring->n];
-		int a = numa_of(j, from), b = numa_of(j, to), host = host_of(j, from);
-		struct numa *numa = host < 0 ? NULL : &numas[host];
-		enum nccl_near near;
-
-		if (!numa || a < 0 || a > 63)
-			continue;
-		numa->nodes |= 1ull << a;
-		if (host_of(j, to) != host || b < 0 || a == b)
-			continue;
-		near = near_of(j, from, to, NULL);
-		if (near == NEAR_NVL || near == NEAR_NVB || near == NEAR_C2C)
-			continue;
-		numa->changes++;
-		numa->from = from;
-		numa->to = to;
-	}
-}
-
-/* The fewest changes possible: NUMA nodes - 1 on the way through a host, one more where the ring
- * closes there. */
-static void judge_numa(struct judge *j, const struct nccl_ring *ring)
-{
-	struct numa *numas = calloc((size_t)j->log->n_hosts + 1, sizeof(*numas));
-
-	if (!numas) {
-		j->no_memory = true;
-		return;
-	}
-	count_numa(j, ring, numas);
-	for (int h = 0; h < j->log->n_hosts; h++) {
-		const struct numa *numa = &numas[h];
-		int fewest = __builtin_popcountll(numa->nodes) - (j->hosts > 1);
-
-		if (numa->changes > fewest && fewest > 0)
-			found(j, ring, numa->from, numa->to,
-			      "the ring changes NUMA node %d times on host %s, %d would do: last "
-			      "with %d -> %d",
-			      numa->changes, j->log->hosts[h], fewest, numa->from, numa->to);
-	}
-	free(numas);
-}
-
 /* ---- all rings ---------------------------------------------------------------------------- */
-
-/* 1: all GPUs of the host are equally far from each other; 0: not; -1: unknown. */
-static int uniform(const struct judge *j)
-{
-	const struct nccl_comm *comm = j->comm;
-	enum nccl_near first = NEAR_UNKNOWN, near;
-	double first_bw = 0, bw;
-
-	if (comm->n_members > NCCL_TOPO_GPUS || comm->n_members != comm->nranks)
-		return -1;
-	for (int a = 0; a < comm->n_members; a++) {
-		for (int b = 0; b < comm->n_members; b++) {
-			if (a == b)
-				continue;
-			near = near_of(j, comm->members[a]->rank, comm->members[b]->rank, &bw);
-			if (near == NEAR_UNKNOWN)
-				return -1;
-			if (first == NEAR_UNKNOWN) {
-				first = near;
-				first_bw = bw;
-			}
-			if (near != first || bw > first_bw || bw < first_bw)
-				return 0;
-		}
-	}
-	return 1;
-}
-
-static void judge_orders(struct judge *j)
-{
-	const struct nccl_ring *first = NULL, *other = NULL;
-	int different = 0, even;
-
-	for (int r = 0; r < j->comm->n_rings; r++) {
-		const struct nccl_ring *ring = &j->comm->rings[r];
-
-		if (!ring->closed)
-			continue;
-		if (!first)
-			first = ring;
-		if (ring->n == first->n &&
-		    memcmp(ring->order, first->order, (size_t)ring->n * sizeof(int)) == 0)
-			continue;
-		if (different++ == 0)
-			other = ring;
-	}
-	if (!different || j->hosts > 1 || first->n < 3)
-		return;
-	even = uniform(j);
-	if (even == 1)
-		found(j, other, -1, -1,
-		      "%d channels have another order than channel %02d without need: all GPUs are "
-		      "equally far from each other",
-		      different, first->channel);
-	else if (even == 0)
-		note(j, "%d channels have another order than channel %02d: GPUs are not equally "
-			"far from each other", different, first->channel);
-	else
-		missing(j, "%d channels have another order than channel %02d, and no topology says "
-			   "whether they need to", different, first->channel);
-}
 
 static void judge_missing(struct judge *j)
 {
@@ -405,18 +263,25 @@ static void judge_missing(struct judge *j)
 		missing(j, "no Channel and no Ring lines: rank 0's log, or subsystems INIT and "
 			   "GRAPH, are not here");
 	if (j->open)
-		missing(j, "%d of %d rings are not complete: rank 0's line is cut or not here, and "
-			   "Ring lines (subsystem GRAPH) of some ranks are not here",
+		missing(j,
+			"%d of %d rings are not complete: rank 0's line is cut or not here, and "
+			"Ring lines (subsystem GRAPH) of some ranks are not here",
 			j->open, j->comm->n_rings);
 	if (j->differing)
-		missing(j, "%d rings: rank 0's Channel line and the ranks' Ring lines contradict "
-			   "each other", j->differing);
+		missing(j,
+			"%d rings: rank 0's Channel line and the ranks' Ring lines contradict "
+			"each other",
+			j->differing);
 	if (j->no_host)
-		missing(j, "%d steps lead from or to a rank whose host is not known: its lines are "
-			   "not here", j->no_host);
+		missing(j,
+			"%d steps lead from or to a rank whose host is not known: its lines are "
+			"not here",
+			j->no_host);
 	if (j->no_transport)
-		missing(j, "%d steps without a transport: its line is not here (NCCL prints it at "
-			   "the first call)", j->no_transport);
+		missing(j,
+			"%d steps without a transport: its line is not here (NCCL prints it at "
+			"the first call)",
+			j->no_transport);
 }
 
 int nccl_log_judge(const struct nccl_log *log, const struct nccl_comm *comm,
@@ -438,10 +303,10 @@ int nccl_log_judge(const struct nccl_log *log, const struct nccl_comm *comm,
 			judge_crossings(&j, ring);
 		judge_transports(&j, ring);
 		if (ring->closed)
-			judge_numa(&j, ring);
+			nccl_judge_numa(&j, ring);
 	}
 	if (!j.no_memory) {
-		judge_orders(&j);
+		nccl_judge_orders(&j);
 		judge_missing(&j);
 	}
 	free(j.best);

@@ -232,8 +232,9 @@ static void on_counts(struct nccl_log *log, const struct message *message)
 			"%d coll channels, %d nvls channels, %d p2p channels, %d p2p channels per "
 			"peer",
 			&coll, &nvls, &p2p, &per_peer) &&
-	    !nccl_match(message->text, "%d coll channels, %d p2p channels, %d p2p channels per peer",
-			&coll, &p2p, &per_peer))
+	    !nccl_match(message->text,
+			"%d coll channels, %d p2p channels, %d p2p channels per peer", &coll, &p2p,
+			&per_peer))
 		return;
 	comm = comm_of(log, message);
 	if (!comm)
@@ -287,8 +288,7 @@ static void on_comm(struct nccl_log *log, const struct message *message)
 		log->comms[member->comm].nnodes = nodes;
 	if (strstr(message->text, "- Abort "))
 		member->state = NCCL_STATE_ABORTED;
-	else if (strstr(message->text, "- Destroy COMPLETE") &&
-		 member->state != NCCL_STATE_ABORTED)
+	else if (strstr(message->text, "- Destroy COMPLETE") && member->state != NCCL_STATE_ABORTED)
 		member->state = NCCL_STATE_DESTROYED;
 }
 
@@ -349,8 +349,8 @@ static void on_version(struct nccl_log *log, const struct message *message)
 /* The rank of a process's device in its first communicator, which is the world in most programs. */
 static int world_rank(struct nccl_log *log, const struct message *message)
 {
-	const struct place *device = nccl_place_find(log, message->host, message->pid,
-						     PLACE_DEVICE, (uint64_t)(int64_t)message->dev);
+	const struct place *device = nccl_place_find(log, message->host, message->pid, PLACE_DEVICE,
+						     (uint64_t)(int64_t)message->dev);
 
 	if (device && device->first >= 0 && log->members[device->first].rank >= 0)
 		return log->members[device->first].rank;
@@ -391,12 +391,18 @@ void nccl_log_message(struct nccl_log *log, const struct message *message)
 		const char *start;
 		void (*take)(struct nccl_log *log, const struct message *message);
 	} kinds[] = {
-		{ "Channel ", on_channel },	    { "Ring ", on_ring },
-		{ "Trees ", on_trees },		    { "Tree ", on_tree },
-		{ "Pattern ", on_pattern },	    { "Connected ", on_connected },
-		{ "NVLS multicast ", on_nvls },	    { "Init timings - ", on_timings },
-		{ "GPU/", on_paths },		    { "Using network ", on_network },
-		{ "NCCL version ", on_version },    { "NCCL_", on_setting },
+		{ "Channel ", on_channel },
+		{ "Ring ", on_ring },
+		{ "Trees ", on_trees },
+		{ "Tree ", on_tree },
+		{ "Pattern ", on_pattern },
+		{ "Connected ", on_connected },
+		{ "NVLS multicast ", on_nvls },
+		{ "Init timings - ", on_timings },
+		{ "GPU/", on_paths },
+		{ "Using network ", on_network },
+		{ "NCCL version ", on_version },
+		{ "NCCL_", on_setting },
 	};
 	const char *text = message->text;
 

@@ -80,9 +80,9 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 
 static void print_times(FILE *out, const struct nccl_comm *comm)
 {
-	static const char *const names[NCCL_TIMES] = { "total", "kernels", "alloc", "bootstrap",
-						       "allgathers", "topo", "graphs",
-						       "connections", "rest" };
+	static const char *const names[NCCL_TIMES] = { "total",	    "kernels",	   "alloc",
+						       "bootstrap", "allgathers",  "topo",
+						       "graphs",    "connections", "rest" };
 	const struct nccl_member *slowest = NULL;
 
 	for (int m = 0; m < comm->n_members; m++)
@@ -100,8 +100,8 @@ static void print_times(FILE *out, const struct nccl_comm *comm)
 static void print_graphs(FILE *out, const struct nccl_comm *comm)
 {
 	/* topo.h: NCCL_TOPO_PATTERN_*. */
-	static const char *const patterns[] = { NULL, "balanced tree", "split tree", "tree",
-						"ring", "NVLS", "collnet direct" };
+	static const char *const patterns[] = { NULL,	"balanced tree", "split tree",	  "tree",
+						"ring", "NVLS",		 "collnet direct" };
 
 	for (int i = 0; i < comm->n_graphs; i++) {
 		const struct nccl_graph *graph = &comm->graphs[i];
@@ -133,7 +133,9 @@ void nccl_log_print_summary(FILE *out, const struct nccl_log *log)
 		print_title(out, log, comm);
 		print_states(out, comm);
 		if (comm->coll_channels >= 0)
-			fprintf(out, "  channels: %d coll, %d collnet, %d nvls, %d p2p, %d p2p per peer\n",
+			fprintf(out,
+				"  channels: %d coll, %d collnet, %d nvls, %d p2p, %d p2p per "
+				"peer\n",
 				comm->coll_channels, comm->collnet_channels, comm->nvls_channels,
 				comm->p2p_channels, comm->p2p_per_peer);
 		fprintf(out, "  NVLS %s, ring PXN %s, ring GPUDirect RDMA %s, CollNet %s\n",
@@ -172,11 +174,10 @@ void nccl_log_print_tunings(FILE *out, const struct nccl_log *log)
 
 static void print_odd(FILE *out, const struct nccl_comm *comm, const struct nccl_odd *odd)
 {
-	static const char *const how[] = {
-		[NCCL_ODD_OTHER] = "", [NCCL_ODD_LEFT_OUT] = ": it left this call out",
-		[NCCL_ODD_EXTRA] = ": one call more than the others",
-		[NCCL_ODD_ENDED] = "no further call"
-	};
+	static const char *const how[] = { [NCCL_ODD_OTHER] = "",
+					   [NCCL_ODD_LEFT_OUT] = ": it left this call out",
+					   [NCCL_ODD_EXTRA] = ": one call more than the others",
+					   [NCCL_ODD_ENDED] = "no further call" };
 	const struct nccl_member *member = comm->members[odd->member];
 	char text[160];
 
@@ -205,8 +206,10 @@ static void print_comparison(FILE *out, const struct nccl_comm *comm,
 			comm->n_members);
 		return;
 	case NCCL_CALLS_FEWER:
-		fprintf(out, "  the same calls, but not as many: %d to %d; from call %d on some are "
-			"missing\n", calls->fewest, calls->most, calls->index);
+		fprintf(out,
+			"  the same calls, but not as many: %d to %d; from call %d on some are "
+			"missing\n",
+			calls->fewest, calls->most, calls->index);
 		break;
 	case NCCL_CALLS_DIFFER:
 		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n", calls->index,

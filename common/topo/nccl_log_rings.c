@@ -62,7 +62,8 @@ static bool contradicts(const struct channel *channel, const struct nccl_ring *r
 			continue;
 		if (edge->next != ring->order[last ? 0 : i + 1])
 			return true;
-		if ((i > 0 || ring->closed) && edge->prev != ring->order[i > 0 ? i - 1 : ring->n - 1])
+		if ((i > 0 || ring->closed) &&
+		    edge->prev != ring->order[i > 0 ? i - 1 : ring->n - 1])
 			return true;
 	}
 	return false;
@@ -103,8 +104,7 @@ static int build(const struct channel *channel, int nranks, struct nccl_ring *ri
 
 static int add_ring(struct nccl_comm *comm, int number, int index, const struct channel *channel)
 {
-	struct nccl_ring *room =
-		nccl_array_room(comm->rings, comm->n_rings, sizeof(*comm->rings));
+	struct nccl_ring *room = nccl_array_room(comm->rings, comm->n_rings, sizeof(*comm->rings));
 
 	if (!room)
 		return -ENOMEM;
@@ -120,7 +120,8 @@ int nccl_log_join_rings(struct nccl_log *log)
 
 	for (int c = 0; c < log->n_comms; c++) {
 		for (int i = 0; i < NCCL_LOG_CHANNELS && rc == 0; i++) {
-			struct channel channel = { .edges = raw->edges + edge };
+			struct channel channel = { .edges = raw->n_edges ? raw->edges + edge
+									 : NULL };
 
 			/* The longest line of several comes first. */
 			for (; order < raw->n_orders && raw->orders[order].comm == c &&

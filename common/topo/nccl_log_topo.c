@@ -196,9 +196,9 @@ out:
 /* ---- questions ---------------------------------------------------------------------------- */
 
 static const char *const near_names[] = {
-	[NEAR_UNKNOWN] = "?", [NEAR_LOC] = "LOC", [NEAR_NVL] = "NVL", [NEAR_NVB] = "NVB",
-	[NEAR_C2C] = "C2C",   [NEAR_PIX] = "PIX", [NEAR_PXB] = "PXB", [NEAR_PHB] = "PHB",
-	[NEAR_SYS] = "SYS",
+	[NEAR_UNKNOWN] = "?", [NEAR_LOC] = "LOC", [NEAR_NVL] = "NVL",
+	[NEAR_NVB] = "NVB",   [NEAR_C2C] = "C2C", [NEAR_PIX] = "PIX",
+	[NEAR_PXB] = "PXB",   [NEAR_PHB] = "PHB", [NEAR_SYS] = "SYS",
 };
 
 const char *nccl_near_name(enum nccl_near near)

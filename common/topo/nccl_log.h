@@ -293,7 +293,7 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);
 /* All of it as JSON (indented, one object). 0, -ENOMEM, or -EIO. */
 int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo);
 
-/* "0-3,7" of n ascending numbers, printed with `format` ("%d" or "%02d"). */
-void nccl_log_print_list(FILE *out, const int *numbers, int n, const char *format);
+/* "0-3,7" of n ascending numbers of at least `width` digits. */
+void nccl_log_print_list(FILE *out, const int *numbers, int n, int width);
 
 #endif

@@ -142,7 +142,7 @@ static void print_merged(FILE *out, struct drawing *drawings, int n)
 			drawings[k].text = NULL;
 		}
 		fprintf(out, "  channel%s ", m == 1 ? "" : "s");
-		nccl_log_print_list(out, channels, m, "%02d");
+		nccl_log_print_list(out, channels, m, 2);
 		fprintf(out, ":%s%s\n", drawings[i].text[0] == '\n' ? "" : " ", drawings[i].text);
 	}
 }

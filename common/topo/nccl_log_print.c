@@ -26,17 +26,14 @@ char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len)
 	return buf;
 }
 
-void nccl_log_print_list(FILE *out, const int *numbers, int n, const char *format)
+void nccl_log_print_list(FILE *out, const int *numbers, int n, int width)
 {
 	for (int i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
 			;
-		fprintf(out, "%s", i ? "," : "");
-		fprintf(out, strcmp(format, "%02d") == 0 ? "%02d" : "%d", numbers[i]);
-		if (end - i > 1) {
-			fprintf(out, "%s", end - i > 2 ? "-" : ",");
-			fprintf(out, strcmp(format, "%02d") == 0 ? "%02d" : "%d", numbers[end - 1]);
-		}
+		fprintf(out, "%s%0*d", i ? "," : "", width, numbers[i]);
+		if (end - i > 1)
+			fprintf(out, "%s%0*d", end - i > 2 ? "-" : ",", width, numbers[end - 1]);
 	}
 }
 
@@ -72,7 +69,7 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 		if (n == 0)
 			continue;
 		fprintf(out, "  %s: ranks ", names[s]);
-		nccl_log_print_list(out, ranks, n, "%d");
+		nccl_log_print_list(out, ranks, n, 1);
 		fprintf(out, "\n");
 	}
 	free(ranks);
@@ -290,7 +287,7 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 			warning->count == 1 ? "" : "s");
 		if (warning->n_ranks)
 			fprintf(out, ", ranks ");
-		nccl_log_print_list(out, warning->ranks, warning->n_ranks, "%d");
+		nccl_log_print_list(out, warning->ranks, warning->n_ranks, 1);
 		fprintf(out, ")\n");
 	}
 }

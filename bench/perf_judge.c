@@ -176,7 +176,7 @@ static void judge_save(void *ctx)
 	for (size_t i = 0; i < j->diagnosis.nlines; i++)
 		printf("# %s\n", j->diagnosis.lines[i]);
 	fflush(stdout);
-	if (kept)
+	if (j->folder[0])
 		save_command(j);
 	if (kept)
 		kept = evidence_save(&j->evidence, j->memories, j->folder, &err) == 0;

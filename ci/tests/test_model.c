@@ -290,9 +290,18 @@ static void test_properties(void)
 
 static void test_refused(void)
 {
+	struct predict_request small = {
+		.collective = MODEL_ALL_GATHER, .bytes = 16, .elsize = 4, .algo = -1, .proto = -1
+	};
 	struct prediction p;
 
 	machine("dgx-a100", 0, 1, false);
+	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), -ERANGE); /* 8 ranks, 4 elements */
+	small.bytes = 32;
+	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), 0);
+	small.bytes = 4;
+	small.collective = MODEL_BROADCAST;
+	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), 0);
 	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1024, MODEL_NVLS, -1, &p), -EINVAL);
 	CU_ASSERT_EQUAL(point(MODEL_BROADCAST, 1024, MODEL_TREE, -1, &p), -EINVAL);
 	CU_ASSERT_EQUAL(point(MODEL_ALLTOALL, 1024, MODEL_RING, -1, &p), -EINVAL);

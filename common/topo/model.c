@@ -219,6 +219,13 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	return 0;
 }
 
+/* Collectives whose size is split over the ranks. */
+static bool shares(enum model_coll coll)
+{
+	return coll != MODEL_ALL_REDUCE && coll != MODEL_BROADCAST && coll != MODEL_REDUCE &&
+	       coll != MODEL_SENDRECV;
+}
+
 /* ---- a point --------------------------------------------------------------------------------- */
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *out)
@@ -232,6 +239,8 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	    request->channels < 0)
 		return -ERANGE;
 	if (model->nnodes > 1 && model->net <= 0)
+		return -ERANGE;
+	if (shares(request->collective) && request->bytes < (double)request->elsize * model->nranks)
 		return -ERANGE;
 	out->fitted = model->constants.fitted;
 	rc = request->collective < MODEL_TUNED ? model_predict_tuned(model, request, out)

@@ -83,7 +83,7 @@ double model_net_latency(enum topo_transport transport);
 struct predict_request {
 	enum model_coll collective;
 	double bytes;	 /* nccl-tests' size column */
-	int elsize;	 /* bytes of one element; 0 for 4 */
+	int elsize;     /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
 	int nranks;	 /* 0: all GPUs of all nodes */
 	int nnodes;	 /* 0: what the topology says */
 	int algo, proto; /* -1: what NCCL would choose */

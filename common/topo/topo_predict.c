@@ -283,7 +283,7 @@ static long show_size(const struct options *options, const struct model *model,
 
 static long show_nodes(const struct options *options, struct model *model, int nodes)
 {
-	struct predict_request request = { .proto = options->proto, .elsize = 4 };
+	struct predict_request request = { .proto = options->proto };
 	long shown = 0;
 
 	model_scale(model, nodes);

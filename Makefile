@@ -51,7 +51,8 @@ CUDA_RT := $(call have,$(addsuffix /libcudart_static.a, \
 	$(addprefix $(CUDA_DIR)/,lib64 lib targets/$(CUDA_TARGET)/lib lib/$(MACHINE)-linux-gnu)))
 # The first of these folders that holds the header; pip is asked only when the others do not.
 nccl_in = $(patsubst %/include/nccl.h,%,$(call have,$(addsuffix /include/nccl.h,$(1))))
-NCCL_DIR := $(or $(call nccl_in,$(NCCL_HOME)),$(call nccl_in,$(CUDA_DIR) /usr /usr/local), \
+SYSTEM_ROOTS ?= /usr /usr/local
+NCCL_DIR := $(or $(call nccl_in,$(NCCL_HOME)),$(call nccl_in,$(CUDA_DIR) $(SYSTEM_ROOTS)), \
 	$(call nccl_in,$(PIP_NCCL)))
 # By full name: pip installs libnccl.so.2 alone; the name to load is read from the file.
 NCCL_LIB := $(call have,$(foreach d,lib lib64 lib/$(MACHINE)-linux-gnu, \
@@ -70,6 +71,11 @@ ifneq ($(NCCL),0)
 no_nccl := CUDA or NCCL not found (CUDA_HOME, NCCL_HOME): building the mpi backend only
 endif
 LIB_SRC := $(filter-out common/backend_nccl%.c,$(LIB_SRC))
+endif
+# A folder that was named and holds nothing is said, not passed over.
+unlike = $(if $(and $($(1)),$(filter-out $($(1)),$(2))),$(1)=$($(1)) holds none: using $(2))
+ifneq ($(CUDA_LIBS),)
+not_there := $(call unlike,CUDA_HOME,$(CUDA_DIR)) $(call unlike,NCCL_HOME,$(NCCL_DIR))
 endif
 
 # sm_90 is H100 and H200; everything newer compiles the compute_80 code when it is first loaded.
@@ -173,6 +179,7 @@ $(FLAGS): | mpi-found
 mpi-found:
 	$(if $(MPI_CFLAGS),,$(error Open MPI not found: run `make install-deps`, or put mpicc on PATH))
 	@$(if $(no_nccl),echo '$(no_nccl)',:)
+	@$(if $(strip $(not_there)),echo '$(strip $(not_there))',:)
 
 $(BUILD)/obj/%.o: %.c $(FLAGS)
 	$(say) CC $<

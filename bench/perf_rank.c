@@ -13,6 +13,7 @@
 #include "../common/run.h"
 #include "../common/schedule.h"
 #include "../common/sweep.h"
+#include "../common/timing.h"
 #include "../faults/watch/recorder.h"
 #include "../faults/watch/star.h"
 
@@ -148,7 +149,8 @@ static int allocate(struct rank *r)
 		                 o->max_bytes, r->job.group_size, o->align);
 	watch_enter(&r->watch, "allocating buffers", OPEN_SECONDS);
 	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest,
-	                  o->nfaults ? schedule_pool(largest) : BUFFERS_POOL);
+	                  o->nfaults ? schedule_pool(largest) : BUFFERS_POOL,
+	                  o->nfaults ? SIZE_MAX : timing_most_calls(o));
 	watch_leave(&r->watch);
 	if (rc == -ENOMEM) {
 		why = r->err;

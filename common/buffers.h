@@ -26,8 +26,9 @@ struct buffers {
 };
 
 /* Allocate for slots of up to `largest` bytes, in pools of `pool` bytes at least: BUFFERS_POOL, or what a schedule
- * needs that keeps all its calls' data. 0 or negative errno (error in the backend's). */
-int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool);
+ * needs that keeps all its calls' data. At most `calls` calls rotate through them in a row (SIZE_MAX: through all of a
+ * pool): what must fit is judged by how far these reach. 0 or negative errno (error in the backend's). */
+int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool, size_t calls);
 /* Register both pools with the communicator as -R asks; after comm_open. Collective. */
 int buffers_enroll(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);

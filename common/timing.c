@@ -333,6 +333,15 @@ static int warm_fixed(struct timing *t, int calls, double *seconds)
 	return rc;
 }
 
+/* A last batch of -n may be almost twice as long as those before it. */
+size_t timing_most_calls(const struct options *o)
+{
+	size_t longest = o->mode == MODE_GRAPH ? MAX_GRAPH : 2 * FIXED_BATCH;
+	size_t most = 2 * longest > MAX_CALLS ? 2 * longest : MAX_CALLS;
+
+	return most * (size_t)o->agg_iters;
+}
+
 static void update_per_sample(struct timing *t)
 {
 	const struct options *o = t->plan->bench->options;

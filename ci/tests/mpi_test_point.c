@@ -35,6 +35,7 @@ static struct {
 	double timed_deadline; /* of the last wait for timed calls */
 	int misplaced;	       /* timed batches in another phase */
 	int strays;	       /* timed calls on memory that was never touched */
+	int far;	       /* calls on slots beyond what the pools are judged by */
 } seen;
 
 /* What goes wrong: call number `nth` (from 1, of those made in `phase`) on `rank`. */
@@ -94,6 +95,19 @@ static bool untouched(const char *at)
 	       (b->filled && at >= b->send + b->filled); /* not filled: spoilt by a spare slot */
 }
 
+/* All-reduce alone: there a call's bytes are its slot's. */
+static bool beyond(const struct call *call)
+{
+	const struct buffers *b = &bench.buffers;
+	size_t bytes = call->count * dtype_size(call->dtype);
+	size_t stride = (bytes + BUFFERS_ALIGN - 1) / BUFFERS_ALIGN * BUFFERS_ALIGN;
+	const char *at = call->recv, *pool = at >= b->recv && at < b->recv + b->bytes ? b->recv
+										      : b->send;
+
+	return bench.collective == &all_reduce &&
+	       (size_t)(at + bytes - pool) > (timing_most_calls(&options) + 17) * stride;
+}
+
 static int see_call(void *state, const struct call *call, struct chain *chain)
 {
 	size_t last = (call->count - 1) * dtype_size(call->dtype);
@@ -101,6 +115,7 @@ static int see_call(void *state, const struct call *call, struct chain *chain)
 
 	(void)state;
 	seen.calls[seen.phase]++;
+	seen.far += beyond(call);
 	if (seen.phase == PHASE_TIMED)
 		seen.strays += (call->send && untouched((const char *)call->send + last)) ||
 			       (call->recv && untouched((char *)call->recv + last));
@@ -166,6 +181,7 @@ static void done(void)
 	CU_ASSERT_EQUAL(seen.deepest, 1); /* waits do not nest */
 	CU_ASSERT_EQUAL(seen.endless, 0);
 	CU_ASSERT_EQUAL(seen.strays, 0);
+	CU_ASSERT_EQUAL(seen.far, 0);
 	CU_ASSERT_EQUAL(seen.misplaced, 0);
 	point_release(&measured);
 }
@@ -758,7 +774,7 @@ static int open_all(void)
 	graph_ops.graph_end = graph_end;
 	graph_ops.graph_launch = graph_launch;
 	graph_ops.graph_free = graph_free;
-	return buffers_init(&bench.buffers, be, 8, BUFFERS_POOL);
+	return buffers_init(&bench.buffers, be, 8, BUFFERS_POOL, SIZE_MAX);
 }
 
 int main(void)

@@ -39,7 +39,7 @@ static void set_up(const struct collective *c, int rank, int nranks)
 		.chain = { .backend = &fake.be },
 		.traffic = { .nranks = nranks, .spread = 0.5 },
 	};
-	CU_ASSERT_EQUAL_FATAL(buffers_init(&bench.buffers, &fake.be, 8, BUFFERS_POOL), 0);
+	CU_ASSERT_EQUAL_FATAL(buffers_init(&bench.buffers, &fake.be, 8, BUFFERS_POOL, SIZE_MAX), 0);
 }
 
 static void tear_down(void)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "../common/clock.h"
 #include "../faults/watch/verdict.h"
 
 /* results/runs/DATE-PROGRAM-KEY below the working directory: every abnormal run keeps its own. */
@@ -30,16 +31,40 @@ static void make_folder(struct judge *j)
 
 static void name_command(struct judge *j)
 {
-	size_t at = 0, room = sizeof(j->evidence.command);
+	size_t at = 0, room = sizeof(j->command);
 
 	for (int i = 0; i < j->program->argc && at < room; i++) {
-		int n = snprintf(j->evidence.command + at, room - at, "%s%s", i ? " " : "",
+		int n = snprintf(j->command + at, room - at, "%s%s", i ? " " : "",
 		                 j->program->argv[i]);
 
 		if (n < 0)
 			break;
 		at += (size_t)n;
 	}
+	evidence_blind_command(j->command, j->evidence.command, sizeof(j->evidence.command));
+}
+
+static void name_time(struct evidence *e)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(e->when, sizeof(e->when), "%Y-%m-%dT%H:%M:%S%z", &tm);
+}
+
+/* The command with its fault, for the report's reproducer alone: evidence_load does not read it. */
+static void save_command(const struct judge *j)
+{
+	char path[sizeof(j->folder) + 16];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/command.txt", j->folder);
+	f = fopen(path, "we");
+	if (!f)
+		return; /* the report says that it is unknown */
+	fprintf(f, "%s\n", j->command);
+	fclose(f);
 }
 
 /* Of a rank on another node its view alone came: its newest call is all that is known of its calls. */
@@ -79,6 +104,8 @@ static bool collect(struct judge *j, const struct rank_view *views,
 		rank->view = views[i];
 		rank->cpu_share = -1;
 		j->memories[views[i].rank] = memories[i];
+		if (memories[i])
+			evidence_identify(e, memories[i]);
 		if (memories[i] ? evidence_take_calls(rank, memories[i]) < 0 : !take_last(rank))
 			return false;
 	}
@@ -96,6 +123,8 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 	if (!collect(j, views, memories, n))
 		return;
 	evidence_probe(&j->evidence);
+	name_time(&j->evidence);
+	j->evidence.detect_ms = verdict->detect_ms;
 	diagnose(&j->evidence, d);
 	if (strcmp(d->class, "unexplained") != 0) {
 		verdict->class = d->class;
@@ -117,9 +146,12 @@ static void judge_save(void *ctx)
 	struct judge *j = ctx;
 	struct error err = { .rank = -1 };
 
+	j->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
 	for (size_t i = 0; i < j->diagnosis.nlines; i++)
 		printf("# %s\n", j->diagnosis.lines[i]);
 	fflush(stdout);
+	if (j->folder[0])
+		save_command(j);
 	if (j->folder[0] &&
 	    (evidence_save(&j->evidence, j->memories, j->folder, &err) < 0 ||
 	     diagnosis_save(&j->diagnosis, &j->evidence, j->folder, &err) < 0))

@@ -11,6 +11,7 @@ struct judge {
 	struct evidence evidence;
 	struct diagnosis diagnosis;
 	const struct record_memory **memories; /* by rank; owned */
+	char command[1024];                    /* as given; the evidence has it without the fault */
 	char folder[200];                      /* "" when none could be made */
 };
 

@@ -19,7 +19,7 @@ static size_t reach(const struct buffers *b, size_t largest, size_t calls)
 }
 
 int buffers_init(struct buffers *b, struct backend *backend, size_t largest, size_t pool,
-		 size_t calls)
+                 size_t calls)
 {
 	size_t whole, used;
 	int rc;

@@ -26,9 +26,10 @@ struct buffers {
 };
 
 /* Allocate for slots of up to `largest` bytes, in pools of `pool` bytes at least: BUFFERS_POOL, or what a schedule
- * needs that keeps all its calls' data. At most `calls` calls rotate through them in a row (SIZE_MAX: through all of a
- * pool): what must fit is judged by how far these reach. 0 or negative errno (error in the backend's). */
-int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool, size_t calls);
+ * needs that keeps all its calls' data. What must fit is judged by the slots that are touched: `calls` follow
+ * each other at most before the first is used again. 0 or negative errno (error in the backend's). */
+int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool,
+                 size_t calls);
 /* Register both pools with the communicator as -R asks; after comm_open. Collective. */
 int buffers_enroll(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);

@@ -13,6 +13,11 @@
 #include "record.h"
 #include "view.h"
 
+/* When the device ran a call; 0: not sampled. */
+struct call_times {
+	uint64_t start_ns, end_ns;
+};
+
 struct evidence_rank {
 	bool present;             /* anything at all is known */
 	struct rank_view view;    /* process state, phase, wait; zero where unknown */
@@ -20,6 +25,7 @@ struct evidence_rank {
 	char syscall[24];         /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
 	double cpu_share;         /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
 	struct record *calls;     /* sound records, oldest first; owned */
+	struct call_times *times; /* of each of `calls`; owned, NULL: none */
 	size_t ncalls;
 	bool wrapped;             /* older calls have left the ring */
 	char *stack;              /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
@@ -29,10 +35,20 @@ struct evidence {
 	int nranks;               /* as the ranks or run.json say; at least the highest rank seen + 1 */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	char backend[16];
-	char command[1024];
+	char library[64];         /* NCCL's or MPI's version; "" unknown */
+	char program[32];
+	char when[32];            /* of the verdict, local time; "" unknown */
+	double detect_ms;         /* as the verdict line says; 0: unknown */
+	char command[1024];       /* without --fault and --expect: evidence never hears what was injected */
 	char remarks[1024];       /* what is missing or unsound, sentences; "" when nothing */
 	char *witness;            /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
+
+/* `command` without the arguments that say what was injected or what is expected. */
+void evidence_blind_command(const char *command, char *to, size_t len);
+
+/* Program, library and backend, as the rank's memory names them, unless they are known. */
+void evidence_identify(struct evidence *evidence, const struct record_memory *memory);
 
 /* Copy the sound records of a live or mapped memory, oldest first. 0 or -ENOMEM. Hostile memory is fine. */
 int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);

@@ -60,11 +60,13 @@ static json_t *rank_json(int number, const struct evidence_rank *r)
 	char state[2] = { isalpha((unsigned char)r->state) ? r->state : '\0', '\0' };
 
 	return json_pack(
-		"{s:i s:i s:i s:i s:i s:i s:i s:i s:b s:b s:o s:o s:I s:I s:o s:o s:s s:o s:o}",
+		"{s:i s:i s:i s:i s:i s:i s:i s:i s:b s:b s:o s:I s:I s:o s:I s:I s:o s:o s:s s:o "
+		"s:o}",
 		"version", EVIDENCE_VERSION, "rank", number, "node", v->node, "pid", v->pid,
 		"process", v->process, "status", v->status, "outcome", v->outcome, "phase",
 		(int)v->phase, "waiting", v->waiting != 0, "overdue", v->overdue != 0, "waited",
-		json_value_real(v->waited), "what", json_value_text(v->what), "issued",
+		json_value_real(v->waited), "since_ns", (json_int_t)v->since_ns, "seen_ns",
+		(json_int_t)v->seen_ns, "what", json_value_text(v->what), "issued",
 		(json_int_t)v->issued, "completed", (json_int_t)v->completed, "host",
 		json_value_text(v->host), "error", json_value_text(v->error), "state", state,
 		"syscall", json_value_text(r->syscall), "cpu_share", json_value_real(r->cpu_share));
@@ -73,14 +75,20 @@ static json_t *rank_json(int number, const struct evidence_rank *r)
 int evidence_save(const struct evidence *evidence, const struct record_memory *const *memories,
 		  const char *dir, struct error *err)
 {
-	char path[4096];
+	char path[4096], command[sizeof(evidence->command)];
 	int rc;
 
+	evidence_blind_command(evidence->command, command, sizeof(command));
 	snprintf(path, sizeof(path), "%s/run.json", dir);
 	rc = write_json(path,
-			json_pack("{s:i s:i s:o s:o s:o}", "version", EVIDENCE_VERSION, "nranks",
-				  evidence->nranks, "backend", json_value_text(evidence->backend),
-				  "command", json_value_text(evidence->command), "remarks",
+			json_pack("{s:i s:i s:o s:o s:o s:o s:o s:o s:o}", "version",
+				  EVIDENCE_VERSION, "nranks", evidence->nranks, "backend",
+				  json_value_text(evidence->backend), "library",
+				  json_value_text(evidence->library), "program",
+				  json_value_text(evidence->program), "when",
+				  json_value_text(evidence->when), "detect_ms",
+				  json_value_real(evidence->detect_ms), "command",
+				  json_value_text(command), "remarks",
 				  json_value_text(evidence->remarks)));
 	for (int i = 0; rc == 0 && i < evidence->nranks; i++) {
 		if (!evidence->ranks[i].present)
@@ -178,6 +186,7 @@ static void load_memory(struct evidence *e, int number, const char *path,
 		return;
 	}
 	memory->header.wait.what[sizeof(memory->header.wait.what) - 1] = '\0';
+	evidence_identify(e, memory);
 	view_read(&rank->view, memory, 0, 0); /* deadlines are the JSON file's to tell */
 	rank->present = true;
 	expected = rank->view.issued < RECORD_RING ? rank->view.issued : RECORD_RING;
@@ -244,11 +253,13 @@ static void load_rank_json(struct evidence *e, int number, const char *path)
 	v->pid = (int32_t)get_int(j, "pid", 1, INT32_MAX, 0);
 	v->overdue = json_is_true(json_object_get(j, "overdue"));
 	v->waited = get_real(j, "waited", 0);
+	v->seen_ns = (uint64_t)get_int(j, "seen_ns", 0, INT64_MAX, 0);
 	if (!rank->present) { /* no recording: the rank's own words are here alone */
 		v->node = (int32_t)get_int(j, "node", -1, EVIDENCE_RANKS, -1);
 		v->outcome = (int32_t)get_int(j, "outcome", -1, 255, -1);
 		v->phase = (uint32_t)get_int(j, "phase", 0, 255, 0);
 		v->waiting = json_is_true(json_object_get(j, "waiting"));
+		v->since_ns = (uint64_t)get_int(j, "since_ns", 0, INT64_MAX, 0);
 		v->issued = (uint64_t)get_int(j, "issued", 0, INT64_MAX, 0);
 		v->completed = (uint64_t)get_int(j, "completed", 0, INT64_MAX, 0);
 		get_text(j, "what", v->what, sizeof(v->what));
@@ -265,7 +276,7 @@ static void load_rank_json(struct evidence *e, int number, const char *path)
 
 static void load_run(struct evidence *e, const char *dir)
 {
-	char path[4096];
+	char path[4096], command[sizeof(e->command)];
 	json_t *j;
 
 	snprintf(path, sizeof(path), "%s/run.json", dir);
@@ -276,7 +287,12 @@ static void load_run(struct evidence *e, const char *dir)
 	}
 	e->nranks = (int)get_int(j, "nranks", 0, EVIDENCE_RANKS, 0);
 	get_text(j, "backend", e->backend, sizeof(e->backend));
-	get_text(j, "command", e->command, sizeof(e->command));
+	get_text(j, "library", e->library, sizeof(e->library));
+	get_text(j, "program", e->program, sizeof(e->program));
+	get_text(j, "when", e->when, sizeof(e->when));
+	e->detect_ms = get_real(j, "detect_ms", 0);
+	get_text(j, "command", command, sizeof(command));
+	evidence_blind_command(command, e->command, sizeof(e->command));
 	get_text(j, "remarks", e->remarks, sizeof(e->remarks));
 	json_decref(j);
 }

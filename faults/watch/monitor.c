@@ -618,9 +618,11 @@ static bool unexpected_end(enum outcome outcome)
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
 {
 	bool closer = unexpected_end(verdict->outcome);
+	uint64_t began = clock_ns();
 
 	if (closer)
 		sharpen(m, verdict, views, n);
+	verdict->detect_ms += (double)(clock_ns() - began) * 1e-6; /* a closer look takes its time */
 	if (speaks(verdict->outcome))
 		verdict_print(stdout, verdict, views, n);
 	if (closer && m->config.judge.save)

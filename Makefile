@@ -6,6 +6,7 @@
 #   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
 #   make unit e2e                                 parts of `make test`, without set-up
 #   make unit SANITIZE=address,undefined          in build-asan/
+#   make fuzz                                     libFuzzer programs, in build-fuzz/
 #   make BUILD=build-clang CC=clang WERROR=1      another compiler, warnings are errors
 
 ifeq ($(origin CC),default)
@@ -17,8 +18,9 @@ SANITIZE ?=
 BUILD ?= $(if $(SANITIZE),build-asan,build)
 
 # ---- what is built ---------------------------------------------------------------------------
-# Small programs whose main stands beside the code they show: source files; each becomes build/NAME.
-PROGRAMS := faults/diagnose/hang_diagnose.c
+# Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
+# become build/NAME.
+PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/nccl_log_main.c common/topo/topo_predict.c
 
 LIB_DIRS := common common/topo faults/watch faults/inject faults/diagnose
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
@@ -91,7 +93,7 @@ INCLUDES := -I. $(LIB_DIRS:%=-I%) -Ici/tests
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
-LIBS = -ljansson $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
+LIBS = -ljansson -lexpat -ldw -lelf $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
 
 # How fast test data are made and compared decides how long a checked run takes.
 $(BUILD)/obj/common/check%.o: OPT := $(patsubst -O2,-O3,$(OPT))
@@ -101,7 +103,9 @@ LIB := $(BUILD)/obj/libhangar.a
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ)
 MAIN_OBJ := $(call obj,$(MAIN_SRC))
 PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
-PROGRAM_BIN := $(addprefix $(BUILD)/,$(notdir $(basename $(PROGRAMS))))
+program_name = $(patsubst %_main,%,$(notdir $(basename $(1))))
+PROGRAM_BIN := $(addprefix $(BUILD)/,$(call program_name,$(PROGRAMS)))
+FUZZ := $(patsubst ci/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard ci/fuzz/fuzz_*.c))
 UNIT := $(patsubst ci/tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(MPI_UNIT_SRC))
 TOOL := $(TOOL_SRC:ci/tests/%.c=$(BUILD)/tests/%)
 # What hangar is compared with must link nothing of it.
@@ -116,12 +120,16 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test hang unit e2e install-deps format check-style clean FORCE
+.PHONY: all tests run test hang unit e2e fuzz fuzzers install-deps format check-style clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(PERF) $(PROGRAM_BIN)
+# Data that programs look for beside themselves.
+DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common/topo/*.csv \
+	common/topo/specs/*.json))
+
+all: $(PERF) $(PROGRAM_BIN) $(DATA) stale-data
 tests: $(UNIT) $(TOOL) $(BARE)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
@@ -146,10 +154,17 @@ unit: $(UNIT)
 e2e: all $(TOOL)
 	$(Q)BUILD=$(BUILD) ci/tests/run e2e
 
+# libFuzzer programs over the readers, with sanitizers: build-fuzz/fuzz/fuzz_NAME [OPTION...] CORPUS.
+fuzz:
+	+$(Q)$(SUBMAKE) fuzzers BUILD=build-fuzz CC=clang NCCL=0 \
+		SANITIZE=address,undefined,fuzzer-no-link
+
+fuzzers: $(FUZZ)
+
 install-deps:
 	$(Q)ci/setup
 
-C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests ci/versus,$(d)/*.[ch]) common/*.cu)
+C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests ci/fuzz ci/versus,$(d)/*.[ch]) common/*.cu)
 format:
 	$(Q)clang-format -i $(C_FILES)
 
@@ -216,11 +231,25 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -lcunit $(LIBS)
 
+$(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS)
+
+# What was deleted from the tree must not live on beside the programs: fitted.json, above all.
+.PHONY: stale-data
+stale-data:
+	@rm -f $(filter-out $(DATA),$(wildcard $(BUILD)/*.json $(BUILD)/*.csv $(BUILD)/specs/*.json))
+
+$(DATA): $(BUILD)/%: common/topo/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
 define program # source
-$(BUILD)/$(notdir $(basename $(1))): $(call obj,$(1)) $(LIB)
+$(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 	$$(say) LINK $$@
 	$$(Q)$$(LINK) $$(LIBS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests ci/versus))
+-include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests ci/fuzz ci/versus))

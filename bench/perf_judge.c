@@ -9,7 +9,12 @@
 #include <time.h>
 
 #include "../common/clock.h"
+#include "../faults/diagnose/evidence_text.h"
+#include "../faults/diagnose/report_stacks.h"
+#include "../faults/diagnose/witness.h"
 #include "../faults/watch/verdict.h"
+
+#define LINES_SHOWN 4
 
 /* results/runs/DATE-PROGRAM-KEY below the working directory: every abnormal run keeps its own. */
 static void make_folder(struct judge *j)
@@ -140,11 +145,32 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", j->folder);
 }
 
-/* After the verdict line: slower, and nobody waits for it. */
+/* Stacks, and NCCL's own word, of ranks that still are as they were. */
+static void hear_witnesses(struct judge *j)
+{
+	struct diagnosis *d = &j->diagnosis;
+	size_t before = d->nlines;
+	bool *local = calloc((size_t)j->evidence.nranks + 1, sizeof(*local));
+
+	if (!local)
+		return;
+	for (int i = 0; i < j->evidence.nranks; i++)
+		local[i] = j->memories[i] != NULL;
+	witness_hear(&j->evidence, local, d->ranks);
+	witness_note(&j->evidence, d);
+	report_stuck(stdout, "# ", &j->evidence, d->ranks, LINES_SHOWN);
+	for (size_t i = before; i < d->nlines; i++)
+		printf("# %s\n", d->lines[i]);
+	free(local);
+}
+
+/* After the verdict line: slower, and nobody waits for it. What is there already is kept first: this
+ * process may be ended at any time. */
 static void judge_save(void *ctx)
 {
 	struct judge *j = ctx;
 	struct error err = { .rank = -1 };
+	bool kept = j->folder[0] && j->memories;
 
 	j->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
 	for (size_t i = 0; i < j->diagnosis.nlines; i++)
@@ -152,9 +178,16 @@ static void judge_save(void *ctx)
 	fflush(stdout);
 	if (j->folder[0])
 		save_command(j);
-	if (j->folder[0] &&
-	    (evidence_save(&j->evidence, j->memories, j->folder, &err) < 0 ||
-	     diagnosis_save(&j->diagnosis, &j->evidence, j->folder, &err) < 0))
+	if (kept)
+		kept = evidence_save(&j->evidence, j->memories, j->folder, &err) == 0;
+	if (kept) {
+		hear_witnesses(j);
+		fflush(stdout);
+		kept = evidence_save_texts(&j->evidence, j->folder, &err) == 0;
+	}
+	if (kept)
+		diagnosis_save(&j->diagnosis, &j->evidence, j->folder, &err);
+	if (err.code)
 		error_print(&err, j->program->name);
 	evidence_release(&j->evidence);
 	free(j->memories);

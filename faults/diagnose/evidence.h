@@ -1,7 +1,7 @@
 /* evidence.h: what is known of a run's ranks after the fact, on disk and in memory.
  *
  * A folder: rank-N.fr is the rank's flight recorder memory as it was (faults/watch/record.h, version in its header);
- * rank-N.json says how its process was (see evidence_save); run.json what was run. Everything may be missing, torn or hostile: the
+ * rank-N.json says how its process was (see evidence_save); run.json what was run; rank-N.stack.txt and ras.txt are texts. Everything may be missing, torn or hostile: the
  * reader takes what is sound and says what is not. */
 #ifndef HANGAR_EVIDENCE_H
 #define HANGAR_EVIDENCE_H

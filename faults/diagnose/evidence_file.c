@@ -1,4 +1,4 @@
-/* evidence_file.c: evidence on disk: rank-N.fr, rank-N.json and run.json, written and read. */
+/* evidence_file.c: evidence on disk: rank-N.fr, rank-N.json and run.json (texts: evidence_text.c), written and read. */
 #include "evidence.h"
 
 #include <ctype.h>
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "evidence_text.h"
 #include "json_value.h"
 
 #define EVIDENCE_VERSION 1
@@ -378,6 +379,7 @@ int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for evidence");
 	}
 	load_ranks(evidence, dir, memory);
+	evidence_load_texts(evidence, dir);
 	free(memory);
 	for (int i = 0; i < evidence->nranks; i++)
 		any = any || evidence->ranks[i].present;

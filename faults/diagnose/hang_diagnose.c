@@ -6,6 +6,7 @@
 #include "diagnose.h"
 #include "error.h"
 #include "evidence.h"
+#include "witness.h"
 
 struct arguments {
 	const char *dir;
@@ -44,8 +45,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "DIR",
 	.doc = "Diagnose the evidence in DIR (rank-N.fr, rank-N.json, run.json) and write "
-	       "verdict.json, "
-	       "report.txt and postmortem.md beside it.\vThe exit code is the outcome's: 0 ok, 10 "
+	       "verdict.json, report.txt, postmortem.md, timeline.json and timeline.csv beside "
+	       "it.\vThe exit code is the outcome's: 0 ok, 10 "
 	       "hang, "
 	       "11 error, 12 wrong data, 14 a rank died, 16 diverged; 1 unreadable evidence, 2 "
 	       "usage.",
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
 	if (evidence_load(&evidence, arguments.dir, &err) < 0)
 		goto out;
 	diagnose(&evidence, &diagnosis);
+	witness_note(&evidence, &diagnosis);
 	diagnosis_print(stdout, &diagnosis, &evidence);
 	if (arguments.dry_run || diagnosis_save(&diagnosis, &evidence, arguments.dir, &err) == 0)
 		code = diagnosis.outcome;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "call.h"
+#include "rank_list.h"
+#include "report_stacks.h"
 #include "rings.h"
 #include "timeline.h"
 #include "watch.h"
@@ -184,7 +186,7 @@ static void print_ranks(FILE *out, const struct diagnosis *d, const struct evide
 	fprintf(out, "| rank | process | phase | waits in | calls made | last call (comm:seq) | "
 		     "system call |\n|---|---|---|---|---|---|---|\n");
 	for (int i = 0; i < e->nranks; i++) {
-		bool guilty = ranks_name(d->ranks, i);
+		bool guilty = rank_list_has(d->ranks, i);
 
 		if (i < RANKS_SHOWN || guilty)
 			print_rank(out, i, guilty, &e->ranks[i]);
@@ -223,19 +225,6 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	}
 }
 
-static void print_stacks(FILE *out, const struct evidence *e)
-{
-	size_t n = 0;
-
-	fprintf(out, "\n### Stacks\n\n");
-	for (int i = 0; i < e->nranks; i++)
-		n += e->ranks[i].stack != NULL;
-	if (n > 0)
-		fprintf(out, "Of %zu ranks, in rank-N.stack.txt beside this page.\n", n);
-	else
-		fprintf(out, "None were taken.\n");
-}
-
 void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
 		      const char *dir)
 {
@@ -245,7 +234,7 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);
 	print_walk(out, d, e);
-	print_stacks(out, e);
+	report_stacks(out, e, d->ranks);
 	fprintf(out,
 		"\n### Timeline\n\nThe calls of all ranks around the divergence: timeline.png "
 		"(`plots/plot` draws it of timeline.csv), and timeline.json for chrome://tracing "

@@ -9,7 +9,10 @@
 
 #include "json_value.h"
 #include "postmortem.h"
+#include "report_stacks.h"
 #include "timeline.h"
+
+#define RANKS_SHOWN 64 /* whose lines; the guilty are the first */
 
 void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e)
 {
@@ -24,6 +27,7 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		fprintf(out, "  %s\n", d->lines[i]);
 	fprintf(out, "\ncause       %s\nfix         %s\nprevention  %s\n", d->cause, d->fix,
 		d->prevention);
+	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
 	if (e->remarks[0])
 		fprintf(out, "evidence    %s\n", e->remarks);
 }

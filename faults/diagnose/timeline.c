@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rank_list.h"
 #include "timeline_axis.h"
 
 const char *span_state_name(enum span_state state)
@@ -16,23 +17,6 @@ const char *span_state_name(enum span_state state)
 	static const char *const names[] = { "done", "failed", "queued", "unfinished" };
 
 	return names[state];
-}
-
-bool ranks_name(const char *list, int rank)
-{
-	char name[16];
-	size_t len;
-
-	snprintf(name, sizeof(name), "%d", rank);
-	len = strlen(name);
-	while (*list) {
-		size_t n = strcspn(list, ",");
-
-		if (n == len && memcmp(list, name, len) == 0)
-			return true;
-		list += n + (list[n] == ',');
-	}
-	return false;
 }
 
 /* Mark `rank` as chosen unless it is, there is no such rank, or there is no room. */
@@ -92,7 +76,7 @@ static int make_lanes(struct timeline *t)
 		if (chosen[i])
 			t->lanes[k++] = (struct lane){
 				.rank = i,
-				.guilty = ranks_name(t->diagnosis->ranks, i),
+				.guilty = rank_list_has(t->diagnosis->ranks, i),
 				.wait_since = NAN,
 			};
 	t->nlanes = k;

@@ -78,7 +78,4 @@ int timeline_save_trace(const struct timeline *timeline, const char *path);
  * note, lane, call, break, divergence, hang, verdict. 0 or a negative errno. */
 int timeline_save_csv(const struct timeline *timeline, const char *path);
 
-/* Is `rank` in the list "1,3"? */
-bool ranks_name(const char *list, int rank);
-
 #endif

@@ -201,6 +201,7 @@ def from_json(path):
 def copy_evidence(source, target, fault):
     """What a rank's host would have had: no verdict, no report, no command. Stack traces hold the
     name of the fault's source file: it is taken out. "" or where the fault is still named."""
+    source_file = fault.replace("-", "_") + ".c"
     for name in sorted(os.listdir(source)):
         keep = re.fullmatch(r"rank-\d+\..*|run\.json|ras\.txt|.*\.log", name)
         if not keep or not (source / name).is_file():
@@ -211,9 +212,9 @@ def copy_evidence(source, target, fault):
             run.pop("command", None)
             data = json.dumps(run).encode()
         if ".stack." in name:
-            data = re.sub(rb"\b" + fault.replace("-", "_").encode() + rb"\b", b"scrubbed", data)
+            data = data.replace(source_file.encode(), b"scrubbed.c")
         (target / name).write_bytes(data)
-        for word in {fault, fault.replace("-", "_"), "--fault"} - {"none"}:
+        for word in {fault, source_file, "--fault"} - {"none"}:
             if word.encode() in data:
                 return f"evidence names the fault: {word} in {name}"
     return ""

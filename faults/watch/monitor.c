@@ -22,8 +22,9 @@
 #define LEADER_TICK_MS 20
 #define MEMBER_TICK_MS 200
 #define QUIET_NS (500 * MS)  /* nobody is overdue while some rank of the node still moves */
+#define STARVED_NS (5000 * MS) /* nor for so long while the host keeps one from running */
 #define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */
-#define ERROR_NS (1000 * MS) /* a death that a rank reports as an error is seen in this time */
+#define ERROR_NS (600 * MS)  /* a death that a rank reports as an error is seen in this time */
 #define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
 #define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
 #define PAUSE_NS (500 * MS)  /* not run for so long: stopped with the whole job, or starved */
@@ -259,10 +260,11 @@ static bool died(const struct rank_view *view)
 }
 
 /* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept from
- * making one by the host. The accounts are read before they are needed: a window must have passed. */
+ * making one by the host, which is an excuse for so long only: on a crowded host somebody is always
+ * kept. The accounts are read before they are needed: a window must have passed. */
 static void forgive(struct monitor *m, uint64_t now)
 {
-	bool moving = false, waiting = false;
+	bool moving = false, waiting = false, overdue = false;
 
 	for (size_t i = 0; i < m->npeers; i++) {
 		struct monitor_peer *peer = &m->peers[i];
@@ -271,8 +273,13 @@ static void forgive(struct monitor *m, uint64_t now)
 			continue;
 		progress_note(&peer->progress, peer->view.heartbeat, now);
 		waiting |= peer->view.waited > (double)QUIET_NS * 0.5e-9;
+		overdue |= peer->view.overdue != 0;
 		moving |= now - peer->progress.moved_ns < QUIET_NS;
 	}
+	if (!overdue || moving)
+		m->overdue_ns = now;
+	if (now - m->overdue_ns > STARVED_NS)
+		return;
 	for (size_t i = 0; waiting && !moving && i < m->npeers; i++)
 		if (m->peers[i].memory && m->peers[i].view.process == PROCESS_ALIVE)
 			moving |= progress_starved(&m->peers[i].progress, m->peers[i].view.pid, now);

@@ -76,6 +76,7 @@ struct monitor {
 	enum monitor_stage stage;
 	uint64_t stage_until;         /* ns */
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
+	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
 	uint64_t last_step;           /* ns */
 	int exit_code;
 };

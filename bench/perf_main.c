@@ -130,6 +130,7 @@ static int supervise(struct program *program, struct error *err)
 
 	if (open_folder(program, &folder, err) < 0)
 		return fail(err, program);
+	program->folder = folder.path;
 	if (recorder_create(program->name, &program->memory, &memory_fd, err) < 0)
 		goto out_folder;
 	if (program->injector)

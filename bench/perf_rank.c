@@ -16,6 +16,7 @@
 #include "../common/timing.h"
 #include "../faults/watch/recorder.h"
 #include "../faults/watch/star.h"
+#include "perf_forecast.h"
 
 #define OPEN_SECONDS 60.0 /* context and module load; nobody waits for others here */
 #define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */
@@ -33,6 +34,7 @@ struct rank {
 	struct report report;
 	struct rank_facts *facts;
 	struct run_facts run_facts;
+	struct forecast forecast;
 };
 
 /* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
@@ -171,7 +173,9 @@ static int check_request(struct rank *r)
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 		                 "--%s: needs a GPU, and none is visible on this host",
 		                 options_need_gpu(b->options));
-	rc = check_groups(r);
+	rc = forecast_check(b, r->choice.shared, &r->err);
+	if (rc == 0)
+		rc = check_groups(r);
 	if (rc == 0 && b->collective->irregular)
 		rc = traffic_init(&b->traffic, b->options, r->job.group_size, &r->err);
 	if (rc < 0)
@@ -207,11 +211,24 @@ static int open_comm(struct rank *r)
 	rc = job_barrier(&r->job, "the start of communicator init");
 	if (rc < 0)
 		return rc;
+	if (r->run.report && r->run_facts.forecast)
+		forecast_ask(&r->forecast, r->program->options, r->program->folder);
 	rc = be->ops->comm_open(be); /* watches its own waits */
 	if (rc == 0)
 		rc = buffers_enroll(&r->bench.buffers);
 	r->run.memory_init = memory_used(r) - before;
 	return rc;
+}
+
+/* Once NCCL has found out what it runs on. */
+static int open_forecast(struct rank *r)
+{
+	char text[400];
+
+	if (!r->run.report || !r->run_facts.forecast)
+		return 0;
+	r->run.forecaster = forecast_open(&r->forecast, &r->bench, text, sizeof(text));
+	return report_comment(&r->report, "%s", text);
 }
 
 static int open_report(struct rank *r)
@@ -222,6 +239,7 @@ static int open_report(struct rank *r)
 		return rc;
 	facts_run(&r->run_facts, &r->job, r->bench.backend, r->program->options, r->facts);
 	r->run_facts.program = r->program->name;
+	r->run_facts.forecast = forecast_planned(&r->bench, r->choice.shared);
 	r->run_facts.argc = r->program->argc;
 	r->run_facts.argv = r->program->argv;
 	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,
@@ -272,6 +290,8 @@ static int measure(struct rank *r)
 	int rc = open_comm(r);
 
 	before = memory_used(r);
+	if (rc == 0)
+		rc = open_forecast(r);
 	if (rc == 0)
 		rc = run_all(r);
 	if (rc < 0)

@@ -15,6 +15,7 @@ struct program {
 	const struct launch *launch;
 	int argc;
 	char **argv;
+	const char *folder;               /* of the run, for what lives as long as it */
 	struct record_memory *memory;     /* shared with the supervisor */
 	const struct call_filter *filter; /* of a test program; NULL: none */
 	struct injector *injector;        /* --fault; NULL: none */

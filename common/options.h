@@ -66,6 +66,9 @@ struct options {
 	bool per_iter;        /* -I */
 	int per_iter_skip;    /* -K */
 	double min_bw;        /* NCCL_TESTS_MIN_BW GB/s, 0: none */
+	double min_busbw;     /* --min-busbw GB/s, 0: none */
+	double min_percent;   /* --min-percent of what is predicted, 0: none */
+	const char *topo;     /* --topo: "live", "none", a spec's name or a file */
 	bool table_plain;     /* --table=nccl-tests */
 	const char *nccl_json;/* -J FILE.json; NULL: none. The strings are argv's or the environment's. */
 	const char *csv, *json, *out; /* --csv --json --out */

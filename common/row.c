@@ -2,6 +2,7 @@
 #include "row.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "number.h"
@@ -10,6 +11,11 @@
 	{                                                                                          \
 		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
 		.type = column_type, .offset = offsetof(struct row, field)                         \
+	}
+#define FORECAST(column_type, field, column_name, column_heading, column_unit, text)               \
+	{                                                                                          \
+		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
+		.type = column_type, .offset = offsetof(struct row, field), .forecast = true       \
 	}
 #define INT32(...)  COLUMN(COLUMN_INT32, __VA_ARGS__)
 #define INT64(...)  COLUMN(COLUMN_INT64, __VA_ARGS__)
@@ -58,9 +64,30 @@ const struct column row_columns[] = {
 	DOUBLE(rank_spread_percent, "rank_spread_percent", NULL, "%",
 	       "slowest rank's median over the fastest's, less 100 %"),
 	INT64(warmup_calls, "warmup_calls", NULL, "", "untimed calls before the first sample"),
+	FORECAST(COLUMN_DOUBLE, predicted_us, "predicted_us", "pred", "us",
+	         "what the topology says a call takes on healthy hardware"),
+	FORECAST(COLUMN_DOUBLE, predicted_busbw_gbs, "predicted_busbw_gbs", "predbw", "GB/s",
+	         "the same as bus bandwidth"),
+	FORECAST(COLUMN_DOUBLE, ceiling_busbw_gbs, "ceiling_busbw_gbs", "ceiling", "GB/s",
+	         "bus bandwidth that the links could carry"),
+	FORECAST(COLUMN_DOUBLE, of_predicted_percent, "of_predicted_percent", "ofpred", "%",
+	         "predicted time over measured time"),
+	FORECAST(COLUMN_DOUBLE, of_ceiling_percent, "of_ceiling_percent", "ofceil", "%",
+	         "measured bus bandwidth over the ceiling"),
+	FORECAST(COLUMN_STRING, predicted_algo, "predicted_algo", NULL, "",
+	         "algorithm that NCCL is predicted to choose"),
+	FORECAST(COLUMN_STRING, predicted_proto, "predicted_proto", NULL, "",
+	         "protocol that NCCL is predicted to choose"),
 	TEXT(timestamp, "timestamp", NULL, "", "local time at the end of the point, ISO 8601"),
 };
 const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
+
+void row_no_forecast(struct row *row)
+{
+	row->predicted_us = row->predicted_busbw_gbs = row->ceiling_busbw_gbs = NAN;
+	row->of_predicted_percent = row->of_ceiling_percent = NAN;
+	row->predicted_algo = row->predicted_proto = NULL;
+}
 
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len)
 {

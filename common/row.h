@@ -36,6 +36,12 @@ struct row {
 	int32_t slowest_rank;   /* the rank that was slowest most often */
 	double rank_spread_percent; /* (slowest - fastest rank's median) / fastest */
 	int64_t warmup_calls;
+	/* What the topology predicts (struct forecaster); NaN and NULL where it says nothing. */
+	double predicted_us, predicted_busbw_gbs;
+	double ceiling_busbw_gbs;         /* what the links could carry */
+	double of_predicted_percent;      /* predicted time over measured time */
+	double of_ceiling_percent;        /* measured busbw over the ceiling */
+	const char *predicted_algo, *predicted_proto;
 	char timestamp[32];     /* local time with zone, ISO 8601 */
 	struct check_report report; /* of the first bad rank; wrong == 0 when all is right */
 	/* Detail for JSON, owned by whoever fills the row: samples x nranks, row-major, us. May be NULL. */
@@ -53,7 +59,21 @@ struct column {
 	const char *help;    /* one line */
 	enum column_type type;
 	size_t offset;       /* in struct row */
+	bool forecast;       /* in the table only where predictions are made */
 };
+
+/* Predictions of rows, and what they came to; made of a topology elsewhere. */
+struct forecaster {
+	void *ctx;
+	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they are. */
+	void (*row)(void *ctx, struct row *row);
+	/* What the rows so far came to, as a remark. Returns the median of predicted over measured time in percent, NaN
+	 * when nothing was predicted. */
+	double (*share)(void *ctx, char *text, size_t len);
+};
+
+/* Set the predicted fields to "nothing is known". */
+void row_no_forecast(struct row *row);
 
 extern const struct column row_columns[];
 extern const size_t row_column_count;

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,6 +131,9 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 		if (run->report) {
 			clear_progress(run);
 			run->report->wrong_checks += measured.wrong_checks;
+			row_no_forecast(&measured.row);
+			if (run->forecaster)
+				run->forecaster->row(run->forecaster->ctx, &measured.row);
 			rc = report_row(run->report, &measured.row);
 			if (rc == 0 && run->bench->options->matrix_summary &&
 			    run->bench->collective->irregular)
@@ -176,6 +180,23 @@ int run_sweep(struct run *run)
 	return rc;
 }
 
+/* What the predictions came to; below --min-percent the run is slow. */
+static int finish_forecast(struct run *run, enum outcome *outcome)
+{
+	double least = run->bench->options->min_percent, share = NAN;
+	char text[256];
+
+	if (run->forecaster) {
+		share = run->forecaster->share(run->forecaster->ctx, text, sizeof(text));
+		if (*outcome == OUTCOME_OK && least > 0 && !(share >= least))
+			*outcome = OUTCOME_SLOW;
+		return report_comment(run->report, "%s", text);
+	}
+	if (*outcome == OUTCOME_OK && least > 0)
+		*outcome = OUTCOME_SLOW; /* what was asked for is not shown */
+	return 0;
+}
+
 int run_finish(struct run *run)
 {
 	const struct options *o = run->bench->options;
@@ -197,8 +218,12 @@ int run_finish(struct run *run)
 		/* nccl-tests' rule for NCCL_TESTS_MIN_BW: nine tenths of it will do */
 		if (run->outcome == OUTCOME_OK && o->min_bw > 0 && average < 0.9 * o->min_bw)
 			summary.outcome = OUTCOME_SLOW;
+		if (run->outcome == OUTCOME_OK && o->min_busbw > 0 && average < o->min_busbw)
+			summary.outcome = OUTCOME_SLOW;
+		rc = finish_forecast(run, &summary.outcome);
 		outcome = (int)summary.outcome;
-		rc = report_end(run->report, &summary);
+		if (rc == 0)
+			rc = report_end(run->report, &summary);
 	}
 	if (rc == 0)
 		rc = job_bcast(run->bench->job, &outcome, sizeof(outcome));

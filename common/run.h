@@ -12,6 +12,7 @@
 struct run {
 	struct bench *bench;
 	struct report *report;  /* rank 0 only, else NULL */
+	const struct forecaster *forecaster; /* rank 0; NULL: none */
 	enum outcome outcome;   /* ok, wrong data or too slow */
 	char guilty[64];        /* ranks with wrong data, "1,3" */
 	long long points, done; /* for the progress line; rank 0 */

@@ -30,6 +30,7 @@ struct sink_table {
 	bool cputime;  /* -C: the time column is the host's */
 	double min_bw; /* NCCL_TESTS_MIN_BW, 0: none */
 	bool memory;   /* -M */
+	bool forecast; /* columns of predictions */
 	struct row_pair pair;
 };
 
@@ -148,9 +149,9 @@ static void put_facts(FILE *out, const struct run_facts *facts)
 
 /* Columns that name the point are the same in both placements: printed once. The in-place ones'
  * headings begin with i. */
-static bool wanted(const struct column *column, int side)
+static bool wanted(const struct sink_table *table, const struct column *column, int side)
 {
-	return column->heading && (side == PAIR_OUT || !row_pair_shared(column));
+	return column->heading && (table->forecast || !column->forecast) && (side == PAIR_OUT || !row_pair_shared(column));
 }
 
 static int width_of(const struct column *column, int side)
@@ -179,11 +180,12 @@ static void put_unit(FILE *out, const struct column *column, int side)
 	fprintf(out, "  %*s", width_of(column, side), text);
 }
 
-static void put_further(FILE *out, void (*put)(FILE *out, const struct column *column, int side))
+static void put_further(FILE *out, const struct sink_table *table,
+			void (*put)(FILE *out, const struct column *column, int side))
 {
 	for (int side = PAIR_OUT; side < PAIR_SIDES; side++)
 		for (size_t i = 0; i < row_column_count; i++)
-			if (wanted(&row_columns[i], side))
+			if (wanted(table, &row_columns[i], side))
 				put(out, &row_columns[i], side);
 }
 
@@ -215,13 +217,15 @@ static const struct row *side_row(const struct row_pair *pair, int side)
 	return pair->has[side] ? &pair->rows[side] : NULL;
 }
 
-static void put_further_cells(FILE *out, const struct row_pair *pair)
+static void put_further_cells(FILE *out, const struct sink_table *table)
 {
+	const struct row_pair *pair = &table->pair;
+
 	for (int side = PAIR_OUT; side < PAIR_SIDES; side++) {
 		for (size_t i = 0; i < row_column_count; i++) {
 			const struct column *column = &row_columns[i];
 
-			if (wanted(column, side))
+			if (wanted(table, column, side))
 				put_cell(out, column, side,
 					 row_pair_shared(column) ? row_pair_any(pair)
 								 : side_row(pair, side));
@@ -240,13 +244,13 @@ static void put_headings(FILE *out, const struct sink_table *table)
 	fprintf(out, HEAD_FORMAT CELL_FORMAT CELL_FORMAT, "size", "count", "type", "redop", "root",
 		time, "algbw", "busbw", "#wrong", time, "algbw", "busbw", "#wrong");
 	if (!table->plain)
-		put_further(out, put_heading);
+		put_further(out, table, put_heading);
 	if (table->timestamps)
 		fprintf(out, "  %*s", STAMP_WIDTH, "timestamp");
 	fprintf(out, "\n" HEAD_FORMAT CELL_FORMAT CELL_FORMAT, "(B)", "(elements)", "", "", "",
 		"(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
 	if (!table->plain)
-		put_further(out, put_unit);
+		put_further(out, table, put_unit);
 	fputc('\n', out);
 }
 
@@ -299,7 +303,7 @@ static void put_line(FILE *out, const struct sink_table *table)
 	put_side(out, table, side_row(pair, PAIR_OUT));
 	put_side(out, table, side_row(pair, PAIR_IN));
 	if (!table->plain)
-		put_further_cells(out, pair);
+		put_further_cells(out, table);
 	if (table->timestamps)
 		fprintf(out, "  %*s", STAMP_WIDTH, stamp[0] ? stamp : NOTHING);
 	fputc('\n', out);
@@ -333,6 +337,7 @@ static int table_begin(struct sink *sink, const struct run_facts *facts)
 	table->cputime = facts->options->cputime;
 	table->min_bw = facts->options->min_bw;
 	table->memory = facts->options->memory_report;
+	table->forecast = facts->forecast;
 	rc = draft_open(&draft, sink->err);
 	if (rc < 0)
 		return rc;

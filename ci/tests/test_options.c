@@ -174,7 +174,7 @@ static const struct wrong_case wrong_words[] = {
 	{ .line = "--frobnicate=3", .want = "--frobnicate=3: unknown option" },
 	{ .line = "--NCCL_TESTS_DEVICE 0", .want = "--NCCL_TESTS_DEVICE: unknown option" },
 	{ .line = "--usage", .want = "--usage: unknown option" },
-	{ .line = "--min", .want = "--min: must be followed by a value" },
+	{ .line = "--minb", .want = "--minb: must be followed by a value" },
 	{ .line = "--c 1", .want = "--c: begins several options" },
 	{ .line = "-b", .want = "-b: must be followed by a value" },
 	{ .line = "-e 8 -b", .want = "-b: must be followed by a value" },

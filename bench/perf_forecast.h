@@ -1,0 +1,38 @@
+/* perf_forecast.h: predictions beside the rows: where the topology comes from, and the model over it. */
+#ifndef HANGAR_PERF_FORECAST_H
+#define HANGAR_PERF_FORECAST_H
+
+#include <stdbool.h>
+
+#include "../common/bench.h"
+#include "../common/row.h"
+#include "../common/topo/model.h"
+
+#define FORECAST_SHARES 4096
+
+struct forecast {
+	struct topo_system sys;
+	struct model model;
+	char dump[160]; /* file that NCCL writes its topology to; "": none */
+	bool own_dump;  /* we asked for it */
+	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the larger sizes */
+	size_t nshares;
+	struct forecaster hooks;
+};
+
+/* May this run have predictions? Those of the nccl backend are made of --topo, but for ranks that share a GPU, groups,
+ * and fault schedules. */
+bool forecast_planned(const struct bench *bench, bool shared_gpu);
+
+/* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where none are made. 0, or a
+ * negative errno with the error set. Every rank finds the same. */
+int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err);
+
+/* Before the communicator is made, on rank 0, when planned: have NCCL write what it finds into `folder`. */
+void forecast_ask(struct forecast *forecast, const struct options *options, const char *folder);
+
+/* After it: read the topology. `text` gets a remark: what predictions are made of, or why there are none. Returns the
+ * hooks for struct run, NULL without predictions. They live as long as `forecast`. */
+const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench, char *text, size_t len);
+
+#endif

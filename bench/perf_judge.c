@@ -95,7 +95,7 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 
 	if (!collect(j, views, memories, n))
 		return;
-	evidence_probe(&j->evidence);
+	evidence_probe(j->evidence.ranks, (size_t)j->evidence.nranks, NULL);
 	diagnose(&j->evidence, d);
 	if (strcmp(d->class, "unexplained") != 0) {
 		verdict->class = d->class;
@@ -121,7 +121,7 @@ static void judge_save(void *ctx)
 		printf("# %s\n", j->diagnosis.lines[i]);
 	fflush(stdout);
 	if (j->folder[0] &&
-	    (evidence_save(&j->evidence, j->memories, j->folder, &err) < 0 ||
+	    (evidence_save(&j->evidence, j->folder, &err) < 0 ||
 	     diagnosis_save(&j->diagnosis, &j->evidence, j->folder, &err) < 0))
 		error_print(&err, j->program->name);
 	evidence_release(&j->evidence);

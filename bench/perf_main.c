@@ -125,6 +125,7 @@ static int supervise(struct program *program, struct error *err)
 	hooks = monitor_hooks(&monitor);
 	code = supervisor_run(&hooks, perf_rank, program, err);
 	monitor_close(&monitor);
+	judge_release(&judge);
 out_memory:
 	if (program->fault_record)
 		munmap(program->fault_record, sizeof(*program->fault_record));

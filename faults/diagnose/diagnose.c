@@ -174,7 +174,8 @@ static void say_rank(struct inquiry *q, int rank)
 	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
 		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
 	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
-		snprintf(doing, sizeof(doing), " using %.0f %% of a processor", r->cpu_share * 100);
+		snprintf(doing, sizeof(doing), " using or awaiting %.0f %% of a processor",
+			 r->cpu_share * 100);
 	if (!q->align.tracks[rank].known) {
 		say(q->d, "Rank %d is %s%s; its calls are not known here.", rank,
 		    view_process(&r->view, how, sizeof(how)), doing);
@@ -547,10 +548,36 @@ static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inqu
 	return found;
 }
 
+/* Did every rank that died do so by a signal of its own making, within a call? Then the call may have killed it: arguments that do
+ * not fit those of the others, met by a library that gives up. */
+static bool died_in_calls(const struct evidence *e)
+{
+	static const int own[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+	size_t dead = 0;
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+		bool by_itself = false;
+
+		if (!r->present || !is_died(&r->view))
+			continue;
+		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
+			by_itself |= r->view.process == PROCESS_KILLED && r->view.status == own[k];
+		if (!by_itself || r->ncalls == 0 ||
+		    r->calls[r->ncalls - 1].state != RECORD_ISSUING)
+			return false;
+		dead++;
+	}
+	return dead > 0;
+}
+
 static void explain(struct inquiry *q, uint32_t mask)
 {
 	struct diagnosis *d = q->d;
 
+	if (d->outcome == OUTCOME_DIED && died_in_calls(q->evidence) &&
+	    try_comms(q, mask, blame_deviation))
+		return;
 	if (d->outcome == OUTCOME_DIED && try_comms(q, mask & -mask, blame_dead))
 		return;
 	if (d->outcome == OUTCOME_HANG && try_comms(q, mask & -mask, blame_stopped))

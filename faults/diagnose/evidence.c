@@ -161,15 +161,16 @@ static void probe_state(struct evidence_rank *rank)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
 }
 
-/* Nanoseconds that the main thread has run, -1: unknown. */
+/* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a busy one does; -1: unknown. */
 static double probe_ran(int pid)
 {
 	char text[128];
-	unsigned long long ran;
+	unsigned long long ran, waited;
 
-	if (!read_proc(pid, "schedstat", text, sizeof(text)) || sscanf(text, "%llu", &ran) != 1)
+	if (!read_proc(pid, "schedstat", text, sizeof(text)) ||
+	    sscanf(text, "%llu %llu", &ran, &waited) != 2)
 		return -1;
-	return (double)ran;
+	return (double)ran + (double)waited;
 }
 
 static bool probe_possible(const struct evidence_rank *rank)

@@ -27,7 +27,7 @@ struct evidence_rank {
 	struct rank_view view;    /* process state, phase, wait; zero where unknown */
 	char state;               /* letter of /proc/PID/stat, 0: unknown */
 	char syscall[24];         /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
-	double cpu_share;         /* of one processor over the last tenth of a second, -1: unknown */
+	double cpu_share;         /* of one processor, used or waited for over the last tenth of a second; -1: unknown */
 	struct record *calls;     /* sound records, oldest first; owned, or in the image */
 	size_t ncalls;
 	struct record_header *recorder; /* as it was; owned, or in the image; NULL: not known */

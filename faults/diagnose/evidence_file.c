@@ -98,6 +98,8 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 		if (!evidence->ranks[i].present)
 			continue;
 		snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, i);
+		if (evidence->ranks[i].remote && access(path, F_OK) == 0)
+			continue; /* its own host, which knows more, has written it here */
 		rc = evidence_save_rank(&evidence->ranks[i], i, dir);
 	}
 	if (rc < 0)

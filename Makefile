@@ -6,6 +6,7 @@
 #   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
 #   make unit e2e                                 parts of `make test`, without set-up
 #   make unit SANITIZE=address,undefined          in build-asan/
+#   make fuzz                                     build-fuzz/fuzz_evidence (ci/fuzz/README.md), needs clang
 #   make BUILD=build-clang CC=clang WERROR=1      another compiler, warnings are errors
 
 ifeq ($(origin CC),default)
@@ -110,7 +111,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test hang unit e2e install-deps format check-style clean FORCE
+.PHONY: all tests run test hang unit e2e fuzz install-deps format check-style clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -140,10 +141,15 @@ unit: $(UNIT)
 e2e: all $(TOOL)
 	$(Q)BUILD=$(BUILD) ci/tests/run e2e
 
+# Not part of anything else. The library is built for coverage; the harness brings libFuzzer's main.
+fuzz:
+	$(Q)$(SUBMAKE) BUILD=build-fuzz CC=clang NCCL=0 SANITIZE=address,undefined \
+		CFLAGS=-fsanitize=fuzzer-no-link build-fuzz/fuzz_evidence
+
 install-deps:
 	$(Q)ci/setup
 
-C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests ci/versus,$(d)/*.[ch]) common/*.cu)
+C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests ci/fuzz ci/versus,$(d)/*.[ch]) common/*.cu)
 format:
 	$(Q)clang-format -i $(C_FILES)
 
@@ -209,6 +215,10 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -lcunit $(LIBS)
 
+$(BUILD)/fuzz_%: $(BUILD)/obj/ci/fuzz/fuzz_%.o $(LIB)
+	$(say) LINK $@
+	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS)
+
 define program # source
 $(BUILD)/$(notdir $(basename $(1))): $(call obj,$(1)) $(LIB)
 	$$(say) LINK $$@
@@ -216,4 +226,4 @@ $(BUILD)/$(notdir $(basename $(1))): $(call obj,$(1)) $(LIB)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests ci/versus))
+-include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests ci/fuzz ci/versus))

@@ -9,6 +9,7 @@
 
 #include "seats.h"
 #include "star.h"
+#include "verdict.h"
 
 #define TOKEN 0x0123456789abcdefull
 
@@ -319,6 +320,113 @@ static void test_strangers(void)
 	seats_close();
 }
 
+/* Who says nothing, or begins and does not go on, is sent away after two seconds; nobody waits for him. */
+static void test_silent_strangers(void)
+{
+	struct link links[2];
+	double begin;
+
+	seats_open(4);
+	two_nodes();
+	links[0] = stranger();
+	links[1] = stranger();
+	CU_ASSERT_EQUAL(write(links[1].fd, (uint32_t[]){ 0x68616e67u, JOIN, 1000 }, 12), 12);
+	begin = clock_seconds();
+	SOON(seats[0].desk->nodes == 3);
+	while (seats[0].desk->nodes > 1 && clock_seconds() < begin + 4)
+		clock_nap(0.01);
+	CU_ASSERT_EQUAL(seats[0].desk->nodes, 1);
+	CU_ASSERT(clock_seconds() - begin > 1.9);
+	CU_ASSERT(seats_sit(0, 3));
+	ranks_finish(0, 3, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 3, 0));
+	for (int i = 0; i < 2; i++)
+		link_release(&links[i]);
+	seats_close();
+}
+
+/* A judge that prints what it is told and has a word, and a text, for each of its ranks. */
+static void words_testify(void *ctx, const struct rank_view *views,
+			  const struct record_memory *const *memories, size_t n,
+			  const struct monitor_pen *pen)
+{
+	(void)ctx;
+	for (size_t i = 0; i < n; i++) {
+		char word[64];
+
+		snprintf(word, sizeof(word), "word of %d with %d", views[i].rank,
+			 (int)memories[i]->header.rank);
+		pen->write(pen->to, views[i].rank, word, strlen(word));
+		pen->write(pen->to, 77, "of no rank here", 15); /* is not passed on */
+	}
+}
+
+static void words_keep(void *ctx, const struct rank_view *views,
+		       const struct record_memory *const *memories, size_t n, const char *folder,
+		       const struct monitor_pen *pen)
+{
+	(void)ctx;
+	(void)memories;
+	for (size_t i = 0; i < n; i++)
+		pen->write(pen->to, views[i].rank, "text", 4);
+	printf("kept in '%s'\n", folder);
+	fflush(stdout);
+}
+
+static void words_hear(void *ctx, int32_t rank, bool text, const void *data, size_t bytes)
+{
+	(void)ctx;
+	printf("heard %s %d: %.*s\n", text ? "text" : "word", rank, (int)bytes, (const char *)data);
+}
+
+static void words_sharpen(void *ctx, const struct rank_view *views,
+			  const struct record_memory *const *memories, size_t n,
+			  struct verdict *verdict)
+{
+	(void)ctx;
+	for (size_t i = 0; i < n; i++)
+		CU_ASSERT((memories[i] != NULL) == (views[i].rank < 2));
+	snprintf(verdict->evidence, sizeof(verdict->evidence), "folder");
+	printf("sharpened\n");
+}
+
+static void words_save(void *ctx)
+{
+	(void)ctx;
+	printf("saved\n");
+}
+
+/* What other nodes know is there before the verdict, what is slow after it; each keeps its own. */
+static void test_evidence_crosses(void)
+{
+	static const char *const order[] = { "heard word 2: word of 2 with 2\n",
+					     "heard word 3: word of 3 with 3\n",
+					     "sharpened\n",
+					     "# verdict: ",
+					     "heard text 2: text\n",
+					     "heard text 3: text\n",
+					     "saved\n" };
+	const char *at;
+
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .testify = words_testify,
+						     .hear = words_hear,
+						     .keep = words_keep,
+						     .sharpen = words_sharpen,
+						     .save = words_save };
+	two_nodes();
+	watch_enter(&seats[3].watch, "timed calls", 0.1);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
+	at = seat_said(0);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && at; i++) {
+		at = strstr(at, order[i]);
+		CU_ASSERT_PTR_NOT_NULL(at);
+	}
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "of no rank here"));
+	CU_ASSERT_STRING_EQUAL(seat_said(2), "kept in 'folder'\n");
+	seats_close();
+}
+
 /* Who has the token may still send what is no view: it is printed, bounded, and nothing else
  * happens. */
 static void test_mad_node(void)
@@ -375,6 +483,8 @@ int main(void)
 		{ "a node is lost", test_node_lost },	   { "the root is lost", test_root_lost },
 		{ "the token is late", test_token_late },  { "no way to the root", test_no_way },
 		{ "three nodes", test_three_nodes },	   { "done and gone", test_done_and_gone },
+		{ "evidence crosses", test_evidence_crosses },
+		{ "silent strangers", test_silent_strangers },
 		{ "strangers", test_strangers },	   { "a node gone mad", test_mad_node },
 		{ "ranks in order", test_order },
 	};

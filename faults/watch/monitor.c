@@ -23,7 +23,7 @@
 #define QUIET_NS (500 * MS)  /* nobody is overdue while some rank of the node still moves */
 #define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */
 #define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
-#define SLOW_NS (3000 * MS)  /* their slow evidence, after the verdict, in this */
+#define SLOW_NS (2500 * MS)  /* their slow evidence, after the verdict, in this */
 #define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
 #define SAVE_NS (10000 * MS) /* once the verdict is out the root takes its time to save */
 #define PAUSE_NS (500 * MS)  /* not run for so long: stopped with the whole job, or starved */
@@ -405,6 +405,8 @@ static void gather_slow(struct monitor *m, const char *folder)
 {
 	uint64_t until = clock_ns() + SLOW_NS;
 
+	for (size_t i = 0; i < m->nnodes; i++)
+		m->nodes[i].silent = !m->nodes[i].answered;
 	nodes_ask(m, MESSAGE_SLOW, folder);
 	while (!nodes_answered(m) && clock_ns() < until) {
 		nodes_hear(m, clock_ns());

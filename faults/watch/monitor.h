@@ -75,6 +75,7 @@ struct monitor_node {
 	bool known;              /* has shown the token */
 	bool done;               /* all its ranks finished by themselves */
 	bool answered;           /* has said all that it was last asked for */
+	bool silent;             /* did not answer in time once: not waited for again */
 	struct rank_view *views;
 	size_t nviews;
 };

@@ -256,7 +256,7 @@ void nodes_tell(struct monitor *m, enum message type, const void *payload, uint3
 void nodes_ask(struct monitor *m, enum message type, const char *text)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
-		m->nodes[i].answered = false;
+		m->nodes[i].answered = m->nodes[i].silent;
 	nodes_tell(m, type, text, (uint32_t)strlen(text));
 }
 

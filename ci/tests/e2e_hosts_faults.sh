@@ -56,4 +56,28 @@ for case in drop-rank:10:missing-call block-rank:10:host-blocked busy-rank:10:ho
 	broken 2,1,1 "$fault:3" "$code" "$class" 3 "$work"
 	again "$class" 3
 done
+# Hosts without a shared file system: each keeps its own ranks' evidence, in a folder of one name; gathered,
+# they give the same verdict, with more calls than the tail that the root was told of.
+gathered() {
+	local folder i
+	on_hosts 2,1,1 --fault=drop-rank:3
+	cd "$work/own" || exit 1
+	run "${command[@]}"
+	folder=$(verdict evidence)
+	holds "another host's folder lacks its rank" inside 3 test -s "$work/own/$folder/rank-3.fr"
+	holds "another host's folder has others' ranks" inside 3 test ! -e "$work/own/$folder/rank-2.fr"
+	inside 1 bash -c 'rm "$1"/rank-[23].fr "$1"/verdict.json' - "$work/own/$folder"
+	program_on_hosts 1,1,1 "$BUILD/hang_diagnose" --gather "$folder"
+	run "${command[@]}"
+	cd "$OLDPWD" || exit 1
+	expect_rc 10 'hang_diagnose --gather:'
+	expect_out '^gathered +2 files from 2 other folders$'
+	expect_out '^class +missing-call$'
+	expect_out '^ranks +3 of 4$'
+	holds 'verdict.json is not at rank 0' inside 1 test -s "$work/own/$folder/verdict.json"
+	for i in 0 1 2 3; do
+		holds "rank $i was not gathered" inside 1 test -s "$work/own/$folder/rank-$i.fr"
+	done
+}
+gathered
 finish

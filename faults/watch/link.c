@@ -86,6 +86,8 @@ static void skip(struct msghdr *msg, size_t n)
 		struct iovec *part = &msg->msg_iov[i];
 		size_t step = n < part->iov_len ? n : part->iov_len;
 
+		if (step == 0)
+			continue;
 		part->iov_base = (char *)part->iov_base + step;
 		part->iov_len -= step;
 		n -= step;

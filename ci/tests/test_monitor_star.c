@@ -7,55 +7,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "seats.h"
+#include "nodes.h"
 #include "star.h"
-#include "verdict.h"
-
-#define TOKEN 0x0123456789abcdefull
 
 enum { JOIN = 4, VIEWS, ABNORMAL, DONE }; /* the star's messages */
-
-static char address[64];
-static int port;
-
-/* Node n's observers meet under a name of their own. */
-static void node_take(int node, int first, int last)
-{
-	static char key[80];
-
-	snprintf(key, sizeof(key), "%s-%d", seats_key, node);
-	for (int i = first; i <= last; i++) {
-		recorder_identify(&seats[i].recorder, i, 4, node, 2, i - first, "device",
-				  "library");
-		seat_take(i, key);
-		SOON(seats[i].desk->opened);
-	}
-	SOON(seats[first].desk->peers == last - first + 1);
-}
-
-static void publish(int first, int last, const char *where, uint64_t token)
-{
-	for (int i = first; i <= last; i++)
-		recorder_star(&seats[i].recorder, where, token);
-}
-
-static void open_star(void)
-{
-	port = recorder_star_port(&seats[0].recorder);
-	CU_ASSERT_FATAL(port > 0);
-	snprintf(address, sizeof(address), "127.0.0.1:1 127.0.0.1:%d", port);
-}
-
-/* Ranks 0 and 1 on one node, 2 and 3 on the other, joined. */
-static void two_nodes(void)
-{
-	node_take(0, 0, 1);
-	node_take(1, 2, 3);
-	open_star();
-	publish(0, 3, address, TOKEN);
-	SOON(seats[0].desk->nodes == 1);
-	clock_nap(0.05);
-}
 
 static void test_all_well(void)
 {
@@ -345,88 +300,6 @@ static void test_silent_strangers(void)
 	seats_close();
 }
 
-/* A judge that prints what it is told and has a word, and a text, for each of its ranks. */
-static void words_testify(void *ctx, const struct rank_view *views,
-			  const struct record_memory *const *memories, size_t n,
-			  const struct monitor_pen *pen)
-{
-	(void)ctx;
-	for (size_t i = 0; i < n; i++) {
-		char word[64];
-
-		snprintf(word, sizeof(word), "word of %d with %d", views[i].rank,
-			 (int)memories[i]->header.rank);
-		pen->write(pen->to, views[i].rank, word, strlen(word));
-		pen->write(pen->to, 77, "of no rank here", 15); /* is not passed on */
-	}
-}
-
-static void words_keep(void *ctx, const struct rank_view *views,
-		       const struct record_memory *const *memories, size_t n, const char *folder,
-		       const struct monitor_pen *pen)
-{
-	(void)ctx;
-	(void)memories;
-	for (size_t i = 0; i < n; i++)
-		pen->write(pen->to, views[i].rank, "text", 4);
-	printf("kept in '%s'\n", folder);
-	fflush(stdout);
-}
-
-static void words_hear(void *ctx, int32_t rank, bool text, const void *data, size_t bytes)
-{
-	(void)ctx;
-	printf("heard %s %d: %.*s\n", text ? "text" : "word", rank, (int)bytes, (const char *)data);
-}
-
-static void words_sharpen(void *ctx, const struct rank_view *views,
-			  const struct record_memory *const *memories, size_t n,
-			  struct verdict *verdict)
-{
-	(void)ctx;
-	for (size_t i = 0; i < n; i++)
-		CU_ASSERT((memories[i] != NULL) == (views[i].rank < 2));
-	snprintf(verdict->evidence, sizeof(verdict->evidence), "folder");
-	printf("sharpened\n");
-}
-
-static void words_save(void *ctx)
-{
-	(void)ctx;
-	printf("saved\n");
-}
-
-/* What other nodes know is there before the verdict, what is slow after it; each keeps its own. */
-static void test_evidence_crosses(void)
-{
-	static const char *const order[] = { "heard word 2: word of 2 with 2\n",
-					     "heard word 3: word of 3 with 3\n",
-					     "sharpened\n",
-					     "# verdict: ",
-					     "heard text 2: text\n",
-					     "heard text 3: text\n",
-					     "saved\n" };
-	const char *at;
-
-	seats_open(4);
-	seats_config.judge = (struct monitor_judge){ .testify = words_testify,
-						     .hear = words_hear,
-						     .keep = words_keep,
-						     .sharpen = words_sharpen,
-						     .save = words_save };
-	two_nodes();
-	watch_enter(&seats[3].watch, "timed calls", 0.1);
-	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
-	at = seat_said(0);
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && at; i++) {
-		at = strstr(at, order[i]);
-		CU_ASSERT_PTR_NOT_NULL(at);
-	}
-	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "of no rank here"));
-	CU_ASSERT_STRING_EQUAL(seat_said(2), "kept in 'folder'\n");
-	seats_close();
-}
-
 /* Who has the token may still send what is no view: it is printed, bounded, and nothing else
  * happens. */
 static void test_mad_node(void)
@@ -483,7 +356,6 @@ int main(void)
 		{ "a node is lost", test_node_lost },	   { "the root is lost", test_root_lost },
 		{ "the token is late", test_token_late },  { "no way to the root", test_no_way },
 		{ "three nodes", test_three_nodes },	   { "done and gone", test_done_and_gone },
-		{ "evidence crosses", test_evidence_crosses },
 		{ "silent strangers", test_silent_strangers },
 		{ "strangers", test_strangers },	   { "a node gone mad", test_mad_node },
 		{ "ranks in order", test_order },

@@ -6,7 +6,7 @@
 #   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
 #   make unit e2e                                 parts of `make test`, without set-up
 #   make unit SANITIZE=address,undefined          in build-asan/
-#   make fuzz                                     build-fuzz/fuzz_evidence (ci/fuzz/README.md), needs clang
+#   make fuzz                                     libFuzzer programs, in build-fuzz/
 #   make BUILD=build-clang CC=clang WERROR=1      another compiler, warnings are errors
 
 ifeq ($(origin CC),default)
@@ -18,8 +18,9 @@ SANITIZE ?=
 BUILD ?= $(if $(SANITIZE),build-asan,build)
 
 # ---- what is built ---------------------------------------------------------------------------
-# Small programs whose main stands beside the code they show: source files; each becomes build/NAME.
-PROGRAMS := faults/diagnose/hang_diagnose.c
+# Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
+# become build/NAME.
+PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/nccl_log_main.c
 
 LIB_DIRS := common common/topo faults/watch faults/inject faults/diagnose
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
@@ -52,7 +53,8 @@ CUDA_RT := $(call have,$(addsuffix /libcudart_static.a, \
 	$(addprefix $(CUDA_DIR)/,lib64 lib targets/$(CUDA_TARGET)/lib lib/$(MACHINE)-linux-gnu)))
 # The first of these folders that holds the header; pip is asked only when the others do not.
 nccl_in = $(patsubst %/include/nccl.h,%,$(call have,$(addsuffix /include/nccl.h,$(1))))
-NCCL_DIR := $(or $(call nccl_in,$(NCCL_HOME)),$(call nccl_in,$(CUDA_DIR) /usr /usr/local), \
+SYSTEM_ROOTS ?= /usr /usr/local
+NCCL_DIR := $(or $(call nccl_in,$(NCCL_HOME)),$(call nccl_in,$(CUDA_DIR) $(SYSTEM_ROOTS)), \
 	$(call nccl_in,$(PIP_NCCL)))
 # By full name: pip installs libnccl.so.2 alone; the name to load is read from the file.
 NCCL_LIB := $(call have,$(foreach d,lib lib64 lib/$(MACHINE)-linux-gnu, \
@@ -72,6 +74,11 @@ no_nccl := CUDA or NCCL not found (CUDA_HOME, NCCL_HOME): building the mpi backe
 endif
 LIB_SRC := $(filter-out common/backend_nccl%.c,$(LIB_SRC))
 endif
+# A folder that was named and holds nothing is said, not passed over.
+unlike = $(if $(and $($(1)),$(filter-out $($(1)),$(2))),$(1)=$($(1)) holds none: using $(2))
+ifneq ($(CUDA_LIBS),)
+not_there := $(call unlike,CUDA_HOME,$(CUDA_DIR)) $(call unlike,NCCL_HOME,$(NCCL_DIR))
+endif
 
 # sm_90 is H100 and H200; everything newer compiles the compute_80 code when it is first loaded.
 NVCC_GENCODE ?= -gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90,code=sm_90
@@ -86,7 +93,7 @@ INCLUDES := -I. $(LIB_DIRS:%=-I%) -Ici/tests
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
-LIBS = -ljansson $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
+LIBS = -ljansson -lexpat -ldw -lelf $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
 
 # How fast test data are made and compared decides how long a checked run takes.
 $(BUILD)/obj/common/check%.o: OPT := $(patsubst -O2,-O3,$(OPT))
@@ -96,7 +103,9 @@ LIB := $(BUILD)/obj/libhangar.a
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ)
 MAIN_OBJ := $(call obj,$(MAIN_SRC))
 PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
-PROGRAM_BIN := $(addprefix $(BUILD)/,$(notdir $(basename $(PROGRAMS))))
+program_name = $(patsubst %_main,%,$(notdir $(basename $(1))))
+PROGRAM_BIN := $(addprefix $(BUILD)/,$(call program_name,$(PROGRAMS)))
+FUZZ := $(patsubst ci/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard ci/fuzz/fuzz_*.c))
 UNIT := $(patsubst ci/tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(MPI_UNIT_SRC))
 TOOL := $(TOOL_SRC:ci/tests/%.c=$(BUILD)/tests/%)
 # What hangar is compared with must link nothing of it.
@@ -111,7 +120,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test hang unit e2e fuzz install-deps format check-style clean FORCE
+.PHONY: all tests run test hang unit e2e fuzz fuzzers install-deps format check-style clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -141,10 +150,12 @@ unit: $(UNIT)
 e2e: all $(TOOL)
 	$(Q)BUILD=$(BUILD) ci/tests/run e2e
 
-# Not part of anything else. The library is built for coverage; the harness brings libFuzzer's main.
+# libFuzzer programs over the readers, with sanitizers: build-fuzz/fuzz/fuzz_NAME [OPTION...] CORPUS.
 fuzz:
-	$(Q)$(SUBMAKE) BUILD=build-fuzz CC=clang NCCL=0 SANITIZE=address,undefined \
-		CFLAGS=-fsanitize=fuzzer-no-link build-fuzz/fuzz_evidence
+	+$(Q)$(SUBMAKE) fuzzers BUILD=build-fuzz CC=clang NCCL=0 \
+		SANITIZE=address,undefined,fuzzer-no-link
+
+fuzzers: $(FUZZ)
 
 install-deps:
 	$(Q)ci/setup
@@ -179,6 +190,7 @@ $(FLAGS): | mpi-found
 mpi-found:
 	$(if $(MPI_CFLAGS),,$(error Open MPI not found: run `make install-deps`, or put mpicc on PATH))
 	@$(if $(no_nccl),echo '$(no_nccl)',:)
+	@$(if $(strip $(not_there)),echo '$(strip $(not_there))',:)
 
 $(BUILD)/obj/%.o: %.c $(FLAGS)
 	$(say) CC $<
@@ -215,12 +227,13 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -lcunit $(LIBS)
 
-$(BUILD)/fuzz_%: $(BUILD)/obj/ci/fuzz/fuzz_%.o $(LIB)
+$(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
 	$(say) LINK $@
+	@mkdir -p $(@D)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS)
 
 define program # source
-$(BUILD)/$(notdir $(basename $(1))): $(call obj,$(1)) $(LIB)
+$(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 	$$(say) LINK $$@
 	$$(Q)$$(LINK) $$(LIBS)
 endef

@@ -8,9 +8,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "../common/clock.h"
+#include "../faults/diagnose/evidence_text.h"
+#include "../faults/diagnose/report_stacks.h"
 #include "../faults/diagnose/saved.h"
+#include "../faults/diagnose/witness.h"
 #include "../faults/watch/verdict.h"
 
+#define LINES_SHOWN 4
 #define RUNS	   "results/runs/"
 #define HEARD_MAX  (1 << 18) /* ranks */
 #define TEXT_MAX   (64 << 10)
@@ -38,16 +43,40 @@ static void make_folder(struct judge *j)
 
 static void name_command(struct judge *j)
 {
-	size_t at = 0, room = sizeof(j->evidence.command);
+	size_t at = 0, room = sizeof(j->command);
 
 	for (int i = 0; i < j->program->argc && at < room; i++) {
-		int n = snprintf(j->evidence.command + at, room - at, "%s%s", i ? " " : "",
+		int n = snprintf(j->command + at, room - at, "%s%s", i ? " " : "",
 		                 j->program->argv[i]);
 
 		if (n < 0)
 			break;
 		at += (size_t)n;
 	}
+	evidence_blind_command(j->command, j->evidence.command, sizeof(j->evidence.command));
+}
+
+static void name_time(struct evidence *e)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(e->when, sizeof(e->when), "%Y-%m-%dT%H:%M:%S%z", &tm);
+}
+
+/* The command with its fault, for the report's reproducer alone: evidence_load does not read it. */
+static void save_command(const struct judge *j)
+{
+	char path[sizeof(j->folder) + 16];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/command.txt", j->folder);
+	f = fopen(path, "we");
+	if (!f)
+		return; /* the report says that it is unknown */
+	fprintf(f, "%s\n", j->command);
+	fclose(f);
 }
 
 /* Of a rank on another node its view alone came: its newest call is all that is known of its calls. */
@@ -89,6 +118,7 @@ static bool take_rank(struct judge *j, const struct rank_view *view,
 	rank->cpu_share = -1;
 	if (!memory)
 		return take_heard(j, rank, view);
+	evidence_identify(&j->evidence, &memory->header);
 	return evidence_take_calls(rank, memory) == 0;
 }
 
@@ -212,6 +242,8 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 	if (!collect(j, views, memories, n))
 		return;
 	look(j);
+	name_time(&j->evidence);
+	j->evidence.detect_ms = verdict->detect_ms;
 	diagnose(&j->evidence, d);
 	if (strcmp(d->class, "unexplained") != 0) {
 		verdict->class = d->class;
@@ -243,22 +275,40 @@ static bool take_folder(struct judge *j, const char *folder)
 	return true;
 }
 
+/* Stacks, and NCCL's own word, of this host's ranks, which still are as they were. */
+static void hear_witnesses(struct judge *j, const char *guilty)
+{
+	bool *local = calloc((size_t)j->evidence.nranks + 1, sizeof(*local));
+
+	if (!local)
+		return;
+	for (int i = 0; i < j->evidence.nranks; i++)
+		local[i] = j->evidence.ranks[i].present && !j->evidence.ranks[i].remote;
+	witness_hear(&j->evidence, local, guilty);
+	free(local);
+}
+
 static void judge_keep(void *ctx, const struct rank_view *views,
                        const struct record_memory *const *memories, size_t n, const char *folder,
                        const struct monitor_pen *pen)
 {
 	struct judge *j = ctx;
 	struct error err = { .rank = -1 };
+	bool kept;
 
 	if (!j->evidence.ranks && !collect(j, views, memories, n))
 		return;
+	kept = take_folder(j, folder) && evidence_save(&j->evidence, j->folder, &err) == 0;
+	hear_witnesses(j, "-");
 	for (int i = 0; i < j->evidence.nranks; i++) {
 		const char *text = j->evidence.ranks[i].stack;
 
 		if (text)
 			pen->write(pen->to, i, text, strnlen(text, TEXT_MAX));
 	}
-	if (take_folder(j, folder) && evidence_save(&j->evidence, j->folder, &err) < 0)
+	if (kept)
+		evidence_save_texts(&j->evidence, j->folder, &err);
+	if (err.code)
 		error_print(&err, j->program->name);
 }
 
@@ -276,19 +326,46 @@ static void take_texts(struct judge *j)
 	}
 }
 
-/* After the verdict line: slower, and nobody waits for it. */
-static void judge_save(void *ctx)
+/* After the verdict line: nobody waits for it. What is there already is kept first: this process may be
+ * ended at any time. */
+static void judge_slow(void *ctx)
 {
 	struct judge *j = ctx;
 	struct error err = { .rank = -1 };
 
+	j->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
 	for (size_t i = 0; i < j->diagnosis.nlines; i++)
 		printf("# %s\n", j->diagnosis.lines[i]);
 	fflush(stdout);
+	if (!j->folder[0] || !j->evidence.ranks)
+		return;
+	save_command(j);
+	if (evidence_save(&j->evidence, j->folder, &err) == 0) {
+		hear_witnesses(j, j->diagnosis.ranks);
+		return;
+	}
+	j->folder[0] = '\0';
+	error_print(&err, j->program->name);
+}
+
+/* What the witnesses said, here and on other hosts. */
+static void judge_save(void *ctx)
+{
+	struct judge *j = ctx;
+	struct diagnosis *d = &j->diagnosis;
+	struct error err = { .rank = -1 };
+	size_t before = d->nlines;
+
+	if (!j->folder[0] || !j->evidence.ranks)
+		return;
 	take_texts(j);
-	if (j->folder[0] &&
-	    (evidence_save(&j->evidence, j->folder, &err) < 0 ||
-	     diagnosis_save(&j->diagnosis, &j->evidence, j->folder, &err) < 0))
+	witness_note(&j->evidence, d);
+	report_stuck(stdout, "# ", &j->evidence, d->ranks, LINES_SHOWN);
+	for (size_t i = before; i < d->nlines; i++)
+		printf("# %s\n", d->lines[i]);
+	fflush(stdout);
+	if (evidence_save_texts(&j->evidence, j->folder, &err) < 0 ||
+	    diagnosis_save(d, &j->evidence, j->folder, &err) < 0)
 		error_print(&err, j->program->name);
 }
 
@@ -313,5 +390,6 @@ struct monitor_judge judge_hooks(struct judge *judge)
 		                       .hear = judge_hear,
 		                       .sharpen = judge_sharpen,
 		                       .keep = judge_keep,
+		                       .slow = judge_slow,
 		                       .save = judge_save };
 }

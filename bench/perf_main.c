@@ -1,6 +1,7 @@
 /* perf_main.c: from a command line to supervisor and rank: the one place that composes all rooms. */
 #include "perf_main.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,12 @@
 #include "../common/launch.h"
 #include "../common/leftovers.h"
 #include "../common/options.h"
+#include "../common/parse.h"
 #include "../common/supervisor.h"
 #include "../faults/inject/fault.h"
 #include "../faults/watch/monitor.h"
 #include "../faults/watch/recorder.h"
+#include "perf_fired.h"
 #include "perf_judge.h"
 #include "perf_rank.h"
 
@@ -88,6 +91,19 @@ static void choose_fault_ranks(const struct program *program, struct options *op
 	options->share_gpu |= launch_devices(options) > 0 && launch_devices(options) < ranks;
 }
 
+/* Settings of scripts that test hangar, in the environment: no user needs them. */
+static int read_environment(struct program *program, struct error *err)
+{
+	const char *factor = getenv("HANGAR_DEADLINE_FACTOR");
+
+	program->deadline_factor = 1;
+	if (factor && parse_real(factor, 1, 1000, &program->deadline_factor) < 0)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+		                 "HANGAR_DEADLINE_FACTOR=%.40s: must be a number from 1 to 1000",
+		                 factor);
+	return 0;
+}
+
 /* Shared by rank and supervisor, and with nobody else. NULL without memory. */
 static struct fault_record *make_fault_record(void)
 {
@@ -106,7 +122,8 @@ static int supervise(struct program *program, struct error *err)
 		.deadlines = program->options->watch,
 		.judge = judge_hooks(&judge),
 	};
-	struct supervisor_hooks hooks;
+	struct supervisor_hooks watching, hooks;
+	struct fired_log fired;
 	struct run_folder folder;
 	struct monitor monitor;
 	int memory_fd, code = 1;
@@ -122,7 +139,8 @@ static int supervise(struct program *program, struct error *err)
 		atomic_store(&program->memory->header.rank, program->launch->rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
-	hooks = monitor_hooks(&monitor);
+	watching = monitor_hooks(&monitor);
+	hooks = fired_hooks(&fired, &watching, program);
 	code = supervisor_run(&hooks, perf_rank, program, err);
 	monitor_close(&monitor);
 	judge_release(&judge);
@@ -166,7 +184,7 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		return fail(&err, &program);
 	if (answer(&program, &code))
 		return code;
-	if (read_faults(&program, &injector, &err) < 0)
+	if (read_environment(&program, &err) < 0 || read_faults(&program, &injector, &err) < 0)
 		return fail(&err, &program);
 	if (launch_check(&launch, &options, argv[0], &err) < 0)
 		return fail(&err, &program);

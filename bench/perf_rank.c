@@ -13,10 +13,12 @@
 #include "../common/run.h"
 #include "../common/schedule.h"
 #include "../common/sweep.h"
+#include "../common/timing.h"
 #include "../faults/watch/recorder.h"
 #include "../faults/watch/star.h"
 
 #define OPEN_SECONDS 60.0 /* context and module load; nobody waits for others here */
+#define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */
 
 struct rank {
 	const struct program *program;
@@ -146,7 +148,9 @@ static int allocate(struct rank *r)
 		                 "there is nothing to measure",
 		                 o->max_bytes, r->job.group_size, o->align);
 	watch_enter(&r->watch, "allocating buffers", OPEN_SECONDS);
-	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest);
+	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest,
+	                  o->nfaults ? schedule_pool(largest) : BUFFERS_POOL,
+	                  o->nfaults ? SIZE_MAX : timing_most_calls(o));
 	watch_leave(&r->watch);
 	if (rc == -ENOMEM) {
 		why = r->err;
@@ -308,6 +312,7 @@ static int conclude(struct rank *r, int rc, bool agreed)
 	if (rc == 0 || agreed)
 		tear_down(r);
 	recorder_finish(&r->recorder, outcome, r->run.guilty, rc < 0 ? &r->err : NULL);
+	watch_enter(&r->watch, "leaving the process", LEAVE_SECONDS);
 	return (int)outcome;
 }
 
@@ -321,6 +326,7 @@ int perf_rank(void *arg)
 	r.err.rank = -1;
 	recorder_init(&r.recorder, p->memory, p->options->record != RECORD_OFF,
 	              p->options->timeout);
+	recorder_stretch(&r.recorder, p->deadline_factor);
 	r.watch = recorder_watch(&r.recorder);
 	watch_phase(&r.watch, PHASE_INIT);
 	rc = join(&r);

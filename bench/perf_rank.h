@@ -18,6 +18,7 @@ struct program {
 	struct record_memory *memory;     /* shared with the supervisor */
 	const struct call_filter *filter; /* of a test program; NULL: none */
 	struct injector *injector;        /* --fault; NULL: none */
+	double deadline_factor;           /* all deadlines times this */
 	struct fault_record *fault_record; /* shared with the supervisor, not with the diagnoser */
 };
 

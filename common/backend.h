@@ -75,9 +75,10 @@ struct backend_ops {
 	int (*comm_open)(struct backend *be);
 	void (*comm_close)(struct backend *be);
 
-	/* Required. Memory for pools, at least 4096-byte aligned, registered as the config asks. alloc returns -ENOMEM
-	 * with OUTCOME_USAGE when it does not fit. */
-	int (*alloc)(struct backend *be, size_t bytes, void **ptr);
+	/* Required. Memory for pools, at least 4096-byte aligned, registered as the config asks. At most `used` of
+	 * these bytes will ever be written: where memory is taken when it is written, that is what has to fit. alloc
+	 * returns -ENOMEM with OUTCOME_USAGE when it does not. */
+	int (*alloc)(struct backend *be, size_t bytes, size_t used, void **ptr);
 	void (*release)(struct backend *be, void *ptr);
 	int (*enroll)(struct backend *be, void *ptr, size_t bytes);  /* optional: -R, after comm_open, collective */
 

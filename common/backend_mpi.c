@@ -19,17 +19,20 @@
 
 enum { MARKS = 1024 };
 
+/* Memory is taken in pieces of this size where the kernel has such pages. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
 struct mapping {
 	struct mapping *next;
 	void *ptr;
-	size_t bytes;
+	size_t bytes, used;
 };
 
 struct mpi {
 	struct backend be;
 	struct mpi_types types;
 	struct mapping *mappings;
-	size_t held;           /* bytes mapped */
+	size_t held;           /* bytes that mappings may take */
 	size_t available;      /* bytes that the node could give at open, SIZE_MAX: unknown */
 	int *counts;           /* 4 x nranks, for MPI_Alltoallv */
 	int depth;             /* of open groups */
@@ -176,7 +179,7 @@ static int mpi_comm_open(struct backend *be)
 
 /* Every rank of the node maps as much, and the pages are only taken when they are written: the
  * kernel says no too late. */
-static int mpi_alloc(struct backend *be, size_t bytes, void **ptr)
+static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct mpi *mpi = to_mpi(be);
 	size_t ranks = be->job->local_ranks > 0 ? (size_t)be->job->local_ranks : 1;
@@ -185,7 +188,11 @@ static int mpi_alloc(struct backend *be, size_t bytes, void **ptr)
 	size_t mapped;
 
 	*ptr = NULL;
-	if (mpi->held > share || bytes > share - mpi->held || bytes > PTRDIFF_MAX)
+	if (bytes > PTRDIFF_MAX)
+		goto too_large;
+	used = (used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	used = used < bytes ? used : bytes;
+	if (mpi->held > share || used > share - mpi->held)
 		goto too_large;
 	mapped = (bytes + 4095) / 4096 * 4096;
 	mapping = malloc(sizeof(*mapping));
@@ -199,7 +206,8 @@ static int mpi_alloc(struct backend *be, size_t bytes, void **ptr)
 	madvise(mapping->ptr, mapping->bytes, MADV_HUGEPAGE);
 	mapping->next = mpi->mappings;
 	mpi->mappings = mapping;
-	mpi->held += mapping->bytes;
+	mapping->used = used;
+	mpi->held += used;
 	*ptr = mapping->ptr;
 	return 0;
 
@@ -208,7 +216,7 @@ too_large:
 	return error_set(be->err, OUTCOME_USAGE, -ENOMEM,
 			 "%zu bytes of buffers do not fit: %zu held, %zu bytes of memory for each "
 			 "of %zu ranks",
-			 bytes, mpi->held, share, ranks);
+			 used < bytes ? used : bytes, mpi->held, share, ranks);
 }
 
 static void mpi_release(struct backend *be, void *ptr)
@@ -222,7 +230,7 @@ static void mpi_release(struct backend *be, void *ptr)
 			continue;
 		*at = mapping->next;
 		munmap(ptr, mapping->bytes);
-		mpi->held -= mapping->bytes;
+		mpi->held -= mapping->used;
 		free(mapping);
 		return;
 	}

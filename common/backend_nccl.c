@@ -311,13 +311,14 @@ static int alloc_fail(struct nccl *nccl, size_t bytes, cudaError_t cuda, ncclRes
 }
 
 /* cudaMalloc aligns to 256 bytes, as does ncclMemAlloc where it falls back to it: align here. */
-static int nccl_alloc(struct backend *be, size_t bytes, void **ptr)
+static int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct nccl *nccl = to_nccl(be);
 	struct nccl_memory *memory = calloc(1, sizeof(*memory));
 	ncclResult_t result = ncclSuccess;
 	cudaError_t cuda = cudaSuccess;
 
+	(void)used; /* all of it is taken at once */
 	*ptr = NULL;
 	if (!memory)
 		return error_set(be->err, OUTCOME_INTERNAL, -ENOMEM,

@@ -8,23 +8,36 @@ static size_t round_up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
-int buffers_init(struct buffers *b, struct backend *backend, size_t largest)
+/* Bytes of a pool that are written to: a slot for every call, and those that keep the checked one
+ * apart from the others (plan_last_slot). Smaller slots reach less far. */
+static size_t reach(const struct buffers *b, size_t largest, size_t calls)
 {
-	size_t whole;
+	size_t stride = round_up(largest ? largest : 1, BUFFERS_ALIGN);
+	size_t slots = b->bytes / stride, apart = 2 * CHECK_GUARD / BUFFERS_ALIGN + 1;
+
+	return slots > apart && calls < slots - apart ? (calls + apart) * stride : b->bytes;
+}
+
+int buffers_init(struct buffers *b, struct backend *backend, size_t largest, size_t pool,
+                 size_t calls)
+{
+	size_t whole, used;
 	int rc;
 
 	memset(b, 0, sizeof(*b));
 	b->backend = backend;
 	if (largest > SIZE_MAX / 4)
 		largest = SIZE_MAX / 4; /* does not fit either, and no sum below wraps around */
+	b->pool = pool;
 	b->bytes = round_up(largest, BUFFERS_ALIGN);
-	if (b->bytes < BUFFERS_POOL)
-		b->bytes = BUFFERS_POOL;
+	if (b->bytes < pool)
+		b->bytes = pool;
 	whole = b->bytes + 2 * CHECK_GUARD;
-	rc = backend->ops->alloc(backend, whole, &b->send_base);
+	used = reach(b, largest, calls) + 2 * CHECK_GUARD;
+	rc = backend->ops->alloc(backend, whole, used, &b->send_base);
 	if (rc < 0)
 		return rc;
-	rc = backend->ops->alloc(backend, whole, &b->recv_base);
+	rc = backend->ops->alloc(backend, whole, used, &b->recv_base);
 	if (rc < 0)
 		return rc;
 	b->send = (char *)b->send_base + CHECK_GUARD;
@@ -52,16 +65,16 @@ void buffers_release(struct buffers *b)
 	memset(b, 0, sizeof(*b));
 }
 
-size_t buffers_slots(size_t bytes)
+size_t buffers_slots(const struct buffers *b, size_t bytes)
 {
 	size_t stride = round_up(bytes ? bytes : 1, BUFFERS_ALIGN);
 
-	return BUFFERS_POOL / stride ? BUFFERS_POOL / stride : 1;
+	return b->pool / stride ? b->pool / stride : 1;
 }
 
-size_t buffers_offset(size_t bytes, size_t index)
+size_t buffers_offset(const struct buffers *b, size_t bytes, size_t index)
 {
-	return index % buffers_slots(bytes) * round_up(bytes ? bytes : 1, BUFFERS_ALIGN);
+	return index % buffers_slots(b, bytes) * round_up(bytes ? bytes : 1, BUFFERS_ALIGN);
 }
 
 static bool same_data(const struct check_data *a, const struct check_data *b)

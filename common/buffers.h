@@ -16,7 +16,8 @@
 
 struct buffers {
 	struct backend *backend;
-	size_t bytes;            /* of one pool, without guards */
+	size_t pool;             /* what slots share */
+	size_t bytes;            /* of one pool, without guards: as much, or one slot */
 	void *send_base, *recv_base;
 	char *send, *recv;       /* first byte behind the leading guard */
 	struct check_data data;  /* what the send pool is filled with */
@@ -24,15 +25,18 @@ struct buffers {
 	size_t touched;          /* bytes of the receive pool that were written at least once */
 };
 
-/* Allocate for slots of up to `largest` bytes. 0 or negative errno (error in the backend's). */
-int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest);
+/* Allocate for slots of up to `largest` bytes, in pools of `pool` bytes at least: BUFFERS_POOL, or what a schedule
+ * needs that keeps all its calls' data. What must fit is judged by the slots that are touched: `calls` follow
+ * each other at most before the first is used again. 0 or negative errno (error in the backend's). */
+int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool,
+                 size_t calls);
 /* Register both pools with the communicator as -R asks; after comm_open. Collective. */
 int buffers_enroll(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 
 /* Byte offset of slot `index` for buffers of `bytes`, and how many slots there are. */
-size_t buffers_offset(size_t bytes, size_t index);
-size_t buffers_slots(size_t bytes);
+size_t buffers_offset(const struct buffers *buffers, size_t bytes, size_t index);
+size_t buffers_slots(const struct buffers *buffers, size_t bytes);
 
 /* See that the send pool's first `upto` bytes (and a guard behind them) hold `data` of `rank`, and that
  * as much of the receive pool was written to once, so that no timed call meets untouched pages. */

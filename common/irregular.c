@@ -2,6 +2,7 @@
 #include "irregular.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "error.h"
@@ -36,6 +37,21 @@ size_t irregular_busiest(const struct geometry *geometry, bool self)
 		most = recv > most ? recv : most;
 	}
 	return most;
+}
+
+void irregular_summary(const struct geometry *geometry, int rank, double us, char *buf, size_t len)
+{
+	size_t send, recv, away_send, away_recv, most, away;
+
+	irregular_totals(geometry, rank, true, &send, &recv);
+	irregular_totals(geometry, rank, false, &away_send, &away_recv);
+	most = (send > recv ? send : recv) * geometry->elsize;
+	away = (away_send > away_recv ? away_send : away_recv) * geometry->elsize;
+	snprintf(buf, len,
+		 "rank %d: sends %zu B, receives %zu B, time %.2f us, algbw %.2f GB/s, busbw %.2f "
+		 "GB/s",
+		 rank, send * geometry->elsize, recv * geometry->elsize, us,
+		 us > 0 ? (double)most / us / 1e3 : 0, us > 0 ? (double)away / us / 1e3 : 0);
 }
 
 int irregular_run(struct chain *chain, const struct invocation *invocation)

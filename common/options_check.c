@@ -26,6 +26,8 @@ static int check_sizes(struct option_set *set)
 	if (given(set, "stepbytes") && given(set, "stepfactor"))
 		return reject(set, "stepbytes", "can't be combined with -f %s; give one of the two",
 			      text_of(set, "stepfactor"));
+	if (o->nfaults && !given(set, "maxbytes"))
+		o->max_bytes = o->min_bytes; /* a schedule starts at -b and has no other end */
 	if (o->max_bytes < o->min_bytes)
 		return reject(set, "maxbytes", "must be at least -b, which is %s",
 			      text_of(set, "minbytes"));

@@ -96,7 +96,7 @@ void plan_release(struct plan *plan)
 /* Start of the buffers of a slot; in place both are the same. */
 static char *slot_address(const struct plan *plan, char *pool, size_t index)
 {
-	return pool + buffers_offset(plan->slot_bytes, index) +
+	return pool + buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
 	       plan->shift_bytes;
 }
 
@@ -111,7 +111,7 @@ static int issue_at(struct plan *plan, size_t index, char *send, char *recv)
 		.recv = plan->in_place ? recv + plan->shape.inplace_recv * elsize : recv,
 		.dtype = plan->data.dtype,
 		.op = plan->data.op,
-		.offset = buffers_offset(plan->slot_bytes, index) +
+		.offset = buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
 		          plan->shift_bytes,
 	};
 
@@ -128,8 +128,8 @@ int plan_issue(struct plan *plan, size_t index)
 
 struct checked_slot plan_last_slot(const struct plan *plan, size_t calls)
 {
-	size_t slots = buffers_slots(plan->slot_bytes);
-	size_t stride = slots > 1 ? buffers_offset(plan->slot_bytes, 1) : 1;
+	size_t slots = buffers_slots(&plan->bench->buffers, plan->slot_bytes);
+	size_t stride = slots > 1 ? buffers_offset(&plan->bench->buffers, plan->slot_bytes, 1) : 1;
 	/* its own guard, and as much again for what an overrun before it may reach */
 	size_t apart = calls - 1 + (2 * CHECK_GUARD + stride - 1) / stride;
 
@@ -159,7 +159,7 @@ int plan_issue_checked(struct plan *plan, struct checked_slot slot)
 /* Pool index of the slot's first element. */
 static uint64_t slot_base(const struct plan *plan, size_t index)
 {
-	return (buffers_offset(plan->slot_bytes, index) +
+	return (buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
 	        plan->shift_bytes) /
 	       plan->geometry.elsize;
 }

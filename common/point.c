@@ -10,7 +10,6 @@
 
 #include "check_share.h"
 
-#define CHECK_BYTES_PER_SECOND 50e6 /* no host is slower than this at comparing, per rank */
 
 /* Ranks compare their buffers alone, and not equally fast. */
 static void be_patient(struct measured *m)
@@ -27,12 +26,12 @@ static int fill_pool(struct measured *m, struct checked_slot slot)
 	size_t calls = (size_t)(m->timing.mode == MODE_ISOLATED ? m->timing.samples :
 	                                                           m->timing.calls) *
 	               (size_t)bench->options->agg_iters;
-	size_t slots = buffers_slots(m->plan.slot_bytes);
+	size_t slots = buffers_slots(b, m->plan.slot_bytes);
 	size_t last = (calls < slots ? calls : slots) - 1;
 
 	last = slot.index > last ? slot.index : last;
 	return buffers_fill(b, &m->plan.data, bench->job->group_rank,
-	                    buffers_offset(m->plan.slot_bytes, last) + m->plan.slot_bytes);
+	                    buffers_offset(b, m->plan.slot_bytes, last) + m->plan.slot_bytes);
 }
 
 /* Local report to all; the point keeps the first failure. */

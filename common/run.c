@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "irregular.h"
 #include "point.h"
 #include "schedule.h"
 #include "sweep.h"
@@ -98,6 +99,23 @@ void run_note_guilty(struct run *run, const struct check_report *report)
 		         name);
 }
 
+/* Rank 0 holds the times of all; with groups, of the first one's ranks it tells. */
+static int summarise_ranks(struct run *run, const struct measured *measured)
+{
+	const struct bench *bench = run->bench;
+	int mine = options_color(bench->options, 0), at = 0, rc = 0;
+	char line[256];
+
+	for (int rank = 0; rc == 0 && rank < bench->job->nranks; rank++) {
+		if (options_color(bench->options, rank) != mine)
+			continue;
+		irregular_summary(&measured->plan.geometry, at++,
+		                  measured->row.per_rank[rank].median, line, sizeof(line));
+		rc = report_comment(run->report, "%s", line);
+	}
+	return rc;
+}
+
 static int one_placement(struct run *run, const struct point *point, bool in_place, int cycle)
 {
 	struct measured measured;
@@ -113,6 +131,9 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 			clear_progress(run);
 			run->report->wrong_checks += measured.wrong_checks;
 			rc = report_row(run->report, &measured.row);
+			if (rc == 0 && run->bench->options->matrix_summary &&
+			    run->bench->collective->irregular)
+				rc = summarise_ranks(run, &measured);
 		}
 	}
 	point_release(&measured);

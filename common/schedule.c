@@ -28,26 +28,24 @@ size_t schedule_bytes(size_t first, int i)
 	return first - (size_t)i * (step ? step : 512);
 }
 
-/* Slots far enough apart for two guards, whatever the size. */
-static struct checked_slot slot_of(const struct schedule *s, int i)
+/* All calls lie in the pools at once, for they are checked at the end. */
+size_t schedule_pool(size_t largest)
 {
-	size_t stride = s->plans[0].slot_bytes;
-	size_t apart = 1 + (2 * CHECK_GUARD + stride - 1) / stride;
+	size_t slot = largest + 2 * CHECK_GUARD + BUFFERS_ALIGN;
+	size_t pool = slot < SIZE_MAX / ALL_CALLS ? ALL_CALLS * slot : SIZE_MAX / 4;
 
-	return (struct checked_slot){ .index = (size_t)i * apart };
+	return pool > BUFFERS_POOL ? pool : BUFFERS_POOL;
 }
 
-/* All calls lie in the pools at once, for they are checked at the end. */
-static int check_room(const struct schedule *s)
+static struct checked_slot slot_of(int i)
 {
-	size_t slots = slot_of(s, ALL_CALLS - 1).index + 1;
+	return (struct checked_slot){ .index = (size_t)i };
+}
 
-	if (slots <= buffers_slots(s->plans[0].slot_bytes))
-		return 0;
-	return error_set(s->run->bench->err, OUTCOME_USAGE, -EINVAL,
-	                 "-b %zu: with --fault must be at most %zu",
-	                 schedule_first(s->run->bench->options),
-	                 BUFFERS_POOL / slots / BUFFERS_ALIGN * BUFFERS_ALIGN);
+/* How long preparing or comparing all of it may take. */
+static double data_seconds(const struct schedule *s)
+{
+	return CHECK_SECONDS + ALL_CALLS * (double)s->plans[0].slot_bytes / CHECK_BYTES_PER_SECOND;
 }
 
 static int make_plans(struct schedule *s)
@@ -72,28 +70,30 @@ static int make_plans(struct schedule *s)
 			                 schedule_first(o), ALL_CALLS, bench->job->group_size);
 		if (rc < 0)
 			return rc;
-		/* one rotation for all, or their slots would overlap */
-		s->plans[i].slot_bytes = s->plans[0].slot_bytes;
+		/* one rotation for all, with room for each one's guards */
+		s->plans[i].slot_bytes = i > 0 ? s->plans[0].slot_bytes :
+		                                 s->plans[0].slot_bytes + 2 * CHECK_GUARD;
 	}
-	return check_room(s);
+	return 0;
 }
 
 static int prepare(struct schedule *s)
 {
 	struct bench *bench = s->run->bench;
-	size_t last = slot_of(s, ALL_CALLS - 1).index, bytes = s->plans[0].slot_bytes;
+	struct buffers *b = &bench->buffers;
+	size_t bytes = s->plans[0].slot_bytes;
 	int rc;
 
 	watch_phase(bench->watch, PHASE_SETUP);
-	watch_enter(bench->watch, "preparing buffers", CHECK_SECONDS);
-	rc = buffers_fill(&bench->buffers, &s->plans[0].data, bench->job->group_rank,
-	                  buffers_offset(bytes, last) + bytes);
+	watch_enter(bench->watch, "preparing buffers", data_seconds(s));
+	rc = buffers_fill(b, &s->plans[0].data, bench->job->group_rank,
+	                  buffers_offset(b, bytes, ALL_CALLS - 1) + bytes);
 	for (int i = 0; i < ALL_CALLS && rc == 0; i++)
-		rc = plan_prepare(&s->plans[i], slot_of(s, i));
+		rc = plan_prepare(&s->plans[i], slot_of(i));
 	if (rc == 0)
 		rc = bench->backend->ops->wait(bench->backend);
 	watch_leave(bench->watch);
-	bench->job->patience = CHECK_SECONDS;
+	bench->job->patience = data_seconds(s);
 	return rc < 0 ? rc : job_barrier(bench->job, "the others' buffers");
 }
 
@@ -104,7 +104,7 @@ static int one_call(struct schedule *s, int i)
 	int rc;
 
 	watch_enter(bench->watch, "a scheduled call", timing_deadline(s->slowest, 1));
-	rc = plan_issue_checked(&s->plans[i], slot_of(s, i));
+	rc = plan_issue_checked(&s->plans[i], slot_of(i));
 	if (rc == 0)
 		rc = bench->backend->ops->wait(bench->backend);
 	if (rc == 0)
@@ -141,8 +141,8 @@ static int check_call_of(struct schedule *s, int i)
 	char text[256];
 	int rc;
 
-	watch_enter(bench->watch, "comparing data", CHECK_SECONDS);
-	rc = plan_check(&s->plans[i], slot_of(s, i), &report);
+	watch_enter(bench->watch, "comparing data", data_seconds(s));
+	rc = plan_check(&s->plans[i], slot_of(i), &report);
 	watch_leave(bench->watch);
 	if (rc == 0)
 		rc = check_share(bench->job, &report, &sum);
@@ -184,7 +184,7 @@ int schedule_run(struct run *run)
 	bench->job->patience = timing_deadline(s->slowest, SCHEDULE_CALLS);
 	if (rc == 0)
 		rc = job_barrier(bench->job, "the end of the schedule");
-	bench->job->patience = CHECK_SECONDS;
+	bench->job->patience = data_seconds(s);
 	watch_phase(bench->watch, PHASE_CHECK);
 	for (int i = 0; i < ALL_CALLS && rc == 0; i++)
 		rc = check_call_of(s, i);

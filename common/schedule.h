@@ -14,6 +14,9 @@
  * a flight recorder. */
 size_t schedule_bytes(size_t first, int i);
 
+/* Bytes of a pool in which the buffers of all calls, of up to `largest` bytes each, lie beside each other. */
+size_t schedule_pool(size_t largest);
+
 /* Bytes of the first call: -b, or SCHEDULE_BYTES. */
 size_t schedule_first(const struct options *options);
 

@@ -41,15 +41,25 @@ static int write_failed(struct error *err, const char *path, int code)
 	return error_set(err, OUTCOME_INTERNAL, code, "writing %s: %s", path, strerror(-code));
 }
 
+/* A full disk takes the first half of a line: without it the file stays readable. */
+static int take_back(struct error *err, int fd, const char *path, off_t start, int code)
+{
+	if (start >= 0 && ftruncate(fd, start) == 0)
+		lseek(fd, start, SEEK_SET);
+	return write_failed(err, path, code);
+}
+
 int sink_file_append(struct error *err, int fd, const char *path, const char *data, size_t len)
 {
+	off_t start = lseek(fd, 0, SEEK_CUR); /* -1: a pipe or device, which can't take back */
+
 	while (len > 0) {
 		ssize_t n = write(fd, data, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return write_failed(err, path, n < 0 ? -errno : -EIO);
+			return take_back(err, fd, path, start, n < 0 ? -errno : -EIO);
 		data += n;
 		len -= (size_t)n;
 	}

@@ -16,7 +16,8 @@ int sink_file_create(const char *path);
 /* Keep in `err` that `path` could not be created; returns `code`. */
 int sink_file_refused(struct error *err, const char *path, int code);
 
-/* Append everything with one write (more only where the kernel takes less). */
+/* Append everything with one write (more only where the kernel takes less), or nothing: what was
+ * written before a failure is cut off again. */
 int sink_file_append(struct error *err, int fd, const char *path, const char *data, size_t len);
 
 /* The same at `offset`. */

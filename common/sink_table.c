@@ -126,8 +126,9 @@ static void put_facts(FILE *out, const struct run_facts *facts)
 {
 	const struct backend_facts *device = &facts->ranks[0].device;
 
-	fprintf(out, "# hangar %s backend %s, %d ranks on %d nodes, started %s\n",
-		facts->hangar_version, facts->backend, facts->nranks, facts->nnodes,
+	fprintf(out, "# hangar %s backend %s, %d rank%s on %d node%s, started %s\n",
+		facts->hangar_version, facts->backend, facts->nranks,
+		facts->nranks == 1 ? "" : "s", facts->nnodes, facts->nnodes == 1 ? "" : "s",
 		facts->started);
 	fprintf(out, "# Collective test starting: %s\n", facts->program);
 	put_settings(out, facts->options);

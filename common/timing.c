@@ -229,7 +229,7 @@ static int launch(struct timing *t, void *graph)
 }
 
 /* A checked batch is a graph of its own: its last call runs elsewhere. Only its last launch finds the
- * slot freshly prepared, so it is launched once. */
+ * slot freshly prepared, so it is launched once. A last batch of another length has its own, too. */
 static int batch_graph(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {
 	struct bench *bench = t->plan->bench;
@@ -238,8 +238,10 @@ static int batch_graph(struct timing *t, const struct checked_slot *checked, str
 	void *graph = checked ? NULL : t->graph;
 
 	watch_enter(bench->watch, "graph launches", deadline(t, per));
-	if (checked)
+	if (!graph)
 		rc = capture(t, checked, &graph);
+	if (!checked)
+		t->graph = graph;
 	begin = clock_seconds();
 	for (int i = 0; i < launches && rc == 0; i++)
 		rc = launch(t, graph);
@@ -331,6 +333,15 @@ static int warm_fixed(struct timing *t, int calls, double *seconds)
 	return rc;
 }
 
+/* A last batch of -n may be almost twice as long as those before it. */
+size_t timing_most_calls(const struct options *o)
+{
+	size_t longest = o->mode == MODE_GRAPH ? MAX_GRAPH : 2 * FIXED_BATCH;
+	size_t most = 2 * longest > MAX_CALLS ? 2 * longest : MAX_CALLS;
+
+	return most * (size_t)o->agg_iters;
+}
+
 static void update_per_sample(struct timing *t)
 {
 	const struct options *o = t->plan->bench->options;
@@ -339,16 +350,14 @@ static void update_per_sample(struct timing *t)
 }
 
 /* -n: batches of about nccl-tests' default length; a graph holds all of them, as there, unless they
- * are very many: then an equal part. */
+ * are very many. */
 static void choose_fixed(struct timing *t)
 {
 	int iters = t->plan->bench->options->iters;
 	int batches = iters > FIXED_BATCH ? iters / FIXED_BATCH : 1;
 
 	if (t->mode == MODE_GRAPH)
-		for (batches = 1; iters % batches != 0 || iters / batches > MAX_GRAPH; batches++)
-			;
-
+		batches = (iters - 1) / MAX_GRAPH + 1;
 	t->calls = iters / batches;
 	t->samples = t->mode == MODE_ISOLATED ? t->calls : 1;
 }
@@ -395,8 +404,8 @@ static void choose_batch(struct timing *t, double seconds)
 
 void timing_set_last(struct timing *t, int left)
 {
-	if (t->mode == MODE_GRAPH)
-		return;
+	if (t->mode == MODE_GRAPH && left != t->calls)
+		timing_release(t); /* the graph of the batches before */
 	if (t->mode != MODE_ISOLATED)
 		t->calls = left;
 	if (t->mode == MODE_ISOLATED || t->plan->bench->options->per_iter)

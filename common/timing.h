@@ -32,6 +32,9 @@ struct batch {
 	double *enqueue; /* until the call returned to the host */
 };
 
+/* Calls of one batch or warm-up round at most, whatever the size: how far they reach into the pools. */
+size_t timing_most_calls(const struct options *options);
+
 /* Bring the point to its steady state (or make options->warmup calls) and choose calls, samples and
  * launches for batches of a few milliseconds; capture the graph in graph mode. Collective. */
 int timing_warm_up(struct timing *timing);

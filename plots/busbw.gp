@@ -1,7 +1,7 @@
 # busbw.gp: bus bandwidth over size, out of place and in place.
 # usage: gnuplot -e "csv='DIR/rows.csv'; out='DIR/busbw'" plots/busbw.gp     writes out.svg, .png
 
-load sprintf("%s/common.gp", system(sprintf("dirname '%s'", ARG0)))
+load (strstrt(ARG0, "/") ? ARG0[1:strlen(ARG0) - strlen("busbw.gp")] : "")."common.gp"
 
 set ylabel "bus bandwidth, GB/s"
 set yrange [0:*]

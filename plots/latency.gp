@@ -2,7 +2,7 @@
 # samples.
 # usage: gnuplot -e "csv='DIR/rows.csv'; out='DIR/latency'" plots/latency.gp  writes out.svg, .png
 
-load sprintf("%s/common.gp", system(sprintf("dirname '%s'", ARG0)))
+load (strstrt(ARG0, "/") ? ARG0[1:strlen(ARG0) - strlen("latency.gp")] : "")."common.gp"
 
 # Bands of several series would hide each other.
 nbands = nseries == 1 ? ncurves : 0

@@ -91,4 +91,35 @@ for c in all_reduce all_gather reduce_scatter broadcast reduce alltoall alltoall
 		[ "$n" -eq 2 ] && odd_sizes "$c" "$n" isolated "${root[@]}"
 	done
 done
+
+# A traffic matrix, larger than the job; bytes, cut to multiples of 16: rank 0 sends 0 32 64, rank 1
+# 128 0 0, rank 2 0 256 16; rank 1 receives most, 288. Scaled by 1000: 46992 and 256000.
+printf '0 47 64 7\n128 0 0 7\n\n0 256 16.5 7\n7 7 7 7\n' >"$work/matrix"
+export NCCL_TESTS_ALLTOALLV_MATRIX_FILE=$work/matrix NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY=1
+perf alltoallv "${few[@]}" -g 3 -b 1K -e 1K --csv "$work/rows.csv"
+holds 'matrix: size' [ "$(column "$work/rows.csv" size_bytes)" = 288 ]
+good_run 'alltoallv by a matrix' 1
+expect_out '^# rank 0: sends 96 B, receives 128 B, time [0-9.]+ us, algbw [0-9.]+ GB/s, busbw '
+expect_out '^# rank 1: sends 128 B, receives 288 B, '
+expect_out '^# rank 2: sends 272 B, receives 80 B, '
+NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1000 perf alltoallv "${few[@]}" -g 3 -b 1M -e 1M -d all --csv "$work/rows.csv"
+holds 'scaled matrix: size' [ "$(column "$work/rows.csv" size_bytes | sort -u)" = 302992 ]
+good_run 'alltoallv by a scaled matrix' $dtypes
+perf alltoallv "${few[@]}" -g 3 -b 1K -e 2K
+expect_rc 2 'matrix and two sizes:'
+expect_err '-b 1024 -e 2048: must be equal'
+perf alltoallv "${few[@]}" -g 3 -b 256 -e 256
+expect_rc 2 'matrix larger than -e:'
+expect_err '-e 256: must be at least 288'
+perf alltoallv "${few[@]}" -g 5 -b 1K -e 1K
+expect_rc 2 'matrix smaller than the job:'
+expect_err 'MATRIX_FILE=.* has 4 rows and columns, but there are 5 ranks'
+unset NCCL_TESTS_ALLTOALLV_MATRIX_FILE NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY
+
+# -m: calls in groups, -N: sweeps; a call counts, and the time is that of one
+perf all_gather -n 20 -w 1 -g 2 -m 4 -N 2 -b 1K -e 2K --csv "$work/rows.csv"
+holds "-m 4: calls $(column "$work/rows.csv" calls | sort -u)" \
+	[ "$(column "$work/rows.csv" calls | sort -u)" = 80 ]
+holds '-N 2: cycles' [ "$(column "$work/rows.csv" cycle | sort -u | tr -d '\n')" = 01 ]
+good_run '-m 4 -N 2' 8
 finish

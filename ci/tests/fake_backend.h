@@ -18,6 +18,7 @@ struct fake {
 	struct backend be;
 	int allocs, fail_alloc; /* the how manyth alloc fails, 0: none */
 	size_t bytes[4];	/* of each alloc */
+	size_t used[4];
 	void *ptrs[4];
 	int released;
 	/* the last fill and poison, and how many there were */
@@ -31,7 +32,7 @@ struct fake {
 	bool move; /* a call copies what it sends: right for one rank */
 };
 
-static int fake_alloc(struct backend *be, size_t bytes, void **ptr)
+static int fake_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct fake *f = (struct fake *)be;
 
@@ -41,6 +42,7 @@ static int fake_alloc(struct backend *be, size_t bytes, void **ptr)
 	*ptr = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	f->bytes[f->allocs - 1] = bytes;
+	f->used[f->allocs - 1] = used;
 	f->ptrs[f->allocs - 1] = *ptr;
 	return *ptr == MAP_FAILED ? -ENOMEM : 0;
 }

@@ -31,7 +31,7 @@ static void set_up(void)
 	for (int i = 0; i < 2; i++) {
 		void *ptr;
 
-		CU_ASSERT_EQUAL_FATAL(be->ops->alloc(be, POOL, &ptr), 0);
+		CU_ASSERT_EQUAL_FATAL(be->ops->alloc(be, POOL, POOL, &ptr), 0);
 		CU_ASSERT_EQUAL((uintptr_t)ptr % 4096, 0);
 		pool[i] = ptr;
 	}
@@ -299,9 +299,9 @@ static void test_memory(void)
 	void *a, *b;
 
 	set_up();
-	CU_ASSERT_EQUAL(be->ops->alloc(be, 0, &a), 0);
+	CU_ASSERT_EQUAL(be->ops->alloc(be, 0, 0, &a), 0);
 	CU_ASSERT_PTR_NOT_NULL(a);
-	CU_ASSERT_EQUAL(be->ops->alloc(be, 4097, &b), 0);
+	CU_ASSERT_EQUAL(be->ops->alloc(be, 4097, 4097, &b), 0);
 	CU_ASSERT_EQUAL((uintptr_t)b % 4096, 0);
 	memset(b, 1, 4097);
 	CU_ASSERT_EQUAL(be->ops->store(be, pool[0], "hangar", 7), 0);
@@ -309,11 +309,14 @@ static void test_memory(void)
 	CU_ASSERT_STRING_EQUAL((char *)b, "hangar");
 	be->ops->release(be, a);
 	be->ops->release(be, NULL);
-	CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)1 << 60, &a), -ENOMEM);
+	CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)1 << 60, (size_t)1 << 60, &a), -ENOMEM);
 	CU_ASSERT_PTR_NULL(a);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "1152921504606846976"));
-	CU_ASSERT_EQUAL(be->ops->alloc(be, SIZE_MAX, &a), -ENOMEM);
+	CU_ASSERT_EQUAL(be->ops->alloc(be, SIZE_MAX, 1, &a), -ENOMEM);
+	/* 16 GiB a rank, of which 128 MiB would be written: they fit. */
+	for (int i = 0; i < 64; i++)
+		CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)256 << 20, 8, &a), 0);
 	tear_down(); /* frees b */
 	backend_mpi.close(NULL);
 }

@@ -35,6 +35,7 @@ static struct {
 	double timed_deadline; /* of the last wait for timed calls */
 	int misplaced;	       /* timed batches in another phase */
 	int strays;	       /* timed calls on memory that was never touched */
+	int far;	       /* calls on slots beyond what the pools are judged by */
 } seen;
 
 /* What goes wrong: call number `nth` (from 1, of those made in `phase`) on `rank`. */
@@ -45,6 +46,7 @@ static struct {
 	bool drop;    /* not made at all; else a bit of the result is changed */
 	size_t bytes; /* only in points of this size, 0: all */
 	double nap;   /* seconds that every call of `phase` takes longer */
+	double nap_after; /* the same on this rank alone: nobody waits for it */
 } spoil;
 
 static void see_phase(void *ctx, enum phase phase)
@@ -93,6 +95,19 @@ static bool untouched(const char *at)
 	       (b->filled && at >= b->send + b->filled); /* not filled: spoilt by a spare slot */
 }
 
+/* All-reduce alone: there a call's bytes are its slot's. */
+static bool beyond(const struct call *call)
+{
+	const struct buffers *b = &bench.buffers;
+	size_t bytes = call->count * dtype_size(call->dtype);
+	size_t stride = (bytes + BUFFERS_ALIGN - 1) / BUFFERS_ALIGN * BUFFERS_ALIGN;
+	const char *at = call->recv, *pool = at >= b->recv && at < b->recv + b->bytes ? b->recv
+										      : b->send;
+
+	return bench.collective == &all_reduce &&
+	       (size_t)(at + bytes - pool) > (timing_most_calls(&options) + 17) * stride;
+}
+
 static int see_call(void *state, const struct call *call, struct chain *chain)
 {
 	size_t last = (call->count - 1) * dtype_size(call->dtype);
@@ -100,13 +115,18 @@ static int see_call(void *state, const struct call *call, struct chain *chain)
 
 	(void)state;
 	seen.calls[seen.phase]++;
+	seen.far += beyond(call);
 	if (seen.phase == PHASE_TIMED)
 		seen.strays += (call->send && untouched((const char *)call->send + last)) ||
 			       (call->recv && untouched((char *)call->recv + last));
 	if (spoil.nap > 0 && seen.phase == spoil.phase)
 		clock_nap(spoil.nap);
-	if (!spoilt_call(call))
-		return chain_emit(chain, call);
+	if (!spoilt_call(call)) {
+		rc = chain_emit(chain, call);
+		if (spoil.nap_after > 0 && seen.phase == spoil.phase)
+			clock_nap(spoil.nap_after);
+		return rc;
+	}
 	if (!spoil.drop)
 		rc = chain_emit(chain, call);
 	if (!spoil.drop && call->recv)
@@ -161,6 +181,7 @@ static void done(void)
 	CU_ASSERT_EQUAL(seen.deepest, 1); /* waits do not nest */
 	CU_ASSERT_EQUAL(seen.endless, 0);
 	CU_ASSERT_EQUAL(seen.strays, 0);
+	CU_ASSERT_EQUAL(seen.far, 0);
 	CU_ASSERT_EQUAL(seen.misplaced, 0);
 	point_release(&measured);
 }
@@ -215,7 +236,41 @@ static void test_aggregated(void)
 	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 45 * 3);
 	CU_ASSERT_EQUAL(seen.calls[PHASE_WARMUP], 2 * 3);
 	CU_ASSERT_EQUAL(measured.row.wrong, 0);
+	if (job.rank == 0) {
+		CU_ASSERT_EQUAL(measured.row.samples, 2);
+		CU_ASSERT_EQUAL(measured.row.calls % 3, 0); /* the time is that of one call */
+	}
 	done();
+}
+
+/* -a over the ranks of a sample: each naps another time after its call. */
+static void test_average(void)
+{
+	static const char *const kinds[] = { "0", "1", "2", "3" };
+	static const double naps[RANKS] = { 0.02, 0.01, 0.06 };
+
+	for (int kind = 0; kind < 4; kind++) {
+		double t[RANKS], want;
+
+		SET_UP(&all_reduce, "-n", "1", "-c", "0", "-w", "0", "-a", kinds[kind]);
+		spoil.phase = PHASE_TIMED;
+		spoil.nap_after = naps[job.rank];
+		CU_ASSERT_EQUAL(measure(64, false), 0);
+		if (job.rank == 0) {
+			CU_ASSERT_PTR_NOT_NULL_FATAL(measured.row.per_rank);
+			for (int r = 0; r < RANKS; r++) {
+				t[r] = measured.row.per_rank[r].median;
+				CU_ASSERT(t[r] >= naps[r] * 1e6);
+			}
+			want = kind == 0   ? t[0]
+			       : kind == 1 ? (t[0] + t[1] + t[2]) / 3
+			       : kind == 2 ? fmin(t[0], fmin(t[1], t[2]))
+					   : fmax(t[0], fmax(t[1], t[2]));
+			CU_ASSERT_DOUBLE_EQUAL(measured.row.time_us, want, 1e-3);
+			CU_ASSERT_DOUBLE_EQUAL(measured.row.algbw_gbs, 64 / want / 1e3, 1e-12);
+		}
+		done();
+	}
 }
 
 static void test_per_iteration(void)
@@ -476,9 +531,10 @@ static struct backend_ops graph_ops;
 static struct {
 	bool capturing;
 	int fail_end, graphs, launches;
+	int played[8]; /* calls of each of the first launches */
 	struct recorded {
 		int n;
-		struct call calls[512];
+		struct call calls[2048];
 	} * current;
 } gpu;
 
@@ -506,6 +562,8 @@ static int graph_launch(struct backend *b, void *graph)
 {
 	const struct recorded *recorded = graph;
 
+	if (gpu.launches < 8)
+		gpu.played[gpu.launches] = recorded->n;
 	gpu.launches++;
 	for (int i = 0; i < recorded->n; i++)
 		if (backend_mpi.issue(b, &recorded->calls[i], 0) < 0)
@@ -556,6 +614,42 @@ static void test_graph(void)
 		CU_ASSERT_EQUAL(measured.row.calls, 60);
 	done();
 	be->ops = &backend_mpi;
+}
+
+/* -n beyond what one graph holds: equal graphs but for the last, whatever number it is; all calls are
+ * timed once, and each in a graph of hundreds. */
+static void test_long_graph(void)
+{
+	static const struct {
+		const char *n;
+		int graphs, calls[3];
+	} cases[] = { { "1024", 1, { 1024 } },
+		      { "1025", 2, { 512, 513 } },
+		      { "1031", 2, { 515, 516 } }, /* a prime */
+		      { "2050", 3, { 683, 683, 684 } } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (int check = 0; check < 2; check++) {
+			int timed = 0;
+
+			SET_UP(&all_reduce, "-n", cases[i].n, "-w", "1", "-c", check ? "1" : "0");
+			with_graphs();
+			options.graph_launches = 1;
+			CU_ASSERT_EQUAL(measure(64, false), 0);
+			CU_ASSERT_EQUAL(measured.row.wrong, check ? 0 : -1);
+			if (job.rank == 0)
+				CU_ASSERT_EQUAL(measured.row.samples, cases[i].graphs);
+			CU_ASSERT_EQUAL(gpu.launches, 1 + cases[i].graphs);
+			CU_ASSERT_EQUAL(gpu.played[0], cases[i].calls[0]); /* warms up */
+			for (int g = 0; g < cases[i].graphs; g++) {
+				CU_ASSERT_EQUAL(gpu.played[1 + g], cases[i].calls[g]);
+				timed += gpu.played[1 + g];
+			}
+			CU_ASSERT_EQUAL(timed, atoi(cases[i].n));
+			done();
+			CU_ASSERT_EQUAL(gpu.graphs, 0);
+			be->ops = &backend_mpi;
+		}
 }
 
 /* No capture, no graph to free: neither the first, nor the one of the checked batch. */
@@ -680,7 +774,7 @@ static int open_all(void)
 	graph_ops.graph_end = graph_end;
 	graph_ops.graph_launch = graph_launch;
 	graph_ops.graph_free = graph_free;
-	return buffers_init(&bench.buffers, be, 8);
+	return buffers_init(&bench.buffers, be, 8, BUFFERS_POOL, SIZE_MAX);
 }
 
 int main(void)
@@ -689,6 +783,7 @@ int main(void)
 		{ "-n", test_fixed },
 		{ "-n, not a multiple", test_longer_last_batch },
 		{ "-n and -m", test_aggregated },
+		{ "-a", test_average },
 		{ "-I", test_per_iteration },
 		{ "-z", test_blocking },
 		{ "-w", test_warm_up },
@@ -703,6 +798,7 @@ int main(void)
 		{ "too small", test_too_small },
 		{ "a call is refused", test_refused_call },
 		{ "graphs", test_graph },
+		{ "graphs of very many calls", test_long_graph },
 		{ "graphs that fail", test_graph_failed },
 		{ "guilty ranks of a run", test_guilty },
 		{ "too slow", test_slow },

@@ -16,7 +16,7 @@ static const struct check_data floats = {
 static void set_up(size_t largest)
 {
 	fake = (struct fake){ .be = { .ops = &fake_ops } };
-	CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, largest), 0);
+	CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, largest, BUFFERS_POOL, SIZE_MAX), 0);
 }
 
 static void tear_down(void)
@@ -48,6 +48,36 @@ static void test_sizes(void)
 	}
 }
 
+/* What so many calls write to: 17 slots more keep the checked one's guards apart; two guards. */
+static void test_used(void)
+{
+	static const struct {
+		size_t largest, calls, used;
+	} cases[] = {
+		{ 8, 64, (64 + 17) * 512 },
+		{ 1024, 80, (80 + 17) * 1024 },
+		{ 1025, 80, (80 + 17) * 1536 },
+		{ 1 * MIB, 80, 97 * MIB },
+		{ 2 * MIB, 80, 194 * MIB },
+		{ 4 * MIB, 80, 256 * MIB },
+		{ 256 * MIB, 1, 256 * MIB },
+		{ 300 * MIB, 1, 300 * MIB },
+		{ 0, 0, 17 * 512 },
+		{ 8, SIZE_MAX, 256 * MIB },
+		{ 8, SIZE_MAX - 8, 256 * MIB },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake = (struct fake){ .be = { .ops = &fake_ops } };
+		CU_ASSERT_EQUAL_FATAL(
+			buffers_init(&buffers, &fake.be, cases[i].largest, BUFFERS_POOL, cases[i].calls), 0);
+		CU_ASSERT_EQUAL(fake.used[0], cases[i].used + 8192);
+		CU_ASSERT_EQUAL(fake.used[1], cases[i].used + 8192);
+		CU_ASSERT(fake.bytes[0] >= 256 * MIB + 8192); /* the schedule stays */
+		tear_down();
+	}
+}
+
 static void test_no_memory(void)
 {
 	static const size_t huge[] = { SIZE_MAX, SIZE_MAX - 511, SIZE_MAX - 8192, SIZE_MAX / 2,
@@ -55,14 +85,14 @@ static void test_no_memory(void)
 
 	for (int nth = 1; nth <= 2; nth++) {
 		fake = (struct fake){ .be = { .ops = &fake_ops }, .fail_alloc = nth };
-		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, 8), -ENOMEM);
+		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, 8, BUFFERS_POOL, 1), -ENOMEM);
 		buffers_release(&buffers);
 		CU_ASSERT_EQUAL(fake.released, nth - 1);
 	}
 	/* rounding up must not wrap around to a small pool */
 	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
 		fake = (struct fake){ .be = { .ops = &fake_ops } };
-		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, huge[i]), -ENOMEM);
+		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, huge[i], BUFFERS_POOL, 1), -ENOMEM);
 		buffers_release(&buffers);
 	}
 }
@@ -87,18 +117,18 @@ static void test_slots(void)
 
 	set_up(8);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		size_t bytes = cases[i].bytes, slots = buffers_slots(bytes);
+		size_t bytes = cases[i].bytes, slots = buffers_slots(&buffers, bytes);
 
 		CU_ASSERT_EQUAL(slots, 256 * MIB / cases[i].stride);
-		CU_ASSERT_EQUAL(buffers_offset(bytes, 0), 0);
-		CU_ASSERT_EQUAL(buffers_offset(bytes, slots), 0);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 0), 0);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots), 0);
 		if (slots > 1) {
-			CU_ASSERT_EQUAL(buffers_offset(bytes, 1), cases[i].stride);
-			CU_ASSERT_EQUAL(buffers_offset(bytes, slots + 1),
+			CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 1), cases[i].stride);
+			CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots + 1),
 					cases[i].stride);
 		}
-		CU_ASSERT(buffers_offset(bytes, slots - 1) + bytes <= buffers.bytes);
-		CU_ASSERT_EQUAL(buffers_offset(bytes, slots - 1) % 512, 0);
+		CU_ASSERT(buffers_offset(&buffers, bytes, slots - 1) + bytes <= buffers.bytes);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots - 1) % 512, 0);
 	}
 	tear_down();
 }
@@ -106,10 +136,10 @@ static void test_slots(void)
 /* Above the pool's size there is one slot and no rotation. */
 static void test_no_rotation(void)
 {
-	CU_ASSERT_EQUAL(buffers_slots(1024 * MIB), 1);
-	CU_ASSERT_EQUAL(buffers_offset(1024 * MIB, 0), 0);
-	CU_ASSERT_EQUAL(buffers_offset(1024 * MIB, 7), 0);
-	CU_ASSERT_EQUAL(buffers_slots(256 * MIB + 1), 1);
+	CU_ASSERT_EQUAL(buffers_slots(&buffers, 1024 * MIB), 1);
+	CU_ASSERT_EQUAL(buffers_offset(&buffers, 1024 * MIB, 0), 0);
+	CU_ASSERT_EQUAL(buffers_offset(&buffers, 1024 * MIB, 7), 0);
+	CU_ASSERT_EQUAL(buffers_slots(&buffers, 256 * MIB + 1), 1);
 }
 
 static bool holds(const struct check_data *data, int rank, size_t bytes)
@@ -193,8 +223,8 @@ static void test_fill_all(void)
 
 	fake = (struct fake){ .be = { .ops = &fake_ops } };
 	buffers = (struct buffers){ .backend = &fake.be, .bytes = 8192 };
-	CU_ASSERT_EQUAL_FATAL(fake_alloc(&fake.be, 8192 + 8192, &buffers.send_base), 0);
-	CU_ASSERT_EQUAL_FATAL(fake_alloc(&fake.be, 8192 + 8192, &buffers.recv_base), 0);
+	CU_ASSERT_EQUAL_FATAL(fake_alloc(&fake.be, 8192 + 8192, 8192, &buffers.send_base), 0);
+	CU_ASSERT_EQUAL_FATAL(fake_alloc(&fake.be, 8192 + 8192, 8192, &buffers.recv_base), 0);
 	buffers.send = (char *)buffers.send_base + 4096;
 	buffers.recv = (char *)buffers.recv_base + 4096;
 	CU_ASSERT_EQUAL(buffers_fill(&buffers, &bytes, 0, 8192), 0);
@@ -254,6 +284,7 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "sizes", test_sizes },
+		{ "what is used of them", test_used },
 		{ "no memory", test_no_memory },
 		{ "slots", test_slots },
 		{ "no rotation above the pool", test_no_rotation },

@@ -331,6 +331,29 @@ static void test_shift_at_once(void)
 			}
 }
 
+/* nccl: the skipped call let the guilty one through (counts alike enough) and it runs ahead by itself. */
+static void test_shift_runs_ahead(void)
+{
+	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, share_count };
+
+	for (size_t c = 0; c < 3; c++)
+		for (int further = 1; further <= 7; further += 2) {
+			set_up(4);
+			for (int i = 0; i < 4; i++)
+				play(i, i == 1 ? OP + further + 1 : OP, schedules[c], false);
+			shift(1, OP, -1);
+			expect(OUTCOME_HANG, "skipped-call", "1", OP, OP, OP + 1);
+		}
+	/* no regularity: where it would have gone nobody knows */
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, i == 1 ? OP + 2 : OP, odd_count, false);
+	shift(1, OP, -1);
+	finish();
+	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+}
+
 static uint64_t twins_count(uint64_t seq)
 {
 	return seq >= 18 && seq <= 22 ? 777 : odd_count(seq);
@@ -566,6 +589,7 @@ static void test_large(void)
 static const struct unit_case cases[] = {
 	{ "who did not arrive, and how its process is", test_arrivals },
 	{ "skipped and extra calls, guilty first, middle, last, two", test_shifts },
+	{ "a skipped call that let the guilty rank through", test_shift_runs_ahead },
 	{ "shift seen in one call alone", test_shift_at_once },
 	{ "aborted within a call", test_aborted_in_call },
 	{ "identical neighbours leave an interval", test_identical_neighbours },

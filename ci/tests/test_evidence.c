@@ -63,16 +63,23 @@ static void set_up(void)
 	memset(&err, 0, sizeof(err));
 	saved.nranks = RANKS;
 	strcpy(saved.backend, "mpi");
-	strcpy(saved.command, "./all_reduce_perf --fault=x\xff");
+	strcpy(saved.command, "./all_reduce_perf --fault=x -b 8\xff");
+	strcpy(saved.library, "Open MPI v4.1.4");
+	strcpy(saved.program, "all_reduce_perf");
+	strcpy(saved.when, "2026-11-21T03:00:00+0000");
+	saved.detect_ms = 640.5;
 	saved.ranks = calloc(RANKS, sizeof(*saved.ranks));
 	for (int i = 0; i < RANKS; i++) {
 		memories[i] = make_memory(i, i == 2 ? 9 : 10);
 		saved.ranks[i].present = true;
 		saved.ranks[i].cpu_share = i == 2 ? 0.25 : -1;
 		saved.ranks[i].view.outcome = -1;
+		if (i == 1)
+			memories[i]->times[10] = (struct record_times){ 70, 90 };
 		view_read(&saved.ranks[i].view, memories[i], 1, 0);
 		saved.ranks[i].view.overdue = i != 2;
 		saved.ranks[i].view.waited = 1.5;
+		saved.ranks[i].view.seen_ns = 1000 + (uint64_t)i;
 		evidence_take_calls(&saved.ranks[i], memories[i]);
 	}
 	strcpy(saved.ranks[2].syscall, "pause");
@@ -130,7 +137,15 @@ static void test_round_trip(void)
 	CU_ASSERT_EQUAL_FATAL(load(), 0);
 	CU_ASSERT_EQUAL_FATAL(loaded.nranks, RANKS);
 	CU_ASSERT_STRING_EQUAL(loaded.backend, "mpi");
-	CU_ASSERT_STRING_EQUAL(loaded.command, "./all_reduce_perf --fault=x?");
+	CU_ASSERT_STRING_EQUAL(loaded.command, "./all_reduce_perf -b 8?"); /* the fault stays out */
+	CU_ASSERT_STRING_EQUAL(loaded.library, "Open MPI v4.1.4");
+	CU_ASSERT_STRING_EQUAL(loaded.program, "all_reduce_perf");
+	CU_ASSERT_STRING_EQUAL(loaded.when, "2026-11-21T03:00:00+0000");
+	CU_ASSERT_EQUAL(loaded.detect_ms, 640.5);
+	CU_ASSERT_EQUAL(loaded.ranks[1].times[9].start_ns, 70);
+	CU_ASSERT_EQUAL(loaded.ranks[1].times[9].end_ns, 90);
+	CU_ASSERT_EQUAL(loaded.ranks[1].times[8].end_ns, 0);
+	CU_ASSERT_PTR_NULL(loaded.ranks[0].times);
 	CU_ASSERT_STRING_EQUAL(loaded.remarks, "");
 	for (int i = 0; i < RANKS; i++) {
 		const struct evidence_rank *a = &saved.ranks[i], *b = &loaded.ranks[i];
@@ -139,6 +154,7 @@ static void test_round_trip(void)
 		CU_ASSERT_EQUAL(memcmp(a->calls, b->calls, b->ncalls * sizeof(*b->calls)), 0);
 		CU_ASSERT_EQUAL(b->view.overdue, a->view.overdue);
 		CU_ASSERT_EQUAL(b->view.waited, 1.5);
+		CU_ASSERT_EQUAL(b->view.seen_ns, 1000 + (uint64_t)i);
 		CU_ASSERT_EQUAL(b->view.pid, a->view.pid);
 		CU_ASSERT_EQUAL(b->view.issued, a->view.issued);
 		CU_ASSERT_EQUAL(b->state, a->state);
@@ -149,8 +165,39 @@ static void test_round_trip(void)
 	tear_down();
 }
 
+static void test_blind_command(void)
+{
+	static const struct {
+		const char *command, *blind;
+	} table[] = {
+		{ "./x_perf", "./x_perf" },
+		{ "./x_perf -b 8 -f 2 -g 4", "./x_perf -b 8 -f 2 -g 4" },
+		{ "./x_perf --fault=kill-rank:1 -g 4", "./x_perf -g 4" },
+		{ "./x_perf --fault kill-rank:1 -g 4", "./x_perf -g 4" },
+		{ "./x_perf --fault  kill-rank:1 -g 4", "./x_perf -g 4" },
+		{ "./x_perf --fau=kill-rank:1 --fa stop-rank:2", "./x_perf" },
+		{ "./x_perf --expect hang:missing-call:3 -g 4", "./x_perf -g 4" },
+		{ "./x_perf --exp=hang:missing-call:3 -g 4", "./x_perf -g 4" },
+		{ "./x_perf --format 3 --factors=2", "./x_perf --format 3 --factors=2" },
+		{ "./x_perf  -g  2 ", "./x_perf -g 2" },
+		{ "./x_perf --fault", "./x_perf" },
+		{ "", "" },
+	};
+	char to[64];
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		evidence_blind_command(table[i].command, to, sizeof(to));
+		CU_ASSERT_STRING_EQUAL(to, table[i].blind);
+	}
+	evidence_blind_command("./x_perf -b 123456789 -g", to,
+			       16); /* whole words, to the first with no room */
+	CU_ASSERT_STRING_EQUAL(to, "./x_perf -b");
+}
+
 static void test_diagnosis_saved(void)
 {
+	static const char *const names[] = { "verdict.json", "report.txt", "postmortem.md",
+					     "timeline.json", "timeline.csv" };
 	struct diagnosis d;
 	char path[128];
 	struct stat st;
@@ -162,11 +209,8 @@ static void test_diagnosis_saved(void)
 	CU_ASSERT_STRING_EQUAL(d.ranks, "2");
 	CU_ASSERT_EQUAL(d.seq_low, 10);
 	CU_ASSERT_EQUAL(diagnosis_save(&d, &loaded, dir, &err), 0);
-	for (int i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s/%s", dir,
-			 i == 0	  ? "verdict.json"
-			 : i == 1 ? "report.txt"
-				  : "postmortem.md");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		CU_ASSERT_EQUAL(stat(path, &st), 0);
 		CU_ASSERT(st.st_size > 200);
 	}
@@ -193,8 +237,8 @@ static void test_format(void)
 
 	set_up();
 	h = pack_one(&bytes);
-	/* 1 rank with 10 calls: two headers and 10 records of 64 bytes, nothing else */
-	CU_ASSERT_EQUAL(bytes, sizeof(*h) + sizeof(struct record_header) + 640);
+	/* 10 calls: two headers, 10 records of 64 bytes, and 10 times two words for the device */
+	CU_ASSERT_EQUAL(bytes, sizeof(*h) + sizeof(struct record_header) + 800);
 	CU_ASSERT_EQUAL(memcmp(h, "hangarEV\1\0\0\0", 12), 0);
 	CU_ASSERT_EQUAL(h->records, 10);
 	CU_ASSERT_EQUAL(h->rank, 1);
@@ -203,7 +247,7 @@ static void test_format(void)
 	CU_ASSERT_EQUAL(h->waited, 1.5);
 	free(h);
 	CU_ASSERT_EQUAL(saved_bytes(&saved.ranks[1], 3),
-			sizeof(*h) + sizeof(struct record_header) + 192);
+			sizeof(*h) + sizeof(struct record_header) + 240);
 	tear_down();
 }
 
@@ -305,7 +349,7 @@ static void test_truncated_and_missing(void)
 
 	set_up();
 	h = pack_one(&bytes);
-	put("rank-1.fr", h, bytes - 3 * 64 - 10); /* six whole records are left */
+	put("rank-1.fr", h, bytes - 160 - 3 * 64 - 10); /* six whole records are left */
 	CU_ASSERT_EQUAL(load(), 0);
 	CU_ASSERT_STRING_EQUAL(loaded.remarks,
 			       "rank-1.fr is cut off: its newest 4 records are missing.");
@@ -314,7 +358,8 @@ static void test_truncated_and_missing(void)
 		put("rank-1.fr", h, n);
 		CU_ASSERT_EQUAL(load(), 0);
 		CU_ASSERT(strlen(loaded.remarks) > 0);
-		CU_ASSERT(loaded.ranks[1].ncalls < 10);
+		CU_ASSERT(loaded.ranks[1].ncalls < 10 || n >= bytes - 160);
+		CU_ASSERT_PTR_NULL(loaded.ranks[1].times);
 	}
 	free(h);
 	put("rank-0.fr", "", 0);
@@ -358,6 +403,8 @@ static void test_unsound_records(void)
 	CU_ASSERT_EQUAL_FATAL(loaded.ranks[1].ncalls, 5);
 	CU_ASSERT_EQUAL(loaded.ranks[1].calls[2].ticket, 4);
 	CU_ASSERT_EQUAL(loaded.ranks[1].calls[4].ticket, 10);
+	CU_ASSERT_EQUAL(loaded.ranks[1].times[4].start_ns, 70); /* closed up alike */
+	CU_ASSERT_EQUAL(loaded.ranks[1].times[4].end_ns, 90);
 	CU_ASSERT_FALSE(loaded.ranks[1].index.plain);
 	tear_down();
 }
@@ -585,6 +632,7 @@ static void test_probe(void)
 
 static const struct unit_case cases[] = {
 	{ "saved and read again", test_round_trip },
+	{ "a command without its fault", test_blind_command },
 	{ "diagnosis and its files", test_diagnosis_saved },
 	{ "saved form", test_format },
 	{ "the newest calls alone", test_tail },

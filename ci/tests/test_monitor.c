@@ -141,6 +141,21 @@ static void test_error(void)
 	seats_close();
 }
 
+/* Over a network a rank's end reaches its neighbours as an error before its own supervisor sees it. */
+static void test_error_before_death(void)
+{
+	seats_open(3);
+	seats_take_in_order(0, 2);
+	rank_finishes(1, OUTCOME_ERROR, "", "ncclRemoteError: the other side is gone");
+	clock_nap(0.5);
+	CU_ASSERT(seats_sit(0, 2));
+	rank_ends(2, SIGKILL);
+	CU_ASSERT(seats_end(0, 2, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=died class=rank-died ranks=2 "));
+	CU_ASSERT_EQUAL(verdict_lines(0, 2), 1);
+	seats_close();
+}
+
 /* What all agree upon is no matter for a verdict, unless it is about the measurement. */
 static void test_outcomes(void)
 {
@@ -212,6 +227,7 @@ int main(void)
 		{ "--no-watch", test_no_watch },
 		{ "late, but not hanging", test_late },
 		{ "a rank reports an error", test_error },
+		{ "a rank reports an error, then another dies", test_error_before_death },
 		{ "other outcomes", test_outcomes },
 		{ "--expect", test_expect },
 	};

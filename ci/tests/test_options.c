@@ -441,6 +441,8 @@ static const struct right_case right_cases[] = {
 	{ .line = "-S 1", IS(timestamps, true) },
 	{ .line = "-a 1", IS(average, AVERAGE_MEAN) },
 	{ .line = "-a 0", IS(average, AVERAGE_RANK0) },
+	{ .line = "-a 2", IS(average, AVERAGE_MIN) },
+	{ .line = "-a 3", IS(average, AVERAGE_MAX) },
 	{ .line = "-R 2", IS(local_register, 2) },
 	{ .line = "-x 0", IS(cta_policy, 0) },
 	{ .line = "-D 0 -V 16", IS(device_ctas, 16) },
@@ -599,41 +601,78 @@ static void test_mode_names(void)
 /* nccl-tests' letters and long names, as its users type them. */
 static const struct {
 	char letter;
-	const char *name;
+	const char *name, *value; /* one that is allowed */
 } kept[] = {
-	{ 't', "nthreads" },
-	{ 'g', "ngpus" },
-	{ 'b', "minbytes" },
-	{ 'e', "maxbytes" },
-	{ 'i', "stepbytes" },
-	{ 'f', "stepfactor" },
-	{ 'n', "iters" },
-	{ 'm', "agg_iters" },
-	{ 'w', "warmup_iters" },
-	{ 'N', "run_cycles" },
-	{ 'p', "parallel_init" },
-	{ 'c', "check" },
-	{ 'o', "op" },
-	{ 'd', "datatype" },
-	{ 'r', "root" },
-	{ 'z', "blocking" },
-	{ 'y', "stream_null" },
-	{ 'T', "timeout" },
-	{ 'G', "cudagraph" },
-	{ 'C', "report_cputime" },
-	{ 'S', "report_timestamps" },
-	{ 'J', "output_file" },
-	{ 'a', "average" },
-	{ 'R', "local_register" },
-	{ 'x', "cta_policy" },
-	{ 'D', "device_implementation" },
-	{ 'V', "device_cta_count" },
-	{ 'M', "memory" },
-	{ 'u', "unalign" },
-	{ 'I', "per_iter_timing" },
-	{ 'K', "per_iter_skip" },
-	{ 'h', "help" },
+	{ 't', "nthreads", "2" },
+	{ 'g', "ngpus", "4" },
+	{ 'b', "minbytes", "8" },
+	{ 'e', "maxbytes", "1G" },
+	{ 'i', "stepbytes", "1M" },
+	{ 'f', "stepfactor", "4" },
+	{ 'n', "iters", "50" },
+	{ 'm', "agg_iters", "4" },
+	{ 'w', "warmup_iters", "3" },
+	{ 'N', "run_cycles", "2" },
+	{ 'p', "parallel_init", "1" },
+	{ 'c', "check", "2" },
+	{ 'o', "op", "max" },
+	{ 'd', "datatype", "double" },
+	{ 'r', "root", "1" },
+	{ 'z', "blocking", "2" },
+	{ 'y', "stream_null", "1" },
+	{ 'T', "timeout", "30" },
+	{ 'G', "cudagraph", "3" },
+	{ 'C', "report_cputime", "1" },
+	{ 'S', "report_timestamps", "1" },
+	{ 'J', "output_file", "x.json" },
+	{ 'a', "average", "2" },
+	{ 'R', "local_register", "1" },
+	{ 'x', "cta_policy", "2" },
+	{ 'D', "device_implementation", "0" },
+	{ 'V', "device_cta_count", "16" },
+	{ 'M', "memory", "1" },
+	{ 'u', "unalign", "2" },
+	{ 'I', "per_iter_timing", "1" },
+	{ 'K', "per_iter_skip", "0" },
+	{ 'h', "help", NULL },
 };
+
+static void test_kept(void)
+{
+	static const char *const forms[] = { "-%c %s", "-%c%s", "--%s %s", "--%s=%s" };
+	char line[128], buf[512];
+	struct options o;
+	struct error err;
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		for (size_t f = 0; f < 4 && kept[i].value; f++) {
+			const char *more = kept[i].letter == 'b' ? " -e 1G" : "";
+			int n = f < 2 ? snprintf(line, sizeof(line), forms[f], kept[i].letter,
+						 kept[i].value)
+				      : snprintf(line, sizeof(line), forms[f], kept[i].name,
+						 kept[i].value);
+
+			snprintf(line + n, sizeof(line) - (size_t)n, "%s", more);
+			CU_ASSERT_EQUAL(parse(&o, &reduce, line, buf, sizeof(buf), &err), 0);
+			if (err.code)
+				fprintf(stderr, "\n%s: %s\n", line, err.text);
+		}
+}
+
+/* nccl-tests loses its arguments above 127. */
+static void test_many_arguments(void)
+{
+	static char *argv[1002] = { (char *)(uintptr_t) "x_perf" };
+	struct error err = { .rank = -1 };
+	struct options o;
+
+	for (int i = 1; i < 1001; i += 2) {
+		argv[i] = (char *)(uintptr_t) "-b";
+		argv[i + 1] = (char *)(uintptr_t)(i == 999 ? "64" : "8");
+	}
+	CU_ASSERT_EQUAL(options_parse(&o, &all_reduce, 1001, argv, &err), 0);
+	CU_ASSERT_EQUAL(o.min_bytes, 64);
+}
 
 static char *help_text(const struct collective *collective)
 {
@@ -732,6 +771,8 @@ int main(void)
 		{ "odd arguments", test_odd_arguments },
 		{ "the table itself", test_table },
 		{ "names of modes", test_mode_names },
+		{ "nccl-tests' options, in every form", test_kept },
+		{ "very many arguments", test_many_arguments },
 		{ "help", test_help },
 		{ "completion", test_completion },
 	};

@@ -39,7 +39,7 @@ static void set_up(const struct collective *c, int rank, int nranks)
 		.chain = { .backend = &fake.be },
 		.traffic = { .nranks = nranks, .spread = 0.5 },
 	};
-	CU_ASSERT_EQUAL_FATAL(buffers_init(&bench.buffers, &fake.be, 8), 0);
+	CU_ASSERT_EQUAL_FATAL(buffers_init(&bench.buffers, &fake.be, 8, BUFFERS_POOL, SIZE_MAX), 0);
 }
 
 static void tear_down(void)
@@ -77,7 +77,7 @@ static bool overlap(struct stretch a, struct stretch b)
 static struct stretch slot_stretch(size_t index, const char *pool, size_t margin)
 {
 	const char *at =
-		pool + buffers_offset(plan.slot_bytes, index) + plan.shift_bytes;
+		pool + buffers_offset(&bench.buffers, plan.slot_bytes, index) + plan.shift_bytes;
 
 	return (struct stretch){ at - margin, at + plan.shape.bytes + margin };
 }
@@ -104,7 +104,7 @@ static int strays(size_t index)
 		     (from < recv.from || from > recv.to);
 		n += to && (to < recv.from || to > recv.to);
 		n += fake.calls[i].offset !=
-		     buffers_offset(plan.slot_bytes, index) + plan.shift_bytes;
+		     buffers_offset(&bench.buffers, plan.slot_bytes, index) + plan.shift_bytes;
 	}
 	fake.ncalls = 0;
 	return n;
@@ -114,7 +114,7 @@ static int strays(size_t index)
 static void check_batch(size_t calls)
 {
 	struct checked_slot slot = plan_last_slot(&plan, calls);
-	size_t slots = buffers_slots(plan.slot_bytes);
+	size_t slots = buffers_slots(&bench.buffers, plan.slot_bytes);
 	const char *pool = slot.spare ? bench.buffers.send : bench.buffers.recv;
 	struct stretch mine = slot_stretch(slot.index, pool, slot.crowded ? 0 : CHECK_GUARD);
 	int touched = 0, outside = 0;
@@ -305,14 +305,14 @@ static const struct checked_slot slots[] = {
 static char *slot_pointer(struct checked_slot slot)
 {
 	return (slot.spare ? bench.buffers.send : bench.buffers.recv) +
-	       buffers_offset(plan.slot_bytes, slot.index) + plan.shift_bytes;
+	       buffers_offset(&bench.buffers, plan.slot_bytes, slot.index) + plan.shift_bytes;
 }
 
 /* Prepare a checked call on a slot, and make it unless `dropped`. */
 static void checked_call(struct checked_slot slot, bool dropped)
 {
 	CU_ASSERT_EQUAL(buffers_fill(&bench.buffers, &plan.data, 0,
-				     buffers_offset(plan.slot_bytes, slot.index) +
+				     buffers_offset(&bench.buffers, plan.slot_bytes, slot.index) +
 					     plan.slot_bytes),
 			0);
 	CU_ASSERT_EQUAL(plan_prepare(&plan, slot), 0);
@@ -396,7 +396,7 @@ static void test_check_wrong(void)
 		CU_ASSERT_EQUAL(check(crowded).wrong, 0); /* that could have been a neighbour */
 	}
 	checked_call(slot, false);
-	bench.buffers.send[buffers_offset(4000, 2)] ^= 1;
+	bench.buffers.send[buffers_offset(&bench.buffers, 4000, 2)] ^= 1;
 	report = check(slot);
 	CU_ASSERT_EQUAL(report.wrong, 1);
 	CU_ASSERT_EQUAL(report.kind, WRONG_SEND);

@@ -264,6 +264,29 @@ static void test_timeout(void)
 	tear_down();
 }
 
+static uint64_t deadline_of(double seconds)
+{
+	const struct record_wait *wait = &memory->header.wait;
+
+	watch_leave(&watch);
+	watch_enter(&watch, "x", seconds);
+	return wait->deadline_ns ? wait->deadline_ns - wait->since_ns : 0;
+}
+
+static void test_stretch(void)
+{
+	set_up(0);
+	CU_ASSERT_EQUAL(deadline_of(0.5), 500000000u);
+	recorder_stretch(&recorder, 10);
+	CU_ASSERT_EQUAL(deadline_of(0.5), 5000000000u);
+	CU_ASSERT_EQUAL(deadline_of(0), 0); /* for ever stays for ever */
+	tear_down();
+	set_up(30);
+	recorder_stretch(&recorder, 10);
+	CU_ASSERT_EQUAL(deadline_of(0.5), 300000000000u); /* -T as well */
+	tear_down();
+}
+
 static void test_heartbeat(void)
 {
 	uint64_t last;
@@ -418,6 +441,7 @@ int main(void)
 		{ "signature hash", test_hash },
 		{ "waits", test_waits },
 		{ "-T", test_timeout },
+		{ "deadlines stretched", test_stretch },
 		{ "heartbeat and phase", test_heartbeat },
 		{ "calls not recorded", test_calls_off },
 		{ "identity and end", test_identity_and_end },

@@ -287,7 +287,13 @@ static void test_table_header(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " device  1 [0000:18:00] NVIDIA H200\n"));
 	for (const char *l = s.text; *l; l = strchr(l, '\n') + 1)
 		CU_ASSERT_EQUAL(*l, '#');
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " backend nccl, 2 ranks on 2 nodes, started "));
 	screen_close(&s);
+	facts.nranks = facts.nnodes = 1;
+	screen_open(&s, true, true, true, false);
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " backend nccl, 1 rank on 1 node, started "));
+	screen_close(&s);
+	facts.nranks = facts.nnodes = RANKS;
 
 	/* -C: the column is the host's time and says so. */
 	options.cputime = true;
@@ -629,6 +635,44 @@ static void test_write_failure(void)
 		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "small"));
 		sink->ops->free(sink);
 		unlink(path_of("small"));
+	}
+}
+
+/* The disk fills in the middle of a line: the lines before it stay, whole, and no part of it does;
+ * with room again the next one follows. */
+static void test_full_disk_mid_line(void)
+{
+	struct rlimit before, small;
+	struct row row = make_row(8, true);
+	size_t len, after;
+	char *text;
+
+	CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	for (int i = 0; i < 2; i++) { /* CSV, JSON */
+		struct sink *sink;
+
+		set_up();
+		sink = makers[i](path_of("full"));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
+		CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
+		put(sink, make_row(8, false));
+		free(slurp(path_of("full"), &len));
+		small = before;
+		small.rlim_cur = len + 20;
+		setrlimit(RLIMIT_FSIZE, &small);
+		CU_ASSERT_EQUAL(sink->ops->row(sink, &row), -EFBIG);
+		setrlimit(RLIMIT_FSIZE, &before);
+		text = slurp(path_of("full"), &after);
+		CU_ASSERT_EQUAL(after, len);
+		CU_ASSERT_EQUAL(text[after - 1], '\n');
+		free(text);
+		put(sink, row);
+		text = slurp(path_of("full"), &after);
+		CU_ASSERT(after > len && strlen(text) == after); /* no hole */
+		free(text);
+		sink->ops->free(sink);
+		unlink(path_of("full"));
 	}
 }
 
@@ -1116,6 +1160,7 @@ int main(void)
 		{ "existing file refused", test_existing_file_refused },
 		{ "unusable path", test_unusable_path },
 		{ "write failure", test_write_failure },
+		{ "the disk fills in the middle of a line", test_full_disk_mid_line },
 		{ "JSON: header", test_json_header },
 		{ "JSON: rows, comment, end", test_json_rows },
 		{ "JSON: limit of samples", test_json_sample_limit },

@@ -1,4 +1,5 @@
 /* test_traffic.c: the generated pattern of alltoallv, and matrix files right, wrong and hostile. */
+#include "irregular.h"
 #include "traffic.h"
 
 #include <errno.h>
@@ -266,6 +267,28 @@ static void test_sizes_of_matrix(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "-b 8 -e 1048576: must be equal"));
 }
 
+/* Rank 2 sends 0 + 256 + 16 bytes and receives 64 + 0 + 16; 16 of both stay. */
+static void test_summary(void)
+{
+	struct options options = plain();
+	struct error err = { .rank = -1 };
+	struct traffic traffic;
+	struct geometry g = { .nranks = 3, .elsize = 4, .bytes = 1 << 20, .align = 16,
+			      .traffic = &traffic };
+	char line[256];
+
+	write_file("0 47 64\n128 0 0\n0 256 16\n", 24);
+	options.matrix_file = path;
+	CU_ASSERT_EQUAL_FATAL(traffic_init(&traffic, &options, 3, &err), 0);
+	irregular_summary(&g, 2, 0.1, line, sizeof(line));
+	CU_ASSERT_STRING_EQUAL(line, "rank 2: sends 272 B, receives 80 B, time 0.10 us, "
+				     "algbw 2.72 GB/s, busbw 2.56 GB/s");
+	irregular_summary(&g, 1, 0, line, sizeof(line));
+	CU_ASSERT_STRING_EQUAL(line, "rank 1: sends 128 B, receives 288 B, time 0.00 us, "
+				     "algbw 0.00 GB/s, busbw 0.00 GB/s");
+	traffic_release(&traffic);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -276,6 +299,7 @@ int main(void)
 		{ "binary and huge files", test_binary_and_huge },
 		{ "no file at all", test_no_file },
 		{ "sizes that a matrix needs", test_sizes_of_matrix },
+		{ "summary of a rank", test_summary },
 	};
 	int rc;
 

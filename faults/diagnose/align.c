@@ -240,9 +240,10 @@ const struct record *align_reference(const struct align *a, uint64_t seq)
 	return NULL;
 }
 
-/* A schedule whose counts go by about equal steps (rounding makes them uneven): the call after `seq` in *next, and by
- * how much its count may be off. False: no such schedule. */
-static bool next_step(const struct align *a, uint64_t seq, struct record *next, uint64_t *off)
+/* A schedule whose counts go by about equal steps (rounding makes them uneven): the call `ahead` after `seq` in *next,
+ * and by how much its count may be off. False: no such schedule. */
+static bool next_step(const struct align *a, uint64_t seq, uint64_t ahead, struct record *next,
+		      uint64_t *off)
 {
 	const struct record *last[3];
 	int64_t step, before;
@@ -260,19 +261,19 @@ static bool next_step(const struct align *a, uint64_t seq, struct record *next, 
 	next->count = last[1]->count;
 	if (align_signature(next) != align_signature(last[1]))
 		return false; /* more than the count changes */
-	next->count = last[0]->count + (uint64_t)step;
-	*off = (uint64_t)llabs(step / 8);
+	next->count = last[0]->count + (uint64_t)step * ahead;
+	*off = (uint64_t)llabs(step / 8) * ahead;
 	return true;
 }
 
-/* Is rank's call `seq` what such a schedule has after `before`? */
-static bool is_next_step(const struct align *a, int rank, uint64_t seq, uint64_t before)
+/* Is rank's call `seq` what such a schedule has `ahead` calls after `before`? */
+static bool is_step(const struct align *a, int rank, uint64_t seq, uint64_t before, uint64_t ahead)
 {
 	const struct record *made = align_record(a, rank, seq);
 	struct record next, same;
 	uint64_t off = 0;
 
-	if (!made || !next_step(a, before, &next, &off))
+	if (!made || !next_step(a, before, ahead, &next, &off))
 		return false;
 	same = *made;
 	same.count = next.count;
@@ -280,8 +281,8 @@ static bool is_next_step(const struct align *a, int rank, uint64_t seq, uint64_t
 	       made->count - next.count + off <= 2 * off;
 }
 
-/* What the reference up to `seq` itself says of the call after it: its shortest period goes on. 0: it says nothing. */
-static uint64_t next_expected(const struct align *a, uint64_t seq)
+/* The shortest period that the reference has had up to `seq`, 0: none. */
+static uint64_t period(const struct align *a, uint64_t seq)
 {
 	for (uint64_t p = 1; p <= PERIOD_MAX && seq >= a->base + 2 * p; p++) {
 		uint64_t need = p < 3 ? 3 : p, i = 0;
@@ -290,9 +291,32 @@ static uint64_t next_expected(const struct align *a, uint64_t seq)
 		       reference_at(a, seq - i) == reference_at(a, seq - i - p))
 			i++;
 		if (i == need)
-			return reference_at(a, seq + 1 - p);
+			return p;
 	}
 	return 0;
+}
+
+/* What the reference up to `seq` itself says of the call after it: its period goes on. 0: it says nothing. */
+static uint64_t next_expected(const struct align *a, uint64_t seq)
+{
+	uint64_t p = period(a, seq);
+
+	return p ? reference_at(a, seq + 1 - p) : 0;
+}
+
+/* The others stand in call `at`: are rank's calls from `at` on those that the schedule so far has from the one after? */
+static bool runs_ahead(const struct align *a, int rank, uint64_t at)
+{
+	uint64_t p = period(a, at);
+
+	for (uint64_t s = at; s <= a->tracks[rank].last; s++) {
+		uint64_t ahead = s + 1 - at;
+
+		if (p ? align_sig(a, rank, s) != reference_at(a, at + 1 + (ahead - 1) % p - p)
+		      : !is_step(a, rank, s, at, ahead))
+			return false;
+	}
+	return true;
 }
 
 /* Is `less` what `more` is without its call `at`? */
@@ -320,8 +344,8 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 
 	if (next && (next == sx || next == sy))
 		return next;
-	if (is_next_step(a, x, at, at - 1) != is_next_step(a, y, at, at - 1))
-		return is_next_step(a, x, at, at - 1) ? sx : sy;
+	if (is_step(a, x, at, at - 1, 1) != is_step(a, y, at, at - 1, 1))
+		return is_step(a, x, at, at - 1, 1) ? sx : sy;
 	if (x_lacks == y_lacks)
 		return 0;
 	/* The longer side's call is one too many if it repeats the one before it, else the other lacks it. */
@@ -488,9 +512,7 @@ static enum deviation_kind judge_last(const struct align *a, int rank, uint64_t 
 	uint64_t sig = align_sig(a, rank, at), next = reference_at(a, at + 1);
 	bool extra = sig == reference_at(a, at - 1), skipped;
 
-	if (!next)
-		next = next_expected(a, at);
-	skipped = next ? sig == next : is_next_step(a, rank, at, at);
+	skipped = next ? sig == next : runs_ahead(a, rank, at);
 	if (extra && skipped)
 		return DEVIATION_UNCLEAR;
 	return extra ? DEVIATION_EXTRA : skipped ? DEVIATION_SKIPPED : DEVIATION_FIELD;
@@ -511,12 +533,13 @@ static enum deviation_kind judge_length(const struct align *a, int rank, bool sk
 static enum deviation_kind judge(const struct align *a, int rank, uint64_t at, uint64_t *shift)
 {
 	bool field = fits(a, rank, at, 0) > 0;
+	bool ahead = !reference_at(a, at + 1) && runs_ahead(a, rank, at);
 
 	*shift = 1;
 	if (at == a->tracks[rank].last)
 		return judge_last(a, rank, at);
 	for (uint64_t n = 1; n <= SHIFT_MAX; n++) {
-		bool skipped = fits(a, rank, at, (int64_t)n) > 0;
+		bool skipped = fits(a, rank, at, (int64_t)n) > 0 || (n == 1 && ahead);
 		bool extra = n < at && fits(a, rank, at, -(int64_t)n) > 0;
 
 		*shift = n;

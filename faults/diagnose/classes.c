@@ -17,51 +17,77 @@ static const struct meaning {
 	  "The guilty rank is alive and idle and never made the call that the others are in.",
 	  "Find why its control flow does not reach the call: a sleep, a condition that only this "
 	  "rank takes.",
-	  "Put no collective behind a condition that ranks can judge differently; agree first by "
-	  "an all-reduce." },
+	  "Put no collective behind a condition that ranks can judge differently: all-reduce "
+	  "the flag first. PyTorch: torch.distributed.monitored_barrier on a gloo group names "
+	  "the rank that does not come; TORCH_NCCL_DUMP_ON_TIMEOUT=1 with "
+	  "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 keeps the last calls of every rank." },
 	{ CLASS_BLOCKED,
 	  "The guilty rank is blocked in host code, in a lock or a read, before its call.",
 	  "Look at its stack: what holds the lock, or which file, socket or queue does not answer.",
-	  "Give every read and lock a time limit; keep data loading off the thread that issues "
-	  "collectives." },
+	  "Give every lock and read a time limit: pthread_mutex_timedlock, SO_RCVTIMEO, "
+	  "DataLoader(timeout=SECONDS); keep data loading off the thread that issues "
+	  "collectives. faulthandler.dump_traceback_later(SECONDS) prints where a Python rank "
+	  "stands." },
 	{ CLASS_BUSY,
 	  "The guilty rank computes in a loop of its own and does not come to its call.",
 	  "Look at its stack twice: the frame that stays the same holds the loop.",
-	  "Bound loops whose end depends on local data; watch the step time of each rank." },
+	  "Bound loops whose end depends on local data and assert the bound; log the step time "
+	  "of each rank. faulthandler.dump_traceback_later(SECONDS) prints where a Python rank "
+	  "computes." },
 	{ CLASS_KILLED, "The guilty rank's process was killed by SIGKILL; the others wait for it.",
 	  "Ask the kernel log and the job scheduler who sent it: out of memory, a limit, an "
 	  "operator.",
-	  "Keep memory below the cgroup's limit; have the launcher end the job when a rank dies." },
+	  "Compare memory.current with memory.max of the rank's cgroup; memory.events counts "
+	  "oom_kill. Have the launcher end the job when a rank dies: torchrun and mpirun do, "
+	  "srun with --kill-on-bad-exit=1. NCCL RAS (since 2.24, client ncclras) tells which "
+	  "processes are gone." },
 	{ CLASS_CRASHED, "The guilty rank's process died of a signal that it caused itself.",
 	  "Get a core dump (ulimit -c) and its stack.",
-	  "Run the step under a sanitizer or compute-sanitizer; install a handler that prints the "
-	  "stack." },
+	  "Test the step under compute-sanitizer or -fsanitize=address; set "
+	  "PYTHONFAULTHANDLER=1 and ulimit -c unlimited, so that a crash leaves its stack. "
+	  "TORCH_NCCL_ASYNC_ERROR_HANDLING=1 or 3 (the default) ends PyTorch ranks that wait "
+	  "for it." },
 	{ CLASS_EXITED, "The guilty rank's process ended by itself without telling the others.",
 	  "Search its log for the last message; look for exit() on an error path.",
-	  "On an error agree with the other ranks, or abort the communicator, before exiting." },
+	  "On an error agree with the other ranks, or call ncclCommAbort or MPI_Abort, before "
+	  "exiting. srun --kill-on-bad-exit=1 ends the others; @record of "
+	  "torch.distributed.elastic keeps the error of a torchrun rank." },
 	{ CLASS_STOPPED,
 	  "The guilty rank's process is stopped (SIGSTOP, a debugger or a job freezer).",
 	  "Send it SIGCONT, or detach the debugger.",
-	  "Suspend jobs as a whole; raise the deadlines while debugging." },
+	  "Suspend jobs as a whole (scontrol suspend, cgroup.freeze of the job's cgroup). "
+	  "Before attaching a debugger raise the deadline: -T here, timeout= of "
+	  "init_process_group in PyTorch." },
 	{ CLASS_SKIPPED,
 	  "The guilty rank left out a call: from there on its calls meet the others' next ones.",
 	  "Find the condition around the call at the divergence point that this rank judged "
 	  "otherwise.",
-	  "Compare call counts at step ends; give all ranks the same number of batches." },
+	  "Compare call counts at step ends: one all-reduce (MAX) of the count and its negative "
+	  "shows any difference. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every collective against "
+	  "the other ranks' before it is made. DistributedSampler gives all ranks the same "
+	  "number of batches." },
 	{ CLASS_EXTRA, "The guilty rank made a call that the others did not make.",
 	  "Find the branch or retry that only this rank takes at the divergence point.",
-	  "Never repeat a collective on one rank alone; decide on retries together." },
+	  "Never repeat a collective on one rank alone: all-reduce the retry flag (MAX) and let "
+	  "all retry. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every collective against the other "
+	  "ranks' before it is made." },
 	{ CLASS_EARLY, "The guilty rank left the loop of calls before the others did.",
 	  "Compare the iteration counts of ranks: uneven data, an early break, another "
 	  "configuration.",
-	  "Agree on the number of iterations before the loop; pad or join uneven inputs." },
+	  "Agree on the number of iterations by an all-reduce (MIN) before the loop; for uneven "
+	  "inputs use the join context torch.distributed.algorithms.Join, or DistributedSampler "
+	  "with drop_last=True." },
 	{ CLASS_MISMATCH, "Ranks made the same call with different arguments.",
 	  "Compare the field named at the divergence point with where each rank takes it from.",
-	  "Check arguments across ranks in debug runs (TORCH_DISTRIBUTED_DEBUG=DETAIL, "
-	  "NCCL_DEBUG=INFO)." },
+	  "TORCH_DISTRIBUTED_DEBUG=DETAIL compares function and shapes across ranks before each "
+	  "collective. NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=COLL logs count, type and "
+	  "operator of every call, to compare rank by rank. Assert that an all-reduced minimum "
+	  "and maximum of the size agree." },
 	{ CLASS_UNEXPLAINED, "The evidence fits none of the known causes.",
 	  "Take native stacks of all ranks and NCCL's own log, and compare them.",
-	  "Record every call (--record=full) and keep NCCL_DEBUG logs of every rank." },
+	  "Run with --record=full, and with NCCL_DEBUG=INFO and "
+	  "NCCL_DEBUG_FILE=DIR/nccl-%h-%p.log; ask ncclras while it hangs (NCCL RAS, since "
+	  "2.24, is on unless NCCL_RAS_ENABLE=0)." },
 };
 
 void class_explain(struct diagnosis *d)
@@ -77,5 +103,9 @@ void class_explain(struct diagnosis *d)
 	d->fix = m			    ? m->fix
 		 : d->outcome == OUTCOME_OK ? "None is needed."
 					    : "See what the ranks reported.";
-	d->prevention = m ? m->prevention : "-";
+	d->prevention = m ? m->prevention
+			: d->outcome == OUTCOME_OK
+				? "-"
+				: "Keep the data check (-c 1) and NCCL_DEBUG=WARN on: then "
+				  "the first report has its cause beside it.";
 }

@@ -24,6 +24,7 @@ struct diagnosis {
 	char field[16];             /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; "" for none */
 	char theirs[64], majority[64];
 	int64_t hang_seq;           /* the call in which the others stand; -1: none */
+	uint64_t said_ns;           /* CLOCK_MONOTONIC when the run's monitor had said it; 0: diagnosed later */
 	const char *confidence;     /* "proved" "majority" "inconclusive" */
 	char lines[DIAGNOSIS_LINES][256]; /* evidence, sentences */
 	size_t nlines;

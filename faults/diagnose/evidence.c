@@ -25,20 +25,26 @@ bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *las
 	       (r->state == RECORD_ISSUING || r->state == RECORD_RETURNED);
 }
 
-static size_t copy_calls(struct record *calls, const struct record_memory *memory, uint64_t issued)
+/* *sampled: the device's times of any call are there. */
+static size_t copy_calls(struct record *calls, struct call_times *times,
+                         const struct record_memory *memory, uint64_t issued, bool *sampled)
 {
 	uint64_t first = issued > RECORD_RING ? issued - RECORD_RING + 1 : 1;
 	uint64_t last_seq[RECORD_COMMS] = { 0 };
 	size_t n = 0;
 
 	for (uint64_t i = 0; i < RECORD_RING && i < issued; i++) {
-		const struct record *slot = &memory->ring[(first + i) & (RECORD_RING - 1)];
+		size_t k = (first + i) & (RECORD_RING - 1);
+		const struct record *slot = &memory->ring[k];
 
 		memcpy(&calls[n], slot, sizeof(*slot));
 		atomic_thread_fence(memory_order_acquire);
 		if (slot->ticket != first + i || !evidence_sound(&calls[n], first + i, last_seq))
 			continue;
 		last_seq[calls[n].comm] = calls[n].seq;
+		times[n].start_ns = memory->times[k].start_ns;
+		times[n].end_ns = memory->times[k].end_ns;
+		*sampled |= times[n].end_ns != 0;
 		n++;
 	}
 	return n;
@@ -47,12 +53,15 @@ static size_t copy_calls(struct record *calls, const struct record_memory *memor
 int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory)
 {
 	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
+	size_t room = issued < RECORD_RING ? (size_t)issued + 1 : RECORD_RING;
 	struct record_header *recorder = aligned_alloc(64, sizeof(*recorder));
-	size_t room = issued < RECORD_RING ? (size_t)issued : RECORD_RING;
-	struct record *calls = malloc((room + 1) * sizeof(*calls));
+	struct record *calls = malloc(room * sizeof(*calls));
+	struct call_times *times = malloc(room * sizeof(*times));
+	bool sampled = false;
 
-	if (!calls || !recorder) {
+	if (!calls || !times || !recorder) {
 		free(calls);
+		free(times);
 		free(recorder);
 		return -ENOMEM;
 	}
@@ -60,7 +69,10 @@ int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *
 	memcpy(recorder, &memory->header, sizeof(*recorder));
 	rank->recorder = recorder;
 	rank->calls = calls;
-	rank->ncalls = copy_calls(calls, memory, issued);
+	rank->ncalls = copy_calls(calls, times, memory, issued, &sampled);
+	rank->times = sampled ? times : NULL;
+	if (!sampled)
+		free(times);
 	rank->wrapped = issued > RECORD_RING;
 	evidence_index(rank);
 	return 0;
@@ -237,10 +249,57 @@ void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe
 			continue;
 		then = ran_then(probe, ranks[i].view.pid);
 		now = probe_ran(ranks[i].view.pid);
-		ranks[i].cpu_share = then >= 0 && now >= then ? (now - then) / window : -1;
+		ranks[i].cpu_share = then < 0 || now < then ? -1
+				     : now - then < window  ? (now - then) / window
+							    : 1;
 		probe_state(&ranks[i]);
 	}
 	evidence_probe_release(&own);
+}
+
+/* getopt takes any beginning of a long option that no other one shares. */
+static bool says_fault(const char *word, size_t len)
+{
+	size_t name = 0;
+
+	while (name < len && word[name] != '=')
+		name++;
+	return (name >= 3 && name <= 7 && strncmp(word, "--fault", name) == 0) ||
+	       (name >= 3 && name <= 8 && strncmp(word, "--expect", name) == 0);
+}
+
+void evidence_blind_command(const char *command, char *to, size_t len)
+{
+	size_t at = 0;
+	bool value = false; /* the next word belongs to what was left out */
+
+	while (*command && len > 0) {
+		size_t n = strcspn(command, " ");
+		bool secret = says_fault(command, n);
+
+		if (n > 0 && !secret && !value) {
+			if (at + n + 2 > len)
+				break;
+			at += (size_t)snprintf(to + at, len - at, "%s%.*s", at ? " " : "", (int)n,
+					       command);
+		}
+		if (n > 0)
+			value = secret && !memchr(command, '=', n);
+		command += n + (command[n] == ' ');
+	}
+	if (len > 0)
+		to[at] = '\0';
+}
+
+void evidence_identify(struct evidence *e, const struct record_header *h)
+{
+	if (!e->program[0])
+		snprintf(e->program, sizeof(e->program), "%.31s", h->program);
+	if (!e->library[0])
+		snprintf(e->library, sizeof(e->library), "%.63s", h->library);
+	if (!e->backend[0] && e->library[0])
+		snprintf(e->backend, sizeof(e->backend), "%s",
+			 strncmp(e->library, "NCCL", 4) == 0 ? "nccl" : "mpi");
 }
 
 void evidence_rank_release(struct evidence_rank *rank)
@@ -251,12 +310,14 @@ void evidence_rank_release(struct evidence_rank *rank)
 		free(rank->image);
 	} else {
 		free(rank->calls);
+		free(rank->times);
 		free(rank->recorder);
 	}
 	free(rank->index.sig);
 	memset(&rank->index, 0, sizeof(rank->index));
 	rank->image = NULL;
 	rank->calls = NULL;
+	rank->times = NULL;
 	rank->recorder = NULL;
 	rank->ncalls = rank->mapped = 0;
 }

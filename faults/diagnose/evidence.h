@@ -1,7 +1,7 @@
 /* evidence.h: what is known of a run's ranks after the fact, on disk and in memory.
  *
  * A folder: rank-N.fr says how rank N's process was and what calls its flight recorder held (saved.h: the format), run.json what
- * was run. Everything may be missing, torn or hostile: the reader takes what is sound and says what is not. */
+ * was run; rank-N.stack.txt and ras.txt are texts. Everything may be missing, torn or hostile: the reader takes what is sound and says what is not. */
 #ifndef HANGAR_EVIDENCE_H
 #define HANGAR_EVIDENCE_H
 
@@ -11,6 +11,11 @@
 #include "error.h"
 #include "record.h"
 #include "view.h"
+
+/* When the device ran a call; 0: not sampled. */
+struct call_times {
+	uint64_t start_ns, end_ns;
+};
 
 /* What is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need not be looked at twice. */
 struct evidence_index {
@@ -27,12 +32,13 @@ struct evidence_rank {
 	struct rank_view view;    /* process state, phase, wait; zero where unknown */
 	char state;               /* letter of /proc/PID/stat, 0: unknown */
 	char syscall[24];         /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
-	double cpu_share;         /* of one processor, used or waited for over the last tenth of a second; -1: unknown */
+	double cpu_share;         /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
 	struct record *calls;     /* sound records, oldest first; owned, or in the image */
+	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */
 	size_t ncalls;
 	struct record_header *recorder; /* as it was; owned, or in the image; NULL: not known */
 	struct evidence_index index;
-	void *image;              /* saved form that the three above lie in; owned; NULL: none */
+	void *image;              /* saved form that calls, times and recorder lie in; owned; NULL: none */
 	size_t mapped;            /* bytes, when the image is a mapping of a file; 0: from malloc */
 	bool wrapped;             /* older calls have left the ring, or did not come along */
 	char *stack;              /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
@@ -42,10 +48,20 @@ struct evidence {
 	int nranks;               /* as the ranks or run.json say; at least the highest rank seen + 1 */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	char backend[16];
-	char command[1024];
+	char library[64];         /* NCCL's or MPI's version; "" unknown */
+	char program[32];
+	char when[32];            /* of the verdict, local time; "" unknown */
+	double detect_ms;         /* as the verdict line says; 0: unknown */
+	char command[1024];       /* without --fault and --expect: evidence never hears what was injected */
 	char remarks[1024];       /* what is missing or unsound, sentences; "" when nothing */
 	char *witness;            /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
+
+/* `command` without the arguments that say what was injected or what is expected. */
+void evidence_blind_command(const char *command, char *to, size_t len);
+
+/* Program, library and backend, as the rank's recorder names them, unless they are known. */
+void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
 
 /* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and make the index. 0 or -ENOMEM.
  * Hostile memory is fine. */

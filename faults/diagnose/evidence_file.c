@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "evidence_text.h"
 #include "json_value.h"
 #include "saved.h"
 
@@ -51,12 +53,17 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 
 static int save_run(const struct evidence *evidence, const char *path)
 {
-	json_t *run = json_pack("{s:i s:i s:o s:o s:o}", "version", EVIDENCE_VERSION, "nranks",
-				evidence->nranks, "backend", json_value_text(evidence->backend),
-				"command", json_value_text(evidence->command), "remarks",
-				json_value_text(evidence->remarks));
+	char command[sizeof(evidence->command)];
+	json_t *run;
 	int rc;
 
+	evidence_blind_command(evidence->command, command, sizeof(command));
+	run = json_pack("{s:i s:i s:o s:o s:o s:o s:o s:o s:o}", "version", EVIDENCE_VERSION,
+			"nranks", evidence->nranks, "backend", json_value_text(evidence->backend),
+			"library", json_value_text(evidence->library), "program",
+			json_value_text(evidence->program), "when", json_value_text(evidence->when),
+			"detect_ms", json_value_real(evidence->detect_ms), "command",
+			json_value_text(command), "remarks", json_value_text(evidence->remarks));
 	if (!run)
 		return -ENOMEM;
 	rc = json_dump_file(run, path, JSON_INDENT(1)) < 0 ? -EIO : 0;
@@ -130,7 +137,7 @@ __attribute__((format(printf, 2, 3))) static void remark(struct evidence *e, con
 /* What became of one rank's file. */
 struct reading {
 	const char *fault; /* end of a sentence, NULL: none */
-	bool missing;
+	bool missing, untimed; /* no file; the device's times were cut off */
 	size_t unsound, cut; /* records */
 };
 
@@ -203,6 +210,8 @@ static void read_rank(struct evidence_rank *rank, int number, int dir, bool map,
 	reading->fault = rank->image ? saved_unpack(rank, number, rank->image, bytes,
 						    &reading->unsound, &reading->cut)
 				     : "is larger than the memory there is";
+	reading->untimed = !reading->fault && !rank->times &&
+			   ((struct saved_header *)rank->image)->has_times && rank->ncalls > 0;
 	if (reading->fault)
 		evidence_rank_release(rank);
 	else if (rank->mapped && reading->unsound == 0) /* comes back when it is looked at again */
@@ -264,6 +273,8 @@ static void remark_ranks(struct evidence *e, const struct reading *readings)
 		if (r->cut)
 			remark(e, "rank-%d.fr is cut off: its newest %zu records are missing.", i,
 			       r->cut);
+		else if (r->untimed)
+			remark(e, "rank-%d.fr is cut off: its device times are missing.", i);
 		if (r->unsound)
 			remark(e, "Rank %d: %zu of %zu records are unsound.", i, r->unsound,
 			       r->unsound + e->ranks[i].ncalls);
@@ -305,9 +316,10 @@ static void get_text(const json_t *from, const char *key, char *to, size_t len)
 
 static void load_run(struct evidence *e, const char *dir)
 {
-	char path[4096];
+	char path[4096], command[sizeof(e->command)];
 	json_int_t n;
 	json_t *j;
+	double ms;
 
 	snprintf(path, sizeof(path), "%s/run.json", dir);
 	j = load_json(path);
@@ -318,7 +330,13 @@ static void load_run(struct evidence *e, const char *dir)
 	n = json_integer_value(json_object_get(j, "nranks"));
 	e->nranks = n >= 0 && n <= EVIDENCE_RANKS ? (int)n : 0;
 	get_text(j, "backend", e->backend, sizeof(e->backend));
-	get_text(j, "command", e->command, sizeof(e->command));
+	get_text(j, "library", e->library, sizeof(e->library));
+	get_text(j, "program", e->program, sizeof(e->program));
+	get_text(j, "when", e->when, sizeof(e->when));
+	ms = json_number_value(json_object_get(j, "detect_ms"));
+	e->detect_ms = isfinite(ms) && ms > 0 ? ms : 0;
+	get_text(j, "command", command, sizeof(command));
+	evidence_blind_command(command, e->command, sizeof(e->command));
 	get_text(j, "remarks", e->remarks, sizeof(e->remarks));
 	json_decref(j);
 }
@@ -365,6 +383,9 @@ static int load_ranks(struct evidence *e, int dir)
 	read_all(e, dir, readings);
 	remark_ranks(e, readings);
 	free(readings);
+	for (int i = 0; i < e->nranks && !(e->library[0] && e->program[0]); i++)
+		if (e->ranks[i].recorder)
+			evidence_identify(e, e->ranks[i].recorder);
 	for (int i = 0; i < e->nranks; i++)
 		if (e->ranks[i].present)
 			return 0;
@@ -391,6 +412,8 @@ int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 	if (evidence->nranks < highest + 1)
 		evidence->nranks = highest + 1;
 	rc = load_ranks(evidence, dirfd(d));
+	if (rc == 0)
+		evidence_load_texts(evidence, dir);
 	if (rc < 0) {
 		error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir,
 			  rc == -ENOMEM ? "no memory for evidence" : evidence->remarks);

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "evidence.h"
 #include "gather.h"
+#include "witness.h"
 
 struct arguments {
 	const char *dir;
@@ -66,6 +67,7 @@ static int diagnose_folder(const struct arguments *arguments, struct error *err)
 	if (evidence_load(&evidence, arguments->dir, err) < 0)
 		return code;
 	diagnose(&evidence, &diagnosis);
+	witness_note(&evidence, &diagnosis);
 	diagnosis_print(stdout, &diagnosis, &evidence);
 	if (arguments->dry_run || diagnosis_save(&diagnosis, &evidence, arguments->dir, err) == 0)
 		code = diagnosis.outcome;

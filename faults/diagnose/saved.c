@@ -19,9 +19,14 @@ static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 	return rank->ncalls < newest ? rank->ncalls : newest;
 }
 
+static size_t each(bool times)
+{
+	return sizeof(struct record) + (times ? sizeof(struct call_times) : 0);
+}
+
 size_t saved_bytes(const struct evidence_rank *rank, size_t newest)
 {
-	return front + newest_of(rank, newest) * sizeof(struct record);
+	return front + newest_of(rank, newest) * each(rank->times != NULL);
 }
 
 static void pack_texts(struct saved_header *h, const struct evidence_rank *rank)
@@ -59,9 +64,12 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 		                    .waiting = v->waiting != 0,
 		                    .overdue = v->overdue != 0,
 		                    .has_recorder = rank->recorder != NULL,
+		                    .has_times = rank->times != NULL,
 		                    .issued = v->issued,
 		                    .completed = v->completed,
 		                    .waited = v->waited,
+		                    .since_ns = v->since_ns,
+		                    .seen_ns = v->seen_ns,
 		                    .cpu_share = rank->cpu_share,
 		                    .monotonic_ns = clock_ns(),
 		                    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
@@ -72,6 +80,9 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 	if (n > 0)
 		memcpy((char *)image + front, &rank->calls[rank->ncalls - n],
 		       n * sizeof(struct record));
+	if (n > 0 && rank->times)
+		memcpy((char *)image + front + n * sizeof(struct record),
+		       &rank->times[rank->ncalls - n], n * sizeof(struct call_times));
 }
 
 static const char *header_fault(const struct saved_header *h, int number, size_t bytes)
@@ -136,6 +147,8 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 		.waiting = h->waiting == 1,
 		.overdue = h->overdue == 1,
 		.waited = at_least_zero(h->waited, 0),
+		.since_ns = h->since_ns,
+		.seen_ns = h->seen_ns,
 		.issued = h->issued,
 		.completed = h->completed,
 	};
@@ -148,7 +161,8 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 }
 
 /* Close up over records that are not sound; how many are left. */
-static size_t sound_records(struct record *calls, size_t n, uint64_t issued)
+static size_t sound_records(struct record *calls, struct call_times *times, size_t n,
+                            uint64_t issued)
 {
 	uint64_t last_seq[RECORD_COMMS] = { 0 }, ticket = 0;
 	size_t kept = 0;
@@ -163,6 +177,8 @@ static size_t sound_records(struct record *calls, size_t n, uint64_t issued)
 		last_seq[r->comm] = r->seq;
 		if (kept != i)
 			memcpy(&calls[kept], r, sizeof(*r));
+		if (kept != i && times)
+			times[kept] = times[i];
 		kept++;
 	}
 	return kept;
@@ -189,7 +205,10 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 	there = there < announced ? there : announced;
 	*cut = announced - there;
 	rank->calls = (struct record *)((char *)image + front);
-	rank->ncalls = sound_records(rank->calls, there, h->issued);
+	rank->times = NULL;
+	if (h->has_times && announced > 0 && (bytes - front) / each(true) >= announced)
+		rank->times = (struct call_times *)(rank->calls + announced);
+	rank->ncalls = sound_records(rank->calls, rank->times, there, h->issued);
 	*unsound = there - rank->ncalls;
 	rank->wrapped = rank->ncalls > 0 && rank->calls[0].ticket > 1;
 	if (rank->ncalls > 0 && rank->calls[rank->ncalls - 1].ticket == h->issued) {

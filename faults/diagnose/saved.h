@@ -1,10 +1,11 @@
 /* saved.h: the saved form of one rank's evidence, version 1: what rank-N.fr holds, and what one host tells another.
  *
- * Little endian, three parts one behind the other:
+ * Little endian, parts one behind the other:
  *
  *   struct saved_header          how its process was, what it waited for; sizes and number of what follows
  *   struct record_header         the flight recorder's header, copied as it was (its own version inside), without the token
  *   struct record[records]       the sound records that were left, oldest first: tickets rise, and per communicator `seq`
+ *   struct call_times[records]   only if has_times: when the device ran them
  *
  * A reader that meets another magic, version or size of a part rejects the file. A file that is cut off gives the whole
  * records that are there; what is behind the last record is remarked and ignored. Nothing in it is trusted: numbers are
@@ -30,9 +31,10 @@ struct saved_header {
 	int32_t outcome;         /* enum outcome, -1: it runs */
 	uint32_t phase;          /* enum phase */
 	uint32_t waiting, overdue, has_recorder; /* 0 or 1 */
-	uint32_t reserved;
+	uint32_t has_times;
 	uint64_t issued, completed; /* calls over all communicators */
 	double waited;              /* seconds */
+	uint64_t since_ns, seen_ns; /* of the wait and of all this, CLOCK_MONOTONIC of its host; 0: unknown */
 	double cpu_share;           /* of one processor, -1: unknown */
 	uint64_t monotonic_ns;      /* CLOCK_MONOTONIC and CLOCK_REALTIME of its host at one moment: what */
 	int64_t realtime_ns;        /* the records' times are on the clock that hosts share more or less */
@@ -49,7 +51,7 @@ size_t saved_bytes(const struct evidence_rank *rank, size_t newest);
 void saved_pack(const struct evidence_rank *rank, int number, size_t newest, void *image);
 
 /* Take rank `number` out of `image` (aligned to 64, writable: unsound records are closed up in place). On success
- * rank->calls and rank->recorder lie within the image, which must outlive them, the index is made, and *unsound is how many
+ * rank->calls, times and recorder lie within the image, which must outlive them, the index is made, and *unsound is how many
  * records were passed over, *cut how many were announced but are not there. Returns NULL, or what is wrong with it, as the
  * end of a sentence; then the rank is as before. */
 const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,

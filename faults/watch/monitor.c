@@ -22,6 +22,7 @@
 #define MEMBER_TICK_MS 200
 #define QUIET_NS (500 * MS)  /* nobody is overdue while some rank of the node still moves */
 #define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */
+#define ERROR_NS (1000 * MS) /* a death that a rank reports as an error is seen in this time */
 #define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
 #define SLOW_NS (2500 * MS)  /* their slow evidence, after the verdict, in this */
 #define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
@@ -400,36 +401,37 @@ static bool unexpected_end(enum outcome outcome)
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
 }
 
-/* The other nodes keep their evidence and send what is slow to find out. */
+/* The other nodes keep their evidence and send what is slow to find out; so does this one meanwhile. */
 static void gather_slow(struct monitor *m, const char *folder)
 {
+	const struct monitor_judge *judge = &m->config.judge;
 	uint64_t until = clock_ns() + SLOW_NS;
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].silent = !m->nodes[i].answered;
 	nodes_ask(m, MESSAGE_SLOW, folder);
-	while (!nodes_answered(m) && clock_ns() < until) {
+	if (judge->slow)
+		judge->slow(judge->ctx);
+	do
 		nodes_hear(m, clock_ns());
-		clock_nap(0.002);
-	}
+	while (!nodes_answered(m) && clock_ns() < until && (clock_nap(0.002), true));
+	if (judge->save)
+		judge->save(judge->ctx);
 }
 
 /* Say so, and end the run everywhere. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
 {
 	bool closer = unexpected_end(verdict->outcome);
-	uint64_t begin = clock_ns();
+	uint64_t began = clock_ns();
 
 	if (closer)
 		sharpen(m, verdict, views, n);
-	if (verdict->detect_ms > 0) /* it is said now, not when the look began */
-		verdict->detect_ms += (double)(clock_ns() - begin) * 1e-6;
+	verdict->detect_ms += (double)(clock_ns() - began) * 1e-6; /* a closer look takes its time */
 	if (speaks(verdict->outcome))
 		verdict_print(stdout, verdict, views, n);
-	if (closer && m->nnodes > 0)
+	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
-	if (closer && m->config.judge.save)
-		m->config.judge.save(m->config.judge.ctx);
 	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
 	                                strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	tell_end(m, m->exit_code);
@@ -517,6 +519,25 @@ static void follow_root(struct monitor *m, uint64_t now)
 		conclude(m, rc < 0, now);
 }
 
+static bool any_overdue(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && m->peers[i].view.overdue)
+			return true;
+	return false;
+}
+
+/* Something is wrong: until when what else is wrong may come in. */
+static uint64_t settle_until(const struct monitor *m, uint64_t now)
+{
+	return now + (m->death_ns || any_overdue(m) ? SETTLE_NS : ERROR_NS);
+}
+
+static bool is_settled(const struct monitor *m, uint64_t now)
+{
+	return now >= m->stage_until || (m->death_ns && now >= m->death_ns + SETTLE_NS);
+}
+
 static void lead(struct monitor *m, uint64_t now)
 {
 	bool abnormal = nodes_hear(m, now) || local_abnormal(m);
@@ -529,11 +550,11 @@ static void lead(struct monitor *m, uint64_t now)
 			m->stage = STAGE_SETTLE;
 			nodes_tell(m, MESSAGE_PREPARE, NULL, 0);
 			nodes_prepare(m);
-			m->stage_until = now + SETTLE_NS;
+			m->stage_until = settle_until(m, now);
 		}
 		break;
 	case STAGE_SETTLE:
-		if (now < m->stage_until)
+		if (!is_settled(m, now))
 			break;
 		nodes_ask(m, MESSAGE_QUERY, "");
 		m->stage = STAGE_QUERY;

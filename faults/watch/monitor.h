@@ -49,6 +49,8 @@ struct monitor_judge {
 	void (*keep)(void *ctx, const struct rank_view *views,
 	             const struct record_memory *const *memories, size_t n, const char *folder,
 	             const struct monitor_pen *pen);
+	/* Root, while the others do: what takes time here. */
+	void (*slow)(void *ctx);
 	/* Root, after the others' texts came. */
 	void (*save)(void *ctx);
 };

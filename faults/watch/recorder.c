@@ -85,6 +85,7 @@ static void recorder_enter(void *ctx, const char *what, double seconds)
 
 	if (seconds > 0 && recorder->timeout > 0)
 		seconds = recorder->timeout;
+	seconds *= recorder->stretch;
 	wait->since_ns = now;
 	wait->deadline_ns = seconds > 0 ? now + (uint64_t)(seconds * 1e9) : 0;
 	strncpy(wait->what, what, sizeof(wait->what) - 1);
@@ -202,7 +203,13 @@ void recorder_init(struct recorder *recorder, struct record_memory *memory, bool
 	recorder->calls = calls;
 	recorder->timed = false;
 	recorder->timeout = timeout;
+	recorder->stretch = 1;
 	memory->header.pid = getpid();
+}
+
+void recorder_stretch(struct recorder *recorder, double factor)
+{
+	recorder->stretch = factor;
 }
 
 struct watch recorder_watch(struct recorder *recorder)

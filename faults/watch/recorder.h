@@ -15,6 +15,7 @@ struct recorder {
 	bool calls;                   /* --record is not off: calls are noted */
 	bool timed;                   /* device times have been noted: a slot's old ones must go */
 	double timeout;               /* -T seconds for every wait, 0: the caller's deadline */
+	double stretch;               /* all deadlines times this */
 };
 
 /* Anonymous shared memory (memfd) for one rank, header initialised. On success *memory is mapped
@@ -24,6 +25,9 @@ int recorder_create(const char *program, struct record_memory **memory, int *fd,
 
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
                    double timeout);
+
+/* Multiply every deadline from now on: a verdict must not depend on when it is reached. */
+void recorder_stretch(struct recorder *recorder, double factor);
 
 /* The hooks of this recorder; valid as long as it is. */
 struct watch recorder_watch(struct recorder *recorder);

@@ -22,6 +22,7 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	view->waiting = before % 2 == 1 &&
 	                before == atomic_load_explicit(&wait->sequence, memory_order_relaxed);
 	view->waited = view->waiting && now > since ? (double)(now - since) * 1e-9 : 0;
+	view->since_ns = view->waiting ? since : 0;
 	view->overdue = view->waiting && deadline != 0 && now > deadline + grace_ns;
 }
 
@@ -44,6 +45,7 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 {
 	const struct record_header *h = &memory->header;
 
+	view->seen_ns = now;
 	view->rank = h->rank;
 	view->node = h->node;
 	view->outcome = h->outcome;

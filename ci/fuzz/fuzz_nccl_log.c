@@ -1,0 +1,40 @@
+/* fuzz_nccl_log.c: libFuzzer over the NCCL log reader and everything that looks at what it read. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "nccl_log.h"
+#include "nccl_log_topo.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The input is a log; what stands before a NUL in it, if any, is a topology file. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static FILE *null;
+	static struct nccl_topo topo;
+	struct error err = { .rank = -1 }, topo_err = { .rank = -1 };
+	const char *text = (const char *)data;
+	struct nccl_log log;
+	size_t xml = 0;
+
+	if (!null)
+		null = fopen("/dev/null", "w");
+	while (xml < size && data[xml])
+		xml++;
+	if (xml == size)
+		xml = 0;
+	if (!null || nccl_log_init(&log, &err) < 0)
+		abort();
+	if (nccl_log_read(&log, text + xml, size - xml, size & 1 ? 2 : -1, &err) < 0 ||
+	    nccl_log_finish(&log, &err) < 0)
+		abort();
+	if (xml > 0 && nccl_topo_read(&topo, text, xml, "fuzz", &topo_err) == 0) {
+		if (nccl_log_print_judgements(null, &log, &topo) < 0)
+			abort();
+	}
+	if (nccl_log_print(null, &log, NULL) < 0 || nccl_log_print_json(null, &log, NULL) < 0)
+		abort();
+	nccl_log_release(&log);
+	return 0;
+}

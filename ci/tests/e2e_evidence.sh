@@ -1,0 +1,89 @@
+#!/bin/bash
+# e2e_evidence.sh: slow evidence of a run that went wrong: the native stacks of its ranks name the function and the
+# line that a fault blocks in, in the folder, on standard output, and again from a copy of the folder.
+# shellcheck source=ci/tests/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+# broken SPEC RANKS: one run with a fault; leaves its folder in $dir
+broken() {
+	cd "$work" || exit 1 # evidence goes below the working directory
+	run "$BUILD/all_reduce_perf" --backend mpi -g "$2" "--fault=$1"
+	cd "$OLDPWD" || exit 1
+	dir=$work/$(sed -n 's/^# verdict: .*evidence=\([^ ]*\).*/\1/p' "$work/out")
+	what="$1 on $2"
+}
+
+# blocked_at PATH FILE TEXT: PATH names FILE:LINE, where that line of the source has TEXT, and on the same
+# line the function that the source has there
+blocked_at() {
+	local line function
+	while read -r line; do
+		sed -n "${line}p" "$2" | grep -qF -- "$3" || continue
+		function=$(head -n "$line" "$2" | sed -n 's/^static .*[ *]\([a-z_]*\)(.*/\1/p' | tail -n 1)
+		grep -q "\\b$function\\b.* $2:$line (all_reduce_perf)" "$1" && return
+	done < <(grep -o "$2:[0-9]*" "$1" | cut -d: -f2)
+	return 1
+}
+
+# stuck GUILTY FILE TEXT: everything that the run left says so
+stuck() {
+	local name copy=$work/copy
+	for name in "$dir/rank-$1.stack.txt" "$dir/postmortem.md" "$dir/report.txt" "$work/out"; do
+		holds "$what: ${name##*/} lacks the line of $2 with $3" blocked_at "$name" "$2" "$3"
+	done
+	holds "$what: standard output lacks what rank $1 is stuck on" \
+		grep -q "^# rank $1 is stuck on .* $2:" "$work/out"
+	holds "$what: postmortem.md lacks the stack of rank $1" \
+		grep -q "^#### Rank $1, guilty" "$dir/postmortem.md"
+	holds "$what: postmortem.md lacks the stack of a waiting rank" \
+		grep -q "^#### Rank [0-9]*, waiting" "$dir/postmortem.md"
+	rm -rf "$copy"
+	cp -r "$dir" "$copy"
+	rm -f "$copy"/verdict.json "$copy"/report.txt "$copy"/postmortem.md
+	run "$BUILD/hang_diagnose" "$copy"
+	holds "$what: hang_diagnose lacks the line of $2 with $3" blocked_at "$work/out" "$2" "$3"
+	holds "$what: hang_diagnose's postmortem.md has other stacks" \
+		cmp -s <(sed -n '/^### Stacks/,/^## Root cause/p' "$dir/postmortem.md") \
+		<(sed -n '/^### Stacks/,/^## Root cause/p' "$copy/postmortem.md")
+}
+
+broken block-rank:2,how=read 3
+stuck 2 faults/inject/block_rank.c 'read('
+broken block-rank:0,how=lock 2
+stuck 0 faults/inject/block_rank.c 'pthread_mutex_lock('
+broken drop-rank:1 4
+stuck 1 faults/inject/drop_rank.c 'clock_nanosleep('
+for rank in 0 2 3; do # the others wait in MPI
+	holds "$what: rank $rank is not in MPI_Allreduce" \
+		grep -q 'MPI_Allreduce+0x.*libmpi' "$dir/rank-$rank.stack.txt"
+done
+kept=$dir
+
+# Whoever is stopped was left so; whoever is dead has no stacks. The others have.
+broken stop-rank:1 2
+holds "$what: not said to be stopped" grep -q 'stopped (SIGSTOP)' "$dir/rank-1.stack.txt"
+holds "$what: rank 0 has no stack" grep -q '^  #0 ' "$dir/rank-0.stack.txt"
+broken kill-rank:1 3
+holds "$what: the dead have a stack" [ ! -e "$dir/rank-1.stack.txt" ]
+holds "$what: rank 2 has no stack" grep -q '^  #0 ' "$dir/rank-2.stack.txt"
+
+# From a folder: what NCCL RAS said, and texts that nobody should print as they are.
+cat >"$kept/ras.txt" <<'END'
+#0-0 (27a079b828ff1a75) MISMATCH
+  Communicator ranks have different AllReduce operation counts
+  3 ranks have launched up to operation 8
+  Rank 1 has launched up to operation 7 -- [process information not found]
+END
+run "$BUILD/hang_diagnose" "$kept"
+expect_rc 10
+expect_out 'NCCL RAS agrees: "Rank 1 has launched up to operation 7"'
+sed -i 's/Rank 1/Rank 3/' "$kept/ras.txt"
+printf 'main thread x (tid 1, S)\n  #0 a\033[2Jb\000c (d)\n' >"$kept/rank-1.stack.txt"
+head -c 100000 /dev/urandom >"$kept/rank-2.stack.txt"
+run "$BUILD/hang_diagnose" "$kept"
+expect_rc 10
+expect_out 'NCCL RAS disagrees, it names 3: '
+expect_out 'rank 1 is stuck on a\?\[2Jb\?c \(d\)$'
+holds 'control characters come through' \
+	bash -c '! LC_ALL=C grep -q "[^ -~	]" "$1" "$2"' - "$work/out" "$kept/postmortem.md"
+finish

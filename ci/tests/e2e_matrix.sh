@@ -1,0 +1,77 @@
+#!/bin/bash
+# e2e_matrix.sh: the fault matrix scores what is right as right, and its scoring can fail; healthy runs
+# are told from others.
+# timeout: 180
+# shellcheck source=ci/tests/lib.sh
+source "$(dirname "$0")/lib.sh"
+limit=150
+table=ci/faults/expected.csv
+
+# matrix OUTDIR SETTING...: the scripts end their own runs, and so does this test
+matrix() {
+	run ci/faults/matrix "$work/$1" BACKEND=mpi RANKS=4 PLAN=once "${@:2}"
+}
+
+# what_of OUTDIR COLUMN FAULT: the value in matrix.csv, which quotes no cell up to `right`
+what_of() {
+	awk -F, -v name="$2" -v fault="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i }
+		NR > 1 && $1 == fault { print $c }' "$work/$1/matrix.csv"
+}
+
+# above LOW VALUE
+# shellcheck disable=SC2317 # called by holds
+above() {
+	awk -v low="$1" -v value="$2" 'BEGIN { exit !(value != "" && value > low) }'
+}
+
+matrix good ONLY='^(drop|kill)-rank$' KEEP=all JOBS=2
+expect_rc 0 'drop-rank and kill-rank:'
+for fault in none drop-rank kill-rank; do
+	holds "$fault is not right" [ "$(what_of good right $fault)" = yes ]
+done
+holds 'drop-rank fired unseen' [ "$(what_of good fired drop-rank)" = yes ]
+holds "detect_ms of drop-rank is '$(what_of good detect_ms drop-rank)'" \
+	above 450 "$(what_of good detect_ms drop-rank)"
+holds "detect_ms of kill-rank is '$(what_of good detect_ms kill-rank)'" \
+	above 50 "$(what_of good detect_ms kill-rank)"
+expect_out '^swapped evidence found wrong: 2 of 2$'
+expect_out '^ranks renumbered, still right: 2 of 2$'
+expect_out '^3 right, 0 wrong or not fired, 0 leftovers: passed$'
+permuted=$(awk -F, '$1 == "drop-rank:3" { print $4 }' "$work/good/permute.csv")
+holds "permuted rank 3 of 4 is named '$permuted'" [ "$permuted" = 0 ]
+dir=$work/good/raw/drop-rank-3-of4-1/evidence
+holds 'no evidence was kept' [ -s "$dir/rank-0.fr" ]
+leaks=$(grep -lF -e drop-rank -e --fault "$dir"/rank-* "$dir/run.json")
+holds "evidence names the fault: $leaks" [ -z "$leaks" ]
+
+# Wrong expectations, one at a time: another class, a fault without a row, a twin that should hang.
+sed 's/^drop-rank,,any,hang,missing-call/drop-rank,,any,hang,host-busy/' $table >"$work/class.csv"
+sed '/^drop-rank,/d' $table >"$work/unknown.csv"
+sed 's/^none,,any,ok/none,,any,hang/' $table >"$work/twin.csv"
+for wrong in class unknown twin; do
+	EXPECTED=$work/$wrong.csv matrix "bad-$wrong" ONLY='^drop-rank$' SWAP=0 PERMUTE=0
+	expect_rc 1 "$wrong.csv:"
+	expect_out '^1 right, 1 wrong or not fired, 0 leftovers: FAILED$'
+	kept=("$work/bad-$wrong"/raw/*)
+	holds "$wrong.csv: ${#kept[@]} runs were kept" [ ${#kept[@]} -eq 1 ]
+done
+
+# Deadlines change when, not what.
+matrix later ONLY='^drop-rank$' RANKS=2 PLAN=full REPEATS=1 DEADLINES=3 SWAP=0
+expect_rc 0 'deadlines x 3:'
+soonest=$(what_of later detect_ms drop-rank | sort -n | head -n 1)
+holds "detect_ms x 3 is '$soonest'" above 1450 "$soonest"
+HANGAR_DEADLINE_FACTOR=x perf all_reduce -g 2 -b 8 -e 8
+expect_rc 2 'HANGAR_DEADLINE_FACTOR=x:'
+
+matrix none ONLY=no-such-fault
+expect_rc 2 'ONLY without a fault:'
+matrix good
+expect_rc 1 'an OUTDIR that exists:'
+matrix usage PLAN=half
+expect_rc 2 'PLAN=half:'
+
+run ci/faults/healthy "$work/healthy" BACKEND=mpi N=2 KINDS='none late'
+expect_rc 0 'healthy:'
+expect_out '^0 false verdicts, 0 runs not healthy: passed$'
+finish

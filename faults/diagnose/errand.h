@@ -1,0 +1,38 @@
+/* errand.h: work that may take for ever, done in child processes that are given a time and no
+ * more. */
+#ifndef HANGAR_ERRAND_H
+#define HANGAR_ERRAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum errand_end {
+	ERRAND_NEVER,  /* not begun: time was over before its turn, or no child could be made */
+	ERRAND_DONE,
+	ERRAND_CUT,    /* ended by us: its time or its bytes were used up */
+	ERRAND_BROKEN, /* ended by itself with a signal or a code other than 0 */
+};
+
+struct errand {
+	/* In a child: writes its text to `fd` and returns. Nothing else of what it does is seen. */
+	void (*run)(int fd, const void *arg);
+	const void *arg;
+	size_t limit; /* bytes of text that are kept; more ends it */
+	/* what came of it */
+	enum errand_end end;
+	char *text;   /* whatever it wrote, terminated; the caller frees; NULL: nothing begun */
+	size_t bytes;
+	double seconds;
+	/* errands_run's own */
+	pid_t pid;
+	int fd;
+	uint64_t begun;
+};
+
+/* Run them in this order, at most `parallel` at once, each for at most `each` seconds, all for at
+ * most `all`. Returns when all are over. Never blocks longer than `all` and a tenth of a second: a
+ * child that cannot be killed (it sits in a dead file system) is left to the end of this process. */
+void errands_run(struct errand *errands, size_t n, size_t parallel, double each, double all);
+
+#endif

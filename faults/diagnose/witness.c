@@ -1,0 +1,106 @@
+/* witness.c: stacks of all local ranks and NCCL RAS, as errands that run side by side. */
+#include "witness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "errand.h"
+#include "rank_list.h"
+#include "ras.h"
+#include "stacks.h"
+
+#define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */
+
+struct hearing {
+	struct errand *errands;
+	struct stacks_order *orders; /* of errands[i] */
+	int *ranks;                  /* of errands[i] */
+	size_t n;
+};
+
+static void add_ranks(struct hearing *h, const struct evidence *e, const bool *local,
+                      const char *guilty, bool named)
+{
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *rank = &e->ranks[i];
+
+		if (!local[i] || !rank->present || rank->view.pid <= 0 ||
+		    rank->view.process > PROCESS_STOPPED || rank_list_has(guilty, i) != named)
+			continue;
+		h->orders[h->n] = (struct stacks_order){ .pid = rank->view.pid,
+			                                 .seconds = WITNESS_EACH * 0.7 };
+		stacks_order(&h->errands[h->n], &h->orders[h->n]);
+		h->ranks[h->n++] = i;
+	}
+}
+
+static void run_ras(int fd, const void *arg)
+{
+	ras_ask(fd, arg);
+}
+
+static char *ras_result(struct errand *errand)
+{
+	char *text = errand->text;
+
+	if (errand->end != ERRAND_DONE &&
+	    asprintf(&text, "%s\n[cut: %zu bytes after %.1f s]\n", errand->text ? errand->text : "",
+	             errand->bytes, errand->seconds) < 0)
+		text = NULL;
+	if (text != errand->text)
+		free(errand->text);
+	return text;
+}
+
+void witness_hear(struct evidence *evidence, const bool *local, const char *guilty)
+{
+	size_t room = (size_t)evidence->nranks + 1;
+	struct hearing h = { .errands = calloc(room, sizeof(*h.errands)),
+		             .orders = calloc(room, sizeof(*h.orders)),
+		             .ranks = calloc(room, sizeof(*h.ranks)) };
+	const char *address = getenv("NCCL_RAS_ADDR");
+	struct ras_order ras = { address ? address : RAS_ADDRESS, WITNESS_EACH * 0.9 };
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t nras = strcmp(evidence->backend, "nccl") == 0;
+
+	if (!h.errands || !h.orders || !h.ranks)
+		goto out;
+	h.errands[0] = (struct errand){ .run = run_ras, .arg = &ras, .limit = RAS_BYTES };
+	h.errands += nras; /* RAS first */
+	add_ranks(&h, evidence, local, guilty, true);
+	add_ranks(&h, evidence, local, guilty, false);
+	h.errands -= nras;
+	errands_run(h.errands, h.n + nras, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU, WITNESS_EACH,
+	            WITNESS_SECONDS);
+	if (nras) {
+		free(evidence->witness);
+		evidence->witness = ras_result(&h.errands[0]);
+	}
+	for (size_t i = 0; i < h.n; i++) {
+		struct evidence_rank *rank = &evidence->ranks[h.ranks[i]];
+
+		free(rank->stack);
+		rank->stack = stacks_result(&h.errands[i + nras]);
+		if (rank->stack)
+			stacks_clean(rank->stack);
+	}
+	if (evidence->witness)
+		stacks_clean(evidence->witness);
+out:
+	free(h.errands);
+	free(h.orders);
+	free(h.ranks);
+}
+
+void witness_note(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+	size_t n = diagnosis->nlines < DIAGNOSIS_LINES ? diagnosis->nlines : DIAGNOSIS_LINES - 1;
+	char line[sizeof(diagnosis->lines[0])];
+
+	if (ras_agrees(evidence->witness, evidence, diagnosis, line, sizeof(line)) == RAS_NOT_ASKED)
+		return;
+	memcpy(diagnosis->lines[n], line, sizeof(line));
+	diagnosis->nlines = n + 1;
+}

@@ -1,0 +1,23 @@
+/* witness.h: slow evidence, asked for when the verdict is out and the ranks are still there. */
+#ifndef HANGAR_WITNESS_H
+#define HANGAR_WITNESS_H
+
+#include <stdbool.h>
+
+#include "diagnose.h"
+#include "evidence.h"
+
+#define WITNESS_SECONDS	    2.0 /* for all */
+#define WITNESS_EACH	    1.0 /* for the stacks of a process, and for NCCL RAS */
+
+/* Take the native stacks of every rank i with local[i] whose process is there
+ * (evidence->ranks[i].stack), those of `guilty` ranks first; and with the nccl backend ask NCCL
+ * RAS (evidence->witness). All at once, WITNESS_SECONDS at most; what was cut says so in its text.
+ * The ranks go on afterwards. */
+void witness_hear(struct evidence *evidence, const bool *local, const char *guilty);
+
+/* Add RAS's word to the diagnosis' lines, in the place of the last where there is no room. Nothing
+ * when it was not asked. */
+void witness_note(const struct evidence *evidence, struct diagnosis *diagnosis);
+
+#endif

@@ -20,7 +20,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/nccl_log_main.c
+PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/nccl_log_main.c common/topo/topo_predict.c
 
 LIB_DIRS := common common/topo faults/watch faults/inject faults/diagnose
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
@@ -125,7 +125,11 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(PERF) $(PROGRAM_BIN)
+# Data that programs look for beside themselves.
+DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common/topo/*.csv \
+	common/topo/specs/*.json))
+
+all: $(PERF) $(PROGRAM_BIN) $(DATA) stale-data
 tests: $(UNIT) $(TOOL) $(BARE)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
@@ -231,6 +235,15 @@ $(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -fsanitize=fuzzer $(LIBS)
+
+# What was deleted from the tree must not live on beside the programs: fitted.json, above all.
+.PHONY: stale-data
+stale-data:
+	@rm -f $(filter-out $(DATA),$(wildcard $(BUILD)/*.json $(BUILD)/*.csv $(BUILD)/specs/*.json))
+
+$(DATA): $(BUILD)/%: common/topo/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 define program # source
 $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)

@@ -53,11 +53,14 @@ static int fired_interval(void *ctx)
 	return !log->done && ms > LOOK_MS ? LOOK_MS : ms;
 }
 
-struct supervisor_hooks fired_hooks(struct fired_log *log, const struct supervisor_hooks *monitor,
-                                    const struct program *program)
+void fired_wrap(struct fired_log *log, struct supervisor_hooks *hooks,
+                const struct program *program)
 {
-	*log = (struct fired_log){ *monitor, program, getenv("HANGAR_FAULT_LOG"), false };
+	*log = (struct fired_log){ *hooks, program, getenv("HANGAR_FAULT_LOG"), false };
 	if (!log->folder || !program->fault_record)
-		return *monitor;
-	return (struct supervisor_hooks){ log, fired_fds, fired_step, fired_interval };
+		return;
+	hooks->ctx = log;
+	hooks->fds = fired_fds;
+	hooks->step = fired_step;
+	hooks->interval_ms = fired_interval;
 }

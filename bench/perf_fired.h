@@ -14,10 +14,10 @@ struct fired_log {
 	bool done;
 };
 
-/* The monitor's hooks; with HANGAR_FAULT_LOG=FOLDER in the environment and a fault in the run wrapped, so that
- * a guilty rank's supervisor appends a line "RANK NANOSECONDS" to FOLDER/fired.txt: CLOCK_MONOTONIC, when the
- * rank's fault fired first. `log` must outlive them. */
-struct supervisor_hooks fired_hooks(struct fired_log *log, const struct supervisor_hooks *monitor,
-                                    const struct program *program);
+/* With HANGAR_FAULT_LOG=FOLDER in the environment and a fault in the run wrap the monitor's `hooks`, so that a
+ * guilty rank's supervisor appends a line "RANK NANOSECONDS" to FOLDER/fired.txt: CLOCK_MONOTONIC, when the
+ * rank's fault fired first. Else leave them alone. `log` must outlive them. */
+void fired_wrap(struct fired_log *log, struct supervisor_hooks *hooks,
+                const struct program *program);
 
 #endif

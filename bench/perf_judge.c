@@ -337,9 +337,10 @@ static void judge_slow(void *ctx)
 	for (size_t i = 0; i < j->diagnosis.nlines; i++)
 		printf("# %s\n", j->diagnosis.lines[i]);
 	fflush(stdout);
+	if (j->folder[0])
+		save_command(j);
 	if (!j->folder[0] || !j->evidence.ranks)
 		return;
-	save_command(j);
 	if (evidence_save(&j->evidence, j->folder, &err) == 0) {
 		hear_witnesses(j, j->diagnosis.ranks);
 		return;

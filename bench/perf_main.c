@@ -122,7 +122,7 @@ static int supervise(struct program *program, struct error *err)
 		.deadlines = program->options->watch,
 		.judge = judge_hooks(&judge),
 	};
-	struct supervisor_hooks watching, hooks;
+	struct supervisor_hooks hooks;
 	struct fired_log fired;
 	struct run_folder folder;
 	struct monitor monitor;
@@ -139,8 +139,8 @@ static int supervise(struct program *program, struct error *err)
 		atomic_store(&program->memory->header.rank, program->launch->rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
-	watching = monitor_hooks(&monitor);
-	hooks = fired_hooks(&fired, &watching, program);
+	hooks = monitor_hooks(&monitor);
+	fired_wrap(&fired, &hooks, program);
 	code = supervisor_run(&hooks, perf_rank, program, err);
 	monitor_close(&monitor);
 	judge_release(&judge);

@@ -13,7 +13,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CODES = {"ok": 0, "internal": 1, "usage": 2, "hang": 10, "error": 11, "wrong-data": 12, "died": 14,
          "diverged": 16, "not-fired": 20}
-OP = 8  # the call at which a fault fires by default: common/schedule.h, SCHEDULE_FAULT_OP
+# The call at which a fault fires by default: common/schedule.h, SCHEDULE_FAULT_OP. Init comes before call 1.
+POINTS = {"init": 0, "first": 1, "op": 8, "op+1": 9}
 COLUMNS = ["fault", "spec", "backend", "transport", "ranks", "position", "guilty", "repeat",
            "exit_code", "outcome", "class", "named", "comm", "seq_low", "seq_high", "confidence",
            "fired", "detect_ms", "observed_ms", "printed_detect_ms", "scored_equal", "right", "why",
@@ -43,7 +44,7 @@ def point_right(rule, verdict):
     low, high = verdict["seq_low"], verdict["seq_high"]
     if rule in ("", "-"):
         return low < 0
-    bounds = [OP if end == "op" else OP + 1 for end in rule.split("..")]
+    bounds = [POINTS[end] for end in rule.split("..")]
     return verdict["comm"] == 0 and bounds[0] <= low <= high <= bounds[-1]
 
 
@@ -85,13 +86,14 @@ def positions(ranks):
 
 
 def listed_faults():
-    """fault -> "can run" or why not, in the binary's own words."""
+    """fault -> ("can run" or why not, where it can fire), in the binary's own words."""
     text = subprocess.run([os.environ["perf"], "--backend", os.environ["BACKEND"], "--list-faults"],
                           text=True, check=True, stdout=subprocess.PIPE).stdout
     found = {}
     for name, rows in re.findall(r"^# ([a-z][a-z0-9-]*) {2,}.*\n((?:#   .*\n)*)", text, re.M):
         here = re.search(r"^#   here: (.*)$", rows, re.M)
-        found[name] = here[1] if here else "can run"
+        fires = re.search(r"^#   fires: (.*)$", rows, re.M)
+        found[name] = (here[1] if here else "can run", fires[1].split() if fires else [])
     return found
 
 
@@ -104,12 +106,24 @@ def repeats(plan, count, elsewhere, ranks, position):
 
 
 def spec_of(fault, guilty, keys):
-    return f"{fault}:{','.join(map(str, guilty))}" + (f",{keys}" if keys else "")
+    """`keys`: "", "how=read" or "@init": ranks stand between name and the rest."""
+    mark = "" if keys.startswith("@") or not keys else ","
+    return f"{fault}:{','.join(map(str, guilty))}{mark}{keys}"
 
 
-def variants(fault, backend):
-    """The rows of the table; a fault that it does not know runs as it is, and is scored wrong."""
-    return [row["keys"] for row in rows_for(fault, backend)] or [""]
+def variants(fault, backend, fires):
+    """(keys, options) of the table's rows; a fault that it does not know runs as it is, and is scored
+    wrong. Where a fault fires is said by the binary."""
+    rows = [(row["keys"], row["options"]) for row in rows_for(fault, backend)
+            if not row["keys"].startswith("@") or row["keys"].split(",")[0] in fires]
+    return rows or [("", "")]
+
+
+def guess(options, backend, deadlines):
+    """Seconds of a run, by what two quiet cores take; init of NCCL takes longer. Others who use the
+    machine make it more."""
+    own = re.search(r"-T (\d+)", options)
+    return (1.2 if backend == "mpi" else 7) + deadlines * (float(own[1]) if own else 0.5)
 
 
 def plan():
@@ -119,26 +133,30 @@ def plan():
     backend, out = env["BACKEND"], Path(env["out"])
     sizes = [int(n) for n in env["RANKS"].split()]
     count, elsewhere = int(env["REPEATS"]), int(env["ELSEWHERE"])
-    faults = [f for f, here in listed_faults().items()
-              if here == "can run" and re.search(env["ONLY"], f)]
-    cells = [("none", "", n, "-", []) for n in sizes]
-    for fault in faults:
-        for keys in variants(fault, backend):
+    faults = {f: fires for f, (here, fires) in listed_faults().items()
+              if here == "can run" and re.search(env["ONLY"], f)}
+    cells = [("none", "", "", n, "-", []) for n in sizes]
+    for fault, fires in faults.items():
+        for keys, options in variants(fault, backend, fires):
             for n in sizes:
-                cells += [(fault, keys, n, p, g) for p, g in positions(n).items()]
+                cells += [(fault, keys, options, n, p, g) for p, g in positions(n).items()]
+    seconds = total = 0
     for repeat in range(1, count + 1):
-        for fault, keys, n, position, guilty in cells:
+        for fault, keys, options, n, position, guilty in cells:
             if repeat > repeats(env["PLAN"], count, elsewhere, n,
                                 "last" if fault == "none" else position):
                 continue
             spec = "none" if fault == "none" else spec_of(fault, guilty, keys)
-            name = f"{spec}-of{n}-{repeat}".replace(":", "-").replace(",", "-").replace("=", "")
+            name = re.sub("[:,@]", "-", f"{spec}-of{n}-{repeat}").replace("=", "")
             trial = {"fault": fault, "keys": keys, "spec": spec, "backend": backend,
                      "transport": env["TRANSPORT"], "ranks": n, "position": position,
                      "guilty": guilty, "repeat": repeat}
             (out / "raw" / name).mkdir()
             (out / "raw" / name / "trial.json").write_text(json.dumps(trial))
-            print(name, n, spec)
+            print(name, n, spec, options)
+            total += 1
+            seconds += guess(options, backend, float(env["DEADLINES"]))
+    print(f"{total} runs, about {seconds / 60 / int(env['JOBS']):.0f} minutes", file=sys.stderr)
     return 0 if faults else 2
 
 
@@ -183,6 +201,7 @@ def from_json(path):
 def copy_evidence(source, target, fault):
     """What a rank's host would have had: no verdict, no report, no command. Stack traces hold the
     name of the fault's source file: it is taken out. "" or where the fault is still named."""
+    source_file = fault.replace("-", "_") + ".c"
     for name in sorted(os.listdir(source)):
         keep = re.fullmatch(r"rank-\d+\..*|run\.json|ras\.txt|.*\.log", name)
         if not keep or not (source / name).is_file():
@@ -193,9 +212,9 @@ def copy_evidence(source, target, fault):
             run.pop("command", None)
             data = json.dumps(run).encode()
         if ".stack." in name:
-            data = re.sub(rb"\b" + fault.replace("-", "_").encode() + rb"\b", b"scrubbed", data)
+            data = data.replace(source_file.encode(), b"scrubbed.c")
         (target / name).write_bytes(data)
-        for word in {fault, fault.replace("-", "_"), "--fault"} - {"none"}:
+        for word in {fault, source_file, "--fault"} - {"none"}:
             if word.encode() in data:
                 return f"evidence names the fault: {word} in {name}"
     return ""
@@ -412,7 +431,7 @@ def summary(out, planned):
             "", table(head, lines)]
     bad = [row for row in rows if row["right"] != "yes"]
     lost = sum(line[-1] for line in lines)
-    text += [f"left out: {fault}: {here}" for fault, here in listed_faults().items()
+    text += [f"left out: {fault}: {here}" for fault, (here, _) in listed_faults().items()
              if here != "can run" and re.search(os.environ["ONLY"], fault)]
     if bad:
         text += ["", "wrong or not fired:"] + wrong_ones(rows)

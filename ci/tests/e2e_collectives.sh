@@ -102,7 +102,8 @@ good_run 'alltoallv by a matrix' 1
 expect_out '^# rank 0: sends 96 B, receives 128 B, time [0-9.]+ us, algbw [0-9.]+ GB/s, busbw '
 expect_out '^# rank 1: sends 128 B, receives 288 B, '
 expect_out '^# rank 2: sends 272 B, receives 80 B, '
-NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1000 perf alltoallv "${few[@]}" -g 3 -b 1M -e 1M -d all --csv "$work/rows.csv"
+NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1000 perf alltoallv "${few[@]}" -g 3 -b 1M -e 1M -d all \
+	--csv "$work/rows.csv"
 holds 'scaled matrix: size' [ "$(column "$work/rows.csv" size_bytes | sort -u)" = 302992 ]
 good_run 'alltoallv by a scaled matrix' $dtypes
 perf alltoallv "${few[@]}" -g 3 -b 1K -e 2K

@@ -43,8 +43,8 @@ stuck() {
 	run "$BUILD/hang_diagnose" "$copy"
 	holds "$what: hang_diagnose lacks the line of $2 with $3" blocked_at "$work/out" "$2" "$3"
 	holds "$what: hang_diagnose's postmortem.md has other stacks" \
-		cmp -s <(sed -n '/^### Stacks/,/^## Root cause/p' "$dir/postmortem.md") \
-		<(sed -n '/^### Stacks/,/^## Root cause/p' "$copy/postmortem.md")
+		cmp -s <(sed -n '/^### Stacks/,/^### Timeline/p' "$dir/postmortem.md") \
+		<(sed -n '/^### Stacks/,/^### Timeline/p' "$copy/postmortem.md")
 }
 
 broken block-rank:2,how=read 3

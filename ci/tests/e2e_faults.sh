@@ -35,7 +35,7 @@ again() {
 	local copy=$work/copy
 	rm -rf "$copy"
 	cp -r "$(folder)" "$copy"
-	rm -f "$copy"/verdict.json "$copy"/report.txt "$copy"/postmortem.md
+	rm -f "$copy"/verdict.json "$copy"/report.txt "$copy"/postmortem.md "$copy"/timeline.* "$copy"/command.txt
 	run "$BUILD/hang_diagnose" "$copy"
 	expect_rc "$2" "hang_diagnose after $1:"
 	holds "after $1 verdict.json has no class $3 and ranks $4" python3 - "$copy" "$3" "$4" <<'END'

@@ -134,6 +134,16 @@ strike timed rank:1 $STOP -T 2 && {
 	expect_rc 10 'stopped, -T 2:'
 	holds "-T 2: took $(($(now_ms) - begun)) ms" [ $(($(now_ms) - begun)) -ge 2000 ]
 }
+# In every other phase, too: -T is the deadline of all waits
+for phase in init warmup check finalise; do
+	strike $phase rank:1 $STOP -T 1 && {
+		limit=20 ended
+		expect_rc 10 "stopped in $phase:"
+		expect_out '^# verdict: outcome=hang '
+		expect_out '^# rank 1 .*stopped'
+		gone_soon "stopped in $phase"
+	}
+done
 strike timed rank:1 $STOP --expect hang && {
 	limit=20 ended
 	expect_rc 0 'stopped, --expect hang:'

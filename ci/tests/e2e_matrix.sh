@@ -45,10 +45,11 @@ leaks=$(grep -lF -e drop-rank -e --fault "$dir"/rank-* "$dir/run.json")
 holds "evidence names the fault: $leaks" [ -z "$leaks" ]
 
 # Wrong expectations, one at a time: another class, a fault without a row, a twin that should hang.
-sed 's/^drop-rank,,any,hang,missing-call/drop-rank,,any,hang,host-busy/' $table >"$work/class.csv"
+sed 's/^drop-rank,,,any,hang,missing-call/drop-rank,,,any,hang,host-busy/' $table >"$work/class.csv"
 sed '/^drop-rank,/d' $table >"$work/unknown.csv"
-sed 's/^none,,any,ok/none,,any,hang/' $table >"$work/twin.csv"
+sed 's/^none,,,any,ok/none,,,any,hang/' $table >"$work/twin.csv"
 for wrong in class unknown twin; do
+	check "$wrong.csv is the table itself" [ "$(cmp "$table" "$work/$wrong.csv" | wc -l)" -eq 1 ]
 	EXPECTED=$work/$wrong.csv matrix "bad-$wrong" ONLY='^drop-rank$' SWAP=0 PERMUTE=0
 	expect_rc 1 "$wrong.csv:"
 	expect_out '^1 right, 1 wrong or not fired, 0 leftovers: FAILED$'

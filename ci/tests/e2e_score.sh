@@ -54,6 +54,8 @@ cases = [
     ("skip-call", {1}, 2, verdict("hang", "mismatch", [0], 8, confidence="inconclusive"), "ranks"),
     ("skip-call", {1}, 4, verdict("hang", "mismatch", [], 8, confidence="inconclusive"), "class"),
     ("drop-rank", {1}, 2, verdict("hang", "missing-call", [], 8), "ranks"),
+    ("init-missing", {1}, 4, verdict("hang", "init-missing-rank", [1], 0), ""),
+    ("init-missing", {1}, 4, verdict("hang", "init-missing-rank", [1], 1), "parted"),
     ("no-such-fault", {1}, 2, verdict("hang", "missing-call", [1], 8), "no row"),
 ]
 for name, guilty, ranks, said, complaint in cases:
@@ -65,6 +67,9 @@ check("middle and two need a healthy rank", score.positions(2) == {"first": [0],
 check("positions of 8", score.positions(8) ==
       {"first": [0], "last": [7], "middle": [4], "two": [1, 4]})
 check("spec", score.spec_of("block-rank", [1, 2], "how=read") == "block-rank:1,2,how=read")
+check("spec at init", score.spec_of("drop-rank", [3], "@init") == "drop-rank:3@init")
+check("rows that the binary cannot fire", score.variants("kill-rank", "mpi", []) == [("", "")])
+check("rows that it can", score.variants("kill-rank", "mpi", ["@init"]) == [("", ""), ("@init", "")])
 check("p50", score.percentile([3, 1, 2, 4], 50) == 2)
 check("p99", score.percentile(list(range(1, 201)), 99) == 198)
 check("p99 of few", score.percentile([1, 5], 99) == 5)

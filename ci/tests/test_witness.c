@@ -84,9 +84,9 @@ static void start_server(void)
 		int fd = accept(listener, NULL, NULL);
 
 		dprintf(fd, "SERVER PROTOCOL 2\nOK\n" ANSWER "\x1b[2J");
-		while (read(fd, text, sizeof(text)) > 0 && !strstr(text, "STATUS"))
+		shutdown(fd, SHUT_WR);
+		while (read(fd, text, sizeof(text)) > 0)
 			;
-		clock_nap(0.1);
 		_exit(0);
 	}
 	close(listener);

@@ -52,7 +52,8 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "DIR",
 	.doc = "Diagnose the evidence in DIR (rank-N.fr, run.json) and write verdict.json, "
-	       "report.txt and postmortem.md beside it.\vThe exit code is the outcome's: 0 ok, 10 "
+	       "report.txt, postmortem.md, timeline.json and timeline.csv beside "
+	       "it.\vThe exit code is the outcome's: 0 ok, 10 "
 	       "hang, "
 	       "11 error, 12 wrong data, 14 a rank died, 16 diverged; 1 unreadable evidence, 2 "
 	       "usage.",

@@ -225,17 +225,6 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	}
 }
 
-static void print_stacks(FILE *out, const struct diagnosis *d, const struct evidence *e)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < e->nranks; i++)
-		n += e->ranks[i].stack != NULL;
-	if (n == 0)
-		fprintf(out, "\n### Stacks\n\nNone were taken.\n");
-	report_stacks(out, e, d->ranks);
-}
-
 void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
 		      const char *dir)
 {
@@ -245,7 +234,7 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);
 	print_walk(out, d, e);
-	print_stacks(out, d, e);
+	report_stacks(out, e, d->ranks);
 	fprintf(out,
 		"\n### Timeline\n\nThe calls of all ranks around the divergence: timeline.png "
 		"(`plots/plot` draws it of timeline.csv), and timeline.json for chrome://tracing "

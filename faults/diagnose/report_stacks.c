@@ -59,9 +59,11 @@ void report_stacks(FILE *out, const struct evidence *evidence, const char *guilt
 
 	for (int i = 0; i < evidence->nranks; i++)
 		any = any || evidence->ranks[i].stack;
-	if (!any)
-		return;
 	fprintf(out, "\n### Stacks\n\n");
+	if (!any) {
+		fprintf(out, "None were taken.\n");
+		return;
+	}
 	report_stuck(out, "- ", evidence, guilty, LINES_SHOWN);
 	for (int i = 0; i < evidence->nranks && shown < GUILTY_SHOWN; i++)
 		if (evidence->ranks[i].stack && rank_list_has(guilty, i)) {

@@ -12,8 +12,8 @@
 void report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
                   const char *guilty, int most);
 
-/* A section "## Stacks" of a Markdown page: those lines, then the stacks of the guilty ("1,3",
- * "-": none) and of one rank that waits for them. Nothing when no stacks were taken. */
+/* A section "### Stacks" of a Markdown page: those lines, then the stacks of the guilty ("1,3",
+ * "-": none) and of one rank that waits for them. Says so when no stacks were taken. */
 void report_stacks(FILE *out, const struct evidence *evidence, const char *guilty);
 
 #endif

@@ -1,0 +1,406 @@
+/* test_model.c: NCCL's tuning tables against recorded ones, each formula against a hand-computed
+ * case. */
+#include "model.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+static struct topo_system sys;
+static struct model model;
+static struct model_constants physical;
+
+static void machine(const char *name, int gpus, int nodes, bool no_nvls)
+{
+	struct error err = { .outcome = OUTCOME_OK };
+	struct topo_change change = { .gpus = gpus, .nnodes = nodes };
+
+	model_physical(&physical);
+	CU_ASSERT_EQUAL_FATAL(topo_load_spec(&sys, name, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, no_nvls, &err), 0);
+}
+
+static int point(enum model_coll coll, double bytes, int algo, int proto, struct prediction *p)
+{
+	struct predict_request request = {
+		.collective = coll, .bytes = bytes, .algo = algo, .proto = proto
+	};
+
+	return model_predict(&model, &request, p);
+}
+
+/* The table that NCCL 2.28.9 printed on four H200 (shared/data/h200x4/nccl_debug_info.log, lines
+ * 482 on) and those of facts/nccl-internals.md 1.8 for 2 and 8: one decimal each. */
+static void test_nccl_tables(void)
+{
+	static const struct {
+		int gpus;
+		enum model_coll coll;
+		int algo, proto;
+		double bw, lat;
+	} rows[] = {
+		{ 4, MODEL_ALL_REDUCE, MODEL_TREE, MODEL_LL, 43.6, 10.4 },
+		{ 4, MODEL_ALL_REDUCE, MODEL_TREE, MODEL_LL128, 128.8, 21.5 },
+		{ 4, MODEL_ALL_REDUCE, MODEL_TREE, MODEL_SIMPLE, 165.6, 32.4 },
+		{ 4, MODEL_ALL_REDUCE, MODEL_RING, MODEL_LL, 94.0, 10.2 },
+		{ 4, MODEL_ALL_REDUCE, MODEL_RING, MODEL_LL128, 220.8, 25.4 },
+		{ 4, MODEL_ALL_REDUCE, MODEL_RING, MODEL_SIMPLE, 240.0, 28.8 },
+		{ 4, MODEL_ALL_GATHER, MODEL_RING, MODEL_LL, 188.0, 8.4 },
+		{ 4, MODEL_ALL_GATHER, MODEL_RING, MODEL_LL128, 441.6, 19.7 },
+		{ 4, MODEL_REDUCE_SCATTER, MODEL_RING, MODEL_SIMPLE, 480.0, 18.6 },
+		{ 4, MODEL_BROADCAST, MODEL_RING, MODEL_LL, 141.0, 7.2 },
+		{ 4, MODEL_BROADCAST, MODEL_RING, MODEL_LL128, 331.2, 15.9 },
+		{ 4, MODEL_REDUCE, MODEL_RING, MODEL_SIMPLE, 360.0, 11.8 },
+		{ 4, MODEL_ALL_REDUCE, MODEL_NVLS, MODEL_SIMPLE, 160.0, 25.0 },
+		{ 8, MODEL_ALL_REDUCE, MODEL_TREE, MODEL_LL, 43.6, 15.2 },
+		{ 8, MODEL_ALL_REDUCE, MODEL_TREE, MODEL_SIMPLE, 165.6, 64.4 },
+		{ 8, MODEL_ALL_REDUCE, MODEL_RING, MODEL_LL, 80.6, 15.0 },
+		{ 8, MODEL_ALL_REDUCE, MODEL_RING, MODEL_LL128, 189.3, 40.6 },
+		{ 8, MODEL_ALL_REDUCE, MODEL_RING, MODEL_SIMPLE, 205.7, 56.0 },
+		{ 8, MODEL_ALL_REDUCE, MODEL_NVLS, MODEL_SIMPLE, 272.0, 25.0 },
+		{ 8, MODEL_ALL_GATHER, MODEL_RING, MODEL_SIMPLE, 411.4, 32.2 },
+		{ 8, MODEL_ALL_GATHER, MODEL_NVLS, MODEL_SIMPLE, 208.2, 25.0 },
+		{ 2, MODEL_ALL_REDUCE, MODEL_RING, MODEL_LL, 141.0, 7.8 },
+		{ 2, MODEL_ALL_REDUCE, MODEL_RING, MODEL_SIMPLE, 360.0, 15.2 },
+		{ 2, MODEL_ALL_REDUCE, MODEL_TREE, MODEL_LL128, 128.8, 16.5 },
+		{ 2, MODEL_ALL_REDUCE, MODEL_NVLS, MODEL_SIMPLE, 102.0, 25.0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		machine("hgx-h200", rows[i].gpus, 1, false);
+		CU_ASSERT_DOUBLE_EQUAL(model.tuning.bw[rows[i].coll][rows[i].algo][rows[i].proto],
+				       rows[i].bw, .0501);
+		CU_ASSERT_DOUBLE_EQUAL(model.tuning.lat[rows[i].coll][rows[i].algo][rows[i].proto],
+				       rows[i].lat, .0501);
+		CU_ASSERT_EQUAL(model.tuning.search_channels, 12);
+		CU_ASSERT_EQUAL(model.channels, 24);
+	}
+}
+
+/* What NCCL takes by size: facts/nccl-internals.md 1.8, and 1 MiB from the recorded log. */
+static void test_choice(void)
+{
+	static const struct {
+		int gpus, nvls, mib, algo, proto;
+	} rows[] = {
+		{ 4, 0, 1, MODEL_RING, MODEL_LL },     { 4, 0, 2, MODEL_RING, MODEL_LL },
+		{ 4, 0, 4, MODEL_RING, MODEL_LL128 },  { 4, 0, 16, MODEL_RING, MODEL_SIMPLE },
+		{ 8, 0, 2, MODEL_RING, MODEL_LL },     { 8, 0, 4, MODEL_RING, MODEL_LL128 },
+		{ 8, 0, 16, MODEL_RING, MODEL_LL128 }, { 8, 0, 64, MODEL_RING, MODEL_SIMPLE },
+		{ 2, 0, 1, MODEL_RING, MODEL_LL },     { 2, 0, 2, MODEL_RING, MODEL_SIMPLE },
+		{ 8, 1, 2, MODEL_NVLS, MODEL_SIMPLE }, { 8, 1, 256, MODEL_NVLS, MODEL_SIMPLE },
+	};
+	struct prediction p;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		machine("hgx-h200", rows[i].gpus, 1, !rows[i].nvls);
+		CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, rows[i].mib * 1048576., -1, -1, &p), 0);
+		CU_ASSERT_EQUAL(p.algo, rows[i].algo);
+		CU_ASSERT_EQUAL(p.proto, rows[i].proto);
+	}
+}
+
+/* 4 H200, 64 MiB all_reduce, Ring Simple, physical constants: link 18 * 20.6 = 370.8; algorithm
+ * 370.8 * 4/6 = 247.2; transfer 67108864 / 247200 = 271.476 us. Share of a channel 67108864 / 24 /
+ * 4 = 699051 B, slice half of it: fill (1 + .5) * 349525 * 24 / 370800 = 33.9345. Latency 8.4 + 6
+ * * 3.4 = 28.8. */
+static void test_ring_simple(void)
+{
+	struct prediction p;
+
+	machine("hgx-h200", 4, 1, true);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 67108864, MODEL_RING, MODEL_SIMPLE, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 247.2, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 271.476, .001);
+	CU_ASSERT_DOUBLE_EQUAL(p.fill_us, 33.9345, .001);
+	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 28.8, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 334.2105, .002);
+	CU_ASSERT_DOUBLE_EQUAL(p.busbw, 67108864 / 334.2105 / 1000 * 1.5, .002);
+	CU_ASSERT_DOUBLE_EQUAL(p.ceiling_busbw, 450, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(p.nccl_us, 28.8 + 67108864 / 240e3, .001);
+	/* broadcast: chunks of 512 KiB, no loops: fill 524288 * 24 / 370800 = 33.934 */
+	CU_ASSERT_EQUAL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.fill_us, 33.9345, .001);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 370.8, 1e-6);
+}
+
+/* Algorithm bandwidths by hand. Net of 8 x 400 Gb/s InfiniBand: 400 * 4096 / 4178 = 392.149 GB/s.
+ */
+static void test_bandwidths(void)
+{
+	static const struct {
+		const char *spec;
+		int nodes;
+		enum model_coll coll;
+		int algo;
+		double gbs;
+		const char *limit;
+	} rows[] = {
+		/* 370.8 * .85 / (1 + 1/8) */
+		{ "dgx-h100", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 280.160, "NVLink" },
+		/* 721.8 * .74 / (1 + 1/8) */
+		{ "dgx-b200", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 474.784, "NVLink" },
+		/* 8 channels of 57.7, 16 ranks: * 16 / 30 */
+		{ "dgx-h100", 2, MODEL_ALL_REDUCE, MODEL_NVLS_TREE, 246.187, "NVLink" },
+		/* 8 * 45.5 * 128 / 254 */
+		{ "dgx-h100", 16, MODEL_ALL_REDUCE, MODEL_NVLS_TREE, 183.433, "NVLink" },
+		/* 370.8 / 2, the network could 392 and, from three nodes on, 196 */
+		{ "dgx-h100", 2, MODEL_ALL_REDUCE, MODEL_TREE, 185.4, "NVLink" },
+		{ "dgx-h100", 4, MODEL_ALL_REDUCE, MODEL_TREE, 185.4, "NVLink" },
+		/* 200 GB/s * 4096 / 4178 = 196.075, half of it */
+		{ "dgx-a100", 4, MODEL_ALL_REDUCE, MODEL_TREE, 98.0373, "NICs" },
+		/* 196.075 * 32 / 62 and * 32 / 31 */
+		{ "dgx-a100", 4, MODEL_ALL_REDUCE, MODEL_RING, 101.200, "NICs" },
+		{ "dgx-a100", 4, MODEL_ALL_GATHER, MODEL_RING, 202.399, "NICs" },
+		/* 240 whatever the size */
+		{ "dgx-a100", 1, MODEL_BROADCAST, MODEL_RING, 240, "NVLink" },
+		/* 6 links of 20 GB/s in the cube mesh: 120 * 8 / 14 */
+		{ "dgx-v100", 1, MODEL_ALL_REDUCE, MODEL_RING, 68.5714, "NVLink" },
+		/* between sockets of AMD: 16 GB/s, * 8 / 14; half of it through host memory */
+		{ "pcie-gen4-8gpu", 1, MODEL_ALL_REDUCE, MODEL_RING, 9.14286, "PCIe" },
+		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 4.57143, "host memory" },
+		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
+		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
+		/* one 200 Gb/s Slingshot NIC a GPU, four: 100 * 2048 / 2142; two nodes exchange
+		   once */
+		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 95.6116, "NICs" },
+	};
+	struct prediction p;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		machine(rows[i].spec, 0, rows[i].nodes, false);
+		CU_ASSERT_EQUAL(point(rows[i].coll, 68719476736., rows[i].algo, MODEL_SIMPLE, &p),
+				0);
+		CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs / rows[i].gbs, 1, 1e-4);
+		CU_ASSERT_PTR_NOT_NULL(strstr(p.limit, rows[i].limit));
+	}
+}
+
+/* Sends: 4 H200, 370.8 GB/s a GPU, one hop 3.4 us, base 8.4. */
+static void test_p2p(void)
+{
+	struct prediction p;
+
+	machine("hgx-h200", 4, 1, true);
+	/* 64 MiB: parts of at most 16 MiB on at least 8 channels: 8, 20 GB/s each: 419.43 us; the
+	 * last 512 KiB 26.2 */
+	CU_ASSERT_EQUAL(point(MODEL_SENDRECV, 67108864, -1, -1, &p), 0);
+	CU_ASSERT_EQUAL(p.channels, 8);
+	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 419.430, .001);
+	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 419.430 + 26.2144 + 11.8, .001);
+	/* 256 MiB takes 16 channels, 512 MiB 32: then the link limits */
+	CU_ASSERT_EQUAL(point(MODEL_SENDRECV, 268435456, -1, -1, &p), 0);
+	CU_ASSERT_EQUAL(p.channels, 16);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 320, 1e-6);
+	CU_ASSERT_EQUAL(point(MODEL_SENDRECV, 536870912, -1, -1, &p), 0);
+	CU_ASSERT_EQUAL(p.channels, 32);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 370.8, 1e-6);
+	/* three quarters leave the GPU: 370.8 * 4/3 */
+	CU_ASSERT_EQUAL(point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 494.4, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(p.ceiling_busbw, 450, 1e-6);
+	CU_ASSERT_EQUAL(point(MODEL_GATHER, 1 << 30, -1, -1, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 494.4, 1e-6);
+	/* two exchanges, of 1/4 and 2/4 of 1 GiB; both on 16 channels of 20 GB/s and more: 256 MiB
+	 * at 320, 512 MiB at 370.8 */
+	CU_ASSERT_EQUAL(point(MODEL_HYPERCUBE, 1 << 30, -1, -1, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 268435456 / 320e3 + 536870912 / 370.8e3, .001);
+	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 2 * 11.8, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(p.nccl_us, -1, 0);
+	/* 10 nodes of one GPU: everything but 1/10 leaves over a NIC of 50 * 4096 / 4178 */
+	machine("dgx-h100", 1, 10, true);
+	CU_ASSERT_EQUAL(point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 49.01867 / .9, .001);
+	CU_ASSERT_STRING_EQUAL(p.limit, "NIC");
+}
+
+/* 64 nodes on leaves of 16, uplinks oversubscribed 4 times: a ring crosses a leaf's edge on one NIC
+ * in 16, and a tree and all to all on all of them. */
+static void test_oversubscription(void)
+{
+	struct error err = { .outcome = OUTCOME_OK };
+	struct topo_change tree = { .fabric = 1 + TOPO_FAT_TREE, .oversubscription = 4 };
+	struct prediction full, over;
+
+	machine("dgx-a100", 0, 64, false);
+	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &full);
+	CU_ASSERT_EQUAL(topo_reshape(&sys, &tree, &err), 0);
+	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
+	CU_ASSERT_DOUBLE_EQUAL(over.transfer_us / full.transfer_us, 4, 1e-6);
+	point(MODEL_ALL_GATHER, 1 << 30, MODEL_RING, MODEL_SIMPLE, &over);
+	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 * 512 / 511, .001);
+	model_scale(&model, 16); /* below one leaf */
+	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
+	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 / 8 * 128 / 120, .001);
+}
+
+/* Whatever the machine: finite, below the ceiling, slower with more bytes, and rings slower with
+ * more nodes. */
+static void check_machine(const char *spec)
+{
+	for (int coll = 0; coll < MODEL_COLLS; coll++) {
+		double over_nodes = 0;
+
+		for (int nodes = 1; nodes <= 2048; nodes *= 2) {
+			int algo = coll < MODEL_TUNED ? MODEL_RING : MODEL_P2P;
+			double before = 0;
+			struct prediction p;
+
+			model_scale(&model, nodes);
+			for (double bytes = 8; bytes <= 17179869184.; bytes *= 2) {
+				if (point((enum model_coll)coll, bytes, -1, -1, &p) != 0) {
+					CU_ASSERT_EQUAL(model.nranks, 1);
+					continue;
+				}
+				CU_ASSERT_TRUE(isfinite(p.time_us) && p.time_us > 0 && p.busbw > 0);
+				CU_ASSERT_TRUE(p.busbw <= p.ceiling_busbw);
+				CU_ASSERT_EQUAL(point((enum model_coll)coll, bytes, algo,
+						      MODEL_SIMPLE, &p),
+						0);
+				CU_ASSERT_TRUE(p.time_us >= before);
+				if (p.time_us < before)
+					printf("%s %s %d nodes %.0f: %g after %g\n", spec,
+					       model_coll_name((enum model_coll)coll), nodes, bytes,
+					       p.time_us, before);
+				before = p.time_us;
+			}
+			CU_ASSERT_TRUE(coll >= MODEL_TUNED || before >= over_nodes * (1 - 1e-9));
+			over_nodes = before;
+		}
+	}
+}
+
+static void test_properties(void)
+{
+	static const char *const specs[] = { "dgx-v100",       "dgx2",	       "dgx-a100",
+					     "dgx-h100",       "hgx-h200",     "dgx-b200",
+					     "gb200-nvl72",    "gh200-quad",   "a100-pcie-bridged",
+					     "pcie-gen4-8gpu", "geforce-4090", "tcp-10g",
+					     "tcp-25g",	       "tcp-100g" };
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		machine(specs[i], 0, 1, false);
+		check_machine(specs[i]);
+	}
+}
+
+static void test_refused(void)
+{
+	struct predict_request small = {
+		.collective = MODEL_ALL_GATHER, .bytes = 16, .elsize = 4, .algo = -1, .proto = -1
+	};
+	struct prediction p;
+
+	machine("dgx-a100", 0, 1, false);
+	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), -ERANGE); /* 8 ranks, 4 elements */
+	small.bytes = 32;
+	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), 0);
+	small.bytes = 4;
+	small.collective = MODEL_BROADCAST;
+	CU_ASSERT_EQUAL(model_predict(&model, &small, &p), 0);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1024, MODEL_NVLS, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(point(MODEL_BROADCAST, 1024, MODEL_TREE, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(point(MODEL_ALLTOALL, 1024, MODEL_RING, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 0, -1, -1, &p), -ERANGE);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, -8, -1, -1, &p), -ERANGE);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, NAN, -1, -1, &p), -ERANGE);
+	CU_ASSERT_EQUAL(point(MODEL_COLLS, 1024, -1, -1, &p), -ERANGE);
+	machine("tcp-10g", 0, 1, false);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1024, -1, -1, &p), -ERANGE);
+}
+
+/* Fitted constants come from a file or not at all. */
+static void test_constants(void)
+{
+	static const struct {
+		const char *text;
+		int rc;
+	} files[] = {
+		{ "{\"provenance\":\"p\",\"constants\":{\"fill\":0.25}}", 0 },
+		{ "{\"provenance\":\"p\",\"constants\":{\"phil\":0.25}}", -EINVAL },
+		{ "{\"provenance\":\"p\",\"constants\":{\"fill\":-1}}", -EINVAL },
+		{ "{\"provenance\":\"p\",\"constants\":{\"fill\":\"1\"}}", -EINVAL },
+		{ "{\"constants\":{}}", -EINVAL },
+		{ "fill=1", -EINVAL },
+	};
+	char path[] = "/tmp/test_model_XXXXXX";
+	struct error err = { .outcome = OUTCOME_OK };
+	struct model_constants constants;
+	int fd = mkstemp(path);
+
+	CU_ASSERT_TRUE_FATAL(fd >= 0);
+	fclose(fdopen(fd, "w"));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		FILE *out = fopen(path, "w");
+
+		fputs(files[i].text, out);
+		fclose(out);
+		CU_ASSERT_EQUAL(model_load_constants(&constants, path, &err), files[i].rc);
+		CU_ASSERT_EQUAL(constants.fitted, files[i].rc == 0);
+	}
+	remove(path);
+	CU_ASSERT_EQUAL(model_load_constants(&constants, path, &err), 0);
+	CU_ASSERT_FALSE(constants.fitted);
+	CU_ASSERT_DOUBLE_EQUAL(constants.fill, 1, 0);
+}
+
+/* The whole at once, as the harness calls it: the same as step by step. */
+static void test_predict(void)
+{
+	struct error err = { .outcome = OUTCOME_OK };
+	struct predict_request request = { .collective = MODEL_ALL_REDUCE,
+					   .bytes = 67108864,
+					   .nranks = 4,
+					   .nnodes = 1,
+					   .algo = -1,
+					   .proto = -1,
+					   .no_nvls = true };
+	struct prediction p;
+
+	setenv("HANGAR_FITTED", "", 1);
+	CU_ASSERT_EQUAL_FATAL(topo_load_spec(&sys, "hgx-h200", &err), 0);
+	CU_ASSERT_EQUAL(predict(&sys, &request, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 334.2105, .002);
+	CU_ASSERT_FALSE(p.fitted);
+	request.nranks = 99;
+	CU_ASSERT_EQUAL(predict(&sys, &request, &p), -EINVAL);
+	unsetenv("HANGAR_FITTED");
+}
+
+/* 1000 nodes failing once a year each: every 31557.6 s; checkpoints of 60 s: Young sqrt(2 * 60 *
+ * 31557.6) = 1946.0; Daly 1946.0 * (1 + sqrt(x) / 3 + x / 9) - 60 = 1906.2 with x = 60 / 63115.2.
+ */
+static void test_failures(void)
+{
+	struct model_failures f = model_failures(1, 1000, 24, 60);
+
+	CU_ASSERT_DOUBLE_EQUAL(f.mtbf_s, 31557.6, .01);
+	CU_ASSERT_DOUBLE_EQUAL(f.probability, .93529, .0001);
+	CU_ASSERT_DOUBLE_EQUAL(f.young_s, 1946.0, .1);
+	CU_ASSERT_DOUBLE_EQUAL(f.daly_s, 1906.2, .1);
+	f = model_failures(1e6, 1e6, 1, 60);
+	CU_ASSERT_DOUBLE_EQUAL(f.daly_s, f.mtbf_s, 1e-9);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "NCCL's tables", test_nccl_tables },
+		{ "NCCL's choice", test_choice },
+		{ "Ring Simple by hand", test_ring_simple },
+		{ "bandwidths by hand", test_bandwidths },
+		{ "sends by hand", test_p2p },
+		{ "oversubscription", test_oversubscription },
+		{ "properties of every spec", test_properties },
+		{ "refused", test_refused },
+		{ "constants", test_constants },
+		{ "predict()", test_predict },
+		{ "failures", test_failures },
+	};
+
+	return unit_main("model", cases, sizeof(cases) / sizeof(cases[0]));
+}

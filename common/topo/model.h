@@ -1,0 +1,178 @@
+/* model.h: what a collective should take on a topology, and what its links could carry at best.
+ *
+ * NCCL's tuning model (model_nccl.c, src/graph/tuning.cc of 2.28) says which algorithm and protocol
+ * NCCL would take; the time is our own (model.c): bytes over the slowest link on the way, plus
+ * launch, hops and the filling of the pipeline. */
+#ifndef HANGAR_MODEL_H
+#define HANGAR_MODEL_H
+
+#include <stdbool.h>
+
+#include "topo.h"
+
+/* The first five are NCCL's collectives with a tuning model; the others are groups of sends and
+ * receives. */
+enum model_coll {
+	MODEL_BROADCAST,
+	MODEL_REDUCE,
+	MODEL_ALL_GATHER,
+	MODEL_REDUCE_SCATTER,
+	MODEL_ALL_REDUCE,
+	MODEL_TUNED,
+	MODEL_ALLTOALL = MODEL_TUNED,
+	MODEL_ALLTOALLV,
+	MODEL_GATHER,
+	MODEL_SCATTER,
+	MODEL_SENDRECV,
+	MODEL_HYPERCUBE,
+	MODEL_COLLS
+};
+
+enum model_algo {
+	MODEL_TREE,
+	MODEL_RING,
+	MODEL_COLLNET_DIRECT,
+	MODEL_COLLNET_CHAIN,
+	MODEL_NVLS,
+	MODEL_NVLS_TREE,
+	MODEL_PAT,
+	MODEL_NCCL_ALGOS,
+	MODEL_P2P = MODEL_NCCL_ALGOS,
+	MODEL_ALGOS
+};
+
+enum model_proto { MODEL_LL, MODEL_LL128, MODEL_SIMPLE, MODEL_PROTOS };
+
+/* What data cross between two GPUs of a node. */
+enum model_hop { MODEL_HOP_NONE, MODEL_HOP_NVLINK, MODEL_HOP_PCIE, MODEL_HOP_SHM };
+
+/* Each has a physical value with its source (model_constants.c); a few are fitted to measurements
+ * (fitted.json). */
+struct model_constants {
+	double nvlink_efficiency; /* of NCCL's per-link bandwidth */
+	double loop_bubble;	  /* slices of each loop of a ring that nothing overlaps */
+	double fill;		  /* slices that fill the pipeline once */
+	double channel_gbs;	  /* what one channel (thread block) copies to a peer */
+	double fan_loss;       /* share of a link lost where flows of one channel meet; falls as 1 /
+				  sqrt(channels a flow) */
+	double simple_base_us; /* latency of a looping Simple ring kernel, and of each of its hops
+				  over NVLink */
+	double simple_hop_us;
+	double p2p_base_us;    /* latency of a group of sends and receives, without its hop */
+	double launch_us;      /* a call cannot take less: the host enqueues no faster */
+	double launch_p2p_us;  /* the same for a group of sends and receives */
+	double launch_peer_us; /* and for each peer in it */
+	bool fitted;	       /* false: physical-only */
+	char provenance[256];
+};
+
+/* The physical values. */
+void model_physical(struct model_constants *constants);
+
+/* The physical values, then those in `path`; NULL: $HANGAR_FITTED, else fitted.json above the
+ * folder of specs. A file that is not there leaves physical-only values and returns 0; one that is
+ * wrong is -EINVAL. */
+int model_load_constants(struct model_constants *constants, const char *path, struct error *err);
+
+/* Bus efficiency of a transport: payload share of what crosses the wire. */
+double model_net_efficiency(enum topo_transport transport);
+
+/* Microseconds that a hop over a transport takes beyond what NCCL's tables say. */
+double model_net_latency(enum topo_transport transport);
+
+struct predict_request {
+	enum model_coll collective;
+	double bytes;	 /* nccl-tests' size column */
+	int elsize;     /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
+	int nranks;	 /* 0: all GPUs of all nodes */
+	int nnodes;	 /* 0: what the topology says */
+	int algo, proto; /* -1: what NCCL would choose */
+	int channels;	 /* 0: what NCCL would use */
+	bool no_nvls;	 /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
+};
+
+struct prediction {
+	double time_us, algbw, busbw; /* what healthy hardware delivers */
+	double ceiling_busbw; /* what the links could carry, without protocol, latency or launch */
+	double nccl_us; /* NCCL's own estimate for this algorithm and protocol; -1: it has no model
+			 */
+	int algo, proto, channels;
+	bool fitted;
+	/* derivation: time = max(launch, latency + transfer + fill) */
+	double launch_us, latency_us, transfer_us, fill_us;
+	double link_gbs;   /* of the limiting link or links, as used */
+	double alg_gbs;	   /* algorithm bandwidth that this gives */
+	const char *limit; /* the limiting link, in words */
+	const char *formula;
+};
+
+/* NCCL's tuning tables for one communicator. */
+struct model_tuning {
+	int search_channels, nvls_heads;
+	double bw[MODEL_TUNED][MODEL_NCCL_ALGOS]
+		 [MODEL_PROTOS]; /* algorithm bandwidth, GB/s; 0: not available */
+	double lat[MODEL_TUNED][MODEL_NCCL_ALGOS][MODEL_PROTOS]; /* us */
+};
+
+/* A node and a number of nodes, worked out once for many points. */
+struct model {
+	const struct topo_system *sys;
+	struct model_constants constants;
+	int nnodes, ppn, nranks;
+	bool nvls;
+	/* of the node, GB/s per GPU and direction; raw is what the wire carries */
+	enum model_hop hop;
+	bool nvswitch;
+	double ring, ring_raw;
+	double link_nccl;	   /* NCCL's idea of `ring` */
+	double pair, pair_raw;	   /* between neighbours */
+	double spread, spread_raw; /* us per byte that every GPU sends to every other of its node */
+	double net, net_raw;	   /* of a node, as far as its GPUs reach it */
+	double nic, nic_raw;	   /* of the NICs of one GPU */
+	int channels;		   /* running */
+	int p2p_channels;	   /* per peer of the node */
+	struct model_tuning tuning;
+};
+
+/* Work out a node with `ppn` of its GPUs in use (0: all). `sys` must outlive the model. */
+int model_init(struct model *model, const struct topo_system *sys,
+	       const struct model_constants *constants, int ppn, bool no_nvls, struct error *err);
+
+/* Take `nnodes` such nodes. */
+void model_scale(struct model *model, int nnodes);
+
+/* Predict one point; request->nranks and nnodes are the model's. -EINVAL: that algorithm or
+ * protocol does not exist for this collective here; -ERANGE: fewer than two ranks, or a size that
+ * is no size. Nothing is printed or kept. */
+int model_predict(const struct model *model, const struct predict_request *request,
+		  struct prediction *prediction);
+
+/* All of the above for one point: it reads files, so a sweep wants model_init once instead. */
+int predict(const struct topo_system *sys, const struct predict_request *request,
+	    struct prediction *prediction);
+
+/* NCCL's tuning model as it is (facts/nccl-internals.md 1.6). */
+void model_tuning_fill(struct model_tuning *tuning, const struct model *model);
+double model_nccl_time(const struct model *model, enum model_coll coll, int algo, int proto,
+		       double bytes);
+double model_tree_correction(int proto, double bytes);
+
+/* Bytes that NCCL's choice and its estimate go by, busbw / algbw, names. Parsers return -1 when
+ * unknown. */
+double model_bus_factor(enum model_coll coll, int nranks);
+const char *model_coll_name(enum model_coll coll);
+int model_coll_parse(const char *name);
+const char *model_algo_name(int algo);
+int model_algo_parse(const char *name);
+const char *model_proto_name(int proto);
+int model_proto_parse(const char *name);
+
+/* Chance that a job of `nodes` nodes meets a failure within `hours`, at `rate` failures per node
+ * and year, and the interval between checkpoints of `cost_s` seconds that loses least (Young 1974;
+ * Daly 2006, higher order). Seconds. */
+struct model_failures {
+	double mtbf_s, probability, young_s, daly_s;
+};
+struct model_failures model_failures(double rate, double nodes, double hours, double cost_s);
+
+#endif

@@ -1,0 +1,131 @@
+/* model_constants.c: the physical constants with their sources, and the reader of the fitted ones.
+ */
+#include "model.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One row per constant. Physical values are what one would write down before any measurement. */
+static const struct {
+	const char *name;
+	size_t at;
+	double physical, least, most;
+	const char *source;
+} constants_table[] = {
+#define CONSTANT(field) #field, offsetof(struct model_constants, field)
+	{ CONSTANT(nvlink_efficiency), 1.0, .3, 1.2,
+	  "NCCL's SMxx_NVLINK_BW already is what kernels get (topo.h)" },
+	{ CONSTANT(loop_bubble), .5, 0, 4,
+	  "a loop's last slice overlaps with nothing; half of it by the next loop" },
+	{ CONSTANT(fill), 1.0, 0, 4, "the first slice moves alone" },
+	{ CONSTANT(channel_gbs), 20.0, 1, 200,
+	  "NCCL's perChMaxRingLL128 of Ampere: one channel, 20 GB/s" },
+	{ CONSTANT(fan_loss), 0, 0, .9, "flows share a link without loss" },
+	{ CONSTANT(simple_base_us), 8.4, 0, 100, "NCCL baseLat, Ring Simple" },
+	{ CONSTANT(simple_hop_us), 3.4, 0, 50, "NCCL hwLat, NVLink Ring Simple" },
+	{ CONSTANT(p2p_base_us), 8.4, 0, 100,
+	  "NCCL baseLat, Ring Simple: a group of sends is one such kernel" },
+	{ CONSTANT(launch_us), 7.0, 0, 100,
+	  "a kernel launch through the runtime (4 us) and NCCL's planning (3 us)" },
+	{ CONSTANT(launch_p2p_us), 7.0, 0, 100, "the same" },
+	{ CONSTANT(launch_peer_us), .2, 0, 10, "a task of a group, about 200 ns of host work" },
+};
+
+enum { NCONSTANTS = sizeof(constants_table) / sizeof(constants_table[0]) };
+
+/* Payload over wire bytes. InfiniBand: 4096 + LRH, BTH, RETH/CRCs, 64b/66b gaps (82); RoCE v2:
+ * Ethernet, IP and UDP on top (94), likewise EFA with 8928 + 150; Slingshot: 2048-byte packets, 94
+ * + switch framing; TCP: 1448 of 1538, and one copy through host memory in each direction. */
+static const double net_efficiency[TOPO_TRANSPORTS] = {
+	[TOPO_IB] = 4096. / (4096 + 82),   [TOPO_ROCE] = 4096. / (4096 + 94),
+	[TOPO_EFA] = 8928. / (8928 + 150), [TOPO_SLINGSHOT] = 2048. / (2048 + 94),
+	[TOPO_TCP] = 1448. / 1538 * .9,
+};
+
+/* us a hop takes beyond NCCL's hwLat, which is InfiniBand's. Order of magnitude, from memory: not
+ * verified. TCP: two passes through the kernel, two wake-ups of proxy threads; EFA: its datagrams
+ * are put in order in software. */
+static const double net_latency[TOPO_TRANSPORTS] = { [TOPO_EFA] = 15, [TOPO_TCP] = 30 };
+
+double model_net_latency(enum topo_transport transport)
+{
+	return net_latency[transport];
+}
+
+double model_net_efficiency(enum topo_transport transport)
+{
+	return net_efficiency[transport];
+}
+
+static double *constant(struct model_constants *constants, int i)
+{
+	return (double *)(void *)((char *)constants + constants_table[i].at);
+}
+
+void model_physical(struct model_constants *constants)
+{
+	memset(constants, 0, sizeof(*constants));
+	for (int i = 0; i < NCONSTANTS; i++)
+		*constant(constants, i) = constants_table[i].physical;
+}
+
+static int set_constants(struct model_constants *constants, json_t *json, const char *path,
+			 struct error *err)
+{
+	json_t *values = json_object_get(json, "constants"), *value;
+	const char *from = json_string_value(json_object_get(json, "provenance")), *name;
+
+	if (!json_is_object(values) || from == NULL)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "%.200s: needs \"provenance\" and \"constants\"", path);
+	json_object_foreach(values, name, value)
+	{
+		int i = 0;
+
+		while (i < NCONSTANTS && strcmp(name, constants_table[i].name) != 0)
+			i++;
+		if (i == NCONSTANTS)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "%.200s: unknown constant '%.40s'", path, name);
+		if (!json_is_number(value) || json_number_value(value) < constants_table[i].least ||
+		    json_number_value(value) > constants_table[i].most)
+			return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: %s must be %g to %g",
+					 path, name, constants_table[i].least,
+					 constants_table[i].most);
+		*constant(constants, i) = json_number_value(value);
+	}
+	constants->fitted = true;
+	snprintf(constants->provenance, sizeof(constants->provenance), "%s", from);
+	return 0;
+}
+
+int model_load_constants(struct model_constants *constants, const char *path, struct error *err)
+{
+	char dir[4096], found[4096 + 32];
+	json_error_t where;
+	json_t *json;
+	int rc;
+
+	model_physical(constants);
+	if (path == NULL)
+		path = getenv("HANGAR_FITTED");
+	if (path == NULL) {
+		if (topo_spec_dir(dir, sizeof(dir)) != 0)
+			return 0;
+		snprintf(found, sizeof(found), "%s/../fitted.json", dir);
+		path = found;
+	}
+	if (path[0] == '\0' || access(path, R_OK) != 0)
+		return 0;
+	json = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+	if (json == NULL)
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line,
+				 where.text);
+	rc = set_constants(constants, json, path, err);
+	json_decref(json);
+	return rc;
+}

@@ -1,0 +1,102 @@
+/* model_names.c: names of collectives, algorithms and protocols, bus factors, and the odds of
+ * failures. */
+#include "model.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const colls[MODEL_COLLS] = {
+	[MODEL_ALL_REDUCE] = "all_reduce",
+	[MODEL_ALL_GATHER] = "all_gather",
+	[MODEL_REDUCE_SCATTER] = "reduce_scatter",
+	[MODEL_BROADCAST] = "broadcast",
+	[MODEL_REDUCE] = "reduce",
+	[MODEL_ALLTOALL] = "alltoall",
+	[MODEL_ALLTOALLV] = "alltoallv",
+	[MODEL_GATHER] = "gather",
+	[MODEL_SCATTER] = "scatter",
+	[MODEL_SENDRECV] = "sendrecv",
+	[MODEL_HYPERCUBE] = "hypercube",
+};
+
+static const char *const algos[MODEL_ALGOS] = {
+	[MODEL_TREE] = "Tree",
+	[MODEL_RING] = "Ring",
+	[MODEL_COLLNET_DIRECT] = "CollNetDirect",
+	[MODEL_COLLNET_CHAIN] = "CollNetChain",
+	[MODEL_NVLS] = "NVLS",
+	[MODEL_NVLS_TREE] = "NVLSTree",
+	[MODEL_PAT] = "PAT",
+	[MODEL_P2P] = "P2P",
+};
+
+static const char *const protos[MODEL_PROTOS] = { "LL", "LL128", "Simple" };
+
+static int find(const char *const *names, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (strcasecmp(names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+const char *model_coll_name(enum model_coll coll)
+{
+	return colls[coll];
+}
+
+int model_coll_parse(const char *name)
+{
+	return find(colls, MODEL_COLLS, name);
+}
+
+const char *model_algo_name(int algo)
+{
+	return algos[algo];
+}
+
+int model_algo_parse(const char *name)
+{
+	return find(algos, MODEL_ALGOS, name);
+}
+
+const char *model_proto_name(int proto)
+{
+	return protos[proto];
+}
+
+int model_proto_parse(const char *name)
+{
+	return find(protos, MODEL_PROTOS, name);
+}
+
+/* nccl-tests doc/PERFORMANCE.md; facts/nccl-tests.md 1.1. */
+double model_bus_factor(enum model_coll coll, int nranks)
+{
+	double n = nranks;
+
+	switch (coll) {
+	case MODEL_ALL_REDUCE:
+		return 2 * (n - 1) / n;
+	case MODEL_BROADCAST:
+	case MODEL_REDUCE:
+	case MODEL_SENDRECV:
+		return 1;
+	default:
+		return (n - 1) / n;
+	}
+}
+
+struct model_failures model_failures(double rate, double nodes, double hours, double cost_s)
+{
+	struct model_failures out = { .mtbf_s = 365.25 * 86400 / (rate * nodes) };
+	double x = cost_s / (2 * out.mtbf_s);
+
+	out.probability = -expm1(-hours * 3600 / out.mtbf_s);
+	out.young_s = sqrt(2 * cost_s * out.mtbf_s);
+	/* Daly 2006, eq. 37: for a cost below twice the MTBF, else the MTBF itself. */
+	out.daly_s = x < 1 ? sqrt(2 * cost_s * out.mtbf_s) * (1 + sqrt(x) / 3 + x / 9) - cost_s
+			   : out.mtbf_s;
+	return out;
+}

@@ -1,0 +1,338 @@
+/* model_nccl.c: NCCL 2.28's tuning model as it is: which algorithm and protocol it would take, and
+ * its own estimate. Tables and formulas: shared/facts/nccl-internals.md 1.4 to 1.7
+ * (src/graph/tuning.cc, search.cc). */
+#include "model.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { VOLTA, AMPERE, HOPPER, BLACKWELL, ARCHS };
+
+static const double base_lat[MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
+	[MODEL_TREE] = { 6.8, 14, 8.4 },
+	[MODEL_RING] = { 6.6, 14, 8.4 },
+	[MODEL_PAT] = { 8, 8, 8 },
+};
+
+enum hw { HW_NVLINK, HW_PCI, HW_NET, HWS };
+static const double hw_lat[HWS][MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
+	[HW_NVLINK] = { { .6, 1.25, 4.0 },
+			{ .6, 1.9, 3.4 },
+			{ 0, 0, 3.7 },
+			{ 0, 0, 2.8 },
+			{ 0, 0, 25 },
+			{ 0, 0, 25 },
+			{ 0, 0, 4 } },
+	[HW_PCI] = { { 1, 1.9, 4.0 },
+		     { 1, 2.5, 5.7 },
+		     { 0, 0, 3.7 },
+		     { 0, 0, 2.8 },
+		     { 0 },
+		     { 0 },
+		     { 0, 0, 4 } },
+	[HW_NET] = { { 5, 8.5, 14 },
+		     { 2.7, 4, 14 },
+		     { 0, 0, 31 },
+		     { 0, 0, 30 },
+		     { 0, 0, 18 },
+		     { 0, 0, 20.9 },
+		     { 0, 0, 14 } },
+};
+
+/* By number of nodes: 1, 2, more. */
+static const double ll_max[ARCHS][3] = {
+	{ 39, 39, 20.4 }, { 87.7, 22.5, 19 }, { 141, 45, 35 }, { 282, 90, 70 }
+};
+static const double ring_ll128_max[ARCHS][3] = {
+	{ 20, 20, 20 }, { 20, 20, 20 }, { 36.7, 36.7, 36.7 }, { 73.4, 34.6, 73.4 }
+};
+static const double tree_ll128_max[ARCHS][3] = {
+	{ 20, 20, 20 }, { 20, 20, 20 }, { 36.7, 36.7, 29 }, { 55.6, 31.67, 20 }
+};
+static const double tree_max[ARCHS][3] = {
+	{ 26.5, 18.5, 10 }, { 24, 23.6, 17.8 }, { 38.7, 41.4, 36 }, { 70, 42.8, 24 }
+};
+static const double nvls_tree_max[ARCHS][3] = {
+	{ 26.5, 18.5, 10 }, { 24, 23.6, 17.8 }, { 0, 57.7, 45.5 }, { 0, 96, 80 }
+}; /* Blackwell, more than two: 2.30's value */
+static const double nvls_efficiency[ARCHS] = { 0, 0, .85, .74 };
+
+static const float tree_correction[MODEL_PROTOS][23] = {
+	{ 1,   1,   1,	 1,   .9f, .8f, .7f, .7f, .7f, .7f, .6f, .5f,
+	  .4f, .4f, .5f, .6f, .7f, .8f, .9f, 1,	  1,   1,   1 },
+	{ 1,   1,   1,	 1,   1,   .9f, .8f, .8f, .8f, .7f, .6f, .6f,
+	  .6f, .6f, .6f, .6f, .8f, .9f, .9f, .9f, .9f, 1,   1 },
+	{ .9f, .9f, .9f, .9f, .9f, .9f, .9f, .8f, .7f, .6f, .6f, .5f,
+	  .5f, .5f, .5f, .6f, .7f, .8f, .7f, .7f, .8f, .9f, .9f },
+};
+
+static const double speeds_intra[] = { 40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 0 };
+static const double speeds_inter[] = { 48, 30, 28, 24, 20, 18,	15,  12,  10,  9,
+				       7,  6,  5,  4,  3,  2.4, 1.2, .24, .12, 0 };
+static const double speeds_intra90[] = { 60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3, 0 };
+static const double speeds_inter90[] = { 48, 45, 42, 40, 30,  24,  22,	20,  17.5,
+					 15, 12, 6,  3,	 2.4, 1.2, .24, .12, 0 };
+static const double speeds_intra100[] = { 90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18, 0 };
+static const double speeds_inter100[] = { 96, 48, 45.1, 42, 40,	 30,  24,  22,	20, 17.5,
+					  15, 12, 6,	3,  2.4, 1.2, .24, .12, 0 };
+
+struct search {
+	int arch, nodes_index, channels;
+	const double *speeds;
+	double intra, inter, tree_intra, tree_inter;
+	double nvls_intra, nvls_inter;
+	enum hw hw_intra;
+};
+
+static int arch_of(const struct model *model)
+{
+	int sm = model->sys->gpu[0].model->sm;
+
+	return sm >= 100 ? BLACKWELL : sm >= 90 ? HOPPER : sm >= 80 ? AMPERE : VOLTA;
+}
+
+static double largest(const double *speeds, double limit)
+{
+	for (; *speeds > 0; speeds++)
+		if (*speeds <= limit)
+			return *speeds;
+	return 0.1; /* NCCL's last resort */
+}
+
+/* Channels of a speed: as many as the GPU's links carry and, over the network, as the NICs carry.
+ * Most bandwidth wins, the faster channels when equal; NCCL stops looking once a speed falls below
+ * half of the best. */
+static void search_channels(const struct model *model, struct search *search)
+{
+	int nics = model->nnodes > 1 ? (int)fmax(1, round(model->net_raw / model->sys->nic[0].gbs))
+				     : 0;
+	double link = model->ppn > 1 ? model->link_nccl : 1e9, best = 0;
+	int most = model->hop == MODEL_HOP_NVLINK || model->ppn == 1 ? 32 : 1;
+
+	for (const double *s = search->speeds; *s > 0; s++) {
+		int n = (int)fmin(most, floor(link / *s + 1e-9));
+
+		if (model->nnodes > 1)
+			n = (int)fmin(n, nics * floor(model->sys->nic[0].gbs / *s + 1e-9));
+		if (n * *s > best) {
+			best = n * *s;
+			search->channels = n;
+			search->intra = search->inter = *s;
+		}
+		if (search->channels > 0 && s[1] / search->intra <= .49)
+			break;
+	}
+	if (search->channels == 0) {
+		search->channels = 1;
+		search->intra = search->inter = fmin(link, model->nnodes > 1 ? model->net : link);
+	}
+	search->tree_intra = search->tree_inter = search->intra;
+	if (model->nnodes > 1 && model->ppn > 1)
+		search->tree_intra =
+			fmax(search->intra, largest(search->speeds, fmin(2 * search->inter,
+									 link / search->channels)));
+	if (search->intra >= 25 && search->channels <= 16) {
+		search->channels *= 2;
+		search->intra /= 2;
+		search->inter /= 2;
+		search->tree_intra /= 2;
+		search->tree_inter /= 2;
+	}
+}
+
+/* GPUs that a switch reduces for: NCCL_MAX_NVLS_ARITY is 32 (device.h). */
+static int heads(const struct model *model)
+{
+	return model->ppn < 32 ? model->ppn : 32;
+}
+
+static void search_nvls(const struct model *model, struct search *search)
+{
+	static const double *const intra[ARCHS] = { speeds_intra, speeds_intra, speeds_intra90,
+						    speeds_intra100 };
+	double top = intra[search->arch][0];
+
+	if (!model->nvls)
+		return;
+	search->nvls_intra = largest(intra[search->arch], model->link_nccl / (heads(model) + 1));
+	search->nvls_inter = fmin(2 * search->nvls_intra, top);
+	if (model->nnodes > 1)
+		search->nvls_inter = largest(search->speeds, model->net_raw / heads(model));
+}
+
+static void search_all(const struct model *model, struct search *search)
+{
+	memset(search, 0, sizeof(*search));
+	search->arch = arch_of(model);
+	search->nodes_index = model->nnodes > 2 ? 2 : model->nnodes - 1;
+	if (model->nnodes > 1)
+		search->speeds = search->arch == BLACKWELL ? speeds_inter100
+				 : search->arch == HOPPER  ? speeds_inter90
+							   : speeds_inter;
+	else
+		search->speeds = search->arch == BLACKWELL ? speeds_intra100
+				 : search->arch == HOPPER  ? speeds_intra90
+							   : speeds_intra;
+	search->hw_intra = model->hop == MODEL_HOP_NVLINK ? HW_NVLINK : HW_PCI;
+	search_channels(model, search);
+	search_nvls(model, search);
+}
+
+static int ring_steps(enum model_coll coll, int n)
+{
+	return coll == MODEL_ALL_REDUCE ? 2 * (n - 1) : coll <= MODEL_REDUCE ? n : n - 1;
+}
+
+static bool available(const struct model *model, enum model_coll coll, int algo, int proto)
+{
+	bool sharp = model->sys->sharp && model->nnodes > 1;
+
+	if (proto != MODEL_SIMPLE && algo != MODEL_RING && algo != MODEL_TREE)
+		return false;
+	if (proto == MODEL_LL128 && model->sys->gpu[0].model->sm < 70)
+		return false;
+	if (proto == MODEL_LL128 && model->ppn > 1 && model->hop != MODEL_HOP_NVLINK)
+		return false;
+	switch (algo) {
+	case MODEL_RING:
+		return true;
+	case MODEL_TREE:
+		return coll == MODEL_ALL_REDUCE;
+	case MODEL_COLLNET_DIRECT:
+		return coll == MODEL_ALL_REDUCE && sharp && model->nvswitch;
+	case MODEL_COLLNET_CHAIN:
+		return coll == MODEL_ALL_REDUCE && sharp;
+	case MODEL_NVLS:
+		return coll > MODEL_REDUCE && model->nvls &&
+		       (model->nnodes == 1 || (sharp && coll == MODEL_ALL_REDUCE));
+	case MODEL_NVLS_TREE:
+		return coll == MODEL_ALL_REDUCE && model->nvls && model->nnodes > 1;
+	default: /* PAT: one GPU a node */
+		return (coll == MODEL_ALL_GATHER || coll == MODEL_REDUCE_SCATTER) &&
+		       model->ppn == 1 && model->nnodes > 1;
+	}
+}
+
+/* Bus bandwidth of a search's channels, tuning.cc:284-323. */
+static double bus_bandwidth(const struct model *model, const struct search *search,
+			    enum model_coll coll, int algo, int proto)
+{
+	int a = search->arch, i = search->nodes_index, ppn = model->ppn, n = heads(model);
+	int ll_row = model->nnodes == 1 ? a : model->sys->amd ? 1 : 0;
+	bool tree = algo == MODEL_TREE, nearby = model->nnodes <= 2;
+	double channel = nearby ? tree ? search->tree_intra : search->intra
+			 : tree ? search->tree_inter
+				: search->inter;
+	double bus = search->channels * channel, intra, inter;
+
+	if (algo == MODEL_NVLS || algo == MODEL_NVLS_TREE) {
+		intra = search->nvls_intra * nvls_efficiency[a] * (n - 1) / n *
+			(coll == MODEL_ALL_REDUCE ? 2. : (ppn - 1.) / ppn);
+		inter = search->nvls_inter * (nearby && algo == MODEL_NVLS_TREE ? 2 : 1);
+		bus = fmin(intra, inter);
+		return n * (algo == MODEL_NVLS_TREE ? fmin(bus, nvls_tree_max[a][i]) : bus);
+	}
+	if (algo == MODEL_RING && proto == MODEL_LL)
+		return fmin(ll_max[ll_row][i], bus * .5);
+	if (algo == MODEL_RING && proto == MODEL_LL128)
+		return fmin(bus * .92, search->channels * ring_ll128_max[a][i]);
+	if (algo == MODEL_TREE) {
+		bus = fmin(bus * .92, search->channels * tree_max[a][i]);
+		if (proto == MODEL_LL)
+			bus = fmin(bus / 3.8, ll_max[ll_row][i]);
+		if (proto == MODEL_LL128)
+			bus = fmin(bus * (model->nnodes == 1 ? 7. / 9 : 120. / 128),
+				   search->channels * tree_ll128_max[a][i]);
+		return bus;
+	}
+	return algo == MODEL_PAT			     ? bus * .75
+	       : algo == MODEL_COLLNET_DIRECT && a >= HOPPER ? bus * .85
+							     : bus;
+}
+
+/* tuning.cc:353-398. */
+static double latency(const struct model *model, const struct search *search, enum model_coll coll,
+		      int algo, int proto)
+{
+	int n = model->nranks, nnodes = model->nnodes, ppn = model->ppn;
+	double intra = hw_lat[search->hw_intra][algo][proto];
+	double inter = hw_lat[HW_NET][ppn == 1 ? MODEL_TREE : algo][proto];
+	double lat = base_lat[algo][proto], overhead, rounds = floor(log2(nnodes));
+	int net_steps = nnodes == 1 ? 0 : coll == MODEL_ALL_REDUCE ? 2 * (nnodes - 1) : nnodes - 1;
+
+	switch (algo) {
+	case MODEL_RING:
+		if (coll <= MODEL_REDUCE)
+			return lat +
+			       hw_lat[nnodes == 1 ? search->hw_intra : HW_NET][MODEL_RING][proto];
+		overhead = nnodes > 1 ? (model->sys->amd ? 2 : 1) * (proto == MODEL_SIMPLE ? 3 : 1)
+				      : 0;
+		return lat + (ring_steps(coll, n) - net_steps) * fmax(intra, overhead) +
+		       net_steps * inter;
+	case MODEL_TREE:
+		return lat + 2 * ((ppn - 1) * intra + rounds * inter);
+	case MODEL_COLLNET_DIRECT:
+		return lat + 2 * ((ppn > 1) * intra + (ppn - 1) * .4) + inter;
+	case MODEL_COLLNET_CHAIN:
+		return lat + 2 * (ppn - 1) * intra + inter;
+	case MODEL_NVLS:
+		return intra + (nnodes > 1 ? inter : 0);
+	case MODEL_NVLS_TREE:
+		return lat + intra + 2 * rounds * inter;
+	default:
+		return lat + rounds * inter / 3.5 + 2.8 * n;
+	}
+}
+
+void model_tuning_fill(struct model_tuning *tuning, const struct model *model)
+{
+	int n = model->nranks;
+	struct search search;
+
+	memset(tuning, 0, sizeof(*tuning));
+	if (n < 2)
+		return;
+	search_all(model, &search);
+	tuning->search_channels = search.channels;
+	tuning->nvls_heads = heads(model);
+	for (int c = 0; c < MODEL_TUNED; c++)
+		for (int a = 0; a < MODEL_NCCL_ALGOS; a++)
+			for (int p = 0; p < MODEL_PROTOS; p++) {
+				bool nvls = a == MODEL_NVLS || a == MODEL_NVLS_TREE;
+				double bw;
+
+				if (!available(model, (enum model_coll)c, a, p))
+					continue;
+				bw = bus_bandwidth(model, &search, (enum model_coll)c, a, p);
+				if (a == MODEL_RING || (nvls && c == MODEL_ALL_REDUCE))
+					bw *= (double)n / ring_steps((enum model_coll)c, n);
+				else if (c == MODEL_ALL_REDUCE)
+					bw *= .5;
+				tuning->bw[c][a][p] = bw;
+				tuning->lat[c][a][p] =
+					latency(model, &search, (enum model_coll)c, a, p);
+			}
+}
+
+double model_tree_correction(int proto, double bytes)
+{
+	int index = bytes < 64 ? 0 : (int)floor(log2(bytes / 64));
+
+	return index > 22 ? 1 : tree_correction[proto][index];
+}
+
+/* Microseconds, or -1 where NCCL would not take it. tuning.cc:578-601. */
+double model_nccl_time(const struct model *model, enum model_coll coll, int algo, int proto,
+		       double bytes)
+{
+	double bw = model->tuning.bw[coll][algo][proto], lat = model->tuning.lat[coll][algo][proto];
+
+	if (bw <= 0)
+		return -1;
+	if (algo == MODEL_TREE)
+		bw *= model_tree_correction(proto, bytes);
+	if (algo == MODEL_RING && coll == MODEL_ALL_REDUCE && proto == MODEL_SIMPLE &&
+	    model->nnodes > 1 && bytes / (model->channels * (double)model->nranks) >= 64)
+		lat *= model->sys->gpu[0].model->sm < 80 ? 1.9 : 1.4;
+	return lat + bytes / (1000 * bw);
+}

@@ -1,0 +1,183 @@
+/* model_node.c: what the links of a node and of its NICs add up to. */
+#include "model_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Copy engines and NICs reach 55.4 of PCIe 5's 63 GB/s (vendor_specs.csv, pcie_measured). */
+static const double DMA_SHARE = .88;
+
+/* ---- the node -------------------------------------------------------------------------------- */
+static void init_ring(struct model *model)
+{
+	const struct topo_system *sys = model->sys;
+	const struct topo_gpu_model *gpu = sys->gpu[0].model;
+	int links = topo_ring_links(sys);
+	bool sockets = false;
+	double pcie = sys->gpu[0].pcie_gbs;
+
+	if (links > 0) {
+		model->hop = MODEL_HOP_NVLINK;
+		model->link_nccl = links * gpu->link_sm;
+		model->ring = model->link_nccl * model->constants.nvlink_efficiency;
+		model->ring_raw = links * gpu->link_raw;
+		return;
+	}
+	for (int i = 0; i < sys->ngpus; i++) {
+		pcie = fmin(pcie, sys->gpu[i].pcie_gbs);
+		sockets |= sys->gpu[i].cpu != sys->gpu[0].cpu;
+	}
+	/* On the wire a generation carries 15.75 GB/s where NCCL counts 12 (vendor_specs.csv). */
+	model->ring_raw =
+		sockets ? fmin(pcie * 15.75 / 12, sys->cpu_link_gbs * 1.25) : pcie * 15.75 / 12;
+	model->ring = sockets ? fmin(pcie, sys->cpu_link_gbs) : pcie;
+	model->hop = sys->p2p == TOPO_P2P_NONE ? MODEL_HOP_SHM : MODEL_HOP_PCIE;
+	/* Through host memory each byte crosses PCIe twice, and the second crossing waits for the
+	 * first. */
+	if (model->hop == MODEL_HOP_SHM)
+		model->ring /= 2;
+	model->link_nccl = model->ring;
+}
+
+/* Neighbours in a send/receive chain, and all to all: what a byte from each GPU to each other one
+ * costs. */
+static void init_pairs(struct model *model)
+{
+	const struct topo_system *sys = model->sys;
+	const struct topo_gpu_model *gpu = sys->gpu[0].model;
+	double raw = gpu->link_raw, sm = gpu->link_sm * model->constants.nvlink_efficiency;
+	double shm = sys->p2p == TOPO_P2P_NONE ? 2 : 1;
+	int first = 0;
+
+	model->pair = model->pair_raw = INFINITY;
+	for (int i = 0; i < sys->ngpus; i++) {
+		int next = (i + 1) % sys->ngpus, links = topo_pair_links(sys, i, next), far = 0;
+		double slow = 0, slow_raw = 0, pcie = sys->gpu[i].pcie_gbs;
+
+		model->pair =
+			fmin(model->pair, links > 0 ? links * sm : fmin(model->ring, pcie / shm));
+		model->pair_raw =
+			fmin(model->pair_raw, links > 0 ? links * raw : pcie * 15.75 / 12);
+		for (int j = 0; j < sys->ngpus; j++) {
+			int direct = sys->gpu[i].switch_links > 0 ? 0 : sys->gpu[i].links[j];
+
+			if (i == j)
+				continue;
+			if (direct > 0) {
+				slow = fmax(slow, 1 / (direct * sm));
+				slow_raw = fmax(slow_raw, 1 / (direct * raw));
+			}
+			far += direct == 0;
+		}
+		if (sys->gpu[i].switch_links > 0) {
+			slow = far / (sys->gpu[i].switch_links * sm);
+			slow_raw = far / (sys->gpu[i].switch_links * raw);
+		} else if (far > 0) {
+			slow = fmax(slow, far * shm / pcie);
+			slow_raw = fmax(slow_raw, far / (pcie * 15.75 / 12));
+		}
+		model->spread = fmax(model->spread, slow / GB);
+		model->spread_raw = fmax(model->spread_raw, slow_raw / GB);
+		first += sys->gpu[i].cpu == sys->gpu[0].cpu;
+	}
+	/* Pairs on different sockets share the link between them. */
+	if (model->hop != MODEL_HOP_NVLINK && first < sys->ngpus) {
+		double across = first * (sys->ngpus - first) / (sys->cpu_link_gbs * GB);
+
+		model->spread = fmax(model->spread, across);
+		model->spread_raw = fmax(model->spread_raw, across / 1.25);
+	}
+}
+
+static void init_net(struct model *model)
+{
+	const struct topo_system *sys = model->sys;
+	double all = 0, all_raw = 0, efficiency = model_net_efficiency(sys->transport);
+	double share = (double)sys->ngpus / sys->full_gpus;
+	int mine;
+
+	if (sys->nnics == 0)
+		return;
+	for (int i = 0; i < sys->nnics; i++) {
+		all += fmin(sys->nic[i].gbs * efficiency,
+			    sys->nic[i].pcie_gbs * 15.75 / 12 * DMA_SHARE);
+		all_raw += fmin(sys->nic[i].gbs, sys->nic[i].pcie_gbs * 15.75 / 12);
+	}
+	/* A GPU reaches the NICs on its own PCIe switch; the NICs of unused GPUs stay idle, but one
+	 * is always reached. */
+	mine = (int)fmax(1, round(sys->nnics * share));
+	model->net = all * mine / sys->nnics;
+	model->net_raw = all_raw * mine / sys->nnics;
+	mine = (int)fmax(1, (double)sys->nnics / sys->full_gpus);
+	model->nic = all * mine / sys->nnics;
+	model->nic_raw = all_raw * mine / sys->nnics;
+}
+
+static int pow2_floor(double value, int most)
+{
+	int pow2 = 1;
+
+	while (2 * pow2 <= value && pow2 < most)
+		pow2 *= 2;
+	return pow2;
+}
+
+int model_init(struct model *model, const struct topo_system *sys,
+	       const struct model_constants *constants, int ppn, bool no_nvls, struct error *err)
+{
+	memset(model, 0, sizeof(*model));
+	if (ppn > 0 && ppn != sys->ngpus)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "%s has %d GPUs a node, not %d: reshape it first", sys->name,
+				 sys->ngpus, ppn);
+	model->sys = sys;
+	model->constants = *constants;
+	model->ppn = sys->ngpus;
+	model->nvswitch = sys->gpu[0].switch_links > 0;
+	model->nvls = sys->nvls && !no_nvls && model->nvswitch && sys->gpu[0].model->sm >= 90 &&
+		      sys->ngpus > 1;
+	if (sys->ngpus > 1) {
+		init_ring(model);
+		init_pairs(model);
+		model->p2p_channels =
+			model->hop == MODEL_HOP_NVLINK
+				? pow2_floor(2 * model->pair / sys->gpu[0].model->link_sm,
+					     P2P_CHANNELS)
+				: 2;
+	}
+	init_net(model);
+	model_scale(model, sys->nnodes);
+	return 0;
+}
+
+void model_scale(struct model *model, int nnodes)
+{
+	model->nnodes = nnodes;
+	model->nranks = nnodes * model->ppn;
+	model_tuning_fill(&model->tuning, model);
+	/* NCCL runs twice the channels it found, at most 64. */
+	model->channels = (int)fmin(64, 2 * model->tuning.search_channels);
+}
+
+const char *model_hop_name(const struct model *model)
+{
+	static const char *const names[] = { [MODEL_HOP_NONE] = "no link",
+					     [MODEL_HOP_NVLINK] = "NVLink of a GPU",
+					     [MODEL_HOP_PCIE] = "PCIe between GPUs",
+					     [MODEL_HOP_SHM] = "PCIe through host memory" };
+
+	return names[model->hop];
+}
+
+/* On a fat tree with its uplinks oversubscribed, a leaf of m nodes shares m NICs' worth divided by
+ * the factor. */
+double model_uplink(const struct model *model, double net, bool every_node_crosses)
+{
+	const struct topo_system *sys = model->sys;
+	int m = sys->leaf_nodes;
+
+	if (sys->fabric == TOPO_RAIL || model->nnodes <= m || sys->oversubscription <= 1)
+		return net;
+	return fmin(net, net * (every_node_crosses ? 1 : m) / sys->oversubscription);
+}

@@ -1,0 +1,169 @@
+/* predict_print.c: tables, CSV, one derivation, vendor figures. */
+#include "predict_print.h"
+
+#include <errno.h>
+#include <string.h>
+
+void predict_csv_header(FILE *out)
+{
+	fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_gbs,"
+	      "busbw_gbs,"
+	      "ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,fill_us,limit,"
+	      "constants\n",
+	      out);
+}
+
+void predict_csv_row(FILE *out, const struct model *model, const struct predict_request *request,
+		     const struct prediction *p)
+{
+	fprintf(out, "%s,%d,%d,%s,%.0f,%s,%s,%d,%.6g,%.6g,%.6g,%.6g,", model->sys->name,
+		model->nnodes, model->nranks, model_coll_name(request->collective), request->bytes,
+		model_algo_name(p->algo), model_proto_name(p->proto), p->channels, p->time_us,
+		p->algbw, p->busbw, p->ceiling_busbw);
+	if (p->nccl_us >= 0)
+		fprintf(out, "%.6g", p->nccl_us);
+	fprintf(out, ",%.4g,%.4g,%.6g,%.4g,%s,%s\n", p->launch_us, p->latency_us, p->transfer_us,
+		p->fill_us, p->limit, p->fitted ? "fitted" : "physical-only");
+}
+
+void predict_table_header(FILE *out, const struct model *model)
+{
+	const struct topo_system *sys = model->sys;
+
+	fprintf(out, "# %s: %d node(s) of %d x %s, %d NICs of %.0f Gb/s (%s); %s\n", sys->name,
+		model->nnodes, sys->ngpus, sys->gpu[0].model->name, sys->nnics,
+		sys->nnics ? sys->nic[0].gbs * 8 : 0, topo_transport_name(sys->transport),
+		model->constants.fitted ? model->constants.provenance
+					: "physical-only: no fitted.json");
+	if (model->nvls)
+		fputs("# NVLS and NVLSTree: checked against published results only, never on our "
+		      "own hosts\n",
+		      out);
+	fprintf(out, "# %6s %-14s %12s %-13s %-6s %12s %9s %9s %5s  %s\n", "nodes", "collective",
+		"size", "algo", "proto", "time(us)", "busbw", "ceiling", "%", "limit");
+}
+
+void predict_table_row(FILE *out, const struct model *model, const struct predict_request *request,
+		       const struct prediction *p)
+{
+	fprintf(out, "  %6d %-14s %12.0f %-13s %-6s %12.2f %9.2f %9.2f %5.1f  %s\n", model->nnodes,
+		model_coll_name(request->collective), request->bytes, model_algo_name(p->algo),
+		model_proto_name(p->proto), p->time_us, p->busbw, p->ceiling_busbw,
+		100 * p->busbw / p->ceiling_busbw,
+		p->time_us <= p->launch_us ? "launch" : p->limit);
+}
+
+static void explain_others(FILE *out, const struct model *model,
+			   const struct predict_request *request)
+{
+	fprintf(out, "other choices (predicted us, NCCL's own estimate):\n");
+	for (int a = 0; a < MODEL_ALGOS; a++)
+		for (int p = 0; p < MODEL_PROTOS; p++) {
+			struct predict_request other = *request;
+			struct prediction prediction;
+
+			other.algo = a;
+			other.proto = p;
+			if (model_predict(model, &other, &prediction) != 0)
+				continue;
+			fprintf(out, "  %-13s %-6s %12.2f", model_algo_name(a), model_proto_name(p),
+				prediction.time_us);
+			if (prediction.nccl_us >= 0)
+				fprintf(out, " %12.2f\n", prediction.nccl_us);
+			else
+				fprintf(out, " %12s\n", "no model");
+		}
+}
+
+void predict_explain(FILE *out, const struct model *model, const struct predict_request *request,
+		     const struct prediction *p)
+{
+	const struct topo_system *sys = model->sys;
+
+	predict_table_header(out, model);
+	predict_table_row(out, model, request, p);
+	fprintf(out, "spec: %s (%s)\n", sys->name, sys->source);
+	fprintf(out, "links: a GPU's ring share %.1f GB/s of %.1f raw", model->ring,
+		model->ring_raw);
+	fprintf(out, "; a node's NICs %.1f of %.1f; a GPU's NICs %.1f of %.1f\n", model->net,
+		model->net_raw, model->nic, model->nic_raw);
+	fprintf(out, "choice: %s %s on %d channels (%s)\n", model_algo_name(p->algo),
+		model_proto_name(p->proto), p->channels,
+		p->nccl_us >= 0 ? "least time in NCCL's tuning model"
+				: "NCCL has no model of sends");
+	fprintf(out, "limiting link: %s, %.2f GB/s\n", p->limit, p->link_gbs);
+	fprintf(out, "algorithm bandwidth = %s = %.2f GB/s\n", p->formula, p->alg_gbs);
+	fprintf(out, "transfer = %.0f B / %.2f GB/s = %.2f us\n", request->bytes, p->alg_gbs,
+		p->transfer_us);
+	fprintf(out, "latency  = %.2f us (kernel base and hops)\n", p->latency_us);
+	fprintf(out, "fill     = %.2f us (first slice, end of each loop)\n", p->fill_us);
+	fprintf(out, "launch   = %.2f us at least per call\n", p->launch_us);
+	fprintf(out, "time     = max(launch, latency + transfer + fill) = %.2f us\n", p->time_us);
+	fprintf(out, "busbw    = %.0f B / time * %.4f = %.2f GB/s; ceiling %.2f GB/s\n",
+		request->bytes, model_bus_factor(request->collective, model->nranks), p->busbw,
+		p->ceiling_busbw);
+	explain_others(out, model, request);
+}
+
+/* ---- vendor figures -------------------------------------------------------------------------- */
+enum { COLUMNS = 7 };
+
+/* Split a CSV line in place; fields may be quoted. Returns the number of fields. */
+static int split_csv(char *line, char *field[COLUMNS])
+{
+	int n = 0;
+	char *at = line;
+
+	while (n < COLUMNS) {
+		char *to = at;
+		bool quoted = *at == '"';
+
+		field[n++] = at;
+		at += quoted;
+		for (; *at != '\0' && (quoted || *at != ','); at++) {
+			if (*at == '"' && at[1] != '"')
+				quoted = false;
+			else
+				*to++ = *at == '"' ? *at++ : *at;
+		}
+		if (*at == '\0') {
+			*to = '\0';
+			return n;
+		}
+		*to = '\0';
+		at++;
+	}
+	return n;
+}
+
+int predict_vendor(FILE *out, const char *path, struct error *err)
+{
+	char dir[4096], found[4096 + 32], line[2048], *field[COLUMNS];
+	int number = 0;
+	FILE *in;
+
+	if (path == NULL) {
+		if (topo_spec_dir(dir, sizeof(dir)) != 0)
+			return error_set(err, OUTCOME_USAGE, -ENOENT,
+					 "no folder of specs: set HANGAR_SPECS");
+		snprintf(found, sizeof(found), "%s/../vendor_specs.csv", dir);
+		path = found;
+	}
+	in = fopen(path, "r");
+	if (in == NULL)
+		return error_set(err, OUTCOME_USAGE, -errno, "%.200s: cannot be read", path);
+	while (fgets(line, sizeof(line), in) != NULL) {
+		line[strcspn(line, "\r\n")] = '\0';
+		if (split_csv(line, field) < COLUMNS || number++ == 0)
+			continue;
+		fprintf(out, "%-20s %-45.45s %14s %-32.32s %-12s %s\n", field[0], field[1],
+			field[2], field[3],
+			strcmp(field[5], "yes") == 0	  ? "verified"
+			: strcmp(field[5], "partly") == 0 ? "partly"
+							  : "NOT verified",
+			field[4]);
+	}
+	fclose(in);
+	return number > 1 ? 0
+			  : error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: holds no rows", path);
+}

@@ -1,0 +1,333 @@
+/* topo.c: what is known of GPUs, CPUs and transports, and what a node's links add up to. */
+#include "topo.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+/* Raw rates: shared/data/vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625).
+ * What a kernel's stores get: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names first: they
+ * are looked for inside product names. */
+static const struct topo_gpu_model gpu_models[] = {
+	{ "P100", 60, 4, 20, 18.0 },
+	{ "V100", 70, 6, 25, 20.0 },
+	{ "A800", 80, 8, 25, 20.0 },
+	{ "A100", 80, 12, 25, 20.0 },
+	{ "A30", 80, 4, 25, 20.0 },
+	{ "H800", 90, 8, 25, 20.6 },
+	{ "GH200", 90, 18, 25, 20.6 },
+	{ "H100", 90, 18, 25, 20.6 },
+	{ "H200", 90, 18, 25, 20.6 },
+	{ "H20", 90, 18, 25, 20.6 },
+	{ "GB200", 100, 18, 50, 40.1 },
+	{ "B200", 100, 18, 50, 40.1 },
+	{ "GB300", 103, 18, 50, 40.1 },
+	{ "B300", 103, 18, 50, 40.1 },
+	{ "T4", 75, 0, 0, 0 },
+	{ "A10G", 86, 0, 0, 0 },
+	{ "A10", 86, 0, 0, 0 },
+	{ "A40", 86, 4, 14.0625, 12.0 },
+	{ "A6000", 86, 4, 14.0625, 12.0 },
+	{ "3090", 86, 4, 14.0625, 12.0 },
+	{ "2080 Ti", 75, 2, 25, 20.0 },
+	{ "L40S", 89, 0, 0, 0 },
+	{ "L4", 89, 0, 0, 0 },
+	{ "4090", 89, 0, 0, 0 },
+	{ "5090", 120, 0, 0, 0 },
+};
+
+/* NCCL 2.28 src/graph/topo.h: *_QPI_BW, AMD_BW, P9_BW, ARM_BW. */
+static const struct {
+	const char *name;
+	double gbs;
+} cpu_links[] = {
+	{ "intel-broadwell", 6 }, { "intel-skylake", 10 }, { "intel-sapphire", 22 },
+	{ "intel-emerald", 40 },  { "amd", 16 },	   { "power9", 32 },
+	{ "grace", 6 },		  { "zhaoxin", 6 },
+};
+
+static const char *const transports[TOPO_TRANSPORTS] = {
+	[TOPO_IB] = "ib",   [TOPO_ROCE] = "roce",	    [TOPO_EFA] = "efa",
+	[TOPO_TCP] = "tcp", [TOPO_SLINGSHOT] = "slingshot",
+};
+
+enum {
+	NMODELS = sizeof(gpu_models) / sizeof(gpu_models[0]),
+	NCPUS = sizeof(cpu_links) / sizeof(cpu_links[0])
+};
+
+const struct topo_gpu_model *topo_gpu_model(const char *name)
+{
+	for (int i = 0; i < NMODELS; i++)
+		if (strcasecmp(name, gpu_models[i].name) == 0)
+			return &gpu_models[i];
+	for (int i = 0; i < NMODELS; i++)
+		if (strstr(name, gpu_models[i].name) != NULL)
+			return &gpu_models[i];
+	return NULL;
+}
+
+const struct topo_gpu_model *topo_gpu_model_sm(int sm)
+{
+	static const struct {
+		int from;
+		const char *name;
+	} by_sm[] = { { 120, "5090" },	 { 100, "B200" }, { 90, "H100" },
+		      { 89, "L40S" },	 { 86, "A6000" }, { 80, "A100" },
+		      { 75, "2080 Ti" }, { 70, "V100" },  { 60, "P100" } };
+
+	for (size_t i = 0; i < sizeof(by_sm) / sizeof(by_sm[0]); i++)
+		if (sm >= by_sm[i].from)
+			return topo_gpu_model(by_sm[i].name);
+	return NULL;
+}
+
+void topo_gpu_names(char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < NMODELS && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+					 gpu_models[i].name);
+}
+
+const char *topo_transport_name(enum topo_transport transport)
+{
+	return transports[transport];
+}
+
+int topo_transport_parse(const char *name)
+{
+	for (int i = 0; i < TOPO_TRANSPORTS; i++)
+		if (strcmp(name, transports[i]) == 0)
+			return i;
+	return -1;
+}
+
+double topo_cpu_link(const char *cpu)
+{
+	for (int i = 0; i < NCPUS; i++)
+		if (strcmp(cpu, cpu_links[i].name) == 0)
+			return cpu_links[i].gbs;
+	return 0;
+}
+
+/* NCCL counts 12 GB/s for generation 3 x16 (15.75 on the wire) and doubles per generation. */
+double topo_pcie_gbs(int gen, int width)
+{
+	return ldexp(12, gen - 3) * width / 16;
+}
+
+/* ---- rings in a mesh ------------------------------------------------------------------------- */
+/* A ring and its reverse together take one link of every pair they join, both directions of it. The
+ * links are split into as many Hamiltonian cycles as fit, by trying; each is two rings. */
+struct mesh {
+	int n, bound, best, widest;
+	int path[TOPO_MAX_GPUS];
+	bool used[TOPO_MAX_GPUS];
+	int left[TOPO_MAX_GPUS][TOPO_MAX_GPUS]; /* links that no cycle took yet */
+	long steps;				/* before the search gives up with what it has */
+};
+
+static bool mesh_cycles(struct mesh *mesh, int found);
+
+static void mesh_take(struct mesh *mesh, const int *path, int change)
+{
+	for (int i = 0; i < mesh->n; i++) {
+		int a = path[i], b = path[(i + 1) % mesh->n];
+
+		mesh->left[a][b] += change;
+		mesh->left[b][a] += change;
+	}
+}
+
+/* The path closes: take its links and look for the next cycle. True when as many were found as
+ * there can be. */
+static bool mesh_close(struct mesh *mesh, int found)
+{
+	int path[TOPO_MAX_GPUS];
+	bool done;
+
+	memcpy(path, mesh->path, sizeof(path));
+	mesh_take(mesh, path, -1);
+	done = mesh_cycles(mesh, found + 1);
+	mesh_take(mesh, path, 1);
+	memcpy(mesh->path, path, sizeof(path));
+	memset(mesh->used, true, sizeof(mesh->used));
+	return done;
+}
+
+/* Extend the path, widest remaining connection first. */
+static bool mesh_extend(struct mesh *mesh, int depth, int found)
+{
+	int at = mesh->path[depth - 1];
+
+	if (depth == mesh->n)
+		return mesh->left[at][mesh->path[0]] > 0 && mesh_close(mesh, found);
+	for (int width = mesh->widest; width > 0; width--) {
+		if (mesh->steps-- <= 0)
+			return true;
+		for (int next = 1; next < mesh->n; next++) {
+			if (mesh->used[next] || mesh->left[at][next] != width)
+				continue;
+			mesh->used[next] = true;
+			mesh->path[depth] = next;
+			if (mesh_extend(mesh, depth + 1, found))
+				return true;
+			mesh->used[next] = false;
+		}
+	}
+	return false;
+}
+
+static bool mesh_cycles(struct mesh *mesh, int found)
+{
+	mesh->best = found > mesh->best ? found : mesh->best;
+	if (found >= mesh->bound)
+		return true;
+	memset(mesh->used, 0, sizeof(mesh->used));
+	mesh->used[0] = true;
+	mesh->path[0] = 0;
+	return mesh_extend(mesh, 1, found);
+}
+
+static int mesh_rings(const struct topo_system *sys)
+{
+	struct mesh mesh = { .n = sys->ngpus, .bound = 1 << 20, .steps = 300000 };
+
+	for (int i = 0; i < sys->ngpus; i++) {
+		int links = 0;
+
+		for (int j = 0; j < sys->ngpus; j++) {
+			mesh.left[i][j] = i == j ? 0
+					  : sys->gpu[i].links[j] < sys->gpu[j].links[i]
+						  ? sys->gpu[i].links[j]
+						  : sys->gpu[j].links[i];
+			links += mesh.left[i][j];
+			mesh.widest = mesh.left[i][j] > mesh.widest ? mesh.left[i][j] : mesh.widest;
+		}
+		mesh.bound = links / 2 < mesh.bound ? links / 2 : mesh.bound;
+	}
+	mesh_cycles(&mesh, 0);
+	return 2 * mesh.best;
+}
+
+int topo_ring_links(const struct topo_system *sys)
+{
+	int least = 1 << 20;
+
+	if (sys->ngpus < 2)
+		return 0;
+	if (sys->ngpus == 2)
+		return topo_pair_links(sys, 0, 1);
+	for (int i = 0; i < sys->ngpus; i++)
+		least = sys->gpu[i].switch_links < least ? sys->gpu[i].switch_links : least;
+	return least > 0 ? least : mesh_rings(sys);
+}
+
+int topo_pair_links(const struct topo_system *sys, int a, int b)
+{
+	if (sys->gpu[a].switch_links > 0 && sys->gpu[b].switch_links > 0)
+		return sys->gpu[a].switch_links < sys->gpu[b].switch_links
+			       ? sys->gpu[a].switch_links
+			       : sys->gpu[b].switch_links;
+	return sys->gpu[a].links[b];
+}
+
+/* ---- checking and changing ------------------------------------------------------------------- */
+static bool sane(double gbs)
+{
+	return isfinite(gbs) && gbs > 0 && gbs < 1e6;
+}
+
+static bool has_nvlink(const struct topo_gpu *gpu)
+{
+	for (int i = 0; i < TOPO_MAX_GPUS; i++)
+		if (gpu->links[i] > 0)
+			return true;
+	return gpu->switch_links > 0;
+}
+
+int topo_check(const struct topo_system *sys, struct error *err)
+{
+	if (sys->ngpus < 1)
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s has no GPU", sys->name);
+	if (sys->ngpus > TOPO_MAX_GPUS || sys->nnics > TOPO_MAX_NICS || sys->ncpus > TOPO_MAX_CPUS)
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s is too large",
+				 sys->name);
+	for (int i = 0; i < sys->ngpus; i++)
+		if (!sane(sys->gpu[i].pcie_gbs) || sys->gpu[i].model == NULL ||
+		    sys->gpu[i].cpu >= sys->ncpus)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "topology %s: GPU %d has no usable PCIe link", sys->name,
+					 i);
+	for (int i = 0; i < sys->ngpus; i++) {
+		if (sys->gpu[i].model != sys->gpu[0].model)
+			return error_set(
+				err, OUTCOME_USAGE, -EINVAL,
+				"topology %s mixes %s and %s: GPUs of one kind are predicted",
+				sys->name, sys->gpu[0].model->name, sys->gpu[i].model->name);
+		if (sys->gpu[i].model->links == 0 && has_nvlink(&sys->gpu[i]))
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "topology %s: a GPU like %s has no NVLink", sys->name,
+					 sys->gpu[i].model->name);
+	}
+	for (int i = 0; i < sys->nnics; i++)
+		if (!sane(sys->nic[i].gbs))
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "topology %s: NIC %d has no usable speed", sys->name, i);
+	if (!sane(sys->cpu_link_gbs) || !sane(sys->oversubscription))
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "topology %s: bandwidths must be positive", sys->name);
+	return 0;
+}
+
+static int reshape_nics(struct topo_system *sys, const struct topo_change *change,
+			struct error *err)
+{
+	struct topo_nic one = { .name = "nic", .pci_switch = -1 };
+
+	if (change->nics > TOPO_MAX_NICS)
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "at most %d NICs", TOPO_MAX_NICS);
+	if (change->nics > 0) {
+		if (sys->nnics > 0)
+			one = sys->nic[0];
+		else if (change->nic_gbps <= 0)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "%s has no NIC: say --nic-gbps too", sys->name);
+		one.pcie_gbs = one.pcie_gbs > 0 ? one.pcie_gbs : sys->gpu[0].pcie_gbs;
+		for (int i = 0; i < change->nics; i++)
+			sys->nic[i] = one;
+		sys->nnics = change->nics;
+	}
+	if (change->nic_gbps > 0)
+		for (int i = 0; i < sys->nnics; i++)
+			sys->nic[i].gbs = change->nic_gbps / 8;
+	return 0;
+}
+
+int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err)
+{
+	int rc = reshape_nics(sys, change, err);
+
+	if (rc != 0)
+		return rc;
+	if (change->gpus > sys->ngpus)
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "%s has %d GPUs a node, not %d",
+				 sys->name, sys->ngpus, change->gpus);
+	if (change->gpus > 0)
+		sys->ngpus = change->gpus;
+	if (change->nnodes > 0)
+		sys->nnodes = change->nnodes;
+	if (change->oversubscription > 0)
+		sys->oversubscription = change->oversubscription;
+	if (change->fabric > 0)
+		sys->fabric = (enum topo_fabric)(change->fabric - 1);
+	if (sys->nnodes > 1 && sys->nnics == 0)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "%s has no NIC: %d nodes need --nics and --nic-gbps", sys->name,
+				 sys->nnodes);
+	return topo_check(sys, err);
+}

@@ -1,0 +1,124 @@
+/* topo.h: the machine a collective runs on: GPUs, NICs, CPUs, switches and the GB/s between them,
+ * per node. */
+#ifndef HANGAR_TOPO_H
+#define HANGAR_TOPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "error.h"
+
+enum { TOPO_MAX_GPUS = 128, TOPO_MAX_NICS = 256, TOPO_MAX_CPUS = 16, TOPO_NAME = 64 };
+
+/* How GPUs of a node reach each other when no NVLink joins them. */
+enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
+
+enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE };
+
+enum topo_transport { TOPO_IB, TOPO_ROCE, TOPO_EFA, TOPO_SLINGSHOT, TOPO_TCP, TOPO_TRANSPORTS };
+
+/* What is known of a GPU model. Bandwidths are per direction. */
+struct topo_gpu_model {
+	const char *name; /* as in a spec, "H100" */
+	int sm;		  /* compute capability times ten */
+	int links;	  /* NVLinks; 0 for none */
+	double link_raw;  /* GB/s that a link can carry */
+	double link_sm; /* GB/s that stores of a kernel get through a link (NCCL's src/graph/topo.h)
+			 */
+};
+
+struct topo_gpu {
+	const struct topo_gpu_model *model;
+	int cpu;	  /* index */
+	int pci_switch;	  /* number of the topmost PCIe switch above it, -1 for none */
+	double pcie_gbs;  /* slowest PCIe link up to the CPU */
+	int switch_links; /* NVLinks into an NVSwitch */
+	unsigned char links[TOPO_MAX_GPUS]; /* NVLinks straight to that GPU */
+	double c2c_gbs;			    /* NVLink-C2C to its CPU, 0 for none */
+};
+
+struct topo_nic {
+	char name[TOPO_NAME];
+	int cpu, pci_switch;
+	double gbs; /* line rate */
+	double pcie_gbs;
+};
+
+/* One node; `nnodes` of them are alike. Filled by topo_load_spec or topo_read_xml, changed by
+ * topo_reshape. */
+struct topo_system {
+	char name[TOPO_NAME];
+	char source[256];
+	int nnodes, ngpus, nnics, ncpus;
+	struct topo_gpu gpu[TOPO_MAX_GPUS];
+	struct topo_nic nic[TOPO_MAX_NICS];
+	int full_gpus; /* GPUs of the node before --gpus took some away: NICs stay with their GPU */
+	double cpu_link_gbs; /* between two CPU sockets */
+	bool amd;	     /* CPUs */
+	bool nvls;	     /* the switches can reduce and multicast */
+	bool sharp;	     /* the network can reduce */
+	enum topo_p2p p2p;
+	enum topo_transport transport;
+	enum topo_fabric fabric;
+	double oversubscription; /* 1 for none */
+	int leaf_nodes;		 /* nodes below one leaf switch (fat tree) */
+	bool mnnvl; /* informative: a rack-wide NVLink domain is one node here, as it is for NCCL */
+};
+
+/* What a user changes about a spec; zero keeps what the spec says. */
+struct topo_change {
+	int nnodes, gpus, nics;
+	double nic_gbps;
+	double oversubscription;
+	int fabric; /* enum topo_fabric + 1 */
+};
+
+/* Find a spec by name (in $HANGAR_SPECS, beside the executable, or below it as common/topo/specs)
+ * or, with a '/' or ending in .json, by path, and fill `sys`. Returns 0 or -errno (-ENOENT names
+ * the specs there are). */
+int topo_load_spec(struct topo_system *sys, const char *name, struct error *err);
+
+/* Name, or read as a path when it ends in .xml, .json or holds a '/'. */
+int topo_load(struct topo_system *sys, const char *what, struct error *err);
+
+/* Write the names of all specs, one line each with what they describe. Returns how many, or -errno.
+ */
+int topo_list_specs(FILE *out, struct error *err);
+
+/* The folder of specs into `path`. Returns 0 or -ENOENT. */
+int topo_spec_dir(char *path, size_t size);
+
+/* A NCCL topology file (NCCL_TOPO_DUMP_FILE). Hostile input ends in -EINVAL and a text that names
+ * the line. */
+int topo_read_xml(struct topo_system *sys, const char *path, struct error *err);
+int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struct error *err);
+
+/* Apply a user's changes. -EINVAL when the node has too few GPUs and so on. */
+int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err);
+
+/* Check what a reader filled in: at least one GPU, finite bandwidths, indices within bounds. */
+int topo_check(const struct topo_system *sys, struct error *err);
+
+/* NULL when unknown: then error_set names the known. Exact name, or contained in a product name
+ * ("NVIDIA H200"). */
+const struct topo_gpu_model *topo_gpu_model(const char *name);
+const struct topo_gpu_model *topo_gpu_model_sm(int sm); /* the one NCCL's constants are for */
+void topo_gpu_names(char *text, size_t size);
+const char *topo_transport_name(enum topo_transport transport);
+int topo_transport_parse(const char *name); /* -1 when unknown */
+
+/* GB/s between the sockets of a kind of CPU; 0 when unknown. PCIe GB/s of a generation and width as
+ * NCCL counts them. */
+double topo_cpu_link(const char *cpu);
+double topo_pcie_gbs(int gen, int width);
+
+/* NVLinks that the rings of one node use per GPU and direction: all of them below an NVSwitch, else
+ * as many directed Hamiltonian cycles as fit into the mesh at once. 0: the GPUs are not joined by
+ * NVLink in a ring. */
+int topo_ring_links(const struct topo_system *sys);
+
+/* Like GPU 0's most common peer link: NVLinks between two neighbours, 0 when they share none. */
+int topo_pair_links(const struct topo_system *sys, int a, int b);
+
+#endif

@@ -1,0 +1,364 @@
+/* topo_xml.c: NCCL's topology file. It may come from anywhere: what is read is bounded, and checked
+ * before it is used. */
+#include "topo.h"
+
+#include <errno.h>
+#include <expat.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_DEPTH = 32,
+	MAX_FILE = 16 << 20,
+	MAX_LINKS = 1024,
+	BUSID = 32,
+	NVSWITCH_CLASS = 0x068000
+};
+
+/* One level of <pci>: what is above decides the bandwidth of what is below. */
+struct level {
+	double gbs; /* slowest link from here up to the CPU */
+	int bus;    /* number of the topmost switch, -1 directly below the CPU */
+	char busid[BUSID];
+};
+
+struct link {
+	int gpu, count;
+	char target[BUSID];
+};
+
+struct reader {
+	XML_Parser parser;
+	struct topo_system *sys;
+	struct error *err;
+	struct level level[MAX_DEPTH];
+	int depth, levels, cpu, switches;
+	char gpu_busid[TOPO_MAX_GPUS][BUSID];
+	int gpu_sm[TOPO_MAX_GPUS], dev[TOPO_MAX_GPUS];
+	int gpu; /* the one that is open, -1 for none */
+	struct link link[MAX_LINKS];
+	int nlinks, rc;
+	bool system;
+};
+
+static void fail(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void fail(struct reader *r, const char *fmt, ...)
+{
+	char text[300];
+	va_list args;
+
+	if (r->rc != 0)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	r->rc = error_set(r->err, OUTCOME_USAGE, -EINVAL, "%s, line %lu: %s", r->sys->source,
+			  (unsigned long)XML_GetCurrentLineNumber(r->parser), text);
+	XML_StopParser(r->parser, XML_FALSE);
+}
+
+static const char *attribute(const char **attrs, const char *name)
+{
+	for (; attrs[0] != NULL; attrs += 2)
+		if (strcmp(attrs[0], name) == 0)
+			return attrs[1];
+	return NULL;
+}
+
+/* An integer attribute within bounds; `fallback` when it is not there. */
+static long number(struct reader *r, const char **attrs, const char *name, long fallback,
+		   long least, long most)
+{
+	const char *text = attribute(attrs, name);
+	char *end;
+	long value;
+
+	if (text == NULL)
+		return fallback;
+	errno = 0;
+	value = strtol(text, &end, 0);
+	if (*text == '\0' || *end != '\0' || errno != 0 || value < least || value > most) {
+		fail(r, "%s=\"%.40s\" is not between %ld and %ld", name, text, least, most);
+		return fallback;
+	}
+	return value;
+}
+
+/* NCCL: width * speed / 80 GB/s, speed in 100 Mb/s a lane; unknown speeds count as generation 3, no
+ * width as 16. */
+static double pci_gbs(struct reader *r, const char **attrs)
+{
+	static const struct {
+		const char *text;
+		int gen;
+	} speeds[] = {
+		{ "2.5", 1 }, { "5", 2 }, { "8", 3 }, { "16", 4 }, { "32", 5 }, { "64", 6 }
+	};
+	const char *speed = attribute(attrs, "link_speed");
+	long width = number(r, attrs, "link_width", 16, 0, 64);
+	int gen = 3;
+	double value = speed != NULL ? strtod(speed, NULL) : 8;
+
+	if (!(value >= 0 && value < 1000))
+		fail(r, "link_speed=\"%.40s\" is no PCIe speed", speed);
+	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+		if (fabs(value - strtod(speeds[i].text, NULL)) < .01)
+			gen = speeds[i].gen;
+	return topo_pcie_gbs(gen, width == 0 ? 16 : (int)width);
+}
+
+static void start_cpu(struct reader *r, const char **attrs)
+{
+	struct topo_system *sys = r->sys;
+	const char *vendor = attribute(attrs, "vendor"), *arch = attribute(attrs, "arch");
+	long model = number(r, attrs, "modelid", 0, -1, 1 << 20);
+
+	if (sys->ncpus == TOPO_MAX_CPUS) {
+		fail(r, "more than %d CPUs", TOPO_MAX_CPUS);
+		return;
+	}
+	r->cpu = sys->ncpus++;
+	sys->amd = vendor != NULL && strcmp(vendor, "AuthenticAMD") == 0;
+	/* topo.cc:71-98 */
+	if (arch != NULL && strcmp(arch, "arm64") == 0)
+		sys->cpu_link_gbs = topo_cpu_link("grace");
+	else if (arch != NULL && strcmp(arch, "ppc64") == 0)
+		sys->cpu_link_gbs = topo_cpu_link("power9");
+	else if (sys->amd)
+		sys->cpu_link_gbs = topo_cpu_link("amd");
+	else
+		sys->cpu_link_gbs = topo_cpu_link(model >= 0xCF	  ? "intel-emerald"
+						  : model >= 0x8F ? "intel-sapphire"
+						  : model >= 0x55 ? "intel-skylake"
+								  : "intel-broadwell");
+}
+
+static void start_pci(struct reader *r, const char **attrs)
+{
+	const char *busid = attribute(attrs, "busid");
+	struct level *level;
+	double gbs = pci_gbs(r, attrs);
+
+	if (r->cpu < 0 || busid == NULL || strlen(busid) >= BUSID) {
+		fail(r, "a pci outside of a cpu, or without a busid");
+		return;
+	}
+	for (int i = 0; i < r->levels; i++)
+		if (strcasecmp(r->level[i].busid, busid) == 0)
+			fail(r, "pci %s lies below itself", busid);
+	level = &r->level[r->levels];
+	level->gbs = r->levels > 0 ? fmin(gbs, level[-1].gbs) : gbs;
+	level->bus = r->levels > 0 ? level[-1].bus : r->switches++;
+	snprintf(level->busid, sizeof(level->busid), "%s", busid);
+	r->levels++;
+}
+
+static void start_gpu(struct reader *r, const char **attrs)
+{
+	struct topo_system *sys = r->sys;
+	struct level *level = &r->level[r->levels > 0 ? r->levels - 1 : 0];
+	long sm = number(r, attrs, "sm", 0, 0, 300),
+	     dev = number(r, attrs, "dev", 0, 0, TOPO_MAX_GPUS);
+	int i = sys->ngpus;
+	char known[320];
+
+	if (r->levels == 0 || i == TOPO_MAX_GPUS || r->gpu >= 0) {
+		fail(r, "a gpu outside of a pci, inside of a gpu, or more than %d", TOPO_MAX_GPUS);
+		return;
+	}
+	sys->gpu[i].model = topo_gpu_model_sm((int)sm);
+	if (sys->gpu[i].model == NULL) {
+		topo_gpu_names(known, sizeof(known));
+		fail(r, "no GPU is known with sm=\"%ld\"; known from 60 on: %s", sm, known);
+		return;
+	}
+	for (int j = 0; j < i; j++)
+		if (strcasecmp(r->gpu_busid[j], level->busid) == 0)
+			fail(r, "GPU %s appears twice", level->busid);
+	sys->gpu[i].cpu = r->cpu;
+	sys->gpu[i].pcie_gbs = level->gbs;
+	sys->gpu[i].pci_switch = r->levels > 1 ? level->bus : -1;
+	memcpy(r->gpu_busid[i], level->busid, BUSID);
+	r->gpu_sm[i] = (int)sm;
+	r->dev[i] = (int)dev;
+	r->gpu = i;
+	sys->ngpus++;
+}
+
+static void start_nvlink(struct reader *r, const char **attrs)
+{
+	const char *target = attribute(attrs, "target");
+	long count = number(r, attrs, "count", 1, 1, 64);
+	long tclass = number(r, attrs, "tclass", NVSWITCH_CLASS, 0, 0xffffff);
+
+	if (r->gpu < 0 || target == NULL || strlen(target) >= BUSID || r->nlinks == MAX_LINKS) {
+		fail(r, "an nvlink outside of a gpu, without a target, or too many");
+		return;
+	}
+	if (tclass == NVSWITCH_CLASS) {
+		r->sys->gpu[r->gpu].switch_links += (int)count;
+		if (r->sys->gpu[r->gpu].switch_links > 64)
+			fail(r, "more than 64 NVLinks on one GPU");
+		return;
+	}
+	r->link[r->nlinks] = (struct link){ .gpu = r->gpu, .count = (int)count };
+	snprintf(r->link[r->nlinks++].target, BUSID, "%s", target);
+}
+
+static void start_net(struct reader *r, const char **attrs)
+{
+	struct topo_system *sys = r->sys;
+	const char *name = attribute(attrs, "name");
+	long mbps = number(r, attrs, "speed", 10000, -1, 100000000);
+	struct topo_nic *nic = &sys->nic[sys->nnics];
+
+	if (sys->nnics == TOPO_MAX_NICS || r->cpu < 0) {
+		fail(r, "a net outside of a cpu, or more than %d", TOPO_MAX_NICS);
+		return;
+	}
+	snprintf(nic->name, sizeof(nic->name), "%s", name != NULL ? name : "net");
+	nic->cpu = r->cpu;
+	nic->pci_switch = r->levels > 1 ? r->level[r->levels - 1].bus : -1;
+	nic->gbs = mbps > 0 ? mbps / 8000. : 10 / 8.; /* topo.cc: an unknown speed is 10 Gb/s */
+	nic->pcie_gbs = r->levels > 0 ? r->level[r->levels - 1].gbs : 5000;
+	if (number(r, attrs, "gdr", 0, 0, 1) == 0 && number(r, attrs, "port", 0, 0, 255) == 0)
+		sys->transport = TOPO_TCP;
+	sys->nnics++;
+}
+
+static void start(void *data, const char *name, const char **attrs)
+{
+	struct reader *r = data;
+
+	if (++r->depth >= MAX_DEPTH) {
+		fail(r, "nested deeper than %d", MAX_DEPTH);
+		return;
+	}
+	if (r->depth == 1 && strcmp(name, "system") != 0)
+		fail(r, "<%.40s> is no NCCL topology: <system> was expected", name);
+	else if (r->depth == 1)
+		r->system = true;
+	else if (strcmp(name, "cpu") == 0)
+		start_cpu(r, attrs);
+	else if (strcmp(name, "pci") == 0)
+		start_pci(r, attrs);
+	else if (strcmp(name, "gpu") == 0)
+		start_gpu(r, attrs);
+	else if (strcmp(name, "nvlink") == 0)
+		start_nvlink(r, attrs);
+	else if (strcmp(name, "net") == 0)
+		start_net(r, attrs);
+	else if (strcmp(name, "c2c") == 0 && r->gpu >= 0) /* MB/s a link */
+		r->sys->gpu[r->gpu].c2c_gbs = (double)number(r, attrs, "bw", 0, 0, 1000000) *
+					      (double)number(r, attrs, "count", 1, 0, 64) / 1000;
+}
+
+static void end(void *data, const char *name)
+{
+	struct reader *r = data;
+
+	r->depth--;
+	if (strcmp(name, "pci") == 0 && r->levels > 0)
+		r->levels--;
+	else if (strcmp(name, "gpu") == 0)
+		r->gpu = -1;
+	else if (strcmp(name, "cpu") == 0)
+		r->cpu = -1;
+}
+
+/* No topology file declares a document type: entities are refused before any is expanded. */
+static void doctype(void *data, const char *name, const char *system, const char *public,
+		    int internal)
+{
+	(void)system, (void)public, (void)internal;
+	fail(data, "a document type (%.40s) has no place in a topology", name);
+}
+
+static void join_links(struct reader *r)
+{
+	for (int i = 0; i < r->nlinks; i++) {
+		const struct link *link = &r->link[i];
+		int to = 0, sum;
+
+		while (to < r->sys->ngpus && strcasecmp(r->gpu_busid[to], link->target) != 0)
+			to++;
+		if (to == r->sys->ngpus)
+			continue; /* a GPU that the job does not use */
+		sum = r->sys->gpu[link->gpu].links[to] + link->count;
+		if (to == link->gpu || sum > 32)
+			fail(r, "NVLinks from %s to %s cannot be", r->gpu_busid[link->gpu],
+			     link->target);
+		else
+			r->sys->gpu[link->gpu].links[to] = (unsigned char)sum;
+	}
+}
+
+static int parse(struct topo_system *sys, const char *text, size_t size, const char *source,
+		 struct error *err)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	int rc = -ENOMEM;
+
+	memset(sys, 0, sizeof(*sys));
+	snprintf(sys->name, sizeof(sys->name), "xml");
+	snprintf(sys->source, sizeof(sys->source), "%.200s", source);
+	sys->nnodes = sys->leaf_nodes = 1;
+	sys->oversubscription = 1;
+	if (r == NULL)
+		return rc;
+	r->parser = XML_ParserCreate(NULL);
+	if (r->parser == NULL)
+		goto out;
+	r->sys = sys;
+	r->err = err;
+	r->cpu = r->gpu = -1;
+	XML_SetUserData(r->parser, r);
+	XML_SetElementHandler(r->parser, start, end);
+	XML_SetStartDoctypeDeclHandler(r->parser, doctype);
+	if (size > MAX_FILE)
+		fail(r, "larger than %d MiB", MAX_FILE >> 20);
+	else if (XML_Parse(r->parser, text, (int)size, 1) == XML_STATUS_ERROR && r->rc == 0)
+		fail(r, "%s", XML_ErrorString(XML_GetErrorCode(r->parser)));
+	if (r->rc == 0)
+		join_links(r);
+	rc = r->rc;
+	if (rc == 0) {
+		sys->full_gpus = sys->ngpus;
+		sys->nvls = sys->ngpus > 1 && sys->gpu[0].switch_links > 0 &&
+			    sys->gpu[0].model->sm >= 90;
+		rc = topo_check(sys, err);
+	}
+	XML_ParserFree(r->parser);
+out:
+	free(r);
+	return rc;
+}
+
+int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struct error *err)
+{
+	return parse(sys, text, size, "topology", err);
+}
+
+int topo_read_xml(struct topo_system *sys, const char *path, struct error *err)
+{
+	FILE *in = fopen(path, "r");
+	char *text = NULL;
+	size_t size;
+	int rc = -ENOMEM;
+
+	if (in == NULL)
+		return error_set(err, OUTCOME_USAGE, -errno, "%.200s: %s", path, strerror(errno));
+	text = malloc(MAX_FILE + 1);
+	if (text == NULL)
+		goto out;
+	size = fread(text, 1, MAX_FILE + 1, in);
+	rc = ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%.200s: cannot be read", path)
+			: parse(sys, text, size, path, err);
+	free(text);
+out:
+	fclose(in);
+	return rc;
+}

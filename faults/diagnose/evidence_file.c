@@ -23,6 +23,7 @@
 #define EVIDENCE_RANKS	 (1 << 18)
 #define JSON_BYTES	 (1 << 20) /* larger files are not ours */
 #define MAPPED_RANKS	 256	   /* from here on files are mapped: memory stays small */
+#define NAMING_RANKS	 64	   /* who does not name program and library by then does not know */
 #define READERS		 8	   /* threads at most */
 #define READER_RANKS	 128	   /* a thread is not worth it for fewer */
 
@@ -383,7 +384,7 @@ static int load_ranks(struct evidence *e, int dir)
 	read_all(e, dir, readings);
 	remark_ranks(e, readings);
 	free(readings);
-	for (int i = 0; i < e->nranks && !(e->library[0] && e->program[0]); i++)
+	for (int i = 0; i < e->nranks && i < NAMING_RANKS && !(e->library[0] && e->program[0]); i++)
 		if (e->ranks[i].recorder)
 			evidence_identify(e, e->ranks[i].recorder);
 	for (int i = 0; i < e->nranks; i++)

@@ -1,4 +1,4 @@
-/* perf_judge.c: evidence from memory and /proc to a sharper verdict and a folder to keep. */
+/* perf_judge.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder to keep. */
 #include "perf_judge.h"
 
 #include <errno.h>
@@ -11,10 +11,17 @@
 #include "../common/clock.h"
 #include "../faults/diagnose/evidence_text.h"
 #include "../faults/diagnose/report_stacks.h"
+#include "../faults/diagnose/saved.h"
 #include "../faults/diagnose/witness.h"
 #include "../faults/watch/verdict.h"
 
 #define LINES_SHOWN 4
+#define RUNS	   "results/runs/"
+#define HEARD_MAX  (1 << 18) /* ranks */
+#define TEXT_MAX   (64 << 10)
+#define TAIL_CALLS 256	     /* newest calls that another host tells of a rank; of large runs: */
+#define TAIL_SHORT 64
+#define TAIL_RANKS 1024
 
 /* results/runs/DATE-PROGRAM-KEY below the working directory: every abnormal run keeps its own. */
 static void make_folder(struct judge *j)
@@ -28,7 +35,7 @@ static void make_folder(struct judge *j)
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
 	mkdir("results", 0777);
 	mkdir("results/runs", 0777);
-	snprintf(j->folder, sizeof(j->folder), "results/runs/%s-%.40s-%.8s", date, p->name,
+	snprintf(j->folder, sizeof(j->folder), RUNS "%s-%.40s-%.8s", date, p->name,
 	         p->launch->key);
 	if (mkdir(j->folder, 0777) < 0)
 		j->folder[0] = '\0';
@@ -86,36 +93,143 @@ static bool take_last(struct evidence_rank *rank)
 	return true;
 }
 
+/* A rank on another host, as its own judge described it; the view came with the same answer. */
+static bool take_heard(struct judge *j, struct evidence_rank *rank, const struct rank_view *view)
+{
+	const struct heard *heard = view->rank < j->nheard ? &j->heard[view->rank] : NULL;
+	int rc = heard && heard->tail
+	                 ? evidence_take_saved(rank, view->rank, heard->tail, heard->bytes)
+	                 : -EINVAL;
+
+	rank->remote = true;
+	rank->view = *view;
+	if (rc == -EINVAL)
+		return take_last(rank);
+	return rc == 0;
+}
+
+static bool take_rank(struct judge *j, const struct rank_view *view,
+                      const struct record_memory *memory)
+{
+	struct evidence_rank *rank = &j->evidence.ranks[view->rank];
+
+	rank->present = true;
+	rank->view = *view;
+	rank->cpu_share = -1;
+	if (!memory)
+		return take_heard(j, rank, view);
+	evidence_identify(&j->evidence, &memory->header);
+	return evidence_take_calls(rank, memory) == 0;
+}
+
 /* What each rank left, by rank number. false without memory. */
 static bool collect(struct judge *j, const struct rank_view *views,
                     const struct record_memory *const *memories, size_t n)
 {
 	struct evidence *e = &j->evidence;
 
-	for (size_t i = 0; i < n; i++)
-		if (views[i].rank >= e->nranks)
-			e->nranks = views[i].rank + 1;
-	e->ranks = calloc((size_t)e->nranks + 1, sizeof(*e->ranks));
-	j->memories = calloc((size_t)e->nranks + 1, sizeof(*j->memories));
-	if (!e->ranks || !j->memories)
-		return false;
+	evidence_release(e);
 	for (size_t i = 0; i < n; i++) {
-		struct evidence_rank *rank;
+		int nranks = memories[i] ? memories[i]->header.nranks : 0;
 
-		if (views[i].rank < 0)
-			continue;
-		rank = &e->ranks[views[i].rank];
-		rank->present = true;
-		rank->view = views[i];
-		rank->cpu_share = -1;
-		j->memories[views[i].rank] = memories[i];
-		if (memories[i])
-			evidence_identify(e, memories[i]);
-		if (memories[i] ? evidence_take_calls(rank, memories[i]) < 0 : !take_last(rank))
-			return false;
+		nranks = nranks > views[i].rank && nranks <= HEARD_MAX ? nranks : views[i].rank + 1;
+		e->nranks = nranks > e->nranks ? nranks : e->nranks;
 	}
+	e->ranks = calloc((size_t)e->nranks + 1, sizeof(*e->ranks));
+	if (!e->ranks)
+		return false;
+	for (int i = 0; i < e->nranks; i++) {
+		e->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
+		e->ranks[i].cpu_share = -1;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (views[i].rank >= 0 && views[i].rank < HEARD_MAX &&
+		    !take_rank(j, &views[i], memories[i]))
+			return false;
 	name_command(j);
 	return true;
+}
+
+static void judge_begin(void *ctx, const struct rank_view *views, size_t n)
+{
+	struct judge *j = ctx;
+	int *pids = malloc((n + 1) * sizeof(*pids));
+
+	for (size_t i = 0; pids && i < n; i++)
+		pids[i] = views[i].pid;
+	if (pids)
+		evidence_probe_begin(&j->probe, pids, n);
+	free(pids);
+}
+
+static void look(struct judge *j)
+{
+	evidence_probe(j->evidence.ranks, (size_t)j->evidence.nranks, &j->probe);
+	evidence_probe_release(&j->probe);
+}
+
+static void judge_testify(void *ctx, const struct rank_view *views,
+                          const struct record_memory *const *memories, size_t n,
+                          const struct monitor_pen *pen)
+{
+	struct judge *j = ctx;
+	size_t newest = TAIL_CALLS;
+
+	if (!collect(j, views, memories, n))
+		return;
+	look(j);
+	if (j->evidence.nranks > TAIL_RANKS)
+		newest = TAIL_SHORT;
+	for (int i = 0; i < j->evidence.nranks; i++) {
+		const struct evidence_rank *rank = &j->evidence.ranks[i];
+		size_t bytes = saved_bytes(rank, newest);
+		void *image = rank->present ? aligned_alloc(64, bytes) : NULL;
+
+		if (!image)
+			continue;
+		saved_pack(rank, i, newest, image);
+		pen->write(pen->to, i, image, bytes);
+		free(image);
+	}
+}
+
+static struct heard *heard_of(struct judge *j, int rank)
+{
+	struct heard *more;
+
+	if (rank < 0 || rank >= HEARD_MAX)
+		return NULL;
+	if (rank < j->nheard)
+		return &j->heard[rank];
+	more = realloc(j->heard, ((size_t)rank + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	memset(&more[j->nheard], 0, (size_t)(rank + 1 - j->nheard) * sizeof(*more));
+	j->heard = more;
+	j->nheard = rank + 1;
+	return &j->heard[rank];
+}
+
+static void judge_hear(void *ctx, int32_t rank, bool text, const void *data, size_t bytes)
+{
+	struct heard *heard = heard_of(ctx, rank);
+	char *copy;
+
+	if (text && bytes > TEXT_MAX)
+		bytes = TEXT_MAX;
+	copy = heard ? malloc(bytes + 1) : NULL;
+	if (!copy)
+		return;
+	memcpy(copy, data, bytes);
+	copy[bytes] = '\0';
+	if (text) {
+		free(heard->text);
+		heard->text = copy;
+	} else {
+		free(heard->tail);
+		heard->tail = copy;
+		heard->bytes = bytes;
+	}
 }
 
 static void judge_sharpen(void *ctx, const struct rank_view *views,
@@ -127,7 +241,7 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 
 	if (!collect(j, views, memories, n))
 		return;
-	evidence_probe(&j->evidence);
+	look(j);
 	name_time(&j->evidence);
 	j->evidence.detect_ms = verdict->detect_ms;
 	diagnose(&j->evidence, d);
@@ -145,32 +259,79 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", j->folder);
 }
 
-/* Stacks, and NCCL's own word, of ranks that still are as they were. */
-static void hear_witnesses(struct judge *j)
+/* The root's name for the folder comes over the network: below RUNS, and nowhere else. */
+static bool take_folder(struct judge *j, const char *folder)
 {
-	struct diagnosis *d = &j->diagnosis;
-	size_t before = d->nlines;
+	const char *name = folder + strlen(RUNS);
+
+	if (strncmp(folder, RUNS, strlen(RUNS)) != 0 || !name[0] || name[0] == '.' ||
+	    strchr(name, '/') || strlen(folder) >= sizeof(j->folder))
+		return false;
+	mkdir("results", 0777);
+	mkdir("results/runs", 0777);
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST) /* there: hosts that share it */
+		return false;
+	snprintf(j->folder, sizeof(j->folder), "%s", folder);
+	return true;
+}
+
+/* Stacks, and NCCL's own word, of this host's ranks, which still are as they were. */
+static void hear_witnesses(struct judge *j, const char *guilty)
+{
 	bool *local = calloc((size_t)j->evidence.nranks + 1, sizeof(*local));
 
 	if (!local)
 		return;
 	for (int i = 0; i < j->evidence.nranks; i++)
-		local[i] = j->memories[i] != NULL;
-	witness_hear(&j->evidence, local, d->ranks);
-	witness_note(&j->evidence, d);
-	report_stuck(stdout, "# ", &j->evidence, d->ranks, LINES_SHOWN);
-	for (size_t i = before; i < d->nlines; i++)
-		printf("# %s\n", d->lines[i]);
+		local[i] = j->evidence.ranks[i].present && !j->evidence.ranks[i].remote;
+	witness_hear(&j->evidence, local, guilty);
 	free(local);
 }
 
-/* After the verdict line: slower, and nobody waits for it. What is there already is kept first: this
- * process may be ended at any time. */
-static void judge_save(void *ctx)
+static void judge_keep(void *ctx, const struct rank_view *views,
+                       const struct record_memory *const *memories, size_t n, const char *folder,
+                       const struct monitor_pen *pen)
 {
 	struct judge *j = ctx;
 	struct error err = { .rank = -1 };
-	bool kept = j->folder[0] && j->memories;
+	bool kept;
+
+	if (!j->evidence.ranks && !collect(j, views, memories, n))
+		return;
+	kept = take_folder(j, folder) && evidence_save(&j->evidence, j->folder, &err) == 0;
+	hear_witnesses(j, "-");
+	for (int i = 0; i < j->evidence.nranks; i++) {
+		const char *text = j->evidence.ranks[i].stack;
+
+		if (text)
+			pen->write(pen->to, i, text, strnlen(text, TEXT_MAX));
+	}
+	if (kept)
+		evidence_save_texts(&j->evidence, j->folder, &err);
+	if (err.code)
+		error_print(&err, j->program->name);
+}
+
+/* Stacks of ranks on other hosts, which came after the verdict. */
+static void take_texts(struct judge *j)
+{
+	for (int i = 0; i < j->evidence.nranks && i < j->nheard; i++) {
+		struct evidence_rank *rank = &j->evidence.ranks[i];
+
+		if (!rank->remote || !j->heard[i].text)
+			continue;
+		free(rank->stack);
+		rank->stack = j->heard[i].text;
+		j->heard[i].text = NULL;
+	}
+}
+
+/* After the verdict line: nobody waits for it. What is there already is kept first: this process may be
+ * ended at any time. */
+static void judge_slow(void *ctx)
+{
+	struct judge *j = ctx;
+	struct error err = { .rank = -1 };
 
 	j->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
 	for (size_t i = 0; i < j->diagnosis.nlines; i++)
@@ -178,23 +339,58 @@ static void judge_save(void *ctx)
 	fflush(stdout);
 	if (j->folder[0])
 		save_command(j);
-	if (kept)
-		kept = evidence_save(&j->evidence, j->memories, j->folder, &err) == 0;
-	if (kept) {
-		hear_witnesses(j);
-		fflush(stdout);
-		kept = evidence_save_texts(&j->evidence, j->folder, &err) == 0;
+	if (!j->folder[0] || !j->evidence.ranks)
+		return;
+	if (evidence_save(&j->evidence, j->folder, &err) == 0) {
+		hear_witnesses(j, j->diagnosis.ranks);
+		return;
 	}
-	if (kept)
-		diagnosis_save(&j->diagnosis, &j->evidence, j->folder, &err);
-	if (err.code)
+	j->folder[0] = '\0';
+	error_print(&err, j->program->name);
+}
+
+/* What the witnesses said, here and on other hosts. */
+static void judge_save(void *ctx)
+{
+	struct judge *j = ctx;
+	struct diagnosis *d = &j->diagnosis;
+	struct error err = { .rank = -1 };
+	size_t before = d->nlines;
+
+	if (!j->folder[0] || !j->evidence.ranks)
+		return;
+	take_texts(j);
+	witness_note(&j->evidence, d);
+	report_stuck(stdout, "# ", &j->evidence, d->ranks, LINES_SHOWN);
+	for (size_t i = before; i < d->nlines; i++)
+		printf("# %s\n", d->lines[i]);
+	fflush(stdout);
+	if (evidence_save_texts(&j->evidence, j->folder, &err) < 0 ||
+	    diagnosis_save(d, &j->evidence, j->folder, &err) < 0)
 		error_print(&err, j->program->name);
+}
+
+void judge_release(struct judge *j)
+{
 	evidence_release(&j->evidence);
-	free(j->memories);
-	j->memories = NULL;
+	evidence_probe_release(&j->probe);
+	for (int i = 0; i < j->nheard; i++) {
+		free(j->heard[i].tail);
+		free(j->heard[i].text);
+	}
+	free(j->heard);
+	j->heard = NULL;
+	j->nheard = 0;
 }
 
 struct monitor_judge judge_hooks(struct judge *judge)
 {
-	return (struct monitor_judge){ .ctx = judge, .sharpen = judge_sharpen, .save = judge_save };
+	return (struct monitor_judge){ .ctx = judge,
+		                       .begin = judge_begin,
+		                       .testify = judge_testify,
+		                       .hear = judge_hear,
+		                       .sharpen = judge_sharpen,
+		                       .keep = judge_keep,
+		                       .slow = judge_slow,
+		                       .save = judge_save };
 }

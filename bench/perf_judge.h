@@ -6,17 +6,28 @@
 #include "../faults/watch/monitor.h"
 #include "perf_rank.h"
 
+/* What another host's judge said of a rank; its words are checked when they are used. */
+struct heard {
+	void *tail; /* saved form of its state and newest calls; NULL: nothing came */
+	size_t bytes;
+	char *text; /* stacks; NULL: nothing came */
+};
+
 struct judge {
 	const struct program *program;
 	struct evidence evidence;
+	struct evidence_probe probe; /* begun when something seemed wrong */
 	struct diagnosis diagnosis;
-	const struct record_memory **memories; /* by rank; owned */
-	char command[1024];                    /* as given; the evidence has it without the fault */
-	char folder[200];                      /* "" when none could be made */
+	struct heard *heard;         /* by rank; owned */
+	int nheard;
+	char command[1024];          /* as given; the evidence has it without the fault */
+	char folder[200];            /* "" when none could be made */
 };
 
-/* The monitor's hooks: sharpen() names class, ranks and place from this node's evidence; save() writes it
- * to a folder of its own below results/runs/ and says what to do. */
+/* The monitor's hooks. On the root's host sharpen() names class, ranks and place from all hosts' evidence; save() writes it to a
+ * folder of its own below results/runs/ and says what to do. On other hosts testify() tells the root of their ranks, and
+ * keep() saves the same, with all calls, in a folder of the same name. */
 struct monitor_judge judge_hooks(struct judge *judge);
+void judge_release(struct judge *judge);
 
 #endif

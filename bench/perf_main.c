@@ -144,6 +144,7 @@ static int supervise(struct program *program, struct error *err)
 	fired_wrap(&fired, &hooks, program);
 	code = supervisor_run(&hooks, perf_rank, program, err);
 	monitor_close(&monitor);
+	judge_release(&judge);
 out_memory:
 	if (program->fault_record)
 		munmap(program->fault_record, sizeof(*program->fault_record));

@@ -148,7 +148,7 @@ static inline void seats_take(int first, int last)
 	} while (0)
 
 /* One after the other, so that the first one leads. */
-static void seats_take_in_order(int first, int last)
+static inline void seats_take_in_order(int first, int last)
 {
 	for (int i = first; i <= last; i++) {
 		seat_take(i, seats_key);
@@ -182,7 +182,7 @@ static void rank_finishes(int i, enum outcome outcome, const char *guilty, const
 	rank_ends(i, W_EXITCODE((int)outcome, 0));
 }
 
-static void ranks_finish(int first, int last, enum outcome outcome)
+static inline void ranks_finish(int first, int last, enum outcome outcome)
 {
 	for (int i = first; i <= last; i++)
 		rank_finishes(i, outcome, "", NULL);
@@ -221,7 +221,7 @@ static bool seats_end(int first, int last, int code)
 	return all;
 }
 
-static bool seats_sit(int first, int last)
+static inline bool seats_sit(int first, int last)
 {
 	for (int i = first; i <= last; i++)
 		if (seat_code(i, 0) != NOT_ENDED || kill(seats[i].pid, 0) < 0)
@@ -247,7 +247,7 @@ static inline int seat_leading(int first, int last)
 	return -1;
 }
 
-static int verdict_lines(int first, int last)
+static inline int verdict_lines(int first, int last)
 {
 	int n = 0;
 

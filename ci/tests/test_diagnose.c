@@ -274,6 +274,36 @@ static void test_shifts(void)
 	}
 }
 
+/* MPI's TCP transport aborts a rank, guilty or not, whose call met another's arguments: the call is the cause. A signal from
+ * outside, or one that came between calls, is its own. */
+static void test_aborted_in_call(void)
+{
+	static const struct {
+		int process, status;
+		bool inside;
+		const char *class, *ranks;
+	} table[] = {
+		{ PROCESS_KILLED, SIGABRT, true, "extra-call", "1" },
+		{ PROCESS_KILLED, SIGSEGV, true, "extra-call", "1" },
+		{ PROCESS_KILLED, SIGABRT, false, "rank-crashed", "3" },
+		{ PROCESS_KILLED, SIGKILL, true, "rank-killed", "3" },
+		{ PROCESS_EXITED, 7, true, "rank-exited", "3" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		set_up(4);
+		for (int r = 0; r < 4; r++)
+			play(r, OP + 1, odd_count, r != 3 || table[i].inside);
+		shift(1, OP, 1);
+		evidence.ranks[3].view.process = table[i].process;
+		evidence.ranks[3].view.status = table[i].status;
+		finish();
+		CU_ASSERT_EQUAL(found.outcome, OUTCOME_DIED);
+		CU_ASSERT_STRING_EQUAL(found.class, table[i].class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, table[i].ranks);
+	}
+}
+
 /* mpi: all stand in call OP, the guilty one with the arguments of the next or of the one before. */
 static void test_shift_at_once(void)
 {
@@ -561,6 +591,7 @@ static const struct unit_case cases[] = {
 	{ "skipped and extra calls, guilty first, middle, last, two", test_shifts },
 	{ "a skipped call that let the guilty rank through", test_shift_runs_ahead },
 	{ "shift seen in one call alone", test_shift_at_once },
+	{ "aborted within a call", test_aborted_in_call },
 	{ "identical neighbours leave an interval", test_identical_neighbours },
 	{ "wrapped rings", test_wrapped },
 	{ "other arguments", test_mismatch },

@@ -7,54 +7,10 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "seats.h"
+#include "nodes.h"
 #include "star.h"
 
-#define TOKEN 0x0123456789abcdefull
-
 enum { JOIN = 4, VIEWS, ABNORMAL, DONE }; /* the star's messages */
-
-static char address[64];
-static int port;
-
-/* Node n's observers meet under a name of their own. */
-static void node_take(int node, int first, int last)
-{
-	static char key[80];
-
-	snprintf(key, sizeof(key), "%s-%d", seats_key, node);
-	for (int i = first; i <= last; i++) {
-		recorder_identify(&seats[i].recorder, i, 4, node, 2, i - first, "device",
-				  "library");
-		seat_take(i, key);
-		SOON(seats[i].desk->opened);
-	}
-	SOON(seats[first].desk->peers == last - first + 1);
-}
-
-static void publish(int first, int last, const char *where, uint64_t token)
-{
-	for (int i = first; i <= last; i++)
-		recorder_star(&seats[i].recorder, where, token);
-}
-
-static void open_star(void)
-{
-	port = recorder_star_port(&seats[0].recorder);
-	CU_ASSERT_FATAL(port > 0);
-	snprintf(address, sizeof(address), "127.0.0.1:1 127.0.0.1:%d", port);
-}
-
-/* Ranks 0 and 1 on one node, 2 and 3 on the other, joined. */
-static void two_nodes(void)
-{
-	node_take(0, 0, 1);
-	node_take(1, 2, 3);
-	open_star();
-	publish(0, 3, address, TOKEN);
-	SOON(seats[0].desk->nodes == 1);
-	clock_nap(0.05);
-}
 
 static void test_all_well(void)
 {
@@ -319,6 +275,31 @@ static void test_strangers(void)
 	seats_close();
 }
 
+/* Who says nothing, or begins and does not go on, is sent away after two seconds; nobody waits for him. */
+static void test_silent_strangers(void)
+{
+	struct link links[2];
+	double begin;
+
+	seats_open(4);
+	two_nodes();
+	links[0] = stranger();
+	links[1] = stranger();
+	CU_ASSERT_EQUAL(write(links[1].fd, (uint32_t[]){ 0x68616e67u, JOIN, 1000 }, 12), 12);
+	begin = clock_seconds();
+	SOON(seats[0].desk->nodes == 3);
+	while (seats[0].desk->nodes > 1 && clock_seconds() < begin + 4)
+		clock_nap(0.01);
+	CU_ASSERT_EQUAL(seats[0].desk->nodes, 1);
+	CU_ASSERT(clock_seconds() - begin > 1.9);
+	CU_ASSERT(seats_sit(0, 3));
+	ranks_finish(0, 3, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 3, 0));
+	for (int i = 0; i < 2; i++)
+		link_release(&links[i]);
+	seats_close();
+}
+
 /* Who has the token may still send what is no view: it is printed, bounded, and nothing else
  * happens. */
 static void test_mad_node(void)
@@ -375,6 +356,7 @@ int main(void)
 		{ "a node is lost", test_node_lost },	   { "the root is lost", test_root_lost },
 		{ "the token is late", test_token_late },  { "no way to the root", test_no_way },
 		{ "three nodes", test_three_nodes },	   { "done and gone", test_done_and_gone },
+		{ "silent strangers", test_silent_strangers },
 		{ "strangers", test_strangers },	   { "a node gone mad", test_mad_node },
 		{ "ranks in order", test_order },
 	};

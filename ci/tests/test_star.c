@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,16 +41,20 @@ static void test_addresses(void)
 
 	CU_ASSERT_PTR_EQUAL(star_addresses(4711, list, sizeof(list)), list);
 	for (one = strtok_r(list, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
-		char *colon = strchr(one, ':');
-		struct in_addr address;
+		char *colon = strrchr(one, ':');
+		bool six = one[0] == '[';
+		struct in6_addr address;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(colon);
 		CU_ASSERT_STRING_EQUAL(colon, ":4711");
-		*colon = '\0';
-		CU_ASSERT_EQUAL(inet_pton(AF_INET, one, &address), 1);
+		*(six ? colon - 1 : colon) = '\0';
+		CU_ASSERT_EQUAL(inet_pton(six ? AF_INET6 : AF_INET, one + six, &address), 1);
+		CU_ASSERT(!six || !IN6_IS_ADDR_LINKLOCAL(&address));
+		if (strcmp(one, "[::1") == 0)
+			CU_ASSERT(loopback_at >= 0);
 		if (strncmp(one, "127.", 4) == 0 && loopback_at < 0)
 			loopback_at = n;
-		else
+		else if (strcmp(one, "[::1") != 0)
 			CU_ASSERT(loopback_at < 0); /* nothing better comes behind loopback */
 		n++;
 	}
@@ -101,6 +106,26 @@ static void test_connect(void)
 	CU_ASSERT(star_connect(list, 0.5) < 0);
 }
 
+/* Where the host has IPv6 at all. */
+static void test_connect_six(void)
+{
+	int port = 0, listener = star_listen(&port), fd;
+	int probe = socket(AF_INET6, SOCK_DGRAM, 0);
+	struct sockaddr_in6 loopback = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	bool has = probe >= 0 && bind(probe, (struct sockaddr *)&loopback, sizeof(loopback)) == 0;
+	char list[64];
+
+	CU_ASSERT_FATAL(listener >= 0);
+	snprintf(list, sizeof(list), "[::1]:%d", port);
+	fd = star_connect(list, 0.5);
+	CU_ASSERT_EQUAL(fd >= 0, has);
+	if (fd >= 0)
+		close(fd);
+	if (probe >= 0)
+		close(probe);
+	close(listener);
+}
+
 static void test_refused(void)
 {
 	static const char *const lists[] = { "",
@@ -111,7 +136,12 @@ static void test_refused(void)
 					     "127.0.0.1:-1",
 					     "127.0.0.1:0",
 					     ":",
-					     "127.0.0.1:65537" };
+					     "127.0.0.1:65537",
+					     "[::1]",
+					     "[::1:1",
+					     "[]:1",
+					     "]:1",
+					     "[::1]:0" };
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		CU_ASSERT(star_connect(lists[i], 0.2) < 0);
@@ -153,6 +183,7 @@ int main(void)
 		{ "addresses of this host", test_addresses },
 		{ "addresses in little room", test_addresses_short },
 		{ "connect", test_connect },
+		{ "connect over IPv6", test_connect_six },
 		{ "lists that lead nowhere", test_refused },
 		{ "no answer", test_silence },
 	};

@@ -13,31 +13,39 @@
 #define SEQ_MAX	   (UINT64_MAX >> 2) /* sums of call numbers do not overflow */
 #define ROUNDS	   4		     /* of voting: each removes ranks that have left the majority */
 
-uint64_t align_signature(const struct record *record)
+/* The newest record's, without looking at the record where the view has a copy. */
+static bool is_issuing(const struct evidence_rank *rank, const struct record *final)
 {
-	struct record r = *record;
-	uint64_t hash;
+	const struct record *last = &rank->view.last;
 
-	/* Point-to-point partners and uneven exchanges differ from rank to rank by right. */
-	if (r.kind == CALL_SEND || r.kind == CALL_RECV) {
-		r.kind = CALL_SEND;
-		r.peer = -1;
-		r.count = 0;
-		r.dtype = 0;
-	} else if (r.kind == CALL_ALLTOALLV) {
-		r.count = 0;
-	}
-	hash = record_hash(0xcbf29ce484222325ull, &r);
-	return hash ? hash : 1;
+	if (rank->mapped && last->ticket && last->ticket == rank->index.last_ticket &&
+	    final == &rank->calls[rank->ncalls - 1])
+		return last->state == RECORD_ISSUING;
+	return final->state == RECORD_ISSUING;
+}
+
+/* A rank whose index says it all. False: its records must be walked. */
+static bool measure_plain(struct track *track, const struct evidence_rank *rank, uint32_t comm)
+{
+	const struct evidence_index *x = &rank->index;
+
+	if (!x->sig || !x->plain || x->comm != comm || x->first_seq > SEQ_MAX)
+		return false;
+	track->plain = true;
+	track->sig = x->sig;
+	track->first = x->first_seq;
+	track->last = x->first_seq + rank->ncalls - 1;
+	track->final = &rank->calls[rank->ncalls - 1];
+	return true;
 }
 
 /* First, last and final record on the communicator; what goes backwards ends the track. */
-static void measure_track(struct track *track, const struct evidence_rank *rank, uint32_t comm)
+static void walk_track(struct track *track, const struct evidence_rank *rank, uint32_t comm)
 {
 	uint64_t room = rank->ncalls > RECORD_RING ? rank->ncalls : RECORD_RING;
 
-	memset(track, 0, sizeof(*track));
-	track->oldest = rank->calls;
+	if (rank->index.sig && !(rank->index.comms & 1u << comm))
+		return;
 	for (size_t i = 0; i < rank->ncalls; i++) {
 		const struct record *r = &rank->calls[i];
 
@@ -50,18 +58,37 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 		track->last = r->seq;
 		track->final = r;
 	}
-	track->known =
-		rank->present && (track->final || comm == 0) &&
-		(rank->ncalls ? rank->calls[rank->ncalls - 1].ticket : 0) >= rank->view.issued;
 }
 
-static void fill_track(struct track *track, const struct evidence_rank *rank, uint32_t comm)
+static uint64_t last_ticket(const struct evidence_rank *rank)
 {
+	if (rank->index.sig)
+		return rank->index.last_ticket;
+	return rank->ncalls ? rank->calls[rank->ncalls - 1].ticket : 0;
+}
+
+static void measure_track(struct track *track, const struct evidence_rank *rank, uint32_t comm)
+{
+	memset(track, 0, sizeof(*track));
+	track->oldest = rank->calls;
+	if (!measure_plain(track, rank, comm))
+		walk_track(track, rank, comm);
+	track->inside = track->final && is_issuing(rank, track->final);
+	track->known = rank->present && (track->final || comm == 0) &&
+	               last_ticket(rank) >= rank->view.issued;
+}
+
+/* `sig`: room for first..last, zero. */
+static void fill_track(struct track *track, uint64_t *sig, const struct evidence_rank *rank,
+                       uint32_t comm)
+{
+	track->sig = sig;
 	for (size_t i = 0; track->final && i < rank->ncalls; i++) {
 		const struct record *r = &rank->calls[i];
 
 		if (r->comm == comm && r->seq >= track->first && r->seq <= track->last)
-			track->sig[r->seq - track->first] = align_signature(r);
+			sig[r->seq - track->first] =
+				rank->index.sig ? rank->index.sig[i] : align_signature(r);
 		if (r == track->final)
 			break;
 	}
@@ -192,6 +219,8 @@ const struct record *align_record(const struct align *a, int rank, uint64_t seq)
 
 	if (!t->final || seq < t->first || seq > t->last)
 		return NULL;
+	if (t->plain)
+		return t->final - (t->last - seq);
 	/* backwards from the newest: what is asked for stands near the end */
 	for (const struct record *r = t->final;; r--) {
 		if (r->comm == a->comm && r->seq == seq)
@@ -430,7 +459,7 @@ int align_init(struct align *a, const struct evidence *evidence, uint32_t comm)
 		return -ENOMEM;
 	for (int i = 0; i < a->nranks; i++) {
 		measure_track(&a->tracks[i], &evidence->ranks[i], comm);
-		if (a->tracks[i].final)
+		if (a->tracks[i].final && !a->tracks[i].plain)
 			words += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
 	}
 	rc = set_window(a);
@@ -442,10 +471,10 @@ int align_init(struct align *a, const struct evidence *evidence, uint32_t comm)
 	if (!a->arena || !a->reference || !a->work)
 		return -ENOMEM;
 	for (int i = 0; i < a->nranks; i++) {
-		a->tracks[i].sig = a->arena + at;
-		if (a->tracks[i].final)
-			at += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
-		fill_track(&a->tracks[i], &evidence->ranks[i], comm);
+		if (a->tracks[i].plain || !a->tracks[i].final)
+			continue;
+		fill_track(&a->tracks[i], a->arena + at, &evidence->ranks[i], comm);
+		at += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
 	}
 	find_top(a);
 	return find_reference(a);

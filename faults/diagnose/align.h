@@ -11,9 +11,11 @@
 /* One rank's calls on the communicator: sequence numbers first..last; last 0: none. */
 struct track {
 	uint64_t first, last;
-	uint64_t *sig;		     /* of calls first..last, 0: not known; in the arena */
+	const uint64_t *sig;	     /* of calls first..last, 0: not known; in the arena or the rank's index */
 	const struct record *oldest; /* of the rank, on any communicator */
-	const struct record *final;  /* the last call */
+	const struct record *final;  /* the last call; looking there costs a page of a mapped file */
+	bool plain;		     /* the rank's index has it all, and final - i is call last - i */
+	bool inside;		     /* the last call has not returned */
 	bool known;		     /* there is evidence, and `last` can be relied on */
 };
 

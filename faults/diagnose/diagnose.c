@@ -87,11 +87,6 @@ static bool is_stopped(const struct evidence_rank *r)
 	       (r->view.process == PROCESS_ALIVE && (r->state == 'T' || r->state == 't'));
 }
 
-static bool is_inside(const struct track *t)
-{
-	return t->final && t->final->state == RECORD_ISSUING;
-}
-
 static enum outcome find_outcome(const struct evidence *e)
 {
 	enum outcome worst = OUTCOME_OK;
@@ -115,10 +110,14 @@ static uint32_t comms_present(const struct evidence *e)
 {
 	uint32_t mask = 0;
 
-	for (int i = 0; i < e->nranks; i++)
-		for (size_t k = 0; k < e->ranks[i].ncalls; k++)
-			if (e->ranks[i].calls[k].comm < RECORD_COMMS)
-				mask |= 1u << e->ranks[i].calls[k].comm;
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+
+		mask |= r->index.comms;
+		for (size_t k = 0; !r->index.sig && k < r->ncalls; k++)
+			if (r->calls[k].comm < RECORD_COMMS)
+				mask |= 1u << r->calls[k].comm;
+	}
 	return mask;
 }
 
@@ -126,8 +125,15 @@ static uint32_t comms_present(const struct evidence *e)
 static uint64_t completed_seq(const struct evidence_rank *rank, const struct track *t,
 			      uint32_t comm)
 {
+	const struct evidence_index *x = &rank->index;
 	const struct record *r = t->final;
 
+	if (t->plain) { /* as below, by arithmetic */
+		uint64_t done = rank->view.completed;
+
+		done = done < x->last_ticket ? done : x->last_ticket;
+		return done < x->first_ticket ? t->first - 1 : t->first + (done - x->first_ticket);
+	}
 	while (r && r->ticket > rank->view.completed) {
 		if (r == t->oldest)
 			return t->first - 1;
@@ -146,7 +152,7 @@ static int64_t hang_point(const struct inquiry *q)
 
 	for (int i = 0; i < a->nranks; i++) {
 		const struct track *t = &a->tracks[i];
-		uint64_t at = t->last + !is_inside(t);
+		uint64_t at = t->last + !t->inside;
 
 		if (!t->known)
 			continue;
@@ -177,7 +183,7 @@ static void say_rank(struct inquiry *q, int rank)
 	}
 	say(q->d, "Rank %d is %s%s: %" PRIu64 " calls made on communicator %u, the last one %s.",
 	    rank, view_process(&r->view, how, sizeof(how)), doing, q->align.tracks[rank].last,
-	    q->align.comm, is_inside(&q->align.tracks[rank]) ? "not returned" : "returned");
+	    q->align.comm, q->align.tracks[rank].inside ? "not returned" : "returned");
 }
 
 static void say_others(struct inquiry *q)
@@ -297,9 +303,12 @@ static void report_tie(struct inquiry *q)
 	const struct record *first = NULL, *second = NULL;
 
 	for (int i = 0; i < a->nranks; i++) {
-		const struct record *r = align_record(a, i, a->tie);
+		const struct record *r;
 		char call[160];
 
+		if (first && second && d->nlines == DIAGNOSIS_LINES)
+			break;
+		r = align_record(a, i, a->tie);
 		if (!r)
 			continue;
 		if (!first)
@@ -453,7 +462,7 @@ static uint64_t find_behind(struct inquiry *q, struct makers *makers)
 
 		if (!a->tracks[i].known)
 			continue;
-		if (a->tracks[i].last == least && !is_inside(&a->tracks[i]))
+		if (a->tracks[i].last == least && !a->tracks[i].inside)
 			accuse(q, i);
 		if (a->tracks[i].last <= least)
 			continue;
@@ -539,10 +548,36 @@ static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inqu
 	return found;
 }
 
+/* Did every rank that died do so by a signal of its own making, within a call? Then the call may have killed it: arguments that do
+ * not fit those of the others, met by a library that gives up. */
+static bool died_in_calls(const struct evidence *e)
+{
+	static const int own[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+	size_t dead = 0;
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+		bool by_itself = false;
+
+		if (!r->present || !is_died(&r->view))
+			continue;
+		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
+			by_itself |= r->view.process == PROCESS_KILLED && r->view.status == own[k];
+		if (!by_itself || r->ncalls == 0 ||
+		    r->calls[r->ncalls - 1].state != RECORD_ISSUING)
+			return false;
+		dead++;
+	}
+	return dead > 0;
+}
+
 static void explain(struct inquiry *q, uint32_t mask)
 {
 	struct diagnosis *d = q->d;
 
+	if (d->outcome == OUTCOME_DIED && died_in_calls(q->evidence) &&
+	    try_comms(q, mask, blame_deviation))
+		return;
 	if (d->outcome == OUTCOME_DIED && try_comms(q, mask & -mask, blame_dead))
 		return;
 	if (d->outcome == OUTCOME_HANG && try_comms(q, mask & -mask, blame_stopped))

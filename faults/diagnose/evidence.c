@@ -5,15 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "call.h"
 #include "clock.h"
 #include "dtype.h"
+#include "saved.h"
+
+#define PROBE_NS 100000000ull /* a processor share is one of at least so long a time */
 
 /* Whatever stands in memory that another process wrote: only what later code can rely on is taken. */
-static bool record_sound(const struct record *r, uint64_t ticket, const uint64_t *last_seq)
+bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *last_seq)
 {
 	return r->ticket == ticket && r->comm < RECORD_COMMS && r->seq >= 1 && r->seq <= ticket &&
 	       r->seq > last_seq[r->comm] && r->kind < CALL_KIND_COUNT && r->dtype < DT_COUNT &&
@@ -21,42 +25,76 @@ static bool record_sound(const struct record *r, uint64_t ticket, const uint64_t
 	       (r->state == RECORD_ISSUING || r->state == RECORD_RETURNED);
 }
 
-int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory)
+/* *sampled: the device's times of any call are there. */
+static size_t copy_calls(struct record *calls, struct call_times *times,
+                         const struct record_memory *memory, uint64_t issued, bool *sampled)
 {
-	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
 	uint64_t first = issued > RECORD_RING ? issued - RECORD_RING + 1 : 1;
 	uint64_t last_seq[RECORD_COMMS] = { 0 };
-	size_t room = issued < RECORD_RING ? (size_t)issued + 1 : RECORD_RING, n = 0;
-	struct record *calls = malloc(room * sizeof(*calls));
-	struct call_times *times = calloc(room, sizeof(*times));
-	bool sampled = false;
+	size_t n = 0;
 
-	if (!calls || !times) {
-		free(calls);
-		free(times);
-		return -ENOMEM;
-	}
 	for (uint64_t i = 0; i < RECORD_RING && i < issued; i++) {
-		const struct record *slot = &memory->ring[(first + i) & (RECORD_RING - 1)];
+		size_t k = (first + i) & (RECORD_RING - 1);
+		const struct record *slot = &memory->ring[k];
 
 		memcpy(&calls[n], slot, sizeof(*slot));
 		atomic_thread_fence(memory_order_acquire);
-		if (slot->ticket != first + i || !record_sound(&calls[n], first + i, last_seq))
+		if (slot->ticket != first + i || !evidence_sound(&calls[n], first + i, last_seq))
 			continue;
 		last_seq[calls[n].comm] = calls[n].seq;
-		sampled = sampled || memory->times[(first + i) & (RECORD_RING - 1)].end_ns;
-		times[n].start_ns = memory->times[(first + i) & (RECORD_RING - 1)].start_ns;
-		times[n].end_ns = memory->times[(first + i) & (RECORD_RING - 1)].end_ns;
+		times[n].start_ns = memory->times[k].start_ns;
+		times[n].end_ns = memory->times[k].end_ns;
+		*sampled |= times[n].end_ns != 0;
 		n++;
 	}
-	free(rank->calls);
+	return n;
+}
+
+int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory)
+{
+	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
+	size_t room = issued < RECORD_RING ? (size_t)issued + 1 : RECORD_RING;
+	struct record_header *recorder = aligned_alloc(64, sizeof(*recorder));
+	struct record *calls = malloc(room * sizeof(*calls));
+	struct call_times *times = malloc(room * sizeof(*times));
+	bool sampled = false;
+
+	if (!calls || !times || !recorder) {
+		free(calls);
+		free(times);
+		free(recorder);
+		return -ENOMEM;
+	}
+	evidence_rank_release(rank);
+	memcpy(recorder, &memory->header, sizeof(*recorder));
+	rank->recorder = recorder;
 	rank->calls = calls;
-	free(rank->times);
+	rank->ncalls = copy_calls(calls, times, memory, issued, &sampled);
 	rank->times = sampled ? times : NULL;
 	if (!sampled)
 		free(times);
-	rank->ncalls = n;
 	rank->wrapped = issued > RECORD_RING;
+	evidence_index(rank);
+	return 0;
+}
+
+int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes)
+{
+	struct evidence_rank taken = { .stack = NULL };
+	size_t unsound, cut;
+
+	taken.image = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+	if (!taken.image)
+		return -ENOMEM;
+	memcpy(taken.image, image, bytes);
+	if (saved_unpack(&taken, number, taken.image, bytes, &unsound, &cut)) {
+		free(taken.image);
+		return -EINVAL;
+	}
+	taken.stack = rank->stack;
+	rank->stack = NULL;
+	evidence_rank_release(rank);
+	*rank = taken;
 	return 0;
 }
 
@@ -135,51 +173,88 @@ static void probe_state(struct evidence_rank *rank)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
 }
 
-/* Nanoseconds that the main thread has run or was ready to, waiting for a processor; -1: unknown. */
+/* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a busy one does; -1: unknown. */
 static double probe_ran(int pid)
 {
 	char text[128];
-	unsigned long long ran, ready;
+	unsigned long long ran, waited;
 
 	if (!read_proc(pid, "schedstat", text, sizeof(text)) ||
-	    sscanf(text, "%llu %llu", &ran, &ready) != 2)
+	    sscanf(text, "%llu %llu", &ran, &waited) != 2)
 		return -1;
-	return (double)(ran + ready);
+	return (double)ran + (double)waited;
 }
 
-static bool probe_possible(const struct evidence_rank *rank, const char *host)
+static bool probe_possible(const struct evidence_rank *rank)
 {
-	return rank->present && rank->view.pid > 0 && rank->view.process <= PROCESS_STOPPED &&
-	       (!rank->view.host[0] || strcmp(rank->view.host, host) == 0);
+	return rank->present && !rank->remote && rank->view.pid > 0 &&
+	       rank->view.process <= PROCESS_STOPPED;
 }
 
-void evidence_probe(struct evidence *evidence)
+void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t n)
 {
-	double *ran = calloc((size_t)evidence->nranks + 1, sizeof(*ran));
-	char host[64] = "";
-	uint64_t begin = clock_ns();
+	evidence_probe_release(probe);
+	probe->begin_ns = clock_ns();
+	probe->accounts = malloc((n + 1) * sizeof(*probe->accounts));
+	probe->n = probe->accounts ? n : 0;
+	for (size_t i = 0; i < probe->n; i++)
+		probe->accounts[i] = (struct evidence_account){ pids[i], probe_ran(pids[i]) };
+}
+
+void evidence_probe_release(struct evidence_probe *probe)
+{
+	free(probe->accounts);
+	memset(probe, 0, sizeof(*probe));
+}
+
+static double ran_then(const struct evidence_probe *probe, int pid)
+{
+	for (size_t i = 0; i < probe->n; i++)
+		if (probe->accounts[i].pid == pid)
+			return probe->accounts[i].ran_ns;
+	return -1;
+}
+
+/* The first half, now, of all that can be looked at. */
+static void begin_now(struct evidence_probe *probe, const struct evidence_rank *ranks, size_t n)
+{
+	int *pids = malloc((n + 1) * sizeof(*pids));
+	size_t m = 0;
+
+	for (size_t i = 0; pids && i < n; i++)
+		if (probe_possible(&ranks[i]))
+			pids[m++] = ranks[i].view.pid;
+	evidence_probe_begin(probe, pids, m);
+	free(pids);
+}
+
+void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe)
+{
+	struct evidence_probe own = { 0 };
+	uint64_t until;
 	double window;
 
-	gethostname(host, sizeof(host) - 1);
-	for (int i = 0; i < evidence->nranks; i++) {
-		evidence->ranks[i].cpu_share = -1;
-		if (ran && probe_possible(&evidence->ranks[i], host))
-			ran[i] = probe_ran(evidence->ranks[i].view.pid);
+	if (!probe || probe->begin_ns == 0) {
+		probe = &own;
+		begin_now(probe, ranks, n);
 	}
-	clock_nap(0.1);
-	window = (double)(clock_ns() - begin);
-	for (int i = 0; i < evidence->nranks; i++) {
-		struct evidence_rank *rank = &evidence->ranks[i];
-		double now;
+	until = probe->begin_ns + PROBE_NS;
+	if (clock_ns() < until)
+		clock_nap((double)(until - clock_ns()) * 1e-9);
+	window = (double)(clock_ns() - probe->begin_ns);
+	for (size_t i = 0; i < n; i++) {
+		double then, now;
 
-		if (!probe_possible(rank, host))
+		if (!probe_possible(&ranks[i]))
 			continue;
-		now = probe_ran(rank->view.pid);
-		if (ran && ran[i] >= 0 && now >= ran[i])
-			rank->cpu_share = now - ran[i] < window ? (now - ran[i]) / window : 1;
-		probe_state(rank);
+		then = ran_then(probe, ranks[i].view.pid);
+		now = probe_ran(ranks[i].view.pid);
+		ranks[i].cpu_share = then < 0 || now < then ? -1
+				     : now - then < window  ? (now - then) / window
+							    : 1;
+		probe_state(&ranks[i]);
 	}
-	free(ran);
+	evidence_probe_release(&own);
 }
 
 /* getopt takes any beginning of a long option that no other one shares. */
@@ -216,10 +291,8 @@ void evidence_blind_command(const char *command, char *to, size_t len)
 		to[at] = '\0';
 }
 
-void evidence_identify(struct evidence *e, const struct record_memory *memory)
+void evidence_identify(struct evidence *e, const struct record_header *h)
 {
-	const struct record_header *h = &memory->header;
-
 	if (!e->program[0])
 		snprintf(e->program, sizeof(e->program), "%.31s", h->program);
 	if (!e->library[0])
@@ -229,11 +302,30 @@ void evidence_identify(struct evidence *e, const struct record_memory *memory)
 			 strncmp(e->library, "NCCL", 4) == 0 ? "nccl" : "mpi");
 }
 
+void evidence_rank_release(struct evidence_rank *rank)
+{
+	if (rank->mapped) {
+		munmap(rank->image, rank->mapped);
+	} else if (rank->image) {
+		free(rank->image);
+	} else {
+		free(rank->calls);
+		free(rank->times);
+		free(rank->recorder);
+	}
+	free(rank->index.sig);
+	memset(&rank->index, 0, sizeof(rank->index));
+	rank->image = NULL;
+	rank->calls = NULL;
+	rank->times = NULL;
+	rank->recorder = NULL;
+	rank->ncalls = rank->mapped = 0;
+}
+
 void evidence_release(struct evidence *evidence)
 {
 	for (int i = 0; evidence->ranks && i < evidence->nranks; i++) {
-		free(evidence->ranks[i].calls);
-		free(evidence->ranks[i].times);
+		evidence_rank_release(&evidence->ranks[i]);
 		free(evidence->ranks[i].stack);
 	}
 	free(evidence->ranks);

@@ -1,25 +1,33 @@
-/* evidence_file.c: evidence on disk: rank-N.fr, rank-N.json and run.json (texts: evidence_text.c), written and read. */
+/* evidence_file.c: evidence on disk: rank-N.fr and run.json, written and read. */
 #include "evidence.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "evidence_text.h"
 #include "json_value.h"
+#include "saved.h"
 
 #define EVIDENCE_VERSION 1
-#define EVIDENCE_RANKS	 (1 << 20)
+#define EVIDENCE_RANKS	 (1 << 18)
 #define JSON_BYTES	 (1 << 20) /* larger files are not ours */
+#define MAPPED_RANKS	 256	   /* from here on files are mapped: memory stays small */
+#define NAMING_RANKS	 64	   /* who does not name program and library by then does not know */
+#define READERS		 8	   /* threads at most */
+#define READER_RANKS	 128	   /* a thread is not worth it for fewer */
+
+/* ---- writing ---- */
 
 static int write_whole(const char *path, const void *data, size_t bytes)
 {
@@ -44,68 +52,71 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 	return rc;
 }
 
-static int write_json(const char *path, json_t *value)
+static int save_run(const struct evidence *evidence, const char *path)
 {
-	int rc;
-
-	if (!value)
-		return -ENOMEM;
-	rc = json_dump_file(value, path, JSON_INDENT(1)) < 0 ? -EIO : 0;
-	json_decref(value);
-	return rc;
-}
-
-static json_t *rank_json(int number, const struct evidence_rank *r)
-{
-	const struct rank_view *v = &r->view;
-	char state[2] = { isalpha((unsigned char)r->state) ? r->state : '\0', '\0' };
-
-	return json_pack(
-		"{s:i s:i s:i s:i s:i s:i s:i s:i s:b s:b s:o s:I s:I s:o s:I s:I s:o s:o s:s s:o "
-		"s:o}",
-		"version", EVIDENCE_VERSION, "rank", number, "node", v->node, "pid", v->pid,
-		"process", v->process, "status", v->status, "outcome", v->outcome, "phase",
-		(int)v->phase, "waiting", v->waiting != 0, "overdue", v->overdue != 0, "waited",
-		json_value_real(v->waited), "since_ns", (json_int_t)v->since_ns, "seen_ns",
-		(json_int_t)v->seen_ns, "what", json_value_text(v->what), "issued",
-		(json_int_t)v->issued, "completed", (json_int_t)v->completed, "host",
-		json_value_text(v->host), "error", json_value_text(v->error), "state", state,
-		"syscall", json_value_text(r->syscall), "cpu_share", json_value_real(r->cpu_share));
-}
-
-int evidence_save(const struct evidence *evidence, const struct record_memory *const *memories,
-		  const char *dir, struct error *err)
-{
-	char path[4096], command[sizeof(evidence->command)];
+	char command[sizeof(evidence->command)];
+	json_t *run;
 	int rc;
 
 	evidence_blind_command(evidence->command, command, sizeof(command));
+	run = json_pack("{s:i s:i s:o s:o s:o s:o s:o s:o s:o}", "version", EVIDENCE_VERSION,
+			"nranks", evidence->nranks, "backend", json_value_text(evidence->backend),
+			"library", json_value_text(evidence->library), "program",
+			json_value_text(evidence->program), "when", json_value_text(evidence->when),
+			"detect_ms", json_value_real(evidence->detect_ms), "command",
+			json_value_text(command), "remarks", json_value_text(evidence->remarks));
+	if (!run)
+		return -ENOMEM;
+	rc = json_dump_file(run, path, JSON_INDENT(1)) < 0 ? -EIO : 0;
+	json_decref(run);
+	return rc;
+}
+
+/* Hosts that share the folder may write the same rank's file: whole, each under a name of its own first. */
+int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir)
+{
+	size_t bytes = saved_bytes(rank, rank->ncalls);
+	void *image = aligned_alloc(64, bytes);
+	char path[4096], draft[4224], host[64] = "";
+	int rc;
+
+	if (!image)
+		return -ENOMEM;
+	saved_pack(rank, number, rank->ncalls, image);
+	gethostname(host, sizeof(host) - 1);
+	snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, number);
+	snprintf(draft, sizeof(draft), "%s.%s.%d", path, host, (int)getpid());
+	rc = write_whole(draft, image, bytes);
+	if (rc == 0 && rename(draft, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(draft);
+	free(image);
+	return rc;
+}
+
+int evidence_save(const struct evidence *evidence, const char *dir, struct error *err)
+{
+	char path[4096];
+	int rc;
+
 	snprintf(path, sizeof(path), "%s/run.json", dir);
-	rc = write_json(path,
-			json_pack("{s:i s:i s:o s:o s:o s:o s:o s:o s:o}", "version",
-				  EVIDENCE_VERSION, "nranks", evidence->nranks, "backend",
-				  json_value_text(evidence->backend), "library",
-				  json_value_text(evidence->library), "program",
-				  json_value_text(evidence->program), "when",
-				  json_value_text(evidence->when), "detect_ms",
-				  json_value_real(evidence->detect_ms), "command",
-				  json_value_text(command), "remarks",
-				  json_value_text(evidence->remarks)));
+	rc = save_run(evidence, path);
 	for (int i = 0; rc == 0 && i < evidence->nranks; i++) {
 		if (!evidence->ranks[i].present)
 			continue;
-		snprintf(path, sizeof(path), "%s/rank-%d.json", dir, i);
-		rc = write_json(path, rank_json(i, &evidence->ranks[i]));
-		if (rc < 0 || !memories || !memories[i])
-			continue;
 		snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, i);
-		rc = write_whole(path, memories[i], sizeof(*memories[i]));
+		if (evidence->ranks[i].remote && access(path, F_OK) == 0)
+			continue; /* its own host, which knows more, has written it here */
+		rc = evidence_save_rank(&evidence->ranks[i], i, dir);
 	}
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot save evidence to %s: %s", path,
 				 strerror(-rc));
 	return 0;
 }
+
+/* ---- reading ---- */
 
 __attribute__((format(printf, 2, 3))) static void remark(struct evidence *e, const char *fmt, ...)
 {
@@ -124,76 +135,161 @@ __attribute__((format(printf, 2, 3))) static void remark(struct evidence *e, con
 	va_end(args);
 }
 
-/* Whole file into memory of the caller's if it has exactly `bytes`. */
-static int read_whole(const char *path, void *to, size_t bytes)
+/* What became of one rank's file. */
+struct reading {
+	const char *fault; /* end of a sentence, NULL: none */
+	bool missing, untimed; /* no file; the device's times were cut off */
+	size_t unsound, cut; /* records */
+};
+
+/* Descriptor and size of a plain file, or a negative errno. */
+static int open_plain(int dir, const char *name, size_t *bytes)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	size_t have = 0;
-	int rc = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size != bytes)
-		rc = -EMSGSIZE;
-	while (rc == 0 && have < bytes) {
-		ssize_t n = read(fd, (char *)to + have, bytes - have);
-
-		if (n == 0)
-			rc = -EMSGSIZE;
-		else if (n > 0)
-			have += (size_t)n;
-		else if (errno != EINTR)
-			rc = -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > (1 << 30)) {
+		close(fd);
+		return -EMSGSIZE;
 	}
-	close(fd);
-	return rc;
+	*bytes = (size_t)st.st_size;
+	return fd;
 }
 
-static const char *memory_fault(const struct record_memory *memory, int number)
+/* The whole file into new memory; shorter than `bytes` when it shrank meanwhile. NULL: none to be had. */
+static void *read_image(int fd, size_t *bytes)
 {
-	const struct record_header *h = &memory->header;
+	char *image = aligned_alloc(64, (*bytes + 63) / 64 * 64 + 64);
+	size_t have = 0;
+	ssize_t n = 1;
 
-	if (memcmp(h->magic, RECORD_MAGIC, sizeof(h->magic)) != 0)
-		return "is no flight recording";
-	if (h->version != RECORD_VERSION)
-		return "has another format version";
-	if (h->header_bytes != sizeof(*h) || h->record_bytes != sizeof(struct record) ||
-	    h->ring_records != RECORD_RING)
-		return "has another layout";
-	if (h->rank != -1 && h->rank != number)
-		return "says that it is another rank's";
+	while (image && have < *bytes && n != 0) {
+		n = read(fd, image + have, *bytes - have);
+		if (n < 0 && errno != EINTR)
+			break;
+		have += n > 0 ? (size_t)n : 0;
+	}
+	*bytes = have;
+	return image;
+}
+
+/* Writable, for unsound records to be closed up, but none of it is copied before that. */
+static void *map_image(int fd, size_t bytes)
+{
+	void *image = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)
+			    : MAP_FAILED;
+
+	if (image == MAP_FAILED)
+		return NULL;
+#ifdef MADV_POPULATE_READ
+	madvise(image, bytes, MADV_POPULATE_READ); /* saves faults, where the kernel knows it */
+#endif
+	return image;
+}
+
+static void read_rank(struct evidence_rank *rank, int number, int dir, bool map,
+		      struct reading *reading)
+{
+	char name[32];
+	size_t bytes = 0;
+	int fd;
+
+	snprintf(name, sizeof(name), "rank-%d.fr", number);
+	fd = open_plain(dir, name, &bytes);
+	if (fd < 0) {
+		reading->missing = fd == -ENOENT;
+		reading->fault = "cannot be read";
+		return;
+	}
+	rank->image = map ? map_image(fd, bytes) : NULL;
+	rank->mapped = rank->image ? bytes : 0;
+	if (!rank->image)
+		rank->image = read_image(fd, &bytes);
+	close(fd);
+	reading->fault = rank->image ? saved_unpack(rank, number, rank->image, bytes,
+						    &reading->unsound, &reading->cut)
+				     : "is larger than the memory there is";
+	reading->untimed = !reading->fault && !rank->times &&
+			   ((struct saved_header *)rank->image)->has_times && rank->ncalls > 0;
+	if (reading->fault)
+		evidence_rank_release(rank);
+	else if (rank->mapped && reading->unsound == 0) /* comes back when it is looked at again */
+		madvise(rank->image, rank->mapped, MADV_DONTNEED);
+}
+
+/* A part of the ranks, for one thread. */
+struct reader {
+	struct evidence *evidence;
+	struct reading *readings;
+	int dir, first, step;
+	pthread_t thread;
+};
+
+static void *read_ranks(void *arg)
+{
+	const struct reader *r = arg;
+
+	for (int i = r->first; i < r->evidence->nranks; i += r->step)
+		read_rank(&r->evidence->ranks[i], i, r->dir, r->evidence->nranks >= MAPPED_RANKS,
+			  &r->readings[i]);
 	return NULL;
 }
 
-static void load_memory(struct evidence *e, int number, const char *path,
-			struct record_memory *memory)
+static void read_all(struct evidence *e, int dir, struct reading *readings)
 {
-	struct evidence_rank *rank = &e->ranks[number];
-	const char *fault;
-	uint64_t expected;
+	struct reader readers[READERS];
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	int n = e->nranks / READER_RANKS, started = 1;
 
-	if (read_whole(path, memory, sizeof(*memory)) < 0) {
-		remark(e, "rank-%d.fr cannot be read or has the wrong size.", number);
-		return;
+	n = n > processors ? (int)processors : n;
+	n = n > READERS ? READERS : n < 1 ? 1 : n;
+	for (int i = 0; i < n; i++)
+		readers[i] = (struct reader){ e, readings, dir, i, n, 0 };
+	while (started < n && pthread_create(&readers[started].thread, NULL, read_ranks,
+					     &readers[started]) == 0)
+		started++;
+	read_ranks(&readers[0]);
+	for (int i = started; i < n; i++) /* no thread to be had */
+		read_ranks(&readers[i]);
+	for (int i = 1; i < started; i++)
+		pthread_join(readers[i].thread, NULL);
+}
+
+static void remark_ranks(struct evidence *e, const struct reading *readings)
+{
+	int missing = 0, first = -1, wrapped = 0;
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct reading *r = &readings[i];
+
+		wrapped += e->ranks[i].wrapped;
+		if (r->missing) {
+			first = missing++ == 0 ? i : first;
+			continue;
+		}
+		if (r->fault)
+			remark(e, "rank-%d.fr %s.", i, r->fault);
+		if (r->cut)
+			remark(e, "rank-%d.fr is cut off: its newest %zu records are missing.", i,
+			       r->cut);
+		else if (r->untimed)
+			remark(e, "rank-%d.fr is cut off: its device times are missing.", i);
+		if (r->unsound)
+			remark(e, "Rank %d: %zu of %zu records are unsound.", i, r->unsound,
+			       r->unsound + e->ranks[i].ncalls);
+		if (!r->fault && !r->cut && e->ranks[i].ncalls > 0 &&
+		    e->ranks[i].index.last_ticket < e->ranks[i].view.issued)
+			remark(e, "Rank %d: its newest calls are missing.", i);
 	}
-	fault = memory_fault(memory, number);
-	if (fault) {
-		remark(e, "rank-%d.fr %s.", number, fault);
-		return;
-	}
-	if (evidence_take_calls(rank, memory) < 0) {
-		remark(e, "No memory for the records of rank %d.", number);
-		return;
-	}
-	memory->header.wait.what[sizeof(memory->header.wait.what) - 1] = '\0';
-	evidence_identify(e, memory);
-	view_read(&rank->view, memory, 0, 0); /* deadlines are the JSON file's to tell */
-	rank->present = true;
-	expected = rank->view.issued < RECORD_RING ? rank->view.issued : RECORD_RING;
-	if (rank->ncalls < expected)
-		remark(e, "Rank %d: %zu of %zu records are unsound.", number,
-		       (size_t)expected - rank->ncalls, (size_t)expected);
+	if (missing == 1)
+		remark(e, "rank-%d.fr is missing: nothing is known of that rank.", first);
+	else if (missing > 1)
+		remark(e, "rank-%d.fr and %d more are missing: nothing is known of those ranks.",
+		       first, missing - 1);
+	if (wrapped > 0)
+		remark(e, "Of %d ranks only the newest calls are left.", wrapped);
 }
 
 static json_t *load_json(const char *path)
@@ -212,24 +308,6 @@ static json_t *load_json(const char *path)
 	return value;
 }
 
-/* A number within bounds, `unknown` for anything else. */
-static int64_t get_int(const json_t *from, const char *key, int64_t low, int64_t high,
-		       int64_t unknown)
-{
-	const json_t *value = json_object_get(from, key);
-	int64_t n = json_integer_value(value);
-
-	return json_is_integer(value) && n >= low && n <= high ? n : unknown;
-}
-
-static double get_real(const json_t *from, const char *key, double unknown)
-{
-	const json_t *value = json_object_get(from, key);
-	double x = json_number_value(value);
-
-	return json_is_number(value) && isfinite(x) && x >= 0 ? x : unknown;
-}
-
 static void get_text(const json_t *from, const char *key, char *to, size_t len)
 {
 	const char *text = json_string_value(json_object_get(from, key));
@@ -237,48 +315,12 @@ static void get_text(const json_t *from, const char *key, char *to, size_t len)
 	snprintf(to, len, "%s", text ? text : "");
 }
 
-static void load_rank_json(struct evidence *e, int number, const char *path)
-{
-	struct evidence_rank *rank = &e->ranks[number];
-	struct rank_view *v = &rank->view;
-	json_t *j = load_json(path);
-	char state[2];
-
-	if (!j || get_int(j, "rank", 0, EVIDENCE_RANKS, -1) != number) {
-		remark(e, "rank-%d.json is not a sound state of that rank.", number);
-		json_decref(j);
-		return;
-	}
-	v->process = (int32_t)get_int(j, "process", PROCESS_ALIVE, PROCESS_KILLED, PROCESS_ALIVE);
-	v->status = (int32_t)get_int(j, "status", -1, 255, -1);
-	v->pid = (int32_t)get_int(j, "pid", 1, INT32_MAX, 0);
-	v->overdue = json_is_true(json_object_get(j, "overdue"));
-	v->waited = get_real(j, "waited", 0);
-	v->seen_ns = (uint64_t)get_int(j, "seen_ns", 0, INT64_MAX, 0);
-	if (!rank->present) { /* no recording: the rank's own words are here alone */
-		v->node = (int32_t)get_int(j, "node", -1, EVIDENCE_RANKS, -1);
-		v->outcome = (int32_t)get_int(j, "outcome", -1, 255, -1);
-		v->phase = (uint32_t)get_int(j, "phase", 0, 255, 0);
-		v->waiting = json_is_true(json_object_get(j, "waiting"));
-		v->since_ns = (uint64_t)get_int(j, "since_ns", 0, INT64_MAX, 0);
-		v->issued = (uint64_t)get_int(j, "issued", 0, INT64_MAX, 0);
-		v->completed = (uint64_t)get_int(j, "completed", 0, INT64_MAX, 0);
-		get_text(j, "what", v->what, sizeof(v->what));
-		get_text(j, "host", v->host, sizeof(v->host));
-		get_text(j, "error", v->error, sizeof(v->error));
-	}
-	get_text(j, "state", state, sizeof(state));
-	rank->state = state[0];
-	get_text(j, "syscall", rank->syscall, sizeof(rank->syscall));
-	rank->cpu_share = get_real(j, "cpu_share", -1);
-	rank->present = true;
-	json_decref(j);
-}
-
 static void load_run(struct evidence *e, const char *dir)
 {
 	char path[4096], command[sizeof(e->command)];
+	json_int_t n;
 	json_t *j;
+	double ms;
 
 	snprintf(path, sizeof(path), "%s/run.json", dir);
 	j = load_json(path);
@@ -286,107 +328,99 @@ static void load_run(struct evidence *e, const char *dir)
 		remark(e, "run.json is missing or unsound.");
 		return;
 	}
-	e->nranks = (int)get_int(j, "nranks", 0, EVIDENCE_RANKS, 0);
+	n = json_integer_value(json_object_get(j, "nranks"));
+	e->nranks = n >= 0 && n <= EVIDENCE_RANKS ? (int)n : 0;
 	get_text(j, "backend", e->backend, sizeof(e->backend));
 	get_text(j, "library", e->library, sizeof(e->library));
 	get_text(j, "program", e->program, sizeof(e->program));
 	get_text(j, "when", e->when, sizeof(e->when));
-	e->detect_ms = get_real(j, "detect_ms", 0);
+	ms = json_number_value(json_object_get(j, "detect_ms"));
+	e->detect_ms = isfinite(ms) && ms > 0 ? ms : 0;
 	get_text(j, "command", command, sizeof(command));
 	evidence_blind_command(command, e->command, sizeof(e->command));
 	get_text(j, "remarks", e->remarks, sizeof(e->remarks));
 	json_decref(j);
 }
 
-/* N of a name "rank-N.ENDING" that evidence_save would write, else -1. */
-static int name_rank(const char *name, const char *ending)
+/* N of a name "rank-N.fr" that evidence_save would write, else -1. */
+static int name_rank(const char *name)
 {
 	char back[32];
 	int number;
 
 	if (sscanf(name, "rank-%7d", &number) != 1 || number < 0)
 		return -1;
-	snprintf(back, sizeof(back), "rank-%d.%s", number, ending);
+	snprintf(back, sizeof(back), "rank-%d.fr", number);
 	return strcmp(name, back) == 0 && number <= EVIDENCE_RANKS ? number : -1;
 }
 
-static int highest_rank(const char *dir)
+/* Highest rank that has a file, -1: none. */
+static int highest_rank(DIR *d)
 {
-	DIR *d = opendir(dir);
 	struct dirent *entry;
 	int highest = -1;
 
-	if (!d)
-		return -errno - 1;
 	while ((entry = readdir(d))) {
-		int fr = name_rank(entry->d_name, "fr"), js = name_rank(entry->d_name, "json");
-		int number = fr > js ? fr : js;
+		int number = name_rank(entry->d_name);
 
-		if (number > highest)
-			highest = number;
+		highest = number > highest ? number : highest;
 	}
-	closedir(d);
 	return highest;
 }
 
-static void load_ranks(struct evidence *e, const char *dir, struct record_memory *memory)
+static int load_ranks(struct evidence *e, int dir)
 {
-	char path[4096];
-	int missing = 0;
+	struct reading *readings = calloc((size_t)e->nranks + 1, sizeof(*readings));
 
-	for (int i = 0; i < e->nranks; i++) {
-		struct evidence_rank *rank = &e->ranks[i];
-
-		rank->view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
-		rank->cpu_share = -1;
-		snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, i);
-		if (access(path, F_OK) == 0)
-			load_memory(e, i, path, memory);
-		else if (missing++ == 0)
-			remark(e, "rank-%d.fr is missing.", i);
-		snprintf(path, sizeof(path), "%s/rank-%d.json", dir, i);
-		if (access(path, F_OK) == 0)
-			load_rank_json(e, i, path);
-		else
-			remark(e, "rank-%d.json is missing: how that process was is not known.", i);
-		rank->view.rank = i;
+	e->ranks = calloc((size_t)e->nranks + 1, sizeof(*e->ranks));
+	if (!e->ranks || !readings) {
+		free(readings);
+		return -ENOMEM;
 	}
-	if (missing > 1)
-		remark(e, "%d recordings are missing in all.", missing);
+	for (int i = 0; i < e->nranks; i++) {
+		e->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
+		e->ranks[i].cpu_share = -1;
+	}
+	read_all(e, dir, readings);
+	remark_ranks(e, readings);
+	free(readings);
+	for (int i = 0; i < e->nranks && i < NAMING_RANKS && !(e->library[0] && e->program[0]); i++)
+		if (e->ranks[i].recorder)
+			evidence_identify(e, e->ranks[i].recorder);
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].present)
+			return 0;
+	return -EINVAL;
 }
 
 int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 {
-	struct record_memory *memory;
-	int highest = highest_rank(dir);
-	bool any = false;
+	DIR *d = opendir(dir);
+	int highest, rc;
 
 	memset(evidence, 0, sizeof(*evidence));
-	if (highest < -1)
-		return error_set(err, OUTCOME_INTERNAL, highest + 1, "%s: %s", dir,
-				 strerror(-highest - 1));
-	if (highest < 0)
-		return error_set(err, OUTCOME_INTERNAL, -ENOENT, "%s holds no evidence (rank-N.fr)",
-				 dir);
+	if (!d) {
+		rc = -errno;
+		return error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir, strerror(-rc));
+	}
+	highest = highest_rank(d);
+	if (highest < 0) {
+		rc = error_set(err, OUTCOME_INTERNAL, -ENOENT, "%s holds no evidence (rank-N.fr)",
+			       dir);
+		goto out;
+	}
 	load_run(evidence, dir);
 	if (evidence->nranks < highest + 1)
 		evidence->nranks = highest + 1;
-	evidence->ranks = calloc((size_t)evidence->nranks, sizeof(*evidence->ranks));
-	memory = aligned_alloc(64, sizeof(*memory));
-	if (!evidence->ranks || !memory) {
-		free(memory);
+	rc = load_ranks(evidence, dirfd(d));
+	if (rc == 0)
+		evidence_load_texts(evidence, dir);
+	if (rc < 0) {
+		error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir,
+			  rc == -ENOMEM ? "no memory for evidence" : evidence->remarks);
 		evidence_release(evidence);
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for evidence");
 	}
-	load_ranks(evidence, dir, memory);
-	evidence_load_texts(evidence, dir);
-	free(memory);
-	for (int i = 0; i < evidence->nranks; i++)
-		any = any || evidence->ranks[i].present;
-	if (!any) {
-		error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: %s", dir, evidence->remarks);
-		evidence_release(evidence);
-		return -EINVAL;
-	}
-	return 0;
+out:
+	closedir(d);
+	return rc;
 }

@@ -1,4 +1,5 @@
-/* hang_diagnose.c: evidence of a run in, verdict and report out; works long after the job died. */
+/* hang_diagnose.c: evidence of a run in, verdict and report out; works long after the job died, and under mpirun
+ * (--gather) for hosts that share no file system. */
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -6,11 +7,12 @@
 #include "diagnose.h"
 #include "error.h"
 #include "evidence.h"
+#include "gather.h"
 #include "witness.h"
 
 struct arguments {
 	const char *dir;
-	bool dry_run;
+	bool dry_run, gather;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -20,6 +22,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		arguments->dry_run = true;
+		return 0;
+	case 'g':
+		arguments->gather = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->dir)
@@ -37,6 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ "dry-run", 'n', NULL, 0, "Print the report, write nothing", 0 },
+	{ "gather", 'g', NULL, 0,
+	  "Under mpirun, a process per host: bring the other hosts' DIR to rank 0's first", 0 },
 	{ 0 },
 };
 
@@ -44,34 +51,55 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "DIR",
-	.doc = "Diagnose the evidence in DIR (rank-N.fr, rank-N.json, run.json) and write "
-	       "verdict.json, report.txt, postmortem.md, timeline.json and timeline.csv beside "
+	.doc = "Diagnose the evidence in DIR (rank-N.fr, run.json) and write verdict.json, "
+	       "report.txt, postmortem.md, timeline.json and timeline.csv beside "
 	       "it.\vThe exit code is the outcome's: 0 ok, 10 "
 	       "hang, "
 	       "11 error, 12 wrong data, 14 a rank died, 16 diverged; 1 unreadable evidence, 2 "
 	       "usage.",
 };
 
-int main(int argc, char **argv)
+static int diagnose_folder(const struct arguments *arguments, struct error *err)
 {
-	struct arguments arguments = { 0 };
-	struct error err = { .rank = -1 };
 	struct evidence evidence;
 	struct diagnosis diagnosis;
 	int code = OUTCOME_INTERNAL;
 
-	argp_err_exit_status = OUTCOME_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
-		return OUTCOME_USAGE;
-	if (evidence_load(&evidence, arguments.dir, &err) < 0)
-		goto out;
+	if (evidence_load(&evidence, arguments->dir, err) < 0)
+		return code;
 	diagnose(&evidence, &diagnosis);
 	witness_note(&evidence, &diagnosis);
 	diagnosis_print(stdout, &diagnosis, &evidence);
-	if (arguments.dry_run || diagnosis_save(&diagnosis, &evidence, arguments.dir, &err) == 0)
+	if (arguments->dry_run || diagnosis_save(&diagnosis, &evidence, arguments->dir, err) == 0)
 		code = diagnosis.outcome;
 	evidence_release(&evidence);
-out:
+	return code;
+}
+
+static int gather_and_diagnose(const struct arguments *arguments, struct error *err)
+{
+	struct gather gather;
+	int code = OUTCOME_INTERNAL;
+
+	if (gather_begin(&gather, arguments->dir, err) == 0 && gather.rank == 0) {
+		printf("gathered    %d files from %d other folders\n", gather.files, gather.hosts);
+		code = diagnose_folder(arguments, err);
+		fflush(stdout);
+	}
+	return gather_end(code);
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = { 0 };
+	struct error err = { .rank = -1 };
+	int code;
+
+	argp_err_exit_status = OUTCOME_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+		return OUTCOME_USAGE;
+	code = arguments.gather ? gather_and_diagnose(&arguments, &err)
+	                        : diagnose_folder(&arguments, &err);
 	if (err.code)
 		error_print(&err, "hang_diagnose");
 	return code;

@@ -16,7 +16,7 @@ const struct fault fault_extra_call = {
 	.only_before = true,
 	/* Open MPI calls the longer one of two shifted messages truncated; who only sends a small
 	 * message is through before anybody listens. */
-	.mpi = "hang|error|wrong-data|diverged|ok",
+	.mpi = "hang|error|died|wrong-data|diverged|ok",
 	.nccl = "hang|wrong-data",
 	.fire = fire,
 };

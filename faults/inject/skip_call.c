@@ -14,7 +14,7 @@ const struct fault fault_skip_call = {
 	.min_ranks = 2,
 	.only_before = true,
 	/* Open MPI calls the longer one of two shifted messages truncated. */
-	.mpi = "hang|error|wrong-data",
+	.mpi = "hang|error|died|wrong-data",
 	.nccl = "hang|wrong-data",
 	.fire = fire,
 };

@@ -15,6 +15,7 @@
 
 #define LINK_MAGIC 0x68616e67u
 #define SEND_NS    1000000000ull
+#define ROOM_STEP  (64 * 1024)
 
 struct frame {
 	uint32_t magic, type, bytes;
@@ -85,6 +86,8 @@ static void skip(struct msghdr *msg, size_t n)
 		struct iovec *part = &msg->msg_iov[i];
 		size_t step = n < part->iov_len ? n : part->iov_len;
 
+		if (step == 0)
+			continue;
 		part->iov_base = (char *)part->iov_base + step;
 		part->iov_len -= step;
 		n -= step;
@@ -155,15 +158,19 @@ static void take_fd(struct link *link, struct msghdr *msg)
 /* Read until `want` bytes are there: 1, or 0 for not yet, or a negative errno. */
 static int read_up_to(struct link *link, size_t want)
 {
-	if (make_room(link, want) < 0)
-		return -ENOMEM;
 	while (link->have < want) {
 		_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-		struct iovec part = { link->in + link->have, want - link->have };
+		/* room for what comes, not for what is announced: whoever it is has to send it */
+		size_t room = want < link->have + ROOM_STEP ? want : link->have + ROOM_STEP;
+		struct iovec part;
 		struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
 			              .msg_controllen = sizeof(control) };
-		ssize_t n = recvmsg(link->fd, &msg, MSG_CMSG_CLOEXEC);
+		ssize_t n;
 
+		if (make_room(link, room) < 0)
+			return -ENOMEM;
+		part = (struct iovec){ link->in + link->have, room - link->have };
+		n = recvmsg(link->fd, &msg, MSG_CMSG_CLOEXEC);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

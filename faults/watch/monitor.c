@@ -15,10 +15,9 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "star.h"
+#include "monitor_nodes.h"
 #include "verdict.h"
 
-#define MS 1000000ull
 #define LEADER_TICK_MS 20
 #define MEMBER_TICK_MS 200
 #define QUIET_NS (500 * MS)  /* nobody is overdue while some rank of the node still moves */
@@ -26,19 +25,10 @@
 #define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */
 #define ERROR_NS (600 * MS)  /* a death that a rank reports as an error is seen in this time */
 #define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
+#define SLOW_NS (2500 * MS)  /* their slow evidence, after the verdict, in this */
 #define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
+#define SAVE_NS (10000 * MS) /* once the verdict is out the root takes its time to save */
 #define PAUSE_NS (500 * MS)  /* not run for so long: stopped with the whole job, or starved */
-
-enum message {
-	MESSAGE_HELLO = 1, /* member: its memory's descriptor comes along; payload: pid */
-	MESSAGE_STATE,     /* member: struct state */
-	MESSAGE_END,       /* from above: int32 exit code */
-	MESSAGE_JOIN,      /* leader to root: token, then views */
-	MESSAGE_VIEWS,     /* leader to root: views in answer to a query */
-	MESSAGE_ABNORMAL,  /* leader to root: views, something is wrong */
-	MESSAGE_DONE,      /* leader to root: views, all finished by themselves */
-	MESSAGE_QUERY      /* root to leader */
-};
 
 struct state {
 	int32_t process, status;
@@ -146,21 +136,14 @@ void monitor_close(struct monitor *m)
 		if (m->peers[i].memory && m->peers[i].memory != m->memory)
 			munmap(m->peers[i].memory, sizeof(struct record_memory));
 	}
-	for (size_t i = 0; i < m->nnodes; i++) {
-		link_release(&m->nodes[i].link);
-		free(m->nodes[i].views);
-	}
+	nodes_release(m);
 	free(m->peers);
-	free(m->nodes);
 	link_release(&m->up);
 	if (m->listen_fd >= 0)
 		close(m->listen_fd);
-	if (m->star_fd >= 0)
-		close(m->star_fd);
 	m->peers = NULL;
-	m->nodes = NULL;
-	m->npeers = m->nnodes = 0;
-	m->listen_fd = m->star_fd = -1;
+	m->npeers = 0;
+	m->listen_fd = -1;
 }
 
 /* ---- own rank ---- */
@@ -254,11 +237,6 @@ static void excuse(struct monitor_peer *peer, uint64_t paused_from, uint64_t now
 		peer->grace_ns += now - (since > paused_from ? since : paused_from);
 }
 
-static bool died(const struct rank_view *view)
-{
-	return view->process >= PROCESS_EXITED && !view_finished(view);
-}
-
 /* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept from
  * making one by the host, which is an excuse for so long only: on a crowded host somebody is always
  * kept. The accounts are read before they are needed: a window must have passed. */
@@ -309,14 +287,13 @@ static void look(struct monitor *m, const struct supervised *child, uint64_t pau
 		excuse(peer, paused_from, now);
 		view_read(&peer->view, peer->memory, now, peer->grace_ns);
 		peer->view.pid = peer->memory->header.pid;
-		if (died(&peer->view) && m->death_ns == 0)
+		if (view_died(&peer->view) && m->death_ns == 0)
 			m->death_ns = now;
 	}
 	forgive(m, now);
 }
 
-/* The views of this node's ranks, of which there are npeers at most, to `views`; how many they are. */
-static size_t copy_views(const struct monitor *m, struct rank_view *views)
+size_t monitor_local_views(const struct monitor *m, struct rank_view *views)
 {
 	size_t n = 0;
 
@@ -346,194 +323,6 @@ static bool local_abnormal(const struct monitor *m)
 	return false;
 }
 
-/* ---- several nodes ---- */
-
-/* The header of the local rank that knows the star, or NULL. Only the node of rank 0 listens. */
-static struct record_header *find_header(const struct monitor *m, bool rank0)
-{
-	for (size_t i = 0; i < m->npeers; i++) {
-		struct record_header *h = m->peers[i].memory ? &m->peers[i].memory->header : NULL;
-
-		if (h && (rank0 ? atomic_load(&h->star_wanted) : atomic_load(&h->star_ready)))
-			return h;
-	}
-	return NULL;
-}
-
-static void open_star(struct monitor *m)
-{
-	struct record_header *h = m->star_fd < 0 ? find_header(m, true) : NULL;
-	int port = 0;
-
-	if (!h)
-		return;
-	m->star_fd = star_listen(&port);
-	atomic_store(&h->star_port, m->star_fd < 0 ? -1 : port);
-}
-
-static int send_views(struct monitor *m, enum message type)
-{
-	struct { uint64_t token; struct rank_view views[]; } *payload;
-	struct record_header *h = find_header(m, false);
-	size_t bytes = sizeof(*payload);
-	int rc;
-
-	payload = calloc(1, bytes + m->npeers * sizeof(struct rank_view));
-	if (!payload)
-		return -ENOMEM;
-	payload->token = h ? h->star_token : 0;
-	bytes += copy_views(m, payload->views) * sizeof(struct rank_view);
-	rc = link_send(&m->up, type, payload, (uint32_t)bytes, -1);
-	free(payload);
-	return rc;
-}
-
-/* Leader of a node without rank 0: connect as soon as the address is known. */
-static void join_star(struct monitor *m)
-{
-	struct record_header *h = find_header(m, false);
-	int fd;
-
-	if (m->up_is_root || !h || atomic_load(&h->star_wanted) || find_header(m, true))
-		return;
-	m->up_is_root = true; /* one attempt: the job cannot go on for long without a network */
-	fd = star_connect(h->star_address, 1.0);
-	if (fd < 0)
-		return;
-	link_init(&m->up, fd);
-	send_views(m, MESSAGE_JOIN);
-}
-
-/* Before the own ranks have the token nobody can be told from a stranger: callers wait in the queue. */
-static bool star_open(const struct monitor *m)
-{
-	return m->star_fd >= 0 && find_header(m, false) != NULL;
-}
-
-static void accept_nodes(struct monitor *m)
-{
-	int fd;
-
-	while (star_open(m) && m->nnodes < MONITOR_NODES &&
-	       (fd = accept4(m->star_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		struct monitor_node *nodes = realloc(m->nodes, (m->nnodes + 1) * sizeof(*nodes));
-
-		if (!nodes) {
-			close(fd);
-			return;
-		}
-		m->nodes = nodes;
-		memset(&nodes[m->nnodes], 0, sizeof(*nodes));
-		link_init(&nodes[m->nnodes].link, fd);
-		m->nnodes++;
-	}
-}
-
-static int take_views(struct monitor *m, struct monitor_node *node,
-                      const struct link_message *message)
-{
-	struct record_header *h = find_header(m, false);
-	uint64_t token;
-	size_t bytes = message->bytes - sizeof(token);
-	struct rank_view *views;
-
-	if (message->bytes < sizeof(token) || bytes % sizeof(*views) != 0 || !h)
-		return -EPROTO;
-	memcpy(&token, message->payload, sizeof(token));
-	if (token != h->star_token)
-		return -EPERM;
-	views = malloc(bytes ? bytes : 1);
-	if (!views)
-		return -ENOMEM;
-	memcpy(views, (const char *)message->payload + sizeof(token), bytes);
-	free(node->views);
-	node->views = views;
-	node->nviews = bytes / sizeof(*views);
-	node->known = true;
-	for (size_t i = 0; i < node->nviews; i++) {
-		views[i].what[sizeof(views[i].what) - 1] = '\0';
-		views[i].host[sizeof(views[i].host) - 1] = '\0';
-		views[i].error[sizeof(views[i].error) - 1] = '\0';
-	}
-	return 0;
-}
-
-static void drop_node(struct monitor *m, size_t i)
-{
-	link_release(&m->nodes[i].link);
-	free(m->nodes[i].views);
-	memmove(&m->nodes[i], &m->nodes[i + 1], (m->nnodes - i - 1) * sizeof(*m->nodes));
-	m->nnodes--;
-}
-
-/* A node whose monitor is gone took its ranks along. */
-static void lose_node(struct monitor_node *node)
-{
-	link_release(&node->link);
-	for (size_t i = 0; i < node->nviews; i++) {
-		struct rank_view *view = &node->views[i];
-
-		if (view->process >= PROCESS_EXITED)
-			continue;
-		view->process = PROCESS_KILLED;
-		view->status = SIGKILL;
-		/* the view is as old as the node's last message: its calls since are not known */
-		view->issued = UINT64_MAX;
-		view->last.ticket = 0;
-	}
-}
-
-static bool any_died(const struct monitor_node *node)
-{
-	for (size_t i = 0; i < node->nviews; i++)
-		if (died(&node->views[i]))
-			return true;
-	return false;
-}
-
-/* Returns true when a node has reported something abnormal. */
-static bool hear_nodes(struct monitor *m, uint64_t now)
-{
-	bool abnormal = false;
-
-	accept_nodes(m);
-	for (size_t i = 0; i < m->nnodes; i++) {
-		struct monitor_node *node = &m->nodes[i];
-		struct link_message message;
-		int rc = 0;
-
-		while (node->link.fd >= 0 && (rc = link_receive(&node->link, &message)) == 1) {
-			rc = take_views(m, node, &message);
-			if (rc < 0)
-				break;
-			abnormal |= message.type == MESSAGE_ABNORMAL;
-			node->answered |= message.type != MESSAGE_JOIN;
-			node->done = message.type == MESSAGE_DONE;
-		}
-		if (rc < 0 && !node->known) {
-			drop_node(m, i--); /* a stranger */
-			continue;
-		}
-		if (rc < 0 && !node->done) {
-			lose_node(node);
-			abnormal = true;
-		} else if (rc < 0) {
-			link_release(&node->link);
-		}
-		if (m->death_ns == 0 && any_died(node))
-			m->death_ns = now;
-	}
-	return abnormal;
-}
-
-static bool nodes_answered(const struct monitor *m)
-{
-	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].answered)
-			return false;
-	return true;
-}
-
 /* ---- the end ---- */
 
 static void tell_end(struct monitor *m, int32_t code)
@@ -541,9 +330,7 @@ static void tell_end(struct monitor *m, int32_t code)
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].memory && m->peers[i].link.fd >= 0)
 			link_send(&m->peers[i].link, MESSAGE_END, &code, sizeof(code), -1);
-	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].known && m->nodes[i].link.fd >= 0)
-			link_send(&m->nodes[i].link, MESSAGE_END, &code, sizeof(code), -1);
+	nodes_tell(m, MESSAGE_END, &code, sizeof(code));
 }
 
 /* Of all nodes. The caller frees; 0 without memory. */
@@ -556,7 +343,7 @@ static size_t gather_views(const struct monitor *m, struct rank_view **views)
 	*views = calloc(n, sizeof(**views));
 	if (!*views)
 		return 0;
-	n = copy_views(m, *views);
+	n = monitor_local_views(m, *views);
 	for (size_t i = 0; i < m->nnodes; i++)
 		for (size_t j = 0; j < m->nodes[i].nviews; j++)
 			(*views)[n++] = m->nodes[i].views[j];
@@ -621,6 +408,24 @@ static bool unexpected_end(enum outcome outcome)
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
 }
 
+/* The other nodes keep their evidence and send what is slow to find out; so does this one meanwhile. */
+static void gather_slow(struct monitor *m, const char *folder)
+{
+	const struct monitor_judge *judge = &m->config.judge;
+	uint64_t until = clock_ns() + SLOW_NS;
+
+	for (size_t i = 0; i < m->nnodes; i++)
+		m->nodes[i].silent = !m->nodes[i].answered;
+	nodes_ask(m, MESSAGE_SLOW, folder);
+	if (judge->slow)
+		judge->slow(judge->ctx);
+	do
+		nodes_hear(m, clock_ns());
+	while (!nodes_answered(m) && clock_ns() < until && (clock_nap(0.002), true));
+	if (judge->save)
+		judge->save(judge->ctx);
+}
+
 /* Say so, and end the run everywhere. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
 {
@@ -632,8 +437,8 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	verdict->detect_ms += (double)(clock_ns() - began) * 1e-6; /* a closer look takes its time */
 	if (speaks(verdict->outcome))
 		verdict_print(stdout, verdict, views, n);
-	if (closer && m->config.judge.save)
-		m->config.judge.save(m->config.judge.ctx);
+	if (closer)
+		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
 	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
 	                                strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	tell_end(m, m->exit_code);
@@ -666,6 +471,36 @@ static void conclude(struct monitor *m, bool root_lost, uint64_t now)
 	free(views);
 }
 
+/* What the root wants. */
+static void obey(struct monitor *m, const struct link_message *message)
+{
+	char folder[256];
+
+	switch (message->type) {
+	case MESSAGE_PREPARE:
+		nodes_prepare(m);
+		break;
+	case MESSAGE_QUERY:
+		nodes_testify(m);
+		break;
+	case MESSAGE_SLOW:
+		snprintf(folder, sizeof(folder), "%.*s", (int)message->bytes,
+		         (const char *)message->payload);
+		nodes_testify_slow(m, folder);
+		m->stage_until = clock_ns() + SAVE_NS;
+		break;
+	case MESSAGE_END:
+		if (message->bytes != sizeof(int32_t))
+			break;
+		memcpy(&m->exit_code, message->payload, sizeof(int32_t));
+		tell_end(m, m->exit_code);
+		m->stage = STAGE_END;
+		break;
+	default:
+		break;
+	}
+}
+
 /* Leader without rank 0, connected: report once, then follow the root. */
 static void follow_root(struct monitor *m, uint64_t now)
 {
@@ -674,19 +509,14 @@ static void follow_root(struct monitor *m, uint64_t now)
 	int rc;
 
 	while ((rc = link_receive(&m->up, &message)) == 1) {
-		if (message.type == MESSAGE_QUERY) {
-			send_views(m, MESSAGE_VIEWS);
-		} else if (message.type == MESSAGE_END && message.bytes == sizeof(int32_t)) {
-			memcpy(&m->exit_code, message.payload, sizeof(int32_t));
-			tell_end(m, m->exit_code);
-			m->stage = STAGE_END;
+		obey(m, &message);
+		if (m->stage == STAGE_END)
 			return;
-		}
 	}
 	if (!abnormal && !all_done(m))
 		m->reported = false;
 	if (!m->reported && (abnormal || all_done(m))) {
-		send_views(m, abnormal ? MESSAGE_ABNORMAL : MESSAGE_DONE);
+		nodes_report(m, abnormal ? MESSAGE_ABNORMAL : MESSAGE_DONE);
 		m->reported = true;
 		m->stage_until = now + ROOT_NS;
 	}
@@ -717,7 +547,7 @@ static bool is_settled(const struct monitor *m, uint64_t now)
 
 static void lead(struct monitor *m, uint64_t now)
 {
-	bool abnormal = hear_nodes(m, now) || local_abnormal(m);
+	bool abnormal = nodes_hear(m, now) || local_abnormal(m);
 
 	switch (m->stage) {
 	case STAGE_WATCH:
@@ -725,17 +555,15 @@ static void lead(struct monitor *m, uint64_t now)
 			conclude(m, false, now);
 		} else if (abnormal) {
 			m->stage = STAGE_SETTLE;
+			nodes_tell(m, MESSAGE_PREPARE, NULL, 0);
+			nodes_prepare(m);
 			m->stage_until = settle_until(m, now);
 		}
 		break;
 	case STAGE_SETTLE:
 		if (!is_settled(m, now))
 			break;
-		for (size_t i = 0; i < m->nnodes; i++) {
-			m->nodes[i].answered = m->nodes[i].done;
-			if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].done)
-				link_send(&m->nodes[i].link, MESSAGE_QUERY, NULL, 0, -1);
-		}
+		nodes_ask(m, MESSAGE_QUERY, "");
 		m->stage = STAGE_QUERY;
 		m->stage_until = now + QUERY_NS;
 		break;
@@ -784,7 +612,7 @@ static size_t monitor_fds(void *ctx, struct pollfd *fds, size_t room)
 	fds[n++] = (struct pollfd){ .fd = (descriptor), .events = POLLIN }
 	ADD(m->up.fd);
 	ADD(m->listen_fd);
-	if (star_open(m))
+	if (nodes_listening(m))
 		ADD(m->star_fd);
 	for (size_t i = 0; i < m->npeers; i++)
 		ADD(m->peers[i].link.fd);
@@ -810,8 +638,8 @@ static bool monitor_step(void *ctx, const struct supervised *child, int *exit_co
 	m->last_step = now;
 	if (m->leader) {
 		look(m, child, paused_from, now);
-		open_star(m);
-		join_star(m);
+		nodes_open(m);
+		nodes_join(m);
 		if (m->up.fd >= 0)
 			follow_root(m, now);
 		else

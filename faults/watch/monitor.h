@@ -23,13 +23,35 @@
 
 struct verdict;
 
+/* Takes what a judge on another node has to say of a rank. */
+struct monitor_pen {
+	void *to;
+	void (*write)(void *to, int32_t rank, const void *data, size_t bytes);
+};
+
 /* Looks closer at an abnormal run than the monitor does. May sharpen the verdict before it is said, and
  * may save evidence after. `memories[i]` belongs to views[i]; NULL: on another node. Any may be NULL. */
 struct monitor_judge {
 	void *ctx;
+	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look at this node's ranks. */
+	void (*begin)(void *ctx, const struct rank_view *views, size_t n);
+	/* Leader on another node than the root's: what is known of this node's ranks, at most LINK_MAX less 8 bytes each. */
+	void (*testify)(void *ctx, const struct rank_view *views,
+	                const struct record_memory *const *memories, size_t n,
+	                const struct monitor_pen *pen);
+	/* Root: such a word arrived; or (text) one of keep()'s. The sender has the run's token, no more. */
+	void (*hear)(void *ctx, int32_t rank, bool text, const void *data, size_t bytes);
 	void (*sharpen)(void *ctx, const struct rank_view *views,
 	                const struct record_memory *const *memories, size_t n,
 	                struct verdict *verdict);
+	/* The verdict is out. Leader elsewhere: keep the evidence under the root's folder's name ("" for none), and
+	 * tell what took time to find out as text, e.g. stacks. */
+	void (*keep)(void *ctx, const struct rank_view *views,
+	             const struct record_memory *const *memories, size_t n, const char *folder,
+	             const struct monitor_pen *pen);
+	/* Root, while the others do: what takes time here. */
+	void (*slow)(void *ctx);
+	/* Root, after the others' texts came. */
 	void (*save)(void *ctx);
 };
 
@@ -51,9 +73,11 @@ struct monitor_peer {
 
 struct monitor_node {
 	struct link link;
+	uint64_t since_ns;       /* when it was accepted */
 	bool known;              /* has shown the token */
 	bool done;               /* all its ranks finished by themselves */
-	bool answered;           /* has sent views since the last query */
+	bool answered;           /* has said all that it was last asked for */
+	bool silent;             /* did not answer in time once: not waited for again */
 	struct rank_view *views;
 	size_t nviews;
 };

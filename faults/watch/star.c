@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -15,32 +16,50 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int star_listen(int *port)
+/* On every interface, both families where the host has both. */
+static int listen_on(int family, int *port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	socklen_t len = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int rc;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { .any = { .sa_family = (sa_family_t)family } };
+	socklen_t len = family == AF_INET6 ? sizeof(address.v6) : sizeof(address.v4);
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), off = 0, rc;
 
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, 1024) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&address, &len) < 0) {
+	if ((family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
+	    bind(fd, &address.any, len) < 0 || listen(fd, 1024) < 0 ||
+	    getsockname(fd, &address.any, &len) < 0) {
 		rc = -errno;
 		close(fd);
 		return rc;
 	}
-	*port = ntohs(address.sin_port);
+	*port = ntohs(family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 	return fd;
+}
+
+int star_listen(int *port)
+{
+	int fd = listen_on(AF_INET6, port);
+
+	return fd < 0 ? listen_on(AF_INET, port) : fd;
 }
 
 static size_t append(char *buf, size_t len, size_t at, const struct sockaddr *address, int port)
 {
-	char text[INET_ADDRSTRLEN];
+	const void *bytes = address->sa_family == AF_INET6 ?
+	                            (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr :
+	                            (const void *)&((const struct sockaddr_in *)address)->sin_addr;
+	bool six = address->sa_family == AF_INET6;
+	char text[INET6_ADDRSTRLEN];
 	int n;
 
-	inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text, sizeof(text));
-	n = snprintf(buf + at, len - at, "%s%s:%d", at ? " " : "", text, port);
+	inet_ntop(address->sa_family, bytes, text, sizeof(text));
+	n = snprintf(buf + at, len - at, "%s%s%s%s:%d", at ? " " : "", six ? "[" : "", text,
+	             six ? "]" : "", port);
 	if (n < 0 || (size_t)n >= len - at) {
 		buf[at] = '\0';
 		return at;
@@ -48,37 +67,43 @@ static size_t append(char *buf, size_t len, size_t at, const struct sockaddr *ad
 	return at + (size_t)n;
 }
 
+/* Of that family, up, and loopback or not. Link-local IPv6 addresses mean nothing on another host. */
+static bool is_wanted(const struct ifaddrs *i, int family, bool loopback)
+{
+	if (!i->ifa_addr || i->ifa_addr->sa_family != family || !(i->ifa_flags & IFF_UP) ||
+	    !!(i->ifa_flags & IFF_LOOPBACK) != loopback)
+		return false;
+	return family != AF_INET6 ||
+	       !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)i->ifa_addr)->sin6_addr);
+}
+
 char *star_addresses(int port, char *buf, size_t len)
 {
+	static const int families[] = { AF_INET, AF_INET6 };
 	struct ifaddrs *list;
 	size_t at = 0;
 
 	buf[0] = '\0';
 	if (getifaddrs(&list) < 0)
 		return buf;
-	for (int loopback = 0; loopback < 2; loopback++)
+	for (int k = 0; k < 4; k++) /* loopback last */
 		for (struct ifaddrs *i = list; i; i = i->ifa_next)
-			if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
-			    (i->ifa_flags & IFF_UP) &&
-			    !!(i->ifa_flags & IFF_LOOPBACK) == loopback)
+			if (is_wanted(i, families[k % 2], k >= 2))
 				at = append(buf, len, at, i->ifa_addr, port);
 	freeifaddrs(list);
 	return buf;
 }
 
-static int connect_one(const char *host, int port, double seconds)
+static int connect_one(const struct addrinfo *to, double seconds)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 	struct pollfd p = { .events = POLLOUT };
 	int one = 1, failed = 0;
 	socklen_t len = sizeof(failed);
 
-	if (inet_pton(AF_INET, host, &address.sin_addr) != 1)
-		return -EINVAL;
-	p.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	p.fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p.fd < 0)
 		return -errno;
-	if (connect(p.fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+	if (connect(p.fd, to->ai_addr, to->ai_addrlen) < 0) {
 		if (errno != EINPROGRESS || poll(&p, 1, (int)(seconds * 1000)) != 1 ||
 		    getsockopt(p.fd, SOL_SOCKET, SO_ERROR, &failed, &len) < 0 || failed) {
 			close(p.fd);
@@ -89,6 +114,33 @@ static int connect_one(const char *host, int port, double seconds)
 	return p.fd;
 }
 
+/* "a.b.c.d:port" or "[a:b::c]:port", numbers only: no name is looked up. */
+static int connect_entry(char *entry, double seconds)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+		                        .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
+	char *colon = strrchr(entry, ':'), *end;
+	struct addrinfo *to;
+	long port;
+	int rc;
+
+	if (!colon || colon == entry)
+		return -EINVAL;
+	*colon = '\0';
+	port = strtol(colon + 1, &end, 10);
+	if (end == colon + 1 || *end || port < 1 || port > 65535)
+		return -EINVAL;
+	if (entry[0] == '[' && colon[-1] == ']') {
+		entry++;
+		colon[-1] = '\0';
+	}
+	if (getaddrinfo(entry, colon + 1, &hints, &to) != 0)
+		return -EINVAL;
+	rc = connect_one(to, seconds);
+	freeaddrinfo(to);
+	return rc;
+}
+
 int star_connect(const char *addresses, double seconds)
 {
 	char list[256], *save, *one;
@@ -96,12 +148,7 @@ int star_connect(const char *addresses, double seconds)
 
 	snprintf(list, sizeof(list), "%s", addresses);
 	for (one = strtok_r(list, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
-		char *colon = strrchr(one, ':');
-
-		if (!colon)
-			continue;
-		*colon = '\0';
-		rc = connect_one(one, atoi(colon + 1), seconds);
+		rc = connect_entry(one, seconds);
 		if (rc >= 0)
 			return rc;
 	}

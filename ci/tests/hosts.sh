@@ -1,0 +1,97 @@
+# hosts.sh: hosts made of namespaces, for end-to-end tests. Sourced after lib.sh; not a test.
+# shellcheck shell=bash
+#
+# A host has its own network (veth to a bridge), name, processes, /dev/shm and temporary folder.
+# $work is shared by all; $work/own is another disk on each.
+# mpirun runs at the bridge and reaches hosts through a script that enters their namespaces.
+# make_hosts N; then on_hosts or program_on_hosts puts a command together.
+net=10.213.$((BASHPID % 200 + 20))
+bridge=hgb$BASHPID
+hosts=0
+declare -a keeper # the process that holds a host's namespaces
+
+[ "$(id -u)" -eq 0 ] || skip 'network namespaces need root'
+command -v ip >/dev/null || skip 'ip (iproute2) is not installed'
+command -v nsenter >/dev/null || skip 'nsenter (util-linux) is not installed'
+
+name() { echo "hgn$$-$1"; }
+
+at_exit() {
+	local i
+	for ((i = 1; i <= hosts; i++)); do
+		[ -n "${keeper[i]:-}" ] && { kill -KILL "${keeper[i]}"; wait "${keeper[i]}"; } 2>/dev/null
+		ip link del "hgv$$-$i" 2>/dev/null
+		ip netns del "$(name $i)" 2>/dev/null
+	done
+	ip link del "$bridge" 2>/dev/null
+}
+
+# add_host I: network and namespaces; 0 when all is there
+add_host() {
+	local i=$1 ns pidfile=$work/host$1
+	ns=$(name "$i")
+	ip netns add "$ns" &&
+		ip link add "hgv$$-$i" type veth peer name eth0 netns "$ns" &&
+		ip link set "hgv$$-$i" master "$bridge" up &&
+		ip -n "$ns" addr add "$net.$((i + 1))/24" dev eth0 &&
+		ip -n "$ns" link set eth0 up && ip -n "$ns" link set lo up || return
+	ip netns exec "$ns" unshare -m -u -p --fork --kill-child --mount-proc bash -c '
+		hostname "$1" && mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs "$2/tmp" &&
+		mount -t tmpfs tmpfs "$2/own" &&
+		echo up >"$3" && exec sleep infinity' - "node$i" "$work" "$pidfile" \
+		</dev/null >/dev/null 2>&1 &
+	keeper[i]=$!
+	within 5 test -s "$pidfile" || return
+	# Its init, whose namespaces the agent enters: ip and unshare execute, unshare forks.
+	tr -d ' ' <"/proc/${keeper[i]}/task/${keeper[i]}/children" >"$pidfile.pid" &&
+		[ -s "$pidfile.pid" ]
+}
+
+# make_hosts N: or the test is skipped
+make_hosts() {
+	hosts=$1
+	build_hosts 2>"$work/why" || skip "no hosts out of namespaces: $(tail -n 1 "$work/why")"
+}
+
+build_hosts() {
+	local i
+	mkdir "$work/tmp" "$work/own"
+	ip link add "$bridge" type bridge && ip addr add "$net.1/24" dev "$bridge" &&
+		ip link set "$bridge" up || return
+	for ((i = 1; i <= hosts; i++)); do
+		add_host $i || return
+	done
+}
+
+# The agent is called with an address and a command, as ssh is.
+cat >"$work/agent" <<'END'
+#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+i=${1##*.}
+shift
+exec nsenter -t "$(cat "${0%/*}/host$((i - 1)).pid")" -n -m -u -p -- bash -c "$*"
+END
+chmod +x "$work/agent"
+
+# program_on_hosts SLOTS PROGRAM OPTION...: puts an mpirun with these slots ("2,2") on the first hosts
+# into $command
+program_on_hosts() {
+	local slots=$1 list='' i=1 n=0 s
+	shift
+	for s in ${slots//,/ }; do
+		i=$((i + 1)) n=$((n + s))
+		list+=${list:+,}$net.$i:$s
+	done
+	command=(mpirun --quiet -np $n --host "$list" --mca plm_rsh_agent "$work/agent"
+		--mca btl tcp,self --mca oob_tcp_if_include $net.0/24
+		--mca btl_tcp_if_include $net.0/24 --mca orte_tmpdir_base "$work/tmp" "$@")
+}
+
+# on_hosts SLOTS OPTION...: the same for all_reduce_perf
+on_hosts() {
+	program_on_hosts "$1" "$BUILD/all_reduce_perf" --backend mpi "${@:2}"
+}
+
+inside() {
+	nsenter -t "$(cat "$work/host$1.pid")" -m -- "${@:2}"
+}

@@ -1,0 +1,357 @@
+/* monitor_nodes.c: the star between the nodes' leaders: who is there, what they see, what they know of their ranks. */
+#include "monitor_nodes.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "star.h"
+
+/* The header of the local rank that knows the star, or NULL. Only the node of rank 0 listens. */
+static struct record_header *find_header(const struct monitor *m, bool rank0)
+{
+	for (size_t i = 0; i < m->npeers; i++) {
+		struct record_header *h = m->peers[i].memory ? &m->peers[i].memory->header : NULL;
+
+		if (h && (rank0 ? atomic_load(&h->star_wanted) : atomic_load(&h->star_ready)))
+			return h;
+	}
+	return NULL;
+}
+
+void nodes_open(struct monitor *m)
+{
+	struct record_header *h = m->star_fd < 0 ? find_header(m, true) : NULL;
+	int port = 0;
+
+	if (!h)
+		return;
+	m->star_fd = star_listen(&port);
+	atomic_store(&h->star_port, m->star_fd < 0 ? -1 : port);
+}
+
+int nodes_report(struct monitor *m, enum message type)
+{
+	struct { uint64_t token; struct rank_view views[]; } *payload;
+	struct record_header *h = find_header(m, false);
+	size_t bytes = sizeof(*payload);
+	int rc;
+
+	payload = calloc(1, bytes + m->npeers * sizeof(struct rank_view));
+	if (!payload)
+		return -ENOMEM;
+	payload->token = h ? h->star_token : 0;
+	bytes += monitor_local_views(m, payload->views) * sizeof(struct rank_view);
+	rc = link_send(&m->up, type, payload, (uint32_t)bytes, -1);
+	free(payload);
+	return rc;
+}
+
+/* Leader of a node without rank 0: connect as soon as the address is known. */
+void nodes_join(struct monitor *m)
+{
+	struct record_header *h = find_header(m, false);
+	int fd;
+
+	if (m->up_is_root || !h || atomic_load(&h->star_wanted) || find_header(m, true))
+		return;
+	m->up_is_root = true; /* one attempt: the job cannot go on for long without a network */
+	fd = star_connect(h->star_address, 1.0);
+	if (fd < 0)
+		return;
+	link_init(&m->up, fd);
+	nodes_report(m, MESSAGE_JOIN);
+}
+
+/* Before the own ranks have the token nobody can be told from a stranger: callers wait in the queue. */
+bool nodes_listening(const struct monitor *m)
+{
+	return m->star_fd >= 0 && find_header(m, false) != NULL;
+}
+
+static void accept_nodes(struct monitor *m, uint64_t now)
+{
+	int fd;
+
+	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
+	       (fd = accept4(m->star_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		struct monitor_node *nodes = realloc(m->nodes, (m->nnodes + 1) * sizeof(*nodes));
+
+		if (!nodes) {
+			close(fd);
+			return;
+		}
+		m->nodes = nodes;
+		memset(&nodes[m->nnodes], 0, sizeof(*nodes));
+		link_init(&nodes[m->nnodes].link, fd);
+		nodes[m->nnodes].since_ns = now;
+		m->nnodes++;
+	}
+}
+
+static int take_views(struct monitor *m, struct monitor_node *node,
+                      const struct link_message *message)
+{
+	struct record_header *h = find_header(m, false);
+	uint64_t token;
+	size_t bytes = message->bytes - sizeof(token);
+	struct rank_view *views;
+
+	if (message->bytes < sizeof(token) || bytes % sizeof(*views) != 0 || !h)
+		return -EPROTO;
+	memcpy(&token, message->payload, sizeof(token));
+	if (token != h->star_token)
+		return -EPERM;
+	views = malloc(bytes ? bytes : 1);
+	if (!views)
+		return -ENOMEM;
+	memcpy(views, (const char *)message->payload + sizeof(token), bytes);
+	free(node->views);
+	node->views = views;
+	node->nviews = bytes / sizeof(*views);
+	node->known = true;
+	node->done = node->nviews > 0;
+	for (size_t i = 0; i < node->nviews; i++) {
+		node->done &= view_finished(&views[i]);
+		views[i].what[sizeof(views[i].what) - 1] = '\0';
+		views[i].host[sizeof(views[i].host) - 1] = '\0';
+		views[i].error[sizeof(views[i].error) - 1] = '\0';
+	}
+	return 0;
+}
+
+static void drop_node(struct monitor *m, size_t i)
+{
+	link_release(&m->nodes[i].link);
+	free(m->nodes[i].views);
+	memmove(&m->nodes[i], &m->nodes[i + 1], (m->nnodes - i - 1) * sizeof(*m->nodes));
+	m->nnodes--;
+}
+
+/* A node whose monitor is gone took its ranks along. */
+static void lose_node(struct monitor_node *node)
+{
+	link_release(&node->link);
+	for (size_t i = 0; i < node->nviews; i++) {
+		struct rank_view *view = &node->views[i];
+
+		if (view->process >= PROCESS_EXITED)
+			continue;
+		view->process = PROCESS_KILLED;
+		view->status = SIGKILL;
+		/* the view is as old as the node's last message: its calls since are not known */
+		view->issued = UINT64_MAX;
+		view->last.ticket = 0;
+	}
+}
+
+static bool any_died(const struct monitor_node *node)
+{
+	for (size_t i = 0; i < node->nviews; i++)
+		if (view_died(&node->views[i]))
+			return true;
+	return false;
+}
+
+/* Of a rank of that node, and of no other: to the judge. */
+static int take_said(struct monitor *m, const struct monitor_node *node,
+                     const struct link_message *message)
+{
+	const struct monitor_judge *judge = &m->config.judge;
+	struct said said;
+
+	if (!node->known || message->bytes < sizeof(said))
+		return -EPROTO;
+	memcpy(&said, message->payload, sizeof(said));
+	for (size_t i = 0; judge->hear && i < node->nviews; i++) {
+		if (node->views[i].rank != said.rank || said.rank < 0)
+			continue;
+		judge->hear(judge->ctx, said.rank, message->type == MESSAGE_TEXT,
+		            (const char *)message->payload + sizeof(said),
+		            message->bytes - sizeof(said));
+		break;
+	}
+	return 0;
+}
+
+/* Returns 1 for something abnormal, 0, or a negative errno: not to be talked to any longer. */
+static int take_message(struct monitor *m, struct monitor_node *node,
+                        const struct link_message *message)
+{
+	int rc;
+
+	switch (message->type) {
+	case MESSAGE_TAIL:
+	case MESSAGE_TEXT:
+		return take_said(m, node, message);
+	case MESSAGE_READY:
+		node->answered = true;
+		return node->known ? 0 : -EPROTO;
+	case MESSAGE_JOIN:
+	case MESSAGE_VIEWS:
+	case MESSAGE_ABNORMAL:
+	case MESSAGE_DONE:
+		rc = take_views(m, node, message);
+		node->answered |= rc == 0 && message->type == MESSAGE_VIEWS;
+		return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
+	default:
+		return -EPROTO;
+	}
+}
+
+static int hear_node(struct monitor *m, struct monitor_node *node, uint64_t now)
+{
+	struct link_message message;
+	bool abnormal = false;
+	int rc = 0;
+
+	while (node->link.fd >= 0 && (rc = link_receive(&node->link, &message)) == 1) {
+		rc = take_message(m, node, &message);
+		if (rc < 0)
+			break;
+		abnormal |= rc == 1;
+	}
+	if (rc == 0 && !node->known && now - node->since_ns > NODES_STRANGER_NS)
+		return -ETIMEDOUT;
+	return rc < 0 ? rc : abnormal;
+}
+
+bool nodes_hear(struct monitor *m, uint64_t now)
+{
+	bool abnormal = false;
+
+	accept_nodes(m, now);
+	for (size_t i = 0; i < m->nnodes; i++) {
+		struct monitor_node *node = &m->nodes[i];
+		int rc = hear_node(m, node, now);
+
+		abnormal |= rc == 1;
+		if (rc < 0 && !node->known) {
+			drop_node(m, i--); /* a stranger */
+			continue;
+		}
+		if (rc < 0 && !node->done) {
+			lose_node(node);
+			abnormal = true;
+		} else if (rc < 0) {
+			link_release(&node->link);
+		}
+		if (m->death_ns == 0 && any_died(node))
+			m->death_ns = now;
+	}
+	return abnormal;
+}
+
+void nodes_tell(struct monitor *m, enum message type, const void *payload, uint32_t bytes)
+{
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].known && m->nodes[i].link.fd >= 0)
+			link_send(&m->nodes[i].link, type, payload, bytes, -1);
+}
+
+void nodes_ask(struct monitor *m, enum message type, const char *text)
+{
+	for (size_t i = 0; i < m->nnodes; i++)
+		m->nodes[i].answered = m->nodes[i].silent;
+	nodes_tell(m, type, text, (uint32_t)strlen(text));
+}
+
+bool nodes_answered(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].answered)
+			return false;
+	return true;
+}
+
+void nodes_release(struct monitor *m)
+{
+	for (size_t i = 0; i < m->nnodes; i++) {
+		link_release(&m->nodes[i].link);
+		free(m->nodes[i].views);
+	}
+	free(m->nodes);
+	if (m->star_fd >= 0)
+		close(m->star_fd);
+	m->nodes = NULL;
+	m->nnodes = 0;
+	m->star_fd = -1;
+}
+
+/* ---- leader of another node ---- */
+
+/* What the judge says of one rank, to the root. */
+struct sending {
+	struct monitor *m;
+	enum message type;
+	int rc; /* the first failure ends it: the root is judging without us by then */
+};
+
+static void send_said(void *to, int32_t rank, const void *data, size_t bytes)
+{
+	struct sending *sending = to;
+	struct said said = { rank, 0 };
+	char *payload;
+
+	if (sending->rc < 0 || bytes > LINK_MAX - sizeof(said))
+		return;
+	payload = malloc(sizeof(said) + bytes);
+	if (!payload)
+		return;
+	memcpy(payload, &said, sizeof(said));
+	memcpy(payload + sizeof(said), data, bytes);
+	sending->rc = link_send(&sending->m->up, sending->type, payload,
+	                        (uint32_t)(sizeof(said) + bytes), -1);
+	free(payload);
+}
+
+/* Let the judge speak of this node's ranks; `folder` NULL: of what is quick. */
+static void testify(struct monitor *m, const char *folder)
+{
+	const struct monitor_judge *judge = &m->config.judge;
+	struct sending sending = { m, folder ? MESSAGE_TEXT : MESSAGE_TAIL, 0 };
+	struct monitor_pen pen = { &sending, send_said };
+	const struct record_memory **memories = calloc(m->npeers + 1, sizeof(*memories));
+	struct rank_view *views = calloc(m->npeers + 1, sizeof(*views));
+	size_t n = 0;
+
+	if (!views || !memories)
+		goto out;
+	monitor_local_views(m, views);
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory)
+			memories[n++] = m->peers[i].memory;
+	if (folder && judge->keep)
+		judge->keep(judge->ctx, views, memories, n, folder, &pen);
+	else if (!folder && judge->testify)
+		judge->testify(judge->ctx, views, memories, n, &pen);
+out:
+	free(views);
+	free(memories);
+}
+
+void nodes_testify(struct monitor *m)
+{
+	testify(m, NULL);
+	nodes_report(m, MESSAGE_VIEWS);
+}
+
+void nodes_testify_slow(struct monitor *m, const char *folder)
+{
+	testify(m, folder);
+	link_send(&m->up, MESSAGE_READY, NULL, 0, -1);
+}
+
+void nodes_prepare(struct monitor *m)
+{
+	const struct monitor_judge *judge = &m->config.judge;
+	struct rank_view *views = judge->begin ? calloc(m->npeers + 1, sizeof(*views)) : NULL;
+
+	if (views)
+		judge->begin(judge->ctx, views, monitor_local_views(m, views));
+	free(views);
+}

@@ -1,0 +1,67 @@
+/* monitor_nodes.h: what passes between the leaders of several nodes and the root. Internal to the monitor.
+ *
+ * A node's leader reports by itself (JOIN, ABNORMAL, DONE). When something seems wrong the root says so (PREPARE), and asks
+ * before it decides (QUERY): the leader answers with the evidence of each of its ranks (TAIL: token-free saved form, opaque
+ * here) and then their views (VIEWS). After the verdict the root asks for what takes longer (SLOW, with the name of the
+ * evidence folder): texts (TEXT), then READY. Whoever does not answer in time is done without. */
+#ifndef HANGAR_MONITOR_NODES_H
+#define HANGAR_MONITOR_NODES_H
+
+#include "monitor.h"
+#include "verdict.h"
+
+#define MS 1000000ull
+#define NODES_STRANGER_NS (2000 * MS) /* whoever has not shown the token by then is sent away */
+
+enum message {
+	MESSAGE_HELLO = 1, /* member: its memory's descriptor comes along; payload: pid */
+	MESSAGE_STATE,     /* member: struct state */
+	MESSAGE_END,       /* from above: int32 exit code */
+	MESSAGE_JOIN,      /* leader to root: token, then views */
+	MESSAGE_VIEWS,     /* leader to root: views in answer to a query */
+	MESSAGE_ABNORMAL,  /* leader to root: views, something is wrong */
+	MESSAGE_DONE,      /* leader to root: views, all finished by themselves */
+	MESSAGE_QUERY,     /* root to leader */
+	MESSAGE_PREPARE,   /* root to leader: a query is near */
+	MESSAGE_TAIL,      /* leader to root: struct said, then what the judge knows of that rank */
+	MESSAGE_SLOW,      /* root to leader: text, the evidence folder's name or nothing */
+	MESSAGE_TEXT,      /* leader to root: struct said, then text without NUL */
+	MESSAGE_READY      /* leader to root: the slow evidence is complete */
+};
+
+/* In front of what is said of one rank. */
+struct said {
+	int32_t rank, unused;
+};
+
+static inline bool view_died(const struct rank_view *view)
+{
+	return view->process >= PROCESS_EXITED && !view_finished(view);
+}
+
+/* The views of this node's ranks to `views`, npeers of room; how many they are. */
+size_t monitor_local_views(const struct monitor *m, struct rank_view *views);
+
+/* Root: listen when rank 0 wants it. Others: connect as soon as the address is known. */
+void nodes_open(struct monitor *m);
+void nodes_join(struct monitor *m);
+/* Is the listener to be waited on? */
+bool nodes_listening(const struct monitor *m);
+
+/* Root: take in what came. Returns true when a node has reported something abnormal. */
+bool nodes_hear(struct monitor *m, uint64_t now);
+/* Root: to all nodes whose leader is there; who is asked has not answered. */
+void nodes_ask(struct monitor *m, enum message type, const char *text);
+void nodes_tell(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
+bool nodes_answered(const struct monitor *m);
+void nodes_release(struct monitor *m);
+
+/* Leader: views to the root. */
+int nodes_report(struct monitor *m, enum message type);
+/* Leader: answer a query, and the question for slow evidence that is to be kept in `folder` ("" for nowhere). */
+void nodes_testify(struct monitor *m);
+void nodes_testify_slow(struct monitor *m, const char *folder);
+/* A first look at this node's ranks. */
+void nodes_prepare(struct monitor *m);
+
+#endif

@@ -347,6 +347,44 @@ static void test_table_extended(void)
 	screen_close(&s);
 }
 
+/* Predictions have columns only in a run that may have some; without one the cells say nan. */
+static void test_table_forecast(void)
+{
+	char line[1024], *field[FIELDS];
+	struct row known = make_row(8, false), unknown = make_row(16, false);
+	struct parsed rows[4];
+	struct screen s;
+	int n, pred = -1;
+
+	set_up();
+	known.predicted_us = 12.25;
+	known.ceiling_busbw_gbs = 450;
+	known.of_predicted_percent = 98.5;
+	row_no_forecast(&unknown);
+	facts.forecast = true;
+	screen_open(&s, false, false, true, false);
+	n = headings(s.text, line, sizeof(line), field);
+	for (int i = 13; i < n; i++)
+		if (strcmp(field[i], "pred") == 0)
+			pred = i;
+	CU_ASSERT_TRUE_FATAL(pred > 0 && pred + 4 < n);
+	CU_ASSERT_STRING_EQUAL(field[pred + 2], "ceiling");
+	CU_ASSERT_STRING_EQUAL(field[pred + 3], "ofpred");
+	put(s.sink, known);
+	put(s.sink, unknown);
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 2);
+	CU_ASSERT_EQUAL(rows[0].n, n);
+	CU_ASSERT_STRING_EQUAL(rows[0].field[pred], "12.25");
+	CU_ASSERT_STRING_EQUAL(rows[0].field[pred + 2], "450.00");
+	CU_ASSERT_STRING_EQUAL(rows[0].field[pred + 3], "98.50");
+	CU_ASSERT_STRING_EQUAL(rows[1].field[pred], "nan");
+	screen_close(&s);
+	facts.forecast = false;
+	screen_open(&s, false, false, true, false);
+	CU_ASSERT_PTR_NULL(strstr(s.text, "ofpred"));
+	screen_close(&s);
+}
+
 /* Cells that must not vanish or become two words. */
 static void test_table_hostile_cells(void)
 {
@@ -1152,6 +1190,7 @@ int main(void)
 		{ "table: nccl-tests' columns", test_table_plain },
 		{ "table: header", test_table_header },
 		{ "table: further columns", test_table_extended },
+		{ "table: predictions", test_table_forecast },
 		{ "table: hostile cells", test_table_hostile_cells },
 		{ "table: not checked", test_table_unchecked },
 		{ "table: wrong data and the end", test_table_wrong_and_end },

@@ -246,6 +246,26 @@ static void test_nics(void)
 	}
 }
 
+/* SHARP on 4 DGX H100: NCCL's 8 heads of min(40 * .85 * 7/8 * 2, 48) = 48 GB/s, 32 ranks: 8 * 48 *
+ * 32 / 62; CollNet sends the data once and is held up by its node: 370.8 * 8 / 14. Without SHARP
+ * neither exists. */
+static void test_sharp(void)
+{
+	struct error err = { .outcome = OUTCOME_OK };
+	struct topo_change change = { .sharp = true };
+	struct prediction p;
+
+	machine("dgx-h100", 0, 4, false);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_NVLS, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_COLLNET_DIRECT, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
+	model_scale(&model, 4);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_NVLS, -1, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 198.194, .001);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_COLLNET_DIRECT, -1, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 211.886, .001);
+}
+
 /* 64 nodes on leaves of 16, uplinks oversubscribed 4 times: a ring crosses a leaf's edge on one NIC
  * in 16, and a tree and all to all on all of them. */
 static void test_oversubscription(void)
@@ -423,6 +443,7 @@ int main(void)
 		{ "bandwidths by hand", test_bandwidths },
 		{ "sends by hand", test_p2p },
 		{ "NICs", test_nics },
+		{ "SHARP", test_sharp },
 		{ "oversubscription", test_oversubscription },
 		{ "properties of every spec", test_properties },
 		{ "refused", test_refused },

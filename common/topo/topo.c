@@ -324,6 +324,7 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->ngpus = change->gpus;
 	if (change->nnodes > 0)
 		sys->nnodes = change->nnodes;
+	sys->sharp |= change->sharp;
 	if (change->oversubscription > 0)
 		sys->oversubscription = change->oversubscription;
 	if (change->fabric > 0)

@@ -226,7 +226,7 @@ $(BARE): $(BUILD)/obj/ci/versus/bare_mpi.o
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(MPI_LIBS)
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.o $(LIB)
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.o $(LIB) | $(DATA)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -lcunit $(LIBS)

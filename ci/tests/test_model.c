@@ -160,8 +160,9 @@ static void test_bandwidths(void)
 		{ "dgx-a100", 1, MODEL_BROADCAST, MODEL_RING, 240, "NVLink" },
 		/* 6 links of 20 GB/s in the cube mesh: 120 * 8 / 14 */
 		{ "dgx-v100", 1, MODEL_ALL_REDUCE, MODEL_RING, 68.5714, "NVLink" },
-		/* between sockets of AMD: 16 GB/s, * 8 / 14; half of it through host memory */
-		{ "pcie-gen4-8gpu", 1, MODEL_ALL_REDUCE, MODEL_RING, 9.14286, "PCIe" },
+		/* between sockets of Milan: 24 GB/s, of Rome: 16; * 8 / 14; half of it through host
+		   memory */
+		{ "pcie-gen4-8gpu", 1, MODEL_ALL_REDUCE, MODEL_RING, 13.7143, "PCIe" },
 		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 4.57143, "host memory" },
 		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
 		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
@@ -216,6 +217,53 @@ static void test_p2p(void)
 	CU_ASSERT_EQUAL(point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p), 0);
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 49.01867 / .9, .001);
 	CU_ASSERT_STRING_EQUAL(p.limit, "NIC");
+}
+
+/* Nodes with 1 to 8 NICs of 100, 200 and 400 Gb/s: a ring gets what they carry, n * gbps / 8 * 4096
+ * / 4178, until NVLink's 370.8 limits, however many nodes there are. */
+static void test_nics(void)
+{
+	static const double gbps[] = { 100, 200, 400 };
+	struct error err = { .outcome = OUTCOME_OK };
+	struct prediction p;
+
+	for (int nics = 1; nics <= 8; nics++) {
+		for (int i = 0; i < 3; i++) {
+			struct topo_change change = { .nics = nics, .nic_gbps = gbps[i] };
+			double net = nics * gbps[i] / 8 * 4096 / 4178;
+
+			machine("dgx-h100", 0, 16, true);
+			CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
+			CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, true, &err),
+					      0);
+			CU_ASSERT_EQUAL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE,
+					      &p),
+					0);
+			CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, fmin(net, 370.8), 1e-6);
+			CU_ASSERT_DOUBLE_EQUAL(p.ceiling_busbw, fmin(nics * gbps[i] / 8, 450),
+					       1e-6);
+		}
+	}
+}
+
+/* SHARP on 4 DGX H100: NCCL's 8 heads of min(40 * .85 * 7/8 * 2, 48) = 48 GB/s, 32 ranks: 8 * 48 *
+ * 32 / 62; CollNet sends the data once and is held up by its node: 370.8 * 8 / 14. Without SHARP
+ * neither exists. */
+static void test_sharp(void)
+{
+	struct error err = { .outcome = OUTCOME_OK };
+	struct topo_change change = { .sharp = true };
+	struct prediction p;
+
+	machine("dgx-h100", 0, 4, false);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_NVLS, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_COLLNET_DIRECT, -1, &p), -EINVAL);
+	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
+	model_scale(&model, 4);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_NVLS, -1, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 198.194, .001);
+	CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, 1 << 30, MODEL_COLLNET_DIRECT, -1, &p), 0);
+	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 211.886, .001);
 }
 
 /* 64 nodes on leaves of 16, uplinks oversubscribed 4 times: a ring crosses a leaf's edge on one NIC
@@ -394,6 +442,8 @@ int main(void)
 		{ "Ring Simple by hand", test_ring_simple },
 		{ "bandwidths by hand", test_bandwidths },
 		{ "sends by hand", test_p2p },
+		{ "NICs", test_nics },
+		{ "SHARP", test_sharp },
 		{ "oversubscription", test_oversubscription },
 		{ "properties of every spec", test_properties },
 		{ "refused", test_refused },

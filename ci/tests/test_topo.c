@@ -185,6 +185,7 @@ static void test_rates(void)
 	CU_ASSERT_DOUBLE_EQUAL(topo_pcie_gbs(4, 16), 24, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(topo_pcie_gbs(5, 8), 24, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(topo_cpu_link("amd"), 16, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(topo_cpu_link("amd-milan"), 24, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(topo_cpu_link("abacus"), 0, 1e-9);
 }
 

@@ -55,6 +55,27 @@ static void test_nvswitch(void)
 	CU_ASSERT_TRUE(sys.nvls);
 }
 
+/* AMD's generations, as NCCL 2.28 writes families (base + (extended << 4)) and as they are. */
+static void test_amd(void)
+{
+	static const struct {
+		const char *family;
+		double gbs;
+	} rows[] = { { "143", 16 }, { "175", 24 }, { "191", 32 },
+		     { "23", 16 },  { "25", 24 },  { "26", 32 } };
+	char text[600], says[600];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "<system><cpu vendor=\"AuthenticAMD\" familyid=\"%s\"><pci busid=\"1\">"
+			 "<gpu dev=\"0\" sm=\"80\"/></pci></cpu></system>",
+			 rows[i].family);
+		CU_ASSERT_EQUAL(parse(text, says, sizeof(says)), 0);
+		CU_ASSERT_DOUBLE_EQUAL(sys.cpu_link_gbs, rows[i].gbs, 1e-9);
+		CU_ASSERT_TRUE(sys.amd);
+	}
+}
+
 /* GPU to GPU: links are found by bus id whatever the order; one to a GPU that the job lacks is left
  * out. */
 static void test_direct_links(void)
@@ -171,11 +192,9 @@ static void test_truncated(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{ "NVSwitch, bridge and NIC", test_nvswitch },
-		{ "direct links", test_direct_links },
-		{ "hostile files", test_hostile },
-		{ "floods and nesting", test_floods },
-		{ "truncated", test_truncated },
+		{ "NVSwitch, bridge and NIC", test_nvswitch }, { "AMD", test_amd },
+		{ "direct links", test_direct_links },	       { "hostile files", test_hostile },
+		{ "floods and nesting", test_floods },	       { "truncated", test_truncated },
 	};
 
 	return unit_main("topo_xml", cases, sizeof(cases) / sizeof(cases[0]));

@@ -76,8 +76,11 @@ static void rate_nvls(const struct model *model, enum model_coll coll, bool tree
 	if (tree) /* NCCL takes 32 heads at most */
 		intra = fmin(intra, fmin(g, 32) * nvls[nvls_row(model)].tree[model->nnodes > 2] *
 					    n / (2 * (n - 1)));
-	else
-		hops = 1; /* the network reduces too */
+	else if (model->nnodes > 1) {
+		/* The network reduces too; NCCL's heads over several nodes do no more than this. */
+		hops = 1;
+		intra = fmin(intra, model->tuning.bw[coll][MODEL_NVLS][MODEL_SIMPLE]);
+	}
 	pick(model, rate, intra, model->ring_raw * factor, net / hops, model->net_raw / hops, net);
 	rate->formula =
 		tree ? "min(node link * NVLS share / (1 + 1/g), NVLSTree channels, NICs / hops)"

@@ -82,10 +82,10 @@ double model_net_latency(enum topo_transport transport);
 
 struct predict_request {
 	enum model_coll collective;
-	double bytes;	 /* nccl-tests' size column */
-	int elsize;     /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
-	int nranks;	 /* 0: all GPUs of all nodes */
-	int nnodes;	 /* 0: what the topology says */
+	double bytes; /* nccl-tests' size column */
+	int elsize;   /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
+	int nranks;   /* 0: all GPUs of all nodes */
+	int nnodes;   /* 0: what the topology says */
 	int algo, proto; /* -1: what NCCL would choose */
 	int channels;	 /* 0: what NCCL would use */
 	bool no_nvls;	 /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */

@@ -37,14 +37,17 @@ static const struct topo_gpu_model gpu_models[] = {
 	{ "5090", 120, 0, 0, 0 },
 };
 
-/* NCCL 2.28 src/graph/topo.h: *_QPI_BW, AMD_BW, P9_BW, ARM_BW. */
+/* NCCL 2.28 src/graph/topo.h: *_QPI_BW, AMD_BW, P9_BW, ARM_BW. amd is Zen 1 and 2 (Naples, Rome);
+ * Zen 3 and 4 (Milan, Genoa) and 5 (Turin) as in NCCL commit 2f1c174 (quoted in nccl#2441); 2.28
+ * takes 16 for all. */
 static const struct {
 	const char *name;
 	double gbs;
 } cpu_links[] = {
 	{ "intel-broadwell", 6 }, { "intel-skylake", 10 }, { "intel-sapphire", 22 },
-	{ "intel-emerald", 40 },  { "amd", 16 },	   { "power9", 32 },
-	{ "grace", 6 },		  { "zhaoxin", 6 },
+	{ "intel-emerald", 40 },  { "amd", 16 },	   { "amd-milan", 24 },
+	{ "amd-turin", 32 },	  { "power9", 32 },	   { "grace", 6 },
+	{ "zhaoxin", 6 },
 };
 
 static const char *const transports[TOPO_TRANSPORTS] = {
@@ -321,6 +324,7 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->ngpus = change->gpus;
 	if (change->nnodes > 0)
 		sys->nnodes = change->nnodes;
+	sys->sharp |= change->sharp;
 	if (change->oversubscription > 0)
 		sys->oversubscription = change->oversubscription;
 	if (change->fabric > 0)

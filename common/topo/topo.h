@@ -72,6 +72,7 @@ struct topo_change {
 	double nic_gbps;
 	double oversubscription;
 	int fabric; /* enum topo_fabric + 1 */
+	bool sharp; /* switch the network's reduction on */
 };
 
 /* Find a spec by name (in $HANGAR_SPECS, beside the executable, or below it as common/topo/specs)

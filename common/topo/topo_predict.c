@@ -41,6 +41,7 @@ enum {
 	KEY_FAILURES,
 	KEY_HOURS,
 	KEY_COST,
+	KEY_SHARP,
 	KEY_COUNT
 };
 
@@ -55,6 +56,8 @@ static const struct argp_option rows[] = {
 	{ "nics", KEY_NICS, "N", 0, "NICs per node", 0 },
 	{ "nic-gbps", KEY_GBPS, "GBPS", 0, "Line rate of a NIC", 0 },
 	{ "fabric", KEY_FABRIC, "rail|fat-tree", 0, "Network between nodes", 0 },
+	{ "sharp", KEY_SHARP, NULL, 0, "The network reduces (CollNet, NVLS over several nodes)",
+	  0 },
 	{ "oversubscription", KEY_OVER, "FACTOR", 0, "Of a fat tree's uplinks (default: 1)", 0 },
 	{ "algo", KEY_ALGO, "NAME", 0,
 	  "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P", 0 },
@@ -154,6 +157,9 @@ static error_t parse_change(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OVER:
 		options->change.oversubscription = real(state, arg, "--oversubscription");
+		return 0;
+	case KEY_SHARP:
+		options->change.sharp = true;
 		return 0;
 	case KEY_FABRIC:
 		if (strcmp(arg, "rail") != 0 && strcmp(arg, "fat-tree") != 0)

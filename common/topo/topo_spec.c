@@ -176,7 +176,7 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 	sys->nnics = spec->nics;
 	sys->ncpus = spec->cpus;
 	sys->cpu_link_gbs = topo_cpu_link(spec->cpu);
-	sys->amd = strcmp(spec->cpu, "amd") == 0;
+	sys->amd = strncmp(spec->cpu, "amd", 3) == 0;
 	sys->nvls = spec->nvls;
 	sys->sharp = spec->sharp;
 	sys->p2p = strcmp(spec->p2p, "none") == 0 ? TOPO_P2P_NONE : TOPO_P2P_PCIE;

@@ -115,6 +115,8 @@ static void start_cpu(struct reader *r, const char **attrs)
 	struct topo_system *sys = r->sys;
 	const char *vendor = attribute(attrs, "vendor"), *arch = attribute(attrs, "arch");
 	long model = number(r, attrs, "modelid", 0, -1, 1 << 20);
+	long family = number(r, attrs, "familyid", 0, -1,
+			     1 << 20); /* 2.28 writes base + (extended << 4) */
 
 	if (sys->ncpus == TOPO_MAX_CPUS) {
 		fail(r, "more than %d CPUs", TOPO_MAX_CPUS);
@@ -128,7 +130,9 @@ static void start_cpu(struct reader *r, const char **attrs)
 	else if (arch != NULL && strcmp(arch, "ppc64") == 0)
 		sys->cpu_link_gbs = topo_cpu_link("power9");
 	else if (sys->amd)
-		sys->cpu_link_gbs = topo_cpu_link("amd");
+		sys->cpu_link_gbs = topo_cpu_link(family == 26 || family == 0xBF   ? "amd-turin"
+						  : family == 25 || family == 0xAF ? "amd-milan"
+										   : "amd");
 	else
 		sys->cpu_link_gbs = topo_cpu_link(model >= 0xCF	  ? "intel-emerald"
 						  : model >= 0x8F ? "intel-sapphire"

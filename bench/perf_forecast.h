@@ -28,7 +28,9 @@ bool forecast_planned(const struct bench *bench, bool shared_gpu);
  * negative errno with the error set. Every rank finds the same. */
 int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err);
 
-/* Before the communicator is made, on rank 0, when planned: have NCCL write what it finds into `folder`. */
+/* Before the communicator is made, on every rank, when planned: have NCCL write what it finds into `folder`. (NCCL 2.28
+ * puts the topology together once more for that, over all ranks of a host: one that is not asked makes the others wait
+ * for ever.) */
 void forecast_ask(struct forecast *forecast, const struct options *options, const char *folder);
 
 /* After it: read the topology. `text` gets a remark: what predictions are made of, or why there are none. Returns the

@@ -211,7 +211,7 @@ static int open_comm(struct rank *r)
 	rc = job_barrier(&r->job, "the start of communicator init");
 	if (rc < 0)
 		return rc;
-	if (r->run.report && r->run_facts.forecast)
+	if (forecast_planned(&r->bench, r->choice.shared))
 		forecast_ask(&r->forecast, r->program->options, r->program->folder);
 	rc = be->ops->comm_open(be); /* watches its own waits */
 	if (rc == 0)

@@ -26,7 +26,7 @@ struct buffers {
 
 /* Allocate for slots of up to `largest` bytes. 0 or negative errno (error in the backend's). */
 int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest);
-/* Register both pools with the communicator as -R asks; after comm_open. Collective. */
+/* Register both pools with the communicator as -R asks; after the communicator is made. Collective. */
 int buffers_enroll(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 

@@ -182,7 +182,7 @@ static void spoil_magic(struct record_memory *m)
 }
 static void spoil_version(struct record_memory *m)
 {
-	m->header.version = 2;
+	m->header.version = RECORD_VERSION - 1;
 }
 static void spoil_layout(struct record_memory *m)
 {

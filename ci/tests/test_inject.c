@@ -25,6 +25,8 @@ struct note {
 	int rc, n;
 	_Atomic int *seen; /* n, for another process; may be NULL */
 	struct call made[MADE];
+	char comms[128];
+	int begun;
 };
 
 static int note_issue(struct backend *be, const struct call *call, uint64_t ticket)
@@ -39,7 +41,43 @@ static int note_issue(struct backend *be, const struct call *call, uint64_t tick
 	return note->rc;
 }
 
-static const struct backend_ops note_ops = { .issue = note_issue };
+/* What became of communicators, as "I4:7 " for init with 4 ranks and id byte 7, "N " for a new id, "A " for an abort. */
+static int note_comm_open(struct backend *be, const struct comm_request *request)
+{
+	struct note *note = (struct note *)be;
+	size_t n = strlen(note->comms);
+
+	snprintf(note->comms + n, sizeof(note->comms) - n, "I%d:%d ", request->nranks,
+		 request->id[0]);
+	return note->rc;
+}
+
+static int note_comm_id(struct backend *be, unsigned char *id)
+{
+	strcat(((struct note *)be)->comms, "N ");
+	id[0] = 99;
+	return 0;
+}
+
+static int note_comm_abort(struct backend *be)
+{
+	strcat(((struct note *)be)->comms, "A ");
+	return 0;
+}
+
+static int note_begun(struct backend *be)
+{
+	((struct note *)be)->begun++;
+	return 0;
+}
+
+static const struct backend_ops note_ops = {
+	.issue = note_issue,
+	.comm_open = note_comm_open,
+	.comm_id = note_comm_id,
+	.comm_abort = note_comm_abort,
+	.begun = note_begun,
+};
 
 struct rig {
 	struct note note;
@@ -49,6 +87,7 @@ struct rig {
 	struct fault_record record;
 };
 
+static unsigned rig_have = ~0u; /* what the machine has */
 static char send_buffer[64], recv_buffer[64];
 
 static int rig_open(struct rig *rig, const char *const *specs, int n, int rank, int nranks)
@@ -59,7 +98,15 @@ static int rig_open(struct rig *rig, const char *const *specs, int n, int rank, 
 	rig->note.be.err = &rig->note.err;
 	rc = inject_init(&rig->injector, specs, n, &rig->note.err);
 	if (rc == 0)
-		rc = inject_place(&rig->injector, rank, nranks, 4, &rig->record, &rig->note.err);
+		rc = inject_place(&rig->injector,
+				  &(struct inject_place){
+					  .rank = rank,
+					  .nranks = nranks,
+					  .default_op = 4,
+					  .machine = { "nccl", rig_have, 1, NULL },
+					  .record = &rig->record,
+				  },
+				  &rig->note.err);
 	rig->filter = inject_filter(&rig->injector);
 	rig->chain = (struct chain){ .backend = &rig->note.be, .filter = &rig->filter };
 	return rc;
@@ -320,6 +367,104 @@ static void test_place(void)
 	}
 }
 
+/* Who has all its ranks may still lack what the machine must give. */
+static void test_needs(void)
+{
+	const char *specs[] = { "gpu-oom", "drop-rank", "oom-rank:9" };
+	struct rig rig;
+
+	rig_have = NEED_SUPERUSER;
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[0], 1, 0, 4), -ENOTSUP);
+	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_UNSUPPORTED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "--fault=gpu-oom: gpu-oom needs a GPU"));
+	CU_ASSERT_EQUAL(rig.injector.rank, -1);
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[1], 1, 0, 4), 0);
+	/* a wrong spec is wrong on any machine */
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[2], 1, 0, 4), -EINVAL);
+	rig_have = ~0u;
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, 0, 4), 0);
+	CU_ASSERT(inject_needs(&rig.injector, NEED_GPU));
+	CU_ASSERT(!inject_needs(&rig.injector, NEED_CGROUP));
+	CU_ASSERT(inject_needs(&rig.injector, NEED_CGROUP | NEED_GPU));
+}
+
+/* ---- at communicator init: what is asked for, and what then becomes of four calls ---- */
+
+static const struct {
+	const char *spec;
+	int rank;
+	const char *comms, *made;
+	uint32_t fired;
+} inits[] = {
+	{ "skip-call@2", 3, "I4:7 ", " 1 3 4", 1 },
+	{ "init-nranks", 3, "I5:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:2", 2, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:0", 0, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:0", 1, "I4:7 ", " 1 2 3 4", 0 },
+	{ "init-nranks:0,by=more", 0, "I5:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:3,by=less", 3, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-id", 3, "N I4:99 ", " 1 2 3 4", 1 },
+	{ "init-id", 2, "I4:7 ", " 1 2 3 4", 0 },
+	{ "late-rank@init,delay=0", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "late-rank@init,delay=0,when=after", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "late-rank@first,delay=0", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "abort-one@3", 3, "I4:7 A A ", " 1 2", 2 },
+	{ "abort-one@first", 3, "I4:7 A A A A ", "", 4 },
+};
+
+static void test_at_init(void)
+{
+	for (size_t i = 0; i < COUNT(inits); i++) {
+		struct comm_request request = { .rank = inits[i].rank, .nranks = 4, .id = { 7 } };
+		struct rig rig;
+		char made[64];
+
+		CU_ASSERT_EQUAL(rig_open(&rig, &inits[i].spec, 1, inits[i].rank, 4), 0);
+		CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), 0);
+		rig_calls(&rig, 4);
+		made_text(&rig.note, made, sizeof(made));
+		CU_ASSERT_STRING_EQUAL(rig.note.comms, inits[i].comms);
+		CU_ASSERT_STRING_EQUAL(made, inits[i].made);
+		CU_ASSERT_EQUAL(rig.record.fired, inits[i].fired);
+		if (strcmp(rig.note.comms, inits[i].comms) != 0)
+			fprintf(stderr, "\n%s: %s\n", inits[i].spec, rig.note.comms);
+	}
+}
+
+/* Init that fails has no after, and its error is the backend's. */
+static void test_init_fails(void)
+{
+	const char *spec = "late-rank@init,delay=0,when=after";
+	struct comm_request request = { .rank = 3, .nranks = 4 };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig.note.rc = -EIO;
+	CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), -EIO);
+	CU_ASSERT_EQUAL(rig.record.fired, 0);
+	CU_ASSERT_EQUAL(rig.note.err.code, 0);
+}
+
+/* Only the call in question is waited for, and the fault fires once it has been made. */
+static void test_inflight(void)
+{
+	const char *spec = "late-rank@2,delay=0,when=inflight";
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig_call(&rig, 1, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 0);
+	rig_call(&rig, 2, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 1);
+	CU_ASSERT_EQUAL(rig.record.fired, 1);
+	rig_call(&rig, 3, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 1);
+	CU_ASSERT_EQUAL(rig.note.n, 3);
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 2, 4), 0);
+	rig_calls(&rig, 3);
+	CU_ASSERT_EQUAL(rig.note.begun, 0);
+}
+
 static void test_defaults(void)
 {
 	const char *specs[] = { "drop-rank", "skip-call:1@9" };
@@ -331,7 +476,6 @@ static void test_defaults(void)
 	CU_ASSERT_EQUAL(rig.injector.specs[0].op, 4);
 	CU_ASSERT_EQUAL(rig.injector.specs[1].ranks[0], 1);
 	CU_ASSERT_EQUAL(rig.injector.specs[1].op, 9);
-	CU_ASSERT_EQUAL(rig.injector.default_op, 4);
 	for (int rank = 0; rank < 8; rank++) {
 		CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, rank, 8), 0);
 		CU_ASSERT_EQUAL(inject_guilty(&rig.injector), rank == 1 || rank == 7);
@@ -630,6 +774,10 @@ int main(void)
 		{ "errors", test_errors },
 		{ "init", test_init },
 		{ "place", test_place },
+		{ "needs", test_needs },
+		{ "at communicator init", test_at_init },
+		{ "init that fails", test_init_fails },
+		{ "in flight", test_inflight },
 		{ "defaults", test_defaults },
 		{ "processes that end", test_ends },
 		{ "a crash that somebody handles", test_crash_handled },

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -57,17 +58,25 @@ static int write_json(const char *path, json_t *value)
 static json_t *rank_json(int number, const struct evidence_rank *r)
 {
 	const struct rank_view *v = &r->view;
+	char id[20] = "";
 	char state[2] = { isalpha((unsigned char)r->state) ? r->state : '\0', '\0' };
 
+	if (v->init_id) /* JSON's numbers lose bits */
+		snprintf(id, sizeof(id), "%016" PRIx64, v->init_id);
 	return json_pack(
-		"{s:i s:i s:i s:i s:i s:i s:i s:i s:b s:b s:o s:o s:I s:I s:o s:o s:s s:o s:o}",
+		"{s:i s:i s:i s:i s:i s:i s:i s:i s:b s:b s:o s:o s:I s:I s:o s:o s:s s:o s:o "
+		"s:i s:I s:I s:i s:i s:i s:o s:I}",
 		"version", EVIDENCE_VERSION, "rank", number, "node", v->node, "pid", v->pid,
 		"process", v->process, "status", v->status, "outcome", v->outcome, "phase",
 		(int)v->phase, "waiting", v->waiting != 0, "overdue", v->overdue != 0, "waited",
 		json_value_real(v->waited), "what", json_value_text(v->what), "issued",
 		(json_int_t)v->issued, "completed", (json_int_t)v->completed, "host",
 		json_value_text(v->host), "error", json_value_text(v->error), "state", state,
-		"syscall", json_value_text(r->syscall), "cpu_share", json_value_real(r->cpu_share));
+		"syscall", json_value_text(r->syscall), "cpu_share", json_value_real(r->cpu_share),
+		"error_code", v->error_code, "oom_kills", (json_int_t)v->oom_kills, "netns",
+		(json_int_t)r->netns, "comm_state", (int)v->comm_state, "init_rank", v->init_rank,
+		"init_nranks", v->init_nranks, "init_id", json_value_text(id), "aborted_after",
+		(json_int_t)v->aborted_after);
 }
 
 int evidence_save(const struct evidence *evidence, const struct record_memory *const *memories,
@@ -227,6 +236,19 @@ static void get_text(const json_t *from, const char *key, char *to, size_t len)
 	snprintf(to, len, "%s", text ? text : "");
 }
 
+static void load_init(struct rank_view *v, const json_t *j)
+{
+	char id[20];
+
+	v->error_code = (int32_t)get_int(j, "error_code", -4095, 0, 0);
+	v->comm_state = (uint32_t)get_int(j, "comm_state", 0, RECORD_COMM_ABORTED, 0);
+	v->init_rank = (int32_t)get_int(j, "init_rank", INT32_MIN, INT32_MAX, -1);
+	v->init_nranks = (int32_t)get_int(j, "init_nranks", INT32_MIN, INT32_MAX, -1);
+	v->aborted_after = (uint64_t)get_int(j, "aborted_after", 0, INT64_MAX, 0);
+	get_text(j, "init_id", id, sizeof(id));
+	v->init_id = strtoull(id, NULL, 16);
+}
+
 static void load_rank_json(struct evidence *e, int number, const char *path)
 {
 	struct evidence_rank *rank = &e->ranks[number];
@@ -244,6 +266,8 @@ static void load_rank_json(struct evidence *e, int number, const char *path)
 	v->pid = (int32_t)get_int(j, "pid", 1, INT32_MAX, 0);
 	v->overdue = json_is_true(json_object_get(j, "overdue"));
 	v->waited = get_real(j, "waited", 0);
+	v->oom_kills = (uint32_t)get_int(j, "oom_kills", 0, UINT32_MAX, 0);
+	rank->netns = (uint64_t)get_int(j, "netns", 0, INT64_MAX, 0);
 	if (!rank->present) { /* no recording: the rank's own words are here alone */
 		v->node = (int32_t)get_int(j, "node", -1, EVIDENCE_RANKS, -1);
 		v->outcome = (int32_t)get_int(j, "outcome", -1, 255, -1);
@@ -254,6 +278,7 @@ static void load_rank_json(struct evidence *e, int number, const char *path)
 		get_text(j, "what", v->what, sizeof(v->what));
 		get_text(j, "host", v->host, sizeof(v->host));
 		get_text(j, "error", v->error, sizeof(v->error));
+		load_init(v, j);
 	}
 	get_text(j, "state", state, sizeof(state));
 	rank->state = state[0];

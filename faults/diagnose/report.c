@@ -16,6 +16,8 @@ static void print_place(FILE *out, const struct diagnosis *d)
 {
 	if (d->seq_low < 0)
 		fprintf(out, "nowhere in the recorded calls");
+	else if (d->seq_low == 0)
+		fprintf(out, "communicator %" PRId64 ", init", d->comm);
 	else if (d->seq_low == d->seq_high)
 		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->seq_low);
 	else
@@ -30,6 +32,8 @@ static void print_hang(FILE *out, const struct diagnosis *d)
 {
 	if (d->hang_seq < 0)
 		fprintf(out, "none");
+	else if (d->hang_seq == 0)
+		fprintf(out, "communicator %" PRId64 ", init", d->comm);
 	else
 		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->hang_seq);
 }
@@ -121,6 +125,8 @@ static void print_postmortem(FILE *out, const struct diagnosis *d, const struct 
 	fprintf(out, "\n- Last call that all made alike: ");
 	if (d->seq_low > 0)
 		fprintf(out, "call %" PRId64 " of communicator %" PRId64, d->seq_low - 1, d->comm);
+	else if (d->seq_low == 0)
+		fprintf(out, "none");
 	else
 		fprintf(out, "all that were recorded");
 	fprintf(out, "\n- Divergence point: ");

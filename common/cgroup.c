@@ -133,7 +133,7 @@ static int find_place(const struct mount *mount, char *place, size_t len)
 /* Our cgroup's folder; *base is the length of the mount point, above which there is nothing to see. */
 static int own_folder(char *path, size_t len, size_t *base, bool *v2)
 {
-	static struct mount mount; /* large */
+	struct mount mount;
 	char place[PATH_LONG];
 	const char *below = place;
 	size_t root;

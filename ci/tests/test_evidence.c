@@ -99,6 +99,14 @@ static void tear_down(void)
 	evidence_release(&loaded);
 }
 
+static int remove_file(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return unlink(path);
+}
+
 static void put(const char *name, const void *data, size_t bytes)
 {
 	char path[128];
@@ -273,6 +281,42 @@ static void test_torn_and_wrapped(void)
 	free(m);
 }
 
+/* What the state file alone knows, and what it repeats of a recording that is missing. */
+static void test_init_json(void)
+{
+	set_up();
+	saved.ranks[1].view.oom_kills = 2;
+	saved.ranks[1].netns = 4026531840;
+	saved.ranks[1].view.error_code = -ENOMEM;
+	saved.ranks[1].view.comm_state = RECORD_COMM_ABORTED;
+	saved.ranks[1].view.init_rank = 1;
+	saved.ranks[1].view.init_nranks = 3;
+	saved.ranks[1].view.init_id = 0xfedcba9876543210;
+	saved.ranks[1].view.aborted_after = 7;
+	memories[0]->header.inits[0].state = RECORD_COMM_INIT;
+	memories[0]->header.inits[0].nranks = 5;
+	memories[0]->header.inits[0].id = 77;
+	CU_ASSERT_EQUAL(evidence_save(&saved, (const struct record_memory *const *)memories, dir,
+				      &err),
+			0);
+	CU_ASSERT_EQUAL(remove_file("rank-1.fr"), 0);
+	CU_ASSERT_EQUAL(load(), 0);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.oom_kills, 2);
+	CU_ASSERT_EQUAL(loaded.ranks[1].netns, 4026531840);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.error_code, -ENOMEM);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.comm_state, RECORD_COMM_ABORTED);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.init_rank, 1);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.init_nranks, 3);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.init_id, 0xfedcba9876543210);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.aborted_after, 7);
+	/* where there is a recording, it has the word */
+	CU_ASSERT_EQUAL(loaded.ranks[0].view.comm_state, RECORD_COMM_INIT);
+	CU_ASSERT_EQUAL(loaded.ranks[0].view.init_nranks, 5);
+	CU_ASSERT_EQUAL(loaded.ranks[0].view.init_id, 77);
+	CU_ASSERT_EQUAL(loaded.ranks[2].view.init_id, 0);
+	tear_down();
+}
+
 static void test_hostile_json(void)
 {
 	static const char *const texts[] = {
@@ -368,6 +412,7 @@ static const struct unit_case cases[] = {
 	{ "saved and read again", test_round_trip },
 	{ "diagnosis and its files", test_diagnosis_saved },
 	{ "magic, version, layout, rank", test_foreign },
+	{ "init, aborts, memory", test_init_json },
 	{ "truncated and missing files", test_truncated_and_missing },
 	{ "torn records, wrapped ring, hostile numbers", test_torn_and_wrapped },
 	{ "hostile JSON", test_hostile_json },

@@ -160,7 +160,7 @@ static void say_rank(struct inquiry *q, int rank)
 	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
 		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
 	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
-		snprintf(doing, sizeof(doing), " using %.0f %% of a processor", r->cpu_share * 100);
+		snprintf(doing, sizeof(doing), " running or ready to for %.0f %% of the time", r->cpu_share * 100);
 	if (!q->align.tracks[rank].known) {
 		inquiry_say(q->d, "Rank %d is %s%s; its calls are not known here.", rank,
 		    view_process(&r->view, how, sizeof(how)), doing);

@@ -140,15 +140,17 @@ static void probe_state(struct evidence_rank *rank)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
 }
 
-/* Nanoseconds that the main thread has run, -1: unknown. */
+/* Nanoseconds that the main thread has run or been ready to: on a busy host a loop gets no more than its share. -1:
+ * unknown. */
 static double probe_ran(int pid)
 {
 	char text[128];
-	unsigned long long ran;
+	unsigned long long ran, waited;
 
-	if (!read_proc(pid, "schedstat", text, sizeof(text)) || sscanf(text, "%llu", &ran) != 1)
+	if (!read_proc(pid, "schedstat", text, sizeof(text)) ||
+	    sscanf(text, "%llu %llu", &ran, &waited) != 2)
 		return -1;
-	return (double)ran;
+	return (double)ran + (double)waited;
 }
 
 static bool probe_possible(const struct evidence_rank *rank, const char *host)

@@ -19,7 +19,7 @@ struct evidence_rank {
 	char state;               /* letter of /proc/PID/stat, 0: unknown */
 	char syscall[24];         /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
 	uint64_t netns;           /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
-	double cpu_share;         /* of one processor over the last tenth of a second, -1: unknown */
+	double cpu_share;         /* of the last tenth of a second in which it ran or waited for a processor, -1: unknown */
 	struct record *calls;     /* sound records, oldest first; owned */
 	size_t ncalls;
 	bool wrapped;             /* older calls have left the ring */

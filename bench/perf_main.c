@@ -33,7 +33,7 @@ static void list_faults(const struct options *options)
 	bool nccl = gpus > 0 || strcmp(options->backend, "nccl") == 0;
 	struct fault_machine machine;
 
-	machine_look(&machine);
+	machine_look(&machine, NULL);
 	machine_serve(&machine, nccl ? "nccl" : "mpi", gpus);
 	fault_list(stdout, &machine);
 }
@@ -115,7 +115,7 @@ static void equip(struct program *program, const struct run_folder *folder)
 {
 	struct fault_machine *machine = &program->machine;
 
-	machine_look(machine);
+	machine_look(machine, folder->path);
 	if (!inject_needs(program->injector, NEED_CGROUP))
 		return;
 	if (cgroup_make(&program->cgroup, "rank", folder->path) == 0)

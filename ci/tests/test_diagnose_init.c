@@ -136,14 +136,14 @@ static const struct {
 static void test_missing(void)
 {
 	static const int sizes[] = { 2, 4, 8 };
-	char name[8];
+	char name[16];
 
 	for (size_t s = 0; s < 3; s++)
 		for (int guilty = 0; guilty < sizes[s]; guilty++)
 			for (size_t h = 0; h < sizeof(hosts) / sizeof(hosts[0]); h++) {
 				at_init(sizes[s]);
 				never_came(guilty, hosts[h].state, hosts[h].syscall, hosts[h].share);
-				sprintf(name, "%d", guilty);
+				snprintf(name, sizeof(name), "%d", guilty);
 				expect(OUTCOME_HANG, hosts[h].class, name, 0, "call", "proved");
 				CU_ASSERT_EQUAL(found.hang_seq, 0);
 			}
@@ -173,10 +173,10 @@ static void test_gone_before_init(void)
 
 static void test_arguments(void)
 {
-	char name[8];
+	char name[16];
 
 	for (int guilty = 0; guilty < 4; guilty++) {
-		sprintf(name, "%d", guilty);
+		snprintf(name, sizeof(name), "%d", guilty);
 		at_init(4);
 		ranks[guilty].view.init_nranks = 3;
 		expect(OUTCOME_HANG, "init-mismatch", name, 0, "nranks", "majority");

@@ -13,9 +13,11 @@ static const size_t largest = (size_t)64 << 30;
  * on the way are expected: they go to `ignored`. */
 static void take_all(struct backend *be)
 {
+	const enum alloc_kind kind = be->config.alloc;
 	struct error *kept = be->err, ignored;
 
 	be->err = &ignored;
+	be->config.alloc = ALLOC_CUDA; /* other GPUs need not map it, which takes long; never given back */
 	for (size_t bytes = largest; bytes >= SMALLEST;) {
 		void *ptr;
 
@@ -23,6 +25,7 @@ static void take_all(struct backend *be)
 		if (be->ops->alloc(be, bytes, &ptr) < 0)
 			bytes /= 2;
 	}
+	be->config.alloc = kind;
 	be->err = kept;
 }
 

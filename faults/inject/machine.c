@@ -20,21 +20,21 @@ static bool can_unshare(void)
 	       WEXITSTATUS(status) == 0;
 }
 
-static bool can_cgroup(void)
+static bool can_cgroup(const char *run)
 {
 	struct cgroup cgroup;
-	bool can = cgroup_make(&cgroup, "probe", NULL) == 0;
+	bool can = cgroup_make(&cgroup, "probe", run) == 0;
 
 	cgroup_remove(&cgroup);
 	return can;
 }
 
-void machine_look(struct fault_machine *machine)
+void machine_look(struct fault_machine *machine, const char *run)
 {
 	*machine = (struct fault_machine){ .backend = "mpi", .communicators = 1 };
 	if (geteuid() == 0)
 		machine->have |= NEED_SUPERUSER;
-	if (can_cgroup())
+	if (can_cgroup(run))
 		machine->have |= NEED_CGROUP;
 	if (can_unshare())
 		machine->have |= NEED_NAMESPACE;

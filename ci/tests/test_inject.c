@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "inject.h"
+#include "machine.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -431,6 +432,90 @@ static void test_at_init(void)
 	}
 }
 
+/* ---- a device whose memory is counted ---- */
+
+static struct {
+	struct backend be;
+	struct error err;
+	size_t free_bytes, smallest_failed;
+	int allocs;
+} device;
+
+static int device_alloc(struct backend *be, size_t bytes, void **ptr)
+{
+	*ptr = &device;
+	device.allocs++;
+	if (bytes > device.free_bytes) {
+		if (bytes < device.smallest_failed)
+			device.smallest_failed = bytes;
+		return error_set(be->err, OUTCOME_USAGE, -ENOMEM, "%zu do not fit", bytes);
+	}
+	device.free_bytes -= bytes;
+	return 0;
+}
+
+/* The device is filled up to the last piece, and the allocation that then fails is the rank's error: the first there is. */
+static void test_gpu_oom(void)
+{
+	static const struct backend_ops ops = { .alloc = device_alloc };
+	static const size_t sizes[] = { (size_t)141 << 30, 3 << 20, 0, ((size_t)5 << 30) + 12345 };
+	const struct call large = { .count = (size_t)1 << 24, .dtype = DT_FLOAT, .peer = -1 };
+	const char *spec = "gpu-oom:0@2";
+
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		struct rig rig;
+
+		CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 0, 4), 0);
+		rig_call(&rig, 1, 0);
+		memset(&device, 0, sizeof(device));
+		device.be = (struct backend){ .ops = &ops, .err = &device.err };
+		device.free_bytes = sizes[i];
+		device.smallest_failed = SIZE_MAX;
+		rig.chain.backend = &device.be;
+		CU_ASSERT_EQUAL(chain_call(&rig.chain, &large), -ENOMEM);
+		CU_ASSERT(device.free_bytes < 2 << 20);
+		CU_ASSERT_EQUAL(device.smallest_failed, 2 << 20);
+		CU_ASSERT(device.allocs < 64);
+		CU_ASSERT_EQUAL(device.err.outcome, OUTCOME_ERROR);
+		CU_ASSERT_EQUAL(device.err.code, -ENOMEM);
+		CU_ASSERT_STRING_EQUAL(device.err.text,
+				       "out of device memory: 67108864 do not fit");
+		CU_ASSERT_PTR_EQUAL(device.be.err, &device.err);
+		CU_ASSERT_EQUAL(device.be.config.alloc, ALLOC_NCCL);
+		CU_ASSERT_EQUAL(rig.record.fired, 1);
+	}
+}
+
+/* Without a limit the rank lives, and that is no fault that fired as it should. */
+static void test_oom_unlimited(void)
+{
+	const char *spec = "oom-rank:0@1";
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 0, 4), 0);
+	rig.injector.machine.cgroup = "/nowhere";
+	CU_ASSERT(rig_call(&rig, 1, 0) < 0);
+	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_INTERNAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "oom-rank could not act"));
+}
+
+static void test_machine(void)
+{
+	struct fault_machine machine;
+
+	machine_look(&machine, NULL);
+	CU_ASSERT_STRING_EQUAL(machine.backend, "mpi");
+	CU_ASSERT_EQUAL(machine.communicators, 1);
+	CU_ASSERT_PTR_NULL(machine.cgroup);
+	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), 0);
+	CU_ASSERT_EQUAL((machine.have & NEED_SUPERUSER) != 0, geteuid() == 0);
+	machine_serve(&machine, "nccl", 0);
+	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), NEED_NET);
+	machine.have = 0;
+	machine_serve(&machine, "mpi", 2);
+	CU_ASSERT_EQUAL(machine.have, NEED_GPU);
+}
+
 /* Init that fails has no after, and its error is the backend's. */
 static void test_init_fails(void)
 {
@@ -778,6 +863,9 @@ int main(void)
 		{ "at communicator init", test_at_init },
 		{ "init that fails", test_init_fails },
 		{ "in flight", test_inflight },
+		{ "a full GPU", test_gpu_oom },
+		{ "a cgroup without limit", test_oom_unlimited },
+		{ "what the machine has", test_machine },
 		{ "defaults", test_defaults },
 		{ "processes that end", test_ends },
 		{ "a crash that somebody handles", test_crash_handled },

@@ -8,13 +8,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../common/cgroup.h"
 #include "../common/facts.h"
 #include "../common/launch.h"
 #include "../common/leftovers.h"
 #include "../common/options.h"
 #include "../common/parse.h"
 #include "../common/supervisor.h"
-#include "../faults/inject/fault.h"
+#include "../faults/inject/machine.h"
 #include "../faults/watch/monitor.h"
 #include "../faults/watch/recorder.h"
 #include "perf_fired.h"
@@ -28,6 +29,18 @@ static int fail(const struct error *err, const struct program *program)
 	return (int)err->outcome;
 }
 
+/* On the backend that a run would take. */
+static void list_faults(const struct options *options)
+{
+	int gpus = launch_devices(options);
+	bool nccl = gpus > 0 || strcmp(options->backend, "nccl") == 0;
+	struct fault_machine machine;
+
+	machine_look(&machine, NULL);
+	machine_serve(&machine, nccl ? "nccl" : "mpi", gpus);
+	fault_list(stdout, &machine);
+}
+
 /* --help, --version, --completion: true when that was all. */
 static bool answer(const struct program *program, int *code)
 {
@@ -39,7 +52,7 @@ static bool answer(const struct program *program, int *code)
 	else if (o->version)
 		printf("%s (hangar) %s\n", program->name, HANGAR_VERSION);
 	else if (o->list_faults)
-		fault_list(stdout, o->backend);
+		list_faults(o);
 	else if (o->completion)
 		*code = options_print_completion(stdout, o->completion, program->name) < 0 ?
 		                OUTCOME_USAGE :
@@ -113,6 +126,20 @@ static struct fault_record *make_fault_record(void)
 	return map == MAP_FAILED ? NULL : map;
 }
 
+/* What the faults of this run can have here; a rank that may be limited gets a cgroup of its own. */
+static void equip(struct program *program, const struct run_folder *folder)
+{
+	struct fault_machine *machine = &program->machine;
+
+	machine_look(machine, folder->path);
+	if (!inject_needs(program->injector, NEED_CGROUP))
+		return;
+	if (cgroup_make(&program->cgroup, "rank", folder->path) == 0)
+		machine->cgroup = program->cgroup.path;
+	else
+		machine->have &= ~(unsigned)NEED_CGROUP;
+}
+
 static int supervise(struct program *program, struct error *err)
 {
 	struct judge judge = { .program = program };
@@ -122,6 +149,7 @@ static int supervise(struct program *program, struct error *err)
 		.deadlines = program->options->watch,
 		.judge = judge_hooks(&judge),
 	};
+	char own_cgroup[CGROUP_PATH];
 	struct supervisor_hooks hooks;
 	struct fired_log fired;
 	struct run_folder folder;
@@ -133,19 +161,26 @@ static int supervise(struct program *program, struct error *err)
 	program->folder = folder.path;
 	if (recorder_create(program->name, &program->memory, &memory_fd, err) < 0)
 		goto out_folder;
-	if (program->injector)
+	if (program->injector) {
 		program->fault_record = make_fault_record();
+		equip(program, &folder);
+	}
 	/* what the launcher says until MPI does: a death in MPI_Init has a name */
 	if (program->launch->announced > 0)
 		atomic_store(&program->memory->header.rank, program->launch->rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
 	hooks = monitor_hooks(&monitor);
+	if (program->cgroup.path[0])
+		hooks.cgroup = program->cgroup.path;
+	else if (cgroup_own(own_cgroup, sizeof(own_cgroup)) == 0)
+		hooks.cgroup = own_cgroup;
 	fired_wrap(&fired, &hooks, program);
 	code = supervisor_run(&hooks, perf_rank, program, err);
 	monitor_close(&monitor);
 	judge_release(&judge);
 out_memory:
+	cgroup_remove(&program->cgroup);
 	if (program->fault_record)
 		munmap(program->fault_record, sizeof(*program->fault_record));
 	munmap(program->memory, sizeof(*program->memory));

@@ -14,6 +14,7 @@
 #include "../common/schedule.h"
 #include "../common/sweep.h"
 #include "../common/timing.h"
+#include "../faults/inject/machine.h"
 #include "../faults/watch/recorder.h"
 #include "../faults/watch/star.h"
 #include "perf_forecast.h"
@@ -162,6 +163,23 @@ static int allocate(struct rank *r)
 	return rc;
 }
 
+static int place_faults(struct rank *r)
+{
+	const struct backend_ops *ops = r->bench.backend->ops;
+	struct inject_place place = {
+		.rank = r->job.rank,
+		.nranks = r->job.nranks,
+		.default_op = SCHEDULE_FAULT_OP,
+		.machine = r->program->machine,
+		.record = r->program->fault_record,
+	};
+
+	machine_serve(&place.machine, ops->name, ops->device_name ? ops->devices() : 0);
+	if (place.machine.cgroup && cgroup_enter(place.machine.cgroup) < 0)
+		place.machine.have &= ~(unsigned)NEED_CGROUP;
+	return inject_place(r->program->injector, &place, &r->err);
+}
+
 /* Everything that can be refused before ranks communicate: types, roots, matrices, memory. */
 static int check_request(struct rank *r)
 {
@@ -185,8 +203,7 @@ static int check_request(struct rank *r)
 	if (rc < 0)
 		return rc;
 	if (r->program->injector)
-		rc = inject_place(r->program->injector, r->job.rank, r->job.nranks,
-		                  SCHEDULE_FAULT_OP, r->program->fault_record, &r->err);
+		rc = place_faults(r);
 	if (rc < 0)
 		return rc;
 	return allocate(r);
@@ -203,7 +220,6 @@ static size_t memory_used(const struct rank *r)
 
 static int open_comm(struct rank *r)
 {
-	struct backend *be = r->bench.backend;
 	size_t before = memory_used(r);
 	int rc;
 
@@ -213,7 +229,7 @@ static int open_comm(struct rank *r)
 		return rc;
 	if (forecast_planned(&r->bench, r->choice.shared))
 		forecast_ask(&r->forecast, r->program->options, r->program->folder);
-	rc = be->ops->comm_open(be); /* watches its own waits */
+	rc = chain_init(&r->bench.chain); /* watches its own waits */
 	if (rc == 0)
 		rc = buffers_enroll(&r->bench.buffers);
 	r->run.memory_init = memory_used(r) - before;

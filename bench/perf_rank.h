@@ -3,6 +3,7 @@
 #define HANGAR_PERF_RANK_H
 
 #include "../common/call.h"
+#include "../common/cgroup.h"
 #include "../common/launch.h"
 #include "../faults/inject/inject.h"
 #include "../faults/watch/record.h"
@@ -20,6 +21,8 @@ struct program {
 	const struct call_filter *filter; /* of a test program; NULL: none */
 	struct injector *injector;        /* --fault; NULL: none */
 	double deadline_factor;           /* all deadlines times this */
+	struct fault_machine machine;     /* what faults can have here */
+	struct cgroup cgroup;             /* the rank's own, where a fault needs one */
 	struct fault_record *fault_record; /* shared with the supervisor, not with the diagnoser */
 };
 

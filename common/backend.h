@@ -12,6 +12,7 @@
 
 struct call;
 struct check_data;
+struct comm_request;
 struct job;
 struct segment;
 struct verify_result;
@@ -71,9 +72,15 @@ struct backend_ops {
 	/* Required. true when ncclAvg on floats multiplies by 1/n before adding; false when the sum is divided. */
 	bool (*avg_premultiplies)(struct backend *be);
 
-	/* Required. Communicator 0 of all ranks of the job; blocks until all ranks came. */
-	int (*comm_open)(struct backend *be);
+	/* Required. A name for a communicator that is about to be made, COMM_ID_BYTES; another one each time. Local. */
+	int (*comm_id)(struct backend *be, unsigned char *id);
+	/* Required. The communicator that is asked for, to be used for all calls; blocks until all its ranks came. Watches
+	 * its own wait, under the name of the library's function. */
+	int (*comm_open)(struct backend *be, const struct comm_request *request);
 	void (*comm_close)(struct backend *be);
+	/* Optional: a library that can give up a communicator on one rank alone has it. Says so to the watch first. Safe to
+	 * repeat. Calls made on what was given up are errors. */
+	int (*comm_abort)(struct backend *be);
 
 	/* Required. Memory for pools, at least 4096-byte aligned, registered as the config asks. At most `used` of
 	 * these bytes will ever be written: where memory is taken when it is written, that is what has to fit. alloc
@@ -96,6 +103,9 @@ struct backend_ops {
 	int (*issue)(struct backend *be, const struct call *call, uint64_t ticket);
 	int (*group_begin)(struct backend *be);
 	int (*group_end)(struct backend *be);
+	/* Optional: a backend whose calls go on after `issue` has it. Waits, briefly, until the last call is the one in
+	 * progress; returns at once where that cannot be known. */
+	int (*begun)(struct backend *be);
 	/* Required. Until everything issued has completed; polls the communicator's async error. */
 	int (*wait)(struct backend *be);
 

@@ -1,4 +1,4 @@
-/* backend_mpi.c: host memory and blocking MPI collectives on the job's traffic communicator. */
+/* backend_mpi.c: host memory and blocking MPI collectives on a communicator of its own. */
 #include "backend.h"
 
 #include <errno.h>
@@ -21,6 +21,7 @@ enum { MARKS = 1024 };
 
 /* Memory is taken in pieces of this size where the kernel has such pages. */
 #define HUGE_PAGE ((size_t)2 << 20)
+#define INIT_SECONDS 10.0 /* DESIGN.md, "Detecting": floor for init */
 
 struct mapping {
 	struct mapping *next;
@@ -31,6 +32,8 @@ struct mapping {
 struct mpi {
 	struct backend be;
 	struct mpi_types types;
+	MPI_Comm comm;         /* of the measured calls; MPI_COMM_NULL: none yet */
+	uint32_t named;        /* communicators so far */
 	struct mapping *mappings;
 	size_t held;           /* bytes that mappings may take */
 	size_t available;      /* bytes that the node could give at open, SIZE_MAX: unknown */
@@ -77,6 +80,7 @@ static int mpi_open(struct job *job, const struct watch *watch, struct error *er
 		.err = err,
 		.config = *config,
 	};
+	mpi->comm = MPI_COMM_NULL;
 	mpi->available = host_memory_available("");
 	rc = mpi_types_init(&mpi->types);
 	if (rc != MPI_SUCCESS) {
@@ -94,6 +98,8 @@ static void mpi_comm_close(struct backend *be)
 
 	free(mpi->counts);
 	mpi->counts = NULL;
+	if (mpi->comm != MPI_COMM_NULL)
+		MPI_Comm_free(&mpi->comm);
 }
 
 static void mpi_close(struct backend *be)
@@ -166,14 +172,59 @@ static bool mpi_avg_premultiplies(struct backend *be)
 	return false;
 }
 
-static int mpi_comm_open(struct backend *be)
+/* MPI tells the creations of communicators apart by a tag, as NCCL does by its unique id. */
+static int mpi_comm_id(struct backend *be, unsigned char *id)
 {
 	struct mpi *mpi = to_mpi(be);
+	uint32_t tag = (uint32_t)(getpid() & 0xfff) << 3 | (++mpi->named & 7);
+
+	memset(id, 0, COMM_ID_BYTES);
+	memcpy(id, &tag, sizeof(tag));
+	return 0;
+}
+
+/* The first `nranks` ranks, those who ask for as many and by the same tag. */
+static int make_comm(struct mpi *mpi, const struct comm_request *request)
+{
+	int first_to_last[1][3] = { { 0, request->nranks - 1, 1 } };
+	MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+	uint32_t tag;
+	int rc;
+
+	memcpy(&tag, request->id, sizeof(tag));
+	rc = MPI_Comm_group(mpi->be.job->traffic, &all);
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Group_range_incl(all, 1, first_to_last, &some);
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Comm_create_group(mpi->be.job->traffic, some, (int)tag, &mpi->comm);
+	if (some != MPI_GROUP_NULL)
+		MPI_Group_free(&some);
+	if (all != MPI_GROUP_NULL)
+		MPI_Group_free(&all);
+	return rc;
+}
+
+static int mpi_comm_open(struct backend *be, const struct comm_request *request)
+{
+	struct mpi *mpi = to_mpi(be);
+	int rc;
 
 	mpi->counts = calloc(4 * (size_t)be->job->group_size, sizeof(*mpi->counts));
 	if (!mpi->counts)
 		return error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "no memory for %d ranks",
 				 be->job->group_size);
+	watch_enter(be->watch, "MPI_Comm_create_group",
+		    be->job->patience > INIT_SECONDS ? be->job->patience : INIT_SECONDS);
+	rc = make_comm(mpi, request);
+	watch_leave(be->watch);
+	if (rc != MPI_SUCCESS)
+		return mpi_fail(mpi, "MPI_Comm_create_group", rc);
+	if (mpi->comm == MPI_COMM_NULL)
+		return error_set(be->err, OUTCOME_ERROR, -EIO,
+				 "MPI_Comm_create_group made no communicator of %d ranks with "
+				 "rank %d",
+				 request->nranks, request->rank);
+	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
 	return 0;
 }
 
@@ -295,7 +346,7 @@ static int all_reduce(struct mpi *mpi, const struct call *call)
 	const void *send = call->send == call->recv ? MPI_IN_PLACE : call->send;
 
 	return MPI_Allreduce(send, call->recv, (int)call->count, type_of(mpi, call),
-			     op_of(mpi, call), mpi->be.job->traffic);
+			     op_of(mpi, call), mpi->comm);
 }
 
 static int all_gather(struct mpi *mpi, const struct call *call)
@@ -304,7 +355,7 @@ static int all_gather(struct mpi *mpi, const struct call *call)
 
 	return MPI_Allgather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
 			     type_of(mpi, call), call->recv, (int)call->count, type_of(mpi, call),
-			     mpi->be.job->traffic);
+			     mpi->comm);
 }
 
 /* MPI leaves an in-place result at the start of the buffer, NCCL's callers expect it in the
@@ -315,7 +366,7 @@ static int reduce_scatter(struct mpi *mpi, const struct call *call)
 	void *recv = in_place ? (void *)call->send : call->recv;
 	int rc = MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : call->send, recv,
 					  (int)call->count, type_of(mpi, call), op_of(mpi, call),
-					  mpi->be.job->traffic);
+					  mpi->comm);
 
 	if (rc == MPI_SUCCESS && recv != call->recv)
 		memcpy(call->recv, recv, call_bytes(call));
@@ -328,7 +379,7 @@ static int broadcast(struct mpi *mpi, const struct call *call)
 {
 	bool root = mpi->be.job->group_rank == call->peer;
 	int rc = MPI_Bcast(root ? (void *)call->send : call->recv, (int)call->count,
-			   type_of(mpi, call), call->peer, mpi->be.job->traffic);
+			   type_of(mpi, call), call->peer, mpi->comm);
 
 	if (rc == MPI_SUCCESS && root && call->send != call->recv)
 		memcpy(call->recv, call->send, call_bytes(call));
@@ -341,13 +392,13 @@ static int reduce(struct mpi *mpi, const struct call *call)
 
 	return MPI_Reduce(root && call->send == call->recv ? MPI_IN_PLACE : call->send,
 			  root ? call->recv : NULL, (int)call->count, type_of(mpi, call),
-			  op_of(mpi, call), call->peer, mpi->be.job->traffic);
+			  op_of(mpi, call), call->peer, mpi->comm);
 }
 
 static int alltoall(struct mpi *mpi, const struct call *call)
 {
 	return MPI_Alltoall(call->send, (int)call->count, type_of(mpi, call), call->recv,
-			    (int)call->count, type_of(mpi, call), mpi->be.job->traffic);
+			    (int)call->count, type_of(mpi, call), mpi->comm);
 }
 
 static int alltoallv(struct mpi *mpi, const struct call *call)
@@ -363,7 +414,7 @@ static int alltoallv(struct mpi *mpi, const struct call *call)
 		recv_at[i] = (int)call->recv_at[i];
 	}
 	return MPI_Alltoallv(call->send, send_counts, send_at, type_of(mpi, call), call->recv,
-			     recv_counts, recv_at, type_of(mpi, call), mpi->be.job->traffic);
+			     recv_counts, recv_at, type_of(mpi, call), mpi->comm);
 }
 
 static int gather(struct mpi *mpi, const struct call *call)
@@ -373,7 +424,7 @@ static int gather(struct mpi *mpi, const struct call *call)
 
 	return MPI_Gather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
 			  type_of(mpi, call), root ? call->recv : NULL, (int)call->count,
-			  type_of(mpi, call), call->peer, mpi->be.job->traffic);
+			  type_of(mpi, call), call->peer, mpi->comm);
 }
 
 static int scatter(struct mpi *mpi, const struct call *call)
@@ -383,7 +434,7 @@ static int scatter(struct mpi *mpi, const struct call *call)
 
 	return MPI_Scatter(root ? call->send : NULL, (int)call->count, type_of(mpi, call),
 			   in_place ? MPI_IN_PLACE : call->recv, (int)call->count,
-			   type_of(mpi, call), call->peer, mpi->be.job->traffic);
+			   type_of(mpi, call), call->peer, mpi->comm);
 }
 
 /* Room for one more request; MPI_ERR_NO_MEM when there is none. */
@@ -408,11 +459,11 @@ static int send_one(struct mpi *mpi, const struct call *call)
 
 	if (!mpi->depth)
 		return MPI_Send(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
-				mpi->be.job->traffic);
+				mpi->comm);
 	rc = request_room(mpi);
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Isend(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
-			       mpi->be.job->traffic, &mpi->requests[mpi->nrequests]);
+			       mpi->comm, &mpi->requests[mpi->nrequests]);
 	mpi->nrequests += rc == MPI_SUCCESS;
 	return rc;
 }
@@ -423,11 +474,11 @@ static int recv_one(struct mpi *mpi, const struct call *call)
 
 	if (!mpi->depth)
 		return MPI_Recv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
-				mpi->be.job->traffic, MPI_STATUS_IGNORE);
+				mpi->comm, MPI_STATUS_IGNORE);
 	rc = request_room(mpi);
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Irecv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
-			       mpi->be.job->traffic, &mpi->requests[mpi->nrequests]);
+			       mpi->comm, &mpi->requests[mpi->nrequests]);
 	mpi->nrequests += rc == MPI_SUCCESS;
 	return rc;
 }
@@ -573,6 +624,7 @@ const struct backend_ops backend_mpi = {
 	.facts = mpi_facts,
 	.supports = mpi_supports,
 	.avg_premultiplies = mpi_avg_premultiplies,
+	.comm_id = mpi_comm_id,
 	.comm_open = mpi_comm_open,
 	.comm_close = mpi_comm_close,
 	.alloc = mpi_alloc,

@@ -1,5 +1,5 @@
-/* backend_nccl.c: device, memory, communicator and waiting on NCCL and CUDA. Calls are in
- * backend_nccl_calls.c. */
+/* backend_nccl.c: device, memory and waiting on NCCL and CUDA. Calls are in backend_nccl_calls.c,
+ * the communicator is in backend_nccl_comm.c. */
 #include "backend_nccl.h"
 
 #include <errno.h>
@@ -16,15 +16,6 @@ enum {
 	ALIGNMENT = 4096,
 	POLLS_PER_LOOK = 200 /* stream queries, 1 us each, between looks at the communicator */
 };
-
-/* Least deadlines of waits that only this backend makes. Init of a few ranks takes 1 to 5 s, a cold
- * driver and library included; the job's patience may be longer. */
-static const double init_seconds = 30, destroy_seconds = 10;
-
-static void enter(struct backend *be, const char *what, double seconds)
-{
-	watch_enter(be->watch, what, be->job->patience > seconds ? be->job->patience : seconds);
-}
 
 /* NCCL's texts may hold several lines. */
 static int line_length(const char *text)
@@ -44,8 +35,9 @@ int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)
 {
 	nccl->broken = nccl->comm != NULL;
-	return error_set(nccl->be.err, OUTCOME_ERROR, -EIO, "%s failed: %s: %s", what,
-			 cudaGetErrorName(rc), cudaGetErrorString(rc));
+	return error_set(nccl->be.err, OUTCOME_ERROR,
+			 rc == cudaErrorMemoryAllocation ? -ENOMEM : -EIO, "%s failed: %s: %s",
+			 what, cudaGetErrorName(rc), cudaGetErrorString(rc));
 }
 
 static int nccl_devices(void)
@@ -129,38 +121,6 @@ close:
 	return rc;
 }
 
-static void deregister(struct nccl *nccl, struct nccl_memory *memory)
-{
-	if (memory->handle && memory->window)
-		nccl->late.window_deregister(nccl->comm, memory->handle);
-	else if (memory->handle)
-		ncclCommDeregister(nccl->comm, memory->handle);
-	memory->handle = NULL;
-}
-
-/* A communicator that failed is aborted: its peers may be gone, and destroying waits for them. */
-static void nccl_comm_close(struct backend *be)
-{
-	struct nccl *nccl = to_nccl(be);
-
-	if (!nccl->comm)
-		return;
-	enter(be, "ncclCommDestroy", destroy_seconds);
-	if (nccl->broken) {
-		ncclCommAbort(nccl->comm);
-	} else {
-		for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
-			deregister(nccl, memory);
-		nccl_calls_release(nccl);
-		ncclCommDestroy(nccl->comm);
-	}
-	watch_leave(be->watch);
-	nccl->comm = NULL;
-	memset(nccl->mulsum_made, 0, sizeof(nccl->mulsum_made));
-	for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
-		memory->handle = NULL;
-}
-
 static void nccl_close(struct backend *be)
 {
 	struct nccl *nccl;
@@ -241,58 +201,6 @@ static bool nccl_avg_premultiplies(struct backend *be)
 	return true;
 }
 
-/* What the headers of this build cannot ask for is refused, not left out. */
-static int comm_config(struct nccl *nccl, ncclConfig_t *config)
-{
-	const struct backend_config *asked = &nccl->be.config;
-
-	config->blocking = 1;
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
-	if (asked->cta_policy >= 0)
-		config->CTAPolicy = asked->cta_policy;
-#else
-	if (asked->cta_policy >= 0)
-		return error_set(nccl->be.err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-				 "-x needs NCCL 2.27 or later at build");
-#endif
-#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
-	if (asked->nvlink_centric)
-		config->nvlinkCentricSched = 1;
-#else
-	if (asked->nvlink_centric)
-		return error_set(nccl->be.err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-				 "--nvlink-centric needs NCCL 2.28 or later at build");
-#endif
-	return 0;
-}
-
-static int nccl_comm_open(struct backend *be)
-{
-	struct nccl *nccl = to_nccl(be);
-	struct {
-		ncclResult_t rc;
-		ncclUniqueId id;
-	} root = { .rc = ncclSuccess };
-	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-	ncclResult_t result;
-	int rc = comm_config(nccl, &config);
-
-	if (rc)
-		return rc;
-	if (be->job->group_rank == 0)
-		root.rc = ncclGetUniqueId(&root.id);
-	rc = job_group_bcast(be->job, &root, sizeof(root));
-	if (rc)
-		return rc;
-	if (root.rc != ncclSuccess)
-		return nccl_fail(nccl, "ncclGetUniqueId on the first rank", root.rc);
-	enter(be, "ncclCommInitRank", init_seconds);
-	result = ncclCommInitRankConfig(&nccl->comm, be->job->group_size, root.id,
-					be->job->group_rank, &config);
-	watch_leave(be->watch);
-	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommInitRank", result);
-}
-
 /* An allocation failed. Too large for the device, or something else? */
 static int alloc_fail(struct nccl *nccl, size_t bytes, cudaError_t cuda, ncclResult_t result)
 {
@@ -351,7 +259,7 @@ static void nccl_release(struct backend *be, void *ptr)
 		if (memory->ptr != ptr)
 			continue;
 		*at = memory->next;
-		deregister(nccl, memory);
+		nccl_deregister(nccl, memory);
 		if (be->config.alloc == ALLOC_NCCL)
 			ncclMemFree(memory->base);
 		else
@@ -384,7 +292,7 @@ static int nccl_enroll(struct backend *be, void *ptr, size_t bytes)
 	if (!nccl->late.window_register || !nccl->late.window_deregister)
 		return error_set(be->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "-R 2 needs NCCL 2.27 or later, this is %d", nccl->version);
-	enter(be, "ncclCommWindowRegister", init_seconds);
+	nccl_enter(be, "ncclCommWindowRegister", NCCL_INIT_SECONDS);
 	result = nccl->late.window_register(nccl->comm, ptr, bytes, &memory->handle,
 					    1 /* COLL_SYMMETRIC */);
 	watch_leave(be->watch);
@@ -443,6 +351,16 @@ static int async_error(struct nccl *nccl)
 	return state == ncclSuccess || state == ncclInProgress
 		       ? 0
 		       : nccl_fail(nccl, "the communicator", state);
+}
+
+/* Known where calls get device times: the event before the last call is past. */
+static int nccl_begun(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc = nccl->clock ? device_clock_begun(nccl->clock) : cudaSuccess;
+
+	(void)cudaGetLastError(); /* not-ready is kept as CUDA's last error */
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "reading an event", rc);
 }
 
 static int stream_wait(struct nccl *nccl)
@@ -603,8 +521,10 @@ const struct backend_ops backend_nccl = {
 	.facts = nccl_facts,
 	.supports = nccl_supports,
 	.avg_premultiplies = nccl_avg_premultiplies,
+	.comm_id = nccl_comm_id,
 	.comm_open = nccl_comm_open,
 	.comm_close = nccl_comm_close,
+	.comm_abort = nccl_comm_abort,
 	.alloc = nccl_alloc,
 	.release = nccl_release,
 	.enroll = nccl_enroll,
@@ -617,6 +537,7 @@ const struct backend_ops backend_nccl = {
 	.issue = nccl_issue,
 	.group_begin = nccl_group_begin,
 	.group_end = nccl_group_end,
+	.begun = nccl_begun,
 	.wait = nccl_wait,
 	.graph_begin = nccl_graph_begin,
 	.graph_end = nccl_graph_end,

@@ -68,6 +68,22 @@ static inline struct nccl *to_nccl(struct backend *be)
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc);
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
 
+/* Least deadline of init. A few ranks take 1 to 5 s, a cold driver and library included; the job's
+ * patience may be longer. */
+#define NCCL_INIT_SECONDS 30.0
+
+/* backend_nccl_comm.c: hooks. */
+int nccl_comm_id(struct backend *be, unsigned char *id);
+int nccl_comm_open(struct backend *be, const struct comm_request *request);
+void nccl_comm_close(struct backend *be);
+int nccl_comm_abort(struct backend *be);
+
+/* A wait that only this backend makes: at least `seconds`, at least the job's patience. */
+void nccl_enter(struct backend *be, const char *what, double seconds);
+
+/* Take back what enroll registered, if anything. */
+void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory);
+
 /* backend_nccl_calls.c: hooks. */
 int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket);
 int nccl_group_begin(struct backend *be);
@@ -98,6 +114,9 @@ void device_clock_close(struct device_clock *clock); /* NULL is fine */
 cudaError_t device_clock_begin(struct device_clock *clock);
 void device_clock_ticket(struct device_clock *clock, uint64_t ticket);
 cudaError_t device_clock_end(struct device_clock *clock);
+
+/* Wait, a tenth of a second at most, until the stream has come to the last call or group. */
+cudaError_t device_clock_begun(struct device_clock *clock);
 
 /* Report every finished pair to the watch. */
 cudaError_t device_clock_harvest(struct device_clock *clock);

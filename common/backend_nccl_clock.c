@@ -20,6 +20,9 @@ static const uint64_t base_width_ns = 20000;
  * us. */
 static const uint64_t base_life_ns = 1000000000;
 
+/* Work before the last call that takes longer than this is not waited for. */
+static const uint64_t begun_ns = 100000000;
+
 struct span {
 	cudaEvent_t start, stop;
 	int ntickets;
@@ -131,6 +134,19 @@ cudaError_t device_clock_end(struct device_clock *clock)
 	if (rc == cudaSuccess)
 		clock->head++;
 	return rc;
+}
+
+cudaError_t device_clock_begun(struct device_clock *clock)
+{
+	const uint64_t give_up = clock_ns() + begun_ns;
+	cudaError_t rc;
+
+	if (clock->head == clock->tail)
+		return cudaSuccess;
+	do
+		rc = cudaEventQuery(clock->spans[(clock->head - 1) % SPANS].start);
+	while (rc == cudaErrorNotReady && clock_ns() < give_up);
+	return rc == cudaErrorNotReady ? cudaSuccess : rc;
 }
 
 static cudaError_t event_ns(const struct device_clock *clock, cudaEvent_t event, uint64_t *ns)

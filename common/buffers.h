@@ -30,7 +30,7 @@ struct buffers {
  * each other at most before the first is used again. 0 or negative errno (error in the backend's). */
 int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool,
                  size_t calls);
-/* Register both pools with the communicator as -R asks; after comm_open. Collective. */
+/* Register both pools with the communicator as -R asks; after the communicator is made. Collective. */
 int buffers_enroll(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 

@@ -1,6 +1,11 @@
 /* call.c: the chain that every call travels. */
 #include "call.h"
 
+#include <errno.h>
+#include <string.h>
+
+#include "job.h"
+
 const char *call_kind_name(enum call_kind kind)
 {
 	static const char *const names[CALL_KIND_COUNT] = {
@@ -39,6 +44,63 @@ int chain_emit(struct chain *chain, const struct call *call)
 	if (watch && watch->returned)
 		watch->returned(watch->ctx, ticket, rc);
 	return rc;
+}
+
+/* What the first rank spreads. */
+struct naming {
+	int rc;
+	unsigned char id[COMM_ID_BYTES];
+};
+
+int chain_init(struct chain *chain)
+{
+	struct backend *be = chain->backend;
+	struct comm_request request = { .rank = be->job->group_rank,
+		                        .nranks = be->job->group_size };
+	struct naming naming = { 0 };
+	int rc;
+
+	if (request.rank == 0)
+		naming.rc = be->ops->comm_id(be, naming.id);
+	rc = job_group_bcast(be->job, &naming, sizeof(naming));
+	if (rc < 0)
+		return rc;
+	if (naming.rc < 0)
+		return error_set(be->err, OUTCOME_ERROR, naming.rc,
+		                 "the first rank found no name for the communicator");
+	memcpy(request.id, naming.id, sizeof(request.id));
+	if (chain->filter && chain->filter->init)
+		return chain->filter->init(chain->filter->state, &request, chain);
+	return chain_emit_init(chain, &request);
+}
+
+int chain_emit_init(struct chain *chain, const struct comm_request *request)
+{
+	int rc;
+
+	watch_comm(chain->watch, request->comm, COMM_INIT, request);
+	rc = chain->backend->ops->comm_open(chain->backend, request);
+	watch_comm(chain->watch, request->comm, rc < 0 ? COMM_FAILED : COMM_READY, request);
+	return rc;
+}
+
+int chain_new_id(struct chain *chain, struct comm_request *request)
+{
+	return chain->backend->ops->comm_id(chain->backend, request->id);
+}
+
+int chain_abort(struct chain *chain)
+{
+	const struct backend_ops *ops = chain->backend->ops;
+
+	return ops->comm_abort ? ops->comm_abort(chain->backend) : -ENOTSUP;
+}
+
+int chain_begun(struct chain *chain)
+{
+	const struct backend_ops *ops = chain->backend->ops;
+
+	return ops->begun ? ops->begun(chain->backend) : -ENOTSUP;
 }
 
 int chain_group_begin(struct chain *chain)

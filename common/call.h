@@ -43,14 +43,26 @@ struct call {
 	const size_t *send_counts, *send_at, *recv_counts, *recv_at;
 };
 
+#define COMM_ID_BYTES 128
+
+/* What one rank hands to communicator init. All ranks must agree in nranks and id. */
+struct comm_request {
+	uint32_t comm;    /* communicator id, as in struct call */
+	int rank, nranks;
+	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a tag (uint32_t) */
+};
+
 struct chain;
 
 /* The fault filter. `issue` receives the call that the benchmark wants to make and passes on what is really made: it may
  * call chain_emit() not at all, once, several times or with another call, and may hold the thread. NULL filter: passes
- * every call unchanged. Returns 0 or a negative errno. */
+ * every call unchanged. Returns 0 or a negative errno.
+ * `init` does the same at communicator init: it passes on what is really asked for with chain_emit_init(), or never
+ * returns. NULL: passes every request unchanged. */
 struct call_filter {
 	void *state;
 	int (*issue)(void *state, const struct call *call, struct chain *chain);
+	int (*init)(void *state, const struct comm_request *request, struct chain *chain);
 };
 
 struct chain {
@@ -64,6 +76,24 @@ int chain_call(struct chain *chain, const struct call *call);
 
 /* The part behind the filter: record, then issue. For filters only. */
 int chain_emit(struct chain *chain, const struct call *call);
+
+/* Make communicator 0 of the job's group: its first rank names it, then each rank's request goes through filter and
+ * recorder to the backend. Collective. 0 or a negative errno with the backend's error set. */
+int chain_init(struct chain *chain);
+
+/* The part behind the filter: note the request, then make the communicator. For filters only. */
+int chain_emit_init(struct chain *chain, const struct comm_request *request);
+
+/* Give the request a name of its own, which no other rank has. For filters only. */
+int chain_new_id(struct chain *chain, struct comm_request *request);
+
+/* Abort communicator 0 on this rank alone; nothing happens when it is aborted already. -ENOTSUP (no error set) on a backend
+ * whose library has no such thing. For filters only. */
+int chain_abort(struct chain *chain);
+
+/* Return once the last call is in progress, or at once where that cannot be known. -ENOTSUP (no error set) on a backend
+ * whose calls are complete when they return. For filters only. */
+int chain_begun(struct chain *chain);
 
 /* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking, completed at the end). */
 int chain_group_begin(struct chain *chain);

@@ -19,7 +19,7 @@ struct job {
 	int group_rank, group_size; /* what a collective sees as rank and nranks */
 	MPI_Comm comm;            /* control traffic of all ranks above; a duplicate, never measured */
 	MPI_Comm group_comm;      /* control traffic inside the group */
-	MPI_Comm traffic;         /* what the mpi backend measures: the group's ranks; another duplicate */
+	MPI_Comm traffic;         /* the group's ranks; another duplicate, from which the mpi backend makes its own */
 	MPI_Comm world;           /* all processes, for aside ones to wait on */
 	double patience;          /* seconds that the small exchanges below may wait for the slowest rank; the
 	                           * user raises it before phases in which ranks work alone for long */

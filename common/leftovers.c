@@ -13,6 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cgroup.h"
+#include "clock.h"
+
 #define SHM "/dev/shm"
 
 static void note_path(struct leftovers *l, const char *path, size_t len)
@@ -60,9 +63,12 @@ void leftovers_remove(struct leftovers *l)
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
 	(void)st;
-	(void)flag;
 	(void)ftw;
-	remove(path);
+	/* A cgroup whose last process is still ending: the link stays, and with it the folder, for another try. */
+	if (flag == FTW_SL && cgroup_remove_link(path) < 0)
+		clock_nap(0.02);
+	else
+		remove(path);
 	return 0;
 }
 

@@ -20,7 +20,7 @@ void leftovers_note(struct leftovers *leftovers, pid_t pid);
 void leftovers_remove(struct leftovers *leftovers);
 
 /* A folder in /dev/shm for Open MPI's own files, shared by all supervisors of a run on this host; the
- * last one to release it removes it. A lock held on the folder says that somebody lives, so folders
+ * last one to release it removes it, and the memory cgroups that it has links to (common/cgroup.h). A lock held on the folder says that somebody lives, so folders
  * of runs that were killed whole are found and removed by the next run's open. */
 struct run_folder {
 	char path[128];

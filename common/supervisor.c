@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "clock.h"
 #include "leftovers.h"
 #include "signals.h"
@@ -23,6 +24,7 @@ struct supervisor {
 	int signal_fd;
 	pid_t launcher;
 	sigset_t old_mask;
+	int64_t oom_kills; /* in the rank's cgroup before it started, -1: unknown */
 	int ended_by; /* signal that asked us to stop, 0: none */
 };
 
@@ -43,6 +45,14 @@ static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank
 	exit(rank_main(arg));
 }
 
+/* The kernel counts before it kills. */
+static uint32_t oom_kills(const struct supervisor *s)
+{
+	int64_t now = s->oom_kills < 0 ? -1 : cgroup_oom_kills(s->hooks->cgroup);
+
+	return now > s->oom_kills ? (uint32_t)(now - s->oom_kills) : 0;
+}
+
 static void observe(struct supervisor *s, int status)
 {
 	s->child.changed = true;
@@ -55,6 +65,8 @@ static void observe(struct supervisor *s, int status)
 		s->child.running = false;
 		s->child.stopped = false;
 		s->child.wait_status = status;
+		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+			s->child.oom_kills = oom_kills(s);
 	}
 }
 
@@ -130,6 +142,7 @@ int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *
 		error_set(err, OUTCOME_INTERNAL, rc, "signalfd: %s", strerror(-rc));
 		return 1;
 	}
+	s.oom_kills = hooks->cgroup ? cgroup_oom_kills(hooks->cgroup) : -1;
 	fflush(NULL);
 	s.child.pid = fork();
 	if (s.child.pid < 0) {

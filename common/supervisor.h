@@ -20,6 +20,7 @@ struct supervised {
 	int wait_status;  /* of waitpid once !running */
 	uint64_t since_ns; /* when the state was last seen to change */
 	bool changed;     /* since the last step */
+	uint32_t oom_kills; /* by the kernel in hooks->cgroup since the start, once it was killed by SIGKILL */
 };
 
 struct supervisor_hooks {
@@ -31,6 +32,7 @@ struct supervisor_hooks {
 	 * killed. */
 	bool (*step)(void *ctx, const struct supervised *child, int *exit_code);
 	int (*interval_ms)(void *ctx);
+	const char *cgroup; /* folder of the memory cgroup that the rank will be in; NULL: not known */
 };
 
 /* Fork; the child runs rank_main(arg) and exits with what it returns; the parent watches. Returns the

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct call;
+struct comm_request;
 
 enum phase {
 	PHASE_START,    /* process started, MPI not yet initialised */
@@ -21,6 +22,14 @@ enum phase {
 /* Lower-case word for a phase: "start" "init" "setup" "warmup" "timed" "check" "finalise" "aside" "done". */
 const char *phase_name(enum phase phase);
 
+/* What becomes of a communicator on this rank. */
+enum comm_event {
+	COMM_INIT,    /* init is about to be called */
+	COMM_READY,
+	COMM_FAILED,  /* init returned an error */
+	COMM_ABORTED  /* this rank is about to abort it */
+};
+
 /* Any hook may be NULL. None of them fails, blocks or makes system calls. Called from the rank's main thread only. */
 struct watch {
 	void *ctx;
@@ -35,6 +44,9 @@ struct watch {
 	void (*completed)(void *ctx);
 	/* A captured graph was launched: the last `calls` calls run once more. */
 	void (*replayed)(void *ctx, uint32_t calls);
+	/* Something becomes of communicator `comm`; `request` NULL unless COMM_INIT, COMM_READY or COMM_FAILED. */
+	void (*comm)(void *ctx, uint32_t comm, enum comm_event event,
+	             const struct comm_request *request);
 	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full). */
 	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);
 };
@@ -55,6 +67,13 @@ static inline void watch_leave(const struct watch *w)
 {
 	if (w && w->leave)
 		w->leave(w->ctx);
+}
+
+static inline void watch_comm(const struct watch *w, uint32_t comm, enum comm_event event,
+                              const struct comm_request *request)
+{
+	if (w && w->comm)
+		w->comm(w->ctx, comm, event, request);
 }
 
 static inline void watch_replayed(const struct watch *w, uint32_t calls)

@@ -27,7 +27,7 @@ static void set_up(void)
 
 	memset(&err, 0, sizeof(err));
 	CU_ASSERT_EQUAL_FATAL(backend_mpi.open(&job, NULL, &err, &config, &be), 0);
-	CU_ASSERT_EQUAL_FATAL(be->ops->comm_open(be), 0);
+	CU_ASSERT_EQUAL_FATAL(chain_init(&(struct chain){ .backend = be }), 0);
 	for (int i = 0; i < 2; i++) {
 		void *ptr;
 

@@ -766,7 +766,7 @@ static int open_all(void)
 	const struct backend_config config = { .cta_policy = -1 };
 
 	if (job_init(&job, &watch, &err, 0) < 0 || job_select(&job, 0) < 0 || job.nranks != RANKS ||
-	    backend_mpi.open(&job, NULL, &err, &config, &be) < 0 || be->ops->comm_open(be) < 0)
+	    backend_mpi.open(&job, NULL, &err, &config, &be) < 0 || chain_init(&(struct chain){ .backend = be }) < 0)
 		return -1;
 	graph_ops = backend_mpi;
 	graph_ops.issue = graph_issue;

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <errno.h>
 #include <string.h>
 
 #include "call.h"
@@ -155,6 +156,53 @@ static void test_filter(void)
 	CU_ASSERT_STRING_EQUAL(note.log, "WIRWIR");
 }
 
+static int comm_rc;
+
+static int open_comm(struct backend *be, const struct comm_request *request)
+{
+	CU_ASSERT_EQUAL(request->nranks, 5);
+	strcat(((struct note *)be)->log, "O");
+	return comm_rc;
+}
+
+static int give_up(struct backend *be)
+{
+	strcat(((struct note *)be)->log, "A");
+	return -7;
+}
+
+static void watch_init(void *ctx, uint32_t comm, enum comm_event event,
+		       const struct comm_request *request)
+{
+	struct note *note = ctx;
+
+	CU_ASSERT_EQUAL(comm, request->comm);
+	strcat(note->log, event == COMM_INIT ? "i" : event == COMM_READY ? "r" : "f");
+}
+
+/* The watch sees init before and after; what a backend lacks is said, not done. */
+static void test_communicators(void)
+{
+	static const struct backend_ops ops = { .comm_open = open_comm, .comm_abort = give_up };
+	static const struct backend_ops bare = { .comm_open = open_comm };
+	const struct comm_request request = { .comm = 2, .rank = 1, .nranks = 5 };
+	struct note note = note_new();
+	struct watch watch = { .ctx = &note, .comm = watch_init };
+	struct chain chain = { .backend = &note.be, .watch = &watch };
+
+	note.be.ops = &ops;
+	CU_ASSERT_EQUAL(chain_emit_init(&chain, &request), 0);
+	CU_ASSERT_STRING_EQUAL(note.log, "iOr");
+	comm_rc = -5;
+	CU_ASSERT_EQUAL(chain_emit_init(&chain, &request), -5);
+	CU_ASSERT_STRING_EQUAL(note.log, "iOriOf");
+	CU_ASSERT_EQUAL(chain_abort(&chain), -7);
+	CU_ASSERT_EQUAL(chain_begun(&chain), -ENOTSUP);
+	note.be.ops = &bare;
+	CU_ASSERT_EQUAL(chain_abort(&chain), -ENOTSUP);
+	CU_ASSERT_STRING_EQUAL(note.log, "iOriOfA");
+}
+
 static void test_groups_and_copy(void)
 {
 	struct note note = note_new();
@@ -189,6 +237,7 @@ int main(void)
 		{ "watch sees the call before and after", test_watched },
 		{ "a watch may have no hooks", test_watch_without_hooks },
 		{ "a filter changes, doubles and drops", test_filter },
+		{ "communicators", test_communicators },
 		{ "groups and copies are not recorded", test_groups_and_copy },
 		{ "names", test_names },
 	};

@@ -491,6 +491,39 @@ static void test_torn_and_wrapped(void)
 	free(m);
 }
 
+/* What became of a rank's communicator and memory. */
+static void test_init_saved(void)
+{
+	struct rank_view *v;
+
+	set_up();
+	v = &saved.ranks[1].view;
+	v->oom_kills = 2;
+	saved.ranks[1].netns = 4026531840;
+	v->error_code = -ENOMEM;
+	v->comm_state = RECORD_COMM_ABORTED;
+	v->init_rank = 1;
+	v->init_nranks = 3;
+	v->init_id = 0xfedcba9876543210;
+	v->aborted_after = 7;
+	saved.ranks[2].view.error_code = 12; /* no errno of ours */
+	saved.ranks[2].view.comm_state = 77;
+	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
+	CU_ASSERT_EQUAL(load(), 0);
+	v = &loaded.ranks[1].view;
+	CU_ASSERT_EQUAL(v->oom_kills, 2);
+	CU_ASSERT_EQUAL(loaded.ranks[1].netns, 4026531840);
+	CU_ASSERT_EQUAL(v->error_code, -ENOMEM);
+	CU_ASSERT_EQUAL(v->comm_state, RECORD_COMM_ABORTED);
+	CU_ASSERT_EQUAL(v->init_rank, 1);
+	CU_ASSERT_EQUAL(v->init_nranks, 3);
+	CU_ASSERT_EQUAL(v->init_id, 0xfedcba9876543210);
+	CU_ASSERT_EQUAL(v->aborted_after, 7);
+	CU_ASSERT_EQUAL(loaded.ranks[2].view.error_code, 0);
+	CU_ASSERT_EQUAL(loaded.ranks[2].view.comm_state, RECORD_COMM_NONE);
+	tear_down();
+}
+
 static void test_hostile_json(void)
 {
 	static const char *const texts[] = {
@@ -637,6 +670,7 @@ static const struct unit_case cases[] = {
 	{ "saved form", test_format },
 	{ "the newest calls alone", test_tail },
 	{ "magic, version, layout, rank", test_foreign },
+	{ "init, aborts, memory", test_init_saved },
 	{ "truncated and missing files", test_truncated_and_missing },
 	{ "unsound records", test_unsound_records },
 	{ "torn records, wrapped ring, hostile numbers", test_torn_and_wrapped },

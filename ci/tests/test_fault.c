@@ -48,6 +48,17 @@ static const struct good good[] = {
 	{ "late-rank:1@9,delay=2.5", "late-rank", " 1", 9, FAULT_BEFORE, "delay", "2.5" },
 	{ "late-rank,when=after,delay=1e-3", "late-rank", "", 0, FAULT_AFTER, "delay", "1e-3" },
 	{ "late-rank,delay=86400", "late-rank", "", 0, FAULT_BEFORE, "delay", "86400" },
+	{ "drop-rank@init", "drop-rank", "", FAULT_OP_INIT, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:2@first", "drop-rank", " 2", 1, FAULT_BEFORE, NULL, NULL },
+	{ "stop-rank:1@init,when=after", "stop-rank", " 1", FAULT_OP_INIT, FAULT_AFTER, NULL, NULL },
+	{ "late-rank@init,delay=2", "late-rank", "", FAULT_OP_INIT, FAULT_BEFORE, "delay", "2" },
+	{ "kill-rank:0@7,when=inflight", "kill-rank", " 0", 7, FAULT_INFLIGHT, NULL, NULL },
+	{ "stop-rank,when=inflight", "stop-rank", "", 0, FAULT_INFLIGHT, NULL, NULL },
+	/* faults of init fire there without being told */
+	{ "init-missing", "init-missing", "", FAULT_OP_INIT, FAULT_BEFORE, NULL, NULL },
+	{ "init-id:1@init", "init-id", " 1", FAULT_OP_INIT, FAULT_BEFORE, NULL, NULL },
+	{ "init-nranks:1,by=less", "init-nranks", " 1", FAULT_OP_INIT, FAULT_BEFORE, "by", "less" },
+	{ "abort-one@first", "abort-one", "", 1, FAULT_BEFORE, NULL, NULL },
 	{ "exit-rank,code=0", "exit-rank", "", 0, FAULT_BEFORE, "code", "0" },
 	{ "exit-rank:2@3,code=255", "exit-rank", " 2", 3, FAULT_BEFORE, "code", "255" },
 };
@@ -129,7 +140,17 @@ static const struct {
 	{ "drop-rank:0-2147483646", "more than 64 guilty ranks" },
 	{ "drop-rank:1:2", "bad ranks \"1:2\"" },
 	{ "drop-rank@", "bad call \"@\"" },
-	{ "drop-rank@0", "bad call \"@0\": wanted the number of a call, from 1" },
+	{ "drop-rank@0", "bad call \"@0\": wanted the number of a call, from 1, or first or init" },
+	{ "drop-rank@Init", "bad call \"@Init\"" },
+	{ "drop-rank@initial", "bad call \"@initial\"" },
+	{ "drop-rank@firs", "bad call \"@firs\"" },
+	{ "skip-call@init", "skip-call fires at calls only" },
+	{ "abort-one@init", "abort-one fires at calls only" },
+	{ "init-missing@1", "init-missing fires at init only" },
+	{ "init-id@first", "init-id fires at init only" },
+	{ "init-nranks,by=2", "bad by=2: wanted less|more" },
+	{ "init-missing,when=after", "before the call only" },
+	{ "drop-rank@init,when=inflight", "when=inflight is for calls" },
 	{ "drop-rank@-1", "bad call" },
 	{ "drop-rank@x", "bad call \"@x\"" },
 	{ "drop-rank@3:1", "bad call \"@3:1\"" },
@@ -140,9 +161,9 @@ static const struct {
 	{ "drop-rank@3,", "bad \"\": wanted key=value" },
 	{ "drop-rank,=1", "bad \"=1\"" },
 	{ "late-rank,delay=", "bad \"delay=\"" },
-	{ "drop-rank,delay=1", "unknown key \"delay\": drop-rank takes when=before|after" },
+	{ "drop-rank,delay=1", "unknown key \"delay\": drop-rank takes when=before|inflight|after" },
 	{ "late-rank,DELAY=1", "unknown key \"DELAY\"" },
-	{ "late-rank,dela=1", "late-rank takes delay=SECONDS when=before|after" },
+	{ "late-rank,dela=1", "late-rank takes delay=SECONDS when=before|inflight|after" },
 	{ "late-rank,delays=1", "unknown key \"delays\"" },
 	{ "late-rank,abcdefghijklmnopqrstuvwxyz=1", "wanted key=value" },
 	{ "late-rank,delay=0000000000000000000000000000000000000000000000001", "wanted key=value" },
@@ -160,7 +181,9 @@ static const struct {
 	{ "block-rank,how=loc", "bad how=loc" },
 	{ "block-rank,how=lock|read", "bad how=lock|read" },
 	{ "block-rank,how=locked", "bad how=locked" },
-	{ "drop-rank,when=inflight", "bad when=inflight: wanted before or after" },
+	{ "drop-rank,when=during", "bad when=during: wanted before, inflight or after" },
+	{ "drop-rank,when=inflight,when=before", "when is given twice" },
+	{ "skip-call,when=inflight", "skip-call fires before the call only" },
 	{ "drop-rank,when=after,when=after", "when is given twice" },
 	{ "skip-call,when=after", "skip-call fires before the call only" },
 	{ "extra-call,when=after", "before the call only" },
@@ -222,7 +245,7 @@ static void test_long(void)
 /* Whatever the letters: a verdict, and a spec that holds what it says. */
 static void test_random(void)
 {
-	static const char letters[] = "drop-rank:@,=0123late-rankdelay=when=after-  |x\n\x80";
+	static const char letters[] = "drop-rank:@,=0123late-rankdelay=when=after-init  |x\n\x80";
 	unsigned seed = 12345;
 	int accepted = 0;
 
@@ -255,6 +278,8 @@ static void test_table(void)
 		"drop-rank", "block-rank", "busy-rank",	 "late-rank",
 		"exit-rank", "kill-rank",  "crash-rank", "stop-rank",
 		"skip-call", "extra-call", "early-exit", "conditional-call",
+		"oom-rank",  "gpu-oom",	   "init-missing", "init-nranks",
+		"init-id",   "init-iface", "abort-one",
 	};
 	size_t n = 0;
 
@@ -276,7 +301,8 @@ static int fire_nothing(const struct fault_act *act)
 }
 
 #define SOUND                                                                                      \
-	.name = "sound", .help = "help", .source = "source", .min_ranks = 1, .mpi = "hang|ok",     \
+	.name = "sound", .help = "help", .source = "source", .mpi = "hang|ok",                     \
+	.needs = { .ranks = 1, .communicators = 1 }, .where = FAULT_AT_CALL,                       \
 	.nccl = "died:rank-killed:1", .fire = fire_nothing
 
 static const char *check_one(const struct fault *fault)
@@ -292,6 +318,17 @@ static void test_rows(void)
 		{ SOUND },
 		{ SOUND, .args = "a=SECONDS b=STATUS c=x|y" },
 		{ SOUND, .only_before = true, .sticky = true },
+		{ .name = "both",
+		  .help = "help",
+		  .source = "source",
+		  .needs = { .ranks = 2,
+			     .communicators = 2,
+			     .machine = NEED_SUPERUSER | NEED_CGROUP | NEED_GPU | NEED_NET |
+					NEED_NAMESPACE },
+		  .where = FAULT_AT_CALL | FAULT_AT_INIT,
+		  .nccl = "hang",
+		  .why_not = "why",
+		  .fire = fire_nothing },
 	};
 
 	for (size_t i = 0; i < COUNT(sound); i++)
@@ -353,8 +390,28 @@ static void test_wrong_rows(void)
 	fault.fire = NULL;
 	expect_wrong(&fault, "nothing");
 	fault = sound;
-	fault.min_ranks = 0;
+	fault.needs.ranks = 0;
 	expect_wrong(&fault, "ranks");
+	fault = sound;
+	fault.needs.communicators = 0;
+	expect_wrong(&fault, "communicators");
+	fault = sound;
+	fault.needs.machine = 32;
+	expect_wrong(&fault, "needs");
+	fault.needs.machine = 1u << 31 | NEED_CGROUP;
+	expect_wrong(&fault, "needs");
+	fault = sound; /* what runs on the mpi backend runs without a GPU */
+	fault.needs.machine = NEED_GPU;
+	expect_wrong(&fault, "needs");
+	fault = sound;
+	fault.where = 0;
+	expect_wrong(&fault, "fires nowhere");
+	fault.where = FAULT_AT_CALL | 4;
+	expect_wrong(&fault, "fires nowhere");
+	fault = sound;
+	fault.sticky = fault.only_before = true;
+	fault.where |= FAULT_AT_INIT;
+	expect_wrong(&fault, "at init");
 	fault = sound;
 	fault.sticky = true;
 	expect_wrong(&fault, "sticky");
@@ -389,28 +446,92 @@ static int count(const char *text, const char *part)
 	return n;
 }
 
+static char *list_text(const struct fault_machine *machine)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	fault_list(out, machine);
+	fclose(out);
+	return text;
+}
+
 static void test_list(void)
 {
-	static const char *const backends[] = { "mpi", "nccl" };
+	static const struct {
+		struct fault_machine machine;
+		const char *head;
+		int can, lines; /* faults that can run; lines in all: seven a fault, six where there is no outcome */
+	} cases[] = {
+		{ { "mpi", 0, 1, NULL }, "on the mpi backend", 15, 1 + 19 * 7 - 3 },
+		{ { "mpi", NEED_CGROUP, 1, NULL }, "on the mpi backend", 16, 1 + 19 * 7 - 3 },
+		{ { "nccl", NEED_GPU | NEED_NET, 1, NULL }, "on the nccl backend", 17, 1 + 19 * 7 },
+		{ { "nccl", ~0u, 1, NULL }, "on the nccl backend", 19, 1 + 19 * 7 },
+		{ { "nccl", ~0u, 0, NULL }, "on the nccl backend", 0, 1 + 19 * 7 },
+	};
 
-	for (size_t i = 0; i < COUNT(backends); i++) {
-		char *text = NULL;
-		size_t len;
-		FILE *out = open_memstream(&text, &len);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char *text = list_text(&cases[i].machine);
 
-		fault_list(out, backends[i]);
-		fclose(out);
-		CU_ASSERT_EQUAL(count(text, "\n"), 1 + 4 * 12);
-		CU_ASSERT_EQUAL(count(text, "\n#") + 1, 1 + 4 * 12);
-		CU_ASSERT_PTR_NOT_NULL(
-			strstr(text, i ? "on the nccl backend" : "on the mpi backend"));
+		CU_ASSERT_EQUAL(count(text, "\n"), cases[i].lines);
+		CU_ASSERT_EQUAL(count(text, "\n#") + 1, cases[i].lines);
+		CU_ASSERT_EQUAL(count(text, "here: can run\n"), cases[i].can);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].head));
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, "# late-rank "));
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, "keys: delay=SECONDS when=before|after\n"));
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(text, "keys: delay=SECONDS when=before|inflight|after\n"));
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, "keys: when=before\n"));
-		CU_ASSERT_EQUAL(count(text, "outcome: died\n"), 3);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "fires: @NUMBER @first @init\n"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "needs: 2 ranks, GPU, NET, namespace\n"));
+		CU_ASSERT_EQUAL(count(text, "outcome: died\n"), 4);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, "as in: NVIDIA/nccl#585"));
 		free(text);
 	}
+}
+
+/* ---- needs ---- */
+
+static const struct {
+	const char *spec;
+	struct fault_machine machine;
+	const char *why; /* NULL: it runs */
+} runs[] = {
+	{ "drop-rank", { "mpi", 0, 1, NULL }, NULL },
+	{ "drop-rank", { "nccl", 0, 1, NULL }, NULL },
+	{ "drop-rank", { "mpi", ~0u, 0, NULL }, "needs 1 communicators, the schedule has 0" },
+	{ "oom-rank", { "mpi", NEED_CGROUP, 1, NULL }, NULL },
+	{ "oom-rank", { "mpi", ~(unsigned)NEED_CGROUP, 1, NULL }, "needs a memory cgroup" },
+	{ "gpu-oom", { "mpi", ~0u, 1, NULL }, "cannot occur on the mpi backend: its buffers" },
+	{ "gpu-oom", { "nccl", 0, 1, NULL }, "needs a GPU" },
+	{ "gpu-oom", { "nccl", NEED_GPU, 1, NULL }, NULL },
+	{ "abort-one", { "mpi", ~0u, 1, NULL }, "cannot occur on the mpi backend: MPI 3" },
+	{ "init-iface", { "nccl", NEED_GPU | NEED_NET, 1, NULL }, "needs a network namespace" },
+	{ "init-iface", { "nccl", NEED_GPU | NEED_NAMESPACE, 1, NULL }, "needs ranks that talk" },
+	{ "kill-rank,when=inflight", { "mpi", ~0u, 1, NULL }, "when=inflight cannot occur" },
+	{ "kill-rank,when=inflight", { "nccl", NEED_GPU, 1, NULL }, NULL },
+	{ "kill-rank,when=after", { "mpi", 0, 1, NULL }, NULL },
+};
+
+static void test_runs(void)
+{
+	for (size_t i = 0; i < COUNT(runs); i++) {
+		struct error err = { .code = 0 };
+		struct fault_spec spec;
+		char why[360] = "";
+		int rc;
+
+		CU_ASSERT_EQUAL_FATAL(fault_parse(&spec, runs[i].spec, &err), 0);
+		rc = fault_runs(&spec, &runs[i].machine, why, sizeof(why));
+		CU_ASSERT_EQUAL(rc, runs[i].why ? -ENOTSUP : 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(why, runs[i].why ? runs[i].why : ""));
+		if (rc != (runs[i].why ? -ENOTSUP : 0))
+			fprintf(stderr, "\n%s: %d %s\n", runs[i].spec, rc, why);
+	}
+	CU_ASSERT_STRING_EQUAL(fault_need_name(NEED_CGROUP), "cgroup");
+	CU_ASSERT_PTR_NULL(fault_need_name(0));
+	CU_ASSERT_PTR_NULL(fault_need_name(NEED_CGROUP | NEED_GPU));
+	CU_ASSERT_PTR_NULL(fault_need_name(32));
 }
 
 int main(void)
@@ -426,6 +547,7 @@ int main(void)
 		{ "rows that are wrong", test_wrong_rows },
 		{ "tables that are wrong", test_tables },
 		{ "--list-faults", test_list },
+		{ "what can run where", test_runs },
 	};
 
 	return unit_main("fault", cases, COUNT(cases));

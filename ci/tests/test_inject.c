@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "inject.h"
+#include "machine.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -25,6 +26,8 @@ struct note {
 	int rc, n;
 	_Atomic int *seen; /* n, for another process; may be NULL */
 	struct call made[MADE];
+	char comms[128];
+	int begun;
 };
 
 static int note_issue(struct backend *be, const struct call *call, uint64_t ticket)
@@ -39,7 +42,43 @@ static int note_issue(struct backend *be, const struct call *call, uint64_t tick
 	return note->rc;
 }
 
-static const struct backend_ops note_ops = { .issue = note_issue };
+/* What became of communicators, as "I4:7 " for init with 4 ranks and id byte 7, "N " for a new id, "A " for an abort. */
+static int note_comm_open(struct backend *be, const struct comm_request *request)
+{
+	struct note *note = (struct note *)be;
+	size_t n = strlen(note->comms);
+
+	snprintf(note->comms + n, sizeof(note->comms) - n, "I%d:%d ", request->nranks,
+		 request->id[0]);
+	return note->rc;
+}
+
+static int note_comm_id(struct backend *be, unsigned char *id)
+{
+	strcat(((struct note *)be)->comms, "N ");
+	id[0] = 99;
+	return 0;
+}
+
+static int note_comm_abort(struct backend *be)
+{
+	strcat(((struct note *)be)->comms, "A ");
+	return 0;
+}
+
+static int note_begun(struct backend *be)
+{
+	((struct note *)be)->begun++;
+	return 0;
+}
+
+static const struct backend_ops note_ops = {
+	.issue = note_issue,
+	.comm_open = note_comm_open,
+	.comm_id = note_comm_id,
+	.comm_abort = note_comm_abort,
+	.begun = note_begun,
+};
 
 struct rig {
 	struct note note;
@@ -49,6 +88,7 @@ struct rig {
 	struct fault_record record;
 };
 
+static unsigned rig_have = ~0u; /* what the machine has */
 static char send_buffer[64], recv_buffer[64];
 
 static int rig_open(struct rig *rig, const char *const *specs, int n, int rank, int nranks)
@@ -59,7 +99,15 @@ static int rig_open(struct rig *rig, const char *const *specs, int n, int rank, 
 	rig->note.be.err = &rig->note.err;
 	rc = inject_init(&rig->injector, specs, n, &rig->note.err);
 	if (rc == 0)
-		rc = inject_place(&rig->injector, rank, nranks, 4, &rig->record, &rig->note.err);
+		rc = inject_place(&rig->injector,
+				  &(struct inject_place){
+					  .rank = rank,
+					  .nranks = nranks,
+					  .default_op = 4,
+					  .machine = { "nccl", rig_have, 1, NULL },
+					  .record = &rig->record,
+				  },
+				  &rig->note.err);
 	rig->filter = inject_filter(&rig->injector);
 	rig->chain = (struct chain){ .backend = &rig->note.be, .filter = &rig->filter };
 	return rc;
@@ -320,6 +368,189 @@ static void test_place(void)
 	}
 }
 
+/* Who has all its ranks may still lack what the machine must give. */
+static void test_needs(void)
+{
+	const char *specs[] = { "gpu-oom", "drop-rank", "oom-rank:9" };
+	struct rig rig;
+
+	rig_have = NEED_SUPERUSER;
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[0], 1, 0, 4), -ENOTSUP);
+	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_UNSUPPORTED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "--fault=gpu-oom: gpu-oom needs a GPU"));
+	CU_ASSERT_EQUAL(rig.injector.rank, -1);
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[1], 1, 0, 4), 0);
+	/* a wrong spec is wrong on any machine */
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[2], 1, 0, 4), -EINVAL);
+	rig_have = ~0u;
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, 0, 4), 0);
+	CU_ASSERT(inject_needs(&rig.injector, NEED_GPU));
+	CU_ASSERT(!inject_needs(&rig.injector, NEED_CGROUP));
+	CU_ASSERT(inject_needs(&rig.injector, NEED_CGROUP | NEED_GPU));
+}
+
+/* ---- at communicator init: what is asked for, and what then becomes of four calls ---- */
+
+static const struct {
+	const char *spec;
+	int rank;
+	const char *comms, *made;
+	uint32_t fired;
+} inits[] = {
+	{ "skip-call@2", 3, "I4:7 ", " 1 3 4", 1 },
+	{ "init-nranks", 3, "I5:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:2", 2, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:0", 0, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:0", 1, "I4:7 ", " 1 2 3 4", 0 },
+	{ "init-nranks:0,by=more", 0, "I5:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:3,by=less", 3, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-id", 3, "N I4:99 ", " 1 2 3 4", 1 },
+	{ "init-id", 2, "I4:7 ", " 1 2 3 4", 0 },
+	{ "late-rank@init,delay=0", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "late-rank@init,delay=0,when=after", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "late-rank@first,delay=0", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "abort-one@3", 3, "I4:7 A A ", " 1 2", 2 },
+	{ "abort-one@first", 3, "I4:7 A A A A ", "", 4 },
+};
+
+static void test_at_init(void)
+{
+	for (size_t i = 0; i < COUNT(inits); i++) {
+		struct comm_request request = { .rank = inits[i].rank, .nranks = 4, .id = { 7 } };
+		struct rig rig;
+		char made[64];
+
+		CU_ASSERT_EQUAL(rig_open(&rig, &inits[i].spec, 1, inits[i].rank, 4), 0);
+		CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), 0);
+		rig_calls(&rig, 4);
+		made_text(&rig.note, made, sizeof(made));
+		CU_ASSERT_STRING_EQUAL(rig.note.comms, inits[i].comms);
+		CU_ASSERT_STRING_EQUAL(made, inits[i].made);
+		CU_ASSERT_EQUAL(rig.record.fired, inits[i].fired);
+		if (strcmp(rig.note.comms, inits[i].comms) != 0)
+			fprintf(stderr, "\n%s: %s\n", inits[i].spec, rig.note.comms);
+	}
+}
+
+/* ---- a device whose memory is counted ---- */
+
+static struct {
+	struct backend be;
+	struct error err;
+	size_t free_bytes, smallest_failed;
+	int allocs;
+} device;
+
+static int device_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
+{
+	CU_ASSERT_EQUAL(used, bytes);
+	*ptr = &device;
+	device.allocs++;
+	if (bytes > device.free_bytes) {
+		if (bytes < device.smallest_failed)
+			device.smallest_failed = bytes;
+		return error_set(be->err, OUTCOME_USAGE, -ENOMEM, "%zu do not fit", bytes);
+	}
+	device.free_bytes -= bytes;
+	return 0;
+}
+
+/* The device is filled up to the last piece, and the allocation that then fails is the rank's error: the first there is. */
+static void test_gpu_oom(void)
+{
+	static const struct backend_ops ops = { .alloc = device_alloc };
+	static const size_t sizes[] = { (size_t)141 << 30, 3 << 20, 0, ((size_t)5 << 30) + 12345 };
+	const struct call large = { .count = (size_t)1 << 24, .dtype = DT_FLOAT, .peer = -1 };
+	const char *spec = "gpu-oom:0@2";
+
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		struct rig rig;
+
+		CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 0, 4), 0);
+		rig_call(&rig, 1, 0);
+		memset(&device, 0, sizeof(device));
+		device.be = (struct backend){ .ops = &ops, .err = &device.err };
+		device.free_bytes = sizes[i];
+		device.smallest_failed = SIZE_MAX;
+		rig.chain.backend = &device.be;
+		CU_ASSERT_EQUAL(chain_call(&rig.chain, &large), -ENOMEM);
+		CU_ASSERT(device.free_bytes < 2 << 20);
+		CU_ASSERT_EQUAL(device.smallest_failed, 2 << 20);
+		CU_ASSERT(device.allocs < 64);
+		CU_ASSERT_EQUAL(device.err.outcome, OUTCOME_ERROR);
+		CU_ASSERT_EQUAL(device.err.code, -ENOMEM);
+		CU_ASSERT_STRING_EQUAL(device.err.text,
+				       "out of device memory: 67108864 do not fit");
+		CU_ASSERT_PTR_EQUAL(device.be.err, &device.err);
+		CU_ASSERT_EQUAL(device.be.config.alloc, ALLOC_NCCL);
+		CU_ASSERT_EQUAL(rig.record.fired, 1);
+	}
+}
+
+/* Without a limit the rank lives, and that is no fault that fired as it should. */
+static void test_oom_unlimited(void)
+{
+	const char *spec = "oom-rank:0@1";
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 0, 4), 0);
+	rig.injector.machine.cgroup = "/nowhere";
+	CU_ASSERT(rig_call(&rig, 1, 0) < 0);
+	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_INTERNAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "oom-rank could not act"));
+}
+
+static void test_machine(void)
+{
+	struct fault_machine machine;
+
+	machine_look(&machine, NULL);
+	CU_ASSERT_STRING_EQUAL(machine.backend, "mpi");
+	CU_ASSERT_EQUAL(machine.communicators, 1);
+	CU_ASSERT_PTR_NULL(machine.cgroup);
+	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), 0);
+	CU_ASSERT_EQUAL((machine.have & NEED_SUPERUSER) != 0, geteuid() == 0);
+	machine_serve(&machine, "nccl", 0);
+	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), NEED_NET);
+	machine.have = 0;
+	machine_serve(&machine, "mpi", 2);
+	CU_ASSERT_EQUAL(machine.have, NEED_GPU);
+}
+
+/* Init that fails has no after, and its error is the backend's. */
+static void test_init_fails(void)
+{
+	const char *spec = "late-rank@init,delay=0,when=after";
+	struct comm_request request = { .rank = 3, .nranks = 4 };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig.note.rc = -EIO;
+	CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), -EIO);
+	CU_ASSERT_EQUAL(rig.record.fired, 0);
+	CU_ASSERT_EQUAL(rig.note.err.code, 0);
+}
+
+/* Only the call in question is waited for, and the fault fires once it has been made. */
+static void test_inflight(void)
+{
+	const char *spec = "late-rank@2,delay=0,when=inflight";
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig_call(&rig, 1, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 0);
+	rig_call(&rig, 2, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 1);
+	CU_ASSERT_EQUAL(rig.record.fired, 1);
+	rig_call(&rig, 3, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 1);
+	CU_ASSERT_EQUAL(rig.note.n, 3);
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 2, 4), 0);
+	rig_calls(&rig, 3);
+	CU_ASSERT_EQUAL(rig.note.begun, 0);
+}
+
 static void test_defaults(void)
 {
 	const char *specs[] = { "drop-rank", "skip-call:1@9" };
@@ -331,7 +562,6 @@ static void test_defaults(void)
 	CU_ASSERT_EQUAL(rig.injector.specs[0].op, 4);
 	CU_ASSERT_EQUAL(rig.injector.specs[1].ranks[0], 1);
 	CU_ASSERT_EQUAL(rig.injector.specs[1].op, 9);
-	CU_ASSERT_EQUAL(rig.injector.default_op, 4);
 	for (int rank = 0; rank < 8; rank++) {
 		CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, rank, 8), 0);
 		CU_ASSERT_EQUAL(inject_guilty(&rig.injector), rank == 1 || rank == 7);
@@ -630,6 +860,13 @@ int main(void)
 		{ "errors", test_errors },
 		{ "init", test_init },
 		{ "place", test_place },
+		{ "needs", test_needs },
+		{ "at communicator init", test_at_init },
+		{ "init that fails", test_init_fails },
+		{ "in flight", test_inflight },
+		{ "a full GPU", test_gpu_oom },
+		{ "a cgroup without limit", test_oom_unlimited },
+		{ "what the machine has", test_machine },
 		{ "defaults", test_defaults },
 		{ "processes that end", test_ends },
 		{ "a crash that somebody handles", test_crash_handled },

@@ -49,7 +49,7 @@ static const struct call call = {
 static void test_layout(void)
 {
 	CU_ASSERT_EQUAL(sizeof(struct record), 64);
-	CU_ASSERT_EQUAL(RECORD_VERSION, 1);
+	CU_ASSERT_EQUAL(RECORD_VERSION, 2);
 	CU_ASSERT_EQUAL(offsetof(struct record, seq), 8);
 	CU_ASSERT_EQUAL(offsetof(struct record, comm), 52);
 	CU_ASSERT_EQUAL(offsetof(struct record, count), 16);
@@ -57,6 +57,64 @@ static void test_layout(void)
 	CU_ASSERT_EQUAL(offsetof(struct record_memory, ring), sizeof(struct record_header));
 	CU_ASSERT_EQUAL(offsetof(struct record_memory, ring) % 64, 0);
 	CU_ASSERT_EQUAL(sizeof(struct record_header) % 8, 0);
+}
+
+/* What a rank asks of init, and what becomes of the communicator; other communicators are left alone. */
+static void test_comm(void)
+{
+	static const struct {
+		enum comm_event event;
+		uint32_t state;
+	} events[] = {
+		{ COMM_INIT, RECORD_COMM_INIT },
+		{ COMM_READY, RECORD_COMM_READY },
+		{ COMM_FAILED, RECORD_COMM_FAILED },
+		{ COMM_ABORTED, RECORD_COMM_ABORTED },
+	};
+	struct comm_request request = { .comm = 3, .rank = 2, .nranks = 8, .id = { 1, 2, 3 } };
+	struct record_init *init;
+	uint64_t first;
+
+	set_up(0);
+	init = &memory->header.inits[3];
+	CU_ASSERT_EQUAL(init->state, RECORD_COMM_NONE);
+	CU_ASSERT_EQUAL(init->id, 0);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		uint64_t heartbeat = memory->header.heartbeat;
+
+		watch.comm(watch.ctx, 3, events[i].event,
+			   events[i].event == COMM_ABORTED ? NULL : &request);
+		CU_ASSERT_EQUAL(init->state, events[i].state);
+		CU_ASSERT(memory->header.heartbeat > heartbeat);
+		CU_ASSERT_EQUAL(init->rank, 2);
+		CU_ASSERT_EQUAL(init->nranks, 8);
+	}
+	CU_ASSERT_EQUAL(init->aborted_after, 0);
+	first = init->id;
+	CU_ASSERT(first != 0);
+	request.id[127] = 1; /* every byte counts */
+	watch.comm(watch.ctx, 3, COMM_INIT, &request);
+	CU_ASSERT(init->id != first);
+	request.id[127] = 0;
+	watch.comm(watch.ctx, 3, COMM_INIT, &request);
+	CU_ASSERT_EQUAL(init->id, first);
+	watch.call(watch.ctx, &call); /* on communicator 3 */
+	watch.call(watch.ctx, &call);
+	watch.comm(watch.ctx, 3, COMM_ABORTED, NULL);
+	CU_ASSERT_EQUAL(init->aborted_after, 2);
+	CU_ASSERT_EQUAL(memory->header.inits[0].state, RECORD_COMM_NONE);
+	tear_down();
+}
+
+static void test_error_code(void)
+{
+	struct error why = { .rank = 1, .code = -ENOMEM, .text = "full" };
+
+	set_up(0);
+	CU_ASSERT_EQUAL(memory->header.error_code, 0);
+	recorder_finish(&recorder, OUTCOME_ERROR, "", &why);
+	CU_ASSERT_EQUAL(memory->header.error_code, -ENOMEM);
+	tear_down();
 }
 
 static void test_create(void)
@@ -68,7 +126,7 @@ static void test_create(void)
 	set_up(0);
 	h = &memory->header;
 	CU_ASSERT_EQUAL(memcmp(h->magic, "hangarFR", 8), 0);
-	CU_ASSERT_EQUAL(h->version, 1);
+	CU_ASSERT_EQUAL(h->version, 2);
 	CU_ASSERT_EQUAL(h->header_bytes, sizeof(*h));
 	CU_ASSERT_EQUAL(h->record_bytes, 64);
 	CU_ASSERT_EQUAL(h->ring_records, RECORD_RING);
@@ -433,6 +491,8 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "layout", test_layout },
+		{ "communicators, from init to abort", test_comm },
+		{ "the code of an error", test_error_code },
 		{ "create", test_create },
 		{ "a call and its return", test_record },
 		{ "communicators", test_communicators },

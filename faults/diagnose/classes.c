@@ -8,7 +8,11 @@ const char CLASS_MISSING[] = "missing-call", CLASS_BLOCKED[] = "host-blocked",
 	   CLASS_CRASHED[] = "rank-crashed", CLASS_EXITED[] = "rank-exited",
 	   CLASS_STOPPED[] = "rank-stopped", CLASS_SKIPPED[] = "skipped-call",
 	   CLASS_EXTRA[] = "extra-call", CLASS_EARLY[] = "early-exit",
-	   CLASS_MISMATCH[] = "mismatch", CLASS_UNEXPLAINED[] = "unexplained";
+	   CLASS_MISMATCH[] = "mismatch", CLASS_OOM[] = "rank-oom",
+	   CLASS_GPU_OOM[] = "rank-gpu-oom", CLASS_INIT_MISSING[] = "init-missing-rank",
+	   CLASS_INIT_MISMATCH[] = "init-mismatch",
+	   CLASS_INIT_UNREACHABLE[] = "init-unreachable", CLASS_ABORTED[] = "aborted",
+	   CLASS_UNEXPLAINED[] = "unexplained";
 
 static const struct meaning {
 	const char *class, *cause, *fix, *prevention;
@@ -83,6 +87,43 @@ static const struct meaning {
 	  "collective. NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=COLL logs count, type and "
 	  "operator of every call, to compare rank by rank. Assert that an all-reduced minimum "
 	  "and maximum of the size agree." },
+	{ CLASS_OOM,
+	  "The kernel killed the guilty rank because its memory cgroup was at its limit; the "
+	  "others wait for it.",
+	  "Compare the cgroup's limit with what the rank uses (memory.max, memory.peak); raise it "
+	  "or use less.",
+	  "Watch memory.events and memory.current of each rank; leave room for data loading and "
+	  "checkpoints." },
+	{ CLASS_GPU_OOM,
+	  "The guilty rank's GPU had no memory left for an allocation, and the rank gave up; the "
+	  "others wait for it.",
+	  "See what else holds memory on that GPU (nvidia-smi); use smaller batches or buffers.",
+	  "Allocate everything before the first step; on an error agree with the other ranks "
+	  "before ending." },
+	{ CLASS_INIT_MISSING,
+	  "The others are inside communicator init; the guilty rank is alive and never called it.",
+	  "Find why its control flow does not reach init: an exception, a wait, a condition that "
+	  "only this rank takes.",
+	  "Meet at a barrier with a time limit of its own before init; log the call of init on "
+	  "every rank." },
+	{ CLASS_INIT_MISMATCH,
+	  "Ranks called communicator init with different arguments, so they wait for each other "
+	  "for ever, or fail.",
+	  "Compare the field named with where each rank takes it from: world size, or the unique "
+	  "id's file, store or broadcast.",
+	  "Spread number of ranks and unique id together from one rank, and compare them after "
+	  "the exchange." },
+	{ CLASS_INIT_UNREACHABLE,
+	  "All ranks called communicator init alike, but the guilty one is in another network "
+	  "than the others.",
+	  "Compare its interfaces with the others' (ip addr); set NCCL_SOCKET_IFNAME to one that "
+	  "all can reach.",
+	  "Start all ranks in the same kind of container network; read the Bootstrap line of "
+	  "NCCL_DEBUG=INFO." },
+	{ CLASS_ABORTED,
+	  "The guilty rank aborted its communicator; nobody told the others, who wait in theirs.",
+	  "Search its log for what made it abort; abort or revoke on all ranks.",
+	  "Spread the decision to abort over a second channel before acting on it." },
 	{ CLASS_UNEXPLAINED, "The evidence fits none of the known causes.",
 	  "Take native stacks of all ranks and NCCL's own log, and compare them.",
 	  "Run with --record=full, and with NCCL_DEBUG=INFO and "

@@ -11,19 +11,11 @@
 #include "call.h"
 #include "classes.h"
 #include "dtype.h"
+#include "inquiry.h"
 #include "verdict.h"
 #include "watch.h"
 
-/* What the rules share. */
-struct inquiry {
-	const struct evidence *evidence;
-	struct diagnosis *d;
-	struct align align; /* of the communicator at hand */
-	bool *guilty;	    /* nranks */
-	size_t nguilty;
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct diagnosis *d, const char *fmt, ...)
+void inquiry_say(struct diagnosis *d, const char *fmt, ...)
 {
 	va_list args;
 
@@ -34,7 +26,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct diagnosis *d, const
 	va_end(args);
 }
 
-static void accuse(struct inquiry *q, int rank)
+void inquiry_accuse(struct inquiry *q, int rank)
 {
 	q->nguilty += !q->guilty[rank];
 	q->guilty[rank] = true;
@@ -52,7 +44,7 @@ static void name_guilty(struct inquiry *q)
 		step = snprintf(q->d->ranks + at, len - at, "%s%d", at ? "," : "", i);
 		if (step < 0 || (size_t)step >= len - at) {
 			q->d->ranks[at] = '\0'; /* no room: the list stays whole numbers */
-			say(q->d, "%zu ranks are guilty; the list is cut.", q->nguilty);
+			inquiry_say(q->d, "%zu ranks are guilty; the list is cut.", q->nguilty);
 			break;
 		}
 		at += (size_t)step;
@@ -76,7 +68,7 @@ static const char *describe_call(const struct record *r, char *buf, size_t len)
 	return buf;
 }
 
-static bool is_died(const struct rank_view *v)
+bool inquiry_died(const struct rank_view *v)
 {
 	return v->process >= PROCESS_EXITED && !view_finished(v);
 }
@@ -96,7 +88,7 @@ static enum outcome find_outcome(const struct evidence *e)
 
 		if (!e->ranks[i].present)
 			continue;
-		if (is_died(v))
+		if (inquiry_died(v))
 			worst = outcome_worse(worst, OUTCOME_DIED);
 		else if (view_finished(v))
 			worst = outcome_worse(worst, (enum outcome)v->outcome);
@@ -177,11 +169,16 @@ static void say_rank(struct inquiry *q, int rank)
 		snprintf(doing, sizeof(doing), " wanting a processor %.0f %% of the time",
 			 r->cpu_share * 100);
 	if (!q->align.tracks[rank].known) {
-		say(q->d, "Rank %d is %s%s; its calls are not known here.", rank,
+		inquiry_say(q->d, "Rank %d is %s%s; its calls are not known here.", rank,
 		    view_process(&r->view, how, sizeof(how)), doing);
 		return;
 	}
-	say(q->d, "Rank %d is %s%s: %" PRIu64 " calls made on communicator %u, the last one %s.",
+	if (q->align.tracks[rank].last == 0) {
+		inquiry_say(q->d, "Rank %d is %s%s: no calls made on communicator %u.", rank,
+			    view_process(&r->view, how, sizeof(how)), doing, q->align.comm);
+		return;
+	}
+	inquiry_say(q->d, "Rank %d is %s%s: %" PRIu64 " calls made on communicator %u, the last one %s.",
 	    rank, view_process(&r->view, how, sizeof(how)), doing, q->align.tracks[rank].last,
 	    q->align.comm, q->align.tracks[rank].inside ? "not returned" : "returned");
 }
@@ -192,13 +189,13 @@ static void say_others(struct inquiry *q)
 	char call[160];
 	size_t n = 0;
 
-	if (q->d->hang_seq < 0)
+	if (q->d->hang_seq < 1)
 		return;
 	for (int i = 0; i < a->nranks; i++)
 		n += a->tracks[i].known && !q->guilty[i] &&
 		     a->tracks[i].last >= (uint64_t)q->d->hang_seq;
 	if (n > 0)
-		say(q->d,
+		inquiry_say(q->d,
 		    "%zu of %d ranks made call %" PRId64
 		    " of communicator %u (%s) and wait in it or behind it.",
 		    n, a->nranks, q->d->hang_seq, a->comm,
@@ -213,8 +210,7 @@ static void say_guilty(struct inquiry *q)
 			say_rank(q, i);
 }
 
-/* Which call the guilty ranks did not make though others did. */
-static void place_missing(struct inquiry *q)
+void inquiry_place_missing(struct inquiry *q)
 {
 	struct diagnosis *d = q->d;
 	uint64_t least = UINT64_MAX;
@@ -224,7 +220,7 @@ static void place_missing(struct inquiry *q)
 			least = q->align.tracks[i].last;
 	d->comm = q->align.comm;
 	d->hang_seq = hang_point(q);
-	if (least == UINT64_MAX || least >= q->align.top)
+	if (inquiry_place_init(q) || least == UINT64_MAX || least >= q->align.top)
 		return; /* they made all that the others made */
 	d->seq_low = d->seq_high = (int64_t)least + 1;
 	snprintf(d->field, sizeof(d->field), "call");
@@ -232,7 +228,7 @@ static void place_missing(struct inquiry *q)
 	describe_call(align_reference(&q->align, least + 1), d->majority, sizeof(d->majority));
 }
 
-static void conclude(struct inquiry *q, const char *class, const char *confidence)
+void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence)
 {
 	q->d->class = class;
 	q->d->confidence = confidence;
@@ -250,21 +246,24 @@ static bool blame_dead(struct inquiry *q)
 		for (int i = 0; i < q->evidence->nranks; i++) {
 			const struct rank_view *v = &q->evidence->ranks[i].view;
 			const char *how = v->process == PROCESS_EXITED ? CLASS_EXITED
-					  : v->status == SIGKILL       ? CLASS_KILLED
-								       : CLASS_CRASHED;
+					  : v->status != SIGKILL       ? CLASS_CRASHED
+					  : v->oom_kills > 0	       ? CLASS_OOM
+								       : CLASS_KILLED;
 
-			if (!q->evidence->ranks[i].present || !is_died(v))
+			if (!q->evidence->ranks[i].present || !inquiry_died(v))
 				continue;
 			mixed = mixed || (class && class != how);
 			if (signals && v->process != PROCESS_KILLED)
 				continue; /* who merely exited may have followed */
 			class = class ? class : how;
-			accuse(q, i);
+			inquiry_accuse(q, i);
 		}
 	if (!class)
 		return false;
-	place_missing(q);
-	conclude(q, class, mixed ? "inconclusive" : "proved");
+	inquiry_place_missing(q);
+	inquiry_conclude(q, class, mixed ? "inconclusive" : "proved");
+	if (class == CLASS_OOM)
+		inquiry_say(q->d, "The kernel counts a kill for lack of memory in its cgroup.");
 	return true;
 }
 
@@ -272,11 +271,11 @@ static bool blame_stopped(struct inquiry *q)
 {
 	for (int i = 0; i < q->evidence->nranks; i++)
 		if (q->evidence->ranks[i].present && is_stopped(&q->evidence->ranks[i]))
-			accuse(q, i);
+			inquiry_accuse(q, i);
 	if (q->nguilty == 0)
 		return false;
-	place_missing(q);
-	conclude(q, CLASS_STOPPED, "proved");
+	inquiry_place_missing(q);
+	inquiry_conclude(q, CLASS_STOPPED, "proved");
 	return true;
 }
 
@@ -315,15 +314,15 @@ static void report_tie(struct inquiry *q)
 			first = r;
 		else if (!second && align_signature(r) != align_signature(first))
 			second = r;
-		say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.", i, a->tie,
+		inquiry_say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.", i, a->tie,
 		    a->comm, describe_call(r, call, sizeof(call)));
 	}
 	d->seq_low = d->seq_high = (int64_t)a->tie;
 	d->comm = a->comm;
 	d->hang_seq = hang_point(q);
 	name_field(d, second, first);
-	conclude(q, CLASS_MISMATCH, "inconclusive");
-	say(d, "No value has a majority: either side may be the one that is wrong.");
+	inquiry_conclude(q, CLASS_MISMATCH, "inconclusive");
+	inquiry_say(d, "No value has a majority: either side may be the one that is wrong.");
 }
 
 static const char *deviation_class(enum deviation_kind kind)
@@ -349,17 +348,17 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 	name_field(d, align_record(a, rank, first->high), align_reference(a, first->high));
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		snprintf(d->field, sizeof(d->field), "call");
-	say(d, "Call %" PRIu64 " of communicator %u: rank %d made %s, the others %s.", first->high,
+	inquiry_say(d, "Call %" PRIu64 " of communicator %u: rank %d made %s, the others %s.", first->high,
 	    a->comm, rank, d->theirs, d->majority);
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
-		say(d, "From there on its calls are the others' moved by %" PRIu64 ".",
+		inquiry_say(d, "From there on its calls are the others' moved by %" PRIu64 ".",
 		    first->shift);
 	if (tied)
-		say(d, "As many ranks made the one as the other; what was made before and after "
+		inquiry_say(d, "As many ranks made the one as the other; what was made before and after "
 		       "decides.");
 	if (first->kind == DEVIATION_FIELD && tied)
 		memset(q->guilty, 0, (size_t)a->nranks);
-	conclude(q, deviation_class(first->kind),
+	inquiry_conclude(q, deviation_class(first->kind),
 		 tied || first->kind == DEVIATION_UNCLEAR ? "inconclusive" : "majority");
 }
 
@@ -380,9 +379,9 @@ static bool blame_deviation(struct inquiry *q)
 			who = i;
 		}
 		if (d.kind == first.kind && d.shift == first.shift)
-			accuse(q, i);
+			inquiry_accuse(q, i);
 		else
-			say(q->d, "Rank %d differs there too, in another way.", i);
+			inquiry_say(q->d, "Rank %d differs there too, in another way.", i);
 	}
 	if (q->align.tie && !q->align.sided && (who < 0 || first.high >= q->align.tie)) {
 		memset(q->guilty, 0, (size_t)q->align.nranks);
@@ -422,13 +421,21 @@ static bool one_of(const char *name, const char *const *list)
 	return *list != NULL;
 }
 
-static const char *missing_class(struct inquiry *q, int rank, const struct makers *makers)
+const char *inquiry_host_class(const struct evidence_rank *rank, const char *idle)
 {
 	static const char *const blocking[] = {
 		"futex",  "read",     "readv",	    "recvfrom",	   "recvmsg", "poll",	 "ppoll",
 		"select", "pselect6", "epoll_wait", "epoll_pwait", "wait4",   "waitid",	 "flock",
 		"fcntl",  "accept",   "connect",    "write",	   "sendto",  "sendmsg", NULL
 	};
+
+	if (rank->state == 'R' && rank->cpu_share > 0.5)
+		return CLASS_BUSY;
+	return one_of(rank->syscall, blocking) ? CLASS_BLOCKED : idle;
+}
+
+static const char *missing_class(struct inquiry *q, int rank, const struct makers *makers)
+{
 	const struct evidence_rank *r = &q->evidence->ranks[rank];
 	uint64_t next = q->align.tracks[rank].last + 1;
 
@@ -440,9 +447,7 @@ static const char *missing_class(struct inquiry *q, int rank, const struct maker
 			       ? CLASS_SKIPPED
 			       : CLASS_EARLY;
 	}
-	if (r->state == 'R' && r->cpu_share > 0.5)
-		return CLASS_BUSY;
-	return one_of(r->syscall, blocking) ? CLASS_BLOCKED : CLASS_MISSING;
+	return inquiry_host_class(r, CLASS_MISSING);
 }
 
 /* Those that made fewest calls and are not inside one. Returns the number of the call they lack, 0: nobody lacks one. */
@@ -463,7 +468,7 @@ static uint64_t find_behind(struct inquiry *q, struct makers *makers)
 		if (!a->tracks[i].known)
 			continue;
 		if (a->tracks[i].last == least && !a->tracks[i].inside)
-			accuse(q, i);
+			inquiry_accuse(q, i);
 		if (a->tracks[i].last <= least)
 			continue;
 		makers->n++;
@@ -502,13 +507,13 @@ static bool blame_missing(struct inquiry *q)
 
 	if (seq == 0)
 		return false;
-	place_missing(q);
+	inquiry_place_missing(q);
 	if (is_surplus(q, &makers)) {
 		turn_round(q, seq);
 		memcpy(d->theirs, d->majority, sizeof(d->theirs));
 		snprintf(d->majority, sizeof(d->majority), "no call");
 		d->seq_low = (int64_t)align_run(&q->align, seq);
-		conclude(q, CLASS_EXTRA, "majority");
+		inquiry_conclude(q, CLASS_EXTRA, "majority");
 		return true;
 	}
 	for (int i = 0; i < q->align.nranks; i++) {
@@ -517,11 +522,11 @@ static bool blame_missing(struct inquiry *q)
 		class = class && one != class ? CLASS_MISSING : one;
 	}
 	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
-		say(d,
+		inquiry_say(d,
 		    "The guilty are past the call: they wait in another place or have finished.");
 	if (class == CLASS_SKIPPED)
 		d->seq_low = (int64_t)align_run(&q->align, seq);
-	conclude(q, class, "proved");
+	inquiry_conclude(q, class, "proved");
 	return true;
 }
 
@@ -539,7 +544,7 @@ static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inqu
 		if (!q->align.tracks || q->align.comm != comm) {
 			align_release(&q->align);
 			if (align_init(&q->align, q->evidence, comm) < 0) {
-				say(q->d, "Too little memory to compare the calls.");
+				inquiry_say(q->d, "Too little memory to compare the calls.");
 				return false;
 			}
 		}
@@ -559,7 +564,7 @@ static bool died_in_calls(const struct evidence *e)
 		const struct evidence_rank *r = &e->ranks[i];
 		bool by_itself = false;
 
-		if (!r->present || !is_died(&r->view))
+		if (!r->present || !inquiry_died(&r->view))
 			continue;
 		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
 			by_itself |= r->view.process == PROCESS_KILLED && r->view.status == own[k];
@@ -575,12 +580,23 @@ static void explain(struct inquiry *q, uint32_t mask)
 {
 	struct diagnosis *d = q->d;
 
+	/* what went wrong at init explains whatever came of it */
+	if (try_comms(q, 1, blame_init_arguments)) {
+		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
+		return;
+	}
 	if (d->outcome == OUTCOME_DIED && died_in_calls(q->evidence) &&
 	    try_comms(q, mask, blame_deviation))
 		return;
 	if (d->outcome == OUTCOME_DIED && try_comms(q, mask & -mask, blame_dead))
 		return;
 	if (d->outcome == OUTCOME_HANG && try_comms(q, mask & -mask, blame_stopped))
+		return;
+	if (d->outcome == OUTCOME_ERROR && try_comms(q, mask & -mask, blame_device_memory))
+		return;
+	if ((d->outcome == OUTCOME_HANG || d->outcome == OUTCOME_ERROR) &&
+	    (try_comms(q, 1, blame_absent_from_init) || try_comms(q, 1, blame_unreachable) ||
+	     try_comms(q, 1, blame_aborted)))
 		return;
 	if (try_comms(q, mask, blame_deviation)) {
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
@@ -593,7 +609,7 @@ static void explain(struct inquiry *q, uint32_t mask)
 		d->confidence = "inconclusive";
 		d->comm = q->align.comm;
 		d->hang_seq = q->align.tracks ? hang_point(q) : -1;
-		say(d,
+		inquiry_say(d,
 		    "Ranks wait past their deadline, and nothing in the evidence says for whom.");
 		return;
 	}
@@ -601,7 +617,7 @@ static void explain(struct inquiry *q, uint32_t mask)
 	for (int i = 0; i < q->evidence->nranks && d->outcome != OUTCOME_OK; i++)
 		if (view_finished(&q->evidence->ranks[i].view) &&
 		    q->evidence->ranks[i].view.outcome == (int)d->outcome)
-			accuse(q, i);
+			inquiry_accuse(q, i);
 	name_guilty(q);
 }
 
@@ -623,7 +639,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 	for (int i = 0; i < evidence->nranks; i++)
 		absent += !evidence->ranks[i].present;
 	if (absent > 0)
-		say(d, "Of %zu of %d ranks nothing is known.", absent, evidence->nranks);
+		inquiry_say(d, "Of %zu of %d ranks nothing is known.", absent, evidence->nranks);
 	class_explain(d);
 	align_release(&q.align);
 	free(q.guilty);

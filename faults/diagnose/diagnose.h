@@ -15,15 +15,16 @@ struct diagnosis {
 	enum outcome outcome;
 	/* "missing-call" (alive, idle, never made it) "host-blocked" (in a lock or read) "host-busy" (in a loop of its own)
 	 * "rank-killed" "rank-crashed" "rank-exited" "rank-stopped" "skipped-call" "extra-call" "early-exit" "mismatch"
-	 * (same place, other arguments: see field) "unexplained"; without hang, death or difference the outcome's name */
+	 * (same place, other arguments: see field) "rank-oom" (killed for its cgroup's limit) "rank-gpu-oom" "init-missing-rank"
+	 * "init-mismatch" (see field) "init-unreachable" "aborted" (its communicator, by itself) "unexplained"; without hang, death or difference the outcome's name */
 	const char *class;
 	char ranks[256];            /* guilty, "1,3"; "-" when nobody is named */
 	/* Where timelines parted: the first call on `comm` that not all made alike. An interval where identical calls leave it
-	 * open; -1: nowhere. */
+	 * open; 0: communicator init; -1: nowhere. */
 	int64_t comm, seq_low, seq_high;
-	char field[16];             /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; "" for none */
+	char field[16];             /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; at init "nranks" "id"; "" for none */
 	char theirs[64], majority[64];
-	int64_t hang_seq;           /* the call in which the others stand; -1: none */
+	int64_t hang_seq;           /* the call in which the others stand, 0: init; -1: none */
 	uint64_t said_ns;           /* CLOCK_MONOTONIC when the run's monitor had said it; 0: diagnosed later */
 	const char *confidence;     /* "proved" "majority" "inconclusive" */
 	char lines[DIAGNOSIS_LINES][256]; /* evidence, sentences */

@@ -150,6 +150,21 @@ static bool read_proc(int pid, const char *name, char *buf, size_t len)
 	return n > 0;
 }
 
+/* "net:[4026531840]" of the thread that calls. */
+static uint64_t probe_netns(int pid)
+{
+	char path[64], text[64];
+	unsigned long long number = 0;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	n = readlink(path, text, sizeof(text) - 1);
+	if (n < 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "net:[%llu]", &number) == 1 ? number : 0;
+}
+
 static void probe_state(struct evidence_rank *rank)
 {
 	char text[512];
@@ -161,6 +176,7 @@ static void probe_state(struct evidence_rank *rank)
 	if (read_proc(rank->view.pid, "stat", text, sizeof(text)) && (paren = strrchr(text, ')')) &&
 	    paren[1] == ' ')
 		rank->state = paren[2];
+	rank->netns = probe_netns(rank->view.pid);
 	rank->syscall[0] = '\0';
 	if (!read_proc(rank->view.pid, "syscall", text, sizeof(text)))
 		return;

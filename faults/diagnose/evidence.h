@@ -32,6 +32,7 @@ struct evidence_rank {
 	struct rank_view view;    /* process state, phase, wait; zero where unknown */
 	char state;               /* letter of /proc/PID/stat, 0: unknown */
 	char syscall[24];         /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
+	uint64_t netns;           /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
 	double cpu_share;         /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
 	struct record *calls;     /* sound records, oldest first; owned, or in the image */
 	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */

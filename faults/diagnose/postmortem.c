@@ -18,6 +18,8 @@ void report_place(FILE *out, const struct diagnosis *d)
 {
 	if (d->seq_low < 0)
 		fprintf(out, "nowhere in the recorded calls");
+	else if (d->seq_low == 0)
+		fprintf(out, "communicator %" PRId64 ", init", d->comm);
 	else if (d->seq_low == d->seq_high)
 		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->seq_low);
 	else
@@ -32,6 +34,8 @@ void report_hang(FILE *out, const struct diagnosis *d)
 {
 	if (d->hang_seq < 0)
 		fprintf(out, "none");
+	else if (d->hang_seq == 0)
+		fprintf(out, "communicator %" PRId64 ", init", d->comm);
 	else
 		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->hang_seq);
 }

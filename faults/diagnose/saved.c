@@ -71,6 +71,14 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 		                    .since_ns = v->since_ns,
 		                    .seen_ns = v->seen_ns,
 		                    .cpu_share = rank->cpu_share,
+		                    .netns = rank->netns,
+		                    .init_id = v->init_id,
+		                    .aborted_after = v->aborted_after,
+		                    .comm_state = v->comm_state,
+		                    .init_rank = v->init_rank,
+		                    .init_nranks = v->init_nranks,
+		                    .error_code = v->error_code,
+		                    .oom_kills = v->oom_kills,
 		                    .monotonic_ns = clock_ns(),
 		                    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
 	pack_texts(h, rank);
@@ -151,6 +159,13 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 		.seen_ns = h->seen_ns,
 		.issued = h->issued,
 		.completed = h->completed,
+		.comm_state = h->comm_state <= RECORD_COMM_ABORTED ? h->comm_state : 0,
+		.init_rank = h->init_rank,
+		.init_nranks = h->init_nranks,
+		.init_id = h->init_id,
+		.aborted_after = h->aborted_after,
+		.error_code = within(h->error_code, -4095, 0, 0),
+		.oom_kills = h->oom_kills,
 	};
 	take_text(v->what, sizeof(v->what), h->what, sizeof(h->what));
 	take_text(v->host, sizeof(v->host), h->host, sizeof(h->host));
@@ -158,6 +173,7 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 	take_text(rank->syscall, sizeof(rank->syscall), h->syscall, sizeof(h->syscall));
 	rank->state = isalpha((unsigned char)h->state) ? h->state : 0;
 	rank->cpu_share = at_least_zero(h->cpu_share, -1);
+	rank->netns = h->netns;
 }
 
 /* Close up over records that are not sound; how many are left. */

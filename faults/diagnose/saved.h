@@ -38,8 +38,14 @@ struct saved_header {
 	double cpu_share;           /* of one processor, -1: unknown */
 	uint64_t monotonic_ns;      /* CLOCK_MONOTONIC and CLOCK_REALTIME of its host at one moment: what */
 	int64_t realtime_ns;        /* the records' times are on the clock that hosts share more or less */
+	uint64_t netns;             /* number of its network namespace, 0: unknown */
+	uint64_t init_id, aborted_after; /* of communicator 0, as struct rank_view has them */
+	uint32_t comm_state;        /* enum record_comm_state */
+	int32_t init_rank, init_nranks;
+	int32_t error_code;         /* negative errno of `error`, 0: none */
+	uint32_t oom_kills;         /* by the kernel in its memory cgroup */
 	char state;                 /* letter of /proc/PID/stat, 0: unknown */
-	char unused[7];
+	char unused[3];
 	char syscall[24];
 	char what[40], host[64], error[256];
 };

@@ -1,11 +1,17 @@
-/* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls otherwise. */
+/* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls otherwise, who runs out
+ * of memory, who comes to init otherwise. */
 #include "fault.h"
 
+/* clang-format off */
 #define FAULTS(row)                                                                                \
 	row(fault_drop_rank) row(fault_block_rank) row(fault_busy_rank) row(fault_late_rank)       \
-		row(fault_exit_rank) row(fault_kill_rank) row(fault_crash_rank)                    \
-			row(fault_stop_rank) row(fault_skip_call) row(fault_extra_call)            \
-				row(fault_early_exit) row(fault_conditional_call)
+	row(fault_exit_rank) row(fault_kill_rank) row(fault_crash_rank) row(fault_stop_rank)       \
+	row(fault_skip_call) row(fault_extra_call) row(fault_early_exit)                           \
+	row(fault_conditional_call)                                                                \
+	row(fault_oom_rank) row(fault_gpu_oom)                                                     \
+	row(fault_init_missing) row(fault_init_nranks) row(fault_init_id) row(fault_init_iface)    \
+	row(fault_abort_one)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct fault name;
 FAULTS(DECLARE)

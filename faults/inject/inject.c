@@ -21,40 +21,51 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 	return rc;
 }
 
-static int place_spec(struct fault_spec *spec, int nranks, long default_op, struct error *err)
+static int place_spec(struct fault_spec *spec, const struct inject_place *place, struct error *err)
 {
+	char why[360];
 	int last;
 
-	if (nranks < spec->fault->min_ranks)
+	if (place->nranks < spec->fault->needs.ranks)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: %s needs %d ranks, the job has %d", spec->text,
-				 spec->fault->name, spec->fault->min_ranks, nranks);
+				 spec->fault->name, spec->fault->needs.ranks, place->nranks);
 	if (spec->nranks == 0)
-		spec->ranks[spec->nranks++] = nranks - 1;
+		spec->ranks[spec->nranks++] = place->nranks - 1;
 	if (spec->op == 0)
-		spec->op = default_op;
+		spec->op = place->default_op;
 	last = spec->ranks[spec->nranks - 1];
-	if (last >= nranks)
+	if (last >= place->nranks)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: rank out of range: %d, the job has 0 to %d",
-				 spec->text, last, nranks - 1);
+				 spec->text, last, place->nranks - 1);
+	if (fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
+		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
+				 spec->text, spec->fault->name, why);
 	return 0;
 }
 
-int inject_place(struct injector *injector, int rank, int nranks, long default_op,
-		 struct fault_record *record, struct error *err)
+int inject_place(struct injector *injector, const struct inject_place *place, struct error *err)
 {
 	int rc = 0;
 
 	for (int i = 0; i < injector->nspecs && rc == 0; i++)
-		rc = place_spec(&injector->specs[i], nranks, default_op, err);
+		rc = place_spec(&injector->specs[i], place, err);
 	if (rc < 0)
 		return rc;
-	injector->rank = rank;
-	injector->nranks = nranks;
-	injector->default_op = default_op;
-	injector->record = record;
+	injector->rank = place->rank;
+	injector->nranks = place->nranks;
+	injector->machine = place->machine;
+	injector->record = place->record;
 	return 0;
+}
+
+bool inject_needs(const struct injector *injector, unsigned need)
+{
+	for (int i = 0; i < injector->nspecs; i++)
+		if (injector->specs[i].fault->needs.machine & need)
+			return true;
+	return false;
 }
 
 static bool spec_names(const struct fault_spec *spec, int rank)
@@ -73,11 +84,14 @@ bool inject_guilty(const struct injector *injector)
 	return false;
 }
 
+/* NULL: at init. */
 static bool due(const struct injector *injector, const struct fault_spec *spec,
 		const struct call *call)
 {
-	if (injector->rank < 0 || spec->op < 1 || !spec_names(spec, injector->rank))
+	if (injector->rank < 0 || !spec_names(spec, injector->rank))
 		return false;
+	if (!call || spec->op == FAULT_OP_INIT)
+		return !call && spec->op == FAULT_OP_INIT;
 	if (spec->fault->sticky)
 		return injector->calls >= (uint64_t)spec->op;
 	return call->comm == 0 && injector->calls == (uint64_t)spec->op;
@@ -94,32 +108,64 @@ static void note(struct fault_record *record)
 	atomic_fetch_add(&record->fired, 1);
 }
 
+/* What is about to be done, or has been: a call, or init. */
+struct moment {
+	enum fault_when when;
+	const struct call *call;
+	const struct comm_request *request;
+};
+
+static int fire_one(struct injector *injector, const struct fault_spec *spec,
+		    const struct moment *moment, struct chain *chain)
+{
+	struct fault_act act = {
+		.spec = spec,
+		.call = moment->call,
+		.request = moment->request,
+		.machine = &injector->machine,
+		.chain = chain,
+		.rank = injector->rank,
+		.nranks = injector->nranks,
+	};
+	int rc;
+
+	note(injector->record);
+	rc = spec->fault->fire(&act);
+	/* the first error stands: the fault's own, or what the library said */
+	if (rc < 0 && chain->backend && chain->backend->err)
+		error_set(chain->backend->err, OUTCOME_INTERNAL, rc, "fault %s could not act: %s",
+			  spec->fault->name, strerror(-rc));
+	return rc;
+}
+
 /* All that is due fires, in the order of the command line. FAULT_SWALLOW when one of them says so. */
-static int fire(struct injector *injector, enum fault_when when, const struct call *call,
-		struct chain *chain)
+static int fire(struct injector *injector, const struct moment *moment, struct chain *chain)
 {
 	int verdict = FAULT_PASS;
 
 	for (int i = 0; i < injector->nspecs; i++) {
 		const struct fault_spec *spec = &injector->specs[i];
-		struct fault_act act = { spec, call, chain, injector->rank, injector->nranks };
 		int rc;
 
-		if (spec->when != when || !due(injector, spec, call))
+		if (spec->when != moment->when || !due(injector, spec, moment->call))
 			continue;
-		note(injector->record);
-		rc = spec->fault->fire(&act);
-		if (rc < 0) {
-			if (chain->backend && chain->backend->err)
-				error_set(chain->backend->err, OUTCOME_INTERNAL, rc,
-					  "fault %s could not act: %s", spec->fault->name,
-					  strerror(-rc));
+		rc = fire_one(injector, spec, moment, chain);
+		if (rc < 0)
 			return rc;
-		}
 		if (rc == FAULT_SWALLOW)
 			verdict = FAULT_SWALLOW;
 	}
 	return verdict;
+}
+
+/* Is a fault to fire while this call is in progress? Only then is it waited for. */
+static bool wants_flight(const struct injector *injector, const struct call *call)
+{
+	for (int i = 0; i < injector->nspecs; i++)
+		if (injector->specs[i].when == FAULT_INFLIGHT &&
+		    due(injector, &injector->specs[i], call))
+			return true;
+	return false;
 }
 
 static int inject_issue(void *state, const struct call *call, struct chain *chain)
@@ -129,19 +175,40 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 
 	if (call->comm == 0)
 		injector->calls++;
-	rc = fire(injector, FAULT_BEFORE, call, chain);
-	if (rc < 0)
-		return rc;
-	if (rc == FAULT_SWALLOW)
-		return 0;
+	rc = fire(injector, &(struct moment){ .when = FAULT_BEFORE, .call = call }, chain);
+	if (rc != FAULT_PASS)
+		return rc < 0 ? rc : 0;
 	rc = chain_emit(chain, call);
-	if (rc < 0)
-		return rc;
-	rc = fire(injector, FAULT_AFTER, call, chain);
+	if (rc == 0 && wants_flight(injector, call)) {
+		rc = chain_begun(chain);
+		if (rc == 0)
+			rc = fire(injector,
+				  &(struct moment){ .when = FAULT_INFLIGHT, .call = call }, chain);
+	}
+	if (rc >= 0)
+		rc = fire(injector, &(struct moment){ .when = FAULT_AFTER, .call = call }, chain);
+	return rc < 0 ? rc : 0;
+}
+
+static int inject_init_comm(void *state, const struct comm_request *request, struct chain *chain)
+{
+	struct injector *injector = state;
+	int rc = fire(injector, &(struct moment){ .when = FAULT_BEFORE, .request = request }, chain);
+
+	if (rc != FAULT_PASS)
+		return rc < 0 ? rc : 0;
+	rc = chain_emit_init(chain, request);
+	if (rc == 0)
+		rc = fire(injector, &(struct moment){ .when = FAULT_AFTER, .request = request },
+			  chain);
 	return rc < 0 ? rc : 0;
 }
 
 struct call_filter inject_filter(struct injector *injector)
 {
-	return (struct call_filter){ .state = injector, .issue = inject_issue };
+	return (struct call_filter){
+		.state = injector,
+		.issue = inject_issue,
+		.init = inject_init_comm,
+	};
 }

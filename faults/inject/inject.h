@@ -11,7 +11,7 @@ struct injector {
 	struct fault_spec specs[INJECT_MAX];
 	int nspecs;
 	int rank, nranks;      /* set by inject_place; rank -1 before: nothing fires */
-	long default_op;
+	struct fault_machine machine;
 	uint64_t calls;        /* made on communicator 0 so far, as the benchmark asked for them */
 	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */
 };
@@ -19,10 +19,21 @@ struct injector {
 /* Parse `n` --fault values. 0 or a negative errno with the error set. */
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err);
 
-/* Ranks are known: fill in defaults (last rank; op `default_op`) and check that guilty ranks exist and the job is large
- * enough. 0, or -EINVAL with a usage error ("rank out of range"). */
-int inject_place(struct injector *injector, int rank, int nranks, long default_op,
-                 struct fault_record *record, struct error *err);
+/* Where the injector stands. */
+struct inject_place {
+	int rank, nranks;
+	long default_op;             /* of faults that fire at calls */
+	struct fault_machine machine; /* copied; what it points to is borrowed */
+	struct fault_record *record; /* borrowed, may be NULL */
+};
+
+/* Ranks are known: fill in defaults (last rank; op `default_op`) and check that guilty ranks exist, that the job is large
+ * enough and that this machine has what the faults need. 0; -EINVAL with a usage error ("rank out of range"); -ENOTSUP with
+ * OUTCOME_UNSUPPORTED and the need in words. */
+int inject_place(struct injector *injector, const struct inject_place *place, struct error *err);
+
+/* Does any of the faults need this, a bit of fault_need? */
+bool inject_needs(const struct injector *injector, unsigned need);
 
 /* Is this rank guilty of anything? false before inject_place. */
 bool inject_guilty(const struct injector *injector);

@@ -11,7 +11,8 @@ const struct fault fault_skip_call = {
 	.name = "skip-call",
 	.help = "leaves out one call, goes on with the next",
 	.source = "NVIDIA-NeMo/Automodel#2468: one rank skips a batch and with it the all-reduce",
-	.min_ranks = 2,
+	.needs = { .ranks = 2, .communicators = 1 },
+	.where = FAULT_AT_CALL,
 	.only_before = true,
 	/* Open MPI calls the longer one of two shifted messages truncated. */
 	.mpi = "hang|error|died|wrong-data",

@@ -32,6 +32,7 @@
 
 struct state {
 	int32_t process, status;
+	uint32_t oom_kills;
 };
 
 static struct sockaddr_un run_address(const char *key, socklen_t *len)
@@ -150,13 +151,14 @@ void monitor_close(struct monitor *m)
 
 static struct state child_state(const struct supervised *child)
 {
-	struct state s = { child->stopped ? PROCESS_STOPPED : PROCESS_ALIVE, 0 };
+	struct state s = { child->stopped ? PROCESS_STOPPED : PROCESS_ALIVE, 0, 0 };
 
 	if (child->running)
 		return s;
 	s.process = WIFEXITED(child->wait_status) ? PROCESS_EXITED : PROCESS_KILLED;
 	s.status = WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) :
 	                                           WTERMSIG(child->wait_status);
+	s.oom_kills = child->oom_kills;
 	return s;
 }
 
@@ -213,6 +215,7 @@ static void hear_member(struct monitor_peer *peer)
 			memcpy(&s, message.payload, sizeof(s));
 			peer->view.process = s.process;
 			peer->view.status = s.status;
+			peer->view.oom_kills = s.oom_kills;
 		}
 	}
 	if (rc == 0)
@@ -274,6 +277,7 @@ static void look(struct monitor *m, const struct supervised *child, uint64_t pau
 	accept_members(m);
 	m->peers[0].view.process = own.process;
 	m->peers[0].view.status = own.status;
+	m->peers[0].view.oom_kills = own.oom_kills;
 	for (size_t i = 0; i < m->npeers; i++) {
 		struct monitor_peer *peer = &m->peers[i];
 

@@ -1,4 +1,4 @@
-/* record.h: the flight recorder's memory, version 1: a header and a ring of fixed-size records.
+/* record.h: the flight recorder's memory, version 2: a header and a ring of fixed-size records.
  *
  * One such memory per rank, written by the rank alone, read by others at any moment: so everything
  * that changes is either a single aligned word, or guarded by a sequence number. Times are
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define RECORD_MAGIC "hangarFR"
-#define RECORD_VERSION 1
+#define RECORD_VERSION 2
 #define RECORD_RING 4096 /* records; a power of two */
 #define RECORD_COMMS 16
 
@@ -59,6 +59,23 @@ struct record_wait {
 	char what[40];
 };
 
+enum record_comm_state {
+	RECORD_COMM_NONE,   /* init was not called */
+	RECORD_COMM_INIT,   /* inside init */
+	RECORD_COMM_READY,
+	RECORD_COMM_FAILED, /* init returned an error */
+	RECORD_COMM_ABORTED /* by this rank */
+};
+
+/* With what a communicator was initialised, and what became of it. `state` is stored last. */
+struct record_init {
+	_Atomic uint32_t state; /* enum record_comm_state */
+	int32_t rank, nranks;   /* as handed to init */
+	int32_t reserved;       /* 0 */
+	uint64_t id;            /* hash of the unique id handed to init (FNV-1a); never 0 once called */
+	uint64_t aborted_after; /* calls issued on it before it was aborted */
+};
+
 struct record_header {
 	char magic[8];
 	uint32_t version, header_bytes, record_bytes, ring_records;
@@ -86,6 +103,10 @@ struct record_header {
 	_Atomic uint32_t star_ready;
 	char star_address[256]; /* "a.b.c.d:port" list, separated by blanks */
 	uint64_t star_token;
+
+	/* since version 2 */
+	struct record_init inits[RECORD_COMMS];
+	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had no memory left */
 };
 
 struct record_memory {

@@ -155,6 +155,39 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	return ticket;
 }
 
+static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < n; i++)
+		hash = hash_word(hash, bytes[i]);
+	return hash ? hash : 1;
+}
+
+static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
+                          const struct comm_request *request)
+{
+	static const uint32_t states[] = {
+		[COMM_INIT] = RECORD_COMM_INIT,
+		[COMM_READY] = RECORD_COMM_READY,
+		[COMM_FAILED] = RECORD_COMM_FAILED,
+		[COMM_ABORTED] = RECORD_COMM_ABORTED,
+	};
+	struct recorder *recorder = ctx;
+	struct record_header *h = &recorder->memory->header;
+	struct record_init *init = &h->inits[comm % RECORD_COMMS];
+
+	if (event == COMM_INIT) {
+		init->rank = request->rank;
+		init->nranks = request->nranks;
+		init->id = hash_bytes(request->id, sizeof(request->id));
+	}
+	if (event == COMM_ABORTED)
+		init->aborted_after = h->comms[comm % RECORD_COMMS].seq;
+	atomic_store_explicit(&init->state, states[event], memory_order_release);
+	beat(h);
+}
+
 static void recorder_returned(void *ctx, uint64_t ticket, int rc)
 {
 	struct recorder *recorder = ctx;
@@ -219,6 +252,7 @@ struct watch recorder_watch(struct recorder *recorder)
 		.phase = recorder_phase,
 		.enter = recorder_enter,
 		.leave = recorder_leave,
+		.comm = recorder_comm,
 	};
 
 	if (recorder->calls) {
@@ -272,8 +306,10 @@ void recorder_finish(struct recorder *recorder, enum outcome outcome, const char
 
 	snprintf(h->guilty, sizeof(h->guilty), "%s", guilty);
 
-	if (err && err->code)
+	if (err && err->code) {
 		snprintf(h->error, sizeof(h->error), "%.255s", err->text);
+		atomic_store_explicit(&h->error_code, err->code, memory_order_relaxed);
+	}
 	recorder_phase(recorder, PHASE_DONE);
 	atomic_store_explicit(&h->outcome, (int32_t)outcome, memory_order_release);
 }

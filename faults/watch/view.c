@@ -40,6 +40,15 @@ static void read_last(struct rank_view *view, const struct record_memory *memory
 	view->seq = view->last.ticket ? view->last.seq : 0;
 }
 
+static void read_init(struct rank_view *view, const struct record_init *init)
+{
+	view->comm_state = atomic_load_explicit(&init->state, memory_order_acquire);
+	view->init_rank = init->rank;
+	view->init_nranks = init->nranks;
+	view->init_id = view->comm_state == RECORD_COMM_NONE ? 0 : init->id;
+	view->aborted_after = init->aborted_after;
+}
+
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
                uint64_t grace_ns)
 {
@@ -55,8 +64,10 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	view->completed = h->completed_ticket;
 	read_wait(view, &h->wait, now, grace_ns);
 	read_last(view, memory);
+	read_init(view, &h->inits[0]);
 	snprintf(view->host, sizeof(view->host), "%.63s", h->host);
 	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
+	view->error_code = h->error_code;
 }
 
 char *view_process(const struct rank_view *view, char *buf, size_t len)

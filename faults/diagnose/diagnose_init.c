@@ -1,0 +1,290 @@
+/* diagnose_init.c: rules about communicators: who did not come to init, who came otherwise, who gave up. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classes.h"
+#include "inquiry.h"
+#include "verdict.h"
+
+static const struct rank_view *view_of(const struct inquiry *q, int rank)
+{
+	return &q->evidence->ranks[rank].view;
+}
+
+static bool called_init(const struct inquiry *q, int rank)
+{
+	return q->evidence->ranks[rank].present && view_of(q, rank)->init_id != 0;
+}
+
+/* Init stands before call 1. */
+static void place_init(struct diagnosis *d, bool hangs)
+{
+	d->comm = d->seq_low = d->seq_high = 0;
+	d->hang_seq = hangs ? 0 : -1;
+}
+
+/* What init was called with: one of two values, as a number. */
+static uint64_t argument(const struct rank_view *v, bool id)
+{
+	return id ? v->init_id : (uint64_t)(int64_t)v->init_nranks;
+}
+
+static void argument_text(const struct rank_view *v, bool id, char *buf, size_t len)
+{
+	if (id)
+		snprintf(buf, len, "id %016" PRIx64, v->init_id);
+	else
+		snprintf(buf, len, "%d ranks", v->init_nranks);
+}
+
+/* By id, then by number of ranks asked for. */
+static int compare_views(const void *a, const void *b)
+{
+	const struct rank_view *x = *(const struct rank_view *const *)a;
+	const struct rank_view *y = *(const struct rank_view *const *)b;
+
+	if (x->init_id != y->init_id)
+		return x->init_id < y->init_id ? -1 : 1;
+	return (x->init_nranks > y->init_nranks) - (x->init_nranks < y->init_nranks);
+}
+
+/* Take those out of views[0..n) who are as many as they all asked for under one id: nothing is wrong with them, however many
+ * other groups of ranks there are. Returns how many are left. */
+static size_t drop_complete(const struct rank_view **views, size_t n)
+{
+	size_t left = 0, end;
+
+	qsort(views, n, sizeof(*views), compare_views);
+	for (size_t i = 0; i < n; i = end) {
+		for (end = i; end < n && views[end]->init_id == views[i]->init_id;)
+			end++;
+		if (views[i]->init_nranks == views[end - 1]->init_nranks &&
+		    (size_t)views[i]->init_nranks == end - i)
+			continue;
+		memmove(&views[left], &views[i], (end - i) * sizeof(*views));
+		left += end - i;
+	}
+	return left;
+}
+
+/* The value that more than half of them have, in one of them; NULL: there is none. */
+static const struct rank_view *majority_of(const struct rank_view *const *views, size_t n, bool id)
+{
+	const struct rank_view *most = NULL;
+	size_t votes = 0, total = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (votes == 0)
+			most = views[i];
+		votes += argument(views[i], id) == argument(most, id) ? 1 : (size_t)-1;
+	}
+	for (size_t i = 0; i < n; i++)
+		total += argument(views[i], id) == argument(most, id);
+	return total * 2 > n ? most : NULL;
+}
+
+/* The first of them that differs from the first, NULL: they are all alike. */
+static const struct rank_view *other_than(const struct rank_view *const *views, size_t n,
+					  const struct rank_view *than, bool id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (argument(views[i], id) != argument(than, id))
+			return views[i];
+	return NULL;
+}
+
+static void report_arguments(struct inquiry *q, const struct rank_view *const *views, size_t n,
+			     bool id)
+{
+	const struct rank_view *most = majority_of(views, n, id);
+	const struct rank_view *ours = most ? most : views[0];
+	const struct rank_view *theirs = other_than(views, n, ours, id);
+	struct diagnosis *d = q->d;
+	char text[64];
+
+	place_init(d, d->outcome == OUTCOME_HANG);
+	snprintf(d->field, sizeof(d->field), "%s", id ? "id" : "nranks");
+	argument_text(theirs, id, d->theirs, sizeof(d->theirs));
+	argument_text(ours, id, d->majority, sizeof(d->majority));
+	for (size_t i = 0; i < n && d->nlines < DIAGNOSIS_LINES / 2; i++) {
+		if (most && argument(views[i], id) == argument(most, id))
+			continue;
+		argument_text(views[i], id, text, sizeof(text));
+		inquiry_say(d, "Rank %d called communicator init with %s%s%s.", views[i]->rank,
+			    text, most ? ", the others with " : "", most ? d->majority : "");
+	}
+	for (size_t i = 0; most && i < n; i++)
+		if (argument(views[i], id) != argument(most, id))
+			inquiry_accuse(q, views[i]->rank);
+	inquiry_conclude(q, CLASS_INIT_MISMATCH, most ? "majority" : "inconclusive");
+	if (!most)
+		inquiry_say(d, "No value has a majority: either side may be the one that is wrong.");
+}
+
+bool blame_init_arguments(struct inquiry *q)
+{
+	const struct rank_view **views = calloc((size_t)q->evidence->nranks + 1, sizeof(*views));
+	bool found = false;
+	size_t n = 0;
+
+	for (int i = 0; views && i < q->evidence->nranks; i++)
+		if (called_init(q, i))
+			views[n++] = view_of(q, i);
+	n = views ? drop_complete(views, n) : 0;
+	/* the number of ranks first: who asks for another one may have got another id with it */
+	for (int id = 0; id <= 1 && n > 0 && !found; id++) {
+		found = other_than(views, n, views[0], id) != NULL;
+		if (found)
+			report_arguments(q, views, n, id);
+	}
+	free(views);
+	return found;
+}
+
+/* How many ranks are inside init now. */
+static size_t count_inside(const struct inquiry *q)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < q->evidence->nranks; i++)
+		n += q->evidence->ranks[i].present &&
+		     view_of(q, i)->comm_state == RECORD_COMM_INIT &&
+		     view_of(q, i)->process < PROCESS_EXITED;
+	return n;
+}
+
+bool inquiry_place_init(struct inquiry *q)
+{
+	struct diagnosis *d = q->d;
+	bool lacks = false;
+
+	for (int i = 0; i < q->evidence->nranks; i++)
+		lacks |= q->guilty[i] && view_of(q, i)->comm_state == RECORD_COMM_NONE;
+	if (!lacks || count_inside(q) == 0)
+		return false;
+	place_init(d, true);
+	snprintf(d->field, sizeof(d->field), "call");
+	snprintf(d->theirs, sizeof(d->theirs), "no call");
+	snprintf(d->majority, sizeof(d->majority), "communicator init");
+	return true;
+}
+
+bool blame_absent_from_init(struct inquiry *q)
+{
+	size_t inside = count_inside(q);
+	const char *class = NULL;
+
+	for (int i = 0; inside > 0 && i < q->evidence->nranks; i++) {
+		const struct evidence_rank *r = &q->evidence->ranks[i];
+		const char *one = inquiry_host_class(r, CLASS_INIT_MISSING);
+
+		if (!r->present || r->view.comm_state != RECORD_COMM_NONE ||
+		    inquiry_died(&r->view) || view_finished(&r->view))
+			continue;
+		class = class && one != class ? CLASS_INIT_MISSING : one;
+		inquiry_accuse(q, i);
+	}
+	if (!class)
+		return false;
+	inquiry_place_init(q);
+	inquiry_say(q->d, "%zu of %d ranks are inside communicator init.", inside,
+		    q->evidence->nranks);
+	inquiry_conclude(q, class, "proved");
+	return true;
+}
+
+/* Namespace numbers mean something within one host. */
+static bool same_host(const struct inquiry *q)
+{
+	const char *host = NULL;
+
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		if (!q->evidence->ranks[i].present)
+			continue;
+		if (host && strcmp(host, view_of(q, i)->host) != 0)
+			return false;
+		host = view_of(q, i)->host;
+	}
+	return true;
+}
+
+/* Alive and inside init, with a known network. */
+static bool waits_at_init(const struct inquiry *q, int rank)
+{
+	return q->evidence->ranks[rank].present && q->evidence->ranks[rank].netns != 0 &&
+	       view_of(q, rank)->comm_state == RECORD_COMM_INIT &&
+	       view_of(q, rank)->process < PROCESS_EXITED;
+}
+
+bool blame_unreachable(struct inquiry *q)
+{
+	uint64_t most = 0;
+	size_t votes = 0, total = 0, n = 0;
+
+	for (int i = 0; same_host(q) && i < q->evidence->nranks; i++) {
+		if (!waits_at_init(q, i))
+			continue;
+		if (votes == 0)
+			most = q->evidence->ranks[i].netns;
+		votes += q->evidence->ranks[i].netns == most ? 1 : (size_t)-1;
+		n++;
+	}
+	for (int i = 0; n > 0 && i < q->evidence->nranks; i++)
+		if (waits_at_init(q, i)) {
+			total += q->evidence->ranks[i].netns == most;
+			if (q->evidence->ranks[i].netns != most)
+				inquiry_accuse(q, i);
+		}
+	if (q->nguilty == 0 || total * 2 <= n)
+		return false;
+	place_init(q->d, true);
+	inquiry_say(q->d, "All are inside communicator init with the same arguments; the guilty live in "
+			  "another network namespace than %zu others.",
+		    total);
+	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, "majority");
+	return true;
+}
+
+bool blame_aborted(struct inquiry *q)
+{
+	int last = 0;
+
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		const struct rank_view *v = view_of(q, i);
+
+		/* who aborts after an error of its own follows the fault */
+		if (!q->evidence->ranks[i].present || v->comm_state != RECORD_COMM_ABORTED ||
+		    v->error_code != 0)
+			continue;
+		inquiry_accuse(q, i);
+		last = i;
+	}
+	if (q->nguilty == 0 || q->nguilty == (size_t)q->evidence->nranks)
+		return false;
+	inquiry_place_missing(q);
+	inquiry_say(q->d, "Rank %d aborted communicator 0 after %" PRIu64 " calls on it.", last,
+		    view_of(q, last)->aborted_after);
+	inquiry_conclude(q, CLASS_ABORTED, "proved");
+	return true;
+}
+
+bool blame_device_memory(struct inquiry *q)
+{
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		const struct rank_view *v = view_of(q, i);
+
+		if (!q->evidence->ranks[i].present || !view_finished(v) ||
+		    v->outcome != OUTCOME_ERROR || v->error_code != -ENOMEM)
+			continue;
+		inquiry_accuse(q, i);
+		if (q->nguilty == 1)
+			inquiry_say(q->d, "Rank %d gave up: %.200s", i, v->error);
+	}
+	if (q->nguilty == 0)
+		return false;
+	inquiry_place_missing(q);
+	inquiry_conclude(q, CLASS_GPU_OOM, "proved");
+	return true;
+}

@@ -1,0 +1,51 @@
+/* inquiry.h: what the rules of a diagnosis share. Internal to faults/diagnose/. */
+#ifndef HANGAR_INQUIRY_H
+#define HANGAR_INQUIRY_H
+
+#include <stdbool.h>
+
+#include "align.h"
+#include "diagnose.h"
+
+struct inquiry {
+	const struct evidence *evidence;
+	struct diagnosis *d;
+	struct align align; /* of the communicator at hand */
+	bool *guilty;	    /* nranks */
+	size_t nguilty;
+};
+
+/* One more line of evidence, if there is room. */
+void inquiry_say(struct diagnosis *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void inquiry_accuse(struct inquiry *q, int rank);
+
+/* The end of a rule: class, confidence, the names of the guilty, and what they and the others are doing. */
+void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence);
+
+/* Which call the guilty ranks did not make though others did. */
+void inquiry_place_missing(struct inquiry *q);
+
+/* Has its process ended without saying so? */
+bool inquiry_died(const struct rank_view *v);
+
+/* CLASS_BLOCKED or CLASS_BUSY where the host's evidence shows a rank that lacks a call so, else `idle`. */
+const char *inquiry_host_class(const struct evidence_rank *rank, const char *idle);
+
+/* diagnose_init.c: does a guilty rank lack communicator init itself, while others are inside it? Then that is the place. */
+bool inquiry_place_init(struct inquiry *q);
+
+/* diagnose_init.c: rules. Each returns whether it has found the answer. */
+
+/* Ranks called init with different arguments. */
+bool blame_init_arguments(struct inquiry *q);
+/* Some are inside init, others never called it. */
+bool blame_absent_from_init(struct inquiry *q);
+/* All called init alike, and one lives in another network. */
+bool blame_unreachable(struct inquiry *q);
+/* A rank aborted its communicator by itself. */
+bool blame_aborted(struct inquiry *q);
+/* A rank gave up because its device had no memory left. */
+bool blame_device_memory(struct inquiry *q);
+
+#endif

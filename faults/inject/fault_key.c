@@ -1,0 +1,74 @@
+/* fault_key.c: the keys that a fault takes, as its row of the table words them. */
+#include "fault_key.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "parse.h"
+
+bool fault_key_next(const char **args, struct key *key)
+{
+	const char *at = *args;
+	size_t len;
+
+	if (!at || !*at)
+		return false;
+	len = strcspn(at, " ");
+	key->name = at;
+	key->name_len = strcspn(at, "= ");
+	key->value = at + key->name_len + (at[key->name_len] == '=');
+	key->value_len = (size_t)(at + len - key->value);
+	*args = at + len + (at[len] == ' ');
+	return true;
+}
+
+bool fault_key_find(const char *args, const char *name, size_t len, struct key *key)
+{
+	while (fault_key_next(&args, key))
+		if (key->name_len == len && memcmp(key->name, name, len) == 0)
+			return true;
+	return false;
+}
+
+bool fault_key_is(const struct key *key, const char *kind)
+{
+	return key->value_len == strlen(kind) && memcmp(key->value, kind, key->value_len) == 0;
+}
+
+/* Is `value` one of the words of "lock|read"? */
+static bool word_of(const struct key *key, const char *value)
+{
+	const char *at = key->value, *end = key->value + key->value_len;
+	size_t len = strlen(value);
+
+	while (at < end) {
+		size_t word = strcspn(at, "| ");
+
+		if (word == len && memcmp(at, value, len) == 0)
+			return true;
+		at += word + 1;
+	}
+	return false;
+}
+
+bool fault_key_allows(const struct key *key, const char *value)
+{
+	int64_t status;
+	double seconds;
+
+	if (fault_key_is(key, "SECONDS"))
+		return parse_real(value, 0, 86400, &seconds) == 0;
+	if (fault_key_is(key, "STATUS"))
+		return parse_int(value, 0, 255, &status) == 0;
+	return word_of(key, value);
+}
+
+void fault_key_help(const struct key *key, char *buf, size_t len)
+{
+	if (fault_key_is(key, "SECONDS"))
+		snprintf(buf, len, "seconds from 0 to 86400");
+	else if (fault_key_is(key, "STATUS"))
+		snprintf(buf, len, "an exit status from 0 to 255");
+	else
+		snprintf(buf, len, "%.*s", (int)key->value_len, key->value);
+}

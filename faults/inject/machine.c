@@ -1,0 +1,50 @@
+/* machine.c: tries what faults need. */
+#include "machine.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+
+/* In a child, whose namespace ends with it. Not vfork: the child must not change its parent. */
+static bool can_unshare(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWNET) < 0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 0;
+}
+
+static bool can_cgroup(const char *run)
+{
+	struct cgroup cgroup;
+	bool can = cgroup_make(&cgroup, "probe", run) == 0;
+
+	cgroup_remove(&cgroup);
+	return can;
+}
+
+void machine_look(struct fault_machine *machine, const char *run)
+{
+	*machine = (struct fault_machine){ .backend = "mpi", .communicators = 1 };
+	if (geteuid() == 0)
+		machine->have |= NEED_SUPERUSER;
+	if (can_cgroup(run))
+		machine->have |= NEED_CGROUP;
+	if (can_unshare())
+		machine->have |= NEED_NAMESPACE;
+}
+
+void machine_serve(struct fault_machine *machine, const char *backend, int gpus)
+{
+	machine->backend = backend;
+	if (gpus > 0)
+		machine->have |= NEED_GPU;
+	if (strcmp(backend, "nccl") == 0)
+		machine->have |= NEED_NET; /* its bootstrap always uses sockets */
+}

@@ -143,6 +143,7 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
                                        size_t len)
 {
 	struct error err = { .rank = -1 };
+	struct backend_facts facts = { .device = "" };
 	int rc = load(f, bench, &err);
 
 	if (f->own_dump && f->dump[0])
@@ -151,10 +152,12 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
 		snprintf(text, len, "No prediction: %.180s", err.text);
 		return NULL;
 	}
+	bench->backend->ops->facts(bench->backend, &facts);
 	f->hooks = (struct forecaster){ .ctx = f, .row = predict_row, .share = share };
 	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s",
 	         f->model.nnodes, f->model.nnodes == 1 ? "" : "s", f->model.ppn,
-	         f->sys.gpu[0].model->name, f->dump[0] ? "as NCCL found it" : f->sys.name,
+	         facts.device[0] && f->dump[0] ? facts.device : f->sys.gpu[0].model->name,
+	         f->dump[0] ? "as NCCL found it" : f->sys.name,
 	         f->model.constants.fitted ? "fitted" : "physical only");
 	return &f->hooks;
 }

@@ -100,14 +100,14 @@ has copy/postmortem.md '## Reproducer' 'Not known: command.txt'
 holds 'the copy knows the fault' bash -c '! grep -rqF -- --fault copy/postmortem.md copy/verdict.json copy/report.txt'
 holds 'another timeline from the copy' cmp -s "$folder/timeline.csv" copy/timeline.csv
 
-# NCCL's rings, out of its logs.
+# NCCL's rings and calls, out of its logs.
 sed -i 's/"backend": "mpi"/"backend": "nccl"/' copy/run.json
 run "$BUILD/hang_diagnose" copy
 has copy/postmortem.md 'Ring topology' 'Not known' 'NCCL_DEBUG=INFO' '## Reproducer'
-printf 'vm:1:2 [0] NCCL INFO Channel 00/02 :    0   2   1\nvm:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n' \
-	>copy/nccl-vm-1.log
+cp "$root/ci/tests/data/nccl_log_h200x4.log" copy/nccl-vm-1.log
 run "$BUILD/hang_diagnose" copy
-has copy/postmortem.md 'Ring topology' 'ring 0 of 2: 0 2 1' '## Reproducer'
+has copy/postmortem.md 'Ring topology' '0 -P2P/direct pointer-> 1' 'is this ring rational? rational' \
+	'9 collective calls, the same on all 4 ranks' '## Reproducer'
 
 # Nothing to draw is said; rows and timeline in one folder are both drawn.
 head -n 1 copy/timeline.csv >empty.csv

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "call.h"
+#include "logs.h"
 #include "rank_list.h"
 #include "report_stacks.h"
-#include "rings.h"
 #include "timeline.h"
 #include "watch.h"
 
@@ -108,25 +108,16 @@ static void print_run(FILE *out, const struct diagnosis *d, const struct evidenc
 
 static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 {
-	struct rings rings;
-
 	fprintf(out, "\n### Ring topology\n\n");
-	rings_read(&rings, dir);
-	for (size_t i = 0; i < rings.n; i++)
-		fprintf(out, "    ring %d of %d: %s\n", rings.ring[i].channel, rings.ring[i].of,
-			rings.ring[i].ranks);
-	if (rings.n > 0)
-		fprintf(out, "\nRanks in the order of each ring, from NCCL's log (%zu files).\n",
-			rings.nlogs);
-	else if (strcmp(e->backend, "mpi") == 0)
+	if (logs_print(out, dir) > 0)
+		return;
+	if (strcmp(e->backend, "mpi") == 0)
 		fprintf(out, "The MPI library does not tell in which order it connects ranks.\n");
 	else
-		fprintf(out,
-			"Not known: %s. NCCL prints it with NCCL_DEBUG=INFO and "
-			"NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder and "
-			"run "
-			"hang_diagnose on it.\n",
-			rings.nlogs ? "the NCCL logs here hold no ring" : "no NCCL log is here");
+		fprintf(out, "Not known: no NCCL log is here. NCCL prints it with NCCL_DEBUG=INFO, "
+			     "NCCL_DEBUG_SUBSYS=INIT,COLL,NET,P2P and "
+			     "NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder and "
+			     "run hang_diagnose on it.\n");
 }
 
 /* The one reader of command.txt. Evidence that was moved without it does not know what had been

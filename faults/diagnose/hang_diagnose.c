@@ -65,8 +65,10 @@ static int diagnose_folder(const struct arguments *arguments, struct error *err)
 	struct diagnosis diagnosis;
 	int code = OUTCOME_INTERNAL;
 
-	if (evidence_load(&evidence, arguments->dir, err) < 0)
-		return code;
+	if (evidence_load(&evidence, arguments->dir, err) < 0) {
+		err->outcome = OUTCOME_USAGE; /* the folder that was named is none */
+		return OUTCOME_USAGE;
+	}
 	diagnose(&evidence, &diagnosis);
 	witness_note(&evidence, &diagnosis);
 	diagnosis_print(stdout, &diagnosis, &evidence);

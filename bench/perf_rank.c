@@ -14,10 +14,10 @@
 #include "../common/schedule.h"
 #include "../common/sweep.h"
 #include "../common/timing.h"
+#include "../common/topo/forecast.h"
 #include "../faults/inject/machine.h"
 #include "../faults/watch/recorder.h"
 #include "../faults/watch/star.h"
-#include "perf_forecast.h"
 
 #define OPEN_SECONDS 60.0 /* context and module load; nobody waits for others here */
 #define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */

@@ -1,5 +1,5 @@
-/* perf_forecast.c: NCCL's own topology file, or the one asked for, to a prediction per row. */
-#include "perf_forecast.h"
+/* forecast.c: NCCL's own topology file, or the one asked for, to a prediction per row. */
+#include "forecast.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,12 +1,12 @@
-/* perf_forecast.h: predictions beside the rows: where the topology comes from, and the model over it. */
-#ifndef HANGAR_PERF_FORECAST_H
-#define HANGAR_PERF_FORECAST_H
+/* forecast.h: predictions beside the rows: where the topology comes from, and the model over it. */
+#ifndef HANGAR_FORECAST_H
+#define HANGAR_FORECAST_H
 
 #include <stdbool.h>
 
-#include "../common/bench.h"
-#include "../common/row.h"
-#include "../common/topo/model.h"
+#include "../bench.h"
+#include "../row.h"
+#include "model.h"
 
 #define FORECAST_SHARES 4096
 

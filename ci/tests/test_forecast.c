@@ -1,0 +1,190 @@
+/* test_forecast.c: predictions beside rows: when there are any, what they fill in, what they come to. */
+#include "unit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "forecast.h"
+
+static struct options options;
+static struct job job;
+static struct backend backend;
+static struct bench bench;
+static struct error err;
+static struct forecast forecast;
+static char text[400];
+
+static void facts(struct backend *be, struct backend_facts *to)
+{
+	(void)be;
+	memset(to, 0, sizeof(*to));
+	strcpy(to->device, "NVIDIA H200");
+}
+
+static const struct backend_ops nccl = { .name = "nccl", .facts = facts };
+static const struct backend_ops mpi = { .name = "mpi", .facts = facts };
+
+static void set_up(const char *topo, int nranks, int nnodes)
+{
+	unsetenv("NCCL_TOPO_DUMP_FILE");
+	setenv("NCCL_NVLS_ENABLE", "0", 1);
+	setenv("HANGAR_SPECS", "common/topo/specs", 1);
+	setenv("HANGAR_FITTED", "/nowhere", 1); /* physical constants: they change with knowledge alone */
+	options = (struct options){ .topo = topo };
+	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
+	backend.ops = &nccl;
+	err = (struct error){ .rank = -1 };
+	bench = (struct bench){ .options = &options, .job = &job, .backend = &backend, .err = &err };
+	memset(&forecast, 0, sizeof(forecast));
+}
+
+static void test_planned(void)
+{
+	set_up("live", 4, 1);
+	CU_ASSERT_TRUE(forecast_planned(&bench, false));
+	CU_ASSERT_FALSE(forecast_planned(&bench, true)); /* ranks share a GPU */
+	backend.ops = &mpi;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	set_up("none", 4, 1);
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	set_up("live", 4, 1);
+	options.nfaults = 1;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	set_up("live", 4, 1);
+	options.split_kind = SPLIT_NONE + 1;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+}
+
+static void test_refused(void)
+{
+	set_up("live", 4, 1);
+	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	options.min_percent = 80;
+	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--min-percent 80"));
+	set_up("hgx-h200", 4, 1);
+	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	backend.ops = &mpi;
+	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), -ENOTSUP);
+	set_up("no-such-machine", 4, 1);
+	CU_ASSERT_TRUE(forecast_check(&bench, false, &err) < 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100")); /* the known are listed */
+}
+
+static struct row make_row(const char *collective, uint64_t size, double time_us)
+{
+	struct row row = { .collective = collective,
+			   .size = size,
+			   .type = "float",
+			   .redop = "sum",
+			   .time_us = time_us,
+			   .busbw_gbs = 300 };
+
+	row_no_forecast(&row);
+	return row;
+}
+
+static void test_rows(void)
+{
+	const struct forecaster *f;
+	struct row row;
+	double share;
+
+	set_up("hgx-h200", 4, 1);
+	forecast_ask(&forecast, &options, "/tmp");
+	CU_ASSERT_PTR_NULL(getenv("NCCL_TOPO_DUMP_FILE")); /* a spec needs no file of NCCL's */
+	f = forecast_open(&forecast, &bench, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "1 node of 4 x H200"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
+	row = make_row("all_reduce", 1ull << 30, 5000);
+	f->row(f->ctx, &row);
+	/* 18 NVLinks of 25 GB/s; 1 GiB once round a ring of 4 at no more than that: 1.5 x 2^30 / 450e9 s */
+	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 450, 1e-6);
+	CU_ASSERT_TRUE(row.predicted_us > 3579 && row.predicted_us < 5200);
+	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, row.predicted_us / 50, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(row.of_ceiling_percent, 300 / 4.5, 1e-6);
+	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "Ring");
+	CU_ASSERT_STRING_EQUAL(row.predicted_proto, "Simple");
+	share = f->share(f->ctx, text, sizeof(text));
+	CU_ASSERT_DOUBLE_EQUAL(share, row.of_predicted_percent, 1e-9);
+	/* small ones, and collectives that nobody knows, do not count */
+	row = make_row("all_reduce", 1024, 1);
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isfinite(row.predicted_us));
+	row = make_row("all_at_once", 1ull << 30, 1);
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isnan(row.predicted_us));
+	CU_ASSERT_PTR_NULL(row.predicted_algo);
+	CU_ASSERT_DOUBLE_EQUAL(f->share(f->ctx, text, sizeof(text)), share, 1e-9);
+}
+
+/* Median of an odd and an even number; the words for it. */
+static void test_share(void)
+{
+	static const struct {
+		double times[4];
+		int n;
+		const char *word;
+	} table[] = {
+		{ { 1, 1.1, 1.2 }, 3, ": good" },
+		{ { 1.5, 1.6, 1.7, 1.8 }, 4, ": low" },
+		{ { 3 }, 1, ": bad" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct forecaster *f;
+		double predicted;
+
+		set_up("hgx-h200", 4, 1);
+		f = forecast_open(&forecast, &bench, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_TRUE(isnan(f->share(f->ctx, text, sizeof(text))));
+		for (int k = 0; k < table[i].n; k++) {
+			struct row row = make_row("all_gather", 1ull << 28, 1);
+
+			f->row(f->ctx, &row);
+			predicted = row.predicted_us;
+			forecast.shares[k] = 100 / table[i].times[k];
+			CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 100 * predicted, 1e-6);
+		}
+		f->share(f->ctx, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
+	}
+}
+
+static void test_no_topology(void)
+{
+	set_up("live", 4, 1);
+	setenv("NCCL_TOPO_DUMP_FILE", "/nowhere/topo.xml", 1);
+	forecast_ask(&forecast, &options, "/tmp");
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/nowhere/topo.xml"); /* the user's */
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, text, sizeof(text)));
+	CU_ASSERT_EQUAL(strncmp(text, "No prediction: ", 15), 0);
+	set_up("live", 4, 1);
+	forecast_ask(&forecast, &options, "/tmp/a-folder");
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/tmp/a-folder/nccl-topo.xml");
+	set_up("hgx-h200", 5, 2);
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "unequal"));
+	set_up("hgx-h200", 9, 1); /* more ranks than the spec has GPUs */
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, text, sizeof(text)));
+}
+
+static const struct unit_case cases[] = {
+	{ "when there are predictions", test_planned },
+	{ "what is refused", test_refused },
+	{ "rows", test_rows },
+	{ "the share that was reached", test_share },
+	{ "no topology", test_no_topology },
+};
+
+int main(void)
+{
+	return unit_main("forecast", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -51,12 +51,14 @@ static void flows_spread(const struct model *model, double bytes, struct flows *
 	flows->peers = n;
 }
 
-/* One rank exchanges 1/n of the data with every other; its own links are the narrow place. */
+/* One rank exchanges 1/n of the data with every other; its own links are the narrow place, and as no peer has anybody
+ * else to serve, they do not idle (gather on four H200, 2026-11-21: 372 GB/s from 128 MiB, all that stores get through). */
 static void flows_root(const struct model *model, double bytes, struct flows *flows)
 {
 	double g = model->ppn;
 
 	flows_spread(model, bytes, flows);
+	flows->intra = g > 1 ? bytes / model->nranks * model->spread : 0;
 	if (model->nnodes > 1) {
 		flows->inter *= model->net / g / model->nic;
 		flows->inter_raw *= model->net_raw / g / model->nic_raw;

@@ -99,7 +99,7 @@ truncate -s 100 "$swapped/rank-3.fr"
 run "$BUILD/hang_diagnose" "$swapped"
 holds "hostile evidence: exit $rc" [ "$rc" -lt 20 ]
 run "$BUILD/hang_diagnose" "$work/nothing-there"
-expect_rc 1 'no evidence:'
+expect_rc 2 "no evidence:"
 
 # The command line.
 for spec in no-such-fault drop-rank:x drop-rank:1@ drop-rank:1,key=1 drop-rank:9; do

@@ -183,7 +183,7 @@ static void judge_testify(void *ctx, const struct rank_view *views,
 	for (int i = 0; i < j->evidence.nranks; i++) {
 		const struct evidence_rank *rank = &j->evidence.ranks[i];
 		size_t bytes = saved_bytes(rank, newest);
-		void *image = rank->present ? aligned_alloc(64, bytes) : NULL;
+		void *image = rank->present ? saved_alloc(bytes) : NULL;
 
 		if (!image)
 			continue;

@@ -24,33 +24,33 @@ above() {
 	awk -v low="$1" -v value="$2" 'BEGIN { exit !(value != "" && value > low) }'
 }
 
-matrix good ONLY='^(drop|kill)-rank$' KEEP=all JOBS=2
-expect_rc 0 'drop-rank and kill-rank:'
-for fault in none drop-rank kill-rank; do
+matrix good ONLY='^(early-exit|crash-rank)$' KEEP=all JOBS=2
+expect_rc 0 'early-exit and crash-rank:'
+for fault in none early-exit crash-rank; do
 	holds "$fault is not right" [ "$(what_of good right $fault)" = yes ]
 done
-holds 'drop-rank fired unseen' [ "$(what_of good fired drop-rank)" = yes ]
-holds "detect_ms of drop-rank is '$(what_of good detect_ms drop-rank)'" \
-	above 450 "$(what_of good detect_ms drop-rank)"
-holds "detect_ms of kill-rank is '$(what_of good detect_ms kill-rank)'" \
-	above 50 "$(what_of good detect_ms kill-rank)"
+holds 'early-exit fired unseen' [ "$(what_of good fired early-exit)" = yes ]
+holds "detect_ms of early-exit is '$(what_of good detect_ms early-exit)'" \
+	above 450 "$(what_of good detect_ms early-exit)"
+holds "detect_ms of crash-rank is '$(what_of good detect_ms crash-rank)'" \
+	above 50 "$(what_of good detect_ms crash-rank)"
 expect_out '^swapped evidence found wrong: 2 of 2$'
 expect_out '^ranks renumbered, still right: 2 of 2$'
 expect_out '^3 right, 0 wrong or not fired, 0 leftovers: passed$'
-permuted=$(awk -F, '$1 == "drop-rank:3" { print $4 }' "$work/good/permute.csv")
+permuted=$(awk -F, '$1 == "early-exit:3" { print $4 }' "$work/good/permute.csv")
 holds "permuted rank 3 of 4 is named '$permuted'" [ "$permuted" = 0 ]
-dir=$work/good/raw/drop-rank-3-of4-1/evidence
+dir=$work/good/raw/early-exit-3-of4-1/evidence
 holds 'no evidence was kept' [ -s "$dir/rank-0.fr" ]
-leaks=$(grep -lF -e drop-rank -e --fault "$dir"/rank-* "$dir/run.json")
+leaks=$(grep -lF -e early-exit -e --fault "$dir"/rank-* "$dir/run.json")
 holds "evidence names the fault: $leaks" [ -z "$leaks" ]
 
 # Wrong expectations, one at a time: another class, a fault without a row, a twin that should hang.
-sed 's/^drop-rank,,,any,hang,missing-call/drop-rank,,,any,hang,host-busy/' $table >"$work/class.csv"
-sed '/^drop-rank,/d' $table >"$work/unknown.csv"
+sed 's/^early-exit,,,mpi,hang,early-exit/early-exit,,,mpi,hang,host-busy/' $table >"$work/class.csv"
+sed '/^early-exit,/d' $table >"$work/unknown.csv"
 sed 's/^none,,,any,ok/none,,,any,hang/' $table >"$work/twin.csv"
 for wrong in class unknown twin; do
 	check "$wrong.csv is the table itself" [ "$(cmp "$table" "$work/$wrong.csv" | wc -l)" -eq 1 ]
-	EXPECTED=$work/$wrong.csv matrix "bad-$wrong" ONLY='^drop-rank$' SWAP=0 PERMUTE=0
+	EXPECTED=$work/$wrong.csv matrix "bad-$wrong" ONLY='^early-exit$' SWAP=0 PERMUTE=0
 	expect_rc 1 "$wrong.csv:"
 	expect_out '^1 right, 1 wrong or not fired, 0 leftovers: FAILED$'
 	kept=("$work/bad-$wrong"/raw/*)
@@ -58,9 +58,9 @@ for wrong in class unknown twin; do
 done
 
 # Deadlines change when, not what.
-matrix later ONLY='^drop-rank$' RANKS=2 PLAN=full REPEATS=1 DEADLINES=3 SWAP=0
+matrix later ONLY='^early-exit$' RANKS=2 PLAN=full REPEATS=1 DEADLINES=3 SWAP=0
 expect_rc 0 'deadlines x 3:'
-soonest=$(what_of later detect_ms drop-rank | sort -n | head -n 1)
+soonest=$(what_of later detect_ms early-exit | sort -n | head -n 1)
 holds "detect_ms x 3 is '$soonest'" above 1450 "$soonest"
 HANGAR_DEADLINE_FACTOR=x perf all_reduce -g 2 -b 8 -e 8
 expect_rc 2 'HANGAR_DEADLINE_FACTOR=x:'

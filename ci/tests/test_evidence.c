@@ -225,7 +225,7 @@ static struct saved_header *pack_one(size_t *bytes)
 	struct saved_header *image;
 
 	*bytes = saved_bytes(&saved.ranks[1], SIZE_MAX);
-	image = aligned_alloc(64, *bytes);
+	image = saved_alloc(*bytes);
 	saved_pack(&saved.ranks[1], 1, SIZE_MAX, image);
 	return image;
 }
@@ -261,7 +261,7 @@ static void test_tail(void)
 	set_up();
 	saved.ranks[1].recorder->star_token = 0x5ec2e7;
 	bytes = saved_bytes(&saved.ranks[1], 4);
-	h = aligned_alloc(64, bytes);
+	h = saved_alloc(bytes);
 	saved_pack(&saved.ranks[1], 1, 4, h);
 	CU_ASSERT_EQUAL(((struct record_header *)(h + 1))->star_token, 0);
 	CU_ASSERT_EQUAL_FATAL(evidence_take_saved(&taken, 1, h, bytes), 0);
@@ -419,7 +419,7 @@ static void test_many_ranks(void)
 	set_up();
 	for (int i = RANKS; i < many; i++) {
 		size_t bytes = saved_bytes(&saved.ranks[1], SIZE_MAX);
-		void *image = aligned_alloc(64, bytes);
+		void *image = saved_alloc(bytes);
 
 		saved_pack(&saved.ranks[i % 2], i, SIZE_MAX, image);
 		snprintf(name, sizeof(name), "rank-%d.fr", i);

@@ -77,7 +77,7 @@ static int save_run(const struct evidence *evidence, const char *path)
 int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir)
 {
 	size_t bytes = saved_bytes(rank, rank->ncalls);
-	void *image = aligned_alloc(64, bytes);
+	void *image = saved_alloc(bytes);
 	char path[4096], draft[4224], host[64] = "";
 	int rc;
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -22,6 +23,11 @@ static size_t newest_of(const struct evidence_rank *rank, size_t newest)
 static size_t each(bool times)
 {
 	return sizeof(struct record) + (times ? sizeof(struct call_times) : 0);
+}
+
+void *saved_alloc(size_t bytes)
+{
+	return bytes <= SIZE_MAX - 63 ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
 }
 
 size_t saved_bytes(const struct evidence_rank *rank, size_t newest)

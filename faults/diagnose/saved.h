@@ -50,10 +50,13 @@ struct saved_header {
 	char what[40], host[64], error[256];
 };
 
+/* Room for `bytes` of saved form, aligned as it must be; free() it. NULL without memory. */
+void *saved_alloc(size_t bytes);
+
 /* Bytes that `saved_pack` writes for the newest `newest` records of the rank. */
 size_t saved_bytes(const struct evidence_rank *rank, size_t newest);
 
-/* Write the saved form of rank `number` to `image` (saved_bytes() of room, aligned to 64). */
+/* Write the saved form of rank `number` to `image` (saved_bytes() of room, from saved_alloc). */
 void saved_pack(const struct evidence_rank *rank, int number, size_t newest, void *image);
 
 /* Take rank `number` out of `image` (aligned to 64, writable: unsound records are closed up in place). On success

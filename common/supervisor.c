@@ -13,6 +13,7 @@
 
 #include "cgroup.h"
 #include "clock.h"
+#include "ending.h"
 #include "leftovers.h"
 #include "signals.h"
 
@@ -21,6 +22,8 @@
 struct supervisor {
 	const struct supervisor_hooks *hooks;
 	struct supervised child;
+	bool reaped;  /* it is gone; before that it may have begun to end */
+	bool ending_again;
 	int signal_fd;
 	pid_t launcher;
 	sigset_t old_mask;
@@ -53,20 +56,26 @@ static uint32_t oom_kills(const struct supervisor *s)
 	return now > s->oom_kills ? (uint32_t)(now - s->oom_kills) : 0;
 }
 
-static void observe(struct supervisor *s, int status)
+static void observe_end(struct supervisor *s, int status)
 {
 	s->child.changed = true;
 	s->child.since_ns = clock_ns();
-	if (WIFSTOPPED(status)) {
-		s->child.stopped = true;
-	} else if (WIFCONTINUED(status)) {
-		s->child.stopped = false;
-	} else {
-		s->child.running = false;
-		s->child.stopped = false;
-		s->child.wait_status = status;
-		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-			s->child.oom_kills = oom_kills(s);
+	s->child.running = false;
+	s->child.stopped = false;
+	s->child.wait_status = status;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		s->child.oom_kills = oom_kills(s);
+}
+
+static void observe(struct supervisor *s, int status)
+{
+	s->reaped = WIFEXITED(status) || WIFSIGNALED(status);
+	if (s->reaped && s->child.running) {
+		observe_end(s, status);
+	} else if (!s->reaped) {
+		s->child.changed = true;
+		s->child.since_ns = clock_ns();
+		s->child.stopped = WIFSTOPPED(status);
 	}
 }
 
@@ -74,9 +83,11 @@ static void reap(struct supervisor *s)
 {
 	int status;
 
-	while (s->child.running &&
+	while (!s->reaped &&
 	       waitpid(s->child.pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == s->child.pid)
 		observe(s, status);
+	if (s->child.running && ending_seen(s->child.pid, &s->ending_again, &status))
+		observe_end(s, status);
 }
 
 static void read_signals(struct supervisor *s)
@@ -95,13 +106,14 @@ static void end_rank(struct supervisor *s)
 	struct leftovers leftovers;
 	int status;
 
-	if (!s->child.running)
+	if (s->reaped)
 		return;
 	leftovers_note(&leftovers, s->child.pid);
 	kill(-s->child.pid, SIGKILL); /* its group, which it may not have made yet */
 	kill(s->child.pid, SIGKILL);
 	while (waitpid(s->child.pid, &status, 0) < 0 && errno == EINTR)
 		;
+	s->reaped = true;
 	s->child.running = false;
 	leftovers_remove(&leftovers);
 }

@@ -15,9 +15,9 @@
 
 struct supervised {
 	pid_t pid;
-	bool running;
+	bool running;     /* and has not begun to end; how long that takes is another matter (ending.h) */
 	bool stopped;     /* by SIGSTOP or a terminal */
-	int wait_status;  /* of waitpid once !running */
+	int wait_status;  /* as of waitpid, once !running */
 	uint64_t since_ns; /* when the state was last seen to change */
 	bool changed;     /* since the last step */
 	uint32_t oom_kills; /* by the kernel in hooks->cgroup since the start, once it was killed by SIGKILL */

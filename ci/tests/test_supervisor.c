@@ -21,11 +21,13 @@
 struct board {
 	_Atomic pid_t rank, grandchild;
 	_Atomic int steps, changes, stops, continues, ready, group, blocked;
+	_Atomic int gone; /* when its end was seen */
 	_Atomic int running, wait_status, end_with; /* end_with: the hook's answer, -1: not yet */
 };
 
 static struct board *board;
 static int wake = -1;
+static int interval_ms = 50;
 
 static size_t hook_fds(void *ctx, struct pollfd *fds, size_t room)
 {
@@ -39,7 +41,7 @@ static size_t hook_fds(void *ctx, struct pollfd *fds, size_t room)
 static int hook_interval(void *ctx)
 {
 	(void)ctx;
-	return 50;
+	return interval_ms;
 }
 
 /* Over when the rank is, or when the test says so. */
@@ -59,7 +61,11 @@ static bool hook_step(void *ctx, const struct supervised *child, int *exit_code)
 		board->continues += !child->stopped;
 	}
 	if (!child->running) {
+		siginfo_t info = { .si_pid = 0 };
+
 		board->wait_status = child->wait_status;
+		board->gone = waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+			      info.si_pid == child->pid;
 		*exit_code = WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) : 70;
 		return true;
 	}
@@ -169,6 +175,38 @@ static void test_killed(void)
 	CU_ASSERT_EQUAL(code_of(pid), 70);
 	CU_ASSERT(WIFSIGNALED(board->wait_status));
 	CU_ASSERT_EQUAL(WTERMSIG(board->wait_status), SIGKILL);
+}
+
+static int sleep_with_much_memory(void *arg)
+{
+	const size_t bytes = 1ul << 30; /* in small pages: 60 ms to give back */
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return 1;
+	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	memset(memory, 1, bytes);
+	return sleep_long(arg);
+}
+
+/* A process that takes its time to end is seen to end at once, and how. */
+static void test_killed_slowly(void)
+{
+	double begin;
+	pid_t pid;
+
+	set_up();
+	interval_ms = 5;
+	pid = start(sleep_with_much_memory, NULL);
+	for (begin = clock_seconds(); !board->ready && clock_seconds() < begin + 10;)
+		clock_nap(0.001);
+	kill(board->rank, SIGKILL);
+	CU_ASSERT_EQUAL(code_of(pid), 70);
+	CU_ASSERT_EQUAL(board->gone, 0);
+	CU_ASSERT(WIFSIGNALED(board->wait_status));
+	CU_ASSERT_EQUAL(WTERMSIG(board->wait_status), SIGKILL);
+	CU_ASSERT(gone(board->rank));
+	interval_ms = 50;
 }
 
 static void test_stop_and_continue(void)
@@ -331,6 +369,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "exit codes", test_exit_codes },
 		{ "the rank is killed", test_killed },
+		{ "killed, with much to give back", test_killed_slowly },
 		{ "stopped and continued", test_stop_and_continue },
 		{ "the hooks end it", test_hooks_end_it },
 		{ "signals", test_signals },

@@ -19,7 +19,7 @@
 #include "verdict.h"
 
 #define LEADER_TICK_MS 20
-#define MEMBER_TICK_MS 200
+#define MEMBER_TICK_MS 40 /* a rank that begins to end is found by asking */
 #define QUIET_NS (500 * MS)  /* nobody is overdue while some rank of the node still moves */
 #define STARVED_NS (5000 * MS) /* nor for so long while the host keeps one from running */
 #define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */

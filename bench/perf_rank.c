@@ -113,7 +113,7 @@ static int open_backend(struct rank *r)
 	struct backend_facts facts;
 	int rc;
 
-	watch_enter(&r->watch, "opening the device", OPEN_SECONDS);
+	watch_work(&r->watch, "opening the device", OPEN_SECONDS);
 	rc = backend_find(o->backend)->open(&r->job, &r->watch, &r->err, &config, &r->bench.backend);
 	watch_leave(&r->watch);
 	if (rc < 0)
@@ -150,7 +150,7 @@ static int allocate(struct rank *r)
 		                 "-e %zu: gives each of %d ranks less than %zu bytes (--align); "
 		                 "there is nothing to measure",
 		                 o->max_bytes, r->job.group_size, o->align);
-	watch_enter(&r->watch, "allocating buffers", OPEN_SECONDS);
+	watch_work(&r->watch, "allocating buffers", OPEN_SECONDS);
 	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest,
 	                  o->nfaults ? schedule_pool(largest) : BUFFERS_POOL,
 	                  o->nfaults ? SIZE_MAX : timing_most_calls(o));
@@ -326,7 +326,7 @@ static void tear_down(struct rank *r)
 	free(r->facts);
 	if (be) {
 		be->ops->comm_close(be);
-		watch_enter(&r->watch, "closing the device", OPEN_SECONDS);
+		watch_work(&r->watch, "closing the device", OPEN_SECONDS);
 		buffers_release(&r->bench.buffers);
 		be->ops->close(be);
 		watch_leave(&r->watch);
@@ -348,7 +348,7 @@ static int conclude(struct rank *r, int rc, bool agreed)
 	if (rc == 0 || agreed)
 		tear_down(r);
 	recorder_finish(&r->recorder, outcome, r->run.guilty, rc < 0 ? &r->err : NULL);
-	watch_enter(&r->watch, "leaving the process", LEAVE_SECONDS);
+	watch_work(&r->watch, "leaving the process", LEAVE_SECONDS);
 	return (int)outcome;
 }
 

@@ -167,7 +167,7 @@ const struct option_row option_rows[] = {
 	  .help = "what can be broken, and how it ends" },
 	{ "timeout", 'T', .arg = "SECONDS", .initial = "0", WHOLE(0, INT_MAX), FIELD(timeout),
 	  .group = GROUP_WATCH,
-	  .help = "deadline of every wait; 0: from predicted and measured times" },
+	  .help = "deadline of every wait for other ranks; 0: from measured times" },
 	{ "record", .arg = "LEVEL", .initial = "calls", .kind = &kind_word, FIELD(record),
 	  .group = GROUP_WATCH, WORDS("off", "calls", "full"),
 	  .help = "what the flight recorder keeps: nothing, calls, or calls with their device "

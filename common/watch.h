@@ -36,6 +36,8 @@ struct watch {
 	void (*phase)(void *ctx, enum phase phase);
 	/* A wait begins that must end within `seconds` (0: no deadline); `what` is a string constant. Waits do not nest. */
 	void (*enter)(void *ctx, const char *what, double seconds);
+	/* As enter, for work of the rank's own in which it waits for nobody: -T may lengthen the time but not cut it. */
+	void (*work)(void *ctx, const char *what, double seconds);
 	void (*leave)(void *ctx);
 	/* The call is about to be handed to the backend; returns a ticket for `returned`. */
 	uint64_t (*call)(void *ctx, const struct call *call);
@@ -61,6 +63,12 @@ static inline void watch_enter(const struct watch *w, const char *what, double s
 {
 	if (w && w->enter)
 		w->enter(w->ctx, what, seconds);
+}
+
+static inline void watch_work(const struct watch *w, const char *what, double seconds)
+{
+	if (w && w->work)
+		w->work(w->ctx, what, seconds);
 }
 
 static inline void watch_leave(const struct watch *w)

@@ -250,9 +250,12 @@ static void test_unreachable(void)
 	expect(OUTCOME_HANG, "init-unreachable", "2", 0, "", "majority");
 	at_init(2); /* which of the two? */
 	ranks[0].netns = 1;
+	expect(OUTCOME_HANG, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(4); /* a network each, as containers have: nothing strange about anyone */
+	for (int i = 0; i < 4; i++)
+		ranks[i].netns = 100 + (uint64_t)i;
 	diagnose(&evidence, &found);
 	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
-	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
 	at_init(4); /* numbers of two hosts say nothing */
 	ranks[2].netns = 4026532000;
 	strcpy(ranks[2].view.host, "there");
@@ -261,6 +264,37 @@ static void test_unreachable(void)
 	at_init(4); /* all alike: nobody is named */
 	diagnose(&evidence, &found);
 	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+}
+
+/* NCCL gives up where there is no route, before the others' deadline. */
+static void test_cut_off(void)
+{
+	static const char no_route[] = "ncclCommInitRank failed: unhandled system error (socketStartConnect: "
+				       "connect to 192.0.2.2<47863> failed : Network is unreachable)";
+
+	at_init(4);
+	gave_up(3, -EIO, no_route);
+	ranks[3].view.comm_state = RECORD_COMM_FAILED;
+	expect(OUTCOME_ERROR, "init-unreachable", "3", 0, "", "majority");
+	at_init(4); /* three do not reach the fourth */
+	for (int i = 1; i < 4; i++) {
+		gave_up(i, -EIO, no_route);
+		ranks[i].view.comm_state = RECORD_COMM_FAILED;
+	}
+	expect(OUTCOME_ERROR, "init-unreachable", "0", 0, "", "majority");
+	at_init(2);
+	gave_up(1, -EIO, no_route);
+	ranks[1].view.comm_state = RECORD_COMM_FAILED;
+	expect(OUTCOME_ERROR, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(4); /* another error, or one long after init, is no matter of the network */
+	gave_up(3, -EIO, "ncclCommInitRank failed: invalid usage");
+	ranks[3].view.comm_state = RECORD_COMM_FAILED;
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "error");
+	gave_up(3, -EIO, no_route);
+	ranks[3].view.comm_state = RECORD_COMM_READY;
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "error");
 }
 
 static void test_aborted(void)
@@ -347,6 +381,7 @@ int main(void)
 		{ "ties are inconclusive", test_ties },
 		{ "groups with ids of their own", test_groups },
 		{ "another network", test_unreachable },
+		{ "no way to the others", test_cut_off },
 		{ "aborted by one", test_aborted },
 		{ "out of memory", test_memory },
 		{ "hostile numbers", test_hostile },

@@ -309,7 +309,7 @@ static void test_waits(void)
 	tear_down();
 }
 
-/* -T is for every wait that has a deadline. */
+/* -T is for every wait for others that has a deadline; the rank's own work it may only lengthen. */
 static void test_timeout(void)
 {
 	set_up(30);
@@ -319,6 +319,14 @@ static void test_timeout(void)
 	watch_leave(&watch);
 	watch_enter(&watch, "for ever", 0);
 	CU_ASSERT_EQUAL(memory->header.wait.deadline_ns, 0);
+	watch_leave(&watch);
+	watch_work(&watch, "opening", 60);
+	CU_ASSERT_EQUAL(memory->header.wait.deadline_ns - memory->header.wait.since_ns,
+			60000000000u);
+	watch_leave(&watch);
+	watch_work(&watch, "opening", 20);
+	CU_ASSERT_EQUAL(memory->header.wait.deadline_ns - memory->header.wait.since_ns,
+			30000000000u);
 	tear_down();
 }
 

@@ -210,6 +210,20 @@ static void say_guilty(struct inquiry *q)
 			say_rank(q, i);
 }
 
+/* The guilty made all calls that the others made: what parts them is that one of these does not complete. */
+static void place_incomplete(struct inquiry *q)
+{
+	struct diagnosis *d = q->d;
+
+	if (d->hang_seq < 1)
+		return;
+	d->seq_low = d->seq_high = d->hang_seq;
+	snprintf(d->field, sizeof(d->field), "completion");
+	snprintf(d->theirs, sizeof(d->theirs), "made, cannot complete");
+	describe_call(align_reference(&q->align, (uint64_t)d->hang_seq), d->majority,
+		      sizeof(d->majority));
+}
+
 void inquiry_place_missing(struct inquiry *q)
 {
 	struct diagnosis *d = q->d;
@@ -220,8 +234,12 @@ void inquiry_place_missing(struct inquiry *q)
 			least = q->align.tracks[i].last;
 	d->comm = q->align.comm;
 	d->hang_seq = hang_point(q);
-	if (inquiry_place_init(q) || least == UINT64_MAX || least >= q->align.top)
-		return; /* they made all that the others made */
+	if (inquiry_place_init(q) || least == UINT64_MAX)
+		return;
+	if (least >= q->align.top) {
+		place_incomplete(q);
+		return;
+	}
 	d->seq_low = d->seq_high = (int64_t)least + 1;
 	snprintf(d->field, sizeof(d->field), "call");
 	snprintf(d->theirs, sizeof(d->theirs), "no call");

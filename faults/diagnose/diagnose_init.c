@@ -210,41 +210,106 @@ static bool same_host(const struct inquiry *q)
 	return true;
 }
 
-/* Alive and inside init, with a known network. */
+/* Alive and inside init. */
 static bool waits_at_init(const struct inquiry *q, int rank)
 {
-	return q->evidence->ranks[rank].present && q->evidence->ranks[rank].netns != 0 &&
+	return q->evidence->ranks[rank].present &&
 	       view_of(q, rank)->comm_state == RECORD_COMM_INIT &&
 	       view_of(q, rank)->process < PROCESS_EXITED;
 }
 
-bool blame_unreachable(struct inquiry *q)
+/* Did its init end with what the kernel says of an address that does not answer? NCCL hands on strerror's words. */
+static bool cut_off_at_init(const struct inquiry *q, int rank)
 {
-	uint64_t most = 0;
-	size_t votes = 0, total = 0, n = 0;
+	static const int reasons[] = { ENETUNREACH, EHOSTUNREACH, ECONNREFUSED, ETIMEDOUT, ENETDOWN };
+	const struct rank_view *v = view_of(q, rank);
 
-	for (int i = 0; same_host(q) && i < q->evidence->nranks; i++) {
-		if (!waits_at_init(q, i))
+	if (!q->evidence->ranks[rank].present || v->comm_state != RECORD_COMM_FAILED)
+		return false;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (strstr(v->error, strerror(reasons[i])))
+			return true;
+	return false;
+}
+
+/* Some got an error, the others wait inside: the fewer of the two are where the many do not reach. */
+static bool blame_cut_off(struct inquiry *q)
+{
+	size_t cut = 0, waiting = 0;
+	bool few;
+
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		cut += cut_off_at_init(q, i);
+		waiting += waits_at_init(q, i);
+	}
+	if (cut == 0 || cut + waiting < (size_t)q->evidence->nranks)
+		return false;
+	few = cut < waiting;
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		if (cut_off_at_init(q, i) && q->d->nlines < DIAGNOSIS_LINES / 2)
+			inquiry_say(q->d, "Rank %d: %.200s", i, view_of(q, i)->error);
+		if (cut != waiting && cut_off_at_init(q, i) == few)
+			inquiry_accuse(q, i);
+	}
+	place_init(q->d, waiting > 0);
+	inquiry_say(q->d, "%zu of %d ranks found no way to the others; %zu wait inside communicator init.", cut,
+		    q->evidence->nranks, waiting);
+	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, cut == waiting ? "inconclusive" : "majority");
+	return true;
+}
+
+/* Inside init, with a known network namespace. */
+static bool has_network(const struct inquiry *q, int rank)
+{
+	return waits_at_init(q, rank) && q->evidence->ranks[rank].netns != 0;
+}
+
+/* Of those inside init: how many live in the namespace that most, or half, live in, and which it is. Returns how many there are. */
+static size_t count_networks(const struct inquiry *q, uint64_t *most, size_t *total)
+{
+	size_t votes = 0, n = 0;
+
+	*most = *total = 0;
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		if (!has_network(q, i))
 			continue;
 		if (votes == 0)
-			most = q->evidence->ranks[i].netns;
-		votes += q->evidence->ranks[i].netns == most ? 1 : (size_t)-1;
+			*most = q->evidence->ranks[i].netns;
+		votes += q->evidence->ranks[i].netns == *most ? 1 : (size_t)-1;
 		n++;
 	}
-	for (int i = 0; n > 0 && i < q->evidence->nranks; i++)
-		if (waits_at_init(q, i)) {
-			total += q->evidence->ranks[i].netns == most;
-			if (q->evidence->ranks[i].netns != most)
-				inquiry_accuse(q, i);
-		}
-	if (q->nguilty == 0 || total * 2 <= n)
+	for (int i = 0; i < q->evidence->nranks; i++)
+		*total += has_network(q, i) && q->evidence->ranks[i].netns == *most;
+	return n;
+}
+
+/* Whoever of those inside init lives in another network namespace than most. One against one: nobody can say. */
+static bool blame_namespace(struct inquiry *q)
+{
+	uint64_t most;
+	size_t total, n = same_host(q) ? count_networks(q, &most, &total) : 0;
+	bool pair = n == 2 && total == 1;
+
+	if (n == 0 || total == n || (!pair && total * 2 <= n))
 		return false;
+	for (int i = 0; !pair && i < q->evidence->nranks; i++)
+		if (has_network(q, i) && q->evidence->ranks[i].netns != most)
+			inquiry_accuse(q, i);
 	place_init(q->d, true);
-	inquiry_say(q->d, "All are inside communicator init with the same arguments; the guilty live in "
-			  "another network namespace than %zu others.",
-		    total);
-	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, "majority");
+	if (pair)
+		inquiry_say(q->d, "Both are inside communicator init with the same arguments, each in a "
+				  "network namespace of its own.");
+	else
+		inquiry_say(q->d, "All are inside communicator init with the same arguments; the guilty "
+				  "live in another network namespace than %zu others.",
+			    total);
+	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, pair ? "inconclusive" : "majority");
 	return true;
+}
+
+bool blame_unreachable(struct inquiry *q)
+{
+	return blame_cut_off(q) || blame_namespace(q);
 }
 
 bool blame_aborted(struct inquiry *q)

@@ -77,14 +77,11 @@ static void recorder_phase(void *ctx, enum phase phase)
 	beat(&recorder->memory->header);
 }
 
-static void recorder_enter(void *ctx, const char *what, double seconds)
+static void begin_wait(struct recorder *recorder, const char *what, double seconds)
 {
-	struct recorder *recorder = ctx;
 	struct record_wait *wait = &recorder->memory->header.wait;
 	uint64_t now = clock_ns();
 
-	if (seconds > 0 && recorder->timeout > 0)
-		seconds = recorder->timeout;
 	seconds *= recorder->stretch;
 	wait->since_ns = now;
 	wait->deadline_ns = seconds > 0 ? now + (uint64_t)(seconds * 1e9) : 0;
@@ -92,6 +89,24 @@ static void recorder_enter(void *ctx, const char *what, double seconds)
 	/* odd, also should a wait begin inside another */
 	atomic_store_explicit(&wait->sequence, (wait->sequence + 1) | 1, memory_order_release);
 	beat(&recorder->memory->header);
+}
+
+static void recorder_enter(void *ctx, const char *what, double seconds)
+{
+	struct recorder *recorder = ctx;
+
+	if (seconds > 0 && recorder->timeout > 0)
+		seconds = recorder->timeout;
+	begin_wait(recorder, what, seconds);
+}
+
+static void recorder_work(void *ctx, const char *what, double seconds)
+{
+	struct recorder *recorder = ctx;
+
+	if (seconds > 0 && recorder->timeout > seconds)
+		seconds = recorder->timeout;
+	begin_wait(recorder, what, seconds);
 }
 
 static void recorder_leave(void *ctx)
@@ -251,6 +266,7 @@ struct watch recorder_watch(struct recorder *recorder)
 		.ctx = recorder,
 		.phase = recorder_phase,
 		.enter = recorder_enter,
+		.work = recorder_work,
 		.leave = recorder_leave,
 		.comm = recorder_comm,
 	};

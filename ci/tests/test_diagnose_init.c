@@ -251,6 +251,14 @@ static void test_unreachable(void)
 	at_init(2); /* which of the two? */
 	ranks[0].netns = 1;
 	expect(OUTCOME_HANG, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(5); /* two groups alike, one alone */
+	ranks[0].netns = ranks[1].netns = 7;
+	ranks[2].netns = 8;
+	expect(OUTCOME_HANG, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(4); /* no two of the others can meet either */
+	ranks[1].netns = 7;
+	ranks[2].netns = 8;
+	expect(OUTCOME_HANG, "init-unreachable", "1,2", 0, "", "majority");
 	at_init(4); /* a network each, as containers have: nothing strange about anyone */
 	for (int i = 0; i < 4; i++)
 		ranks[i].netns = 100 + (uint64_t)i;
@@ -310,6 +318,15 @@ static void test_aborted(void)
 	/* a neighbour over sockets is told, and gives up */
 	gave_up(2, -EIO, "the communicator failed: remote process exited");
 	expect(OUTCOME_ERROR, "aborted", "1", 8, "call", "proved");
+	/* the abort breaks an earlier call of the neighbour's */
+	in_calls(2, (const int[]){ 7, 7 }, 7);
+	ranks[1].view.comm_state = RECORD_COMM_ABORTED;
+	ranks[1].view.aborted_after = 7;
+	gave_up(0, -EIO, "the communicator failed: remote process exited");
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "aborted");
+	CU_ASSERT_EQUAL(found.seq_low, 8);
+	CU_ASSERT_EQUAL(found.seq_high, 8);
 	/* who aborts because of an error follows; all aborting is an agreement */
 	in_calls(4, made, 8);
 	ranks[2].view.comm_state = RECORD_COMM_ABORTED;

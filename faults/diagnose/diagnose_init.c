@@ -264,46 +264,69 @@ static bool has_network(const struct inquiry *q, int rank)
 	return waits_at_init(q, rank) && q->evidence->ranks[rank].netns != 0;
 }
 
-/* Of those inside init: how many live in the namespace that most, or half, live in, and which it is. Returns how many there are. */
-static size_t count_networks(const struct inquiry *q, uint64_t *most, size_t *total)
+static int compare_numbers(const void *a, const void *b)
 {
-	size_t votes = 0, n = 0;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	*most = *total = 0;
-	for (int i = 0; i < q->evidence->nranks; i++) {
-		if (!has_network(q, i))
-			continue;
-		if (votes == 0)
-			*most = q->evidence->ranks[i].netns;
-		votes += q->evidence->ranks[i].netns == *most ? 1 : (size_t)-1;
-		n++;
-	}
-	for (int i = 0; i < q->evidence->nranks; i++)
-		*total += has_network(q, i) && q->evidence->ranks[i].netns == *most;
-	return n;
+	return (x > y) - (x < y);
 }
 
-/* Whoever of those inside init lives in another network namespace than most. One against one: nobody can say. */
+/* Network namespaces of those inside init. */
+struct networks {
+	size_t n;	   /* ranks inside init, their namespace known */
+	size_t count;	   /* namespaces among them */
+	uint64_t most;	   /* the one with most ranks */
+	size_t members;	   /* these ranks */
+	size_t runner_up;  /* ranks of the one after that */
+};
+
+static int count_networks(const struct inquiry *q, struct networks *found)
+{
+	uint64_t *ids = malloc(((size_t)q->evidence->nranks + 1) * sizeof(*ids));
+	size_t run;
+
+	memset(found, 0, sizeof(*found));
+	if (!ids)
+		return -ENOMEM;
+	for (int i = 0; i < q->evidence->nranks; i++)
+		if (has_network(q, i))
+			ids[found->n++] = q->evidence->ranks[i].netns;
+	qsort(ids, found->n, sizeof(*ids), compare_numbers);
+	for (size_t i = 0; i < found->n; i += run) {
+		for (run = 1; i + run < found->n && ids[i + run] == ids[i];)
+			run++;
+		found->count++;
+		if (run > found->members) {
+			found->runner_up = found->members;
+			found->members = run;
+			found->most = ids[i];
+		} else if (run > found->runner_up) {
+			found->runner_up = run;
+		}
+	}
+	free(ids);
+	return 0;
+}
+
+/* Whoever of those inside init lives elsewhere than the largest group that can meet. Two of equal size: nobody can say. All
+ * alone, as in containers: nothing strange about anyone, unless there are but two. */
 static bool blame_namespace(struct inquiry *q)
 {
-	uint64_t most;
-	size_t total, n = same_host(q) ? count_networks(q, &most, &total) : 0;
-	bool pair = n == 2 && total == 1;
+	struct networks networks;
+	bool tie;
 
-	if (n == 0 || total == n || (!pair && total * 2 <= n))
+	if (!same_host(q) || count_networks(q, &networks) < 0 || networks.count < 2 ||
+	    (networks.members == 1 && networks.n > 2))
 		return false;
-	for (int i = 0; !pair && i < q->evidence->nranks; i++)
-		if (has_network(q, i) && q->evidence->ranks[i].netns != most)
+	tie = networks.members == networks.runner_up;
+	for (int i = 0; !tie && i < q->evidence->nranks; i++)
+		if (has_network(q, i) && q->evidence->ranks[i].netns != networks.most)
 			inquiry_accuse(q, i);
 	place_init(q->d, true);
-	if (pair)
-		inquiry_say(q->d, "Both are inside communicator init with the same arguments, each in a "
-				  "network namespace of its own.");
-	else
-		inquiry_say(q->d, "All are inside communicator init with the same arguments; the guilty "
-				  "live in another network namespace than %zu others.",
-			    total);
-	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, pair ? "inconclusive" : "majority");
+	inquiry_say(q->d, "All are inside communicator init with the same arguments, but in %zu network "
+			  "namespaces, of which the largest holds %zu of them.",
+		    networks.count, networks.members);
+	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, tie ? "inconclusive" : "majority");
 	return true;
 }
 
@@ -312,8 +335,20 @@ bool blame_unreachable(struct inquiry *q)
 	return blame_cut_off(q) || blame_namespace(q);
 }
 
+/* After so many calls, also where what it broke is an earlier call of the others'. */
+static void place_abort(struct diagnosis *d, uint64_t after)
+{
+	if (after >= INT64_MAX || d->seq_low == (int64_t)after + 1)
+		return;
+	d->seq_low = d->seq_high = (int64_t)after + 1;
+	snprintf(d->field, sizeof(d->field), "call");
+	snprintf(d->theirs, sizeof(d->theirs), "aborted before it");
+	snprintf(d->majority, sizeof(d->majority), "not made yet");
+}
+
 bool blame_aborted(struct inquiry *q)
 {
+	uint64_t after = UINT64_MAX;
 	int last = 0;
 
 	for (int i = 0; i < q->evidence->nranks; i++) {
@@ -325,10 +360,12 @@ bool blame_aborted(struct inquiry *q)
 			continue;
 		inquiry_accuse(q, i);
 		last = i;
+		after = v->aborted_after < after ? v->aborted_after : after;
 	}
 	if (q->nguilty == 0 || q->nguilty == (size_t)q->evidence->nranks)
 		return false;
 	inquiry_place_missing(q);
+	place_abort(q->d, after);
 	inquiry_say(q->d, "Rank %d aborted communicator 0 after %" PRIu64 " calls on it.", last,
 		    view_of(q, last)->aborted_after);
 	inquiry_conclude(q, CLASS_ABORTED, "proved");

@@ -294,6 +294,11 @@ static void test_cut_off(void)
 	gave_up(1, -EIO, no_route);
 	ranks[1].view.comm_state = RECORD_COMM_FAILED;
 	expect(OUTCOME_ERROR, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(4); /* the root has lost the address it told the others */
+	gave_up(0, -EIO, "ncclCommInitRank failed: unhandled system error (Call to bind failed: Cannot assign "
+			 "requested address)");
+	ranks[0].view.comm_state = RECORD_COMM_FAILED;
+	expect(OUTCOME_ERROR, "init-unreachable", "0", 0, "", "majority");
 	at_init(4); /* another error, or one long after init, is no matter of the network */
 	gave_up(3, -EIO, "ncclCommInitRank failed: invalid usage");
 	ranks[3].view.comm_state = RECORD_COMM_FAILED;

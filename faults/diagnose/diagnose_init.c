@@ -218,10 +218,11 @@ static bool waits_at_init(const struct inquiry *q, int rank)
 	       view_of(q, rank)->process < PROCESS_EXITED;
 }
 
-/* Did its init end with what the kernel says of an address that does not answer? NCCL hands on strerror's words. */
+/* Did its init end with what the kernel says of an address that does not answer, or is not this host's? NCCL hands on strerror's words. */
 static bool cut_off_at_init(const struct inquiry *q, int rank)
 {
-	static const int reasons[] = { ENETUNREACH, EHOSTUNREACH, ECONNREFUSED, ETIMEDOUT, ENETDOWN };
+	static const int reasons[] = { ENETUNREACH,  EHOSTUNREACH, ECONNREFUSED,
+				       ETIMEDOUT,    ENETDOWN,	   EADDRNOTAVAIL };
 	const struct rank_view *v = view_of(q, rank);
 
 	if (!q->evidence->ranks[rank].present || v->comm_state != RECORD_COMM_FAILED)

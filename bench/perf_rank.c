@@ -236,13 +236,26 @@ static int open_comm(struct rank *r)
 	return rc;
 }
 
+/* Columns that stay empty are explained. */
+static int explain_used(struct rank *r)
+{
+	struct backend *be = r->bench.backend;
+	const char *why = be->ops->used_refusal && r->program->options->nfaults == 0 ?
+	                          be->ops->used_refusal(be) :
+	                          NULL;
+
+	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why) :
+	             0;
+}
+
 /* Once NCCL has found out what it runs on. */
 static int open_forecast(struct rank *r)
 {
 	char text[400];
+	int rc = r->run.report ? explain_used(r) : 0;
 
-	if (!r->run.report || !r->run_facts.forecast)
-		return 0;
+	if (rc < 0 || !r->run.report || !r->run_facts.forecast)
+		return rc;
 	r->run.forecaster = forecast_open(&r->forecast, &r->bench, text, sizeof(text));
 	return report_comment(&r->report, "%s", text);
 }

@@ -111,6 +111,7 @@ static void test_rows(void)
 	CU_ASSERT_DOUBLE_EQUAL(row.of_ceiling_percent, 300 / 4.5, 1e-6);
 	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "Ring");
 	CU_ASSERT_STRING_EQUAL(row.predicted_proto, "Simple");
+	CU_ASSERT_EQUAL(row.predicted_channels, 24); /* 12 rings of 30 GB/s, each twice */
 	share = f->share(f->ctx, text, sizeof(text));
 	CU_ASSERT_DOUBLE_EQUAL(share, row.of_predicted_percent, 1e-9);
 	/* small ones, and collectives that nobody knows, do not count */
@@ -121,6 +122,11 @@ static void test_rows(void)
 	f->row(f->ctx, &row);
 	CU_ASSERT_TRUE(isnan(row.predicted_us));
 	CU_ASSERT_PTR_NULL(row.predicted_algo);
+	CU_ASSERT_EQUAL(row.predicted_channels, -1);
+	row = make_row("alltoall", 1024, 1);
+	f->row(f->ctx, &row);
+	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "P2P");
+	CU_ASSERT_EQUAL(row.predicted_channels, -1); /* a number per peer, which NCCL's log lacks */
 	CU_ASSERT_DOUBLE_EQUAL(f->share(f->ctx, text, sizeof(text)), share, 1e-9);
 }
 

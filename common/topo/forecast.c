@@ -105,6 +105,7 @@ static void predict_row(void *ctx, struct row *row)
 	row->ceiling_busbw_gbs = p.ceiling_busbw;
 	row->predicted_algo = model_algo_name(p.algo);
 	row->predicted_proto = p.algo == MODEL_P2P ? NULL : model_proto_name(p.proto);
+	row->predicted_channels = p.algo == MODEL_P2P ? -1 : p.channels;
 	row->of_predicted_percent = row->time_us > 0 ? 100 * p.time_us / row->time_us : NAN;
 	row->of_ceiling_percent =
 		p.ceiling_busbw > 0 ? 100 * row->busbw_gbs / p.ceiling_busbw : NAN;

@@ -33,7 +33,7 @@ static void set_up(const char *topo, int nranks, int nnodes)
 	setenv("NCCL_NVLS_ENABLE", "0", 1);
 	setenv("HANGAR_SPECS", "common/topo/specs", 1);
 	setenv("HANGAR_FITTED", "/nowhere", 1); /* physical constants: they change with knowledge alone */
-	options = (struct options){ .topo = topo };
+	options = (struct options){ .topo = topo, .good = 80, .low = 50 };
 	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
 	backend.ops = &nccl;
 	err = (struct error){ .rank = -1 };
@@ -164,6 +164,34 @@ static void test_share(void)
 	}
 }
 
+/* --good and --low: the bounds themselves belong to the better word. */
+static void test_verdict(void)
+{
+	static const struct {
+		double good, low, share;
+		const char *word;
+	} table[] = {
+		{ 80, 50, 80, ": good" },	{ 80, 50, 79.9, ": low" },
+		{ 80, 50, 50, ": low" },	{ 80, 50, 49.9, ": bad" },
+		{ 95, 90, 94, ": low" },	{ 95, 90, 89, ": bad" },
+		{ 0, 0, 1, ": good" },		{ 70, 70, 69, ": bad" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct forecaster *f;
+
+		set_up("hgx-h200", 4, 1);
+		options.good = table[i].good;
+		options.low = table[i].low;
+		f = forecast_open(&forecast, &bench, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		forecast.nshares = 1;
+		forecast.shares[0] = table[i].share;
+		f->share(f->ctx, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
+	}
+}
+
 static void test_no_topology(void)
 {
 	set_up("live", 4, 1);
@@ -187,6 +215,7 @@ static const struct unit_case cases[] = {
 	{ "what is refused", test_refused },
 	{ "rows", test_rows },
 	{ "the share that was reached", test_share },
+	{ "the word for it", test_verdict },
 	{ "no topology", test_no_topology },
 };
 

@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #define SHARED_FROM (1 << 20) /* bytes; below, the host's part of a call decides */
-#define GOOD 80.0 /* percent of the prediction */
-#define LOW 50.0
 
 bool forecast_planned(const struct bench *bench, bool shared_gpu)
 {
@@ -136,7 +134,7 @@ static double share(void *ctx, char *text, size_t len)
 	         "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
 	         "speed, the worst %.1f %%: %s",
 	         f->nshares, median, f->shares[0],
-	         median >= GOOD ? "good" : median >= LOW ? "low" : "bad");
+	         median >= f->good ? "good" : median >= f->low ? "low" : "bad");
 	return median;
 }
 
@@ -154,6 +152,8 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
 		return NULL;
 	}
 	bench->backend->ops->facts(bench->backend, &facts);
+	f->good = bench->options->good;
+	f->low = bench->options->low;
 	f->hooks = (struct forecaster){ .ctx = f, .row = predict_row, .share = share };
 	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s",
 	         f->model.nnodes, f->model.nnodes == 1 ? "" : "s", f->model.ppn,

@@ -17,6 +17,7 @@ struct forecast {
 	bool own_dump;  /* we asked for it */
 	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the larger sizes */
 	size_t nshares;
+	double good, low; /* percent, --good --low */
 	struct forecaster hooks;
 };
 

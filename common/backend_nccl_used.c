@@ -8,9 +8,10 @@
  * follow find NCCL as those before did. Rank 0 alone logs its choices (enqueue.cc), so the other
  * ranks leave their logs alone.
  *
- * A simulated group is planned and dropped (group.cc): the next group starts with an empty plan.
- * Its sends and receives are not: they stay queued for the next group, so none may be in it. A
- * simulated collective leaks NCCL's record of it, some 300 bytes. */
+ * A simulated group is planned and dropped (group.cc of 2.22 to 2.30): the next group starts with
+ * an empty plan. Its sends and receives are not, nor from 2.29 on its broadcasts from several
+ * roots: they stay queued for the next group, so none may be in it. A simulated collective leaks
+ * NCCL's record of it, some 300 bytes. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>

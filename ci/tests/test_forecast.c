@@ -192,6 +192,36 @@ static void test_verdict(void)
 	}
 }
 
+/* Sizes of all kinds count, rows of which nothing is known do not. */
+static void test_choice(void)
+{
+	static const struct {
+		uint64_t size;
+		const char *algo, *proto, *said;
+	} table[] = {
+		{ 1024, NULL, NULL, NULL },
+		{ 1ull << 30, "Ring", "Simple", "as predicted in 1 of 1 rows" },
+		{ 1ull << 30, "Tree", "Simple", "as predicted in 1 of 2 rows" },
+		{ 1ull << 30, "Ring", "LL", "as predicted in 1 of 3 rows" },
+		{ 1ull << 30, "Ring", NULL, "as predicted in 1 of 3 rows" },
+	};
+	const struct forecaster *f;
+
+	set_up("hgx-h200", 4, 1);
+	f = forecast_open(&forecast, &bench, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct row row = make_row("all_reduce", table[i].size, 5000);
+
+		row.used_algo = table[i].algo;
+		row.used_proto = table[i].proto;
+		f->row(f->ctx, &row);
+		f->share(f->ctx, text, sizeof(text));
+		CU_ASSERT_TRUE(table[i].said ? strstr(text, table[i].said) != NULL :
+					       !strstr(text, "as predicted"));
+	}
+}
+
 static void test_no_topology(void)
 {
 	set_up("live", 4, 1);
@@ -216,6 +246,7 @@ static const struct unit_case cases[] = {
 	{ "rows", test_rows },
 	{ "the share that was reached", test_share },
 	{ "the word for it", test_verdict },
+	{ "whether NCCL chose as predicted", test_choice },
 	{ "no topology", test_no_topology },
 };
 

@@ -46,7 +46,7 @@ static int iteration(struct timing *t)
 
 	/* as patient as with a first call: what logs may be slow */
 	watch_enter(bench->watch, "an untimed call",
-	            timing_deadline(0, 0) + timing_deadline(t->slowest, bench->options->agg_iters));
+		    timing_deadline(0, 0) + timing_deadline(t->slowest, bench->options->agg_iters));
 	if (t->mode == MODE_GRAPH) {
 		rc = captured_iteration(t);
 	} else {

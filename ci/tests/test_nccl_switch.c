@@ -11,6 +11,13 @@
 #include "backend_nccl.h"
 #include "job.h"
 
+/* Read by the address sanitizer: NCCL does not free what it notes of a group without calls. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:ncclGroupEnd";
+}
+
 static struct nccl nccl;
 static struct job job;
 static struct error err;
@@ -150,9 +157,9 @@ static void test_p2p(void)
 	} cases[] = {
 		{ 1u << CALL_ALLTOALL, 22809, 0, true, true },
 		{ 1u << CALL_ALLTOALL, 22809, 1, true, true },
-		{ 1u << CALL_ALLTOALL, 22809, 2, true, false },  /* copy engines, perhaps */
-		{ 1u << CALL_ALLTOALL, 23007, 0, true, false },  /* not read */
-		{ 1u << CALL_ALLTOALL, 22703, 0, false, true },  /* our own pairs */
+		{ 1u << CALL_ALLTOALL, 22809, 2, true, false }, /* copy engines, perhaps */
+		{ 1u << CALL_ALLTOALL, 23007, 0, true, false }, /* not read */
+		{ 1u << CALL_ALLTOALL, 22703, 0, false, true }, /* our own pairs */
 		{ 1u << CALL_GATHER, 22809, 0, true, true },
 		{ 1u << CALL_ALLTOALLV, 23007, 2, true, true },
 		{ 1u << CALL_ALL_REDUCE, 22809, 0, true, false },

@@ -57,11 +57,11 @@ static void test_lines(void)
 		struct backend_used used = { "before", "before", 77 };
 
 		CU_ASSERT_EQUAL(nccl_used_read(&used, cases[i].log, strlen(cases[i].log)), 0);
-		CU_ASSERT_TRUE(cases[i].algo ? used.algo && strcmp(used.algo, cases[i].algo) == 0 :
-					       !used.algo);
-		CU_ASSERT_TRUE(cases[i].proto ?
-				       used.proto && strcmp(used.proto, cases[i].proto) == 0 :
-				       !used.proto);
+		CU_ASSERT_TRUE(cases[i].algo ? used.algo && strcmp(used.algo, cases[i].algo) == 0
+					     : !used.algo);
+		CU_ASSERT_TRUE(cases[i].proto
+				       ? used.proto && strcmp(used.proto, cases[i].proto) == 0
+				       : !used.proto);
 		CU_ASSERT_EQUAL(used.channels, cases[i].channels);
 	}
 }
@@ -113,7 +113,7 @@ static void test_refusal(void)
 		{ NULL, NULL, NULL, NULL },
 		{ "WARN", NULL, NULL, NULL },
 		{ "INFO", NULL, "none", NULL },
-		{ NULL, "/tmp/log.%p", NULL, NULL },   /* NCCL never opened it */
+		{ NULL, "/tmp/log.%p", NULL, NULL }, /* NCCL never opened it */
 		{ "VERSION", "/tmp/log.%p", NULL, NULL },
 		{ "chatty", "/tmp/log.%p", NULL, NULL },
 		{ "INFO", "", NULL, NULL },
@@ -152,7 +152,7 @@ static struct timing timing;
 static struct row row;
 static char story[128]; /* what the backend was asked for, a letter each */
 static unsigned kinds;
-static int fail_at;     /* the how manyth letter fails, 0: none */
+static int fail_at; /* the how manyth letter fails, 0: none */
 
 static int note(char letter)
 {
@@ -367,11 +367,11 @@ static void test_failures(void)
 		int at;
 		const char *story;
 	} cases[] = {
-		{ MODE_STREAM, 1, "<>" },	{ MODE_STREAM, 2, "<I>" },
-		{ MODE_STREAM, 3, "<IW>" },	{ MODE_STREAM, 4, "<IW>" },
-		{ MODE_STREAM, 5, "<IW>[" },	{ MODE_STREAM, 6, "<IW>[i]" },
-		{ MODE_STREAM, 7, "<IW>[i]" },	{ MODE_GRAPH, 3, "<{I}F>" },
-		{ MODE_GRAPH, 5, "<{I}LF>" },	{ MODE_GRAPH, 6, "<{I}LWF>" },
+		{ MODE_STREAM, 1, "<>" },      { MODE_STREAM, 2, "<I>" },
+		{ MODE_STREAM, 3, "<IW>" },    { MODE_STREAM, 4, "<IW>" },
+		{ MODE_STREAM, 5, "<IW>[" },   { MODE_STREAM, 6, "<IW>[i]" },
+		{ MODE_STREAM, 7, "<IW>[i]" }, { MODE_GRAPH, 3, "<{I}F>" },
+		{ MODE_GRAPH, 5, "<{I}LF>" },  { MODE_GRAPH, 6, "<{I}LWF>" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

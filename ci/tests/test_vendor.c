@@ -33,7 +33,7 @@ static int compare(const struct vendor_run *run, const char *path)
 	return vendor_run_lines(run, path, keep, NULL, &err);
 }
 
-#define HAS(text) CU_ASSERT_PTR_NOT_NULL(strstr(lines, text))
+#define HAS(text)   CU_ASSERT_PTR_NOT_NULL(strstr(lines, text))
 #define LACKS(text) CU_ASSERT_PTR_NULL(strstr(lines, text))
 
 /* Product names as CUDA gives them; bytes of memory; the items that they stand for. */
@@ -83,8 +83,9 @@ static void test_gpus(void)
 
 static void test_unknown(void)
 {
-	static const char *const devices[] = { "AMD EPYC",	"NVIDIA A1000", "", "NVIDIA RTX 2000",
-					       "NVIDIA H2000",	"xH200",	"%s%n" };
+	static const char *const devices[] = {
+		"AMD EPYC", "NVIDIA A1000", "", "NVIDIA RTX 2000", "NVIDIA H2000", "xH200", "%s%n"
+	};
 
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		struct vendor_run run = { .device = devices[i] };
@@ -194,7 +195,8 @@ static void test_hostile_files(void)
 		{ HEAD, -EINVAL, 0, NULL },
 		{ HEAD "a,b,c\n\n,,,\n", -EINVAL, 0, NULL },
 		{ HEAD "a,b,1,GB/s,s,yes,\r\n", 0, 1, "b" },
-		{ HEAD "a,\"b, with \"\"quotes\"\"\",1,GB/s,s,yes,n\n", 0, 1, "b, with \"quotes\"" },
+		{ HEAD "a,\"b, with \"\"quotes\"\"\",1,GB/s,s,yes,n\n", 0, 1,
+		  "b, with \"quotes\"" },
 		{ HEAD "a,\"never closed,1,GB/s,s,yes,n\nc,d,1,u,s,no,n", 0, 1, "d" },
 		{ HEAD "a,b,1,u,s,yes,n,too,many\n", 0, 1, "b" },
 	};

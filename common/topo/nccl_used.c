@@ -53,8 +53,8 @@ static void take(struct choice *choice, const struct nccl_tuning *tuning)
 		choice->algo = NULL;
 	if (choice->proto != proto)
 		choice->proto = NULL;
-	for (int c = tuning->low < 0 ? 0 : tuning->low;
-	     c <= tuning->high && c < NCCL_LOG_CHANNELS; c++)
+	for (int c = tuning->low < 0 ? 0 : tuning->low; c <= tuning->high && c < NCCL_LOG_CHANNELS;
+	     c++)
 		choice->channel[c] = true;
 }
 

@@ -20,7 +20,7 @@ enum figure { NVLINK, MEMORY, PCIE, NIC, FIGURES };
 struct search {
 	const struct vendor_run *run;
 	const struct topo_gpu_model *gpu;
-	int pcie_gen; /* 0: unknown */
+	int pcie_gen;	 /* 0: unknown */
 	double nic_gbps; /* 0: none */
 	char text[FIGURES][400];
 };
@@ -179,9 +179,9 @@ static void put_missing(struct search *s)
 	static const char *const names[FIGURES] = { "NVLink", "memory", "PCIe", "NIC" };
 
 	why[PCIE] = !sys ? "no topology in this run (--topo)" : "no row for what its topology has";
-	why[NIC] = !sys		   ? why[PCIE]
+	why[NIC] = !sys		 ? why[PCIE]
 		   : !sys->nnics ? "none in the topology"
-				   : "no row for what its topology has";
+				 : "no row for what its topology has";
 	for (int i = 0; i < FIGURES; i++)
 		if (!s->text[i][0])
 			snprintf(s->text[i], sizeof(s->text[i]), "  %-6s %s", names[i], why[i]);

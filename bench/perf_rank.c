@@ -15,6 +15,7 @@
 #include "../common/sweep.h"
 #include "../common/timing.h"
 #include "../common/topo/forecast.h"
+#include "../common/topo/vendor_run.h"
 #include "../faults/inject/machine.h"
 #include "../faults/watch/recorder.h"
 #include "../faults/watch/star.h"
@@ -36,6 +37,7 @@ struct rank {
 	struct rank_facts *facts;
 	struct run_facts run_facts;
 	struct forecast forecast;
+	struct vendor_run vendor;
 };
 
 /* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
@@ -236,6 +238,18 @@ static int open_comm(struct rank *r)
 	return rc;
 }
 
+/* Columns that stay empty are explained. */
+static int explain_used(struct rank *r)
+{
+	struct backend *be = r->bench.backend;
+	const char *why = NULL;
+
+	if (r->run.report && be->ops->used_refusal && r->program->options->nfaults == 0)
+		why = be->ops->used_refusal(be);
+	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why) :
+	             0;
+}
+
 /* Once NCCL has found out what it runs on. */
 static int open_forecast(struct rank *r)
 {
@@ -245,6 +259,19 @@ static int open_forecast(struct rank *r)
 		return 0;
 	r->run.forecaster = forecast_open(&r->forecast, &r->bench, text, sizeof(text));
 	return report_comment(&r->report, "%s", text);
+}
+
+/* --vendor: the links are those that predictions are made of. */
+static void open_vendor(struct rank *r)
+{
+	if (!r->run.report || !r->program->options->vendor)
+		return;
+	r->vendor = (struct vendor_run){
+		.device = r->facts[0].device.device,
+		.memory = r->facts[0].device.device_memory,
+		.sys = r->run.forecaster ? &r->forecast.sys : NULL,
+	};
+	r->run.vendor = &r->vendor;
 }
 
 static int open_report(struct rank *r)
@@ -307,7 +334,10 @@ static int measure(struct rank *r)
 
 	before = memory_used(r);
 	if (rc == 0)
+		rc = explain_used(r);
+	if (rc == 0)
 		rc = open_forecast(r);
+	open_vendor(r);
 	if (rc == 0)
 		rc = run_all(r);
 	if (rc < 0)

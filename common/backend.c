@@ -52,6 +52,10 @@ static const struct hook graph[] = {
 
 static const struct hook marking[] = { HOOK(mark), HOOK(marks) };
 
+static const struct hook telling[] = { HOOK(used_refusal), HOOK(used_begin), HOOK(used_end) };
+
+static const struct hook estimating[] = { HOOK(estimate_begin), HOOK(estimate_end) };
+
 /* Data and function pointers have one size and one null on every system that dlsym works on. */
 static bool hook_set(const struct backend_ops *ops, const struct hook *hook)
 {
@@ -88,5 +92,9 @@ const char *backend_check(const struct backend_ops *ops)
 		missing = missing_of(ops, graph, COUNT(graph), true);
 	if (!missing)
 		missing = missing_of(ops, marking, COUNT(marking), true);
+	if (!missing)
+		missing = missing_of(ops, telling, COUNT(telling), true);
+	if (!missing)
+		missing = missing_of(ops, estimating, COUNT(estimating), true);
 	return missing;
 }

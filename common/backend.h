@@ -41,6 +41,12 @@ struct backend_facts {
 	char config[128];      /* effective communicator configuration, "blocking=1 nvlinkCentricSched=0 alloc=nccl" */
 };
 
+/* What the library did with calls, as far as that is known. */
+struct backend_used {
+	const char *algo, *proto; /* string constants, model_algo_name's and model_proto_name's; NULL: not known */
+	int channels;             /* that took part, over all the calls; -1: not known */
+};
+
 /* A backend instance: what every hook gets. Backends embed it as first member. */
 struct backend {
 	const struct backend_ops *ops;
@@ -119,6 +125,19 @@ struct backend_ops {
 	 * the seconds between consecutive ones, n - 1 of them. */
 	int (*mark)(struct backend *be, int number);
 	int (*marks)(struct backend *be, int n, double *seconds);
+
+	/* Optional, all three or none. Between begin and end the library tells this rank what it does with the calls that
+	 * are issued, in its own time: no call between them may be timed. After end it is as it was before begin. `kinds`:
+	 * a bit 1 << enum call_kind for each kind issued. A library that cannot tell says nothing, and used_refusal why
+	 * (one line; NULL: it can); what is known without it is in `used` all the same. */
+	const char *(*used_refusal)(struct backend *be);
+	int (*used_begin)(struct backend *be);
+	int (*used_end)(struct backend *be, unsigned kinds, struct backend_used *used);
+	/* Optional, both or none. The calls issued between them are not carried out: *us is what the library expects them
+	 * to take together, microseconds, NaN where it has no idea. Only for calls that have been made on the communicator
+	 * before, of kinds that are not made of sends and receives; on all ranks. */
+	int (*estimate_begin)(struct backend *be);
+	int (*estimate_end)(struct backend *be, double *us);
 
 	/* Optional. Device memory in use by this process' device, bytes (-M). */
 	size_t (*memory_used)(struct backend *be);

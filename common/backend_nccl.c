@@ -105,6 +105,7 @@ static int nccl_open(struct job *job, const struct watch *watch, struct error *e
 		.config = *config,
 	};
 	nccl_late_init(&nccl->late);
+	nccl_used_init(&nccl->used);
 	rc = device_open(nccl);
 	if (rc)
 		goto close;
@@ -132,6 +133,7 @@ static void nccl_close(struct backend *be)
 	while (nccl->memory)
 		be->ops->release(be, nccl->memory->ptr);
 	nccl_marks_release(nccl);
+	nccl_used_release(&nccl->used);
 	device_clock_close(nccl->clock);
 	if (nccl->verdict)
 		cudaFree(nccl->verdict);
@@ -545,5 +547,10 @@ const struct backend_ops backend_nccl = {
 	.graph_free = nccl_graph_free,
 	.mark = nccl_mark,
 	.marks = nccl_marks,
+	.used_refusal = nccl_used_why,
+	.used_begin = nccl_used_begin,
+	.used_end = nccl_used_end,
+	.estimate_begin = nccl_estimate_begin,
+	.estimate_end = nccl_estimate_end,
 	.memory_used = nccl_memory_used,
 };

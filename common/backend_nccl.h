@@ -32,6 +32,17 @@ struct nccl_late {
 	ncclResult_t (*window_deregister)(ncclComm_t, void *);
 };
 
+/* What backend_nccl_used.c needs; the functions are NULL where the library found at run time lacks
+ * them. */
+struct nccl_used {
+	void (*reset)(void); /* ncclResetDebugInit */
+#ifdef NCCL_SIM_INFO_INITIALIZER
+	ncclResult_t (*simulate_end)(ncclSimInfo_t *);
+#endif
+	int log; /* memory file that NCCL logs to, -1: not made yet */
+	bool on; /* NCCL logs to it */
+};
+
 /* Memory given out by alloc. */
 struct nccl_memory {
 	struct nccl_memory *next;
@@ -44,6 +55,7 @@ struct nccl_memory {
 struct nccl {
 	struct backend be;
 	struct nccl_late late;
+	struct nccl_used used;
 	cudaStream_t stream; /* NULL with -y */
 	ncclComm_t comm;
 	bool broken; /* an error was seen: the communicator can only be aborted */
@@ -94,6 +106,17 @@ void nccl_calls_release(struct nccl *nccl);
 
 /* Resolve `late`. */
 void nccl_late_init(struct nccl_late *late);
+
+/* backend_nccl_used.c: hooks. */
+const char *nccl_used_why(struct backend *be);
+int nccl_used_begin(struct backend *be);
+int nccl_used_end(struct backend *be, unsigned kinds, struct backend_used *used);
+int nccl_estimate_begin(struct backend *be);
+int nccl_estimate_end(struct backend *be, double *us);
+
+/* Resolve `used`; give its file back. */
+void nccl_used_init(struct nccl_used *used);
+void nccl_used_release(struct nccl_used *used);
 
 /* backend_nccl_clock.c: hooks. */
 int nccl_mark(struct backend *be, int number);

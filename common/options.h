@@ -68,6 +68,8 @@ struct options {
 	double min_bw;        /* NCCL_TESTS_MIN_BW GB/s, 0: none */
 	double min_busbw;     /* --min-busbw GB/s, 0: none */
 	double min_percent;   /* --min-percent of what is predicted, 0: none */
+	double good, low;     /* --good --low: percent of the prediction, for the run's verdict */
+	bool vendor;          /* --vendor */
 	const char *topo;     /* --topo: "live", "none", a spec's name or a file */
 	bool table_plain;     /* --table=nccl-tests */
 	const char *nccl_json;/* -J FILE.json; NULL: none. The strings are argv's or the environment's. */

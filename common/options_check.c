@@ -197,7 +197,8 @@ static int check_faults(struct option_set *set)
 {
 	static const char *const sweeps[] = { "maxbytes",  "stepbytes",    "stepfactor", "iters",
 					      "warmup_iters", "run_cycles", "mode",	 "cudagraph",
-					      "agg_iters", "blocking",	   "per_iter_timing" };
+					      "agg_iters", "blocking",	   "per_iter_timing", "vendor",
+					      "good", "low" };
 	struct options *o = set->options;
 
 	o->size_given = given(set, "minbytes") || given(set, "maxbytes");
@@ -209,6 +210,14 @@ static int check_faults(struct option_set *set)
 				      "can't be combined with --fault, which runs a fixed schedule");
 	if (o->record == RECORD_OFF)
 		return reject(set, "record", "must not be off with --fault");
+	return 0;
+}
+
+static int check_verdict(struct option_set *set)
+{
+	if (set->options->low > set->options->good)
+		return reject(set, "low", "must be at most --good, which is %s",
+			      text_of(set, "good"));
 	return 0;
 }
 
@@ -236,6 +245,7 @@ int options_check(struct option_set *set)
 		check_processes,
 		check_files,
 		check_faults,
+		check_verdict,
 		/* Last: wrong input is told first, whatever this build has. */
 		check_device_kernels,
 	};

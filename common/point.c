@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "check_share.h"
-
+#include "used.h"
 
 /* Ranks compare their buffers alone, and not equally fast. */
 static void be_patient(struct measured *m)
@@ -237,6 +237,9 @@ int point_measure(struct bench *bench, const struct point *point, bool in_place,
 		rc = sample(m);
 	if (rc == 0 && !bench->options->check_every)
 		rc = extra_checks(m);
+	watch_phase(bench->watch, PHASE_CHECK);
+	if (rc == 0)
+		rc = used_take(&m->timing, &m->row);
 	if (rc == 0)
 		rc = finish(m);
 	return rc;

@@ -78,6 +78,14 @@ const struct column row_columns[] = {
 	         "algorithm that NCCL is predicted to choose"),
 	FORECAST(COLUMN_STRING, predicted_proto, "predicted_proto", NULL, "",
 	         "protocol that NCCL is predicted to choose"),
+	INT32(predicted_channels, "predicted_channels", NULL, "",
+	      "channels that NCCL is predicted to use, -1 where that is not predicted"),
+	STRING(used_algo, "used_algo", NULL, "",
+	       "algorithm that NCCL used in an untimed call; P2P: sends and receives"),
+	STRING(used_proto, "used_proto", NULL, "", "protocol that it used"),
+	INT32(used_channels, "used_channels", NULL, "", "channels that it used, -1 when not known"),
+	DOUBLE(nccl_estimate_us, "nccl_estimate_us", NULL, "us",
+	       "what NCCL itself expects a call to take (ncclGroupSimulateEnd)"),
 	TEXT(timestamp, "timestamp", NULL, "", "local time at the end of the point, ISO 8601"),
 };
 const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
@@ -87,6 +95,14 @@ void row_no_forecast(struct row *row)
 	row->predicted_us = row->predicted_busbw_gbs = row->ceiling_busbw_gbs = NAN;
 	row->of_predicted_percent = row->of_ceiling_percent = NAN;
 	row->predicted_algo = row->predicted_proto = NULL;
+	row->predicted_channels = -1;
+}
+
+void row_nothing_used(struct row *row)
+{
+	row->used_algo = row->used_proto = NULL;
+	row->used_channels = -1;
+	row->nccl_estimate_us = NAN;
 }
 
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len)

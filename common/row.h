@@ -42,6 +42,11 @@ struct row {
 	double of_predicted_percent;      /* predicted time over measured time */
 	double of_ceiling_percent;        /* measured busbw over the ceiling */
 	const char *predicted_algo, *predicted_proto;
+	int32_t predicted_channels;       /* -1: none */
+	/* What the library really did, from a pass apart (used.h); NULL, -1, NaN: it did not say. */
+	const char *used_algo, *used_proto;
+	int32_t used_channels;
+	double nccl_estimate_us;
 	char timestamp[32];     /* local time with zone, ISO 8601 */
 	struct check_report report; /* of the first bad rank; wrong == 0 when all is right */
 	/* Detail for JSON, owned by whoever fills the row: samples x nranks, row-major, us. May be NULL. */
@@ -74,6 +79,9 @@ struct forecaster {
 
 /* Set the predicted fields to "nothing is known". */
 void row_no_forecast(struct row *row);
+
+/* The same for the used fields and NCCL's estimate. */
+void row_nothing_used(struct row *row);
 
 extern const struct column row_columns[];
 extern const size_t row_column_count;

@@ -12,6 +12,7 @@
 #include "point.h"
 #include "schedule.h"
 #include "sweep.h"
+#include "topo/vendor_run.h"
 
 static void begin_sweep(struct sweep *sweep, const struct bench *bench)
 {
@@ -134,6 +135,8 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 			row_no_forecast(&measured.row);
 			if (run->forecaster)
 				run->forecaster->row(run->forecaster->ctx, &measured.row);
+			if (run->vendor)
+				vendor_run_row(run->vendor, &measured.row);
 			rc = report_row(run->report, &measured.row);
 			if (rc == 0 && run->bench->options->matrix_summary &&
 			    run->bench->collective->irregular)
@@ -197,6 +200,24 @@ static int finish_forecast(struct run *run, enum outcome *outcome)
 	return 0;
 }
 
+static int vendor_line(void *report, const char *text)
+{
+	return report_comment(report, "%s", text);
+}
+
+/* --vendor. A file that cannot be read is a remark: the run itself is none the worse. */
+static int finish_vendor(struct run *run)
+{
+	struct error err = { .rank = -1 };
+	int rc = 0;
+
+	if (run->vendor)
+		rc = vendor_run_lines(run->vendor, NULL, vendor_line, run->report, &err);
+	if (rc < 0 && err.code)
+		rc = report_comment(run->report, "Vendors' figures: %.300s", err.text);
+	return rc;
+}
+
 int run_finish(struct run *run)
 {
 	const struct options *o = run->bench->options;
@@ -222,6 +243,8 @@ int run_finish(struct run *run)
 			summary.outcome = OUTCOME_SLOW;
 		rc = finish_forecast(run, &summary.outcome);
 		outcome = (int)summary.outcome;
+		if (rc == 0)
+			rc = finish_vendor(run);
 		if (rc == 0)
 			rc = report_end(run->report, &summary);
 	}

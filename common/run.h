@@ -9,10 +9,13 @@
 #include "outcome.h"
 #include "report.h"
 
+struct vendor_run;
+
 struct run {
 	struct bench *bench;
 	struct report *report;  /* rank 0 only, else NULL */
 	const struct forecaster *forecaster; /* rank 0; NULL: none */
+	struct vendor_run *vendor; /* rank 0 with --vendor, else NULL */
 	enum outcome outcome;   /* ok, wrong data or too slow */
 	char guilty[64];        /* ranks with wrong data, "1,3" */
 	long long points, done; /* for the progress line; rank 0 */

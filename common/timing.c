@@ -56,8 +56,7 @@ static int wait_all(struct timing *t)
 	return rc;
 }
 
-/* One inner iteration: -m calls in one group. */
-static int issue(struct timing *t, size_t index, const struct checked_slot *checked)
+int timing_issue(struct timing *t, size_t index, const struct checked_slot *checked)
 {
 	struct bench *bench = t->plan->bench;
 	int agg = bench->options->agg_iters, rc = 0, end;
@@ -149,7 +148,7 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 	for (int i = 0; i < t->calls && rc == 0; i++) {
 		rc = mark(t, i, 0);
 		if (rc == 0)
-			rc = issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
+			rc = timing_issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
 		if (rc == 0)
 			rc = mark(t, i, 1);
 		if (rc == 0 && bench->options->blocking)
@@ -193,7 +192,7 @@ static int batch_isolated(struct timing *t, const struct checked_slot *checked, 
 		watch_enter(bench->watch, "timed call", deadline(t, agg));
 		while (clock_seconds() < start)
 			;
-		rc = issue(t, (size_t)i, i == t->samples - 1 ? checked : NULL);
+		rc = timing_issue(t, (size_t)i, i == t->samples - 1 ? checked : NULL);
 		batch->enqueue[i] = (clock_seconds() - start) / agg;
 		if (rc == 0)
 			rc = wait_all(t);
@@ -213,7 +212,7 @@ static int capture(struct timing *t, const struct checked_slot *checked, void **
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < t->calls && rc == 0; i++)
-		rc = issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
+		rc = timing_issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
 	end = be->ops->graph_end(be, graph);
 	return rc < 0 ? rc : end;
 }
@@ -283,7 +282,7 @@ static int warm_round(struct timing *t, int calls, double *seconds)
 	watch_enter(bench->watch, t->issued ? "warm-up calls" : "the first call of a size",
 	            deadline(t, calls * bench->options->agg_iters));
 	for (int i = 0; i < calls && rc == 0; i++)
-		rc = issue(t, (size_t)i, NULL);
+		rc = timing_issue(t, (size_t)i, NULL);
 	if (rc == 0)
 		rc = wait_all(t);
 	watch_leave(bench->watch);

@@ -45,6 +45,10 @@ void timing_set_last(struct timing *timing, int left);
 /* One batch. With `checked` the last call runs on that slot, which has been prepared. Collective. */
 int timing_batch(struct timing *timing, const struct checked_slot *checked, struct batch *batch);
 
+/* One iteration, on slot `index` of the rotation, without waiting: -m calls in one group. With `checked` the last of them
+ * runs on that slot. */
+int timing_issue(struct timing *timing, size_t index, const struct checked_slot *checked);
+
 /* The slot on which the last call of a checked batch may run. */
 struct checked_slot timing_last_slot(const struct timing *timing);
 

@@ -150,6 +150,18 @@ holds '--out: table differs' diff <(grep -v '^#' "$work/out") <(grep -v '^#' fol
 run "$perf" "${few[@]}" -b 8 -e 8 --out folder
 expect_rc 2 '--out again:'
 
+# Vendors' figures: this host's processor has none, and the line says who has. Other backends fill
+# in what NCCL used for no row.
+run "$perf" "${few[@]}" -b 8 -e 8 --vendor --csv vendor.csv
+expect_rc 0 '--vendor:'
+expect_out "^# Vendors' figures: none for '.*'; known: P100, .*H200"
+holds '--vendor: more than its line' [ "$(grep -c "Vendors'" "$work/out")" -eq 1 ]
+holds 'used columns are not empty' awk -F, '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["used_algo"] $at["used_proto"] != "" || $at["used_channels"] != -1 ||
+		$at["nccl_estimate_us"] != "nan" || $at["predicted_channels"] != -1 { bad++ }
+	END { exit !(NR > 1 && !bad) }' vendor.csv
+
 # Killed, all of it at once, when some rows are there
 for try in 1 2 3; do
 	start "$perf" --backend mpi -g 2 -n 20 -w 1 -N 0 -b 8 -e 64K -f 4 --csv k$try.csv \

@@ -84,6 +84,12 @@ static void graph_free(struct backend *be, void *graph)
 	(void)graph;
 }
 
+static int begin(struct backend *be)
+{
+	(void)be;
+	return 0;
+}
+
 static void test_hooks_come_together(void)
 {
 	struct backend_ops ops = backend_mpi;
@@ -100,6 +106,11 @@ static void test_hooks_come_together(void)
 	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "marks");
 	ops.mark = NULL;
 	CU_ASSERT_PTR_NULL(backend_check(&ops));
+	ops.used_begin = begin;
+	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "used_refusal");
+	ops.used_begin = NULL;
+	ops.estimate_begin = begin;
+	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "estimate_end");
 }
 
 static void test_find(void)

@@ -33,7 +33,7 @@ static void set_up(const char *topo, int nranks, int nnodes)
 	setenv("NCCL_NVLS_ENABLE", "0", 1);
 	setenv("HANGAR_SPECS", "common/topo/specs", 1);
 	setenv("HANGAR_FITTED", "/nowhere", 1); /* physical constants: they change with knowledge alone */
-	options = (struct options){ .topo = topo };
+	options = (struct options){ .topo = topo, .good = 80, .low = 50 };
 	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
 	backend.ops = &nccl;
 	err = (struct error){ .rank = -1 };
@@ -111,6 +111,7 @@ static void test_rows(void)
 	CU_ASSERT_DOUBLE_EQUAL(row.of_ceiling_percent, 300 / 4.5, 1e-6);
 	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "Ring");
 	CU_ASSERT_STRING_EQUAL(row.predicted_proto, "Simple");
+	CU_ASSERT_EQUAL(row.predicted_channels, 24); /* 12 rings of 30 GB/s, each twice */
 	share = f->share(f->ctx, text, sizeof(text));
 	CU_ASSERT_DOUBLE_EQUAL(share, row.of_predicted_percent, 1e-9);
 	/* small ones, and collectives that nobody knows, do not count */
@@ -121,6 +122,11 @@ static void test_rows(void)
 	f->row(f->ctx, &row);
 	CU_ASSERT_TRUE(isnan(row.predicted_us));
 	CU_ASSERT_PTR_NULL(row.predicted_algo);
+	CU_ASSERT_EQUAL(row.predicted_channels, -1);
+	row = make_row("alltoall", 1024, 1);
+	f->row(f->ctx, &row);
+	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "P2P");
+	CU_ASSERT_EQUAL(row.predicted_channels, -1); /* a number per peer, which NCCL's log lacks */
 	CU_ASSERT_DOUBLE_EQUAL(f->share(f->ctx, text, sizeof(text)), share, 1e-9);
 }
 
@@ -158,6 +164,64 @@ static void test_share(void)
 	}
 }
 
+/* --good and --low: the bounds themselves belong to the better word. */
+static void test_verdict(void)
+{
+	static const struct {
+		double good, low, share;
+		const char *word;
+	} table[] = {
+		{ 80, 50, 80, ": good" },	{ 80, 50, 79.9, ": low" },
+		{ 80, 50, 50, ": low" },	{ 80, 50, 49.9, ": bad" },
+		{ 95, 90, 94, ": low" },	{ 95, 90, 89, ": bad" },
+		{ 0, 0, 1, ": good" },		{ 70, 70, 69, ": bad" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct forecaster *f;
+
+		set_up("hgx-h200", 4, 1);
+		options.good = table[i].good;
+		options.low = table[i].low;
+		f = forecast_open(&forecast, &bench, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		forecast.nshares = 1;
+		forecast.shares[0] = table[i].share;
+		f->share(f->ctx, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
+	}
+}
+
+/* Sizes of all kinds count, rows of which nothing is known do not. */
+static void test_choice(void)
+{
+	static const struct {
+		uint64_t size;
+		const char *algo, *proto, *said;
+	} table[] = {
+		{ 1024, NULL, NULL, NULL },
+		{ 1ull << 30, "Ring", "Simple", "as predicted in 1 of 1 rows" },
+		{ 1ull << 30, "Tree", "Simple", "as predicted in 1 of 2 rows" },
+		{ 1ull << 30, "Ring", "LL", "as predicted in 1 of 3 rows" },
+		{ 1ull << 30, "Ring", NULL, "as predicted in 1 of 3 rows" },
+	};
+	const struct forecaster *f;
+
+	set_up("hgx-h200", 4, 1);
+	f = forecast_open(&forecast, &bench, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct row row = make_row("all_reduce", table[i].size, 5000);
+
+		row.used_algo = table[i].algo;
+		row.used_proto = table[i].proto;
+		f->row(f->ctx, &row);
+		f->share(f->ctx, text, sizeof(text));
+		CU_ASSERT_TRUE(table[i].said ? strstr(text, table[i].said) != NULL :
+					       !strstr(text, "as predicted"));
+	}
+}
+
 static void test_no_topology(void)
 {
 	set_up("live", 4, 1);
@@ -181,6 +245,8 @@ static const struct unit_case cases[] = {
 	{ "what is refused", test_refused },
 	{ "rows", test_rows },
 	{ "the share that was reached", test_share },
+	{ "the word for it", test_verdict },
+	{ "whether NCCL chose as predicted", test_choice },
 	{ "no topology", test_no_topology },
 };
 

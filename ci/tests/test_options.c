@@ -211,6 +211,11 @@ static const struct wrong_case wrong_pairs[] = {
 	{ .line = "-K 3", .want = "-K 3: must be 0 without -I 1" },
 	{ .line = "-I 1 -K 20 -n 20", .want = "-K 20: must be less than -n, which is 20" },
 	{ .line = "-c 0 --check-every", .want = "-c 0: must be at least 1 with --check-every" },
+	{ .line = "--good nan", .want = "--good nan: must be a number from 0 to 1000" },
+	{ .line = "--low -1", .want = "--low -1: must be a number from 0 to 1000" },
+	{ .line = "--low 81", .want = "--low 81: must be at most --good, which is 80" },
+	{ .line = "--good 49", .want = "must be at most --good, which is 49" },
+	{ .line = "--vendor --fault none", .want = "--vendor: can't be combined with --fault" },
 	{ .line = "-n 20 --ci 2", .want = "--ci 2: has no effect with -n 20" },
 	{ .line = "-n 20 --budget 2", .want = "--budget 2: has no effect with -n 20" },
 	{ .line = "-r 0", .want = "-r 0: must be left out: all_reduce has no root" },
@@ -530,6 +535,9 @@ static void test_text_and_reals(void)
 	CU_ASSERT_STRING_EQUAL(o.backend, "nccl");
 	CU_ASSERT_EQUAL(o.budget, 2.5);
 	CU_ASSERT_EQUAL(o.ci_percent, 0.5);
+	CU_ASSERT_EQUAL(o.good, 80);
+	CU_ASSERT_EQUAL(o.low, 50);
+	CU_ASSERT_FALSE(o.vendor);
 	CU_ASSERT_EQUAL(o.spread, 1);
 	CU_ASSERT_EQUAL(o.matrix_scale, 1);
 	CU_ASSERT_EQUAL(o.min_bw, 0);
@@ -541,7 +549,13 @@ static void test_text_and_reals(void)
 			      sizeof(buf), &err),
 			0);
 	CU_ASSERT_STRING_EQUAL(o.completion, "bash");
-	CU_ASSERT_EQUAL(parse(&o, &alltoallv, "--csv c --json j", buf, sizeof(buf), &err), 0);
+	CU_ASSERT_EQUAL(parse(&o, &alltoallv,
+			      "--csv c --json j --good 92.5 --low=92.5 --vendor", buf, sizeof(buf),
+			      &err),
+			0);
+	CU_ASSERT_EQUAL(o.good, 92.5);
+	CU_ASSERT_EQUAL(o.low, 92.5);
+	CU_ASSERT_TRUE(o.vendor);
 	environment(
 		"NCCL_TESTS_ALLTOALLV_SPREAD=;NCCL_TESTS_MIN_BW=;NCCL_TESTS_ALLTOALLV_MATRIX_FILE=",
 		false);

@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #define SHARED_FROM (1 << 20) /* bytes; below, the host's part of a call decides */
-#define GOOD 80.0 /* percent of the prediction */
-#define LOW 50.0
 
 bool forecast_planned(const struct bench *bench, bool shared_gpu)
 {
@@ -84,6 +82,16 @@ static int load(struct forecast *f, const struct bench *bench, struct error *err
 	return rc;
 }
 
+/* Both names are of model_names.c; sends and receives have no choice. */
+static void count_choice(struct forecast *f, const struct row *row)
+{
+	if (!row->used_algo || !row->used_proto || !row->predicted_proto)
+		return;
+	f->nused++;
+	f->nas_predicted += strcmp(row->used_algo, row->predicted_algo) == 0 &&
+	                    strcmp(row->used_proto, row->predicted_proto) == 0;
+}
+
 static void predict_row(void *ctx, struct row *row)
 {
 	struct forecast *f = ctx;
@@ -105,6 +113,8 @@ static void predict_row(void *ctx, struct row *row)
 	row->ceiling_busbw_gbs = p.ceiling_busbw;
 	row->predicted_algo = model_algo_name(p.algo);
 	row->predicted_proto = p.algo == MODEL_P2P ? NULL : model_proto_name(p.proto);
+	row->predicted_channels = p.algo == MODEL_P2P ? -1 : p.channels;
+	count_choice(f, row);
 	row->of_predicted_percent = row->time_us > 0 ? 100 * p.time_us / row->time_us : NAN;
 	row->of_ceiling_percent =
 		p.ceiling_busbw > 0 ? 100 * row->busbw_gbs / p.ceiling_busbw : NAN;
@@ -123,19 +133,24 @@ static int compare_shares(const void *a, const void *b)
 static double share(void *ctx, char *text, size_t len)
 {
 	struct forecast *f = ctx;
+	char choice[96] = "";
 	double median;
 
+	if (f->nused)
+		snprintf(choice, sizeof(choice),
+		         "; algorithm and protocol were as predicted in %zu of %zu rows",
+		         f->nas_predicted, f->nused);
 	if (f->nshares == 0) {
-		snprintf(text, len, "Prediction: no size from 1 MiB was measured");
+		snprintf(text, len, "Prediction: no size from 1 MiB was measured%s", choice);
 		return NAN;
 	}
 	qsort(f->shares, f->nshares, sizeof(f->shares[0]), compare_shares);
 	median = (f->shares[(f->nshares - 1) / 2] + f->shares[f->nshares / 2]) / 2;
 	snprintf(text, len,
 	         "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
-	         "speed, the worst %.1f %%: %s",
+	         "speed, the worst %.1f %%: %s%s",
 	         f->nshares, median, f->shares[0],
-	         median >= GOOD ? "good" : median >= LOW ? "low" : "bad");
+	         median >= f->good ? "good" : median >= f->low ? "low" : "bad", choice);
 	return median;
 }
 
@@ -153,6 +168,8 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
 		return NULL;
 	}
 	bench->backend->ops->facts(bench->backend, &facts);
+	f->good = bench->options->good;
+	f->low = bench->options->low;
 	f->hooks = (struct forecaster){ .ctx = f, .row = predict_row, .share = share };
 	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s",
 	         f->model.nnodes, f->model.nnodes == 1 ? "" : "s", f->model.ppn,

@@ -17,6 +17,8 @@ struct forecast {
 	bool own_dump;  /* we asked for it */
 	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the larger sizes */
 	size_t nshares;
+	double good, low; /* percent, --good --low */
+	size_t nused, nas_predicted; /* rows whose algorithm and protocol are known; those as predicted */
 	struct forecaster hooks;
 };
 

@@ -108,6 +108,9 @@ struct nccl_link {
 	const char *transport; /* "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0/GDRDMA/Shared" */
 };
 
+/* Algorithm of collectives on symmetric windows; their protocol is the name of a kernel. */
+#define NCCL_SYMMETRIC "Symmetric"
+
 struct nccl_tuning {
 	int comm;
 	const char *function, *algorithm, *protocol;

@@ -291,6 +291,23 @@ bool nccl_message_call(struct nccl_log *log, const struct message *message)
 
 /* ---- tuning ------------------------------------------------------------------------------- */
 
+/* A collective, or one on symmetric windows, whose kernel has the protocol in its name. */
+static bool tuning_parse(const char *text, struct nccl_tuning *tuning, char *function,
+			 char *algorithm, char *protocol)
+{
+	int channels;
+
+	if (nccl_match(text, "%w: %l Bytes -> Algo %w proto %w channel{Lo..Hi}={%d..%d}", function,
+		       &tuning->bytes, algorithm, protocol, &tuning->low, &tuning->high))
+		return true;
+	if (!nccl_match(text, "%w [" NCCL_SYMMETRIC "]: %l Bytes -> Kernel %w nchannels %d",
+			function, &tuning->bytes, protocol, &channels))
+		return false;
+	strcpy(algorithm, NCCL_SYMMETRIC);
+	tuning->high = channels - 1;
+	return channels > 0;
+}
+
 /* Rank 0 prints these after the calls of a group; NCCL names no communicator. */
 bool nccl_message_tuning(struct nccl_log *log, const struct message *message)
 {
@@ -299,8 +316,7 @@ bool nccl_message_tuning(struct nccl_log *log, const struct message *message)
 	char function[64], algorithm[64], protocol[64];
 	struct nccl_tuning tuning = { .count = 1 };
 
-	if (!nccl_match(message->text, "%w: %l Bytes -> Algo %w proto %w channel{Lo..Hi}={%d..%d}",
-			function, &tuning.bytes, algorithm, protocol, &tuning.low, &tuning.high))
+	if (!tuning_parse(message->text, &tuning, function, algorithm, protocol))
 		return false;
 	if (!process || process->tuner < 0) {
 		log->unplaced++;

@@ -1,8 +1,7 @@
 /* predict_print.c: tables, CSV, one derivation, vendor figures. */
 #include "predict_print.h"
 
-#include <errno.h>
-#include <string.h>
+#include "vendor.h"
 
 void predict_csv_header(FILE *out)
 {
@@ -106,64 +105,14 @@ void predict_explain(FILE *out, const struct model *model, const struct predict_
 }
 
 /* ---- vendor figures -------------------------------------------------------------------------- */
-enum { COLUMNS = 7 };
-
-/* Split a CSV line in place; fields may be quoted. Returns the number of fields. */
-static int split_csv(char *line, char *field[COLUMNS])
+static int show_vendor(void *out, const struct vendor_row *row)
 {
-	int n = 0;
-	char *at = line;
-
-	while (n < COLUMNS) {
-		char *to = at;
-		bool quoted = *at == '"';
-
-		field[n++] = at;
-		at += quoted;
-		for (; *at != '\0' && (quoted || *at != ','); at++) {
-			if (*at == '"' && at[1] != '"')
-				quoted = false;
-			else
-				*to++ = *at == '"' ? *at++ : *at;
-		}
-		if (*at == '\0') {
-			*to = '\0';
-			return n;
-		}
-		*to = '\0';
-		at++;
-	}
-	return n;
+	fprintf(out, "%-20s %-45.45s %14s %-32.32s %-15s %s\n", row->category, row->item,
+		row->value, row->unit, vendor_mark(row), row->source);
+	return 0;
 }
 
 int predict_vendor(FILE *out, const char *path, struct error *err)
 {
-	char dir[4096], found[4096 + 32], line[2048], *field[COLUMNS];
-	int number = 0;
-	FILE *in;
-
-	if (path == NULL) {
-		if (topo_spec_dir(dir, sizeof(dir)) != 0)
-			return error_set(err, OUTCOME_USAGE, -ENOENT,
-					 "no folder of specs: set HANGAR_SPECS");
-		snprintf(found, sizeof(found), "%s/../vendor_specs.csv", dir);
-		path = found;
-	}
-	in = fopen(path, "r");
-	if (in == NULL)
-		return error_set(err, OUTCOME_USAGE, -errno, "%.200s: cannot be read", path);
-	while (fgets(line, sizeof(line), in) != NULL) {
-		line[strcspn(line, "\r\n")] = '\0';
-		if (split_csv(line, field) < COLUMNS || number++ == 0)
-			continue;
-		fprintf(out, "%-20s %-45.45s %14s %-32.32s %-12s %s\n", field[0], field[1],
-			field[2], field[3],
-			strcmp(field[5], "yes") == 0	  ? "verified"
-			: strcmp(field[5], "partly") == 0 ? "partly"
-							  : "NOT verified",
-			field[4]);
-	}
-	fclose(in);
-	return number > 1 ? 0
-			  : error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: holds no rows", path);
+	return vendor_each(path, show_vendor, out, err);
 }

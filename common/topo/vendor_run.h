@@ -1,0 +1,29 @@
+/* vendor_run.h: the best of a run beside what vendors say of its links (--vendor). */
+#ifndef HANGAR_VENDOR_RUN_H
+#define HANGAR_VENDOR_RUN_H
+
+#include <stddef.h>
+
+#include "../row.h"
+#include "topo.h"
+
+struct vendor_run {
+	const char *device;	       /* product name, "NVIDIA H200"; or of a CPU */
+	size_t memory;		       /* bytes on the device, 0: unknown */
+	const struct topo_system *sys; /* the node's links; NULL: unknown */
+	/* of the rows so far, GB/s; 0: none */
+	double measured, predicted;
+	uint64_t measured_size, predicted_size; /* bytes */
+};
+
+/* Take a row into account. */
+void vendor_run_row(struct vendor_run *run, const struct row *row);
+
+/* One line for what was reached, then one for each of NVLink, memory, PCIe and NIC: the vendor's
+ * figure in GB/s, what was reached of it in percent, and whether the figure is verified. A GPU that
+ * nobody knows gets one line that names the known. `path` as for vendor_each. 0, what `line`
+ * returned, or -errno with the error set. */
+int vendor_run_lines(const struct vendor_run *run, const char *path,
+		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err);
+
+#endif

@@ -47,7 +47,12 @@ static void test_planned(void)
 	CU_ASSERT_TRUE(forecast_planned(&bench, false));
 	CU_ASSERT_FALSE(forecast_planned(&bench, true)); /* ranks share a GPU */
 	backend.ops = &mpi;
+	CU_ASSERT_TRUE(forecast_planned(&bench, false));
+	options.nfaults = 1;
 	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	set_up("live", 1, 1);
+	backend.ops = &mpi;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false)); /* nobody to talk to */
 	set_up("none", 4, 1);
 	CU_ASSERT_FALSE(forecast_planned(&bench, false));
 	set_up("live", 4, 1);
@@ -71,6 +76,7 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
 	backend.ops = &mpi;
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), -ENOTSUP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "mpi backend takes live or none"));
 	set_up("no-such-machine", 4, 1);
 	CU_ASSERT_TRUE(forecast_check(&bench, false, &err) < 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100")); /* the known are listed */
@@ -96,7 +102,7 @@ static void test_rows(void)
 	double share;
 
 	set_up("hgx-h200", 4, 1);
-	forecast_ask(&forecast, &options, "/tmp");
+	forecast_ask(&forecast, &bench, "/tmp");
 	CU_ASSERT_PTR_NULL(getenv("NCCL_TOPO_DUMP_FILE")); /* a spec needs no file of NCCL's */
 	f = forecast_open(&forecast, &bench, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -226,12 +232,12 @@ static void test_no_topology(void)
 {
 	set_up("live", 4, 1);
 	setenv("NCCL_TOPO_DUMP_FILE", "/nowhere/topo.xml", 1);
-	forecast_ask(&forecast, &options, "/tmp");
+	forecast_ask(&forecast, &bench, "/tmp");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/nowhere/topo.xml"); /* the user's */
 	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, text, sizeof(text)));
 	CU_ASSERT_EQUAL(strncmp(text, "No prediction: ", 15), 0);
 	set_up("live", 4, 1);
-	forecast_ask(&forecast, &options, "/tmp/a-folder");
+	forecast_ask(&forecast, &bench, "/tmp/a-folder");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/tmp/a-folder/nccl-topo.xml");
 	set_up("hgx-h200", 5, 2);
 	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, text, sizeof(text)));

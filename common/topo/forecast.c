@@ -1,4 +1,4 @@
-/* forecast.c: NCCL's own topology file, or the one asked for, to a prediction per row. */
+/* forecast.c: predictions beside rows, whoever makes them, and what rows came to. */
 #include "forecast.h"
 
 #include <errno.h>
@@ -6,80 +6,58 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SHARED_FROM (1 << 20) /* bytes; below, the host's part of a call decides */
+
+static const struct forecast_source *const sources[] = { &forecast_nccl, &forecast_host };
+
+static const struct forecast_source *source_of(const struct bench *bench)
+{
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+		if (strcmp(sources[i]->backend, bench->backend->ops->name) == 0)
+			return sources[i];
+	return NULL;
+}
 
 bool forecast_planned(const struct bench *bench, bool shared_gpu)
 {
 	const struct options *o = bench->options;
+	const struct forecast_source *source = source_of(bench);
 
-	return strcmp(o->topo, "none") != 0 && strcmp(bench->backend->ops->name, "nccl") == 0 &&
-	       o->nfaults == 0 && o->split_kind == SPLIT_NONE && !shared_gpu;
+	return strcmp(o->topo, "none") != 0 && o->nfaults == 0 && o->split_kind == SPLIT_NONE &&
+	       source && source->planned(bench, shared_gpu);
 }
 
 int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err)
 {
 	const struct options *o = bench->options;
-	bool planned = forecast_planned(bench, shared_gpu);
-	struct topo_system *sys;
-	int rc;
+	const char *why = "predictions are made for ranks with a GPU each, or on MPI for two ranks "
+			  "and more; not for groups or faults";
 
-	if (!planned && o->min_percent > 0)
+	if (forecast_planned(bench, shared_gpu))
+		return source_of(bench)->check(o->topo, err);
+	if (o->min_percent > 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-		                 "--min-percent %g: this run has no predictions (they are made for "
-		                 "the nccl backend with a GPU per rank)",
-		                 o->min_percent);
+		                 "--min-percent %g: this run has no predictions (%s)",
+		                 o->min_percent, why);
 	if (strcmp(o->topo, "live") == 0 || strcmp(o->topo, "none") == 0)
 		return 0;
-	if (!planned)
-		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-		                 "--topo %s: predictions are made for the nccl backend with a GPU per "
-		                 "rank",
-		                 o->topo);
-	sys = malloc(sizeof(*sys));
-	if (!sys)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = topo_load(sys, o->topo, err);
-	free(sys);
-	return rc;
+	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--topo %s: %s", o->topo, why);
 }
 
-void forecast_ask(struct forecast *f, const struct options *options, const char *folder)
+void forecast_ask(struct forecast *f, const struct bench *bench, const char *folder)
 {
-	const char *users = getenv("NCCL_TOPO_DUMP_FILE");
+	const struct forecast_source *source = source_of(bench);
 
-	f->dump[0] = '\0';
-	if (strcmp(options->topo, "live") != 0)
-		return;
-	f->own_dump = !users;
-	if (users)
-		snprintf(f->dump, sizeof(f->dump), "%s", users);
-	else if ((size_t)snprintf(f->dump, sizeof(f->dump), "%s/nccl-topo.xml", folder) <
-	         sizeof(f->dump))
-		setenv("NCCL_TOPO_DUMP_FILE", f->dump, 1);
+	if (source->ask)
+		source->ask(f, bench->options, folder);
 }
 
-static int load(struct forecast *f, const struct bench *bench, struct error *err)
+int forecast_calibrate(struct forecast *f, const struct bench *bench)
 {
-	const struct job *job = bench->job;
-	struct topo_change change = { .nnodes = job->nnodes, .gpus = job->nranks / job->nnodes };
-	struct model_constants constants;
-	const char *nvls = getenv("NCCL_NVLS_ENABLE");
-	int rc;
+	const struct forecast_source *source = source_of(bench);
 
-	if (job->nranks % job->nnodes != 0)
-		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-		                 "the hosts have unequal numbers of ranks");
-	rc = f->dump[0] ? topo_read_xml(&f->sys, f->dump, err) :
-	                  topo_load(&f->sys, bench->options->topo, err);
-	if (rc == 0)
-		rc = topo_reshape(&f->sys, &change, err);
-	if (rc == 0)
-		rc = model_load_constants(&constants, NULL, err);
-	if (rc == 0)
-		rc = model_init(&f->model, &f->sys, &constants, 0, nvls && atoi(nvls) == 0, err);
-	return rc;
+	return source->calibrate ? source->calibrate(f, bench) : 0;
 }
 
 /* Both names are of model_names.c; sends and receives have no choice. */
@@ -95,29 +73,13 @@ static void count_choice(struct forecast *f, const struct row *row)
 static void predict_row(void *ctx, struct row *row)
 {
 	struct forecast *f = ctx;
-	int dtype = dtype_parse(row->type);
-	struct predict_request request = {
-		.collective = (enum model_coll)model_coll_parse(row->collective),
-		.bytes = (double)row->size,
-		.elsize = dtype < 0 ? 0 : (int)dtype_size((enum dtype)dtype),
-		.algo = -1,
-		.proto = -1,
-		.no_nvls = strcmp(row->redop, "prod") == 0 || strcmp(row->redop, "avg") == 0,
-	};
-	struct prediction p;
 
-	if ((int)request.collective < 0 || model_predict(&f->model, &request, &p) < 0)
+	if (!f->source->row(f, row))
 		return;
-	row->predicted_us = p.time_us;
-	row->predicted_busbw_gbs = p.busbw;
-	row->ceiling_busbw_gbs = p.ceiling_busbw;
-	row->predicted_algo = model_algo_name(p.algo);
-	row->predicted_proto = p.algo == MODEL_P2P ? NULL : model_proto_name(p.proto);
-	row->predicted_channels = p.algo == MODEL_P2P ? -1 : p.channels;
 	count_choice(f, row);
-	row->of_predicted_percent = row->time_us > 0 ? 100 * p.time_us / row->time_us : NAN;
+	row->of_predicted_percent = row->time_us > 0 ? 100 * row->predicted_us / row->time_us : NAN;
 	row->of_ceiling_percent =
-		p.ceiling_busbw > 0 ? 100 * row->busbw_gbs / p.ceiling_busbw : NAN;
+		row->ceiling_busbw_gbs > 0 ? 100 * row->busbw_gbs / row->ceiling_busbw_gbs : NAN;
 	if (row->size >= SHARED_FROM && isfinite(row->of_predicted_percent) &&
 	    f->nshares < FORECAST_SHARES)
 		f->shares[f->nshares++] = row->of_predicted_percent;
@@ -158,23 +120,15 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
                                        size_t len)
 {
 	struct error err = { .rank = -1 };
-	struct backend_facts facts = { .device = "" };
-	int rc = load(f, bench, &err);
 
-	if (f->own_dump && f->dump[0])
-		unlink(f->dump);
-	if (rc < 0) {
+	f->source = source_of(bench);
+	if (f->source->load(f, bench, &err) < 0) {
 		snprintf(text, len, "No prediction: %.180s", err.text);
 		return NULL;
 	}
-	bench->backend->ops->facts(bench->backend, &facts);
 	f->good = bench->options->good;
 	f->low = bench->options->low;
 	f->hooks = (struct forecaster){ .ctx = f, .row = predict_row, .share = share };
-	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s",
-	         f->model.nnodes, f->model.nnodes == 1 ? "" : "s", f->model.ppn,
-	         facts.device[0] && f->dump[0] ? facts.device : f->sys.gpu[0].model->name,
-	         f->dump[0] ? "as NCCL found it" : f->sys.name,
-	         f->model.constants.fitted ? "fitted" : "physical only");
+	f->source->describe(f, bench, text, len);
 	return &f->hooks;
 }

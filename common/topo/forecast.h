@@ -6,11 +6,39 @@
 
 #include "../bench.h"
 #include "../row.h"
+#include "host_model.h"
 #include "model.h"
 
 #define FORECAST_SHARES 4096
 
+struct forecast;
+
+/* Where predictions of a backend come from: one table of hooks for each. */
+struct forecast_source {
+	const char *backend;
+	/* May this run have predictions? Of options that concern all sources the caller knows. */
+	bool (*planned)(const struct bench *bench, bool shared_gpu);
+	/* Refuse a --topo that this source cannot read. 0, or a negative errno with the error set. Not NULL. */
+	int (*check)(const char *topo, struct error *err);
+	/* As forecast_ask and forecast_calibrate; NULL: nothing to do. */
+	void (*ask)(struct forecast *forecast, const struct options *options, const char *folder);
+	int (*calibrate)(struct forecast *forecast, const struct bench *bench);
+	/* After them, on rank 0: make the model. 0, or a negative errno with the error set: there are no predictions. */
+	int (*load)(struct forecast *forecast, const struct bench *bench, struct error *err);
+	/* What predictions are made of, in words. */
+	void (*describe)(const struct forecast *forecast, const struct bench *bench, char *text,
+	                 size_t len);
+	/* Predicted time, bus bandwidth, ceiling, algorithm, protocol into the row. False: nothing is known of it. */
+	bool (*row)(const struct forecast *forecast, struct row *row);
+};
+
+extern const struct forecast_source forecast_nccl; /* a GPU per rank */
+extern const struct forecast_source forecast_host; /* the mpi backend */
+
 struct forecast {
+	const struct forecast_source *source;
+	struct host_model host; /* of forecast_host */
+	struct error host_err;  /* why it could not be made */
 	struct topo_system sys;
 	struct model model;
 	char dump[160]; /* file that NCCL writes its topology to; "": none */
@@ -22,8 +50,8 @@ struct forecast {
 	struct forecaster hooks;
 };
 
-/* May this run have predictions? Those of the nccl backend are made of --topo, but for ranks that share a GPU, groups,
- * and fault schedules. */
+/* May this run have predictions? Those of the nccl backend are made of --topo, but for ranks that share a GPU; those of
+ * the mpi backend of the hosts themselves, measured. Groups and fault schedules have none. */
 bool forecast_planned(const struct bench *bench, bool shared_gpu);
 
 /* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where none are made. 0, or a
@@ -33,7 +61,11 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
 /* Before the communicator is made, on every rank, when planned: have NCCL write what it finds into `folder`. (NCCL 2.28
  * puts the topology together once more for that, over all ranks of a host: one that is not asked makes the others wait
  * for ever.) */
-void forecast_ask(struct forecast *forecast, const struct options *options, const char *folder);
+void forecast_ask(struct forecast *forecast, const struct bench *bench, const char *folder);
+
+/* After it, on every rank, when planned: measure what predictions need (for MPI the hosts' memory). 0, or a negative errno
+ * with the error set that ends the run; a measurement that cannot be made leaves it without predictions. */
+int forecast_calibrate(struct forecast *forecast, const struct bench *bench);
 
 /* After it: read the topology. `text` gets a remark: what predictions are made of, or why there are none. Returns the
  * hooks for struct run, NULL without predictions. They live as long as `forecast`. */

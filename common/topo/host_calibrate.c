@@ -28,12 +28,12 @@
 struct bench_host {
 	struct host_meet *meet;
 	char *from, *to;
-	size_t pool;
+	size_t pool, at; /* the next message's place in them */
 	double share; /* ranks per core */
 	int rank, nranks; /* of the host */
 };
 
-enum work { WORK_COPY, WORK_READ };
+enum work { WORK_COPY, WORK_READ, WORK_TOUCH };
 
 /* The pools reach past the last cache when all ranks use theirs. */
 static size_t pool_bytes(const struct host_topo *t)
@@ -66,17 +66,33 @@ static int read_peer(const struct bench_host *b, size_t at, size_t bytes)
 	return got == (ssize_t)bytes ? 0 : -EACCES;
 }
 
-/* `total` bytes in messages of `bytes`, over memory that is as much as ROTATION of them. */
-static int move(const struct bench_host *b, enum work work, size_t bytes, size_t total)
+/* Memory as a library takes it for one call: the kernel gives it page by page, and gets it back. */
+static int touch(size_t bytes)
 {
-	size_t reach = bytes * ROTATION < b->pool ? bytes * ROTATION : b->pool, at = 0;
+	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	if (at == MAP_FAILED)
+		return -ENOMEM;
+	memset(at, 0, bytes);
+	munmap(at, bytes);
+	return 0;
+}
+
+/* `total` bytes in messages of `bytes`, over memory that is as much as ROTATION of them, on from where the last ones
+ * ended. */
+static int move(struct bench_host *b, enum work work, size_t bytes, size_t total)
+{
+	size_t reach = bytes * ROTATION < b->pool ? bytes * ROTATION : b->pool;
+
+	if (work == WORK_TOUCH)
+		return touch(total);
 	for (size_t done = 0; done < total; done += bytes) {
+		b->at = b->at + bytes <= reach ? b->at : 0;
 		if (work == WORK_COPY)
-			memcpy(b->to + at, b->from + at, bytes);
-		else if (read_peer(b, at, bytes) < 0)
+			memcpy(b->to + b->at, b->from + b->at, bytes);
+		else if (read_peer(b, b->at, bytes) < 0)
 			return -EACCES;
-		at = at + 2 * bytes <= reach ? at + bytes : 0;
+		b->at += bytes;
 	}
 	return 0;
 }
@@ -98,6 +114,7 @@ static double rate(struct bench_host *b, enum work work, size_t bytes, bool all)
 	double times[REPEATS];
 
 	total = total < bytes ? bytes : total;
+	b->at = 0;
 	for (int i = 0; i < REPEATS; i++) {
 		double begin;
 
@@ -186,6 +203,7 @@ static void measure(struct bench_host *b, struct host_figures *f)
 
 	f->step_us = flags(b, false);
 	f->hop_us = flags(b, true);
+	f->fresh = rate(b, WORK_TOUCH, HOST_FIRST, true);
 	for (int i = 0; i < HOST_SIZES; i++, bytes *= HOST_RATIO) {
 		size_t size = bytes < b->pool ? bytes : b->pool;
 

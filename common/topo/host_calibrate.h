@@ -16,6 +16,7 @@ struct host_figures {
 	/* ns per byte, messages of HOST_FIRST x HOST_RATIO^i bytes, each from memory that the ones before left alone */
 	double copy_alone[HOST_SIZES], copy_all[HOST_SIZES]; /* memcpy by one rank, by each of all ranks */
 	double read_alone[HOST_SIZES], read_all[HOST_SIZES]; /* of another rank's memory, through the kernel */
+	double fresh; /* ns per byte of memory that is taken, written once and given back, by all ranks */
 	double reduce[DT_COUNT][OP_COUNT]; /* ns per byte of operand in the cache, all ranks at once */
 };
 

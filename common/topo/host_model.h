@@ -2,8 +2,8 @@
  *
  * A collective is a list of stages; in a stage every rank that takes part gets some bytes from another one, in so many
  * messages. A stage takes flags (latency), copies (as many as the library's way needs), the network where the message
- * crosses hosts, and arithmetic. The textbook algorithms are written down so, and the fastest one is the prediction:
- * what a library would do that chose well, on what the host was measured to do. */
+ * crosses hosts, and arithmetic. The algorithms that Open MPI 4.1 has in use are written down so, and the fastest one is
+ * the prediction: what it would do if it always chose well, on what the host was measured to do. */
 #ifndef HANGAR_HOST_MODEL_H
 #define HANGAR_HOST_MODEL_H
 
@@ -15,7 +15,6 @@
 struct host_constants {
 	double message_us; /* the library's work for one message */
 	double handshakes; /* flags of a message whose sender waits until it was read */
-	double segment;    /* bytes of a piece of a pipelined message */
 };
 extern const struct host_constants host_constants;
 

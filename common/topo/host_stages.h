@@ -15,6 +15,7 @@ struct host_stage {
 	double far;      /* share of the bytes that comes from another host */
 	double reduce;   /* bytes of operand that it combines with its own */
 	double local;    /* bytes that it copies within its own memory */
+	double fresh;    /* bytes of memory that it takes from the kernel and gives back */
 };
 
 /* An algorithm. */

@@ -230,7 +230,7 @@ static int open_comm(struct rank *r)
 	if (rc < 0)
 		return rc;
 	if (forecast_planned(&r->bench, r->choice.shared))
-		forecast_ask(&r->forecast, &r->bench, r->program->folder);
+		forecast_ask(&r->forecast, &r->bench, r->choice.shared, r->program->folder);
 	rc = chain_init(&r->bench.chain); /* watches its own waits */
 	if (rc == 0)
 		rc = buffers_enroll(&r->bench.buffers);
@@ -257,10 +257,10 @@ static int open_forecast(struct rank *r)
 	int rc = 0;
 
 	if (forecast_planned(&r->bench, r->choice.shared))
-		rc = forecast_calibrate(&r->forecast, &r->bench);
+		rc = forecast_calibrate(&r->forecast, &r->bench, r->choice.shared);
 	if (rc < 0 || !r->run.report || !r->run_facts.forecast)
 		return rc;
-	r->run.forecaster = forecast_open(&r->forecast, &r->bench, text, sizeof(text));
+	r->run.forecaster = forecast_open(&r->forecast, &r->bench, r->choice.shared, text, sizeof(text));
 	return report_comment(&r->report, "%s", text);
 }
 

@@ -9,53 +9,58 @@
 
 #define SHARED_FROM (1 << 20) /* bytes; below, the host's part of a call decides */
 
-static const struct forecast_source *const sources[] = { &forecast_nccl, &forecast_host };
+static const struct forecast_source *const sources[] = { &forecast_nccl, &forecast_shared,
+	                                                 &forecast_host };
 
-static const struct forecast_source *source_of(const struct bench *bench)
+/* Whose predictions this run has; NULL: it has none. */
+static const struct forecast_source *source_of(const struct bench *bench, bool shared_gpu)
 {
+	const struct options *o = bench->options;
+
+	if (strcmp(o->topo, "none") == 0 || o->nfaults > 0 || o->split_kind != SPLIT_NONE)
+		return NULL;
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (strcmp(sources[i]->backend, bench->backend->ops->name) == 0)
+		if (strcmp(sources[i]->backend, bench->backend->ops->name) == 0 &&
+		    sources[i]->planned(bench, shared_gpu))
 			return sources[i];
 	return NULL;
 }
 
 bool forecast_planned(const struct bench *bench, bool shared_gpu)
 {
-	const struct options *o = bench->options;
-	const struct forecast_source *source = source_of(bench);
-
-	return strcmp(o->topo, "none") != 0 && o->nfaults == 0 && o->split_kind == SPLIT_NONE &&
-	       source && source->planned(bench, shared_gpu);
+	return source_of(bench, shared_gpu);
 }
 
 int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err)
 {
 	const struct options *o = bench->options;
-	const char *why = "predictions are made for ranks with a GPU each, or on MPI for two ranks "
-			  "and more; not for groups or faults";
+	const struct forecast_source *source = source_of(bench, shared_gpu);
+	const char *why = "none are made for groups, faults, one rank on MPI, or ranks that share GPUs "
+			  "on several hosts";
 
-	if (forecast_planned(bench, shared_gpu))
-		return source_of(bench)->check(o->topo, err);
+	if (source)
+		return source->check(o->topo, err);
 	if (o->min_percent > 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 		                 "--min-percent %g: this run has no predictions (%s)",
 		                 o->min_percent, why);
 	if (strcmp(o->topo, "live") == 0 || strcmp(o->topo, "none") == 0)
 		return 0;
-	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--topo %s: %s", o->topo, why);
+	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+	                 "--topo %s: this run has no predictions (%s)", o->topo, why);
 }
 
-void forecast_ask(struct forecast *f, const struct bench *bench, const char *folder)
+void forecast_ask(struct forecast *f, const struct bench *bench, bool shared_gpu, const char *folder)
 {
-	const struct forecast_source *source = source_of(bench);
+	const struct forecast_source *source = source_of(bench, shared_gpu);
 
 	if (source->ask)
 		source->ask(f, bench->options, folder);
 }
 
-int forecast_calibrate(struct forecast *f, const struct bench *bench)
+int forecast_calibrate(struct forecast *f, const struct bench *bench, bool shared_gpu)
 {
-	const struct forecast_source *source = source_of(bench);
+	const struct forecast_source *source = source_of(bench, shared_gpu);
 
 	return source->calibrate ? source->calibrate(f, bench) : 0;
 }
@@ -116,12 +121,12 @@ static double share(void *ctx, char *text, size_t len)
 	return median;
 }
 
-const struct forecaster *forecast_open(struct forecast *f, const struct bench *bench, char *text,
-                                       size_t len)
+const struct forecaster *forecast_open(struct forecast *f, const struct bench *bench,
+                                       bool shared_gpu, char *text, size_t len)
 {
 	struct error err = { .rank = -1 };
 
-	f->source = source_of(bench);
+	f->source = source_of(bench, shared_gpu);
 	if (f->source->load(f, bench, &err) < 0) {
 		snprintf(text, len, "No prediction: %.180s", err.text);
 		return NULL;

@@ -8,6 +8,7 @@
 #include "../row.h"
 #include "host_model.h"
 #include "model.h"
+#include "share_model.h"
 
 #define FORECAST_SHARES 4096
 
@@ -33,13 +34,15 @@ struct forecast_source {
 };
 
 extern const struct forecast_source forecast_nccl; /* a GPU per rank */
+extern const struct forecast_source forecast_shared; /* ranks that share a GPU */
 extern const struct forecast_source forecast_host; /* the mpi backend */
 
 struct forecast {
 	const struct forecast_source *source;
 	struct host_model host; /* of forecast_host */
 	struct error host_err;  /* why it could not be made */
-	struct topo_system sys;
+	struct share_model share; /* of forecast_shared */
+	struct topo_system sys;   /* and the rest of forecast_nccl */
 	struct model model;
 	char dump[160]; /* file that NCCL writes its topology to; "": none */
 	bool own_dump;  /* we asked for it */
@@ -50,8 +53,8 @@ struct forecast {
 	struct forecaster hooks;
 };
 
-/* May this run have predictions? Those of the nccl backend are made of --topo, but for ranks that share a GPU; those of
- * the mpi backend of the hosts themselves, measured. Groups and fault schedules have none. */
+/* May this run have predictions? Those of the nccl backend are made of --topo, or of time slices and sockets for ranks that
+ * share a GPU; those of the mpi backend of the hosts themselves, measured. Groups and fault schedules have none. */
 bool forecast_planned(const struct bench *bench, bool shared_gpu);
 
 /* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where none are made. 0, or a
@@ -61,14 +64,15 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
 /* Before the communicator is made, on every rank, when planned: have NCCL write what it finds into `folder`. (NCCL 2.28
  * puts the topology together once more for that, over all ranks of a host: one that is not asked makes the others wait
  * for ever.) */
-void forecast_ask(struct forecast *forecast, const struct bench *bench, const char *folder);
+void forecast_ask(struct forecast *forecast, const struct bench *bench, bool shared_gpu, const char *folder);
 
 /* After it, on every rank, when planned: measure what predictions need (for MPI the hosts' memory). 0, or a negative errno
  * with the error set that ends the run; a measurement that cannot be made leaves it without predictions. */
-int forecast_calibrate(struct forecast *forecast, const struct bench *bench);
+int forecast_calibrate(struct forecast *forecast, const struct bench *bench, bool shared_gpu);
 
 /* After it: read the topology. `text` gets a remark: what predictions are made of, or why there are none. Returns the
  * hooks for struct run, NULL without predictions. They live as long as `forecast`. */
-const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench, char *text, size_t len);
+const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench, bool shared_gpu, char *text,
+                                       size_t len);
 
 #endif

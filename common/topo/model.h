@@ -62,6 +62,9 @@ struct model_constants {
 	double launch_us;      /* a call cannot take less: the host enqueues no faster */
 	double launch_p2p_us;  /* the same for a group of sends and receives */
 	double launch_peer_us; /* and for each peer in it */
+	/* of ranks that share a GPU (share_model.h) */
+	double slice_us;   /* that a process has the GPU for itself */
+	double socket_gbs; /* of a connection over loopback */
 	bool fitted;	       /* false: physical-only */
 	char provenance[256];
 };

@@ -33,6 +33,10 @@ static const struct {
 	  "a kernel launch through the runtime (4 us) and NCCL's planning (3 us)" },
 	{ CONSTANT(launch_p2p_us), 7.0, 0, 100, "the same" },
 	{ CONSTANT(launch_peer_us), .2, 0, 10, "a task of a group, about 200 ns of host work" },
+	{ CONSTANT(slice_us), 2000, 100, 1e5,
+	  "NVIDIA publishes none; milliseconds, or a switch of context would cost more than it" },
+	{ CONSTANT(socket_gbs), 5, .1, 100,
+	  "in and out of the kernel one after the other, each a copy of 10 GB/s by one core" },
 };
 
 enum { NCONSTANTS = sizeof(constants_table) / sizeof(constants_table[0]) };

@@ -15,11 +15,6 @@ const struct host_constants host_constants = {
 	.handshakes = 2,
 };
 
-static double fewest(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* ns per byte for each of `active` ranks of a host: as one alone, until all together reach what all ranks reach. */
 static double contended(const struct host_model *m, const double alone[HOST_SIZES],
                         const double all[HOST_SIZES], double bytes, double active)
@@ -56,12 +51,11 @@ static double flag_us(const struct host_model *m, const struct host_stage *s)
 static void add_stage(const struct host_model *m, const struct host_request *r,
                       const struct host_stage *s, struct host_prediction *p)
 {
-	double active = fewest(s->active, s->active / m->nnodes + (m->nnodes > 1));
+	double active = fmin(m->ppn, ceil(s->active / m->nnodes)); /* of one host */
 	double each = s->messages > 0 ? s->bytes / s->messages : 0;
 	double flags = read_directly(m, each) ? host_constants.handshakes : 1;
 	double copy = 0, net = 0, latency = 0;
 
-	active = active > m->ppn ? m->ppn : active < 1 ? 1 : active;
 	if (s->messages > 0) {
 		latency = flag_us(m, s) * flags + s->messages * host_constants.message_us * m->share;
 		copy = s->bytes * copy_ns(m, each, active) / 1e3;

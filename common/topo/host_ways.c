@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUE = 4096 }; /* a string variable of Open MPI is 2048 bytes */
+enum { VALUE = 4096 };   /* a string variable of Open MPI is 2048 bytes */
+#define MOST_GBPS 1600.0 /* drivers say -1, read as unsigned, when they do not know */
 
 /* A control variable of the library into `value`; its type, MPI_DATATYPE_NULL when there is no such variable. */
 static MPI_Datatype read_variable(const char *name, char value[VALUE])
@@ -175,9 +176,10 @@ double host_network_gbs(const char *sysfs, const char *proc, char *name, size_t 
 	snprintf(path, sizeof(path), "%.200s/class/net/%s/speed", sysfs, interface);
 	first_line(path, line, sizeof(line));
 	gbps = strtod(line, NULL) / 1e3;
-	if (gbps <= 0)
+	if (!(gbps > 0) || gbps > MOST_GBPS) {
 		snprintf(name, len, "%s does not say its speed", interface);
-	else
-		snprintf(name, len, "%s", interface);
-	return gbps > 0 ? gbps / 8 : 0;
+		return 0;
+	}
+	snprintf(name, len, "%s", interface);
+	return gbps / 8;
 }

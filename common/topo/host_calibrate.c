@@ -14,7 +14,7 @@
 #include "host_meet.h"
 
 #define POOL_LEAST ((size_t)4 << 20)
-#define POOL_MOST ((size_t)32 << 20)
+#define POOL_MOST ((size_t)16 << 20)
 #define WORK ((size_t)4 << 20) /* bytes of one measurement, by all ranks of a core together */
 #define ROTATION 64            /* messages until the harness comes back to the same memory (timing.c) */
 #define REPEATS 3
@@ -36,11 +36,11 @@ struct bench_host {
 
 enum work { WORK_COPY, WORK_READ, WORK_TOUCH };
 
-/* The pools reach past the last cache when all ranks use theirs. */
+/* All ranks' two pools together are twice the last cache. */
 static size_t pool_bytes(const struct host_topo *t)
 {
 	size_t l3 = t->l3 * (size_t)(t->l3_count > 0 ? t->l3_count : 1);
-	size_t bytes = 2 * l3 / (size_t)t->ranks;
+	size_t bytes = l3 / (size_t)t->ranks;
 
 	bytes = bytes < POOL_LEAST ? POOL_LEAST : bytes;
 	return bytes > POOL_MOST ? POOL_MOST : bytes;

@@ -262,7 +262,7 @@ static void print_judgement(FILE *out, const struct nccl_judgement *judgement)
 		fprintf(out, "  note: %s\n", judgement->notes[i]);
 }
 
-int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo)
+int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
 	struct nccl_judgement judgement;
 
@@ -292,7 +292,7 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 	}
 }
 
-int nccl_log_print(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo)
+int nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
 	nccl_log_print_summary(out, log);
 	fprintf(out, "\nrings\n");

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""record_figures.py: the arithmetic of ci/record: from OUTDIR's parts to points, accuracy, summary and what is drawn.
+"""record_figures.py: the arithmetic of ci/record: from OUTDIR's parts to points, tables and plots.
 
 usage: ci/record_figures.py OUTDIR
 """
-import csv
 import importlib.machinery
 import importlib.util
 import sys
@@ -30,12 +29,13 @@ BANDS = ">=64MiB", ">=1MiB", "<1MiB"
 # ---- what there is ----
 
 def predictions(out):
-    """(ranks, collective, size) -> row of topo_predict; empty without a file. Several may follow each other."""
+    """(ranks, collective, size) -> row of topo_predict; empty without a file. Outputs may follow
+    each other, each with its header."""
     path = out / "predictions.csv"
     if not path.exists():
         return {}
-    return {(int(r["nranks"]), r["collective"], int(r["size_bytes"])): r for r in figures.rows(path)
-            if r["nranks"].isdigit()}
+    return {(int(r["nranks"]), r["collective"], int(r["size_bytes"])): r
+            for r in figures.rows(path) if r["nranks"].isdigit()}
 
 
 def folders(out, kind):
@@ -45,7 +45,8 @@ def folders(out, kind):
 
 
 def points(out):
-    """(ranks, mode, collective, size, placement) -> {"ours": [us], "theirs": [us], "row": the first row}"""
+    """(ranks, mode, collective, size, placement) -> {"ours": [us], "theirs": [us], "row": the
+    first row}"""
     found = {}
     for kind in "sweep", "modes", "again":
         for ranks, folder in folders(out, kind):
@@ -67,7 +68,8 @@ def points(out):
 
 
 def foretold(point, key, before):
-    """Predicted us: of the file made before the run where there is one, else of the row; None without."""
+    """Predicted us: of the file made before the run where there is one, else of the row; None
+    without."""
     ranks, _, collective, size, _ = key
     if before:
         row = before.get((ranks, collective, size))
@@ -81,11 +83,13 @@ def finished(found, before):
     lines = []
     for key in sorted(found, key=lambda k: (k[0], k[1], k[2], k[3], k[4] == "in-place")):
         point = found[key]
-        us, theirs, predicted = median(point["ours"]), point["theirs"], foretold(point, key, before)
+        us, theirs = median(point["ours"]), point["theirs"]
+        predicted = foretold(point, key, before)
         ranks, mode, collective, size, placement = key
         lines.append({
-            "ranks": ranks, "mode": mode, "collective": collective, "size_bytes": size, "placement": placement,
-            "time_us": us, "launches": len(point["ours"]),
+            "ranks": ranks, "mode": mode, "collective": collective, "size_bytes": size,
+            "placement": placement, "time_us": us,
+            "launches": len(point["ours"]),
             "busbw_gbs": float(point["row"]["busbw_gbs"]) * float(point["row"]["time_us"]) / us,
             "nccl_tests_us": median(theirs) if theirs else None,
             "ratio_percent": 100 * us / median(theirs) if theirs else None,
@@ -97,17 +101,19 @@ def finished(found, before):
 # ---- accuracy ----
 
 def accuracy_rows(lines):
-    """What ci/accuracy counts and plots/accuracy.gp draws; stream mode, a colour per number of ranks."""
+    """What ci/accuracy counts and plots/accuracy.gp draws: mode stream, a colour per number of
+    ranks."""
     return [dict(source="this host", sweep=p["collective"], model=f"{p['ranks']}-ranks",
                  size_bytes=p["size_bytes"], placement=p["placement"], set="held-out",
-                 band=accuracy.band(p["size_bytes"]), measured=p["time_us"], predicted=p["predicted_us"],
-                 unit="us", error_percent=p["error_percent"])
+                 band=accuracy.band(p["size_bytes"]), measured=p["time_us"],
+                 predicted=p["predicted_us"], unit="us", error_percent=p["error_percent"])
             for p in lines if p["predicted_us"] and p["mode"] == "stream"]
 
 
 def write(path, names, lines):
-    figures.write_csv(path, names, [[figures.number(p[n]) if isinstance(p[n], float) else
-                                     "" if p[n] is None else p[n] for n in names] for p in lines])
+    def cell(value):
+        return figures.number(value) if value is None or isinstance(value, float) else value
+    figures.write_csv(path, names, [[cell(p[n]) for n in names] for p in lines])
 
 
 # ---- summary ----
@@ -124,48 +130,55 @@ def sweep_table(lines):
     table = []
     for (ranks, mode, collective), group in groups.items():
         largest = max(p["size_bytes"] for p in group)
-        banded = {band: [p for p in group if accuracy.band(p["size_bytes"]) == band] for band in BANDS}
+        top = [p for p in group if p["size_bytes"] == largest]
+        large = [p for p in group if p["size_bytes"] >= figures.LARGE]
+        small = [p for p in group if p["size_bytes"] <= figures.SMALL]
         table.append([
             ranks, mode, collective, len(group), figures.human(largest),
-            middle([p["busbw_gbs"] for p in group if p["size_bytes"] == largest], 2),
-            middle([p["time_us"] for p in group if p["size_bytes"] <= figures.SMALL], 2),
-            middle([p["ratio_percent"] for p in banded[">=64MiB"]]),
-            middle([p["ratio_percent"] for p in group if p["size_bytes"] <= figures.SMALL]),
-            *(middle([p["error_percent"] and abs(p["error_percent"]) for p in banded[band]]) for band in BANDS)])
-    head = ["ranks", "mode", "collective", "points", "largest", "busbw", "small_us", "nccl>=64M", "nccl<=64K",
-            "err>=64M", "err>=1M", "err<1M"]
+            middle([p["busbw_gbs"] for p in top], 2), middle([p["time_us"] for p in small], 2),
+            middle([p["ratio_percent"] for p in large]),
+            middle([p["ratio_percent"] for p in small]),
+            *(middle([p["error_percent"] and abs(p["error_percent"]) for p in group
+                      if accuracy.band(p["size_bytes"]) == band]) for band in BANDS)])
+    head = ["ranks", "mode", "collective", "points", "largest", "busbw", "small_us", "nccl>=64M",
+            "nccl<=64K", "err>=64M", "err>=1M", "err<1M"]
     return figures.table(head, table)
 
 
 def error_table(rows):
     models = list(dict.fromkeys(r["model"] for r in rows))
     return figures.table(["size", *models], [
-        [band, *(accuracy.cell([r for r in rows if r["model"] == m and r["band"] == band]) for m in models)]
-        for band in BANDS])
+        [band, *(accuracy.cell([r for r in rows if (r["model"], r["band"]) == (m, band)])
+                 for m in models)] for band in BANDS])
 
 
 def fault_lines(out):
     """Per matrix: its own last line, and when hangs and deaths were named."""
     for path in sorted(out.glob("faults-*/matrix.csv")):
         rows = figures.rows(path)
-        yield f"{path.parent.name}: {(path.parent / 'summary.txt').read_text().splitlines()[-1]}"
-        for name, outcomes in ("hangs", ("hang",)), ("deaths", ("died",)), ("errors", ("error",)):
-            ms = sorted(float(r["detect_ms"]) for r in rows if r["outcome"] in outcomes and r["detect_ms"])
+        text = (path.parent / "summary.txt").read_text()
+        yield f"{path.parent.name}: {text.splitlines()[-1]}"
+        for name, outcome in ("hangs", "hang"), ("deaths", "died"), ("errors", "error"):
+            ms = sorted(float(r["detect_ms"]) for r in rows
+                        if r["outcome"] == outcome and r["detect_ms"])
             if ms:
                 yield (f"  {len(ms)} {name} named after: median {median(ms):.0f} ms, "
                        f"90th percentile {accuracy.quantile(ms, .9):.0f}, slowest {ms[-1]:.0f}")
 
 
 def steps(out):
-    rows = figures.rows(out / "steps.csv")
-    return [f"{r['part']}: {r['how']}" + (f", {r['note']}" if r["note"] else "") for r in rows if r["how"] != "done"] + \
-        [f"not here: {line}" for line in (out / "not-here.txt").read_text().splitlines()]
+    """What was left out, what failed, what cannot be had here."""
+    for r in figures.rows(out / "steps.csv"):
+        if r["how"] != "done":
+            yield f"{r['part']}: {r['how']}" + (f", {r['note']}" if r["note"] else "")
+    for line in (out / "not-here.txt").read_text().splitlines():
+        yield f"not here: {line}"
 
 
 def summary(out, lines, rows, before):
-    yield "Medians over points and launches. busbw: GB/s at the largest size; small_us: up to 64 KiB; nccl: time in"
-    yield "percent of nccl-tests'; err: predicted time's absolute error, percent" + \
-        (", predictions of predictions.csv" if before else ", predictions as the binaries print them")
+    yield "Medians over points and launches. busbw: GB/s at the largest size; small_us: up to 64 KiB;"
+    yield "nccl: time in percent of nccl-tests'; err: predicted time's absolute error in percent,"
+    yield "predictions " + ("of predictions.csv" if before else "as the binaries print them")
     yield from ["", sweep_table(lines), ""]
     if rows:
         yield "Error of predicted time, percent, mode stream: median (90th percentile, points)"
@@ -199,12 +212,12 @@ def main(path):
     out = Path(path)
     before = predictions(out)
     lines = finished(points(out), before)
-    names = ["ranks", "mode", "collective", "size_bytes", "placement", "time_us", "busbw_gbs", "launches",
-             "nccl_tests_us", "ratio_percent", "predicted_us", "error_percent"]
-    write(out / "points.csv", names, lines)
+    write(out / "points.csv", ["ranks", "mode", "collective", "size_bytes", "placement", "time_us",
+                               "busbw_gbs", "launches", "nccl_tests_us", "ratio_percent",
+                               "predicted_us", "error_percent"], lines)
     rows = accuracy_rows(lines)
-    write(out / "accuracy.csv", ["source", "sweep", "model", "size_bytes", "placement", "set", "band", "measured",
-                                 "predicted", "unit", "error_percent"], rows)
+    write(out / "accuracy.csv", ["source", "sweep", "model", "size_bytes", "placement", "set",
+                                 "band", "measured", "predicted", "unit", "error_percent"], rows)
     text = "\n".join(summary(out, lines, rows, before)) + "\n"
     (out / "summary.txt").write_text(text)
     print(text, end="")

@@ -12,15 +12,21 @@ if (!exists("own")) { own = "" }
 models = ""
 nours = 0
 nplateaus = 0
-low_us = 1e300; high_us = 0; high_gbs = 0; low_gbs = 1e300; widest = 0; smallest = 1e300; largest = 0
+low_us = 1e300; high_us = 0; low_gbs = 1e300; high_gbs = 0
+smallest = 1e300; largest = 0; widest = 0
 note_model(name) = strstrt(models, name." ") ? 0 : (models = models.name." ", 0)
-note_time(v) = v > 0 ? (low_us = v < low_us ? v : low_us, high_us = v > high_us ? v : high_us, 0) : 0
-note_gbs(v) = v > 0 ? (low_gbs = v < low_gbs ? v : low_gbs, high_gbs = v > high_gbs ? v : high_gbs, 0) : 0
+note_time(v) = v > 0 ? \
+	(low_us = v < low_us ? v : low_us, high_us = v > high_us ? v : high_us, 0) : 0
+note_gbs(v) = v > 0 ? \
+	(low_gbs = v < low_gbs ? v : low_gbs, high_gbs = v > high_gbs ? v : high_gbs, 0) : 0
 note_error(v) = (widest = abs(v) > widest ? abs(v) : widest, 0)
-note_size(v) = v > 0 ? (smallest = v < smallest ? v : smallest, largest = v > largest ? v : largest, 0) : 0
-note_ours(row) = (nours = nours + 1, note_time(column("measured")) + note_time(column("predicted")) + \
+note_size(v) = v > 0 ? \
+	(smallest = v < smallest ? v : smallest, largest = v > largest ? v : largest, 0) : 0
+note_ours(row) = (nours = nours + 1, \
+	note_time(column("measured")) + note_time(column("predicted")) + \
 	note_error(column("error_percent")) + note_size(column("size_bytes")))
-note_plateau(row) = (nplateaus = nplateaus + 1, note_gbs(column("measured")) + note_gbs(column("predicted")))
+note_plateau(row) = (nplateaus = nplateaus + 1, \
+	note_gbs(column("measured")) + note_gbs(column("predicted")))
 note_first(name) = own eq "" ? (own = name, 0) : 0
 is_time(row) = strcol("unit") eq "us" ? note_first(strcol("source")) + 1 : 0
 note_row(row) = note_model(strcol("model")) + (is_time(0) ? \

@@ -1,5 +1,5 @@
-# busbw.gp: bus bandwidth over size, out of place and in place; beside it, where the file says so, what
-# was predicted and what the links could carry.
+# busbw.gp: bus bandwidth over size, out of place and in place; beside it, where the file says so,
+# what was predicted and what the links could carry.
 # usage: gnuplot -e "csv='DIR/rows.csv'; out='DIR/busbw'" plots/busbw.gp     writes out.svg, .png
 
 here = ARG0[1:strlen(ARG0) - strlen("busbw.gp")]

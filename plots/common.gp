@@ -1,6 +1,6 @@
-# common.gp: what all plots but the timeline share: arguments, the file's columns, the look, ticks, file
-# formats. Loaded by the other scripts, which set `needs` and `texts` (the columns that they can't do
-# without: numbers, text) and are called with csv and out set:
+# common.gp: what all plots but the timeline share: arguments, the file's columns, the look, ticks,
+# file formats. Loaded by the other scripts, which set `needs` and `texts` (the columns that they
+# can't do without: numbers, text) and are called with csv and out set:
 # gnuplot -e "csv='DIR/rows.csv'; out='DIR/busbw'" plots/busbw.gp
 
 if (!exists("csv") || !exists("out")) {

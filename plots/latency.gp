@@ -1,5 +1,5 @@
-# latency.gp: time of a call over size: the median, as a band the 5th to 95th percentile of the samples,
-# and what was predicted where the file says so.
+# latency.gp: time of a call over size: the median, as a band the 5th to 95th percentile of the
+# samples, and what was predicted where the file says so.
 # usage: gnuplot -e "csv='DIR/rows.csv'; out='DIR/latency'" plots/latency.gp  writes out.svg, .png
 
 here = ARG0[1:strlen(ARG0) - strlen("latency.gp")]

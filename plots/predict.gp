@@ -1,10 +1,10 @@
 # predict.gp: predicted bus bandwidth over size, or over the number of nodes, with the ceiling.
 # usage: topo_predict --csv ... >F.csv; gnuplot -e "csv='F.csv'; out='F'" plots/predict.gp
-#        over='nnodes'    over nodes, one curve per size (default: over size, one per number of nodes)
-#        by='algo'        one curve per algorithm (topo_predict --all-algos) at the largest size or number
-#                         of nodes, or at='VALUE' of it
+#        over='nnodes'    over nodes, a curve per size (default: over size, one per number of nodes)
+#        by='algo'        a curve per algorithm (topo_predict --all-algos) at the largest size or
+#                         number of nodes, or at='VALUE' of it
 #        only='NAME'      of this collective alone
-#        chosen='G.csv'   beside them, wide, what NCCL would choose (topo_predict without --all-algos)
+#        chosen='G.csv'   behind them what NCCL would choose (topo_predict without --all-algos)
 
 if (!exists("over")) { over = "size_bytes" }
 if (!exists("by")) { by = "" }
@@ -32,7 +32,8 @@ largest = 0
 key_of(row) = strcol("collective").",".strcol(by eq "algo" ? "algo" : other)
 note_key(key) = strstrt(curves, key." ") ? 0 : (curves = curves.key." ", 0)
 note_x(v) = (smallest = v < smallest ? v : smallest, largest = v > largest ? v : largest, 0)
-note_topo(row) = (topo = strcol("topo"), gpus = sprintf("%g", column("nranks") / column("nnodes")), 0)
+note_topo(row) = (topo = strcol("topo"), \
+	gpus = sprintf("%g", column("nranks") / column("nnodes")), 0)
 note_row(row) = note_topo(0) + note_key(key_of(0)) + note_x(column(over))
 stats csv using (drawn(0) ? note_row(0) : 0) nooutput
 ncurves = words(curves)
@@ -60,7 +61,8 @@ set offsets 0, 0, graph 0.03, 0
 set xlabel over eq "nnodes" ? "nodes of ".counted(gpus, " GPU") : "size, bytes"
 set ylabel "predicted bus bandwidth, GB/s"
 set title topo.(only eq "" ? "" : ", ".only).(by eq "algo" ? ", ".measure(other, at) : ""). \
-	(by eq "algo" && over ne "nnodes" ? " of ".counted(gpus, " GPU") : "")."; dotted: what the links could carry" noenhanced
+	(by eq "algo" && over ne "nnodes" ? " of ".counted(gpus, " GPU") : ""). \
+	"; dotted: what the links could carry" noenhanced
 set key outside bottom center horizontal reverse Left samplen 2.5 spacing 1.2 noenhanced
 if (ncurves > 8) { set key outside right top vertical }
 if (ncurves > 24) { unset key }   # nobody could tell them apart

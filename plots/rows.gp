@@ -1,5 +1,5 @@
-# rows.gp: the curves of a rows.csv: measured, and beside them predicted ones where they are filled in.
-# Loaded by busbw.gp and latency.gp, which set `here` (their folder) and `needs`.
+# rows.gp: the curves of a rows.csv: measured, and beside them predicted ones where they are filled
+# in. Loaded by busbw.gp and latency.gp, which set `here` (their folder) and `needs`.
 
 needs = needs." nranks nnodes size_bytes root"
 texts = "collective backend dtype redop mode placement"
@@ -40,8 +40,8 @@ curve(i) = word(curves, i)
 of_curve(i, name) = whole(0) ? curve_of(0) eq curve(i) && size(0) > 0 ? column(name) : NaN : NaN
 
 part(i, n) = word(spaced(curve(i)), n)
-series(i) = sprintf("%s%s %s%s", part(i, 1), part(i, 2) eq "none" ? "" : " ".part(i, 2), part(i, 4), \
-	part(i, 3) eq "-1" ? "" : " root ".part(i, 3))
+series(i) = sprintf("%s%s %s%s", part(i, 1), part(i, 2) eq "none" ? "" : " ".part(i, 2), \
+	part(i, 4), part(i, 3) eq "-1" ? "" : " root ".part(i, 3))
 in_place(i) = part(i, 5) eq "in-place"
 
 # What all curves have in common goes into the title, the rest into the key: of several series one

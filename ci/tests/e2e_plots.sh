@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_plots.sh: what plots draw of which columns, beside measured points the predicted ones, and what
-# they say of files that they can't draw.
+# e2e_plots.sh: what plots draw of which columns, beside measured points the predicted ones, and
+# what they say of files that they can't draw.
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 command -v gnuplot >/dev/null || skip 'no gnuplot'

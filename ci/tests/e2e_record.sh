@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_record.sh: the record of a host: its plan, its parts, what it leaves out, how it goes on, and its
-# arithmetic, on the mpi backend and on a host whose GPUs and nccl-tests are played.
+# e2e_record.sh: the record of a host: its plan, its parts, what it leaves out, how it goes on, and
+# its arithmetic, on the mpi backend and on a host whose GPUs and nccl-tests are played.
 # timeout: 240
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -128,6 +128,8 @@ for n in 2 4; do
 	echo topo,nnodes,nranks,collective,size_bytes,algo,time_us,busbw_gbs,ceiling_busbw_gbs
 	echo "x,1,$n,all_reduce,1024,Ring,20,1,1"
 done >"$work/before.csv"
+git -C "$work" init -q && git -C "$work" add before.csv
+git -C "$work" -c user.name=t -c user.email=t@t commit -qm before
 played=(NCCL_TESTS="$work/theirs" PREDICTIONS="$work/before.csv" MAIN=all_reduce DRY=1 RANKS='2 4 8'
 	COLLECTIVES='all_reduce alltoallv' ONLY='early-exit|crash-rank' BUILD="$work/build")
 PATH=$work/bin:$PATH
@@ -144,7 +146,8 @@ record gpus "${played[@]}"
 expect_rc 0 'played GPUs:'
 holds 'no list of what is missing' grep -qF 'pair-matrix' "$work/gpus/not-here.txt"
 holds 'NVLS is not as it was' grep -qx 'NCCL_NVLS_ENABLE=0' "$work/gpus/machine.txt"
-holds 'no word of the predictions' grep -qE '^predictions: .*before.csv, [0-9a-f]{16}, not ' \
+holds 'no word of the predictions' grep -qE \
+	"^predictions: .*before.csv, [0-9a-f]{16}, $(git -C "$work" log -1 --format=%h) " \
 	"$work/gpus/command.txt"
 us=$(cell gpus 4,stream,all_reduce,1024,in-place time_us)
 holds "ratio of $us us to 10" near "$(cell gpus 4,stream,all_reduce,1024,in-place ratio_percent)" \

@@ -147,9 +147,10 @@ def sweep_table(lines):
 
 def error_table(rows):
     models = list(dict.fromkeys(r["model"] for r in rows))
+    bands = [band for band in BANDS if any(r["band"] == band for r in rows)]
     return figures.table(["size", *models], [
         [band, *(accuracy.cell([r for r in rows if (r["model"], r["band"]) == (m, band)])
-                 for m in models)] for band in BANDS])
+                 for m in models)] for band in bands])
 
 
 def fault_lines(out):

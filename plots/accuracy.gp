@@ -70,7 +70,7 @@ do for [format in formats] {
 	set xlabel "size, bytes"
 	set ylabel "error of predicted time, %"
 	set xrange [smallest / 1.4 : largest * 1.4]
-	set yrange [-1.05 * widest - 1 : 1.05 * widest + 1]
+	set yrange [-1.05 * (widest < 100 ? widest : 100) - 1 : 1.05 * widest + 1]
 	eval power_ticks(smallest, largest, 7)
 	plot for [i = 1:nmodels] csv using (ours(i, "size_bytes")):(ours(i, "error_percent")) with points \
 		linetype i title title_of(i)

@@ -81,6 +81,19 @@ record mpi FIGURES=1
 expect_rc 0 'figures:'
 expect_out '^2 +stream +gather '
 
+# Killed in the middle of a part: nothing is left running, and that part is run again
+start ci/record "$work/killed" "${few[@]}"
+holds 'the faults never began' within 30 test -d "$work/killed/faults-p2p-2/raw"
+kill -TERM "$pid"
+ended
+expect_rc 143 'killed:'
+holds "left running: $(pids_of_run)" within 15 no_process
+holds "a part that was killed: $(part killed faults-p2p-2)" [ -z "$(part killed faults-p2p-2)" ]
+record killed "${few[@]}"
+expect_rc 0 'after a kill:'
+holds 'no second command' grep -q '^continued: ' "$work/killed/command.txt"
+holds "after a kill: $(part killed faults-p2p-2)" [ "$(part killed faults-p2p-2)" = 'done' ]
+
 # ---- GPUs and nccl-tests, played ----
 
 # Binaries that run on the mpi backend what they are asked to run on nccl

@@ -114,6 +114,7 @@ while [ \$# -gt 0 ]; do
 	esac
 	shift
 done
+echo "\$CUDA_VISIBLE_DEVICES \${options[*]}" >>"$work/asked"
 "$BUILD/\${0##*/}" "\${options[@]}"
 rc=\$?
 [ "\$mode" != graph ] || [ "\${OMPI_COMM_WORLD_RANK:-0}" != 0 ] || sed -i s/,isolated,/,graph,/ "\$csv"
@@ -178,6 +179,7 @@ for mode in isolated graph; do
 done
 net=$(awk -F, 'NR > 1 { print $4 }' "$work/gpus/faults-net-8/matrix.csv" | sort -u)
 holds "transport of ranks that share: $net" [ "$net" = net ]
+holds 'not two ranks on each GPU' grep -qE '^0,1,2,3 .*-g 8 --fault=crash-rank:7' "$work/asked"
 holds 'not 2 points a placement and number of ranks' \
 	[ "$(grep -c 'ranks,1024,in-place' "$work/gpus/accuracy.csv")" -eq 2 ]
 finish

@@ -206,10 +206,10 @@ static void print_comparison(FILE *out, const struct nccl_comm *comm,
 		fprintf(out,
 			"  the same calls, but not as many: %d to %d; from call %d on some are "
 			"missing\n",
-			calls->fewest, calls->most, calls->index);
+			calls->fewest, calls->most, calls->index + 1);
 		break;
 	case NCCL_CALLS_DIFFER:
-		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n", calls->index,
+		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n", calls->index + 1,
 			calls->fewest, calls->most);
 		break;
 	}

@@ -214,11 +214,14 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	out->latency_us =
 		model->tuning.lat[coll][out->algo][out->proto] +
 		net_hops(model, coll, out->algo) * model_net_latency(model->sys->transport);
+	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
+		out->latency_us += model->constants.ll_base_us - 6.6; /* NCCL's baseLat */
 	out->transfer_us = bytes / (bw * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
 		ring_simple(model, coll, bytes, out);
-	out->launch_us = model->constants.launch_us;
-	out->ceiling_busbw = rate.raw * model_bus_factor(coll, model->nranks);
+	out->launch_us = model->constants.call_launches * model->constants.kernel_host_us;
+	out->bus_factor = model_bus_factor(coll, model->nranks);
+	out->ceiling_busbw = rate.raw * out->bus_factor;
 	return 0;
 }
 
@@ -230,10 +233,25 @@ static bool shares(enum model_coll coll)
 }
 
 /* ---- a point --------------------------------------------------------------------------------- */
+static double time_of(const struct model_constants *c, enum model_mode mode,
+		      const struct prediction *p)
+{
+	double device = p->latency_us + p->transfer_us + p->fill_us;
+
+	switch (mode) {
+	case MODEL_GRAPH:
+		return device;
+	case MODEL_ISOLATED:
+		return c->kernel_latency_us + fmax(0, p->launch_us - c->kernel_host_us) +
+		       fmax(0, device - c->kernel_device_us);
+	default:
+		return fmax(p->launch_us, device);
+	}
+}
+
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *out)
 {
-	double device;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
@@ -250,10 +268,9 @@ int model_predict(const struct model *model, const struct predict_request *reque
 					       : model_predict_p2p(model, request, out);
 	if (rc != 0)
 		return rc;
-	device = out->latency_us + out->transfer_us + out->fill_us;
-	out->time_us = fmax(out->launch_us, device);
+	out->time_us = time_of(&model->constants, request->mode, out);
 	out->algbw = request->bytes / (out->time_us * GB);
-	out->busbw = out->algbw * model_bus_factor(request->collective, model->nranks);
+	out->busbw = out->algbw * out->bus_factor;
 	return 0;
 }
 

@@ -99,7 +99,7 @@ void predict_explain(FILE *out, const struct model *model, const struct predict_
 	fprintf(out, "launch   = %.2f us at least per call\n", p->launch_us);
 	fprintf(out, "time     = max(launch, latency + transfer + fill) = %.2f us\n", p->time_us);
 	fprintf(out, "busbw    = %.0f B / time * %.4f = %.2f GB/s; ceiling %.2f GB/s\n",
-		request->bytes, model_bus_factor(request->collective, model->nranks), p->busbw,
+		request->bytes, p->bus_factor, p->busbw,
 		p->ceiling_busbw);
 	explain_others(out, model, request);
 }

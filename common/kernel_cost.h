@@ -2,10 +2,10 @@
 #ifndef HANGAR_KERNEL_COST_H
 #define HANGAR_KERNEL_COST_H
 
-/* Medians in microseconds: the host per launch in a row of them, the device per kernel in such a row, and from before a
- * launch on an idle stream until the host has seen its end. */
+/* Medians in microseconds: the host per launch in a row of them, and from before a launch on an idle stream until the
+ * host has seen its end. (How fast the device gets through such a row does not show: the host is slower.) */
 struct kernel_cost {
-	double host_us, device_us, latency_us;
+	double host_us, latency_us;
 };
 
 #endif

@@ -64,7 +64,7 @@ void forecast_ask(struct forecast *f, const struct options *options, const char 
 int forecast_calibrate(struct forecast *f, const struct bench *bench)
 {
 	const struct backend_ops *ops = bench->backend->ops;
-	double values[3];
+	double values[2];
 	int rc;
 
 	f->kernel = (struct kernel_cost){ .host_us = 0 };
@@ -76,10 +76,9 @@ int forecast_calibrate(struct forecast *f, const struct bench *bench)
 	if (rc < 0)
 		return rc;
 	values[0] = f->kernel.host_us;
-	values[1] = f->kernel.device_us;
-	values[2] = f->kernel.latency_us;
-	rc = job_max(bench->job, values, 3);
-	f->kernel = (struct kernel_cost){ values[0], values[1], values[2] };
+	values[1] = f->kernel.latency_us;
+	rc = job_max(bench->job, values, 2);
+	f->kernel = (struct kernel_cost){ values[0], values[1] };
 	return rc;
 }
 

@@ -63,13 +63,13 @@ struct model_constants {
 	double p2p_base_us;    /* latency of a group of sends and receives, without its hop */
 	double ll_base_us;     /* latency of an LL kernel without its hops */
 	double kernel_host_us; /* an empty kernel of NCCL's shape: what launching it costs the host, */
-	double kernel_device_us;  /* what it takes in a queue of its like, */
-	double kernel_latency_us; /* from an idle stream to the host that sees its end */
+	double kernel_latency_us; /* from an idle stream to the host that sees its end, */
+	double kernel_device_us;  /* and the device's part of that */
 	double call_launches;	  /* what enqueueing a call costs the host, in such launches, */
 	double p2p_launches;	  /* a group of sends and receives, */
 	double peer_launches;	  /* and each peer in it */
 	bool fitted;		  /* false: physical-only */
-	bool calibrated;	  /* the three times of a kernel were measured on this host, in this run */
+	bool calibrated;	  /* host and latency of a kernel were measured on this host, in this run */
 	char provenance[256];
 };
 

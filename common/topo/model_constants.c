@@ -80,15 +80,11 @@ void model_physical(struct model_constants *constants)
 
 int model_calibrate(struct model_constants *constants, const struct kernel_cost *cost)
 {
-	const double values[] = { cost->host_us, cost->device_us, cost->latency_us };
-	double *const to[] = { &constants->kernel_host_us, &constants->kernel_device_us,
-			       &constants->kernel_latency_us };
-
-	for (int i = 0; i < 3; i++)
-		if (!(values[i] >= .2 && values[i] <= 1000))
-			return -ERANGE;
-	for (int i = 0; i < 3; i++)
-		*to[i] = values[i];
+	if (!(cost->host_us >= .2 && cost->host_us <= 1000 && cost->latency_us >= .2 &&
+	      cost->latency_us <= 1000))
+		return -ERANGE;
+	constants->kernel_host_us = cost->host_us;
+	constants->kernel_latency_us = cost->latency_us;
 	constants->calibrated = true;
 	return 0;
 }

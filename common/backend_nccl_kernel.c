@@ -9,13 +9,18 @@
  * (timing.c): the host never waits for the queue. */
 enum { ROUNDS = 24, WARM = 4, ROW = 64 };
 
+static cudaError_t launch(struct nccl *nccl)
+{
+	return (cudaError_t)kernel_cuda_launch(nccl->stream, nccl->capability >= 90);
+}
+
 static cudaError_t measure_row(struct nccl *nccl, double *host_us)
 {
 	double begin = clock_seconds();
 	cudaError_t rc = cudaSuccess;
 
 	for (int i = 0; i < ROW && rc == cudaSuccess; i++)
-		rc = (cudaError_t)kernel_cuda_launch(nccl->stream);
+		rc = launch(nccl);
 	*host_us = (clock_seconds() - begin) * 1e6 / ROW;
 	return rc == cudaSuccess ? cudaStreamSynchronize(nccl->stream) : rc;
 }
@@ -24,7 +29,7 @@ static cudaError_t measure_row(struct nccl *nccl, double *host_us)
 static cudaError_t measure_latency(struct nccl *nccl, double *latency_us)
 {
 	double begin = clock_seconds();
-	cudaError_t rc = (cudaError_t)kernel_cuda_launch(nccl->stream);
+	cudaError_t rc = launch(nccl);
 
 	while (rc == cudaSuccess && (rc = cudaStreamQuery(nccl->stream)) == cudaErrorNotReady)
 		rc = cudaSuccess;

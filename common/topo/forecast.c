@@ -154,6 +154,7 @@ static void predict_row(void *ctx, struct row *row)
 	struct predict_request request = {
 		.collective = (enum model_coll)model_coll_parse(row->collective),
 		.mode = mode_of(row),
+		.in_place = row->placement && strcmp(row->placement, "in-place") == 0,
 		.bytes = (double)row->size,
 		.elsize = dtype < 0 ? 0 : (int)dtype_size((enum dtype)dtype),
 		.algo = -1,

@@ -136,12 +136,20 @@ static void choose(const struct model *model, const struct predict_request *requ
 	out->nccl_us = out->algo < 0 ? -1 : best;
 }
 
+/* Data run one way along the chain: back to back, nobody waits for the end of the call before. */
+static bool one_way(const struct predict_request *request)
+{
+	return request->collective <= MODEL_REDUCE && request->mode != MODEL_ISOLATED;
+}
+
 /* Simple rings: NCCL's latency with our base and hop; the first slice fills the pipe, and every
  * loop ends in a bubble. */
-static void ring_simple(const struct model *model, enum model_coll coll, double bytes,
+static void ring_simple(const struct model *model, const struct predict_request *request,
 			struct prediction *out)
 {
 	const struct model_constants *c = &model->constants;
+	enum model_coll coll = request->collective;
+	double bytes = request->bytes;
 	bool loops = coll > MODEL_REDUCE;
 	double share = bytes / out->channels / (loops ? model->nranks : 1);
 	double slice = fmin(loops ? 2 * STEP : STEP, loops ? share / 2 : share);
@@ -154,6 +162,8 @@ static void ring_simple(const struct model *model, enum model_coll coll, double 
 			out->latency_us += hops * (c->simple_hop_us - 3.4);
 	}
 	out->fill_us = c->fill * slice * out->channels / (link * GB);
+	if (one_way(request)) /* the next call fills while this one drains */
+		out->fill_us /= 2;
 	if (loops)
 		out->fill_us += c->loop_bubble * share / 2 * out->channels / (link * GB);
 }
@@ -215,10 +225,12 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 		model->tuning.lat[coll][out->algo][out->proto] +
 		net_hops(model, coll, out->algo) * model_net_latency(model->sys->transport);
 	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
-		out->latency_us += model->constants.ll_base_us - 6.6; /* NCCL's baseLat */
+		out->latency_us += (one_way(request) ? model->constants.one_way_base_us
+						     : model->constants.ll_base_us) -
+				   6.6; /* NCCL's baseLat */
 	out->transfer_us = bytes / (bw * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
-		ring_simple(model, coll, bytes, out);
+		ring_simple(model, request, out);
 	out->launch_us = model->constants.call_launches * model->constants.kernel_host_us;
 	out->bus_factor = model_bus_factor(coll, model->nranks);
 	out->ceiling_busbw = rate.raw * out->bus_factor;

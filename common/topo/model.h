@@ -62,6 +62,8 @@ struct model_constants {
 	double simple_hop_us;
 	double p2p_base_us;    /* latency of a group of sends and receives, without its hop */
 	double ll_base_us;     /* latency of an LL kernel without its hops */
+	double one_way_base_us; /* the same of a kernel that waits for nobody: broadcast, reduce, gather, scatter back to
+				   back */
 	double kernel_host_us; /* an empty kernel of NCCL's shape: what launching it costs the host, */
 	double kernel_latency_us; /* from an idle stream to the host that sees its end, */
 	double kernel_device_us;  /* and the device's part of that */
@@ -104,6 +106,7 @@ struct predict_request {
 	int elsize;   /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
 	int nranks;   /* 0: all GPUs of all nodes */
 	int nnodes;   /* 0: what the topology says */
+	bool in_place;	 /* hypercube: nothing to copy first */
 	int algo, proto; /* -1: what NCCL would choose */
 	int channels;	 /* 0: what NCCL would use */
 	bool no_nvls;	 /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */

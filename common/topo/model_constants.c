@@ -32,6 +32,7 @@ static const struct {
 	{ CONSTANT(p2p_base_us), 8.4, 0, 100,
 	  "NCCL baseLat, Ring Simple: a group of sends is one such kernel" },
 	{ CONSTANT(ll_base_us), 6.6, 0, 100, "NCCL baseLat, Ring LL" },
+	{ CONSTANT(one_way_base_us), 6.6, 0, 100, "the same" },
 	{ CONSTANT(kernel_host_us), 3.0, .2, 200, "a kernel launch through the runtime" },
 	{ CONSTANT(kernel_device_us), 2.0, .2, 200, "start and end of a grid" },
 	{ CONSTANT(kernel_latency_us), 8.0, .2, 500, "launch, doorbell, grid, completion seen by the host" },

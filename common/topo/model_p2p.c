@@ -52,17 +52,17 @@ struct flows {
 	double part;		     /* bytes of one flow */
 	double peers;
 	int proto;
-	bool one_way; /* nobody sends to whom it receives from: back to back, calls overlap in flight */
+	bool one_way; /* one side only sends, the other only receives */
 };
 
 /* us that `link` us of traffic take on a link which flows share, the largest of them of `part` bytes. LL sends a flag
- * with every word of data. `fan`: share of the link that is left where flows meet. */
+ * with every word of data. `fan`: share of link and channels that is left where flows meet. */
 static double shared_link(const struct model *model, double link, double part, int proto, double fan)
 {
 	double channels = flow_channels(model, part, proto, false);
+	double flow = part / (channels * channel_rate(model, proto) * GB);
 
-	return fmax(proto == MODEL_LL ? 2 * link : link / fan,
-		    part / (channels * channel_rate(model, proto) * GB));
+	return proto == MODEL_LL ? fmax(2 * link, flow) : fmax(link, flow) / fan;
 }
 
 /* Every rank sends `away` bytes to others, `part` of them to one of them. */
@@ -97,8 +97,11 @@ static void flows_root(const struct model *model, const struct predict_request *
 	double g = model->ppn, n = model->nranks, part = request->bytes / n;
 
 	flows_spread(model, request, part * (n - 1), part, flows);
+	/* A Simple channel that only sends, or only receives, has all its threads for that. */
 	if (g > 1)
-		flows->intra = shared_link(model, part * model->spread, part, flows->proto, 1);
+		flows->intra = shared_link(model, part * model->spread,
+					   flows->proto == MODEL_LL ? part : part / 2, flows->proto,
+					   1);
 	if (model->nnodes > 1) {
 		flows->inter *= model->net / g / model->nic;
 		flows->inter_raw *= model->net_raw / g / model->nic_raw;
@@ -125,9 +128,10 @@ static void flows_next(const struct model *model, const struct predict_request *
 	flows->peers = 1;
 }
 
-/* Base and NCCL's hwLat. Back to back, the way of what goes one way is hidden by the call before. */
+/* Base and NCCL's hwLat. Back to back, what goes one way by LL does not wait for its way. */
 static double p2p_latency(const struct model *model, int proto, bool hidden)
 {
+	const struct model_constants *c = &model->constants;
 	static const double simple[] = { [MODEL_HOP_NONE] = 14,
 					 [MODEL_HOP_NVLINK] = 3.4,
 					 [MODEL_HOP_PCIE] = 5.7,
@@ -139,8 +143,10 @@ static double p2p_latency(const struct model *model, int proto, bool hidden)
 	double hop = proto == MODEL_LL ? ll[model->hop] : simple[model->hop];
 
 	if (model->nnodes > 1)
-		return model->constants.p2p_base_us + simple[MODEL_HOP_NONE];
-	return model->constants.p2p_base_us + (hidden ? 0 : hop);
+		return c->p2p_base_us + simple[MODEL_HOP_NONE];
+	if (hidden)
+		return c->one_way_base_us + (proto == MODEL_LL ? 0 : hop);
+	return c->p2p_base_us + hop;
 }
 
 /* What the host spends on a group of sends to, and receives from, so many peers. */
@@ -151,6 +157,18 @@ static double p2p_launch(const struct model *model, double peers)
 	return (c->p2p_launches + c->peer_launches * peers) * c->kernel_host_us;
 }
 
+/* us until a flow's last chunk is where it belongs, after its transfer. LL has no chunks to wait for: words carry their
+ * flags. */
+static double last_chunk(const struct model *model, double bytes, int proto, bool net)
+{
+	double part = bytes / flow_channels(model, bytes, proto, net);
+
+	if (proto == MODEL_LL)
+		return 0;
+	return model->constants.fill * fmin(net ? STEP / 4 : STEP, part) /
+	       (model->constants.channel_gbs * GB);
+}
+
 /* log2(n) groups, each an exchange of what was gathered so far with the rank 2^k away; those beyond
  * the node's size go over the network. */
 static void predict_hypercube(const struct model *model, const struct predict_request *request,
@@ -158,6 +176,10 @@ static void predict_hypercube(const struct model *model, const struct predict_re
 {
 	double part = request->bytes / model->nranks;
 
+	if (!request->in_place) { /* a rank's own share is copied first */
+		out->launch_us = model->constants.kernel_host_us;
+		out->latency_us = model->constants.kernel_device_us;
+	}
 	for (int k = 1; k < model->nranks; k *= 2, part *= 2) {
 		bool net = k >= model->ppn;
 		int proto = flow_proto(model, request, part);
@@ -170,6 +192,7 @@ static void predict_hypercube(const struct model *model, const struct predict_re
 		out->link_gbs = fmin(wire, n * channel_rate(model, proto));
 		out->transfer_us += part / (out->link_gbs * GB);
 		out->latency_us += p2p_latency(model, proto, false);
+		out->fill_us += last_chunk(model, part, proto, net);
 		*raw += part / ((net ? model->net_raw / model->ppn : model->pair_raw) * GB);
 		out->launch_us += p2p_launch(model, 1);
 		out->limit = net ? "NIC of a GPU" : model_hop_name(model);
@@ -177,26 +200,16 @@ static void predict_hypercube(const struct model *model, const struct predict_re
 	out->formula = "sum over log2(n) exchanges of bytes 2^k / n / link";
 }
 
-/* us until a flow's last chunk is where it belongs, after its transfer. LL has no chunks to wait for: words carry their
- * flags. */
-static double last_chunk(const struct model *model, const struct flows *flows, bool net)
-{
-	double part = flows->part / flow_channels(model, flows->part, flows->proto, net);
-
-	if (flows->proto == MODEL_LL)
-		return 0;
-	return model->constants.fill * fmin(net ? STEP / 4 : STEP, part) /
-	       (model->constants.channel_gbs * GB);
-}
-
 /* Inside and outside run at the same time: the later of the two is the time. */
 static void finish_flows(const struct model *model, const struct predict_request *request,
 			 const struct flows *flows, struct prediction *out)
 {
-	double fill = model->ppn > 1 ? last_chunk(model, flows, false) : 0;
-	double fill_net = model->nnodes > 1 ? last_chunk(model, flows, true) : 0;
+	bool hidden = flows->one_way && model->nnodes == 1 && request->mode != MODEL_ISOLATED;
+	double fill = model->ppn > 1 && !hidden ? last_chunk(model, flows->part, flows->proto, false)
+						: 0;
+	double fill_net =
+		model->nnodes > 1 ? last_chunk(model, flows->part, flows->proto, true) : 0;
 	bool net = flows->inter + fill_net > flows->intra + fill;
-	bool hidden = flows->one_way && request->mode != MODEL_ISOLATED;
 
 	out->proto = flows->proto;
 	out->transfer_us = net ? flows->inter : flows->intra;

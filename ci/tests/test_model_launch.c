@@ -143,6 +143,26 @@ static void test_one_way(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 7.2, 1e-9);
 }
 
+/* reduce of 1 GiB: 44739242 B for each of 24 channels, 85 whole steps of 512 KiB; of 8 MiB: none. */
+static void test_steps(void)
+{
+	double without;
+
+	machine(NULL);
+	point(MODEL_REDUCE, 1 << 30, MODEL_STREAM);
+	without = p.time_us;
+	model.constants.step_us = .5;
+	point(MODEL_REDUCE, 1 << 30, MODEL_STREAM);
+	CU_ASSERT_DOUBLE_EQUAL(p.time_us - without, 42.5, 1e-6);
+	point(MODEL_REDUCE, 8 << 20, MODEL_STREAM);
+	CU_ASSERT_DOUBLE_EQUAL(p.fill_us, 8388608 / 370.8e3 / 2, 1e-6);
+	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_STREAM);
+	without = p.time_us;
+	model.constants.step_us = 0;
+	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_STREAM);
+	CU_ASSERT_DOUBLE_EQUAL(p.time_us, without, 1e-9); /* rings that loop have their bubble */
+}
+
 /* nccl-tests' pattern on four ranks: flows of 1/6, 2/6 and 3/6 of the bytes, all of which leave the rank. */
 static void test_uneven(void)
 {
@@ -175,6 +195,7 @@ static const struct unit_case cases[] = {
 	{ "times that are none", test_refused },
 	{ "sends by LL", test_ll },
 	{ "one way", test_one_way },
+	{ "steps", test_steps },
 	{ "uneven", test_uneven },
 };
 

@@ -164,6 +164,8 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	out->fill_us = c->fill * slice * out->channels / (link * GB);
 	if (one_way(request)) /* the next call fills while this one drains */
 		out->fill_us /= 2;
+	if (!loops)
+		out->fill_us += c->step_us * floor(share / STEP);
 	if (loops)
 		out->fill_us += c->loop_bubble * share / 2 * out->channels / (link * GB);
 }

@@ -54,6 +54,7 @@ struct model_constants {
 	double nvlink_efficiency; /* of NCCL's per-link bandwidth */
 	double loop_bubble;	  /* slices of each loop of a ring that nothing overlaps */
 	double fill;		  /* slices that fill the pipeline once */
+	double step_us;		  /* broadcast, reduce: what a step of 512 KiB waits for its neighbours */
 	double channel_gbs;	  /* what one channel (thread block) copies to a peer */
 	double fan_loss;       /* share of a link lost where flows of one channel meet; falls as 1 /
 				  sqrt(channels a flow) */

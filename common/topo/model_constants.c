@@ -24,6 +24,7 @@ static const struct {
 	{ CONSTANT(loop_bubble), .5, 0, 4,
 	  "a loop's last slice overlaps with nothing; half of it by the next loop" },
 	{ CONSTANT(fill), 1.0, 0, 4, "the first slice moves alone" },
+	{ CONSTANT(step_us), 0, 0, 10, "eight steps are under way: none waits" },
 	{ CONSTANT(channel_gbs), 20.0, 1, 200,
 	  "NCCL's perChMaxRingLL128 of Ampere: one channel, 20 GB/s" },
 	{ CONSTANT(fan_loss), 0, 0, .9, "flows share a link without loss" },

@@ -254,9 +254,12 @@ static int explain_used(struct rank *r)
 static int open_forecast(struct rank *r)
 {
 	char text[400];
+	int rc = 0;
 
-	if (!r->run.report || !r->run_facts.forecast)
-		return 0;
+	if (forecast_planned(&r->bench, r->choice.shared))
+		rc = forecast_calibrate(&r->forecast, &r->bench);
+	if (rc < 0 || !r->run.report || !r->run_facts.forecast)
+		return rc;
 	r->run.forecaster = forecast_open(&r->forecast, &r->bench, text, sizeof(text));
 	return report_comment(&r->report, "%s", text);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "../bench.h"
+#include "../kernel_cost.h"
 #include "../row.h"
 #include "model.h"
 
@@ -13,6 +14,8 @@
 struct forecast {
 	struct topo_system sys;
 	struct model model;
+	const struct bench *bench;
+	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
 	char dump[160]; /* file that NCCL writes its topology to; "": none */
 	bool own_dump;  /* we asked for it */
 	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the larger sizes */
@@ -34,6 +37,10 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
  * puts the topology together once more for that, over all ranks of a host: one that is not asked makes the others wait
  * for ever.) */
 void forecast_ask(struct forecast *forecast, const struct options *options, const char *folder);
+
+/* After it, on every rank, when planned: what launching a kernel costs the slowest rank, where the backend can tell. 0 or
+ * a negative errno with the error set. */
+int forecast_calibrate(struct forecast *forecast, const struct bench *bench);
 
 /* After it: read the topology. `text` gets a remark: what predictions are made of, or why there are none. Returns the
  * hooks for struct run, NULL without predictions. They live as long as `forecast`. */

@@ -243,9 +243,8 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 		return;
 	look(j);
 	name_time(&j->evidence);
-	j->evidence.detect_ms = verdict->detect_ms;
 	diagnose(&j->evidence, d);
-	if (strcmp(d->class, "unexplained") != 0) {
+	if (strcmp(d->class, VERDICT_UNEXPLAINED) != 0) {
 		verdict->class = d->class;
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 		verdict->confidence = d->confidence;
@@ -254,6 +253,13 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 		verdict->comm = d->comm;
 		verdict->seq = d->seq_low;
 	}
+}
+
+static void judge_place(void *ctx, struct verdict *verdict)
+{
+	struct judge *j = ctx;
+
+	j->evidence.detect_ms = verdict->detect_ms;
 	make_folder(j);
 	if (j->folder[0])
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", j->folder);
@@ -390,6 +396,7 @@ struct monitor_judge judge_hooks(struct judge *judge)
 		                       .testify = judge_testify,
 		                       .hear = judge_hear,
 		                       .sharpen = judge_sharpen,
+		                       .place = judge_place,
 		                       .keep = judge_keep,
 		                       .slow = judge_slow,
 		                       .save = judge_save };

@@ -147,6 +147,7 @@ static int supervise(struct program *program, struct error *err)
 		.key = program->launch->key,
 		.expect = program->options->expect,
 		.deadlines = program->options->watch,
+		.doubts = program->options->timeout == 0, /* -T is taken at its word */
 		.judge = judge_hooks(&judge),
 	};
 	char own_cgroup[CGROUP_PATH];

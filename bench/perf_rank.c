@@ -272,7 +272,7 @@ static void open_vendor(struct rank *r)
 	r->vendor = (struct vendor_run){
 		.device = r->facts[0].device.device,
 		.memory = r->facts[0].device.device_memory,
-		.sys = r->run.forecaster ? &r->forecast.sys : NULL,
+		.sys = forecast_topology(&r->forecast),
 	};
 	r->run.vendor = &r->vendor;
 }

@@ -14,6 +14,7 @@ struct call;
 struct check_data;
 struct comm_request;
 struct job;
+struct kernel_cost;
 struct segment;
 struct verify_result;
 
@@ -138,6 +139,10 @@ struct backend_ops {
 	 * before, of kinds that are not made of sends and receives; on all ranks. */
 	int (*estimate_begin)(struct backend *be);
 	int (*estimate_end)(struct backend *be, double *us);
+
+	/* Optional: a backend whose calls are kernels has it. Measured on the stream of calls, which is idle; takes some
+	 * milliseconds and touches no communicator. */
+	int (*kernel_cost)(struct backend *be, struct kernel_cost *cost);
 
 	/* Optional. Device memory in use by this process' device, bytes (-M). */
 	size_t (*memory_used)(struct backend *be);

@@ -552,5 +552,6 @@ const struct backend_ops backend_nccl = {
 	.used_end = nccl_used_end,
 	.estimate_begin = nccl_estimate_begin,
 	.estimate_end = nccl_estimate_end,
+	.kernel_cost = nccl_kernel_cost,
 	.memory_used = nccl_memory_used,
 };

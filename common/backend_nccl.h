@@ -123,6 +123,9 @@ int nccl_mark(struct backend *be, int number);
 int nccl_marks(struct backend *be, int n, double *seconds);
 void nccl_marks_release(struct nccl *nccl);
 
+/* backend_nccl_kernel.c: hook. */
+int nccl_kernel_cost(struct backend *be, struct kernel_cost *cost);
+
 /* backend_nccl_clock.c: device times of calls. Event pairs in a ring are recorded around a call,
  * or around a group of them, and read once the stream has passed them. Nothing here waits but
  * open and refresh; when the ring is full of unfinished pairs, a call goes without times. */

@@ -1,63 +1,94 @@
-# accuracy.gp: predicted against measured time on our own hosts, and the error over size.
+# accuracy.gp: predicted against measured time on our own hosts, the error over size, and published
+# plateaus where the file has some.
 # usage: gnuplot -e "csv='DIR/accuracy.csv'; out='DIR/accuracy'" plots/accuracy.gp
+#        own='NAME'    the source that is drawn (default: the first one with times)
 
-if (!exists("csv") || !exists("out")) {
-	print "usage: gnuplot -e \"csv='DIR/accuracy.csv'; out='NAME'\" plots/accuracy.gp"
-	exit status 2
+needs = "size_bytes measured predicted error_percent"
+texts = "source model unit"
+load ARG0[1:strlen(ARG0) - strlen("accuracy.gp")]."common.gp"
+
+# One pass: models, our source, and how far each picture reaches.
+if (!exists("own")) { own = "" }
+models = ""
+nours = 0
+nplateaus = 0
+low_us = 1e300; high_us = 0; low_gbs = 1e300; high_gbs = 0
+smallest = 1e300; largest = 0; widest = 0
+note_model(name) = strstrt(models, name." ") ? 0 : (models = models.name." ", 0)
+note_time(v) = v > 0 ? \
+	(low_us = v < low_us ? v : low_us, high_us = v > high_us ? v : high_us, 0) : 0
+note_gbs(v) = v > 0 ? \
+	(low_gbs = v < low_gbs ? v : low_gbs, high_gbs = v > high_gbs ? v : high_gbs, 0) : 0
+note_error(v) = (widest = abs(v) > widest ? abs(v) : widest, 0)
+note_size(v) = v > 0 ? \
+	(smallest = v < smallest ? v : smallest, largest = v > largest ? v : largest, 0) : 0
+note_ours(row) = (nours = nours + 1, \
+	note_time(column("measured")) + note_time(column("predicted")) + \
+	note_error(column("error_percent")) + note_size(column("size_bytes")))
+note_plateau(row) = (nplateaus = nplateaus + 1, \
+	note_gbs(column("measured")) + note_gbs(column("predicted")))
+note_first(name) = own eq "" ? (own = name, 0) : 0
+is_time(row) = strcol("unit") eq "us" ? note_first(strcol("source")) + 1 : 0
+note_row(row) = note_model(strcol("model")) + (is_time(0) ? \
+	strcol("source") eq own ? note_ours(0) : 0 : note_plateau(0))
+stats csv using (whole(0) ? note_row(0) : 0) nooutput
+if (nours == 0) {
+	print csv, ": no times to plot"
+	exit status 1
 }
-set datafile separator ","
-set datafile missing NaN
-set key autotitle columnheader
 
-names = "fitted physical nccl"
-titles = "'fitted constants' 'physical only' \"NCCL's own estimate\""
-array colours[3] = [0x0072B2, 0x009E73, 0xD55E00]
-of(i, value) = strcol("source") eq "h200x4" && strcol("model") eq word(names, i) ? value : NaN
-published(i, value) = strcol("source") eq "published" && strcol("model") eq word(names, i) ? value : NaN
-do for [i = 1:3] {
-	set linetype i linecolor rgb colours[i] pointtype 7 pointsize 0.4
+nmodels = words(models)
+array known_titles[3] = ["fitted constants", "physical only", "NCCL's own estimate"]
+title_of(i) = (mark = word(models, i), number = mark eq "fitted" ? 1 : mark eq "physical" ? 2 : \
+	mark eq "nccl" ? 3 : 0, number ? known_titles[number] : mark)
+is_model(i) = strcol("model") eq word(models, i)
+ours(i, name) = whole(0) ? strcol("source") eq own && is_model(i) ? column(name) : NaN : NaN
+plateau(i, name) = whole(0) ? strcol("unit") ne "us" && is_model(i) ? column(name) : NaN : NaN
+do for [i = 1:nmodels] {
+	set linetype i linecolor rgb colours[(i - 1) % 8 + 1] pointtype 7 pointsize 0.4
 }
-set border 3 linecolor rgb "#555555"
-set tics nomirror out textcolor rgb "#222222"
-set grid xtics ytics linetype 1 linecolor rgb "#e4e4e4" linewidth 1
-set key top left reverse Left noenhanced
+set key outside bottom center horizontal reverse Left samplen 1 spacing 1.2 noenhanced
+set format x "%g"
 
-terminal(format) = format eq "svg" ? \
-	"set terminal svg size 1200,500 dynamic font 'Helvetica,13' background 'white'" : \
-	"set terminal pngcairo size 2400,1000 fontscale 1.6 linewidth 2 pointscale 2 background 'white'"
-do for [format in "svg png"] {
-	eval terminal(format)
+do for [format in formats] {
+	eval terminal(format, nplateaus ? 1.6 : 1.2, 0.95)
 	set output out.".".format
-	set multiplot layout 1,3
+	set multiplot layout 1, nplateaus ? 3 : 2
 	set logscale xy
-	set title "4 H200: time"
+	set title own.": time" noenhanced
 	set xlabel "measured, us"
 	set ylabel "predicted, us"
-	set xrange [8:12000]
-	set yrange [5:15000]
+	set xtics autofreq 10
+	set xrange [low_us / 1.5 : high_us * 1.5]
+	set yrange [low_us / 1.5 : high_us * 1.5]
 	plot x with lines linecolor rgb "#999999" notitle, \
-		for [i = 1:3] csv using (column("measured")):(of(i, column("predicted"))) with points linetype i \
-		title word(titles, i)
+		for [i = 1:nmodels] csv using (ours(i, "measured")):(ours(i, "predicted")) with points \
+		linetype i title title_of(i)
 	unset logscale
 	set logscale x 2
-	set title "4 H200: error over size"
+	set title own.": error over size" noenhanced
 	set xlabel "size, bytes"
 	set ylabel "error of predicted time, %"
-	set xrange [4:4.3e9]
-	set yrange [-60:60]
-	set xtics ("8" 8, "1K" 2**10, "64K" 2**16, "1M" 2**20, "64M" 2**26, "1G" 2**30)
-	plot for [i = 1:3] csv using (column("size_bytes")):(of(i, column("error_percent"))) with points linetype i notitle
+	set xrange [smallest / 1.4 : largest * 1.4]
+	set yrange [-1.05 * (widest < 100 ? widest : 100) - 1 : 1.05 * widest + 1]
+	eval power_ticks(smallest, largest, 7)
+	plot for [i = 1:nmodels] csv using (ours(i, "size_bytes")):(ours(i, "error_percent")) with points \
+		linetype i title title_of(i)
 	unset logscale
 	set xtics autofreq
-	set logscale xy
-	set title "published plateaus"
-	set xlabel "measured, GB/s"
-	set ylabel "predicted, GB/s"
-	set xrange [0.5:1200]
-	set yrange [0.5:1200]
-	plot x with lines linecolor rgb "#999999" notitle, \
-		for [i = 1:3] csv using (column("measured")):(published(i, column("predicted"))) with points linetype i notitle
-	unset logscale
+	if (nplateaus) {
+		set logscale xy
+		set title "published plateaus"
+		set xlabel "measured, GB/s"
+		set ylabel "predicted, GB/s"
+		set xtics autofreq 10
+		set xrange [low_gbs / 1.5 : high_gbs * 1.5]
+		set yrange [low_gbs / 1.5 : high_gbs * 1.5]
+		plot x with lines linecolor rgb "#999999" notitle, \
+			for [i = 1:nmodels] csv using (plateau(i, "measured")):(plateau(i, "predicted")) \
+			with points linetype i title title_of(i)
+		unset logscale
+	}
 	unset multiplot
 	set output
 }

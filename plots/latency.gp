@@ -1,8 +1,11 @@
-# latency.gp: time of a call over size: the median, and as a band the 5th to 95th percentile of the
-# samples.
+# latency.gp: time of a call over size: the median, as a band the 5th to 95th percentile of the
+# samples, and what was predicted where the file says so.
 # usage: gnuplot -e "csv='DIR/rows.csv'; out='DIR/latency'" plots/latency.gp  writes out.svg, .png
 
-load (strstrt(ARG0, "/") ? ARG0[1:strlen(ARG0) - strlen("latency.gp")] : "")."common.gp"
+here = ARG0[1:strlen(ARG0) - strlen("latency.gp")]
+needs = "time_us p5_us p95_us"
+foretells = "predicted_us"
+load here."rows.gp"
 
 # Bands of several series would hide each other.
 nbands = nseries == 1 ? ncurves : 0
@@ -10,13 +13,14 @@ set ylabel "time, microseconds (median".(nbands ? "; band: p5 to p95)" : ")")
 set logscale y 10
 set format y "%g"
 
-do for [format in "svg png"] {
-	eval terminal(format)
+predictions = beside(foretells, "predicted", "linewidth 1", "predicted_colour(k)")
+do for [format in formats] {
+	eval terminal(format, wide, 1)
 	set output out.".".format
-	plot for [i = 1:nbands] csv using (column("size_bytes")):(of_curve(i, column("p5_us"))): \
-			(of_curve(i, column("p95_us"))) with filledcurves fillstyle transparent solid 0.2 noborder \
+	plot for [i = 1:nbands] csv using (size(0)):(of_curve(i, "p5_us")): \
+			(of_curve(i, "p95_us")) with filledcurves fillstyle transparent solid 0.2 noborder \
 			linecolor rgb colour(i) notitle, \
-		for [i = 1:ncurves] csv using (column("size_bytes")):(of_curve(i, column("time_us"))) \
-			with linespoints linetype i title label(i)
+		for [i = 1:ncurves] csv using (size(0)):(of_curve(i, "time_us")) \
+			with linespoints linetype i title label(i) @predictions
 	set output
 }

@@ -97,10 +97,11 @@ def listed_faults():
     return found
 
 
-def repeats(plan, count, elsewhere, ranks, position):
+def repeats(plan, count, elsewhere, ranks, position, base):
+    """`base`: the number of ranks that the shorter plans look at."""
     if plan == "full":
         return count
-    if (ranks, position) == (4, "last"):
+    if (ranks, position) == (base, "last"):
         return count if plan == "short" else 1
     return elsewhere if plan == "short" else 0
 
@@ -132,6 +133,7 @@ def plan():
     env = os.environ
     backend, out = env["BACKEND"], Path(env["out"])
     sizes = [int(n) for n in env["RANKS"].split()]
+    base = 4 if 4 in sizes else max(sizes)
     count, elsewhere = int(env["REPEATS"]), int(env["ELSEWHERE"])
     faults = {f: fires for f, (here, fires) in listed_faults().items()
               if here == "can run" and re.search(env["ONLY"], f)}
@@ -144,7 +146,7 @@ def plan():
     for repeat in range(1, count + 1):
         for fault, keys, options, n, position, guilty in cells:
             if repeat > repeats(env["PLAN"], count, elsewhere, n,
-                                "last" if fault == "none" else position):
+                                "last" if fault == "none" else position, base):
                 continue
             spec = "none" if fault == "none" else spec_of(fault, guilty, keys)
             name = re.sub("[:,@]", "-", f"{spec}-of{n}-{repeat}").replace("=", "")

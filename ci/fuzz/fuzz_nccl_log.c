@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "nccl_log.h"
-#include "nccl_log_topo.h"
+#include "topo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static FILE *null;
-	static struct nccl_topo topo;
+	static struct topo_system topo;
 	struct error err = { .rank = -1 }, topo_err = { .rank = -1 };
 	const char *text = (const char *)data;
 	struct nccl_log log;
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (nccl_log_read(&log, text + xml, size - xml, size & 1 ? 2 : -1, &err) < 0 ||
 	    nccl_log_finish(&log, &err) < 0)
 		abort();
-	if (xml > 0 && nccl_topo_read(&topo, text, xml, "fuzz", &topo_err) == 0) {
+	if (xml > 0 && topo_parse_xml(&topo, text, xml, &topo_err) == 0) {
 		if (nccl_log_print_judgements(null, &log, &topo) < 0)
 			abort();
 	}

@@ -128,7 +128,7 @@ run plots/plot some
 expect_rc 0 'plot of two types:'
 drawn some
 holds 'the key does not name both types' bash -c \
-	'grep -q "half.* out-of-place" some/busbw.svg && grep -q "float.* out-of-place" some/busbw.svg'
+	'grep -q "half sum stream" some/busbw.svg && grep -q "float sum stream" some/busbw.svg'
 mkdir none && head -n 1 some/rows.csv >none/rows.csv
 run "$PWD/plots/plot" none
 expect_rc 1 'plot of no rows:'

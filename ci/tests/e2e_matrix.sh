@@ -65,6 +65,14 @@ holds "detect_ms x 3 is '$soonest'" above 1450 "$soonest"
 HANGAR_DEADLINE_FACTOR=x perf all_reduce -g 2 -b 8 -e 8
 expect_rc 2 'HANGAR_DEADLINE_FACTOR=x:'
 
+# Once: 4 ranks, or the most where 4 are not asked for
+matrix plan DRY=1 RANKS='2 4 8' ONLY='^early-exit$'
+expect_err '^2 runs, about' # the fault and its healthy twin
+matrix plan DRY=1 RANKS="2 8" ONLY='^early-exit$'
+expect_err '^2 runs, about'
+matrix usage PER_GPU=half
+expect_rc 2 'PER_GPU=half:'
+
 matrix none ONLY=no-such-fault
 expect_rc 2 'ONLY without a fault:'
 matrix good

@@ -279,6 +279,54 @@ static void test_shared(void)
 	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
 }
 
+/* The row's mode reaches the model; what was measured replaces what was fitted, and the remark says so. */
+static void test_launches(void)
+{
+	const struct forecaster *f;
+	struct row row = make_row("all_reduce", 8, 20);
+
+	set_up("hgx-h200", 4, 1);
+	CU_ASSERT_EQUAL(forecast_calibrate(&forecast, &bench, false), 0); /* a backend that cannot tell */
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NULL(strstr(text, "measured here"));
+	forecast.kernel = (struct kernel_cost){ 5, 12 };
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us"));
+	row.mode = "stream";
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 11.5, .001); /* test_model_launch.c */
+	row.mode = "graph";
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 10.2, .001);
+	row.mode = "isolated";
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 26.7, .001);
+}
+
+/* Four ranks; rank 0 sends 64 MiB to rank 1 and 16 MiB to rank 2, nobody else anything: the busiest rank's 80 MiB leave
+ * it over 370.8 GB/s, its flow of 64 MiB over 8 channels of 20 GB/s, which takes longer. */
+static void test_matrix(void)
+{
+	double matrix[16] = { [1] = 64 << 20, [2] = 16 << 20 };
+	const struct forecaster *f;
+	struct row row = make_row("alltoallv", 80 << 20, 1000);
+
+	set_up("hgx-h200", 4, 1);
+	bench.traffic = (struct traffic){ .nranks = 4, .matrix = matrix };
+	row.count = 20 << 18;
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f->row(f->ctx, &row);
+	/* 419.430, the last 512 KiB 26.214, latency 11.8 */
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 457.445, .001);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_busbw_gbs, (80 << 20) / 457.445e3, .001);
+	bench.traffic = (struct traffic){ .nranks = 4, .spread = 0 }; /* equal shares: as alltoall */
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_busbw_gbs * row.predicted_us, (60 << 20) / 1e3, 1);
+}
+
 static const struct unit_case cases[] = {
 	{ "ranks that share a GPU", test_shared },
 	{ "when there are predictions", test_planned },
@@ -288,6 +336,8 @@ static const struct unit_case cases[] = {
 	{ "the word for it", test_verdict },
 	{ "whether NCCL chose as predicted", test_choice },
 	{ "no topology", test_no_topology },
+	{ "launches", test_launches },
+	{ "a matrix", test_matrix },
 };
 
 int main(void)

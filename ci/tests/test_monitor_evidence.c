@@ -87,9 +87,95 @@ static void test_evidence_crosses(void)
 	seats_close();
 }
 
+/* Looks, and finds no cause. */
+static void puzzled_sharpen(void *ctx, const struct rank_view *views,
+			    const struct record_memory *const *memories, size_t n,
+			    struct verdict *verdict)
+{
+	(void)ctx, (void)views, (void)memories, (void)n, (void)verdict;
+	printf("looked\n");
+	fflush(stdout);
+}
+
+static void puzzled_place(void *ctx, struct verdict *verdict)
+{
+	(void)ctx;
+	snprintf(verdict->evidence, sizeof(verdict->evidence), "placed");
+}
+
+static void puzzled(void)
+{
+	seats_open(2);
+	seats_config.judge = (struct monitor_judge){ .sharpen = puzzled_sharpen,
+						     .place = puzzled_place };
+	seats_config.doubts = true;
+	seats_take_in_order(0, 1);
+}
+
+/* How often it says so at most: each look is later than the one before. */
+static int looks(const char *said)
+{
+	int n = 0;
+
+	while ((said = strstr(said, "looked\n")) != NULL) {
+		said++;
+		n++;
+	}
+	return n;
+}
+
+/* Only slow: nothing is said, and the run goes on. */
+static void test_slow_is_not_hung(void)
+{
+	puzzled();
+	watch_enter(&seats[1].watch, "timed calls", 0.1);
+	clock_nap(1.2);
+	watch_leave(&seats[1].watch);
+	clock_nap(0.5);
+	CU_ASSERT(seats_sit(0, 1));
+	rank_ends(1, SIGKILL);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
+	CU_ASSERT(looks(seat_said(0)) >= 2);
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
+	seats_close();
+}
+
+/* Nothing explains it and nothing moves: in the end that is said. */
+static void test_doubt_ends(void)
+{
+	puzzled();
+	watch_enter(&seats[1].watch, "timed calls", 0.1);
+	clock_nap(2.5); /* first looked at after 0.5 s and more: six times as long */
+	CU_ASSERT(seats_sit(0, 1));
+	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
+	CU_ASSERT(looks(seat_said(0)) >= 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "evidence=placed\n"));
+	seats_close();
+}
+
+/* A death does not wait for the end of the doubt. */
+static void test_death_in_doubt(void)
+{
+	double begin;
+
+	puzzled();
+	watch_enter(&seats[1].watch, "timed calls", 0.5);
+	clock_nap(1.2);
+	CU_ASSERT(looks(seat_said(0)) >= 1);
+	begin = clock_seconds();
+	rank_ends(0, SIGKILL);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
+	CU_ASSERT(clock_seconds() - begin < 0.6);
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
+	seats_close();
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
+		{ "slow is not hung", test_slow_is_not_hung },
+		{ "the doubt ends", test_doubt_ends },
+		{ "a death in doubt", test_death_in_doubt },
 		{ "evidence crosses", test_evidence_crosses },
 	};
 

@@ -73,7 +73,7 @@ static void test_printed(void)
 	lines_read(&lines, &log);
 	text = printed(nccl_log_print_calls, &log);
 	CU_ASSERT_STRING_EQUAL(text, "communicator 0 (0xabc): 3 ranks, lines of 3 here\n"
-				     "  ranks differ, first at call 1 (2 to 2 calls)\n"
+				     "  ranks differ, first at call 2 (2 to 2 calls)\n"
 				     "    most ranks: AllReduce count=66 dtype=f32 op=sum root=0\n"
 				     "    rank 2: Broadcast count=98 dtype=f32 op=sum root=0\n");
 	free(text);

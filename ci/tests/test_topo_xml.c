@@ -14,6 +14,8 @@ static int parse(const char *text, char *says, size_t size)
 	struct error err = { .outcome = OUTCOME_OK };
 	int rc = topo_parse_xml(&sys, text, strlen(text), &err);
 
+	if (rc == 0)
+		rc = topo_check(&sys, &err);
 	snprintf(says, size, "%s", rc != 0 ? err.text : "");
 	return rc;
 }
@@ -47,6 +49,10 @@ static void test_nvswitch(void)
 	CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, 12,
 			       1e-9); /* generation 4 x8 above generation 5 x16 */
 	CU_ASSERT_EQUAL(sys.gpu[1].pci_switch, 0);
+	CU_ASSERT_EQUAL(sys.gpu[1].bus, 0x3000);
+	CU_ASSERT_EQUAL(sys.gpu[1].nabove, 1);
+	CU_ASSERT_EQUAL(sys.gpu[1].above[0], 0);
+	CU_ASSERT_EQUAL(sys.numa[sys.gpu[1].cpu], 0);
 	CU_ASSERT_EQUAL(sys.nnics, 1);
 	CU_ASSERT_STRING_EQUAL(sys.nic[0].name, "mlx5_0");
 	CU_ASSERT_DOUBLE_EQUAL(sys.nic[0].gbs, 50, 1e-9);
@@ -113,6 +119,12 @@ static void test_hostile(void)
 		{ "<system><gpu dev=\"0\" sm=\"90\"/></system>", "a gpu outside" },
 		{ "<system><pci busid=\"0000:02:00.0\"/></system>", "a pci outside" },
 		{ "<system><net speed=\"1\"/></system>", "a net outside" },
+		{ CPU("<pci busid=\"zz\"><gpu sm=\"90\"/></pci>"), "without a busid" },
+		{ CPU("<pci busid=\"12345678901234567\"/>"), "without a busid" },
+		{ CPU("<pci/>"), "without a busid" },
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\"/></pci>"), "known from 60 on: P100" },
+		{ CPU("<pci busid=\"1\"><gpu sm=\"90\"><nvlink target=\"x\"/></gpu></pci>"),
+		  "without a target" },
 		{ CPU("<pci busid=\"0000:01:00.0\"><pci busid=\"0000:01:00.0\"/></pci>"),
 		  "lies below itself" },
 		{ CPU(GPU("0000:02:00.0", "0", "") GPU("0000:02:00.0", "1", "")), "appears twice" },
@@ -147,6 +159,25 @@ static void test_hostile(void)
 		if (strstr(says, cases[i].says) == NULL)
 			printf("%zu: '%s' instead of '%s'\n", i, says, cases[i].says);
 	}
+}
+
+/* GPUs that nobody can predict are read all the same: how they are joined needs no model. */
+static void test_shape(void)
+{
+	static const char text[] =
+		CPU("<pci busid=\"0000:0a:00.0\"><pci busid=\"0000:0b:00.0\">"
+		    "<pci busid=\"0000:0c:00.0\"><gpu sm=\"35\"/></pci></pci>"
+		    "<pci busid=\"0000:0d:00.0\"><gpu/></pci></pci>");
+	struct error err = { .outcome = OUTCOME_OK };
+
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&sys, text, strlen(text), &err), 0);
+	CU_ASSERT_EQUAL(sys.ngpus, 2);
+	CU_ASSERT_PTR_NULL(sys.gpu[0].model);
+	CU_ASSERT_EQUAL(sys.gpu[0].nabove, 2);
+	CU_ASSERT_EQUAL(sys.gpu[0].above[1], 1);
+	CU_ASSERT_EQUAL(sys.gpu[1].nabove, 1);
+	CU_ASSERT_EQUAL(sys.gpu[1].bus, 0xd000);
+	CU_ASSERT_EQUAL(topo_check(&sys, &err), -EINVAL);
 }
 
 /* Many of one thing, and deep nesting: refused, not followed. */
@@ -195,6 +226,7 @@ int main(void)
 		{ "NVSwitch, bridge and NIC", test_nvswitch }, { "AMD", test_amd },
 		{ "direct links", test_direct_links },	       { "hostile files", test_hostile },
 		{ "floods and nesting", test_floods },	       { "truncated", test_truncated },
+		{ "shape without models", test_shape },
 	};
 
 	return unit_main("topo_xml", cases, sizeof(cases) / sizeof(cases[0]));

@@ -127,6 +127,7 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
 	struct error err = { .rank = -1 };
 
 	f->source = source_of(bench, shared_gpu);
+	f->bench = bench;
 	if (f->source->load(f, bench, &err) < 0) {
 		snprintf(text, len, "No prediction: %.180s", err.text);
 		return NULL;
@@ -136,4 +137,9 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
 	f->hooks = (struct forecaster){ .ctx = f, .row = predict_row, .share = share };
 	f->source->describe(f, bench, text, len);
 	return &f->hooks;
+}
+
+const struct topo_system *forecast_topology(const struct forecast *f)
+{
+	return f->source == &forecast_nccl && f->hooks.ctx ? &f->sys : NULL;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "../bench.h"
+#include "../kernel_cost.h"
 #include "../row.h"
 #include "host_model.h"
 #include "model.h"
@@ -44,6 +45,8 @@ struct forecast {
 	struct share_model share; /* of forecast_shared */
 	struct topo_system sys;   /* and the rest of forecast_nccl */
 	struct model model;
+	const struct bench *bench;
+	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
 	char dump[160]; /* file that NCCL writes its topology to; "": none */
 	bool own_dump;  /* we asked for it */
 	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the larger sizes */
@@ -66,13 +69,17 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
  * for ever.) */
 void forecast_ask(struct forecast *forecast, const struct bench *bench, bool shared_gpu, const char *folder);
 
-/* After it, on every rank, when planned: measure what predictions need (for MPI the hosts' memory). 0, or a negative errno
- * with the error set that ends the run; a measurement that cannot be made leaves it without predictions. */
+/* After it, on every rank, when planned: measure what predictions need: what launching a kernel costs the slowest rank,
+ * where the backend can tell; for MPI the hosts' memory. 0, or a negative errno with the error set that ends the run; a
+ * measurement that cannot be made leaves it without predictions. */
 int forecast_calibrate(struct forecast *forecast, const struct bench *bench, bool shared_gpu);
 
 /* After it: read the topology. `text` gets a remark: what predictions are made of, or why there are none. Returns the
  * hooks for struct run, NULL without predictions. They live as long as `forecast`. */
 const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench, bool shared_gpu, char *text,
                                        size_t len);
+
+/* The topology that was read; NULL where predictions are made of something else, or there are none. */
+const struct topo_system *forecast_topology(const struct forecast *forecast);
 
 #endif

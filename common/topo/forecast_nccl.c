@@ -2,10 +2,13 @@
 #include "forecast.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define CALIBRATION_SECONDS 10.0 /* takes milliseconds; a device in trouble for ever */
 
 static bool nccl_planned(const struct bench *bench, bool shared_gpu)
 {
@@ -43,6 +46,27 @@ static void nccl_ask(struct forecast *f, const struct options *options, const ch
 		setenv("NCCL_TOPO_DUMP_FILE", f->dump, 1);
 }
 
+static int nccl_calibrate(struct forecast *f, const struct bench *bench)
+{
+	const struct backend_ops *ops = bench->backend->ops;
+	double values[2];
+	int rc;
+
+	f->kernel = (struct kernel_cost){ .host_us = 0 };
+	if (!ops->kernel_cost)
+		return 0;
+	watch_enter(bench->watch, "measuring launches", CALIBRATION_SECONDS);
+	rc = ops->kernel_cost(bench->backend, &f->kernel);
+	watch_leave(bench->watch);
+	if (rc < 0)
+		return rc;
+	values[0] = f->kernel.host_us;
+	values[1] = f->kernel.latency_us;
+	rc = job_max(bench->job, values, 2);
+	f->kernel = (struct kernel_cost){ values[0], values[1] };
+	return rc;
+}
+
 static int load_topology(struct forecast *f, const struct bench *bench, struct error *err)
 {
 	const struct job *job = bench->job;
@@ -61,8 +85,41 @@ static int load_topology(struct forecast *f, const struct bench *bench, struct e
 	if (rc == 0)
 		rc = model_load_constants(&constants, NULL, err);
 	if (rc == 0)
+		(void)model_calibrate(&constants, &f->kernel); /* keeps the fitted ones: not measured */
+	if (rc == 0)
 		rc = model_init(&f->model, &f->sys, &constants, 0, nvls && atoi(nvls) == 0, err);
 	return rc;
+}
+
+static enum model_mode mode_of(const struct row *row)
+{
+	if (row->mode && strcmp(row->mode, "isolated") == 0)
+		return MODEL_ISOLATED;
+	return row->mode && strcmp(row->mode, "graph") == 0 ? MODEL_GRAPH : MODEL_STREAM;
+}
+
+/* What the matrix makes of the row's size. */
+static void uneven(const struct bench *bench, const struct row *row, size_t elsize,
+                   struct predict_request *request)
+{
+	const struct traffic *traffic = &bench->traffic;
+	size_t n = (size_t)traffic->nranks, bytes = row->count * n * elsize;
+
+	for (int a = 0; a < traffic->nranks; a++) {
+		size_t send = 0, recv = 0, most = 0;
+
+		for (int b = 0; b < traffic->nranks; b++) {
+			size_t to = a == b ? 0 : traffic_count(traffic, a, b, bytes, elsize);
+
+			send += to;
+			recv += a == b ? 0 : traffic_count(traffic, b, a, bytes, elsize);
+			most = to > most ? to : most;
+		}
+		most *= elsize;
+		send = (send > recv ? send : recv) * elsize;
+		request->away = fmax(request->away, (double)send);
+		request->flow = fmax(request->flow, (double)most);
+	}
 }
 
 static bool nccl_row(const struct forecast *f, struct row *row)
@@ -70,6 +127,8 @@ static bool nccl_row(const struct forecast *f, struct row *row)
 	int dtype = dtype_parse(row->type);
 	struct predict_request request = {
 		.collective = (enum model_coll)model_coll_parse(row->collective),
+		.mode = mode_of(row),
+		.in_place = row->placement && strcmp(row->placement, "in-place") == 0,
 		.bytes = (double)row->size,
 		.elsize = dtype < 0 ? 0 : (int)dtype_size((enum dtype)dtype),
 		.algo = -1,
@@ -78,6 +137,8 @@ static bool nccl_row(const struct forecast *f, struct row *row)
 	};
 	struct prediction p;
 
+	if (request.collective == MODEL_ALLTOALLV && f->bench->traffic.nranks > 1 && dtype >= 0)
+		uneven(f->bench, row, dtype_size((enum dtype)dtype), &request);
 	if ((int)request.collective < 0 || model_predict(&f->model, &request, &p) < 0)
 		return false;
 	row->predicted_us = p.time_us;
@@ -101,13 +162,18 @@ static int nccl_load(struct forecast *f, const struct bench *bench, struct error
 static void nccl_describe(const struct forecast *f, const struct bench *bench, char *text, size_t len)
 {
 	struct backend_facts facts = { .device = "" };
+	char launches[100] = "";
 
 	bench->backend->ops->facts(bench->backend, &facts);
-	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s",
+	if (f->model.constants.calibrated)
+		snprintf(launches, sizeof(launches),
+		         "; measured here: a launch takes the host %.2f us, %.2f us to its end",
+		         f->kernel.host_us, f->kernel.latency_us);
+	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s",
 	         f->model.nnodes, f->model.nnodes == 1 ? "" : "s", f->model.ppn,
 	         facts.device[0] && f->dump[0] ? facts.device : f->sys.gpu[0].model->name,
 	         f->dump[0] ? "as NCCL found it" : f->sys.name,
-	         f->model.constants.fitted ? "fitted" : "physical only");
+	         f->model.constants.fitted ? "fitted" : "physical only", launches);
 }
 
 const struct forecast_source forecast_nccl = {
@@ -115,6 +181,7 @@ const struct forecast_source forecast_nccl = {
 	.planned = nccl_planned,
 	.check = nccl_check,
 	.ask = nccl_ask,
+	.calibrate = nccl_calibrate,
 	.load = nccl_load,
 	.describe = nccl_describe,
 	.row = nccl_row,

@@ -136,12 +136,20 @@ static void choose(const struct model *model, const struct predict_request *requ
 	out->nccl_us = out->algo < 0 ? -1 : best;
 }
 
+/* Data run one way along the chain: back to back, nobody waits for the end of the call before. */
+static bool one_way(const struct predict_request *request)
+{
+	return request->collective <= MODEL_REDUCE && request->mode != MODEL_ISOLATED;
+}
+
 /* Simple rings: NCCL's latency with our base and hop; the first slice fills the pipe, and every
  * loop ends in a bubble. */
-static void ring_simple(const struct model *model, enum model_coll coll, double bytes,
+static void ring_simple(const struct model *model, const struct predict_request *request,
 			struct prediction *out)
 {
 	const struct model_constants *c = &model->constants;
+	enum model_coll coll = request->collective;
+	double bytes = request->bytes;
 	bool loops = coll > MODEL_REDUCE;
 	double share = bytes / out->channels / (loops ? model->nranks : 1);
 	double slice = fmin(loops ? 2 * STEP : STEP, loops ? share / 2 : share);
@@ -154,6 +162,10 @@ static void ring_simple(const struct model *model, enum model_coll coll, double 
 			out->latency_us += hops * (c->simple_hop_us - 3.4);
 	}
 	out->fill_us = c->fill * slice * out->channels / (link * GB);
+	if (one_way(request)) /* the next call fills while this one drains */
+		out->fill_us /= 2;
+	if (!loops)
+		out->fill_us += c->step_us * floor(share / STEP);
 	if (loops)
 		out->fill_us += c->loop_bubble * share / 2 * out->channels / (link * GB);
 }
@@ -214,11 +226,16 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	out->latency_us =
 		model->tuning.lat[coll][out->algo][out->proto] +
 		net_hops(model, coll, out->algo) * model_net_latency(model->sys->transport);
+	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
+		out->latency_us += (one_way(request) ? model->constants.one_way_base_us
+						     : model->constants.ll_base_us) -
+				   6.6; /* NCCL's baseLat */
 	out->transfer_us = bytes / (bw * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
-		ring_simple(model, coll, bytes, out);
-	out->launch_us = model->constants.launch_us;
-	out->ceiling_busbw = rate.raw * model_bus_factor(coll, model->nranks);
+		ring_simple(model, request, out);
+	out->launch_us = model->constants.call_launches * model->constants.kernel_host_us;
+	out->bus_factor = model_bus_factor(coll, model->nranks);
+	out->ceiling_busbw = rate.raw * out->bus_factor;
 	return 0;
 }
 
@@ -230,10 +247,25 @@ static bool shares(enum model_coll coll)
 }
 
 /* ---- a point --------------------------------------------------------------------------------- */
+static double time_of(const struct model_constants *c, enum model_mode mode,
+		      const struct prediction *p)
+{
+	double device = p->latency_us + p->transfer_us + p->fill_us;
+
+	switch (mode) {
+	case MODEL_GRAPH:
+		return device;
+	case MODEL_ISOLATED:
+		return c->kernel_latency_us + fmax(0, p->launch_us - c->kernel_host_us) +
+		       fmax(0, device - c->kernel_device_us);
+	default:
+		return fmax(p->launch_us, device);
+	}
+}
+
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *out)
 {
-	double device;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
@@ -250,10 +282,9 @@ int model_predict(const struct model *model, const struct predict_request *reque
 					       : model_predict_p2p(model, request, out);
 	if (rc != 0)
 		return rc;
-	device = out->latency_us + out->transfer_us + out->fill_us;
-	out->time_us = fmax(out->launch_us, device);
+	out->time_us = time_of(&model->constants, request->mode, out);
 	out->algbw = request->bytes / (out->time_us * GB);
-	out->busbw = out->algbw * model_bus_factor(request->collective, model->nranks);
+	out->busbw = out->algbw * out->bus_factor;
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 
 #include "topo.h"
 
+struct kernel_cost;
+
 /* The first five are NCCL's collectives with a tuning model; the others are groups of sends and
  * receives. */
 enum model_coll {
@@ -52,6 +54,7 @@ struct model_constants {
 	double nvlink_efficiency; /* of NCCL's per-link bandwidth */
 	double loop_bubble;	  /* slices of each loop of a ring that nothing overlaps */
 	double fill;		  /* slices that fill the pipeline once */
+	double step_us;		  /* broadcast, reduce: what a step of 512 KiB waits for its neighbours */
 	double channel_gbs;	  /* what one channel (thread block) copies to a peer */
 	double fan_loss;       /* share of a link lost where flows of one channel meet; falls as 1 /
 				  sqrt(channels a flow) */
@@ -59,13 +62,20 @@ struct model_constants {
 				  over NVLink */
 	double simple_hop_us;
 	double p2p_base_us;    /* latency of a group of sends and receives, without its hop */
-	double launch_us;      /* a call cannot take less: the host enqueues no faster */
-	double launch_p2p_us;  /* the same for a group of sends and receives */
-	double launch_peer_us; /* and for each peer in it */
+	double ll_base_us;     /* latency of an LL kernel without its hops */
+	double one_way_base_us; /* the same of a kernel that waits for nobody: broadcast, reduce, gather, scatter back to
+				   back */
+	double kernel_host_us; /* an empty kernel of NCCL's shape: what launching it costs the host, */
+	double kernel_latency_us; /* from an idle stream to the host that sees its end, */
+	double kernel_device_us;  /* and the device's part of that */
+	double call_launches;	  /* what enqueueing a call costs the host, in such launches, */
+	double p2p_launches;	  /* a group of sends and receives, */
+	double peer_launches;	  /* and each peer in it */
 	/* of ranks that share a GPU (share_model.h) */
 	double slice_us;   /* that a process has the GPU for itself */
 	double socket_gbs; /* of a connection over loopback */
-	bool fitted;	       /* false: physical-only */
+	bool fitted;		  /* false: physical-only */
+	bool calibrated;	  /* host and latency of a kernel were measured on this host, in this run */
 	char provenance[256];
 };
 
@@ -77,18 +87,30 @@ void model_physical(struct model_constants *constants);
  * wrong is -EINVAL. */
 int model_load_constants(struct model_constants *constants, const char *path, struct error *err);
 
+/* Take the times of a kernel as they are on this host now, instead of those of the host of the fit. -ERANGE, and nothing
+ * is taken, when one is no time that a kernel launch takes. */
+int model_calibrate(struct model_constants *constants, const struct kernel_cost *cost);
+
 /* Bus efficiency of a transport: payload share of what crosses the wire. */
 double model_net_efficiency(enum topo_transport transport);
 
 /* Microseconds that a hop over a transport takes beyond what NCCL's tables say. */
 double model_net_latency(enum topo_transport transport);
 
+/* How calls follow each other: back to back, each alone on an idle stream, or replayed in a graph, which spares the
+ * host the enqueueing. */
+enum model_mode { MODEL_STREAM, MODEL_ISOLATED, MODEL_GRAPH };
+
 struct predict_request {
 	enum model_coll collective;
+	enum model_mode mode;
 	double bytes; /* nccl-tests' size column */
+	double away, flow; /* alltoallv: bytes that the busiest rank exchanges with others, and of the largest flow; 0:
+			      nccl-tests' pattern, flows as their distance (traffic.h) */
 	int elsize;   /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
 	int nranks;   /* 0: all GPUs of all nodes */
 	int nnodes;   /* 0: what the topology says */
+	bool in_place;	 /* hypercube: nothing to copy first */
 	int algo, proto; /* -1: what NCCL would choose */
 	int channels;	 /* 0: what NCCL would use */
 	bool no_nvls;	 /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
@@ -99,9 +121,11 @@ struct prediction {
 	double ceiling_busbw; /* what the links could carry, without protocol, latency or launch */
 	double nccl_us; /* NCCL's own estimate for this algorithm and protocol; -1: it has no model
 			 */
+	double bus_factor; /* busbw / algbw */
 	int algo, proto, channels;
 	bool fitted;
-	/* derivation: time = max(launch, latency + transfer + fill) */
+	/* derivation: device = latency + transfer + fill; time = max(launch, device) back to back, device in a graph; alone:
+	 * an empty kernel's latency, and what launch and device exceed those of an empty kernel by */
 	double launch_us, latency_us, transfer_us, fill_us;
 	double link_gbs;   /* of the limiting link or links, as used */
 	double alg_gbs;	   /* algorithm bandwidth that this gives */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernel_cost.h"
+
 /* One row per constant. Physical values are what one would write down before any measurement. */
 static const struct {
 	const char *name;
@@ -22,6 +24,7 @@ static const struct {
 	{ CONSTANT(loop_bubble), .5, 0, 4,
 	  "a loop's last slice overlaps with nothing; half of it by the next loop" },
 	{ CONSTANT(fill), 1.0, 0, 4, "the first slice moves alone" },
+	{ CONSTANT(step_us), 0, 0, 10, "eight steps are under way: none waits" },
 	{ CONSTANT(channel_gbs), 20.0, 1, 200,
 	  "NCCL's perChMaxRingLL128 of Ampere: one channel, 20 GB/s" },
 	{ CONSTANT(fan_loss), 0, 0, .9, "flows share a link without loss" },
@@ -29,10 +32,14 @@ static const struct {
 	{ CONSTANT(simple_hop_us), 3.4, 0, 50, "NCCL hwLat, NVLink Ring Simple" },
 	{ CONSTANT(p2p_base_us), 8.4, 0, 100,
 	  "NCCL baseLat, Ring Simple: a group of sends is one such kernel" },
-	{ CONSTANT(launch_us), 7.0, 0, 100,
-	  "a kernel launch through the runtime (4 us) and NCCL's planning (3 us)" },
-	{ CONSTANT(launch_p2p_us), 7.0, 0, 100, "the same" },
-	{ CONSTANT(launch_peer_us), .2, 0, 10, "a task of a group, about 200 ns of host work" },
+	{ CONSTANT(ll_base_us), 6.6, 0, 100, "NCCL baseLat, Ring LL" },
+	{ CONSTANT(one_way_base_us), 6.6, 0, 100, "the same" },
+	{ CONSTANT(kernel_host_us), 3.0, .2, 200, "a kernel launch through the runtime" },
+	{ CONSTANT(kernel_device_us), 2.0, .2, 200, "start and end of a grid" },
+	{ CONSTANT(kernel_latency_us), 8.0, .2, 500, "launch, doorbell, grid, completion seen by the host" },
+	{ CONSTANT(call_launches), 2.3, 1, 20, "the launch, and NCCL's planning (4 us)" },
+	{ CONSTANT(p2p_launches), 2.3, 1, 20, "the same" },
+	{ CONSTANT(peer_launches), .07, 0, 5, "a task of a group, about 200 ns of host work" },
 	{ CONSTANT(slice_us), 2000, 100, 1e5,
 	  "NVIDIA publishes none; milliseconds, or a switch of context would cost more than it" },
 	{ CONSTANT(socket_gbs), 5, .1, 100,
@@ -75,6 +82,17 @@ void model_physical(struct model_constants *constants)
 	memset(constants, 0, sizeof(*constants));
 	for (int i = 0; i < NCONSTANTS; i++)
 		*constant(constants, i) = constants_table[i].physical;
+}
+
+int model_calibrate(struct model_constants *constants, const struct kernel_cost *cost)
+{
+	if (!(cost->host_us >= .2 && cost->host_us <= 1000 && cost->latency_us >= .2 &&
+	      cost->latency_us <= 1000))
+		return -ERANGE;
+	constants->kernel_host_us = cost->host_us;
+	constants->kernel_latency_us = cost->latency_us;
+	constants->calibrated = true;
+	return 0;
 }
 
 static int set_constants(struct model_constants *constants, json_t *json, const char *path,

@@ -249,7 +249,7 @@ char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len);
 
 enum nccl_verdict { NCCL_RATIONAL, NCCL_IRRATIONAL, NCCL_CANNOT_SAY };
 
-struct nccl_topo; /* nccl_log_topo.h */
+struct topo_system; /* topo.h */
 
 struct nccl_finding {
 	int channel;  /* the first one that has it */
@@ -271,7 +271,7 @@ struct nccl_judgement {
 /* Judge a communicator's rings. topo (may be NULL): every host's topology, in place of the log's
  * own graph lines. 0 or -ENOMEM. Owned by the caller: nccl_judgement_release. */
 int nccl_log_judge(const struct nccl_log *log, const struct nccl_comm *comm,
-		   const struct nccl_topo *topo, struct nccl_judgement *judgement);
+		   const struct topo_system *topo, struct nccl_judgement *judgement);
 void nccl_judgement_release(struct nccl_judgement *judgement);
 
 /* "rational", "irrational", "cannot say" */
@@ -280,7 +280,7 @@ const char *nccl_verdict_name(enum nccl_verdict verdict);
 /* ---- text --------------------------------------------------------------------------------- */
 
 /* Everything, in the order of the following. */
-int nccl_log_print(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo);
+int nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 
 void nccl_log_print_summary(FILE *out, const struct nccl_log *log);
 /* Rings of every communicator, equal channels merged:
@@ -288,13 +288,13 @@ void nccl_log_print_summary(FILE *out, const struct nccl_log *log);
 int nccl_log_print_rings(FILE *out, const struct nccl_log *log);
 int nccl_log_print_trees(FILE *out, const struct nccl_log *log);
 void nccl_log_print_tunings(FILE *out, const struct nccl_log *log);
-int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo);
+int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 /* Calls compared across ranks, per communicator. */
 int nccl_log_print_calls(FILE *out, const struct nccl_log *log);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);
 
 /* All of it as JSON (indented, one object). 0, -ENOMEM, or -EIO. */
-int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo);
+int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 
 /* "0-3,7" of n ascending numbers of at least `width` digits. */
 void nccl_log_print_list(FILE *out, const int *numbers, int n, int width);

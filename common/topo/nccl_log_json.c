@@ -197,7 +197,7 @@ static void put_lists(json_t *object, const struct nccl_comm *comm)
 
 /* NULL on lack of memory. */
 static json_t *comm_json(const struct nccl_log *log, const struct nccl_comm *comm,
-			 const struct nccl_topo *topo)
+			 const struct topo_system *topo)
 {
 	json_t *object = json_object();
 	struct nccl_judgement judgement;
@@ -231,7 +231,7 @@ static json_t *warning_json(const struct nccl_warning *warning)
 	return object;
 }
 
-int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo)
+int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
 	json_t *root = json_object(), *comms = json_array(), *warnings = json_array();
 	json_t *settings = json_object(), *hosts = json_array();

@@ -285,7 +285,7 @@ static void judge_missing(struct judge *j)
 }
 
 int nccl_log_judge(const struct nccl_log *log, const struct nccl_comm *comm,
-		   const struct nccl_topo *topo, struct nccl_judgement *judgement)
+		   const struct topo_system *topo, struct nccl_judgement *judgement)
 {
 	struct judge j = { .log = log, .comm = comm, .topo = topo, .out = judgement };
 

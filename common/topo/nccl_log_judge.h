@@ -16,7 +16,7 @@ struct best {
 struct judge {
 	const struct nccl_log *log;
 	const struct nccl_comm *comm;
-	const struct nccl_topo *topo;
+	const struct topo_system *topo;
 	struct nccl_judgement *out;
 	struct best *best;	     /* by number of host */
 	int *member_host;	     /* number of each member's host */

@@ -72,7 +72,7 @@ static int uniform(const struct judge *j)
 	enum nccl_near first = NEAR_UNKNOWN, near;
 	double first_bw = 0, bw;
 
-	if (comm->n_members > NCCL_TOPO_GPUS || comm->n_members != comm->nranks)
+	if (comm->n_members > TOPO_MAX_GPUS || comm->n_members != comm->nranks)
 		return -1;
 	for (int a = 0; a < comm->n_members; a++) {
 		for (int b = 0; b < comm->n_members; b++) {

@@ -75,7 +75,7 @@ static const struct argp argp = {
 };
 
 static int print(const struct nccl_log *log, const struct arguments *arguments,
-		 const struct nccl_topo *topo)
+		 const struct topo_system *topo)
 {
 	int rc = arguments->json ? nccl_log_print_json(stdout, log, topo)
 				 : nccl_log_print(stdout, log, topo);
@@ -83,7 +83,7 @@ static int print(const struct nccl_log *log, const struct arguments *arguments,
 	return rc < 0 || fflush(stdout) != 0 ? -1 : 0;
 }
 
-static enum outcome report(const struct arguments *arguments, const struct nccl_topo *topo,
+static enum outcome report(const struct arguments *arguments, const struct topo_system *topo,
 			   struct error *err)
 {
 	enum outcome outcome = OUTCOME_INTERNAL;
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = { .rank = -1 };
 	struct error err = { .rank = -1 };
 	enum outcome outcome = OUTCOME_INTERNAL;
-	struct nccl_topo topo;
+	static struct topo_system topo; /* large */
 
 	argp_err_exit_status = OUTCOME_USAGE;
 	arguments.files = calloc((size_t)argc + 1, sizeof(*arguments.files));
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 		outcome = OUTCOME_USAGE;
 		goto out;
 	}
-	if (arguments.topo && nccl_topo_read_file(&topo, arguments.topo, &err) < 0)
+	if (arguments.topo && topo_read_xml(&topo, arguments.topo, &err) < 0)
 		outcome = err.outcome;
 	else
 		outcome = report(&arguments, arguments.topo ? &topo : NULL, &err);

@@ -206,10 +206,10 @@ static void print_comparison(FILE *out, const struct nccl_comm *comm,
 		fprintf(out,
 			"  the same calls, but not as many: %d to %d; from call %d on some are "
 			"missing\n",
-			calls->fewest, calls->most, calls->index);
+			calls->fewest, calls->most, calls->index + 1);
 		break;
 	case NCCL_CALLS_DIFFER:
-		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n", calls->index,
+		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n", calls->index + 1,
 			calls->fewest, calls->most);
 		break;
 	}
@@ -262,7 +262,7 @@ static void print_judgement(FILE *out, const struct nccl_judgement *judgement)
 		fprintf(out, "  note: %s\n", judgement->notes[i]);
 }
 
-int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo)
+int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
 	struct nccl_judgement judgement;
 
@@ -292,7 +292,7 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 	}
 }
 
-int nccl_log_print(FILE *out, const struct nccl_log *log, const struct nccl_topo *topo)
+int nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
 	nccl_log_print_summary(out, log);
 	fprintf(out, "\nrings\n");

@@ -253,6 +253,16 @@ static bool has_nvlink(const struct topo_gpu *gpu)
 	return gpu->switch_links > 0;
 }
 
+static int unknown_gpu(const struct topo_system *sys, int i, struct error *err)
+{
+	char known[320];
+
+	topo_gpu_names(known, sizeof(known));
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+			 "topology %s: no GPU like number %d is known; known from 60 on: %s",
+			 sys->source, i, known);
+}
+
 int topo_check(const struct topo_system *sys, struct error *err)
 {
 	if (sys->ngpus < 1)
@@ -260,13 +270,13 @@ int topo_check(const struct topo_system *sys, struct error *err)
 	if (sys->ngpus > TOPO_MAX_GPUS || sys->nnics > TOPO_MAX_NICS || sys->ncpus > TOPO_MAX_CPUS)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s is too large",
 				 sys->name);
-	for (int i = 0; i < sys->ngpus; i++)
-		if (!sane(sys->gpu[i].pcie_gbs) || sys->gpu[i].model == NULL ||
-		    sys->gpu[i].cpu >= sys->ncpus)
+	for (int i = 0; i < sys->ngpus; i++) {
+		if (sys->gpu[i].model == NULL)
+			return unknown_gpu(sys, i, err);
+		if (!sane(sys->gpu[i].pcie_gbs) || sys->gpu[i].cpu >= sys->ncpus)
 			return error_set(err, OUTCOME_USAGE, -EINVAL,
 					 "topology %s: GPU %d has no usable PCIe link", sys->name,
 					 i);
-	for (int i = 0; i < sys->ngpus; i++) {
 		if (sys->gpu[i].model != sys->gpu[0].model)
 			return error_set(
 				err, OUTCOME_USAGE, -EINVAL,

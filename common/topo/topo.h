@@ -5,11 +5,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "error.h"
 
-enum { TOPO_MAX_GPUS = 128, TOPO_MAX_NICS = 256, TOPO_MAX_CPUS = 16, TOPO_NAME = 64 };
+enum { TOPO_MAX_GPUS = 128, TOPO_MAX_NICS = 256, TOPO_MAX_CPUS = 16, TOPO_NAME = 64,
+       TOPO_MAX_ABOVE = 8 };
 
 /* How GPUs of a node reach each other when no NVLink joins them. */
 enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
@@ -36,6 +38,9 @@ struct topo_gpu {
 	int switch_links; /* NVLinks into an NVSwitch */
 	unsigned char links[TOPO_MAX_GPUS]; /* NVLinks straight to that GPU */
 	double c2c_gbs;			    /* NVLink-C2C to its CPU, 0 for none */
+	/* Of a NCCL file only; a spec leaves them 0. */
+	uint64_t bus; /* as NCCL's log prints it: 0000:00:06.0 is 0x60 */
+	int above[TOPO_MAX_ABOVE], nabove; /* numbers of the PCIe switches above, topmost first */
 };
 
 struct topo_nic {
@@ -53,6 +58,7 @@ struct topo_system {
 	int nnodes, ngpus, nnics, ncpus;
 	struct topo_gpu gpu[TOPO_MAX_GPUS];
 	struct topo_nic nic[TOPO_MAX_NICS];
+	int numa[TOPO_MAX_CPUS]; /* the CPU's node by a NCCL file, -1 unknown; a spec leaves 0 */
 	int full_gpus; /* GPUs of the node before --gpus took some away: NICs stay with their GPU */
 	double cpu_link_gbs; /* between two CPU sockets */
 	bool amd;	     /* CPUs */
@@ -91,14 +97,16 @@ int topo_list_specs(FILE *out, struct error *err);
 int topo_spec_dir(char *path, size_t size);
 
 /* A NCCL topology file (NCCL_TOPO_DUMP_FILE). Hostile input ends in -EINVAL and a text that names
- * the line. */
+ * the line. What is read has a GPU and indices within bounds; whether it can be predicted (GPUs
+ * known and alike, links that can be) is topo_check's business: the model of a GPU may be NULL. */
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err);
 int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struct error *err);
 
 /* Apply a user's changes. -EINVAL when the node has too few GPUs and so on. */
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err);
 
-/* Check what a reader filled in: at least one GPU, finite bandwidths, indices within bounds. */
+/* Can it be predicted? At least one GPU, all of one known kind, finite bandwidths, indices within
+ * bounds. What topo_load and topo_reshape return has passed. */
 int topo_check(const struct topo_system *sys, struct error *err);
 
 /* NULL when unknown: then error_set names the known. Exact name, or contained in a product name

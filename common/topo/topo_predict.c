@@ -257,7 +257,7 @@ static void show(const struct options *options, const struct model *model,
 			return;
 		p->time_us = p->nccl_us;
 		p->algbw = request->bytes / (1000 * p->time_us);
-		p->busbw = p->algbw * model_bus_factor(request->collective, model->nranks);
+		p->busbw = p->algbw * p->bus_factor;
 	}
 	if (options->csv)
 		predict_csv_row(stdout, model, request, p);

@@ -247,10 +247,12 @@ int topo_load_spec(struct topo_system *sys, const char *name, struct error *err)
 int topo_load(struct topo_system *sys, const char *what, struct error *err)
 {
 	size_t length = strlen(what);
+	int rc;
 
-	if (length > 4 && strcmp(what + length - 4, ".xml") == 0)
-		return topo_read_xml(sys, what, err);
-	return topo_load_spec(sys, what, err);
+	if (length <= 4 || strcmp(what + length - 4, ".xml") != 0)
+		return topo_load_spec(sys, what, err);
+	rc = topo_read_xml(sys, what, err);
+	return rc != 0 ? rc : topo_check(sys, err);
 }
 
 int topo_list_specs(FILE *out, struct error *err)

@@ -2,6 +2,7 @@
  * before it is used. */
 #include "topo.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <expat.h>
 #include <math.h>
@@ -13,20 +14,19 @@ enum {
 	MAX_DEPTH = 32,
 	MAX_FILE = 16 << 20,
 	MAX_LINKS = 1024,
-	BUSID = 32,
 	NVSWITCH_CLASS = 0x068000
 };
 
 /* One level of <pci>: what is above decides the bandwidth of what is below. */
 struct level {
 	double gbs; /* slowest link from here up to the CPU */
-	int bus;    /* number of the topmost switch, -1 directly below the CPU */
-	char busid[BUSID];
+	int number; /* of this <pci> in the file */
+	uint64_t bus;
 };
 
 struct link {
 	int gpu, count;
-	char target[BUSID];
+	uint64_t target;
 };
 
 struct reader {
@@ -34,13 +34,10 @@ struct reader {
 	struct topo_system *sys;
 	struct error *err;
 	struct level level[MAX_DEPTH];
-	int depth, levels, cpu, switches;
-	char gpu_busid[TOPO_MAX_GPUS][BUSID];
-	int gpu_sm[TOPO_MAX_GPUS], dev[TOPO_MAX_GPUS];
+	int depth, levels, cpu, pcis;
 	int gpu; /* the one that is open, -1 for none */
 	struct link link[MAX_LINKS];
 	int nlinks, rc;
-	bool system;
 };
 
 static void fail(struct reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -87,6 +84,24 @@ static long number(struct reader *r, const char **attrs, const char *name, long 
 	return value;
 }
 
+/* "0000:0f:00.0" as the number that NCCL makes of it: the digits without punctuation. */
+static bool bus_parse(const char *text, uint64_t *bus)
+{
+	int digits = 0;
+
+	*bus = 0;
+	for (; text != NULL && *text != '\0'; text++) {
+		if (*text == ':' || *text == '.')
+			continue;
+		if (!isxdigit((unsigned char)*text) || digits++ == 16)
+			return false;
+		*bus = *bus << 4 | (unsigned)(isdigit((unsigned char)*text)
+						      ? *text - '0'
+						      : tolower((unsigned char)*text) - 'a' + 10);
+	}
+	return digits > 0;
+}
+
 /* NCCL: width * speed / 80 GB/s, speed in 100 Mb/s a lane; unknown speeds count as generation 3, no
  * width as 16. */
 static double pci_gbs(struct reader *r, const char **attrs)
@@ -123,6 +138,7 @@ static void start_cpu(struct reader *r, const char **attrs)
 		return;
 	}
 	r->cpu = sys->ncpus++;
+	sys->numa[r->cpu] = (int)number(r, attrs, "numaid", -1, -1, 1 << 20);
 	sys->amd = vendor != NULL && strcmp(vendor, "AuthenticAMD") == 0;
 	/* topo.cc:71-98 */
 	if (arch != NULL && strcmp(arch, "arm64") == 0)
@@ -142,63 +158,53 @@ static void start_cpu(struct reader *r, const char **attrs)
 
 static void start_pci(struct reader *r, const char **attrs)
 {
-	const char *busid = attribute(attrs, "busid");
-	struct level *level;
+	struct level *level = &r->level[r->levels];
 	double gbs = pci_gbs(r, attrs);
 
-	if (r->cpu < 0 || busid == NULL || strlen(busid) >= BUSID) {
+	if (r->cpu < 0 || !bus_parse(attribute(attrs, "busid"), &level->bus)) {
 		fail(r, "a pci outside of a cpu, or without a busid");
 		return;
 	}
 	for (int i = 0; i < r->levels; i++)
-		if (strcasecmp(r->level[i].busid, busid) == 0)
-			fail(r, "pci %s lies below itself", busid);
-	level = &r->level[r->levels];
+		if (r->level[i].bus == level->bus)
+			fail(r, "pci %s lies below itself", attribute(attrs, "busid"));
 	level->gbs = r->levels > 0 ? fmin(gbs, level[-1].gbs) : gbs;
-	level->bus = r->levels > 0 ? level[-1].bus : r->switches++;
-	snprintf(level->busid, sizeof(level->busid), "%s", busid);
+	level->number = r->pcis++;
 	r->levels++;
 }
 
 static void start_gpu(struct reader *r, const char **attrs)
 {
 	struct topo_system *sys = r->sys;
-	struct level *level = &r->level[r->levels > 0 ? r->levels - 1 : 0];
-	long sm = number(r, attrs, "sm", 0, 0, 300),
-	     dev = number(r, attrs, "dev", 0, 0, TOPO_MAX_GPUS);
-	int i = sys->ngpus;
-	char known[320];
+	struct topo_gpu *gpu = &sys->gpu[sys->ngpus];
+	struct level *level;
 
-	if (r->levels == 0 || i == TOPO_MAX_GPUS || r->gpu >= 0) {
+	if (r->levels == 0 || sys->ngpus == TOPO_MAX_GPUS || r->gpu >= 0) {
 		fail(r, "a gpu outside of a pci, inside of a gpu, or more than %d", TOPO_MAX_GPUS);
 		return;
 	}
-	sys->gpu[i].model = topo_gpu_model_sm((int)sm);
-	if (sys->gpu[i].model == NULL) {
-		topo_gpu_names(known, sizeof(known));
-		fail(r, "no GPU is known with sm=\"%ld\"; known from 60 on: %s", sm, known);
-		return;
-	}
-	for (int j = 0; j < i; j++)
-		if (strcasecmp(r->gpu_busid[j], level->busid) == 0)
-			fail(r, "GPU %s appears twice", level->busid);
-	sys->gpu[i].cpu = r->cpu;
-	sys->gpu[i].pcie_gbs = level->gbs;
-	sys->gpu[i].pci_switch = r->levels > 1 ? level->bus : -1;
-	memcpy(r->gpu_busid[i], level->busid, BUSID);
-	r->gpu_sm[i] = (int)sm;
-	r->dev[i] = (int)dev;
-	r->gpu = i;
-	sys->ngpus++;
+	level = &r->level[r->levels - 1];
+	for (int i = 0; i < sys->ngpus; i++)
+		if (sys->gpu[i].bus == level->bus)
+			fail(r, "GPU %llx appears twice", (unsigned long long)level->bus);
+	gpu->model = topo_gpu_model_sm((int)number(r, attrs, "sm", 0, 0, 300));
+	gpu->bus = level->bus;
+	gpu->cpu = r->cpu;
+	gpu->pcie_gbs = level->gbs;
+	for (int i = 0; i < r->levels - 1 && i < TOPO_MAX_ABOVE; i++)
+		gpu->above[gpu->nabove++] = r->level[i].number;
+	gpu->pci_switch = gpu->nabove > 0 ? gpu->above[0] : -1;
+	r->gpu = sys->ngpus++;
 }
 
 static void start_nvlink(struct reader *r, const char **attrs)
 {
-	const char *target = attribute(attrs, "target");
 	long count = number(r, attrs, "count", 1, 1, 64);
 	long tclass = number(r, attrs, "tclass", NVSWITCH_CLASS, 0, 0xffffff);
+	uint64_t target;
 
-	if (r->gpu < 0 || target == NULL || strlen(target) >= BUSID || r->nlinks == MAX_LINKS) {
+	if (r->gpu < 0 || !bus_parse(attribute(attrs, "target"), &target) ||
+	    r->nlinks == MAX_LINKS) {
 		fail(r, "an nvlink outside of a gpu, without a target, or too many");
 		return;
 	}
@@ -208,8 +214,8 @@ static void start_nvlink(struct reader *r, const char **attrs)
 			fail(r, "more than 64 NVLinks on one GPU");
 		return;
 	}
-	r->link[r->nlinks] = (struct link){ .gpu = r->gpu, .count = (int)count };
-	snprintf(r->link[r->nlinks++].target, BUSID, "%s", target);
+	r->link[r->nlinks++] =
+		(struct link){ .gpu = r->gpu, .count = (int)count, .target = target };
 }
 
 static void start_net(struct reader *r, const char **attrs)
@@ -225,7 +231,7 @@ static void start_net(struct reader *r, const char **attrs)
 	}
 	snprintf(nic->name, sizeof(nic->name), "%s", name != NULL ? name : "net");
 	nic->cpu = r->cpu;
-	nic->pci_switch = r->levels > 1 ? r->level[r->levels - 1].bus : -1;
+	nic->pci_switch = r->levels > 1 ? r->level[0].number : -1;
 	nic->gbs = mbps > 0 ? mbps / 8000. : 10 / 8.; /* topo.cc: an unknown speed is 10 Gb/s */
 	nic->pcie_gbs = r->levels > 0 ? r->level[r->levels - 1].gbs : 5000;
 	if (number(r, attrs, "gdr", 0, 0, 1) == 0 && number(r, attrs, "port", 0, 0, 255) == 0)
@@ -241,11 +247,12 @@ static void start(void *data, const char *name, const char **attrs)
 		fail(r, "nested deeper than %d", MAX_DEPTH);
 		return;
 	}
-	if (r->depth == 1 && strcmp(name, "system") != 0)
-		fail(r, "<%.40s> is no NCCL topology: <system> was expected", name);
-	else if (r->depth == 1)
-		r->system = true;
-	else if (strcmp(name, "cpu") == 0)
+	if (r->depth == 1) {
+		if (strcmp(name, "system") != 0)
+			fail(r, "<%.40s> is no NCCL topology: <system> was expected", name);
+		return;
+	}
+	if (strcmp(name, "cpu") == 0)
 		start_cpu(r, attrs);
 	else if (strcmp(name, "pci") == 0)
 		start_pci(r, attrs);
@@ -287,14 +294,15 @@ static void join_links(struct reader *r)
 		const struct link *link = &r->link[i];
 		int to = 0, sum;
 
-		while (to < r->sys->ngpus && strcasecmp(r->gpu_busid[to], link->target) != 0)
+		while (to < r->sys->ngpus && r->sys->gpu[to].bus != link->target)
 			to++;
 		if (to == r->sys->ngpus)
 			continue; /* a GPU that the job does not use */
 		sum = r->sys->gpu[link->gpu].links[to] + link->count;
 		if (to == link->gpu || sum > 32)
-			fail(r, "NVLinks from %s to %s cannot be", r->gpu_busid[link->gpu],
-			     link->target);
+			fail(r, "NVLinks from %llx to %llx cannot be",
+			     (unsigned long long)r->sys->gpu[link->gpu].bus,
+			     (unsigned long long)link->target);
 		else
 			r->sys->gpu[link->gpu].links[to] = (unsigned char)sum;
 	}
@@ -325,16 +333,15 @@ static int parse(struct topo_system *sys, const char *text, size_t size, const c
 	if (size > MAX_FILE)
 		fail(r, "larger than %d MiB", MAX_FILE >> 20);
 	else if (XML_Parse(r->parser, text, (int)size, 1) == XML_STATUS_ERROR && r->rc == 0)
-		fail(r, "%s", XML_ErrorString(XML_GetErrorCode(r->parser)));
+		fail(r, "no NCCL topology: %s", XML_ErrorString(XML_GetErrorCode(r->parser)));
+	if (sys->ngpus == 0)
+		fail(r, "no GPU in it");
 	if (r->rc == 0)
 		join_links(r);
 	rc = r->rc;
-	if (rc == 0) {
-		sys->full_gpus = sys->ngpus;
-		sys->nvls = sys->ngpus > 1 && sys->gpu[0].switch_links > 0 &&
-			    sys->gpu[0].model->sm >= 90;
-		rc = topo_check(sys, err);
-	}
+	sys->full_gpus = sys->ngpus;
+	sys->nvls = sys->ngpus > 1 && sys->gpu[0].switch_links > 0 && sys->gpu[0].model != NULL &&
+		    sys->gpu[0].model->sm >= 90;
 	XML_ParserFree(r->parser);
 out:
 	free(r);

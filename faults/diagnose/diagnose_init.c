@@ -327,7 +327,8 @@ static bool blame_namespace(struct inquiry *q)
 	inquiry_say(q->d, "All are inside communicator init with the same arguments, but in %zu network "
 			  "namespaces, of which the largest holds %zu of them.",
 		    networks.count, networks.members);
-	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, tie ? "inconclusive" : "majority");
+	inquiry_conclude(q, CLASS_INIT_UNREACHABLE,
+			 networks.members * 2 > networks.n ? "majority" : "inconclusive");
 	return true;
 }
 

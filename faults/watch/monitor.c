@@ -27,6 +27,7 @@
 #define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
 #define SLOW_NS (2500 * MS)  /* their slow evidence, after the verdict, in this */
 #define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
+#define PATIENCE_NS (3600000 * MS) /* the root may ask for so much */
 #define SAVE_NS (10000 * MS) /* once the verdict is out the root takes its time to save */
 #define PAUSE_NS (500 * MS)  /* not run for so long: stopped with the whole job, or starved */
 
@@ -430,14 +431,47 @@ static void gather_slow(struct monitor *m, const char *folder)
 		judge->save(judge->ctx);
 }
 
-/* Say so, and end the run everywhere. */
+/* Who has waited longest past a deadline, in seconds. */
+static double longest_wait(const struct rank_view *views, size_t n)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (views[i].overdue && views[i].waited > most)
+			most = views[i].waited;
+	return most;
+}
+
+/* The judge found no cause: does the run get more time? */
+static bool doubted(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
+                    size_t n)
+{
+	uint64_t now = clock_ns(), more;
+
+	if (!m->config.doubts || !m->config.judge.sharpen || verdict->outcome != OUTCOME_HANG ||
+	    strcmp(verdict->class, VERDICT_UNEXPLAINED) != 0 ||
+	    !doubt_grant(&m->doubt, longest_wait(views, n), now))
+		return false;
+	more = m->doubt.until_ns - now;
+	nodes_tell(m, MESSAGE_PATIENCE, &more, sizeof(more));
+	m->stage_until = m->doubt.until_ns;
+	m->stage = STAGE_WATCH;
+	return true;
+}
+
+/* Say so, and end the run everywhere; unless a closer look gives it more time. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
 {
+	const struct monitor_judge *judge = &m->config.judge;
 	bool closer = unexpected_end(verdict->outcome);
 	uint64_t began = clock_ns();
 
 	if (closer)
 		sharpen(m, verdict, views, n);
+	if (doubted(m, verdict, views, n))
+		return;
+	if (closer && judge->place)
+		judge->place(judge->ctx, verdict);
 	verdict->detect_ms += (double)(clock_ns() - began) * 1e-6; /* a closer look takes its time */
 	if (speaks(verdict->outcome))
 		verdict_print(stdout, verdict, views, n);
@@ -469,6 +503,7 @@ static void conclude(struct monitor *m, bool root_lost, uint64_t now)
 	if (unfinished && !root_lost) {
 		m->stage = STAGE_WATCH;
 		m->reported = false;
+		m->doubt = (struct doubt){ 0 };
 	} else {
 		end(m, &verdict, views, n);
 	}
@@ -479,6 +514,7 @@ static void conclude(struct monitor *m, bool root_lost, uint64_t now)
 static void obey(struct monitor *m, const struct link_message *message)
 {
 	char folder[256];
+	uint64_t more;
 
 	switch (message->type) {
 	case MESSAGE_PREPARE:
@@ -492,6 +528,12 @@ static void obey(struct monitor *m, const struct link_message *message)
 		         (const char *)message->payload);
 		nodes_testify_slow(m, folder);
 		m->stage_until = clock_ns() + SAVE_NS;
+		break;
+	case MESSAGE_PATIENCE:
+		if (message->bytes != sizeof(more))
+			break;
+		memcpy(&more, message->payload, sizeof(more));
+		m->stage_until = clock_ns() + (more < PATIENCE_NS ? more : PATIENCE_NS) + ROOT_NS;
 		break;
 	case MESSAGE_END:
 		if (message->bytes != sizeof(int32_t))
@@ -549,6 +591,21 @@ static bool is_settled(const struct monitor *m, uint64_t now)
 	return now >= m->stage_until || (m->death_ns && now >= m->death_ns + SETTLE_NS);
 }
 
+/* Was time granted for just what is wrong now: a wait? */
+static bool bears(const struct monitor *m, uint64_t now)
+{
+	struct rank_view *views;
+	size_t n;
+	bool worse;
+
+	if (!doubt_holds(&m->doubt, now))
+		return false;
+	n = gather_views(m, &views);
+	worse = views_abnormal(views, n, false);
+	free(views);
+	return !worse;
+}
+
 static void lead(struct monitor *m, uint64_t now)
 {
 	bool abnormal = nodes_hear(m, now) || local_abnormal(m);
@@ -557,11 +614,12 @@ static void lead(struct monitor *m, uint64_t now)
 	case STAGE_WATCH:
 		if (all_done(m)) {
 			conclude(m, false, now);
-		} else if (abnormal) {
+		} else if (doubt_over(&m->doubt, now) || (abnormal && !bears(m, now))) {
 			m->stage = STAGE_SETTLE;
 			nodes_tell(m, MESSAGE_PREPARE, NULL, 0);
 			nodes_prepare(m);
 			m->stage_until = settle_until(m, now);
+			m->doubt.until_ns = 0;
 		}
 		break;
 	case STAGE_SETTLE:

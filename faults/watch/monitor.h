@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "doubt.h"
 #include "error.h"
 #include "link.h"
 #include "progress.h"
@@ -44,6 +45,8 @@ struct monitor_judge {
 	void (*sharpen)(void *ctx, const struct rank_view *views,
 	                const struct record_memory *const *memories, size_t n,
 	                struct verdict *verdict);
+	/* Root: the verdict stands, and is about to be said: name the folder that evidence will be kept in. */
+	void (*place)(void *ctx, struct verdict *verdict);
 	/* The verdict is out. Leader elsewhere: keep the evidence under the root's folder's name ("" for none), and
 	 * tell what took time to find out as text, e.g. stacks. */
 	void (*keep)(void *ctx, const struct rank_view *views,
@@ -59,6 +62,7 @@ struct monitor_config {
 	const char *key;    /* names the run on this host: same for all its supervisors */
 	const char *expect; /* --expect, or NULL */
 	bool deadlines;     /* --no-watch clears it */
+	bool doubts;        /* a hang that the judge finds no cause for gets more time (doubt.h) */
 	struct monitor_judge judge;
 };
 
@@ -99,6 +103,7 @@ struct monitor {
 	size_t nnodes;
 	enum monitor_stage stage;
 	uint64_t stage_until;         /* ns */
+	struct doubt doubt;
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
 	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
 	uint64_t last_step;           /* ns */

@@ -3,7 +3,7 @@
  * A node's leader reports by itself (JOIN, ABNORMAL, DONE). When something seems wrong the root says so (PREPARE), and asks
  * before it decides (QUERY): the leader answers with the evidence of each of its ranks (TAIL: token-free saved form, opaque
  * here) and then their views (VIEWS). After the verdict the root asks for what takes longer (SLOW, with the name of the
- * evidence folder): texts (TEXT), then READY. Whoever does not answer in time is done without. */
+ * evidence folder): texts (TEXT), then READY. A run that gets more time goes on (PATIENCE). Whoever does not answer in time is done without. */
 #ifndef HANGAR_MONITOR_NODES_H
 #define HANGAR_MONITOR_NODES_H
 
@@ -26,7 +26,8 @@ enum message {
 	MESSAGE_TAIL,      /* leader to root: struct said, then what the judge knows of that rank */
 	MESSAGE_SLOW,      /* root to leader: text, the evidence folder's name or nothing */
 	MESSAGE_TEXT,      /* leader to root: struct said, then text without NUL */
-	MESSAGE_READY      /* leader to root: the slow evidence is complete */
+	MESSAGE_READY,     /* leader to root: the slow evidence is complete */
+	MESSAGE_PATIENCE   /* root to leader: uint64 ns that the run is given before it is judged again */
 };
 
 /* In front of what is said of one rank. */

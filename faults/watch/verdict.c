@@ -109,7 +109,7 @@ void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_died);
 		break;
 	case OUTCOME_HANG:
-		verdict->class = "unexplained";
+		verdict->class = VERDICT_UNEXPLAINED;
 		verdict->confidence = "inconclusive";
 		verdict->detect_ms = shortest_wait(views, n) * 1e3;
 		break;

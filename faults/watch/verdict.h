@@ -10,6 +10,8 @@
 #include "outcome.h"
 #include "view.h"
 
+#define VERDICT_UNEXPLAINED "unexplained" /* the class of a hang for which no cause was found */
+
 struct verdict {
 	enum outcome outcome;
 	const char *class;      /* "rank-died" "error" "unexplained" "wrong-data"...; "-" for none */

@@ -1,0 +1,159 @@
+#!/bin/bash
+# e2e_plots.sh: what plots draw of which columns, beside measured points the predicted ones, and
+# what they say of files that they can't draw.
+# shellcheck source=ci/tests/lib.sh
+source "$(dirname "$0")/lib.sh"
+command -v gnuplot >/dev/null || skip 'no gnuplot'
+
+names=schema,collective,backend,nranks,nnodes,size_bytes,dtype,redop,root,placement,mode,time_us
+names+=,busbw_gbs,p5_us,p95_us,predicted_us,predicted_busbw_gbs,ceiling_busbw_gbs
+
+# rows_of FILE TYPE FORETOLD: a sweep of three sizes in both places; FORETOLD is time,busbw,ceiling
+rows_of() {
+	local size placement
+	for size in 1024 2048 4096; do
+		for placement in out-of-place in-place; do
+			echo "1,all_reduce,nccl,4,1,$size,$2,sum,-1,$placement,stream,10,$size,9,11,$3"
+		done
+	done >>"$1"
+}
+
+# draw SCRIPT CSV [SETTING]
+draw() {
+	rm -f "$work/out.svg" "$work/out.png"
+	run gnuplot -e "csv='$2'; out='$work/out'; ${3:-}" "plots/$1.gp"
+}
+key_has() {
+	holds "$1: the key lacks '$2'" grep -qF ">$2<" "$work/out.svg"
+}
+key_lacks() {
+	holds "$1: the key has '$2'" bash -c '! grep -qF ">$1<" "$2"' - "$2" "$work/out.svg"
+}
+# refused RC TEXT WHAT: nothing drawn, and why
+refused() {
+	expect_rc "$1" "$3:"
+	expect_err "$2"
+	holds "$3: a file all the same" [ ! -e "$work/out.svg" ]
+}
+
+# ---- predicted beside measured ----
+
+echo "$names" | tee "$work/head.csv" "$work/nan.csv" "$work/void.csv" "$work/both.csv" \
+	"$work/part.csv" >"$work/full.csv"
+rows_of "$work/full.csv" float 12,900,450
+rows_of "$work/nan.csv" float nan,nan,nan
+rows_of "$work/void.csv" float ,,
+rows_of "$work/both.csv" float 12,900,450
+rows_of "$work/both.csv" half 13,800,450
+rows_of "$work/part.csv" float nan,nan,nan
+rows_of "$work/part.csv" half 13,800,450
+cut -d, -f1-15 "$work/full.csv" >"$work/old.csv"
+for file in full both part; do
+	for plot in busbw latency; do
+		draw $plot "$work/$file.csv"
+		expect_rc 0 "$file, $plot:"
+		holds "$plot of $file: gnuplot says something" [ ! -s "$work/err" ]
+		holds "$plot of $file: no PNG" [ -s "$work/out.png" ]
+		key_has "$plot of $file" predicted
+	done
+	draw busbw "$work/$file.csv"
+	key_has "busbw of $file" ceiling
+done
+for file in nan void old; do
+	for plot in busbw latency; do
+		draw $plot "$work/$file.csv"
+		expect_rc 0 "$file, $plot:"
+		holds "$plot of $file: gnuplot says something" [ ! -s "$work/err" ]
+		key_has "$plot of $file" in-place
+		key_lacks "$plot of $file" predicted
+		key_lacks "$plot of $file" ceiling
+	done
+done
+# lines FILE: how many curves its bandwidth plot has: groups of gnuplot's SVG, keys apart
+lines() {
+	draw busbw "$work/$1.csv"
+	grep -c '<g id="gnuplot_plot_' "$work/out.svg"
+}
+holds "curves: $(lines full), $(lines nan)" [ "$(lines full)" -eq $(($(lines nan) + 4)) ]
+holds "curves of two types: $(lines both)" [ "$(lines both)" -eq 10 ]
+holds "curves, one type predicted: $(lines part)" [ "$(lines part)" -eq 8 ]
+
+# ---- hostile ----
+
+: >"$work/empty.csv"
+printf 'a,b\n1,2\n' >"$work/other.csv"
+head -c 3000 /dev/urandom >"$work/noise.csv"
+cut -d, -f1-12,14- "$work/full.csv" >"$work/lacking.csv"
+draw busbw "$work/nowhere.csv"
+refused 1 'nowhere.csv : not there, or empty' 'no file'
+draw busbw "$work/empty.csv"
+refused 1 'empty.csv : not there, or empty' 'an empty file'
+draw busbw "$work/head.csv"
+refused 1 'head.csv : no rows to plot' 'no rows'
+draw busbw "$work/lacking.csv"
+refused 1 'lacking.csv : no column busbw_gbs$' 'a column that lacks'
+draw latency "$work/other.csv"
+refused 1 'other.csv : no column time_us p5_us ' 'another file'
+draw busbw "$work/noise.csv"
+refused 1 'noise.csv : no(t there| column)' 'noise'
+run gnuplot plots/busbw.gp
+expect_rc 2 'no arguments:'
+expect_err '^usage: gnuplot'
+# A run that was killed: the last row breaks off
+sed '$s/^\(.\{30\}\).*/\1/' "$work/full.csv" >"$work/cut.csv"
+draw busbw "$work/cut.csv"
+expect_rc 0 'a row that breaks off:'
+key_has 'a row that breaks off' predicted
+holds 'a row that breaks off: gnuplot says something' [ ! -s "$work/err" ]
+
+# ---- accuracy ----
+
+{
+	echo source,sweep,model,size_bytes,placement,set,band,measured,predicted,unit,error_percent
+	echo 'here,all_reduce,fitted,8,in-place,,,10,11,us,10'
+	echo 'here,all_reduce,physical,1024,in-place,,,20,11,us,-45'
+} >"$work/accuracy.csv"
+draw accuracy "$work/accuracy.csv"
+expect_rc 0 'accuracy:'
+key_has accuracy 'here: error over size'
+key_lacks accuracy 'published plateaus'
+echo 'published,x,fitted,8,,,plateau,100,110,GB/s,10' >>"$work/accuracy.csv"
+draw accuracy "$work/accuracy.csv"
+key_has accuracy 'published plateaus'
+draw accuracy "$work/full.csv"
+refused 1 'no column measured predicted error_percent source model unit' 'accuracy of rows'
+
+# ---- predict ----
+
+predict() {
+	run env BUILD="$BUILD" OUT_DIR="$work/$1" plots/predict "${@:2}"
+}
+predict h100 --topo dgx-h100 -N 1-2048 -c all_reduce,alltoall
+expect_rc 0 'plots/predict:'
+for plot in all_reduce-sizes-1 all_reduce-sizes-2048 all_reduce-nodes alltoall-nodes; do
+	expect_out "^# $work/h100/$plot.svg $work/h100/$plot.png\$"
+	holds "no $plot.png" [ -s "$work/h100/$plot.png" ]
+done
+holds 'the plateau lacks an algorithm' bash -c \
+	'for a in Ring Tree NVLSTree; do grep -qF ">$a<" "$1" || exit 1; done' - \
+	"$work/h100/all_reduce-nodes.svg"
+holds 'the plateau does not reach 2048 nodes' grep -qF '>2048<' "$work/h100/all_reduce-nodes.svg"
+holds 'NVLS on many nodes without SHARP' bash -c '! grep -qF ">NVLS<" "$1"' - \
+	"$work/h100/all_reduce-sizes-2048.svg"
+predict one --topo dgx-a100 --failures 2
+expect_rc 0 'one node:'
+holds 'nodes of one node' [ ! -e "$work/one/all_reduce-nodes.svg" ]
+predict unknown --topo pdp-11
+expect_rc 2 'an unknown machine:'
+expect_err "no machine spec 'pdp-11'"
+holds 'a folder of nothing' [ ! -e "$work/unknown" ]
+predict list --list
+expect_rc 2 'plots/predict --list:'
+expect_err 'printed no figures'
+predict none
+expect_rc 2 'plots/predict without options:'
+draw predict "$work/h100/chosen.csv" "over='nnodes'; only='alltoall'"
+expect_rc 0 'predict.gp over nodes:'
+draw predict "$work/h100/chosen.csv" "only='hypercube'"
+refused 1 'no rows to plot' 'a collective that the file lacks'
+finish

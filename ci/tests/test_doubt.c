@@ -1,0 +1,46 @@
+/* test_doubt.c: how long a run goes on that nothing explains. */
+#include "unit.h"
+
+#include "doubt.h"
+
+#define SECOND 1000000000ull
+
+static void test_benefit(void)
+{
+	struct doubt doubt = { 0, 0 };
+	const uint64_t begin = 1000 * SECOND;
+
+	CU_ASSERT_FALSE(doubt_holds(&doubt, begin));
+	CU_ASSERT_FALSE(doubt_over(&doubt, begin));
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 10, begin)); /* 50 s more, looked at after 5 */
+	CU_ASSERT_EQUAL(doubt.until_ns, begin + 5 * SECOND);
+	CU_ASSERT_EQUAL(doubt.end_ns, begin + 50 * SECOND);
+	CU_ASSERT_TRUE(doubt_holds(&doubt, begin + 5 * SECOND - 1));
+	CU_ASSERT_FALSE(doubt_holds(&doubt, begin + 5 * SECOND));
+	CU_ASSERT_FALSE(doubt_over(&doubt, begin + 5 * SECOND - 1));
+	CU_ASSERT_TRUE(doubt_over(&doubt, begin + 5 * SECOND));
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 45, begin + 35 * SECOND)); /* the end stays where it is */
+	CU_ASSERT_EQUAL(doubt.until_ns, begin + 50 * SECOND);
+	CU_ASSERT_FALSE(doubt_grant(&doubt, 60, begin + 50 * SECOND));
+}
+
+static void test_short_waits(void)
+{
+	struct doubt doubt = { 0, 0 };
+
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 0.1, SECOND)); /* not looked at 20 times a second */
+	CU_ASSERT_EQUAL(doubt.until_ns, SECOND + SECOND / 4);
+	CU_ASSERT_FALSE(doubt_grant(&doubt, 0.6, SECOND + SECOND / 2));
+	doubt = (struct doubt){ 0, 0 };
+	CU_ASSERT_FALSE(doubt_grant(&doubt, 0, SECOND)); /* nobody waits: nothing to grant */
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "five times as long", test_benefit },
+		{ "short waits", test_short_waits },
+	};
+
+	return unit_main("doubt", cases, sizeof(cases) / sizeof(cases[0]));
+}

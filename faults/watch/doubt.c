@@ -1,0 +1,27 @@
+/* doubt.c: how long, and how often one looks again meanwhile. */
+#include "doubt.h"
+
+#define LEAST_NS 250000000ull /* between two looks */
+
+bool doubt_grant(struct doubt *doubt, double waited, uint64_t now)
+{
+	uint64_t step = (uint64_t)(waited * 0.5e9);
+
+	if (doubt->end_ns == 0)
+		doubt->end_ns = now + (uint64_t)(waited * DOUBT_TIMES * 1e9);
+	if (now >= doubt->end_ns)
+		return false;
+	step = step < LEAST_NS ? LEAST_NS : step;
+	doubt->until_ns = now + step < doubt->end_ns ? now + step : doubt->end_ns;
+	return true;
+}
+
+bool doubt_holds(const struct doubt *doubt, uint64_t now)
+{
+	return now < doubt->until_ns;
+}
+
+bool doubt_over(const struct doubt *doubt, uint64_t now)
+{
+	return doubt->until_ns != 0 && now >= doubt->until_ns;
+}

@@ -1,0 +1,28 @@
+/* doubt.h: a hang for which nothing in the evidence gives a cause gets more time. Slow is not hung.
+ *
+ * On a crowded host all ranks may be in the same call long after its deadline, with nobody missing: a driver that maps
+ * memory for ten runs at once, 1 GiB beside busy loops. A cause that is found is said at once; where there is none, the
+ * time waited so far may grow to DOUBT_TIMES as much more before "unexplained" is said. Pure; times as of clock_ns(). */
+#ifndef HANGAR_DOUBT_H
+#define HANGAR_DOUBT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DOUBT_TIMES 5
+
+struct doubt {
+	uint64_t until_ns; /* not judged again before, unless something else happens; 0: no doubt */
+	uint64_t end_ns;   /* then a verdict it is */
+};
+
+/* No cause was found for a wait of `waited` seconds. true: the run goes on until until_ns; false: the benefit is used up. */
+bool doubt_grant(struct doubt *doubt, double waited, uint64_t now);
+
+/* Is it still time that was granted? */
+bool doubt_holds(const struct doubt *doubt, uint64_t now);
+
+/* Was time granted, and is it over? */
+bool doubt_over(const struct doubt *doubt, uint64_t now);
+
+#endif

@@ -1,4 +1,5 @@
-/* mpi_test_host_calibrate.c: ranks of a host meet in shared memory; what calibration measures makes sense. */
+/* mpi_test_host_calibrate.c: ranks of a host meet in shared memory; what calibration measures makes
+ * sense. */
 /* ranks: 4 */
 #include "unit.h"
 
@@ -125,7 +126,7 @@ static void test_calibrate(void)
 	plausible(f.fresh);
 	plausible(f.reduce[DT_FLOAT][OP_SUM]);
 	CU_ASSERT_TRUE(f.reduce[DT_F8E4M3][OP_SUM] > f.reduce[DT_FLOAT][OP_SUM]); /* in software */
-	CU_ASSERT_TRUE(isinf(f.reduce[DT_FLOAT][OP_MULSUM])); /* NCCL's own */
+	CU_ASSERT_TRUE(isinf(f.reduce[DT_FLOAT][OP_MULSUM]));			  /* NCCL's own */
 	CU_ASSERT_TRUE(f.step_us > 0 && f.step_us < 1e5);
 	CU_ASSERT_TRUE(f.hop_us > 0 && f.hop_us < 1e5);
 	same(f.step_us);

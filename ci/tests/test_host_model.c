@@ -9,11 +9,13 @@
 
 #define MIB (1024. * 1024)
 
-/* A flag takes 1 us, one alone .5; copies 10 GB/s, reads of another rank 8 GB/s, fresh memory 4 GB/s, sums 20 GB/s; a
- * message costs .25 us and, when it is read, two flags (host_constants). */
+/* A flag takes 1 us, one alone .5; copies 10 GB/s, reads of another rank 8 GB/s, fresh memory 4
+ * GB/s, sums 20 GB/s; a message costs .25 us and, when it is read, two flags (host_constants). */
 static struct host_model make(int nranks, int nnodes)
 {
-	struct host_model m = { .nranks = nranks, .nnodes = nnodes, .ppn = nranks / nnodes, .share = 1 };
+	struct host_model m = {
+		.nranks = nranks, .nnodes = nnodes, .ppn = nranks / nnodes, .share = 1
+	};
 
 	for (int i = 0; i < HOST_SIZES; i++) {
 		m.figures.copy_alone[i] = m.figures.copy_all[i] = .1;
@@ -32,7 +34,7 @@ static struct host_model make(int nranks, int nnodes)
 }
 
 static struct host_prediction ask(const struct host_model *m, enum model_coll coll, double bytes,
-                                  bool in_place)
+				  bool in_place)
 {
 	struct host_request r = { coll, bytes, DT_FLOAT, OP_SUM, in_place };
 	struct host_prediction p;
@@ -60,33 +62,38 @@ static void test_by_hand(void)
 		/* two copies of 64 bytes */
 		{ MODEL_SENDRECV, 4, 1, 64, false, 1 + .25 + 64 * .2e-3, 0, "exchange", "copy" },
 		/* 4, 2, 2, 4 MiB read: 12 MiB in all, 6 of them added, at the speed of a copy */
-		{ MODEL_ALL_REDUCE, 4, 1, 8 * MIB, true, 4 * 2.25 + 12 * MIB * .125e-3 + 6 * MIB * .1e-3,
-		  5.69104, "halving", "cma" },
+		{ MODEL_ALL_REDUCE, 4, 1, 8 * MIB, true,
+		  4 * 2.25 + 12 * MIB * .125e-3 + 6 * MIB * .1e-3, 5.69104, "halving", "cma" },
 		/* and 8 MiB copied to where the result will be */
 		{ MODEL_ALL_REDUCE, 4, 1, 8 * MIB, false,
 		  4 * 2.25 + 12 * MIB * .125e-3 + 14 * MIB * .1e-3, 0, "halving", "cma" },
 		/* 4 KiB each are copied in and out; one's own once */
 		{ MODEL_ALLTOALL, 4, 1, 16384, false, 1 + .75 + 3 * 4096 * .2e-3 + 4096 * .1e-3, 0,
 		  "linear", "copy" },
-		/* the operands to memory of the call's own, half of them exchanged, the result out of it */
+		/* the operands to memory of the call's own, half of them exchanged, the result out
+		 * of it */
 		{ MODEL_REDUCE_SCATTER, 2, 1, MIB, true,
-		  MIB * .1e-3 + MIB * .25e-3 + 2.25 + MIB / 2 * (.125 + .1 + .1) * 1e-3, 0, "halving",
-		  "cma" },
+		  MIB * .1e-3 + MIB * .25e-3 + 2.25 + MIB / 2 * (.125 + .1 + .1) * 1e-3, 0,
+		  "halving", "cma" },
 		/* three messages to one rank: flags of one at a time */
-		{ MODEL_GATHER, 4, 1, MIB, true, 2 * .5 + .75 + MIB * .75 * .125e-3, 0, "linear", "cma" },
+		{ MODEL_GATHER, 4, 1, MIB, true, 2 * .5 + .75 + MIB * .75 * .125e-3, 0, "linear",
+		  "cma" },
 		/* two rounds of 1/4 and 2/4 */
-		{ MODEL_HYPERCUBE, 4, 1, MIB, true, 2 * 2.25 + MIB * .75 * .125e-3, 0, "doubling", "cma" },
+		{ MODEL_HYPERCUBE, 4, 1, MIB, true, 2 * 2.25 + MIB * .75 * .125e-3, 0, "doubling",
+		  "cma" },
 		/* round two hosts: one part crosses each link in each of three steps, at 1 GB/s */
-		{ MODEL_ALL_GATHER, 4, 2, 8 * MIB, true, 3 * (2.25 + 10 + 2 * MIB * 1e-3), 0, "ring", "net" },
+		{ MODEL_ALL_GATHER, 4, 2, 8 * MIB, true, 3 * (2.25 + 10 + 2 * MIB * 1e-3), 0,
+		  "ring", "net" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct host_model m = make(table[i].nranks, table[i].nnodes);
-		struct host_prediction p = ask(&m, table[i].coll, table[i].bytes, table[i].in_place);
+		struct host_prediction p =
+			ask(&m, table[i].coll, table[i].bytes, table[i].in_place);
 
 		CU_ASSERT_DOUBLE_EQUAL(p.time_us, table[i].time_us, 1e-6 * table[i].time_us);
 		CU_ASSERT_DOUBLE_EQUAL(p.latency_us + p.copy_us + p.net_us + p.reduce_us, p.time_us,
-		                       1e-6);
+				       1e-6);
 		CU_ASSERT_STRING_EQUAL(p.algo, table[i].algo);
 		CU_ASSERT_STRING_EQUAL(p.way, table[i].way);
 		if (table[i].busbw > 0)
@@ -100,7 +107,8 @@ static void test_two_copies(void)
 	struct host_model m = make(4, 1);
 	double twice = 1.25 + MIB * .2e-3;
 
-	CU_ASSERT_DOUBLE_EQUAL(ask(&m, MODEL_SENDRECV, MIB, false).time_us, 2.25 + MIB * .125e-3, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(ask(&m, MODEL_SENDRECV, MIB, false).time_us, 2.25 + MIB * .125e-3,
+			       1e-6);
 	m.library.path = HOST_TWO_COPIES;
 	CU_ASSERT_DOUBLE_EQUAL(ask(&m, MODEL_SENDRECV, MIB, false).time_us, twice, 1e-6);
 	m = make(4, 1);
@@ -146,7 +154,8 @@ static void test_every_one(void)
 		for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++)
 			for (double bytes = 512 * 8; bytes < 1e10; bytes *= 16) {
 				struct host_model m = make(ranks[i], 1);
-				struct host_prediction p = ask(&m, (enum model_coll)coll, bytes, false);
+				struct host_prediction p =
+					ask(&m, (enum model_coll)coll, bytes, false);
 
 				CU_ASSERT_TRUE(p.time_us > .5 && isfinite(p.time_us)); /* a flag */
 				CU_ASSERT_TRUE(p.busbw <= p.ceiling_busbw);
@@ -189,14 +198,10 @@ static void test_between(void)
 }
 
 static const struct unit_case cases[] = {
-	{ "constants", test_constants },
-	{ "by hand", test_by_hand },
-	{ "two copies", test_two_copies },
-	{ "contention", test_contention },
-	{ "ceiling", test_ceiling },
-	{ "every collective", test_every_one },
-	{ "refused", test_refused },
-	{ "between measured sizes", test_between },
+	{ "constants", test_constants },   { "by hand", test_by_hand },
+	{ "two copies", test_two_copies }, { "contention", test_contention },
+	{ "ceiling", test_ceiling },	   { "every collective", test_every_one },
+	{ "refused", test_refused },	   { "between measured sizes", test_between },
 };
 
 int main(void)

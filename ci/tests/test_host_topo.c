@@ -30,7 +30,8 @@ static int read_made_up(const char *synthetic, const cpu_set_t *sets, int n)
 }
 
 #ifdef HAVE_HWLOC
-/* Two sockets of 4 cores with two threads each; CPUs 0 and 1 are one core, 8 is the second socket's first. */
+/* Two sockets of 4 cores with two threads each; CPUs 0 and 1 are one core, 8 is the second socket's
+ * first. */
 #define TWO_SOCKETS                                                                                \
 	"package:2 [numa] l3:1(size=16777216) l2:4(size=1048576) l1:1(size=32768) core:1 pu:2"
 
@@ -54,8 +55,9 @@ static void test_made_up(void)
 	CU_ASSERT_EQUAL(topo.rank_packages, 2);
 	CU_ASSERT_EQUAL(topo.rank_numa, 2);
 	CU_ASSERT_DOUBLE_EQUAL(host_topo_share(&topo), 1, 1e-12);
-	CU_ASSERT_STRING_EQUAL(host_topo_text(&topo, text, sizeof(text)),
-	                       "2 packages, 2 NUMA nodes, 8 cores, L3 2 x 16 MiB; 4 ranks on 4 of them");
+	CU_ASSERT_STRING_EQUAL(
+		host_topo_text(&topo, text, sizeof(text)),
+		"2 packages, 2 NUMA nodes, 8 cores, L3 2 x 16 MiB; 4 ranks on 4 of them");
 	CU_ASSERT_EQUAL_FATAL(read_made_up(TWO_SOCKETS, crowded, 4), 0);
 	CU_ASSERT_EQUAL(topo.rank_cores, 2);
 	CU_ASSERT_EQUAL(topo.rank_pus, 4);
@@ -134,7 +136,8 @@ static void test_network(void)
 	put("class/net/lo/operstate", "unknown\n");
 	put("class/net/eth1/operstate", "up\n");
 	put("class/net/eth1/speed", "100000\n");
-	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 12.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 12.5,
+			       1e-9);
 	CU_ASSERT_STRING_EQUAL(name, "eth1"); /* the only one */
 	put("class/net/eth0/operstate", "up\n");
 	CU_ASSERT_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 0);
@@ -146,14 +149,17 @@ static void test_network(void)
 	put("class/net/eth0/speed", "4294967295\n");
 	CU_ASSERT_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 0);
 	put("class/net/eth0/speed", "25000\n");
-	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 3.125, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 3.125,
+			       1e-9);
 	CU_ASSERT_TRUE(ethernet);
 	put("class/infiniband/mlx5_0/ports/1/state", "1: DOWN\n");
 	put("class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
-	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 3.125, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 3.125,
+			       1e-9);
 	put("class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
 	put("class/infiniband/mlx5_1/ports/1/rate", "200 Gb/sec (4X HDR)\n");
-	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 25, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 25,
+			       1e-9);
 	CU_ASSERT_STRING_EQUAL(name, "mlx5_1");
 	CU_ASSERT_FALSE(ethernet);
 	snprintf(command, sizeof(command), "rm -rf %s", root);

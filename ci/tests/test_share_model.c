@@ -1,4 +1,5 @@
-/* test_share_model.c: ranks that share a GPU: slices and sockets by hand, and what two and four ranks on one H200 took. */
+/* test_share_model.c: ranks that share a GPU: slices and sockets by hand, and what two and four
+ * ranks on one H200 took. */
 #include "unit.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ static void test_by_hand(void)
 static void test_unknown(void)
 {
 	static const enum model_coll colls[] = { MODEL_BROADCAST, MODEL_REDUCE, MODEL_GATHER,
-		                                 MODEL_SCATTER };
+						 MODEL_SCATTER };
 
 	for (size_t i = 0; i < 4; i++) {
 		struct share_model m = make(4, 4);
@@ -75,7 +76,7 @@ static void test_refused(void)
 	m = make(2, 2);
 	CU_ASSERT_EQUAL(share_predict(&m, MODEL_SENDRECV, 0, &p), -ERANGE);
 	CU_ASSERT_EQUAL(share_predict(&m, MODEL_SENDRECV, NAN, &p), -ERANGE);
-	CU_ASSERT_EQUAL(share_predict(&m, (enum model_coll)-1, 8, &p), -ERANGE);
+	CU_ASSERT_EQUAL(share_predict(&m, (enum model_coll) - 1, 8, &p), -ERANGE);
 	CU_ASSERT_EQUAL(share_predict(&m, MODEL_COLLS, 8, &p), -ERANGE);
 }
 
@@ -87,14 +88,14 @@ static void test_measured(void)
 		int nranks;
 		double bytes, time_us;
 	} table[] = {
-		{ MODEL_ALL_REDUCE, 2, 2048, 4613 },    { MODEL_ALL_REDUCE, 4, 2048, 27230 },
-		{ MODEL_ALL_GATHER, 2, 16384, 2360 },   { MODEL_ALL_GATHER, 4, 16384, 13710 },
-		{ MODEL_SENDRECV, 4, 32, 6990 },        { MODEL_HYPERCUBE, 4, 256, 9300 },
+		{ MODEL_ALL_REDUCE, 2, 2048, 4613 },	 { MODEL_ALL_REDUCE, 4, 2048, 27230 },
+		{ MODEL_ALL_GATHER, 2, 16384, 2360 },	 { MODEL_ALL_GATHER, 4, 16384, 13710 },
+		{ MODEL_SENDRECV, 4, 32, 6990 },	 { MODEL_HYPERCUBE, 4, 256, 9300 },
 		{ MODEL_ALL_REDUCE, 2, 1 << 26, 36393 }, { MODEL_ALL_REDUCE, 4, 1 << 26, 109220 },
-		{ MODEL_ALLTOALL, 2, 1 << 26, 14065 },  { MODEL_ALLTOALL, 4, 1 << 26, 48394 },
-		{ MODEL_BROADCAST, 2, 1 << 26, 13695 }, { MODEL_BROADCAST, 4, 1 << 26, 44052 },
-		{ MODEL_GATHER, 2, 1 << 26, 12226 },    { MODEL_GATHER, 4, 1 << 26, 23864 },
-		{ MODEL_SENDRECV, 2, 1 << 26, 29480 },  { MODEL_REDUCE, 4, 1 << 26, 47539 },
+		{ MODEL_ALLTOALL, 2, 1 << 26, 14065 },	 { MODEL_ALLTOALL, 4, 1 << 26, 48394 },
+		{ MODEL_BROADCAST, 2, 1 << 26, 13695 },	 { MODEL_BROADCAST, 4, 1 << 26, 44052 },
+		{ MODEL_GATHER, 2, 1 << 26, 12226 },	 { MODEL_GATHER, 4, 1 << 26, 23864 },
+		{ MODEL_SENDRECV, 2, 1 << 26, 29480 },	 { MODEL_REDUCE, 4, 1 << 26, 47539 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -102,7 +103,8 @@ static void test_measured(void)
 		struct share_prediction p;
 
 		CU_ASSERT_EQUAL(share_predict(&m, table[i].coll, table[i].bytes, &p), 0);
-		CU_ASSERT_TRUE(p.time_us > table[i].time_us / 2 && p.time_us < table[i].time_us * 2);
+		CU_ASSERT_TRUE(p.time_us > table[i].time_us / 2 &&
+			       p.time_us < table[i].time_us * 2);
 	}
 }
 

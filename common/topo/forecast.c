@@ -35,8 +35,8 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
 {
 	const struct options *o = bench->options;
 	const struct forecast_source *source = source_of(bench, shared_gpu);
-	const char *why = "none are made for groups, faults, one rank on MPI, or ranks that share GPUs "
-			  "on several hosts";
+	const char *why = "none are made for groups, faults, one rank on MPI, or ranks that share "
+			  "GPUs on several hosts";
 
 	if (source)
 		return source->check(o->topo, err);
@@ -50,7 +50,8 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
 	                 "--topo %s: this run has no predictions (%s)", o->topo, why);
 }
 
-void forecast_ask(struct forecast *f, const struct bench *bench, bool shared_gpu, const char *folder)
+void forecast_ask(struct forecast *f, const struct bench *bench, bool shared_gpu,
+                  const char *folder)
 {
 	const struct forecast_source *source = source_of(bench, shared_gpu);
 

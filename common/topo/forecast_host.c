@@ -1,4 +1,5 @@
-/* forecast_host.c: predictions for the mpi backend: the hosts as hwloc sees them, measured, and host_model. */
+/* forecast_host.c: predictions for the mpi backend: the hosts as hwloc sees them, measured, and
+ * host_model. */
 #include "forecast.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@ static int host_check(const char *topo, struct error *err)
 	if (strcmp(topo, "live") == 0)
 		return 0;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-	                 "--topo %s: describes GPUs; the mpi backend takes live or none", topo);
+			 "--topo %s: describes GPUs; the mpi backend takes live or none", topo);
 }
 
 /* The slowest network of all hosts; `mine` of this one. */
@@ -27,7 +28,7 @@ static int slowest_network(struct host_model *m, struct job *job)
 	double gbs = host_network_gbs("/sys", "/proc", name, sizeof(name), &ethernet);
 	enum topo_transport transport = ethernet ? TOPO_TCP : TOPO_IB;
 	double worst[2] = { gbs > 0 ? 1 / (gbs * model_net_efficiency(transport)) : 1e9,
-		            model_net_latency(transport) };
+			    model_net_latency(transport) };
 	int rc = job_max(job, worst, 2);
 
 	m->net_gbs = worst[0] < 1e9 ? 1 / worst[0] : 0;
@@ -37,13 +38,15 @@ static int slowest_network(struct host_model *m, struct job *job)
 
 static int agree_on_library(struct host_library *l, struct job *job)
 {
-	int path = (int)l->path, rc = job_max_int(job, &path, 1); /* the last of them is the worst */
+	int path = (int)l->path,
+	    rc = job_max_int(job, &path, 1); /* the last of them is the worst */
 
 	l->path = (enum host_path)path;
 	return rc;
 }
 
-/* A calibration that fails leaves the run without predictions and says why; only MPI's own failure ends it. */
+/* A calibration that fails leaves the run without predictions and says why; only MPI's own failure
+ * ends it. */
 static int host_measure(struct forecast *f, const struct bench *bench)
 {
 	struct host_model *m = &f->host;
@@ -77,12 +80,12 @@ static int host_load(struct forecast *f, const struct bench *bench, struct error
 		return error_set(err, no, -ENOTSUP, "MPI was told not to use shared memory");
 	if (m->nnodes > 1 && !(m->net_gbs > 0))
 		return error_set(err, no, -ENOTSUP,
-		                 "the speed of the network between hosts is not known");
+				 "the speed of the network between hosts is not known");
 	return 0;
 }
 
 static void host_describe(const struct forecast *f, const struct bench *bench, char *text,
-                          size_t len)
+			  size_t len)
 {
 	const struct host_model *m = &f->host;
 	const struct host_figures *g = &m->figures;
@@ -90,13 +93,15 @@ static void host_describe(const struct forecast *f, const struct bench *bench, c
 
 	(void)bench;
 	snprintf(text, len,
-	         "Prediction for %d host%s: %s; %s; measured with all ranks at once: copies %.1f GB/s "
-	         "a rank at 32 KiB and %.1f at %d MiB, reads of another rank %.1f, step %.2f us",
-	         m->nnodes, m->nnodes == 1 ? "" : "s", host_topo_text(&m->topo, host, sizeof(host)),
-	         m->library.path == HOST_SINGLE_COPY ? "large messages are read by the receiver (CMA)" :
-	                                               "messages are copied in and out",
-	         1 / g->copy_all[1], 1 / g->copy_all[HOST_SIZES - 1], 16,
-	         1 / g->read_all[HOST_SIZES - 1], g->step_us);
+		 "Prediction for %d host%s: %s; %s; measured with all ranks at once: copies %.1f "
+		 "GB/s "
+		 "a rank at 32 KiB and %.1f at %d MiB, reads of another rank %.1f, step %.2f us",
+		 m->nnodes, m->nnodes == 1 ? "" : "s", host_topo_text(&m->topo, host, sizeof(host)),
+		 m->library.path == HOST_SINGLE_COPY
+			 ? "large messages are read by the receiver (CMA)"
+			 : "messages are copied in and out",
+		 1 / g->copy_all[1], 1 / g->copy_all[HOST_SIZES - 1], 16,
+		 1 / g->read_all[HOST_SIZES - 1], g->step_us);
 }
 
 static bool host_row(const struct forecast *f, struct row *row)

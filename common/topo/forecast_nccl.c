@@ -1,4 +1,5 @@
-/* forecast_nccl.c: predictions for ranks with a GPU each: NCCL's own topology file, or the one asked for, and model. */
+/* forecast_nccl.c: predictions for ranks with a GPU each: NCCL's own topology file, or the one
+ * asked for, and model. */
 #include "forecast.h"
 
 #include <errno.h>
@@ -159,7 +160,8 @@ static int nccl_load(struct forecast *f, const struct bench *bench, struct error
 	return rc;
 }
 
-static void nccl_describe(const struct forecast *f, const struct bench *bench, char *text, size_t len)
+static void nccl_describe(const struct forecast *f, const struct bench *bench, char *text,
+                          size_t len)
 {
 	struct backend_facts facts = { .device = "" };
 	char launches[100] = "";

@@ -1,4 +1,5 @@
-/* forecast_shared.c: predictions for ranks that share a GPU: time slices and loopback sockets (share_model). */
+/* forecast_shared.c: predictions for ranks that share a GPU: time slices and loopback sockets
+ * (share_model). */
 #include "forecast.h"
 
 #include <errno.h>
@@ -14,10 +15,11 @@ static int shared_check(const char *topo, struct error *err)
 {
 	if (strcmp(topo, "live") == 0)
 		return 0;
-	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-	                 "--topo %s: ranks that share a GPU talk over sockets, whatever joins GPUs; "
-	                 "take live or none",
-	                 topo);
+	return error_set(
+		err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+		"--topo %s: ranks that share a GPU talk over sockets, whatever joins GPUs; "
+		"take live or none",
+		topo);
 }
 
 static int shared_load(struct forecast *f, const struct bench *bench, struct error *err)
@@ -40,17 +42,19 @@ static int shared_load(struct forecast *f, const struct bench *bench, struct err
 }
 
 static void shared_describe(const struct forecast *f, const struct bench *bench, char *text,
-                            size_t len)
+			    size_t len)
 {
 	const struct share_model *m = &f->share;
 
 	(void)bench;
 	snprintf(text, len,
-	         "Prediction for %d ranks, up to %d on a GPU, over loopback sockets of %.3g GB/s and "
-	         "time slices of %.3g ms, constants %s: within a factor of two; none for one-way calls "
-	         "shorter than a slice",
-	         m->nranks, m->per_gpu, m->socket_gbs, m->slice_us / 1e3,
-	         m->fitted ? "fitted" : "physical only");
+		 "Prediction for %d ranks, up to %d on a GPU, over loopback sockets of %.3g GB/s "
+		 "and "
+		 "time slices of %.3g ms, constants %s: within a factor of two; none for one-way "
+		 "calls "
+		 "shorter than a slice",
+		 m->nranks, m->per_gpu, m->socket_gbs, m->slice_us / 1e3,
+		 m->fitted ? "fitted" : "physical only");
 }
 
 static bool shared_row(const struct forecast *f, struct row *row)
@@ -58,7 +62,7 @@ static bool shared_row(const struct forecast *f, struct row *row)
 	struct share_prediction p;
 
 	if (share_predict(&f->share, (enum model_coll)model_coll_parse(row->collective),
-	                  (double)row->size, &p) < 0)
+			  (double)row->size, &p) < 0)
 		return false;
 	row->predicted_us = p.time_us;
 	row->predicted_busbw_gbs = p.busbw;

@@ -1,4 +1,5 @@
-/* host_calibrate.c: copies, reads of a neighbour's memory, flags and reductions, by all ranks of a host at once. */
+/* host_calibrate.c: copies, reads of a neighbour's memory, flags and reductions, by all ranks of a
+ * host at once. */
 #include "host_calibrate.h"
 
 #include <errno.h>
@@ -13,24 +14,25 @@
 #include "../mpi_types.h"
 #include "host_meet.h"
 
-#define POOL_LEAST ((size_t)4 << 20)
-#define POOL_MOST ((size_t)16 << 20)
-#define WORK ((size_t)4 << 20) /* bytes of one measurement, by all ranks of a core together */
-#define ROTATION 64            /* messages until the harness comes back to the same memory (timing.c) */
-#define REPEATS 3
+#define POOL_LEAST   ((size_t)4 << 20)
+#define POOL_MOST    ((size_t)16 << 20)
+#define WORK	     ((size_t)4 << 20) /* bytes of a measurement, all ranks of a core together */
+#define ROTATION     64 /* messages until the harness comes back to the same memory (timing.c) */
+#define REPEATS	     3
 #define FLAG_SECONDS 5e-3
-#define FLAG_MOST_US 1.0       /* between cores: .05 to .1 in a socket, .1 to .3 across, .6 on eight sockets */
-#define FLAG_MEETS 8
-#define FLAG_LOOK 5            /* batches */
+#define FLAG_MOST_US                                                                               \
+	1.0 /* between cores: .05 to .1 in a socket, .1 to .3 across, .6 on eight sockets */
+#define FLAG_MEETS   8
+#define FLAG_LOOK    5 /* batches */
 #define FLAG_BATCHES 500
-#define OPERANDS 4096          /* bytes reduced at once: stays in the first cache */
-#define WATCHED 30.0           /* seconds; half a second is usual */
+#define OPERANDS     4096 /* bytes reduced at once: stays in the first cache */
+#define WATCHED	     30.0 /* seconds; half a second is usual */
 
 struct bench_host {
 	struct host_meet *meet;
 	char *from, *to;
-	size_t pool, at; /* the next message's place in them */
-	double share; /* ranks per core */
+	size_t pool, at;  /* the next message's place in them */
+	double share;	  /* ranks per core */
 	int rank, nranks; /* of the host */
 };
 
@@ -79,8 +81,8 @@ static int touch(size_t bytes)
 	return 0;
 }
 
-/* `total` bytes in messages of `bytes`, over memory that is as much as ROTATION of them, on from where the last ones
- * ended. */
+/* `total` bytes in messages of `bytes`, over memory that is as much as ROTATION of them, on from
+ * where the last ones ended. */
 static int move(struct bench_host *b, enum work work, size_t bytes, size_t total)
 {
 	size_t reach = bytes * ROTATION < b->pool ? bytes * ROTATION : b->pool;
@@ -138,9 +140,10 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* us of flags that all ranks exchange, or of one that goes round. Batches until rank 0 has seen enough; their lower
- * quartile, as ranks that share a core are not lucky every time, and others on the machine do little harm. Where each rank
- * has a core of its own, what takes longer than a cache line can is a stranger on that core. */
+/* us of flags that all ranks exchange, or of one that goes round. Batches until rank 0 has seen
+ * enough; their lower quartile, as ranks that share a core are not lucky every time, and others on
+ * the machine do little harm. Where each rank has a core of its own, what takes longer than a cache
+ * line can is a stranger on that core. */
 static double flags(struct bench_host *b, bool round)
 {
 	double begin = clock_seconds(), times[FLAG_BATCHES], last = begin, now;
@@ -173,7 +176,8 @@ static double reduction(struct bench_host *b, MPI_Datatype type, MPI_Op op, size
 	double times[REPEATS];
 
 	for (int i = 0; i < REPEATS; i++) {
-		memset(b->to, 0x3c, OPERANDS); /* a number in every type, whose powers are numbers too */
+		memset(b->to, 0x3c,
+		       OPERANDS); /* a number in every type, whose powers are numbers too */
 		times[i] = clock_seconds();
 		if (MPI_Reduce_local(b->from, b->to, (int)(OPERANDS / elsize), type, op) !=
 		    MPI_SUCCESS)
@@ -192,10 +196,10 @@ static int reductions(struct bench_host *b, struct host_figures *f)
 	for (int dtype = 0; dtype < DT_COUNT && rc == 0; dtype++)
 		for (int op = 0; op < OP_COUNT; op++)
 			f->reduce[dtype][op] =
-				types.op[dtype][op] == MPI_OP_NULL ?
-					INFINITY :
-					reduction(b, types.type[dtype], types.op[dtype][op],
-			                          dtype_size((enum dtype)dtype));
+				types.op[dtype][op] == MPI_OP_NULL
+					? INFINITY
+					: reduction(b, types.type[dtype], types.op[dtype][op],
+						    dtype_size((enum dtype)dtype));
 	mpi_types_release(&types);
 	return rc;
 }
@@ -219,7 +223,7 @@ static void measure(struct bench_host *b, struct host_figures *f)
 
 /* On one host; `b->meet` is open. */
 static int calibrate_here(struct bench_host *b, const struct host_topo *t, struct host_figures *f,
-                          struct error *err)
+			  struct error *err)
 {
 	int rc = 0;
 
@@ -241,12 +245,12 @@ static int calibrate_here(struct bench_host *b, const struct host_topo *t, struc
 		munmap(b->to, b->pool);
 	if (rc < 0 || host_meet_failed(b->meet))
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOMEM,
-		                 "calibration: no memory, or a rank that did not come");
+				 "calibration: no memory, or a rank that did not come");
 	return 0;
 }
 
 static int calibrate_host(struct job *job, bool yields, struct host_topo *topo,
-                          struct host_figures *f, struct error *err)
+			  struct host_figures *f, struct error *err)
 {
 	struct bench_host b = { .rank = job->local_rank, .nranks = job->local_ranks };
 	int rc = host_meet_open(&b.meet, job, yields, err);
@@ -261,7 +265,7 @@ static int calibrate_host(struct job *job, bool yields, struct host_topo *topo,
 }
 
 int host_calibrate(struct job *job, bool yields, struct host_topo *topo, struct host_figures *f,
-                   struct error *err)
+		   struct error *err)
 {
 	int rc, failed;
 
@@ -273,10 +277,10 @@ int host_calibrate(struct job *job, bool yields, struct host_topo *topo, struct 
 	if (job_max_int(job, &failed, 1) < 0)
 		return -EIO;
 	if (failed > 0)
-		return rc < 0 ? rc :
-		                error_set(err, OUTCOME_UNSUPPORTED, -failed,
-		                          "calibration failed on another rank: %s",
-		                          strerror(failed));
+		return rc < 0 ? rc
+			      : error_set(err, OUTCOME_UNSUPPORTED, -failed,
+					  "calibration failed on another rank: %s",
+					  strerror(failed));
 	return job_max(job, (double *)(void *)f, (int)(sizeof(*f) / sizeof(double)));
 }
 

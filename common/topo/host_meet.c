@@ -16,7 +16,7 @@
 
 enum { ROUNDS = 16, LINE = 128, SPINS = 1000 };
 #define WAIT_SECONDS 5.0
-#define NAP_SECONDS 50e-6
+#define NAP_SECONDS  50e-6
 
 struct flag {
 	_Alignas(LINE) _Atomic uint32_t value;
@@ -24,7 +24,7 @@ struct flag {
 
 struct seat {
 	struct flag round[ROUNDS]; /* of the barrier; written by the rank 2^i before */
-	struct flag token;         /* written by the rank before */
+	struct flag token;	   /* written by the rank before */
 	struct host_seat place;
 	cpu_set_t cpus;
 };
@@ -69,7 +69,8 @@ static int map_board(struct host_meet *m, MPI_Comm local, struct error *err)
 	if (fd >= 0)
 		at = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	bad = at == MAP_FAILED;
-	MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, local); /* the memfd stays open until here */
+	MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX,
+		      local); /* the memfd stays open until here */
 	if (fd >= 0)
 		close(fd);
 	if (m->rank == 0 && key.fd >= 0)
@@ -81,7 +82,7 @@ static int map_board(struct host_meet *m, MPI_Comm local, struct error *err)
 	if (at != MAP_FAILED)
 		munmap(at, m->bytes);
 	return error_set(err, OUTCOME_UNSUPPORTED, -EACCES,
-	                 "the ranks of a host cannot share memory through /proc");
+			 "the ranks of a host cannot share memory through /proc");
 }
 
 int host_meet_open(struct host_meet **meet, struct job *job, bool yields, struct error *err)
@@ -134,7 +135,8 @@ static void await(struct host_meet *m, struct flag *flag, uint32_t value, bool i
 	uint64_t end = 0;
 
 	for (int spins = 0;; spins++) {
-		if ((int32_t)(atomic_load_explicit(&flag->value, memory_order_acquire) - value) >= 0)
+		if ((int32_t)(atomic_load_explicit(&flag->value, memory_order_acquire) - value) >=
+		    0)
 			return;
 		if (idle && spins > SPINS)
 			clock_nap(NAP_SECONDS);
@@ -160,7 +162,7 @@ void host_meet(struct host_meet *m, bool idle)
 		int to = (m->rank + far) % m->nranks;
 
 		atomic_store_explicit(&m->board->seats[to].round[i].value, m->times,
-		                      memory_order_release);
+				      memory_order_release);
 		await(m, &m->board->seats[m->rank].round[i], m->times, idle);
 	}
 }
@@ -202,9 +204,9 @@ int host_meet_topo(struct host_meet *m, struct host_topo *topo, struct error *er
 		for (int i = 0; sets && i < m->nranks; i++)
 			sets[i] = b->seats[i].cpus;
 		b->topo_err.rank = -1;
-		atomic_store(&b->topo_rc, sets ? host_topo_read(&b->topo, NULL, sets, m->nranks,
-		                                                &b->topo_err) :
-		                                 -ENOMEM);
+		atomic_store(&b->topo_rc,
+			     sets ? host_topo_read(&b->topo, NULL, sets, m->nranks, &b->topo_err)
+				  : -ENOMEM);
 		free(sets);
 	}
 	host_meet(m, false);
@@ -212,7 +214,7 @@ int host_meet_topo(struct host_meet *m, struct host_topo *topo, struct error *er
 	m->yields |= host_topo_share(topo) > 1;
 	if (host_meet_failed(m))
 		return error_set(err, OUTCOME_UNSUPPORTED, -ETIMEDOUT,
-		                 "calibration: a rank did not come");
+				 "calibration: a rank did not come");
 	if (atomic_load(&b->topo_rc) < 0)
 		return error_set(err, b->topo_err.outcome, b->topo_rc, "%.400s", b->topo_err.text);
 	return 0;

@@ -8,16 +8,17 @@
 #include "host_stages.h"
 
 const struct host_constants host_constants = {
-	/* an empty message through shared memory is known to take Open MPI .2 to .3 us (its own "btl vader" papers,
-	 * OSU latency on x86), of which the flag is .05 */
+	/* an empty message through shared memory is known to take Open MPI .2 to .3 us (its own
+	 * "btl vader" papers, OSU latency on x86), of which the flag is .05 */
 	.message_us = .25,
 	/* Open MPI's rendezvous: ready, then (after the read) finished */
 	.handshakes = 2,
 };
 
-/* ns per byte for each of `active` ranks of a host: as one alone, until all together reach what all ranks reach. */
+/* ns per byte for each of `active` ranks of a host: as one alone, until all together reach what all
+ * ranks reach. */
 static double contended(const struct host_model *m, const double alone[HOST_SIZES],
-                        const double all[HOST_SIZES], double bytes, double active)
+			const double all[HOST_SIZES], double bytes, double active)
 {
 	double one = host_figure_at(alone, bytes);
 	double many = host_figure_at(all, bytes) * active / m->ppn;
@@ -31,8 +32,8 @@ static bool read_directly(const struct host_model *m, double bytes)
 	       isfinite(m->figures.read_all[0]);
 }
 
-/* ns per byte that a rank spends on what it gets in messages of `bytes`. Two copies: each rank of an exchange makes
- * both, one of what it sends and one of what it gets. */
+/* ns per byte that a rank spends on what it gets in messages of `bytes`. Two copies: each rank of
+ * an exchange makes both, one of what it sends and one of what it gets. */
 static double copy_ns(const struct host_model *m, double bytes, double active)
 {
 	const struct host_figures *f = &m->figures;
@@ -49,7 +50,7 @@ static double flag_us(const struct host_model *m, const struct host_stage *s)
 
 /* Add one stage to the prediction. */
 static void add_stage(const struct host_model *m, const struct host_request *r,
-                      const struct host_stage *s, struct host_prediction *p)
+		      const struct host_stage *s, struct host_prediction *p)
 {
 	double active = fmin(m->ppn, ceil(s->active / m->nnodes)); /* of one host */
 	double each = s->messages > 0 ? s->bytes / s->messages : 0;
@@ -57,7 +58,8 @@ static void add_stage(const struct host_model *m, const struct host_request *r,
 	double copy = 0, net = 0, latency = 0;
 
 	if (s->messages > 0) {
-		latency = flag_us(m, s) * flags + s->messages * host_constants.message_us * m->share;
+		latency =
+			flag_us(m, s) * flags + s->messages * host_constants.message_us * m->share;
 		copy = s->bytes * copy_ns(m, each, active) / 1e3;
 	}
 	if (s->far > 0) {
@@ -67,21 +69,21 @@ static void add_stage(const struct host_model *m, const struct host_request *r,
 		copy *= 1 - s->far;
 		copy = copy > net ? copy - net : 0;
 	}
-	copy += s->local * contended(m, m->figures.copy_alone, m->figures.copy_all, s->local, active) /
-	        1e3;
+	copy += s->local *
+		contended(m, m->figures.copy_alone, m->figures.copy_all, s->local, active) / 1e3;
 	copy += s->fresh * m->figures.fresh / 1e3;
 	p->latency_us += s->repeat * latency;
 	p->copy_us += s->repeat * copy;
 	p->net_us += s->repeat * net;
-	p->reduce_us += s->repeat * s->reduce *
-	                fmax(m->figures.reduce[r->dtype][r->op],
-	                     contended(m, m->figures.copy_alone, m->figures.copy_all, s->reduce,
-	                               active)) /
-	                1e3;
+	p->reduce_us +=
+		s->repeat * s->reduce *
+		fmax(m->figures.reduce[r->dtype][r->op],
+		     contended(m, m->figures.copy_alone, m->figures.copy_all, s->reduce, active)) /
+		1e3;
 }
 
 static void add_up(const struct host_model *m, const struct host_request *r,
-                   const struct host_plan *plan, struct host_prediction *p)
+		   const struct host_plan *plan, struct host_prediction *p)
 {
 	double largest = 0;
 
@@ -118,7 +120,7 @@ static double ceiling(const struct host_model *m, const struct host_request *r)
 }
 
 int host_predict(const struct host_model *m, const struct host_request *r,
-                 struct host_prediction *p)
+		 struct host_prediction *p)
 {
 	struct host_plan plans[HOST_PLANS];
 	struct host_prediction one;

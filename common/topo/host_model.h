@@ -1,9 +1,11 @@
-/* host_model.h: what a collective over the memory of hosts should take: MPI's ranks, messages between them, copies.
+/* host_model.h: what a collective over the memory of hosts should take: MPI's ranks, messages
+ * between them, copies.
  *
- * A collective is a list of stages; in a stage every rank that takes part gets some bytes from another one, in so many
- * messages. A stage takes flags (latency), copies (as many as the library's way needs), the network where the message
- * crosses hosts, and arithmetic. The algorithms that Open MPI 4.1 has in use are written down so, and the fastest one is
- * the prediction: what it would do if it always chose well, on what the host was measured to do. */
+ * A collective is a list of stages; in a stage every rank that takes part gets some bytes from
+ * another one, in so many messages. A stage takes flags (latency), copies (as many as the library's
+ * way needs), the network where the message crosses hosts, and arithmetic. The algorithms that Open
+ * MPI 4.1 has in use are written down so, and the fastest one is the prediction: what it would do
+ * if it always chose well, on what the host was measured to do. */
 #ifndef HANGAR_HOST_MODEL_H
 #define HANGAR_HOST_MODEL_H
 
@@ -23,9 +25,9 @@ struct host_model {
 	struct host_library library;
 	struct host_figures figures;
 	int nranks, nnodes, ppn; /* ppn: ranks of a host, alike on all */
-	double share;            /* ranks per core */
-	double net_gbs;          /* payload, GB/s of a host and direction; 0: unknown */
-	double net_us;           /* latency of a message over it */
+	double share;		 /* ranks per core */
+	double net_gbs;		 /* payload, GB/s of a host and direction; 0: unknown */
+	double net_us;		 /* latency of a message over it */
 };
 
 struct host_request {
@@ -38,14 +40,15 @@ struct host_request {
 
 struct host_prediction {
 	double time_us, busbw;
-	double ceiling_busbw; /* one copy of what must move, by all ranks at once, and nothing else */
+	double ceiling_busbw; /* one copy of what must move, by all ranks at once */
 	const char *algo;     /* "ring" "doubling" ... */
 	const char *way;      /* "cma" "copy" "net": how its largest messages travel */
 	double latency_us, copy_us, net_us, reduce_us; /* time_us is their sum */
 };
 
-/* -ERANGE: fewer than two ranks, or a size that gives them nothing. -ENOTSUP: several hosts and no known network. */
+/* -ERANGE: fewer than two ranks, or a size that gives them nothing. -ENOTSUP: several hosts and no
+ * known network. */
 int host_predict(const struct host_model *model, const struct host_request *request,
-                 struct host_prediction *prediction);
+		 struct host_prediction *prediction);
 
 #endif

@@ -1,8 +1,9 @@
 /* host_stages.c: the algorithms that Open MPI 4.1 uses, as stages. Ranks are numbered host by host.
  *
- * n ranks, S bytes (the size column), b = S / n. Step counts: Thakur, Rabenseifner and Gropp, "Optimization of collective
- * communication operations in MPICH" (2005). Which of them Open MPI uses at all: its coll_tuned_decision_fixed.c, of
- * which only the sets are taken, not the sizes: up to 64 ranks, none of them in pieces. */
+ * n ranks, S bytes (the size column), b = S / n. Step counts: Thakur, Rabenseifner and Gropp,
+ * "Optimization of collective communication operations in MPICH" (2005). Which of them Open MPI
+ * uses at all: its coll_tuned_decision_fixed.c, of which only the sets are taken, not the sizes: up
+ * to 64 ranks, none of them in pieces. */
 #include "host_stages.h"
 
 #include <math.h>
@@ -12,8 +13,8 @@ enum { SCATTER_GATHER_FROM = 16 }; /* ranks: Open MPI 4.1's choice for broadcast
 
 struct shape {
 	double n, ppn, bytes, share; /* share: a rank's part */
-	double steps;                /* log2 n, rounded up */
-	bool several;                /* hosts */
+	double steps;		     /* log2 n, rounded up */
+	bool several;		     /* hosts */
 };
 
 static struct host_plan *begin(struct host_plan *plan, const char *name)
@@ -24,13 +25,15 @@ static struct host_plan *begin(struct host_plan *plan, const char *name)
 }
 
 static struct host_stage *add(struct host_plan *plan, double repeat, double active, double messages,
-                              double bytes)
+			      double bytes)
 {
 	struct host_stage *s = &plan->stages[plan->nstages];
 
 	if (plan->nstages < HOST_STAGES - 1)
 		plan->nstages++;
-	*s = (struct host_stage){ .repeat = repeat, .active = active, .messages = messages, .bytes = bytes };
+	*s = (struct host_stage){
+		.repeat = repeat, .active = active, .messages = messages, .bytes = bytes
+	};
 	return s;
 }
 
@@ -59,10 +62,11 @@ static double fresh(double bytes)
 	return bytes >= 128 << 10 ? bytes : 0;
 }
 
-/* Exchanges with partners at distances 1, 2, 4...: bytes first, then `ratio` times as many each; each combined with the
- * rank's own when `reduce`. A number of ranks that is no power of two costs two more steps of all bytes. */
+/* Exchanges with partners at distances 1, 2, 4...: bytes first, then `ratio` times as many each;
+ * each combined with the rank's own when `reduce`. A number of ranks that is no power of two costs
+ * two more steps of all bytes. */
 static void doubling(struct host_plan *plan, const struct shape *h, double first, double ratio,
-                     bool reduce)
+		     bool reduce)
 {
 	double bytes = first, largest = first;
 
@@ -134,10 +138,10 @@ static int all_gather(const struct shape *h, const struct host_request *r, struc
 	return 2;
 }
 
-/* Open MPI has no ring for equal parts. Its operands are copied to memory taken for the call (seen: 1,000 page faults a
- * rank and call of 4 MiB), which other collectives reuse. */
+/* Open MPI has no ring for equal parts. Its operands are copied to memory taken for the call (seen:
+ * 1,000 page faults a rank and call of 4 MiB), which other collectives reuse. */
 static int reduce_scatter(const struct shape *h, const struct host_request *r,
-                          struct host_plan *plans)
+			  struct host_plan *plans)
 {
 	struct host_plan *p = begin(&plans[0], "halving");
 
@@ -203,14 +207,15 @@ static int alltoall(const struct shape *h, const struct host_request *r, struct 
 	return 3;
 }
 
-/* The root gets all, or gives it. Who reads does the work: the root of a gather, the others of a scatter. */
+/* The root gets all, or gives it. Who reads does the work: the root of a gather, the others of a
+ * scatter. */
 static int rooted(const struct shape *h, const struct host_request *r, struct host_plan *plans)
 {
 	bool gathers = r->collective == MODEL_GATHER;
 	double own = r->in_place ? 0 : h->share;
 	struct host_plan *p = begin(&plans[0], "linear");
 	struct host_stage *s = add(p, 1, gathers ? 1 : h->n - 1, gathers ? h->n - 1 : 1,
-	                           h->share * (gathers ? h->n - 1 : 1));
+				   h->share * (gathers ? h->n - 1 : 1));
 
 	s->far = far_any(h);
 	add_local(p, 1, own);
@@ -239,7 +244,7 @@ static int hypercube(const struct shape *h, const struct host_request *r, struct
 }
 
 int host_plans(const struct host_model *m, const struct host_request *r,
-               struct host_plan plans[HOST_PLANS])
+	       struct host_plan plans[HOST_PLANS])
 {
 	struct shape h = {
 		.n = m->nranks,

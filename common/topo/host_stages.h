@@ -10,12 +10,12 @@ enum { HOST_STAGES = 40, HOST_PLANS = 4 };
 struct host_stage {
 	double repeat;
 	double messages; /* that it gets, one after the other; 0: none, only local work */
-	double bytes;    /* that it gets, in all of them */
-	double active;   /* ranks that do so at once, on all hosts together */
-	double far;      /* share of the bytes that comes from another host */
-	double reduce;   /* bytes of operand that it combines with its own */
-	double local;    /* bytes that it copies within its own memory */
-	double fresh;    /* bytes of memory that it takes from the kernel and gives back */
+	double bytes;	 /* that it gets, in all of them */
+	double active;	 /* ranks that do so at once, on all hosts together */
+	double far;	 /* share of the bytes that comes from another host */
+	double reduce;	 /* bytes of operand that it combines with its own */
+	double local;	 /* bytes that it copies within its own memory */
+	double fresh;	 /* bytes of memory that it takes from the kernel and gives back */
 };
 
 /* An algorithm. */
@@ -27,6 +27,6 @@ struct host_plan {
 
 /* The algorithms there are for a collective on these ranks; how many. */
 int host_plans(const struct host_model *model, const struct host_request *request,
-               struct host_plan plans[HOST_PLANS]);
+	       struct host_plan plans[HOST_PLANS]);
 
 #endif

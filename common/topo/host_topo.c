@@ -73,7 +73,7 @@ static void read_all(struct host_topo *t, hwloc_topology_t h, hwloc_const_cpuset
 }
 
 static int read_host(struct host_topo *t, const char *synthetic, const cpu_set_t *all,
-                     struct error *err)
+		     struct error *err)
 {
 	hwloc_topology_t h;
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -86,7 +86,7 @@ static int read_host(struct host_topo *t, const char *synthetic, const cpu_set_t
 	hwloc_topology_set_io_types_filter(h, HWLOC_TYPE_FILTER_KEEP_NONE);
 	if (synthetic && hwloc_topology_set_synthetic(h, synthetic) < 0)
 		rc = error_set(err, OUTCOME_USAGE, -EINVAL,
-		               "'%.100s': no description of a host that hwloc knows", synthetic);
+			       "'%.100s': no description of a host that hwloc knows", synthetic);
 	if (rc == 0 && hwloc_topology_load(h) < 0)
 		rc = error_set(err, OUTCOME_UNSUPPORTED, -EIO, "hwloc cannot read this host");
 	if (rc == 0) {
@@ -106,7 +106,7 @@ static size_t cache(int name)
 }
 
 static int read_host(struct host_topo *t, const char *synthetic, const cpu_set_t *all,
-                     struct error *err)
+		     struct error *err)
 {
 	if (synthetic)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "this build has no hwloc");
@@ -120,7 +120,7 @@ static int read_host(struct host_topo *t, const char *synthetic, const cpu_set_t
 #endif
 
 int host_topo_read(struct host_topo *t, const char *synthetic, const cpu_set_t *sets, int nsets,
-                   struct error *err)
+		   struct error *err)
 {
 	cpu_set_t all;
 	int rc;
@@ -133,7 +133,7 @@ int host_topo_read(struct host_topo *t, const char *synthetic, const cpu_set_t *
 	t->ranks = nsets;
 	if (t->rank_cores <= 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -EINVAL,
-		                 "none of the ranks' CPUs is among the host's %d", t->pus);
+				 "none of the ranks' CPUs is among the host's %d", t->pus);
 	return 0;
 }
 
@@ -155,12 +155,13 @@ char *host_topo_text(const struct host_topo *t, char *text, size_t len)
 	else if (t->l3)
 		snprintf(caches, sizeof(caches), "L3 %s", size);
 	if (t->full)
-		snprintf(text, len, "%d package%s, %d NUMA node%s, %d core%s, %s; %d rank%s on %d of them",
-		         t->packages, t->packages == 1 ? "" : "s", t->numa,
-		         t->numa == 1 ? "" : "s", t->cores, t->cores == 1 ? "" : "s", caches,
-		         t->ranks, t->ranks == 1 ? "" : "s", t->rank_cores);
+		snprintf(text, len,
+			 "%d package%s, %d NUMA node%s, %d core%s, %s; %d rank%s on %d of them",
+			 t->packages, t->packages == 1 ? "" : "s", t->numa, t->numa == 1 ? "" : "s",
+			 t->cores, t->cores == 1 ? "" : "s", caches, t->ranks,
+			 t->ranks == 1 ? "" : "s", t->rank_cores);
 	else
 		snprintf(text, len, "%d CPUs, %s; %d ranks on %d of them", t->pus, caches, t->ranks,
-		         t->rank_cores);
+			 t->rank_cores);
 	return text;
 }

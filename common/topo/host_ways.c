@@ -1,4 +1,5 @@
-/* host_ways.c: how data leave a rank: what the MPI library does between ranks of a host, and the network of the host. */
+/* host_ways.c: how data leave a rank: what the MPI library does between ranks of a host, and the
+ * network of the host. */
 #include "host_topo.h"
 
 #include <dirent.h>
@@ -8,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUE = 4096 };   /* a string variable of Open MPI is 2048 bytes */
+enum { VALUE = 4096 };	 /* a string variable of Open MPI is 2048 bytes */
 #define MOST_GBPS 1600.0 /* drivers say -1, read as unsigned, when they do not know */
 
-/* A control variable of the library into `value`; its type, MPI_DATATYPE_NULL when there is no such variable. */
+/* A control variable of the library into `value`; its type, MPI_DATATYPE_NULL when there is no such
+ * variable. */
 static MPI_Datatype read_variable(const char *name, char value[VALUE])
 {
 	char text[VALUE], help[VALUE];
@@ -23,7 +25,7 @@ static MPI_Datatype read_variable(const char *name, char value[VALUE])
 	memset(value, 0, VALUE);
 	if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS ||
 	    MPI_T_cvar_get_info(index, text, &len, &verbosity, &type, &names, help, &helplen, &bind,
-	                        &scope) != MPI_SUCCESS ||
+				&scope) != MPI_SUCCESS ||
 	    MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS)
 		return MPI_DATATYPE_NULL;
 	if (count * (type == MPI_CHAR ? 1 : 8) > VALUE ||
@@ -101,12 +103,12 @@ static double infiniband(const char *sysfs, char *name, size_t len)
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%.200s/class/infiniband/%.64s/ports/1/state", sysfs,
-		         entry->d_name);
+			 entry->d_name);
 		first_line(path, line, sizeof(line));
 		if (!strstr(line, "ACTIVE"))
 			continue;
 		snprintf(path, sizeof(path), "%.200s/class/infiniband/%.64s/ports/1/rate", sysfs,
-		         entry->d_name);
+			 entry->d_name);
 		first_line(path, line, sizeof(line));
 		gbps = strtod(line, NULL);
 		snprintf(name, len, "%.64s", entry->d_name);
@@ -133,7 +135,8 @@ static void default_route(const char *proc, char interface[IFNAMSIZ])
 		fclose(file);
 }
 
-/* Without a default route: the only interface that is up besides lo; "" when there are none or several. */
+/* Without a default route: the only interface that is up besides lo; "" when there are none or
+ * several. */
 static void only_one(const char *sysfs, char interface[IFNAMSIZ])
 {
 	char path[512], line[64];
@@ -147,7 +150,7 @@ static void only_one(const char *sysfs, char interface[IFNAMSIZ])
 		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lo") == 0)
 			continue;
 		snprintf(path, sizeof(path), "%.200s/class/net/%.15s/operstate", sysfs,
-		         entry->d_name);
+			 entry->d_name);
 		first_line(path, line, sizeof(line));
 		if (strcmp(line, "up") == 0 && found++ == 0)
 			snprintf(interface, IFNAMSIZ, "%.15s", entry->d_name);

@@ -1,4 +1,5 @@
-/* share_model.c: time slices and loopback sockets. Checked against recorded runs of two and four ranks on one H200. */
+/* share_model.c: time slices and loopback sockets. Checked against recorded runs of two and four
+ * ranks on one H200. */
 #include "share_model.h"
 
 #include <errno.h>
@@ -34,7 +35,8 @@ static bool one_way(enum model_coll coll)
 	       coll == MODEL_SCATTER;
 }
 
-/* Turns that the bytes on one connection have to be shared out over: ranks of a GPU that all send, or the hops of a chain. */
+/* Turns that the bytes on one connection have to be shared out over: ranks of a GPU that all send,
+ * or the hops of a chain. */
 static double turns(const struct share_model *m, enum model_coll coll)
 {
 	bool chain = coll == MODEL_BROADCAST || coll == MODEL_REDUCE;
@@ -51,7 +53,7 @@ static double sent(const struct share_model *m, enum model_coll coll, double byt
 }
 
 int share_predict(const struct share_model *m, enum model_coll coll, double bytes,
-                  struct share_prediction *p)
+		  struct share_prediction *p)
 {
 	double transfer, wait, factor;
 

@@ -256,11 +256,12 @@ static int open_forecast(struct rank *r)
 	char text[400];
 	int rc = 0;
 
-	if (forecast_planned(&r->bench, r->choice.shared))
+	r->bench.forecast = forecast_planned(&r->bench, r->choice.shared);
+	if (r->bench.forecast)
 		rc = forecast_calibrate(&r->forecast, &r->bench, r->choice.shared);
 	if (rc < 0 || !r->run.report || !r->run_facts.forecast)
 		return rc;
-	r->run.forecaster = forecast_open(&r->forecast, &r->bench, r->choice.shared, text, sizeof(text));
+	r->bench.forecaster = forecast_open(&r->forecast, &r->bench, r->choice.shared, text, sizeof(text));
 	return report_comment(&r->report, "%s", text);
 }
 

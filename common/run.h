@@ -14,7 +14,6 @@ struct vendor_run;
 struct run {
 	struct bench *bench;
 	struct report *report;  /* rank 0 only, else NULL */
-	const struct forecaster *forecaster; /* rank 0; NULL: none */
 	struct vendor_run *vendor; /* rank 0 with --vendor, else NULL */
 	enum outcome outcome;   /* ok, wrong data or too slow */
 	char guilty[64];        /* ranks with wrong data, "1,3" */

@@ -10,6 +10,7 @@
 #include "../common/bench.h"
 #include "../common/devices.h"
 #include "../common/facts.h"
+#include "../common/reconcile/reconcile.h"
 #include "../common/run.h"
 #include "../common/schedule.h"
 #include "../common/sweep.h"
@@ -38,6 +39,7 @@ struct rank {
 	struct run_facts run_facts;
 	struct forecast forecast;
 	struct vendor_run vendor;
+	struct reconcile reconcile;
 };
 
 /* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
@@ -277,6 +279,18 @@ static void open_vendor(struct rank *r)
 	r->run.vendor = &r->vendor;
 }
 
+/* Rows that can be called slow, or a user who asks. */
+static int open_reconcile(struct rank *r)
+{
+	const struct options *o = r->program->options;
+	bool planned = forecast_planned(&r->bench, r->choice.shared);
+
+	if (!planned && !o->reconcile)
+		return 0;
+	return reconcile_before(&r->reconcile, &r->bench, r->run.forecaster ? &r->forecast : NULL,
+	                        r->choice.shared, &r->run.reconciler);
+}
+
 static int open_report(struct rank *r)
 {
 	int rc = facts_gather(&r->job, r->bench.backend, &r->facts);
@@ -342,7 +356,11 @@ static int measure(struct rank *r)
 		rc = open_forecast(r);
 	open_vendor(r);
 	if (rc == 0)
+		rc = open_reconcile(r);
+	if (rc == 0)
 		rc = run_all(r);
+	if (rc == 0)
+		rc = reconcile_after(&r->reconcile);
 	if (rc < 0)
 		return rc;
 	r->run.memory_collectives = memory_used(r) - before;
@@ -365,6 +383,7 @@ static void tear_down(struct rank *r)
 		watch_leave(&r->watch);
 	}
 	traffic_release(&r->bench.traffic);
+	reconcile_release(&r->reconcile);
 	job_release(&r->job);
 }
 

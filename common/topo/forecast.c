@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SHARED_FROM (1 << 20) /* bytes; below, the host's part of a call decides */
 #define CALIBRATION_SECONDS 10.0 /* takes milliseconds; a device in trouble for ever */
 
 bool forecast_planned(const struct bench *bench, bool shared_gpu)
@@ -177,7 +176,7 @@ static void predict_row(void *ctx, struct row *row)
 	row->of_predicted_percent = row->time_us > 0 ? 100 * p.time_us / row->time_us : NAN;
 	row->of_ceiling_percent =
 		p.ceiling_busbw > 0 ? 100 * row->busbw_gbs / p.ceiling_busbw : NAN;
-	if (row->size >= SHARED_FROM && isfinite(row->of_predicted_percent) &&
+	if (row->size >= FORECAST_SHARED_FROM && isfinite(row->of_predicted_percent) &&
 	    f->nshares < FORECAST_SHARES)
 		f->shares[f->nshares++] = row->of_predicted_percent;
 }

@@ -10,6 +10,7 @@
 #include "model.h"
 
 #define FORECAST_SHARES 4096
+#define FORECAST_SHARED_FROM (1 << 20) /* bytes that a row must have to be judged: below, the host's part decides */
 
 struct forecast {
 	struct topo_system sys;

@@ -1,0 +1,136 @@
+/* cause_nccl.c: causes inside NCCL: what it was told, and what it chose. */
+#include "cause_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- settings ----------------------------------------------------------------------------- */
+
+static bool is_on(const char *value, const struct observation *o)
+{
+	(void)o;
+	return atoi(value) != 0;
+}
+
+static bool is_off(const char *value, const struct observation *o)
+{
+	(void)o;
+	return value[0] && atoi(value) == 0;
+}
+
+/* Comma-separated, perhaps negated with "^"; "function:" lists are not taken apart and limit. */
+static bool list_excludes(const char *list, const char *name)
+{
+	bool negated = *list == '^', listed = false;
+
+	if (!name[0] || strchr(list, ':'))
+		return true;
+	for (list += negated; *list; list += strcspn(list, ","), list += *list == ',')
+		listed |= strcspn(list, ",") == strlen(name) &&
+			  strncasecmp(list, name, strlen(name)) == 0;
+	return listed == negated;
+}
+
+static bool other_algo(const char *value, const struct observation *o)
+{
+	return value[0] && list_excludes(value, o->run.worst_algo);
+}
+
+static bool other_proto(const char *value, const struct observation *o)
+{
+	return value[0] && list_excludes(value, o->run.worst_proto);
+}
+
+/* Unknown how many it needs: then any limit counts. */
+static bool few_channels(const char *value, const struct observation *o)
+{
+	int n = atoi(value);
+
+	return n > 0 && (o->run.worst_channels < 0 || n < o->run.worst_channels);
+}
+
+static bool small_buffer(const char *value, const struct observation *o)
+{
+	long long n = atoll(value);
+
+	(void)o;
+	return n > 0 && n < 4 << 20; /* NCCL's default (src/include/device.h) */
+}
+
+static bool few_threads(const char *value, const struct observation *o)
+{
+	int n = atoi(value);
+
+	(void)o;
+	return n > 0 && n < 512;
+}
+
+/* NVLink peers may meet from level NVL (1) on; "LOC" and 0 refuse all. */
+static bool near_level(const char *value, const struct observation *o)
+{
+	if (strcasecmp(value, "LOC") == 0 || strcmp(value, "0") == 0)
+		return true;
+	return strcmp(o->run.hop, "PCIe") == 0 &&
+	       (strcasecmp(value, "NVL") == 0 || strcmp(value, "1") == 0);
+}
+
+/* --share-gpu sets it itself. */
+static bool sockets(const char *value, const struct observation *o)
+{
+	return strcasecmp(value, "Socket") == 0 && o->run.shared_gpu != 1 && cause_network(o);
+}
+
+static bool on_network(const char *value, const struct observation *o)
+{
+	return atoi(value) != 0 && o->run.shared_gpu != 1 && cause_network(o);
+}
+
+static bool level_zero(const char *value, const struct observation *o)
+{
+	return cause_network(o) && (strcasecmp(value, "LOC") == 0 || strcmp(value, "0") == 0);
+}
+
+static bool is_trace(const char *value, const struct observation *o)
+{
+	(void)o;
+	return strcasecmp(value, "TRACE") == 0;
+}
+
+static const struct limit {
+	const char *name;
+	bool (*limits)(const char *value, const struct observation *o);
+	const char *how;
+} limits[] = {
+	{ "NCCL_ALGO", other_algo, "excludes the predicted algorithm" },
+	{ "NCCL_PROTO", other_proto, "excludes the predicted protocol" },
+	{ "NCCL_MAX_NCHANNELS", few_channels, "allows fewer channels" },
+	{ "NCCL_MAX_NRINGS", few_channels, "allows fewer channels" },
+	{ "NCCL_MAX_CTAS", few_channels, "allows fewer channels" },
+	{ "NCCL_P2P_DISABLE", is_on, "sends through host memory" },
+	{ "NCCL_P2P_LEVEL", near_level, "refuses P2P between these GPUs" },
+	{ "NCCL_SHM_DISABLE", is_on, "leaves host memory out" },
+	{ "NCCL_P2P_DIRECT_DISABLE", is_on, "copies once more" },
+	{ "NCCL_IB_DISABLE", on_network, "leaves InfiniBand and RoCE out" },
+	{ "NCCL_NET", sockets, "takes TCP" },
+	{ "NCCL_NET_GDR_LEVEL", level_zero, "refuses GPUDirect RDMA" },
+	{ "NCCL_PXN_DISABLE", on_network, "keeps GPUs from each other's NICs" },
+	{ "NCCL_BUFFSIZE", small_buffer, "is below NCCL's 4 MiB" },
+	{ "NCCL_NTHREADS", few_threads, "is below NCCL's 512" },
+	{ "NCCL_CUMEM_ENABLE", is_off, "leaves registered buffers out" },
+	{ "NCCL_CHECK_POINTERS", is_on, "checks every pointer" },
+	{ "NCCL_DEBUG", is_trace, "logs every step" },
+	{ "CUDA_LAUNCH_BLOCKING", is_on, "waits for every kernel" },
+};
+
+void cause_settings(const struct observation *o, struct cause_finding *f)
+{
+	if (o->nhosts == 0)
+		cause_unseen(f, "no host was looked at");
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		const char *value = cause_setting(o, limits[i].name);
+
+		if (value && limits[i].limits(value, o))
+			cause_yes(f, "%s=%.40s %s", limits[i].name, value, limits[i].how);
+	}
+}

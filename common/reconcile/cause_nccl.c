@@ -134,3 +134,55 @@ void cause_settings(const struct observation *o, struct cause_finding *f)
 			cause_yes(f, "%s=%.40s %s", limits[i].name, value, limits[i].how);
 	}
 }
+
+/* ---- what it chose ------------------------------------------------------------------------ */
+
+/* Does the worst row's choice stand beside its prediction? False: not seen, and said. */
+static bool choice_seen(const struct observation *o, struct cause_finding *f)
+{
+	if (o->run.used_algo[0])
+		return true;
+	cause_unseen(f, "what NCCL chose for the slowest row is not known");
+	return false;
+}
+
+void cause_choice(const struct observation *o, struct cause_finding *f)
+{
+	const struct observed_run *run = &o->run;
+
+	if (!run->worst_algo[0] || strcmp(run->worst_algo, "P2P") == 0 || !choice_seen(o, f))
+		return;
+	if (strcasecmp(run->used_algo, run->worst_algo) != 0 ||
+	    strcasecmp(run->used_proto, run->worst_proto) != 0)
+		cause_yes(f, "%s/%s where %s/%s is predicted", run->used_algo, run->used_proto,
+			  run->worst_algo, run->worst_proto);
+}
+
+/* Channels of another algorithm are another matter. */
+void cause_channels(const struct observation *o, struct cause_finding *f)
+{
+	const struct observed_run *run = &o->run;
+
+	if (run->worst_channels < 0 || !choice_seen(o, f) ||
+	    strcasecmp(run->used_algo, run->worst_algo) != 0)
+		return;
+	if (run->used_channels < 0)
+		cause_unseen(f, "how many channels NCCL used is not known");
+	else if (run->used_channels < run->worst_channels)
+		cause_yes(f, "%d where %d are predicted", run->used_channels, run->worst_channels);
+}
+
+/* Where the prediction leaves NVLS out, its absence explains nothing. */
+void cause_nvls(const struct observation *o, struct cause_finding *f)
+{
+	const struct observed_run *run = &o->run;
+
+	if (strncmp(run->worst_algo, "NVLS", 4) != 0)
+		return;
+	if (run->used_algo[0] && strncmp(run->used_algo, "NVLS", 4) != 0)
+		cause_yes(f, "%s is used where %s is predicted", run->used_algo, run->worst_algo);
+	else if (!run->used_algo[0] && o->nccl.nvls == 0)
+		cause_yes(f, "NCCL says that multicast is not available");
+	else if (!run->used_algo[0] && o->nccl.nvls < 0)
+		cause_unseen(f, "%s", cause_no_log(o));
+}

@@ -34,6 +34,16 @@ bool cause_on_gpus(const struct observation *observation);
 /* Ranks of a host. */
 int cause_ranks_of(const struct observation *observation, int node);
 
+bool cause_same_bus(const struct observed_rank *rank, const struct observed_gpu *gpu);
+
+/* Why NVML, or NCCL's log, did not tell. */
+const char *cause_no_nvml(const struct observation *observation, int host);
+const char *cause_no_log(const struct observation *observation);
+
+/* Run a check on every GPU i of every host h that was looked at twice. Without any: unseen. */
+typedef void cause_gpu_fn(const struct observation *observation, int h, int i, struct cause_finding *finding);
+void cause_each_gpu(const struct observation *observation, struct cause_finding *finding, cause_gpu_fn *check);
+
 typedef void cause_fn(const struct observation *observation, struct cause_finding *finding);
 cause_fn cause_settings, cause_choice, cause_channels, cause_nvls, cause_transport, cause_rings, cause_gdr, cause_pxn;
 cause_fn cause_links, cause_pcie, cause_p2p, cause_acs, cause_clocks, cause_errors, cause_processes;

@@ -10,17 +10,117 @@
 const struct cause cause_table[] = {
 	{ .name = "forced-settings",
 	  .what = "a setting limits NCCL",
-	  .fix = "unset it, or set it for this run on purpose",
+	  .fix = "unset it, or know why it is set",
 	  .gpu = true,
 	  .check = cause_settings },
+	{ .name = "transport",
+	  .what = "connections inside a host do not use P2P",
+	  .fix = "unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, share /dev/shm and the "
+		 "PID namespace between containers; see p2p and acs-iommu",
+	  .gpu = true,
+	  .check = cause_transport },
+	{ .name = "p2p",
+	  .what = "the driver refuses P2P between GPUs",
+	  .fix = "a driver and a virtual machine that allow it; CUDA's "
+		 "p2pBandwidthLatencyTest shows it apart from NCCL",
+	  .gpu = true,
+	  .check = cause_p2p },
+	{ .name = "nvlinks",
+	  .what = "NVLinks are missing",
+	  .fix = "nvidia-smi nvlink --status; reset the GPU, restart the fabric "
+		 "manager, or have it repaired",
+	  .gpu = true,
+	  .check = cause_links },
+	{ .name = "pcie",
+	  .what = "a PCIe link is narrower or slower than it could be",
+	  .fix = "reseat the card, put it into another slot, look into the "
+		 "firmware's settings",
+	  .gpu = true,
+	  .check = cause_pcie },
+	{ .name = "acs-iommu",
+	  .what = "ACS or the IOMMU is in the way of P2P",
+	  .fix = "switch ACS off on these bridges (setpci), boot with iommu=pt or "
+		 "the IOMMU off in the firmware",
+	  .gpu = true,
+	  .check = cause_acs },
+	{ .name = "choice",
+	  .what = "NCCL chose otherwise than predicted",
+	  .fix = "unset NCCL_ALGO and NCCL_PROTO, look for a tuner plugin "
+		 "(NCCL_TUNER_PLUGIN)",
+	  .gpu = true,
+	  .check = cause_choice },
+	{ .name = "channels",
+	  .what = "NCCL used fewer channels than predicted",
+	  .fix = "unset NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS and -x",
+	  .gpu = true,
+	  .check = cause_channels },
+	{ .name = "nvls",
+	  .what = "NVLS is off",
+	  .fix = "unset NCCL_NVLS_ENABLE; the fabric manager must run, and the "
+		 "driver allow multicast",
+	  .gpu = true,
+	  .check = cause_nvls },
+	{ .name = "rings",
+	  .what = "NCCL's rings are not rational",
+	  .fix = "nccl_log shows them beside the topology; unset NCCL_GRAPH_FILE and "
+		 "NCCL_TOPO_FILE",
+	  .gpu = true,
+	  .check = cause_rings },
+	{ .name = "gdr",
+	  .what = "GPUDirect RDMA is not used",
+	  .fix = "load nvidia_peermem (or a kernel with DMA-BUF), put NIC and GPU "
+		 "below one PCIe switch, unset NCCL_NET_GDR_LEVEL",
+	  .gpu = true,
+	  .check = cause_gdr },
+	{ .name = "pxn",
+	  .what = "PXN is not used",
+	  .fix = "unset NCCL_PXN_DISABLE",
+	  .gpu = true,
+	  .check = cause_pxn },
+	{ .name = "wrong-network",
+	  .what = "a slower network is used than there is",
+	  .fix = "name the right one with NCCL_SOCKET_IFNAME or NCCL_IB_HCA, unset "
+		 "NCCL_NET and NCCL_IB_DISABLE",
+	  .gpu = true,
+	  .check = cause_wrong_network },
+	{ .name = "nic-speed",
+	  .what = "a NIC is slower than its twins",
+	  .fix = "look at the cable and the switch port (ibstat, ethtool)",
+	  .check = cause_nic_speed },
+	{ .name = "mtu",
+	  .what = "hosts have different MTUs",
+	  .fix = "ip link set dev NAME mtu N on all hosts and switches",
+	  .check = cause_mtu },
+	{ .name = "tcp-retransmits",
+	  .what = "TCP sends segments again",
+	  .fix = "look for a lossy cable, a full switch, too small buffers (ethtool "
+		 "-S, ss -ti)",
+	  .check = cause_retransmits },
+	{ .name = "clocks",
+	  .what = "a GPU's clocks are held down",
+	  .fix = "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER: cooling, power cap, "
+		 "application clocks",
+	  .gpu = true,
+	  .check = cause_clocks },
+	{ .name = "errors",
+	  .what = "error counters moved",
+	  .fix = "nvidia-smi -q -d ECC, nvidia-smi nvlink --errorcounters; have the "
+		 "GPU repaired when they go on",
+	  .gpu = true,
+	  .check = cause_errors },
+	{ .name = "other-processes",
+	  .what = "others use the job's GPUs",
+	  .fix = "nvidia-smi shows them; end them, or take other GPUs",
+	  .gpu = true,
+	  .check = cause_processes },
 	{ .name = "affinity",
 	  .what = "ranks are bound to the wrong CPUs, or to too few",
-	  .fix = "mpirun --bind-to numa (or --bind-to none), srun --cpus-per-task with "
+	  .fix = "mpirun --bind-to numa (or none), srun --cpus-per-task with "
 		 "--cpu-bind=cores",
 	  .check = cause_affinity },
 	{ .name = "loaded-host",
 	  .what = "the host's CPUs are overloaded",
-	  .fix = "end the other work on it, or start fewer ranks than it has CPUs",
+	  .fix = "end the other work on it, or start no more ranks than it has CPUs",
 	  .check = cause_load },
 };
 
@@ -96,6 +196,35 @@ bool cause_tcp(const struct observation *o)
 	if (o->nccl.network[0])
 		return strcmp(o->nccl.network, "Socket") == 0;
 	return strcmp(o->run.transport, "TCP") == 0 || o->run.shared_gpu == 1;
+}
+
+bool cause_same_bus(const struct observed_rank *rank, const struct observed_gpu *gpu)
+{
+	return gpu->bus[0] && strcmp(rank->bus, gpu->bus) == 0;
+}
+
+const char *cause_no_nvml(const struct observation *o, int host)
+{
+	if (o->before[host].nvml == 1)
+		return "NVML does not tell here";
+	return o->before[host].nvml_why[0] ? o->before[host].nvml_why : "NVML was not asked";
+}
+
+const char *cause_no_log(const struct observation *o)
+{
+	return o->nccl.why[0] ? o->nccl.why : "NCCL's log does not tell";
+}
+
+void cause_each_gpu(const struct observation *o, struct cause_finding *finding, cause_gpu_fn *check)
+{
+	int n = 0;
+
+	for (int h = 0; h < o->nhosts; h++) {
+		for (int i = 0; i < o->before[h].ngpus && i < o->after[h].ngpus; i++, n++)
+			check(o, h, i, finding);
+	}
+	if (n == 0)
+		cause_unseen(finding, "no GPU was looked at twice");
 }
 
 int cause_ranks_of(const struct observation *o, int node)

@@ -2,6 +2,7 @@
 #include "reconcile.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "causes.h"
 #include "observe.h"
+#include "observe_nccl.h"
 
 #define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */
 
@@ -102,16 +104,65 @@ static void take_row(void *ctx, const struct row *row)
 	set_text(run->worst_proto, sizeof(run->worst_proto), row->predicted_proto);
 }
 
+/* A card's links come from bridges, or are half those of the module of its name. */
+static int links_of(const char *product)
+{
+	const struct topo_gpu_model *model = topo_gpu_model(product);
+
+	return model && !strcasestr(product, "PCIe") && !strstr(product, " NVL") ? model->links : -1;
+}
+
+static int gpu_links(const struct topo_gpu *gpu, int ngpus)
+{
+	int links = gpu->switch_links;
+
+	for (int i = 0; i < ngpus; i++)
+		links += gpu->links[i];
+	return links;
+}
+
+static void describe_topology(struct observed_run *run, const struct forecast *f)
+{
+	static const char *const hops[] = { [MODEL_HOP_NONE] = "none",
+		                            [MODEL_HOP_NVLINK] = "NVLink",
+		                            [MODEL_HOP_PCIE] = "PCIe",
+		                            [MODEL_HOP_SHM] = "SHM" };
+	int fewest = INT_MAX;
+
+	set_text(run->hop, sizeof(run->hop), hops[f->model.hop]);
+	if (run->nodes > 1)
+		set_text(run->transport, sizeof(run->transport),
+		         topo_transport_name(f->sys.transport));
+	for (int i = 0; i < f->sys.ngpus; i++)
+		if (gpu_links(&f->sys.gpu[i], f->sys.ngpus) < fewest)
+			fewest = gpu_links(&f->sys.gpu[i], f->sys.ngpus);
+	if (f->dump[0]) {
+		run->links_found = fewest;
+		return;
+	}
+	run->links = fewest;
+	if (f->sys.nnics > 0)
+		run->nic_gbps = 8 * f->sys.nic[0].gbs;
+}
+
 static void describe_run(struct reconcile *r)
 {
 	struct observed_run *run = &r->observation.run;
 	const struct job *job = r->bench->job;
+	struct backend_facts facts = { .device = "" };
 
 	run->ranks = job->nranks;
 	run->nodes = job->nnodes;
 	run->shared_gpu = r->shared_gpu;
 	set_text(run->backend, sizeof(run->backend), r->bench->backend->ops->name);
 	set_text(run->collective, sizeof(run->collective), r->bench->collective->name);
+	r->bench->backend->ops->facts(r->bench->backend, &facts);
+	if (r->bench->backend->ops->device_name) {
+		set_text(run->gpu, sizeof(run->gpu), facts.device);
+		run->links = links_of(facts.device);
+	}
+	if (r->forecast)
+		describe_topology(run, r->forecast);
 	run->good_percent = FORECAST_GOOD;
 	run->worst_percent = INFINITY;
 }
@@ -140,8 +191,13 @@ static int explain(void *ctx, struct report *report)
 	struct reconcile *r = ctx;
 	struct observed_run *run = &r->observation.run;
 	bool low = run->worst_percent < run->good_percent;
-	int rc = keep(r, report);
+	int rc;
 
+	if (low || r->bench->options->reconcile)
+		observe_nccl(r->observation.before, r->observation.nhosts,
+		             r->observation.ranks_before, r->observation.nranks,
+		             &r->observation.nccl);
+	rc = keep(r, report);
 	if (rc < 0 || (!low && !r->bench->options->reconcile))
 		return rc;
 	return causes_tell(&r->observation, print_line, report);

@@ -10,8 +10,8 @@ static const struct {
 	int64_t bit;
 	const char *name;
 } reasons[] = {
-	{ 0x40, "heat (hardware)" },	 { 0x20, "heat (driver)" }, { 0x80, "power brake" },
-	{ 0x08, "hardware slowdown" },	 { 0x04, "power cap" },	    { 0x10, "sync boost" },
+	{ 0x40, "heat (hardware)" },   { 0x20, "heat (driver)" }, { 0x80, "power brake" },
+	{ 0x08, "hardware slowdown" }, { 0x04, "power cap" },	  { 0x10, "sync boost" },
 	{ 0x100, "display clocks" },
 };
 #define APPLICATION_CLOCKS 0x02
@@ -114,7 +114,8 @@ static int ranks_on(const struct observation *o, int h, const struct observed_gp
 	int n = 0;
 
 	for (int r = 0; r < o->nranks; r++)
-		n += o->ranks_before[r].node == o->before[h].node && cause_same_bus(&o->ranks_before[r], gpu);
+		n += o->ranks_before[r].node == o->before[h].node &&
+		     cause_same_bus(&o->ranks_before[r], gpu);
 	return n;
 }
 
@@ -129,7 +130,8 @@ static bool look_at(const struct observation *o, int h, const struct observed_gp
 	if (gpu->processes < ranks)
 		return false;
 	if (gpu->processes_ours >= ranks && others > 0)
-		cause_yes(f, "GPU %s on %s: %d other process%s with %.1f GiB, process %d among them",
+		cause_yes(f,
+			  "GPU %s on %s: %d other process%s with %.1f GiB, process %d among them",
 			  gpu->bus, cause_host(o, h), others, others == 1 ? "" : "es",
 			  (double)gpu->foreign_bytes / (1 << 30), gpu->foreign_pid);
 	else if (gpu->processes > ranks)

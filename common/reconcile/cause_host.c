@@ -22,8 +22,7 @@ static bool join_cpus(const struct observation *o, int host, struct cpu_set *all
 	for (int r = 0; r < o->nranks; r++) {
 		if (o->ranks_before[r].node != o->before[host].node)
 			continue;
-		if (!o->ranks_before[r].cpus[0] ||
-		    cpu_list_parse(one, o->ranks_before[r].cpus) < 0)
+		if (!o->ranks_before[r].cpus[0] || cpu_list_parse(one, o->ranks_before[r].cpus) < 0)
 			return false;
 		for (int cpu = 0; cpu < CPU_LIST_MOST; cpu++) {
 			all->n += one->has[cpu] && !all->has[cpu];
@@ -54,8 +53,9 @@ static void check_rank(const struct observation *o, int host, const struct obser
 		cause_yes(f, "rank %d on %s may use CPUs %.40s, its GPU %s is beside %.40s",
 			  rank->rank, cause_host(o, host), rank->cpus, rank->bus, gpu->cpus);
 	else if (mine->n == 1 && cause_on_gpus(o) && cause_network(o))
-		cause_yes(f, "rank %d on %s has CPU %.20s alone for itself and NCCL's network "
-			     "threads",
+		cause_yes(f,
+			  "rank %d on %s has CPU %.20s alone for itself and NCCL's network "
+			  "threads",
 			  rank->rank, cause_host(o, host), rank->cpus);
 }
 
@@ -133,13 +133,16 @@ void cause_load(const struct observation *o, struct cause_finding *f)
 		double waited = worst_wait(o, h, &rank), busy = busy_share(o, h), others;
 
 		if (waited > WAITED_SHARE)
-			cause_yes(f, "rank %d on %s wanted a CPU and had none for %.0f %% of the "
-				     "sweep",
+			cause_yes(f,
+				  "rank %d on %s wanted a CPU and had none for %.0f %% of the "
+				  "sweep",
 				  rank, cause_host(o, h), 100 * waited);
 		others = busy * o->before[h].cpus - own_cpus(o, h);
-		if (busy > BUSY_SHARE && others > fmax(OTHERS_LEAST, OTHERS_SHARE * o->before[h].cpus))
-			cause_yes(f, "others than this job used %.1f of the %d CPUs of %s, which were "
-				     "all busy",
+		if (busy > BUSY_SHARE &&
+		    others > fmax(OTHERS_LEAST, OTHERS_SHARE * o->before[h].cpus))
+			cause_yes(f,
+				  "others than this job used %.1f of the %d CPUs of %s, which were "
+				  "all busy",
 				  others, o->before[h].cpus, cause_host(o, h));
 		if (o->before[h].cpus > 0 && ranks > o->before[h].cpus)
 			cause_yes(f, "%d ranks on the %d CPUs of %s", ranks, o->before[h].cpus,

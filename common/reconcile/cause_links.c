@@ -85,7 +85,8 @@ static void check_pcie(const struct observation *o, int h, int i, struct cause_f
 	if (bad > 0)
 		cause_yes(f, "GPU %s on %s: %s", b->bus, cause_host(o, h), text);
 	else if (bad < 0)
-		cause_unseen(f, "neither /sys nor NVML shows the PCIe link (virtual machines hide it)");
+		cause_unseen(
+			f, "neither /sys nor NVML shows the PCIe link (virtual machines hide it)");
 }
 
 static void check_nics(const struct observation *o, int h, struct cause_finding *f)

@@ -73,8 +73,8 @@ static void check_interfaces(const struct observation *o, int h, const char *lis
 			taken = nic;
 	}
 	if (taken && taken->mbps < best->mbps)
-		cause_yes(f, "%s on %s at %lld Mb/s is chosen (%.40s) while %s has %lld", taken->name,
-			  cause_host(o, h), (long long)taken->mbps, list, best->name,
+		cause_yes(f, "%s on %s at %lld Mb/s is chosen (%.40s) while %s has %lld",
+			  taken->name, cause_host(o, h), (long long)taken->mbps, list, best->name,
 			  (long long)best->mbps);
 	else if (!list && interfaces > 1)
 		cause_unseen(f, "which of several interfaces is used: NCCL's log says it");
@@ -111,7 +111,8 @@ static void check_ports(const struct observation *o, int h, const char *list,
 	for (int i = 0; i < host->nnics && taken > 0; i++) {
 		const struct observed_nic *nic = &host->nics[i];
 
-		if (nic->rdma == 1 && up(nic) && !list_takes(list, nic->name) && nic->mbps >= taken) {
+		if (nic->rdma == 1 && up(nic) && !list_takes(list, nic->name) &&
+		    nic->mbps >= taken) {
 			cause_yes(f, "NCCL_IB_HCA=%.40s leaves out %s on %s, which is active", list,
 				  nic->name, cause_host(o, h));
 			return;
@@ -141,11 +142,11 @@ void cause_wrong_network(const struct observation *o, struct cause_finding *f)
 
 /* ---- speed -------------------------------------------------------------------------------- */
 
-/* The same NIC's best speed on any host, and of NICs of its kind on its own. */
+/* The best speed of the NIC of this name on any host; *other: on which. */
 static int64_t sibling_speed(const struct observation *o, int h, const struct observed_nic *nic,
 			     int *other)
 {
-	int64_t best = nic->mbps;
+	int64_t best = up(nic) ? nic->mbps : 0;
 
 	for (int k = 0; k < o->nhosts; k++) {
 		const struct observed_nic *twin = find(&o->before[k], nic);
@@ -232,8 +233,8 @@ void cause_retransmits(const struct observation *o, struct cause_finding *f)
 		return;
 	for (int h = 0; h < o->nhosts; h++) {
 		int64_t sent = cause_step(o->before[h].tcp_sent, o->after[h].tcp_sent);
-		int64_t again = cause_step(o->before[h].tcp_retransmitted,
-					   o->after[h].tcp_retransmitted);
+		int64_t again =
+			cause_step(o->before[h].tcp_retransmitted, o->after[h].tcp_retransmitted);
 
 		if (sent < 0 || again < 0)
 			cause_unseen(f, "/proc/net/snmp does not show TCP's segments");
@@ -265,8 +266,7 @@ void cause_gdr(const struct observation *o, struct cause_finding *f)
 			  nccl->far - nccl->far_gdr, nccl->far, nccl->far_example,
 			  without ? "; nvidia_peermem is not loaded" : "");
 	else if (nccl->gdr == 0)
-		cause_yes(f, "NCCL says GDR 0%s",
-			  without ? "; nvidia_peermem is not loaded" : "");
+		cause_yes(f, "NCCL says GDR 0%s", without ? "; nvidia_peermem is not loaded" : "");
 	else if (nccl->far <= 0 && nccl->gdr != 1)
 		cause_unseen(f, "%s", cause_no_log(o));
 }

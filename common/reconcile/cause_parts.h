@@ -7,10 +7,12 @@
 #include "causes.h"
 
 /* Found: evidence, added to what is there as long as there is room. */
-void cause_yes(struct cause_finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cause_yes(struct cause_finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Can't be told; said once, and only while nothing was found. */
-void cause_unseen(struct cause_finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cause_unseen(struct cause_finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* A counter's step from before to after, -1 where it was not seen or fell. */
 int64_t cause_step(int64_t before, int64_t after);
@@ -41,11 +43,14 @@ const char *cause_no_nvml(const struct observation *observation, int host);
 const char *cause_no_log(const struct observation *observation);
 
 /* Run a check on every GPU i of every host h that was looked at twice. Without any: unseen. */
-typedef void cause_gpu_fn(const struct observation *observation, int h, int i, struct cause_finding *finding);
-void cause_each_gpu(const struct observation *observation, struct cause_finding *finding, cause_gpu_fn *check);
+typedef void cause_gpu_fn(const struct observation *observation, int h, int i,
+			  struct cause_finding *finding);
+void cause_each_gpu(const struct observation *observation, struct cause_finding *finding,
+		    cause_gpu_fn *check);
 
 typedef void cause_fn(const struct observation *observation, struct cause_finding *finding);
-cause_fn cause_settings, cause_choice, cause_channels, cause_nvls, cause_transport, cause_rings, cause_gdr, cause_pxn;
+cause_fn cause_settings, cause_choice, cause_channels, cause_nvls, cause_transport, cause_rings,
+	cause_gdr, cause_pxn;
 cause_fn cause_links, cause_pcie, cause_p2p, cause_acs, cause_clocks, cause_errors, cause_processes;
 cause_fn cause_wrong_network, cause_nic_speed, cause_mtu, cause_retransmits;
 cause_fn cause_affinity, cause_load;

@@ -18,7 +18,7 @@ struct cause {
 	const char *name; /* "forced-settings" */
 	const char *what; /* in a few words */
 	const char *fix;
-	bool gpu;         /* of runs on GPUs alone */
+	bool gpu; /* of runs on GPUs alone */
 	/* Looks at the observation alone. The finding is CAUSE_NO before. */
 	void (*check)(const struct observation *observation, struct cause_finding *finding);
 };
@@ -32,10 +32,11 @@ const struct cause *cause_find(const char *name);
 
 /* Run one check; a cause that this kind of run can't have is CAUSE_NO. */
 void cause_check(const struct cause *cause, const struct observation *observation,
-                 struct cause_finding *finding);
+		 struct cause_finding *finding);
 
 /* Run all and hand over what they found, a line each without newline: "cause: ..." per cause, else "no cause found ...";
  * then what could not be seen, with the reason, equal reasons together. 0, or the first negative value of `line`. */
-int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text), void *ctx);
+int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
+		void *ctx);
 
 #endif

@@ -54,8 +54,8 @@ char *cpu_list_text(const struct cpu_set *set, char *buf, size_t len)
 			continue;
 		while (last + 1 < CPU_LIST_MOST && set->has[last + 1])
 			last++;
-		n = last > cpu ? snprintf(item, sizeof(item), "%s%d-%d", used ? "," : "", cpu, last) :
-				 snprintf(item, sizeof(item), "%s%d", used ? "," : "", cpu);
+		n = last > cpu ? snprintf(item, sizeof(item), "%s%d-%d", used ? "," : "", cpu, last)
+			       : snprintf(item, sizeof(item), "%s%d", used ? "," : "", cpu);
 		if (used + (size_t)n + 4 >= len) {
 			snprintf(buf + used, len - used, "...");
 			return buf;

@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIZE_OF(s, f)   sizeof(((struct s *)NULL)->f)
-#define FIELD(s, f, t)  { .name = #f, .type = t, .offset = offsetof(struct s, f), .size = SIZE_OF(s, f) }
-#define INT(s, f)       FIELD(s, f, OBSERVED_INT)
-#define INT64(s, f)     FIELD(s, f, OBSERVED_INT64)
-#define REAL(s, f)      FIELD(s, f, OBSERVED_REAL)
-#define TEXT(s, f)      FIELD(s, f, OBSERVED_TEXT)
+#define SIZE_OF(s, f) sizeof(((struct s *)NULL)->f)
+#define FIELD(s, f, t)                                                                             \
+	{                                                                                          \
+		.name = #f, .type = t, .offset = offsetof(struct s, f), .size = SIZE_OF(s, f)      \
+	}
+#define INT(s, f)   FIELD(s, f, OBSERVED_INT)
+#define INT64(s, f) FIELD(s, f, OBSERVED_INT64)
+#define REAL(s, f)  FIELD(s, f, OBSERVED_REAL)
+#define TEXT(s, f)  FIELD(s, f, OBSERVED_TEXT)
 #define SHAPE(s)                                                                                   \
 	const struct observed_shape s##_shape = {                                                  \
 		.fields = s##_fields,                                                              \

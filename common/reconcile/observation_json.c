@@ -9,7 +9,7 @@
 
 #include "json_value.h"
 
-#define FORMAT     1
+#define FORMAT	   1
 #define MOST_HOSTS 65536
 #define MOST_RANKS (1 << 20)
 
@@ -23,11 +23,11 @@ static json_t *value_of(const struct observed_field *field, const char *at)
 	if (field->type == OBSERVED_TEXT)
 		return *at ? json_value_text(at) : NULL;
 	if (field->type == OBSERVED_REAL)
-		return isfinite(*(const double *)(const void *)at) ?
-			       json_real(*(const double *)(const void *)at) :
-			       NULL;
-	number = field->type == OBSERVED_INT ? *(const int *)(const void *)at :
-					       *(const int64_t *)(const void *)at;
+		return isfinite(*(const double *)(const void *)at)
+			       ? json_real(*(const double *)(const void *)at)
+			       : NULL;
+	number = field->type == OBSERVED_INT ? *(const int *)(const void *)at
+					     : *(const int64_t *)(const void *)at;
 	return number == -1 ? NULL : json_integer(number);
 }
 
@@ -63,9 +63,8 @@ static json_t *host_object(const struct observed_host *host)
 
 	json_object_set_new(object, "gpus", array_of(&observed_gpu_shape, host->gpus, host->ngpus));
 	json_object_set_new(object, "nics", array_of(&observed_nic_shape, host->nics, host->nnics));
-	json_object_set_new(
-		object, "settings",
-		array_of(&observed_setting_shape, host->settings, host->nsettings));
+	json_object_set_new(object, "settings",
+			    array_of(&observed_setting_shape, host->settings, host->nsettings));
 	return object;
 }
 
@@ -85,9 +84,8 @@ int observation_write(const struct observation *o, const char *path)
 
 	json_object_set_new(top, "format", json_integer(FORMAT));
 	json_object_set_new(top, "run", object_of(&observed_run_shape, &o->run));
-	json_object_set_new(
-		nccl, "findings",
-		array_of(&observed_finding_shape, o->nccl.findings, o->nccl.nfindings));
+	json_object_set_new(nccl, "findings",
+			    array_of(&observed_finding_shape, o->nccl.findings, o->nccl.nfindings));
 	json_object_set_new(top, "nccl", nccl);
 	json_object_set_new(top, "hosts_before", hosts_array(o->before, o->nhosts));
 	json_object_set_new(top, "hosts_after", hosts_array(o->after, o->nhosts));
@@ -168,8 +166,8 @@ static int read_array(const struct observed_shape *shape, const json_t *object, 
 	if (!json_is_array(array) || json_array_size(array) > room)
 		return refuse(err, name, "must be an array, and not so long");
 	for (size_t i = 0; i < json_array_size(array) && rc == 0; i++) {
-		rc = read_object(shape, json_array_get(array, i),
-				 (char *)items + i * shape->size, err);
+		rc = read_object(shape, json_array_get(array, i), (char *)items + i * shape->size,
+				 err);
 		*n = (int)i + 1;
 	}
 	return rc;
@@ -193,8 +191,8 @@ static int read_hosts(const json_t *top, const char *name, struct observed_host 
 			rc = read_array(&observed_nic_shape, object, "nics", host->nics,
 					OBSERVED_NICS, &host->nnics, err);
 		if (rc == 0)
-			rc = read_array(&observed_setting_shape, object, "settings",
-					host->settings, OBSERVED_SETTINGS, &host->nsettings, err);
+			rc = read_array(&observed_setting_shape, object, "settings", host->settings,
+					OBSERVED_SETTINGS, &host->nsettings, err);
 	}
 	return rc;
 }

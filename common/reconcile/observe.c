@@ -45,7 +45,8 @@ static bool is_setting(const char *name)
 
 void observe_settings(char *const *environment, struct observed_host *host)
 {
-	for (char *const *at = environment; at && *at && host->nsettings < OBSERVED_SETTINGS; at++) {
+	for (char *const *at = environment; at && *at && host->nsettings < OBSERVED_SETTINGS;
+	     at++) {
 		struct observed_setting *setting = &host->settings[host->nsettings];
 		size_t name = strcspn(*at, "=");
 

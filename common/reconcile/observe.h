@@ -6,12 +6,12 @@
 #include "observe_nvml.h"
 
 struct observe_request {
-	const char *root;                  /* before /proc and /sys; "" outside of tests */
-	char *const *environment;          /* as environ; NULL: none */
-	const struct nvml *nvml;           /* NULL: none is asked */
+	const char *root;		   /* before /proc and /sys; "" outside of tests */
+	char *const *environment;	   /* as environ; NULL: none */
+	const struct nvml *nvml;	   /* NULL: none is asked */
 	const struct observed_rank *ranks; /* of the whole job */
 	int nranks;
-	int node;                          /* this host's number */
+	int node; /* this host's number */
 };
 
 /* Everything about this host. What can't be seen is left unseen; nothing fails. */

@@ -12,8 +12,8 @@ static void read_ticks(const char *text, struct observed_host *host)
 {
 	long long t[8] = { 0 }, total = 0;
 
-	if (sscanf(text, "cpu %18lld %18lld %18lld %18lld %18lld %18lld %18lld %18lld", &t[0], &t[1],
-		   &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 4)
+	if (sscanf(text, "cpu %18lld %18lld %18lld %18lld %18lld %18lld %18lld %18lld", &t[0],
+		   &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 4)
 		return;
 	for (int i = 0; i < 8; i++) {
 		if (t[i] < 0)

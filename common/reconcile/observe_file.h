@@ -13,7 +13,8 @@ int observe_text(const char *root, char *buf, size_t len, const char *format, ..
 	__attribute__((format(printf, 4, 5)));
 
 /* The number from 0 on at the start of the file; -1: no file, no number, too large. */
-int64_t observe_number(const char *root, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int64_t observe_number(const char *root, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* The same, of a text. */
 int64_t observe_count(const char *text);

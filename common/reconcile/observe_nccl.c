@@ -26,7 +26,8 @@ bool observe_nccl_name(const char *pattern, const char *host, int pid, char *nam
 
 	for (; *pattern && n >= 0 && used < len; used += (size_t)n) {
 		if (pattern[0] == '%' && pattern[1] == 'h')
-			n = snprintf(name + used, len - used, "%.*s", (int)strcspn(host, "."), host);
+			n = snprintf(name + used, len - used, "%.*s", (int)strcspn(host, "."),
+				     host);
 		else if (pattern[0] == '%' && pattern[1] == 'p')
 			n = snprintf(name + used, len - used, "%d", pid);
 		else
@@ -104,8 +105,8 @@ static void take_findings(struct observed_nccl *nccl, const struct nccl_log *log
 	if (nccl_log_judge(log, comm, NULL, &judgement) < 0)
 		return;
 	for (int i = 0; i < judgement.n_findings && i < OBSERVED_FINDINGS; i++)
-		snprintf(nccl->findings[nccl->nfindings++].text, sizeof(nccl->findings[0].text), "%s",
-			 judgement.findings[i].reason);
+		snprintf(nccl->findings[nccl->nfindings++].text, sizeof(nccl->findings[0].text),
+			 "%s", judgement.findings[i].reason);
 	nccl_judgement_release(&judgement);
 }
 
@@ -174,7 +175,8 @@ static bool read_one(struct reading *reading, const struct observed_host *host,
 		return false;
 	reading->bytes += st.st_size;
 	reading->files[reading->nfiles++] = st.st_ino;
-	return nccl_log_read_file(&reading->log, name, rank->rank, &err) == 0;
+	return nccl_log_read_file(&reading->log, name, strstr(pattern, "%p") ? rank->rank : -1,
+				  &err) == 0;
 }
 
 /* Why there can be no log: nobody asked for one. NULL: somebody did. */

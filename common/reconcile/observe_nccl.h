@@ -9,8 +9,8 @@
 /* Read the logs of the job's ranks, as far as this process can, and take the largest communicator's word. `hosts` and
  * `ranks` say which files they are: settings NCCL_DEBUG and NCCL_DEBUG_FILE of each rank's host, its name, the rank's
  * process. Without any, nccl->why says so and how to get them. */
-void observe_nccl(const struct observed_host *hosts, int nhosts, const struct observed_rank *ranks, int nranks,
-                  struct observed_nccl *nccl);
+void observe_nccl(const struct observed_host *hosts, int nhosts, const struct observed_rank *ranks,
+		  int nranks, struct observed_nccl *nccl);
 
 /* A name as NCCL makes it: %h is the host's name up to its first dot, %p the process, %% a percent sign. False: too
  * long. */

@@ -80,9 +80,9 @@ static int64_t port_rate(const char *text)
 	char *end;
 	double gbps = strtod(text, &end);
 
-	return end > text && strncmp(end, " Gb/sec", 7) == 0 && gbps > 0 && gbps < 1e6 ?
-		       (int64_t)(gbps * 1000 + 0.5) :
-		       -1;
+	return end > text && strncmp(end, " Gb/sec", 7) == 0 && gbps > 0 && gbps < 1e6
+		       ? (int64_t)(gbps * 1000 + 0.5)
+		       : -1;
 }
 
 /* Port 1: devices with two ports show as two devices since ConnectX-4. */
@@ -93,11 +93,12 @@ static void see_port(const char *root, const char *name, struct observed_nic *ni
 	observed_nic_clear(nic);
 	snprintf(nic->name, sizeof(nic->name), "%.31s", name);
 	nic->rdma = nic->hardware = 1;
-	observe_text(root, nic->link, sizeof(nic->link), "/sys/class/infiniband/%s/ports/1/link_layer",
-		     name);
+	observe_text(root, nic->link, sizeof(nic->link),
+		     "/sys/class/infiniband/%s/ports/1/link_layer", name);
 	observe_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/rate", name);
 	nic->mbps = port_rate(text);
-	if (observe_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/state", name) > 0)
+	if (observe_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/state", name) >
+	    0)
 		strcpy(nic->state, strstr(text, "ACTIVE") ? "up" : "down");
 	snprintf(text, sizeof(text), "/sys/class/infiniband/%.31s/device", name);
 	take_link(root, text, nic);

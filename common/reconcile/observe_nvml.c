@@ -19,7 +19,10 @@ struct symbol {
 	size_t offset;
 };
 
-#define SYMBOL(field, ...) { __VA_ARGS__, .offset = offsetof(struct nvml, field) }
+#define SYMBOL(field, ...)                                                                         \
+	{                                                                                          \
+		__VA_ARGS__, .offset = offsetof(struct nvml, field)                                \
+	}
 
 static const struct symbol symbols[] = {
 	SYMBOL(init, "nvmlInit_v2", NULL),
@@ -145,8 +148,8 @@ static int64_t violation(const struct nvml *nvml, nvml_device device, unsigned p
 {
 	struct nvml_violation time = { 0 };
 
-	return nvml->violation ? counter(nvml->violation(device, policy, &time), time.violation_ns) :
-				 -1;
+	return nvml->violation ? counter(nvml->violation(device, policy, &time), time.violation_ns)
+			       : -1;
 }
 
 static void see_clocks(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu)
@@ -222,7 +225,8 @@ static const char *refusal(unsigned status)
 					     "the driver's settings disable it",
 					     "it is not supported" };
 
-	return status < sizeof(names) / sizeof(names[0]) ? names[status] : "the driver does not say";
+	return status < sizeof(names) / sizeof(names[0]) ? names[status]
+							 : "the driver does not say";
 }
 
 static void see_peers(const struct nvml *nvml, const nvml_device *devices, int i,

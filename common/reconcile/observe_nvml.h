@@ -27,7 +27,8 @@ struct nvml {
 	int (*shutdown)(void);
 	int (*by_bus)(const char *bus, nvml_device *device);
 	int (*link_state)(nvml_device device, unsigned link, unsigned *active);
-	int (*link_errors)(nvml_device device, unsigned link, unsigned counter, unsigned long long *count);
+	int (*link_errors)(nvml_device device, unsigned link, unsigned counter,
+			   unsigned long long *count);
 	int (*pcie_width)(nvml_device device, unsigned *lanes);
 	int (*pcie_gen)(nvml_device device, unsigned *gen);
 	int (*pcie_max_width)(nvml_device device, unsigned *lanes);
@@ -36,7 +37,8 @@ struct nvml {
 	int (*max_clock)(nvml_device device, unsigned type, unsigned *mhz);
 	int (*reasons)(nvml_device device, unsigned long long *reasons);
 	int (*violation)(nvml_device device, unsigned policy, struct nvml_violation *time);
-	int (*ecc_errors)(nvml_device device, unsigned kind, unsigned counter, unsigned long long *count);
+	int (*ecc_errors)(nvml_device device, unsigned kind, unsigned counter,
+			  unsigned long long *count);
 	int (*processes)(nvml_device device, unsigned *n, struct nvml_process *processes);
 	int (*p2p)(nvml_device a, nvml_device b, unsigned index, unsigned *status);
 };
@@ -48,6 +50,6 @@ void nvml_close(struct nvml *nvml);
 /* Fill in what it knows of host->gpus; `ranks` are the job's, to tell its processes from others. What it refuses is left
  * as it is. Reads only. */
 void nvml_observe(const struct nvml *nvml, const struct observed_rank *ranks, int nranks,
-                  struct observed_host *host);
+		  struct observed_host *host);
 
 #endif

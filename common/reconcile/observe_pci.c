@@ -139,9 +139,9 @@ static int acs_redirects(const char *folder)
 			break;
 		}
 		if (head[0] == ACS_CAPABILITY && head[1] == 0)
-			found = !read_at(fd, at + ACS_CONTROL, control, sizeof(control)) ? -1 :
-				control[0] & ACS_REDIRECT			       ? 1 :
-											 0;
+			found = !read_at(fd, at + ACS_CONTROL, control, sizeof(control)) ? -1
+				: control[0] & ACS_REDIRECT				 ? 1
+											 : 0;
 		at = (unsigned)(head[2] >> 4 | head[3] << 4) & 0xffc;
 	}
 	close(fd);

@@ -63,7 +63,8 @@ static int look(struct reconcile *r, struct observed_host *mine, struct observed
 }
 
 /* Both looks: ranks and hosts, into these places at rank 0. */
-static int look_around(struct reconcile *r, struct observed_rank *ranks, struct observed_host *hosts)
+static int look_around(struct reconcile *r, struct observed_rank *ranks,
+		       struct observed_host *hosts)
 {
 	struct observed_host *host = calloc(1, sizeof(*host));
 	struct observed_rank mine;
@@ -109,7 +110,8 @@ static int links_of(const char *product)
 {
 	const struct topo_gpu_model *model = topo_gpu_model(product);
 
-	return model && !strcasestr(product, "PCIe") && !strstr(product, " NVL") ? model->links : -1;
+	return model && !strcasestr(product, "PCIe") && !strstr(product, " NVL") ? model->links
+										 : -1;
 }
 
 static int gpu_links(const struct topo_gpu *gpu, int ngpus)
@@ -124,15 +126,15 @@ static int gpu_links(const struct topo_gpu *gpu, int ngpus)
 static void describe_topology(struct observed_run *run, const struct forecast *f)
 {
 	static const char *const hops[] = { [MODEL_HOP_NONE] = "none",
-		                            [MODEL_HOP_NVLINK] = "NVLink",
-		                            [MODEL_HOP_PCIE] = "PCIe",
-		                            [MODEL_HOP_SHM] = "SHM" };
+					    [MODEL_HOP_NVLINK] = "NVLink",
+					    [MODEL_HOP_PCIE] = "PCIe",
+					    [MODEL_HOP_SHM] = "SHM" };
 	int fewest = INT_MAX;
 
 	set_text(run->hop, sizeof(run->hop), hops[f->model.hop]);
 	if (run->nodes > 1)
 		set_text(run->transport, sizeof(run->transport),
-		         topo_transport_name(f->sys.transport));
+			 topo_transport_name(f->sys.transport));
 	for (int i = 0; i < f->sys.ngpus; i++)
 		if (gpu_links(&f->sys.gpu[i], f->sys.ngpus) < fewest)
 			fewest = gpu_links(&f->sys.gpu[i], f->sys.ngpus);
@@ -195,16 +197,17 @@ static int explain(void *ctx, struct report *report)
 
 	if (low || r->bench->options->reconcile)
 		observe_nccl(r->observation.before, r->observation.nhosts,
-		             r->observation.ranks_before, r->observation.nranks,
-		             &r->observation.nccl);
+			     r->observation.ranks_before, r->observation.nranks,
+			     &r->observation.nccl);
 	rc = keep(r, report);
 	if (rc < 0 || (!low && !r->bench->options->reconcile))
 		return rc;
 	return causes_tell(&r->observation, print_line, report);
 }
 
-int reconcile_before(struct reconcile *r, const struct bench *bench, const struct forecast *forecast,
-                     bool shared_gpu, const struct reconciler **hooks)
+int reconcile_before(struct reconcile *r, const struct bench *bench,
+		     const struct forecast *forecast, bool shared_gpu,
+		     const struct reconciler **hooks)
 {
 	struct job *job = bench->job;
 	int rc = 0;
@@ -212,8 +215,8 @@ int reconcile_before(struct reconcile *r, const struct bench *bench, const struc
 	r->forecast = forecast;
 	r->shared_gpu = shared_gpu;
 	r->ranks = calloc((size_t)job->nranks, sizeof(*r->ranks));
-	if (!r->ranks || (job->rank == 0 &&
-	                  observation_init(&r->observation, job->nnodes, job->nranks) < 0))
+	if (!r->ranks ||
+	    (job->rank == 0 && observation_init(&r->observation, job->nnodes, job->nranks) < 0))
 		rc = error_set(bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 	rc = job_agree(job, rc);
 	if (rc < 0)

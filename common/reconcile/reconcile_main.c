@@ -42,7 +42,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "DIR|FILE",
-	.doc = "Say what made a run slower than predicted, from the observation.json that --out DIR "
+	.doc = "Say what made a run slower than predicted, from the observation.json that --out "
+	       "DIR "
 	       "kept."
 	       "\vThe exit code is 0 whatever is found, 2 for a file that is none.",
 };

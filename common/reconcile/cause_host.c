@@ -8,8 +8,10 @@
 #include "cpu_list.h"
 
 #define WAITED_SHARE 0.05 /* of the sweep without a CPU that a rank's main thread wanted */
+#define WAITED_LEAST 0.01 /* seconds */
 #define BUSY_SHARE   0.95 /* of all CPUs */
 #define OTHERS_SHARE 0.05 /* of them, used by others than the job */
+#define TICKS_LEAST  100  /* of all CPUs, for a share to mean something */
 #define OTHERS_LEAST 0.25 /* CPUs: ticks are coarse */
 
 /* ---- affinity ----------------------------------------------------------------------------- */
@@ -106,7 +108,7 @@ static double busy_share(const struct observation *o, int host)
 	int64_t busy = cause_step(o->before[host].cpu_busy, o->after[host].cpu_busy);
 	int64_t total = cause_step(o->before[host].cpu_total, o->after[host].cpu_total);
 
-	return busy < 0 || total <= 0 ? NAN : (double)busy / (double)total;
+	return busy < 0 || total < TICKS_LEAST ? NAN : (double)busy / (double)total;
 }
 
 /* CPUs that the job's ranks used, in the mean; NaN: not seen. */
@@ -132,7 +134,7 @@ void cause_load(const struct observation *o, struct cause_finding *f)
 		int rank = -1, ranks = cause_ranks_of(o, o->before[h].node);
 		double waited = worst_wait(o, h, &rank), busy = busy_share(o, h), others;
 
-		if (waited > WAITED_SHARE)
+		if (waited > fmax(WAITED_SHARE, WAITED_LEAST / cause_seconds(o, h)))
 			cause_yes(f,
 				  "rank %d on %s wanted a CPU and had none for %.0f %% of the "
 				  "sweep",

@@ -250,8 +250,7 @@ void cause_check(const struct cause *cause, const struct observation *observatio
 		 struct cause_finding *finding)
 {
 	memset(finding, 0, sizeof(*finding));
-	if (!cause->gpu || cause_on_gpus(observation))
-		cause->check(observation, finding);
+	cause->check(observation, finding);
 }
 
 /* Names of the causes from `first` on that were not seen for the same reason; marks them told. */
@@ -293,7 +292,7 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 		void *ctx)
 {
 	struct cause_finding *findings = calloc(cause_count, sizeof(*findings));
-	int found = 0, out = 0, rc = 0;
+	int found = 0, asked = 0, out = 0, rc = 0;
 	char text[1000];
 
 	if (!findings)
@@ -301,6 +300,9 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 	for (size_t i = 0; i < cause_count && rc >= 0; i++) {
 		const struct cause *cause = &cause_table[i];
 
+		if (cause->gpu && !cause_on_gpus(observation))
+			continue;
+		asked++;
 		cause_check(cause, observation, &findings[i]);
 		out += findings[i].state == CAUSE_NO;
 		if (findings[i].state != CAUSE_YES)
@@ -311,8 +313,8 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 		rc = line(ctx, text);
 	}
 	if (found == 0 && rc >= 0) {
-		snprintf(text, sizeof(text), "no cause found: %d of %zu were ruled out", out,
-			 cause_count);
+		snprintf(text, sizeof(text), "no cause found: %d of %d were ruled out", out,
+			 asked);
 		rc = line(ctx, text);
 	}
 	if (rc >= 0)

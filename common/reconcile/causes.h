@@ -30,11 +30,11 @@ extern const size_t cause_count;
 /* NULL: none of that name. */
 const struct cause *cause_find(const char *name);
 
-/* Run one check; a cause that this kind of run can't have is CAUSE_NO. */
+/* Run one check, whatever kind of run it was. */
 void cause_check(const struct cause *cause, const struct observation *observation,
 		 struct cause_finding *finding);
 
-/* Run all and hand over what they found, a line each without newline: "cause: ..." per cause, else "no cause found ...";
+/* Run all that this kind of run can have, and hand over what they found, a line each without newline: "cause: ..." per cause, else "no cause found ...";
  * then what could not be seen, with the reason, equal reasons together. 0, or the first negative value of `line`. */
 int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
 		void *ctx);

@@ -62,7 +62,8 @@ static inline const char *tree_make(const struct tree_file *files)
 {
 	const char *folder = getenv("TMPDIR");
 
-	snprintf(tree_root, sizeof(tree_root), "%.1000s/hangar-tree-XXXXXX", folder ? folder : "/tmp");
+	snprintf(tree_root, sizeof(tree_root), "%.1000s/hangar-tree-XXXXXX",
+		 folder ? folder : "/tmp");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(tree_root));
 	for (; files->path; files++)
 		tree_add(files);

@@ -313,8 +313,7 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 		rc = line(ctx, text);
 	}
 	if (found == 0 && rc >= 0) {
-		snprintf(text, sizeof(text), "no cause found: %d of %d were ruled out", out,
-			 asked);
+		snprintf(text, sizeof(text), "no cause found: %d of %d were ruled out", out, asked);
 		rc = line(ctx, text);
 	}
 	if (rc >= 0)

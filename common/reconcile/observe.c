@@ -101,13 +101,13 @@ void observe_rank(const char *root, struct observed_rank *rank)
 {
 	char text[128];
 	struct timespec used;
-	long long ran, waited;
+	int64_t ran, waited;
 
 	rank->pid = getpid();
 	see_affinity(rank);
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
 		rank->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 	if (observe_text(root, text, sizeof(text), "/proc/self/schedstat") > 0 &&
-	    sscanf(text, "%18lld %18lld", &ran, &waited) == 2 && waited >= 0)
+	    observe_next(observe_next(text, &ran), &waited))
 		rank->wait_ns = waited;
 }

@@ -1,7 +1,6 @@
 /* observe_cpu.c: how busy the CPUs of this host are. */
 #include "observe.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "observe_file.h"
@@ -10,18 +9,20 @@
 /* "cpu  user nice system idle iowait irq softirq steal ...", ticks. */
 static void read_ticks(const char *text, struct observed_host *host)
 {
-	long long t[8] = { 0 }, total = 0;
+	int64_t ticks, total = 0, unused = 0;
 
-	if (sscanf(text, "cpu %18lld %18lld %18lld %18lld %18lld %18lld %18lld %18lld", &t[0],
-		   &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 4)
+	if (strncmp(text, "cpu ", 4) != 0)
 		return;
+	text += 4;
 	for (int i = 0; i < 8; i++) {
-		if (t[i] < 0)
+		text = observe_next(text, &ticks);
+		if (!text || ticks > INT64_MAX / 8)
 			return;
-		total += t[i]; /* at most 8 of 18 digits each */
+		total += ticks;
+		unused += i == 3 || i == 4 ? ticks : 0;
 	}
 	host->cpu_total = total;
-	host->cpu_busy = total - t[3] - t[4];
+	host->cpu_busy = total - unused;
 }
 
 static int count_cpus(const char *text)

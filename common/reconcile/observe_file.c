@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Files that would block (a FIFO, a terminal) are opened without waiting and read as they are. */
@@ -69,6 +70,16 @@ int64_t observe_count(const char *text)
 	errno = 0;
 	value = strtoll(text, NULL, 10);
 	return errno ? -1 : value;
+}
+
+const char *observe_next(const char *text, int64_t *value)
+{
+	if (!text)
+		return NULL;
+	text += strspn(text, " \t");
+	*value = observe_count(text);
+	text += strspn(text, "0123456789");
+	return *value < 0 || (*text && !strchr(" \t\n", *text)) ? NULL : text;
 }
 
 int64_t observe_number(const char *root, const char *format, ...)

@@ -19,6 +19,10 @@ int64_t observe_number(const char *root, const char *format, ...)
 /* The same, of a text. */
 int64_t observe_count(const char *text);
 
+/* The next of several numbers in a line, blanks before it: what is behind it, or NULL where there is no number from 0 on
+ * that stands alone. */
+const char *observe_next(const char *text, int64_t *value);
+
 /* A number as an int; -1 what does not fit. */
 int observe_int(int64_t number);
 

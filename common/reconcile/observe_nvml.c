@@ -2,6 +2,7 @@
 #include "observe_nvml.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,7 +75,8 @@ bool nvml_open(struct nvml *nvml)
 		return true;
 	}
 	dlclose(nvml->library);
-	nvml->library = NULL;
+	memset(nvml, 0, offsetof(struct nvml, why));
+	memset(&nvml->init, 0, sizeof(*nvml) - offsetof(struct nvml, init));
 	return false;
 }
 
@@ -89,14 +91,26 @@ void nvml_close(struct nvml *nvml)
 
 /* ---- one GPU ------------------------------------------------------------------------------ */
 
-static int number(int rc, unsigned value)
+static int64_t counter(unsigned long long value)
 {
-	return rc == 0 && value <= 1u << 20 ? (int)value : -1;
+	return value <= INT64_MAX ? (int64_t)value : -1;
 }
 
-static int64_t counter(int rc, unsigned long long value)
+static void take(int (*ask)(nvml_device device, unsigned *value), nvml_device device, int *to)
 {
-	return rc == 0 && value <= INT64_MAX ? (int64_t)value : -1;
+	unsigned value;
+
+	if (ask && ask(device, &value) == 0 && value <= INT_MAX)
+		*to = (int)value;
+}
+
+static void take_clock(int (*ask)(nvml_device device, unsigned type, unsigned *mhz),
+		       nvml_device device, int *to)
+{
+	unsigned mhz;
+
+	if (ask && ask(device, CLOCK_SM, &mhz) == 0 && mhz <= INT_MAX)
+		*to = (int)mhz;
 }
 
 static void see_links(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu)
@@ -120,49 +134,52 @@ static int64_t link_errors(const struct nvml *nvml, nvml_device device, unsigned
 	int64_t sum = -1;
 
 	for (unsigned link = 0; link < LINKS && nvml->link_errors; link++) {
-		unsigned long long count = 0;
-		int64_t seen = counter(nvml->link_errors(device, link, kind, &count), count);
+		unsigned long long count;
 
-		if (seen >= 0 && seen < INT64_MAX / 64)
-			sum = (sum < 0 ? 0 : sum) + seen;
+		if (nvml->link_errors(device, link, kind, &count) == 0 && count < INT64_MAX / LINKS)
+			sum = (sum < 0 ? 0 : sum) + (int64_t)count;
 	}
 	return sum;
+}
+
+/* Since the driver was loaded. */
+static int64_t ecc_errors(const struct nvml *nvml, nvml_device device, unsigned kind)
+{
+	unsigned long long count;
+
+	return nvml->ecc_errors && nvml->ecc_errors(device, kind, 0, &count) == 0 ? counter(count)
+										  : -1;
 }
 
 static void see_errors(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu)
 {
 	int64_t flits = link_errors(nvml, device, LINK_CRC_FLIT);
 	int64_t data = link_errors(nvml, device, LINK_CRC_DATA);
-	unsigned long long count = 0;
 
 	gpu->link_replays = link_errors(nvml, device, LINK_REPLAY);
 	gpu->link_recoveries = link_errors(nvml, device, LINK_RECOVERY);
 	gpu->link_crc = flits < 0 ? data : data < 0 ? flits : flits + data;
-	if (!nvml->ecc_errors)
-		return;
-	gpu->ecc_corrected = counter(nvml->ecc_errors(device, 0, 0, &count), count);
-	gpu->ecc_uncorrected = counter(nvml->ecc_errors(device, 1, 0, &count), count);
+	gpu->ecc_corrected = ecc_errors(nvml, device, 0);
+	gpu->ecc_uncorrected = ecc_errors(nvml, device, 1);
 }
 
 static int64_t violation(const struct nvml *nvml, nvml_device device, unsigned policy)
 {
-	struct nvml_violation time = { 0 };
+	struct nvml_violation time;
 
-	return nvml->violation ? counter(nvml->violation(device, policy, &time), time.violation_ns)
-			       : -1;
+	return nvml->violation && nvml->violation(device, policy, &time) == 0
+		       ? counter(time.violation_ns)
+		       : -1;
 }
 
 static void see_clocks(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu)
 {
-	unsigned long long reasons = 0;
-	unsigned mhz = 0;
+	unsigned long long reasons;
 
-	if (nvml->clock)
-		gpu->sm_mhz = number(nvml->clock(device, CLOCK_SM, &mhz), mhz);
-	if (nvml->max_clock)
-		gpu->sm_max_mhz = number(nvml->max_clock(device, CLOCK_SM, &mhz), mhz);
-	if (nvml->reasons)
-		gpu->reasons = counter(nvml->reasons(device, &reasons), reasons);
+	take_clock(nvml->clock, device, &gpu->sm_mhz);
+	take_clock(nvml->max_clock, device, &gpu->sm_max_mhz);
+	if (nvml->reasons && nvml->reasons(device, &reasons) == 0)
+		gpu->reasons = counter(reasons);
 	gpu->power_ns = violation(nvml, device, POLICY_POWER);
 	gpu->thermal_ns = violation(nvml, device, POLICY_THERMAL);
 }
@@ -170,16 +187,14 @@ static void see_clocks(const struct nvml *nvml, nvml_device device, struct obser
 /* sysfs saw the link first, and the whole way to the CPU; virtual machines hide it there. */
 static void see_pcie(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu)
 {
-	unsigned value = 0;
-
-	if (gpu->width < 0 && nvml->pcie_width)
-		gpu->width = number(nvml->pcie_width(device, &value), value);
-	if (gpu->max_width < 0 && nvml->pcie_max_width)
-		gpu->max_width = number(nvml->pcie_max_width(device, &value), value);
-	if (gpu->gen < 0 && nvml->pcie_gen)
-		gpu->gen = number(nvml->pcie_gen(device, &value), value);
-	if (gpu->max_gen < 0 && nvml->pcie_max_gen)
-		gpu->max_gen = number(nvml->pcie_max_gen(device, &value), value);
+	if (gpu->width < 0)
+		take(nvml->pcie_width, device, &gpu->width);
+	if (gpu->max_width < 0)
+		take(nvml->pcie_max_width, device, &gpu->max_width);
+	if (gpu->gen < 0)
+		take(nvml->pcie_gen, device, &gpu->gen);
+	if (gpu->max_gen < 0)
+		take(nvml->pcie_max_gen, device, &gpu->max_gen);
 }
 
 static bool is_ours(const struct observed_rank *ranks, int nranks, int node, unsigned pid)

@@ -25,7 +25,7 @@ struct run {
 	struct report *report;  /* rank 0 only, else NULL */
 	const struct forecaster *forecaster; /* rank 0; NULL: none */
 	struct vendor_run *vendor; /* rank 0 with --vendor, else NULL */
-	const struct reconciler *reconciler; /* the same */
+	const struct reconciler *reconciler; /* rank 0; NULL: nothing is looked for */
 	enum outcome outcome;   /* ok, wrong data or too slow */
 	char guilty[64];        /* ranks with wrong data, "1,3" */
 	long long points, done; /* for the progress line; rank 0 */

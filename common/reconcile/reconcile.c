@@ -103,6 +103,10 @@ static void take_row(void *ctx, const struct row *row)
 	run->worst_bytes = (int64_t)row->size;
 	set_text(run->worst_algo, sizeof(run->worst_algo), row->predicted_algo);
 	set_text(run->worst_proto, sizeof(run->worst_proto), row->predicted_proto);
+	run->worst_channels = row->predicted_channels;
+	set_text(run->used_algo, sizeof(run->used_algo), row->used_algo);
+	set_text(run->used_proto, sizeof(run->used_proto), row->used_proto);
+	run->used_channels = row->used_channels;
 }
 
 /* A card's links come from bridges, or are half those of the module of its name. */
@@ -165,7 +169,7 @@ static void describe_run(struct reconcile *r)
 	}
 	if (r->forecast)
 		describe_topology(run, r->forecast);
-	run->good_percent = FORECAST_GOOD;
+	run->good_percent = r->bench->options->good;
 	run->worst_percent = INFINITY;
 }
 

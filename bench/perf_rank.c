@@ -234,6 +234,7 @@ static int open_comm(struct rank *r)
 	if (forecast_planned(&r->bench, r->choice.shared))
 		forecast_ask(&r->forecast, r->program->options, r->program->folder);
 	rc = chain_init(&r->bench.chain); /* watches its own waits */
+	observe_nccl_asked(&r->reconcile.asked);
 	if (rc == 0)
 		rc = buffers_enroll(&r->bench.buffers);
 	r->run.memory_init = memory_used(r) - before;
@@ -307,6 +308,15 @@ static int open_report(struct rank *r)
 	r->run.report = &r->report;
 	r->run.progress = launch_progress();
 	return rc;
+}
+
+/* Before NCCL's first call, which is when it reads its settings. */
+static void ask_nccl(struct rank *r)
+{
+	const struct options *o = r->program->options;
+
+	if (o->reconcile && o->nfaults == 0 && strcmp(backend_find(o->backend)->name, "nccl") == 0)
+		observe_nccl_ask(&r->reconcile.asked, r->program->folder);
 }
 
 /* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */
@@ -431,6 +441,7 @@ int perf_rank(void *arg)
 	};
 	r.run.bench = &r.bench;
 	watch_phase(&r.watch, PHASE_SETUP);
+	ask_nccl(&r);
 	rc = prepare(&r);
 	if (rc < 0)
 		return conclude(&r, rc, true);

@@ -147,7 +147,12 @@ static const struct sample samples[] = {
 	  { "run.used_channels=1", "run.used_algo=\"Tree\"" },
 	  CAUSE_NO,
 	  NULL }, /* that is `choice` */
-	{ "channels", { "-run.used_algo" }, CAUSE_UNSEEN, "not known" },
+	{ "channels",
+	  { "-run.used_algo", "nccl.coll_channels=2" },
+	  CAUSE_YES,
+	  "2 where 16 are predicted" },
+	{ "channels", { "-run.used_algo" }, CAUSE_NO, NULL },
+	{ "channels", { "-run.used_algo", "-nccl.coll_channels" }, CAUSE_UNSEEN, "not known" },
 	{ "channels", { "-run.used_channels" }, CAUSE_UNSEEN, "not known" },
 	{ "nvls",
 	  { "run.worst_algo=\"NVLS\"" },
@@ -487,10 +492,10 @@ static void test_telling(void)
 					    "18. To mend it: nvidia-smi nvlink"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\ncause: channels: "));
 	/* one line per reason */
-	CU_ASSERT_EQUAL(tell(blind), 3);
-	CU_ASSERT_PTR_NOT_NULL(strstr(
-		told,
-		"not seen: choice, channels: what NCCL chose for the slowest row is not known\n"));
+	CU_ASSERT_EQUAL(tell(blind), 4);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(told,
+		       "not seen: choice: what NCCL chose for the slowest row is not known\n"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "not seen: transport, rings, gdr: rerun\n"));
 	/* what only GPUs can have */
 	CU_ASSERT_EQUAL(tell(mpi), 1);

@@ -158,18 +158,20 @@ void cause_choice(const struct observation *o, struct cause_finding *f)
 			  run->worst_algo, run->worst_proto);
 }
 
-/* Channels of another algorithm are another matter. */
+/* How many the communicator has is known from its log, where what the row used is not. Channels of
+ * another algorithm are another matter. */
 void cause_channels(const struct observation *o, struct cause_finding *f)
 {
 	const struct observed_run *run = &o->run;
+	int used = run->used_algo[0] ? run->used_channels : o->nccl.coll_channels;
 
-	if (run->worst_channels < 0 || !choice_seen(o, f) ||
-	    strcasecmp(run->used_algo, run->worst_algo) != 0)
+	if (run->worst_channels < 0 || strncmp(run->worst_algo, "NVLS", 4) == 0 ||
+	    (run->used_algo[0] && strcasecmp(run->used_algo, run->worst_algo) != 0))
 		return;
-	if (run->used_channels < 0)
+	if (used < 0)
 		cause_unseen(f, "how many channels NCCL used is not known");
-	else if (run->used_channels < run->worst_channels)
-		cause_yes(f, "%d where %d are predicted", run->used_channels, run->worst_channels);
+	else if (used < run->worst_channels)
+		cause_yes(f, "%d where %d are predicted", used, run->worst_channels);
 }
 
 /* Where the prediction leaves NVLS out, its absence explains nothing. */

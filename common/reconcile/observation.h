@@ -83,7 +83,7 @@ struct observed_rank {
 /* What NCCL says of itself, out of its logs. */
 struct observed_nccl {
 	int logs, logs_wanted; /* ranks whose log was read */
-	char why[192];	       /* why not all */
+	char why[256];	       /* why not all */
 	char network[32];
 	int gdr, pxn, nvls; /* 1, 0 */
 	int coll_channels, p2p_channels;

@@ -2,6 +2,7 @@
 #include "observe_nccl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -17,6 +18,33 @@ static const char *setting(const struct observed_host *host, const char *name)
 		if (strcmp(host->settings[i].name, name) == 0)
 			return host->settings[i].value;
 	return "";
+}
+
+/* ---- asking for it ------------------------------------------------------------------------ */
+
+static const char *const debug[] = { "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE" };
+enum { DEBUGS = sizeof(debug) / sizeof(debug[0]) };
+#define SUBSYSTEMS "INIT,GRAPH,NET,P2P,SHM" /* not COLL and TUNING: a line a call */
+
+void observe_nccl_ask(struct nccl_asked *asked, const char *folder)
+{
+	const char *const values[DEBUGS] = { "INFO", SUBSYSTEMS, asked->pattern };
+
+	asked->pattern[0] = '\0';
+	for (int i = 0; i < DEBUGS; i++)
+		if (getenv(debug[i]))
+			return;
+	if ((size_t)snprintf(asked->pattern, sizeof(asked->pattern), "%s/nccl-%%h-%%p.log",
+			     folder) >= sizeof(asked->pattern))
+		asked->pattern[0] = '\0';
+	for (int i = 0; i < DEBUGS && asked->pattern[0]; i++)
+		setenv(debug[i], values[i], 1);
+}
+
+void observe_nccl_asked(const struct nccl_asked *asked)
+{
+	for (int i = 0; i < DEBUGS && asked->pattern[0]; i++)
+		unsetenv(debug[i]);
 }
 
 bool observe_nccl_name(const char *pattern, const char *host, int pid, char *name, size_t len)
@@ -158,10 +186,10 @@ static bool was_read(const struct reading *reading, ino_t file)
 	return false;
 }
 
-static bool read_one(struct reading *reading, const struct observed_host *host,
+static bool read_one(struct reading *reading, const char *asked, const struct observed_host *host,
 		     const struct observed_rank *rank)
 {
-	const char *pattern = host ? setting(host, "NCCL_DEBUG_FILE") : "";
+	const char *pattern = asked[0] ? asked : host ? setting(host, "NCCL_DEBUG_FILE") : "";
 	struct error err = { .rank = -1 };
 	char name[512];
 	struct stat st;
@@ -180,22 +208,25 @@ static bool read_one(struct reading *reading, const struct observed_host *host,
 }
 
 /* Why there can be no log: nobody asked for one. NULL: somebody did. */
-static const char *no_log(const struct observed_host *hosts, int nhosts)
+static const char *no_log(const struct nccl_asked *asked, const struct observed_host *hosts,
+			  int nhosts)
 {
 	const char *level = nhosts > 0 ? setting(&hosts[0], "NCCL_DEBUG") : "";
 
+	if (asked->pattern[0])
+		return NULL;
 	if (strcasecmp(level, "INFO") != 0 && strcasecmp(level, "TRACE") != 0)
-		return "NCCL logs it: rerun with NCCL_DEBUG=INFO "
-		       "NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET,P2P,SHM NCCL_DEBUG_FILE=nccl-%h-%p.log";
+		return "NCCL was not asked to log: rerun with --reconcile, or on several hosts "
+		       "with NCCL_DEBUG=INFO NCCL_DEBUG_FILE=DIR/nccl-%h-%p.log on a shared disk";
 	if (!setting(&hosts[0], "NCCL_DEBUG_FILE")[0])
 		return "NCCL's log went to the terminal: rerun with NCCL_DEBUG_FILE=nccl-%h-%p.log";
 	return NULL;
 }
 
-void observe_nccl(const struct observed_host *hosts, int nhosts, const struct observed_rank *ranks,
-		  int nranks, struct observed_nccl *nccl)
+void observe_nccl(const struct nccl_asked *asked, const struct observed_host *hosts, int nhosts,
+		  const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl)
 {
-	const char *none = no_log(hosts, nhosts);
+	const char *none = no_log(asked, hosts, nhosts);
 	struct reading reading = { .nfiles = 0 };
 	struct error err = { .rank = -1 };
 
@@ -206,7 +237,8 @@ void observe_nccl(const struct observed_host *hosts, int nhosts, const struct ob
 		return;
 	}
 	for (int r = 0; r < nranks; r++)
-		nccl->logs += read_one(&reading, home(hosts, nhosts, &ranks[r]), &ranks[r]);
+		nccl->logs += read_one(&reading, asked->pattern, home(hosts, nhosts, &ranks[r]),
+				       &ranks[r]);
 	if (nccl->logs < nranks)
 		snprintf(nccl->why, sizeof(nccl->why),
 			 "NCCL's logs of %d of %d ranks could be read here", nccl->logs, nranks);

@@ -11,7 +11,6 @@
 
 #include "causes.h"
 #include "observe.h"
-#include "observe_nccl.h"
 
 #define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */
 
@@ -200,7 +199,7 @@ static int explain(void *ctx, struct report *report)
 	int rc;
 
 	if (low || r->bench->options->reconcile)
-		observe_nccl(r->observation.before, r->observation.nhosts,
+		observe_nccl(&r->asked, r->observation.before, r->observation.nhosts,
 			     r->observation.ranks_before, r->observation.nranks,
 			     &r->observation.nccl);
 	rc = keep(r, report);

@@ -6,12 +6,14 @@
 #include "../run.h"
 #include "../topo/forecast.h"
 #include "observation.h"
+#include "observe_nccl.h"
 #include "observe_nvml.h"
 
 struct reconcile {
 	const struct bench *bench;	 /* NULL: nothing is looked at */
 	const struct forecast *forecast; /* rank 0; NULL: no predictions */
 	bool shared_gpu;
+	struct nccl_asked asked;
 	struct nvml nvml;		/* of the ranks that look at their host */
 	struct observed_rank *ranks;	/* all of the job */
 	struct observation observation; /* rank 0 */

@@ -97,7 +97,7 @@ static void test_unseen(void)
 	CU_ASSERT_EQUAL(o.nranks, 2);
 	CU_ASSERT_EQUAL(o.before[0].cpus, -1);
 	CU_ASSERT_EQUAL(o.before[0].ngpus, 0);
-	CU_ASSERT_TRUE(isnan(o.before[0].load));
+	CU_ASSERT_TRUE(isnan(o.before[0].at_s));
 	CU_ASSERT_EQUAL(o.ranks_after[1].wait_ns, -1);
 	CU_ASSERT_EQUAL(o.nccl.gdr, -1);
 	CU_ASSERT_STRING_EQUAL(o.run.backend, "");

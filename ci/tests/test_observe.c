@@ -1,7 +1,6 @@
 /* test_observe.c: what is seen in made-up /proc and /sys, the environment, and this process. */
 #include "unit.h"
 
-#include <math.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,9 +20,6 @@ static void test_cpu(void)
 	static const struct tree_file files[] = {
 		{ "/proc/stat", "cpu  100 20 30 1000 50 6 7 8 9 10\ncpu0 1 2\ncpu1 3 4\nintr 5\n",
 		  0 },
-		{ "/proc/loadavg", "3.25 1.00 0.50 4/300 1234\n", 0 },
-		{ "/proc/pressure/cpu",
-		  "some avg10=0.00 avg60=0.00 avg300=0.00 total=777\nfull avg10=0\n", 0 },
 		{ NULL, NULL, 0 },
 	};
 
@@ -32,8 +28,6 @@ static void test_cpu(void)
 	CU_ASSERT_EQUAL(host.cpu_total, 1221); /* guest time, the last two, is in user's */
 	CU_ASSERT_EQUAL(host.cpu_busy, 171);   /* without idle 1000 and waiting for disks 50 */
 	CU_ASSERT_EQUAL(host.cpus, 2);
-	CU_ASSERT_DOUBLE_EQUAL(host.load, 3.25, 1e-9);
-	CU_ASSERT_EQUAL(host.pressure_us, 777);
 	tree_remove();
 }
 
@@ -48,6 +42,7 @@ static void test_cpu(void)
 static void test_net(void)
 {
 	static const struct tree_file files[] = {
+		{ "/sys/class/net/bridge/operstate", "up\n", 0 },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n", 0 },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n", 0 },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n", 0 },
@@ -68,7 +63,7 @@ static void test_net(void)
 
 	observed_host_clear(&host);
 	observe_net(tree_make(files), &host);
-	CU_ASSERT_EQUAL_FATAL(host.nnics, 4);
+	CU_ASSERT_EQUAL_FATAL(host.nnics, 5);
 	CU_ASSERT_STRING_EQUAL(host.nics[0].name, "mlx5_0");
 	CU_ASSERT_EQUAL(host.nics[0].mbps, 400000);
 	CU_ASSERT_STRING_EQUAL(host.nics[0].state, "up");
@@ -81,12 +76,31 @@ static void test_net(void)
 	CU_ASSERT_EQUAL(host.nics[2].mbps, 25000);
 	CU_ASSERT_EQUAL(host.nics[2].hardware, 1);
 	CU_ASSERT_STRING_EQUAL(host.nics[2].link, "Ethernet");
-	CU_ASSERT_EQUAL(host.nics[3].hardware, 0);
-	CU_ASSERT_EQUAL(host.nics[3].mbps, -1);
+	CU_ASSERT_STRING_EQUAL(host.nics[3].name, "bridge"); /* behind all hardware */
+	CU_ASSERT_EQUAL(host.nics[4].hardware, 0);
+	CU_ASSERT_EQUAL(host.nics[4].mbps, -1);
 	CU_ASSERT_EQUAL(host.tcp_sent, 12345);
 	CU_ASSERT_EQUAL(host.tcp_retransmitted, 67);
 	CU_ASSERT_EQUAL(host.peermem, 1);
 	tree_remove();
+}
+
+/* More interfaces than there is room for: the one of hardware is not the one that is left out. */
+static void test_many_nics(void)
+{
+	struct tree_file files[62] = { { "/sys/class/net/zz0/device/vendor", "0x15b3\n", 0 } };
+	char paths[60][48];
+
+	for (int i = 0; i < 60; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "/sys/class/net/veth%02d/mtu", i);
+		files[i + 1] = (struct tree_file){ paths[i], "1500", 0 };
+	}
+	observed_host_clear(&host);
+	observe_net(tree_make(files), &host);
+	tree_remove();
+	CU_ASSERT_EQUAL(host.nnics, OBSERVED_NICS);
+	CU_ASSERT_STRING_EQUAL(host.nics[0].name, "zz0");
+	CU_ASSERT_STRING_EQUAL(host.nics[1].name, "veth00");
 }
 
 /* ---- PCI ---------------------------------------------------------------------------------- */
@@ -223,8 +237,6 @@ static void test_hostile(void)
 		{ "Tcp:", 0 },
 		{ "Tcp: OutSegs\n", 0 },
 		{ "Tcp: OutSegs RetransSegs\nTcp: -1 " NINES, 0 },
-		{ "some total=", 0 },
-		{ "some total=-1", 0 },
 		{ "nan inf 1e999\n", 0 },
 		{ "400 Gb/sec (", 0 },
 		{ "-1 Gb/sec", 0 },
@@ -234,8 +246,7 @@ static void test_hostile(void)
 	};
 	static const char *const paths[] = {
 		"/proc/stat",
-		"/proc/loadavg",
-		"/proc/pressure/cpu",
+
 		"/proc/net/snmp",
 		"/proc/self/schedstat",
 		"/sys/class/net/eth0/mtu",
@@ -263,8 +274,6 @@ static void test_hostile(void)
 		observe_rank(root, &rank);
 		CU_ASSERT_EQUAL(host.cpu_total, -1);
 		CU_ASSERT_EQUAL(host.tcp_sent, -1);
-		CU_ASSERT_EQUAL(host.pressure_us, -1);
-		CU_ASSERT_TRUE(isnan(host.load) || (texts[i].text[0] == '4' && host.load == 400));
 		CU_ASSERT_EQUAL(rank.wait_ns, -1);
 		CU_ASSERT_EQUAL_FATAL(host.nnics, 2);
 		CU_ASSERT_EQUAL(host.nics[1].mtu, texts[i].text[0] == '4' ? 400 : -1);
@@ -363,7 +372,6 @@ static void test_rank(void)
 	observe_rank(tree_make(files), &rank);
 	sched_setaffinity(0, sizeof(before), &before);
 	tree_remove();
-	CU_ASSERT_EQUAL(rank.ncpus, 1);
 	CU_ASSERT_EQUAL(strspn(rank.cpus, "0123456789"), strlen(rank.cpus));
 	CU_ASSERT_EQUAL(rank.wait_ns, 700);
 	CU_ASSERT_TRUE(rank.cpu_ns > 0);
@@ -403,6 +411,7 @@ static void test_lists(void)
 static const struct unit_case cases[] = {
 	{ "CPUs", test_cpu },
 	{ "network", test_net },
+	{ "many interfaces", test_many_nics },
 	{ "PCI behind a switch", test_pci },
 	{ "PCI in a virtual machine", test_pci_virtual },
 	{ "hostile files", test_hostile },

@@ -76,7 +76,6 @@ static void test_real_log(void)
 	CU_ASSERT_STRING_EQUAL(nccl.why, "");
 	CU_ASSERT_STRING_EQUAL(nccl.network, "Socket");
 	CU_ASSERT_EQUAL(nccl.coll_channels, 24);
-	CU_ASSERT_EQUAL(nccl.p2p_channels, 32);
 	CU_ASSERT_EQUAL(nccl.nvls, 0);
 	CU_ASSERT_EQUAL(nccl.p2p, 8); /* as many lines say so */
 	CU_ASSERT_EQUAL(nccl.shm, 0);
@@ -121,7 +120,6 @@ static void test_made_up(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(nccl.why, "2 of 4 ranks"));
 	CU_ASSERT_STRING_EQUAL(nccl.network, "IB");
 	CU_ASSERT_EQUAL(nccl.gdr, 1);
-	CU_ASSERT_EQUAL(nccl.pxn, 0);
 	CU_ASSERT_EQUAL(nccl.shm, 1);
 	CU_ASSERT_STRING_EQUAL(nccl.shm_example, "0 -> 1 via SHM/direct/direct");
 	CU_ASSERT_EQUAL(nccl.far, 3);

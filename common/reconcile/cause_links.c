@@ -46,6 +46,8 @@ void cause_links(const struct observation *o, struct cause_finding *f)
 {
 	const struct observed_run *run = &o->run;
 
+	if (hop_is(o, "none"))
+		return;
 	if (run->links >= 0 && run->links_found >= 0 && run->links_found < run->links)
 		cause_yes(f, "NCCL found %d NVLinks on a GPU that should have %d", run->links_found,
 			  run->links);

@@ -13,12 +13,6 @@ static bool is_on(const char *value, const struct observation *o)
 	return atoi(value) != 0;
 }
 
-static bool is_off(const char *value, const struct observation *o)
-{
-	(void)o;
-	return value[0] && atoi(value) == 0;
-}
-
 /* Comma-separated, perhaps negated with "^"; "function:" lists are not taken apart and limit. */
 static bool list_excludes(const char *list, const char *name)
 {
@@ -32,14 +26,20 @@ static bool list_excludes(const char *list, const char *name)
 	return listed == negated;
 }
 
+/* Sends and receives have neither algorithm nor protocol. */
+static bool is_p2p(const struct observation *o)
+{
+	return strcmp(o->run.worst_algo, "P2P") == 0;
+}
+
 static bool other_algo(const char *value, const struct observation *o)
 {
-	return value[0] && list_excludes(value, o->run.worst_algo);
+	return value[0] && !is_p2p(o) && list_excludes(value, o->run.worst_algo);
 }
 
 static bool other_proto(const char *value, const struct observation *o)
 {
-	return value[0] && list_excludes(value, o->run.worst_proto);
+	return value[0] && !is_p2p(o) && list_excludes(value, o->run.worst_proto);
 }
 
 /* Unknown how many it needs: then any limit counts. */
@@ -64,6 +64,14 @@ static bool few_threads(const char *value, const struct observation *o)
 
 	(void)o;
 	return n > 0 && n < 512;
+}
+
+static bool needs_memory(const char *value, const struct observation *o)
+{
+	const char *no_p2p = cause_setting(o, "NCCL_P2P_DISABLE");
+
+	return atoi(value) != 0 &&
+	       (strcmp(o->run.hop, "SHM") == 0 || (no_p2p && atoi(no_p2p) != 0));
 }
 
 /* NVLink peers may meet from level NVL (1) on; "LOC" and 0 refuse all. */
@@ -91,35 +99,25 @@ static bool level_zero(const char *value, const struct observation *o)
 	return cause_network(o) && (strcasecmp(value, "LOC") == 0 || strcmp(value, "0") == 0);
 }
 
-static bool is_trace(const char *value, const struct observation *o)
-{
-	(void)o;
-	return strcasecmp(value, "TRACE") == 0;
-}
-
 static const struct limit {
 	const char *name;
 	bool (*limits)(const char *value, const struct observation *o);
 	const char *how;
 } limits[] = {
-	{ "NCCL_ALGO", other_algo, "excludes the predicted algorithm" },
-	{ "NCCL_PROTO", other_proto, "excludes the predicted protocol" },
+	{ "NCCL_ALGO", other_algo, "excludes the algorithm that is best here" },
+	{ "NCCL_PROTO", other_proto, "excludes the protocol that is best here" },
 	{ "NCCL_MAX_NCHANNELS", few_channels, "allows fewer channels" },
 	{ "NCCL_MAX_NRINGS", few_channels, "allows fewer channels" },
 	{ "NCCL_MAX_CTAS", few_channels, "allows fewer channels" },
 	{ "NCCL_P2P_DISABLE", is_on, "sends through host memory" },
 	{ "NCCL_P2P_LEVEL", near_level, "refuses P2P between these GPUs" },
-	{ "NCCL_SHM_DISABLE", is_on, "leaves host memory out" },
-	{ "NCCL_P2P_DIRECT_DISABLE", is_on, "copies once more" },
+	{ "NCCL_SHM_DISABLE", needs_memory, "leaves host memory out, and P2P is not there" },
 	{ "NCCL_IB_DISABLE", on_network, "leaves InfiniBand and RoCE out" },
 	{ "NCCL_NET", sockets, "takes TCP" },
 	{ "NCCL_NET_GDR_LEVEL", level_zero, "refuses GPUDirect RDMA" },
 	{ "NCCL_PXN_DISABLE", on_network, "keeps GPUs from each other's NICs" },
 	{ "NCCL_BUFFSIZE", small_buffer, "is below NCCL's 4 MiB" },
 	{ "NCCL_NTHREADS", few_threads, "is below NCCL's 512" },
-	{ "NCCL_CUMEM_ENABLE", is_off, "leaves registered buffers out" },
-	{ "NCCL_CHECK_POINTERS", is_on, "checks every pointer" },
-	{ "NCCL_DEBUG", is_trace, "logs every step" },
 	{ "CUDA_LAUNCH_BLOCKING", is_on, "waits for every kernel" },
 };
 
@@ -150,7 +148,7 @@ void cause_choice(const struct observation *o, struct cause_finding *f)
 {
 	const struct observed_run *run = &o->run;
 
-	if (!run->worst_algo[0] || strcmp(run->worst_algo, "P2P") == 0 || !choice_seen(o, f))
+	if (!run->worst_algo[0] || is_p2p(o) || !choice_seen(o, f))
 		return;
 	if (strcasecmp(run->used_algo, run->worst_algo) != 0 ||
 	    strcasecmp(run->used_proto, run->worst_proto) != 0)

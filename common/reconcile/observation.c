@@ -36,10 +36,9 @@ static const struct observed_field observed_run_fields[] = {
 SHAPE(observed_run);
 
 static const struct observed_field observed_nccl_fields[] = {
-	INT(observed_nccl, logs), INT(observed_nccl, logs_wanted), TEXT(observed_nccl, why),
-	TEXT(observed_nccl, network), INT(observed_nccl, gdr), INT(observed_nccl, pxn),
-	INT(observed_nccl, nvls), INT(observed_nccl, coll_channels),
-	INT(observed_nccl, p2p_channels), INT(observed_nccl, p2p), INT(observed_nccl, shm),
+	INT(observed_nccl, logs), TEXT(observed_nccl, why),
+	TEXT(observed_nccl, network), INT(observed_nccl, gdr), INT(observed_nccl, nvls), INT(observed_nccl, coll_channels),
+	INT(observed_nccl, p2p), INT(observed_nccl, shm),
 	INT(observed_nccl, net), INT(observed_nccl, far), INT(observed_nccl, far_gdr), INT(observed_nccl, far_pxn),
 	TEXT(observed_nccl, shm_example), TEXT(observed_nccl, net_example),
 	TEXT(observed_nccl, far_example),
@@ -53,9 +52,8 @@ static const struct observed_field observed_host_fields[] = {
 	TEXT(observed_host, name), INT(observed_host, node), REAL(observed_host, at_s),
 	REAL(observed_host, took_s), INT(observed_host, nvml), TEXT(observed_host, nvml_why),
 	INT(observed_host, cpus), INT64(observed_host, cpu_busy), INT64(observed_host, cpu_total),
-	INT64(observed_host, pressure_us), REAL(observed_host, load),
 	INT64(observed_host, tcp_sent), INT64(observed_host, tcp_retransmitted),
-	INT(observed_host, iommu_groups), INT(observed_host, peermem),
+	INT(observed_host, peermem),
 };
 SHAPE(observed_host);
 
@@ -91,7 +89,7 @@ SHAPE(observed_setting);
 
 static const struct observed_field observed_rank_fields[] = {
 	INT(observed_rank, rank), INT(observed_rank, node), INT(observed_rank, pid),
-	TEXT(observed_rank, bus), INT(observed_rank, ncpus), TEXT(observed_rank, cpus),
+	TEXT(observed_rank, bus), TEXT(observed_rank, cpus),
 	INT64(observed_rank, cpu_ns), INT64(observed_rank, wait_ns),
 };
 SHAPE(observed_rank);

@@ -32,7 +32,7 @@ struct observed_gpu {
 	int64_t foreign_bytes;				 /* that the others hold */
 	int foreign_pid;				 /* one of them */
 	int peers,
-		peers_refused; /* the job's other GPUs of the host; those the driver refuses P2P to */
+		peers_refused; /* the job's GPUs beside it; those that the driver refuses P2P to */
 	char refusal[48];      /* why */
 };
 
@@ -59,22 +59,18 @@ struct observed_host {
 	char nvml_why[96];   /* why not */
 	int cpus;
 	int64_t cpu_busy, cpu_total;	     /* counters: ticks of all CPUs */
-	int64_t pressure_us;		     /* counter: time in which some task waited for a CPU */
-	double load;			     /* tasks that run or want to, over the last minute */
 	int64_t tcp_sent, tcp_retransmitted; /* counters: segments */
-	int iommu_groups;
-	int peermem; /* 1: a module for GPUDirect RDMA is loaded */
+	int peermem;			     /* 1: a module for GPUDirect RDMA is loaded */
 	int ngpus, nnics, nsettings;
 	struct observed_gpu gpus[OBSERVED_GPUS];
 	struct observed_nic nics[OBSERVED_NICS];
-	struct observed_setting
-		settings[OBSERVED_SETTINGS]; /* NCCL_* and CUDA_* of the environment */
+	/* NCCL_* and CUDA_* of the environment */
+	struct observed_setting settings[OBSERVED_SETTINGS];
 };
 
 struct observed_rank {
 	int rank, node, pid;
-	char bus[32]; /* of its GPU, "" for none */
-	int ncpus;
+	char bus[32];	 /* of its GPU, "" for none */
 	char cpus[512];	 /* that it may run on */
 	int64_t cpu_ns;	 /* counter: all its threads ran */
 	int64_t wait_ns; /* counter: its main thread wanted to run and had no CPU */
@@ -82,14 +78,14 @@ struct observed_rank {
 
 /* What NCCL says of itself, out of its logs. */
 struct observed_nccl {
-	int logs, logs_wanted; /* ranks whose log was read */
-	char why[256];	       /* why not all */
+	int logs;      /* ranks whose log was read */
+	char why[256]; /* why not all */
 	char network[32];
-	int gdr, pxn, nvls; /* 1, 0 */
-	int coll_channels, p2p_channels;
+	int gdr, nvls; /* 1, 0 */
+	int coll_channels;
 	int p2p, shm, net; /* connections inside hosts, by transport */
-	int far, far_gdr,
-		far_pxn; /* between hosts; those with GPUDirect RDMA; through another GPU */
+	int far, far_gdr;  /* between hosts; those with GPUDirect RDMA */
+	int far_pxn;	   /* those through another GPU of their host */
 	char shm_example[96], net_example[96], far_example[96];
 	int nfindings; /* why its rings are not rational */
 	struct observed_finding {
@@ -101,19 +97,20 @@ struct observed_nccl {
 struct observed_run {
 	char backend[16], collective[32];
 	int ranks, nodes;
-	int shared_gpu; /* 1: ranks share GPUs, over sockets */
-	char gpu[64];	/* product name */
-	int links;	/* NVLinks per GPU that the topology asked for has; -1: not asked for one */
-	int links_found;    /* fewest of a GPU in the topology that NCCL found */
-	char hop[16];	    /* between GPUs of a host: "NVLink", "PCIe", "SHM", "none" */
-	char transport[16]; /* between hosts: "IB", "RoCE", "TCP", ... */
-	double nic_gbps;    /* a NIC of the topology asked for */
-	double worst_percent,
-		good_percent; /* of the prediction: the worst row's share, and what is enough */
-	int64_t worst_bytes;  /* that row's size */
-	char worst_algo[16], worst_proto[16]; /* its prediction's */
+	int shared_gpu;	     /* 1: ranks share GPUs, over sockets */
+	char gpu[64];	     /* product name */
+	int links;	     /* NVLinks that a GPU should have, by --topo or by its product name */
+	int links_found;     /* fewest of a GPU in the topology that NCCL found */
+	char hop[16];	     /* between GPUs of a host: "NVLink", "PCIe", "SHM", "none" */
+	char transport[16];  /* between hosts: "IB", "RoCE", "TCP", ... */
+	double nic_gbps;     /* a NIC of the topology asked for */
+	double good_percent; /* of its prediction that a row must reach */
+	/* The worst row: its share, its size, what is predicted for it, and what NCCL took. */
+	double worst_percent;
+	int64_t worst_bytes;
+	char worst_algo[16], worst_proto[16];
 	int worst_channels;
-	char used_algo[16], used_proto[16]; /* what NCCL took for it */
+	char used_algo[16], used_proto[16];
 	int used_channels;
 };
 

@@ -90,7 +90,6 @@ static void see_affinity(struct observed_rank *rank)
 			set->has[cpu] = CPU_ISSET_S(cpu, size, mask) != 0;
 			set->n += set->has[cpu];
 		}
-		rank->ncpus = set->n;
 		cpu_list_text(set, rank->cpus, sizeof(rank->cpus));
 	}
 	free(set);

@@ -1,10 +1,12 @@
 /* observe_cpu.c: how busy the CPUs of this host are. */
 #include "observe.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "observe_file.h"
-#include "parse.h"
+
+#define ROOM (512 << 10) /* a line per CPU */
 
 /* "cpu  user nice system idle iowait irq softirq steal ...", ticks. */
 static void read_ticks(const char *text, struct observed_host *host)
@@ -36,22 +38,11 @@ static int count_cpus(const char *text)
 
 void observe_cpu(const char *root, struct observed_host *host)
 {
-	char text[64 << 10]; /* a line per CPU */
-	const char *total;
-	double load;
+	char *text = malloc(ROOM);
 
-	if (observe_text(root, text, sizeof(text), "/proc/stat") > 0) {
+	if (text && observe_text(root, text, ROOM, "/proc/stat") > 0) {
 		read_ticks(text, host);
 		host->cpus = count_cpus(text);
 	}
-	if (observe_text(root, text, sizeof(text), "/proc/loadavg") > 0) {
-		text[strcspn(text, " ")] = '\0';
-		if (parse_real(text, 0, 1e9, &load) == 0)
-			host->load = load;
-	}
-	if (observe_text(root, text, sizeof(text), "/proc/pressure/cpu") > 0) {
-		total = strstr(text, "total=");
-		if (total && strncmp(text, "some ", 5) == 0)
-			host->pressure_us = observe_count(total + 6);
-	}
+	free(text);
 }

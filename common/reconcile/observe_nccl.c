@@ -150,10 +150,8 @@ static void take_log(struct observed_nccl *nccl, const struct nccl_log *log)
 	if (!comm)
 		return;
 	nccl->gdr = comm->gdr;
-	nccl->pxn = comm->pxn;
 	nccl->nvls = comm->nvls_channels >= 0 ? comm->nvls_channels > 0 : comm->nvls;
 	nccl->coll_channels = comm->coll_channels;
-	nccl->p2p_channels = comm->p2p_channels;
 	take_links(nccl, comm);
 	take_findings(nccl, log, comm);
 }
@@ -231,7 +229,6 @@ void observe_nccl(const struct nccl_asked *asked, const struct observed_host *ho
 	struct error err = { .rank = -1 };
 
 	nccl->logs = 0;
-	nccl->logs_wanted = nranks;
 	if (none || nccl_log_init(&reading.log, &err) < 0) {
 		snprintf(nccl->why, sizeof(nccl->why), "%s", none ? none : "out of memory");
 		return;

@@ -15,6 +15,8 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
+#define NAMES 1024 /* of interfaces */
+
 /* Names of a folder's entries, hidden ones left out; returns their number, `room` at most. */
 static int list(const char *root, const char *folder, char names[][32], int room)
 {
@@ -125,17 +127,29 @@ static int64_t tcp_value(const char *text, const char *name)
 	return -1;
 }
 
-void observe_net(const char *root, struct observed_host *host)
+/* Hosts of containers have hundreds of virtual interfaces: those of hardware come first. */
+static void see_nics(const char *root, struct observed_host *host)
 {
-	char names[OBSERVED_NICS][32], text[8 << 10];
-	struct stat st;
+	char names[NAMES][32];
 	int n = list(root, "/sys/class/infiniband", names, OBSERVED_NICS);
 
 	for (int i = 0; i < n; i++)
 		see_port(root, names[i], &host->nics[host->nnics++]);
-	n = list(root, "/sys/class/net", names, OBSERVED_NICS - host->nnics);
-	for (int i = 0; i < n; i++)
-		see_interface(root, names[i], &host->nics[host->nnics++]);
+	n = list(root, "/sys/class/net", names, NAMES);
+	for (int hardware = 1; hardware >= 0; hardware--) {
+		for (int i = 0; i < n && host->nnics < OBSERVED_NICS; i++) {
+			see_interface(root, names[i], &host->nics[host->nnics]);
+			host->nnics += host->nics[host->nnics].hardware == hardware;
+		}
+	}
+}
+
+void observe_net(const char *root, struct observed_host *host)
+{
+	char text[8 << 10];
+	struct stat st;
+
+	see_nics(root, host);
 	if (observe_text(root, text, sizeof(text), "/proc/net/snmp") > 0) {
 		host->tcp_sent = tcp_value(text, "OutSegs");
 		host->tcp_retransmitted = tcp_value(text, "RetransSegs");

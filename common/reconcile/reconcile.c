@@ -108,13 +108,17 @@ static void take_row(void *ctx, const struct row *row)
 	run->used_channels = row->used_channels;
 }
 
-/* A card's links come from bridges, or are half those of the module of its name. */
+/* A module has all its links; a card's come from bridges, if it has any, and a part of a GPU has none. */
 static int links_of(const char *product)
 {
 	const struct topo_gpu_model *model = topo_gpu_model(product);
+	bool module = strstr(product, "SXM") || strstr(product, "HBM3") ||
+		      strstr(product, "B200") || strstr(product, "H200");
 
-	return model && !strcasestr(product, "PCIe") && !strstr(product, " NVL") ? model->links
-										 : -1;
+	return model && module && !strstr(product, " NVL") && !strstr(product, "MIG") &&
+			       !strstr(product, "GH200")
+		       ? model->links
+		       : -1;
 }
 
 static int gpu_links(const struct topo_gpu *gpu, int ngpus)
@@ -203,6 +207,13 @@ static int explain(void *ctx, struct report *report)
 			     r->observation.ranks_before, r->observation.nranks,
 			     &r->observation.nccl);
 	rc = keep(r, report);
+	if (rc == 0 && low)
+		rc = report_comment(report,
+				    "The slowest row, of %lld bytes, reaches %.1f %% of its "
+				    "prediction (%s%s%s)",
+				    (long long)run->worst_bytes, run->worst_percent,
+				    run->worst_algo, run->worst_proto[0] ? "/" : "",
+				    run->worst_proto);
 	if (rc < 0 || (!low && !r->bench->options->reconcile))
 		return rc;
 	return causes_tell(&r->observation, print_line, report);

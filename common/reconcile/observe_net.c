@@ -56,7 +56,7 @@ static void see_interface(const char *root, const char *name, struct observed_ni
 
 	observed_nic_clear(nic);
 	snprintf(nic->name, sizeof(nic->name), "%.31s", name);
-	snprintf(path, sizeof(path), "%s/sys/class/net/%s/device", root, name);
+	snprintf(path, sizeof(path), "%s/sys/class/net/%.31s/device", root, name);
 	nic->rdma = 0;
 	nic->hardware = stat(path, &st) == 0;
 	observe_text(root, nic->state, sizeof(nic->state), "/sys/class/net/%s/operstate", name);
@@ -71,7 +71,7 @@ static void see_interface(const char *root, const char *name, struct observed_ni
 		strcpy(nic->link, "InfiniBand");
 		break;
 	}
-	snprintf(path, sizeof(path), "/sys/class/net/%s/device", name);
+	snprintf(path, sizeof(path), "/sys/class/net/%.31s/device", name);
 	if (nic->hardware)
 		take_link(root, path, nic);
 }

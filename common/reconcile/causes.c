@@ -238,14 +238,6 @@ int cause_ranks_of(const struct observation *o, int node)
 
 /* ---- running and telling ------------------------------------------------------------------ */
 
-const struct cause *cause_find(const char *name)
-{
-	for (size_t i = 0; i < cause_count; i++)
-		if (strcmp(cause_table[i].name, name) == 0)
-			return &cause_table[i];
-	return NULL;
-}
-
 void cause_check(const struct cause *cause, const struct observation *observation,
 		 struct cause_finding *finding)
 {

@@ -27,9 +27,6 @@ struct cause {
 extern const struct cause cause_table[];
 extern const size_t cause_count;
 
-/* NULL: none of that name. */
-const struct cause *cause_find(const char *name);
-
 /* Run one check, whatever kind of run it was. */
 void cause_check(const struct cause *cause, const struct observation *observation,
 		 struct cause_finding *finding);

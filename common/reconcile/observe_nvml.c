@@ -230,7 +230,7 @@ static void see_processes(const struct nvml *nvml, nvml_device device,
 
 /* ---- peers -------------------------------------------------------------------------------- */
 
-/* nvmlGpuP2PStatus_t */
+/* nvmlGpuP2PStatus_t; NULL: it does not know. */
 static const char *refusal(unsigned status)
 {
 	static const char *const names[] = { "",
@@ -240,31 +240,39 @@ static const char *refusal(unsigned status)
 					     "the driver's settings disable it",
 					     "it is not supported" };
 
-	return status < sizeof(names) / sizeof(names[0]) ? names[status]
-							 : "the driver does not say";
+	return status < sizeof(names) / sizeof(names[0]) ? names[status] : NULL;
+}
+
+/* Of reading and writing, what is refused first. */
+static const char *ask_peer(const struct nvml *nvml, nvml_device a, nvml_device b)
+{
+	unsigned status;
+
+	if (nvml->p2p(a, b, P2P_READ, &status) != 0)
+		return NULL;
+	if (status == 0 && nvml->p2p(a, b, P2P_WRITE, &status) != 0)
+		return NULL;
+	return refusal(status);
 }
 
 static void see_peers(const struct nvml *nvml, const nvml_device *devices, int i,
 		      struct observed_host *host)
 {
 	struct observed_gpu *gpu = &host->gpus[i];
-	unsigned status;
 
 	if (!nvml->p2p)
 		return;
 	gpu->peers = gpu->peers_refused = 0;
 	for (int j = 0; j < host->ngpus; j++) {
+		const char *why;
+
 		if (j == i || !devices[j])
 			continue;
-		if (nvml->p2p(devices[i], devices[j], P2P_READ, &status) != 0)
-			continue;
-		if (status == 0 && nvml->p2p(devices[i], devices[j], P2P_WRITE, &status) != 0)
-			continue;
-		gpu->peers++;
-		if (status == 0)
-			continue;
-		gpu->peers_refused++;
-		snprintf(gpu->refusal, sizeof(gpu->refusal), "%s", refusal(status));
+		why = ask_peer(nvml, devices[i], devices[j]);
+		gpu->peers += why != NULL;
+		gpu->peers_refused += why && *why;
+		if (why && *why)
+			snprintf(gpu->refusal, sizeof(gpu->refusal), "%s", why);
 	}
 }
 

@@ -151,6 +151,7 @@ static const struct sample samples[] = {
 	  { "run.used_proto=\"LL\"" },
 	  CAUSE_YES,
 	  "Ring/LL where Ring/Simple is predicted" },
+	{ "choice", { "run.used_proto=\"LL\"", "-run.worst_proto" }, CAUSE_NO, NULL },
 	{ "choice", { "-run.used_algo" }, CAUSE_UNSEEN, "not known" },
 	{ "channels", { "run.used_channels=1" }, CAUSE_YES, "1 where 16 are predicted" },
 	{ "channels",

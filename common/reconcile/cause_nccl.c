@@ -148,7 +148,7 @@ void cause_choice(const struct observation *o, struct cause_finding *f)
 {
 	const struct observed_run *run = &o->run;
 
-	if (!run->worst_algo[0] || is_p2p(o) || !choice_seen(o, f))
+	if (!run->worst_algo[0] || !run->worst_proto[0] || is_p2p(o) || !choice_seen(o, f))
 		return;
 	if (strcasecmp(run->used_algo, run->worst_algo) != 0 ||
 	    strcasecmp(run->used_proto, run->worst_proto) != 0)

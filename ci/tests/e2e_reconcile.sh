@@ -34,7 +34,7 @@ run "$BUILD/reconcile" --list
 expect_out '^tcp-retransmits +TCP sends segments again'
 
 # Nobody asks: nothing is looked at and nothing kept. With faults it can't be asked for.
-perf all_reduce -g 2 -b 1K -e 1K -n 40 --out "$work/plain"
+perf all_reduce -g 2 -b 1K -e 1K -n 40 --topo none --out "$work/plain"
 expect_rc 0
 expect_no_out '^# (cause|no cause|not seen)'
 check 'no observation without predictions' test ! -e "$work/plain/observation.json"

@@ -352,7 +352,6 @@ static void test_host(void)
 	CU_ASSERT_TRUE(host.cpu_total > 0);
 	CU_ASSERT_TRUE(host.name[0] != '\0');
 	CU_ASSERT_EQUAL(host.nvml, -1);
-	CU_ASSERT_TRUE(host.took_s >= 0 && host.took_s < 5);
 }
 
 static void test_rank(void)

@@ -54,7 +54,7 @@ struct observed_setting {
 struct observed_host {
 	char name[64];
 	int node;
-	double at_s, took_s; /* when, by the clock of that host; how long looking took */
+	double at_s, took_s; /* when, by its clock; how long looking took, NVML's start included */
 	int nvml;	     /* 1: there; 0: not */
 	char nvml_why[96];   /* why not */
 	int cpus;

@@ -62,12 +62,10 @@ void observe_settings(char *const *environment, struct observed_host *host)
 
 void observe_host(const struct observe_request *request, struct observed_host *host)
 {
-	double start = clock_seconds();
-
 	observed_host_clear(host);
 	gethostname(host->name, sizeof(host->name) - 1);
 	host->node = request->node;
-	host->at_s = start;
+	host->at_s = clock_seconds();
 	find_gpus(request, host);
 	observe_settings(request->environment, host);
 	observe_cpu(request->root, host);
@@ -76,7 +74,6 @@ void observe_host(const struct observe_request *request, struct observed_host *h
 		observe_pci_gpu(request->root, &host->gpus[i]);
 	if (request->nvml)
 		nvml_observe(request->nvml, request->ranks, request->nranks, host);
-	host->took_s = clock_seconds() - start;
 }
 
 static void see_affinity(struct observed_rank *rank)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "causes.h"
+#include "clock.h"
 #include "observe.h"
 
 #define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */
@@ -49,10 +50,13 @@ static int look(struct reconcile *r, struct observed_host *mine, struct observed
 	int rc;
 
 	if (job->local_rank == 0) {
+		double start = clock_seconds();
+
 		watch_work(r->bench->watch, "looking at the machine", LOOK_SECONDS);
 		if (request.nvml && !r->nvml.library)
 			nvml_open(&r->nvml);
 		observe_host(&request, mine);
+		mine->took_s = clock_seconds() - start;
 		watch_leave(r->bench->watch);
 	}
 	job->patience = LOOK_SECONDS;

@@ -537,6 +537,34 @@ static void test_refused_line(void)
 	observation_release(&o);
 }
 
+/* The same of many GPUs: as many as there is room for, whole, and a sign that there are more. */
+static void test_many(void)
+{
+	const struct cause *cause = find("clocks");
+	struct cause_finding finding;
+	struct observation o;
+	size_t len;
+
+	CU_ASSERT_EQUAL_FATAL(observation_init(&o, 1, 1), 0);
+	o.before[0].ngpus = o.after[0].ngpus = OBSERVED_GPUS;
+	for (int i = 0; i < OBSERVED_GPUS; i++) {
+		observed_gpu_clear(&o.before[0].gpus[i]);
+		observed_gpu_clear(&o.after[0].gpus[i]);
+		snprintf(o.after[0].gpus[i].bus, sizeof(o.after[0].gpus[i].bus), "0000:%02x:00.0",
+			 i);
+		o.after[0].gpus[i].reasons = 4;
+	}
+	cause_check(cause, &o, &finding);
+	len = strlen(finding.text);
+	CU_ASSERT_EQUAL(finding.state, CAUSE_YES);
+	CU_ASSERT_TRUE(len < sizeof(finding.text));
+	CU_ASSERT_STRING_EQUAL(finding.text + len - 5, "; ...");
+	CU_ASSERT_PTR_NOT_NULL(strstr(finding.text, "GPU 0000:00:00.0"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(finding.text, "; GPU 0000:03:00.0 on a host: power cap"));
+	CU_ASSERT_EQUAL(strncmp(finding.text + len - 20, "after the sweep;", 16), 0);
+	observation_release(&o);
+}
+
 /* Nothing at all was seen: nothing is found, and nothing is ruled out that needs eyes. */
 static void test_nothing_seen(void)
 {
@@ -560,6 +588,7 @@ static const struct unit_case cases[] = {
 	{ "each cause has its samples", test_complete },
 	{ "what is told", test_telling },
 	{ "a line that nobody takes", test_refused_line },
+	{ "many GPUs", test_many },
 	{ "nothing was seen", test_nothing_seen },
 };
 

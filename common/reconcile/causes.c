@@ -128,18 +128,29 @@ const size_t cause_count = sizeof(cause_table) / sizeof(cause_table[0]);
 
 /* ---- what the checks share ---------------------------------------------------------------- */
 
+/* Evidence that says the same of one GPU after the other is cut short, and says so. */
+#define ROOM_FOR_ONE 160
+
 void cause_yes(struct cause_finding *finding, const char *format, ...)
 {
 	size_t used = finding->state == CAUSE_YES ? strlen(finding->text) : 0;
+	size_t left = sizeof(finding->text) - used;
 	va_list args;
 
-	if (used > 0 && used + 3 < sizeof(finding->text)) {
-		memcpy(finding->text + used, "; ", 3);
+	if (used > 0 && left < ROOM_FOR_ONE) {
+		if (strcmp(finding->text + used - 3, "...") != 0)
+			strcpy(finding->text + used, "; ...");
+		return;
+	}
+	if (used > 0) {
+		strcpy(finding->text + used, "; ");
 		used += 2;
+		left -= 2;
 	}
 	finding->state = CAUSE_YES;
 	va_start(args, format);
-	vsnprintf(finding->text + used, sizeof(finding->text) - used, format, args);
+	/* leaves room for the dots */
+	vsnprintf(finding->text + used, left - sizeof("; ..."), format, args);
 	va_end(args);
 }
 

@@ -20,7 +20,7 @@ int64_t cause_step(int64_t before, int64_t after);
 /* Seconds between the two looks at a host; 0: not known. */
 double cause_seconds(const struct observation *observation, int host);
 
-/* A host's name, or its number. */
+/* A host's name; "a host" where it has none. */
 const char *cause_host(const struct observation *observation, int host);
 
 /* The value of a setting on any host; NULL: nobody has it. */
@@ -36,6 +36,7 @@ bool cause_on_gpus(const struct observation *observation);
 /* Ranks of a host. */
 int cause_ranks_of(const struct observation *observation, int node);
 
+/* Is this the rank's GPU? */
 bool cause_same_bus(const struct observed_rank *rank, const struct observed_gpu *gpu);
 
 /* Why NVML, or NCCL's log, did not tell. */

@@ -114,6 +114,7 @@ struct observed_run {
 	int used_channels;
 };
 
+/* Ranks and hosts of one number are the same before and after. */
 struct observation {
 	struct observed_run run;
 	struct observed_nccl nccl;

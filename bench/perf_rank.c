@@ -232,7 +232,7 @@ static int open_comm(struct rank *r)
 	if (rc < 0)
 		return rc;
 	if (forecast_planned(&r->bench, r->choice.shared))
-		forecast_ask(&r->forecast, r->program->options, r->program->folder);
+		forecast_ask(&r->forecast, &r->bench, r->choice.shared, r->program->folder);
 	rc = chain_init(&r->bench.chain); /* watches its own waits */
 	observe_nccl_asked(&r->reconcile.asked);
 	if (rc == 0)
@@ -259,11 +259,12 @@ static int open_forecast(struct rank *r)
 	char text[400];
 	int rc = 0;
 
-	if (forecast_planned(&r->bench, r->choice.shared))
-		rc = forecast_calibrate(&r->forecast, &r->bench);
+	r->bench.forecast = forecast_planned(&r->bench, r->choice.shared);
+	if (r->bench.forecast)
+		rc = forecast_calibrate(&r->forecast, &r->bench, r->choice.shared);
 	if (rc < 0 || !r->run.report || !r->run_facts.forecast)
 		return rc;
-	r->run.forecaster = forecast_open(&r->forecast, &r->bench, text, sizeof(text));
+	r->bench.forecaster = forecast_open(&r->forecast, &r->bench, r->choice.shared, text, sizeof(text));
 	return report_comment(&r->report, "%s", text);
 }
 
@@ -275,7 +276,7 @@ static void open_vendor(struct rank *r)
 	r->vendor = (struct vendor_run){
 		.device = r->facts[0].device.device,
 		.memory = r->facts[0].device.device_memory,
-		.sys = r->run.forecaster ? &r->forecast.sys : NULL,
+		.sys = forecast_topology(&r->forecast),
 	};
 	r->run.vendor = &r->vendor;
 }
@@ -288,7 +289,7 @@ static int open_reconcile(struct rank *r)
 
 	if (!planned && !o->reconcile)
 		return 0;
-	return reconcile_before(&r->reconcile, &r->bench, r->run.forecaster ? &r->forecast : NULL,
+	return reconcile_before(&r->reconcile, &r->bench, r->bench.forecaster ? &r->forecast : NULL,
 	                        r->choice.shared, &r->run.reconciler);
 }
 

@@ -25,6 +25,8 @@ struct bench {
 	/* The point before: what a call took (slowest rank, seconds) on how many bytes. 0: there was none. */
 	double last_seconds;
 	size_t last_bytes;
+	bool forecast;                       /* the same on all ranks: rank 0 may have predictions, */
+	const struct forecaster *forecaster; /* and these they are; NULL: none, or another rank */
 };
 
 #endif

@@ -135,7 +135,7 @@ static int extra_checks(struct measured *m)
 		if (rc < 0)
 			break;
 		watch_phase(bench->watch, PHASE_CHECK);
-		watch_enter(bench->watch, "a checked call", timing_deadline(m->timing.slowest, 1));
+		watch_enter(bench->watch, "a checked call", timing_calls_deadline(&m->timing, 1));
 		rc = plan_issue_checked(&m->plan, slot);
 		if (rc == 0)
 			rc = bench->backend->ops->wait(bench->backend);
@@ -213,6 +213,24 @@ static double expected(const struct measured *m)
 	return bench->last_seconds * (ratio > 1 ? ratio : 1);
 }
 
+/* What the topology says a call takes, for deadlines: rank 0 tells the others. */
+static int predict(struct measured *m)
+{
+	const struct bench *bench = m->plan.bench;
+	struct row row = m->row;
+	double seconds = 0;
+
+	if (!bench->forecast)
+		return 0;
+	if (bench->forecaster) {
+		row_no_forecast(&row);
+		bench->forecaster->row(bench->forecaster->ctx, &row);
+		seconds = isfinite(row.predicted_us) ? row.predicted_us * 1e-6 : 0;
+	}
+	m->timing.predicted = seconds;
+	return job_bcast(bench->job, &m->timing.predicted, sizeof(m->timing.predicted));
+}
+
 int point_measure(struct bench *bench, const struct point *point, bool in_place,
                   struct measured *m)
 {
@@ -226,7 +244,9 @@ int point_measure(struct bench *bench, const struct point *point, bool in_place,
 	describe(m, point);
 	if (rc < 0)
 		return rc;
-	rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
+	rc = predict(m);
+	if (rc == 0)
+		rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
 	if (rc == 0)
 		rc = timing_warm_up(&m->timing);
 	if (rc == 0)

@@ -133,8 +133,8 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 			clear_progress(run);
 			run->report->wrong_checks += measured.wrong_checks;
 			row_no_forecast(&measured.row);
-			if (run->forecaster)
-				run->forecaster->row(run->forecaster->ctx, &measured.row);
+			if (run->bench->forecaster)
+				run->bench->forecaster->row(run->bench->forecaster->ctx, &measured.row);
 			if (run->vendor)
 				vendor_run_row(run->vendor, &measured.row);
 			if (run->reconciler)
@@ -191,8 +191,8 @@ static int finish_forecast(struct run *run, enum outcome *outcome)
 	double least = run->bench->options->min_percent, share = NAN;
 	char text[256];
 
-	if (run->forecaster) {
-		share = run->forecaster->share(run->forecaster->ctx, text, sizeof(text));
+	if (run->bench->forecaster) {
+		share = run->bench->forecaster->share(run->bench->forecaster->ctx, text, sizeof(text));
 		if (*outcome == OUTCOME_OK && least > 0 && !(share >= least))
 			*outcome = OUTCOME_SLOW;
 		return report_comment(run->report, "%s", text);

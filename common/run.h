@@ -23,7 +23,6 @@ struct reconciler {
 struct run {
 	struct bench *bench;
 	struct report *report;  /* rank 0 only, else NULL */
-	const struct forecaster *forecaster; /* rank 0; NULL: none */
 	struct vendor_run *vendor; /* rank 0 with --vendor, else NULL */
 	const struct reconciler *reconciler; /* rank 0; NULL: nothing is looked for */
 	enum outcome outcome;   /* ok, wrong data or too slow */

@@ -32,18 +32,18 @@ double timing_deadline(double slowest, double calls)
 	return seconds > floor ? seconds : floor;
 }
 
-static double deadline(const struct timing *t, double calls)
+double timing_calls_deadline(const struct timing *t, double calls)
 {
-	double first = timing_deadline(0, calls), seconds = 10 * t->expected * calls;
+	double seconds = timing_deadline(t->slowest, calls);
 
-	if (t->slowest > 0)
-		return timing_deadline(t->slowest, calls);
-	return seconds > first ? seconds : first;
+	if (t->slowest <= 0)
+		seconds = fmax(seconds, 10 * t->expected * calls);
+	return fmax(seconds, 10 * t->predicted * calls);
 }
 
 double timing_batch_deadline(const struct timing *t)
 {
-	return deadline(t, (double)t->per_sample * t->samples);
+	return timing_calls_deadline(t, (double)t->per_sample * t->samples);
 }
 
 static int wait_all(struct timing *t)
@@ -142,7 +142,7 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 	double begin, off = 0;
 	int rc;
 
-	watch_enter(bench->watch, "timed calls", deadline(t, calls_of(t)));
+	watch_enter(bench->watch, "timed calls", timing_calls_deadline(t, calls_of(t)));
 	begin = clock_seconds();
 	rc = 0;
 	for (int i = 0; i < t->calls && rc == 0; i++) {
@@ -189,7 +189,7 @@ static int batch_isolated(struct timing *t, const struct checked_slot *checked, 
 		rc = aligned_start(bench, &start);
 		if (rc < 0)
 			break;
-		watch_enter(bench->watch, "timed call", deadline(t, agg));
+		watch_enter(bench->watch, "timed call", timing_calls_deadline(t, agg));
 		while (clock_seconds() < start)
 			;
 		rc = timing_issue(t, (size_t)i, i == t->samples - 1 ? checked : NULL);
@@ -236,7 +236,7 @@ static int batch_graph(struct timing *t, const struct checked_slot *checked, str
 	double per = (double)launches * calls_of(t), begin;
 	void *graph = checked ? NULL : t->graph;
 
-	watch_enter(bench->watch, "graph launches", deadline(t, per));
+	watch_enter(bench->watch, "graph launches", timing_calls_deadline(t, per));
 	if (!graph)
 		rc = capture(t, checked, &graph);
 	if (!checked)
@@ -280,7 +280,7 @@ static int warm_round(struct timing *t, int calls, double *seconds)
 	int rc = 0;
 
 	watch_enter(bench->watch, t->issued ? "warm-up calls" : "the first call of a size",
-	            deadline(t, calls * bench->options->agg_iters));
+	            timing_calls_deadline(t, calls * bench->options->agg_iters));
 	for (int i = 0; i < calls && rc == 0; i++)
 		rc = timing_issue(t, (size_t)i, NULL);
 	if (rc == 0)

@@ -21,6 +21,7 @@ struct timing {
 	int per_sample;      /* calls that a sample is the mean of, -m included */
 	double slowest;      /* seconds per call, slowest warm-up round of any rank; 0: unknown */
 	double expected;     /* the same before any call was made, from the point before; 0: unknown */
+	double predicted;    /* the same, from the topology; 0: unknown */
 	void *graph;
 	long long issued;    /* calls made for this point so far */
 	long long warm_calls; /* of these, warm-up */
@@ -58,7 +59,11 @@ void timing_release(struct timing *timing);
  * been made yet (DESIGN.md, "Detecting": 0.5 s, 10 s for a first use, 10 x the slowest warm-up). */
 double timing_deadline(double slowest, double calls);
 
-/* That deadline for the next batch; before any warm-up scaled from the point before. */
+/* That deadline for calls of this point, 10 x what is predicted at least; before any warm-up scaled
+ * from the point before. */
+double timing_calls_deadline(const struct timing *timing, double calls);
+
+/* The same for the next batch. */
 double timing_batch_deadline(const struct timing *timing);
 
 #endif

@@ -368,6 +368,42 @@ static void test_deadline(void)
 	done();
 }
 
+static void predict_second(void *ctx, struct row *row)
+{
+	(void)ctx;
+	CU_ASSERT_EQUAL(row->size, 1024);
+	CU_ASSERT_EQUAL(row->time_us, 0); /* asked before anything was measured */
+	row->predicted_us = 1e6;
+}
+
+static void predict_nothing(void *ctx, struct row *row)
+{
+	(void)ctx;
+	CU_ASSERT(isnan(row->predicted_us));
+}
+
+/* Only rank 0 has predictions; all wait by them. */
+static void test_predicted_deadline(void)
+{
+	static const struct forecaster second = { .row = predict_second };
+	static const struct forecaster nothing = { .row = predict_nothing };
+
+	SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", "0");
+	bench.forecast = true;
+	bench.forecaster = job.rank == 0 ? &second : NULL;
+	CU_ASSERT_EQUAL(measure(1024, false), 0);
+	CU_ASSERT_DOUBLE_EQUAL(seen.timed_deadline, 200, 1e-9); /* 10 x 1 s x 20 calls */
+	done();
+	SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", "0");
+	bench.forecast = true;
+	bench.forecaster = job.rank == 0 ? &nothing : NULL;
+	CU_ASSERT_EQUAL(measure(1024, false), 0);
+	CU_ASSERT(seen.timed_deadline < 200);
+	done();
+	bench.forecast = false;
+	bench.forecaster = NULL;
+}
+
 /* ---- what is checked ---- */
 
 static void test_checks(void)
@@ -789,6 +825,7 @@ int main(void)
 		{ "-w", test_warm_up },
 		{ "until precise, or the budget is spent", test_adaptive },
 		{ "deadlines after little warm-up", test_deadline },
+		{ "deadlines from predictions", test_predicted_deadline },
 		{ "-c", test_checks },
 		{ "all collectives come out right", test_right },
 		{ "wrong in the last timed call", test_wrong_in_last_call },

@@ -24,7 +24,12 @@ static void facts(struct backend *be, struct backend_facts *to)
 	strcpy(to->device, "NVIDIA H200");
 }
 
-static const struct backend_ops nccl = { .name = "nccl", .facts = facts };
+static int one_device(void)
+{
+	return 1;
+}
+
+static const struct backend_ops nccl = { .name = "nccl", .facts = facts, .devices = one_device };
 static const struct backend_ops mpi = { .name = "mpi", .facts = facts };
 
 static void set_up(const char *topo, int nranks, int nnodes)
@@ -45,9 +50,17 @@ static void test_planned(void)
 {
 	set_up("live", 4, 1);
 	CU_ASSERT_TRUE(forecast_planned(&bench, false));
-	CU_ASSERT_FALSE(forecast_planned(&bench, true)); /* ranks share a GPU */
+	CU_ASSERT_TRUE(forecast_planned(&bench, true)); /* ranks share a GPU */
+	job.nnodes = 2;
+	CU_ASSERT_FALSE(forecast_planned(&bench, true));
+	job.nnodes = 1;
 	backend.ops = &mpi;
+	CU_ASSERT_TRUE(forecast_planned(&bench, false));
+	options.nfaults = 1;
 	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	set_up("live", 1, 1);
+	backend.ops = &mpi;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false)); /* nobody to talk to */
 	set_up("none", 4, 1);
 	CU_ASSERT_FALSE(forecast_planned(&bench, false));
 	set_up("live", 4, 1);
@@ -64,6 +77,7 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
 	options.min_percent = 80;
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	job.nnodes = 2;
 	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--min-percent 80"));
@@ -71,6 +85,7 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
 	backend.ops = &mpi;
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), -ENOTSUP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "mpi backend takes live or none"));
 	set_up("no-such-machine", 4, 1);
 	CU_ASSERT_TRUE(forecast_check(&bench, false, &err) < 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100")); /* the known are listed */
@@ -96,9 +111,9 @@ static void test_rows(void)
 	double share;
 
 	set_up("hgx-h200", 4, 1);
-	forecast_ask(&forecast, &options, "/tmp");
+	forecast_ask(&forecast, &bench, false, "/tmp");
 	CU_ASSERT_PTR_NULL(getenv("NCCL_TOPO_DUMP_FILE")); /* a spec needs no file of NCCL's */
-	f = forecast_open(&forecast, &bench, text, sizeof(text));
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "1 node of 4 x H200"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
@@ -148,7 +163,7 @@ static void test_share(void)
 		double predicted;
 
 		set_up("hgx-h200", 4, 1);
-		f = forecast_open(&forecast, &bench, text, sizeof(text));
+		f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		CU_ASSERT_TRUE(isnan(f->share(f->ctx, text, sizeof(text))));
 		for (int k = 0; k < table[i].n; k++) {
@@ -183,7 +198,7 @@ static void test_verdict(void)
 		set_up("hgx-h200", 4, 1);
 		options.good = table[i].good;
 		options.low = table[i].low;
-		f = forecast_open(&forecast, &bench, text, sizeof(text));
+		f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		forecast.nshares = 1;
 		forecast.shares[0] = table[i].share;
@@ -208,7 +223,7 @@ static void test_choice(void)
 	const struct forecaster *f;
 
 	set_up("hgx-h200", 4, 1);
-	f = forecast_open(&forecast, &bench, text, sizeof(text));
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct row row = make_row("all_reduce", table[i].size, 5000);
@@ -226,18 +241,42 @@ static void test_no_topology(void)
 {
 	set_up("live", 4, 1);
 	setenv("NCCL_TOPO_DUMP_FILE", "/nowhere/topo.xml", 1);
-	forecast_ask(&forecast, &options, "/tmp");
+	forecast_ask(&forecast, &bench, false, "/tmp");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/nowhere/topo.xml"); /* the user's */
-	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, text, sizeof(text)));
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
 	CU_ASSERT_EQUAL(strncmp(text, "No prediction: ", 15), 0);
 	set_up("live", 4, 1);
-	forecast_ask(&forecast, &options, "/tmp/a-folder");
+	forecast_ask(&forecast, &bench, false, "/tmp/a-folder");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/tmp/a-folder/nccl-topo.xml");
 	set_up("hgx-h200", 5, 2);
-	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, text, sizeof(text)));
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "unequal"));
 	set_up("hgx-h200", 9, 1); /* more ranks than the spec has GPUs */
-	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, text, sizeof(text)));
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
+}
+
+/* Physical constants: slices of 2 ms, connections of 5 GB/s. */
+static void test_shared(void)
+{
+	const struct forecaster *f;
+	struct row row;
+
+	set_up("live", 4, 1);
+	f = forecast_open(&forecast, &bench, true, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "4 ranks, up to 4 on a GPU"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
+	row = make_row("all_reduce", 1024, 24000);
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 24000, 1e-6); /* 6 hops of 2 slices */
+	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 100, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 5, 1e-9);
+	row = make_row("broadcast", 1024, 100);
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isnan(row.predicted_us) && isnan(row.of_predicted_percent));
+	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 5, 1e-9);
+	set_up("hgx-h200", 4, 1);
+	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
 }
 
 /* The row's mode reaches the model; what was measured replaces what was fitted, and the remark says so. */
@@ -247,12 +286,12 @@ static void test_launches(void)
 	struct row row = make_row("all_reduce", 8, 20);
 
 	set_up("hgx-h200", 4, 1);
-	CU_ASSERT_EQUAL(forecast_calibrate(&forecast, &bench), 0); /* a backend that cannot tell */
-	f = forecast_open(&forecast, &bench, text, sizeof(text));
+	CU_ASSERT_EQUAL(forecast_calibrate(&forecast, &bench, false), 0); /* a backend that cannot tell */
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_PTR_NULL(strstr(text, "measured here"));
 	forecast.kernel = (struct kernel_cost){ 5, 12 };
-	f = forecast_open(&forecast, &bench, text, sizeof(text));
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us"));
 	row.mode = "stream";
@@ -277,7 +316,7 @@ static void test_matrix(void)
 	set_up("hgx-h200", 4, 1);
 	bench.traffic = (struct traffic){ .nranks = 4, .matrix = matrix };
 	row.count = 20 << 18;
-	f = forecast_open(&forecast, &bench, text, sizeof(text));
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	f->row(f->ctx, &row);
 	/* 419.430, the last 512 KiB 26.214, latency 11.8 */
@@ -289,6 +328,7 @@ static void test_matrix(void)
 }
 
 static const struct unit_case cases[] = {
+	{ "ranks that share a GPU", test_shared },
 	{ "when there are predictions", test_planned },
 	{ "what is refused", test_refused },
 	{ "rows", test_rows },

@@ -174,7 +174,7 @@ static void describe_run(struct reconcile *r)
 		set_text(run->gpu, sizeof(run->gpu), facts.device);
 		run->links = links_of(facts.device);
 	}
-	if (r->forecast && r->forecast->sys.ngpus > 0)
+	if (r->forecast && forecast_topology(r->forecast))
 		describe_topology(run, r->forecast);
 	run->good_percent = r->bench->options->good;
 	run->worst_percent = INFINITY;

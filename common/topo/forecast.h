@@ -7,13 +7,47 @@
 #include "../bench.h"
 #include "../kernel_cost.h"
 #include "../row.h"
+#include "host_model.h"
 #include "model.h"
+#include "share_model.h"
 
 #define FORECAST_SHARES 4096
 #define FORECAST_SHARED_FROM (1 << 20) /* bytes that a row must have to be judged: below, the host's part decides */
 
+struct forecast;
+
+/* Where predictions of a backend come from: one table of hooks for each. */
+struct forecast_source {
+	const char *backend;
+	/* May this run have predictions? Of options that concern all sources the caller knows. */
+	bool (*planned)(const struct bench *bench, bool shared_gpu);
+	/* Refuse a --topo that this source cannot read. 0, or a negative errno with the error set.
+	 * Not NULL. */
+	int (*check)(const char *topo, struct error *err);
+	/* As forecast_ask and forecast_calibrate; NULL: nothing to do. */
+	void (*ask)(struct forecast *forecast, const struct options *options, const char *folder);
+	int (*calibrate)(struct forecast *forecast, const struct bench *bench);
+	/* After them, on rank 0: make the model. 0, or a negative errno with the error set: there
+	 * are no predictions. */
+	int (*load)(struct forecast *forecast, const struct bench *bench, struct error *err);
+	/* What predictions are made of, in words. */
+	void (*describe)(const struct forecast *forecast, const struct bench *bench, char *text,
+	                 size_t len);
+	/* Predicted time, bus bandwidth, ceiling, algorithm, protocol into the row. False: nothing
+	 * is known of it. */
+	bool (*row)(const struct forecast *forecast, struct row *row);
+};
+
+extern const struct forecast_source forecast_nccl; /* a GPU per rank */
+extern const struct forecast_source forecast_shared; /* ranks that share a GPU */
+extern const struct forecast_source forecast_host; /* the mpi backend */
+
 struct forecast {
-	struct topo_system sys;
+	const struct forecast_source *source;
+	struct host_model host; /* of forecast_host */
+	struct error host_err;  /* why it could not be made */
+	struct share_model share; /* of forecast_shared */
+	struct topo_system sys;   /* and the rest of forecast_nccl */
 	struct model model;
 	const struct bench *bench;
 	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
@@ -26,25 +60,35 @@ struct forecast {
 	struct forecaster hooks;
 };
 
-/* May this run have predictions? Those of the nccl backend are made of --topo, but for ranks that share a GPU, groups,
- * and fault schedules. */
+/* May this run have predictions? Those of the nccl backend are made of --topo, or of time slices
+ * and sockets for ranks that share a GPU; those of the mpi backend of the hosts themselves,
+ * measured. Groups and fault schedules have none. */
 bool forecast_planned(const struct bench *bench, bool shared_gpu);
 
-/* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where none are made. 0, or a
- * negative errno with the error set. Every rank finds the same. */
+/* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where
+ * none are made. 0, or a negative errno with the error set. Every rank finds the same. */
 int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err);
 
-/* Before the communicator is made, on every rank, when planned: have NCCL write what it finds into `folder`. (NCCL 2.28
- * puts the topology together once more for that, over all ranks of a host: one that is not asked makes the others wait
- * for ever.) */
-void forecast_ask(struct forecast *forecast, const struct options *options, const char *folder);
+/* Before the communicator is made, on every rank, when planned: have NCCL write what it finds into
+ * `folder`. (NCCL 2.28 puts the topology together once more for that, over all ranks of a host: one
+ * that is not asked makes the others wait for ever.) */
+void forecast_ask(struct forecast *forecast, const struct bench *bench, bool shared_gpu,
+                  const char *folder);
 
-/* After it, on every rank, when planned: what launching a kernel costs the slowest rank, where the backend can tell. 0 or
- * a negative errno with the error set. */
-int forecast_calibrate(struct forecast *forecast, const struct bench *bench);
+/* After it, on every rank, when planned: measure what predictions need: what launching a kernel
+ * costs the slowest rank, where the backend can tell; for MPI the hosts' memory. 0, or a negative
+ * errno with the error set that ends the run; a measurement that cannot be made leaves it without
+ * predictions. */
+int forecast_calibrate(struct forecast *forecast, const struct bench *bench, bool shared_gpu);
 
-/* After it: read the topology. `text` gets a remark: what predictions are made of, or why there are none. Returns the
- * hooks for struct run, NULL without predictions. They live as long as `forecast`. */
-const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench, char *text, size_t len);
+/* After it: read the topology. `text` gets a remark: what predictions are made of, or why there are
+ * none. Returns the hooks for struct run, NULL without predictions. They live as long as
+ * `forecast`. */
+const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench,
+                                       bool shared_gpu, char *text, size_t len);
+
+/* The topology that was read; NULL where predictions are made of something else, or there are
+ * none. */
+const struct topo_system *forecast_topology(const struct forecast *forecast);
 
 #endif

@@ -71,6 +71,9 @@ struct model_constants {
 	double call_launches;	  /* what enqueueing a call costs the host, in such launches, */
 	double p2p_launches;	  /* a group of sends and receives, */
 	double peer_launches;	  /* and each peer in it */
+	/* of ranks that share a GPU (share_model.h) */
+	double slice_us;   /* that a process has the GPU for itself */
+	double socket_gbs; /* of a connection over loopback */
 	bool fitted;		  /* false: physical-only */
 	bool calibrated;	  /* host and latency of a kernel were measured on this host, in this run */
 	char provenance[256];

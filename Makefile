@@ -21,9 +21,10 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/nccl_log_main.c common/topo/topo_predict.c
+PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/nccl_log_main.c common/topo/topo_predict.c \
+	common/reconcile/reconcile_main.c
 
-LIB_DIRS := common common/topo faults/watch faults/inject faults/diagnose
+LIB_DIRS := common common/topo common/reconcile faults/watch faults/inject faults/diagnose
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*.cu)
 PERF_SRC := $(wildcard bench/*_perf.c)

@@ -147,7 +147,8 @@ static int supervise(struct program *program, struct error *err)
 		.key = program->launch->key,
 		.expect = program->options->expect,
 		.deadlines = program->options->watch,
-		.doubts = program->options->timeout == 0, /* -T is taken at its word */
+		/* -T is taken at its word; without records there is nothing to find a cause in */
+		.doubts = program->options->timeout == 0 && program->options->record != RECORD_OFF,
 		.judge = judge_hooks(&judge),
 	};
 	char own_cgroup[CGROUP_PATH];

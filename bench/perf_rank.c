@@ -10,6 +10,7 @@
 #include "../common/bench.h"
 #include "../common/devices.h"
 #include "../common/facts.h"
+#include "../common/reconcile/reconcile.h"
 #include "../common/run.h"
 #include "../common/schedule.h"
 #include "../common/sweep.h"
@@ -38,6 +39,7 @@ struct rank {
 	struct run_facts run_facts;
 	struct forecast forecast;
 	struct vendor_run vendor;
+	struct reconcile reconcile;
 };
 
 /* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
@@ -232,6 +234,7 @@ static int open_comm(struct rank *r)
 	if (forecast_planned(&r->bench, r->choice.shared))
 		forecast_ask(&r->forecast, &r->bench, r->choice.shared, r->program->folder);
 	rc = chain_init(&r->bench.chain); /* watches its own waits */
+	observe_nccl_asked(&r->reconcile.asked);
 	if (rc == 0)
 		rc = buffers_enroll(&r->bench.buffers);
 	r->run.memory_init = memory_used(r) - before;
@@ -278,6 +281,18 @@ static void open_vendor(struct rank *r)
 	r->run.vendor = &r->vendor;
 }
 
+/* Rows that can be called slow, or a user who asks. */
+static int open_reconcile(struct rank *r)
+{
+	const struct options *o = r->program->options;
+	bool planned = forecast_planned(&r->bench, r->choice.shared);
+
+	if (!planned && !o->reconcile)
+		return 0;
+	return reconcile_before(&r->reconcile, &r->bench, r->bench.forecaster ? &r->forecast : NULL,
+	                        r->choice.shared, &r->run.reconciler);
+}
+
 static int open_report(struct rank *r)
 {
 	int rc = facts_gather(&r->job, r->bench.backend, &r->facts);
@@ -294,6 +309,15 @@ static int open_report(struct rank *r)
 	r->run.report = &r->report;
 	r->run.progress = launch_progress();
 	return rc;
+}
+
+/* Before NCCL's first call, which is when it reads its settings. */
+static void ask_nccl(struct rank *r)
+{
+	const struct options *o = r->program->options;
+
+	if (o->reconcile && o->nfaults == 0 && strcmp(backend_find(o->backend)->name, "nccl") == 0)
+		observe_nccl_ask(&r->reconcile.asked, r->program->folder);
 }
 
 /* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */
@@ -343,7 +367,11 @@ static int measure(struct rank *r)
 		rc = open_forecast(r);
 	open_vendor(r);
 	if (rc == 0)
+		rc = open_reconcile(r);
+	if (rc == 0)
 		rc = run_all(r);
+	if (rc == 0)
+		rc = reconcile_after(&r->reconcile);
 	if (rc < 0)
 		return rc;
 	r->run.memory_collectives = memory_used(r) - before;
@@ -366,6 +394,7 @@ static void tear_down(struct rank *r)
 		watch_leave(&r->watch);
 	}
 	traffic_release(&r->bench.traffic);
+	reconcile_release(&r->reconcile);
 	job_release(&r->job);
 }
 
@@ -413,6 +442,7 @@ int perf_rank(void *arg)
 	};
 	r.run.bench = &r.bench;
 	watch_phase(&r.watch, PHASE_SETUP);
+	ask_nccl(&r);
 	rc = prepare(&r);
 	if (rc < 0)
 		return conclude(&r, rc, true);

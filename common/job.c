@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,6 +273,37 @@ int job_gather(struct job *job, const void *mine, size_t bytes, void *all)
 {
 	EXCHANGE(job, "gathering at rank 0",
 	         MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, job->comm));
+}
+
+/* What each rank sends: `bytes` from the first of a node, which goes to the node's place. */
+static void count_nodes(const struct job *job, int bytes, int *counts, int *places)
+{
+	int next = 0; /* nodes are numbered by their lowest rank */
+
+	for (int rank = 0; rank < job->nranks; rank++) {
+		counts[rank] = job->node_of[rank] == next ? bytes : 0;
+		places[rank] = job->node_of[rank] * bytes;
+		next += job->node_of[rank] == next;
+	}
+}
+
+int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
+{
+	int *counts = calloc(2 * (size_t)job->nranks, sizeof(*counts)), rc;
+
+	if (!counts || bytes > (size_t)INT_MAX / (size_t)job->nnodes) {
+		free(counts);
+		return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	}
+	count_nodes(job, (int)bytes, counts, counts + job->nranks);
+	watch_enter(job->watch, "gathering hosts at rank 0", job->patience);
+	rc = mpi_failed(job,
+	                MPI_Gatherv(mine, job->local_rank == 0 ? (int)bytes : 0, MPI_BYTE, all, counts,
+	                            counts + job->nranks, MPI_BYTE, 0, job->comm),
+	                "gathering hosts at rank 0");
+	watch_leave(job->watch);
+	free(counts);
+	return rc;
 }
 
 int job_agree(struct job *job, int rc)

@@ -52,6 +52,8 @@ int job_bcast(struct job *job, void *data, size_t bytes);
 int job_group_bcast(struct job *job, void *data, size_t bytes);
 /* To rank 0: `all` holds nranks x bytes there, ignored elsewhere. */
 int job_gather(struct job *job, const void *mine, size_t bytes, void *all);
+/* The same from local rank 0 of each node alone: `all` holds nnodes x bytes there, by node. */
+int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all);
 
 /* Do all agree that nothing failed? Everybody calls it with its own result (0 or negative errno); returns 0 when all are
  * 0, else on every rank a negative errno, with the lowest failing rank's error copied to every rank's err. */

@@ -70,6 +70,7 @@ struct options {
 	double min_percent;   /* --min-percent of what is predicted, 0: none */
 	double good, low;     /* --good --low: percent of the prediction, for the run's verdict */
 	bool vendor;          /* --vendor */
+	bool reconcile;       /* --reconcile */
 	const char *topo;     /* --topo: "live", "none", a spec's name or a file */
 	bool table_plain;     /* --table=nccl-tests */
 	const char *nccl_json;/* -J FILE.json; NULL: none. The strings are argv's or the environment's. */

@@ -198,7 +198,7 @@ static int check_faults(struct option_set *set)
 	static const char *const sweeps[] = { "maxbytes",  "stepbytes",    "stepfactor", "iters",
 					      "warmup_iters", "run_cycles", "mode",	 "cudagraph",
 					      "agg_iters", "blocking",	   "per_iter_timing", "vendor",
-					      "good", "low" };
+					      "good", "low", "reconcile" };
 	struct options *o = set->options;
 
 	o->size_given = given(set, "minbytes") || given(set, "maxbytes");

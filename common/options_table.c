@@ -155,6 +155,8 @@ const struct option_row option_rows[] = {
 	{ "vendor", FLAG("1", "0"), FIELD(vendor), .group = GROUP_REPORT,
 	  .help = "end with the vendors' figures for this GPU and its links beside what was "
 		  "reached" },
+	{ "reconcile", FLAG("1", "0"), FIELD(reconcile), .group = GROUP_REPORT,
+	  .help = "look for what makes rows slow even when none is below its prediction" },
 	{ "table", .arg = "KIND", .initial = "hangar", .kind = &kind_bool, FIELD(table_plain),
 	  .group = GROUP_REPORT, WORDS("hangar", "nccl-tests"),
 	  .help = "columns of the table: all, or nccl-tests' 13 alone" },

@@ -137,6 +137,8 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 				run->bench->forecaster->row(run->bench->forecaster->ctx, &measured.row);
 			if (run->vendor)
 				vendor_run_row(run->vendor, &measured.row);
+			if (run->reconciler)
+				run->reconciler->row(run->reconciler->ctx, &measured.row);
 			rc = report_row(run->report, &measured.row);
 			if (rc == 0 && run->bench->options->matrix_summary &&
 			    run->bench->collective->irregular)
@@ -242,6 +244,8 @@ int run_finish(struct run *run)
 		if (run->outcome == OUTCOME_OK && o->min_busbw > 0 && average < o->min_busbw)
 			summary.outcome = OUTCOME_SLOW;
 		rc = finish_forecast(run, &summary.outcome);
+		if (rc == 0 && run->reconciler)
+			rc = run->reconciler->explain(run->reconciler->ctx, run->report);
 		outcome = (int)summary.outcome;
 		if (rc == 0)
 			rc = finish_vendor(run);

@@ -11,10 +11,20 @@
 
 struct vendor_run;
 
+/* Looks for what makes rows slow; made elsewhere. */
+struct reconciler {
+	void *ctx;
+	/* A row, its predicted fields filled in. */
+	void (*row)(void *ctx, const struct row *row);
+	/* After the last one: remarks on what was found, if any row is slow. 0 or a negative errno. */
+	int (*explain)(void *ctx, struct report *report);
+};
+
 struct run {
 	struct bench *bench;
 	struct report *report;  /* rank 0 only, else NULL */
 	struct vendor_run *vendor; /* rank 0 with --vendor, else NULL */
+	const struct reconciler *reconciler; /* rank 0; NULL: nothing is looked for */
 	enum outcome outcome;   /* ok, wrong data or too slow */
 	char guilty[64];        /* ranks with wrong data, "1,3" */
 	long long points, done; /* for the progress line; rank 0 */

@@ -152,6 +152,22 @@ static void test_gather(void)
 	}
 }
 
+/* All ranks are on one node: its first one's word alone. */
+static void test_gather_nodes(void)
+{
+	int mine = 100 + job.rank, all[RANKS];
+
+	set_up();
+	for (int r = 0; r < RANKS; r++)
+		all[r] = -7;
+	CU_ASSERT_EQUAL(job_gather_nodes(&job, &mine, sizeof(mine), job.rank == 0 ? all : NULL), 0);
+	one_wait("gathering hosts at rank 0");
+	CU_ASSERT_EQUAL(all[0], job.rank == 0 ? 100 : -7);
+	CU_ASSERT_EQUAL(all[1], -7);
+	CU_ASSERT_EQUAL(job_gather_nodes(&job, &mine, (size_t)1 << 31, all), -ENOMEM);
+	err = (struct error){ .rank = job.rank };
+}
+
 static void check_group(int group, int ngroups, int rank, int size)
 {
 	int traffic_rank, traffic_size, lead = job.rank;
@@ -279,6 +295,7 @@ int main(void)
 		{ "places", test_places },
 		{ "exchanges", test_exchanges },
 		{ "gather", test_gather },
+		{ "gather from nodes", test_gather_nodes },
 		{ "groups", test_groups },
 		{ "agree", test_agree },
 		{ "MPI's errors", test_mpi_error },

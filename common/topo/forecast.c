@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARED_FROM (1 << 20) /* bytes; below, the host's part of a call decides */
 
 static const struct forecast_source *const sources[] = { &forecast_nccl, &forecast_shared,
 	                                                 &forecast_host };
@@ -86,7 +85,7 @@ static void predict_row(void *ctx, struct row *row)
 	row->of_predicted_percent = row->time_us > 0 ? 100 * row->predicted_us / row->time_us : NAN;
 	row->of_ceiling_percent =
 		row->ceiling_busbw_gbs > 0 ? 100 * row->busbw_gbs / row->ceiling_busbw_gbs : NAN;
-	if (row->size >= SHARED_FROM && isfinite(row->of_predicted_percent) &&
+	if (row->size >= FORECAST_SHARED_FROM && isfinite(row->of_predicted_percent) &&
 	    f->nshares < FORECAST_SHARES)
 		f->shares[f->nshares++] = row->of_predicted_percent;
 }

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,64 +13,6 @@
 #include "inquiry.h"
 #include "verdict.h"
 #include "watch.h"
-
-void inquiry_say(struct diagnosis *d, const char *fmt, ...)
-{
-	va_list args;
-
-	if (d->nlines == DIAGNOSIS_LINES)
-		return;
-	va_start(args, fmt);
-	vsnprintf(d->lines[d->nlines++], sizeof(d->lines[0]), fmt, args);
-	va_end(args);
-}
-
-void inquiry_accuse(struct inquiry *q, int rank)
-{
-	q->nguilty += !q->guilty[rank];
-	q->guilty[rank] = true;
-}
-
-static void name_guilty(struct inquiry *q)
-{
-	size_t at = 0, len = sizeof(q->d->ranks);
-
-	for (int i = 0; i < q->evidence->nranks; i++) {
-		int step;
-
-		if (!q->guilty[i])
-			continue;
-		step = snprintf(q->d->ranks + at, len - at, "%s%d", at ? "," : "", i);
-		if (step < 0 || (size_t)step >= len - at) {
-			q->d->ranks[at] = '\0'; /* no room: the list stays whole numbers */
-			inquiry_say(q->d, "%zu ranks are guilty; the list is cut.", q->nguilty);
-			break;
-		}
-		at += (size_t)step;
-	}
-	if (at == 0)
-		snprintf(q->d->ranks, len, "-");
-}
-
-static const char *describe_call(const struct record *r, char *buf, size_t len)
-{
-	if (!r) {
-		snprintf(buf, len, "no call");
-		return buf;
-	}
-	snprintf(buf, len, "%s count %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind),
-		 r->count, r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?");
-	if (r->op >= 0 && r->op < OP_COUNT && strlen(buf) + 12 < len)
-		sprintf(buf + strlen(buf), " %s", redop_name((enum redop)r->op));
-	if (r->peer >= 0 && strlen(buf) + 20 < len)
-		sprintf(buf + strlen(buf), " root %d", r->peer);
-	return buf;
-}
-
-bool inquiry_died(const struct rank_view *v)
-{
-	return v->process >= PROCESS_EXITED && !view_finished(v);
-}
 
 static bool is_stopped(const struct evidence_rank *r)
 {
@@ -111,148 +52,6 @@ static uint32_t comms_present(const struct evidence *e)
 				mask |= 1u << r->calls[k].comm;
 	}
 	return mask;
-}
-
-/* A rank's number of calls on the communicator that are known to have completed. */
-static uint64_t completed_seq(const struct evidence_rank *rank, const struct track *t,
-			      uint32_t comm)
-{
-	const struct evidence_index *x = &rank->index;
-	const struct record *r = t->final;
-
-	if (t->plain) { /* as below, by arithmetic */
-		uint64_t done = rank->view.completed;
-
-		done = done < x->last_ticket ? done : x->last_ticket;
-		return done < x->first_ticket ? t->first - 1 : t->first + (done - x->first_ticket);
-	}
-	while (r && r->ticket > rank->view.completed) {
-		if (r == t->oldest)
-			return t->first - 1;
-		r--;
-		while (r > t->oldest && r->comm != comm)
-			r--;
-	}
-	return r ? (r->comm == comm ? r->seq : t->first - 1) : 0;
-}
-
-/* The first call that not all ranks completed, -1 when nobody waits for one. */
-static int64_t hang_point(const struct inquiry *q)
-{
-	const struct align *a = &q->align;
-	uint64_t least = UINT64_MAX, done = UINT64_MAX;
-
-	for (int i = 0; i < a->nranks; i++) {
-		const struct track *t = &a->tracks[i];
-		uint64_t at = t->last + !t->inside;
-
-		if (!t->known)
-			continue;
-		if (at <= a->top && at < least)
-			least = at;
-		at = completed_seq(&q->evidence->ranks[i], t, a->comm) + 1;
-		done = at < done ? at : done;
-	}
-	if (least != UINT64_MAX)
-		return (int64_t)least;
-	return done <= a->top ? (int64_t)done : -1;
-}
-
-static void say_rank(struct inquiry *q, int rank)
-{
-	const struct evidence_rank *r = &q->evidence->ranks[rank];
-	char how[48], doing[64] = "";
-
-	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
-		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
-	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
-		snprintf(doing, sizeof(doing), " wanting a processor %.0f %% of the time",
-			 r->cpu_share * 100);
-	if (!q->align.tracks[rank].known) {
-		inquiry_say(q->d, "Rank %d is %s%s; its calls are not known here.", rank,
-		    view_process(&r->view, how, sizeof(how)), doing);
-		return;
-	}
-	if (q->align.tracks[rank].last == 0) {
-		inquiry_say(q->d, "Rank %d is %s%s: no calls made on communicator %u.", rank,
-			    view_process(&r->view, how, sizeof(how)), doing, q->align.comm);
-		return;
-	}
-	inquiry_say(q->d, "Rank %d is %s%s: %" PRIu64 " calls made on communicator %u, the last one %s.",
-	    rank, view_process(&r->view, how, sizeof(how)), doing, q->align.tracks[rank].last,
-	    q->align.comm, q->align.tracks[rank].inside ? "not returned" : "returned");
-}
-
-static void say_others(struct inquiry *q)
-{
-	const struct align *a = &q->align;
-	char call[160];
-	size_t n = 0;
-
-	if (q->d->hang_seq < 1)
-		return;
-	for (int i = 0; i < a->nranks; i++)
-		n += a->tracks[i].known && !q->guilty[i] &&
-		     a->tracks[i].last >= (uint64_t)q->d->hang_seq;
-	if (n > 0)
-		inquiry_say(q->d,
-		    "%zu of %d ranks made call %" PRId64
-		    " of communicator %u (%s) and wait in it or behind it.",
-		    n, a->nranks, q->d->hang_seq, a->comm,
-		    describe_call(align_reference(a, (uint64_t)q->d->hang_seq), call,
-				  sizeof(call)));
-}
-
-static void say_guilty(struct inquiry *q)
-{
-	for (int i = 0; i < q->evidence->nranks && q->d->nlines < DIAGNOSIS_LINES / 2; i++)
-		if (q->guilty[i])
-			say_rank(q, i);
-}
-
-/* The guilty made all calls that the others made: what parts them is that one of these does not complete. */
-static void place_incomplete(struct inquiry *q)
-{
-	struct diagnosis *d = q->d;
-
-	if (d->hang_seq < 1)
-		return;
-	d->seq_low = d->seq_high = d->hang_seq;
-	snprintf(d->field, sizeof(d->field), "completion");
-	snprintf(d->theirs, sizeof(d->theirs), "made, cannot complete");
-	describe_call(align_reference(&q->align, (uint64_t)d->hang_seq), d->majority,
-		      sizeof(d->majority));
-}
-
-void inquiry_place_missing(struct inquiry *q)
-{
-	struct diagnosis *d = q->d;
-	uint64_t least = UINT64_MAX;
-
-	for (int i = 0; i < q->evidence->nranks; i++)
-		if (q->guilty[i] && q->align.tracks[i].known && q->align.tracks[i].last < least)
-			least = q->align.tracks[i].last;
-	d->comm = q->align.comm;
-	d->hang_seq = hang_point(q);
-	if (inquiry_place_init(q) || least == UINT64_MAX)
-		return;
-	if (least >= q->align.top) {
-		place_incomplete(q);
-		return;
-	}
-	d->seq_low = d->seq_high = (int64_t)least + 1;
-	snprintf(d->field, sizeof(d->field), "call");
-	snprintf(d->theirs, sizeof(d->theirs), "no call");
-	describe_call(align_reference(&q->align, least + 1), d->majority, sizeof(d->majority));
-}
-
-void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence)
-{
-	q->d->class = class;
-	q->d->confidence = confidence;
-	name_guilty(q);
-	say_guilty(q);
-	say_others(q);
 }
 
 static bool blame_dead(struct inquiry *q)
@@ -308,8 +107,8 @@ static void name_field(struct diagnosis *d, const struct record *theirs, const s
 			: theirs->op != ours->op       ? "op"
 						       : "peer";
 	snprintf(d->field, sizeof(d->field), "%s", field);
-	describe_call(theirs, d->theirs, sizeof(d->theirs));
-	describe_call(ours, d->majority, sizeof(d->majority));
+	inquiry_call(theirs, d->theirs, sizeof(d->theirs));
+	inquiry_call(ours, d->majority, sizeof(d->majority));
 }
 
 /* A tie that nothing decides: both sides, nobody guilty. */
@@ -333,11 +132,11 @@ static void report_tie(struct inquiry *q)
 		else if (!second && align_signature(r) != align_signature(first))
 			second = r;
 		inquiry_say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.", i, a->tie,
-		    a->comm, describe_call(r, call, sizeof(call)));
+		    a->comm, inquiry_call(r, call, sizeof(call)));
 	}
 	d->seq_low = d->seq_high = (int64_t)a->tie;
 	d->comm = a->comm;
-	d->hang_seq = hang_point(q);
+	d->hang_seq = inquiry_hang_point(q);
 	name_field(d, second, first);
 	inquiry_conclude(q, CLASS_MISMATCH, "inconclusive");
 	inquiry_say(d, "No value has a majority: either side may be the one that is wrong.");
@@ -360,7 +159,7 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 	d->comm = a->comm;
 	d->seq_low = (int64_t)first->low;
 	d->seq_high = (int64_t)first->high;
-	d->hang_seq = hang_point(q);
+	d->hang_seq = inquiry_hang_point(q);
 	if (d->hang_seq >= 0 && d->hang_seq < d->seq_low)
 		d->hang_seq = d->seq_low; /* before it all calls agree and complete */
 	name_field(d, align_record(a, rank, first->high), align_reference(a, first->high));
@@ -430,26 +229,6 @@ static bool is_beyond(const struct evidence_rank *rank, const struct makers *mak
 	if (v->phase > makers->phase && v->phase != PHASE_ASIDE)
 		return true;
 	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;
-}
-
-static bool one_of(const char *name, const char *const *list)
-{
-	while (*list && strcmp(*list, name) != 0)
-		list++;
-	return *list != NULL;
-}
-
-const char *inquiry_host_class(const struct evidence_rank *rank, const char *idle)
-{
-	static const char *const blocking[] = {
-		"futex",  "read",     "readv",	    "recvfrom",	   "recvmsg", "poll",	 "ppoll",
-		"select", "pselect6", "epoll_wait", "epoll_pwait", "wait4",   "waitid",	 "flock",
-		"fcntl",  "accept",   "connect",    "write",	   "sendto",  "sendmsg", NULL
-	};
-
-	if (rank->state == 'R' && rank->cpu_share > 0.5)
-		return CLASS_BUSY;
-	return one_of(rank->syscall, blocking) ? CLASS_BLOCKED : idle;
 }
 
 static const char *missing_class(struct inquiry *q, int rank, const struct makers *makers)
@@ -626,7 +405,7 @@ static void explain(struct inquiry *q, uint32_t mask)
 		d->class = CLASS_UNEXPLAINED;
 		d->confidence = "inconclusive";
 		d->comm = q->align.comm;
-		d->hang_seq = q->align.tracks ? hang_point(q) : -1;
+		d->hang_seq = q->align.tracks ? inquiry_hang_point(q) : -1;
 		inquiry_say(d,
 		    "Ranks wait past their deadline, and nothing in the evidence says for whom.");
 		return;
@@ -636,7 +415,7 @@ static void explain(struct inquiry *q, uint32_t mask)
 		if (view_finished(&q->evidence->ranks[i].view) &&
 		    q->evidence->ranks[i].view.outcome == (int)d->outcome)
 			inquiry_accuse(q, i);
-	name_guilty(q);
+	inquiry_name_guilty(q);
 }
 
 void diagnose(const struct evidence *evidence, struct diagnosis *d)

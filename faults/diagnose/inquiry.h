@@ -20,6 +20,15 @@ void inquiry_say(struct diagnosis *d, const char *fmt, ...) __attribute__((forma
 
 void inquiry_accuse(struct inquiry *q, int rank);
 
+/* The guilty as the diagnosis' list of ranks. */
+void inquiry_name_guilty(struct inquiry *q);
+
+/* A call in words, "no call" for NULL. Returns buf. */
+const char *inquiry_call(const struct record *record, char *buf, size_t len);
+
+/* The first call that not all ranks completed, -1 when nobody waits for one. */
+int64_t inquiry_hang_point(const struct inquiry *q);
+
 /* The end of a rule: class, confidence, the names of the guilty, and what they and the others are doing. */
 void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence);
 

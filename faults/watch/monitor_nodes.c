@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "monitor_members.h"
 #include "star.h"
 
 /* The header of the local rank that knows the star, or NULL. Only the node of rank 0 listens. */

@@ -40,9 +40,6 @@ static inline bool view_died(const struct rank_view *view)
 	return view->process >= PROCESS_EXITED && !view_finished(view);
 }
 
-/* The views of this node's ranks to `views`, npeers of room; how many they are. */
-size_t monitor_local_views(const struct monitor *m, struct rank_view *views);
-
 /* Root: listen when rank 0 wants it. Others: connect as soon as the address is known. */
 void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m);

@@ -1,0 +1,45 @@
+#!/bin/bash
+# e2e_reconcile.sh: what a run says of the machine that slows it, on one host and on two with different MTUs.
+# timeout: 240
+# shellcheck source=ci/tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+cpu=$(taskset -pc $$ 2>/dev/null | sed 's/.*: *\([0-9]*\).*/\1/')
+[ -n "$cpu" ] || skip 'taskset (util-linux) is not installed'
+
+# Two ranks bound to one CPU: found on this host whatever else goes on, if it has a second CPU.
+run mpirun -np 2 --bind-to none taskset -c "$cpu" "$BUILD/all_reduce_perf" --backend mpi -b 1K -e 1K -n 40 -w 2 \
+	--reconcile --out "$work/bound"
+expect_rc 0
+if [ "$(nproc --all)" -gt 1 ]; then
+	expect_out '^# cause: affinity: .*2 ranks on .* may use 1 of its [0-9]+ CPUs together'
+fi
+expect_no_out 'cause: (nvlinks|clocks|forced-settings)' # what only GPUs can have
+check 'the remarks come before the closing lines' awk '/^# (no )?cause/ { told = NR } /^# Avg bus/ { end = NR }
+	END { exit !(told && told < end) }' "$work/out"
+grep -E '^# (cause|no cause|not seen)' "$work/out" | sed 's/^# //' >"$work/said"
+
+# The kept observation says the same, later and without the run.
+holds 'observation.json' test -s "$work/bound/observation.json"
+run "$BUILD/reconcile" "$work/bound"
+expect_rc 0
+holds 'the same causes from the file' cmp "$work/said" "$work/out"
+run "$BUILD/reconcile" "$work/bound/observation.json"
+expect_rc 0
+run "$BUILD/reconcile" "$work"
+expect_rc 2
+run "$BUILD/reconcile"
+expect_rc 2
+run "$BUILD/reconcile" --list
+expect_out '^tcp-retransmits +TCP sends segments again'
+
+# Nobody asks: nothing is looked at and nothing kept. With faults it can't be asked for.
+perf all_reduce -g 2 -b 1K -e 1K -n 40 --topo none --out "$work/plain"
+expect_rc 0
+expect_no_out '^# (cause|no cause|not seen)'
+check 'no observation without predictions' test ! -e "$work/plain/observation.json"
+perf all_reduce --fault=none --reconcile
+expect_rc 2
+expect_err '--reconcile.*--fault'
+
+finish

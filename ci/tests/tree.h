@@ -1,0 +1,78 @@
+/* tree.h: made-up /proc and /sys: folders of small files, for what reads them below a root. Include it once per test
+ * program. */
+#ifndef HANGAR_TREE_H
+#define HANGAR_TREE_H
+
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+/* Lists end with a NULL path. A path that ends in "@" is a link to `text`. */
+struct tree_file {
+	const char *path, *text;
+	size_t len; /* of the text; 0: up to its NUL */
+};
+
+static char tree_root[PATH_MAX / 2];
+
+static void tree_folders(char *path)
+{
+	for (char *slash = path + strlen(tree_root) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+}
+
+static void tree_add(const struct tree_file *file)
+{
+	char path[PATH_MAX];
+	size_t len = file->len ? file->len : strlen(file->text);
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s%s", tree_root, file->path);
+	tree_folders(path);
+	if (path[strlen(path) - 1] == '@') {
+		path[strlen(path) - 1] = '\0';
+		CU_ASSERT_EQUAL_FATAL(symlink(file->text, path), 0);
+		return;
+	}
+	out = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	CU_ASSERT_EQUAL(fwrite(file->text, 1, len, out), len);
+	fclose(out);
+}
+
+static inline int tree_unlink(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+/* A new root with these files; returns it. */
+static inline const char *tree_make(const struct tree_file *files)
+{
+	const char *folder = getenv("TMPDIR");
+
+	snprintf(tree_root, sizeof(tree_root), "%.1000s/hangar-tree-XXXXXX",
+		 folder ? folder : "/tmp");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(tree_root));
+	for (; files->path; files++)
+		tree_add(files);
+	return tree_root;
+}
+
+static inline void tree_remove(void)
+{
+	CU_ASSERT_EQUAL(nftw(tree_root, tree_unlink, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+#endif

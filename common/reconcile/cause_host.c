@@ -1,0 +1,155 @@
+/* cause_host.c: causes on the host's side: CPUs that ranks may use, and who else uses them. */
+#include "cause_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu_list.h"
+
+#define WAITED_SHARE 0.05 /* of the sweep without a CPU that a rank's main thread wanted */
+#define WAITED_LEAST 0.01 /* seconds */
+#define BUSY_SHARE   0.95 /* of all CPUs */
+#define OTHERS_SHARE 0.05 /* of them, used by others than the job */
+#define TICKS_LEAST  100  /* of all CPUs, for a share to mean something */
+#define OTHERS_LEAST 0.25 /* CPUs: ticks are coarse */
+
+/* ---- affinity ----------------------------------------------------------------------------- */
+
+/* CPUs that all ranks of a host may use together, in `all`. False: a rank's are not known. */
+static bool join_cpus(const struct observation *o, int host, struct cpu_set *all,
+		      struct cpu_set *one)
+{
+	memset(all, 0, sizeof(*all));
+	for (int r = 0; r < o->nranks; r++) {
+		if (o->ranks_before[r].node != o->before[host].node)
+			continue;
+		if (!o->ranks_before[r].cpus[0] || cpu_list_parse(one, o->ranks_before[r].cpus) < 0)
+			return false;
+		for (int cpu = 0; cpu < CPU_LIST_MOST; cpu++) {
+			all->n += one->has[cpu] && !all->has[cpu];
+			all->has[cpu] |= one->has[cpu];
+		}
+	}
+	return true;
+}
+
+static const struct observed_gpu *gpu_of(const struct observation *o, int host, const char *bus)
+{
+	for (int i = 0; i < o->before[host].ngpus && bus[0]; i++)
+		if (strcmp(o->before[host].gpus[i].bus, bus) == 0)
+			return &o->before[host].gpus[i];
+	return NULL;
+}
+
+/* A rank far from its GPU, or with one CPU where NCCL's network threads need another. */
+static void check_rank(const struct observation *o, int host, const struct observed_rank *rank,
+		       struct cpu_set *mine, struct cpu_set *near, struct cause_finding *f)
+{
+	const struct observed_gpu *gpu = gpu_of(o, host, rank->bus);
+
+	if (cpu_list_parse(mine, rank->cpus) < 0 || mine->n == 0)
+		return;
+	if (gpu && gpu->cpus[0] && cpu_list_parse(near, gpu->cpus) == 0 && near->n > 0 &&
+	    cpu_list_common(mine, near) == 0)
+		cause_yes(f, "rank %d on %s may use CPUs %.40s, its GPU %s is beside %.40s",
+			  rank->rank, cause_host(o, host), rank->cpus, rank->bus, gpu->cpus);
+	else if (mine->n == 1 && cause_on_gpus(o) && cause_network(o))
+		cause_yes(f,
+			  "rank %d on %s has CPU %.20s alone for itself and NCCL's network "
+			  "threads",
+			  rank->rank, cause_host(o, host), rank->cpus);
+}
+
+void cause_affinity(const struct observation *o, struct cause_finding *f)
+{
+	struct cpu_set *sets = calloc(2, sizeof(*sets));
+
+	for (int h = 0; h < o->nhosts && sets; h++) {
+		int ranks = cause_ranks_of(o, o->before[h].node), cpus = o->before[h].cpus;
+
+		if (!join_cpus(o, h, &sets[0], &sets[1])) {
+			cause_unseen(f, "the CPUs that ranks may use are not known");
+			continue;
+		}
+		if (sets[0].n < ranks && cpus >= ranks)
+			cause_yes(f, "%d ranks on %s may use %d of its %d CPUs together", ranks,
+				  cause_host(o, h), sets[0].n, cpus);
+		for (int r = 0; r < o->nranks; r++)
+			if (o->ranks_before[r].node == o->before[h].node)
+				check_rank(o, h, &o->ranks_before[r], &sets[0], &sets[1], f);
+	}
+	free(sets);
+}
+
+/* ---- load --------------------------------------------------------------------------------- */
+
+/* The share of the sweep that a host's rank waited most for a CPU; -1: not seen. */
+static double worst_wait(const struct observation *o, int host, int *worst)
+{
+	double most = -1, seconds = cause_seconds(o, host);
+
+	for (int r = 0; r < o->nranks && seconds > 0; r++) {
+		int64_t waited = cause_step(o->ranks_before[r].wait_ns, o->ranks_after[r].wait_ns);
+
+		if (o->ranks_before[r].node != o->before[host].node || waited < 0)
+			continue;
+		if ((double)waited * 1e-9 / seconds > most) {
+			most = (double)waited * 1e-9 / seconds;
+			*worst = o->ranks_before[r].rank;
+		}
+	}
+	return most;
+}
+
+/* NaN: not seen. */
+static double busy_share(const struct observation *o, int host)
+{
+	int64_t busy = cause_step(o->before[host].cpu_busy, o->after[host].cpu_busy);
+	int64_t total = cause_step(o->before[host].cpu_total, o->after[host].cpu_total);
+
+	return busy < 0 || total < TICKS_LEAST ? NAN : (double)busy / (double)total;
+}
+
+/* CPUs that the job's ranks used, in the mean; NaN: not seen. */
+static double own_cpus(const struct observation *o, int host)
+{
+	double sum = 0, seconds = cause_seconds(o, host);
+
+	for (int r = 0; r < o->nranks; r++) {
+		int64_t used = cause_step(o->ranks_before[r].cpu_ns, o->ranks_after[r].cpu_ns);
+
+		if (o->ranks_before[r].node != o->before[host].node)
+			continue;
+		if (used < 0)
+			return NAN;
+		sum += (double)used * 1e-9;
+	}
+	return seconds > 0 ? sum / seconds : NAN;
+}
+
+void cause_load(const struct observation *o, struct cause_finding *f)
+{
+	for (int h = 0; h < o->nhosts; h++) {
+		int rank = -1, ranks = cause_ranks_of(o, o->before[h].node);
+		double waited = worst_wait(o, h, &rank), busy = busy_share(o, h), others;
+
+		if (waited > fmax(WAITED_SHARE, WAITED_LEAST / cause_seconds(o, h)))
+			cause_yes(f,
+				  "rank %d on %s wanted a CPU and had none for %.0f %% of the "
+				  "sweep",
+				  rank, cause_host(o, h), 100 * waited);
+		others = busy * o->before[h].cpus - own_cpus(o, h);
+		if (busy > BUSY_SHARE &&
+		    others > fmax(OTHERS_LEAST, OTHERS_SHARE * o->before[h].cpus))
+			cause_yes(f,
+				  "others than this job used %.1f of the %d CPUs of %s, which were "
+				  "all busy",
+				  others, o->before[h].cpus, cause_host(o, h));
+		if (o->before[h].cpus > 0 && ranks > o->before[h].cpus)
+			cause_yes(f, "%d ranks on the %d CPUs of %s", ranks, o->before[h].cpus,
+				  cause_host(o, h));
+		if (waited < 0 && isnan(busy))
+			cause_unseen(f, "/proc shows neither waiting nor busy CPUs");
+	}
+}

@@ -1,0 +1,59 @@
+/* cause_parts.h: the inside of the causes: what their files share. */
+#ifndef HANGAR_CAUSE_PARTS_H
+#define HANGAR_CAUSE_PARTS_H
+
+#include <stdint.h>
+
+#include "causes.h"
+
+/* Found: evidence, added to what is there as long as there is room. */
+void cause_yes(struct cause_finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Can't be told; said once, and only while nothing was found. */
+void cause_unseen(struct cause_finding *finding, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A counter's step from before to after, -1 where it was not seen or fell. */
+int64_t cause_step(int64_t before, int64_t after);
+
+/* Seconds between the two looks at a host; 0: not known. */
+double cause_seconds(const struct observation *observation, int host);
+
+/* A host's name; "a host" where it has none. */
+const char *cause_host(const struct observation *observation, int host);
+
+/* The value of a setting on any host; NULL: nobody has it. */
+const char *cause_setting(const struct observation *observation, const char *name);
+
+/* Do its ranks talk over a network, and is that known to be TCP? */
+bool cause_network(const struct observation *observation);
+bool cause_tcp(const struct observation *observation);
+
+/* Does it run on NVIDIA's library? */
+bool cause_on_gpus(const struct observation *observation);
+
+/* Ranks of a host. */
+int cause_ranks_of(const struct observation *observation, int node);
+
+/* Is this the rank's GPU? */
+bool cause_same_bus(const struct observed_rank *rank, const struct observed_gpu *gpu);
+
+/* Why NVML, or NCCL's log, did not tell. */
+const char *cause_no_nvml(const struct observation *observation, int host);
+const char *cause_no_log(const struct observation *observation);
+
+/* Run a check on every GPU i of every host h that was looked at twice. Without any: unseen. */
+typedef void cause_gpu_fn(const struct observation *observation, int h, int i,
+			  struct cause_finding *finding);
+void cause_each_gpu(const struct observation *observation, struct cause_finding *finding,
+		    cause_gpu_fn *check);
+
+typedef void cause_fn(const struct observation *observation, struct cause_finding *finding);
+cause_fn cause_settings, cause_choice, cause_channels, cause_nvls, cause_transport, cause_rings,
+	cause_gdr, cause_pxn;
+cause_fn cause_links, cause_pcie, cause_p2p, cause_acs, cause_clocks, cause_errors, cause_processes;
+cause_fn cause_wrong_network, cause_nic_speed, cause_mtu, cause_retransmits;
+cause_fn cause_affinity, cause_load;
+
+#endif

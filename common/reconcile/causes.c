@@ -1,0 +1,326 @@
+/* causes.c: the table of causes, running it and telling what it found. */
+#include "cause_parts.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cause cause_table[] = {
+	{ .name = "forced-settings",
+	  .what = "a setting limits NCCL",
+	  .fix = "unset it, or know why it is set",
+	  .gpu = true,
+	  .check = cause_settings },
+	{ .name = "transport",
+	  .what = "connections inside a host do not use P2P",
+	  .fix = "unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL, share /dev/shm and the "
+		 "PID namespace between containers; see p2p and acs-iommu",
+	  .gpu = true,
+	  .check = cause_transport },
+	{ .name = "p2p",
+	  .what = "the driver refuses P2P between GPUs",
+	  .fix = "a driver and a virtual machine that allow it; CUDA's "
+		 "p2pBandwidthLatencyTest shows it apart from NCCL",
+	  .gpu = true,
+	  .check = cause_p2p },
+	{ .name = "nvlinks",
+	  .what = "NVLinks are missing",
+	  .fix = "nvidia-smi nvlink --status; reset the GPU, restart the fabric "
+		 "manager, or have it repaired",
+	  .gpu = true,
+	  .check = cause_links },
+	{ .name = "pcie",
+	  .what = "a PCIe link is narrower or slower than it could be",
+	  .fix = "reseat the card, put it into another slot, look into the "
+		 "firmware's settings",
+	  .gpu = true,
+	  .check = cause_pcie },
+	{ .name = "acs-iommu",
+	  .what = "ACS or the IOMMU is in the way of P2P",
+	  .fix = "switch ACS off on these bridges (setpci), boot with iommu=pt or "
+		 "the IOMMU off in the firmware",
+	  .gpu = true,
+	  .check = cause_acs },
+	{ .name = "choice",
+	  .what = "NCCL chose otherwise than predicted",
+	  .fix = "unset NCCL_ALGO and NCCL_PROTO, look for a tuner plugin "
+		 "(NCCL_TUNER_PLUGIN)",
+	  .gpu = true,
+	  .check = cause_choice },
+	{ .name = "channels",
+	  .what = "NCCL used fewer channels than predicted",
+	  .fix = "unset NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS and -x",
+	  .gpu = true,
+	  .check = cause_channels },
+	{ .name = "nvls",
+	  .what = "NVLS is off",
+	  .fix = "unset NCCL_NVLS_ENABLE; the fabric manager must run, and the "
+		 "driver allow multicast",
+	  .gpu = true,
+	  .check = cause_nvls },
+	{ .name = "rings",
+	  .what = "NCCL's rings are not rational",
+	  .fix = "nccl_log shows them beside the topology; unset NCCL_GRAPH_FILE and "
+		 "NCCL_TOPO_FILE",
+	  .gpu = true,
+	  .check = cause_rings },
+	{ .name = "gdr",
+	  .what = "GPUDirect RDMA is not used",
+	  .fix = "load nvidia_peermem (or a kernel with DMA-BUF), put NIC and GPU "
+		 "below one PCIe switch, unset NCCL_NET_GDR_LEVEL",
+	  .gpu = true,
+	  .check = cause_gdr },
+	{ .name = "pxn",
+	  .what = "PXN is not used",
+	  .fix = "unset NCCL_PXN_DISABLE",
+	  .gpu = true,
+	  .check = cause_pxn },
+	{ .name = "wrong-network",
+	  .what = "a slower network is used than there is",
+	  .fix = "name the right one with NCCL_SOCKET_IFNAME or NCCL_IB_HCA, unset "
+		 "NCCL_NET and NCCL_IB_DISABLE",
+	  .gpu = true,
+	  .check = cause_wrong_network },
+	{ .name = "nic-speed",
+	  .what = "a NIC is slower than its twins",
+	  .fix = "look at the cable and the switch port (ibstat, ethtool)",
+	  .check = cause_nic_speed },
+	{ .name = "mtu",
+	  .what = "hosts have different MTUs",
+	  .fix = "ip link set dev NAME mtu N on all hosts and switches",
+	  .check = cause_mtu },
+	{ .name = "tcp-retransmits",
+	  .what = "TCP sends segments again",
+	  .fix = "look for a lossy cable, a full switch, too small buffers (ethtool "
+		 "-S, ss -ti)",
+	  .check = cause_retransmits },
+	{ .name = "clocks",
+	  .what = "a GPU's clocks are held down",
+	  .fix = "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER: cooling, power cap, "
+		 "application clocks",
+	  .gpu = true,
+	  .check = cause_clocks },
+	{ .name = "errors",
+	  .what = "error counters moved",
+	  .fix = "nvidia-smi -q -d ECC, nvidia-smi nvlink --errorcounters; have the "
+		 "GPU repaired when they go on",
+	  .gpu = true,
+	  .check = cause_errors },
+	{ .name = "other-processes",
+	  .what = "others use the job's GPUs",
+	  .fix = "nvidia-smi shows them; end them, or take other GPUs",
+	  .gpu = true,
+	  .check = cause_processes },
+	{ .name = "affinity",
+	  .what = "ranks are bound to the wrong CPUs, or to too few",
+	  .fix = "mpirun --bind-to numa (or none), srun --cpus-per-task with "
+		 "--cpu-bind=cores",
+	  .check = cause_affinity },
+	{ .name = "loaded-host",
+	  .what = "the host's CPUs are overloaded",
+	  .fix = "end the other work on it, or start no more ranks than it has CPUs",
+	  .check = cause_load },
+};
+
+const size_t cause_count = sizeof(cause_table) / sizeof(cause_table[0]);
+
+/* ---- what the checks share ---------------------------------------------------------------- */
+
+/* Evidence that says the same of one GPU after the other is cut short, and says so. */
+#define ROOM_FOR_ONE 160
+
+void cause_yes(struct cause_finding *finding, const char *format, ...)
+{
+	size_t used = finding->state == CAUSE_YES ? strlen(finding->text) : 0;
+	size_t left = sizeof(finding->text) - used;
+	va_list args;
+
+	if (used > 0 && left < ROOM_FOR_ONE) {
+		if (strcmp(finding->text + used - 3, "...") != 0)
+			strcpy(finding->text + used, "; ...");
+		return;
+	}
+	if (used > 0) {
+		strcpy(finding->text + used, "; ");
+		used += 2;
+		left -= 2;
+	}
+	finding->state = CAUSE_YES;
+	va_start(args, format);
+	/* leaves room for the dots */
+	vsnprintf(finding->text + used, left - sizeof("; ..."), format, args);
+	va_end(args);
+}
+
+void cause_unseen(struct cause_finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	if (finding->state != CAUSE_NO)
+		return;
+	finding->state = CAUSE_UNSEEN;
+	va_start(args, format);
+	vsnprintf(finding->text, sizeof(finding->text), format, args);
+	va_end(args);
+}
+
+int64_t cause_step(int64_t before, int64_t after)
+{
+	return before < 0 || after < before ? -1 : after - before;
+}
+
+double cause_seconds(const struct observation *o, int host)
+{
+	double start = o->before[host].at_s, end = o->after[host].at_s;
+
+	return isfinite(start) && isfinite(end) && end > start ? end - start : 0;
+}
+
+const char *cause_host(const struct observation *o, int host)
+{
+	return o->before[host].name[0] ? o->before[host].name : "a host";
+}
+
+const char *cause_setting(const struct observation *o, const char *name)
+{
+	for (int h = 0; h < o->nhosts; h++)
+		for (int i = 0; i < o->before[h].nsettings; i++)
+			if (strcmp(o->before[h].settings[i].name, name) == 0)
+				return o->before[h].settings[i].value;
+	return NULL;
+}
+
+bool cause_on_gpus(const struct observation *o)
+{
+	return strcmp(o->run.backend, "nccl") == 0;
+}
+
+bool cause_network(const struct observation *o)
+{
+	return o->nhosts > 1 || o->run.nodes > 1 || o->run.shared_gpu == 1;
+}
+
+bool cause_tcp(const struct observation *o)
+{
+	if (o->nccl.network[0])
+		return strcmp(o->nccl.network, "Socket") == 0;
+	return strcmp(o->run.transport, "TCP") == 0 || o->run.shared_gpu == 1;
+}
+
+bool cause_same_bus(const struct observed_rank *rank, const struct observed_gpu *gpu)
+{
+	return gpu->bus[0] && strcmp(rank->bus, gpu->bus) == 0;
+}
+
+const char *cause_no_nvml(const struct observation *o, int host)
+{
+	if (o->before[host].nvml == 1)
+		return "NVML does not tell here";
+	return o->before[host].nvml_why[0] ? o->before[host].nvml_why : "NVML was not asked";
+}
+
+const char *cause_no_log(const struct observation *o)
+{
+	return o->nccl.why[0] ? o->nccl.why : "NCCL's log does not tell";
+}
+
+void cause_each_gpu(const struct observation *o, struct cause_finding *finding, cause_gpu_fn *check)
+{
+	int n = 0;
+
+	for (int h = 0; h < o->nhosts; h++) {
+		for (int i = 0; i < o->before[h].ngpus && i < o->after[h].ngpus; i++, n++)
+			check(o, h, i, finding);
+	}
+	if (n == 0)
+		cause_unseen(finding, "no GPU was looked at twice");
+}
+
+int cause_ranks_of(const struct observation *o, int node)
+{
+	int n = 0;
+
+	for (int r = 0; r < o->nranks; r++)
+		n += o->ranks_before[r].node == node;
+	return n;
+}
+
+/* ---- running and telling ------------------------------------------------------------------ */
+
+void cause_check(const struct cause *cause, const struct observation *observation,
+		 struct cause_finding *finding)
+{
+	memset(finding, 0, sizeof(*finding));
+	cause->check(observation, finding);
+}
+
+/* Names of the causes from `first` on that were not seen for the same reason; marks them told. */
+static void gather_unseen(struct cause_finding *findings, size_t first, char *names, size_t len)
+{
+	char why[sizeof(findings->text)];
+	size_t used = 0;
+
+	memcpy(why, findings[first].text, sizeof(why));
+	for (size_t i = first; i < cause_count; i++) {
+		if (findings[i].state != CAUSE_UNSEEN || strcmp(findings[i].text, why) != 0)
+			continue;
+		used += (size_t)snprintf(names + used, len - used, "%s%s", used ? ", " : "",
+					 cause_table[i].name);
+		if (used >= len)
+			used = len - 1;
+		findings[i].state = CAUSE_NO;
+	}
+}
+
+static int tell_unseen(struct cause_finding *findings, int (*line)(void *ctx, const char *text),
+		       void *ctx)
+{
+	char text[1000], names[400], why[sizeof(findings->text)];
+	int rc = 0;
+
+	for (size_t i = 0; i < cause_count && rc >= 0; i++) {
+		if (findings[i].state != CAUSE_UNSEEN)
+			continue;
+		memcpy(why, findings[i].text, sizeof(why));
+		gather_unseen(findings, i, names, sizeof(names));
+		snprintf(text, sizeof(text), "not seen: %s: %s", names, why);
+		rc = line(ctx, text);
+	}
+	return rc;
+}
+
+int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
+		void *ctx)
+{
+	struct cause_finding *findings = calloc(cause_count, sizeof(*findings));
+	int found = 0, asked = 0, out = 0, rc = 0;
+	char text[1000];
+
+	if (!findings)
+		return line(ctx, "no cause looked for: out of memory");
+	for (size_t i = 0; i < cause_count && rc >= 0; i++) {
+		const struct cause *cause = &cause_table[i];
+
+		if (cause->gpu && !cause_on_gpus(observation))
+			continue;
+		asked++;
+		cause_check(cause, observation, &findings[i]);
+		out += findings[i].state == CAUSE_NO;
+		if (findings[i].state != CAUSE_YES)
+			continue;
+		found++;
+		snprintf(text, sizeof(text), "cause: %s: %s: %s. To mend it: %s", cause->name,
+			 cause->what, findings[i].text, cause->fix);
+		rc = line(ctx, text);
+	}
+	if (found == 0 && rc >= 0) {
+		snprintf(text, sizeof(text), "no cause found: %d of %d were ruled out", out, asked);
+		rc = line(ctx, text);
+	}
+	if (rc >= 0)
+		rc = tell_unseen(findings, line, ctx);
+	free(findings);
+	return rc;
+}

@@ -1,0 +1,39 @@
+/* causes.h: why a run may be slower than predicted: a table of checks on an observation. */
+#ifndef HANGAR_CAUSES_H
+#define HANGAR_CAUSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "observation.h"
+
+enum cause_state { CAUSE_NO, CAUSE_YES, CAUSE_UNSEEN };
+
+struct cause_finding {
+	enum cause_state state;
+	char text[480]; /* yes: the evidence; unseen: why it can't be told */
+};
+
+struct cause {
+	const char *name; /* "forced-settings" */
+	const char *what; /* in a few words */
+	const char *fix;
+	bool gpu; /* of runs on GPUs alone */
+	/* Looks at the observation alone. The finding is CAUSE_NO before. */
+	void (*check)(const struct observation *observation, struct cause_finding *finding);
+};
+
+/* Strongest evidence first. */
+extern const struct cause cause_table[];
+extern const size_t cause_count;
+
+/* Run one check, whatever kind of run it was. */
+void cause_check(const struct cause *cause, const struct observation *observation,
+		 struct cause_finding *finding);
+
+/* Run all that this kind of run can have, and hand over what they found, a line each without newline: "cause: ..." per cause, else "no cause found ...";
+ * then what could not be seen, with the reason, equal reasons together. 0, or the first negative value of `line`. */
+int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
+		void *ctx);
+
+#endif

@@ -1,0 +1,262 @@
+/* reconcile.c: looks at the machine before and after the sweep, and says what made rows slow. */
+#include "reconcile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "causes.h"
+#include "clock.h"
+#include "observe.h"
+
+#define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */
+
+/* ---- looking ------------------------------------------------------------------------------ */
+
+/* Everybody's `mine` in r->ranks on every rank: who looks at a host wants its ranks' GPUs and processes. */
+static int meet(struct reconcile *r, struct observed_rank *mine)
+{
+	struct job *job = r->bench->job;
+	struct backend_facts facts = { .device = "" };
+	int rc;
+
+	observed_rank_clear(mine);
+	observe_rank("", mine);
+	r->bench->backend->ops->facts(r->bench->backend, &facts);
+	mine->rank = job->rank;
+	mine->node = job->node;
+	memcpy(mine->bus, facts.bus_id, sizeof(mine->bus));
+	rc = job_gather(job, mine, sizeof(*mine), r->ranks);
+	return rc < 0 ? rc : job_bcast(job, r->ranks, (size_t)job->nranks * sizeof(*r->ranks));
+}
+
+/* The hosts' observations at rank 0, in `hosts`. */
+static int look(struct reconcile *r, struct observed_host *mine, struct observed_host *hosts)
+{
+	struct job *job = r->bench->job;
+	double patience = job->patience;
+	struct observe_request request = {
+		.root = "",
+		.environment = environ,
+		.nvml = r->bench->backend->ops->device_name ? &r->nvml : NULL,
+		.ranks = r->ranks,
+		.nranks = job->nranks,
+		.node = job->node,
+	};
+	int rc;
+
+	if (job->local_rank == 0) {
+		double start = clock_seconds();
+
+		watch_work(r->bench->watch, "looking at the machine", LOOK_SECONDS);
+		if (request.nvml && !r->nvml.library)
+			nvml_open(&r->nvml);
+		observe_host(&request, mine);
+		mine->took_s = clock_seconds() - start;
+		watch_leave(r->bench->watch);
+	}
+	job->patience = LOOK_SECONDS;
+	rc = job_gather_nodes(job, mine, sizeof(*mine), hosts);
+	job->patience = patience;
+	return rc;
+}
+
+/* Both looks: ranks and hosts, into these places at rank 0. */
+static int look_around(struct reconcile *r, struct observed_rank *ranks,
+		       struct observed_host *hosts)
+{
+	struct observed_host *host = calloc(1, sizeof(*host));
+	struct observed_rank mine;
+	int rc = host ? 0 : -ENOMEM;
+
+	if (rc < 0)
+		error_set(r->bench->err, OUTCOME_INTERNAL, rc, "out of memory");
+	rc = job_agree(r->bench->job, rc);
+	if (rc == 0)
+		rc = meet(r, &mine);
+	if (rc == 0)
+		rc = look(r, host, hosts);
+	if (rc == 0 && r->bench->job->rank == 0)
+		memcpy(ranks, r->ranks, (size_t)r->bench->job->nranks * sizeof(*ranks));
+	free(host);
+	return rc;
+}
+
+/* ---- telling ------------------------------------------------------------------------------ */
+
+static void set_text(char *to, size_t len, const char *text)
+{
+	snprintf(to, len, "%s", text ? text : "");
+}
+
+/* Rows below a size say little about links. */
+static void take_row(void *ctx, const struct row *row)
+{
+	struct reconcile *r = ctx;
+	struct observed_run *run = &r->observation.run;
+
+	if (row->size < FORECAST_SHARED_FROM || !isfinite(row->of_predicted_percent) ||
+	    row->of_predicted_percent >= run->worst_percent)
+		return;
+	run->worst_percent = row->of_predicted_percent;
+	run->worst_bytes = (int64_t)row->size;
+	set_text(run->worst_algo, sizeof(run->worst_algo), row->predicted_algo);
+	set_text(run->worst_proto, sizeof(run->worst_proto), row->predicted_proto);
+	run->worst_channels = row->predicted_channels;
+	set_text(run->used_algo, sizeof(run->used_algo), row->used_algo);
+	set_text(run->used_proto, sizeof(run->used_proto), row->used_proto);
+	run->used_channels = row->used_channels;
+}
+
+/* A module has all its links; a card's come from bridges, if it has any, and a part of a GPU has none. */
+static int links_of(const char *product)
+{
+	const struct topo_gpu_model *model = topo_gpu_model(product);
+	bool module = strstr(product, "SXM") || strstr(product, "HBM3") ||
+		      strstr(product, "B200") || strstr(product, "H200");
+
+	return model && module && !strstr(product, " NVL") && !strstr(product, "MIG") &&
+			       !strstr(product, "GH200")
+		       ? model->links
+		       : -1;
+}
+
+static int gpu_links(const struct topo_gpu *gpu, int ngpus)
+{
+	int links = gpu->switch_links;
+
+	for (int i = 0; i < ngpus; i++)
+		links += gpu->links[i];
+	return links;
+}
+
+static void describe_topology(struct observed_run *run, const struct forecast *f)
+{
+	static const char *const hops[] = { [MODEL_HOP_NONE] = "none",
+					    [MODEL_HOP_NVLINK] = "NVLink",
+					    [MODEL_HOP_PCIE] = "PCIe",
+					    [MODEL_HOP_SHM] = "SHM" };
+	int fewest = INT_MAX;
+
+	set_text(run->hop, sizeof(run->hop), hops[f->model.hop]);
+	if (run->nodes > 1)
+		set_text(run->transport, sizeof(run->transport),
+			 topo_transport_name(f->sys.transport));
+	for (int i = 0; i < f->sys.ngpus; i++)
+		if (gpu_links(&f->sys.gpu[i], f->sys.ngpus) < fewest)
+			fewest = gpu_links(&f->sys.gpu[i], f->sys.ngpus);
+	if (f->dump[0]) {
+		run->links_found = fewest;
+		return;
+	}
+	run->links = fewest;
+	if (f->sys.nnics > 0)
+		run->nic_gbps = 8 * f->sys.nic[0].gbs;
+}
+
+static void describe_run(struct reconcile *r)
+{
+	struct observed_run *run = &r->observation.run;
+	const struct job *job = r->bench->job;
+	struct backend_facts facts = { .device = "" };
+
+	run->ranks = job->nranks;
+	run->nodes = job->nnodes;
+	run->shared_gpu = r->shared_gpu;
+	set_text(run->backend, sizeof(run->backend), r->bench->backend->ops->name);
+	set_text(run->collective, sizeof(run->collective), r->bench->collective->name);
+	r->bench->backend->ops->facts(r->bench->backend, &facts);
+	if (r->bench->backend->ops->device_name) {
+		set_text(run->gpu, sizeof(run->gpu), facts.device);
+		run->links = links_of(facts.device);
+	}
+	if (r->forecast && forecast_topology(r->forecast))
+		describe_topology(run, r->forecast);
+	run->good_percent = r->bench->options->good;
+	run->worst_percent = INFINITY;
+}
+
+static int print_line(void *ctx, const char *text)
+{
+	return report_comment(ctx, "%s", text);
+}
+
+/* --out DIR keeps what the causes were found in. */
+static int keep(const struct reconcile *r, struct report *report)
+{
+	const char *out = r->bench->options->out;
+	char path[4200];
+	int rc;
+
+	if (!out)
+		return 0;
+	snprintf(path, sizeof(path), "%.4000s/observation.json", out);
+	rc = observation_write(&r->observation, path);
+	return rc < 0 ? report_comment(report, "%.400s: %s", path, strerror(-rc)) : 0;
+}
+
+static int explain(void *ctx, struct report *report)
+{
+	struct reconcile *r = ctx;
+	struct observed_run *run = &r->observation.run;
+	bool low = run->worst_percent < run->good_percent;
+	int rc;
+
+	if (low || r->bench->options->reconcile)
+		observe_nccl(&r->asked, r->observation.before, r->observation.nhosts,
+			     r->observation.ranks_before, r->observation.nranks,
+			     &r->observation.nccl);
+	rc = keep(r, report);
+	if (rc == 0 && low)
+		rc = report_comment(report,
+				    "The slowest row, of %lld bytes, reaches %.1f %% of its "
+				    "prediction (%s%s%s)",
+				    (long long)run->worst_bytes, run->worst_percent,
+				    run->worst_algo, run->worst_proto[0] ? "/" : "",
+				    run->worst_proto);
+	if (rc < 0 || (!low && !r->bench->options->reconcile))
+		return rc;
+	return causes_tell(&r->observation, print_line, report);
+}
+
+int reconcile_before(struct reconcile *r, const struct bench *bench,
+		     const struct forecast *forecast, bool shared_gpu,
+		     const struct reconciler **hooks)
+{
+	struct job *job = bench->job;
+	int rc = 0;
+
+	r->forecast = forecast;
+	r->shared_gpu = shared_gpu;
+	r->ranks = calloc((size_t)job->nranks, sizeof(*r->ranks));
+	if (!r->ranks ||
+	    (job->rank == 0 && observation_init(&r->observation, job->nnodes, job->nranks) < 0))
+		rc = error_set(bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	rc = job_agree(job, rc);
+	if (rc < 0)
+		return rc;
+	r->bench = bench;
+	rc = look_around(r, r->observation.ranks_before, r->observation.before);
+	if (rc < 0 || job->rank != 0)
+		return rc;
+	describe_run(r);
+	r->hooks = (struct reconciler){ .ctx = r, .row = take_row, .explain = explain };
+	*hooks = &r->hooks;
+	return 0;
+}
+
+int reconcile_after(struct reconcile *r)
+{
+	return r->bench ? look_around(r, r->observation.ranks_after, r->observation.after) : 0;
+}
+
+void reconcile_release(struct reconcile *r)
+{
+	nvml_close(&r->nvml);
+	free(r->ranks);
+	observation_release(&r->observation);
+}

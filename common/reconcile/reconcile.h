@@ -1,0 +1,35 @@
+/* reconcile.h: a run's search for what made its rows slow: a look before and after the sweep, and the telling. */
+#ifndef HANGAR_RECONCILE_H
+#define HANGAR_RECONCILE_H
+
+#include "../bench.h"
+#include "../run.h"
+#include "../topo/forecast.h"
+#include "observation.h"
+#include "observe_nccl.h"
+#include "observe_nvml.h"
+
+struct reconcile {
+	const struct bench *bench;	 /* NULL: nothing is looked at */
+	const struct forecast *forecast; /* rank 0; NULL: no predictions */
+	bool shared_gpu;
+	struct nccl_asked asked;
+	struct nvml nvml;		/* of the ranks that look at their host */
+	struct observed_rank *ranks;	/* all of the job */
+	struct observation observation; /* rank 0 */
+	struct reconciler hooks;
+};
+
+/* Look for the first time, on every rank: once the communicator is there, before the sweep. `forecast` is rank 0's, NULL
+ * where no predictions are made. Sets *hooks for struct run on rank 0; they live as long as `reconcile`. 0, or a negative
+ * errno with the error set. Collective. */
+int reconcile_before(struct reconcile *reconcile, const struct bench *bench,
+		     const struct forecast *forecast, bool shared_gpu,
+		     const struct reconciler **hooks);
+
+/* Look again, after the sweep. Does nothing without the first look. The same. Collective. */
+int reconcile_after(struct reconcile *reconcile);
+
+void reconcile_release(struct reconcile *reconcile);
+
+#endif

@@ -1,0 +1,95 @@
+/* reconcile_main.c: reconcile, the program: observation.json in, causes out, long after the run. */
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "causes.h"
+
+struct arguments {
+	const char *path;
+	bool list;
+};
+
+static const struct argp_option options[] = {
+	{ "list", 'l', NULL, 0, "The causes that are looked for, and what mends them", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'l':
+		arguments->list = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->path)
+			argp_error(state, "one run at a time");
+		arguments->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!arguments->path && !arguments->list)
+			argp_error(state, "which run?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "DIR|FILE",
+	.doc = "Say what made a run slower than predicted, from the observation.json that --out "
+	       "DIR "
+	       "kept."
+	       "\vThe exit code is 0 whatever is found, 2 for a file that is none.",
+};
+
+static int print_line(void *ctx, const char *text)
+{
+	return fprintf(ctx, "%s\n", text) < 0 ? -1 : 0;
+}
+
+static void list_causes(void)
+{
+	for (size_t i = 0; i < cause_count; i++)
+		printf("%-16s %s. To mend it: %s\n", cause_table[i].name, cause_table[i].what,
+		       cause_table[i].fix);
+}
+
+static int tell(const char *path, struct error *err)
+{
+	struct observation observation;
+	char file[4200];
+	struct stat st;
+
+	snprintf(file, sizeof(file), "%.4000s%s", path,
+		 stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/observation.json" : "");
+	if (observation_read(&observation, file, err) < 0)
+		return err->outcome;
+	if (causes_tell(&observation, print_line, stdout) < 0 || fflush(stdout) != 0)
+		error_set(err, OUTCOME_INTERNAL, -1, "can't print");
+	observation_release(&observation);
+	return err->outcome;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = { .path = NULL };
+	struct error err = { .rank = -1 };
+	int code = 0;
+
+	argp_err_exit_status = OUTCOME_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+		return OUTCOME_USAGE;
+	if (arguments.list)
+		list_causes();
+	if (arguments.path)
+		code = tell(arguments.path, &err);
+	if (err.code)
+		error_print(&err, "reconcile");
+	return code;
+}

@@ -1,0 +1,232 @@
+/* inquiry.c: where the guilty and the others stand, in words and numbers. */
+#include "inquiry.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "call.h"
+#include "classes.h"
+#include "dtype.h"
+#include "verdict.h"
+
+void inquiry_say(struct diagnosis *d, const char *fmt, ...)
+{
+	va_list args;
+
+	if (d->nlines == DIAGNOSIS_LINES)
+		return;
+	va_start(args, fmt);
+	vsnprintf(d->lines[d->nlines++], sizeof(d->lines[0]), fmt, args);
+	va_end(args);
+}
+
+void inquiry_accuse(struct inquiry *q, int rank)
+{
+	q->nguilty += !q->guilty[rank];
+	q->guilty[rank] = true;
+}
+
+void inquiry_name_guilty(struct inquiry *q)
+{
+	size_t at = 0, len = sizeof(q->d->ranks);
+
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		int step;
+
+		if (!q->guilty[i])
+			continue;
+		step = snprintf(q->d->ranks + at, len - at, "%s%d", at ? "," : "", i);
+		if (step < 0 || (size_t)step >= len - at) {
+			q->d->ranks[at] = '\0'; /* no room: the list stays whole numbers */
+			inquiry_say(q->d, "%zu ranks are guilty; the list is cut.", q->nguilty);
+			break;
+		}
+		at += (size_t)step;
+	}
+	if (at == 0)
+		snprintf(q->d->ranks, len, "-");
+}
+
+const char *inquiry_call(const struct record *r, char *buf, size_t len)
+{
+	if (!r) {
+		snprintf(buf, len, "no call");
+		return buf;
+	}
+	snprintf(buf, len, "%s count %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind),
+		 r->count, r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?");
+	if (r->op >= 0 && r->op < OP_COUNT && strlen(buf) + 12 < len)
+		sprintf(buf + strlen(buf), " %s", redop_name((enum redop)r->op));
+	if (r->peer >= 0 && strlen(buf) + 20 < len)
+		sprintf(buf + strlen(buf), " root %d", r->peer);
+	return buf;
+}
+
+bool inquiry_died(const struct rank_view *v)
+{
+	return v->process >= PROCESS_EXITED && !view_finished(v);
+}
+
+/* A rank's number of calls on the communicator that are known to have completed. */
+static uint64_t completed_seq(const struct evidence_rank *rank, const struct track *t,
+			      uint32_t comm)
+{
+	const struct evidence_index *x = &rank->index;
+	const struct record *r = t->final;
+
+	if (t->plain) { /* as below, by arithmetic */
+		uint64_t done = rank->view.completed;
+
+		done = done < x->last_ticket ? done : x->last_ticket;
+		return done < x->first_ticket ? t->first - 1 : t->first + (done - x->first_ticket);
+	}
+	while (r && r->ticket > rank->view.completed) {
+		if (r == t->oldest)
+			return t->first - 1;
+		r--;
+		while (r > t->oldest && r->comm != comm)
+			r--;
+	}
+	return r ? (r->comm == comm ? r->seq : t->first - 1) : 0;
+}
+
+/* The first call that not all ranks completed, -1 when nobody waits for one. */
+int64_t inquiry_hang_point(const struct inquiry *q)
+{
+	const struct align *a = &q->align;
+	uint64_t least = UINT64_MAX, done = UINT64_MAX;
+
+	for (int i = 0; i < a->nranks; i++) {
+		const struct track *t = &a->tracks[i];
+		uint64_t at = t->last + !t->inside;
+
+		if (!t->known)
+			continue;
+		if (at <= a->top && at < least)
+			least = at;
+		at = completed_seq(&q->evidence->ranks[i], t, a->comm) + 1;
+		done = at < done ? at : done;
+	}
+	if (least != UINT64_MAX)
+		return (int64_t)least;
+	return done <= a->top ? (int64_t)done : -1;
+}
+
+static void say_rank(struct inquiry *q, int rank)
+{
+	const struct evidence_rank *r = &q->evidence->ranks[rank];
+	char how[48], doing[64] = "";
+
+	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
+		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
+	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
+		snprintf(doing, sizeof(doing), " wanting a processor %.0f %% of the time",
+			 r->cpu_share * 100);
+	if (!q->align.tracks[rank].known) {
+		inquiry_say(q->d, "Rank %d is %s%s; its calls are not known here.", rank,
+		    view_process(&r->view, how, sizeof(how)), doing);
+		return;
+	}
+	if (q->align.tracks[rank].last == 0) {
+		inquiry_say(q->d, "Rank %d is %s%s: no calls made on communicator %u.", rank,
+			    view_process(&r->view, how, sizeof(how)), doing, q->align.comm);
+		return;
+	}
+	inquiry_say(q->d, "Rank %d is %s%s: %" PRIu64 " calls made on communicator %u, the last one %s.",
+	    rank, view_process(&r->view, how, sizeof(how)), doing, q->align.tracks[rank].last,
+	    q->align.comm, q->align.tracks[rank].inside ? "not returned" : "returned");
+}
+
+static void say_others(struct inquiry *q)
+{
+	const struct align *a = &q->align;
+	char call[160];
+	size_t n = 0;
+
+	if (q->d->hang_seq < 1)
+		return;
+	for (int i = 0; i < a->nranks; i++)
+		n += a->tracks[i].known && !q->guilty[i] &&
+		     a->tracks[i].last >= (uint64_t)q->d->hang_seq;
+	if (n > 0)
+		inquiry_say(q->d,
+		    "%zu of %d ranks made call %" PRId64
+		    " of communicator %u (%s) and wait in it or behind it.",
+		    n, a->nranks, q->d->hang_seq, a->comm,
+		    inquiry_call(align_reference(a, (uint64_t)q->d->hang_seq), call,
+				  sizeof(call)));
+}
+
+static void say_guilty(struct inquiry *q)
+{
+	for (int i = 0; i < q->evidence->nranks && q->d->nlines < DIAGNOSIS_LINES / 2; i++)
+		if (q->guilty[i])
+			say_rank(q, i);
+}
+
+/* The guilty made all calls that the others made: what parts them is that one of these does not complete. */
+static void place_incomplete(struct inquiry *q)
+{
+	struct diagnosis *d = q->d;
+
+	if (d->hang_seq < 1)
+		return;
+	d->seq_low = d->seq_high = d->hang_seq;
+	snprintf(d->field, sizeof(d->field), "completion");
+	snprintf(d->theirs, sizeof(d->theirs), "made, cannot complete");
+	inquiry_call(align_reference(&q->align, (uint64_t)d->hang_seq), d->majority,
+		      sizeof(d->majority));
+}
+
+void inquiry_place_missing(struct inquiry *q)
+{
+	struct diagnosis *d = q->d;
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < q->evidence->nranks; i++)
+		if (q->guilty[i] && q->align.tracks[i].known && q->align.tracks[i].last < least)
+			least = q->align.tracks[i].last;
+	d->comm = q->align.comm;
+	d->hang_seq = inquiry_hang_point(q);
+	if (inquiry_place_init(q) || least == UINT64_MAX)
+		return;
+	if (least >= q->align.top) {
+		place_incomplete(q);
+		return;
+	}
+	d->seq_low = d->seq_high = (int64_t)least + 1;
+	snprintf(d->field, sizeof(d->field), "call");
+	snprintf(d->theirs, sizeof(d->theirs), "no call");
+	inquiry_call(align_reference(&q->align, least + 1), d->majority, sizeof(d->majority));
+}
+
+void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence)
+{
+	q->d->class = class;
+	q->d->confidence = confidence;
+	inquiry_name_guilty(q);
+	say_guilty(q);
+	say_others(q);
+}
+
+static bool one_of(const char *name, const char *const *list)
+{
+	while (*list && strcmp(*list, name) != 0)
+		list++;
+	return *list != NULL;
+}
+
+const char *inquiry_host_class(const struct evidence_rank *rank, const char *idle)
+{
+	static const char *const blocking[] = {
+		"futex",  "read",     "readv",	    "recvfrom",	   "recvmsg", "poll",	 "ppoll",
+		"select", "pselect6", "epoll_wait", "epoll_pwait", "wait4",   "waitid",	 "flock",
+		"fcntl",  "accept",   "connect",    "write",	   "sendto",  "sendmsg", NULL
+	};
+
+	if (rank->state == 'R' && rank->cpu_share > 0.5)
+		return CLASS_BUSY;
+	return one_of(rank->syscall, blocking) ? CLASS_BLOCKED : idle;
+}

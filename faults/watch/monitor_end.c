@@ -1,0 +1,175 @@
+/* monitor_end.c: from something that is wrong to a verdict, its evidence, and the end of the run. */
+#include "monitor_end.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "monitor_members.h"
+#include "monitor_nodes.h"
+#include "verdict.h"
+
+#define SLOW_NS (2500 * MS) /* the other nodes' slow evidence, after the verdict, in this time */
+
+void monitor_tell_end(struct monitor *m, int32_t code)
+{
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && m->peers[i].link.fd >= 0)
+			link_send(&m->peers[i].link, MESSAGE_END, &code, sizeof(code), -1);
+	nodes_tell(m, MESSAGE_END, &code, sizeof(code));
+}
+
+/* A rank that knows more about its own outcome (wrong data: whose) has left class and ranks. */
+static void refine(struct monitor *m, struct verdict *verdict)
+{
+	for (size_t i = 0; i < m->npeers; i++) {
+		struct record_header *h = m->peers[i].memory ? &m->peers[i].memory->header : NULL;
+
+		if (!h || h->outcome != (int32_t)verdict->outcome || !h->guilty[0])
+			continue;
+		snprintf(verdict->ranks, sizeof(verdict->ranks), "%.63s", h->guilty);
+		return;
+	}
+}
+
+static bool speaks(enum outcome outcome)
+{
+	return outcome != OUTCOME_OK && outcome != OUTCOME_USAGE && outcome != OUTCOME_UNSUPPORTED;
+}
+
+static int compare_views(const void *a, const void *b)
+{
+	const struct rank_view *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) :
+	                            (x->local > y->local) - (x->local < y->local);
+}
+
+static const struct record_memory *memory_of(const struct monitor *m, const struct rank_view *view)
+{
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && view->pid == m->peers[i].view.pid &&
+		    view->rank == m->peers[i].view.rank)
+			return m->peers[i].memory;
+	return NULL;
+}
+
+/* Let the judge see what this node has, if there is one and something is wrong. */
+static void sharpen(struct monitor *m, struct verdict *verdict, const struct rank_view *views,
+                    size_t n)
+{
+	const struct monitor_judge *judge = &m->config.judge;
+	const struct record_memory **memories;
+
+	if (!judge->sharpen)
+		return;
+	memories = calloc(n ? n : 1, sizeof(*memories));
+	if (!memories)
+		return;
+	for (size_t i = 0; i < n; i++)
+		memories[i] = memory_of(m, &views[i]);
+	judge->sharpen(judge->ctx, views, memories, n, verdict);
+	free(memories);
+}
+
+static bool unexpected_end(enum outcome outcome)
+{
+	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
+}
+
+/* The other nodes keep their evidence and send what is slow to find out; so does this one meanwhile. */
+static void gather_slow(struct monitor *m, const char *folder)
+{
+	const struct monitor_judge *judge = &m->config.judge;
+	uint64_t until = clock_ns() + SLOW_NS;
+
+	for (size_t i = 0; i < m->nnodes; i++)
+		m->nodes[i].silent = !m->nodes[i].answered;
+	nodes_ask(m, MESSAGE_SLOW, folder);
+	if (judge->slow)
+		judge->slow(judge->ctx);
+	do
+		nodes_hear(m, clock_ns());
+	while (!nodes_answered(m) && clock_ns() < until && (clock_nap(0.002), true));
+	if (judge->save)
+		judge->save(judge->ctx);
+}
+
+/* Who has waited longest past a deadline, in seconds. */
+static double longest_wait(const struct rank_view *views, size_t n)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (views[i].overdue && views[i].waited > most)
+			most = views[i].waited;
+	return most;
+}
+
+/* The judge found no cause: does the run get more time? */
+static bool doubted(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
+                    size_t n)
+{
+	uint64_t now = clock_ns(), more;
+
+	if (!m->config.doubts || !m->config.judge.sharpen || verdict->outcome != OUTCOME_HANG ||
+	    strcmp(verdict->class, VERDICT_UNEXPLAINED) != 0 ||
+	    !doubt_grant(&m->doubt, longest_wait(views, n), now))
+		return false;
+	more = m->doubt.until_ns - now;
+	nodes_tell(m, MESSAGE_PATIENCE, &more, sizeof(more));
+	m->stage_until = m->doubt.until_ns;
+	m->stage = STAGE_WATCH;
+	return true;
+}
+
+/* Say so, and end the run everywhere; unless a closer look gives it more time. */
+static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
+{
+	const struct monitor_judge *judge = &m->config.judge;
+	bool closer = unexpected_end(verdict->outcome);
+	uint64_t began = clock_ns();
+
+	if (closer)
+		sharpen(m, verdict, views, n);
+	if (doubted(m, verdict, views, n))
+		return;
+	if (closer && judge->place)
+		judge->place(judge->ctx, verdict);
+	verdict->detect_ms += (double)(clock_ns() - began) * 1e-6; /* a closer look takes its time */
+	if (speaks(verdict->outcome))
+		verdict_print(stdout, verdict, views, n);
+	if (closer)
+		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
+	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
+	                                strcmp(verdict->ranks, "-") ? verdict->ranks : "");
+	monitor_tell_end(m, m->exit_code);
+	m->stage = STAGE_END;
+}
+
+void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
+{
+	struct rank_view *views = NULL;
+	size_t n = monitor_all_views(m, &views);
+	bool unfinished = !members_all_done(m) && !views_abnormal(views, n, m->config.deadlines);
+	struct verdict verdict;
+
+	if (n > 0)
+		qsort(views, n, sizeof(*views), compare_views);
+	verdict_judge(&verdict, views, n, m->death_ns ? (double)(now - m->death_ns) * 1e-9 : 0);
+	refine(m, &verdict);
+	if (unfinished && root_lost) { /* and rank 0 with it */
+		verdict.outcome = OUTCOME_DIED;
+		verdict.class = "rank-died";
+		verdict.confidence = "inconclusive";
+	}
+	if (unfinished && !root_lost) {
+		m->stage = STAGE_WATCH;
+		m->reported = false;
+		m->doubt = (struct doubt){ 0 };
+	} else {
+		end(m, &verdict, views, n);
+	}
+	free(views);
+}

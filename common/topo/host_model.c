@@ -8,6 +8,8 @@
 #include "host_stages.h"
 
 const struct host_constants host_constants = {
+	/* hangar's hooks, 91 ns (results/2026-11-21-recorder-h200x4), and entering a collective */
+	.call_us = .15,
 	/* one more message beside another: a request and a header on either side, some 500
 	 * instructions at 2 to 3 per ns */
 	.message_us = .2,
@@ -88,7 +90,8 @@ static void add_up(const struct host_model *m, const struct host_request *r,
 {
 	double largest = 0;
 
-	*p = (struct host_prediction){ .algo = plan->name };
+	*p = (struct host_prediction){ .algo = plan->name,
+				       .latency_us = host_constants.call_us * m->share };
 	for (int i = 0; i < plan->nstages; i++) {
 		const struct host_stage *s = &plan->stages[i];
 

@@ -10,6 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tables import table, write_csv  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 CODES = {"ok": 0, "internal": 1, "usage": 2, "hang": 10, "error": 11, "wrong-data": 12, "died": 14,
          "diverged": 16, "not-fired": 20}
@@ -361,19 +365,6 @@ def permutations(out):
 
 
 # ---- summary ----
-
-def write_csv(path, header, lines):
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(lines)
-
-
-def table(header, lines):
-    cells = [[str(c) for c in line] for line in [header] + lines]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in cells)
-
 
 def percentile(values, percent):
     """The smallest value that at least so many percent do not exceed."""

@@ -33,6 +33,22 @@ expect_rc 2
 run "$BUILD/reconcile" --list
 expect_out '^tcp-retransmits +TCP sends segments again'
 
+# What H200 showed when slowed on purpose: just those causes.
+while read -r made causes; do
+	run "$BUILD/reconcile" "results/2026-11-21-reconcile-h200x2/$made"
+	expect_rc 0 "$made:"
+	named=$(sed -n 's/^cause: \([^:]*\):.*/\1/p' "$work/out" | paste -sd ' ')
+	holds "$made: named '$named'" [ "$named" = "$causes" ]
+done <<'END'
+healthy
+p2p_off forced-settings transport channels
+p2p_off_users_log forced-settings transport channels
+one_channel forced-settings channels
+proto_ll forced-settings choice
+cpu_hog affinity loaded-host
+two_jobs other-processes
+END
+
 # Nobody asks: nothing is looked at and nothing kept. With faults it can't be asked for.
 perf all_reduce -g 2 -b 1K -e 1K -n 40 --topo none --out "$work/plain"
 expect_rc 0

@@ -300,6 +300,7 @@ static const struct sample samples[] = {
 	  { "hosts_after.0.gpus.0.link_replays=7", "hosts_after.0.gpus.0.link_crc=1" },
 	  CAUSE_YES,
 	  "7 NVLink replays" },
+	{ "errors", { "hosts_after.0.gpus.0.link_crc=114" }, CAUSE_NO, "" }, /* as on healthy H200 */
 	{ "errors",
 	  { "-hosts_after.0.gpus.0.ecc_corrected", "-hosts_after.0.gpus.0.ecc_uncorrected",
 	    "-hosts_after.0.gpus.0.link_replays", "-hosts_after.0.gpus.0.link_recoveries",

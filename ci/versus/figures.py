@@ -10,6 +10,10 @@ import sys
 from pathlib import Path
 from statistics import median
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tables import table, write_csv  # noqa: E402
+
 SMALL = 64 << 10  # "8 B to 64 KiB"
 LARGE = 64 << 20  # "64 MiB and above"
 MIB = 1 << 20
@@ -71,19 +75,6 @@ def human(size):
 
 def number(value):
     return "" if value is None else f"{value:.6g}"
-
-
-def write_csv(path, header, lines):
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(lines)
-
-
-def table(header, lines):
-    cells = [[str(c) for c in line] for line in [header] + lines]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(header))]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in cells)
 
 
 def conclude(out, text, verdicts):

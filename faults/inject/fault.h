@@ -119,6 +119,9 @@ int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 /* Value of a key, or NULL. */
 const char *fault_arg(const struct fault_spec *spec, const char *key);
 
+/* Fires by sleeping for ever: for faults in which a rank is alive and idle. Returns a negative errno, never 0. */
+int fault_idle(const struct fault_act *act);
+
 /* Can `spec` run in a job of `nranks` ranks on this machine? 0; or -ENOTSUP, with what is missing in words in `why`: the
  * backend where the fault cannot occur, a number of communicators, a need of the machine. */
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why, size_t len);

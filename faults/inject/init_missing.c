@@ -1,20 +1,5 @@
 /* init_missing.c: the rank never calls communicator init. */
-#include <errno.h>
-#include <time.h>
-
 #include "fault.h"
-
-static int fire(const struct fault_act *act)
-{
-	const struct timespec hour = { .tv_sec = 3600 };
-	int rc;
-
-	(void)act;
-	do
-		rc = clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
-	while (rc == 0 || rc == EINTR);
-	return -rc;
-}
 
 const struct fault fault_init_missing = {
 	.name = "init-missing",
@@ -26,5 +11,5 @@ const struct fault fault_init_missing = {
 	.only_before = true,
 	.mpi = "hang",
 	.nccl = "hang",
-	.fire = fire,
+	.fire = fault_idle,
 };

@@ -327,7 +327,56 @@ static void test_matrix(void)
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_busbw_gbs * row.predicted_us, (60 << 20) / 1e3, 1);
 }
 
+/* What calibration leaves behind for the mpi backend; the model itself is in test_host_model.c. */
+static const char *open_host(int nranks, int nnodes)
+{
+	const struct forecaster *f;
+	struct row row = make_row("all_gather", 1 << 20, 100);
+
+	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
+	forecast.host.nranks = nranks;
+	forecast.host.nnodes = nnodes;
+	forecast.host.ppn = nranks / nnodes;
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NULL(forecast_topology(&forecast));
+	if (f) {
+		row.placement = "in-place";
+		f->row(f->ctx, &row);
+		CU_ASSERT_TRUE(row.predicted_us > 0 && row.ceiling_busbw_gbs > 0);
+		CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, row.predicted_us, 1e-9);
+		CU_ASSERT_PTR_NOT_NULL(row.predicted_algo);
+	}
+	return text;
+}
+
+static void test_host(void)
+{
+	struct host_model host = { .share = 1, .net_us = 30 };
+
+	set_up("live", 4, 1);
+	backend.ops = &mpi;
+	for (int i = 0; i < HOST_SIZES; i++)
+		host.figures.copy_alone[i] = host.figures.copy_all[i] = host.figures.read_alone[i] =
+			host.figures.read_all[i] = .1;
+	forecast.host = host;
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "Prediction for 1 host: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "read by the receiver"));
+	forecast.host.figures.read_all[0] = INFINITY;
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "the kernel lets no rank read another"));
+	CU_ASSERT_STRING_EQUAL(open_host(4, 2),
+			       "No prediction: the speed of the network between hosts is not known");
+	forecast.host.net_gbs = 1;
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 2), "Prediction for 2 hosts: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(5, 2), "unequal numbers"));
+	forecast.host.library.path = HOST_NO_PATH;
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "told not to use shared memory"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(2, 2), "Prediction for 2 hosts: ")); /* one each */
+	forecast.host_err = (struct error){ .code = -EACCES, .text = "no way" };
+	CU_ASSERT_STRING_EQUAL(open_host(4, 1), "No prediction: no way");
+}
+
 static const struct unit_case cases[] = {
+	{ "the mpi backend", test_host },
 	{ "ranks that share a GPU", test_shared },
 	{ "when there are predictions", test_planned },
 	{ "what is refused", test_refused },

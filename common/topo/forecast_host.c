@@ -3,6 +3,7 @@
 #include "forecast.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,9 +63,11 @@ static int host_measure(struct forecast *f, const struct bench *bench)
 	if (rc == 0 && m->nnodes > 1)
 		rc = slowest_network(m, job);
 	if (rc == 0)
-		host_calibrate(job, m->library.yields, &m->topo, &m->figures, &f->host_err);
+		rc = host_calibrate(job, m->library.yields, &m->topo, &m->figures, &f->host_err);
+	if (f->host_err.code < 0)
+		return 0;
 	m->share = host_topo_share(&m->topo);
-	return rc;
+	return rc == 0 ? job_max(job, &m->share, 1) : rc;
 }
 
 static int host_load(struct forecast *f, const struct bench *bench, struct error *err)
@@ -84,24 +87,31 @@ static int host_load(struct forecast *f, const struct bench *bench, struct error
 	return 0;
 }
 
+static const char *way(const struct host_model *m)
+{
+	if (m->library.path != HOST_SINGLE_COPY)
+		return "messages are copied in and out";
+	if (!isfinite(m->figures.read_all[0]))
+		return "messages are copied in and out, as the kernel lets no rank read another";
+	return m->library.known ? "large messages are read by the receiver (CMA)"
+				: "large messages are taken to be read by the receiver (CMA)";
+}
+
 static void host_describe(const struct forecast *f, const struct bench *bench, char *text,
 			  size_t len)
 {
 	const struct host_model *m = &f->host;
 	const struct host_figures *g = &m->figures;
+	const int last = HOST_SIZES - 1;
 	char host[160];
 
 	(void)bench;
 	snprintf(text, len,
-		 "Prediction for %d host%s: %s; %s; measured with all ranks at once: copies %.1f "
-		 "GB/s "
-		 "a rank at 32 KiB and %.1f at %d MiB, reads of another rank %.1f, step %.2f us",
+		 "Prediction for %d host%s: %s; %s; with all ranks at once a rank copies %.1f GB/s "
+		 "in cache, %.1f beyond, reads another %.1f GB/s, a message takes %.2f us",
 		 m->nnodes, m->nnodes == 1 ? "" : "s", host_topo_text(&m->topo, host, sizeof(host)),
-		 m->library.path == HOST_SINGLE_COPY
-			 ? "large messages are read by the receiver (CMA)"
-			 : "messages are copied in and out",
-		 1 / g->copy_all[1], 1 / g->copy_all[HOST_SIZES - 1], 16,
-		 1 / g->read_all[HOST_SIZES - 1], g->step_us);
+		 way(m), 1 / g->copy_all[0], 1 / g->copy_all[last], 1 / g->read_all[last],
+		 g->step_us);
 }
 
 static bool host_row(const struct forecast *f, struct row *row)
@@ -112,7 +122,7 @@ static bool host_row(const struct forecast *f, struct row *row)
 		.bytes = (double)row->size,
 		.dtype = (enum dtype)dtype,
 		.op = op < 0 ? OP_SUM : (enum redop)op,
-		.in_place = strcmp(row->placement, "in-place") == 0,
+		.in_place = row->placement && strcmp(row->placement, "in-place") == 0,
 	};
 	struct host_prediction p;
 

@@ -14,7 +14,7 @@ enum { HOST_SIZES = 5, HOST_FIRST = 4096, HOST_RATIO = 8 };
 /* Times of the slowest host; all are doubles and larger is slower. INFINITY: it cannot be done
  * here. */
 struct host_figures {
-	double step_us; /* a flag to a partner and one back, all ranks at once */
+	double step_us; /* a message of a byte to a partner and one back, all ranks at once */
 	double hop_us;	/* a flag to a rank that waits for it, one rank at a time */
 	/* ns per byte, messages of HOST_FIRST x HOST_RATIO^i bytes, each from memory that the ones
 	 * before left alone */

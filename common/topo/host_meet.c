@@ -1,4 +1,4 @@
-/* host_meet.c: a barrier, a token and a notice board in memory that the ranks of a host share. */
+/* host_meet.c: a barrier and a notice board in memory that the ranks of a host share. */
 #include "host_meet.h"
 
 #include <errno.h>
@@ -24,7 +24,6 @@ struct flag {
 
 struct seat {
 	struct flag round[ROUNDS]; /* of the barrier; written by the rank 2^i before */
-	struct flag token;	   /* written by the rank before */
 	struct host_seat place;
 	cpu_set_t cpus;
 };
@@ -41,7 +40,7 @@ struct host_meet {
 	size_t bytes;
 	int rank, nranks;
 	bool yields;
-	uint32_t times, rounds; /* meetings and token rounds so far */
+	uint32_t times; /* meetings so far */
 };
 
 struct key {
@@ -167,19 +166,6 @@ void host_meet(struct host_meet *m, bool idle)
 	}
 }
 
-void host_meet_round(struct host_meet *m)
-{
-	struct seat *seats = m->board->seats;
-	int to = (m->rank + 1) % m->nranks;
-
-	m->rounds++;
-	if (m->rank != 0)
-		await(m, &seats[m->rank].token, m->rounds, false);
-	atomic_store_explicit(&seats[to].token.value, m->rounds, memory_order_release);
-	if (m->rank == 0)
-		await(m, &seats[0].token, m->rounds, false);
-}
-
 bool host_meet_say(struct host_meet *m, bool what)
 {
 	bool said;
@@ -220,9 +206,9 @@ int host_meet_topo(struct host_meet *m, struct host_topo *topo, struct error *er
 	return 0;
 }
 
-void host_meet_sit(struct host_meet *m, void *pool)
+void host_meet_sit(struct host_meet *m, int rank, void *pool)
 {
-	m->board->seats[m->rank].place = (struct host_seat){ getpid(), pool };
+	m->board->seats[m->rank].place = (struct host_seat){ rank, getpid(), pool };
 }
 
 struct host_seat host_meet_seat(const struct host_meet *m, int rank)

@@ -16,6 +16,7 @@
 struct host_meet;
 
 struct host_seat {
+	int rank; /* in the job */
 	pid_t pid;
 	void *pool; /* address in that process */
 };
@@ -33,14 +34,11 @@ int host_meet_topo(struct host_meet *meet, struct host_topo *topo, struct error 
  * meanwhile. */
 void host_meet(struct host_meet *meet, bool idle);
 
-/* A flag from rank to rank, once round. */
-void host_meet_round(struct host_meet *meet);
-
 /* All ranks get what the first one says. False once the meeting has failed. */
 bool host_meet_say(struct host_meet *meet, bool what);
 
 /* Tell the others where this rank's pool lies; they may ask after the next meeting. */
-void host_meet_sit(struct host_meet *meet, void *pool);
+void host_meet_sit(struct host_meet *meet, int rank, void *pool);
 struct host_seat host_meet_seat(const struct host_meet *meet, int rank);
 
 /* What is being done cannot be done (refused), or nothing can (failed); seen by all after the next

@@ -8,9 +8,11 @@
 #include "host_stages.h"
 
 const struct host_constants host_constants = {
-	/* an empty message through shared memory is known to take Open MPI .2 to .3 us (its own
-	 * "btl vader" papers, OSU latency on x86), of which the flag is .05 */
-	.message_us = .25,
+	/* hangar's hooks, 91 ns (results/2026-11-21-recorder-h200x4), and entering a collective */
+	.call_us = .15,
+	/* one more message beside another: a request and a header on either side, some 500
+	 * instructions at 2 to 3 per ns */
+	.message_us = .2,
 	/* Open MPI's rendezvous: ready, then (after the read) finished */
 	.handshakes = 2,
 };
@@ -28,7 +30,8 @@ static double contended(const struct host_model *m, const double alone[HOST_SIZE
 
 static bool read_directly(const struct host_model *m, double bytes)
 {
-	return m->library.path == HOST_SINGLE_COPY && bytes > m->library.eager &&
+	/* the limit counts the header */
+	return m->library.path == HOST_SINGLE_COPY && bytes >= m->library.eager &&
 	       isfinite(m->figures.read_all[0]);
 }
 
@@ -58,8 +61,8 @@ static void add_stage(const struct host_model *m, const struct host_request *r,
 	double copy = 0, net = 0, latency = 0;
 
 	if (s->messages > 0) {
-		latency =
-			flag_us(m, s) * flags + s->messages * host_constants.message_us * m->share;
+		latency = flag_us(m, s) * flags +
+			  (s->messages - 1) * host_constants.message_us * m->share;
 		copy = s->bytes * copy_ns(m, each, active) / 1e3;
 	}
 	if (s->far > 0) {
@@ -87,7 +90,8 @@ static void add_up(const struct host_model *m, const struct host_request *r,
 {
 	double largest = 0;
 
-	*p = (struct host_prediction){ .algo = plan->name };
+	*p = (struct host_prediction){ .algo = plan->name,
+				       .latency_us = host_constants.call_us * m->share };
 	for (int i = 0; i < plan->nstages; i++) {
 		const struct host_stage *s = &plan->stages[i];
 

@@ -15,6 +15,7 @@
 
 /* What no measurement of memory says. Few, and each with its source (host_model.c). */
 struct host_constants {
+	double call_us;	   /* what a call costs before its first message */
 	double message_us; /* the library's work for one message */
 	double handshakes; /* flags of a message whose sender waits until it was read */
 };

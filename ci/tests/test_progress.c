@@ -1,5 +1,8 @@
 /* test_progress.c: moving ranks, and ranks that the host keeps from moving. */
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -26,21 +29,28 @@ static void test_is_starved(void)
 {
 	static const struct {
 		uint64_t ran, waited, window;
-		bool starved;
+		bool ready, starved;
 	} cases[] = {
-		{ 0, 100 * MS, 100 * MS, true },
-		{ 1 * MS, 99 * MS, 100 * MS, true },
-		{ 2 * MS, 98 * MS, 100 * MS, false }, /* a fiftieth is something */
-		{ 0, 50 * MS, 100 * MS, false },      /* half of the time it did not even want to */
-		{ 0, 0, 100 * MS, false },            /* asleep: it waits for something else */
-		{ 100 * MS, 0, 100 * MS, false },     /* spins */
-		{ 13 * MS, 87 * MS, 100 * MS, false } /* one of eight on a core */
+		{ 0, 100 * MS, 100 * MS, true, true },
+		{ 1 * MS, 99 * MS, 100 * MS, false, true },
+		{ 2 * MS, 98 * MS, 100 * MS, true, false }, /* a fiftieth is something */
+		{ 0, 50 * MS, 100 * MS, true, false },      /* half of the time it did not even want to */
+		{ 0, 0, 100 * MS, true, true },        /* ready and never run: its wait is accounted when it ends */
+		{ 0, 0, 100 * MS, false, false },            /* asleep: it waits for something else */
+		{ 100 * MS, 0, 100 * MS, true, false },     /* spins */
+		{ 13 * MS, 87 * MS, 100 * MS, true, false } /* one of eight on a core */
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		CU_ASSERT_EQUAL(progress_is_starved(cases[i].ran, cases[i].waited,
-						    cases[i].window),
+						    cases[i].window, cases[i].ready),
 				cases[i].starved);
+}
+
+static bool starved(struct progress *p, pid_t pid, uint64_t now)
+{
+	progress_sample(p, pid, now);
+	return p->starved;
 }
 
 /* This process runs, and a sleeping one does not want to: neither is starved. */
@@ -49,14 +59,58 @@ static void test_real(void)
 	struct progress self = { 0 }, idle = { 0 };
 	uint64_t begin = clock_ns();
 
-	CU_ASSERT(!progress_starved(&self, getpid(), begin));
-	CU_ASSERT(!progress_starved(&idle, 1, begin));
+	CU_ASSERT(!starved(&self, getpid(), begin));
+	CU_ASSERT(!starved(&idle, 1, begin));
 	while (clock_ns() - begin < 150 * MS)
 		;
-	CU_ASSERT(!progress_starved(&self, getpid(), clock_ns()));
-	CU_ASSERT(!progress_starved(&idle, 1, clock_ns()));
+	CU_ASSERT(!starved(&self, getpid(), clock_ns()));
+	CU_ASSERT(!starved(&idle, 1, clock_ns()));
 	CU_ASSERT(self.sampled_ns > begin); /* a second reading was taken */
-	CU_ASSERT(!progress_starved(&self, -1, clock_ns() + 1000 * MS)); /* no such process */
+	CU_ASSERT(!starved(&self, -1, clock_ns() + 1000 * MS)); /* no such process */
+}
+
+/* Spins on one processor, for at most three seconds. */
+static pid_t spin(int policy)
+{
+	const struct sched_param param = { 0 };
+	cpu_set_t first;
+	uint64_t end;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid != 0)
+		return pid;
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	if (sched_setaffinity(0, sizeof(first), &first) < 0 ||
+	    sched_setscheduler(0, policy, &param) < 0)
+		_exit(1);
+	for (end = clock_ns() + 3000 * MS; clock_ns() < end;)
+		;
+	_exit(0);
+}
+
+/* Whoever runs only when nobody else wants to, beside one who always wants to. */
+static void test_starved(void)
+{
+	pid_t greedy = spin(SCHED_OTHER), meek = spin(SCHED_IDLE);
+	struct progress p = { 0 };
+	bool seen = false;
+
+	CU_ASSERT_FATAL(greedy > 0 && meek > 0);
+	for (int i = 0; i < 120 && !seen; i++) {
+		clock_nap(0.02);
+		seen = starved(&p, meek, clock_ns());
+	}
+	CU_ASSERT(seen);
+	progress_forget(&p); /* what was does not count: another window must pass */
+	CU_ASSERT(!p.starved);
+	CU_ASSERT(!starved(&p, meek, clock_ns()));
+	kill(meek, SIGKILL);
+	kill(greedy, SIGKILL);
+	waitpid(meek, NULL, 0);
+	waitpid(greedy, NULL, 0);
 }
 
 int main(void)
@@ -65,6 +119,7 @@ int main(void)
 		{ "heartbeat", test_note },
 		{ "starved or not", test_is_starved },
 		{ "real processes", test_real },
+		{ "a starved process", test_starved },
 	};
 
 	return unit_main("progress", cases, sizeof(cases) / sizeof(cases[0]));

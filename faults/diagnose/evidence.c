@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "dtype.h"
 #include "saved.h"
+#include "proc_stat.h"
 
 #define PROBE_NS 100000000ull /* a processor share is one of at least so long a time */
 
@@ -167,15 +168,13 @@ static uint64_t probe_netns(int pid)
 
 static void probe_state(struct evidence_rank *rank)
 {
+	struct proc_stat stat;
 	char text[512];
-	const char *paren;
 	char *end;
 	long number;
 
-	/* the name in brackets may itself hold brackets and blanks: the state follows the last one */
-	if (read_proc(rank->view.pid, "stat", text, sizeof(text)) && (paren = strrchr(text, ')')) &&
-	    paren[1] == ' ')
-		rank->state = paren[2];
+	if (proc_stat_read(&stat, rank->view.pid, 0))
+		rank->state = stat.state;
 	rank->netns = probe_netns(rank->view.pid);
 	rank->syscall[0] = '\0';
 	if (!read_proc(rank->view.pid, "syscall", text, sizeof(text)))
@@ -269,6 +268,9 @@ void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe
 				     : now - then < window  ? (now - then) / window
 							    : 1;
 		probe_state(&ranks[i]);
+		/* the account of waiting is brought up to date when it runs again: none, for one that never does */
+		if (ranks[i].state == 'R' && then >= 0 && now <= then)
+			ranks[i].cpu_share = 1;
 	}
 	evidence_probe_release(&own);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "proc_stat.h"
 
 #define FRAMES	40  /* of one thread */
 #define THREADS 512 /* of one process */
@@ -27,7 +28,7 @@ struct frame {
 
 struct thread {
 	pid_t tid;
-	char name[20], state; /* before it was held */
+	char name[64], state; /* before it was held */
 	size_t nframes;
 	bool more;
 	bool shown;
@@ -77,32 +78,16 @@ __attribute__((format(printf, 2, 3))) static void say(struct stacks *s, const ch
 		s->full = true;
 }
 
-/* Name and state letter of a thread as /proc has them; state '?' when it is gone. */
-static char thread_state(pid_t pid, pid_t tid, char *name, size_t len)
+/* State letter of a process or thread, '?' when it is gone; its name to `name` (64 bytes) unless NULL. */
+static char state_of(pid_t pid, pid_t tid, char *name)
 {
-	char path[64], text[256];
-	char *open, *close;
-	size_t n = 0;
-	FILE *f;
+	struct proc_stat stat = { .name = "?", .state = '?' };
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	snprintf(name, len, "?");
-	f = fopen(path, "re");
-	if (!f)
-		return '?';
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	open = strchr(text, '(');
-	close = strrchr(text, ')');
-	if (!open || !close || close < open || close[1] != ' ')
-		return '?';
-	*close = '\0';
-	snprintf(name, len, "%s", open + 1);
-	for (; *name; name++) /* a program calls its threads what it likes */
-		if (*name < ' ' || *name > '~')
-			*name = '?';
-	return close[2];
+	if (!proc_stat_read(&stat, pid, tid))
+		stat = (struct proc_stat){ .name = "?", .state = '?' };
+	if (name)
+		memcpy(name, stat.name, sizeof(stat.name));
+	return stat.state;
 }
 
 /* ---- symbols and lines ---- */
@@ -268,7 +253,7 @@ static struct thread *add_thread(struct stacks *s, pid_t tid)
 		return NULL;
 	thread = &s->threads[s->nthreads++];
 	thread->tid = tid;
-	thread->state = thread_state(s->pid, tid, thread->name, sizeof(thread->name));
+	thread->state = state_of(s->pid, tid, thread->name);
 	return thread;
 }
 
@@ -389,8 +374,7 @@ static bool attach(struct stacks *s)
 void stacks_write(int fd, const struct stacks_order *order)
 {
 	struct stacks s = { .fd = fd, .pid = order->pid, .room = THREADS };
-	char name[32];
-	char state = order->pid > 0 ? thread_state(order->pid, order->pid, name, sizeof(name)) : '?';
+	char state = order->pid > 0 ? state_of(order->pid, 0, NULL) : '?';
 
 	s.deadline = clock_ns() + (uint64_t)(order->seconds * 1e9);
 	if (state == '?' || state == 'Z' || state == 'X')
@@ -415,16 +399,14 @@ static void run(int fd, const void *arg)
 
 void stacks_order(struct errand *errand, struct stacks_order *order)
 {
-	char name[32];
-
-	order->stopped = thread_state(order->pid, order->pid, name, sizeof(name)) == 'T';
+	order->stopped = state_of(order->pid, 0, NULL) == 'T';
 	*errand = (struct errand){ .run = run, .arg = order, .limit = STACKS_BYTES };
 }
 
 char *stacks_result(struct errand *errand)
 {
 	const struct stacks_order *order = errand->arg;
-	char name[32], *text = NULL;
+	char *text = NULL;
 
 	if (errand->end == ERRAND_DONE) {
 		text = errand->text;
@@ -433,7 +415,7 @@ char *stacks_result(struct errand *errand)
 	}
 	/* A tracer that ends between asking for a stop and seeing it leaves the stop behind. */
 	if (errand->end != ERRAND_NEVER && !order->stopped &&
-	    thread_state(order->pid, order->pid, name, sizeof(name)) == 'T')
+	    state_of(order->pid, 0, NULL) == 'T')
 		kill(order->pid, SIGCONT);
 	if (asprintf(&text, "%s%sprocess %d: %s%.3f s\n", errand->text ? errand->text : "",
 	             errand->bytes ? "[cut] " : "no stacks of ", order->pid,

@@ -215,31 +215,58 @@ static void excuse(struct monitor_peer *peer, uint64_t paused_from, uint64_t now
 		peer->grace_ns += now - (since > paused_from ? since : paused_from);
 }
 
-/* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept from
- * making one by the host, which is an excuse for so long only: on a crowded host somebody is always
- * kept. The accounts are read before they are needed: a window must have passed. */
-static void forgive(struct monitor *m, uint64_t now)
+/* How each rank gets on. Returns whether one moved lately, and says whether somebody waits, or waits too long. */
+static bool take_progress(struct monitor *m, uint64_t now, bool *waiting, bool *overdue)
 {
-	bool moving = false, waiting = false, overdue = false;
+	bool moving = false;
 
+	*waiting = *overdue = false;
 	for (size_t i = 0; i < m->npeers; i++) {
 		struct monitor_peer *peer = &m->peers[i];
 
 		if (!peer->memory || peer->view.process >= PROCESS_EXITED)
 			continue;
 		progress_note(&peer->progress, peer->view.heartbeat, now);
-		waiting |= peer->view.waited > (double)QUIET_NS * 0.5e-9;
-		overdue |= peer->view.overdue != 0;
+		*waiting |= peer->view.waited > (double)QUIET_NS * 0.5e-9;
+		*overdue |= peer->view.overdue != 0;
 		moving |= now - peer->progress.moved_ns < QUIET_NS;
 	}
+	return moving;
+}
+
+/* Does the host keep a rank from running? Accounts are read while somebody waits, before they are needed: a window must
+ * have passed, and lie within the wait. */
+static bool any_starved(struct monitor *m, bool waiting, uint64_t now)
+{
+	bool starved = false;
+
+	for (size_t i = 0; i < m->npeers; i++) {
+		struct monitor_peer *peer = &m->peers[i];
+
+		if (!peer->memory || peer->view.process != PROCESS_ALIVE)
+			continue;
+		if (waiting)
+			progress_sample(&peer->progress, peer->view.pid, now);
+		else
+			progress_forget(&peer->progress);
+		starved |= peer->progress.starved;
+	}
+	return starved;
+}
+
+/* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept from
+ * making one by the host, which is an excuse for so long only: on a crowded host somebody is always
+ * kept. */
+static void forgive(struct monitor *m, uint64_t now)
+{
+	bool waiting, overdue, moving = take_progress(m, now, &waiting, &overdue);
+	bool starved = any_starved(m, waiting, now);
+
 	if (!overdue || moving)
 		m->overdue_ns = now;
-	if (now - m->overdue_ns > STARVED_NS)
+	if (!moving && !(starved && now - m->overdue_ns <= STARVED_NS))
 		return;
-	for (size_t i = 0; waiting && !moving && i < m->npeers; i++)
-		if (m->peers[i].memory && m->peers[i].view.process == PROCESS_ALIVE)
-			moving |= progress_starved(&m->peers[i].progress, m->peers[i].view.pid, now);
-	for (size_t i = 0; moving && i < m->npeers; i++)
+	for (size_t i = 0; i < m->npeers; i++)
 		m->peers[i].view.overdue = 0;
 }
 

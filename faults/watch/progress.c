@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "proc_stat.h"
+
 #define WINDOW_NS 100000000ull
 
 void progress_note(struct progress *p, uint64_t heartbeat, uint64_t now)
@@ -14,9 +16,17 @@ void progress_note(struct progress *p, uint64_t heartbeat, uint64_t now)
 	p->moved_ns = now;
 }
 
-bool progress_is_starved(uint64_t ran_ns, uint64_t waited_ns, uint64_t window_ns)
+bool progress_is_starved(uint64_t ran_ns, uint64_t waited_ns, uint64_t window_ns, bool ready)
 {
-	return ran_ns * 50 < window_ns && waited_ns * 2 > window_ns;
+	/* the account of waiting is brought up to date when the process runs again: none, for one that never does */
+	return ran_ns * 50 < window_ns && (waited_ns * 2 > window_ns || (ready && waited_ns == 0));
+}
+
+static bool is_ready(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 }
 
 /* Time on a processor, and time ready to run without one. */
@@ -35,19 +45,24 @@ static bool read_account(pid_t pid, uint64_t *ran_ns, uint64_t *waited_ns)
 	return n == 2;
 }
 
-bool progress_starved(struct progress *p, pid_t pid, uint64_t now)
+void progress_sample(struct progress *p, pid_t pid, uint64_t now)
 {
 	uint64_t ran, waited;
 
 	if (p->sampled_ns != 0 && now - p->sampled_ns < WINDOW_NS)
-		return p->starved;
+		return;
 	if (!read_account(pid, &ran, &waited))
-		return false;
+		return;
 	p->starved = p->sampled_ns != 0 &&
 	             progress_is_starved(ran - p->ran_ns, waited - p->waited_ns,
-	                                 now - p->sampled_ns);
+	                                 now - p->sampled_ns, is_ready(pid));
 	p->sampled_ns = now;
 	p->ran_ns = ran;
 	p->waited_ns = waited;
-	return p->starved;
+}
+
+void progress_forget(struct progress *p)
+{
+	p->sampled_ns = 0;
+	p->starved = false;
 }

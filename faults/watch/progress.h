@@ -11,18 +11,21 @@ struct progress {
 	uint64_t moved_ns;    /* when it was first seen so */
 	uint64_t sampled_ns;  /* begin of the window for `starved` */
 	uint64_t ran_ns, waited_ns; /* the scheduler's account then */
-	bool starved;
+	bool starved;         /* as of the last window; read-only */
 };
 
 /* Note a rank's heartbeat as of `now` (clock_ns). */
 void progress_note(struct progress *progress, uint64_t heartbeat, uint64_t now);
 
-/* Has the scheduler kept process `pid` from running: was it ready to run for most of the last tenth of
- * a second or more, and ran for less than a fiftieth of it? From /proc/PID/schedstat, looked at anew
- * once such a window has passed; false where the kernel keeps no such account. */
-bool progress_starved(struct progress *progress, pid_t pid, uint64_t now);
+/* Look at the scheduler's account of process `pid` (/proc/PID/schedstat), at most every tenth of a second. Afterwards
+ * `starved` says of the last such window: was the process ready to run for most of it, and ran for less than a
+ * fiftieth? False until a window has passed, and where the kernel keeps no account. */
+void progress_sample(struct progress *progress, pid_t pid, uint64_t now);
 
-/* The same from two readings, for tests: nanoseconds run and waited in a window. */
-bool progress_is_starved(uint64_t ran_ns, uint64_t waited_ns, uint64_t window_ns);
+/* Nobody waits: the next window begins with the next look. */
+void progress_forget(struct progress *progress);
+
+/* The same from two readings, for tests: nanoseconds run and waited in a window; `ready`: it wants to run at its end. */
+bool progress_is_starved(uint64_t ran_ns, uint64_t waited_ns, uint64_t window_ns, bool ready);
 
 #endif

@@ -1,0 +1,18 @@
+/* proc_stat.h: what the kernel says of a process or thread in /proc/PID/stat (proc_pid_stat(5)). */
+#ifndef HANGAR_PROC_STAT_H
+#define HANGAR_PROC_STAT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct proc_stat {
+	char name[64];  /* what cannot be printed is '?' */
+	char state;     /* 'R' 'S' 'D' 'T' 't' 'Z' 'X' */
+	unsigned flags; /* PF_* of the kernel's sched.h */
+	int exit_code;  /* as waitpid has it, once it ends; 0 also where it is hidden from us */
+};
+
+/* Of process `pid`, or (tid > 0) of its thread `tid`. False when there is none, or nothing that can be read. */
+bool proc_stat_read(struct proc_stat *stat, pid_t pid, pid_t tid);
+
+#endif

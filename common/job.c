@@ -225,11 +225,35 @@ void job_release(struct job *job)
 	job->node_of = NULL;
 }
 
+/* Others may be at work of their own: then -T does not cut the wait for them. */
+static void wait_begin(const struct job *job, const char *what)
+{
+	if (job->unhurried)
+		watch_work(job->watch, what, job->patience);
+	else
+		watch_enter(job->watch, what, job->patience);
+}
+
+struct job_time job_unhurry(struct job *job, double seconds)
+{
+	struct job_time former = { job->patience, job->unhurried };
+
+	job->patience = seconds;
+	job->unhurried = true;
+	return former;
+}
+
+void job_hurry(struct job *job, struct job_time former)
+{
+	job->patience = former.patience;
+	job->unhurried = former.unhurried;
+}
+
 /* Every exchange is one collective inside a watched wait. */
 #define EXCHANGE(job, what, expression)                                                            \
 	do {                                                                                       \
 		int exchanged;                                                                     \
-		watch_enter((job)->watch, what, (job)->patience);                                  \
+		wait_begin(job, what);                                                             \
 		exchanged = mpi_failed(job, expression, what);                                     \
 		watch_leave((job)->watch);                                                         \
 		return exchanged;                                                                  \
@@ -291,12 +315,15 @@ int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
 {
 	int *counts = calloc(2 * (size_t)job->nranks, sizeof(*counts)), rc;
 
-	if (!counts || bytes > (size_t)INT_MAX / (size_t)job->nnodes) {
-		free(counts);
+	if (!counts)
 		return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	if (bytes > (size_t)INT_MAX / (size_t)job->nnodes) {
+		free(counts);
+		return error_set(job->err, OUTCOME_INTERNAL, -EOVERFLOW,
+		                 "%d hosts have too much to tell at once", job->nnodes);
 	}
 	count_nodes(job, (int)bytes, counts, counts + job->nranks);
-	watch_enter(job->watch, "gathering hosts at rank 0", job->patience);
+	wait_begin(job, "gathering hosts at rank 0");
 	rc = mpi_failed(job,
 	                MPI_Gatherv(mine, job->local_rank == 0 ? (int)bytes : 0, MPI_BYTE, all, counts,
 	                            counts + job->nranks, MPI_BYTE, 0, job->comm),
@@ -311,7 +338,7 @@ int job_agree(struct job *job, int rc)
 	struct { int failed, rank; } mine = { rc < 0 ? 0 : 1, job->rank }, worst;
 	int failed;
 
-	watch_enter(job->watch, "agreeing that nothing failed", job->patience);
+	wait_begin(job, "agreeing that nothing failed");
 	failed = mpi_failed(job, MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, job->comm),
 	                    "MPI_Allreduce");
 	if (failed == 0 && worst.failed == 0) {

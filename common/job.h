@@ -23,6 +23,7 @@ struct job {
 	MPI_Comm world;           /* all processes, for aside ones to wait on */
 	double patience;          /* seconds that the small exchanges below may wait for the slowest rank; the
 	                           * user raises it before phases in which ranks work alone for long */
+	bool unhurried;           /* -T does not cut the waits of these exchanges: some rank is at work of its own */
 	const struct watch *watch;
 	struct error *err;
 	char library[96];         /* MPI library version, one line */
@@ -58,5 +59,10 @@ int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
 /* Do all agree that nothing failed? Everybody calls it with its own result (0 or negative errno); returns 0 when all are
  * 0, else on every rank a negative errno, with the lowest failing rank's error copied to every rank's err. */
 int job_agree(struct job *job, int rc);
+
+/* From now on the exchanges give the slowest rank `seconds`, whatever -T says. Returns what was; job_hurry restores it. */
+struct job_time { double patience; bool unhurried; };
+struct job_time job_unhurry(struct job *job, double seconds);
+void job_hurry(struct job *job, struct job_time former);
 
 #endif

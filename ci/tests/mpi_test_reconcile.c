@@ -69,6 +69,8 @@ static const struct forecast *set_up(bool ask)
 				.backend = &fake.be };
 	memset(&reconcile, 0, sizeof(reconcile));
 	memset(&forecast, 0, sizeof(forecast));
+	forecast.source = &forecast_nccl;
+	forecast.hooks.ctx = &forecast;
 	remarks[0] = '\0';
 	strcpy(forecast.dump, "topo.xml");
 	forecast.sys.ngpus = 3;

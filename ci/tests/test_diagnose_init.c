@@ -299,6 +299,12 @@ static void test_cut_off(void)
 			 "requested address)");
 	ranks[0].view.comm_state = RECORD_COMM_FAILED;
 	expect(OUTCOME_ERROR, "init-unreachable", "0", 0, "", "majority");
+	at_init(3); /* nobody reaches anybody: it is nobody's own doing */
+	for (int i = 0; i < 3; i++) {
+		gave_up(i, -EIO, no_route);
+		ranks[i].view.comm_state = RECORD_COMM_FAILED;
+	}
+	expect(OUTCOME_ERROR, "init-unreachable", "-", 0, "", "inconclusive");
 	at_init(4); /* another error, or one long after init, is no matter of the network */
 	gave_up(3, -EIO, "ncclCommInitRank failed: invalid usage");
 	ranks[3].view.comm_state = RECORD_COMM_FAILED;

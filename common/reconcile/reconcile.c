@@ -38,7 +38,7 @@ static int meet(struct reconcile *r, struct observed_rank *mine)
 static int look(struct reconcile *r, struct observed_host *mine, struct observed_host *hosts)
 {
 	struct job *job = r->bench->job;
-	double patience = job->patience;
+	struct job_time former = job_unhurry(job, LOOK_SECONDS);
 	struct observe_request request = {
 		.root = "",
 		.environment = environ,
@@ -59,9 +59,9 @@ static int look(struct reconcile *r, struct observed_host *mine, struct observed
 		mine->took_s = clock_seconds() - start;
 		watch_leave(r->bench->watch);
 	}
-	job->patience = LOOK_SECONDS;
-	rc = job_gather_nodes(job, mine, sizeof(*mine), hosts);
-	job->patience = patience;
+	/* all stay until all have looked: whoever went on would wait for the others in its own hurry */
+	rc = job_agree(job, job_gather_nodes(job, mine, sizeof(*mine), hosts));
+	job_hurry(job, former);
 	return rc;
 }
 

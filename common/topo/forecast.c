@@ -8,6 +8,8 @@
 #include <string.h>
 
 
+#define CALIBRATION_SECONDS 30.0 /* takes a fraction of one; a crowded host longer, a device in trouble for ever */
+
 static const struct forecast_source *const sources[] = { &forecast_nccl, &forecast_shared,
 	                                                 &forecast_host };
 
@@ -61,8 +63,15 @@ void forecast_ask(struct forecast *f, const struct bench *bench, bool shared_gpu
 int forecast_calibrate(struct forecast *f, const struct bench *bench, bool shared_gpu)
 {
 	const struct forecast_source *source = source_of(bench, shared_gpu);
+	struct job_time former;
+	int rc;
 
-	return source->calibrate ? source->calibrate(f, bench) : 0;
+	if (!source->calibrate)
+		return 0;
+	former = job_unhurry(bench->job, CALIBRATION_SECONDS);
+	rc = source->calibrate(f, bench);
+	job_hurry(bench->job, former);
+	return rc;
 }
 
 /* Both names are of model_names.c; sends and receives have no choice. */

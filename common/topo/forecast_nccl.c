@@ -56,7 +56,7 @@ static int nccl_calibrate(struct forecast *f, const struct bench *bench)
 	f->kernel = (struct kernel_cost){ .host_us = 0 };
 	if (!ops->kernel_cost)
 		return 0;
-	watch_enter(bench->watch, "measuring launches", CALIBRATION_SECONDS);
+	watch_work(bench->watch, "measuring launches", CALIBRATION_SECONDS);
 	rc = ops->kernel_cost(bench->backend, &f->kernel);
 	watch_leave(bench->watch);
 	if (rc < 0)

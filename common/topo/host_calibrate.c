@@ -297,7 +297,7 @@ int host_calibrate(struct job *job, bool yields, struct host_topo *topo, struct 
 	int rc, failed;
 
 	memset(f, 0, sizeof(*f));
-	watch_enter(job->watch, "measuring the host's memory", WATCHED);
+	watch_work(job->watch, "measuring the host's memory", WATCHED);
 	rc = calibrate_host(job, yields, topo, f, err);
 	watch_leave(job->watch);
 	failed = -rc;

@@ -255,7 +255,7 @@ static bool blame_cut_off(struct inquiry *q)
 	place_init(q->d, waiting > 0);
 	inquiry_say(q->d, "%zu of %d ranks found no way to the others; %zu wait inside communicator init.", cut,
 		    q->evidence->nranks, waiting);
-	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, cut == waiting ? "inconclusive" : "majority");
+	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, q->nguilty ? "majority" : "inconclusive");
 	return true;
 }
 

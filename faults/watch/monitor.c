@@ -73,6 +73,7 @@ static void obey(struct monitor *m, const struct link_message *message)
 			break;
 		memcpy(&more, message->payload, sizeof(more));
 		m->stage_until = clock_ns() + (more < PATIENCE_NS ? more : PATIENCE_NS) + ROOT_NS;
+		m->patient = !members_worse(m);
 		break;
 	case MESSAGE_END:
 		if (message->bytes != sizeof(int32_t))
@@ -100,6 +101,11 @@ static void follow_root(struct monitor *m, uint64_t now)
 	}
 	if (!abnormal && !members_all_done(m))
 		m->reported = false;
+	/* while time is granted for a wait, a death is news */
+	if (m->reported && m->patient && members_worse(m)) {
+		m->reported = false;
+		m->patient = false;
+	}
 	if (!m->reported && (abnormal || members_all_done(m))) {
 		nodes_report(m, abnormal ? MESSAGE_ABNORMAL : MESSAGE_DONE);
 		m->reported = true;

@@ -103,7 +103,8 @@ struct monitor {
 	size_t nnodes;
 	enum monitor_stage stage;
 	uint64_t stage_until;         /* ns */
-	struct doubt doubt;
+	struct doubt doubt;           /* root */
+	bool patient;                 /* leader elsewhere: the root grants time for what was reported, a wait */
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
 	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
 	uint64_t last_step;           /* ns */

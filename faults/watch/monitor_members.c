@@ -321,13 +321,22 @@ bool members_all_done(const struct monitor *m)
 	return true;
 }
 
-bool members_abnormal(const struct monitor *m)
+static bool any_abnormal(const struct monitor *m, bool deadlines)
 {
 	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory &&
-		    views_abnormal(&m->peers[i].view, 1, m->config.deadlines))
+		if (m->peers[i].memory && views_abnormal(&m->peers[i].view, 1, deadlines))
 			return true;
 	return false;
+}
+
+bool members_abnormal(const struct monitor *m)
+{
+	return any_abnormal(m, m->config.deadlines);
+}
+
+bool members_worse(const struct monitor *m)
+{
+	return any_abnormal(m, false);
 }
 
 bool members_overdue(const struct monitor *m)

@@ -19,8 +19,9 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t pa
 
 /* Of this host and, at the root, of all others that are known: did every rank end by itself? */
 bool members_all_done(const struct monitor *m);
-/* Of this host: is something wrong; is somebody overdue? */
+/* Of this host: is something wrong; something that no waiting will mend; is somebody overdue? */
 bool members_abnormal(const struct monitor *m);
+bool members_worse(const struct monitor *m);
 bool members_overdue(const struct monitor *m);
 
 /* The views of this host's ranks to `views`, npeers of room; how many they are. */

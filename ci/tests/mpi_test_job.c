@@ -35,13 +35,21 @@ static void see_enter(void *ctx, const char *what, double seconds)
 	snprintf(seen.what, sizeof(seen.what), "%s", what);
 }
 
+static int works;
+
+static void see_work(void *ctx, const char *what, double seconds)
+{
+	works++;
+	see_enter(ctx, what, seconds);
+}
+
 static void see_leave(void *ctx)
 {
 	(void)ctx;
 	seen.depth--;
 }
 
-static const struct watch watch = { .enter = see_enter, .leave = see_leave };
+static const struct watch watch = { .enter = see_enter, .work = see_work, .leave = see_leave };
 
 static void set_up(void)
 {
@@ -164,7 +172,7 @@ static void test_gather_nodes(void)
 	one_wait("gathering hosts at rank 0");
 	CU_ASSERT_EQUAL(all[0], job.rank == 0 ? 100 : -7);
 	CU_ASSERT_EQUAL(all[1], -7);
-	CU_ASSERT_EQUAL(job_gather_nodes(&job, &mine, (size_t)1 << 31, all), -ENOMEM);
+	CU_ASSERT_EQUAL(job_gather_nodes(&job, &mine, (size_t)1 << 31, all), -EOVERFLOW);
 	err = (struct error){ .rank = job.rank };
 }
 
@@ -288,6 +296,23 @@ static void test_aside(void)
 	CU_ASSERT_EQUAL(job_barrier(&job, "all four"), 0);
 }
 
+/* While some rank is at work of its own the others wait for it as long as that takes, whatever -T says. */
+static void test_unhurried(void)
+{
+	int before = works, one = 1;
+	struct job_time former = job_unhurry(&job, 60);
+
+	CU_ASSERT_EQUAL(job_barrier(&job, "unhurried"), 0);
+	CU_ASSERT_EQUAL(works, before + 1);
+	CU_ASSERT_EQUAL(seen.seconds, 60);
+	CU_ASSERT_EQUAL(job_agree(&job, 0), 0);
+	CU_ASSERT_EQUAL(works, before + 2);
+	job_hurry(&job, former);
+	CU_ASSERT_EQUAL(job_max_int(&job, &one, 1), 0);
+	CU_ASSERT_EQUAL(works, before + 2);
+	CU_ASSERT_EQUAL(seen.seconds, former.patience);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -298,6 +323,7 @@ int main(void)
 		{ "gather from nodes", test_gather_nodes },
 		{ "groups", test_groups },
 		{ "agree", test_agree },
+		{ "unhurried", test_unhurried },
 		{ "MPI's errors", test_mpi_error },
 		{ "surplus ranks", test_aside },
 	};

@@ -170,12 +170,36 @@ static void test_death_in_doubt(void)
 	seats_close();
 }
 
+/* On two hosts: the root doubts a wait of the other one's; a death there is told at once all the same. */
+static void test_far_death_in_doubt(void)
+{
+	double begin;
+
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .sharpen = puzzled_sharpen,
+						     .place = puzzled_place };
+	seats_config.doubts = true;
+	two_nodes();
+	watch_enter(&seats[3].watch, "timed calls", 1.5);
+	for (begin = clock_seconds(); looks(seat_said(0)) == 0 && clock_seconds() < begin + 5;)
+		clock_nap(0.01);
+	CU_ASSERT_EQUAL(looks(seat_said(0)), 1);
+	clock_nap(0.1);
+	begin = clock_seconds();
+	rank_ends(2, SIGKILL);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
+	CU_ASSERT(clock_seconds() - begin < 0.6); /* the next look is 0.75 s and more away */
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
+	seats_close();
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "slow is not hung", test_slow_is_not_hung },
 		{ "the doubt ends", test_doubt_ends },
 		{ "a death in doubt", test_death_in_doubt },
+		{ "a far death in doubt", test_far_death_in_doubt },
 		{ "evidence crosses", test_evidence_crosses },
 	};
 

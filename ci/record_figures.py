@@ -69,8 +69,10 @@ def points(out):
 
 def foretold(point, key, before):
     """Predicted us: of the file made before the run where there is one, else of the row; None
-    without."""
-    ranks, _, collective, size, _ = key
+    without. topo_predict predicts calls back to back."""
+    ranks, mode, collective, size, _ = key
+    if before and mode != "stream":
+        return None
     if before:
         row = before.get((ranks, collective, size))
         return float(row["time_us"]) if row else None
@@ -157,8 +159,9 @@ def fault_lines(out):
     """Per matrix: its own last line, and when hangs and deaths were named."""
     for path in sorted(out.glob("faults-*/matrix.csv")):
         rows = figures.rows(path)
-        text = (path.parent / "summary.txt").read_text()
-        yield f"{path.parent.name}: {text.splitlines()[-1]}"
+        summary = path.parent / "summary.txt"
+        text = summary.read_text().splitlines() if summary.exists() else []
+        yield f"{path.parent.name}: {text[-1] if text else 'ended before its summary'}"
         for name, outcome in ("hangs", "hang"), ("deaths", "died"), ("errors", "error"):
             ms = sorted(float(r["detect_ms"]) for r in rows
                         if r["outcome"] == outcome and r["detect_ms"])

@@ -93,13 +93,13 @@ static int log_on(struct nccl *nccl, const char *path)
 {
 	const char *const values[SETTINGS] = { NCCL_USED_LEVEL, NCCL_USED_SUBSYS, path };
 	char *saved[SETTINGS] = { NULL };
-	int rc = 0;
+	int rc = 0, known = 0; /* settings from `known` on were not saved, and are not touched */
 
-	for (int i = 0; i < SETTINGS && rc == 0; i++) {
-		const char *value = getenv(settings[i]);
+	for (; known < SETTINGS && rc == 0; known += rc == 0) {
+		const char *value = getenv(settings[known]);
 
-		saved[i] = value ? strdup(value) : NULL;
-		rc = value && !saved[i] ? -ENOMEM : 0;
+		saved[known] = value ? strdup(value) : NULL;
+		rc = value && !saved[known] ? -ENOMEM : 0;
 	}
 	for (int i = 0; i < SETTINGS && rc == 0; i++)
 		rc = setenv(settings[i], values[i], 1) < 0 ? -ENOMEM : 0;
@@ -107,7 +107,7 @@ static int log_on(struct nccl *nccl, const char *path)
 		nccl->used.on = true;
 		rc = reread(nccl);
 	}
-	for (int i = 0; i < SETTINGS; i++) {
+	for (int i = 0; i < known; i++) {
 		if (saved[i])
 			setenv(settings[i], saved[i], 1);
 		else

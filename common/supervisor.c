@@ -70,7 +70,8 @@ static void observe_end(struct supervisor *s, int status)
 static void observe(struct supervisor *s, int status)
 {
 	s->reaped = WIFEXITED(status) || WIFSIGNALED(status);
-	if (s->reaped && s->child.running) {
+	/* its beginning may have been seen, with a status that the kernel hid */
+	if (s->reaped && (s->child.running || ((s->child.wait_status ^ status) & ~WCOREFLAG))) {
 		observe_end(s, status);
 	} else if (!s->reaped) {
 		s->child.changed = true;

@@ -49,6 +49,16 @@ cpu_hog affinity loaded-host
 two_jobs other-processes
 END
 
+# Texts of a file cannot forge a line or steer the terminal.
+sed 's/"name": "vm"/"name": "\\u001b[31mX\\n# verdict: outcome=ok"/g' \
+	results/2026-11-21-reconcile-h200x2/two_jobs/observation.json >"$work/forged.json"
+check 'the file is forged' grep -q 'u001b' "$work/forged.json"
+run "$BUILD/reconcile" "$work/forged.json"
+expect_rc 0
+expect_out '^cause: other-processes:'
+expect_no_out '^# verdict'
+holds 'no escape' [ -z "$(tr -dc '\033' <"$work/out")" ]
+
 # Nobody asks: nothing is looked at and nothing kept. With faults it can't be asked for.
 perf all_reduce -g 2 -b 1K -e 1K -n 40 --topo none --out "$work/plain"
 expect_rc 0

@@ -320,10 +320,12 @@ static int parse(struct topo_system *sys, const char *text, size_t size, const c
 	sys->nnodes = sys->leaf_nodes = 1;
 	sys->oversubscription = 1;
 	if (r == NULL)
-		return rc;
+		return error_set(err, OUTCOME_INTERNAL, rc, "out of memory");
 	r->parser = XML_ParserCreate(NULL);
-	if (r->parser == NULL)
+	if (r->parser == NULL) {
+		error_set(err, OUTCOME_INTERNAL, rc, "out of memory");
 		goto out;
+	}
 	r->sys = sys;
 	r->err = err;
 	r->cpu = r->gpu = -1;
@@ -363,8 +365,10 @@ int topo_read_xml(struct topo_system *sys, const char *path, struct error *err)
 	if (in == NULL)
 		return error_set(err, OUTCOME_USAGE, -errno, "%.200s: %s", path, strerror(errno));
 	text = malloc(MAX_FILE + 1);
-	if (text == NULL)
+	if (text == NULL) {
+		error_set(err, OUTCOME_INTERNAL, rc, "out of memory");
 		goto out;
+	}
 	size = fread(text, 1, MAX_FILE + 1, in);
 	rc = ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%.200s: cannot be read", path)
 			: parse(sys, text, size, path, err);

@@ -52,7 +52,7 @@ stuck 2 faults/inject/block_rank.c 'read('
 broken block-rank:0,how=lock 2
 stuck 0 faults/inject/block_rank.c 'pthread_mutex_lock('
 broken drop-rank:1 4
-stuck 1 faults/inject/drop_rank.c 'clock_nanosleep('
+stuck 1 faults/inject/idle.c 'clock_nanosleep('
 for rank in 0 2 3; do # the others wait in MPI
 	holds "$what: rank $rank is not in MPI_Allreduce" \
 		grep -q 'MPI_Allreduce+0x.*libmpi' "$dir/rank-$rank.stack.txt"

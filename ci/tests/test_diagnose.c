@@ -496,6 +496,24 @@ static void test_unexplained(void)
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 }
 
+/* Whoever is not known may be guilty too, or instead: nothing is proved then. */
+static void test_absent_ranks(void)
+{
+	for (int absent = 0; absent <= 2; absent++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play(i, i == 1 ? OP - 1 : OP, odd_count, i != 1);
+		for (int i = 0; i < absent; i++)
+			evidence.ranks[3 - i].present = false;
+		diagnose(&evidence, &found);
+		CU_ASSERT_STRING_EQUAL(found.class, "missing-call");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+		CU_ASSERT_STRING_EQUAL(found.confidence, absent == 0   ? "proved"
+							 : absent == 1 ? "majority"
+								       : "inconclusive");
+	}
+}
+
 static void test_swap_changes_answer(void)
 {
 	struct evidence_rank swap;
@@ -598,6 +616,7 @@ static const struct unit_case cases[] = {
 	{ "ties are inconclusive", test_tie },
 	{ "nothing wrong", test_nothing_wrong },
 	{ "unexplained", test_unexplained },
+	{ "absent ranks", test_absent_ranks },
 	{ "swapped ranks change the answer", test_swap_changes_answer },
 	{ "hostile records", test_hostile_calls },
 	{ "16,384 ranks x 1,024 calls", test_large },

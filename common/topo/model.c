@@ -6,112 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Share of a link under NVLS: NCCL's nvlsEfficiency (tuning.cc:180), Hopper and Blackwell. And what
- * its NVLSTree channels reach over the network (perChMaxNVLSTree, 2 nodes and more; Blackwell's
- * second from 2.30). */
-static const struct {
-	double share, tree[2];
-} nvls[2] = { { .85, { 57.7, 45.5 } }, { .74, { 96, 80 } } };
-
-static int nvls_row(const struct model *model)
-{
-	return model->sys->gpu[0].model->sm >= 100;
-}
-
-/* ---- bandwidth ------------------------------------------------------------------------------- */
-struct rate {
-	double gbs, raw; /* algorithm bandwidth: bytes of the size column over time */
-	double link;
-	const char *limit, *formula;
-};
-
-/* The slower of the node's links and the network's share. */
-static void pick(const struct model *model, struct rate *rate, double intra, double intra_raw,
-		 double inter, double inter_raw, double nic)
-{
-	bool net = model->nnodes > 1 && inter < intra;
-
-	rate->gbs = net ? inter : intra;
-	rate->raw = model->nnodes > 1 ? fmin(intra_raw, inter_raw) : intra_raw;
-	rate->limit = net ? "NICs of a node" : model_hop_name(model);
-	rate->link = net ? nic : model->ring;
-}
-
-static void rate_ring(const struct model *model, enum model_coll coll, struct rate *rate)
-{
-	double n = model->nranks, one = INFINITY;
-	double factor = coll == MODEL_ALL_REDUCE ? n / (2 * (n - 1))
-			: coll <= MODEL_REDUCE	 ? 1
-						 : n / (n - 1);
-	double net = model_uplink(model, model->net, false),
-	       intra = model->ppn > 1 ? model->ring : one;
-
-	pick(model, rate, intra * factor, (model->ppn > 1 ? model->ring_raw : one) * factor,
-	     net * factor, model->net_raw * factor, net);
-	rate->formula = coll == MODEL_ALL_REDUCE ? "link * n / (2 (n-1))"
-			: coll <= MODEL_REDUCE	 ? "link"
-						 : "link * n / (n-1)";
-}
-
-/* Up and down a chain in the node: every GPU sends the data twice. Two nodes exchange them once; in
- * a double binary tree of more, a node with two children in one of the trees sends them twice. */
-static void rate_tree(const struct model *model, struct rate *rate)
-{
-	double hops = model->nnodes > 2 ? 2 : 1, one = INFINITY;
-	double net = model_uplink(model, model->net, true);
-
-	pick(model, rate, model->ppn > 1 ? model->ring / 2 : one,
-	     model->ppn > 1 ? model->ring_raw / 2 : one, net / hops, model->net_raw / hops, net);
-	rate->formula = "min(node link / 2, NICs / (1 at 2 nodes, else 2))";
-}
-
-/* In-switch reduction: a GPU's link carries its whole data once and 1/n of the result. */
-static void rate_nvls(const struct model *model, enum model_coll coll, bool tree, struct rate *rate)
-{
-	double g = model->ppn, n = model->nranks, hops = model->nnodes > 2 ? 2 : 1;
-	double factor = coll == MODEL_ALL_REDUCE ? 1 / (1 + 1 / g) : 1;
-	double intra = model->link_nccl * nvls[nvls_row(model)].share * factor;
-	double net = model_uplink(model, model->net, tree);
-
-	if (tree) /* NCCL takes 32 heads at most */
-		intra = fmin(intra, fmin(g, 32) * nvls[nvls_row(model)].tree[model->nnodes > 2] *
-					    n / (2 * (n - 1)));
-	else if (model->nnodes > 1) {
-		/* The network reduces too; NCCL's heads over several nodes do no more than this. */
-		hops = 1;
-		intra = fmin(intra, model->tuning.bw[coll][MODEL_NVLS][MODEL_SIMPLE]);
-	}
-	pick(model, rate, intra, model->ring_raw * factor, net / hops, model->net_raw / hops, net);
-	rate->formula =
-		tree ? "min(node link * NVLS share / (1 + 1/g), NVLSTree channels, NICs / hops)"
-		     : "node link * NVLS share / (1 + 1/g)";
-}
-
-static void rate_collnet(const struct model *model, struct rate *rate)
-{
-	double g = model->ppn, factor = g > 1 ? g / (2 * (g - 1)) : INFINITY;
-	double intra = g > 1 ? model->ring * factor : INFINITY,
-	       raw = g > 1 ? model->ring_raw * factor : INFINITY;
-	double net = model_uplink(model, model->net, false);
-
-	pick(model, rate, intra, raw, net, model->net_raw, net);
-	rate->formula = "min(node link * g / (2 (g-1)), NICs)";
-}
-
-static void rate_algo(const struct model *model, enum model_coll coll, int algo, struct rate *rate)
-{
-	if (algo == MODEL_TREE)
-		rate_tree(model, rate);
-	else if (algo == MODEL_NVLS || algo == MODEL_NVLS_TREE)
-		rate_nvls(model, coll, algo == MODEL_NVLS_TREE, rate);
-	else if (algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN)
-		rate_collnet(model, rate);
-	else
-		rate_ring(model, coll, rate);
-	if (algo == MODEL_PAT)
-		rate->gbs *= .75; /* tuning.cc:310 */
-}
-
 /* ---- tuned collectives ----------------------------------------------------------------------- */
 static void choose(const struct model *model, const struct predict_request *request,
 		   struct prediction *out)
@@ -153,7 +47,7 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	bool loops = coll > MODEL_REDUCE;
 	double share = bytes / out->channels / (loops ? model->nranks : 1);
 	double slice = fmin(loops ? 2 * STEP : STEP, loops ? share / 2 : share);
-	double link = out->link_gbs, hops;
+	double link = out->alg_gbs / model_ring_factor(coll, model->nranks, NULL), hops;
 
 	if (loops && model->hop == MODEL_HOP_NVLINK) {
 		hops = (coll == MODEL_ALL_REDUCE ? 2 : 1) * (double)(model->nranks - model->nnodes);
@@ -187,13 +81,13 @@ static double net_hops(const struct model *model, enum model_coll coll, int algo
 static int running_channels(const struct model *model, const struct predict_request *request,
 			    int algo, int proto)
 {
-	int row = nvls_row(model), n = model->channels, threads = proto == MODEL_LL128 ? 640 : 512;
+	int n = model->channels, threads = proto == MODEL_LL128 ? 640 : 512;
 	int threshold = proto == MODEL_SIMPLE ? 64 : 8;
 
 	if (request->channels > 0)
 		return request->channels;
 	if (algo == MODEL_NVLS || algo == MODEL_NVLS_TREE)
-		return row == 0 ? 16 : model->nnodes > 1 ? 32 : 24;
+		return model->sys->gpu[0].model->sm < 100 ? 16 : model->nnodes > 1 ? 32 : 24;
 	if (algo == MODEL_RING && proto == MODEL_LL)
 		threshold *= model->nranks;
 	while (n > 1 && request->bytes < (double)n * threads * threshold)
@@ -205,24 +99,16 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 			struct prediction *out)
 {
 	enum model_coll coll = request->collective;
-	struct rate rate = { .gbs = 0 };
-	double bw, bytes = request->bytes;
+	double bytes = request->bytes, raw;
 
 	choose(model, request, out);
 	if (out->algo < 0)
 		return -EINVAL;
-	rate_algo(model, coll, out->algo, &rate);
 	out->channels = running_channels(model, request, out->algo, out->proto);
-	bw = rate.gbs;
-	/* What LL and LL128 add to every 8 and 120 bytes, as NCCL counts it. */
-	if (out->proto != MODEL_SIMPLE)
-		bw = fmin(bw, model->tuning.bw[coll][out->algo][out->proto]);
+	raw = model_rate(model, coll, out);
 	if (out->algo == MODEL_TREE)
-		bw *= model_tree_correction(out->proto, bytes);
-	out->alg_gbs = bw;
-	out->link_gbs = rate.link;
-	out->limit = rate.limit;
-	out->formula = rate.formula;
+		out->correction = model_tree_correction(out->proto, bytes);
+	out->alg_gbs = model_least(out) * out->correction;
 	out->latency_us =
 		model->tuning.lat[coll][out->algo][out->proto] +
 		net_hops(model, coll, out->algo) * model_net_latency(model->sys->transport);
@@ -230,12 +116,12 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 		out->latency_us += (one_way(request) ? model->constants.one_way_base_us
 						     : model->constants.ll_base_us) -
 				   6.6; /* NCCL's baseLat */
-	out->transfer_us = bytes / (bw * GB);
+	out->transfer_us = bytes / (out->alg_gbs * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
 		ring_simple(model, request, out);
 	out->launch_us = model->constants.call_launches * model->constants.kernel_host_us;
 	out->bus_factor = model_bus_factor(coll, model->nranks);
-	out->ceiling_busbw = rate.raw * out->bus_factor;
+	out->ceiling_busbw = raw * out->bus_factor;
 	return 0;
 }
 
@@ -278,6 +164,7 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	if (shares(request->collective) && request->bytes < (double)request->elsize * model->nranks)
 		return -ERANGE;
 	out->fitted = model->constants.fitted;
+	out->correction = 1;
 	rc = request->collective < MODEL_TUNED ? model_predict_tuned(model, request, out)
 					       : model_predict_p2p(model, request, out);
 	if (rc != 0)

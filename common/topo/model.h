@@ -116,6 +116,22 @@ struct predict_request {
 	bool no_nvls;	 /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
 };
 
+enum { MODEL_TERMS = 24, MODEL_FACTORS = 6 };
+
+/* A bandwidth that may be the limit, in GB/s of the size column: base times every factor. */
+struct model_term {
+	const char *limit; /* what it is, in words: "NVLink of a GPU", "channels", "protocol LL" */
+	const char *what;  /* whose figure `base` is */
+	double base;	   /* GB/s */
+	struct {
+		double value;
+		const char *what;
+	} factor[MODEL_FACTORS];
+	int nfactors;
+	bool net; /* between nodes; sends inside the node run at the same time */
+	double gbs;
+};
+
 struct prediction {
 	double time_us, algbw, busbw; /* what healthy hardware delivers */
 	double ceiling_busbw; /* what the links could carry, without protocol, latency or launch */
@@ -127,15 +143,26 @@ struct prediction {
 	/* derivation: device = latency + transfer + fill; time = max(launch, device) back to back, device in a graph; alone:
 	 * an empty kernel's latency, and what launch and device exceed those of an empty kernel by */
 	double launch_us, latency_us, transfer_us, fill_us;
-	double link_gbs;   /* of the limiting link or links, as used */
-	double alg_gbs;	   /* algorithm bandwidth that this gives */
-	const char *limit; /* the limiting link, in words */
-	const char *formula;
+	double alg_gbs;	   /* algorithm bandwidth: the winning term times the correction */
+	double correction; /* NCCL's of Tree at this size; else 1 */
+	const char *limit; /* of the winning term */
+	/* What it could be limited by. One after the other (hypercube): their times add up, the last is the winner. */
+	struct model_term term[MODEL_TERMS];
+	int nterms, winner;
+	bool in_turn;
+};
+
+/* What NCCL's search for channels finds, GB/s of a channel (model_nccl.c). */
+struct model_search {
+	int arch, nodes_index, channels, hw_intra;
+	const double *speeds;
+	double intra, inter, tree_intra, tree_inter;
+	double nvls_intra, nvls_inter;
 };
 
 /* NCCL's tuning tables for one communicator. */
 struct model_tuning {
-	int search_channels, nvls_heads;
+	struct model_search search;
 	double bw[MODEL_TUNED][MODEL_NCCL_ALGOS]
 		 [MODEL_PROTOS]; /* algorithm bandwidth, GB/s; 0: not available */
 	double lat[MODEL_TUNED][MODEL_NCCL_ALGOS][MODEL_PROTOS]; /* us */
@@ -179,7 +206,7 @@ int predict(const struct topo_system *sys, const struct predict_request *request
 	    struct prediction *prediction);
 
 /* NCCL's tuning model as it is (facts/nccl-internals.md 1.6). */
-void model_tuning_fill(struct model_tuning *tuning, const struct model *model);
+void model_tuning_fill(struct model *model);
 double model_nccl_time(const struct model *model, enum model_coll coll, int algo, int proto,
 		       double bytes);
 double model_tree_correction(int proto, double bytes);

@@ -1,7 +1,7 @@
 /* model_nccl.c: NCCL 2.28's tuning model as it is: which algorithm and protocol it would take, and
  * its own estimate. Tables and formulas: shared/facts/nccl-internals.md 1.4 to 1.7
  * (src/graph/tuning.cc, search.cc). */
-#include "model.h"
+#include "model_parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,14 +76,6 @@ static const double speeds_intra100[] = { 90, 80, 70, 60, 50, 40, 30, 24, 20, 19
 static const double speeds_inter100[] = { 96, 48, 45.1, 42, 40,	 30,  24,  22,	20, 17.5,
 					  15, 12, 6,	3,  2.4, 1.2, .24, .12, 0 };
 
-struct search {
-	int arch, nodes_index, channels;
-	const double *speeds;
-	double intra, inter, tree_intra, tree_inter;
-	double nvls_intra, nvls_inter;
-	enum hw hw_intra;
-};
-
 static int arch_of(const struct model *model)
 {
 	int sm = model->sys->gpu[0].model->sm;
@@ -102,7 +94,7 @@ static double largest(const double *speeds, double limit)
 /* Channels of a speed: as many as the GPU's links carry and, over the network, as the NICs carry.
  * Most bandwidth wins, the faster channels when equal; NCCL stops looking once a speed falls below
  * half of the best. */
-static void search_channels(const struct model *model, struct search *search)
+static void search_channels(const struct model *model, struct model_search *search)
 {
 	int nics = model->nnodes > 1 ? (int)fmax(1, round(model->net_raw / model->sys->nic[0].gbs))
 				     : 0;
@@ -146,7 +138,7 @@ static int heads(const struct model *model)
 	return model->ppn < 32 ? model->ppn : 32;
 }
 
-static void search_nvls(const struct model *model, struct search *search)
+static void search_nvls(const struct model *model, struct model_search *search)
 {
 	static const double *const intra[ARCHS] = { speeds_intra, speeds_intra, speeds_intra90,
 						    speeds_intra100 };
@@ -160,7 +152,7 @@ static void search_nvls(const struct model *model, struct search *search)
 		search->nvls_inter = largest(search->speeds, model->net_raw / heads(model));
 }
 
-static void search_all(const struct model *model, struct search *search)
+static void search_all(const struct model *model, struct model_search *search)
 {
 	memset(search, 0, sizeof(*search));
 	search->arch = arch_of(model);
@@ -213,45 +205,113 @@ static bool available(const struct model *model, enum model_coll coll, int algo,
 	}
 }
 
-/* Bus bandwidth of a search's channels, tuning.cc:284-323. */
-static double bus_bandwidth(const struct model *model, const struct search *search,
-			    enum model_coll coll, int algo, int proto)
-{
-	int a = search->arch, i = search->nodes_index, ppn = model->ppn, n = heads(model);
-	int ll_row = model->nnodes == 1 ? a : model->sys->amd ? 1 : 0;
-	bool tree = algo == MODEL_TREE, nearby = model->nnodes <= 2;
-	double channel = nearby ? tree ? search->tree_intra : search->intra
-			 : tree ? search->tree_inter
-				: search->inter;
-	double bus = search->channels * channel, intra, inter;
+/* So much per channel, so many channels, NCCL's share of that, and the way from bus to algorithm
+ * bandwidth. */
+struct bus {
+	double channels, factor;
+	const char *what;
+	struct prediction *out;
+};
 
-	if (algo == MODEL_NVLS || algo == MODEL_NVLS_TREE) {
-		intra = search->nvls_intra * nvls_efficiency[a] * (n - 1) / n *
-			(coll == MODEL_ALL_REDUCE ? 2. : (ppn - 1.) / ppn);
-		inter = search->nvls_inter * (nearby && algo == MODEL_NVLS_TREE ? 2 : 1);
-		bus = fmin(intra, inter);
-		return n * (algo == MODEL_NVLS_TREE ? fmin(bus, nvls_tree_max[a][i]) : bus);
+static void bus_term(const struct bus *bus, const char *limit, const char *what, double base,
+		     double share, const char *why)
+{
+	model_term(bus->out, limit, what, base);
+	model_times(bus->out, bus->channels, "channels");
+	model_times(bus->out, share, why);
+	model_times(bus->out, bus->factor, bus->what);
+}
+
+static void ll_most(const struct bus *bus, double gbs)
+{
+	model_term(bus->out, "protocol LL", "NCCL's most for LL here", gbs);
+	model_times(bus->out, bus->factor, bus->what);
+}
+
+/* tuning.cc:284-323 of NVLS and NVLSTree: heads instead of channels. */
+static void nvls_terms(const struct model *model, enum model_coll coll, int algo, struct bus *bus)
+{
+	const struct model_search *search = &model->tuning.search;
+	double ppn = model->ppn, n = heads(model), both = coll == MODEL_ALL_REDUCE;
+	bool tree = algo == MODEL_NVLS_TREE;
+
+	bus->channels = n;
+	bus_term(bus, "channels", "an NVLS head in the node", search->nvls_intra,
+		 nvls_efficiency[search->arch] * (n - 1) / n * (both ? 2 : (ppn - 1) / ppn),
+		 both ? "NVLS share * (heads-1) / heads * 2" :
+			"NVLS share * (heads-1) / heads * (g-1) / g");
+	bus_term(bus, "channels", "an NVLS head over the network", search->nvls_inter,
+		 model->nnodes <= 2 && tree ? 2 : 1, "both ways");
+	if (tree)
+		bus_term(bus, "channels", "NCCL's most for an NVLSTree head",
+			 nvls_tree_max[search->arch][search->nodes_index], 1, "");
+}
+
+/* tuning.cc:284-323 of Tree. */
+static void tree_terms(const struct model *model, int proto, const struct bus *bus)
+{
+	const struct model_search *search = &model->tuning.search;
+	int a = search->arch, i = search->nodes_index;
+	double channel = model->nnodes <= 2 ? search->tree_intra : search->tree_inter;
+	double share = proto == MODEL_LL      ? 1 / 3.8
+		       : proto == MODEL_SIMPLE ? 1
+		       : model->nnodes == 1    ? 7. / 9
+					       : 120. / 128;
+	const char *names[] = { "protocol LL", "protocol LL128", "channels" };
+	const char *why[] = { "0.92 of Tree, 1 / 3.8 of LL", "0.92 of Tree, LL128's share",
+			      "0.92 of Tree" };
+
+	bus_term(bus, names[proto], "a channel of NCCL's search", channel, .92 * share, why[proto]);
+	bus_term(bus, "channels", "NCCL's most for a channel of Tree", tree_max[a][i], share,
+		 proto == MODEL_LL ? "1 / 3.8 of LL" : "LL128's share");
+	if (proto == MODEL_LL)
+		ll_most(bus, ll_max[model->nnodes == 1 ? a : model->sys->amd ? 1 : 0][i]);
+	if (proto == MODEL_LL128)
+		bus_term(bus, "channels", "NCCL's most for a channel of LL128", tree_ll128_max[a][i],
+			 1, "");
+}
+
+/* tuning.cc:284-323. */
+void model_nccl_terms(const struct model *model, enum model_coll coll, int algo, int proto,
+		      struct prediction *out)
+{
+	const struct model_search *search = &model->tuning.search;
+	int a = search->arch, i = search->nodes_index;
+	int ll_row = model->nnodes == 1 ? a : model->sys->amd ? 1 : 0;
+	double channel = model->nnodes <= 2 ? search->intra : search->inter;
+	bool nvls = algo == MODEL_NVLS || algo == MODEL_NVLS_TREE, ring = algo == MODEL_RING;
+	struct bus bus = { search->channels, 1, "", out };
+	static const char own[] = "a channel of NCCL's search";
+
+	if (ring || (nvls && coll == MODEL_ALL_REDUCE)) {
+		bus.factor = (double)model->nranks / ring_steps(coll, model->nranks);
+		model_ring_factor(coll, model->nranks, &bus.what);
+	} else if (coll == MODEL_ALL_REDUCE) {
+		bus.factor = .5;
+		bus.what = "1/2: up and down";
 	}
-	if (algo == MODEL_RING && proto == MODEL_LL)
-		return fmin(ll_max[ll_row][i], bus * .5);
-	if (algo == MODEL_RING && proto == MODEL_LL128)
-		return fmin(bus * .92, search->channels * ring_ll128_max[a][i]);
-	if (algo == MODEL_TREE) {
-		bus = fmin(bus * .92, search->channels * tree_max[a][i]);
-		if (proto == MODEL_LL)
-			bus = fmin(bus / 3.8, ll_max[ll_row][i]);
-		if (proto == MODEL_LL128)
-			bus = fmin(bus * (model->nnodes == 1 ? 7. / 9 : 120. / 128),
-				   search->channels * tree_ll128_max[a][i]);
-		return bus;
+	if (nvls) {
+		nvls_terms(model, coll, algo, &bus);
+	} else if (algo == MODEL_TREE) {
+		tree_terms(model, proto, &bus);
+	} else if (ring && proto == MODEL_LL) {
+		bus_term(&bus, "protocol LL", own, channel, .5, "LL: half are flags");
+		ll_most(&bus, ll_max[ll_row][i]);
+	} else if (ring && proto == MODEL_LL128) {
+		bus_term(&bus, "protocol LL128", own, channel, .92, "LL128's share");
+		bus_term(&bus, "channels", "NCCL's most for a channel of LL128",
+			 ring_ll128_max[a][i], 1, "");
+	} else {
+		bus_term(&bus, "channels", own, channel,
+			 algo == MODEL_PAT			       ? .75
+			 : algo == MODEL_COLLNET_DIRECT && a >= HOPPER ? .85
+								       : 1,
+			 "NCCL's share for this algorithm");
 	}
-	return algo == MODEL_PAT			     ? bus * .75
-	       : algo == MODEL_COLLNET_DIRECT && a >= HOPPER ? bus * .85
-							     : bus;
 }
 
 /* tuning.cc:353-398. */
-static double latency(const struct model *model, const struct search *search, enum model_coll coll,
+static double latency(const struct model *model, const struct model_search *search, enum model_coll coll,
 		      int algo, int proto)
 {
 	int n = model->nranks, nnodes = model->nnodes, ppn = model->ppn;
@@ -284,33 +344,27 @@ static double latency(const struct model *model, const struct search *search, en
 	}
 }
 
-void model_tuning_fill(struct model_tuning *tuning, const struct model *model)
+void model_tuning_fill(struct model *model)
 {
-	int n = model->nranks;
-	struct search search;
+	struct model_tuning *tuning = &model->tuning;
+	struct prediction terms;
 
 	memset(tuning, 0, sizeof(*tuning));
-	if (n < 2)
+	if (model->nranks < 2)
 		return;
-	search_all(model, &search);
-	tuning->search_channels = search.channels;
-	tuning->nvls_heads = heads(model);
+	search_all(model, &tuning->search);
 	for (int c = 0; c < MODEL_TUNED; c++)
 		for (int a = 0; a < MODEL_NCCL_ALGOS; a++)
 			for (int p = 0; p < MODEL_PROTOS; p++) {
-				bool nvls = a == MODEL_NVLS || a == MODEL_NVLS_TREE;
-				double bw;
+				enum model_coll coll = (enum model_coll)c;
 
-				if (!available(model, (enum model_coll)c, a, p))
+				if (!available(model, coll, a, p))
 					continue;
-				bw = bus_bandwidth(model, &search, (enum model_coll)c, a, p);
-				if (a == MODEL_RING || (nvls && c == MODEL_ALL_REDUCE))
-					bw *= (double)n / ring_steps((enum model_coll)c, n);
-				else if (c == MODEL_ALL_REDUCE)
-					bw *= .5;
-				tuning->bw[c][a][p] = bw;
+				terms.nterms = 0;
+				model_nccl_terms(model, coll, a, p, &terms);
+				tuning->bw[c][a][p] = model_least(&terms);
 				tuning->lat[c][a][p] =
-					latency(model, &search, (enum model_coll)c, a, p);
+					latency(model, &tuning->search, coll, a, p);
 			}
 }
 

@@ -155,9 +155,9 @@ void model_scale(struct model *model, int nnodes)
 {
 	model->nnodes = nnodes;
 	model->nranks = nnodes * model->ppn;
-	model_tuning_fill(&model->tuning, model);
+	model_tuning_fill(model);
 	/* NCCL runs twice the channels it found, at most 64. */
-	model->channels = (int)fmin(64, 2 * model->tuning.search_channels);
+	model->channels = (int)fmin(64, 2 * model->tuning.search.channels);
 }
 
 const char *model_hop_name(const struct model *model)
@@ -170,14 +170,10 @@ const char *model_hop_name(const struct model *model)
 	return names[model->hop];
 }
 
-/* On a fat tree with its uplinks oversubscribed, a leaf of m nodes shares m NICs' worth divided by
- * the factor. */
-double model_uplink(const struct model *model, double net, bool every_node_crosses)
+bool model_oversubscribed(const struct model *model)
 {
 	const struct topo_system *sys = model->sys;
-	int m = sys->leaf_nodes;
 
-	if (sys->fabric == TOPO_RAIL || model->nnodes <= m || sys->oversubscription <= 1)
-		return net;
-	return fmin(net, net * (every_node_crosses ? 1 : m) / sys->oversubscription);
+	return sys->fabric == TOPO_FAT_TREE && model->nnodes > sys->leaf_nodes &&
+	       sys->oversubscription > 1;
 }

@@ -47,83 +47,116 @@ static double channel_rate(const struct model *model, int proto)
 }
 
 struct flows {
-	double intra, inter;	     /* us of transfer inside the node and over the network */
-	double intra_raw, inter_raw; /* the same for the ceiling */
+	struct prediction *out;
+	double bytes;		     /* of the size column */
+	double intra_raw, inter_raw; /* us of transfer in the node and over the network, at the wires' speed */
 	double part;		     /* bytes of one flow */
 	double peers;
 	int proto;
 	bool one_way; /* one side only sends, the other only receives */
 };
 
-/* us that `link` us of traffic take on a link which flows share, the largest of them of `part` bytes. LL sends a flag
- * with every word of data. `fan`: share of link and channels that is left where flows meet. */
-static double shared_link(const struct model *model, double link, double part, int proto, double fan)
+/* Flows share a link of `gbs` that `sent` bytes cross, the largest of them of `part` bytes. LL sends a flag with every
+ * word of data. `fan`: share of link and channels that is left where flows meet. */
+static void shared_link(const struct model *model, const struct flows *flows, double gbs, double sent,
+			double part, double fan)
 {
-	double channels = flow_channels(model, part, proto, false);
-	double flow = part / (channels * channel_rate(model, proto) * GB);
+	bool ll = flows->proto == MODEL_LL;
 
-	return proto == MODEL_LL ? fmax(2 * link, flow) : fmax(link, flow) / fan;
+	model_term(flows->out, ll ? "protocol LL" : model_hop_name(model), "what each peer gets of a GPU's links",
+		   gbs);
+	model_times(flows->out, ll ? .5 : 1, "LL: half are flags");
+	model_times(flows->out, flows->bytes / sent, "size / bytes to a peer");
+	model_times(flows->out, ll ? 1 : fan, "left where flows meet");
+	model_term(flows->out, "channels", "a channel", channel_rate(model, flows->proto));
+	model_times(flows->out, flow_channels(model, part, flows->proto, false), "channels of a flow");
+	model_times(flows->out, flows->bytes / part, "size / bytes of a flow");
+	model_times(flows->out, ll ? 1 : fan, "left where flows meet");
+}
+
+/* A link between nodes that `sent` bytes cross. Returns us at `raw` GB/s, the wire's. */
+static double net_link(const struct flows *flows, const char *limit, const char *what, double gbs, double raw,
+		       double sent)
+{
+	model_term(flows->out, limit, what, gbs);
+	model_times(flows->out, flows->bytes / sent, "size / bytes over it");
+	flows->out->term[flows->out->nterms - 1].net = true;
+	return sent / (raw * GB);
+}
+
+/* Of the uplinks of a leaf, which `sent` bytes of all its nodes cross. */
+static double uplinks(const struct model *model, const struct flows *flows, double sent)
+{
+	double share = model->sys->leaf_nodes / model->sys->oversubscription;
+
+	return net_link(flows, "uplinks of a leaf", "NICs of a leaf's nodes / oversubscription",
+			model->net * share, model->net_raw * share, sent);
 }
 
 /* Every rank sends `away` bytes to others, `part` of them to one of them. */
-static void flows_spread(const struct model *model, const struct predict_request *request, double away,
-			 double part, struct flows *flows)
+static void flows_spread(const struct model *model, double away, double part, struct flows *flows)
 {
-	double n = model->nranks, g = model->ppn, each = away / (n - 1), out = each * (n - g), fan;
-	double net = model_uplink(model, model->net, true) / g;
+	double n = model->nranks, g = model->ppn, m = model->sys->leaf_nodes, each = away / (n - 1), fan;
 
-	flows->proto = flow_proto(model, request, part);
 	/* Channels of different flows are not in step: the more there are, the less idles the link
 	 * they share. */
 	fan = 1 - model->constants.fan_loss /
 			  sqrt(flow_channels(model, part, MODEL_SIMPLE, false));
 	if (g > 1) {
-		flows->intra = shared_link(model, each * model->spread, part, flows->proto, fan);
+		shared_link(model, flows, 1 / (model->spread * GB), each, part, fan);
 		flows->intra_raw = each * model->spread_raw;
 	}
-	if (out > 0) {
-		flows->inter = out / (net * GB);
-		flows->inter_raw = out / (model->net_raw / g * GB);
-	}
+	if (n > g)
+		flows->inter_raw = net_link(flows, "NICs of a node", "a GPU's share of the node's NICs",
+					    model->net / g, model->net_raw / g, each * (n - g));
+	if (model_oversubscribed(model))
+		flows->inter_raw = fmax(flows->inter_raw,
+					uplinks(model, flows, m * g * each * (n - m * g)));
 	flows->part = part;
 	flows->peers = n;
 }
 
 /* One rank exchanges 1/n of the data with every other; its own links are the narrow place, and as no peer has anybody
  * else to serve, they do not idle (gather on four H200, 2026-11-21: 372 GB/s from 128 MiB, all that stores get through). */
-static void flows_root(const struct model *model, const struct predict_request *request,
-		       struct flows *flows)
+static void flows_root(const struct model *model, struct flows *flows)
 {
-	double g = model->ppn, n = model->nranks, part = request->bytes / n;
+	double g = model->ppn, n = model->nranks, part = flows->bytes / n;
 
-	flows_spread(model, request, part * (n - 1), part, flows);
 	/* A Simple channel that only sends, or only receives, has all its threads for that. */
-	if (g > 1)
-		flows->intra = shared_link(model, part * model->spread,
-					   flows->proto == MODEL_LL ? part : part / 2, flows->proto,
-					   1);
-	if (model->nnodes > 1) {
-		flows->inter *= model->net / g / model->nic;
-		flows->inter_raw *= model->net_raw / g / model->nic_raw;
+	if (g > 1) {
+		shared_link(model, flows, 1 / (model->spread * GB), part,
+			    flows->proto == MODEL_LL ? part : part / 2, 1);
+		flows->intra_raw = part * model->spread_raw;
 	}
+	if (n > g)
+		flows->inter_raw = net_link(flows, "NIC of a GPU", "a GPU's NICs", model->nic,
+					    model->nic_raw, part * (n - g));
+	if (model_oversubscribed(model))
+		flows->inter_raw = fmax(flows->inter_raw,
+					uplinks(model, flows, part * (n - model->sys->leaf_nodes * g)));
+	flows->part = part;
+	flows->peers = n;
 	flows->one_way = true;
 }
 
-static void flows_next(const struct model *model, const struct predict_request *request,
-		       struct flows *flows)
+static void flows_next(const struct model *model, struct flows *flows)
 {
-	double bytes = request->bytes, net;
+	double bytes = flows->bytes;
 
-	flows->proto = flow_proto(model, request, bytes);
-	net = flow_channels(model, bytes, flows->proto, true) * channel_rate(model, flows->proto);
 	if (model->ppn > 1) {
-		flows->intra = shared_link(model, bytes / (model->pair * GB), bytes, flows->proto, 1);
+		shared_link(model, flows, model->pair, bytes, bytes, 1);
 		flows->intra_raw = bytes / (model->pair_raw * GB);
 	}
 	if (model->nnodes > 1) {
-		flows->inter = bytes / (fmin(model_uplink(model, model->nic, false), net) * GB);
-		flows->inter_raw = bytes / (model->nic_raw * GB);
+		flows->inter_raw = net_link(flows, "NIC of a GPU", "a GPU's NICs", model->nic,
+					    model->nic_raw, bytes);
+		net_link(flows, "channels", "channels of a flow over the network",
+			 flow_channels(model, bytes, flows->proto, true) *
+				 channel_rate(model, flows->proto),
+			 1, bytes);
 	}
+	if (model_oversubscribed(model)) /* one rank of a leaf sends out of it */
+		flows->inter_raw = fmax(flows->inter_raw, uplinks(model, flows, bytes));
 	flows->part = bytes;
 	flows->peers = 1;
 }
@@ -169,35 +202,66 @@ static double last_chunk(const struct model *model, double bytes, int proto, boo
 	       (model->constants.channel_gbs * GB);
 }
 
+/* One exchange of `part` bytes with the rank `far` away. Returns us at the wire's speed. */
+static double exchange(const struct model *model, const struct predict_request *request, double part, double far,
+		       struct prediction *out)
+{
+	bool net = far >= model->ppn;
+	bool up = model_oversubscribed(model) && far >= (double)model->ppn * model->sys->leaf_nodes;
+	double over = up ? model->sys->oversubscription : 1;
+	int proto = flow_proto(model, request, part);
+	double n = flow_channels(model, part, proto, net), link = net ? model->net / model->ppn : model->pair;
+	double wire = (proto == MODEL_LL ? link / 2 : link) / over, channels = n * channel_rate(model, proto);
+	const char *hop = up ? "uplinks of a leaf" : net ? "NIC of a GPU" : model_hop_name(model);
+
+	out->proto = proto;
+	out->channels = (int)n;
+	if (wire <= channels) {
+		model_term(out, proto == MODEL_LL ? "protocol LL" : hop, "its link", link);
+		model_times(out, proto == MODEL_LL ? .5 : 1, "LL: half are flags");
+		model_times(out, 1 / over, "1 / oversubscription");
+	} else {
+		model_term(out, "channels", "a channel", channel_rate(model, proto));
+		model_times(out, n, "channels");
+	}
+	model_times(out, request->bytes / part, "size / bytes exchanged");
+	out->transfer_us += part / (fmin(wire, channels) * GB);
+	out->latency_us += p2p_latency(model, proto, false);
+	out->fill_us += last_chunk(model, part, proto, net);
+	out->launch_us += p2p_launch(model, 1);
+	return part * over / ((net ? model->net_raw / model->ppn : model->pair_raw) * GB);
+}
+
 /* log2(n) groups, each an exchange of what was gathered so far with the rank 2^k away; those beyond
  * the node's size go over the network. */
-static void predict_hypercube(const struct model *model, const struct predict_request *request,
-			      struct prediction *out, double *raw)
+static double predict_hypercube(const struct model *model, const struct predict_request *request,
+				struct prediction *out)
 {
-	double part = request->bytes / model->nranks;
+	double part = request->bytes / model->nranks, raw = 0;
 
 	if (!request->in_place) { /* a rank's own share is copied first */
 		out->launch_us = model->constants.kernel_host_us;
 		out->latency_us = model->constants.kernel_device_us;
 	}
-	for (int k = 1; k < model->nranks; k *= 2, part *= 2) {
-		bool net = k >= model->ppn;
-		int proto = flow_proto(model, request, part);
-		double n = flow_channels(model, part, proto, net);
-		double link = net ? model->net / model->ppn : model->pair;
-		double wire = proto == MODEL_LL ? link / 2 : link;
+	for (int k = 1; k < model->nranks; k *= 2, part *= 2)
+		raw += exchange(model, request, part, k, out);
+	out->in_turn = true;
+	out->winner = out->nterms - 1;
+	out->limit = out->term[out->winner].limit;
+	return raw;
+}
 
-		out->proto = proto;
-		out->channels = (int)n;
-		out->link_gbs = fmin(wire, n * channel_rate(model, proto));
-		out->transfer_us += part / (out->link_gbs * GB);
-		out->latency_us += p2p_latency(model, proto, false);
-		out->fill_us += last_chunk(model, part, proto, net);
-		*raw += part / ((net ? model->net_raw / model->ppn : model->pair_raw) * GB);
-		out->launch_us += p2p_launch(model, 1);
-		out->limit = net ? "NIC of a GPU" : model_hop_name(model);
-	}
-	out->formula = "sum over log2(n) exchanges of bytes 2^k / n / link";
+/* us of transfer in the node or over the network: of the least term there. */
+static double slowest(const struct flows *flows, bool net, int *winner)
+{
+	double least = INFINITY;
+
+	for (int i = 0; i < flows->out->nterms; i++)
+		if (flows->out->term[i].net == net && flows->out->term[i].gbs < least) {
+			least = flows->out->term[i].gbs;
+			*winner = i;
+		}
+	return flows->bytes / (least * GB);
 }
 
 /* Inside and outside run at the same time: the later of the two is the time. */
@@ -209,19 +273,20 @@ static void finish_flows(const struct model *model, const struct predict_request
 						: 0;
 	double fill_net =
 		model->nnodes > 1 ? last_chunk(model, flows->part, flows->proto, true) : 0;
-	bool net = flows->inter + fill_net > flows->intra + fill;
+	int near = 0, far = 0;
+	double intra = slowest(flows, false, &near), inter = slowest(flows, true, &far);
+	bool net = inter + fill_net > intra + fill;
 
 	out->proto = flows->proto;
-	out->transfer_us = net ? flows->inter : flows->intra;
+	out->transfer_us = net ? inter : intra;
 	out->fill_us = net ? fill_net : fill;
 	out->channels = request->channels > 0
 				? request->channels
 				: (int)flow_channels(model, flows->part, flows->proto, net);
 	out->latency_us = p2p_latency(model, flows->proto, hidden);
 	out->launch_us = p2p_launch(model, flows->peers);
-	out->limit = net ? "NIC" : model_hop_name(model);
-	out->formula = "larger of bytes in the node / link and bytes over the network / NIC";
-	out->link_gbs = request->bytes / (out->transfer_us * GB) * out->bus_factor;
+	out->winner = net ? far : near;
+	out->limit = out->term[out->winner].limit;
 }
 
 /* nccl-tests' pattern (traffic.c): a flow grows with its distance, nothing stays at home. */
@@ -231,15 +296,16 @@ static void predict_uneven(const struct model *model, const struct predict_reque
 	double away = request->away > 0 ? request->away : request->bytes;
 	double part = request->away > 0 ? request->flow : 2 * request->bytes / model->nranks;
 
-	flows_spread(model, request, away, part, flows);
+	flows->proto = flow_proto(model, request, part);
+	flows_spread(model, away, part, flows);
 	out->bus_factor = away / request->bytes;
 }
 
 int model_predict_p2p(const struct model *model, const struct predict_request *request,
 		      struct prediction *out)
 {
-	struct flows flows = { .intra = 0 };
-	double bytes = request->bytes, n = model->nranks, raw = 0;
+	double bytes = request->bytes, n = model->nranks, raw;
+	struct flows flows = { .out = out, .bytes = bytes };
 
 	if (request->algo >= 0 && request->algo != MODEL_P2P)
 		return -EINVAL;
@@ -249,17 +315,19 @@ int model_predict_p2p(const struct model *model, const struct predict_request *r
 	out->nccl_us = -1;
 	out->bus_factor = model_bus_factor(request->collective, model->nranks);
 	if (request->collective == MODEL_HYPERCUBE) {
-		predict_hypercube(model, request, out, &raw);
+		raw = predict_hypercube(model, request, out);
 	} else {
+		flows.proto = flow_proto(model, request,
+					 request->collective == MODEL_SENDRECV ? bytes : bytes / n);
 		if (request->collective == MODEL_SENDRECV)
-			flows_next(model, request, &flows);
+			flows_next(model, &flows);
 		else if (request->collective == MODEL_GATHER ||
 			 request->collective == MODEL_SCATTER)
-			flows_root(model, request, &flows);
+			flows_root(model, &flows);
 		else if (request->collective == MODEL_ALLTOALLV)
 			predict_uneven(model, request, &flows, out);
 		else
-			flows_spread(model, request, bytes / n * (n - 1), bytes / n, &flows);
+			flows_spread(model, bytes / n * (n - 1), bytes / n, &flows);
 		finish_flows(model, request, &flows, out);
 		raw = fmax(flows.intra_raw, flows.inter_raw);
 	}

@@ -15,9 +15,26 @@ enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
 /* What crosses between two GPUs of a node, in words. */
 const char *model_hop_name(const struct model *model);
 
-/* GB/s of `net` that get past an oversubscribed leaf, when every node sends across or one in a leaf
- * does. */
-double model_uplink(const struct model *model, double net, bool every_node_crosses);
+/* A fat tree of several leaves whose uplinks carry less than their nodes' NICs: a leaf of m nodes
+ * shares m nodes' NICs divided by sys->oversubscription. */
+bool model_oversubscribed(const struct model *model);
+
+/* Add a term of `base` GB/s, and multiply the latest one; a factor of 1 leaves no trace. */
+void model_term(struct prediction *out, const char *limit, const char *what, double base);
+void model_times(struct prediction *out, double value, const char *what);
+
+/* Take the least term for the winner. Returns its GB/s. */
+double model_least(struct prediction *out);
+
+/* The terms of a tuned collective; returns the algorithm bandwidth that the wires of its links carry. */
+double model_rate(const struct model *model, enum model_coll coll, struct prediction *out);
+
+/* A ring's algorithm bandwidth over that of its slowest link, and how it is written. */
+double model_ring_factor(enum model_coll coll, double nranks, const char **what);
+
+/* The terms of NCCL's own bandwidth: the least of them is tuning.bw. */
+void model_nccl_terms(const struct model *model, enum model_coll coll, int algo, int proto,
+		      struct prediction *out);
 
 /* The two halves of model_predict: collectives that NCCL tunes, and groups of sends and receives.
  */

@@ -3,6 +3,14 @@
 
 #include "vendor.h"
 
+/* What to blame for the time. */
+static const char *limit_of(const struct prediction *p)
+{
+	if (p->time_us <= p->launch_us)
+		return "launch";
+	return p->latency_us > p->time_us / 2 ? "latency" : p->limit;
+}
+
 void predict_csv_header(FILE *out)
 {
 	fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_gbs,"
@@ -22,7 +30,7 @@ void predict_csv_row(FILE *out, const struct model *model, const struct predict_
 	if (p->nccl_us >= 0)
 		fprintf(out, "%.6g", p->nccl_us);
 	fprintf(out, ",%.4g,%.4g,%.6g,%.4g,%s,%s\n", p->launch_us, p->latency_us, p->transfer_us,
-		p->fill_us, p->limit, p->fitted ? "fitted" : "physical-only");
+		p->fill_us, limit_of(p), p->fitted ? "fitted" : "physical-only");
 }
 
 void predict_table_header(FILE *out, const struct model *model)
@@ -49,7 +57,35 @@ void predict_table_row(FILE *out, const struct model *model, const struct predic
 		model_coll_name(request->collective), request->bytes, model_algo_name(p->algo),
 		model_proto_name(p->proto), p->time_us, p->busbw, p->ceiling_busbw,
 		100 * p->busbw / p->ceiling_busbw,
-		p->time_us <= p->launch_us ? "launch" : p->limit);
+		limit_of(p));
+}
+
+/* base (whose) * factor (why)... = GB/s */
+static void explain_term(FILE *out, const struct model_term *term, const char *mark)
+{
+	fprintf(out, "  %-16s %.6g (%s)", term->limit, term->base, term->what);
+	for (int i = 0; i < term->nfactors; i++)
+		fprintf(out, " * %.6g (%s)", term->factor[i].value, term->factor[i].what);
+	fprintf(out, " = %.2f GB/s%s\n", term->gbs, mark);
+}
+
+static void explain_terms(FILE *out, const struct model *model, const struct prediction *p)
+{
+	const char *limit = limit_of(p);
+
+	fprintf(out, "limited by: %s", limit);
+	if (limit != p->limit)
+		fprintf(out, " (the transfer: %s)", p->limit);
+	fputc('\n', out);
+	fprintf(out, "algorithm bandwidth, %s (n = %d ranks, g = %d a node):\n",
+		p->in_turn ? "exchanges one after the other, whose times add up" : "the least of",
+		model->nranks, model->ppn);
+	for (int i = 0; i < p->nterms; i++)
+		explain_term(out, &p->term[i],
+			     i == p->winner && !p->in_turn ? "  <- limits" : "");
+	if (p->correction != 1)
+		fprintf(out, "  * %.6g (NCCL's correction of Tree at this size)\n", p->correction);
+	fprintf(out, "  = %.2f GB/s\n", p->alg_gbs);
 }
 
 static void explain_others(FILE *out, const struct model *model,
@@ -86,12 +122,12 @@ void predict_explain(FILE *out, const struct model *model, const struct predict_
 		model->ring_raw);
 	fprintf(out, "; a node's NICs %.1f of %.1f; a GPU's NICs %.1f of %.1f\n", model->net,
 		model->net_raw, model->nic, model->nic_raw);
-	fprintf(out, "choice: %s %s on %d channels (%s)\n", model_algo_name(p->algo),
-		model_proto_name(p->proto), p->channels,
-		p->nccl_us >= 0 ? "least time in NCCL's tuning model"
+	fprintf(out, "choice: %s %s on %d channel%s (%s)\n", model_algo_name(p->algo),
+		model_proto_name(p->proto), p->channels, p->channels == 1 ? "" : "s",
+		request->algo >= 0 || request->proto >= 0 ? "as asked"
+		: p->nccl_us >= 0 ? "least time in NCCL's tuning model"
 				: "NCCL has no model of sends");
-	fprintf(out, "limiting link: %s, %.2f GB/s\n", p->limit, p->link_gbs);
-	fprintf(out, "algorithm bandwidth = %s = %.2f GB/s\n", p->formula, p->alg_gbs);
+	explain_terms(out, model, p);
 	fprintf(out, "transfer = %.0f B / %.2f GB/s = %.2f us\n", request->bytes, p->alg_gbs,
 		p->transfer_us);
 	fprintf(out, "latency  = %.2f us (kernel base and hops)\n", p->latency_us);

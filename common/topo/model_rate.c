@@ -1,0 +1,162 @@
+/* model_rate.c: what can limit the bandwidth of an algorithm, as terms that a reader can recompute. */
+#include <math.h>
+
+#include "model_parts.h"
+
+/* Share of a link under NVLS: NCCL's nvlsEfficiency (tuning.cc:180), Hopper and Blackwell. And what
+ * its NVLSTree channels reach over the network (perChMaxNVLSTree, 2 nodes and more; Blackwell's
+ * second from 2.30). */
+static const struct {
+	double share, tree[2];
+} nvls[2] = { { .85, { 57.7, 45.5 } }, { .74, { 96, 80 } } };
+
+static int nvls_row(const struct model *model)
+{
+	return model->sys->gpu[0].model->sm >= 100;
+}
+
+void model_term(struct prediction *out, const char *limit, const char *what, double base)
+{
+	out->term[out->nterms++] = (struct model_term){
+		.limit = limit, .what = what, .base = base, .gbs = base
+	};
+}
+
+void model_times(struct prediction *out, double value, const char *what)
+{
+	struct model_term *term = &out->term[out->nterms - 1];
+
+	if (value == 1)
+		return;
+	term->factor[term->nfactors].value = value;
+	term->factor[term->nfactors++].what = what;
+	term->gbs *= value;
+}
+
+double model_least(struct prediction *out)
+{
+	out->winner = 0;
+	for (int i = 1; i < out->nterms; i++)
+		if (out->term[i].gbs < out->term[out->winner].gbs)
+			out->winner = i;
+	out->limit = out->term[out->winner].limit;
+	return out->term[out->winner].gbs;
+}
+
+/* The node's links carry the data `factor` times over. Returns what their wires would. */
+static double node_link(const struct model *model, double factor, const char *what,
+			struct prediction *out)
+{
+	if (model->ppn == 1)
+		return INFINITY;
+	model_term(out, model_hop_name(model), "a GPU's share of the ring", model->ring);
+	model_times(out, factor, what);
+	return model->ring_raw * factor;
+}
+
+/* The same of a node's NICs and, on an oversubscribed tree, of a leaf's uplinks, where every node's
+ * data cross or those of one in a leaf. */
+static double network(const struct model *model, double factor, const char *what, bool all_cross,
+		      struct prediction *out)
+{
+	double crossing = all_cross ? 1 : model->sys->leaf_nodes, over = model->sys->oversubscription;
+	double raw = model->net_raw * factor;
+
+	if (model->nnodes == 1)
+		return INFINITY;
+	model_term(out, "NICs of a node", "a node's NICs", model->net);
+	model_times(out, factor, what);
+	if (!model_oversubscribed(model))
+		return raw;
+	model_term(out, "uplinks of a leaf", "a node's NICs", model->net);
+	model_times(out, crossing, "nodes of a leaf; one crosses");
+	model_times(out, 1 / over, "1 / oversubscription");
+	model_times(out, factor, what);
+	return raw * fmin(1, crossing / over);
+}
+
+double model_ring_factor(enum model_coll coll, double n, const char **what)
+{
+	static const char *const names[] = { "n / (2 (n-1))", "1", "n / (n-1)" };
+	int row = coll == MODEL_ALL_REDUCE ? 0 : coll <= MODEL_REDUCE ? 1 : 2;
+
+	if (what != NULL)
+		*what = names[row];
+	return row == 0 ? n / (2 * (n - 1)) : row == 1 ? 1 : n / (n - 1);
+}
+
+static double rate_ring(const struct model *model, enum model_coll coll, struct prediction *out)
+{
+	const char *what;
+	double factor = model_ring_factor(coll, model->nranks, &what);
+	double raw = node_link(model, factor, what, out);
+
+	return fmin(raw, network(model, factor, what, false, out));
+}
+
+/* tuning.cc:310: NCCL's share for PAT, of every link. */
+static double rate_pat(const struct model *model, enum model_coll coll, struct prediction *out)
+{
+	const char *what;
+	double factor = model_ring_factor(coll, model->nranks, &what);
+
+	return network(model, factor * .75, "n / (n-1) * 0.75, PAT's share", false, out) / .75;
+}
+
+/* Up and down a chain in the node: every GPU sends the data twice. Two nodes exchange them once; in
+ * a double binary tree of more, a node with two children in one of the trees sends them twice. */
+static double rate_tree(const struct model *model, struct prediction *out)
+{
+	double raw = node_link(model, .5, "1/2: up and down the chain", out);
+
+	return fmin(raw, network(model, model->nnodes > 2 ? .5 : 1, "1/2: two children", true, out));
+}
+
+/* In-switch reduction: a GPU's link carries its whole data once and 1/n of the result. */
+static double rate_nvls(const struct model *model, enum model_coll coll, struct prediction *out)
+{
+	double g = model->ppn, factor = coll == MODEL_ALL_REDUCE ? 1 / (1 + 1 / g) : 1, net, n;
+	bool tree = out->algo == MODEL_NVLS_TREE, far = model->nnodes > 2;
+	const char *what;
+
+	model_term(out, model_hop_name(model), "a GPU's links, as NCCL counts them",
+		   model->link_nccl);
+	model_times(out, nvls[nvls_row(model)].share, "NVLS share");
+	model_times(out, factor, "1 / (1 + 1/g)");
+	n = model_ring_factor(coll, model->nranks, &what);
+	if (tree) {
+		model_term(out, "channels", "an NVLSTree head",
+			   nvls[nvls_row(model)].tree[far]);
+		model_times(out, fmin(g, 32), "heads, at most 32");
+		model_times(out, n, what);
+	} else if (model->nnodes > 1) {
+		/* The network reduces too; NCCL's heads over several nodes do no more than this. */
+		model_nccl_terms(model, coll, MODEL_NVLS, MODEL_SIMPLE, out);
+	}
+	net = network(model, tree && far ? .5 : 1, "1/2: two children", tree, out);
+	return fmin(model->ring_raw * factor, net);
+}
+
+static double rate_collnet(const struct model *model, struct prediction *out)
+{
+	double g = model->ppn;
+	double raw = node_link(model, g / (2 * (g - 1)), "g / (2 (g-1))", out);
+
+	return fmin(raw, network(model, 1, "", false, out));
+}
+
+double model_rate(const struct model *model, enum model_coll coll, struct prediction *out)
+{
+	int algo = out->algo;
+	double raw = algo == MODEL_TREE				     ? rate_tree(model, out)
+		     : algo == MODEL_NVLS || algo == MODEL_NVLS_TREE ? rate_nvls(model, coll, out)
+		     : algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN
+			     ? rate_collnet(model, out)
+		     : algo == MODEL_PAT ? rate_pat(model, coll, out)
+					 : rate_ring(model, coll, out);
+
+	/* What LL and LL128 add to every 8 and 120 bytes, as NCCL counts it. */
+	if (out->proto != MODEL_SIMPLE)
+		model_nccl_terms(model, coll, algo, out->proto, out);
+	return raw;
+}

@@ -19,16 +19,64 @@ ends() {
 ends 0 'gb200-nvl72' --list
 ends 0 'NVLSTree' --topo dgx-h100 --nodes 16
 ends 0 'limited by: NICs of a node' --topo dgx-a100 --nodes 16 -c all_gather -e 1G --explain
-ends 0 'physical-only' --topo dgx-a100 --physical
-ends 0 '100 nodes\|100 node(s), 2 failures' --topo dgx-h100 --nodes 100 --failures 2
+ends 0 'constants: physical only (asked for)$' --topo dgx-a100 --physical
+ends 0 'constants: fitted (fitted.json)$' --topo dgx-a100
+ends 0 'constants: fitted to results/.* that share a GPU, in the same folder$' --explain
+ends 2 '/nowhere.json: No such file' --fitted /nowhere.json
+ends 0 '^# 100 nodes, 2 failures' --topo dgx-h100 --nodes 100 --failures 2
+ends 0 'no progress: a checkpoint takes 150.0 min, a failure comes every 26.3 min' \
+	-N 100 --failures 200 --checkpoint 9000
 ends 0 'NOT verified' --vendor
+topo --vendor --topo hgx-h200
+check "--topo hgx-h200 --vendor: $(cat "$work/out")" [ "$(awk '{ print $1 }' "$work/out" | sort | xargs)" = \
+	'memory_bandwidth nic_line_rate nvlink_gpu_unidir pcie_x16_unidir' ]
 ends 2 "no machine spec 'pdp-11'; there are: a100-pcie-bridged" --topo pdp-11
 ends 2 'nowhere.xml' --topo /nowhere.xml
-ends 2 'unknown collective' -c all_reduced
+ends 2 "unknown collective 'all_reduced'; there are: broadcast, reduce, .*, hypercube$" -c all_reduced
+ends 2 "unknown algorithm 'Rings'; there are: Tree, Ring, .*, P2P$" --algo Rings
+ends 2 "unknown protocol 'L'; there are: LL, LL128, Simple$" --proto L
+ends 2 '.-e (1048576 B) is below -b (1073741824 B)' -b 1G -e 1M
+ends 0 '  1073741824 NVLS' -b 1G --explain
+ends 0 ' 17179869184 NVLS' -b 16G
+ends 2 'NCCL has no model of sends' --nccl-model -c sendrecv -b 8G
+ends 2 'explain is for the eye' --explain --csv
+ends 2 'explain is for the eye' --explain --nccl-model
+ends 2 'failures prints text' --csv --failures 2
+ends 2 'oversubscription: from 1, not .0.5' --oversubscription 0.5
+ends 0 'no effect: the fabric is rail' -N 2048 --oversubscription 4
+ends 0 'no effect: 16 nodes fit in one leaf of 16' -N 16 --fabric fat-tree --oversubscription 4
 ends 2 'not .4X' -e 4X
 ends 2 '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
 ends 2 'nothing to predict' --topo tcp-10g
 ends 2 'belongs to no option' stray
+
+# lacks PATTERN ARGUMENTS...
+lacks() {
+	local pattern=$1
+	shift
+	topo "$@"
+	check "topo_predict $*: has '$pattern'" [ "$(grep -c -e "$pattern" "$work/out")" -eq 0 ]
+}
+lacks 'no effect' -N 17 --fabric fat-tree --oversubscription 4
+lacks 'checked against published' -b 1K -e 1K
+ends 0 'checked against published' -b 8G
+
+# A range doubles up to its end; numbers and their nouns; what is used of a node.
+topo -N 3-20 -b 1G -e 1G
+check "-N 3-20: $(cat "$work/out")" [ "$(awk '!/^#/ { print $1 }' "$work/out" | xargs)" = '3 6 12 20' ]
+ends 0 '^# dgx-h100: 3 to 20 nodes of 8 x H100, 8 NICs' -N 3-20
+ends 0 '^# dgx-h100: 1 node of 8 x H100' -e 1K
+ends 0 '^# dgx-h100: 1 node of 4 of 8 x H100, 8 NICs of 400 Gb/s (ib), 4 used;' --gpus 4
+ends 0 ', 1 NIC of' --nics 1
+ends 0 'on 1 channel (' -e 1K --explain
+cat >"$work/two.xml" <<'END'
+<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+<pci busid="0000:01:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"><gpu dev="0" sm="90" rank="0">
+<nvlink target="0000:02:00.0" count="18" tclass="0x030200"/></gpu></pci>
+<pci busid="0000:02:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"><gpu dev="1" sm="90" rank="1">
+<nvlink target="0000:01:00.0" count="18" tclass="0x030200"/></gpu></pci></cpu></system>
+END
+ends 0 '^# two.xml: 1 node of 2 x sm 90 (H100 class), no NIC; constants' --topo "$work/two.xml"
 
 # A reader with a calculator: each printed product, the least of them, the correction, the transfer.
 recomputed() {

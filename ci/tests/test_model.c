@@ -432,9 +432,13 @@ static void test_constants(void)
 		fclose(out);
 		CU_ASSERT_EQUAL(model_load_constants(&constants, path, &err), files[i].rc);
 		CU_ASSERT_EQUAL(constants.fitted, files[i].rc == 0);
+		CU_ASSERT_EQUAL(strncmp(constants.origin, "fitted (test_model_", 19) == 0,
+				files[i].rc == 0);
 	}
 	remove(path);
-	CU_ASSERT_EQUAL(model_load_constants(&constants, path, &err), 0);
+	CU_ASSERT_EQUAL(model_load_constants(&constants, path, &err), -ENOENT);
+	CU_ASSERT_EQUAL(model_load_constants(&constants, "", &err), 0);
+	CU_ASSERT_STRING_EQUAL(constants.origin, "physical only (asked for)");
 	CU_ASSERT_FALSE(constants.fitted);
 	CU_ASSERT_DOUBLE_EQUAL(constants.fill, 1, 0);
 }

@@ -76,15 +76,16 @@ struct model_constants {
 	double socket_gbs; /* of a connection over loopback */
 	bool fitted;		  /* false: physical-only */
 	bool calibrated;	  /* host and latency of a kernel were measured on this host, in this run */
-	char provenance[256];
+	char origin[96];	/* "fitted (fitted.json)", or why they are physical only */
+	char provenance[1024];	/* the fitted file's own account */
 };
 
 /* The physical values. */
 void model_physical(struct model_constants *constants);
 
 /* The physical values, then those in `path`; NULL: $HANGAR_FITTED, else fitted.json above the
- * folder of specs. A file that is not there leaves physical-only values and returns 0; one that is
- * wrong is -EINVAL. */
+ * folder of specs; "": none is wanted. Where none is said and there is none, or none is wanted, they stay
+ * physical and 0 returns; a `path` that is not there is -ENOENT, a wrong file -EINVAL. */
 int model_load_constants(struct model_constants *constants, const char *path, struct error *err);
 
 /* Take the times of a kernel as they are on this host now, instead of those of the host of the fit. -ERANGE, and nothing
@@ -182,6 +183,7 @@ struct model {
 	double pair, pair_raw;	   /* between neighbours */
 	double spread, spread_raw; /* us per byte that every GPU sends to every other of its node */
 	double net, net_raw;	   /* of a node, as far as its GPUs reach it */
+	int nics;		   /* of a node that its GPUs reach */
 	double nic, nic_raw;	   /* of the NICs of one GPU */
 	int channels;		   /* running */
 	int p2p_channels;	   /* per peer of the node */

@@ -100,10 +100,15 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 {
 	json_t *values = json_object_get(json, "constants"), *value;
 	const char *from = json_string_value(json_object_get(json, "provenance")), *name;
+	const char *slash = strrchr(path, '/');
 
 	if (!json_is_object(values) || from == NULL)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "%.200s: needs \"provenance\" and \"constants\"", path);
+	if (strlen(from) >= sizeof(constants->provenance))
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "%.200s: provenance has %zu characters, at most %zu", path,
+				 strlen(from), sizeof(constants->provenance) - 1);
 	json_object_foreach(values, name, value)
 	{
 		int i = 0;
@@ -122,6 +127,8 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 	}
 	constants->fitted = true;
 	snprintf(constants->provenance, sizeof(constants->provenance), "%s", from);
+	snprintf(constants->origin, sizeof(constants->origin), "fitted (%.80s)",
+		 slash != NULL ? slash + 1 : path);
 	return 0;
 }
 
@@ -129,10 +136,12 @@ int model_load_constants(struct model_constants *constants, const char *path, st
 {
 	char dir[4096], found[4096 + 32];
 	json_error_t where;
+	bool said = path != NULL;
 	json_t *json;
 	int rc;
 
 	model_physical(constants);
+	snprintf(constants->origin, sizeof(constants->origin), "physical only: no fitted.json found");
 	if (path == NULL)
 		path = getenv("HANGAR_FITTED");
 	if (path == NULL) {
@@ -141,8 +150,14 @@ int model_load_constants(struct model_constants *constants, const char *path, st
 		snprintf(found, sizeof(found), "%s/../fitted.json", dir);
 		path = found;
 	}
-	if (path[0] == '\0' || access(path, R_OK) != 0)
+	if (path[0] == '\0') {
+		snprintf(constants->origin, sizeof(constants->origin), "physical only (asked for)");
 		return 0;
+	}
+	if (access(path, R_OK) != 0)
+		return said ? error_set(err, OUTCOME_USAGE, -ENOENT, "%.200s: %s", path,
+					strerror(errno))
+			    : 0;
 	json = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
 	if (json == NULL)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line,

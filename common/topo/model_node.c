@@ -107,6 +107,7 @@ static void init_net(struct model *model)
 	/* A GPU reaches the NICs on its own PCIe switch; the NICs of unused GPUs stay idle, but one
 	 * is always reached. */
 	mine = (int)fmax(1, round(sys->nnics * share));
+	model->nics = mine < sys->nnics ? mine : sys->nnics;
 	model->net = all * mine / sys->nnics;
 	model->net_raw = all_raw * mine / sys->nnics;
 	mine = (int)fmax(1, (double)sys->nnics / sys->full_gpus);

@@ -1,7 +1,10 @@
 /* predict_print.c: tables, CSV, one derivation, vendor figures. */
 #include "predict_print.h"
 
-#include "vendor.h"
+#include <errno.h>
+#include <string.h>
+
+#include "vendor_run.h"
 
 /* What to blame for the time. */
 static const char *limit_of(const struct prediction *p)
@@ -33,21 +36,49 @@ void predict_csv_row(FILE *out, const struct model *model, const struct predict_
 		p->fill_us, limit_of(p), p->fitted ? "fitted" : "physical-only");
 }
 
-void predict_table_header(FILE *out, const struct model *model)
+static const char *plural(int n)
+{
+	return n == 1 ? "" : "s";
+}
+
+void predict_table_header(FILE *out, const struct model *model, int most_nodes)
+{
+	const struct topo_system *sys = model->sys;
+	const char *slash = strrchr(sys->source, '/');
+
+	fprintf(out, "# %s: ", !sys->by_sm ? sys->name : slash != NULL ? slash + 1 : sys->source);
+	if (most_nodes > model->nnodes)
+		fprintf(out, "%d to ", model->nnodes);
+	fprintf(out, "%d node%s of ", most_nodes, plural(most_nodes));
+	if (sys->ngpus < sys->full_gpus)
+		fprintf(out, "%d of %d x ", sys->ngpus, sys->full_gpus);
+	else
+		fprintf(out, "%d x ", sys->ngpus);
+	if (sys->by_sm)
+		fprintf(out, "sm %d (%s class)", sys->gpu[0].model->sm, sys->gpu[0].model->name);
+	else
+		fputs(sys->gpu[0].model->name, out);
+	if (sys->nnics == 0)
+		fputs(", no NIC", out);
+	else
+		fprintf(out, ", %d NIC%s of %.0f Gb/s (%s)", sys->nnics, plural(sys->nnics),
+			sys->nic[0].gbs * 8, topo_transport_name(sys->transport));
+	if (model->nics < sys->nnics)
+		fprintf(out, ", %d used", model->nics);
+	fprintf(out, "; constants: %s\n", model->constants.origin);
+	fprintf(out, "# %6s %-14s %12s %-13s %-6s %12s %9s %9s %5s  %s\n", "nodes", "collective",
+		"size", "algo", "proto", "time(us)", "busbw", "ceiling", "%", "limit");
+}
+
+void predict_oversubscription(FILE *out, const struct model *model, int most_nodes)
 {
 	const struct topo_system *sys = model->sys;
 
-	fprintf(out, "# %s: %d node(s) of %d x %s, %d NICs of %.0f Gb/s (%s); %s\n", sys->name,
-		model->nnodes, sys->ngpus, sys->gpu[0].model->name, sys->nnics,
-		sys->nnics ? sys->nic[0].gbs * 8 : 0, topo_transport_name(sys->transport),
-		model->constants.fitted ? model->constants.provenance
-					: "physical-only: no fitted.json");
-	if (model->nvls)
-		fputs("# NVLS and NVLSTree: checked against published results only, never on our "
-		      "own hosts\n",
-		      out);
-	fprintf(out, "# %6s %-14s %12s %-13s %-6s %12s %9s %9s %5s  %s\n", "nodes", "collective",
-		"size", "algo", "proto", "time(us)", "busbw", "ceiling", "%", "limit");
+	if (sys->fabric == TOPO_RAIL)
+		fputs("# --oversubscription has no effect: the fabric is rail\n", out);
+	else if (most_nodes <= sys->leaf_nodes)
+		fprintf(out, "# --oversubscription has no effect: %d node%s fit in one leaf of %d\n",
+			most_nodes, plural(most_nodes), sys->leaf_nodes);
 }
 
 void predict_table_row(FILE *out, const struct model *model, const struct predict_request *request,
@@ -111,20 +142,20 @@ static void explain_others(FILE *out, const struct model *model,
 }
 
 void predict_explain(FILE *out, const struct model *model, const struct predict_request *request,
-		     const struct prediction *p)
+		     const struct prediction *p, bool asked)
 {
 	const struct topo_system *sys = model->sys;
 
-	predict_table_header(out, model);
-	predict_table_row(out, model, request, p);
 	fprintf(out, "spec: %s (%s)\n", sys->name, sys->source);
+	if (model->constants.fitted)
+		fprintf(out, "constants: %s\n", model->constants.provenance);
 	fprintf(out, "links: a GPU's ring share %.1f GB/s of %.1f raw", model->ring,
 		model->ring_raw);
 	fprintf(out, "; a node's NICs %.1f of %.1f; a GPU's NICs %.1f of %.1f\n", model->net,
 		model->net_raw, model->nic, model->nic_raw);
 	fprintf(out, "choice: %s %s on %d channel%s (%s)\n", model_algo_name(p->algo),
-		model_proto_name(p->proto), p->channels, p->channels == 1 ? "" : "s",
-		request->algo >= 0 || request->proto >= 0 ? "as asked"
+		model_proto_name(p->proto), p->channels, plural(p->channels),
+		asked ? "as asked"
 		: p->nccl_us >= 0 ? "least time in NCCL's tuning model"
 				: "NCCL has no model of sends");
 	explain_terms(out, model, p);
@@ -144,14 +175,30 @@ void predict_explain(FILE *out, const struct model *model, const struct predict_
 }
 
 /* ---- vendor figures -------------------------------------------------------------------------- */
-static int show_vendor(void *out, const struct vendor_row *row)
+struct vendor_list {
+	FILE *out;
+	const struct topo_system *sys; /* NULL: every row */
+	int rows;
+};
+
+static int show_vendor(void *ctx, const struct vendor_row *row)
 {
-	fprintf(out, "%-20s %-45.45s %14s %-32.32s %-15s %s\n", row->category, row->item,
+	struct vendor_list *list = ctx;
+
+	if (list->sys != NULL && !vendor_row_about(list->sys, row))
+		return 0;
+	list->rows++;
+	fprintf(list->out, "%-20s %-45.45s %14s %-32.32s %-15s %s\n", row->category, row->item,
 		row->value, row->unit, vendor_mark(row), row->source);
 	return 0;
 }
 
-int predict_vendor(FILE *out, const char *path, struct error *err)
+int predict_vendor(FILE *out, const char *path, const struct topo_system *sys, struct error *err)
 {
-	return vendor_each(path, show_vendor, out, err);
+	struct vendor_list list = { .out = out, .sys = sys };
+	int rc = vendor_each(path, show_vendor, &list, err);
+
+	if (rc == 0 && list.rows == 0)
+		rc = error_set(err, OUTCOME_USAGE, -ENOENT, "no vendor figure for %s", sys->name);
+	return rc;
 }

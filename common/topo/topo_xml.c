@@ -317,6 +317,7 @@ static int parse(struct topo_system *sys, const char *text, size_t size, const c
 	memset(sys, 0, sizeof(*sys));
 	snprintf(sys->name, sizeof(sys->name), "xml");
 	snprintf(sys->source, sizeof(sys->source), "%.200s", source);
+	sys->by_sm = true;
 	sys->nnodes = sys->leaf_nodes = 1;
 	sys->oversubscription = 1;
 	if (r == NULL)

@@ -148,6 +148,17 @@ static int pcie_gen(const struct topo_system *sys)
 	return 0;
 }
 
+bool vendor_row_about(const struct topo_system *sys, const struct vendor_row *row)
+{
+	struct vendor_run run = { .device = sys->gpu[0].model->name, .sys = sys };
+	struct search s = { .run = &run,
+			    .gpu = sys->gpu[0].model,
+			    .pcie_gen = pcie_gen(sys),
+			    .nic_gbps = sys->nnics > 0 ? 8 * sys->nic[0].gbs : 0 };
+
+	return figure_of(&s, row) >= 0;
+}
+
 void vendor_run_row(struct vendor_run *run, const struct row *row)
 {
 	if (row->busbw_gbs > run->measured) {

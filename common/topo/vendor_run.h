@@ -6,6 +6,7 @@
 
 #include "../row.h"
 #include "topo.h"
+#include "vendor.h"
 
 struct vendor_run {
 	const char *device;	       /* product name, "NVIDIA H200"; or of a CPU */
@@ -25,5 +26,8 @@ void vendor_run_row(struct vendor_run *run, const struct row *row);
  * returned, or -errno with the error set. */
 int vendor_run_lines(const struct vendor_run *run, const char *path,
 		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err);
+
+/* Is the row about this machine: its GPU's links and memory, its PCIe, its NICs? `sys` has passed topo_check. */
+bool vendor_row_about(const struct topo_system *sys, const struct vendor_row *row);
 
 #endif

@@ -1,0 +1,22 @@
+/* predict_run.h: what topo_predict was asked for, and doing it. */
+#ifndef HANGAR_PREDICT_RUN_H
+#define HANGAR_PREDICT_RUN_H
+
+#include "model.h"
+
+struct predict_job {
+	const char *topo; /* NULL: dgx-h100; with --vendor: every machine */
+	const char *fitted, *vendor_file;
+	unsigned colls; /* bits */
+	int nodes_from, nodes_to;
+	double from, to; /* bytes, from <= to */
+	int algo, proto; /* -1: NCCL's choice */
+	bool csv, explain, list, vendor, no_nvls, all_algos, physical, nccl_model, count;
+	double rate, hours, cost_s; /* failures; a rate of 0: not asked */
+	struct topo_change change;
+};
+
+/* Print it to standard output. 0 or -errno with the error set: no such machine, or nothing to predict. */
+int predict_run(struct predict_job *job, struct error *err);
+
+#endif

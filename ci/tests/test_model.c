@@ -1,37 +1,11 @@
 /* test_model.c: NCCL's tuning tables against recorded ones, each formula against a hand-computed
  * case. */
-#include "model.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit.h"
-
-static struct topo_system sys;
-static struct model model;
-static struct model_constants physical;
-
-static void machine(const char *name, int gpus, int nodes, bool no_nvls)
-{
-	struct error err = { .outcome = OUTCOME_OK };
-	struct topo_change change = { .gpus = gpus, .nnodes = nodes };
-
-	model_physical(&physical);
-	CU_ASSERT_EQUAL_FATAL(topo_load_spec(&sys, name, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, no_nvls, &err), 0);
-}
-
-static int point(enum model_coll coll, double bytes, int algo, int proto, struct prediction *p)
-{
-	struct predict_request request = {
-		.collective = coll, .bytes = bytes, .algo = algo, .proto = proto
-	};
-
-	return model_predict(&model, &request, p);
-}
+#include "model_machine.h"
 
 /* The table that NCCL 2.28.9 printed on four H200 (shared/data/h200x4/nccl_debug_info.log, lines
  * 482 on) and those of facts/nccl-internals.md 1.8 for 2 and 8: one decimal each. */
@@ -268,67 +242,6 @@ static void test_sharp(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 211.886, .001);
 }
 
-/* What the least term says is the prediction's; a few terms by hand. */
-static void test_terms(void)
-{
-	static const struct {
-		enum model_coll coll;
-		int nodes, algo, proto, nterms;
-		double bytes, least;
-		const char *limit;
-	} rows[] = {
-		/* 370.8 * 8/14 = 211.9; 30 * 12 * .5 * 8/14 = 102.9; 141 * 8/14 */
-		{ MODEL_ALL_REDUCE, 1, MODEL_RING, MODEL_LL, 3, 8e9, 80.5714, "protocol LL" },
-		/* 370.8; 30 * 12 * .92 = 331.2; 12 * 36.7 */
-		{ MODEL_BROADCAST, 1, MODEL_RING, MODEL_LL128, 3, 8e9, 331.2, "protocol LL128" },
-		/* 185.4, 196.1, 43.6, 75.8, 20.4 / 2 */
-		{ MODEL_ALL_REDUCE, 16, MODEL_TREE, MODEL_LL, 5, 1024, 10.2, "protocol LL" },
-		/* 370.8 * 8/14, no protocol */
-		{ MODEL_ALL_REDUCE, 1, MODEL_RING, MODEL_SIMPLE, 1, 8e9, 211.8857, "NVLink of a GPU" },
-		{ MODEL_SENDRECV, 2, -1, -1, 4, 8e9, 40, "channels" },
-	};
-	struct prediction p;
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		machine("dgx-h100", 0, rows[i].nodes, false);
-		CU_ASSERT_EQUAL_FATAL(
-			point(rows[i].coll, rows[i].bytes, rows[i].algo, rows[i].proto, &p), 0);
-		CU_ASSERT_EQUAL(p.nterms, rows[i].nterms);
-		CU_ASSERT_DOUBLE_EQUAL(p.term[p.winner].gbs, rows[i].least, 1e-4);
-		CU_ASSERT_STRING_EQUAL(p.limit, rows[i].limit);
-		CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, rows[i].least * p.correction, 1e-4);
-		CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, rows[i].bytes / p.alg_gbs / 1e3, 1e-6);
-	}
-}
-
-/* 64 nodes on leaves of 16, uplinks oversubscribed 4 times: a ring crosses a leaf's edge on one NIC
- * in 16, and a tree and all to all on all of them. */
-static void test_oversubscription(void)
-{
-	struct error err = { .outcome = OUTCOME_OK };
-	struct topo_change tree = { .fabric = 1 + TOPO_FAT_TREE, .oversubscription = 4 };
-	struct prediction full, over;
-
-	machine("dgx-a100", 0, 64, false);
-	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &full);
-	CU_ASSERT_EQUAL(topo_reshape(&sys, &tree, &err), 0);
-	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
-	/* of 504 GPUs beyond the node, 384 are beyond the leaf: 4 * 384 / 504 */
-	CU_ASSERT_DOUBLE_EQUAL(over.transfer_us / full.transfer_us, 3.047619, 1e-6);
-	CU_ASSERT_STRING_EQUAL(over.limit, "uplinks of a leaf");
-	/* wires: 200 GB/s of a node / 4, 511 / 384 of the bytes that cross; * 511 / 512 / 8 GPUs */
-	CU_ASSERT_DOUBLE_EQUAL(over.ceiling_busbw, 200. / 4 / 8 * 511 / 384, 1e-6);
-	/* a tree: 200 / 4 / 2, * 2 * 511 / 512 */
-	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_TREE, MODEL_SIMPLE, &over);
-	CU_ASSERT_DOUBLE_EQUAL(over.ceiling_busbw, 49.902344, 1e-6);
-	CU_ASSERT_STRING_EQUAL(over.limit, "uplinks of a leaf");
-	point(MODEL_ALL_GATHER, 1 << 30, MODEL_RING, MODEL_SIMPLE, &over);
-	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 * 512 / 511, .001);
-	model_scale(&model, 16); /* below one leaf */
-	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
-	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 / 8 * 128 / 120, .001);
-}
-
 /* Whatever the machine: finite, below the ceiling, slower with more bytes, and rings slower with
  * more nodes. */
 static void check_machine(const char *spec)
@@ -491,8 +404,6 @@ int main(void)
 		{ "sends by hand", test_p2p },
 		{ "NICs", test_nics },
 		{ "SHARP", test_sharp },
-		{ "terms by hand", test_terms },
-		{ "oversubscription", test_oversubscription },
 		{ "properties of every spec", test_properties },
 		{ "refused", test_refused },
 		{ "constants", test_constants },

@@ -76,8 +76,8 @@ struct model_constants {
 	double socket_gbs; /* of a connection over loopback */
 	bool fitted;		  /* false: physical-only */
 	bool calibrated;	  /* host and latency of a kernel were measured on this host, in this run */
-	char origin[96];	/* "fitted (fitted.json)", or why they are physical only */
-	char provenance[1024];	/* the fitted file's own account */
+	char origin[96];	  /* "fitted (fitted.json)", or why they are physical only */
+	char provenance[1024];	  /* the fitted file's own account */
 };
 
 /* The physical values. */

@@ -141,7 +141,8 @@ int model_load_constants(struct model_constants *constants, const char *path, st
 	int rc;
 
 	model_physical(constants);
-	snprintf(constants->origin, sizeof(constants->origin), "physical only: no fitted.json found");
+	snprintf(constants->origin, sizeof(constants->origin),
+		 "physical only: no fitted.json found");
 	if (path == NULL)
 		path = getenv("HANGAR_FITTED");
 	if (path == NULL) {

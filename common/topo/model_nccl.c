@@ -238,8 +238,8 @@ static void nvls_terms(const struct model *model, enum model_coll coll, int algo
 	bus->channels = n;
 	bus_term(bus, "channels", "an NVLS head in the node", search->nvls_intra,
 		 nvls_efficiency[search->arch] * (n - 1) / n * (both ? 2 : (ppn - 1) / ppn),
-		 both ? "NVLS share * (heads-1) / heads * 2" :
-			"NVLS share * (heads-1) / heads * (g-1) / g");
+		 both ? "NVLS share * (heads-1) / heads * 2"
+		      : "NVLS share * (heads-1) / heads * (g-1) / g");
 	bus_term(bus, "channels", "an NVLS head over the network", search->nvls_inter,
 		 model->nnodes <= 2 && tree ? 2 : 1, "both ways");
 	if (tree)
@@ -253,7 +253,7 @@ static void tree_terms(const struct model *model, int proto, const struct bus *b
 	const struct model_search *search = &model->tuning.search;
 	int a = search->arch, i = search->nodes_index;
 	double channel = model->nnodes <= 2 ? search->tree_intra : search->tree_inter;
-	double share = proto == MODEL_LL      ? 1 / 3.8
+	double share = proto == MODEL_LL       ? 1 / 3.8
 		       : proto == MODEL_SIMPLE ? 1
 		       : model->nnodes == 1    ? 7. / 9
 					       : 120. / 128;
@@ -267,8 +267,8 @@ static void tree_terms(const struct model *model, int proto, const struct bus *b
 	if (proto == MODEL_LL)
 		ll_most(bus, ll_max[model->nnodes == 1 ? a : model->sys->amd ? 1 : 0][i]);
 	if (proto == MODEL_LL128)
-		bus_term(bus, "channels", "NCCL's most for a channel of LL128", tree_ll128_max[a][i],
-			 1, "");
+		bus_term(bus, "channels", "NCCL's most for a channel of LL128",
+			 tree_ll128_max[a][i], 1, "");
 }
 
 /* tuning.cc:284-323. */
@@ -311,8 +311,8 @@ void model_nccl_terms(const struct model *model, enum model_coll coll, int algo,
 }
 
 /* tuning.cc:353-398. */
-static double latency(const struct model *model, const struct model_search *search, enum model_coll coll,
-		      int algo, int proto)
+static double latency(const struct model *model, const struct model_search *search,
+		      enum model_coll coll, int algo, int proto)
 {
 	int n = model->nranks, nnodes = model->nnodes, ppn = model->ppn;
 	double intra = hw_lat[search->hw_intra][algo][proto];
@@ -363,8 +363,7 @@ void model_tuning_fill(struct model *model)
 				terms.nterms = 0;
 				model_nccl_terms(model, coll, a, p, &terms);
 				tuning->bw[c][a][p] = model_least(&terms);
-				tuning->lat[c][a][p] =
-					latency(model, &tuning->search, coll, a, p);
+				tuning->lat[c][a][p] = latency(model, &tuning->search, coll, a, p);
 			}
 }
 

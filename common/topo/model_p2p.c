@@ -48,8 +48,9 @@ static double channel_rate(const struct model *model, int proto)
 
 struct flows {
 	struct prediction *out;
-	double bytes;		     /* of the size column */
-	double intra_raw, inter_raw; /* us of transfer in the node and over the network, at the wires' speed */
+	double bytes; /* of the size column */
+	double intra_raw,
+		inter_raw; /* us of transfer in the node and over the network, at the wires' speed */
 	double part;		     /* bytes of one flow */
 	double peers;
 	int proto;
@@ -58,25 +59,26 @@ struct flows {
 
 /* Flows share a link of `gbs` that `sent` bytes cross, the largest of them of `part` bytes. LL sends a flag with every
  * word of data. `fan`: share of link and channels that is left where flows meet. */
-static void shared_link(const struct model *model, const struct flows *flows, double gbs, double sent,
-			double part, double fan)
+static void shared_link(const struct model *model, const struct flows *flows, double gbs,
+			double sent, double part, double fan)
 {
 	bool ll = flows->proto == MODEL_LL;
 
-	model_term(flows->out, ll ? "protocol LL" : model_hop_name(model), "what each peer gets of a GPU's links",
-		   gbs);
+	model_term(flows->out, ll ? "protocol LL" : model_hop_name(model),
+		   "what each peer gets of a GPU's links", gbs);
 	model_times(flows->out, ll ? .5 : 1, "LL: half are flags");
 	model_times(flows->out, flows->bytes / sent, "size / bytes to a peer");
 	model_times(flows->out, ll ? 1 : fan, "left where flows meet");
 	model_term(flows->out, "channels", "a channel", channel_rate(model, flows->proto));
-	model_times(flows->out, flow_channels(model, part, flows->proto, false), "channels of a flow");
+	model_times(flows->out, flow_channels(model, part, flows->proto, false),
+		    "channels of a flow");
 	model_times(flows->out, flows->bytes / part, "size / bytes of a flow");
 	model_times(flows->out, ll ? 1 : fan, "left where flows meet");
 }
 
 /* A link between nodes that `sent` bytes cross. Returns us at `raw` GB/s, the wire's. */
-static double net_link(const struct flows *flows, const char *limit, const char *what, double gbs, double raw,
-		       double sent)
+static double net_link(const struct flows *flows, const char *limit, const char *what, double gbs,
+		       double raw, double sent)
 {
 	model_term(flows->out, limit, what, gbs);
 	model_times(flows->out, flows->bytes / sent, "size / bytes over it");
@@ -87,16 +89,20 @@ static double net_link(const struct flows *flows, const char *limit, const char 
 /* Of the uplinks of a leaf, which `sent` bytes of all its nodes cross. */
 static double uplinks(const struct model *model, const struct flows *flows, double sent)
 {
-	double share = model->sys->leaf_nodes / model->sys->oversubscription;
+	double nodes = model->sys->leaf_nodes, over = model->sys->oversubscription;
+	double us = net_link(flows, "uplinks of a leaf", "a node's NICs", model->net,
+			     model->net_raw * nodes / over, sent);
 
-	return net_link(flows, "uplinks of a leaf", "NICs of a leaf's nodes / oversubscription",
-			model->net * share, model->net_raw * share, sent);
+	model_times(flows->out, nodes, "nodes of a leaf");
+	model_times(flows->out, 1 / over, "1 / oversubscription");
+	return us;
 }
 
 /* Every rank sends `away` bytes to others, `part` of them to one of them. */
 static void flows_spread(const struct model *model, double away, double part, struct flows *flows)
 {
-	double n = model->nranks, g = model->ppn, m = model->sys->leaf_nodes, each = away / (n - 1), fan;
+	double n = model->nranks, g = model->ppn, m = model->sys->leaf_nodes, each = away / (n - 1),
+	       fan;
 
 	/* Channels of different flows are not in step: the more there are, the less idles the link
 	 * they share. */
@@ -107,11 +113,12 @@ static void flows_spread(const struct model *model, double away, double part, st
 		flows->intra_raw = each * model->spread_raw;
 	}
 	if (n > g)
-		flows->inter_raw = net_link(flows, "NICs of a node", "a GPU's share of the node's NICs",
-					    model->net / g, model->net_raw / g, each * (n - g));
+		flows->inter_raw =
+			net_link(flows, "NICs of a node", "a GPU's share of the node's NICs",
+				 model->net / g, model->net_raw / g, each * (n - g));
 	if (model_oversubscribed(model))
-		flows->inter_raw = fmax(flows->inter_raw,
-					uplinks(model, flows, m * g * each * (n - m * g)));
+		flows->inter_raw =
+			fmax(flows->inter_raw, uplinks(model, flows, m * g * each * (n - m * g)));
 	flows->part = part;
 	flows->peers = n;
 }
@@ -132,8 +139,9 @@ static void flows_root(const struct model *model, struct flows *flows)
 		flows->inter_raw = net_link(flows, "NIC of a GPU", "a GPU's NICs", model->nic,
 					    model->nic_raw, part * (n - g));
 	if (model_oversubscribed(model))
-		flows->inter_raw = fmax(flows->inter_raw,
-					uplinks(model, flows, part * (n - model->sys->leaf_nodes * g)));
+		flows->inter_raw =
+			fmax(flows->inter_raw,
+			     uplinks(model, flows, part * (n - model->sys->leaf_nodes * g)));
 	flows->part = part;
 	flows->peers = n;
 	flows->one_way = true;
@@ -150,10 +158,10 @@ static void flows_next(const struct model *model, struct flows *flows)
 	if (model->nnodes > 1) {
 		flows->inter_raw = net_link(flows, "NIC of a GPU", "a GPU's NICs", model->nic,
 					    model->nic_raw, bytes);
-		net_link(flows, "channels", "channels of a flow over the network",
-			 flow_channels(model, bytes, flows->proto, true) *
-				 channel_rate(model, flows->proto),
-			 1, bytes);
+		net_link(flows, "channels", "a channel", channel_rate(model, flows->proto), 1,
+			 bytes);
+		model_times(flows->out, flow_channels(model, bytes, flows->proto, true),
+			    "channels of a flow over the network");
 	}
 	if (model_oversubscribed(model)) /* one rank of a leaf sends out of it */
 		flows->inter_raw = fmax(flows->inter_raw, uplinks(model, flows, bytes));
@@ -203,15 +211,17 @@ static double last_chunk(const struct model *model, double bytes, int proto, boo
 }
 
 /* One exchange of `part` bytes with the rank `far` away. Returns us at the wire's speed. */
-static double exchange(const struct model *model, const struct predict_request *request, double part, double far,
-		       struct prediction *out)
+static double exchange(const struct model *model, const struct predict_request *request,
+		       double part, double far, struct prediction *out)
 {
 	bool net = far >= model->ppn;
 	bool up = model_oversubscribed(model) && far >= (double)model->ppn * model->sys->leaf_nodes;
 	double over = up ? model->sys->oversubscription : 1;
 	int proto = flow_proto(model, request, part);
-	double n = flow_channels(model, part, proto, net), link = net ? model->net / model->ppn : model->pair;
-	double wire = (proto == MODEL_LL ? link / 2 : link) / over, channels = n * channel_rate(model, proto);
+	double n = flow_channels(model, part, proto, net),
+	       link = net ? model->net / model->ppn : model->pair;
+	double wire = (proto == MODEL_LL ? link / 2 : link) / over,
+	       channels = n * channel_rate(model, proto);
 	const char *hop = up ? "uplinks of a leaf" : net ? "NIC of a GPU" : model_hop_name(model);
 
 	out->proto = proto;

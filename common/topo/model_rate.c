@@ -1,4 +1,4 @@
-/* model_rate.c: what can limit the bandwidth of an algorithm, as terms that a reader can recompute. */
+/* model_rate.c: what can limit the bandwidth of an algorithm: terms for a reader to recompute. */
 #include <math.h>
 
 #include "model_parts.h"
@@ -17,9 +17,8 @@ static int nvls_row(const struct model *model)
 
 void model_term(struct prediction *out, const char *limit, const char *what, double base)
 {
-	out->term[out->nterms++] = (struct model_term){
-		.limit = limit, .what = what, .base = base, .gbs = base
-	};
+	out->term[out->nterms++] =
+		(struct model_term){ .limit = limit, .what = what, .base = base, .gbs = base };
 }
 
 void model_times(struct prediction *out, double value, const char *what)
@@ -59,7 +58,8 @@ static double node_link(const struct model *model, double factor, const char *wh
 static double network(const struct model *model, double factor, const char *what, bool all_cross,
 		      struct prediction *out)
 {
-	double crossing = all_cross ? 1 : model->sys->leaf_nodes, over = model->sys->oversubscription;
+	double crossing = all_cross ? 1 : model->sys->leaf_nodes,
+	       over = model->sys->oversubscription;
 	double raw = model->net_raw * factor;
 
 	if (model->nnodes == 1)
@@ -109,7 +109,8 @@ static double rate_tree(const struct model *model, struct prediction *out)
 {
 	double raw = node_link(model, .5, "1/2: up and down the chain", out);
 
-	return fmin(raw, network(model, model->nnodes > 2 ? .5 : 1, "1/2: two children", true, out));
+	return fmin(raw,
+		    network(model, model->nnodes > 2 ? .5 : 1, "1/2: two children", true, out));
 }
 
 /* In-switch reduction: a GPU's link carries its whole data once and 1/n of the result. */
@@ -125,8 +126,7 @@ static double rate_nvls(const struct model *model, enum model_coll coll, struct 
 	model_times(out, factor, "1 / (1 + 1/g)");
 	n = model_ring_factor(coll, model->nranks, &what);
 	if (tree) {
-		model_term(out, "channels", "an NVLSTree head",
-			   nvls[nvls_row(model)].tree[far]);
+		model_term(out, "channels", "an NVLSTree head", nvls[nvls_row(model)].tree[far]);
 		model_times(out, fmin(g, 32), "heads, at most 32");
 		model_times(out, n, what);
 	} else if (model->nnodes > 1) {

@@ -77,7 +77,8 @@ void predict_oversubscription(FILE *out, const struct model *model, int most_nod
 	if (sys->fabric == TOPO_RAIL)
 		fputs("# --oversubscription has no effect: the fabric is rail\n", out);
 	else if (most_nodes <= sys->leaf_nodes)
-		fprintf(out, "# --oversubscription has no effect: %d node%s fit in one leaf of %d\n",
+		fprintf(out,
+			"# --oversubscription has no effect: %d node%s fit in one leaf of %d\n",
 			most_nodes, plural(most_nodes), sys->leaf_nodes);
 }
 
@@ -87,8 +88,7 @@ void predict_table_row(FILE *out, const struct model *model, const struct predic
 	fprintf(out, "  %6d %-14s %12.0f %-13s %-6s %12.2f %9.2f %9.2f %5.1f  %s\n", model->nnodes,
 		model_coll_name(request->collective), request->bytes, model_algo_name(p->algo),
 		model_proto_name(p->proto), p->time_us, p->busbw, p->ceiling_busbw,
-		100 * p->busbw / p->ceiling_busbw,
-		limit_of(p));
+		100 * p->busbw / p->ceiling_busbw, limit_of(p));
 }
 
 /* base (whose) * factor (why)... = GB/s */
@@ -112,8 +112,7 @@ static void explain_terms(FILE *out, const struct model *model, const struct pre
 		p->in_turn ? "exchanges one after the other, whose times add up" : "the least of",
 		model->nranks, model->ppn);
 	for (int i = 0; i < p->nterms; i++)
-		explain_term(out, &p->term[i],
-			     i == p->winner && !p->in_turn ? "  <- limits" : "");
+		explain_term(out, &p->term[i], i == p->winner && !p->in_turn ? "  <- limits" : "");
 	if (p->correction != 1)
 		fprintf(out, "  * %.6g (NCCL's correction of Tree at this size)\n", p->correction);
 	fprintf(out, "  = %.2f GB/s\n", p->alg_gbs);
@@ -155,9 +154,9 @@ void predict_explain(FILE *out, const struct model *model, const struct predict_
 		model->net_raw, model->nic, model->nic_raw);
 	fprintf(out, "choice: %s %s on %d channel%s (%s)\n", model_algo_name(p->algo),
 		model_proto_name(p->proto), p->channels, plural(p->channels),
-		asked ? "as asked"
+		asked		  ? "as asked"
 		: p->nccl_us >= 0 ? "least time in NCCL's tuning model"
-				: "NCCL has no model of sends");
+				  : "NCCL has no model of sends");
 	explain_terms(out, model, p);
 	fprintf(out, "transfer = %.0f B / %.2f GB/s = %.2f us\n", request->bytes, p->alg_gbs,
 		p->transfer_us);

@@ -1,4 +1,4 @@
-/* predict_run.c: goes through the nodes, collectives and sizes of a prediction, and the odds of failures. */
+/* predict_run.c: the nodes, collectives and sizes of a prediction, and the odds of failures. */
 #include "predict_run.h"
 
 #include <errno.h>
@@ -75,7 +75,8 @@ static void show_failures(const struct predict_job *job, int nodes)
 	       nodes, nodes == 1 ? "" : "s", job->rate, job->rate == 1 ? "" : "s", f.mtbf_s / 3600,
 	       job->hours, 100 * f.probability);
 	if (job->cost_s >= f.mtbf_s)
-		printf("# no progress: a checkpoint takes %.1f min, a failure comes every %.1f min\n",
+		printf("# no progress: a checkpoint takes %.1f min, a failure comes every %.1f "
+		       "min\n",
 		       job->cost_s / 60, f.mtbf_s / 60);
 	else
 		printf("# with checkpoints of %g s: every %.1f min (Young), %.1f min (Daly)\n",
@@ -97,10 +98,11 @@ static int nothing_shown(const struct predict_job *job, const struct shown *show
 {
 	if (shown->rows > 0 || (job->rate > 0 && shown->points == 0))
 		return 0;
-	return error_set(err, OUTCOME_USAGE, -EINVAL, "%s",
-			 shown->points > 0 ?
-				 "nothing to show: NCCL has no model of sends (--nccl-model)" :
-				 "nothing to predict: fewer than two ranks, or no such algorithm here");
+	return error_set(
+		err, OUTCOME_USAGE, -EINVAL, "%s",
+		shown->points > 0
+			? "nothing to show: NCCL has no model of sends (--nccl-model)"
+			: "nothing to predict: fewer than two ranks, or no such algorithm here");
 }
 
 static int predict_all(struct predict_job *job, struct model *model, struct error *err)
@@ -120,7 +122,8 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 			show_failures(job, nodes);
 	}
 	if (shown.nvls && !job->csv && !job->count)
-		puts("# NVLS and NVLSTree: checked against published results only, never on our own hosts");
+		puts("# NVLS and NVLSTree: checked against published results only, never on our "
+		     "own hosts");
 	if (job->count)
 		printf("%ld point%s\n", shown.rows, shown.rows == 1 ? "" : "s");
 	return nothing_shown(job, &shown, err);

@@ -46,7 +46,8 @@ static const struct argp_option rows[] = {
 	{ "fabric", KEY_FABRIC, "rail|fat-tree", 0, "Network between nodes", 0 },
 	{ "sharp", KEY_SHARP, NULL, 0, "The network reduces (CollNet, NVLS over several nodes)",
 	  0 },
-	{ "oversubscription", KEY_OVER, "FACTOR", 0, "Of a fat tree's uplinks, from 1 (default: 1)", 0 },
+	{ "oversubscription", KEY_OVER, "FACTOR", 0, "Of a fat tree's uplinks, from 1 (default: 1)",
+	  0 },
 	{ "algo", KEY_ALGO, "NAME", 0,
 	  "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P", 0 },
 	{ "proto", KEY_PROTO, "NAME", 0, "LL, LL128 or Simple", 0 },
@@ -59,10 +60,11 @@ static const struct argp_option rows[] = {
 	  "Fitted constants (default: fitted.json above the specs)", 0 },
 	{ "csv", KEY_CSV, NULL, 0, "CSV on standard output", 0 },
 	{ "count", KEY_COUNT, NULL, 0, "Print only how many points came out, for timing", 0 },
-	{ "explain", KEY_EXPLAIN, NULL, 0, "The derivation of one point: the largest size, or -b's without -e", 0 },
+	{ "explain", KEY_EXPLAIN, NULL, 0,
+	  "The derivation of one point: the largest size, or -b's without -e", 0 },
 	{ "list", KEY_LIST, NULL, 0, "Name the specs", 0 },
-	{ "vendor", KEY_VENDOR, "FILE", OPTION_ARG_OPTIONAL, "Vendor figures with their sources; with --topo, that machine's",
-	  0 },
+	{ "vendor", KEY_VENDOR, "FILE", OPTION_ARG_OPTIONAL,
+	  "Vendor figures with their sources; with --topo, that machine's", 0 },
 	{ "failures", KEY_FAILURES, "RATE", 0,
 	  "Failures per node and year: odds and checkpoint interval", 0 },
 	{ "hours", KEY_HOURS, "HOURS", 0, "Length of the job (default: 24)", 0 },
@@ -207,8 +209,9 @@ static void check_job(struct argp_state *state, struct predict_job *job)
 	if (job->from <= 0)
 		job->from = fmin(1 << 10, job->to);
 	if (job->explain && (job->csv || job->count || job->nccl_model))
-		argp_error(state, "--explain is for the eye, one point of our model: without --csv, "
-				  "--count and --nccl-model");
+		argp_error(state,
+			   "--explain is for the eye, one point of our model: without --csv, "
+			   "--count and --nccl-model");
 	if (job->csv && job->count)
 		argp_error(state, "--count prints no rows: without --csv");
 	if (job->csv && job->rate > 0)

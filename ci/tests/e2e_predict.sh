@@ -57,6 +57,7 @@ lacks() {
 	topo "$@"
 	check "topo_predict $*: has '$pattern'" [ "$(grep -c -e "$pattern" "$work/out")" -eq 0 ]
 }
+lacks ' launch$' --nccl-model --gpus 2 -e 64K
 lacks 'no effect' -N 17 --fabric fat-tree --oversubscription 4
 lacks 'checked against published' -b 1K -e 1K
 ends 0 'checked against published' -b 8G

@@ -140,9 +140,12 @@ holds 'the plateau lacks an algorithm' bash -c \
 holds 'the plateau does not reach 2048 nodes' grep -qF '>2048<' "$work/h100/all_reduce-nodes.svg"
 holds 'NVLS on many nodes without SHARP' bash -c '! grep -qF ">NVLS<" "$1"' - \
 	"$work/h100/all_reduce-sizes-2048.svg"
-predict one --topo dgx-a100 --failures 2
+predict one --topo dgx-a100
 expect_rc 0 'one node:'
 holds 'nodes of one node' [ ! -e "$work/one/all_reduce-nodes.svg" ]
+predict odds --topo dgx-a100 --failures 2
+expect_rc 2 'odds of failures are no figures to draw:'
+expect_err 'failures prints text: without --csv'
 predict unknown --topo pdp-11
 expect_rc 2 'an unknown machine:'
 expect_err "no machine spec 'pdp-11'"

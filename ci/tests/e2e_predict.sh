@@ -115,6 +115,7 @@ recomputed --topo dgx-h100 -c broadcast -e 1M
 recomputed --topo dgx-h100 -N 16 -e 1G
 recomputed --topo dgx-h100 -N 2 -e 64M -c hypercube
 recomputed --topo dgx-h100 -N 64 -e 1G -c alltoall --fabric fat-tree --oversubscription 4
+recomputed --topo gb200-nvl72 -N 1000000 -e 64M -c hypercube
 recomputed --topo dgx-a100 -e 4M --proto LL128
 ends 0 '(as asked)' -e 8G --algo Ring --proto LL --explain
 ends 0 "(least time in NCCL's tuning model)" -e 8G --explain

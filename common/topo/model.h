@@ -117,7 +117,8 @@ struct predict_request {
 	bool no_nvls;	 /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
 };
 
-enum { MODEL_TERMS = 24, MODEL_FACTORS = 6 };
+/* A hypercube has a term per exchange: 2^31 ranks at most. */
+enum { MODEL_TERMS = 32, MODEL_FACTORS = 4 };
 
 /* A bandwidth that may be the limit, in GB/s of the size column: base times every factor. */
 struct model_term {

@@ -37,8 +37,8 @@ points = ""
 repeated = 0
 note_point(key) = strstrt(points, key) ? (repeated = 1, 0) : (points = points.key, 0)
 point_of(row) = sprintf("%s=%s ", curve_of(0), strcol("size_bytes"))
-note_row(row) = note_kind(kind_of(0)) + note_point(point_of(0)) + note_curve(curve_of(0)) + note_what(what_of(0)) + note_foretold(curve_of(0)) + \
-	note_size(size(0))
+note_row(row) = note_kind(kind_of(0)) + note_point(point_of(0)) + note_curve(curve_of(0)) + \
+	note_what(what_of(0)) + note_foretold(curve_of(0)) + note_size(size(0))
 stats csv using (asked(0) ? note_row(0) : 0) nooutput
 ncurves = words(curves)
 if (ncurves == 0 || largest == 0) {
@@ -72,7 +72,8 @@ array number[ncurves]
 array titled[ncurves]
 array first[ncurves]
 array trace[ncurves]   # what is foretold, as text
-note_trace(row) = curve_of(0) eq curve(i) ? (text = text.strcol("size_bytes")."=".strcol(foretells)." ", 0) : 0
+note_trace(row) = curve_of(0) eq curve(i) ? \
+	(text = text.strcol("size_bytes")."=".strcol(foretells)." ", 0) : 0
 do for [i = 1:ncurves] {
 	titled[i] = 1
 	text = ""
@@ -124,8 +125,8 @@ set key outside bottom center horizontal reverse Left samplen 2.5 spacing 1.2 no
 if (nseries > 12) { set key outside right top vertical }
 wide = nseries > 12 ? 1.4 : 1
 
-# What stands in a predicted column, as the end of a plot command (a macro): thin lines and one entry
-# of the key; nothing where nothing is predicted. A loop over nothing would run once.
+# What stands in a predicted column, as the end of a plot command (a macro): thin lines and one
+# entry of the key; nothing where nothing is predicted. A loop over nothing would run once.
 beside(name, title, look, rgb) = npredicted == 0 ? "" : ", for [k = 1:npredicted] csv using ". \
 	"(size(0)):(of_curve(foretold_curve(k), '".name."')) ".mean." ". \
 	"with lines ".look." linecolor rgb ".rgb." notitle, NaN with lines ".look. \
@@ -134,6 +135,7 @@ beside(name, title, look, rgb) = npredicted == 0 ? "" : ", for [k = 1:npredicted
 # The least and the most of a column in what is drawn: in `least` and `greatest`.
 least = 1e300
 greatest = 0
-note_value(v) = v > 0 ? (least = v < least ? v : least, greatest = v > greatest ? v : greatest, 0) : 0
+note_value(v) = v > 0 ? \
+	(least = v < least ? v : least, greatest = v > greatest ? v : greatest, 0) : 0
 number_of(name) = place(name) && asked(0) && size(0) > 0 && valid(place(name)) ? \
 	note_value(column(name)) : 0

@@ -53,6 +53,46 @@ set_up
 expect_rc 1 'set-up, apt-get fails:'
 expect_err '^setup: could not install: gcc '
 
+# ---- help and usage of the scripts ----
+
+# Nothing is installed, measured or written; `apt` would tell.
+rm -f "$work/apt"
+fake apt-get 'echo "apt-get $*" >>'"$work/apt"
+for script in ci/gpu_check ci/record ci/hang ci/sweep ci/setup ci/faults/matrix ci/faults/healthy \
+	plots/plot plots/predict; do
+	run "$script" --help
+	expect_rc 0 "$script --help:"
+	expect_out "^${script##*/}: "
+	holds "$script --help: shell code" bash -c '! grep -qE "^(set -|source|shellcheck|. \"|\#)" "$1"' - "$work/out"
+	holds "$script --help: on stderr" [ ! -s "$work/err" ]
+done
+set_up --help
+holds 'set-up --help installs' [ ! -e "$work/apt" ]
+set_up --what
+expect_rc 2 'set-up --what:'
+for script in ci/gpu_check ci/fuzz/seeds; do
+	run "$script"
+	expect_rc 2 "$script without arguments:"
+	expect_err "^usage: $script "
+	holds "$script: more than the usage line" [ "$(wc -l <"$work/err")" -eq 1 ]
+done
+run ci/tests/run test_nope
+expect_rc 2 'a test that is none:'
+expect_err '^run: no such test: test_nope$'
+# What the programs of `make all` do not suffice for
+mkdir -p "$work/untested"
+cp "$BUILD"/*_perf "$BUILD/hang_diagnose" "$work/untested/"
+for script in ci/record ci/faults/matrix; do
+	run env BUILD="$work/untested" BACKEND=mpi RANKS=2 "$script" "$work/never"
+	expect_rc 1 "$script before make tests:"
+	expect_err "no program $work/untested/tests/tool_evidence: run .make tests."
+done
+for program in topo_predict hang_diagnose nccl_log reconcile; do
+	run "$BUILD/$program" -h
+	expect_rc 0 "$program -h:"
+	expect_out '^Usage: '
+done
+
 # ---- CUDA and NCCL ----
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CUDA_HOME NCCL_HOME NVCC NCCL CC V

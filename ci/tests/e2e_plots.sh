@@ -78,9 +78,9 @@ holds "curves: $(lines full), $(lines nan)" [ "$(lines full)" -eq $(($(lines nan
 holds "curves of two types: $(lines both)" [ "$(lines both)" -eq 10 ]
 holds "curves, one type predicted: $(lines part)" [ "$(lines part)" -eq 8 ]
 
-# A prediction of its own for in-place: a line in its colour; the colour of out-of-place for the other
+# A prediction of its own for in-place: a line in its colour
 sed 's/,in-place\(.*\),12,900,450$/,in-place\1,14,800,450/' "$work/full.csv" >"$work/apart.csv"
-holds "curves, in-place predicted apart: $(lines apart)" [ "$(lines apart)" -eq $(($(lines full) + 2)) ]
+holds "in-place predicted apart: $(lines apart)" [ "$(lines apart)" -eq $(($(lines full) + 2)) ]
 # A ceiling far above all else is said, not drawn, and the picture ends a little above the data
 cp "$work/head.csv" "$work/far.csv"
 rows_of "$work/far.csv" float 12,900,9000
@@ -117,7 +117,7 @@ holds 'more than one picture each' [ "$(find "$work/several" -name '*.svg' | wc 
 holds 'the wrong title' grep -q '>all_gather on nccl, 8 ranks, 1 node<' \
 	"$work/several/busbw-all_gather-8-ranks.svg"
 draw busbw "$work/several/rows.csv"
-refused 1 "holds all_reduce,nccl,4,1 all_gather,nccl,8,1 - one picture each: only='all_reduce" several
+refused 1 "holds all_reduce,nccl,4,1 all_gather,nccl,8,1 - one picture each: only=" several
 run plots/plot "$work/one"
 expect_rc 0 'one collective:'
 expect_out "^# $work/one/busbw.svg "

@@ -165,13 +165,13 @@ holds 'a row that breaks off: gnuplot says something' [ ! -s "$work/err" ]
 } >"$work/accuracy.csv"
 draw accuracy "$work/accuracy.csv"
 expect_rc 0 'accuracy:'
-key_has accuracy 'here: error over size'
+key_has accuracy 'here: predicted / measured over size'
 key_lacks accuracy 'published plateaus'
 echo 'published,x,fitted,8,,,plateau,100,110,GB/s,10' >>"$work/accuracy.csv"
 draw accuracy "$work/accuracy.csv"
 key_has accuracy 'published plateaus'
 draw accuracy "$work/full.csv"
-refused 1 'no column measured predicted error_percent source model unit' 'accuracy of rows'
+refused 1 'no column measured predicted source model unit' 'accuracy of rows'
 
 # ---- predict ----
 
@@ -190,6 +190,27 @@ holds 'the plateau lacks an algorithm' bash -c \
 holds 'the plateau does not reach 2048 nodes' grep -qF '>2048<' "$work/h100/all_reduce-nodes.svg"
 holds 'NVLS on many nodes without SHARP' bash -c '! grep -qF ">NVLS<" "$1"' - \
 	"$work/h100/all_reduce-sizes-2048.svg"
+holds 'the title does not say at which size' grep -qF '>dgx-h100, all_reduce, at 8 GiB<' \
+	"$work/h100/all_reduce-nodes.svg"
+holds 'no key for the ceilings' grep -qF '>what the links can carry<' "$work/h100/all_reduce-sizes-2048.svg"
+# ceilings: one grey line where they coincide
+ceilings() {
+	grep -c 'stroke-dasharray' "$work/h100/$1.svg"
+}
+holds "ceilings apart $(ceilings all_reduce-sizes-1), alike $(ceilings all_reduce-sizes-2048)" \
+	[ "$(ceilings all_reduce-sizes-1)" -gt "$(ceilings all_reduce-sizes-2048)" ]
+# Twice in a second: a folder each, and clean paths
+here=$PWD
+mkdir -p "$work/tree/plots" "$work/tree/build"
+cp plots/predict plots/predict.gp plots/common.gp "$work/tree/plots/"
+cd "$work/tree/build" || exit 1
+for i in 1 2 3; do
+	HANGAR_E2E=$token BUILD=$BUILD ../plots/predict --topo dgx-a100 >"$work/twin-$i" &
+done
+wait
+cd "$here" || exit 1
+holds 'a folder shared' [ "$(find "$work/tree/results/runs" -mindepth 1 -maxdepth 1 | wc -l)" -eq 3 ]
+holds 'a path over plots/..' [ "$(sort -u "$work"/twin-* | grep -c "^# $work/tree/results/runs/")" -eq 3 ]
 predict one --topo dgx-a100 --failures 2
 expect_rc 0 'one node:'
 holds 'nodes of one node' [ ! -e "$work/one/all_reduce-nodes.svg" ]

@@ -104,7 +104,8 @@ do for [i = 1:nbreaks] {
 	}
 }
 if (divergence >= 0) {
-	set arrow 1 from place(divergence), graph 0 to place(divergence), graph 1 nohead front \
+	# behind the bars, whose numbers it would strike through
+	set arrow 1 from place(divergence), graph 0 to place(divergence), graph 1 nohead back \
 		linecolor rgb red linewidth 1.5 dashtype (6, 4)
 	# near an edge of the picture the text keeps inside
 	set label 500 parted at place(divergence), graph 1 noenhanced offset 0, 1.8 \

@@ -93,6 +93,14 @@ for program in topo_predict hang_diagnose nccl_log reconcile; do
 	expect_out '^Usage: '
 done
 
+# ---- make clean keeps what runs left ----
+
+mkdir -p "$work/tree/build/results/runs/a" "$work/tree/build/obj" "$work/tree/build-asan/tests"
+run make -s -C "$work/tree" -f "$PWD/Makefile" clean
+expect_rc 0 'make clean:'
+holds 'make clean leaves too much, or too little' [ "$(cd "$work/tree" && find . | sort | tr '\n' ' ')" = \
+	'. ./build ./build/results ./build/results/runs ./build/results/runs/a ' ]
+
 # ---- CUDA and NCCL ----
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CUDA_HOME NCCL_HOME NVCC NCCL CC V

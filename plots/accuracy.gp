@@ -1,5 +1,5 @@
-# accuracy.gp: predicted against measured time on our own hosts, their ratio over size, and published
-# plateaus where the file has some. Ratios on a logarithmic axis: half is as far off as twice.
+# accuracy.gp: predicted against measured time on our own hosts, their ratio over size, and
+# published plateaus where the file has some. Ratios are logarithmic: half is as far off as twice.
 # usage: gnuplot -e "csv='DIR/accuracy.csv'; out='DIR/accuracy'" plots/accuracy.gp
 #        own='NAME'    the source that is drawn (default: the first one with times)
 
@@ -45,7 +45,8 @@ title_of(i) = (mark = word(models, i), number = mark eq "fitted" ? 1 : mark eq "
 	mark eq "nccl" ? 3 : 0, number ? known_titles[number] : mark)
 is_model(i) = strcol("model") eq word(models, i)
 ours(i, name) = whole(0) ? strcol("source") eq own && is_model(i) ? column(name) : NaN : NaN
-our_ratio(i) = (whole(0) ? strcol("source") eq own && is_model(i) : 0) && ratio(0) > 0 ? ratio(0) : NaN
+is_ours(i) = whole(0) ? strcol("source") eq own && is_model(i) : 0
+our_ratio(i) = is_ours(i) && ratio(0) > 0 ? ratio(0) : NaN
 plateau(i, name) = whole(0) ? strcol("unit") ne "us" && is_model(i) ? column(name) : NaN : NaN
 do for [i = 1:nmodels] {
 	set linetype i linecolor rgb colours[(i - 1) % 8 + 1] pointtype 7 pointsize 0.4

@@ -78,7 +78,8 @@ set yrange [0:*]
 set offsets 0, 0, graph 0.03, 0
 set xlabel over eq "nnodes" ? "nodes of ".counted(gpus, " GPU") : "size, bytes"
 set ylabel "predicted bus bandwidth, GB/s"
-set title topo.(only eq "" ? "" : ", ".only).(by eq "algo" ? (over eq "nnodes" ? ", at " : ", ").measure(other, at) : ""). \
+set title topo.(only eq "" ? "" : ", ".only). \
+	(by eq "algo" ? (over eq "nnodes" ? ", at " : ", ").measure(other, at) : ""). \
 	(by eq "algo" && over ne "nnodes" ? " of ".counted(gpus, " GPU") : "") noenhanced
 set key outside bottom center horizontal reverse Left samplen 2.5 spacing 1.2 noenhanced
 if (ncurves > 8) { set key outside right top vertical }
@@ -89,7 +90,8 @@ eval power_ticks(smallest, largest, 12)
 # A band rather than a thick line, which would hang over the axis.
 half = 0.015 * peak
 lower(v) = v > half ? v - half : 0
-wide = !exists("chosen") ? "" : "chosen using (x(0)):(drawn(0) ? lower(column('busbw_gbs')) : NaN): ". \
+wide = !exists("chosen") ? "" : \
+	"chosen using (x(0)):(drawn(0) ? lower(column('busbw_gbs')) : NaN): ". \
 	"(drawn(0) ? column('busbw_gbs') + half : NaN) with filledcurves fillstyle solid noborder ". \
 	"linecolor rgb '#dddddd' title \"NCCL's choice\","
 do for [format in formats] {

@@ -113,7 +113,8 @@ if (divergence >= 0) {
 	if (place(divergence) > 0.2 * right) { set label 500 center }
 	if (place(divergence) > 0.8 * right) { set label 500 right }
 }
-set label 600 title at graph 0, graph 1 left noenhanced offset 0, 3.5 textcolor rgb ink font ",17"
+commas(s) = (mark = strstrt(s, ";"), mark ? s[:mark - 1].",".commas(s[mark + 1:]) : s)
+set label 600 commas(title) at graph 0, graph 1 left noenhanced offset 0, 3.5 textcolor rgb ink font ",17"
 do for [i = 1:nnotes] {
 	set label 700 + i note[i] at graph 0, graph 0 left noenhanced offset 0, -3.4 - 1.2 * i \
 		textcolor rgb grey

@@ -156,6 +156,19 @@ expect_rc 0 'a row that breaks off:'
 key_has 'a row that breaks off' predicted
 holds 'a row that breaks off: gnuplot says something' [ ! -s "$work/err" ]
 
+# ---- timeline ----
+
+{
+	echo row,rank,lane,guilty,text,comm,seq,kind,count,dtype,state,start_ms,joined_ms,end_ms,device_start_ms,device_end_ms
+	echo 'title,,,,"died: rank-killed (ranks 1;2)",,,,,,,,,,,'
+	echo 'verdict,,,,"verdict",,,,,,,9,,,,'
+	echo 'lane,0,0,0,"in call 1",,,,,,,,,,,'
+	echo 'call,0,0,0,,0,1,AllReduce,1,float,unfinished,0,0,9,,'
+} >"$work/timeline.csv"
+draw timeline "$work/timeline.csv"
+expect_rc 0 'timeline:'
+key_has timeline 'died: rank-killed (ranks 1,2)'
+
 # ---- accuracy ----
 
 {

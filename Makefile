@@ -181,8 +181,12 @@ format:
 check-style:
 	$(Q)ci/check_style $(C_FILES)
 
+# Evidence and rows of runs that were started in a build folder (results/) stay.
 clean:
-	$(Q)rm -rf build build-*
+	$(Q)for dir in $(wildcard build build-*); do \
+		find "$$dir" -mindepth 1 -maxdepth 1 ! -name results -exec rm -rf {} +; \
+		rmdir "$$dir" 2>/dev/null || :; \
+	done
 
 # ---- rules -----------------------------------------------------------------------------------
 # A stamp holds text and is touched only when the text changes: what was made with other flags is

@@ -372,8 +372,12 @@ static void judge_save(void *ctx)
 		printf("# %s\n", d->lines[i]);
 	fflush(stdout);
 	if (evidence_save_texts(&j->evidence, j->folder, &err) < 0 ||
-	    diagnosis_save(d, &j->evidence, j->folder, &err) < 0)
+	    diagnosis_save(d, &j->evidence, j->folder, &err) < 0) {
 		error_print(&err, j->program->name);
+		return;
+	}
+	printf("# look further: hang_diagnose %s; plots/plot %s\n", j->folder, j->folder);
+	fflush(stdout);
 }
 
 void judge_release(struct judge *j)

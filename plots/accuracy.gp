@@ -1,9 +1,9 @@
-# accuracy.gp: predicted against measured time on our own hosts, the error over size, and published
-# plateaus where the file has some.
+# accuracy.gp: predicted against measured time on our own hosts, their ratio over size, and
+# published plateaus where the file has some. Ratios are logarithmic: half is as far off as twice.
 # usage: gnuplot -e "csv='DIR/accuracy.csv'; out='DIR/accuracy'" plots/accuracy.gp
 #        own='NAME'    the source that is drawn (default: the first one with times)
 
-needs = "size_bytes measured predicted error_percent"
+needs = "size_bytes measured predicted"
 texts = "source model unit"
 load ARG0[1:strlen(ARG0) - strlen("accuracy.gp")]."common.gp"
 
@@ -13,18 +13,20 @@ models = ""
 nours = 0
 nplateaus = 0
 low_us = 1e300; high_us = 0; low_gbs = 1e300; high_gbs = 0
-smallest = 1e300; largest = 0; widest = 0
+smallest = 1e300; largest = 0; widest = 1.1
 note_model(name) = strstrt(models, name." ") ? 0 : (models = models.name." ", 0)
 note_time(v) = v > 0 ? \
 	(low_us = v < low_us ? v : low_us, high_us = v > high_us ? v : high_us, 0) : 0
 note_gbs(v) = v > 0 ? \
 	(low_gbs = v < low_gbs ? v : low_gbs, high_gbs = v > high_gbs ? v : high_gbs, 0) : 0
-note_error(v) = (widest = abs(v) > widest ? abs(v) : widest, 0)
+far_off(v) = v < 1 ? 1 / v : v
+note_ratio(v) = v > 0 ? (widest = far_off(v) > widest ? far_off(v) : widest, 0) : 0
+ratio(row) = column("measured") > 0 ? column("predicted") / column("measured") : 0
 note_size(v) = v > 0 ? \
 	(smallest = v < smallest ? v : smallest, largest = v > largest ? v : largest, 0) : 0
 note_ours(row) = (nours = nours + 1, \
 	note_time(column("measured")) + note_time(column("predicted")) + \
-	note_error(column("error_percent")) + note_size(column("size_bytes")))
+	note_ratio(ratio(0)) + note_size(column("size_bytes")))
 note_plateau(row) = (nplateaus = nplateaus + 1, \
 	note_gbs(column("measured")) + note_gbs(column("predicted")))
 note_first(name) = own eq "" ? (own = name, 0) : 0
@@ -43,6 +45,8 @@ title_of(i) = (mark = word(models, i), number = mark eq "fitted" ? 1 : mark eq "
 	mark eq "nccl" ? 3 : 0, number ? known_titles[number] : mark)
 is_model(i) = strcol("model") eq word(models, i)
 ours(i, name) = whole(0) ? strcol("source") eq own && is_model(i) ? column(name) : NaN : NaN
+is_ours(i) = whole(0) ? strcol("source") eq own && is_model(i) : 0
+our_ratio(i) = is_ours(i) && ratio(0) > 0 ? ratio(0) : NaN
 plateau(i, name) = whole(0) ? strcol("unit") ne "us" && is_model(i) ? column(name) : NaN : NaN
 do for [i = 1:nmodels] {
 	set linetype i linecolor rgb colours[(i - 1) % 8 + 1] pointtype 7 pointsize 0.4
@@ -66,16 +70,19 @@ do for [format in formats] {
 		linetype i title title_of(i)
 	unset logscale
 	set logscale x 2
-	set title own.": error over size" noenhanced
+	set logscale y 10
+	set title own.": predicted / measured over size" noenhanced
 	set xlabel "size, bytes"
-	set ylabel "error of predicted time, %"
+	set ylabel "predicted time / measured time"
 	set xrange [smallest / 1.4 : largest * 1.4]
-	set yrange [-1.05 * (widest < 100 ? widest : 100) - 1 : 1.05 * widest + 1]
+	set yrange [1 / (1.1 * widest) : 1.1 * widest]
+	set ytics (0.01, 0.1, 0.2, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 5, 10, 100)
 	eval power_ticks(smallest, largest, 7)
-	plot for [i = 1:nmodels] csv using (ours(i, "size_bytes")):(ours(i, "error_percent")) with points \
-		linetype i title title_of(i)
+	plot 1 with lines linecolor rgb "#999999" notitle, for [i = 1:nmodels] csv using \
+		(ours(i, "size_bytes")):(our_ratio(i)) with points linetype i title title_of(i)
 	unset logscale
 	set xtics autofreq
+	set ytics autofreq
 	if (nplateaus) {
 		set logscale xy
 		set title "published plateaus"

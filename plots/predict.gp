@@ -41,6 +41,24 @@ if (ncurves == 0) {
 	print csv, ": no rows to plot"
 	exit status 1
 }
+
+# Ceilings that are the same for all curves are one grey line, others have their curve's colour. And
+# how far the picture reaches.
+note_ceiling(row) = key_of(0) eq word(curves, i) ? \
+	(text = text.sprintf("%g=%.3g ", column(over), column("ceiling_busbw_gbs")), 0) : 0
+same = 1
+alike = ""
+do for [i = 1:ncurves] {
+	text = ""
+	stats csv using (drawn(0) ? note_ceiling(0) : 0) nooutput
+	if (i == 1) { alike = text }
+	same = same && text eq alike
+}
+nceilings = same ? 1 : ncurves
+peak = 0
+note_peak(v) = v > peak ? (peak = v, 0) : 0
+stats csv using (drawn(0) ? note_peak(column("busbw_gbs")) + \
+	note_peak(column("ceiling_busbw_gbs")) : 0) nooutput
 x(row) = drawn(0) ? column(over) : NaN
 of_curve(i, name) = drawn(0) ? key_of(0) eq word(curves, i) ? column(name) : NaN : NaN
 part(i, n) = word(spaced(word(curves, i)), n)
@@ -60,23 +78,31 @@ set yrange [0:*]
 set offsets 0, 0, graph 0.03, 0
 set xlabel over eq "nnodes" ? "nodes of ".counted(gpus, " GPU") : "size, bytes"
 set ylabel "predicted bus bandwidth, GB/s"
-set title topo.(only eq "" ? "" : ", ".only).(by eq "algo" ? ", ".measure(other, at) : ""). \
-	(by eq "algo" && over ne "nnodes" ? " of ".counted(gpus, " GPU") : ""). \
-	"; dotted: what the links could carry" noenhanced
+set title topo.(only eq "" ? "" : ", ".only). \
+	(by eq "algo" ? (over eq "nnodes" ? ", at " : ", ").measure(other, at) : ""). \
+	(by eq "algo" && over ne "nnodes" ? " of ".counted(gpus, " GPU") : "") noenhanced
 set key outside bottom center horizontal reverse Left samplen 2.5 spacing 1.2 noenhanced
 if (ncurves > 8) { set key outside right top vertical }
 if (ncurves > 24) { unset key }   # nobody could tell them apart
 if (over eq "nnodes") { unit(b) = sprintf("%g", b) }
 eval power_ticks(smallest, largest, 12)
 
-wide = !exists("chosen") ? "" : "chosen using (x(0)):(drawn(0) ? column('busbw_gbs') : NaN) ". \
-	"with lines linewidth 10 linecolor rgb '#dddddd' title \"NCCL's choice\","
+# A band rather than a thick line, which would hang over the axis.
+half = 0.015 * peak
+lower(v) = v > half ? v - half : 0
+wide = !exists("chosen") ? "" : \
+	"chosen using (x(0)):(drawn(0) ? lower(column('busbw_gbs')) : NaN): ". \
+	"(drawn(0) ? column('busbw_gbs') + half : NaN) with filledcurves fillstyle solid noborder ". \
+	"linecolor rgb '#dddddd' title \"NCCL's choice\","
 do for [format in formats] {
 	eval terminal(format, ncurves > 8 ? 1.4 : 1, 1)
 	set output out.".".format
 	plot @wide for [i = 1:ncurves] csv using (x(0)):(of_curve(i, "busbw_gbs")) \
 			with linespoints linetype i title label(i), \
-		for [i = 1:ncurves] csv using (x(0)):(of_curve(i, "ceiling_busbw_gbs")) \
-			with lines linetype i linewidth 1.5 dashtype 3 notitle
+		for [i = 1:nceilings] csv using (x(0)):(of_curve(i, "ceiling_busbw_gbs")) \
+			with lines linecolor rgb (same ? 0x777777 : colours[(i - 1) % 8 + 1]) \
+			linewidth 1.5 dashtype 3 notitle, \
+		NaN with lines linewidth 1.5 dashtype 3 linecolor rgb "#777777" \
+			title "what the links can carry"
 	set output
 }

@@ -104,7 +104,8 @@ do for [i = 1:nbreaks] {
 	}
 }
 if (divergence >= 0) {
-	set arrow 1 from place(divergence), graph 0 to place(divergence), graph 1 nohead front \
+	# behind the bars, whose numbers it would strike through
+	set arrow 1 from place(divergence), graph 0 to place(divergence), graph 1 nohead back \
 		linecolor rgb red linewidth 1.5 dashtype (6, 4)
 	# near an edge of the picture the text keeps inside
 	set label 500 parted at place(divergence), graph 1 noenhanced offset 0, 1.8 \
@@ -112,7 +113,8 @@ if (divergence >= 0) {
 	if (place(divergence) > 0.2 * right) { set label 500 center }
 	if (place(divergence) > 0.8 * right) { set label 500 right }
 }
-set label 600 title at graph 0, graph 1 left noenhanced offset 0, 3.5 textcolor rgb ink font ",17"
+commas(s) = (mark = strstrt(s, ";"), mark ? s[:mark - 1].",".commas(s[mark + 1:]) : s)
+set label 600 commas(title) at graph 0, graph 1 left noenhanced offset 0, 3.5 textcolor rgb ink font ",17"
 do for [i = 1:nnotes] {
 	set label 700 + i note[i] at graph 0, graph 0 left noenhanced offset 0, -3.4 - 1.2 * i \
 		textcolor rgb grey

@@ -53,6 +53,54 @@ set_up
 expect_rc 1 'set-up, apt-get fails:'
 expect_err '^setup: could not install: gcc '
 
+# ---- help and usage of the scripts ----
+
+# Nothing is installed, measured or written; `apt` would tell.
+rm -f "$work/apt"
+fake apt-get 'echo "apt-get $*" >>'"$work/apt"
+for script in ci/gpu_check ci/record ci/hang ci/sweep ci/setup ci/faults/matrix ci/faults/healthy \
+	plots/plot plots/predict; do
+	run "$script" --help
+	expect_rc 0 "$script --help:"
+	expect_out "^${script##*/}: "
+	holds "$script --help: shell code" bash -c '! grep -qE "^(set -|source|shellcheck|. \"|\#)" "$1"' - "$work/out"
+	holds "$script --help: on stderr" [ ! -s "$work/err" ]
+done
+set_up --help
+holds 'set-up --help installs' [ ! -e "$work/apt" ]
+set_up --what
+expect_rc 2 'set-up --what:'
+for script in ci/gpu_check ci/fuzz/seeds; do
+	run "$script"
+	expect_rc 2 "$script without arguments:"
+	expect_err "^usage: $script "
+	holds "$script: more than the usage line" [ "$(wc -l <"$work/err")" -eq 1 ]
+done
+run ci/tests/run test_nope
+expect_rc 2 'a test that is none:'
+expect_err '^run: no such test: test_nope$'
+# What the programs of `make all` do not suffice for
+mkdir -p "$work/untested"
+cp "$BUILD"/*_perf "$BUILD/hang_diagnose" "$work/untested/"
+for script in ci/record ci/faults/matrix; do
+	run env BUILD="$work/untested" BACKEND=mpi RANKS=2 "$script" "$work/never"
+	expect_rc 1 "$script before make tests:"
+	expect_err "no program $work/untested/tests/tool_evidence: run .make tests."
+done
+for program in topo_predict hang_diagnose nccl_log reconcile; do
+	run "$BUILD/$program" -h
+	expect_rc 0 "$program -h:"
+	expect_out '^Usage: '
+done
+
+# ---- make clean keeps what runs left ----
+
+mkdir -p "$work/tree/build/results/runs/a" "$work/tree/build/obj" "$work/tree/build-asan/tests"
+run make -s -C "$work/tree" -f "$PWD/Makefile" clean
+expect_rc 0 'make clean:'
+holds 'make clean leaves too much, or too little' [ "$(cd "$work/tree" && find . | sort | tr '\n' ' ')" = \
+	'. ./build ./build/results ./build/results/runs ./build/results/runs/a ' ]
+
 # ---- CUDA and NCCL ----
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CUDA_HOME NCCL_HOME NVCC NCCL CC V
@@ -79,7 +127,8 @@ found NCCL_LIB "$work/system/lib/libnccl.so" "$cuda" SYSTEM_ROOTS="$work/system"
 found NCCL_LIB "$work/home/lib/libnccl.so" "$cuda" SYSTEM_ROOTS="$work/system" \
 	NCCL_HOME="$work/home"
 found NCCL_LIB "$work/py/nvidia/nccl/lib/libnccl.so.2" "$cuda" SYSTEM_ROOTS="$work/none"
-found CU_OBJ "$work/build/obj/common/check_cuda.cu.o $work/build/obj/common/kernel_cuda.cu.o" "$cuda" SYSTEM_ROOTS="$work/none"
+found CU_OBJ "$work/build/obj/common/check_cuda.cu.o $work/build/obj/common/kernel_cuda.cu.o" \
+	"$cuda" SYSTEM_ROOTS="$work/none"
 # Named, and not there
 run make mpi-found BUILD="$work/build" "$cuda" SYSTEM_ROOTS="$work/system" NCCL_HOME="$work/none"
 expect_out "^NCCL_HOME=$work/none holds none: using $work/system\$"

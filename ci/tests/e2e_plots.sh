@@ -57,7 +57,7 @@ for file in full both part; do
 		key_has "$plot of $file" predicted
 	done
 	draw busbw "$work/$file.csv"
-	key_has "busbw of $file" ceiling
+	key_has "busbw of $file" 'what links or memory can carry'
 done
 for file in nan void old; do
 	for plot in busbw latency; do
@@ -66,7 +66,7 @@ for file in nan void old; do
 		holds "$plot of $file: gnuplot says something" [ ! -s "$work/err" ]
 		key_has "$plot of $file" in-place
 		key_lacks "$plot of $file" predicted
-		key_lacks "$plot of $file" ceiling
+		key_lacks "$plot of $file" 'what links or memory can carry'
 	done
 done
 # lines FILE: how many curves its bandwidth plot has: groups of gnuplot's SVG, keys apart
@@ -77,6 +77,56 @@ lines() {
 holds "curves: $(lines full), $(lines nan)" [ "$(lines full)" -eq $(($(lines nan) + 4)) ]
 holds "curves of two types: $(lines both)" [ "$(lines both)" -eq 10 ]
 holds "curves, one type predicted: $(lines part)" [ "$(lines part)" -eq 8 ]
+
+# A prediction of its own for in-place: a line in its colour
+sed 's/,in-place\(.*\),12,900,450$/,in-place\1,14,800,450/' "$work/full.csv" >"$work/apart.csv"
+holds "in-place predicted apart: $(lines apart)" [ "$(lines apart)" -eq $(($(lines full) + 2)) ]
+# A ceiling far above all else is said, not drawn, and the picture ends a little above the data
+cp "$work/head.csv" "$work/far.csv"
+rows_of "$work/far.csv" float 12,900,9000
+draw busbw "$work/far.csv"
+expect_rc 0 'a ceiling far above:'
+key_has 'a ceiling far above' 'what links or memory can carry: 9000 GB/s, above the picture'
+key_lacks 'a ceiling far above' 10000
+# One notation for times
+sed '2,3s/,stream,10,/,stream,2000000,/' "$work/full.csv" >"$work/slow.csv"
+draw latency "$work/slow.csv"
+key_has 'seconds' 1000000
+key_lacks 'seconds' 1e+06
+# A size measured twice: the mean, not a line that runs to and fro
+{ cat "$work/full.csv" && sed '1d;s/,stream,10,/,stream,30,/' "$work/full.csv"; } >"$work/twice.csv"
+holds 'points of one size apart' [ "$(lines twice)" -eq "$(lines full)" ]
+draw busbw "$work/twice.csv"
+key_has 'measured twice' 'float sum stream; mean where a size was measured more than once'
+
+# ---- several collectives in one file ----
+
+mkdir "$work/several" "$work/one" "$work/void"
+{ cat "$work/full.csv" && sed '1d;s/all_reduce/all_gather/;s/,nccl,4,/,nccl,8,/' "$work/full.csv" &&
+	echo 1,scatt; } >"$work/several/rows.csv"
+cp "$work/full.csv" "$work/one/rows.csv"
+run plots/plot "$work/several"
+expect_rc 0 'several collectives:'
+for plot in busbw latency; do
+	for kind in all_reduce-4-ranks all_gather-8-ranks; do
+		expect_out "^# $work/several/$plot-$kind.svg $work/several/$plot-$kind.png\$"
+		holds "no $plot-$kind" [ -s "$work/several/$plot-$kind.png" ]
+	done
+done
+holds 'more than one picture each' [ "$(find "$work/several" -name '*.svg' | wc -l)" -eq 4 ]
+holds 'the wrong title' grep -q '>all_gather on nccl, 8 ranks, 1 node<' \
+	"$work/several/busbw-all_gather-8-ranks.svg"
+draw busbw "$work/several/rows.csv"
+refused 1 "holds all_reduce,nccl,4,1 all_gather,nccl,8,1 - one picture each: only=" several
+run plots/plot "$work/one"
+expect_rc 0 'one collective:'
+expect_out "^# $work/one/busbw.svg "
+run plots/plot "$work/nowhere"
+expect_rc 2 'no folder:'
+holds 'more than a line' [ "$(wc -l <"$work/err")" -eq 1 ]
+run plots/plot "$work/void"
+expect_rc 1 'a folder without data:'
+holds 'a folder without data: more than a line' [ "$(wc -l <"$work/err")" -eq 1 ]
 
 # ---- hostile ----
 
@@ -106,6 +156,19 @@ expect_rc 0 'a row that breaks off:'
 key_has 'a row that breaks off' predicted
 holds 'a row that breaks off: gnuplot says something' [ ! -s "$work/err" ]
 
+# ---- timeline ----
+
+{
+	echo row,rank,lane,guilty,text,comm,seq,kind,count,dtype,state,start_ms,joined_ms,end_ms,device_start_ms,device_end_ms
+	echo 'title,,,,"died: rank-killed (ranks 1;2)",,,,,,,,,,,'
+	echo 'verdict,,,,"verdict",,,,,,,9,,,,'
+	echo 'lane,0,0,0,"in call 1",,,,,,,,,,,'
+	echo 'call,0,0,0,,0,1,AllReduce,1,float,unfinished,0,0,9,,'
+} >"$work/timeline.csv"
+draw timeline "$work/timeline.csv"
+expect_rc 0 'timeline:'
+key_has timeline 'died: rank-killed (ranks 1,2)'
+
 # ---- accuracy ----
 
 {
@@ -115,13 +178,13 @@ holds 'a row that breaks off: gnuplot says something' [ ! -s "$work/err" ]
 } >"$work/accuracy.csv"
 draw accuracy "$work/accuracy.csv"
 expect_rc 0 'accuracy:'
-key_has accuracy 'here: error over size'
+key_has accuracy 'here: predicted / measured over size'
 key_lacks accuracy 'published plateaus'
 echo 'published,x,fitted,8,,,plateau,100,110,GB/s,10' >>"$work/accuracy.csv"
 draw accuracy "$work/accuracy.csv"
 key_has accuracy 'published plateaus'
 draw accuracy "$work/full.csv"
-refused 1 'no column measured predicted error_percent source model unit' 'accuracy of rows'
+refused 1 'no column measured predicted source model unit' 'accuracy of rows'
 
 # ---- predict ----
 
@@ -140,6 +203,27 @@ holds 'the plateau lacks an algorithm' bash -c \
 holds 'the plateau does not reach 2048 nodes' grep -qF '>2048<' "$work/h100/all_reduce-nodes.svg"
 holds 'NVLS on many nodes without SHARP' bash -c '! grep -qF ">NVLS<" "$1"' - \
 	"$work/h100/all_reduce-sizes-2048.svg"
+holds 'the title does not say at which size' grep -qF '>dgx-h100, all_reduce, at 8 GiB<' \
+	"$work/h100/all_reduce-nodes.svg"
+holds 'no key for the ceilings' grep -qF '>what the links can carry<' "$work/h100/all_reduce-sizes-2048.svg"
+# ceilings: one grey line where they coincide
+ceilings() {
+	grep -c 'stroke-dasharray' "$work/h100/$1.svg"
+}
+holds "ceilings apart $(ceilings all_reduce-sizes-1), alike $(ceilings all_reduce-sizes-2048)" \
+	[ "$(ceilings all_reduce-sizes-1)" -gt "$(ceilings all_reduce-sizes-2048)" ]
+# Twice in a second: a folder each, and clean paths
+here=$PWD
+mkdir -p "$work/tree/plots" "$work/tree/build"
+cp plots/predict plots/predict.gp plots/common.gp "$work/tree/plots/"
+cd "$work/tree/build" || exit 1
+for i in 1 2 3; do
+	HANGAR_E2E=$token BUILD=$BUILD ../plots/predict --topo dgx-a100 >"$work/twin-$i" &
+done
+wait
+cd "$here" || exit 1
+holds 'a folder shared' [ "$(find "$work/tree/results/runs" -mindepth 1 -maxdepth 1 | wc -l)" -eq 3 ]
+holds 'a path over plots/..' [ "$(sort -u "$work"/twin-* | grep -c "^# $work/tree/results/runs/")" -eq 3 ]
 predict one --topo dgx-a100
 expect_rc 0 'one node:'
 holds 'nodes of one node' [ ! -e "$work/one/all_reduce-nodes.svg" ]

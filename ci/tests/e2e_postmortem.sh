@@ -21,7 +21,7 @@ for part in sys.argv[2:]:
 END
 }
 
-parts=('# Post-mortem: hang, missing-call, ranks 1' '## The run' 'program' 'command line' 'backend' 'library' 'ranks'
+parts=('# Post-mortem: hang, missing-call, rank 1' '## The run' 'program' 'command line' 'backend' 'library' 'ranks'
 	'hosts' 'verdict at' '### Ring topology' '## Reproducer' '## The walk' '| rank | process | phase | waits in'
 	'| **1** | alive' 'Last common call: communicator 0, call 7' 'Divergence point: communicator 0, call 8'
 	'Hang point: communicator 0, call 8' '### Stacks' '## Root cause' 'confidence: proved' '## Fix' '## Prevention'
@@ -31,6 +31,14 @@ run "$BUILD/all_reduce_perf" --backend mpi -g 3 --fault=drop-rank:1 --expect han
 expect_rc 0
 folder=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
 holds 'no folder of evidence' [ -d "${folder:-none}" ]
+expect_out "^# look further: hang_diagnose $folder; plots/plot $folder\$"
+holds 'verdict.json: detect_ms is not to 0.1 ms, or not the line'"'"'s' python3 - "$work/out" "$folder/verdict.json" <<'END'
+import json, re, sys
+text = open(sys.argv[2]).read()
+shown = re.search(r'"detect_ms": (\S+?),?\n', text).group(1)
+line = re.search(r' detect_ms=(\d+) ', open(sys.argv[1]).read()).group(1)
+sys.exit(not re.fullmatch(r'\d+\.\d', shown) or line != '%.0f' % float(shown))
+END
 has "$folder/postmortem.md" "${parts[@]}"
 has "$folder/postmortem.md" '| mpi |' 'Open MPI' 'does not tell' '--fault=drop-rank:1' \
 	'| rank | process'

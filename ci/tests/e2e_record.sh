@@ -45,8 +45,10 @@ command -v nvidia-smi >/dev/null || {
 
 # ---- the mpi backend ----
 
-few=(BACKEND=mpi RANKS=2 MAIN=all_reduce COLLECTIVES='all_reduce gather' DRY=1 ONLY='early-exit|crash-rank')
-record mpi "${few[@]}"
+few=(BACKEND=mpi RANKS=2 MAIN=all_reduce COLLECTIVES='all_reduce gather' ONLY='early-exit|crash-rank')
+# DRY from the environment, below as an argument
+DRY=1 record mpi "${few[@]}"
+few+=(DRY=1)
 expect_rc 0 'mpi:'
 expect_out '^# sweep-2 +2 ranks  about   24 s,    24 s in all$'
 expect_out '^# not here: pair-matrix: '

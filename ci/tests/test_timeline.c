@@ -244,6 +244,15 @@ static const char *table(void)
 	return text;
 }
 
+/* Several guilty ranks; no comma, which gnuplot would end the cell at. */
+static void test_title(void)
+{
+	play_two();
+	strcpy(diagnosis.ranks, "0,1");
+	CU_ASSERT_PTR_NOT_NULL(strstr(table(), "\ntitle,,,,\"hang: missing-call (ranks 0;1)\",,"));
+	tear_down();
+}
+
 static void test_table(void)
 {
 	play_two();
@@ -548,6 +557,7 @@ static const struct unit_case cases[] = {
 	{ "two ranks: times, waiting, verdict", test_two_ranks },
 	{ "trace, event by event", test_trace },
 	{ "table, cell by cell", test_table },
+	{ "title of several ranks", test_title },
 	{ "four ranks on a device", test_device },
 	{ "which calls", test_window },
 	{ "which ranks", test_selection },

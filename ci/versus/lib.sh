@@ -16,9 +16,14 @@ mpirun=("${MPIRUN:-mpirun}")
 command_line=$(printf '%q ' "$0" "$@")
 child='' scratch='' launches=0 failed=0
 
+# help: the script's first comment
+help() {
+	sed -n '2,/^[^#]*$/s/^# \{0,1\}//p' "$0"
+}
+
 usage() {
 	[ $# -eq 0 ] || echo "$(basename "$0"): $*" >&2
-	sed -n '2,/^$/s/^# \{0,1\}//p' "$0" >&2
+	help >&2
 	exit 2
 }
 
@@ -36,6 +41,10 @@ settings() {
 	while [ $# -gt 0 ]; do
 		case $1 in
 		[A-Z]*=*) name=${1%%=*} value=${1#*=} ;;
+		-h | --help)
+			help
+			exit 0
+			;;
 		--?*)
 			[ $# -gt 1 ] || usage "$1 lacks its value"
 			name=${1#--} name=${name^^} value=$2
@@ -62,7 +71,10 @@ gpus() {
 need_programs() {
 	local file
 	for file; do
-		[ -x "$file" ] || die "no program $file"
+		[ -x "$file" ] || case $file in
+		*/tests/*) die "no program $file: run \`make tests\`" ;;
+		*) die "no program $file: run \`make\`" ;;
+		esac
 	done
 	command -v python3 >/dev/null || die 'no python3'
 	command -v "${mpirun[0]}" >/dev/null || die "no ${mpirun[0]}"

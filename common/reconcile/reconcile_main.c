@@ -12,6 +12,7 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
 	{ "list", 'l', NULL, 0, "The causes that are looked for, and what mends them", 0 },
 	{ 0 },
 };
@@ -23,6 +24,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'l':
 		arguments->list = true;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->path)

@@ -24,6 +24,7 @@ static const struct argp_option options[] = {
 	  "Whose log the next files are, where their lines don't say it (no Init lines); -1: "
 	  "unknown",
 	  0 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
 	{ 0 },
 };
 
@@ -50,6 +51,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (parse_int(arg, -1, NCCL_LOG_RANKS - 1, &rank) < 0)
 			argp_error(state, "no rank: %s", arg);
 		arguments->rank = (int)rank;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
 		return add_file(arguments, arg);

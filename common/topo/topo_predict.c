@@ -69,6 +69,7 @@ static const struct argp_option rows[] = {
 	  "Failures per node and year: odds and checkpoint interval", 0 },
 	{ "hours", KEY_HOURS, "HOURS", 0, "Length of the job (default: 24)", 0 },
 	{ "checkpoint", KEY_COST, "SECONDS", 0, "Cost of a checkpoint (default: 60)", 0 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
 	{ 0 },
 };
 
@@ -273,6 +274,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		check_job(state, job);
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' belongs to no option", arg);

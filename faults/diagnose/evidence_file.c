@@ -68,7 +68,7 @@ static int save_run(const struct evidence *evidence, const char *path)
 			json_value_text(command), "remarks", json_value_text(evidence->remarks));
 	if (!run)
 		return -ENOMEM;
-	rc = json_dump_file(run, path, JSON_INDENT(1)) < 0 ? -EIO : 0;
+	rc = json_dump_file(run, path, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ? -EIO : 0;
 	json_decref(run);
 	return rc;
 }

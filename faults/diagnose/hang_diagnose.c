@@ -26,6 +26,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'g':
 		arguments->gather = true;
 		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->dir)
 			argp_error(state, "one evidence folder at a time: %s", arg);
@@ -41,6 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
 	{ "dry-run", 'n', NULL, 0, "Print the report, write nothing", 0 },
 	{ "gather", 'g', NULL, 0,
 	  "Under mpirun, a process per host: bring the other hosts' DIR to rank 0's first", 0 },

@@ -223,8 +223,8 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
 		      const char *dir)
 {
-	fprintf(out, "# Post-mortem: %s, %s, ranks %s\n\n", outcome_name(d->outcome), d->class,
-		d->ranks);
+	fprintf(out, "# Post-mortem: %s, %s, rank%s %s\n\n", outcome_name(d->outcome), d->class,
+		strchr(d->ranks, ',') ? "s" : "", d->ranks);
 	print_run(out, d, e);
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);

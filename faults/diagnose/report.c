@@ -63,7 +63,7 @@ static int save_verdict(const struct diagnosis *d, const struct evidence *e, con
 
 	if (!verdict)
 		return -ENOMEM;
-	rc = json_dump_file(verdict, path, JSON_INDENT(1)) < 0 ? -EIO : 0;
+	rc = json_dump_file(verdict, path, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ? -EIO : 0;
 	json_decref(verdict);
 	return rc;
 }

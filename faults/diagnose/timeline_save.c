@@ -128,13 +128,13 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 	return rc;
 }
 
-/* A cell of text: one line without commas and quotation marks, which gnuplot reads in ways of
- * its own. */
+/* A cell of text: one line without commas (semicolons instead) and quotation marks, which gnuplot
+ * reads in ways of its own. */
 static void put_text(FILE *f, const char *text)
 {
 	putc('"', f);
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		putc(*c < ' ' || *c > '~' ? '?' : *c == '"' ? '\'' : *c == ',' ? ' ' : *c, f);
+		putc(*c < ' ' || *c > '~' ? '?' : *c == '"' ? '\'' : *c == ',' ? ';' : *c, f);
 	putc('"', f);
 }
 

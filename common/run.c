@@ -256,6 +256,7 @@ int run_finish(struct run *run)
 		.outcome = run->outcome,
 		.checked = o->check > 0,
 		.err = run->bench->err->code ? run->bench->err : NULL,
+		.calls_checked = run->calls_checked,
 		.memory_init = run->memory_init,
 		.memory_buffers = run->memory_buffers,
 		.memory_collectives = run->memory_collectives,

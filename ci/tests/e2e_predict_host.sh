@@ -74,5 +74,7 @@ expect_out '^# No prediction: MPI was told not to use shared memory'
 
 perf all_gather -g 2 --fault=none
 expect_rc 0
+expect_out '^# Calls checked +: 25$'
+expect_no_out 'Avg bus bandwidth'
 expect_no_out 'Prediction'
 finish

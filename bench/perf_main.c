@@ -226,6 +226,21 @@ out_folder:
 	return err->code ? fail(err, program) : code;
 }
 
+/* --out, before anything is started; whoever makes the files finds the same. */
+static int check_out(const struct options *options, struct error *err)
+{
+	char path[4200];
+
+	if (!options->out)
+		return 0;
+	snprintf(path, sizeof(path), "%.4000s/rows.csv", options->out);
+	if (access(path, F_OK) < 0)
+		return 0;
+	return error_set(err, OUTCOME_USAGE, -EEXIST,
+	                 "--out %.400s: holds a run already; name a folder that does not",
+	                 options->out);
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -262,6 +277,8 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		return fail(&err, &program);
 	if (launch.launched)
 		return supervise(&program, &err);
+	if (check_out(&options, &err) < 0)
+		return fail(&err, &program);
 	chosen = choose_fault_ranks(&program, &options, &err);
 	ranks = chosen < 0 ? chosen : launch_ranks(&options, &err);
 	if (ranks < 0)

@@ -223,6 +223,9 @@ static int check_verdict(struct option_set *set)
 	if (o->low > o->good)
 		return reject(set, "low", "must be at most --good, which is %s",
 			      text_of(set, "good"));
+	if (o->min_percent > 0 && strcmp(o->topo, "none") == 0)
+		return reject(set, "min-percent",
+			      "can't be combined with --topo none, which makes no predictions");
 	return 0;
 }
 

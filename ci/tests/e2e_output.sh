@@ -149,6 +149,8 @@ python '--out JSON' "$jsonl_good" folder/rows.jsonl 14
 holds '--out: table differs' diff <(grep -v '^#' "$work/out") <(grep -v '^#' folder/table.txt)
 run "$perf" "${few[@]}" -b 8 -e 8 --out folder
 expect_rc 2 '--out again:'
+expect_err '--out folder: holds a run already; name a folder that does not'
+holds '--out again: started before it was refused' bash -c '! grep -q mpirun "$1"' - "$work/err"
 
 # Vendors' figures: this host's processor has none, and the line says who has. Other backends fill
 # in what NCCL used for no row.

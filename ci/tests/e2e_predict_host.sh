@@ -64,6 +64,15 @@ expect_err 'no predictions'
 perf all_reduce -g 2 -b 1K -e 1K --topo hgx-h200
 expect_rc 77
 expect_err 'describes GPUs'
+echo '<system' >"$work/broken.xml"
+for topo in nope "$work/broken.xml"; do
+	perf all_reduce -g 2 -b 1K -e 1K --topo "$topo"
+	expect_rc 2 "--topo $topo:"
+	expect_err "${topo##*/}"
+done
+perf all_reduce -g 2 -b 1K -e 1K -n 2 --vendor
+expect_rc 0
+expect_out "^# Vendors' figures: they are about GPUs and their links, and this run used none"
 
 run env OMPI_MCA_btl_vader_single_copy_mechanism=none "$BUILD/all_reduce_perf" --backend mpi -g 2 -b 1M -e 1M -c 0 -n 5
 expect_rc 0

@@ -237,6 +237,8 @@ static const struct wrong_case wrong_pairs[] = {
 	{ .line = "--good nan", .want = "--good nan: must be a number from 0 to 1000" },
 	{ .line = "--low -1", .want = "--low -1: must be a number from 0 to 1000" },
 	{ .line = "--low 81", .want = "--low 81: must be at most --good, which is 80" },
+	{ .line = "--topo none --min-percent 10",
+	  .want = "--min-percent 10: can't be combined with --topo none" },
 	{ .line = "--good 49 --low 50", .want = "must be at most --good, which is 49" },
 	{ .line = "--vendor --fault none", .want = "--vendor: can't be combined with --fault" },
 	{ .line = "-n 20 --ci 2", .want = "--ci 2: has no effect with -n 20" },

@@ -161,7 +161,8 @@ static double share(void *ctx, char *text, size_t len)
 	         f->nshares, median, judged ? ": " : "", judged ? word(f, median) : "",
 	         f->shares[0], judged ? ": " : "", judged ? word(f, f->shares[0]) : ": not judged: ",
 	         why, choice);
-	return judged ? median : NAN;
+	f->median = judged ? median : NAN;
+	return f->median;
 }
 
 const struct forecaster *forecast_open(struct forecast *f, const struct bench *bench,
@@ -176,6 +177,7 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
 		return NULL;
 	}
 	f->good = bench->options->good;
+	f->median = NAN;
 	f->low = bench->options->low;
 	f->hooks = (struct forecaster){ .ctx = f, .row = predict_row, .share = share };
 	f->source->describe(f, bench, text, len);

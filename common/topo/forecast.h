@@ -58,6 +58,7 @@ struct forecast {
 	bool own_dump;  /* we asked for it */
 	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the larger sizes */
 	size_t nshares;
+	double median; /* what share() returned */
 	double most_of_ceiling; /* percent, of these rows */
 	double good, low; /* percent, --good --low */
 	size_t nused, nas_predicted; /* rows whose algorithm and protocol are known; those as predicted */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool host_planned(const struct bench *bench, bool shared_gpu)
@@ -15,8 +16,18 @@ static bool host_planned(const struct bench *bench, bool shared_gpu)
 
 static int host_check(const char *topo, struct error *err)
 {
+	struct topo_system *sys;
+	int rc;
+
 	if (strcmp(topo, "live") == 0)
 		return 0;
+	sys = malloc(sizeof(*sys));
+	if (!sys)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	rc = topo_load(sys, topo, err); /* what is none at all is told as that */
+	free(sys);
+	if (rc < 0)
+		return rc;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 			 "--topo %s: describes GPUs; the mpi backend takes live or none", topo);
 }

@@ -14,6 +14,7 @@
 #include "../common/leftovers.h"
 #include "../common/options.h"
 #include "../common/parse.h"
+#include "../common/schedule.h"
 #include "../common/supervisor.h"
 #include "../faults/inject/machine.h"
 #include "../faults/watch/monitor.h"
@@ -21,6 +22,9 @@
 #include "perf_fired.h"
 #include "perf_judge.h"
 #include "perf_rank.h"
+
+#define RANKS_UNASKED	16 /* that a fault may start on any host */
+#define RANKS_PER_PLACE 4  /* GPU, or CPU where there is none: more only when -g says so */
 
 static int fail(const struct error *err, const struct program *program)
 {
@@ -72,6 +76,19 @@ static int open_folder(const struct program *program, struct run_folder *folder,
 	return rc;
 }
 
+static int check_reached(const struct injector *injector, struct error *err)
+{
+	const int calls = SCHEDULE_WARMUP + SCHEDULE_CALLS;
+
+	for (int i = 0; i < injector->nspecs; i++)
+		if (injector->specs[i].op > calls)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+			                 "--fault=%s: call %ld is never reached: the schedule has %d "
+			                 "calls",
+			                 injector->specs[i].text, injector->specs[i].op, calls);
+	return 0;
+}
+
 /* --fault, "none" left out. 0 or a negative errno with the error set. */
 static int read_faults(struct program *program, struct injector *injector, struct error *err)
 {
@@ -86,22 +103,39 @@ static int read_faults(struct program *program, struct injector *injector, struc
 		return 0;
 	rc = inject_init(injector, texts, n, err);
 	program->injector = injector;
-	return rc;
+	return rc < 0 ? rc : check_reached(injector, err);
 }
 
-/* Ranks of a bare start with faults: at least four and all that are guilty, on one GPU if need be. */
-static void choose_fault_ranks(const struct program *program, struct options *options)
+/* A fault that nobody asked so many ranks for, and that would bring this host down, is a slip of the pen. */
+static int check_fault_ranks(const struct options *options, int ranks, struct error *err)
+{
+	int devices = launch_devices(options);
+	long places = devices > 0 ? devices : sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (ranks <= RANKS_UNASKED || ranks <= RANKS_PER_PLACE * places)
+		return ranks;
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+	                 "--fault: rank %d is guilty, and so %d ranks would start on %ld %s; ask for "
+	                 "them with -g %d",
+	                 ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
+}
+
+/* Ranks of a bare start with faults: at least four and all that are guilty, on one GPU if need be. Returns how
+ * many, 0 when the fault does not decide, or a negative errno with the error set. */
+static int choose_fault_ranks(const struct program *program, struct options *options,
+                              struct error *err)
 {
 	int ranks = 4;
 
 	if (options->nfaults == 0 || options->gpus || options->threads)
-		return;
+		return 0;
 	for (int i = 0; program->injector && i < program->injector->nspecs; i++)
 		for (int j = 0; j < program->injector->specs[i].nranks; j++)
 			if (program->injector->specs[i].ranks[j] >= ranks)
 				ranks = program->injector->specs[i].ranks[j] + 1;
 	options->gpus = ranks;
 	options->share_gpu |= launch_devices(options) > 0 && launch_devices(options) < ranks;
+	return check_fault_ranks(options, ranks, err);
 }
 
 /* Settings of scripts that test hangar, in the environment: no user needs them. */
@@ -192,6 +226,21 @@ out_folder:
 	return err->code ? fail(err, program) : code;
 }
 
+/* --out, before anything is started; whoever makes the files finds the same. */
+static int check_out(const struct options *options, struct error *err)
+{
+	char path[4200];
+
+	if (!options->out)
+		return 0;
+	snprintf(path, sizeof(path), "%.4000s/rows.csv", options->out);
+	if (access(path, F_OK) < 0)
+		return 0;
+	return error_set(err, OUTCOME_USAGE, -EEXIST,
+	                 "--out %.400s: holds a run already; name a folder that does not",
+	                 options->out);
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -215,7 +264,7 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		.filter = filter,
 	};
 	struct injector injector;
-	int ranks, code;
+	int chosen, ranks, code;
 
 	launch_detect(&launch);
 	if (options_parse(&options, collective, argc, argv, &err) < 0)
@@ -228,10 +277,14 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		return fail(&err, &program);
 	if (launch.launched)
 		return supervise(&program, &err);
-	choose_fault_ranks(&program, &options);
-	ranks = launch_ranks(&options, &err);
+	if (check_out(&options, &err) < 0)
+		return fail(&err, &program);
+	chosen = choose_fault_ranks(&program, &options, &err);
+	ranks = chosen < 0 ? chosen : launch_ranks(&options, &err);
 	if (ranks < 0)
 		return fail(&err, &program);
+	if (chosen)
+		fprintf(stderr, "hangar: %d ranks because of --fault\n", ranks);
 	code = launch_self(ranks, argv, &err);
 	if (err.code)
 		return fail(&err, &program);

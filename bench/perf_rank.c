@@ -269,16 +269,20 @@ static int open_forecast(struct rank *r)
 }
 
 /* --vendor: the links are those that predictions are made of. */
-static void open_vendor(struct rank *r)
+static int open_vendor(struct rank *r)
 {
 	if (!r->run.report || !r->program->options->vendor)
-		return;
+		return 0;
+	if (!r->bench.backend->ops->device_name)
+		return report_comment(&r->report, "Vendors' figures: they are about GPUs and their "
+		                                  "links, and this run used none");
 	r->vendor = (struct vendor_run){
 		.device = r->facts[0].device.device,
 		.memory = r->facts[0].device.device_memory,
 		.sys = forecast_topology(&r->forecast),
 	};
 	r->run.vendor = &r->vendor;
+	return 0;
 }
 
 /* Rows that can be called slow, or a user who asks. */
@@ -365,7 +369,8 @@ static int measure(struct rank *r)
 		rc = explain_used(r);
 	if (rc == 0)
 		rc = open_forecast(r);
-	open_vendor(r);
+	if (rc == 0)
+		rc = open_vendor(r);
 	if (rc == 0)
 		rc = open_reconcile(r);
 	if (rc == 0)

@@ -213,11 +213,19 @@ static int check_faults(struct option_set *set)
 	return 0;
 }
 
+/* A default of --low stays below a --good that was given. */
 static int check_verdict(struct option_set *set)
 {
-	if (set->options->low > set->options->good)
+	struct options *o = set->options;
+
+	if (!given(set, "low") && o->low > o->good)
+		o->low = o->good;
+	if (o->low > o->good)
 		return reject(set, "low", "must be at most --good, which is %s",
 			      text_of(set, "good"));
+	if (o->min_percent > 0 && strcmp(o->topo, "none") == 0)
+		return reject(set, "min-percent",
+			      "can't be combined with --topo none, which makes no predictions");
 	return 0;
 }
 

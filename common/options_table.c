@@ -147,10 +147,12 @@ const struct option_row option_rows[] = {
 	  .group = GROUP_REPORT, .help = "exit 13 when the average bus bandwidth is below" },
 	{ "min-percent", .arg = "PERCENT", .initial = "0", REAL(0, 1000), FIELD(min_percent),
 	  .group = GROUP_REPORT,
-	  .help = "exit 13 when the median row reaches less of its predicted speed" },
+	  .help = "exit 13 when the median row from 1 MiB reaches less of its predicted speed, 77 when "
+		  "it can't be judged" },
 	{ "good", .arg = "PERCENT", .initial = "80", REAL(0, 1000), FIELD(good),
 	  .group = GROUP_REPORT,
-	  .help = "a run is good when the median row reaches so much of its predicted speed" },
+	  .help = "a row is good when it reaches so much of its predicted speed: the run is judged by "
+		  "its median row from 1 MiB, causes are looked for when the slowest is below" },
 	{ "low", .arg = "PERCENT", .initial = "50", REAL(0, 1000), FIELD(low),
 	  .group = GROUP_REPORT, .help = "below --good it is low down to here, then bad" },
 	{ "vendor", FLAG("1", "0"), FIELD(vendor), .group = GROUP_REPORT,

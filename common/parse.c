@@ -39,7 +39,7 @@ static int take_suffix(const char **p)
 
 static int take_whole(const char **p, wide *whole)
 {
-	if (!digit(*p))
+	if (!digit(*p + (**p == '.'))) /* ".5" is a number */
 		return -EINVAL;
 	for (*whole = 0; digit(*p); (*p)++) {
 		*whole = *whole * 10 + (wide)(**p - '0');
@@ -107,11 +107,12 @@ int parse_int(const char *text, int64_t min, int64_t max, int64_t *value)
 
 int parse_real(const char *text, double min, double max, double *value)
 {
+	const char *p = *text == '-' ? text + 1 : text;
 	double number;
 	char *end;
 
 	/* strtod also takes blanks, '+', hexadecimal and names of no number. */
-	if (!digit(*text == '-' ? text + 1 : text) || text[strspn(text, "0123456789.eE+-")])
+	if (!digit(p + (*p == '.')) || text[strspn(text, "0123456789.eE+-")])
 		return -EINVAL;
 	errno = 0;
 	number = strtod(text, &end);

@@ -73,7 +73,7 @@ struct forecaster {
 	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they are. */
 	void (*row)(void *ctx, struct row *row);
 	/* What the rows so far came to, as a remark. Returns the median of predicted over measured time in percent, NaN
-	 * when nothing was predicted. */
+	 * when nothing was predicted, or the predictions are no measure of this run. */
 	double (*share)(void *ctx, char *text, size_t len);
 };
 

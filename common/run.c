@@ -185,21 +185,50 @@ int run_sweep(struct run *run)
 	return rc;
 }
 
-/* What the predictions came to; below --min-percent the run is slow. */
+/* --min-percent: below it the run is slow; a share that is not there, or no measure, proves nothing. */
+static int judge_share(struct run *run, double share, enum outcome *outcome)
+{
+	double least = run->bench->options->min_percent;
+
+	if (*outcome != OUTCOME_OK || !(least > 0) || share >= least)
+		return 0;
+	*outcome = isnan(share) ? OUTCOME_UNSUPPORTED : OUTCOME_SLOW;
+	if (!isnan(share))
+		return report_comment(run->report,
+		                      "--min-percent %g: the median row reached %.1f %%: exit %d",
+		                      least, share, (int)*outcome);
+	return report_comment(run->report, "--min-percent %g: cannot be told here, %s: exit %d",
+	                      least,
+	                      run->bench->forecaster ? "for the reason above" :
+	                                               "as there is no prediction",
+	                      (int)*outcome);
+}
+
+/* What the predictions came to. */
 static int finish_forecast(struct run *run, enum outcome *outcome)
 {
-	double least = run->bench->options->min_percent, share = NAN;
-	char text[256];
+	double share = NAN;
+	char text[512];
+	int rc = 0;
 
 	if (run->bench->forecaster) {
 		share = run->bench->forecaster->share(run->bench->forecaster->ctx, text, sizeof(text));
-		if (*outcome == OUTCOME_OK && least > 0 && !(share >= least))
-			*outcome = OUTCOME_SLOW;
-		return report_comment(run->report, "%s", text);
+		rc = report_comment(run->report, "%s", text);
 	}
-	if (*outcome == OUTCOME_OK && least > 0)
-		*outcome = OUTCOME_SLOW; /* what was asked for is not shown */
-	return 0;
+	return rc < 0 ? rc : judge_share(run, share, outcome);
+}
+
+/* --min-busbw as `least`, or nine tenths of NCCL_TESTS_MIN_BW, which is nccl-tests' rule for it. */
+static int judge_busbw(struct run *run, const char *option, double asked, double least,
+                       enum outcome *outcome)
+{
+	double average = run->report->rows ? run->report->busbw_sum / (double)run->report->rows : 0;
+
+	if (*outcome != OUTCOME_OK || !(asked > 0) || average >= least)
+		return 0;
+	*outcome = OUTCOME_SLOW;
+	return report_comment(run->report, "%s %g: the average bus bandwidth was %.4g GB/s: exit %d",
+	                      option, asked, average, (int)*outcome);
 }
 
 static int vendor_line(void *report, const char *text)
@@ -227,6 +256,7 @@ int run_finish(struct run *run)
 		.outcome = run->outcome,
 		.checked = o->check > 0,
 		.err = run->bench->err->code ? run->bench->err : NULL,
+		.calls_checked = run->calls_checked,
 		.memory_init = run->memory_init,
 		.memory_buffers = run->memory_buffers,
 		.memory_collectives = run->memory_collectives,
@@ -234,16 +264,13 @@ int run_finish(struct run *run)
 	int outcome = (int)run->outcome, rc = 0;
 
 	if (run->report) {
-		double average = run->report->rows ?
-		                         run->report->busbw_sum / (double)run->report->rows :
-		                         0;
-
-		/* nccl-tests' rule for NCCL_TESTS_MIN_BW: nine tenths of it will do */
-		if (run->outcome == OUTCOME_OK && o->min_bw > 0 && average < 0.9 * o->min_bw)
-			summary.outcome = OUTCOME_SLOW;
-		if (run->outcome == OUTCOME_OK && o->min_busbw > 0 && average < o->min_busbw)
-			summary.outcome = OUTCOME_SLOW;
-		rc = finish_forecast(run, &summary.outcome);
+		rc = judge_busbw(run, "NCCL_TESTS_MIN_BW", o->min_bw, .9 * o->min_bw,
+		                 &summary.outcome);
+		if (rc == 0)
+			rc = judge_busbw(run, "--min-busbw", o->min_busbw, o->min_busbw,
+			                 &summary.outcome);
+		if (rc == 0)
+			rc = finish_forecast(run, &summary.outcome);
 		if (rc == 0 && run->reconciler)
 			rc = run->reconciler->explain(run->reconciler->ctx, run->report);
 		outcome = (int)summary.outcome;

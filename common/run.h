@@ -31,6 +31,7 @@ struct run {
 	double started;
 	enum progress_line progress;
 	size_t too_small;       /* sizes that left nothing per rank */
+	int calls_checked;      /* of a schedule with faults */
 	size_t memory_init, memory_buffers, memory_collectives; /* -M: bytes in use on the device */
 };
 

@@ -188,6 +188,7 @@ int schedule_run(struct run *run)
 	watch_phase(bench->watch, PHASE_CHECK);
 	for (int i = 0; i < ALL_CALLS && rc == 0; i++)
 		rc = check_call_of(s, i);
+	run->calls_checked = rc == 0 ? ALL_CALLS : 0;
 	for (int i = 0; i < s->nplans; i++)
 		plan_release(&s->plans[i]);
 	free(s);

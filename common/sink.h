@@ -38,6 +38,7 @@ struct run_summary {
 	int64_t wrong_checks;     /* (rank, point) pairs whose check failed: nccl-tests' "Out of bounds values" */
 	bool checked;
 	double avg_busbw_gbs;     /* mean of all rows' busbw */
+	int calls_checked;        /* of a schedule with faults, which has no rows; 0: a sweep */
 	const struct error *err;  /* first error, may be NULL */
 	size_t memory_init, memory_buffers, memory_collectives; /* -M, bytes of device memory; 0 0 0 without -M */
 };

@@ -440,9 +440,12 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 		fputs("# The data were not checked\n", draft.out);
 	fprintf(draft.out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values",
 		summary->wrong_checks, summary->wrong_checks ? "FAILED" : "OK");
-	fprintf(draft.out, "# %-20s : %s %s\n", "Avg bus bandwidth",
-		number_text(summary->avg_busbw_gbs, avg, sizeof(avg)),
-		bandwidth_verdict(summary->avg_busbw_gbs, table->min_bw));
+	if (summary->calls_checked > 0)
+		fprintf(draft.out, "# %-20s : %d\n", "Calls checked", summary->calls_checked);
+	else
+		fprintf(draft.out, "# %-20s : %s %s\n", "Avg bus bandwidth",
+			number_text(summary->avg_busbw_gbs, avg, sizeof(avg)),
+			bandwidth_verdict(summary->avg_busbw_gbs, table->min_bw));
 	if (table->memory)
 		put_memory(draft.out, summary);
 	return draft_print(&draft, table);

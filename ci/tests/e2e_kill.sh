@@ -92,6 +92,7 @@ done
 strike timed rank:0 $KILL --expect died:rank-killed:0 && {
 	limit=10 ended
 	expect_rc 0 'expected death:'
+	expect_out '^# came as expected: died:rank-killed:0$'
 }
 
 # Under mpirun typed by the user
@@ -152,6 +153,7 @@ strike timed rank:1 $STOP --expect hang && {
 strike timed rank:1 $STOP --expect ok && {
 	limit=20 ended
 	expect_rc 1 'stopped, --expect ok:'
+	expect_out '^# expected ok, came hang:[a-z-]+:1: exit 1$'
 	gone_soon 'stopped, --expect ok'
 }
 

@@ -149,12 +149,14 @@ python '--out JSON' "$jsonl_good" folder/rows.jsonl 14
 holds '--out: table differs' diff <(grep -v '^#' "$work/out") <(grep -v '^#' folder/table.txt)
 run "$perf" "${few[@]}" -b 8 -e 8 --out folder
 expect_rc 2 '--out again:'
+expect_err '--out folder: holds a run already; name a folder that does not'
+holds '--out again: started before it was refused' bash -c '! grep -q mpirun "$1"' - "$work/err"
 
-# Vendors' figures: this host's processor has none, and the line says who has. Other backends fill
+# Vendors' figures: a run on MPI has none, and one line says so. Other backends fill
 # in what NCCL used for no row.
 run "$perf" "${few[@]}" -b 8 -e 8 --vendor --csv vendor.csv
 expect_rc 0 '--vendor:'
-expect_out "^# Vendors' figures: none for '.*'; known: P100, .*H200"
+expect_out "^# Vendors' figures: they are about GPUs and their links"
 holds '--vendor: more than its line' [ "$(grep -c "Vendors'" "$work/out")" -eq 1 ]
 holds 'used columns are not empty' awk -F, '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

@@ -57,6 +57,8 @@ static void test_meet(void)
 	CU_ASSERT_PTR_EQUAL(host_meet_seat(meet, job.local_rank).pool, &thing);
 	CU_ASSERT_TRUE(host_meet_say(meet, job.local_rank == 0)); /* the first one's word */
 	CU_ASSERT_FALSE(host_meet_say(meet, job.local_rank != 0));
+	CU_ASSERT_EQUAL(host_meet_most(meet, job.local_rank == 1 ? .5 : .25), .5);
+	CU_ASSERT_EQUAL(host_meet_most(meet, -job.local_rank), 0);
 	CU_ASSERT_FALSE(host_meet_refused(meet));
 	host_meet(meet, false);
 	if (job.local_rank == 2)
@@ -123,6 +125,8 @@ static void test_calibrate(void)
 		same(f.copy_all[i]);
 	}
 	plausible(f.fresh);
+	CU_ASSERT_TRUE(f.waited >= 0 && f.waited <= 1);
+	CU_ASSERT_DOUBLE_EQUAL(f.crowd, (double)topo.ranks / topo.rank_pus, 1e-9);
 	plausible(f.reduce[DT_FLOAT][OP_SUM]);
 	CU_ASSERT_TRUE(f.reduce[DT_F8E4M3][OP_SUM] > f.reduce[DT_FLOAT][OP_SUM]); /* in software */
 	CU_ASSERT_TRUE(isinf(f.reduce[DT_FLOAT][OP_MULSUM]));			  /* NCCL's own */

@@ -502,9 +502,12 @@ static void test_telling(void)
 	char all[64];
 
 	CU_ASSERT_EQUAL(tell(nothing), 1);
-	snprintf(all, sizeof(all), "no cause found: %zu of %zu were ruled out\n", cause_count,
+	snprintf(all, sizeof(all), "no cause found: %zu of %zu were ruled out: ", cause_count,
 		 cause_count);
-	CU_ASSERT_STRING_EQUAL(told, all);
+	CU_ASSERT_EQUAL(strncmp(told, all, strlen(all)), 0);
+	for (size_t i = 0; i < cause_count; i++)
+		CU_ASSERT_PTR_NOT_NULL(strstr(told, cause_table[i].name));
+	CU_ASSERT_PTR_NULL(strstr(told, "the other"));
 	CU_ASSERT_EQUAL(tell(two), 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "cause: nvlinks: NVLinks are missing: NCCL found 17 "
 					    "NVLinks on a GPU that should have "

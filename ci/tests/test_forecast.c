@@ -349,6 +349,40 @@ static const char *open_host(int nranks, int nnodes)
 	return text;
 }
 
+static const char *host_says(double crowd, double waited, double percent, double busbw)
+{
+	const struct forecaster *f;
+	double median;
+
+	forecast.nshares = 1;
+	forecast.shares[0] = percent;
+	forecast.most_of_ceiling = busbw;
+	forecast.host.figures.crowd = crowd;
+	forecast.host.figures.waited = waited;
+	f = &forecast.hooks;
+	median = f->share(f->ctx, text, sizeof(text));
+	CU_ASSERT_EQUAL(isnan(median), strstr(text, "not judged: ") != NULL);
+	return text;
+}
+
+/* What was calibrated under load, or is faster than can be, is called neither good nor bad. */
+static void test_not_judged(void)
+{
+	set_up("live", 4, 1);
+	backend.ops = &mpi;
+	for (int i = 0; i < HOST_SIZES; i++)
+		forecast.host.figures.copy_alone[i] = forecast.host.figures.copy_all[i] =
+			forecast.host.figures.read_alone[i] = forecast.host.figures.read_all[i] = .1;
+	forecast.host.share = 1;
+	open_host(4, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, .1, 130, 105), "speed: good, the slowest row 130.0 %: good"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, .11, 40, 10), "40.0 %: not judged: a rank was ready and had no CPU for 11 %"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(2, 0, 40, 10), "not judged: oversubscribed: 2 ranks for each CPU"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 131, 10), "not judged: a row reaches 131 % of its prediction"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 100, 106), "not judged: a row reaches 106 % of its ceiling"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 40, 10), "speed: bad, the slowest row 40.0 %: bad"));
+}
+
 static void test_host(void)
 {
 	struct host_model host = { .share = 1, .net_us = 30 };
@@ -377,6 +411,7 @@ static void test_host(void)
 
 static const struct unit_case cases[] = {
 	{ "the mpi backend", test_host },
+	{ "what is not judged", test_not_judged },
 	{ "ranks that share a GPU", test_shared },
 	{ "when there are predictions", test_planned },
 	{ "what is refused", test_refused },

@@ -33,6 +33,25 @@ static int parse(struct options *options, const struct collective *collective, c
 	return rc;
 }
 
+/* Numbers without a leading zero; --low follows a --good below it, unless it is given itself. */
+static void test_lenient(void)
+{
+	struct options o;
+	struct error err;
+	char buf[256];
+
+	CU_ASSERT_EQUAL(parse(&o, &all_reduce, "--budget .05 -b .5K -e 1K --good 1", buf,
+			      sizeof(buf), &err), 0);
+	CU_ASSERT_EQUAL(o.budget, .05);
+	CU_ASSERT_EQUAL(o.min_bytes, 512);
+	CU_ASSERT_EQUAL(o.good, 1);
+	CU_ASSERT_EQUAL(o.low, 1);
+	CU_ASSERT_EQUAL(parse(&o, &all_reduce, "--good 60", buf, sizeof(buf), &err), 0);
+	CU_ASSERT_EQUAL(o.low, 50);
+	CU_ASSERT_TRUE(parse(&o, &all_reduce, "--good 1 --low 2", buf, sizeof(buf), &err) < 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--low 2: must be at most --good"));
+}
+
 /* "NAME=value;NAME=value" into the environment, or out of it again. */
 static void environment(const char *list, bool set)
 {
@@ -68,7 +87,8 @@ static const struct wrong_case wrong_values[] = {
 	{ .line = "-b 0x10", .want = "-b 0x10: must be a size" },
 	{ .line = "-b 1e3", .want = "-b 1e3: must be a size" },
 	{ .line = "-b 1.3K", .want = "-b 1.3K: must be a size" },
-	{ .line = "-b .5K", .want = "-b .5K: must be a size" },
+	{ .line = "-b .K", .want = "-b .K: must be a size" },
+	{ .line = "-b .5", .want = "-b .5: must be a size" },
 	{ .line = "-b 1.K", .want = "-b 1.K: must be a size" },
 	{ .line = "-b 0.5", .want = "-b 0.5: must be a size" },
 	{ .line = "-b nan", .want = "-b nan: must be a size" },
@@ -153,6 +173,9 @@ static const struct wrong_case wrong_values[] = {
 	{ .line = "--ci 0", .want = "--ci 0: must be a number from 0.01 to 100" },
 	{ .line = "--ci nan", .want = "--ci nan: must be" },
 	{ .line = "--ci 1%", .want = "--ci 1%: must be" },
+	{ .line = "--budget .", .want = "--budget .: must be" },
+	{ .line = "--budget -.5", .want = "--budget -.5: must be" },
+	{ .line = "--budget ..5", .want = "--budget ..5: must be" },
 	{ .line = "--budget inf", .want = "--budget inf: must be" },
 	{ .line = "--budget 0x1", .want = "--budget 0x1: must be" },
 	{ .line = "--budget 1e999", .want = "--budget 1e999: must be" },
@@ -214,7 +237,9 @@ static const struct wrong_case wrong_pairs[] = {
 	{ .line = "--good nan", .want = "--good nan: must be a number from 0 to 1000" },
 	{ .line = "--low -1", .want = "--low -1: must be a number from 0 to 1000" },
 	{ .line = "--low 81", .want = "--low 81: must be at most --good, which is 80" },
-	{ .line = "--good 49", .want = "must be at most --good, which is 49" },
+	{ .line = "--topo none --min-percent 10",
+	  .want = "--min-percent 10: can't be combined with --topo none" },
+	{ .line = "--good 49 --low 50", .want = "must be at most --good, which is 49" },
 	{ .line = "--vendor --fault none", .want = "--vendor: can't be combined with --fault" },
 	{ .line = "-n 20 --ci 2", .want = "--ci 2: has no effect with -n 20" },
 	{ .line = "-n 20 --budget 2", .want = "--budget 2: has no effect with -n 20" },
@@ -776,6 +801,7 @@ static void test_completion(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
+		{ "numbers and --low as they are meant", test_lenient },
 		{ "values that are not allowed", test_wrong_values },
 		{ "words that are no option", test_wrong_words },
 		{ "options that exclude each other", test_wrong_pairs },

@@ -291,12 +291,25 @@ static int tell_unseen(struct cause_finding *findings, int (*line)(void *ctx, co
 	return rc;
 }
 
+bool causes_slowest(const struct observation *observation, char *text, size_t len)
+{
+	const struct observed_run *run = &observation->run;
+
+	if (!isfinite(run->worst_percent))
+		return false;
+	snprintf(text, len, "The slowest row, of %lld bytes, reaches %.1f %% of its prediction (%s%s%s)",
+		 (long long)run->worst_bytes, run->worst_percent, run->worst_algo,
+		 run->worst_proto[0] ? "/" : "", run->worst_proto);
+	return true;
+}
+
 int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
 		void *ctx)
 {
 	struct cause_finding *findings = calloc(cause_count, sizeof(*findings));
-	int found = 0, asked = 0, out = 0, rc = 0;
-	char text[1000];
+	char text[1000], names[600] = "";
+	size_t asked = 0, out = 0, used = 0;
+	int found = 0, rc = 0;
 
 	if (!findings)
 		return line(ctx, "no cause looked for: out of memory");
@@ -307,7 +320,10 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 			continue;
 		asked++;
 		cause_check(cause, observation, &findings[i]);
-		out += findings[i].state == CAUSE_NO;
+		out += (size_t)(findings[i].state == CAUSE_NO);
+		if (findings[i].state == CAUSE_NO && used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+						 used ? ", " : "", cause->name);
 		if (findings[i].state != CAUSE_YES)
 			continue;
 		found++;
@@ -316,7 +332,12 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 		rc = line(ctx, text);
 	}
 	if (found == 0 && rc >= 0) {
-		snprintf(text, sizeof(text), "no cause found: %d of %d were ruled out", out, asked);
+		used = (size_t)snprintf(text, sizeof(text),
+					"no cause found: %zu of %zu were ruled out%s%s", out, asked,
+					names[0] ? ": " : "", names);
+		if (asked < cause_count && used < sizeof(text))
+			snprintf(text + used, sizeof(text) - used,
+				 "; the other %zu are about GPUs and NICs", cause_count - asked);
 		rc = line(ctx, text);
 	}
 	if (rc >= 0)

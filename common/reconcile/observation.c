@@ -28,6 +28,7 @@ static const struct observed_field observed_run_fields[] = {
 	INT(observed_run, nodes), INT(observed_run, shared_gpu), TEXT(observed_run, gpu),
 	INT(observed_run, links), INT(observed_run, links_found), TEXT(observed_run, hop),
 	TEXT(observed_run, transport), REAL(observed_run, nic_gbps), 	REAL(observed_run, worst_percent), REAL(observed_run, good_percent),
+	REAL(observed_run, median_percent),
 	INT64(observed_run, worst_bytes), TEXT(observed_run, worst_algo),
 	TEXT(observed_run, worst_proto), INT(observed_run, worst_channels),
 	TEXT(observed_run, used_algo), TEXT(observed_run, used_proto),

@@ -105,6 +105,7 @@ struct observed_run {
 	char transport[16];  /* between hosts: "IB", "RoCE", "TCP", ... */
 	double nic_gbps;     /* a NIC of the topology asked for */
 	double good_percent; /* of its prediction that a row must reach */
+	double median_percent; /* of the rows from 1 MiB; unknown: none, or not judged */
 	/* The worst row: its share, its size, what is predicted for it, and what NCCL took. */
 	double worst_percent;
 	int64_t worst_bytes;

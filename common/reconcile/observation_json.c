@@ -238,6 +238,8 @@ int observation_read(struct observation *o, const char *path, struct error *err)
 	size_t ranks = json_array_size(json_object_get(top, "ranks_before"));
 	int rc;
 
+	if (!top && where.line < 1) /* it could not be opened */
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "%s", where.text);
 	if (!top)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: line %d: %s", path,
 				 where.line, where.text);

@@ -204,20 +204,18 @@ static int explain(void *ctx, struct report *report)
 	struct reconcile *r = ctx;
 	struct observed_run *run = &r->observation.run;
 	bool low = run->worst_percent < run->good_percent;
+	char text[200];
 	int rc;
 
 	if (low || r->bench->options->reconcile)
 		observe_nccl(&r->asked, r->observation.before, r->observation.nhosts,
 			     r->observation.ranks_before, r->observation.nranks,
 			     &r->observation.nccl);
+	if (r->forecast)
+		run->median_percent = r->forecast->median;
 	rc = keep(r, report);
-	if (rc == 0 && low)
-		rc = report_comment(report,
-				    "The slowest row, of %lld bytes, reaches %.1f %% of its "
-				    "prediction (%s%s%s)",
-				    (long long)run->worst_bytes, run->worst_percent,
-				    run->worst_algo, run->worst_proto[0] ? "/" : "",
-				    run->worst_proto);
+	if (rc == 0 && low && causes_slowest(&r->observation, text, sizeof(text)))
+		rc = report_comment(report, "%s", text);
 	if (rc < 0 || (!low && !r->bench->options->reconcile))
 		return rc;
 	return causes_tell(&r->observation, print_line, report);

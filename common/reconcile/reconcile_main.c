@@ -1,5 +1,6 @@
 /* reconcile_main.c: reconcile, the program: observation.json in, causes out, long after the run. */
 #include <argp.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,13 +68,23 @@ static void list_causes(void)
 static int tell(const char *path, struct error *err)
 {
 	struct observation observation;
-	char file[4200];
+	char text[sizeof(err->text)];
+	char file[4200], line[200];
 	struct stat st;
 
 	snprintf(file, sizeof(file), "%.4000s%s", path,
 		 stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/observation.json" : "");
-	if (observation_read(&observation, file, err) < 0)
+	if (observation_read(&observation, file, err) < 0) {
+		snprintf(text, sizeof(text), "%s", err->text);
+		if (!strstr(text, file)) /* jansson's own text names a file, what is wrong in it does not */
+			snprintf(err->text, sizeof(err->text), "%.200s: %.250s", file, text);
 		return err->outcome;
+	}
+	if (isfinite(observation.run.median_percent))
+		printf("The median row from 1 MiB reaches %.1f %% of its prediction\n",
+		       observation.run.median_percent);
+	if (causes_slowest(&observation, line, sizeof(line)))
+		puts(line);
 	if (causes_tell(&observation, print_line, stdout) < 0 || fflush(stdout) != 0)
 		error_set(err, OUTCOME_INTERNAL, -1, "can't print");
 	observation_release(&observation);

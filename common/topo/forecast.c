@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_OF_CEILING	   105.0 /* percent */
+#define MOST_OF_CALIBRATED 130.0
 
 #define CALIBRATION_SECONDS 30.0 /* takes a fraction of one; a crowded host longer, a device in trouble for ever */
 
@@ -95,8 +97,11 @@ static void predict_row(void *ctx, struct row *row)
 	row->of_ceiling_percent =
 		row->ceiling_busbw_gbs > 0 ? 100 * row->busbw_gbs / row->ceiling_busbw_gbs : NAN;
 	if (row->size >= FORECAST_SHARED_FROM && isfinite(row->of_predicted_percent) &&
-	    f->nshares < FORECAST_SHARES)
+	    f->nshares < FORECAST_SHARES) {
 		f->shares[f->nshares++] = row->of_predicted_percent;
+		if (row->of_ceiling_percent > f->most_of_ceiling)
+			f->most_of_ceiling = row->of_ceiling_percent;
+	}
 }
 
 static int compare_shares(const void *a, const void *b)
@@ -106,11 +111,38 @@ static int compare_shares(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+bool forecast_judges(const struct forecast *f, char *why, size_t len)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < f->nshares; i++)
+		most = f->shares[i] > most ? f->shares[i] : most;
+	if (f->source->doubt && f->source->doubt(f, why, len))
+		return false;
+	if (f->most_of_ceiling > MOST_OF_CEILING)
+		snprintf(why, len, "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
+		         f->most_of_ceiling);
+	else if (f->source->doubt && most > MOST_OF_CALIBRATED)
+		snprintf(why, len,
+		         "a row reaches %.0f %% of its prediction: the calibration was disturbed",
+		         most);
+	else
+		return true;
+	return false;
+}
+
+static const char *word(const struct forecast *f, double percent)
+{
+	return percent >= f->good ? "good" : percent >= f->low ? "low" : "bad";
+}
+
 static double share(void *ctx, char *text, size_t len)
 {
 	struct forecast *f = ctx;
 	char choice[96] = "";
+	char why[160] = "";
 	double median;
+	bool judged;
 
 	if (f->nused)
 		snprintf(choice, sizeof(choice),
@@ -122,12 +154,15 @@ static double share(void *ctx, char *text, size_t len)
 	}
 	qsort(f->shares, f->nshares, sizeof(f->shares[0]), compare_shares);
 	median = (f->shares[(f->nshares - 1) / 2] + f->shares[f->nshares / 2]) / 2;
+	judged = forecast_judges(f, why, sizeof(why));
 	snprintf(text, len,
 	         "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
-	         "speed, the worst %.1f %%: %s%s",
-	         f->nshares, median, f->shares[0],
-	         median >= f->good ? "good" : median >= f->low ? "low" : "bad", choice);
-	return median;
+	         "speed%s%s, the slowest row %.1f %%%s%s%s%s",
+	         f->nshares, median, judged ? ": " : "", judged ? word(f, median) : "",
+	         f->shares[0], judged ? ": " : "", judged ? word(f, f->shares[0]) : ": not judged: ",
+	         why, choice);
+	f->median = judged ? median : NAN;
+	return f->median;
 }
 
 const struct forecaster *forecast_open(struct forecast *f, const struct bench *bench,
@@ -142,6 +177,7 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
 		return NULL;
 	}
 	f->good = bench->options->good;
+	f->median = NAN;
 	f->low = bench->options->low;
 	f->hooks = (struct forecaster){ .ctx = f, .row = predict_row, .share = share };
 	f->source->describe(f, bench, text, len);

@@ -36,6 +36,9 @@ struct forecast_source {
 	/* Predicted time, bus bandwidth, ceiling, algorithm, protocol into the row. False: nothing
 	 * is known of it. */
 	bool (*row)(const struct forecast *forecast, struct row *row);
+	/* Are the predictions no measure of the run? True with the reason in `why`. NULL: made of
+	 * constants, which no load disturbs. */
+	bool (*doubt)(const struct forecast *forecast, char *why, size_t len);
 };
 
 extern const struct forecast_source forecast_nccl; /* a GPU per rank */
@@ -55,6 +58,8 @@ struct forecast {
 	bool own_dump;  /* we asked for it */
 	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the larger sizes */
 	size_t nshares;
+	double median; /* what share() returned */
+	double most_of_ceiling; /* percent, of these rows */
 	double good, low; /* percent, --good --low */
 	size_t nused, nas_predicted; /* rows whose algorithm and protocol are known; those as predicted */
 	struct forecaster hooks;
@@ -86,6 +91,11 @@ int forecast_calibrate(struct forecast *forecast, const struct bench *bench, boo
  * `forecast`. */
 const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench,
                                        bool shared_gpu, char *text, size_t len);
+
+/* Whether the rows so far can be judged by their predictions: not where calibration was disturbed, or
+ * ranks outnumber CPUs, or a row is faster than can be (105 % of its ceiling; of predictions that
+ * were calibrated also 130 % of itself). False with the reason in `why`. */
+bool forecast_judges(const struct forecast *forecast, char *why, size_t len);
 
 /* The topology that was read; NULL where predictions are made of something else, or there are
  * none. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool host_planned(const struct bench *bench, bool shared_gpu)
@@ -15,8 +16,18 @@ static bool host_planned(const struct bench *bench, bool shared_gpu)
 
 static int host_check(const char *topo, struct error *err)
 {
+	struct topo_system *sys;
+	int rc;
+
 	if (strcmp(topo, "live") == 0)
 		return 0;
+	sys = malloc(sizeof(*sys));
+	if (!sys)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	rc = topo_load(sys, topo, err); /* what is none at all is told as that */
+	free(sys);
+	if (rc < 0)
+		return rc;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 			 "--topo %s: describes GPUs; the mpi backend takes live or none", topo);
 }
@@ -136,6 +147,23 @@ static bool host_row(const struct forecast *f, struct row *row)
 	return true;
 }
 
+#define WAITED_MOST .1 /* of the calibration without a CPU, and what it measured is the load */
+
+static bool host_doubt(const struct forecast *f, char *why, size_t len)
+{
+	const struct host_figures *g = &f->host.figures;
+
+	if (g->crowd > 1)
+		snprintf(why, len, "oversubscribed: %.3g ranks for each CPU they may run on",
+			 g->crowd);
+	else if (g->waited > WAITED_MOST)
+		snprintf(why, len,
+			 "a rank was ready and had no CPU for %.0f %% of the calibration, which "
+			 "measured the load on this host",
+			 100 * g->waited);
+	return g->crowd > 1 || g->waited > WAITED_MOST;
+}
+
 const struct forecast_source forecast_host = {
 	.backend = "mpi",
 	.planned = host_planned,
@@ -144,4 +172,5 @@ const struct forecast_source forecast_host = {
 	.load = host_load,
 	.describe = host_describe,
 	.row = host_row,
+	.doubt = host_doubt,
 };

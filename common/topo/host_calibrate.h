@@ -22,12 +22,16 @@ struct host_figures {
 		copy_all[HOST_SIZES]; /* memcpy by one rank, by each of all ranks */
 	double read_alone[HOST_SIZES],
 		read_all[HOST_SIZES]; /* of another rank's memory, through the kernel */
+	/* how far the others may be trusted */
+	double waited; /* part of the quietest round that a rank was ready to run and had no CPU */
+	double crowd;  /* ranks for each CPU that they may run on */
 	double fresh; /* memory that is taken, written once and given back, by all ranks */
 	double reduce[DT_COUNT]
 		     [OP_COUNT]; /* ns per byte of operand in the cache, all ranks at once */
 };
 
-/* Measure. Collective over the job; every rank gets the same figures, and `topo` of its own host.
+/* Measure, in rounds, and keep the best of each figure: the more rounds the less a rank was let run.
+ * Collective over the job; every rank gets the same figures, and `topo` of its own host.
  * Its own watched waits. 0, or a negative errno with the error set, on every rank alike: a host
  * whose ranks cannot share memory (-EACCES), no memory (-ENOMEM), a rank that did not come
  * (-ETIMEDOUT). */

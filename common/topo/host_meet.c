@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@ struct seat {
 	struct flag round[ROUNDS]; /* of the barrier; written by the rank 2^i before */
 	struct host_seat place;
 	cpu_set_t cpus;
+	double value; /* of host_meet_most */
 };
 
 struct board {
@@ -176,6 +178,18 @@ bool host_meet_say(struct host_meet *m, bool what)
 	said = atomic_load(&m->board->said) && !host_meet_failed(m);
 	host_meet(m, false); /* nobody says something new before all have heard */
 	return said;
+}
+
+double host_meet_most(struct host_meet *m, double mine)
+{
+	double most = mine;
+
+	m->board->seats[m->rank].value = mine;
+	host_meet(m, false);
+	for (int i = 0; i < m->nranks; i++)
+		most = fmax(most, m->board->seats[i].value);
+	host_meet(m, false); /* nobody writes a new one before all have read */
+	return most;
 }
 
 int host_meet_topo(struct host_meet *m, struct host_topo *topo, struct error *err)

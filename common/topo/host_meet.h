@@ -26,6 +26,9 @@ struct host_seat {
 int host_meet_open(struct host_meet **meet, struct job *job, bool yields, struct error *err);
 void host_meet_close(struct host_meet *meet); /* NULL is fine */
 
+/* The largest of what the ranks of the host bring. Collective over them. */
+double host_meet_most(struct host_meet *meet, double mine);
+
 /* Read the host with the ranks where they are allowed to run; every rank gets the first one's
  * result. */
 int host_meet_topo(struct host_meet *meet, struct host_topo *topo, struct error *err);

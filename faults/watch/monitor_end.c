@@ -125,6 +125,22 @@ static bool doubted(struct monitor *m, const struct verdict *verdict, const stru
 	return true;
 }
 
+/* --expect: what the exit code comes from. */
+static void tell_expected(const char *expected, const struct verdict *verdict, int exit_code)
+{
+	if (!expected)
+		return;
+	if (exit_code == 0)
+		printf("# came as expected: %s\n", expected);
+	else
+		printf("# expected %s, came %s%s%s%s%s: exit %d\n", expected,
+		       outcome_name(verdict->outcome), strcmp(verdict->class, "-") ? ":" : "",
+		       strcmp(verdict->class, "-") ? verdict->class : "",
+		       strcmp(verdict->ranks, "-") ? ":" : "",
+		       strcmp(verdict->ranks, "-") ? verdict->ranks : "", exit_code);
+	fflush(stdout);
+}
+
 /* Say so, and end the run everywhere; unless a closer look gives it more time. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
 {
@@ -147,6 +163,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
 	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
 	                                strcmp(verdict->ranks, "-") ? verdict->ranks : "");
+	tell_expected(m->config.expect, verdict, m->exit_code);
 	monitor_tell_end(m, m->exit_code);
 	m->stage = STAGE_END;
 }

@@ -99,7 +99,7 @@ static void take_row(void *ctx, const struct row *row)
 	struct reconcile *r = ctx;
 	struct observed_run *run = &r->observation.run;
 
-	if (row->size < FORECAST_SHARED_FROM || !isfinite(row->of_predicted_percent) ||
+	if (row->size < FORECAST_JUDGED_FROM || !isfinite(row->of_predicted_percent) ||
 	    row->of_predicted_percent >= run->worst_percent)
 		return;
 	run->worst_percent = row->of_predicted_percent;

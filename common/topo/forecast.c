@@ -96,7 +96,7 @@ static void predict_row(void *ctx, struct row *row)
 	row->of_predicted_percent = row->time_us > 0 ? 100 * row->predicted_us / row->time_us : NAN;
 	row->of_ceiling_percent =
 		row->ceiling_busbw_gbs > 0 ? 100 * row->busbw_gbs / row->ceiling_busbw_gbs : NAN;
-	if (row->size >= FORECAST_SHARED_FROM && isfinite(row->of_predicted_percent) &&
+	if (row->size >= FORECAST_JUDGED_FROM && isfinite(row->of_predicted_percent) &&
 	    f->nshares < FORECAST_SHARES) {
 		f->shares[f->nshares++] = row->of_predicted_percent;
 		if (row->of_ceiling_percent > f->most_of_ceiling)

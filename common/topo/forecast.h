@@ -12,7 +12,7 @@
 #include "share_model.h"
 
 #define FORECAST_SHARES 4096
-#define FORECAST_SHARED_FROM (1 << 20) /* bytes that a row must have to be judged: below, the host's part decides */
+#define FORECAST_JUDGED_FROM (1 << 20) /* bytes that a row must have to be judged: below, the host's part decides */
 
 struct forecast;
 

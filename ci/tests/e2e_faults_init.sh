@@ -109,12 +109,12 @@ broken oom-rank:0,2 4 14 rank-oom 0,2 8
 broken oom-rank:1@init 4 14 rank-oom 1 0
 broken oom-rank:1@first,when=after 2 14 rank-oom 1 1
 # a rank killed by somebody else in such a run is not out of memory
-broken kill-rank:2 4 14 rank-killed 2 8 --fault=oom-rank:0@1000
+broken kill-rank:2 4 14 rank-killed 2 8 --fault=oom-rank:0@25
 holds 'a cgroup is left' [ -z "$(cgroups)" ]
 
 # Whoever is killed, the cgroups go: all hang, for ever, with a cgroup each.
 for victim in mpirun supervisor; do
-	start "$BUILD/all_reduce_perf" --backend mpi -g 2 --no-watch --fault=oom-rank:0@1000 --fault=drop-rank:1
+	start "$BUILD/all_reduce_perf" --backend mpi -g 2 --no-watch --fault=oom-rank:0@25 --fault=drop-rank:1
 	holds 'no cgroups to be seen' within 20 bash -c "[ \$(find /sys/fs/cgroup -type d -name 'hangar-*-rank' | wc -l) -ge 2 ]"
 	within 5 [ -n "$(cgroups)" ]
 	sleep 1

@@ -53,9 +53,29 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 	return rc;
 }
 
+/* Hosts that share the folder may write the same file, and be ended meanwhile: whole, each under a name of its own
+ * first. */
+static void name_draft(const char *path, char *draft, size_t len)
+{
+	char host[64] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(draft, len, "%s.%s.%d", path, host, (int)getpid());
+}
+
+/* The draft, once it is written (`rc` 0), becomes the file. */
+static int keep_draft(const char *draft, const char *path, int rc)
+{
+	if (rc == 0 && rename(draft, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(draft);
+	return rc;
+}
+
 static int save_run(const struct evidence *evidence, const char *path)
 {
-	char command[sizeof(evidence->command)];
+	char command[sizeof(evidence->command)], draft[4224];
 	json_t *run;
 	int rc;
 
@@ -68,30 +88,25 @@ static int save_run(const struct evidence *evidence, const char *path)
 			json_value_text(command), "remarks", json_value_text(evidence->remarks));
 	if (!run)
 		return -ENOMEM;
-	rc = json_dump_file(run, path, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ? -EIO : 0;
+	name_draft(path, draft, sizeof(draft));
+	rc = json_dump_file(run, draft, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ? -EIO : 0;
 	json_decref(run);
-	return rc;
+	return keep_draft(draft, path, rc);
 }
 
-/* Hosts that share the folder may write the same rank's file: whole, each under a name of its own first. */
 int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir)
 {
 	size_t bytes = saved_bytes(rank, rank->ncalls);
 	void *image = saved_alloc(bytes);
-	char path[4096], draft[4224], host[64] = "";
+	char path[4096], draft[4224];
 	int rc;
 
 	if (!image)
 		return -ENOMEM;
 	saved_pack(rank, number, rank->ncalls, image);
-	gethostname(host, sizeof(host) - 1);
 	snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, number);
-	snprintf(draft, sizeof(draft), "%s.%s.%d", path, host, (int)getpid());
-	rc = write_whole(draft, image, bytes);
-	if (rc == 0 && rename(draft, path) < 0)
-		rc = -errno;
-	if (rc < 0)
-		unlink(draft);
+	name_draft(path, draft, sizeof(draft));
+	rc = keep_draft(draft, path, write_whole(draft, image, bytes));
 	free(image);
 	return rc;
 }

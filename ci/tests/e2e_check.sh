@@ -59,7 +59,7 @@ spoil() {
 	[[ "$collective $kind" =~ ${CHECK_ONLY:-.} ]] || return 0
 	rm -f "$work/rows.csv"
 	HANGAR_CORRUPT=$collective:$kind:$rank:$element:${culprit/#-/-1} run \
-		"$BUILD/tests/tool_corrupt" "${options[@]}" -g 3 -n 4 -w 1 --csv "$work/rows.csv" "$@"
+		"$BUILD/tests/tool_corrupt" "${options[@]}" -g 3 -n 4 -w 1 --topo none --csv "$work/rows.csv" "$@"
 	expect_rc "$([ "$kind" = none ] && echo 0 || echo 12)" "$collective $kind:"
 	[ "$kind" = guard ] && place=byte
 	[ "$kind" = send ] && place='send element'

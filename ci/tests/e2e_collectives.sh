@@ -4,7 +4,7 @@
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-few=(-n 2 -w 1 -c 1)
+few=(-n 2 -w 1 -c 1 --topo none)
 dtypes=12
 # Operators of the mpi backend: sum prod max min avg. mulsum is NCCL's.
 operators=5

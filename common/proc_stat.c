@@ -1,6 +1,7 @@
-/* proc_stat.c: fields 2, 3, 9 and 52 of /proc/PID/stat. */
+/* proc_stat.c: fields 2, 3, 9 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
 #include "proc_stat.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,4 +46,20 @@ bool proc_stat_read(struct proc_stat *stat, pid_t pid, pid_t tid)
 	fclose(file);
 	text[n] = '\0';
 	return parse(stat, text);
+}
+
+bool proc_account_read(struct proc_account *account, pid_t pid)
+{
+	char path[40] = "/proc/thread-self/schedstat";
+	FILE *file;
+	int n;
+
+	if (pid != 0)
+		snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	n = fscanf(file, "%" SCNu64 " %" SCNu64, &account->ran_ns, &account->waited_ns);
+	fclose(file);
+	return n == 2;
 }

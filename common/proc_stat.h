@@ -3,6 +3,7 @@
 #define HANGAR_PROC_STAT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct proc_stat {
@@ -14,5 +15,14 @@ struct proc_stat {
 
 /* Of process `pid`, or (tid > 0) of its thread `tid`. False when there is none, or nothing that can be read. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid, pid_t tid);
+
+/* The scheduler's account of a thread (/proc/PID/schedstat), nanoseconds. */
+struct proc_account {
+	uint64_t ran_ns;    /* on a processor */
+	uint64_t waited_ns; /* ready to run without one; brought up to date when it runs again */
+};
+
+/* Of the main thread of process `pid`, of the calling thread for 0. False where there is none or the kernel keeps none. */
+bool proc_account_read(struct proc_account *account, pid_t pid);
 
 #endif

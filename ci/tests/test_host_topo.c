@@ -2,13 +2,10 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "host_topo.h"
+#include "tree.h"
 
 static struct error err;
 static struct host_topo topo;
@@ -103,67 +100,54 @@ static void test_this_host(void)
 
 /* ---- networks ---- */
 
-static char root[64];
+static char name[128];
+static bool ethernet;
 
-static void put(const char *path, const char *text)
+/* GB/s of the network after one more file. */
+static double with(const char *path, const char *text)
 {
-	char full[256];
-	FILE *file;
+	struct tree_file file = { path, text, 0 };
 
-	snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(full, 0700);
-		*slash = '/';
-	}
-	file = fopen(full, "w");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-	fputs(text, file);
-	fclose(file);
+	tree_add(&file);
+	return host_network_gbs(tree_root, name, sizeof(name), &ethernet);
 }
+
+#define NET "/sys/class/net"
+#define IB  "/sys/class/infiniband"
 
 static void test_network(void)
 {
 	static const char route[] = "Iface\tDestination\tGateway\n"
 				    "eth1\t0000A8C0\t00000000\n"
 				    "eth0\t00000000\t0100A8C0\n";
-	char name[128], command[96];
-	bool ethernet;
+	static const struct tree_file one[] = {
+		{ NET "/lo/operstate", "unknown\n", 0 },
+		{ NET "/eth1/operstate", "up\n", 0 },
+		{ NULL, NULL, 0 },
+	};
 
-	strcpy(root, "/tmp/hangar-test-net-XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
-	CU_ASSERT_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 0);
-	put("class/net/lo/operstate", "unknown\n");
-	put("class/net/eth1/operstate", "up\n");
-	put("class/net/eth1/speed", "100000\n");
-	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 12.5,
-			       1e-9);
+	CU_ASSERT_EQUAL(host_network_gbs(tree_make(one + 2), name, sizeof(name), &ethernet), 0);
+	CU_ASSERT_STRING_EQUAL(name, "no interface to speak of");
+	tree_remove();
+	CU_ASSERT_EQUAL(host_network_gbs(tree_make(one), name, sizeof(name), &ethernet), 0);
+	CU_ASSERT_STRING_EQUAL(name, "eth1 does not say its speed");
+	CU_ASSERT_DOUBLE_EQUAL(with(NET "/eth1/speed", "100000\n"), 12.5, 1e-9);
 	CU_ASSERT_STRING_EQUAL(name, "eth1"); /* the only one */
-	put("class/net/eth0/operstate", "up\n");
-	CU_ASSERT_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 0);
-	put("net/route", route);
-	CU_ASSERT_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 0);
+	CU_ASSERT_EQUAL(with(NET "/eth0/operstate", "up\n"), 0);
+	CU_ASSERT_EQUAL(with("/proc/net/route", route), 0);
 	CU_ASSERT_STRING_EQUAL(name, "eth0 does not say its speed");
-	put("class/net/eth0/speed", "-1\n");
-	CU_ASSERT_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 0);
-	put("class/net/eth0/speed", "4294967295\n");
-	CU_ASSERT_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 0);
-	put("class/net/eth0/speed", "25000\n");
-	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 3.125,
-			       1e-9);
+	CU_ASSERT_EQUAL(with(NET "/eth0/speed", "-1\n"), 0);
+	CU_ASSERT_EQUAL(with(NET "/eth0/speed", "4294967295\n"), 0);
+	CU_ASSERT_DOUBLE_EQUAL(with(NET "/eth0/speed", "25000\n"), 3.125, 1e-9);
 	CU_ASSERT_TRUE(ethernet);
-	put("class/infiniband/mlx5_0/ports/1/state", "1: DOWN\n");
-	put("class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
-	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 3.125,
+	with(IB "/mlx5_0/ports/1/state", "1: DOWN\n");
+	CU_ASSERT_DOUBLE_EQUAL(with(IB "/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n"), 3.125,
 			       1e-9);
-	put("class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
-	put("class/infiniband/mlx5_1/ports/1/rate", "200 Gb/sec (4X HDR)\n");
-	CU_ASSERT_DOUBLE_EQUAL(host_network_gbs(root, root, name, sizeof(name), &ethernet), 25,
-			       1e-9);
-	CU_ASSERT_STRING_EQUAL(name, "mlx5_1");
+	with(IB "/mlx5_1/ports/1/state", "4: ACTIVE\n");
+	CU_ASSERT_DOUBLE_EQUAL(with(IB "/mlx5_1/ports/1/rate", "200 Gb/sec (4X HDR)\n"), 25, 1e-9);
+	CU_ASSERT_PTR_NOT_NULL(strstr(name, "mlx5_1"));
 	CU_ASSERT_FALSE(ethernet);
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	CU_ASSERT_EQUAL(system(command), 0);
+	tree_remove();
 }
 
 static const struct unit_case cases[] = {

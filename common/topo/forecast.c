@@ -34,6 +34,21 @@ bool forecast_planned(const struct bench *bench, bool shared_gpu)
 	return source_of(bench, shared_gpu);
 }
 
+int forecast_check_topology(const char *topo, struct error *err)
+{
+	struct topo_system *sys;
+	int rc;
+
+	if (strcmp(topo, "live") == 0)
+		return 0;
+	sys = malloc(sizeof(*sys));
+	if (!sys)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	rc = topo_load(sys, topo, err);
+	free(sys);
+	return rc;
+}
+
 int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err)
 {
 	const struct options *o = bench->options;
@@ -111,7 +126,10 @@ static int compare_shares(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-bool forecast_judges(const struct forecast *f, char *why, size_t len)
+/* Whether the rows so far can be judged by their predictions: not where calibration was disturbed, or
+ * ranks outnumber CPUs, or a row is faster than can be (105 % of its ceiling; of predictions that
+ * were calibrated also 130 % of itself). False with the reason in `why`. */
+static bool judges(const struct forecast *f, char *why, size_t len)
 {
 	double most = 0;
 
@@ -154,7 +172,7 @@ static double share(void *ctx, char *text, size_t len)
 	}
 	qsort(f->shares, f->nshares, sizeof(f->shares[0]), compare_shares);
 	median = (f->shares[(f->nshares - 1) / 2] + f->shares[f->nshares / 2]) / 2;
-	judged = forecast_judges(f, why, sizeof(why));
+	judged = judges(f, why, sizeof(why));
 	snprintf(text, len,
 	         "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
 	         "speed%s%s, the slowest row %.1f %%%s%s%s%s",

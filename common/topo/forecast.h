@@ -74,6 +74,10 @@ bool forecast_planned(const struct bench *bench, bool shared_gpu);
  * none are made. 0, or a negative errno with the error set. Every rank finds the same. */
 int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err);
 
+/* Is `topo` live, the name of a spec, or a file that can be read as a topology? For the `check` of
+ * sources. 0, or a negative errno with the error set. */
+int forecast_check_topology(const char *topo, struct error *err);
+
 /* Before the communicator is made, on every rank, when planned: have NCCL write what it finds into
  * `folder`. (NCCL 2.28 puts the topology together once more for that, over all ranks of a host: one
  * that is not asked makes the others wait for ever.) */
@@ -91,11 +95,6 @@ int forecast_calibrate(struct forecast *forecast, const struct bench *bench, boo
  * `forecast`. */
 const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench,
                                        bool shared_gpu, char *text, size_t len);
-
-/* Whether the rows so far can be judged by their predictions: not where calibration was disturbed, or
- * ranks outnumber CPUs, or a row is faster than can be (105 % of its ceiling; of predictions that
- * were calibrated also 130 % of itself). False with the reason in `why`. */
-bool forecast_judges(const struct forecast *forecast, char *why, size_t len);
 
 /* The topology that was read; NULL where predictions are made of something else, or there are
  * none. */

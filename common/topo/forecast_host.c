@@ -16,17 +16,9 @@ static bool host_planned(const struct bench *bench, bool shared_gpu)
 
 static int host_check(const char *topo, struct error *err)
 {
-	struct topo_system *sys;
-	int rc;
+	int rc = forecast_check_topology(topo, err); /* what is none at all is told as that */
 
-	if (strcmp(topo, "live") == 0)
-		return 0;
-	sys = malloc(sizeof(*sys));
-	if (!sys)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = topo_load(sys, topo, err); /* what is none at all is told as that */
-	free(sys);
-	if (rc < 0)
+	if (rc < 0 || strcmp(topo, "live") == 0)
 		return rc;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 			 "--topo %s: describes GPUs; the mpi backend takes live or none", topo);
@@ -37,7 +29,7 @@ static int slowest_network(struct host_model *m, struct job *job)
 {
 	char name[128];
 	bool ethernet;
-	double gbs = host_network_gbs("/sys", "/proc", name, sizeof(name), &ethernet);
+	double gbs = host_network_gbs("", name, sizeof(name), &ethernet);
 	enum topo_transport transport = ethernet ? TOPO_TCP : TOPO_IB;
 	double worst[2] = { gbs > 0 ? 1 / (gbs * model_net_efficiency(transport)) : 1e9,
 			    model_net_latency(transport) };

@@ -17,21 +17,6 @@ static bool nccl_planned(const struct bench *bench, bool shared_gpu)
 	return !shared_gpu;
 }
 
-static int nccl_check(const char *topo, struct error *err)
-{
-	struct topo_system *sys;
-	int rc;
-
-	if (strcmp(topo, "live") == 0)
-		return 0;
-	sys = malloc(sizeof(*sys));
-	if (!sys)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = topo_load(sys, topo, err);
-	free(sys);
-	return rc;
-}
-
 static void nccl_ask(struct forecast *f, const struct options *options, const char *folder)
 {
 	const char *users = getenv("NCCL_TOPO_DUMP_FILE");
@@ -181,7 +166,7 @@ static void nccl_describe(const struct forecast *f, const struct bench *bench, c
 const struct forecast_source forecast_nccl = {
 	.backend = "nccl",
 	.planned = nccl_planned,
-	.check = nccl_check,
+	.check = forecast_check_topology,
 	.ask = nccl_ask,
 	.calibrate = nccl_calibrate,
 	.load = nccl_load,

@@ -13,6 +13,7 @@
 
 #include "../clock.h"
 #include "../mpi_types.h"
+#include "../proc_stat.h"
 #include "host_meet.h"
 
 #define POOL_LEAST   ((size_t)4 << 20)
@@ -255,13 +256,9 @@ static void measure(struct bench_host *b, struct host_figures *f)
 /* Seconds that this thread was ready to run and had no CPU; 0 where the kernel keeps no account. */
 static double waited_seconds(void)
 {
-	FILE *file = fopen("/proc/thread-self/schedstat", "re");
-	double ran, waited;
-	int n = file ? fscanf(file, "%lf %lf", &ran, &waited) : 0;
+	struct proc_account account;
 
-	if (file)
-		fclose(file);
-	return n == 2 ? waited * 1e-9 : 0;
+	return proc_account_read(&account, 0) ? (double)account.waited_ns * 1e-9 : 0;
 }
 
 /* All figures are times, of which others on the machine only ever add to. */

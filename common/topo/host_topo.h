@@ -50,9 +50,8 @@ struct host_library {
 void host_library_read(struct host_library *library);
 
 /* Line rate in GB/s of what the host's MPI traffic leaves through: the first InfiniBand port that
- * is active, else the interface of the default route, else the only one that is up; below `sysfs`
- * and `proc` ("/sys", "/proc"). `name` gets which one, or why there is none. 0: unknown. */
-double host_network_gbs(const char *sysfs, const char *proc, char *name, size_t len,
-			bool *ethernet);
+ * is active, else the interface of the default route, else the only one that is up; of the files
+ * below `root` ("" outside of tests). `name` gets which one, or why there is none. 0: unknown. */
+double host_network_gbs(const char *root, char *name, size_t len, bool *ethernet);
 
 #endif

@@ -2,12 +2,14 @@
  * network of the host. */
 #include "host_topo.h"
 
-#include <dirent.h>
 #include <mpi.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../reconcile/observe.h"
+#include "../reconcile/observe_file.h"
 
 enum { VALUE = 4096 };	 /* a string variable of Open MPI is 2048 bytes */
 #define MOST_GBPS 1600.0 /* drivers say -1, read as unsigned, when they do not know */
@@ -75,58 +77,29 @@ void host_library_read(struct host_library *l)
 	MPI_T_finalize();
 }
 
-/* First line of a file, "" when there is none. */
-static void first_line(const char *path, char *line, size_t len)
+static bool is_up(const struct observed_nic *nic)
 {
-	FILE *file = fopen(path, "re");
-
-	line[0] = '\0';
-	if (!file)
-		return;
-	if (!fgets(line, (int)len, file))
-		line[0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	fclose(file);
+	return strcmp(nic->state, "up") == 0;
 }
 
-/* Gb/s of an active InfiniBand port: "200 Gb/sec (4X HDR)"; 0: none. RoCE ports count as well. */
-static double infiniband(const char *sysfs, char *name, size_t len)
+/* The first InfiniBand port that is active and says its rate, NULL: none. RoCE ports count as well. */
+static const struct observed_nic *infiniband(const struct observed_host *host)
 {
-	char path[512], line[64];
-	struct dirent *entry;
-	double gbps = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%.200s/class/infiniband", sysfs);
-	dir = opendir(path);
-	while (dir && gbps == 0 && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%.200s/class/infiniband/%.64s/ports/1/state", sysfs,
-			 entry->d_name);
-		first_line(path, line, sizeof(line));
-		if (!strstr(line, "ACTIVE"))
-			continue;
-		snprintf(path, sizeof(path), "%.200s/class/infiniband/%.64s/ports/1/rate", sysfs,
-			 entry->d_name);
-		first_line(path, line, sizeof(line));
-		gbps = strtod(line, NULL);
-		snprintf(name, len, "%.64s", entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return gbps > 0 ? gbps : 0;
+	for (int i = 0; i < host->nnics; i++)
+		if (host->nics[i].rdma > 0 && is_up(&host->nics[i]) && host->nics[i].mbps > 0)
+			return &host->nics[i];
+	return NULL;
 }
 
 /* The interface of the default route; "" when there is none. */
-static void default_route(const char *proc, char interface[IFNAMSIZ])
+static void default_route(const char *root, char interface[IFNAMSIZ])
 {
 	char path[512], line[256], name[IFNAMSIZ];
 	unsigned long to;
 	FILE *file;
 
 	interface[0] = '\0';
-	snprintf(path, sizeof(path), "%.200s/net/route", proc);
+	snprintf(path, sizeof(path), "%.400s/proc/net/route", root);
 	file = fopen(path, "re");
 	while (file && interface[0] == '\0' && fgets(line, sizeof(line), file))
 		if (sscanf(line, "%15s %lx", name, &to) == 2 && to == 0)
@@ -137,52 +110,61 @@ static void default_route(const char *proc, char interface[IFNAMSIZ])
 
 /* Without a default route: the only interface that is up besides lo; "" when there are none or
  * several. */
-static void only_one(const char *sysfs, char interface[IFNAMSIZ])
+static void only_one(const struct observed_host *host, char interface[IFNAMSIZ])
 {
-	char path[512], line[64];
-	struct dirent *entry;
 	int found = 0;
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "%.200s/class/net", sysfs);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lo") == 0)
-			continue;
-		snprintf(path, sizeof(path), "%.200s/class/net/%.15s/operstate", sysfs,
-			 entry->d_name);
-		first_line(path, line, sizeof(line));
-		if (strcmp(line, "up") == 0 && found++ == 0)
-			snprintf(interface, IFNAMSIZ, "%.15s", entry->d_name);
+	for (int i = 0; i < host->nnics; i++) {
+		const struct observed_nic *nic = &host->nics[i];
+
+		if (nic->rdma == 0 && is_up(nic) && strcmp(nic->name, "lo") != 0 && found++ == 0)
+			snprintf(interface, IFNAMSIZ, "%.15s", nic->name);
 	}
-	if (dir)
-		closedir(dir);
 	if (found != 1)
 		interface[0] = '\0';
 }
 
-double host_network_gbs(const char *sysfs, const char *proc, char *name, size_t len, bool *ethernet)
+/* Gb/s of what was seen; 0: unknown. */
+static double find_network(const struct observed_host *host, const char *root, char *name,
+			   size_t len, bool *ethernet)
 {
-	char interface[IFNAMSIZ] = "", path[512], line[64];
-	double gbps = infiniband(sysfs, name, len);
+	const struct observed_nic *port = infiniband(host);
+	char interface[IFNAMSIZ];
+	double gbps;
 
-	*ethernet = gbps == 0;
-	if (gbps > 0)
-		return gbps / 8;
-	default_route(proc, interface);
+	*ethernet = !port;
+	if (port) {
+		snprintf(name, len, "%s", port->name);
+		return (double)port->mbps / 1e3;
+	}
+	default_route(root, interface);
 	if (!interface[0])
-		only_one(sysfs, interface);
+		only_one(host, interface);
 	if (!interface[0]) {
 		snprintf(name, len, "no interface to speak of");
 		return 0;
 	}
-	snprintf(path, sizeof(path), "%.200s/class/net/%s/speed", sysfs, interface);
-	first_line(path, line, sizeof(line));
-	gbps = strtod(line, NULL) / 1e3;
+	gbps = (double)observe_number(root, "/sys/class/net/%s/speed", interface) / 1e3;
 	if (!(gbps > 0) || gbps > MOST_GBPS) {
 		snprintf(name, len, "%s does not say its speed", interface);
 		return 0;
 	}
 	snprintf(name, len, "%s", interface);
+	return gbps;
+}
+
+double host_network_gbs(const char *root, char *name, size_t len, bool *ethernet)
+{
+	struct observed_host *host = malloc(sizeof(*host));
+	double gbps = 0;
+
+	*ethernet = true;
+	snprintf(name, len, "out of memory");
+	if (host) {
+		observed_host_clear(host);
+		observe_net(root, host);
+		gbps = find_network(host, root, name, len, ethernet);
+	}
+	free(host);
 	return gbps / 8;
 }

@@ -191,13 +191,11 @@ static void probe_state(struct evidence_rank *rank)
 /* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a busy one does; -1: unknown. */
 static double probe_ran(int pid)
 {
-	char text[128];
-	unsigned long long ran, waited;
+	struct proc_account account;
 
-	if (!read_proc(pid, "schedstat", text, sizeof(text)) ||
-	    sscanf(text, "%llu %llu", &ran, &waited) != 2)
+	if (pid <= 0 || !proc_account_read(&account, pid))
 		return -1;
-	return (double)ran + (double)waited;
+	return (double)account.ran_ns + (double)account.waited_ns;
 }
 
 static bool probe_possible(const struct evidence_rank *rank)

@@ -1,9 +1,6 @@
 /* progress.c: heartbeats over time, and the scheduler's account of a process. */
 #include "progress.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "proc_stat.h"
 
 #define WINDOW_NS 100000000ull
@@ -29,36 +26,20 @@ static bool is_ready(pid_t pid)
 	return proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 }
 
-/* Time on a processor, and time ready to run without one. */
-static bool read_account(pid_t pid, uint64_t *ran_ns, uint64_t *waited_ns)
-{
-	char path[40];
-	FILE *file;
-	int n = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	n = fscanf(file, "%" SCNu64 " %" SCNu64, ran_ns, waited_ns);
-	fclose(file);
-	return n == 2;
-}
-
 void progress_sample(struct progress *p, pid_t pid, uint64_t now)
 {
-	uint64_t ran, waited;
+	struct proc_account account;
 
 	if (p->sampled_ns != 0 && now - p->sampled_ns < WINDOW_NS)
 		return;
-	if (!read_account(pid, &ran, &waited))
+	if (!proc_account_read(&account, pid))
 		return;
 	p->starved = p->sampled_ns != 0 &&
-	             progress_is_starved(ran - p->ran_ns, waited - p->waited_ns,
+	             progress_is_starved(account.ran_ns - p->ran_ns, account.waited_ns - p->waited_ns,
 	                                 now - p->sampled_ns, is_ready(pid));
 	p->sampled_ns = now;
-	p->ran_ns = ran;
-	p->waited_ns = waited;
+	p->ran_ns = account.ran_ns;
+	p->waited_ns = account.waited_ns;
 }
 
 void progress_forget(struct progress *p)

@@ -239,6 +239,47 @@ static void test_arrivals(void)
 		}
 }
 
+/* All made the same calls, and a rank that stopped or died keeps the others from completing call OP - 1: over sockets it may be
+ * done with that itself (`own` calls) while a thread of its own still owes the others data. */
+static void same_calls_case(const struct arrival *a, int nranks, uint32_t set, int own)
+{
+	bool made = own < OP - 1;
+	char names[64];
+
+	set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		bool guilty = set & 1u << i;
+
+		play(i, OP - 1, odd_count, false);
+		evidence.ranks[i].view.completed = (uint64_t)(guilty ? own : OP - 2);
+		if (guilty)
+			apply(a, i);
+	}
+	name_set(set, names);
+	expect(a->outcome, a->class, names, own + 1, own + 1, OP - 1);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
+	CU_ASSERT_STRING_EQUAL(found.field, made ? "completion" : "call");
+	CU_ASSERT_STRING_EQUAL(found.theirs, made ? "made, cannot complete" : "no call");
+}
+
+static void test_same_calls(void)
+{
+	uint32_t sets[4];
+
+	for (size_t k = 0; k < sizeof(arrivals) / sizeof(arrivals[0]); k++) {
+		if (strncmp(arrivals[k].class, "rank-", 5) != 0)
+			continue;
+		for (size_t s = 0; s < 4; s++) {
+			size_t n = guilty_sets(job_sizes[s], sets);
+
+			for (size_t i = 0; i < n; i++) {
+				same_calls_case(&arrivals[k], job_sizes[s], sets[i], OP - 1);
+				same_calls_case(&arrivals[k], job_sizes[s], sets[i], OP - 2);
+			}
+		}
+	}
+}
+
 /* All made their calls (nccl): the others hang in the last, or the guilty one in its extra one. */
 static void shift_case(int nranks, uint32_t set, int by)
 {
@@ -606,6 +647,7 @@ static void test_large(void)
 
 static const struct unit_case cases[] = {
 	{ "who did not arrive, and how its process is", test_arrivals },
+	{ "stopped or dead after the calls that all made", test_same_calls },
 	{ "skipped and extra calls, guilty first, middle, last, two", test_shifts },
 	{ "a skipped call that let the guilty rank through", test_shift_runs_ahead },
 	{ "shift seen in one call alone", test_shift_at_once },

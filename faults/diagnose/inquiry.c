@@ -166,18 +166,41 @@ static void say_guilty(struct inquiry *q)
 			say_rank(q, i);
 }
 
-/* The guilty made all calls that the others made: what parts them is that one of these does not complete. */
-static void place_incomplete(struct inquiry *q)
+/* The first call that one of the guilty did not complete, whether it made it or not. 0: their calls are not known. */
+static uint64_t own_end(const struct inquiry *q)
+{
+	const struct align *a = &q->align;
+	uint64_t end = UINT64_MAX;
+
+	for (int i = 0; i < a->nranks; i++) {
+		uint64_t done;
+
+		if (!q->guilty[i] || !a->tracks[i].known)
+			continue;
+		done = completed_seq(&q->evidence->ranks[i], &a->tracks[i], a->comm);
+		end = done + 1 < end ? done + 1 : end;
+	}
+	return end == UINT64_MAX ? 0 : end;
+}
+
+/* The guilty made all calls that the others made: what parts them is where their own calls end. That may be behind the call that
+ * the others wait in: a rank is done with a call when its own data is there, and what it owes the others may still be on its way
+ * in a thread that ended with it. */
+static void place_end(struct inquiry *q)
 {
 	struct diagnosis *d = q->d;
+	uint64_t end = own_end(q);
+	bool made = end <= q->align.top;
 
-	if (d->hang_seq < 1)
+	if (d->hang_seq < 1 || end == 0)
 		return;
-	d->seq_low = d->seq_high = d->hang_seq;
-	snprintf(d->field, sizeof(d->field), "completion");
-	snprintf(d->theirs, sizeof(d->theirs), "made, cannot complete");
-	inquiry_call(align_reference(&q->align, (uint64_t)d->hang_seq), d->majority,
-		      sizeof(d->majority));
+	d->seq_low = d->seq_high = (int64_t)end;
+	snprintf(d->field, sizeof(d->field), made ? "completion" : "call");
+	snprintf(d->theirs, sizeof(d->theirs), made ? "made, cannot complete" : "no call");
+	if (made)
+		inquiry_call(align_reference(&q->align, end), d->majority, sizeof(d->majority));
+	else
+		snprintf(d->majority, sizeof(d->majority), "not made yet");
 }
 
 void inquiry_place_missing(struct inquiry *q)
@@ -193,7 +216,7 @@ void inquiry_place_missing(struct inquiry *q)
 	if (inquiry_place_init(q) || least == UINT64_MAX)
 		return;
 	if (least >= q->align.top) {
-		place_incomplete(q);
+		place_end(q);
 		return;
 	}
 	d->seq_low = d->seq_high = (int64_t)least + 1;

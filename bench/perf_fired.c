@@ -1,4 +1,4 @@
-/* perf_fired.c: a line per guilty rank in a folder that the diagnoser never hears of. */
+/* perf_fired.c: what a rank and its supervisor know of faults; the diagnoser never hears of it. */
 #include "perf_fired.h"
 
 #include <fcntl.h>
@@ -63,4 +63,17 @@ void fired_wrap(struct fired_log *log, struct supervisor_hooks *hooks,
 	hooks->fds = fired_fds;
 	hooks->step = fired_step;
 	hooks->interval_ms = fired_interval;
+}
+
+int fired_judge(const struct program *program, int code)
+{
+	int number = program->injector ?
+	                     inject_unfired(program->injector, program->fault_record) :
+	                     -1;
+
+	if (number < 0)
+		return code;
+	fprintf(stderr, "%s: rank %d: --fault=%s did not fire: it shows nothing\n", program->name,
+	        atomic_load(&program->memory->header.rank), program->injector->specs[number].text);
+	return program->options->expect && code == OUTCOME_OK ? 1 : code;
 }

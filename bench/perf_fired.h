@@ -1,4 +1,4 @@
-/* perf_fired.h: tells whoever scores verdicts when a fault fired, past the diagnoser. */
+/* perf_fired.h: whether the faults that were ordered fired, and when, told past the diagnoser. */
 #ifndef HANGAR_PERF_FIRED_H
 #define HANGAR_PERF_FIRED_H
 
@@ -19,5 +19,9 @@ struct fired_log {
  * rank's fault fired first. Else leave them alone. `log` must outlive them. */
 void fired_wrap(struct fired_log *log, struct supervisor_hooks *hooks,
                 const struct program *program);
+
+/* The run is over, with this exit code: say on standard error which --fault never fired on the rank. Returns the exit code: where
+ * --expect made it 0, now 1, since such a run proves nothing. Without --expect what happened keeps its code. */
+int fired_judge(const struct program *program, int code);
 
 #endif

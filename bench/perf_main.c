@@ -212,7 +212,7 @@ static int supervise(struct program *program, struct error *err)
 	else if (cgroup_own(own_cgroup, sizeof(own_cgroup)) == 0)
 		hooks.cgroup = own_cgroup;
 	fired_wrap(&fired, &hooks, program);
-	code = supervisor_run(&hooks, perf_rank, program, err);
+	code = fired_judge(program, supervisor_run(&hooks, perf_rank, program, err));
 	monitor_close(&monitor);
 	judge_release(&judge);
 out_memory:

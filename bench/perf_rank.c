@@ -336,15 +336,17 @@ static int prepare(struct rank *r)
 	return rc;
 }
 
-/* A fault that did not fire proves nothing. */
+/* A fault that did not fire, on one of its ranks, proves nothing. */
 static int check_fired(struct rank *r)
 {
-	int fired = r->program->fault_record && r->program->fault_record->fired > 0, rc;
+	const struct program *p = r->program;
+	int left, rc;
 
-	if (!r->program->injector)
+	if (!p->injector)
 		return 0;
-	rc = job_max_int(&r->job, &fired, 1);
-	if (rc == 0 && !fired)
+	left = !p->fault_record || inject_unfired(p->injector, p->fault_record) >= 0;
+	rc = job_max_int(&r->job, &left, 1);
+	if (rc == 0 && left)
 		r->run.outcome = OUTCOME_NOT_FIRED;
 	return rc;
 }

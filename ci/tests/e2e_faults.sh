@@ -78,6 +78,17 @@ perf all_reduce -g 2 --fault=drop-rank:1@1000
 expect_rc 2 'beyond the schedule:'
 expect_err 'call 1000 is never reached: the schedule has 25 calls'
 
+# One that never comes to its call is told, and what was expected is not shown by such a run.
+never=('--fault=drop-rank:1@8' '--fault=kill-rank:2@10')
+perf all_reduce -g 4 "${never[@]}"
+expect_rc 10 'the second fault does not fire:'
+expect_err 'rank 2: --fault=kill-rank:2@10 did not fire'
+expect_no_out 'did not fire'
+perf all_reduce -g 4 "${never[@]}" --expect hang:missing-call:1
+expect_rc 1 'expected, but the second fault does not fire:'
+perf all_reduce -g 4 "${never[0]}" --expect hang:missing-call:1
+expect_rc 0 'expected:'
+
 # Evidence swapped between two ranks must not give the same answer.
 cd "$work" || exit 1
 run "$BUILD/all_reduce_perf" --backend mpi -g 4 --fault=drop-rank:2

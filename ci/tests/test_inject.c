@@ -269,6 +269,26 @@ static void test_first_time_stays(void)
 	CU_ASSERT_EQUAL(rig.record.fired, 2);
 }
 
+/* Of several faults, which are this rank's and have not fired. */
+static void test_unfired(void)
+{
+	static const char *const specs[] = { "late-rank:0@1,delay=0.001", "skip-call:1,3@2",
+					     "late-rank:3@4,delay=0.001" };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 3, 3, 4), 0);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), 1);
+	rig_calls(&rig, 2);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), 2);
+	rig_call(&rig, 3, 0);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), 2);
+	rig_call(&rig, 4, 0);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), -1);
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 3, 2, 4), 0); /* no fault names rank 2 */
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), -1);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, NULL), -1);
+}
+
 /* The call that nobody else makes: of another kind, in place, one byte, asking for an answer. */
 static void test_conditional(void)
 {
@@ -856,6 +876,7 @@ int main(void)
 		{ "other communicators", test_other_communicators },
 		{ "late", test_late },
 		{ "the first time stays", test_first_time_stays },
+		{ "faults that did not fire", test_unfired },
 		{ "a call that nobody else makes", test_conditional },
 		{ "errors", test_errors },
 		{ "init", test_init },

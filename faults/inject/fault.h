@@ -59,8 +59,9 @@ struct fault_spec {
 /* Written by the guilty rank when its fault fires, read by its supervisor alone: the diagnoser never
  * sees it. Lives in shared memory of its own. */
 struct fault_record {
-	_Atomic uint32_t fired;   /* how often */
+	_Atomic uint32_t fired;   /* how often, all faults together */
 	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC, of the first time */
+	_Atomic uint32_t due, done; /* bit i: --fault number i names this rank; has fired on it */
 };
 
 /* Handed to a fault that fires. */

@@ -45,6 +45,14 @@ static int place_spec(struct fault_spec *spec, const struct inject_place *place,
 	return 0;
 }
 
+static bool spec_names(const struct fault_spec *spec, int rank)
+{
+	for (int i = 0; i < spec->nranks; i++)
+		if (spec->ranks[i] == rank)
+			return true;
+	return false;
+}
+
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err)
 {
 	int rc = 0;
@@ -57,21 +65,26 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 	injector->nranks = place->nranks;
 	injector->machine = place->machine;
 	injector->record = place->record;
+	for (int i = 0; place->record && i < injector->nspecs; i++)
+		if (spec_names(&injector->specs[i], place->rank))
+			atomic_fetch_or(&place->record->due, 1u << i);
 	return 0;
+}
+
+int inject_unfired(const struct injector *injector, const struct fault_record *record)
+{
+	uint32_t left = record ? atomic_load(&record->due) & ~atomic_load(&record->done) : 0;
+
+	for (int i = 0; i < injector->nspecs; i++)
+		if (left & 1u << i)
+			return i;
+	return -1;
 }
 
 bool inject_needs(const struct injector *injector, unsigned need)
 {
 	for (int i = 0; i < injector->nspecs; i++)
 		if (injector->specs[i].fault->needs.machine & need)
-			return true;
-	return false;
-}
-
-static bool spec_names(const struct fault_spec *spec, int rank)
-{
-	for (int i = 0; i < spec->nranks; i++)
-		if (spec->ranks[i] == rank)
 			return true;
 	return false;
 }
@@ -98,13 +111,14 @@ static bool due(const struct injector *injector, const struct fault_spec *spec,
 }
 
 /* Who sees that it fired also sees when. */
-static void note(struct fault_record *record)
+static void note(struct fault_record *record, int number)
 {
 	uint64_t never = 0;
 
 	if (!record)
 		return;
 	atomic_compare_exchange_strong(&record->fired_ns, &never, clock_ns());
+	atomic_fetch_or(&record->done, 1u << number);
 	atomic_fetch_add(&record->fired, 1);
 }
 
@@ -129,7 +143,7 @@ static int fire_one(struct injector *injector, const struct fault_spec *spec,
 	};
 	int rc;
 
-	note(injector->record);
+	note(injector->record, (int)(spec - injector->specs));
 	rc = spec->fault->fire(&act);
 	/* the first error stands: the fault's own, or what the library said */
 	if (rc < 0 && chain->backend && chain->backend->err)

@@ -38,6 +38,10 @@ bool inject_needs(const struct injector *injector, unsigned need);
 /* Is this rank guilty of anything? false before inject_place. */
 bool inject_guilty(const struct injector *injector);
 
+/* By the record that the rank shares with its supervisor, the number of the first --fault that names the rank and has not fired
+ * on it; -1: none, or the ranks were never placed. */
+int inject_unfired(const struct injector *injector, const struct fault_record *record);
+
 /* The filter that fires the specs; valid as long as the injector is. */
 struct call_filter inject_filter(struct injector *injector);
 

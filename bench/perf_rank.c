@@ -357,7 +357,8 @@ static int run_all(struct rank *r)
 
 	if (r->program->options->nfaults == 0)
 		return run_sweep(&r->run);
-	rc = schedule_run(&r->run);
+	rc = schedule_run(&r->run,
+	                  r->program->injector ? inject_meets(r->program->injector) : 0);
 	return rc < 0 ? rc : check_fired(r);
 }
 

@@ -2,6 +2,7 @@
 #include "schedule.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,7 +157,39 @@ static int check_call_of(struct schedule *s, int i)
 	                      check_describe(&report, text, sizeof(text)));
 }
 
-int schedule_run(struct run *run)
+/* The calls that are timed, each to its end. */
+static int make_calls(struct schedule *s, uint32_t meets)
+{
+	struct bench *bench = s->run->bench;
+	int rc = job_barrier(bench->job, "the start of the schedule");
+
+	watch_phase(bench->watch, PHASE_TIMED);
+	for (int i = SCHEDULE_WARMUP; i < ALL_CALLS && rc == 0; i++) {
+		if (meets & 1u << i)
+			rc = job_barrier(bench->job, "the others before a fault");
+		if (rc == 0)
+			rc = one_call(s, i);
+	}
+	bench->job->patience = timing_deadline(s->slowest, SCHEDULE_CALLS);
+	return rc < 0 ? rc : job_barrier(bench->job, "the end of the schedule");
+}
+
+/* What will be done, as a remark. */
+static int announce(const struct run *run, uint32_t meets)
+{
+	size_t first = schedule_first(run->bench->options);
+	char where[128] = "";
+
+	for (int i = SCHEDULE_WARMUP; i < ALL_CALLS; i++)
+		if (meets & 1u << i)
+			snprintf(where + strlen(where), sizeof(where) - strlen(where), "%s%d",
+			         where[0] ? ", " : "; all ranks meet before call ", i + 1);
+	return report_comment(run->report, "schedule: %d + %d calls of %s, %zu to %zu bytes%s",
+	                      SCHEDULE_WARMUP, SCHEDULE_CALLS, run->bench->collective->name, first,
+	                      schedule_bytes(first, ALL_CALLS - 1), where);
+}
+
+int schedule_run(struct run *run, uint32_t meets)
 {
 	struct bench *bench = run->bench;
 	struct schedule *s = calloc(1, sizeof(*s));
@@ -167,23 +200,13 @@ int schedule_run(struct run *run)
 	s->run = run;
 	rc = make_plans(s);
 	if (rc == 0 && run->report)
-		rc = report_comment(run->report,
-		                    "schedule: %d + %d calls of %s, %zu to %zu bytes",
-		                    SCHEDULE_WARMUP, SCHEDULE_CALLS, bench->collective->name,
-		                    schedule_first(bench->options),
-		                    schedule_bytes(schedule_first(bench->options), ALL_CALLS - 1));
+		rc = announce(run, meets);
 	if (rc == 0)
 		rc = prepare(s);
 	if (rc == 0)
 		rc = warm_up(s);
 	if (rc == 0)
-		rc = job_barrier(bench->job, "the start of the schedule");
-	watch_phase(bench->watch, PHASE_TIMED);
-	for (int i = SCHEDULE_WARMUP; i < ALL_CALLS && rc == 0; i++)
-		rc = one_call(s, i);
-	bench->job->patience = timing_deadline(s->slowest, SCHEDULE_CALLS);
-	if (rc == 0)
-		rc = job_barrier(bench->job, "the end of the schedule");
+		rc = make_calls(s, meets);
 	bench->job->patience = data_seconds(s);
 	watch_phase(bench->watch, PHASE_CHECK);
 	for (int i = 0; i < ALL_CALLS && rc == 0; i++)

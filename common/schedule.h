@@ -2,6 +2,8 @@
 #ifndef HANGAR_SCHEDULE_H
 #define HANGAR_SCHEDULE_H
 
+#include <stdint.h>
+
 #include "run.h"
 
 #define SCHEDULE_WARMUP 5
@@ -21,9 +23,9 @@ size_t schedule_pool(size_t largest);
 size_t schedule_first(const struct options *options);
 
 /* Make the calls: the warm-up ones meet after each, the others follow each other without a word between
- * the ranks, on slots of their own; then all of these are checked. Prints the schedule as a remark, one
- * remark per wrong call. 0 or a negative errno with the error set; wrong data are run->outcome.
- * Collective. */
-int schedule_run(struct run *run);
+ * the ranks but where `meets` has a bit (bit 0: before call 1), on slots of their own; then all of these
+ * are checked. Prints the schedule as a remark, one remark per wrong call. 0 or a negative errno with
+ * the error set; wrong data are run->outcome. Collective: `meets` is the same on all ranks. */
+int schedule_run(struct run *run, uint32_t meets);
 
 #endif

@@ -289,6 +289,32 @@ static void test_unfired(void)
 	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, NULL), -1);
 }
 
+/* Where several ranks are guilty they come to their calls together. */
+static void test_meets(void)
+{
+	static const struct {
+		const char *specs[2];
+		int n;
+		uint32_t meets;
+	} meetings[] = {
+		{ { "kill-rank:1" }, 1, 0 },
+		{ { "kill-rank:1@8" }, 1, 0 },
+		{ { "kill-rank:1,2@8" }, 1, 1u << 7 },
+		{ { "kill-rank:1,2" }, 1, 1u << 3 }, /* the default of this rig */
+		{ { "kill-rank:1@8", "drop-rank:2@20" }, 2, 1u << 7 | 1u << 19 },
+		{ { "init-missing:1,2" }, 1, 0 },
+		{ { "drop-rank:0,1@first" }, 1, 1 },
+		{ { "drop-rank:0,1@32" }, 1, 1u << 31 },
+		{ { "drop-rank:0,1@33" }, 1, 0 },
+	};
+	struct rig rig;
+
+	for (size_t i = 0; i < COUNT(meetings); i++) {
+		CU_ASSERT_EQUAL(rig_open(&rig, meetings[i].specs, meetings[i].n, 3, 4), 0);
+		CU_ASSERT_EQUAL(inject_meets(&rig.injector), meetings[i].meets);
+	}
+}
+
 /* The call that nobody else makes: of another kind, in place, one byte, asking for an answer. */
 static void test_conditional(void)
 {
@@ -877,6 +903,7 @@ int main(void)
 		{ "late", test_late },
 		{ "the first time stays", test_first_time_stays },
 		{ "faults that did not fire", test_unfired },
+		{ "several guilty ranks meet", test_meets },
 		{ "a call that nobody else makes", test_conditional },
 		{ "errors", test_errors },
 		{ "init", test_init },

@@ -71,6 +71,21 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 	return 0;
 }
 
+uint32_t inject_meets(const struct injector *injector)
+{
+	uint32_t calls = 0;
+	int guilty = 0;
+
+	for (int i = 0; i < injector->nspecs; i++) {
+		const struct fault_spec *spec = &injector->specs[i];
+
+		guilty += spec->nranks;
+		if (spec->op >= 1 && spec->op <= 32)
+			calls |= 1u << (spec->op - 1);
+	}
+	return guilty > 1 ? calls : 0;
+}
+
 int inject_unfired(const struct injector *injector, const struct fault_record *record)
 {
 	uint32_t left = record ? atomic_load(&record->due) & ~atomic_load(&record->done) : 0;

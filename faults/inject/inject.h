@@ -38,6 +38,11 @@ bool inject_needs(const struct injector *injector, unsigned need);
 /* Is this rank guilty of anything? false before inject_place. */
 bool inject_guilty(const struct injector *injector);
 
+/* Calls, from 1, as bits (call 1: bit 0), before which all ranks should meet: those at which something fires when more than one
+ * rank is guilty. What befalls the first of them may else keep the next from ever coming to its call: over sockets a rank that is
+ * stopped or dead still owes the others data of the call before. Calls beyond 32 have no bit. After inject_place. */
+uint32_t inject_meets(const struct injector *injector);
+
 /* By the record that the rank shares with its supervisor, the number of the first --fault that names the rank and has not fired
  * on it; -1: none, or the ranks were never placed. */
 int inject_unfired(const struct injector *injector, const struct fault_record *record);

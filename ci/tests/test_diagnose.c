@@ -280,6 +280,45 @@ static void test_same_calls(void)
 	}
 }
 
+/* A broadcast lets its root go, and an exchange whoever is not beside the guilty one: those wait elsewhere by right, and who never
+ * came to the call is not past it. */
+static void test_some_let_go(void)
+{
+	static const struct {
+		const char *class, *what;
+		char state;
+		bool inside; /* is one other rank still in the call? */
+	} table[] = {
+		{ "missing-call", "timed calls", 'S', true },
+		{ "host-busy", "timed calls", 'R', true },
+		{ "missing-call", "timed calls", 'S', false },
+		{ "skipped-call", "the slowest rank's figures", 'R', true },
+		{ "early-exit", "the end of the schedule", 'R', true },
+	};
+
+	for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++)
+		for (int guilty = 0; guilty < 4; guilty++) {
+			struct evidence_rank *r;
+			char name[16];
+
+			set_up(4);
+			r = &evidence.ranks[guilty];
+			for (int i = 0; i < 4; i++) {
+				bool inside = table[k].inside && i == (guilty + 1) % 4;
+
+				play(i, i == guilty ? OP - 1 : OP, odd_count, inside);
+				if (i != guilty && !inside)
+					strcpy(evidence.ranks[i].view.what,
+					       "the slowest rank's figures");
+			}
+			strcpy(r->view.what, table[k].what);
+			r->state = table[k].state;
+			r->cpu_share = table[k].state == 'R';
+			sprintf(name, "%d", guilty);
+			expect(OUTCOME_HANG, table[k].class, name, OP, OP, OP);
+		}
+}
+
 /* All made their calls (nccl): the others hang in the last, or the guilty one in its extra one. */
 static void shift_case(int nranks, uint32_t set, int by)
 {
@@ -495,6 +534,8 @@ static void test_tie(void)
 		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
 		CU_ASSERT_STRING_EQUAL(found.field, "op");
 		CU_ASSERT(found.nlines >= 2);
+		for (size_t k = 0; k < found.nlines; k++) /* nobody is said to have made the others' call */
+			CU_ASSERT_PTR_NULL(strstr(found.lines[k], "ranks made call"));
 	}
 }
 
@@ -648,6 +689,7 @@ static void test_large(void)
 static const struct unit_case cases[] = {
 	{ "who did not arrive, and how its process is", test_arrivals },
 	{ "stopped or dead after the calls that all made", test_same_calls },
+	{ "calls that let some ranks go", test_some_let_go },
 	{ "skipped and extra calls, guilty first, middle, last, two", test_shifts },
 	{ "a skipped call that let the guilty rank through", test_shift_runs_ahead },
 	{ "shift seen in one call alone", test_shift_at_once },

@@ -60,7 +60,11 @@ const char *inquiry_call(const struct record *r, char *buf, size_t len)
 	if (r->op >= 0 && r->op < OP_COUNT && strlen(buf) + 12 < len)
 		sprintf(buf + strlen(buf), " %s", redop_name((enum redop)r->op));
 	if (r->peer >= 0 && strlen(buf) + 20 < len)
-		sprintf(buf + strlen(buf), " root %d", r->peer);
+		sprintf(buf + strlen(buf), " %s %d",
+			r->kind == CALL_SEND   ? "to"
+			: r->kind == CALL_RECV ? "from"
+					       : "root",
+			r->peer);
 	return buf;
 }
 
@@ -139,24 +143,28 @@ static void say_rank(struct inquiry *q, int rank)
 	    q->align.comm, q->align.tracks[rank].inside ? "not returned" : "returned");
 }
 
+/* Who made another call in its place is not among them; without a majority they are nobody. */
 static void say_others(struct inquiry *q)
 {
 	const struct align *a = &q->align;
+	uint64_t seq = (uint64_t)q->d->hang_seq;
+	const struct record *ours = q->d->hang_seq < 1 ? NULL : align_reference(a, seq);
 	char call[160];
 	size_t n = 0;
 
-	if (q->d->hang_seq < 1)
+	if (!ours)
 		return;
-	for (int i = 0; i < a->nranks; i++)
-		n += a->tracks[i].known && !q->guilty[i] &&
-		     a->tracks[i].last >= (uint64_t)q->d->hang_seq;
+	for (int i = 0; i < a->nranks; i++) {
+		uint64_t sig = align_sig(a, i, seq);
+
+		n += a->tracks[i].known && !q->guilty[i] && a->tracks[i].last >= seq &&
+		     (!sig || sig == align_signature(ours));
+	}
 	if (n > 0)
 		inquiry_say(q->d,
-		    "%zu of %d ranks made call %" PRId64
+		    "%zu of %d ranks made call %" PRIu64
 		    " of communicator %u (%s) and wait in it or behind it.",
-		    n, a->nranks, q->d->hang_seq, a->comm,
-		    inquiry_call(align_reference(a, (uint64_t)q->d->hang_seq), call,
-				  sizeof(call)));
+		    n, a->nranks, seq, a->comm, inquiry_call(ours, call, sizeof(call)));
 }
 
 static void say_guilty(struct inquiry *q)

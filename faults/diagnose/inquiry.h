@@ -57,4 +57,7 @@ bool blame_aborted(struct inquiry *q);
 /* A rank gave up because its device had no memory left. */
 bool blame_device_memory(struct inquiry *q);
 
+/* diagnose_missing.c: some made a call that others, not inside one, never did. */
+bool blame_missing(struct inquiry *q);
+
 #endif

@@ -1,0 +1,133 @@
+/* diagnose_missing.c: the rule about the call that some made and others never did. */
+#include <stdio.h>
+#include <string.h>
+
+#include "classes.h"
+#include "inquiry.h"
+#include "verdict.h"
+#include "watch.h"
+
+/* What the ranks that made the call are doing. */
+struct makers {
+	size_t n;
+	uint32_t phase;	  /* the furthest */
+	const char *what; /* what one of those waits for whose calls have not completed, NULL: none does */
+	const char *past; /* one whose calls have: of a broadcast's root, for one. NULL: none */
+};
+
+/* Does this rank's own account put it past the calls that others are still in? Where those wait whom the call let go says nothing:
+ * they may be further on than a rank that never came to it. */
+static bool is_beyond(const struct evidence_rank *rank, const struct makers *makers)
+{
+	const struct rank_view *v = &rank->view;
+
+	if (view_finished(v))
+		return true;
+	if (v->phase > makers->phase && v->phase != PHASE_ASIDE)
+		return true;
+	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;
+}
+
+/* Past the call, but no further than those whom the call let go, and that call is all it lacks? */
+static bool left_one_out(const struct inquiry *q, int rank, const struct makers *makers)
+{
+	const struct rank_view *v = &q->evidence->ranks[rank].view;
+	uint64_t next = q->align.tracks[rank].last + 1;
+
+	if (view_finished(v) || v->phase > makers->phase || next != q->align.top)
+		return false;
+	return align_run(&q->align, next) < next ||
+	       (makers->past && strcmp(v->what, makers->past) == 0);
+}
+
+static const char *missing_class(struct inquiry *q, int rank, const struct makers *makers)
+{
+	const struct evidence_rank *r = &q->evidence->ranks[rank];
+
+	if (is_beyond(r, makers))
+		return left_one_out(q, rank, makers) ? CLASS_SKIPPED : CLASS_EARLY;
+	return inquiry_host_class(r, CLASS_MISSING);
+}
+
+/* Those that made fewest calls and are not inside one. Returns the number of the call they lack, 0: nobody lacks one. */
+static uint64_t find_behind(struct inquiry *q, struct makers *makers)
+{
+	const struct align *a = &q->align;
+	uint64_t least = UINT64_MAX;
+
+	memset(makers, 0, sizeof(*makers));
+	for (int i = 0; i < a->nranks; i++)
+		if (a->tracks[i].known && a->tracks[i].last < least)
+			least = a->tracks[i].last;
+	if (least >= a->top)
+		return 0;
+	for (int i = 0; i < a->nranks; i++) {
+		const struct rank_view *v = &q->evidence->ranks[i].view;
+
+		if (!a->tracks[i].known)
+			continue;
+		if (a->tracks[i].last == least && !a->tracks[i].inside)
+			inquiry_accuse(q, i);
+		if (a->tracks[i].last <= least)
+			continue;
+		makers->n++;
+		makers->phase = v->phase > makers->phase ? v->phase : makers->phase;
+		if (v->waiting && v->completed < v->issued)
+			makers->what = v->what;
+		else if (v->waiting)
+			makers->past = v->what;
+	}
+	return q->nguilty ? least + 1 : 0;
+}
+
+/* Most ranks are done with the calls; a few make one that nobody else makes. */
+static bool is_surplus(const struct inquiry *q, const struct makers *makers)
+{
+	if (makers->n >= q->nguilty)
+		return false;
+	for (int i = 0; i < q->align.nranks; i++)
+		if (q->guilty[i] && !is_beyond(&q->evidence->ranks[i], makers))
+			return false;
+	return true;
+}
+
+static void turn_round(struct inquiry *q, uint64_t seq)
+{
+	q->nguilty = 0;
+	for (int i = 0; i < q->align.nranks; i++) {
+		q->guilty[i] = q->align.tracks[i].known && q->align.tracks[i].last >= seq;
+		q->nguilty += q->guilty[i];
+	}
+}
+
+bool blame_missing(struct inquiry *q)
+{
+	struct makers makers;
+	uint64_t seq = find_behind(q, &makers);
+	const char *class = NULL;
+	struct diagnosis *d = q->d;
+
+	if (seq == 0)
+		return false;
+	inquiry_place_missing(q);
+	if (is_surplus(q, &makers)) {
+		turn_round(q, seq);
+		memcpy(d->theirs, d->majority, sizeof(d->theirs));
+		snprintf(d->majority, sizeof(d->majority), "no call");
+		d->seq_low = (int64_t)align_run(&q->align, seq);
+		inquiry_conclude(q, CLASS_EXTRA, "majority");
+		return true;
+	}
+	for (int i = 0; i < q->align.nranks; i++) {
+		const char *one = q->guilty[i] ? missing_class(q, i, &makers) : class;
+
+		class = class && one != class ? CLASS_MISSING : one;
+	}
+	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
+		inquiry_say(d,
+		    "The guilty are past the call: they wait in another place or have finished.");
+	if (class == CLASS_SKIPPED)
+		d->seq_low = (int64_t)align_run(&q->align, seq);
+	inquiry_conclude(q, class, "proved");
+	return true;
+}

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../common/clock.h"
+#include "../common/command.h"
 #include "../faults/diagnose/evidence_text.h"
 #include "../faults/diagnose/report_stacks.h"
 #include "../faults/diagnose/saved.h"
@@ -43,17 +45,11 @@ static void make_folder(struct judge *j)
 
 static void name_command(struct judge *j)
 {
-	size_t at = 0, room = sizeof(j->command);
+	char command[COMMAND_MAX];
 
-	for (int i = 0; i < j->program->argc && at < room; i++) {
-		int n = snprintf(j->command + at, room - at, "%s%s", i ? " " : "",
-		                 j->program->argv[i]);
-
-		if (n < 0)
-			break;
-		at += (size_t)n;
-	}
-	evidence_blind_command(j->command, j->evidence.command, sizeof(j->evidence.command));
+	command_join(command, sizeof(command), j->program->argc,
+	             (const char *const *)j->program->argv);
+	evidence_blind_command(command, j->evidence.command, sizeof(j->evidence.command));
 }
 
 static void name_time(struct evidence *e)
@@ -68,14 +64,18 @@ static void name_time(struct evidence *e)
 /* The command with its fault, for the report's reproducer alone: evidence_load does not read it. */
 static void save_command(const struct judge *j)
 {
-	char path[sizeof(j->folder) + 16];
+	char path[sizeof(j->folder) + 16], command[COMMAND_MAX], parent[32];
+	const struct program *p = j->program;
 	FILE *f;
 
+	snprintf(parent, sizeof(parent), "/proc/%d/cmdline", (int)getppid());
+	command_again(command, sizeof(command), p->launch, j->evidence.nranks, p->argc,
+	              (const char *const *)p->argv, parent);
 	snprintf(path, sizeof(path), "%s/command.txt", j->folder);
 	f = fopen(path, "we");
 	if (!f)
 		return; /* the report says that it is unknown */
-	fprintf(f, "%s\n", j->command);
+	fprintf(f, "%s\n", command);
 	fclose(f);
 }
 

@@ -20,7 +20,6 @@ struct judge {
 	struct diagnosis diagnosis;
 	struct heard *heard;         /* by rank; owned */
 	int nheard;
-	char command[1024];          /* as given; the evidence has it without the fault */
 	char folder[200];            /* "" when none could be made */
 };
 

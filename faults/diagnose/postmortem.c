@@ -124,7 +124,7 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
  * broken. */
 static void print_reproducer(FILE *out, const char *dir)
 {
-	char path[4096], line[1024];
+	char path[4096], line[8192];
 	FILE *f;
 
 	fprintf(out, "\n## Reproducer\n\n");
@@ -235,7 +235,8 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 		"(`plots/plot` draws it of timeline.csv), and timeline.json for chrome://tracing "
 		"or Perfetto.\n");
 	fprintf(out,
-		"\n## Root cause\n\nRanks %s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
+		"\n## Root cause\n\nRank%s %s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
 		"Prevention\n\n%s\n",
-		d->ranks, d->confidence, d->cause, d->fix, d->prevention);
+		strchr(d->ranks, ',') ? "s" : "", d->ranks, d->confidence, d->cause, d->fix,
+		d->prevention);
 }

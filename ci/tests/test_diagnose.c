@@ -594,6 +594,14 @@ static void test_absent_ranks(void)
 							 : absent == 1 ? "majority"
 								       : "inconclusive");
 	}
+	set_up(4); /* of which nobody says that they were all */
+	for (int i = 0; i < 4; i++)
+		play(i, i == 1 ? OP - 1 : OP, odd_count, i != 1);
+	evidence.uncounted = true;
+	finish();
+	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[found.nlines - 1], "is not known: at least 4"));
 }
 
 static void test_swap_changes_answer(void)

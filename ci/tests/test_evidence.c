@@ -373,6 +373,7 @@ static void test_truncated_and_missing(void)
 	CU_ASSERT_FALSE(loaded.ranks[1].present);
 	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "rank-1.fr is missing: nothing is known"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "run.json is missing"));
+	CU_ASSERT(loaded.uncounted);
 	drop("rank-0.fr");
 	drop("rank-2.fr");
 	CU_ASSERT_EQUAL(load(), -ENOENT);

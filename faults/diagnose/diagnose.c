@@ -322,8 +322,10 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 		absent += !evidence->ranks[i].present;
 	if (absent > 0)
 		inquiry_say(d, "Of %zu of %d ranks nothing is known.", absent, evidence->nranks);
+	if (evidence->uncounted)
+		inquiry_say(d, "How many ranks there were is not known: at least %d.", evidence->nranks);
 	/* they may be guilty too, or instead */
-	if (absent > 0 && strcmp(d->confidence, "proved") == 0 && d->outcome != OUTCOME_OK)
+	if ((absent > 0 || evidence->uncounted) && strcmp(d->confidence, "proved") == 0 && d->outcome != OUTCOME_OK)
 		d->confidence = absent * 2 < (size_t)evidence->nranks ? "majority" : "inconclusive";
 	class_explain(d);
 	align_release(&q.align);

@@ -47,6 +47,7 @@ struct evidence_rank {
 
 struct evidence {
 	int nranks;               /* as the ranks or run.json say; at least the highest rank seen + 1 */
+	bool uncounted;           /* nobody says how many there were: there may have been more */
 	struct evidence_rank *ranks; /* nranks entries; owned */
 	char backend[16];
 	char library[64];         /* NCCL's or MPI's version; "" unknown */

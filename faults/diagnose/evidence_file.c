@@ -426,6 +426,7 @@ int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 		goto out;
 	}
 	load_run(evidence, dir);
+	evidence->uncounted = evidence->nranks == 0;
 	if (evidence->nranks < highest + 1)
 		evidence->nranks = highest + 1;
 	rc = load_ranks(evidence, dirfd(d));

@@ -244,7 +244,8 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 	look(j);
 	name_time(&j->evidence);
 	diagnose(&j->evidence, d);
-	if (strcmp(d->class, VERDICT_UNEXPLAINED) != 0) {
+	/* a process without a rank is not in the evidence */
+	if (d->outcome != OUTCOME_OK && strcmp(d->class, VERDICT_UNEXPLAINED) != 0) {
 		verdict->class = d->class;
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 		verdict->confidence = d->confidence;

@@ -2,6 +2,7 @@
 #include "perf_rank.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -439,8 +440,11 @@ int perf_rank(void *arg)
 	rc = join(&r);
 	if (rc < 0)
 		return conclude(&r, rc, r.err.outcome != OUTCOME_ERROR);
-	if (r.job.aside)
+	if (r.job.aside) {
+		/* the launcher's number for it is another rank's now */
+		atomic_store(&p->memory->header.rank, -1);
 		return conclude(&r, 0, true);
+	}
 	r.bench = (struct bench){
 		.collective = p->collective,
 		.options = p->options,

@@ -604,6 +604,23 @@ static void test_absent_ranks(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[found.nlines - 1], "is not known: at least 4"));
 }
 
+/* More processes than GPUs: those that stand aside wait for the others' end and never make a call. */
+static void test_surplus_processes(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		struct rank_view *v = &evidence.ranks[i].view;
+
+		play(i, i >= 2 ? 0 : i == 1 ? OP - 1 : OP, odd_count, i == 0);
+		if (i < 2)
+			continue;
+		v->phase = PHASE_ASIDE;
+		v->overdue = 0;
+		strcpy(v->what, "the other ranks' end");
+	}
+	expect(OUTCOME_HANG, "missing-call", "1", OP, OP, OP);
+}
+
 static void test_swap_changes_answer(void)
 {
 	struct evidence_rank swap;
@@ -709,6 +726,7 @@ static const struct unit_case cases[] = {
 	{ "nothing wrong", test_nothing_wrong },
 	{ "unexplained", test_unexplained },
 	{ "absent ranks", test_absent_ranks },
+	{ "surplus processes", test_surplus_processes },
 	{ "swapped ranks change the answer", test_swap_changes_answer },
 	{ "hostile records", test_hostile_calls },
 	{ "16,384 ranks x 1,024 calls", test_large },

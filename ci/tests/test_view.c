@@ -295,7 +295,7 @@ static void test_description(void)
 		"completed, last AllReduce count 1024 float sum, inside the call");
 	view = (struct rank_view){ .rank = -1, .phase = 99, .last = { .op = OP_NONE } };
 	CU_ASSERT_STRING_EQUAL(view_describe(&view, text, sizeof(text)),
-			       "rank -1 ( pid 0, alive): phase unknown; no call recorded");
+			       "no rank ( pid 0, alive): phase unknown; no call recorded");
 }
 
 /* The largest numbers there are do not cut off what comes last. */

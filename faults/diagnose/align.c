@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "watch.h"
 
 #define SHIFT_MAX  8		     /* calls skipped or added in one place */
 #define PERIOD_MAX 64		     /* of a schedule that repeats itself */
@@ -74,8 +75,9 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 	if (!measure_plain(track, rank, comm))
 		walk_track(track, rank, comm);
 	track->inside = track->final && is_issuing(rank, track->final);
+	/* who stands aside makes no calls by right */
 	track->known = rank->present && (track->final || comm == 0) &&
-	               last_ticket(rank) >= rank->view.issued;
+	               rank->view.phase != PHASE_ASIDE && last_ticket(rank) >= rank->view.issued;
 }
 
 /* `sig`: room for first..last, zero. */

@@ -104,7 +104,7 @@ static const char *last_op(const struct record *last)
 
 char *view_describe(const struct rank_view *v, char *buf, size_t len)
 {
-	char process[48], call[256] = "no call recorded", wait[96] = "";
+	char process[48], call[256] = "no call recorded", wait[96] = "", name[32] = "no rank";
 
 	if (v->last.ticket)
 		snprintf(call, sizeof(call),
@@ -118,7 +118,9 @@ char *view_describe(const struct rank_view *v, char *buf, size_t len)
 	if (v->waiting)
 		snprintf(wait, sizeof(wait), ", waits %.2f s in '%s'%s", v->waited, v->what,
 		         v->overdue ? " (overdue)" : "");
-	snprintf(buf, len, "rank %d (%s pid %d, %s): phase %s%s; %s", v->rank, v->host, v->pid,
+	if (v->rank >= 0)
+		snprintf(name, sizeof(name), "rank %d", v->rank);
+	snprintf(buf, len, "%s (%s pid %d, %s): phase %s%s; %s", name, v->host, v->pid,
 	         view_process(v, process, sizeof(process)), phase_name((enum phase)v->phase), wait,
 	         call);
 	return buf;

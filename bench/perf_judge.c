@@ -239,11 +239,18 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 	struct judge *j = ctx;
 	struct diagnosis *d = &j->diagnosis;
 
+	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA;
+
 	if (!collect(j, views, memories, n))
 		return;
-	look(j);
+	if (!ended) /* else there are no processes to look at */
+		look(j);
 	name_time(&j->evidence);
 	diagnose(&j->evidence, d);
+	if (ended && strcmp(d->class, outcome_name(verdict->outcome)) == 0)
+		return; /* the calls say no more than the ranks did */
+	if (verdict->outcome == OUTCOME_OK)
+		verdict->outcome = d->outcome;
 	/* a process without a rank is not in the evidence */
 	if (d->outcome != OUTCOME_OK && strcmp(d->class, VERDICT_UNEXPLAINED) != 0) {
 		verdict->class = d->class;

@@ -86,4 +86,21 @@ expect_out 'NCCL RAS disagrees, it names 3: '
 expect_out 'rank 1 is stuck on a\?\[2Jb\?c \(d\)$'
 holds 'control characters come through' \
 	bash -c '! LC_ALL=C grep -q "[^ -~	]" "$1" "$2"' - "$work/out" "$kept/postmortem.md"
+
+# Messages that fit into buffers let everybody come to the end: that calls differed is told all the same.
+small() {
+	cd "$work" || exit 1
+	run "$BUILD/$1_perf" --backend mpi -g 4 -b 16K "--fault=$2"
+	cd "$OLDPWD" || exit 1
+	expect_rc "$3"
+	expect_out "^# verdict: outcome=$4 class=$5 ranks=0 comm=0 seq=$6 "
+	expect_out '^# look further: '
+}
+small scatter extra-call:0@25 16 diverged extra-call 25
+small gather early-exit:0@12 12 wrong-data early-exit 12
+for program in scatter sendrecv hypercube alltoallv; do
+	run "$BUILD/${program}_perf" --backend mpi -g 4 -b 16K --fault=none
+	expect_rc 0
+	holds 'a verdict on equal calls' bash -c '! grep -q "^# verdict" "$1"' - "$work/out"
+done
 finish

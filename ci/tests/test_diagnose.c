@@ -521,6 +521,28 @@ static void test_mismatch(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(found.majority, "float"));
 }
 
+/* Messages that fit into buffers let everybody come to the end, with a call less on one rank. */
+static void test_fewer_calls(void)
+{
+	for (int wrong = 0; wrong <= 1; wrong++)
+		for (int guilty = 0; guilty < 4; guilty++) {
+			char name[16];
+
+			set_up(4);
+			for (int i = 0; i < 4; i++) {
+				struct rank_view *v = &evidence.ranks[i].view;
+
+				play(i, i == guilty ? OP - 1 : CALLS, odd_count, false);
+				v->process = PROCESS_EXITED;
+				v->outcome = v->status = wrong ? OUTCOME_WRONG_DATA : OUTCOME_OK;
+				v->overdue = v->waiting = 0;
+			}
+			sprintf(name, "%d", guilty);
+			expect(wrong ? OUTCOME_WRONG_DATA : OUTCOME_DIVERGED, "early-exit", name, OP,
+			       OP, -1);
+		}
+}
+
 static void test_tie(void)
 {
 	for (int n = 2; n <= 8; n *= 2) {
@@ -722,6 +744,7 @@ static const struct unit_case cases[] = {
 	{ "identical neighbours leave an interval", test_identical_neighbours },
 	{ "wrapped rings", test_wrapped },
 	{ "other arguments", test_mismatch },
+	{ "fewer calls, and nobody waits", test_fewer_calls },
 	{ "ties are inconclusive", test_tie },
 	{ "nothing wrong", test_nothing_wrong },
 	{ "unexplained", test_unexplained },

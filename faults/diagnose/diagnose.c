@@ -258,6 +258,15 @@ static bool died_in_calls(const struct evidence *e)
 	return dead > 0;
 }
 
+/* Every rank came to its end by itself. */
+static bool all_finished(const struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++)
+		if (!e->ranks[i].present || !view_finished(&e->ranks[i].view))
+			return false;
+	return true;
+}
+
 static void explain(struct inquiry *q, uint32_t mask)
 {
 	struct diagnosis *d = q->d;
@@ -286,6 +295,10 @@ static void explain(struct inquiry *q, uint32_t mask)
 	}
 	if (d->outcome == OUTCOME_HANG && try_comms(q, mask, blame_missing))
 		return;
+	if (all_finished(q->evidence) && try_comms(q, mask, blame_missing)) {
+		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
+		return;
+	}
 	if (d->outcome == OUTCOME_HANG) {
 		d->class = CLASS_UNEXPLAINED;
 		d->confidence = "inconclusive";

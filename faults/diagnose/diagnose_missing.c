@@ -110,6 +110,8 @@ bool blame_missing(struct inquiry *q)
 	if (seq == 0)
 		return false;
 	inquiry_place_missing(q);
+	if (d->outcome != OUTCOME_HANG)
+		d->hang_seq = -1; /* all came to their end: nobody waits */
 	if (is_surplus(q, &makers)) {
 		turn_round(q, seq);
 		memcpy(d->theirs, d->majority, sizeof(d->theirs));

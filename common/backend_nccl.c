@@ -350,9 +350,9 @@ static int async_error(struct nccl *nccl)
 	rc = ncclCommGetAsyncError(nccl->comm, &state);
 	if (rc != ncclSuccess)
 		return nccl_fail(nccl, "ncclCommGetAsyncError", rc);
-	return state == ncclSuccess || state == ncclInProgress
-		       ? 0
-		       : nccl_fail(nccl, "the communicator", state);
+	state = state == ncclInProgress ? ncclSuccess : state;
+	watch_asked(nccl->be.watch, 0, (int)state);
+	return state == ncclSuccess ? 0 : nccl_fail(nccl, "the communicator", state);
 }
 
 /* Known where calls get device times: the event before the last call is past. */

@@ -49,6 +49,8 @@ struct watch {
 	/* Something becomes of communicator `comm`; `request` NULL unless COMM_INIT, COMM_READY or COMM_FAILED. */
 	void (*comm)(void *ctx, uint32_t comm, enum comm_event event,
 	             const struct comm_request *request);
+	/* The library was asked whether communicator `comm` has failed meanwhile: `code` is its own number for that, 0: it has not. */
+	void (*asked)(void *ctx, uint32_t comm, int code);
 	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full). */
 	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);
 };
@@ -88,6 +90,12 @@ static inline void watch_replayed(const struct watch *w, uint32_t calls)
 {
 	if (w && w->replayed)
 		w->replayed(w->ctx, calls);
+}
+
+static inline void watch_asked(const struct watch *w, uint32_t comm, int code)
+{
+	if (w && w->asked)
+		w->asked(w->ctx, comm, code);
 }
 
 static inline void watch_completed(const struct watch *w)

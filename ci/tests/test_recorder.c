@@ -106,6 +106,29 @@ static void test_comm(void)
 	tear_down();
 }
 
+/* What the library says of a communicator: 0 never asked; a communicator made anew was never asked. */
+static void test_asked(void)
+{
+	struct comm_request request = { .comm = 3, .nranks = 8, .id = { 1 } };
+	struct record_init *init;
+
+	set_up(0);
+	init = &memory->header.inits[3];
+	CU_ASSERT_EQUAL(init->asked, 0);
+	watch.asked(watch.ctx, 3, 0);
+	CU_ASSERT_EQUAL(init->asked, 1);
+	watch.asked(watch.ctx, 3, 6);
+	CU_ASSERT_EQUAL(init->asked, 7);
+	watch.asked(watch.ctx, 3, -1);
+	watch.asked(watch.ctx, 3, INT32_MAX);
+	watch.asked(watch.ctx, RECORD_COMMS, 1);
+	CU_ASSERT_EQUAL(init->asked, 7);
+	CU_ASSERT_EQUAL(memory->header.inits[0].asked, 0);
+	watch.comm(watch.ctx, 3, COMM_INIT, &request);
+	CU_ASSERT_EQUAL(init->asked, 0);
+	tear_down();
+}
+
 static void test_error_code(void)
 {
 	struct error why = { .rank = 1, .code = -ENOMEM, .text = "full" };
@@ -500,6 +523,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "layout", test_layout },
 		{ "communicators, from init to abort", test_comm },
+		{ "communicators that are asked for errors", test_asked },
 		{ "the code of an error", test_error_code },
 		{ "create", test_create },
 		{ "a call and its return", test_record },

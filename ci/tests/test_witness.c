@@ -204,10 +204,45 @@ static void test_folder(void)
 	CU_ASSERT_NOT_EQUAL(err.code, 0);
 }
 
+/* What NCCL's communicators say of a hang; of what ended otherwise, and of who never asked, nothing. */
+static void test_async(void)
+{
+	static struct record_header recorders[RANKS];
+	struct evidence_rank some[RANKS] = { 0 };
+	struct evidence e = { .nranks = RANKS, .ranks = some };
+	struct diagnosis d = { .outcome = OUTCOME_HANG };
+
+	for (int i = 0; i < RANKS; i++) {
+		some[i].present = true;
+		some[i].recorder = i == 3 ? NULL : &recorders[i];
+	}
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL(d.nlines, 0);
+	recorders[0].inits[0].asked = recorders[2].inits[0].asked = 1;
+	recorders[1].inits[0].asked = -5; /* another's bytes */
+	recorders[1].inits[1].asked = 7;  /* another communicator */
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
+	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 2 of 4 ranks that ask it while they wait.");
+	recorders[1].inits[0].asked = 7;
+	recorders[2].inits[0].asked = 3;
+	d.nlines = 0;
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
+	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says error 6 on rank 1.");
+	d.outcome = OUTCOME_DIED;
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL(d.nlines, 1);
+	d = (struct diagnosis){ .outcome = OUTCOME_HANG, .nlines = DIAGNOSIS_LINES };
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL(d.nlines, DIAGNOSIS_LINES);
+}
+
 static const struct unit_case cases[] = {
 	{ "stacks of those that are here and alive", test_stacks },
 	{ "NCCL RAS", test_ras },
 	{ "its word in the diagnosis", test_note },
+	{ "what communicators say of a hang", test_async },
 	{ "the folder", test_folder },
 };
 

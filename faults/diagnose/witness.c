@@ -94,11 +94,45 @@ out:
 	free(h.ranks);
 }
 
+/* Communicator 0: the others are the schedule's. */
+static int32_t said_async(const struct evidence_rank *rank)
+{
+	return rank->present && rank->recorder ? rank->recorder->inits[0].asked : 0;
+}
+
+/* A hang is silent where the library knows of no error; where it knows of one, of which. */
+static void note_async(const struct evidence *e, struct diagnosis *d)
+{
+	char *line = d->lines[d->nlines];
+	size_t asked = 0, room = sizeof(d->lines[0]);
+	int failed = -1;
+
+	if (d->outcome != OUTCOME_HANG || d->nlines >= DIAGNOSIS_LINES)
+		return;
+	for (int i = e->nranks - 1; i >= 0; i--) {
+		asked += said_async(&e->ranks[i]) > 0;
+		failed = said_async(&e->ranks[i]) > 1 ? i : failed;
+	}
+	if (asked == 0)
+		return;
+	if (failed >= 0)
+		snprintf(line, room, "ncclCommGetAsyncError says error %d on rank %d.",
+		         said_async(&e->ranks[failed]) - 1, failed);
+	else
+		snprintf(line, room,
+		         "ncclCommGetAsyncError says success on the %zu of %d ranks that ask it "
+		         "while they wait.",
+		         asked, e->nranks);
+	d->nlines++;
+}
+
 void witness_note(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-	size_t n = diagnosis->nlines < DIAGNOSIS_LINES ? diagnosis->nlines : DIAGNOSIS_LINES - 1;
+	size_t n;
 	char line[sizeof(diagnosis->lines[0])];
 
+	note_async(evidence, diagnosis);
+	n = diagnosis->nlines < DIAGNOSIS_LINES ? diagnosis->nlines : DIAGNOSIS_LINES - 1;
 	if (ras_agrees(evidence->witness, evidence, diagnosis, line, sizeof(line)) == RAS_NOT_ASKED)
 		return;
 	memcpy(diagnosis->lines[n], line, sizeof(line));

@@ -16,8 +16,9 @@
  * The ranks go on afterwards. */
 void witness_hear(struct evidence *evidence, const bool *local, const char *guilty);
 
-/* Add RAS's word to the diagnosis' lines, in the place of the last where there is no room. Nothing
- * when it was not asked. */
+/* Add to the diagnosis' lines what NCCL says itself: of a hang whether communicators report an
+ * asynchronous error, where there is room; and RAS's word, in the place of the last line where there is
+ * none. Nothing of what was not asked. */
 void witness_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 #endif

@@ -71,7 +71,9 @@ enum record_comm_state {
 struct record_init {
 	_Atomic uint32_t state; /* enum record_comm_state */
 	int32_t rank, nranks;   /* as handed to init */
-	int32_t reserved;       /* 0 */
+	/* The library, asked while the rank waits whether the communicator has failed (ncclCommGetAsyncError), last said: 1 no error,
+	 * 1 + n its error n; 0: never asked. */
+	_Atomic int32_t asked;
 	uint64_t id;            /* hash of the unique id handed to init (FNV-1a); never 0 once called */
 	uint64_t aborted_after; /* calls issued on it before it was aborted */
 };

@@ -196,6 +196,7 @@ static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 		init->rank = request->rank;
 		init->nranks = request->nranks;
 		init->id = hash_bytes(request->id, sizeof(request->id));
+		atomic_store_explicit(&init->asked, 0, memory_order_relaxed);
 	}
 	if (event == COMM_ABORTED)
 		init->aborted_after = h->comms[comm % RECORD_COMMS].seq;
@@ -234,6 +235,15 @@ static void recorder_replayed(void *ctx, uint32_t calls)
 	beat(h);
 }
 
+static void recorder_asked(void *ctx, uint32_t comm, int code)
+{
+	struct recorder *recorder = ctx;
+
+	if (comm < RECORD_COMMS && code >= 0 && code < INT32_MAX)
+		atomic_store_explicit(&recorder->memory->header.inits[comm].asked, 1 + code,
+		                      memory_order_relaxed);
+}
+
 static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns)
 {
 	struct recorder *recorder = ctx;
@@ -269,6 +279,7 @@ struct watch recorder_watch(struct recorder *recorder)
 		.work = recorder_work,
 		.leave = recorder_leave,
 		.comm = recorder_comm,
+		.asked = recorder_asked,
 	};
 
 	if (recorder->calls) {

@@ -3,13 +3,13 @@
 # a hang are named.
 # timeout: 240
 if [ -z "${HANGAR_E2E_OWN_MOUNTS:-}" ]; then
-	# With a /dev/shm of our own everything in it is this test's.
+	# For own_shm
 	export HANGAR_E2E_OWN_MOUNTS=1
 	unshare -rm true 2>/dev/null && exec unshare -rm bash "$0" "$@"
 fi
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
-mount -t tmpfs tmpfs /dev/shm 2>/dev/null
+own_shm
 
 KILL=9 STOP=19
 tool=$BUILD/tests/tool_phase
@@ -28,9 +28,9 @@ declare -A hold=(
 )
 
 left_files() {
-	ls -d /dev/shm/{hangar-,vader,ompi,sem.ompi,nccl-}* "$TMPDIR"/* 2>/dev/null
+	left_in_shm
+	ls -d "$TMPDIR"/* 2>/dev/null
 }
-# Others' runs may go on beside ours where /dev/shm could not be made our own.
 before=$(left_files)
 
 nothing_left() {

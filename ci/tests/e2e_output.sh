@@ -2,13 +2,13 @@
 # e2e_output.sh: what a run prints and writes: table, CSV, JSON, -J, --out; nothing unasked; readable
 # whenever it is killed.
 if [ -z "${HANGAR_E2E_OWN_MOUNTS:-}" ]; then
-	# With a /dev/shm of our own everything in it is this test's.
+	# For own_shm
 	export HANGAR_E2E_OWN_MOUNTS=1
 	unshare -rm true 2>/dev/null && exec unshare -rm bash "$0" "$@"
 fi
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
-mount -t tmpfs tmpfs /dev/shm 2>/dev/null
+own_shm
 
 few=(--backend mpi -g 2 -n 2 -w 1 -c 1)
 export TMPDIR=$work/tmp
@@ -90,7 +90,7 @@ END
 # Where a run could leave something without being asked
 everything() {
 	find "$work/cwd" "$TMPDIR" -mindepth 1
-	ls -d /dev/shm/{hangar-,vader,ompi,sem.ompi,nccl-}* 2>/dev/null
+	left_in_shm
 }
 before=$(everything)
 

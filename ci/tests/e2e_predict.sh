@@ -1,5 +1,6 @@
 #!/bin/bash
 # e2e_predict.sh: topo_predict's tables, explanation, errors, vendor figures, speed, and its plots.
+# alone: 675840 points in 3 s is asserted
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # e2e_predict_host.sh: predictions on the mpi backend: columns, what they are made of, --min-percent, when there are none.
 # How near they come is not asserted: the machine may be busy. results/ has it.
+# alone: on a busy machine calibration is disturbed, and --min-percent is not judged
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 

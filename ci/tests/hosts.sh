@@ -5,7 +5,6 @@
 # $work is shared by all; $work/own is another disk on each.
 # mpirun runs at the bridge and reaches hosts through a script that enters their namespaces.
 # make_hosts N; then on_hosts or program_on_hosts puts a command together.
-net=10.213.$((BASHPID % 200 + 20))
 bridge=hgb$BASHPID
 hosts=0
 declare -a keeper # the process that holds a host's namespaces
@@ -13,6 +12,12 @@ declare -a keeper # the process that holds a host's namespaces
 [ "$(id -u)" -eq 0 ] || skip 'network namespaces need root'
 command -v ip >/dev/null || skip 'ip (iproute2) is not installed'
 command -v nsenter >/dev/null || skip 'nsenter (util-linux) is not installed'
+
+# $net: a network that no other test has, of those that run at the same time
+for ((octet = BASHPID % 200, i = 0; i < 200; i++)); do
+	net=10.213.$(((octet + i) % 200 + 20))
+	ip -o addr | grep -qF " $net.1/" || break
+done
 
 name() { echo "hgn$$-$1"; }
 
@@ -83,8 +88,8 @@ program_on_hosts() {
 		list+=${list:+,}$net.$i:$s
 	done
 	command=(mpirun --quiet -np $n --host "$list" --mca plm_rsh_agent "$work/agent"
-		--mca btl tcp,self --mca oob_tcp_if_include $net.0/24
-		--mca btl_tcp_if_include $net.0/24 --mca orte_tmpdir_base "$work/tmp" "$@")
+		--mca btl tcp,self --mca oob_tcp_if_include "$net.0/24"
+		--mca btl_tcp_if_include "$net.0/24" --mca orte_tmpdir_base "$work/tmp" "$@")
 }
 
 # on_hosts SLOTS OPTION...: the same for all_reduce_perf

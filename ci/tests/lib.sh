@@ -52,6 +52,28 @@ no_process() {
 	[ -z "$(pids_of_run)" ]
 }
 
+# own_shm: in mounts of its own (unshare -m) a test has a /dev/shm of its own, too: everything in it is
+# this test's.
+shm=everybodys
+own_shm() {
+	mount -t tmpfs tmpfs /dev/shm 2>/dev/null && shm=own
+}
+
+# left_in_shm: what runs that are over left there; where it is everybody's, others' runs go on meanwhile
+left_in_shm() {
+	local path
+	for path in /dev/shm/{hangar-,vader,ompi,sem.ompi,nccl-}*; do
+		[ -e "$path" ] || continue
+		[ $shm = everybodys ] && in_use "$path" && continue
+		echo "$path"
+	done
+}
+
+# in_use PATH: a process has it mapped or, as every run its folder, locked
+in_use() {
+	grep -qF ":$(stat -c %i "$1") " /proc/locks || grep -qsF " $1" /proc/[0-9]*/maps
+}
+
 end_leftovers() {
 	local pid
 	for pid in $(pids_of_run); do

@@ -1,6 +1,7 @@
 /* mpi_test_host_calibrate.c: ranks of a host meet in shared memory; what calibration measures makes
  * sense. */
 /* ranks: 4 */
+/* alone: it measures this host */
 #include "unit.h"
 
 #include <dirent.h>

@@ -1,6 +1,7 @@
 /* mpi_test_point.c: points measured for real on the mpi backend, with a filter that counts, spoils
  * or holds calls. */
 /* ranks: 3 */
+/* alone: budgets and deadlines of a fraction of a second are asserted */
 #include "unit.h"
 
 #include <errno.h>

@@ -143,19 +143,20 @@ all: $(PERF) $(PROGRAM_BIN) $(DATA) stale-data
 tests: $(UNIT) $(TOOL) $(BARE)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
-# read, so what was just installed is seen by a second make only; it takes all cores unless told.
+# read, so what was just installed is seen by a second make only; it takes all cores unless told
+# (the +: make sees no $(MAKE) inside of a variable, and would give it one core).
 SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 run: install-deps
-	$(Q)$(SUBMAKE) all
+	+$(Q)$(SUBMAKE) all
 	$(Q)BUILD=$(BUILD) ci/sweep
 
 test: install-deps
-	$(Q)$(SUBMAKE) all tests
+	+$(Q)$(SUBMAKE) all tests
 	$(Q)BUILD=$(BUILD) ci/tests/run
 
 # One hang on the machine at hand, named.
 hang: install-deps
-	$(Q)$(SUBMAKE) all
+	+$(Q)$(SUBMAKE) all
 	$(Q)BUILD=$(BUILD) ci/hang
 
 unit: $(UNIT)

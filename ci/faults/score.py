@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""score.py: plans the fault matrix, scores a run in a process of its own, sums up."""
+"""score.py: plans the fault matrix, scores a run in a process of its own, sums up.
+
+score.py join FILE OUTDIR... sums up several matrices, by fault."""
 import csv
 import json
 import os
@@ -23,6 +25,8 @@ COLUMNS = ["fault", "spec", "backend", "transport", "ranks", "position", "guilty
            "exit_code", "outcome", "class", "named", "comm", "seq_low", "seq_high", "confidence",
            "fired", "detect_ms", "observed_ms", "printed_detect_ms", "scored_equal", "right", "why",
            "seconds", "processes", "shm", "cgroups"]
+SUMMARY = ["fault", "keys", "transport", "runs", "right", "wrong", "not_fired", "detect_p50_ms",
+           "detect_p99_ms", "detect_max_ms", "observed_max_ms", "leftovers"]
 
 
 # ---- expectations ----
@@ -411,17 +415,15 @@ def summary(out, planned):
     rows = [json.loads(p.read_text()) for p in
             sorted(out.glob("raw/*/row.json"), key=lambda p: p.stat().st_mtime_ns)]
     write_csv(out / "matrix.csv", COLUMNS, [[row[c] for c in COLUMNS] for row in rows])
-    head = ["fault", "keys", "transport", "runs", "right", "wrong", "not_fired", "detect_p50_ms",
-            "detect_p99_ms", "detect_max_ms", "observed_max_ms", "leftovers"]
     lines = by_fault(rows)
-    write_csv(out / "summary.csv", head, lines)
+    write_csv(out / "summary.csv", SUMMARY, lines)
     text = [f"{len(rows)} of {planned} planned runs; PLAN={os.environ['PLAN']} "
             f"REPEATS={os.environ['REPEATS']} RANKS=\"{os.environ['RANKS']}\" "
             f"DEADLINES={os.environ['DEADLINES']} JOBS={os.environ['JOBS']}",
             "right: outcome, class, ranks and divergence point as expected.csv, said alike by the run",
             "and by hang_diagnose in a fresh process on a copy without the command",
             "detect: verdict minus the later of fault fired, last healthy rank entered its last call",
-            "", table(head, lines)]
+            "", table(SUMMARY, lines)]
     bad = [row for row in rows if row["right"] != "yes"]
     lost = sum(line[-1] for line in lines)
     text += [f"left out: {fault}: {here}" for fault, (here, _) in listed_faults().items()
@@ -445,6 +447,36 @@ def summary(out, planned):
     (out / "summary.txt").write_text("\n".join(text) + "\n")
     print("\n".join(text))
     return 1 if failed else 0
+
+
+# ---- several matrices ----
+
+def read_back(path):
+    """The runs of a matrix.csv, as they were before they were written."""
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        for name in ("processes", "shm", "cgroups"):
+            row[name] = int(row[name])
+        row["keys"] = re.fullmatch(r"[a-z-]+(?::\d+(?:,\d+)*)?,?(.*)", row["spec"])[1]
+    return rows
+
+
+def join(target, folders):
+    """per-fault.csv over several matrices: delays, and in how many cells (variant, guilty ranks, number
+    of ranks) each was right, the least and the most often."""
+    rows = [row for folder in folders for row in read_back(Path(folder) / "matrix.csv")]
+    lines = by_fault(rows)
+    for line in lines:
+        cells = {}
+        for row in rows:
+            if [row["fault"], row["keys"] or "-", row["transport"]] == line[:3]:
+                cell = (row["ranks"], row["position"])
+                cells[cell] = cells.get(cell, 0) + (row["right"] == "yes")
+        line[3:3] = [len(cells), min(cells.values()), max(cells.values())]
+    head = SUMMARY[:3] + ["cells", "right_least", "right_most"] + SUMMARY[3:]
+    write_csv(Path(target), head, sorted(lines, key=lambda line: (line[2], line[0], line[1])))
+    return 0
 
 
 # ---- healthy runs ----
@@ -478,6 +510,8 @@ def main(command, *rest):
         return plan()
     if command == "score":
         return score(Path(rest[0]))
+    if command == "join":
+        return join(rest[0], rest[1:])
     if command == "healthy":
         return healthy(Path(rest[0]), int(rest[1]))
     return summary(Path(rest[0]), int(rest[1]))

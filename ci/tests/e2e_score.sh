@@ -95,6 +95,22 @@ check("stack scrubbed", (target / "rank-0.stack.txt").read_text() == "fire at sc
 check("command gone", (target / "run.json").read_text() == '{"nranks": 4}')
 (source / "rank-1.json").write_text('{"error": "drop-rank could not act"}')
 check("leak", "rank-1.json" in score.copy_evidence(source, target, "drop-rank"))
+
+# Several matrices: cells, right least and most often, and what is left of the summary.
+for name, lines in (("a", [["block-rank:3,how=read", "last", "3", "yes", "700.5"],
+                           ["block-rank:1,2,how=read", "two", "1,2", "no", "90"]]),
+                    ("b", [["block-rank:3,how=read", "last", "3", "yes", "600.5"],
+                           ["drop-rank:1@init", "last", "1", "yes", "12000"]])):
+    (Path(sys.argv[1]) / name).mkdir()
+    rows = [[{"fault": spec.split(":")[0], "spec": spec, "transport": "net", "ranks": "4",
+              "position": position, "guilty": guilty, "fired": "yes", "detect_ms": delay,
+              "right": right, "processes": "0", "shm": "1", "cgroups": "0"}.get(c, "")
+             for c in score.COLUMNS] for spec, position, guilty, right, delay in lines]
+    score.write_csv(Path(sys.argv[1]) / name / "matrix.csv", score.COLUMNS, rows)
+score.join(Path(sys.argv[1]) / "joined.csv", [Path(sys.argv[1]) / "a", Path(sys.argv[1]) / "b"])
+check("joined", (Path(sys.argv[1]) / "joined.csv").read_text().splitlines()[1:] == [
+    "block-rank,how=read,net,2,0,2,3,2,1,0,600.5,700.5,700.5,,3",
+    "drop-rank,@init,net,1,1,1,1,1,0,0,12000.0,12000.0,12000.0,,1"])
 sys.exit(1 if failures else 0)
 END
 run env PYTHONPATH=ci/faults PYTHONDONTWRITEBYTECODE=1 python3 "$work/test_score.py" "$work"

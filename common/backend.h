@@ -1,4 +1,5 @@
-/* backend.h: what executes calls and holds buffers. One file per backend, one table of hooks each. */
+/* backend.h: what executes calls and holds buffers. One file per backend, one table of hooks
+ * each. */
 #ifndef HANGAR_BACKEND_H
 #define HANGAR_BACKEND_H
 
@@ -57,46 +58,55 @@ struct backend {
 	struct backend_config config;
 };
 
-/* Unless said otherwise a hook returns 0 or a negative errno with the error set, and runs on the rank's main thread.
- * Pointers named dst, src, ptr are buffer addresses of this backend (device memory on nccl). */
+/* Unless said otherwise a hook returns 0 or a negative errno with the error set, and runs on the
+ * rank's main thread. Pointers named dst, src, ptr are buffer addresses of this backend (device
+ * memory on nccl). */
 struct backend_ops {
 	const char *name, *help;
 
-	/* Required. Devices this process could use: > 0, or 0 when the backend can't run here (mpi: always 1). */
+	/* Required. Devices this process could use: > 0, or 0 when the backend can't run here
+	 * (mpi: always 1). */
 	int (*devices)(void);
-	/* Optional: a backend without devices of its own has none. A name that is the same on every process of a host for
-	 * the same physical device (PCI bus id); makes no context. */
+	/* Optional: a backend without devices of its own has none. A name that is the same on
+	 * every process of a host for the same physical device (PCI bus id); makes no context. */
 	void (*device_name)(int device, char *buf, size_t len);
-	/* Required. Take the device and a stream; no communicator yet. On success *out is owned by the caller. */
+	/* Required. Take the device and a stream; no communicator yet. On success *out is owned
+	 * by the caller. */
 	int (*open)(struct job *job, const struct watch *watch, struct error *err, const struct backend_config *config,
 	            struct backend **out);
-	/* Required. Destroys communicators that are still there and frees everything; NULL is fine. */
+	/* Required. Destroys communicators that are still there and frees everything; NULL is
+	 * fine. */
 	void (*close)(struct backend *be);
 	/* Required. */
 	void (*facts)(struct backend *be, struct backend_facts *facts);
-	/* Required. false with a reason when (dtype, op) can't be run here; op is OP_NONE for pure data movement. */
+	/* Required. false with a reason when (dtype, op) can't be run here; op is OP_NONE for
+	 * pure data movement. */
 	bool (*supports)(struct backend *be, enum dtype dtype, enum redop op, char *why, size_t len);
-	/* Required. true when ncclAvg on floats multiplies by 1/n before adding; false when the sum is divided. */
+	/* Required. true when ncclAvg on floats multiplies by 1/n before adding; false when the
+	 * sum is divided. */
 	bool (*avg_premultiplies)(struct backend *be);
 
-	/* Required. A name for a communicator that is about to be made, COMM_ID_BYTES; another one each time. Local. */
+	/* Required. A name for a communicator that is about to be made, COMM_ID_BYTES; another
+	 * one each time. Local. */
 	int (*comm_id)(struct backend *be, unsigned char *id);
-	/* Required. The communicator that is asked for, to be used for all calls; blocks until all its ranks came. Watches
-	 * its own wait, under the name of the library's function. */
+	/* Required. The communicator that is asked for, to be used for all calls; blocks until
+	 * all its ranks came. Watches its own wait, under the name of the library's function. */
 	int (*comm_open)(struct backend *be, const struct comm_request *request);
 	void (*comm_close)(struct backend *be);
-	/* Optional: a library that can give up a communicator on one rank alone has it. Says so to the watch first. Safe to
-	 * repeat. Calls made on what was given up are errors. */
+	/* Optional: a library that can give up a communicator on one rank alone has it. Says so
+	 * to the watch first. Safe to repeat. Calls made on what was given up are errors. */
 	int (*comm_abort)(struct backend *be);
 
-	/* Required. Memory for pools, at least 4096-byte aligned, registered as the config asks. At most `used` of
-	 * these bytes will ever be written: where memory is taken when it is written, that is what has to fit. alloc
-	 * returns -ENOMEM with OUTCOME_USAGE when it does not. */
+	/* Required. Memory for pools, at least 4096-byte aligned, registered as the config asks.
+	 * At most `used` of these bytes will ever be written: where memory is taken when it is
+	 * written, that is what has to fit. alloc returns -ENOMEM with OUTCOME_USAGE when it
+	 * does not. */
 	int (*alloc)(struct backend *be, size_t bytes, size_t used, void **ptr);
 	void (*release)(struct backend *be, void *ptr);
 	int (*enroll)(struct backend *be, void *ptr, size_t bytes);  /* optional: -R, after comm_open, collective */
 
-	/* Required; stream-ordered (they see and precede calls as issued), may return before done. */
+	/* Required; stream-ordered (they see and precede calls as issued), may return before
+	 * done. */
 	int (*fill)(struct backend *be, void *ptr, const struct check_data *data, int rank, uint64_t base, size_t count);
 	int (*poison)(struct backend *be, void *ptr, size_t bytes);
 	int (*copy)(struct backend *be, void *dst, const void *src, size_t bytes);
@@ -110,8 +120,8 @@ struct backend_ops {
 	int (*issue)(struct backend *be, const struct call *call, uint64_t ticket);
 	int (*group_begin)(struct backend *be);
 	int (*group_end)(struct backend *be);
-	/* Optional: a backend whose calls go on after `issue` has it. Waits, briefly, until the last call is the one in
-	 * progress; returns at once where that cannot be known. */
+	/* Optional: a backend whose calls go on after `issue` has it. Waits, briefly, until the
+	 * last call is the one in progress; returns at once where that cannot be known. */
 	int (*begun)(struct backend *be);
 	/* Required. Until everything issued has completed; polls the communicator's async error. */
 	int (*wait)(struct backend *be);
@@ -122,26 +132,28 @@ struct backend_ops {
 	int (*graph_launch)(struct backend *be, void *graph);
 	void (*graph_free)(struct backend *be, void *graph);
 
-	/* Optional, both or none (-I): note the moment the stream reaches this place, number 0 to 1023; then, after wait,
-	 * the seconds between consecutive ones, n - 1 of them. */
+	/* Optional, both or none (-I): note the moment the stream reaches this place, number 0
+	 * to 1023; then, after wait, the seconds between consecutive ones, n - 1 of them. */
 	int (*mark)(struct backend *be, int number);
 	int (*marks)(struct backend *be, int n, double *seconds);
 
-	/* Optional, all three or none. Between begin and end the library tells this rank what it does with the calls that
-	 * are issued, in its own time: no call between them may be timed. After end it is as it was before begin. `kinds`:
-	 * a bit 1 << enum call_kind for each kind issued. A library that cannot tell says nothing, and used_refusal why
-	 * (one line; NULL: it can); what is known without it is in `used` all the same. */
+	/* Optional, all three or none. Between begin and end the library tells this rank what it
+	 * does with the calls that are issued, in its own time: no call between them may be
+	 * timed. After end it is as it was before begin. `kinds`: a bit 1 << enum call_kind for
+	 * each kind issued. A library that cannot tell says nothing, and used_refusal why (one
+	 * line; NULL: it can); what is known without it is in `used` all the same. */
 	const char *(*used_refusal)(struct backend *be);
 	int (*used_begin)(struct backend *be);
 	int (*used_end)(struct backend *be, unsigned kinds, struct backend_used *used);
-	/* Optional, both or none. The calls issued between them are not carried out: *us is what the library expects them
-	 * to take together, microseconds, NaN where it has no idea. Only for calls that have been made on the communicator
-	 * before, of kinds that are not made of sends and receives; on all ranks. */
+	/* Optional, both or none. The calls issued between them are not carried out: *us is what
+	 * the library expects them to take together, microseconds, NaN where it has no idea.
+	 * Only for calls that have been made on the communicator before, of kinds that are not
+	 * made of sends and receives; on all ranks. */
 	int (*estimate_begin)(struct backend *be);
 	int (*estimate_end)(struct backend *be, double *us);
 
-	/* Optional: a backend whose calls are kernels has it. Measured on the stream of calls, which is idle; takes some
-	 * milliseconds and touches no communicator. */
+	/* Optional: a backend whose calls are kernels has it. Measured on the stream of calls,
+	 * which is idle; takes some milliseconds and touches no communicator. */
 	int (*kernel_cost)(struct backend *be, struct kernel_cost *cost);
 
 	/* Optional. Device memory in use by this process' device, bytes (-M). */
@@ -154,10 +166,12 @@ extern const struct backend_ops backend_nccl; /* present only where HAVE_NCCL is
 /* The tables of this build, NULL-terminated, nccl first. */
 extern const struct backend_ops *const backend_table[];
 
-/* The named backend, or for "auto" the first with a device. NULL when this build has none of that name. */
+/* The named backend, or for "auto" the first with a device. NULL when this build has none of
+ * that name. */
 const struct backend_ops *backend_find(const char *name);
 
-/* Is the table complete? Returns NULL, or the name of the first hook that is missing. Run by the tests and at start. */
+/* Is the table complete? Returns NULL, or the name of the first hook that is missing. Run by the
+ * tests and at start. */
 const char *backend_check(const struct backend_ops *ops);
 
 #endif

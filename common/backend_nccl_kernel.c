@@ -5,8 +5,8 @@
 #include "kernel_cuda.h"
 #include "stats.h"
 
-/* A few milliseconds; the first rounds load the module and wake host and device. ROW as many as a batch of small calls has
- * (timing.c): the host never waits for the queue. */
+/* A few milliseconds; the first rounds load the module and wake host and device. ROW as many as
+ * a batch of small calls has (timing.c): the host never waits for the queue. */
 enum { ROUNDS = 24, WARM = 4, ROW = 64 };
 
 static cudaError_t launch(struct nccl *nccl)

@@ -1,4 +1,5 @@
-/* bench.h: one run of one collective: everything that measuring a point needs, put together once. */
+/* bench.h: one run of one collective: everything that measuring a point needs, put together
+ * once. */
 #ifndef HANGAR_BENCH_H
 #define HANGAR_BENCH_H
 
@@ -22,7 +23,8 @@ struct bench {
 	struct chain chain;
 	struct traffic traffic; /* irregular collectives only */
 	struct buffers buffers;
-	/* The point before: what a call took (slowest rank, seconds) on how many bytes. 0: there was none. */
+	/* The point before: what a call took (slowest rank, seconds) on how many bytes. 0: there
+	 * was none. */
 	double last_seconds;
 	size_t last_bytes;
 	bool forecast;                       /* the same on all ranks: rank 0 may have predictions, */

@@ -1,8 +1,10 @@
-/* buffers.h: the pools that calls rotate through, so that no call finds its data warm from the last.
+/* buffers.h: the pools that calls rotate through, so that no call finds its data warm from the
+ * last.
  *
  * One pool to send from, one to receive into, each 256 MiB or one slot if that is larger, with
- * CHECK_GUARD bytes before and after. Slot i of a size starts at i * stride, stride = size rounded up
- * to 512 bytes, modulo the number of slots that fit: the same for every sweep, whatever -e says. */
+ * CHECK_GUARD bytes before and after. Slot i of a size starts at i * stride, stride = size
+ * rounded up to 512 bytes, modulo the number of slots that fit: the same for every sweep,
+ * whatever -e says. */
 #ifndef HANGAR_BUFFERS_H
 #define HANGAR_BUFFERS_H
 
@@ -25,12 +27,14 @@ struct buffers {
 	size_t touched;          /* bytes of the receive pool that were written at least once */
 };
 
-/* Allocate for slots of up to `largest` bytes, in pools of `pool` bytes at least: BUFFERS_POOL, or what a schedule
- * needs that keeps all its calls' data. What must fit is judged by the slots that are touched: `calls` follow
- * each other at most before the first is used again. 0 or negative errno (error in the backend's). */
+/* Allocate for slots of up to `largest` bytes, in pools of `pool` bytes at least: BUFFERS_POOL,
+ * or what a schedule needs that keeps all its calls' data. What must fit is judged by the slots
+ * that are touched: `calls` follow each other at most before the first is used again. 0 or
+ * negative errno (error in the backend's). */
 int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool,
                  size_t calls);
-/* Register both pools with the communicator as -R asks; after the communicator is made. Collective. */
+/* Register both pools with the communicator as -R asks; after the communicator is made.
+ * Collective. */
 int buffers_enroll(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 
@@ -38,8 +42,9 @@ void buffers_release(struct buffers *buffers);
 size_t buffers_offset(const struct buffers *buffers, size_t bytes, size_t index);
 size_t buffers_slots(const struct buffers *buffers, size_t bytes);
 
-/* See that the send pool's first `upto` bytes (and a guard behind them) hold `data` of `rank`, and that
- * as much of the receive pool was written to once, so that no timed call meets untouched pages. */
+/* See that the send pool's first `upto` bytes (and a guard behind them) hold `data` of `rank`,
+ * and that as much of the receive pool was written to once, so that no timed call meets
+ * untouched pages. */
 int buffers_fill(struct buffers *buffers, const struct check_data *data, int rank, size_t upto);
 
 /* The send pool was written to: the next buffers_fill starts over. */

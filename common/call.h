@@ -1,4 +1,5 @@
-/* call.h: one communication call as a value, and the chain it travels: fault filter, flight recorder, backend. */
+/* call.h: one communication call as a value, and the chain it travels: fault filter, flight
+ * recorder, backend. */
 #ifndef HANGAR_CALL_H
 #define HANGAR_CALL_H
 
@@ -38,8 +39,8 @@ struct call {
 	int peer;            /* root or peer, -1 where there is none */
 	uint32_t stream;     /* stream id; 0 is the measured one */
 	uint64_t offset;     /* byte offset of the buffer in its pool, for the record */
-	/* CALL_ALLTOALLV only: arrays of nranks elements, counts and displacements in elements, owned by the caller and
-	 * valid until the call is issued. */
+	/* CALL_ALLTOALLV only: arrays of nranks elements, counts and displacements in elements,
+	 * owned by the caller and valid until the call is issued. */
 	const size_t *send_counts, *send_at, *recv_counts, *recv_at;
 };
 
@@ -54,11 +55,11 @@ struct comm_request {
 
 struct chain;
 
-/* The fault filter. `issue` receives the call that the benchmark wants to make and passes on what is really made: it may
- * call chain_emit() not at all, once, several times or with another call, and may hold the thread. NULL filter: passes
- * every call unchanged. Returns 0 or a negative errno.
- * `init` does the same at communicator init: it passes on what is really asked for with chain_emit_init(), or never
- * returns. NULL: passes every request unchanged. */
+/* The fault filter. `issue` receives the call that the benchmark wants to make and passes on
+ * what is really made: it may call chain_emit() not at all, once, several times or with another
+ * call, and may hold the thread. NULL filter: passes every call unchanged. Returns 0 or a
+ * negative errno. `init` does the same at communicator init: it passes on what is really asked
+ * for with chain_emit_init(), or never returns. NULL: passes every request unchanged. */
 struct call_filter {
 	void *state;
 	int (*issue)(void *state, const struct call *call, struct chain *chain);
@@ -71,14 +72,16 @@ struct chain {
 	const struct call_filter *filter; /* may be NULL */
 };
 
-/* Make a call: filter, recorder, backend. Returns 0 or a negative errno (kept in the backend's error). */
+/* Make a call: filter, recorder, backend. Returns 0 or a negative errno (kept in the backend's
+ * error). */
 int chain_call(struct chain *chain, const struct call *call);
 
 /* The part behind the filter: record, then issue. For filters only. */
 int chain_emit(struct chain *chain, const struct call *call);
 
-/* Make communicator 0 of the job's group: its first rank names it, then each rank's request goes through filter and
- * recorder to the backend. Collective. 0 or a negative errno with the backend's error set. */
+/* Make communicator 0 of the job's group: its first rank names it, then each rank's request goes
+ * through filter and recorder to the backend. Collective. 0 or a negative errno with the
+ * backend's error set. */
 int chain_init(struct chain *chain);
 
 /* The part behind the filter: note the request, then make the communicator. For filters only. */
@@ -87,15 +90,16 @@ int chain_emit_init(struct chain *chain, const struct comm_request *request);
 /* Give the request a name of its own, which no other rank has. For filters only. */
 int chain_new_id(struct chain *chain, struct comm_request *request);
 
-/* Abort communicator 0 on this rank alone; nothing happens when it is aborted already. -ENOTSUP (no error set) on a backend
- * whose library has no such thing. For filters only. */
+/* Abort communicator 0 on this rank alone; nothing happens when it is aborted already. -ENOTSUP
+ * (no error set) on a backend whose library has no such thing. For filters only. */
 int chain_abort(struct chain *chain);
 
-/* Return once the last call is in progress, or at once where that cannot be known. -ENOTSUP (no error set) on a backend
- * whose calls are complete when they return. For filters only. */
+/* Return once the last call is in progress, or at once where that cannot be known. -ENOTSUP (no
+ * error set) on a backend whose calls are complete when they return. For filters only. */
 int chain_begun(struct chain *chain);
 
-/* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking, completed at the end). */
+/* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking, completed
+ * at the end). */
 int chain_group_begin(struct chain *chain);
 int chain_group_end(struct chain *chain);
 

@@ -76,8 +76,8 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-/* Version 1's memory hierarchy if there is one, else version 2's. Lines of mountinfo: "ID PARENT MAJ:MIN ROOT POINT
- * OPTIONS ... - TYPE SOURCE SUPER_OPTIONS". */
+/* Version 1's memory hierarchy if there is one, else version 2's. Lines of mountinfo: "ID PARENT
+ * MAJ:MIN ROOT POINT OPTIONS ... - TYPE SOURCE SUPER_OPTIONS". */
 static int find_mount(struct mount *mount)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -130,7 +130,8 @@ static int find_place(const struct mount *mount, char *place, size_t len)
 	return rc;
 }
 
-/* Our cgroup's folder; *base is the length of the mount point, above which there is nothing to see. */
+/* Our cgroup's folder; *base is the length of the mount point, above which there is nothing to
+ * see. */
 static int own_folder(char *path, size_t len, size_t *base, bool *v2)
 {
 	struct mount mount;
@@ -163,8 +164,8 @@ int cgroup_own(char *path, size_t len)
 	return own_folder(path, len, &base, &v2);
 }
 
-/* Below `parent`; -EAGAIN where it could be given no limit. The link comes first: whoever is killed in between leaves one
- * that leads nowhere. */
+/* Below `parent`; -EAGAIN where it could be given no limit. The link comes first: whoever is
+ * killed in between leaves one that leads nowhere. */
 static int make_below(struct cgroup *cgroup, const char *parent, const char *name)
 {
 	int n = snprintf(cgroup->path, sizeof(cgroup->path), "%s/" PREFIX "%u-%d-%s", parent,
@@ -201,7 +202,8 @@ int cgroup_make(struct cgroup *cgroup, const char *name, const char *run)
 		snprintf(cgroup->link, sizeof(cgroup->link), "%s/cgroup-%d", run, (int)getpid());
 	for (;;) {
 		rc = make_below(cgroup, parent, name);
-		/* in version 2 only a group without processes of its own hands its controllers down */
+		/* in version 2 only a group without processes of its own hands its controllers
+		 * down */
 		if (rc == 0 || !v2 || strlen(parent) <= base)
 			break;
 		*strrchr(parent, '/') = '\0';
@@ -247,7 +249,8 @@ static bool is_ours(const char *path)
 	return name && strncmp(name + 1, PREFIX, strlen(PREFIX)) == 0;
 }
 
-/* 0: it is gone. Never a folder with anything in it: those of a cgroup are no files of ours, and rmdir knows. */
+/* 0: it is gone. Never a folder with anything in it: those of a cgroup are no files of ours, and
+ * rmdir knows. */
 static int remove_path(const char *path)
 {
 	if (!is_ours(path))

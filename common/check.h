@@ -1,8 +1,10 @@
-/* check.h: the data check: what every element must be, how a wrong one is counted, located and named.
+/* check.h: the data check: what every element must be, how a wrong one is counted, located and
+ * named.
  *
- * Element = f(seed, rank, index). `index` counts elements from the start of the send pool, so one filled pool serves
- * every size and any rank can compute what any other sent. Contributions to a reduction are chosen so that every order
- * of reduction gives one exact result in that type (check_element.h says how). */
+ * Element = f(seed, rank, index). `index` counts elements from the start of the send pool, so
+ * one filled pool serves every size and any rank can compute what any other sent. Contributions
+ * to a reduction are chosen so that every order of reduction gives one exact result in that type
+ * (check_element.h says how). */
 #ifndef HANGAR_CHECK_H
 #define HANGAR_CHECK_H
 
@@ -70,8 +72,8 @@ void check_element(const struct check_data *data, int rank, uint64_t index, void
 /* What a reduction over all ranks must give at `index`. */
 void check_reduced(const struct check_data *data, uint64_t index, void *bits);
 
-/* Host memory versions of the backend hooks `fill` and `verify`. `base` is the pool index of the send buffers' first
- * element, on every rank. */
+/* Host memory versions of the backend hooks `fill` and `verify`. `base` is the pool index of the
+ * send buffers' first element, on every rank. */
 void check_fill(const struct check_data *data, int rank, uint64_t base, size_t count, void *dst);
 void check_verify(const struct check_data *data, const void *recv, const struct segment *segments, int n,
                   uint64_t base, struct verify_result *result);
@@ -88,18 +90,20 @@ struct check_place {
 	uint64_t base;       /* pool index of the first send element */
 };
 
-/* Check one finished call on this rank: receive buffer, guards, send buffer; on a failure find and name the first wrong
- * element. Returns 0 with report->wrong == 0 when all is right, 0 with the report filled when not, or a negative errno
- * from the backend. Local, no communication. `report->rank` is set to `rank`. */
+/* Check one finished call on this rank: receive buffer, guards, send buffer; on a failure find
+ * and name the first wrong element. Returns 0 with report->wrong == 0 when all is right, 0 with
+ * the report filled when not, or a negative errno from the backend. Local, no communication.
+ * `report->rank` is set to `rank`. */
 int check_call(struct backend *be, const struct check_data *data, int rank, const struct check_place *place,
                struct check_report *report);
 
 /* One line without newline: "rank 2 element 17: expected 3 got 0: zero (12 wrong)". Returns buf. */
 char *check_describe(const struct check_report *report, char *buf, size_t len);
 
-/* For tests: the bytes that `kind` would leave. Write to `dst` what the receive buffer's elements [at, at+count) would
- * hold; `good` is what they hold now, `culprit` the rank for missing and doubled. Host memory. Returns 0, or -EINVAL where
- * the kind cannot be told from right data for this type and operator. */
+/* For tests: the bytes that `kind` would leave. Write to `dst` what the receive buffer's
+ * elements [at, at+count) would hold; `good` is what they hold now, `culprit` the rank for
+ * missing and doubled. Host memory. Returns 0, or -EINVAL where the kind cannot be told from
+ * right data for this type and operator. */
 int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment, uint64_t base,
                 int culprit, const void *good, size_t at, size_t count, void *dst);
 

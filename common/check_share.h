@@ -10,8 +10,8 @@ struct check_sum {
 	long long ranks;    /* that found any */
 };
 
-/* In: this rank's report. Out, on all ranks: the report of the first rank that found something, with its
- * rank in the job, and the sums. 0 or a negative errno with the error set. Collective. */
+/* In: this rank's report. Out, on all ranks: the report of the first rank that found something,
+ * with its rank in the job, and the sums. 0 or a negative errno with the error set. Collective. */
 int check_share(struct job *job, struct check_report *report, struct check_sum *sum);
 
 #endif

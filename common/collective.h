@@ -43,7 +43,8 @@ struct segment {
 	size_t from_at;   /* place in the send buffer(s), elements */
 };
 
-/* One call to make: `send` and `recv` point at the first element. In place: into the same buffer. */
+/* One call to make: `send` and `recv` point at the first element. In place: into the same
+ * buffer. */
 struct invocation {
 	const struct geometry *geometry;
 	const struct shape *shape;
@@ -63,10 +64,12 @@ struct collective {
 	bool power_of_two; /* runs on 2, 4, 8... ranks only */
 	bool irregular;   /* takes its counts from a traffic matrix */
 
-	/* Fill `shape` for geometry's rank and size. A count of 0 means that the size is too small for this many ranks. */
+	/* Fill `shape` for geometry's rank and size. A count of 0 means that the size is too
+	 * small for this many ranks. */
 	void (*shape)(const struct geometry *geometry, struct shape *shape);
 
-	/* Bytes whose ratio to the time is algbw, and busbw / algbw (nccl-tests doc/PERFORMANCE.md; facts 1.1). */
+	/* Bytes whose ratio to the time is algbw, and busbw / algbw (nccl-tests
+	 * doc/PERFORMANCE.md; facts 1.1). */
 	double (*alg_bytes)(const struct geometry *geometry, const struct shape *shape);
 	double (*bus_factor)(const struct geometry *geometry);
 
@@ -82,28 +85,32 @@ double alg_bytes_size(const struct geometry *geometry, const struct shape *shape
 double bus_factor_one(const struct geometry *geometry);                            /* 1 */
 double bus_factor_share(const struct geometry *geometry);                          /* (n-1)/n */
 
-/* Per-rank count of a size that is split over all ranks: bytes / elsize / nranks, rounded down to `align` bytes. */
+/* Per-rank count of a size that is split over all ranks: bytes / elsize / nranks, rounded down
+ * to `align` bytes. */
 size_t share_count(const struct geometry *geometry);
 
-/* Shapes shared by several: every buffer holds the whole size; a share is sent and all shares received; the reverse. In
- * place the share lies where it stands among all shares. */
+/* Shapes shared by several: every buffer holds the whole size; a share is sent and all shares
+ * received; the reverse. In place the share lies where it stands among all shares. */
 void shape_whole(const struct geometry *geometry, struct shape *shape);
 void shape_gather(const struct geometry *geometry, struct shape *shape);
 void shape_scatter(const struct geometry *geometry, struct shape *shape);
 
-/* `n` segments that copy `count` elements from each rank's send buffer at `from_at`, one after the other. */
+/* `n` segments that copy `count` elements from each rank's send buffer at `from_at`, one after
+ * the other. */
 int segments_gather(int n, size_t count, size_t from_at, struct segment *segments);
 
 /* One segment that covers the whole receive buffer. */
 int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at, struct segment *segments);
 
-/* The call that an invocation makes when it is one call of `kind`; the caller sets what else it needs. */
+/* The call that an invocation makes when it is one call of `kind`; the caller sets what else it
+ * needs. */
 struct call invocation_call(const struct invocation *invocation, enum call_kind kind);
 
 /* Make that call. */
 int run_call(struct chain *chain, const struct invocation *invocation, enum call_kind kind);
 
-/* Send and receive at once: `count` elements to rank `to` and as many from rank `from`, in one group. */
+/* Send and receive at once: `count` elements to rank `to` and as many from rank `from`, in one
+ * group. */
 int run_exchange(struct chain *chain, const struct invocation *invocation, size_t count, const void *send, int to,
                  void *recv, int from);
 

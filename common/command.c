@@ -75,7 +75,8 @@ static bool is_launcher(const char *path)
 	return false;
 }
 
-/* The words of a /proc/PID/cmdline, if that is a launcher: elsewhere it is a daemon that knows less. */
+/* The words of a /proc/PID/cmdline, if that is a launcher: elsewhere it is a daemon that knows
+ * less. */
 static bool add_launcher(char *buf, size_t len, const char *path)
 {
 	char text[8192];

@@ -14,10 +14,10 @@ struct device_choice {
 	bool shared;   /* several ranks per device (--share-gpu) */
 };
 
-/* Decide from what each local rank sees. A launcher that binds one device to each task (they see one
- * each, and not the same) gives everybody its own; else local rank r takes device first + r, where
- * `first` is NCCL_TESTS_DEVICE. Collective over all processes, before job_select. 0 or a negative errno
- * with the error set. */
+/* Decide from what each local rank sees. A launcher that binds one device to each task (they see
+ * one each, and not the same) gives everybody its own; else local rank r takes device first + r,
+ * where `first` is NCCL_TESTS_DEVICE. Collective over all processes, before job_select. 0 or a
+ * negative errno with the error set. */
 int devices_choose(struct job *job, const struct backend_ops *ops, const struct options *options,
                    struct device_choice *choice);
 

@@ -1,11 +1,13 @@
-/* dtype.h: the element types and reduction operators of a collective, their names, sizes and bit formats. */
+/* dtype.h: the element types and reduction operators of a collective, their names, sizes and bit
+ * formats. */
 #ifndef HANGAR_DTYPE_H
 #define HANGAR_DTYPE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Same order as ncclDataType_t (nccl.h, 2.24 and later), but nothing may rely on that: backends map by switch. */
+/* Same order as ncclDataType_t (nccl.h, 2.24 and later), but nothing may rely on that: backends
+ * map by switch. */
 enum dtype {
 	DT_INT8,
 	DT_UINT8,
@@ -22,10 +24,12 @@ enum dtype {
 	DT_COUNT
 };
 
-/* OP_MULSUM is NCCL's pre-multiplied sum; its scalar is 1 on even ranks and 2 on odd ones, as in nccl-tests. */
+/* OP_MULSUM is NCCL's pre-multiplied sum; its scalar is 1 on even ranks and 2 on odd ones, as in
+ * nccl-tests. */
 enum redop { OP_NONE = -1, OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_MULSUM, OP_COUNT };
 
-/* nccl-tests' names: "int8" ... "f8e5m2"; "sum" "prod" "max" "min" "avg" "mulsum". OP_NONE is "none". */
+/* nccl-tests' names: "int8" ... "f8e5m2"; "sum" "prod" "max" "min" "avg" "mulsum". OP_NONE is
+ * "none". */
 const char *dtype_name(enum dtype type);
 const char *redop_name(enum redop op);
 
@@ -36,8 +40,9 @@ int redop_parse(const char *name);
 /* Bytes of one element: 1, 2, 4 or 8. */
 size_t dtype_size(enum dtype type);
 
-/* Print the element at `bits` (little endian, dtype_size bytes) as text: integers in decimal, floats with %.9g or
- * %.17g and their bits in hex. Writes at most `len` bytes, always terminated; returns buf. */
+/* Print the element at `bits` (little endian, dtype_size bytes) as text: integers in decimal,
+ * floats with %.9g or %.17g and their bits in hex. Writes at most `len` bytes, always
+ * terminated; returns buf. */
 char *dtype_format(enum dtype type, const void *bits, char *buf, size_t len);
 
 #endif

@@ -1,17 +1,19 @@
 /* ending.h: a process that has begun to end, before anybody can wait for it.
  *
- * A process with a GPU gives memory and mappings back before its parent's waitpid hears of it: up to half a second on
- * a loaded host. The kernel shows that, and how, it ends as soon as it does (proc_pid_stat(5): flags, exit_code). */
+ * A process with a GPU gives memory and mappings back before its parent's waitpid hears of it:
+ * up to half a second on a loaded host. The kernel shows that, and how, it ends as soon as it
+ * does (proc_pid_stat(5): flags, exit_code). */
 #ifndef HANGAR_ENDING_H
 #define HANGAR_ENDING_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Has the process begun to end? Then *wait_status is what waitpid will say of it. A process that ends with status 0
- * is told from one whose status does not stand yet only by asking again: the caller's `again` must be false at first,
- * is kept by us, and makes that answer one call late. False when the process or /proc is not there. Of
- * another user's process the kernel hides the status: it reads 0, and waitpid knows better. */
+/* Has the process begun to end? Then *wait_status is what waitpid will say of it. A process that
+ * ends with status 0 is told from one whose status does not stand yet only by asking again: the
+ * caller's `again` must be false at first, is kept by us, and makes that answer one call late.
+ * False when the process or /proc is not there. Of another user's process the kernel hides the
+ * status: it reads 0, and waitpid knows better. */
 bool ending_seen(pid_t pid, bool *again, int *wait_status);
 
 #endif

@@ -9,8 +9,8 @@
 
 #define HANGAR_VERSION "0.1.0"
 
-/* Gather every rank's facts at rank 0. Returns 0 or a negative errno; at rank 0 *ranks is an array of
- * nranks entries that the caller frees, elsewhere NULL. Collective. */
+/* Gather every rank's facts at rank 0. Returns 0 or a negative errno; at rank 0 *ranks is an
+ * array of nranks entries that the caller frees, elsewhere NULL. Collective. */
 int facts_gather(struct job *job, struct backend *backend, struct rank_facts **ranks);
 
 /* Fill what is the same for all: versions, start time. */

@@ -18,9 +18,9 @@ void irregular_totals(const struct geometry *geometry, int rank, bool self, size
 /* The largest of all ranks' totals in either direction, elements. */
 size_t irregular_busiest(const struct geometry *geometry, bool self);
 
-/* NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY: what one rank sent and received, itself included as in the matrix,
- * and at which rate, in `us` microseconds of its own: the larger direction, and what of it left the rank.
- * One line into buf. */
+/* NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY: what one rank sent and received, itself included as in the
+ * matrix, and at which rate, in `us` microseconds of its own: the larger direction, and what of
+ * it left the rank. One line into buf. */
 void irregular_summary(const struct geometry *geometry, int rank, double us, char *buf, size_t len);
 
 /* struct collective's run: one CALL_ALLTOALLV with this rank's row and column of the matrix. */

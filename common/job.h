@@ -1,4 +1,5 @@
-/* job.h: how the ranks meet: rank numbers, nodes, barriers and gathers over MPI, apart from the traffic under test. */
+/* job.h: how the ranks meet: rank numbers, nodes, barriers and gathers over MPI, apart from the
+ * traffic under test. */
 #ifndef HANGAR_JOB_H
 #define HANGAR_JOB_H
 
@@ -29,20 +30,23 @@ struct job {
 	char library[96];         /* MPI library version, one line */
 };
 
-/* MPI_Init and the communicators. `announced` is what the launcher says the number of processes is (0: unknown): fewer seen by MPI is a usage
- * error. Collective over all processes. */
+/* MPI_Init and the communicators. `announced` is what the launcher says the number of processes
+ * is (0: unknown): fewer seen by MPI is a usage error. Collective over all processes. */
 int job_init(struct job *job, const struct watch *watch, struct error *err, int announced);
 
 /* Ranks with the same color form a group. Collective over all taking part; after job_select. */
 int job_split(struct job *job, int color);
 
-/* Keep only `take_part` of this node's lowest local ranks (0: all). Collective over all processes; sets job->aside. */
+/* Keep only `take_part` of this node's lowest local ranks (0: all). Collective over all
+ * processes; sets job->aside. */
 int job_select(struct job *job, int take_part);
 
-/* Wait for everybody, free, finalise MPI. Aside processes wait here, asleep, until the others are done. */
+/* Wait for everybody, free, finalise MPI. Aside processes wait here, asleep, until the others
+ * are done. */
 void job_release(struct job *job);
 
-/* All wait, under the name `what` (a constant). 0 or a negative errno with the error set, as all of these. */
+/* All wait, under the name `what` (a constant). 0 or a negative errno with the error set, as all
+ * of these. */
 int job_barrier(struct job *job, const char *what);
 /* The largest of everybody's value, in place. */
 int job_max(struct job *job, double *values, int n);
@@ -56,11 +60,13 @@ int job_gather(struct job *job, const void *mine, size_t bytes, void *all);
 /* The same from local rank 0 of each node alone: `all` holds nnodes x bytes there, by node. */
 int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all);
 
-/* Do all agree that nothing failed? Everybody calls it with its own result (0 or negative errno); returns 0 when all are
- * 0, else on every rank a negative errno, with the lowest failing rank's error copied to every rank's err. */
+/* Do all agree that nothing failed? Everybody calls it with its own result (0 or negative
+ * errno); returns 0 when all are 0, else on every rank a negative errno, with the lowest failing
+ * rank's error copied to every rank's err. */
 int job_agree(struct job *job, int rc);
 
-/* From now on the exchanges give the slowest rank `seconds`, whatever -T says. Returns what was; job_hurry restores it. */
+/* From now on the exchanges give the slowest rank `seconds`, whatever -T says. Returns what was;
+ * job_hurry restores it. */
 struct job_time { double patience; bool unhurried; };
 struct job_time job_unhurry(struct job *job, double seconds);
 void job_hurry(struct job *job, struct job_time former);

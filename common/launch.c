@@ -92,8 +92,8 @@ int launch_check(const struct launch *launch, const struct options *options, con
 	                 (launch->announced ? launch->announced : 1) * threads * gpus, program);
 }
 
-/* In a process of its own: counting starts CUDA's threads, and a thread of ours with signals unblocked
- * would swallow the SIGCHLD that wait_for() waits for. */
+/* In a process of its own: counting starts CUDA's threads, and a thread of ours with signals
+ * unblocked would swallow the SIGCHLD that wait_for() waits for. */
 static int count_devices(const struct backend_ops *ops)
 {
 	pid_t pid;
@@ -152,7 +152,8 @@ static void announce(char **command)
 	fputc('\n', stderr);
 }
 
-/* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start is this host. */
+/* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start is this
+ * host. */
 static void forget_slurm(void)
 {
 	extern char **environ;

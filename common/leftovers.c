@@ -64,7 +64,8 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 {
 	(void)st;
 	(void)ftw;
-	/* A cgroup whose last process is still ending: the link stays, and with it the folder, for another try. */
+	/* A cgroup whose last process is still ending: the link stays, and with it the folder,
+	 * for another try. */
 	if (flag == FTW_SL && cgroup_remove_link(path) < 0)
 		clock_nap(0.02);
 	else
@@ -72,8 +73,8 @@ static int remove_entry(const char *path, const struct stat *st, int flag, struc
 	return 0;
 }
 
-/* Somebody else's clean-up may remove the folder before we have its lock: then what stands at that path
- * is another one, and others live in it. */
+/* Somebody else's clean-up may remove the folder before we have its lock: then what stands at
+ * that path is another one, and others live in it. */
 static bool still_there(int fd, const char *path)
 {
 	struct stat mine, there;
@@ -82,8 +83,8 @@ static bool still_there(int fd, const char *path)
 	       mine.st_dev == there.st_dev;
 }
 
-/* The folder at `path` that is open as `fd`, unless somebody has a lock on it. mpirun may be removing its
- * own part at the same time, which cuts a walk short. */
+/* The folder at `path` that is open as `fd`, unless somebody has a lock on it. mpirun may be
+ * removing its own part at the same time, which cuts a walk short. */
 static void remove_tree(int fd, const char *path)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
@@ -136,9 +137,9 @@ static void close_all(void)
 		close(fd);
 }
 
-/* Waits until every process of the run has let go of the folder, however it ended, and removes it: a
- * launcher may kill all of them in the middle of their own clean-up. Outside of the launcher's process
- * group, and holding none of its pipes. */
+/* Waits until every process of the run has let go of the folder, however it ended, and removes
+ * it: a launcher may kill all of them in the middle of their own clean-up. Outside of the
+ * launcher's process group, and holding none of its pipes. */
 static _Noreturn void keep_house(const char *path)
 {
 	int fd;

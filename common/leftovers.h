@@ -19,9 +19,10 @@ void leftovers_note(struct leftovers *leftovers, pid_t pid);
 /* Unlink them (those that are still there) and free the list. */
 void leftovers_remove(struct leftovers *leftovers);
 
-/* A folder in /dev/shm for Open MPI's own files, shared by all supervisors of a run on this host; the
- * last one to release it removes it, and the memory cgroups that it has links to (common/cgroup.h). A lock held on the folder says that somebody lives, so folders
- * of runs that were killed whole are found and removed by the next run's open. */
+/* A folder in /dev/shm for Open MPI's own files, shared by all supervisors of a run on this
+ * host; the last one to release it removes it, and the memory cgroups that it has links to
+ * (common/cgroup.h). A lock held on the folder says that somebody lives, so folders of runs that
+ * were killed whole are found and removed by the next run's open. */
 struct run_folder {
 	char path[128];
 	int fd; /* -1: none */

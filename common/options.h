@@ -1,4 +1,5 @@
-/* options.h: what a user may ask of a *_perf binary: parsed once, checked as a whole, never changed. */
+/* options.h: what a user may ask of a *_perf binary: parsed once, checked as a whole, never
+ * changed. */
 #ifndef HANGAR_OPTIONS_H
 #define HANGAR_OPTIONS_H
 
@@ -75,7 +76,8 @@ struct options {
 	bool table_plain;     /* --table=nccl-tests */
 	const char *nccl_json;/* -J FILE.json; NULL: none. The strings are argv's or the environment's. */
 	const char *csv, *json, *out; /* --csv --json --out */
-	/* faults: --fault, as given; the grammar is faults/inject/fault.h's. "none": the healthy twin */
+	/* faults: --fault, as given; the grammar is faults/inject/fault.h's. "none": the healthy
+	 * twin */
 	const char *faults[8];
 	int nfaults;
 	bool list_faults;     /* --list-faults */
@@ -94,25 +96,27 @@ struct options {
 	const char *completion; /* --completion bash */
 };
 
-/* Defaults, environment, command line, then the checks of the whole; argv is left alone. Returns 0, or -EINVAL with one
- * line in `err` that names the option (or variable), its value and what is allowed; err->outcome is OUTCOME_USAGE, or
- * OUTCOME_UNSUPPORTED for what this build never has (-D). Prints nothing and never exits. `collective` decides which
- * options make sense. */
+/* Defaults, environment, command line, then the checks of the whole; argv is left alone. Returns
+ * 0, or -EINVAL with one line in `err` that names the option (or variable), its value and what
+ * is allowed; err->outcome is OUTCOME_USAGE, or OUTCOME_UNSUPPORTED for what this build never
+ * has (-D). Prints nothing and never exits. `collective` decides which options make sense. */
 int options_parse(struct options *options, const struct collective *collective, int argc, char **argv,
                   struct error *err);
 
-/* Long name of an option in force that only a GPU can honour, or NULL. With --backend mpi options_parse refuses it; when
- * "auto" finds no GPU, the caller must. */
+/* Long name of an option in force that only a GPU can honour, or NULL. With --backend mpi
+ * options_parse refuses it; when "auto" finds no GPU, the caller must. */
 const char *options_need_gpu(const struct options *options);
 
-/* Color of a rank's group under NCCL_TESTS_SPLIT; ranks of equal color form one. 0 without a split. */
+/* Color of a rank's group under NCCL_TESTS_SPLIT; ranks of equal color form one. 0 without a
+ * split. */
 int options_color(const struct options *options, int rank);
 
 /* --help text, --completion script: generated from the table that parses. */
 void options_print_help(FILE *out, const struct collective *collective, const char *program);
 int options_print_completion(FILE *out, const char *shell, const char *program);
 
-/* The table itself is tested: unique names and letters, help texts, defaults in range. NULL, or what is wrong. */
+/* The table itself is tested: unique names and letters, help texts, defaults in range. NULL, or
+ * what is wrong. */
 const char *options_table_check(void);
 
 #endif

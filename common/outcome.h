@@ -21,22 +21,26 @@ enum outcome {
 	OUTCOME_UNSUPPORTED = 77 /* needs something this machine lacks */
 };
 
-/* "ok" "internal" "usage" "hang" "error" "wrong-data" "slow" "died" "slow-rank" "diverged" "not-fired" "unsupported". */
+/* "ok" "internal" "usage" "hang" "error" "wrong-data" "slow" "died" "slow-rank" "diverged"
+ * "not-fired" "unsupported". */
 const char *outcome_name(enum outcome outcome);
 
 /* The outcome named `name`, or -EINVAL. */
 int outcome_parse(const char *name);
 
-/* Of two outcomes the one that a run reports: 14, 11, 10, 12, 16, 15, 13 in this order, ok last; usage, internal,
- * unsupported and not-fired win over all of these, since then the run proves nothing. */
+/* Of two outcomes the one that a run reports: 14, 11, 10, 12, 16, 15, 13 in this order, ok last;
+ * usage, internal, unsupported and not-fired win over all of these, since then the run proves
+ * nothing. */
 enum outcome outcome_worse(enum outcome a, enum outcome b);
 
-/* --expect OUTCOME[:CLASS[:RANKS]]: 0 when the spec is well formed, else -EINVAL. RANKS is a list as in "1,3". */
+/* --expect OUTCOME[:CLASS[:RANKS]]: 0 when the spec is well formed, else -EINVAL. RANKS is a
+ * list as in "1,3". */
 int expect_check(const char *spec);
 
-/* The exit code of a run that ended as `outcome`, with `class` ("" for none) and guilty `ranks` ("1,3", "" for none),
- * when `spec` was expected: without spec (NULL) the outcome itself; 0 when it matches; else 1. Usage errors stay 2 and
- * unsupported stays 77 unless they were expected: they say that the run did not happen. */
+/* The exit code of a run that ended as `outcome`, with `class` ("" for none) and guilty `ranks`
+ * ("1,3", "" for none), when `spec` was expected: without spec (NULL) the outcome itself; 0 when
+ * it matches; else 1. Usage errors stay 2 and unsupported stays 77 unless they were expected:
+ * they say that the run did not happen. */
 int expect_exit_code(const char *spec, enum outcome outcome, const char *class, const char *ranks);
 
 #endif

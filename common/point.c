@@ -102,8 +102,8 @@ static int last_batch(struct measured *m)
 	return rc < 0 ? rc : sampling_batch(&m->sampling, NULL);
 }
 
-/* Until the rule is met. The last batch is a checked one; when the rule is adaptive that is one more
- * batch, which must leave it met. */
+/* Until the rule is met. The last batch is a checked one; when the rule is adaptive that is one
+ * more batch, which must leave it met. */
 static int sample(struct measured *m)
 {
 	const struct options *o = m->plan.bench->options;

@@ -13,7 +13,8 @@ struct proc_stat {
 	int exit_code;  /* as waitpid has it, once it ends; 0 also where it is hidden from us */
 };
 
-/* Of process `pid`, or (tid > 0) of its thread `tid`. False when there is none, or nothing that can be read. */
+/* Of process `pid`, or (tid > 0) of its thread `tid`. False when there is none, or nothing that
+ * can be read. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid, pid_t tid);
 
 /* The scheduler's account of a thread (/proc/PID/schedstat), nanoseconds. */
@@ -22,7 +23,8 @@ struct proc_account {
 	uint64_t waited_ns; /* ready to run without one; brought up to date when it runs again */
 };
 
-/* Of the main thread of process `pid`, of the calling thread for 0. False where there is none or the kernel keeps none. */
+/* Of the main thread of process `pid`, of the calling thread for 0. False where there is none or
+ * the kernel keeps none. */
 bool proc_account_read(struct proc_account *account, pid_t pid);
 
 #endif

@@ -9,7 +9,8 @@
 #include "check.h"
 #include "stats.h"
 
-/* Changes when a column is removed, renamed or changes its meaning; adding one keeps it. First column of the CSV. */
+/* Changes when a column is removed, renamed or changes its meaning; adding one keeps it. First
+ * column of the CSV. */
 #define ROW_SCHEMA 1
 
 struct row {
@@ -43,13 +44,15 @@ struct row {
 	double of_ceiling_percent;        /* measured busbw over the ceiling */
 	const char *predicted_algo, *predicted_proto;
 	int32_t predicted_channels;       /* -1: none */
-	/* What the library really did, from a pass apart (used.h); NULL, -1, NaN: it did not say. */
+	/* What the library really did, from a pass apart (used.h); NULL, -1, NaN: it did not
+	 * say. */
 	const char *used_algo, *used_proto;
 	int32_t used_channels;
 	double nccl_estimate_us;
 	char timestamp[32];     /* local time with zone, ISO 8601 */
 	struct check_report report; /* of the first bad rank; wrong == 0 when all is right */
-	/* Detail for JSON, owned by whoever fills the row: samples x nranks, row-major, us. May be NULL. */
+	/* Detail for JSON, owned by whoever fills the row: samples x nranks, row-major, us. May
+	 * be NULL. */
 	const double *sample_times_us;
 	const struct stats *per_rank; /* nranks entries, us; may be NULL */
 };
@@ -70,10 +73,12 @@ struct column {
 /* Predictions of rows, and what they came to; made of a topology elsewhere. */
 struct forecaster {
 	void *ctx;
-	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they are. */
+	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they
+	 * are. */
 	void (*row)(void *ctx, struct row *row);
-	/* What the rows so far came to, as a remark. Returns the median of predicted over measured time in percent, NaN
-	 * when nothing was predicted, or the predictions are no measure of this run. */
+	/* What the rows so far came to, as a remark. Returns the median of predicted over
+	 * measured time in percent, NaN when nothing was predicted, or the predictions are no
+	 * measure of this run. */
 	double (*share)(void *ctx, char *text, size_t len);
 };
 
@@ -86,8 +91,8 @@ void row_nothing_used(struct row *row);
 extern const struct column row_columns[];
 extern const size_t row_column_count;
 
-/* The cell as text: doubles with up to 6 significant decimals and never in a locale's form; NaN and infinity as "nan" and
- * "inf". Returns buf. */
+/* The cell as text: doubles with up to 6 significant decimals and never in a locale's form; NaN
+ * and infinity as "nan" and "inf". Returns buf. */
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);
 
 #endif

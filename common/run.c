@@ -70,8 +70,8 @@ static void show_progress(struct run *run, const struct point *point)
 	        dtype_name(point->dtype), redop_name(point->op), point->bytes, left);
 }
 
-/* A launcher carries the two streams apart: what clears the line for a row goes ahead of the row, in the
- * same write, which the row's sink makes. */
+/* A launcher carries the two streams apart: what clears the line for a row goes ahead of the
+ * row, in the same write, which the row's sink makes. */
 static void clear_progress(const struct run *run)
 {
 	if (run->progress == PROGRESS_AMONG_ROWS)
@@ -185,7 +185,8 @@ int run_sweep(struct run *run)
 	return rc;
 }
 
-/* --min-percent: below it the run is slow; a share that is not there, or no measure, proves nothing. */
+/* --min-percent: below it the run is slow; a share that is not there, or no measure, proves
+ * nothing. */
 static int judge_share(struct run *run, double share, enum outcome *outcome)
 {
 	double least = run->bench->options->min_percent;

@@ -16,7 +16,8 @@ struct reconciler {
 	void *ctx;
 	/* A row, its predicted fields filled in. */
 	void (*row)(void *ctx, const struct row *row);
-	/* After the last one: remarks on what was found, if any row is slow. 0 or a negative errno. */
+	/* After the last one: remarks on what was found, if any row is slow. 0 or a negative
+	 * errno. */
 	int (*explain)(void *ctx, struct report *report);
 };
 
@@ -44,8 +45,8 @@ int run_sweep(struct run *run);
 /* A check found wrong data: remember whose. A report without wrong elements is fine. */
 void run_note_guilty(struct run *run, const struct check_report *report);
 
-/* Closing lines; decides between ok, wrong data and slow. Rank 0's figures; the outcome is spread to all.
- * Collective. */
+/* Closing lines; decides between ok, wrong data and slow. Rank 0's figures; the outcome is
+ * spread to all. Collective. */
 int run_finish(struct run *run);
 
 #endif

@@ -1,4 +1,5 @@
-/* sink.h: where rows go. Table on standard output, CSV, JSON lines, nccl-tests' JSON. Only rank 0 has sinks. */
+/* sink.h: where rows go. Table on standard output, CSV, JSON lines, nccl-tests' JSON. Only rank
+ * 0 has sinks. */
 #ifndef HANGAR_SINK_H
 #define HANGAR_SINK_H
 
@@ -60,31 +61,35 @@ struct sink {
 	struct error *err; /* borrowed */
 };
 
-/* Table for people and scripts, on `out` (not closed): nccl-tests' 13 columns, then ours; every other line starts with
- * '#'. `plain` (--table=nccl-tests) prints the 13 alone, N/A cells as there. `checked` false prints N/A for #wrong. A line
- * holds both placements, so a row is printed when its in-place twin came or is known not to come (`in_place` false).
- * Flushed per line. NULL on lack of memory. */
+/* Table for people and scripts, on `out` (not closed): nccl-tests' 13 columns, then ours; every
+ * other line starts with '#'. `plain` (--table=nccl-tests) prints the 13 alone, N/A cells as
+ * there. `checked` false prints N/A for #wrong. A line holds both placements, so a row is
+ * printed when its in-place twin came or is known not to come (`in_place` false). Flushed per
+ * line. NULL on lack of memory. */
 struct sink *sink_table_new(FILE *out, bool plain, bool in_place, bool checked, bool timestamps, struct error *err);
 
-/* CSV: header line, then one line per row (RFC 4180), flushed per row. The file must not exist yet: -EEXIST, a usage
- * error, else. NULL with the error set when it can't be created. */
+/* CSV: header line, then one line per row (RFC 4180), flushed per row. The file must not exist
+ * yet: -EEXIST, a usage error, else. NULL with the error set when it can't be created. */
 struct sink *sink_csv_new(const char *path, struct error *err);
 
-/* JSON lines (jansson): {"type":"header",...} first, then {"type":"row",...}, {"type":"comment",...}, last
- * {"type":"end",...}; each flushed. The header holds command, versions, hosts, devices, seed, options and the allow-listed
- * environment (sink_env_allowed). The file must not exist yet, as for CSV. */
+/* JSON lines (jansson): {"type":"header",...} first, then {"type":"row",...},
+ * {"type":"comment",...}, last {"type":"end",...}; each flushed. The header holds command,
+ * versions, hosts, devices, seed, options and the allow-listed environment (sink_env_allowed).
+ * The file must not exist yet, as for CSV. */
 struct sink *sink_json_new(const char *path, struct error *err);
 
-/* nccl-tests' JSON version 3 (facts/nccl-tests.md 1.8), valid after every row: row and closing brackets are written with
- * one pwrite. An existing FILE is kept and FILE.0, FILE.1, ... is taken, as nccl-tests does. "env" holds the allow-listed
- * variables alone. */
+/* nccl-tests' JSON version 3 (facts/nccl-tests.md 1.8), valid after every row: row and closing
+ * brackets are written with one pwrite. An existing FILE is kept and FILE.0, FILE.1, ... is
+ * taken, as nccl-tests does. "env" holds the allow-listed variables alone. */
 struct sink *sink_nccl_json_new(const char *path, struct error *err);
 
-/* The file that was really taken: `path` or one with a number behind it. Lives as long as the sink. */
+/* The file that was really taken: `path` or one with a number behind it. Lives as long as the
+ * sink. */
 const char *sink_nccl_json_path(const struct sink *sink);
 
-/* May this environment variable (name without value) be recorded? NCCL_*, CUDA_*, OMPI_MCA_*, UCX_*, SLURM_JOB_ID and the
- * like; never a name that looks like a secret (TOKEN, KEY, SECRET, PASS, CRED). */
+/* May this environment variable (name without value) be recorded? NCCL_*, CUDA_*, OMPI_MCA_*,
+ * UCX_*, SLURM_JOB_ID and the like; never a name that looks like a secret (TOKEN, KEY, SECRET,
+ * PASS, CRED). */
 bool sink_env_allowed(const char *name);
 
 #endif

@@ -1,11 +1,13 @@
-/* stats.h: order statistics of a sample, and when to stop sampling. Pure functions; no clock, no communication. */
+/* stats.h: order statistics of a sample, and when to stop sampling. Pure functions; no clock, no
+ * communication. */
 #ifndef HANGAR_STATS_H
 #define HANGAR_STATS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Unit of every field is the unit of the samples; n says how many there were. With n == 0 all are NaN. */
+/* Unit of every field is the unit of the samples; n says how many there were. With n == 0 all
+ * are NaN. */
 struct stats {
 	size_t n;
 	double min, max, mean, median;
@@ -20,7 +22,8 @@ struct stats {
 /* Sorts a copy; `samples` is left alone. Returns 0, -ENOMEM, or -EINVAL when a sample is NaN. */
 int stats_compute(const double *samples, size_t n, struct stats *stats);
 
-/* Half width of the confidence interval over the median, in percent; infinity when the median is 0 or n == 0. */
+/* Half width of the confidence interval over the median, in percent; infinity when the median is
+ * 0 or n == 0. */
 double stats_ci_percent(const struct stats *stats);
 
 enum stop_reason {
@@ -41,8 +44,8 @@ struct stop_rule {
 	size_t max_samples;     /* reached: STOP_BUDGET; 0: no such limit */
 };
 
-/* Sorts the samples when there are min_samples or more: call it per batch, not per sample, where calls are short. An
- * interval of fewer than 6 samples is never precise. */
+/* Sorts the samples when there are min_samples or more: call it per batch, not per sample, where
+ * calls are short. An interval of fewer than 6 samples is never precise. */
 enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n, double spent_seconds);
 
 #endif

@@ -31,8 +31,8 @@ struct supervisor {
 	int ended_by; /* signal that asked us to stop, 0: none */
 };
 
-/* In the child. Its own process group, so that a launcher that signals groups reaches only us and we
- * decide the order in which things end. */
+/* In the child. Its own process group, so that a launcher that signals groups reaches only us
+ * and we decide the order in which things end. */
 static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank_main)(void *),
                                   void *arg)
 {
@@ -40,7 +40,8 @@ static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank
 	signal(SIGPIPE, SIG_DFL);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Another rank's supervisor may have to read our stacks; fails where nothing forbids that. */
+	/* Another rank's supervisor may have to read our stacks; fails where nothing forbids
+	 * that. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	if (getppid() != parent)
 		_exit(1);

@@ -28,12 +28,13 @@ struct sweep {
 void sweep_init(struct sweep *sweep, const struct options *options, const struct collective *collective,
                 struct backend *backend, int nranks);
 
-/* Next point: types outside, then operators, then roots, sizes innermost. false at the end. Combinations that the backend
- * does not support are passed over when they came from "all"; sweep_check() has refused the others before. */
+/* Next point: types outside, then operators, then roots, sizes innermost. false at the end.
+ * Combinations that the backend does not support are passed over when they came from "all";
+ * sweep_check() has refused the others before. */
 bool sweep_next(struct sweep *sweep, struct point *point);
 
-/* Can this be run at all? 0, or a negative errno with the error set: type and operator supported, root < nranks, power of
- * two where needed (OUTCOME_UNSUPPORTED or OUTCOME_USAGE). */
+/* Can this be run at all? 0, or a negative errno with the error set: type and operator
+ * supported, root < nranks, power of two where needed (OUTCOME_UNSUPPORTED or OUTCOME_USAGE). */
 int sweep_check(const struct sweep *sweep, struct error *err);
 
 /* The size after `bytes`, or 0 after the last. */

@@ -8,9 +8,9 @@
 
 #include "clock.h"
 
-/* Launching the first call and seeing the last one end costs a batch about 20 us (H200, 2026-11-21):
- * 0.15 % of it. Short calls stay at MAX_CALLS, so that what they touch stays in the L2 cache as it
- * does with nccl-tests' 20. */
+/* Launching the first call and seeing the last one end costs a batch about 20 us (H200,
+ * 2026-11-21): 0.15 % of it. Short calls stay at MAX_CALLS, so that what they touch stays in the
+ * L2 cache as it does with nccl-tests' 20. */
 #define BATCH_SECONDS 13e-3
 #define MAX_CALLS 64            /* half the recorder's ring holds so many, also of several calls each */
 #define MAX_GRAPH 1024
@@ -82,8 +82,8 @@ static int calls_of(const struct timing *t)
 
 /* ---- stream ---- */
 
-/* -z: 1 waits and meets the others after every iteration, 2 waits, 3 is 1 without the meeting in the
- * time (its barrier is taken off by the caller's clock: `off`). */
+/* -z: 1 waits and meets the others after every iteration, 2 waits, 3 is 1 without the meeting in
+ * the time (its barrier is taken off by the caller's clock: `off`). */
 static int block(struct timing *t, double *off)
 {
 	struct bench *bench = t->plan->bench;
@@ -100,8 +100,8 @@ static int block(struct timing *t, double *off)
 	return rc;
 }
 
-/* -I: the stream's own times between the ends of consecutive iterations, one sample each; with -z, whose
- * waits lie between them, from begin to end of each: two marks an iteration. */
+/* -I: the stream's own times between the ends of consecutive iterations, one sample each; with
+ * -z, whose waits lie between them, from begin to end of each: two marks an iteration. */
 static int marks_per_call(const struct timing *t)
 {
 	return t->plan->bench->options->blocking ? 2 : 1;
@@ -164,8 +164,8 @@ static int batch_stream(struct timing *t, const struct checked_slot *checked, st
 
 /* ---- isolated ---- */
 
-/* A moment shortly ahead, the same for all ranks of one host; on several hosts, whose clocks differ,
- * the end of a barrier. */
+/* A moment shortly ahead, the same for all ranks of one host; on several hosts, whose clocks
+ * differ, the end of a barrier. */
 static int aligned_start(struct bench *bench, double *start)
 {
 	*start = clock_seconds() + START_AHEAD;
@@ -227,8 +227,9 @@ static int launch(struct timing *t, void *graph)
 	return rc;
 }
 
-/* A checked batch is a graph of its own: its last call runs elsewhere. Only its last launch finds the
- * slot freshly prepared, so it is launched once. A last batch of another length has its own, too. */
+/* A checked batch is a graph of its own: its last call runs elsewhere. Only its last launch
+ * finds the slot freshly prepared, so it is launched once. A last batch of another length has
+ * its own, too. */
 static int batch_graph(struct timing *t, const struct checked_slot *checked, struct batch *batch)
 {
 	struct bench *bench = t->plan->bench;

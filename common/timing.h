@@ -33,7 +33,8 @@ struct batch {
 	double *enqueue; /* until the call returned to the host */
 };
 
-/* Calls of one batch or warm-up round at most, whatever the size: how far they reach into the pools. */
+/* Calls of one batch or warm-up round at most, whatever the size: how far they reach into the
+ * pools. */
 size_t timing_most_calls(const struct options *options);
 
 /* Bring the point to its steady state (or make options->warmup calls) and choose calls, samples and
@@ -43,11 +44,12 @@ int timing_warm_up(struct timing *timing);
 /* -n: make the next batch, the last one, exactly `left` iterations long. */
 void timing_set_last(struct timing *timing, int left);
 
-/* One batch. With `checked` the last call runs on that slot, which has been prepared. Collective. */
+/* One batch. With `checked` the last call runs on that slot, which has been prepared.
+ * Collective. */
 int timing_batch(struct timing *timing, const struct checked_slot *checked, struct batch *batch);
 
-/* One iteration, on slot `index` of the rotation, without waiting: -m calls in one group. With `checked` the last of them
- * runs on that slot. */
+/* One iteration, on slot `index` of the rotation, without waiting: -m calls in one group. With
+ * `checked` the last of them runs on that slot. */
 int timing_issue(struct timing *timing, size_t index, const struct checked_slot *checked);
 
 /* The slot on which the last call of a checked batch may run. */
@@ -55,8 +57,9 @@ struct checked_slot timing_last_slot(const struct timing *timing);
 
 void timing_release(struct timing *timing);
 
-/* Deadline in seconds for `calls` calls of which the slowest so far took `slowest` seconds; 0: none has
- * been made yet (DESIGN.md, "Detecting": 0.5 s, 10 s for a first use, 10 x the slowest warm-up). */
+/* Deadline in seconds for `calls` calls of which the slowest so far took `slowest` seconds; 0:
+ * none has been made yet (DESIGN.md, "Detecting": 0.5 s, 10 s for a first use, 10 x the slowest
+ * warm-up). */
 double timing_deadline(double slowest, double calls);
 
 /* That deadline for calls of this point, 10 x what is predicted at least; before any warm-up scaled

@@ -1,4 +1,5 @@
-/* watch.h: how the harness tells an observer what it is doing. The flight recorder implements it; common/ knows only this. */
+/* watch.h: how the harness tells an observer what it is doing. The flight recorder implements
+ * it; common/ knows only this. */
 #ifndef HANGAR_WATCH_H
 #define HANGAR_WATCH_H
 
@@ -19,7 +20,8 @@ enum phase {
 	PHASE_DONE
 };
 
-/* Lower-case word for a phase: "start" "init" "setup" "warmup" "timed" "check" "finalise" "aside" "done". */
+/* Lower-case word for a phase: "start" "init" "setup" "warmup" "timed" "check" "finalise"
+ * "aside" "done". */
 const char *phase_name(enum phase phase);
 
 /* What becomes of a communicator on this rank. */
@@ -30,13 +32,16 @@ enum comm_event {
 	COMM_ABORTED  /* this rank is about to abort it */
 };
 
-/* Any hook may be NULL. None of them fails, blocks or makes system calls. Called from the rank's main thread only. */
+/* Any hook may be NULL. None of them fails, blocks or makes system calls. Called from the rank's
+ * main thread only. */
 struct watch {
 	void *ctx;
 	void (*phase)(void *ctx, enum phase phase);
-	/* A wait begins that must end within `seconds` (0: no deadline); `what` is a string constant. Waits do not nest. */
+	/* A wait begins that must end within `seconds` (0: no deadline); `what` is a string
+	 * constant. Waits do not nest. */
 	void (*enter)(void *ctx, const char *what, double seconds);
-	/* As enter, for work of the rank's own in which it waits for nobody: -T may lengthen the time but not cut it. */
+	/* As enter, for work of the rank's own in which it waits for nobody: -T may lengthen the
+	 * time but not cut it. */
 	void (*work)(void *ctx, const char *what, double seconds);
 	void (*leave)(void *ctx);
 	/* The call is about to be handed to the backend; returns a ticket for `returned`. */
@@ -46,10 +51,12 @@ struct watch {
 	void (*completed)(void *ctx);
 	/* A captured graph was launched: the last `calls` calls run once more. */
 	void (*replayed)(void *ctx, uint32_t calls);
-	/* Something becomes of communicator `comm`; `request` NULL unless COMM_INIT, COMM_READY or COMM_FAILED. */
+	/* Something becomes of communicator `comm`; `request` NULL unless COMM_INIT, COMM_READY
+	 * or COMM_FAILED. */
 	void (*comm)(void *ctx, uint32_t comm, enum comm_event event,
 	             const struct comm_request *request);
-	/* The library was asked whether communicator `comm` has failed meanwhile: `code` is its own number for that, 0: it has not. */
+	/* The library was asked whether communicator `comm` has failed meanwhile: `code` is its
+	 * own number for that, 0: it has not. */
 	void (*asked)(void *ctx, uint32_t comm, int code);
 	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full). */
 	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);

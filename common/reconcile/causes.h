@@ -31,12 +31,13 @@ extern const size_t cause_count;
 void cause_check(const struct cause *cause, const struct observation *observation,
 		 struct cause_finding *finding);
 
-/* "The slowest row, of 4096 bytes, reaches 30.0 % of its prediction (ring/cma)" into `text`. False: no row was
- * compared with a prediction. */
+/* "The slowest row, of 4096 bytes, reaches 30.0 % of its prediction (ring/cma)" into `text`.
+ * False: no row was compared with a prediction. */
 bool causes_slowest(const struct observation *observation, char *text, size_t len);
 
-/* Run all that this kind of run can have, and hand over what they found, a line each without newline: "cause: ..." per cause, else "no cause found ...";
- * then what could not be seen, with the reason, equal reasons together. 0, or the first negative value of `line`. */
+/* Run all that this kind of run can have, and hand over what they found, a line each without
+ * newline: "cause: ..." per cause, else "no cause found ..."; then what could not be seen, with
+ * the reason, equal reasons together. 0, or the first negative value of `line`. */
 int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
 		void *ctx);
 

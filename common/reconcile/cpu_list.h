@@ -13,7 +13,8 @@ struct cpu_set {
 	int n;
 };
 
-/* Read a list. 0, or -EINVAL: not one, cut short ("..."), or a number too large. "" is the empty set. */
+/* Read a list. 0, or -EINVAL: not one, cut short ("..."), or a number too large. "" is the empty
+ * set. */
 int cpu_list_parse(struct cpu_set *set, const char *text);
 
 /* Write one; too long for `len`, it ends in "...". Returns buf. */

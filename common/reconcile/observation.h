@@ -1,4 +1,5 @@
-/* observation.h: what was seen of the machines of a run, before and after its sweep, as plain data. */
+/* observation.h: what was seen of the machines of a run, before and after its sweep, as plain
+ * data. */
 #ifndef HANGAR_OBSERVATION_H
 #define HANGAR_OBSERVATION_H
 
@@ -8,8 +9,9 @@
 
 #include "error.h"
 
-/* Observers fill it, causes read it, and observation.json is it. A number that was not seen is -1 (NaN for a double), a
- * text that was not seen is "". Counters count from some moment before the run: only differences mean something. */
+/* Observers fill it, causes read it, and observation.json is it. A number that was not seen is
+ * -1 (NaN for a double), a text that was not seen is "". Counters count from some moment before
+ * the run: only differences mean something. */
 
 enum { OBSERVED_GPUS = 16, OBSERVED_NICS = 48, OBSERVED_SETTINGS = 64, OBSERVED_FINDINGS = 4 };
 
@@ -134,9 +136,9 @@ void observed_gpu_clear(struct observed_gpu *gpu);
 void observed_nic_clear(struct observed_nic *nic);
 void observed_rank_clear(struct observed_rank *rank);
 
-/* As JSON, format 1. Writing: 0, or a negative errno. Reading: 0, or a negative errno with the error set (OUTCOME_USAGE);
- * what is not in the file was not seen; what is too long, not a number, or more than there is room for, is refused. After
- * a success the caller releases it. */
+/* As JSON, format 1. Writing: 0, or a negative errno. Reading: 0, or a negative errno with the
+ * error set (OUTCOME_USAGE); what is not in the file was not seen; what is too long, not a
+ * number, or more than there is room for, is refused. After a success the caller releases it. */
 int observation_write(const struct observation *observation, const char *path);
 int observation_read(struct observation *observation, const char *path, struct error *err);
 

@@ -1,4 +1,5 @@
-/* observation_fields.h: the structs of an observation as lists of fields, for those who treat all alike. */
+/* observation_fields.h: the structs of an observation as lists of fields, for those who treat
+ * all alike. */
 #ifndef HANGAR_OBSERVATION_FIELDS_H
 #define HANGAR_OBSERVATION_FIELDS_H
 

@@ -7,8 +7,8 @@
 
 /* `root` is put before the path: "" outside of tests. */
 
-/* The first len - 1 bytes, without the newline at the end; what is neither printable nor a newline or tab becomes "?".
- * Returns how many, or a negative errno and "". */
+/* The first len - 1 bytes, without the newline at the end; what is neither printable nor a
+ * newline or tab becomes "?". Returns how many, or a negative errno and "". */
 int observe_text(const char *root, char *buf, size_t len, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -19,8 +19,8 @@ int64_t observe_number(const char *root, const char *format, ...)
 /* The same, of a text. */
 int64_t observe_count(const char *text);
 
-/* The next of several numbers in a line, blanks before it: what is behind it, or NULL where there is no number from 0 on
- * that stands alone. */
+/* The next of several numbers in a line, blanks before it: what is behind it, or NULL where
+ * there is no number from 0 on that stands alone. */
 const char *observe_next(const char *text, int64_t *value);
 
 /* A number as an int; -1 what does not fit. */

@@ -6,8 +6,9 @@
 
 #include "observation.h"
 
-/* NVML's functions and structs as its ABI has them (API reference, "NVML API"; unchanged since CUDA 11), so that neither
- * its header nor the library is needed to build. Any but the first three may be NULL. All return 0 for success. */
+/* NVML's functions and structs as its ABI has them (API reference, "NVML API"; unchanged since
+ * CUDA 11), so that neither its header nor the library is needed to build. Any but the first
+ * three may be NULL. All return 0 for success. */
 typedef void *nvml_device;
 
 struct nvml_process { /* nvmlProcessInfo_v2_t */
@@ -47,8 +48,8 @@ struct nvml {
 bool nvml_open(struct nvml *nvml);
 void nvml_close(struct nvml *nvml);
 
-/* Fill in what it knows of host->gpus; `ranks` are the job's, to tell its processes from others. What it refuses is left
- * as it is. Reads only. */
+/* Fill in what it knows of host->gpus; `ranks` are the job's, to tell its processes from others.
+ * What it refuses is left as it is. Reads only. */
 void nvml_observe(const struct nvml *nvml, const struct observed_rank *ranks, int nranks,
 		  struct observed_host *host);
 

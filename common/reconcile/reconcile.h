@@ -1,4 +1,5 @@
-/* reconcile.h: a run's search for what made its rows slow: a look before and after the sweep, and the telling. */
+/* reconcile.h: a run's search for what made its rows slow: a look before and after the sweep,
+ * and the telling. */
 #ifndef HANGAR_RECONCILE_H
 #define HANGAR_RECONCILE_H
 
@@ -20,9 +21,9 @@ struct reconcile {
 	struct reconciler hooks;
 };
 
-/* Look for the first time, on every rank: once the communicator is there, before the sweep. `forecast` is rank 0's, NULL
- * where no predictions are made. Sets *hooks for struct run on rank 0; they live as long as `reconcile`. 0, or a negative
- * errno with the error set. Collective. */
+/* Look for the first time, on every rank: once the communicator is there, before the sweep.
+ * `forecast` is rank 0's, NULL where no predictions are made. Sets *hooks for struct run on rank
+ * 0; they live as long as `reconcile`. 0, or a negative errno with the error set. Collective. */
 int reconcile_before(struct reconcile *reconcile, const struct bench *bench,
 		     const struct forecast *forecast, bool shared_gpu,
 		     const struct reconciler **hooks);

@@ -126,9 +126,9 @@ static int compare_shares(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Whether the rows so far can be judged by their predictions: not where calibration was disturbed, or
- * ranks outnumber CPUs, or a row is faster than can be (105 % of its ceiling; of predictions that
- * were calibrated also 130 % of itself). False with the reason in `why`. */
+/* Whether the rows so far can be judged by their predictions: not where calibration was
+ * disturbed, or ranks outnumber CPUs, or a row is faster than can be (105 % of its ceiling; of
+ * predictions that were calibrated also 130 % of itself). False with the reason in `why`. */
 static bool judges(const struct forecast *f, char *why, size_t len)
 {
 	double most = 0;

@@ -30,8 +30,8 @@ struct host_figures {
 		     [OP_COUNT]; /* ns per byte of operand in the cache, all ranks at once */
 };
 
-/* Measure, in rounds, and keep the best of each figure: the more rounds the less a rank was let run.
- * Collective over the job; every rank gets the same figures, and `topo` of its own host.
+/* Measure, in rounds, and keep the best of each figure: the more rounds the less a rank was let
+ * run. Collective over the job; every rank gets the same figures, and `topo` of its own host.
  * Its own watched waits. 0, or a negative errno with the error set, on every rank alike: a host
  * whose ranks cannot share memory (-EACCES), no memory (-ENOMEM), a rank that did not come
  * (-ETIMEDOUT). */

@@ -82,7 +82,8 @@ static bool is_up(const struct observed_nic *nic)
 	return strcmp(nic->state, "up") == 0;
 }
 
-/* The first InfiniBand port that is active and says its rate, NULL: none. RoCE ports count as well. */
+/* The first InfiniBand port that is active and says its rate, NULL: none. RoCE ports count as
+ * well. */
 static const struct observed_nic *infiniband(const struct observed_host *host)
 {
 	for (int i = 0; i < host->nnics; i++)

@@ -84,12 +84,12 @@ struct model_constants {
 void model_physical(struct model_constants *constants);
 
 /* The physical values, then those in `path`; NULL: $HANGAR_FITTED, else fitted.json above the
- * folder of specs; "": none is wanted. Where none is said and there is none, or none is wanted, they stay
- * physical and 0 returns; a `path` that is not there is -ENOENT, a wrong file -EINVAL. */
+ * folder of specs; "": none is wanted. Where none is said and there is none, or none is wanted,
+ * they stay physical and 0 returns; a `path` that is not there is -ENOENT, a wrong file -EINVAL. */
 int model_load_constants(struct model_constants *constants, const char *path, struct error *err);
 
-/* Take the times of a kernel as they are on this host now, instead of those of the host of the fit. -ERANGE, and nothing
- * is taken, when one is no time that a kernel launch takes. */
+/* Take the times of a kernel as they are on this host now, instead of those of the host of the
+ * fit. -ERANGE, and nothing is taken, when one is no time that a kernel launch takes. */
 int model_calibrate(struct model_constants *constants, const struct kernel_cost *cost);
 
 /* Bus efficiency of a transport: payload share of what crosses the wire. */
@@ -98,8 +98,8 @@ double model_net_efficiency(enum topo_transport transport);
 /* Microseconds that a hop over a transport takes beyond what NCCL's tables say. */
 double model_net_latency(enum topo_transport transport);
 
-/* How calls follow each other: back to back, each alone on an idle stream, or replayed in a graph, which spares the
- * host the enqueueing. */
+/* How calls follow each other: back to back, each alone on an idle stream, or replayed in a
+ * graph, which spares the host the enqueueing. */
 enum model_mode { MODEL_STREAM, MODEL_ISOLATED, MODEL_GRAPH };
 
 struct predict_request {
@@ -142,13 +142,15 @@ struct prediction {
 	double bus_factor; /* busbw / algbw */
 	int algo, proto, channels;
 	bool fitted;
-	/* derivation: device = latency + transfer + fill; time = max(launch, device) back to back, device in a graph; alone:
-	 * an empty kernel's latency, and what launch and device exceed those of an empty kernel by */
+	/* derivation: device = latency + transfer + fill; time = max(launch, device) back to
+	 * back, device in a graph; alone: an empty kernel's latency, and what launch and device
+	 * exceed those of an empty kernel by */
 	double launch_us, latency_us, transfer_us, fill_us;
 	double alg_gbs;	   /* algorithm bandwidth: the winning term times the correction */
 	double correction; /* NCCL's of Tree at this size; else 1 */
 	const char *limit; /* of the winning term */
-	/* What it could be limited by. One after the other (hypercube): their times add up, the last is the winner. */
+	/* What it could be limited by. One after the other (hypercube): their times add up, the
+	 * last is the winner. */
 	struct model_term term[MODEL_TERMS];
 	int nterms, winner;
 	bool in_turn;

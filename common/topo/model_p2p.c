@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A flow is split over channels, a part at least an eighth of a step of its protocol (LL: 64 KiB) and at most 32 steps;
- * up to so many bytes for each channel that a peer may have it goes by LL (enqueue.cc, one node). */
+/* A flow is split over channels, a part at least an eighth of a step of its protocol (LL: 64
+ * KiB) and at most 32 steps; up to so many bytes for each channel that a peer may have it goes
+ * by LL (enqueue.cc, one node). */
 enum { LL_STEP = 64 << 10, P2P_PART_MOST = STEP * 32, P2P_LL_CHANNEL = 16 << 10 };
 
 /* Between nodes NCCL's threshold is the same; their latency decides there, and we take Simple. */
@@ -57,8 +58,9 @@ struct flows {
 	bool one_way; /* one side only sends, the other only receives */
 };
 
-/* Flows share a link of `gbs` that `sent` bytes cross, the largest of them of `part` bytes. LL sends a flag with every
- * word of data. `fan`: share of link and channels that is left where flows meet. */
+/* Flows share a link of `gbs` that `sent` bytes cross, the largest of them of `part` bytes. LL
+ * sends a flag with every word of data. `fan`: share of link and channels that is left where
+ * flows meet. */
 static void shared_link(const struct model *model, const struct flows *flows, double gbs,
 			double sent, double part, double fan)
 {
@@ -123,8 +125,9 @@ static void flows_spread(const struct model *model, double away, double part, st
 	flows->peers = n;
 }
 
-/* One rank exchanges 1/n of the data with every other; its own links are the narrow place, and as no peer has anybody
- * else to serve, they do not idle (gather on four H200, 2026-11-21: 372 GB/s from 128 MiB, all that stores get through). */
+/* One rank exchanges 1/n of the data with every other; its own links are the narrow place, and
+ * as no peer has anybody else to serve, they do not idle (gather on four H200, 2026-11-21: 372
+ * GB/s from 128 MiB, all that stores get through). */
 static void flows_root(const struct model *model, struct flows *flows)
 {
 	double g = model->ppn, n = model->nranks, part = flows->bytes / n;
@@ -198,8 +201,8 @@ static double p2p_launch(const struct model *model, double peers)
 	return (c->p2p_launches + c->peer_launches * peers) * c->kernel_host_us;
 }
 
-/* us until a flow's last chunk is where it belongs, after its transfer. LL has no chunks to wait for: words carry their
- * flags. */
+/* us until a flow's last chunk is where it belongs, after its transfer. LL has no chunks to wait
+ * for: words carry their flags. */
 static double last_chunk(const struct model *model, double bytes, int proto, bool net)
 {
 	double part = bytes / flow_channels(model, bytes, proto, net);

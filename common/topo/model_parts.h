@@ -26,7 +26,8 @@ void model_times(struct prediction *out, double value, const char *what);
 /* Take the least term for the winner. Returns its GB/s. */
 double model_least(struct prediction *out);
 
-/* The terms of a tuned collective; returns the algorithm bandwidth that the wires of its links carry. */
+/* The terms of a tuned collective; returns the algorithm bandwidth that the wires of its links
+ * carry. */
 double model_rate(const struct model *model, enum model_coll coll, struct prediction *out);
 
 /* A ring's algorithm bandwidth over that of its slowest link, and how it is written. */

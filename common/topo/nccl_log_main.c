@@ -1,4 +1,5 @@
-/* nccl_log_main.c: nccl_log, the program: NCCL's log in, rings, calls, warnings and a verdict out. */
+/* nccl_log_main.c: nccl_log, the program: NCCL's log in, rings, calls, warnings and a verdict
+ * out. */
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>

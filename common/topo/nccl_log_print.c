@@ -1,4 +1,5 @@
-/* nccl_log_print.c: the log as readable text: summary, calls, tuning, verdict on rings, warnings. */
+/* nccl_log_print.c: the log as readable text: summary, calls, tuning, verdict on rings,
+ * warnings. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -86,9 +86,9 @@ struct place *nccl_place_find(struct nccl_log *log, const char *host, int64_t pi
 /* The communicator named `id`, made if new: its number, or -1. */
 int nccl_log_comm(struct nccl_log *log, const char *id, bool guessed);
 
-/* The member that a message about communicators is from: of the communicator under initialisation
- * in that thread, else of the one its device called last; `rank` (-1 unknown) must fit. -1, counted,
- * when that can't be told. */
+/* The member that a message about communicators is from: of the communicator under
+ * initialisation in that thread, else of the one its device called last; `rank` (-1 unknown)
+ * must fit. -1, counted, when that can't be told. */
 int nccl_log_member(struct nccl_log *log, const struct message *message, int rank);
 
 /* The same for a message that NCCL prints during initialisation only: a thread that is in none

@@ -1,4 +1,5 @@
-/* nccl_log_topo.h: of a host's topology what rings are judged by: how two of its GPUs are joined. */
+/* nccl_log_topo.h: of a host's topology what rings are judged by: how two of its GPUs are
+ * joined. */
 #ifndef HANGAR_NCCL_LOG_TOPO_H
 #define HANGAR_NCCL_LOG_TOPO_H
 
@@ -10,8 +11,9 @@
 enum nccl_near { NEAR_UNKNOWN, NEAR_LOC, NEAR_NVL, NEAR_NVB, NEAR_C2C, NEAR_PIX, NEAR_PXB,
 		 NEAR_PHB, NEAR_SYS };
 
-/* How the GPUs of two members of one host are joined: by the file (topo_read_xml) where topo isn't NULL, else by
- * the log's graph lines. *bw (may be NULL) is GB/s where the log says it, else 0. */
+/* How the GPUs of two members of one host are joined: by the file (topo_read_xml) where topo
+ * isn't NULL, else by the log's graph lines. *bw (may be NULL) is GB/s where the log says it,
+ * else 0. */
 enum nccl_near nccl_topo_near(const struct nccl_log *log, const struct topo_system *topo,
 			      const struct nccl_member *a, const struct nccl_member *b, double *bw);
 

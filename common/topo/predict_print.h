@@ -11,7 +11,8 @@ void predict_csv_header(FILE *out);
 void predict_csv_row(FILE *out, const struct model *model, const struct predict_request *request,
 		     const struct prediction *prediction);
 
-/* One line of the table; the heading says what the columns are, and the nodes: the model's to `most_nodes`. */
+/* One line of the table; the heading says what the columns are, and the nodes: the model's to
+ * `most_nodes`. */
 void predict_table_header(FILE *out, const struct model *model, int most_nodes);
 void predict_table_row(FILE *out, const struct model *model, const struct predict_request *request,
 		       const struct prediction *prediction);

@@ -16,7 +16,8 @@ struct predict_job {
 	struct topo_change change;
 };
 
-/* Print it to standard output. 0 or -errno with the error set: no such machine, or nothing to predict. */
+/* Print it to standard output. 0 or -errno with the error set: no such machine, or nothing to
+ * predict. */
 int predict_run(struct predict_job *job, struct error *err);
 
 #endif

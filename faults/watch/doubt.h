@@ -1,8 +1,9 @@
 /* doubt.h: a hang for which nothing in the evidence gives a cause gets more time. Slow is not hung.
  *
- * On a crowded host all ranks may be in the same call long after its deadline, with nobody missing: a driver that maps
- * memory for ten runs at once, 1 GiB beside busy loops. A cause that is found is said at once; where there is none, the
- * time waited so far may grow to DOUBT_TIMES as much more before "unexplained" is said. Pure; times as of clock_ns(). */
+ * On a crowded host all ranks may be in the same call long after its deadline, with nobody
+ * missing: a driver that maps memory for ten runs at once, 1 GiB beside busy loops. A cause that
+ * is found is said at once; where there is none, the time waited so far may grow to DOUBT_TIMES
+ * as much more before "unexplained" is said. Pure; times as of clock_ns(). */
 #ifndef HANGAR_DOUBT_H
 #define HANGAR_DOUBT_H
 
@@ -16,7 +17,8 @@ struct doubt {
 	uint64_t end_ns;   /* then a verdict it is */
 };
 
-/* No cause was found for a wait of `waited` seconds. true: the run goes on until until_ns; false: the benefit is used up. */
+/* No cause was found for a wait of `waited` seconds. true: the run goes on until until_ns;
+ * false: the benefit is used up. */
 bool doubt_grant(struct doubt *doubt, double waited, uint64_t now);
 
 /* Is it still time that was granted? */

@@ -29,8 +29,8 @@ void link_init(struct link *link, int fd);
 void link_release(struct link *link);
 
 /* Send whole, waiting at most one second for room. `pass_fd` -1 for none. 0 or a negative errno
- * (-EPIPE when the other side is gone, -EMSGSIZE above LINK_MAX); after -ETIMEDOUT in the middle of a
- * message the other side finds the end of the connection there. Never raises SIGPIPE. */
+ * (-EPIPE when the other side is gone, -EMSGSIZE above LINK_MAX); after -ETIMEDOUT in the middle
+ * of a message the other side finds the end of the connection there. Never raises SIGPIPE. */
 int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd);
 
 /* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of the

@@ -1,4 +1,5 @@
-/* monitor.c: what an observer does from tick to tick: watch, let things settle, ask, judge, or follow who does. */
+/* monitor.c: what an observer does from tick to tick: watch, let things settle, ask, judge, or
+ * follow who does. */
 #include "monitor.h"
 
 #include <errno.h>

@@ -1,10 +1,11 @@
-/* monitor.h: the observers of a run: one member per rank, one leader per node, one root that decides.
+/* monitor.h: the observers of a run: one member per rank, one leader per node, one root that
+ * decides.
  *
  * Every supervisor opens a monitor. On each node the first one becomes the leader (the kernel
- * decides: it could bind the run's abstract Unix address); the others hand it their rank's memory and
- * tell it when their process changes state. Leaders of other nodes report to the leader of rank 0's
- * node over TCP, once rank 0 has spread the address over MPI. Until then a leader speaks for its own
- * node. No MPI, CUDA or NCCL is called here. */
+ * decides: it could bind the run's abstract Unix address); the others hand it their rank's
+ * memory and tell it when their process changes state. Leaders of other nodes report to the
+ * leader of rank 0's node over TCP, once rank 0 has spread the address over MPI. Until then a
+ * leader speaks for its own node. No MPI, CUDA or NCCL is called here. */
 #ifndef HANGAR_MONITOR_H
 #define HANGAR_MONITOR_H
 
@@ -30,25 +31,30 @@ struct monitor_pen {
 	void (*write)(void *to, int32_t rank, const void *data, size_t bytes);
 };
 
-/* Looks closer at an abnormal run than the monitor does. May sharpen the verdict before it is said, and
- * may save evidence after. `memories[i]` belongs to views[i]; NULL: on another node. Any may be NULL. */
+/* Looks closer at an abnormal run than the monitor does. May sharpen the verdict before it is
+ * said, and may save evidence after. `memories[i]` belongs to views[i]; NULL: on another node.
+ * Any may be NULL. */
 struct monitor_judge {
 	void *ctx;
-	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look at this node's ranks. */
+	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look
+	 * at this node's ranks. */
 	void (*begin)(void *ctx, const struct rank_view *views, size_t n);
-	/* Leader on another node than the root's: what is known of this node's ranks, at most LINK_MAX less 8 bytes each. */
+	/* Leader on another node than the root's: what is known of this node's ranks, at most
+	 * LINK_MAX less 8 bytes each. */
 	void (*testify)(void *ctx, const struct rank_view *views,
 	                const struct record_memory *const *memories, size_t n,
 	                const struct monitor_pen *pen);
-	/* Root: such a word arrived; or (text) one of keep()'s. The sender has the run's token, no more. */
+	/* Root: such a word arrived; or (text) one of keep()'s. The sender has the run's token,
+	 * no more. */
 	void (*hear)(void *ctx, int32_t rank, bool text, const void *data, size_t bytes);
 	void (*sharpen)(void *ctx, const struct rank_view *views,
 	                const struct record_memory *const *memories, size_t n,
 	                struct verdict *verdict);
-	/* Root: the verdict stands, and is about to be said: name the folder that evidence will be kept in. */
+	/* Root: the verdict stands, and is about to be said: name the folder that evidence will
+	 * be kept in. */
 	void (*place)(void *ctx, struct verdict *verdict);
-	/* The verdict is out. Leader elsewhere: keep the evidence under the root's folder's name ("" for none), and
-	 * tell what took time to find out as text, e.g. stacks. */
+	/* The verdict is out. Leader elsewhere: keep the evidence under the root's folder's name
+	 * ("" for none), and tell what took time to find out as text, e.g. stacks. */
 	void (*keep)(void *ctx, const struct rank_view *views,
 	             const struct record_memory *const *memories, size_t n, const char *folder,
 	             const struct monitor_pen *pen);
@@ -111,8 +117,8 @@ struct monitor {
 	int exit_code;
 };
 
-/* Take a place among the run's observers and pass on the own rank's memory (mapped at `memory`, open as
- * `memory_fd`). 0 or negative errno with the error set. */
+/* Take a place among the run's observers and pass on the own rank's memory (mapped at `memory`,
+ * open as `memory_fd`). 0 or negative errno with the error set. */
 int monitor_open(struct monitor *monitor, const struct monitor_config *config,
                  struct record_memory *memory, int memory_fd, struct error *err);
 void monitor_close(struct monitor *monitor);

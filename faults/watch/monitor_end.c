@@ -1,4 +1,5 @@
-/* monitor_end.c: from something that is wrong to a verdict, its evidence, and the end of the run. */
+/* monitor_end.c: from something that is wrong to a verdict, its evidence, and the end of the
+ * run. */
 #include "monitor_end.h"
 
 #include <math.h>
@@ -79,8 +80,9 @@ static bool unexpected_end(enum outcome outcome)
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
 }
 
-/* The run came to its end: did all make the same calls? Their numbers tell, and on this host the rolling hashes; partners of sends and
- * receives differ by right, so that hashes are a reason to look, and no more. */
+/* The run came to its end: did all make the same calls? Their numbers tell, and on this host the
+ * rolling hashes; partners of sends and receives differ by right, so that hashes are a reason to
+ * look, and no more. */
 static bool calls_differ(const struct monitor *m, const struct rank_view *views, size_t n)
 {
 	const struct record_memory *first = NULL;
@@ -110,7 +112,8 @@ static bool is_strange(const struct monitor *m, enum outcome outcome, const stru
 	return unexpected_end(outcome);
 }
 
-/* The other nodes keep their evidence and send what is slow to find out; so does this one meanwhile. */
+/* The other nodes keep their evidence and send what is slow to find out; so does this one
+ * meanwhile. */
 static void gather_slow(struct monitor *m, const char *folder)
 {
 	const struct monitor_judge *judge = &m->config.judge;

@@ -4,8 +4,9 @@
 
 #include "monitor.h"
 
-/* Judge, say it, and end the run everywhere. Whoever was only late may be back by now: then the run goes on; so it does
- * where no cause is found and time is granted (doubt.h). `root_lost`: the host of rank 0 is gone. `now`: clock_ns(). */
+/* Judge, say it, and end the run everywhere. Whoever was only late may be back by now: then the
+ * run goes on; so it does where no cause is found and time is granted (doubt.h). `root_lost`:
+ * the host of rank 0 is gone. `now`: clock_ns(). */
 void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now);
 
 /* Members and other hosts: the run is over, with this exit code. */

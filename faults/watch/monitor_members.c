@@ -1,4 +1,5 @@
-/* monitor_members.c: place among the observers of a host, and what its leader sees of the host's ranks. */
+/* monitor_members.c: place among the observers of a host, and what its leader sees of the host's
+ * ranks. */
 #include "monitor_members.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ static int add_peer(struct monitor *m, int fd, struct record_memory *memory)
 	return 0;
 }
 
-/* Names of the abstract namespace are anybody's: no rank's memory goes to another user's process. */
+/* Names of the abstract namespace are anybody's: no rank's memory goes to another user's
+ * process. */
 static bool same_user(int fd)
 {
 	struct ucred cred;
@@ -215,7 +217,8 @@ static void excuse(struct monitor_peer *peer, uint64_t paused_from, uint64_t now
 		peer->grace_ns += now - (since > paused_from ? since : paused_from);
 }
 
-/* How each rank gets on. Returns whether one moved lately, and says whether somebody waits, or waits too long. */
+/* How each rank gets on. Returns whether one moved lately, and says whether somebody waits, or
+ * waits too long. */
 static bool take_progress(struct monitor *m, uint64_t now, bool *waiting, bool *overdue)
 {
 	bool moving = false;
@@ -234,8 +237,8 @@ static bool take_progress(struct monitor *m, uint64_t now, bool *waiting, bool *
 	return moving;
 }
 
-/* Does the host keep a rank from running? Accounts are read while somebody waits, before they are needed: a window must
- * have passed, and lie within the wait. */
+/* Does the host keep a rank from running? Accounts are read while somebody waits, before they
+ * are needed: a window must have passed, and lie within the wait. */
 static bool any_starved(struct monitor *m, bool waiting, uint64_t now)
 {
 	bool starved = false;
@@ -254,9 +257,9 @@ static bool any_starved(struct monitor *m, bool waiting, uint64_t now)
 	return starved;
 }
 
-/* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept from
- * making one by the host, which is an excuse for so long only: on a crowded host somebody is always
- * kept. */
+/* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept
+ * from making one by the host, which is an excuse for so long only: on a crowded host somebody
+ * is always kept. */
 static void forgive(struct monitor *m, uint64_t now)
 {
 	bool waiting, overdue, moving = take_progress(m, now, &waiting, &overdue);

@@ -1,11 +1,12 @@
-/* monitor_members.h: the observers of one host: who leads, what the leader sees of its ranks. Internal to the monitor. */
+/* monitor_members.h: the observers of one host: who leads, what the leader sees of its ranks.
+ * Internal to the monitor. */
 #ifndef HANGAR_MONITOR_MEMBERS_H
 #define HANGAR_MONITOR_MEMBERS_H
 
 #include "monitor.h"
 
-/* Take a place: bind or connect, whichever works; the kernel lets exactly one bind, and that is the leader. A member
- * hands over its memory. 0 or a negative errno. */
+/* Take a place: bind or connect, whichever works; the kernel lets exactly one bind, and that is
+ * the leader. A member hands over its memory. 0 or a negative errno. */
 int members_join(struct monitor *m, int memory_fd);
 /* Leader: forget the members, and close the listener. */
 void members_release(struct monitor *m);

@@ -1,4 +1,5 @@
-/* monitor_nodes.c: the star between the nodes' leaders: who is there, what they see, what they know of their ranks. */
+/* monitor_nodes.c: the star between the nodes' leaders: who is there, what they see, what they
+ * know of their ranks. */
 #include "monitor_nodes.h"
 
 #include <errno.h>
@@ -68,7 +69,8 @@ void nodes_join(struct monitor *m)
 	nodes_report(m, MESSAGE_JOIN);
 }
 
-/* Before the own ranks have the token nobody can be told from a stranger: callers wait in the queue. */
+/* Before the own ranks have the token nobody can be told from a stranger: callers wait in the
+ * queue. */
 bool nodes_listening(const struct monitor *m)
 {
 	return m->star_fd >= 0 && find_header(m, false) != NULL;

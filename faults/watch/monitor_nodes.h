@@ -1,9 +1,12 @@
-/* monitor_nodes.h: what passes between the leaders of several nodes and the root. Internal to the monitor.
+/* monitor_nodes.h: what passes between the leaders of several nodes and the root. Internal to the
+ * monitor.
  *
- * A node's leader reports by itself (JOIN, ABNORMAL, DONE). When something seems wrong the root says so (PREPARE), and asks
- * before it decides (QUERY): the leader answers with the evidence of each of its ranks (TAIL: token-free saved form, opaque
- * here) and then their views (VIEWS). After the verdict the root asks for what takes longer (SLOW, with the name of the
- * evidence folder): texts (TEXT), then READY. A run that gets more time goes on (PATIENCE). Whoever does not answer in time is done without. */
+ * A node's leader reports by itself (JOIN, ABNORMAL, DONE). When something seems wrong the root
+ * says so (PREPARE), and asks before it decides (QUERY): the leader answers with the evidence of
+ * each of its ranks (TAIL: token-free saved form, opaque here) and then their views (VIEWS).
+ * After the verdict the root asks for what takes longer (SLOW, with the name of the evidence
+ * folder): texts (TEXT), then READY. A run that gets more time goes on (PATIENCE). Whoever does
+ * not answer in time is done without. */
 #ifndef HANGAR_MONITOR_NODES_H
 #define HANGAR_MONITOR_NODES_H
 
@@ -56,7 +59,8 @@ void nodes_release(struct monitor *m);
 
 /* Leader: views to the root. */
 int nodes_report(struct monitor *m, enum message type);
-/* Leader: answer a query, and the question for slow evidence that is to be kept in `folder` ("" for nowhere). */
+/* Leader: answer a query, and the question for slow evidence that is to be kept in `folder` (""
+ * for nowhere). */
 void nodes_testify(struct monitor *m);
 void nodes_testify_slow(struct monitor *m, const char *folder);
 /* A first look at this node's ranks. */

@@ -15,7 +15,8 @@ void progress_note(struct progress *p, uint64_t heartbeat, uint64_t now)
 
 bool progress_is_starved(uint64_t ran_ns, uint64_t waited_ns, uint64_t window_ns, bool ready)
 {
-	/* the account of waiting is brought up to date when the process runs again: none, for one that never does */
+	/* the account of waiting is brought up to date when the process runs again: none, for
+	 * one that never does */
 	return ran_ns * 50 < window_ns && (waited_ns * 2 > window_ns || (ready && waited_ns == 0));
 }
 

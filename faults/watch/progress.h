@@ -1,4 +1,5 @@
-/* progress.h: is a rank still getting anywhere, and does the host let it? Keeps a busy host from looking like a hang. */
+/* progress.h: is a rank still getting anywhere, and does the host let it? Keeps a busy host from
+ * looking like a hang. */
 #ifndef HANGAR_PROGRESS_H
 #define HANGAR_PROGRESS_H
 
@@ -17,15 +18,17 @@ struct progress {
 /* Note a rank's heartbeat as of `now` (clock_ns). */
 void progress_note(struct progress *progress, uint64_t heartbeat, uint64_t now);
 
-/* Look at the scheduler's account of process `pid` (/proc/PID/schedstat), at most every tenth of a second. Afterwards
- * `starved` says of the last such window: was the process ready to run for most of it, and ran for less than a
- * fiftieth? False until a window has passed, and where the kernel keeps no account. */
+/* Look at the scheduler's account of process `pid` (/proc/PID/schedstat), at most every tenth of
+ * a second. Afterwards `starved` says of the last such window: was the process ready to run for
+ * most of it, and ran for less than a fiftieth? False until a window has passed, and where the
+ * kernel keeps no account. */
 void progress_sample(struct progress *progress, pid_t pid, uint64_t now);
 
 /* Nobody waits: the next window begins with the next look. */
 void progress_forget(struct progress *progress);
 
-/* The same from two readings, for tests: nanoseconds run and waited in a window; `ready`: it wants to run at its end. */
+/* The same from two readings, for tests: nanoseconds run and waited in a window; `ready`: it
+ * wants to run at its end. */
 bool progress_is_starved(uint64_t ran_ns, uint64_t waited_ns, uint64_t window_ns, bool ready);
 
 #endif

@@ -20,9 +20,9 @@ enum record_state {
 	RECORD_RETURNED  /* the backend returned; whether it completed says `completed_ticket` */
 };
 
-/* 64 bytes, one cache line: data in motion push the ring out of the caches, so every line costs. `ticket`
- * counts the rank's calls from 1; it is stored last, and 0 while the slot is being rewritten: a reader
- * takes the record only if it reads the same ticket before and after. */
+/* 64 bytes, one cache line: data in motion push the ring out of the caches, so every line costs.
+ * `ticket` counts the rank's calls from 1; it is stored last, and 0 while the slot is being
+ * rewritten: a reader takes the record only if it reads the same ticket before and after. */
 struct record {
 	_Atomic uint64_t ticket;
 	uint64_t seq;          /* number of the call on its communicator, from 1 */
@@ -71,8 +71,8 @@ enum record_comm_state {
 struct record_init {
 	_Atomic uint32_t state; /* enum record_comm_state */
 	int32_t rank, nranks;   /* as handed to init */
-	/* The library, asked while the rank waits whether the communicator has failed (ncclCommGetAsyncError), last said: 1 no error,
-	 * 1 + n its error n; 0: never asked. */
+	/* The library, asked while the rank waits whether the communicator has failed
+	 * (ncclCommGetAsyncError), last said: 1 no error, 1 + n its error n; 0: never asked. */
 	_Atomic int32_t asked;
 	uint64_t id;            /* hash of the unique id handed to init (FNV-1a); never 0 once called */
 	uint64_t aborted_after; /* calls issued on it before it was aborted */

@@ -8,12 +8,12 @@
  * errno; *port is set. */
 int star_listen(int *port);
 
-/* This host's addresses with that port, "a.b.c.d:port [a:b::c]:port", IPv4 before IPv6, loopback last, for
- * others to try in this order. Returns buf; "" when there is none. */
+/* This host's addresses with that port, "a.b.c.d:port [a:b::c]:port", IPv4 before IPv6, loopback
+ * last, for others to try in this order. Returns buf; "" when there is none. */
 char *star_addresses(int port, char *buf, size_t len);
 
-/* Connect to the first address of the list that answers, each within `seconds`. Returns a descriptor
- * or a negative errno. */
+/* Connect to the first address of the list that answers, each within `seconds`. Returns a
+ * descriptor or a negative errno. */
 int star_connect(const char *addresses, double seconds);
 
 #endif

@@ -1,4 +1,5 @@
-/* verdict.h: from the views of all ranks to what happened. Pure; what causes a hang is faults/diagnose's work. */
+/* verdict.h: from the views of all ranks to what happened. Pure; what causes a hang is
+ * faults/diagnose's work. */
 #ifndef HANGAR_VERDICT_H
 #define HANGAR_VERDICT_H
 
@@ -25,8 +26,8 @@ struct verdict {
 /* Has this rank ended by itself, with an exit code that it had announced? */
 bool view_finished(const struct rank_view *view);
 
-/* Is something wrong that no waiting will mend: a rank died, reported an error while others go on, or
- * (only if `deadlines`) waits past its deadline? */
+/* Is something wrong that no waiting will mend: a rank died, reported an error while others go
+ * on, or (only if `deadlines`) waits past its deadline? */
 bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 
 /* What the run came to. `death_seconds`: how long ago the first death was observed, 0 if none. */

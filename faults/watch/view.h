@@ -39,8 +39,8 @@ struct rank_view {
 	uint64_t aborted_after; /* calls made on it before this rank aborted it */
 };
 
-/* Read `memory` as of now (clock_ns) into the view; the process fields are the caller's and are left
- * alone. `grace_ns` is added to deadlines (time the observer itself was not running). */
+/* Read `memory` as of now (clock_ns) into the view; the process fields are the caller's and are
+ * left alone. `grace_ns` is added to deadlines (time the observer itself was not running). */
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
                uint64_t grace_ns);
 

@@ -14,7 +14,6 @@
 #include "../common/leftovers.h"
 #include "../common/options.h"
 #include "../common/parse.h"
-#include "../common/schedule.h"
 #include "../common/supervisor.h"
 #include "../faults/inject/machine.h"
 #include "../faults/watch/monitor.h"
@@ -76,34 +75,20 @@ static int open_folder(const struct program *program, struct run_folder *folder,
 	return rc;
 }
 
-static int check_reached(const struct injector *injector, struct error *err)
-{
-	const int calls = SCHEDULE_WARMUP + SCHEDULE_CALLS;
-
-	for (int i = 0; i < injector->nspecs; i++)
-		if (injector->specs[i].op > calls)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-			                 "--fault=%s: call %ld is never reached: the schedule has %d "
-			                 "calls",
-			                 injector->specs[i].text, injector->specs[i].op, calls);
-	return 0;
-}
-
 /* --fault, "none" left out. 0 or a negative errno with the error set. */
 static int read_faults(struct program *program, struct injector *injector, struct error *err)
 {
 	const struct options *o = program->options;
 	const char *texts[INJECT_MAX];
-	int n = 0, rc;
+	int n = 0;
 
 	for (int i = 0; i < o->nfaults; i++)
 		if (strcmp(o->faults[i], "none") != 0)
 			texts[n++] = o->faults[i];
 	if (n == 0)
 		return 0;
-	rc = inject_init(injector, texts, n, err);
 	program->injector = injector;
-	return rc < 0 ? rc : check_reached(injector, err);
+	return inject_init(injector, texts, n, err);
 }
 
 /* A fault that nobody asked so many ranks for, and that would bring this host down, is a slip of the pen. */

@@ -174,7 +174,9 @@ static int place_faults(struct rank *r)
 	struct inject_place place = {
 		.rank = r->job.rank,
 		.nranks = r->job.nranks,
-		.default_op = SCHEDULE_FAULT_OP,
+		.steps = SCHEDULE_STEPS,
+		.step_calls = collective_calls(r->bench.collective, r->job.group_size),
+		.default_step = SCHEDULE_FAULT_STEP,
 		.machine = r->program->machine,
 		.record = r->program->fault_record,
 	};

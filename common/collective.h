@@ -78,7 +78,12 @@ struct collective {
 
 	/* Issue the collective once through the chain. Returns 0 or a negative errno. */
 	int (*run)(struct chain *chain, const struct invocation *invocation);
+	/* Optional: how many calls `run` makes on each of `nranks` ranks, the same on every backend. NULL: one. */
+	int (*calls)(int nranks);
 };
+
+/* How many calls a rank makes when the collective is issued once on `nranks` ranks. */
+int collective_calls(const struct collective *collective, int nranks);
 
 /* Shared by several collectives. */
 double alg_bytes_size(const struct geometry *geometry, const struct shape *shape); /* the size column */
@@ -108,6 +113,8 @@ struct call invocation_call(const struct invocation *invocation, enum call_kind 
 
 /* Make that call. */
 int run_call(struct chain *chain, const struct invocation *invocation, enum call_kind kind);
+
+#define EXCHANGE_CALLS 2 /* that run_exchange makes */
 
 /* Send and receive at once: `count` elements to rank `to` and as many from rank `from`, in one
  * group. */

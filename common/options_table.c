@@ -174,7 +174,9 @@ const struct option_row option_rows[] = {
 
 	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
 	  .group = GROUP_WATCH,
-	  .help = "break something on purpose, in a fixed schedule of calls; none: the same "
+	  .help = "break something on purpose, in a fixed schedule of 25 steps, at a rank's call "
+		  "number OP, counted from 1 (default: the first of step 8): sendrecv makes 2 calls "
+		  "a step, hypercube 2 for each doubling of ranks, all others 1; none: the same "
 		  "schedule, healthy" },
 	{ "list-faults", FLAG("1", "0"), FIELD(list_faults), .group = GROUP_WATCH,
 	  .help = "what can be broken, and how it ends" },

@@ -1,4 +1,4 @@
-/* schedule.c: known calls in a known order. */
+/* schedule.c: known steps in a known order. */
 #include "schedule.h"
 
 #include <errno.h>
@@ -11,29 +11,30 @@
 #include "plan.h"
 #include "timing.h"
 
-#define ALL_CALLS (SCHEDULE_WARMUP + SCHEDULE_CALLS)
-#define STEP 64 /* every call is a 64th of the first smaller than the one before */
+#define FRACTION 64 /* every step is a 64th of the first smaller than the one before */
 #define CHECK_SECONDS 60.0
+
+_Static_assert(SCHEDULE_STEPS <= 32, "schedule_run's meets have a bit per step");
 
 struct schedule {
 	struct run *run;
-	struct plan plans[ALL_CALLS];
+	struct plan plans[SCHEDULE_STEPS];
 	int nplans;
-	double slowest; /* warm-up call, seconds */
+	double slowest; /* warm-up step, seconds */
 };
 
 size_t schedule_bytes(size_t first, int i)
 {
-	size_t step = first / STEP / 512 * 512;
+	size_t step = first / FRACTION / 512 * 512;
 
 	return first - (size_t)i * (step ? step : 512);
 }
 
-/* All calls lie in the pools at once, for they are checked at the end. */
+/* All steps lie in the pools at once, for they are checked at the end. */
 size_t schedule_pool(size_t largest)
 {
 	size_t slot = largest + 2 * CHECK_GUARD + BUFFERS_ALIGN;
-	size_t pool = slot < SIZE_MAX / ALL_CALLS ? ALL_CALLS * slot : SIZE_MAX / 4;
+	size_t pool = slot < SIZE_MAX / SCHEDULE_STEPS ? SCHEDULE_STEPS * slot : SIZE_MAX / 4;
 
 	return pool > BUFFERS_POOL ? pool : BUFFERS_POOL;
 }
@@ -46,7 +47,9 @@ static struct checked_slot slot_of(int i)
 /* How long preparing or comparing all of it may take. */
 static double data_seconds(const struct schedule *s)
 {
-	return CHECK_SECONDS + ALL_CALLS * (double)s->plans[0].slot_bytes / CHECK_BYTES_PER_SECOND;
+	double bytes = SCHEDULE_STEPS * (double)s->plans[0].slot_bytes;
+
+	return CHECK_SECONDS + bytes / CHECK_BYTES_PER_SECOND;
 }
 
 static int make_plans(struct schedule *s)
@@ -60,15 +63,15 @@ static int make_plans(struct schedule *s)
 	};
 	int rc;
 
-	for (int i = 0; i < ALL_CALLS; i++) {
+	for (int i = 0; i < SCHEDULE_STEPS; i++) {
 		point.bytes = schedule_bytes(schedule_first(o), i);
 		rc = plan_init(&s->plans[i], bench, &point, false);
 		s->nplans = i + 1;
 		if (rc == -ENODATA)
 			return error_set(bench->err, OUTCOME_USAGE, -EINVAL,
-			                 "-b %zu: too small for a schedule of %d calls on %d "
+			                 "-b %zu: too small for a schedule of %d steps on %d "
 			                 "ranks",
-			                 schedule_first(o), ALL_CALLS, bench->job->group_size);
+			                 schedule_first(o), SCHEDULE_STEPS, bench->job->group_size);
 		if (rc < 0)
 			return rc;
 		/* one rotation for all, with room for each one's guards */
@@ -88,8 +91,8 @@ static int prepare(struct schedule *s)
 	watch_phase(bench->watch, PHASE_SETUP);
 	watch_enter(bench->watch, "preparing buffers", data_seconds(s));
 	rc = buffers_fill(b, &s->plans[0].data, bench->job->group_rank,
-	                  buffers_offset(b, bytes, ALL_CALLS - 1) + bytes);
-	for (int i = 0; i < ALL_CALLS && rc == 0; i++)
+	                  buffers_offset(b, bytes, SCHEDULE_STEPS - 1) + bytes);
+	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
 		rc = plan_prepare(&s->plans[i], slot_of(i));
 	if (rc == 0)
 		rc = bench->backend->ops->wait(bench->backend);
@@ -98,8 +101,8 @@ static int prepare(struct schedule *s)
 	return rc < 0 ? rc : job_barrier(bench->job, "the others' buffers");
 }
 
-/* One call to its end; its wait has a deadline of its own. */
-static int one_call(struct schedule *s, int i)
+/* One step to its end; its wait has a deadline of its own. */
+static int one_step(struct schedule *s, int i)
 {
 	struct bench *bench = s->run->bench;
 	int rc;
@@ -123,7 +126,7 @@ static int warm_up(struct schedule *s)
 	watch_phase(bench->watch, PHASE_WARMUP);
 	for (int i = 0; i < SCHEDULE_WARMUP && rc == 0; i++) {
 		seconds = clock_seconds();
-		rc = one_call(s, i);
+		rc = one_step(s, i);
 		seconds = clock_seconds() - seconds;
 		if (rc == 0)
 			rc = job_max(bench->job, &seconds, 1);
@@ -133,7 +136,7 @@ static int warm_up(struct schedule *s)
 	return rc;
 }
 
-static int check_call_of(struct schedule *s, int i)
+static int check_step(struct schedule *s, int i)
 {
 	struct run *run = s->run;
 	struct bench *bench = run->bench;
@@ -153,40 +156,51 @@ static int check_call_of(struct schedule *s, int i)
 	if (!run->report)
 		return 0;
 	run->report->wrong_checks++;
-	return report_comment(run->report, "call %d wrong: %s", i + 1,
+	return report_comment(run->report, "step %d wrong: %s", i + 1,
 	                      check_describe(&report, text, sizeof(text)));
 }
 
-/* The calls that are timed, each to its end. */
-static int make_calls(struct schedule *s, uint32_t meets)
+/* The steps that are timed, each to its end. */
+static int make_steps(struct schedule *s, uint32_t meets)
 {
 	struct bench *bench = s->run->bench;
 	int rc = job_barrier(bench->job, "the start of the schedule");
 
 	watch_phase(bench->watch, PHASE_TIMED);
-	for (int i = SCHEDULE_WARMUP; i < ALL_CALLS && rc == 0; i++) {
+	for (int i = SCHEDULE_WARMUP; i < SCHEDULE_STEPS && rc == 0; i++) {
 		if (meets & 1u << i)
 			rc = job_barrier(bench->job, "the others before a fault");
 		if (rc == 0)
-			rc = one_call(s, i);
+			rc = one_step(s, i);
 	}
-	bench->job->patience = timing_deadline(s->slowest, SCHEDULE_CALLS);
+	bench->job->patience = timing_deadline(s->slowest, SCHEDULE_TIMED);
 	return rc < 0 ? rc : job_barrier(bench->job, "the end of the schedule");
+}
+
+/* That a rank makes in each step. */
+static int step_calls(const struct bench *bench)
+{
+	return collective_calls(bench->collective, bench->job->group_size);
 }
 
 /* What will be done, as a remark. */
 static int announce(const struct run *run, uint32_t meets)
 {
 	size_t first = schedule_first(run->bench->options);
-	char where[128] = "";
+	int calls = step_calls(run->bench);
+	char where[256] = "";
 
-	for (int i = SCHEDULE_WARMUP; i < ALL_CALLS; i++)
+	for (int i = SCHEDULE_WARMUP; i < SCHEDULE_STEPS; i++)
 		if (meets & 1u << i)
-			snprintf(where + strlen(where), sizeof(where) - strlen(where), "%s%d",
-			         where[0] ? ", " : "; all ranks meet before call ", i + 1);
-	return report_comment(run->report, "schedule: %d + %d calls of %s, %zu to %zu bytes%s",
-	                      SCHEDULE_WARMUP, SCHEDULE_CALLS, run->bench->collective->name, first,
-	                      schedule_bytes(first, ALL_CALLS - 1), where);
+			snprintf(where + strlen(where), sizeof(where) - strlen(where),
+			         "%sstep %d (call %d)",
+			         where[0] ? ", " : "; all ranks meet before ", i + 1,
+			         i * calls + 1);
+	return report_comment(run->report,
+	                      "schedule: %d + %d steps of %s, each of %d call%s, %zu to %zu bytes%s",
+	                      SCHEDULE_WARMUP, SCHEDULE_TIMED, run->bench->collective->name, calls,
+	                      calls == 1 ? "" : "s", first,
+	                      schedule_bytes(first, SCHEDULE_STEPS - 1), where);
 }
 
 int schedule_run(struct run *run, uint32_t meets)
@@ -206,12 +220,12 @@ int schedule_run(struct run *run, uint32_t meets)
 	if (rc == 0)
 		rc = warm_up(s);
 	if (rc == 0)
-		rc = make_calls(s, meets);
+		rc = make_steps(s, meets);
 	bench->job->patience = data_seconds(s);
 	watch_phase(bench->watch, PHASE_CHECK);
-	for (int i = 0; i < ALL_CALLS && rc == 0; i++)
-		rc = check_call_of(s, i);
-	run->calls_checked = rc == 0 ? ALL_CALLS : 0;
+	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
+		rc = check_step(s, i);
+	run->calls_checked = rc == 0 ? SCHEDULE_STEPS * step_calls(bench) : 0;
 	for (int i = 0; i < s->nplans; i++)
 		plan_release(&s->plans[i]);
 	free(s);

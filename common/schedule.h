@@ -1,4 +1,5 @@
-/* schedule.h: the fixed run that faults break: known calls, each with a count of its own. */
+/* schedule.h: the fixed run that faults break: known steps, each with a count of its own. A step issues
+ * the collective once: one call, or as many as collective_calls() says. */
 #ifndef HANGAR_SCHEDULE_H
 #define HANGAR_SCHEDULE_H
 
@@ -7,24 +8,25 @@
 #include "run.h"
 
 #define SCHEDULE_WARMUP 5
-#define SCHEDULE_CALLS 20
-/* Index of the call, from 1, at which a fault fires unless its spec says otherwise. */
-#define SCHEDULE_FAULT_OP (SCHEDULE_WARMUP + 3)
-#define SCHEDULE_BYTES ((size_t)1 << 20) /* of the first call, unless -b says otherwise */
+#define SCHEDULE_TIMED 20
+#define SCHEDULE_STEPS (SCHEDULE_WARMUP + SCHEDULE_TIMED)
+/* Step, from 1, at whose first call a fault fires unless its spec says otherwise. */
+#define SCHEDULE_FAULT_STEP (SCHEDULE_WARMUP + 3)
+#define SCHEDULE_BYTES ((size_t)1 << 20) /* of the first step, unless -b says otherwise */
 
-/* Size of call `i` (from 0): every call is smaller than the one before, so that each is recognisable in
+/* Size of step `i` (from 0): every step is smaller than the one before, so that each is recognisable in
  * a flight recorder. */
 size_t schedule_bytes(size_t first, int i);
 
-/* Bytes of a pool in which the buffers of all calls, of up to `largest` bytes each, lie beside each other. */
+/* Bytes of a pool in which the buffers of all steps, of up to `largest` bytes each, lie beside each other. */
 size_t schedule_pool(size_t largest);
 
-/* Bytes of the first call: -b, or SCHEDULE_BYTES. */
+/* Bytes of the first step: -b, or SCHEDULE_BYTES. */
 size_t schedule_first(const struct options *options);
 
-/* Make the calls: the warm-up ones meet after each, the others follow each other without a word between
- * the ranks but where `meets` has a bit (bit 0: before call 1), on slots of their own; then all of these
- * are checked. Prints the schedule as a remark, one remark per wrong call. 0 or a negative errno with
+/* Make the steps: the warm-up ones meet after each, the others follow each other without a word between
+ * the ranks but where `meets` has a bit (bit 0: before step 1), on slots of their own; then all of these
+ * are checked. Prints the schedule as a remark, one remark per wrong step. 0 or a negative errno with
  * the error set; wrong data are run->outcome. Collective: `meets` is the same on all ranks. */
 int schedule_run(struct run *run, uint32_t meets);
 

@@ -74,10 +74,11 @@ for spec in late-rank:1,delay=0.2 none; do
 	expect_no_out '^# verdict'
 done
 
-# A fault that cannot fire proves nothing: refused before anything starts.
+# A fault that cannot fire proves nothing: refused before ranks communicate.
 perf all_reduce -g 2 --fault=drop-rank:1@1000
 expect_rc 2 'beyond the schedule:'
-expect_err 'call 1000 is never reached: the schedule has 25 calls'
+expect_err 'call 1000 is never reached: the schedule has 25 calls, 1 in each of 25 steps'
+holds 'stdout is not empty' [ ! -s "$work/out" ]
 
 # One that never comes to its call is told, and what was expected is not shown by such a run.
 never=('--fault=drop-rank:1@8' '--fault=kill-rank:2@10')

@@ -513,6 +513,15 @@ static size_t world_wrong(const struct world *w, int rank)
 	return wrong;
 }
 
+static int calls_made(const struct recorder *recorder)
+{
+	int calls = 0;
+
+	for (int i = 0; i < recorder->nsteps; i++)
+		calls += recorder->steps[i].kind == STEP_CALL;
+	return calls;
+}
+
 static void simulate(const struct collective *c, int n, int root, bool in_place)
 {
 	struct world w = { .c = c, .in_place = in_place, .n = n };
@@ -525,6 +534,7 @@ static void simulate(const struct collective *c, int n, int root, bool in_place)
 	for (int rank = 0; rank < n; rank++) {
 		world_run(&w, rank);
 		CU_ASSERT_EQUAL(w.ranks[rank].nsteps, w.ranks[0].nsteps);
+		CU_ASSERT_EQUAL(calls_made(&w.ranks[rank]), collective_calls(c, n));
 	}
 	for (int at = 0; at < w.ranks[0].nsteps; at++)
 		world_step(&w, at);
@@ -551,6 +561,21 @@ static void test_calls_meet_the_oracle(void)
 					simulate(c, n, root, true);
 			}
 		}
+	}
+}
+
+/* What simulate() holds every collective to, by hand where it is more than one call. */
+static void test_calls_by_hand(void)
+{
+	static const int ranks[] = { 1, 2, 3, 4, 8, 16, 1024 };
+	static const int cube[] = { 0, 2, -1, 4, 6, 8, 20 }; /* a send and a receive per dimension */
+
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		CU_ASSERT_EQUAL(collective_calls(&all_gather, ranks[i]), 1);
+		CU_ASSERT_EQUAL(collective_calls(&alltoallv, ranks[i]), 1);
+		CU_ASSERT_EQUAL(collective_calls(&sendrecv, ranks[i]), 2);
+		if (cube[i] >= 0)
+			CU_ASSERT_EQUAL(collective_calls(&hypercube, ranks[i]), cube[i]);
 	}
 }
 
@@ -601,6 +626,7 @@ int main(void)
 		{ "segments by hand", test_segments_by_hand },
 		{ "alltoallv by hand", test_alltoallv },
 		{ "calls do what the oracle says", test_calls_meet_the_oracle },
+		{ "calls by hand", test_calls_by_hand },
 		{ "a failed call closes its group", test_failed_issue_closes_group },
 	};
 

@@ -89,6 +89,7 @@ struct rig {
 };
 
 static unsigned rig_have = ~0u; /* what the machine has */
+static int rig_step_calls = 1;
 static char send_buffer[64], recv_buffer[64];
 
 static int rig_open(struct rig *rig, const char *const *specs, int n, int rank, int nranks)
@@ -103,7 +104,9 @@ static int rig_open(struct rig *rig, const char *const *specs, int n, int rank, 
 				  &(struct inject_place){
 					  .rank = rank,
 					  .nranks = nranks,
-					  .default_op = 4,
+					  .steps = 32,
+					  .step_calls = rig_step_calls,
+					  .default_step = 4,
 					  .machine = { "nccl", rig_have, 1, NULL },
 					  .record = &rig->record,
 				  },
@@ -289,30 +292,76 @@ static void test_unfired(void)
 	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, NULL), -1);
 }
 
-/* Where several ranks are guilty they come to their calls together. */
+/* Where several ranks are guilty they come to their calls together, before the step that these belong to. */
 static void test_meets(void)
 {
 	static const struct {
 		const char *specs[2];
-		int n;
+		int n, step_calls;
 		uint32_t meets;
 	} meetings[] = {
-		{ { "kill-rank:1" }, 1, 0 },
-		{ { "kill-rank:1@8" }, 1, 0 },
-		{ { "kill-rank:1,2@8" }, 1, 1u << 7 },
-		{ { "kill-rank:1,2" }, 1, 1u << 3 }, /* the default of this rig */
-		{ { "kill-rank:1@8", "drop-rank:2@20" }, 2, 1u << 7 | 1u << 19 },
-		{ { "init-missing:1,2" }, 1, 0 },
-		{ { "drop-rank:0,1@first" }, 1, 1 },
-		{ { "drop-rank:0,1@32" }, 1, 1u << 31 },
-		{ { "drop-rank:0,1@33" }, 1, 0 },
+		{ { "kill-rank:1" }, 1, 1, 0 },
+		{ { "kill-rank:1@8" }, 1, 1, 0 },
+		{ { "kill-rank:1,2@8" }, 1, 1, 1u << 7 },
+		{ { "kill-rank:1,2" }, 1, 1, 1u << 3 }, /* the default of this rig */
+		{ { "kill-rank:1@8", "drop-rank:2@20" }, 2, 1, 1u << 7 | 1u << 19 },
+		{ { "init-missing:1,2" }, 1, 1, 0 },
+		{ { "drop-rank:0,1@first" }, 1, 1, 1 },
+		{ { "drop-rank:0,1@32" }, 1, 1, 1u << 31 },
+		{ { "kill-rank:1,2" }, 1, 2, 1u << 3 },
+		{ { "kill-rank:1,2@8" }, 1, 2, 1u << 3 },
+		{ { "kill-rank:1,2@9" }, 1, 2, 1u << 4 },
+		{ { "kill-rank:1@28", "drop-rank:2@29" }, 2, 4, 1u << 6 | 1u << 7 },
+		{ { "drop-rank:0,1@192" }, 1, 6, 1u << 31 },
+		{ { "init-missing:1,2" }, 1, 0, 0 }, /* a hypercube of one rank */
 	};
 	struct rig rig;
 
 	for (size_t i = 0; i < COUNT(meetings); i++) {
+		rig_step_calls = meetings[i].step_calls;
 		CU_ASSERT_EQUAL(rig_open(&rig, meetings[i].specs, meetings[i].n, 3, 4), 0);
 		CU_ASSERT_EQUAL(inject_meets(&rig.injector), meetings[i].meets);
 	}
+	rig_step_calls = 1;
+}
+
+/* Without @OP the first call of step 4 of 32, the default of this rig; and no call beyond the last one. */
+static void test_steps(void)
+{
+	static const struct {
+		const char *spec;
+		int step_calls;
+		long op;	 /* 0: refused */
+		const char *why; /* it is */
+	} steps[] = {
+		{ "drop-rank", 1, 4, NULL },
+		{ "drop-rank", 2, 7, NULL },
+		{ "drop-rank", 4, 13, NULL },
+		{ "drop-rank", 6, 19, NULL },
+		{ "drop-rank@5", 6, 5, NULL },
+		{ "drop-rank@32", 1, 32, NULL },
+		{ "drop-rank@33", 2, 33, NULL },
+		{ "drop-rank@64", 2, 64, NULL },
+		{ "init-missing", 2, FAULT_OP_INIT, NULL },
+		{ "init-missing", 0, FAULT_OP_INIT, NULL },
+		{ "drop-rank@33", 1, 0, "call 33 is never reached: the schedule has 32 calls, 1 " },
+		{ "drop-rank@65", 2, 0, "call 65 is never reached: the schedule has 64 calls, 2 " },
+		{ "drop-rank", 0, 0, "call 1 is never reached: the schedule has 0 calls, 0 " },
+	};
+	struct rig rig;
+
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		rig_step_calls = steps[i].step_calls;
+		CU_ASSERT_EQUAL(rig_open(&rig, &steps[i].spec, 1, 3, 4), steps[i].op ? 0 : -EINVAL);
+		if (steps[i].op) {
+			CU_ASSERT_EQUAL(rig.injector.specs[0].op, steps[i].op);
+			continue;
+		}
+		CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_USAGE);
+		CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, steps[i].why));
+		CU_ASSERT_EQUAL(rig.injector.rank, -1);
+	}
+	rig_step_calls = 1;
 }
 
 /* The call that nobody else makes: of another kind, in place, one byte, asking for an answer. */
@@ -904,6 +953,7 @@ int main(void)
 		{ "the first time stays", test_first_time_stays },
 		{ "faults that did not fire", test_unfired },
 		{ "several guilty ranks meet", test_meets },
+		{ "the steps of the schedule", test_steps },
 		{ "a call that nobody else makes", test_conditional },
 		{ "errors", test_errors },
 		{ "init", test_init },

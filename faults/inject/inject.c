@@ -23,6 +23,7 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 
 static int place_spec(struct fault_spec *spec, const struct inject_place *place, struct error *err)
 {
+	const long calls = (long)place->steps * place->step_calls;
 	char why[360];
 	int last;
 
@@ -33,12 +34,17 @@ static int place_spec(struct fault_spec *spec, const struct inject_place *place,
 	if (spec->nranks == 0)
 		spec->ranks[spec->nranks++] = place->nranks - 1;
 	if (spec->op == 0)
-		spec->op = place->default_op;
+		spec->op = (place->default_step - 1L) * place->step_calls + 1;
 	last = spec->ranks[spec->nranks - 1];
 	if (last >= place->nranks)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: rank out of range: %d, the job has 0 to %d",
 				 spec->text, last, place->nranks - 1);
+	if (spec->op > calls)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "--fault=%.80s: call %ld is never reached: the schedule has %ld "
+				 "calls, %d in each of %d steps",
+				 spec->text, spec->op, calls, place->step_calls, place->steps);
 	if (fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
 				 spec->text, spec->fault->name, why);
@@ -63,6 +69,7 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 		return rc;
 	injector->rank = place->rank;
 	injector->nranks = place->nranks;
+	injector->step_calls = place->step_calls;
 	injector->machine = place->machine;
 	injector->record = place->record;
 	for (int i = 0; place->record && i < injector->nspecs; i++)
@@ -73,17 +80,17 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 
 uint32_t inject_meets(const struct injector *injector)
 {
-	uint32_t calls = 0;
+	uint32_t steps = 0;
 	int guilty = 0;
 
 	for (int i = 0; i < injector->nspecs; i++) {
 		const struct fault_spec *spec = &injector->specs[i];
 
 		guilty += spec->nranks;
-		if (spec->op >= 1 && spec->op <= 32)
-			calls |= 1u << (spec->op - 1);
+		if (spec->op >= 1)
+			steps |= 1u << (spec->op - 1) / injector->step_calls;
 	}
-	return guilty > 1 ? calls : 0;
+	return guilty > 1 ? steps : 0;
 }
 
 int inject_unfired(const struct injector *injector, const struct fault_record *record)

@@ -12,6 +12,7 @@ struct injector {
 	int nspecs;
 	int rank, nranks;      /* set by inject_place; rank -1 before: nothing fires */
 	struct fault_machine machine;
+	int step_calls;        /* set by inject_place */
 	uint64_t calls;        /* made on communicator 0 so far, as the benchmark asked for them */
 	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */
 };
@@ -22,14 +23,16 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 /* Where the injector stands. */
 struct inject_place {
 	int rank, nranks;
-	long default_op;             /* of faults that fire at calls */
+	int steps;                   /* of the schedule */
+	int step_calls;              /* that a rank makes in each, on communicator 0 */
+	int default_step;            /* from 1: its first call is the op of faults that name none */
 	struct fault_machine machine; /* copied; what it points to is borrowed */
 	struct fault_record *record; /* borrowed, may be NULL */
 };
 
-/* Ranks are known: fill in defaults (last rank; op `default_op`) and check that guilty ranks exist, that the job is large
- * enough and that this machine has what the faults need. 0; -EINVAL with a usage error ("rank out of range"); -ENOTSUP with
- * OUTCOME_UNSUPPORTED and the need in words. */
+/* Ranks are known: fill in defaults (last rank; op) and check that guilty ranks exist, that the schedule has so many calls,
+ * that the job is large enough and that this machine has what the faults need. 0; -EINVAL with a usage error ("rank out of
+ * range", "never reached"); -ENOTSUP with OUTCOME_UNSUPPORTED and the need in words. */
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err);
 
 /* Does any of the faults need this, a bit of fault_need? */
@@ -38,9 +41,9 @@ bool inject_needs(const struct injector *injector, unsigned need);
 /* Is this rank guilty of anything? false before inject_place. */
 bool inject_guilty(const struct injector *injector);
 
-/* Calls, from 1, as bits (call 1: bit 0), before which all ranks should meet: those at which something fires when more than one
+/* Steps, from 1, as bits (step 1: bit 0), before which all ranks should meet: those in which something fires when more than one
  * rank is guilty. What befalls the first of them may else keep the next from ever coming to its call: over sockets a rank that is
- * stopped or dead still owes the others data of the call before. Calls beyond 32 have no bit. After inject_place. */
+ * stopped or dead still owes the others data of the call before. After inject_place; a schedule has at most 32 steps. */
 uint32_t inject_meets(const struct injector *injector);
 
 /* By the record that the rank shares with its supervisor, the number of the first --fault that names the rank and has not fired

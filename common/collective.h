@@ -78,7 +78,8 @@ struct collective {
 
 	/* Issue the collective once through the chain. Returns 0 or a negative errno. */
 	int (*run)(struct chain *chain, const struct invocation *invocation);
-	/* Optional: how many calls `run` makes on each of `nranks` ranks, the same on every backend. NULL: one. */
+	/* Optional: how many calls `run` makes on each of `nranks` ranks, the same on every
+	 * backend. NULL: one. */
 	int (*calls)(int nranks);
 };
 

@@ -292,7 +292,7 @@ static void test_unfired(void)
 	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, NULL), -1);
 }
 
-/* Where several ranks are guilty they come to their calls together, before the step that these belong to. */
+/* Where several ranks are guilty they come together to the step that their calls belong to. */
 static void test_meets(void)
 {
 	static const struct {
@@ -325,7 +325,7 @@ static void test_meets(void)
 	rig_step_calls = 1;
 }
 
-/* Without @OP the first call of step 4 of 32, the default of this rig; and no call beyond the last one. */
+/* Without @OP the first call of step 4 of 32, this rig's default; and no call beyond the last. */
 static void test_steps(void)
 {
 	static const struct {

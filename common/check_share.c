@@ -9,7 +9,8 @@ int check_share(struct job *job, struct check_report *report, struct check_sum *
 	long long sums[2] = { (long long)report->wrong, report->wrong ? 1 : 0 };
 	int rc;
 
-	watch_enter(job->watch, "the others' checks", job->patience);
+	/* they compare data still, which -T does not cut */
+	watch_work(job->watch, "the others' checks", job->patience);
 	rc = MPI_Allreduce(&first, &found, 1, MPI_2INT, MPI_MINLOC, job->comm);
 	if (rc == MPI_SUCCESS && found.bad == 0)
 		rc = MPI_Bcast(report, sizeof(*report), MPI_BYTE, found.rank, job->comm);

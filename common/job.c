@@ -264,6 +264,15 @@ int job_barrier(struct job *job, const char *what)
 	EXCHANGE(job, what, MPI_Barrier(job->comm));
 }
 
+int job_await_work(struct job *job, const char *what)
+{
+	struct job_time former = job_unhurry(job, job->patience);
+	int rc = job_barrier(job, what);
+
+	job_hurry(job, former);
+	return rc;
+}
+
 int job_max(struct job *job, double *values, int n)
 {
 	EXCHANGE(job, "the slowest rank's figures",

@@ -71,4 +71,8 @@ struct job_time { double patience; bool unhurried; };
 struct job_time job_unhurry(struct job *job, double seconds);
 void job_hurry(struct job *job, struct job_time former);
 
+/* A barrier behind work that each rank does by itself: job->patience holds, whatever -T says. `what`
+ * is a string constant. */
+int job_await_work(struct job *job, const char *what);
+
 #endif

@@ -57,7 +57,7 @@ static int check_slot(struct measured *m, struct checked_slot slot)
 
 	be_patient(m);
 	watch_phase(watch, PHASE_CHECK);
-	watch_enter(watch, "comparing data", m->plan.bench->job->patience);
+	watch_work(watch, "comparing data", m->plan.bench->job->patience);
 	rc = plan_check(&m->plan, slot, &report);
 	watch_leave(watch);
 	return rc < 0 ? rc : share_report(m, &report);
@@ -70,7 +70,7 @@ static int prepare_slot(struct measured *m, struct checked_slot slot)
 
 	be_patient(m);
 	watch_phase(bench->watch, PHASE_SETUP);
-	watch_enter(bench->watch, "preparing buffers", bench->job->patience);
+	watch_work(bench->watch, "preparing buffers", bench->job->patience);
 	rc = fill_pool(m, slot);
 	if (rc == 0)
 		rc = plan_prepare(&m->plan, slot);
@@ -78,7 +78,7 @@ static int prepare_slot(struct measured *m, struct checked_slot slot)
 		rc = bench->backend->ops->wait(bench->backend);
 	watch_leave(bench->watch);
 	/* hosts fill unequally fast: what comes next may be impatient */
-	return rc < 0 ? rc : job_barrier(bench->job, "the others' buffers");
+	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
 }
 
 /* A timed batch whose last call is checked. */

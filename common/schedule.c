@@ -89,7 +89,7 @@ static int prepare(struct schedule *s)
 	int rc;
 
 	watch_phase(bench->watch, PHASE_SETUP);
-	watch_enter(bench->watch, "preparing buffers", data_seconds(s));
+	watch_work(bench->watch, "preparing buffers", data_seconds(s));
 	rc = buffers_fill(b, &s->plans[0].data, bench->job->group_rank,
 	                  buffers_offset(b, bytes, SCHEDULE_STEPS - 1) + bytes);
 	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
@@ -98,7 +98,7 @@ static int prepare(struct schedule *s)
 		rc = bench->backend->ops->wait(bench->backend);
 	watch_leave(bench->watch);
 	bench->job->patience = data_seconds(s);
-	return rc < 0 ? rc : job_barrier(bench->job, "the others' buffers");
+	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
 }
 
 /* One step to its end; its wait has a deadline of its own. */
@@ -145,7 +145,7 @@ static int check_step(struct schedule *s, int i)
 	char text[256];
 	int rc;
 
-	watch_enter(bench->watch, "comparing data", data_seconds(s));
+	watch_work(bench->watch, "comparing data", data_seconds(s));
 	rc = plan_check(&s->plans[i], slot_of(i), &report);
 	watch_leave(bench->watch);
 	if (rc == 0)

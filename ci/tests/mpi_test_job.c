@@ -311,6 +311,11 @@ static void test_unhurried(void)
 	CU_ASSERT_EQUAL(job_max_int(&job, &one, 1), 0);
 	CU_ASSERT_EQUAL(works, before + 2);
 	CU_ASSERT_EQUAL(seen.seconds, former.patience);
+	CU_ASSERT_EQUAL(job_await_work(&job, "the others' work"), 0);
+	CU_ASSERT_EQUAL(works, before + 3);
+	CU_ASSERT_EQUAL(seen.seconds, former.patience);
+	CU_ASSERT_EQUAL(job_barrier(&job, "hurried"), 0);
+	CU_ASSERT_EQUAL(works, before + 3);
 }
 
 int main(void)

@@ -32,7 +32,7 @@ static struct measured measured;
 static struct {
 	enum phase phase;
 	int calls[PHASE_DONE + 1];
-	int depth, deepest, endless;
+	int depth, deepest, endless, works;
 	double timed_deadline; /* of the last wait for timed calls */
 	int misplaced;	       /* timed batches in another phase */
 	int strays;	       /* timed calls on memory that was never touched */
@@ -68,13 +68,22 @@ static void see_enter(void *ctx, const char *what, double seconds)
 	seen.misplaced += seen.phase != PHASE_TIMED;
 }
 
+/* Preparing and comparing data: nobody is waited for. */
+static void see_work(void *ctx, const char *what, double seconds)
+{
+	seen.works++;
+	see_enter(ctx, what, seconds);
+}
+
 static void see_leave(void *ctx)
 {
 	(void)ctx;
 	seen.depth--;
 }
 
-static const struct watch watch = { .phase = see_phase, .enter = see_enter, .leave = see_leave };
+static const struct watch watch = {
+	.phase = see_phase, .enter = see_enter, .work = see_work, .leave = see_leave
+};
 
 static bool spoilt_call(const struct call *call)
 {
@@ -180,6 +189,7 @@ static void done(void)
 {
 	CU_ASSERT_EQUAL(seen.depth, 0);
 	CU_ASSERT_EQUAL(seen.deepest, 1); /* waits do not nest */
+	CU_ASSERT(seen.works >= 1); /* buffers are prepared */
 	CU_ASSERT_EQUAL(seen.endless, 0);
 	CU_ASSERT_EQUAL(seen.strays, 0);
 	CU_ASSERT_EQUAL(seen.far, 0);

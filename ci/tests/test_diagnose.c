@@ -1,4 +1,5 @@
 /* test_diagnose.c: synthetic evidence of every class, guilty rank and job size, and what must not be concluded. */
+#include "calls_played.h"
 #include "unit.h"
 
 #include <signal.h>
@@ -12,30 +13,6 @@
 #include "diagnose.h"
 #include "dtype.h"
 #include "watch.h"
-
-#define CALLS 40
-#define OP    20 /* the call in question */
-
-static struct evidence evidence;
-static struct diagnosis found;
-
-static struct record make_call(uint64_t ticket, uint64_t count)
-{
-	return (struct record){ .ticket = ticket,
-				.seq = ticket,
-				.count = count,
-				.peer = -1,
-				.kind = CALL_ALL_REDUCE,
-				.dtype = DT_FLOAT,
-				.op = OP_SUM,
-				.state = RECORD_RETURNED };
-}
-
-/* Counts that differ from call to call, with no regularity within the test's length. */
-static uint64_t odd_count(uint64_t seq)
-{
-	return 1000 + (seq * seq * 7919) % 1009;
-}
 
 static uint64_t step_count(uint64_t seq)
 {
@@ -59,43 +36,6 @@ static uint64_t same_count(uint64_t seq)
 	return 512;
 }
 
-static void set_up(int nranks)
-{
-	memset(&evidence, 0, sizeof(evidence));
-	evidence.nranks = nranks;
-	evidence.ranks = calloc((size_t)nranks, sizeof(*evidence.ranks));
-	for (int i = 0; i < nranks; i++) {
-		struct evidence_rank *r = &evidence.ranks[i];
-
-		r->present = true;
-		r->cpu_share = -1;
-		r->view = (struct rank_view){ .rank = i,
-					      .outcome = -1,
-					      .phase = PHASE_TIMED,
-					      .waiting = 1,
-					      .overdue = 1,
-					      .waited = 1 };
-		strcpy(r->view.what, "timed calls");
-		r->calls = calloc(CALLS * 2, sizeof(*r->calls));
-	}
-}
-
-/* The rank makes calls with counts(1..n); `inside`: it stands in the last. */
-static void play(int rank, int n, uint64_t (*counts)(uint64_t), bool inside)
-{
-	struct evidence_rank *r = &evidence.ranks[rank];
-
-	for (int k = 0; k < n; k++)
-		r->calls[k] = make_call((uint64_t)k + 1, counts((uint64_t)k + 1));
-	r->ncalls = (size_t)n;
-	r->view.issued = (uint64_t)n;
-	r->view.completed = (uint64_t)n;
-	if (n > 0 && inside) {
-		r->calls[n - 1].state = RECORD_ISSUING;
-		r->view.completed = (uint64_t)n - 1;
-	}
-}
-
 /* Leave out (by < 0) or double (by > 0) call `op` of what was played. */
 static void shift(int rank, int op, int by)
 {
@@ -112,29 +52,6 @@ static void shift(int rank, int op, int by)
 		r->calls[i].seq = i + 1;
 		r->calls[i].ticket = i + 1;
 	}
-}
-
-static void finish(void)
-{
-	diagnose(&evidence, &found);
-	evidence_release(&evidence);
-}
-
-static void expect(enum outcome outcome, const char *class, const char *ranks, int64_t low,
-		   int64_t high, int64_t hang)
-{
-	finish();
-	CU_ASSERT_EQUAL(found.outcome, outcome);
-	CU_ASSERT_STRING_EQUAL(found.class, class);
-	CU_ASSERT_STRING_EQUAL(found.ranks, ranks);
-	CU_ASSERT_EQUAL(found.seq_low, low);
-	CU_ASSERT_EQUAL(found.seq_high, high);
-	CU_ASSERT_EQUAL(found.hang_seq, hang);
-	if (strcmp(found.class, class) || strcmp(found.ranks, ranks) || found.seq_low != low ||
-	    found.seq_high != high || found.hang_seq != hang)
-		printf("  wanted %s %s %ld..%ld hang %ld, found %s %s %ld..%ld hang %ld\n", class,
-		       ranks, (long)low, (long)high, (long)hang, found.class, found.ranks,
-		       (long)found.seq_low, (long)found.seq_high, (long)found.hang_seq);
 }
 
 /* Guilty ranks as a set of bits: first, middle, last, and two, which needs four ranks to leave a majority. */

@@ -11,6 +11,7 @@
 #include "classes.h"
 #include "dtype.h"
 #include "inquiry.h"
+#include "rank_list.h"
 #include "verdict.h"
 #include "watch.h"
 
@@ -316,11 +317,28 @@ static void explain(struct inquiry *q, uint32_t mask)
 	inquiry_name_guilty(q);
 }
 
+/* Of whom nothing is known. Returns how many. The marks of the guilty, who have been named, serve as those of the absent. */
+static size_t say_absent(struct inquiry *q)
+{
+	char names[128];
+	size_t n = 0;
+
+	for (int i = 0; i < q->evidence->nranks; i++) {
+		q->guilty[i] = !q->evidence->ranks[i].present;
+		n += q->guilty[i];
+	}
+	if (n > 0)
+		inquiry_say(q->d, "Of %s nothing is known: %zu of %d.",
+			    rank_list_words(q->guilty, q->evidence->nranks, names, sizeof(names)), n,
+			    q->evidence->nranks);
+	return n;
+}
+
 void diagnose(const struct evidence *evidence, struct diagnosis *d)
 {
 	struct inquiry q = { .evidence = evidence, .d = d };
 	uint32_t mask = comms_present(evidence);
-	size_t absent = 0;
+	size_t absent;
 
 	memset(d, 0, sizeof(*d));
 	d->outcome = find_outcome(evidence);
@@ -331,10 +349,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 	q.guilty = calloc((size_t)evidence->nranks + 1, sizeof(*q.guilty));
 	if (q.guilty)
 		explain(&q, mask ? mask : 1);
-	for (int i = 0; i < evidence->nranks; i++)
-		absent += !evidence->ranks[i].present;
-	if (absent > 0)
-		inquiry_say(d, "Of %zu of %d ranks nothing is known.", absent, evidence->nranks);
+	absent = q.guilty ? say_absent(&q) : 0;
 	if (evidence->uncounted)
 		inquiry_say(d, "How many ranks there were is not known: at least %d.", evidence->nranks);
 	/* they may be guilty too, or instead */

@@ -37,6 +37,11 @@ static inline uint64_t odd_count(uint64_t seq)
 	return 1000 + (seq * seq * 7919) % 1009;
 }
 
+static inline uint64_t step_count(uint64_t seq)
+{
+	return 64 * seq;
+}
+
 static inline void set_up(int nranks)
 {
 	memset(&evidence, 0, sizeof(evidence));

@@ -14,11 +14,6 @@
 #include "dtype.h"
 #include "watch.h"
 
-static uint64_t step_count(uint64_t seq)
-{
-	return 64 * seq;
-}
-
 /* The harness' own: smaller from call to call, rounded down to the ranks' shares. */
 static uint64_t share_count(uint64_t seq)
 {

@@ -2,8 +2,10 @@
 #include "calls_played.h"
 #include "unit.h"
 
+#include <signal.h>
 #include <string.h>
 
+#include "postmortem.h"
 #include "rank_list.h"
 
 /* Is this, from its beginning, a line of what was found? */
@@ -62,11 +64,121 @@ static void test_absent(void)
 	}
 }
 
+/* How a guilty process is: a verb that goes with it. */
+static void test_process(void)
+{
+	static const struct {
+		int process, status, calls;
+		const char *line;
+	} table[] = {
+		{ PROCESS_EXITED, 11, 7, "Rank 1 exited with 11: 7 calls made on communicator 0, " },
+		{ PROCESS_KILLED, SIGKILL, 1, "Rank 1 was killed by SIGKILL: 1 call made on " },
+		{ PROCESS_KILLED, SIGSEGV, 0, "Rank 1 was killed by SIGSEGV: no calls made on " },
+		{ PROCESS_STOPPED, SIGSTOP, 2, "Rank 1 is stopped: 2 calls made on " },
+		{ PROCESS_ALIVE, 0, 1, "Rank 1 is alive: 1 call made on " },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		set_up(4);
+		for (int r = 0; r < 4; r++)
+			play(r, r == 1 ? table[i].calls : table[i].calls + 1, odd_count, r != 1);
+		evidence.ranks[1].view.process = table[i].process;
+		evidence.ranks[1].view.status = table[i].status;
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+		CU_ASSERT(said(table[i].line));
+		CU_ASSERT(said("3 of 4 ranks made call "));
+	}
+}
+
+static void test_one_other(void)
+{
+	set_up(2);
+	for (int r = 0; r < 2; r++)
+		play(r, OP - 1 + r, step_count, r == 1);
+	finish();
+	CU_ASSERT(said("1 of 2 ranks made call 20 of communicator 0 (AllReduce count 1280 float sum) "
+		       "and waits in it or behind it."));
+}
+
+/* All stand in call OP; ranks of `wrong` (bits) in the one after it, if `by` < 0, else with another operator. */
+static void differ(int nranks, unsigned wrong, int by)
+{
+	set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		struct record *last = &evidence.ranks[i].calls[OP - 1];
+
+		play(i, OP, step_count, true);
+		if (wrong & 1u << i && by < 0)
+			last->count = step_count(OP + 1);
+		else if (wrong & 1u << i)
+			last->op = OP_MAX;
+	}
+	finish();
+}
+
+static void test_difference(void)
+{
+	differ(4, 2, -1);
+	CU_ASSERT(said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the others "
+		       "AllReduce count 1280 float sum."));
+	CU_ASSERT(said("From there on its calls are the others' moved by 1."));
+	differ(5, 6, -1);
+	CU_ASSERT(said("Call 20 of communicator 0: ranks 1,2 made AllReduce count 1344 "));
+	CU_ASSERT(said("From there on their calls are the others' moved by 1."));
+	differ(2, 2, -1);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+	CU_ASSERT(said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the other "
+		       "AllReduce "));
+	CU_ASSERT(said("From there on its calls are the other's moved by 1."));
+	CU_ASSERT(said("As many ranks made the one as the other; what was made before and after decides."));
+	/* whose arguments are right nothing decides: nobody is named, and the words say so */
+	differ(4, 12, 1);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	CU_ASSERT(said("Call 20 of communicator 0: ranks 2,3 made AllReduce count 1280 float max, the "
+		       "others AllReduce count 1280 float sum."));
+	CU_ASSERT(said("As many ranks made the one as the other: either side may be the one that is wrong."));
+}
+
+/* The first lines of what is written of `ranks`. */
+static void test_postmortem_names(void)
+{
+	static const struct {
+		const char *ranks, *title, *cause;
+	} table[] = {
+		{ "-", ", nobody is named\n", "\nNobody is named, confidence: " },
+		{ "3", ", rank 3\n", "\nRank 3, confidence: " },
+		{ "1,3", ", ranks 1,3\n", "\nRanks 1,3, confidence: " },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char *text = NULL;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		set_up(4);
+		diagnose(&evidence, &found);
+		snprintf(found.ranks, sizeof(found.ranks), "%s", table[i].ranks);
+		postmortem_print(f, &found, &evidence, "/nonexistent");
+		fclose(f);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].title));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].cause));
+		free(text);
+		evidence_release(&evidence);
+	}
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "ranks as words", test_rank_list_words },
 		{ "of whom nothing is known", test_absent },
+		{ "how a process is", test_process },
+		{ "one other rank", test_one_other },
+		{ "what calls differ in", test_difference },
+		{ "who is named in a post-mortem", test_postmortem_names },
 	};
 
 	return unit_main("diagnose_lines", cases, sizeof(cases) / sizeof(cases[0]));

@@ -151,6 +151,29 @@ static const char *deviation_class(enum deviation_kind kind)
 					 : CLASS_UNEXPLAINED;
 }
 
+/* What the guilty made there, in the words of `rank`, one of them: they need not all have made the same. */
+static void say_deviation(struct inquiry *q, const struct deviation *first, int rank)
+{
+	const struct align *a = &q->align;
+	uint64_t sig = align_sig(a, rank, first->high);
+	bool *alike = calloc((size_t)a->nranks + 1, sizeof(*alike));
+	const char *others = a->nranks - (int)q->nguilty == 1 ? "the other" : "the others";
+	char names[80] = "a rank";
+
+	for (int i = 0; alike && i < a->nranks; i++)
+		alike[i] = q->guilty[i] && align_sig(a, i, first->high) == sig;
+	if (alike)
+		rank_list_words(alike, a->nranks, names, sizeof(names));
+	free(alike);
+	inquiry_say(q->d, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
+		    a->comm, names, q->d->theirs, others, q->d->majority);
+	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
+		inquiry_say(q->d, "From there on %s calls are %s moved by %" PRIu64 ".",
+			    q->nguilty == 1 ? "its" : "their",
+			    a->nranks - (int)q->nguilty == 1 ? "the other's" : "the others'",
+			    first->shift);
+}
+
 static void report_deviation(struct inquiry *q, const struct deviation *first, int rank)
 {
 	const struct align *a = &q->align;
@@ -166,16 +189,15 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 	name_field(d, align_record(a, rank, first->high), align_reference(a, first->high));
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		snprintf(d->field, sizeof(d->field), "call");
-	inquiry_say(d, "Call %" PRIu64 " of communicator %u: rank %d made %s, the others %s.", first->high,
-	    a->comm, rank, d->theirs, d->majority);
-	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
-		inquiry_say(d, "From there on its calls are the others' moved by %" PRIu64 ".",
-		    first->shift);
-	if (tied)
-		inquiry_say(d, "As many ranks made the one as the other; what was made before and after "
-		       "decides.");
-	if (first->kind == DEVIATION_FIELD && tied)
+	say_deviation(q, first, rank);
+	if (tied && first->kind == DEVIATION_FIELD) {
+		inquiry_say(d, "As many ranks made the one as the other: either side may be the one that "
+			       "is wrong.");
 		memset(q->guilty, 0, (size_t)a->nranks);
+	} else if (tied) {
+		inquiry_say(d, "As many ranks made the one as the other; what was made before and after "
+			       "decides.");
+	}
 	inquiry_conclude(q, deviation_class(first->kind),
 		 tied || first->kind == DEVIATION_UNCLEAR ? "inconclusive" : "majority");
 }
@@ -183,6 +205,7 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 static bool blame_deviation(struct inquiry *q)
 {
 	struct deviation first = { .kind = DEVIATION_NONE };
+	size_t nlines = q->d->nlines;
 	int who = -1;
 
 	for (int i = 0; i < q->align.nranks; i++) {
@@ -193,6 +216,7 @@ static bool blame_deviation(struct inquiry *q)
 		if (who < 0 || d.high < first.high) {
 			memset(q->guilty, 0, (size_t)q->align.nranks);
 			q->nguilty = 0;
+			q->d->nlines = nlines; /* said of a later place */
 			first = d;
 			who = i;
 		}

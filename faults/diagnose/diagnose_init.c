@@ -36,7 +36,7 @@ static void argument_text(const struct rank_view *v, bool id, char *buf, size_t 
 	if (id)
 		snprintf(buf, len, "id %016" PRIx64, v->init_id);
 	else
-		snprintf(buf, len, "%d ranks", v->init_nranks);
+		snprintf(buf, len, "%d rank%s", v->init_nranks, v->init_nranks == 1 ? "" : "s");
 }
 
 /* By id, then by number of ranks asked for. */
@@ -189,8 +189,8 @@ bool blame_absent_from_init(struct inquiry *q)
 	if (!class)
 		return false;
 	inquiry_place_init(q);
-	inquiry_say(q->d, "%zu of %d ranks are inside communicator init.", inside,
-		    q->evidence->nranks);
+	inquiry_say(q->d, "%zu of %d ranks %s inside communicator init.", inside,
+		    q->evidence->nranks, inside == 1 ? "is" : "are");
 	inquiry_conclude(q, class, "proved");
 	return true;
 }
@@ -253,8 +253,8 @@ static bool blame_cut_off(struct inquiry *q)
 			inquiry_accuse(q, i);
 	}
 	place_init(q->d, waiting > 0);
-	inquiry_say(q->d, "%zu of %d ranks found no way to the others; %zu wait inside communicator init.", cut,
-		    q->evidence->nranks, waiting);
+	inquiry_say(q->d, "%zu of %d ranks found no way to the others; %zu wait%s inside communicator init.",
+		    cut, q->evidence->nranks, waiting, waiting == 1 ? "s" : "");
 	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, q->nguilty ? "majority" : "inconclusive");
 	return true;
 }
@@ -368,8 +368,9 @@ bool blame_aborted(struct inquiry *q)
 		return false;
 	inquiry_place_missing(q);
 	place_abort(q->d, after);
-	inquiry_say(q->d, "Rank %d aborted communicator 0 after %" PRIu64 " calls on it.", last,
-		    view_of(q, last)->aborted_after);
+	after = view_of(q, last)->aborted_after;
+	inquiry_say(q->d, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.", last, after,
+		    after == 1 ? "" : "s");
 	inquiry_conclude(q, CLASS_ABORTED, "proved");
 	return true;
 }

@@ -118,29 +118,38 @@ int64_t inquiry_hang_point(const struct inquiry *q)
 	return done <= a->top ? (int64_t)done : -1;
 }
 
+/* "is stopped", "was killed by SIGKILL", "exited with 3". */
+static const char *process_words(const struct rank_view *v, char *buf, size_t len)
+{
+	const char *verb = v->process == PROCESS_EXITED ? "" : v->process == PROCESS_KILLED ? "was " : "is ";
+	char how[48];
+
+	snprintf(buf, len, "%s%s", verb, view_process(v, how, sizeof(how)));
+	return buf;
+}
+
 static void say_rank(struct inquiry *q, int rank)
 {
 	const struct evidence_rank *r = &q->evidence->ranks[rank];
-	char how[48], doing[64] = "";
+	const struct track *t = &q->align.tracks[rank];
+	char how[64], doing[64] = "";
 
 	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
 		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
 	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
 		snprintf(doing, sizeof(doing), " wanting a processor %.0f %% of the time",
 			 r->cpu_share * 100);
-	if (!q->align.tracks[rank].known) {
-		inquiry_say(q->d, "Rank %d is %s%s; its calls are not known here.", rank,
-		    view_process(&r->view, how, sizeof(how)), doing);
-		return;
-	}
-	if (q->align.tracks[rank].last == 0) {
-		inquiry_say(q->d, "Rank %d is %s%s: no calls made on communicator %u.", rank,
-			    view_process(&r->view, how, sizeof(how)), doing, q->align.comm);
-		return;
-	}
-	inquiry_say(q->d, "Rank %d is %s%s: %" PRIu64 " calls made on communicator %u, the last one %s.",
-	    rank, view_process(&r->view, how, sizeof(how)), doing, q->align.tracks[rank].last,
-	    q->align.comm, q->align.tracks[rank].inside ? "not returned" : "returned");
+	process_words(&r->view, how, sizeof(how));
+	if (!t->known)
+		inquiry_say(q->d, "Rank %d %s%s; its calls are not known here.", rank, how, doing);
+	else if (t->last == 0)
+		inquiry_say(q->d, "Rank %d %s%s: no calls made on communicator %u.", rank, how,
+			    doing, q->align.comm);
+	else
+		inquiry_say(q->d,
+			    "Rank %d %s%s: %" PRIu64 " call%s made on communicator %u, the last one %s.",
+			    rank, how, doing, t->last, t->last == 1 ? "" : "s", q->align.comm,
+			    t->inside ? "not returned" : "returned");
 }
 
 /* Who made another call in its place is not among them; without a majority they are nobody. */
@@ -163,8 +172,9 @@ static void say_others(struct inquiry *q)
 	if (n > 0)
 		inquiry_say(q->d,
 		    "%zu of %d ranks made call %" PRIu64
-		    " of communicator %u (%s) and wait in it or behind it.",
-		    n, a->nranks, seq, a->comm, inquiry_call(ours, call, sizeof(call)));
+		    " of communicator %u (%s) and wait%s in it or behind it.",
+		    n, a->nranks, seq, a->comm, inquiry_call(ours, call, sizeof(call)),
+		    n == 1 ? "s" : "");
 }
 
 static void say_guilty(struct inquiry *q)

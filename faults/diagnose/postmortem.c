@@ -189,7 +189,8 @@ static void print_ranks(FILE *out, const struct diagnosis *d, const struct evide
 			left_out++;
 	}
 	if (left_out > 0)
-		fprintf(out, "\n%d more ranks are in the evidence.\n", left_out);
+		fprintf(out, "\n%d more rank%s in the evidence.\n", left_out,
+			left_out == 1 ? " is" : "s are");
 }
 
 static void print_walk(FILE *out, const struct diagnosis *d, const struct evidence *e)
@@ -220,11 +221,24 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	}
 }
 
+/* "rank 1", "Ranks 1,3", "Nobody is named". */
+static const char *name_guilty(const struct diagnosis *d, bool capital, char *buf, size_t len)
+{
+	if (rank_list_count(d->ranks) == 0)
+		snprintf(buf, len, "%cobody is named", capital ? 'N' : 'n');
+	else
+		snprintf(buf, len, "%cank%s %s", capital ? 'R' : 'r',
+			 rank_list_count(d->ranks) > 1 ? "s" : "", d->ranks);
+	return buf;
+}
+
 void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
 		      const char *dir)
 {
-	fprintf(out, "# Post-mortem: %s, %s, rank%s %s\n\n", outcome_name(d->outcome), d->class,
-		strchr(d->ranks, ',') ? "s" : "", d->ranks);
+	char guilty[sizeof(d->ranks) + 8];
+
+	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome), d->class,
+		name_guilty(d, false, guilty, sizeof(guilty)));
 	print_run(out, d, e);
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);
@@ -235,8 +249,8 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 		"(`plots/plot` draws it of timeline.csv), and timeline.json for chrome://tracing "
 		"or Perfetto.\n");
 	fprintf(out,
-		"\n## Root cause\n\nRank%s %s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
+		"\n## Root cause\n\n%s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
 		"Prevention\n\n%s\n",
-		strchr(d->ranks, ',') ? "s" : "", d->ranks, d->confidence, d->cause, d->fix,
+		name_guilty(d, true, guilty, sizeof(guilty)), d->confidence, d->cause, d->fix,
 		d->prevention);
 }

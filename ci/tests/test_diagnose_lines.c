@@ -64,6 +64,67 @@ static void test_absent(void)
 	}
 }
 
+/* Is there a line with it? */
+static bool mentions(const char *text)
+{
+	for (size_t i = 0; i < found.nlines; i++)
+		if (strstr(found.lines[i], text))
+			return true;
+	return false;
+}
+
+/* Rank 2 is dead or stopped, and rank 1 as `what`, `process`, `calls` and `inside` say; the others are in call OP. */
+static void test_missing_too(void)
+{
+	static const struct {
+		int guilty; /* how rank 2 is */
+		const char *class;
+		int process, calls;
+		bool inside;
+		const char *what, *line; /* NULL: rank 1 is not blamed of anything */
+	} table[] = {
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false, "timed calls",
+		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator 0, the "
+		  "last one returned; it lacks call 20, too." },
+		{ PROCESS_STOPPED, "rank-stopped", PROCESS_ALIVE, OP - 1, false, "timed calls",
+		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator 0, the "
+		  "last one returned; it lacks call 20, too." },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 2, false, "timed calls",
+		  "Rank 1 is alive in system call clock_nanosleep: 18 calls made on communicator 0, the "
+		  "last one returned; it lacks call 19." },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_STOPPED, OP - 1, false, "timed calls",
+		  "Rank 1 is stopped: 19 calls made on communicator 0, the last one returned; it lacks "
+		  "call 20, too." },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, true, "timed calls", NULL },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP, false, "timed calls", NULL },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false, "the start of a batch",
+		  NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct evidence_rank *r;
+
+		set_up(4);
+		for (int k = 0; k < 4; k++)
+			play(k, k == 2 ? OP - 1 : OP, odd_count, k != 2);
+		evidence.ranks[2].view.process = table[i].guilty;
+		evidence.ranks[2].view.status = table[i].guilty == PROCESS_KILLED ? SIGKILL : SIGSTOP;
+		r = &evidence.ranks[1];
+		play(1, table[i].calls, odd_count, table[i].inside);
+		r->view.process = table[i].process;
+		strcpy(r->view.what, table[i].what);
+		strcpy(r->syscall, "clock_nanosleep");
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, table[i].class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, "2");
+		CU_ASSERT_EQUAL(found.seq_low, OP);
+		if (table[i].line)
+			CU_ASSERT(said(table[i].line))
+		else
+			CU_ASSERT_FALSE(mentions("lacks"));
+	}
+}
+
 /* How a guilty process is: a verb that goes with it. */
 static void test_process(void)
 {
@@ -175,6 +236,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "ranks as words", test_rank_list_words },
 		{ "of whom nothing is known", test_absent },
+		{ "who else lacks a call", test_missing_too },
 		{ "how a process is", test_process },
 		{ "one other rank", test_one_other },
 		{ "what calls differ in", test_difference },

@@ -80,6 +80,7 @@ static bool blame_dead(struct inquiry *q)
 		return false;
 	inquiry_place_missing(q);
 	inquiry_conclude(q, class, mixed ? "inconclusive" : "proved");
+	say_missing_too(q);
 	if (class == CLASS_OOM)
 		inquiry_say(q->d, "The kernel counts a kill for lack of memory in its cgroup.");
 	return true;
@@ -94,6 +95,7 @@ static bool blame_stopped(struct inquiry *q)
 		return false;
 	inquiry_place_missing(q);
 	inquiry_conclude(q, CLASS_STOPPED, "proved");
+	say_missing_too(q);
 	return true;
 }
 

@@ -1,5 +1,7 @@
 /* diagnose_missing.c: the rule about the call that some made and others never did. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "classes.h"
@@ -132,4 +134,28 @@ bool blame_missing(struct inquiry *q)
 		d->seq_low = (int64_t)align_run(&q->align, seq);
 	inquiry_conclude(q, class, "proved");
 	return true;
+}
+
+void say_missing_too(struct inquiry *q)
+{
+	struct inquiry other = *q;
+	struct makers makers;
+	char tail[64];
+	uint64_t seq;
+
+	other.guilty = calloc((size_t)q->align.nranks + 1, sizeof(*other.guilty));
+	if (!other.guilty)
+		return;
+	other.nguilty = 0;
+	seq = find_behind(&other, &makers);
+	snprintf(tail, sizeof(tail), "; it lacks call %" PRIu64 "%s", seq,
+		 q->d->seq_high == (int64_t)seq ? ", too" : "");
+	for (int i = 0; i < q->align.nranks && q->d->nlines < DIAGNOSIS_LINES - 4; i++) {
+		const struct evidence_rank *r = &q->evidence->ranks[i];
+
+		if (other.guilty[i] && !q->guilty[i] && r->view.process < PROCESS_EXITED &&
+		    !is_beyond(r, &makers))
+			inquiry_say_rank(q, i, tail);
+	}
+	free(other.guilty);
 }

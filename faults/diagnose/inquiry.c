@@ -128,7 +128,7 @@ static const char *process_words(const struct rank_view *v, char *buf, size_t le
 	return buf;
 }
 
-static void say_rank(struct inquiry *q, int rank)
+void inquiry_say_rank(struct inquiry *q, int rank, const char *tail)
 {
 	const struct evidence_rank *r = &q->evidence->ranks[rank];
 	const struct track *t = &q->align.tracks[rank];
@@ -141,15 +141,16 @@ static void say_rank(struct inquiry *q, int rank)
 			 r->cpu_share * 100);
 	process_words(&r->view, how, sizeof(how));
 	if (!t->known)
-		inquiry_say(q->d, "Rank %d %s%s; its calls are not known here.", rank, how, doing);
+		inquiry_say(q->d, "Rank %d %s%s; its calls are not known here%s.", rank, how,
+			    doing, tail);
 	else if (t->last == 0)
-		inquiry_say(q->d, "Rank %d %s%s: no calls made on communicator %u.", rank, how,
-			    doing, q->align.comm);
+		inquiry_say(q->d, "Rank %d %s%s: no calls made on communicator %u%s.", rank, how,
+			    doing, q->align.comm, tail);
 	else
 		inquiry_say(q->d,
-			    "Rank %d %s%s: %" PRIu64 " call%s made on communicator %u, the last one %s.",
+			    "Rank %d %s%s: %" PRIu64 " call%s made on communicator %u, the last one %s%s.",
 			    rank, how, doing, t->last, t->last == 1 ? "" : "s", q->align.comm,
-			    t->inside ? "not returned" : "returned");
+			    t->inside ? "not returned" : "returned", tail);
 }
 
 /* Who made another call in its place is not among them; without a majority they are nobody. */
@@ -181,7 +182,7 @@ static void say_guilty(struct inquiry *q)
 {
 	for (int i = 0; i < q->evidence->nranks && q->d->nlines < DIAGNOSIS_LINES / 2; i++)
 		if (q->guilty[i])
-			say_rank(q, i);
+			inquiry_say_rank(q, i, "");
 }
 
 /* The first call that one of the guilty did not complete, whether it made it or not. 0: their calls are not known. */

@@ -32,6 +32,9 @@ int64_t inquiry_hang_point(const struct inquiry *q);
 /* The end of a rule: class, confidence, the names of the guilty, and what they and the others are doing. */
 void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence);
 
+/* A line: how the rank is, what it does, what calls it made; `tail` before the full stop. */
+void inquiry_say_rank(struct inquiry *q, int rank, const char *tail);
+
 /* Which call the guilty ranks did not make though others did. */
 void inquiry_place_missing(struct inquiry *q);
 
@@ -59,5 +62,7 @@ bool blame_device_memory(struct inquiry *q);
 
 /* diagnose_missing.c: some made a call that others, not inside one, never did. */
 bool blame_missing(struct inquiry *q);
+/* Others than the guilty, alive, who lack a call as blame_missing has it: a line each. After inquiry_conclude. */
+void say_missing_too(struct inquiry *q);
 
 #endif

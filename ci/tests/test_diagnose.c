@@ -131,7 +131,9 @@ static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int 
 	}
 	name_set(set, names);
 	expect(a->outcome, a->class, names, OP, OP, OP);
-	CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
+	/* who has left a loop and lacks one known call may have left out that one alone */
+	CU_ASSERT_STRING_EQUAL(found.confidence, strcmp(a->class, "early-exit") || ahead ? "proved"
+											 : "majority");
 }
 
 static const int job_sizes[] = { 2, 3, 4, 8 };

@@ -125,6 +125,50 @@ static void test_missing_too(void)
 	}
 }
 
+/* The last call left out, or the loop left before it: the same evidence, so the class is not proved whichever it is called. */
+static void test_last_or_all(void)
+{
+	static const struct {
+		int lacking;
+		const char *what; /* ranks 0 and 1 are in the last call, rank 2 was let go and waits for `what` */
+		const char *class, *confidence;
+	} table[] = {
+		{ 1, "timed calls", "early-exit", "majority" },
+		{ 1, "the end of the schedule", "skipped-call", "majority" },
+		{ 2, "timed calls", "early-exit", "proved" },
+		{ 5, "the end of the schedule", "early-exit", "proved" },
+	};
+	static const char line[] = "Call 20 is the last that anyone made: whether the rank left out this one "
+				   "alone or all from it on cannot be told (skipped-call or early-exit).";
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		set_up(4);
+		for (int k = 0; k < 4; k++)
+			play(k, k == 3 ? OP - table[i].lacking : OP, odd_count, k < 2);
+		strcpy(evidence.ranks[2].view.what, table[i].what);
+		strcpy(evidence.ranks[3].view.what, "the end of the schedule");
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, table[i].class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, "3");
+		CU_ASSERT_STRING_EQUAL(found.confidence, table[i].confidence);
+		CU_ASSERT(said("The guilty rank is past the call: it waits in another place or has "
+			       "finished."));
+		if (table[i].lacking == 1)
+			CU_ASSERT(said(line))
+		else
+			CU_ASSERT_FALSE(mentions("skipped-call or early-exit"));
+	}
+	set_up(5);
+	for (int k = 0; k < 5; k++)
+		play(k, k >= 3 ? OP - 1 : OP, odd_count, k < 3);
+	for (int k = 3; k < 5; k++)
+		strcpy(evidence.ranks[k].view.what, "the end of the schedule");
+	finish();
+	CU_ASSERT_STRING_EQUAL(found.ranks, "3,4");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	CU_ASSERT(said("The guilty ranks are past the call: they wait in another place or have finished."));
+}
+
 /* How a guilty process is: a verb that goes with it. */
 static void test_process(void)
 {
@@ -237,6 +281,7 @@ int main(void)
 		{ "ranks as words", test_rank_list_words },
 		{ "of whom nothing is known", test_absent },
 		{ "who else lacks a call", test_missing_too },
+		{ "one last call left out, or all from it on", test_last_or_all },
 		{ "how a process is", test_process },
 		{ "one other rank", test_one_other },
 		{ "what calls differ in", test_difference },

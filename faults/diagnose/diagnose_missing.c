@@ -102,6 +102,26 @@ static void turn_round(struct inquiry *q, uint64_t seq)
 	}
 }
 
+/* Of guilty ranks that are past call `seq`. Returns whether that is all that they lack: a last call left out, and a loop left one
+ * call early, leave the same evidence. */
+static bool say_past(struct inquiry *q, const char *class, uint64_t seq)
+{
+	bool one = q->nguilty == 1;
+
+	if (class != CLASS_SKIPPED && class != CLASS_EARLY)
+		return false;
+	inquiry_say(q->d, one ? "The guilty rank is past the call: it waits in another place or has finished."
+			      : "The guilty ranks are past the call: they wait in another place or have "
+				"finished.");
+	if (seq != q->align.top)
+		return false;
+	inquiry_say(q->d,
+		    "Call %" PRIu64 " is the last that anyone made: whether %s left out this one alone or "
+		    "all from it on cannot be told (skipped-call or early-exit).",
+		    seq, one ? "the rank" : "they");
+	return true;
+}
+
 bool blame_missing(struct inquiry *q)
 {
 	struct makers makers;
@@ -127,12 +147,10 @@ bool blame_missing(struct inquiry *q)
 
 		class = class && one != class ? CLASS_MISSING : one;
 	}
-	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
-		inquiry_say(d,
-		    "The guilty are past the call: they wait in another place or have finished.");
 	if (class == CLASS_SKIPPED)
 		d->seq_low = (int64_t)align_run(&q->align, seq);
-	inquiry_conclude(q, class, "proved");
+	/* of those past the call, the ranks are proved: the class is, too, where they lack several calls */
+	inquiry_conclude(q, class, say_past(q, class, seq) ? "majority" : "proved");
 	return true;
 }
 

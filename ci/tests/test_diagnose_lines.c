@@ -169,6 +169,49 @@ static void test_last_or_all(void)
 	CU_ASSERT(said("The guilty ranks are past the call: they wait in another place or have finished."));
 }
 
+/* All idle before the same call: nobody is named, but what is proved is said. */
+static void test_nobody_called(void)
+{
+	static const char nobody[] = "Nobody has made call 20 of communicator 0: all 4 ranks wait outside of "
+				     "calls.";
+
+	for (int odd = 0; odd <= 5; odd++) {
+		struct evidence_rank *r;
+
+		set_up(4);
+		for (int k = 0; k < 4; k++) {
+			play(k, OP - 1, odd_count, false);
+			strcpy(evidence.ranks[k].syscall, "clock_nanosleep");
+			evidence.ranks[k].view.comm_state = RECORD_COMM_READY;
+		}
+		r = &evidence.ranks[2];
+		if (odd == 1)
+			r->syscall[0] = '\0';
+		else if (odd == 2) /* it waits for a call that it made */
+			r->view.completed--;
+		else if (odd == 3)
+			r->present = false;
+		else if (odd == 4)
+			r->view.comm_state = RECORD_COMM_INIT;
+		else if (odd == 5)
+			r->view.waiting = 0;
+		finish();
+		CU_ASSERT_EQUAL(found.outcome, OUTCOME_HANG);
+		CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+		CU_ASSERT_EQUAL(mentions("Nobody has made"), odd < 2);
+		if (odd == 0) {
+			CU_ASSERT(said(nobody));
+			CU_ASSERT(said("Ranks 0-3 wait in 'timed calls', in system call clock_nanosleep."));
+		} else if (odd == 1) {
+			CU_ASSERT(said(nobody));
+			CU_ASSERT(said("Ranks 0,1,3 wait in 'timed calls', in system call clock_nanosleep."));
+			CU_ASSERT(said("Rank 2 waits in 'timed calls', in no system call."));
+		}
+	}
+}
+
 /* How a guilty process is: a verb that goes with it. */
 static void test_process(void)
 {
@@ -282,6 +325,7 @@ int main(void)
 		{ "of whom nothing is known", test_absent },
 		{ "who else lacks a call", test_missing_too },
 		{ "one last call left out, or all from it on", test_last_or_all },
+		{ "nobody made the call", test_nobody_called },
 		{ "how a process is", test_process },
 		{ "one other rank", test_one_other },
 		{ "what calls differ in", test_difference },

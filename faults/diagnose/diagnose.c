@@ -331,6 +331,7 @@ static void explain(struct inquiry *q, uint32_t mask)
 		d->confidence = "inconclusive";
 		d->comm = q->align.comm;
 		d->hang_seq = q->align.tracks ? inquiry_hang_point(q) : -1;
+		try_comms(q, mask & -mask, say_nobody_called);
 		inquiry_say(d,
 		    "Ranks wait past their deadline, and nothing in the evidence says for whom.");
 		return;

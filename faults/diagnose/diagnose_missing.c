@@ -1,4 +1,4 @@
-/* diagnose_missing.c: the rule about the call that some made and others never did. */
+/* diagnose_missing.c: the rule about the call that some made and others never did; what is said where nobody made it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "classes.h"
 #include "inquiry.h"
+#include "rank_list.h"
 #include "verdict.h"
 #include "watch.h"
 
@@ -176,4 +177,62 @@ void say_missing_too(struct inquiry *q)
 			inquiry_say_rank(q, i, tail);
 	}
 	free(other.guilty);
+}
+
+/* Alive, with calls that are known and complete: it waits for something else. Who stands aside has no part in it. */
+static bool is_outside(const struct inquiry *q, int rank)
+{
+	const struct rank_view *v = &q->evidence->ranks[rank].view;
+
+	return q->align.tracks[rank].known && v->process == PROCESS_ALIVE && v->waiting &&
+	       v->completed >= v->issued && v->comm_state != RECORD_COMM_INIT;
+}
+
+static bool same_place(const struct evidence_rank *a, const struct evidence_rank *b)
+{
+	return strcmp(a->syscall, b->syscall) == 0 && strcmp(a->view.what, b->view.what) == 0;
+}
+
+/* A line for all of `todo` that are where `first` is: they are taken out of it. `there`: room for as many marks. */
+static void say_place(struct inquiry *q, bool *todo, bool *there, int first)
+{
+	const struct evidence_rank *ranks = q->evidence->ranks, *r = &ranks[first];
+	char names[64], call[48] = "in no system call";
+	size_t n = 0;
+
+	for (int i = 0; i < q->align.nranks; i++) {
+		there[i] = todo[i] && same_place(&ranks[i], r);
+		todo[i] = todo[i] && !there[i];
+		n += there[i];
+	}
+	if (r->syscall[0])
+		snprintf(call, sizeof(call), "in system call %s", r->syscall);
+	rank_list_words(there, q->align.nranks, names, sizeof(names));
+	names[0] = 'R';
+	inquiry_say(q->d, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what, call);
+}
+
+bool say_nobody_called(struct inquiry *q)
+{
+	const struct align *a = &q->align;
+	bool *todo = calloc(2 * (size_t)a->nranks + 1, sizeof(*todo)), all = todo != NULL;
+	size_t n = 0;
+
+	for (int i = 0; all && i < a->nranks; i++) {
+		const struct evidence_rank *r = &q->evidence->ranks[i];
+
+		todo[i] = is_outside(q, i) && a->tracks[i].last == a->top;
+		n += todo[i];
+		all = todo[i] || (r->present && r->view.phase == PHASE_ASIDE);
+	}
+	all = all && n > 0;
+	if (all)
+		inquiry_say(q->d, "Nobody has made call %" PRIu64 " of communicator %u: all %zu ranks wait "
+				  "outside of calls.",
+			    a->top + 1, a->comm, n);
+	for (int i = 0; all && i < a->nranks && q->d->nlines < DIAGNOSIS_LINES / 2; i++)
+		if (todo[i])
+			say_place(q, todo, todo + a->nranks, i);
+	free(todo);
+	return all;
 }

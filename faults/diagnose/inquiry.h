@@ -62,6 +62,8 @@ bool blame_device_memory(struct inquiry *q);
 
 /* diagnose_missing.c: some made a call that others, not inside one, never did. */
 bool blame_missing(struct inquiry *q);
+/* Every rank has made and completed the same calls and is outside of any: that, and where each is. Returns whether it is so. */
+bool say_nobody_called(struct inquiry *q);
 /* Others than the guilty, alive, who lack a call as blame_missing has it: a line each. After inquiry_conclude. */
 void say_missing_too(struct inquiry *q);
 

@@ -102,4 +102,15 @@ static inline void expect(enum outcome outcome, const char *class, const char *r
 		       (long)found.seq_low, (long)found.seq_high, (long)found.hang_seq);
 }
 
+/* Is this, from its beginning, a line of what was found? */
+static inline bool said(const char *text)
+{
+	for (size_t i = 0; i < found.nlines; i++)
+		if (strncmp(found.lines[i], text, strlen(text)) == 0)
+			return true;
+	for (size_t i = 0; i < found.nlines; i++)
+		printf("  not '%s' but: %s\n", text, found.lines[i]);
+	return false;
+}
+
 #endif

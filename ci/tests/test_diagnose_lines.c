@@ -8,17 +8,6 @@
 #include "postmortem.h"
 #include "rank_list.h"
 
-/* Is this, from its beginning, a line of what was found? */
-static bool said(const char *text)
-{
-	for (size_t i = 0; i < found.nlines; i++)
-		if (strncmp(found.lines[i], text, strlen(text)) == 0)
-			return true;
-	for (size_t i = 0; i < found.nlines; i++)
-		printf("  not '%s' but: %s\n", text, found.lines[i]);
-	return false;
-}
-
 static void test_rank_list_words(void)
 {
 	static const struct {

@@ -52,16 +52,31 @@ static const char *missing_class(struct inquiry *q, int rank, const struct maker
 	return inquiry_host_class(r, CLASS_MISSING);
 }
 
-/* Those that made fewest calls and are not inside one. Returns the number of the call they lack, 0: nobody lacks one. */
+/* The fewest calls that any rank made; `idle`: leaving out those who wait for their own sends and receives. */
+static uint64_t fewest_calls(const struct inquiry *q, bool idle)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < q->align.nranks; i++) {
+		const struct track *t = &q->align.tracks[i];
+
+		if (t->known && t->last < least && !(idle && waits_in_pairs(q, i)))
+			least = t->last;
+	}
+	return least;
+}
+
+/* Those that made fewest calls and are not inside one; who waits for a partner may be behind the one that left it alone. Returns
+ * the number of the call they lack, 0: nobody lacks one. */
 static uint64_t find_behind(struct inquiry *q, struct makers *makers)
 {
 	const struct align *a = &q->align;
-	uint64_t least = UINT64_MAX;
+	uint64_t least = fewest_calls(q, true);
+	bool idle = least < a->top;
 
 	memset(makers, 0, sizeof(*makers));
-	for (int i = 0; i < a->nranks; i++)
-		if (a->tracks[i].known && a->tracks[i].last < least)
-			least = a->tracks[i].last;
+	if (!idle)
+		least = fewest_calls(q, false);
 	if (least >= a->top)
 		return 0;
 	for (int i = 0; i < a->nranks; i++) {
@@ -69,7 +84,8 @@ static uint64_t find_behind(struct inquiry *q, struct makers *makers)
 
 		if (!a->tracks[i].known)
 			continue;
-		if (a->tracks[i].last == least && !a->tracks[i].inside)
+		if (a->tracks[i].last == least && !a->tracks[i].inside &&
+		    !(idle && waits_in_pairs(q, i)))
 			inquiry_accuse(q, i);
 		if (a->tracks[i].last <= least)
 			continue;
@@ -103,23 +119,73 @@ static void turn_round(struct inquiry *q, uint64_t seq)
 	}
 }
 
-/* Of guilty ranks that are past call `seq`. Returns whether that is all that they lack: a last call left out, and a loop left one
- * call early, leave the same evidence. */
+/* Ranks lack one call, which of some sends or receives they went on with. False: it may as well be the last. */
+static bool place_left_out(struct inquiry *q, uint64_t seq)
+{
+	struct diagnosis *d = q->d;
+	uint64_t low = UINT64_MAX, high = 0;
+	int model = -1;
+
+	for (int i = 0; i < q->align.nranks; i++) {
+		struct deviation at;
+
+		if (!q->guilty[i])
+			continue;
+		model = find_left_out(q, i, &at);
+		if (model < 0)
+			return false;
+		low = at.low < low ? at.low : low;
+		high = at.high > high ? at.high : high;
+	}
+	if (model < 0)
+		return false;
+	d->seq_low = (int64_t)low;
+	d->seq_high = (int64_t)high;
+	inquiry_call(align_record(&q->align, model, high), d->majority, sizeof(d->majority));
+	if (high >= seq)
+		return false;
+	inquiry_say(d, "From call %" PRIu64 " on %s sends and receives are those of rank %d moved by 1.",
+		    high, q->nguilty == 1 ? "its" : "their", model);
+	return true;
+}
+
+/* The calls from `seq` on may all belong to one step of the schedule: a step of sends and receives has one to each rank. */
+static bool is_one_step(const struct inquiry *q, uint64_t seq)
+{
+	uint64_t lacking = q->align.top - seq + 1;
+
+	return lacking == 1 || (call_in_pairs(align_reference(&q->align, seq)) &&
+				lacking <= 2 * (uint64_t)q->align.nranks);
+}
+
+/* Of guilty ranks that are past call `seq`. Returns whether the class is open: what was left out once at the end, and a loop left
+ * that much early, leave the same evidence. */
 static bool say_past(struct inquiry *q, const char *class, uint64_t seq)
 {
 	bool one = q->nguilty == 1;
+	uint64_t top = q->align.top;
 
 	if (class != CLASS_SKIPPED && class != CLASS_EARLY)
 		return false;
 	inquiry_say(q->d, one ? "The guilty rank is past the call: it waits in another place or has finished."
 			      : "The guilty ranks are past the call: they wait in another place or have "
 				"finished.");
-	if (seq != q->align.top)
+	if (class == CLASS_SKIPPED && call_in_pairs(align_reference(&q->align, seq)) &&
+	    place_left_out(q, seq))
+		return true; /* as far as that rank's plan was theirs */
+	if (!is_one_step(q, seq))
 		return false;
-	inquiry_say(q->d,
-		    "Call %" PRIu64 " is the last that anyone made: whether %s left out this one alone or "
-		    "all from it on cannot be told (skipped-call or early-exit).",
-		    seq, one ? "the rank" : "they");
+	if (seq == top)
+		inquiry_say(q->d,
+			    "Call %" PRIu64 " is the last that anyone made: whether %s left out this one "
+			    "alone or all from it on cannot be told (skipped-call or early-exit).",
+			    seq, one ? "the rank" : "they");
+	else
+		inquiry_say(q->d,
+			    "Calls %" PRIu64 " to %" PRIu64 " are the last that anyone made: whether %s "
+			    "left out these alone or all from there on cannot be told (skipped-call or "
+			    "early-exit).",
+			    seq, top, one ? "the rank" : "they");
 	return true;
 }
 
@@ -150,7 +216,7 @@ bool blame_missing(struct inquiry *q)
 	}
 	if (class == CLASS_SKIPPED)
 		d->seq_low = (int64_t)align_run(&q->align, seq);
-	/* of those past the call, the ranks are proved: the class is, too, where they lack several calls */
+	/* of those past the call, the ranks are proved: the class is, too, where they lack more than a step */
 	inquiry_conclude(q, class, say_past(q, class, seq) ? "majority" : "proved");
 	return true;
 }

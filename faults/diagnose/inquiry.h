@@ -67,4 +67,12 @@ bool say_nobody_called(struct inquiry *q);
 /* Others than the guilty, alive, who lack a call as blame_missing has it: a line each. After inquiry_conclude. */
 void say_missing_too(struct inquiry *q);
 
+/* diagnose_pairs.c: is this a send or a receive? False for NULL. */
+bool call_in_pairs(const struct record *record);
+/* Does the rank wait for sends or receives that it made? A group of them returns one by one and waits at its end. */
+bool waits_in_pairs(const struct inquiry *q, int rank);
+/* The rank lacks one of the calls of another that is not guilty, kinds and sizes compared, partners not: between which numbers, in
+ * *out. Returns that other rank, -1: there is none, and *out says nothing. */
+int find_left_out(const struct inquiry *q, int rank, struct deviation *out);
+
 #endif

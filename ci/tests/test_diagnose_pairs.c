@@ -1,0 +1,148 @@
+/* test_diagnose_pairs.c: sends and receives that were left out, though partners and sizes differ by right. */
+#include "calls_played.h"
+#include "unit.h"
+
+/* A hypercube of four ranks: in each round send and receive one part, then send and receive two; parts get smaller. */
+static struct record exchange(uint64_t seq, int rank)
+{
+	uint64_t step = (seq - 1) / 2, part = 1000 - 10 * (step / 2);
+	struct record r = make_call(seq, step % 2 ? 2 * part : part);
+
+	r.kind = seq % 2 ? CALL_SEND : CALL_RECV;
+	r.peer = rank ^ (step % 2 ? 2 : 1);
+	r.op = -1;
+	return r;
+}
+
+/* The rank makes the exchange's calls 1..n but for `without` (0: none); the last `pending` it waits for. */
+static void play_pairs(int rank, int n, int without, int pending)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+	uint64_t k = 0;
+
+	for (int seq = 1; seq <= n; seq++) {
+		if (seq == without)
+			continue;
+		r->calls[k] = exchange((uint64_t)seq, rank);
+		r->calls[k].seq = r->calls[k].ticket = k + 1;
+		k++;
+	}
+	r->ncalls = k;
+	r->view.issued = k;
+	r->view.completed = k - (uint64_t)pending;
+	strcpy(r->view.what, pending ? "a scheduled call" : "the slowest rank's figures");
+}
+
+/* Call `without` of twelve left out by rank 0: rank 1 lacks its partner; ranks 2 and 3 are done. */
+static void test_one_left_out(void)
+{
+	for (int without = 1; without <= 12; without++) {
+		char line[96];
+
+		set_up(4);
+		play_pairs(0, 12, without, 0);
+		play_pairs(1, 12, 0, 4);
+		play_pairs(2, 12, 0, 0);
+		play_pairs(3, 12, 0, 0);
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, "skipped-call");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "0");
+		CU_ASSERT_EQUAL(found.seq_low, without);
+		CU_ASSERT_EQUAL(found.seq_high, without);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+		snprintf(line, sizeof(line), "From call %d on its sends and receives are those of rank 1 "
+					     "moved by 1.", without);
+		if (without < 12)
+			CU_ASSERT(said(line))
+		else
+			CU_ASSERT(said("Call 12 is the last that anyone made: whether the rank left out "
+				       "this one alone or all from it on cannot be told (skipped-call or "
+				       "early-exit)."));
+	}
+}
+
+/* Rank 1 waits for what rank 0 left out, and so has made fewer calls than that: it is not the one. */
+static void test_partner_behind(void)
+{
+	set_up(4);
+	play_pairs(0, 8, 5, 0);
+	play_pairs(1, 6, 0, 2);
+	play_pairs(2, 8, 0, 0);
+	play_pairs(3, 8, 0, 4);
+	evidence.ranks[1].state = 'R';
+	evidence.ranks[1].cpu_share = 1;
+	expect(OUTCOME_HANG, "skipped-call", "0", 5, 5, 7);
+	CU_ASSERT(said("From call 5 on its sends and receives are those of rank 2 moved by 1."));
+}
+
+/* Idle between a send and its receive, with its own send not yet done: nobody else is behind, so it is that one. */
+static void test_idle_in_pair(void)
+{
+	set_up(4);
+	play_pairs(0, 5, 0, 1);
+	play_pairs(1, 6, 0, 2);
+	play_pairs(2, 6, 0, 2);
+	play_pairs(3, 6, 0, 2);
+	strcpy(evidence.ranks[0].syscall, "clock_nanosleep");
+	expect(OUTCOME_HANG, "missing-call", "0", 6, 6, 6);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
+}
+
+/* A whole step is missing: it may be that step alone. More than a step: it left. */
+static void test_steps(void)
+{
+	for (int lacking = 2; lacking <= 10; lacking += 8) {
+		set_up(4);
+		play_pairs(0, 12 - lacking, 0, 0);
+		play_pairs(1, 12, 0, 2);
+		play_pairs(2, 12, 0, 0);
+		play_pairs(3, 12, 0, 0);
+		expect(OUTCOME_HANG, "early-exit", "0", 13 - lacking, 13 - lacking, 13 - lacking);
+		CU_ASSERT_STRING_EQUAL(found.confidence, lacking == 2 ? "majority" : "proved");
+		if (lacking == 2)
+			CU_ASSERT(said("Calls 11 to 12 are the last that anyone made: whether the rank left "
+				       "out these alone or all from there on cannot be told (skipped-call "
+				       "or early-exit)."));
+	}
+}
+
+/* The oldest calls are no longer known, and those that are, are all moved. */
+static void test_before_the_ring(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		play_pairs(i, 12, i == 0 ? 3 : 0, i == 1 ? 4 : 0);
+		memmove(r->calls, r->calls + 6, (r->ncalls - 6) * sizeof(*r->calls));
+		r->ncalls -= 6;
+		r->wrapped = true;
+	}
+	expect(OUTCOME_HANG, "skipped-call", "0", 1, 7, 12);
+}
+
+/* Rank 0 follows another plan by right (the root of a gather receives): the place stays open. */
+static void test_other_plan(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play_pairs(i, i == 0 ? 11 : 12, 0, i == 1 ? 4 : 0);
+	for (int k = 0; k < 11; k++)
+		evidence.ranks[0].calls[k].kind = CALL_RECV;
+	expect(OUTCOME_HANG, "skipped-call", "0", 1, 12, 12);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "one left out, wherever it was", test_one_left_out },
+		{ "a partner that waits is behind", test_partner_behind },
+		{ "idle within a pair", test_idle_in_pair },
+		{ "a step, and more than a step", test_steps },
+		{ "left out before what the rings hold", test_before_the_ring },
+		{ "ranks with plans of their own", test_other_plan },
+	};
+
+	return unit_main("diagnose_pairs", cases, sizeof(cases) / sizeof(cases[0]));
+}

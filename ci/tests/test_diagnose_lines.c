@@ -62,7 +62,8 @@ static bool mentions(const char *text)
 	return false;
 }
 
-/* Rank 2 is dead or stopped, and rank 1 as `what`, `process`, `calls` and `inside` say; the others are in call OP. */
+/* Rank 2 is dead or stopped, and rank 1 as `what`, `process`, `calls` and `inside` say; the others
+ * are in call OP. */
 static void test_missing_too(void)
 {
 	static const struct {
@@ -114,12 +115,13 @@ static void test_missing_too(void)
 	}
 }
 
-/* The last call left out, or the loop left before it: the same evidence, so the class is not proved whichever it is called. */
+/* The last call left out, or the loop left before it: the same evidence, so the class is not proved
+ * whichever it is called. */
 static void test_last_or_all(void)
 {
 	static const struct {
 		int lacking;
-		const char *what; /* ranks 0 and 1 are in the last call, rank 2 was let go and waits for `what` */
+		const char *what; /* ranks 0 and 1 are in the last call, rank 2 is past it, here */
 		const char *class, *confidence;
 	} table[] = {
 		{ 1, "timed calls", "early-exit", "majority" },
@@ -238,7 +240,8 @@ static void test_one_other(void)
 		       "and waits in it or behind it."));
 }
 
-/* All stand in call OP; ranks of `wrong` (bits) in the one after it, if `by` < 0, else with another operator. */
+/* All stand in call OP; ranks of `wrong` (bits) in the one after it, if `by` < 0, else with another
+ * operator. */
 static void differ(int nranks, unsigned wrong, int by)
 {
 	set_up(nranks);

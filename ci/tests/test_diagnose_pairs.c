@@ -1,8 +1,10 @@
-/* test_diagnose_pairs.c: sends and receives that were left out, though partners and sizes differ by right. */
+/* test_diagnose_pairs.c: sends and receives left out or made twice, though partners and sizes
+ * differ by right. */
 #include "calls_played.h"
 #include "unit.h"
 
-/* A hypercube of four ranks: in each round send and receive one part, then send and receive two; parts get smaller. */
+/* A hypercube of four ranks: in each round send and receive one part, then send and receive two;
+ * parts get smaller. */
 static struct record exchange(uint64_t seq, int rank)
 {
 	uint64_t step = (seq - 1) / 2, part = 1000 - 10 * (step / 2);
@@ -14,7 +16,8 @@ static struct record exchange(uint64_t seq, int rank)
 	return r;
 }
 
-/* The rank makes the exchange's calls 1..n but for `without` (0: none); the last `pending` it waits for. */
+/* The rank makes the exchange's calls 1..n but for `without` (0: none); the last `pending` it waits
+ * for. */
 static void play_pairs(int rank, int n, int without, int pending)
 {
 	struct evidence_rank *r = &evidence.ranks[rank];
@@ -61,7 +64,7 @@ static void test_one_left_out(void)
 	}
 }
 
-/* Rank 1 waits for what rank 0 left out, and so has made fewer calls than that: it is not the one. */
+/* Rank 1 waits for what rank 0 left out, and has made fewer calls than that: it is not the one. */
 static void test_partner_behind(void)
 {
 	set_up(4);
@@ -75,7 +78,59 @@ static void test_partner_behind(void)
 	CU_ASSERT(said("From call 5 on its sends and receives are those of rank 2 moved by 1."));
 }
 
-/* Idle between a send and its receive, with its own send not yet done: nobody else is behind, so it is that one. */
+/* Call `twice` is made twice by rank 1, which waits behind it: it has made fewer calls than
+ * others. */
+static void test_one_too_many(void)
+{
+	for (int twice = 5; twice <= 6; twice++) {
+		struct evidence_rank *r;
+
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play_pairs(i, i == 1 ? 6 : 8, 0, i == 0 ? 0 : 2);
+		r = &evidence.ranks[1];
+		memmove(&r->calls[twice], &r->calls[twice - 1], (size_t)(7 - twice) * sizeof(*r->calls));
+		r->ncalls = 7;
+		r->view.issued = 7;
+		for (uint64_t k = 0; k < 7; k++)
+			r->calls[k].seq = r->calls[k].ticket = k + 1;
+		r->state = 'R';
+		r->cpu_share = 1;
+		expect(OUTCOME_HANG, "extra-call", "1", twice, twice + 1, 8);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+		CU_ASSERT_STRING_EQUAL(found.majority, "no call");
+		CU_ASSERT_PTR_NOT_NULL(strstr(found.theirs, twice == 5 ? "Send count 990 float"
+								       : "Recv count 990 float"));
+	}
+}
+
+/* In host code, or at the end of the group that its own send is in: both look like this. */
+static void test_busy_in_pair(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play_pairs(i, i == 2 ? 5 : 6, 0, i == 2 ? 1 : 2);
+	evidence.ranks[2].state = 'R';
+	evidence.ranks[2].cpu_share = 1;
+	expect(OUTCOME_HANG, "host-busy", "2", 6, 6, 6);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	CU_ASSERT(said("Sends or receives that it made are pending: it may wait for these."));
+}
+
+/* One against one: who has one too few, or too many, no vote decides. */
+static void test_two_ranks(void)
+{
+	for (int without = 5; without <= 6; without++) {
+		set_up(2);
+		play_pairs(0, 12, without, 0);
+		play_pairs(1, 12, 0, 4);
+		expect(OUTCOME_HANG, "skipped-call", "0", without, without, 12);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	}
+}
+
+/* Idle between a send and its receive, with its own send not yet done: nobody else is behind, so it
+ * is that one. */
 static void test_idle_in_pair(void)
 {
 	set_up(4);
@@ -138,6 +193,9 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "one left out, wherever it was", test_one_left_out },
 		{ "a partner that waits is behind", test_partner_behind },
+		{ "one too many", test_one_too_many },
+		{ "two ranks", test_two_ranks },
+		{ "busy within a pair", test_busy_in_pair },
 		{ "idle within a pair", test_idle_in_pair },
 		{ "a step, and more than a step", test_steps },
 		{ "left out before what the rings hold", test_before_the_ring },

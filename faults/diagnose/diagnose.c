@@ -153,7 +153,8 @@ static const char *deviation_class(enum deviation_kind kind)
 					 : CLASS_UNEXPLAINED;
 }
 
-/* What the guilty made there, in the words of `rank`, one of them: they need not all have made the same. */
+/* What the guilty made there, in the words of `rank`, one of them: they need not all have made the
+ * same. */
 static void say_deviation(struct inquiry *q, const struct deviation *first, int rank)
 {
 	const struct align *a = &q->align;
@@ -344,7 +345,8 @@ static void explain(struct inquiry *q, uint32_t mask)
 	inquiry_name_guilty(q);
 }
 
-/* Of whom nothing is known. Returns how many. The marks of the guilty, who have been named, serve as those of the absent. */
+/* Of whom nothing is known. Returns how many. The marks of the guilty, who have been named,
+ * serve as those of the absent. */
 static size_t say_absent(struct inquiry *q)
 {
 	char names[128];

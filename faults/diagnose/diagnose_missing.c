@@ -1,4 +1,5 @@
-/* diagnose_missing.c: the rule about the call that some made and others never did; what is said where nobody made it. */
+/* diagnose_missing.c: the rule about the call that some made and others never did; what is said
+ * where nobody made it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,8 @@ static const char *missing_class(struct inquiry *q, int rank, const struct maker
 	return inquiry_host_class(r, CLASS_MISSING);
 }
 
-/* The fewest calls that any rank made; `idle`: leaving out those who wait for their own sends and receives. */
+/* The fewest calls that any rank made; `idle`: leaving out those who wait for their own sends and
+ * receives. */
 static uint64_t fewest_calls(const struct inquiry *q, bool idle)
 {
 	uint64_t least = UINT64_MAX;
@@ -66,8 +68,8 @@ static uint64_t fewest_calls(const struct inquiry *q, bool idle)
 	return least;
 }
 
-/* Those that made fewest calls and are not inside one; who waits for a partner may be behind the one that left it alone. Returns
- * the number of the call they lack, 0: nobody lacks one. */
+/* Those that made fewest calls and are not inside one; who waits for a partner may be behind the
+ * one that left it alone. Returns the number of the call they lack, 0: nobody lacks one. */
 static uint64_t find_behind(struct inquiry *q, struct makers *makers)
 {
 	const struct align *a = &q->align;
@@ -119,37 +121,8 @@ static void turn_round(struct inquiry *q, uint64_t seq)
 	}
 }
 
-/* Ranks lack one call, which of some sends or receives they went on with. False: it may as well be the last. */
-static bool place_left_out(struct inquiry *q, uint64_t seq)
-{
-	struct diagnosis *d = q->d;
-	uint64_t low = UINT64_MAX, high = 0;
-	int model = -1;
-
-	for (int i = 0; i < q->align.nranks; i++) {
-		struct deviation at;
-
-		if (!q->guilty[i])
-			continue;
-		model = find_left_out(q, i, &at);
-		if (model < 0)
-			return false;
-		low = at.low < low ? at.low : low;
-		high = at.high > high ? at.high : high;
-	}
-	if (model < 0)
-		return false;
-	d->seq_low = (int64_t)low;
-	d->seq_high = (int64_t)high;
-	inquiry_call(align_record(&q->align, model, high), d->majority, sizeof(d->majority));
-	if (high >= seq)
-		return false;
-	inquiry_say(d, "From call %" PRIu64 " on %s sends and receives are those of rank %d moved by 1.",
-		    high, q->nguilty == 1 ? "its" : "their", model);
-	return true;
-}
-
-/* The calls from `seq` on may all belong to one step of the schedule: a step of sends and receives has one to each rank. */
+/* The calls from `seq` on may all belong to one step of the schedule: a step of sends and receives
+ * has one to each rank. */
 static bool is_one_step(const struct inquiry *q, uint64_t seq)
 {
 	uint64_t lacking = q->align.top - seq + 1;
@@ -158,23 +131,26 @@ static bool is_one_step(const struct inquiry *q, uint64_t seq)
 				lacking <= 2 * (uint64_t)q->align.nranks);
 }
 
-/* Of guilty ranks that are past call `seq`. Returns whether the class is open: what was left out once at the end, and a loop left
- * that much early, leave the same evidence. */
-static bool say_past(struct inquiry *q, const char *class, uint64_t seq)
+/* How much the guilty's plan, one call less or more than others', proves: a vote. */
+static const char *vote(const struct inquiry *q)
+{
+	return 2 * q->nguilty < (size_t)q->align.nranks ? "majority" : "inconclusive";
+}
+
+/* Of guilty ranks that are past call `seq`. Returns the confidence: the ranks are proved, but what was
+ * left out once at the end, and a loop left that much early, leave the same evidence. */
+static const char *say_past(struct inquiry *q, const char *class, uint64_t seq)
 {
 	bool one = q->nguilty == 1;
 	uint64_t top = q->align.top;
 
-	if (class != CLASS_SKIPPED && class != CLASS_EARLY)
-		return false;
 	inquiry_say(q->d, one ? "The guilty rank is past the call: it waits in another place or has finished."
 			      : "The guilty ranks are past the call: they wait in another place or have "
 				"finished.");
-	if (class == CLASS_SKIPPED && call_in_pairs(align_reference(&q->align, seq)) &&
-	    place_left_out(q, seq))
-		return true; /* as far as that rank's plan was theirs */
+	if (class == CLASS_SKIPPED && place_in_pairs(q, DEVIATION_SKIPPED))
+		return vote(q);
 	if (!is_one_step(q, seq))
-		return false;
+		return "proved";
 	if (seq == top)
 		inquiry_say(q->d,
 			    "Call %" PRIu64 " is the last that anyone made: whether %s left out this one "
@@ -186,6 +162,27 @@ static bool say_past(struct inquiry *q, const char *class, uint64_t seq)
 			    "left out these alone or all from there on cannot be told (skipped-call or "
 			    "early-exit).",
 			    seq, top, one ? "the rank" : "they");
+	return "majority";
+}
+
+/* Of guilty ranks in host code: with sends or receives of their own pending it may be those that they
+ * wait for. Returns the confidence. */
+static const char *say_own_pairs(struct inquiry *q)
+{
+	const char *who = q->nguilty == 1 ? "it" : "they";
+
+	if (!all_wait_in_pairs(q))
+		return "proved";
+	inquiry_say(q->d, "Sends or receives that %s made are pending: %s may wait for these.", who, who);
+	return "majority";
+}
+
+/* Too many calls, not too few: the sequences say so. */
+static bool made_extra(struct inquiry *q)
+{
+	if (!all_wait_in_pairs(q) || !place_in_pairs(q, DEVIATION_EXTRA))
+		return false;
+	inquiry_conclude(q, CLASS_EXTRA, vote(q));
 	return true;
 }
 
@@ -193,7 +190,7 @@ bool blame_missing(struct inquiry *q)
 {
 	struct makers makers;
 	uint64_t seq = find_behind(q, &makers);
-	const char *class = NULL;
+	const char *class = NULL, *confidence = "proved";
 	struct diagnosis *d = q->d;
 
 	if (seq == 0)
@@ -206,9 +203,12 @@ bool blame_missing(struct inquiry *q)
 		memcpy(d->theirs, d->majority, sizeof(d->theirs));
 		snprintf(d->majority, sizeof(d->majority), "no call");
 		d->seq_low = (int64_t)align_run(&q->align, seq);
+		place_in_pairs(q, DEVIATION_EXTRA);
 		inquiry_conclude(q, CLASS_EXTRA, "majority");
 		return true;
 	}
+	if (made_extra(q))
+		return true;
 	for (int i = 0; i < q->align.nranks; i++) {
 		const char *one = q->guilty[i] ? missing_class(q, i, &makers) : class;
 
@@ -216,8 +216,11 @@ bool blame_missing(struct inquiry *q)
 	}
 	if (class == CLASS_SKIPPED)
 		d->seq_low = (int64_t)align_run(&q->align, seq);
-	/* of those past the call, the ranks are proved: the class is, too, where they lack more than a step */
-	inquiry_conclude(q, class, say_past(q, class, seq) ? "majority" : "proved");
+	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
+		confidence = say_past(q, class, seq);
+	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
+		confidence = say_own_pairs(q);
+	inquiry_conclude(q, class, confidence);
 	return true;
 }
 
@@ -245,7 +248,7 @@ void say_missing_too(struct inquiry *q)
 	free(other.guilty);
 }
 
-/* Alive, with calls that are known and complete: it waits for something else. Who stands aside has no part in it. */
+/* Alive, with calls that are known and complete: it waits for something else. */
 static bool is_outside(const struct inquiry *q, int rank)
 {
 	const struct rank_view *v = &q->evidence->ranks[rank].view;
@@ -259,7 +262,8 @@ static bool same_place(const struct evidence_rank *a, const struct evidence_rank
 	return strcmp(a->syscall, b->syscall) == 0 && strcmp(a->view.what, b->view.what) == 0;
 }
 
-/* A line for all of `todo` that are where `first` is: they are taken out of it. `there`: room for as many marks. */
+/* A line for all of `todo` that are where `first` is: they are taken out of it. `there`: room
+ * for as many marks. */
 static void say_place(struct inquiry *q, bool *todo, bool *there, int first)
 {
 	const struct evidence_rank *ranks = q->evidence->ranks, *r = &ranks[first];
@@ -289,6 +293,7 @@ bool say_nobody_called(struct inquiry *q)
 
 		todo[i] = is_outside(q, i) && a->tracks[i].last == a->top;
 		n += todo[i];
+		/* who stands aside has no part in it */
 		all = todo[i] || (r->present && r->view.phase == PHASE_ASIDE);
 	}
 	all = all && n > 0;

@@ -62,17 +62,25 @@ bool blame_device_memory(struct inquiry *q);
 
 /* diagnose_missing.c: some made a call that others, not inside one, never did. */
 bool blame_missing(struct inquiry *q);
-/* Every rank has made and completed the same calls and is outside of any: that, and where each is. Returns whether it is so. */
+/* Every rank has made and completed the same calls and is outside of any: that, and where each is.
+ * Returns whether it is so. */
 bool say_nobody_called(struct inquiry *q);
-/* Others than the guilty, alive, who lack a call as blame_missing has it: a line each. After inquiry_conclude. */
+/* Others than the guilty, alive, who lack a call as blame_missing has it: a line each. After
+ * inquiry_conclude. */
 void say_missing_too(struct inquiry *q);
 
 /* diagnose_pairs.c: is this a send or a receive? False for NULL. */
 bool call_in_pairs(const struct record *record);
-/* Does the rank wait for sends or receives that it made? A group of them returns one by one and waits at its end. */
+/* Does the rank wait for sends or receives that it made? A group of them returns one by one and
+ * waits at its end. */
 bool waits_in_pairs(const struct inquiry *q, int rank);
-/* The rank lacks one of the calls of another that is not guilty, kinds and sizes compared, partners not: between which numbers, in
- * *out. Returns that other rank, -1: there is none, and *out says nothing. */
-int find_left_out(const struct inquiry *q, int rank, struct deviation *out);
+/* Do all of the guilty? */
+bool all_wait_in_pairs(const struct inquiry *q);
+/* The guilty made the sends and receives of a rank that is not, but for one less
+ * (DEVIATION_SKIPPED) or one more (DEVIATION_EXTRA); kinds and sizes are compared, partners are
+ * not. Where there is such a rank, between which calls that is goes to the diagnosis. Returns
+ * whether calls of theirs follow it, which a line says: else one less may as well be all from
+ * there on. */
+bool place_in_pairs(struct inquiry *q, enum deviation_kind kind);
 
 #endif

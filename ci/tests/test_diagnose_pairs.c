@@ -27,7 +27,8 @@ static void play_pairs(int rank, int n, int without, int pending)
 		if (seq == without)
 			continue;
 		r->calls[k] = exchange((uint64_t)seq, rank);
-		r->calls[k].seq = r->calls[k].ticket = k + 1;
+		r->calls[k].seq = k + 1;
+		r->calls[k].ticket = k + 1;
 		k++;
 	}
 	r->ncalls = k;
@@ -92,8 +93,10 @@ static void test_one_too_many(void)
 		memmove(&r->calls[twice], &r->calls[twice - 1], (size_t)(7 - twice) * sizeof(*r->calls));
 		r->ncalls = 7;
 		r->view.issued = 7;
-		for (uint64_t k = 0; k < 7; k++)
-			r->calls[k].seq = r->calls[k].ticket = k + 1;
+		for (uint64_t k = 0; k < 7; k++) {
+			r->calls[k].seq = k + 1;
+			r->calls[k].ticket = k + 1;
+		}
 		r->state = 'R';
 		r->cpu_share = 1;
 		expect(OUTCOME_HANG, "extra-call", "1", twice, twice + 1, 8);

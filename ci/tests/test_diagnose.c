@@ -1,4 +1,5 @@
 /* test_diagnose.c: synthetic evidence of every class, guilty rank and job size, and what must not be concluded. */
+/* alone: what comparing costs is measured */
 #include "calls_played.h"
 #include "unit.h"
 

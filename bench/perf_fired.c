@@ -32,17 +32,35 @@ static size_t fired_fds(void *ctx, struct pollfd *fds, size_t room)
 	return log->hooks.fds(log->hooks.ctx, fds, room);
 }
 
-/* Before the monitor's step: that one may be the last. */
+/* The --fault that was to fire on this rank and has not; NULL: none. */
+static const char *unfired(const struct program *program)
+{
+	int number = program->injector ?
+	                     inject_unfired(program->injector, program->fault_record) :
+	                     -1;
+
+	return number < 0 ? NULL : program->injector->specs[number].text;
+}
+
+/* The log before the monitor's step, which may be the last. What never fired is told at once when that
+ * ends the run: the launcher soon listens to nobody. */
 static bool fired_step(void *ctx, const struct supervised *child, int *exit_code)
 {
 	struct fired_log *log = ctx;
-	uint64_t fired_ns = atomic_load(&log->program->fault_record->fired_ns);
+	const struct program *program = log->program;
+	uint64_t fired_ns = atomic_load(&program->fault_record->fired_ns);
+	bool ended;
 
-	if (!log->done && fired_ns > 0) {
+	if (log->folder && !log->done && fired_ns > 0) {
 		write_line(log, fired_ns);
 		log->done = true;
 	}
-	return log->hooks.step(log->hooks.ctx, child, exit_code);
+	ended = log->hooks.step(log->hooks.ctx, child, exit_code);
+	if (ended && unfired(program))
+		fprintf(stderr, "%s: rank %d: --fault=%s did not fire: it shows nothing\n",
+		        program->name, atomic_load(&program->memory->header.rank),
+		        unfired(program));
+	return ended;
 }
 
 static int fired_interval(void *ctx)
@@ -50,14 +68,14 @@ static int fired_interval(void *ctx)
 	struct fired_log *log = ctx;
 	int ms = log->hooks.interval_ms(log->hooks.ctx);
 
-	return !log->done && ms > LOOK_MS ? LOOK_MS : ms;
+	return log->folder && !log->done && ms > LOOK_MS ? LOOK_MS : ms;
 }
 
 void fired_wrap(struct fired_log *log, struct supervisor_hooks *hooks,
                 const struct program *program)
 {
 	*log = (struct fired_log){ *hooks, program, getenv("HANGAR_FAULT_LOG"), false };
-	if (!log->folder || !program->fault_record)
+	if (!program->fault_record)
 		return;
 	hooks->ctx = log;
 	hooks->fds = fired_fds;
@@ -67,13 +85,5 @@ void fired_wrap(struct fired_log *log, struct supervisor_hooks *hooks,
 
 int fired_judge(const struct program *program, int code)
 {
-	int number = program->injector ?
-	                     inject_unfired(program->injector, program->fault_record) :
-	                     -1;
-
-	if (number < 0)
-		return code;
-	fprintf(stderr, "%s: rank %d: --fault=%s did not fire: it shows nothing\n", program->name,
-	        atomic_load(&program->memory->header.rank), program->injector->specs[number].text);
-	return program->options->expect && code == OUTCOME_OK ? 1 : code;
+	return program->options->expect && code == OUTCOME_OK && unfired(program) ? 1 : code;
 }

@@ -294,6 +294,14 @@ static void test_hash(void)
 		CU_ASSERT_NOT_EQUAL(two, record_hash(record_hash(0, &changed[i]), &base));
 		CU_ASSERT_NOT_EQUAL(two, record_hash(two, &changed[i]));
 	}
+	/* partners, amounts and kinds of sends and receives differ by right */
+	changed[1].kind = CALL_SEND;
+	changed[4].kind = changed[2].kind = CALL_RECV;
+	two = record_hash(one, &changed[1]);
+	CU_ASSERT_EQUAL(record_hash(one, &changed[2]), two);
+	CU_ASSERT_EQUAL(record_hash(one, &changed[4]), two);
+	CU_ASSERT_NOT_EQUAL(record_hash(two, &changed[4]), two);
+	CU_ASSERT_NOT_EQUAL(record_hash(one, &base), two);
 	/* when and where a call was made is no part of its signature */
 	changed[0] = base;
 	changed[0].seq = 9;

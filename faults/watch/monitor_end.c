@@ -81,8 +81,7 @@ static bool unexpected_end(enum outcome outcome)
 }
 
 /* The run came to its end: did all make the same calls? Their numbers tell, and on this host the
- * rolling hashes; partners of sends and receives differ by right, so that hashes are a reason to
- * look, and no more. */
+ * rolling hashes. */
 static bool calls_differ(const struct monitor *m, const struct rank_view *views, size_t n)
 {
 	const struct record_memory *first = NULL;

@@ -117,8 +117,9 @@ struct record_memory {
 	struct record_times times[RECORD_RING];
 };
 
-/* Rolling hash of call signatures: FNV-1a over (kind, count, dtype, op, peer). Equal histories have
- * equal hashes; the order matters. */
+/* Add a call to a rolling hash of what must be alike on all ranks: FNV-1a over (kind, count, dtype,
+ * op, peer). Partners, amounts and types of sends and receives differ by right: all of them are one
+ * call here. Equal histories have equal hashes; the order matters. */
 uint64_t record_hash(uint64_t hash, const struct record *record);
 
 #endif

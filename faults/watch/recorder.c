@@ -23,6 +23,8 @@ static uint64_t hash_word(uint64_t hash, uint64_t word)
 
 uint64_t record_hash(uint64_t hash, const struct record *r)
 {
+	if (r->kind == CALL_SEND || r->kind == CALL_RECV)
+		return hash_word(hash, CALL_SEND);
 	hash = hash_word(hash, r->kind | (uint64_t)r->dtype << 16 | (uint64_t)(uint8_t)r->op << 24);
 	hash = hash_word(hash, (uint32_t)r->peer);
 	return hash_word(hash, r->count);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +15,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "leftovers.h"
 #include "signals.h"
 
 #define ENV_KEY "HANGAR_RUN_KEY"
 #define ENV_PROGRESS "HANGAR_PROGRESS"
-#define HOST_RANKS 4 /* of a bare start without a GPU, and of --share-gpu */
+#define LOOK_MS 500
+#define BEREAVED_NS 3000000000u /* without ranks; mpirun itself gives what it ends 2 s */
+#define TERM_NS 1000000000u     /* from SIGTERM to SIGKILL */
+#define HOST_RANKS 4            /* of a bare start without a GPU, and of --share-gpu */
 
 /* First of the variables that is set to a number >= 0, else `missing`. */
 static int env_number(const char *const *names, int missing)
@@ -201,14 +206,44 @@ static char **make_command(int ranks, char **argv, const char *tmpdir)
 	return command;
 }
 
-/* Passes signals on; *ended_by is the first of them. */
-static int wait_for(pid_t pid, int signal_fd, int *ended_by)
+/* A rank that is killed while it connects can leave mpirun waiting for ever (Open MPI 4.1: "PMIX
+ * ERROR: UNREACHABLE"). So one whose ranks are all gone is given some time to end, and is ended. */
+struct bereaved {
+	uint64_t since_ns; /* that nobody is left; 0: somebody is */
+	int told;          /* the last signal for it, 0: none */
+};
+
+static void look_after(struct bereaved *b, pid_t pid, const struct run_folder *folder)
 {
+	uint64_t now = clock_ns();
+
+	if (!run_folder_deserted(folder)) {
+		b->since_ns = 0;
+		return;
+	}
+	if (b->since_ns == 0)
+		b->since_ns = now;
+	if (!b->told && now - b->since_ns > BEREAVED_NS) {
+		fprintf(stderr, "hangar: mpirun's ranks are gone and it does not end: ending it\n");
+		kill(pid, b->told = SIGTERM);
+	} else if (b->told == SIGTERM && now - b->since_ns > BEREAVED_NS + TERM_NS) {
+		kill(pid, b->told = SIGKILL);
+	}
+}
+
+/* Passes signals on; *ended_by is the first of them. */
+static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, int *ended_by)
+{
+	struct pollfd ready = { .fd = signal_fd, .events = POLLIN };
 	struct signalfd_siginfo info;
+	struct bereaved bereaved = { 0 };
 	int status = 0;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
-		if (read(signal_fd, &info, sizeof(info)) != sizeof(info) ||
+		if (poll(&ready, 1, LOOK_MS) == 0)
+			look_after(&bereaved, pid, folder);
+		if (!(ready.revents & POLLIN) ||
+		    read(signal_fd, &info, sizeof(info)) != sizeof(info) ||
 		    info.ssi_signo == SIGCHLD)
 			continue;
 		if (*ended_by == 0)
@@ -217,6 +252,8 @@ static int wait_for(pid_t pid, int signal_fd, int *ended_by)
 	}
 	if (*ended_by)
 		return 128 + *ended_by;
+	if (bereaved.told && WIFEXITED(status))
+		return OUTCOME_INTERNAL;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -272,7 +309,7 @@ int launch_self(int ranks, char **argv, struct error *err)
 	if (pid == 0)
 		become_mpirun(command, &mask, parent);
 	if (pid > 0)
-		code = wait_for(pid, signal_fd, &ended_by);
+		code = wait_for(pid, signal_fd, &folder, &ended_by);
 	else
 		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
 	close(signal_fd);

@@ -17,6 +17,7 @@
 #include "clock.h"
 
 #define SHM "/dev/shm"
+#define JOINED "joined" /* in a run folder: somebody has joined who did not make it */
 
 static void note_path(struct leftovers *l, const char *path, size_t len)
 {
@@ -157,11 +158,19 @@ static _Noreturn void keep_house(const char *path)
 	_exit(0);
 }
 
+static void note_joined(const struct run_folder *folder)
+{
+	int fd = openat(folder->fd, JOINED, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd >= 0)
+		close(fd);
+}
+
 /* 0, -EAGAIN when somebody removed it meanwhile, or another negative errno. */
 static int open_once(struct run_folder *folder)
 {
 	bool made = mkdir(folder->path, 0700) == 0;
-	int rc;
+	int rc = 0;
 
 	if (!made && errno != EEXIST)
 		return -errno;
@@ -176,7 +185,9 @@ static int open_once(struct run_folder *folder)
 		rc = -EAGAIN;
 	else if (made && fork() == 0)
 		keep_house(folder->path);
-	else
+	else if (!made)
+		note_joined(folder);
+	if (rc == 0)
 		return 0;
 	close(folder->fd);
 	folder->fd = -1;
@@ -210,4 +221,29 @@ void run_folder_release(struct run_folder *folder)
 	remove_tree(folder->fd, folder->path);
 	close(folder->fd);
 	folder->fd = -1;
+}
+
+/* Lines "N: FLOCK  ADVISORY  READ PID MAJOR:MINOR:INODE START END"; one that waits for its lock has an
+ * arrow before FLOCK. */
+bool run_folder_deserted(const struct run_folder *folder)
+{
+	int holders = 0;
+	char line[256];
+	struct stat st;
+	FILE *locks;
+
+	if (folder->fd < 0 || fstat(folder->fd, &st) < 0 ||
+	    faccessat(folder->fd, JOINED, F_OK, 0) < 0)
+		return false;
+	locks = fopen("/proc/locks", "re");
+	if (!locks)
+		return false;
+	while (fgets(line, sizeof(line), locks)) {
+		unsigned long inode;
+
+		holders += sscanf(line, "%*d: FLOCK %*s READ %*d %*x:%*x:%lu", &inode) == 1 &&
+		           inode == st.st_ino;
+	}
+	fclose(locks);
+	return holders == 1;
 }

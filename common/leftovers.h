@@ -32,4 +32,8 @@ struct run_folder {
 int run_folder_open(struct run_folder *folder, const char *key, struct error *err);
 void run_folder_release(struct run_folder *folder);
 
+/* Others have joined it and nobody but the caller, who holds it, is left. False where /proc/locks
+ * does not say. */
+bool run_folder_deserted(const struct run_folder *folder);
+
 #endif

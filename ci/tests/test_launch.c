@@ -266,9 +266,9 @@ static pid_t start(const char *first, const char *what, bool ignore_children)
 	_exit(launch_self(3, argv, &err));
 }
 
-static int code_of(pid_t pid)
+static int code_within(pid_t pid, double seconds)
 {
-	double give_up = clock_seconds() + 3;
+	double give_up = clock_seconds() + seconds;
 	int status;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
@@ -280,6 +280,11 @@ static int code_of(pid_t pid)
 		clock_nap(0.002);
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int code_of(pid_t pid)
+{
+	return code_within(pid, 3);
 }
 
 static const char *contents(const char *name)
@@ -367,6 +372,24 @@ static void test_parent_killed(void)
 	unlink(in_folder("notes.ended"));
 }
 
+/* Its ranks are gone and it stays; SIGTERM may do nothing, either. */
+static void test_hung_mpirun(void)
+{
+	static const char *const ends[] = { "trap '' TERM; exec sleep 60", "exec sleep 60" };
+	static const int codes[] = { 128 + SIGKILL, 128 + SIGTERM };
+	pid_t pids[2];
+
+	for (int i = 0; i < 2; i++) {
+		/* a rank that joins the run's folder */
+		pids[i] = start("for f in $(cat $NOTES.folder); do : >$f/joined; done", ends[i],
+				false);
+		wait_ready();
+	}
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(code_within(pids[i], 15), codes[i]);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "ranks are gone and it does not end"));
+}
+
 static void test_no_mpirun(void)
 {
 	int rc;
@@ -398,6 +421,7 @@ int main(void)
 		{ "the command", test_command },
 		{ "exit codes", test_codes },
 		{ "signals", test_signal },
+		{ "an mpirun that hangs", test_hung_mpirun },
 		{ "killed", test_parent_killed },
 		{ "no mpirun", test_no_mpirun },
 	};

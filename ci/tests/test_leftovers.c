@@ -83,6 +83,7 @@ static void test_last_one_out(void)
 		CU_ASSERT_EQUAL_FATAL(run_folder_open(&folders[i], key, &err), 0);
 		CU_ASSERT_STRING_EQUAL(folders[i].path, path_of(key));
 		CU_ASSERT(fcntl(folders[i].fd, F_GETFD) & FD_CLOEXEC);
+		CU_ASSERT(!run_folder_deserted(&folders[0]));
 	}
 	CU_ASSERT_EQUAL(stat(path_of(key), &st), 0);
 	CU_ASSERT_EQUAL(st.st_mode & 0777, 0700);
@@ -94,8 +95,11 @@ static void test_last_one_out(void)
 	CU_ASSERT_EQUAL(folders[1].fd, -1);
 	run_folder_release(&folders[1]);
 	CU_ASSERT(there(path_of(key)));
+	CU_ASSERT(!run_folder_deserted(&folders[1]));
+	CU_ASSERT(!run_folder_deserted(&folders[2]));
 	run_folder_release(&folders[0]);
 	CU_ASSERT(there(path_of(key)));
+	CU_ASSERT(run_folder_deserted(&folders[2]));
 	run_folder_release(&folders[2]);
 	CU_ASSERT(gone_soon(path_of(key)));
 }

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -115,6 +116,20 @@ def repeats(plan, count, elsewhere, ranks, position, base):
     return elsewhere if plan == "short" else 0
 
 
+def right_so_far():
+    """(transport, ranks, spec) -> how often right in the matrices named by HAVE."""
+    paths = [Path(p) for p in os.environ.get("HAVE", "").split()]
+    had = Counter()
+    for path in paths:
+        try:
+            with open(path / "matrix.csv" if path.is_dir() else path, newline="") as file:
+                had.update((r["transport"], int(r["ranks"]), r["spec"])
+                           for r in csv.DictReader(file) if r["right"] == "yes")
+        except (OSError, KeyError) as e:
+            sys.exit(f"HAVE: {path} has no matrix: {e}")
+    return had
+
+
 def spec_of(fault, guilty, keys):
     """`keys`: "", "how=read" or "@init": ranks stand between name and the rest."""
     mark = "" if keys.startswith("@") or not keys else ","
@@ -143,6 +158,7 @@ def plan():
     backend, out = env["BACKEND"], Path(env["out"])
     sizes = [int(n) for n in env["RANKS"].split()]
     base = 4 if 4 in sizes else max(sizes)
+    had = right_so_far()
     count, elsewhere = int(env["REPEATS"]), int(env["ELSEWHERE"])
     faults = {f: fires for f, (here, fires) in listed_faults().items()
               if here == "can run" and re.search(env["ONLY"], f)}
@@ -154,10 +170,11 @@ def plan():
     seconds = total = 0
     for repeat in range(1, count + 1):
         for fault, keys, options, n, position, guilty in cells:
-            if repeat > repeats(env["PLAN"], count, elsewhere, n,
-                                "last" if fault == "none" else position, base):
-                continue
             spec = "none" if fault == "none" else spec_of(fault, guilty, keys)
+            wanted = repeats(env["PLAN"], count, elsewhere, n,
+                             "last" if fault == "none" else position, base)
+            if repeat > wanted or repeat <= had[env["TRANSPORT"], n, spec]:
+                continue
             name = re.sub("[:,@]", "-", f"{spec}-of{n}-{repeat}").replace("=", "")
             trial = {"fault": fault, "keys": keys, "spec": spec, "backend": backend,
                      "transport": env["TRANSPORT"], "ranks": n, "position": position,

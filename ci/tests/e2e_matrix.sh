@@ -70,6 +70,16 @@ matrix plan DRY=1 RANKS='2 4 8' ONLY='^early-exit$'
 expect_err '^2 runs, about' # the fault and its healthy twin
 matrix plan DRY=1 RANKS="2 8" ONLY='^early-exit$'
 expect_err '^2 runs, about'
+# What was right before is not repeated: cells that have it all are left out, wrong ones are not
+matrix plan DRY=1 ONLY='^early-exit$' HAVE="$work/good $work/bad-unknown/matrix.csv"
+expect_err '^0 runs, about'
+matrix plan DRY=1 ONLY='^early-exit$' PLAN=short REPEATS=3 HAVE="$work/good"
+expect_err '^10 runs, about' # 2 of "none" and of the last rank, 2 each of first, middle, two
+matrix plan DRY=1 ONLY='^early-exit$' HAVE="$work/bad-unknown"
+expect_err '^1 runs, about'
+matrix plan DRY=1 ONLY='^early-exit$' HAVE="$work/nowhere"
+expect_rc 1 'HAVE without a matrix:'
+expect_err '^HAVE: .*/nowhere has no matrix: '
 matrix usage PER_GPU=half
 expect_rc 2 'PER_GPU=half:'
 

@@ -23,13 +23,22 @@ static int line_length(const char *text)
 	return text ? (int)strcspn(text, "\r\n") : 0;
 }
 
+/* NCCL says of a failed allocation no more than that CUDA failed; CUDA's words are in the text. */
+static bool lacks_memory(ncclResult_t rc, const char *detail)
+{
+	const char *words = cudaGetErrorString(cudaErrorMemoryAllocation);
+
+	return rc == ncclUnhandledCudaError && detail && strstr(detail, words);
+}
+
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 {
 	const char *detail = ncclGetLastError(nccl->comm);
 
 	nccl->broken = nccl->comm != NULL;
-	return error_set(nccl->be.err, OUTCOME_ERROR, -EIO, "%s failed: %s (%.*s)", what,
-			 ncclGetErrorString(rc), line_length(detail), detail ? detail : "");
+	return error_set(nccl->be.err, OUTCOME_ERROR, lacks_memory(rc, detail) ? -ENOMEM : -EIO,
+			 "%s failed: %s (%.*s)", what, ncclGetErrorString(rc), line_length(detail),
+			 detail ? detail : "");
 }
 
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)

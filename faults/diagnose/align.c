@@ -26,14 +26,15 @@ static bool is_issuing(const struct evidence_rank *rank, const struct record *fi
 }
 
 /* A rank whose index says it all. False: its records must be walked. */
-static bool measure_plain(struct track *track, const struct evidence_rank *rank, uint32_t comm)
+static bool measure_plain(struct track *track, const struct evidence_rank *rank,
+                          const struct align *a)
 {
 	const struct evidence_index *x = &rank->index;
 
-	if (!x->sig || !x->plain || x->comm != comm || x->first_seq > SEQ_MAX)
+	if (!x->sig || !x->plain || x->comm != a->comm || x->first_seq > SEQ_MAX)
 		return false;
 	track->plain = true;
-	track->sig = x->sig;
+	track->sig = a->closely ? NULL : x->sig;
 	track->first = x->first_seq;
 	track->last = x->first_seq + rank->ncalls - 1;
 	track->final = &rank->calls[rank->ncalls - 1];
@@ -68,29 +69,36 @@ static uint64_t last_ticket(const struct evidence_rank *rank)
 	return rank->ncalls ? rank->calls[rank->ncalls - 1].ticket : 0;
 }
 
-static void measure_track(struct track *track, const struct evidence_rank *rank, uint32_t comm)
+static void measure_track(struct track *track, const struct evidence_rank *rank,
+                          const struct align *a)
 {
 	memset(track, 0, sizeof(*track));
 	track->oldest = rank->calls;
-	if (!measure_plain(track, rank, comm))
-		walk_track(track, rank, comm);
+	if (!measure_plain(track, rank, a))
+		walk_track(track, rank, a->comm);
 	track->inside = track->final && is_issuing(rank, track->final);
 	/* who stands aside makes no calls by right */
-	track->known = rank->present && (track->final || comm == 0) &&
+	track->known = rank->present && (track->final || a->comm == 0) &&
 	               rank->view.phase != PHASE_ASIDE && last_ticket(rank) >= rank->view.issued;
+}
+
+uint64_t align_signed(const struct align *a, const struct record *record)
+{
+	return a->closely ? align_signature_closely(record) : align_signature(record);
 }
 
 /* `sig`: room for first..last, zero. */
 static void fill_track(struct track *track, uint64_t *sig, const struct evidence_rank *rank,
-                       uint32_t comm)
+                       const struct align *a)
 {
+	const uint64_t *known = a->closely ? NULL : rank->index.sig;
+
 	track->sig = sig;
 	for (size_t i = 0; track->final && i < rank->ncalls; i++) {
 		const struct record *r = &rank->calls[i];
 
-		if (r->comm == comm && r->seq >= track->first && r->seq <= track->last)
-			sig[r->seq - track->first] =
-				rank->index.sig ? rank->index.sig[i] : align_signature(r);
+		if (r->comm == a->comm && r->seq >= track->first && r->seq <= track->last)
+			sig[r->seq - track->first] = known ? known[i] : align_signed(a, r);
 		if (r == track->final)
 			break;
 	}
@@ -261,7 +269,7 @@ static bool next_step(const struct align *a, uint64_t seq, uint64_t ahead, struc
 		return false;
 	*next = *last[0];
 	next->count = last[1]->count;
-	if (align_signature(next) != align_signature(last[1]))
+	if (align_signed(a, next) != align_signed(a, last[1]))
 		return false; /* more than the count changes */
 	next->count = last[0]->count + (uint64_t)step * ahead;
 	*off = (uint64_t)llabs(step / 8) * ahead;
@@ -279,7 +287,7 @@ static bool is_step(const struct align *a, int rank, uint64_t seq, uint64_t befo
 		return false;
 	same = *made;
 	same.count = next.count;
-	return align_signature(&same) == align_signature(&next) &&
+	return align_signed(a, &same) == align_signed(a, &next) &&
 	       made->count - next.count + off <= 2 * off;
 }
 
@@ -448,7 +456,7 @@ static void find_top(struct align *a)
 	}
 }
 
-int align_init(struct align *a, const struct evidence *evidence, uint32_t comm)
+int align_init(struct align *a, const struct evidence *evidence, uint32_t comm, bool closely)
 {
 	size_t words = 0, at = 0;
 	int rc;
@@ -456,12 +464,13 @@ int align_init(struct align *a, const struct evidence *evidence, uint32_t comm)
 	memset(a, 0, sizeof(*a));
 	a->comm = comm;
 	a->nranks = evidence->nranks;
+	a->closely = closely;
 	a->tracks = calloc((size_t)a->nranks + 1, sizeof(*a->tracks));
 	if (!a->tracks)
 		return -ENOMEM;
 	for (int i = 0; i < a->nranks; i++) {
-		measure_track(&a->tracks[i], &evidence->ranks[i], comm);
-		if (a->tracks[i].final && !a->tracks[i].plain)
+		measure_track(&a->tracks[i], &evidence->ranks[i], a);
+		if (a->tracks[i].final && !a->tracks[i].sig)
 			words += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
 	}
 	rc = set_window(a);
@@ -473,9 +482,9 @@ int align_init(struct align *a, const struct evidence *evidence, uint32_t comm)
 	if (!a->arena || !a->reference || !a->work)
 		return -ENOMEM;
 	for (int i = 0; i < a->nranks; i++) {
-		if (a->tracks[i].plain || !a->tracks[i].final)
+		if (a->tracks[i].sig || !a->tracks[i].final)
 			continue;
-		fill_track(&a->tracks[i], a->arena + at, &evidence->ranks[i], comm);
+		fill_track(&a->tracks[i], a->arena + at, &evidence->ranks[i], a);
 		at += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
 	}
 	find_top(a);

@@ -132,7 +132,7 @@ static void report_tie(struct inquiry *q)
 			continue;
 		if (!first)
 			first = r;
-		else if (!second && align_signature(r) != align_signature(first))
+		else if (!second && align_signed(a, r) != align_signed(a, first))
 			second = r;
 		inquiry_say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.", i, a->tie,
 		    a->comm, inquiry_call(r, call, sizeof(call)));
@@ -240,6 +240,29 @@ static bool blame_deviation(struct inquiry *q)
 	return true;
 }
 
+/* Sends and receives, told apart by kind and amount: are a few ranks' those of all others but for some
+ * left out or made too often? Where each rank follows a plan of its own this says nothing. */
+static bool blame_plan(struct inquiry *q)
+{
+	size_t odd = 0;
+
+	if (q->align.tie)
+		return false;
+	for (int i = 0; i < q->align.nranks; i++) {
+		enum deviation_kind kind = align_compare(&q->align, i).kind;
+
+		if (kind == DEVIATION_FIELD || kind == DEVIATION_UNCLEAR)
+			return false;
+		odd += kind != DEVIATION_NONE;
+	}
+	return odd * 2 < (size_t)q->align.nranks && blame_deviation(q);
+}
+
+static bool has_pairs(struct inquiry *q)
+{
+	return call_in_pairs(align_reference(&q->align, q->align.top));
+}
+
 /* Run `rule` on each communicator that has calls (or on 0) until one gives the answer. */
 static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inquiry *))
 {
@@ -251,15 +274,27 @@ static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inqu
 		memset(q->guilty, 0, (size_t)q->evidence->nranks);
 		q->nguilty = 0;
 		/* the same communicator's layout serves all rules */
-		if (!q->align.tracks || q->align.comm != comm) {
+		if (!q->align.tracks || q->align.comm != comm || q->align.closely != q->closely) {
 			align_release(&q->align);
-			if (align_init(&q->align, q->evidence, comm) < 0) {
+			if (align_init(&q->align, q->evidence, comm, q->closely) < 0) {
 				inquiry_say(q->d, "Too little memory to compare the calls.");
 				return false;
 			}
 		}
 		found = rule(q);
 	}
+	return found;
+}
+
+static bool try_plan(struct inquiry *q, uint32_t mask)
+{
+	bool found;
+
+	if (!try_comms(q, mask, has_pairs))
+		return false;
+	q->closely = true;
+	found = try_comms(q, mask, blame_plan);
+	q->closely = false;
 	return found;
 }
 
@@ -317,11 +352,13 @@ static void explain(struct inquiry *q, uint32_t mask)
 	    (try_comms(q, 1, blame_absent_from_init) || try_comms(q, 1, blame_unreachable) ||
 	     try_comms(q, 1, blame_aborted)))
 		return;
-	if (try_comms(q, mask, blame_deviation)) {
+	if (try_plan(q, mask) || try_comms(q, mask, blame_deviation)) {
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 		return;
 	}
 	if (d->outcome == OUTCOME_HANG && try_comms(q, mask, blame_missing))
+		return;
+	if (d->outcome == OUTCOME_ERROR && try_comms(q, mask, blame_unequal))
 		return;
 	if (all_finished(q->evidence) && try_comms(q, mask, blame_missing)) {
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);

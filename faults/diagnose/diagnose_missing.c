@@ -209,6 +209,8 @@ bool blame_missing(struct inquiry *q)
 	}
 	if (made_extra(q))
 		return true;
+	if (all_wait_in_pairs(q) && acquit_pairs(q))
+		return d->class == CLASS_MISMATCH;
 	for (int i = 0; i < q->align.nranks; i++) {
 		const char *one = q->guilty[i] ? missing_class(q, i, &makers) : class;
 
@@ -262,17 +264,17 @@ static bool same_place(const struct evidence_rank *a, const struct evidence_rank
 	return strcmp(a->syscall, b->syscall) == 0 && strcmp(a->view.what, b->view.what) == 0;
 }
 
-/* A line for all of `todo` that are where `first` is: they are taken out of it. `there`: room
+/* A line for all of `left` that are where `first` is: they are taken out of it. `there`: room
  * for as many marks. */
-static void say_place(struct inquiry *q, bool *todo, bool *there, int first)
+static void say_place(struct inquiry *q, bool *left, bool *there, int first)
 {
 	const struct evidence_rank *ranks = q->evidence->ranks, *r = &ranks[first];
 	char names[64], call[48] = "in no system call";
 	size_t n = 0;
 
 	for (int i = 0; i < q->align.nranks; i++) {
-		there[i] = todo[i] && same_place(&ranks[i], r);
-		todo[i] = todo[i] && !there[i];
+		there[i] = left[i] && same_place(&ranks[i], r);
+		left[i] = left[i] && !there[i];
 		n += there[i];
 	}
 	if (r->syscall[0])
@@ -285,16 +287,16 @@ static void say_place(struct inquiry *q, bool *todo, bool *there, int first)
 bool say_nobody_called(struct inquiry *q)
 {
 	const struct align *a = &q->align;
-	bool *todo = calloc(2 * (size_t)a->nranks + 1, sizeof(*todo)), all = todo != NULL;
+	bool *left = calloc(2 * (size_t)a->nranks + 1, sizeof(*left)), all = left != NULL;
 	size_t n = 0;
 
 	for (int i = 0; all && i < a->nranks; i++) {
 		const struct evidence_rank *r = &q->evidence->ranks[i];
 
-		todo[i] = is_outside(q, i) && a->tracks[i].last == a->top;
-		n += todo[i];
+		left[i] = is_outside(q, i) && a->tracks[i].last == a->top;
+		n += left[i];
 		/* who stands aside has no part in it */
-		all = todo[i] || (r->present && r->view.phase == PHASE_ASIDE);
+		all = left[i] || (r->present && r->view.phase == PHASE_ASIDE);
 	}
 	all = all && n > 0;
 	if (all)
@@ -302,8 +304,8 @@ bool say_nobody_called(struct inquiry *q)
 				  "outside of calls.",
 			    a->top + 1, a->comm, n);
 	for (int i = 0; all && i < a->nranks && q->d->nlines < DIAGNOSIS_LINES / 2; i++)
-		if (todo[i])
-			say_place(q, todo, todo + a->nranks, i);
-	free(todo);
+		if (left[i])
+			say_place(q, left, left + a->nranks, i);
+	free(left);
 	return all;
 }

@@ -1,8 +1,10 @@
 /* diagnose_pairs.c: sends and receives, whose signatures leave out kind, partner and size: what the
  * records themselves tell. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "call.h"
+#include "classes.h"
 #include "inquiry.h"
 
 bool call_in_pairs(const struct record *r)
@@ -64,6 +66,132 @@ bool all_wait_in_pairs(const struct inquiry *q)
 		if (q->guilty[i] && !waits_in_pairs(q, i))
 			return false;
 	return q->nguilty > 0;
+}
+
+/* All calls of the rank on the communicator are known. */
+static bool knows_all(const struct inquiry *q, int rank)
+{
+	const struct track *t = rank >= 0 && rank < q->align.nranks ? &q->align.tracks[rank] : NULL;
+
+	return t && t->known && (!t->final || t->first == 1);
+}
+
+static bool is_pair(const struct inquiry *q, const struct record *r, enum call_kind kind, int peer)
+{
+	return r->comm == q->align.comm && r->kind == kind && r->peer == peer;
+}
+
+/* How many of this kind the rank has made with `peer` up to the call `end`. */
+static uint64_t ordinal(const struct inquiry *q, int rank, const struct record *end)
+{
+	uint64_t n = 0;
+
+	for (const struct record *r = q->align.tracks[rank].oldest; r <= end; r++)
+		n += is_pair(q, r, end->kind, end->peer);
+	return n;
+}
+
+/* The rank's nth of this kind with `peer`, NULL: it has not made so many. */
+static const struct record *find_nth(const struct inquiry *q, int rank, enum call_kind kind,
+				     int peer, uint64_t n)
+{
+	const struct track *t = &q->align.tracks[rank];
+
+	for (const struct record *r = t->oldest; t->final && r <= t->final; r++)
+		if (is_pair(q, r, kind, peer) && --n == 0)
+			return r;
+	return NULL;
+}
+
+/* Sends and receives between two ranks meet in the order in which they are made. The first that the
+ * rank waits for and that cannot end: NULL where there is none or too little is known. `theirs`: what
+ * its partner made of it, NULL: nothing. */
+static const struct record *find_open(const struct inquiry *q, int rank,
+				      const struct record **theirs)
+{
+	const struct track *t = &q->align.tracks[rank];
+
+	if (!knows_all(q, rank) || !t->final)
+		return NULL;
+	for (uint64_t seq = inquiry_completed(q, rank) + 1; seq <= t->last; seq++) {
+		const struct record *r = align_record(&q->align, rank, seq);
+
+		if (!call_in_pairs(r) || !knows_all(q, r->peer))
+			return NULL;
+		*theirs = find_nth(q, r->peer, r->kind == CALL_SEND ? CALL_RECV : CALL_SEND, rank,
+				   ordinal(q, rank, r));
+		if (!*theirs || (*theirs)->count != r->count || (*theirs)->dtype != r->dtype)
+			return r;
+	}
+	return NULL;
+}
+
+static void say_open(struct inquiry *q, int rank, const struct record *own,
+		     const struct record *theirs)
+{
+	char one[160], other[160];
+
+	inquiry_call(own, one, sizeof(one));
+	if (theirs)
+		inquiry_say(q->d, "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
+				  " (%s): they do not fit.",
+			    rank, own->seq, one, own->peer, theirs->seq,
+			    inquiry_call(theirs, other, sizeof(other)));
+	else
+		inquiry_say(q->d, "Rank %d waits in call %" PRIu64 " (%s), of which rank %d has not "
+				  "made its part.",
+			    rank, own->seq, one, own->peer);
+}
+
+/* Where two that do not fit have met: either may be the one that is wrong. */
+static void place_unequal(struct inquiry *q, const struct record *own, const struct record *theirs)
+{
+	struct diagnosis *d = q->d;
+
+	d->comm = q->align.comm;
+	d->hang_seq = inquiry_hang_point(q);
+	d->seq_low = (int64_t)(own->seq < theirs->seq ? own->seq : theirs->seq);
+	d->seq_high = (int64_t)(own->seq < theirs->seq ? theirs->seq : own->seq);
+	snprintf(d->field, sizeof(d->field), own->count != theirs->count ? "count" : "dtype");
+	inquiry_call(theirs, d->theirs, sizeof(d->theirs));
+	inquiry_call(own, d->majority, sizeof(d->majority));
+}
+
+bool blame_unequal(struct inquiry *q)
+{
+	const struct record *theirs = NULL, *own;
+	struct diagnosis *d = q->d;
+	bool unequal = false;
+
+	for (int i = 0; i < q->align.nranks && d->nlines < DIAGNOSIS_LINES / 2; i++) {
+		own = find_open(q, i, &theirs);
+		if (!own)
+			continue;
+		say_open(q, i, own, theirs);
+		if (theirs && !unequal)
+			place_unequal(q, own, theirs);
+		unequal = unequal || theirs;
+	}
+	if (unequal)
+		inquiry_conclude(q, CLASS_MISMATCH, "inconclusive");
+	return unequal;
+}
+
+bool acquit_pairs(struct inquiry *q)
+{
+	const struct record *theirs = NULL;
+	struct diagnosis *d = q->d;
+
+	for (int i = 0; i < q->align.nranks; i++)
+		if (q->guilty[i] && !find_open(q, i, &theirs))
+			return false;
+	for (int i = 0; i < q->align.nranks; i++)
+		q->guilty[i] = false;
+	q->nguilty = 0;
+	d->seq_low = d->seq_high = -1;
+	d->field[0] = d->theirs[0] = d->majority[0] = '\0';
+	blame_unequal(q);
+	return true;
 }
 
 bool place_in_pairs(struct inquiry *q, enum deviation_kind kind)

@@ -5,9 +5,18 @@
 #include "align.h"
 #include "evidence.h"
 
+#define FNV_BASIS 0xcbf29ce484222325ull
+
 uint64_t align_signature(const struct record *record)
 {
-	uint64_t hash = record_hash(0xcbf29ce484222325ull, record);
+	uint64_t hash = record_hash(FNV_BASIS, record);
+
+	return hash ? hash : 1;
+}
+
+uint64_t align_signature_closely(const struct record *record)
+{
+	uint64_t hash = record_hash_closely(FNV_BASIS, record);
 
 	return hash ? hash : 1;
 }

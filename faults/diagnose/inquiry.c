@@ -73,10 +73,11 @@ bool inquiry_died(const struct rank_view *v)
 	return v->process >= PROCESS_EXITED && !view_finished(v);
 }
 
-/* A rank's number of calls on the communicator that are known to have completed. */
-static uint64_t completed_seq(const struct evidence_rank *rank, const struct track *t,
-			      uint32_t comm)
+uint64_t inquiry_completed(const struct inquiry *q, int which)
 {
+	const struct evidence_rank *rank = &q->evidence->ranks[which];
+	const struct track *t = &q->align.tracks[which];
+	uint32_t comm = q->align.comm;
 	const struct evidence_index *x = &rank->index;
 	const struct record *r = t->final;
 
@@ -110,7 +111,7 @@ int64_t inquiry_hang_point(const struct inquiry *q)
 			continue;
 		if (at <= a->top && at < least)
 			least = at;
-		at = completed_seq(&q->evidence->ranks[i], t, a->comm) + 1;
+		at = inquiry_completed(q, i) + 1;
 		done = at < done ? at : done;
 	}
 	if (least != UINT64_MAX)
@@ -168,7 +169,7 @@ static void say_others(struct inquiry *q)
 		uint64_t sig = align_sig(a, i, seq);
 
 		n += a->tracks[i].known && !q->guilty[i] && a->tracks[i].last >= seq &&
-		     (!sig || sig == align_signature(ours));
+		     (!sig || sig == align_signed(a, ours));
 	}
 	if (n > 0)
 		inquiry_say(q->d,
@@ -196,7 +197,7 @@ static uint64_t own_end(const struct inquiry *q)
 
 		if (!q->guilty[i] || !a->tracks[i].known)
 			continue;
-		done = completed_seq(&q->evidence->ranks[i], &a->tracks[i], a->comm);
+		done = inquiry_completed(q, i);
 		end = done + 1 < end ? done + 1 : end;
 	}
 	return end == UINT64_MAX ? 0 : end;

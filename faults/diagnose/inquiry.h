@@ -11,6 +11,7 @@ struct inquiry {
 	const struct evidence *evidence;
 	struct diagnosis *d;
 	struct align align; /* of the communicator at hand */
+	bool closely;	    /* how `align` is to be made */
 	bool *guilty;	    /* nranks */
 	size_t nguilty;
 };
@@ -25,6 +26,9 @@ void inquiry_name_guilty(struct inquiry *q);
 
 /* A call in words, "no call" for NULL. Returns buf. */
 const char *inquiry_call(const struct record *record, char *buf, size_t len);
+
+/* A rank's number of calls on the communicator that are known to have completed. */
+uint64_t inquiry_completed(const struct inquiry *q, int rank);
 
 /* The first call that not all ranks completed, -1 when nobody waits for one. */
 int64_t inquiry_hang_point(const struct inquiry *q);
@@ -76,6 +80,13 @@ bool call_in_pairs(const struct record *record);
 bool waits_in_pairs(const struct inquiry *q, int rank);
 /* Do all of the guilty? */
 bool all_wait_in_pairs(const struct inquiry *q);
+/* What of the ranks' sends and receives cannot end, a line each: the partner has not made its part, or
+ * one of another amount; the latter is the answer (class mismatch, nobody guilty). Returns whether it
+ * is. */
+bool blame_unequal(struct inquiry *q);
+/* Each of the guilty waits for such a partner: then they are not, and what blame_unequal finds is said.
+ * Returns whether they are acquitted. */
+bool acquit_pairs(struct inquiry *q);
 /* The guilty made the sends and receives of a rank that is not, but for one less
  * (DEVIATION_SKIPPED) or one more (DEVIATION_EXTRA); kinds and sizes are compared, partners are
  * not. Where there is such a rank, between which calls that is goes to the diagnosis. Returns

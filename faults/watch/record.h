@@ -121,5 +121,8 @@ struct record_memory {
  * op, peer). Partners, amounts and types of sends and receives differ by right: all of them are one
  * call here. Equal histories have equal hashes; the order matters. */
 uint64_t record_hash(uint64_t hash, const struct record *record);
+/* The same, but of sends and receives only the partners are left out: they are alike on all ranks
+ * where all follow one plan. */
+uint64_t record_hash_closely(uint64_t hash, const struct record *record);
 
 #endif

@@ -21,13 +21,26 @@ static uint64_t hash_word(uint64_t hash, uint64_t word)
 	return (hash ^ word) * FNV_PRIME;
 }
 
+static bool in_pairs(const struct record *r)
+{
+	return r->kind == CALL_SEND || r->kind == CALL_RECV;
+}
+
+static uint64_t hash_call(uint64_t hash, const struct record *r, int32_t peer)
+{
+	hash = hash_word(hash, r->kind | (uint64_t)r->dtype << 16 | (uint64_t)(uint8_t)r->op << 24);
+	hash = hash_word(hash, (uint32_t)peer);
+	return hash_word(hash, r->count);
+}
+
 uint64_t record_hash(uint64_t hash, const struct record *r)
 {
-	if (r->kind == CALL_SEND || r->kind == CALL_RECV)
-		return hash_word(hash, CALL_SEND);
-	hash = hash_word(hash, r->kind | (uint64_t)r->dtype << 16 | (uint64_t)(uint8_t)r->op << 24);
-	hash = hash_word(hash, (uint32_t)r->peer);
-	return hash_word(hash, r->count);
+	return in_pairs(r) ? hash_word(hash, CALL_SEND) : hash_call(hash, r, r->peer);
+}
+
+uint64_t record_hash_closely(uint64_t hash, const struct record *r)
+{
+	return hash_call(hash, r, in_pairs(r) ? -1 : r->peer);
 }
 
 int recorder_create(const char *program, struct record_memory **memory, int *fd, struct error *err)

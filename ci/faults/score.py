@@ -176,9 +176,10 @@ def plan():
             if repeat > wanted or repeat <= had[env["TRANSPORT"], n, spec]:
                 continue
             name = re.sub("[:,@]", "-", f"{spec}-of{n}-{repeat}").replace("=", "")
+            first = repeat == had[env["TRANSPORT"], n, spec] + 1
             trial = {"fault": fault, "keys": keys, "spec": spec, "backend": backend,
                      "transport": env["TRANSPORT"], "ranks": n, "position": position,
-                     "guilty": guilty, "repeat": repeat}
+                     "guilty": guilty, "repeat": repeat, "first": first}
             (out / "raw" / name).mkdir()
             (out / "raw" / name / "trial.json").write_text(json.dumps(trial))
             print(name, n, spec, options)
@@ -333,7 +334,7 @@ def score(folder):
                                               "confidence")})
     row.update(named=listed(verdict["named"]), right="no" if why else "yes", why=why)
     (folder / "row.json").write_text(json.dumps(row))
-    if not why and trial["repeat"] > 1: # the first of a cell serves the swap and the permutation
+    if not why and not trial["first"]: # that of a cell serves the swap and the permutation
         shutil.rmtree(folder / "evidence", ignore_errors=True)
     print(f"{'right' if not why else 'WRONG'} {folder.name} {row['seconds']} s"
           + (f": {why}" if why else ""), file=sys.stderr)

@@ -77,6 +77,9 @@ matrix plan DRY=1 ONLY='^early-exit$' PLAN=short REPEATS=3 HAVE="$work/good"
 expect_err '^10 runs, about' # 2 of "none" and of the last rank, 2 each of first, middle, two
 matrix plan DRY=1 ONLY='^early-exit$' HAVE="$work/bad-unknown"
 expect_err '^1 runs, about'
+matrix second ONLY='^early-exit$' PLAN=full REPEATS=2 RANKS=2 HAVE="$work/good $work/later" SWAP=0
+expect_rc 0 'the second repeats:'
+expect_out '^ranks renumbered, still right: 2 of 2$'
 matrix plan DRY=1 ONLY='^early-exit$' HAVE="$work/nowhere"
 expect_rc 1 'HAVE without a matrix:'
 expect_err '^HAVE: .*/nowhere has no matrix: '

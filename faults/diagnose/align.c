@@ -167,8 +167,8 @@ static bool clip(const struct align *a, const struct track *t, uint64_t *from, u
 	return true;
 }
 
-/* Boyer and Moore's vote for every call number at once, then a count of who agrees: two passes over the tracks.
- * Returns the first number without majority, 0: there is none. */
+/* Boyer and Moore's vote for every call number at once, then a count of who agrees: two passes
+ * over the tracks. Returns the first number without majority, 0: there is none. */
 static uint64_t vote(struct align *a, const bool *in)
 {
 	uint64_t *votes = a->work, *total = a->work + a->span, from, to;
@@ -250,8 +250,8 @@ const struct record *align_reference(const struct align *a, uint64_t seq)
 	return NULL;
 }
 
-/* A schedule whose counts go by about equal steps (rounding makes them uneven): the call `ahead` after `seq` in *next,
- * and by how much its count may be off. False: no such schedule. */
+/* A schedule whose counts go by about equal steps (rounding makes them uneven): the call `ahead`
+ * after `seq` in *next, and by how much its count may be off. False: no such schedule. */
 static bool next_step(const struct align *a, uint64_t seq, uint64_t ahead, struct record *next,
 		      uint64_t *off)
 {
@@ -306,7 +306,8 @@ static uint64_t period(const struct align *a, uint64_t seq)
 	return 0;
 }
 
-/* What the reference up to `seq` itself says of the call after it: its period goes on. 0: it says nothing. */
+/* What the reference up to `seq` itself says of the call after it: its period goes on. 0: it
+ * says nothing. */
 static uint64_t next_expected(const struct align *a, uint64_t seq)
 {
 	uint64_t p = period(a, seq);
@@ -314,7 +315,8 @@ static uint64_t next_expected(const struct align *a, uint64_t seq)
 	return p ? reference_at(a, seq + 1 - p) : 0;
 }
 
-/* The others stand in call `at`: are rank's calls from `at` on those that the schedule so far has from the one after? */
+/* The others stand in call `at`: are rank's calls from `at` on those that the schedule so far
+ * has from the one after? */
 static bool runs_ahead(const struct align *a, int rank, uint64_t at)
 {
 	uint64_t p = period(a, at);
@@ -344,8 +346,8 @@ static bool lacks_one(const struct align *a, int less, int more, uint64_t at)
 	return compared > 0;
 }
 
-/* A tie at call `at`, between the sides of ranks x and y: the signature that the sequences themselves call right, 0: they
- * do not say. */
+/* A tie at call `at`, between the sides of ranks x and y: the signature that the sequences
+ * themselves call right, 0: they do not say. */
 static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 {
 	uint64_t sx = align_sig(a, x, at), sy = align_sig(a, y, at),
@@ -358,7 +360,8 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 		return is_step(a, x, at, at - 1, 1) ? sx : sy;
 	if (x_lacks == y_lacks)
 		return 0;
-	/* The longer side's call is one too many if it repeats the one before it, else the other lacks it. */
+	/* The longer side's call is one too many if it repeats the one before it, else the other
+	 * lacks it. */
 	if (x_lacks)
 		return sy == align_sig(a, y, at - 1) ? sx : sy;
 	return sx == align_sig(a, x, at - 1) ? sy : sx;
@@ -392,7 +395,8 @@ static bool take_side(struct align *a, bool *in, uint64_t at)
 	return right != 0;
 }
 
-/* Ranks that have left the majority before `tie` (0: anywhere) have no vote about what comes later. */
+/* Ranks that have left the majority before `tie` (0: anywhere) have no vote about what comes
+ * later. */
 static bool exclude(const struct align *a, bool *in, uint64_t tie)
 {
 	bool any = false;
@@ -500,8 +504,8 @@ void align_release(struct align *a)
 	memset(a, 0, sizeof(*a));
 }
 
-/* How many calls after `at` speak for the rank being the reference moved by `shift` (positive: it lacks calls), -1: some
- * call speaks against it. */
+/* How many calls after `at` speak for the rank being the reference moved by `shift` (positive:
+ * it lacks calls), -1: some call speaks against it. */
 static int64_t fits(const struct align *a, int rank, uint64_t at, int64_t shift)
 {
 	uint64_t from = shift < 0 ? at + (uint64_t)-shift : at + (shift == 0);
@@ -517,7 +521,8 @@ static int64_t fits(const struct align *a, int rank, uint64_t at, int64_t shift)
 	return n;
 }
 
-/* Nothing follows the call that differs: it may be the one after (skipped) or the one before once more (extra). */
+/* Nothing follows the call that differs: it may be the one after (skipped) or the one before
+ * once more (extra). */
 static enum deviation_kind judge_last(const struct align *a, int rank, uint64_t at)
 {
 	uint64_t sig = align_sig(a, rank, at), next = reference_at(a, at + 1);

@@ -1,5 +1,5 @@
-/* align.h: the calls of all ranks on one communicator, side by side: the sequence most ranks made, and how one rank's differs.
- * Internal to faults/diagnose/. Cost linear in ranks x calls. */
+/* align.h: the calls of all ranks on one communicator, side by side: the sequence most ranks
+ * made, and how one rank's differs. Internal to faults/diagnose/. Cost linear in ranks x calls. */
 #ifndef HANGAR_ALIGN_H
 #define HANGAR_ALIGN_H
 
@@ -49,9 +49,9 @@ struct align {
 	bool sided; /* which side of the tie is right follows from the sequences themselves */
 };
 
-/* Lay out the calls on `comm`. Sends and receives are all one call, or (`closely`) told apart by kind,
- * amount and type, which do not differ from rank to rank where all follow one plan. 0 or -ENOMEM;
- * align_release in either case. */
+/* Lay out the calls on `comm`. Sends and receives are all one call, or (`closely`) told apart by
+ * kind, amount and type, which do not differ from rank to rank where all follow one plan. 0 or
+ * -ENOMEM; align_release in either case. */
 int align_init(struct align *align, const struct evidence *evidence, uint32_t comm, bool closely);
 void align_release(struct align *align);
 
@@ -68,8 +68,8 @@ const struct record *align_reference(const struct align *align, uint64_t seq);
 /* First number of the stretch of identical reference calls that ends with call `seq`. */
 uint64_t align_run(const struct align *align, uint64_t seq);
 
-/* What is compared of a call: the fields in which all ranks must agree, never 0. The second is that of
- * an alignment that is done closely. */
+/* What is compared of a call: the fields in which all ranks must agree, never 0. The second is
+ * that of an alignment that is done closely. */
 uint64_t align_signature(const struct record *record);
 uint64_t align_signature_closely(const struct record *record);
 

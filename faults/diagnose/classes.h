@@ -1,4 +1,5 @@
-/* classes.h: the names of what a diagnosis can find, and what each means, how to fix it, how to prevent it. */
+/* classes.h: the names of what a diagnosis can find, and what each means, how to fix it, how to
+ * prevent it. */
 #ifndef HANGAR_CLASSES_H
 #define HANGAR_CLASSES_H
 

@@ -1,4 +1,5 @@
-/* diagnose.c: the rules: who died, who stopped, whose calls differ, who never made the call the others stand in. */
+/* diagnose.c: the rules: who died, who stopped, whose calls differ, who never made the call the
+ * others stand in. */
 #include "diagnose.h"
 
 #include <inttypes.h>
@@ -240,8 +241,9 @@ static bool blame_deviation(struct inquiry *q)
 	return true;
 }
 
-/* Sends and receives, told apart by kind and amount: are a few ranks' those of all others but for some
- * left out or made too often? Where each rank follows a plan of its own this says nothing. */
+/* Sends and receives, told apart by kind and amount: are a few ranks' those of all others but
+ * for some left out or made too often? Where each rank follows a plan of its own this says
+ * nothing. */
 static bool blame_plan(struct inquiry *q)
 {
 	size_t odd = 0;
@@ -298,8 +300,8 @@ static bool try_plan(struct inquiry *q, uint32_t mask)
 	return found;
 }
 
-/* Did every rank that died do so by a signal of its own making, within a call? Then the call may have killed it: arguments that do
- * not fit those of the others, met by a library that gives up. */
+/* Did every rank that died do so by a signal of its own making, within a call? Then the call may
+ * have killed it: arguments that do not fit those of the others, met by a library that gives up. */
 static bool died_in_calls(const struct evidence *e)
 {
 	static const int own[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };

@@ -1,4 +1,5 @@
-/* diagnose.h: from evidence to class, guilty ranks, and the point where timelines parted. Sees recorded evidence only. */
+/* diagnose.h: from evidence to class, guilty ranks, and the point where timelines parted. Sees
+ * recorded evidence only. */
 #ifndef HANGAR_DIAGNOSE_H
 #define HANGAR_DIAGNOSE_H
 
@@ -13,14 +14,17 @@
 
 struct diagnosis {
 	enum outcome outcome;
-	/* "missing-call" (alive, idle, never made it) "host-blocked" (in a lock or read) "host-busy" (in a loop of its own)
-	 * "rank-killed" "rank-crashed" "rank-exited" "rank-stopped" "skipped-call" "extra-call" "early-exit" "mismatch"
-	 * (same place, other arguments: see field) "rank-oom" (killed for its cgroup's limit) "rank-gpu-oom" "init-missing-rank"
-	 * "init-mismatch" (see field) "init-unreachable" "aborted" (its communicator, by itself) "unexplained"; without hang, death or difference the outcome's name */
+	/* "missing-call" (alive, idle, never made it) "host-blocked" (in a lock or read)
+	 * "host-busy" (in a loop of its own) "rank-killed" "rank-crashed" "rank-exited"
+	 * "rank-stopped" "skipped-call" "extra-call" "early-exit" "mismatch" (same place, other
+	 * arguments: see field) "rank-oom" (killed for its cgroup's limit) "rank-gpu-oom"
+	 * "init-missing-rank" "init-mismatch" (see field) "init-unreachable" "aborted" (its
+	 * communicator, by itself) "unexplained"; without hang, death or difference the
+	 * outcome's name */
 	const char *class;
 	char ranks[256];            /* guilty, "1,3"; "-" when nobody is named */
-	/* Where timelines parted: the first call on `comm` that not all made alike. An interval where identical calls leave it
-	 * open; 0: communicator init; -1: nowhere. */
+	/* Where timelines parted: the first call on `comm` that not all made alike. An interval
+	 * where identical calls leave it open; 0: communicator init; -1: nowhere. */
 	int64_t comm, seq_low, seq_high;
 	char field[16];             /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; at init "nranks" "id"; "" for none */
 	char theirs[64], majority[64];
@@ -32,7 +36,8 @@ struct diagnosis {
 	const char *cause, *fix, *prevention; /* constants, one paragraph each */
 };
 
-/* Never fails: what does not fit is "unexplained", with the evidence. Cost linear in ranks x calls. */
+/* Never fails: what does not fit is "unexplained", with the evidence. Cost linear in ranks x
+ * calls. */
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 /* Readable report (text), and verdict.json (jansson). */

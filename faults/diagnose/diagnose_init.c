@@ -1,4 +1,5 @@
-/* diagnose_init.c: rules about communicators: who did not come to init, who came otherwise, who gave up. */
+/* diagnose_init.c: rules about communicators: who did not come to init, who came otherwise, who
+ * gave up. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -50,8 +51,8 @@ static int compare_views(const void *a, const void *b)
 	return (x->init_nranks > y->init_nranks) - (x->init_nranks < y->init_nranks);
 }
 
-/* Take those out of views[0..n) who are as many as they all asked for under one id: nothing is wrong with them, however many
- * other groups of ranks there are. Returns how many are left. */
+/* Take those out of views[0..n) who are as many as they all asked for under one id: nothing is
+ * wrong with them, however many other groups of ranks there are. Returns how many are left. */
 static size_t drop_complete(const struct rank_view **views, size_t n)
 {
 	size_t left = 0, end;
@@ -218,7 +219,8 @@ static bool waits_at_init(const struct inquiry *q, int rank)
 	       view_of(q, rank)->process < PROCESS_EXITED;
 }
 
-/* Did its init end with what the kernel says of an address that does not answer, or is not this host's? NCCL hands on strerror's words. */
+/* Did its init end with what the kernel says of an address that does not answer, or is not this
+ * host's? NCCL hands on strerror's words. */
 static bool cut_off_at_init(const struct inquiry *q, int rank)
 {
 	static const int reasons[] = { ENETUNREACH,  EHOSTUNREACH, ECONNREFUSED,
@@ -233,7 +235,8 @@ static bool cut_off_at_init(const struct inquiry *q, int rank)
 	return false;
 }
 
-/* Some got an error, the others wait inside: the fewer of the two are where the many do not reach. */
+/* Some got an error, the others wait inside: the fewer of the two are where the many do not
+ * reach. */
 static bool blame_cut_off(struct inquiry *q)
 {
 	size_t cut = 0, waiting = 0;
@@ -309,8 +312,9 @@ static int count_networks(const struct inquiry *q, struct networks *found)
 	return 0;
 }
 
-/* Whoever of those inside init lives elsewhere than the largest group that can meet. Two of equal size: nobody can say. All
- * alone, as in containers: nothing strange about anyone, unless there are but two. */
+/* Whoever of those inside init lives elsewhere than the largest group that can meet. Two of
+ * equal size: nobody can say. All alone, as in containers: nothing strange about anyone, unless
+ * there are but two. */
 static bool blame_namespace(struct inquiry *q)
 {
 	struct networks networks;

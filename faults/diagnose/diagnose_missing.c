@@ -19,8 +19,8 @@ struct makers {
 	const char *past; /* one whose calls have: of a broadcast's root, for one. NULL: none */
 };
 
-/* Does this rank's own account put it past the calls that others are still in? Where those wait whom the call let go says nothing:
- * they may be further on than a rank that never came to it. */
+/* Does this rank's own account put it past the calls that others are still in? Where those wait
+ * whom the call let go says nothing: they may be further on than a rank that never came to it. */
 static bool is_beyond(const struct evidence_rank *rank, const struct makers *makers)
 {
 	const struct rank_view *v = &rank->view;
@@ -137,8 +137,8 @@ static const char *vote(const struct inquiry *q)
 	return 2 * q->nguilty < (size_t)q->align.nranks ? "majority" : "inconclusive";
 }
 
-/* Of guilty ranks that are past call `seq`. Returns the confidence: the ranks are proved, but what was
- * left out once at the end, and a loop left that much early, leave the same evidence. */
+/* Of guilty ranks that are past call `seq`. Returns the confidence: the ranks are proved, but
+ * what was left out once at the end, and a loop left that much early, leave the same evidence. */
 static const char *say_past(struct inquiry *q, const char *class, uint64_t seq)
 {
 	bool one = q->nguilty == 1;
@@ -165,8 +165,8 @@ static const char *say_past(struct inquiry *q, const char *class, uint64_t seq)
 	return "majority";
 }
 
-/* Of guilty ranks in host code: with sends or receives of their own pending it may be those that they
- * wait for. Returns the confidence. */
+/* Of guilty ranks in host code: with sends or receives of their own pending it may be those that
+ * they wait for. Returns the confidence. */
 static const char *say_own_pairs(struct inquiry *q)
 {
 	const char *who = q->nguilty == 1 ? "it" : "they";

@@ -103,9 +103,9 @@ static const struct record *find_nth(const struct inquiry *q, int rank, enum cal
 	return NULL;
 }
 
-/* Sends and receives between two ranks meet in the order in which they are made. The first that the
- * rank waits for and that cannot end: NULL where there is none or too little is known. `theirs`: what
- * its partner made of it, NULL: nothing. */
+/* Sends and receives between two ranks meet in the order in which they are made. The first that
+ * the rank waits for and that cannot end: NULL where there is none or too little is known.
+ * `theirs`: what its partner made of it, NULL: nothing. */
 static const struct record *find_open(const struct inquiry *q, int rank,
 				      const struct record **theirs)
 {

@@ -30,9 +30,10 @@ struct errand {
 	uint64_t begun;
 };
 
-/* Run them in this order, at most `parallel` at once, each for at most `each` seconds, all for at
- * most `all`. Returns when all are over. Never blocks longer than `all` and a tenth of a second: a
- * child that cannot be killed (it sits in a dead file system) is left to the end of this process. */
+/* Run them in this order, at most `parallel` at once, each for at most `each` seconds, all for
+ * at most `all`. Returns when all are over. Never blocks longer than `all` and a tenth of a
+ * second: a child that cannot be killed (it sits in a dead file system) is left to the end of
+ * this process. */
 void errands_run(struct errand *errands, size_t n, size_t parallel, double each, double all);
 
 #endif

@@ -1,4 +1,5 @@
-/* evidence.c: taking evidence from live ranks: sound records, process state, system call, processor share. */
+/* evidence.c: taking evidence from live ranks: sound records, process state, system call,
+ * processor share. */
 #include "evidence.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@
 
 #define PROBE_NS 100000000ull /* a processor share is one of at least so long a time */
 
-/* Whatever stands in memory that another process wrote: only what later code can rely on is taken. */
+/* Whatever stands in memory that another process wrote: only what later code can rely on is
+ * taken. */
 bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *last_seq)
 {
 	return r->ticket == ticket && r->comm < RECORD_COMMS && r->seq >= 1 && r->seq <= ticket &&
@@ -188,7 +190,8 @@ static void probe_state(struct evidence_rank *rank)
 			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
 }
 
-/* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a busy one does; -1: unknown. */
+/* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a
+ * busy one does; -1: unknown. */
 static double probe_ran(int pid)
 {
 	struct proc_account account;
@@ -266,7 +269,8 @@ void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe
 				     : now - then < window  ? (now - then) / window
 							    : 1;
 		probe_state(&ranks[i]);
-		/* the account of waiting is brought up to date when it runs again: none, for one that never does */
+		/* the account of waiting is brought up to date when it runs again: none, for one
+		 * that never does */
 		if (ranks[i].state == 'R' && then >= 0 && now <= then)
 			ranks[i].cpu_share = 1;
 	}

@@ -1,7 +1,9 @@
 /* evidence.h: what is known of a run's ranks after the fact, on disk and in memory.
  *
- * A folder: rank-N.fr says how rank N's process was and what calls its flight recorder held (saved.h: the format), run.json what
- * was run; rank-N.stack.txt and ras.txt are texts. Everything may be missing, torn or hostile: the reader takes what is sound and says what is not. */
+ * A folder: rank-N.fr says how rank N's process was and what calls its flight recorder held
+ * (saved.h: the format), run.json what was run; rank-N.stack.txt and ras.txt are texts.
+ * Everything may be missing, torn or hostile: the reader takes what is sound and says what is
+ * not. */
 #ifndef HANGAR_EVIDENCE_H
 #define HANGAR_EVIDENCE_H
 
@@ -17,7 +19,8 @@ struct call_times {
 	uint64_t start_ns, end_ns;
 };
 
-/* What is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need not be looked at twice. */
+/* What is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need not be
+ * looked at twice. */
 struct evidence_index {
 	uint64_t *sig;            /* align_signature of each call; owned; NULL: not made */
 	uint32_t comms;           /* bit c: there are calls on communicator c */
@@ -65,21 +68,24 @@ void evidence_blind_command(const char *command, char *to, size_t len);
 /* Program, library and backend, as the rank's recorder names them, unless they are known. */
 void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
 
-/* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and make the index. 0 or -ENOMEM.
- * Hostile memory is fine. */
+/* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
+ * make the index. 0 or -ENOMEM. Hostile memory is fine. */
 int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
 
-/* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0, -EINVAL when it is not sound,
- * -ENOMEM. */
+/* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0,
+ * -EINVAL when it is not sound, -ENOMEM. */
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes);
 
-/* Make the index of the rank's calls; without memory there is none, which costs time later, no more. */
+/* Make the index of the rank's calls; without memory there is none, which costs time later, no
+ * more. */
 void evidence_index(struct evidence_rank *rank);
 
-/* Is this a record that later code can rely on? `last_seq`: newest number per communicator so far. */
+/* Is this a record that later code can rely on? `last_seq`: newest number per communicator so
+ * far. */
 bool evidence_sound(const struct record *record, uint64_t ticket, const uint64_t *last_seq);
 
-/* How much processor time the main threads of live processes have used, since when: the first half of a look at them. */
+/* How much processor time the main threads of live processes have used, since when: the first
+ * half of a look at them. */
 struct evidence_probe {
 	uint64_t begin_ns;
 	size_t n;
@@ -89,22 +95,26 @@ struct evidence_probe {
 	} *accounts; /* owned */
 };
 
-/* The first half, of `n` processes; what an earlier one left is released. The second waits until a tenth of a second after it. */
+/* The first half, of `n` processes; what an earlier one left is released. The second waits until
+ * a tenth of a second after it. */
 void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t n);
 void evidence_probe_release(struct evidence_probe *probe);
 
-/* State letter, system call and processor share of the live processes of ranks 0..n-1 that are on this host. `probe` says what
- * they had used some time ago; NULL: look twice, a tenth of a second apart. */
+/* State letter, system call and processor share of the live processes of ranks 0..n-1 that are
+ * on this host. `probe` says what they had used some time ago; NULL: look twice, a tenth of a
+ * second apart. */
 void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe);
 
-/* Write to `dir`, which exists: every file whole or not at all. 0 or a negative errno with the error set. */
+/* Write to `dir`, which exists: every file whole or not at all. 0 or a negative errno with the
+ * error set. */
 int evidence_save(const struct evidence *evidence, const char *dir, struct error *err);
 
 /* Write rank-N.fr alone. 0 or a negative errno. */
 int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir);
 
-/* Read what is in `dir`. 0 when there was anything to read; -ENOENT or -EINVAL with the error set otherwise. Files of ranks
- * from 1 << 18 on and such as saved.h rejects are passed over with a remark. Of large runs the files are mapped, not read. */
+/* Read what is in `dir`. 0 when there was anything to read; -ENOENT or -EINVAL with the error
+ * set otherwise. Files of ranks from 1 << 18 on and such as saved.h rejects are passed over with
+ * a remark. Of large runs the files are mapped, not read. */
 int evidence_load(struct evidence *evidence, const char *dir, struct error *err);
 
 void evidence_rank_release(struct evidence_rank *rank);

@@ -53,8 +53,8 @@ static int write_whole(const char *path, const void *data, size_t bytes)
 	return rc;
 }
 
-/* Hosts that share the folder may write the same file, and be ended meanwhile: whole, each under a name of its own
- * first. */
+/* Hosts that share the folder may write the same file, and be ended meanwhile: whole, each under
+ * a name of its own first. */
 static void name_draft(const char *path, char *draft, size_t len)
 {
 	char host[64] = "";
@@ -174,7 +174,8 @@ static int open_plain(int dir, const char *name, size_t *bytes)
 	return fd;
 }
 
-/* The whole file into new memory; shorter than `bytes` when it shrank meanwhile. NULL: none to be had. */
+/* The whole file into new memory; shorter than `bytes` when it shrank meanwhile. NULL: none to
+ * be had. */
 static void *read_image(int fd, size_t *bytes)
 {
 	char *image = aligned_alloc(64, (*bytes + 63) / 64 * 64 + 64);

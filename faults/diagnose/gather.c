@@ -132,7 +132,8 @@ static int keep_file(const char *dir, const struct parcel *parcel, const char *d
 	return 1;
 }
 
-/* Everything that process `from` sends, also when it can't be kept: the first failure is returned. */
+/* Everything that process `from` sends, also when it can't be kept: the first failure is
+ * returned. */
 static int receive_folder(struct gather *g, const char *dir, int from)
 {
 	struct parcel parcel;

@@ -1,5 +1,5 @@
-/* hang_diagnose.c: evidence of a run in, verdict and report out; works long after the job died, and under mpirun
- * (--gather) for hosts that share no file system. */
+/* hang_diagnose.c: evidence of a run in, verdict and report out; works long after the job died,
+ * and under mpirun (--gather) for hosts that share no file system. */
 #include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>

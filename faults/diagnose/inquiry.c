@@ -186,7 +186,8 @@ static void say_guilty(struct inquiry *q)
 			inquiry_say_rank(q, i, "");
 }
 
-/* The first call that one of the guilty did not complete, whether it made it or not. 0: their calls are not known. */
+/* The first call that one of the guilty did not complete, whether it made it or not. 0: their
+ * calls are not known. */
 static uint64_t own_end(const struct inquiry *q)
 {
 	const struct align *a = &q->align;
@@ -203,9 +204,10 @@ static uint64_t own_end(const struct inquiry *q)
 	return end == UINT64_MAX ? 0 : end;
 }
 
-/* The guilty made all calls that the others made: what parts them is where their own calls end. That may be behind the call that
- * the others wait in: a rank is done with a call when its own data is there, and what it owes the others may still be on its way
- * in a thread that ended with it. */
+/* The guilty made all calls that the others made: what parts them is where their own calls end.
+ * That may be behind the call that the others wait in: a rank is done with a call when its own
+ * data is there, and what it owes the others may still be on its way in a thread that ended with
+ * it. */
 static void place_end(struct inquiry *q)
 {
 	struct diagnosis *d = q->d;

@@ -33,7 +33,8 @@ uint64_t inquiry_completed(const struct inquiry *q, int rank);
 /* The first call that not all ranks completed, -1 when nobody waits for one. */
 int64_t inquiry_hang_point(const struct inquiry *q);
 
-/* The end of a rule: class, confidence, the names of the guilty, and what they and the others are doing. */
+/* The end of a rule: class, confidence, the names of the guilty, and what they and the others
+ * are doing. */
 void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence);
 
 /* A line: how the rank is, what it does, what calls it made; `tail` before the full stop. */
@@ -45,10 +46,12 @@ void inquiry_place_missing(struct inquiry *q);
 /* Has its process ended without saying so? */
 bool inquiry_died(const struct rank_view *v);
 
-/* CLASS_BLOCKED or CLASS_BUSY where the host's evidence shows a rank that lacks a call so, else `idle`. */
+/* CLASS_BLOCKED or CLASS_BUSY where the host's evidence shows a rank that lacks a call so, else
+ * `idle`. */
 const char *inquiry_host_class(const struct evidence_rank *rank, const char *idle);
 
-/* diagnose_init.c: does a guilty rank lack communicator init itself, while others are inside it? Then that is the place. */
+/* diagnose_init.c: does a guilty rank lack communicator init itself, while others are inside it?
+ * Then that is the place. */
 bool inquiry_place_init(struct inquiry *q);
 
 /* diagnose_init.c: rules. Each returns whether it has found the answer. */
@@ -80,12 +83,12 @@ bool call_in_pairs(const struct record *record);
 bool waits_in_pairs(const struct inquiry *q, int rank);
 /* Do all of the guilty? */
 bool all_wait_in_pairs(const struct inquiry *q);
-/* What of the ranks' sends and receives cannot end, a line each: the partner has not made its part, or
- * one of another amount; the latter is the answer (class mismatch, nobody guilty). Returns whether it
- * is. */
+/* What of the ranks' sends and receives cannot end, a line each: the partner has not made its
+ * part, or one of another amount; the latter is the answer (class mismatch, nobody guilty).
+ * Returns whether it is. */
 bool blame_unequal(struct inquiry *q);
-/* Each of the guilty waits for such a partner: then they are not, and what blame_unequal finds is said.
- * Returns whether they are acquitted. */
+/* Each of the guilty waits for such a partner: then they are not, and what blame_unequal finds
+ * is said. Returns whether they are acquitted. */
 bool acquit_pairs(struct inquiry *q);
 /* The guilty made the sends and receives of a rank that is not, but for one less
  * (DEVIATION_SKIPPED) or one more (DEVIATION_EXTRA); kinds and sizes are compared, partners are

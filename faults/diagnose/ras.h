@@ -28,10 +28,11 @@ void ras_ask(int fd, const struct ras_order *order);
 enum ras_word { RAS_NOT_ASKED, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };
 
 /* What an answer (NULL: not asked; hostile text is fine) says about the ranks of a diagnosis, as
- * one sentence in `line` ("" for RAS_NOT_ASKED). Ranks are told from processes where the evidence
- * knows those, since RAS counts within communicators; processes that are none of ours belong to
- * another job and name nobody. It names whoever launched another number of operations than most
- * did (fewer than the others, where there is no most), has another status, or is missing or dead. */
+ * one sentence in `line` ("" for RAS_NOT_ASKED). Ranks are told from processes where the
+ * evidence knows those, since RAS counts within communicators; processes that are none of ours
+ * belong to another job and name nobody. It names whoever launched another number of operations
+ * than most did (fewer than the others, where there is no most), has another status, or is
+ * missing or dead. */
 enum ras_word ras_agrees(const char *text, const struct evidence *evidence,
                          const struct diagnosis *diagnosis, char *line, size_t len);
 

@@ -1,15 +1,20 @@
-/* saved.h: the saved form of one rank's evidence, version 1: what rank-N.fr holds, and what one host tells another.
+/* saved.h: the saved form of one rank's evidence, version 1: what rank-N.fr holds, and what one host
+ * tells another.
  *
  * Little endian, parts one behind the other:
  *
- *   struct saved_header          how its process was, what it waited for; sizes and number of what follows
- *   struct record_header         the flight recorder's header, copied as it was (its own version inside), without the token
- *   struct record[records]       the sound records that were left, oldest first: tickets rise, and per communicator `seq`
+ *   struct saved_header          how its process was, what it waited for; sizes and number of what
+ *                                follows
+ *   struct record_header         the flight recorder's header, copied as it was (its own version
+ *                                inside), without the token
+ *   struct record[records]       the sound records that were left, oldest first: tickets rise, and
+ *                                per communicator `seq`
  *   struct call_times[records]   only if has_times: when the device ran them
  *
- * A reader that meets another magic, version or size of a part rejects the file. A file that is cut off gives the whole
- * records that are there; what is behind the last record is remarked and ignored. Nothing in it is trusted: numbers are
- * held to their ranges, texts to printable characters, records to what evidence_sound says. */
+ * A reader that meets another magic, version or size of a part rejects the file. A file that is cut
+ * off gives the whole records that are there; what is behind the last record is remarked and
+ * ignored. Nothing in it is trusted: numbers are held to their ranges, texts to printable
+ * characters, records to what evidence_sound says. */
 #ifndef HANGAR_SAVED_H
 #define HANGAR_SAVED_H
 
@@ -59,10 +64,11 @@ size_t saved_bytes(const struct evidence_rank *rank, size_t newest);
 /* Write the saved form of rank `number` to `image` (saved_bytes() of room, from saved_alloc). */
 void saved_pack(const struct evidence_rank *rank, int number, size_t newest, void *image);
 
-/* Take rank `number` out of `image` (aligned to 64, writable: unsound records are closed up in place). On success
- * rank->calls, times and recorder lie within the image, which must outlive them, the index is made, and *unsound is how many
- * records were passed over, *cut how many were announced but are not there. Returns NULL, or what is wrong with it, as the
- * end of a sentence; then the rank is as before. */
+/* Take rank `number` out of `image` (aligned to 64, writable: unsound records are closed up in
+ * place). On success rank->calls, times and recorder lie within the image, which must outlive
+ * them, the index is made, and *unsound is how many records were passed over, *cut how many were
+ * announced but are not there. Returns NULL, or what is wrong with it, as the end of a sentence;
+ * then the rank is as before. */
 const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,
                          size_t *unsound, size_t *cut);
 

@@ -78,7 +78,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct stacks *s, const ch
 		s->full = true;
 }
 
-/* State letter of a process or thread, '?' when it is gone; its name to `name` (64 bytes) unless NULL. */
+/* State letter of a process or thread, '?' when it is gone; its name to `name` (64 bytes) unless
+ * NULL. */
 static char state_of(pid_t pid, pid_t tid, char *name)
 {
 	struct proc_stat stat = { .name = "?", .state = '?' };

@@ -17,8 +17,8 @@
 void witness_hear(struct evidence *evidence, const bool *local, const char *guilty);
 
 /* Add to the diagnosis' lines what NCCL says itself: of a hang whether communicators report an
- * asynchronous error, where there is room; and RAS's word, in the place of the last line where there is
- * none. Nothing of what was not asked. */
+ * asynchronous error, where there is room; and RAS's word, in the place of the last line where
+ * there is none. Nothing of what was not asked. */
 void witness_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 #endif

@@ -132,6 +132,26 @@ static void test_two_ranks(void)
 	}
 }
 
+/* Two against two. One too few: what follows says whose plan is whole. Sizes that differ: nothing does. */
+static void test_half(void)
+{
+	for (int without = 5; without <= 6; without++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play_pairs(i, 12, i == 1 || i == 2 ? without : 0, 4);
+		expect(OUTCOME_HANG, "skipped-call", "1,2", without, without, 12);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	}
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		play_pairs(i, 12, 0, 4);
+		evidence.ranks[i].calls[9].count += i == 1 || i == 2 ? 7 : 0;
+	}
+	evidence.ranks[3].ncalls = evidence.ranks[3].view.issued = 11;
+	expect(OUTCOME_HANG, "mismatch", "-", 10, 10, 12);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+}
+
 /* Idle between a send and its receive, with its own send not yet done: nobody else is behind, so it
  * is that one. */
 static void test_idle_in_pair(void)
@@ -251,6 +271,7 @@ int main(void)
 		{ "a partner that waits is behind", test_partner_behind },
 		{ "one too many", test_one_too_many },
 		{ "two ranks", test_two_ranks },
+		{ "two against two", test_half },
 		{ "busy within a pair", test_busy_in_pair },
 		{ "idle within a pair", test_idle_in_pair },
 		{ "a step, and more than a step", test_steps },

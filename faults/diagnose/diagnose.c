@@ -16,6 +16,8 @@
 #include "verdict.h"
 #include "watch.h"
 
+#define PLAN_MIN 4 /* calls that all have made alike: they follow one plan */
+
 static bool is_stopped(const struct evidence_rank *r)
 {
 	return r->view.process == PROCESS_STOPPED ||
@@ -241,23 +243,33 @@ static bool blame_deviation(struct inquiry *q)
 	return true;
 }
 
-/* Sends and receives, told apart by kind and amount: are a few ranks' those of all others but
- * for some left out or made too often? Where each rank follows a plan of its own this says
- * nothing. */
+/* Sends and receives, told apart by kind and amount: are a few ranks' those of all others but for some
+ * left out or made too often? Where each rank follows a plan of its own this says nothing. */
 static bool blame_plan(struct inquiry *q)
 {
+	const struct align *a = &q->align;
 	size_t odd = 0;
 
-	if (q->align.tie)
+	if (a->tie && a->tie < a->base + PLAN_MIN)
 		return false;
-	for (int i = 0; i < q->align.nranks; i++) {
-		enum deviation_kind kind = align_compare(&q->align, i).kind;
+	q->split |= a->tie && !a->sided;
+	if (a->tie && !a->sided)
+		return false;
+	for (int i = 0; i < a->nranks; i++) {
+		enum deviation_kind kind = align_compare(a, i).kind;
 
 		if (kind == DEVIATION_FIELD || kind == DEVIATION_UNCLEAR)
 			return false;
 		odd += kind != DEVIATION_NONE;
 	}
-	return odd * 2 < (size_t)q->align.nranks && blame_deviation(q);
+	return odd * 2 < (size_t)a->nranks + a->sided && blame_deviation(q);
+}
+
+static bool blame_split(struct inquiry *q)
+{
+	if (q->align.tie)
+		report_tie(q);
+	return q->align.tie != 0;
 }
 
 static bool has_pairs(struct inquiry *q)
@@ -288,14 +300,14 @@ static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inqu
 	return found;
 }
 
-static bool try_plan(struct inquiry *q, uint32_t mask)
+static bool try_closely(struct inquiry *q, uint32_t mask, bool (*rule)(struct inquiry *))
 {
 	bool found;
 
 	if (!try_comms(q, mask, has_pairs))
 		return false;
 	q->closely = true;
-	found = try_comms(q, mask, blame_plan);
+	found = try_comms(q, mask, rule);
 	q->closely = false;
 	return found;
 }
@@ -354,11 +366,13 @@ static void explain(struct inquiry *q, uint32_t mask)
 	    (try_comms(q, 1, blame_absent_from_init) || try_comms(q, 1, blame_unreachable) ||
 	     try_comms(q, 1, blame_aborted)))
 		return;
-	if (try_plan(q, mask) || try_comms(q, mask, blame_deviation)) {
+	if (try_closely(q, mask, blame_plan) || try_comms(q, mask, blame_deviation)) {
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 		return;
 	}
 	if (d->outcome == OUTCOME_HANG && try_comms(q, mask, blame_missing))
+		return;
+	if (q->split && try_closely(q, mask, blame_split))
 		return;
 	if (d->outcome == OUTCOME_ERROR && try_comms(q, mask, blame_unequal))
 		return;

@@ -395,5 +395,6 @@ bool blame_device_memory(struct inquiry *q)
 		return false;
 	inquiry_place_missing(q);
 	inquiry_conclude(q, CLASS_GPU_OOM, "proved");
+	say_missing_too(q);
 	return true;
 }

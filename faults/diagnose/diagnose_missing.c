@@ -207,6 +207,8 @@ bool blame_missing(struct inquiry *q)
 		inquiry_conclude(q, CLASS_EXTRA, "majority");
 		return true;
 	}
+	if (q->split && all_wait_in_pairs(q))
+		return false;
 	if (made_extra(q))
 		return true;
 	if (all_wait_in_pairs(q) && acquit_pairs(q))
@@ -216,6 +218,8 @@ bool blame_missing(struct inquiry *q)
 
 		class = class && one != class ? CLASS_MISSING : one;
 	}
+	if (class == CLASS_SKIPPED && q->split)
+		return false;
 	if (class == CLASS_SKIPPED)
 		d->seq_low = (int64_t)align_run(&q->align, seq);
 	if (class == CLASS_SKIPPED || class == CLASS_EARLY)

@@ -12,6 +12,7 @@ struct inquiry {
 	struct diagnosis *d;
 	struct align align; /* of the communicator at hand */
 	bool closely;	    /* how `align` is to be made */
+	bool split;	    /* closely compared, two sides as large as each other differ */
 	bool *guilty;	    /* nranks */
 	size_t nguilty;
 };

@@ -262,6 +262,7 @@ static bool blame_plan(struct inquiry *q)
 			return false;
 		odd += kind != DEVIATION_NONE;
 	}
+	q->planned = true;
 	return odd * 2 < (size_t)a->nranks + a->sided && blame_deviation(q);
 }
 

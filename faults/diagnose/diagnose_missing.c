@@ -131,15 +131,9 @@ static bool is_one_step(const struct inquiry *q, uint64_t seq)
 				lacking <= 2 * (uint64_t)q->align.nranks);
 }
 
-/* How much the guilty's plan, one call less or more than others', proves: a vote. */
-static const char *vote(const struct inquiry *q)
-{
-	return 2 * q->nguilty < (size_t)q->align.nranks ? "majority" : "inconclusive";
-}
-
 /* Of guilty ranks that are past call `seq`. Returns the confidence: the ranks are proved, but
  * what was left out once at the end, and a loop left that much early, leave the same evidence. */
-static const char *say_past(struct inquiry *q, const char *class, uint64_t seq)
+static const char *say_past(struct inquiry *q, uint64_t seq)
 {
 	bool one = q->nguilty == 1;
 	uint64_t top = q->align.top;
@@ -147,8 +141,6 @@ static const char *say_past(struct inquiry *q, const char *class, uint64_t seq)
 	inquiry_say(q->d, one ? "The guilty rank is past the call: it waits in another place or has finished."
 			      : "The guilty ranks are past the call: they wait in another place or have "
 				"finished.");
-	if (class == CLASS_SKIPPED && place_in_pairs(q, DEVIATION_SKIPPED))
-		return vote(q);
 	if (!is_one_step(q, seq))
 		return "proved";
 	if (seq == top)
@@ -177,15 +169,6 @@ static const char *say_own_pairs(struct inquiry *q)
 	return "majority";
 }
 
-/* Too many calls, not too few: the sequences say so. */
-static bool made_extra(struct inquiry *q)
-{
-	if (!all_wait_in_pairs(q) || !place_in_pairs(q, DEVIATION_EXTRA))
-		return false;
-	inquiry_conclude(q, CLASS_EXTRA, vote(q));
-	return true;
-}
-
 bool blame_missing(struct inquiry *q)
 {
 	struct makers makers;
@@ -203,14 +186,11 @@ bool blame_missing(struct inquiry *q)
 		memcpy(d->theirs, d->majority, sizeof(d->theirs));
 		snprintf(d->majority, sizeof(d->majority), "no call");
 		d->seq_low = (int64_t)align_run(&q->align, seq);
-		place_in_pairs(q, DEVIATION_EXTRA);
 		inquiry_conclude(q, CLASS_EXTRA, "majority");
 		return true;
 	}
 	if (q->split && all_wait_in_pairs(q))
 		return false;
-	if (made_extra(q))
-		return true;
 	if (all_wait_in_pairs(q) && acquit_pairs(q))
 		return d->class == CLASS_MISMATCH;
 	for (int i = 0; i < q->align.nranks; i++) {
@@ -220,10 +200,10 @@ bool blame_missing(struct inquiry *q)
 	}
 	if (class == CLASS_SKIPPED && q->split)
 		return false;
-	if (class == CLASS_SKIPPED)
+	if (class == CLASS_SKIPPED && !q->planned)
 		d->seq_low = (int64_t)align_run(&q->align, seq);
 	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
-		confidence = say_past(q, class, seq);
+		confidence = say_past(q, seq);
 	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
 		confidence = say_own_pairs(q);
 	inquiry_conclude(q, class, confidence);

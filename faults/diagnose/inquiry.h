@@ -12,7 +12,9 @@ struct inquiry {
 	struct diagnosis *d;
 	struct align align; /* of the communicator at hand */
 	bool closely;	    /* how `align` is to be made */
-	bool split;	    /* closely compared, two sides as large as each other differ */
+	bool planned;	    /* compared so, no rank's calls are other than the others' but for some
+			     * left out or added */
+	bool split;	    /* compared so, two sides as large as each other differ */
 	bool *guilty;	    /* nranks */
 	size_t nguilty;
 };
@@ -91,11 +93,5 @@ bool blame_unequal(struct inquiry *q);
 /* Each of the guilty waits for such a partner: then they are not, and what blame_unequal finds
  * is said. Returns whether they are acquitted. */
 bool acquit_pairs(struct inquiry *q);
-/* The guilty made the sends and receives of a rank that is not, but for one less
- * (DEVIATION_SKIPPED) or one more (DEVIATION_EXTRA); kinds and sizes are compared, partners are
- * not. Where there is such a rank, between which calls that is goes to the diagnosis. Returns
- * whether calls of theirs follow it, which a line says: else one less may as well be all from
- * there on. */
-bool place_in_pairs(struct inquiry *q, enum deviation_kind kind);
 
 #endif

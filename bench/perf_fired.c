@@ -49,6 +49,7 @@ static bool fired_step(void *ctx, const struct supervised *child, int *exit_code
 	struct fired_log *log = ctx;
 	const struct program *program = log->program;
 	uint64_t fired_ns = atomic_load(&program->fault_record->fired_ns);
+	const char *missed;
 	bool ended;
 
 	if (log->folder && !log->done && fired_ns > 0) {
@@ -56,10 +57,10 @@ static bool fired_step(void *ctx, const struct supervised *child, int *exit_code
 		log->done = true;
 	}
 	ended = log->hooks.step(log->hooks.ctx, child, exit_code);
-	if (ended && unfired(program))
+	missed = ended ? unfired(program) : NULL;
+	if (missed)
 		fprintf(stderr, "%s: rank %d: --fault=%s did not fire: it shows nothing\n",
-		        program->name, atomic_load(&program->memory->header.rank),
-		        unfired(program));
+		        program->name, atomic_load(&program->memory->header.rank), missed);
 	return ended;
 }
 

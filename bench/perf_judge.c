@@ -238,7 +238,6 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 {
 	struct judge *j = ctx;
 	struct diagnosis *d = &j->diagnosis;
-
 	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA;
 
 	if (!collect(j, views, memories, n))

@@ -365,7 +365,7 @@ static const struct sample samples[] = {
 	  "/proc" },
 };
 
-static char path[] = "/tmp/test_causes.XXXXXX";
+static char path[UNIT_TEMP];
 
 /* The value that a path leads to, and in *key its last part: NULL when there is no such place. */
 static json_t *parent_of(json_t *top, char *at, char **key)
@@ -598,7 +598,7 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	int fd = mkstemp(path), rc;
+	int fd = unit_file(path), rc;
 
 	if (fd < 0)
 		return 1;

@@ -11,11 +11,11 @@
 
 #define REAL "ci/tests/data/nccl_log_h200x4.log"
 
-static char dir[64];
+static char dir[UNIT_TEMP];
 
 static const char *in_dir(const char *name)
 {
-	static char path[128];
+	static char path[UNIT_PATH];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	return path;
@@ -36,8 +36,7 @@ static char *printed(int logs)
 
 static void set_up(void)
 {
-	strcpy(dir, "/tmp/test_logs.XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 }
 
 static void copy_log(const char *name)

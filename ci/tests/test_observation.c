@@ -9,7 +9,7 @@
 
 #include "observation.h"
 
-static char path[] = "/tmp/test_observation.XXXXXX";
+static char path[UNIT_TEMP];
 
 static char *slurp(const char *name, size_t *len)
 {
@@ -191,7 +191,7 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	int fd = mkstemp(path), rc;
+	int fd = unit_file(path), rc;
 
 	if (fd < 0)
 		return 1;

@@ -774,8 +774,8 @@ static void complete(const char *script, const char *words, int at, char *answer
 
 static void test_completion(void)
 {
-	char path[] = "/tmp/hangar-completion-XXXXXX", answer[4096];
-	int fd = mkstemp(path);
+	char path[UNIT_TEMP], answer[4096];
+	int fd = unit_file(path);
 	FILE *out = fdopen(fd, "w");
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);

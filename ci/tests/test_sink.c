@@ -17,7 +17,7 @@
 #define RANKS  2
 #define FIELDS 64
 
-static char folder[64];
+static char folder[UNIT_TEMP];
 static char *command[] = { (char *)"./all_reduce_perf", (char *)"--csv=a \"b\",c",
 			   (char *)"\xff\xfe", NULL };
 static struct options options;
@@ -133,7 +133,7 @@ static struct run_summary make_summary(void)
 
 static const char *path_of(const char *name)
 {
-	static char path[128];
+	static char path[UNIT_PATH];
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	return path;
@@ -1110,7 +1110,7 @@ static void test_nccl_json_per_iteration(void)
 static void test_nccl_json_suffixes(void)
 {
 	struct sink *sink[3];
-	char first[128];
+	char first[UNIT_PATH];
 
 	set_up();
 	snprintf(first, sizeof(first), "%s", path_of("s.json"));
@@ -1211,13 +1211,10 @@ int main(void)
 		{ "nccl-tests' JSON: environment", test_nccl_json_environment },
 		{ "environment's allow-list", test_environment_list },
 	};
-	char remove_it[96];
 	int rc;
 
-	snprintf(folder, sizeof(folder), "/tmp/test_sink.%d", (int)getpid());
-	if (mkdir(folder, 0700) < 0)
+	if (unit_folder(folder) < 0)
 		return 1;
 	rc = unit_main("sink", cases, sizeof(cases) / sizeof(cases[0]));
-	snprintf(remove_it, sizeof(remove_it), "rm -rf '%s'", folder);
-	return system(remove_it) == 0 ? rc : 1;
+	return unit_remove(folder) == 0 ? rc : 1;
 }

@@ -1,5 +1,5 @@
-/* check_scene.h: one finished call on host memory, right in every element until a test spoils it, and the check of it.
- * Include it once per test program. */
+/* check_scene.h: one finished call on host memory, right in every element until a test spoils it,
+ * and the check of it. Include it once per test program. */
 #ifndef HANGAR_CHECK_SCENE_H
 #define HANGAR_CHECK_SCENE_H
 

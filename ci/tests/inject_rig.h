@@ -1,4 +1,5 @@
-/* inject_rig.h: an injector in a chain whose backend notes the calls that it gets. Include it once per test program. */
+/* inject_rig.h: an injector in a chain whose backend notes the calls that it gets. Include it once
+ * per test program. */
 #ifndef HANGAR_INJECT_RIG_H
 #define HANGAR_INJECT_RIG_H
 
@@ -34,7 +35,8 @@ static inline int note_issue(struct backend *be, const struct call *call, uint64
 	return note->rc;
 }
 
-/* What became of communicators, as "I4:7 " for init with 4 ranks and id byte 7, "N " for a new id, "A " for an abort. */
+/* What became of communicators, as "I4:7 " for init with 4 ranks and id byte 7, "N " for a new id,
+ * "A " for an abort. */
 static inline int note_comm_open(struct backend *be, const struct comm_request *request)
 {
 	struct note *note = (struct note *)be;

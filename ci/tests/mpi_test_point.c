@@ -1,5 +1,5 @@
-/* mpi_test_point.c: points measured for real on the mpi backend: how often, by which deadlines, what is checked, and in
- * graphs. */
+/* mpi_test_point.c: points measured for real on the mpi backend: how often, by which deadlines,
+ * what is checked, and in graphs. */
 /* ranks: 3 */
 /* alone: budgets and deadlines of a fraction of a second are asserted */
 #include "point_rig.h"
@@ -311,8 +311,8 @@ static void test_dropped_last_call(void)
 		}
 }
 
-/* 100 MiB: the pool has two slots, a batch of three goes round; in place the checked call takes a slot of
- * the send pool. */
+/* 100 MiB: the pool has two slots, a batch of three goes round; in place the checked call takes a
+ * slot of the send pool. */
 static void test_dropped_in_short_rotation(void)
 {
 	SET_UP(&all_reduce, "-n", "3", "-w", "0");
@@ -480,8 +480,8 @@ static void test_graph(void)
 	be->ops = &backend_mpi;
 }
 
-/* -n beyond what one graph holds: equal graphs but for the last, whatever number it is; all calls are
- * timed once, and each in a graph of hundreds. */
+/* -n beyond what one graph holds: equal graphs but for the last, whatever number it is; all calls
+ * are timed once, and each in a graph of hundreds. */
 static void test_long_graph(void)
 {
 	static const struct {

@@ -1,4 +1,5 @@
-/* mpi_test_run.c: sweeps of points on the mpi backend: who is guilty, what was too slow, how large buffers must be. */
+/* mpi_test_run.c: sweeps of points on the mpi backend: who is guilty, what was too slow, how large
+ * buffers must be. */
 /* ranks: 3 */
 #include "point_rig.h"
 

@@ -1,5 +1,5 @@
-/* options_line.h: command lines and environments as one string each, for the option parser. Include it once per test
- * program. */
+/* options_line.h: command lines and environments as one string each, for the option parser. Include
+ * it once per test program. */
 #ifndef HANGAR_OPTIONS_LINE_H
 #define HANGAR_OPTIONS_LINE_H
 

@@ -1,5 +1,5 @@
-/* point_rig.h: what it takes to measure points on the mpi backend: a job, buffers, a watch and a filter that count, and
- * spoil or hold calls. Include it once per test program, of 3 ranks. */
+/* point_rig.h: what it takes to measure points on the mpi backend: a job, buffers, a watch and a
+ * filter that count, and spoil or hold calls. Include it once per test program, of 3 ranks. */
 #ifndef HANGAR_POINT_RIG_H
 #define HANGAR_POINT_RIG_H
 

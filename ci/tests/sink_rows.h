@@ -1,5 +1,5 @@
-/* sink_rows.h: a run of two ranks and rows of it to feed sinks with, and a folder for what they write. Include it once
- * per test program. */
+/* sink_rows.h: a run of two ranks and rows of it to feed sinks with, and a folder for what they
+ * write. Include it once per test program. */
 #ifndef HANGAR_SINK_ROWS_H
 #define HANGAR_SINK_ROWS_H
 

@@ -1,4 +1,5 @@
-/* test_cgroup.c: a memory cgroup of our own: made, limited until the kernel kills, counted, removed by whoever is left. */
+/* test_cgroup.c: a memory cgroup of our own: made, limited until the kernel kills, counted, removed
+ * by whoever is left. */
 #include "unit.h"
 
 #include <errno.h>

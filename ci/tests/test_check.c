@@ -1,4 +1,5 @@
-/* test_check.c: fill and verify, what lies around the data, and what is said of a wrong element; on host memory. */
+/* test_check.c: fill and verify, what lies around the data, and what is said of a wrong element; on
+ * host memory. */
 #include "check_scene.h"
 
 /* ---- Fill and verify ---- */

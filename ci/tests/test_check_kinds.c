@@ -1,4 +1,5 @@
-/* test_check_kinds.c: that each way to be wrong is located and named, and that nobody innocent is accused. */
+/* test_check_kinds.c: that each way to be wrong is located and named, and that nobody innocent
+ * is accused. */
 #include "check_scene.h"
 
 /* ---- Every kind ---- */

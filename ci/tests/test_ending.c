@@ -14,7 +14,8 @@
 
 #define DUMPED ((size_t)200 << 20) /* bytes, so that writing them takes a while */
 
-static char folder[UNIT_TEMP]; /* where a core file goes, if the host writes it where a process is */
+/* where a core file goes, if the host writes it where a process is */
+static char folder[UNIT_TEMP];
 
 static void *crash(void *unused)
 {
@@ -22,7 +23,8 @@ static void *crash(void *unused)
 	return unused;
 }
 
-/* A process that dirties memory, waits until it is told and crashes, in another thread or its own. */
+/* A process that dirties memory, waits until it is told and crashes, in another thread or
+ * its own. */
 static pid_t start(size_t bytes, bool thread, int *tell)
 {
 	struct rlimit core;

@@ -1,4 +1,5 @@
-/* test_evidence.c: evidence saved and read again; torn, truncated, foreign, random and missing files. */
+/* test_evidence.c: evidence saved and read again; torn, truncated, foreign, random and
+ * missing files. */
 /* alone: asserts that something happens within a fraction of a second */
 #include "unit.h"
 

@@ -408,7 +408,8 @@ static int device_alloc(struct backend *be, size_t bytes, size_t used, void **pt
 	return 0;
 }
 
-/* The device is filled up to the last piece, and the allocation that then fails is the rank's error: the first there is. */
+/* The device is filled up to the last piece, and the allocation that then fails is the rank's
+ * error: the first there is. */
 static void test_gpu_oom(void)
 {
 	static const struct backend_ops ops = { .alloc = device_alloc };

@@ -1,4 +1,5 @@
-/* test_inject_process.c: faults that end, stop or hold the process in which they fire: a child of the test. */
+/* test_inject_process.c: faults that end, stop or hold the process in which they fire: a child of
+ * the test. */
 #include "inject_rig.h"
 
 #include <signal.h>

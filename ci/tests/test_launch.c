@@ -342,8 +342,8 @@ static void test_codes(void)
 			14); /* whoever started us ignores SIGCHLD */
 }
 
-/* The end that is asked of us is asked of mpirun, whose own code for it does not matter: a trap that did
- * not run would leave it asleep. */
+/* The end that is asked of us is asked of mpirun, whose own code for it does not matter: a trap
+ * that did not run would leave it asleep. */
 static void test_signal(void)
 {
 	pid_t pid = start("trap 'exit 33' TERM", NAP, false);

@@ -1,4 +1,5 @@
-/* test_logs.c: NCCL's logs of an evidence folder in the post-mortem: real ones, none, and what only looks like one. */
+/* test_logs.c: NCCL's logs of an evidence folder in the post-mortem: real ones, none, and what only
+ * looks like one. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -83,7 +84,8 @@ static void test_none(void)
 	free(text);
 }
 
-/* A folder, a link to elsewhere and binary rubbish of that name: counted, not followed, no crash. */
+/* A folder, a link to elsewhere and binary rubbish of that name: counted, not followed,
+ * no crash. */
 static void test_hostile(void)
 {
 	char *text;

@@ -149,7 +149,8 @@ static void test_refused(void)
 	CU_ASSERT_TRUE(observation_read(&o, "/tmp", &err) < 0);
 }
 
-/* Cut anywhere, and with any byte changed: read or refused, and nothing else (sanitizers look on). */
+/* Cut anywhere, and with any byte changed: read or refused, and nothing else (sanitizers
+ * look on). */
 static void test_torn(void)
 {
 	struct error err = { .rank = -1 };

@@ -1,4 +1,5 @@
-/* test_options.c: command lines and environments that are right, and what becomes of them; help and completion. */
+/* test_options.c: command lines and environments that are right, and what becomes of them; help
+ * and completion. */
 #include "options_line.h"
 
 #include <errno.h>

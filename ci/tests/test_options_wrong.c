@@ -1,4 +1,5 @@
-/* test_options_wrong.c: command lines and environments that are refused, each with the words that say why. */
+/* test_options_wrong.c: command lines and environments that are refused, each with the words that
+ * say why. */
 #include "options_line.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* test_sink.c: what all sinks that write files have in common, and the environment that they may tell of; the CSV, read
- * back. The table and JSON have tests of their own. */
+/* test_sink.c: what all sinks that write files have in common, and the environment that they may
+ * tell of; the CSV, read back. The table and JSON have tests of their own. */
 #include "sink_rows.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* test_sink_json.c: JSON lines and nccl-tests' JSON, read back with jansson: after every row, and after a cut at every
- * byte. */
+/* test_sink_json.c: JSON lines and nccl-tests' JSON, read back with jansson: after every row, and
+ * after a cut at every byte. */
 #include "sink_rows.h"
 
 #include <errno.h>

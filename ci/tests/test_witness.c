@@ -204,7 +204,8 @@ static void test_folder(void)
 	CU_ASSERT_NOT_EQUAL(err.code, 0);
 }
 
-/* What NCCL's communicators say of a hang; of what ended otherwise, and of who never asked, nothing. */
+/* What NCCL's communicators say of a hang; of what ended otherwise, and of who never
+ * asked, nothing. */
 static void test_async(void)
 {
 	static struct record_header recorders[RANKS];

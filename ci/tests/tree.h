@@ -1,5 +1,5 @@
-/* tree.h: made-up /proc and /sys: folders of small files, for what reads them below a root. Include it once per test
- * program. */
+/* tree.h: made-up /proc and /sys: folders of small files, for what reads them below a root. Include
+ * it once per test program. */
 #ifndef HANGAR_TREE_H
 #define HANGAR_TREE_H
 

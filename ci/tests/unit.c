@@ -22,8 +22,8 @@ static int add_cases(const char *suite, const struct unit_case *cases, size_t n)
 	return 0;
 }
 
-/* CU_get_error() stays 0 when assertions fail, so it is the counters that decide. Failure records count failed assertions
- * as well as suites and tests that could not run. */
+/* CU_get_error() stays 0 when assertions fail, so it is the counters that decide. Failure records
+ * count failed assertions as well as suites and tests that could not run. */
 static int judge(size_t n)
 {
 	if (n == 0 || CU_get_number_of_tests_run() != n)

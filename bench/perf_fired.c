@@ -19,7 +19,8 @@ static void write_line(const struct fired_log *log, uint64_t fired_ns)
 
 	snprintf(path, sizeof(path), "%s/fired.txt", log->folder);
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0 || write(fd, line, (size_t)len) != len) /* one write: supervisors share the file */
+	/* one write: supervisors share the file */
+	if (fd < 0 || write(fd, line, (size_t)len) != len)
 		fprintf(stderr, "hangar: HANGAR_FAULT_LOG: cannot write %s\n", path);
 	if (fd >= 0)
 		close(fd);
@@ -42,13 +43,14 @@ static const char *unfired(const struct program *program)
 	return number < 0 ? NULL : program->injector->specs[number].text;
 }
 
-/* The log before the monitor's step, which may be the last. What never fired is told at once when that
- * ends the run: the launcher soon listens to nobody. */
+/* The log before the monitor's step, which may be the last. What never fired is told at once when
+ * that ends the run: the launcher soon listens to nobody. */
 static bool fired_step(void *ctx, const struct supervised *child, int *exit_code)
 {
 	struct fired_log *log = ctx;
 	const struct program *program = log->program;
 	uint64_t fired_ns = atomic_load(&program->fault_record->fired_ns);
+	const char *missed;
 	bool ended;
 
 	if (log->folder && !log->done && fired_ns > 0) {
@@ -56,10 +58,10 @@ static bool fired_step(void *ctx, const struct supervised *child, int *exit_code
 		log->done = true;
 	}
 	ended = log->hooks.step(log->hooks.ctx, child, exit_code);
-	if (ended && unfired(program))
+	missed = ended ? unfired(program) : NULL;
+	if (missed)
 		fprintf(stderr, "%s: rank %d: --fault=%s did not fire: it shows nothing\n",
-		        program->name, atomic_load(&program->memory->header.rank),
-		        unfired(program));
+		        program->name, atomic_load(&program->memory->header.rank), missed);
 	return ended;
 }
 

@@ -1,4 +1,5 @@
-/* perf_judge.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder to keep. */
+/* perf_judge.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder
+ * to keep. */
 #include "perf_judge.h"
 
 #include <errno.h>
@@ -79,7 +80,8 @@ static void save_command(const struct judge *j)
 	fclose(f);
 }
 
-/* Of a rank on another node its view alone came: its newest call is all that is known of its calls. */
+/* Of a rank on another node its view alone came: its newest call is all that is known of
+ * its calls. */
 static bool take_last(struct evidence_rank *rank)
 {
 	if (rank->view.last.ticket == 0 || rank->view.last.ticket != rank->view.issued)
@@ -238,7 +240,6 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 {
 	struct judge *j = ctx;
 	struct diagnosis *d = &j->diagnosis;
-
 	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA;
 
 	if (!collect(j, views, memories, n))
@@ -340,8 +341,8 @@ static void take_texts(struct judge *j)
 	}
 }
 
-/* After the verdict line: nobody waits for it. What is there already is kept first: this process may be
- * ended at any time. */
+/* After the verdict line: nobody waits for it. What is there already is kept first: this process
+ * may be ended at any time. */
 static void judge_slow(void *ctx)
 {
 	struct judge *j = ctx;

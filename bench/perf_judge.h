@@ -1,4 +1,5 @@
-/* perf_judge.h: the diagnoser's place in a run that went wrong: behind the monitor, before the verdict. */
+/* perf_judge.h: the diagnoser's place in a run that went wrong: behind the monitor, before
+ * the verdict. */
 #ifndef HANGAR_PERF_JUDGE_H
 #define HANGAR_PERF_JUDGE_H
 
@@ -23,9 +24,10 @@ struct judge {
 	char folder[200];            /* "" when none could be made */
 };
 
-/* The monitor's hooks. On the root's host sharpen() names class, ranks and place from all hosts' evidence; save() writes it to a
- * folder of its own below results/runs/ and says what to do. On other hosts testify() tells the root of their ranks, and
- * keep() saves the same, with all calls, in a folder of the same name. */
+/* The monitor's hooks. On the root's host sharpen() names class, ranks and place from all hosts'
+ * evidence; save() writes it to a folder of its own below results/runs/ and says what to do. On
+ * other hosts testify() tells the root of their ranks, and keep() saves the same, with all calls,
+ * in a folder of the same name. */
 struct monitor_judge judge_hooks(struct judge *judge);
 void judge_release(struct judge *judge);
 

@@ -1,4 +1,5 @@
-/* perf_main.c: from a command line to supervisor and rank: the one place that composes all rooms. */
+/* perf_main.c: from a command line to supervisor and rank: the one place that composes
+ * all rooms. */
 #include "perf_main.h"
 
 #include <errno.h>
@@ -91,7 +92,8 @@ static int read_faults(struct program *program, struct injector *injector, struc
 	return inject_init(injector, texts, n, err);
 }
 
-/* A fault that nobody asked so many ranks for, and that would bring this host down, is a slip of the pen. */
+/* A fault that nobody asked so many ranks for, and that would bring this host down, is a slip of
+ * the pen. */
 static int check_fault_ranks(const struct options *options, int ranks, struct error *err)
 {
 	int devices = launch_devices(options);
@@ -105,8 +107,8 @@ static int check_fault_ranks(const struct options *options, int ranks, struct er
 	                 ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
 }
 
-/* Ranks of a bare start with faults: at least four and all that are guilty, on one GPU if need be. Returns how
- * many, 0 when the fault does not decide, or a negative errno with the error set. */
+/* Ranks of a bare start with faults: at least four and all that are guilty, on one GPU if need be.
+ * Returns how many, 0 when the fault does not decide, or a negative errno with the error set. */
 static int choose_fault_ranks(const struct program *program, struct options *options,
                               struct error *err)
 {
@@ -145,7 +147,8 @@ static struct fault_record *make_fault_record(void)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* What the faults of this run can have here; a rank that may be limited gets a cgroup of its own. */
+/* What the faults of this run can have here; a rank that may be limited gets a cgroup of
+ * its own. */
 static void equip(struct program *program, const struct run_folder *folder)
 {
 	struct fault_machine *machine = &program->machine;

@@ -129,8 +129,8 @@ static int open_backend(struct rank *r)
 	return 0;
 }
 
-/* Groups of unequal size would skip different sizes and have different roots, while all meet at every
- * point. */
+/* Groups of unequal size would skip different sizes and have different roots, while all meet at
+ * every point. */
 static int check_groups(struct rank *r)
 {
 	int sizes[2] = { r->job.group_size, -r->job.group_size };
@@ -409,8 +409,8 @@ static void tear_down(struct rank *r)
 	job_release(&r->job);
 }
 
-/* A failure that all ranks know of ends in order; one that only this rank knows of must not wait for
- * the others, who may wait for us: the monitor sees our outcome and ends them. */
+/* A failure that all ranks know of ends in order; one that only this rank knows of must not wait
+ * for the others, who may wait for us: the monitor sees our outcome and ends them. */
 static int conclude(struct rank *r, int rc, bool agreed)
 {
 	enum outcome outcome = rc < 0 ? r->err.outcome : r->run.outcome;

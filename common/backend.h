@@ -19,7 +19,8 @@ struct kernel_cost;
 struct segment;
 struct verify_result;
 
-enum alloc_kind { ALLOC_NCCL, ALLOC_CUDA }; /* ncclMemAlloc (nccl-tests' kind) or cudaMalloc; host memory on mpi */
+enum alloc_kind { ALLOC_NCCL, ALLOC_CUDA }; /* ncclMemAlloc (nccl-tests' kind) or cudaMalloc; host
+                                             * memory on mpi */
 
 struct backend_config {
 	int device;            /* device ordinal of this rank; ignored by mpi */
@@ -40,12 +41,14 @@ struct backend_facts {
 	int device_index;      /* -1 on mpi */
 	int library_code;      /* ncclGetVersion's code (22809), 0 on mpi */
 	size_t device_memory;  /* bytes */
-	char config[128];      /* effective communicator configuration, "blocking=1 nvlinkCentricSched=0 alloc=nccl" */
+	char config[128];      /* effective communicator configuration, "blocking=1
+	                        * nvlinkCentricSched=0 alloc=nccl" */
 };
 
 /* What the library did with calls, as far as that is known. */
 struct backend_used {
-	const char *algo, *proto; /* string constants, model_algo_name's and model_proto_name's; NULL: not known */
+	const char *algo, *proto; /* string constants, model_algo_name's and model_proto_name's;
+	                           * NULL: not known */
 	int channels;             /* that took part, over all the calls; -1: not known */
 };
 
@@ -103,7 +106,8 @@ struct backend_ops {
 	 * does not. */
 	int (*alloc)(struct backend *be, size_t bytes, size_t used, void **ptr);
 	void (*release)(struct backend *be, void *ptr);
-	int (*enroll)(struct backend *be, void *ptr, size_t bytes);  /* optional: -R, after comm_open, collective */
+	/* optional: -R, after comm_open, collective */
+	int (*enroll)(struct backend *be, void *ptr, size_t bytes);
 
 	/* Required; stream-ordered (they see and precede calls as issued), may return before
 	 * done. */

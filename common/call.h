@@ -33,7 +33,8 @@ struct call {
 	enum call_kind kind;
 	const void *send;    /* NULL for CALL_RECV */
 	void *recv;          /* NULL for CALL_SEND */
-	size_t count;        /* elements, with NCCL's meaning for this kind (per rank for gathers, scatters, alltoall) */
+	size_t count;        /* elements, with NCCL's meaning for this kind (per rank for gathers,
+	                      * scatters, alltoall) */
 	enum dtype dtype;
 	enum redop op;       /* OP_NONE where nothing is reduced */
 	int peer;            /* root or peer, -1 where there is none */
@@ -50,7 +51,8 @@ struct call {
 struct comm_request {
 	uint32_t comm;    /* communicator id, as in struct call */
 	int rank, nranks;
-	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a tag (uint32_t) */
+	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
+	                                  * tag (uint32_t) */
 };
 
 struct chain;

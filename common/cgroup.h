@@ -11,7 +11,8 @@
 
 struct cgroup {
 	char path[CGROUP_PATH]; /* its folder; "" for none */
-	char link[160];         /* in the run's folder, so that whoever removes that removes the cgroup too; "" for none */
+	char link[160];         /* in the run's folder, so that whoever removes that removes the
+	                         * cgroup too; "" for none */
 };
 
 /* The folder of the memory cgroup that this process is in, to `path`. 0; -ENOENT where the

@@ -20,7 +20,8 @@
 struct check_data {
 	uint32_t seed;
 	enum dtype dtype;
-	enum redop op;          /* OP_NONE: elements are only moved, all bit patterns but NaN and infinity occur */
+	enum redop op;          /* OP_NONE: elements are only moved, all bit patterns but NaN and
+	                         * infinity occur */
 	int nranks;
 	bool avg_premultiplies; /* backend_ops.avg_premultiplies */
 };
@@ -59,10 +60,12 @@ struct check_report {
 	uint64_t wrong;       /* wrong elements of this rank (for guard: wrong bytes) */
 	int32_t kind;         /* enum wrong_kind of the first */
 	int32_t rank;         /* the rank whose buffer is wrong */
-	int32_t culprit;      /* rank whose contribution is missing or doubled, -1 where that is not known */
+	int32_t culprit;      /* rank whose contribution is missing or doubled, -1 where that is
+	                       * not known */
 	int64_t shift;        /* WRONG_SHIFTED: elements; positive: data stand too late */
-	uint64_t element;     /* first wrong element, index in the receive buffer (guard: byte offset from its start, as
-	                       * int64_t; send: element relative to the send buffer, as int64_t) */
+	uint64_t element;     /* first wrong element, index in the receive buffer (guard: byte
+	                       * offset from its start, as int64_t; send: element relative to the
+	                       * send buffer, as int64_t) */
 	char expected[48], got[48]; /* as dtype_format prints them */
 };
 
@@ -82,9 +85,11 @@ void check_verify(const struct check_data *data, const void *recv, const struct 
 struct check_place {
 	const void *recv;    /* first element of the receive buffer */
 	size_t recv_bytes;
-	const void *send;    /* first element of the send buffer, NULL in place (nothing must stay) */
+	const void *send;    /* first element of the send buffer, NULL in place (nothing
+	                      * must stay) */
 	size_t send_bytes;
-	bool guards;         /* CHECK_GUARD bytes on each side of recv were poisoned; likewise around send filled */
+	bool guards;         /* CHECK_GUARD bytes on each side of recv were poisoned; likewise
+	                      * around send filled */
 	const struct segment *segments;
 	int nsegments;
 	uint64_t base;       /* pool index of the first send element */

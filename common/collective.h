@@ -16,7 +16,8 @@ struct geometry {
 	int root;                      /* -1 for a collective without root */
 	size_t elsize;                 /* bytes of one element */
 	size_t bytes;                  /* size asked for: one entry of the sweep */
-	size_t align;                  /* per-rank counts are rounded down to a multiple of this many bytes */
+	size_t align;                  /* per-rank counts are rounded down to a multiple of this
+	                                * many bytes */
 	const struct traffic *traffic; /* alltoallv's matrix, else NULL */
 };
 
@@ -24,7 +25,8 @@ struct geometry {
 struct shape {
 	size_t send, recv;         /* elements of this rank's send and receive buffer */
 	size_t count;              /* nccl-tests' "count" column: the argument of the NCCL call */
-	size_t bytes;              /* nccl-tests' "size" column, the same on every rank: the largest buffer */
+	size_t bytes;              /* nccl-tests' "size" column, the same on every rank: the
+	                            * largest buffer */
 	size_t inplace_send;       /* where the two lie in the one buffer of the in-place variant */
 	size_t inplace_recv;
 };
@@ -87,7 +89,8 @@ struct collective {
 int collective_calls(const struct collective *collective, int nranks);
 
 /* Shared by several collectives. */
-double alg_bytes_size(const struct geometry *geometry, const struct shape *shape); /* the size column */
+/* the size column */
+double alg_bytes_size(const struct geometry *geometry, const struct shape *shape);
 double bus_factor_one(const struct geometry *geometry);                            /* 1 */
 double bus_factor_share(const struct geometry *geometry);                          /* (n-1)/n */
 

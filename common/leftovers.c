@@ -223,8 +223,8 @@ void run_folder_release(struct run_folder *folder)
 	folder->fd = -1;
 }
 
-/* Lines "N: FLOCK  ADVISORY  READ PID MAJOR:MINOR:INODE START END"; one that waits for its lock has an
- * arrow before FLOCK. */
+/* Lines "N: FLOCK  ADVISORY  READ PID MAJOR:MINOR:INODE START END"; one that waits for its lock
+ * has an arrow before FLOCK. */
 bool run_folder_deserted(const struct run_folder *folder)
 {
 	int holders = 0;

@@ -23,7 +23,8 @@ struct options {
 	/* sweep, bytes */
 	size_t min_bytes, max_bytes, step_bytes; /* -b -e -i */
 	int step_factor;      /* -f; 0 when -i was given */
-	size_t align;         /* --align: per-rank counts of split collectives, bytes; 16 as in nccl-tests */
+	size_t align;         /* --align: per-rank counts of split collectives, bytes; 16 as
+	                       * in nccl-tests */
 	/* shape of the job */
 	int threads, gpus;    /* -t -g: ranks to start = threads x gpus; 0: not given */
 	bool share_gpu;       /* --share-gpu */
@@ -45,7 +46,8 @@ struct options {
 	double budget;        /* --budget: seconds per point when adaptive */
 	double ci_percent;    /* --ci: target */
 	int check;            /* -c: extra check iterations, 0: no check at all */
-	bool check_every;     /* --check-every: check every call (slow; times are then not comparable) */
+	bool check_every;     /* --check-every: check every call (slow; times are then
+	                       * not comparable) */
 	uint32_t seed;        /* --seed */
 	int unalign;          /* -u elements */
 	int blocking;         /* -z 0..3 */
@@ -74,7 +76,8 @@ struct options {
 	bool reconcile;       /* --reconcile */
 	const char *topo;     /* --topo: "live", "none", a spec's name or a file */
 	bool table_plain;     /* --table=nccl-tests */
-	const char *nccl_json;/* -J FILE.json; NULL: none. The strings are argv's or the environment's. */
+	const char *nccl_json;/* -J FILE.json; NULL: none. The strings are argv's or the
+	                       * environment's. */
 	const char *csv, *json, *out; /* --csv --json --out */
 	/* faults: --fault, as given; the grammar is faults/inject/fault.h's. "none": the healthy
 	 * twin */

@@ -38,8 +38,10 @@ int plan_issue(struct plan *plan, size_t index);
 /* Where a call that is to be checked runs. */
 struct checked_slot {
 	size_t index;
-	bool spare;    /* in place, and the rotation is shorter than the batch: a slot of the send pool */
-	bool crowded;  /* earlier calls of the batch write next to it: guards can't be told from those */
+	bool spare;    /* in place, and the rotation is shorter than the batch: a slot of the
+	                * send pool */
+	bool crowded;  /* earlier calls of the batch write next to it: guards can't be told
+	                * from those */
 };
 
 /* A slot that no call of a batch of `calls` touches before its last one, if the pool has room. */

@@ -12,7 +12,8 @@
 /* What is left of a measured point until its row has been printed. */
 struct measured {
 	struct row row;          /* complete at rank 0; elsewhere only `report` and `wrong` */
-	int64_t wrong_checks;    /* ranks whose check failed, summed over the checks of this point; all ranks */
+	int64_t wrong_checks;    /* ranks whose check failed, summed over the checks of this point;
+	                          * all ranks */
 	struct plan plan;
 	struct timing timing;
 	struct sampling sampling;

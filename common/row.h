@@ -25,7 +25,8 @@ struct row {
 	const char *placement;  /* "out-of-place" "in-place" */
 	const char *mode;       /* "stream" "isolated" "graph" */
 	int32_t cycle;          /* -N */
-	double time_us;         /* median over the samples; a sample is the slowest rank's time per call (-a says otherwise) */
+	double time_us;         /* median over the samples; a sample is the slowest rank's time per
+	                         * call (-a says otherwise) */
 	double algbw_gbs, busbw_gbs; /* 1e9 bytes per second */
 	int64_t wrong;          /* wrong elements over all ranks; -1: not checked */
 	double mean_us, min_us, p5_us, p95_us, p99_us, max_us, stddev_us;
@@ -57,12 +58,13 @@ struct row {
 	const struct stats *per_rank; /* nranks entries, us; may be NULL */
 };
 
-enum column_type { COLUMN_INT32, COLUMN_INT64, COLUMN_UINT64, COLUMN_DOUBLE, COLUMN_STRING /* const char * */,
-                   COLUMN_TEXT /* char[] in place */ };
+enum column_type { COLUMN_INT32, COLUMN_INT64, COLUMN_UINT64, COLUMN_DOUBLE,
+                   COLUMN_STRING /* const char * */, COLUMN_TEXT /* char[] in place */ };
 
 struct column {
 	const char *name;    /* CSV and JSON name with the unit in it: "time_us" */
-	const char *heading; /* one word for the table beyond nccl-tests' 13, NULL: not in the table */
+	const char *heading; /* one word for the table beyond nccl-tests' 13, NULL: not in
+	                      * the table */
 	const char *unit;    /* "us" "GB/s" "B" "" */
 	const char *help;    /* one line */
 	enum column_type type;

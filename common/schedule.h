@@ -1,5 +1,5 @@
-/* schedule.h: the fixed run that faults break: known steps, each with a count of its own. A step issues
- * the collective once: one call, or as many as collective_calls() says. */
+/* schedule.h: the fixed run that faults break: known steps, each with a count of its own. A step
+ * issues the collective once: one call, or as many as collective_calls() says. */
 #ifndef HANGAR_SCHEDULE_H
 #define HANGAR_SCHEDULE_H
 
@@ -14,20 +14,22 @@
 #define SCHEDULE_FAULT_STEP (SCHEDULE_WARMUP + 3)
 #define SCHEDULE_BYTES ((size_t)1 << 20) /* of the first step, unless -b says otherwise */
 
-/* Size of step `i` (from 0): every step is smaller than the one before, so that each is recognisable in
- * a flight recorder. */
+/* Size of step `i` (from 0): every step is smaller than the one before, so that each is
+ * recognisable in a flight recorder. */
 size_t schedule_bytes(size_t first, int i);
 
-/* Bytes of a pool in which the buffers of all steps, of up to `largest` bytes each, lie beside each other. */
+/* Bytes of a pool in which the buffers of all steps, of up to `largest` bytes each, lie beside
+ * each other. */
 size_t schedule_pool(size_t largest);
 
 /* Bytes of the first step: -b, or SCHEDULE_BYTES. */
 size_t schedule_first(const struct options *options);
 
-/* Make the steps: the warm-up ones meet after each, the others follow each other without a word between
- * the ranks but where `meets` has a bit (bit 0: before step 1), on slots of their own; then all of these
- * are checked. Prints the schedule as a remark, one remark per wrong step. 0 or a negative errno with
- * the error set; wrong data are run->outcome. Collective: `meets` is the same on all ranks. */
+/* Make the steps: the warm-up ones meet after each, the others follow each other without a word
+ * between the ranks but where `meets` has a bit (bit 0: before step 1), on slots of their own; then
+ * all of these are checked. Prints the schedule as a remark, one remark per wrong step. 0 or a
+ * negative errno with the error set; wrong data are run->outcome. Collective: `meets` is the same
+ * on all ranks. */
 int schedule_run(struct run *run, uint32_t meets);
 
 #endif

@@ -36,12 +36,14 @@ struct run_facts {
 /* How the run ended, for the closing lines. */
 struct run_summary {
 	enum outcome outcome;
-	int64_t wrong_checks;     /* (rank, point) pairs whose check failed: nccl-tests' "Out of bounds values" */
+	int64_t wrong_checks;     /* (rank, point) pairs whose check failed: nccl-tests'
+	                           * "Out of bounds values" */
 	bool checked;
 	double avg_busbw_gbs;     /* mean of all rows' busbw */
 	int calls_checked;        /* of a schedule with faults, which has no rows; 0: a sweep */
 	const struct error *err;  /* first error, may be NULL */
-	size_t memory_init, memory_buffers, memory_collectives; /* -M, bytes of device memory; 0 0 0 without -M */
+	/* -M, bytes of device memory; 0 0 0 without -M */
+	size_t memory_init, memory_buffers, memory_collectives;
 };
 
 struct sink;
@@ -51,7 +53,8 @@ struct sink_ops {
 	const char *name;
 	int (*begin)(struct sink *sink, const struct run_facts *facts);
 	int (*row)(struct sink *sink, const struct row *row);
-	int (*comment)(struct sink *sink, const char *line); /* a remark, one line without '#' or newline */
+	int (*comment)(struct sink *sink, const char *line); /* a remark, one line without '#'
+	                                                      * or newline */
 	int (*end)(struct sink *sink, const struct run_summary *summary);
 	void (*free)(struct sink *sink); /* also after a failed begin; frees the sink itself */
 };

@@ -13,9 +13,10 @@ struct stats {
 	double min, max, mean, median;
 	double p5, p95, p99; /* type 7 quantiles (linear interpolation; Hyndman and Fan 1996) */
 	double stddev;       /* of the sample (n - 1); 0 for n < 2 */
-	double ci_low, ci_high; /* 95 % confidence interval of the median from order statistics (binomial, distribution-
-	                         * free; David and Nagaraja, Order Statistics, 7.1). For n < 6 no such interval exists:
-	                         * min and max, and ci_exact is false */
+	double ci_low, ci_high; /* 95 % confidence interval of the median from order statistics
+	                         * (binomial, distribution-free; David and Nagaraja, Order
+	                         * Statistics, 7.1). For n < 6 no such interval exists: min and max,
+	                         * and ci_exact is false */
 	bool ci_exact;
 };
 

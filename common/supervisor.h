@@ -15,12 +15,14 @@
 
 struct supervised {
 	pid_t pid;
-	bool running;     /* and has not begun to end; how long that takes is another matter (ending.h) */
+	bool running;     /* and has not begun to end; how long that takes is another
+	                   * matter (ending.h) */
 	bool stopped;     /* by SIGSTOP or a terminal */
 	int wait_status;  /* as of waitpid, once !running */
 	uint64_t since_ns; /* when the state was last seen to change */
 	bool changed;     /* since the last step */
-	uint32_t oom_kills; /* by the kernel in hooks->cgroup since the start, once it was killed by SIGKILL */
+	uint32_t oom_kills; /* by the kernel in hooks->cgroup since the start, once it was killed
+	                     * by SIGKILL */
 };
 
 struct supervisor_hooks {
@@ -32,7 +34,8 @@ struct supervisor_hooks {
 	 * rank that still runs is killed. */
 	bool (*step)(void *ctx, const struct supervised *child, int *exit_code);
 	int (*interval_ms)(void *ctx);
-	const char *cgroup; /* folder of the memory cgroup that the rank will be in; NULL: not known */
+	const char *cgroup; /* folder of the memory cgroup that the rank will be in; NULL:
+	                     * not known */
 };
 
 /* Fork; the child runs rank_main(arg) and exits with what it returns; the parent watches.

@@ -12,17 +12,21 @@
  * 2026-11-21): 0.15 % of it. Short calls stay at MAX_CALLS, so that what they touch stays in the
  * L2 cache as it does with nccl-tests' 20. */
 #define BATCH_SECONDS 13e-3
-#define MAX_CALLS 64            /* half the recorder's ring holds so many, also of several calls each */
+#define MAX_CALLS 64            /* half the recorder's ring holds so many, also of several
+                                 * calls each */
 #define MAX_GRAPH 1024
 #define MIN_STREAM_CALLS 4
 #define ISOLATED_SAMPLES 32
 #define ISOLATED_SECONDS 0.1    /* of calls between two looks at whether to stop */
 #define WARM_ROUND_SECONDS 1e-3
-#define WARM_SECONDS 0.2        /* a point that is not steady after this long is measured as it is */
+#define WARM_SECONDS 0.2        /* a point that is not steady after this long is measured as
+                                 * it is */
 #define WARM_ROUNDS 8
 #define STEADY 0.05
-#define START_AHEAD 30e-6       /* isolated: time to get out of the exchange that agrees on a start */
-#define FIXED_BATCH 20          /* -n N is timed in batches of so many calls, nccl-tests' default -n */
+#define START_AHEAD 30e-6       /* isolated: time to get out of the exchange that agrees on
+                                 * a start */
+#define FIXED_BATCH 20          /* -n N is timed in batches of so many calls, nccl-tests'
+                                 * default -n */
 
 double timing_deadline(double slowest, double calls)
 {

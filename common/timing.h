@@ -1,7 +1,8 @@
-/* timing.h: batches of calls, timed in one of three ways. Measures this rank only; nothing is printed.
+/* timing.h: batches of calls, timed in one of three ways. Measures this rank only; nothing
+ * is printed.
  *
- * stream    calls issued back to back, one sample per batch: time from the common start until all have
- *           completed, over the number of calls (nccl-tests' meaning of "time").
+ * stream    calls issued back to back, one sample per batch: time from the common start until all
+ *           have completed, over the number of calls (nccl-tests' meaning of "time").
  * isolated  one call at a time, all ranks starting at the same moment: one sample per call.
  * graph     a captured batch, replayed: one sample per launch series, over the number of calls. */
 #ifndef HANGAR_TIMING_H
@@ -16,11 +17,13 @@ struct timing {
 	struct plan *plan;
 	enum mode mode;
 	int calls;           /* per batch; isolated: 1 */
-	int samples;         /* per batch: as many as calls where each is timed (isolated, -I), else 1 */
+	int samples;         /* per batch: as many as calls where each is timed (isolated, -I),
+	                      * else 1 */
 	int launches;        /* graph: replays per batch */
 	int per_sample;      /* calls that a sample is the mean of, -m included */
 	double slowest;      /* seconds per call, slowest warm-up round of any rank; 0: unknown */
-	double expected;     /* the same before any call was made, from the point before; 0: unknown */
+	double expected;     /* the same before any call was made, from the point
+	                      * before; 0: unknown */
 	double predicted;    /* the same, from the topology; 0: unknown */
 	void *graph;
 	long long issued;    /* calls made for this point so far */

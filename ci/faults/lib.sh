@@ -67,7 +67,8 @@ trial() {
 		exec timeout -k 10 "$LIMIT" "$@" </dev/null >out.txt 2>err.txt
 	) || rc=$?
 	us=$((${EPOCHREALTIME/./} - start))
-	# Processes that are being ended need a moment, and who removes the cgroups of others may be one.
+	# Processes that are being ended need a moment, and who removes the cgroups of others may
+	# be one.
 	for ((i = 0; i < 20; i++)); do
 		gone "$name" && [ "$(left_cgroups "$cgroups")" -eq 0 ] && break
 		sleep 0.1

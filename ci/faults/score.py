@@ -20,8 +20,8 @@ from tables import table, write_csv  # noqa: E402
 HERE = Path(__file__).resolve().parent
 CODES = {"ok": 0, "internal": 1, "usage": 2, "hang": 10, "error": 11, "wrong-data": 12, "died": 14,
          "diverged": 16, "not-fired": 20}
-# The call at which a fault fires by default: common/schedule.h, SCHEDULE_FAULT_STEP, where a step is one call (not so of
-# sendrecv and hypercube). Init comes before call 1.
+# The call at which a fault fires by default: common/schedule.h, SCHEDULE_FAULT_STEP, where a step
+# is one call (not so of sendrecv and hypercube). Init comes before call 1.
 POINTS = {"init": 0, "first": 1, "op": 8, "op+1": 9}
 COLUMNS = ["fault", "spec", "backend", "transport", "ranks", "position", "guilty", "repeat",
            "exit_code", "outcome", "class", "named", "comm", "seq_low", "seq_high", "confidence",
@@ -137,8 +137,8 @@ def spec_of(fault, guilty, keys):
 
 
 def variants(fault, backend, fires):
-    """(keys, options) of the table's rows; a fault that it does not know runs as it is, and is scored
-    wrong. Where a fault fires is said by the binary."""
+    """(keys, options) of the table's rows; a fault that it does not know runs as it is, and is
+    scored wrong. Where a fault fires is said by the binary."""
     rows = [(row["keys"], row["options"]) for row in rows_for(fault, backend)
             if not row["keys"].startswith("@") or row["keys"].split(",")[0] in fires]
     return rows or [("", "")]
@@ -152,8 +152,8 @@ def guess(options, backend, deadlines):
 
 
 def plan():
-    """One line per run: name, ranks, spec; trial.json of each below raw/. Repeats come outermost, so
-    that a run that is cut short has covered all cells alike."""
+    """One line per run: name, ranks, spec; trial.json of each below raw/. Repeats come outermost,
+    so that a run that is cut short has covered all cells alike."""
     env = os.environ
     backend, out = env["BACKEND"], Path(env["out"])
     sizes = [int(n) for n in env["RANKS"].split()]
@@ -283,8 +283,8 @@ def entered(evidence):
 
 
 def times(evidence, line, shots):
-    """detect: the verdict minus the later of "the fault fired" and "the last healthy rank entered its
-    last call"; observed: how long after the fault the first death was seen."""
+    """detect: the verdict minus the later of "the fault fired" and "the last healthy rank entered
+    its last call"; observed: how long after the fault the first death was seen."""
     said_ns = json.loads((evidence / "verdict.json").read_text()).get("said_ns", 0)
     if not said_ns or not shots:
         return "", ""
@@ -297,7 +297,8 @@ def times(evidence, line, shots):
 
 
 def score(folder):
-    """row.json of one run: what it said, what a fresh process says of its evidence, right or not."""
+    """row.json of one run: what it said, what a fresh process says of its evidence, right
+    or not."""
     trial = json.loads((folder / "trial.json").read_text())
     end = (folder / "end.txt").read_text().split()
     guilty, shots = set(trial["guilty"]), fired(folder)
@@ -482,8 +483,8 @@ def read_back(path):
 
 
 def join(target, folders):
-    """per-fault.csv over several matrices: delays, and in how many cells (variant, guilty ranks, number
-    of ranks) each was right, the least and the most often."""
+    """per-fault.csv over several matrices: delays, and in how many cells (variant, guilty ranks,
+    number of ranks) each was right, the least and the most often."""
     rows = [row for folder in folders for row in read_back(Path(folder) / "matrix.csv")]
     lines = by_fault(rows)
     for line in lines:

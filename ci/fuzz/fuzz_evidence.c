@@ -1,7 +1,8 @@
-/* fuzz_evidence.c: libFuzzer harness: the saved form of some ranks, whatever its bytes, through reader, rules and report.
+/* fuzz_evidence.c: libFuzzer harness: the saved form of some ranks, whatever its bytes, through
+ * reader, rules and report.
  *
- * The input is what `ci/fuzz/seeds` packs: for each rank, in order, 4 bytes of length (little endian) and so many bytes of
- * rank-N.fr; what is cut off is what a cut file would be. */
+ * The input is what `ci/fuzz/seeds` packs: for each rank, in order, 4 bytes of length (little
+ * endian) and so many bytes of rank-N.fr; what is cut off is what a cut file would be. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_check.sh: the data check finds every kind of wrong data in running collectives, and names rank,
-# element and kind; the same runs unspoilt pass.
+# e2e_check.sh: the data check finds every kind of wrong data in running collectives, and names
+# rank, element and kind; the same runs unspoilt pass.
 # timeout: 240
 #
 # Environment: CHECK_OPTIONS ("--backend mpi"): ci/gpu_check runs this with "--backend nccl";

@@ -1,6 +1,7 @@
 #!/bin/bash
-# e2e_evidence.sh: slow evidence of a run that went wrong: the native stacks of its ranks name the function and the
-# line that a fault blocks in, in the folder, on standard output, and again from a copy of the folder.
+# e2e_evidence.sh: slow evidence of a run that went wrong: the native stacks of its ranks name the
+# function and the line that a fault blocks in, in the folder, on standard output, and again from a
+# copy of the folder.
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -13,8 +14,8 @@ broken() {
 	what="$1 on $2"
 }
 
-# blocked_at PATH FILE TEXT: PATH names FILE:LINE, where that line of the source has TEXT, and on the same
-# line the function that the source has there
+# blocked_at PATH FILE TEXT: PATH names FILE:LINE, where that line of the source has TEXT, and on
+# the same line the function that the source has there
 blocked_at() {
 	local line function
 	while read -r line; do
@@ -87,7 +88,8 @@ expect_out 'rank 1 is stuck on a\?\[2Jb\?c \(d\)$'
 holds 'control characters come through' \
 	bash -c '! LC_ALL=C grep -q "[^ -~	]" "$1" "$2"' - "$work/out" "$kept/postmortem.md"
 
-# Messages that fit into buffers let everybody come to the end: that calls differed is told all the same.
+# Messages that fit into buffers let everybody come to the end: that calls differed is told all
+# the same.
 small() {
 	cd "$work" || exit 1
 	run "$BUILD/$1_perf" --backend mpi -g 4 -b 16K "--fault=$2"

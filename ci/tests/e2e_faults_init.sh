@@ -1,6 +1,7 @@
 #!/bin/bash
-# e2e_faults_init.sh: faults at communicator init and on a cold communicator, and of memory, on the mpi backend: outcome, class,
-# guilty rank, place; what this machine or backend lacks; and that no cgroup is left, whoever was killed.
+# e2e_faults_init.sh: faults at communicator init and on a cold communicator, and of memory, on the
+# mpi backend: outcome, class, guilty rank, place; what this machine or backend lacks; and that no
+# cgroup is left, whoever was killed.
 # timeout: 400
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -10,7 +11,8 @@ verdict() {
 	sed -n "s/^# verdict: .*$1=\([^ ]*\).*/\1/p" "$work/out"
 }
 
-# broken SPEC RANKS CODE CLASS GUILTY SEQ [OPTION...]: one run with a fault, and its evidence once more
+# broken SPEC RANKS CODE CLASS GUILTY SEQ [OPTION...]: one run with a fault, and its evidence
+# once more
 broken() {
 	local spec=$1 ranks=$2 code=$3 class=$4 guilty=$5 seq=$6 found
 	detect=

@@ -1,7 +1,8 @@
 #!/bin/bash
-# e2e_faults_steps.sh: faults where a step of the schedule is several calls: which call is the default,
-# which is the last, and where several guilty ranks meet. On the mpi backend; a step of sendrecv is 2
-# calls, of hypercube 2 for each dimension; the default is the first call of step 8 = 7 * calls + 1.
+# e2e_faults_steps.sh: faults where a step of the schedule is several calls: which call is the
+# default, which is the last, and where several guilty ranks meet. On the mpi backend; a step of
+# sendrecv is 2 calls, of hypercube 2 for each dimension; the default is the first call of step
+# 8 = 7 * calls + 1.
 # timeout: 120
 # alone: a hang has to be named within 3 s
 # shellcheck source=ci/tests/lib.sh
@@ -35,8 +36,8 @@ NCCL_TESTS_SPLIT='MOD 2' perf hypercube -g 4 --fault=none
 expect_rc 0 'hypercubes of two:'
 expect_out '^# schedule: .* each of 2 calls, '
 
-# One call too few, too many, or of another kind. Half against half no vote decides: what was made before
-# and after does.
+# One call too few, too many, or of another kind. Half against half no vote decides: what was made
+# before and after does.
 for case in sendrecv:15 hypercube:29; do
 	IFS=: read -r collective seq <<<"$case"
 	for fault in skip-call:skipped-call extra-call:extra-call conditional-call:mismatch; do

@@ -59,8 +59,8 @@ healthy 1,1 2 2
 healthy 2,2 4 2
 healthy 2,1,1 4 3
 
-# struck WHO SIGNAL: a run on three hosts, hit while it measures; waits for its end, sets $took to what the
-# verdict says it took, ms. False when there was nothing to hit.
+# struck WHO SIGNAL: a run on three hosts, hit while it measures; waits for its end, sets $took to
+# what the verdict says it took, ms. False when there was nothing to hit.
 struck() {
 	on_hosts 2,1,1 -b 8 -e 8 -n 100000000
 	start "${command[@]}"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_hosts_faults.sh: two and three hosts made of namespaces: whoever is guilty on another host than
-# rank 0's is named as he would be on this one, from all hosts' evidence.
+# e2e_hosts_faults.sh: two and three hosts made of namespaces: whoever is guilty on another host
+# than rank 0's is named as he would be on this one, from all hosts' evidence.
 # timeout: 300
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -8,8 +8,8 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/hosts.sh"
 make_hosts 3
 
-# A rank that the host does not let run is not called hung: how soon a verdict comes says nothing here when others
-# use the processors.
+# A rank that the host does not let run is not called hung: how soon a verdict comes says nothing
+# here when others use the processors.
 idle=$(awk -v n="$(nproc)" '{ print $1 < n ? 1 : 0 }' /proc/loadavg)
 [ "$idle" = 1 ] || echo "loaded machine ($(cut -d' ' -f1 /proc/loadavg)): times are printed, not judged"
 
@@ -18,8 +18,8 @@ verdict() {
 	sed -n "s/^# verdict: .*$1=\([^ ]*\).*/\1/p" "$work/out"
 }
 
-# broken SLOTS SPEC CODES CLASS GUILTY FOLDER: a run with a fault, its evidence below FOLDER. CODES: "10" or
-# "10|11": calls that do not fit hang, are refused by MPI, or make its TCP transport abort.
+# broken SLOTS SPEC CODES CLASS GUILTY FOLDER: a run with a fault, its evidence below FOLDER. CODES:
+# "10" or "10|11": calls that do not fit hang, are refused by MPI, or make its TCP transport abort.
 broken() {
 	local what="$2 on hosts with $1 slots" detect
 	on_hosts "$1" "--fault=$2"
@@ -56,8 +56,8 @@ for case in drop-rank:10:missing-call block-rank:10:host-blocked busy-rank:10:ho
 	broken 2,1,1 "$fault:3" "$code" "$class" 3 "$work"
 	again "$class" 3
 done
-# Hosts without a shared file system: each keeps its own ranks' evidence, in a folder of one name; gathered,
-# they give the same verdict, with more calls than the tail that the root was told of.
+# Hosts without a shared file system: each keeps its own ranks' evidence, in a folder of one name;
+# gathered, they give the same verdict, with more calls than the tail that the root was told of.
 gathered() {
 	local folder i
 	on_hosts 2,1,1 --fault=drop-rank:3

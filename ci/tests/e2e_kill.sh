@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_kill.sh: whoever is killed in whatever phase, the run ends and leaves nothing; a rank's death and
-# a hang are named.
+# e2e_kill.sh: whoever is killed in whatever phase, the run ends and leaves nothing; a rank's death
+# and a hang are named.
 # timeout: 240
 if [ -z "${HANGAR_E2E_OWN_MOUNTS:-}" ]; then
 	# For own_shm
@@ -18,7 +18,8 @@ mkdir "$TMPDIR"
 ranks=2
 phase_seconds=10
 
-# Options that make a run stay in a phase. Init and finalise are short: there the tool must be quick.
+# Options that make a run stay in a phase. Init and finalise are short: there the tool must
+# be quick.
 declare -A hold=(
 	[init]='-n 1 -w 0 -c 1 -b 8 -e 8'
 	[warmup]='-w 100000000 -n 1 -b 8 -e 8'
@@ -52,8 +53,8 @@ start_held() {
 	start "$BUILD/all_reduce_perf" --backend mpi -g $ranks ${hold[$1]} "${@:2}"
 }
 
-# strike PHASE WHO SIGNAL [OPTION...]: start a run, send the signal in that phase. A short phase can be
-# missed, then it is tried again. Leaves $hit, the process that was hit.
+# strike PHASE WHO SIGNAL [OPTION...]: start a run, send the signal in that phase. A short phase can
+# be missed, then it is tried again. Leaves $hit, the process that was hit.
 strike() {
 	local try
 	for try in 1 2 3 4 5; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_matrix.sh: the fault matrix scores what is right as right, and its scoring can fail; healthy runs
-# are told from others.
+# e2e_matrix.sh: the fault matrix scores what is right as right, and its scoring can fail; healthy
+# runs are told from others.
 # timeout: 180
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# e2e_nccl_log.sh: nccl_log on a real log, as one stream and as files, as text and JSON; its exit codes.
+# e2e_nccl_log.sh: nccl_log on a real log, as one stream and as files, as text and JSON; its
+# exit codes.
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -15,7 +16,8 @@ expect_out 'AllReduce of 1048576 bytes: RING LL, channels 0-23, 9 times'
 expect_out '9 collective calls, the same on all 4 ranks here'
 cp "$work/out" "$work/plain"
 
-# Through a launcher that labels its lines, on standard input: all but the count of lines is the same.
+# Through a launcher that labels its lines, on standard input: all but the count of lines is
+# the same.
 sed 's/^/[1,0]<stdout>:/' "$log" >"$work/labelled"
 run bash -c '"$1" - <"$2"' - "$nccl_log" "$work/labelled"
 expect_rc 0

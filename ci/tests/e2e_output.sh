@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_output.sh: what a run prints and writes: table, CSV, JSON, -J, --out; nothing unasked; readable
-# whenever it is killed.
+# e2e_output.sh: what a run prints and writes: table, CSV, JSON, -J, --out; nothing unasked;
+# readable whenever it is killed.
 if [ -z "${HANGAR_E2E_OWN_MOUNTS:-}" ]; then
 	# For own_shm
 	export HANGAR_E2E_OWN_MOUNTS=1
@@ -16,8 +16,8 @@ mkdir "$TMPDIR" "$work/cwd"
 cd "$work/cwd" || exit 1
 perf=$BUILD/all_reduce_perf
 
-# table COLUMNS ROWS [MORE]: standard output as a parser of nccl-tests' output sees it: lines of results
-# have that many columns (MORE: at least), all others start with '#'
+# table COLUMNS ROWS [MORE]: standard output as a parser of nccl-tests' output sees it: lines of
+# results have that many columns (MORE: at least), all others start with '#'
 table() {
 	local wrong
 	wrong=$(awk -v columns="$1" -v rows="$2" -v more="${3:-}" '

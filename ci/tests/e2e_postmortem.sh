@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_postmortem.sh: what a run that hung leaves for whoever is on call: every part of the post-mortem, a trace
-# that parses, a picture; and that the evidence does not hear what was broken.
+# e2e_postmortem.sh: what a run that hung leaves for whoever is on call: every part of the
+# post-mortem, a trace that parses, a picture; and that the evidence does not hear what was broken.
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 root=$PWD
@@ -49,7 +49,8 @@ holds 'the command is not command.txt' grep -q -- '--fault=drop-rank:1' "$folder
 holds 'the evidence heard of the fault' bash -c '! grep -aql -e drop-rank -e --fault -e missing-call "$1"/run.json "$1"/rank-*' \
 	- "$folder"
 
-# The trace: ranks as processes, every call of a rank inside the run, the unfinished ones to the verdict.
+# The trace: ranks as processes, every call of a rank inside the run, the unfinished ones to
+# the verdict.
 holds 'timeline.json is not as it should be' python3 - "$folder" <<'END'
 import json
 import sys

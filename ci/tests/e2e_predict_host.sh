@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_predict_host.sh: predictions on the mpi backend: columns, what they are made of, when there are none.
-# How near they come is not asserted: the machine may be busy. results/ has it.
+# e2e_predict_host.sh: predictions on the mpi backend: columns, what they are made of, when there
+# are none. How near they come is not asserted: the machine may be busy. results/ has it.
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,8 @@ cp "$work/all_reduce/rows.csv" "$work/rows.csv"
 for name in predicted_us predicted_busbw_gbs ceiling_busbw_gbs of_predicted_percent of_ceiling_percent; do
 	holds "$name: empty cells" filled "$name"
 done
-# Shares are what they are said to be: predicted over measured time, measured bandwidth over the ceiling.
+# Shares are what they are said to be: predicted over measured time, measured bandwidth over
+# the ceiling.
 holds 'shares are others than of their columns' awk -F, '
 	function off(a, b) { return a > b * 1.001 || a < b * 0.999 }
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

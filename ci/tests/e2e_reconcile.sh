@@ -1,5 +1,6 @@
 #!/bin/bash
-# e2e_reconcile.sh: what a run says of the machine that slows it, on one host and on two with different MTUs.
+# e2e_reconcile.sh: what a run says of the machine that slows it, on one host and on two with
+# different MTUs.
 # timeout: 240
 # shellcheck source=ci/tests/lib.sh
 . "$(dirname "$0")/lib.sh"

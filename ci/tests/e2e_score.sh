@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_score.sh: the arithmetic that scores verdicts, on verdicts made by hand: each rule refuses what
-# it should.
+# e2e_score.sh: the arithmetic that scores verdicts, on verdicts made by hand: each rule refuses
+# what it should.
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 

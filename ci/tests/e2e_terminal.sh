@@ -4,8 +4,8 @@
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-# at_terminal KEYS: python drives a pseudo-terminal; KEYS are sent once rows come; prints what was shown,
-# then the exit code
+# at_terminal KEYS: python drives a pseudo-terminal; KEYS are sent once rows come; prints what was
+# shown, then the exit code
 at_terminal() {
 	HANGAR_E2E=$token timeout 40 python3 - "$BUILD/all_reduce_perf" "$1" >"$work/out" 2>"$work/err" <<'END'
 import os

@@ -1,6 +1,6 @@
 #!/bin/bash
-# e2e_usage.sh: wrong input ends with exit 2 (or 77) and one line before anything runs; help, version,
-# completion, environment variables, launchers.
+# e2e_usage.sh: wrong input ends with exit 2 (or 77) and one line before anything runs; help,
+# version, completion, environment variables, launchers.
 # shellcheck source=ci/tests/lib.sh
 source "$(dirname "$0")/lib.sh"
 

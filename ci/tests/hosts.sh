@@ -78,8 +78,8 @@ exec nsenter -t "$(cat "${0%/*}/host$((i - 1)).pid")" -n -m -u -p -- bash -c "$*
 END
 chmod +x "$work/agent"
 
-# program_on_hosts SLOTS PROGRAM OPTION...: puts an mpirun with these slots ("2,2") on the first hosts
-# into $command
+# program_on_hosts SLOTS PROGRAM OPTION...: puts an mpirun with these slots ("2,2") on the first
+# hosts into $command
 program_on_hosts() {
 	local slots=$1 list='' i=1 n=0 s
 	shift

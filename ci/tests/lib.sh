@@ -1,9 +1,9 @@
 # lib.sh: what end-to-end tests share. Sourced by e2e_*.sh; not a test.
 # shellcheck shell=bash
 #
-# A test sources it, calls `run`, `perf` or `start` and the expect_* functions, and ends with `finish`.
-# The runs that it starts, and nothing else, carry HANGAR_E2E=$token in their environment: that is how
-# their processes are found, whoever started them, and ended when the test ends.
+# A test sources it, calls `run`, `perf` or `start` and the expect_* functions, and ends with
+# `finish`. The runs that it starts, and nothing else, carry HANGAR_E2E=$token in their environment:
+# that is how their processes are found, whoever started them, and ended when the test ends.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 BUILD=$(realpath -m "${BUILD:-build}")
@@ -42,8 +42,8 @@ finish() {
 	exit
 }
 
-# pids_of_run: processes of the runs that this test started. Zombies have no environment any more and
-# so do not count.
+# pids_of_run: processes of the runs that this test started. Zombies have no environment any more
+# and so do not count.
 pids_of_run() {
 	grep -lsz "^HANGAR_E2E=$token\$" /proc/[0-9]*/environ | tr -dc '0-9\n'
 }
@@ -52,14 +52,15 @@ no_process() {
 	[ -z "$(pids_of_run)" ]
 }
 
-# own_shm: in mounts of its own (unshare -m) a test has a /dev/shm of its own, too: everything in it is
-# this test's.
+# own_shm: in mounts of its own (unshare -m) a test has a /dev/shm of its own, too: everything in it
+# is this test's.
 shm=everybodys
 own_shm() {
 	mount -t tmpfs tmpfs /dev/shm 2>/dev/null && shm=own
 }
 
-# left_in_shm: what runs that are over left there; where it is everybody's, others' runs go on meanwhile
+# left_in_shm: what runs that are over left there; where it is everybody's, others' runs go
+# on meanwhile
 left_in_shm() {
 	local path
 	for path in /dev/shm/{hangar-,vader,ompi,sem.ompi,nccl-}*; do

@@ -1,5 +1,5 @@
-/* model_machine.h: a machine by name and its model without fitted constants, for tests of the model. Include it once
- * per test program. */
+/* model_machine.h: a machine by name and its model without fitted constants, for tests of the
+ * model. Include it once per test program. */
 #ifndef HANGAR_MODEL_MACHINE_H
 #define HANGAR_MODEL_MACHINE_H
 

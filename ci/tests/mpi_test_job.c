@@ -296,7 +296,8 @@ static void test_aside(void)
 	CU_ASSERT_EQUAL(job_barrier(&job, "all four"), 0);
 }
 
-/* While some rank is at work of its own the others wait for it as long as that takes, whatever -T says. */
+/* While some rank is at work of its own the others wait for it as long as that takes,
+ * whatever -T says. */
 static void test_unhurried(void)
 {
 	int before = works, one = 1;

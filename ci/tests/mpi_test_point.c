@@ -1,201 +1,12 @@
-/* mpi_test_point.c: points measured for real on the mpi backend, with a filter that counts, spoils
- * or holds calls. */
+/* mpi_test_point.c: points measured for real on the mpi backend: how often, by which deadlines,
+ * what is checked, and in graphs. */
 /* ranks: 3 */
 /* alone: budgets and deadlines of a fraction of a second are asserted */
-#include "unit.h"
+#include "point_rig.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "bench_all.h"
-#include "clock.h"
-#include "options.h"
-#include "point.h"
-#include "run.h"
-
-enum { RANKS = 3, ALL = -1, NOBODY = -2 };
-
-static struct error err;
-static struct job job;
-static struct backend *be;
-static struct options options;
-static struct bench bench;
-static struct measured measured;
-
-/* ---- what the chain and the observer see ---- */
-
-static struct {
-	enum phase phase;
-	int calls[PHASE_DONE + 1];
-	int depth, deepest, endless, works;
-	double timed_deadline; /* of the last wait for timed calls */
-	int misplaced;	       /* timed batches in another phase */
-	int strays;	       /* timed calls on memory that was never touched */
-	int far;	       /* calls on slots beyond what the pools are judged by */
-} seen;
-
-/* What goes wrong: call number `nth` (from 1, of those made in `phase`) on `rank`. */
-static struct {
-	int rank;
-	enum phase phase;
-	int nth;
-	bool drop;    /* not made at all; else a bit of the result is changed */
-	size_t bytes; /* only in points of this size, 0: all */
-	double nap;   /* seconds that every call of `phase` takes longer */
-	double nap_after; /* the same on this rank alone: nobody waits for it */
-} spoil;
-
-static void see_phase(void *ctx, enum phase phase)
-{
-	(void)ctx;
-	seen.phase = phase;
-}
-
-static void see_enter(void *ctx, const char *what, double seconds)
-{
-	(void)ctx;
-	if (++seen.depth > seen.deepest)
-		seen.deepest = seen.depth;
-	seen.endless += seconds <= 0;
-	if (strncmp(what, "timed call", 10) != 0)
-		return;
-	seen.timed_deadline = seconds;
-	seen.misplaced += seen.phase != PHASE_TIMED;
-}
-
-/* Preparing and comparing data: nobody is waited for. */
-static void see_work(void *ctx, const char *what, double seconds)
-{
-	seen.works++;
-	see_enter(ctx, what, seconds);
-}
-
-static void see_leave(void *ctx)
-{
-	(void)ctx;
-	seen.depth--;
-}
-
-static const struct watch watch = {
-	.phase = see_phase, .enter = see_enter, .work = see_work, .leave = see_leave
-};
-
-static bool spoilt_call(const struct call *call)
-{
-	size_t bytes = call->count * dtype_size(call->dtype);
-
-	return (spoil.rank == ALL || spoil.rank == job.rank) && seen.phase == spoil.phase &&
-	       (spoil.nth == 0 || seen.calls[seen.phase] == spoil.nth) &&
-	       (spoil.bytes == 0 || spoil.bytes == bytes);
-}
-
-/* Is this element of a pool written to for the first time? */
-static bool untouched(const char *at)
-{
-	const struct buffers *b = &bench.buffers;
-
-	if (at >= b->recv && at < b->recv + b->bytes)
-		return at >= b->recv + b->touched;
-	return at < b->send || at >= b->send + b->bytes ||
-	       (b->filled && at >= b->send + b->filled); /* not filled: spoilt by a spare slot */
-}
-
-/* All-reduce alone: there a call's bytes are its slot's. */
-static bool beyond(const struct call *call)
-{
-	const struct buffers *b = &bench.buffers;
-	size_t bytes = call->count * dtype_size(call->dtype);
-	size_t stride = (bytes + BUFFERS_ALIGN - 1) / BUFFERS_ALIGN * BUFFERS_ALIGN;
-	const char *at = call->recv, *pool = at >= b->recv && at < b->recv + b->bytes ? b->recv
-										      : b->send;
-
-	return bench.collective == &all_reduce &&
-	       (size_t)(at + bytes - pool) > (timing_most_calls(&options) + 17) * stride;
-}
-
-static int see_call(void *state, const struct call *call, struct chain *chain)
-{
-	size_t last = (call->count - 1) * dtype_size(call->dtype);
-	int rc = 0;
-
-	(void)state;
-	seen.calls[seen.phase]++;
-	seen.far += beyond(call);
-	if (seen.phase == PHASE_TIMED)
-		seen.strays += (call->send && untouched((const char *)call->send + last)) ||
-			       (call->recv && untouched((char *)call->recv + last));
-	if (spoil.nap > 0 && seen.phase == spoil.phase)
-		clock_nap(spoil.nap);
-	if (!spoilt_call(call)) {
-		rc = chain_emit(chain, call);
-		if (spoil.nap_after > 0 && seen.phase == spoil.phase)
-			clock_nap(spoil.nap_after);
-		return rc;
-	}
-	if (!spoil.drop)
-		rc = chain_emit(chain, call);
-	if (!spoil.drop && call->recv)
-		*(char *)call->recv ^= 1;
-	return rc;
-}
-
-static const struct call_filter filter = { .issue = see_call };
-
-static void set_up(const struct collective *c, int argc, const char *const *argv)
-{
-	const char *all[32] = { "test" };
-
-	for (int i = 0; i < argc; i++)
-		all[i + 1] = argv[i];
-	err = (struct error){ .rank = job.rank };
-	memset(&seen, 0, sizeof(seen));
-	memset(&spoil, 0, sizeof(spoil));
-	spoil.rank = NOBODY;
-	if (options_parse(&options, c, argc + 1, (char **)(void *)all, &err) < 0) {
-		printf(" %s", err.text);
-		CU_FAIL_FATAL("options");
-	}
-	bench.collective = c;
-	bench.options = &options;
-	bench.watch = &watch;
-	bench.err = &err;
-	bench.job = &job;
-	bench.backend = be;
-	bench.chain = (struct chain){ be, &watch, &filter };
-	be->err = &err;
-}
-
-#define SET_UP(collective, ...)                                                                    \
-	set_up(collective, (int)(sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *)),        \
-	       (const char *[]){ __VA_ARGS__ })
-
-static int measure(size_t bytes, bool in_place)
-{
-	struct point point = { .dtype = DT_FLOAT,
-			       .op = bench.collective->reduces ? OP_SUM : OP_NONE,
-			       .root = bench.collective->rooted ? 0 : -1,
-			       .bytes = bytes };
-
-	return point_measure(&bench, &point, in_place, &measured);
-}
-
-/* Everything that must hold after any point; releases it. */
-static void done(void)
-{
-	CU_ASSERT_EQUAL(seen.depth, 0);
-	CU_ASSERT_EQUAL(seen.deepest, 1); /* waits do not nest */
-	CU_ASSERT(seen.works >= 1); /* buffers are prepared */
-	CU_ASSERT_EQUAL(seen.endless, 0);
-	CU_ASSERT_EQUAL(seen.strays, 0);
-	CU_ASSERT_EQUAL(seen.far, 0);
-	CU_ASSERT_EQUAL(seen.misplaced, 0);
-	point_release(&measured);
-}
 
 static int checks_made(void)
 {
@@ -500,8 +311,8 @@ static void test_dropped_last_call(void)
 		}
 }
 
-/* 100 MiB: the pool has two slots, a batch of three goes round; in place the checked call takes a slot of
- * the send pool. */
+/* 100 MiB: the pool has two slots, a batch of three goes round; in place the checked call takes a
+ * slot of the send pool. */
 static void test_dropped_in_short_rotation(void)
 {
 	SET_UP(&all_reduce, "-n", "3", "-w", "0");
@@ -635,6 +446,12 @@ static int graph_issue(struct backend *b, const struct call *call, uint64_t tick
 
 static void with_graphs(void)
 {
+	graph_ops = backend_mpi;
+	graph_ops.issue = graph_issue;
+	graph_ops.graph_begin = graph_begin;
+	graph_ops.graph_end = graph_end;
+	graph_ops.graph_launch = graph_launch;
+	graph_ops.graph_free = graph_free;
 	options.mode = MODE_GRAPH; /* -G 5, which is for GPUs */
 	options.graph_launches = 5;
 	be->ops = &graph_ops;
@@ -663,8 +480,8 @@ static void test_graph(void)
 	be->ops = &backend_mpi;
 }
 
-/* -n beyond what one graph holds: equal graphs but for the last, whatever number it is; all calls are
- * timed once, and each in a graph of hundreds. */
+/* -n beyond what one graph holds: equal graphs but for the last, whatever number it is; all calls
+ * are timed once, and each in a graph of hundreds. */
 static void test_long_graph(void)
 {
 	static const struct {
@@ -715,115 +532,6 @@ static void test_graph_failed(void)
 	}
 }
 
-/* ---- runs ---- */
-
-static struct run run;
-
-static int sweep(void)
-{
-	run = (struct run){ .bench = &bench };
-	return run_sweep(&run);
-}
-
-/* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each named once. */
-static int spoil_by_size(void *state, const struct call *call, struct chain *chain)
-{
-	int rc = chain_emit(chain, call), rank = call->count == 512 ? 0 : 2;
-
-	(void)state;
-	if (call->count >= 256 && job.rank == rank)
-		*(char *)call->recv ^= 1;
-	return rc;
-}
-
-static void test_guilty(void)
-{
-	const struct call_filter spoiler = { .issue = spoil_by_size };
-
-	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1");
-	bench.chain.filter = &spoiler;
-	CU_ASSERT_EQUAL(sweep(), 0);
-	CU_ASSERT_EQUAL(run.outcome, OUTCOME_WRONG_DATA);
-	CU_ASSERT_STRING_EQUAL(run.guilty, "2,0");
-	CU_ASSERT_EQUAL(run.points, 8);
-	CU_ASSERT_EQUAL(run.done, 8);
-	CU_ASSERT_EQUAL(run_finish(&run), 0);
-	CU_ASSERT_EQUAL(run.outcome, OUTCOME_WRONG_DATA);
-
-	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1", "-N", "2");
-	CU_ASSERT_EQUAL(sweep(), 0);
-	CU_ASSERT_EQUAL(run.outcome, OUTCOME_OK);
-	CU_ASSERT_STRING_EQUAL(run.guilty, "");
-	CU_ASSERT_EQUAL(run.points, 16);
-	CU_ASSERT_EQUAL(run.done, 16);
-	CU_ASSERT_EQUAL(run_finish(&run), 0);
-	CU_ASSERT_EQUAL(run.outcome, OUTCOME_OK);
-}
-
-/* Rank 0 alone knows the bandwidth; all end alike. */
-static void test_slow(void)
-{
-	struct run_facts facts = { .program = "test", .options = &options, .backend = "mpi" };
-	static struct rank_facts ranks[RANKS];
-	struct report report = { .n = 0 };
-
-	facts.ranks = ranks;
-	facts.mpi_library = facts.hangar_version = "";
-	for (int too_slow = 0; too_slow < 2; too_slow++) {
-		int keep = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);
-
-		SET_UP(&all_reduce, "-b", "8", "-e", "1K", "-n", "2", "-w", "1");
-		options.min_bw = too_slow ? 1e9 : 1e-9;
-		fflush(stdout);
-		if (job.rank == 0)
-			dup2(null, STDOUT_FILENO);
-		run = (struct run){ .bench = &bench };
-		if (job.rank == 0) {
-			CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &all_reduce, &facts,
-							  &err),
-					      0);
-			run.report = &report;
-		}
-		CU_ASSERT_EQUAL(run_sweep(&run), 0);
-		CU_ASSERT_EQUAL(run_finish(&run), 0);
-		CU_ASSERT_EQUAL(run.outcome, too_slow ? OUTCOME_SLOW : OUTCOME_OK);
-		if (job.rank == 0)
-			report_release(&report);
-		fflush(stdout);
-		dup2(keep, STDOUT_FILENO);
-		close(keep);
-		close(null);
-	}
-}
-
-static void test_largest(void)
-{
-	SET_UP(&all_reduce, "-b", "8", "-e", "1G", "-u", "3");
-	CU_ASSERT_EQUAL(run_largest(&bench), ((size_t)1 << 30) + 12);
-	SET_UP(&all_gather, "-b", "8", "-e", "1000000", "-f", "10");
-	CU_ASSERT_EQUAL(run_largest(&bench), 799968); /* 800000 cut to 3 shares of whole 16 bytes */
-	SET_UP(&all_reduce, "-b", "18446744073709551612", "-e", "18446744073709551612", "-u", "3");
-	CU_ASSERT_EQUAL(run_largest(&bench), SIZE_MAX);
-	SET_UP(&alltoall, "-b", "8", "-e", "16");
-	CU_ASSERT_EQUAL(run_largest(&bench), 0);
-}
-
-static int open_all(void)
-{
-	const struct backend_config config = { .cta_policy = -1 };
-
-	if (job_init(&job, &watch, &err, 0) < 0 || job_select(&job, 0) < 0 || job.nranks != RANKS ||
-	    backend_mpi.open(&job, NULL, &err, &config, &be) < 0 || chain_init(&(struct chain){ .backend = be }) < 0)
-		return -1;
-	graph_ops = backend_mpi;
-	graph_ops.issue = graph_issue;
-	graph_ops.graph_begin = graph_begin;
-	graph_ops.graph_end = graph_end;
-	graph_ops.graph_launch = graph_launch;
-	graph_ops.graph_free = graph_free;
-	return buffers_init(&bench.buffers, be, 8, BUFFERS_POOL, SIZE_MAX);
-}
-
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -848,18 +556,7 @@ int main(void)
 		{ "graphs", test_graph },
 		{ "graphs of very many calls", test_long_graph },
 		{ "graphs that fail", test_graph_failed },
-		{ "guilty ranks of a run", test_guilty },
-		{ "too slow", test_slow },
-		{ "the largest buffer", test_largest },
 	};
-	int rc;
 
-	if (open_all() < 0)
-		return 1;
-	rc = unit_main("point", cases, sizeof(cases) / sizeof(cases[0]));
-	buffers_release(&bench.buffers);
-	be->ops->comm_close(be);
-	be->ops->close(be);
-	job_release(&job);
-	return rc;
+	return point_main("point", cases, sizeof(cases) / sizeof(cases[0]));
 }

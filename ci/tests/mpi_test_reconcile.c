@@ -1,4 +1,5 @@
-/* mpi_test_reconcile.c: a run of ranks with made-up GPUs and rows: looked at twice, and the slow ones explained. */
+/* mpi_test_reconcile.c: a run of ranks with made-up GPUs and rows: looked at twice, and the slow
+ * ones explained. */
 /* ranks: 3 */
 #include "unit.h"
 

@@ -1,5 +1,5 @@
-/* nodes.h: seats on several nodes: runs of different keys on one host, joined over TCP. Include it once per
- * test program. */
+/* nodes.h: seats on several nodes: runs of different keys on one host, joined over TCP. Include it
+ * once per test program. */
 #ifndef HANGAR_NODES_H
 #define HANGAR_NODES_H
 

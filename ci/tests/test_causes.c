@@ -1,4 +1,5 @@
-/* test_causes.c: each cause on a recorded observation: two healthy hosts, and edits that give them one illness. */
+/* test_causes.c: each cause on a recorded observation: two healthy hosts, and edits that give them
+ * one illness. */
 #include "unit.h"
 
 #include <jansson.h>
@@ -11,7 +12,8 @@
 
 #define HEALTHY "ci/tests/data/observation_healthy.json"
 
-/* Edits are "path=JSON" (parents and items must be there), or "-path" for what was not seen; NULL ends them. */
+/* Edits are "path=JSON" (parents and items must be there), or "-path" for what was not seen; NULL
+ * ends them. */
 struct sample {
 	const char *cause;
 	const char *edits[7];
@@ -300,7 +302,8 @@ static const struct sample samples[] = {
 	  { "hosts_after.0.gpus.0.link_replays=7", "hosts_after.0.gpus.0.link_crc=1" },
 	  CAUSE_YES,
 	  "7 NVLink replays" },
-	{ "errors", { "hosts_after.0.gpus.0.link_crc=114" }, CAUSE_NO, "" }, /* as on healthy H200 */
+	/* as on healthy H200 */
+	{ "errors", { "hosts_after.0.gpus.0.link_crc=114" }, CAUSE_NO, "" },
 	{ "errors",
 	  { "-hosts_after.0.gpus.0.ecc_corrected", "-hosts_after.0.gpus.0.ecc_uncorrected",
 	    "-hosts_after.0.gpus.0.link_replays", "-hosts_after.0.gpus.0.link_recoveries",
@@ -365,7 +368,7 @@ static const struct sample samples[] = {
 	  "/proc" },
 };
 
-static char path[] = "/tmp/test_causes.XXXXXX";
+static char path[UNIT_TEMP];
 
 /* The value that a path leads to, and in *key its last part: NULL when there is no such place. */
 static json_t *parent_of(json_t *top, char *at, char **key)
@@ -598,7 +601,7 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	int fd = mkstemp(path), rc;
+	int fd = unit_file(path), rc;
 
 	if (fd < 0)
 		return 1;

@@ -1,4 +1,5 @@
-/* test_cgroup.c: a memory cgroup of our own: made, limited until the kernel kills, counted, removed by whoever is left. */
+/* test_cgroup.c: a memory cgroup of our own: made, limited until the kernel kills, counted, removed
+ * by whoever is left. */
 #include "unit.h"
 
 #include <errno.h>
@@ -223,9 +224,9 @@ static void test_keeper(void)
 /* A link that somebody else put there leads nowhere that we would remove. */
 static void test_foreign_link(void)
 {
-	char dir[] = "/tmp/test_cgroup.XXXXXX", inside[64], link[64];
+	char dir[UNIT_TEMP], inside[UNIT_PATH], link[UNIT_PATH];
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	snprintf(inside, sizeof(inside), "%s/other", dir);
 	snprintf(link, sizeof(link), "%s/cgroup-1", dir);
 	CU_ASSERT_EQUAL(mkdir(inside, 0700), 0);

@@ -246,8 +246,9 @@ static void test_alltoallv(void)
 	CU_ASSERT_EQUAL(alltoallv.segments(&geometry, &shape, s), 0);
 }
 
-/* ---- Simulation: ranks run one after the other against a backend that only notes what is asked; then the notes of all
- * ranks are carried out step by step. Elements are uint32_t: rank * 100000 + index; the reduction is their sum. */
+/* ---- Simulation: ranks run one after the other against a backend that only notes what is asked;
+ * then the notes of all ranks are carried out step by step. Elements are uint32_t:
+ * rank * 100000 + index; the reduction is their sum. */
 
 enum step_kind { STEP_CALL, STEP_COPY, STEP_BEGIN, STEP_END };
 
@@ -568,7 +569,8 @@ static void test_calls_meet_the_oracle(void)
 static void test_calls_by_hand(void)
 {
 	static const int ranks[] = { 1, 2, 3, 4, 8, 16, 1024 };
-	static const int cube[] = { 0, 2, -1, 4, 6, 8, 20 }; /* a send and a receive per dimension */
+	/* a send and a receive per dimension */
+	static const int cube[] = { 0, 2, -1, 4, 6, 8, 20 };
 
 	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
 		CU_ASSERT_EQUAL(collective_calls(&all_gather, ranks[i]), 1);

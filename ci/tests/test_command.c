@@ -31,11 +31,11 @@ static void test_words(void)
 
 static const char *write_parent(const char *text, size_t n)
 {
-	static char path[] = "/tmp/hangar-command-XXXXXX";
+	static char path[UNIT_TEMP];
 	static int fd = -1;
 
 	if (fd < 0)
-		fd = mkstemp(path);
+		fd = unit_file(path);
 	CU_ASSERT_FATAL(fd >= 0 && ftruncate(fd, 0) == 0);
 	CU_ASSERT_EQUAL(pwrite(fd, text, n, 0), (ssize_t)n);
 	return path;

@@ -1,4 +1,5 @@
-/* test_diagnose.c: synthetic evidence of every class, guilty rank and job size, and what must not be concluded. */
+/* test_diagnose.c: synthetic evidence of every class, guilty rank and job size, and what must not
+ * be concluded. */
 /* alone: what comparing costs is measured */
 #include "calls_played.h"
 #include "unit.h"
@@ -50,7 +51,8 @@ static void shift(int rank, int op, int by)
 	}
 }
 
-/* Guilty ranks as a set of bits: first, middle, last, and two, which needs four ranks to leave a majority. */
+/* Guilty ranks as a set of bits: first, middle, last, and two, which needs four ranks to leave
+ * a majority. */
 static size_t guilty_sets(int nranks, uint32_t *sets)
 {
 	sets[0] = 1;
@@ -115,7 +117,8 @@ static void apply(const struct arrival *a, int rank)
 	strcpy(r->view.what, a->what);
 }
 
-/* `ahead`: calls that the others have queued behind the one they stand in (nccl), 0: they are inside it (mpi). */
+/* `ahead`: calls that the others have queued behind the one they stand in (nccl), 0: they are
+ * inside it (mpi). */
 static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int ahead)
 {
 	char names[64];
@@ -154,8 +157,9 @@ static void test_arrivals(void)
 		}
 }
 
-/* All made the same calls, and a rank that stopped or died keeps the others from completing call OP - 1: over sockets it may be
- * done with that itself (`own` calls) while a thread of its own still owes the others data. */
+/* All made the same calls, and a rank that stopped or died keeps the others from completing call
+ * OP - 1: over sockets it may be done with that itself (`own` calls) while a thread of its own
+ * still owes the others data. */
 static void same_calls_case(const struct arrival *a, int nranks, uint32_t set, int own)
 {
 	bool made = own < OP - 1;
@@ -195,8 +199,8 @@ static void test_same_calls(void)
 	}
 }
 
-/* A broadcast lets its root go, and an exchange whoever is not beside the guilty one: those wait elsewhere by right, and who never
- * came to the call is not past it. */
+/* A broadcast lets its root go, and an exchange whoever is not beside the guilty one: those wait
+ * elsewhere by right, and who never came to the call is not past it. */
 static void test_some_let_go(void)
 {
 	static const struct {
@@ -269,8 +273,8 @@ static void test_shifts(void)
 	}
 }
 
-/* MPI's TCP transport aborts a rank, guilty or not, whose call met another's arguments: the call is the cause. A signal from
- * outside, or one that came between calls, is its own. */
+/* MPI's TCP transport aborts a rank, guilty or not, whose call met another's arguments: the call is
+ * the cause. A signal from outside, or one that came between calls, is its own. */
 static void test_aborted_in_call(void)
 {
 	static const struct {
@@ -326,7 +330,8 @@ static void test_shift_at_once(void)
 			}
 }
 
-/* nccl: the skipped call let the guilty one through (counts alike enough) and it runs ahead by itself. */
+/* nccl: the skipped call let the guilty one through (counts alike enough) and it runs ahead
+ * by itself. */
 static void test_shift_runs_ahead(void)
 {
 	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, share_count };
@@ -492,7 +497,8 @@ static void test_tie(void)
 		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
 		CU_ASSERT_STRING_EQUAL(found.field, "op");
 		CU_ASSERT(found.nlines >= 2);
-		for (size_t k = 0; k < found.nlines; k++) /* nobody is said to have made the others' call */
+		/* nobody is said to have made the others' call */
+		for (size_t k = 0; k < found.nlines; k++)
 			CU_ASSERT_PTR_NULL(strstr(found.lines[k], "ranks made call"));
 	}
 }
@@ -562,7 +568,8 @@ static void test_absent_ranks(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[found.nlines - 1], "is not known: at least 4"));
 }
 
-/* More processes than GPUs: those that stand aside wait for the others' end and never make a call. */
+/* More processes than GPUs: those that stand aside wait for the others' end and never make
+ * a call. */
 static void test_surplus_processes(void)
 {
 	set_up(4);
@@ -623,7 +630,8 @@ static void test_hostile_calls(void)
 	}
 }
 
-/* 16,384 ranks share 64 sets of 1,024 calls, 4 MiB: what is timed is the comparison, not the reading of a gigabyte. */
+/* 16,384 ranks share 64 sets of 1,024 calls, 4 MiB: what is timed is the comparison, not the
+ * reading of a gigabyte. */
 static double time_large(int nranks)
 {
 	enum { CALLS_LARGE = 1024, SETS = 64 };

@@ -1,4 +1,5 @@
-/* test_diagnose_init.c: who did not come to init, who came with other arguments, who ran out of memory, who aborted. */
+/* test_diagnose_init.c: who did not come to init, who came with other arguments, who ran out of
+ * memory, who aborted. */
 #include "unit.h"
 
 #include <errno.h>
@@ -227,7 +228,8 @@ static void test_ties(void)
 	expect(OUTCOME_HANG, "init-mismatch", "-", 0, "id", "inconclusive");
 }
 
-/* Groups of ranks have communicators of their own: another id is no mismatch where its ranks are complete. */
+/* Groups of ranks have communicators of their own: another id is no mismatch where its ranks
+ * are complete. */
 static void test_groups(void)
 {
 	at_init(4);

@@ -211,8 +211,8 @@ static void test_other_plan(void)
 	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
 }
 
-/* A rank that polls for its own looks busy. Two rounds of a ring in which rank 0 waits for rank 1 and
- * that for rank 2, which waits for one that lacks nothing: nobody is to blame. */
+/* A rank that polls for its own looks busy. Two rounds of a ring in which rank 0 waits for rank
+ * 1 and that for rank 2, which waits for one that lacks nothing: nobody is to blame. */
 static void test_each_waits(void)
 {
 	set_up(3);

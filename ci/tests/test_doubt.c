@@ -19,7 +19,8 @@ static void test_benefit(void)
 	CU_ASSERT_FALSE(doubt_holds(&doubt, begin + 5 * SECOND));
 	CU_ASSERT_FALSE(doubt_over(&doubt, begin + 5 * SECOND - 1));
 	CU_ASSERT_TRUE(doubt_over(&doubt, begin + 5 * SECOND));
-	CU_ASSERT_TRUE(doubt_grant(&doubt, 45, begin + 35 * SECOND)); /* the end stays where it is */
+	/* the end stays where it is */
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 45, begin + 35 * SECOND));
 	CU_ASSERT_EQUAL(doubt.until_ns, begin + 50 * SECOND);
 	CU_ASSERT_FALSE(doubt_grant(&doubt, 60, begin + 50 * SECOND));
 }

@@ -14,14 +14,17 @@
 
 #define DUMPED ((size_t)200 << 20) /* bytes, so that writing them takes a while */
 
+/* where a core file goes, if the host writes it where a process is */
+static char folder[UNIT_TEMP];
+
 static void *crash(void *unused)
 {
 	raise(SIGSEGV);
 	return unused;
 }
 
-/* A process that dirties memory, waits until it is told and crashes, in another thread or its own. Its
- * core file, if the host writes one here, is left in the test's own folder. */
+/* A process that dirties memory, waits until it is told and crashes, in another thread or
+ * its own. */
 static pid_t start(size_t bytes, bool thread, int *tell)
 {
 	struct rlimit core;
@@ -38,7 +41,7 @@ static pid_t start(size_t bytes, bool thread, int *tell)
 			core.rlim_cur = core.rlim_max;
 			setrlimit(RLIMIT_CORE, &core);
 		}
-		if (!memory || chdir(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp") < 0)
+		if (!memory || chdir(folder) < 0)
 			_exit(1);
 		memset(memory, 1, bytes);
 		signal(SIGSEGV, SIG_DFL);
@@ -124,5 +127,10 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("ending", cases, sizeof(cases) / sizeof(cases[0]));
+	int rc;
+
+	if (unit_folder(folder) < 0)
+		return 1;
+	rc = unit_main("ending", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_remove(folder) == 0 ? rc : 1;
 }

@@ -1,8 +1,8 @@
-/* test_evidence.c: evidence saved and read again; torn, truncated, foreign, random and missing files. */
+/* test_evidence.c: evidence saved and read again; torn, truncated, foreign, random and
+ * missing files. */
 /* alone: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 #define RANKS 3
 
-static char dir[64];
+static char dir[UNIT_TEMP];
 static struct record_memory *memories[RANKS];
 static struct evidence saved, loaded;
 static struct error err;
@@ -58,8 +58,7 @@ static struct record_memory *make_memory(int rank, int calls)
 
 static void set_up(void)
 {
-	strcpy(dir, "/tmp/test_evidence.XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	memset(&saved, 0, sizeof(saved));
 	memset(&err, 0, sizeof(err));
 	saved.nranks = RANKS;
@@ -91,16 +90,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	struct dirent *entry;
-	char path[400];
-	DIR *d = opendir(dir);
-
-	while ((entry = readdir(d))) {
-		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		unlink(path);
-	}
-	closedir(d);
-	CU_ASSERT_EQUAL(rmdir(dir), 0);
+	CU_ASSERT_EQUAL(unit_remove(dir), 0);
 	for (int i = 0; i < RANKS; i++)
 		free(memories[i]);
 	evidence_release(&saved);
@@ -109,7 +99,7 @@ static void tear_down(void)
 
 static void put(const char *name, const void *data, size_t bytes)
 {
-	char path[128];
+	char path[UNIT_PATH];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -120,7 +110,7 @@ static void put(const char *name, const void *data, size_t bytes)
 
 static void drop(const char *name)
 {
-	char path[128];
+	char path[UNIT_PATH];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	CU_ASSERT_EQUAL(unlink(path), 0);
@@ -200,7 +190,7 @@ static void test_diagnosis_saved(void)
 	static const char *const names[] = { "verdict.json", "report.txt", "postmortem.md",
 					     "timeline.json", "timeline.csv" };
 	struct diagnosis d;
-	char path[128];
+	char path[UNIT_PATH];
 	struct stat st;
 
 	set_up();

@@ -462,7 +462,9 @@ static void test_list(void)
 	static const struct {
 		struct fault_machine machine;
 		const char *head;
-		int can, lines; /* faults that can run; lines in all: seven a fault, six where there is no outcome */
+		/* faults that can run; lines in all: seven a fault, six where there is
+		 * no outcome */
+		int can, lines;
 	} cases[] = {
 		{ { "mpi", 0, 1, NULL }, "on the mpi backend", 15, 1 + 19 * 7 - 3 },
 		{ { "mpi", NEED_CGROUP, 1, NULL }, "on the mpi backend", 16, 1 + 19 * 7 - 3 },

@@ -1,4 +1,5 @@
-/* test_forecast.c: predictions beside rows: when there are any, what they fill in, what they come to. */
+/* test_forecast.c: predictions beside rows: when there are any, what they fill in, what they
+ * come to. */
 #include "unit.h"
 
 #include <errno.h>
@@ -37,7 +38,8 @@ static void set_up(const char *topo, int nranks, int nnodes)
 	unsetenv("NCCL_TOPO_DUMP_FILE");
 	setenv("NCCL_NVLS_ENABLE", "0", 1);
 	setenv("HANGAR_SPECS", "common/topo/specs", 1);
-	setenv("HANGAR_FITTED", "/nowhere", 1); /* physical constants: they change with knowledge alone */
+	/* physical constants: they change with knowledge alone */
+	setenv("HANGAR_FITTED", "/nowhere", 1);
 	options = (struct options){ .topo = topo, .good = 80, .low = 50 };
 	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
 	backend.ops = &nccl;
@@ -119,7 +121,8 @@ static void test_rows(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
 	row = make_row("all_reduce", 1ull << 30, 5000);
 	f->row(f->ctx, &row);
-	/* 18 NVLinks of 25 GB/s; 1 GiB once round a ring of 4 at no more than that: 1.5 x 2^30 / 450e9 s */
+	/* 18 NVLinks of 25 GB/s; 1 GiB once round a ring of 4 at no more than that:
+	 * 1.5 x 2^30 / 450e9 s */
 	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 450, 1e-6);
 	CU_ASSERT_TRUE(row.predicted_us > 3579 && row.predicted_us < 5200);
 	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, row.predicted_us / 50, 1e-6);
@@ -279,14 +282,16 @@ static void test_shared(void)
 	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
 }
 
-/* The row's mode reaches the model; what was measured replaces what was fitted, and the remark says so. */
+/* The row's mode reaches the model; what was measured replaces what was fitted, and the remark
+ * says so. */
 static void test_launches(void)
 {
 	const struct forecaster *f;
 	struct row row = make_row("all_reduce", 8, 20);
 
 	set_up("hgx-h200", 4, 1);
-	CU_ASSERT_EQUAL(forecast_calibrate(&forecast, &bench, false), 0); /* a backend that cannot tell */
+	/* a backend that cannot tell */
+	CU_ASSERT_EQUAL(forecast_calibrate(&forecast, &bench, false), 0);
 	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_PTR_NULL(strstr(text, "measured here"));
@@ -305,8 +310,9 @@ static void test_launches(void)
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 26.7, .001);
 }
 
-/* Four ranks; rank 0 sends 64 MiB to rank 1 and 16 MiB to rank 2, nobody else anything: the busiest rank's 80 MiB leave
- * it over 370.8 GB/s, its flow of 64 MiB over 8 channels of 20 GB/s, which takes longer. */
+/* Four ranks; rank 0 sends 64 MiB to rank 1 and 16 MiB to rank 2, nobody else anything: the busiest
+ * rank's 80 MiB leave it over 370.8 GB/s, its flow of 64 MiB over 8 channels of 20 GB/s, which
+ * takes longer. */
 static void test_matrix(void)
 {
 	double matrix[16] = { [1] = 64 << 20, [2] = 16 << 20 };
@@ -322,7 +328,8 @@ static void test_matrix(void)
 	/* 419.430, the last 512 KiB 26.214, latency 11.8 */
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 457.445, .001);
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_busbw_gbs, (80 << 20) / 457.445e3, .001);
-	bench.traffic = (struct traffic){ .nranks = 4, .spread = 0 }; /* equal shares: as alltoall */
+	/* equal shares: as alltoall */
+	bench.traffic = (struct traffic){ .nranks = 4, .spread = 0 };
 	f->row(f->ctx, &row);
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_busbw_gbs * row.predicted_us, (60 << 20) / 1e3, 1);
 }

@@ -205,11 +205,11 @@ static void test_progress(void)
 
 /* ---- the bare start ---- */
 
-static char folder[] = "/tmp/hangar-test.XXXXXX";
+static char folder[UNIT_TEMP];
 
 static const char *in_folder(const char *name)
 {
-	static char path[128];
+	static char path[UNIT_PATH];
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	return path;
@@ -242,7 +242,7 @@ static int make_mpirun(void)
 static pid_t start(const char *first, const char *what, bool ignore_children)
 {
 	char *argv[] = { (char *)"./prog", (char *)"-b", (char *)"two words", (char *)"--", NULL };
-	char path[256];
+	char path[UNIT_PATH];
 	pid_t pid;
 	int fd;
 
@@ -342,8 +342,8 @@ static void test_codes(void)
 			14); /* whoever started us ignores SIGCHLD */
 }
 
-/* The end that is asked of us is asked of mpirun, whose own code for it does not matter: a trap that did
- * not run would leave it asleep. */
+/* The end that is asked of us is asked of mpirun, whose own code for it does not matter: a trap
+ * that did not run would leave it asleep. */
 static void test_signal(void)
 {
 	pid_t pid = start("trap 'exit 33' TERM", NAP, false);
@@ -430,7 +430,7 @@ int main(void)
 					     "notes.ended" };
 	int rc;
 
-	if (!mkdtemp(folder) || make_mpirun() < 0)
+	if (unit_folder(folder) < 0 || make_mpirun() < 0)
 		return 1;
 	rc = unit_main("launch", cases, sizeof(cases) / sizeof(cases[0]));
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)

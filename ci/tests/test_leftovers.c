@@ -63,7 +63,7 @@ static bool gone_soon(const char *path)
 
 static void touch(const char *folder, const char *name)
 {
-	char path[300];
+	char path[UNIT_PATH];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -237,10 +237,10 @@ static void test_keeper(void)
 /* Links lead elsewhere: neither one in the place of the folder nor one inside is followed. */
 static void test_links(void)
 {
-	char outside[] = "/tmp/hangar-test.XXXXXX", link_path[300], stale[64];
+	char outside[UNIT_TEMP], link_path[UNIT_PATH], stale[64];
 	struct run_folder folder;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(outside));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(outside), 0);
 	touch(outside, "precious");
 	snprintf(stale, sizeof(stale), "%s", new_key());
 	CU_ASSERT_EQUAL(symlink(outside, path_of(stale)), 0);
@@ -264,10 +264,10 @@ static void test_links(void)
 /* The key may come from the environment: it names a folder in /dev/shm and no other. */
 static void test_keys(void)
 {
-	char outside[] = "/tmp/hangar-test.XXXXXX", stem[64], evil[128], precious[64];
+	char outside[UNIT_TEMP], stem[64], evil[UNIT_PATH], precious[UNIT_PATH];
 	struct run_folder folder;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(outside));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(outside), 0);
 	touch(outside, "precious");
 	snprintf(stem, sizeof(stem), "%s", new_key());
 	mkdir(path_of(stem), 0700);
@@ -314,11 +314,11 @@ static void *map_new(const char *path)
 
 static void test_mapped_files(void)
 {
-	char mapped[64], twice[64], other[64], elsewhere[64], folder[] = "/tmp/hangar-test.XXXXXX";
+	char mapped[64], twice[64], other[64], elsewhere[UNIT_PATH], folder[UNIT_TEMP];
 	struct leftovers leftovers;
 	void *maps[4];
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(folder), 0);
 	snprintf(mapped, sizeof(mapped), "/dev/shm/nccl-a%d", (int)getpid());
 	snprintf(twice, sizeof(twice), "/dev/shm/nccl-b%d", (int)getpid());
 	snprintf(other, sizeof(other), "/dev/shm/xnccl-%d", (int)getpid());

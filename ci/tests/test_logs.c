@@ -1,4 +1,5 @@
-/* test_logs.c: NCCL's logs of an evidence folder in the post-mortem: real ones, none, and what only looks like one. */
+/* test_logs.c: NCCL's logs of an evidence folder in the post-mortem: real ones, none, and what only
+ * looks like one. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -11,11 +12,11 @@
 
 #define REAL "ci/tests/data/nccl_log_h200x4.log"
 
-static char dir[64];
+static char dir[UNIT_TEMP];
 
 static const char *in_dir(const char *name)
 {
-	static char path[128];
+	static char path[UNIT_PATH];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	return path;
@@ -36,8 +37,7 @@ static char *printed(int logs)
 
 static void set_up(void)
 {
-	strcpy(dir, "/tmp/test_logs.XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 }
 
 static void copy_log(const char *name)
@@ -84,7 +84,8 @@ static void test_none(void)
 	free(text);
 }
 
-/* A folder, a link to elsewhere and binary rubbish of that name: counted, not followed, no crash. */
+/* A folder, a link to elsewhere and binary rubbish of that name: counted, not followed,
+ * no crash. */
 static void test_hostile(void)
 {
 	char *text;

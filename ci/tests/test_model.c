@@ -331,10 +331,10 @@ static void test_constants(void)
 		{ "{\"constants\":{}}", -EINVAL },
 		{ "fill=1", -EINVAL },
 	};
-	char path[] = "/tmp/test_model_XXXXXX";
+	char path[UNIT_TEMP];
 	struct error err = { .outcome = OUTCOME_OK };
 	struct model_constants constants;
-	int fd = mkstemp(path);
+	int fd = unit_file(path);
 
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
 	fclose(fdopen(fd, "w"));
@@ -345,7 +345,7 @@ static void test_constants(void)
 		fclose(out);
 		CU_ASSERT_EQUAL(model_load_constants(&constants, path, &err), files[i].rc);
 		CU_ASSERT_EQUAL(constants.fitted, files[i].rc == 0);
-		CU_ASSERT_EQUAL(strncmp(constants.origin, "fitted (test_model_", 19) == 0,
+		CU_ASSERT_EQUAL(strncmp(constants.origin, "fitted (test_model.", 19) == 0,
 				files[i].rc == 0);
 	}
 	remove(path);

@@ -1,5 +1,5 @@
-/* test_model_launch.c: what the host and the latency of a kernel make of small calls, sends by LL, uneven exchanges:
- * hand-computed, physical constants. */
+/* test_model_launch.c: what the host and the latency of a kernel make of small calls, sends by LL,
+ * uneven exchanges: hand-computed, physical constants. */
 #include "model.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ static void point(enum model_coll coll, double bytes, enum model_mode mode)
 	CU_ASSERT_EQUAL_FATAL(model_predict(&model, &request, &p), 0);
 }
 
-/* all_reduce of 8 B, Ring LL: 6.6 + 6 hops of .6 = 10.2 us on the device; the host 2.3 launches of 3 us = 6.9. Alone:
- * 8 to see an empty kernel end, 6.9 - 3 and 10.2 - 2 beyond it. */
+/* all_reduce of 8 B, Ring LL: 6.6 + 6 hops of .6 = 10.2 us on the device; the host 2.3 launches of
+ * 3 us = 6.9. Alone: 8 to see an empty kernel end, 6.9 - 3 and 10.2 - 2 beyond it. */
 static void test_modes(void)
 {
 	machine(NULL);
@@ -94,7 +94,8 @@ static void test_refused(void)
 	}
 }
 
-/* LL up to 32 channels x 16 KiB a peer, parts of 8 KiB at least on 8 channels at most, 141 GB/s / 24 channels each. */
+/* LL up to 32 channels x 16 KiB a peer, parts of 8 KiB at least on 8 channels at most,
+ * 141 GB/s / 24 channels each. */
 static void test_ll(void)
 {
 	machine(NULL);
@@ -110,15 +111,15 @@ static void test_ll(void)
 	point(MODEL_SENDRECV, 524289, MODEL_GRAPH);
 	CU_ASSERT_EQUAL(p.proto, MODEL_SIMPLE);
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 8.4 + 3.4 + 2 * 65536 / 20e3, .001);
-	/* flows of 512 KiB to three others: the flag of each word doubles what the link carries, 3 MiB / 370.8 = 8.48 us,
-	 * less than the channels' 11.155 */
+	/* flows of 512 KiB to three others: the flag of each word doubles what the link carries,
+	 * 3 MiB / 370.8 = 8.48 us, less than the channels' 11.155 */
 	point(MODEL_ALLTOALL, 2 << 20, MODEL_GRAPH);
 	CU_ASSERT_EQUAL(p.proto, MODEL_LL);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 65536 / 5875., .001);
 }
 
-/* What goes one way only waits for nobody when calls follow each other: base 6.6, no hop under LL, and the last chunk
- * lands while the next call runs. */
+/* What goes one way only waits for nobody when calls follow each other: base 6.6, no hop under LL,
+ * and the last chunk lands while the next call runs. */
 static void test_one_way(void)
 {
 	machine(NULL);
@@ -143,7 +144,8 @@ static void test_one_way(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 7.2, 1e-9);
 }
 
-/* reduce of 1 GiB: 44739242 B for each of 24 channels, 85 whole steps of 512 KiB; of 8 MiB: none. */
+/* reduce of 1 GiB: 44739242 B for each of 24 channels, 85 whole steps of 512 KiB; of
+ * 8 MiB: none. */
 static void test_steps(void)
 {
 	double without;
@@ -163,7 +165,8 @@ static void test_steps(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, without, 1e-9); /* rings that loop have their bubble */
 }
 
-/* nccl-tests' pattern on four ranks: flows of 1/6, 2/6 and 3/6 of the bytes, all of which leave the rank. */
+/* nccl-tests' pattern on four ranks: flows of 1/6, 2/6 and 3/6 of the bytes, all of which leave
+ * the rank. */
 static void test_uneven(void)
 {
 	struct predict_request request = { .collective = MODEL_ALLTOALLV, .bytes = 1 << 30,
@@ -174,15 +177,18 @@ static void test_uneven(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 370.8, 1e-6);
 	CU_ASSERT_DOUBLE_EQUAL(p.busbw, p.algbw, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(p.ceiling_busbw, 450, 1e-6);
-	/* 8 MiB: the largest flow, 4 MiB, has 8 channels of 20 GB/s: 26.2144; the link would take 22.6 */
+	/* 8 MiB: the largest flow, 4 MiB, has 8 channels of 20 GB/s: 26.2144; the link would
+	 * take 22.6 */
 	point(MODEL_ALLTOALLV, 8 << 20, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 26.2144, 1e-4);
-	/* flows that meet lose .5 / sqrt(8 channels), on the link and on their channels: / .82322 */
+	/* flows that meet lose .5 / sqrt(8 channels), on the link and on their
+	 * channels: / .82322 */
 	model.constants.fan_loss = .5;
 	point(MODEL_ALLTOALLV, 8 << 20, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 31.8436, 1e-3);
 	model.constants.fan_loss = 0;
-	/* a matrix by which the busiest rank sends a quarter of its bytes away, a sixteenth to one peer */
+	/* a matrix by which the busiest rank sends a quarter of its bytes away, a sixteenth to
+	 * one peer */
 	CU_ASSERT_EQUAL(model_predict(&model, &request, &p), 0);
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 4 * 370.8, 1e-6);
 	CU_ASSERT_DOUBLE_EQUAL(p.busbw, p.algbw / 4, 1e-9);

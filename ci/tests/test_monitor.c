@@ -142,7 +142,8 @@ static void test_error(void)
 	seats_close();
 }
 
-/* Over a network a rank's end reaches its neighbours as an error before its own supervisor sees it. */
+/* Over a network a rank's end reaches its neighbours as an error before its own supervisor
+ * sees it. */
 static void test_error_before_death(void)
 {
 	seats_open(3);

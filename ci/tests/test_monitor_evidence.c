@@ -1,4 +1,5 @@
-/* test_monitor_evidence.c: what a judge on one node knows reaches the root's, before the verdict and after. */
+/* test_monitor_evidence.c: what a judge on one node knows reaches the root's, before the verdict
+ * and after. */
 /* alone: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
@@ -171,7 +172,8 @@ static void test_death_in_doubt(void)
 	seats_close();
 }
 
-/* On two hosts: the root doubts a wait of the other one's; a death there is told at once all the same. */
+/* On two hosts: the root doubts a wait of the other one's; a death there is told at once all
+ * the same. */
 static void test_far_death_in_doubt(void)
 {
 	double begin;

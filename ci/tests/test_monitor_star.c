@@ -276,7 +276,8 @@ static void test_strangers(void)
 	seats_close();
 }
 
-/* Who says nothing, or begins and does not go on, is sent away after two seconds; nobody waits for him. */
+/* Who says nothing, or begins and does not go on, is sent away after two seconds; nobody waits
+ * for him. */
 static void test_silent_strangers(void)
 {
 	struct link links[2];

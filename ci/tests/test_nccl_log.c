@@ -126,7 +126,8 @@ static void test_real_drawing(void)
 				     "-P2P/direct pointer-> 0\n");
 	free(text);
 	text = printed(nccl_log_print_trees, &log);
-	/* The Trees lines have all 24; the rest of them came from the Tree lines of two channels. */
+	/* The Trees lines have all 24; the rest of them came from the Tree lines of
+	 * two channels. */
 	CU_ASSERT_STRING_EQUAL(text, "communicator 0\n  channels 00-23:\n    0 - 1 - 2 - 3\n");
 	free(text);
 	nccl_log_release(&log);

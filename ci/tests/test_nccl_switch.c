@@ -80,8 +80,8 @@ static void test_switch(void)
 /* A user's log on standard output gets what it got before, and nothing of the pass. */
 static void test_users_stdout(void)
 {
-	char path[] = "/tmp/hangar-test-XXXXXX", line[1024] = "";
-	int file = mkstemp(path), out = dup(STDOUT_FILENO), lines = 0;
+	char path[UNIT_TEMP], line[1024] = "";
+	int file = unit_file(path), out = dup(STDOUT_FILENO), lines = 0;
 	struct backend_used used;
 	FILE *in;
 
@@ -114,8 +114,8 @@ static void test_users_stdout(void)
 /* A user's log file is not begun anew. */
 static void test_users_file(void)
 {
-	char path[] = "/tmp/hangar-test-XXXXXX", line[16] = "";
-	int file = mkstemp(path);
+	char path[UNIT_TEMP], line[16] = "";
+	int file = unit_file(path);
 	struct backend_used used;
 
 	set_up(0);

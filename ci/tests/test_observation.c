@@ -9,7 +9,7 @@
 
 #include "observation.h"
 
-static char path[] = "/tmp/test_observation.XXXXXX";
+static char path[UNIT_TEMP];
 
 static char *slurp(const char *name, size_t *len)
 {
@@ -149,7 +149,8 @@ static void test_refused(void)
 	CU_ASSERT_TRUE(observation_read(&o, "/tmp", &err) < 0);
 }
 
-/* Cut anywhere, and with any byte changed: read or refused, and nothing else (sanitizers look on). */
+/* Cut anywhere, and with any byte changed: read or refused, and nothing else (sanitizers
+ * look on). */
 static void test_torn(void)
 {
 	struct error err = { .rank = -1 };
@@ -191,7 +192,7 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	int fd = mkstemp(path), rc;
+	int fd = unit_file(path), rc;
 
 	if (fd < 0)
 		return 1;

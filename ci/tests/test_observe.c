@@ -111,7 +111,8 @@ static void test_many_nics(void)
 #define GPU    DOWN "/0000:18:00.0"
 #define CONFIG 0x210
 
-/* A configuration space with another capability first, and ACS at 200h with this control register. */
+/* A configuration space with another capability first, and ACS at 200h with this
+ * control register. */
 static void fill_config(char *config, int control)
 {
 	static const unsigned char first[] = { 0x01, 0x00, 0x02, 0x20 }; /* AER v2, next 200h */
@@ -123,7 +124,8 @@ static void fill_config(char *config, int control)
 	config[0x206] = (char)control;
 }
 
-/* PCI devices of a GPU at generation 5 whose switch is at generation 3 of 4 upwards, 8 lanes of 16. */
+/* PCI devices of a GPU at generation 5 whose switch is at generation 3 of 4 upwards, 8 lanes
+ * of 16. */
 static void see_gpu(const char *config, size_t len, struct observed_gpu *gpu)
 {
 	const struct tree_file files[] = {

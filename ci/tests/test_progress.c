@@ -34,9 +34,12 @@ static void test_is_starved(void)
 		{ 0, 100 * MS, 100 * MS, true, true },
 		{ 1 * MS, 99 * MS, 100 * MS, false, true },
 		{ 2 * MS, 98 * MS, 100 * MS, true, false }, /* a fiftieth is something */
-		{ 0, 50 * MS, 100 * MS, true, false },      /* half of the time it did not even want to */
-		{ 0, 0, 100 * MS, true, true },        /* ready and never run: its wait is accounted when it ends */
-		{ 0, 0, 100 * MS, false, false },            /* asleep: it waits for something else */
+		/* half of the time it did not even want to */
+		{ 0, 50 * MS, 100 * MS, true, false },
+		/* ready and never run: its wait is accounted when it ends */
+		{ 0, 0, 100 * MS, true, true },
+		/* asleep: it waits for something else */
+		{ 0, 0, 100 * MS, false, false },
 		{ 100 * MS, 0, 100 * MS, true, false },     /* spins */
 		{ 13 * MS, 87 * MS, 100 * MS, true, false } /* one of eight on a core */
 	};

@@ -59,7 +59,8 @@ static void test_layout(void)
 	CU_ASSERT_EQUAL(sizeof(struct record_header) % 8, 0);
 }
 
-/* What a rank asks of init, and what becomes of the communicator; other communicators are left alone. */
+/* What a rank asks of init, and what becomes of the communicator; other communicators are
+ * left alone. */
 static void test_comm(void)
 {
 	static const struct {
@@ -106,7 +107,8 @@ static void test_comm(void)
 	tear_down();
 }
 
-/* What the library says of a communicator: 0 never asked; a communicator made anew was never asked. */
+/* What the library says of a communicator: 0 never asked; a communicator made anew was
+ * never asked. */
 static void test_asked(void)
 {
 	struct comm_request request = { .comm = 3, .nranks = 8, .id = { 1 } };

@@ -11,7 +11,7 @@
 
 #include "report.h"
 
-static char folder[] = "/tmp/hangar-test.XXXXXX";
+static char folder[UNIT_TEMP];
 static struct options options;
 static struct run_facts facts;
 static struct rank_facts rank;
@@ -24,7 +24,7 @@ static const struct collective collective = { .name = "x", .in_place = true };
 
 static const char *in_folder(const char *name)
 {
-	static char paths[4][128];
+	static char paths[4][UNIT_PATH];
 	static int turn;
 	char *path = paths[turn++ % 4];
 
@@ -164,7 +164,7 @@ static void test_no_rows(void)
 static void test_everything(void)
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK, .checked = true };
-	char out[128], csv[128], json[128], nccl[128], table[200];
+	char out[UNIT_PATH], csv[UNIT_PATH], json[UNIT_PATH], nccl[UNIT_PATH], table[UNIT_PATH];
 
 	set_up();
 	snprintf(out, sizeof(out), "%s", in_folder("run"));
@@ -217,7 +217,7 @@ static void test_everything(void)
 
 static void test_refused(void)
 {
-	char path[200];
+	char path[UNIT_PATH];
 
 	for (int i = 0; i < 4; i++) {
 		set_up();
@@ -269,7 +269,7 @@ int main(void)
 	};
 	int rc;
 
-	if (!mkdtemp(folder))
+	if (unit_folder(folder) < 0)
 		return 1;
 	rc = unit_main("report", cases, sizeof(cases) / sizeof(cases[0]));
 	unlink(in_folder("stdout"));

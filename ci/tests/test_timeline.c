@@ -21,15 +21,14 @@
 static struct evidence evidence;
 static struct diagnosis diagnosis;
 static struct timeline timeline;
-static char dir[64];
+static char dir[UNIT_TEMP];
 
 /* Ranks of one host that were looked at 100 ms after START, none with calls. */
 static void set_up(int nranks)
 {
 	memset(&evidence, 0, sizeof(evidence));
 	memset(&diagnosis, 0, sizeof(diagnosis));
-	strcpy(dir, "/tmp/test_timeline.XXXXXX");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	diagnosis.outcome = OUTCOME_HANG;
 	diagnosis.class = "missing-call";
 	diagnosis.confidence = "proved";
@@ -72,7 +71,7 @@ static struct record *add(int rank, uint64_t enter, uint64_t leave)
 
 static const char *path_of(const char *name)
 {
-	static char path[128];
+	static char path[UNIT_PATH];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	return path;

@@ -135,8 +135,8 @@ static void test_bad_specs(void)
 		  "\"nvlink\":\"mesh\",\"mesh\":[[0,99],[99,0]],\"pcie_gen\":4}",
 		  "row" },
 	};
-	char path[] = "/tmp/test_topo_XXXXXX.json";
-	int fd = mkstemps(path, 5);
+	char path[UNIT_TEMP];
+	int fd = unit_file(path);
 
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
 	fclose(fdopen(fd, "w"));

@@ -11,7 +11,7 @@
 
 #include "unit.h"
 
-static char folder[] = "/tmp/hangar-traffic-XXXXXX", path[128];
+static char folder[UNIT_TEMP], path[UNIT_PATH];
 
 static struct options plain(void)
 {
@@ -239,7 +239,7 @@ static void test_binary_and_huge(void)
 
 static void test_no_file(void)
 {
-	char pipe_path[160];
+	char pipe_path[UNIT_PATH];
 
 	unlink(path);
 	refused(path, 2, "can't be opened: No such file");
@@ -303,7 +303,7 @@ int main(void)
 	};
 	int rc;
 
-	if (!mkdtemp(folder))
+	if (unit_folder(folder) < 0)
 		return 1;
 	snprintf(path, sizeof(path), "%s/matrix", folder);
 	rc = unit_main("traffic", cases, sizeof(cases) / sizeof(cases[0]));

@@ -168,8 +168,8 @@ static int count(void *ctx, const struct vendor_row *row)
 
 static int read_text(const char *text, size_t len)
 {
-	char path[] = "/tmp/hangar-test-XXXXXX";
-	int out = mkstemp(path), rc;
+	char path[UNIT_TEMP];
+	int out = unit_file(path), rc;
 	struct error err = { .rank = -1 };
 
 	CU_ASSERT_TRUE_FATAL(out >= 0);

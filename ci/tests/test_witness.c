@@ -148,7 +148,7 @@ static void test_note(void)
 
 static void put(const char *dir, const char *name, const void *data, size_t bytes)
 {
-	char path[128];
+	char path[UNIT_PATH];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -163,13 +163,13 @@ static const char *const files[] = { "rank-0.stack.txt", "rank-1.stack.txt", "ra
 /* Saved and read again; binary, endless and foreign files in the place of texts. */
 static void test_folder(void)
 {
-	char dir[] = "/tmp/test_witness.XXXXXX", path[128], *big = malloc(100000);
+	char dir[UNIT_TEMP], path[UNIT_PATH], *big = malloc(100000);
 	char first[] = "first\n", empty[] = "", said[] = "said\n";
 	struct evidence_rank some[RANKS] = { { .stack = first }, { .stack = empty } };
 	struct evidence e = { .nranks = RANKS, .ranks = some, .witness = said };
 	struct error err = { .rank = -1 };
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	CU_ASSERT_EQUAL(evidence_save_texts(&e, dir, &err), 0);
 	memset(big, 'x', 100000);
 	put(dir, "rank-2.stack.txt", big, 100000);
@@ -204,7 +204,8 @@ static void test_folder(void)
 	CU_ASSERT_NOT_EQUAL(err.code, 0);
 }
 
-/* What NCCL's communicators say of a hang; of what ended otherwise, and of who never asked, nothing. */
+/* What NCCL's communicators say of a hang; of what ended otherwise, and of who never
+ * asked, nothing. */
 static void test_async(void)
 {
 	static struct record_header recorders[RANKS];

@@ -1,6 +1,6 @@
-/* tool_slow.c: all_reduce_perf in which one rank is slow without being at fault: looks like a hang and
- * is none. HANGAR_SLOW=RANK:FIRST:EVERY:SECONDS: sleeps FIRST seconds before its first call, is busy
- * for SECONDS before every call whose number EVERY divides. */
+/* tool_slow.c: all_reduce_perf in which one rank is slow without being at fault: looks like a hang
+ * and is none. HANGAR_SLOW=RANK:FIRST:EVERY:SECONDS: sleeps FIRST seconds before its first call, is
+ * busy for SECONDS before every call whose number EVERY divides. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
-/* tool_synthetic.c: saved evidence of many ranks, of which one is guilty of something. usage: tool_synthetic DIR RANKS CALLS
- * [GUILTY [CLASS]]
+/* tool_synthetic.c: saved evidence of many ranks, of which one is guilty of something.
+ * usage: tool_synthetic DIR RANKS CALLS [GUILTY [CLASS]]
  *
- * Counts differ from call to call; rank GUILTY (default: the middle one) leaves out the call in the middle, or is what CLASS says;
- * everyone else waits in the last call, or in communicator init. For measuring hang_diagnose at a size that no test machine runs. */
+ * Counts differ from call to call; rank GUILTY (default: the middle one) leaves out the call in the
+ * middle, or is what CLASS says; everyone else waits in the last call, or in communicator init. For
+ * measuring hang_diagnose at a size that no test machine runs. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

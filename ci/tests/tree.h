@@ -1,12 +1,10 @@
-/* tree.h: made-up /proc and /sys: folders of small files, for what reads them below a root. Include it once per test
- * program. */
+/* tree.h: made-up /proc and /sys: folders of small files, for what reads them below a root. Include
+ * it once per test program. */
 #ifndef HANGAR_TREE_H
 #define HANGAR_TREE_H
 
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +17,7 @@ struct tree_file {
 	size_t len; /* of the text; 0: up to its NUL */
 };
 
-static char tree_root[PATH_MAX / 2];
+static char tree_root[UNIT_TEMP];
 
 static void tree_folders(char *path)
 {
@@ -49,22 +47,10 @@ static void tree_add(const struct tree_file *file)
 	fclose(out);
 }
 
-static inline int tree_unlink(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(path);
-}
-
 /* A new root with these files; returns it. */
 static inline const char *tree_make(const struct tree_file *files)
 {
-	const char *folder = getenv("TMPDIR");
-
-	snprintf(tree_root, sizeof(tree_root), "%.1000s/hangar-tree-XXXXXX",
-		 folder ? folder : "/tmp");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(tree_root));
+	CU_ASSERT_EQUAL_FATAL(unit_folder(tree_root), 0);
 	for (; files->path; files++)
 		tree_add(files);
 	return tree_root;
@@ -72,7 +58,7 @@ static inline const char *tree_make(const struct tree_file *files)
 
 static inline void tree_remove(void)
 {
-	CU_ASSERT_EQUAL(nftw(tree_root, tree_unlink, 8, FTW_DEPTH | FTW_PHYS), 0);
+	CU_ASSERT_EQUAL(unit_remove(tree_root), 0);
 }
 
 #endif

@@ -1,7 +1,12 @@
-/* unit.c: the one suite of a unit-test program, run by CUnit. */
+/* unit.c: the one suite of a unit-test program, run by CUnit; temporary files. */
 #include "unit.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <CUnit/Basic.h>
 
@@ -17,8 +22,8 @@ static int add_cases(const char *suite, const struct unit_case *cases, size_t n)
 	return 0;
 }
 
-/* CU_get_error() stays 0 when assertions fail, so it is the counters that decide. Failure records count failed assertions
- * as well as suites and tests that could not run. */
+/* CU_get_error() stays 0 when assertions fail, so it is the counters that decide. Failure records
+ * count failed assertions as well as suites and tests that could not run. */
 static int judge(size_t n)
 {
 	if (n == 0 || CU_get_number_of_tests_run() != n)
@@ -47,4 +52,62 @@ int unit_main(const char *suite, const struct unit_case *cases, size_t n)
 out:
 	CU_cleanup_registry();
 	return rc;
+}
+
+/* Where temporary files go. */
+static const char *temporary(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && folder[0] ? folder : "/tmp";
+}
+
+static int name_temporary(char path[UNIT_TEMP])
+{
+	int n = snprintf(path, UNIT_TEMP, "%s/%s.XXXXXX", temporary(), program_invocation_short_name);
+
+	if (n > 0 && n < UNIT_TEMP)
+		return 0;
+	fprintf(stderr, "TMPDIR=%s: too long for these tests\n", temporary());
+	return -ENAMETOOLONG;
+}
+
+static int complain(const char *path)
+{
+	int rc = -errno;
+
+	fprintf(stderr, "%s: %s\n", path, strerror(-rc));
+	return rc;
+}
+
+int unit_folder(char path[UNIT_TEMP])
+{
+	int rc = name_temporary(path);
+
+	if (rc < 0)
+		return rc;
+	return mkdtemp(path) ? 0 : complain(path);
+}
+
+int unit_file(char path[UNIT_TEMP])
+{
+	int rc = name_temporary(path);
+
+	if (rc < 0)
+		return rc;
+	rc = mkostemp(path, O_CLOEXEC);
+	return rc < 0 ? complain(path) : rc;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+int unit_remove(const char *folder)
+{
+	return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 ? 0 : -errno;
 }

@@ -6,13 +6,28 @@
 
 #include <CUnit/CUnit.h>
 
+#define UNIT_TEMP 200 /* bytes of the path of what unit_folder or unit_file makes */
+#define UNIT_PATH 300 /* of the path of a file in such a folder, its name short */
+
 struct unit_case {
 	const char *name;
 	void (*run)(void);
 };
 
-/* Runs the n cases as one verbose CUnit suite. Returns 0 when all of them ran and no assertion failed, else 1: an empty
- * table is a failure. Cases are independent: each runs whatever became of the others. */
+/* Runs the n cases as one verbose CUnit suite. Returns 0 when all of them ran and no assertion
+ * failed, else 1: an empty table is a failure. Cases are independent: each runs whatever became of
+ * the others. */
 int unit_main(const char *suite, const struct unit_case *cases, size_t n);
+
+/* A new folder PROGRAM.XXXXXX below $TMPDIR, or /tmp where that is not set, for its owner alone;
+ * the caller removes it. 0, or a negative errno: standard error has it in words. May be called
+ * outside of a case. */
+int unit_folder(char path[UNIT_TEMP]);
+
+/* The same with an empty file. Its descriptor, which the caller closes; or a negative errno. */
+int unit_file(char path[UNIT_TEMP]);
+
+/* Removes a folder and all that is in it; links are not followed. 0, or a negative errno. */
+int unit_remove(const char *folder);
 
 #endif

@@ -99,8 +99,8 @@ static void check_errors(const struct observation *o, int h, int i, struct cause
 			cause_yes(f, "GPU %s on %s: %lld %s during the run", after->bus,
 				  cause_host(o, h), (long long)counters[k].step, counters[k].name);
 	}
-	/* Healthy links count some in every run (H200: 5 to 114 a run, none of them replayed): they say
-	 * something beside others alone. */
+	/* Healthy links count some in every run (H200: 5 to 114 a run, none of them replayed): they
+	 * say something beside others alone. */
 	if (moved > 0 && crc > 0)
 		cause_yes(f, "GPU %s on %s: %lld NVLink CRC errors during the run", after->bus,
 			  cause_host(o, h), (long long)crc);

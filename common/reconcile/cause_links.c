@@ -63,8 +63,8 @@ static int larger(int a, int b)
 	return a > b ? a : b;
 }
 
-/* An idle GPU's link falls to generation 1, so that the better of the two looks counts. 0: fine, 1: degraded, -1: not
- * seen. */
+/* An idle GPU's link falls to generation 1, so that the better of the two looks counts. 0: fine,
+ * 1: degraded, -1: not seen. */
 static int degraded(const int before[4], const int after[4], char *text, size_t len)
 {
 	int width = larger(before[0], after[0]), most = larger(before[1], after[1]);

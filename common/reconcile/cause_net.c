@@ -176,7 +176,8 @@ static void check_speed(const struct observation *o, int h, const struct observe
 			  nic->name, cause_host(o, h), (long long)nic->mbps, o->run.nic_gbps);
 }
 
-/* May the traffic use it? RDMA ports, or with TCP the host's own interfaces; MPI may take either. */
+/* May the traffic use it? RDMA ports, or with TCP the host's own interfaces; MPI may
+ * take either. */
 static bool relevant(const struct observation *o, const struct observed_nic *nic)
 {
 	return nic->hardware == 1 && (!cause_on_gpus(o) || nic->rdma == !cause_tcp(o));

@@ -86,8 +86,8 @@ static double share(const int link[4])
 	return part;
 }
 
-/* Every second device faces the CPU: the endpoint, and upstream ports of switches. The ports above them may well be able
- * to do more than what is plugged in. */
+/* Every second device faces the CPU: the endpoint, and upstream ports of switches. The ports above
+ * them may well be able to do more than what is plugged in. */
 void observe_pci_link(const char *root, const char *folder, int link[4])
 {
 	struct chain chain;
@@ -110,8 +110,9 @@ void observe_pci_link(const char *root, const char *folder, int link[4])
 
 /* ---- ACS ---------------------------------------------------------------------------------- */
 
-/* PCI Express Base Specification 7.7.11: extended capability 000Dh; control register: request redirect, completion
- * redirect. With either, what one device sends to another goes up to the CPU. */
+/* PCI Express Base Specification 7.7.11: extended capability 000Dh; control register: request
+ * redirect, completion redirect. With either, what one device sends to another goes up to
+ * the CPU. */
 #define ACS_CAPABILITY 0x0d
 #define ACS_CONTROL    6
 #define ACS_REDIRECT   0x0c
@@ -121,7 +122,8 @@ static bool read_at(int fd, unsigned offset, void *to, size_t len)
 	return pread(fd, to, len, (off_t)offset) == (ssize_t)len;
 }
 
-/* 1 redirects, 0 does not, -1 could not be read: without CAP_SYS_ADMIN the kernel shows 64 bytes. */
+/* 1 redirects, 0 does not, -1 could not be read: without CAP_SYS_ADMIN the kernel
+ * shows 64 bytes. */
 static int acs_redirects(const char *folder)
 {
 	char path[PATH_MAX + 8];

@@ -17,7 +17,8 @@
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
-/* Everybody's `mine` in r->ranks on every rank: who looks at a host wants its ranks' GPUs and processes. */
+/* Everybody's `mine` in r->ranks on every rank: who looks at a host wants its ranks' GPUs
+ * and processes. */
 static int meet(struct reconcile *r, struct observed_rank *mine)
 {
 	struct job *job = r->bench->job;
@@ -59,7 +60,8 @@ static int look(struct reconcile *r, struct observed_host *mine, struct observed
 		mine->took_s = clock_seconds() - start;
 		watch_leave(r->bench->watch);
 	}
-	/* all stay until all have looked: whoever went on would wait for the others in its own hurry */
+	/* all stay until all have looked: whoever went on would wait for the others in its
+	 * own hurry */
 	rc = job_agree(job, job_gather_nodes(job, mine, sizeof(*mine), hosts));
 	job_hurry(job, former);
 	return rc;
@@ -112,7 +114,8 @@ static void take_row(void *ctx, const struct row *row)
 	run->used_channels = row->used_channels;
 }
 
-/* A module has all its links; a card's come from bridges, if it has any, and a part of a GPU has none. */
+/* A module has all its links; a card's come from bridges, if it has any, and a part of a GPU
+ * has none. */
 static int links_of(const char *product)
 {
 	const struct topo_gpu_model *model = topo_gpu_model(product);

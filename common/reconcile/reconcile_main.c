@@ -76,7 +76,8 @@ static int tell(const char *path, struct error *err)
 		 stat(path, &st) == 0 && S_ISDIR(st.st_mode) ? "/observation.json" : "");
 	if (observation_read(&observation, file, err) < 0) {
 		snprintf(text, sizeof(text), "%s", err->text);
-		if (!strstr(text, file)) /* jansson's own text names a file, what is wrong in it does not */
+		/* jansson's own text names a file, what is wrong in it does not */
+		if (!strstr(text, file))
 			snprintf(err->text, sizeof(err->text), "%.200s: %.250s", file, text);
 		return err->outcome;
 	}

@@ -10,7 +10,8 @@
 #define MOST_OF_CEILING	   105.0 /* percent */
 #define MOST_OF_CALIBRATED 130.0
 
-#define CALIBRATION_SECONDS 30.0 /* takes a fraction of one; a crowded host longer, a device in trouble for ever */
+#define CALIBRATION_SECONDS 30.0 /* takes a fraction of one; a crowded host longer, a device in
+                                  * trouble for ever */
 
 static const struct forecast_source *const sources[] = { &forecast_nccl, &forecast_shared,
 	                                                 &forecast_host };

@@ -12,7 +12,8 @@
 #include "share_model.h"
 
 #define FORECAST_SHARES 4096
-#define FORECAST_JUDGED_FROM (1 << 20) /* bytes that a row must have to be judged: below, the host's part decides */
+#define FORECAST_JUDGED_FROM (1 << 20) /* bytes that a row must have to be judged: below, the host's
+                                        * part decides */
 
 struct forecast;
 
@@ -56,12 +57,14 @@ struct forecast {
 	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
 	char dump[160]; /* file that NCCL writes its topology to; "": none */
 	bool own_dump;  /* we asked for it */
-	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the larger sizes */
+	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the
+	                                 * larger sizes */
 	size_t nshares;
 	double median; /* what share() returned */
 	double most_of_ceiling; /* percent, of these rows */
 	double good, low; /* percent, --good --low */
-	size_t nused, nas_predicted; /* rows whose algorithm and protocol are known; those as predicted */
+	size_t nused, nas_predicted; /* rows whose algorithm and protocol are known; those
+	                              * as predicted */
 	struct forecaster hooks;
 };
 

@@ -70,8 +70,8 @@ static int load_topology(struct forecast *f, const struct bench *bench, struct e
 		rc = topo_reshape(&f->sys, &change, err);
 	if (rc == 0)
 		rc = model_load_constants(&constants, NULL, err);
-	if (rc == 0)
-		(void)model_calibrate(&constants, &f->kernel); /* keeps the fitted ones: not measured */
+	if (rc == 0) /* keeps the fitted ones: not measured */
+		(void)model_calibrate(&constants, &f->kernel);
 	if (rc == 0)
 		rc = model_init(&f->model, &f->sys, &constants, 0, nvls && atoi(nvls) == 0, err);
 	return rc;

@@ -41,7 +41,8 @@ struct host_request {
 
 struct host_prediction {
 	double time_us, busbw;
-	double ceiling_busbw; /* one copy of what must move, by all ranks at once; the prediction where pieces that stay in a cache beat that */
+	double ceiling_busbw; /* one copy of what must move, by all ranks at once; the prediction
+	                       * where pieces that stay in a cache beat that */
 	const char *algo;     /* "ring" "doubling" ... */
 	const char *way;      /* "cma" "copy" "net": how its largest messages travel */
 	double latency_us, copy_us, net_us, reduce_us; /* time_us is their sum */

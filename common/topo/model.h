@@ -54,7 +54,8 @@ struct model_constants {
 	double nvlink_efficiency; /* of NCCL's per-link bandwidth */
 	double loop_bubble;	  /* slices of each loop of a ring that nothing overlaps */
 	double fill;		  /* slices that fill the pipeline once */
-	double step_us;		  /* broadcast, reduce: what a step of 512 KiB waits for its neighbours */
+	double step_us;		  /* broadcast, reduce: what a step of 512 KiB waits for
+	                           * its neighbours */
 	double channel_gbs;	  /* what one channel (thread block) copies to a peer */
 	double fan_loss;       /* share of a link lost where flows of one channel meet; falls as 1 /
 				  sqrt(channels a flow) */
@@ -63,9 +64,10 @@ struct model_constants {
 	double simple_hop_us;
 	double p2p_base_us;    /* latency of a group of sends and receives, without its hop */
 	double ll_base_us;     /* latency of an LL kernel without its hops */
-	double one_way_base_us; /* the same of a kernel that waits for nobody: broadcast, reduce, gather, scatter back to
-				   back */
-	double kernel_host_us; /* an empty kernel of NCCL's shape: what launching it costs the host, */
+	double one_way_base_us; /* the same of a kernel that waits for nobody: broadcast, reduce,
+	                         * gather, scatter back to back */
+	double kernel_host_us; /* an empty kernel of NCCL's shape: what launching it costs
+	                        * the host, */
 	double kernel_latency_us; /* from an idle stream to the host that sees its end, */
 	double kernel_device_us;  /* and the device's part of that */
 	double call_launches;	  /* what enqueueing a call costs the host, in such launches, */
@@ -75,7 +77,8 @@ struct model_constants {
 	double slice_us;   /* that a process has the GPU for itself */
 	double socket_gbs; /* of a connection over loopback */
 	bool fitted;		  /* false: physical-only */
-	bool calibrated;	  /* host and latency of a kernel were measured on this host, in this run */
+	bool calibrated;	  /* host and latency of a kernel were measured on this host, in
+	                           * this run */
 	char origin[96];	  /* "fitted (fitted.json)", or why they are physical only */
 	char provenance[1024];	  /* the fitted file's own account */
 };
@@ -106,8 +109,9 @@ struct predict_request {
 	enum model_coll collective;
 	enum model_mode mode;
 	double bytes; /* nccl-tests' size column */
-	double away, flow; /* alltoallv: bytes that the busiest rank exchanges with others, and of the largest flow; 0:
-			      nccl-tests' pattern, flows as their distance (traffic.h) */
+	double away, flow; /* alltoallv: bytes that the busiest rank exchanges with others, and of
+	                    * the largest flow; 0: nccl-tests' pattern, flows as their
+	                    * distance (traffic.h) */
 	int elsize;   /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
 	int nranks;   /* 0: all GPUs of all nodes */
 	int nnodes;   /* 0: what the topology says */

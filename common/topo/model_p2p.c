@@ -50,8 +50,8 @@ static double channel_rate(const struct model *model, int proto)
 struct flows {
 	struct prediction *out;
 	double bytes; /* of the size column */
-	double intra_raw,
-		inter_raw; /* us of transfer in the node and over the network, at the wires' speed */
+	/* us of transfer in the node and over the network, at the wires' speed */
+	double intra_raw, inter_raw;
 	double part;		     /* bytes of one flow */
 	double peers;
 	int proto;

@@ -196,7 +196,8 @@ const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int f
 
 enum nccl_log_calls_verdict {
 	NCCL_CALLS_NONE,    /* no COLL lines */
-	NCCL_CALLS_UNKNOWN, /* a guessed communicator with more members than ranks: several in one */
+	NCCL_CALLS_UNKNOWN, /* a guessed communicator with more members than ranks: several
+	                     * in one */
 	NCCL_CALLS_SAME,    /* every rank that is here made the same calls */
 	NCCL_CALLS_FEWER,   /* the same calls as far as they go, but some ranks made fewer */
 	NCCL_CALLS_DIFFER,  /* a call number at which the ranks' calls differ */

@@ -55,7 +55,8 @@ struct topo_nic {
 struct topo_system {
 	char name[TOPO_NAME];
 	char source[256];
-	bool by_sm; /* a NCCL file tells a GPU's sm, not its model: `model` is the one NCCL's constants are for */
+	bool by_sm; /* a NCCL file tells a GPU's sm, not its model: `model` is the one NCCL's
+	             * constants are for */
 	int nnodes, ngpus, nnics, ncpus;
 	struct topo_gpu gpu[TOPO_MAX_GPUS];
 	struct topo_nic nic[TOPO_MAX_NICS];

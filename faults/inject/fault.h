@@ -16,7 +16,8 @@
 #define FAULT_MAX_RANKS 64
 #define FAULT_MAX_ARGS 4
 
-/* Before the call (or init) is made; while it is in progress; after it has been made: on a GPU, enqueued. */
+/* Before the call (or init) is made; while it is in progress; after it has been made: on a
+ * GPU, enqueued. */
 enum fault_when { FAULT_BEFORE, FAULT_INFLIGHT, FAULT_AFTER };
 
 /* Where a fault may fire: bits. */
@@ -43,21 +44,22 @@ struct fault_machine {
 	const char *cgroup;      /* folder of the rank's own memory cgroup, NULL: none; borrowed */
 };
 
-/* --fault=NAME[:RANKS][@OP][,key=value...]; OP is a number from 1, "first" (1: the first call on a cold communicator) or
- * "init". */
+/* --fault=NAME[:RANKS][@OP][,key=value...]; OP is a number from 1, "first" (1: the first call on a
+ * cold communicator) or "init". */
 struct fault_spec {
 	const struct fault *fault;
 	int ranks[FAULT_MAX_RANKS]; /* guilty, ascending, no doubles; default: the last rank */
 	int nranks;                 /* 0: default */
-	long op;                    /* index of the call on communicator 0, from 1, or FAULT_OP_INIT; 0: the default */
+	long op;                    /* index of the call on communicator 0, from 1, or
+	                             * FAULT_OP_INIT; 0: the default */
 	enum fault_when when;
 	struct { char key[16], value[48]; } args[FAULT_MAX_ARGS];
 	int nargs;
 	const char *text;           /* as typed; borrowed */
 };
 
-/* Written by the guilty rank when its fault fires, read by its supervisor alone: the diagnoser never
- * sees it. Lives in shared memory of its own. */
+/* Written by the guilty rank when its fault fires, read by its supervisor alone: the diagnoser
+ * never sees it. Lives in shared memory of its own. */
 struct fault_record {
 	_Atomic uint32_t fired;   /* how often, all faults together */
 	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC, of the first time */
@@ -67,37 +69,44 @@ struct fault_record {
 /* Handed to a fault that fires. */
 struct fault_act {
 	const struct fault_spec *spec;
-	const struct call *call; /* the call that the rank is about to make, is in, or has made; NULL at init */
-	const struct comm_request *request; /* at init, what is about to be, or has been, asked for; else NULL */
+	const struct call *call; /* the call that the rank is about to make, is in, or has made;
+	                          * NULL at init */
+	const struct comm_request *request; /* at init, what is about to be, or has been, asked for;
+	                                     * else NULL */
 	const struct fault_machine *machine;
 	struct chain *chain;     /* chain_emit() makes a call */
 	int rank, nranks;
 };
 
 /* What ends a firing: FAULT_PASS lets the call be made (before) or nothing more happen (after). */
-enum fault_verdict { FAULT_PASS, FAULT_SWALLOW }; /* swallow: it was made otherwise, or is not made */
+enum fault_verdict { FAULT_PASS, FAULT_SWALLOW }; /* swallow: it was made otherwise, or is
+                                                   * not made */
 
 struct fault {
 	const char *name;      /* "drop-rank" */
 	const char *help;      /* one line */
 	const char *source;    /* the incident, thread or paper that it reproduces */
-	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help: SECONDS is a number
-	 * from 0 to 86400, STATUS an exit status from 0 to 255, "how=lock|read" one of these words. */
+	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
+	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, "how=lock|read"
+	 * one of these words. */
 	const char *args;
 	struct {
 		int ranks;         /* of the job, at least */
 		int communicators; /* at least */
 		unsigned machine;  /* bits of fault_need */
 	} needs;
-	unsigned where;        /* bits of fault_where; without FAULT_AT_CALL the default op is init */
+	unsigned where;        /* bits of fault_where; without FAULT_AT_CALL the default op
+	                        * is init */
 	bool only_before;      /* when=inflight and when=after make no sense */
-	bool sticky;           /* fires at the op and at every later call of the rank, on whatever communicator */
-	/* Acceptable outcomes per backend, as in --expect, alternatives separated by '|'. NULL: cannot occur there, and
-	 * why_not says why. */
+	bool sticky;           /* fires at the op and at every later call of the rank, on whatever
+	                        * communicator */
+	/* Acceptable outcomes per backend, as in --expect, alternatives separated by '|'. NULL:
+	 * cannot occur there, and why_not says why. */
 	const char *mpi, *nccl;
 	const char *why_not;
-	/* Fire: act, and say what becomes of the call. May not return at all. A negative errno makes the rank fail: with
-	 * the backend's error that the fault has set, else with one that says that the injection failed. */
+	/* Fire: act, and say what becomes of the call. May not return at all. A negative errno
+	 * makes the rank fail: with the backend's error that the fault has set, else with one that
+	 * says that the injection failed. */
 	int (*fire)(const struct fault_act *act);
 };
 
@@ -113,25 +122,28 @@ const char *fault_rows_check(const struct fault *const *table);
 /* The fault of that name, or NULL. */
 const struct fault *fault_find(const char *name);
 
-/* Parse one spec. 0, or -EINVAL with a usage error naming the part that is wrong and what is allowed: unknown fault (lists
- * the known), bad rank list ("3", "1,3", "0-2"), bad op, unknown key or bad value. */
+/* Parse one spec. 0, or -EINVAL with a usage error naming the part that is wrong and what is
+ * allowed: unknown fault (lists the known), bad rank list ("3", "1,3", "0-2"), bad op, unknown key
+ * or bad value. */
 int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 
 /* Value of a key, or NULL. */
 const char *fault_arg(const struct fault_spec *spec, const char *key);
 
-/* Fires by sleeping for ever: for faults in which a rank is alive and idle. Returns a negative errno, never 0. */
+/* Fires by sleeping for ever: for faults in which a rank is alive and idle. Returns a negative
+ * errno, never 0. */
 int fault_idle(const struct fault_act *act);
 
-/* Can `spec` run in a job of `nranks` ranks on this machine? 0; or -ENOTSUP, with what is missing in words in `why`: the
- * backend where the fault cannot occur, a number of communicators, a need of the machine. */
+/* Can `spec` run in a job of `nranks` ranks on this machine? 0; or -ENOTSUP, with what is missing
+ * in words in `why`: the backend where the fault cannot occur, a number of communicators, a need of
+ * the machine. */
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why, size_t len);
 
 /* The name of one need bit, "superuser" "cgroup" "GPU" "NET" "namespace"; NULL for any other. */
 const char *fault_need_name(unsigned need);
 
-/* Print the table for --list-faults: name, arguments, needs, outcomes on the machine's backend and whether it can run there,
- * source. Every line starts with '#'. */
+/* Print the table for --list-faults: name, arguments, needs, outcomes on the machine's backend and
+ * whether it can run there, source. Every line starts with '#'. */
 void fault_list(FILE *out, const struct fault_machine *machine);
 
 #endif

@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 struct key {
-	const char *name, *value; /* what stands before and behind '=' in the table; not terminated */
+	const char *name, *value; /* what stands before and behind '=' in the table;
+	                           * not terminated */
 	size_t name_len, value_len;
 };
 

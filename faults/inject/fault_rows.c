@@ -1,4 +1,5 @@
-/* fault_rows.c: the table of faults: checked, searched, listed, and what of it can run on this machine. */
+/* fault_rows.c: the table of faults: checked, searched, listed, and what of it can run on
+ * this machine. */
 #include "fault.h"
 
 #include <errno.h>

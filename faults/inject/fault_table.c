@@ -1,5 +1,5 @@
-/* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls otherwise, who runs out
- * of memory, who comes to init otherwise. */
+/* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls
+ * otherwise, who runs out of memory, who comes to init otherwise. */
 #include "fault.h"
 
 /* clang-format off */

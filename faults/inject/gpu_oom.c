@@ -9,15 +9,16 @@ enum { SMALLEST = 2 << 20 }; /* what CUDA hands out in one piece at least */
 
 static const size_t largest = (size_t)64 << 30;
 
-/* The rank's own process takes all that is left. What it cannot have in large pieces it tries in smaller ones. Errors
- * on the way are expected: they go to `ignored`. */
+/* The rank's own process takes all that is left. What it cannot have in large pieces it tries in
+ * smaller ones. Errors on the way are expected: they go to `ignored`. */
 static void take_all(struct backend *be)
 {
 	const enum alloc_kind kind = be->config.alloc;
 	struct error *kept = be->err, ignored;
 
 	be->err = &ignored;
-	be->config.alloc = ALLOC_CUDA; /* other GPUs need not map it, which takes long; never given back */
+	/* other GPUs need not map it, which takes long; never given back */
+	be->config.alloc = ALLOC_CUDA;
 	for (size_t bytes = largest; bytes >= SMALLEST;) {
 		void *ptr;
 

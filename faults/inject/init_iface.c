@@ -1,4 +1,5 @@
-/* init_iface.c: the rank calls communicator init from where only its own loopback interface exists. */
+/* init_iface.c: the rank calls communicator init from where only its own loopback
+ * interface exists. */
 #include <errno.h>
 #include <net/if.h>
 #include <sched.h>
@@ -10,9 +11,10 @@
 
 #include "fault.h"
 
-/* On one host every address of one network namespace can be reached from it, whatever interface NCCL is told to
- * take. So this thread moves to a namespace of its own: sockets that are open stay where they are, NCCL's new
- * ones, and its threads, know a loopback that leads nowhere. It ends with the process. */
+/* On one host every address of one network namespace can be reached from it, whatever interface
+ * NCCL is told to take. So this thread moves to a namespace of its own: sockets that are open stay
+ * where they are, NCCL's new ones, and its threads, know a loopback that leads nowhere. It ends
+ * with the process. */
 static int leave_network(void)
 {
 	struct ifreq request = { .ifr_name = "lo" };

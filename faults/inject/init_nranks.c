@@ -33,7 +33,8 @@ const struct fault fault_init_nranks = {
 	.needs = { .ranks = 2, .communicators = 1 },
 	.where = FAULT_AT_INIT,
 	.only_before = true,
-	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or is wrong. */
+	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or
+	 * is wrong. */
 	.mpi = "hang|error|died|wrong-data",
 	.nccl = "hang|error",
 	.fire = fire,

@@ -174,7 +174,8 @@ static int fire_one(struct injector *injector, const struct fault_spec *spec,
 	return rc;
 }
 
-/* All that is due fires, in the order of the command line. FAULT_SWALLOW when one of them says so. */
+/* All that is due fires, in the order of the command line. FAULT_SWALLOW when one of them
+ * says so. */
 static int fire(struct injector *injector, const struct moment *moment, struct chain *chain)
 {
 	int verdict = FAULT_PASS;

@@ -31,8 +31,8 @@ struct inject_place {
 };
 
 /* Ranks are known: fill in defaults (last rank; op) and check that guilty ranks exist, that the
- * schedule has so many calls, that the job is large enough and that this machine has what the faults
- * need. 0; -EINVAL with a usage error ("rank out of range", "never reached"); -ENOTSUP with
+ * schedule has so many calls, that the job is large enough and that this machine has what the
+ * faults need. 0; -EINVAL with a usage error ("rank out of range", "never reached"); -ENOTSUP with
  * OUTCOME_UNSUPPORTED and the need in words. */
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err);
 
@@ -42,14 +42,14 @@ bool inject_needs(const struct injector *injector, unsigned need);
 /* Is this rank guilty of anything? false before inject_place. */
 bool inject_guilty(const struct injector *injector);
 
-/* Steps, from 1, as bits (step 1: bit 0), before which all ranks should meet: those in which something
- * fires when more than one rank is guilty. What befalls the first of them may else keep the next from
- * ever coming to its call: over sockets a rank that is stopped or dead still owes the others data of the
- * call before. After inject_place; a schedule has at most 32 steps. */
+/* Steps, from 1, as bits (step 1: bit 0), before which all ranks should meet: those in which
+ * something fires when more than one rank is guilty. What befalls the first of them may else keep
+ * the next from ever coming to its call: over sockets a rank that is stopped or dead still owes the
+ * others data of the call before. After inject_place; a schedule has at most 32 steps. */
 uint32_t inject_meets(const struct injector *injector);
 
-/* By the record that the rank shares with its supervisor, the number of the first --fault that names the rank and has not fired
- * on it; -1: none, or the ranks were never placed. */
+/* By the record that the rank shares with its supervisor, the number of the first --fault that
+ * names the rank and has not fired on it; -1: none, or the ranks were never placed. */
 int inject_unfired(const struct injector *injector, const struct fault_record *record);
 
 /* The filter that fires the specs; valid as long as the injector is. */

@@ -4,8 +4,8 @@
 
 #include "fault.h"
 
-/* Rights, memory cgroups and namespaces: each is tried, in a way that leaves nothing behind; `run` is the run's folder or NULL
- * (common/cgroup.h). Forks: before MPI and CUDA. */
+/* Rights, memory cgroups and namespaces: each is tried, in a way that leaves nothing behind; `run`
+ * is the run's folder or NULL (common/cgroup.h). Forks: before MPI and CUDA. */
 void machine_look(struct fault_machine *machine, const char *run);
 
 /* The backend, "nccl" or "mpi" (borrowed), and how many GPUs it could use. */

@@ -1,4 +1,5 @@
-/* stop_rank.c: the rank's process is stopped; were it continued, it would go on as if nothing had been. */
+/* stop_rank.c: the rank's process is stopped; were it continued, it would go on as if nothing
+ * had been. */
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>

@@ -11,7 +11,8 @@
 
 struct link {
 	int fd;           /* -1: closed */
-	int passed_fd;    /* descriptor that came along (Unix sockets), -1 for none; the taker closes */
+	int passed_fd;    /* descriptor that came along (Unix sockets), -1 for none; the
+	                   * taker closes */
 	size_t have;      /* bytes of an unfinished message */
 	size_t room;
 	unsigned char *in;

@@ -98,10 +98,12 @@ struct monitor {
 	struct monitor_config config;
 	struct record_memory *memory; /* of the own rank; borrowed */
 	int listen_fd;                /* leader: Unix listener, else -1 */
-	struct link up;               /* member: to the leader; leader: to the root on another node */
+	struct link up;               /* member: to the leader; leader: to the root on
+	                               * another node */
 	bool leader;
 	bool up_is_root;              /* `up` is the TCP connection of a leader */
-	bool reported;                /* leader: the root has been told that this node is abnormal or done */
+	bool reported;                /* leader: the root has been told that this node is abnormal
+	                               * or done */
 	struct monitor_peer *peers;   /* leader: local ranks, the own one first */
 	size_t npeers;
 	int star_fd;                  /* root: TCP listener, else -1 */
@@ -110,7 +112,8 @@ struct monitor {
 	enum monitor_stage stage;
 	uint64_t stage_until;         /* ns */
 	struct doubt doubt;           /* root */
-	bool patient;                 /* leader elsewhere: the root grants time for what was reported, a wait */
+	bool patient;                 /* leader elsewhere: the root grants time for what was
+	                               * reported, a wait */
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
 	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
 	uint64_t last_step;           /* ns */

@@ -30,7 +30,8 @@ enum message {
 	MESSAGE_SLOW,      /* root to leader: text, the evidence folder's name or nothing */
 	MESSAGE_TEXT,      /* leader to root: struct said, then text without NUL */
 	MESSAGE_READY,     /* leader to root: the slow evidence is complete */
-	MESSAGE_PATIENCE   /* root to leader: uint64 ns that the run is given before it is judged again */
+	MESSAGE_PATIENCE   /* root to leader: uint64 ns that the run is given before it is
+	                    * judged again */
 };
 
 /* In front of what is said of one rank. */

@@ -74,7 +74,8 @@ struct record_init {
 	/* The library, asked while the rank waits whether the communicator has failed
 	 * (ncclCommGetAsyncError), last said: 1 no error, 1 + n its error n; 0: never asked. */
 	_Atomic int32_t asked;
-	uint64_t id;            /* hash of the unique id handed to init (FNV-1a); never 0 once called */
+	uint64_t id;            /* hash of the unique id handed to init (FNV-1a); never
+	                         * 0 once called */
 	uint64_t aborted_after; /* calls issued on it before it was aborted */
 };
 
@@ -108,7 +109,8 @@ struct record_header {
 
 	/* since version 2 */
 	struct record_init inits[RECORD_COMMS];
-	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had no memory left */
+	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had
+	                             * no memory left */
 };
 
 struct record_memory {

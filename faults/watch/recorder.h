@@ -14,7 +14,8 @@ struct recorder {
 	struct record_memory *memory; /* shared with the supervisor; borrowed */
 	bool calls;                   /* --record is not off: calls are noted */
 	bool timed;                   /* device times have been noted: a slot's old ones must go */
-	double timeout;               /* -T seconds for every wait for others, 0: the caller's deadline */
+	double timeout;               /* -T seconds for every wait for others, 0: the
+	                               * caller's deadline */
 	double stretch;               /* all deadlines times this */
 };
 

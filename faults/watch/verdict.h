@@ -15,12 +15,14 @@
 
 struct verdict {
 	enum outcome outcome;
-	const char *class;      /* "rank-died" "error" "unexplained" "wrong-data"...; "-" for none */
+	const char *class;      /* "rank-died" "error" "unexplained" "wrong-data"...;
+	                         * "-" for none */
 	char ranks[256];        /* guilty ranks, "1,3"; "-" when nobody is named */
 	int64_t comm, seq;      /* where the healthy ranks stand, -1 when unknown */
 	const char *confidence; /* "proved" "inconclusive" */
 	char evidence[256];     /* folder, "-" for none */
-	double detect_ms;       /* from the latest entry into a wait, or the observed death, to now */
+	double detect_ms;       /* from the latest entry into a wait, or the observed death,
+	                         * to now */
 };
 
 /* Has this rank ended by itself, with an exit code that it had announced? */

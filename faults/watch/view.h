@@ -31,8 +31,8 @@ struct rank_view {
 	char host[64];
 	char error[256];
 	int32_t error_code;   /* errno of `error`, 0: none */
-	uint32_t oom_kills;   /* by the kernel in the rank's memory cgroup, this process' death among them; 0 unless it
-	                       * was killed */
+	uint32_t oom_kills;   /* by the kernel in the rank's memory cgroup, this process' death
+	                       * among them; 0 unless it was killed */
 	uint32_t comm_state;  /* of communicator 0: enum record_comm_state */
 	int32_t init_rank, init_nranks; /* handed to its init */
 	uint64_t init_id;     /* hash of the id handed to its init, 0: init was not called */

@@ -1,0 +1,295 @@
+/* test_check_kinds.c: that each way to be wrong is located and named, and that nobody innocent
+ * is accused. */
+#include "check_scene.h"
+
+/* ---- Every kind ---- */
+
+/* Every kind that a reduction can suffer, for every type and operator. */
+static void test_reduction_kinds(void)
+{
+	const enum wrong_kind kinds[] = { WRONG_ZERO,    WRONG_STALE, WRONG_SHIFTED, WRONG_MISSING,
+		                          WRONG_DOUBLED, WRONG_NAN,   WRONG_OTHER };
+
+	for (int k = 0; k < DT_COUNT * OP_COUNT * (int)LENGTH(kinds); k++) {
+		enum dtype type = (enum dtype)(k % DT_COUNT);
+		enum redop op = (enum redop)(k / DT_COUNT % OP_COUNT);
+		enum wrong_kind kind = kinds[k / DT_COUNT / OP_COUNT];
+		bool extreme = op == OP_MAX || op == OP_MIN, possible;
+		struct check_report report;
+		struct scene s;
+		size_t first;
+
+		possible = !(kind == WRONG_NAN && !check_is_float(type)) &&
+		           !(kind == WRONG_DOUBLED && extreme);
+		scene_reduce(&s, type, op, 4);
+		CU_ASSERT_EQUAL(spoil(&s, kind, 2, 500, 400, &first), possible ? 0 : -EINVAL);
+		report = checked(&s);
+		CU_ASSERT_EQUAL(report.kind, possible ? (int)kind : WRONG_NONE);
+		CU_ASSERT_EQUAL(report.wrong != 0, possible);
+		CU_ASSERT_EQUAL(report.element, possible ? first : 0);
+		CU_ASSERT_EQUAL(report.shift, possible && kind == WRONG_SHIFTED);
+		CU_ASSERT_EQUAL(report.culprit,
+		                possible && (kind == WRONG_MISSING || kind == WRONG_DOUBLED) ? 2 :
+		                                                                               -1);
+		scene_release(&s);
+	}
+}
+
+static void test_many_ranks(void)
+{
+	const enum dtype types[] = {
+		DT_INT8, DT_FLOAT, DT_BFLOAT16, DT_F8E4M3, DT_F8E5M2, DT_DOUBLE
+	};
+	const enum redop ops[] = { OP_SUM, OP_PROD, OP_MAX, OP_AVG, OP_MULSUM };
+
+	for (size_t k = 0; k < LENGTH(types) * LENGTH(ops) * 2; k++) {
+		enum wrong_kind kind = k % 2 ? WRONG_MISSING : WRONG_SHIFTED;
+		struct check_report report;
+		struct scene s;
+		size_t first;
+
+		scene_reduce(&s, types[k / 2 % LENGTH(types)], ops[k / 2 / LENGTH(types)], 40);
+		/* an average of 40 small numbers is mostly 0, whatever is missing */
+		if (s.data.dtype != DT_INT8 || s.data.op != OP_AVG) {
+			CU_ASSERT_EQUAL(spoil(&s, kind, 33, 0, COUNT, &first), 0);
+			report = checked(&s);
+			CU_ASSERT_EQUAL(report.kind, (int)kind);
+			CU_ASSERT_EQUAL(report.element, first);
+			CU_ASSERT_EQUAL(report.culprit, kind == WRONG_MISSING ? 33 : -1);
+		}
+		scene_release(&s);
+	}
+}
+
+static void test_copy_kinds(void)
+{
+	const enum wrong_kind kinds[] = { WRONG_ZERO, WRONG_STALE, WRONG_SHIFTED, WRONG_NAN,
+		                          WRONG_OTHER };
+
+	for (int k = 0; k < DT_COUNT * (int)LENGTH(kinds); k++) {
+		enum wrong_kind kind = kinds[k / DT_COUNT];
+		struct check_report report;
+		struct scene s;
+		size_t first;
+
+		scene_gather(&s, (enum dtype)(k % DT_COUNT));
+		if (spoil(&s, kind, -1, 1200, 700, &first) < 0) {
+			CU_ASSERT(kind == WRONG_NAN && !check_is_float(s.data.dtype));
+		} else {
+			report = checked(&s);
+			CU_ASSERT_EQUAL(report.kind, (int)kind);
+			CU_ASSERT_EQUAL(report.element, first);
+			CU_ASSERT_EQUAL(report.shift, kind == WRONG_SHIFTED);
+		}
+		scene_release(&s);
+	}
+}
+
+/* ---- Shifts ---- */
+
+static void test_shift_distances(void)
+{
+	const struct {
+		int shift;
+		bool named;
+	} cases[] = { { 1, true },  { -1, true },  { 3, true },   { -64, true },
+		      { 64, true }, { 65, false }, { -65, false } };
+
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		struct check_report report;
+		struct scene s;
+
+		scene_reduce(&s, DT_F8E4M3, OP_SUM, 4);
+		memmove(s.recv + 1000, s.recv + 1000 - cases[i].shift, 500);
+		report = checked(&s);
+		CU_ASSERT_EQUAL(report.kind, cases[i].named ? WRONG_SHIFTED : WRONG_OTHER);
+		CU_ASSERT_EQUAL(report.shift, cases[i].named ? cases[i].shift : 0);
+		scene_release(&s);
+	}
+}
+
+/* All data of a gather 5 elements too late: the first ones of each segment come from another
+ * rank's. */
+static void test_shift_of_whole_buffer(void)
+{
+	struct check_report report;
+	struct scene s;
+
+	scene_gather(&s, DT_HALF);
+	memmove(s.recv + 5 * 2, s.recv, (COUNT - 5) * 2);
+	report = checked(&s);
+	CU_ASSERT_EQUAL(report.kind, WRONG_SHIFTED);
+	CU_ASSERT_EQUAL(report.shift, 5);
+	CU_ASSERT(report.element >= 5 && report.element <= 6);
+	scene_release(&s);
+}
+
+/* One element of many bits is evidence, one of few is not. */
+static void test_shift_of_one_element(void)
+{
+	struct check_report report;
+	struct scene s;
+
+	scene_reduce(&s, DT_INT64, OP_SUM, 4);
+	memcpy(s.recv + 8 * 200, s.recv + 8 * 198, 8);
+	report = checked(&s);
+	CU_ASSERT_EQUAL(report.kind, WRONG_SHIFTED);
+	CU_ASSERT_EQUAL(report.shift, 2);
+	scene_release(&s);
+	scene_gather(&s, DT_UINT8);
+	s.recv[200] = s.recv[200] == s.recv[198] ? (char)(s.recv[198] ^ 1) : s.recv[198];
+	report = checked(&s);
+	CU_ASSERT_EQUAL(report.kind, WRONG_OTHER);
+	scene_release(&s);
+}
+
+/* ---- Which rank ---- */
+
+/* A single wrong element: with floats one rank alone explains it. */
+static void test_missing_in_one_element(void)
+{
+	for (int culprit = 0; culprit < 4; culprit++) {
+		struct check_report report;
+		struct scene s;
+		size_t first;
+
+		scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
+		CU_ASSERT_EQUAL(spoil(&s, WRONG_MISSING, culprit, 77, 1, &first), 0);
+		report = checked(&s);
+		CU_ASSERT_EQUAL(report.wrong, 1);
+		CU_ASSERT_EQUAL(report.kind, WRONG_MISSING);
+		CU_ASSERT_EQUAL(report.culprit, culprit);
+		scene_release(&s);
+	}
+}
+
+/* Is rank 1's contribution `factor` times rank 0's, and rank 2's unlike both? */
+static bool related(const struct check_data *data, uint64_t index, double factor)
+{
+	double v[3];
+
+	for (int rank = 0; rank < 3; rank++) {
+		uint64_t bits = 0;
+
+		check_element(data, rank, index, &bits);
+		v[rank] = check_decode(data->dtype, bits);
+	}
+	return v[1] == factor * v[0] && v[2] != v[0] && v[2] != -v[0];
+}
+
+/* Leave rank 0 out wherever rank 1's contribution is `factor` times its own; returns how often. */
+static size_t spoil_related(struct scene *s, double factor)
+{
+	size_t spoilt = 0, first;
+
+	for (size_t i = 0; i < 200; i++) {
+		if (!related(&s->data, BASE + i, factor))
+			continue;
+		CU_ASSERT_EQUAL(spoil(s, WRONG_MISSING, 0, i, 1, &first), 0);
+		spoilt++;
+	}
+	return spoilt;
+}
+
+/* Two ranks hold the same value wherever one is missing: the kind is certain, the rank is not. */
+static void test_missing_is_ambiguous(void)
+{
+	struct check_report report;
+	struct scene s;
+	size_t spoilt;
+
+	scene_reduce(&s, DT_BFLOAT16, OP_SUM, 3);
+	spoilt = spoil_related(&s, 1);
+	CU_ASSERT(spoilt >= 4);
+	report = checked(&s);
+	CU_ASSERT_EQUAL(report.wrong, spoilt);
+	CU_ASSERT_EQUAL(report.kind, WRONG_MISSING);
+	CU_ASSERT_EQUAL(report.culprit, -1);
+	scene_release(&s);
+}
+
+/* Rank 0 left out or rank 1 counted twice: both explain it, so neither is said. */
+static void test_missing_or_doubled(void)
+{
+	struct check_report report;
+	struct scene s;
+	size_t spoilt;
+
+	scene_reduce(&s, DT_BFLOAT16, OP_SUM, 3);
+	spoilt = spoil_related(&s, -1);
+	CU_ASSERT(spoilt >= 4);
+	report = checked(&s);
+	CU_ASSERT_EQUAL(report.wrong, spoilt);
+	CU_ASSERT_EQUAL(report.kind, WRONG_OTHER);
+	CU_ASSERT_EQUAL(report.culprit, -1);
+	scene_release(&s);
+}
+
+/* Values of very few bits: a single wrong element fits somebody by chance and must accuse nobody.
+ */
+static void test_single_small_element_accuses_nobody(void)
+{
+	uint32_t accused = 0;
+
+	for (size_t i = 0; i < 200; i++) {
+		struct check_report report;
+		struct scene s;
+		size_t first;
+
+		scene_reduce(&s, DT_F8E5M2, OP_SUM, 4);
+		CU_ASSERT_EQUAL(spoil(&s, WRONG_MISSING, (int)(i % 4), i, 1, &first), 0);
+		report = checked(&s);
+		CU_ASSERT_EQUAL(report.wrong, 1);
+		accused += report.culprit != -1;
+		scene_release(&s);
+	}
+	CU_ASSERT_EQUAL(accused, 0);
+}
+
+/* Whatever the length of the stretch, nobody innocent is ever accused. */
+static void test_never_the_wrong_rank(void)
+{
+	const enum dtype types[] = {
+		DT_INT8, DT_HALF, DT_BFLOAT16, DT_F8E4M3, DT_F8E5M2, DT_FLOAT
+	};
+	uint32_t innocent = 0, other_kind = 0, named = 0;
+
+	for (size_t k = 0; k < LENGTH(types) * OP_COUNT * 40; k++) {
+		struct check_report report;
+		struct scene s;
+		size_t first;
+
+		scene_reduce(&s, types[k % LENGTH(types)],
+		             (enum redop)(k / LENGTH(types) % OP_COUNT), 5);
+		if (spoil(&s, WRONG_MISSING, 3, 11 * (k % 97), 1 + k / LENGTH(types) / OP_COUNT,
+		          &first) == 0) {
+			report = checked(&s);
+			innocent += report.culprit != -1 && report.culprit != 3;
+			other_kind += report.kind == WRONG_DOUBLED || report.kind == WRONG_SHIFTED;
+			named += report.culprit == 3;
+		}
+		scene_release(&s);
+	}
+	CU_ASSERT_EQUAL(innocent, 0);
+	CU_ASSERT_EQUAL(other_kind, 0);
+	CU_ASSERT(named > 700);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "kinds of a reduction", test_reduction_kinds },
+		{ "kinds with 40 ranks", test_many_ranks },
+		{ "kinds of a copy", test_copy_kinds },
+		{ "shift: distances", test_shift_distances },
+		{ "shift: whole buffer", test_shift_of_whole_buffer },
+		{ "shift: one element", test_shift_of_one_element },
+		{ "missing: one element", test_missing_in_one_element },
+		{ "missing: two ranks fit", test_missing_is_ambiguous },
+		{ "missing or doubled", test_missing_or_doubled },
+		{ "missing: too few bits", test_single_small_element_accuses_nobody },
+		{ "missing: never the wrong rank", test_never_the_wrong_rank },
+	};
+
+	return unit_main("check: kinds", cases, LENGTH(cases));
+}

@@ -1,0 +1,363 @@
+/* test_sink_table.c: the table, read back as a parser of nccl-tests' output would. */
+#include "sink_rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A table in memory. */
+struct screen {
+	FILE *out;
+	char *text;
+	size_t len;
+	struct sink *sink;
+};
+
+static void screen_open(struct screen *screen, bool plain, bool in_place, bool checked,
+			bool timestamps)
+{
+	screen->text = NULL;
+	screen->out = open_memstream(&screen->text, &screen->len);
+	screen->sink = sink_table_new(screen->out, plain, in_place, checked, timestamps, &err);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(screen->sink);
+	CU_ASSERT_EQUAL(screen->sink->ops->begin(screen->sink, &facts), 0);
+}
+
+static void screen_close(struct screen *screen)
+{
+	screen->sink->ops->free(screen->sink);
+	fclose(screen->out);
+	free(screen->text);
+}
+
+static int split(char *line, char **fields)
+{
+	char *save;
+	int n = 0;
+
+	for (char *f = strtok_r(line, " \t", &save); f && n < FIELDS;
+	     f = strtok_r(NULL, " \t", &save))
+		fields[n++] = f;
+	return n;
+}
+
+/* What scripts do with nccl-tests' output: skip "#" and empty lines, split the rest. Field numbers
+ * start at 0. Copies go to `rows`; returns their number. */
+struct parsed {
+	int n;
+	char line[1024];
+	char *field[FIELDS];
+};
+
+static int parse_table(const char *text, struct parsed *rows, int max)
+{
+	char *copy = strdup(text), *save;
+	int n = 0;
+
+	for (char *line = strtok_r(copy, "\n", &save); line && n < max;
+	     line = strtok_r(NULL, "\n", &save)) {
+		if (line[0] == '#')
+			continue;
+		snprintf(rows[n].line, sizeof(rows[n].line), "%s", line);
+		rows[n].n = split(rows[n].line, rows[n].field);
+		n++;
+	}
+	free(copy);
+	return n;
+}
+
+/* Number of words in the line that begins with "# ... size", without its "#". */
+static int headings(const char *text, char *line, size_t len, char **field)
+{
+	const char *at = strstr(text, "\n#       size  ");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	at += 2;
+	snprintf(line, len, "%.*s", (int)strcspn(at, "\n"), at);
+	return split(line, field);
+}
+
+static void check_fields(const struct parsed *row, const char *const *expected, int n)
+{
+	CU_ASSERT_TRUE_FATAL(row->n >= n);
+	for (int i = 0; i < n; i++)
+		CU_ASSERT_STRING_EQUAL(row->field[i], expected[i]);
+}
+
+static const char *const both[] = { "8",    "2", "float", "sum",  "-1",	  "12.25", "1.50",
+				    "2.00", "0", "13.50", "1.50", "3.00", "0" };
+
+static void test_table_plain(void)
+{
+	const struct run_summary summary = make_summary();
+	struct parsed rows[4];
+	struct screen s;
+
+	set_up();
+	screen_open(&s, true, true, true, false);
+	put(s.sink, make_row(8, false));
+	CU_ASSERT_EQUAL(parse_table(s.text, rows, 4), 0); /* the twin is awaited */
+	put(s.sink, make_row(8, true));
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 1);
+	CU_ASSERT_EQUAL(rows[0].n, 13);
+	check_fields(&rows[0], both, 13);
+	/* nccl-tests' own columns, blank for blank. */
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(s.text, "\n           8             2     float     sum      -1    12.25"
+			       "    1.50    2.00       0    13.50    1.50    3.00       0\n"));
+	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(s.text, "\n# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.5 \n"));
+	CU_ASSERT_STRING_EQUAL(s.text + s.len - 30, "# Avg bus bandwidth    : 2.5 \n");
+	screen_close(&s);
+}
+
+static void test_table_header(void)
+{
+	char line[1024], *field[FIELDS];
+	struct screen s;
+
+	set_up();
+	options.iters = 20;
+	screen_open(&s, true, true, true, false);
+	CU_ASSERT_EQUAL(headings(s.text, line, sizeof(line), field), 13);
+	CU_ASSERT_STRING_EQUAL(field[5], "time");
+	CU_ASSERT_STRING_EQUAL(field[12], "#wrong");
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "# Collective test starting: all_reduce_perf\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(s.text, " minBytes 8 maxBytes 1048576 step: 2(factor) warmup iters: auto"
+			       " iters: 20 agg iters: 1 validation: 1 graph: 0 unalign: 0\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "#  Rank  1 Group  0 Pid    101 on"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " device  1 [0000:18:00] NVIDIA H200\n"));
+	for (const char *l = s.text; *l; l = strchr(l, '\n') + 1)
+		CU_ASSERT_EQUAL(*l, '#');
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " backend nccl, 2 ranks on 2 nodes, started "));
+	screen_close(&s);
+	facts.nranks = facts.nnodes = 1;
+	screen_open(&s, true, true, true, false);
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " backend nccl, 1 rank on 1 node, started "));
+	screen_close(&s);
+	facts.nranks = facts.nnodes = RANKS;
+
+	/* -C: the column is the host's time and says so. */
+	options.cputime = true;
+	screen_open(&s, true, false, true, false);
+	headings(s.text, line, sizeof(line), field);
+	CU_ASSERT_STRING_EQUAL(field[5], "cputime");
+	put(s.sink, make_row(8, false));
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "-1     4.50    1.50"));
+	screen_close(&s);
+}
+
+static void test_table_extended(void)
+{
+	char line[1024], *field[FIELDS];
+	struct parsed rows[4];
+	struct screen s;
+	int n, mode = -1, ip99 = -1;
+
+	set_up();
+	screen_open(&s, false, true, true, true);
+	put(s.sink, make_row(8, false));
+	put(s.sink, make_row(8, true));
+	put(s.sink, make_row(16, false)); /* its twin never comes */
+	put(s.sink, make_row(32, false));
+	n = headings(s.text, line, sizeof(line), field);
+	CU_ASSERT_TRUE_FATAL(n > 14);
+	for (int i = 13; i < n; i++) {
+		CU_ASSERT_STRING_NOT_EQUAL(field[i], "time");
+		CU_ASSERT_STRING_NOT_EQUAL(field[i], "algbw");
+		CU_ASSERT_STRING_NOT_EQUAL(field[i], "busbw");
+		for (int j = 0; j < i && i > 13; j++)
+			CU_ASSERT_STRING_NOT_EQUAL(field[i], field[j]);
+		if (strcmp(field[i], "mode") == 0)
+			mode = i;
+		if (strcmp(field[i], "ip99") == 0)
+			ip99 = i;
+	}
+	CU_ASSERT_TRUE_FATAL(mode > 0 && ip99 > mode);
+	CU_ASSERT_STRING_EQUAL(field[n - 1], "timestamp");
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 2);
+	CU_ASSERT_EQUAL_FATAL(rows[0].n, n);
+	CU_ASSERT_EQUAL_FATAL(rows[1].n, n);
+	check_fields(&rows[0], both, 13);
+	CU_ASSERT_STRING_EQUAL(rows[0].field[mode], "stream");
+	CU_ASSERT_STRING_EQUAL(rows[0].field[ip99], "14.88");
+	CU_ASSERT_STRING_EQUAL(rows[0].field[n - 1], "2026-07-01T10:00:01+0200");
+	for (int i = 9; i < 13; i++)
+		CU_ASSERT_STRING_EQUAL(rows[1].field[i], "N/A");
+	CU_ASSERT_STRING_EQUAL(rows[1].field[mode], "stream");
+	CU_ASSERT_STRING_EQUAL(rows[1].field[ip99], "N/A");
+	screen_close(&s);
+}
+
+/* Predictions have columns only in a run that may have some; without one the cells say nan. */
+static void test_table_forecast(void)
+{
+	char line[1024], *field[FIELDS];
+	struct row known = make_row(8, false), unknown = make_row(16, false);
+	struct parsed rows[4];
+	struct screen s;
+	int n, pred = -1;
+
+	set_up();
+	known.predicted_us = 12.25;
+	known.ceiling_busbw_gbs = 450;
+	known.of_predicted_percent = 98.5;
+	row_no_forecast(&unknown);
+	facts.forecast = true;
+	screen_open(&s, false, false, true, false);
+	n = headings(s.text, line, sizeof(line), field);
+	for (int i = 13; i < n; i++)
+		if (strcmp(field[i], "pred") == 0)
+			pred = i;
+	CU_ASSERT_TRUE_FATAL(pred > 0 && pred + 4 < n);
+	CU_ASSERT_STRING_EQUAL(field[pred + 2], "ceiling");
+	CU_ASSERT_STRING_EQUAL(field[pred + 3], "ofpred");
+	put(s.sink, known);
+	put(s.sink, unknown);
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 2);
+	CU_ASSERT_EQUAL(rows[0].n, n);
+	CU_ASSERT_STRING_EQUAL(rows[0].field[pred], "12.25");
+	CU_ASSERT_STRING_EQUAL(rows[0].field[pred + 2], "450.00");
+	CU_ASSERT_STRING_EQUAL(rows[0].field[pred + 3], "98.50");
+	CU_ASSERT_STRING_EQUAL(rows[1].field[pred], "nan");
+	screen_close(&s);
+	facts.forecast = false;
+	screen_open(&s, false, false, true, false);
+	CU_ASSERT_PTR_NULL(strstr(s.text, "ofpred"));
+	screen_close(&s);
+}
+
+/* Cells that must not vanish or become two words. */
+static void test_table_hostile_cells(void)
+{
+	char line[1024], *field[FIELDS];
+	struct row row = make_row(UINT64_MAX, false);
+	struct parsed rows[2];
+	struct screen s;
+	int n;
+
+	set_up();
+	row.stop = "";
+	row.mode = "two words\n";
+	row.timestamp[0] = '\0';
+	row.p99_us = NAN;
+	row.ci_percent = INFINITY;
+	row.time_us = 123456789012.0;
+	row.busbw_gbs = NAN;
+	row.wrong = 123456789;
+	screen_open(&s, false, false, true, true);
+	n = headings(s.text, line, sizeof(line), field);
+	put(s.sink, row);
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
+	CU_ASSERT_EQUAL_FATAL(rows[0].n, n);
+	CU_ASSERT_STRING_EQUAL(rows[0].field[0], "18446744073709551615");
+	CU_ASSERT_DOUBLE_EQUAL(atof(rows[0].field[5]), 123456789012.0, 5e9);
+	CU_ASSERT_STRING_EQUAL(rows[0].field[7], "nan");
+	CU_ASSERT_STRING_EQUAL(rows[0].field[8], "123456789");
+	CU_ASSERT_STRING_EQUAL(rows[0].field[13], "two_words_");
+	screen_close(&s);
+}
+
+static void test_table_unchecked(void)
+{
+	struct run_summary summary = make_summary();
+	struct row row = make_row(8, false);
+	struct parsed rows[2];
+	struct screen s;
+
+	set_up();
+	screen_open(&s, true, false, false, false);
+	put(s.sink, row);
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
+	CU_ASSERT_EQUAL(rows[0].n, 13);
+	CU_ASSERT_STRING_EQUAL(rows[0].field[8], "N/A");
+	summary.checked = false;
+	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "# Out of bounds values : 0 OK\n"));
+	screen_close(&s);
+
+	/* This one row was not checked. */
+	screen_open(&s, true, false, true, false);
+	row.wrong = -1;
+	put(s.sink, row);
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
+	CU_ASSERT_STRING_EQUAL(rows[0].field[8], "N/A");
+	screen_close(&s);
+}
+
+static void test_table_wrong_and_end(void)
+{
+	const struct error failure = { .outcome = OUTCOME_ERROR,
+				       .code = -EIO,
+				       .rank = 1,
+				       .line = 7,
+				       .file = "x.c",
+				       .text = "two\nlines" };
+	struct run_summary summary = make_summary();
+	struct parsed rows[2];
+	struct screen s;
+	char *at;
+
+	set_up();
+	options.min_bw = 3;
+	options.memory_report = true;
+	screen_open(&s, true, true, true, false);
+	put(s.sink, make_wrong_row(8, false));
+	CU_ASSERT_EQUAL(s.sink->ops->comment(s.sink, "in\nbetween"), 0);
+	summary.wrong_checks = 2;
+	summary.err = &failure;
+	summary.memory_init = 1536;
+	summary.memory_buffers = (size_t)200 << 30;
+	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2),
+			      1); /* held until the end, then printed */
+	CU_ASSERT_STRING_EQUAL(rows[0].field[8], "12");
+	at = strstr(s.text, "# wrong: ");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	CU_ASSERT_PTR_NOT_NULL(strstr(at, ", out-of-place\n           8 "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "# in between\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(s.text,
+		       "# error: rank 1: two lines (x.c:7)\n"
+		       "# Out of bounds values : 2 FAILED\n"
+		       "# Avg bus bandwidth    : 2.5 FAILED\n"
+		       "# GPU memory usage     : Initialization 1.50 KB | User-Allocated 200 GB"
+		       " | Collective 0.00 B | Total  200 GB\n"));
+	screen_close(&s);
+	options.min_bw = 2.6; /* 10 % below is still good */
+	screen_open(&s, true, true, true, false);
+	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "# Avg bus bandwidth    : 2.5 OK\n"));
+	screen_close(&s);
+}
+
+static void test_table_full_disk(void)
+{
+	FILE *out = fopen("/dev/full", "w");
+	struct sink *sink;
+
+	set_up();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	sink = sink_table_new(out, false, true, true, false, &err);
+	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), -EIO);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
+	sink->ops->free(sink);
+	fclose(out);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "nccl-tests' columns", test_table_plain },
+		{ "header", test_table_header },
+		{ "further columns", test_table_extended },
+		{ "predictions", test_table_forecast },
+		{ "hostile cells", test_table_hostile_cells },
+		{ "not checked", test_table_unchecked },
+		{ "wrong data and the end", test_table_wrong_and_end },
+		{ "full disk", test_table_full_disk },
+	};
+
+	return sink_main("sink table", cases, sizeof(cases) / sizeof(cases[0]));
+}

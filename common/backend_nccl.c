@@ -23,12 +23,13 @@ static int line_length(const char *text)
 	return text ? (int)strcspn(text, "\r\n") : 0;
 }
 
-/* NCCL says of a failed allocation no more than that CUDA failed; CUDA's words are in the text. */
+/* NCCL says of a failed allocation no more than that CUDA failed; the rest is in its text: CUDA's
+ * words, or its own. */
 static bool lacks_memory(ncclResult_t rc, const char *detail)
 {
-	const char *words = cudaGetErrorString(cudaErrorMemoryAllocation);
-
-	return rc == ncclUnhandledCudaError && detail && strstr(detail, words);
+	return rc == ncclUnhandledCudaError && detail &&
+	       (strstr(detail, cudaGetErrorString(cudaErrorMemoryAllocation)) ||
+	        strstr(detail, "Failed to CUDA calloc") || strstr(detail, "Failed to CUDA malloc"));
 }
 
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)

@@ -211,6 +211,26 @@ static void test_other_plan(void)
 	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
 }
 
+/* The same in a run whose ranks are split into groups: partners have numbers within theirs, so that
+ * what they made cannot be told. */
+static void test_groups(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		struct record_header *header = calloc(1, sizeof(*header));
+
+		play_pairs(i, i == 2 ? 5 : 6, 0, i == 2 ? 1 : 2);
+		header->inits[0].state = RECORD_COMM_READY;
+		header->inits[0].rank = i / 2;
+		header->inits[0].nranks = 2;
+		evidence.ranks[i].recorder = header;
+	}
+	evidence.ranks[2].state = 'R';
+	evidence.ranks[2].cpu_share = 1;
+	expect(OUTCOME_HANG, "host-busy", "2", 6, 6, 6);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+}
+
 /* A rank that polls for its own looks busy. Two rounds of a ring in which rank 0 waits for rank
  * 1 and that for rank 2, which waits for one that lacks nothing: nobody is to blame. */
 static void test_each_waits(void)
@@ -277,6 +297,7 @@ int main(void)
 		{ "a step, and more than a step", test_steps },
 		{ "left out before what the rings hold", test_before_the_ring },
 		{ "ranks with plans of their own", test_other_plan },
+		{ "busy, in groups", test_groups },
 		{ "each waits for another", test_each_waits },
 		{ "sizes that do not fit", test_sizes_meet },
 	};

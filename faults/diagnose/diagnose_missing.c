@@ -162,11 +162,14 @@ static const char *say_past(struct inquiry *q, uint64_t seq)
 static const char *say_own_pairs(struct inquiry *q)
 {
 	const char *who = q->nguilty == 1 ? "it" : "they";
+	bool known = true;
 
 	if (!all_wait_in_pairs(q))
 		return "proved";
+	for (int i = 0; i < q->align.nranks; i++)
+		known = known && (!q->guilty[i] || partners_known(q, i));
 	inquiry_say(q->d, "Sends or receives that %s made are pending: %s may wait for these.", who, who);
-	return "majority";
+	return known ? "majority" : "inconclusive";
 }
 
 bool blame_missing(struct inquiry *q)

@@ -7,6 +7,10 @@
 #include "classes.h"
 #include "inquiry.h"
 
+/* What one look costs is bounded: pending calls of a rank, ranks of a run. */
+#define PENDING_MAX 64
+#define RANKS_MAX   1024
+
 bool call_in_pairs(const struct record *r)
 {
 	return r && (r->kind == CALL_SEND || r->kind == CALL_RECV);
@@ -27,12 +31,23 @@ bool all_wait_in_pairs(const struct inquiry *q)
 	return q->nguilty > 0;
 }
 
+/* Is the rank's number within its communicator that of the run? Not so where ranks are split into
+ * groups: partners are numbered within theirs. */
+static bool numbered_alike(const struct inquiry *q, int rank)
+{
+	const struct record_header *h = q->evidence->ranks[rank].recorder;
+	const struct record_init *init = h ? &h->inits[q->align.comm] : NULL;
+
+	return !init || init->state == RECORD_COMM_NONE ||
+	       (init->rank == rank && init->nranks == q->evidence->nranks);
+}
+
 /* All calls of the rank on the communicator are known. */
 static bool knows_all(const struct inquiry *q, int rank)
 {
 	const struct track *t = rank >= 0 && rank < q->align.nranks ? &q->align.tracks[rank] : NULL;
 
-	return t && t->known && (!t->final || t->first == 1);
+	return t && t->known && (!t->final || t->first == 1) && numbered_alike(q, rank);
 }
 
 static bool is_pair(const struct inquiry *q, const struct record *r, enum call_kind kind, int peer)
@@ -62,6 +77,27 @@ static const struct record *find_nth(const struct inquiry *q, int rank, enum cal
 	return NULL;
 }
 
+static uint64_t last_looked(const struct track *t, uint64_t done)
+{
+	return t->last < done + PENDING_MAX ? t->last : done + PENDING_MAX;
+}
+
+bool partners_known(const struct inquiry *q, int rank)
+{
+	const struct track *t = &q->align.tracks[rank];
+	uint64_t done = inquiry_completed(q, rank);
+
+	if (!knows_all(q, rank) || t->last > done + PENDING_MAX)
+		return false;
+	for (uint64_t seq = done + 1; seq <= t->last; seq++) {
+		const struct record *r = align_record(&q->align, rank, seq);
+
+		if (!call_in_pairs(r) || !knows_all(q, r->peer))
+			return false;
+	}
+	return true;
+}
+
 /* Sends and receives between two ranks meet in the order in which they are made. The first that
  * the rank waits for and that cannot end: NULL where there is none or too little is known.
  * `theirs`: what its partner made of it, NULL: nothing. */
@@ -69,10 +105,12 @@ static const struct record *find_open(const struct inquiry *q, int rank,
 				      const struct record **theirs)
 {
 	const struct track *t = &q->align.tracks[rank];
+	uint64_t done;
 
 	if (!knows_all(q, rank) || !t->final)
 		return NULL;
-	for (uint64_t seq = inquiry_completed(q, rank) + 1; seq <= t->last; seq++) {
+	done = inquiry_completed(q, rank);
+	for (uint64_t seq = done + 1; seq <= last_looked(t, done); seq++) {
 		const struct record *r = align_record(&q->align, rank, seq);
 
 		if (!call_in_pairs(r) || !knows_all(q, r->peer))
@@ -118,11 +156,12 @@ static void place_unequal(struct inquiry *q, const struct record *own, const str
 
 bool blame_unequal(struct inquiry *q)
 {
+	int n = q->align.nranks < RANKS_MAX ? q->align.nranks : RANKS_MAX;
 	const struct record *theirs = NULL, *own;
 	struct diagnosis *d = q->d;
 	bool unequal = false;
 
-	for (int i = 0; i < q->align.nranks && d->nlines < DIAGNOSIS_LINES / 2; i++) {
+	for (int i = 0; i < n && d->nlines < DIAGNOSIS_LINES / 2; i++) {
 		own = find_open(q, i, &theirs);
 		if (!own)
 			continue;
@@ -140,10 +179,13 @@ bool acquit_pairs(struct inquiry *q)
 {
 	const struct record *theirs = NULL;
 	struct diagnosis *d = q->d;
+	size_t looked = 0;
 
-	for (int i = 0; i < q->align.nranks; i++)
+	for (int i = 0; i < q->align.nranks && looked < RANKS_MAX; i++) {
+		looked += q->guilty[i];
 		if (q->guilty[i] && !find_open(q, i, &theirs))
 			return false;
+	}
 	for (int i = 0; i < q->align.nranks; i++)
 		q->guilty[i] = false;
 	q->nguilty = 0;

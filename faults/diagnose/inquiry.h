@@ -86,6 +86,9 @@ bool call_in_pairs(const struct record *record);
 bool waits_in_pairs(const struct inquiry *q, int rank);
 /* Do all of the guilty? */
 bool all_wait_in_pairs(const struct inquiry *q);
+/* Can it be told what became of all that the rank waits for? Not where calls are no longer known, or
+ * ranks are split into groups with numbers of their own. */
+bool partners_known(const struct inquiry *q, int rank);
 /* What of the ranks' sends and receives cannot end, a line each: the partner has not made its
  * part, or one of another amount; the latter is the answer (class mismatch, nobody guilty).
  * Returns whether it is. */

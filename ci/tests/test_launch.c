@@ -266,27 +266,6 @@ static pid_t start(const char *first, const char *what, bool ignore_children)
 	_exit(launch_self(3, argv, &err));
 }
 
-static int code_within(pid_t pid, double seconds)
-{
-	double give_up = clock_seconds() + seconds;
-	int status;
-
-	while (waitpid(pid, &status, WNOHANG) != pid) {
-		if (clock_seconds() > give_up) {
-			kill(pid, SIGKILL);
-			waitpid(pid, &status, 0);
-			return -1;
-		}
-		clock_nap(0.002);
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static int code_of(pid_t pid)
-{
-	return code_within(pid, 3);
-}
-
 static const char *contents(const char *name)
 {
 	static char text[32768];
@@ -314,7 +293,7 @@ static void test_command(void)
 	char shm[128];
 	struct stat st;
 
-	CU_ASSERT_EQUAL(code_of(start("", "exit 7", false)), 7);
+	CU_ASSERT_EQUAL(unit_ended(start("", "exit 7", false), 3), 7);
 	text = contents("notes.arguments");
 	CU_ASSERT_EQUAL(strncmp(text, "--quiet\n-np\n3\n", 14), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n./prog\n-b\ntwo words\n--\n"));
@@ -336,9 +315,9 @@ static void test_command(void)
 
 static void test_codes(void)
 {
-	CU_ASSERT_EQUAL(code_of(start("", "exit 0", false)), 0);
-	CU_ASSERT_EQUAL(code_of(start("", "kill -9 $$", false)), 128 + SIGKILL);
-	CU_ASSERT_EQUAL(code_of(start("", "exit 14", true)),
+	CU_ASSERT_EQUAL(unit_ended(start("", "exit 0", false), 3), 0);
+	CU_ASSERT_EQUAL(unit_ended(start("", "kill -9 $$", false), 3), 128 + SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(start("", "exit 14", true), 3),
 			14); /* whoever started us ignores SIGCHLD */
 }
 
@@ -350,11 +329,11 @@ static void test_signal(void)
 
 	wait_ready();
 	kill(pid, SIGTERM);
-	CU_ASSERT_EQUAL(code_of(pid), 128 + SIGTERM);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGTERM);
 	pid = start("", "exec sleep 5", false);
 	wait_ready();
 	kill(pid, SIGINT);
-	CU_ASSERT_EQUAL(code_of(pid), 128 + SIGINT);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGINT);
 }
 
 /* Killed ourselves we take mpirun along. */
@@ -365,7 +344,7 @@ static void test_parent_killed(void)
 
 	wait_ready();
 	kill(pid, SIGKILL);
-	code_of(pid);
+	unit_ended(pid, 3);
 	while (access(in_folder("notes.ended"), F_OK) < 0 && clock_seconds() < give_up)
 		clock_nap(0.002);
 	CU_ASSERT_EQUAL(access(in_folder("notes.ended"), F_OK), 0);
@@ -386,7 +365,7 @@ static void test_hung_mpirun(void)
 		wait_ready();
 	}
 	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL(code_within(pids[i], 15), codes[i]);
+		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), codes[i]);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "ranks are gone and it does not end"));
 }
 
@@ -405,7 +384,7 @@ static void test_no_mpirun(void)
 		setenv("PATH", folder, 1);
 		_exit(launch_self(2, argv, &err));
 	}
-	CU_ASSERT_EQUAL(code_of(rc), OUTCOME_UNSUPPORTED);
+	CU_ASSERT_EQUAL(unit_ended(rc, 3), OUTCOME_UNSUPPORTED);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "mpirun: No such file"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "make install-deps"));
 }

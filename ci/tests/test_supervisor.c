@@ -101,22 +101,6 @@ static pid_t start(int (*rank_main)(void *), void *arg)
 	return pid;
 }
 
-static int code_of(pid_t pid)
-{
-	double give_up = clock_seconds() + 3;
-	int status;
-
-	while (waitpid(pid, &status, WNOHANG) != pid) {
-		if (clock_seconds() > give_up) {
-			kill(pid, SIGKILL);
-			waitpid(pid, &status, 0);
-			return -1;
-		}
-		clock_nap(0.001);
-	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 #define SOON(expression)                                                                           \
 	do {                                                                                       \
 		double give_up = clock_seconds() + 2;                                              \
@@ -155,7 +139,7 @@ static void test_exit_codes(void)
 
 	for (int i = 0; i < 3; i++) {
 		set_up();
-		CU_ASSERT_EQUAL(code_of(start(exit_with, &codes[i])), codes[i]);
+		CU_ASSERT_EQUAL(unit_ended(start(exit_with, &codes[i]), 3), codes[i]);
 		CU_ASSERT(WIFEXITED(board->wait_status));
 		CU_ASSERT_EQUAL(WEXITSTATUS(board->wait_status), codes[i]);
 		CU_ASSERT_EQUAL(board->changes, 1);
@@ -173,7 +157,7 @@ static void test_killed(void)
 	CU_ASSERT_EQUAL(board->blocked, 0); /* the rank has the mask that the supervisor had */
 	CU_ASSERT_EQUAL(board->group, 1);
 	kill(board->rank, SIGKILL);
-	CU_ASSERT_EQUAL(code_of(pid), 70);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 70);
 	CU_ASSERT(WIFSIGNALED(board->wait_status));
 	CU_ASSERT_EQUAL(WTERMSIG(board->wait_status), SIGKILL);
 }
@@ -202,7 +186,7 @@ static void test_killed_slowly(void)
 	for (begin = clock_seconds(); !board->ready && clock_seconds() < begin + 10;)
 		clock_nap(0.001);
 	kill(board->rank, SIGKILL);
-	CU_ASSERT_EQUAL(code_of(pid), 70);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 70);
 	CU_ASSERT_EQUAL(board->gone, 0);
 	CU_ASSERT(WIFSIGNALED(board->wait_status));
 	CU_ASSERT_EQUAL(WTERMSIG(board->wait_status), SIGKILL);
@@ -231,7 +215,7 @@ static void test_stop_and_continue(void)
 	kill(board->rank, SIGSTOP);
 	SOON(board->stops == 3);
 	board->end_with = 10; /* ends a stopped rank too */
-	CU_ASSERT_EQUAL(code_of(pid), 10);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 10);
 	CU_ASSERT(gone(board->rank));
 }
 
@@ -249,7 +233,7 @@ static void test_hooks_end_it(void)
 	board->end_with = 42;
 	begin = clock_seconds();
 	CU_ASSERT_EQUAL(write(wake, &one, sizeof(one)), (ssize_t)sizeof(one));
-	CU_ASSERT_EQUAL(code_of(pid), 42);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 42);
 	CU_ASSERT(clock_seconds() - begin < 0.3);
 	CU_ASSERT(gone(board->rank));
 	close(wake);
@@ -267,7 +251,7 @@ static void test_signals(void)
 		pid = start(sleep_long, NULL);
 		SOON(board->ready && board->rank > 0);
 		kill(pid, signals[i]);
-		CU_ASSERT_EQUAL(code_of(pid), 128 + signals[i]);
+		CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + signals[i]);
 		CU_ASSERT(gone(board->rank));
 	}
 }
@@ -288,8 +272,8 @@ static void test_supervisor_killed(void)
 	SOON(board->ready && board->rank > 0);
 	rank = board->rank;
 	kill(pid, SIGKILL);
-	CU_ASSERT_EQUAL(code_of(pid), 128 + SIGKILL);
-	CU_ASSERT_EQUAL(code_of(rank), 128 + SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(rank, 3), 128 + SIGKILL);
 	adopt(false);
 }
 
@@ -314,8 +298,8 @@ static void test_launcher_killed(void)
 			(ssize_t)sizeof(supervisor));
 	SOON(board->ready && board->rank > 0);
 	kill(launcher, SIGKILL);
-	code_of(launcher);
-	CU_ASSERT_EQUAL(code_of(supervisor), 1);
+	unit_ended(launcher, 3);
+	CU_ASSERT_EQUAL(unit_ended(supervisor, 3), 1);
 	CU_ASSERT(gone(board->rank));
 	adopt(false);
 	close(tell[0]);
@@ -336,7 +320,7 @@ static void test_ignored_sigchld(void)
 		signal(SIGCHLD, SIG_IGN);
 		_exit(supervisor_run(&hooks, exit_with, &three, &err));
 	}
-	CU_ASSERT_EQUAL(code_of(pid), 3);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 3);
 }
 
 static int fork_and_sleep(void *unused)
@@ -360,8 +344,8 @@ static void test_grandchild(void)
 	pid = start(fork_and_sleep, NULL);
 	SOON(board->ready && board->grandchild > 0);
 	board->end_with = 10;
-	CU_ASSERT_EQUAL(code_of(pid), 10);
-	CU_ASSERT_EQUAL(code_of(board->grandchild), 128 + SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 10);
+	CU_ASSERT_EQUAL(unit_ended(board->grandchild, 3), 128 + SIGKILL);
 	adopt(false);
 }
 

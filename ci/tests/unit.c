@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CUnit/Basic.h>
+
+#include "clock.h"
 
 static int add_cases(const char *suite, const struct unit_case *cases, size_t n)
 {
@@ -110,4 +115,20 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 int unit_remove(const char *folder)
 {
 	return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) == 0 ? 0 : -errno;
+}
+
+int unit_ended(pid_t pid, double seconds)
+{
+	double give_up = clock_seconds() + seconds;
+	int status;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		if (clock_seconds() > give_up) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			return -1;
+		}
+		clock_nap(0.001);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -3,6 +3,7 @@
 #define HANGAR_UNIT_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include <CUnit/CUnit.h>
 
@@ -26,6 +27,10 @@ int unit_folder(char path[UNIT_TEMP]);
 
 /* The same with an empty file. Its descriptor, which the caller closes; or a negative errno. */
 int unit_file(char path[UNIT_TEMP]);
+
+/* Waits for a child and returns its exit code, or 128 + the signal that ended it; one that lives
+ * longer than `seconds` is killed: -1. */
+int unit_ended(pid_t pid, double seconds);
 
 /* Removes a folder and all that is in it; links are not followed. 0, or a negative errno. */
 int unit_remove(const char *folder);

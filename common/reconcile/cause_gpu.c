@@ -3,30 +3,16 @@
 
 #include <stdio.h>
 
+#include "observe_nvml.h"
+
 /* ---- clocks ------------------------------------------------------------------------------- */
 
-/* NVML's bits (nvml.h, "Clocks Event Reasons") that hold clocks down; idle (0x1) is none. */
-static const struct {
-	int64_t bit;
-	const char *name;
-} reasons[] = {
-	{ 0x40, "heat (hardware)" },   { 0x20, "heat (driver)" }, { 0x80, "power brake" },
-	{ 0x08, "hardware slowdown" }, { 0x04, "power cap" },	  { 0x10, "sync boost" },
-	{ 0x100, "display clocks" },
-};
+/* NVML's bits (nvml.h, "Clocks Event Reasons") */
 #define APPLICATION_CLOCKS 0x02
 #define IDLE		   0x01
 
 #define HELD_SHARE 0.01 /* of the sweep, with clocks held down */
 #define HELD_LEAST 1e-3 /* seconds */
-
-static const char *reason_name(int64_t bits)
-{
-	for (size_t i = 0; bits > 0 && i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (bits & reasons[i].bit)
-			return reasons[i].name;
-	return NULL;
-}
 
 /* True when the counter moved enough; -1 of a counter is "not seen". */
 static bool held(int64_t step_ns, double seconds)
@@ -49,7 +35,7 @@ static void check_clocks(const struct observation *o, int h, int i, struct cause
 	int64_t power = cause_step(before->power_ns, after->power_ns);
 	int64_t heat = cause_step(before->thermal_ns, after->thermal_ns);
 	double seconds = cause_seconds(o, h);
-	const char *reason = reason_name(after->reasons);
+	const char *reason = nvml_held_by(after->reasons);
 
 	if (held(power, seconds))
 		cause_yes(f, "GPU %s on %s: held down for power for %.2f s of %.2f s", after->bus,

@@ -2,6 +2,7 @@
 #include "observe_file.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -97,4 +98,56 @@ int64_t observe_number(const char *root, const char *format, ...)
 int observe_int(int64_t number)
 {
 	return number < 0 || number > INT_MAX ? -1 : (int)number;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+int observe_list(const char *root, const char *folder, char names[][32], int room)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	int n = 0;
+	DIR *dir;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", root, folder) >= sizeof(path))
+		return 0;
+	dir = opendir(path);
+	while (dir && n < room && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && strlen(entry->d_name) < sizeof(names[0]))
+			strcpy(names[n++], entry->d_name);
+	if (dir)
+		closedir(dir);
+	qsort(names, (size_t)n, sizeof(names[0]), compare_names);
+	return n;
+}
+
+/* The next line from `text` on that begins so; NULL: none. */
+static const char *find_line(const char *text, const char *start)
+{
+	size_t len = strlen(start);
+
+	while (text && *text && strncmp(text, start, len) != 0) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text && *text ? text : NULL;
+}
+
+int64_t observe_column(const char *text, const char *table, const char *name)
+{
+	const char *names = find_line(text, table), *end = names ? strchr(names, '\n') : NULL;
+	const char *values = end ? find_line(end + 1, table) : NULL;
+
+	while (values && names < end && *values && *values != '\n') {
+		size_t n = strcspn(names, " \n"), v = strcspn(values, " \n");
+
+		if (n == strlen(name) && strncmp(names, name, n) == 0)
+			return observe_count(values);
+		names += n + strspn(names + n, " ");
+		values += v + strspn(values + v, " ");
+	}
+	return -1;
 }

@@ -26,4 +26,12 @@ const char *observe_next(const char *text, int64_t *value);
 /* A number as an int; -1 what does not fit. */
 int observe_int(int64_t number);
 
+/* Names of a folder's entries in order, hidden ones and those that do not fit left out. Returns how
+ * many, `room` at most; 0 where there is no folder. */
+int observe_list(const char *root, const char *folder, char names[][32], int room);
+
+/* Of a text like /proc/net/snmp, "Tcp: NAME NAME ...\nTcp: VALUE VALUE ...": the number below a
+ * name in the lines that `table` ("Tcp:") begins; -1: none. */
+int64_t observe_column(const char *text, const char *table, const char *name);
+
 #endif

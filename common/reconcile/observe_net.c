@@ -1,7 +1,6 @@
 /* observe_net.c: network interfaces, RDMA ports, TCP's counters. */
 #include "observe.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,32 +9,7 @@
 
 #include "observe_file.h"
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 #define NAMES 1024 /* of interfaces */
-
-/* Names of a folder's entries, hidden ones left out; returns their number, `room` at most. */
-static int list(const char *root, const char *folder, char names[][32], int room)
-{
-	char path[PATH_MAX];
-	struct dirent *entry;
-	int n = 0;
-	DIR *dir;
-
-	if ((size_t)snprintf(path, sizeof(path), "%s%s", root, folder) >= sizeof(path))
-		return 0;
-	dir = opendir(path);
-	while (dir && n < room && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && strlen(entry->d_name) < sizeof(names[0]))
-			strcpy(names[n++], entry->d_name);
-	if (dir)
-		closedir(dir);
-	qsort(names, (size_t)n, sizeof(names[0]), compare_names);
-	return n;
-}
 
 static void take_link(const char *root, const char *folder, struct observed_nic *nic)
 {
@@ -106,36 +80,15 @@ static void see_port(const char *root, const char *name, struct observed_nic *ni
 	take_link(root, text, nic);
 }
 
-/* "Tcp: NAME NAME ...\nTcp: VALUE VALUE ...": the value below a name, or -1. */
-static int64_t tcp_value(const char *text, const char *name)
-{
-	const char *names = strstr(text, "Tcp:"), *values;
-
-	if (!names || (names > text && names[-1] != '\n'))
-		return -1;
-	values = strstr(names, "\nTcp:");
-	if (!values)
-		return -1;
-	for (const char *end = values++; names < end && *values && *values != '\n';) {
-		size_t n = strcspn(names, " \n"), v = strcspn(values, " \n");
-
-		if (n == strlen(name) && strncmp(names, name, n) == 0)
-			return observe_count(values);
-		names += n + strspn(names + n, " ");
-		values += v + strspn(values + v, " ");
-	}
-	return -1;
-}
-
 /* Hosts of containers have hundreds of virtual interfaces: those of hardware come first. */
 static void see_nics(const char *root, struct observed_host *host)
 {
 	char names[NAMES][32];
-	int n = list(root, "/sys/class/infiniband", names, OBSERVED_NICS);
+	int n = observe_list(root, "/sys/class/infiniband", names, OBSERVED_NICS);
 
 	for (int i = 0; i < n; i++)
 		see_port(root, names[i], &host->nics[host->nnics++]);
-	n = list(root, "/sys/class/net", names, NAMES);
+	n = observe_list(root, "/sys/class/net", names, NAMES);
 	for (int hardware = 1; hardware >= 0; hardware--) {
 		for (int i = 0; i < n && host->nnics < OBSERVED_NICS; i++) {
 			see_interface(root, names[i], &host->nics[host->nnics]);
@@ -151,8 +104,8 @@ void observe_net(const char *root, struct observed_host *host)
 
 	see_nics(root, host);
 	if (observe_text(root, text, sizeof(text), "/proc/net/snmp") > 0) {
-		host->tcp_sent = tcp_value(text, "OutSegs");
-		host->tcp_retransmitted = tcp_value(text, "RetransSegs");
+		host->tcp_sent = observe_column(text, "Tcp:", "OutSegs");
+		host->tcp_retransmitted = observe_column(text, "Tcp:", "RetransSegs");
 	}
 	if ((size_t)snprintf(text, sizeof(text), "%s/sys/module", root) >= sizeof(text) ||
 	    stat(text, &st) < 0)

@@ -43,6 +43,10 @@ static const struct symbol symbols[] = {
 	SYMBOL(ecc_errors, "nvmlDeviceGetTotalEccErrors", NULL),
 	SYMBOL(processes, "nvmlDeviceGetComputeRunningProcesses_v3", NULL),
 	SYMBOL(p2p, "nvmlDeviceGetP2PStatus", NULL),
+	SYMBOL(count, "nvmlDeviceGetCount_v2", NULL),
+	SYMBOL(by_index, "nvmlDeviceGetHandleByIndex_v2", NULL),
+	SYMBOL(pcie_replays, "nvmlDeviceGetPcieReplayCounter", NULL),
+	SYMBOL(remapped_rows, "nvmlDeviceGetRemappedRows", NULL),
 };
 
 static void find_symbols(struct nvml *nvml)
@@ -184,6 +188,30 @@ static void see_clocks(const struct nvml *nvml, nvml_device device, struct obser
 	gpu->thermal_ns = violation(nvml, device, POLICY_THERMAL);
 }
 
+void nvml_observe_health(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu)
+{
+	see_clocks(nvml, device, gpu);
+	see_errors(nvml, device, gpu);
+}
+
+/* Idle (0x1) and application clocks (0x2) are none. */
+const char *nvml_held_by(int64_t bits)
+{
+	static const struct {
+		int64_t bit;
+		const char *name;
+	} reasons[] = {
+		{ 0x40, "heat (hardware)" },   { 0x20, "heat (driver)" }, { 0x80, "power brake" },
+		{ 0x08, "hardware slowdown" }, { 0x04, "power cap" },	  { 0x10, "sync boost" },
+		{ 0x100, "display clocks" },
+	};
+
+	for (size_t i = 0; bits > 0 && i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (bits & reasons[i].bit)
+			return reasons[i].name;
+	return NULL;
+}
+
 /* sysfs saw the link first, and the whole way to the CPU; virtual machines hide it there. */
 static void see_pcie(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu)
 {
@@ -295,8 +323,7 @@ void nvml_observe(const struct nvml *nvml, const struct observed_rank *ranks, in
 		}
 		see_links(nvml, devices[i], gpu);
 		see_pcie(nvml, devices[i], gpu);
-		see_clocks(nvml, devices[i], gpu);
-		see_errors(nvml, devices[i], gpu);
+		nvml_observe_health(nvml, devices[i], gpu);
 		see_processes(nvml, devices[i], ranks, nranks, host->node, gpu);
 	}
 	for (int i = 0; i < host->ngpus; i++)

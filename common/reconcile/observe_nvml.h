@@ -42,6 +42,11 @@ struct nvml {
 			  unsigned long long *count);
 	int (*processes)(nvml_device device, unsigned *n, struct nvml_process *processes);
 	int (*p2p)(nvml_device a, nvml_device b, unsigned index, unsigned *status);
+	int (*count)(unsigned *n);
+	int (*by_index)(unsigned index, nvml_device *device);
+	int (*pcie_replays)(nvml_device device, unsigned *count);
+	int (*remapped_rows)(nvml_device device, unsigned *corrected, unsigned *uncorrected,
+			     unsigned *pending, unsigned *failed);
 };
 
 /* Load and initialise; false with `why` where there is none. Closed by nvml_close either way. */
@@ -52,5 +57,13 @@ void nvml_close(struct nvml *nvml);
  * What it refuses is left as it is. Reads only. */
 void nvml_observe(const struct nvml *nvml, const struct observed_rank *ranks, int nranks,
 		  struct observed_host *host);
+
+/* The part of it that changes while a GPU works: clocks and what holds them down, errors of its
+ * memory and links. */
+void nvml_observe_health(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu);
+
+/* What holds clocks down, of the bits of nvml.h's "Clocks Event Reasons": "power cap"; NULL:
+ * nothing that does. */
+const char *nvml_held_by(int64_t bits);
 
 #endif

@@ -15,6 +15,7 @@
 #include "../faults/diagnose/evidence_text.h"
 #include "../faults/diagnose/report_stacks.h"
 #include "../faults/diagnose/saved.h"
+#include "../faults/diagnose/tally.h"
 #include "../faults/diagnose/witness.h"
 #include "../faults/watch/verdict.h"
 
@@ -99,8 +100,9 @@ static bool take_last(struct evidence_rank *rank)
 static bool take_heard(struct judge *j, struct evidence_rank *rank, const struct rank_view *view)
 {
 	const struct heard *heard = view->rank < j->nheard ? &j->heard[view->rank] : NULL;
-	int rc = heard && heard->tail
-	                 ? evidence_take_saved(rank, view->rank, heard->tail, heard->bytes)
+	int rc = heard && heard->words[WORD_TAIL].data
+	                 ? evidence_take_saved(rank, view->rank, heard->words[WORD_TAIL].data,
+	                                       heard->words[WORD_TAIL].bytes)
 	                 : -EINVAL;
 
 	rank->remote = true;
@@ -190,7 +192,7 @@ static void judge_testify(void *ctx, const struct rank_view *views,
 		if (!image)
 			continue;
 		saved_pack(rank, i, newest, image);
-		pen->write(pen->to, i, image, bytes);
+		pen->write(pen->to, i, WORD_TAIL, image, bytes);
 		free(image);
 	}
 }
@@ -212,26 +214,22 @@ static struct heard *heard_of(struct judge *j, int rank)
 	return &j->heard[rank];
 }
 
-static void judge_hear(void *ctx, int32_t rank, bool text, const void *data, size_t bytes)
+static void judge_hear(void *ctx, int32_t rank, enum monitor_word word, const void *data,
+                       size_t bytes)
 {
 	struct heard *heard = heard_of(ctx, rank);
 	char *copy;
 
-	if (text && bytes > TEXT_MAX)
+	if (word != WORD_TAIL && bytes > TEXT_MAX)
 		bytes = TEXT_MAX;
 	copy = heard ? malloc(bytes + 1) : NULL;
 	if (!copy)
 		return;
 	memcpy(copy, data, bytes);
 	copy[bytes] = '\0';
-	if (text) {
-		free(heard->text);
-		heard->text = copy;
-	} else {
-		free(heard->tail);
-		heard->tail = copy;
-		heard->bytes = bytes;
-	}
+	free(heard->words[word].data);
+	heard->words[word].data = copy;
+	heard->words[word].bytes = bytes;
 }
 
 static void judge_sharpen(void *ctx, const struct rank_view *views,
@@ -290,7 +288,7 @@ static bool take_folder(struct judge *j, const char *folder)
 	return true;
 }
 
-/* Stacks, and NCCL's own word, of this host's ranks, which still are as they were. */
+/* Stacks and NCCL's own word of this host's ranks, which still are as they were; and what the host has counted. */
 static void hear_witnesses(struct judge *j, const char *guilty)
 {
 	bool *local = calloc((size_t)j->evidence.nranks + 1, sizeof(*local));
@@ -299,7 +297,7 @@ static void hear_witnesses(struct judge *j, const char *guilty)
 		return;
 	for (int i = 0; i < j->evidence.nranks; i++)
 		local[i] = j->evidence.ranks[i].present && !j->evidence.ranks[i].remote;
-	witness_hear(&j->evidence, local, guilty);
+	witness_hear(&j->evidence, local, guilty, j->counters.arg ? &j->counters : NULL);
 	free(local);
 }
 
@@ -316,10 +314,14 @@ static void judge_keep(void *ctx, const struct rank_view *views,
 	kept = take_folder(j, folder) && evidence_save(&j->evidence, j->folder, &err) == 0;
 	hear_witnesses(j, "-");
 	for (int i = 0; i < j->evidence.nranks; i++) {
-		const char *text = j->evidence.ranks[i].stack;
+		const char *stack = j->evidence.ranks[i].stack;
+		char *counters = tally_text(&j->evidence.ranks[i]);
 
-		if (text)
-			pen->write(pen->to, i, text, strnlen(text, TEXT_MAX));
+		if (stack)
+			pen->write(pen->to, i, WORD_STACK, stack, strnlen(stack, TEXT_MAX));
+		if (counters)
+			pen->write(pen->to, i, WORD_COUNTERS, counters, strlen(counters));
+		free(counters);
 	}
 	if (kept)
 		evidence_save_texts(&j->evidence, j->folder, &err);
@@ -327,17 +329,21 @@ static void judge_keep(void *ctx, const struct rank_view *views,
 		error_print(&err, j->program->name);
 }
 
-/* Stacks of ranks on other hosts, which came after the verdict. */
+/* Stacks of ranks on other hosts, and those hosts' counters, which came after the verdict. */
 static void take_texts(struct judge *j)
 {
 	for (int i = 0; i < j->evidence.nranks && i < j->nheard; i++) {
 		struct evidence_rank *rank = &j->evidence.ranks[i];
+		struct heard *heard = &j->heard[i];
+		const char *counters = heard->words[WORD_COUNTERS].data;
 
-		if (!rank->remote || !j->heard[i].text)
+		if (rank->remote && counters && !tally_take_text(rank, counters))
+			evidence_remark(&j->evidence, "Counters sent with rank %d are unsound.", i);
+		if (!rank->remote || !heard->words[WORD_STACK].data)
 			continue;
 		free(rank->stack);
-		rank->stack = j->heard[i].text;
-		j->heard[i].text = NULL;
+		rank->stack = heard->words[WORD_STACK].data;
+		heard->words[WORD_STACK].data = NULL;
 	}
 }
 
@@ -389,14 +395,22 @@ static void judge_save(void *ctx)
 	fflush(stdout);
 }
 
+void judge_start(struct judge *j)
+{
+	j->gpus = strcmp(j->program->options->backend, "mpi") != 0;
+	j->counters = tally_errand(&j->gpus);
+	errand_begin(&j->counters); /* without it there is one reading only */
+}
+
 void judge_release(struct judge *j)
 {
+	errand_end(&j->counters);
+	free(j->counters.text);
 	evidence_release(&j->evidence);
 	evidence_probe_release(&j->probe);
-	for (int i = 0; i < j->nheard; i++) {
-		free(j->heard[i].tail);
-		free(j->heard[i].text);
-	}
+	for (int i = 0; i < j->nheard; i++)
+		for (int word = 0; word < MONITOR_WORDS; word++)
+			free(j->heard[i].words[word].data);
 	free(j->heard);
 	j->heard = NULL;
 	j->nheard = 0;

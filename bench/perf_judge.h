@@ -4,20 +4,25 @@
 #define HANGAR_PERF_JUDGE_H
 
 #include "../faults/diagnose/diagnose.h"
+#include "../faults/diagnose/errand.h"
 #include "../faults/watch/monitor.h"
 #include "perf_rank.h"
 
-/* What another host's judge said of a rank; its words are checked when they are used. */
+/* What another host's judge said of a rank, by enum monitor_word: saved form of its state and newest calls, or
+ * text with a NUL behind it; checked when it is used. data NULL: nothing came. */
 struct heard {
-	void *tail; /* saved form of its state and newest calls; NULL: nothing came */
-	size_t bytes;
-	char *text; /* stacks; NULL: nothing came */
+	struct {
+		char *data; /* owned */
+		size_t bytes;
+	} words[MONITOR_WORDS];
 };
 
 struct judge {
 	const struct program *program;
 	struct evidence evidence;
 	struct evidence_probe probe; /* begun when something seemed wrong */
+	struct errand counters;      /* the host's reading when the run began; arg NULL: none was begun */
+	bool gpus;                   /* it is for GPUs, too */
 	struct diagnosis diagnosis;
 	struct heard *heard;         /* by rank; owned */
 	int nheard;
@@ -29,6 +34,9 @@ struct judge {
  * other hosts testify() tells the root of their ranks, and keep() saves the same, with all calls,
  * in a folder of the same name. */
 struct monitor_judge judge_hooks(struct judge *judge);
+
+/* One per host, before its rank is there: have the host's counters read, by a child, which takes its time. */
+void judge_start(struct judge *judge);
 void judge_release(struct judge *judge);
 
 #endif

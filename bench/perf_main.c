@@ -194,6 +194,8 @@ static int supervise(struct program *program, struct error *err)
 		atomic_store(&program->memory->header.rank, program->launch->rank);
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
+	if (monitor.leader)
+		judge_start(&judge);
 	hooks = monitor_hooks(&monitor);
 	if (program->cgroup.path[0])
 		hooks.cgroup = program->cgroup.path;

@@ -17,8 +17,8 @@ static void words_testify(void *ctx, const struct rank_view *views,
 
 		snprintf(word, sizeof(word), "word of %d with %d", views[i].rank,
 			 (int)memories[i]->header.rank);
-		pen->write(pen->to, views[i].rank, word, strlen(word));
-		pen->write(pen->to, 77, "of no rank here", 15); /* is not passed on */
+		pen->write(pen->to, views[i].rank, WORD_TAIL, word, strlen(word));
+		pen->write(pen->to, 77, WORD_TAIL, "of no rank here", 15); /* is not passed on */
 	}
 }
 
@@ -29,15 +29,19 @@ static void words_keep(void *ctx, const struct rank_view *views,
 	(void)ctx;
 	(void)memories;
 	for (size_t i = 0; i < n; i++)
-		pen->write(pen->to, views[i].rank, "text", 4);
+		pen->write(pen->to, views[i].rank, WORD_STACK, "text", 4);
+	pen->write(pen->to, views[0].rank, WORD_COUNTERS, "seven", 5);
 	printf("kept in '%s'\n", folder);
 	fflush(stdout);
 }
 
-static void words_hear(void *ctx, int32_t rank, bool text, const void *data, size_t bytes)
+static void words_hear(void *ctx, int32_t rank, enum monitor_word word, const void *data,
+		       size_t bytes)
 {
+	static const char *const names[] = { "word", "text", "count" };
+
 	(void)ctx;
-	printf("heard %s %d: %.*s\n", text ? "text" : "word", rank, (int)bytes, (const char *)data);
+	printf("heard %s %d: %.*s\n", names[word], rank, (int)bytes, (const char *)data);
 }
 
 static void words_sharpen(void *ctx, const struct rank_view *views,
@@ -67,6 +71,7 @@ static void test_evidence_crosses(void)
 					     "# verdict: ",
 					     "heard text 2: text\n",
 					     "heard text 3: text\n",
+					     "heard count 2: seven\n",
 					     "saved\n" };
 	const char *at;
 

@@ -95,7 +95,7 @@ static void start_server(void)
 static void test_stacks(void)
 {
 	set_up();
-	witness_hear(&evidence, local, "1");
+	witness_hear(&evidence, local, "1", NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks[0].stack);
 	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.ranks[0].stack, "wait_here"));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks[1].stack);
@@ -114,7 +114,7 @@ static void test_ras(void)
 	set_up();
 	strcpy(evidence.backend, "nccl");
 	start_server();
-	witness_hear(&evidence, nobody, "2");
+	witness_hear(&evidence, nobody, "2", NULL);
 	waitpid(server, NULL, 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.witness);
 	CU_ASSERT_STRING_EQUAL(evidence.witness, ANSWER "?[2J");
@@ -125,7 +125,7 @@ static void test_ras(void)
 	for (int i = 0; i < RANKS; i++)
 		CU_ASSERT_PTR_NULL(evidence.ranks[i].stack);
 	/* the server is gone */
-	witness_hear(&evidence, nobody, "2");
+	witness_hear(&evidence, nobody, "2", NULL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.witness, "Connection refused]"));
 	unsetenv("NCCL_RAS_ADDR");
 	tear_down();

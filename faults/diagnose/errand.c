@@ -94,6 +94,23 @@ static void hear(struct errand *errand)
 	}
 }
 
+int errand_begin(struct errand *errand)
+{
+	errand->end = ERRAND_NEVER;
+	errand->text = NULL;
+	errand->bytes = 0;
+	errand->fd = -1;
+	return begin(errand) ? 0 : -EAGAIN;
+}
+
+void errand_end(struct errand *errand)
+{
+	if (errand->pid > 0 && errand->fd >= 0)
+		hear(errand);
+	if (errand->pid > 0 && errand->fd >= 0)
+		finish(errand, true);
+}
+
 /* Milliseconds until `deadline`, rounded up; 0 when it has passed. */
 static int ms_until(uint64_t deadline)
 {

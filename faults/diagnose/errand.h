@@ -30,6 +30,11 @@ struct errand {
 	uint64_t begun;
 };
 
+/* One begins now, and nobody waits for it: errand_end tells what it has written by then, ends it,
+ * and may be called again. 0 or -EAGAIN. More than a pipe holds (64 KiB) keeps it waiting. */
+int errand_begin(struct errand *errand);
+void errand_end(struct errand *errand);
+
 /* Run them in this order, at most `parallel` at once, each for at most `each` seconds, all for
  * at most `all`. Returns when all are over. Never blocks longer than `all` and a tenth of a
  * second: a child that cannot be killed (it sits in a dead file system) is left to the end of

@@ -12,6 +12,7 @@
 
 #include "call.h"
 #include "clock.h"
+#include "counters.h"
 #include "dtype.h"
 #include "saved.h"
 #include "proc_stat.h"
@@ -324,6 +325,9 @@ void evidence_identify(struct evidence *e, const struct record_header *h)
 
 void evidence_rank_release(struct evidence_rank *rank)
 {
+	if (rank->counters)
+		counters_release(rank->counters);
+	free(rank->counters);
 	if (rank->mapped) {
 		munmap(rank->image, rank->mapped);
 	} else if (rank->image) {

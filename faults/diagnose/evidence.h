@@ -1,9 +1,9 @@
 /* evidence.h: what is known of a run's ranks after the fact, on disk and in memory.
  *
  * A folder: rank-N.fr says how rank N's process was and what calls its flight recorder held
- * (saved.h: the format), run.json what was run; rank-N.stack.txt and ras.txt are texts.
- * Everything may be missing, torn or hostile: the reader takes what is sound and says what is
- * not. */
+ * (saved.h: the format), run.json what was run; rank-N.stack.txt and ras.txt are texts,
+ * rank-N.counters.json is what the rank's host counted (counters.h). Everything may be missing,
+ * torn or hostile: the reader takes what is sound and says what is not. */
 #ifndef HANGAR_EVIDENCE_H
 #define HANGAR_EVIDENCE_H
 
@@ -13,6 +13,8 @@
 #include "error.h"
 #include "record.h"
 #include "view.h"
+
+struct counters;
 
 /* When the device ran a call; 0: not sampled. */
 struct call_times {
@@ -45,6 +47,8 @@ struct evidence_rank {
 	void *image;              /* saved form that calls, times and recorder lie in; owned; NULL: none */
 	size_t mapped;            /* bytes, when the image is a mapping of a file; 0: from malloc */
 	bool wrapped;             /* older calls have left the ring, or did not come along */
+	/* What its host counted during the run (rank-N.counters.json), kept with one rank of the host; owned, NULL: none. */
+	struct counters *counters;
 	char *stack;              /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
 };
 
@@ -116,6 +120,13 @@ int evidence_save_rank(const struct evidence_rank *rank, int number, const char 
  * set otherwise. Files of ranks from 1 << 18 on and such as saved.h rejects are passed over with
  * a remark. Of large runs the files are mapped, not read. */
 int evidence_load(struct evidence *evidence, const char *dir, struct error *err);
+
+/* Write a file whole or not at all, whoever else does at the same time. 0 or a negative errno. */
+int evidence_write(const char *path, const void *data, size_t bytes);
+
+/* Add a sentence to evidence->remarks, as long as there is room. */
+void evidence_remark(struct evidence *evidence, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 void evidence_rank_release(struct evidence_rank *rank);
 void evidence_release(struct evidence *evidence);

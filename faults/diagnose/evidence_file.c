@@ -94,19 +94,26 @@ static int save_run(const struct evidence *evidence, const char *path)
 	return keep_draft(draft, path, rc);
 }
 
+int evidence_write(const char *path, const void *data, size_t bytes)
+{
+	char draft[4224];
+
+	name_draft(path, draft, sizeof(draft));
+	return keep_draft(draft, path, write_whole(draft, data, bytes));
+}
+
 int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir)
 {
 	size_t bytes = saved_bytes(rank, rank->ncalls);
 	void *image = saved_alloc(bytes);
-	char path[4096], draft[4224];
+	char path[4096];
 	int rc;
 
 	if (!image)
 		return -ENOMEM;
 	saved_pack(rank, number, rank->ncalls, image);
 	snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, number);
-	name_draft(path, draft, sizeof(draft));
-	rc = keep_draft(draft, path, write_whole(draft, image, bytes));
+	rc = evidence_write(path, image, bytes);
 	free(image);
 	return rc;
 }
@@ -134,7 +141,7 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 
 /* ---- reading ---- */
 
-__attribute__((format(printf, 2, 3))) static void remark(struct evidence *e, const char *fmt, ...)
+void evidence_remark(struct evidence *e, const char *fmt, ...)
 {
 	size_t at = strlen(e->remarks);
 	va_list args;
@@ -287,26 +294,26 @@ static void remark_ranks(struct evidence *e, const struct reading *readings)
 			continue;
 		}
 		if (r->fault)
-			remark(e, "rank-%d.fr %s.", i, r->fault);
+			evidence_remark(e, "rank-%d.fr %s.", i, r->fault);
 		if (r->cut)
-			remark(e, "rank-%d.fr is cut off: its newest %zu records are missing.", i,
+			evidence_remark(e, "rank-%d.fr is cut off: its newest %zu records are missing.", i,
 			       r->cut);
 		else if (r->untimed)
-			remark(e, "rank-%d.fr is cut off: its device times are missing.", i);
+			evidence_remark(e, "rank-%d.fr is cut off: its device times are missing.", i);
 		if (r->unsound)
-			remark(e, "Rank %d: %zu of %zu records are unsound.", i, r->unsound,
+			evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, r->unsound,
 			       r->unsound + e->ranks[i].ncalls);
 		if (!r->fault && !r->cut && e->ranks[i].ncalls > 0 &&
 		    e->ranks[i].index.last_ticket < e->ranks[i].view.issued)
-			remark(e, "Rank %d: its newest calls are missing.", i);
+			evidence_remark(e, "Rank %d: its newest calls are missing.", i);
 	}
 	if (missing == 1)
-		remark(e, "rank-%d.fr is missing: nothing is known of that rank.", first);
+		evidence_remark(e, "rank-%d.fr is missing: nothing is known of that rank.", first);
 	else if (missing > 1)
-		remark(e, "rank-%d.fr and %d more are missing: nothing is known of those ranks.",
+		evidence_remark(e, "rank-%d.fr and %d more are missing: nothing is known of those ranks.",
 		       first, missing - 1);
 	if (wrapped > 0)
-		remark(e, "Of %d ranks only the newest calls are left.", wrapped);
+		evidence_remark(e, "Of %d ranks only the newest calls are left.", wrapped);
 }
 
 static json_t *load_json(const char *path)
@@ -342,7 +349,7 @@ static void load_run(struct evidence *e, const char *dir)
 	snprintf(path, sizeof(path), "%s/run.json", dir);
 	j = load_json(path);
 	if (!j) {
-		remark(e, "run.json is missing or unsound.");
+		evidence_remark(e, "run.json is missing or unsound.");
 		return;
 	}
 	n = json_integer_value(json_object_get(j, "nranks"));

@@ -1,5 +1,5 @@
-/* evidence_text.c: the texts of an evidence folder: rank-N.stack.txt and ras.txt, written and
- * read. */
+/* evidence_text.c: the texts of an evidence folder: rank-N.stack.txt, ras.txt and
+ * rank-N.counters.json, written and read. */
 #include "evidence_text.h"
 
 #include <errno.h>
@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "ras.h"
 #include "stacks.h"
+#include "tally.h"
 
 static int write_text(const char *path, const char *text)
 {
@@ -27,6 +29,18 @@ static int write_text(const char *path, const char *text)
 	return fclose(f) == 0 && !failed ? 0 : -EIO;
 }
 
+/* Hosts that share the folder may write the same: whole, since half of it would be of no use. */
+static int write_counters(const char *path, const struct evidence_rank *rank)
+{
+	char *text = rank->counters ? tally_text(rank) : NULL;
+	int rc = rank->counters && !text ? -ENOMEM : 0;
+
+	if (text)
+		rc = evidence_write(path, text, strlen(text));
+	free(text);
+	return rc;
+}
+
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err)
 {
 	char path[4096];
@@ -37,6 +51,10 @@ int evidence_save_texts(const struct evidence *evidence, const char *dir, struct
 	for (int i = 0; rc == 0 && i < evidence->nranks; i++) {
 		snprintf(path, sizeof(path), "%s/rank-%d.stack.txt", dir, i);
 		rc = write_text(path, evidence->ranks[i].stack);
+		if (rc < 0)
+			break;
+		snprintf(path, sizeof(path), "%s/rank-%d.counters.json", dir, i);
+		rc = write_counters(path, &evidence->ranks[i]);
 	}
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
@@ -73,6 +91,17 @@ static char *read_text(const char *path, size_t limit)
 	return text;
 }
 
+static void load_counters(struct evidence *e, int number, const char *dir)
+{
+	char path[4096], *text;
+
+	snprintf(path, sizeof(path), "%s/rank-%d.counters.json", dir, number);
+	text = read_text(path, COUNTERS_BYTES);
+	if (text && !tally_take_text(&e->ranks[number], text))
+		evidence_remark(e, "rank-%d.counters.json is torn or not ours: left out.", number);
+	free(text);
+}
+
 void evidence_load_texts(struct evidence *evidence, const char *dir)
 {
 	char path[4096];
@@ -86,5 +115,6 @@ void evidence_load_texts(struct evidence *evidence, const char *dir)
 		snprintf(path, sizeof(path), "%s/rank-%d.stack.txt", dir, i);
 		free(rank->stack);
 		rank->stack = read_text(path, STACKS_BYTES + 256);
+		load_counters(evidence, i, dir);
 	}
 }

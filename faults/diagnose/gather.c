@@ -31,6 +31,13 @@ struct parcel {
 	int64_t bytes;
 };
 
+static bool ends_so(const char *name, const char *end)
+{
+	size_t len = strlen(name), tail = strlen(end);
+
+	return len >= tail && strcmp(name + len - tail, end) == 0;
+}
+
 /* Of evidence: "rank-...", "run.json", nothing that leads out of the folder. */
 static bool is_evidence(const char *name)
 {
@@ -43,7 +50,7 @@ static bool is_evidence(const char *name)
 		return false;
 	return strcmp(name, "run.json") == 0 ||
 	       (strncmp(name, "rank-", 5) == 0 &&
-	        (strcmp(name + len - 3, ".fr") == 0 || strcmp(name + len - 4, ".txt") == 0));
+	        (ends_so(name, ".fr") || ends_so(name, ".txt") || ends_so(name, ".counters.json")));
 }
 
 static void identify(struct identity *id, const char *dir)

@@ -9,6 +9,7 @@
 #include "logs.h"
 #include "rank_list.h"
 #include "report_stacks.h"
+#include "tally.h"
 #include "timeline.h"
 #include "watch.h"
 
@@ -244,6 +245,7 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_reproducer(out, dir);
 	print_walk(out, d, e);
 	report_stacks(out, e, d->ranks);
+	tally_table(out, e);
 	fprintf(out,
 		"\n### Timeline\n\nThe calls of all ranks around the divergence: timeline.png "
 		"(`plots/plot` draws it of timeline.csv), and timeline.json for chrome://tracing "

@@ -10,6 +10,7 @@
 #include "json_value.h"
 #include "postmortem.h"
 #include "report_stacks.h"
+#include "tally.h"
 #include "timeline.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the guilty are the first */
@@ -28,6 +29,7 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 	fprintf(out, "\ncause       %s\nfix         %s\nprevention  %s\n", d->cause, d->fix,
 		d->prevention);
 	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
+	tally_print(out, e);
 	if (e->remarks[0])
 		fprintf(out, "evidence    %s\n", e->remarks);
 }

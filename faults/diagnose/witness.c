@@ -1,4 +1,4 @@
-/* witness.c: stacks of all local ranks and NCCL RAS, as errands that run side by side. */
+/* witness.c: stacks of all local ranks, NCCL RAS and counters, as errands that run side by side. */
 #include "witness.h"
 
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "rank_list.h"
 #include "ras.h"
 #include "stacks.h"
+#include "tally.h"
 
 #define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */
 
@@ -54,35 +55,55 @@ static char *ras_result(struct errand *errand)
 	return text;
 }
 
-void witness_hear(struct evidence *evidence, const bool *local, const char *guilty)
+/* Of this host, with its first rank. */
+static void take_counters(struct evidence *e, const bool *local, struct errand *before,
+                          struct errand *after)
 {
-	size_t room = (size_t)evidence->nranks + 1;
+	int first = 0;
+
+	errand_end(before);
+	while (first < e->nranks && !local[first])
+		first++;
+	if (first < e->nranks)
+		tally_take(&e->ranks[first], before->text, after->text,
+		           *(const bool *)before->arg);
+	free(after->text);
+}
+
+void witness_hear(struct evidence *evidence, const bool *local, const char *guilty,
+                  struct errand *before)
+{
+	size_t room = (size_t)evidence->nranks + 2;
 	struct hearing h = { .errands = calloc(room, sizeof(*h.errands)),
 		             .orders = calloc(room, sizeof(*h.orders)),
 		             .ranks = calloc(room, sizeof(*h.ranks)) };
 	const char *address = getenv("NCCL_RAS_ADDR");
 	struct ras_order ras = { address ? address : RAS_ADDRESS, WITNESS_EACH * 0.9 };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t nras = strcmp(evidence->backend, "nccl") == 0;
+	size_t nras = strcmp(evidence->backend, "nccl") == 0, nfirst = nras + (before != NULL);
 
 	if (!h.errands || !h.orders || !h.ranks)
 		goto out;
 	h.errands[0] = (struct errand){ .run = run_ras, .arg = &ras, .limit = RAS_BYTES };
-	h.errands += nras; /* RAS first */
+	if (before)
+		h.errands[nras] = tally_errand(before->arg);
+	h.errands += nfirst; /* RAS and counters first */
 	add_ranks(&h, evidence, local, guilty, true);
 	add_ranks(&h, evidence, local, guilty, false);
-	h.errands -= nras;
-	errands_run(h.errands, h.n + nras, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU, WITNESS_EACH,
+	h.errands -= nfirst;
+	errands_run(h.errands, h.n + nfirst, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU, WITNESS_EACH,
 	            WITNESS_SECONDS);
 	if (nras) {
 		free(evidence->witness);
 		evidence->witness = ras_result(&h.errands[0]);
 	}
+	if (before)
+		take_counters(evidence, local, before, &h.errands[nras]);
 	for (size_t i = 0; i < h.n; i++) {
 		struct evidence_rank *rank = &evidence->ranks[h.ranks[i]];
 
 		free(rank->stack);
-		rank->stack = stacks_result(&h.errands[i + nras]);
+		rank->stack = stacks_result(&h.errands[i + nfirst]);
 		if (rank->stack)
 			stacks_clean(rank->stack);
 	}
@@ -131,6 +152,7 @@ void witness_note(const struct evidence *evidence, struct diagnosis *diagnosis)
 	size_t n;
 	char line[sizeof(diagnosis->lines[0])];
 
+	tally_note(evidence, diagnosis);
 	note_async(evidence, diagnosis);
 	n = diagnosis->nlines < DIAGNOSIS_LINES ? diagnosis->nlines : DIAGNOSIS_LINES - 1;
 	if (ras_agrees(evidence->witness, evidence, diagnosis, line, sizeof(line)) == RAS_NOT_ASKED)

@@ -25,10 +25,14 @@
 
 struct verdict;
 
-/* Takes what a judge on another node has to say of a rank. */
+/* What a judge on another node says of a rank: evidence for the verdict, its stacks, and what its
+ * host counted, which is said with one rank of the host. */
+enum monitor_word { WORD_TAIL, WORD_STACK, WORD_COUNTERS, MONITOR_WORDS };
+
 struct monitor_pen {
 	void *to;
-	void (*write)(void *to, int32_t rank, const void *data, size_t bytes);
+	void (*write)(void *to, int32_t rank, enum monitor_word word, const void *data,
+	              size_t bytes);
 };
 
 /* Looks closer at an abnormal run than the monitor does. May sharpen the verdict before it is
@@ -44,9 +48,10 @@ struct monitor_judge {
 	void (*testify)(void *ctx, const struct rank_view *views,
 	                const struct record_memory *const *memories, size_t n,
 	                const struct monitor_pen *pen);
-	/* Root: such a word arrived; or (text) one of keep()'s. The sender has the run's token,
-	 * no more. */
-	void (*hear)(void *ctx, int32_t rank, bool text, const void *data, size_t bytes);
+	/* Root: such a word arrived, or one of keep()'s. The sender has the run's token, no
+	 * more. */
+	void (*hear)(void *ctx, int32_t rank, enum monitor_word word, const void *data,
+	             size_t bytes);
 	void (*sharpen)(void *ctx, const struct rank_view *views,
 	                const struct record_memory *const *memories, size_t n,
 	                struct verdict *verdict);

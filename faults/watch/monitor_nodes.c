@@ -160,6 +160,19 @@ static bool any_died(const struct monitor_node *node)
 	return false;
 }
 
+static const enum message word_message[] = { [WORD_TAIL] = MESSAGE_TAIL,
+	                                     [WORD_STACK] = MESSAGE_TEXT,
+	                                     [WORD_COUNTERS] = MESSAGE_COUNTERS };
+
+static enum monitor_word message_word(uint32_t type)
+{
+	enum monitor_word word = 0;
+
+	while (word + 1 < MONITOR_WORDS && word_message[word] != type)
+		word++;
+	return word;
+}
+
 /* Of a rank of that node, and of no other: to the judge. */
 static int take_said(struct monitor *m, const struct monitor_node *node,
                      const struct link_message *message)
@@ -173,7 +186,7 @@ static int take_said(struct monitor *m, const struct monitor_node *node,
 	for (size_t i = 0; judge->hear && i < node->nviews; i++) {
 		if (node->views[i].rank != said.rank || said.rank < 0)
 			continue;
-		judge->hear(judge->ctx, said.rank, message->type == MESSAGE_TEXT,
+		judge->hear(judge->ctx, said.rank, message_word(message->type),
 		            (const char *)message->payload + sizeof(said),
 		            message->bytes - sizeof(said));
 		break;
@@ -190,6 +203,7 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	switch (message->type) {
 	case MESSAGE_TAIL:
 	case MESSAGE_TEXT:
+	case MESSAGE_COUNTERS:
 		return take_said(m, node, message);
 	case MESSAGE_READY:
 		node->answered = true;
@@ -290,11 +304,11 @@ void nodes_release(struct monitor *m)
 /* What the judge says of one rank, to the root. */
 struct sending {
 	struct monitor *m;
-	enum message type;
 	int rc; /* the first failure ends it: the root is judging without us by then */
 };
 
-static void send_said(void *to, int32_t rank, const void *data, size_t bytes)
+static void send_said(void *to, int32_t rank, enum monitor_word word, const void *data,
+                      size_t bytes)
 {
 	struct sending *sending = to;
 	struct said said = { rank, 0 };
@@ -307,7 +321,7 @@ static void send_said(void *to, int32_t rank, const void *data, size_t bytes)
 		return;
 	memcpy(payload, &said, sizeof(said));
 	memcpy(payload + sizeof(said), data, bytes);
-	sending->rc = link_send(&sending->m->up, sending->type, payload,
+	sending->rc = link_send(&sending->m->up, word_message[word], payload,
 	                        (uint32_t)(sizeof(said) + bytes), -1);
 	free(payload);
 }
@@ -316,7 +330,7 @@ static void send_said(void *to, int32_t rank, const void *data, size_t bytes)
 static void testify(struct monitor *m, const char *folder)
 {
 	const struct monitor_judge *judge = &m->config.judge;
-	struct sending sending = { m, folder ? MESSAGE_TEXT : MESSAGE_TAIL, 0 };
+	struct sending sending = { m, 0 };
 	struct monitor_pen pen = { &sending, send_said };
 	const struct record_memory **memories = calloc(m->npeers + 1, sizeof(*memories));
 	struct rank_view *views = calloc(m->npeers + 1, sizeof(*views));

@@ -5,7 +5,7 @@
  * says so (PREPARE), and asks before it decides (QUERY): the leader answers with the evidence of
  * each of its ranks (TAIL: token-free saved form, opaque here) and then their views (VIEWS).
  * After the verdict the root asks for what takes longer (SLOW, with the name of the evidence
- * folder): texts (TEXT), then READY. A run that gets more time goes on (PATIENCE). Whoever does
+ * folder): texts (TEXT, COUNTERS), then READY. A run that gets more time goes on (PATIENCE). Whoever does
  * not answer in time is done without. */
 #ifndef HANGAR_MONITOR_NODES_H
 #define HANGAR_MONITOR_NODES_H
@@ -30,8 +30,9 @@ enum message {
 	MESSAGE_SLOW,      /* root to leader: text, the evidence folder's name or nothing */
 	MESSAGE_TEXT,      /* leader to root: struct said, then text without NUL */
 	MESSAGE_READY,     /* leader to root: the slow evidence is complete */
-	MESSAGE_PATIENCE   /* root to leader: uint64 ns that the run is given before it is
+	MESSAGE_PATIENCE,  /* root to leader: uint64 ns that the run is given before it is
 	                    * judged again */
+	MESSAGE_COUNTERS   /* leader to root: struct said, then what its host counted, as text */
 };
 
 /* In front of what is said of one rank. */

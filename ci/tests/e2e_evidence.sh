@@ -60,6 +60,23 @@ for rank in 0 2 3; do # the others wait in MPI
 done
 kept=$dir
 
+# Counters of the host, kept with its first rank: in both reports, and the same from a copy of the folder.
+holds "$what: no counters of the host" grep -q '"resent": [0-9]' "$dir/rank-0.counters.json"
+holds "$what: counters with another rank, too" [ ! -e "$dir/rank-1.counters.json" ]
+counted="^counters    $(hostname): [0-9]+ counters? over [0-9]+\.[0-9] s, [0-9]+ of them 0"
+holds "$what: report.txt lacks the counters" grep -qE "$counted" "$dir/report.txt"
+holds "$what: postmortem.md lacks MPI's bytes over TCP" grep -qE '^\| TCP \| sent \| [1-9]' "$dir/postmortem.md"
+holds "$what: the copy's counters are others" cmp -s <(sed -n '/^### Counters/,/^### Time/p' "$dir/postmortem.md") \
+	<(sed -n '/^### Counters/,/^### Time/p' "$work/copy/postmortem.md")
+printf '{"version": 1, "host": "x", "counters": {"TCP": {"resent": 9' >"$work/copy/rank-0.counters.json"
+run "$BUILD/hang_diagnose" "$work/copy"
+expect_rc 10
+expect_out '^evidence +.*rank-0.counters.json is torn or not ours'
+rm "$work/copy/rank-0.counters.json"
+run "$BUILD/hang_diagnose" "$work/copy"
+expect_rc 10
+expect_out '^counters +none were read$'
+
 # Whoever is stopped was left so; whoever is dead has no stacks. The others have.
 broken stop-rank:1 2
 holds "$what: not said to be stopped" grep -q 'stopped (SIGSTOP)' "$dir/rank-1.stack.txt"

@@ -66,18 +66,40 @@ gathered() {
 	folder=$(verdict evidence)
 	holds "another host's folder lacks its rank" inside 3 test -s "$work/own/$folder/rank-3.fr"
 	holds "another host's folder has others' ranks" inside 3 test ! -e "$work/own/$folder/rank-2.fr"
-	inside 1 bash -c 'rm "$1"/rank-[23].fr "$1"/verdict.json' - "$work/own/$folder"
+	holds "another host's counters are not its own disk's" inside 3 test -s "$work/own/$folder/rank-3.counters.json"
+	holds "another host's counters did not come" inside 1 grep -q '"host": "node3"' "$work/own/$folder/rank-3.counters.json"
+	inside 1 bash -c 'rm "$1"/rank-[23].fr "$1"/rank-3.counters.json "$1"/verdict.json' - "$work/own/$folder"
 	program_on_hosts 1,1,1 "$BUILD/hang_diagnose" --gather "$folder"
 	run "${command[@]}"
 	cd "$OLDPWD" || exit 1
 	expect_rc 10 'hang_diagnose --gather:'
-	expect_out '^gathered +2 files from 2 other folders$'
+	expect_out '^gathered +3 files from 2 other folders$'
 	expect_out '^class +missing-call$'
 	expect_out '^ranks +3 of 4$'
 	holds 'verdict.json is not at rank 0' inside 1 test -s "$work/own/$folder/verdict.json"
 	for i in 0 1 2 3; do
 		holds "rank $i was not gathered" inside 1 test -s "$work/own/$folder/rank-$i.fr"
 	done
+	expect_out '^counters +node3: '
 }
 gathered
+
+# What gets lost on the way to the second host: sent again, which the first host's counters say. A queue of two
+# packets is there on kernels without netem.
+lossy() {
+	command -v tc >/dev/null && tc qdisc add dev "hgv$$-2" root tbf rate 40mbit burst 4kb limit 4kb 2>/dev/null || {
+		echo 'not tried: no tc, or no tbf in this kernel'
+		return
+	}
+	on_hosts 1,1 -b 256K --fault=drop-rank:1
+	cd "$work" || exit 1
+	run "${command[@]}"
+	cd "$OLDPWD" || exit 1
+	tc qdisc del dev "hgv$$-2" root
+	expect_rc 10 'with losses:'
+	expect_out '^# Host node1, during the run: TCP: [0-9]+ segments? sent again'
+	run "$BUILD/hang_diagnose" "$work/$(verdict evidence)"
+	expect_out '^  Host node1, during the run: TCP: [0-9]+ segments? sent again'
+}
+lossy
 finish

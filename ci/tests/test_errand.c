@@ -144,11 +144,36 @@ static void test_none(void)
 	CU_ASSERT_PTR_NULL(errand.text);
 }
 
+/* Begun, and left alone until somebody asks: ended by then, or not; or never asked for. */
+static void test_begun(void)
+{
+	struct errand errands[3] = { { .run = say, .arg = "said", .limit = 4 },
+		                     { .run = hang, .arg = "said", .limit = 4 },
+		                     { .run = flood, .arg = "said", .limit = 10 } };
+	double begin = clock_seconds();
+
+	for (int i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(errand_begin(&errands[i]), 0);
+	clock_nap(0.2);
+	for (int i = 0; i < 3; i++) {
+		errand_end(&errands[i]);
+		errand_end(&errands[i]);
+		CU_ASSERT_EQUAL(errands[i].end, i == 0 ? ERRAND_DONE : ERRAND_CUT);
+		CU_ASSERT_STRING_EQUAL(errands[i].text, i == 2 ? "saidsaidsa" : "said");
+	}
+	CU_ASSERT(clock_seconds() - begin < 10); /* nobody is waited for */
+	free_texts(errands, 3);
+	errands[0] = (struct errand){ .run = say };
+	errand_end(&errands[0]); /* not begun */
+	CU_ASSERT_PTR_NULL(errands[0].text);
+}
+
 static const struct unit_case cases[] = {
 	{ "each way to end", test_ends },
 	{ "two at a time, until time is over", test_turns },
 	{ "many in turn", test_many },
 	{ "none, and no time", test_none },
+	{ "begun, and asked for later", test_begun },
 };
 
 int main(void)

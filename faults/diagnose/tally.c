@@ -231,12 +231,13 @@ static size_t count_moved(const struct counters *c)
 	return moved;
 }
 
-/* "vm: 34 counters in 4.2 s, 5 of them moved" */
+/* "vm: 34 counters over 4.2 s, 29 of them 0" */
 static void print_host(FILE *out, const struct counters *c)
 {
 	fprintf(out, "%s: %zu counter%s", c->host[0] ? c->host : "?", c->n, c->n == 1 ? "" : "s");
 	if (c->seconds > 0)
-		fprintf(out, " over %.1f s, %zu not 0", c->seconds, count_moved(c));
+		fprintf(out, " over %.1f s, %zu of them 0", c->seconds,
+		        c->n - count_moved(c));
 	else
 		fprintf(out, ", at the end only");
 	if (c->why[0])

@@ -1,0 +1,51 @@
+/* fuzz_counters.c: libFuzzer harness: rank-N.counters.json, whatever its bytes, through reader, lines, report and post-mortem;
+ * what was read is written, and read again, as it was. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counters.h"
+#include "tally.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void show(const struct evidence *evidence)
+{
+	struct diagnosis diagnosis = { .nlines = 0 };
+	static FILE *nowhere;
+
+	if (!nowhere)
+		nowhere = fopen("/dev/null", "w");
+	tally_note(evidence, &diagnosis);
+	if (!nowhere || diagnosis.nlines > 1)
+		abort();
+	tally_print(nowhere, evidence);
+	tally_table(nowhere, evidence);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct evidence_rank rank = { .present = true };
+	struct evidence evidence = { .nranks = 1, .ranks = &rank };
+	char *text = malloc(size + 1), *first = NULL, *again = NULL;
+
+	if (!text)
+		return 0;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	if (tally_take_text(&rank, text)) {
+		show(&evidence);
+		first = tally_text(&rank);
+		if (!first || !tally_take_text(&rank, first))
+			abort();
+		again = tally_text(&rank);
+		if (!again || strcmp(first, again) != 0)
+			abort();
+	}
+	free(text);
+	free(first);
+	free(again);
+	evidence_rank_release(&rank);
+	return 0;
+}

@@ -288,7 +288,8 @@ static bool take_folder(struct judge *j, const char *folder)
 	return true;
 }
 
-/* Stacks and NCCL's own word of this host's ranks, which still are as they were; and what the host has counted. */
+/* Stacks and NCCL's own word of this host's ranks, which still are as they were; and what the host
+ * has counted. */
 static void hear_witnesses(struct judge *j, const char *guilty)
 {
 	bool *local = calloc((size_t)j->evidence.nranks + 1, sizeof(*local));

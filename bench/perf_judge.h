@@ -8,8 +8,8 @@
 #include "../faults/watch/monitor.h"
 #include "perf_rank.h"
 
-/* What another host's judge said of a rank, by enum monitor_word: saved form of its state and newest calls, or
- * text with a NUL behind it; checked when it is used. data NULL: nothing came. */
+/* What another host's judge said of a rank, by enum monitor_word: saved form of its state and
+ * newest calls, or text with a NUL behind it; checked when it is used. data NULL: nothing came. */
 struct heard {
 	struct {
 		char *data; /* owned */
@@ -21,7 +21,7 @@ struct judge {
 	const struct program *program;
 	struct evidence evidence;
 	struct evidence_probe probe; /* begun when something seemed wrong */
-	struct errand counters;      /* the host's reading when the run began; arg NULL: none was begun */
+	struct errand counters;      /* the host's reading when the run began; arg NULL: none */
 	bool gpus;                   /* it is for GPUs, too */
 	struct diagnosis diagnosis;
 	struct heard *heard;         /* by rank; owned */
@@ -35,7 +35,8 @@ struct judge {
  * in a folder of the same name. */
 struct monitor_judge judge_hooks(struct judge *judge);
 
-/* One per host, before its rank is there: have the host's counters read, by a child, which takes its time. */
+/* One per host, before its rank is there: have the host's counters read, by a child, which takes
+ * its time. */
 void judge_start(struct judge *judge);
 void judge_release(struct judge *judge);
 

@@ -55,7 +55,7 @@ int counters_set(struct counters *c, const char *part, const char *name, int64_t
 	return 0;
 }
 
-/* ---- between two readings ---------------------------------------------------------------------- */
+/* ---- between two readings ------------------------------------------------------------------- */
 
 static bool is_state(const char *name)
 {
@@ -116,7 +116,7 @@ int counters_between(const struct counters *earlier, const struct counters *late
 	return rc;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 /* {"TCP": {"resent": 3}, "eth0": {...}} */
 static json_t *list_json(const struct counters *c)

@@ -24,8 +24,9 @@ struct counter {
 
 struct counters {
 	char host[64];
-	double seconds; /* reading: CLOCK_MONOTONIC; difference: between the two, 0: nothing to compare with */
-	char why[96];   /* why nothing of GPUs is here; "": it is, or nobody asked for it */
+	/* of a reading: CLOCK_MONOTONIC; of a difference: between the two, 0: there was but one */
+	double seconds;
+	char why[96]; /* why nothing of GPUs is here; "": it is, or nobody asked for it */
 	struct counter *list; /* owned */
 	size_t n;
 };
@@ -39,19 +40,20 @@ int64_t counters_value(const struct counters *counters, const char *part, const 
 int counters_set(struct counters *counters, const char *part, const char *name, int64_t value);
 
 /* Add what can be read now, and when; `root` is put before /proc and /sys: "" outside of tests.
- * What cannot be read is left out. TCP and interfaces are those of this process' network namespace. */
+ * What cannot be read is left out. TCP and interfaces are those of this process' network
+ * namespace. */
 void counters_read_host(struct counters *counters, const char *root);
 
 /* The same of all GPUs that NVML shows, whoever uses them; `nvml` as nvml_open left it. Asking a
  * driver that is stuck may take for ever. */
 void counters_read_gpus(struct counters *counters, const struct nvml *nvml);
 
-/* What happened between two readings of one host: counters that both have, the later one's less the
- * earlier one's, without those that ran backwards; and what is no counter but a state
- * ("clock_reasons": NVML's bits, "remap_pending" and "remap_failed": 0 or 1, "gpus": how many), as it
- * was later. A GPU or RDMA port that tells nothing any more, while others of its kind or NVML itself
- * do, has "gone" 1: interfaces of containers come and go, so theirs say nothing. `earlier` may be
- * empty. The caller releases what is in `between`. 0 or -ENOMEM. */
+/* What happened between two readings of one host: counters that both have, the later one's less
+ * the earlier one's, without those that ran backwards; and what is no counter but a state
+ * ("clock_reasons": NVML's bits, "remap_pending" and "remap_failed": 0 or 1, "gpus": how many), as
+ * it was later. A GPU or RDMA port that tells nothing any more, though it was asked, has "gone" 1:
+ * interfaces of containers come and go, so theirs say nothing. `earlier` may be empty. The caller
+ * releases what is in `between`. 0 or -ENOMEM. */
 int counters_between(const struct counters *earlier, const struct counters *later,
                      struct counters *between);
 

@@ -36,7 +36,7 @@ static void read_tcp(struct counters *c, const char *root, char *buf, size_t len
 		counters_set(c, "TCP", "timeouts", observe_column(buf, "TcpExt:", "TCPTimeouts"));
 }
 
-/* ---- interfaces ---------------------------------------------------------------------------------- */
+/* ---- interfaces ----------------------------------------------------------------------------- */
 
 /* "  eth0: NUMBER NUMBER ...", changed. */
 static void read_interface(struct counters *c, const char *root, char *line)
@@ -96,7 +96,7 @@ static void read_interfaces(struct counters *c, const char *root, char *buf, siz
 		}
 }
 
-/* ---- RDMA ---------------------------------------------------------------------------------------- */
+/* ---- RDMA ----------------------------------------------------------------------------------- */
 
 static void read_port(struct counters *c, const char *root, const char *device, const char *port)
 {
@@ -111,7 +111,7 @@ static void read_port(struct counters *c, const char *root, const char *device, 
 		{ "counters/port_rcv_errors", "rx_errors", 1 },
 		{ "counters/port_xmit_discards", "tx_dropped", 1 },
 		{ "counters/port_xmit_wait", "tx_wait", 1 },
-		{ "hw_counters/packet_seq_err", "sequence_errors", 1 }, /* Ethernet: what TCP's are */
+		{ "hw_counters/packet_seq_err", "sequence_errors", 1 },
 		{ "hw_counters/local_ack_timeout_err", "timeouts", 1 },
 	};
 	char part[sizeof(c->list->part)];
@@ -155,7 +155,7 @@ void counters_read_host(struct counters *c, const char *root)
 	free(buf);
 }
 
-/* ---- GPUs ---------------------------------------------------------------------------------------- */
+/* ---- GPUs ----------------------------------------------------------------------------------- */
 
 static void read_gpu(struct counters *c, const struct nvml *nvml, nvml_device device,
                      const char *part)

@@ -1,4 +1,5 @@
-/* test_tally.c: what counters say in a verdict and in reports, and their file in the folder, whatever is in it. */
+/* test_tally.c: what counters say in a verdict and in reports; their file in the folder, whatever
+ * is in it. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -126,7 +127,8 @@ static void test_much(void)
 	give(0, rows);
 	tally_note(&evidence, &diagnosis);
 	CU_ASSERT_TRUE(strlen(line) < sizeof(diagnosis.lines[0]) - 1);
-	CU_ASSERT_PTR_NOT_NULL(strstr(line, "enp1s0f1np1: 123456789 incoming packets dropped; 3 more."));
+	CU_ASSERT_PTR_NOT_NULL(strstr(line, "; enp1s0f1np1: 123456789 incoming packets dropped; "
+					    "3 more."));
 	tear_down();
 	set_up();
 	for (int i = 0; i < RANKS; i++)
@@ -199,7 +201,8 @@ static void test_take(void)
 	tally_take(rank, NULL, after, false);
 	CU_ASSERT_EQUAL(counters_value(rank->counters, "TCP", "resent"), -1);
 	CU_ASSERT_EQUAL(rank->counters->seconds, 0);
-	CU_ASSERT_STRING_EQUAL(printed(tally_print), "counters    vm: 1 counter, at the end only\n");
+	CU_ASSERT_STRING_EQUAL(printed(tally_print),
+			       "counters    vm: 1 counter, at the end only\n");
 	tear_down();
 }
 

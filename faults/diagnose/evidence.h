@@ -47,7 +47,8 @@ struct evidence_rank {
 	void *image;              /* saved form that calls, times and recorder lie in; owned; NULL: none */
 	size_t mapped;            /* bytes, when the image is a mapping of a file; 0: from malloc */
 	bool wrapped;             /* older calls have left the ring, or did not come along */
-	/* What its host counted during the run (rank-N.counters.json), kept with one rank of the host; owned, NULL: none. */
+	/* What its host counted during the run (rank-N.counters.json), kept with one rank of the
+	 * host; owned, NULL: none. */
 	struct counters *counters;
 	char *stack;              /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
 };

@@ -296,13 +296,16 @@ static void remark_ranks(struct evidence *e, const struct reading *readings)
 		if (r->fault)
 			evidence_remark(e, "rank-%d.fr %s.", i, r->fault);
 		if (r->cut)
-			evidence_remark(e, "rank-%d.fr is cut off: its newest %zu records are missing.", i,
-			       r->cut);
+			evidence_remark(e,
+					"rank-%d.fr is cut off: its newest %zu records are "
+					"missing.",
+					i, r->cut);
 		else if (r->untimed)
-			evidence_remark(e, "rank-%d.fr is cut off: its device times are missing.", i);
+			evidence_remark(e, "rank-%d.fr is cut off: its device times are missing.",
+					i);
 		if (r->unsound)
-			evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, r->unsound,
-			       r->unsound + e->ranks[i].ncalls);
+			evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i,
+					r->unsound, r->unsound + e->ranks[i].ncalls);
 		if (!r->fault && !r->cut && e->ranks[i].ncalls > 0 &&
 		    e->ranks[i].index.last_ticket < e->ranks[i].view.issued)
 			evidence_remark(e, "Rank %d: its newest calls are missing.", i);
@@ -310,8 +313,10 @@ static void remark_ranks(struct evidence *e, const struct reading *readings)
 	if (missing == 1)
 		evidence_remark(e, "rank-%d.fr is missing: nothing is known of that rank.", first);
 	else if (missing > 1)
-		evidence_remark(e, "rank-%d.fr and %d more are missing: nothing is known of those ranks.",
-		       first, missing - 1);
+		evidence_remark(e,
+				"rank-%d.fr and %d more are missing: nothing is known of those "
+				"ranks.",
+				first, missing - 1);
 	if (wrapped > 0)
 		evidence_remark(e, "Of %d ranks only the newest calls are left.", wrapped);
 }

@@ -5,8 +5,8 @@
 
 #include "evidence.h"
 
-/* Write the stacks, the counters and the witness that there are. 0 or a negative errno with the error set.
- * evidence_save does not: texts may come later than the rest. */
+/* Write the stacks, the counters and the witness that there are. 0 or a negative errno with the
+ * error set. evidence_save does not: texts may come later than the rest. */
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);
 
 /* Read those of ranks 0 to nranks - 1. What is missing stays NULL; of longer files the beginning

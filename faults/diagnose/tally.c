@@ -15,7 +15,7 @@
 #define HELD_SHARE  0.01 /* of the run, with clocks held down: less is every GPU's */
 #define HELD_LEAST  1e-3 /* s */
 
-/* ---- taken --------------------------------------------------------------------------------------- */
+/* ---- taken ---------------------------------------------------------------------------------- */
 
 static void tell(int fd, const struct counters *counters)
 {
@@ -94,12 +94,13 @@ char *tally_text(const struct evidence_rank *rank)
 	return rank->counters ? counters_text(rank->counters, true) : NULL;
 }
 
-/* ---- said ---------------------------------------------------------------------------------------- */
+/* ---- said ----------------------------------------------------------------------------------- */
 
 /* "3 segments sent again"; what is not here is shown in tables only. */
 static const struct speech {
 	const char *name, *before, *noun, *after;
-	const char *beside; /* healthy parts count it, too: said where this one, of the same part, moved */
+	/* healthy parts count it, too: said where this one, of the same part, moved */
+	const char *beside;
 } speeches[] = {
 	{ "gone", "no longer answers", NULL, "", NULL },
 	{ "resent", "", " segment", " sent again", NULL },
@@ -158,8 +159,8 @@ static void say(const struct counters *c, const struct counter *counter, char *b
 		    (s->beside && counters_value(c, counter->part, s->beside) <= 0))
 			continue;
 		if (s->noun)
-			snprintf(buf, len, "%s%" PRId64 "%s%s%s", s->before, counter->value, s->noun,
-			         counter->value == 1 ? "" : "s", s->after);
+			snprintf(buf, len, "%s%" PRId64 "%s%s%s", s->before, counter->value,
+			         s->noun, counter->value == 1 ? "" : "s", s->after);
 		else
 			snprintf(buf, len, "%s", s->before);
 	}
@@ -211,8 +212,8 @@ void tally_note(const struct evidence *e, struct diagnosis *d)
 			continue;
 		}
 		said++;
-		snprintf(d->lines[d->nlines++], sizeof(d->lines[0]), "Host %s, during the run: %s.",
-		         c->host, text);
+		snprintf(d->lines[d->nlines++], sizeof(d->lines[0]),
+		         "Host %s, during the run: %s.", c->host, text);
 	}
 	if (more && d->nlines + 1 < DIAGNOSIS_LINES)
 		snprintf(d->lines[d->nlines++], sizeof(d->lines[0]),
@@ -220,7 +221,7 @@ void tally_note(const struct evidence *e, struct diagnosis *d)
 		         more == 1 ? "" : "s");
 }
 
-/* ---- shown --------------------------------------------------------------------------------------- */
+/* ---- shown ---------------------------------------------------------------------------------- */
 
 static size_t count_moved(const struct counters *c)
 {

@@ -15,8 +15,8 @@
  * (evidence->ranks[i].stack), those of `guilty` ranks first; and with the nccl backend ask NCCL
  * RAS (evidence->witness). All at once, WITNESS_SECONDS at most; what was cut says so in its text.
  * The ranks go on afterwards. `before`: an errand of tally.h, begun when the run did; it is ended,
- * counters are read again, and what lies between is kept with the first of the local ranks; NULL: no
- * counters are asked for. */
+ * counters are read again, and what lies between is kept with the first of the local ranks; NULL:
+ * no counters are asked for. */
 void witness_hear(struct evidence *evidence, const bool *local, const char *guilty,
                   struct errand *before);
 

@@ -5,8 +5,8 @@
  * says so (PREPARE), and asks before it decides (QUERY): the leader answers with the evidence of
  * each of its ranks (TAIL: token-free saved form, opaque here) and then their views (VIEWS).
  * After the verdict the root asks for what takes longer (SLOW, with the name of the evidence
- * folder): texts (TEXT, COUNTERS), then READY. A run that gets more time goes on (PATIENCE). Whoever does
- * not answer in time is done without. */
+ * folder): texts (TEXT, COUNTERS), then READY. A run that gets more time goes on (PATIENCE).
+ * Whoever does not answer in time is done without. */
 #ifndef HANGAR_MONITOR_NODES_H
 #define HANGAR_MONITOR_NODES_H
 

@@ -3,6 +3,7 @@
 #include "evidence.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -321,6 +322,23 @@ void evidence_identify(struct evidence *e, const struct record_header *h)
 	if (!e->backend[0] && e->library[0])
 		snprintf(e->backend, sizeof(e->backend), "%s",
 			 strncmp(e->library, "NCCL", 4) == 0 ? "nccl" : "mpi");
+}
+
+void evidence_remark(struct evidence *e, const char *fmt, ...)
+{
+	size_t at = strlen(e->remarks);
+	va_list args;
+
+	if (at + 160 > sizeof(e->remarks)) {
+		if (at + 16 < sizeof(e->remarks) && !strstr(e->remarks, "And more."))
+			strcat(e->remarks, " And more.");
+		return;
+	}
+	if (at > 0)
+		e->remarks[at++] = ' ';
+	va_start(args, fmt);
+	vsnprintf(e->remarks + at, sizeof(e->remarks) - at - 16, fmt, args);
+	va_end(args);
 }
 
 void evidence_rank_release(struct evidence_rank *rank)

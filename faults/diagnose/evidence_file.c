@@ -8,7 +8,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,23 +139,6 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 }
 
 /* ---- reading ---- */
-
-void evidence_remark(struct evidence *e, const char *fmt, ...)
-{
-	size_t at = strlen(e->remarks);
-	va_list args;
-
-	if (at + 160 > sizeof(e->remarks)) {
-		if (at + 16 < sizeof(e->remarks) && !strstr(e->remarks, "And more."))
-			strcat(e->remarks, " And more.");
-		return;
-	}
-	if (at > 0)
-		e->remarks[at++] = ' ';
-	va_start(args, fmt);
-	vsnprintf(e->remarks + at, sizeof(e->remarks) - at - 16, fmt, args);
-	va_end(args);
-}
 
 /* What became of one rank's file. */
 struct reading {

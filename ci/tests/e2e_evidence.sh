@@ -85,6 +85,56 @@ broken kill-rank:1 3
 holds "$what: the dead have a stack" [ ! -e "$dir/rank-1.stack.txt" ]
 holds "$what: rank 2 has no stack" grep -q '^  #0 ' "$dir/rank-2.stack.txt"
 
+# GPUs, by a driver made here: two at first, of which the second is lost when it is asked again; each time it is
+# asked, the first has 2 replays more on each of its 2 links. And one that answers once only: nobody waits for it.
+driver() {
+	${CC:-cc} -shared -fPIC -x c -o "$work/libnvidia-ml.so.1" - 2>/dev/null <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static long asked;
+int nvmlInit_v2(void)
+{
+	FILE *f = fopen(getenv("DRIVER_ASKED"), "a+");
+	fputc('x', f);
+	fseek(f, 0, SEEK_END);
+	asked = ftell(f);
+	fclose(f);
+	while (asked > 1 && getenv("DRIVER_STUCK"))
+		pause();
+	return 0;
+}
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) { return 6; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = 2; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **device) { *device = &asked; return i > 0 && asked > 1 ? 15 : 0; }
+int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link, unsigned counter, unsigned long long *n)
+{
+	*n = 2 * asked;
+	return link < 2 && counter == 0 ? 0 : 3;
+}
+END
+}
+with_driver() {
+	rm -f "$work/asked"
+	cd "$work" || exit 1
+	run env LD_LIBRARY_PATH="$work" DRIVER_ASKED="$work/asked" "$@" "$BUILD/all_reduce_perf" -g 2 --fault=drop-rank:1
+	cd "$OLDPWD" || exit 1
+	dir=$work/$(sed -n 's/^# verdict: .*evidence=\([^ ]*\).*/\1/p' "$work/out")
+	expect_rc 10
+	expect_out '^# verdict: outcome=hang class=missing-call ranks=1 '
+}
+if [ -e /dev/nvidiactl ] || ! driver; then
+	echo 'counters of GPUs: not tried: there are some, or no compiler'
+else
+	with_driver DRIVER_WELL=1
+	expect_out '^# Host .*: .*GPU 0: 4 NVLink replays; GPU 1: no longer answers\.$'
+	with_driver DRIVER_STUCK=1
+	holds 'a driver that is stuck is not said to be' \
+		grep -q "^counters .*; none of GPUs: NVML did not answer$" "$dir/report.txt"
+	holds 'counters of the network are lost with those of GPUs' grep -q '"resent": ' "$dir/rank-0.counters.json"
+fi
+
 # From a folder: what NCCL RAS said, and texts that nobody should print as they are.
 cat >"$kept/ras.txt" <<'END'
 #0-0 (27a079b828ff1a75) MISMATCH

@@ -87,10 +87,10 @@ gathered
 # What gets lost on the way to the second host: sent again, which the first host's counters say. A queue of two
 # packets is there on kernels without netem.
 lossy() {
-	command -v tc >/dev/null && tc qdisc add dev "hgv$$-2" root tbf rate 40mbit burst 4kb limit 4kb 2>/dev/null || {
-		echo 'not tried: no tc, or no tbf in this kernel'
+	if ! tc qdisc add dev "hgv$$-2" root tbf rate 40mbit burst 4kb limit 4kb 2>/dev/null; then
+		echo 'losses: not tried: no tc, or no tbf in this kernel'
 		return
-	}
+	fi
 	on_hosts 1,1 -b 256K --fault=drop-rank:1
 	cd "$work" || exit 1
 	run "${command[@]}"

@@ -67,7 +67,7 @@ void tally_take(struct evidence_rank *rank, const char *before, const char *afte
 	if (after)
 		counters_parse(&later, after);
 	if (gpus && !later.why[0] && counters_value(&later, "NVML", "gpus") < 0)
-		snprintf(later.why, sizeof(later.why), "NVML did not answer in time");
+		snprintf(later.why, sizeof(later.why), "NVML did not answer");
 	if (later.n > 0 && counters_between(&earlier, &later, &between) == 0) {
 		keep(rank, &between);
 		if (!rank->counters)

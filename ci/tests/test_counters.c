@@ -125,7 +125,7 @@ static void test_host_hostile(void)
 	CU_ASSERT_EQUAL(counters.n, 1 + 1 + 3 + 1); /* of TCP, a, b, d */
 }
 
-/* 600 interfaces of containers, 64 of which are read, and one of hardware behind them all. */
+/* 400 interfaces of containers and one of hardware behind them all: 64 are read, that one first. */
 static void test_many_interfaces(void)
 {
 	static char dev[64 << 10];

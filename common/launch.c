@@ -22,7 +22,7 @@
 #define ENV_KEY "HANGAR_RUN_KEY"
 #define ENV_PROGRESS "HANGAR_PROGRESS"
 #define LOOK_MS 500
-#define BEREAVED_NS 3000000000u /* without ranks; mpirun itself gives what it ends 2 s */
+#define BEREAVED_NS 5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
 #define TERM_NS 1000000000u     /* from SIGTERM to SIGKILL */
 #define HOST_RANKS 4            /* of a bare start without a GPU, and of --share-gpu */
 
@@ -213,11 +213,21 @@ struct bereaved {
 	int told;          /* the last signal for it, 0: none */
 };
 
+/* Is who reads our output slow? Then mpirun may still hold much of it. */
+static bool output_waits(void)
+{
+	struct pollfd out[] = { { .fd = STDOUT_FILENO, .events = POLLOUT },
+		                { .fd = STDERR_FILENO, .events = POLLOUT } };
+
+	poll(out, 2, 0);
+	return !out[0].revents || !out[1].revents;
+}
+
 static void look_after(struct bereaved *b, pid_t pid, const struct run_folder *folder)
 {
 	uint64_t now = clock_ns();
 
-	if (!run_folder_deserted(folder)) {
+	if (!run_folder_deserted(folder) || output_waits()) {
 		b->since_ns = 0;
 		return;
 	}
@@ -252,7 +262,7 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 	}
 	if (*ended_by)
 		return 128 + *ended_by;
-	if (bereaved.told && WIFEXITED(status))
+	if (bereaved.told && (!WIFEXITED(status) || WEXITSTATUS(status) == 0))
 		return OUTCOME_INTERNAL;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -355,7 +355,6 @@ static void test_parent_killed(void)
 static void test_hung_mpirun(void)
 {
 	static const char *const ends[] = { "trap '' TERM; exec sleep 60", "exec sleep 60" };
-	static const int codes[] = { 128 + SIGKILL, 128 + SIGTERM };
 	pid_t pids[2];
 
 	for (int i = 0; i < 2; i++) {
@@ -365,8 +364,38 @@ static void test_hung_mpirun(void)
 		wait_ready();
 	}
 	for (int i = 0; i < 2; i++)
-		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), codes[i]);
+		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), OUTCOME_INTERNAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "ranks are gone and it does not end"));
+}
+
+/* It has lost its ranks and still forwards what they said, to a reader that takes its time: it is
+ * left alone. */
+static void test_slow_reader(void)
+{
+	double began = clock_seconds();
+	char text[4096];
+	int ends[2], status;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		pid = start("for f in $(cat $NOTES.folder); do : >$f/joined; done",
+			    "head -c 200000 /dev/zero; exit 9", false);
+		_exit(unit_ended(pid, 30));
+	}
+	close(ends[1]);
+	clock_nap(7.5);
+	CU_ASSERT_EQUAL(waitpid(pid, &status, WNOHANG), 0);
+	while (read(ends[0], text, sizeof(text)) > 0)
+		;
+	close(ends[0]);
+	CU_ASSERT_EQUAL(unit_ended(pid, 10), 9);
+	CU_ASSERT(clock_seconds() - began > 7);
 }
 
 static void test_no_mpirun(void)
@@ -401,6 +430,7 @@ int main(void)
 		{ "exit codes", test_codes },
 		{ "signals", test_signal },
 		{ "an mpirun that hangs", test_hung_mpirun },
+		{ "a slow reader", test_slow_reader },
 		{ "killed", test_parent_killed },
 		{ "no mpirun", test_no_mpirun },
 	};

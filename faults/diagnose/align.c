@@ -33,7 +33,7 @@ static bool measure_plain(struct track *track, const struct evidence_rank *rank,
 
 	if (!x->sig || !x->plain || x->comm != a->comm || x->first_seq > SEQ_MAX)
 		return false;
-	track->plain = true;
+	track->plain = track->whole = true;
 	track->sig = a->closely ? NULL : x->sig;
 	track->first = x->first_seq;
 	track->last = x->first_seq + rank->ncalls - 1;
@@ -55,6 +55,7 @@ static void walk_track(struct track *track, const struct evidence_rank *rank, ui
 			continue;
 		if (r->seq <= track->last || r->seq > SEQ_MAX)
 			return;
+		track->whole = !track->final || (track->whole && r->seq == track->last + 1);
 		if (!track->final || r->seq - track->first >= room)
 			track->first = r->seq;
 		track->last = r->seq;
@@ -600,6 +601,21 @@ static uint64_t earliest(const struct align *a, int rank, uint64_t at, const str
 	return at;
 }
 
+/* How many calls speak for the rank having the reference's plan, but for the deviation. */
+static uint64_t agreed(const struct align *a, int rank, uint64_t at, const struct deviation *d)
+{
+	int64_t shift = d->kind == DEVIATION_SKIPPED ? (int64_t)d->shift
+		      : d->kind == DEVIATION_EXTRA   ? -(int64_t)d->shift
+						     : 0;
+	int64_t behind = fits(a, rank, at, shift);
+	uint64_t n = behind > 0 ? (uint64_t)behind : 0, from, to;
+
+	if (clip(a, &a->tracks[rank], &from, &to))
+		for (uint64_t s = from; s < at; s++)
+			n += align_sig(a, rank, s) && align_sig(a, rank, s) == reference_at(a, s);
+	return n;
+}
+
 struct deviation align_compare(const struct align *a, int rank)
 {
 	uint64_t at = first_difference(a, rank);
@@ -611,5 +627,6 @@ struct deviation align_compare(const struct align *a, int rank)
 	d.low = d.high = at;
 	if (d.kind == DEVIATION_SKIPPED || d.kind == DEVIATION_EXTRA)
 		d.low = earliest(a, rank, at, &d);
+	d.agreed = agreed(a, rank, at, &d);
 	return d;
 }

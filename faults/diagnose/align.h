@@ -16,6 +16,7 @@ struct track {
 	const struct record *final;  /* the last call; looking there costs a page of a mapped file */
 	bool plain;		     /* the rank's index has it all, and final - i is call last - i */
 	bool inside;		     /* the last call has not returned */
+	bool whole;		     /* no call between first and last is missing */
 	bool known;		     /* there is evidence, and `last` can be relied on */
 };
 
@@ -31,6 +32,7 @@ struct deviation {
 	enum deviation_kind kind;
 	uint64_t low, high; /* sequence numbers between which it lies */
 	uint64_t shift;
+	uint64_t agreed; /* calls before and behind it that are the reference's */
 };
 
 struct align {

@@ -16,7 +16,8 @@
 #include "verdict.h"
 #include "watch.h"
 
-#define PLAN_MIN 4 /* calls that all have made alike: they follow one plan */
+#define PLAN_MIN    4 /* calls that are alike: ranks follow one plan */
+#define POINTED_MAX 8 /* ranks for whom is asked who waits for them */
 
 static bool is_stopped(const struct evidence_rank *r)
 {
@@ -180,6 +181,15 @@ static void say_deviation(struct inquiry *q, const struct deviation *first, int 
 			    first->shift);
 }
 
+/* One made a send or receive where others are in a collective, and little was alike before: some
+ * ranks may have no part in those by right. */
+static bool may_be_apart(const struct align *a, const struct deviation *first, int rank)
+{
+	return first->agreed < PLAN_MIN &&
+	       call_in_pairs(align_record(a, rank, first->high)) !=
+		       call_in_pairs(align_reference(a, first->high));
+}
+
 static void report_deviation(struct inquiry *q, const struct deviation *first, int rank)
 {
 	const struct align *a = &q->align;
@@ -205,7 +215,8 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 			       "decides.");
 	}
 	inquiry_conclude(q, deviation_class(first->kind),
-		 tied || first->kind == DEVIATION_UNCLEAR ? "inconclusive" : "majority");
+		 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ?
+			 "inconclusive" : "majority");
 }
 
 static bool blame_deviation(struct inquiry *q)
@@ -252,25 +263,33 @@ static bool blame_plan(struct inquiry *q)
 
 	if (a->tie && a->tie < a->base + PLAN_MIN)
 		return false;
-	q->split |= a->tie && !a->sided;
-	if (a->tie && !a->sided)
+	if (a->tie && !a->sided) {
+		q->split |= 1u << a->comm;
 		return false;
-	for (int i = 0; i < a->nranks; i++) {
-		enum deviation_kind kind = align_compare(a, i).kind;
-
-		if (kind == DEVIATION_FIELD || kind == DEVIATION_UNCLEAR)
-			return false;
-		odd += kind != DEVIATION_NONE;
 	}
-	q->planned = true;
+	for (int i = 0; i < a->nranks; i++) {
+		struct deviation one = align_compare(a, i);
+
+		if (one.kind == DEVIATION_NONE)
+			continue;
+		if (one.kind == DEVIATION_FIELD || one.kind == DEVIATION_UNCLEAR)
+			return false;
+		if (one.agreed < PLAN_MIN &&
+		    (odd >= POINTED_MAX || !pairs_point_at(q, i, one.kind == DEVIATION_EXTRA)))
+			return false;
+		odd++;
+	}
+	q->planned |= 1u << a->comm;
 	return odd * 2 < (size_t)a->nranks + a->sided && blame_deviation(q);
 }
 
 static bool blame_split(struct inquiry *q)
 {
-	if (q->align.tie)
+	bool split = q->split & 1u << q->align.comm;
+
+	if (split)
 		report_tie(q);
-	return q->align.tie != 0;
+	return split;
 }
 
 static bool has_pairs(struct inquiry *q)
@@ -293,6 +312,7 @@ static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inqu
 			align_release(&q->align);
 			if (align_init(&q->align, q->evidence, comm, q->closely) < 0) {
 				inquiry_say(q->d, "Too little memory to compare the calls.");
+				align_release(&q->align);
 				return false;
 			}
 		}
@@ -373,7 +393,8 @@ static void explain(struct inquiry *q, uint32_t mask)
 	}
 	if (d->outcome == OUTCOME_HANG && try_comms(q, mask, blame_missing))
 		return;
-	if (q->split && try_closely(q, mask, blame_split))
+	if (q->split && (d->outcome == OUTCOME_HANG || d->outcome == OUTCOME_ERROR) &&
+	    try_closely(q, mask, blame_split))
 		return;
 	if (d->outcome == OUTCOME_ERROR && try_comms(q, mask, blame_unequal))
 		return;

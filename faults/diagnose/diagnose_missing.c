@@ -154,7 +154,8 @@ static const char *say_past(struct inquiry *q, uint64_t seq)
 			    "left out these alone or all from there on cannot be told (skipped-call or "
 			    "early-exit).",
 			    seq, top, one ? "the rank" : "they");
-	return "majority";
+	return call_in_pairs(align_reference(&q->align, seq)) &&
+	       2 * q->nguilty >= (size_t)q->align.nranks ? "inconclusive" : "majority";
 }
 
 /* Of guilty ranks in host code: with sends or receives of their own pending it may be those that
@@ -178,9 +179,15 @@ bool blame_missing(struct inquiry *q)
 	uint64_t seq = find_behind(q, &makers);
 	const char *class = NULL, *confidence = "proved";
 	struct diagnosis *d = q->d;
+	uint32_t bit = 1u << q->align.comm;
+	bool split = q->split & bit, loose;
 
 	if (seq == 0)
 		return false;
+	/* numbers of calls say little where each rank follows a plan of its own, or nobody waits
+	 * for what is missing */
+	loose = call_in_pairs(align_reference(&q->align, seq)) &&
+		(!(q->planned & bit) || !guilty_awaited(q));
 	inquiry_place_missing(q);
 	if (d->outcome != OUTCOME_HANG)
 		d->hang_seq = -1; /* all came to their end: nobody waits */
@@ -189,10 +196,10 @@ bool blame_missing(struct inquiry *q)
 		memcpy(d->theirs, d->majority, sizeof(d->theirs));
 		snprintf(d->majority, sizeof(d->majority), "no call");
 		d->seq_low = (int64_t)align_run(&q->align, seq);
-		inquiry_conclude(q, CLASS_EXTRA, "majority");
+		inquiry_conclude(q, CLASS_EXTRA, loose ? "inconclusive" : "majority");
 		return true;
 	}
-	if (q->split && all_wait_in_pairs(q))
+	if (split && all_wait_in_pairs(q))
 		return false;
 	if (all_wait_in_pairs(q) && acquit_pairs(q))
 		return d->class == CLASS_MISMATCH;
@@ -201,15 +208,15 @@ bool blame_missing(struct inquiry *q)
 
 		class = class && one != class ? CLASS_MISSING : one;
 	}
-	if (class == CLASS_SKIPPED && q->split)
+	if (class == CLASS_SKIPPED && split)
 		return false;
-	if (class == CLASS_SKIPPED && !q->planned)
+	if (class == CLASS_SKIPPED && !(q->planned & bit))
 		d->seq_low = (int64_t)align_run(&q->align, seq);
 	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
 		confidence = say_past(q, seq);
 	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
 		confidence = say_own_pairs(q);
-	inquiry_conclude(q, class, confidence);
+	inquiry_conclude(q, class, loose ? "inconclusive" : confidence);
 	return true;
 }
 

@@ -2,6 +2,7 @@
  * records themselves tell. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "call.h"
 #include "classes.h"
@@ -47,7 +48,8 @@ static bool knows_all(const struct inquiry *q, int rank)
 {
 	const struct track *t = rank >= 0 && rank < q->align.nranks ? &q->align.tracks[rank] : NULL;
 
-	return t && t->known && (!t->final || t->first == 1) && numbered_alike(q, rank);
+	return t && t->known && (!t->final || (t->first == 1 && t->whole)) &&
+	       numbered_alike(q, rank);
 }
 
 static bool is_pair(const struct inquiry *q, const struct record *r, enum call_kind kind, int peer)
@@ -175,6 +177,7 @@ bool blame_unequal(struct inquiry *q)
 	return unequal;
 }
 
+/* Of more ranks than are looked at all go free: to name some of them would be a guess. */
 bool acquit_pairs(struct inquiry *q)
 {
 	const struct record *theirs = NULL;
@@ -193,4 +196,39 @@ bool acquit_pairs(struct inquiry *q)
 	d->field[0] = d->theirs[0] = d->majority[0] = '\0';
 	blame_unequal(q);
 	return true;
+}
+
+bool pairs_point_at(const struct inquiry *q, int rank, bool extra)
+{
+	int n = q->align.nranks < RANKS_MAX ? q->align.nranks : RANKS_MAX;
+	const struct record *theirs = NULL, *own;
+
+	if (extra && find_open(q, rank, &theirs))
+		return true;
+	for (int i = 0; i < n; i++) {
+		own = find_open(q, i, &theirs);
+		if (own && own->peer == rank)
+			return true;
+	}
+	return false;
+}
+
+bool guilty_awaited(const struct inquiry *q)
+{
+	int n = q->align.nranks < RANKS_MAX ? q->align.nranks : RANKS_MAX;
+	bool *awaited = calloc((size_t)q->align.nranks + 1, sizeof(*awaited));
+	bool certain = awaited && n == q->align.nranks, all = true;
+
+	for (int i = 0; awaited && i < n; i++) {
+		const struct record *theirs, *own = find_open(q, i, &theirs);
+
+		if (own)
+			awaited[own->peer] = true;
+		else if (waits_in_pairs(q, i) && !partners_known(q, i))
+			certain = false;
+	}
+	for (int i = 0; awaited && i < n; i++)
+		all = all && (!q->guilty[i] || awaited[i]);
+	free(awaited);
+	return all || !certain;
 }

@@ -12,9 +12,9 @@ struct inquiry {
 	struct diagnosis *d;
 	struct align align; /* of the communicator at hand */
 	bool closely;	    /* how `align` is to be made */
-	bool planned;	    /* compared so, no rank's calls are other than the others' but for some
-			     * left out or added */
-	bool split;	    /* compared so, two sides as large as each other differ */
+	/* Compared closely, by communicator (1u << comm): ... no rank's calls are other than the
+	 * others' but for some left out or added; ... two sides as large as each other differ */
+	uint32_t planned, split;
 	bool *guilty;	    /* nranks */
 	size_t nguilty;
 };
@@ -96,5 +96,10 @@ bool blame_unequal(struct inquiry *q);
 /* Each of the guilty waits for such a partner: then they are not, and what blame_unequal finds
  * is said. Returns whether they are acquitted. */
 bool acquit_pairs(struct inquiry *q);
+/* Does another rank wait for a part of this one's that it has not made, or made otherwise; or
+ * (`extra`) this one for another's? */
+bool pairs_point_at(const struct inquiry *q, int rank, bool extra);
+/* Does somebody wait for each of the guilty so? False only where that is certain. */
+bool guilty_awaited(const struct inquiry *q);
 
 #endif

@@ -80,6 +80,12 @@ static void test_lines(void)
 		{ { "TCP|sent 100000", "TCP|resent 0", "eth0|rx_bytes 7", "RDMA m:1|tx_wait 9",
 		    "GPU 0|clock_reasons 1", "GPU 0|ecc_corrected 3", NULL },
 		  NULL },
+		/* a loopback sends a few again; one in a hundred, or one after a timeout, is another matter */
+		{ { "TCP|sent 10000", "TCP|resent 99", "TCP|timeouts 0", NULL }, NULL },
+		{ { "TCP|sent 10000", "TCP|resent 100", "TCP|timeouts 0", NULL },
+		  LINE "TCP: 100 segments sent again." },
+		{ { "TCP|sent 10000", "TCP|resent 1", "TCP|timeouts 1", NULL },
+		  LINE "TCP: 1 segment sent again, 1 timeout." },
 		/* healthy links count CRC errors; beside replays they say something */
 		{ { "GPU 0|link_crc 50", "GPU 0|link_replays 0", NULL }, NULL },
 		{ { "GPU 0|link_crc 50", "GPU 1|link_replays 1", NULL },

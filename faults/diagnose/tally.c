@@ -14,6 +14,9 @@
 #define ROWS_SHOWN  40  /* of a host */
 #define HELD_SHARE  0.01 /* of the run, with clocks held down: less is every GPU's */
 #define HELD_LEAST  1e-3 /* s */
+/* Of the segments sent; healthy hosts' loopback sends 0.06 to 0.51 % again (twelve runs on 4 H200),
+ * none of them after a timeout. */
+#define RESENT_SHARE 0.01
 
 /* ---- taken ---------------------------------------------------------------------------------- */
 
@@ -147,6 +150,18 @@ static void say_clocks(const struct counters *c, const struct counter *counter, 
 		snprintf(buf, len, "clocks held down by %s", by);
 }
 
+/* Healthy parts count it, too, and this is no more than that. */
+static bool is_usual(const struct counters *c, const struct counter *counter,
+                     const struct speech *speech)
+{
+	int64_t sent = counters_value(c, counter->part, "sent");
+
+	if (strcmp(counter->name, "resent") == 0)
+		return counters_value(c, counter->part, "timeouts") <= 0 &&
+		       (double)counter->value < RESENT_SHARE * (double)sent;
+	return speech->beside && counters_value(c, counter->part, speech->beside) <= 0;
+}
+
 /* What a counter says of its part; "": nothing. */
 static void say(const struct counters *c, const struct counter *counter, char *buf, size_t len)
 {
@@ -156,7 +171,7 @@ static void say(const struct counters *c, const struct counter *counter, char *b
 		const struct speech *s = &speeches[i];
 
 		if (counter->value == 0 || strcmp(counter->name, s->name) != 0 ||
-		    (s->beside && counters_value(c, counter->part, s->beside) <= 0))
+		    is_usual(c, counter, s))
 			continue;
 		if (s->noun)
 			snprintf(buf, len, "%s%" PRId64 "%s%s%s", s->before, counter->value,

@@ -251,6 +251,8 @@ static void test_tail(void)
 
 	set_up();
 	saved.ranks[1].recorder->star_token = 0x5ec2e7;
+	saved.ranks[1].recorder->inits[0].asked = 6;
+	saved.ranks[1].recorder->inits[1].asked = 7; /* another communicator */
 	bytes = saved_bytes(&saved.ranks[1], 4);
 	h = saved_alloc(bytes);
 	saved_pack(&saved.ranks[1], 1, 4, h);
@@ -261,6 +263,7 @@ static void test_tail(void)
 	CU_ASSERT_EQUAL(taken.calls[3].ticket, 10);
 	CU_ASSERT_TRUE(taken.wrapped);
 	CU_ASSERT_EQUAL(taken.view.pid, 4711);
+	CU_ASSERT_EQUAL(taken.view.asked, 6);
 	CU_ASSERT_EQUAL(evidence_take_saved(&taken, 2, h, bytes), -EINVAL);
 	CU_ASSERT_EQUAL(evidence_take_saved(&taken, 1, h, 7), -EINVAL);
 	CU_ASSERT_EQUAL(taken.ncalls, 4); /* as before */

@@ -14,15 +14,16 @@
 #define SEQ_MAX	   (UINT64_MAX >> 2) /* sums of call numbers do not overflow */
 #define ROUNDS	   4		     /* of voting: each removes ranks that have left the majority */
 
-/* The newest record's, without looking at the record where the view has a copy. */
-static bool is_issuing(const struct evidence_rank *rank, const struct record *final)
+/* The newest record, or its copy in the view where there is one: to look at the record itself costs
+ * a page of a mapped file, and the pages around it. */
+static const struct record *newest(const struct evidence_rank *rank, const struct record *final)
 {
 	const struct record *last = &rank->view.last;
 
-	if (rank->mapped && last->ticket && last->ticket == rank->index.last_ticket &&
-	    final == &rank->calls[rank->ncalls - 1])
-		return last->state == RECORD_ISSUING;
-	return final->state == RECORD_ISSUING;
+	return rank->mapped && last->ticket && last->ticket == rank->index.last_ticket &&
+	                       final == &rank->calls[rank->ncalls - 1] ?
+	               last :
+	               final;
 }
 
 /* A rank whose index says it all. False: its records must be walked. */
@@ -77,7 +78,10 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 	track->oldest = rank->calls;
 	if (!measure_plain(track, rank, a))
 		walk_track(track, rank, a->comm);
-	track->inside = track->final && is_issuing(rank, track->final);
+	if (track->final) {
+		track->inside = newest(rank, track->final)->state == RECORD_ISSUING;
+		track->last_kind = newest(rank, track->final)->kind;
+	}
 	/* who stands aside makes no calls by right */
 	track->known = rank->present && (track->final || a->comm == 0) &&
 	               rank->view.phase != PHASE_ASIDE && last_ticket(rank) >= rank->view.issued;

@@ -16,6 +16,7 @@ struct track {
 	const struct record *final;  /* the last call; looking there costs a page of a mapped file */
 	bool plain;		     /* the rank's index has it all, and final - i is call last - i */
 	bool inside;		     /* the last call has not returned */
+	uint8_t last_kind;	     /* of the last call, enum call_kind */
 	bool whole;		     /* no call between first and last is missing */
 	bool known;		     /* there is evidence, and `last` can be relied on */
 };

@@ -12,16 +12,22 @@
 #define PENDING_MAX 64
 #define RANKS_MAX   1024
 
+static bool is_pair_kind(int kind)
+{
+	return kind == CALL_SEND || kind == CALL_RECV;
+}
+
 bool call_in_pairs(const struct record *r)
 {
-	return r && (r->kind == CALL_SEND || r->kind == CALL_RECV);
+	return r && is_pair_kind(r->kind);
 }
 
 bool waits_in_pairs(const struct inquiry *q, int rank)
 {
 	const struct rank_view *v = &q->evidence->ranks[rank].view;
+	const struct track *t = &q->align.tracks[rank];
 
-	return v->completed < v->issued && call_in_pairs(q->align.tracks[rank].final);
+	return v->completed < v->issued && t->final && is_pair_kind(t->last_kind);
 }
 
 bool all_wait_in_pairs(const struct inquiry *q)

@@ -224,6 +224,7 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 	rank->present = true;
 	rank->recorder = h->has_recorder ? (struct record_header *)((char *)image + sizeof(*h))
 	                                 : NULL;
+	rank->view.asked = rank->recorder ? rank->recorder->inits[0].asked : 0;
 	there = there < announced ? there : announced;
 	*cut = announced - there;
 	rank->calls = (struct record *)((char *)image + front);

@@ -115,12 +115,6 @@ out:
 	free(h.ranks);
 }
 
-/* Communicator 0: the others are the schedule's. */
-static int32_t said_async(const struct evidence_rank *rank)
-{
-	return rank->present && rank->recorder ? rank->recorder->inits[0].asked : 0;
-}
-
 /* A hang is silent where the library knows of no error; where it knows of one, of which. */
 static void note_async(const struct evidence *e, struct diagnosis *d)
 {
@@ -131,14 +125,14 @@ static void note_async(const struct evidence *e, struct diagnosis *d)
 	if (d->outcome != OUTCOME_HANG || d->nlines >= DIAGNOSIS_LINES)
 		return;
 	for (int i = e->nranks - 1; i >= 0; i--) {
-		asked += said_async(&e->ranks[i]) > 0;
-		failed = said_async(&e->ranks[i]) > 1 ? i : failed;
+		asked += e->ranks[i].present && e->ranks[i].view.asked > 0;
+		failed = e->ranks[i].present && e->ranks[i].view.asked > 1 ? i : failed;
 	}
 	if (asked == 0)
 		return;
 	if (failed >= 0)
 		snprintf(line, room, "ncclCommGetAsyncError says error %d on rank %d.",
-		         said_async(&e->ranks[failed]) - 1, failed);
+		         e->ranks[failed].view.asked - 1, failed);
 	else
 		snprintf(line, room,
 		         "ncclCommGetAsyncError says success on the %zu of %d ranks that ask it "

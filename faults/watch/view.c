@@ -47,6 +47,7 @@ static void read_init(struct rank_view *view, const struct record_init *init)
 	view->init_nranks = init->nranks;
 	view->init_id = view->comm_state == RECORD_COMM_NONE ? 0 : init->id;
 	view->aborted_after = init->aborted_after;
+	view->asked = init->asked;
 }
 
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,

@@ -365,9 +365,18 @@ static bool all_finished(const struct evidence *e)
 	return true;
 }
 
+/* All came to their end, and nothing that they called was left without its counterpart: that some made
+ * more calls than others is their right. */
+static bool all_is_met(struct inquiry *q, uint32_t mask)
+{
+	return (q->d->outcome == OUTCOME_OK || q->d->outcome == OUTCOME_WRONG_DATA) &&
+	       all_finished(q->evidence) && !try_comms(q, mask, lacks_meeting);
+}
+
 static void explain(struct inquiry *q, uint32_t mask)
 {
 	struct diagnosis *d = q->d;
+	bool met;
 
 	/* what went wrong at init explains whatever came of it */
 	if (try_comms(q, 1, blame_init_arguments)) {
@@ -387,7 +396,8 @@ static void explain(struct inquiry *q, uint32_t mask)
 	    (try_comms(q, 1, blame_absent_from_init) || try_comms(q, 1, blame_unreachable) ||
 	     try_comms(q, 1, blame_aborted)))
 		return;
-	if (try_closely(q, mask, blame_plan) || try_comms(q, mask, blame_deviation)) {
+	met = all_is_met(q, mask);
+	if (try_closely(q, mask, blame_plan) || (!met && try_comms(q, mask, blame_deviation))) {
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 		return;
 	}
@@ -398,7 +408,7 @@ static void explain(struct inquiry *q, uint32_t mask)
 		return;
 	if (d->outcome == OUTCOME_ERROR && try_comms(q, mask, blame_unequal))
 		return;
-	if (all_finished(q->evidence) && try_comms(q, mask, blame_missing)) {
+	if (!met && all_finished(q->evidence) && try_comms(q, mask, blame_missing)) {
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 		return;
 	}

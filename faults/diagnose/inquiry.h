@@ -101,5 +101,8 @@ bool acquit_pairs(struct inquiry *q);
 bool pairs_point_at(const struct inquiry *q, int rank, bool extra);
 /* Does somebody wait for each of the guilty so? False only where that is certain. */
 bool guilty_awaited(const struct inquiry *q);
+/* Is there a send or receive that the partner has no part of, or another amount, or a collective that
+ * not all made, in the same order? True also where that cannot be told. Linear in the calls. */
+bool lacks_meeting(struct inquiry *q);
 
 #endif

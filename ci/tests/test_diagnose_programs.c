@@ -1,0 +1,400 @@
+/* test_diagnose_programs.c: programs whose ranks have plans of their own, each fault at each call:
+ * nobody is named who is innocent, and where all follow one plan the guilty is. */
+#include "programs_played.h"
+#include "unit.h"
+
+/* ---- programs ---- */
+
+/* Rank 0 makes items; each of the others has them from the one before it. */
+static void build_pipeline(struct program *p, int items)
+{
+	for (int k = 0; k < items; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			if (i > 0) {
+				add_step(p, i, STEP_RECV, i - 1, 8 + k);
+				add_wait(p, i);
+			}
+			if (i < p->nranks - 1) {
+				add_step(p, i, STEP_SEND, i + 1, 8 + k);
+				add_wait(p, i);
+			}
+		}
+}
+
+/* The same, where a rank takes an item while it hands on its own: it waits for both together. */
+static void build_grouped_pipeline(struct program *p, int items)
+{
+	for (int k = 0; k < items; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			if (i > 0)
+				add_step(p, i, STEP_RECV, i - 1, 8 + k);
+			if (i < p->nranks - 1)
+				add_step(p, i, STEP_SEND, i + 1, 8 + k);
+			add_wait(p, i);
+		}
+}
+
+/* Between rank 0, which does `root`, and each of the others. */
+static void add_star(struct program *p, enum step_kind root, int count)
+{
+	for (int i = 1; i < p->nranks; i++) {
+		add_step(p, 0, root, i, count);
+		add_step(p, i, root == STEP_SEND ? STEP_RECV : STEP_SEND, 0, count);
+		add_wait(p, i);
+	}
+	add_wait(p, 0);
+}
+
+static void build_gather(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		add_star(p, STEP_RECV, 8 + k);
+}
+
+static void build_gather_scatter(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++) {
+		add_star(p, STEP_RECV, 8 + k);
+		add_star(p, STEP_SEND, 8 + k);
+	}
+}
+
+/* Each two ranks have an amount of their own. */
+static void build_alltoall(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			for (int to = 0; to < p->nranks; to++) {
+				if (to == i)
+					continue;
+				add_step(p, i, STEP_SEND, to, 1 + 7 * to + 3 * i + k);
+				add_step(p, i, STEP_RECV, to, 1 + 7 * i + 3 * to + k);
+			}
+			add_wait(p, i);
+		}
+}
+
+static void add_ring(struct program *p, int rank, int count)
+{
+	add_step(p, rank, STEP_SEND, (rank + 1) % p->nranks, count);
+	add_step(p, rank, STEP_RECV, (rank + p->nranks - 1) % p->nranks, count);
+	add_wait(p, rank);
+}
+
+static void add_collective(struct program *p, int rank, int count)
+{
+	add_step(p, rank, STEP_COLLECTIVE, -1, count);
+	add_wait(p, rank);
+}
+
+/* Amounts that are alike no two times, nor equally far apart. */
+static void build_ring(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++)
+			add_ring(p, i, 8 + k * k);
+}
+
+static void build_even_ring(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++)
+			add_ring(p, i, 8);
+}
+
+static void build_ring_collectives(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			add_collective(p, i, 5 + k);
+			add_ring(p, i, 8 + k * k);
+		}
+}
+
+static void build_even_ring_collectives(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			add_collective(p, i, 5 + k);
+			add_ring(p, i, 8);
+		}
+}
+
+/* A ring of calls that block: even ranks send first, odd ones receive first. */
+static void build_even_odd(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			int after = (i + 1) % p->nranks, before = (i + p->nranks - 1) % p->nranks;
+
+			if (i % 2)
+				add_step(p, i, STEP_RECV, before, 8 + k);
+			else
+				add_step(p, i, STEP_SEND, after, 8 + k);
+			add_wait(p, i);
+			if (i % 2)
+				add_step(p, i, STEP_SEND, after, 8 + k);
+			else
+				add_step(p, i, STEP_RECV, before, 8 + k);
+			add_wait(p, i);
+		}
+}
+
+/* An exchange with both neighbours, of which the first and the last rank have one. */
+static void build_open_halo(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			for (int peer = i - 1; peer <= i + 1; peer += 2) {
+				if (peer < 0 || peer == p->nranks)
+					continue;
+				add_step(p, i, STEP_SEND, peer, 8);
+				add_step(p, i, STEP_RECV, peer, 8);
+			}
+			add_wait(p, i);
+		}
+}
+
+/* Down a binary tree: from (i - 1) / 2 to 2i + 1 and 2i + 2. */
+static void build_tree(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			if (i > 0) {
+				add_step(p, i, STEP_RECV, (i - 1) / 2, 8 + k);
+				add_wait(p, i);
+			}
+			for (int to = 2 * i + 1; to <= 2 * i + 2 && to < p->nranks; to++)
+				add_step(p, i, STEP_SEND, to, 8 + k);
+			add_wait(p, i);
+		}
+}
+
+/* Collectives of all, between which ranks 0 and 1 exchange. */
+static void build_pairs_of_some(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			add_collective(p, i, 5 + k);
+			if (i > 1)
+				continue;
+			add_step(p, i, STEP_SEND, 1 - i, 9 + k);
+			add_step(p, i, STEP_RECV, 1 - i, 9 + k);
+			add_wait(p, i);
+		}
+}
+
+struct title {
+	const char *name;
+	void (*build)(struct program *p, int rounds);
+	int rounds;
+	bool even; /* for even numbers of ranks */
+	/* All ranks follow one plan. Of two ranks no vote decides: calls of a rank at which a fault is
+	 * told nevertheless, see test_one_plan. */
+	bool one_plan;
+	int skip_of_two, extra_of_two;
+};
+
+static const struct title titles[] = {
+	{ .name = "pipeline, 1 item", .build = build_pipeline, .rounds = 1 },
+	{ .name = "pipeline, 2 items", .build = build_pipeline, .rounds = 2 },
+	{ .name = "pipeline, 3 items", .build = build_pipeline, .rounds = 3 },
+	{ .name = "pipeline, 4 items", .build = build_pipeline, .rounds = 4 },
+	{ .name = "grouped pipeline", .build = build_grouped_pipeline, .rounds = 3 },
+	{ .name = "gather, once", .build = build_gather, .rounds = 1 },
+	{ .name = "gather", .build = build_gather, .rounds = 4 },
+	{ .name = "gather and scatter", .build = build_gather_scatter, .rounds = 3 },
+	{ .name = "uneven alltoall, once", .build = build_alltoall, .rounds = 1 },
+	{ .name = "uneven alltoall", .build = build_alltoall, .rounds = 2 },
+	{ .name = "ring", .build = build_ring, .rounds = 5, .one_plan = true,
+	  .skip_of_two = 4, .extra_of_two = 3 },
+	{ .name = "even ring", .build = build_even_ring, .rounds = 5, .one_plan = true,
+	  .skip_of_two = 5, .extra_of_two = 5 },
+	{ .name = "ring and collectives", .build = build_ring_collectives, .rounds = 4,
+	  .one_plan = true, .skip_of_two = 2, .extra_of_two = 1 },
+	{ .name = "even ring and collectives", .build = build_even_ring_collectives, .rounds = 4,
+	  .one_plan = true, .skip_of_two = 2, .extra_of_two = 1 },
+	{ .name = "even and odd", .build = build_even_odd, .rounds = 4, .even = true },
+	{ .name = "open halo", .build = build_open_halo, .rounds = 3 },
+	{ .name = "tree", .build = build_tree, .rounds = 4 },
+	{ .name = "collectives, pairs of some", .build = build_pairs_of_some, .rounds = 4 },
+};
+
+static bool build(struct program *p, const struct title *title, int nranks)
+{
+	memset(p, 0, sizeof(*p));
+	p->nranks = nranks;
+	if (title->even && nranks % 2)
+		return false;
+	title->build(p, title->rounds);
+	return true;
+}
+
+/* ---- faults ---- */
+
+static const char *const fault_names[FAULTS_PLAYED] = {
+	[FAULT_BUSY] = "busy", [FAULT_IDLE] = "idle",	[FAULT_BLOCK] = "block",
+	[FAULT_SKIP] = "skip", [FAULT_EARLY] = "early", [FAULT_EXTRA] = "extra",
+};
+
+/* What became of the cases of one program on one number of ranks; by fault: the guilty was named. */
+struct score {
+	int cases, nobody, wrong, surely_wrong, odd_class;
+	int right[FAULTS_PLAYED], sure;
+};
+
+/* Is this what the fault is called? What was left out last, or to the end, cannot be told apart. */
+static bool is_class_of(enum fault_played fault, const char *class)
+{
+	static const char *const classes[FAULTS_PLAYED][2] = {
+		[FAULT_BUSY] = { "host-busy" },
+		[FAULT_IDLE] = { "missing-call" },
+		[FAULT_BLOCK] = { "host-blocked" },
+		[FAULT_SKIP] = { "skipped-call", "early-exit" },
+		[FAULT_EARLY] = { "early-exit", "skipped-call" },
+		[FAULT_EXTRA] = { "extra-call" },
+	};
+
+	for (int i = 0; i < 2; i++)
+		if (classes[fault][i] && strcmp(class, classes[fault][i]) == 0)
+			return true;
+	return false;
+}
+
+static void print_case(const struct program *p, const char *name, const struct trouble *t)
+{
+	printf("\n  %s, %d ranks, %s at call %d of rank %d: named %s, %s, %s\n", name, p->nranks,
+	       fault_names[t->fault], t->at, t->rank, found.ranks, found.class, found.confidence);
+	print_played(p);
+}
+
+static void score_case(const struct program *p, const char *name, const struct trouble *t,
+		       struct score *score)
+{
+	bool sure, right;
+	char guilty[8];
+
+	show_played(p, t);
+	finish();
+	snprintf(guilty, sizeof(guilty), "%d", t->rank);
+	sure = strcmp(found.confidence, "inconclusive") != 0;
+	right = strcmp(found.ranks, guilty) == 0;
+	score->cases++;
+	score->right[t->fault] += right;
+	score->sure += right && sure;
+	score->odd_class += right && sure && !is_class_of(t->fault, found.class);
+	if (right && sure && !is_class_of(t->fault, found.class) && getenv("LIST"))
+		print_case(p, name, t);
+	if (strcmp(found.ranks, "-") == 0)
+		score->nobody++;
+	else if (!right && !sure)
+		score->wrong++;
+	else if (!right && ++score->surely_wrong <= 2)
+		print_case(p, name, t);
+}
+
+/* Each fault at each call of each rank that leaves anyone behind. */
+static void score_program(const struct program *p, const char *name, struct score *score)
+{
+	struct trouble t;
+
+	memset(score, 0, sizeof(*score));
+	for (t.rank = 0; t.rank < p->nranks; t.rank++)
+		for (int fault = 0; fault < FAULTS_PLAYED; fault++)
+			for (t.at = 0; t.at <= count_calls(p, t.rank); t.at++) {
+				t.fault = (enum fault_played)fault;
+				if (play_program(p, &t))
+					score_case(p, name, &t, score);
+			}
+}
+
+/* Every fault at every call ends in a hang, and in none is an innocent rank named for certain. */
+static void test_nobody_innocent(void)
+{
+	int cases = 0, right = 0, sure = 0, nobody = 0, wrong = 0, odd = 0;
+	struct program p;
+	struct score s;
+
+	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+		for (int n = 2; n <= PLAYERS_MAX; n++) {
+			int calls = 0;
+
+			if (!build(&p, &titles[k], n))
+				continue;
+			for (int i = 0; i < n; i++)
+				calls += count_calls(&p, i);
+			score_program(&p, titles[k].name, &s);
+			CU_ASSERT_EQUAL(s.cases, FAULTS_PLAYED * calls);
+			CU_ASSERT_EQUAL(s.surely_wrong, 0);
+			cases += s.cases, sure += s.sure, nobody += s.nobody, wrong += s.wrong;
+			odd += s.odd_class;
+			for (int f = 0; f < FAULTS_PLAYED; f++)
+				right += s.right[f];
+		}
+	printf("\n  %d hangs: the guilty named in %d, surely in %d (odd class %d); nobody in %d, others, "
+	       "inconclusive, in %d ... ",
+	       cases, right, sure, odd, nobody, wrong);
+}
+
+static void test_one_plan(void)
+{
+	struct program p;
+	struct score s;
+
+	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+		for (int n = 2; titles[k].one_plan && n <= PLAYERS_MAX; n++) {
+			int calls;
+
+			build(&p, &titles[k], n);
+			calls = n * count_calls(&p, 0);
+			score_program(&p, titles[k].name, &s);
+			CU_ASSERT_EQUAL(s.odd_class, 0);
+			for (int fault = FAULT_BUSY; fault <= FAULT_EARLY; fault++)
+				if (n > 2 || fault != FAULT_SKIP)
+					CU_ASSERT_EQUAL(s.right[fault], calls);
+			CU_ASSERT(s.right[FAULT_SKIP] >= (n > 2 ? calls : 2 * titles[k].skip_of_two));
+			CU_ASSERT(s.right[FAULT_EXTRA] >= (n > 2 ? calls : 2 * titles[k].extra_of_two));
+		}
+}
+
+/* ---- healthy runs ---- */
+
+static void end_well(const struct program *p, const char *name, enum outcome outcome)
+{
+	static const struct trouble none = { .fault = FAULT_NONE };
+
+	CU_ASSERT_FALSE(play_program(p, &none));
+	show_ended(p, &none, outcome);
+	finish();
+	CU_ASSERT_EQUAL(found.outcome, outcome);
+	CU_ASSERT_STRING_EQUAL(found.class, outcome_name(outcome));
+	if (found.outcome != outcome || strcmp(found.class, outcome_name(outcome)))
+		printf("\n  %s, %d ranks, ended with %s: %s, %s, named %s, %s\n", name, p->nranks,
+		       outcome_name(outcome), outcome_name(found.outcome), found.class, found.ranks,
+		       found.confidence);
+}
+
+/* All came to their end, and all that they called has met: there is nothing to find. */
+static void test_healthy(void)
+{
+	struct program p;
+
+	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+		for (int n = 2; n <= PLAYERS_MAX; n++) {
+			if (!build(&p, &titles[k], n))
+				continue;
+			end_well(&p, titles[k].name, OUTCOME_OK);
+			end_well(&p, titles[k].name, OUTCOME_WRONG_DATA);
+		}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "nobody innocent is named for certain", test_nobody_innocent },
+		{ "the guilty where all follow one plan", test_one_plan },
+		{ "healthy runs", test_healthy },
+	};
+
+	return unit_main("diagnose_programs", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -283,8 +283,6 @@ static void score_case(const struct program *p, const char *name, const struct t
 	score->right[t->fault] += right;
 	score->sure += right && sure;
 	score->odd_class += right && sure && !is_class_of(t->fault, found.class);
-	if (right && sure && !is_class_of(t->fault, found.class) && getenv("LIST"))
-		print_case(p, name, t);
 	if (strcmp(found.ranks, "-") == 0)
 		score->nobody++;
 	else if (!right && !sure)

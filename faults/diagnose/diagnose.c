@@ -190,6 +190,18 @@ static bool may_be_apart(const struct align *a, const struct deviation *first, i
 		       call_in_pairs(align_reference(a, first->high));
 }
 
+/* A send or receive too few leaves others waiting for it, one too many the rank itself: is it the other
+ * way round? */
+static bool is_unlike_wait(const struct inquiry *q, const struct deviation *first, int rank)
+{
+	bool skipped = first->kind == DEVIATION_SKIPPED;
+
+	if (q->d->outcome != OUTCOME_HANG || (!skipped && first->kind != DEVIATION_EXTRA) ||
+	    !call_in_pairs(align_reference(&q->align, first->high)))
+		return false;
+	return skipped ? !guilty_awaited(q) : partners_known(q, rank) && !waits_in_pairs(q, rank);
+}
+
 static void report_deviation(struct inquiry *q, const struct deviation *first, int rank)
 {
 	const struct align *a = &q->align;
@@ -215,7 +227,8 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 			       "decides.");
 	}
 	inquiry_conclude(q, deviation_class(first->kind),
-		 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ?
+		 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
+				 is_unlike_wait(q, first, rank) ?
 			 "inconclusive" : "majority");
 }
 
@@ -294,6 +307,9 @@ static bool blame_split(struct inquiry *q)
 
 static bool has_pairs(struct inquiry *q)
 {
+	for (int i = 0; i < q->align.nranks; i++)
+		if (waits_in_pairs(q, i))
+			return true;
 	return call_in_pairs(align_reference(&q->align, q->align.top));
 }
 

@@ -117,7 +117,7 @@ def repeats(plan, count, elsewhere, ranks, position, base):
 
 
 def whole_rows(path):
-    """The rows of a matrix.csv; ValueError where one is torn, as a writer that was ended leaves it."""
+    """The rows of a matrix.csv; ValueError where one is torn, as by a full disk."""
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
     if path.stat().st_size == 0:

@@ -6,8 +6,8 @@
  * met its counterpart, and after its last step likewise, before it ends. No send is eager: it is
  * met when its receive is called. Between two ranks the nth send meets the nth receive, and they
  * end if their counts are the same, else never. Collectives meet by their number, whatever their
- * counts. All ranks poll, waiting or ended, so that each looks busy; only what the fault itself does
- * in host code looks otherwise. Times do not exist. */
+ * counts. All ranks poll, waiting or ended, so that each looks busy; only what the fault itself
+ * does in host code looks otherwise. Times do not exist. */
 #ifndef HANGAR_PROGRAMS_PLAYED_H
 #define HANGAR_PROGRAMS_PLAYED_H
 
@@ -31,8 +31,8 @@ struct program {
 	struct step steps[PLAYERS_MAX][STEPS_MAX];
 };
 
-/* What the guilty rank does instead of its next call: it stays in host code (in a loop, asleep, in a
- * read), leaves that call out, or ends. FAULT_EXTRA makes the call before once more. */
+/* What the guilty rank does instead of its next call: it stays in host code (in a loop, asleep, in
+ * a read), leaves that call out, or ends. FAULT_EXTRA: it makes its next call twice. */
 enum fault_played {
 	FAULT_BUSY,
 	FAULT_IDLE,
@@ -44,7 +44,7 @@ enum fault_played {
 	FAULT_NONE = FAULTS_PLAYED
 };
 
-/* `at`: after so many calls. */
+/* `at`: after so many calls of the rank. */
 struct trouble {
 	enum fault_played fault;
 	int rank, at;
@@ -132,24 +132,21 @@ static inline int calls_met(const struct player *p)
 	return n;
 }
 
-/* The fault in place of the rank's next call; true: it has fired, and the call is not made. */
-static inline bool go_wrong(struct player *p, enum fault_played fault)
+static inline void go_wrong(struct player *p, enum fault_played fault)
 {
-	p->fired = true;
 	if (fault == FAULT_SKIP)
 		p->next++;
 	else if (fault == FAULT_EARLY)
 		p->ended = true;
 	else
 		p->stuck = true;
-	return true;
 }
 
 /* One step of one rank; false: it cannot take any. */
 static inline bool take_step(const struct program *program, int rank, const struct trouble *t)
 {
 	struct player *p = &players[rank];
-	bool mine = rank == t->rank && !p->fired && t->fault != FAULT_NONE;
+	bool now = rank == t->rank && !p->fired && t->fault != FAULT_NONE && p->ncalls == t->at;
 	bool last = p->next >= program->nsteps[rank];
 	const struct step *step = &program->steps[rank][last ? 0 : p->next];
 
@@ -162,13 +159,13 @@ static inline bool take_step(const struct program *program, int rank, const stru
 		p->next += !last;
 		return true;
 	}
-	if (mine && t->fault != FAULT_EXTRA && p->ncalls == t->at)
-		return go_wrong(p, t->fault);
+	p->fired |= now;
+	if (now && t->fault != FAULT_EXTRA) {
+		go_wrong(p, t->fault);
+		return true;
+	}
 	p->calls[p->ncalls++] = (struct call_played){ .step = *step };
-	if (mine && t->fault == FAULT_EXTRA && p->ncalls == t->at)
-		p->fired = true; /* the same step once more */
-	else
-		p->next++;
+	p->next += !now; /* an extra call: the same step once more */
 	return true;
 }
 

@@ -189,9 +189,9 @@ struct title {
 	void (*build)(struct program *p, int rounds);
 	int rounds;
 	bool even; /* for even numbers of ranks */
-	/* All ranks follow one plan. Of two ranks no vote decides: calls of a rank at which a fault is
-	 * told nevertheless, see test_one_plan. */
-	bool one_plan;
+	bool one_plan; /* all ranks follow one */
+	/* Of two ranks, where no vote decides: at how many calls of a rank the one that left a call
+	 * out, or made it twice, can be told; see test_one_plan. */
 	int skip_of_two, extra_of_two;
 };
 
@@ -209,11 +209,11 @@ static const struct title titles[] = {
 	{ .name = "ring", .build = build_ring, .rounds = 5, .one_plan = true,
 	  .skip_of_two = 4, .extra_of_two = 3 },
 	{ .name = "even ring", .build = build_even_ring, .rounds = 5, .one_plan = true,
-	  .skip_of_two = 5, .extra_of_two = 5 },
+	  .skip_of_two = 9, .extra_of_two = 5 },
 	{ .name = "ring and collectives", .build = build_ring_collectives, .rounds = 4,
-	  .one_plan = true, .skip_of_two = 2, .extra_of_two = 1 },
+	  .one_plan = true, .skip_of_two = 4, .extra_of_two = 3 },
 	{ .name = "even ring and collectives", .build = build_even_ring_collectives, .rounds = 4,
-	  .one_plan = true, .skip_of_two = 2, .extra_of_two = 1 },
+	  .one_plan = true, .skip_of_two = 4, .extra_of_two = 3 },
 	{ .name = "even and odd", .build = build_even_odd, .rounds = 4, .even = true },
 	{ .name = "open halo", .build = build_open_halo, .rounds = 3 },
 	{ .name = "tree", .build = build_tree, .rounds = 4 },
@@ -237,10 +237,11 @@ static const char *const fault_names[FAULTS_PLAYED] = {
 	[FAULT_SKIP] = "skip", [FAULT_EARLY] = "early", [FAULT_EXTRA] = "extra",
 };
 
-/* What became of the cases of one program on one number of ranks; by fault: the guilty was named. */
+/* What became of the cases of one program on one number of ranks: the guilty was named (by fault;
+ * sure: not as inconclusive; of these misnamed: as what the fault is not), or nobody, or others. */
 struct score {
-	int cases, nobody, wrong, surely_wrong, odd_class;
-	int right[FAULTS_PLAYED], sure;
+	int cases, sure, misnamed, nobody, wrong, surely_wrong;
+	int right[FAULTS_PLAYED];
 };
 
 /* Is this what the fault is called? What was left out last, or to the end, cannot be told apart. */
@@ -282,7 +283,8 @@ static void score_case(const struct program *p, const char *name, const struct t
 	score->cases++;
 	score->right[t->fault] += right;
 	score->sure += right && sure;
-	score->odd_class += right && sure && !is_class_of(t->fault, found.class);
+	if (right && sure && !is_class_of(t->fault, found.class) && ++score->misnamed <= 2)
+		print_case(p, name, t);
 	if (strcmp(found.ranks, "-") == 0)
 		score->nobody++;
 	else if (!right && !sure)
@@ -306,12 +308,23 @@ static void score_program(const struct program *p, const char *name, struct scor
 			}
 }
 
-/* Every fault at every call ends in a hang, and in none is an innocent rank named for certain. */
+static void add_score(struct score *sum, const struct score *s)
+{
+	sum->cases += s->cases;
+	sum->sure += s->sure;
+	sum->nobody += s->nobody;
+	sum->wrong += s->wrong;
+	for (int fault = 0; fault < FAULTS_PLAYED; fault++)
+		sum->right[fault] += s->right[fault];
+}
+
+/* Every fault at every call ends in a hang; in none is an innocent rank named other than as
+ * inconclusive, nor the guilty for what it did not do. */
 static void test_nobody_innocent(void)
 {
-	int cases = 0, right = 0, sure = 0, nobody = 0, wrong = 0, odd = 0;
+	struct score sum = { 0 }, s;
 	struct program p;
-	struct score s;
+	int right = 0;
 
 	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
 		for (int n = 2; n <= PLAYERS_MAX; n++) {
@@ -324,16 +337,38 @@ static void test_nobody_innocent(void)
 			score_program(&p, titles[k].name, &s);
 			CU_ASSERT_EQUAL(s.cases, FAULTS_PLAYED * calls);
 			CU_ASSERT_EQUAL(s.surely_wrong, 0);
-			cases += s.cases, sure += s.sure, nobody += s.nobody, wrong += s.wrong;
-			odd += s.odd_class;
-			for (int f = 0; f < FAULTS_PLAYED; f++)
-				right += s.right[f];
+			CU_ASSERT_EQUAL(s.misnamed, 0);
+			add_score(&sum, &s);
 		}
-	printf("\n  %d hangs: the guilty named in %d, surely in %d (odd class %d); nobody in %d, others, "
-	       "inconclusive, in %d ... ",
-	       cases, right, sure, odd, nobody, wrong);
+	for (int fault = 0; fault < FAULTS_PLAYED; fault++)
+		right += sum.right[fault];
+	printf("\n  %d hangs: the guilty named in %d, %d of them not as inconclusive; nobody in %d; "
+	       "others, as inconclusive, in %d ... ",
+	       sum.cases, right, sum.sure, sum.nobody, sum.wrong);
 }
 
+/* Named right at least so often; says which program is not. */
+static void expect_right(const struct title *title, const struct score *s, int nranks, int fault,
+			 int least)
+{
+	CU_ASSERT(s->right[fault] >= least);
+	if (s->right[fault] < least)
+		printf("\n  %s, %d ranks, %s: %d right, not %d\n", title->name, nranks,
+		       fault_names[fault], s->right[fault], least);
+}
+
+/* Where all follow one plan three ranks or more have a majority, which tells every fault at every
+ * call. Of two ranks what the guilty does in host code, or that it has ended, tells it, too. A
+ * call left out or made twice is told of two where four calls were alike before, so that there is
+ * a plan, and a call behind it is alike but moved:
+ * - the send of a round, whose receive follows. After the receive the rank waits, or the other
+ *   does: nothing follows before the sizes do not fit. The ring: rounds 3 to 5; with collectives 2
+ *   to 4.
+ * - the last receive left out: the rank has ended, a call short. Made twice: it may as well be the
+ *   other who is one short.
+ * - sizes that are alike always fit, so that both go on to the last round, and the ring's period
+ *   tells the call after it has been seen twice and begun anew: calls 6 to 10. Before, one call too
+ *   few is still seen in that the rank has ended: 1 to 4; but at call 5 each side has a plan. */
 static void test_one_plan(void)
 {
 	struct program p;
@@ -341,17 +376,19 @@ static void test_one_plan(void)
 
 	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
 		for (int n = 2; titles[k].one_plan && n <= PLAYERS_MAX; n++) {
-			int calls;
+			const struct title *title = &titles[k];
 
-			build(&p, &titles[k], n);
-			calls = n * count_calls(&p, 0);
-			score_program(&p, titles[k].name, &s);
-			CU_ASSERT_EQUAL(s.odd_class, 0);
-			for (int fault = FAULT_BUSY; fault <= FAULT_EARLY; fault++)
-				if (n > 2 || fault != FAULT_SKIP)
-					CU_ASSERT_EQUAL(s.right[fault], calls);
-			CU_ASSERT(s.right[FAULT_SKIP] >= (n > 2 ? calls : 2 * titles[k].skip_of_two));
-			CU_ASSERT(s.right[FAULT_EXTRA] >= (n > 2 ? calls : 2 * titles[k].extra_of_two));
+			build(&p, title, n);
+			score_program(&p, title->name, &s);
+			for (int fault = 0; fault < FAULTS_PLAYED; fault++) {
+				int told = count_calls(&p, 0);
+
+				if (n == 2 && fault == FAULT_SKIP)
+					told = title->skip_of_two;
+				if (n == 2 && fault == FAULT_EXTRA)
+					told = title->extra_of_two;
+				expect_right(title, &s, n, fault, n * told);
+			}
 		}
 }
 

@@ -190,18 +190,6 @@ static bool may_be_apart(const struct align *a, const struct deviation *first, i
 		       call_in_pairs(align_reference(a, first->high));
 }
 
-/* A send or receive too few leaves others waiting for it, one too many the rank itself: is it the other
- * way round? */
-static bool is_unlike_wait(const struct inquiry *q, const struct deviation *first, int rank)
-{
-	bool skipped = first->kind == DEVIATION_SKIPPED;
-
-	if (q->d->outcome != OUTCOME_HANG || (!skipped && first->kind != DEVIATION_EXTRA) ||
-	    !call_in_pairs(align_reference(&q->align, first->high)))
-		return false;
-	return skipped ? !guilty_awaited(q) : partners_known(q, rank) && !waits_in_pairs(q, rank);
-}
-
 static void report_deviation(struct inquiry *q, const struct deviation *first, int rank)
 {
 	const struct align *a = &q->align;
@@ -228,7 +216,7 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 	}
 	inquiry_conclude(q, deviation_class(first->kind),
 		 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
-				 is_unlike_wait(q, first, rank) ?
+				 pairs_contradict(q, first, rank) ?
 			 "inconclusive" : "majority");
 }
 

@@ -233,6 +233,18 @@ bool guilty_awaited(const struct inquiry *q)
 	return all || !certain;
 }
 
+bool pairs_contradict(const struct inquiry *q, const struct deviation *d, int rank)
+{
+	bool skipped = d->kind == DEVIATION_SKIPPED;
+
+	if (q->d->outcome != OUTCOME_HANG || (!skipped && d->kind != DEVIATION_EXTRA) ||
+	    !call_in_pairs(align_reference(&q->align, d->high)))
+		return false;
+	if (d->agreed <= 1)
+		return true;
+	return skipped ? !guilty_awaited(q) : partners_known(q, rank) && !waits_in_pairs(q, rank);
+}
+
 /* What a send and its receive have in common: between whom, which of theirs, how much. Sums of it are
  * compared, so that every bit has to depend on all of that. */
 static uint64_t meeting(int from, int to, uint64_t nth, const struct record *r)

@@ -116,17 +116,35 @@ def repeats(plan, count, elsewhere, ranks, position, base):
     return elsewhere if plan == "short" else 0
 
 
-def right_so_far():
-    """(transport, ranks, spec) -> how often right in the matrices named by HAVE."""
-    paths = [Path(p) for p in os.environ.get("HAVE", "").split()]
-    had = Counter()
-    for path in paths:
+def whole_rows(path):
+    """The rows of a matrix.csv; ValueError where one is torn, as by a full disk."""
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    if path.stat().st_size == 0:
+        raise ValueError("it is empty")
+    for number, row in enumerate(rows, 2):
         try:
-            with open(path / "matrix.csv" if path.is_dir() else path, newline="") as file:
-                had.update((r["transport"], int(r["ranks"]), r["spec"])
-                           for r in csv.DictReader(file) if r["right"] == "yes")
-        except (OSError, KeyError) as e:
-            sys.exit(f"HAVE: {path} has no matrix: {e}")
+            for name in ("ranks", "processes", "shm", "cgroups"):
+                row[name] = int(row[name])
+        except (TypeError, ValueError):
+            raise ValueError(f"line {number} is torn: {name} is no number") from None
+    return rows
+
+
+def right_so_far():
+    """(transport, ranks, spec) -> how often right in the matrices named by HAVE, each counted once
+    however often it is named."""
+    had, seen = Counter(), set()
+    for name in os.environ.get("HAVE", "").split():
+        path = Path(name)
+        try:
+            path = (path / "matrix.csv" if path.is_dir() else path).resolve()
+            if path not in seen:
+                had.update((r["transport"], r["ranks"], r["spec"])
+                           for r in whole_rows(path) if r["right"] == "yes")
+            seen.add(path)
+        except (OSError, KeyError, ValueError) as e:
+            sys.exit(f"HAVE: {name} has no matrix: {e}")
     return had
 
 
@@ -451,9 +469,10 @@ def summary(out, planned):
     if bad:
         text += ["", "wrong or not fired:"] + wrong_ones(rows)
     checks = []
-    if os.environ["SWAP"] == "1":
+    nothing = planned == 0 and os.environ["HAVE"] != ""
+    if os.environ["SWAP"] == "1" and not nothing:
         checks.append(("swapped evidence found wrong", [line[-1] == "yes" for line in swaps(out)]))
-    if os.environ["PERMUTE"] == "1":
+    if os.environ["PERMUTE"] == "1" and not nothing:
         found = permutations(out)
         checks.append(("ranks renumbered, still right", [line[5] == "yes" for line in found]))
         text += [f"  permuted {line[0]} of {line[1]}: {line[6]}" for line in found if line[6]]
@@ -461,7 +480,10 @@ def summary(out, planned):
     text += [f"{name}: {sum(good)} of {len(good)}" for name, good in checks]
     if os.environ["KEEP"] == "wrong":
         drop_right(out)
-    failed = bad or lost or not rows or any(not good or not all(good) for _, good in checks)
+    if nothing:
+        text.append("nothing was left to do: what HAVE names was right often enough")
+    failed = bad or lost or not (rows or nothing) or \
+        any(not good or not all(good) for _, good in checks)
     text.append(f"{len(rows) - len(bad)} right, {len(bad)} wrong or not fired, {lost} leftovers: "
                 + ("FAILED" if failed else "passed"))
     (out / "summary.txt").write_text("\n".join(text) + "\n")
@@ -473,11 +495,8 @@ def summary(out, planned):
 
 def read_back(path):
     """The runs of a matrix.csv, as they were before they were written."""
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = whole_rows(path)
     for row in rows:
-        for name in ("processes", "shm", "cgroups"):
-            row[name] = int(row[name])
         row["keys"] = re.fullmatch(r"[a-z-]+(?::\d+(?:,\d+)*)?,?(.*)", row["spec"])[1]
     return rows
 

@@ -83,6 +83,23 @@ expect_out '^ranks renumbered, still right: 2 of 2$'
 matrix plan DRY=1 ONLY='^early-exit$' HAVE="$work/nowhere"
 expect_rc 1 'HAVE without a matrix:'
 expect_err '^HAVE: .*/nowhere has no matrix: '
+# ... each matrix once, however it is named; a torn one is none; where nothing is left, that is well
+matrix plan DRY=1 ONLY='^early-exit$' PLAN=short REPEATS=3 \
+	HAVE="$work/good $work/good/matrix.csv $work/later/../good"
+expect_err '^10 runs, about'
+mkdir "$work/cut" "$work/worded" "$work/empty"
+sed '$ s/,[^,]*,[^,]*$//' "$work/good/matrix.csv" >"$work/cut/matrix.csv"
+sed '$ s/,mpi,shm,4,/,mpi,shm,four,/' "$work/good/matrix.csv" >"$work/worded/matrix.csv"
+: >"$work/empty/matrix.csv"
+for torn in cut worded empty; do
+	matrix plan DRY=1 ONLY='^early-exit$' HAVE="$work/good $work/$torn"
+	expect_rc 1 "HAVE with a matrix that is $torn:"
+	expect_err "^HAVE: .*/$torn has no matrix: (line 4 is torn|it is empty)"
+done
+matrix done ONLY='^early-exit$' HAVE="$work/good"
+expect_rc 0 'nothing left to do:'
+expect_out '^nothing was left to do: '
+expect_out '^0 right, 0 wrong or not fired, 0 leftovers: passed$'
 matrix usage PER_GPU=half
 expect_rc 2 'PER_GPU=half:'
 

@@ -290,6 +290,72 @@ static void test_sizes_meet(void)
 		       "count 100 float sum to 1): they do not fit."));
 }
 
+/* A rank's next call on communicator `comm`, which has a numbering of its own. */
+static struct record *next_on(struct evidence_rank *r, uint32_t comm, uint64_t count)
+{
+	struct record *call = &r->calls[r->ncalls++];
+	uint64_t seq = 1;
+
+	for (const struct record *before = r->calls; before < call; before++)
+		seq += before->comm == comm;
+	*call = make_call(r->ncalls, count);
+	call->comm = comm;
+	call->seq = seq;
+	return call;
+}
+
+/* On communicator 1 ranks 0 and 1 have a plan of their own, 2 and 3 another, by right; on 0 rank 3 left
+ * out the last of three collectives and reads something. */
+static void test_split_beside_skipped(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		for (int k = 0; k < 8; k++) {
+			struct record *call = next_on(r, 1, 8);
+			bool sends = k < 4 ? k % 2 == 0 : i < 2;
+
+			call->kind = sends ? CALL_SEND : CALL_RECV;
+			call->peer = i ^ (k < 4 ? 1 : 2);
+			call->op = -1;
+		}
+		for (int k = 0; k < (i == 3 ? 2 : 3); k++)
+			next_on(r, 0, 64);
+		r->view.issued = r->ncalls;
+		r->view.completed = r->ncalls - (i == 3 ? 0 : 1);
+		strcpy(r->view.what, i == 3 ? "the slowest rank's figures" : "a scheduled call");
+	}
+	strcpy(evidence.ranks[3].syscall, "read");
+	expect(OUTCOME_HANG, "skipped-call", "3", 3, 3, 3);
+	CU_ASSERT_EQUAL(found.comm, 0);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+}
+
+/* Rank 2 is busy before the receive of the third step, for which rank 3 has made its send. Of rank
+ * 3 call 2 was torn: what met what can no longer be told of it, but it did not make less. */
+static void test_torn_partner(void)
+{
+	for (int torn = 0; torn <= 1; torn++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play_pairs(i, i == 2 ? 5 : 6, 0, i == 2 ? 1 : 2);
+		evidence.ranks[2].state = 'R';
+		evidence.ranks[2].cpu_share = 1;
+		if (torn) {
+			struct evidence_rank *r = &evidence.ranks[3];
+
+			memmove(&r->calls[1], &r->calls[2], 4 * sizeof(*r->calls));
+			r->ncalls = 5;
+		}
+		expect(OUTCOME_HANG, "host-busy", "2", 6, 6, 6);
+		CU_ASSERT_STRING_EQUAL(found.confidence, torn ? "inconclusive" : "majority");
+		for (size_t k = 0; k < found.nlines; k++)
+			CU_ASSERT_PTR_NULL(strstr(found.lines[k], "has not made its part"));
+		CU_ASSERT(said("3 of 4 ranks made call 6 of communicator 0 "));
+	}
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -306,6 +372,8 @@ int main(void)
 		{ "busy, in groups", test_groups },
 		{ "each waits for another", test_each_waits },
 		{ "sizes that do not fit", test_sizes_meet },
+		{ "plans by right beside a skipped call", test_split_beside_skipped },
+		{ "a torn record of a partner", test_torn_partner },
 	};
 
 	return unit_main("diagnose_pairs", cases, sizeof(cases) / sizeof(cases[0]));

@@ -215,7 +215,8 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 			       "decides.");
 	}
 	inquiry_conclude(q, deviation_class(first->kind),
-		 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ?
+		 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
+				 pairs_contradict(q, first, rank) ?
 			 "inconclusive" : "majority");
 }
 
@@ -294,6 +295,9 @@ static bool blame_split(struct inquiry *q)
 
 static bool has_pairs(struct inquiry *q)
 {
+	for (int i = 0; i < q->align.nranks; i++)
+		if (waits_in_pairs(q, i))
+			return true;
 	return call_in_pairs(align_reference(&q->align, q->align.top));
 }
 
@@ -365,9 +369,18 @@ static bool all_finished(const struct evidence *e)
 	return true;
 }
 
+/* All came to their end, and nothing that they called was left without its counterpart: that some made
+ * more calls than others is their right. */
+static bool all_is_met(struct inquiry *q, uint32_t mask)
+{
+	return (q->d->outcome == OUTCOME_OK || q->d->outcome == OUTCOME_WRONG_DATA) &&
+	       all_finished(q->evidence) && !try_comms(q, mask, lacks_meeting);
+}
+
 static void explain(struct inquiry *q, uint32_t mask)
 {
 	struct diagnosis *d = q->d;
+	bool met;
 
 	/* what went wrong at init explains whatever came of it */
 	if (try_comms(q, 1, blame_init_arguments)) {
@@ -387,7 +400,8 @@ static void explain(struct inquiry *q, uint32_t mask)
 	    (try_comms(q, 1, blame_absent_from_init) || try_comms(q, 1, blame_unreachable) ||
 	     try_comms(q, 1, blame_aborted)))
 		return;
-	if (try_closely(q, mask, blame_plan) || try_comms(q, mask, blame_deviation)) {
+	met = all_is_met(q, mask);
+	if (try_closely(q, mask, blame_plan) || (!met && try_comms(q, mask, blame_deviation))) {
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 		return;
 	}
@@ -398,7 +412,7 @@ static void explain(struct inquiry *q, uint32_t mask)
 		return;
 	if (d->outcome == OUTCOME_ERROR && try_comms(q, mask, blame_unequal))
 		return;
-	if (all_finished(q->evidence) && try_comms(q, mask, blame_missing)) {
+	if (!met && all_finished(q->evidence) && try_comms(q, mask, blame_missing)) {
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 		return;
 	}

@@ -101,5 +101,12 @@ bool acquit_pairs(struct inquiry *q);
 bool pairs_point_at(const struct inquiry *q, int rank, bool extra);
 /* Does somebody wait for each of the guilty so? False only where that is certain. */
 bool guilty_awaited(const struct inquiry *q);
+/* A send or receive too few leaves others waiting for it, one too many the rank itself. Is it the other
+ * way round for this deviation of `rank`, in a hang; or is one call all that it has in common with
+ * others? False for other deviations. */
+bool pairs_contradict(const struct inquiry *q, const struct deviation *deviation, int rank);
+/* Is there a send or receive that the partner has no part of, or another amount, or a collective that
+ * not all made, in the same order? True also where that cannot be told. Linear in the calls. */
+bool lacks_meeting(struct inquiry *q);
 
 #endif

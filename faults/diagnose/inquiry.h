@@ -70,6 +70,16 @@ bool blame_aborted(struct inquiry *q);
 /* A rank gave up because its device had no memory left. */
 bool blame_device_memory(struct inquiry *q);
 
+/* diagnose_deviation.c: rules. Ranks' calls are other than most ranks', or no side is larger. */
+bool blame_deviation(struct inquiry *q);
+/* Of an alignment that was done closely, where all ranks follow one plan: some left out a send or
+ * receive, or made one too many. Marks the communicator in `planned` and `split`. */
+bool blame_plan(struct inquiry *q);
+/* Two sides, marked in `split`, and nobody can say which is right. */
+bool blame_split(struct inquiry *q);
+/* Are sends and receives among what the ranks wait for? */
+bool is_in_pairs(struct inquiry *q);
+
 /* diagnose_missing.c: some made a call that others, not inside one, never did. */
 bool blame_missing(struct inquiry *q);
 /* Every rank has made and completed the same calls and is outside of any: that, and where each is.

@@ -15,6 +15,7 @@
 
 #include "cgroup.h"
 #include "clock.h"
+#include "descriptors.h"
 
 #define SHM "/dev/shm"
 #define JOINED "joined" /* in a run folder: somebody has joined who did not make it */
@@ -127,17 +128,6 @@ static void remove_stale(const char *prefix)
 	closedir(dir);
 }
 
-static void close_all(void)
-{
-	int end = (int)sysconf(_SC_OPEN_MAX);
-
-	if (close_range(0, ~0U, 0) == 0)
-		return;
-	/* Linux before 5.9, as under many a container */
-	for (int fd = 0; fd < (end > 0 && end < 1 << 20 ? end : 1 << 20); fd++)
-		close(fd);
-}
-
 /* Waits until every process of the run has let go of the folder, however it ended, and removes
  * it: a launcher may kill all of them in the middle of their own clean-up. Outside of the
  * launcher's process group, and holding none of its pipes. */
@@ -149,7 +139,7 @@ static _Noreturn void keep_house(const char *path)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	close_all();
+	descriptors_close(-1);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
 		;

@@ -61,6 +61,7 @@ strike() {
 		start_held "$1" "${@:4}"
 		hit=$("$tool" "$token" "$1" $phase_seconds "$2" "$3") && return
 		limit=10 ended
+		gone_soon "phase $1 not met" # or the next try finds this run's ranks
 	done
 	explain "phase $1 not met in $try runs"
 	return 1

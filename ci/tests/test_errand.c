@@ -1,9 +1,11 @@
 /* test_errand.c: children that end, break, hang, never stop writing, or never get their turn. */
 #include "unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -50,6 +52,25 @@ static void resign(int fd, const void *arg)
 {
 	say(fd, arg);
 	_exit(3);
+}
+
+/* The number of every descriptor that is open, and what it is, but for the folder being read. */
+static void list_open(int fd, const void *arg)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	(void)arg;
+	while (dir && (entry = readdir(dir))) {
+		char target[256] = "";
+
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(dir) ||
+		    readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1) < 0)
+			continue;
+		dprintf(fd, "%s ", atoi(entry->d_name) == fd ? "own" : target);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 static double timed(struct errand *errands, size_t n, size_t parallel, double each, double all)
@@ -168,12 +189,34 @@ static void test_begun(void)
 	CU_ASSERT_PTR_NULL(errands[0].text);
 }
 
+/* A lock, a socket or a pipe of ours does not outlive us in a child. */
+static void test_holds_nothing(void)
+{
+	struct errand errands[2] = { { .run = list_open, .limit = 4096 },
+		                     { .run = list_open, .limit = 4096 } };
+	int held[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(held), 0);
+	CU_ASSERT_EQUAL(errand_begin(&errands[0]), 0);
+	clock_nap(0.2);
+	errand_end(&errands[0]);
+	errands_run(&errands[1], 1, 1, 5, 5);
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(errands[i].end, ERRAND_DONE);
+		CU_ASSERT_STRING_EQUAL(errands[i].text, "/dev/null /dev/null /dev/null own ");
+	}
+	free_texts(errands, 2);
+	close(held[0]);
+	close(held[1]);
+}
+
 static const struct unit_case cases[] = {
 	{ "each way to end", test_ends },
 	{ "two at a time, until time is over", test_turns },
 	{ "many in turn", test_many },
 	{ "none, and no time", test_none },
 	{ "begun, and asked for later", test_begun },
+	{ "a child holds nothing of ours", test_holds_nothing },
 };
 
 int main(void)

@@ -64,18 +64,35 @@ static ssize_t read_file(pid_t pid, const char *name, char *buf, size_t len)
 	return have;
 }
 
-/* State letter and parent; ' ' when the process is gone. */
-static char process_state(pid_t pid, pid_t *parent)
+/* Fields 3 to 5 of /proc/PID/stat: state letter, ' ' when the process is gone; parent; group. */
+static char read_stat(pid_t pid, int *parent, int *group)
 {
 	char buf[1024], state = ' ';
 	const char *at;
-	int ppid = 0;
 
+	*parent = *group = 0;
 	if (read_file(pid, "stat", buf, sizeof(buf)) > 0 && (at = strrchr(buf, ')')))
-		sscanf(at + 1, " %c %d", &state, &ppid);
+		sscanf(at + 1, " %c %d %d", &state, parent, group);
+	return state;
+}
+
+static char process_state(pid_t pid, pid_t *parent)
+{
+	int ppid, group;
+	char state = read_stat(pid, &ppid, &group);
+
 	if (parent)
 		*parent = ppid;
 	return state;
+}
+
+/* A supervisor has other children than its rank, which alone makes a group of its own. */
+static bool leads_group(pid_t pid)
+{
+	int parent, group;
+
+	read_stat(pid, &parent, &group);
+	return group == pid;
 }
 
 /* The value of an environment variable the process was started with, or NULL. */
@@ -172,26 +189,27 @@ static void consider(struct run *run, pid_t pid)
 		run->members[run->n++] = m;
 }
 
-/* A rank inherits its supervisor's recorder: of two holders it is the child. */
+/* A supervisor's children inherit its recorder: holders whose parent is one are no supervisors. */
 static void join_ranks(struct run *run)
 {
 	int kept = 0;
 
 	for (int i = 0; i < run->n; i++) {
 		struct member *m = &run->members[i];
-		bool is_rank = false;
+		bool is_child = false;
 		pid_t parent;
 
 		process_state(m->supervisor, &parent);
 		for (int j = 0; j < run->n; j++) {
-			if (run->members[j].supervisor == parent) {
+			if (run->members[j].supervisor != parent)
+				continue;
+			is_child = true;
+			if (leads_group(m->supervisor))
 				run->members[j].process = m->supervisor;
-				is_rank = true;
-			}
 		}
-		if (is_rank)
+		if (is_child)
 			munmap((void *)(uintptr_t)m->memory, sizeof(*m->memory));
-		m->memory = is_rank ? NULL : m->memory;
+		m->memory = is_child ? NULL : m->memory;
 	}
 	for (int i = 0; i < run->n; i++)
 		if (run->members[i].memory)

@@ -13,8 +13,21 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptors.h"
 
 #define REAP_NS 50000000ull /* a killed child is waited for so long */
+
+/* One that hangs must not hold the run's folder, sockets and recorder, nor what reads our output. */
+static void keep_only(int fd)
+{
+	int null;
+
+	descriptors_close(fd);
+	while ((null = open("/dev/null", O_RDWR)) >= 0 && null < STDERR_FILENO)
+		;
+	if (null > STDERR_FILENO)
+		close(null);
+}
 
 static _Noreturn void be_child(const struct errand *errand, int fd, pid_t parent)
 {
@@ -23,6 +36,7 @@ static _Noreturn void be_child(const struct errand *errand, int fd, pid_t parent
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	keep_only(fd);
 	if (getppid() == parent)
 		errand->run(fd, errand->arg);
 	_exit(0); /* without flushing what the parent has in its streams */

@@ -15,7 +15,8 @@ enum errand_end {
 };
 
 struct errand {
-	/* In a child: writes its text to `fd` and returns. Nothing else of what it does is seen. */
+	/* In a child that has no other descriptor, and /dev/null for standard streams: writes its
+	 * text to `fd` and returns. Nothing else of what it does is seen. */
 	void (*run)(int fd, const void *arg);
 	const void *arg;
 	size_t limit; /* bytes of text that are kept; more ends it */

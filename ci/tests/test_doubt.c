@@ -12,7 +12,7 @@ static void test_benefit(void)
 
 	CU_ASSERT_FALSE(doubt_holds(&doubt, begin));
 	CU_ASSERT_FALSE(doubt_over(&doubt, begin));
-	CU_ASSERT_TRUE(doubt_grant(&doubt, 10, begin)); /* 50 s more, looked at after 5 */
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 10, 0, begin)); /* 50 s more, looked at after 5 */
 	CU_ASSERT_EQUAL(doubt.until_ns, begin + 5 * SECOND);
 	CU_ASSERT_EQUAL(doubt.end_ns, begin + 50 * SECOND);
 	CU_ASSERT_TRUE(doubt_holds(&doubt, begin + 5 * SECOND - 1));
@@ -20,20 +20,33 @@ static void test_benefit(void)
 	CU_ASSERT_FALSE(doubt_over(&doubt, begin + 5 * SECOND - 1));
 	CU_ASSERT_TRUE(doubt_over(&doubt, begin + 5 * SECOND));
 	/* the end stays where it is */
-	CU_ASSERT_TRUE(doubt_grant(&doubt, 45, begin + 35 * SECOND));
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 45, 0, begin + 35 * SECOND));
 	CU_ASSERT_EQUAL(doubt.until_ns, begin + 50 * SECOND);
-	CU_ASSERT_FALSE(doubt_grant(&doubt, 60, begin + 50 * SECOND));
+	CU_ASSERT_FALSE(doubt_grant(&doubt, 60, 0, begin + 50 * SECOND));
 }
 
 static void test_short_waits(void)
 {
 	struct doubt doubt = { 0, 0 };
 
-	CU_ASSERT_TRUE(doubt_grant(&doubt, 0.1, SECOND)); /* not looked at 20 times a second */
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 0.1, 0, SECOND)); /* not looked at 20 times a second */
 	CU_ASSERT_EQUAL(doubt.until_ns, SECOND + SECOND / 4);
-	CU_ASSERT_FALSE(doubt_grant(&doubt, 0.6, SECOND + SECOND / 2));
+	CU_ASSERT_FALSE(doubt_grant(&doubt, 0.6, 0, SECOND + SECOND / 2));
 	doubt = (struct doubt){ 0, 0 };
-	CU_ASSERT_FALSE(doubt_grant(&doubt, 0, SECOND)); /* nobody waits: nothing to grant */
+	CU_ASSERT_FALSE(doubt_grant(&doubt, 0, 0, SECOND)); /* nobody waits: nothing to grant */
+}
+
+/* What is excused until then is so, however short the wait. */
+static void test_excuse(void)
+{
+	struct doubt doubt = { 0, 0 };
+
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 0.5, 6 * SECOND, SECOND));
+	CU_ASSERT_EQUAL(doubt.end_ns, 6 * SECOND);
+	CU_ASSERT_EQUAL(doubt.until_ns, SECOND + SECOND / 4);
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 4, 5 * SECOND, 4 * SECOND)); /* sooner: not cut */
+	CU_ASSERT_EQUAL(doubt.end_ns, 6 * SECOND);
+	CU_ASSERT_FALSE(doubt_grant(&doubt, 6, 5 * SECOND, 6 * SECOND));
 }
 
 int main(void)
@@ -41,6 +54,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "five times as long", test_benefit },
 		{ "short waits", test_short_waits },
+		{ "an excuse", test_excuse },
 	};
 
 	return unit_main("doubt", cases, sizeof(cases) / sizeof(cases[0]));

@@ -1,12 +1,9 @@
 /* test_progress.c: moving ranks, and ranks that the host keeps from moving. */
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "progress.h"
+#include "spinners.h"
 #include "unit.h"
 
 #define MS 1000000ull
@@ -50,6 +47,23 @@ static void test_is_starved(void)
 				cases[i].starved);
 }
 
+/* More than a quarter of the time, or all of the last window. */
+static void test_is_kept(void)
+{
+	static const struct {
+		struct progress progress;
+		bool kept;
+	} cases[] = {
+		{ { 0 }, false }, /* nobody has looked yet */
+		{ { .watched_ns = 400 * MS, .queued_ns = 100 * MS }, false },
+		{ { .watched_ns = 400 * MS, .queued_ns = 101 * MS }, true },
+		{ { .watched_ns = 400 * MS, .starved = true }, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CU_ASSERT_EQUAL(progress_is_kept(&cases[i].progress), cases[i].kept);
+}
+
 static bool starved(struct progress *p, pid_t pid, uint64_t now)
 {
 	progress_sample(p, pid, now);
@@ -69,35 +83,15 @@ static void test_real(void)
 	CU_ASSERT(!starved(&self, getpid(), clock_ns()));
 	CU_ASSERT(!starved(&idle, 1, clock_ns()));
 	CU_ASSERT(self.sampled_ns > begin); /* a second reading was taken */
+	CU_ASSERT(self.watched_ns >= 150 * MS && idle.watched_ns >= 100 * MS);
+	CU_ASSERT(!progress_is_kept(&idle));
 	CU_ASSERT(!starved(&self, -1, clock_ns() + 1000 * MS)); /* no such process */
-}
-
-/* Spins on one processor, for at most three seconds. */
-static pid_t spin(int policy)
-{
-	const struct sched_param param = { 0 };
-	cpu_set_t first;
-	uint64_t end;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	if (pid != 0)
-		return pid;
-	CPU_ZERO(&first);
-	CPU_SET(0, &first);
-	if (sched_setaffinity(0, sizeof(first), &first) < 0 ||
-	    sched_setscheduler(0, policy, &param) < 0)
-		_exit(1);
-	for (end = clock_ns() + 3000 * MS; clock_ns() < end;)
-		;
-	_exit(0);
 }
 
 /* Whoever runs only when nobody else wants to, beside one who always wants to. */
 static void test_starved(void)
 {
-	pid_t greedy = spin(SCHED_OTHER), meek = spin(SCHED_IDLE);
+	pid_t greedy = spinner(SCHED_OTHER, 3), meek = spinner(SCHED_IDLE, 3);
 	struct progress p = { 0 };
 	bool seen = false;
 
@@ -107,13 +101,13 @@ static void test_starved(void)
 		seen = starved(&p, meek, clock_ns());
 	}
 	CU_ASSERT(seen);
+	CU_ASSERT(progress_is_kept(&p));
+	CU_ASSERT(p.queued_ns <= p.watched_ns);
 	progress_forget(&p); /* what was does not count: another window must pass */
-	CU_ASSERT(!p.starved);
+	CU_ASSERT(!progress_is_kept(&p));
 	CU_ASSERT(!starved(&p, meek, clock_ns()));
-	kill(meek, SIGKILL);
-	kill(greedy, SIGKILL);
-	waitpid(meek, NULL, 0);
-	waitpid(greedy, NULL, 0);
+	spinner_end(meek);
+	spinner_end(greedy);
 }
 
 int main(void)
@@ -121,6 +115,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "heartbeat", test_note },
 		{ "starved or not", test_is_starved },
+		{ "kept or not", test_is_kept },
 		{ "real processes", test_real },
 		{ "a starved process", test_starved },
 	};

@@ -3,12 +3,14 @@
 
 #define LEAST_NS 250000000ull /* between two looks */
 
-bool doubt_grant(struct doubt *doubt, double waited, uint64_t now)
+bool doubt_grant(struct doubt *doubt, double waited, uint64_t excuse_ns, uint64_t now)
 {
 	uint64_t step = (uint64_t)(waited * 0.5e9);
 
 	if (doubt->end_ns == 0)
 		doubt->end_ns = now + (uint64_t)(waited * DOUBT_TIMES * 1e9);
+	if (doubt->end_ns < excuse_ns)
+		doubt->end_ns = excuse_ns;
 	if (now >= doubt->end_ns)
 		return false;
 	step = step < LEAST_NS ? LEAST_NS : step;

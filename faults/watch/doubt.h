@@ -17,9 +17,9 @@ struct doubt {
 	uint64_t end_ns;   /* then a verdict it is */
 };
 
-/* No cause was found for a wait of `waited` seconds. true: the run goes on until until_ns;
- * false: the benefit is used up. */
-bool doubt_grant(struct doubt *doubt, double waited, uint64_t now);
+/* No cause was found for a wait of `waited` seconds, or one that is excused until `excuse_ns` (0:
+ * not at all). true: the run goes on until until_ns; false: the benefit is used up. */
+bool doubt_grant(struct doubt *doubt, double waited, uint64_t excuse_ns, uint64_t now);
 
 /* Is it still time that was granted? */
 bool doubt_holds(const struct doubt *doubt, uint64_t now);

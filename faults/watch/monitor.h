@@ -121,6 +121,7 @@ struct monitor {
 	                               * reported, a wait */
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
 	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
+	uint64_t starved_ns;          /* leader: when the host last kept some rank from running */
 	uint64_t last_step;           /* ns */
 	int exit_code;
 };

@@ -141,15 +141,17 @@ static double longest_wait(const struct rank_view *views, size_t n)
 	return most;
 }
 
-/* The judge found no cause: does the run get more time? */
+/* The judge found no cause, or one that may be the host's doing: does the run get more time? */
 static bool doubted(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
                     size_t n)
 {
+	bool unexplained = m->config.doubts && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0;
 	uint64_t now = clock_ns(), more;
+	uint64_t excused = members_excuse(m, verdict->ranks, now);
 
-	if (!m->config.doubts || !m->config.judge.sharpen || verdict->outcome != OUTCOME_HANG ||
-	    strcmp(verdict->class, VERDICT_UNEXPLAINED) != 0 ||
-	    !doubt_grant(&m->doubt, longest_wait(views, n), now))
+	if (!m->config.judge.sharpen || verdict->outcome != OUTCOME_HANG ||
+	    (!unexplained && now >= excused) ||
+	    !doubt_grant(&m->doubt, longest_wait(views, n), excused, now))
 		return false;
 	more = m->doubt.until_ns - now;
 	nodes_tell(m, MESSAGE_PATIENCE, &more, sizeof(more));

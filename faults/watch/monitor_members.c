@@ -18,9 +18,12 @@
 
 #include "clock.h"
 #include "monitor_nodes.h"
+#include "rank_list.h"
+#include "watch.h"
 
 #define QUIET_NS (500 * MS)    /* nobody is overdue while some rank of the node still moves */
 #define STARVED_NS (5000 * MS) /* nor for so long while the host keeps one from running */
+#define LATELY_NS (300 * MS)   /* a few of the windows in which that is looked at */
 
 struct state {
 	int32_t process, status;
@@ -257,9 +260,38 @@ static bool any_starved(struct monitor *m, bool waiting, uint64_t now)
 	return starved;
 }
 
+static bool is_kept(const struct monitor_peer *peer)
+{
+	return peer->view.process == PROCESS_ALIVE && progress_is_kept(&peer->progress);
+}
+
+/* Is there a rank that has made fewer calls than another, is in none, and could run? The others may
+ * wait for just that one, and the host is no excuse for it. Of several hosts none knows whom the
+ * others keep. */
+static bool any_suspect(const struct monitor *m)
+{
+	uint64_t most = 0;
+
+	if (m->memory->header.nnodes > 1)
+		return false;
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && m->peers[i].view.issued > most)
+			most = m->peers[i].view.issued;
+	for (size_t i = 0; i < m->npeers; i++) {
+		const struct rank_view *view = &m->peers[i].view;
+		bool calling = view->phase == PHASE_WARMUP || view->phase == PHASE_TIMED;
+
+		if (m->peers[i].memory && view->process < PROCESS_EXITED && calling &&
+		    view->issued > 0 && view->issued < most && view->completed == view->issued &&
+		    view->last.state != RECORD_ISSUING && !is_kept(&m->peers[i]))
+			return true;
+	}
+	return false;
+}
+
 /* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept
  * from making one by the host, which is an excuse for so long only: on a crowded host somebody
- * is always kept. */
+ * is always kept. With a suspect it is the judge who says for whom they wait. */
 static void forgive(struct monitor *m, uint64_t now)
 {
 	bool waiting, overdue, moving = take_progress(m, now, &waiting, &overdue);
@@ -267,10 +299,23 @@ static void forgive(struct monitor *m, uint64_t now)
 
 	if (!overdue || moving)
 		m->overdue_ns = now;
-	if (!moving && !(starved && now - m->overdue_ns <= STARVED_NS))
+	if (starved)
+		m->starved_ns = now;
+	if (!moving && (!starved || now - m->overdue_ns > STARVED_NS || any_suspect(m)))
 		return;
 	for (size_t i = 0; i < m->npeers; i++)
 		m->peers[i].view.overdue = 0;
+}
+
+uint64_t members_excuse(const struct monitor *m, const char *ranks, uint64_t now)
+{
+	bool kept = rank_list_count(ranks) == 0;
+
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && rank_list_has(ranks, m->peers[i].view.rank))
+			kept |= is_kept(&m->peers[i]);
+	/* who is as good as never run gets its turn now and then */
+	return kept && now - m->starved_ns < LATELY_NS ? m->overdue_ns + STARVED_NS : 0;
 }
 
 void members_look(struct monitor *m, const struct supervised *child, uint64_t paused_from,

@@ -27,6 +27,18 @@ static bool is_ready(pid_t pid)
 	return proc_stat_read(&stat, pid, 0) && stat.state == 'R';
 }
 
+/* Takes one window into account. */
+static void add_window(struct progress *p, const struct proc_account *account, uint64_t window,
+                       bool ready)
+{
+	uint64_t ran = account->ran_ns - p->ran_ns, waited = account->waited_ns - p->waited_ns;
+
+	p->starved = progress_is_starved(ran, waited, window, ready);
+	/* what is accounted at the end of a long wait lies in part before the window */
+	p->queued_ns += p->starved || waited > window ? window : waited;
+	p->watched_ns += window;
+}
+
 void progress_sample(struct progress *p, pid_t pid, uint64_t now)
 {
 	struct proc_account account;
@@ -35,16 +47,20 @@ void progress_sample(struct progress *p, pid_t pid, uint64_t now)
 		return;
 	if (!proc_account_read(&account, pid))
 		return;
-	p->starved = p->sampled_ns != 0 &&
-	             progress_is_starved(account.ran_ns - p->ran_ns, account.waited_ns - p->waited_ns,
-	                                 now - p->sampled_ns, is_ready(pid));
+	if (p->sampled_ns != 0)
+		add_window(p, &account, now - p->sampled_ns, is_ready(pid));
 	p->sampled_ns = now;
 	p->ran_ns = account.ran_ns;
 	p->waited_ns = account.waited_ns;
 }
 
+bool progress_is_kept(const struct progress *p)
+{
+	return p->starved || p->queued_ns > p->watched_ns / 4;
+}
+
 void progress_forget(struct progress *p)
 {
-	p->sampled_ns = 0;
+	p->sampled_ns = p->watched_ns = p->queued_ns = 0;
 	p->starved = false;
 }

@@ -12,6 +12,8 @@ struct progress {
 	uint64_t moved_ns;    /* when it was first seen so */
 	uint64_t sampled_ns;  /* begin of the window for `starved` */
 	uint64_t ran_ns, waited_ns; /* the scheduler's account then */
+	uint64_t watched_ns;  /* all windows since somebody waits */
+	uint64_t queued_ns;   /* in these it was ready, and not run */
 	bool starved;         /* as of the last window; read-only */
 };
 
@@ -23,6 +25,10 @@ void progress_note(struct progress *progress, uint64_t heartbeat, uint64_t now);
  * most of it, and ran for less than a fiftieth? False until a window has passed, and where the
  * kernel keeps no account. */
 void progress_sample(struct progress *progress, pid_t pid, uint64_t now);
+
+/* Since somebody waits, has the host kept the process from running for a good part of the time: more
+ * than a quarter of all windows, or as good as all of the last? */
+bool progress_is_kept(const struct progress *progress);
 
 /* Nobody waits: the next window begins with the next look. */
 void progress_forget(struct progress *progress);

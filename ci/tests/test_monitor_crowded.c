@@ -1,0 +1,128 @@
+/* test_monitor_crowded.c: a host that keeps a rank from running is an excuse for that rank, and for
+ * those who wait for it; not for another one. */
+/* alone: asserts that something happens within a fraction of a second */
+#include "unit.h"
+
+#include "call.h"
+#include "seats.h"
+#include "spinners.h"
+#include "verdict.h"
+
+static const char *named; /* whom the judge names, "-" for nobody */
+
+static void name_ranks(void *ctx, const struct rank_view *views,
+		       const struct record_memory *const *memories, size_t n,
+		       struct verdict *verdict)
+{
+	(void)ctx, (void)views, (void)memories, (void)n;
+	verdict->class = "host-busy";
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", named);
+	printf("looked\n");
+	fflush(stdout);
+}
+
+static pid_t greedy, meek;
+
+static void makes_calls(int i, int n)
+{
+	const struct call call = { .kind = CALL_ALL_GATHER, .count = 1, .op = OP_NONE, .peer = -1 };
+	const struct watch *w = &seats[i].watch;
+
+	while (n-- > 0) {
+		w->returned(w->ctx, w->call(w->ctx, &call), 0);
+		watch_completed(w);
+	}
+}
+
+/* Rank 0 waits in its third call, rank 1 is kept from running in its own third, rank 2 has made
+ * `calls` and is this process, which the host lets run. */
+static void crowded(int calls, const char *ranks)
+{
+	const struct call call = { .kind = CALL_ALL_GATHER, .count = 1, .op = OP_NONE, .peer = -1 };
+
+	named = ranks;
+	greedy = spinner(SCHED_OTHER, 10);
+	meek = spinner(SCHED_IDLE, 10);
+	CU_ASSERT_FATAL(greedy > 0 && meek > 0);
+	seats_open(3);
+	seats_config.judge = (struct monitor_judge){ .sharpen = name_ranks };
+	seats[1].memory->header.pid = meek;
+	seats_take_in_order(0, 2);
+	for (int i = 0; i < 3; i++)
+		makes_calls(i, 2);
+	watch_enter(&seats[0].watch, "timed calls", 0.1);
+	for (int i = 0; i < 2; i++)
+		seats[i].watch.call(seats[i].watch.ctx, &call);
+	makes_calls(2, calls - 2);
+}
+
+static void quiet_again(void)
+{
+	spinner_end(greedy);
+	spinner_end(meek);
+	seats_close();
+}
+
+/* Nobody but the one that is kept can be what rank 0 waits for: it gets its time. */
+static void test_excused(void)
+{
+	crowded(3, "1");
+	clock_nap(2);
+	CU_ASSERT(seats_sit(0, 2));
+	CU_ASSERT_STRING_EQUAL(seat_said(0), ""); /* the judge was not even asked */
+	rank_ends(2, SIGKILL);
+	CU_ASSERT(seats_end(0, 2, OUTCOME_DIED));
+	quiet_again();
+}
+
+/* Rank 2 lacks the call, and could run. */
+static void test_no_excuse(void)
+{
+	double begin = clock_seconds();
+
+	crowded(2, "2");
+	CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
+	CU_ASSERT(clock_seconds() - begin < 1.5);
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=host-busy ranks=2 "));
+	quiet_again();
+}
+
+/* So it seems; but the judge says that they wait for the one that is kept, until it runs. */
+static void test_judge_names_kept(void)
+{
+	crowded(2, "1");
+	clock_nap(2);
+	CU_ASSERT(seats_sit(0, 2));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "looked\n"));
+	CU_ASSERT_EQUAL(verdict_lines(0, 2), 0);
+	kill(greedy, SIGKILL);
+	CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=host-busy ranks=1 "));
+	quiet_again();
+}
+
+/* Whoever is named: on a crowded host somebody is always kept, and an excuse ends. */
+static void test_excuse_ends(void)
+{
+	static const char *const whom[] = { "1", "-" };
+
+	for (int i = 0; i < 2; i++) {
+		crowded(2, whom[i]);
+		clock_nap(4.5);
+		CU_ASSERT(seats_sit(0, 2));
+		CU_ASSERT(seats_end(0, 2, OUTCOME_HANG)); /* within 2 s more */
+		quiet_again();
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "all wait for a rank that is kept", test_excused },
+		{ "another one could run", test_no_excuse },
+		{ "the judge names the one that is kept", test_judge_names_kept },
+		{ "the excuse ends", test_excuse_ends },
+	};
+
+	return unit_main("monitor_crowded", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -24,6 +24,7 @@
 #include "perf_rank.h"
 
 #define RANKS_UNASKED	16 /* that a fault may start on any host */
+#define MEET_SECONDS	0.75 /* from a barrier to communicator init */
 #define RANKS_PER_PLACE 4  /* GPU, or CPU where there is none: more only when -g says so */
 
 static int fail(const struct error *err, const struct program *program)
@@ -171,6 +172,8 @@ static int supervise(struct program *program, struct error *err)
 		.deadlines = program->options->watch,
 		/* -T is taken at its word; without records there is nothing to find a cause in */
 		.doubts = program->options->timeout == 0 && program->options->record != RECORD_OFF,
+		.meet_seconds = program->options->timeout ? 0 :
+		                                            MEET_SECONDS * program->deadline_factor,
 		.judge = judge_hooks(&judge),
 	};
 	char own_cgroup[CGROUP_PATH];

@@ -74,6 +74,8 @@ struct monitor_config {
 	const char *expect; /* --expect, or NULL */
 	bool deadlines;     /* --no-watch clears it */
 	bool doubts;        /* a hang that the judge finds no cause for gets more time (doubt.h) */
+	double meet_seconds; /* ranks of one host come to communicator init in this time, and alike
+	                      * (meeting.h), or the judge is asked; 0: init's deadline alone */
 	struct monitor_judge judge;
 };
 
@@ -122,6 +124,9 @@ struct monitor {
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
 	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
 	uint64_t starved_ns;          /* leader: when the host last kept some rank from running */
+	bool meeting;                 /* leader: some rank is overdue only because others do not come
+	                               * to init, or not alike */
+	bool met;                     /* the judge saw no cause in that: not asked again */
 	uint64_t last_step;           /* ns */
 	int exit_code;
 };

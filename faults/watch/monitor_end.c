@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "monitor_members.h"
 #include "monitor_nodes.h"
+#include "monitor_patience.h"
 #include "verdict.h"
 
 #define SLOW_NS (2500 * MS) /* the other nodes' slow evidence, after the verdict, in this time */
@@ -147,8 +148,13 @@ static bool doubted(struct monitor *m, const struct verdict *verdict, const stru
 {
 	bool unexplained = m->config.doubts && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0;
 	uint64_t now = clock_ns(), more;
-	uint64_t excused = members_excuse(m, verdict->ranks, now);
+	uint64_t excused = patience_excuse(m, verdict->ranks, now);
 
+	if (m->meeting && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0) {
+		m->met = true;
+		m->stage = STAGE_WATCH;
+		return true;
+	}
 	if (!m->config.judge.sharpen || verdict->outcome != OUTCOME_HANG ||
 	    (!unexplained && now >= excused) ||
 	    !doubt_grant(&m->doubt, longest_wait(views, n), excused, now))

@@ -18,12 +18,7 @@
 
 #include "clock.h"
 #include "monitor_nodes.h"
-#include "rank_list.h"
-#include "watch.h"
-
-#define QUIET_NS (500 * MS)    /* nobody is overdue while some rank of the node still moves */
-#define STARVED_NS (5000 * MS) /* nor for so long while the host keeps one from running */
-#define LATELY_NS (300 * MS)   /* a few of the windows in which that is looked at */
+#include "monitor_patience.h"
 
 struct state {
 	int32_t process, status;
@@ -220,104 +215,6 @@ static void excuse(struct monitor_peer *peer, uint64_t paused_from, uint64_t now
 		peer->grace_ns += now - (since > paused_from ? since : paused_from);
 }
 
-/* How each rank gets on. Returns whether one moved lately, and says whether somebody waits, or
- * waits too long. */
-static bool take_progress(struct monitor *m, uint64_t now, bool *waiting, bool *overdue)
-{
-	bool moving = false;
-
-	*waiting = *overdue = false;
-	for (size_t i = 0; i < m->npeers; i++) {
-		struct monitor_peer *peer = &m->peers[i];
-
-		if (!peer->memory || peer->view.process >= PROCESS_EXITED)
-			continue;
-		progress_note(&peer->progress, peer->view.heartbeat, now);
-		*waiting |= peer->view.waited > (double)QUIET_NS * 0.5e-9;
-		*overdue |= peer->view.overdue != 0;
-		moving |= now - peer->progress.moved_ns < QUIET_NS;
-	}
-	return moving;
-}
-
-/* Does the host keep a rank from running? Accounts are read while somebody waits, before they
- * are needed: a window must have passed, and lie within the wait. */
-static bool any_starved(struct monitor *m, bool waiting, uint64_t now)
-{
-	bool starved = false;
-
-	for (size_t i = 0; i < m->npeers; i++) {
-		struct monitor_peer *peer = &m->peers[i];
-
-		if (!peer->memory || peer->view.process != PROCESS_ALIVE)
-			continue;
-		if (waiting)
-			progress_sample(&peer->progress, peer->view.pid, now);
-		else
-			progress_forget(&peer->progress);
-		starved |= peer->progress.starved;
-	}
-	return starved;
-}
-
-static bool is_kept(const struct monitor_peer *peer)
-{
-	return peer->view.process == PROCESS_ALIVE && progress_is_kept(&peer->progress);
-}
-
-/* Is there a rank that has made fewer calls than another, is in none, and could run? The others may
- * wait for just that one, and the host is no excuse for it. Of several hosts none knows whom the
- * others keep. */
-static bool any_suspect(const struct monitor *m)
-{
-	uint64_t most = 0;
-
-	if (m->memory->header.nnodes > 1)
-		return false;
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory && m->peers[i].view.issued > most)
-			most = m->peers[i].view.issued;
-	for (size_t i = 0; i < m->npeers; i++) {
-		const struct rank_view *view = &m->peers[i].view;
-		bool calling = view->phase == PHASE_WARMUP || view->phase == PHASE_TIMED;
-
-		if (m->peers[i].memory && view->process < PROCESS_EXITED && calling &&
-		    view->issued > 0 && view->issued < most && view->completed == view->issued &&
-		    view->last.state != RECORD_ISSUING && !is_kept(&m->peers[i]))
-			return true;
-	}
-	return false;
-}
-
-/* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept
- * from making one by the host, which is an excuse for so long only: on a crowded host somebody
- * is always kept. With a suspect it is the judge who says for whom they wait. */
-static void forgive(struct monitor *m, uint64_t now)
-{
-	bool waiting, overdue, moving = take_progress(m, now, &waiting, &overdue);
-	bool starved = any_starved(m, waiting, now);
-
-	if (!overdue || moving)
-		m->overdue_ns = now;
-	if (starved)
-		m->starved_ns = now;
-	if (!moving && (!starved || now - m->overdue_ns > STARVED_NS || any_suspect(m)))
-		return;
-	for (size_t i = 0; i < m->npeers; i++)
-		m->peers[i].view.overdue = 0;
-}
-
-uint64_t members_excuse(const struct monitor *m, const char *ranks, uint64_t now)
-{
-	bool kept = rank_list_count(ranks) == 0;
-
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory && rank_list_has(ranks, m->peers[i].view.rank))
-			kept |= is_kept(&m->peers[i]);
-	/* who is as good as never run gets its turn now and then */
-	return kept && now - m->starved_ns < LATELY_NS ? m->overdue_ns + STARVED_NS : 0;
-}
-
 void members_look(struct monitor *m, const struct supervised *child, uint64_t paused_from,
                   uint64_t now)
 {
@@ -343,7 +240,7 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t pa
 		if (view_died(&peer->view) && m->death_ns == 0)
 			m->death_ns = now;
 	}
-	forgive(m, now);
+	patience_apply(m, now);
 }
 
 /* ---- what is seen ---- */

@@ -25,11 +25,6 @@ bool members_abnormal(const struct monitor *m);
 bool members_worse(const struct monitor *m);
 bool members_overdue(const struct monitor *m);
 
-/* Of this host: may it be the host's doing that these ranks ("1,3"; "-": nobody is named) hold up the
- * others, because it keeps one of them from running? Until when (clock_ns()) that excuses them; 0: not
- * at all. */
-uint64_t members_excuse(const struct monitor *m, const char *ranks, uint64_t now);
-
 /* The views of this host's ranks to `views`, npeers of room; how many they are. */
 size_t monitor_local_views(const struct monitor *m, struct rank_view *views);
 /* Of all hosts. The caller frees *views; 0 without memory. */

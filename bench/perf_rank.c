@@ -231,11 +231,12 @@ static int open_comm(struct rank *r)
 	int rc;
 
 	r->run.memory_buffers = before;
+	if (forecast_planned(&r->bench, r->choice.shared))
+		forecast_ask(&r->forecast, &r->bench, r->choice.shared, r->program->folder);
+	/* nothing between this and init: whoever comes late to it is named */
 	rc = job_barrier(&r->job, "the start of communicator init");
 	if (rc < 0)
 		return rc;
-	if (forecast_planned(&r->bench, r->choice.shared))
-		forecast_ask(&r->forecast, &r->bench, r->choice.shared, r->program->folder);
 	rc = chain_init(&r->bench.chain); /* watches its own waits */
 	observe_nccl_asked(&r->reconcile.asked);
 	if (rc == 0)

@@ -99,13 +99,7 @@ static void tear_down(void)
 
 static void put(const char *name, const void *data, size_t bytes)
 {
-	char path[UNIT_PATH];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	CU_ASSERT_EQUAL(fwrite(data, 1, bytes, f), bytes);
-	fclose(f);
+	CU_ASSERT_EQUAL(unit_put(dir, name, data, bytes), 0);
 }
 
 static void drop(const char *name)

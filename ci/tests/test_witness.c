@@ -146,17 +146,6 @@ static void test_note(void)
 	CU_ASSERT_EQUAL(strncmp(d.lines[DIAGNOSIS_LINES - 1], "NCCL RAS agrees", 15), 0);
 }
 
-static void put(const char *dir, const char *name, const void *data, size_t bytes)
-{
-	char path[UNIT_PATH];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	CU_ASSERT_EQUAL(fwrite(data, 1, bytes, f), bytes);
-	fclose(f);
-}
-
 static const char *const files[] = { "rank-0.stack.txt", "rank-1.stack.txt", "rank-2.stack.txt",
 				     "rank-3.stack.txt", "ras.txt" };
 
@@ -172,7 +161,7 @@ static void test_folder(void)
 	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	CU_ASSERT_EQUAL(evidence_save_texts(&e, dir, &err), 0);
 	memset(big, 'x', 100000);
-	put(dir, "rank-2.stack.txt", big, 100000);
+	CU_ASSERT_EQUAL(unit_put(dir, "rank-2.stack.txt", big, 100000), 0);
 	evidence = (struct evidence){ .nranks = RANKS };
 	evidence.ranks = calloc(RANKS, sizeof(*evidence.ranks));
 	evidence_load_texts(&evidence, dir);
@@ -182,7 +171,7 @@ static void test_folder(void)
 	CU_ASSERT_PTR_NULL(evidence.ranks[3].stack);
 	CU_ASSERT_STRING_EQUAL(evidence.witness, "said\n");
 
-	put(dir, "rank-0.stack.txt", "a\0b\x1b\xff", 5);
+	CU_ASSERT_EQUAL(unit_put(dir, "rank-0.stack.txt", "a\0b\x1b\xff", 5), 0);
 	unlink(strcat(strcpy(path, dir), "/rank-1.stack.txt"));
 	CU_ASSERT_EQUAL(mkfifo(path, 0600), 0); /* would block whoever opens it */
 	CU_ASSERT_EQUAL(mkdir(strcat(strcpy(path, dir), "/rank-3.stack.txt"), 0700), 0);

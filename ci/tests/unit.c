@@ -104,6 +104,21 @@ int unit_file(char path[UNIT_TEMP])
 	return rc < 0 ? complain(path) : rc;
 }
 
+int unit_put(const char *folder, const char *name, const void *data, size_t bytes)
+{
+	char path[UNIT_PATH];
+	FILE *f;
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	f = fopen(path, "we");
+	if (!f || fwrite(data, 1, bytes, f) != bytes)
+		rc = complain(path);
+	if (f && fclose(f) != 0 && !rc)
+		rc = complain(path);
+	return rc;
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;

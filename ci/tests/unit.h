@@ -28,6 +28,10 @@ int unit_folder(char path[UNIT_TEMP]);
 /* The same with an empty file. Its descriptor, which the caller closes; or a negative errno. */
 int unit_file(char path[UNIT_TEMP]);
 
+/* A file in such a folder, made or overwritten. 0, or a negative errno: standard error has it in
+ * words. */
+int unit_put(const char *folder, const char *name, const void *data, size_t bytes);
+
 /* Waits for a child and returns its exit code, or 128 + the signal that ended it; one that lives
  * longer than `seconds` is killed: -1. */
 int unit_ended(pid_t pid, double seconds);

@@ -10,10 +10,17 @@
 
 static struct run run;
 
-static int sweep(void)
+/* A sweep of that many points, all done: how the run ends, and whom it names. */
+static void sweep(enum outcome outcome, const char *guilty, int points)
 {
 	run = (struct run){ .bench = &bench };
-	return run_sweep(&run);
+	CU_ASSERT_EQUAL(run_sweep(&run), 0);
+	CU_ASSERT_EQUAL(run.outcome, outcome);
+	CU_ASSERT_STRING_EQUAL(run.guilty, guilty);
+	CU_ASSERT_EQUAL(run.points, points);
+	CU_ASSERT_EQUAL(run.done, points);
+	CU_ASSERT_EQUAL(run_finish(&run), 0);
+	CU_ASSERT_EQUAL(run.outcome, outcome);
 }
 
 /* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each named once. */
@@ -33,22 +40,10 @@ static void test_guilty(void)
 
 	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1");
 	bench.chain.filter = &spoiler;
-	CU_ASSERT_EQUAL(sweep(), 0);
-	CU_ASSERT_EQUAL(run.outcome, OUTCOME_WRONG_DATA);
-	CU_ASSERT_STRING_EQUAL(run.guilty, "2,0");
-	CU_ASSERT_EQUAL(run.points, 8);
-	CU_ASSERT_EQUAL(run.done, 8);
-	CU_ASSERT_EQUAL(run_finish(&run), 0);
-	CU_ASSERT_EQUAL(run.outcome, OUTCOME_WRONG_DATA);
+	sweep(OUTCOME_WRONG_DATA, "2,0", 8);
 
 	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1", "-N", "2");
-	CU_ASSERT_EQUAL(sweep(), 0);
-	CU_ASSERT_EQUAL(run.outcome, OUTCOME_OK);
-	CU_ASSERT_STRING_EQUAL(run.guilty, "");
-	CU_ASSERT_EQUAL(run.points, 16);
-	CU_ASSERT_EQUAL(run.done, 16);
-	CU_ASSERT_EQUAL(run_finish(&run), 0);
-	CU_ASSERT_EQUAL(run.outcome, OUTCOME_OK);
+	sweep(OUTCOME_OK, "", 16);
 }
 
 /* Rank 0 alone knows the bandwidth; all end alike. */

@@ -191,38 +191,33 @@ static size_t spoil_related(struct scene *s, double factor)
 	return spoilt;
 }
 
-/* Two ranks hold the same value wherever one is missing: the kind is certain, the rank is not. */
-static void test_missing_is_ambiguous(void)
+/* Rank 0 left out in such places: what kind is said, and nobody is accused. */
+static void check_related(double factor, enum wrong_kind kind)
 {
 	struct check_report report;
 	struct scene s;
 	size_t spoilt;
 
 	scene_reduce(&s, DT_BFLOAT16, OP_SUM, 3);
-	spoilt = spoil_related(&s, 1);
+	spoilt = spoil_related(&s, factor);
 	CU_ASSERT(spoilt >= 4);
 	report = checked(&s);
 	CU_ASSERT_EQUAL(report.wrong, spoilt);
-	CU_ASSERT_EQUAL(report.kind, WRONG_MISSING);
+	CU_ASSERT_EQUAL(report.kind, (int32_t)kind);
 	CU_ASSERT_EQUAL(report.culprit, -1);
 	scene_release(&s);
+}
+
+/* Two ranks hold the same value wherever one is missing: the kind is certain, the rank is not. */
+static void test_missing_is_ambiguous(void)
+{
+	check_related(1, WRONG_MISSING);
 }
 
 /* Rank 0 left out or rank 1 counted twice: both explain it, so neither is said. */
 static void test_missing_or_doubled(void)
 {
-	struct check_report report;
-	struct scene s;
-	size_t spoilt;
-
-	scene_reduce(&s, DT_BFLOAT16, OP_SUM, 3);
-	spoilt = spoil_related(&s, -1);
-	CU_ASSERT(spoilt >= 4);
-	report = checked(&s);
-	CU_ASSERT_EQUAL(report.wrong, spoilt);
-	CU_ASSERT_EQUAL(report.kind, WRONG_OTHER);
-	CU_ASSERT_EQUAL(report.culprit, -1);
-	scene_release(&s);
+	check_related(-1, WRONG_OTHER);
 }
 
 /* Values of very few bits: a single wrong element fits somebody by chance and must accuse nobody.

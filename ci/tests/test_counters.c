@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,24 @@ static int64_t value(const char *part, const char *name)
 	return counters_value(&counters, part, name);
 }
 
+struct expected {
+	const char *part, *name;
+	int64_t value; /* -1: not there */
+};
+
+static void check_values(const struct expected *want, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int64_t got = value(want[i].part, want[i].name);
+
+		CU_ASSERT_EQUAL(got, want[i].value);
+		if (got != want[i].value)
+			printf("  %s %s: %lld\n", want[i].part, want[i].name, (long long)got);
+	}
+}
+
+#define CHECK_VALUES(table) check_values(table, sizeof(table) / sizeof((table)[0]))
+
 /* ---- /proc and /sys ----------------------------------------------------------------------- */
 
 static void test_host(void)
@@ -56,26 +75,29 @@ static void test_host(void)
 		{ "/sys/class/infiniband/mlx5_0/ports/2/hw_counters/packet_seq_err", "2\n", 0 },
 		{ NULL, NULL, 0 },
 	};
+	static const struct expected want[] = {
+		{ "TCP", "sent", 12345 },
+		{ "TCP", "resent", 67 },
+		{ "TCP", "timeouts", 9 },
+		{ "lo", "rx_bytes", 100 },
+		{ "lo", "carrier_lost", -1 }, /* no such file */
+		{ "eth0", "rx_bytes", 1000 },
+		{ "eth0", "rx_errors", 2 },
+		{ "eth0", "rx_dropped", 3 },
+		{ "eth0", "tx_bytes", 2000 },
+		{ "eth0", "tx_errors", 4 },
+		{ "eth0", "tx_dropped", 5 },
+		{ "eth0", "carrier_lost", 6 },
+		{ "RDMA mlx5_0:1", "symbol_errors", 7 },
+		{ "RDMA mlx5_0:1", "rx_bytes", 1000 }, /* 250 words of 4 */
+		{ "RDMA mlx5_0:1", "tx_wait", 8 },
+		{ "RDMA mlx5_0:1", "link_downed", -1 },
+		{ "RDMA mlx5_0:2", "link_downed", 1 },
+		{ "RDMA mlx5_0:2", "sequence_errors", 2 },
+	};
 
 	read_tree(files);
-	CU_ASSERT_EQUAL(value("TCP", "sent"), 12345);
-	CU_ASSERT_EQUAL(value("TCP", "resent"), 67);
-	CU_ASSERT_EQUAL(value("TCP", "timeouts"), 9);
-	CU_ASSERT_EQUAL(value("lo", "rx_bytes"), 100);
-	CU_ASSERT_EQUAL(value("lo", "carrier_lost"), -1); /* no such file */
-	CU_ASSERT_EQUAL(value("eth0", "rx_bytes"), 1000);
-	CU_ASSERT_EQUAL(value("eth0", "rx_errors"), 2);
-	CU_ASSERT_EQUAL(value("eth0", "rx_dropped"), 3);
-	CU_ASSERT_EQUAL(value("eth0", "tx_bytes"), 2000);
-	CU_ASSERT_EQUAL(value("eth0", "tx_errors"), 4);
-	CU_ASSERT_EQUAL(value("eth0", "tx_dropped"), 5);
-	CU_ASSERT_EQUAL(value("eth0", "carrier_lost"), 6);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "symbol_errors"), 7);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "rx_bytes"), 1000); /* 250 words of 4 */
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "tx_wait"), 8);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "link_downed"), -1);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:2", "link_downed"), 1);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:2", "sequence_errors"), 2);
+	CHECK_VALUES(want);
 	/* 3 of TCP, 6 of lo, 7 of eth0, 3 and 2 of the ports; hardware's interface first */
 	CU_ASSERT_EQUAL(counters.n, 21);
 	CU_ASSERT_STRING_EQUAL(counters.list[3].part, "eth0");
@@ -103,25 +125,28 @@ static void test_host_hostile(void)
 		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error", "-1\n", 0 },
 		{ NULL, NULL, 0 },
 	};
+	static const struct expected want[] = {
+		{ "TCP", "sent", -1 },
+		{ "TCP", "resent", 12 },
+		{ "TCP", "timeouts", -1 },
+		{ "a", "rx_bytes", -1 }, /* more than a counter holds */
+		{ "a", "rx_errors", -1 },
+		{ "a", "rx_dropped", 4 },
+		{ "a", "tx_bytes", -1 },
+		{ "b", "rx_bytes", -1 },
+		{ "b", "rx_dropped", 8 },
+		{ "b", "tx_bytes", 5 },
+		{ "b", "carrier_lost", -1 },
+		{ "d", "rx_bytes", 3 },
+		{ "RDMA mlx5_0:1", "rx_bytes", -1 },
+		{ "RDMA mlx5_0:1", "symbol_errors", -1 },
+		{ "../../c", "rx_bytes", -1 },
+	};
 
 	read_tree(none);
 	CU_ASSERT_EQUAL(counters.n, 0);
 	read_tree(files);
-	CU_ASSERT_EQUAL(value("TCP", "sent"), -1);
-	CU_ASSERT_EQUAL(value("TCP", "resent"), 12);
-	CU_ASSERT_EQUAL(value("TCP", "timeouts"), -1);
-	CU_ASSERT_EQUAL(value("a", "rx_bytes"), -1); /* more than a counter holds */
-	CU_ASSERT_EQUAL(value("a", "rx_errors"), -1);
-	CU_ASSERT_EQUAL(value("a", "rx_dropped"), 4);
-	CU_ASSERT_EQUAL(value("a", "tx_bytes"), -1);
-	CU_ASSERT_EQUAL(value("b", "rx_bytes"), -1);
-	CU_ASSERT_EQUAL(value("b", "rx_dropped"), 8);
-	CU_ASSERT_EQUAL(value("b", "tx_bytes"), 5);
-	CU_ASSERT_EQUAL(value("b", "carrier_lost"), -1);
-	CU_ASSERT_EQUAL(value("d", "rx_bytes"), 3);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "rx_bytes"), -1);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "symbol_errors"), -1);
-	CU_ASSERT_EQUAL(value("../../c", "rx_bytes"), -1);
+	CHECK_VALUES(want);
 	CU_ASSERT_EQUAL(counters.n, 1 + 1 + 3 + 1); /* of TCP, a, b, d */
 }
 
@@ -213,23 +238,26 @@ static void test_gpus(void)
 					   .pcie_replays = pcie_replays,
 					   .remapped_rows = remapped_rows };
 	static const struct nvml old = { .by_bus = by_bus }, none = { .why = "no such library" };
+	static const struct expected want[] = {
+		{ "NVML", "gpus", 3 },
+		{ "GPU 0", "ecc_uncorrected", 5 },
+		{ "GPU 0", "ecc_corrected", -1 }, /* more than a counter holds */
+		{ "GPU 0", "link_replays", 2 }, /* 1 on each of two links */
+		{ "GPU 0", "link_recoveries", 4 },
+		{ "GPU 0", "link_crc", 6 + 8 },
+		{ "GPU 0", "pcie_replays", 12 },
+		{ "GPU 0", "clock_reasons", 4 },
+		{ "GPU 0", "remap_pending", 1 },
+		{ "GPU 0", "remap_failed", 0 },
+		{ "GPU 0", "power_ns", -1 }, /* no such function */
+		{ "GPU 2", "ecc_uncorrected", 5 },
+		{ "GPU 2", "clock_reasons", 1 },
+	};
 
 	counters_release(&counters);
 	counters_read_gpus(&counters, &whole);
 	CU_ASSERT_STRING_EQUAL(counters.why, "");
-	CU_ASSERT_EQUAL(value("NVML", "gpus"), 3);
-	CU_ASSERT_EQUAL(value("GPU 0", "ecc_uncorrected"), 5);
-	CU_ASSERT_EQUAL(value("GPU 0", "ecc_corrected"), -1); /* more than a counter holds */
-	CU_ASSERT_EQUAL(value("GPU 0", "link_replays"), 2);   /* 1 on each of two links */
-	CU_ASSERT_EQUAL(value("GPU 0", "link_recoveries"), 4);
-	CU_ASSERT_EQUAL(value("GPU 0", "link_crc"), 6 + 8);
-	CU_ASSERT_EQUAL(value("GPU 0", "pcie_replays"), 12);
-	CU_ASSERT_EQUAL(value("GPU 0", "clock_reasons"), 4);
-	CU_ASSERT_EQUAL(value("GPU 0", "remap_pending"), 1);
-	CU_ASSERT_EQUAL(value("GPU 0", "remap_failed"), 0);
-	CU_ASSERT_EQUAL(value("GPU 0", "power_ns"), -1); /* no such function */
-	CU_ASSERT_EQUAL(value("GPU 2", "ecc_uncorrected"), 5);
-	CU_ASSERT_EQUAL(value("GPU 2", "clock_reasons"), 1);
+	CHECK_VALUES(want);
 	CU_ASSERT_EQUAL(counters.n, 1 + 8 + 2); /* and nothing of GPU 1 */
 	counters_release(&counters);
 	counters_read_gpus(&counters, &old);

@@ -91,38 +91,39 @@ static void walk(struct sweep *sweep, char *buf, size_t len)
 				      point.bytes, point.first_of_series ? "*" : "");
 }
 
-static void test_order(void)
+static void check_order(const struct options *options, const struct collective *c, int nranks,
+			const char *want)
 {
-	struct options options = plain();
 	struct sweep sweep;
 	char text[1024];
 
-	options.max_bytes = 16;
-	sweep_init(&sweep, &options, &hypercube, NULL, 2);
+	sweep_init(&sweep, options, c, NULL, nranks);
 	walk(&sweep, text, sizeof(text));
-	CU_ASSERT_STRING_EQUAL(text, "float/none/-1/8* float/none/-1/16");
+	CU_ASSERT_STRING_EQUAL(text, want);
+}
+
+static void test_order(void)
+{
+	struct options options = plain();
+
+	options.max_bytes = 16;
+	check_order(&options, &hypercube, 2, "float/none/-1/8* float/none/-1/16");
 
 	options.root = -1;
-	sweep_init(&sweep, &options, &broadcast, NULL, 3);
-	walk(&sweep, text, sizeof(text));
-	CU_ASSERT_STRING_EQUAL(text,
-			       "float/none/0/8* float/none/0/16 float/none/1/8* float/none/1/16 "
-			       "float/none/2/8* float/none/2/16");
+	check_order(&options, &broadcast, 3,
+		    "float/none/0/8* float/none/0/16 float/none/1/8* float/none/1/16 "
+		    "float/none/2/8* float/none/2/16");
 
 	options.max_bytes = 8;
 	options.dtype_first = DT_HALF;
 	options.op_last = OP_PROD;
-	sweep_init(&sweep, &options, &reduce, NULL, 2);
-	walk(&sweep, text, sizeof(text));
-	CU_ASSERT_STRING_EQUAL(text,
-			       "half/sum/0/8* half/sum/1/8* half/prod/0/8* half/prod/1/8* "
-			       "float/sum/0/8* float/sum/1/8* float/prod/0/8* float/prod/1/8*");
+	check_order(&options, &reduce, 2,
+		    "half/sum/0/8* half/sum/1/8* half/prod/0/8* half/prod/1/8* "
+		    "float/sum/0/8* float/sum/1/8* float/prod/0/8* float/prod/1/8*");
 
 	options.root = 1;
 	options.dtype_last = DT_HALF;
-	sweep_init(&sweep, &options, &reduce, NULL, 2);
-	walk(&sweep, text, sizeof(text));
-	CU_ASSERT_STRING_EQUAL(text, "half/sum/1/8* half/prod/1/8*");
+	check_order(&options, &reduce, 2, "half/sum/1/8* half/prod/1/8*");
 }
 
 static void test_all(void)

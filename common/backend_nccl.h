@@ -84,6 +84,22 @@ int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
  * patience may be longer. */
 #define NCCL_INIT_SECONDS 30.0
 
+/* backend_nccl.c: hook. */
+int nccl_wait(struct backend *be);
+
+/* backend_nccl_memory.c: hooks. */
+int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr);
+void nccl_release(struct backend *be, void *ptr);
+int nccl_enroll(struct backend *be, void *ptr, size_t bytes);
+int nccl_fill(struct backend *be, void *ptr, const struct check_data *data, int rank, uint64_t base,
+	      size_t count);
+int nccl_poison(struct backend *be, void *ptr, size_t bytes);
+int nccl_copy(struct backend *be, void *dst, const void *src, size_t bytes);
+int nccl_store(struct backend *be, void *dst, const void *host, size_t bytes);
+int nccl_fetch(struct backend *be, void *host, const void *src, size_t bytes);
+int nccl_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
+		const struct check_data *data, uint64_t base, struct verify_result *result);
+
 /* backend_nccl_comm.c: hooks. */
 int nccl_comm_id(struct backend *be, unsigned char *id);
 int nccl_comm_open(struct backend *be, const struct comm_request *request);

@@ -1,0 +1,146 @@
+/* align_compare.c: how one rank's calls differ from those that most ranks made. */
+#include "align_parts.h"
+
+#define SHIFT_MAX 8 /* calls skipped or added in one place */
+
+uint64_t align_first_difference(const struct align *a, int rank)
+{
+	uint64_t from, to;
+
+	if (!align_clip(a, &a->tracks[rank], &from, &to))
+		return 0;
+	for (uint64_t s = from; s <= to; s++) {
+		uint64_t sig = a->tracks[rank].sig[s - a->tracks[rank].first];
+		uint64_t ref = a->reference[s - a->base];
+
+		if (sig && ref && sig != ref)
+			return s;
+	}
+	return 0;
+}
+
+/* The most calls that any other rank made. */
+static uint64_t others_last(const struct align *a, int rank)
+{
+	return rank == a->top_rank ? a->second : a->top;
+}
+
+/* How many calls after `at` speak for the rank being the reference moved by `shift` (positive:
+ * it lacks calls), -1: some call speaks against it. */
+static int64_t fits(const struct align *a, int rank, uint64_t at, int64_t shift)
+{
+	uint64_t from = shift < 0 ? at + (uint64_t)-shift : at + (shift == 0);
+	int64_t n = 0;
+
+	for (uint64_t s = from; s <= a->tracks[rank].last; s++) {
+		uint64_t sig = align_sig(a, rank, s);
+		uint64_t ref = align_reference_sig(a, s + (uint64_t)shift);
+
+		if (sig && ref && sig != ref)
+			return -1;
+		n += sig && ref;
+	}
+	return n;
+}
+
+/* Nothing follows the call that differs: it may be the one after (skipped) or the one before
+ * once more (extra). */
+static enum deviation_kind judge_last(const struct align *a, int rank, uint64_t at)
+{
+	uint64_t sig = align_sig(a, rank, at), next = align_reference_sig(a, at + 1);
+	bool extra = sig == align_reference_sig(a, at - 1), skipped;
+
+	skipped = next ? sig == next : align_runs_ahead(a, rank, at);
+	if (extra && skipped)
+		return DEVIATION_UNCLEAR;
+	return extra ? DEVIATION_EXTRA : skipped ? DEVIATION_SKIPPED : DEVIATION_FIELD;
+}
+
+/* Several explanations fit: how many calls the rank made in all decides. */
+static enum deviation_kind judge_length(const struct align *a, int rank, bool skipped, bool extra)
+{
+	uint64_t mine = a->tracks[rank].last, others = others_last(a, rank);
+
+	if (skipped && mine < others)
+		return DEVIATION_SKIPPED;
+	if (extra && mine > others)
+		return DEVIATION_EXTRA;
+	return DEVIATION_UNCLEAR;
+}
+
+static enum deviation_kind judge(const struct align *a, int rank, uint64_t at, uint64_t *shift)
+{
+	bool field = fits(a, rank, at, 0) > 0;
+	bool ahead = !align_reference_sig(a, at + 1) && align_runs_ahead(a, rank, at);
+
+	*shift = 1;
+	if (at == a->tracks[rank].last)
+		return judge_last(a, rank, at);
+	for (uint64_t n = 1; n <= SHIFT_MAX; n++) {
+		bool skipped = fits(a, rank, at, (int64_t)n) > 0 || (n == 1 && ahead);
+		bool extra = n < at && fits(a, rank, at, -(int64_t)n) > 0;
+
+		*shift = n;
+		if (!skipped && !extra)
+			continue;
+		if (field || (skipped && extra))
+			return judge_length(a, rank, skipped, extra);
+		return skipped ? DEVIATION_SKIPPED : DEVIATION_EXTRA;
+	}
+	return field ? DEVIATION_FIELD : DEVIATION_UNCLEAR;
+}
+
+/* Removing or adding the calls a little earlier would have given the same sequence. */
+static uint64_t earliest(const struct align *a, int rank, uint64_t at, const struct deviation *d)
+{
+	const struct track *t = &a->tracks[rank];
+
+	if (at == t->first && t->first > 1)
+		return 1; /* it lies before what the ring still holds */
+	while (at > a->base + 1) {
+		uint64_t now, then;
+
+		if (d->kind == DEVIATION_SKIPPED) {
+			now = align_reference_sig(a, at - 1 + d->shift);
+			then = align_reference_sig(a, at - 1);
+		} else {
+			now = align_sig(a, rank, at - 1 + d->shift);
+			then = align_sig(a, rank, at - 1);
+		}
+		if (!now || now != then)
+			break;
+		at--;
+	}
+	return at;
+}
+
+/* How many calls speak for the rank having the reference's plan, but for the deviation. */
+static uint64_t agreed(const struct align *a, int rank, uint64_t at, const struct deviation *d)
+{
+	int64_t shift = d->kind == DEVIATION_SKIPPED ? (int64_t)d->shift
+		      : d->kind == DEVIATION_EXTRA   ? -(int64_t)d->shift
+						     : 0;
+	int64_t behind = fits(a, rank, at, shift);
+	uint64_t n = behind > 0 ? (uint64_t)behind : 0, from, to;
+
+	if (align_clip(a, &a->tracks[rank], &from, &to))
+		for (uint64_t s = from; s < at; s++)
+			n += align_sig(a, rank, s) &&
+			     align_sig(a, rank, s) == align_reference_sig(a, s);
+	return n;
+}
+
+struct deviation align_compare(const struct align *a, int rank)
+{
+	uint64_t at = align_first_difference(a, rank);
+	struct deviation d = { .kind = DEVIATION_NONE };
+
+	if (!at)
+		return d;
+	d.kind = judge(a, rank, at, &d.shift);
+	d.low = d.high = at;
+	if (d.kind == DEVIATION_SKIPPED || d.kind == DEVIATION_EXTRA)
+		d.low = earliest(a, rank, at, &d);
+	d.agreed = agreed(a, rank, at, &d);
+	return d;
+}

@@ -1,0 +1,34 @@
+/* align_parts.h: what the parts of align share. For faults/diagnose/align*.c only. */
+#ifndef HANGAR_ALIGN_PARTS_H
+#define HANGAR_ALIGN_PARTS_H
+
+#include "align.h"
+
+/* The signature that the reference has at call `seq`, 0: nobody knows. */
+static inline uint64_t align_reference_sig(const struct align *a, uint64_t seq)
+{
+	return seq >= a->base && seq - a->base < a->span ? a->reference[seq - a->base] : 0;
+}
+
+/* align.c: the part of a track inside the window, from..to; false when there is none. */
+bool align_clip(const struct align *a, const struct track *t, uint64_t *from, uint64_t *to);
+
+/* align_vote.c: fill in `reference`, `tie` and `sided` of what is laid out. 0 or -ENOMEM. */
+int align_find_reference(struct align *a);
+
+/* align_compare.c: the first call in which rank and reference differ, 0: none. */
+uint64_t align_first_difference(const struct align *a, int rank);
+
+/* align_schedule.c: what the reference up to `seq` itself says of the call after it, where it has
+ * a period: a signature, 0: it says nothing. */
+uint64_t align_next_expected(const struct align *a, uint64_t seq);
+
+/* Where counts go by equal steps: is rank's call `seq` what such a schedule has `ahead` calls
+ * after `before`? */
+bool align_is_step(const struct align *a, int rank, uint64_t seq, uint64_t before, uint64_t ahead);
+
+/* The others stand in call `at`: are rank's calls from `at` on those that the schedule so far
+ * has from the one after? */
+bool align_runs_ahead(const struct align *a, int rank, uint64_t at);
+
+#endif

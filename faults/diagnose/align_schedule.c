@@ -1,0 +1,84 @@
+/* align_schedule.c: what the schedule's own regularity, a period or equal steps of count, says of
+ * calls that nobody has made yet. */
+#include "align_parts.h"
+
+#include <stdlib.h>
+
+#define PERIOD_MAX 64
+
+/* A schedule whose counts go by about equal steps (rounding makes them uneven): the call `ahead`
+ * after `seq` in *next, and by how much its count may be off. False: no such schedule. */
+static bool next_step(const struct align *a, uint64_t seq, uint64_t ahead, struct record *next,
+		      uint64_t *off)
+{
+	const struct record *last[3];
+	int64_t step, before;
+
+	for (uint64_t i = 0; i < 3; i++) {
+		last[i] = seq > i ? align_reference(a, seq - i) : NULL;
+		if (!last[i])
+			return false;
+	}
+	step = (int64_t)(last[0]->count - last[1]->count);
+	before = (int64_t)(last[1]->count - last[2]->count);
+	if (step == 0 || llabs(step / 4 - before / 4) > llabs(step / 32))
+		return false;
+	*next = *last[0];
+	next->count = last[1]->count;
+	if (align_signed(a, next) != align_signed(a, last[1]))
+		return false; /* more than the count changes */
+	next->count = last[0]->count + (uint64_t)step * ahead;
+	*off = (uint64_t)llabs(step / 8) * ahead;
+	return true;
+}
+
+bool align_is_step(const struct align *a, int rank, uint64_t seq, uint64_t before, uint64_t ahead)
+{
+	const struct record *made = align_record(a, rank, seq);
+	struct record next, same;
+	uint64_t off = 0;
+
+	if (!made || !next_step(a, before, ahead, &next, &off))
+		return false;
+	same = *made;
+	same.count = next.count;
+	return align_signed(a, &same) == align_signed(a, &next) &&
+	       made->count - next.count + off <= 2 * off;
+}
+
+/* The shortest period that the reference has had up to `seq`, 0: none. */
+static uint64_t period(const struct align *a, uint64_t seq)
+{
+	for (uint64_t p = 1; p <= PERIOD_MAX && seq >= a->base + 2 * p; p++) {
+		uint64_t need = p < 3 ? 3 : p, i = 0;
+
+		while (i < need && seq >= a->base + i + p && align_reference_sig(a, seq - i) &&
+		       align_reference_sig(a, seq - i) == align_reference_sig(a, seq - i - p))
+			i++;
+		if (i == need)
+			return p;
+	}
+	return 0;
+}
+
+uint64_t align_next_expected(const struct align *a, uint64_t seq)
+{
+	uint64_t p = period(a, seq);
+
+	return p ? align_reference_sig(a, seq + 1 - p) : 0;
+}
+
+bool align_runs_ahead(const struct align *a, int rank, uint64_t at)
+{
+	uint64_t p = period(a, at);
+
+	for (uint64_t s = at; s <= a->tracks[rank].last; s++) {
+		uint64_t ahead = s + 1 - at;
+
+		if (p ? align_sig(a, rank, s) !=
+				align_reference_sig(a, at + 1 + (ahead - 1) % p - p)
+		      : !align_is_step(a, rank, s, at, ahead))
+			return false;
+	}
+	return true;
+}

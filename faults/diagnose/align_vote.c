@@ -1,0 +1,153 @@
+/* align_vote.c: the sequence that most ranks made: voted on call by call, ties, whose vote counts. */
+#include "align_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS 4 /* of voting: each removes ranks that have left the majority */
+
+/* Boyer and Moore's vote for every call number at once, then a count of who agrees: two passes
+ * over the tracks. Returns the first number without majority, 0: there is none. */
+static uint64_t vote(struct align *a, const bool *in)
+{
+	uint64_t *votes = a->work, *total = a->work + a->span, from, to;
+
+	memset(a->work, 0, 2 * a->span * sizeof(*a->work));
+	memset(a->reference, 0, a->span * sizeof(*a->reference));
+	for (int r = 0; r < a->nranks; r++) {
+		if (!in[r] || !align_clip(a, &a->tracks[r], &from, &to))
+			continue;
+		for (uint64_t s = from; s <= to; s++) {
+			uint64_t sig = a->tracks[r].sig[s - a->tracks[r].first], k = s - a->base;
+
+			if (sig && votes[k] == 0)
+				a->reference[k] = sig;
+			if (sig)
+				votes[k] += sig == a->reference[k] ? 1 : -1ull;
+		}
+	}
+	memset(a->work, 0, 2 * a->span * sizeof(*a->work));
+	for (int r = 0; r < a->nranks; r++) {
+		if (!in[r] || !align_clip(a, &a->tracks[r], &from, &to))
+			continue;
+		for (uint64_t s = from; s <= to; s++) {
+			uint64_t sig = a->tracks[r].sig[s - a->tracks[r].first], k = s - a->base;
+
+			votes[k] += sig == a->reference[k];
+			total[k] += sig != 0;
+		}
+	}
+	for (size_t k = a->span; k-- > 0;)
+		if (total[k] && votes[k] * 2 <= total[k])
+			a->reference[k] = 0;
+	for (size_t k = 0; k < a->span; k++)
+		if (total[k] && !a->reference[k])
+			return a->base + k;
+	return 0;
+}
+
+/* Is `less` what `more` is without its call `at`? */
+static bool lacks_one(const struct align *a, int less, int more, uint64_t at)
+{
+	uint64_t compared = 0;
+
+	for (uint64_t s = at; s <= a->tracks[less].last && s < a->tracks[more].last; s++) {
+		uint64_t x = align_sig(a, less, s), y = align_sig(a, more, s + 1);
+
+		if (x && y && x != y)
+			return false;
+		compared += x && y;
+	}
+	return compared > 0;
+}
+
+/* A tie at call `at`, between the sides of ranks x and y: the signature that the sequences
+ * themselves call right, 0: they do not say. */
+static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
+{
+	uint64_t sx = align_sig(a, x, at), sy = align_sig(a, y, at),
+		 next = align_next_expected(a, at - 1);
+	bool x_lacks = lacks_one(a, x, y, at), y_lacks = lacks_one(a, y, x, at);
+
+	if (next && (next == sx || next == sy))
+		return next;
+	if (align_is_step(a, x, at, at - 1, 1) != align_is_step(a, y, at, at - 1, 1))
+		return align_is_step(a, x, at, at - 1, 1) ? sx : sy;
+	if (x_lacks == y_lacks)
+		return 0;
+	/* The longer side's call is one too many if it repeats the one before it, else the other
+	 * lacks it. */
+	if (x_lacks)
+		return sy == align_sig(a, y, at - 1) ? sx : sy;
+	return sx == align_sig(a, x, at - 1) ? sy : sx;
+}
+
+/* Keep one side of the tie at `at` in the vote. False when neither is right. */
+static bool take_side(struct align *a, bool *in, uint64_t at)
+{
+	int x = -1, y = -1;
+	uint64_t right = 0;
+
+	for (int r = 0; r < a->nranks; r++) {
+		uint64_t sig = in[r] ? align_sig(a, r, at) : 0;
+
+		if (!sig)
+			continue;
+		if (x < 0)
+			x = r;
+		else if (y < 0 && sig != align_sig(a, x, at))
+			y = r;
+		else if (y >= 0 && sig != align_sig(a, x, at) && sig != align_sig(a, y, at))
+			return false; /* more than two opinions */
+	}
+	if (x >= 0 && y >= 0)
+		right = right_side(a, x, y, at);
+	for (int r = 0; right && r < a->nranks; r++) {
+		uint64_t sig = align_sig(a, r, at);
+
+		in[r] = in[r] && (!sig || sig == right);
+	}
+	return right != 0;
+}
+
+/* Ranks that have left the majority before `tie` (0: anywhere) have no vote about what comes
+ * later. */
+static bool exclude(const struct align *a, bool *in, uint64_t tie)
+{
+	bool any = false;
+
+	for (int r = 0; r < a->nranks; r++) {
+		uint64_t at = in[r] ? align_first_difference(a, r) : 0;
+
+		if (at && (!tie || at < tie)) {
+			in[r] = false;
+			any = true;
+		}
+	}
+	return any;
+}
+
+int align_find_reference(struct align *a)
+{
+	bool *in = malloc((size_t)a->nranks + 1);
+
+	if (!in)
+		return -ENOMEM;
+	memset(in, 1, (size_t)a->nranks + 1);
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t tie = vote(a, in);
+
+		if (exclude(a, in, tie))
+			continue;
+		if (!tie)
+			break;
+		if (!a->tie)
+			a->tie = tie;
+		if (!take_side(a, in, tie))
+			break;
+		a->sided = a->tie == tie || a->sided;
+	}
+	free(in);
+	return 0;
+}

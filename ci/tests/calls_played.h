@@ -79,6 +79,28 @@ static inline void play(int rank, int n, uint64_t (*counts)(uint64_t), bool insi
 	}
 }
 
+static const int job_sizes[] = { 2, 3, 4, 8 };
+
+/* Guilty ranks as a set of bits: first, middle, last, and two, which needs four ranks to leave
+ * a majority. */
+static inline size_t guilty_sets(int nranks, uint32_t *sets)
+{
+	sets[0] = 1;
+	sets[1] = 1u << (nranks - 1);
+	sets[2] = 1u << (nranks / 2);
+	sets[3] = 1u | 1u << (nranks - 1);
+	return nranks >= 5 ? 4 : 3;
+}
+
+/* As a verdict names them, "0,3". */
+static inline void name_set(uint32_t set, char *buf)
+{
+	buf[0] = '\0';
+	for (int i = 0; i < 32; i++)
+		if (set & 1u << i)
+			sprintf(buf + strlen(buf), "%s%d", buf[0] ? "," : "", i);
+}
+
 static inline void finish(void)
 {
 	diagnose(&evidence, &found);

@@ -1,74 +1,8 @@
 /* test_diagnose.c: synthetic evidence of every class, guilty rank and job size, and what must not
- * be concluded. */
-/* alone: what comparing costs is measured */
+ * be concluded. Calls left out or added are in test_diagnose_shift.c. */
 #include "calls_played.h"
-#include "unit.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "align.h"
-#include "call.h"
-#include "clock.h"
-#include "diagnose.h"
-#include "dtype.h"
-#include "watch.h"
-
-/* The harness' own: smaller from call to call, rounded down to the ranks' shares. */
-static uint64_t share_count(uint64_t seq)
-{
-	return ((1u << 20) - seq * (1u << 14)) / 4 / 7;
-}
-
-static uint64_t cycle_count(uint64_t seq)
-{
-	return 100 + seq % 5;
-}
-
-static uint64_t same_count(uint64_t seq)
-{
-	(void)seq;
-	return 512;
-}
-
-/* Leave out (by < 0) or double (by > 0) call `op` of what was played. */
-static void shift(int rank, int op, int by)
-{
-	struct evidence_rank *r = &evidence.ranks[rank];
-	size_t k = (size_t)op - 1;
-
-	if (by < 0)
-		memmove(&r->calls[k], &r->calls[k + 1], (r->ncalls - k - 1) * sizeof(*r->calls));
-	else
-		memmove(&r->calls[k + 1], &r->calls[k], (r->ncalls - k) * sizeof(*r->calls));
-	r->ncalls += (size_t)by;
-	r->view.issued = r->view.completed = r->ncalls;
-	for (size_t i = 0; i < r->ncalls; i++) {
-		r->calls[i].seq = i + 1;
-		r->calls[i].ticket = i + 1;
-	}
-}
-
-/* Guilty ranks as a set of bits: first, middle, last, and two, which needs four ranks to leave
- * a majority. */
-static size_t guilty_sets(int nranks, uint32_t *sets)
-{
-	sets[0] = 1;
-	sets[1] = 1u << (nranks - 1);
-	sets[2] = 1u << (nranks / 2);
-	sets[3] = 1u | 1u << (nranks - 1);
-	return nranks >= 5 ? 4 : 3;
-}
-
-static void name_set(uint32_t set, char *buf)
-{
-	buf[0] = '\0';
-	for (int i = 0; i < 32; i++)
-		if (set & 1u << i)
-			sprintf(buf + strlen(buf), "%s%d", buf[0] ? "," : "", i);
-}
 
 /* How the guilty process is, and what must be said of it. */
 static const struct arrival {
@@ -139,8 +73,6 @@ static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int 
 	CU_ASSERT_STRING_EQUAL(found.confidence, strcmp(a->class, "early-exit") || ahead ? "proved"
 											 : "majority");
 }
-
-static const int job_sizes[] = { 2, 3, 4, 8 };
 
 static void test_arrivals(void)
 {
@@ -238,193 +170,6 @@ static void test_some_let_go(void)
 		}
 }
 
-/* All made their calls (nccl): the others hang in the last, or the guilty one in its extra one. */
-static void shift_case(int nranks, uint32_t set, int by)
-{
-	char names[64];
-	int64_t last = by < 0 ? CALLS : CALLS + 1;
-
-	set_up(nranks);
-	for (int i = 0; i < nranks; i++) {
-		play(i, CALLS, odd_count, false);
-		if (set & 1u << i)
-			shift(i, OP, by);
-	}
-	name_set(set, names);
-	if (by < 0)
-		expect(OUTCOME_HANG, "skipped-call", names, OP, OP, last);
-	else
-		expect(OUTCOME_HANG, "extra-call", names, OP, OP + 1, last);
-	CU_ASSERT_STRING_EQUAL(found.confidence, nranks == 2 ? "inconclusive" : "majority");
-	CU_ASSERT_STRING_EQUAL(found.field, "call");
-}
-
-static void test_shifts(void)
-{
-	uint32_t sets[4];
-
-	for (size_t s = 0; s < 4; s++) {
-		size_t n = guilty_sets(job_sizes[s], sets);
-
-		for (size_t i = 0; i < n; i++) {
-			shift_case(job_sizes[s], sets[i], -1);
-			shift_case(job_sizes[s], sets[i], 1);
-		}
-	}
-}
-
-/* MPI's TCP transport aborts a rank, guilty or not, whose call met another's arguments: the call is
- * the cause. A signal from outside, or one that came between calls, is its own. */
-static void test_aborted_in_call(void)
-{
-	static const struct {
-		int process, status;
-		bool inside;
-		const char *class, *ranks;
-	} table[] = {
-		{ PROCESS_KILLED, SIGABRT, true, "extra-call", "1" },
-		{ PROCESS_KILLED, SIGSEGV, true, "extra-call", "1" },
-		{ PROCESS_KILLED, SIGABRT, false, "rank-crashed", "3" },
-		{ PROCESS_KILLED, SIGKILL, true, "rank-killed", "3" },
-		{ PROCESS_EXITED, 7, true, "rank-exited", "3" },
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		set_up(4);
-		for (int r = 0; r < 4; r++)
-			play(r, OP + 1, odd_count, r != 3 || table[i].inside);
-		shift(1, OP, 1);
-		evidence.ranks[3].view.process = table[i].process;
-		evidence.ranks[3].view.status = table[i].status;
-		finish();
-		CU_ASSERT_EQUAL(found.outcome, OUTCOME_DIED);
-		CU_ASSERT_STRING_EQUAL(found.class, table[i].class);
-		CU_ASSERT_STRING_EQUAL(found.ranks, table[i].ranks);
-	}
-}
-
-/* mpi: all stand in call OP, the guilty one with the arguments of the next or of the one before. */
-static void test_shift_at_once(void)
-{
-	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, share_count };
-
-	for (size_t c = 0; c < 3; c++)
-		for (int n = 2; n <= 8; n *= 2)
-			for (int guilty = 0; guilty < n; guilty += n - 1) {
-				char name[16];
-
-				sprintf(name, "%d", guilty);
-				for (int by = -1; by <= 1; by += 2) {
-					set_up(n);
-					for (int i = 0; i < n; i++)
-						play(i, OP, schedules[c], true);
-					evidence.ranks[guilty].calls[OP - 1].count =
-						schedules[c](OP - by);
-					if (by < 0)
-						expect(OUTCOME_HANG, "skipped-call", name, OP, OP,
-						       OP);
-					else
-						expect(OUTCOME_HANG, "extra-call", name, OP - 1, OP,
-						       OP);
-				}
-			}
-}
-
-/* nccl: the skipped call let the guilty one through (counts alike enough) and it runs ahead
- * by itself. */
-static void test_shift_runs_ahead(void)
-{
-	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, share_count };
-
-	for (size_t c = 0; c < 3; c++)
-		for (int further = 1; further <= 7; further += 2) {
-			set_up(4);
-			for (int i = 0; i < 4; i++)
-				play(i, i == 1 ? OP + further + 1 : OP, schedules[c], false);
-			shift(1, OP, -1);
-			expect(OUTCOME_HANG, "skipped-call", "1", OP, OP, OP + 1);
-		}
-	/* no regularity: where it would have gone nobody knows */
-	set_up(4);
-	for (int i = 0; i < 4; i++)
-		play(i, i == 1 ? OP + 2 : OP, odd_count, false);
-	shift(1, OP, -1);
-	finish();
-	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
-	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
-}
-
-static uint64_t twins_count(uint64_t seq)
-{
-	return seq >= 18 && seq <= 22 ? 777 : odd_count(seq);
-}
-
-static void test_identical_neighbours(void)
-{
-	set_up(4);
-	for (int i = 0; i < 4; i++)
-		play(i, CALLS, twins_count, false);
-	shift(1, OP, -1);
-	expect(OUTCOME_HANG, "skipped-call", "1", 18, 22, CALLS);
-	set_up(4);
-	for (int i = 0; i < 4; i++)
-		play(i, CALLS, twins_count, false);
-	shift(2, OP, 1);
-	expect(OUTCOME_HANG, "extra-call", "2", 18, 23, CALLS + 1);
-	/* nothing but identical calls: one too few, and in another place than the others */
-	set_up(4);
-	for (int i = 0; i < 4; i++)
-		play(i, i == 3 ? CALLS - 1 : CALLS, same_count, i != 3);
-	strcpy(evidence.ranks[3].view.what, "the start of a batch");
-	expect(OUTCOME_HANG, "skipped-call", "3", 1, CALLS, CALLS);
-	/* one too many */
-	set_up(4);
-	for (int i = 0; i < 4; i++)
-		play(i, i == 0 ? CALLS + 1 : CALLS, same_count, i == 0);
-	for (int i = 1; i < 4; i++)
-		strcpy(evidence.ranks[i].view.what, "the start of a batch");
-	expect(OUTCOME_HANG, "extra-call", "0", 1, CALLS + 1, CALLS + 1);
-}
-
-static void drop_oldest(int rank, size_t n)
-{
-	struct evidence_rank *r = &evidence.ranks[rank];
-
-	memmove(r->calls, r->calls + n, (r->ncalls - n) * sizeof(*r->calls));
-	r->ncalls -= n;
-	r->wrapped = true;
-}
-
-static void test_wrapped(void)
-{
-	set_up(4);
-	for (int i = 0; i < 4; i++) {
-		play(i, CALLS, odd_count, false);
-		if (i == 2)
-			shift(i, OP, -1);
-		drop_oldest(i, (size_t)(5 + i));
-	}
-	expect(OUTCOME_HANG, "skipped-call", "2", OP, OP, CALLS);
-	/* the divergence itself has left the ring */
-	set_up(4);
-	for (int i = 0; i < 4; i++) {
-		play(i, CALLS, odd_count, false);
-		if (i == 2)
-			shift(i, 5, -1);
-		drop_oldest(i, 10);
-	}
-	expect(OUTCOME_HANG, "skipped-call", "2", 1, 11, CALLS);
-	/* so far behind that no call number is in both rings */
-	set_up(4);
-	for (int i = 0; i < 4; i++)
-		play(i, i == 1 ? 5 : CALLS, odd_count, false);
-	for (int i = 0; i < 4; i++)
-		if (i != 1)
-			drop_oldest(i, 20);
-	strcpy(evidence.ranks[1].syscall, "pause");
-	expect(OUTCOME_HANG, "missing-call", "1", 6, 6, 6);
-}
-
 static void test_mismatch(void)
 {
 	set_up(4);
@@ -439,27 +184,6 @@ static void test_mismatch(void)
 	CU_ASSERT_STRING_EQUAL(found.field, "dtype");
 	CU_ASSERT_PTR_NOT_NULL(strstr(found.theirs, "int32"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(found.majority, "float"));
-}
-
-/* An uneven exchange has one count for all ranks: a call left out is seen by it. */
-static void test_uneven_exchange(void)
-{
-	for (int kind = 0; kind <= 1; kind++) {
-		set_up(4);
-		for (int i = 0; i < 4; i++) {
-			play(i, CALLS, odd_count, false);
-			for (int k = 0; k < CALLS; k++)
-				evidence.ranks[i].calls[k].kind = kind ? CALL_SEND : CALL_ALLTOALLV;
-			if (i == 2 && !kind)
-				shift(i, OP, -1);
-			for (int k = 0; kind && k < CALLS; k++)
-				evidence.ranks[i].calls[k].count += (uint64_t)i;
-		}
-		if (kind) /* sends of other sizes are no difference */
-			expect(OUTCOME_HANG, "unexplained", "-", -1, -1, -1);
-		else
-			expect(OUTCOME_HANG, "skipped-call", "2", OP, OP, CALLS);
-	}
 }
 
 /* Messages that fit into buffers let everybody come to the end, with a call less on one rank. */
@@ -630,65 +354,11 @@ static void test_hostile_calls(void)
 	}
 }
 
-/* 16,384 ranks share 64 sets of 1,024 calls, 4 MiB: what is timed is the comparison, not the
- * reading of a gigabyte. */
-static double time_large(int nranks)
-{
-	enum { CALLS_LARGE = 1024, SETS = 64 };
-	struct record *calls = calloc(CALLS_LARGE * (SETS + 1), sizeof(*calls));
-	double seconds;
-
-	memset(&evidence, 0, sizeof(evidence));
-	evidence.nranks = nranks;
-	evidence.ranks = calloc((size_t)nranks, sizeof(*evidence.ranks));
-	for (int k = 0; k < CALLS_LARGE * (SETS + 1); k++)
-		calls[k] = make_call((uint64_t)(k % CALLS_LARGE) + 1,
-				     odd_count((uint64_t)(k % CALLS_LARGE) + 1));
-	for (int i = 0; i < nranks; i++) {
-		struct evidence_rank *r = &evidence.ranks[i];
-
-		r->present = true;
-		r->view = (struct rank_view){
-			.rank = i, .outcome = -1, .overdue = 1, .issued = CALLS_LARGE
-		};
-		r->calls = calls + (i % SETS) * CALLS_LARGE;
-		r->ncalls = CALLS_LARGE;
-	}
-	for (uint64_t k = 511; k < CALLS_LARGE - 1; k++) /* rank 5 leaves out call 512 */
-		calls[SETS * CALLS_LARGE + (int)k].count = odd_count(k + 2);
-	evidence.ranks[5].calls = calls + SETS * CALLS_LARGE;
-	evidence.ranks[5].ncalls = evidence.ranks[5].view.issued = CALLS_LARGE - 1;
-	seconds = clock_seconds();
-	diagnose(&evidence, &found);
-	seconds = clock_seconds() - seconds;
-	CU_ASSERT_STRING_EQUAL(found.class, "skipped-call");
-	CU_ASSERT_STRING_EQUAL(found.ranks, "5");
-	CU_ASSERT_EQUAL(found.seq_low, 512);
-	free(evidence.ranks);
-	free(calls);
-	return seconds;
-}
-
-static void test_large(void)
-{
-	double small = time_large(1024), large = time_large(16384);
-
-	printf(" 1,024 ranks %.3f s, 16,384 ranks %.3f s ", small, large);
-	CU_ASSERT(large < 5);
-}
-
 static const struct unit_case cases[] = {
 	{ "who did not arrive, and how its process is", test_arrivals },
 	{ "stopped or dead after the calls that all made", test_same_calls },
 	{ "calls that let some ranks go", test_some_let_go },
-	{ "skipped and extra calls, guilty first, middle, last, two", test_shifts },
-	{ "a skipped call that let the guilty rank through", test_shift_runs_ahead },
-	{ "shift seen in one call alone", test_shift_at_once },
-	{ "aborted within a call", test_aborted_in_call },
-	{ "identical neighbours leave an interval", test_identical_neighbours },
-	{ "wrapped rings", test_wrapped },
 	{ "other arguments", test_mismatch },
-	{ "uneven exchanges", test_uneven_exchange },
 	{ "fewer calls, and nobody waits", test_fewer_calls },
 	{ "ties are inconclusive", test_tie },
 	{ "nothing wrong", test_nothing_wrong },
@@ -697,7 +367,6 @@ static const struct unit_case cases[] = {
 	{ "surplus processes", test_surplus_processes },
 	{ "swapped ranks change the answer", test_swap_changes_answer },
 	{ "hostile records", test_hostile_calls },
-	{ "16,384 ranks x 1,024 calls", test_large },
 };
 
 int main(void)

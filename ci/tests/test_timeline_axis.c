@@ -1,0 +1,186 @@
+/* test_timeline_axis.c: clocks of several hosts, mad clocks, hostile times and long gaps on one
+ * axis. */
+#include "timeline_scene.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+/* Host b's clock is an hour and more ahead; call 1 ended on all ranks at once. */
+static void test_hosts(void)
+{
+	const uint64_t ahead = 4000000 * MS;
+
+	for (int common = 1; common >= 0; common--) {
+		set_up(4);
+		for (int i = 0; i < 4; i++) {
+			add(i, 10, 30);
+			if (i != 1)
+				add(i, 40, 0);
+		}
+		for (int i = 2; i < 4; i++) {
+			struct evidence_rank *r = &evidence.ranks[i];
+
+			strcpy(r->view.host, "b");
+			/* 7 ms later than on host a, by the ends of call 1 */
+			r->view.seen_ns += ahead + 7 * MS;
+			for (size_t k = 0; k < 2; k++) {
+				r->calls[k].enqueued_ns += ahead;
+				if (r->calls[k].returned_ns)
+					r->calls[k].returned_ns += ahead;
+			}
+			if (!common)
+				r->calls[0].seq = 77;
+		}
+		build();
+		CU_ASSERT_EQUAL(timeline.nhosts, 2);
+		CU_ASSERT_EQUAL_FATAL(timeline.lanes[3].nspans, 2);
+		if (common) {
+			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[3].spans[0].enter, 0, 1);
+			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[0].spans[0].enter, 0, 1);
+			CU_ASSERT_DOUBLE_EQUAL(timeline.end, 97e6, 1);
+			CU_ASSERT_PTR_NOT_NULL(
+				strstr(timeline.notes,
+				       "aligned on the end of call 1 of communicator 0"));
+		} else {
+			/* evidence of both hosts at one moment */
+			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[3].spans[0].enter, 0, 1);
+			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[0].spans[0].enter, 7e6, 1);
+			CU_ASSERT_PTR_NOT_NULL(strstr(timeline.notes, "share no completed call"));
+		}
+		tear_down();
+	}
+}
+
+/* No crash, no endless file, nothing outside the axis, whatever stands in the times. */
+static void check_bounds(void)
+{
+	struct stat st;
+	json_t *top;
+
+	for (size_t i = 0; i < timeline.nlanes; i++)
+		for (size_t k = 0; k < timeline.lanes[i].nspans; k++) {
+			const struct span *s = &timeline.lanes[i].spans[k];
+
+			CU_ASSERT(s->enter >= 0 && s->enter <= timeline.end);
+			CU_ASSERT(s->leave >= s->enter && s->leave <= timeline.end);
+			CU_ASSERT(s->joined >= s->enter && s->joined <= s->leave);
+		}
+	CU_ASSERT(timeline.end >= 0 && timeline.end < 1e15);
+	top = save_trace();
+	json_decref(top);
+	CU_ASSERT_EQUAL(stat(path_of("t.json"), &st), 0);
+	CU_ASSERT(st.st_size < 4 << 20);
+	CU_ASSERT(strlen(table()) < 1 << 19);
+}
+
+static void test_hostile_times(void)
+{
+	static const uint64_t nasty[] = { 0,	      1,
+					  START,      START + 50 * MS,
+					  START + MS, START + 200 * MS,
+					  UINT64_MAX, UINT64_MAX / 2,
+					  1ull << 63, START - 100000000 * MS };
+	const size_t n = sizeof(nasty) / sizeof(nasty[0]);
+
+	srand(5);
+	for (int round = 0; round < 300; round++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++) {
+			struct evidence_rank *r = &evidence.ranks[i];
+
+			r->times = calloc(200, sizeof(*r->times));
+			for (int k = 0; k < 5; k++) {
+				struct record *call = add(i, 10, k < 4 ? 20 : 0);
+
+				call->enqueued_ns = nasty[(size_t)rand() % n];
+				call->returned_ns = nasty[(size_t)rand() % n];
+				r->times[k].start_ns = nasty[(size_t)rand() % n];
+				r->times[k].end_ns = nasty[(size_t)rand() % n];
+			}
+			if (round % 2)
+				r->view.seen_ns = nasty[(size_t)rand() % n];
+			r->view.since_ns = nasty[(size_t)rand() % n];
+			r->view.waiting = 1;
+			memset(r->view.what, 0xff, sizeof(r->view.what) - 1);
+			r->view.host[0] = round % 3 ? 'a' : (char)('a' + i);
+		}
+		build();
+		check_bounds();
+		tear_down();
+	}
+}
+
+/* One rank's mad clock costs that rank its calls, and nobody else. */
+static void test_mad_clock(void)
+{
+	set_up(3);
+	for (int i = 0; i < 3; i++)
+		add(i, 10, 30);
+	evidence.ranks[1].view.seen_ns += 86400000 * MS;
+	evidence.ranks[1].calls[0].enqueued_ns += 86400000 * MS;
+	evidence.ranks[1].calls[0].returned_ns += 86400000 * MS;
+	build();
+	CU_ASSERT_EQUAL(timeline.lanes[0].nspans, 1);
+	CU_ASSERT_EQUAL(timeline.lanes[1].nspans, 0);
+	CU_ASSERT_EQUAL(timeline.lanes[2].nspans, 1);
+	CU_ASSERT_EQUAL(timeline.end, 90e6);
+	CU_ASSERT_EQUAL(timeline.dropped, 1);
+	tear_down();
+}
+
+static void test_empty(void)
+{
+	set_up(2);
+	evidence.ranks[1].present = false;
+	diagnosis.seq_low = diagnosis.hang_seq = -1;
+	build();
+	check_bounds();
+	CU_ASSERT_EQUAL(timeline.end, 0);
+	CU_ASSERT_TRUE(isnan(timeline.divergence));
+	CU_ASSERT_PTR_NOT_NULL(strstr(table(), "lane,1,1,1,\"nothing known\""));
+	CU_ASSERT_PTR_NULL(strstr(table(), "\ncall,"));
+	tear_down();
+	set_up(1);
+	evidence.nranks = 0;
+	build();
+	check_bounds();
+	CU_ASSERT_EQUAL(timeline.nlanes, 0);
+	evidence.nranks = 1;
+	tear_down();
+}
+
+/* Hours of waiting beside microseconds of calls: the wait is named as what may be shortened. */
+static void test_breaks(void)
+{
+	set_up(2);
+	for (uint64_t k = 1; k < 20; k += 2) {
+		add(0, k, k + 1);
+		add(1, k, k + 1);
+	}
+	add(0, 30, 0);
+	evidence.ranks[0].view.seen_ns = evidence.ranks[1].view.seen_ns = START + 3600000 * MS;
+	diagnosis.seq_low = diagnosis.hang_seq = 11;
+	build();
+	CU_ASSERT_EQUAL_FATAL(timeline.nbreaks, 1);
+	CU_ASSERT_EQUAL(timeline.breaks[0].low,
+			17e6); /* the first call shown is number 7, at 13 ms */
+	CU_ASSERT_EQUAL(timeline.breaks[0].high, timeline.end);
+	CU_ASSERT_EQUAL(timeline.end, 3600e9 - 13e6);
+	tear_down();
+	play_two(); /* nothing stands out */
+	CU_ASSERT_EQUAL(timeline.nbreaks, 0);
+	tear_down();
+}
+
+static const struct unit_case cases[] = {
+	{ "clocks of two hosts", test_hosts },
+	{ "one mad clock", test_mad_clock },
+	{ "hostile times", test_hostile_times },
+	{ "empty evidence", test_empty },
+	{ "long gaps", test_breaks },
+};
+
+int main(void)
+{
+	return unit_main("timeline_axis", cases, sizeof(cases) / sizeof(cases[0]));
+}

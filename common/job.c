@@ -90,6 +90,19 @@ int job_init(struct job *job, const struct watch *watch, struct error *err, int 
 	return 0;
 }
 
+/* *local: those of `comm` on this rank's node, among whom it has a place. */
+static int split_node(struct job *job, MPI_Comm comm, MPI_Comm *local)
+{
+	int rc = mpi_failed(job,
+	                    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, job->rank,
+	                                        MPI_INFO_NULL, local),
+	                    "MPI_Comm_split_type");
+
+	if (rc == 0)
+		MPI_Comm_rank(*local, &job->local_rank);
+	return rc;
+}
+
 /* Nodes numbered by their lowest rank: the node's number is the rank of its first rank among the
  * first ranks of all nodes. */
 static int find_nodes(struct job *job)
@@ -99,13 +112,9 @@ static int find_nodes(struct job *job)
 	int *firsts;
 	int rc;
 
-	rc = mpi_failed(job,
-	                MPI_Comm_split_type(job->comm, MPI_COMM_TYPE_SHARED, job->rank,
-	                                    MPI_INFO_NULL, &local),
-	                "MPI_Comm_split_type");
+	rc = split_node(job, job->comm, &local);
 	if (rc < 0)
 		return rc;
-	MPI_Comm_rank(local, &job->local_rank);
 	MPI_Comm_size(local, &job->local_ranks);
 	first = job->rank;
 	MPI_Bcast(&first, 1, MPI_INT, 0, local);
@@ -133,13 +142,9 @@ int job_select(struct job *job, int take_part)
 	int rc;
 
 	watch_enter(job->watch, "agreeing on ranks and nodes", job->patience);
-	rc = mpi_failed(job,
-	                MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank,
-	                                    MPI_INFO_NULL, &local),
-	                "MPI_Comm_split_type");
+	rc = split_node(job, job->world, &local);
 	if (rc < 0)
 		goto out;
-	MPI_Comm_rank(local, &job->local_rank);
 	free_comm(&local);
 	job->aside = take_part > 0 && job->local_rank >= take_part;
 	rc = split_comm(job, job->world, job->aside ? MPI_UNDEFINED : 0, &job->comm);

@@ -1,10 +1,11 @@
-/* sink.c: what the sinks share: files that never overwrite, the failed check's columns, the
- * environment's allow-list. */
+/* sink.c: what the sinks share: files that never overwrite, sinks of lines, the failed check's
+ * columns, the environment's allow-list. */
 #include "sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -41,31 +42,6 @@ static int write_failed(struct error *err, const char *path, int code)
 	return error_set(err, OUTCOME_INTERNAL, code, "writing %s: %s", path, strerror(-code));
 }
 
-/* A full disk takes the first half of a line: without it the file stays readable. */
-static int take_back(struct error *err, int fd, const char *path, off_t start, int code)
-{
-	if (start >= 0 && ftruncate(fd, start) == 0)
-		lseek(fd, start, SEEK_SET);
-	return write_failed(err, path, code);
-}
-
-int sink_file_append(struct error *err, int fd, const char *path, const char *data, size_t len)
-{
-	off_t start = lseek(fd, 0, SEEK_CUR); /* -1: a pipe or device, which can't take back */
-
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return take_back(err, fd, path, start, n < 0 ? -errno : -EIO);
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int sink_file_write_at(struct error *err, int fd, const char *path, const char *data, size_t len,
 		       size_t offset)
 {
@@ -81,6 +57,78 @@ int sink_file_write_at(struct error *err, int fd, const char *path, const char *
 		offset += (size_t)n;
 	}
 	return 0;
+}
+
+struct sink_lines {
+	struct sink base;
+	char *path;
+	int fd;
+};
+
+void sink_lines_free(struct sink *sink)
+{
+	struct sink_lines *lines = (struct sink_lines *)sink;
+
+	if (lines->fd >= 0)
+		close(lines->fd);
+	free(lines->path);
+	free(lines);
+}
+
+struct sink *sink_lines_new(const struct sink_ops *ops, const char *path, struct error *err)
+{
+	struct sink_lines *lines = calloc(1, sizeof(*lines));
+	int rc = -ENOMEM;
+
+	if (!lines)
+		goto fail;
+	lines->base.ops = ops;
+	lines->base.err = err;
+	lines->path = strdup(path);
+	if (!lines->path)
+		goto fail_free;
+	lines->fd = rc = sink_file_create(path);
+	if (rc < 0)
+		goto fail_free;
+	return &lines->base;
+
+fail_free:
+	free(lines->path);
+	free(lines);
+fail:
+	sink_file_refused(err, path, rc);
+	return NULL;
+}
+
+/* A full disk takes the first half of a line: without it the file stays readable. */
+static int take_back(const struct sink_lines *lines, off_t start, int code)
+{
+	if (start >= 0 && ftruncate(lines->fd, start) == 0)
+		lseek(lines->fd, start, SEEK_SET);
+	return write_failed(lines->base.err, lines->path, code);
+}
+
+int sink_lines_append(struct sink *sink, const char *data, size_t len)
+{
+	const struct sink_lines *lines = (const struct sink_lines *)sink;
+	off_t start = lseek(lines->fd, 0, SEEK_CUR); /* -1: a pipe or device: no taking back */
+
+	while (len > 0) {
+		ssize_t n = write(lines->fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return take_back(lines, start, n < 0 ? -errno : -EIO);
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int sink_lines_no_memory(struct sink *sink)
+{
+	return sink_file_refused(sink->err, ((struct sink_lines *)sink)->path, -ENOMEM);
 }
 
 bool sink_row_failed(const struct row *row)

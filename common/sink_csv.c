@@ -1,19 +1,11 @@
 /* sink_csv.c: rows as CSV (RFC 4180 but for the line end, which is a line feed): one write per
  * line. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sink.h"
 #include "sink_shared.h"
-
-struct sink_csv {
-	struct sink base;
-	char *path;
-	int fd;
-};
 
 static void put_field(FILE *out, const char *text, bool first)
 {
@@ -51,7 +43,7 @@ static void put_cells(FILE *out, const struct row *row)
 }
 
 /* One line: the names when row is NULL. */
-static int write_line(struct sink_csv *csv, const struct row *row)
+static int write_line(struct sink *sink, const struct row *row)
 {
 	char *line = NULL;
 	size_t len = 0;
@@ -59,16 +51,16 @@ static int write_line(struct sink_csv *csv, const struct row *row)
 	int rc;
 
 	if (!out)
-		return sink_file_refused(csv->base.err, csv->path, -ENOMEM);
+		return sink_lines_no_memory(sink);
 	if (row)
 		put_cells(out, row);
 	else
 		put_names(out);
 	fputc('\n', out);
 	if (fclose(out) != 0)
-		rc = sink_file_refused(csv->base.err, csv->path, -ENOMEM);
+		rc = sink_lines_no_memory(sink);
 	else
-		rc = sink_file_append(csv->base.err, csv->fd, csv->path, line, len);
+		rc = sink_lines_append(sink, line, len);
 	free(line);
 	return rc;
 }
@@ -76,52 +68,22 @@ static int write_line(struct sink_csv *csv, const struct row *row)
 static int csv_begin(struct sink *sink, const struct run_facts *facts)
 {
 	(void)facts;
-	return write_line((struct sink_csv *)sink, NULL);
+	return write_line(sink, NULL);
 }
 
 static int csv_row(struct sink *sink, const struct row *row)
 {
-	return write_line((struct sink_csv *)sink, row);
-}
-
-static void csv_free(struct sink *sink)
-{
-	struct sink_csv *csv = (struct sink_csv *)sink;
-
-	if (csv->fd >= 0)
-		close(csv->fd);
-	free(csv->path);
-	free(csv);
+	return write_line(sink, row);
 }
 
 static const struct sink_ops csv_ops = {
 	.name = "csv",
 	.begin = csv_begin,
 	.row = csv_row,
-	.free = csv_free,
+	.free = sink_lines_free,
 };
 
 struct sink *sink_csv_new(const char *path, struct error *err)
 {
-	struct sink_csv *csv = calloc(1, sizeof(*csv));
-	int rc = -ENOMEM;
-
-	if (!csv)
-		goto fail;
-	csv->base.ops = &csv_ops;
-	csv->base.err = err;
-	csv->path = strdup(path);
-	if (!csv->path)
-		goto fail_free;
-	csv->fd = rc = sink_file_create(path);
-	if (rc < 0)
-		goto fail_free;
-	return &csv->base;
-
-fail_free:
-	free(csv->path);
-	free(csv);
-fail:
-	sink_file_refused(err, path, rc);
-	return NULL;
+	return sink_lines_new(&csv_ops, path, err);
 }

@@ -1,9 +1,7 @@
 /* sink_json.c: JSON lines: a header, rows, comments and an end, each one object in one write. */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "json_value.h"
 #include "sink.h"
@@ -11,12 +9,6 @@
 
 /* Single samples are written up to this many per row: 32 KiB of text or so. */
 #define SAMPLES_MAX 4096
-
-struct sink_json {
-	struct sink base;
-	char *path;
-	int fd;
-};
 
 /* What of struct options is printed as it is; names for numbers are added by put_option_names(). */
 enum option_kind { OPTION_INT, OPTION_SIZE, OPTION_BOOL, OPTION_REAL, OPTION_SEED, OPTION_TEXT };
@@ -204,19 +196,19 @@ static json_t *hosts_array(const struct run_facts *facts)
 }
 
 /* Takes `object`, which may be NULL, as a line. */
-static int write_object(struct sink_json *json, json_t *object)
+static int write_object(struct sink *sink, json_t *object)
 {
 	char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
-	int rc = -ENOMEM;
 	size_t len;
+	int rc;
 
 	json_decref(object);
 	if (!text)
-		return sink_file_refused(json->base.err, json->path, rc);
+		return sink_lines_no_memory(sink);
 	/* The terminator's place takes the newline, so that text and newline are one write. */
 	len = strlen(text);
 	text[len] = '\n';
-	rc = sink_file_append(json->base.err, json->fd, json->path, text, len + 1);
+	rc = sink_lines_append(sink, text, len + 1);
 	free(text);
 	return rc;
 }
@@ -266,7 +258,7 @@ static json_t *header_object(const struct run_facts *facts)
 
 static int json_begin(struct sink *sink, const struct run_facts *facts)
 {
-	return write_object((struct sink_json *)sink, header_object(facts));
+	return write_object(sink, header_object(facts));
 }
 
 static int put_report(json_t *to, const struct row *row)
@@ -354,7 +346,7 @@ static int json_row(struct sink *sink, const struct row *row)
 		rc |= json_object_set_new(to, "per_rank", per_rank_array(row));
 	if (samples_wanted(row))
 		rc |= json_object_set_new(to, "samples_us", samples_array(row));
-	return write_object((struct sink_json *)sink, object_if(to, rc));
+	return write_object(sink, object_if(to, rc));
 }
 
 static int json_comment(struct sink *sink, const char *line)
@@ -362,7 +354,7 @@ static int json_comment(struct sink *sink, const char *line)
 	json_t *to = typed_object("comment");
 	int rc = json_object_set_new(to, "text", json_value_text(line));
 
-	return write_object((struct sink_json *)sink, object_if(to, rc));
+	return write_object(sink, object_if(to, rc));
 }
 
 static json_t *error_object(const struct error *err)
@@ -405,17 +397,7 @@ static int json_end(struct sink *sink, const struct run_summary *summary)
 	rc |= json_object_set_new(to, "avg_busbw_gbs", json_value_real(summary->avg_busbw_gbs));
 	rc |= json_object_set_new(to, "error", error_object(summary->err));
 	rc |= json_object_set_new(to, "memory_bytes", memory_object(summary));
-	return write_object((struct sink_json *)sink, object_if(to, rc));
-}
-
-static void json_free(struct sink *sink)
-{
-	struct sink_json *json = (struct sink_json *)sink;
-
-	if (json->fd >= 0)
-		close(json->fd);
-	free(json->path);
-	free(json);
+	return write_object(sink, object_if(to, rc));
 }
 
 static const struct sink_ops json_ops = {
@@ -424,30 +406,10 @@ static const struct sink_ops json_ops = {
 	.row = json_row,
 	.comment = json_comment,
 	.end = json_end,
-	.free = json_free,
+	.free = sink_lines_free,
 };
 
 struct sink *sink_json_new(const char *path, struct error *err)
 {
-	struct sink_json *json = calloc(1, sizeof(*json));
-	int rc = -ENOMEM;
-
-	if (!json)
-		goto fail;
-	json->base.ops = &json_ops;
-	json->base.err = err;
-	json->path = strdup(path);
-	if (!json->path)
-		goto fail_free;
-	json->fd = rc = sink_file_create(path);
-	if (rc < 0)
-		goto fail_free;
-	return &json->base;
-
-fail_free:
-	free(json->path);
-	free(json);
-fail:
-	sink_file_refused(err, path, rc);
-	return NULL;
+	return sink_lines_new(&json_ops, path, err);
 }

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "options.h"
 #include "row.h"
+#include "sink.h"
 
 /* Create `path`, which must not exist; its parents must. The descriptor, or a negative errno
  * without an error set. */
@@ -16,13 +17,21 @@ int sink_file_create(const char *path);
 /* Keep in `err` that `path` could not be created; returns `code`. */
 int sink_file_refused(struct error *err, const char *path, int code);
 
-/* Append everything with one write (more only where the kernel takes less), or nothing: what was
- * written before a failure is cut off again. */
-int sink_file_append(struct error *err, int fd, const char *path, const char *data, size_t len);
-
-/* The same at `offset`. */
+/* Write everything at `offset`, with one write (more only where the kernel takes less). */
 int sink_file_write_at(struct error *err, int fd, const char *path, const char *data, size_t len,
 		       size_t offset);
+
+/* A sink whose only state is a file that gets lines. `new` creates `path`, which must not exist;
+ * NULL with the error set when it can't. `free` is a hook; what takes a sink wants one of these. */
+struct sink *sink_lines_new(const struct sink_ops *ops, const char *path, struct error *err);
+void sink_lines_free(struct sink *sink);
+
+/* Append everything with one write (more only where the kernel takes less), or nothing: what was
+ * written before a failure is cut off again. */
+int sink_lines_append(struct sink *sink, const char *data, size_t len);
+
+/* Keep that there was no memory for a line; returns -ENOMEM. */
+int sink_lines_no_memory(struct sink *sink);
 
 /* Did the check of this row fail? */
 bool sink_row_failed(const struct row *row);

@@ -1,5 +1,5 @@
-/* backend.h: what executes calls and holds buffers. One file per backend, one table of hooks
- * each. */
+/* backend.h: what executes calls and holds buffers. One table of hooks per backend, in
+ * backend_NAME.c. */
 #ifndef HANGAR_BACKEND_H
 #define HANGAR_BACKEND_H
 

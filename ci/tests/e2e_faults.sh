@@ -66,6 +66,7 @@ broken "busy-rank:1" 2 10 host-busy 1
 broken "drop-rank:0" 2 10 missing-call 0
 broken "drop-rank:1,2" 4 10 missing-call 1,2
 broken "drop-rank:1@15" 2 10 missing-call 1 15
+broken "block-rank:1@25,when=after" 4 10 host-blocked 1 25 # past the last call, before what comes then
 
 # A rank late by less than the deadline is no fault, and neither is the healthy schedule.
 for spec in late-rank:1,delay=0.2 none; do

@@ -26,7 +26,7 @@ static void test_lacks(void)
 }
 
 /* Of each rank "id:nranks"; id 0 has not called. */
-static void test_complete(void)
+static void test_incomplete(void)
 {
 	static const struct {
 		size_t n;
@@ -34,18 +34,18 @@ static void test_complete(void)
 			uint64_t id;
 			int nranks;
 		} ranks[4];
-		bool complete;
+		size_t left;
 	} cases[] = {
-		{ 0, { { 0 } }, true },
-		{ 4, { { 7, 4 }, { 7, 4 }, { 7, 4 }, { 7, 4 } }, true },
-		{ 4, { { 7, 2 }, { 8, 2 }, { 7, 2 }, { 8, 2 } }, true },  /* two groups */
-		{ 4, { { 7, 3 }, { 7, 3 }, { 0, 0 }, { 7, 3 } }, true },  /* one aside */
-		{ 4, { { 7, 4 }, { 7, 4 }, { 8, 4 }, { 7, 4 } }, false }, /* another id */
-		{ 4, { { 7, 4 }, { 7, 3 }, { 7, 4 }, { 7, 4 } }, false }, /* another number */
-		{ 4, { { 7, 3 }, { 7, 3 }, { 7, 3 }, { 7, 3 } }, false }, /* one too many */
-		{ 4, { { 7, 4 }, { 7, 4 }, { 0, 0 }, { 7, 4 } }, false }, /* one too few */
-		{ 4, { { 7, 1 }, { 8, 1 }, { 9, 1 }, { 7, 1 } }, false }, /* twice the same */
-		{ 1, { { 7, -1 } }, false },
+		{ 0, { { 0 } }, 0 },
+		{ 4, { { 7, 4 }, { 7, 4 }, { 7, 4 }, { 7, 4 } }, 0 },
+		{ 4, { { 7, 2 }, { 8, 2 }, { 7, 2 }, { 8, 2 } }, 0 },  /* two groups */
+		{ 4, { { 7, 3 }, { 7, 3 }, { 0, 0 }, { 7, 3 } }, 0 },  /* one aside */
+		{ 4, { { 7, 4 }, { 7, 4 }, { 8, 4 }, { 7, 4 } }, 4 }, /* another id */
+		{ 4, { { 7, 4 }, { 7, 3 }, { 7, 4 }, { 7, 4 } }, 4 }, /* another number */
+		{ 4, { { 7, 3 }, { 7, 3 }, { 7, 3 }, { 7, 3 } }, 4 }, /* one too many */
+		{ 4, { { 7, 4 }, { 7, 4 }, { 0, 0 }, { 7, 4 } }, 3 }, /* one too few */
+		{ 4, { { 7, 1 }, { 8, 1 }, { 9, 1 }, { 7, 1 } }, 2 }, /* twice the same */
+		{ 1, { { 7, -1 } }, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -57,7 +57,7 @@ static void test_complete(void)
 			views[r].init_nranks = cases[i].ranks[r].nranks;
 			all[r] = &views[r];
 		}
-		CU_ASSERT_EQUAL(meeting_complete(all, cases[i].n), cases[i].complete);
+		CU_ASSERT_EQUAL(meeting_incomplete(all, cases[i].n), cases[i].left);
 	}
 }
 
@@ -65,7 +65,7 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "who lacks", test_lacks },
-		{ "groups that fit", test_complete },
+		{ "groups that do not fit", test_incomplete },
 	};
 
 	return unit_main("meeting", cases, sizeof(cases) / sizeof(cases[0]));

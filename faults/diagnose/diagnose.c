@@ -209,6 +209,8 @@ static void explain(struct inquiry *q, uint32_t mask)
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 		return;
 	}
+	if (d->outcome == OUTCOME_HANG && try_comms(q, mask & -mask, blame_behind))
+		return;
 	if (d->outcome == OUTCOME_HANG) {
 		d->class = CLASS_UNEXPLAINED;
 		d->confidence = "inconclusive";

@@ -7,16 +7,12 @@
 
 #include "classes.h"
 #include "inquiry.h"
+#include "meeting.h"
 #include "verdict.h"
 
 static const struct rank_view *view_of(const struct inquiry *q, int rank)
 {
 	return &q->evidence->ranks[rank].view;
-}
-
-static bool called_init(const struct inquiry *q, int rank)
-{
-	return q->evidence->ranks[rank].present && view_of(q, rank)->init_id != 0;
 }
 
 /* Init stands before call 1. */
@@ -38,36 +34,6 @@ static void argument_text(const struct rank_view *v, bool id, char *buf, size_t 
 		snprintf(buf, len, "id %016" PRIx64, v->init_id);
 	else
 		snprintf(buf, len, "%d rank%s", v->init_nranks, v->init_nranks == 1 ? "" : "s");
-}
-
-/* By id, then by number of ranks asked for. */
-static int compare_views(const void *a, const void *b)
-{
-	const struct rank_view *x = *(const struct rank_view *const *)a;
-	const struct rank_view *y = *(const struct rank_view *const *)b;
-
-	if (x->init_id != y->init_id)
-		return x->init_id < y->init_id ? -1 : 1;
-	return (x->init_nranks > y->init_nranks) - (x->init_nranks < y->init_nranks);
-}
-
-/* Take those out of views[0..n) who are as many as they all asked for under one id: nothing is
- * wrong with them, however many other groups of ranks there are. Returns how many are left. */
-static size_t drop_complete(const struct rank_view **views, size_t n)
-{
-	size_t left = 0, end;
-
-	qsort(views, n, sizeof(*views), compare_views);
-	for (size_t i = 0; i < n; i = end) {
-		for (end = i; end < n && views[end]->init_id == views[i]->init_id;)
-			end++;
-		if (views[i]->init_nranks == views[end - 1]->init_nranks &&
-		    (size_t)views[i]->init_nranks == end - i)
-			continue;
-		memmove(&views[left], &views[i], (end - i) * sizeof(*views));
-		left += end - i;
-	}
-	return left;
 }
 
 /* The value that more than half of them have, in one of them; NULL: there is none. */
@@ -131,9 +97,9 @@ bool blame_init_arguments(struct inquiry *q)
 	size_t n = 0;
 
 	for (int i = 0; views && i < q->evidence->nranks; i++)
-		if (called_init(q, i))
+		if (q->evidence->ranks[i].present)
 			views[n++] = view_of(q, i);
-	n = views ? drop_complete(views, n) : 0;
+	n = views ? meeting_incomplete(views, n) : 0;
 	/* the number of ranks first: who asks for another one may have got another id with it */
 	for (int id = 0; id <= 1 && n > 0 && !found; id++) {
 		found = other_than(views, n, views[0], id) != NULL;

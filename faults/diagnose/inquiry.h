@@ -89,6 +89,10 @@ bool say_nobody_called(struct inquiry *q);
  * inquiry_conclude. */
 void say_missing_too(struct inquiry *q);
 
+/* diagnose_outside.c: all calls that were made have ended, and a rank does not come to where the others
+ * wait for it since. */
+bool blame_behind(struct inquiry *q);
+
 /* diagnose_pairs.c: is this a send or a receive? False for NULL. */
 bool call_in_pairs(const struct record *record);
 /* Does the rank wait for sends or receives that it made? A group of them returns one by one and

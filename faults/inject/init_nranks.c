@@ -35,7 +35,7 @@ const struct fault fault_init_nranks = {
 	.only_before = true,
 	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or
 	 * is wrong. */
-	.mpi = "hang|error|died|wrong-data",
+	.mpi = "hang|error|died|wrong-data|diverged",
 	.nccl = "hang|error",
 	.fire = fire,
 };

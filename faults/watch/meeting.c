@@ -1,6 +1,9 @@
 /* meeting.c: who lacks at communicator init, and do the arguments fit. */
 #include "meeting.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "watch.h"
 
 bool meeting_lacks(const struct rank_view *view)
@@ -9,26 +12,31 @@ bool meeting_lacks(const struct rank_view *view)
 	       view->phase <= PHASE_INIT;
 }
 
-/* As many with this one's id as it asked for, and all for as many. */
-static bool group_complete(const struct rank_view *const *views, size_t n,
-                           const struct rank_view *of)
+/* By id, then by number of ranks asked for. */
+static int compare_views(const void *a, const void *b)
 {
-	int64_t members = 0;
+	const struct rank_view *x = *(const struct rank_view *const *)a;
+	const struct rank_view *y = *(const struct rank_view *const *)b;
 
-	for (size_t i = 0; i < n; i++) {
-		if (views[i]->init_id != of->init_id)
-			continue;
-		if (views[i]->init_nranks != of->init_nranks)
-			return false;
-		members++;
-	}
-	return members == of->init_nranks;
+	if (x->init_id != y->init_id)
+		return x->init_id < y->init_id ? -1 : 1;
+	return (x->init_nranks > y->init_nranks) - (x->init_nranks < y->init_nranks);
 }
 
-bool meeting_complete(const struct rank_view *const *views, size_t n)
+size_t meeting_incomplete(const struct rank_view **views, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (views[i]->init_id != 0 && !group_complete(views, n, views[i]))
-			return false;
-	return true;
+	size_t left = 0, end;
+
+	qsort(views, n, sizeof(*views), compare_views);
+	for (size_t i = 0; i < n; i = end) {
+		for (end = i; end < n && views[end]->init_id == views[i]->init_id;)
+			end++;
+		if (views[i]->init_id == 0 || (views[i]->init_nranks == views[end - 1]->init_nranks &&
+		                               views[i]->init_nranks >= 0 &&
+		                               (size_t)views[i]->init_nranks == end - i))
+			continue;
+		memmove(&views[left], &views[i], (end - i) * sizeof(*views));
+		left += end - i;
+	}
+	return left;
 }

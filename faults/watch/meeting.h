@@ -12,8 +12,9 @@
 /* Is it a rank that lives and has not called init? A surplus one and one that is done never do. */
 bool meeting_lacks(const struct rank_view *view);
 
-/* Those who called init, in groups by id: has each as many as each of its ranks asked for? The views of
- * all ranks of the run. */
-bool meeting_complete(const struct rank_view *const *views, size_t n);
+/* Those who called init form groups by id; nothing is wrong with a group that is as many as each of it
+ * asked for, however many other groups there are. The rest, sorted, come first in `views`, those of
+ * all ranks; returns how many they are. */
+size_t meeting_incomplete(const struct rank_view **views, size_t n);
 
 #endif

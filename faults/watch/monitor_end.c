@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "meeting.h"
 #include "monitor_members.h"
 #include "monitor_nodes.h"
 #include "monitor_patience.h"
@@ -103,12 +104,25 @@ static bool calls_differ(const struct monitor *m, const struct rank_view *views,
 	return false;
 }
 
+/* Did some make communicators otherwise than the others, and got through? */
+static bool inits_differ(const struct rank_view *views, size_t n)
+{
+	const struct rank_view **all = malloc((n + 1) * sizeof(*all));
+	bool differ;
+
+	for (size_t i = 0; all && i < n; i++)
+		all[i] = &views[i];
+	differ = all && meeting_incomplete(all, n) > 0;
+	free(all);
+	return differ;
+}
+
 /* Is there something that the judge should look at? */
 static bool is_strange(const struct monitor *m, enum outcome outcome, const struct rank_view *views,
                        size_t n)
 {
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_WRONG_DATA)
-		return calls_differ(m, views, n);
+		return calls_differ(m, views, n) || inits_differ(views, n);
 	return unexpected_end(outcome);
 }
 

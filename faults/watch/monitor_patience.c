@@ -122,7 +122,7 @@ static bool inits_part(const struct monitor *m)
 		lacking += meeting_lacks(&m->peers[i].view);
 		absent += is_absent(&m->peers[i]);
 	}
-	part = lacking ? absent == lacking : n > 0 && !meeting_complete(views, n);
+	part = lacking ? absent == lacking : n > 0 && meeting_incomplete(views, n) > 0;
 	free(views);
 	return part;
 }

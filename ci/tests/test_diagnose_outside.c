@@ -1,0 +1,152 @@
+/* test_diagnose_outside.c: all calls have ended, and ranks wait for one that does not come to where they
+ * are. */
+#include "calls_played.h"
+
+static void is_in(int rank, const char *what, double waited, uint32_t phase)
+{
+	struct rank_view *v = &evidence.ranks[rank].view;
+
+	snprintf(v->what, sizeof(v->what), "%s", what);
+	v->waiting = what[0] != '\0';
+	v->waited = waited;
+	v->phase = phase;
+}
+
+/* All have made ten calls, and are at a barrier since 0.6 to 0.9 s. */
+static void at_barrier(int nranks)
+{
+	set_up(nranks);
+	strcpy(evidence.backend, "mpi");
+	for (int i = 0; i < nranks; i++) {
+		play(i, 10, step_count, false);
+		is_in(i, "the end", 0.9 - 0.3 * i / nranks, PHASE_TIMED);
+	}
+}
+
+static void does(int rank, char state, const char *syscall, double share)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+
+	r->state = state;
+	strcpy(r->syscall, syscall);
+	r->cpu_share = share;
+}
+
+static void test_named(void)
+{
+	static const struct {
+		char state;
+		const char *syscall;
+		double share;
+		const char *class;
+	} ways[] = { { 'S', "futex", 0, "host-blocked" },
+		     { 'S', "read", 0, "host-blocked" },
+		     { 'R', "", 0.98, "host-busy" },
+		     { 'S', "clock_nanosleep", 0, "missing-call" } };
+
+	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
+		for (size_t s = 0; s < sizeof(job_sizes) / sizeof(job_sizes[0]); s++)
+			for (int guilty = 0; guilty < job_sizes[s]; guilty++) {
+				char name[16];
+
+				if (job_sizes[s] == 2 && ways[w].state == 'R')
+					continue; /* the other one may be */
+				at_barrier(job_sizes[s]);
+				is_in(guilty, "a scheduled call", 1, PHASE_TIMED);
+				does(guilty, ways[w].state, ways[w].syscall, ways[w].share);
+				snprintf(name, sizeof(name), "%d", guilty);
+				expect(OUTCOME_HANG, ways[w].class, name, 10, 10, -1);
+				CU_ASSERT_STRING_EQUAL(found.confidence, job_sizes[s] > 2 ?
+										 "majority" :
+										 "inconclusive");
+				CU_ASSERT_STRING_EQUAL(found.theirs, "a scheduled call");
+				CU_ASSERT_STRING_EQUAL(found.majority, "the end");
+				CU_ASSERT(said("All calls up to 10 of communicator 0 have ended. "));
+			}
+}
+
+/* Its last call has returned, which is all that is noted. */
+static void test_returned(void)
+{
+	at_barrier(4);
+	is_in(2, "warm-up calls", 1, PHASE_WARMUP);
+	evidence.ranks[2].view.completed = 9;
+	expect(OUTCOME_HANG, "missing-call", "2", 10, 10, -1);
+}
+
+static void test_two(void)
+{
+	at_barrier(5);
+	is_in(1, "a scheduled call", 1, PHASE_TIMED);
+	is_in(4, "a scheduled call", 1.1, PHASE_TIMED);
+	expect(OUTCOME_HANG, "missing-call", "1,4", 10, 10, -1);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+}
+
+/* What must not be concluded: nobody is named. */
+static void test_nobody(void)
+{
+	for (int i = 0; i <= 10; i++) {
+		at_barrier(i == 9 ? 2 : 4);
+		is_in(1, "a scheduled call", 1, PHASE_TIMED);
+		switch (i) {
+		case 0: /* all are at the barrier */
+			is_in(1, "the end", 1, PHASE_TIMED);
+			break;
+		case 1: /* further on: the barrier let it go first */
+			is_in(1, "what comes then", 0.2, PHASE_TIMED);
+			break;
+		case 2: /* came after some of the others: it may be further on */
+			is_in(1, "a scheduled call", 0.85, PHASE_TIMED);
+			break;
+		case 3: /* compares data, which may take its time */
+			is_in(1, "comparing data", 1, PHASE_CHECK);
+			break;
+		case 4: /* makes buffers */
+			is_in(1, "preparing buffers", 1, PHASE_SETUP);
+			break;
+		case 5: /* another one is in a third place */
+			is_in(2, "elsewhere", 0.95, PHASE_FINALISE);
+			break;
+		case 6: /* on a GPU its call may still run */
+			strcpy(evidence.backend, "nccl");
+			evidence.ranks[1].view.completed = 9;
+			break;
+		case 7: /* a group of sends waits at its end */
+			for (int r = 0; r < 4; r++)
+				evidence.ranks[r].calls[9].kind = CALL_SEND;
+			evidence.ranks[1].view.completed = 9;
+			break;
+		case 10: /* on its way to somewhere */
+			is_in(1, "", 0, PHASE_TIMED);
+			break;
+		case 9: /* of two, one spins: as one does that waits in MPI */
+			does(1, 'R', "", 1);
+			break;
+		case 8: /* nobody has made a call */
+			for (int r = 0; r < 4; r++) {
+				evidence.ranks[r].ncalls = 0;
+				evidence.ranks[r].view.issued = 0;
+				evidence.ranks[r].view.completed = 0;
+			}
+			break;
+		}
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+		if (strcmp(found.ranks, "-") != 0)
+			printf("  case %d: %s %s\n", i, found.class, found.ranks);
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "each way, each rank", test_named },
+		{ "the last call has returned", test_returned },
+		{ "two of five", test_two },
+		{ "nobody", test_nobody },
+	};
+
+	return unit_main("diagnose_outside", cases, sizeof(cases) / sizeof(cases[0]));
+}

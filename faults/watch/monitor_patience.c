@@ -11,6 +11,7 @@
 
 #define QUIET_NS (500 * MS)    /* nobody is overdue while some rank of the node still moves */
 #define STARVED_NS (5000 * MS) /* nor for so long while the host keeps one from running */
+#define WAITED_SECONDS 0.1     /* from then on it is looked at whom the host lets run */
 #define LATELY_NS (300 * MS)   /* a few of the windows in which that is looked at */
 
 /* How each rank gets on. Returns whether one moved lately, and says whether somebody waits, or
@@ -26,7 +27,7 @@ static bool take_progress(struct monitor *m, uint64_t now, bool *waiting, bool *
 		if (!peer->memory || peer->view.process >= PROCESS_EXITED)
 			continue;
 		progress_note(&peer->progress, peer->view.heartbeat, now);
-		*waiting |= peer->view.waited > (double)QUIET_NS * 0.5e-9;
+		*waiting |= peer->view.waited > WAITED_SECONDS;
 		*overdue |= peer->view.overdue != 0;
 		moving |= now - peer->progress.moved_ns < QUIET_NS;
 	}
@@ -104,8 +105,7 @@ static void forgive(struct monitor *m, uint64_t now)
 static bool is_absent(const struct monitor_peer *peer)
 {
 	return meeting_lacks(&peer->view) &&
-	       (peer->view.process == PROCESS_STOPPED ||
-	        (peer->progress.watched_ns > 0 && !is_kept(peer)));
+	       (peer->view.process == PROCESS_STOPPED || !is_kept(peer));
 }
 
 /* All ranks of this host: will those inside init never be met? */

@@ -4,6 +4,7 @@
 #include "proc_stat.h"
 
 #define WINDOW_NS 100000000ull
+#define ENOUGH_NS 400000000ull
 
 void progress_note(struct progress *p, uint64_t heartbeat, uint64_t now)
 {
@@ -56,7 +57,7 @@ void progress_sample(struct progress *p, pid_t pid, uint64_t now)
 
 bool progress_is_kept(const struct progress *p)
 {
-	return p->starved || p->queued_ns > p->watched_ns / 4;
+	return p->starved || p->watched_ns - p->queued_ns < ENOUGH_NS;
 }
 
 void progress_forget(struct progress *p)

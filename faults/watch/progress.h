@@ -26,8 +26,9 @@ void progress_note(struct progress *progress, uint64_t heartbeat, uint64_t now);
  * kernel keeps no account. */
 void progress_sample(struct progress *progress, pid_t pid, uint64_t now);
 
-/* Since somebody waits, has the host kept the process from running for a good part of the time: more
- * than a quarter of all windows, or as good as all of the last? */
+/* Since somebody waits, has the process not yet had 0.4 s for itself, in which it ran or did not want
+ * to; or none of the last window? Then the host may be what keeps it. Also before anything is
+ * known. */
 bool progress_is_kept(const struct progress *progress);
 
 /* Nobody waits: the next window begins with the next look. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "classes.h"
+#include "groups.h"
 #include "inquiry.h"
 #include "rank_list.h"
 #include "verdict.h"
@@ -229,29 +230,28 @@ static void explain(struct inquiry *q, uint32_t mask)
 	inquiry_name_guilty(q);
 }
 
-/* Of whom nothing is known. Returns how many. The marks of the guilty, who have been named,
- * serve as those of the absent. */
-static size_t say_absent(struct inquiry *q)
+/* Of whom nothing is known. Returns how many. */
+static size_t say_absent(const struct evidence *e, struct diagnosis *d)
 {
+	bool *absent = calloc((size_t)e->nranks + 1, sizeof(*absent));
 	char names[128];
 	size_t n = 0;
 
-	for (int i = 0; i < q->evidence->nranks; i++) {
-		q->guilty[i] = !q->evidence->ranks[i].present;
-		n += q->guilty[i];
+	for (int i = 0; absent && i < e->nranks; i++) {
+		absent[i] = !e->ranks[i].present;
+		n += absent[i];
 	}
 	if (n > 0)
-		inquiry_say(q->d, "Of %s nothing is known: %zu of %d.",
-			    rank_list_words(q->guilty, q->evidence->nranks, names, sizeof(names)), n,
-			    q->evidence->nranks);
+		inquiry_say(d, "Of %s nothing is known: %zu of %d.",
+			    rank_list_words(absent, e->nranks, names, sizeof(names)), n, e->nranks);
+	free(absent);
 	return n;
 }
 
-void diagnose(const struct evidence *evidence, struct diagnosis *d)
+static void investigate(const struct evidence *evidence, struct diagnosis *d)
 {
 	struct inquiry q = { .evidence = evidence, .d = d };
 	uint32_t mask = comms_present(evidence);
-	size_t absent;
 
 	memset(d, 0, sizeof(*d));
 	d->outcome = find_outcome(evidence);
@@ -262,13 +262,21 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 	q.guilty = calloc((size_t)evidence->nranks + 1, sizeof(*q.guilty));
 	if (q.guilty)
 		explain(&q, mask ? mask : 1);
-	absent = q.guilty ? say_absent(&q) : 0;
+	align_release(&q.align);
+	free(q.guilty);
+}
+
+void diagnose(const struct evidence *evidence, struct diagnosis *d)
+{
+	size_t absent;
+
+	if (!groups_investigate(evidence, investigate, d))
+		investigate(evidence, d);
+	absent = say_absent(evidence, d);
 	if (evidence->uncounted)
 		inquiry_say(d, "How many ranks there were is not known: at least %d.", evidence->nranks);
 	/* they may be guilty too, or instead */
 	if ((absent > 0 || evidence->uncounted) && strcmp(d->confidence, "proved") == 0 && d->outcome != OUTCOME_OK)
 		d->confidence = absent * 2 < (size_t)evidence->nranks ? "majority" : "inconclusive";
 	class_explain(d);
-	align_release(&q.align);
-	free(q.guilty);
 }

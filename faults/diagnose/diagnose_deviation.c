@@ -47,8 +47,8 @@ static void report_tie(struct inquiry *q)
 			first = r;
 		else if (!second && align_signed(a, r) != align_signed(a, first))
 			second = r;
-		inquiry_say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.", i, a->tie,
-		    a->comm, inquiry_call(r, call, sizeof(call)));
+		inquiry_say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.",
+		    inquiry_number(q, i), a->tie, a->comm, inquiry_call(r, call, sizeof(call)));
 	}
 	d->seq_low = d->seq_high = (int64_t)a->tie;
 	d->comm = a->comm;
@@ -79,7 +79,7 @@ static void say_deviation(struct inquiry *q, const struct deviation *first, int 
 	for (int i = 0; alike && i < a->nranks; i++)
 		alike[i] = q->guilty[i] && align_sig(a, i, first->high) == sig;
 	if (alike)
-		rank_list_words(alike, a->nranks, names, sizeof(names));
+		inquiry_words(q, alike, names, sizeof(names));
 	free(alike);
 	inquiry_say(q->d, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
 		    a->comm, names, q->d->theirs, others, q->d->majority);
@@ -150,7 +150,8 @@ bool blame_deviation(struct inquiry *q)
 		if (d.kind == first.kind && d.shift == first.shift)
 			inquiry_accuse(q, i);
 		else
-			inquiry_say(q->d, "Rank %d differs there too, in another way.", i);
+			inquiry_say(q->d, "Rank %d differs there too, in another way.",
+				    inquiry_number(q, i));
 	}
 	if (q->align.tie && !q->align.sided && (who < 0 || first.high >= q->align.tie)) {
 		memset(q->guilty, 0, (size_t)q->align.nranks);

@@ -217,7 +217,7 @@ static bool blame_cut_off(struct inquiry *q)
 	few = cut < waiting;
 	for (int i = 0; i < q->evidence->nranks; i++) {
 		if (cut_off_at_init(q, i) && q->d->nlines < DIAGNOSIS_LINES / 2)
-			inquiry_say(q->d, "Rank %d: %.200s", i, view_of(q, i)->error);
+			inquiry_say(q->d, "Rank %d: %.200s", inquiry_number(q, i), view_of(q, i)->error);
 		if (cut != waiting && cut_off_at_init(q, i) == few)
 			inquiry_accuse(q, i);
 	}
@@ -339,7 +339,8 @@ bool blame_aborted(struct inquiry *q)
 	inquiry_place_missing(q);
 	place_abort(q->d, after);
 	after = view_of(q, last)->aborted_after;
-	inquiry_say(q->d, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.", last, after,
+	inquiry_say(q->d, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.",
+		    inquiry_number(q, last), after,
 		    after == 1 ? "" : "s");
 	inquiry_conclude(q, CLASS_ABORTED, "proved");
 	return true;
@@ -355,7 +356,7 @@ bool blame_device_memory(struct inquiry *q)
 			continue;
 		inquiry_accuse(q, i);
 		if (q->nguilty == 1)
-			inquiry_say(q->d, "Rank %d gave up: %.200s", i, v->error);
+			inquiry_say(q->d, "Rank %d gave up: %.200s", inquiry_number(q, i), v->error);
 	}
 	if (q->nguilty == 0)
 		return false;

@@ -273,7 +273,7 @@ static void say_place(struct inquiry *q, bool *left, bool *there, int first)
 	}
 	if (r->syscall[0])
 		snprintf(call, sizeof(call), "in system call %s", r->syscall);
-	rank_list_words(there, q->align.nranks, names, sizeof(names));
+	inquiry_words(q, there, names, sizeof(names));
 	names[0] = 'R';
 	inquiry_say(q->d, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what, call);
 }

@@ -140,12 +140,13 @@ static void say_open(struct inquiry *q, int rank, const struct record *own,
 	if (theirs)
 		inquiry_say(q->d, "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
 				  " (%s): they do not fit.",
-			    rank, own->seq, one, own->peer, theirs->seq,
+			    inquiry_number(q, rank), own->seq, one, inquiry_number(q, own->peer),
+			    theirs->seq,
 			    inquiry_call(theirs, other, sizeof(other)));
 	else
 		inquiry_say(q->d, "Rank %d waits in call %" PRIu64 " (%s), of which rank %d has not "
 				  "made its part.",
-			    rank, own->seq, one, own->peer);
+			    inquiry_number(q, rank), own->seq, one, inquiry_number(q, own->peer));
 }
 
 /* Where two that do not fit have met: either may be the one that is wrong. */

@@ -57,6 +57,8 @@ struct evidence {
 	int nranks;               /* as the ranks or run.json say; at least the highest rank seen + 1 */
 	bool uncounted;           /* nobody says how many there were: there may have been more */
 	struct evidence_rank *ranks; /* nranks entries; owned */
+	const int *numbers;       /* of a part of a run (groups.h): its ranks' numbers in the whole; borrowed;
+	                           * NULL: their own */
 	char backend[16];
 	char library[64];         /* NCCL's or MPI's version; "" unknown */
 	char program[32];

@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "call.h"
 #include "classes.h"
 #include "dtype.h"
+#include "rank_list.h"
 #include "verdict.h"
 
 void inquiry_say(struct diagnosis *d, const char *fmt, ...)
@@ -28,6 +30,28 @@ void inquiry_accuse(struct inquiry *q, int rank)
 	q->guilty[rank] = true;
 }
 
+int inquiry_number(const struct inquiry *q, int rank)
+{
+	return q->evidence->numbers ? q->evidence->numbers[rank] : rank;
+}
+
+const char *inquiry_words(const struct inquiry *q, const bool *in, char *buf, size_t len)
+{
+	int n = q->evidence->nranks, most = 0;
+	bool *marks;
+
+	if (!q->evidence->numbers)
+		return rank_list_words(in, n, buf, len);
+	for (int i = 0; i < n; i++)
+		most = inquiry_number(q, i) > most ? inquiry_number(q, i) : most;
+	marks = calloc((size_t)most + 1, sizeof(*marks));
+	for (int i = 0; marks && i < n; i++)
+		marks[inquiry_number(q, i)] = in[i];
+	rank_list_words(marks, marks ? most + 1 : 0, buf, len);
+	free(marks);
+	return buf;
+}
+
 void inquiry_name_guilty(struct inquiry *q)
 {
 	size_t at = 0, len = sizeof(q->d->ranks);
@@ -37,7 +61,8 @@ void inquiry_name_guilty(struct inquiry *q)
 
 		if (!q->guilty[i])
 			continue;
-		step = snprintf(q->d->ranks + at, len - at, "%s%d", at ? "," : "", i);
+		step = snprintf(q->d->ranks + at, len - at, "%s%d", at ? "," : "",
+				inquiry_number(q, i));
 		if (step < 0 || (size_t)step >= len - at) {
 			q->d->ranks[at] = '\0'; /* no room: the list stays whole numbers */
 			inquiry_say(q->d, "%zu ranks are guilty; the list is cut.", q->nguilty);
@@ -133,6 +158,7 @@ void inquiry_say_rank(struct inquiry *q, int rank, const char *tail)
 {
 	const struct evidence_rank *r = &q->evidence->ranks[rank];
 	const struct track *t = &q->align.tracks[rank];
+	int number = inquiry_number(q, rank);
 	char how[64], doing[64] = "";
 
 	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
@@ -142,15 +168,15 @@ void inquiry_say_rank(struct inquiry *q, int rank, const char *tail)
 			 r->cpu_share * 100);
 	process_words(&r->view, how, sizeof(how));
 	if (!t->known)
-		inquiry_say(q->d, "Rank %d %s%s; its calls are not known here%s.", rank, how,
+		inquiry_say(q->d, "Rank %d %s%s; its calls are not known here%s.", number, how,
 			    doing, tail);
 	else if (t->last == 0)
-		inquiry_say(q->d, "Rank %d %s%s: no calls made on communicator %u%s.", rank, how,
+		inquiry_say(q->d, "Rank %d %s%s: no calls made on communicator %u%s.", number, how,
 			    doing, q->align.comm, tail);
 	else
 		inquiry_say(q->d,
 			    "Rank %d %s%s: %" PRIu64 " call%s made on communicator %u, the last one %s%s.",
-			    rank, how, doing, t->last, t->last == 1 ? "" : "s", q->align.comm,
+			    number, how, doing, t->last, t->last == 1 ? "" : "s", q->align.comm,
 			    t->inside ? "not returned" : "returned", tail);
 }
 

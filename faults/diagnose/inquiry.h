@@ -24,6 +24,12 @@ void inquiry_say(struct diagnosis *d, const char *fmt, ...) __attribute__((forma
 
 void inquiry_accuse(struct inquiry *q, int rank);
 
+/* A rank's number for people: in the run, where the evidence is of a group. */
+int inquiry_number(const struct inquiry *q, int rank);
+
+/* Marked ranks with these numbers, as rank_list_words has them. Returns buf. */
+const char *inquiry_words(const struct inquiry *q, const bool *in, char *buf, size_t len);
+
 /* The guilty as the diagnosis' list of ranks. */
 void inquiry_name_guilty(struct inquiry *q);
 

@@ -1,0 +1,128 @@
+/* test_groups.c: ranks in groups with a communicator each are compared within their group. */
+#include "calls_played.h"
+
+/* Ranks of `groups` groups in turn, as NCCL_TESTS_SPLIT='MOD groups' makes them; all have made ten calls
+ * and wait behind them. */
+static void in_groups(int nranks, int groups)
+{
+	set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		struct rank_view *v = &evidence.ranks[i].view;
+
+		v->init_id = 7 + (uint64_t)(i % groups);
+		v->init_nranks = (nranks - i % groups + groups - 1) / groups;
+		v->init_rank = i / groups;
+		v->comm_state = RECORD_COMM_READY;
+		play(i, 30, step_count, false);
+		strcpy(v->what, "the end");
+	}
+}
+
+static void test_missing(void)
+{
+	for (int guilty = 0; guilty < 8; guilty++) {
+		char name[16];
+
+		in_groups(8, 2);
+		for (int i = guilty % 2; i < 8; i += 2) {
+			play(i, i == guilty ? OP - 1 : OP, step_count, i != guilty);
+			strcpy(evidence.ranks[i].view.what, "timed calls");
+		}
+		strcpy(evidence.ranks[guilty].syscall, "futex");
+		evidence.ranks[guilty].state = 'S';
+		snprintf(name, sizeof(name), "%d", guilty);
+		expect(OUTCOME_HANG, "host-blocked", name, OP, OP, OP);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
+		CU_ASSERT(said("3 of 4 ranks made call 20 "));
+		CU_ASSERT(said(guilty % 2 ? "There are 2 groups with a communicator each; this is of "
+					    "ranks 1,3,5,7, " :
+					    "There are 2 groups with a communicator each; this is of "
+					    "ranks 0,2,4,6, "));
+	}
+}
+
+/* One against one: the other group has no vote. */
+static void test_tie(void)
+{
+	in_groups(4, 2);
+	play(1, OP, step_count, true);
+	play(3, OP, step_count, true);
+	evidence.ranks[1].calls[OP - 1].count++;
+	finish();
+	CU_ASSERT_STRING_EQUAL(found.class, "mismatch");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	CU_ASSERT(said("Rank 3 made call 20 of communicator 0 as "));
+}
+
+/* Ranks 1 and 5, first and third of their group, do not come to the call in which rank 3 waits for the
+ * third. */
+static void test_partners(void)
+{
+	in_groups(6, 2);
+	for (int i = 1; i < 6; i += 2) {
+		play(i, OP, odd_count, false);
+		strcpy(evidence.ranks[i].view.what, "timed calls");
+	}
+	evidence.ranks[3].calls[OP - 1].kind = CALL_RECV;
+	evidence.ranks[3].calls[OP - 1].peer = 2;
+	evidence.ranks[3].view.completed = OP - 1;
+	for (int i = 1; i < 6; i += 4) {
+		evidence.ranks[i].ncalls = OP - 1;
+		evidence.ranks[i].view.issued = evidence.ranks[i].view.completed = OP - 1;
+	}
+	strcpy(evidence.ranks[5].syscall, "read");
+	evidence.ranks[5].state = 'S';
+	finish();
+	CU_ASSERT_EQUAL(found.outcome, OUTCOME_HANG);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "1,5");
+	CU_ASSERT(said("1 of 3 ranks made call 20 "));
+}
+
+/* What another group calls is its own affair; and who is hung is not always in the first. */
+static void test_groups_differ(void)
+{
+	in_groups(6, 3);
+	for (int i = 0; i < 6; i++) {
+		play(i, 30, i % 3 ? step_count : odd_count, false);
+		evidence.ranks[i].view.process = PROCESS_EXITED;
+		evidence.ranks[i].view.outcome = evidence.ranks[i].view.status = OUTCOME_OK;
+	}
+	finish();
+	CU_ASSERT_EQUAL(found.outcome, OUTCOME_OK);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+	CU_ASSERT_EQUAL(found.nlines, 0);
+}
+
+/* Not groups: a rank with an id of its own that asked for all. */
+static void test_no_groups(void)
+{
+	in_groups(4, 1);
+	evidence.ranks[2].view.init_id = 99;
+	finish();
+	CU_ASSERT_STRING_EQUAL(found.class, "init-mismatch");
+	CU_ASSERT_STRING_EQUAL(found.ranks, "2");
+}
+
+/* Of a rank nothing is known: it is not taken for one of another group. */
+static void test_absent(void)
+{
+	in_groups(4, 2);
+	evidence.ranks[3].present = false;
+	evidence.ranks[3].view = (struct rank_view){ 0 };
+	finish();
+	CU_ASSERT(said("Of rank 3 nothing is known: 1 of 4."));
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "a call is missing in one", test_missing },
+		{ "a tie in one", test_tie },
+		{ "partners", test_partners },
+		{ "groups differ", test_groups_differ },
+		{ "no groups", test_no_groups },
+		{ "a rank is absent", test_absent },
+	};
+
+	return unit_main("groups", cases, sizeof(cases) / sizeof(cases[0]));
+}

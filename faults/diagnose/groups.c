@@ -1,0 +1,138 @@
+/* groups.c: one investigation for each group of ranks. */
+#include "groups.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classes.h"
+#include "inquiry.h"
+#include "meeting.h"
+#include "rank_list.h"
+
+/* How much a finding says. */
+static int weight(const struct diagnosis *d)
+{
+	if (d->outcome == OUTCOME_OK)
+		return 0;
+	return d->class == CLASS_UNEXPLAINED ? 1 : strcmp(d->ranks, "-") == 0 ? 2 : 3;
+}
+
+/* All ranks that called init, sorted by group, to `views`. Returns how many they are, 0 unless they are
+ * several groups, all complete. */
+static size_t sort_groups(const struct evidence *e, const struct rank_view **views)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].present && e->ranks[i].view.init_id != 0)
+			views[n++] = &e->ranks[i].view;
+	if (n == 0 || meeting_incomplete(views, n) > 0)
+		return 0;
+	return views[0]->init_id == views[n - 1]->init_id ? 0 : n;
+}
+
+/* Room for the part of the evidence that is of one group. */
+struct part {
+	struct evidence evidence;
+	struct evidence_rank *ranks; /* borrowed contents */
+	int *numbers;
+	bool *in; /* of the run's ranks: are they of the group? */
+};
+
+/* Evidence from elsewhere may say anything of itself: a rank is where it lies. */
+static int index_of(const struct evidence *all, const struct rank_view *view)
+{
+	const char *rank = (const char *)view - offsetof(struct evidence_rank, view);
+
+	return (int)((const struct evidence_rank *)rank - all->ranks);
+}
+
+/* The `n` ranks of a group, whose numbers in calls are those that they gave init. */
+static void take_group(struct part *part, const struct evidence *all,
+		       const struct rank_view *const *views, int n)
+{
+	bool ordered = true;
+
+	memset(part->in, 0, (size_t)all->nranks);
+	for (int i = 0; i < n; i++)
+		part->numbers[i] = -1;
+	for (int i = 0; i < n; i++) {
+		int place = views[i]->init_rank;
+
+		ordered = ordered && place >= 0 && place < n && part->numbers[place] < 0;
+		if (ordered)
+			part->numbers[place] = index_of(all, views[i]);
+	}
+	for (int i = 0; i < n; i++) {
+		if (!ordered) /* two said to be the same one */
+			part->numbers[i] = index_of(all, views[i]);
+		part->ranks[i] = all->ranks[part->numbers[i]];
+		part->in[part->numbers[i]] = true;
+	}
+	part->evidence.nranks = n;
+}
+
+static bool make_part(struct part *part, const struct evidence *all)
+{
+	size_t n = (size_t)all->nranks + 1;
+
+	part->ranks = calloc(n, sizeof(*part->ranks));
+	part->numbers = calloc(n, sizeof(*part->numbers));
+	part->in = calloc(n, sizeof(*part->in));
+	part->evidence = *all;
+	part->evidence.ranks = part->ranks;
+	part->evidence.numbers = part->numbers;
+	return part->ranks && part->numbers && part->in;
+}
+
+static void free_part(struct part *part)
+{
+	free(part->ranks);
+	free(part->numbers);
+	free(part->in);
+}
+
+/* One group after the other; the finding that says most to `d`. */
+static void investigate_each(const struct evidence *all, const struct rank_view *const *views, size_t n,
+			     struct part *part,
+			     void (*investigate)(const struct evidence *, struct diagnosis *),
+			     struct diagnosis *d, struct diagnosis *one)
+{
+	size_t groups = 0, end;
+	char names[128] = "";
+
+	for (size_t i = 0; i < n; i = end) {
+		for (end = i; end < n && views[end]->init_id == views[i]->init_id;)
+			end++;
+		take_group(part, all, views + i, (int)(end - i));
+		investigate(&part->evidence, one);
+		if (groups++ > 0 && weight(one) <= weight(d))
+			continue;
+		*d = *one;
+		rank_list_words(part->in, all->nranks, names, sizeof(names));
+	}
+	if (d->outcome != OUTCOME_OK)
+		inquiry_say(d,
+		    "There are %zu groups with a communicator each; this is of %s, whose roots and partners "
+		    "are numbered within it.",
+		    groups, names);
+}
+
+bool groups_investigate(const struct evidence *evidence,
+			void (*investigate)(const struct evidence *, struct diagnosis *),
+			struct diagnosis *d)
+{
+	const struct rank_view **views = calloc((size_t)evidence->nranks + 1, sizeof(*views));
+	struct diagnosis *one = malloc(sizeof(*one));
+	struct part part = { 0 };
+	size_t n = views && one ? sort_groups(evidence, views) : 0;
+	bool several = n > 0 && make_part(&part, evidence);
+
+	if (several)
+		investigate_each(evidence, views, n, &part, investigate, d, one);
+	free_part(&part);
+	free(one);
+	free(views);
+	return several;
+}

@@ -133,11 +133,15 @@ waited(i) = column("joined_ms") > column("start_ms") && !unfinished(0)
 moved(i) = column("end_ms") > column("joined_ms") && !unfinished(0) && !queued(0)
 ran(i) = column("device_end_ms") > 0
 
-# The number of a call stands in its bar where there is room.
+# The number of a call stands in its bar where there is room; of a send and a receive that never
+# ended together, side by side.
 letter = 0.0105 * right
 number(i) = strcol("seq")
 inset(i) = letter * (0.8 + 0.5 * strlen(number(0)))
-middle(i) = unfinished(0) ? at("start_ms") + inset(0) : (at("joined_ms") + at("end_ms")) / 2
+side(i) = begun == lane(0) ? 2 * inset(0) : 0
+beside(i) = (shift = side(0), begun = unfinished(0) ? lane(0) : -1, shift)
+middle(i) = unfinished(0) ? at("start_ms") + inset(0) + beside(0) : \
+	(at("joined_ms") + at("end_ms")) / 2
 roomy(i) = unfinished(0) || \
 	at("end_ms") - at("joined_ms") > letter * (0.5 + strlen(number(0)))
 
@@ -156,6 +160,7 @@ do for [format in "svg png"] {
 			background 'white'
 	}
 	set output out.".".format
+	begun = -1
 	plot csv using (from("joined_ms", moved(0))):(lane(0)):(at("joined_ms")): \
 			(to("joined_ms", "end_ms")):(lane(0) - half):(lane(0) + half) \
 			with boxxyerror fillcolor rgb blue title "in the call", \
@@ -168,7 +173,7 @@ do for [format in "svg png"] {
 		csv using (from("start_ms", queued(0))):(lane(0)):(at("start_ms")): \
 			(to("start_ms", "end_ms")):(lane(0) - half):(lane(0) + half) \
 			with boxxyerror fillcolor rgb pale \
-			title (nqueued ? "queued on the device" : ""), \
+			title (nqueued ? "queued, its end is not known" : ""), \
 		csv using (from("device_start_ms", ran(0))):(lane(0)):(at("device_start_ms")): \
 			(to("device_start_ms", "device_end_ms")): \
 			(lane(0) + 0.6 * half):(lane(0) + half) \

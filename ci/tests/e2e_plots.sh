@@ -168,6 +168,18 @@ holds 'a row that breaks off: gnuplot says something' [ ! -s "$work/err" ]
 draw timeline "$work/timeline.csv"
 expect_rc 0 'timeline:'
 key_has timeline 'died: rank-killed (ranks 1,2)'
+# A send and a receive that never ended together: their numbers are not on top of each other.
+{
+	grep -v ^call "$work/timeline.csv"
+	echo 'call,0,0,0,,0,815,Send,1,float,unfinished,0,9,9,,'
+	echo 'call,0,0,0,,0,816,Recv,1,float,unfinished,0,9,9,,'
+} >"$work/pair.csv"
+draw timeline "$work/pair.csv"
+left_of() {
+	grep -B 1 ">$1<" "$work/out.svg" | sed -nE 's/.*translate\(([0-9]+)[.,].*/\1/p'
+}
+holds "815 at '$(left_of 815)', 816 at '$(left_of 816)'" \
+	[ "$(left_of 816)" -gt $(($(left_of 815) + 15)) ]
 
 # ---- accuracy ----
 

@@ -125,4 +125,21 @@ mv empty.csv empty/timeline.csv
 run "$root/plots/plot" empty
 expect_rc 1 'nothing to draw:'
 holds 'nothing to draw, and not said' grep -q 'no calls to draw' "$work/out" "$work/err"
+
+# An exchange returns before it has ended: what nobody saw the end of is not done.
+run "$BUILD/sendrecv_perf" --backend mpi -g 4 --fault=drop-rank:2
+expect_rc 10 'sendrecv:'
+folder=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
+holds 'sendrecv: a call is done that is not, or nobody waits' python3 - "$work/out" "$folder/timeline.csv" <<'END'
+import csv
+import re
+import sys
+
+completed = {int(rank): int(n) for rank, n in
+             re.findall(r"^# rank (\d+) .* all calls up to (\d+) of", open(sys.argv[1]).read(), re.M)}
+calls = [row for row in csv.DictReader(open(sys.argv[2])) if row["row"] == "call"]
+assert all((row["state"] == "done") == (int(row["seq"]) <= completed[int(row["rank"])])
+           for row in calls)
+assert {row["rank"] for row in calls if row["state"] == "unfinished"} == {"0", "1", "3"}
+END
 finish

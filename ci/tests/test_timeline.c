@@ -181,6 +181,131 @@ static void test_device(void)
 	tear_down();
 }
 
+/* A send or receive of a group: it returns at once, and the group's end completes it. */
+static void add_half(int rank, uint64_t enter, enum call_kind kind)
+{
+	uint64_t completed = evidence.ranks[rank].view.completed;
+
+	*add(rank, enter, enter + 1) = (struct record){ .ticket = evidence.ranks[rank].ncalls,
+							.seq = evidence.ranks[rank].ncalls,
+							.enqueued_ns = START + enter * MS,
+							.returned_ns = START + (enter + 1) * MS,
+							.peer = 1 - rank,
+							.kind = (uint8_t)kind,
+							.op = OP_NONE,
+							.state = RECORD_RETURNED };
+	evidence.ranks[rank].view.completed = completed;
+}
+
+/* Two groups of a send and a receive since the host last synchronised, as hypercube has them: the
+ * first has ended, though nobody says so; the rank waits in the second. Without a wait it is in
+ * neither. */
+static void test_groups(void)
+{
+	for (int waiting = 1; waiting >= 0; waiting--) {
+		const struct span *s;
+
+		set_up(2);
+		add(0, 10, 11);
+		add_half(0, 12, CALL_SEND);
+		add_half(0, 13, CALL_RECV);
+		add_half(0, 20, CALL_SEND);
+		add_half(0, 21, CALL_RECV);
+		evidence.ranks[0].state = 'R';
+		evidence.ranks[0].view.waiting = (uint32_t)waiting;
+		build();
+		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 5);
+		s = timeline.lanes[0].spans;
+		CU_ASSERT_EQUAL(s[0].state, SPAN_DONE);
+		CU_ASSERT_EQUAL(s[1].state, SPAN_QUEUED);
+		CU_ASSERT_EQUAL(s[2].state, SPAN_QUEUED);
+		CU_ASSERT_EQUAL(s[2].leave, 4e6);
+		CU_ASSERT_EQUAL(s[3].state, waiting ? SPAN_UNFINISHED : SPAN_QUEUED);
+		CU_ASSERT_EQUAL(s[3].leave, waiting ? 90e6 : 11e6);
+		CU_ASSERT_EQUAL(s[4].state, waiting ? SPAN_UNFINISHED : SPAN_QUEUED);
+		CU_ASSERT_EQUAL(s[4].leave, waiting ? 90e6 : 12e6);
+		CU_ASSERT_STRING_EQUAL(timeline.lanes[0].note,
+				       waiting ? "in calls 4 and 5 for 80 ms" : "running");
+		tear_down();
+	}
+}
+
+/* A rank that left with an error out of an exchange stands in it no longer; one that was killed in it
+ * never left it. */
+static void test_left(void)
+{
+	for (int killed = 0; killed <= 1; killed++) {
+		struct rank_view *view;
+
+		set_up(2);
+		add_half(0, 10, CALL_SEND);
+		add_half(0, 12, CALL_RECV);
+		view = &evidence.ranks[0].view;
+		view->waiting = 1;
+		view->process = killed ? PROCESS_KILLED : PROCESS_EXITED;
+		view->outcome = killed ? -1 : OUTCOME_ERROR;
+		view->status = killed ? 9 : OUTCOME_ERROR;
+		build();
+		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 2);
+		for (int i = 0; i < 2; i++)
+			CU_ASSERT_EQUAL(timeline.lanes[0].spans[i].state,
+					killed ? SPAN_UNFINISHED : SPAN_QUEUED);
+		tear_down();
+	}
+}
+
+/* A rank that polls in a wait of its own is not merely running. */
+static void test_polling(void)
+{
+	set_up(2);
+	add(0, 10, 11);
+	add(1, 10, 11);
+	evidence.ranks[0].state = evidence.ranks[1].state = 'R';
+	evidence.ranks[0].view.waiting = 1;
+	strcpy(evidence.ranks[0].view.what, "the end of the schedule");
+	build();
+	CU_ASSERT_STRING_EQUAL(timeline.lanes[0].note, "running in 'the end of the schedule'");
+	CU_ASSERT_STRING_EQUAL(timeline.lanes[1].note, "running");
+	tear_down();
+}
+
+/* What belongs to one exchange: not another receive, not a call that is not next to it, not a
+ * collective, which is over when it returned. */
+static void test_last_exchange(void)
+{
+	static const struct {
+		enum call_kind kinds[2];
+		uint64_t skipped; /* tickets between the two */
+		uint64_t completed;
+		enum span_state states[2];
+	} rows[] = {
+		{ { CALL_RECV, CALL_RECV }, 0, 0, { SPAN_QUEUED, SPAN_UNFINISHED } },
+		{ { CALL_SEND, CALL_RECV }, 1, 0, { SPAN_QUEUED, SPAN_UNFINISHED } },
+		{ { CALL_RECV, CALL_SEND }, 0, 0, { SPAN_UNFINISHED, SPAN_UNFINISHED } },
+		{ { CALL_SEND, CALL_RECV }, 0, 1, { SPAN_DONE, SPAN_UNFINISHED } },
+		{ { CALL_SEND, CALL_RECV }, 0, 2, { SPAN_DONE, SPAN_DONE } },
+		{ { CALL_SEND, CALL_ALL_REDUCE }, 0, 0, { SPAN_QUEUED, SPAN_DONE } },
+		{ { CALL_ALL_REDUCE, CALL_RECV }, 0, 0, { SPAN_DONE, SPAN_UNFINISHED } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct evidence_rank *r;
+
+		set_up(2);
+		r = &evidence.ranks[0];
+		add_half(0, 10, rows[i].kinds[0]);
+		add_half(0, 12, rows[i].kinds[1]);
+		r->calls[1].ticket += rows[i].skipped;
+		r->view.waiting = 1;
+		r->view.completed = rows[i].completed;
+		build();
+		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 2);
+		CU_ASSERT_EQUAL(timeline.lanes[0].spans[0].state, rows[i].states[0]);
+		CU_ASSERT_EQUAL(timeline.lanes[0].spans[1].state, rows[i].states[1]);
+		tear_down();
+	}
+}
+
 /* From four calls before the divergence on, the last four of a rank that did not come so far. */
 static void test_window(void)
 {
@@ -263,6 +388,10 @@ static const struct unit_case cases[] = {
 	{ "table, cell by cell", test_table },
 	{ "title of several ranks", test_title },
 	{ "four ranks on a device", test_device },
+	{ "groups of sends and receives", test_groups },
+	{ "the last exchange", test_last_exchange },
+	{ "a rank that left", test_left },
+	{ "a rank that polls", test_polling },
 	{ "which calls", test_window },
 	{ "which ranks", test_selection },
 	{ "no folder to write to", test_no_folder },

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inquiry.h"
 #include "rank_list.h"
 #include "timeline_axis.h"
+#include "verdict.h"
 
 const char *span_state_name(enum span_state state)
 {
@@ -111,9 +113,15 @@ static size_t first_shown(const struct timeline *t, const struct evidence_rank *
 	return rank->ncalls > TIMELINE_BEFORE ? rank->ncalls - TIMELINE_BEFORE : 0;
 }
 
+/* NCCL's calls go on after they have returned. */
+static bool on_device(const struct timeline *t)
+{
+	return strcmp(t->evidence->backend, "nccl") == 0;
+}
+
 /* How far a call came. The recorder learns that calls completed when the host synchronises;
- * before that a call that returned is over on a backend that blocks, and merely queued on a
- * device. */
+ * before that a call that returned is merely queued on a device, and over on a backend that
+ * blocks: but for sends and receives, which return at once and are waited for as a group. */
 static enum span_state state_of(const struct timeline *t, const struct evidence_rank *rank,
 				const struct record *call, bool ended_on_device)
 {
@@ -121,10 +129,9 @@ static enum span_state state_of(const struct timeline *t, const struct evidence_
 		return SPAN_FAILED;
 	if (call->state == RECORD_ISSUING)
 		return SPAN_UNFINISHED;
-	if (ended_on_device || call->ticket <= rank->view.completed ||
-	    strcmp(t->evidence->backend, "nccl") != 0)
+	if (ended_on_device || call->ticket <= rank->view.completed)
 		return SPAN_DONE;
-	return SPAN_QUEUED;
+	return on_device(t) || call_in_pairs(call) ? SPAN_QUEUED : SPAN_DONE;
 }
 
 /* 0, -EINVAL: the call's times cannot be. Here times count from the rank's own verdict, so they
@@ -156,37 +163,58 @@ static int make_span(const struct timeline *t, const struct evidence_rank *rank,
 	return 0;
 }
 
+static bool same_exchange(const struct record *call, const struct record *next)
+{
+	return call_in_pairs(call) && call_in_pairs(next) && call->kind != next->kind &&
+	       call->ticket + 1 == next->ticket;
+}
+
+/* Which of a lane's queued calls does its rank wait for? On a device, the one queued first. Off it
+ * the newest send or receive, and the other of the same exchange, which was made with it; a group
+ * before that has ended, unless it is of -m. */
+static void mark_waited(const struct timeline *t, struct lane *lane)
+{
+	struct span *begin = lane->spans, *end = begin + lane->nspans, *first = begin;
+	const struct record *last = end > begin ? end[-1].call : NULL;
+
+	if (!on_device(t) && last)
+		first = end - 1 - (lane->nspans > 1 && same_exchange(end[-2].call, last));
+	for (struct span *s = first; s < end; s++) {
+		if (s->state < SPAN_QUEUED)
+			continue;
+		if (s->state == SPAN_QUEUED) {
+			s->state = SPAN_UNFINISHED;
+			s->leave = 0;
+		}
+		if (on_device(t))
+			return;
+	}
+}
+
 /* Of more calls than there is room for, the first and the very last are taken. */
 static int fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 {
 	const struct evidence_rank *rank = rank_of(t, lane);
 	size_t first = first_shown(t, rank);
-	bool queued = false;
 
 	lane->spans = calloc(TIMELINE_CALLS, sizeof(*lane->spans));
 	if (!lane->spans)
 		return -ENOMEM;
 	for (size_t i = first; i < rank->ncalls; i++) {
-		struct span *span = &lane->spans[lane->nspans];
-
 		if (lane->nspans == TIMELINE_CALLS - 1 && i + 1 < rank->ncalls) {
 			t->dropped += rank->ncalls - 1 - i;
 			i = rank->ncalls - 1;
 		}
-		if (make_span(t, rank, i, seen, span) < 0) {
+		if (make_span(t, rank, i, seen, &lane->spans[lane->nspans]) < 0)
 			t->dropped++;
-			continue;
-		}
-		/* what was queued first is what the rank waits for */
-		if (span->state == SPAN_QUEUED && !queued && rank->view.waiting) {
-			span->state = SPAN_UNFINISHED;
-			span->leave = 0;
-		}
-		queued = queued || span->state >= SPAN_QUEUED;
-		lane->nspans++;
+		else
+			lane->nspans++;
 	}
-	if (rank->view.waiting)
-		lane->wait_since = axis_before(rank->view.since_ns, seen);
+	if (!rank->view.waiting)
+		return 0;
+	if (!view_finished(&rank->view)) /* else it has left: it waits for no call */
+		mark_waited(t, lane);
+	lane->wait_since = axis_before(rank->view.since_ns, seen);
 	return 0;
 }
 
@@ -261,11 +289,29 @@ static double first_entry(const struct timeline *t, int64_t seq)
 	return first;
 }
 
+/* The calls that the rank stands in: "call 2", "calls 15 and 16"; how long it does. */
+static void describe_wait(const struct lane *lane, char *note, size_t len)
+{
+	const struct span *last = &lane->spans[lane->nspans - 1], *first = last;
+	char calls[64];
+	double ns;
+
+	if (lane->nspans > 1 && first[-1].state == SPAN_UNFINISHED)
+		first--;
+	ns = last->leave - first->enter;
+	if (first < last)
+		snprintf(calls, sizeof(calls), "calls %llu and %llu",
+			 (unsigned long long)first->call->seq, (unsigned long long)last->call->seq);
+	else
+		snprintf(calls, sizeof(calls), "call %llu", (unsigned long long)last->call->seq);
+	snprintf(note, len, "in %s for %.4g %s", calls, ns / (ns >= 1e9 ? 1e9 : 1e6),
+		 ns >= 1e9 ? "s" : "ms");
+}
+
 static void describe_lane(const struct timeline *t, struct lane *lane)
 {
 	const struct evidence_rank *rank = rank_of(t, lane);
-	const struct span *last = lane->nspans ? &lane->spans[lane->nspans - 1] : NULL;
-	bool slow = last && last->leave - last->enter >= 1e9;
+	bool waits = rank->view.waiting && rank->view.what[0];
 	char how[48];
 
 	if (!rank->present)
@@ -273,15 +319,14 @@ static void describe_lane(const struct timeline *t, struct lane *lane)
 	else if (rank->view.process != PROCESS_ALIVE)
 		snprintf(lane->note, sizeof(lane->note), "%s",
 			 view_process(&rank->view, how, sizeof(how)));
-	else if (last && last->state == SPAN_UNFINISHED)
-		snprintf(lane->note, sizeof(lane->note), "in call %llu for %.4g %s",
-			 (unsigned long long)last->call->seq,
-			 (last->leave - last->enter) / (slow ? 1e9 : 1e6), slow ? "s" : "ms");
+	else if (lane->nspans > 0 && lane->spans[lane->nspans - 1].state == SPAN_UNFINISHED)
+		describe_wait(lane, lane->note, sizeof(lane->note));
 	else if (rank->syscall[0])
 		snprintf(lane->note, sizeof(lane->note), "in %s", rank->syscall);
 	else
-		snprintf(lane->note, sizeof(lane->note), "%s",
-			 rank->state == 'R' ? "running" : "alive");
+		snprintf(lane->note, sizeof(lane->note), "%s%s%s%s",
+			 rank->state == 'R' ? "running" : "alive", waits ? " in '" : "",
+			 waits ? rank->view.what : "", waits ? "'" : "");
 }
 
 /* Times move so that the first call shown is at 0. */

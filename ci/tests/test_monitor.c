@@ -129,12 +129,29 @@ static void test_late(void)
 	seats_close();
 }
 
+/* detect_ms of the verdict line; -1: there is none. */
+static double said_ms(int seat)
+{
+	const char *at = strstr(seat_said(seat), " detect_ms=");
+
+	return at ? atof(at + strlen(" detect_ms=")) : -1;
+}
+
+/* An error waits 0.6 s for the death that may be behind it; the time counts from the error, not
+ * from the end of a rank that did well. */
 static void test_error(void)
 {
+	double begin;
+
 	seats_open(3);
 	seats_take_in_order(0, 2);
+	rank_finishes(0, OUTCOME_OK, "", NULL);
+	clock_nap(0.3);
+	begin = clock_seconds();
 	rank_finishes(1, OUTCOME_ERROR, "", "MPI_Allreduce failed: out of luck");
 	CU_ASSERT(seats_end(0, 2, OUTCOME_ERROR));
+	CU_ASSERT(said_ms(0) >= 600);
+	CU_ASSERT(said_ms(0) <= (clock_seconds() - begin) * 1e3);
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(seat_said(0), "# verdict: outcome=error class=error ranks=1 "));
 	CU_ASSERT_PTR_NOT_NULL(

@@ -174,6 +174,8 @@ static void test_three_nodes(void)
 	clock_nap(0.1);
 	rank_finishes(3, OUTCOME_ERROR, "", "no luck");
 	CU_ASSERT(seats_end(0, 3, OUTCOME_ERROR));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), " detect_ms="));
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), " detect_ms=0 "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=error class=error ranks=3 "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# rank 3 reported: no luck\n"));
 	seats_close();

@@ -43,11 +43,12 @@ static void wait_in(int rank, double seconds, bool overdue)
 	views[rank].overdue = overdue;
 }
 
+/* A rank that left with an error, if one did, was seen half a second ago. */
 static struct verdict judge(double death_seconds)
 {
 	struct verdict verdict;
 
-	verdict_judge(&verdict, views, RANKS, death_seconds);
+	verdict_judge(&verdict, views, RANKS, death_seconds, 0.5);
 	return verdict;
 }
 
@@ -107,7 +108,7 @@ static void test_ok(void)
 	CU_ASSERT_STRING_EQUAL(v.class, "ok");
 	CU_ASSERT_STRING_EQUAL(v.ranks, "-");
 	CU_ASSERT_EQUAL(v.seq, -1);
-	verdict_judge(&v, NULL, 0, 0);
+	verdict_judge(&v, NULL, 0, 0, 0);
 	CU_ASSERT_EQUAL(v.outcome, OUTCOME_OK);
 }
 
@@ -174,13 +175,14 @@ static void test_others(void)
 	static const struct {
 		enum outcome outcome;
 		const char *class, *ranks;
+		double detect_ms;
 	} cases[] = {
-		{ OUTCOME_ERROR, "error", "2" },
-		{ OUTCOME_INTERNAL, "error", "2" },
-		{ OUTCOME_WRONG_DATA, "wrong-data", "-" },
-		{ OUTCOME_SLOW, "slow", "-" },
-		{ OUTCOME_USAGE, "usage", "-" },
-		{ OUTCOME_UNSUPPORTED, "unsupported", "-" },
+		{ OUTCOME_ERROR, "error", "2", 500 },
+		{ OUTCOME_INTERNAL, "error", "2", 500 },
+		{ OUTCOME_WRONG_DATA, "wrong-data", "-", 0 },
+		{ OUTCOME_SLOW, "slow", "-", 0 },
+		{ OUTCOME_USAGE, "usage", "-", 0 },
+		{ OUTCOME_UNSUPPORTED, "unsupported", "-", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -194,6 +196,7 @@ static void test_others(void)
 		CU_ASSERT_STRING_EQUAL(v.class, cases[i].class);
 		CU_ASSERT_STRING_EQUAL(v.ranks, cases[i].ranks);
 		CU_ASSERT_STRING_EQUAL(v.confidence, "proved");
+		CU_ASSERT_EQUAL(v.detect_ms, cases[i].detect_ms);
 	}
 }
 
@@ -221,7 +224,7 @@ static void test_many(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(many);
 	for (int i = 0; i < MANY; i++)
 		many[i] = (struct rank_view){ .rank = 1000 + i, .process = PROCESS_KILLED };
-	verdict_judge(&v, many, MANY, 0);
+	verdict_judge(&v, many, MANY, 0, 0);
 	CU_ASSERT_EQUAL(strlen(v.ranks), 254); /* 51 of "1000," less the last comma */
 	CU_ASSERT_EQUAL(strncmp(v.ranks, "1000,1001,", 10), 0);
 	CU_ASSERT_STRING_EQUAL(v.ranks + 250, "1050");

@@ -101,7 +101,7 @@ static void print_run(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_fact(out, "ranks", number);
 	print_fact(out, "hosts and their ranks", hosts);
 	print_fact(out, "verdict at", e->when);
-	snprintf(number, sizeof(number), "%.0f ms after the last rank went to wait, or one died",
+	snprintf(number, sizeof(number), "%.0f ms after the last rank went to wait, or one died or left with an error",
 		 e->detect_ms);
 	print_fact(out, "verdict came", e->detect_ms > 0 ? number : "");
 	print_fact(out, "outcome", outcome_name(d->outcome));

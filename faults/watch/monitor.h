@@ -122,6 +122,7 @@ struct monitor {
 	bool patient;                 /* leader elsewhere: the root grants time for what was
 	                               * reported, a wait */
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
+	uint64_t error_ns;            /* when the first rank that left with an error was, 0: none */
 	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
 	uint64_t starved_ns;          /* leader: when the host last kept some rank from running */
 	bool meeting;                 /* leader: some rank is overdue only because others do not come

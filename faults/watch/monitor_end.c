@@ -225,6 +225,12 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	m->stage = STAGE_END;
 }
 
+/* Seconds from `then` to `now`; 0 where it never was. */
+static double since(uint64_t then, uint64_t now)
+{
+	return then ? (double)(now - then) * 1e-9 : 0;
+}
+
 void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
 {
 	struct rank_view *views = NULL;
@@ -234,7 +240,7 @@ void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
 
 	if (n > 0)
 		qsort(views, n, sizeof(*views), compare_views);
-	verdict_judge(&verdict, views, n, m->death_ns ? (double)(now - m->death_ns) * 1e-9 : 0);
+	verdict_judge(&verdict, views, n, since(m->death_ns, now), since(m->error_ns, now));
 	refine(m, &verdict);
 	if (unfinished && root_lost) { /* and rank 0 with it */
 		verdict.outcome = OUTCOME_DIED;

@@ -215,6 +215,14 @@ static void excuse(struct monitor_peer *peer, uint64_t paused_from, uint64_t now
 		peer->grace_ns += now - (since > paused_from ? since : paused_from);
 }
 
+void members_note_end(struct monitor *m, const struct rank_view *view, uint64_t now)
+{
+	if (m->death_ns == 0 && view_died(view))
+		m->death_ns = now;
+	if (m->error_ns == 0 && view_failed(view))
+		m->error_ns = now;
+}
+
 void members_look(struct monitor *m, const struct supervised *child, uint64_t paused_from,
                   uint64_t now)
 {
@@ -237,8 +245,7 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t pa
 		excuse(peer, paused_from, now);
 		view_read(&peer->view, peer->memory, now, peer->grace_ns);
 		peer->view.pid = peer->memory->header.pid;
-		if (view_died(&peer->view) && m->death_ns == 0)
-			m->death_ns = now;
+		members_note_end(m, &peer->view, now);
 	}
 	patience_apply(m, now);
 }

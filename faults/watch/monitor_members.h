@@ -18,6 +18,9 @@ int members_report(struct monitor *m, const struct supervised *child);
 void members_look(struct monitor *m, const struct supervised *child, uint64_t paused_from,
                   uint64_t now);
 
+/* A rank of any host as it is seen now: is its end the first death, or the first error? */
+void members_note_end(struct monitor *m, const struct rank_view *view, uint64_t now);
+
 /* Of this host and, at the root, of all others that are known: did every rank end by itself? */
 bool members_all_done(const struct monitor *m);
 /* Of this host: is something wrong; something that no waiting will mend; is somebody overdue? */

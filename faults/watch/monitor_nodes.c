@@ -152,14 +152,6 @@ static void lose_node(struct monitor_node *node)
 	}
 }
 
-static bool any_died(const struct monitor_node *node)
-{
-	for (size_t i = 0; i < node->nviews; i++)
-		if (view_died(&node->views[i]))
-			return true;
-	return false;
-}
-
 static const enum message word_message[] = { [WORD_TAIL] = MESSAGE_TAIL,
 	                                     [WORD_STACK] = MESSAGE_TEXT,
 	                                     [WORD_COUNTERS] = MESSAGE_COUNTERS };
@@ -257,8 +249,8 @@ bool nodes_hear(struct monitor *m, uint64_t now)
 		} else if (rc < 0) {
 			link_release(&node->link);
 		}
-		if (m->death_ns == 0 && any_died(node))
-			m->death_ns = now;
+		for (size_t k = 0; k < node->nviews; k++)
+			members_note_end(m, &node->views[k], now);
 	}
 	return abnormal;
 }

@@ -40,11 +40,6 @@ struct said {
 	int32_t rank, unused;
 };
 
-static inline bool view_died(const struct rank_view *view)
-{
-	return view->process >= PROCESS_EXITED && !view_finished(view);
-}
-
 /* Root: listen when rank 0 wants it. Others: connect as soon as the address is known. */
 void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m);

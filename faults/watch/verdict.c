@@ -10,13 +10,12 @@ bool view_finished(const struct rank_view *view)
 	       view->outcome == view->status;
 }
 
-static bool view_died(const struct rank_view *view)
+bool view_died(const struct rank_view *view)
 {
 	return view->process >= PROCESS_EXITED && !view_finished(view);
 }
 
-/* A rank that left with an error of its own; usage and unsupported are agreed by all before. */
-static bool view_failed(const struct rank_view *view)
+bool view_failed(const struct rank_view *view)
 {
 	return view_finished(view) &&
 	       (view->outcome == OUTCOME_ERROR || view->outcome == OUTCOME_INTERNAL);
@@ -94,7 +93,7 @@ static double shortest_wait(const struct rank_view *views, size_t n)
 }
 
 void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_t n,
-                   double death_seconds)
+                   double death_seconds, double error_seconds)
 {
 	memset(verdict, 0, sizeof(*verdict));
 	verdict->outcome = worst_outcome(views, n);
@@ -116,6 +115,7 @@ void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_
 	case OUTCOME_ERROR:
 	case OUTCOME_INTERNAL:
 		verdict->class = "error";
+		verdict->detect_ms = error_seconds * 1e3;
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_failed);
 		break;
 	default:

@@ -21,20 +21,25 @@ struct verdict {
 	int64_t comm, seq;      /* where the healthy ranks stand, -1 when unknown */
 	const char *confidence; /* "proved" "inconclusive" */
 	char evidence[256];     /* folder, "-" for none */
-	double detect_ms;       /* from the latest entry into a wait, or the observed death,
-	                         * to now */
+	double detect_ms;       /* from the latest entry into a wait, the observed death, or
+	                         * the observed end of a rank that left with an error, to now */
 };
 
 /* Has this rank ended by itself, with an exit code that it had announced? */
 bool view_finished(const struct rank_view *view);
+/* Has it ended in any other way? */
+bool view_died(const struct rank_view *view);
+/* Has it left with an error of its own? Usage and unsupported are agreed by all before. */
+bool view_failed(const struct rank_view *view);
 
 /* Is something wrong that no waiting will mend: a rank died, reported an error while others go
  * on, or (only if `deadlines`) waits past its deadline? */
 bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 
-/* What the run came to. `death_seconds`: how long ago the first death was observed, 0 if none. */
+/* What the run came to. How long ago the first death was observed, and the first rank that left
+ * with an error: 0 if none. */
 void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_t n,
-                   double death_seconds);
+                   double death_seconds, double error_seconds);
 
 /* The line for scripts, then, unless every rank finished, one line per rank. */
 void verdict_print(FILE *out, const struct verdict *verdict, const struct rank_view *views,

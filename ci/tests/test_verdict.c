@@ -252,7 +252,7 @@ static void test_print(void)
 	views[1].process = PROCESS_KILLED;
 	views[1].status = SIGKILL;
 	v = judge(0.0625);
-	snprintf(views[2].error, sizeof(views[2].error), "MPI_Allreduce failed");
+	snprintf(views[2].error, sizeof(views[2].error), "MPI_Allreduce failed\nbadly");
 	text = print(&v);
 	CU_ASSERT_EQUAL(
 		strncmp(text,
@@ -262,7 +262,7 @@ static void test_print(void)
 			       "confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1")),
 		0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "killed by SIGKILL"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "# rank 2 reported: MPI_Allreduce failed\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "# rank 2 reported: MPI_Allreduce failed?badly\n"));
 	for (char *line = text; *line; line = strchr(line, '\n') + 1, lines++)
 		CU_ASSERT_EQUAL(*line, '#');
 	CU_ASSERT_EQUAL(lines, 6);

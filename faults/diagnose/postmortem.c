@@ -41,6 +41,21 @@ void report_hang(FILE *out, const struct diagnosis *d)
 		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->hang_seq);
 }
 
+int report_errors(const struct evidence *e, const char *guilty, int *ranks)
+{
+	int n = 0;
+
+	for (int turn = 0; turn < 2; turn++)
+		for (int i = 0; i < e->nranks; i++)
+			if (e->ranks[i].present && e->ranks[i].view.error[0] &&
+			    rank_list_has(guilty, i) == (turn == 0)) {
+				if (n < REPORT_ERRORS)
+					ranks[n] = i;
+				n++;
+			}
+	return n;
+}
+
 static const char *host_of(const struct evidence *e, int rank)
 {
 	return e->ranks[rank].present && e->ranks[rank].view.host[0] ? e->ranks[rank].view.host
@@ -101,7 +116,8 @@ static void print_run(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_fact(out, "ranks", number);
 	print_fact(out, "hosts and their ranks", hosts);
 	print_fact(out, "verdict at", e->when);
-	snprintf(number, sizeof(number), "%.0f ms after the last rank went to wait, or one died or left with an error",
+	snprintf(number, sizeof(number),
+		 "%.0f ms after the last rank went to wait, or one died or left with an error",
 		 e->detect_ms);
 	print_fact(out, "verdict came", e->detect_ms > 0 ? number : "");
 	print_fact(out, "outcome", outcome_name(d->outcome));
@@ -194,6 +210,20 @@ static void print_ranks(FILE *out, const struct diagnosis *d, const struct evide
 			left_out == 1 ? " is" : "s are");
 }
 
+static void print_errors(FILE *out, const struct diagnosis *d, const struct evidence *e)
+{
+	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
+	char text[sizeof(e->ranks->view.error) + 1];
+
+	for (int i = 0; i < n && i < REPORT_ERRORS; i++) {
+		fprintf(out, "- Rank %d reported: ", ranks[i]);
+		put(out, view_error(&e->ranks[ranks[i]].view, text, sizeof(text)));
+		fprintf(out, "\n");
+	}
+	if (n > REPORT_ERRORS)
+		fprintf(out, "- %d more ranks reported errors.\n", n - REPORT_ERRORS);
+}
+
 static void print_walk(FILE *out, const struct diagnosis *d, const struct evidence *e)
 {
 	fprintf(out, "\n## The walk\n\n");
@@ -210,6 +240,7 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 	fprintf(out, "\n- Hang point: ");
 	report_hang(out, d);
 	fprintf(out, "\n");
+	print_errors(out, d, e);
 	for (size_t i = 0; i < d->nlines; i++) {
 		fprintf(out, "- ");
 		put(out, d->lines[i]);

@@ -16,6 +16,12 @@ void postmortem_print(FILE *out, const struct diagnosis *diagnosis, const struct
 void report_place(FILE *out, const struct diagnosis *diagnosis);
 void report_hang(FILE *out, const struct diagnosis *diagnosis);
 
+#define REPORT_ERRORS 16
+
+/* Ranks that reported an error (view_error), the `guilty` ("1,3") first, at most REPORT_ERRORS of
+ * them in `ranks`. Returns how many there are in all. */
+int report_errors(const struct evidence *evidence, const char *guilty, int *ranks);
+
 /* Hosts and the ranks on each, "a: 0-3, 8; b: 4-7" ("?" where unknown); cut with "..." at `len`. */
 void report_hosts(const struct evidence *evidence, char *buf, size_t len);
 

@@ -15,6 +15,18 @@
 
 #define RANKS_SHOWN 64 /* whose lines; the guilty are the first */
 
+static void print_errors(FILE *out, const struct diagnosis *d, const struct evidence *e)
+{
+	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
+	char text[sizeof(e->ranks->view.error) + 1];
+
+	for (int i = 0; i < n && i < REPORT_ERRORS; i++)
+		fprintf(out, "reported    rank %d: %s\n", ranks[i],
+			view_error(&e->ranks[ranks[i]].view, text, sizeof(text)));
+	if (n > REPORT_ERRORS)
+		fprintf(out, "reported    %d more ranks reported errors\n", n - REPORT_ERRORS);
+}
+
 void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e)
 {
 	fprintf(out, "outcome     %s\nclass       %s\nranks       %s of %d\nconfidence  %s\n",
@@ -28,10 +40,25 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		fprintf(out, "  %s\n", d->lines[i]);
 	fprintf(out, "\ncause       %s\nfix         %s\nprevention  %s\n", d->cause, d->fix,
 		d->prevention);
+	print_errors(out, d, e);
 	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
 	tally_print(out, e);
 	if (e->remarks[0])
 		fprintf(out, "evidence    %s\n", e->remarks);
+}
+
+static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)
+{
+	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
+	char text[sizeof(e->ranks->view.error) + 1];
+	json_t *list = json_array();
+
+	for (int i = 0; i < n && i < REPORT_ERRORS; i++)
+		json_array_append_new(list,
+				      json_pack("{s:i s:s}", "rank", ranks[i], "text",
+						view_error(&e->ranks[ranks[i]].view, text,
+							   sizeof(text))));
+	return list;
 }
 
 static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
@@ -44,7 +71,7 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 		json_array_append_new(lines, json_value_text(d->lines[i]));
 	return json_pack(
 		"{s:i s:s s:s s:s s:s s:i s:I s:I s:I s:s s:o s:o s:I s:I s:o "
-		"s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o}",
+		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o}",
 		"version", 1, "outcome", outcome_name(d->outcome), "class", d->class, "ranks",
 		d->ranks, "confidence", d->confidence, "nranks", e->nranks, "comm",
 		(json_int_t)d->comm, "seq_low", (json_int_t)d->seq_low, "seq_high",
@@ -52,7 +79,8 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 		"majority", json_value_text(d->majority), "hang_seq", (json_int_t)d->hang_seq,
 		"said_ns", (json_int_t)d->said_ns, "detect_ms",
 		e->detect_ms > 0 ? json_value_real(e->detect_ms) : json_null(), "lines", lines,
-		"cause", d->cause, "fix", d->fix, "prevention", d->prevention, "backend",
+		"reported", errors_json(d, e), "cause", d->cause, "fix", d->fix, "prevention",
+		d->prevention, "backend",
 		json_value_text(e->backend), "library", json_value_text(e->library), "hosts",
 		json_value_text(hosts), "when", json_value_text(e->when), "command",
 		json_value_text(e->command), "remarks", json_value_text(e->remarks));

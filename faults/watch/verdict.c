@@ -145,6 +145,7 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 			fprintf(out, "# %s\n", view_describe(&views[i], line, sizeof(line)));
 	for (size_t i = 0; i < n; i++)
 		if (views[i].error[0])
-			fprintf(out, "# rank %d reported: %s\n", views[i].rank, views[i].error);
+			fprintf(out, "# rank %d reported: %s\n", views[i].rank,
+			        view_error(&views[i], line, sizeof(line)));
 	fflush(out);
 }

@@ -92,6 +92,15 @@ char *view_process(const struct rank_view *view, char *buf, size_t len)
 	return buf;
 }
 
+char *view_error(const struct rank_view *view, char *buf, size_t len)
+{
+	snprintf(buf, len, "%.*s", (int)sizeof(view->error), view->error);
+	for (char *c = buf; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return buf;
+}
+
 /* Names for what another process wrote: any value may stand there. */
 static const char *last_dtype(const struct record *last)
 {

@@ -378,6 +378,7 @@ static void judge_save(void *ctx)
 	struct diagnosis *d = &j->diagnosis;
 	struct error err = { .rank = -1 };
 	size_t before = d->nlines;
+	int drawable;
 
 	if (!j->folder[0] || !j->evidence.ranks)
 		return;
@@ -388,11 +389,12 @@ static void judge_save(void *ctx)
 		printf("# %s\n", d->lines[i]);
 	fflush(stdout);
 	if (evidence_save_texts(&j->evidence, j->folder, &err) < 0 ||
-	    diagnosis_save(d, &j->evidence, j->folder, &err) < 0) {
+	    (drawable = diagnosis_save(d, &j->evidence, j->folder, &err)) < 0) {
 		error_print(&err, j->program->name);
 		return;
 	}
-	printf("# look further: hang_diagnose %s; plots/plot %s\n", j->folder, j->folder);
+	printf("# look further: hang_diagnose %s%s%s\n", j->folder,
+	       drawable ? "; plots/plot " : "", drawable ? j->folder : "");
 	fflush(stdout);
 }
 

@@ -52,6 +52,15 @@ no_cgroup() {
 	return 0
 }
 
+# No call, no picture.
+cd "$work" || exit 1
+run "$BUILD/all_reduce_perf" --backend mpi -g 2 --fault=init-missing:1
+cd "$OLDPWD" || exit 1
+expect_out '^# look further: hang_diagnose [^ ;]*$'
+expect_no_out 'plots/plot'
+holds 'a picture of no calls in postmortem.md' \
+	bash -c '! grep -qF plots/plot "$1"' - "$work/$(verdict evidence)/postmortem.md"
+
 # Who does not come to init, or not alike, is named long before init's own deadline of 10 s; -T is
 # taken at its word.
 broken init-missing:2 4 10 init-missing-rank 2 0

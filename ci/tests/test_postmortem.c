@@ -1,5 +1,5 @@
 /* test_postmortem.c: what report.txt, verdict.json and postmortem.md say beside the diagnosis: the
- * errors that ranks reported, hostile ones too. */
+ * errors that ranks reported, hostile ones too; where the picture is. */
 #include "evidence_saved.h"
 
 #include <jansson.h>
@@ -33,7 +33,7 @@ static json_t *verdict(void)
 static void report(const struct evidence *e)
 {
 	diagnose(e, &diagnosis);
-	CU_ASSERT_EQUAL_FATAL(diagnosis_save(&diagnosis, e, dir, &err), 0);
+	CU_ASSERT_FATAL(diagnosis_save(&diagnosis, e, dir, &err) >= 0);
 }
 
 /* The error as its rank told it, and as a report may show it. */
@@ -64,8 +64,8 @@ static void test_errors(void)
 		{ "MPI_Wait failed: MPI_ERR_TRUNCATE: message truncated",
 		  "MPI_Wait failed: MPI_ERR_TRUNCATE: message truncated",
 		  "MPI_Wait failed: MPI_ERR_TRUNCATE: message truncated" },
-		{ "a\n# Root cause\r\n\t\"b\"\x1b[2J\x7f\xff\xc2\x9b", "a?# Root cause???\"b\"?[2J????",
-		  "a?# Root cause???\"b\"?[2J????" },
+		{ "a\n# Root cause\r\n\t\"b\"\x1b[2J\x7f\xff\xc2\x9b",
+		  "a?# Root cause???\"b\"?[2J????", "a?# Root cause???\"b\"?[2J????" },
 		{ "<b>|`x`*", "<b>|`x`*", "?b???x??" },
 	};
 
@@ -114,10 +114,9 @@ static void test_how_many(void)
 		snprintf(saved.ranks[i].view.error, 32, "error of %d", i);
 	}
 	strcpy(diagnosis.ranks, "18");
-	CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, dir, &err), 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"),
-				      "\nreported    rank 18: error of 18\n"
-				      "reported    rank 0: error of 0\n"));
+	CU_ASSERT(diagnosis_save(&diagnosis, &saved, dir, &err) >= 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"), "\nreported    rank 18: error of 18\n"
+							      "reported    rank 0: error of 0\n"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"),
 				      "\nreported    rank 14: error of 14\n"
 				      "reported    4 more ranks reported errors\n"));
@@ -130,12 +129,39 @@ static void test_how_many(void)
 	tear_down();
 }
 
+/* No picture is pointed to where there is nothing to draw: no calls, or none whose times can be.
+ * The calls of one rank are enough for one. */
+static void test_no_picture(void)
+{
+	set_up();
+	for (int i = 0; i < RANKS; i++)
+		saved.ranks[i].view.seen_ns =
+			saved.ranks[i].calls[saved.ranks[i].ncalls - 1].returned_ns;
+	report(&saved);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), "timeline.png"));
+	for (int i = 0; i < RANKS; i++) {
+		CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, dir, &err), 1);
+		for (size_t k = 0; k < saved.ranks[i].ncalls; k++)
+			saved.ranks[i].calls[k].enqueued_ns = 0;
+		if (i == 0)
+			saved.ranks[i].ncalls = 0;
+	}
+	CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, dir, &err), 0);
+	CU_ASSERT_PTR_NULL(strstr(contents("timeline.csv"), "\ncall,"));
+	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "timeline.png"));
+	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "plots/plot"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), "### Timeline\n\nNo call"));
+	CU_ASSERT(diagnosis_save(&diagnosis, &saved, "/nowhere/at/all", &err) < 0);
+	tear_down();
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "errors that ranks reported", test_errors },
 		{ "an error without end", test_endless },
 		{ "how many are shown", test_how_many },
+		{ "no picture without calls", test_no_picture },
 	};
 
 	return unit_main("postmortem", cases, sizeof(cases) / sizeof(cases[0]));

@@ -40,7 +40,9 @@ struct diagnosis {
  * calls. */
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 
-/* Readable report (text), and verdict.json (jansson). */
+/* Readable report (text), and all files beside the evidence. diagnosis_save: 1 when they hold a
+ * timeline that plots/plot draws, 0 when there is no call to draw, or a negative errno with the
+ * error set. */
 void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence);
 int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
                    const char *dir, struct error *err);

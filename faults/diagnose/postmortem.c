@@ -265,7 +265,7 @@ static const char *name_guilty(const struct diagnosis *d, bool capital, char *bu
 }
 
 void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
-		      const char *dir)
+		      const char *dir, bool drawable)
 {
 	char guilty[sizeof(d->ranks) + 8];
 
@@ -277,10 +277,11 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_walk(out, d, e);
 	report_stacks(out, e, d->ranks);
 	tally_table(out, e);
-	fprintf(out,
-		"\n### Timeline\n\nThe calls of all ranks around the divergence: timeline.png "
-		"(`plots/plot` draws it of timeline.csv), and timeline.json for chrome://tracing "
-		"or Perfetto.\n");
+	fprintf(out, "\n### Timeline\n\n%s\n",
+		drawable ? "The calls of all ranks around the divergence: timeline.png "
+			   "(`plots/plot` draws it of timeline.csv), and timeline.json for "
+			   "chrome://tracing or Perfetto."
+			 : "No call is known that could be drawn.");
 	fprintf(out,
 		"\n## Root cause\n\n%s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
 		"Prevention\n\n%s\n",

@@ -3,14 +3,15 @@
 #ifndef HANGAR_POSTMORTEM_H
 #define HANGAR_POSTMORTEM_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "diagnose.h"
 
 /* postmortem.md. `dir` is where the evidence lies: command.txt and nccl-*.log in it are read,
- * each if it is there. */
+ * each if it is there. `drawable`: there is a timeline to draw. */
 void postmortem_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
-		      const char *dir);
+		      const char *dir, bool drawable);
 
 /* Where timelines parted, and in which call the others stand; no full stop, no newline. */
 void report_place(FILE *out, const struct diagnosis *diagnosis);

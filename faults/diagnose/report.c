@@ -116,13 +116,13 @@ static int save_report(const struct diagnosis *d, const struct evidence *e, cons
 }
 
 static int save_postmortem(const struct diagnosis *d, const struct evidence *e, const char *dir,
-			   const char *path)
+			   bool drawable, const char *path)
 {
 	FILE *f = fopen(path, "we");
 
 	if (!f)
 		return -errno;
-	postmortem_print(f, d, e, dir);
+	postmortem_print(f, d, e, dir, drawable);
 	return close_text(f);
 }
 
@@ -134,13 +134,14 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 	struct timeline timeline;
 	char path[4096];
 	int rc = timeline_init(&timeline, d, e);
+	bool drawable = rc == 0 && timeline_drawable(&timeline);
 
 	snprintf(path, sizeof(path), "%s", dir);
 	for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		rc = i == 0   ? save_verdict(d, e, path)
 		     : i == 1 ? save_report(d, e, path)
-		     : i == 2 ? save_postmortem(d, e, dir, path)
+		     : i == 2 ? save_postmortem(d, e, dir, drawable, path)
 		     : i == 3 ? timeline_save_trace(&timeline, path)
 			      : timeline_save_csv(&timeline, path);
 	}
@@ -148,5 +149,5 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
 				 strerror(-rc));
-	return 0;
+	return drawable;
 }

@@ -424,6 +424,14 @@ int timeline_init(struct timeline *t, const struct diagnosis *d, const struct ev
 	return axis_breaks(t);
 }
 
+bool timeline_drawable(const struct timeline *t)
+{
+	for (size_t i = 0; i < t->nlanes; i++)
+		if (t->lanes[i].drawn && t->lanes[i].nspans > 0)
+			return true;
+	return false;
+}
+
 void timeline_release(struct timeline *t)
 {
 	for (size_t i = 0; t->lanes && i < t->nlanes; i++)

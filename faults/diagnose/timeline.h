@@ -68,6 +68,9 @@ int timeline_init(struct timeline *timeline, const struct diagnosis *diagnosis,
 		  const struct evidence *evidence);
 void timeline_release(struct timeline *timeline);
 
+/* Is there a call on a drawn lane? Without one plots/plot draws nothing. */
+bool timeline_drawable(const struct timeline *timeline);
+
 const char *span_state_name(enum span_state state);
 
 /* Chrome trace format (JSON object with "traceEvents", times in microseconds): chrome://tracing

@@ -301,7 +301,7 @@ static void test_postmortem_names(void)
 		set_up(4);
 		diagnose(&evidence, &found);
 		snprintf(found.ranks, sizeof(found.ranks), "%s", table[i].ranks);
-		postmortem_print(f, &found, &evidence, "/nonexistent");
+		postmortem_print(f, &found, &evidence, "/nonexistent", true);
 		fclose(f);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].title));
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].cause));

@@ -7,7 +7,7 @@
 
 static void test_benefit(void)
 {
-	struct doubt doubt = { 0, 0 };
+	struct doubt doubt = { 0 };
 	const uint64_t begin = 1000 * SECOND;
 
 	CU_ASSERT_FALSE(doubt_holds(&doubt, begin));
@@ -27,26 +27,32 @@ static void test_benefit(void)
 
 static void test_short_waits(void)
 {
-	struct doubt doubt = { 0, 0 };
+	struct doubt doubt = { 0 };
 
 	CU_ASSERT_TRUE(doubt_grant(&doubt, 0.1, 0, SECOND)); /* not looked at 20 times a second */
 	CU_ASSERT_EQUAL(doubt.until_ns, SECOND + SECOND / 4);
 	CU_ASSERT_FALSE(doubt_grant(&doubt, 0.6, 0, SECOND + SECOND / 2));
-	doubt = (struct doubt){ 0, 0 };
+	doubt = (struct doubt){ 0 };
 	CU_ASSERT_FALSE(doubt_grant(&doubt, 0, 0, SECOND)); /* nobody waits: nothing to grant */
 }
 
-/* What is excused until then is so, however short the wait. */
+/* What is excused until then is so, however short the wait, and looked at often. */
 static void test_excuse(void)
 {
-	struct doubt doubt = { 0, 0 };
+	struct doubt doubt = { 0 };
 
-	CU_ASSERT_TRUE(doubt_grant(&doubt, 0.5, 6 * SECOND, SECOND));
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 0, 6 * SECOND, SECOND));
 	CU_ASSERT_EQUAL(doubt.end_ns, 6 * SECOND);
 	CU_ASSERT_EQUAL(doubt.until_ns, SECOND + SECOND / 4);
-	CU_ASSERT_TRUE(doubt_grant(&doubt, 4, 5 * SECOND, 4 * SECOND)); /* sooner: not cut */
-	CU_ASSERT_EQUAL(doubt.end_ns, 6 * SECOND);
-	CU_ASSERT_FALSE(doubt_grant(&doubt, 6, 5 * SECOND, 6 * SECOND));
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 0, 5 * SECOND, 6 * SECOND - 1)); /* sooner: not cut */
+	CU_ASSERT_EQUAL(doubt.until_ns, 6 * SECOND);
+	CU_ASSERT_FALSE(doubt_grant(&doubt, 0, 5 * SECOND, 6 * SECOND));
+	/* then nothing explains it: that has a benefit of its own, once */
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 2, 0, 7 * SECOND));
+	CU_ASSERT_EQUAL(doubt.end_ns, 17 * SECOND);
+	CU_ASSERT_EQUAL(doubt.until_ns, 8 * SECOND);
+	CU_ASSERT_TRUE(doubt_grant(&doubt, 11, 0, 16 * SECOND));
+	CU_ASSERT_EQUAL(doubt.end_ns, 17 * SECOND);
 }
 
 int main(void)

@@ -3,14 +3,20 @@
 
 #define LEAST_NS 250000000ull /* between two looks */
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 bool doubt_grant(struct doubt *doubt, double waited, uint64_t excuse_ns, uint64_t now)
 {
-	uint64_t step = (uint64_t)(waited * 0.5e9);
+	uint64_t step = (uint64_t)(waited * 0.5e9), end = excuse_ns;
 
-	if (doubt->end_ns == 0)
-		doubt->end_ns = now + (uint64_t)(waited * DOUBT_TIMES * 1e9);
-	if (doubt->end_ns < excuse_ns)
-		doubt->end_ns = excuse_ns;
+	if (!doubt->counted && waited > 0) {
+		doubt->counted = true;
+		end = later(end, now + (uint64_t)(waited * DOUBT_TIMES * 1e9));
+	}
+	doubt->end_ns = later(doubt->end_ns, end);
 	if (now >= doubt->end_ns)
 		return false;
 	step = step < LEAST_NS ? LEAST_NS : step;

@@ -15,10 +15,11 @@
 struct doubt {
 	uint64_t until_ns; /* not judged again before, unless something else happens; 0: no doubt */
 	uint64_t end_ns;   /* then a verdict it is */
+	bool counted;      /* end_ns allows for a wait that nothing explains */
 };
 
-/* No cause was found for a wait of `waited` seconds, or one that is excused until `excuse_ns` (0:
- * not at all). true: the run goes on until until_ns; false: the benefit is used up. */
+/* No cause was found for a wait of `waited` seconds (0: one was), or it is excused until `excuse_ns`
+ * (0: not at all). true: the run goes on until until_ns; false: the benefit is used up. */
 bool doubt_grant(struct doubt *doubt, double waited, uint64_t excuse_ns, uint64_t now);
 
 /* Is it still time that was granted? */

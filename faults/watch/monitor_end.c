@@ -171,7 +171,7 @@ static bool doubted(struct monitor *m, const struct verdict *verdict, const stru
 	}
 	if (!m->config.judge.sharpen || verdict->outcome != OUTCOME_HANG ||
 	    (!unexplained && now >= excused) ||
-	    !doubt_grant(&m->doubt, longest_wait(views, n), excused, now))
+	    !doubt_grant(&m->doubt, unexplained ? longest_wait(views, n) : 0, excused, now))
 		return false;
 	more = m->doubt.until_ns - now;
 	nodes_tell(m, MESSAGE_PATIENCE, &more, sizeof(more));

@@ -1,12 +1,15 @@
 /* json_value.c: jansson values from C values that JSON can't hold as they are. */
 #include "json_value.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sink.h"
+#include "written.h"
 
 json_t *json_value_text(const char *text)
 {
@@ -32,6 +35,18 @@ json_t *json_value_text(const char *text)
 json_t *json_value_real(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
+}
+
+int json_value_save(const json_t *value, const char *path, size_t flags)
+{
+	FILE *f = fopen(path, "we");
+	int failed, rc;
+
+	if (!f)
+		return -errno;
+	failed = json_dumpf(value, f, flags | JSON_REAL_PRECISION(15));
+	rc = written_close(f);
+	return failed && rc == 0 ? -EIO : rc;
 }
 
 json_t *json_value_texts(char *const *texts, int n)

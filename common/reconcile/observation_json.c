@@ -94,8 +94,8 @@ int observation_write(const struct observation *o, const char *path)
 	json_object_set_new(top, "ranks_after",
 			    array_of(&observed_rank_shape, o->ranks_after, o->nranks));
 	rc = json_object_size(top) == 7 ? 0 : -ENOMEM; /* every set takes NULL for a failure */
-	if (rc == 0 && json_dump_file(top, path, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0)
-		rc = -EIO;
+	if (rc == 0)
+		rc = json_value_save(top, path, JSON_INDENT(1));
 	json_decref(top);
 	return rc;
 }

@@ -88,7 +88,7 @@ static int save_run(const struct evidence *evidence, const char *path)
 	if (!run)
 		return -ENOMEM;
 	name_draft(path, draft, sizeof(draft));
-	rc = json_dump_file(run, draft, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ? -EIO : 0;
+	rc = json_value_save(run, draft, JSON_INDENT(1));
 	json_decref(run);
 	return keep_draft(draft, path, rc);
 }

@@ -14,19 +14,19 @@
 #include "ras.h"
 #include "stacks.h"
 #include "tally.h"
+#include "written.h"
 
 static int write_text(const char *path, const char *text)
 {
 	FILE *f;
-	int failed;
 
 	if (!text)
 		return 0;
 	f = fopen(path, "we");
 	if (!f)
 		return -errno;
-	failed = fputs(text, f) < 0;
-	return fclose(f) == 0 && !failed ? 0 : -EIO;
+	fputs(text, f);
+	return written_close(f);
 }
 
 /* Hosts that share the folder may write the same: whole, since half of it would be of no use. */

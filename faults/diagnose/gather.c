@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "written.h"
+
 #define FILE_BYTES (64 << 20) /* larger ones are not evidence */
 #define NAME_BYTES 64
 
@@ -122,7 +124,7 @@ static int keep_file(const char *dir, const struct parcel *parcel, const char *d
 	char path[4096], draft[4128];
 	struct stat st;
 	FILE *f;
-	size_t n;
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, parcel->name);
 	snprintf(draft, sizeof(draft), "%s.gather", path);
@@ -131,12 +133,13 @@ static int keep_file(const char *dir, const struct parcel *parcel, const char *d
 	f = fopen(draft, "we");
 	if (!f)
 		return -errno;
-	n = fwrite(data, 1, (size_t)parcel->bytes, f);
-	if (fclose(f) != 0 || n != (size_t)parcel->bytes || rename(draft, path) < 0) {
+	fwrite(data, 1, (size_t)parcel->bytes, f);
+	rc = written_close(f);
+	if (rc == 0 && rename(draft, path) < 0)
+		rc = -errno;
+	if (rc < 0)
 		unlink(draft);
-		return -EIO;
-	}
-	return 1;
+	return rc < 0 ? rc : 1;
 }
 
 /* Everything that process `from` sends, also when it can't be kept: the first failure is

@@ -12,6 +12,7 @@
 #include "report_stacks.h"
 #include "tally.h"
 #include "timeline.h"
+#include "written.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the guilty are the first */
 
@@ -93,16 +94,9 @@ static int save_verdict(const struct diagnosis *d, const struct evidence *e, con
 
 	if (!verdict)
 		return -ENOMEM;
-	rc = json_dump_file(verdict, path, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ? -EIO : 0;
+	rc = json_value_save(verdict, path, JSON_INDENT(1));
 	json_decref(verdict);
 	return rc;
-}
-
-static int close_text(FILE *f)
-{
-	int failed = ferror(f);
-
-	return fclose(f) == 0 && !failed ? 0 : -EIO;
 }
 
 static int save_report(const struct diagnosis *d, const struct evidence *e, const char *path)
@@ -112,7 +106,7 @@ static int save_report(const struct diagnosis *d, const struct evidence *e, cons
 	if (!f)
 		return -errno;
 	diagnosis_print(f, d, e);
-	return close_text(f);
+	return written_close(f);
 }
 
 static int save_postmortem(const struct diagnosis *d, const struct evidence *e, const char *dir,
@@ -123,7 +117,7 @@ static int save_postmortem(const struct diagnosis *d, const struct evidence *e, 
 	if (!f)
 		return -errno;
 	postmortem_print(f, d, e, dir, drawable);
-	return close_text(f);
+	return written_close(f);
 }
 
 int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,

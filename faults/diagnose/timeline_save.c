@@ -9,6 +9,7 @@
 #include "dtype.h"
 #include "json_value.h"
 #include "timeline.h"
+#include "written.h"
 
 enum { THREAD_CALLS, THREAD_DEVICE, THREAD_HOST, THREADS };
 
@@ -123,7 +124,7 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 			"notes", json_value_text(t->notes));
 	if (!top)
 		return -ENOMEM;
-	rc = json_dump_file(top, path, JSON_COMPACT | JSON_REAL_PRECISION(15)) < 0 ? -EIO : 0;
+	rc = json_value_save(top, path, JSON_COMPACT);
 	json_decref(top);
 	return rc;
 }
@@ -223,7 +224,7 @@ static void put_points(FILE *f, const struct timeline *t)
 int timeline_save_csv(const struct timeline *t, const char *path)
 {
 	FILE *f = fopen(path, "we");
-	int failed, at = 0;
+	int at = 0;
 
 	if (!f)
 		return -errno;
@@ -232,6 +233,5 @@ int timeline_save_csv(const struct timeline *t, const char *path)
 	for (size_t i = 0; i < t->nlanes; i++)
 		if (t->lanes[i].drawn)
 			put_lane(f, &t->lanes[i], at++);
-	failed = ferror(f);
-	return fclose(f) == 0 && !failed ? 0 : -EIO;
+	return written_close(f);
 }

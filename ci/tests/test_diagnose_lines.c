@@ -281,6 +281,40 @@ static void test_difference(void)
 	CU_ASSERT(said("As many ranks made the one as the other: either side may be the one that is wrong."));
 }
 
+/* Cause and fix speak of what differs: the call, or what it was given. */
+static void test_other_call(void)
+{
+	for (int other = 0; other < 2; other++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play(i, OP, step_count, true);
+		if (other)
+			evidence.ranks[2].calls[OP - 1].kind = CALL_BROADCAST;
+		else
+			evidence.ranks[2].calls[OP - 1].op = OP_MAX;
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, "mismatch");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "2");
+		CU_ASSERT_STRING_EQUAL(found.field, other ? "kind" : "op");
+		CU_ASSERT_EQUAL(strstr(found.cause, "same call") == NULL, other);
+		CU_ASSERT_EQUAL(strstr(found.cause, "different calls") != NULL, other);
+		CU_ASSERT_EQUAL(strstr(found.fix, "branch") != NULL, other);
+	}
+}
+
+/* Who is in no system call runs: that is no want of anything. */
+static void test_running(void)
+{
+	set_up(3);
+	for (int i = 0; i < 3; i++)
+		play(i, i == 1 ? OP - 1 : OP, step_count, i != 1);
+	evidence.ranks[1].state = 'R';
+	evidence.ranks[1].cpu_share = 1;
+	evidence.ranks[1].syscall[0] = '\0';
+	finish();
+	CU_ASSERT(said("Rank 1 is alive, running or ready to run 100 % of the time: 19 calls made on "));
+}
+
 /* The first lines of what is written of `ranks`. */
 static void test_postmortem_names(void)
 {
@@ -321,6 +355,8 @@ int main(void)
 		{ "how a process is", test_process },
 		{ "one other rank", test_one_other },
 		{ "what calls differ in", test_difference },
+		{ "another call than the others'", test_other_call },
+		{ "one that runs", test_running },
 		{ "who is named in a post-mortem", test_postmortem_names },
 	};
 

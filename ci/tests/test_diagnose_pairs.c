@@ -352,7 +352,45 @@ static void test_torn_partner(void)
 		CU_ASSERT_STRING_EQUAL(found.confidence, torn ? "inconclusive" : "majority");
 		for (size_t k = 0; k < found.nlines; k++)
 			CU_ASSERT_PTR_NULL(strstr(found.lines[k], "has not made its part"));
-		CU_ASSERT(said("3 of 4 ranks made call 6 of communicator 0 "));
+		CU_ASSERT(said("3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and "));
+	}
+}
+
+/* What several ranks made is told without what only one of them has: all but the last rank wait in
+ * call 6, each for the next one, and that is busy. */
+static void test_in_common(void)
+{
+	static const struct {
+		int nranks;
+		uint64_t more; /* of rank 1's amount */
+		bool flipped;  /* rank 1 receives where the others send */
+		const char *line;
+	} table[] = {
+		{ 4, 0, false, "3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and wait " },
+		{ 4, 1, false, "3 of 4 ranks made call 6 of communicator 0 (Recv) and wait " },
+		{ 4, 0, true, "3 of 4 ranks made call 6 of communicator 0 (a send or receive) and wait " },
+		{ 2, 0, false,
+		  "1 of 2 ranks made call 6 of communicator 0 (Recv count 990 float from 1) and waits " },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int last = table[i].nranks - 1;
+
+		set_up(table[i].nranks);
+		for (int k = 0; k <= last; k++) {
+			struct record *calls = evidence.ranks[k].calls;
+
+			play_pairs(k, k == last ? 5 : 6, 0, k == last ? 1 : 2);
+			calls[5].peer = k + 1;
+			calls[5].count += k == 1 ? table[i].more : 0;
+			for (int c = 0; c < 6 && k == 1 && table[i].flipped; c++)
+				calls[c].kind = calls[c].kind == CALL_SEND ? CALL_RECV : CALL_SEND;
+		}
+		evidence.ranks[last].state = 'R';
+		evidence.ranks[last].cpu_share = 1;
+		finish();
+		CU_ASSERT_EQUAL(atoi(found.ranks), last);
+		CU_ASSERT(said(table[i].line));
 	}
 }
 
@@ -363,6 +401,7 @@ int main(void)
 		{ "a partner that waits is behind", test_partner_behind },
 		{ "one too many", test_one_too_many },
 		{ "two ranks", test_two_ranks },
+		{ "what several have in common", test_in_common },
 		{ "two against two", test_half },
 		{ "busy within a pair", test_busy_in_pair },
 		{ "idle within a pair", test_idle_in_pair },

@@ -131,13 +131,34 @@ static const struct meaning {
 	  "2.24, is on unless NCCL_RAS_ENABLE=0)." },
 };
 
-void class_explain(struct diagnosis *d)
-{
-	const struct meaning *m = NULL;
+/* A mismatch of which call it is, rather than of what it was given. */
+static const struct meaning other_call = {
+	CLASS_MISMATCH,
+	"Ranks made different calls in the same place.",
+	"Find the branch before the divergence point that chooses the call, and what each rank decided "
+	"it by.",
+	"Put no choice between collectives behind a condition that ranks can judge differently: "
+	"all-reduce the flag first. TORCH_DISTRIBUTED_DEBUG=DETAIL compares the function across ranks "
+	"before each collective; NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=COLL logs every call, to "
+	"compare rank by rank.",
+};
 
+static const struct meaning *meaning_of(const struct diagnosis *d)
+{
+	bool call = strcmp(d->field, "kind") == 0 || strcmp(d->field, "call") == 0;
+
+	if (call && strcmp(d->class, CLASS_MISMATCH) == 0)
+		return &other_call;
 	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
 		if (strcmp(meanings[i].class, d->class) == 0)
-			m = &meanings[i];
+			return &meanings[i];
+	return NULL;
+}
+
+void class_explain(struct diagnosis *d)
+{
+	const struct meaning *m = meaning_of(d);
+
 	d->cause = m			      ? m->cause
 		   : d->outcome == OUTCOME_OK ? "Nothing is wrong."
 					      : "The ranks reported it themselves.";

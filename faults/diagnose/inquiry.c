@@ -164,7 +164,7 @@ void inquiry_say_rank(struct inquiry *q, int rank, const char *tail)
 	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
 		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
 	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)
-		snprintf(doing, sizeof(doing), " wanting a processor %.0f %% of the time",
+		snprintf(doing, sizeof(doing), ", running or ready to run %.0f %% of the time",
 			 r->cpu_share * 100);
 	process_words(&r->view, how, sizeof(how));
 	if (!t->known)
@@ -180,29 +180,65 @@ void inquiry_say_rank(struct inquiry *q, int rank, const char *tail)
 			    t->inside ? "not returned" : "returned", tail);
 }
 
-/* Who made another call in its place is not among them; without a majority they are nobody. */
+/* Not guilty, and made call `seq` as the reference has it. Who made another one in its place is not
+ * among them. */
+static bool made_ours(const struct inquiry *q, int rank, uint64_t seq, const struct record *ours)
+{
+	const struct track *t = &q->align.tracks[rank];
+	uint64_t sig = align_sig(&q->align, rank, seq);
+
+	return t->known && !q->guilty[rank] && t->last >= seq &&
+	       (!sig || sig == align_signed(&q->align, ours));
+}
+
+/* What all that made_ours() have in common, in words; *n: how many they are. Of sends and receives
+ * partner, amount and direction may be each rank's own. */
+static const char *common_call(const struct inquiry *q, uint64_t seq, size_t *n, char *buf, size_t len)
+{
+	const struct record *ours = align_reference(&q->align, seq), *first = NULL;
+	bool alike = true, kinds = true, peers = true;
+
+	*n = 0;
+	for (int i = 0; ours && i < q->align.nranks; i++) {
+		const struct record *r = align_record(&q->align, i, seq);
+
+		if (!made_ours(q, i, seq, ours))
+			continue;
+		++*n;
+		first = first ? first : r;
+		kinds = kinds && r && r->kind == first->kind;
+		alike = alike && kinds && r->count == first->count && r->dtype == first->dtype;
+		peers = peers && alike && r->peer == first->peer;
+	}
+	if (!ours || !call_in_pairs(ours))
+		return inquiry_call(ours, buf, len);
+	if (alike && first) {
+		struct record shared = *first;
+
+		shared.peer = peers ? first->peer : -1;
+		return inquiry_call(&shared, buf, len);
+	}
+	snprintf(buf, len, "%s", kinds && first ? call_kind_name((enum call_kind)first->kind)
+						: "a send or receive");
+	return buf;
+}
+
+/* Without a majority they are nobody. */
 static void say_others(struct inquiry *q)
 {
 	const struct align *a = &q->align;
 	uint64_t seq = (uint64_t)q->d->hang_seq;
-	const struct record *ours = q->d->hang_seq < 1 ? NULL : align_reference(a, seq);
 	char call[160];
-	size_t n = 0;
+	size_t n;
 
-	if (!ours)
+	if (q->d->hang_seq < 1)
 		return;
-	for (int i = 0; i < a->nranks; i++) {
-		uint64_t sig = align_sig(a, i, seq);
-
-		n += a->tracks[i].known && !q->guilty[i] && a->tracks[i].last >= seq &&
-		     (!sig || sig == align_signed(a, ours));
-	}
+	common_call(q, seq, &n, call, sizeof(call));
 	if (n > 0)
 		inquiry_say(q->d,
 		    "%zu of %d ranks made call %" PRIu64
 		    " of communicator %u (%s) and wait%s in it or behind it.",
-		    n, a->nranks, seq, a->comm, inquiry_call(ours, call, sizeof(call)),
-		    n == 1 ? "s" : "");
+		    n, a->nranks, seq, a->comm, call, n == 1 ? "s" : "");
 }
 
 static void say_guilty(struct inquiry *q)
@@ -255,6 +291,7 @@ void inquiry_place_missing(struct inquiry *q)
 {
 	struct diagnosis *d = q->d;
 	uint64_t least = UINT64_MAX;
+	size_t makers;
 
 	for (int i = 0; i < q->evidence->nranks; i++)
 		if (q->guilty[i] && q->align.tracks[i].known && q->align.tracks[i].last < least)
@@ -270,7 +307,7 @@ void inquiry_place_missing(struct inquiry *q)
 	d->seq_low = d->seq_high = (int64_t)least + 1;
 	snprintf(d->field, sizeof(d->field), "call");
 	snprintf(d->theirs, sizeof(d->theirs), "no call");
-	inquiry_call(align_reference(&q->align, least + 1), d->majority, sizeof(d->majority));
+	common_call(q, least + 1, &makers, d->majority, sizeof(d->majority));
 }
 
 void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,32 +17,14 @@
 #include "../faults/diagnose/tally.h"
 #include "../faults/diagnose/witness.h"
 #include "../faults/watch/verdict.h"
+#include "perf_folder.h"
 
 #define LINES_SHOWN 4
-#define RUNS	   "results/runs/"
 #define HEARD_MAX  (1 << 18) /* ranks */
 #define TEXT_MAX   (64 << 10)
 #define TAIL_CALLS 256	     /* newest calls that another host tells of a rank; of large runs: */
 #define TAIL_SHORT 64
 #define TAIL_RANKS 1024
-
-/* results/runs/DATE-PROGRAM-KEY below the working directory: every abnormal run keeps its own. */
-static void make_folder(struct judge *j)
-{
-	const struct program *p = j->program;
-	time_t now = time(NULL);
-	char date[32];
-	struct tm tm;
-
-	localtime_r(&now, &tm);
-	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
-	mkdir("results", 0777);
-	mkdir("results/runs", 0777);
-	snprintf(j->folder, sizeof(j->folder), RUNS "%s-%.40s-%.8s", date, p->name,
-	         p->launch->key);
-	if (mkdir(j->folder, 0777) < 0)
-		j->folder[0] = '\0';
-}
 
 static void name_command(struct judge *j)
 {
@@ -267,25 +248,8 @@ static void judge_place(void *ctx, struct verdict *verdict)
 	struct judge *j = ctx;
 
 	j->evidence.detect_ms = verdict->detect_ms;
-	make_folder(j);
-	if (j->folder[0])
+	if (folder_make(j->folder, sizeof(j->folder), j->program))
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", j->folder);
-}
-
-/* The root's name for the folder comes over the network: below RUNS, and nowhere else. */
-static bool take_folder(struct judge *j, const char *folder)
-{
-	const char *name = folder + strlen(RUNS);
-
-	if (strncmp(folder, RUNS, strlen(RUNS)) != 0 || !name[0] || name[0] == '.' ||
-	    strchr(name, '/') || strlen(folder) >= sizeof(j->folder))
-		return false;
-	mkdir("results", 0777);
-	mkdir("results/runs", 0777);
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST) /* there: hosts that share it */
-		return false;
-	snprintf(j->folder, sizeof(j->folder), "%s", folder);
-	return true;
 }
 
 /* Stacks and NCCL's own word of this host's ranks, which still are as they were; and what the host
@@ -312,7 +276,8 @@ static void judge_keep(void *ctx, const struct rank_view *views,
 
 	if (!j->evidence.ranks && !collect(j, views, memories, n))
 		return;
-	kept = take_folder(j, folder) && evidence_save(&j->evidence, j->folder, &err) == 0;
+	kept = folder_take(j->folder, sizeof(j->folder), folder, j->program) &&
+	       evidence_save(&j->evidence, j->folder, &err) == 0;
 	hear_witnesses(j, "-");
 	for (int i = 0; i < j->evidence.nranks; i++) {
 		const char *stack = j->evidence.ranks[i].stack;
@@ -359,16 +324,33 @@ static void judge_slow(void *ctx)
 	for (size_t i = 0; i < j->diagnosis.nlines; i++)
 		printf("# %s\n", j->diagnosis.lines[i]);
 	fflush(stdout);
-	if (j->folder[0])
+	if (!j->evidence.ranks)
+		return;
+	if (j->folder[0]) {
 		save_command(j);
-	if (!j->folder[0] || !j->evidence.ranks)
-		return;
-	if (evidence_save(&j->evidence, j->folder, &err) == 0) {
-		hear_witnesses(j, j->diagnosis.ranks);
-		return;
+		if (evidence_save(&j->evidence, j->folder, &err) < 0) {
+			j->folder[0] = '\0';
+			error_print(&err, j->program->name);
+		}
 	}
-	j->folder[0] = '\0';
-	error_print(&err, j->program->name);
+	hear_witnesses(j, j->diagnosis.ranks);
+}
+
+/* Which lines of code ranks are stuck on, and what else the witnesses said. */
+static void say_witnesses(struct judge *j)
+{
+	struct diagnosis *d = &j->diagnosis;
+	size_t before = d->nlines;
+	int more;
+
+	witness_note(&j->evidence, d);
+	more = report_stuck(stdout, "# ", &j->evidence, d->ranks, LINES_SHOWN);
+	if (more > 0)
+		printf("# and %d more rank%s%s\n", more, more == 1 ? "" : "s",
+		       j->folder[0] ? ": report.txt" : "");
+	for (size_t i = before; i < d->nlines; i++)
+		printf("# %s\n", d->lines[i]);
+	fflush(stdout);
 }
 
 /* What the witnesses said, here and on other hosts. */
@@ -377,17 +359,14 @@ static void judge_save(void *ctx)
 	struct judge *j = ctx;
 	struct diagnosis *d = &j->diagnosis;
 	struct error err = { .rank = -1 };
-	size_t before = d->nlines;
 	int drawable;
 
-	if (!j->folder[0] || !j->evidence.ranks)
+	if (!j->evidence.ranks)
 		return;
 	take_texts(j);
-	witness_note(&j->evidence, d);
-	report_stuck(stdout, "# ", &j->evidence, d->ranks, LINES_SHOWN);
-	for (size_t i = before; i < d->nlines; i++)
-		printf("# %s\n", d->lines[i]);
-	fflush(stdout);
+	say_witnesses(j);
+	if (!j->folder[0])
+		return;
 	if (evidence_save_texts(&j->evidence, j->folder, &err) < 0 ||
 	    (drawable = diagnosis_save(d, &j->evidence, j->folder, &err)) < 0) {
 		error_print(&err, j->program->name);

@@ -85,6 +85,32 @@ broken kill-rank:1 3
 holds "$what: the dead have a stack" [ ! -e "$dir/rank-1.stack.txt" ]
 holds "$what: rank 2 has no stack" grep -q '^  #0 ' "$dir/rank-2.stack.txt"
 
+# Where nothing can be written the reason is told once, and everything that needs no file is said: a
+# folder that is read-only, a disk that has no room for another folder, one that is full.
+kept_nothing() {
+	local options=$1 prepare=$2 why=$3
+	mkdir -p "$work/disk"
+	# shellcheck disable=SC2016 # for the inner shell
+	run unshare -rm bash -c 'mount -t tmpfs -o "$1" tmpfs "$2" && cd "$2" && eval "$3" && shift 3 && "$@"' - \
+		"$options" "$work/disk" "$prepare" "$BUILD/all_reduce_perf" --backend mpi -g 6 --fault=drop-rank:1
+	expect_rc 10 "$why:"
+	expect_err "^all_reduce_perf: .*results/runs.*: $why"
+	holds "$why: said more than once" [ "$(grep -c "$why" "$work/err")" -eq 1 ]
+	expect_out '^# verdict: outcome=hang class=missing-call ranks=1 '
+	expect_out '^# rank 1 is stuck on .* faults/inject/idle.c:'
+	holds "$why: the guilty rank is not the first of four, or what is left out is not told" \
+		cmp -s <(grep -oE '^# (rank [0-9]+ is stuck|and .*)' "$work/out") <(printf '# %s\n' \
+			'rank 1 is stuck' 'rank 0 is stuck' 'rank 2 is stuck' 'rank 3 is stuck' 'and 2 more ranks')
+	expect_no_out 'look further'
+}
+if unshare -rm true 2>/dev/null; then
+	kept_nothing size=64k 'mount -o remount,ro .' 'Read-only file system'
+	kept_nothing nr_inodes=2 : 'No space left on device'
+	kept_nothing size=4k : 'No space left on device'
+else
+	echo 'folders that cannot be written to: not tried: no mounts of our own here'
+fi
+
 # GPUs, by a driver made here: two at first, of which the second is lost when it is asked again; each time it is
 # asked, the first has 2 replays more on each of its 2 links. And one that answers once only: nobody waits for it.
 driver() {

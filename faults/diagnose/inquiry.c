@@ -196,11 +196,12 @@ static bool made_ours(const struct inquiry *q, int rank, uint64_t seq, const str
 static const char *common_call(const struct inquiry *q, uint64_t seq, size_t *n, char *buf, size_t len)
 {
 	const struct record *ours = align_reference(&q->align, seq), *first = NULL;
-	bool alike = true, kinds = true, peers = true;
+	bool pairs = ours && call_in_pairs(ours), alike = pairs, kinds = pairs, peers = pairs;
 
 	*n = 0;
 	for (int i = 0; ours && i < q->align.nranks; i++) {
-		const struct record *r = align_record(&q->align, i, seq);
+		/* of large runs records are on disk: none is looked at without need */
+		const struct record *r = pairs ? align_record(&q->align, i, seq) : NULL;
 
 		if (!made_ours(q, i, seq, ours))
 			continue;
@@ -210,7 +211,7 @@ static const char *common_call(const struct inquiry *q, uint64_t seq, size_t *n,
 		alike = alike && kinds && r->count == first->count && r->dtype == first->dtype;
 		peers = peers && alike && r->peer == first->peer;
 	}
-	if (!ours || !call_in_pairs(ours))
+	if (!pairs)
 		return inquiry_call(ours, buf, len);
 	if (alike && first) {
 		struct record shared = *first;

@@ -9,19 +9,21 @@
 #define LINES_SHOWN  64
 #define GUILTY_SHOWN 4
 
-void report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
-                  const char *guilty, int most)
+int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
+                 const char *guilty, int most)
 {
 	char line[300];
+	int found = 0;
 
 	for (int turn = 0; turn < 2; turn++)
-		for (int i = 0; i < evidence->nranks && most > 0; i++) {
+		for (int i = 0; i < evidence->nranks; i++) {
 			if (rank_list_has(guilty, i) != (turn == 0) ||
 			    !stacks_stuck_on(evidence->ranks[i].stack, line, sizeof(line)))
 				continue;
-			fprintf(out, "%srank %d is stuck on %s\n", prefix, i, line);
-			most--;
+			if (found++ < most)
+				fprintf(out, "%srank %d is stuck on %s\n", prefix, i, line);
 		}
+	return found > most ? found - most : 0;
 }
 
 /* Indented: a code block that its own content cannot end. */

@@ -1,0 +1,55 @@
+/* perf_folder.c: the folder of a run's evidence is made, or it is said why not. */
+#include "perf_folder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define RUNS "results/runs/"
+
+/* Also where they are there. */
+static bool make_parents(void)
+{
+	return (mkdir("results", 0777) == 0 || errno == EEXIST) &&
+	       (mkdir("results/runs", 0777) == 0 || errno == EEXIST);
+}
+
+static void refuse(const struct program *program, const char *folder, int code)
+{
+	fprintf(stderr, "%s: no evidence can be kept in %s: %s\n", program->name, folder,
+	        strerror(code));
+}
+
+bool folder_make(char *path, size_t len, const struct program *program)
+{
+	time_t now = time(NULL);
+	char date[32];
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
+	snprintf(path, len, RUNS "%s-%.40s-%.8s", date, program->name, program->launch->key);
+	if (make_parents() && mkdir(path, 0777) == 0)
+		return true;
+	refuse(program, path, errno);
+	path[0] = '\0';
+	return false;
+}
+
+bool folder_take(char *path, size_t len, const char *told, const struct program *program)
+{
+	bool below = strncmp(told, RUNS, strlen(RUNS)) == 0;
+	const char *name = below ? told + strlen(RUNS) : ".";
+
+	path[0] = '\0';
+	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') || strlen(told) >= len)
+		return false; /* it came over the network */
+	if (!make_parents() || (mkdir(told, 0777) < 0 && errno != EEXIST)) {
+		refuse(program, told, errno);
+		return false;
+	}
+	snprintf(path, len, "%s", told);
+	return true;
+}

@@ -1,0 +1,19 @@
+/* perf_folder.h: where an abnormal run keeps its evidence: results/runs/DATE-PROGRAM-KEY below the
+ * working directory. */
+#ifndef HANGAR_PERF_FOLDER_H
+#define HANGAR_PERF_FOLDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "perf_rank.h"
+
+/* Makes one and writes its name to `path`. false: none could be made, and standard error has said
+ * which and why; `path` is empty then. */
+bool folder_make(char *path, size_t len, const struct program *program);
+
+/* The same with the name that another host told, which is made unless it is there: hosts may share
+ * it. A name of anything else than such a folder is passed over in silence. */
+bool folder_take(char *path, size_t len, const char *told, const struct program *program);
+
+#endif

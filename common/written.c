@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -35,6 +36,24 @@ int written_stdout(struct error *err)
 		why = errno;
 	}
 	return !failed ? 0 : refuse_stdout(err, why > 0 ? -why : -EIO);
+}
+
+static const char *guarded; /* atexit() hands nothing on */
+
+static void guard(void)
+{
+	struct error err = { .rank = -1 };
+
+	if (written_stdout(&err) == 0)
+		return;
+	error_print(&err, guarded);
+	_exit(OUTCOME_INTERNAL);
+}
+
+void written_guard(const char *program)
+{
+	guarded = program;
+	atexit(guard);
 }
 
 int written_room(struct error *err)

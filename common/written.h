@@ -15,6 +15,10 @@ int written_close(FILE *f);
  * anything that was printed did not arrive; why, as above. */
 int written_stdout(struct error *err);
 
+/* From now on the end of this process, by exit() or from main(), asks written_stdout(): a failure is
+ * told on standard error, in the name of `program`, and turns the exit code into 1. */
+void written_guard(const char *program);
+
 /* Could a line be written to standard output by another process that would not tell of a failure?
  * 0, or a negative errno with the error set: it is closed, or its disk is full. Writes nothing. */
 int written_room(struct error *err);

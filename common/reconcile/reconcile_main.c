@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "causes.h"
+#include "written.h"
 
 struct arguments {
 	const char *path;
@@ -86,7 +87,7 @@ static int tell(const char *path, struct error *err)
 		       observation.run.median_percent);
 	if (causes_slowest(&observation, line, sizeof(line)))
 		puts(line);
-	if (causes_tell(&observation, print_line, stdout) < 0 || fflush(stdout) != 0)
+	if (causes_tell(&observation, print_line, stdout) < 0 && !ferror(stdout)) /* see written_guard */
 		error_set(err, OUTCOME_INTERNAL, -1, "can't print");
 	observation_release(&observation);
 	return err->outcome;
@@ -99,6 +100,7 @@ int main(int argc, char **argv)
 	int code = 0;
 
 	argp_err_exit_status = OUTCOME_USAGE;
+	written_guard("reconcile");
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return OUTCOME_USAGE;
 	if (arguments.list)

@@ -6,6 +6,7 @@
 
 #include "parse.h"
 #include "predict_run.h"
+#include "written.h"
 
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 
@@ -310,8 +311,9 @@ int main(int argc, char **argv)
 	struct error err = { .outcome = OUTCOME_OK };
 
 	argp_err_exit_status = OUTCOME_USAGE;
+	written_guard("topo_predict");
 	argp_parse(&argp, argc, argv, 0, NULL, &job);
-	if (predict_run(&job, &err) == 0 && fflush(stdout) == 0)
+	if (predict_run(&job, &err) == 0)
 		return 0;
 	error_print(&err, "topo_predict");
 	return err.outcome;

@@ -16,9 +16,11 @@
 #include "../common/options.h"
 #include "../common/parse.h"
 #include "../common/supervisor.h"
+#include "../common/written.h"
 #include "../faults/inject/machine.h"
 #include "../faults/watch/monitor.h"
 #include "../faults/watch/recorder.h"
+#include "perf_check.h"
 #include "perf_fired.h"
 #include "perf_judge.h"
 #include "perf_rank.h"
@@ -52,6 +54,8 @@ static bool answer(const struct program *program, int *code)
 	const struct options *o = program->options;
 
 	*code = 0;
+	if (o->help || o->version || o->list_faults || o->completion)
+		written_guard(program->name);
 	if (o->help)
 		options_print_help(stdout, program->collective, program->name);
 	else if (o->version)
@@ -219,21 +223,6 @@ out_folder:
 	return err->code ? fail(err, program) : code;
 }
 
-/* --out, before anything is started; whoever makes the files finds the same. */
-static int check_out(const struct options *options, struct error *err)
-{
-	char path[4200];
-
-	if (!options->out)
-		return 0;
-	snprintf(path, sizeof(path), "%.4000s/rows.csv", options->out);
-	if (access(path, F_OK) < 0)
-		return 0;
-	return error_set(err, OUTCOME_USAGE, -EEXIST,
-	                 "--out %.400s: holds a run already; name a folder that does not",
-	                 options->out);
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -264,21 +253,22 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		return fail(&err, &program);
 	if (answer(&program, &code))
 		return code;
-	if (read_environment(&program, &err) < 0 || read_faults(&program, &injector, &err) < 0)
+	if (check_expect(&options, &err) < 0 || read_environment(&program, &err) < 0 ||
+	    read_faults(&program, &injector, &err) < 0)
 		return fail(&err, &program);
 	if (launch_check(&launch, &options, argv[0], &err) < 0)
 		return fail(&err, &program);
 	if (launch.launched)
 		return supervise(&program, &err);
-	if (check_out(&options, &err) < 0)
-		return fail(&err, &program);
 	chosen = choose_fault_ranks(&program, &options, &err);
 	ranks = chosen < 0 ? chosen : launch_ranks(&options, &err);
-	if (ranks < 0)
+	if (ranks < 0 || check_start(&program, ranks, &err) < 0)
 		return fail(&err, &program);
 	if (chosen)
 		fprintf(stderr, "hangar: %d ranks because of --fault\n", ranks);
 	code = launch_self(ranks, argv, &err);
+	if (code == OUTCOME_OK)
+		written_room(&err); /* mpirun passes over what it could not write */
 	if (err.code)
 		return fail(&err, &program);
 	return code;

@@ -209,7 +209,10 @@ static int check_request(struct rank *r)
 	rc = sweep_check(&sweep, &r->err);
 	if (rc < 0)
 		return rc;
-	if (r->program->injector)
+	if (b->options->nfaults)
+		rc = schedule_check(b->options, b->collective, r->job.group_size, &b->traffic,
+		                    &r->err);
+	if (rc == 0 && r->program->injector)
 		rc = place_faults(r);
 	if (rc < 0)
 		return rc;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,15 @@ int expect_check(const char *spec)
 	struct expectation expected;
 
 	return expect_parse(spec, &expected);
+}
+
+char *expect_class(const char *spec, char *buf, size_t len)
+{
+	struct expectation expected = { .class = "" };
+
+	expect_parse(spec, &expected);
+	snprintf(buf, len, "%.*s", (int)expected.class_len, expected.class);
+	return buf;
 }
 
 static bool expect_matches(const struct expectation *expected, enum outcome outcome,

@@ -26,8 +26,9 @@ struct schedule {
 size_t schedule_bytes(size_t first, int i)
 {
 	size_t step = first / FRACTION / 512 * 512;
+	size_t less = (size_t)i * (step ? step : 512);
 
-	return first - (size_t)i * (step ? step : 512);
+	return first > less ? first - less : 0;
 }
 
 /* All steps lie in the pools at once, for they are checked at the end. */
@@ -52,26 +53,48 @@ static double data_seconds(const struct schedule *s)
 	return CHECK_SECONDS + bytes / CHECK_BYTES_PER_SECOND;
 }
 
+static struct point point_of(const struct options *o, const struct collective *collective, int i)
+{
+	return (struct point){
+		.dtype = (enum dtype)o->dtype_first,
+		.op = collective->reduces ? (enum redop)o->op_first : OP_NONE,
+		.root = !collective->rooted ? -1 : o->root < 0 ? 0 : o->root,
+		.bytes = schedule_bytes(schedule_first(o), i),
+	};
+}
+
+int schedule_check(const struct options *o, const struct collective *collective, int nranks,
+                   const struct traffic *traffic, struct error *err)
+{
+	struct point last = point_of(o, collective, SCHEDULE_STEPS - 1);
+	struct geometry geometry = {
+		.nranks = nranks,
+		.root = last.root,
+		.elsize = dtype_size(last.dtype),
+		.bytes = last.bytes,
+		.align = o->align,
+		.traffic = collective->irregular ? traffic : NULL,
+	};
+	struct shape shape;
+
+	collective->shape(&geometry, &shape);
+	if (shape.bytes > 0)
+		return 0;
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+	                 "-b %zu: too small for a schedule of %d steps on %d ranks",
+	                 schedule_first(o), SCHEDULE_STEPS, nranks);
+}
+
 static int make_plans(struct schedule *s)
 {
 	struct bench *bench = s->run->bench;
-	const struct options *o = bench->options;
-	struct point point = {
-		.dtype = (enum dtype)o->dtype_first,
-		.op = bench->collective->reduces ? (enum redop)o->op_first : OP_NONE,
-		.root = !bench->collective->rooted ? -1 : o->root < 0 ? 0 : o->root,
-	};
 	int rc;
 
 	for (int i = 0; i < SCHEDULE_STEPS; i++) {
-		point.bytes = schedule_bytes(schedule_first(o), i);
+		struct point point = point_of(bench->options, bench->collective, i);
+
 		rc = plan_init(&s->plans[i], bench, &point, false);
 		s->nplans = i + 1;
-		if (rc == -ENODATA)
-			return error_set(bench->err, OUTCOME_USAGE, -EINVAL,
-			                 "-b %zu: too small for a schedule of %d steps on %d "
-			                 "ranks",
-			                 schedule_first(o), SCHEDULE_STEPS, bench->job->group_size);
 		if (rc < 0)
 			return rc;
 		/* one rotation for all, with room for each one's guards */

@@ -60,6 +60,11 @@ refused '--backend tcp' '--backend tcp' 'nccl' 'mpi'
 refused "--backend mpi --fault=drop-rank:$((4 * $(nproc) + 12))" '-g'
 refused '--table html' '--table html' 'nccl-tests'
 refused '--expect sunshine' '--expect sunshine'
+refused '--expect hang:nosuchclass' 'hang:nosuchclass' 'missing-call' 'rank-died'
+refused '--backend mpi -g 4 --fault=drop-rank:4' 'out of range: 4, the job has 0 to 3'
+refused '--backend mpi -g 4 --fault=drop-rank@26' 'call 26 is never reached'
+refused '--backend mpi -g 4 --fault=drop-rank:1 -b 4K' '-b 4096: too small for a schedule'
+refused '--backend mpi -g 4 --fault=drop-rank:1 -b 4' '-b 4: too small for a schedule'
 refused '-T -1' '-T -1'
 refused '-n' '-n: '
 refused '--align 3' '--align 3' 'power'
@@ -94,6 +99,9 @@ expect_rc 2 'mpirun, -g 2:'
 expect_err 'mpirun -np 4 '
 launched --backend mpi -b 64T -e 64T
 expect_rc 2 'mpirun, -e 64T:'
+launched --backend mpi --fault=drop-rank:1 -b 4K
+expect_rc 2 'mpirun, --fault, -b 4K:'
+holds 'one line of ours, but others about the fault' bash -c '! grep -q "did not fire" "$1"' - "$work/err"
 run mpirun --quiet -np 2 "$BUILD/all_reduce_perf" "${small[@]}" -g 1
 expect_rc 0 'mpirun, -g 1:'
 
@@ -144,6 +152,21 @@ holds 'completion lacks --backend' bash -c '
 	[[ " ${COMPREPLY[*]} " == *" --backend"* ]]' - "$work/out"
 run "$BUILD/all_reduce_perf" --completion tcsh
 one_line 2 'completion tcsh' bash
+
+# What nobody can read, since its disk is full, is no success.
+full() {
+	# shellcheck disable=SC2016 # for the inner shell
+	run bash -c '"$@" >/dev/full' - "$@"
+	one_line 1 'standard output: No space left on device'
+}
+for option in --help --version --list-faults '--completion=bash' "${small[*]} -g 2"; do
+	# shellcheck disable=SC2086 # words
+	full "$BUILD/all_reduce_perf" $option
+done
+for program in topo_predict nccl_log reconcile hang_diagnose; do
+	full "$BUILD/$program" --help
+done
+full "$BUILD/topo_predict" --topo dgx-h100
 
 # Environment variables
 NCCL_TESTS_MIN_BW=100000 run "$BUILD/all_reduce_perf" "${small[@]}" -g 2

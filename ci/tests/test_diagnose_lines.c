@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "classes.h"
 #include "postmortem.h"
 #include "rank_list.h"
 
@@ -302,6 +303,22 @@ static void test_other_call(void)
 	}
 }
 
+/* Every class that --expect may name. */
+static void test_class_names(void)
+{
+	static const char *const known[] = { "missing-call", "unexplained", "rank-died", "wrong-data", "ok" };
+	static const char *const unknown[] = { "", "nosuchclass", "missing", "missing-call ", "rank" };
+	char list[400];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		CU_ASSERT_TRUE(class_known(known[i]));
+		CU_ASSERT_FALSE(class_known(unknown[i]));
+	}
+	class_list(list, sizeof(list));
+	for (char *name = strtok(list, " "); name; name = strtok(NULL, " "))
+		CU_ASSERT_TRUE(class_known(name));
+}
+
 /* Who is in no system call runs: that is no want of anything. */
 static void test_running(void)
 {
@@ -357,6 +374,7 @@ int main(void)
 		{ "what calls differ in", test_difference },
 		{ "another call than the others'", test_other_call },
 		{ "one that runs", test_running },
+		{ "names of classes", test_class_names },
 		{ "who is named in a post-mortem", test_postmortem_names },
 	};
 

@@ -103,6 +103,22 @@ static void test_grammar(void)
 	}
 }
 
+static void test_class(void)
+{
+	static const struct {
+		const char *spec, *class;
+	} cases[] = {
+		{ "hang", "" },
+		{ "hang:missing-call", "missing-call" },
+		{ "died:rank-killed:1,3", "rank-killed" },
+		{ "hang:a-name-for-which-there-is-no-room", "a-name-for-w" },
+	};
+	char buf[13];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CU_ASSERT_STRING_EQUAL(expect_class(cases[i].spec, buf, sizeof(buf)), cases[i].class);
+}
+
 static void test_exit_code(void)
 {
 	static const struct {
@@ -160,6 +176,7 @@ int main(void)
 		{ "names", test_names },
 		{ "precedence of all pairs", test_precedence },
 		{ "grammar of --expect", test_grammar },
+		{ "the class in --expect", test_class },
 		{ "exit codes", test_exit_code },
 	};
 

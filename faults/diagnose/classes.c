@@ -1,6 +1,7 @@
 /* classes.c: cause, fix and prevention of each class, as text. */
 #include "classes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char CLASS_MISSING[] = "missing-call", CLASS_BLOCKED[] = "host-blocked",
@@ -130,6 +131,27 @@ static const struct meaning {
 	  "NCCL_DEBUG_FILE=DIR/nccl-%h-%p.log; ask ncclras while it hangs (NCCL RAS, since "
 	  "2.24, is on unless NCCL_RAS_ENABLE=0)." },
 };
+
+static const char MONITORS[] = "rank-died"; /* where nobody could look at the calls */
+
+bool class_known(const char *name)
+{
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+		if (strcmp(meanings[i].class, name) == 0)
+			return true;
+	return strcmp(name, MONITORS) == 0 || outcome_parse(name) >= 0;
+}
+
+char *class_list(char *buf, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]) && n < len; i++)
+		n += (size_t)snprintf(buf + n, len - n, "%s ", meanings[i].class);
+	if (n < len)
+		snprintf(buf + n, len - n, "%s", MONITORS);
+	return buf;
+}
 
 /* A mismatch of which call it is, rather than of what it was given. */
 static const struct meaning other_call = {

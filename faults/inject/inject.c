@@ -21,30 +21,51 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 	return rc;
 }
 
-static int place_spec(struct fault_spec *spec, const struct inject_place *place, struct error *err)
+/* Its ranks and its call, given or not, against the job's. */
+static int check_spec(const struct fault_spec *spec, const struct inject_place *place,
+		      struct error *err)
 {
 	const long calls = (long)place->steps * place->step_calls;
-	char why[360];
-	int last;
+	const int last = spec->nranks ? spec->ranks[spec->nranks - 1] : place->nranks - 1;
+	const long op = spec->op ? spec->op : (place->default_step - 1L) * place->step_calls + 1;
 
 	if (place->nranks < spec->fault->needs.ranks)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: %s needs %d ranks, the job has %d", spec->text,
 				 spec->fault->name, spec->fault->needs.ranks, place->nranks);
-	if (spec->nranks == 0)
-		spec->ranks[spec->nranks++] = place->nranks - 1;
-	if (spec->op == 0)
-		spec->op = (place->default_step - 1L) * place->step_calls + 1;
-	last = spec->ranks[spec->nranks - 1];
 	if (last >= place->nranks)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: rank out of range: %d, the job has 0 to %d",
 				 spec->text, last, place->nranks - 1);
-	if (spec->op > calls)
+	if (op > calls)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: call %ld is never reached: the schedule has %ld "
 				 "calls, %d in each of %d steps",
-				 spec->text, spec->op, calls, place->step_calls, place->steps);
+				 spec->text, op, calls, place->step_calls, place->steps);
+	return 0;
+}
+
+int inject_check(const struct injector *injector, const struct inject_place *place,
+		 struct error *err)
+{
+	int rc = 0;
+
+	for (int i = 0; i < injector->nspecs && rc == 0; i++)
+		rc = check_spec(&injector->specs[i], place, err);
+	return rc;
+}
+
+static int place_spec(struct fault_spec *spec, const struct inject_place *place, struct error *err)
+{
+	char why[360];
+	int rc = check_spec(spec, place, err);
+
+	if (rc < 0)
+		return rc;
+	if (spec->nranks == 0)
+		spec->ranks[spec->nranks++] = place->nranks - 1;
+	if (spec->op == 0)
+		spec->op = (place->default_step - 1L) * place->step_calls + 1;
 	if (fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
 				 spec->text, spec->fault->name, why);

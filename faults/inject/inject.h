@@ -30,6 +30,12 @@ struct inject_place {
 	struct fault_record *record; /* borrowed, may be NULL */
 };
 
+/* Before any rank is there: do guilty ranks exist in a job like `place`, and the calls in its
+ * schedule? Machine, record and rank are not looked at. 0, or -EINVAL with a usage error ("rank out
+ * of range", "never reached"). */
+int inject_check(const struct injector *injector, const struct inject_place *place,
+                 struct error *err);
+
 /* Ranks are known: fill in defaults (last rank; op) and check that guilty ranks exist, that the
  * schedule has so many calls, that the job is large enough and that this machine has what the
  * faults need. 0; -EINVAL with a usage error ("rank out of range", "never reached"); -ENOTSUP with

@@ -1,0 +1,16 @@
+/* perf_check.h: what is refused before any rank is started. */
+#ifndef HANGAR_PERF_CHECK_H
+#define HANGAR_PERF_CHECK_H
+
+#include "perf_rank.h"
+
+/* --expect's class: one that no verdict can have would fail every run. 0, or -EINVAL with a usage
+ * error. */
+int check_expect(const struct options *options, struct error *err);
+
+/* Of a bare start of `ranks` ranks, what these would find out later, each for itself: the folder of
+ * --out, faults and their schedule, a standard output that nothing can be written to. 0 or a negative
+ * errno with the error set. */
+int check_start(const struct program *program, int ranks, struct error *err);
+
+#endif

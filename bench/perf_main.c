@@ -230,6 +230,54 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The words of the command line with what was chosen besides, -g and --share-gpu: the ranks read them,
+ * and keep them for whoever wants the same run again. NULL without memory. */
+static char **add_choice(char **argv, int argc, bool counted, bool shared, int ranks)
+{
+	static char number[16], share[] = "--share-gpu", count[] = "-g";
+	char **words = calloc((size_t)argc + 4, sizeof(*words));
+	int n = 0;
+
+	if (!words)
+		return NULL;
+	words[n++] = argv[0];
+	if (!counted) {
+		snprintf(number, sizeof(number), "%d", ranks);
+		words[n++] = count;
+		words[n++] = number;
+	}
+	if (shared)
+		words[n++] = share;
+	for (int i = 1; i < argc; i++)
+		words[n++] = argv[i];
+	return words;
+}
+
+/* Ranks and their devices are chosen, and mpirun started on this program. Returns the exit code. */
+static int start_bare(const struct program *program, struct options *options, struct error *err)
+{
+	bool counted = options->gpus || options->threads, shared = options->share_gpu;
+	int chosen = choose_fault_ranks(program, options, err), code;
+	int ranks = chosen < 0 ? chosen : launch_ranks(options, err);
+	char **words;
+
+	if (ranks < 0 || check_start(program, ranks, err) < 0)
+		return fail(err, program);
+	if (chosen)
+		fprintf(stderr, "hangar: %d ranks because of --fault\n", ranks);
+	words = add_choice(program->argv, program->argc, counted, options->share_gpu && !shared,
+	                   ranks);
+	if (!words) {
+		error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+		return fail(err, program);
+	}
+	code = launch_self(ranks, words, err);
+	free(words);
+	if (code == OUTCOME_OK)
+		written_room(err); /* mpirun passes over what it could not write */
+	return err->code ? fail(err, program) : code;
+}
+
 int perf_main_filtered(const struct collective *collective, const struct call_filter *filter,
                        int argc, char **argv)
 {
@@ -246,7 +294,7 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		.filter = filter,
 	};
 	struct injector injector;
-	int chosen, ranks, code;
+	int code;
 
 	launch_detect(&launch);
 	if (options_parse(&options, collective, argc, argv, &err) < 0)
@@ -258,20 +306,7 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		return fail(&err, &program);
 	if (launch_check(&launch, &options, argv[0], &err) < 0)
 		return fail(&err, &program);
-	if (launch.launched)
-		return supervise(&program, &err);
-	chosen = choose_fault_ranks(&program, &options, &err);
-	ranks = chosen < 0 ? chosen : launch_ranks(&options, &err);
-	if (ranks < 0 || check_start(&program, ranks, &err) < 0)
-		return fail(&err, &program);
-	if (chosen)
-		fprintf(stderr, "hangar: %d ranks because of --fault\n", ranks);
-	code = launch_self(ranks, argv, &err);
-	if (code == OUTCOME_OK)
-		written_room(&err); /* mpirun passes over what it could not write */
-	if (err.code)
-		return fail(&err, &program);
-	return code;
+	return launch.launched ? supervise(&program, &err) : start_bare(&program, &options, &err);
 }
 
 int perf_main(const struct collective *collective, int argc, char **argv)

@@ -48,19 +48,23 @@ char *command_join(char *buf, size_t len, int argc, const char *const *argv)
 	return buf;
 }
 
-/* By env: a shell takes no assignment that stands in quotes. */
+static bool starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* By env: a shell takes no assignment that stands in quotes. What NCCL prints, and to which file, is
+ * left out: it makes no other run, and the file's folder may be gone. */
 static void add_settings(char *buf, size_t len)
 {
-	static const char *const prefixes[] = { "NCCL_", "CUDA_DEVICE_MAX_CONNECTIONS=" };
-
-	for (char **e = environ; *e; e++)
-		for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-			if (strncmp(*e, prefixes[i], strlen(prefixes[i])) != 0)
-				continue;
-			if (!buf[0])
-				add_word(buf, len, "env");
-			add_word(buf, len, *e);
-		}
+	for (char **e = environ; *e; e++) {
+		if ((!starts_with(*e, "NCCL_") || starts_with(*e, "NCCL_DEBUG")) &&
+		    !starts_with(*e, "CUDA_DEVICE_MAX_CONNECTIONS="))
+			continue;
+		if (!buf[0])
+			add_word(buf, len, "env");
+		add_word(buf, len, *e);
+	}
 }
 
 static bool is_launcher(const char *path)

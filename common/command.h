@@ -15,7 +15,7 @@ char *command_join(char *buf, size_t len, int argc, const char *const *argv);
 /* The same with what else the run needs: the launcher's own line where it is to be had
  * (`launcher`: the file in /proc with the command line of this process' parent), else "mpirun
  * -np N" when a launcher had started `nranks` ranks; and before it NCCL's settings from the
- * environment. Returns buf. */
+ * environment, but for NCCL_DEBUG and the like. Returns buf. */
 char *command_again(char *buf, size_t len, const struct launch *launch, int nranks, int argc,
 		    const char *const *argv, const char *launcher);
 

@@ -118,6 +118,14 @@ run "$BUILD/hang_diagnose" copy
 has copy/postmortem.md 'Ring topology' '0 -P2P/direct pointer-> 1' 'is this ring rational? rational' \
 	'9 collective calls, the same on all 4 ranks' '## Reproducer'
 
+# Started bare, with logs in a folder that will be gone: the reproducer says how many ranks there were.
+run env NCCL_DEBUG=INFO NCCL_DEBUG_FILE="$work/gone/%p.log" NCCL_ALGO=Ring \
+	"$BUILD/all_reduce_perf" --backend mpi --fault=drop-rank:4
+expect_rc 10 'bare:'
+folder=$(sed -n 's/^# verdict: .*evidence=//p' "$work/out")
+holds "another reproducer: $(cat "$folder/command.txt")" cmp -s "$folder/command.txt" \
+	<(echo "env NCCL_ALGO=Ring $BUILD/all_reduce_perf -g 5 --backend mpi --fault=drop-rank:4")
+
 # Nothing to draw is said; rows and timeline in one folder are both drawn.
 head -n 1 copy/timeline.csv >empty.csv
 mkdir empty

@@ -66,15 +66,16 @@ static void test_launchers(void)
 
 static void test_settings(void)
 {
-	char algo[] = "NCCL_ALGO=Ring", other[] = "OMPI_X=1", file[] = "NCCL_DEBUG_FILE=/tmp/a b";
-	char *settings[] = { algo, other, file, NULL };
+	char algo[] = "NCCL_ALGO=Ring", other[] = "OMPI_X=1", file[] = "NCCL_TOPO_FILE=/tmp/a b";
+	char debug[] = "NCCL_DEBUG=INFO", log[] = "NCCL_DEBUG_FILE=/tmp/gone/x.log";
+	char *settings[] = { debug, algo, other, log, file, NULL };
 	const char *argv[] = { "./x_perf" };
 	struct launch launch = { .launched = true, .own = true };
 	char buf[200];
 
 	environ = settings;
 	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 4, 1, argv, "/proc/nothing"),
-			       "env NCCL_ALGO=Ring 'NCCL_DEBUG_FILE=/tmp/a b' ./x_perf");
+			       "env NCCL_ALGO=Ring 'NCCL_TOPO_FILE=/tmp/a b' ./x_perf");
 }
 
 static const struct unit_case cases[] = {

@@ -75,6 +75,36 @@ static void test_unlike(void)
 	}
 }
 
+/* All got through init, the last having asked for so many ranks, and wait in their first call. */
+static void all_behind_init(int last)
+{
+	for (int i = 0; i < 3; i++) {
+		enters(i, i == 2 ? last : 3, 1);
+		watch_leave(&seats[i].watch);
+		watch_comm(&seats[i].watch, 0, COMM_READY, NULL);
+		watch_enter(&seats[i].watch, "the first call", 10);
+	}
+}
+
+/* They made what cannot work, and hang in the first call on it, whose deadline is as long. */
+static void test_behind_init(void)
+{
+	double begin;
+
+	three("found");
+	all_behind_init(2);
+	begin = clock_seconds();
+	CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
+	CU_ASSERT(clock_seconds() - begin < 1.2);
+	seats_close();
+	three("found");
+	all_behind_init(3);
+	clock_nap(1.5);
+	CU_ASSERT(seats_sit(0, 2));
+	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
+	seats_close();
+}
+
 /* All are inside and will meet: the library takes its time. So do two groups. */
 static void test_long_init(void)
 {
@@ -138,6 +168,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "one does not come", test_missing },
 		{ "one comes otherwise", test_unlike },
+		{ "behind init", test_behind_init },
 		{ "a long init", test_long_init },
 		{ "late", test_late },
 		{ "no cause found", test_puzzled },

@@ -108,12 +108,14 @@ static bool is_absent(const struct monitor_peer *peer)
 	       (peer->view.process == PROCESS_STOPPED || !is_kept(peer));
 }
 
-/* All ranks of this host: will those inside init never be met? */
-static bool inits_part(const struct monitor *m)
+enum meeting { MEETING_FINE, MEETING_LACKS, MEETING_UNLIKE };
+
+/* All ranks of this host: does one not come to init, or came some with arguments that do not fit? */
+static enum meeting how_they_meet(const struct monitor *m)
 {
 	const struct rank_view **views = malloc((m->npeers + 1) * sizeof(*views));
 	size_t n = 0, lacking = 0, absent = 0;
-	bool part;
+	enum meeting how = MEETING_FINE;
 
 	for (size_t i = 0; views && i < m->npeers; i++) {
 		if (!m->peers[i].memory)
@@ -122,21 +124,28 @@ static bool inits_part(const struct monitor *m)
 		lacking += meeting_lacks(&m->peers[i].view);
 		absent += is_absent(&m->peers[i]);
 	}
-	part = lacking ? absent == lacking : n > 0 && meeting_incomplete(views, n) > 0;
+	if (lacking > 0 && absent == lacking)
+		how = MEETING_LACKS;
+	else if (lacking == 0 && (int32_t)n == m->memory->header.nranks &&
+	         meeting_incomplete(views, n) > 0)
+		how = MEETING_UNLIKE;
 	free(views);
-	return part;
+	return how;
 }
 
-static bool waits_in_init(const struct rank_view *view)
+/* Inside init; or behind it, where a library made what cannot work: of what was made unlike. */
+static bool is_held_up(const struct rank_view *view, enum meeting how)
 {
 	return view->process == PROCESS_ALIVE && view->waiting &&
-	       view->comm_state == RECORD_COMM_INIT;
+	       (view->comm_state == RECORD_COMM_INIT ||
+	        (how == MEETING_UNLIKE && view->comm_state == RECORD_COMM_READY));
 }
 
 /* Init itself may take the library long, and its deadline is long. That all come, and alike, takes
  * no time: those who wait for others that never will are overdue sooner. */
 static void call_meeting(struct monitor *m, uint64_t now)
 {
+	enum meeting how;
 	bool late = false;
 
 	m->meeting = false;
@@ -149,15 +158,20 @@ static void call_meeting(struct monitor *m, uint64_t now)
 			continue;
 		if (now - peer->progress.moved_ns < QUIET_NS)
 			return;
-		late |= waits_in_init(&peer->view) &&
+		late |= is_held_up(&peer->view, MEETING_UNLIKE) &&
 		        peer->view.waited - (double)peer->grace_ns * 1e-9 > m->config.meet_seconds;
 	}
-	if (!late || !inits_part(m))
+	how = late ? how_they_meet(m) : MEETING_FINE;
+	if (how == MEETING_FINE)
 		return;
-	m->meeting = true;
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory && waits_in_init(&m->peers[i].view))
-			m->peers[i].view.overdue = 1;
+	for (size_t i = 0; i < m->npeers; i++) {
+		struct rank_view *view = &m->peers[i].view;
+
+		if (!m->peers[i].memory || !is_held_up(view, how))
+			continue;
+		m->meeting = true;
+		view->overdue = 1;
+	}
 }
 
 uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t now)

@@ -67,7 +67,7 @@ expect_out "^# Vendors' figures: they are about GPUs and their links, and this r
 run env OMPI_MCA_btl_vader_single_copy_mechanism=none "$BUILD/all_reduce_perf" --backend mpi -g 2 -b 1M -e 1M -c 0 -n 5
 expect_rc 0
 expect_out 'messages are copied in and out'
-run env OMPI_MCA_btl=tcp,self "$BUILD/all_reduce_perf" --backend mpi -g 2 -b 1M -e 1M -c 0 -n 5
+run env OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo "$BUILD/all_reduce_perf" --backend mpi -g 2 -b 1M -e 1M -c 0 -n 5
 expect_rc 0
 expect_out '^# No prediction: MPI was told not to use shared memory'
 

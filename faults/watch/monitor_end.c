@@ -162,7 +162,7 @@ static bool doubted(struct monitor *m, const struct verdict *verdict, const stru
 {
 	bool unexplained = m->config.doubts && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0;
 	uint64_t now = clock_ns(), more;
-	uint64_t excused = patience_excuse(m, verdict->ranks, now);
+	uint64_t excused = unexplained ? 0 : patience_excuse(m, verdict->ranks, now);
 
 	if (m->meeting && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0) {
 		m->met = true;

@@ -103,6 +103,26 @@ static void test_no_groups(void)
 	CU_ASSERT_STRING_EQUAL(found.ranks, "2");
 }
 
+/* A rank of the second group died, one of the first is blocked behind it; and one died that is in none. */
+static void test_death(void)
+{
+	for (int inside = 0; inside < 2; inside++) {
+		in_groups(6, 2);
+		for (int i = 0; i < 6; i += 2)
+			play(i, i == 2 ? OP - 1 : OP, step_count, i != 2);
+		evidence.ranks[5].view.process = PROCESS_KILLED;
+		evidence.ranks[5].view.status = 9;
+		if (!inside) {
+			evidence.ranks[5].view.init_id = 0;
+			evidence.ranks[1].view.init_nranks = evidence.ranks[3].view.init_nranks = 2;
+		}
+		finish();
+		CU_ASSERT_EQUAL(found.outcome, OUTCOME_DIED);
+		CU_ASSERT_STRING_EQUAL(found.class, "rank-killed");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "5");
+	}
+}
+
 /* Of a rank nothing is known: it is not taken for one of another group. */
 static void test_absent(void)
 {
@@ -121,6 +141,7 @@ int main(void)
 		{ "partners", test_partners },
 		{ "groups differ", test_groups_differ },
 		{ "no groups", test_no_groups },
+		{ "a death", test_death },
 		{ "a rank is absent", test_absent },
 	};
 

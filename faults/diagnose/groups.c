@@ -10,23 +10,31 @@
 #include "meeting.h"
 #include "rank_list.h"
 
-/* How much a finding says. */
+/* How much a finding says: a death explains why others hang. */
 static int weight(const struct diagnosis *d)
 {
 	if (d->outcome == OUTCOME_OK)
 		return 0;
-	return d->class == CLASS_UNEXPLAINED ? 1 : strcmp(d->ranks, "-") == 0 ? 2 : 3;
+	return d->outcome == OUTCOME_DIED        ? 4 :
+	       d->class == CLASS_UNEXPLAINED     ? 1 :
+	       strcmp(d->ranks, "-") == 0        ? 2 :
+						   3;
 }
 
 /* All ranks that called init, sorted by group, to `views`. Returns how many they are, 0 unless they are
- * several groups, all complete. */
+ * several groups, all complete, and nobody died outside of them. */
 static size_t sort_groups(const struct evidence *e, const struct rank_view **views)
 {
 	size_t n = 0;
 
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present && e->ranks[i].view.init_id != 0)
-			views[n++] = &e->ranks[i].view;
+	for (int i = 0; i < e->nranks; i++) {
+		const struct rank_view *v = &e->ranks[i].view;
+
+		if (e->ranks[i].present && v->init_id != 0)
+			views[n++] = v;
+		else if (e->ranks[i].present && inquiry_died(v))
+			return 0;
+	}
 	if (n == 0 || meeting_incomplete(views, n) > 0)
 		return 0;
 	return views[0]->init_id == views[n - 1]->init_id ? 0 : n;

@@ -255,8 +255,11 @@ int nccl_wait(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
 	cudaError_t cuda = cudaSuccess;
-	int rc = stream_wait(nccl);
+	int rc;
 
+	watch_device(be->watch, true);
+	rc = stream_wait(nccl);
+	watch_device(be->watch, false);
 	(void)cudaGetLastError();
 	if (!rc)
 		rc = async_error(nccl);

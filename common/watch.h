@@ -3,6 +3,7 @@
 #ifndef HANGAR_WATCH_H
 #define HANGAR_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct call;
@@ -58,6 +59,9 @@ struct watch {
 	/* The library was asked whether communicator `comm` has failed meanwhile: `code` is its
 	 * own number for that, 0: it has not. */
 	void (*asked)(void *ctx, uint32_t comm, int code);
+	/* The rank begins (`waits`), or has ended, to wait until its device has completed what is
+	 * enqueued. Backends whose calls block say nothing. */
+	void (*device)(void *ctx, bool waits);
 	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full). */
 	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);
 };
@@ -103,6 +107,12 @@ static inline void watch_asked(const struct watch *w, uint32_t comm, int code)
 {
 	if (w && w->asked)
 		w->asked(w->ctx, comm, code);
+}
+
+static inline void watch_device(const struct watch *w, bool waits)
+{
+	if (w && w->device)
+		w->device(w->ctx, waits);
 }
 
 static inline void watch_completed(const struct watch *w)

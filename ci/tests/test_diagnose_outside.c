@@ -61,17 +61,22 @@ static void test_named(void)
 										 "inconclusive");
 				CU_ASSERT_STRING_EQUAL(found.theirs, "a scheduled call");
 				CU_ASSERT_STRING_EQUAL(found.majority, "the end");
-				CU_ASSERT(said("All calls up to 10 of communicator 0 have ended. "));
+				CU_ASSERT(said("Nobody waits for a call: those up to 10 of communicator 0 "));
 			}
 }
 
-/* Its last call has returned, which is all that is noted. */
+/* Its last call has returned, which is all that is noted: calls block, or it does not wait for its GPU. */
 static void test_returned(void)
 {
-	at_barrier(4);
-	is_in(2, "warm-up calls", 1, PHASE_WARMUP);
-	evidence.ranks[2].view.completed = 9;
-	expect(OUTCOME_HANG, "missing-call", "2", 10, 10, -1);
+	for (int gpu = 0; gpu < 2; gpu++) {
+		at_barrier(4);
+		is_in(2, "warm-up calls", 1, PHASE_WARMUP);
+		evidence.ranks[2].view.completed = 9;
+		if (gpu)
+			strcpy(evidence.backend, "nccl");
+		evidence.ranks[2].view.device_wait = gpu ? RECORD_DEVICE_LEFT : RECORD_DEVICE_UNKNOWN;
+		expect(OUTCOME_HANG, "missing-call", "2", 10, 10, -1);
+	}
 }
 
 static void test_two(void)
@@ -86,7 +91,7 @@ static void test_two(void)
 /* What must not be concluded: nobody is named. */
 static void test_nobody(void)
 {
-	for (int i = 0; i <= 10; i++) {
+	for (int i = 0; i <= 12; i++) {
 		at_barrier(i == 9 ? 2 : 4);
 		is_in(1, "a scheduled call", 1, PHASE_TIMED);
 		switch (i) {
@@ -111,6 +116,17 @@ static void test_nobody(void)
 		case 6: /* on a GPU its call may still run */
 			strcpy(evidence.backend, "nccl");
 			evidence.ranks[1].view.completed = 9;
+			break;
+		case 11: /* and is waited for */
+			strcpy(evidence.backend, "nccl");
+			evidence.ranks[1].view.completed = 9;
+			evidence.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
+			break;
+		case 12: /* the call has not returned */
+			strcpy(evidence.backend, "nccl");
+			evidence.ranks[1].view.completed = 9;
+			evidence.ranks[1].view.device_wait = RECORD_DEVICE_LEFT;
+			evidence.ranks[1].calls[9].state = RECORD_ISSUING;
 			break;
 		case 7: /* a group of sends waits at its end */
 			for (int r = 0; r < 4; r++)

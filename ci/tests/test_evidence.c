@@ -125,6 +125,7 @@ static void test_tail(void)
 	saved.ranks[1].recorder->star_token = 0x5ec2e7;
 	saved.ranks[1].recorder->inits[0].asked = 6;
 	saved.ranks[1].recorder->inits[1].asked = 7; /* another communicator */
+	saved.ranks[1].recorder->device_wait = RECORD_DEVICE_AWAITED;
 	bytes = saved_bytes(&saved.ranks[1], 4);
 	h = saved_alloc(bytes);
 	saved_pack(&saved.ranks[1], 1, 4, h);
@@ -136,6 +137,7 @@ static void test_tail(void)
 	CU_ASSERT_TRUE(taken.wrapped);
 	CU_ASSERT_EQUAL(taken.view.pid, 4711);
 	CU_ASSERT_EQUAL(taken.view.asked, 6);
+	CU_ASSERT_EQUAL(taken.view.device_wait, RECORD_DEVICE_AWAITED);
 	CU_ASSERT_EQUAL(evidence_take_saved(&taken, 2, h, bytes), -EINVAL);
 	CU_ASSERT_EQUAL(evidence_take_saved(&taken, 1, h, 7), -EINVAL);
 	CU_ASSERT_EQUAL(taken.ncalls, 4); /* as before */

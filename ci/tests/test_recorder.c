@@ -14,6 +14,7 @@
 #include "call.h"
 #include "clock.h"
 #include "recorder.h"
+#include "view.h"
 
 static struct record_memory *memory;
 static int memory_fd;
@@ -128,6 +129,21 @@ static void test_asked(void)
 	CU_ASSERT_EQUAL(memory->header.inits[0].asked, 0);
 	watch.comm(watch.ctx, 3, COMM_INIT, &request);
 	CU_ASSERT_EQUAL(init->asked, 0);
+	tear_down();
+}
+
+static void test_device(void)
+{
+	struct rank_view view = { .rank = -1 };
+
+	set_up(0);
+	CU_ASSERT_EQUAL(memory->header.device_wait, RECORD_DEVICE_UNKNOWN);
+	watch.device(watch.ctx, true);
+	view_read(&view, memory, 0, 0);
+	CU_ASSERT_EQUAL(view.device_wait, RECORD_DEVICE_AWAITED);
+	watch.device(watch.ctx, false);
+	view_read(&view, memory, 0, 0);
+	CU_ASSERT_EQUAL(view.device_wait, RECORD_DEVICE_LEFT);
 	tear_down();
 }
 
@@ -534,6 +550,7 @@ int main(void)
 		{ "layout", test_layout },
 		{ "communicators, from init to abort", test_comm },
 		{ "communicators that are asked for errors", test_asked },
+		{ "waits for the device", test_device },
 		{ "the code of an error", test_error_code },
 		{ "create", test_create },
 		{ "a call and its return", test_record },

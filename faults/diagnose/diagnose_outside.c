@@ -8,15 +8,18 @@
 #include "inquiry.h"
 #include "watch.h"
 
-/* Is its last call over? That may not have been noted yet; what has returned is over where calls
- * block, but for sends and receives, whose group waits at its end. */
+/* Is its last call over, or at least not what it waits for? That it is over may not have been noted yet:
+ * what has returned is, where calls block, and where they do not the rank says when it waits for its
+ * device. But a group of sends and receives waits at its end. */
 static bool is_over(const struct inquiry *q, int rank)
 {
 	const struct rank_view *v = &q->evidence->ranks[rank].view;
 	const struct track *t = &q->align.tracks[rank];
+	bool elsewhere = strcmp(q->evidence->backend, "mpi") == 0 ||
+			 v->device_wait == RECORD_DEVICE_LEFT;
 
-	return v->completed >= v->issued || (strcmp(q->evidence->backend, "mpi") == 0 &&
-					     !t->inside && !call_in_pairs(t->final));
+	return v->completed >= v->issued ||
+	       (elsewhere && !t->inside && !call_in_pairs(t->final));
 }
 
 /* Has it made as many calls as anybody, waits for none of them, and lives? */
@@ -113,10 +116,9 @@ bool blame_behind(struct inquiry *q)
 		return false;
 	place_behind(q, ranks[first].view.what, what);
 	inquiry_say(q->d,
-	    "All calls up to %" PRIu64 " of communicator %u have ended. %zu of %d ranks wait outside of "
-	    "calls, in '%s'; the other%s behind.",
-	    q->align.top, q->align.comm, there, q->align.nranks, what,
-	    q->nguilty == 1 ? " stayed" : "s stayed");
+	    "Nobody waits for a call: those up to %" PRIu64 " of communicator %u have ended or returned. "
+	    "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
+	    q->align.top, q->align.comm, there, q->align.nranks, what, q->nguilty == 1 ? "" : "s");
 	inquiry_conclude(q, class, there > q->nguilty ? "majority" : "inconclusive");
 	return true;
 }

@@ -224,7 +224,10 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 	rank->present = true;
 	rank->recorder = h->has_recorder ? (struct record_header *)((char *)image + sizeof(*h))
 	                                 : NULL;
-	rank->view.asked = rank->recorder ? rank->recorder->inits[0].asked : 0;
+	if (rank->recorder) {
+		rank->view.asked = rank->recorder->inits[0].asked;
+		rank->view.device_wait = rank->recorder->device_wait;
+	}
 	there = there < announced ? there : announced;
 	*cut = announced - there;
 	rank->calls = (struct record *)((char *)image + front);

@@ -125,10 +125,15 @@ static void note_async(const struct evidence *e, struct diagnosis *d)
 	if (d->outcome != OUTCOME_HANG || d->nlines >= DIAGNOSIS_LINES)
 		return;
 	for (int i = e->nranks - 1; i >= 0; i--) {
-		asked += e->ranks[i].present && e->ranks[i].view.asked > 0;
-		failed = e->ranks[i].present && e->ranks[i].view.asked > 1 ? i : failed;
+		const struct rank_view *v = &e->ranks[i].view;
+
+		if (!e->ranks[i].present)
+			continue;
+		/* it asks while it waits for its device, and nowhere else */
+		asked += v->asked > 0 && v->device_wait != RECORD_DEVICE_LEFT;
+		failed = v->asked > 1 ? i : failed;
 	}
-	if (asked == 0)
+	if (asked == 0 && failed < 0)
 		return;
 	if (failed >= 0)
 		snprintf(line, room, "ncclCommGetAsyncError says error %d on rank %d.",

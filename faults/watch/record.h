@@ -67,6 +67,13 @@ enum record_comm_state {
 	RECORD_COMM_ABORTED /* by this rank */
 };
 
+/* Whether the rank waits for its device to complete what was enqueued. */
+enum record_device {
+	RECORD_DEVICE_UNKNOWN, /* it never said: a backend without device, or evidence from before */
+	RECORD_DEVICE_LEFT,    /* it does not */
+	RECORD_DEVICE_AWAITED
+};
+
 /* With what a communicator was initialised, and what became of it. `state` is stored last. */
 struct record_init {
 	_Atomic uint32_t state; /* enum record_comm_state */
@@ -111,6 +118,7 @@ struct record_header {
 	struct record_init inits[RECORD_COMMS];
 	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had
 	                             * no memory left */
+	_Atomic uint32_t device_wait; /* enum record_device; was padding, so still version 2 */
 };
 
 struct record_memory {

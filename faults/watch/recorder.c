@@ -259,6 +259,15 @@ static void recorder_asked(void *ctx, uint32_t comm, int code)
 		                      memory_order_relaxed);
 }
 
+static void recorder_device(void *ctx, bool waits)
+{
+	struct recorder *recorder = ctx;
+
+	atomic_store_explicit(&recorder->memory->header.device_wait,
+	                      waits ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT,
+	                      memory_order_release);
+}
+
 static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns)
 {
 	struct recorder *recorder = ctx;
@@ -295,6 +304,7 @@ struct watch recorder_watch(struct recorder *recorder)
 		.leave = recorder_leave,
 		.comm = recorder_comm,
 		.asked = recorder_asked,
+		.device = recorder_device,
 	};
 
 	if (recorder->calls) {

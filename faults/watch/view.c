@@ -69,6 +69,7 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	snprintf(view->host, sizeof(view->host), "%.63s", h->host);
 	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
 	view->error_code = h->error_code;
+	view->device_wait = h->device_wait;
 }
 
 char *view_process(const struct rank_view *view, char *buf, size_t len)

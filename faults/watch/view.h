@@ -38,6 +38,7 @@ struct rank_view {
 	uint64_t init_id;     /* hash of the id handed to its init, 0: init was not called */
 	uint64_t aborted_after; /* calls made on it before this rank aborted it */
 	int32_t asked;          /* what the library said of it: record_init.asked */
+	uint32_t device_wait;   /* enum record_device */
 };
 
 /* Read `memory` as of now (clock_ns) into the view; the process fields are the caller's and are

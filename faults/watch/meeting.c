@@ -23,6 +23,46 @@ static int compare_views(const void *a, const void *b)
 	return (x->init_nranks > y->init_nranks) - (x->init_nranks < y->init_nranks);
 }
 
+/* It lacks although its host lets it run. A stopped one does not run, and will not come. */
+static bool is_absent(const struct rank_view *view)
+{
+	return meeting_lacks(view) && (view->process == PROCESS_STOPPED || !view->kept);
+}
+
+bool meeting_unlike(const struct rank_view *views, size_t n)
+{
+	const struct rank_view **all = malloc((n + 1) * sizeof(*all));
+	bool any;
+
+	for (size_t i = 0; all && i < n; i++)
+		all[i] = &views[i];
+	any = all && meeting_incomplete(all, n) > 0;
+	free(all);
+	return any;
+}
+
+enum meeting meeting_of(const struct rank_view *views, size_t n, int nranks)
+{
+	size_t lacking = 0, absent = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		lacking += meeting_lacks(&views[i]);
+		absent += is_absent(&views[i]);
+	}
+	if (lacking > 0)
+		return absent == lacking ? MEETING_LACKS : MEETING_OPEN;
+	if (nranks <= 0 || n != (size_t)nranks)
+		return MEETING_OPEN;
+	return meeting_unlike(views, n) ? MEETING_UNLIKE : MEETING_FINE;
+}
+
+bool meeting_holds(const struct rank_view *view, enum meeting how)
+{
+	return view->process == PROCESS_ALIVE && view->waiting &&
+	       (view->comm_state == RECORD_COMM_INIT ||
+	        (how == MEETING_UNLIKE && view->comm_state == RECORD_COMM_READY));
+}
+
 size_t meeting_incomplete(const struct rank_view **views, size_t n)
 {
 	size_t left = 0, end;

@@ -1,6 +1,6 @@
-/* meeting.h: have all ranks of a host come to communicator init, and with arguments that fit? They come
- * there together, from a barrier: who is not there soon, or asks for something else, will not be
- * met, however long the library is given for its init. Pure. */
+/* meeting.h: have all ranks come to communicator init, and with arguments that fit? They come there
+ * together, from a barrier: who is not there soon, or asks for something else, will not be met,
+ * however long the library is given for its init. Pure. */
 #ifndef HANGAR_MEETING_H
 #define HANGAR_MEETING_H
 
@@ -8,6 +8,22 @@
 #include <stddef.h>
 
 #include "view.h"
+
+enum meeting {
+	MEETING_OPEN,   /* cannot be told yet: not all ranks are known, or who lacks may yet come */
+	MEETING_FINE,   /* all have come, and alike */
+	MEETING_LACKS,  /* some did not come, though they could */
+	MEETING_UNLIKE  /* all have come, some with arguments that do not fit */
+};
+
+/* How the ranks of a run of `nranks` meet, of which `n` are known. Without memory: MEETING_OPEN. */
+enum meeting meeting_of(const struct rank_view *views, size_t n, int nranks);
+
+/* Did some of those who called init do so with arguments that do not fit? False without memory. */
+bool meeting_unlike(const struct rank_view *views, size_t n);
+
+/* Is it inside init; or behind it, where a library made what cannot work: of what was made unlike? */
+bool meeting_holds(const struct rank_view *view, enum meeting how);
 
 /* Is it a rank that lives and has not called init? A surplus one and one that is done never do. */
 bool meeting_lacks(const struct rank_view *view);

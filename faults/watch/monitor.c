@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "monitor_end.h"
+#include "monitor_meeting.h"
 #include "monitor_members.h"
 #include "monitor_nodes.h"
 #include "verdict.h"
@@ -76,6 +77,10 @@ static void obey(struct monitor *m, const struct link_message *message)
 		m->stage_until = clock_ns() + (more < PATIENCE_NS ? more : PATIENCE_NS) + ROOT_NS;
 		m->patient = !members_worse(m);
 		break;
+	case MESSAGE_ROLL:
+	case MESSAGE_MET:
+		meeting_obey(m, message);
+		break;
 	case MESSAGE_END:
 		if (message->bytes != sizeof(int32_t))
 			break;
@@ -100,6 +105,7 @@ static void follow_root(struct monitor *m, uint64_t now)
 		if (m->stage == STAGE_END)
 			return;
 	}
+	meeting_follow(m);
 	if (!abnormal && !members_all_done(m))
 		m->reported = false;
 	/* while time is granted for a wait, a death is news */
@@ -158,6 +164,8 @@ static void lead(struct monitor *m, uint64_t now)
 			nodes_prepare(m);
 			m->stage_until = settle_until(m, now);
 			m->doubt.until_ns = 0;
+		} else {
+			meeting_lead(m, now);
 		}
 		break;
 	case STAGE_SETTLE:

@@ -16,6 +16,7 @@
 #include "doubt.h"
 #include "error.h"
 #include "link.h"
+#include "meeting.h"
 #include "progress.h"
 #include "record.h"
 #include "supervisor.h"
@@ -74,8 +75,8 @@ struct monitor_config {
 	const char *expect; /* --expect, or NULL */
 	bool deadlines;     /* --no-watch clears it */
 	bool doubts;        /* a hang that the judge finds no cause for gets more time (doubt.h) */
-	double meet_seconds; /* ranks of one host come to communicator init in this time, and alike
-	                      * (meeting.h), or the judge is asked; 0: init's deadline alone */
+	double meet_seconds; /* ranks come to communicator init in this time, and alike (meeting.h), or
+	                      * the judge is asked; 0: init's deadline alone */
 	struct monitor_judge judge;
 };
 
@@ -94,9 +95,24 @@ struct monitor_node {
 	bool known;              /* has shown the token */
 	bool done;               /* all its ranks finished by themselves */
 	bool answered;           /* has said all that it was last asked for */
+	bool late;               /* its ranks wait at communicator init for others */
+	bool present;            /* has answered the last roll */
 	bool silent;             /* did not answer in time once: not waited for again */
 	struct rank_view *views;
 	size_t nviews;
+};
+
+/* How the ranks meet at communicator init, on this host or, where there are several, by a roll that
+ * the root calls (monitor_meeting.h). */
+struct monitor_meeting {
+	bool marked;        /* some rank here is overdue for no other reason */
+	bool met;           /* they did, or the judge saw no cause in it: not asked again */
+	enum meeting found; /* several hosts: what the roll said, of LACKS and UNLIKE; else OPEN */
+	bool late;          /* several hosts: ranks here wait so long that the roll is due */
+	bool told;          /* leader elsewhere: so the root was told */
+	bool rolled;        /* several hosts: it was called, and ranks here are watched since */
+	bool rolling;       /* root: answers come in ... */
+	uint64_t roll_ns;   /* ... until then; otherwise when it is called next */
 };
 
 enum monitor_stage { STAGE_WATCH, STAGE_SETTLE, STAGE_QUERY, STAGE_END };
@@ -125,9 +141,7 @@ struct monitor {
 	uint64_t error_ns;            /* when the first rank that left with an error was, 0: none */
 	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
 	uint64_t starved_ns;          /* leader: when the host last kept some rank from running */
-	bool meeting;                 /* leader: some rank is overdue only because others do not come
-	                               * to init, or not alike */
-	bool met;                     /* the judge saw no cause in that: not asked again */
+	struct monitor_meeting meeting; /* leader */
 	uint64_t last_step;           /* ns */
 	int exit_code;
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "meeting.h"
+#include "monitor_meeting.h"
 #include "monitor_members.h"
 #include "monitor_nodes.h"
 #include "monitor_patience.h"
@@ -104,25 +104,13 @@ static bool calls_differ(const struct monitor *m, const struct rank_view *views,
 	return false;
 }
 
-/* Did some make communicators otherwise than the others, and got through? */
-static bool inits_differ(const struct rank_view *views, size_t n)
-{
-	const struct rank_view **all = malloc((n + 1) * sizeof(*all));
-	bool differ;
-
-	for (size_t i = 0; all && i < n; i++)
-		all[i] = &views[i];
-	differ = all && meeting_incomplete(all, n) > 0;
-	free(all);
-	return differ;
-}
-
 /* Is there something that the judge should look at? */
 static bool is_strange(const struct monitor *m, enum outcome outcome, const struct rank_view *views,
                        size_t n)
 {
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_WRONG_DATA)
-		return calls_differ(m, views, n) || inits_differ(views, n);
+		/* or made communicators otherwise than the others, and got through */
+		return calls_differ(m, views, n) || meeting_unlike(views, n);
 	return unexpected_end(outcome);
 }
 
@@ -164,8 +152,7 @@ static bool doubted(struct monitor *m, const struct verdict *verdict, const stru
 	uint64_t now = clock_ns(), more;
 	uint64_t excused = unexplained ? 0 : patience_excuse(m, verdict->ranks, now);
 
-	if (m->meeting && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0) {
-		m->met = true;
+	if (strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0 && meeting_dismiss(m)) {
 		m->stage = STAGE_WATCH;
 		return true;
 	}

@@ -200,12 +200,17 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	case MESSAGE_READY:
 		node->answered = true;
 		return node->known ? 0 : -EPROTO;
+	case MESSAGE_LATE:
+		node->late = true;
+		return node->known ? 0 : -EPROTO;
 	case MESSAGE_JOIN:
 	case MESSAGE_VIEWS:
+	case MESSAGE_PRESENT:
 	case MESSAGE_ABNORMAL:
 	case MESSAGE_DONE:
 		rc = take_views(m, node, message);
 		node->answered |= rc == 0 && message->type == MESSAGE_VIEWS;
+		node->present |= rc == 0 && message->type == MESSAGE_PRESENT;
 		return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
 	default:
 		return -EPROTO;

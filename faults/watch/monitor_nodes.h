@@ -1,7 +1,8 @@
 /* monitor_nodes.h: what passes between the leaders of several nodes and the root. Internal to the
  * monitor.
  *
- * A node's leader reports by itself (JOIN, ABNORMAL, DONE). When something seems wrong the root
+ * A node's leader reports by itself (JOIN, ABNORMAL, DONE, LATE). Where ranks wait at communicator init
+ * the root calls the roll (ROLL, PRESENT, MET). When something seems wrong the root
  * says so (PREPARE), and asks before it decides (QUERY): the leader answers with the evidence of
  * each of its ranks (TAIL: token-free saved form, opaque here) and then their views (VIEWS).
  * After the verdict the root asks for what takes longer (SLOW, with the name of the evidence
@@ -32,7 +33,11 @@ enum message {
 	MESSAGE_READY,     /* leader to root: the slow evidence is complete */
 	MESSAGE_PATIENCE,  /* root to leader: uint64 ns that the run is given before it is
 	                    * judged again */
-	MESSAGE_COUNTERS   /* leader to root: struct said, then what its host counted, as text */
+	MESSAGE_COUNTERS,  /* leader to root: struct said, then what its host counted, as text */
+	MESSAGE_LATE,      /* leader to root: ranks here wait at communicator init */
+	MESSAGE_ROLL,      /* root to leader: who has come to it? */
+	MESSAGE_PRESENT,   /* leader to root: views in answer to that */
+	MESSAGE_MET        /* root to leader: uint32 enum meeting, as the roll says */
 };
 
 /* In front of what is said of one rank. */

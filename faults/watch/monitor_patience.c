@@ -1,10 +1,7 @@
-/* monitor_patience.c: who is overdue although its deadline has not passed, and who is not although it
- * has. */
+/* monitor_patience.c: who is not overdue although its deadline has passed. */
 #include "monitor_patience.h"
 
-#include <stdlib.h>
-
-#include "meeting.h"
+#include "monitor_meeting.h"
 #include "monitor_nodes.h"
 #include "rank_list.h"
 #include "watch.h"
@@ -89,7 +86,7 @@ static bool any_suspect(const struct monitor *m)
 static void forgive(struct monitor *m, uint64_t now)
 {
 	bool waiting, overdue, moving = take_progress(m, now, &waiting, &overdue);
-	bool starved = any_starved(m, waiting, now);
+	bool starved = any_starved(m, waiting || m->meeting.rolled, now);
 
 	if (!overdue || moving)
 		m->overdue_ns = now;
@@ -99,79 +96,6 @@ static void forgive(struct monitor *m, uint64_t now)
 		return;
 	for (size_t i = 0; i < m->npeers; i++)
 		m->peers[i].view.overdue = 0;
-}
-
-/* Does this rank lack at init although the host lets it run? It came from the same barrier. */
-static bool is_absent(const struct monitor_peer *peer)
-{
-	return meeting_lacks(&peer->view) &&
-	       (peer->view.process == PROCESS_STOPPED || !is_kept(peer));
-}
-
-enum meeting { MEETING_FINE, MEETING_LACKS, MEETING_UNLIKE };
-
-/* All ranks of this host: does one not come to init, or came some with arguments that do not fit? */
-static enum meeting how_they_meet(const struct monitor *m)
-{
-	const struct rank_view **views = malloc((m->npeers + 1) * sizeof(*views));
-	size_t n = 0, lacking = 0, absent = 0;
-	enum meeting how = MEETING_FINE;
-
-	for (size_t i = 0; views && i < m->npeers; i++) {
-		if (!m->peers[i].memory)
-			continue;
-		views[n++] = &m->peers[i].view;
-		lacking += meeting_lacks(&m->peers[i].view);
-		absent += is_absent(&m->peers[i]);
-	}
-	if (lacking > 0 && absent == lacking)
-		how = MEETING_LACKS;
-	else if (lacking == 0 && (int32_t)n == m->memory->header.nranks &&
-	         meeting_incomplete(views, n) > 0)
-		how = MEETING_UNLIKE;
-	free(views);
-	return how;
-}
-
-/* Inside init; or behind it, where a library made what cannot work: of what was made unlike. */
-static bool is_held_up(const struct rank_view *view, enum meeting how)
-{
-	return view->process == PROCESS_ALIVE && view->waiting &&
-	       (view->comm_state == RECORD_COMM_INIT ||
-	        (how == MEETING_UNLIKE && view->comm_state == RECORD_COMM_READY));
-}
-
-/* Init itself may take the library long, and its deadline is long. That all come, and alike, takes
- * no time: those who wait for others that never will are overdue sooner. */
-static void call_meeting(struct monitor *m, uint64_t now)
-{
-	enum meeting how;
-	bool late = false;
-
-	m->meeting = false;
-	if (m->config.meet_seconds <= 0 || m->met || m->memory->header.nnodes != 1)
-		return;
-	for (size_t i = 0; i < m->npeers; i++) {
-		const struct monitor_peer *peer = &m->peers[i];
-
-		if (!peer->memory || peer->view.process >= PROCESS_EXITED)
-			continue;
-		if (now - peer->progress.moved_ns < QUIET_NS)
-			return;
-		late |= is_held_up(&peer->view, MEETING_UNLIKE) &&
-		        peer->view.waited - (double)peer->grace_ns * 1e-9 > m->config.meet_seconds;
-	}
-	how = late ? how_they_meet(m) : MEETING_FINE;
-	if (how == MEETING_FINE)
-		return;
-	for (size_t i = 0; i < m->npeers; i++) {
-		struct rank_view *view = &m->peers[i].view;
-
-		if (!m->peers[i].memory || !is_held_up(view, how))
-			continue;
-		m->meeting = true;
-		view->overdue = 1;
-	}
 }
 
 uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t now)
@@ -185,8 +109,33 @@ uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t no
 	return kept && now - m->starved_ns < LATELY_NS ? m->overdue_ns + STARVED_NS : 0;
 }
 
+static bool moved_lately(const struct monitor_peer *peer, uint64_t now)
+{
+	return now - peer->progress.moved_ns < QUIET_NS;
+}
+
+bool patience_quiet(const struct monitor *m, uint64_t now)
+{
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && m->peers[i].view.process < PROCESS_EXITED &&
+		    moved_lately(&m->peers[i], now))
+			return false;
+	return true;
+}
+
+/* For those who judge from views alone, on whatever host. */
+static void note_kept(struct monitor *m, uint64_t now)
+{
+	for (size_t i = 0; i < m->npeers; i++) {
+		struct monitor_peer *peer = &m->peers[i];
+
+		peer->view.kept = is_kept(peer) || moved_lately(peer, now);
+	}
+}
+
 void patience_apply(struct monitor *m, uint64_t now)
 {
 	forgive(m, now);
-	call_meeting(m, now);
+	note_kept(m, now);
+	meeting_look(m, now);
 }

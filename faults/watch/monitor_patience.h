@@ -1,6 +1,6 @@
 /* monitor_patience.h: how long the leader of a host bears with its ranks. Deadlines are the ranks' own;
- * a busy host makes them longer, and ranks that will never meet at init make one shorter.
- * Internal to the monitor. */
+ * a busy host makes them longer, and ranks that will never meet at init (monitor_meeting.h) make one
+ * shorter. Internal to the monitor. */
 #ifndef HANGAR_MONITOR_PATIENCE_H
 #define HANGAR_MONITOR_PATIENCE_H
 
@@ -8,6 +8,9 @@
 
 /* The views of this host have just been read: set and clear `overdue` in them. */
 void patience_apply(struct monitor *m, uint64_t now);
+
+/* Did nobody on this host move lately? */
+bool patience_quiet(const struct monitor *m, uint64_t now);
 
 /* Of this host: may it be the host's doing that these ranks ("1,3"; "-": nobody is named) hold up the
  * others, because it keeps one of them from running? Until when (clock_ns()) that excuses them; 0: not

@@ -1,0 +1,177 @@
+/* monitor_meeting.c: from how the ranks meet at communicator init to who is overdue there. */
+#include "monitor_meeting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "monitor_members.h"
+#include "monitor_nodes.h"
+#include "monitor_patience.h"
+
+#define EARLY 0.2            /* the roll is first called after this share of the time in which all come:
+                              * who lacks is watched from then on */
+#define ANSWER_NS (300 * MS) /* the others answer in this time, or it is called again */
+#define AGAIN_NS (100 * MS)  /* from one roll to the next, at least */
+
+/* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. */
+static double longest_hold(const struct rank_view *views, size_t n, enum meeting how)
+{
+	double longest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (meeting_holds(&views[i], how) && views[i].waited > longest)
+			longest = views[i].waited;
+	return longest;
+}
+
+/* The same on this host, not counting the time in which its leader did not run. */
+static double longest_here(const struct monitor *m)
+{
+	double longest = 0;
+
+	for (size_t i = 0; i < m->npeers; i++) {
+		struct rank_view view = m->peers[i].view;
+		double own;
+
+		view.waited -= (double)m->peers[i].grace_ns * 1e-9;
+		own = m->peers[i].memory ? longest_hold(&view, 1, MEETING_UNLIKE) : 0;
+		longest = own > longest ? own : longest;
+	}
+	return longest;
+}
+
+/* How the ranks meet whom this leader knows: all, at the root. */
+static enum meeting how_they_meet(const struct monitor *m, double *longest)
+{
+	struct rank_view *views;
+	size_t n = monitor_all_views(m, &views);
+	enum meeting how = n > 0 ? meeting_of(views, n, m->memory->header.nranks) : MEETING_OPEN;
+
+	*longest = longest_hold(views, n, how);
+	free(views);
+	return how;
+}
+
+static void mark(struct monitor *m, enum meeting how)
+{
+	for (size_t i = 0; i < m->npeers; i++) {
+		struct rank_view *view = &m->peers[i].view;
+
+		if (!m->peers[i].memory || !meeting_holds(view, how))
+			continue;
+		m->meeting.marked = true;
+		view->overdue = 1;
+	}
+}
+
+static bool is_wanted(const struct monitor *m)
+{
+	return m->config.meet_seconds > 0 && !m->meeting.met && m->memory->header.nnodes >= 1;
+}
+
+void meeting_look(struct monitor *m, uint64_t now)
+{
+	enum meeting how = m->meeting.found;
+	double longest;
+
+	m->meeting.marked = m->meeting.late = false;
+	if (!is_wanted(m))
+		return;
+	longest = longest_here(m);
+	if (m->memory->header.nnodes > 1)
+		m->meeting.late = longest > EARLY * m->config.meet_seconds;
+	else if (longest > m->config.meet_seconds)
+		how = how_they_meet(m, &longest);
+	if ((how == MEETING_LACKS || how == MEETING_UNLIKE) && patience_quiet(m, now))
+		mark(m, how);
+}
+
+/* All ranks meet, or are known not to: everybody acts on it. */
+static void settle(struct monitor *m, enum meeting how)
+{
+	uint32_t word = how;
+
+	m->meeting.rolled = m->meeting.rolling = false;
+	m->meeting.found = how == MEETING_FINE ? MEETING_OPEN : how;
+	m->meeting.met = how == MEETING_FINE;
+	nodes_tell(m, MESSAGE_MET, &word, sizeof(word));
+}
+
+static bool is_due(const struct monitor *m)
+{
+	bool late = m->meeting.late;
+
+	for (size_t i = 0; i < m->nnodes; i++)
+		late |= m->nodes[i].late;
+	return late;
+}
+
+static bool all_present(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].known && !m->nodes[i].present)
+			return false;
+	return true;
+}
+
+static void call_roll(struct monitor *m, uint64_t now)
+{
+	for (size_t i = 0; i < m->nnodes; i++)
+		m->nodes[i].present = false;
+	nodes_tell(m, MESSAGE_ROLL, NULL, 0);
+	m->meeting.rolled = m->meeting.rolling = true;
+	m->meeting.roll_ns = now + ANSWER_NS;
+}
+
+void meeting_lead(struct monitor *m, uint64_t now)
+{
+	enum meeting how = MEETING_OPEN;
+	double longest = 0, left;
+
+	if (!is_wanted(m) || m->memory->header.nnodes < 2 || m->meeting.found != MEETING_OPEN ||
+	    !is_due(m))
+		return;
+	if (!m->meeting.rolling) {
+		if (now >= m->meeting.roll_ns)
+			call_roll(m, now);
+		return;
+	}
+	if (all_present(m))
+		how = how_they_meet(m, &longest);
+	else if (now < m->meeting.roll_ns)
+		return;
+	left = m->config.meet_seconds - longest;
+	m->meeting.rolling = false;
+	m->meeting.roll_ns = now + (left * 1e9 > AGAIN_NS ? (uint64_t)(left * 1e9) : AGAIN_NS);
+	if (how == MEETING_FINE || (how != MEETING_OPEN && left < 0))
+		settle(m, how);
+}
+
+void meeting_follow(struct monitor *m)
+{
+	if (m->meeting.late && !m->meeting.told)
+		m->meeting.told = link_send(&m->up, MESSAGE_LATE, NULL, 0, -1) == 0;
+}
+
+void meeting_obey(struct monitor *m, const struct link_message *message)
+{
+	uint32_t how;
+
+	if (message->type == MESSAGE_ROLL) {
+		m->meeting.rolled = true;
+		nodes_report(m, MESSAGE_PRESENT);
+		return;
+	}
+	if (message->bytes != sizeof(how))
+		return;
+	memcpy(&how, message->payload, sizeof(how));
+	settle(m, how <= MEETING_UNLIKE ? (enum meeting)how : MEETING_FINE);
+}
+
+bool meeting_dismiss(struct monitor *m)
+{
+	if (!m->meeting.marked && m->meeting.found == MEETING_OPEN)
+		return false;
+	settle(m, MEETING_FINE);
+	return true;
+}

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "clock.h"
 #include "monitor.h"
 #include "recorder.h"
@@ -180,6 +181,15 @@ static void rank_finishes(int i, enum outcome outcome, const char *guilty, const
 	snprintf(err.text, sizeof(err.text), "%s", error ? error : "");
 	recorder_finish(&seats[i].recorder, outcome, guilty, &err);
 	rank_ends(i, W_EXITCODE((int)outcome, 0));
+}
+
+/* It calls communicator init with these arguments, and is inside for at most 10 s. */
+static inline void rank_enters_init(int i, int nranks, unsigned char id)
+{
+	const struct comm_request request = { .rank = i, .nranks = nranks, .id = { id } };
+
+	watch_comm(&seats[i].watch, 0, COMM_INIT, &request);
+	watch_enter(&seats[i].watch, "init", 10);
 }
 
 static inline void ranks_finish(int first, int last, enum outcome outcome)

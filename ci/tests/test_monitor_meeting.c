@@ -3,7 +3,6 @@
 /* alone: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
-#include "call.h"
 #include "seats.h"
 #include "verdict.h"
 
@@ -35,21 +34,13 @@ static void three(const char *found)
 	three_within(0.5, found);
 }
 
-static void enters(int i, int nranks, unsigned char id)
-{
-	const struct comm_request request = { .rank = i, .nranks = nranks, .id = { id } };
-
-	watch_comm(&seats[i].watch, 0, COMM_INIT, &request);
-	watch_enter(&seats[i].watch, "init", 10);
-}
-
 static void test_missing(void)
 {
 	double begin;
 
 	three("found");
-	enters(0, 3, 1);
-	enters(1, 3, 1);
+	rank_enters_init(0, 3, 1);
+	rank_enters_init(1, 3, 1);
 	begin = clock_seconds();
 	CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
 	CU_ASSERT(clock_seconds() - begin >= 0.5 && clock_seconds() - begin < 1.2);
@@ -63,9 +54,9 @@ static void test_unlike(void)
 		double begin;
 
 		three("found");
-		enters(0, 3, 1);
-		enters(1, 3, 1);
-		enters(2, id ? 3 : 2, id ? 2 : 1);
+		rank_enters_init(0, 3, 1);
+		rank_enters_init(1, 3, 1);
+		rank_enters_init(2, id ? 3 : 2, id ? 2 : 1);
 		begin = clock_seconds();
 		CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
 		CU_ASSERT(clock_seconds() - begin < 1.2);
@@ -77,7 +68,7 @@ static void test_unlike(void)
 static void all_behind_init(int last)
 {
 	for (int i = 0; i < 3; i++) {
-		enters(i, i == 2 ? last : 3, 1);
+		rank_enters_init(i, i == 2 ? last : 3, 1);
 		watch_leave(&seats[i].watch);
 		watch_comm(&seats[i].watch, 0, COMM_READY, NULL);
 		watch_enter(&seats[i].watch, "the first call", 10);
@@ -108,9 +99,9 @@ static void test_long_init(void)
 {
 	for (int groups = 1; groups <= 2; groups++) {
 		three("found");
-		enters(0, groups == 1 ? 3 : 2, 1);
-		enters(1, groups == 1 ? 3 : 2, 1);
-		enters(2, groups == 1 ? 3 : 1, groups == 1 ? 1 : 2);
+		rank_enters_init(0, groups == 1 ? 3 : 2, 1);
+		rank_enters_init(1, groups == 1 ? 3 : 2, 1);
+		rank_enters_init(2, groups == 1 ? 3 : 1, groups == 1 ? 1 : 2);
 		clock_nap(1.5);
 		CU_ASSERT(seats_sit(0, 2));
 		CU_ASSERT_STRING_EQUAL(seat_said(0), "");
@@ -122,13 +113,13 @@ static void test_long_init(void)
 static void test_late(void)
 {
 	three("found");
-	enters(0, 3, 1);
-	enters(1, 3, 1);
+	rank_enters_init(0, 3, 1);
+	rank_enters_init(1, 3, 1);
 	for (int i = 0; i < 6; i++) {
 		clock_nap(0.2);
 		watch_phase(&seats[2].watch, PHASE_INIT);
 	}
-	enters(2, 3, 1);
+	rank_enters_init(2, 3, 1);
 	clock_nap(0.8);
 	CU_ASSERT(seats_sit(0, 2));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
@@ -139,8 +130,8 @@ static void test_late(void)
 static void test_puzzled(void)
 {
 	three(VERDICT_UNEXPLAINED);
-	enters(0, 3, 1);
-	enters(1, 3, 1);
+	rank_enters_init(0, 3, 1);
+	rank_enters_init(1, 3, 1);
 	clock_nap(1.8);
 	CU_ASSERT(seats_sit(0, 2));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "looked\n");
@@ -151,8 +142,8 @@ static void test_puzzled(void)
 static void test_not_asked(void)
 {
 	three_within(0, "found");
-	enters(0, 3, 1);
-	enters(1, 3, 1);
+	rank_enters_init(0, 3, 1);
+	rank_enters_init(1, 3, 1);
 	clock_nap(1.3);
 	CU_ASSERT(seats_sit(0, 2));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "");

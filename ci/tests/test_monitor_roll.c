@@ -3,7 +3,6 @@
 /* alone: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
-#include "call.h"
 #include "nodes.h"
 #include "verdict.h"
 
@@ -32,14 +31,6 @@ static void four(double seconds, const char *found)
 	two_nodes();
 }
 
-static void enters(int i, int nranks, unsigned char id)
-{
-	const struct comm_request request = { .rank = i, .nranks = nranks, .id = { id } };
-
-	watch_comm(&seats[i].watch, 0, COMM_INIT, &request);
-	watch_enter(&seats[i].watch, "init", 10);
-}
-
 /* Whoever does not come, and wherever: all others are held up, long before init's deadline. */
 static void test_missing(void)
 {
@@ -52,7 +43,7 @@ static void test_missing(void)
 		four(0.75, "found");
 		for (int i = 0; i < 4; i++)
 			if (i != missing)
-				enters(i, 4, 1);
+				rank_enters_init(i, 4, 1);
 		begin = clock_seconds();
 		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
 		CU_ASSERT(clock_seconds() - begin >= 0.75 && clock_seconds() - begin < 1.4);
@@ -68,8 +59,8 @@ static void test_whole_host(void)
 {
 	for (int away = 0; away < 4; away += 2) {
 		four(0.5, "found");
-		enters(2 - away, 4, 1);
-		enters(3 - away, 4, 1);
+		rank_enters_init(2 - away, 4, 1);
+		rank_enters_init(3 - away, 4, 1);
 		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
 		CU_ASSERT_PTR_NOT_NULL(
 			strstr(seat_said(0), away ? "0* 1* 2 3 looked" : "0 1 2* 3* looked"));
@@ -85,10 +76,10 @@ static void test_unlike(void)
 
 		four(0.5, "found");
 		for (int i = 0; i < 4; i++)
-			enters(i, how == 0 && i == 2 ? 3 : 4, how == 1 && i > 1 ? 2 : 1);
+			rank_enters_init(i, how == 0 && i == 2 ? 3 : 4, how == 1 && i > 1 ? 2 : 1);
 		for (int i = 0; i < 4 && how == 2; i++) {
 			watch_leave(&seats[i].watch);
-			enters(i, i == 3 ? 3 : 4, 1);
+			rank_enters_init(i, i == 3 ? 3 : 4, 1);
 			watch_leave(&seats[i].watch);
 			watch_comm(&seats[i].watch, 0, COMM_READY, NULL);
 			watch_enter(&seats[i].watch, "the first call", 10);
@@ -108,7 +99,7 @@ static void test_long(void)
 	for (int groups = 1; groups <= 2; groups++) {
 		four(0.5, "found");
 		for (int i = 0; i < 4; i++)
-			enters(i, 4 / groups, (unsigned char)(1 + i % groups));
+			rank_enters_init(i, 4 / groups, (unsigned char)(1 + i % groups));
 		clock_nap(1.2);
 		for (int i = 0; i < 4; i++) {
 			watch_leave(&seats[i].watch);
@@ -130,12 +121,12 @@ static void test_late(void)
 {
 	four(0.5, "found");
 	for (int i = 0; i < 3; i++)
-		enters(i, 4, 1);
+		rank_enters_init(i, 4, 1);
 	for (int i = 0; i < 6; i++) {
 		clock_nap(0.2);
 		watch_phase(&seats[3].watch, PHASE_INIT);
 	}
-	enters(3, 4, 1);
+	rank_enters_init(3, 4, 1);
 	clock_nap(0.8);
 	CU_ASSERT(seats_sit(0, 3));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
@@ -147,7 +138,7 @@ static void test_puzzled(void)
 {
 	four(0.5, VERDICT_UNEXPLAINED);
 	for (int i = 0; i < 3; i++)
-		enters(i, 4, 1);
+		rank_enters_init(i, 4, 1);
 	clock_nap(2);
 	CU_ASSERT(seats_sit(0, 3));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "0* 1* 2* 3 looked\n");
@@ -162,7 +153,7 @@ static void test_not_asked(void)
 {
 	four(0, "found");
 	for (int i = 0; i < 3; i++)
-		enters(i, 4, 1);
+		rank_enters_init(i, 4, 1);
 	clock_nap(1.3);
 	CU_ASSERT(seats_sit(0, 3));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "");

@@ -26,7 +26,7 @@ static void three_within(double seconds, const char *found)
 	seats_config.judge = (struct monitor_judge){ .sharpen = judge };
 	seats_config.meet_seconds = seconds;
 	for (int i = 0; i < 3; i++)
-		watch_phase(&seats[i].watch, PHASE_INIT);
+		watch_phase(&seats[i].watch, PHASE_SETUP);
 	seats_take_in_order(0, 2);
 }
 
@@ -126,7 +126,7 @@ static void test_late(void)
 	enters(1, 3, 1);
 	for (int i = 0; i < 6; i++) {
 		clock_nap(0.2);
-		watch_phase(&seats[2].watch, PHASE_INIT);
+		watch_phase(&seats[2].watch, PHASE_SETUP);
 	}
 	enters(2, 3, 1);
 	clock_nap(0.8);

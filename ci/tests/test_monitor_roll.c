@@ -28,7 +28,7 @@ static void four(double seconds, const char *found)
 	seats_config.judge = (struct monitor_judge){ .sharpen = judge };
 	seats_config.meet_seconds = seconds;
 	for (int i = 0; i < 4; i++)
-		watch_phase(&seats[i].watch, PHASE_INIT);
+		watch_phase(&seats[i].watch, PHASE_SETUP);
 	two_nodes();
 }
 
@@ -133,7 +133,7 @@ static void test_late(void)
 		enters(i, 4, 1);
 	for (int i = 0; i < 6; i++) {
 		clock_nap(0.2);
-		watch_phase(&seats[3].watch, PHASE_INIT);
+		watch_phase(&seats[3].watch, PHASE_SETUP);
 	}
 	enters(3, 4, 1);
 	clock_nap(0.8);

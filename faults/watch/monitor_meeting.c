@@ -45,7 +45,7 @@ static enum meeting how_they_meet(const struct monitor *m, double *longest)
 {
 	struct rank_view *views;
 	size_t n = monitor_all_views(m, &views);
-	enum meeting how = n > 0 ? meeting_of(views, n, m->memory->header.nranks) : MEETING_OPEN;
+	enum meeting how = n > 0 ? meeting_of(views, n, members_nranks(m)) : MEETING_OPEN;
 
 	*longest = longest_hold(views, n, how);
 	free(views);
@@ -66,7 +66,7 @@ static void mark(struct monitor *m, enum meeting how)
 
 static bool is_wanted(const struct monitor *m)
 {
-	return m->config.meet_seconds > 0 && !m->meeting.met && m->memory->header.nnodes >= 1;
+	return m->config.meet_seconds > 0 && !m->meeting.met && members_nnodes(m) >= 1;
 }
 
 void meeting_look(struct monitor *m, uint64_t now)
@@ -78,7 +78,7 @@ void meeting_look(struct monitor *m, uint64_t now)
 	if (!is_wanted(m))
 		return;
 	longest = longest_here(m);
-	if (m->memory->header.nnodes > 1)
+	if (members_nnodes(m) > 1)
 		m->meeting.late = longest > EARLY * m->config.meet_seconds;
 	else if (longest > m->config.meet_seconds)
 		how = how_they_meet(m, &longest);
@@ -128,7 +128,7 @@ void meeting_lead(struct monitor *m, uint64_t now)
 	enum meeting how = MEETING_OPEN;
 	double longest = 0, left;
 
-	if (!is_wanted(m) || m->memory->header.nnodes < 2 || m->meeting.found != MEETING_OPEN ||
+	if (!is_wanted(m) || members_nnodes(m) < 2 || m->meeting.found != MEETING_OPEN ||
 	    !is_due(m))
 		return;
 	if (!m->meeting.rolling) {

@@ -135,6 +135,26 @@ static void test_late(void)
 	seats_close();
 }
 
+/* The whole job was stopped: that time is nobody's delay. */
+static void test_suspended(void)
+{
+	three_within(0.75, "found");
+	enters(0, 3, 1);
+	enters(1, 3, 1);
+	clock_nap(0.3);
+	for (int i = 0; i < 3; i++)
+		kill(seats[i].pid, SIGSTOP);
+	clock_nap(2);
+	for (int i = 0; i < 3; i++)
+		kill(seats[i].pid, SIGCONT);
+	clock_nap(0.35);
+	enters(2, 3, 1);
+	clock_nap(0.5);
+	CU_ASSERT(seats_sit(0, 2));
+	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
+	seats_close();
+}
+
 /* The judge finds no cause in it: it is asked once, and init's own deadline stands. */
 static void test_puzzled(void)
 {
@@ -167,6 +187,7 @@ int main(void)
 		{ "behind init", test_behind_init },
 		{ "a long init", test_long_init },
 		{ "late", test_late },
+		{ "suspended", test_suspended },
 		{ "no cause found", test_puzzled },
 		{ "not asked", test_not_asked },
 	};

@@ -142,6 +142,30 @@ static void test_late(void)
 	seats_close();
 }
 
+static void signal_all(int n, int number)
+{
+	for (int i = 0; i < n; i++)
+		kill(seats[i].pid, number);
+}
+
+/* The whole job was stopped: that time is nobody's delay. */
+static void test_suspended(void)
+{
+	four(0.75, "found");
+	for (int i = 0; i < 3; i++)
+		enters(i, 4, 1);
+	clock_nap(0.3);
+	signal_all(4, SIGSTOP);
+	clock_nap(2);
+	signal_all(4, SIGCONT);
+	clock_nap(0.35);
+	enters(3, 4, 1);
+	clock_nap(0.5);
+	CU_ASSERT(seats_sit(0, 3));
+	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
+	seats_close();
+}
+
 /* The judge finds no cause in it: it is asked once, and init's own deadline stands. */
 static void test_puzzled(void)
 {
@@ -248,6 +272,7 @@ int main(void)
 		{ "some come otherwise", test_unlike },
 		{ "a long init", test_long },
 		{ "late", test_late },
+		{ "suspended", test_suspended },
 		{ "no cause found", test_puzzled },
 		{ "not asked", test_not_asked },
 	};

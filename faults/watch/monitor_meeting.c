@@ -13,28 +13,27 @@
 #define ANSWER_NS (300 * MS) /* the others answer in this time, or it is called again */
 #define AGAIN_NS (100 * MS)  /* from one roll to the next, at least */
 
-/* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. */
+/* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the
+ * time in which its leader did not run: the whole job may have been stopped. */
 static double longest_hold(const struct rank_view *views, size_t n, enum meeting how)
 {
 	double longest = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (meeting_holds(&views[i], how) && views[i].waited > longest)
-			longest = views[i].waited;
+		if (meeting_holds(&views[i], how) && views[i].waited - views[i].grace > longest)
+			longest = views[i].waited - views[i].grace;
 	return longest;
 }
 
-/* The same on this host, not counting the time in which its leader did not run. */
+/* The same on this host. */
 static double longest_here(const struct monitor *m)
 {
 	double longest = 0;
 
 	for (size_t i = 0; i < m->npeers; i++) {
-		struct rank_view view = m->peers[i].view;
-		double own;
+		const struct monitor_peer *peer = &m->peers[i];
+		double own = peer->memory ? longest_hold(&peer->view, 1, MEETING_UNLIKE) : 0;
 
-		view.waited -= (double)m->peers[i].grace_ns * 1e-9;
-		own = m->peers[i].memory ? longest_hold(&view, 1, MEETING_UNLIKE) : 0;
 		longest = own > longest ? own : longest;
 	}
 	return longest;

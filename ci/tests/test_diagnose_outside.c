@@ -91,7 +91,7 @@ static void test_two(void)
 /* What must not be concluded: nobody is named. */
 static void test_nobody(void)
 {
-	for (int i = 0; i <= 12; i++) {
+	for (int i = 0; i <= 13; i++) {
 		at_barrier(i == 9 ? 2 : 4);
 		is_in(1, "a scheduled call", 1, PHASE_TIMED);
 		switch (i) {
@@ -121,6 +121,11 @@ static void test_nobody(void)
 			strcpy(evidence.backend, "nccl");
 			evidence.ranks[1].view.completed = 9;
 			evidence.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
+			break;
+		case 13: /* all is noted as over, and a graph runs it once more */
+			strcpy(evidence.backend, "nccl");
+			evidence.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
+			does(1, 'R', "", 0.98);
 			break;
 		case 12: /* the call has not returned */
 			strcpy(evidence.backend, "nccl");

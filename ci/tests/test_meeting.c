@@ -10,6 +10,7 @@ static void test_lacks(void)
 		struct rank_view view;
 		bool lacks;
 	} cases[] = {
+		{ { .phase = PHASE_SETUP, .comm_state = RECORD_COMM_NONE }, true }, /* where ranks are then */
 		{ { .phase = PHASE_INIT, .comm_state = RECORD_COMM_NONE }, true },
 		{ { .phase = PHASE_START, .comm_state = RECORD_COMM_NONE }, true },
 		{ { .phase = PHASE_INIT, .process = PROCESS_STOPPED }, true },
@@ -61,10 +62,43 @@ static void test_incomplete(void)
 	}
 }
 
+/* Of each rank whether it came, with how many ranks, by which id. */
+static struct rank_view came(uint64_t id, int nranks)
+{
+	return (struct rank_view){ .phase = PHASE_SETUP,
+				   .comm_state = id ? RECORD_COMM_INIT : RECORD_COMM_NONE,
+				   .init_id = id,
+				   .init_nranks = nranks };
+}
+
+static void test_meeting_of(void)
+{
+	struct rank_view views[5] = { came(7, 4), came(7, 4), came(7, 4), came(0, 0),
+				      { .rank = -1, .phase = PHASE_ASIDE } };
+
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_LACKS);
+	CU_ASSERT_EQUAL(meeting_of(views, 3, 4), MEETING_OPEN); /* not all are known */
+	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_LACKS); /* with a surplus rank */
+	views[3].kept = 1;
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_OPEN);
+	views[3] = came(7, 4);
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_FINE);
+	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_FINE);
+	views[3] = came(8, 4);
+	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_UNLIKE);
+	/* two groups, of which one has not begun */
+	views[0] = views[1] = came(7, 2);
+	views[2] = views[3] = came(0, 0);
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_OPEN);
+	views[2] = came(8, 2);
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_LACKS);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "who lacks", test_lacks },
+		{ "how they meet", test_meeting_of },
 		{ "groups that do not fit", test_incomplete },
 	};
 

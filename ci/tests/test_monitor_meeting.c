@@ -25,7 +25,7 @@ static void three_within(double seconds, const char *found)
 	seats_config.judge = (struct monitor_judge){ .sharpen = judge };
 	seats_config.meet_seconds = seconds;
 	for (int i = 0; i < 3; i++)
-		watch_phase(&seats[i].watch, PHASE_INIT);
+		watch_phase(&seats[i].watch, PHASE_SETUP);
 	seats_take_in_order(0, 2);
 }
 
@@ -117,10 +117,30 @@ static void test_late(void)
 	rank_enters_init(1, 3, 1);
 	for (int i = 0; i < 6; i++) {
 		clock_nap(0.2);
-		watch_phase(&seats[2].watch, PHASE_INIT);
+		watch_phase(&seats[2].watch, PHASE_SETUP);
 	}
 	rank_enters_init(2, 3, 1);
 	clock_nap(0.8);
+	CU_ASSERT(seats_sit(0, 2));
+	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
+	seats_close();
+}
+
+/* The whole job was stopped: that time is nobody's delay. */
+static void test_suspended(void)
+{
+	three_within(0.75, "found");
+	enters(0, 3, 1);
+	enters(1, 3, 1);
+	clock_nap(0.3);
+	for (int i = 0; i < 3; i++)
+		kill(seats[i].pid, SIGSTOP);
+	clock_nap(2);
+	for (int i = 0; i < 3; i++)
+		kill(seats[i].pid, SIGCONT);
+	clock_nap(0.35);
+	enters(2, 3, 1);
+	clock_nap(0.5);
 	CU_ASSERT(seats_sit(0, 2));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
 	seats_close();
@@ -158,6 +178,7 @@ int main(void)
 		{ "behind init", test_behind_init },
 		{ "a long init", test_long_init },
 		{ "late", test_late },
+		{ "suspended", test_suspended },
 		{ "no cause found", test_puzzled },
 		{ "not asked", test_not_asked },
 	};

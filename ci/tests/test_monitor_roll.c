@@ -27,7 +27,7 @@ static void four(double seconds, const char *found)
 	seats_config.judge = (struct monitor_judge){ .sharpen = judge };
 	seats_config.meet_seconds = seconds;
 	for (int i = 0; i < 4; i++)
-		watch_phase(&seats[i].watch, PHASE_INIT);
+		watch_phase(&seats[i].watch, PHASE_SETUP);
 	two_nodes();
 }
 
@@ -124,10 +124,34 @@ static void test_late(void)
 		rank_enters_init(i, 4, 1);
 	for (int i = 0; i < 6; i++) {
 		clock_nap(0.2);
-		watch_phase(&seats[3].watch, PHASE_INIT);
+		watch_phase(&seats[3].watch, PHASE_SETUP);
 	}
 	rank_enters_init(3, 4, 1);
 	clock_nap(0.8);
+	CU_ASSERT(seats_sit(0, 3));
+	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
+	seats_close();
+}
+
+static void signal_all(int n, int number)
+{
+	for (int i = 0; i < n; i++)
+		kill(seats[i].pid, number);
+}
+
+/* The whole job was stopped: that time is nobody's delay. */
+static void test_suspended(void)
+{
+	four(0.75, "found");
+	for (int i = 0; i < 3; i++)
+		enters(i, 4, 1);
+	clock_nap(0.3);
+	signal_all(4, SIGSTOP);
+	clock_nap(2);
+	signal_all(4, SIGCONT);
+	clock_nap(0.35);
+	enters(3, 4, 1);
+	clock_nap(0.5);
 	CU_ASSERT(seats_sit(0, 3));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
 	seats_close();
@@ -160,14 +184,86 @@ static void test_not_asked(void)
 	seats_close();
 }
 
+/* One of three on each host, the one at `at`, is a surplus rank, which knows of no job. The first one's
+ * monitor leads there. */
+static void surplus(int at)
+{
+	static char key[80];
+
+	class = "found";
+	seats_open(6);
+	seats_config.judge = (struct monitor_judge){ .sharpen = judge };
+	seats_config.meet_seconds = 0.5;
+	snprintf(key, sizeof(key), "%s-1", seats_key);
+	for (int i = 0; i < 6; i++) {
+		int node = i / 3, before = i % 3 > at;
+		bool aside = i % 3 == at;
+
+		watch_phase(&seats[i].watch, aside ? PHASE_ASIDE : PHASE_SETUP);
+		recorder_identify(&seats[i].recorder, aside ? -1 : 2 * node + i % 3 - before, aside ? -1 : 4,
+				  aside ? -1 : node, aside ? -1 : 2, 0, "device", "library");
+		seat_take(i, node ? key : seats_key);
+		SOON(seats[i].desk->opened);
+	}
+	port = recorder_star_port(&seats[at == 0].recorder);
+	CU_ASSERT_FATAL(port > 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%d", port);
+	for (int i = 0; i < 6; i++)
+		if (i % 3 != at)
+			publish(i, i, address, TOKEN);
+	SOON(seats[0].desk->nodes == 1);
+	clock_nap(0.05);
+}
+
+static void test_surplus(void)
+{
+	for (int how = 0; how < 4; how++) {
+		int at = how / 2, last = at == 1 ? 5 : 4;
+		double begin;
+
+		surplus(at);
+		for (int i = 0; i < 6; i++)
+			if (i % 3 != at && i != last)
+				enters(i, 4, 1);
+		if (how % 2)
+			enters(last, 4, 2);
+		begin = clock_seconds();
+		CU_ASSERT(seats_end(0, 5, OUTCOME_HANG));
+		CU_ASSERT(clock_seconds() - begin < 1.4);
+		seats_close();
+	}
+}
+
+/* All came, beside surplus ranks: the roll is called once, and not all through the run. */
+static void test_surplus_fine(void)
+{
+	long steps;
+
+	surplus(1);
+	for (int i = 0; i < 6; i++)
+		if (i % 3 != 1)
+			enters(i, 4, 1);
+	clock_nap(0.7);
+	steps = seats[3].desk->steps;
+	clock_nap(2);
+	/* its own clock wakes it every 20 ms, and each message once more */
+	CU_ASSERT(seats[3].desk->steps - steps <= 102);
+	CU_ASSERT(seats_sit(0, 5));
+	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
+	seats_close();
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
+		{ "surplus ranks", test_surplus },
+		{ "surplus ranks, and all came", test_surplus_fine },
 		{ "one does not come", test_missing },
 		{ "nobody of a host comes", test_whole_host },
 		{ "some come otherwise", test_unlike },
 		{ "a long init", test_long },
 		{ "late", test_late },
+		{ "suspended", test_suspended },
 		{ "no cause found", test_puzzled },
 		{ "not asked", test_not_asked },
 	};

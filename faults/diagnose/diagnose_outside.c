@@ -69,11 +69,13 @@ static size_t count_there(const struct inquiry *q, int last, double *longest)
 }
 
 /* In another place since before any of them came, in the midst of calls that have all ended: nothing
- * there takes long. Buffers and data checks are a rank's own work, and may. */
+ * there takes long. Buffers and data checks are a rank's own work, and may. Who waits for its device has
+ * more calls there than are noted: a graph repeats them. */
 static bool stays_behind(const struct rank_view *v, const char *what, double longest)
 {
 	return (v->phase == PHASE_WARMUP || v->phase == PHASE_TIMED) && v->waiting &&
-	       strcmp(v->what, what) != 0 && v->waited > longest;
+	       strcmp(v->what, what) != 0 && v->waited > longest &&
+	       v->device_wait != RECORD_DEVICE_AWAITED;
 }
 
 static void place_behind(struct inquiry *q, const char *theirs, const char *what)

@@ -8,8 +8,9 @@
 
 bool meeting_lacks(const struct rank_view *view)
 {
+	/* ranks come there in PHASE_SETUP (perf_rank.c) */
 	return view->process < PROCESS_EXITED && view->comm_state == RECORD_COMM_NONE &&
-	       view->phase <= PHASE_INIT;
+	       view->phase <= PHASE_SETUP;
 }
 
 /* By id, then by number of ranks asked for. */
@@ -43,15 +44,17 @@ bool meeting_unlike(const struct rank_view *views, size_t n)
 
 enum meeting meeting_of(const struct rank_view *views, size_t n, int nranks)
 {
-	size_t lacking = 0, absent = 0;
+	size_t lacking = 0, absent = 0, known = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		lacking += meeting_lacks(&views[i]);
 		absent += is_absent(&views[i]);
+		known += views[i].phase != PHASE_ASIDE;
 	}
+	/* another group that has not begun is waited for by nobody */
 	if (lacking > 0)
-		return absent == lacking ? MEETING_LACKS : MEETING_OPEN;
-	if (nranks <= 0 || n != (size_t)nranks)
+		return absent == lacking && meeting_unlike(views, n) ? MEETING_LACKS : MEETING_OPEN;
+	if (nranks <= 0 || known != (size_t)nranks)
 		return MEETING_OPEN;
 	return meeting_unlike(views, n) ? MEETING_UNLIKE : MEETING_FINE;
 }

@@ -13,28 +13,27 @@
 #define ANSWER_NS (300 * MS) /* the others answer in this time, or it is called again */
 #define AGAIN_NS (100 * MS)  /* from one roll to the next, at least */
 
-/* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. */
+/* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the
+ * time in which its leader did not run: the whole job may have been stopped. */
 static double longest_hold(const struct rank_view *views, size_t n, enum meeting how)
 {
 	double longest = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (meeting_holds(&views[i], how) && views[i].waited > longest)
-			longest = views[i].waited;
+		if (meeting_holds(&views[i], how) && views[i].waited - views[i].grace > longest)
+			longest = views[i].waited - views[i].grace;
 	return longest;
 }
 
-/* The same on this host, not counting the time in which its leader did not run. */
+/* The same on this host. */
 static double longest_here(const struct monitor *m)
 {
 	double longest = 0;
 
 	for (size_t i = 0; i < m->npeers; i++) {
-		struct rank_view view = m->peers[i].view;
-		double own;
+		const struct monitor_peer *peer = &m->peers[i];
+		double own = peer->memory ? longest_hold(&peer->view, 1, MEETING_UNLIKE) : 0;
 
-		view.waited -= (double)m->peers[i].grace_ns * 1e-9;
-		own = m->peers[i].memory ? longest_hold(&view, 1, MEETING_UNLIKE) : 0;
 		longest = own > longest ? own : longest;
 	}
 	return longest;
@@ -45,7 +44,7 @@ static enum meeting how_they_meet(const struct monitor *m, double *longest)
 {
 	struct rank_view *views;
 	size_t n = monitor_all_views(m, &views);
-	enum meeting how = n > 0 ? meeting_of(views, n, m->memory->header.nranks) : MEETING_OPEN;
+	enum meeting how = n > 0 ? meeting_of(views, n, members_nranks(m)) : MEETING_OPEN;
 
 	*longest = longest_hold(views, n, how);
 	free(views);
@@ -66,7 +65,7 @@ static void mark(struct monitor *m, enum meeting how)
 
 static bool is_wanted(const struct monitor *m)
 {
-	return m->config.meet_seconds > 0 && !m->meeting.met && m->memory->header.nnodes >= 1;
+	return m->config.meet_seconds > 0 && !m->meeting.met && members_nnodes(m) >= 1;
 }
 
 void meeting_look(struct monitor *m, uint64_t now)
@@ -78,7 +77,7 @@ void meeting_look(struct monitor *m, uint64_t now)
 	if (!is_wanted(m))
 		return;
 	longest = longest_here(m);
-	if (m->memory->header.nnodes > 1)
+	if (members_nnodes(m) > 1)
 		m->meeting.late = longest > EARLY * m->config.meet_seconds;
 	else if (longest > m->config.meet_seconds)
 		how = how_they_meet(m, &longest);
@@ -128,7 +127,7 @@ void meeting_lead(struct monitor *m, uint64_t now)
 	enum meeting how = MEETING_OPEN;
 	double longest = 0, left;
 
-	if (!is_wanted(m) || m->memory->header.nnodes < 2 || m->meeting.found != MEETING_OPEN ||
+	if (!is_wanted(m) || members_nnodes(m) < 2 || m->meeting.found != MEETING_OPEN ||
 	    !is_due(m))
 		return;
 	if (!m->meeting.rolling) {

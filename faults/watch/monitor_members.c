@@ -299,6 +299,28 @@ bool members_overdue(const struct monitor *m)
 	return false;
 }
 
+static const struct record_header *find_header(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && m->peers[i].memory->header.nnodes >= 1)
+			return &m->peers[i].memory->header;
+	return NULL;
+}
+
+int members_nranks(const struct monitor *m)
+{
+	const struct record_header *h = find_header(m);
+
+	return h ? h->nranks : -1;
+}
+
+int members_nnodes(const struct monitor *m)
+{
+	const struct record_header *h = find_header(m);
+
+	return h ? h->nnodes : -1;
+}
+
 size_t monitor_all_views(const struct monitor *m, struct rank_view **views)
 {
 	size_t n = m->npeers;

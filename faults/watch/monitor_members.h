@@ -28,6 +28,11 @@ bool members_abnormal(const struct monitor *m);
 bool members_worse(const struct monitor *m);
 bool members_overdue(const struct monitor *m);
 
+/* How many ranks and hosts take part, -1 while it is unknown: as a rank says that does. The leader's own
+ * may be a surplus one, which does not know. */
+int members_nranks(const struct monitor *m);
+int members_nnodes(const struct monitor *m);
+
 /* The views of this host's ranks to `views`, npeers of room; how many they are. */
 size_t monitor_local_views(const struct monitor *m, struct rank_view *views);
 /* Of all hosts. The caller frees *views; 0 without memory. */

@@ -2,6 +2,7 @@
 #include "monitor_patience.h"
 
 #include "monitor_meeting.h"
+#include "monitor_members.h"
 #include "monitor_nodes.h"
 #include "rank_list.h"
 #include "watch.h"
@@ -63,7 +64,7 @@ static bool any_suspect(const struct monitor *m)
 {
 	uint64_t most = 0;
 
-	if (m->memory->header.nnodes > 1)
+	if (members_nnodes(m) > 1)
 		return false;
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].memory && m->peers[i].view.issued > most)

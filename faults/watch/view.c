@@ -22,6 +22,7 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	view->waiting = before % 2 == 1 &&
 	                before == atomic_load_explicit(&wait->sequence, memory_order_relaxed);
 	view->waited = view->waiting && now > since ? (double)(now - since) * 1e-9 : 0;
+	view->grace = (double)grace_ns * 1e-9;
 	view->since_ns = view->waiting ? since : 0;
 	view->overdue = view->waiting && deadline != 0 && now > deadline + grace_ns;
 }

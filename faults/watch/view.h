@@ -21,6 +21,7 @@ struct rank_view {
 	uint32_t waiting;     /* 1 while inside a wait */
 	uint32_t overdue;     /* 1 when that wait is past its deadline */
 	double waited;        /* seconds in that wait */
+	double grace;         /* of these, in which its observer did not run either */
 	uint64_t since_ns;    /* start of that wait, 0: none */
 	uint64_t seen_ns;     /* when this was read, on the rank's host's clock; 0: unknown */
 	char what[40];        /* what it waits for */

@@ -40,7 +40,7 @@ static void open_star(void)
 }
 
 /* Ranks 0 and 1 on one node, 2 and 3 on the other, joined. */
-static void two_nodes(void)
+static inline void two_nodes(void)
 {
 	node_take(0, 0, 1);
 	node_take(1, 2, 3);

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "call.h"
-#include "seats.h"
+#include "nodes.h"
 #include "spinners.h"
 #include "verdict.h"
 
@@ -71,6 +71,31 @@ static void crowded(int calls, const char *ranks)
 	makes_calls(2, calls - 2);
 }
 
+/* The same on two hosts, where rank 3, alone on the other one, has made a call less and waits for nothing:
+ * it is kept from running (`kept`), or sleeps. Named is `ranks`. */
+static void crowded_elsewhere(bool kept, const char *ranks)
+{
+	named = ranks;
+	greedy = spinner(SCHED_OTHER, 10);
+	meek = spinner(SCHED_IDLE, 10);
+	idle = sleeper();
+	CU_ASSERT_FATAL(greedy > 0 && meek > 0 && idle > 0);
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .sharpen = name_ranks };
+	for (int i = 0; i < 4; i++)
+		seats[i].memory->header.pid = i == 3 && kept ? meek : idle;
+	node_take(0, 0, 2);
+	node_take(1, 3, 3);
+	open_star();
+	publish(0, 3, address, TOKEN);
+	SOON(seats[0].desk->nodes == 1);
+	for (int i = 0; i < 4; i++)
+		makes_calls(i, i == 3 ? 2 : 3);
+	clock_nap(0.6); /* nobody has moved lately */
+	for (int i = 0; i < 3; i++)
+		watch_enter(&seats[i].watch, "timed calls", 0.1);
+}
+
 static void quiet_again(void)
 {
 	spinner_end(greedy);
@@ -132,6 +157,35 @@ static void test_excuse_ends(void)
 	}
 }
 
+/* Its host says so when it is asked, and says so again; the excuse ends when that does, or after 5 s. */
+static void test_elsewhere(void)
+{
+	double begin;
+
+	crowded_elsewhere(true, "3");
+	clock_nap(3);
+	CU_ASSERT(seats_sit(0, 3));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "looked\n"));
+	CU_ASSERT_EQUAL(verdict_lines(0, 3), 0);
+	seats[3].memory->header.pid = idle;
+	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
+	quiet_again();
+
+	crowded_elsewhere(true, "3");
+	clock_nap(4.5);
+	CU_ASSERT(seats_sit(0, 3));
+	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG)); /* within 2 s more */
+	quiet_again();
+
+	for (int kept = 0; kept < 2; kept++) { /* it only sleeps; or the judge names another one */
+		crowded_elsewhere(kept, kept ? "2" : "3");
+		begin = clock_seconds();
+		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
+		CU_ASSERT(clock_seconds() - begin < 1.5);
+		quiet_again();
+	}
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -139,6 +193,7 @@ int main(void)
 		{ "another one could run", test_no_excuse },
 		{ "the judge names the one that is kept", test_judge_names_kept },
 		{ "the excuse ends", test_excuse_ends },
+		{ "on another host", test_elsewhere },
 	};
 
 	return unit_main("monitor_crowded", cases, sizeof(cases) / sizeof(cases[0]));

@@ -130,8 +130,8 @@ static void test_late(void)
 static void test_suspended(void)
 {
 	three_within(0.75, "found");
-	enters(0, 3, 1);
-	enters(1, 3, 1);
+	rank_enters_init(0, 3, 1);
+	rank_enters_init(1, 3, 1);
 	clock_nap(0.3);
 	for (int i = 0; i < 3; i++)
 		kill(seats[i].pid, SIGSTOP);
@@ -139,7 +139,7 @@ static void test_suspended(void)
 	for (int i = 0; i < 3; i++)
 		kill(seats[i].pid, SIGCONT);
 	clock_nap(0.35);
-	enters(2, 3, 1);
+	rank_enters_init(2, 3, 1);
 	clock_nap(0.5);
 	CU_ASSERT(seats_sit(0, 2));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "");

@@ -144,13 +144,13 @@ static void test_suspended(void)
 {
 	four(0.75, "found");
 	for (int i = 0; i < 3; i++)
-		enters(i, 4, 1);
+		rank_enters_init(i, 4, 1);
 	clock_nap(0.3);
 	signal_all(4, SIGSTOP);
 	clock_nap(2);
 	signal_all(4, SIGCONT);
 	clock_nap(0.35);
-	enters(3, 4, 1);
+	rank_enters_init(3, 4, 1);
 	clock_nap(0.5);
 	CU_ASSERT(seats_sit(0, 3));
 	CU_ASSERT_STRING_EQUAL(seat_said(0), "");
@@ -224,9 +224,9 @@ static void test_surplus(void)
 		surplus(at);
 		for (int i = 0; i < 6; i++)
 			if (i % 3 != at && i != last)
-				enters(i, 4, 1);
+				rank_enters_init(i, 4, 1);
 		if (how % 2)
-			enters(last, 4, 2);
+			rank_enters_init(last, 4, 2);
 		begin = clock_seconds();
 		CU_ASSERT(seats_end(0, 5, OUTCOME_HANG));
 		CU_ASSERT(clock_seconds() - begin < 1.4);
@@ -242,7 +242,7 @@ static void test_surplus_fine(void)
 	surplus(1);
 	for (int i = 0; i < 6; i++)
 		if (i % 3 != 1)
-			enters(i, 4, 1);
+			rank_enters_init(i, 4, 1);
 	clock_nap(0.7);
 	steps = seats[3].desk->steps;
 	clock_nap(2);

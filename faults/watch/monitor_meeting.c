@@ -12,6 +12,8 @@
                               * who lacks is watched from then on */
 #define ANSWER_NS (300 * MS) /* the others answer in this time, or it is called again */
 #define AGAIN_NS (100 * MS)  /* from one roll to the next, at least */
+#define SELDOM_NS (1000 * MS) /* who lacks is kept by its host for long: thousands of hosts need not be
+                              * asked all the time */
 
 /* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the
  * time in which its leader did not run: the whole job may have been stopped. */
@@ -122,6 +124,14 @@ static void call_roll(struct monitor *m, uint64_t now)
 	m->meeting.roll_ns = now + ANSWER_NS;
 }
 
+/* The verdict may be said in so many seconds, or could have been: how long until the next roll? */
+static uint64_t pause_for(double left, double meet_seconds)
+{
+	if (left < -meet_seconds)
+		return SELDOM_NS;
+	return left * 1e9 > AGAIN_NS ? (uint64_t)(left * 1e9) : AGAIN_NS;
+}
+
 void meeting_lead(struct monitor *m, uint64_t now)
 {
 	enum meeting how = MEETING_OPEN;
@@ -141,7 +151,7 @@ void meeting_lead(struct monitor *m, uint64_t now)
 		return;
 	left = m->config.meet_seconds - longest;
 	m->meeting.rolling = false;
-	m->meeting.roll_ns = now + (left * 1e9 > AGAIN_NS ? (uint64_t)(left * 1e9) : AGAIN_NS);
+	m->meeting.roll_ns = now + pause_for(left, m->config.meet_seconds);
 	if (how == MEETING_FINE || (how != MEETING_OPEN && left < 0))
 		settle(m, how);
 }

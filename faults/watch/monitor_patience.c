@@ -33,20 +33,23 @@ static bool take_progress(struct monitor *m, uint64_t now, bool *waiting, bool *
 }
 
 /* Does the host keep a rank from running? Accounts are read while somebody waits, before they
- * are needed: a window must have passed, and lie within the wait. */
+ * are needed: a window must have passed, and lie within the wait. Of several hosts none knows whether
+ * somebody waits elsewhere. */
 static bool any_starved(struct monitor *m, bool waiting, uint64_t now)
 {
-	bool starved = false;
+	bool starved = false, always = members_nnodes(m) > 1;
 
 	for (size_t i = 0; i < m->npeers; i++) {
 		struct monitor_peer *peer = &m->peers[i];
 
 		if (!peer->memory || peer->view.process != PROCESS_ALIVE)
 			continue;
-		if (waiting)
+		if (waiting || always)
 			progress_sample(&peer->progress, peer->view.pid, now);
 		else
 			progress_forget(&peer->progress);
+		if (!waiting)
+			progress_restart(&peer->progress);
 		starved |= peer->progress.starved;
 	}
 	return starved;
@@ -99,6 +102,17 @@ static void forgive(struct monitor *m, uint64_t now)
 		m->peers[i].view.overdue = 0;
 }
 
+/* Of other hosts what they said when asked. */
+static bool starves_elsewhere(const struct monitor *m, const char *ranks)
+{
+	for (size_t i = 0; i < m->nnodes; i++)
+		for (size_t k = 0; k < m->nodes[i].nviews; k++)
+			if (m->nodes[i].views[k].starved &&
+			    rank_list_has(ranks, m->nodes[i].views[k].rank))
+				return true;
+	return false;
+}
+
 uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t now)
 {
 	bool kept = rank_list_count(ranks) == 0;
@@ -107,7 +121,18 @@ uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t no
 		if (m->peers[i].memory && rank_list_has(ranks, m->peers[i].view.rank))
 			kept |= is_kept(&m->peers[i]);
 	/* who is as good as never run gets its turn now and then */
-	return kept && now - m->starved_ns < LATELY_NS ? m->overdue_ns + STARVED_NS : 0;
+	if (kept && now - m->starved_ns < LATELY_NS)
+		return m->overdue_ns + STARVED_NS;
+	/* since when it is late there is not known here: from the first time on */
+	if (starves_elsewhere(m, ranks))
+		return m->doubt.end_ns ? m->doubt.end_ns : now + STARVED_NS;
+	return 0;
+}
+
+/* Who is as good as never run gets its turn now and then. */
+static bool was_starved_lately(const struct monitor_peer *peer, uint64_t now)
+{
+	return peer->progress.starved_ns && now - peer->progress.starved_ns < LATELY_NS;
 }
 
 static bool moved_lately(const struct monitor_peer *peer, uint64_t now)
@@ -131,6 +156,7 @@ static void note_kept(struct monitor *m, uint64_t now)
 		struct monitor_peer *peer = &m->peers[i];
 
 		peer->view.kept = is_kept(peer) || moved_lately(peer, now);
+		peer->view.starved = was_starved_lately(peer, now);
 	}
 }
 

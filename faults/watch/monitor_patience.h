@@ -12,9 +12,8 @@ void patience_apply(struct monitor *m, uint64_t now);
 /* Did nobody on this host move lately? */
 bool patience_quiet(const struct monitor *m, uint64_t now);
 
-/* Of this host: may it be the host's doing that these ranks ("1,3"; "-": nobody is named) hold up the
- * others, because it keeps one of them from running? Until when (clock_ns()) that excuses them; 0: not
- * at all. */
+/* May it be a host's doing that these ranks ("1,3"; "-": nobody is named) hold up the others, because it
+ * keeps one of them from running? Until when (clock_ns()) that excuses them; 0: not at all. */
 uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t now);
 
 #endif

@@ -50,6 +50,8 @@ void progress_sample(struct progress *p, pid_t pid, uint64_t now)
 		return;
 	if (p->sampled_ns != 0)
 		add_window(p, &account, now - p->sampled_ns, is_ready(pid));
+	if (p->starved)
+		p->starved_ns = now;
 	p->sampled_ns = now;
 	p->ran_ns = account.ran_ns;
 	p->waited_ns = account.waited_ns;
@@ -62,6 +64,12 @@ bool progress_is_kept(const struct progress *p)
 
 void progress_forget(struct progress *p)
 {
-	p->sampled_ns = p->watched_ns = p->queued_ns = 0;
+	p->sampled_ns = 0;
 	p->starved = false;
+	progress_restart(p);
+}
+
+void progress_restart(struct progress *p)
+{
+	p->watched_ns = p->queued_ns = 0;
 }

@@ -15,6 +15,7 @@ struct progress {
 	uint64_t watched_ns;  /* all windows since somebody waits */
 	uint64_t queued_ns;   /* in these it was ready, and not run */
 	bool starved;         /* as of the last window; read-only */
+	uint64_t starved_ns;  /* when a window last said so, 0: never; read-only */
 };
 
 /* Note a rank's heartbeat as of `now` (clock_ns). */
@@ -33,6 +34,9 @@ bool progress_is_kept(const struct progress *progress);
 
 /* Nobody waits: the next window begins with the next look. */
 void progress_forget(struct progress *progress);
+
+/* Nobody waits, and it is looked on all the same: what was seen counts for progress_is_kept no more. */
+void progress_restart(struct progress *progress);
 
 /* The same from two readings, for tests: nanoseconds run and waited in a window; `ready`: it
  * wants to run at its end. */

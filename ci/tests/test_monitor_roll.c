@@ -58,7 +58,7 @@ static void test_missing(void)
 static void test_whole_host(void)
 {
 	for (int away = 0; away < 4; away += 2) {
-		four(0.5, "found");
+		four(0.75, "found");
 		rank_enters_init(2 - away, 4, 1);
 		rank_enters_init(3 - away, 4, 1);
 		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
@@ -74,7 +74,7 @@ static void test_unlike(void)
 	for (int how = 0; how < 3; how++) {
 		double begin;
 
-		four(0.5, "found");
+		four(0.75, "found");
 		for (int i = 0; i < 4; i++)
 			rank_enters_init(i, how == 0 && i == 2 ? 3 : 4, how == 1 && i > 1 ? 2 : 1);
 		for (int i = 0; i < 4 && how == 2; i++) {

@@ -108,6 +108,7 @@ static bool starves_elsewhere(const struct monitor *m, const char *ranks)
 	for (size_t i = 0; i < m->nnodes; i++)
 		for (size_t k = 0; k < m->nodes[i].nviews; k++)
 			if (m->nodes[i].views[k].starved &&
+			    m->nodes[i].views[k].process == PROCESS_ALIVE &&
 			    rank_list_has(ranks, m->nodes[i].views[k].rank))
 				return true;
 	return false;

@@ -47,19 +47,25 @@ static pid_t sleeper(void)
 	return pid;
 }
 
+/* `n` seats, processes that ranks may take for their own, and a judge that names `ranks`. */
+static void a_crowd(int n, const char *ranks)
+{
+	named = ranks;
+	greedy = spinner(SCHED_OTHER, 10);
+	meek = spinner(SCHED_IDLE, 10);
+	idle = sleeper();
+	CU_ASSERT_FATAL(greedy > 0 && meek > 0 && idle > 0);
+	seats_open(n);
+	seats_config.judge = (struct monitor_judge){ .sharpen = name_ranks };
+}
+
 /* Rank 0 waits in its third call, rank 1 is kept from running in its own third, rank 2 has made
  * `calls`. But for rank 1 they sleep, so that nobody keeps them from running. */
 static void crowded(int calls, const char *ranks)
 {
 	const struct call call = { .kind = CALL_ALL_GATHER, .count = 1, .op = OP_NONE, .peer = -1 };
 
-	named = ranks;
-	greedy = spinner(SCHED_OTHER, 10);
-	meek = spinner(SCHED_IDLE, 10);
-	idle = sleeper();
-	CU_ASSERT_FATAL(greedy > 0 && meek > 0 && idle > 0);
-	seats_open(3);
-	seats_config.judge = (struct monitor_judge){ .sharpen = name_ranks };
+	a_crowd(3, ranks);
 	seats[1].memory->header.pid = meek;
 	seats[0].memory->header.pid = seats[2].memory->header.pid = idle;
 	seats_take_in_order(0, 2);
@@ -75,13 +81,7 @@ static void crowded(int calls, const char *ranks)
  * it is kept from running (`kept`), or sleeps. Named is `ranks`. */
 static void crowded_elsewhere(bool kept, const char *ranks)
 {
-	named = ranks;
-	greedy = spinner(SCHED_OTHER, 10);
-	meek = spinner(SCHED_IDLE, 10);
-	idle = sleeper();
-	CU_ASSERT_FATAL(greedy > 0 && meek > 0 && idle > 0);
-	seats_open(4);
-	seats_config.judge = (struct monitor_judge){ .sharpen = name_ranks };
+	a_crowd(4, ranks);
 	for (int i = 0; i < 4; i++)
 		seats[i].memory->header.pid = i == 3 && kept ? meek : idle;
 	node_take(0, 0, 2);

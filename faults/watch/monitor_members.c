@@ -299,7 +299,7 @@ bool members_overdue(const struct monitor *m)
 	return false;
 }
 
-static const struct record_header *find_header(const struct monitor *m)
+static const struct record_header *informed_header(const struct monitor *m)
 {
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].memory && m->peers[i].memory->header.nnodes >= 1)
@@ -309,14 +309,14 @@ static const struct record_header *find_header(const struct monitor *m)
 
 int members_nranks(const struct monitor *m)
 {
-	const struct record_header *h = find_header(m);
+	const struct record_header *h = informed_header(m);
 
 	return h ? h->nranks : -1;
 }
 
 int members_nnodes(const struct monitor *m)
 {
-	const struct record_header *h = find_header(m);
+	const struct record_header *h = informed_header(m);
 
 	return h ? h->nnodes : -1;
 }

@@ -12,6 +12,11 @@
 #define WAITED_SECONDS 0.1     /* from then on it is looked at whom the host lets run */
 #define LATELY_NS (300 * MS)   /* a few of the windows in which that is looked at */
 
+static bool moved_lately(const struct monitor_peer *peer, uint64_t now)
+{
+	return now - peer->progress.moved_ns < QUIET_NS;
+}
+
 /* How each rank gets on. Returns whether one moved lately, and says whether somebody waits, or
  * waits too long. */
 static bool take_progress(struct monitor *m, uint64_t now, bool *waiting, bool *overdue)
@@ -27,7 +32,7 @@ static bool take_progress(struct monitor *m, uint64_t now, bool *waiting, bool *
 		progress_note(&peer->progress, peer->view.heartbeat, now);
 		*waiting |= peer->view.waited > WAITED_SECONDS;
 		*overdue |= peer->view.overdue != 0;
-		moving |= now - peer->progress.moved_ns < QUIET_NS;
+		moving |= moved_lately(peer, now);
 	}
 	return moving;
 }
@@ -134,11 +139,6 @@ uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t no
 static bool was_starved_lately(const struct monitor_peer *peer, uint64_t now)
 {
 	return peer->progress.starved_ns && now - peer->progress.starved_ns < LATELY_NS;
-}
-
-static bool moved_lately(const struct monitor_peer *peer, uint64_t now)
-{
-	return now - peer->progress.moved_ns < QUIET_NS;
 }
 
 bool patience_quiet(const struct monitor *m, uint64_t now)

@@ -22,7 +22,12 @@
 #include "recorder.h"
 #include "unit.h"
 
-enum { SEATS = 8, SEAT_FAILED = 99, NOT_ENDED = -1 };
+enum {
+	SEATS = 8,
+	SEAT_FAILED = 99,
+	NOT_ENDED = -1,
+	PATIENCE = 10 /* seconds for what has to come; where it matters how soon, that is asserted */
+};
 
 /* Shared with the seat's process. */
 struct desk {
@@ -139,10 +144,10 @@ static inline void seats_take(int first, int last)
 		seat_take(i, seats_key);
 }
 
-/* Wait, two seconds at most, until the expression holds. */
+/* Wait until the expression holds. */
 #define SOON(expression)                                                                           \
 	do {                                                                                       \
-		double give_up = clock_seconds() + 2;                                              \
+		double give_up = clock_seconds() + PATIENCE;                                       \
 		while (!(expression) && clock_seconds() < give_up)                                 \
 			clock_nap(0.002);                                                          \
 		CU_ASSERT(expression);                                                             \
@@ -222,7 +227,7 @@ static bool seats_end(int first, int last, int code)
 	bool all = true;
 
 	for (int i = first; i <= last; i++) {
-		int is = seat_code(i, 2);
+		int is = seat_code(i, PATIENCE);
 
 		if (is != code)
 			fprintf(stderr, " seat %d: %d instead of %d", i, is, code);

@@ -12,8 +12,8 @@ bool doubt_grant(struct doubt *doubt, double waited, uint64_t excuse_ns, uint64_
 {
 	uint64_t step = (uint64_t)(waited * 0.5e9), end = excuse_ns;
 
-	if (!doubt->counted && waited > 0) {
-		doubt->counted = true;
+	if (doubt->counted_ns == 0 && waited > 0) {
+		doubt->counted_ns = now;
 		end = later(end, now + (uint64_t)(waited * DOUBT_TIMES * 1e9));
 	}
 	doubt->end_ns = later(doubt->end_ns, end);

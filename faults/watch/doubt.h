@@ -15,7 +15,7 @@
 struct doubt {
 	uint64_t until_ns; /* not judged again before, unless something else happens; 0: no doubt */
 	uint64_t end_ns;   /* then a verdict it is */
-	bool counted;      /* end_ns allows for a wait that nothing explains */
+	uint64_t counted_ns; /* since then end_ns allows for a wait that nothing explains; 0: it does not */
 };
 
 /* No cause was found for a wait of `waited` seconds (0: one was), or it is excused until `excuse_ns`

@@ -218,6 +218,17 @@ static double since(uint64_t then, uint64_t now)
 	return then ? (double)(now - then) * 1e-9 : 0;
 }
 
+/* Doubt is about one wait; another one is doubted anew. Of several hosts the root does not see how their
+ * waits go on: a look that finds nobody overdue ends the doubt. */
+static void renew_doubt(struct monitor *m, bool unfinished)
+{
+	bool same = members_nnodes(m) > 1 ? !unfinished :
+	                                    patience_waits_since(m, m->doubt.counted_ns);
+
+	if (!same)
+		m->doubt = (struct doubt){ 0 };
+}
+
 void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
 {
 	struct rank_view *views = NULL;
@@ -229,6 +240,7 @@ void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
 		qsort(views, n, sizeof(*views), compare_views);
 	verdict_judge(&verdict, views, n, since(m->death_ns, now), since(m->error_ns, now));
 	refine(m, &verdict);
+	renew_doubt(m, unfinished);
 	if (unfinished && root_lost) { /* and rank 0 with it */
 		verdict.outcome = OUTCOME_DIED;
 		verdict.class = "rank-died";
@@ -237,7 +249,6 @@ void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
 	if (unfinished && !root_lost) {
 		m->stage = STAGE_WATCH;
 		m->reported = false;
-		m->doubt = (struct doubt){ 0 };
 	} else {
 		end(m, &verdict, views, n);
 	}

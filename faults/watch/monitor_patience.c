@@ -150,6 +150,11 @@ bool patience_quiet(const struct monitor *m, uint64_t now)
 	return true;
 }
 
+bool patience_waits_since(const struct monitor *m, uint64_t since)
+{
+	return m->overdue_ns < since;
+}
+
 /* For those who judge from views alone, on whatever host. */
 static void note_kept(struct monitor *m, uint64_t now)
 {

@@ -16,4 +16,8 @@ bool patience_quiet(const struct monitor *m, uint64_t now);
  * keeps one of them from running? Until when (clock_ns()) that excuses them; 0: not at all. */
 uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t now);
 
+/* Has a wait on this host gone on ever since `since` (clock_ns()): somebody overdue, though perhaps excused
+ * for a moment by a busy host, and nobody moving? */
+bool patience_waits_since(const struct monitor *m, uint64_t since);
+
 #endif

@@ -1,6 +1,6 @@
 /* test_link.c: frames whole, in pieces and hostile; descriptors passed, none left open; bounded
  * sends. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* test_monitor.c: the observers of one node: who leads, and what they conclude. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include "seats.h"

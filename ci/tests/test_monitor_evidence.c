@@ -1,6 +1,6 @@
 /* test_monitor_evidence.c: what a judge on one node knows reaches the root's, before the verdict
  * and after. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include "nodes.h"

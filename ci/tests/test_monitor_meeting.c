@@ -1,6 +1,6 @@
 /* test_monitor_meeting.c: ranks that do not come to communicator init, or not alike, are told long
  * before init's deadline; a long init is not. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include "seats.h"

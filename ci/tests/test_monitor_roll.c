@@ -1,6 +1,6 @@
 /* test_monitor_roll.c: ranks of several hosts that do not come to communicator init, or not alike: no host
  * sees all of them, and the root calls the roll. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include "nodes.h"

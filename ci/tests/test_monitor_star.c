@@ -1,6 +1,6 @@
 /* test_monitor_star.c: observers of several nodes, played by runs of different keys on one host,
  * joined over TCP. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include <arpa/inet.h>

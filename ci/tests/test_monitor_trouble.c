@@ -1,6 +1,6 @@
 /* test_monitor_trouble.c: observers of one node that are killed, stopped, or talked to by
  * strangers. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* test_star.c: listening, the list of addresses, and connecting within bounded time. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include <arpa/inet.h>

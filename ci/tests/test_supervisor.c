@@ -1,6 +1,6 @@
 /* test_supervisor.c: a supervisor around small ranks: exits, signals, stops, its own end and its
  * parent's. */
-/* alone: asserts that something happens within a fraction of a second */
+/* quiet: asserts that something happens within a fraction of a second */
 #include "unit.h"
 
 #include <errno.h>

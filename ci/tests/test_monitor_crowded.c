@@ -79,23 +79,24 @@ static void crowded(int calls, const char *ranks)
 	makes_calls(2, calls - 2);
 }
 
-/* The same on two hosts, where rank 3, alone on the other one, has made a call less and waits for nothing:
- * it is kept from running (`kept`), or sleeps. Named is `ranks`. */
-static void crowded_elsewhere(bool kept, const char *ranks)
+/* The same on two hosts, where rank 3 is alone on the other one. Rank `late` has made a call less, for which
+ * those on the other host wait. Rank `kept` is kept from running, the others sleep. Named is `ranks`. */
+static void crowded_elsewhere(int late, int kept, const char *ranks)
 {
 	a_crowd(4, ranks);
 	for (int i = 0; i < 4; i++)
-		seats[i].memory->header.pid = i == 3 && kept ? meek : idle;
+		seats[i].memory->header.pid = i == kept ? meek : idle;
 	node_take(0, 0, 2);
 	node_take(1, 3, 3);
 	open_star();
 	publish(0, 3, address, TOKEN);
 	SOON(seats[0].desk->nodes == 1);
 	for (int i = 0; i < 4; i++)
-		makes_calls(i, i == 3 ? 2 : 3);
+		makes_calls(i, i == late ? 2 : 3);
 	clock_nap(0.6); /* nobody has moved lately */
-	for (int i = 0; i < 3; i++)
-		watch_enter(&seats[i].watch, "timed calls", 0.1);
+	for (int i = 0; i < 4; i++)
+		if ((i == 3) != (late == 3))
+			watch_enter(&seats[i].watch, "timed calls", 0.1);
 }
 
 static void quiet_again(void)
@@ -189,7 +190,7 @@ static void test_elsewhere(void)
 {
 	double begin;
 
-	crowded_elsewhere(true, "3");
+	crowded_elsewhere(3, 3, "3");
 	clock_nap(3);
 	CU_ASSERT(seats_sit(0, 3));
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "looked\n"));
@@ -198,14 +199,16 @@ static void test_elsewhere(void)
 	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
 	quiet_again();
 
-	crowded_elsewhere(true, "3");
-	begin = clock_seconds();
-	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
-	CU_ASSERT(clock_seconds() - begin > 4.5 && clock_seconds() - begin < 6.5);
-	quiet_again();
+	for (int late = 2; late < 4; late++) { /* on the root's host, or on the other one */
+		crowded_elsewhere(late, late, late == 2 ? "2" : "3");
+		begin = clock_seconds();
+		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
+		CU_ASSERT(clock_seconds() - begin > 4.5 && clock_seconds() - begin < 6.5);
+		quiet_again();
+	}
 
 	for (int kept = 0; kept < 2; kept++) { /* it only sleeps; or the judge names another one */
-		crowded_elsewhere(kept, kept ? "2" : "3");
+		crowded_elsewhere(3, kept ? 3 : -1, kept ? "2" : "3");
 		begin = clock_seconds();
 		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
 		CU_ASSERT(clock_seconds() - begin < 1.5);

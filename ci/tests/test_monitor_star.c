@@ -59,11 +59,15 @@ static void test_death(void)
 
 static void test_hang(void)
 {
+	double begin;
+
 	seats_open(4);
 	seats_config.expect = "hang";
 	two_nodes();
+	begin = clock_seconds();
 	watch_enter(&seats[3].watch, "timed calls", 0.1);
 	CU_ASSERT(seats_end(0, 3, 0));
+	CU_ASSERT(clock_seconds() - begin < 1.0); /* on one host 0.62 s */
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# verdict: outcome=hang "));
 	CU_ASSERT_EQUAL(verdict_lines(0, 3), 1);
 	seats_close();

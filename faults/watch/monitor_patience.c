@@ -127,12 +127,12 @@ uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t no
 		if (m->peers[i].memory && rank_list_has(ranks, m->peers[i].view.rank))
 			kept |= is_kept(&m->peers[i]);
 	/* who is as good as never run gets its turn now and then */
-	if (kept && now - m->starved_ns < LATELY_NS)
+	if (!(kept && now - m->starved_ns < LATELY_NS) && !starves_elsewhere(m, ranks))
+		return 0;
+	if (members_nnodes(m) <= 1)
 		return m->overdue_ns + STARVED_NS;
-	/* since when it is late there is not known here: from the first time on */
-	if (starves_elsewhere(m, ranks))
-		return m->doubt.end_ns ? m->doubt.end_ns : now + STARVED_NS;
-	return 0;
+	/* since when somebody is overdue elsewhere is not known here: from the first time on */
+	return m->doubt.end_ns ? m->doubt.end_ns : now + STARVED_NS;
 }
 
 /* Who is as good as never run gets its turn now and then. */

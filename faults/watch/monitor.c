@@ -127,7 +127,9 @@ static void follow_root(struct monitor *m, uint64_t now)
 /* Something is wrong: until when what else is wrong may come in. */
 static uint64_t settle_until(const struct monitor *m, uint64_t now)
 {
-	return now + (m->death_ns || members_overdue(m) ? SETTLE_NS : ERROR_NS);
+	bool error = m->error_ns && !m->death_ns && !members_overdue(m);
+
+	return now + (error ? ERROR_NS : SETTLE_NS);
 }
 
 static bool is_settled(const struct monitor *m, uint64_t now)

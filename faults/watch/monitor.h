@@ -95,7 +95,6 @@ struct monitor_node {
 	bool known;              /* has shown the token */
 	bool done;               /* all its ranks finished by themselves */
 	bool answered;           /* has said all that it was last asked for */
-	bool overdue;            /* has just reported that one of its ranks is */
 	bool late;               /* its ranks wait at communicator init for others */
 	bool present;            /* has answered the last roll */
 	bool silent;             /* did not answer in time once: not waited for again */

@@ -296,9 +296,6 @@ bool members_overdue(const struct monitor *m)
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].memory && m->peers[i].view.overdue)
 			return true;
-	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].overdue)
-			return true;
 	return false;
 }
 

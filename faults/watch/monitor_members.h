@@ -23,8 +23,7 @@ void members_note_end(struct monitor *m, const struct rank_view *view, uint64_t 
 
 /* Of this host and, at the root, of all others that are known: did every rank end by itself? */
 bool members_all_done(const struct monitor *m);
-/* Of this host: is something wrong; something that no waiting will mend; is somebody overdue, here or, as
- * a node has just reported, there? */
+/* Of this host: is something wrong; something that no waiting will mend; is somebody overdue? */
 bool members_abnormal(const struct monitor *m);
 bool members_worse(const struct monitor *m);
 bool members_overdue(const struct monitor *m);

@@ -186,14 +186,6 @@ static int take_said(struct monitor *m, const struct monitor_node *node,
 	return 0;
 }
 
-static bool any_overdue(const struct monitor_node *node)
-{
-	for (size_t i = 0; i < node->nviews; i++)
-		if (node->views[i].overdue)
-			return true;
-	return false;
-}
-
 /* Returns 1 for something abnormal, 0, or a negative errno: not to be talked to any longer. */
 static int take_message(struct monitor *m, struct monitor_node *node,
                         const struct link_message *message)
@@ -219,7 +211,6 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 		rc = take_views(m, node, message);
 		node->answered |= rc == 0 && message->type == MESSAGE_VIEWS;
 		node->present |= rc == 0 && message->type == MESSAGE_PRESENT;
-		node->overdue |= rc == 0 && message->type == MESSAGE_ABNORMAL && any_overdue(node);
 		return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
 	default:
 		return -EPROTO;
@@ -232,7 +223,6 @@ static int hear_node(struct monitor *m, struct monitor_node *node, uint64_t now)
 	bool abnormal = false;
 	int rc = 0;
 
-	node->overdue = false;
 	while (node->link.fd >= 0 && (rc = link_receive(&node->link, &message)) == 1) {
 		rc = take_message(m, node, &message);
 		if (rc < 0)

@@ -205,6 +205,61 @@ static void test_far_death_in_doubt(void)
 	seats_close();
 }
 
+/* Names rank 0 and says that it looked. */
+static void naming_sharpen(void *ctx, const struct rank_view *views,
+			   const struct record_memory *const *memories, size_t n,
+			   struct verdict *verdict)
+{
+	verdict->class = "host-busy";
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "0");
+	puzzled_sharpen(ctx, views, memories, n, verdict);
+}
+
+/* Who is named makes steps, on another host than those who wait: no hang until it makes none. */
+static void test_moves_elsewhere(void)
+{
+	double begin;
+
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .sharpen = naming_sharpen };
+	two_nodes();
+	watch_enter(&seats[3].watch, "timed calls", 0.1);
+	for (begin = clock_seconds(); clock_seconds() - begin < 1.5;) {
+		watch_phase(&seats[0].watch, PHASE_TIMED);
+		clock_nap(0.02);
+	}
+	CU_ASSERT(seats_sit(0, 3));
+	CU_ASSERT(looks(seat_said(0)) >= 1);
+	begin = clock_seconds();
+	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
+	CU_ASSERT(clock_seconds() - begin < 1.5); /* 0.5 s, and one look and its moment */
+	seats_close();
+}
+
+static void told_begin(void *ctx, const struct rank_view *views, size_t n)
+{
+	(void)ctx, (void)views, (void)n;
+	printf("begun\n");
+	fflush(stdout);
+}
+
+/* What looks like a hang is an error there, while it is settled, and a death here behind it. */
+static void test_death_behind_hang(void)
+{
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .begin = told_begin };
+	two_nodes();
+	watch_enter(&seats[3].watch, "timed calls", 0.1);
+	SOON(strstr(seat_said(0), "begun\n") != NULL);
+	rank_finishes(2, OUTCOME_ERROR, "", "ncclRemoteError: the other side is gone");
+	clock_nap(0.3);
+	CU_ASSERT(seats_sit(0, 3));
+	rank_ends(1, SIGKILL);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=rank-died ranks=1 "));
+	seats_close();
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -212,6 +267,8 @@ int main(void)
 		{ "the doubt ends", test_doubt_ends },
 		{ "a death in doubt", test_death_in_doubt },
 		{ "a far death in doubt", test_far_death_in_doubt },
+		{ "who moves on another host", test_moves_elsewhere },
+		{ "a death behind a hang", test_death_behind_hang },
 		{ "evidence crosses", test_evidence_crosses },
 	};
 

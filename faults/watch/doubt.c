@@ -12,13 +12,15 @@ bool doubt_grant(struct doubt *doubt, double waited, uint64_t excuse_ns, uint64_
 {
 	uint64_t step = (uint64_t)(waited * 0.5e9), end = excuse_ns;
 
-	if (doubt->counted_ns == 0 && waited > 0) {
-		doubt->counted_ns = now;
+	if (!doubt->counted && waited > 0) {
+		doubt->counted = true;
 		end = later(end, now + (uint64_t)(waited * DOUBT_TIMES * 1e9));
 	}
 	doubt->end_ns = later(doubt->end_ns, end);
 	if (now >= doubt->end_ns)
 		return false;
+	if (doubt->since_ns == 0)
+		doubt->since_ns = now;
 	step = step < LEAST_NS ? LEAST_NS : step;
 	doubt->until_ns = now + step < doubt->end_ns ? now + step : doubt->end_ns;
 	return true;

@@ -124,17 +124,18 @@ static void follow_root(struct monitor *m, uint64_t now)
 		monitor_conclude(m, rc < 0, now);
 }
 
-/* Something is wrong: until when what else is wrong may come in. */
-static uint64_t settle_until(const struct monitor *m, uint64_t now)
+/* May a death be behind the error that was seen? */
+static bool awaits_death(const struct monitor *m, uint64_t now)
 {
-	bool error = m->error_ns && !m->death_ns && !members_overdue(m);
-
-	return now + (error ? ERROR_NS : SETTLE_NS);
+	return m->error_ns && !m->death_ns && !members_overdue(m) && now < m->error_ns + ERROR_NS;
 }
 
+/* Has what else may be wrong had its time to come in? */
 static bool is_settled(const struct monitor *m, uint64_t now)
 {
-	return now >= m->stage_until || (m->death_ns && now >= m->death_ns + SETTLE_NS);
+	if (m->death_ns)
+		return now >= m->death_ns + SETTLE_NS;
+	return now >= m->stage_until && !awaits_death(m, now);
 }
 
 /* Was time granted for just what is wrong now: a wait? */
@@ -164,7 +165,7 @@ static void lead(struct monitor *m, uint64_t now)
 			m->stage = STAGE_SETTLE;
 			nodes_tell(m, MESSAGE_PREPARE, NULL, 0);
 			nodes_prepare(m);
-			m->stage_until = settle_until(m, now);
+			m->stage_until = now + SETTLE_NS;
 			m->doubt.until_ns = 0;
 		} else {
 			meeting_lead(m, now);
@@ -178,7 +179,11 @@ static void lead(struct monitor *m, uint64_t now)
 		m->stage_until = now + QUERY_NS;
 		break;
 	case STAGE_QUERY:
-		if (nodes_answered(m) || now > m->stage_until)
+		if (!nodes_answered(m) && now <= m->stage_until)
+			break;
+		if (awaits_death(m, now)) /* an answer told of the error */
+			m->stage = STAGE_SETTLE;
+		else
 			monitor_conclude(m, false, now);
 		break;
 	case STAGE_END:

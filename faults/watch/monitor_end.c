@@ -133,15 +133,15 @@ static void gather_slow(struct monitor *m, const char *folder)
 		judge->save(judge->ctx);
 }
 
-/* Who has waited longest past a deadline, in seconds. */
-static double longest_wait(const struct rank_view *views, size_t n)
+/* Who has waited longest past a deadline; NULL: nobody. */
+static const struct rank_view *longest_wait(const struct rank_view *views, size_t n)
 {
-	double most = 0;
+	const struct rank_view *longest = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (views[i].overdue && views[i].waited > most)
-			most = views[i].waited;
-	return most;
+		if (views[i].overdue && (!longest || views[i].waited > longest->waited))
+			longest = &views[i];
+	return longest;
 }
 
 /* The judge found no cause, or one that may be the host's doing: does the run get more time? */
@@ -149,6 +149,7 @@ static bool doubted(struct monitor *m, const struct verdict *verdict, const stru
                     size_t n)
 {
 	bool unexplained = m->config.doubts && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0;
+	const struct rank_view *longest = longest_wait(views, n);
 	uint64_t now = clock_ns(), more;
 	uint64_t excused = unexplained ? 0 : patience_excuse(m, verdict->ranks, now);
 
@@ -158,8 +159,12 @@ static bool doubted(struct monitor *m, const struct verdict *verdict, const stru
 	}
 	if (!m->config.judge.sharpen || verdict->outcome != OUTCOME_HANG ||
 	    (!unexplained && now >= excused) ||
-	    !doubt_grant(&m->doubt, unexplained ? longest_wait(views, n) : 0, excused, now))
+	    !doubt_grant(&m->doubt, unexplained && longest ? longest->waited : 0, excused, now))
 		return false;
+	if (m->doubt.wait_ns == 0 && longest) {
+		m->doubt.rank = longest->rank;
+		m->doubt.wait_ns = longest->since_ns;
+	}
 	more = m->doubt.until_ns - now;
 	nodes_tell(m, MESSAGE_PATIENCE, &more, sizeof(more));
 	m->stage_until = m->doubt.until_ns;
@@ -218,14 +223,21 @@ static double since(uint64_t then, uint64_t now)
 	return then ? (double)(now - then) * 1e-9 : 0;
 }
 
-/* Doubt is about one wait; another one is doubted anew. Of several hosts the root does not see how their
- * waits go on: a look that finds nobody overdue ends the doubt. */
-static void renew_doubt(struct monitor *m, bool unfinished)
+static bool waits_still(const struct doubt *doubt, const struct rank_view *views, size_t n)
 {
-	bool same = members_nnodes(m) > 1 ? !unfinished :
-	                                    patience_waits_since(m, m->doubt.counted_ns);
+	for (size_t i = 0; i < n; i++)
+		if (views[i].rank == doubt->rank && views[i].since_ns == doubt->wait_ns)
+			return doubt->wait_ns != 0;
+	return false;
+}
 
-	if (!same)
+/* Doubt is about one wait, and another one is doubted anew; so is this one when nobody is overdue any more,
+ * unless that is but a moment's excuse. What moves on other hosts is not known here. */
+static void renew_doubt(struct monitor *m, const struct rank_view *views, size_t n, bool unfinished)
+{
+	bool excused = members_nnodes(m) <= 1 && patience_waits_since(m, m->doubt.since_ns);
+
+	if (!waits_still(&m->doubt, views, n) || (unfinished && !excused))
 		m->doubt = (struct doubt){ 0 };
 }
 
@@ -240,7 +252,7 @@ void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
 		qsort(views, n, sizeof(*views), compare_views);
 	verdict_judge(&verdict, views, n, since(m->death_ns, now), since(m->error_ns, now));
 	refine(m, &verdict);
-	renew_doubt(m, unfinished);
+	renew_doubt(m, views, n, unfinished);
 	if (unfinished && root_lost) { /* and rank 0 with it */
 		verdict.outcome = OUTCOME_DIED;
 		verdict.class = "rank-died";

@@ -119,20 +119,42 @@ static bool starves_elsewhere(const struct monitor *m, const char *ranks)
 	return false;
 }
 
+/* Is it one of these, or is nobody named, and does it move? */
+static bool moves(const struct rank_view *view, const char *ranks)
+{
+	return view->moved && view->process < PROCESS_EXITED &&
+	       (rank_list_count(ranks) == 0 || rank_list_has(ranks, view->rank));
+}
+
+static bool any_moves(const struct monitor *m, const char *ranks)
+{
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].memory && moves(&m->peers[i].view, ranks))
+			return true;
+	for (size_t i = 0; i < m->nnodes; i++)
+		for (size_t k = 0; k < m->nodes[i].nviews; k++)
+			if (m->nodes[i].answered && moves(&m->nodes[i].views[k], ranks))
+				return true;
+	return false;
+}
+
 uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t now)
 {
 	bool kept = rank_list_count(ranks) == 0;
 
+	/* one host by itself has asked that already */
+	if (members_nnodes(m) > 1 && any_moves(m, ranks))
+		return now + QUIET_NS;
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].memory && rank_list_has(ranks, m->peers[i].view.rank))
 			kept |= is_kept(&m->peers[i]);
 	/* who is as good as never run gets its turn now and then */
 	if (!(kept && now - m->starved_ns < LATELY_NS) && !starves_elsewhere(m, ranks))
 		return 0;
-	if (members_nnodes(m) <= 1)
-		return m->overdue_ns + STARVED_NS;
-	/* since when somebody is overdue elsewhere is not known here: from the first time on */
-	return m->doubt.end_ns ? m->doubt.end_ns : now + STARVED_NS;
+	/* since somebody here is overdue; where only others wait, since they were first judged */
+	if (m->doubt.since_ns && m->doubt.since_ns < m->overdue_ns)
+		return m->doubt.since_ns + STARVED_NS;
+	return m->overdue_ns + STARVED_NS;
 }
 
 /* Who is as good as never run gets its turn now and then. */
@@ -161,7 +183,8 @@ static void note_kept(struct monitor *m, uint64_t now)
 	for (size_t i = 0; i < m->npeers; i++) {
 		struct monitor_peer *peer = &m->peers[i];
 
-		peer->view.kept = is_kept(peer) || moved_lately(peer, now);
+		peer->view.moved = moved_lately(peer, now);
+		peer->view.kept = is_kept(peer) || peer->view.moved;
 		peer->view.starved = was_starved_lately(peer, now);
 	}
 }

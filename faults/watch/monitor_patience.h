@@ -12,8 +12,9 @@ void patience_apply(struct monitor *m, uint64_t now);
 /* Did nobody on this host move lately? */
 bool patience_quiet(const struct monitor *m, uint64_t now);
 
-/* May it be a host's doing that these ranks ("1,3"; "-": nobody is named) hold up the others, because it
- * keeps one of them from running? Until when (clock_ns()) that excuses them; 0: not at all. */
+/* May it be that these ranks ("1,3"; "-": nobody is named) do not hold up the others for ever: because a host
+ * keeps one of them from running, or one makes a step now and then on another host than those who wait? Until
+ * when (clock_ns()) that excuses them; 0: not at all. */
 uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t now);
 
 /* Has a wait on this host gone on ever since `since` (clock_ns()): somebody overdue, though perhaps excused

@@ -43,6 +43,7 @@ struct rank_view {
 	uint32_t kept;          /* 1: it moved lately, or its host keeps it from running, or nothing is
 	                         * known of that yet: that it is not where others are says nothing */
 	uint32_t starved;       /* 1: its host did not let it run lately (progress.h) */
+	uint32_t moved;         /* 1: it made a step lately */
 };
 
 /* Read `memory` as of now (clock_ns) into the view; the process fields are the caller's and are

@@ -160,13 +160,15 @@ static void test_error(void)
 }
 
 /* Over a network a rank's end reaches its neighbours as an error before its own supervisor
- * sees it. */
+ * sees it; meanwhile somebody waits too long. */
 static void test_error_before_death(void)
 {
 	seats_open(3);
 	seats_take_in_order(0, 2);
+	watch_enter(&seats[0].watch, "timed calls", 0.1); /* overdue after 0.5 s */
+	clock_nap(0.25);
 	rank_finishes(1, OUTCOME_ERROR, "", "ncclRemoteError: the other side is gone");
-	clock_nap(0.5);
+	clock_nap(0.45);
 	CU_ASSERT(seats_sit(0, 2));
 	rank_ends(2, SIGKILL);
 	CU_ASSERT(seats_end(0, 2, OUTCOME_DIED));

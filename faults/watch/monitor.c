@@ -124,10 +124,17 @@ static void follow_root(struct monitor *m, uint64_t now)
 		monitor_conclude(m, rc < 0, now);
 }
 
+/* A first error has just been seen: a death may be behind it, unless somebody here had hung before. */
+static void note_error(struct monitor *m)
+{
+	if (m->error_ns && !m->error_until)
+		m->error_until = m->error_ns + (members_overdue(m) ? 0 : ERROR_NS);
+}
+
 /* May a death be behind the error that was seen? */
 static bool awaits_death(const struct monitor *m, uint64_t now)
 {
-	return m->error_ns && !m->death_ns && !members_overdue(m) && now < m->error_ns + ERROR_NS;
+	return !m->death_ns && now < m->error_until;
 }
 
 /* Has what else may be wrong had its time to come in? */
@@ -157,6 +164,7 @@ static void lead(struct monitor *m, uint64_t now)
 {
 	bool abnormal = nodes_hear(m, now) || members_abnormal(m);
 
+	note_error(m);
 	switch (m->stage) {
 	case STAGE_WATCH:
 		if (members_all_done(m)) {

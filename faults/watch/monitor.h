@@ -139,6 +139,7 @@ struct monitor {
 	                               * reported, a wait */
 	uint64_t death_ns;            /* when the first death was observed, 0: none */
 	uint64_t error_ns;            /* when the first rank that left with an error was, 0: none */
+	uint64_t error_until;         /* a death behind it is awaited until then */
 	uint64_t overdue_ns;          /* until when nobody was overdue, or some rank still moved */
 	uint64_t starved_ns;          /* leader: when the host last kept some rank from running */
 	struct monitor_meeting meeting; /* leader */

@@ -39,15 +39,29 @@ static void open_star(void)
 	snprintf(address, sizeof(address), "127.0.0.1:1 127.0.0.1:%d", port);
 }
 
+static void join(int others)
+{
+	open_star();
+	publish(0, 3, address, TOKEN);
+	SOON(seats[0].desk->nodes == others);
+}
+
 /* Ranks 0 and 1 on one node, 2 and 3 on the other, joined. */
 static inline void two_nodes(void)
 {
 	node_take(0, 0, 1);
 	node_take(1, 2, 3);
-	open_star();
-	publish(0, 3, address, TOKEN);
-	SOON(seats[0].desk->nodes == 1);
+	join(1);
 	clock_nap(0.05);
+}
+
+/* Ranks 0 and 1 on one node, 2 and 3 on one each, joined. */
+static inline void three_nodes(void)
+{
+	node_take(0, 0, 1);
+	node_take(1, 2, 2);
+	node_take(2, 3, 3);
+	join(2);
 }
 
 #endif

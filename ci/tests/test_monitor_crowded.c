@@ -88,9 +88,7 @@ static void crowded_elsewhere(int late, int kept, const char *ranks)
 		seats[i].memory->header.pid = i == kept ? meek : idle;
 	node_take(0, 0, 2);
 	node_take(1, 3, 3);
-	open_star();
-	publish(0, 3, address, TOKEN);
-	SOON(seats[0].desk->nodes == 1);
+	join(1);
 	for (int i = 0; i < 4; i++)
 		makes_calls(i, i == late ? 2 : 3);
 	clock_nap(0.6); /* nobody has moved lately */
@@ -223,12 +221,7 @@ static void crowded_root(void)
 	a_crowd(4, "1");
 	for (int i = 0; i < 4; i++)
 		seats[i].memory->header.pid = i == 1 ? meek : idle;
-	node_take(0, 0, 1);
-	node_take(1, 2, 2);
-	node_take(2, 3, 3);
-	open_star();
-	publish(0, 3, address, TOKEN);
-	SOON(seats[0].desk->nodes == 2);
+	three_nodes();
 	clock_nap(0.6);
 }
 

@@ -168,12 +168,7 @@ static void test_no_way(void)
 static void test_three_nodes(void)
 {
 	seats_open(4);
-	node_take(0, 0, 1);
-	node_take(1, 2, 2);
-	node_take(2, 3, 3);
-	open_star();
-	publish(0, 3, address, TOKEN);
-	SOON(seats[0].desk->nodes == 2);
+	three_nodes();
 	ranks_finish(2, 2, OUTCOME_OK);
 	clock_nap(0.1);
 	rank_finishes(3, OUTCOME_ERROR, "", "no luck");

@@ -1,5 +1,5 @@
 #!/bin/bash
-# e2e_run.sh: the runner itself on tests made up for it: several at once, some alone, one line each
+# e2e_run.sh: the runner itself on tests made up for it: several at once, some quiet or alone, one line each
 # in the order of the list, a failure's whole output, an end when it is told to.
 # shellcheck source=ci/tests/lib.sh disable=SC2016
 source "$(dirname "$0")/lib.sh"

@@ -19,8 +19,10 @@ static void test_benefit(void)
 	CU_ASSERT_FALSE(doubt_holds(&doubt, begin + 5 * SECOND));
 	CU_ASSERT_FALSE(doubt_over(&doubt, begin + 5 * SECOND - 1));
 	CU_ASSERT_TRUE(doubt_over(&doubt, begin + 5 * SECOND));
-	/* the end stays where it is */
+	CU_ASSERT_EQUAL(doubt.since_ns, begin);
+	/* the end stays where it is, and the beginning */
 	CU_ASSERT_TRUE(doubt_grant(&doubt, 45, 0, begin + 35 * SECOND));
+	CU_ASSERT_EQUAL(doubt.since_ns, begin);
 	CU_ASSERT_EQUAL(doubt.until_ns, begin + 50 * SECOND);
 	CU_ASSERT_FALSE(doubt_grant(&doubt, 60, 0, begin + 50 * SECOND));
 }
@@ -34,6 +36,7 @@ static void test_short_waits(void)
 	CU_ASSERT_FALSE(doubt_grant(&doubt, 0.6, 0, SECOND + SECOND / 2));
 	doubt = (struct doubt){ 0 };
 	CU_ASSERT_FALSE(doubt_grant(&doubt, 0, 0, SECOND)); /* nobody waits: nothing to grant */
+	CU_ASSERT_EQUAL(doubt.since_ns, 0);
 }
 
 /* What is excused until then is so, however short the wait, and looked at often. */

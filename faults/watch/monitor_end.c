@@ -223,11 +223,14 @@ static double since(uint64_t then, uint64_t now)
 	return then ? (double)(now - then) * 1e-9 : 0;
 }
 
+/* Does the wait that is doubted, if any is, still go on? */
 static bool waits_still(const struct doubt *doubt, const struct rank_view *views, size_t n)
 {
+	if (doubt->wait_ns == 0)
+		return false;
 	for (size_t i = 0; i < n; i++)
 		if (views[i].rank == doubt->rank && views[i].since_ns == doubt->wait_ns)
-			return doubt->wait_ns != 0;
+			return true;
 	return false;
 }
 

@@ -21,17 +21,21 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/diagnose/hang_diagnose.c common/topo/nccl_log_main.c common/topo/topo_predict.c \
+PROGRAMS := faults/postmortem/hang_diagnose.c common/nccl_log/nccl_log_main.c common/topo/topo_predict.c \
 	common/reconcile/reconcile_main.c
 
-LIB_DIRS := common common/topo common/reconcile faults/watch faults/inject faults/diagnose
+# The rooms, in the order of their layers: a file includes from its own room and from those before.
+LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl topo \
+	nccl_log report machine measure reconcile) \
+	$(addprefix faults/,record inject inject/arrival inject/init watch evidence diagnose probe \
+	postmortem)
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
-CU_SRC := $(wildcard common/*.cu)
+CU_SRC := $(wildcard common/*/*.cu common/*/*/*.cu)
 PERF_SRC := $(wildcard bench/*_perf.c)
 MAIN_SRC := $(filter-out $(PERF_SRC),$(wildcard bench/*.c))
-UNIT_SRC := $(wildcard ci/tests/test_*.c)
-MPI_UNIT_SRC := $(wildcard ci/tests/mpi_test_*.c)
-TOOL_SRC := $(wildcard ci/tests/tool_*.c)
+UNIT_SRC := $(wildcard ci/tests/*/test_*.c)
+MPI_UNIT_SRC := $(wildcard ci/tests/*/mpi_test_*.c)
+TOOL_SRC := $(wildcard ci/tests/tools/tool_*.c)
 
 # ---- MPI -------------------------------------------------------------------------------------
 # Flags are asked for, so that CC may be any compiler. Empty where MPI is not installed yet: see
@@ -74,7 +78,7 @@ else
 ifneq ($(NCCL),0)
 no_nccl := CUDA or NCCL not found (CUDA_HOME, NCCL_HOME): building the mpi backend only
 endif
-LIB_SRC := $(filter-out common/backend_nccl%.c,$(LIB_SRC))
+LIB_SRC := $(filter-out common/backend/nccl/%.c,$(LIB_SRC))
 endif
 # A folder that was named and holds nothing is said, not passed over.
 unlike = $(if $(and $($(1)),$(filter-out $($(1)),$(2))),$(1)=$($(1)) holds none: using $(2))
@@ -99,14 +103,15 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 	-Wwrite-strings -Wpointer-arith $(if $(WERROR),-Werror)
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer)
-INCLUDES := -I. $(LIB_DIRS:%=-I%) -Ici/tests
+# Headers are included by room: "base/error.h". Tests alone see the whole tree.
+INCLUDES := -Icommon -Ifaults
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) $(HWLOC_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
 LIBS = -ljansson -lexpat -ldw -lelf $(HWLOC_LIBS) $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
 
 # How fast test data are made and compared decides how long a checked run takes.
-$(BUILD)/obj/common/check%.o: OPT := $(patsubst -O2,-O3,$(OPT))
+$(BUILD)/obj/common/check/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/obj/libhangar.a
@@ -116,8 +121,8 @@ PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
 program_name = $(patsubst %_main,%,$(notdir $(basename $(1))))
 PROGRAM_BIN := $(addprefix $(BUILD)/,$(call program_name,$(PROGRAMS)))
 FUZZ := $(patsubst ci/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard ci/fuzz/fuzz_*.c))
-UNIT := $(patsubst ci/tests/%.c,$(BUILD)/tests/%,$(UNIT_SRC) $(MPI_UNIT_SRC))
-TOOL := $(TOOL_SRC:ci/tests/%.c=$(BUILD)/tests/%)
+UNIT := $(addprefix $(BUILD)/tests/,$(notdir $(basename $(UNIT_SRC) $(MPI_UNIT_SRC))))
+TOOL := $(addprefix $(BUILD)/tests/,$(notdir $(basename $(TOOL_SRC))))
 # What hangar is compared with must link nothing of it.
 BARE := $(BUILD)/tests/bare_mpi_loop
 
@@ -175,7 +180,8 @@ fuzzers: $(FUZZ)
 install-deps:
 	$(Q)ci/setup
 
-C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests ci/fuzz ci/versus,$(d)/*.[ch]) common/*.cu)
+C_FILES = $(wildcard $(foreach d,bench $(LIB_DIRS) ci/tests/* ci/fuzz ci/versus,$(d)/*.[ch])) \
+	$(CU_SRC)
 format:
 	$(Q)clang-format -i $(C_FILES)
 
@@ -223,7 +229,7 @@ $(BUILD)/obj/%.cu.o: %.cu $(FLAGS)
 
 $(LIB): $(LIB_OBJ) $(LIST)
 	$(say) AR $@
-	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
+	$(Q)rm -f $@ && $(AR) qcs $@ $(LIB_OBJ)
 
 LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
@@ -231,7 +237,9 @@ $(PERF): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(LINK) $(LIBS)
 
-$(TOOL): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(MAIN_OBJ) $(LIB)
+$(BUILD)/obj/ci/%: INCLUDES += -I. -Ici/tests
+
+$(TOOL): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/tools/%.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(LIBS)
@@ -241,10 +249,14 @@ $(BARE): $(BUILD)/obj/ci/versus/bare_mpi.o
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(MPI_LIBS)
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/%.o $(BUILD)/obj/ci/tests/unit.o $(LIB) | $(DATA)
-	$(say) LINK $@
-	@mkdir -p $(@D)
-	$(Q)$(LINK) -lcunit $(LIBS)
+define unit # source
+$(BUILD)/tests/$(notdir $(basename $(1))): $(call obj,$(1)) $(BUILD)/obj/ci/tests/rig/unit.o $(LIB) \
+		| $(DATA)
+	$$(say) LINK $$@
+	@mkdir -p $$(@D)
+	$$(Q)$$(LINK) -lcunit $$(LIBS)
+endef
+$(foreach u,$(UNIT_SRC) $(MPI_UNIT_SRC),$(eval $(call unit,$(u))))
 
 $(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
 	$(say) LINK $@
@@ -267,4 +279,4 @@ $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests ci/fuzz ci/versus))
+-include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests/* ci/fuzz ci/versus))

@@ -1,6 +1,6 @@
 /* alltoallv_perf.c: every rank sends every rank another amount, as a traffic matrix says. */
-#include "../common/irregular.h"
-#include "../common/traffic.h"
+#include "measure/irregular.h"
+#include "backend/traffic.h"
 #include "perf_main.h"
 
 /* A matrix knows no single count: then it is the busiest rank's mean per peer. */

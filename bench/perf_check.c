@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../common/schedule.h"
-#include "../common/written.h"
-#include "../faults/diagnose/classes.h"
+#include "measure/schedule.h"
+#include "base/written.h"
+#include "diagnose/classes.h"
 
 int check_expect(const struct options *options, struct error *err)
 {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "../common/supervisor.h"
+#include "process/supervisor.h"
 #include "perf_rank.h"
 
 struct fired_log {

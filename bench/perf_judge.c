@@ -9,14 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../common/clock.h"
-#include "../common/command.h"
-#include "../faults/diagnose/evidence_text.h"
-#include "../faults/diagnose/report_stacks.h"
-#include "../faults/diagnose/saved.h"
-#include "../faults/diagnose/tally.h"
-#include "../faults/diagnose/witness.h"
-#include "../faults/watch/verdict.h"
+#include "base/clock.h"
+#include "process/command.h"
+#include "evidence/evidence_text.h"
+#include "postmortem/report_stacks.h"
+#include "evidence/saved.h"
+#include "probe/tally.h"
+#include "probe/witness.h"
+#include "record/verdict.h"
 #include "perf_folder.h"
 
 #define LINES_SHOWN 4

@@ -3,9 +3,9 @@
 #ifndef HANGAR_PERF_JUDGE_H
 #define HANGAR_PERF_JUDGE_H
 
-#include "../faults/diagnose/diagnose.h"
-#include "../faults/diagnose/errand.h"
-#include "../faults/watch/monitor.h"
+#include "diagnose/diagnose.h"
+#include "probe/errand.h"
+#include "watch/monitor.h"
 #include "perf_rank.h"
 
 /* What another host's judge said of a rank, by enum monitor_word: saved form of its state and

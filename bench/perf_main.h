@@ -2,10 +2,10 @@
 #ifndef HANGAR_PERF_MAIN_H
 #define HANGAR_PERF_MAIN_H
 
-#include "../common/collective.h"
+#include "backend/collective.h"
 
 /* Options, processes, sweep, output: everything but the collective. Returns the exit code
- * (common/outcome.h). */
+ * (common/base/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
 /* The same with a fault filter in every rank's call chain; NULL: none. */

@@ -8,19 +8,19 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "../common/bench.h"
-#include "../common/devices.h"
-#include "../common/facts.h"
-#include "../common/reconcile/reconcile.h"
-#include "../common/run.h"
-#include "../common/schedule.h"
-#include "../common/sweep.h"
-#include "../common/timing.h"
-#include "../common/topo/forecast.h"
-#include "../common/topo/vendor_run.h"
-#include "../faults/inject/machine.h"
-#include "../faults/watch/recorder.h"
-#include "../faults/watch/star.h"
+#include "measure/bench.h"
+#include "measure/devices.h"
+#include "report/facts.h"
+#include "reconcile/reconcile.h"
+#include "measure/run.h"
+#include "measure/schedule.h"
+#include "measure/sweep.h"
+#include "measure/timing.h"
+#include "topo/forecast.h"
+#include "topo/vendor_run.h"
+#include "inject/machine.h"
+#include "record/recorder.h"
+#include "watch/star.h"
 
 #define OPEN_SECONDS 60.0 /* context and module load; nobody waits for others here */
 #define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */

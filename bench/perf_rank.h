@@ -2,11 +2,11 @@
 #ifndef HANGAR_PERF_RANK_H
 #define HANGAR_PERF_RANK_H
 
-#include "../common/call.h"
-#include "../common/cgroup.h"
-#include "../common/launch.h"
-#include "../faults/inject/inject.h"
-#include "../faults/watch/record.h"
+#include "backend/call.h"
+#include "process/cgroup.h"
+#include "process/launch.h"
+#include "inject/inject.h"
+#include "record/record.h"
 
 /* Made by the supervisor before it forks; the rank gets a copy. */
 struct program {

@@ -20,7 +20,7 @@ from tables import table, write_csv  # noqa: E402
 HERE = Path(__file__).resolve().parent
 CODES = {"ok": 0, "internal": 1, "usage": 2, "hang": 10, "error": 11, "wrong-data": 12, "died": 14,
          "diverged": 16, "not-fired": 20}
-# The call at which a fault fires by default: common/schedule.h, SCHEDULE_FAULT_STEP, where a step
+# The call at which a fault fires by default: common/measure/schedule.h, SCHEDULE_FAULT_STEP, where a step
 # is one call (not so of sendrecv and hypercube). Init comes before call 1.
 POINTS = {"init": 0, "first": 1, "op": 8, "op+1": 9}
 COLUMNS = ["fault", "spec", "backend", "transport", "ranks", "position", "guilty", "repeat",

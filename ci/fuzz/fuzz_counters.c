@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counters.h"
-#include "tally.h"
+#include "machine/counters.h"
+#include "probe/tally.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose.h"
-#include "evidence.h"
-#include "saved.h"
+#include "diagnose/diagnose.h"
+#include "evidence/evidence.h"
+#include "evidence/saved.h"
 
 #define RANKS 16
 

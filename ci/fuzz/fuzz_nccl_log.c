@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "nccl_log.h"
-#include "topo.h"
+#include "nccl_log/nccl_log.h"
+#include "topo/topo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

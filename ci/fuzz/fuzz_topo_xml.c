@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "model.h"
+#include "topo/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -132,7 +132,7 @@ def binomial_tail(n, k):
 
 def interval_ranks(n):
     """rank[n]: of n samples x(rank) .. x(n + 1 - rank) covers the median with 95 %, as in
-    common/stats.c."""
+    common/base/stats.c."""
     rank = [0] * 6 + [1]
     for i in range(7, n + 1):
         following = rank[-1] + 1

@@ -1,9 +1,9 @@
 /* cause_gpu.c: causes on the GPU itself: clocks, errors, other processes. */
-#include "cause_parts.h"
+#include "reconcile/cause_parts.h"
 
 #include <stdio.h>
 
-#include "observe_nvml.h"
+#include "machine/observe_nvml.h"
 
 /* ---- clocks ------------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /* cause_host.c: causes on the host's side: CPUs that ranks may use, and who else uses them. */
-#include "cause_parts.h"
+#include "reconcile/cause_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu_list.h"
+#include "machine/cpu_list.h"
 
 #define WAITED_SHARE 0.05 /* of the sweep without a CPU that a rank's main thread wanted */
 #define WAITED_LEAST 0.01 /* seconds */

@@ -1,5 +1,5 @@
 /* cause_links.c: causes between the GPUs of a host: NVLink, PCIe, P2P, ACS and IOMMU. */
-#include "cause_parts.h"
+#include "reconcile/cause_parts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* cause_nccl.c: causes inside NCCL: what it was told, and what it chose. */
-#include "cause_parts.h"
+#include "reconcile/cause_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* cause_net.c: causes between hosts: which network, how fast, how well. */
-#include "cause_parts.h"
+#include "reconcile/cause_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

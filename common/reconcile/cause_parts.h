@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "causes.h"
+#include "reconcile/causes.h"
 
 /* Found: evidence, added to what is there as long as there is room. */
 void cause_yes(struct cause_finding *finding, const char *format, ...)

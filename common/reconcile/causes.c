@@ -1,5 +1,5 @@
 /* causes.c: the table of causes, running it and telling what it found. */
-#include "cause_parts.h"
+#include "reconcile/cause_parts.h"
 
 #include <math.h>
 #include <stdarg.h>

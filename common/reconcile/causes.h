@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "observation.h"
+#include "machine/observation.h"
 
 enum cause_state { CAUSE_NO, CAUSE_YES, CAUSE_UNSEEN };
 

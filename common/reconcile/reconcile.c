@@ -1,5 +1,5 @@
 /* reconcile.c: looks at the machine before and after the sweep, and says what made rows slow. */
-#include "reconcile.h"
+#include "reconcile/reconcile.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "causes.h"
-#include "clock.h"
-#include "observe.h"
+#include "reconcile/causes.h"
+#include "base/clock.h"
+#include "machine/observe.h"
 
 #define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */
 

@@ -3,12 +3,12 @@
 #ifndef HANGAR_RECONCILE_H
 #define HANGAR_RECONCILE_H
 
-#include "../bench.h"
-#include "../run.h"
-#include "../topo/forecast.h"
-#include "observation.h"
-#include "observe_nccl.h"
-#include "observe_nvml.h"
+#include "measure/bench.h"
+#include "measure/run.h"
+#include "topo/forecast.h"
+#include "machine/observation.h"
+#include "machine/observe_nccl.h"
+#include "machine/observe_nvml.h"
 
 struct reconcile {
 	const struct bench *bench;	 /* NULL: nothing is looked at */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "causes.h"
-#include "written.h"
+#include "reconcile/causes.h"
+#include "base/written.h"
 
 struct arguments {
 	const char *path;

@@ -1,5 +1,5 @@
 /* forecast.c: predictions beside rows, whoever makes them, and what rows came to. */
-#include "forecast.h"
+#include "topo/forecast.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-#include "../bench.h"
-#include "../kernel_cost.h"
-#include "../row.h"
-#include "host_model.h"
-#include "model.h"
-#include "share_model.h"
+#include "measure/bench.h"
+#include "backend/nccl/kernel_cost.h"
+#include "report/row.h"
+#include "topo/host_model.h"
+#include "topo/model.h"
+#include "topo/share_model.h"
 
 #define FORECAST_SHARES 4096
 #define FORECAST_JUDGED_FROM (1 << 20) /* bytes that a row must have to be judged: below, the host's

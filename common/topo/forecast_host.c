@@ -1,6 +1,6 @@
 /* forecast_host.c: predictions for the mpi backend: the hosts as hwloc sees them, measured, and
  * host_model. */
-#include "forecast.h"
+#include "topo/forecast.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* forecast_nccl.c: predictions for ranks with a GPU each: NCCL's own topology file, or the one
  * asked for, and model. */
-#include "forecast.h"
+#include "topo/forecast.h"
 
 #include <errno.h>
 #include <math.h>

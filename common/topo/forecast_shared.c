@@ -1,6 +1,6 @@
 /* forecast_shared.c: predictions for ranks that share a GPU: time slices and loopback sockets
  * (share_model). */
-#include "forecast.h"
+#include "topo/forecast.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* host_calibrate.c: copies, reads of a neighbour's memory, flags and reductions, by all ranks of a
  * host at once. */
-#include "host_calibrate.h"
+#include "topo/host_calibrate.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,10 +11,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "../clock.h"
-#include "../mpi_types.h"
-#include "../proc_stat.h"
-#include "host_meet.h"
+#include "base/clock.h"
+#include "backend/mpi/types.h"
+#include "base/proc_stat.h"
+#include "topo/host_meet.h"
 
 #define POOL_LEAST   ((size_t)4 << 20)
 #define POOL_MOST    ((size_t)16 << 20)

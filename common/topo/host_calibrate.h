@@ -3,9 +3,9 @@
 #ifndef HANGAR_HOST_CALIBRATE_H
 #define HANGAR_HOST_CALIBRATE_H
 
-#include "../dtype.h"
-#include "../job.h"
-#include "host_topo.h"
+#include "base/dtype.h"
+#include "backend/job.h"
+#include "topo/host_topo.h"
 
 /* Message sizes that copies are measured at: 4 KiB, and each eight times the one before, up to 16
  * MiB. */

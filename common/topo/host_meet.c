@@ -1,5 +1,5 @@
 /* host_meet.c: a barrier and a notice board in memory that the ranks of a host share. */
-#include "host_meet.h"
+#include "topo/host_meet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../clock.h"
+#include "base/clock.h"
 
 enum { ROUNDS = 16, LINE = 128, SPINS = 1000 };
 #define WAIT_SECONDS 5.0

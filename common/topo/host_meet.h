@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "../job.h"
-#include "host_topo.h"
+#include "backend/job.h"
+#include "topo/host_topo.h"
 
 struct host_meet;
 

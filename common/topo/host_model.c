@@ -1,11 +1,11 @@
 /* host_model.c: stages of messages to microseconds. */
-#include "host_model.h"
+#include "topo/host_model.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "host_stages.h"
+#include "topo/host_stages.h"
 
 const struct host_constants host_constants = {
 	/* hangar's hooks, 91 ns (results/2026-11-21-recorder-h200x4), and entering a collective */

@@ -9,9 +9,9 @@
 #ifndef HANGAR_HOST_MODEL_H
 #define HANGAR_HOST_MODEL_H
 
-#include "host_calibrate.h"
-#include "host_topo.h"
-#include "model.h"
+#include "topo/host_calibrate.h"
+#include "topo/host_topo.h"
+#include "topo/model.h"
 
 /* What no measurement of memory says. Few, and each with its source (host_model.c). */
 struct host_constants {

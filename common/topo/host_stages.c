@@ -4,7 +4,7 @@
  * "Optimization of collective communication operations in MPICH" (2005). Which of them Open MPI
  * uses at all: its coll_tuned_decision_fixed.c, of which only the sets are taken, not the sizes: up
  * to 64 ranks, none of them in pieces. */
-#include "host_stages.h"
+#include "topo/host_stages.h"
 
 #include <math.h>
 #include <string.h>

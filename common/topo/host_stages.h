@@ -2,7 +2,7 @@
 #ifndef HANGAR_HOST_STAGES_H
 #define HANGAR_HOST_STAGES_H
 
-#include "host_model.h"
+#include "topo/host_model.h"
 
 enum { HOST_STAGES = 40, HOST_PLANS = 4 };
 

@@ -1,5 +1,5 @@
 /* host_topo.c: hwloc's view of the host, counted. */
-#include "host_topo.h"
+#include "topo/host_topo.h"
 
 #include <errno.h>
 #include <stdio.h>

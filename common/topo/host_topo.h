@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "error.h"
+#include "base/error.h"
 
 struct host_topo {
 	int packages, numa, cores, pus; /* of the whole host */

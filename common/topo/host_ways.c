@@ -1,6 +1,6 @@
 /* host_ways.c: how data leave a rank: what the MPI library does between ranks of a host, and the
  * network of the host. */
-#include "host_topo.h"
+#include "topo/host_topo.h"
 
 #include <mpi.h>
 #include <net/if.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../reconcile/observe.h"
-#include "../reconcile/observe_file.h"
+#include "machine/observe.h"
+#include "machine/observe_file.h"
 
 enum { VALUE = 4096 };	 /* a string variable of Open MPI is 2048 bytes */
 #define MOST_GBPS 1600.0 /* drivers say -1, read as unsigned, when they do not know */

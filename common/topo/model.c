@@ -1,6 +1,6 @@
 /* model.c: from a topology to a time: the slowest link on the way, launch, hops, and the filling of
  * the pipeline. */
-#include "model_parts.h"
+#include "topo/model_parts.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "topo.h"
+#include "topo/topo.h"
 
 struct kernel_cost;
 

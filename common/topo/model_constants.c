@@ -1,6 +1,6 @@
 /* model_constants.c: the physical constants with their sources, and the reader of the fitted ones.
  */
-#include "model.h"
+#include "topo/model.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernel_cost.h"
+#include "backend/nccl/kernel_cost.h"
 
 /* One row per constant. Physical values are what one would write down before any measurement. */
 static const struct {

@@ -1,6 +1,6 @@
 /* model_names.c: names of collectives, algorithms and protocols, bus factors, and the odds of
  * failures. */
-#include "model.h"
+#include "topo/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* model_node.c: what the links of a node and of its NICs add up to. */
-#include "model_parts.h"
+#include "topo/model_parts.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* model_p2p.c: groups of sends and receives: NCCL has no model of them; bytes over links. */
-#include "model_parts.h"
+#include "topo/model_parts.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef HANGAR_MODEL_PARTS_H
 #define HANGAR_MODEL_PARTS_H
 
-#include "model.h"
+#include "topo/model.h"
 
 /* Bytes per microsecond in 1 GB/s. */
 #define GB 1e3

@@ -1,7 +1,7 @@
 /* model_rate.c: what can limit the bandwidth of an algorithm: terms for a reader to recompute. */
 #include <math.h>
 
-#include "model_parts.h"
+#include "topo/model_parts.h"
 
 /* Share of a link under NVLS: NCCL's nvlsEfficiency (tuning.cc:180), Hopper and Blackwell. And what
  * its NVLSTree channels reach over the network (perChMaxNVLSTree, 2 nodes and more; Blackwell's

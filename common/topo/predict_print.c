@@ -1,10 +1,10 @@
 /* predict_print.c: tables, CSV, one derivation, vendor figures. */
-#include "predict_print.h"
+#include "topo/predict_print.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "vendor_run.h"
+#include "topo/vendor_run.h"
 
 /* What to blame for the time. */
 static const char *limit_of(const struct prediction *p)

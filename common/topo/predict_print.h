@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "model.h"
+#include "topo/model.h"
 
 /* One row of CSV, and its header: topo, nodes, ranks, the point, the prediction and its terms. */
 void predict_csv_header(FILE *out);

@@ -1,9 +1,9 @@
 /* predict_run.c: the nodes, collectives and sizes of a prediction, and the odds of failures. */
-#include "predict_run.h"
+#include "topo/predict_run.h"
 
 #include <errno.h>
 
-#include "predict_print.h"
+#include "topo/predict_print.h"
 
 struct shown {
 	long rows, points; /* printed, and predicted */

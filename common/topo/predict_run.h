@@ -2,7 +2,7 @@
 #ifndef HANGAR_PREDICT_RUN_H
 #define HANGAR_PREDICT_RUN_H
 
-#include "model.h"
+#include "topo/model.h"
 
 struct predict_job {
 	const char *topo; /* NULL: dgx-h100; with --vendor: every machine */

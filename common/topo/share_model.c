@@ -1,6 +1,6 @@
 /* share_model.c: time slices and loopback sockets. Checked against recorded runs of two and four
  * ranks on one H200. */
-#include "share_model.h"
+#include "topo/share_model.h"
 
 #include <errno.h>
 #include <math.h>

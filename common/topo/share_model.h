@@ -11,7 +11,7 @@
 #ifndef HANGAR_SHARE_MODEL_H
 #define HANGAR_SHARE_MODEL_H
 
-#include "model.h"
+#include "topo/model.h"
 
 struct share_model {
 	int nranks, per_gpu; /* per_gpu: ranks of the GPU that has most */

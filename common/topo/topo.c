@@ -1,5 +1,5 @@
 /* topo.c: what is known of GPUs, CPUs and transports, and what a node's links add up to. */
-#include "topo.h"
+#include "topo/topo.h"
 
 #include <errno.h>
 #include <math.h>

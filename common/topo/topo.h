@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum { TOPO_MAX_GPUS = 128, TOPO_MAX_NICS = 256, TOPO_MAX_CPUS = 16, TOPO_NAME = 64,
        TOPO_MAX_ABOVE = 8 };

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse.h"
-#include "predict_run.h"
-#include "written.h"
+#include "base/parse.h"
+#include "topo/predict_run.h"
+#include "base/written.h"
 
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 

@@ -1,5 +1,5 @@
 /* topo_spec.c: machine specs: small JSON files, found by name. */
-#include "topo.h"
+#include "topo/topo.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* topo_xml.c: NCCL's topology file. It may come from anywhere: what is read is bounded, and checked
  * before it is used. */
-#include "topo.h"
+#include "topo/topo.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* vendor.c: the reader of vendor_specs.csv. */
-#include "vendor.h"
+#include "topo/vendor.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "topo.h"
+#include "topo/topo.h"
 
 enum { COLUMNS = 7 };
 

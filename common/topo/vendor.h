@@ -2,7 +2,7 @@
 #ifndef HANGAR_VENDOR_H
 #define HANGAR_VENDOR_H
 
-#include "error.h"
+#include "base/error.h"
 
 struct vendor_row {
 	const char *category; /* "nvlink_gpu_unidir", "memory_bandwidth", ... */

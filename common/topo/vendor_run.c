@@ -1,5 +1,5 @@
 /* vendor_run.c: which of the vendors' rows are about this GPU and its links, and how far it got. */
-#include "vendor_run.h"
+#include "topo/vendor_run.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "vendor.h"
+#include "topo/vendor.h"
 
 /* Capacities are told in round numbers: 141 GB are 140.4 GiB, 80 GB 79.6. */
 #define CAPACITY_NEAR .04

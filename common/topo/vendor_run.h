@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-#include "../row.h"
-#include "topo.h"
-#include "vendor.h"
+#include "report/row.h"
+#include "topo/topo.h"
+#include "topo/vendor.h"
 
 struct vendor_run {
 	const char *device;	       /* product name, "NVIDIA H200"; or of a CPU */

@@ -1,12 +1,12 @@
 /* align.c: ranks' call sequences side by side: laid out, and looked up. */
-#include "align_parts.h"
+#include "diagnose/align_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "watch.h"
+#include "backend/call.h"
+#include "process/watch.h"
 
 #define WINDOW	65536		  /* further from the median rank than this is not compared */
 #define SEQ_MAX (UINT64_MAX >> 2) /* sums of call numbers do not overflow */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "evidence.h"
+#include "evidence/evidence.h"
 
 /* One rank's calls on the communicator: sequence numbers first..last; last 0: none. */
 struct track {

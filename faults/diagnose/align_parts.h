@@ -2,7 +2,7 @@
 #ifndef HANGAR_ALIGN_PARTS_H
 #define HANGAR_ALIGN_PARTS_H
 
-#include "align.h"
+#include "diagnose/align.h"
 
 /* The signature that the reference has at call `seq`, 0: nobody knows. */
 static inline uint64_t align_reference_sig(const struct align *a, uint64_t seq)

@@ -1,5 +1,5 @@
 /* classes.c: cause, fix and prevention of each class, as text. */
-#include "classes.h"
+#include "diagnose/classes.h"
 
 #include <stdio.h>
 #include <string.h>

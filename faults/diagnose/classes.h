@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "diagnose.h"
+#include "diagnose/diagnose.h"
 
 /* One object each: equal names are equal pointers. */
 extern const char CLASS_MISSING[], CLASS_BLOCKED[], CLASS_BUSY[], CLASS_KILLED[], CLASS_CRASHED[],

@@ -1,15 +1,15 @@
 /* diagnose.c: which rule is asked when; the rules about who died and who stopped. */
-#include "diagnose.h"
+#include "diagnose/diagnose.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "classes.h"
-#include "groups.h"
-#include "inquiry.h"
-#include "rank_list.h"
-#include "verdict.h"
+#include "diagnose/classes.h"
+#include "diagnose/groups.h"
+#include "diagnose/inquiry.h"
+#include "record/rank_list.h"
+#include "record/verdict.h"
 
 static bool is_stopped(const struct evidence_rank *r)
 {

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "evidence.h"
-#include "outcome.h"
+#include "evidence/evidence.h"
+#include "base/outcome.h"
 
 #define DIAGNOSIS_LINES 16
 

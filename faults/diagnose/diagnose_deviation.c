@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classes.h"
-#include "inquiry.h"
-#include "rank_list.h"
+#include "diagnose/classes.h"
+#include "diagnose/inquiry.h"
+#include "record/rank_list.h"
 
 #define PLAN_MIN    4 /* calls that are alike: ranks follow one plan */
 #define POINTED_MAX 8 /* ranks for whom is asked who waits for them */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classes.h"
-#include "inquiry.h"
-#include "meeting.h"
-#include "verdict.h"
+#include "diagnose/classes.h"
+#include "diagnose/inquiry.h"
+#include "watch/meeting.h"
+#include "record/verdict.h"
 
 static const struct rank_view *view_of(const struct inquiry *q, int rank)
 {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classes.h"
-#include "inquiry.h"
-#include "rank_list.h"
-#include "verdict.h"
-#include "watch.h"
+#include "diagnose/classes.h"
+#include "diagnose/inquiry.h"
+#include "record/rank_list.h"
+#include "record/verdict.h"
+#include "process/watch.h"
 
 /* What the ranks that made the call are doing. */
 struct makers {

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "classes.h"
-#include "inquiry.h"
-#include "watch.h"
+#include "diagnose/classes.h"
+#include "diagnose/inquiry.h"
+#include "process/watch.h"
 
 /* Is its last call over, or at least not what it waits for? That it is over may not have been noted yet:
  * what has returned is, where calls block, and where they do not the rank says when it waits for its

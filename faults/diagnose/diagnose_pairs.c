@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "call.h"
-#include "classes.h"
-#include "inquiry.h"
+#include "backend/call.h"
+#include "diagnose/classes.h"
+#include "diagnose/inquiry.h"
 
 /* What one look costs is bounded: pending calls of a rank, ranks of a run. */
 #define PENDING_MAX 64

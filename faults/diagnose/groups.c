@@ -1,14 +1,14 @@
 /* groups.c: one investigation for each group of ranks. */
-#include "groups.h"
+#include "diagnose/groups.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "classes.h"
-#include "inquiry.h"
-#include "meeting.h"
-#include "rank_list.h"
+#include "diagnose/classes.h"
+#include "diagnose/inquiry.h"
+#include "watch/meeting.h"
+#include "record/rank_list.h"
 
 /* How much a finding says: a death explains why others hang. */
 static int weight(const struct diagnosis *d)

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "diagnose.h"
+#include "diagnose/diagnose.h"
 
 /* Where there are two groups or more, each complete: gives `investigate` the evidence of each, the
  * others' ranks left out of it, and keeps in `d` the finding that says most: who is guilty before

@@ -1,5 +1,5 @@
 /* inquiry.c: where the guilty and the others stand, in words and numbers. */
-#include "inquiry.h"
+#include "diagnose/inquiry.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "classes.h"
-#include "dtype.h"
-#include "rank_list.h"
-#include "verdict.h"
+#include "backend/call.h"
+#include "diagnose/classes.h"
+#include "base/dtype.h"
+#include "record/rank_list.h"
+#include "record/verdict.h"
 
 void inquiry_say(struct diagnosis *d, const char *fmt, ...)
 {

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "align.h"
-#include "diagnose.h"
+#include "diagnose/align.h"
+#include "diagnose/diagnose.h"
 
 struct inquiry {
 	const struct evidence *evidence;

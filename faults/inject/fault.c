@@ -1,13 +1,13 @@
 /* fault.c: --fault taken apart. */
-#include "fault.h"
+#include "inject/fault.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "fault_key.h"
-#include "parse.h"
+#include "inject/fault_key.h"
+#include "base/parse.h"
 
 struct parser {
 	struct fault_spec *spec;

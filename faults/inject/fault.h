@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "call.h"
-#include "error.h"
+#include "backend/call.h"
+#include "base/error.h"
 
 #define FAULT_MAX_RANKS 64
 #define FAULT_MAX_ARGS 4

@@ -1,10 +1,10 @@
 /* fault_key.c: the keys that a fault takes, as its row of the table words them. */
-#include "fault_key.h"
+#include "inject/fault_key.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "parse.h"
+#include "base/parse.h"
 
 bool fault_key_next(const char **args, struct key *key)
 {

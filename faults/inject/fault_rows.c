@@ -1,11 +1,11 @@
 /* fault_rows.c: the table of faults: checked, searched, listed, and what of it can run on
  * this machine. */
-#include "fault.h"
+#include "inject/fault.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "fault_key.h"
+#include "inject/fault_key.h"
 
 const struct fault *fault_find(const char *name)
 {

@@ -1,6 +1,6 @@
 /* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls
  * otherwise, who runs out of memory, who comes to init otherwise. */
-#include "fault.h"
+#include "inject/fault.h"
 
 /* clang-format off */
 #define FAULTS(row)                                                                                \

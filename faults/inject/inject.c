@@ -1,11 +1,11 @@
 /* inject.c: decides when a fault fires, as a filter in the call chain. */
-#include "inject.h"
+#include "inject/inject.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "clock.h"
+#include "base/clock.h"
 
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err)
 {

@@ -2,8 +2,8 @@
 #ifndef HANGAR_INJECT_H
 #define HANGAR_INJECT_H
 
-#include "call.h"
-#include "fault.h"
+#include "backend/call.h"
+#include "inject/fault.h"
 
 #define INJECT_MAX 8
 

@@ -1,12 +1,12 @@
 /* machine.c: tries what faults need. */
-#include "machine.h"
+#include "inject/machine.h"
 
 #include <sched.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cgroup.h"
+#include "process/cgroup.h"
 
 /* In a child, whose namespace ends with it. Not vfork: the child must not change its parent. */
 static bool can_unshare(void)

@@ -2,10 +2,10 @@
 #ifndef HANGAR_MACHINE_H
 #define HANGAR_MACHINE_H
 
-#include "fault.h"
+#include "inject/fault.h"
 
 /* Rights, memory cgroups and namespaces: each is tried, in a way that leaves nothing behind; `run`
- * is the run's folder or NULL (common/cgroup.h). Forks: before MPI and CUDA. */
+ * is the run's folder or NULL (common/process/cgroup.h). Forks: before MPI and CUDA. */
 void machine_look(struct fault_machine *machine, const char *run);
 
 /* The backend, "nccl" or "mpi" (borrowed), and how many GPUs it could use. */

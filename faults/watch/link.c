@@ -1,5 +1,5 @@
 /* link.c: framing, descriptor passing and bounded sends over stream sockets. */
-#include "link.h"
+#include "watch/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 
 #define LINK_MAGIC 0x68616e67u
 #define SEND_NS    1000000000ull

@@ -1,10 +1,10 @@
 /* meeting.c: who lacks at communicator init, and do the arguments fit. */
-#include "meeting.h"
+#include "watch/meeting.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "watch.h"
+#include "process/watch.h"
 
 bool meeting_lacks(const struct rank_view *view)
 {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "view.h"
+#include "record/view.h"
 
 enum meeting {
 	MEETING_OPEN,   /* cannot be told yet: not all ranks are known, or who lacks may yet come */

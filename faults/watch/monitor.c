@@ -1,18 +1,18 @@
 /* monitor.c: what an observer does from tick to tick: watch, let things settle, ask, judge, or
  * follow who does. */
-#include "monitor.h"
+#include "watch/monitor.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "monitor_end.h"
-#include "monitor_meeting.h"
-#include "monitor_members.h"
-#include "monitor_nodes.h"
-#include "verdict.h"
+#include "base/clock.h"
+#include "watch/monitor_end.h"
+#include "watch/monitor_meeting.h"
+#include "watch/monitor_members.h"
+#include "watch/monitor_nodes.h"
+#include "record/verdict.h"
 
 #define LEADER_TICK_MS 20
 #define MEMBER_TICK_MS 40    /* a rank that begins to end is found by asking */

@@ -13,14 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "doubt.h"
-#include "error.h"
-#include "link.h"
-#include "meeting.h"
-#include "progress.h"
-#include "record.h"
-#include "supervisor.h"
-#include "view.h"
+#include "watch/doubt.h"
+#include "base/error.h"
+#include "watch/link.h"
+#include "watch/meeting.h"
+#include "watch/progress.h"
+#include "record/record.h"
+#include "process/supervisor.h"
+#include "record/view.h"
 
 #define MONITOR_NODES 4096 /* nodes that the root accepts */
 

@@ -1,18 +1,18 @@
 /* monitor_end.c: from something that is wrong to a verdict, its evidence, and the end of the
  * run. */
-#include "monitor_end.h"
+#include "watch/monitor_end.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "monitor_meeting.h"
-#include "monitor_members.h"
-#include "monitor_nodes.h"
-#include "monitor_patience.h"
-#include "verdict.h"
+#include "base/clock.h"
+#include "watch/monitor_meeting.h"
+#include "watch/monitor_members.h"
+#include "watch/monitor_nodes.h"
+#include "watch/monitor_patience.h"
+#include "record/verdict.h"
 
 #define SLOW_NS (2500 * MS) /* the other nodes' slow evidence, after the verdict, in this time */
 

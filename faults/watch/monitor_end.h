@@ -2,7 +2,7 @@
 #ifndef HANGAR_MONITOR_END_H
 #define HANGAR_MONITOR_END_H
 
-#include "monitor.h"
+#include "watch/monitor.h"
 
 /* Judge, say it, and end the run everywhere. Whoever was only late may be back by now: then the
  * run goes on; so it does where no cause is found and time is granted (doubt.h). `root_lost`:

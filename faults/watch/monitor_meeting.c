@@ -1,12 +1,12 @@
 /* monitor_meeting.c: from how the ranks meet at communicator init to who is overdue there. */
-#include "monitor_meeting.h"
+#include "watch/monitor_meeting.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor_members.h"
-#include "monitor_nodes.h"
-#include "monitor_patience.h"
+#include "watch/monitor_members.h"
+#include "watch/monitor_nodes.h"
+#include "watch/monitor_patience.h"
 
 #define EARLY 0.2            /* the roll is first called after this share of the time in which all come:
                               * who lacks is watched from then on */

@@ -5,7 +5,7 @@
 #ifndef HANGAR_MONITOR_MEETING_H
 #define HANGAR_MONITOR_MEETING_H
 
-#include "monitor.h"
+#include "watch/monitor.h"
 
 /* Every leader, when the views of its host have just been read: sets `overdue` in those of ranks that
  * are known to wait in vain. */

@@ -1,6 +1,6 @@
 /* monitor_members.c: place among the observers of a host, and what its leader sees of the host's
  * ranks. */
-#include "monitor_members.h"
+#include "watch/monitor_members.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "monitor_nodes.h"
-#include "monitor_patience.h"
+#include "base/clock.h"
+#include "watch/monitor_nodes.h"
+#include "watch/monitor_patience.h"
 
 struct state {
 	int32_t process, status;

@@ -3,7 +3,7 @@
 #ifndef HANGAR_MONITOR_MEMBERS_H
 #define HANGAR_MONITOR_MEMBERS_H
 
-#include "monitor.h"
+#include "watch/monitor.h"
 
 /* Take a place: bind or connect, whichever works; the kernel lets exactly one bind, and that is
  * the leader. A member hands over its memory. 0 or a negative errno. */

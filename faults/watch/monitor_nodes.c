@@ -1,6 +1,6 @@
 /* monitor_nodes.c: the star between the nodes' leaders: who is there, what they see, what they
  * know of their ranks. */
-#include "monitor_nodes.h"
+#include "watch/monitor_nodes.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "monitor_members.h"
-#include "star.h"
+#include "base/clock.h"
+#include "watch/monitor_members.h"
+#include "watch/star.h"
 
 /* The header of the local rank that knows the star, or NULL. Only the node of rank 0 listens. */
 static struct record_header *find_header(const struct monitor *m, bool rank0)

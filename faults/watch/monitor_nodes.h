@@ -11,8 +11,8 @@
 #ifndef HANGAR_MONITOR_NODES_H
 #define HANGAR_MONITOR_NODES_H
 
-#include "monitor.h"
-#include "verdict.h"
+#include "watch/monitor.h"
+#include "record/verdict.h"
 
 #define MS 1000000ull
 #define NODES_STRANGER_NS (2000 * MS) /* whoever has not shown the token by then is sent away */

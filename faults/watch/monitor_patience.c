@@ -1,11 +1,11 @@
 /* monitor_patience.c: who is not overdue although its deadline has passed. */
-#include "monitor_patience.h"
+#include "watch/monitor_patience.h"
 
-#include "monitor_meeting.h"
-#include "monitor_members.h"
-#include "monitor_nodes.h"
-#include "rank_list.h"
-#include "watch.h"
+#include "watch/monitor_meeting.h"
+#include "watch/monitor_members.h"
+#include "watch/monitor_nodes.h"
+#include "record/rank_list.h"
+#include "process/watch.h"
 
 #define QUIET_NS (500 * MS)    /* nobody is overdue while some rank of the node still moves */
 #define STARVED_NS (5000 * MS) /* nor for so long while the host keeps one from running */

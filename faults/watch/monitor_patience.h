@@ -4,7 +4,7 @@
 #ifndef HANGAR_MONITOR_PATIENCE_H
 #define HANGAR_MONITOR_PATIENCE_H
 
-#include "monitor.h"
+#include "watch/monitor.h"
 
 /* The views of this host have just been read: set and clear `overdue` in them. */
 void patience_apply(struct monitor *m, uint64_t now);

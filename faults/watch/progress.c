@@ -1,7 +1,7 @@
 /* progress.c: heartbeats over time, and the scheduler's account of a process. */
-#include "progress.h"
+#include "watch/progress.h"
 
-#include "proc_stat.h"
+#include "base/proc_stat.h"
 
 #define WINDOW_NS 100000000ull
 #define ENOUGH_NS 400000000ull

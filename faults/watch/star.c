@@ -1,5 +1,5 @@
 /* star.c: TCP listener and connector with bounded waits. */
-#include "star.h"
+#include "watch/star.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

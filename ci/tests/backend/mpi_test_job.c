@@ -1,0 +1,349 @@
+/* mpi_test_job.c: ranks, nodes, groups and the small exchanges, each inside one watched wait. */
+/* ranks: 4 */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/job.h"
+
+enum { RANKS = 4 };
+
+static struct job job;
+static struct error err, init_err;
+static int init_rc;
+
+/* ---- the observer: counts waits, and that they neither nest nor last for ever ---- */
+
+static struct {
+	int depth, deepest, waits, endless;
+	double seconds;
+	char what[64];
+} seen;
+
+static void see_enter(void *ctx, const char *what, double seconds)
+{
+	(void)ctx;
+	seen.depth++;
+	seen.waits++;
+	if (seen.depth > seen.deepest)
+		seen.deepest = seen.depth;
+	seen.endless += seconds <= 0;
+	seen.seconds = seconds;
+	snprintf(seen.what, sizeof(seen.what), "%s", what);
+}
+
+static int works;
+
+static void see_work(void *ctx, const char *what, double seconds)
+{
+	works++;
+	see_enter(ctx, what, seconds);
+}
+
+static void see_leave(void *ctx)
+{
+	(void)ctx;
+	seen.depth--;
+}
+
+static const struct watch watch = { .enter = see_enter, .work = see_work, .leave = see_leave };
+
+static void set_up(void)
+{
+	err = (struct error){ .rank = job.rank };
+	memset(&seen, 0, sizeof(seen));
+}
+
+static void one_wait(const char *what)
+{
+	CU_ASSERT_EQUAL(seen.depth, 0);
+	CU_ASSERT_EQUAL(seen.deepest, 1);
+	CU_ASSERT_EQUAL(seen.waits, 1);
+	CU_ASSERT_EQUAL(seen.endless, 0);
+	CU_ASSERT_EQUAL(seen.seconds, job.patience);
+	CU_ASSERT_STRING_EQUAL(seen.what, what);
+	memset(&seen, 0, sizeof(seen));
+}
+
+/* main() has told job_init that a launcher announces one process more than there are. */
+static void test_too_few(void)
+{
+	CU_ASSERT_EQUAL(init_rc, -EINVAL);
+	CU_ASSERT_EQUAL(init_err.outcome, OUTCOME_USAGE);
+	CU_ASSERT_PTR_NOT_NULL(strstr(init_err.text, "announces 5 processes but MPI sees 4"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(init_err.text, job.library));
+}
+
+static void test_places(void)
+{
+	int world_rank, same;
+
+	set_up();
+	MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+	CU_ASSERT_EQUAL(job.rank, world_rank);
+	CU_ASSERT_EQUAL(job.nranks, RANKS);
+	CU_ASSERT_EQUAL(init_err.rank, world_rank);
+	CU_ASSERT_EQUAL(job.nnodes, 1);
+	CU_ASSERT_EQUAL(job.node, 0);
+	CU_ASSERT_EQUAL(job.local_ranks, RANKS);
+	CU_ASSERT_EQUAL(job.local_rank, world_rank);
+	for (int r = 0; r < RANKS; r++)
+		CU_ASSERT_EQUAL(job.node_of[r], 0);
+	CU_ASSERT(!job.aside);
+	CU_ASSERT_EQUAL(job.ngroups, 1);
+	CU_ASSERT_EQUAL(job.group_rank, job.rank);
+	CU_ASSERT_EQUAL(job.group_size, RANKS);
+	CU_ASSERT(strlen(job.library) > 0 && !strpbrk(job.library, ",\n"));
+	/* measured traffic and control traffic never meet, nor does either meet the user's */
+	MPI_Comm_compare(job.comm, job.traffic, &same);
+	CU_ASSERT_EQUAL(same, MPI_CONGRUENT);
+	MPI_Comm_compare(job.group_comm, job.traffic, &same);
+	CU_ASSERT_EQUAL(same, MPI_CONGRUENT);
+	MPI_Comm_compare(job.world, MPI_COMM_WORLD, &same);
+	CU_ASSERT_EQUAL(same, MPI_CONGRUENT);
+}
+
+static void test_exchanges(void)
+{
+	double values[2] = { job.rank, -job.rank };
+	int numbers[2] = { 10 - job.rank, job.rank * job.rank };
+	long long sums[2] = { 1, 1000000000000ll * job.rank };
+	char word[8] = "";
+
+	set_up();
+	CU_ASSERT_EQUAL(job_barrier(&job, "a meeting"), 0);
+	one_wait("a meeting");
+	CU_ASSERT_EQUAL(job_max(&job, values, 2), 0);
+	one_wait("the slowest rank's figures");
+	CU_ASSERT_EQUAL(values[0], RANKS - 1);
+	CU_ASSERT_EQUAL(values[1], 0);
+	CU_ASSERT_EQUAL(job_max_int(&job, numbers, 2), 0);
+	one_wait("agreeing");
+	CU_ASSERT_EQUAL(numbers[0], 10);
+	CU_ASSERT_EQUAL(numbers[1], 9);
+	CU_ASSERT_EQUAL(job_sum_int64(&job, sums, 2), 0);
+	one_wait("adding up");
+	CU_ASSERT_EQUAL(sums[0], RANKS);
+	CU_ASSERT_EQUAL(sums[1], 6000000000000ll);
+	if (job.rank == 0)
+		snprintf(word, sizeof(word), "hangar");
+	CU_ASSERT_EQUAL(job_bcast(&job, word, sizeof(word)), 0);
+	one_wait("a word from rank 0");
+	CU_ASSERT_STRING_EQUAL(word, "hangar");
+	CU_ASSERT_EQUAL(job_bcast(&job, NULL, 0), 0);
+	memset(&seen, 0, sizeof(seen));
+	job.patience = 123;
+	CU_ASSERT_EQUAL(job_barrier(&job, "for long"), 0);
+	one_wait("for long");
+	job.patience = 10;
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
+}
+
+static void test_gather(void)
+{
+	struct {
+		int rank;
+		char text[12];
+	} mine = { .rank = job.rank }, all[RANKS];
+
+	set_up();
+	snprintf(mine.text, sizeof(mine.text), "I am %d", job.rank);
+	memset(all, 0, sizeof(all));
+	CU_ASSERT_EQUAL(job_gather(&job, &mine, sizeof(mine), job.rank == 0 ? all : NULL), 0);
+	one_wait("gathering at rank 0");
+	for (int r = 0; r < RANKS && job.rank == 0; r++) {
+		CU_ASSERT_EQUAL(all[r].rank, r);
+		CU_ASSERT_EQUAL(all[r].text[5], '0' + r);
+	}
+}
+
+/* All ranks are on one node: its first one's word alone. */
+static void test_gather_nodes(void)
+{
+	int mine = 100 + job.rank, all[RANKS];
+
+	set_up();
+	for (int r = 0; r < RANKS; r++)
+		all[r] = -7;
+	CU_ASSERT_EQUAL(job_gather_nodes(&job, &mine, sizeof(mine), job.rank == 0 ? all : NULL), 0);
+	one_wait("gathering hosts at rank 0");
+	CU_ASSERT_EQUAL(all[0], job.rank == 0 ? 100 : -7);
+	CU_ASSERT_EQUAL(all[1], -7);
+	CU_ASSERT_EQUAL(job_gather_nodes(&job, &mine, (size_t)1 << 31, all), -EOVERFLOW);
+	err = (struct error){ .rank = job.rank };
+}
+
+static void check_group(int group, int ngroups, int rank, int size)
+{
+	int traffic_rank, traffic_size, lead = job.rank;
+
+	CU_ASSERT_EQUAL(job.group, group);
+	CU_ASSERT_EQUAL(job.ngroups, ngroups);
+	CU_ASSERT_EQUAL(job.group_rank, rank);
+	CU_ASSERT_EQUAL(job.group_size, size);
+	MPI_Comm_rank(job.traffic, &traffic_rank);
+	MPI_Comm_size(job.traffic, &traffic_size);
+	CU_ASSERT_EQUAL(traffic_rank, rank);
+	CU_ASSERT_EQUAL(traffic_size, size);
+	CU_ASSERT_EQUAL(job_group_bcast(&job, &lead, sizeof(lead)), 0);
+	CU_ASSERT_EQUAL(lead,
+			job.rank - rank * ngroups); /* groups here are every ngroups-th rank */
+}
+
+static void test_groups(void)
+{
+	set_up();
+	/* numbered by their lowest ranks, whatever the colors are */
+	CU_ASSERT_EQUAL(job_split(&job, job.rank % 2 ? 2 : 7), 0);
+	CU_ASSERT_EQUAL(seen.deepest, 1);
+	check_group(job.rank % 2, 2, job.rank / 2, 2);
+	CU_ASSERT_EQUAL(job_split(&job, 100 - job.rank), 0);
+	check_group(job.rank, 4, 0, 1);
+	CU_ASSERT_EQUAL(job_split(&job, job.rank == 0), 0); /* one against three */
+	CU_ASSERT_EQUAL(job.group, job.rank == 0 ? 0 : 1);
+	CU_ASSERT_EQUAL(job.group_size, job.rank == 0 ? 1 : 3);
+	CU_ASSERT_EQUAL(job.group_rank, job.rank == 0 ? 0 : job.rank - 1);
+	CU_ASSERT_EQUAL(job_split(&job, 0), 0);
+	check_group(0, 1, job.rank, RANKS);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
+}
+
+static int fail(const char *text)
+{
+	return error_set(&err, OUTCOME_UNSUPPORTED, -ENODEV, "rank %d: %s", job.rank, text);
+}
+
+static void test_agree(void)
+{
+	int rc;
+
+	set_up();
+	CU_ASSERT_EQUAL(job_agree(&job, 0), 0);
+	one_wait("agreeing that nothing failed");
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
+
+	rc = job_agree(&job, job.rank == 2 ? fail("no GPU") : 0);
+	CU_ASSERT_EQUAL(rc, job.rank == 2 ? -ENODEV : -EREMOTEIO);
+	CU_ASSERT_EQUAL(seen.depth, 0);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
+	CU_ASSERT_EQUAL(err.code, -ENODEV);
+	CU_ASSERT_EQUAL(err.rank, 2);
+	CU_ASSERT_STRING_EQUAL(err.text, "rank 2: no GPU");
+	CU_ASSERT(strlen(err.file) > 0); /* of this process, not a pointer of another's */
+
+	/* of several the lowest rank's, everywhere */
+	set_up();
+	rc = job_agree(&job, job.rank % 2 ? fail("odd") : 0);
+	CU_ASSERT(rc < 0);
+	CU_ASSERT_STRING_EQUAL(err.text, "rank 1: odd");
+	CU_ASSERT_EQUAL(err.rank, 1);
+
+	set_up();
+	CU_ASSERT(job_agree(&job, fail("all")) < 0);
+	CU_ASSERT_STRING_EQUAL(err.text, "rank 0: all");
+
+	/* who fails without a word still fails */
+	set_up();
+	CU_ASSERT(job_agree(&job, job.rank == 3 ? -EIO : 0) < 0);
+	set_up();
+	CU_ASSERT_EQUAL(job_agree(&job, 0), 0);
+}
+
+/* An MPI error is kept with MPI's words. */
+static void test_mpi_error(void)
+{
+	struct job broken = job;
+	int value = 0;
+
+	set_up();
+	broken.comm = MPI_COMM_NULL;
+	CU_ASSERT_EQUAL(job_bcast(&broken, &value, sizeof(value)), -EIO);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_ERROR);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "a word from rank 0: MPI: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "MPI_ERR_COMM"));
+	CU_ASSERT_EQUAL(seen.depth, 0);
+}
+
+/* A surplus rank has no part in anything until the end. */
+static void test_aside(void)
+{
+	struct job less = job;
+
+	set_up();
+	less.node_of = NULL;
+	less.comm = less.group_comm = less.traffic = MPI_COMM_NULL;
+	CU_ASSERT_EQUAL(job_select(&less, 3), 0);
+	CU_ASSERT_EQUAL(less.aside, job.rank == 3);
+	if (less.aside) {
+		CU_ASSERT_EQUAL(less.comm, MPI_COMM_NULL);
+		CU_ASSERT_EQUAL(less.traffic, MPI_COMM_NULL);
+	} else {
+		long long one = 1;
+
+		CU_ASSERT_EQUAL(less.nranks, 3);
+		CU_ASSERT_EQUAL(less.rank, job.rank);
+		CU_ASSERT_EQUAL(less.group_size, 3);
+		CU_ASSERT_EQUAL(job_sum_int64(&less, &one, 1), 0);
+		CU_ASSERT_EQUAL(one, 3);
+		MPI_Comm_free(&less.traffic);
+		MPI_Comm_free(&less.group_comm);
+		MPI_Comm_free(&less.comm);
+	}
+	free(less.node_of);
+	CU_ASSERT_EQUAL(job_barrier(&job, "all four"), 0);
+}
+
+/* While some rank is at work of its own the others wait for it as long as that takes,
+ * whatever -T says. */
+static void test_unhurried(void)
+{
+	int before = works, one = 1;
+	struct job_time former = job_unhurry(&job, 60);
+
+	CU_ASSERT_EQUAL(job_barrier(&job, "unhurried"), 0);
+	CU_ASSERT_EQUAL(works, before + 1);
+	CU_ASSERT_EQUAL(seen.seconds, 60);
+	CU_ASSERT_EQUAL(job_agree(&job, 0), 0);
+	CU_ASSERT_EQUAL(works, before + 2);
+	job_hurry(&job, former);
+	CU_ASSERT_EQUAL(job_max_int(&job, &one, 1), 0);
+	CU_ASSERT_EQUAL(works, before + 2);
+	CU_ASSERT_EQUAL(seen.seconds, former.patience);
+	CU_ASSERT_EQUAL(job_await_work(&job, "the others' work"), 0);
+	CU_ASSERT_EQUAL(works, before + 3);
+	CU_ASSERT_EQUAL(seen.seconds, former.patience);
+	CU_ASSERT_EQUAL(job_barrier(&job, "hurried"), 0);
+	CU_ASSERT_EQUAL(works, before + 3);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "fewer ranks than announced", test_too_few },
+		{ "places", test_places },
+		{ "exchanges", test_exchanges },
+		{ "gather", test_gather },
+		{ "gather from nodes", test_gather_nodes },
+		{ "groups", test_groups },
+		{ "agree", test_agree },
+		{ "unhurried", test_unhurried },
+		{ "MPI's errors", test_mpi_error },
+		{ "surplus ranks", test_aside },
+	};
+	int rc;
+
+	init_err.rank = -1;
+	init_rc = job_init(&job, &watch, &init_err, RANKS + 1);
+	job.err = &err; /* the error is the last step: the job can be used */
+	if (job.world == MPI_COMM_NULL || job_select(&job, 0) < 0 || job.nranks != RANKS)
+		return 1;
+	rc = unit_main("job", cases, sizeof(cases) / sizeof(cases[0]));
+	set_up();
+	job_release(&job);
+	if (seen.depth != 0 || seen.deepest != 1 || job.node_of)
+		rc = 1;
+	return rc;
+}

@@ -1,0 +1,246 @@
+/* test_call.c: the chain: what filter, watch and backend get to see, in which order. */
+#include "rig/unit.h"
+
+#include <stdio.h>
+#include <errno.h>
+#include <string.h>
+
+#include "backend/call.h"
+
+/* Everything that happens is written down as letters: W watch.call, I issue, R watch.returned, B
+ * and E groups, C copy. */
+struct note {
+	struct backend be;
+	char log[64];
+	int issue_rc;
+	uint64_t next_ticket, issued_ticket, returned_ticket;
+	int returned_rc;
+	size_t seen_count, issued_count;
+};
+
+static void put(struct note *note, char letter)
+{
+	size_t n = strlen(note->log);
+
+	note->log[n] = letter;
+}
+
+static int note_issue(struct backend *be, const struct call *call, uint64_t ticket)
+{
+	struct note *note = (struct note *)be;
+
+	put(note, 'I');
+	note->issued_ticket = ticket;
+	note->issued_count = call->count;
+	return note->issue_rc;
+}
+
+static int note_copy(struct backend *be, void *dst, const void *src, size_t bytes)
+{
+	put((struct note *)be, 'C');
+	memcpy(dst, src, bytes);
+	return 0;
+}
+
+static int note_begin(struct backend *be)
+{
+	put((struct note *)be, 'B');
+	return -1;
+}
+
+static int note_end(struct backend *be)
+{
+	put((struct note *)be, 'E');
+	return -2;
+}
+
+static const struct backend_ops note_ops = {
+	.issue = note_issue,
+	.copy = note_copy,
+	.group_begin = note_begin,
+	.group_end = note_end,
+};
+
+static uint64_t watch_call(void *ctx, const struct call *call)
+{
+	struct note *note = ctx;
+
+	put(note, 'W');
+	note->seen_count = call->count;
+	return note->next_ticket++;
+}
+
+static void watch_returned(void *ctx, uint64_t ticket, int rc)
+{
+	struct note *note = ctx;
+
+	put(note, 'R');
+	note->returned_ticket = ticket;
+	note->returned_rc = rc;
+}
+
+static struct note note_new(void)
+{
+	return (struct note){ .be = { .ops = &note_ops }, .next_ticket = 40 };
+}
+
+static const struct call call = { .kind = CALL_ALL_REDUCE, .count = 7, .dtype = DT_FLOAT };
+
+static void test_plain(void)
+{
+	struct note note = note_new();
+	struct chain chain = { .backend = &note.be };
+
+	CU_ASSERT_EQUAL(chain_call(&chain, &call), 0);
+	CU_ASSERT_STRING_EQUAL(note.log, "I");
+	CU_ASSERT_EQUAL(note.issued_count, 7);
+	note.issue_rc = -5;
+	CU_ASSERT_EQUAL(chain_call(&chain, &call), -5);
+}
+
+static void test_watched(void)
+{
+	struct note note = note_new();
+	struct watch watch = { .ctx = &note, .call = watch_call, .returned = watch_returned };
+	struct chain chain = { .backend = &note.be, .watch = &watch };
+
+	note.issue_rc = -5;
+	CU_ASSERT_EQUAL(chain_call(&chain, &call), -5);
+	CU_ASSERT_STRING_EQUAL(note.log, "WIR");
+	CU_ASSERT_EQUAL(note.issued_ticket, 40);
+	CU_ASSERT_EQUAL(note.returned_ticket, 40);
+	CU_ASSERT_EQUAL(note.returned_rc, -5);
+	note.issue_rc = 0;
+	CU_ASSERT_EQUAL(chain_emit(&chain, &call), 0);
+	CU_ASSERT_EQUAL(note.returned_ticket, 41);
+	CU_ASSERT_EQUAL(note.returned_rc, 0);
+}
+
+static void test_watch_without_hooks(void)
+{
+	struct note note = note_new();
+	struct watch watch = { .ctx = &note };
+	struct chain chain = { .backend = &note.be, .watch = &watch };
+
+	CU_ASSERT_EQUAL(chain_call(&chain, &call), 0);
+	CU_ASSERT_STRING_EQUAL(note.log, "I");
+}
+
+/* Makes the call `*state` times, each with one element more; 0 times says -9. */
+static int filter_issue(void *state, const struct call *asked, struct chain *chain)
+{
+	struct call changed = *asked;
+	int rc = -9;
+
+	for (int i = 0; i < *(int *)state; i++) {
+		changed.count++;
+		rc = chain_emit(chain, &changed);
+	}
+	return rc;
+}
+
+static void test_filter(void)
+{
+	struct note note = note_new();
+	int times = 2;
+	struct call_filter filter = { .state = &times, .issue = filter_issue };
+	struct watch watch = { .ctx = &note, .call = watch_call, .returned = watch_returned };
+	struct chain chain = { .backend = &note.be, .watch = &watch, .filter = &filter };
+
+	CU_ASSERT_EQUAL(chain_call(&chain, &call), 0);
+	CU_ASSERT_STRING_EQUAL(note.log, "WIRWIR");
+	CU_ASSERT_EQUAL(note.seen_count, 9); /* the recorder sees what is really made */
+	CU_ASSERT_EQUAL(note.issued_count, 9);
+	times = 0;
+	CU_ASSERT_EQUAL(chain_call(&chain, &call), -9);
+	CU_ASSERT_STRING_EQUAL(note.log, "WIRWIR");
+}
+
+static int comm_rc;
+
+static int open_comm(struct backend *be, const struct comm_request *request)
+{
+	CU_ASSERT_EQUAL(request->nranks, 5);
+	strcat(((struct note *)be)->log, "O");
+	return comm_rc;
+}
+
+static int give_up(struct backend *be)
+{
+	strcat(((struct note *)be)->log, "A");
+	return -7;
+}
+
+static void watch_init(void *ctx, uint32_t comm, enum comm_event event,
+		       const struct comm_request *request)
+{
+	struct note *note = ctx;
+
+	CU_ASSERT_EQUAL(comm, request->comm);
+	strcat(note->log, event == COMM_INIT ? "i" : event == COMM_READY ? "r" : "f");
+}
+
+/* The watch sees init before and after; what a backend lacks is said, not done. */
+static void test_communicators(void)
+{
+	static const struct backend_ops ops = { .comm_open = open_comm, .comm_abort = give_up };
+	static const struct backend_ops bare = { .comm_open = open_comm };
+	const struct comm_request request = { .comm = 2, .rank = 1, .nranks = 5 };
+	struct note note = note_new();
+	struct watch watch = { .ctx = &note, .comm = watch_init };
+	struct chain chain = { .backend = &note.be, .watch = &watch };
+
+	note.be.ops = &ops;
+	CU_ASSERT_EQUAL(chain_emit_init(&chain, &request), 0);
+	CU_ASSERT_STRING_EQUAL(note.log, "iOr");
+	comm_rc = -5;
+	CU_ASSERT_EQUAL(chain_emit_init(&chain, &request), -5);
+	CU_ASSERT_STRING_EQUAL(note.log, "iOriOf");
+	CU_ASSERT_EQUAL(chain_abort(&chain), -7);
+	CU_ASSERT_EQUAL(chain_begun(&chain), -ENOTSUP);
+	note.be.ops = &bare;
+	CU_ASSERT_EQUAL(chain_abort(&chain), -ENOTSUP);
+	CU_ASSERT_STRING_EQUAL(note.log, "iOriOfA");
+}
+
+static void test_groups_and_copy(void)
+{
+	struct note note = note_new();
+	struct watch watch = { .ctx = &note, .call = watch_call, .returned = watch_returned };
+	struct chain chain = { .backend = &note.be, .watch = &watch };
+	char dst[4] = "";
+
+	CU_ASSERT_EQUAL(chain_group_begin(&chain), -1);
+	CU_ASSERT_EQUAL(chain_group_end(&chain), -2);
+	CU_ASSERT_EQUAL(chain_copy(&chain, dst, "abc", 4), 0);
+	CU_ASSERT_STRING_EQUAL(dst, "abc");
+	CU_ASSERT_STRING_EQUAL(note.log, "BEC");
+}
+
+static void test_names(void)
+{
+	static const char *const names[] = { "AllReduce", "AllGather", "ReduceScatter", "Broadcast",
+					     "Reduce",	  "AlltoAll",  "AlltoAllv",	"Gather",
+					     "Scatter",	  "Send",      "Recv" };
+
+	CU_ASSERT_EQUAL(sizeof(names) / sizeof(names[0]), CALL_KIND_COUNT);
+	for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
+		CU_ASSERT_STRING_EQUAL(call_kind_name(kind), names[kind]);
+	CU_ASSERT_STRING_EQUAL(call_kind_name(CALL_KIND_COUNT), "unknown");
+	CU_ASSERT_STRING_EQUAL(call_kind_name((enum call_kind) - 1), "unknown");
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "a call without watch and filter", test_plain },
+		{ "watch sees the call before and after", test_watched },
+		{ "a watch may have no hooks", test_watch_without_hooks },
+		{ "a filter changes, doubles and drops", test_filter },
+		{ "communicators", test_communicators },
+		{ "groups and copies are not recorded", test_groups_and_copy },
+		{ "names", test_names },
+	};
+
+	return unit_main("call", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,240 @@
+/* test_collective.c: counts, factors and oracles of every collective, against numbers worked out by
+ * hand. What their calls do is in test_collective_calls.c. */
+#include "collective_place.h"
+
+#include <string.h>
+
+#include "rig/bench_all.h"
+#include "measure/irregular.h"
+#include "rig/unit.h"
+
+/* 4 ranks, rank 1, 1030 bytes of 4-byte elements: 257 elements; a share is 64, which is whole 16
+ * byte units. */
+static const struct expected {
+	const char *name;
+	bool reduces, rooted, in_place, power_of_two, irregular;
+	struct shape shape;
+	double alg_bytes, factor;
+} table[] = {
+	{ "all_reduce", true, false, true, false, false, { 257, 257, 257, 1028, 0, 0 }, 1028, 1.5 },
+	{ "all_gather",
+	  false,
+	  false,
+	  true,
+	  false,
+	  false,
+	  { 64, 256, 64, 1024, 64, 0 },
+	  1024,
+	  0.75 },
+	{ "reduce_scatter",
+	  true,
+	  false,
+	  true,
+	  false,
+	  false,
+	  { 256, 64, 64, 1024, 0, 64 },
+	  1024,
+	  0.75 },
+	{ "broadcast", false, true, true, false, false, { 257, 257, 257, 1028, 0, 0 }, 1028, 1 },
+	{ "reduce", true, true, true, false, false, { 257, 257, 257, 1028, 0, 0 }, 1028, 1 },
+	{ "alltoall", false, false, false, false, false, { 256, 256, 64, 1024, 0, 0 }, 1024, 0.75 },
+	{ "alltoallv", false, false, false, false, true, { 256, 256, 64, 1024, 0, 0 }, 1024, 0.75 },
+	{ "gather", false, true, true, false, false, { 64, 256, 64, 1024, 64, 0 }, 1024, 0.75 },
+	{ "scatter", false, true, true, false, false, { 256, 64, 64, 1024, 0, 64 }, 1024, 0.75 },
+	{ "sendrecv", false, false, false, false, false, { 257, 257, 257, 1028, 0, 0 }, 1028, 1 },
+	{ "hypercube", false, false, true, true, false, { 64, 256, 64, 1024, 64, 0 }, 768, 1 },
+};
+
+static const struct collective *find(const char *name)
+{
+	for (int i = 0; i < BENCH_COUNT; i++)
+		if (strcmp(bench_all[i].collective->name, name) == 0)
+			return bench_all[i].collective;
+	return NULL;
+}
+
+static void test_table(void)
+{
+	CU_ASSERT_EQUAL(BENCH_COUNT, 11);
+	CU_ASSERT_EQUAL(sizeof(table) / sizeof(table[0]), BENCH_COUNT);
+	for (int i = 0; i < BENCH_COUNT; i++) {
+		const struct expected *want = &table[i];
+		const struct collective *c = find(want->name);
+		struct geometry geometry;
+		struct shape shape;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(c);
+		geometry = place(c, 1, 4, 2, 1030);
+		c->shape(&geometry, &shape);
+		CU_ASSERT_EQUAL(c->reduces, want->reduces);
+		CU_ASSERT_EQUAL(c->rooted, want->rooted);
+		CU_ASSERT_EQUAL(c->in_place, want->in_place);
+		CU_ASSERT_EQUAL(c->power_of_two, want->power_of_two);
+		CU_ASSERT_EQUAL(c->irregular, want->irregular);
+		CU_ASSERT_EQUAL(shape.send, want->shape.send);
+		CU_ASSERT_EQUAL(shape.recv, want->shape.recv);
+		CU_ASSERT_EQUAL(shape.count, want->shape.count);
+		CU_ASSERT_EQUAL(shape.bytes, want->shape.bytes);
+		CU_ASSERT_EQUAL(shape.inplace_send, want->shape.inplace_send);
+		CU_ASSERT_EQUAL(shape.inplace_recv, want->shape.inplace_recv);
+		CU_ASSERT_DOUBLE_EQUAL(c->alg_bytes(&geometry, &shape), want->alg_bytes, 1e-9);
+		CU_ASSERT_DOUBLE_EQUAL(c->bus_factor(&geometry), want->factor, 1e-12);
+	}
+}
+
+static void test_mains(void)
+{
+	for (int i = 0; i < BENCH_COUNT; i++) {
+		bench_seen = NULL;
+		CU_ASSERT_EQUAL(bench_all[i].main(i, NULL), i);
+		CU_ASSERT_PTR_EQUAL(bench_seen, bench_all[i].collective);
+	}
+}
+
+static void test_share_count(void)
+{
+	static const struct {
+		size_t bytes, elsize, align;
+		int nranks;
+		size_t count;
+	} cases[] = {
+		{ 1024, 4, 16, 4, 64 },	  { 1023, 4, 16, 4, 60 }, { 63, 4, 16, 4, 0 },
+		{ 64, 4, 16, 4, 4 },	  { 64, 1, 16, 4, 16 },	  { 64, 8, 16, 4, 2 },
+		{ 1030, 4, 1, 4, 64 },	  { 1040, 4, 1, 4, 65 },  { 1040, 4, 0, 4, 65 },
+		{ 1040, 4, 4, 4, 65 },	  { 1040, 8, 8, 3, 43 },  { 0, 4, 16, 4, 0 },
+		{ 4096, 2, 256, 3, 640 }, { 100, 4, 16, 1, 24 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct geometry geometry = {
+			.nranks = cases[i].nranks,
+			.elsize = cases[i].elsize,
+			.bytes = cases[i].bytes,
+			.align = cases[i].align,
+		};
+
+		CU_ASSERT_EQUAL(share_count(&geometry), cases[i].count);
+	}
+}
+
+static void test_one_rank_moves_nothing(void)
+{
+	struct geometry geometry = { .nranks = 1 };
+
+	CU_ASSERT_DOUBLE_EQUAL(bus_factor_share(&geometry), 0, 0);
+	CU_ASSERT_DOUBLE_EQUAL(all_reduce.bus_factor(&geometry), 0, 0);
+}
+
+/* Segments tile the receive buffer, in order, and there are no more than ranks. */
+static void check_tiling(const struct collective *c, const struct geometry *geometry)
+{
+	struct segment segments[MAX_RANKS];
+	struct shape shape;
+	size_t at = 0;
+	int n;
+
+	c->shape(geometry, &shape);
+	n = c->segments(geometry, &shape, segments);
+	CU_ASSERT(n >= 1 && n <= geometry->nranks);
+	for (int i = 0; i < n; i++) {
+		CU_ASSERT_EQUAL(segments[i].at, at);
+		CU_ASSERT(segments[i].count > 0);
+		at += segments[i].count;
+	}
+	CU_ASSERT_EQUAL(at, shape.recv);
+}
+
+static void test_segments_tile(void)
+{
+	for (int i = 0; i < BENCH_COUNT; i++)
+		for (int n = 1; n <= MAX_RANKS; n++)
+			for (int rank = 0; rank < n; rank++) {
+				const struct collective *c = bench_all[i].collective;
+				struct geometry geometry = place(c, rank, n, n / 2, 4096);
+
+				check_tiling(c, &geometry);
+			}
+}
+
+static void test_segments_by_hand(void)
+{
+	struct geometry geometry = place(&gather, 1, 4, 2, 1024);
+	struct segment s[MAX_RANKS];
+	struct shape shape;
+
+	gather.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(gather.segments(&geometry, &shape, s), 1);
+	CU_ASSERT(s[0].kind == SEGMENT_KEEP && s[0].at == 0 && s[0].count == 256);
+
+	geometry = place(&gather, 2, 4, 2, 1024);
+	gather.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(gather.segments(&geometry, &shape, s), 4);
+	CU_ASSERT(s[3].kind == SEGMENT_COPY && s[3].at == 192 && s[3].from == 3 &&
+		  s[3].from_at == 0);
+
+	geometry = place(&reduce, 0, 4, 2, 1024);
+	reduce.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(reduce.segments(&geometry, &shape, s), 1);
+	CU_ASSERT_EQUAL(s[0].kind, SEGMENT_KEEP);
+}
+
+/* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte
+ * units; nothing stays at home. */
+static void test_alltoallv(void)
+{
+	struct traffic far = { .nranks = 4, .spread = 1 };
+	double cells[4] = { 64, 32, 160, 0 };
+	struct traffic matrix = { .nranks = 2, .matrix = cells };
+	struct geometry geometry = { .rank = 1,
+				     .nranks = 4,
+				     .elsize = 4,
+				     .bytes = 1024,
+				     .align = 16,
+				     .root = -1,
+				     .traffic = &far };
+	struct segment s[MAX_RANKS];
+	struct shape shape;
+
+	alltoallv.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(shape.send, (160 + 336 + 512) / 4); /* 1024 x 1/6, 2/6, 3/6 */
+	CU_ASSERT_EQUAL(shape.recv, shape.send);
+	CU_ASSERT_EQUAL(shape.count, 64);
+	CU_ASSERT_EQUAL(shape.bytes, 1008);
+	CU_ASSERT_DOUBLE_EQUAL(alltoallv.bus_factor(&geometry), 1, 0);
+	/* Rank 1 gets from 0 (distance 1), 2 (distance 3) and 3 (distance 2). */
+	CU_ASSERT_EQUAL(alltoallv.segments(&geometry, &shape, s), 3);
+	CU_ASSERT(s[0].from == 0 && s[0].at == 0 && s[0].count == 40 && s[0].from_at == 0);
+	CU_ASSERT(s[1].from == 2 && s[1].at == 40 && s[1].count == 128 && s[1].from_at == 84);
+	CU_ASSERT(s[2].from == 3 && s[2].at == 168 && s[2].count == 84 && s[2].from_at == 40);
+
+	/* 0 sends 64 to itself and 32 to 1, 1 sends 160 to 0: the busiest is rank 0, which
+	 * receives 224, 160 from afar. */
+	geometry.nranks = 2;
+	geometry.traffic = &matrix;
+	alltoallv.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(shape.send, 40);
+	CU_ASSERT_EQUAL(shape.recv, 8);
+	CU_ASSERT_EQUAL(shape.bytes, 224);
+	CU_ASSERT_EQUAL(shape.count, 28);
+	CU_ASSERT_DOUBLE_EQUAL(alltoallv.bus_factor(&geometry), 160.0 / 224, 1e-12);
+	memset(cells, 0, sizeof(cells));
+	alltoallv.shape(&geometry, &shape);
+	CU_ASSERT_EQUAL(shape.count, 0);
+	CU_ASSERT_DOUBLE_EQUAL(alltoallv.bus_factor(&geometry), 0, 0);
+	CU_ASSERT_EQUAL(alltoallv.segments(&geometry, &shape, s), 0);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "shapes, flags and factors by hand", test_table },
+		{ "every main hands over its collective", test_mains },
+		{ "share_count", test_share_count },
+		{ "one rank has no bus traffic", test_one_rank_moves_nothing },
+		{ "segments tile the receive buffer", test_segments_tile },
+		{ "segments by hand", test_segments_by_hand },
+		{ "alltoallv by hand", test_alltoallv },
+	};
+
+	return unit_main("collective", cases, sizeof(cases) / sizeof(cases[0]));
+}

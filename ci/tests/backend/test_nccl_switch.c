@@ -1,0 +1,213 @@
+/* test_nccl_switch.c: the installed NCCL's log switched to a private file and back, as between two
+ * timed calls; no GPU is needed for that. */
+#include "rig/unit.h"
+
+#ifdef HAVE_NCCL
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/nccl/ops.h"
+#include "backend/job.h"
+
+/* Read by the address sanitizer: NCCL does not free what it notes of a group without calls. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:ncclGroupEnd";
+}
+
+static struct nccl nccl;
+static struct job job;
+static struct error err;
+static char text[1 << 16];
+
+/* A mistake that NCCL warns of, wherever its log goes. */
+static void provoke(void)
+{
+	int n;
+
+	CU_ASSERT_NOT_EQUAL(ncclCommCount(NULL, &n), ncclSuccess);
+}
+
+/* What the private log holds, as text. */
+static const char *private_log(void)
+{
+	ssize_t n = pread(nccl.used.log, text, sizeof(text) - 1, 0);
+
+	text[n < 0 ? 0 : n] = '\0';
+	return text;
+}
+
+static void set_up(int rank)
+{
+	unsetenv("NCCL_DEBUG");
+	unsetenv("NCCL_DEBUG_FILE");
+	unsetenv("NCCL_DEBUG_SUBSYS");
+	memset(&nccl, 0, sizeof(nccl));
+	err = (struct error){ .rank = -1 };
+	job = (struct job){ .rank = rank, .nranks = 2 };
+	nccl.be = (struct backend){ .ops = &backend_nccl, .job = &job, .err = &err };
+	nccl_used_init(&nccl.used);
+}
+
+static void test_switch(void)
+{
+	struct backend_used used;
+
+	set_up(0);
+	CU_ASSERT_PTR_NULL_FATAL(nccl_used_why(&nccl.be));
+	for (int pass = 0; pass < 3; pass++) {
+		CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
+		/* NCCL has read its settings: the user's are back */
+		CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
+		CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_FILE"));
+		CU_ASSERT_STRING_EQUAL(private_log(), "");
+		provoke();
+		CU_ASSERT_PTR_NOT_NULL(strstr(private_log(), "NCCL WARN"));
+		CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
+		CU_ASSERT_PTR_NULL(used.algo); /* no call was made */
+		CU_ASSERT_EQUAL(used.channels, -1);
+		CU_ASSERT_EQUAL(ftruncate(nccl.used.log, 0), 0);
+		provoke();
+		CU_ASSERT_STRING_EQUAL(private_log(), "");
+	}
+	nccl_used_release(&nccl.used);
+	CU_ASSERT_EQUAL(nccl.used.log, -1);
+}
+
+/* A user's log on standard output gets what it got before, and nothing of the pass. */
+static void test_users_stdout(void)
+{
+	char path[UNIT_TEMP], line[1024] = "";
+	int file = unit_file(path), out = dup(STDOUT_FILENO), lines = 0;
+	struct backend_used used;
+	FILE *in;
+
+	set_up(0);
+	setenv("NCCL_DEBUG", "WARN", 1);
+	CU_ASSERT_TRUE_FATAL(file >= 0 && out >= 0);
+	fflush(stdout);
+	dup2(file, STDOUT_FILENO);
+	nccl.used.reset(); /* NCCL may have been asked before this test */
+	provoke();
+	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
+	provoke();
+	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 0, &used), 0);
+	provoke();
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_DEBUG"), "WARN");
+	in = fdopen(file, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(in);
+	rewind(in);
+	while (fgets(line, sizeof(line), in))
+		lines += strstr(line, "NCCL WARN") != NULL;
+	CU_ASSERT_EQUAL(lines, 2); /* before and after, not in between */
+	fclose(in);
+	close(out);
+	unlink(path);
+	nccl_used_release(&nccl.used);
+}
+
+/* A user's log file is not begun anew. */
+static void test_users_file(void)
+{
+	char path[UNIT_TEMP], line[16] = "";
+	int file = unit_file(path);
+	struct backend_used used;
+
+	set_up(0);
+	CU_ASSERT_EQUAL_FATAL(write(file, "kept\n", 5), 5);
+	setenv("NCCL_DEBUG", "INFO", 1);
+	setenv("NCCL_DEBUG_FILE", path, 1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(nccl_used_why(&nccl.be));
+	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
+	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_SEND | 1u << CALL_RECV, &used), 0);
+	CU_ASSERT_STRING_EQUAL(used.algo, "P2P"); /* known without a log */
+	CU_ASSERT_EQUAL(pread(file, line, sizeof(line) - 1, 0), 5);
+	CU_ASSERT_STRING_EQUAL(line, "kept\n");
+	close(file);
+	unlink(path);
+	nccl_used_release(&nccl.used);
+}
+
+/* Only rank 0's log has the choice. */
+static void test_other_ranks(void)
+{
+	struct backend_used used;
+
+	set_up(1);
+	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
+	CU_ASSERT_FALSE(nccl.used.on);
+	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
+	CU_ASSERT_PTR_NULL(used.algo);
+	nccl_used_release(&nccl.used);
+}
+
+/* What is known to be made of sends and receives. */
+static void test_p2p(void)
+{
+	const unsigned exchange = 1u << CALL_SEND | 1u << CALL_RECV;
+	static const struct {
+		unsigned kinds;
+		int version, registered;
+		bool library, p2p;
+	} cases[] = {
+		{ 1u << CALL_ALLTOALL, 22809, 0, true, true },
+		{ 1u << CALL_ALLTOALL, 22809, 1, true, true },
+		{ 1u << CALL_ALLTOALL, 22809, 2, true, false }, /* copy engines, perhaps */
+		{ 1u << CALL_ALLTOALL, 23007, 0, true, false }, /* not read */
+		{ 1u << CALL_ALLTOALL, 22703, 0, false, true }, /* our own pairs */
+		{ 1u << CALL_GATHER, 22809, 0, true, true },
+		{ 1u << CALL_ALLTOALLV, 23007, 2, true, true },
+		{ 1u << CALL_ALL_REDUCE, 22809, 0, true, false },
+		{ 1u << CALL_ALL_REDUCE | 1u << CALL_SEND, 22809, 0, true, false },
+		{ 0, 22809, 0, true, false },
+	};
+	struct backend_used used;
+
+	set_up(1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		nccl.version = cases[i].version;
+		nccl.be.config.local_register = cases[i].registered;
+		memset(&nccl.late, 0, sizeof(nccl.late));
+		if (cases[i].library)
+			nccl_late_init(&nccl.late);
+		CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, cases[i].kinds, &used), 0);
+		CU_ASSERT_EQUAL(used.algo != NULL, cases[i].p2p);
+	}
+	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, exchange, &used), 0);
+	CU_ASSERT_STRING_EQUAL(used.algo, "P2P");
+	CU_ASSERT_PTR_NULL(used.proto);
+	CU_ASSERT_EQUAL(used.channels, -1);
+	nccl_used_release(&nccl.used);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "there and back, three times", test_switch },
+		{ "a log on standard output", test_users_stdout },
+		{ "a log file", test_users_file },
+		{ "ranks that log nothing", test_other_ranks },
+		{ "sends and receives", test_p2p },
+	};
+
+	set_up(0);
+	if (!nccl.used.reset) {
+		puts("this NCCL has no ncclResetDebugInit");
+		return 77;
+	}
+	return unit_main("nccl_switch", cases, sizeof(cases) / sizeof(cases[0]));
+}
+#else
+#include <stdio.h>
+
+int main(void)
+{
+	puts("built without NCCL");
+	return 77;
+}
+#endif

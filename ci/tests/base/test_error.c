@@ -1,0 +1,123 @@
+/* test_error.c: the first error wins, stays one line, and is printed as its outcome asks. */
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rig/unit.h"
+
+static void test_first_wins(void)
+{
+	struct error err = { .rank = -1 };
+
+	CU_ASSERT_EQUAL(error_set(&err, OUTCOME_HANG, -ETIMEDOUT, "waited %d s", 5), -ETIMEDOUT);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_HANG);
+	CU_ASSERT_EQUAL(err.code, -ETIMEDOUT);
+	CU_ASSERT_EQUAL(err.rank, -1);
+	CU_ASSERT_EQUAL(err.line, __LINE__ - 4);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.file, "test_error.c"));
+	CU_ASSERT_STRING_EQUAL(err.text, "waited 5 s");
+	CU_ASSERT_EQUAL(error_set(&err, OUTCOME_USAGE, -EINVAL, "later"), -EINVAL);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_HANG);
+	CU_ASSERT_EQUAL(err.code, -ETIMEDOUT);
+	CU_ASSERT_STRING_EQUAL(err.text, "waited 5 s");
+}
+
+/* The rank is whose error it is: nobody but its owner sets it. */
+static void test_keeps_rank(void)
+{
+	struct error err = { .rank = 3 };
+
+	error_set(&err, OUTCOME_ERROR, -EIO, "x");
+	CU_ASSERT_EQUAL(err.rank, 3);
+}
+
+static void test_no_outcome(void)
+{
+	struct error err = { .rank = -1 };
+
+	error_set(&err, OUTCOME_OK, -EIO, "lost?");
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
+	CU_ASSERT_STRING_EQUAL(err.text, "lost?");
+}
+
+static void test_hostile_text(void)
+{
+	static char huge[5000];
+	struct error err = { .rank = -1 };
+
+	error_set(&err, OUTCOME_USAGE, -EINVAL, "%s", "a\nb\r\033[31mc\177 \xc3\xa4 %s%n");
+	CU_ASSERT_STRING_EQUAL(err.text, "a?b??[31mc? \xc3\xa4 %s%n");
+	memset(huge, 'y', sizeof(huge) - 1);
+	err = (struct error){ .rank = -1 };
+	error_set(&err, OUTCOME_USAGE, -EINVAL, "%s", huge);
+	CU_ASSERT_EQUAL(strlen(err.text), sizeof(err.text) - 1);
+}
+
+/* What error_print writes to standard error. */
+static void printed(const struct error *err, char *buf, size_t len)
+{
+	int saved = dup(STDERR_FILENO), ends[2];
+	ssize_t n;
+
+	CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_NONBLOCK), 0);
+	dup2(ends[1], STDERR_FILENO);
+	error_print(err, "x_perf");
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(ends[1]);
+	n = read(ends[0], buf, len - 1);
+	close(ends[0]);
+	buf[n > 0 ? n : 0] = '\0';
+}
+
+static void test_print(void)
+{
+	static const struct {
+		struct error err;
+		const char *want;
+	} cases[] = {
+		{ { .outcome = OUTCOME_OK, .text = "nothing" }, "" },
+		{ { .outcome = OUTCOME_USAGE, .rank = 1, .file = "f.c", .line = 7, .text = "-b 0" },
+		  "x_perf: -b 0\n" },
+		{ { .outcome = OUTCOME_UNSUPPORTED,
+		    .rank = 1,
+		    .file = "f.c",
+		    .line = 7,
+		    .text = "no" },
+		  "x_perf: no\n" },
+		{ { .outcome = OUTCOME_ERROR, .rank = 2, .file = "f.c", .line = 7, .text = "bad" },
+		  "x_perf: rank 2: bad (f.c:7)\n" },
+		{ { .outcome = OUTCOME_INTERNAL,
+		    .rank = 0,
+		    .file = "f.c",
+		    .line = 7,
+		    .text = "bad" },
+		  "x_perf: rank 0: bad (f.c:7)\n" },
+		{ { .outcome = OUTCOME_HANG, .rank = -1, .file = "f.c", .line = 7, .text = "bad" },
+		  "x_perf: bad (f.c:7)\n" },
+	};
+	char buf[1024];
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		printed(&cases[i].err, buf, sizeof(buf));
+		CU_ASSERT_STRING_EQUAL(buf, cases[i].want);
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "the first error wins", test_first_wins },
+		{ "the rank is left alone", test_keeps_rank },
+		{ "an error without outcome is internal", test_no_outcome },
+		{ "hostile and long texts", test_hostile_text },
+		{ "printing", test_print },
+	};
+
+	return unit_main("error", cases, sizeof(cases) / sizeof(cases[0]));
+}

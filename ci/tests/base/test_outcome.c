@@ -1,0 +1,184 @@
+/* test_outcome.c: names, precedence of every pair, and what --expect accepts and decides. */
+#include "base/outcome.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rig/unit.h"
+
+/* As DESIGN.md has it; here from the strongest to the weakest. */
+static const struct {
+	int code;
+	const char *name;
+} order[] = {
+	{ 2, "usage" },	    { 1, "internal" },	 { 77, "unsupported" }, { 20, "not-fired" },
+	{ 14, "died" },	    { 11, "error" },	 { 10, "hang" },	{ 12, "wrong-data" },
+	{ 16, "diverged" }, { 15, "slow-rank" }, { 13, "slow" },	{ 0, "ok" },
+};
+
+enum { COUNT = sizeof(order) / sizeof(order[0]) };
+
+static void test_names(void)
+{
+	int i;
+
+	for (i = 0; i < COUNT; i++) {
+		CU_ASSERT_STRING_EQUAL(outcome_name((enum outcome)order[i].code), order[i].name);
+		CU_ASSERT_EQUAL(outcome_parse(order[i].name), order[i].code);
+		CU_ASSERT_EQUAL(expect_check(order[i].name), 0);
+	}
+	CU_ASSERT_STRING_EQUAL(outcome_name((enum outcome)99), "unknown");
+	CU_ASSERT_EQUAL(outcome_parse(""), -EINVAL);
+	CU_ASSERT_EQUAL(outcome_parse("Hang"), -EINVAL);
+	CU_ASSERT_EQUAL(outcome_parse("hang "), -EINVAL);
+	CU_ASSERT_EQUAL(outcome_parse("10"), -EINVAL);
+	CU_ASSERT_EQUAL(outcome_parse("unknown"), -EINVAL);
+}
+
+static void test_precedence(void)
+{
+	int i, j;
+
+	for (i = 0; i < COUNT; i++) {
+		for (j = 0; j < COUNT; j++) {
+			enum outcome a = (enum outcome)order[i].code,
+				     b = (enum outcome)order[j].code;
+
+			CU_ASSERT_EQUAL(outcome_worse(a, b), i <= j ? a : b);
+		}
+	}
+	/* Spelled out once, apart from the table above. */
+	CU_ASSERT_EQUAL(outcome_worse(OUTCOME_HANG, OUTCOME_DIED), OUTCOME_DIED);
+	CU_ASSERT_EQUAL(outcome_worse(OUTCOME_HANG, OUTCOME_WRONG_DATA), OUTCOME_HANG);
+	CU_ASSERT_EQUAL(outcome_worse(OUTCOME_OK, OUTCOME_SLOW), OUTCOME_SLOW);
+	CU_ASSERT_EQUAL(outcome_worse(OUTCOME_DIED, OUTCOME_NOT_FIRED), OUTCOME_NOT_FIRED);
+}
+
+static void test_grammar(void)
+{
+	static const struct {
+		const char *spec;
+		int rc;
+	} cases[] = {
+		{ "hang:missing-call", 0 },
+		{ "hang:missing-call:3", 0 },
+		{ "hang:missing-call:1,3", 0 },
+		{ "hang:missing-call:3,1", 0 },
+		{ "died:oom2:0", 0 },
+		{ "ok:x:999999999", 0 },
+		{ "", -EINVAL },
+		{ ":", -EINVAL },
+		{ "hang:", -EINVAL },
+		{ "hang::", -EINVAL },
+		{ "hang::3", -EINVAL },
+		{ "hang:missing-call:", -EINVAL },
+		{ "hang:missing-call:,", -EINVAL },
+		{ "hang:missing-call:1,", -EINVAL },
+		{ "hang:missing-call:,1", -EINVAL },
+		{ "hang:missing-call:1,,3", -EINVAL },
+		{ "hang:missing-call:1 3", -EINVAL },
+		{ "hang:missing-call: 1", -EINVAL },
+		{ "hang:missing-call:-1", -EINVAL },
+		{ "hang:missing-call:+1", -EINVAL },
+		{ "hang:missing-call:1-3", -EINVAL },
+		{ "hang:missing-call:1:2", -EINVAL },
+		{ "hang:missing-call:x", -EINVAL },
+		{ "hang:missing-call:1000000000", -EINVAL },
+		{ "hang:missing-call:99999999999999999999999999999", -EINVAL },
+		{ "hang:Missing-Call", -EINVAL },
+		{ "hang:missing call", -EINVAL },
+		{ "hang:missing_call", -EINVAL },
+		{ "hang,died", -EINVAL },
+		{ "bang", -EINVAL },
+		{ "averyveryverylongoutcomethatnobodyknows:x", -EINVAL },
+		{ "77", -EINVAL },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CU_ASSERT_EQUAL(expect_check(cases[i].spec), cases[i].rc);
+		if (expect_check(cases[i].spec) != cases[i].rc)
+			fprintf(stderr, "\n%s\n", cases[i].spec);
+	}
+}
+
+static void test_class(void)
+{
+	static const struct {
+		const char *spec, *class;
+	} cases[] = {
+		{ "hang", "" },
+		{ "hang:missing-call", "missing-call" },
+		{ "died:rank-killed:1,3", "rank-killed" },
+		{ "hang:a-name-for-which-there-is-no-room", "a-name-for-w" },
+	};
+	char buf[13];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CU_ASSERT_STRING_EQUAL(expect_class(cases[i].spec, buf, sizeof(buf)), cases[i].class);
+}
+
+static void test_exit_code(void)
+{
+	static const struct {
+		const char *spec;
+		enum outcome outcome;
+		const char *class, *ranks;
+		int code;
+	} cases[] = {
+		{ NULL, OUTCOME_OK, "", "", 0 },
+		{ NULL, OUTCOME_HANG, "missing-call", "3", 10 },
+		{ NULL, OUTCOME_UNSUPPORTED, "", "", 77 },
+		{ "ok", OUTCOME_OK, "", "", 0 },
+		{ "ok", OUTCOME_HANG, "missing-call", "3", 1 },
+		{ "hang", OUTCOME_OK, "", "", 1 },
+		{ "hang", OUTCOME_HANG, "", "", 0 },
+		{ "hang", OUTCOME_HANG, "missing-call", "3", 0 },
+		{ "hang:missing-call", OUTCOME_HANG, "missing-call", "3", 0 },
+		{ "hang:missing-call", OUTCOME_HANG, "missing", "3", 1 },
+		{ "hang:missing", OUTCOME_HANG, "missing-call", "3", 1 },
+		{ "hang:missing-call", OUTCOME_HANG, "", "", 1 },
+		{ "hang:missing-call", OUTCOME_DIED, "missing-call", "3", 1 },
+		{ "hang:missing-call:3", OUTCOME_HANG, "missing-call", "3", 0 },
+		{ "hang:missing-call:3", OUTCOME_HANG, "missing-call", "13", 1 },
+		{ "hang:missing-call:3", OUTCOME_HANG, "missing-call", "1,3", 1 },
+		{ "hang:missing-call:1,3", OUTCOME_HANG, "missing-call", "3", 1 },
+		{ "hang:missing-call:1,3", OUTCOME_HANG, "missing-call", "1,3", 0 },
+		{ "hang:missing-call:3,1", OUTCOME_HANG, "missing-call", "1,3", 0 },
+		{ "hang:missing-call:3", OUTCOME_HANG, "missing-call", "", 1 },
+		{ "hang:missing-call:3", OUTCOME_HANG, "missing-call", "3,x", 1 },
+		{ "hang", OUTCOME_USAGE, "", "", 2 },
+		{ "hang", OUTCOME_UNSUPPORTED, "", "", 77 },
+		{ "hang", OUTCOME_INTERNAL, "", "", 1 },
+		{ "hang", OUTCOME_NOT_FIRED, "", "", 1 },
+		{ "usage", OUTCOME_USAGE, "", "", 0 },
+		{ "unsupported", OUTCOME_UNSUPPORTED, "", "", 0 },
+		{ "internal", OUTCOME_INTERNAL, "", "", 0 },
+		{ "not-fired", OUTCOME_NOT_FIRED, "", "", 0 },
+		{ "bang", OUTCOME_OK, "", "", 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int code = expect_exit_code(cases[i].spec, cases[i].outcome, cases[i].class,
+					    cases[i].ranks);
+
+		CU_ASSERT_EQUAL(code, cases[i].code);
+		if (code != cases[i].code)
+			fprintf(stderr, "\ncase %zu: %d\n", i, code);
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "names", test_names },
+		{ "precedence of all pairs", test_precedence },
+		{ "grammar of --expect", test_grammar },
+		{ "the class in --expect", test_class },
+		{ "exit codes", test_exit_code },
+	};
+
+	return unit_main("outcome", cases, sizeof(cases) / sizeof(cases[0]));
+}

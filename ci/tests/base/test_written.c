@@ -1,0 +1,98 @@
+/* test_written.c: what did not arrive is told, and why. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json_value.h"
+#include "base/written.h"
+
+/* By the amount: less and more than a stream holds back. */
+static void test_close(void)
+{
+	static const int amounts[] = { 0, 1, 4096, 100000 };
+
+	for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+		FILE *full = fopen("/dev/full", "we"), *null = fopen("/dev/null", "we");
+
+		CU_ASSERT_FATAL(full && null);
+		fprintf(full, "%*s", amounts[i], "");
+		fprintf(null, "%*s", amounts[i], "");
+		CU_ASSERT_EQUAL(written_close(full), amounts[i] ? -ENOSPC : 0);
+		CU_ASSERT_EQUAL(written_close(null), 0);
+	}
+}
+
+static void test_json(void)
+{
+	json_t *value = json_pack("{s:f}", "a", 0.5);
+	char folder[UNIT_TEMP], path[UNIT_PATH], text[64] = "";
+	FILE *f;
+
+	CU_ASSERT_FATAL(value && unit_folder(folder) == 0);
+	snprintf(path, sizeof(path), "%s/a.json", folder);
+	CU_ASSERT_EQUAL(json_value_save(value, path, JSON_COMPACT), 0);
+	f = fopen(path, "re");
+	CU_ASSERT_FATAL(f && fgets(text, sizeof(text), f));
+	fclose(f);
+	CU_ASSERT_STRING_EQUAL(text, "{\"a\":0.5}");
+	CU_ASSERT_EQUAL(json_value_save(value, "/dev/full", 0), -ENOSPC);
+	snprintf(path, sizeof(path), "%s/no/a.json", folder);
+	CU_ASSERT_EQUAL(json_value_save(value, path, 0), -ENOENT);
+	json_decref(value);
+	unit_remove(folder);
+}
+
+/* With `path` as standard output: written_room, or a word and written_stdout. */
+static int on_stdout(const char *path, bool word, struct error *err)
+{
+	int kept = dup(STDOUT_FILENO), fd = open(path, O_WRONLY | O_CLOEXEC), rc;
+
+	fflush(stdout);
+	if (fd >= 0)
+		dup2(fd, STDOUT_FILENO);
+	else
+		close(STDOUT_FILENO);
+	if (word)
+		printf("word");
+	rc = word ? written_stdout(err) : written_room(err);
+	dup2(kept, STDOUT_FILENO);
+	clearerr(stdout);
+	close(kept);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static void test_stdout(void)
+{
+	static const struct {
+		const char *path;
+		int code;
+	} table[] = { { "/dev/null", 0 }, { "/dev/full", -ENOSPC }, { "/no/such", -EBADF } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		for (int word = 0; word < 2; word++) {
+			struct error err = { .rank = -1 };
+			int rc = on_stdout(table[i].path, word, &err);
+
+			CU_ASSERT_EQUAL(rc, table[i].code);
+			CU_ASSERT_EQUAL(err.outcome, rc ? OUTCOME_INTERNAL : OUTCOME_OK);
+			CU_ASSERT(!rc || strstr(err.text, strerror(-rc)));
+		}
+}
+
+static const struct unit_case cases[] = {
+	{ "streams", test_close },
+	{ "JSON", test_json },
+	{ "standard output", test_stdout },
+};
+
+int main(void)
+{
+	return unit_main("written", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,138 @@
+/* calls_played.h: synthetic evidence for tests of the diagnoser: ranks that make calls on
+ * communicator 0, and what is found of them. Include it once per test program. */
+#ifndef HANGAR_CALLS_PLAYED_H
+#define HANGAR_CALLS_PLAYED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/call.h"
+#include "diagnose/diagnose.h"
+#include "base/dtype.h"
+#include "rig/unit.h"
+#include "process/watch.h"
+
+#define CALLS 40
+#define OP    20 /* the call in question */
+
+static struct evidence evidence;
+static struct diagnosis found;
+
+static inline struct record make_call(uint64_t ticket, uint64_t count)
+{
+	return (struct record){ .ticket = ticket,
+				.seq = ticket,
+				.count = count,
+				.peer = -1,
+				.kind = CALL_ALL_REDUCE,
+				.dtype = DT_FLOAT,
+				.op = OP_SUM,
+				.state = RECORD_RETURNED };
+}
+
+/* Counts that differ from call to call, with no regularity within the test's length. */
+static inline uint64_t odd_count(uint64_t seq)
+{
+	return 1000 + (seq * seq * 7919) % 1009;
+}
+
+static inline uint64_t step_count(uint64_t seq)
+{
+	return 64 * seq;
+}
+
+static inline void set_up(int nranks)
+{
+	memset(&evidence, 0, sizeof(evidence));
+	evidence.nranks = nranks;
+	evidence.ranks = calloc((size_t)nranks, sizeof(*evidence.ranks));
+	for (int i = 0; i < nranks; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		r->present = true;
+		r->cpu_share = -1;
+		r->view = (struct rank_view){ .rank = i,
+					      .outcome = -1,
+					      .phase = PHASE_TIMED,
+					      .waiting = 1,
+					      .overdue = 1,
+					      .waited = 1 };
+		strcpy(r->view.what, "timed calls");
+		r->calls = calloc(CALLS * 2, sizeof(*r->calls));
+	}
+}
+
+/* The rank makes calls with counts(1..n); `inside`: it stands in the last. */
+static inline void play(int rank, int n, uint64_t (*counts)(uint64_t), bool inside)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+
+	for (int k = 0; k < n; k++)
+		r->calls[k] = make_call((uint64_t)k + 1, counts((uint64_t)k + 1));
+	r->ncalls = (size_t)n;
+	r->view.issued = (uint64_t)n;
+	r->view.completed = (uint64_t)n;
+	if (n > 0 && inside) {
+		r->calls[n - 1].state = RECORD_ISSUING;
+		r->view.completed = (uint64_t)n - 1;
+	}
+}
+
+static const int job_sizes[] = { 2, 3, 4, 8 };
+
+/* Guilty ranks as a set of bits: first, middle, last, and two, which needs four ranks to leave
+ * a majority. */
+static inline size_t guilty_sets(int nranks, uint32_t *sets)
+{
+	sets[0] = 1;
+	sets[1] = 1u << (nranks - 1);
+	sets[2] = 1u << (nranks / 2);
+	sets[3] = 1u | 1u << (nranks - 1);
+	return nranks >= 5 ? 4 : 3;
+}
+
+/* As a verdict names them, "0,3". */
+static inline void name_set(uint32_t set, char *buf)
+{
+	buf[0] = '\0';
+	for (int i = 0; i < 32; i++)
+		if (set & 1u << i)
+			sprintf(buf + strlen(buf), "%s%d", buf[0] ? "," : "", i);
+}
+
+static inline void finish(void)
+{
+	diagnose(&evidence, &found);
+	evidence_release(&evidence);
+}
+
+static inline void expect(enum outcome outcome, const char *class, const char *ranks, int64_t low,
+		   int64_t high, int64_t hang)
+{
+	finish();
+	CU_ASSERT_EQUAL(found.outcome, outcome);
+	CU_ASSERT_STRING_EQUAL(found.class, class);
+	CU_ASSERT_STRING_EQUAL(found.ranks, ranks);
+	CU_ASSERT_EQUAL(found.seq_low, low);
+	CU_ASSERT_EQUAL(found.seq_high, high);
+	CU_ASSERT_EQUAL(found.hang_seq, hang);
+	if (strcmp(found.class, class) || strcmp(found.ranks, ranks) || found.seq_low != low ||
+	    found.seq_high != high || found.hang_seq != hang)
+		printf("  wanted %s %s %ld..%ld hang %ld, found %s %s %ld..%ld hang %ld\n", class,
+		       ranks, (long)low, (long)high, (long)hang, found.class, found.ranks,
+		       (long)found.seq_low, (long)found.seq_high, (long)found.hang_seq);
+}
+
+/* Is this, from its beginning, a line of what was found? */
+static inline bool said(const char *text)
+{
+	for (size_t i = 0; i < found.nlines; i++)
+		if (strncmp(found.lines[i], text, strlen(text)) == 0)
+			return true;
+	for (size_t i = 0; i < found.nlines; i++)
+		printf("  not '%s' but: %s\n", text, found.lines[i]);
+	return false;
+}
+
+#endif

@@ -1,0 +1,421 @@
+/* test_diagnose_init.c: who did not come to init, who came with other arguments, who ran out of
+ * memory, who aborted. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/call.h"
+#include "diagnose/diagnose.h"
+#include "process/watch.h"
+
+#define MOST 8
+
+static struct evidence evidence;
+static struct evidence_rank ranks[MOST];
+static struct record calls[MOST][16];
+static struct diagnosis found;
+
+/* All are inside init with the same arguments. */
+static void at_init(int nranks)
+{
+	memset(ranks, 0, sizeof(ranks));
+	memset(&evidence, 0, sizeof(evidence));
+	evidence.nranks = nranks;
+	evidence.ranks = ranks;
+	for (int i = 0; i < nranks; i++) {
+		ranks[i].present = true;
+		ranks[i].cpu_share = -1;
+		ranks[i].netns = 4026531840;
+		ranks[i].view = (struct rank_view){
+			.rank = i,
+			.outcome = -1,
+			.phase = PHASE_SETUP,
+			.waiting = 1,
+			.overdue = 1,
+			.waited = 11,
+			.what = "ncclCommInitRank",
+			.host = "here",
+			.comm_state = RECORD_COMM_INIT,
+			.init_rank = i,
+			.init_nranks = nranks,
+			.init_id = 0xabcdef0123456789,
+		};
+	}
+}
+
+/* All are through it, and in call `made[i]`; rank i stands in its last when it made most. */
+static void in_calls(int nranks, const int *made, int most)
+{
+	at_init(nranks);
+	for (int i = 0; i < nranks; i++) {
+		ranks[i].view.comm_state = RECORD_COMM_READY;
+		ranks[i].view.phase = PHASE_TIMED;
+		strcpy(ranks[i].view.what, "a scheduled call");
+		for (int k = 0; k < made[i]; k++)
+			calls[i][k] = (struct record){
+				.ticket = (uint64_t)k + 1,
+				.seq = (uint64_t)k + 1,
+				.count = 100 + (uint64_t)(k * k),
+				.peer = -1,
+				.kind = CALL_ALL_REDUCE,
+				.dtype = DT_FLOAT,
+				.op = OP_SUM,
+				.state = k + 1 == most ? RECORD_ISSUING : RECORD_RETURNED,
+			};
+		ranks[i].calls = calls[i];
+		ranks[i].ncalls = (size_t)made[i];
+		ranks[i].view.issued = (uint64_t)made[i];
+		ranks[i].view.completed = (uint64_t)(made[i] == most ? most - 1 : made[i]);
+	}
+}
+
+static void never_came(int rank, char state, const char *syscall, double share)
+{
+	struct evidence_rank *r = &ranks[rank];
+
+	r->state = state;
+	strcpy(r->syscall, syscall);
+	r->cpu_share = share;
+	r->view.waiting = r->view.overdue = 0;
+	r->view.what[0] = '\0';
+	r->view.comm_state = RECORD_COMM_NONE;
+	r->view.init_rank = r->view.init_nranks = 0;
+	r->view.init_id = 0;
+}
+
+static void gone(int rank, int process, int status)
+{
+	ranks[rank].view.process = process;
+	ranks[rank].view.status = status;
+	ranks[rank].view.waiting = ranks[rank].view.overdue = 0;
+}
+
+/* It said why, and ended. */
+static void gave_up(int rank, int code, const char *text)
+{
+	gone(rank, PROCESS_EXITED, OUTCOME_ERROR);
+	ranks[rank].view.outcome = OUTCOME_ERROR;
+	ranks[rank].view.error_code = code;
+	strcpy(ranks[rank].view.error, text);
+}
+
+static void expect(enum outcome outcome, const char *class, const char *guilty, int64_t seq,
+		   const char *field, const char *confidence)
+{
+	diagnose(&evidence, &found);
+	CU_ASSERT_EQUAL(found.outcome, outcome);
+	CU_ASSERT_STRING_EQUAL(found.class, class);
+	CU_ASSERT_STRING_EQUAL(found.ranks, guilty);
+	CU_ASSERT_EQUAL(found.seq_low, seq);
+	CU_ASSERT_EQUAL(found.seq_high, seq);
+	CU_ASSERT_STRING_EQUAL(found.field, field);
+	CU_ASSERT_STRING_EQUAL(found.confidence, confidence);
+	CU_ASSERT(strlen(found.cause) > 10 && strlen(found.fix) > 10);
+	if (strcmp(found.class, class) || strcmp(found.ranks, guilty) || found.seq_low != seq)
+		printf("  wanted %s %s %ld %s, found %s %s %ld %s\n", class, guilty, (long)seq,
+		       field, found.class, found.ranks, (long)found.seq_low, found.field);
+}
+
+static const struct {
+	char state;
+	const char *syscall;
+	double share;
+	const char *class;
+} hosts[] = {
+	{ 'S', "clock_nanosleep", 0, "init-missing-rank" },
+	{ 0, "", -1, "init-missing-rank" },
+	{ 'S', "futex", 0, "host-blocked" },
+	{ 'S', "read", 0, "host-blocked" },
+	{ 'R', "", 0.9, "host-busy" },
+	{ 'R', "", 0.1, "init-missing-rank" },
+};
+
+static void test_missing(void)
+{
+	static const int sizes[] = { 2, 4, 8 };
+	char name[16];
+
+	for (size_t s = 0; s < 3; s++)
+		for (int guilty = 0; guilty < sizes[s]; guilty++)
+			for (size_t h = 0; h < sizeof(hosts) / sizeof(hosts[0]); h++) {
+				at_init(sizes[s]);
+				never_came(guilty, hosts[h].state, hosts[h].syscall, hosts[h].share);
+				snprintf(name, sizeof(name), "%d", guilty);
+				expect(OUTCOME_HANG, hosts[h].class, name, 0, "call", "proved");
+				CU_ASSERT_EQUAL(found.hang_seq, 0);
+			}
+	at_init(4);
+	never_came(1, 'S', "pause", 0);
+	never_came(2, 'S', "pause", 0);
+	expect(OUTCOME_HANG, "init-missing-rank", "1,2", 0, "call", "proved");
+	CU_ASSERT_STRING_EQUAL(found.theirs, "no call");
+}
+
+/* How it ended or stopped goes before its not coming, and the place is the same. */
+static void test_gone_before_init(void)
+{
+	at_init(4);
+	never_came(2, 'T', "", -1);
+	gone(2, PROCESS_STOPPED, SIGSTOP);
+	expect(OUTCOME_HANG, "rank-stopped", "2", 0, "call", "proved");
+	at_init(4);
+	never_came(0, 0, "", -1);
+	gone(0, PROCESS_KILLED, SIGKILL);
+	expect(OUTCOME_DIED, "rank-killed", "0", 0, "call", "proved");
+	ranks[0].view.oom_kills = 1;
+	expect(OUTCOME_DIED, "rank-oom", "0", 0, "call", "proved");
+	gone(0, PROCESS_KILLED, SIGSEGV); /* the count is of others */
+	expect(OUTCOME_DIED, "rank-crashed", "0", 0, "call", "proved");
+}
+
+static void test_arguments(void)
+{
+	char name[16];
+
+	for (int guilty = 0; guilty < 4; guilty++) {
+		snprintf(name, sizeof(name), "%d", guilty);
+		at_init(4);
+		ranks[guilty].view.init_nranks = 3;
+		expect(OUTCOME_HANG, "init-mismatch", name, 0, "nranks", "majority");
+		CU_ASSERT_STRING_EQUAL(found.theirs, "3 ranks");
+		CU_ASSERT_STRING_EQUAL(found.majority, "4 ranks");
+		at_init(4);
+		ranks[guilty].view.init_id = 5;
+		expect(OUTCOME_HANG, "init-mismatch", name, 0, "id", "majority");
+		CU_ASSERT_STRING_EQUAL(found.theirs, "id 0000000000000005");
+		CU_ASSERT_STRING_EQUAL(found.majority, "id abcdef0123456789");
+		at_init(4); /* both: the number of ranks is named */
+		ranks[guilty].view.init_id = 5;
+		ranks[guilty].view.init_nranks = 5;
+		expect(OUTCOME_HANG, "init-mismatch", name, 0, "nranks", "majority");
+	}
+	at_init(8);
+	ranks[1].view.init_id = ranks[6].view.init_id = 7;
+	expect(OUTCOME_HANG, "init-mismatch", "1,6", 0, "id", "majority");
+}
+
+/* Whatever comes of it later: the arguments are the cause. */
+static void test_arguments_first(void)
+{
+	static const int made[] = { 1, 0, 1, 1 };
+
+	in_calls(4, made, 1);
+	ranks[1].view.init_nranks = 3;
+	gone(1, PROCESS_KILLED, SIGSEGV);
+	expect(OUTCOME_DIED, "init-mismatch", "1", 0, "nranks", "majority");
+	at_init(4);
+	ranks[3].view.init_nranks = 5;
+	ranks[3].view.comm_state = RECORD_COMM_FAILED;
+	gave_up(3, -EIO, "MPI_ERR_RANK");
+	expect(OUTCOME_ERROR, "init-mismatch", "3", 0, "nranks", "majority");
+}
+
+static void test_ties(void)
+{
+	at_init(2);
+	ranks[1].view.init_id = 7;
+	expect(OUTCOME_HANG, "init-mismatch", "-", 0, "id", "inconclusive");
+	at_init(4);
+	ranks[0].view.init_nranks = ranks[1].view.init_nranks = 2;
+	expect(OUTCOME_HANG, "init-mismatch", "-", 0, "nranks", "inconclusive");
+	at_init(3);
+	ranks[0].view.init_id = 1;
+	ranks[1].view.init_id = 2;
+	expect(OUTCOME_HANG, "init-mismatch", "-", 0, "id", "inconclusive");
+}
+
+/* Groups of ranks have communicators of their own: another id is no mismatch where its ranks
+ * are complete. */
+static void test_groups(void)
+{
+	at_init(4);
+	for (int i = 0; i < 4; i++) {
+		ranks[i].view.init_nranks = 2;
+		ranks[i].view.init_id = 10 + (uint64_t)(i % 2);
+		ranks[i].view.comm_state = RECORD_COMM_READY;
+	}
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+	never_came(3, 'S', "pause", 0);
+	ranks[1].view.comm_state = RECORD_COMM_INIT;
+	expect(OUTCOME_HANG, "init-missing-rank", "3", 0, "call", "proved");
+}
+
+static void test_unreachable(void)
+{
+	at_init(4);
+	ranks[2].netns = 4026532000;
+	expect(OUTCOME_HANG, "init-unreachable", "2", 0, "", "majority");
+	at_init(2); /* which of the two? */
+	ranks[0].netns = 1;
+	expect(OUTCOME_HANG, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(5); /* two groups alike, one alone */
+	ranks[0].netns = ranks[1].netns = 7;
+	ranks[2].netns = 8;
+	expect(OUTCOME_HANG, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(4); /* no two of the others can meet either */
+	ranks[1].netns = 7;
+	ranks[2].netns = 8;
+	expect(OUTCOME_HANG, "init-unreachable", "1,2", 0, "", "inconclusive");
+	at_init(4); /* a network each, as containers have: nothing strange about anyone */
+	for (int i = 0; i < 4; i++)
+		ranks[i].netns = 100 + (uint64_t)i;
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+	at_init(4); /* numbers of two hosts say nothing */
+	ranks[2].netns = 4026532000;
+	strcpy(ranks[2].view.host, "there");
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+	at_init(4); /* all alike: nobody is named */
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+}
+
+/* NCCL gives up where there is no route, before the others' deadline. */
+static void test_cut_off(void)
+{
+	static const char no_route[] = "ncclCommInitRank failed: unhandled system error (socketStartConnect: "
+				       "connect to 192.0.2.2<47863> failed : Network is unreachable)";
+
+	at_init(4);
+	gave_up(3, -EIO, no_route);
+	ranks[3].view.comm_state = RECORD_COMM_FAILED;
+	expect(OUTCOME_ERROR, "init-unreachable", "3", 0, "", "majority");
+	at_init(4); /* three do not reach the fourth */
+	for (int i = 1; i < 4; i++) {
+		gave_up(i, -EIO, no_route);
+		ranks[i].view.comm_state = RECORD_COMM_FAILED;
+	}
+	expect(OUTCOME_ERROR, "init-unreachable", "0", 0, "", "majority");
+	at_init(2);
+	gave_up(1, -EIO, no_route);
+	ranks[1].view.comm_state = RECORD_COMM_FAILED;
+	expect(OUTCOME_ERROR, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(4); /* the root has lost the address it told the others */
+	gave_up(0, -EIO, "ncclCommInitRank failed: unhandled system error (Call to bind failed: Cannot assign "
+			 "requested address)");
+	ranks[0].view.comm_state = RECORD_COMM_FAILED;
+	expect(OUTCOME_ERROR, "init-unreachable", "0", 0, "", "majority");
+	at_init(3); /* nobody reaches anybody: it is nobody's own doing */
+	for (int i = 0; i < 3; i++) {
+		gave_up(i, -EIO, no_route);
+		ranks[i].view.comm_state = RECORD_COMM_FAILED;
+	}
+	expect(OUTCOME_ERROR, "init-unreachable", "-", 0, "", "inconclusive");
+	at_init(4); /* another error, or one long after init, is no matter of the network */
+	gave_up(3, -EIO, "ncclCommInitRank failed: invalid usage");
+	ranks[3].view.comm_state = RECORD_COMM_FAILED;
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "error");
+	gave_up(3, -EIO, no_route);
+	ranks[3].view.comm_state = RECORD_COMM_READY;
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "error");
+}
+
+static void test_aborted(void)
+{
+	static const int made[] = { 8, 7, 8, 8 }, same[] = { 8, 8, 8, 8 };
+
+	in_calls(4, made, 8);
+	ranks[1].view.comm_state = RECORD_COMM_ABORTED;
+	ranks[1].view.aborted_after = 7;
+	strcpy(ranks[1].view.what, "the end of the schedule");
+	expect(OUTCOME_HANG, "aborted", "1", 8, "call", "proved");
+	CU_ASSERT_EQUAL(found.hang_seq, 8);
+	/* a neighbour over sockets is told, and gives up */
+	gave_up(2, -EIO, "the communicator failed: remote process exited");
+	expect(OUTCOME_ERROR, "aborted", "1", 8, "call", "proved");
+	/* the abort breaks an earlier call of the neighbour's */
+	in_calls(2, (const int[]){ 7, 7 }, 7);
+	ranks[1].view.comm_state = RECORD_COMM_ABORTED;
+	ranks[1].view.aborted_after = 7;
+	gave_up(0, -EIO, "the communicator failed: remote process exited");
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "aborted");
+	CU_ASSERT_EQUAL(found.seq_low, 8);
+	CU_ASSERT_EQUAL(found.seq_high, 8);
+	/* who aborts because of an error follows; all aborting is an agreement */
+	in_calls(4, made, 8);
+	ranks[2].view.comm_state = RECORD_COMM_ABORTED;
+	ranks[2].view.error_code = -EIO;
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_NOT_EQUAL(found.class, "aborted");
+	in_calls(4, same, 8);
+	for (int i = 0; i < 4; i++)
+		ranks[i].view.comm_state = RECORD_COMM_ABORTED;
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_NOT_EQUAL(found.class, "aborted");
+}
+
+static void test_memory(void)
+{
+	static const int made[] = { 8, 8, 8, 7 };
+
+	in_calls(4, made, 8);
+	gave_up(3, -ENOMEM, "out of device memory: 4096 bytes do not fit");
+	expect(OUTCOME_ERROR, "rank-gpu-oom", "3", 8, "call", "proved");
+	CU_ASSERT_PTR_NOT_NULL(strstr(found.lines[0], "4096 bytes do not fit"));
+	gave_up(2, -EIO, "the communicator failed: remote process exited"); /* followed */
+	expect(OUTCOME_ERROR, "rank-gpu-oom", "3", 8, "call", "proved");
+	/* another error, or the host's memory, is none of this */
+	in_calls(4, made, 8);
+	gave_up(3, -EIO, "cudaMalloc failed");
+	diagnose(&evidence, &found);
+	CU_ASSERT_STRING_EQUAL(found.class, "error");
+	in_calls(4, made, 8);
+	gone(3, PROCESS_KILLED, SIGKILL);
+	expect(OUTCOME_DIED, "rank-killed", "3", 8, "call", "proved");
+	ranks[3].view.oom_kills = 1;
+	expect(OUTCOME_DIED, "rank-oom", "3", 8, "call", "proved");
+}
+
+/* Numbers that another process may have written: an answer, and no crash. */
+static void test_hostile(void)
+{
+	static const int made[] = { 8, 7, 8, 8 };
+
+	srand(5);
+	for (int round = 0; round < 5000; round++) {
+		in_calls(4, made, 8);
+		for (int i = 0; i < 4; i++) {
+			struct rank_view *v = &ranks[i].view;
+
+			v->comm_state = (uint32_t)(rand() % 8 < 7 ? rand() % 6 : rand());
+			v->init_nranks = rand() % 4 ? rand() % 6 : -rand();
+			v->init_id = (uint64_t)(rand() % 3);
+			v->aborted_after = (uint64_t)rand() << 33;
+			v->error_code = rand() % 2 ? 0 : -rand();
+			v->process = rand() % 4;
+			v->outcome = rand() % 3 ? -1 : OUTCOME_ERROR;
+			v->status = OUTCOME_ERROR;
+			ranks[i].present = rand() % 8 != 0;
+		}
+		diagnose(&evidence, &found);
+		CU_ASSERT_FATAL(found.class != NULL && strlen(found.ranks) > 0);
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "a rank that never came to init", test_missing },
+		{ "a rank that was gone before init", test_gone_before_init },
+		{ "other arguments of init", test_arguments },
+		{ "arguments explain what follows", test_arguments_first },
+		{ "ties are inconclusive", test_ties },
+		{ "groups with ids of their own", test_groups },
+		{ "another network", test_unreachable },
+		{ "no way to the others", test_cut_off },
+		{ "aborted by one", test_aborted },
+		{ "out of memory", test_memory },
+		{ "hostile numbers", test_hostile },
+	};
+
+	return unit_main("diagnose_init", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,382 @@
+/* test_diagnose_lines.c: what a diagnosis says in sentences: who is meant, and how many of them. */
+#include "calls_played.h"
+#include "rig/unit.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "diagnose/classes.h"
+#include "postmortem/postmortem.h"
+#include "record/rank_list.h"
+
+static void test_rank_list_words(void)
+{
+	static const struct {
+		const char *set; /* '1': in it */
+		size_t room;
+		const char *words;
+	} table[] = {
+		{ "0000", 64, "no rank" },
+		{ "", 64, "no rank" },
+		{ "0100", 64, "rank 1" },
+		{ "1000", 64, "rank 0" },
+		{ "0110", 64, "ranks 1,2" },
+		{ "1110", 64, "ranks 0-2" },
+		{ "1011011111", 64, "ranks 0,2,3,5-9" },
+		{ "1010101010101010101010101", 32, "ranks 0,2,4,6,8,10,12,14,16,..." },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		bool in[32] = { false };
+		char buf[64];
+
+		for (size_t k = 0; table[i].set[k]; k++)
+			in[k] = table[i].set[k] == '1';
+		CU_ASSERT_STRING_EQUAL(rank_list_words(in, (int)strlen(table[i].set), buf,
+						       table[i].room),
+				       table[i].words);
+		CU_ASSERT(strlen(buf) < table[i].room);
+	}
+}
+
+static void test_absent(void)
+{
+	for (int absent = 1; absent <= 3; absent++) {
+		set_up(5);
+		for (int i = 0; i < 5; i++)
+			play(i, i == 1 ? OP - 1 : OP, odd_count, i != 1);
+		for (int i = 0; i < absent; i++)
+			evidence.ranks[4 - i].present = false;
+		finish();
+		CU_ASSERT(said(absent == 1   ? "Of rank 4 nothing is known: 1 of 5."
+			       : absent == 2 ? "Of ranks 3,4 nothing is known: 2 of 5."
+					     : "Of ranks 2-4 nothing is known: 3 of 5."));
+	}
+}
+
+/* Is there a line with it? */
+static bool mentions(const char *text)
+{
+	for (size_t i = 0; i < found.nlines; i++)
+		if (strstr(found.lines[i], text))
+			return true;
+	return false;
+}
+
+/* Rank 2 is dead or stopped, and rank 1 as `what`, `process`, `calls` and `inside` say; the others
+ * are in call OP. */
+static void test_missing_too(void)
+{
+	static const struct {
+		int guilty; /* how rank 2 is */
+		const char *class;
+		int process, calls;
+		bool inside;
+		const char *what, *line; /* NULL: rank 1 is not blamed of anything */
+	} table[] = {
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false, "timed calls",
+		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator 0, the "
+		  "last one returned; it lacks call 20, too." },
+		{ PROCESS_STOPPED, "rank-stopped", PROCESS_ALIVE, OP - 1, false, "timed calls",
+		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator 0, the "
+		  "last one returned; it lacks call 20, too." },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 2, false, "timed calls",
+		  "Rank 1 is alive in system call clock_nanosleep: 18 calls made on communicator 0, the "
+		  "last one returned; it lacks call 19." },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_STOPPED, OP - 1, false, "timed calls",
+		  "Rank 1 is stopped: 19 calls made on communicator 0, the last one returned; it lacks "
+		  "call 20, too." },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, true, "timed calls", NULL },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP, false, "timed calls", NULL },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false, "the start of a batch",
+		  NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct evidence_rank *r;
+
+		set_up(4);
+		for (int k = 0; k < 4; k++)
+			play(k, k == 2 ? OP - 1 : OP, odd_count, k != 2);
+		evidence.ranks[2].view.process = table[i].guilty;
+		evidence.ranks[2].view.status = table[i].guilty == PROCESS_KILLED ? SIGKILL : SIGSTOP;
+		r = &evidence.ranks[1];
+		play(1, table[i].calls, odd_count, table[i].inside);
+		r->view.process = table[i].process;
+		strcpy(r->view.what, table[i].what);
+		strcpy(r->syscall, "clock_nanosleep");
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, table[i].class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, "2");
+		CU_ASSERT_EQUAL(found.seq_low, OP);
+		if (table[i].line)
+			CU_ASSERT(said(table[i].line))
+		else
+			CU_ASSERT_FALSE(mentions("lacks"));
+	}
+}
+
+/* The last call left out, or the loop left before it: the same evidence, so the class is not proved
+ * whichever it is called. */
+static void test_last_or_all(void)
+{
+	static const struct {
+		int lacking;
+		const char *what; /* ranks 0 and 1 are in the last call, rank 2 is past it, here */
+		const char *class, *confidence;
+	} table[] = {
+		{ 1, "timed calls", "early-exit", "majority" },
+		{ 1, "the end of the schedule", "skipped-call", "majority" },
+		{ 2, "timed calls", "early-exit", "proved" },
+		{ 5, "the end of the schedule", "early-exit", "proved" },
+	};
+	static const char line[] = "Call 20 is the last that anyone made: whether the rank left out this one "
+				   "alone or all from it on cannot be told (skipped-call or early-exit).";
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		set_up(4);
+		for (int k = 0; k < 4; k++)
+			play(k, k == 3 ? OP - table[i].lacking : OP, odd_count, k < 2);
+		strcpy(evidence.ranks[2].view.what, table[i].what);
+		strcpy(evidence.ranks[3].view.what, "the end of the schedule");
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, table[i].class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, "3");
+		CU_ASSERT_STRING_EQUAL(found.confidence, table[i].confidence);
+		CU_ASSERT(said("The guilty rank is past the call: it waits in another place or has "
+			       "finished."));
+		if (table[i].lacking == 1)
+			CU_ASSERT(said(line))
+		else
+			CU_ASSERT_FALSE(mentions("skipped-call or early-exit"));
+	}
+	set_up(5);
+	for (int k = 0; k < 5; k++)
+		play(k, k >= 3 ? OP - 1 : OP, odd_count, k < 3);
+	for (int k = 3; k < 5; k++)
+		strcpy(evidence.ranks[k].view.what, "the end of the schedule");
+	finish();
+	CU_ASSERT_STRING_EQUAL(found.ranks, "3,4");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	CU_ASSERT(said("The guilty ranks are past the call: they wait in another place or have finished."));
+}
+
+/* All idle before the same call: nobody is named, but what is proved is said. */
+static void test_nobody_called(void)
+{
+	static const char nobody[] = "Nobody has made call 20 of communicator 0: all 4 ranks wait outside of "
+				     "calls.";
+
+	for (int odd = 0; odd <= 5; odd++) {
+		struct evidence_rank *r;
+
+		set_up(4);
+		for (int k = 0; k < 4; k++) {
+			play(k, OP - 1, odd_count, false);
+			strcpy(evidence.ranks[k].syscall, "clock_nanosleep");
+			evidence.ranks[k].view.comm_state = RECORD_COMM_READY;
+		}
+		r = &evidence.ranks[2];
+		if (odd == 1)
+			r->syscall[0] = '\0';
+		else if (odd == 2) /* it waits for a call that it made */
+			r->view.completed--;
+		else if (odd == 3)
+			r->present = false;
+		else if (odd == 4)
+			r->view.comm_state = RECORD_COMM_INIT;
+		else if (odd == 5)
+			r->view.waiting = 0;
+		finish();
+		CU_ASSERT_EQUAL(found.outcome, OUTCOME_HANG);
+		CU_ASSERT_STRING_EQUAL(found.class, "unexplained");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+		CU_ASSERT_EQUAL(mentions("Nobody has made"), odd < 2);
+		if (odd == 0) {
+			CU_ASSERT(said(nobody));
+			CU_ASSERT(said("Ranks 0-3 wait in 'timed calls', in system call clock_nanosleep."));
+		} else if (odd == 1) {
+			CU_ASSERT(said(nobody));
+			CU_ASSERT(said("Ranks 0,1,3 wait in 'timed calls', in system call clock_nanosleep."));
+			CU_ASSERT(said("Rank 2 waits in 'timed calls', in no system call."));
+		}
+	}
+}
+
+/* How a guilty process is: a verb that goes with it. */
+static void test_process(void)
+{
+	static const struct {
+		int process, status, calls;
+		const char *line;
+	} table[] = {
+		{ PROCESS_EXITED, 11, 7, "Rank 1 exited with 11: 7 calls made on communicator 0, " },
+		{ PROCESS_KILLED, SIGKILL, 1, "Rank 1 was killed by SIGKILL: 1 call made on " },
+		{ PROCESS_KILLED, SIGSEGV, 0, "Rank 1 was killed by SIGSEGV: no calls made on " },
+		{ PROCESS_STOPPED, SIGSTOP, 2, "Rank 1 is stopped: 2 calls made on " },
+		{ PROCESS_ALIVE, 0, 1, "Rank 1 is alive: 1 call made on " },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		set_up(4);
+		for (int r = 0; r < 4; r++)
+			play(r, r == 1 ? table[i].calls : table[i].calls + 1, odd_count, r != 1);
+		evidence.ranks[1].view.process = table[i].process;
+		evidence.ranks[1].view.status = table[i].status;
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+		CU_ASSERT(said(table[i].line));
+		CU_ASSERT(said("3 of 4 ranks made call "));
+	}
+}
+
+static void test_one_other(void)
+{
+	set_up(2);
+	for (int r = 0; r < 2; r++)
+		play(r, OP - 1 + r, step_count, r == 1);
+	finish();
+	CU_ASSERT(said("1 of 2 ranks made call 20 of communicator 0 (AllReduce count 1280 float sum) "
+		       "and waits in it or behind it."));
+}
+
+/* All stand in call OP; ranks of `wrong` (bits) in the one after it, if `by` < 0, else with another
+ * operator. */
+static void differ(int nranks, unsigned wrong, int by)
+{
+	set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		struct record *last = &evidence.ranks[i].calls[OP - 1];
+
+		play(i, OP, step_count, true);
+		if (wrong & 1u << i && by < 0)
+			last->count = step_count(OP + 1);
+		else if (wrong & 1u << i)
+			last->op = OP_MAX;
+	}
+	finish();
+}
+
+static void test_difference(void)
+{
+	differ(4, 2, -1);
+	CU_ASSERT(said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the others "
+		       "AllReduce count 1280 float sum."));
+	CU_ASSERT(said("From there on its calls are the others' moved by 1."));
+	differ(5, 6, -1);
+	CU_ASSERT(said("Call 20 of communicator 0: ranks 1,2 made AllReduce count 1344 "));
+	CU_ASSERT(said("From there on their calls are the others' moved by 1."));
+	differ(2, 2, -1);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+	CU_ASSERT(said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the other "
+		       "AllReduce "));
+	CU_ASSERT(said("From there on its calls are the other's moved by 1."));
+	CU_ASSERT(said("As many ranks made the one as the other; what was made before and after decides."));
+	/* whose arguments are right nothing decides: nobody is named, and the words say so */
+	differ(4, 12, 1);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	CU_ASSERT(said("Call 20 of communicator 0: ranks 2,3 made AllReduce count 1280 float max, the "
+		       "others AllReduce count 1280 float sum."));
+	CU_ASSERT(said("As many ranks made the one as the other: either side may be the one that is wrong."));
+}
+
+/* Cause and fix speak of what differs: the call, or what it was given. */
+static void test_other_call(void)
+{
+	for (int other = 0; other < 2; other++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play(i, OP, step_count, true);
+		if (other)
+			evidence.ranks[2].calls[OP - 1].kind = CALL_BROADCAST;
+		else
+			evidence.ranks[2].calls[OP - 1].op = OP_MAX;
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, "mismatch");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "2");
+		CU_ASSERT_STRING_EQUAL(found.field, other ? "kind" : "op");
+		CU_ASSERT_EQUAL(strstr(found.cause, "same call") == NULL, other);
+		CU_ASSERT_EQUAL(strstr(found.cause, "different calls") != NULL, other);
+		CU_ASSERT_EQUAL(strstr(found.fix, "branch") != NULL, other);
+	}
+}
+
+/* Every class that --expect may name. */
+static void test_class_names(void)
+{
+	static const char *const known[] = { "missing-call", "unexplained", "rank-died", "wrong-data", "ok" };
+	static const char *const unknown[] = { "", "nosuchclass", "missing", "missing-call ", "rank" };
+	char list[400];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		CU_ASSERT_TRUE(class_known(known[i]));
+		CU_ASSERT_FALSE(class_known(unknown[i]));
+	}
+	class_list(list, sizeof(list));
+	for (char *name = strtok(list, " "); name; name = strtok(NULL, " "))
+		CU_ASSERT_TRUE(class_known(name));
+}
+
+/* Who is in no system call runs: that is no want of anything. */
+static void test_running(void)
+{
+	set_up(3);
+	for (int i = 0; i < 3; i++)
+		play(i, i == 1 ? OP - 1 : OP, step_count, i != 1);
+	evidence.ranks[1].state = 'R';
+	evidence.ranks[1].cpu_share = 1;
+	evidence.ranks[1].syscall[0] = '\0';
+	finish();
+	CU_ASSERT(said("Rank 1 is alive, running or ready to run 100 % of the time: 19 calls made on "));
+}
+
+/* The first lines of what is written of `ranks`. */
+static void test_postmortem_names(void)
+{
+	static const struct {
+		const char *ranks, *title, *cause;
+	} table[] = {
+		{ "-", ", nobody is named\n", "\nNobody is named, confidence: " },
+		{ "3", ", rank 3\n", "\nRank 3, confidence: " },
+		{ "1,3", ", ranks 1,3\n", "\nRanks 1,3, confidence: " },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char *text = NULL;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		set_up(4);
+		diagnose(&evidence, &found);
+		snprintf(found.ranks, sizeof(found.ranks), "%s", table[i].ranks);
+		postmortem_print(f, &found, &evidence, "/nonexistent", true);
+		fclose(f);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].title));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].cause));
+		free(text);
+		evidence_release(&evidence);
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "ranks as words", test_rank_list_words },
+		{ "of whom nothing is known", test_absent },
+		{ "who else lacks a call", test_missing_too },
+		{ "one last call left out, or all from it on", test_last_or_all },
+		{ "nobody made the call", test_nobody_called },
+		{ "how a process is", test_process },
+		{ "one other rank", test_one_other },
+		{ "what calls differ in", test_difference },
+		{ "another call than the others'", test_other_call },
+		{ "one that runs", test_running },
+		{ "names of classes", test_class_names },
+		{ "who is named in a post-mortem", test_postmortem_names },
+	};
+
+	return unit_main("diagnose_lines", cases, sizeof(cases) / sizeof(cases[0]));
+}

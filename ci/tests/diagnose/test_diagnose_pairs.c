@@ -1,0 +1,419 @@
+/* test_diagnose_pairs.c: sends and receives left out or made twice, though partners and sizes
+ * differ by right. */
+#include "calls_played.h"
+#include "rig/unit.h"
+
+/* A hypercube of four ranks: in each round send and receive one part, then send and receive two;
+ * parts get smaller. */
+static struct record exchange(uint64_t seq, int rank)
+{
+	uint64_t step = (seq - 1) / 2, part = 1000 - 10 * (step / 2);
+	struct record r = make_call(seq, step % 2 ? 2 * part : part);
+
+	r.kind = seq % 2 ? CALL_SEND : CALL_RECV;
+	r.peer = rank ^ (step % 2 ? 2 : 1);
+	r.op = -1;
+	return r;
+}
+
+static int partner_of(int seq, int rank)
+{
+	return exchange((uint64_t)seq, rank).peer;
+}
+
+/* The rank makes the exchange's calls 1..n but for `without` (0: none); the last `pending` it waits
+ * for. */
+static void play_pairs(int rank, int n, int without, int pending)
+{
+	struct evidence_rank *r = &evidence.ranks[rank];
+	uint64_t k = 0;
+
+	for (int seq = 1; seq <= n; seq++) {
+		if (seq == without)
+			continue;
+		r->calls[k] = exchange((uint64_t)seq, rank);
+		r->calls[k].seq = k + 1;
+		r->calls[k].ticket = k + 1;
+		k++;
+	}
+	r->ncalls = k;
+	r->view.issued = k;
+	r->view.completed = k - (uint64_t)pending;
+	strcpy(r->view.what, pending ? "a scheduled call" : "the slowest rank's figures");
+}
+
+/* Call `without` of twelve left out by rank 0: its partner there, rank 1 or 2, waits; others are
+ * done. */
+static void test_one_left_out(void)
+{
+	for (int without = 1; without <= 12; without++) {
+		/* from its part of that call on */
+		int pending = without % 2 ? 12 - without : 14 - without;
+		char line[96];
+
+		set_up(4);
+		play_pairs(0, 12, without, 0);
+		for (int i = 1; i < 4; i++)
+			play_pairs(i, 12, 0, i == partner_of(without, 0) ? pending : 0);
+		finish();
+		CU_ASSERT_STRING_EQUAL(found.class, "skipped-call");
+		CU_ASSERT_STRING_EQUAL(found.ranks, "0");
+		CU_ASSERT_EQUAL(found.seq_low, without);
+		CU_ASSERT_EQUAL(found.seq_high, without);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+		snprintf(line, sizeof(line), "Call %d of communicator 0: rank 0 made ", without);
+		if (without < 12)
+			CU_ASSERT(said(line) &&
+				  said("From there on its calls are the others' moved by 1."))
+		else
+			CU_ASSERT(said("Call 12 is the last that anyone made: whether the rank left out "
+				       "this one alone or all from it on cannot be told (skipped-call or "
+				       "early-exit)."));
+	}
+}
+
+/* Rank 1 waits for what rank 0 left out, and has made fewer calls than that: it is not the one. */
+static void test_partner_behind(void)
+{
+	set_up(4);
+	play_pairs(0, 8, 5, 0);
+	play_pairs(1, 6, 0, 2);
+	play_pairs(2, 8, 0, 0);
+	play_pairs(3, 8, 0, 4);
+	evidence.ranks[1].state = 'R';
+	evidence.ranks[1].cpu_share = 1;
+	expect(OUTCOME_HANG, "skipped-call", "0", 5, 5, 7);
+	CU_ASSERT(said("Call 5 of communicator 0: rank 0 made Recv count 990 float from 1, the others "
+		       "Send count 990 float to 0."));
+}
+
+/* Call `twice` is made twice by rank 1, which waits behind it: it has made fewer calls than
+ * others. */
+static void test_one_too_many(void)
+{
+	for (int twice = 5; twice <= 6; twice++) {
+		struct evidence_rank *r;
+
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play_pairs(i, i == 1 ? 6 : 8, 0, i == 0 ? 0 : 2);
+		r = &evidence.ranks[1];
+		memmove(&r->calls[twice], &r->calls[twice - 1], (size_t)(7 - twice) * sizeof(*r->calls));
+		r->ncalls = 7;
+		r->view.issued = 7;
+		for (uint64_t k = 0; k < 7; k++) {
+			r->calls[k].seq = k + 1;
+			r->calls[k].ticket = k + 1;
+		}
+		r->state = 'R';
+		r->cpu_share = 1;
+		expect(OUTCOME_HANG, "extra-call", "1", twice, twice + 1, 8);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+		CU_ASSERT_PTR_NOT_NULL(strstr(found.theirs, twice == 5 ? "Send count 990 float"
+								       : "Recv count 990 float"));
+	}
+}
+
+/* In host code, or at the end of the group that its own send is in: both look like this. */
+static void test_busy_in_pair(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play_pairs(i, i == 2 ? 5 : 6, 0, i == 2 ? 1 : 2);
+	evidence.ranks[2].state = 'R';
+	evidence.ranks[2].cpu_share = 1;
+	expect(OUTCOME_HANG, "host-busy", "2", 6, 6, 6);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	CU_ASSERT(said("Sends or receives that it made are pending: it may wait for these."));
+}
+
+/* One against one: who has one too few, or too many, no vote decides. */
+static void test_two_ranks(void)
+{
+	for (int without = 5; without <= 6; without++) {
+		set_up(2);
+		play_pairs(0, 12, without, 0);
+		play_pairs(1, 12, 0, 4);
+		expect(OUTCOME_HANG, "skipped-call", "0", without, without, 12);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	}
+}
+
+/* Two against two. One too few: what follows says whose plan is whole. Sizes that differ: nothing does. */
+static void test_half(void)
+{
+	for (int without = 5; without <= 6; without++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play_pairs(i, 12, i == 1 || i == 2 ? without : 0, 4);
+		expect(OUTCOME_HANG, "skipped-call", "1,2", without, without, 12);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	}
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		play_pairs(i, 12, 0, 4);
+		evidence.ranks[i].calls[9].count += i == 1 || i == 2 ? 7 : 0;
+	}
+	evidence.ranks[3].ncalls = evidence.ranks[3].view.issued = 11;
+	expect(OUTCOME_HANG, "mismatch", "-", 10, 10, 12);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+}
+
+/* Idle between a send and its receive, with its own send not yet done: nobody else is behind, so it
+ * is that one. */
+static void test_idle_in_pair(void)
+{
+	set_up(4);
+	play_pairs(0, 5, 0, 1);
+	play_pairs(1, 6, 0, 2);
+	play_pairs(2, 6, 0, 2);
+	play_pairs(3, 6, 0, 2);
+	strcpy(evidence.ranks[0].syscall, "clock_nanosleep");
+	expect(OUTCOME_HANG, "missing-call", "0", 6, 6, 6);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
+}
+
+/* A whole step is missing: it may be that step alone. More than a step: it left. */
+static void test_steps(void)
+{
+	for (int lacking = 2; lacking <= 10; lacking += 8) {
+		set_up(4);
+		play_pairs(0, 12 - lacking, 0, 0);
+		for (int i = 1; i < 4; i++)
+			play_pairs(i, 12, 0, i == 2 ? lacking : 0);
+		expect(OUTCOME_HANG, "early-exit", "0", 13 - lacking, 13 - lacking, 13 - lacking);
+		CU_ASSERT_STRING_EQUAL(found.confidence, lacking == 2 ? "majority" : "proved");
+		if (lacking == 2)
+			CU_ASSERT(said("Calls 11 to 12 are the last that anyone made: whether the rank left "
+				       "out these alone or all from there on cannot be told (skipped-call "
+				       "or early-exit)."));
+	}
+}
+
+/* The oldest calls are no longer known, and those that are, are all moved. */
+static void test_before_the_ring(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		play_pairs(i, 12, i == 0 ? 3 : 0, i == 1 ? 4 : 0);
+		memmove(r->calls, r->calls + 6, (r->ncalls - 6) * sizeof(*r->calls));
+		r->ncalls -= 6;
+		r->wrapped = true;
+	}
+	expect(OUTCOME_HANG, "skipped-call", "0", 1, 7, 12);
+}
+
+/* Rank 0 follows another plan by right (the root of a gather receives): the place stays open. */
+static void test_other_plan(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play_pairs(i, i == 0 ? 11 : 12, 0, i == 1 ? 4 : 0);
+	for (int k = 0; k < 11; k++)
+		evidence.ranks[0].calls[k].kind = CALL_RECV;
+	expect(OUTCOME_HANG, "skipped-call", "0", 1, 12, 12);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+}
+
+/* The same in a run whose ranks are split into groups: partners have numbers within theirs, so that
+ * what they made cannot be told. */
+static void test_groups(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		struct record_header *header = calloc(1, sizeof(*header));
+
+		play_pairs(i, i == 2 ? 5 : 6, 0, i == 2 ? 1 : 2);
+		header->inits[0].state = RECORD_COMM_READY;
+		header->inits[0].rank = i / 2;
+		header->inits[0].nranks = 2;
+		evidence.ranks[i].recorder = header;
+	}
+	evidence.ranks[2].state = 'R';
+	evidence.ranks[2].cpu_share = 1;
+	expect(OUTCOME_HANG, "host-busy", "2", 6, 6, 6);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+}
+
+/* A rank that polls for its own looks busy. Two rounds of a ring in which rank 0 waits for rank
+ * 1 and that for rank 2, which waits for one that lacks nothing: nobody is to blame. */
+static void test_each_waits(void)
+{
+	set_up(3);
+	for (int i = 0; i < 3; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		for (int k = 0; k < 4; k++) {
+			r->calls[k] = make_call((uint64_t)k + 1, 8);
+			r->calls[k].kind = k == 3 ? CALL_RECV : CALL_SEND;
+			r->calls[k].peer = (i + 1) % 3;
+		}
+		r->ncalls = (size_t)(i == 0 ? 3 : 4);
+		r->view.issued = r->ncalls;
+		r->view.completed = 0;
+		r->state = 'R';
+		r->cpu_share = 1;
+	}
+	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, 4);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	CU_ASSERT(said("Rank 0 waits in call 1 (Send count 8 float sum to 1), of which rank 1 has not "
+		       "made its part."));
+}
+
+/* Of two ranks one sends twice what the other receives once: the second meets a receive of another
+ * size. Either may be wrong. */
+static void test_sizes_meet(void)
+{
+	static const uint64_t sent[] = { 100, 100, 90, 80 }, received[] = { 100, 90, 80 };
+
+	set_up(2);
+	for (int k = 0; k < 4; k++) {
+		evidence.ranks[0].calls[k] = make_call((uint64_t)k + 1, sent[k]);
+		evidence.ranks[0].calls[k].kind = CALL_SEND;
+		evidence.ranks[0].calls[k].peer = 1;
+		if (k == 3)
+			break;
+		evidence.ranks[1].calls[k] = make_call((uint64_t)k + 1, received[k]);
+		evidence.ranks[1].calls[k].kind = CALL_RECV;
+		evidence.ranks[1].calls[k].peer = 0;
+	}
+	for (int i = 0; i < 2; i++) {
+		evidence.ranks[i].ncalls = evidence.ranks[i].view.issued = i ? 3 : 4;
+		evidence.ranks[i].view.completed = 1;
+	}
+	expect(OUTCOME_HANG, "mismatch", "-", 2, 2, 4);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	CU_ASSERT_STRING_EQUAL(found.field, "count");
+	CU_ASSERT(said("Rank 1's call 2 (Recv count 90 float sum from 0) meets rank 0's call 2 (Send "
+		       "count 100 float sum to 1): they do not fit."));
+}
+
+/* A rank's next call on communicator `comm`, which has a numbering of its own. */
+static struct record *next_on(struct evidence_rank *r, uint32_t comm, uint64_t count)
+{
+	struct record *call = &r->calls[r->ncalls++];
+	uint64_t seq = 1;
+
+	for (const struct record *before = r->calls; before < call; before++)
+		seq += before->comm == comm;
+	*call = make_call(r->ncalls, count);
+	call->comm = comm;
+	call->seq = seq;
+	return call;
+}
+
+/* On communicator 1 ranks 0 and 1 have a plan of their own, 2 and 3 another, by right; on 0 rank 3 left
+ * out the last of three collectives and reads something. */
+static void test_split_beside_skipped(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		for (int k = 0; k < 8; k++) {
+			struct record *call = next_on(r, 1, 8);
+			bool sends = k < 4 ? k % 2 == 0 : i < 2;
+
+			call->kind = sends ? CALL_SEND : CALL_RECV;
+			call->peer = i ^ (k < 4 ? 1 : 2);
+			call->op = -1;
+		}
+		for (int k = 0; k < (i == 3 ? 2 : 3); k++)
+			next_on(r, 0, 64);
+		r->view.issued = r->ncalls;
+		r->view.completed = r->ncalls - (i == 3 ? 0 : 1);
+		strcpy(r->view.what, i == 3 ? "the slowest rank's figures" : "a scheduled call");
+	}
+	strcpy(evidence.ranks[3].syscall, "read");
+	expect(OUTCOME_HANG, "skipped-call", "3", 3, 3, 3);
+	CU_ASSERT_EQUAL(found.comm, 0);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+}
+
+/* Rank 2 is busy before the receive of the third step, for which rank 3 has made its send. Of rank
+ * 3 call 2 was torn: what met what can no longer be told of it, but it did not make less. */
+static void test_torn_partner(void)
+{
+	for (int torn = 0; torn <= 1; torn++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++)
+			play_pairs(i, i == 2 ? 5 : 6, 0, i == 2 ? 1 : 2);
+		evidence.ranks[2].state = 'R';
+		evidence.ranks[2].cpu_share = 1;
+		if (torn) {
+			struct evidence_rank *r = &evidence.ranks[3];
+
+			memmove(&r->calls[1], &r->calls[2], 4 * sizeof(*r->calls));
+			r->ncalls = 5;
+		}
+		expect(OUTCOME_HANG, "host-busy", "2", 6, 6, 6);
+		CU_ASSERT_STRING_EQUAL(found.confidence, torn ? "inconclusive" : "majority");
+		for (size_t k = 0; k < found.nlines; k++)
+			CU_ASSERT_PTR_NULL(strstr(found.lines[k], "has not made its part"));
+		CU_ASSERT(said("3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and "));
+	}
+}
+
+/* What several ranks made is told without what only one of them has: all but the last rank wait in
+ * call 6, each for the next one, and that is busy. */
+static void test_in_common(void)
+{
+	static const struct {
+		int nranks;
+		uint64_t more; /* of rank 1's amount */
+		bool flipped;  /* rank 1 receives where the others send */
+		const char *line;
+	} table[] = {
+		{ 4, 0, false, "3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and wait " },
+		{ 4, 1, false, "3 of 4 ranks made call 6 of communicator 0 (Recv) and wait " },
+		{ 4, 0, true, "3 of 4 ranks made call 6 of communicator 0 (a send or receive) and wait " },
+		{ 2, 0, false,
+		  "1 of 2 ranks made call 6 of communicator 0 (Recv count 990 float from 1) and waits " },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int last = table[i].nranks - 1;
+
+		set_up(table[i].nranks);
+		for (int k = 0; k <= last; k++) {
+			struct record *calls = evidence.ranks[k].calls;
+
+			play_pairs(k, k == last ? 5 : 6, 0, k == last ? 1 : 2);
+			calls[5].peer = k + 1;
+			calls[5].count += k == 1 ? table[i].more : 0;
+			for (int c = 0; c < 6 && k == 1 && table[i].flipped; c++)
+				calls[c].kind = calls[c].kind == CALL_SEND ? CALL_RECV : CALL_SEND;
+		}
+		evidence.ranks[last].state = 'R';
+		evidence.ranks[last].cpu_share = 1;
+		finish();
+		CU_ASSERT_EQUAL(atoi(found.ranks), last);
+		CU_ASSERT(said(table[i].line));
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "one left out, wherever it was", test_one_left_out },
+		{ "a partner that waits is behind", test_partner_behind },
+		{ "one too many", test_one_too_many },
+		{ "two ranks", test_two_ranks },
+		{ "what several have in common", test_in_common },
+		{ "two against two", test_half },
+		{ "busy within a pair", test_busy_in_pair },
+		{ "idle within a pair", test_idle_in_pair },
+		{ "a step, and more than a step", test_steps },
+		{ "left out before what the rings hold", test_before_the_ring },
+		{ "ranks with plans of their own", test_other_plan },
+		{ "busy, in groups", test_groups },
+		{ "each waits for another", test_each_waits },
+		{ "sizes that do not fit", test_sizes_meet },
+		{ "plans by right beside a skipped call", test_split_beside_skipped },
+		{ "a torn record of a partner", test_torn_partner },
+	};
+
+	return unit_main("diagnose_pairs", cases, sizeof(cases) / sizeof(cases[0]));
+}

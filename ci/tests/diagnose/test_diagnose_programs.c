@@ -1,0 +1,435 @@
+/* test_diagnose_programs.c: programs whose ranks have plans of their own, each fault at each call:
+ * nobody is named who is innocent, and where all follow one plan the guilty is. */
+#include "programs_played.h"
+#include "rig/unit.h"
+
+/* ---- programs ---- */
+
+/* Rank 0 makes items; each of the others has them from the one before it. */
+static void build_pipeline(struct program *p, int items)
+{
+	for (int k = 0; k < items; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			if (i > 0) {
+				add_step(p, i, STEP_RECV, i - 1, 8 + k);
+				add_wait(p, i);
+			}
+			if (i < p->nranks - 1) {
+				add_step(p, i, STEP_SEND, i + 1, 8 + k);
+				add_wait(p, i);
+			}
+		}
+}
+
+/* The same, where a rank takes an item while it hands on its own: it waits for both together. */
+static void build_grouped_pipeline(struct program *p, int items)
+{
+	for (int k = 0; k < items; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			if (i > 0)
+				add_step(p, i, STEP_RECV, i - 1, 8 + k);
+			if (i < p->nranks - 1)
+				add_step(p, i, STEP_SEND, i + 1, 8 + k);
+			add_wait(p, i);
+		}
+}
+
+/* Between rank 0, which does `root`, and each of the others. */
+static void add_star(struct program *p, enum step_kind root, int count)
+{
+	for (int i = 1; i < p->nranks; i++) {
+		add_step(p, 0, root, i, count);
+		add_step(p, i, root == STEP_SEND ? STEP_RECV : STEP_SEND, 0, count);
+		add_wait(p, i);
+	}
+	add_wait(p, 0);
+}
+
+static void build_gather(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		add_star(p, STEP_RECV, 8 + k);
+}
+
+static void build_gather_scatter(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++) {
+		add_star(p, STEP_RECV, 8 + k);
+		add_star(p, STEP_SEND, 8 + k);
+	}
+}
+
+/* Each two ranks have an amount of their own. */
+static void build_alltoall(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			for (int to = 0; to < p->nranks; to++) {
+				if (to == i)
+					continue;
+				add_step(p, i, STEP_SEND, to, 1 + 7 * to + 3 * i + k);
+				add_step(p, i, STEP_RECV, to, 1 + 7 * i + 3 * to + k);
+			}
+			add_wait(p, i);
+		}
+}
+
+static void add_ring(struct program *p, int rank, int count)
+{
+	add_step(p, rank, STEP_SEND, (rank + 1) % p->nranks, count);
+	add_step(p, rank, STEP_RECV, (rank + p->nranks - 1) % p->nranks, count);
+	add_wait(p, rank);
+}
+
+static void add_collective(struct program *p, int rank, int count)
+{
+	add_step(p, rank, STEP_COLLECTIVE, -1, count);
+	add_wait(p, rank);
+}
+
+/* Amounts that are alike no two times, nor equally far apart. */
+static void build_ring(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++)
+			add_ring(p, i, 8 + k * k);
+}
+
+static void build_even_ring(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++)
+			add_ring(p, i, 8);
+}
+
+static void build_ring_collectives(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			add_collective(p, i, 5 + k);
+			add_ring(p, i, 8 + k * k);
+		}
+}
+
+static void build_even_ring_collectives(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			add_collective(p, i, 5 + k);
+			add_ring(p, i, 8);
+		}
+}
+
+/* A ring of calls that block: even ranks send first, odd ones receive first. */
+static void build_even_odd(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			int after = (i + 1) % p->nranks, before = (i + p->nranks - 1) % p->nranks;
+
+			if (i % 2)
+				add_step(p, i, STEP_RECV, before, 8 + k);
+			else
+				add_step(p, i, STEP_SEND, after, 8 + k);
+			add_wait(p, i);
+			if (i % 2)
+				add_step(p, i, STEP_SEND, after, 8 + k);
+			else
+				add_step(p, i, STEP_RECV, before, 8 + k);
+			add_wait(p, i);
+		}
+}
+
+/* An exchange with both neighbours, of which the first and the last rank have one. */
+static void build_open_halo(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			for (int peer = i - 1; peer <= i + 1; peer += 2) {
+				if (peer < 0 || peer == p->nranks)
+					continue;
+				add_step(p, i, STEP_SEND, peer, 8);
+				add_step(p, i, STEP_RECV, peer, 8);
+			}
+			add_wait(p, i);
+		}
+}
+
+/* Down a binary tree: from (i - 1) / 2 to 2i + 1 and 2i + 2. */
+static void build_tree(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			if (i > 0) {
+				add_step(p, i, STEP_RECV, (i - 1) / 2, 8 + k);
+				add_wait(p, i);
+			}
+			for (int to = 2 * i + 1; to <= 2 * i + 2 && to < p->nranks; to++)
+				add_step(p, i, STEP_SEND, to, 8 + k);
+			add_wait(p, i);
+		}
+}
+
+/* Collectives of all, between which ranks 0 and 1 exchange. */
+static void build_pairs_of_some(struct program *p, int rounds)
+{
+	for (int k = 0; k < rounds; k++)
+		for (int i = 0; i < p->nranks; i++) {
+			add_collective(p, i, 5 + k);
+			if (i > 1)
+				continue;
+			add_step(p, i, STEP_SEND, 1 - i, 9 + k);
+			add_step(p, i, STEP_RECV, 1 - i, 9 + k);
+			add_wait(p, i);
+		}
+}
+
+struct title {
+	const char *name;
+	void (*build)(struct program *p, int rounds);
+	int rounds;
+	bool even; /* for even numbers of ranks */
+	bool one_plan; /* all ranks follow one */
+	/* Of two ranks, where no vote decides: at how many calls of a rank the one that left a call
+	 * out, or made it twice, can be told; see test_one_plan. */
+	int skip_of_two, extra_of_two;
+};
+
+static const struct title titles[] = {
+	{ .name = "pipeline, 1 item", .build = build_pipeline, .rounds = 1 },
+	{ .name = "pipeline, 2 items", .build = build_pipeline, .rounds = 2 },
+	{ .name = "pipeline, 3 items", .build = build_pipeline, .rounds = 3 },
+	{ .name = "pipeline, 4 items", .build = build_pipeline, .rounds = 4 },
+	{ .name = "grouped pipeline", .build = build_grouped_pipeline, .rounds = 3 },
+	{ .name = "gather, once", .build = build_gather, .rounds = 1 },
+	{ .name = "gather", .build = build_gather, .rounds = 4 },
+	{ .name = "gather and scatter", .build = build_gather_scatter, .rounds = 3 },
+	{ .name = "uneven alltoall, once", .build = build_alltoall, .rounds = 1 },
+	{ .name = "uneven alltoall", .build = build_alltoall, .rounds = 2 },
+	{ .name = "ring", .build = build_ring, .rounds = 5, .one_plan = true,
+	  .skip_of_two = 4, .extra_of_two = 3 },
+	{ .name = "even ring", .build = build_even_ring, .rounds = 5, .one_plan = true,
+	  .skip_of_two = 9, .extra_of_two = 5 },
+	{ .name = "ring and collectives", .build = build_ring_collectives, .rounds = 4,
+	  .one_plan = true, .skip_of_two = 4, .extra_of_two = 3 },
+	{ .name = "even ring and collectives", .build = build_even_ring_collectives, .rounds = 4,
+	  .one_plan = true, .skip_of_two = 4, .extra_of_two = 3 },
+	{ .name = "even and odd", .build = build_even_odd, .rounds = 4, .even = true },
+	{ .name = "open halo", .build = build_open_halo, .rounds = 3 },
+	{ .name = "tree", .build = build_tree, .rounds = 4 },
+	{ .name = "collectives, pairs of some", .build = build_pairs_of_some, .rounds = 4 },
+};
+
+static bool build(struct program *p, const struct title *title, int nranks)
+{
+	memset(p, 0, sizeof(*p));
+	p->nranks = nranks;
+	if (title->even && nranks % 2)
+		return false;
+	title->build(p, title->rounds);
+	return true;
+}
+
+/* ---- faults ---- */
+
+static const char *const fault_names[FAULTS_PLAYED] = {
+	[FAULT_BUSY] = "busy", [FAULT_IDLE] = "idle",	[FAULT_BLOCK] = "block",
+	[FAULT_SKIP] = "skip", [FAULT_EARLY] = "early", [FAULT_EXTRA] = "extra",
+};
+
+/* What became of the cases of one program on one number of ranks: the guilty was named (by fault;
+ * sure: not as inconclusive; of these misnamed: as what the fault is not), or nobody, or others. */
+struct score {
+	int cases, sure, misnamed, nobody, wrong, surely_wrong;
+	int right[FAULTS_PLAYED];
+};
+
+/* Is this what the fault is called? What was left out last, or to the end, cannot be told apart. */
+static bool is_class_of(enum fault_played fault, const char *class)
+{
+	static const char *const classes[FAULTS_PLAYED][2] = {
+		[FAULT_BUSY] = { "host-busy" },
+		[FAULT_IDLE] = { "missing-call" },
+		[FAULT_BLOCK] = { "host-blocked" },
+		[FAULT_SKIP] = { "skipped-call", "early-exit" },
+		[FAULT_EARLY] = { "early-exit", "skipped-call" },
+		[FAULT_EXTRA] = { "extra-call" },
+	};
+
+	for (int i = 0; i < 2; i++)
+		if (classes[fault][i] && strcmp(class, classes[fault][i]) == 0)
+			return true;
+	return false;
+}
+
+static void print_case(const struct program *p, const char *name, const struct trouble *t)
+{
+	printf("\n  %s, %d ranks, %s at call %d of rank %d: named %s, %s, %s\n", name, p->nranks,
+	       fault_names[t->fault], t->at, t->rank, found.ranks, found.class, found.confidence);
+	print_played(p);
+}
+
+static void score_case(const struct program *p, const char *name, const struct trouble *t,
+		       struct score *score)
+{
+	bool sure, right;
+	char guilty[8];
+
+	show_played(p, t);
+	finish();
+	snprintf(guilty, sizeof(guilty), "%d", t->rank);
+	sure = strcmp(found.confidence, "inconclusive") != 0;
+	right = strcmp(found.ranks, guilty) == 0;
+	score->cases++;
+	score->right[t->fault] += right;
+	score->sure += right && sure;
+	if (right && sure && !is_class_of(t->fault, found.class) && ++score->misnamed <= 2)
+		print_case(p, name, t);
+	if (strcmp(found.ranks, "-") == 0)
+		score->nobody++;
+	else if (!right && !sure)
+		score->wrong++;
+	else if (!right && ++score->surely_wrong <= 2)
+		print_case(p, name, t);
+}
+
+/* Each fault at each call of each rank that leaves anyone behind. */
+static void score_program(const struct program *p, const char *name, struct score *score)
+{
+	struct trouble t;
+
+	memset(score, 0, sizeof(*score));
+	for (t.rank = 0; t.rank < p->nranks; t.rank++)
+		for (int fault = 0; fault < FAULTS_PLAYED; fault++)
+			for (t.at = 0; t.at <= count_calls(p, t.rank); t.at++) {
+				t.fault = (enum fault_played)fault;
+				if (play_program(p, &t))
+					score_case(p, name, &t, score);
+			}
+}
+
+static void add_score(struct score *sum, const struct score *s)
+{
+	sum->cases += s->cases;
+	sum->sure += s->sure;
+	sum->nobody += s->nobody;
+	sum->wrong += s->wrong;
+	for (int fault = 0; fault < FAULTS_PLAYED; fault++)
+		sum->right[fault] += s->right[fault];
+}
+
+/* Every fault at every call ends in a hang; in none is an innocent rank named other than as
+ * inconclusive, nor the guilty for what it did not do. */
+static void test_nobody_innocent(void)
+{
+	struct score sum = { 0 }, s;
+	struct program p;
+	int right = 0;
+
+	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+		for (int n = 2; n <= PLAYERS_MAX; n++) {
+			int calls = 0;
+
+			if (!build(&p, &titles[k], n))
+				continue;
+			for (int i = 0; i < n; i++)
+				calls += count_calls(&p, i);
+			score_program(&p, titles[k].name, &s);
+			CU_ASSERT_EQUAL(s.cases, FAULTS_PLAYED * calls);
+			CU_ASSERT_EQUAL(s.surely_wrong, 0);
+			CU_ASSERT_EQUAL(s.misnamed, 0);
+			add_score(&sum, &s);
+		}
+	for (int fault = 0; fault < FAULTS_PLAYED; fault++)
+		right += sum.right[fault];
+	printf("\n  %d hangs: the guilty named in %d, %d of them not as inconclusive; nobody in %d; "
+	       "others, as inconclusive, in %d ... ",
+	       sum.cases, right, sum.sure, sum.nobody, sum.wrong);
+}
+
+/* Named right at least so often; says which program is not. */
+static void expect_right(const struct title *title, const struct score *s, int nranks, int fault,
+			 int least)
+{
+	CU_ASSERT(s->right[fault] >= least);
+	if (s->right[fault] < least)
+		printf("\n  %s, %d ranks, %s: %d right, not %d\n", title->name, nranks,
+		       fault_names[fault], s->right[fault], least);
+}
+
+/* Where all follow one plan three ranks or more have a majority, which tells every fault at every
+ * call. Of two ranks what the guilty does in host code, or that it has ended, tells it, too. A
+ * call left out or made twice is told of two where four calls were alike before, so that there is
+ * a plan, and a call behind it is alike but moved:
+ * - the send of a round, whose receive follows. After the receive the rank waits, or the other
+ *   does: nothing follows before the sizes do not fit. The ring: rounds 3 to 5; with collectives 2
+ *   to 4.
+ * - the last receive left out: the rank has ended, a call short. Made twice: it may as well be the
+ *   other who is one short.
+ * - sizes that are alike always fit, so that both go on to the last round, and the ring's period
+ *   tells the call after it has been seen twice and begun anew: calls 6 to 10. Before, one call too
+ *   few is still seen in that the rank has ended: 1 to 4; but at call 5 each side has a plan. */
+static void test_one_plan(void)
+{
+	struct program p;
+	struct score s;
+
+	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+		for (int n = 2; titles[k].one_plan && n <= PLAYERS_MAX; n++) {
+			const struct title *title = &titles[k];
+
+			build(&p, title, n);
+			score_program(&p, title->name, &s);
+			for (int fault = 0; fault < FAULTS_PLAYED; fault++) {
+				int told = count_calls(&p, 0);
+
+				if (n == 2 && fault == FAULT_SKIP)
+					told = title->skip_of_two;
+				if (n == 2 && fault == FAULT_EXTRA)
+					told = title->extra_of_two;
+				expect_right(title, &s, n, fault, n * told);
+			}
+		}
+}
+
+/* ---- healthy runs ---- */
+
+static void end_well(const struct program *p, const char *name, enum outcome outcome)
+{
+	static const struct trouble none = { .fault = FAULT_NONE };
+
+	CU_ASSERT_FALSE(play_program(p, &none));
+	show_ended(p, &none, outcome);
+	finish();
+	CU_ASSERT_EQUAL(found.outcome, outcome);
+	CU_ASSERT_STRING_EQUAL(found.class, outcome_name(outcome));
+	if (found.outcome != outcome || strcmp(found.class, outcome_name(outcome)))
+		printf("\n  %s, %d ranks, ended with %s: %s, %s, named %s, %s\n", name, p->nranks,
+		       outcome_name(outcome), outcome_name(found.outcome), found.class, found.ranks,
+		       found.confidence);
+}
+
+/* All came to their end, and all that they called has met: there is nothing to find. */
+static void test_healthy(void)
+{
+	struct program p;
+
+	for (size_t k = 0; k < sizeof(titles) / sizeof(titles[0]); k++)
+		for (int n = 2; n <= PLAYERS_MAX; n++) {
+			if (!build(&p, &titles[k], n))
+				continue;
+			end_well(&p, titles[k].name, OUTCOME_OK);
+			end_well(&p, titles[k].name, OUTCOME_WRONG_DATA);
+		}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "nobody innocent is named for certain", test_nobody_innocent },
+		{ "the guilty where all follow one plan", test_one_plan },
+		{ "healthy runs", test_healthy },
+	};
+
+	return unit_main("diagnose_programs", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,103 @@
+#!/bin/bash
+# e2e_check.sh: the data check finds every kind of wrong data in running collectives, and names
+# rank, element and kind; the same runs unspoilt pass.
+# timeout: 240
+#
+# Environment: CHECK_OPTIONS ("--backend mpi"): ci/gpu_check runs this with "--backend nccl";
+# CHECK_ONLY (an extended regular expression): only what it matches of "COLLECTIVE KIND".
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+read -ra options <<<"${CHECK_OPTIONS:---backend mpi}"
+element=77
+
+# judge COLLECTIVE KIND RANK ROWS: prints what is not as it must be in rows.csv
+judge() {
+	python3 - "$work/rows.csv" "$element" "$@" <<'END'
+import csv
+import sys
+
+path, element, collective, kind, rank, rows = sys.argv[1:]
+element = int(element)
+named = {"unsent": "missing", "twice": "doubled"}.get(kind, kind)
+floats = {"half", "float", "double", "bfloat16", "f8e4m3", "f8e5m2"}
+table = list(csv.DictReader(open(path)))
+if len(table) != int(rows):
+    print(f"{len(table)} rows instead of {rows}")
+for row in table:
+    in_place, extreme = row["placement"] == "in-place", row["redop"] in ("max", "min")
+    size, ranks = int(row["size_bytes"]), int(row["nranks"])
+    low, high = element, element
+    if kind in ("shifted", "missing", "doubled") and row["dtype"] not in ("float", "double"):
+        high += 31  # neighbours may be equal, and another rank's maximum hides a missing one
+    elif extreme or row["redop"] == "avg":
+        high += 31
+    if kind == "guard":
+        low = high = element + (size // ranks if collective == "reduce_scatter" else size)
+    elif kind in ("unsent", "twice"):
+        low, high = 0, 1
+    spoilt = kind != "none"
+    if kind == "doubled" and extreme or kind == "nan" and row["dtype"] not in floats:
+        spoilt = False
+    elif kind == "send" and in_place or kind == "guard" and in_place and collective == "reduce_scatter":
+        spoilt = False  # nothing to keep: buffers are one, or lie among this rank's own data
+    where = "{dtype} {redop} {placement}: ".format(**row)
+    got = "{wrong_kind} of rank {wrong_rank} at {wrong_element}, {wrong} wrong".format(**row)
+    if not spoilt:
+        if row["wrong"] != "0" or row["wrong_kind"]:
+            print(where + got + " instead of nothing")
+    elif (int(row["wrong"]) < 1 or row["wrong_kind"] != named or row["wrong_rank"] != rank or
+          not low <= int(row["wrong_element"]) <= high):
+        print(where + got + f" instead of {named} of rank {rank} at {low} to {high}")
+END
+}
+
+# spoil COLLECTIVE KIND RANK CULPRIT ROWS OPTION...: one run; CULPRIT - where there is none
+spoil() {
+	local collective=$1 kind=$2 rank=$3 culprit=$4 rows=$5 wrong place='element'
+	shift 5
+	[[ "$collective $kind" =~ ${CHECK_ONLY:-.} ]] || return 0
+	rm -f "$work/rows.csv"
+	HANGAR_CORRUPT=$collective:$kind:$rank:$element:${culprit/#-/-1} run \
+		"$BUILD/tests/tool_corrupt" "${options[@]}" -g 3 -n 4 -w 1 --topo none --csv "$work/rows.csv" "$@"
+	expect_rc "$([ "$kind" = none ] && echo 0 || echo 12)" "$collective $kind:"
+	[ "$kind" = guard ] && place=byte
+	[ "$kind" = send ] && place='send element'
+	wrong=$(judge "$collective" "$kind" "$rank" "$rows" 2>&1)
+	holds "$collective $kind: ${wrong:0:600}" [ -z "$wrong" ]
+	wrong=$(awk -F, 'NR > 1 && $17 > 0' "$work/rows.csv" | wc -l)
+	holds "$collective $kind: not one '# wrong' line for each of $wrong rows" \
+		[ "$(grep -c "^# wrong: rank $rank $place " "$work/out")" -eq "$wrong" ]
+	[ "$kind" = none ] || expect_out "^# verdict: outcome=wrong-data class=[^ ]* ranks=[0-9,]*$rank"
+	case $kind in
+	missing | unsent) expect_out "missing contribution of rank $culprit" ;;
+	doubled | twice) expect_out "doubled contribution of rank $culprit" ;;
+	esac
+}
+
+# 12 types, 5 operators, 2 placements; operators of NCCL beyond these are not spoilt here
+for operator in sum prod max min avg; do
+	spoil all_reduce none 0 - 24 -d all -o $operator -b 12K -e 12K
+done
+for kind in zero stale shifted nan guard send; do
+	spoil all_reduce $kind 1 - 24 -d all -o sum -b 12K -e 12K
+done
+for operator in sum prod min; do
+	spoil all_reduce missing 1 2 24 -d all -o $operator -b 12K -e 12K
+done
+spoil all_reduce doubled 2 0 24 -d all -o prod -b 12K -e 12K
+# What a rank really failed to send, or sent too much of, is wrong on all; the first is named.
+spoil all_reduce unsent 0 1 4 -d float -b 12K -e 24K
+spoil all_reduce twice 0 2 4 -d float -b 12K -e 24K
+spoil reduce_scatter missing 2 1 4 -d float -b 12K -e 24K
+for collective in all_gather reduce_scatter broadcast alltoall; do
+	rows=4
+	[ $collective = alltoall ] && rows=2
+	spoil $collective none 0 - $rows -d float -b 12K -e 24K
+	for kind in zero stale shifted nan guard send; do
+		rank=2
+		[ $collective$kind = broadcastsend ] && rank=0
+		spoil $collective $kind $rank - $rows -d float -b 12K -e 24K
+	done
+done
+finish

@@ -1,0 +1,209 @@
+#!/bin/bash
+# e2e_evidence.sh: slow evidence of a run that went wrong: the native stacks of its ranks name the
+# function and the line that a fault blocks in, in the folder, on standard output, and again from a
+# copy of the folder.
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+# broken SPEC RANKS: one run with a fault; leaves its folder in $dir
+broken() {
+	cd "$work" || exit 1 # evidence goes below the working directory
+	run "$BUILD/all_reduce_perf" --backend mpi -g "$2" "--fault=$1"
+	cd "$OLDPWD" || exit 1
+	dir=$work/$(sed -n 's/^# verdict: .*evidence=\([^ ]*\).*/\1/p' "$work/out")
+	what="$1 on $2"
+}
+
+# blocked_at PATH FILE TEXT: PATH names FILE:LINE, where that line of the source has TEXT, and on
+# the same line the function that the source has there
+blocked_at() {
+	local line function
+	while read -r line; do
+		sed -n "${line}p" "$2" | grep -qF -- "$3" || continue
+		function=$(head -n "$line" "$2" | sed -n 's/^static .*[ *]\([a-z_]*\)(.*/\1/p' | tail -n 1)
+		grep -q "\\b$function\\b.* $2:$line (all_reduce_perf)" "$1" && return
+	done < <(grep -o "$2:[0-9]*" "$1" | cut -d: -f2)
+	return 1
+}
+
+# stuck GUILTY FILE TEXT: everything that the run left says so
+stuck() {
+	local name copy=$work/copy
+	for name in "$dir/rank-$1.stack.txt" "$dir/postmortem.md" "$dir/report.txt" "$work/out"; do
+		holds "$what: ${name##*/} lacks the line of $2 with $3" blocked_at "$name" "$2" "$3"
+	done
+	holds "$what: standard output lacks what rank $1 is stuck on" \
+		grep -q "^# rank $1 is stuck on .* $2:" "$work/out"
+	holds "$what: postmortem.md lacks the stack of rank $1" \
+		grep -q "^#### Rank $1, guilty" "$dir/postmortem.md"
+	holds "$what: postmortem.md lacks the stack of a waiting rank" \
+		grep -q "^#### Rank [0-9]*, waiting" "$dir/postmortem.md"
+	rm -rf "$copy"
+	cp -r "$dir" "$copy"
+	rm -f "$copy"/verdict.json "$copy"/report.txt "$copy"/postmortem.md
+	run "$BUILD/hang_diagnose" "$copy"
+	holds "$what: hang_diagnose lacks the line of $2 with $3" blocked_at "$work/out" "$2" "$3"
+	holds "$what: hang_diagnose's postmortem.md has other stacks" \
+		cmp -s <(sed -n '/^### Stacks/,/^### Timeline/p' "$dir/postmortem.md") \
+		<(sed -n '/^### Stacks/,/^### Timeline/p' "$copy/postmortem.md")
+}
+
+broken block-rank:2,how=read 3
+stuck 2 faults/inject/arrival/block_rank.c 'read('
+broken block-rank:0,how=lock 2
+stuck 0 faults/inject/arrival/block_rank.c 'pthread_mutex_lock('
+broken drop-rank:1 4
+stuck 1 faults/inject/arrival/idle.c 'clock_nanosleep('
+for rank in 0 2 3; do # the others wait in MPI
+	holds "$what: rank $rank is not in MPI_Allreduce" \
+		grep -q 'MPI_Allreduce+0x.*libmpi' "$dir/rank-$rank.stack.txt"
+done
+kept=$dir
+
+# Counters of the host, kept with its first rank: in both reports, and the same from a copy of the folder.
+holds "$what: no counters of the host" grep -q '"resent": [0-9]' "$dir/rank-0.counters.json"
+holds "$what: counters with another rank, too" [ ! -e "$dir/rank-1.counters.json" ]
+counted="^counters    $(hostname): [0-9]+ counters? over [0-9]+\.[0-9] s, [0-9]+ of them 0"
+holds "$what: report.txt lacks the counters" grep -qE "$counted" "$dir/report.txt"
+holds "$what: postmortem.md lacks MPI's bytes over TCP" grep -qE '^\| TCP \| sent \| [1-9]' "$dir/postmortem.md"
+holds "$what: the copy's counters are others" cmp -s <(sed -n '/^### Counters/,/^### Time/p' "$dir/postmortem.md") \
+	<(sed -n '/^### Counters/,/^### Time/p' "$work/copy/postmortem.md")
+printf '{"version": 1, "host": "x", "counters": {"TCP": {"resent": 9' >"$work/copy/rank-0.counters.json"
+run "$BUILD/hang_diagnose" "$work/copy"
+expect_rc 10
+expect_out '^evidence +.*rank-0.counters.json is torn or not ours'
+rm "$work/copy/rank-0.counters.json"
+run "$BUILD/hang_diagnose" "$work/copy"
+expect_rc 10
+expect_out '^counters +none were read$'
+
+# Whoever is stopped was left so; whoever is dead has no stacks. The others have.
+broken stop-rank:1 2
+holds "$what: not said to be stopped" grep -q 'stopped (SIGSTOP)' "$dir/rank-1.stack.txt"
+holds "$what: rank 0 has no stack" grep -q '^  #0 ' "$dir/rank-0.stack.txt"
+broken kill-rank:1 3
+holds "$what: the dead have a stack" [ ! -e "$dir/rank-1.stack.txt" ]
+holds "$what: rank 2 has no stack" grep -q '^  #0 ' "$dir/rank-2.stack.txt"
+
+# Where nothing can be written the reason is told once, and everything that needs no file is said: a
+# folder that is read-only, a disk that has no room for another folder, one that is full.
+kept_nothing() {
+	local options=$1 prepare=$2 why=$3
+	mkdir -p "$work/disk"
+	# shellcheck disable=SC2016 # for the inner shell
+	run unshare -rm bash -c 'mount -t tmpfs -o "$1" tmpfs "$2" && cd "$2" && eval "$3" && shift 3 && "$@"' - \
+		"$options" "$work/disk" "$prepare" "$BUILD/all_reduce_perf" --backend mpi -g 6 --fault=drop-rank:1
+	expect_rc 10 "$why:"
+	expect_err "^all_reduce_perf: .*results/runs.*: $why"
+	holds "$why: said more than once" [ "$(grep -c "$why" "$work/err")" -eq 1 ]
+	expect_out '^# verdict: outcome=hang class=missing-call ranks=1 '
+	expect_out '^# rank 1 is stuck on .* faults/inject/arrival/idle.c:'
+	holds "$why: the guilty rank is not the first of four, or what is left out is not told" \
+		cmp -s <(grep -oE '^# (rank [0-9]+ is stuck|and .*)' "$work/out") <(printf '# %s\n' \
+			'rank 1 is stuck' 'rank 0 is stuck' 'rank 2 is stuck' 'rank 3 is stuck' 'and 2 more ranks')
+	expect_no_out 'look further'
+}
+if unshare -rm true 2>/dev/null; then
+	kept_nothing size=64k 'mount -o remount,ro .' 'Read-only file system'
+	kept_nothing nr_inodes=2 : 'No space left on device'
+	kept_nothing size=4k : 'No space left on device'
+else
+	echo 'folders that cannot be written to: not tried: no mounts of our own here'
+fi
+
+# GPUs, by a driver made here: two at first, of which the second is lost when it is asked again; each time it is
+# asked, the first has 2 replays more on each of its 2 links. And one that answers once only: nobody waits for it.
+driver() {
+	${CC:-cc} -shared -fPIC -x c -o "$work/libnvidia-ml.so.1" - 2>/dev/null <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static long asked;
+int nvmlInit_v2(void)
+{
+	FILE *f = fopen(getenv("DRIVER_ASKED"), "a+");
+	fputc('x', f);
+	fseek(f, 0, SEEK_END);
+	asked = ftell(f);
+	fclose(f);
+	while (asked > 1 && getenv("DRIVER_STUCK"))
+		pause();
+	return 0;
+}
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) { return 6; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = 2; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **device) { *device = &asked; return i > 0 && asked > 1 ? 15 : 0; }
+int nvmlDeviceGetNvLinkErrorCounter(void *device, unsigned link, unsigned counter, unsigned long long *n)
+{
+	*n = 2 * asked;
+	return link < 2 && counter == 0 ? 0 : 3;
+}
+END
+}
+with_driver() {
+	rm -f "$work/asked"
+	cd "$work" || exit 1
+	run env LD_LIBRARY_PATH="$work" DRIVER_ASKED="$work/asked" "$@" "$BUILD/all_reduce_perf" -g 2 --fault=drop-rank:1
+	cd "$OLDPWD" || exit 1
+	dir=$work/$(sed -n 's/^# verdict: .*evidence=\([^ ]*\).*/\1/p' "$work/out")
+	expect_rc 10
+	expect_out '^# verdict: outcome=hang class=missing-call ranks=1 '
+}
+if [ -e /dev/nvidiactl ] || ! driver; then
+	echo 'counters of GPUs: not tried: there are some, or no compiler'
+else
+	with_driver DRIVER_WELL=1
+	expect_out '^# Host .*: .*GPU 0: 4 NVLink replays; GPU 1: no longer answers\.$'
+	with_driver DRIVER_STUCK=1
+	holds 'a driver that is stuck is not said to be' \
+		grep -q "^counters .*; none of GPUs: NVML did not answer$" "$dir/report.txt"
+	holds 'counters of the network are lost with those of GPUs' grep -q '"resent": ' "$dir/rank-0.counters.json"
+fi
+
+# From a folder: what NCCL RAS said, and texts that nobody should print as they are.
+cat >"$kept/ras.txt" <<'END'
+#0-0 (27a079b828ff1a75) MISMATCH
+  Communicator ranks have different AllReduce operation counts
+  3 ranks have launched up to operation 8
+  Rank 1 has launched up to operation 7 -- [process information not found]
+END
+run "$BUILD/hang_diagnose" "$kept"
+expect_rc 10
+expect_out 'NCCL RAS agrees: "Rank 1 has launched up to operation 7"'
+sed -i 's/Rank 1/Rank 3/' "$kept/ras.txt"
+printf 'main thread x (tid 1, S)\n  #0 a\033[2Jb\000c (d)\n' >"$kept/rank-1.stack.txt"
+head -c 100000 /dev/urandom >"$kept/rank-2.stack.txt"
+run "$BUILD/hang_diagnose" "$kept"
+expect_rc 10
+expect_out 'NCCL RAS disagrees, it names 3: '
+expect_out 'rank 1 is stuck on a\?\[2Jb\?c \(d\)$'
+holds 'control characters come through' \
+	bash -c '! LC_ALL=C grep -q "[^ -~	]" "$1" "$2"' - "$work/out" "$kept/postmortem.md"
+
+# Messages that fit into buffers let everybody come to the end: that calls differed is told all
+# the same.
+small() {
+	cd "$work" || exit 1
+	run "$BUILD/$1_perf" --backend mpi -g 4 -b 16K "--fault=$2"
+	cd "$OLDPWD" || exit 1
+	expect_rc "$3"
+	expect_out "^# verdict: outcome=$4 class=$5 ranks=0 comm=0 seq=$6 "
+	expect_out '^# look further: '
+}
+small scatter extra-call:0@25 16 diverged extra-call 25
+small gather early-exit:0@12 12 wrong-data early-exit 12
+for program in scatter sendrecv hypercube alltoallv; do
+	run "$BUILD/${program}_perf" --backend mpi -g 4 -b 16K --fault=none
+	expect_rc 0
+	holds 'a verdict on equal calls' bash -c '! grep -q "^# verdict" "$1"' - "$work/out"
+done
+
+# Of many ranks the calls are looked at once and not kept: memory stays far below what the files hold.
+"$BUILD/tests/tool_synthetic" "$work/many" 1024 1024 >/dev/null
+most=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$BUILD/hang_diagnose" --dry-run "$work/many")
+files=$(du -sk "$work/many" | cut -f1)
+holds "1,024 ranks: $most KiB of memory for $files KiB of files" [ $((most * 2)) -lt "$files" ]
+finish

@@ -1,0 +1,127 @@
+#!/bin/bash
+# e2e_faults.sh: every fault of the first part, on the mpi backend: outcome, class, guilty rank and
+# the call where timelines parted; the same again from the saved evidence, in another process.
+# timeout: 300
+# alone: a hang has to be named within 3 s
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+# verdict FIELD: of the last run's line
+verdict() {
+	sed -n "s/^# verdict: .*$1=\([^ ]*\).*/\1/p" "$work/out"
+}
+
+# folder: where the last run kept its evidence
+folder() {
+	echo "$work/$(verdict evidence)"
+}
+
+# broken SPEC RANKS CODE CLASS GUILTY [OP]: one run with a fault
+broken() {
+	local spec=$1 ranks=$2 code=$3 class=$4 guilty=$5 op=${6:-8} detect
+	cd "$work" || exit 1 # evidence goes below the working directory
+	run "$BUILD/all_reduce_perf" --backend mpi -g "$ranks" "--fault=$spec"
+	cd "$OLDPWD" || exit 1
+	expect_rc "$code" "$spec on $ranks:"
+	holds "$spec on $ranks: class $(verdict class) instead of $class" [ "$(verdict class)" = "$class" ]
+	holds "$spec on $ranks: ranks $(verdict ranks) instead of $guilty" [ "$(verdict ranks)" = "$guilty" ]
+	holds "$spec on $ranks: seq $(verdict seq) instead of $op" [ "$(verdict seq)" = "$op" ]
+	detect=$(verdict detect_ms)
+	holds "$spec on $ranks: named after $detect ms" [ "${detect:-99999}" -lt 3000 ]
+	again "$spec on $ranks" "$code" "$class" "$guilty"
+}
+
+# again WHAT CODE CLASS GUILTY: hang_diagnose on a copy of the evidence comes to the same
+again() {
+	local copy=$work/copy
+	rm -rf "$copy"
+	cp -r "$(folder)" "$copy"
+	rm -f "$copy"/verdict.json "$copy"/report.txt "$copy"/postmortem.md "$copy"/timeline.* "$copy"/command.txt
+	run "$BUILD/hang_diagnose" "$copy"
+	expect_rc "$2" "hang_diagnose after $1:"
+	holds "after $1 verdict.json has no class $3 and ranks $4" python3 - "$copy" "$3" "$4" <<'END'
+import json
+import sys
+
+verdict = json.load(open(sys.argv[1] + "/verdict.json"))
+ranks = verdict["ranks"]
+if isinstance(ranks, list):
+    ranks = ",".join(map(str, ranks))
+sys.exit(0 if (verdict["class"], ranks) == (sys.argv[2], sys.argv[3]) else 1)
+END
+	holds "after $1 no postmortem.md" [ -s "$copy/postmortem.md" ]
+}
+
+for guilty in 0 1 3; do
+	broken "drop-rank:$guilty" 4 10 missing-call $guilty
+	broken "block-rank:$guilty" 4 10 host-blocked $guilty
+	broken "exit-rank:$guilty" 4 14 rank-exited $guilty
+	broken "kill-rank:$guilty" 4 14 rank-killed $guilty
+	broken "crash-rank:$guilty" 4 14 rank-crashed $guilty
+	broken "stop-rank:$guilty" 4 10 rank-stopped $guilty
+	broken "early-exit:$guilty" 4 10 early-exit $guilty
+done
+broken "block-rank:2,how=read" 3 10 host-blocked 2
+broken "busy-rank:1" 2 10 host-busy 1
+broken "drop-rank:0" 2 10 missing-call 0
+broken "drop-rank:1,2" 4 10 missing-call 1,2
+broken "drop-rank:1@15" 2 10 missing-call 1 15
+broken "block-rank:1@25,when=after" 4 10 host-blocked 1 25 # past the last call, before what comes then
+
+# A rank late by less than the deadline is no fault, and neither is the healthy schedule.
+for spec in late-rank:1,delay=0.2 none; do
+	perf all_reduce -g 4 "--fault=$spec"
+	expect_rc 0 "$spec:"
+	expect_no_out '^# verdict'
+done
+
+# A fault that cannot fire proves nothing: refused before ranks communicate.
+perf all_reduce -g 2 --fault=drop-rank:1@1000
+expect_rc 2 'beyond the schedule:'
+expect_err 'call 1000 is never reached: the schedule has 25 calls, 1 in each of 25 steps'
+holds 'stdout is not empty' [ ! -s "$work/out" ]
+
+# One that never comes to its call is told, and what was expected is not shown by such a run.
+never=('--fault=drop-rank:1@8' '--fault=kill-rank:2@10')
+perf all_reduce -g 4 "${never[@]}"
+expect_rc 10 'the second fault does not fire:'
+expect_err 'rank 2: --fault=kill-rank:2@10 did not fire'
+expect_no_out 'did not fire'
+perf all_reduce -g 4 "${never[@]}" --expect hang:missing-call:1
+expect_rc 1 'expected, but the second fault does not fire:'
+perf all_reduce -g 4 "${never[0]}" --expect hang:missing-call:1
+expect_rc 0 'expected:'
+
+# Evidence swapped between two ranks must not give the same answer.
+cd "$work" || exit 1
+run "$BUILD/all_reduce_perf" --backend mpi -g 4 --fault=drop-rank:2
+cd "$OLDPWD" || exit 1
+swapped=$(folder)
+mv "$swapped/rank-2.fr" "$swapped/x"
+mv "$swapped/rank-0.fr" "$swapped/rank-2.fr"
+mv "$swapped/x" "$swapped/rank-0.fr"
+run "$BUILD/hang_diagnose" "$swapped"
+holds 'swapped evidence still names rank 2 as missing-call' \
+	python3 -c 'import json, sys
+v = json.load(open(sys.argv[1] + "/verdict.json"))
+r = v["ranks"]
+r = ",".join(map(str, r)) if isinstance(r, list) else r
+sys.exit(1 if (v["class"], r) == ("missing-call", "2") else 0)' "$swapped"
+
+# Hostile evidence: said, never a crash.
+head -c 1000 /dev/urandom >"$swapped/rank-1.fr"
+truncate -s 100 "$swapped/rank-3.fr"
+run "$BUILD/hang_diagnose" "$swapped"
+holds "hostile evidence: exit $rc" [ "$rc" -lt 20 ]
+run "$BUILD/hang_diagnose" "$work/nothing-there"
+expect_rc 2 "no evidence:"
+
+# The command line.
+for spec in no-such-fault drop-rank:x drop-rank:1@ drop-rank:1,key=1 drop-rank:9; do
+	perf all_reduce -g 2 "--fault=$spec"
+	expect_rc 2 "$spec:"
+done
+perf all_reduce --list-faults
+expect_rc 0 '--list-faults:'
+expect_out '^# drop-rank '
+finish

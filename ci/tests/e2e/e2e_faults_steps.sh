@@ -1,0 +1,63 @@
+#!/bin/bash
+# e2e_faults_steps.sh: faults where a step of the schedule is several calls: which call is the
+# default, which is the last, and where several guilty ranks meet. On the mpi backend; a step of
+# sendrecv is 2 calls, of hypercube 2 for each dimension; the default is the first call of step
+# 8 = 7 * calls + 1.
+# timeout: 120
+# alone: a hang has to be named within 3 s
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+cd "$work" || exit 1 # evidence goes below the working directory
+
+# missing COLLECTIVE RANKS GUILTY SEQ: drop-rank without @OP, named in time
+missing() {
+	local what="$1 on $2, drop-rank:$3:"
+	perf "$1" -g "$2" "--fault=drop-rank:$3" --expect "hang:missing-call:$3"
+	expect_rc 0 "$what"
+	expect_out "^# verdict: .* comm=0 seq=$4 "
+	expect_out '^# verdict: .* detect_ms=[12]?[0-9]{1,3} '
+	expect_out "^# rank ${3%%,*} .* phase timed, .* comm 0: $(($4 - 1)) calls made"
+}
+
+missing sendrecv 4 1 15
+expect_out '^# schedule: 5 \+ 20 steps of sendrecv, each of 2 calls, [0-9]+ to [0-9]+ bytes$'
+missing sendrecv 2 0 15
+missing sendrecv 4 1,2 15
+expect_out 'bytes; all ranks meet before step 8 \(call 15\)$'
+missing hypercube 2 1 15
+missing hypercube 4 1 29
+missing hypercube 4 0,3 29
+expect_out 'hypercube, each of 4 calls, .* bytes; all ranks meet before step 8 \(call 29\)$'
+missing hypercube 8 6 43
+missing all_gather 4 2 8
+expect_out '^# schedule: 5 \+ 20 steps of all_gather, each of 1 call, '
+# Communicators of two ranks each: so is the cube.
+NCCL_TESTS_SPLIT='MOD 2' perf hypercube -g 4 --fault=none
+expect_rc 0 'hypercubes of two:'
+expect_out '^# schedule: .* each of 2 calls, '
+
+# One call too few, too many, or of another kind. Half against half no vote decides: what was made
+# before and after does.
+for case in sendrecv:15 hypercube:29; do
+	IFS=: read -r collective seq <<<"$case"
+	for fault in skip-call:skipped-call extra-call:extra-call conditional-call:mismatch; do
+		perf "$collective" -g 4 "--fault=${fault%:*}:1"
+		expect_out "^# verdict: .* class=${fault#*:} ranks=1 comm=0 seq=$seq confidence=majority "
+	done
+	perf "$collective" -g 4 --fault=skip-call:1,2
+	expect_out "^# verdict: .* class=skipped-call ranks=1,2 comm=0 seq=$seq confidence=inconclusive "
+done
+perf sendrecv -g 2 --fault=extra-call:1
+expect_out '^# verdict: .* class=extra-call ranks=1 comm=0 seq=15 confidence=inconclusive '
+
+# The last call fires, the one after it is refused: sendrecv 25 * 2, hypercube of four 25 * 4.
+for last in sendrecv:50:2 hypercube:100:4 broadcast:25:1; do
+	IFS=: read -r collective calls each <<<"$last"
+	perf "$collective" -g 4 "--fault=late-rank:1@$calls,delay=0.01"
+	expect_rc 0 "$collective, call $calls:"
+	expect_out "^# Calls checked +: $calls\$"
+	perf "$collective" -g 4 "--fault=late-rank:1@$((calls + 1)),delay=0.01"
+	expect_rc 2 "$collective, call $((calls + 1)):"
+	expect_err "call $((calls + 1)) is never reached: the schedule has $calls calls, $each in each of 25 steps"
+done
+finish

@@ -1,0 +1,113 @@
+#!/bin/bash
+# e2e_hosts_faults.sh: two and three hosts made of namespaces: whoever is guilty on another host
+# than rank 0's is named as he would be on this one, from all hosts' evidence.
+# timeout: 300
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+# shellcheck source=ci/tests/e2e/hosts.sh
+source "$(dirname "$0")/hosts.sh"
+make_hosts 3
+
+# A rank that the host does not let run is not called hung: how soon a verdict comes says nothing
+# here when others use the processors.
+idle=$(awk -v n="$(nproc)" '{ print $1 < n ? 1 : 0 }' /proc/loadavg)
+[ "$idle" = 1 ] || echo "loaded machine ($(cut -d' ' -f1 /proc/loadavg)): times are printed, not judged"
+
+# verdict FIELD: of the last run's line
+verdict() {
+	sed -n "s/^# verdict: .*$1=\([^ ]*\).*/\1/p" "$work/out"
+}
+
+# broken SLOTS SPEC CODES CLASS GUILTY FOLDER [SEQ]: a run with a fault, its evidence below FOLDER. CODES:
+# "10" or "10|11": calls that do not fit hang, are refused by MPI, or make its TCP transport abort.
+broken() {
+	local what="$2 on hosts with $1 slots" detect
+	on_hosts "$1" "--fault=$2"
+	cd "$6" || exit 1
+	run "${command[@]}"
+	cd "$OLDPWD" || exit 1
+	holds "$what: exit $rc instead of $3" grep -qE "^($3)\$" <<<"$rc"
+	holds "$what: class $(verdict class) instead of $4" [ "$(verdict class)" = "$4" ]
+	holds "$what: ranks $(verdict ranks) instead of $5" [ "$(verdict ranks)" = "$5" ]
+	holds "$what: seq $(verdict seq) instead of ${7:-8}" [ "$(verdict seq)" = "${7:-8}" ]
+	detect=$(verdict detect_ms)
+	[ "$idle" = 0 ] ||
+		holds "$what: named after $detect ms" [ "${detect:-99999}" -lt 3000 ]
+	echo "  $what: ${detect:-no verdict} ms"
+}
+
+# again CLASS GUILTY: hang_diagnose on the saved evidence comes to the same
+again() {
+	local code=$rc
+	run "$BUILD/hang_diagnose" "$work/$(verdict evidence)"
+	expect_rc "$code" "hang_diagnose:"
+	expect_out "^class +$1\$"
+	expect_out "^ranks +$2 of 4\$"
+	holds 'something is missing in the evidence' bash -c '! grep -q "^evidence " "$1"' - "$work/out"
+}
+
+# The guilty rank on the second of two hosts, and on the third of three.
+for case in drop-rank:10:missing-call block-rank:10:host-blocked busy-rank:10:host-busy \
+	kill-rank:14:rank-killed stop-rank:10:rank-stopped "skip-call:10|11|14:skipped-call" \
+	"extra-call:10|11|14:extra-call" early-exit:10:early-exit; do
+	IFS=: read -r fault code class <<<"$case"
+	broken 2,2 "$fault:2" "$code" "$class" 2 "$work"
+	again "$class" 2
+	broken 2,1,1 "$fault:3" "$code" "$class" 3 "$work"
+	again "$class" 3
+done
+# Whoever does not come to init, wherever: the others' deadline there is 10 s, and is not waited for.
+for case in 2,2:init-missing:2 2,1,1:init-missing:3 2,2:init-missing:0 2,1,1:drop-rank:1@init; do
+	IFS=: read -r slots fault guilty <<<"$case"
+	broken "$slots" "$fault:$guilty" 10 init-missing-rank "${guilty%@*}" "$work" 0
+	again init-missing-rank "${guilty%@*}"
+done
+broken 2,1,1 init-id:3 10 init-mismatch 3 "$work" 0
+
+# Hosts without a shared file system: each keeps its own ranks' evidence, in a folder of one name;
+# gathered, they give the same verdict, with more calls than the tail that the root was told of.
+gathered() {
+	local folder i
+	on_hosts 2,1,1 --fault=drop-rank:3
+	cd "$work/own" || exit 1
+	run "${command[@]}"
+	folder=$(verdict evidence)
+	holds "another host's folder lacks its rank" inside 3 test -s "$work/own/$folder/rank-3.fr"
+	holds "another host's folder has others' ranks" inside 3 test ! -e "$work/own/$folder/rank-2.fr"
+	holds "another host's counters are not its own disk's" inside 3 test -s "$work/own/$folder/rank-3.counters.json"
+	holds "another host's counters did not come" inside 1 grep -q '"host": "node3"' "$work/own/$folder/rank-3.counters.json"
+	inside 1 bash -c 'rm "$1"/rank-[23].fr "$1"/rank-3.counters.json "$1"/verdict.json' - "$work/own/$folder"
+	program_on_hosts 1,1,1 "$BUILD/hang_diagnose" --gather "$folder"
+	run "${command[@]}"
+	cd "$OLDPWD" || exit 1
+	expect_rc 10 'hang_diagnose --gather:'
+	expect_out '^gathered +3 files from 2 other folders$'
+	expect_out '^class +missing-call$'
+	expect_out '^ranks +3 of 4$'
+	holds 'verdict.json is not at rank 0' inside 1 test -s "$work/own/$folder/verdict.json"
+	for i in 0 1 2 3; do
+		holds "rank $i was not gathered" inside 1 test -s "$work/own/$folder/rank-$i.fr"
+	done
+	expect_out '^counters +node3: '
+}
+gathered
+
+# What gets lost on the way to the second host: sent again, which the first host's counters say. A queue of two
+# packets is there on kernels without netem.
+lossy() {
+	if ! tc qdisc add dev "hgv$$-2" root tbf rate 40mbit burst 4kb limit 4kb 2>/dev/null; then
+		echo 'losses: not tried: no tc, or no tbf in this kernel'
+		return
+	fi
+	on_hosts 1,1 -b 256K --fault=drop-rank:1
+	cd "$work" || exit 1
+	run "${command[@]}"
+	cd "$OLDPWD" || exit 1
+	tc qdisc del dev "hgv$$-2" root
+	expect_rc 10 'with losses:'
+	expect_out '^# Host node1, during the run: TCP: [0-9]+ segments? sent again'
+	run "$BUILD/hang_diagnose" "$work/$(verdict evidence)"
+	expect_out '^  Host node1, during the run: TCP: [0-9]+ segments? sent again'
+}
+lossy
+finish

@@ -1,0 +1,171 @@
+#!/bin/bash
+# e2e_kill.sh: whoever is killed in whatever phase, the run ends and leaves nothing; a rank's death
+# and a hang are named.
+# timeout: 240
+if [ -z "${HANGAR_E2E_OWN_MOUNTS:-}" ]; then
+	# For own_shm
+	export HANGAR_E2E_OWN_MOUNTS=1
+	unshare -rm true 2>/dev/null && exec unshare -rm bash "$0" "$@"
+fi
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+own_shm
+
+KILL=9 STOP=19
+tool=$BUILD/tests/tool_phase
+export TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+ranks=2
+phase_seconds=10
+
+# Options that make a run stay in a phase. Init and finalise are short: there the tool must
+# be quick.
+declare -A hold=(
+	[init]='-n 1 -w 0 -c 1 -b 8 -e 8'
+	[warmup]='-w 100000000 -n 1 -b 8 -e 8'
+	[timed]='-n 100000000 -b 8 -e 8'
+	[check]='-n 1 -w 0 -c 100000000 -b 1M -e 1M'
+	[finalise]='-n 1 -w 0 -c 1 -b 8 -e 8'
+)
+
+left_files() {
+	left_in_shm
+	ls -d "$TMPDIR"/* 2>/dev/null
+}
+before=$(left_files)
+
+nothing_left() {
+	no_process && [ "$(left_files)" = "$before" ]
+}
+
+# gone_soon WHAT: within 5 s no process and no file of the run
+gone_soon() {
+	checks=$((checks + 1))
+	within 5 nothing_left && return
+	explain "$1: after 5 s there is still something left"
+	no_process || ps -o pid,ppid,stat,args -p "$(pids_of_run | paste -sd,)"
+	left_files
+	end_leftovers
+}
+
+start_held() {
+	# shellcheck disable=SC2086 # words
+	start "$BUILD/all_reduce_perf" --backend mpi -g $ranks ${hold[$1]} "${@:2}"
+}
+
+# strike PHASE WHO SIGNAL [OPTION...]: start a run, send the signal in that phase. A short phase can
+# be missed, then it is tried again. Leaves $hit, the process that was hit.
+strike() {
+	local try
+	for try in 1 2 3 4 5; do
+		start_held "$1" "${@:4}"
+		hit=$("$tool" "$token" "$1" $phase_seconds "$2" "$3") && return
+		limit=10 ended
+		gone_soon "phase $1 not met" # or the next try finds this run's ranks
+	done
+	explain "phase $1 not met in $try runs"
+	return 1
+}
+
+# died_in PHASE WHO: the run of `strike` has ended badly, and is gone
+died_in() {
+	limit=10 ended
+	holds "$2 killed in $1: exit $rc" [ "$rc" -ne 0 ]
+	gone_soon "$2 killed in $1"
+}
+
+for phase in init warmup timed check finalise; do
+	strike $phase rank:1 $KILL && {
+		died_in $phase rank
+		expect_rc 14 "rank killed in $phase:"
+		expect_out '^# verdict: outcome=died class=rank-killed ranks=1 '
+		expect_out '^# rank 1 .*killed by SIGKILL'
+	}
+	strike $phase leader $KILL && died_in $phase leader
+	strike $phase member $KILL && {
+		died_in $phase member
+		expect_out '^# verdict: outcome=died class=rank-killed ranks=[01] '
+	}
+	strike $phase launcher $KILL && died_in $phase launcher
+	strike $phase guard $KILL && died_in $phase guard
+done
+
+# --expect of a death
+strike timed rank:0 $KILL --expect died:rank-killed:0 && {
+	limit=10 ended
+	expect_rc 0 'expected death:'
+	expect_out '^# came as expected: died:rank-killed:0$'
+}
+
+# Under mpirun typed by the user
+start mpirun --quiet -np $ranks "$BUILD/all_reduce_perf" --backend mpi -n 100000000 -b 8 -e 8
+hit=$("$tool" "$token" timed $phase_seconds rank:1 $KILL) || explain 'mpirun: no rank to kill'
+limit=10 ended
+expect_rc 14 'rank killed under mpirun:'
+expect_out '^# verdict: outcome=died class=rank-killed ranks=1 '
+gone_soon 'rank killed under mpirun'
+
+# Asked to end
+for signal in TERM INT; do
+	start_held timed
+	within 10 "$tool" "$token" >"$work/ranks" || explain "SIG$signal: run does not come up"
+	kill -$signal $pid
+	died_in timed "bare start by SIG$signal"
+done
+
+# Stopped for a moment: no fault
+strike timed rank:1 $STOP -n 4000 && {
+	sleep 0.3
+	kill -CONT "$hit"
+	ended
+	expect_rc 0 'stopped for 0.3 s:'
+	expect_no_out '^# verdict'
+}
+
+# Stopped for good
+strike timed rank:1 $STOP && {
+	limit=20 ended
+	expect_rc 10 'stopped:'
+	expect_out '^# verdict: outcome=hang class='
+	expect_out '^# rank 1 .*stopped'
+	expect_out '^# rank 0 .*alive.*waits'
+	gone_soon 'stopped'
+}
+begun=$(now_ms)
+strike timed rank:1 $STOP -T 2 && {
+	limit=20 ended
+	expect_rc 10 'stopped, -T 2:'
+	holds "-T 2: took $(($(now_ms) - begun)) ms" [ $(($(now_ms) - begun)) -ge 2000 ]
+}
+# In every other phase, too: -T is the deadline of all waits
+for phase in init warmup check finalise; do
+	strike $phase rank:1 $STOP -T 1 && {
+		limit=20 ended
+		expect_rc 10 "stopped in $phase:"
+		expect_out '^# verdict: outcome=hang '
+		expect_out '^# rank 1 .*stopped'
+		gone_soon "stopped in $phase"
+	}
+done
+strike timed rank:1 $STOP --expect hang && {
+	limit=20 ended
+	expect_rc 0 'stopped, --expect hang:'
+	expect_out '^# verdict: outcome=hang'
+}
+strike timed rank:1 $STOP --expect ok && {
+	limit=20 ended
+	expect_rc 1 'stopped, --expect ok:'
+	expect_out '^# expected ok, came hang:[a-z-]+:1: exit 1$'
+	gone_soon 'stopped, --expect ok'
+}
+
+# Nobody watches
+strike timed rank:1 $STOP --no-watch -n 4000 && {
+	sleep 2
+	kill -CONT "$hit"
+	ended
+	expect_rc 0 'stopped for 2 s, --no-watch:'
+	expect_no_out '^# verdict'
+}
+gone_soon 'end of the test'
+finish

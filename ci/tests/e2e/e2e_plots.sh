@@ -1,0 +1,258 @@
+#!/bin/bash
+# e2e_plots.sh: what plots draw of which columns, beside measured points the predicted ones, and
+# what they say of files that they can't draw.
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+command -v gnuplot >/dev/null || skip 'no gnuplot'
+
+names=schema,collective,backend,nranks,nnodes,size_bytes,dtype,redop,root,placement,mode,time_us
+names+=,busbw_gbs,p5_us,p95_us,predicted_us,predicted_busbw_gbs,ceiling_busbw_gbs
+
+# rows_of FILE TYPE FORETOLD: a sweep of three sizes in both places; FORETOLD is time,busbw,ceiling
+rows_of() {
+	local size placement
+	for size in 1024 2048 4096; do
+		for placement in out-of-place in-place; do
+			echo "1,all_reduce,nccl,4,1,$size,$2,sum,-1,$placement,stream,10,$size,9,11,$3"
+		done
+	done >>"$1"
+}
+
+# draw SCRIPT CSV [SETTING]
+draw() {
+	rm -f "$work/out.svg" "$work/out.png"
+	run gnuplot -e "csv='$2'; out='$work/out'; ${3:-}" "plots/$1.gp"
+}
+key_has() {
+	holds "$1: the key lacks '$2'" grep -qF ">$2<" "$work/out.svg"
+}
+key_lacks() {
+	holds "$1: the key has '$2'" bash -c '! grep -qF ">$1<" "$2"' - "$2" "$work/out.svg"
+}
+# refused RC TEXT WHAT: nothing drawn, and why
+refused() {
+	expect_rc "$1" "$3:"
+	expect_err "$2"
+	holds "$3: a file all the same" [ ! -e "$work/out.svg" ]
+}
+
+# ---- predicted beside measured ----
+
+echo "$names" | tee "$work/head.csv" "$work/nan.csv" "$work/void.csv" "$work/both.csv" \
+	"$work/part.csv" >"$work/full.csv"
+rows_of "$work/full.csv" float 12,900,450
+rows_of "$work/nan.csv" float nan,nan,nan
+rows_of "$work/void.csv" float ,,
+rows_of "$work/both.csv" float 12,900,450
+rows_of "$work/both.csv" half 13,800,450
+rows_of "$work/part.csv" float nan,nan,nan
+rows_of "$work/part.csv" half 13,800,450
+cut -d, -f1-15 "$work/full.csv" >"$work/old.csv"
+for file in full both part; do
+	for plot in busbw latency; do
+		draw $plot "$work/$file.csv"
+		expect_rc 0 "$file, $plot:"
+		holds "$plot of $file: gnuplot says something" [ ! -s "$work/err" ]
+		holds "$plot of $file: no PNG" [ -s "$work/out.png" ]
+		key_has "$plot of $file" predicted
+	done
+	draw busbw "$work/$file.csv"
+	key_has "busbw of $file" 'what links or memory can carry'
+done
+for file in nan void old; do
+	for plot in busbw latency; do
+		draw $plot "$work/$file.csv"
+		expect_rc 0 "$file, $plot:"
+		holds "$plot of $file: gnuplot says something" [ ! -s "$work/err" ]
+		key_has "$plot of $file" in-place
+		key_lacks "$plot of $file" predicted
+		key_lacks "$plot of $file" 'what links or memory can carry'
+	done
+done
+# lines FILE: how many curves its bandwidth plot has: groups of gnuplot's SVG, keys apart
+lines() {
+	draw busbw "$work/$1.csv"
+	grep -c '<g id="gnuplot_plot_' "$work/out.svg"
+}
+holds "curves: $(lines full), $(lines nan)" [ "$(lines full)" -eq $(($(lines nan) + 4)) ]
+holds "curves of two types: $(lines both)" [ "$(lines both)" -eq 10 ]
+holds "curves, one type predicted: $(lines part)" [ "$(lines part)" -eq 8 ]
+
+# A prediction of its own for in-place: a line in its colour
+sed 's/,in-place\(.*\),12,900,450$/,in-place\1,14,800,450/' "$work/full.csv" >"$work/apart.csv"
+holds "in-place predicted apart: $(lines apart)" [ "$(lines apart)" -eq $(($(lines full) + 2)) ]
+# A ceiling far above all else is said, not drawn, and the picture ends a little above the data
+cp "$work/head.csv" "$work/far.csv"
+rows_of "$work/far.csv" float 12,900,9000
+draw busbw "$work/far.csv"
+expect_rc 0 'a ceiling far above:'
+key_has 'a ceiling far above' 'what links or memory can carry: 9000 GB/s, above the picture'
+key_lacks 'a ceiling far above' 10000
+# One notation for times
+sed '2,3s/,stream,10,/,stream,2000000,/' "$work/full.csv" >"$work/slow.csv"
+draw latency "$work/slow.csv"
+key_has 'seconds' 1000000
+key_lacks 'seconds' 1e+06
+# A size measured twice: the mean, not a line that runs to and fro
+{ cat "$work/full.csv" && sed '1d;s/,stream,10,/,stream,30,/' "$work/full.csv"; } >"$work/twice.csv"
+holds 'points of one size apart' [ "$(lines twice)" -eq "$(lines full)" ]
+draw busbw "$work/twice.csv"
+key_has 'measured twice' 'float sum stream; mean where a size was measured more than once'
+
+# ---- several collectives in one file ----
+
+mkdir "$work/several" "$work/one" "$work/void"
+{ cat "$work/full.csv" && sed '1d;s/all_reduce/all_gather/;s/,nccl,4,/,nccl,8,/' "$work/full.csv" &&
+	echo 1,scatt; } >"$work/several/rows.csv"
+cp "$work/full.csv" "$work/one/rows.csv"
+run plots/plot "$work/several"
+expect_rc 0 'several collectives:'
+for plot in busbw latency; do
+	for kind in all_reduce-4-ranks all_gather-8-ranks; do
+		expect_out "^# $work/several/$plot-$kind.svg $work/several/$plot-$kind.png\$"
+		holds "no $plot-$kind" [ -s "$work/several/$plot-$kind.png" ]
+	done
+done
+holds 'more than one picture each' [ "$(find "$work/several" -name '*.svg' | wc -l)" -eq 4 ]
+holds 'the wrong title' grep -q '>all_gather on nccl, 8 ranks, 1 node<' \
+	"$work/several/busbw-all_gather-8-ranks.svg"
+draw busbw "$work/several/rows.csv"
+refused 1 "holds all_reduce,nccl,4,1 all_gather,nccl,8,1 - one picture each: only=" several
+run plots/plot "$work/one"
+expect_rc 0 'one collective:'
+expect_out "^# $work/one/busbw.svg "
+run plots/plot "$work/nowhere"
+expect_rc 2 'no folder:'
+holds 'more than a line' [ "$(wc -l <"$work/err")" -eq 1 ]
+run plots/plot "$work/void"
+expect_rc 1 'a folder without data:'
+holds 'a folder without data: more than a line' [ "$(wc -l <"$work/err")" -eq 1 ]
+
+# ---- hostile ----
+
+: >"$work/empty.csv"
+printf 'a,b\n1,2\n' >"$work/other.csv"
+head -c 3000 /dev/urandom >"$work/noise.csv"
+cut -d, -f1-12,14- "$work/full.csv" >"$work/lacking.csv"
+draw busbw "$work/nowhere.csv"
+refused 1 'nowhere.csv : not there, or empty' 'no file'
+draw busbw "$work/empty.csv"
+refused 1 'empty.csv : not there, or empty' 'an empty file'
+draw busbw "$work/head.csv"
+refused 1 'head.csv : no rows to plot' 'no rows'
+draw busbw "$work/lacking.csv"
+refused 1 'lacking.csv : no column busbw_gbs$' 'a column that lacks'
+draw latency "$work/other.csv"
+refused 1 'other.csv : no column time_us p5_us ' 'another file'
+draw busbw "$work/noise.csv"
+refused 1 'noise.csv : no(t there| column)' 'noise'
+run gnuplot plots/busbw.gp
+expect_rc 2 'no arguments:'
+expect_err '^usage: gnuplot'
+# A run that was killed: the last row breaks off
+sed '$s/^\(.\{30\}\).*/\1/' "$work/full.csv" >"$work/cut.csv"
+draw busbw "$work/cut.csv"
+expect_rc 0 'a row that breaks off:'
+key_has 'a row that breaks off' predicted
+holds 'a row that breaks off: gnuplot says something' [ ! -s "$work/err" ]
+
+# ---- timeline ----
+
+{
+	echo row,rank,lane,guilty,text,comm,seq,kind,count,dtype,state,start_ms,joined_ms,end_ms,device_start_ms,device_end_ms
+	echo 'title,,,,"died: rank-killed (ranks 1;2)",,,,,,,,,,,'
+	echo 'verdict,,,,"verdict",,,,,,,9,,,,'
+	echo 'lane,0,0,0,"in call 1",,,,,,,,,,,'
+	echo 'call,0,0,0,,0,1,AllReduce,1,float,unfinished,0,0,9,,'
+} >"$work/timeline.csv"
+draw timeline "$work/timeline.csv"
+expect_rc 0 'timeline:'
+key_has timeline 'died: rank-killed (ranks 1,2)'
+# A send and a receive that never ended together: their numbers are not on top of each other.
+{
+	grep -v ^call "$work/timeline.csv"
+	echo 'call,0,0,0,,0,815,Send,1,float,unfinished,0,9,9,,'
+	echo 'call,0,0,0,,0,816,Recv,1,float,unfinished,0,9,9,,'
+} >"$work/pair.csv"
+draw timeline "$work/pair.csv"
+left_of() {
+	grep -B 1 ">$1<" "$work/out.svg" | sed -nE 's/.*translate\(([0-9]+)[.,].*/\1/p'
+}
+holds "815 at '$(left_of 815)', 816 at '$(left_of 816)'" \
+	[ "$(left_of 816)" -gt $(($(left_of 815) + 15)) ]
+
+# ---- accuracy ----
+
+{
+	echo source,sweep,model,size_bytes,placement,set,band,measured,predicted,unit,error_percent
+	echo 'here,all_reduce,fitted,8,in-place,,,10,11,us,10'
+	echo 'here,all_reduce,physical,1024,in-place,,,20,11,us,-45'
+} >"$work/accuracy.csv"
+draw accuracy "$work/accuracy.csv"
+expect_rc 0 'accuracy:'
+key_has accuracy 'here: predicted / measured over size'
+key_lacks accuracy 'published plateaus'
+echo 'published,x,fitted,8,,,plateau,100,110,GB/s,10' >>"$work/accuracy.csv"
+draw accuracy "$work/accuracy.csv"
+key_has accuracy 'published plateaus'
+draw accuracy "$work/full.csv"
+refused 1 'no column measured predicted source model unit' 'accuracy of rows'
+
+# ---- predict ----
+
+predict() {
+	run env BUILD="$BUILD" OUT_DIR="$work/$1" plots/predict "${@:2}"
+}
+predict h100 --topo dgx-h100 -N 1-2048 -c all_reduce,alltoall
+expect_rc 0 'plots/predict:'
+for plot in all_reduce-sizes-1 all_reduce-sizes-2048 all_reduce-nodes alltoall-nodes; do
+	expect_out "^# $work/h100/$plot.svg $work/h100/$plot.png\$"
+	holds "no $plot.png" [ -s "$work/h100/$plot.png" ]
+done
+holds 'the plateau lacks an algorithm' bash -c \
+	'for a in Ring Tree NVLSTree; do grep -qF ">$a<" "$1" || exit 1; done' - \
+	"$work/h100/all_reduce-nodes.svg"
+holds 'the plateau does not reach 2048 nodes' grep -qF '>2048<' "$work/h100/all_reduce-nodes.svg"
+holds 'NVLS on many nodes without SHARP' bash -c '! grep -qF ">NVLS<" "$1"' - \
+	"$work/h100/all_reduce-sizes-2048.svg"
+holds 'the title does not say at which size' grep -qF '>dgx-h100, all_reduce, at 8 GiB<' \
+	"$work/h100/all_reduce-nodes.svg"
+holds 'no key for the ceilings' grep -qF '>what the links can carry<' "$work/h100/all_reduce-sizes-2048.svg"
+# ceilings: one grey line where they coincide
+ceilings() {
+	grep -c 'stroke-dasharray' "$work/h100/$1.svg"
+}
+holds "ceilings apart $(ceilings all_reduce-sizes-1), alike $(ceilings all_reduce-sizes-2048)" \
+	[ "$(ceilings all_reduce-sizes-1)" -gt "$(ceilings all_reduce-sizes-2048)" ]
+# Twice in a second: a folder each, and clean paths
+here=$PWD
+mkdir -p "$work/tree/plots" "$work/tree/build"
+cp plots/predict plots/predict.gp plots/common.gp "$work/tree/plots/"
+cd "$work/tree/build" || exit 1
+for i in 1 2 3; do
+	HANGAR_E2E=$token BUILD=$BUILD ../plots/predict --topo dgx-a100 >"$work/twin-$i" &
+done
+wait
+cd "$here" || exit 1
+holds 'a folder shared' [ "$(find "$work/tree/results/runs" -mindepth 1 -maxdepth 1 | wc -l)" -eq 3 ]
+holds 'a path over plots/..' [ "$(sort -u "$work"/twin-* | grep -c "^# $work/tree/results/runs/")" -eq 3 ]
+predict one --topo dgx-a100
+expect_rc 0 'one node:'
+holds 'nodes of one node' [ ! -e "$work/one/all_reduce-nodes.svg" ]
+predict odds --topo dgx-a100 --failures 2
+expect_rc 2 'odds of failures are no figures to draw:'
+expect_err 'failures prints text: without --csv'
+predict unknown --topo pdp-11
+expect_rc 2 'an unknown machine:'
+expect_err "no machine spec 'pdp-11'"
+holds 'a folder of nothing' [ ! -e "$work/unknown" ]
+predict list --list
+expect_rc 2 'plots/predict --list:'
+expect_err 'printed no figures'
+predict none
+expect_rc 2 'plots/predict without options:'
+draw predict "$work/h100/chosen.csv" "over='nnodes'; only='alltoall'"
+expect_rc 0 'predict.gp over nodes:'
+draw predict "$work/h100/chosen.csv" "only='hypercube'"
+refused 1 'no rows to plot' 'a collective that the file lacks'
+finish

@@ -1,0 +1,150 @@
+#!/bin/bash
+# e2e_predict.sh: topo_predict's tables, explanation, errors, vendor figures, speed, and its plots.
+# alone: 675840 points in 3 s is asserted
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+predict=$BUILD/topo_predict
+topo() { "$predict" "$@" >"$work/out" 2>"$work/err"; }
+
+# ends RC PATTERN ARGUMENTS...: exit code and a pattern in what it said
+ends() {
+	local want=$1 pattern=$2 got
+	shift 2
+	topo "$@"
+	got=$?
+	check "topo_predict $*: exit $got instead of $want" [ "$got" -eq "$want" ]
+	check "topo_predict $*: no '$pattern'" grep -q -e "$pattern" "$work/out" "$work/err"
+}
+
+ends 0 'gb200-nvl72' --list
+ends 0 'NVLSTree' --topo dgx-h100 --nodes 16
+ends 0 'limited by: NICs of a node' --topo dgx-a100 --nodes 16 -c all_gather -e 1G --explain
+ends 0 'constants: physical only (asked for)$' --topo dgx-a100 --physical
+ends 0 'constants: fitted (fitted.json)$' --topo dgx-a100
+ends 0 'constants: fitted to results/.* that share a GPU, in the same folder$' --explain
+ends 2 '/nowhere.json: No such file' --fitted /nowhere.json
+ends 0 '^# 100 nodes, 2 failures' --topo dgx-h100 --nodes 100 --failures 2
+ends 0 'no progress: a checkpoint takes 150.0 min, a failure comes every 26.3 min' \
+	-N 100 --failures 200 --checkpoint 9000
+ends 0 'NOT verified' --vendor
+topo --vendor --topo hgx-h200
+check "--topo hgx-h200 --vendor: $(cat "$work/out")" [ "$(awk '{ print $1 }' "$work/out" | sort | xargs)" = \
+	'memory_bandwidth nic_line_rate nvlink_gpu_unidir pcie_x16_unidir' ]
+ends 2 "no machine spec 'pdp-11'; there are: a100-pcie-bridged" --topo pdp-11
+ends 2 'nowhere.xml' --topo /nowhere.xml
+ends 2 "unknown collective 'all_reduced'; there are: broadcast, reduce, .*, hypercube$" -c all_reduced
+ends 2 "unknown algorithm 'Rings'; there are: Tree, Ring, .*, P2P$" --algo Rings
+ends 2 "unknown protocol 'L'; there are: LL, LL128, Simple$" --proto L
+ends 2 '.-e (1048576 B) is below -b (1073741824 B)' -b 1G -e 1M
+ends 0 '  1073741824 NVLS' -b 1G --explain
+ends 0 ' 17179869184 NVLS' -b 16G
+ends 2 'NCCL has no model of sends' --nccl-model -c sendrecv -b 8G
+ends 2 'explain is for the eye' --explain --csv
+ends 2 'explain is for the eye' --explain --nccl-model
+ends 2 'failures prints text' --csv --failures 2
+ends 2 'oversubscription: from 1, not .0.5' --oversubscription 0.5
+ends 0 'no effect: the fabric is rail' -N 2048 --oversubscription 4
+ends 0 'no effect: 16 nodes fit in one leaf of 16' -N 16 --fabric fat-tree --oversubscription 4
+ends 2 'not .4X' -e 4X
+ends 2 '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
+ends 2 'nothing to predict' --topo tcp-10g
+ends 2 'belongs to no option' stray
+
+# lacks PATTERN ARGUMENTS...
+lacks() {
+	local pattern=$1
+	shift
+	topo "$@"
+	check "topo_predict $*: has '$pattern'" [ "$(grep -c -e "$pattern" "$work/out")" -eq 0 ]
+}
+lacks ' launch$' --nccl-model --gpus 2 -e 64K
+lacks 'no effect' -N 17 --fabric fat-tree --oversubscription 4
+lacks 'checked against published' -b 1K -e 1K
+ends 0 'checked against published' -b 8G
+
+# A range doubles up to its end; numbers and their nouns; what is used of a node.
+topo -N 3-20 -b 1G -e 1G
+check "-N 3-20: $(cat "$work/out")" [ "$(awk '!/^#/ { print $1 }' "$work/out" | xargs)" = '3 6 12 20' ]
+ends 0 '^# dgx-h100: 3 to 20 nodes of 8 x H100, 8 NICs' -N 3-20
+ends 0 '^# dgx-h100: 1 node of 8 x H100' -e 1K
+ends 0 '^# dgx-h100: 1 node of 4 of 8 x H100, 8 NICs of 400 Gb/s (ib), 4 used;' --gpus 4
+ends 0 ', 1 NIC of' --nics 1
+ends 0 'on 1 channel (' -e 1K --explain
+cat >"$work/two.xml" <<'END'
+<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+<pci busid="0000:01:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"><gpu dev="0" sm="90" rank="0">
+<nvlink target="0000:02:00.0" count="18" tclass="0x030200"/></gpu></pci>
+<pci busid="0000:02:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"><gpu dev="1" sm="90" rank="1">
+<nvlink target="0000:01:00.0" count="18" tclass="0x030200"/></gpu></pci></cpu></system>
+END
+ends 0 '^# two.xml: 1 node of 2 x sm 90 (H100 class), no NIC; constants' --topo "$work/two.xml"
+
+# A reader with a calculator: each printed product, the least of them, the correction, the transfer.
+recomputed() {
+	topo --explain "$@"
+	check "--explain $*: the terms do not give the bandwidth" awk -f - "$work/out" <<-'AWK'
+		function off(a, b) { return a > b * 1.005 + .005 || a < b * .995 - .005 }
+		/^algorithm bandwidth/ { in_terms = 1; turn = /one after the other/; next }
+		in_terms && /^  [^=]* = [0-9.]+ GB\/s/ {
+			split($0, side, " = ")
+			sub(/^[^(]*  +|^[^(0-9]* /, "", side[1])
+			gsub(/\([^()]*(\([^()]*(\([^()]*\))?[^()]*\))*[^()]*\)/, "", side[1])
+			n = split(side[1], part, "*")
+			product = 1
+			for (i = 1; i <= n; i++) product *= part[i]
+			bad += off(product, side[2] + 0)
+			sum += 1 / product
+			if (!least || product < least) { least = product; marked = /<- limits/ }
+			terms++
+			next
+		}
+		in_terms && /^  \* / { correction = $2 }
+		in_terms && /^  = / { total = $2; in_terms = 0 }
+		/^transfer/ { bytes = $3; us = $(NF - 1) }
+		END {
+			want = turn ? 1 / sum : least
+			want *= correction ? correction : 1
+			exit !(terms && !bad && (marked || turn) && !off(want, total) &&
+			       !off(bytes / want / 1000, us))
+		}
+	AWK
+}
+recomputed --topo dgx-h100 -b 8G --algo Ring --proto LL
+recomputed --topo dgx-h100 -b 1K -e 1K -N 16
+recomputed --topo dgx-h100 -c broadcast -e 1M
+recomputed --topo dgx-h100 -N 16 -e 1G
+recomputed --topo dgx-h100 -N 2 -e 64M -c hypercube
+recomputed --topo dgx-h100 -N 64 -e 1G -c alltoall --fabric fat-tree --oversubscription 4
+recomputed --topo gb200-nvl72 -N 1000000 -e 64M -c hypercube
+recomputed --topo dgx-a100 -e 4M --proto LL128
+ends 0 '(as asked)' -e 8G --algo Ring --proto LL --explain
+ends 0 "(least time in NCCL's tuning model)" -e 8G --explain
+ends 0 'uplinks of a leaf$' -N 2048 -b 8G --fabric fat-tree --oversubscription 4
+ends 0 ' 99\.99  97.8  uplinks' -N 2048 -b 8G --fabric fat-tree --oversubscription 4
+ends 0 ' latency$' -b 1K -e 1K -N 16
+
+# No prediction above its ceiling, in any spec, on 1 to 2048 nodes.
+for spec in "$BUILD"/specs/*.json; do
+	name=$(basename "$spec" .json)
+	topo --topo "$name" -N 1-2048 -c all -b 8 -e 16G --csv
+	check "$name: a row above its ceiling, or none" awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["busbw_gbs"] + 0 > $at["ceiling_busbw_gbs"] + 0 { bad++ }
+		END { exit !(NR > 1000 && !bad) }' "$work/out"
+done
+
+# 11 collectives x 30 sizes x 2048 nodes. The limit is 1 s; a machine of 2 loaded cores is given 3.
+start=$EPOCHREALTIME
+ends 0 '675840 points' --topo dgx-h100 -N 1-2048 -c all -b 8 -e 4G --count
+check "675840 points took too long" awk "BEGIN { exit !($EPOCHREALTIME - $start < 3) }"
+
+topo --topo dgx-h100 -N 1-2048 -b 1K -e 8G --csv
+cp "$work/out" "$work/predict.csv"
+if command -v gnuplot >/dev/null; then
+	for over in size_bytes nnodes; do
+		check "plot over $over" gnuplot -e "csv='$work/predict.csv'; out='$work/$over'; over='$over'" plots/predict.gp
+		check "$over.svg is empty" [ -s "$work/$over.svg" ]
+	done
+fi
+finish

@@ -1,0 +1,66 @@
+#!/bin/bash
+# e2e_run.sh: the runner itself on tests made up for it: several at once, some quiet or alone, one line each
+# in the order of the list, a failure's whole output, an end when it is told to.
+# shellcheck source=ci/tests/e2e/lib.sh disable=SC2016
+source "$(dirname "$0")/lib.sh"
+
+mkdir -p "$work/tree/ci/tests/e2e" "$work/seen"
+cp ci/tests/run "$work/tree/ci/tests"
+export SEEN=$work/seen
+
+# made NAME LINE...: a test of that name
+made() {
+	printf '%s\n' '#!/bin/bash' "${@:2}" >"$work/tree/ci/tests/e2e/e2e_$1.sh"
+}
+made a '# alone: it looks for all the others' '[ "$(ls "$SEEN" | xargs)" = "b c d e q r" ]'
+made b 'until [ -e "$SEEN/c" ]; do sleep 0.1; done; touch "$SEEN/b"'
+made c 'touch "$SEEN/c" "$TMPDIR/mine"; echo "$TMPDIR" >"$SEEN/c"; echo one; echo two >&2; exit 3'
+made d 'touch "$SEEN/d"; [ -z "${JOBS:-}" ] || exit 1; [ "$TMPDIR" != "$(cat "$SEEN/c")" ] || exit 1; echo not here; exit 77'
+made e '# timeout: 1' 'touch "$SEEN/e"; sleep 60'
+for one in q r; do # each waits for the other, and ends if all but the two have ended
+	made $one '# quiet: it only waits' 'ls "$SEEN" >"$TMPDIR/before"; touch "$SEEN/'$one'"' \
+		'until [ -e "$SEEN/q" ] && [ -e "$SEEN/r" ]; do sleep 0.1; done' \
+		'[ "$(grep -v "[qr]" "$TMPDIR/before" | xargs)" = "b c d e" ]'
+done
+
+JOBS=2 run "$work/tree/ci/tests/run"
+expect_rc 1 'two at once:'
+sed -nE 's/^([a-zA-Z]+ +e2e_.) +[0-9]+\.[0-9] s/\1/p' "$work/out" >"$work/lines"
+holds "two at once: $(paste -sd, "$work/lines")" cmp -s "$work/lines" <<'END_LINES'
+ok   e2e_b
+FAIL e2e_c: exit 3
+skip e2e_d: not here
+FAIL e2e_e: not finished after 1 s
+ok   e2e_q
+ok   e2e_r
+ok   e2e_a
+END_LINES
+holds "not a failure's whole output, before its line" [ "$(grep -B2 '^FAIL e2e_c' "$work/out" | head -n 2)" = \
+	$'    | one\n    | two' ]
+expect_out '^4 passed, 2 failed, 1 skipped$'
+holds 'a temporary folder is left' [ ! -e "$(cat "$SEEN/c")" ]
+for jobs in 0 x -1; do
+	JOBS=$jobs run "$work/tree/ci/tests/run"
+	expect_rc 2 "JOBS=$jobs:"
+done
+
+# One after the other: the first waits for the second until its time is over
+rm -r "$SEEN" && mkdir "$SEEN"
+made b '# timeout: 1' 'until [ -e "$SEEN/c" ]; do sleep 0.1; done'
+JOBS=1 run "$work/tree/ci/tests/run" e2e_b e2e_c
+expect_rc 1 'one after the other:'
+expect_out '^FAIL e2e_b .*: not finished after 1 s$'
+expect_out '^0 passed, 2 failed, 0 skipped$'
+
+# Told to end, it ends what it started
+for name in b c; do
+	made $name "touch \$SEEN/$name; sleep 60"
+done
+rm -r "$SEEN" && mkdir "$SEEN"
+JOBS=2 start "$work/tree/ci/tests/run" e2e_b e2e_c
+holds 'two tests that sleep do not begin' within 20 test -e "$SEEN/b" -a -e "$SEEN/c"
+kill -TERM "$pid"
+limit=10 ended
+expect_rc 143 'told to end:'
+holds "left running: $(pids_of_run)" within 5 no_process
+finish

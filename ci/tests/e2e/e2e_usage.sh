@@ -1,0 +1,178 @@
+#!/bin/bash
+# e2e_usage.sh: wrong input ends with exit 2 (or 77) and one line before anything runs; help,
+# version, completion, environment variables, launchers.
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+small=(--backend mpi -b 8 -e 8 -n 1 -w 0 -c 1)
+
+# one_line RC PATTERN...: exit code, nothing on stdout, one line on stderr that matches all patterns
+one_line() {
+	local pattern
+	holds "exit $rc instead of $1" [ "$rc" -eq "$1" ]
+	shift
+	holds "stdout is not empty" [ ! -s "$work/out" ]
+	holds "$(wc -l <"$work/err") lines on stderr instead of 1" [ "$(wc -l <"$work/err")" -eq 1 ]
+	for pattern; do
+		expect_err "$pattern"
+	done
+}
+
+# refused "ARGUMENTS" PATTERN...: a bare start with them exits 2
+refused() {
+	local arguments=$1
+	shift
+	# shellcheck disable=SC2086 # words
+	run "$BUILD/all_reduce_perf" $arguments
+	one_line 2 "$@"
+}
+
+# unsupported "ARGUMENTS" PATTERN...: the same with exit 77
+unsupported() {
+	local arguments=$1
+	shift
+	# shellcheck disable=SC2086 # words
+	run "$BUILD/all_reduce_perf" $arguments
+	one_line 77 "$@"
+}
+
+refused '--nonsense' nonsense
+refused '-Q' 'Q'
+refused '-b 8 stray' stray
+refused '-d int7' '-d int7' float
+refused '-o xor' '-o xor' sum
+refused '-b 0' '-b 0'
+refused '-b -1' '-b -1'
+refused '-b 8Mx' '-b 8Mx'
+refused '-b 1e99' '-b 1e99'
+refused '-i 0' '-i 0'
+refused '-n 0' '-n 0'
+refused '-n 1x' '-n 1x'
+refused '-f 1.5' '-f 1.5'
+refused '-f 1' '-f 1'
+refused '-b 64 -e 32' '-e 32' '-b'
+refused '-i 8 -f 2' '-i 8' '-f 2'
+refused '-J x.csv' '-J x.csv' json
+refused '-c 0 --check-every' '-c 0|check-every'
+refused '--mode slow' '--mode slow' 'stream' 'isolated' 'graph'
+refused '--backend mpi --mode graph' 'graph' 'mpi'
+refused '--backend tcp' '--backend tcp' 'nccl' 'mpi'
+refused "--backend mpi --fault=drop-rank:$((4 * $(nproc) + 12))" '-g'
+refused '--table html' '--table html' 'nccl-tests'
+refused '--expect sunshine' '--expect sunshine'
+refused '--expect hang:nosuchclass' 'hang:nosuchclass' 'missing-call' 'rank-died'
+refused '--backend mpi -g 4 --fault=drop-rank:4' 'out of range: 4, the job has 0 to 3'
+refused '--backend mpi -g 4 --fault=drop-rank@26' 'call 26 is never reached'
+refused '--backend mpi -g 4 --fault=drop-rank:1 -b 4K' '-b 4096: too small for a schedule'
+refused '--backend mpi -g 4 --fault=drop-rank:1 -b 4' '-b 4: too small for a schedule'
+refused '-T -1' '-T -1'
+refused '-n' '-n: '
+refused '--align 3' '--align 3' 'power'
+refused '-G 2 -z 1' '-G|-z'
+refused '-r 1' '-r 1' 'root'
+NCCL_TESTS_SPLIT='MOD 0' refused '' 'NCCL_TESTS_SPLIT'
+NCCL_TESTS_DEVICE=x refused '' 'NCCL_TESTS_DEVICE=x'
+unsupported '-D 1' '-D 1'
+unsupported '-V 8' '-V 8'
+
+# Too large for any host: memory is named, with the option.
+run "$BUILD/all_reduce_perf" --backend mpi -g 2 -b 64T -e 64T
+expect_rc 2 '-e 64T:'
+holds 'stdout is not empty' [ ! -s "$work/out" ]
+expect_err '64T|70368744177664'
+expect_err '[Mm]emory|available'
+
+# Under a launcher every rank sees the mistake, and one tells of it. mpirun adds its own report.
+launched() {
+	run mpirun --quiet -np 2 "$BUILD/all_reduce_perf" "$@"
+	grep -E '^all_reduce_perf: ' "$work/err" >"$work/ours"
+	holds "$(wc -l <"$work/ours") lines of ours on stderr instead of 1" \
+		[ "$(wc -l <"$work/ours")" -eq 1 ]
+	holds 'stdout has results' bash -c '! grep -qE "^ *[0-9]+ +[0-9]" "$1"' - "$work/out"
+}
+launched --nonsense
+expect_rc 2 'mpirun, --nonsense:'
+launched "${small[@]}" -e 4
+expect_rc 2 'mpirun, -e 4:'
+launched "${small[@]}" -g 2
+expect_rc 2 'mpirun, -g 2:'
+expect_err 'mpirun -np 4 '
+launched --backend mpi -b 64T -e 64T
+expect_rc 2 'mpirun, -e 64T:'
+launched --backend mpi --fault=drop-rank:1 -b 4K
+expect_rc 2 'mpirun, --fault, -b 4K:'
+holds 'one line of ours, but others about the fault' bash -c '! grep -q "did not fire" "$1"' - "$work/err"
+run mpirun --quiet -np 2 "$BUILD/all_reduce_perf" "${small[@]}" -g 1
+expect_rc 0 'mpirun, -g 1:'
+
+# Slurm: a batch script without a step is a bare start.
+export SLURM_JOB_ID=4711 SLURM_NTASKS=8 SLURM_PROCID=0 SLURM_NPROCS=8 SLURM_JOB_NUM_NODES=1
+run "$BUILD/all_reduce_perf" "${small[@]}" -g 2
+expect_rc 0 'Slurm batch script:'
+expect_out ' 2 ranks'
+expect_err 'mpirun .*-np 2 '
+# A step that announces more processes than MPI sees is an error, not eight runs of one.
+SLURM_STEP_ID=0 run "$BUILD/all_reduce_perf" "${small[@]}"
+expect_rc 2 'Slurm step without MPI:'
+expect_err '8'
+expect_err 'pmix'
+unset SLURM_JOB_ID SLURM_NTASKS SLURM_PROCID SLURM_NPROCS SLURM_JOB_NUM_NODES
+
+# Bare: says what it runs, 4 ranks unless told, as -t x -g says.
+run "$BUILD/all_reduce_perf" "${small[@]}"
+expect_rc 0 'bare:'
+expect_out ' 4 ranks'
+expect_err "mpirun .*-np 4 .*all_reduce_perf"
+run "$BUILD/all_reduce_perf" "${small[@]}" -t 3
+expect_out ' 3 ranks'
+# Nothing to start it with
+run env PATH=/nonexistent "$BUILD/all_reduce_perf" "${small[@]}"
+expect_rc 77 'no mpirun:'
+expect_err 'mpirun'
+
+# Help, version, completion
+run "$BUILD/all_reduce_perf" --help
+expect_rc 0 '--help:'
+holds '--help writes to stderr' [ ! -s "$work/err" ]
+for option in -b -e --minbytes --mode --backend --table --out --csv --json --record --share-gpu \
+	--expect NCCL_TESTS_DEVICE NCCL_TESTS_SPLIT_MASK NCCL_TESTS_MIN_BW; do
+	expect_out "(^|[ ,])$option([ =,[]|\$)"
+done
+run "$BUILD/all_reduce_perf" --version
+expect_rc 0 '--version:'
+expect_out '^all_reduce_perf .*[0-9]+\.[0-9]+'
+run "$BUILD/all_reduce_perf" --completion bash
+expect_rc 0 '--completion bash:'
+holds 'bash refuses the completion script' bash -n "$work/out"
+holds 'completion lacks --backend' bash -c '
+	source "$1"
+	COMP_WORDS=(all_reduce_perf --back) COMP_CWORD=1 COMPREPLY=()
+	spec=$(complete -p all_reduce_perf) && [[ $spec =~ -F\ ([^ ]+) ]]
+	"${BASH_REMATCH[1]}" all_reduce_perf --back all_reduce_perf
+	[[ " ${COMPREPLY[*]} " == *" --backend"* ]]' - "$work/out"
+run "$BUILD/all_reduce_perf" --completion tcsh
+one_line 2 'completion tcsh' bash
+
+# What nobody can read, since its disk is full, is no success.
+full() {
+	# shellcheck disable=SC2016 # for the inner shell
+	run bash -c '"$@" >/dev/full' - "$@"
+	one_line 1 'standard output: No space left on device'
+}
+for option in --help --version --list-faults '--completion=bash' "${small[*]} -g 2"; do
+	# shellcheck disable=SC2086 # words
+	full "$BUILD/all_reduce_perf" $option
+done
+for program in topo_predict nccl_log reconcile hang_diagnose; do
+	full "$BUILD/$program" --help
+done
+full "$BUILD/topo_predict" --topo dgx-h100
+
+# Environment variables
+NCCL_TESTS_MIN_BW=100000 run "$BUILD/all_reduce_perf" "${small[@]}" -g 2
+expect_rc 13 'NCCL_TESTS_MIN_BW:'
+expect_out '^# verdict: outcome=slow '
+NCCL_TESTS_SPLIT='MOD 2' run "$BUILD/all_reduce_perf" "${small[@]}" -g 4
+expect_rc 0 'NCCL_TESTS_SPLIT:'
+expect_out 'Rank +3 Group +1'
+finish

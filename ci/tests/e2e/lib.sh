@@ -1,0 +1,183 @@
+# lib.sh: what end-to-end tests share. Sourced by e2e_*.sh; not a test.
+# shellcheck shell=bash
+#
+# A test sources it, calls `run`, `perf` or `start` and the expect_* functions, and ends with
+# `finish`. The runs that it starts, and nothing else, carry HANGAR_E2E=$token in their environment:
+# that is how their processes are found, whoever started them, and ended when the test ends.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 1
+BUILD=$(realpath -m "${BUILD:-build}")
+if [ ! -x "$BUILD/all_reduce_perf" ] || [ ! -x "$BUILD/tests/tool_phase" ]; then
+	echo "$BUILD is not built: make all tests"
+	exit 1
+fi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+token=$$-$EPOCHREALTIME
+work=$(mktemp -d) || exit 1
+work=$(realpath "$work")
+checks=0 failures=0 runs=0 said='(no run)' explained=''
+
+# skip REASON: this machine can't run the test
+skip() {
+	echo "$*"
+	exit 77
+}
+
+fail() {
+	failures=$((failures + 1))
+	echo "FAIL $*"
+}
+
+# check DESCRIPTION COMMAND...: count one check, which holds when the command succeeds
+check() {
+	local what=$1
+	shift
+	checks=$((checks + 1))
+	"$@" || fail "$what"
+}
+
+finish() {
+	echo "$checks checks, $failures failed"
+	[ $failures -eq 0 ] && [ $checks -gt 0 ]
+	exit
+}
+
+# pids_of_run: processes of the runs that this test started. Zombies have no environment any more
+# and so do not count.
+pids_of_run() {
+	grep -lsz "^HANGAR_E2E=$token\$" /proc/[0-9]*/environ | tr -dc '0-9\n'
+}
+
+no_process() {
+	[ -z "$(pids_of_run)" ]
+}
+
+# own_shm: in mounts of its own (unshare -m) a test has a /dev/shm of its own, too: everything in it
+# is this test's.
+shm=everybodys
+own_shm() {
+	mount -t tmpfs tmpfs /dev/shm 2>/dev/null && shm=own
+}
+
+# left_in_shm: what runs that are over left there; where it is everybody's, others' runs go
+# on meanwhile
+left_in_shm() {
+	local path
+	for path in /dev/shm/{hangar-,vader,ompi,sem.ompi,nccl-}*; do
+		[ -e "$path" ] || continue
+		[ $shm = everybodys ] && in_use "$path" && continue
+		echo "$path"
+	done
+}
+
+# in_use PATH: a process has it mapped or, as every run its folder, locked
+in_use() {
+	grep -qF ":$(stat -c %i "$1") " /proc/locks || grep -qsF " $1" /proc/[0-9]*/maps
+}
+
+end_leftovers() {
+	local pid
+	for pid in $(pids_of_run); do
+		kill -KILL "$pid" 2>/dev/null
+	done
+}
+
+at_exit() { :; } # a test with more to remove redefines it
+clean_up() {
+	trap '' TERM INT HUP
+	end_leftovers
+	at_exit
+	rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# within SECONDS COMMAND...: repeat the command until it succeeds; fails when the time is over
+within() {
+	local end
+	end=$(($(now_ms) + $1 * 1000))
+	shift
+	until "$@"; do
+		[ "$(now_ms)" -lt "$end" ] || return 1
+		sleep 0.02
+	done
+}
+
+now_ms() {
+	echo $((${EPOCHREALTIME/[.,]/} / 1000))
+}
+
+# run COMMAND...: to its end, at most $limit seconds; leaves $rc, $work/out, $work/err
+limit=${LIMIT:-60}
+run() {
+	said="$*" runs=$((runs + 1))
+	HANGAR_E2E=$token timeout -k 5 "$limit" "$@" </dev/null >"$work/out" 2>"$work/err"
+	rc=$?
+}
+
+# start COMMAND...: in the background; its process id is $pid, and `ended` waits for it
+start() {
+	said="$*" runs=$((runs + 1))
+	HANGAR_E2E=$token "$@" </dev/null >"$work/out" 2>"$work/err" &
+	pid=$!
+}
+
+# ended: wait for what `start` began, at most $limit seconds; leaves $rc
+ended() {
+	within "$limit" is_over "$pid" || kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	rc=$?
+}
+
+is_over() {
+	[[ $(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null) =~ ^[ZX]?$ ]]
+}
+
+# perf COLLECTIVE OPTION...: a bare start on the mpi backend
+perf() {
+	local binary=$BUILD/${1}_perf
+	shift
+	run "$binary" --backend mpi "$@"
+}
+
+# explain WHAT: a failure, the first of a run with its command and the end of its output
+explain() {
+	fail "$1"
+	[ "$explained" = "$runs" ] && return
+	explained=$runs
+	echo "  command: $said"
+	[ -s "$work/out" ] && tail -n 6 "$work/out" | cut -c1-200 | sed 's/^/  out: /'
+	[ -s "$work/err" ] && tail -n 6 "$work/err" | cut -c1-200 | sed 's/^/  err: /'
+	return 0
+}
+
+# holds WHAT COMMAND...: check, explained with the last run's output
+holds() {
+	local what=$1
+	shift
+	checks=$((checks + 1))
+	"$@" || explain "$what"
+}
+
+expect_rc() {
+	holds "exit ${2:-}${2:+: }$rc instead of $1" [ "$rc" -eq "$1" ]
+}
+
+expect_out() {
+	holds "stdout lacks '$1'" grep -qE -- "$1" "$work/out"
+}
+
+expect_no_out() {
+	holds "stdout has '$1'" bash -c '! grep -qE -- "$1" "$2"' - "$1" "$work/out"
+}
+
+expect_err() {
+	holds "stderr lacks '$1'" grep -qE -- "$1" "$work/err"
+}
+
+# column FILE NAME: the values of one column of a CSV file without quoted cells
+column() {
+	awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next }
+		{ print $c }' "$1"
+}

@@ -1,0 +1,239 @@
+/* test_evidence_hostile.c: evidence in torn, truncated, foreign, random and missing files. */
+#include "rig/evidence_saved.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static void drop(const char *name)
+{
+	char path[UNIT_PATH];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+}
+
+/* Each spoils rank 1's file; the others' must still be read. */
+static void spoil_magic(struct saved_header *h)
+{
+	h->magic[0] = 'X';
+}
+static void spoil_old(struct saved_header *h)
+{
+	memcpy(h->magic, RECORD_MAGIC, 8); /* the whole memory, as it was once saved */
+}
+static void spoil_version(struct saved_header *h)
+{
+	h->version = 2;
+}
+static void spoil_layout(struct saved_header *h)
+{
+	h->record_bytes = 72;
+}
+static void spoil_rank(struct saved_header *h)
+{
+	h->rank = 2;
+}
+static void spoil_recorder(struct saved_header *h)
+{
+	((struct record_header *)(h + 1))->version++;
+}
+static void spoil_records(struct saved_header *h)
+{
+	h->records = UINT32_MAX;
+}
+
+static void test_foreign(void)
+{
+	static const struct {
+		void (*spoil)(struct saved_header *h);
+		const char *remark;
+	} table[] = {
+		{ spoil_magic, "rank-1.fr is no saved evidence." },
+		{ spoil_old, "rank-1.fr is no saved evidence." },
+		{ spoil_version, "rank-1.fr has another format version." },
+		{ spoil_layout, "rank-1.fr has another layout." },
+		{ spoil_rank, "rank-1.fr says that it is another rank's." },
+		{ spoil_recorder, "rank-1.fr holds another recorder's version or layout." },
+		{ spoil_records, "rank-1.fr announces more records than any ring holds." },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct saved_header *h;
+		size_t bytes;
+
+		set_up();
+		h = pack_one(&bytes);
+		table[i].spoil(h);
+		put("rank-1.fr", h, bytes);
+		free(h);
+		CU_ASSERT_EQUAL(load(), 0);
+		CU_ASSERT_STRING_EQUAL(loaded.remarks, table[i].remark);
+		CU_ASSERT_FALSE(loaded.ranks[1].present);
+		CU_ASSERT_EQUAL(loaded.ranks[1].ncalls, 0);
+		CU_ASSERT_EQUAL(loaded.ranks[0].ncalls, 10);
+		CU_ASSERT_EQUAL(loaded.ranks[2].ncalls, 9);
+		tear_down();
+	}
+}
+
+static void test_truncated_and_missing(void)
+{
+	struct saved_header *h;
+	size_t bytes;
+
+	set_up();
+	h = pack_one(&bytes);
+	put("rank-1.fr", h, bytes - 160 - 3 * 64 - 10); /* six whole records are left */
+	CU_ASSERT_EQUAL(load(), 0);
+	CU_ASSERT_STRING_EQUAL(loaded.remarks,
+			       "rank-1.fr is cut off: its newest 4 records are missing.");
+	CU_ASSERT_EQUAL(loaded.ranks[1].ncalls, 6);
+	for (size_t n = 0; n < bytes; n += 97) { /* wherever it ends */
+		put("rank-1.fr", h, n);
+		CU_ASSERT_EQUAL(load(), 0);
+		CU_ASSERT(strlen(loaded.remarks) > 0);
+		CU_ASSERT(loaded.ranks[1].ncalls < 10 || n >= bytes - 160);
+		CU_ASSERT_PTR_NULL(loaded.ranks[1].times);
+	}
+	free(h);
+	put("rank-0.fr", "", 0);
+	CU_ASSERT_EQUAL(load(), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "rank-0.fr is too short to be evidence."));
+	CU_ASSERT_EQUAL(loaded.ranks[2].ncalls, 9);
+	drop("rank-1.fr");
+	drop("run.json");
+	CU_ASSERT_EQUAL(load(), 0);
+	CU_ASSERT_EQUAL(loaded.nranks, 3);
+	CU_ASSERT_FALSE(loaded.ranks[1].present);
+	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "rank-1.fr is missing: nothing is known"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "run.json is missing"));
+	CU_ASSERT(loaded.uncounted);
+	drop("rank-0.fr");
+	drop("rank-2.fr");
+	CU_ASSERT_EQUAL(load(), -ENOENT);
+	put("rank-0.fr", "junk", 4);
+	CU_ASSERT_EQUAL(load(), -EINVAL);
+	CU_ASSERT_EQUAL(evidence_load(&loaded, "/nowhere/at/all", &err), -ENOENT);
+	tear_down();
+}
+
+static void test_unsound_records(void)
+{
+	struct saved_header *h;
+	struct record *calls;
+	size_t bytes;
+
+	set_up();
+	h = pack_one(&bytes);
+	calls = (struct record *)((char *)(h + 1) + sizeof(struct record_header));
+	calls[2].ticket = 2;   /* before the one before it */
+	calls[4].kind = 200;   /* no such call */
+	calls[6].comm = 65535; /* no such communicator */
+	calls[7].seq = 1;      /* backwards */
+	calls[8].ticket = 11;  /* more than were made */
+	put("rank-1.fr", h, bytes);
+	free(h);
+	CU_ASSERT_EQUAL(load(), 0);
+	CU_ASSERT_STRING_EQUAL(loaded.remarks, "Rank 1: 5 of 10 records are unsound.");
+	CU_ASSERT_EQUAL_FATAL(loaded.ranks[1].ncalls, 5);
+	CU_ASSERT_EQUAL(loaded.ranks[1].calls[2].ticket, 4);
+	CU_ASSERT_EQUAL(loaded.ranks[1].calls[4].ticket, 10);
+	CU_ASSERT_EQUAL(loaded.ranks[1].times[4].start_ns, 70); /* closed up alike */
+	CU_ASSERT_EQUAL(loaded.ranks[1].times[4].end_ns, 90);
+	CU_ASSERT_FALSE(loaded.ranks[1].index.plain);
+	tear_down();
+}
+
+static void test_hostile_json(void)
+{
+	static const char *const texts[] = {
+		"", "[", "[]", "{}", "{\"version\":9}", "\xff\xfe",
+		"{\"version\":1,\"nranks\":99999999999,\"backend\":5}",
+		"{\"version\":1,\"nranks\":-3,\"command\":{}}",
+	};
+
+	set_up();
+	put("rank-1048577.fr", "x", 1); /* above the limit: not looked at */
+	put("rank-01.fr", "x", 1);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		put("run.json", texts[i], strlen(texts[i]));
+		CU_ASSERT_EQUAL(load(), 0);
+		CU_ASSERT_EQUAL(loaded.nranks, RANKS);
+		CU_ASSERT_STRING_EQUAL(loaded.backend, "");
+		CU_ASSERT_STRING_EQUAL(loaded.command, "");
+	}
+	tear_down();
+}
+
+/* Numbers out of range and texts without end in a header that is otherwise right. */
+static void test_hostile_header(void)
+{
+	struct saved_header *h;
+	size_t bytes;
+
+	set_up();
+	h = pack_one(&bytes);
+	h->process = 99;
+	h->status = -7;
+	h->pid = -5;
+	h->phase = 1u << 31;
+	h->waited = -1;
+	h->cpu_share = 0.0 / 0.0;
+	h->state = '\33';
+	memset(h->syscall, '\n', sizeof(h->syscall));
+	memset(h->what, 'w', sizeof(h->what));
+	memset(h->error, 0x80, sizeof(h->error));
+	put("rank-1.fr", h, bytes);
+	free(h);
+	CU_ASSERT_EQUAL(load(), 0);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.process, PROCESS_ALIVE);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.status, -1);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.pid, 0);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.phase, 0);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.waited, 0);
+	CU_ASSERT_EQUAL(loaded.ranks[1].cpu_share, -1);
+	CU_ASSERT_EQUAL(loaded.ranks[1].state, 0);
+	CU_ASSERT_STRING_EQUAL(loaded.ranks[1].syscall, "???????????????????????");
+	CU_ASSERT_EQUAL(strlen(loaded.ranks[1].view.what), 39);
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.error[254], '?');
+	CU_ASSERT_EQUAL(loaded.ranks[1].view.error[255], '\0');
+	tear_down();
+}
+
+static void test_random_bytes(void)
+{
+	struct diagnosis d;
+
+	srand(11);
+	for (int round = 0; round < 120; round++) {
+		size_t bytes, from = round % 2 ? 12 : sizeof(struct saved_header);
+		struct saved_header *h;
+
+		set_up();
+		h = pack_one(&bytes);
+		for (int k = 0; k < 1 << (round % 12); k++)
+			((unsigned char *)h)[from + (size_t)rand() % (bytes - from)] =
+				(unsigned char)rand();
+		put("rank-1.fr", h, bytes);
+		free(h);
+		CU_ASSERT_EQUAL_FATAL(load(), 0);
+		CU_ASSERT(loaded.ranks[1].ncalls <= 10);
+		diagnose(&loaded, &d);
+		CU_ASSERT_EQUAL(diagnosis_save(&d, &loaded, dir, &err), 0);
+		tear_down();
+	}
+}
+
+static const struct unit_case cases[] = {
+	{ "magic, version, layout, rank", test_foreign },
+	{ "truncated and missing files", test_truncated_and_missing },
+	{ "unsound records", test_unsound_records },
+	{ "hostile JSON", test_hostile_json },
+	{ "hostile header", test_hostile_header },
+	{ "random bytes", test_random_bytes },
+};
+
+int main(void)
+{
+	return unit_main("evidence_hostile", cases, sizeof(cases) / sizeof(cases[0]));
+}

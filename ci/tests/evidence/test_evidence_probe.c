@@ -1,0 +1,77 @@
+/* test_evidence_probe.c: what live processes do: state, system call, share of a processor. */
+/* alone: asserts that something happens within a fraction of a second */
+#include "rig/evidence_saved.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* What was begun before costs no time later; who is on another host is left alone. */
+static void probe_in_two_halves(const pid_t *pids)
+{
+	struct evidence_probe probe = { 0 };
+	double begin;
+
+	evidence_probe_begin(&probe, pids, RANKS);
+	usleep(120000);
+	saved.ranks[2].remote = true;
+	saved.ranks[2].state = 'x';
+	begin = clock_seconds();
+	evidence_probe(saved.ranks, RANKS, &probe);
+	CU_ASSERT(clock_seconds() - begin < 0.05);
+	CU_ASSERT(saved.ranks[0].cpu_share >= 0 && saved.ranks[0].cpu_share < 0.2);
+	CU_ASSERT(saved.ranks[1].cpu_share > 0.1);
+	CU_ASSERT_EQUAL(saved.ranks[2].state, 'x');
+	evidence_probe_release(&probe);
+}
+
+static void test_probe(void)
+{
+	static const struct {
+		char state;
+		double least, most;
+	} expected[RANKS] = { { 'S', 0, 0.2 }, { 'R', 0.1, 1.2 }, { 'T', 0, 0.2 } };
+	pid_t pids[RANKS];
+
+	set_up();
+	for (int i = 0; i < RANKS; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			if (i == 0)
+				pause();
+			if (i == 2)
+				raise(SIGSTOP);
+			for (;;)
+				;
+		}
+		saved.ranks[i].view.pid = pids[i];
+		saved.ranks[i].view.host[0] = '\0';
+	}
+	usleep(100000);
+	evidence_probe(saved.ranks, RANKS, NULL);
+	for (int i = 0; i < RANKS; i++) {
+		CU_ASSERT_EQUAL(saved.ranks[i].state, expected[i].state);
+		CU_ASSERT(saved.ranks[i].cpu_share >= expected[i].least);
+		CU_ASSERT(saved.ranks[i].cpu_share <= expected[i].most);
+	}
+	probe_in_two_halves(pids);
+	for (int i = 0; i < RANKS; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	printf(" in '%s' ", saved.ranks[0].syscall);
+	CU_ASSERT(!saved.ranks[0].syscall[0] || strcmp(saved.ranks[0].syscall, "pause") == 0);
+	CU_ASSERT_STRING_EQUAL(saved.ranks[1].syscall, "");
+	tear_down();
+}
+
+static const struct unit_case cases[] = {
+	{ "probing live processes", test_probe },
+};
+
+int main(void)
+{
+	return unit_main("evidence_probe", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,146 @@
+/* inject_rig.h: an injector in a chain whose backend notes the calls that it gets. Include it once
+ * per test program. */
+#ifndef HANGAR_INJECT_RIG_H
+#define HANGAR_INJECT_RIG_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "inject/inject.h"
+#include "rig/unit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { MADE = 32 };
+
+struct note {
+	struct backend be;
+	struct error err;
+	int rc, n;
+	_Atomic int *seen; /* n, for another process; may be NULL */
+	struct call made[MADE];
+	char comms[128];
+	int begun;
+};
+
+static inline int note_issue(struct backend *be, const struct call *call, uint64_t ticket)
+{
+	struct note *note = (struct note *)be;
+
+	(void)ticket;
+	if (note->n < MADE)
+		note->made[note->n++] = *call;
+	if (note->seen)
+		*note->seen = note->n;
+	return note->rc;
+}
+
+/* What became of communicators, as "I4:7 " for init with 4 ranks and id byte 7, "N " for a new id,
+ * "A " for an abort. */
+static inline int note_comm_open(struct backend *be, const struct comm_request *request)
+{
+	struct note *note = (struct note *)be;
+	size_t n = strlen(note->comms);
+
+	snprintf(note->comms + n, sizeof(note->comms) - n, "I%d:%d ", request->nranks,
+		 request->id[0]);
+	return note->rc;
+}
+
+static inline int note_comm_id(struct backend *be, unsigned char *id)
+{
+	strcat(((struct note *)be)->comms, "N ");
+	id[0] = 99;
+	return 0;
+}
+
+static inline int note_comm_abort(struct backend *be)
+{
+	strcat(((struct note *)be)->comms, "A ");
+	return 0;
+}
+
+static inline int note_begun(struct backend *be)
+{
+	((struct note *)be)->begun++;
+	return 0;
+}
+
+static const struct backend_ops note_ops = {
+	.issue = note_issue,
+	.comm_open = note_comm_open,
+	.comm_id = note_comm_id,
+	.comm_abort = note_comm_abort,
+	.begun = note_begun,
+};
+
+struct rig {
+	struct note note;
+	struct injector injector;
+	struct call_filter filter;
+	struct chain chain;
+	struct fault_record record;
+};
+
+static unsigned rig_have = ~0u; /* what the machine has */
+static int rig_step_calls = 1;
+static char send_buffer[64], recv_buffer[64];
+
+static inline int rig_open(struct rig *rig, const char *const *specs, int n, int rank, int nranks)
+{
+	int rc;
+
+	*rig = (struct rig){ .note = { .be = { .ops = &note_ops } } };
+	rig->note.be.err = &rig->note.err;
+	rc = inject_init(&rig->injector, specs, n, &rig->note.err);
+	if (rc == 0)
+		rc = inject_place(&rig->injector,
+				  &(struct inject_place){
+					  .rank = rank,
+					  .nranks = nranks,
+					  .steps = 32,
+					  .step_calls = rig_step_calls,
+					  .default_step = 4,
+					  .machine = { "nccl", rig_have, 1, NULL },
+					  .record = &rig->record,
+				  },
+				  &rig->note.err);
+	rig->filter = inject_filter(&rig->injector);
+	rig->chain = (struct chain){ .backend = &rig->note.be, .filter = &rig->filter };
+	return rc;
+}
+
+/* Call number k has count k, so that what was made can be told from what was asked for. */
+static inline int rig_call(struct rig *rig, size_t number, uint32_t comm)
+{
+	struct call call = {
+		.comm = comm,
+		.kind = CALL_ALL_REDUCE,
+		.send = send_buffer,
+		.recv = recv_buffer,
+		.count = number,
+		.dtype = DT_FLOAT,
+		.op = OP_SUM,
+		.peer = -1,
+	};
+
+	return chain_call(&rig->chain, &call);
+}
+
+static inline void rig_calls(struct rig *rig, size_t n)
+{
+	for (size_t i = 1; i <= n; i++)
+		CU_ASSERT_EQUAL(rig_call(rig, i, 0), 0);
+}
+
+/* Counts of the calls made, as " 1 2 3". */
+static inline void made_text(const struct note *note, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < note->n && n < len; i++)
+		n += (size_t)snprintf(buf + n, len - n, " %zu", note->made[i].count);
+}
+
+#endif

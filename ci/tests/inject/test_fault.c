@@ -1,0 +1,556 @@
+/* test_fault.c: --fault's grammar, the table of faults and its check, the list of them. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/fault.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- grammar ---- */
+
+struct good {
+	const char *text, *name, *ranks; /* ranks as " 1 3" */
+	long op;
+	enum fault_when when;
+	const char *key, *value;
+};
+
+static const struct good good[] = {
+	{ "drop-rank", "drop-rank", "", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:0", "drop-rank", " 0", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:3", "drop-rank", " 3", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:1,3", "drop-rank", " 1 3", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:3,1", "drop-rank", " 1 3", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:0-2", "drop-rank", " 0 1 2", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:2-2", "drop-rank", " 2", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:5,0-2,9", "drop-rank", " 0 1 2 5 9", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:100000", "drop-rank", " 100000", 0, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank@1", "drop-rank", "", 1, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank@258634", "drop-rank", "", 258634, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:3@12", "drop-rank", " 3", 12, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:1,3@12", "drop-rank", " 1 3", 12, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank,when=after", "drop-rank", "", 0, FAULT_AFTER, NULL, NULL },
+	{ "drop-rank:2,when=after", "drop-rank", " 2", 0, FAULT_AFTER, NULL, NULL },
+	{ "drop-rank:1,2,when=after", "drop-rank", " 1 2", 0, FAULT_AFTER, NULL, NULL },
+	{ "drop-rank:1,2@7,when=before", "drop-rank", " 1 2", 7, FAULT_BEFORE, NULL, NULL },
+	{ "stop-rank@3,when=after", "stop-rank", "", 3, FAULT_AFTER, NULL, NULL },
+	{ "skip-call:1@4,when=before", "skip-call", " 1", 4, FAULT_BEFORE, NULL, NULL },
+	{ "early-exit@2", "early-exit", "", 2, FAULT_BEFORE, NULL, NULL },
+	{ "block-rank,how=lock", "block-rank", "", 0, FAULT_BEFORE, "how", "lock" },
+	{ "block-rank:0,how=read", "block-rank", " 0", 0, FAULT_BEFORE, "how", "read" },
+	{ "block-rank:0,1,how=read,when=after", "block-rank", " 0 1", 0, FAULT_AFTER, "how",
+	  "read" },
+	{ "late-rank,delay=0", "late-rank", "", 0, FAULT_BEFORE, "delay", "0" },
+	{ "late-rank:1@9,delay=2.5", "late-rank", " 1", 9, FAULT_BEFORE, "delay", "2.5" },
+	{ "late-rank,when=after,delay=1e-3", "late-rank", "", 0, FAULT_AFTER, "delay", "1e-3" },
+	{ "late-rank,delay=86400", "late-rank", "", 0, FAULT_BEFORE, "delay", "86400" },
+	{ "drop-rank@init", "drop-rank", "", FAULT_OP_INIT, FAULT_BEFORE, NULL, NULL },
+	{ "drop-rank:2@first", "drop-rank", " 2", 1, FAULT_BEFORE, NULL, NULL },
+	{ "stop-rank:1@init,when=after", "stop-rank", " 1", FAULT_OP_INIT, FAULT_AFTER, NULL, NULL },
+	{ "late-rank@init,delay=2", "late-rank", "", FAULT_OP_INIT, FAULT_BEFORE, "delay", "2" },
+	{ "kill-rank:0@7,when=inflight", "kill-rank", " 0", 7, FAULT_INFLIGHT, NULL, NULL },
+	{ "stop-rank,when=inflight", "stop-rank", "", 0, FAULT_INFLIGHT, NULL, NULL },
+	/* faults of init fire there without being told */
+	{ "init-missing", "init-missing", "", FAULT_OP_INIT, FAULT_BEFORE, NULL, NULL },
+	{ "init-id:1@init", "init-id", " 1", FAULT_OP_INIT, FAULT_BEFORE, NULL, NULL },
+	{ "init-nranks:1,by=less", "init-nranks", " 1", FAULT_OP_INIT, FAULT_BEFORE, "by", "less" },
+	{ "abort-one@first", "abort-one", "", 1, FAULT_BEFORE, NULL, NULL },
+	{ "exit-rank,code=0", "exit-rank", "", 0, FAULT_BEFORE, "code", "0" },
+	{ "exit-rank:2@3,code=255", "exit-rank", " 2", 3, FAULT_BEFORE, "code", "255" },
+};
+
+static void ranks_text(const struct fault_spec *spec, char *buf, size_t len)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (int i = 0; i < spec->nranks && n < len; i++)
+		n += (size_t)snprintf(buf + n, len - n, " %d", spec->ranks[i]);
+}
+
+static void test_good(void)
+{
+	for (size_t i = 0; i < COUNT(good); i++) {
+		const struct good *c = &good[i];
+		struct error err = { .code = 0 };
+		struct fault_spec spec;
+		char ranks[256];
+		int rc = fault_parse(&spec, c->text, &err);
+
+		CU_ASSERT_EQUAL(rc, 0);
+		if (rc) {
+			fprintf(stderr, "\n%s: %s\n", c->text, err.text);
+			continue;
+		}
+		ranks_text(&spec, ranks, sizeof(ranks));
+		CU_ASSERT_STRING_EQUAL(spec.fault->name, c->name);
+		CU_ASSERT_STRING_EQUAL(ranks, c->ranks);
+		CU_ASSERT_EQUAL(spec.op, c->op);
+		CU_ASSERT_EQUAL(spec.when, c->when);
+		CU_ASSERT_PTR_EQUAL(spec.text, c->text);
+		CU_ASSERT_EQUAL(spec.nargs, c->key ? 1 : 0);
+		CU_ASSERT_PTR_NULL(fault_arg(&spec, "when"));
+		if (c->key && fault_arg(&spec, c->key))
+			CU_ASSERT_STRING_EQUAL(fault_arg(&spec, c->key), c->value);
+		CU_ASSERT_EQUAL(fault_arg(&spec, c->key ? c->key : "delay") != NULL,
+				c->key != NULL);
+		CU_ASSERT_EQUAL(err.code, 0);
+	}
+}
+
+/* What is wrong, and the part of the message that says so. */
+static const struct {
+	const char *text, *why;
+} bad[] = {
+	{ "", "unknown fault; known: drop-rank block-rank" },
+	{ ":1", "unknown fault" },
+	{ "@1", "unknown fault" },
+	{ "drop", "unknown fault" },
+	{ "drop-ranks", "unknown fault" },
+	{ "Drop-rank", "unknown fault" },
+	{ "drop_rank", "unknown fault" },
+	{ " drop-rank", "unknown fault" },
+	{ "drop-rank ", "unknown fault" },
+	{ "nonsense:1@2", "conditional-call" },
+	{ "drop-rank-with-a-name-that-is-far-too-long-for-any-fault", "unknown fault" },
+	{ "drop-rank:", "bad ranks \"\": wanted 3, 1,3 or 0-2" },
+	{ "drop-rank:@3", "bad ranks \"\"" },
+	{ "drop-rank:,when=after", "bad ranks \"\"" },
+	{ "drop-rank:x", "bad ranks \"x\"" },
+	{ "drop-rank:-1", "bad ranks \"-1\"" },
+	{ "drop-rank:1-", "bad ranks \"1-\"" },
+	{ "drop-rank:2-1", "bad ranks \"2-1\"" },
+	{ "drop-rank:0--1", "bad ranks \"0--1\"" },
+	{ "drop-rank:1-2-3", "bad ranks \"1-2-3\"" },
+	{ "drop-rank:1.5", "bad ranks \"1.5\"" },
+	{ "drop-rank:01", "bad ranks \"01\"" },
+	{ "drop-rank:1 ", "bad ranks \"1 \"" },
+	{ "drop-rank:+1", "bad ranks \"+1\"" },
+	{ "drop-rank:1,", "bad ranks \"\"" },
+	{ "drop-rank:1,,2", "bad ranks \"\"" },
+	{ "drop-rank:1,1", "rank 1 is named twice" },
+	{ "drop-rank:3,0-4", "rank 3 is named twice" },
+	{ "drop-rank:2147483647", "bad ranks" },
+	{ "drop-rank:99999999999999999999999", "bad ranks" },
+	{ "drop-rank:0-64", "more than 64 guilty ranks" },
+	{ "drop-rank:0-2147483646", "more than 64 guilty ranks" },
+	{ "drop-rank:1:2", "bad ranks \"1:2\"" },
+	{ "drop-rank@", "bad call \"@\"" },
+	{ "drop-rank@0", "bad call \"@0\": wanted the number of a call, from 1, or first or init" },
+	{ "drop-rank@Init", "bad call \"@Init\"" },
+	{ "drop-rank@initial", "bad call \"@initial\"" },
+	{ "drop-rank@firs", "bad call \"@firs\"" },
+	{ "skip-call@init", "skip-call fires at calls only" },
+	{ "abort-one@init", "abort-one fires at calls only" },
+	{ "init-missing@1", "init-missing fires at init only" },
+	{ "init-id@first", "init-id fires at init only" },
+	{ "init-nranks,by=2", "bad by=2: wanted less|more" },
+	{ "init-missing,when=after", "before the call only" },
+	{ "drop-rank@init,when=inflight", "when=inflight is for calls" },
+	{ "drop-rank@-1", "bad call" },
+	{ "drop-rank@x", "bad call \"@x\"" },
+	{ "drop-rank@3:1", "bad call \"@3:1\"" },
+	{ "drop-rank@3@4", "bad call \"@3@4\"" },
+	{ "drop-rank@99999999999999999999", "bad call" },
+	{ "drop-rank,", "bad \"\": wanted key=value" },
+	{ "drop-rank,x", "bad \"x\": wanted key=value" },
+	{ "drop-rank@3,", "bad \"\": wanted key=value" },
+	{ "drop-rank,=1", "bad \"=1\"" },
+	{ "late-rank,delay=", "bad \"delay=\"" },
+	{ "drop-rank,delay=1", "unknown key \"delay\": drop-rank takes when=before|inflight|after" },
+	{ "late-rank,DELAY=1", "unknown key \"DELAY\"" },
+	{ "late-rank,dela=1", "late-rank takes delay=SECONDS when=before|inflight|after" },
+	{ "late-rank,delays=1", "unknown key \"delays\"" },
+	{ "late-rank,abcdefghijklmnopqrstuvwxyz=1", "wanted key=value" },
+	{ "late-rank,delay=0000000000000000000000000000000000000000000000001", "wanted key=value" },
+	{ "late-rank,delay=x", "bad delay=x: wanted seconds from 0 to 86400" },
+	{ "late-rank,delay=-1", "bad delay=-1" },
+	{ "late-rank,delay=86401", "bad delay=86401" },
+	{ "late-rank,delay=nan", "bad delay=nan" },
+	{ "late-rank,delay=1s", "bad delay=1s" },
+	{ "late-rank,delay=1=2", "bad delay=1=2" },
+	{ "late-rank,delay=1,delay=2", "delay is given twice" },
+	{ "exit-rank,code=256", "bad code=256: wanted an exit status from 0 to 255" },
+	{ "exit-rank,code=-1", "bad code=-1" },
+	{ "exit-rank,code=1.5", "bad code=1.5" },
+	{ "block-rank,how=x", "bad how=x: wanted lock|read" },
+	{ "block-rank,how=loc", "bad how=loc" },
+	{ "block-rank,how=lock|read", "bad how=lock|read" },
+	{ "block-rank,how=locked", "bad how=locked" },
+	{ "drop-rank,when=during", "bad when=during: wanted before, inflight or after" },
+	{ "drop-rank,when=inflight,when=before", "when is given twice" },
+	{ "skip-call,when=inflight", "skip-call fires before the call only" },
+	{ "drop-rank,when=after,when=after", "when is given twice" },
+	{ "skip-call,when=after", "skip-call fires before the call only" },
+	{ "extra-call,when=after", "before the call only" },
+	{ "early-exit,when=after", "before the call only" },
+	{ "conditional-call,when=after", "before the call only" },
+};
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct error err = { .code = 0 };
+		struct fault_spec spec;
+		int rc = fault_parse(&spec, bad[i].text, &err);
+		bool told = strstr(err.text, bad[i].why) != NULL;
+
+		CU_ASSERT_EQUAL(rc, -EINVAL);
+		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+		CU_ASSERT_EQUAL(err.code, -EINVAL);
+		CU_ASSERT_EQUAL(strncmp(err.text, "--fault=", 8), 0);
+		CU_ASSERT_TRUE(told);
+		if (rc != -EINVAL || !told)
+			fprintf(stderr, "\n\"%s\": %d %s\n", bad[i].text, rc, err.text);
+	}
+}
+
+/* All 64 places, and one rank more. */
+static void test_full(void)
+{
+	struct error err = { .code = 0 };
+	struct fault_spec spec;
+
+	CU_ASSERT_EQUAL(fault_parse(&spec, "drop-rank:10-72,0", &err), 0);
+	CU_ASSERT_EQUAL(spec.nranks, 64);
+	CU_ASSERT_EQUAL(spec.ranks[0], 0);
+	CU_ASSERT_EQUAL(spec.ranks[1], 10);
+	CU_ASSERT_EQUAL(spec.ranks[63], 72);
+	CU_ASSERT_EQUAL(fault_parse(&spec, "drop-rank:10-72,0,1", &err), -EINVAL);
+}
+
+/* A text far longer than any message: refused, in one bounded line. */
+static void test_long(void)
+{
+	static char text[100000];
+	static const char *const heads[] = { "",	   "drop-rank:",       "drop-rank@",
+					     "drop-rank,", "late-rank,delay=", "drop-rank:1," };
+
+	for (size_t i = 0; i < COUNT(heads); i++) {
+		struct error err = { .code = 0 };
+		struct fault_spec spec;
+		size_t n = strlen(heads[i]);
+
+		memset(text, '7', sizeof(text) - 1);
+		memcpy(text, heads[i], n);
+		CU_ASSERT_EQUAL(fault_parse(&spec, text, &err), -EINVAL);
+		CU_ASSERT_TRUE(strlen(err.text) < sizeof(err.text) - 1);
+	}
+}
+
+/* Whatever the letters: a verdict, and a spec that holds what it says. */
+static void test_random(void)
+{
+	static const char letters[] = "drop-rank:@,=0123late-rankdelay=when=after-init  |x\n\x80";
+	unsigned seed = 12345;
+	int accepted = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		struct error err = { .code = 0 };
+		struct fault_spec spec;
+		char text[40] = "drop-rank";
+		size_t n = 9, end = 9 + (size_t)(rand_r(&seed) % 8);
+
+		while (n < end)
+			text[n++] = letters[(size_t)rand_r(&seed) % (sizeof(letters) - 1)];
+		text[n] = '\0';
+		if (fault_parse(&spec, text, &err) < 0) {
+			CU_ASSERT_EQUAL_FATAL(err.outcome, OUTCOME_USAGE);
+			continue;
+		}
+		accepted++;
+		CU_ASSERT_FATAL(spec.nranks >= 0 && spec.nranks <= FAULT_MAX_RANKS);
+		for (int k = 1; k < spec.nranks; k++)
+			CU_ASSERT_FATAL(spec.ranks[k] > spec.ranks[k - 1]);
+	}
+	CU_ASSERT_TRUE(accepted > 0);
+}
+
+/* ---- table ---- */
+
+static void test_table(void)
+{
+	static const char *const names[] = {
+		"drop-rank", "block-rank", "busy-rank",	 "late-rank",
+		"exit-rank", "kill-rank",  "crash-rank", "stop-rank",
+		"skip-call", "extra-call", "early-exit", "conditional-call",
+		"oom-rank",  "gpu-oom",	   "init-missing", "init-nranks",
+		"init-id",   "init-iface", "abort-one",
+	};
+	size_t n = 0;
+
+	CU_ASSERT_PTR_NULL(fault_table_check());
+	for (; fault_table[n] && n < COUNT(names); n++) {
+		CU_ASSERT_STRING_EQUAL(fault_table[n]->name, names[n]);
+		CU_ASSERT_PTR_EQUAL(fault_find(names[n]), fault_table[n]);
+	}
+	CU_ASSERT_EQUAL(n, COUNT(names));
+	CU_ASSERT_PTR_NULL(fault_table[n]);
+	CU_ASSERT_PTR_NULL(fault_find("drop"));
+	CU_ASSERT_PTR_NULL(fault_find(""));
+}
+
+static int fire_nothing(const struct fault_act *act)
+{
+	(void)act;
+	return FAULT_PASS;
+}
+
+#define SOUND                                                                                      \
+	.name = "sound", .help = "help", .source = "source", .mpi = "hang|ok",                     \
+	.needs = { .ranks = 1, .communicators = 1 }, .where = FAULT_AT_CALL,                       \
+	.nccl = "died:rank-killed:1", .fire = fire_nothing
+
+static const char *check_one(const struct fault *fault)
+{
+	const struct fault *const table[] = { fault, NULL };
+
+	return fault_rows_check(table);
+}
+
+static void test_rows(void)
+{
+	const struct fault sound[] = {
+		{ SOUND },
+		{ SOUND, .args = "a=SECONDS b=STATUS c=x|y" },
+		{ SOUND, .only_before = true, .sticky = true },
+		{ .name = "both",
+		  .help = "help",
+		  .source = "source",
+		  .needs = { .ranks = 2,
+			     .communicators = 2,
+			     .machine = NEED_SUPERUSER | NEED_CGROUP | NEED_GPU | NEED_NET |
+					NEED_NAMESPACE },
+		  .where = FAULT_AT_CALL | FAULT_AT_INIT,
+		  .nccl = "hang",
+		  .why_not = "why",
+		  .fire = fire_nothing },
+	};
+
+	for (size_t i = 0; i < COUNT(sound); i++)
+		CU_ASSERT_PTR_NULL(check_one(&sound[i]));
+}
+
+/* A sound row with one text replaced. */
+static const struct {
+	const char *why;
+	size_t field;
+	const char *text;
+} wrong_texts[] = {
+	{ "name", offsetof(struct fault, name), NULL },
+	{ "name", offsetof(struct fault, name), "" },
+	{ "name", offsetof(struct fault, name), "Upper" },
+	{ "name", offsetof(struct fault, name), "with blank" },
+	{ "name", offsetof(struct fault, name), "longer-than-the-longest-that-is-allowed" },
+	{ "help", offsetof(struct fault, help), NULL },
+	{ "help", offsetof(struct fault, help), "two\nlines" },
+	{ "source", offsetof(struct fault, source), "" },
+	{ "nothing", offsetof(struct fault, fire), NULL },
+	{ "keys", offsetof(struct fault, args), "" },
+	{ "keys", offsetof(struct fault, args), "delay" },
+	{ "keys", offsetof(struct fault, args), "delay=" },
+	{ "keys", offsetof(struct fault, args), "=SECONDS" },
+	{ "keys", offsetof(struct fault, args), "delay=FORTNIGHTS" },
+	{ "keys", offsetof(struct fault, args), "a=x  b=y" },
+	{ "keys", offsetof(struct fault, args), "a=x b=x c=x d=x" },
+	{ "keys", offsetof(struct fault, args), "abcdefghijklmnop=x" },
+	{ "outcomes", offsetof(struct fault, mpi), "" },
+	{ "outcomes", offsetof(struct fault, mpi), "hangs" },
+	{ "outcomes", offsetof(struct fault, mpi), "hang|" },
+	{ "outcomes", offsetof(struct fault, nccl), "hang||ok" },
+	{ "outcomes", offsetof(struct fault, nccl), "|hang" },
+	{ "why_not", offsetof(struct fault, nccl), NULL },
+	{ "why_not", offsetof(struct fault, why_not), "but it can" },
+};
+
+static void expect_wrong(const struct fault *fault, const char *why)
+{
+	const char *told = check_one(fault);
+
+	CU_ASSERT_TRUE(told && strstr(told, why));
+	if (!told || !strstr(told, why))
+		fprintf(stderr, "\nwanted \"%s\": %s\n", why, told ? told : "accepted");
+}
+
+static void test_wrong_rows(void)
+{
+	static const struct fault sound = { SOUND };
+	struct fault fault;
+
+	for (size_t i = 0; i < COUNT(wrong_texts); i++) {
+		fault = sound;
+		*(const char **)((char *)&fault + wrong_texts[i].field) = wrong_texts[i].text;
+		expect_wrong(&fault, wrong_texts[i].why);
+	}
+	fault = sound;
+	fault.fire = NULL;
+	expect_wrong(&fault, "nothing");
+	fault = sound;
+	fault.needs.ranks = 0;
+	expect_wrong(&fault, "ranks");
+	fault = sound;
+	fault.needs.communicators = 0;
+	expect_wrong(&fault, "communicators");
+	fault = sound;
+	fault.needs.machine = 32;
+	expect_wrong(&fault, "needs");
+	fault.needs.machine = 1u << 31 | NEED_CGROUP;
+	expect_wrong(&fault, "needs");
+	fault = sound; /* what runs on the mpi backend runs without a GPU */
+	fault.needs.machine = NEED_GPU;
+	expect_wrong(&fault, "needs");
+	fault = sound;
+	fault.where = 0;
+	expect_wrong(&fault, "fires nowhere");
+	fault.where = FAULT_AT_CALL | 4;
+	expect_wrong(&fault, "fires nowhere");
+	fault = sound;
+	fault.sticky = fault.only_before = true;
+	fault.where |= FAULT_AT_INIT;
+	expect_wrong(&fault, "at init");
+	fault = sound;
+	fault.sticky = true;
+	expect_wrong(&fault, "sticky");
+	fault = sound;
+	fault.mpi = fault.nccl = NULL;
+	fault.why_not = "why";
+	expect_wrong(&fault, "nowhere");
+}
+
+static void test_tables(void)
+{
+	const struct fault one = { SOUND }, broken = { .name = "broken" };
+	const struct fault *const none[] = { NULL };
+	const struct fault *const twice[] = { &one, &one, NULL };
+	const struct fault *const second[] = { &one, &broken, NULL };
+
+	CU_ASSERT_STRING_EQUAL(fault_rows_check(none), "no faults");
+	CU_ASSERT_STRING_EQUAL(fault_rows_check(twice), "two faults of one name");
+	CU_ASSERT_STRING_EQUAL(fault_rows_check(second), "a fault without a line of help");
+}
+
+/* ---- list ---- */
+
+static int count(const char *text, const char *part)
+{
+	int n = 0;
+
+	while ((text = strstr(text, part))) {
+		n++;
+		text += strlen(part);
+	}
+	return n;
+}
+
+static char *list_text(const struct fault_machine *machine)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	fault_list(out, machine);
+	fclose(out);
+	return text;
+}
+
+static void test_list(void)
+{
+	static const struct {
+		struct fault_machine machine;
+		const char *head;
+		/* faults that can run; lines in all: seven a fault, six where there is
+		 * no outcome */
+		int can, lines;
+	} cases[] = {
+		{ { "mpi", 0, 1, NULL }, "on the mpi backend", 15, 1 + 19 * 7 - 3 },
+		{ { "mpi", NEED_CGROUP, 1, NULL }, "on the mpi backend", 16, 1 + 19 * 7 - 3 },
+		{ { "nccl", NEED_GPU | NEED_NET, 1, NULL }, "on the nccl backend", 17, 1 + 19 * 7 },
+		{ { "nccl", ~0u, 1, NULL }, "on the nccl backend", 19, 1 + 19 * 7 },
+		{ { "nccl", ~0u, 0, NULL }, "on the nccl backend", 0, 1 + 19 * 7 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char *text = list_text(&cases[i].machine);
+
+		CU_ASSERT_EQUAL(count(text, "\n"), cases[i].lines);
+		CU_ASSERT_EQUAL(count(text, "\n#") + 1, cases[i].lines);
+		CU_ASSERT_EQUAL(count(text, "here: can run\n"), cases[i].can);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].head));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "# late-rank "));
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(text, "keys: delay=SECONDS when=before|inflight|after\n"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "keys: when=before\n"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "fires: @NUMBER @first @init\n"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "needs: 2 ranks, GPU, NET, namespace\n"));
+		CU_ASSERT_EQUAL(count(text, "outcome: died\n"), 4);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "as in: NVIDIA/nccl#585"));
+		free(text);
+	}
+}
+
+/* ---- needs ---- */
+
+static const struct {
+	const char *spec;
+	struct fault_machine machine;
+	const char *why; /* NULL: it runs */
+} runs[] = {
+	{ "drop-rank", { "mpi", 0, 1, NULL }, NULL },
+	{ "drop-rank", { "nccl", 0, 1, NULL }, NULL },
+	{ "drop-rank", { "mpi", ~0u, 0, NULL }, "needs 1 communicators, the schedule has 0" },
+	{ "oom-rank", { "mpi", NEED_CGROUP, 1, NULL }, NULL },
+	{ "oom-rank", { "mpi", ~(unsigned)NEED_CGROUP, 1, NULL }, "needs a memory cgroup" },
+	{ "gpu-oom", { "mpi", ~0u, 1, NULL }, "cannot occur on the mpi backend: its buffers" },
+	{ "gpu-oom", { "nccl", 0, 1, NULL }, "needs a GPU" },
+	{ "gpu-oom", { "nccl", NEED_GPU, 1, NULL }, NULL },
+	{ "abort-one", { "mpi", ~0u, 1, NULL }, "cannot occur on the mpi backend: MPI 3" },
+	{ "init-iface", { "nccl", NEED_GPU | NEED_NET, 1, NULL }, "needs a network namespace" },
+	{ "init-iface", { "nccl", NEED_GPU | NEED_NAMESPACE, 1, NULL }, "needs ranks that talk" },
+	{ "kill-rank,when=inflight", { "mpi", ~0u, 1, NULL }, "when=inflight cannot occur" },
+	{ "kill-rank,when=inflight", { "nccl", NEED_GPU, 1, NULL }, NULL },
+	{ "kill-rank,when=after", { "mpi", 0, 1, NULL }, NULL },
+};
+
+static void test_runs(void)
+{
+	for (size_t i = 0; i < COUNT(runs); i++) {
+		struct error err = { .code = 0 };
+		struct fault_spec spec;
+		char why[360] = "";
+		int rc;
+
+		CU_ASSERT_EQUAL_FATAL(fault_parse(&spec, runs[i].spec, &err), 0);
+		rc = fault_runs(&spec, &runs[i].machine, why, sizeof(why));
+		CU_ASSERT_EQUAL(rc, runs[i].why ? -ENOTSUP : 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(why, runs[i].why ? runs[i].why : ""));
+		if (rc != (runs[i].why ? -ENOTSUP : 0))
+			fprintf(stderr, "\n%s: %d %s\n", runs[i].spec, rc, why);
+	}
+	CU_ASSERT_STRING_EQUAL(fault_need_name(NEED_CGROUP), "cgroup");
+	CU_ASSERT_PTR_NULL(fault_need_name(0));
+	CU_ASSERT_PTR_NULL(fault_need_name(NEED_CGROUP | NEED_GPU));
+	CU_ASSERT_PTR_NULL(fault_need_name(32));
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "specs that are right", test_good },
+		{ "specs that are wrong", test_bad },
+		{ "as many ranks as there are places", test_full },
+		{ "very long specs", test_long },
+		{ "random specs", test_random },
+		{ "the table", test_table },
+		{ "rows that are right", test_rows },
+		{ "rows that are wrong", test_wrong_rows },
+		{ "tables that are wrong", test_tables },
+		{ "--list-faults", test_list },
+		{ "what can run where", test_runs },
+	};
+
+	return unit_main("fault", cases, COUNT(cases));
+}

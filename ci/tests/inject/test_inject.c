@@ -1,0 +1,381 @@
+/* test_inject.c: when faults fire, and what becomes of the calls. Which ranks and calls they are given
+ * is in test_inject_place.c. */
+#include "inject_rig.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+/* ---- when, and what becomes of the call: eight calls asked for ---- */
+
+static const struct {
+	const char *specs[3];
+	int rank;
+	const char *made;
+	uint32_t fired;
+} cases_made[] = {
+	{ { NULL }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call" }, 3, " 1 2 3 5 6 7 8", 1 },
+	{ { "skip-call" }, 2, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call" }, 0, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call:0" }, 0, " 1 2 3 5 6 7 8", 1 },
+	{ { "skip-call:0" }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call:1,2" }, 1, " 1 2 3 5 6 7 8", 1 },
+	{ { "skip-call:1,2" }, 2, " 1 2 3 5 6 7 8", 1 },
+	{ { "skip-call:1,2" }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "skip-call@1" }, 3, " 2 3 4 5 6 7 8", 1 },
+	{ { "skip-call@8" }, 3, " 1 2 3 4 5 6 7", 1 },
+	{ { "skip-call@9" }, 3, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "extra-call@2" }, 3, " 1 2 2 3 4 5 6 7 8", 1 },
+	{ { "extra-call@2" }, 1, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "conditional-call@2" }, 3, " 1 1 2 3 4 5 6 7 8", 1 },
+	{ { "early-exit@3" }, 3, " 1 2", 6 },
+	{ { "early-exit@1" }, 3, "", 8 },
+	{ { "early-exit@3" }, 2, " 1 2 3 4 5 6 7 8", 0 },
+	{ { "late-rank@3,delay=0" }, 3, " 1 2 3 4 5 6 7 8", 1 },
+	{ { "late-rank@3,delay=0,when=after" }, 3, " 1 2 3 4 5 6 7 8", 1 },
+	{ { "skip-call@2", "skip-call@5" }, 3, " 1 3 4 6 7 8", 2 },
+	{ { "skip-call@2", "extra-call@5" }, 3, " 1 3 4 5 5 6 7 8", 2 },
+	{ { "skip-call:1@2", "extra-call:2@5" }, 2, " 1 2 3 4 5 5 6 7 8", 1 },
+	/* The same call: swallowed is swallowed, and what did not happen has no after. */
+	{ { "skip-call@2", "late-rank@2,delay=0" }, 3, " 1 3 4 5 6 7 8", 2 },
+	{ { "skip-call@2", "late-rank@2,delay=0,when=after" }, 3, " 1 3 4 5 6 7 8", 1 },
+	{ { "extra-call@2", "extra-call@2" }, 3, " 1 2 2 2 3 4 5 6 7 8", 2 },
+};
+
+static void test_made(void)
+{
+	for (size_t i = 0; i < COUNT(cases_made); i++) {
+		struct rig rig;
+		char made[128];
+		int n = 0;
+
+		while (cases_made[i].specs[n])
+			n++;
+		CU_ASSERT_EQUAL(rig_open(&rig, cases_made[i].specs, n, cases_made[i].rank, 4), 0);
+		rig_calls(&rig, 8);
+		made_text(&rig.note, made, sizeof(made));
+		CU_ASSERT_STRING_EQUAL(made, cases_made[i].made);
+		CU_ASSERT_EQUAL(rig.record.fired, cases_made[i].fired);
+		CU_ASSERT_EQUAL(rig.record.fired_ns > 0, cases_made[i].fired > 0);
+		CU_ASSERT_EQUAL(rig.injector.calls, 8);
+		if (strcmp(made, cases_made[i].made) != 0)
+			fprintf(stderr, "\ncase %zu:%s\n", i, made);
+	}
+}
+
+/* Calls 1 and 2 with one of another communicator after each: which of them are made. */
+static void check_between(struct rig *rig, const char *spec, const char *want)
+{
+	char made[64];
+
+	CU_ASSERT_EQUAL(rig_open(rig, &spec, 1, 3, 4), 0);
+	rig_call(rig, 1, 0);
+	rig_call(rig, 10, 7);
+	rig_call(rig, 2, 0);
+	rig_call(rig, 11, 7);
+	made_text(&rig->note, made, sizeof(made));
+	CU_ASSERT_STRING_EQUAL(made, want);
+}
+
+/* Calls of other communicators neither count nor fire, but a rank that has left makes none. */
+static void test_other_communicators(void)
+{
+	struct rig rig;
+
+	check_between(&rig, "skip-call@2", " 1 10 11");
+	CU_ASSERT_EQUAL(rig.injector.calls, 2);
+	check_between(&rig, "early-exit@2", " 1 10");
+}
+
+/* The call is made in the end, and the record was written before the sleep. */
+static void test_late(void)
+{
+	static const char *const specs[] = { "late-rank@2,delay=0.15",
+					     "late-rank@2,delay=0.15,when=after", "late-rank@2" };
+	static const double least[] = { 0.15, 0.15, 0.2 };
+
+	for (size_t i = 0; i < COUNT(specs); i++) {
+		struct rig rig;
+		double start, took;
+
+		CU_ASSERT_EQUAL(rig_open(&rig, &specs[i], 1, 3, 4), 0);
+		rig_call(&rig, 1, 0);
+		CU_ASSERT_EQUAL(rig.record.fired, 0);
+		start = clock_seconds();
+		rig_call(&rig, 2, 0);
+		took = clock_seconds() - start;
+		CU_ASSERT_TRUE(took >= least[i] && took < least[i] + 5);
+		CU_ASSERT_TRUE((double)rig.record.fired_ns * 1e-9 >= start);
+		CU_ASSERT_TRUE((double)rig.record.fired_ns * 1e-9 <=
+			       start + took - least[i] + 1e-6);
+		CU_ASSERT_EQUAL(rig.note.n, 2);
+	}
+}
+
+static void test_first_time_stays(void)
+{
+	const char *spec = "early-exit@2";
+	struct rig rig;
+	uint64_t first;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig_calls(&rig, 2);
+	first = rig.record.fired_ns;
+	CU_ASSERT_TRUE(first > 0);
+	rig_call(&rig, 3, 0);
+	CU_ASSERT_EQUAL(rig.record.fired_ns, first);
+	CU_ASSERT_EQUAL(rig.record.fired, 2);
+}
+
+/* Of several faults, which are this rank's and have not fired. */
+static void test_unfired(void)
+{
+	static const char *const specs[] = { "late-rank:0@1,delay=0.001", "skip-call:1,3@2",
+					     "late-rank:3@4,delay=0.001" };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 3, 3, 4), 0);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), 1);
+	rig_calls(&rig, 2);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), 2);
+	rig_call(&rig, 3, 0);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), 2);
+	rig_call(&rig, 4, 0);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), -1);
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 3, 2, 4), 0); /* no fault names rank 2 */
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, &rig.record), -1);
+	CU_ASSERT_EQUAL(inject_unfired(&rig.injector, NULL), -1);
+}
+
+/* The call that nobody else makes: of another kind, in place, one byte, asking for an answer. */
+static void test_conditional(void)
+{
+	static const struct {
+		enum call_kind asked, extra;
+		int peer;
+	} kinds[] = {
+		{ CALL_ALL_REDUCE, CALL_REDUCE, 3 },	 { CALL_ALL_GATHER, CALL_ALL_REDUCE, -1 },
+		{ CALL_BROADCAST, CALL_ALL_REDUCE, -1 }, { CALL_SEND, CALL_ALL_REDUCE, -1 },
+		{ CALL_RECV, CALL_ALL_REDUCE, -1 },
+	};
+	const char *spec = "conditional-call@1";
+
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		struct call call = { .kind = kinds[i].asked,
+				     .send = send_buffer,
+				     .recv = recv_buffer,
+				     .count = 9,
+				     .dtype = DT_DOUBLE };
+		struct rig rig;
+
+		if (kinds[i].asked == CALL_SEND)
+			call.recv = NULL;
+		if (kinds[i].asked == CALL_RECV)
+			call.send = NULL;
+		CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+		CU_ASSERT_EQUAL(chain_call(&rig.chain, &call), 0);
+		CU_ASSERT_EQUAL_FATAL(rig.note.n, 2);
+		CU_ASSERT_EQUAL(rig.note.made[0].kind, kinds[i].extra);
+		CU_ASSERT_EQUAL(rig.note.made[0].peer, kinds[i].peer);
+		CU_ASSERT_EQUAL(rig.note.made[0].count, 1);
+		CU_ASSERT_EQUAL(rig.note.made[0].dtype, DT_UINT8);
+		CU_ASSERT_PTR_EQUAL(rig.note.made[0].recv, call.recv ? call.recv : call.send);
+		CU_ASSERT_PTR_EQUAL(rig.note.made[0].send, rig.note.made[0].recv);
+		CU_ASSERT_EQUAL(rig.note.made[1].kind, kinds[i].asked);
+		CU_ASSERT_EQUAL(rig.note.made[1].count, 9);
+	}
+}
+
+/* An error of the backend is passed on; a fault that can't act is an internal failure. */
+static void test_errors(void)
+{
+	const char *specs[] = { "extra-call@2", "conditional-call@1", "late-rank@1,when=after" };
+	struct call bare = { .kind = CALL_ALL_GATHER };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[0], 1, 3, 4), 0);
+	rig.note.rc = -EIO;
+	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), -EIO);
+	CU_ASSERT_EQUAL(rig.note.err.code, 0);
+	CU_ASSERT_EQUAL(rig_call(&rig, 2, 0), -EIO);
+	CU_ASSERT_EQUAL(rig.note.n, 2);
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[1], 1, 3, 4), 0);
+	CU_ASSERT_EQUAL(chain_call(&rig.chain, &bare), -EINVAL);
+	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_INTERNAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "conditional-call"));
+	CU_ASSERT_EQUAL(rig.note.n, 0);
+
+	/* A call that failed has no after. */
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[2], 1, 3, 4), 0);
+	rig.note.rc = -EIO;
+	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), -EIO);
+	CU_ASSERT_EQUAL(rig.record.fired, 0);
+}
+
+/* ---- at communicator init: what is asked for, and what then becomes of four calls ---- */
+
+static const struct {
+	const char *spec;
+	int rank;
+	const char *comms, *made;
+	uint32_t fired;
+} inits[] = {
+	{ "skip-call@2", 3, "I4:7 ", " 1 3 4", 1 },
+	{ "init-nranks", 3, "I5:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:2", 2, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:0", 0, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:0", 1, "I4:7 ", " 1 2 3 4", 0 },
+	{ "init-nranks:0,by=more", 0, "I5:7 ", " 1 2 3 4", 1 },
+	{ "init-nranks:3,by=less", 3, "I3:7 ", " 1 2 3 4", 1 },
+	{ "init-id", 3, "N I4:99 ", " 1 2 3 4", 1 },
+	{ "init-id", 2, "I4:7 ", " 1 2 3 4", 0 },
+	{ "late-rank@init,delay=0", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "late-rank@init,delay=0,when=after", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "late-rank@first,delay=0", 3, "I4:7 ", " 1 2 3 4", 1 },
+	{ "abort-one@3", 3, "I4:7 A A ", " 1 2", 2 },
+	{ "abort-one@first", 3, "I4:7 A A A A ", "", 4 },
+};
+
+static void test_at_init(void)
+{
+	for (size_t i = 0; i < COUNT(inits); i++) {
+		struct comm_request request = { .rank = inits[i].rank, .nranks = 4, .id = { 7 } };
+		struct rig rig;
+		char made[64];
+
+		CU_ASSERT_EQUAL(rig_open(&rig, &inits[i].spec, 1, inits[i].rank, 4), 0);
+		CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), 0);
+		rig_calls(&rig, 4);
+		made_text(&rig.note, made, sizeof(made));
+		CU_ASSERT_STRING_EQUAL(rig.note.comms, inits[i].comms);
+		CU_ASSERT_STRING_EQUAL(made, inits[i].made);
+		CU_ASSERT_EQUAL(rig.record.fired, inits[i].fired);
+		if (strcmp(rig.note.comms, inits[i].comms) != 0)
+			fprintf(stderr, "\n%s: %s\n", inits[i].spec, rig.note.comms);
+	}
+}
+
+/* ---- a device whose memory is counted ---- */
+
+static struct {
+	struct backend be;
+	struct error err;
+	size_t free_bytes, smallest_failed;
+	int allocs;
+} device;
+
+static int device_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
+{
+	CU_ASSERT_EQUAL(used, bytes);
+	*ptr = &device;
+	device.allocs++;
+	if (bytes > device.free_bytes) {
+		if (bytes < device.smallest_failed)
+			device.smallest_failed = bytes;
+		return error_set(be->err, OUTCOME_USAGE, -ENOMEM, "%zu do not fit", bytes);
+	}
+	device.free_bytes -= bytes;
+	return 0;
+}
+
+/* The device is filled up to the last piece, and the allocation that then fails is the rank's
+ * error: the first there is. */
+static void test_gpu_oom(void)
+{
+	static const struct backend_ops ops = { .alloc = device_alloc };
+	static const size_t sizes[] = { (size_t)141 << 30, 3 << 20, 0, ((size_t)5 << 30) + 12345 };
+	const struct call large = { .count = (size_t)1 << 24, .dtype = DT_FLOAT, .peer = -1 };
+	const char *spec = "gpu-oom:0@2";
+
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		struct rig rig;
+
+		CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 0, 4), 0);
+		rig_call(&rig, 1, 0);
+		memset(&device, 0, sizeof(device));
+		device.be = (struct backend){ .ops = &ops, .err = &device.err };
+		device.free_bytes = sizes[i];
+		device.smallest_failed = SIZE_MAX;
+		rig.chain.backend = &device.be;
+		CU_ASSERT_EQUAL(chain_call(&rig.chain, &large), -ENOMEM);
+		CU_ASSERT(device.free_bytes < 2 << 20);
+		CU_ASSERT_EQUAL(device.smallest_failed, 2 << 20);
+		CU_ASSERT(device.allocs < 64);
+		CU_ASSERT_EQUAL(device.err.outcome, OUTCOME_ERROR);
+		CU_ASSERT_EQUAL(device.err.code, -ENOMEM);
+		CU_ASSERT_STRING_EQUAL(device.err.text,
+				       "out of device memory: 67108864 do not fit");
+		CU_ASSERT_PTR_EQUAL(device.be.err, &device.err);
+		CU_ASSERT_EQUAL(device.be.config.alloc, ALLOC_NCCL);
+		CU_ASSERT_EQUAL(rig.record.fired, 1);
+	}
+}
+
+/* Without a limit the rank lives, and that is no fault that fired as it should. */
+static void test_oom_unlimited(void)
+{
+	const char *spec = "oom-rank:0@1";
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 0, 4), 0);
+	rig.injector.machine.cgroup = "/nowhere";
+	CU_ASSERT(rig_call(&rig, 1, 0) < 0);
+	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_INTERNAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "oom-rank could not act"));
+}
+
+/* Init that fails has no after, and its error is the backend's. */
+static void test_init_fails(void)
+{
+	const char *spec = "late-rank@init,delay=0,when=after";
+	struct comm_request request = { .rank = 3, .nranks = 4 };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig.note.rc = -EIO;
+	CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), -EIO);
+	CU_ASSERT_EQUAL(rig.record.fired, 0);
+	CU_ASSERT_EQUAL(rig.note.err.code, 0);
+}
+
+/* Only the call in question is waited for, and the fault fires once it has been made. */
+static void test_inflight(void)
+{
+	const char *spec = "late-rank@2,delay=0,when=inflight";
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig_call(&rig, 1, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 0);
+	rig_call(&rig, 2, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 1);
+	CU_ASSERT_EQUAL(rig.record.fired, 1);
+	rig_call(&rig, 3, 0);
+	CU_ASSERT_EQUAL(rig.note.begun, 1);
+	CU_ASSERT_EQUAL(rig.note.n, 3);
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 2, 4), 0);
+	rig_calls(&rig, 3);
+	CU_ASSERT_EQUAL(rig.note.begun, 0);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "calls made", test_made },
+		{ "other communicators", test_other_communicators },
+		{ "late", test_late },
+		{ "the first time stays", test_first_time_stays },
+		{ "faults that did not fire", test_unfired },
+		{ "a call that nobody else makes", test_conditional },
+		{ "errors", test_errors },
+		{ "at communicator init", test_at_init },
+		{ "init that fails", test_init_fails },
+		{ "in flight", test_inflight },
+		{ "a full GPU", test_gpu_oom },
+		{ "a cgroup without limit", test_oom_unlimited },
+	};
+
+	return unit_main("inject", cases, COUNT(cases));
+}

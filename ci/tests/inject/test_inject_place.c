@@ -1,0 +1,211 @@
+/* test_inject_place.c: specs, and what they come to in a job: whose they are, at which call and step,
+ * and whether the machine has what they need. */
+#include "inject_rig.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "inject/machine.h"
+
+static void test_init(void)
+{
+	const char *many[INJECT_MAX + 1], *wrong[] = { "skip-call", "nonsense" };
+	struct error err = { .code = 0 };
+	struct injector injector;
+	struct rig rig;
+
+	for (size_t i = 0; i < COUNT(many); i++)
+		many[i] = "skip-call@1";
+	CU_ASSERT_EQUAL(inject_init(&injector, many, INJECT_MAX, &err), 0);
+	CU_ASSERT_EQUAL(injector.nspecs, INJECT_MAX);
+	CU_ASSERT_EQUAL(injector.rank, -1);
+	CU_ASSERT_EQUAL(inject_init(&injector, many, INJECT_MAX + 1, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "at most 8"));
+	err = (struct error){ .code = 0 };
+	CU_ASSERT_EQUAL(inject_init(&injector, wrong, 2, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "nonsense"));
+	CU_ASSERT_EQUAL(injector.nspecs, 0);
+
+	/* Nothing fires before the ranks are known, and nobody need want the record. */
+	CU_ASSERT_EQUAL(rig_open(&rig, many, 1, 3, 4), 0);
+	rig.injector.rank = -1;
+	rig_call(&rig, 1, 0);
+	CU_ASSERT_EQUAL(rig.note.n, 1);
+	CU_ASSERT_EQUAL(rig_open(&rig, many, 1, 3, 4), 0);
+	rig.injector.record = NULL;
+	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), 0);
+	CU_ASSERT_EQUAL(rig.note.n, 0);
+}
+
+static const struct {
+	const char *spec;
+	int nranks;
+	const char *why; /* NULL: right */
+} places[] = {
+	{ "drop-rank", 2, NULL },
+	{ "drop-rank:1", 2, NULL },
+	{ "drop-rank:0-3", 4, NULL },
+	{ "drop-rank:2", 2, "rank out of range: 2, the job has 0 to 1" },
+	{ "drop-rank:0,4", 4, "rank out of range: 4" },
+	{ "drop-rank:100000", 4, "rank out of range" },
+	{ "drop-rank", 1, "drop-rank needs 2 ranks, the job has 1" },
+	{ "late-rank:0", 1, "late-rank needs 2 ranks" },
+};
+
+static void test_place(void)
+{
+	for (size_t i = 0; i < COUNT(places); i++) {
+		struct rig rig;
+		int rc = rig_open(&rig, &places[i].spec, 1, 0, places[i].nranks);
+
+		CU_ASSERT_EQUAL(rc, places[i].why ? -EINVAL : 0);
+		if (!places[i].why)
+			continue;
+		CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_USAGE);
+		CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, places[i].why));
+		CU_ASSERT_EQUAL(rig.injector.rank, -1);
+		CU_ASSERT_FALSE(inject_guilty(&rig.injector));
+	}
+}
+
+/* Who has all its ranks may still lack what the machine must give. */
+static void test_needs(void)
+{
+	const char *specs[] = { "gpu-oom", "drop-rank", "oom-rank:9" };
+	struct rig rig;
+
+	rig_have = NEED_SUPERUSER;
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[0], 1, 0, 4), -ENOTSUP);
+	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_UNSUPPORTED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "--fault=gpu-oom: gpu-oom needs a GPU"));
+	CU_ASSERT_EQUAL(rig.injector.rank, -1);
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[1], 1, 0, 4), 0);
+	/* a wrong spec is wrong on any machine */
+	CU_ASSERT_EQUAL(rig_open(&rig, &specs[2], 1, 0, 4), -EINVAL);
+	rig_have = ~0u;
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, 0, 4), 0);
+	CU_ASSERT(inject_needs(&rig.injector, NEED_GPU));
+	CU_ASSERT(!inject_needs(&rig.injector, NEED_CGROUP));
+	CU_ASSERT(inject_needs(&rig.injector, NEED_CGROUP | NEED_GPU));
+}
+
+static void test_defaults(void)
+{
+	const char *specs[] = { "drop-rank", "skip-call:1@9" };
+	struct rig rig;
+
+	CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, 0, 8), 0);
+	CU_ASSERT_EQUAL(rig.injector.specs[0].nranks, 1);
+	CU_ASSERT_EQUAL(rig.injector.specs[0].ranks[0], 7);
+	CU_ASSERT_EQUAL(rig.injector.specs[0].op, 4);
+	CU_ASSERT_EQUAL(rig.injector.specs[1].ranks[0], 1);
+	CU_ASSERT_EQUAL(rig.injector.specs[1].op, 9);
+	for (int rank = 0; rank < 8; rank++) {
+		CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, rank, 8), 0);
+		CU_ASSERT_EQUAL(inject_guilty(&rig.injector), rank == 1 || rank == 7);
+	}
+}
+
+/* Where several ranks are guilty they come together to the step that their calls belong to. */
+static void test_meets(void)
+{
+	static const struct {
+		const char *specs[2];
+		int n, step_calls;
+		uint32_t meets;
+	} meetings[] = {
+		{ { "kill-rank:1" }, 1, 1, 0 },
+		{ { "kill-rank:1@8" }, 1, 1, 0 },
+		{ { "kill-rank:1,2@8" }, 1, 1, 1u << 7 },
+		{ { "kill-rank:1,2" }, 1, 1, 1u << 3 }, /* the default of this rig */
+		{ { "kill-rank:1@8", "drop-rank:2@20" }, 2, 1, 1u << 7 | 1u << 19 },
+		{ { "init-missing:1,2" }, 1, 1, 0 },
+		{ { "drop-rank:0,1@first" }, 1, 1, 1 },
+		{ { "drop-rank:0,1@32" }, 1, 1, 1u << 31 },
+		{ { "kill-rank:1,2" }, 1, 2, 1u << 3 },
+		{ { "kill-rank:1,2@8" }, 1, 2, 1u << 3 },
+		{ { "kill-rank:1,2@9" }, 1, 2, 1u << 4 },
+		{ { "kill-rank:1@28", "drop-rank:2@29" }, 2, 4, 1u << 6 | 1u << 7 },
+		{ { "drop-rank:0,1@192" }, 1, 6, 1u << 31 },
+		{ { "init-missing:1,2" }, 1, 0, 0 }, /* a hypercube of one rank */
+	};
+	struct rig rig;
+
+	for (size_t i = 0; i < COUNT(meetings); i++) {
+		rig_step_calls = meetings[i].step_calls;
+		CU_ASSERT_EQUAL(rig_open(&rig, meetings[i].specs, meetings[i].n, 3, 4), 0);
+		CU_ASSERT_EQUAL(inject_meets(&rig.injector), meetings[i].meets);
+	}
+	rig_step_calls = 1;
+}
+
+/* Without @OP the first call of step 4 of 32, this rig's default; and no call beyond the last. */
+static void test_steps(void)
+{
+	static const struct {
+		const char *spec;
+		int step_calls;
+		long op;	 /* 0: refused */
+		const char *why; /* it is */
+	} steps[] = {
+		{ "drop-rank", 1, 4, NULL },
+		{ "drop-rank", 2, 7, NULL },
+		{ "drop-rank", 4, 13, NULL },
+		{ "drop-rank", 6, 19, NULL },
+		{ "drop-rank@5", 6, 5, NULL },
+		{ "drop-rank@32", 1, 32, NULL },
+		{ "drop-rank@33", 2, 33, NULL },
+		{ "drop-rank@64", 2, 64, NULL },
+		{ "init-missing", 2, FAULT_OP_INIT, NULL },
+		{ "init-missing", 0, FAULT_OP_INIT, NULL },
+		{ "drop-rank@33", 1, 0, "call 33 is never reached: the schedule has 32 calls, 1 " },
+		{ "drop-rank@65", 2, 0, "call 65 is never reached: the schedule has 64 calls, 2 " },
+		{ "drop-rank", 0, 0, "call 1 is never reached: the schedule has 0 calls, 0 " },
+	};
+	struct rig rig;
+
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		rig_step_calls = steps[i].step_calls;
+		CU_ASSERT_EQUAL(rig_open(&rig, &steps[i].spec, 1, 3, 4), steps[i].op ? 0 : -EINVAL);
+		if (steps[i].op) {
+			CU_ASSERT_EQUAL(rig.injector.specs[0].op, steps[i].op);
+			continue;
+		}
+		CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_USAGE);
+		CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, steps[i].why));
+		CU_ASSERT_EQUAL(rig.injector.rank, -1);
+	}
+	rig_step_calls = 1;
+}
+
+static void test_machine(void)
+{
+	struct fault_machine machine;
+
+	machine_look(&machine, NULL);
+	CU_ASSERT_STRING_EQUAL(machine.backend, "mpi");
+	CU_ASSERT_EQUAL(machine.communicators, 1);
+	CU_ASSERT_PTR_NULL(machine.cgroup);
+	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), 0);
+	CU_ASSERT_EQUAL((machine.have & NEED_SUPERUSER) != 0, geteuid() == 0);
+	machine_serve(&machine, "nccl", 0);
+	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), NEED_NET);
+	machine.have = 0;
+	machine_serve(&machine, "mpi", 2);
+	CU_ASSERT_EQUAL(machine.have, NEED_GPU);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "init", test_init },
+		{ "place", test_place },
+		{ "several guilty ranks meet", test_meets },
+		{ "the steps of the schedule", test_steps },
+		{ "needs", test_needs },
+		{ "what the machine has", test_machine },
+		{ "defaults", test_defaults },
+	};
+
+	return unit_main("inject_place", cases, COUNT(cases));
+}

@@ -1,0 +1,273 @@
+/* test_inject_process.c: faults that end, stop or hold the process in which they fire: a child of
+ * the test. */
+#include "inject_rig.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* What the child and the test share. */
+struct shared {
+	struct fault_record record;
+	_Atomic int made; /* calls that reached the backend */
+};
+
+static void child_run(const char *spec, struct shared *shared, pid_t parent)
+{
+	struct rig rig;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || rig_open(&rig, &spec, 1, 3, 4) < 0)
+		_exit(99);
+	rig.injector.record = &shared->record;
+	rig.note.seen = &shared->made;
+	for (size_t i = 1; i <= 6; i++)
+		if (rig_call(&rig, i, 0) < 0)
+			_exit(98);
+	_exit(97);
+}
+
+/* State letter of a process, from /proc; '?' where it is gone. */
+static char state_of(pid_t pid)
+{
+	char path[32], state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	if (!f)
+		return '?';
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	fclose(f);
+	return state;
+}
+
+/* User time of a process in clock ticks. */
+static long user_ticks(pid_t pid)
+{
+	unsigned long ticks = 0;
+	char path[32];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu", &ticks) != 1)
+		ticks = 0;
+	fclose(f);
+	return (long)ticks;
+}
+
+/* Until the child's status changes; false when it did not within `seconds`. */
+static bool status_within(pid_t pid, int *status, double seconds)
+{
+	double end = clock_seconds() + seconds;
+
+	while (clock_seconds() < end) {
+		if (waitpid(pid, status, WNOHANG | WUNTRACED) == pid)
+			return true;
+		clock_nap(0.002);
+	}
+	return false;
+}
+
+static bool fired_within(struct shared *shared, double seconds)
+{
+	double end = clock_seconds() + seconds;
+
+	while (!shared->record.fired && clock_seconds() < end)
+		clock_nap(0.002);
+	return shared->record.fired == 1;
+}
+
+static pid_t child_start(const char *spec, struct shared **shared)
+{
+	pid_t parent = getpid(), pid;
+
+	*shared = mmap(NULL, sizeof(**shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(*shared, MAP_FAILED);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		child_run(spec, *shared, parent);
+	CU_ASSERT_FATAL(pid > 0);
+	return pid;
+}
+
+static void child_end(pid_t pid, struct shared *shared)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	munmap(shared, sizeof(*shared));
+}
+
+static const struct {
+	const char *spec;
+	int code, signal, made; /* code -1: ended by signal */
+} ends[] = {
+	{ "exit-rank@3", 0, 0, 2 },
+	{ "exit-rank@3,code=7", 7, 0, 2 },
+	{ "exit-rank@1,code=255", 255, 0, 0 },
+	{ "exit-rank@3,code=7,when=after", 7, 0, 3 },
+	{ "kill-rank@3", -1, SIGKILL, 2 },
+	{ "kill-rank@6,when=after", -1, SIGKILL, 6 },
+	{ "crash-rank@3", -1, SIGSEGV, 2 },
+	/* Nobody ended it: the call is never reached, or the rank is another one. */
+	{ "exit-rank@7,code=7", 97, 0, 6 },
+	{ "kill-rank:1@3", 97, 0, 6 },
+};
+
+static void test_ends(void)
+{
+	for (size_t i = 0; i < COUNT(ends); i++) {
+		struct shared *shared;
+		pid_t pid = child_start(ends[i].spec, &shared);
+		int status = 0;
+
+		CU_ASSERT_TRUE(status_within(pid, &status, 10));
+		if (ends[i].code < 0)
+			CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == ends[i].signal);
+		if (ends[i].code >= 0)
+			CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == ends[i].code);
+		CU_ASSERT_EQUAL(shared->made, ends[i].made);
+		CU_ASSERT_EQUAL(shared->record.fired, ends[i].code != 97);
+		munmap(shared, sizeof(*shared));
+	}
+}
+
+/* A handler that a library has put in place does not save the process. */
+static void test_crash_handled(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+	struct shared *shared;
+	sigset_t set, old_set;
+	int status = 0;
+	pid_t pid;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigprocmask(SIG_BLOCK, &set, &old_set);
+	sigaction(SIGSEGV, &ignore, &old);
+	pid = child_start("crash-rank@1", &shared);
+	sigaction(SIGSEGV, &old, NULL);
+	sigprocmask(SIG_SETMASK, &old_set, NULL);
+	CU_ASSERT_TRUE(status_within(pid, &status, 10));
+	CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	munmap(shared, sizeof(*shared));
+}
+
+/* Stopped, and after SIGCONT as if nothing had been. */
+static void test_stop(void)
+{
+	static const char *const specs[] = { "stop-rank@3", "stop-rank@3,when=after" };
+
+	for (size_t i = 0; i < COUNT(specs); i++) {
+		struct shared *shared;
+		pid_t pid = child_start(specs[i], &shared);
+		int status = 0;
+
+		CU_ASSERT_TRUE(status_within(pid, &status, 10));
+		CU_ASSERT_TRUE(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+		CU_ASSERT_EQUAL(state_of(pid), 'T');
+		CU_ASSERT_EQUAL(shared->record.fired, 1);
+		CU_ASSERT_EQUAL(shared->made, i == 0 ? 2 : 3);
+		kill(pid, SIGCONT);
+		CU_ASSERT_TRUE(status_within(pid, &status, 10));
+		CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 97);
+		CU_ASSERT_EQUAL(shared->made, 6);
+		munmap(shared, sizeof(*shared));
+	}
+}
+
+/* Alive, and asleep or running, but at the call for good. */
+static void test_held(void)
+{
+	static const struct {
+		const char *spec;
+		char state;
+		int made;
+	} held[] = {
+		{ "drop-rank@3", 'S', 2 },
+		{ "drop-rank@3,when=after", 'S', 3 },
+		{ "block-rank@3", 'S', 2 },
+		{ "block-rank@3,how=lock", 'S', 2 },
+		{ "block-rank@3,how=read,when=after", 'S', 3 },
+		{ "busy-rank@3", 'R', 2 },
+	};
+
+	for (size_t i = 0; i < COUNT(held); i++) {
+		struct shared *shared;
+		pid_t pid = child_start(held[i].spec, &shared);
+		int status;
+
+		CU_ASSERT_TRUE(fired_within(shared, 10));
+		CU_ASSERT_FALSE(status_within(pid, &status, 0.3));
+		CU_ASSERT_EQUAL(state_of(pid), held[i].state);
+		CU_ASSERT_EQUAL(user_ticks(pid) >= 2, held[i].state == 'R');
+		CU_ASSERT_EQUAL(shared->made, held[i].made);
+		/* A signal that is handled by default does not wake it into going on. */
+		kill(pid, SIGCONT);
+		CU_ASSERT_FALSE(status_within(pid, &status, 0.05));
+		child_end(pid, shared);
+	}
+}
+
+/* The host loop ends with the process that started it, even where nothing kills it. The test takes
+ * the orphan in, so that it can be waited for. */
+static void test_busy_orphan(void)
+{
+	struct error err = { .code = 0 };
+	struct fault_spec spec;
+	struct fault_act act = { .spec = &spec };
+	double end = clock_seconds() + 10;
+	int ended = 0, killed = 0;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(fault_parse(&spec, "busy-rank", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	fflush(NULL);
+	pid = fork();
+	CU_ASSERT_FATAL(pid >= 0);
+	if (pid == 0) {
+		if (fork() == 0) {
+			alarm(20);
+			spec.fault->fire(&act);
+		}
+		clock_nap(0.1);
+		_exit(0);
+	}
+	while (ended < 2 && clock_seconds() < end) {
+		int status;
+
+		if (waitpid(-1, &status, WNOHANG) > 0) {
+			ended++;
+			killed += WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL;
+		}
+		clock_nap(0.002);
+	}
+	CU_ASSERT_EQUAL(ended, 2);
+	CU_ASSERT_EQUAL(killed, 1);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "processes that end", test_ends },
+		{ "a crash that somebody handles", test_crash_handled },
+		{ "processes that stop", test_stop },
+		{ "processes that are held", test_held },
+		{ "a loop whose parent is gone", test_busy_orphan },
+	};
+
+	return unit_main("inject: processes", cases, COUNT(cases));
+}

@@ -1,0 +1,429 @@
+/* test_counters.c: counters out of made-up /proc, /sys and NVML; what lies between two readings;
+ * JSON that nobody should trust. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/counters.h"
+#include "machine/observe_nvml.h"
+#include "rig/tree.h"
+
+#define SNMP                                                                                       \
+	"Ip: Forwarding DefaultTTL\nIp: 1 64\n"                                                    \
+	"Tcp: RtoAlgorithm RtoMin MaxConn InSegs OutSegs RetransSegs InErrs\n"                     \
+	"Tcp: 1 200 -1 500 12345 67 0\n"
+#define NETSTAT                                                                                    \
+	"TcpExt: SyncookiesSent TCPTimeouts TCPLossProbes\nTcpExt: 5 9 11\n"                       \
+	"IpExt: InNoRoutes TCPTimeouts\nIpExt: 0 77\n"
+#define DEV                                                                                        \
+	"Inter-|   Receive                                                |  Transmit\n"           \
+	" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs " \
+	"drop fifo colls carrier compressed\n"                                                     \
+	"    lo: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n"                                            \
+	"  eth0:1000 10 2 3 0 0 0 0 2000 20 4 5 0 0 0 0\n"
+
+static struct counters counters;
+
+static void read_tree(const struct tree_file *files)
+{
+	counters_release(&counters);
+	counters_read_host(&counters, tree_make(files));
+	tree_remove();
+}
+
+static int64_t value(const char *part, const char *name)
+{
+	return counters_value(&counters, part, name);
+}
+
+struct expected {
+	const char *part, *name;
+	int64_t value; /* -1: not there */
+};
+
+static void check_values(const struct expected *want, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int64_t got = value(want[i].part, want[i].name);
+
+		CU_ASSERT_EQUAL(got, want[i].value);
+		if (got != want[i].value)
+			printf("  %s %s: %lld\n", want[i].part, want[i].name, (long long)got);
+	}
+}
+
+#define CHECK_VALUES(table) check_values(table, sizeof(table) / sizeof((table)[0]))
+
+/* ---- /proc and /sys ----------------------------------------------------------------------- */
+
+static void test_host(void)
+{
+	static const struct tree_file files[] = {
+		{ "/proc/net/snmp", SNMP, 0 },
+		{ "/proc/net/netstat", NETSTAT, 0 },
+		{ "/proc/net/dev", DEV, 0 },
+		{ "/sys/class/net/eth0/carrier_down_count", "6\n", 0 },
+		{ "/sys/class/net/eth0/device/vendor", "0x15b3\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error", "7\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data", "250\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_wait", "8\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/2/counters/link_downed", "1\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/2/hw_counters/packet_seq_err", "2\n", 0 },
+		{ NULL, NULL, 0 },
+	};
+	static const struct expected want[] = {
+		{ "TCP", "sent", 12345 },
+		{ "TCP", "resent", 67 },
+		{ "TCP", "timeouts", 9 },
+		{ "lo", "rx_bytes", 100 },
+		{ "lo", "carrier_lost", -1 }, /* no such file */
+		{ "eth0", "rx_bytes", 1000 },
+		{ "eth0", "rx_errors", 2 },
+		{ "eth0", "rx_dropped", 3 },
+		{ "eth0", "tx_bytes", 2000 },
+		{ "eth0", "tx_errors", 4 },
+		{ "eth0", "tx_dropped", 5 },
+		{ "eth0", "carrier_lost", 6 },
+		{ "RDMA mlx5_0:1", "symbol_errors", 7 },
+		{ "RDMA mlx5_0:1", "rx_bytes", 1000 }, /* 250 words of 4 */
+		{ "RDMA mlx5_0:1", "tx_wait", 8 },
+		{ "RDMA mlx5_0:1", "link_downed", -1 },
+		{ "RDMA mlx5_0:2", "link_downed", 1 },
+		{ "RDMA mlx5_0:2", "sequence_errors", 2 },
+	};
+
+	read_tree(files);
+	CHECK_VALUES(want);
+	/* 3 of TCP, 6 of lo, 7 of eth0, 3 and 2 of the ports; hardware's interface first */
+	CU_ASSERT_EQUAL(counters.n, 21);
+	CU_ASSERT_STRING_EQUAL(counters.list[3].part, "eth0");
+	CU_ASSERT_TRUE(counters.host[0] != '\0' && counters.seconds > 0);
+}
+
+/* Nothing there, or nothing sound: absent, never 0. */
+static void test_host_hostile(void)
+{
+	static const struct tree_file none[] = { { "/empty", "", 0 }, { NULL, NULL, 0 } };
+	static const struct tree_file files[] = {
+		{ "/proc/net/snmp", "Tcp: OutSegs RetransSegs\nTcp: 99999999999999999999 12", 0 },
+		{ "/proc/net/netstat", "TcpExt: TCPTimeouts TCPOther", 0 },
+		{ "/proc/net/dev",
+		  "no colon 1 2 3\n: 1 2 3\n"
+		  "averyveryverylongnameofaninterface: 1 2 3\n"
+		  "  a: 18446744073709551615 1 -2 4\n"
+		  "  b: x 1 7 8 9 9 9 9 5\n"
+		  "../../c: 1 1 1 1\n"
+		  "  d: 3",
+		  0 },
+		{ "/sys/class/net/b/carrier_down_count", "many\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data",
+		  "9223372036854775807\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error", "-1\n", 0 },
+		{ NULL, NULL, 0 },
+	};
+	static const struct expected want[] = {
+		{ "TCP", "sent", -1 },
+		{ "TCP", "resent", 12 },
+		{ "TCP", "timeouts", -1 },
+		{ "a", "rx_bytes", -1 }, /* more than a counter holds */
+		{ "a", "rx_errors", -1 },
+		{ "a", "rx_dropped", 4 },
+		{ "a", "tx_bytes", -1 },
+		{ "b", "rx_bytes", -1 },
+		{ "b", "rx_dropped", 8 },
+		{ "b", "tx_bytes", 5 },
+		{ "b", "carrier_lost", -1 },
+		{ "d", "rx_bytes", 3 },
+		{ "RDMA mlx5_0:1", "rx_bytes", -1 },
+		{ "RDMA mlx5_0:1", "symbol_errors", -1 },
+		{ "../../c", "rx_bytes", -1 },
+	};
+
+	read_tree(none);
+	CU_ASSERT_EQUAL(counters.n, 0);
+	read_tree(files);
+	CHECK_VALUES(want);
+	CU_ASSERT_EQUAL(counters.n, 1 + 1 + 3 + 1); /* of TCP, a, b, d */
+}
+
+/* 400 interfaces of containers and one of hardware behind them all: 64 are read, that one first. */
+static void test_many_interfaces(void)
+{
+	static char dev[64 << 10];
+	static const struct tree_file files[] = {
+		{ "/proc/net/dev", dev, 0 },
+		{ "/sys/class/net/hard/device/vendor", "0x15b3\n", 0 },
+		{ NULL, NULL, 0 },
+	};
+	char *at = dev;
+
+	for (int i = 0; i < 400; i++)
+		at += sprintf(at, "veth%d: 1 1 1 1\n", i);
+	sprintf(at, "hard: 2 2 2 2\n");
+	read_tree(files);
+	CU_ASSERT_EQUAL(value("hard", "rx_bytes"), 2);
+	CU_ASSERT_EQUAL(value("veth62", "rx_bytes"), 1);
+	CU_ASSERT_EQUAL(value("veth63", "rx_bytes"), -1);
+}
+
+/* ---- NVML --------------------------------------------------------------------------------- */
+
+/* Three GPUs, numbers 0 to 2: number 1 does not answer, number 2 tells less. */
+static int devices[3];
+
+static int count(unsigned *n)
+{
+	*n = 3;
+	return 0;
+}
+
+static int by_index(unsigned index, nvml_device *device)
+{
+	*device = &devices[index];
+	return index == 1 ? 15 : 0; /* NVML_ERROR_GPU_IS_LOST */
+}
+
+static int by_bus(const char *bus, nvml_device *device)
+{
+	(void)bus, (void)device;
+	return 3;
+}
+
+static int link_errors(nvml_device device, unsigned link, unsigned counter,
+		       unsigned long long *errors)
+{
+	*errors = counter + 1;
+	return device == &devices[0] && link < 2 ? 0 : 3; /* NVML_ERROR_NOT_SUPPORTED */
+}
+
+static int ecc_errors(nvml_device device, unsigned kind, unsigned counter, unsigned long long *n)
+{
+	(void)device;
+	*n = kind == 1 && counter == 0 ? 5 : UINT64_MAX;
+	return 0;
+}
+
+static int event_reasons(nvml_device device, unsigned long long *bits)
+{
+	*bits = device == &devices[0] ? 4 : 1;
+	return 0;
+}
+
+static int pcie_replays(nvml_device device, unsigned *replays)
+{
+	*replays = 12;
+	return device == &devices[0] ? 0 : 3;
+}
+
+static int remapped_rows(nvml_device device, unsigned *corrected, unsigned *uncorrected,
+			 unsigned *pending, unsigned *failed)
+{
+	*corrected = *uncorrected = *failed = 0;
+	*pending = 1;
+	return device == &devices[0] ? 0 : 3;
+}
+
+static void test_gpus(void)
+{
+	static const struct nvml whole = { .by_bus = by_bus,
+					   .count = count,
+					   .by_index = by_index,
+					   .link_errors = link_errors,
+					   .ecc_errors = ecc_errors,
+					   .reasons = event_reasons,
+					   .pcie_replays = pcie_replays,
+					   .remapped_rows = remapped_rows };
+	static const struct nvml old = { .by_bus = by_bus }, none = { .why = "no such library" };
+	static const struct expected want[] = {
+		{ "NVML", "gpus", 3 },
+		{ "GPU 0", "ecc_uncorrected", 5 },
+		{ "GPU 0", "ecc_corrected", -1 }, /* more than a counter holds */
+		{ "GPU 0", "link_replays", 2 }, /* 1 on each of two links */
+		{ "GPU 0", "link_recoveries", 4 },
+		{ "GPU 0", "link_crc", 6 + 8 },
+		{ "GPU 0", "pcie_replays", 12 },
+		{ "GPU 0", "clock_reasons", 4 },
+		{ "GPU 0", "remap_pending", 1 },
+		{ "GPU 0", "remap_failed", 0 },
+		{ "GPU 0", "power_ns", -1 }, /* no such function */
+		{ "GPU 2", "ecc_uncorrected", 5 },
+		{ "GPU 2", "clock_reasons", 1 },
+	};
+
+	counters_release(&counters);
+	counters_read_gpus(&counters, &whole);
+	CU_ASSERT_STRING_EQUAL(counters.why, "");
+	CHECK_VALUES(want);
+	CU_ASSERT_EQUAL(counters.n, 1 + 8 + 2); /* and nothing of GPU 1 */
+	counters_release(&counters);
+	counters_read_gpus(&counters, &old);
+	CU_ASSERT_EQUAL(counters.n, 0);
+	counters_read_gpus(&counters, &none);
+	CU_ASSERT_EQUAL(counters.n, 0);
+	CU_ASSERT_STRING_EQUAL(counters.why, "no such library");
+}
+
+/* ---- between two readings ----------------------------------------------------------------- */
+
+static void test_between(void)
+{
+	struct counters a = { .seconds = 10 }, b = { .seconds = 12.5, .host = "vm" };
+	struct counters empty = { .list = NULL };
+
+	counters_set(&a, "TCP", "resent", 10);
+	counters_set(&a, "eth0", "rx_dropped", 100);
+	counters_set(&a, "eth0", "tx_dropped", 3);
+	counters_set(&a, "eth1", "rx_dropped", 3);
+	counters_set(&a, "GPU 0", "clock_reasons", 8);
+	counters_set(&a, "GPU 1", "ecc_uncorrected", 0);
+	counters_set(&b, "TCP", "resent", 22);
+	counters_set(&b, "eth0", "rx_dropped", 7); /* ran backwards */
+	counters_set(&b, "eth0", "tx_dropped", 3);
+	counters_set(&b, "eth2", "rx_dropped", 1000); /* appeared; eth1 is gone */
+	counters_set(&b, "GPU 0", "clock_reasons", 4);
+	counters_set(&b, "GPU 0", "remap_pending", 1);
+	counters_release(&counters);
+	CU_ASSERT_EQUAL(counters_between(&a, &b, &counters), 0);
+	CU_ASSERT_STRING_EQUAL(counters.host, "vm");
+	CU_ASSERT_DOUBLE_EQUAL(counters.seconds, 2.5, 1e-9);
+	CU_ASSERT_EQUAL(value("TCP", "resent"), 12);
+	CU_ASSERT_EQUAL(value("eth0", "rx_dropped"), -1);
+	CU_ASSERT_EQUAL(value("eth0", "tx_dropped"), 0);
+	CU_ASSERT_EQUAL(value("eth2", "rx_dropped"), -1);
+	CU_ASSERT_EQUAL(value("GPU 0", "clock_reasons"), 4);
+	CU_ASSERT_EQUAL(value("GPU 0", "remap_pending"), 1);
+	CU_ASSERT_EQUAL(counters.n, 4); /* GPU 1: NVML was not asked again, or did not answer */
+	counters_release(&counters);
+	counters_set(&b, "NVML", "gpus", 2);
+	CU_ASSERT_EQUAL(counters_between(&a, &b, &counters), 0);
+	CU_ASSERT_EQUAL(value("GPU 1", "gone"), 1);
+	CU_ASSERT_EQUAL(value("eth1", "gone"), -1);
+	CU_ASSERT_EQUAL(counters.n, 6);
+	counters_release(&counters);
+	/* no earlier reading: what is a state, and no time */
+	CU_ASSERT_EQUAL(counters_between(&empty, &b, &counters), 0);
+	CU_ASSERT_EQUAL(counters.n, 3);
+	CU_ASSERT_EQUAL(value("NVML", "gpus"), 2);
+	CU_ASSERT_EQUAL(counters.seconds, 0);
+	counters_release(&a);
+	counters_release(&b);
+}
+
+/* No more than there is room for, and no name that does not fit. */
+static void test_room(void)
+{
+	char name[64];
+
+	counters_release(&counters);
+	for (int i = 0; i < 2 * COUNTERS_MOST; i++) {
+		snprintf(name, sizeof(name), "eth%d", i);
+		CU_ASSERT_EQUAL(counters_set(&counters, name, "rx_bytes", i), 0);
+	}
+	CU_ASSERT_EQUAL(counters.n, COUNTERS_MOST);
+	CU_ASSERT_EQUAL(value("eth1023", "rx_bytes"), 1023);
+	CU_ASSERT_EQUAL(counters_set(&counters, "eth7", "rx_bytes", 8), 0);
+	CU_ASSERT_EQUAL(value("eth7", "rx_bytes"), 8);
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	counters_release(&counters);
+	counters_set(&counters, name, "a", 1);
+	counters_set(&counters, "a", name, 1);
+	counters_set(&counters, "a", "b", -1);
+	CU_ASSERT_EQUAL(counters.n, 0);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static void test_json(void)
+{
+	char *line, *folded, both[4096];
+	struct counters other = { .host = "vm", .seconds = 1.5 };
+
+	counters_release(&counters);
+	counters_set(&other, "TCP", "resent", INT64_MAX);
+	counters_set(&other, "eth0", "rx_bytes", 0);
+	line = counters_text(&other, false);
+	snprintf(other.why, sizeof(other.why), "not here");
+	other.seconds = 2.5;
+	counters_set(&other, "GPU 0", "pcie_replays", 4);
+	folded = counters_text(&other, true);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(folded);
+	CU_ASSERT_PTR_NULL(strchr(line, '\n'));
+	snprintf(both, sizeof(both), "%s\n%s\n", line, folded);
+	CU_ASSERT_EQUAL(counters_parse(&counters, both), 0);
+	CU_ASSERT_EQUAL(counters.n, 3);
+	CU_ASSERT_EQUAL(value("TCP", "resent"), INT64_MAX);
+	CU_ASSERT_EQUAL(value("eth0", "rx_bytes"), 0);
+	CU_ASSERT_EQUAL(value("GPU 0", "pcie_replays"), 4);
+	CU_ASSERT_EQUAL(counters.seconds, 2.5);
+	CU_ASSERT_STRING_EQUAL(counters.why, "not here");
+	/* cut anywhere: no crash, never taken for whole, and the first one stays */
+	for (size_t cut = strlen(both) - 2; cut > 0; cut--) {
+		both[cut] = '\0';
+		counters_release(&counters);
+		CU_ASSERT_EQUAL(counters_parse(&counters, both),
+				cut == strlen(line) || cut == strlen(line) + 1 ? 0 : -EINVAL);
+		CU_ASSERT_EQUAL(value("TCP", "resent"), cut >= strlen(line) ? INT64_MAX : -1);
+	}
+	free(line);
+	free(folded);
+	counters_release(&other);
+}
+
+#define TOP "{\"version\":1,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"counters\":"
+
+static void test_json_hostile(void)
+{
+	static const char *const texts[] = {
+		"", " \n", "{}", "[]", "7", "null",
+		"{\"version\":2,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"counters\":{}}",
+		"{\"version\":1,\"host\":7,\"seconds\":1,\"why\":\"\",\"counters\":{}}",
+		"{\"version\":1,\"host\":\"\\u001b\",\"seconds\":1,\"why\":\"\",\"counters\":{}}",
+		"{\"version\":1,\"host\":\"a\",\"seconds\":-1,\"why\":\"\",\"counters\":{}}",
+		"{\"version\":1,\"host\":\"a\",\"seconds\":1,\"why\":\"\"}",
+		TOP "[]}", TOP "{\"TCP\":7}}", TOP "{\"TCP\":{\"resent\":-1}}}",
+		TOP "{\"TCP\":{\"resent\":1.5}}}", TOP "{\"TCP\":{\"resent\":\"1\"}}}",
+		TOP "{\"TCP\":{\"resent\":99999999999999999999}}}", TOP "{\"\":{\"resent\":1}}}",
+		TOP "{\"T\\n\":{\"resent\":1}}}", TOP "{\"TCP\":{\"\\u00e4\":1}}}",
+		TOP "{\"TCP\":{\"a\":1,\"a\":2}}}", TOP "{}} and more", TOP "{}}\xff",
+	};
+	static char many[COUNTERS_BYTES + 100];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		counters_release(&counters);
+		if (counters_parse(&counters, texts[i]) != -EINVAL) {
+			CU_FAIL("taken");
+			printf("taken: %s\n", texts[i]);
+		}
+	}
+	counters_release(&counters);
+	CU_ASSERT_EQUAL(counters_parse(&counters, TOP "{\"TCP\":{\"resent\":1}}}"), 0);
+	CU_ASSERT_EQUAL(value("TCP", "resent"), 1);
+	memset(many, ' ', sizeof(many) - 1);
+	memcpy(many + sizeof(many) - 100, TOP "{}}", strlen(TOP "{}}"));
+	CU_ASSERT_EQUAL(counters_parse(&counters, many), -EINVAL);
+	memset(many, '{', sizeof(many) - 200);
+	CU_ASSERT_EQUAL(counters_parse(&counters, many), -EINVAL);
+	counters_release(&counters);
+}
+
+static const struct unit_case cases[] = {
+	{ "a host's counters", test_host },
+	{ "hostile /proc and /sys", test_host_hostile },
+	{ "more interfaces than room", test_many_interfaces },
+	{ "GPUs", test_gpus },
+	{ "between two readings", test_between },
+	{ "room", test_room },
+	{ "JSON there and back", test_json },
+	{ "hostile JSON", test_json_hostile },
+};
+
+int main(void)
+{
+	return unit_main("counters", cases, sizeof(cases) / sizeof(cases[0]));
+}

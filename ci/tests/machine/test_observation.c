@@ -1,0 +1,203 @@
+/* test_observation.c: an observation as JSON and back, and files that are none. */
+#include "rig/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine/observation.h"
+
+static char path[UNIT_TEMP];
+
+static char *slurp(const char *name, size_t *len)
+{
+	FILE *file = fopen(name, "r");
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t got;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	got = getdelim(&text, &room, '\0', file);
+	CU_ASSERT_TRUE_FATAL(got > 0);
+	*len = (size_t)got;
+	fclose(file);
+	return text;
+}
+
+static void put(const char *text, size_t len)
+{
+	FILE *file = fopen(path, "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_EQUAL(fwrite(text, 1, len, file), len);
+	fclose(file);
+}
+
+static int read_text(struct observation *o, const char *text)
+{
+	struct error err = { .rank = -1 };
+	int rc;
+
+	put(text, strlen(text));
+	rc = observation_read(o, path, &err);
+	if (rc < 0) {
+		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+		CU_ASSERT_TRUE(err.text[0] != '\0');
+	}
+	return rc;
+}
+
+/* The recorded one, read, written, read and written once more: the same text. */
+static void test_there_and_back(void)
+{
+	struct observation o;
+	struct error err = { .rank = -1 };
+	char *first, *second;
+	size_t n, m;
+
+	CU_ASSERT_EQUAL_FATAL(observation_read(&o, "ci/tests/data/observation_healthy.json", &err),
+			      0);
+	CU_ASSERT_EQUAL(o.nhosts, 2);
+	CU_ASSERT_EQUAL(o.nranks, 4);
+	CU_ASSERT_EQUAL(o.before[1].ngpus, 2);
+	CU_ASSERT_EQUAL(o.before[1].gpus[1].links, 18);
+	CU_ASSERT_STRING_EQUAL(o.after[0].nics[2].name, "eth0");
+	CU_ASSERT_EQUAL(o.after[0].nics[0].mbps, 400000);
+	CU_ASSERT_EQUAL(o.after[0].nics[0].mtu, -1); /* not in the file */
+	CU_ASSERT_STRING_EQUAL(o.before[0].settings[1].value, "nccl-%h-%p.log");
+	CU_ASSERT_EQUAL(o.ranks_after[3].pid, 103);
+	CU_ASSERT_DOUBLE_EQUAL(o.run.worst_percent, 61.5, 1e-12);
+	o.run.nic_gbps = NAN;
+	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
+	observation_release(&o);
+	first = slurp(path, &n);
+	CU_ASSERT_EQUAL_FATAL(observation_read(&o, path, &err), 0);
+	CU_ASSERT_TRUE(isnan(o.run.nic_gbps));
+	CU_ASSERT_EQUAL(o.before[1].gpus[1].links, 18);
+	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
+	observation_release(&o);
+	second = slurp(path, &m);
+	CU_ASSERT_EQUAL(n, m);
+	CU_ASSERT_TRUE(n == m && memcmp(first, second, n) == 0);
+	free(first);
+	free(second);
+}
+
+static void test_unseen(void)
+{
+	struct observation o;
+
+	CU_ASSERT_EQUAL_FATAL(read_text(&o,
+					"{\"format\":1,\"hosts_before\":[{}],\"hosts_after\":[{}],"
+					"\"ranks_before\":[{},{}]}"),
+			      0);
+	CU_ASSERT_EQUAL(o.nhosts, 1);
+	CU_ASSERT_EQUAL(o.nranks, 2);
+	CU_ASSERT_EQUAL(o.before[0].cpus, -1);
+	CU_ASSERT_EQUAL(o.before[0].ngpus, 0);
+	CU_ASSERT_TRUE(isnan(o.before[0].at_s));
+	CU_ASSERT_EQUAL(o.ranks_after[1].wait_ns, -1);
+	CU_ASSERT_EQUAL(o.nccl.gdr, -1);
+	CU_ASSERT_STRING_EQUAL(o.run.backend, "");
+	observation_release(&o);
+}
+
+static void test_refused(void)
+{
+	static const char *const texts[] = {
+		"",
+		"x",
+		"[]",
+		"3",
+		"null",
+		"{",
+		"{}",
+		"{\"format\":2}",
+		"{\"format\":\"1\"}",
+		"{\"format\":1,\"format\":1}",
+		"{\"format\":1,\"run\":[]}",
+		"{\"format\":1,\"run\":{\"ranks\":-2}}",
+		"{\"format\":1,\"run\":{\"ranks\":2147483648}}",
+		"{\"format\":1,\"run\":{\"ranks\":1e3}}",
+		"{\"format\":1,\"run\":{\"ranks\":\"4\"}}",
+		"{\"format\":1,\"run\":{\"ranks\":99999999999999999999}}",
+		"{\"format\":1,\"run\":{\"worst_percent\":\"x\"}}",
+		"{\"format\":1,\"run\":{\"hop\":\"seventeen letters\"}}",
+		"{\"format\":1,\"run\":{\"hop\":7}}",
+		"{\"format\":1,\"nccl\":{\"findings\":{}}}",
+		"{\"format\":1,\"nccl\":{\"findings\":[{},{},{},{},{}]}}",
+		"{\"format\":1,\"nccl\":{\"findings\":[7]}}",
+		"{\"format\":1,\"hosts_before\":[{}]}",
+		"{\"format\":1,\"hosts_before\":[7],\"hosts_after\":[7]}",
+		"{\"format\":1,\"hosts_before\":[{\"gpus\":[[]]}],\"hosts_after\":[{}]}",
+		"{\"format\":1,\"hosts_before\":[{\"nics\":{\"a\":1}}],\"hosts_after\":[{}]}",
+		"{\"format\":1,\"ranks_after\":[{}]}",
+	};
+	struct observation o;
+	struct error err = { .rank = -1 };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		int rc = read_text(&o, texts[i]);
+
+		if (rc == 0)
+			printf("\n    taken: %s\n", texts[i]);
+		CU_ASSERT_TRUE(rc < 0);
+	}
+	CU_ASSERT_TRUE(observation_read(&o, "/no/such/file", &err) < 0);
+	CU_ASSERT_TRUE(observation_read(&o, "/tmp", &err) < 0);
+}
+
+/* Cut anywhere, and with any byte changed: read or refused, and nothing else (sanitizers
+ * look on). */
+static void test_torn(void)
+{
+	struct error err = { .rank = -1 };
+	struct observation o;
+	size_t n;
+	char *text = slurp("ci/tests/data/observation_healthy.json", &n);
+
+	for (size_t at = 0; at < n; at += 97) {
+		char was = text[at];
+
+		err.code = 0;
+		put(text, at);
+		CU_ASSERT_TRUE(observation_read(&o, path, &err) < 0);
+		text[at] = (char)(was ^ 0x15);
+		put(text, n);
+		if (observation_read(&o, path, &err) == 0)
+			observation_release(&o);
+		text[at] = was;
+	}
+	free(text);
+}
+
+static void test_write_fails(void)
+{
+	struct observation o;
+
+	CU_ASSERT_EQUAL_FATAL(observation_init(&o, 1, 1), 0);
+	CU_ASSERT_TRUE(observation_write(&o, "/no/such/folder/x.json") < 0);
+	observation_release(&o);
+}
+
+static const struct unit_case cases[] = {
+	{ "there and back", test_there_and_back },
+	{ "what is not in the file", test_unseen },
+	{ "refused", test_refused },
+	{ "torn and changed", test_torn },
+	{ "a folder that is not there", test_write_fails },
+};
+
+int main(void)
+{
+	int fd = unit_file(path), rc;
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	rc = unit_main("observation", cases, sizeof(cases) / sizeof(cases[0]));
+	unlink(path);
+	return rc;
+}

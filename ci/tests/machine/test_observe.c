@@ -1,0 +1,429 @@
+/* test_observe.c: what is seen in made-up /proc and /sys, the environment, and this process. */
+#include "rig/unit.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "machine/cpu_list.h"
+#include "machine/observe.h"
+#include "machine/observe_file.h"
+#include "rig/tree.h"
+
+static struct observed_host host;
+
+/* ---- CPUs --------------------------------------------------------------------------------- */
+
+static void test_cpu(void)
+{
+	static const struct tree_file files[] = {
+		{ "/proc/stat", "cpu  100 20 30 1000 50 6 7 8 9 10\ncpu0 1 2\ncpu1 3 4\nintr 5\n",
+		  0 },
+		{ NULL, NULL, 0 },
+	};
+
+	observed_host_clear(&host);
+	observe_cpu(tree_make(files), &host);
+	CU_ASSERT_EQUAL(host.cpu_total, 1221); /* guest time, the last two, is in user's */
+	CU_ASSERT_EQUAL(host.cpu_busy, 171);   /* without idle 1000 and waiting for disks 50 */
+	CU_ASSERT_EQUAL(host.cpus, 2);
+	tree_remove();
+}
+
+/* ---- network ------------------------------------------------------------------------------ */
+
+#define SNMP                                                                                       \
+	"Ip: Forwarding DefaultTTL\nIp: 1 64\n"                                                    \
+	"Tcp: RtoAlgorithm RtoMin MaxConn InSegs OutSegs RetransSegs InErrs\n"                     \
+	"Tcp: 1 200 -1 500 12345 67 0\n"                                                           \
+	"Udp: InDatagrams OutSegs\nUdp: 1 2\n"
+
+static void test_net(void)
+{
+	static const struct tree_file files[] = {
+		{ "/sys/class/net/bridge/operstate", "up\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n", 0 },
+		{ "/sys/class/infiniband/mlx5_1/ports/1/rate", "2.5 Gb/sec (1X SDR)\n", 0 },
+		{ "/sys/class/infiniband/mlx5_1/ports/1/state", "1: DOWN\n", 0 },
+		{ "/sys/class/net/eth0/mtu", "9000\n", 0 },
+		{ "/sys/class/net/eth0/speed", "25000\n", 0 },
+		{ "/sys/class/net/eth0/operstate", "up\n", 0 },
+		{ "/sys/class/net/eth0/type", "1\n", 0 },
+		{ "/sys/class/net/eth0/device/vendor", "0x15b3\n", 0 },
+		{ "/sys/class/net/lo/mtu", "65536\n", 0 },
+		{ "/sys/class/net/lo/type", "772\n", 0 },
+		{ "/sys/class/net/lo/operstate", "unknown\n", 0 },
+		{ "/sys/module/nvidia_peermem/refcnt", "0\n", 0 },
+		{ "/proc/net/snmp", SNMP, 0 },
+		{ NULL, NULL, 0 },
+	};
+
+	observed_host_clear(&host);
+	observe_net(tree_make(files), &host);
+	CU_ASSERT_EQUAL_FATAL(host.nnics, 5);
+	CU_ASSERT_STRING_EQUAL(host.nics[0].name, "mlx5_0");
+	CU_ASSERT_EQUAL(host.nics[0].mbps, 400000);
+	CU_ASSERT_STRING_EQUAL(host.nics[0].state, "up");
+	CU_ASSERT_STRING_EQUAL(host.nics[0].link, "InfiniBand");
+	CU_ASSERT_EQUAL(host.nics[0].rdma, 1);
+	CU_ASSERT_EQUAL(host.nics[1].mbps, 2500);
+	CU_ASSERT_STRING_EQUAL(host.nics[1].state, "down");
+	CU_ASSERT_STRING_EQUAL(host.nics[2].name, "eth0");
+	CU_ASSERT_EQUAL(host.nics[2].mtu, 9000);
+	CU_ASSERT_EQUAL(host.nics[2].mbps, 25000);
+	CU_ASSERT_EQUAL(host.nics[2].hardware, 1);
+	CU_ASSERT_STRING_EQUAL(host.nics[2].link, "Ethernet");
+	CU_ASSERT_STRING_EQUAL(host.nics[3].name, "bridge"); /* behind all hardware */
+	CU_ASSERT_EQUAL(host.nics[4].hardware, 0);
+	CU_ASSERT_EQUAL(host.nics[4].mbps, -1);
+	CU_ASSERT_EQUAL(host.tcp_sent, 12345);
+	CU_ASSERT_EQUAL(host.tcp_retransmitted, 67);
+	CU_ASSERT_EQUAL(host.peermem, 1);
+	tree_remove();
+}
+
+/* More interfaces than there is room for: the one of hardware is not the one that is left out. */
+static void test_many_nics(void)
+{
+	struct tree_file files[62] = { { "/sys/class/net/zz0/device/vendor", "0x15b3\n", 0 } };
+	char paths[60][48];
+
+	for (int i = 0; i < 60; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "/sys/class/net/veth%02d/mtu", i);
+		files[i + 1] = (struct tree_file){ paths[i], "1500", 0 };
+	}
+	observed_host_clear(&host);
+	observe_net(tree_make(files), &host);
+	tree_remove();
+	CU_ASSERT_EQUAL(host.nnics, OBSERVED_NICS);
+	CU_ASSERT_STRING_EQUAL(host.nics[0].name, "zz0");
+	CU_ASSERT_STRING_EQUAL(host.nics[1].name, "veth00");
+}
+
+/* ---- PCI ---------------------------------------------------------------------------------- */
+
+#define TOP    "/sys/devices/pci0000:15/0000:15:01.0" /* root port */
+#define UP     TOP "/0000:16:00.0"		      /* switch, upwards */
+#define DOWN   UP "/0000:17:02.0"		      /* and down to the GPU */
+#define GPU    DOWN "/0000:18:00.0"
+#define CONFIG 0x210
+
+/* A configuration space with another capability first, and ACS at 200h with this
+ * control register. */
+static void fill_config(char *config, int control)
+{
+	static const unsigned char first[] = { 0x01, 0x00, 0x02, 0x20 }; /* AER v2, next 200h */
+	static const unsigned char acs[] = { 0x0d, 0x00, 0x01, 0x00 };
+
+	memset(config, 0, CONFIG);
+	memcpy(config + 0x100, first, 4);
+	memcpy(config + 0x200, acs, 4);
+	config[0x206] = (char)control;
+}
+
+/* PCI devices of a GPU at generation 5 whose switch is at generation 3 of 4 upwards, 8 lanes
+ * of 16. */
+static void see_gpu(const char *config, size_t len, struct observed_gpu *gpu)
+{
+	const struct tree_file files[] = {
+		{ "/sys/bus/pci/devices/0000:18:00.0@",
+		  "../../../devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:02.0/0000:18:00.0",
+		  0 },
+		{ TOP "/current_link_width", "8\n", 0 },
+		{ TOP "/max_link_width", "16\n", 0 },
+		{ UP "/current_link_width", "8\n", 0 },
+		{ UP "/max_link_width", "16\n", 0 },
+		{ UP "/current_link_speed", "8.0 GT/s PCIe\n", 0 },
+		{ UP "/max_link_speed", "16.0 GT/s PCIe\n", 0 },
+		{ DOWN "/config", config, len },
+		{ GPU "/current_link_width", "16\n", 0 },
+		{ GPU "/max_link_width", "16\n", 0 },
+		{ GPU "/current_link_speed", "32.0 GT/s PCIe\n", 0 },
+		{ GPU "/max_link_speed", "32.0 GT/s PCIe\n", 0 },
+		{ GPU "/local_cpulist", "0-15,32-47\n", 0 },
+		{ GPU "/iommu_group@", "../../../../../../../sys/kernel/iommu_groups/12", 0 },
+		{ "/sys/kernel/iommu_groups/12/type", "DMA-FQ\n", 0 },
+		{ NULL, NULL, 0 },
+	};
+
+	observed_gpu_clear(gpu);
+	strcpy(gpu->bus, "0000:18:00.0");
+	observe_pci_gpu(tree_make(files), gpu);
+	tree_remove();
+}
+
+static void test_pci(void)
+{
+	struct observed_gpu gpu;
+	char config[CONFIG];
+
+	fill_config(config, 0x1d); /* source validation, both redirects, upstream forwarding */
+	see_gpu(config, sizeof(config), &gpu);
+	CU_ASSERT_EQUAL(gpu.width, 8);
+	CU_ASSERT_EQUAL(gpu.max_width, 16);
+	CU_ASSERT_EQUAL(gpu.gen, 3);
+	CU_ASSERT_EQUAL(gpu.max_gen, 4);
+	CU_ASSERT_EQUAL(gpu.bridges, 1);
+	CU_ASSERT_EQUAL(gpu.bridges_acs, 1);
+	CU_ASSERT_EQUAL(gpu.bridges_unread, 0);
+	CU_ASSERT_STRING_EQUAL(gpu.acs_bridge, "0000:17:02.0");
+	CU_ASSERT_STRING_EQUAL(gpu.iommu, "DMA-FQ");
+	CU_ASSERT_STRING_EQUAL(gpu.cpus, "0-15,32-47");
+	fill_config(config, 0x51); /* neither redirect */
+	see_gpu(config, sizeof(config), &gpu);
+	CU_ASSERT_EQUAL(gpu.bridges_acs, 0);
+	CU_ASSERT_EQUAL(gpu.bridges_unread, 0);
+	see_gpu(config, 64, &gpu); /* what users without rights get */
+	CU_ASSERT_EQUAL(gpu.bridges_acs, 0);
+	CU_ASSERT_EQUAL(gpu.bridges_unread, 1);
+	fill_config(config, 0xff);
+	config[0x100] = 0x0d;
+	config[0x103] = 0x10; /* the next is itself */
+	config[0x106] = 0;
+	see_gpu(config, sizeof(config), &gpu);
+	CU_ASSERT_EQUAL(gpu.bridges_acs, 0);
+}
+
+/* A GPU of a virtual machine: at the root, without a link. */
+static void test_pci_virtual(void)
+{
+	static const struct tree_file files[] = {
+		{ "/sys/bus/pci/devices/0000:1b:00.0@", "../../../devices/pci0000:00/0000:1b:00.0",
+		  0 },
+		{ "/sys/devices/pci0000:00/0000:1b:00.0/current_link_width", "0\n", 0 },
+		{ "/sys/devices/pci0000:00/0000:1b:00.0/max_link_width", "255\n", 0 },
+		{ "/sys/devices/pci0000:00/0000:1b:00.0/current_link_speed", "Unknown\n", 0 },
+		{ NULL, NULL, 0 },
+	};
+	const char *root = tree_make(files);
+	struct observed_gpu gpu;
+
+	observed_gpu_clear(&gpu);
+	strcpy(gpu.bus, "0000:1B:00.0"); /* as CUDA writes it */
+	observe_pci_gpu(root, &gpu);
+	CU_ASSERT_EQUAL(gpu.width, -1);
+	CU_ASSERT_EQUAL(gpu.max_width, -1);
+	CU_ASSERT_EQUAL(gpu.gen, -1);
+	CU_ASSERT_EQUAL(gpu.bridges, 0);
+	CU_ASSERT_STRING_EQUAL(gpu.iommu, "none");
+	observed_gpu_clear(&gpu);
+	strcpy(gpu.bus, "../../secret.0:");
+	observe_pci_gpu(root, &gpu);
+	CU_ASSERT_EQUAL(gpu.bridges, -1);
+	CU_ASSERT_STRING_EQUAL(gpu.iommu, "");
+	tree_remove();
+}
+
+/* ---- hostile files ------------------------------------------------------------------------ */
+
+#define NINES "99999999999999999999999999999999999999999999999999"
+
+/* Whatever is in the files, numbers are seen or are not. */
+static void test_hostile(void)
+{
+	static char zeros[200000];
+	static const struct {
+		const char *text;
+		size_t len;
+	} texts[] = {
+		{ "\n", 0 },
+		{ "-5\n", 0 },
+		{ NINES NINES "\n", 0 },
+		{ "\0\xff\x80\x01", 4 },
+		{ "cpu", 0 },
+		{ "cpu  -1 -1 -1 -1\n", 0 },
+		{ "cpu  " NINES " " NINES " 1 2\n", 0 },
+		{ "Tcp:", 0 },
+		{ "Tcp: OutSegs\n", 0 },
+		{ "Tcp: OutSegs RetransSegs\nTcp: -1 " NINES, 0 },
+		{ "nan inf 1e999\n", 0 },
+		{ "400 Gb/sec (", 0 },
+		{ "-1 Gb/sec", 0 },
+		{ "nan Gb/sec", 0 },
+		{ "%s%n%d", 0 },
+		{ zeros, sizeof(zeros) },
+	};
+	static const char *const paths[] = {
+		"/proc/stat",
+
+		"/proc/net/snmp",
+		"/proc/self/schedstat",
+		"/sys/class/net/eth0/mtu",
+		"/sys/class/net/eth0/speed",
+		"/sys/class/net/eth0/type",
+		"/sys/class/net/eth0/operstate",
+		"/sys/class/infiniband/x/ports/1/rate",
+		"/sys/class/infiniband/x/ports/1/state",
+		"/sys/class/infiniband/x/ports/1/link_layer",
+	};
+	enum { PATHS = sizeof(paths) / sizeof(paths[0]) };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct tree_file files[PATHS + 1] = { { 0 } };
+		struct observed_rank rank;
+		const char *root;
+
+		for (int k = 0; k < PATHS; k++)
+			files[k] = (struct tree_file){ paths[k], texts[i].text, texts[i].len };
+		root = tree_make(files);
+		observed_host_clear(&host);
+		observe_cpu(root, &host);
+		observe_net(root, &host);
+		observed_rank_clear(&rank);
+		observe_rank(root, &rank);
+		CU_ASSERT_EQUAL(host.cpu_total, -1);
+		CU_ASSERT_EQUAL(host.tcp_sent, -1);
+		CU_ASSERT_EQUAL(rank.wait_ns, -1);
+		CU_ASSERT_EQUAL_FATAL(host.nnics, 2);
+		CU_ASSERT_EQUAL(host.nics[1].mtu, texts[i].text[0] == '4' ? 400 : -1);
+		tree_remove();
+	}
+}
+
+static void test_files(void)
+{
+	static const struct tree_file files[] = {
+		{ "/a", "12\n", 0 },
+		{ "/b", "a\001b\n", 0 },
+		{ "/folder/x", "1", 0 },
+		{ NULL, NULL, 0 },
+	};
+	const char *root = tree_make(files);
+	char text[8], path[PATH_MAX];
+
+	CU_ASSERT_EQUAL(observe_number(root, "/%s", "a"), 12);
+	CU_ASSERT_EQUAL(observe_number(root, "/none"), -1);
+	CU_ASSERT_EQUAL(observe_number(root, "/folder"), -1);
+	CU_ASSERT_EQUAL(observe_text(root, text, sizeof(text), "/b"), 3);
+	CU_ASSERT_STRING_EQUAL(text, "a?b");
+	CU_ASSERT_EQUAL(observe_text(root, text, 2, "/a"), 1);
+	CU_ASSERT_STRING_EQUAL(text, "1");
+	/* nobody writes into this one: it must not wait */
+	snprintf(path, sizeof(path), "%s/fifo", root);
+	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+	CU_ASSERT_EQUAL(observe_number(root, "/fifo"), -1);
+	CU_ASSERT_EQUAL(observe_int(1ll << 40), -1);
+	CU_ASSERT_EQUAL(observe_int(7), 7);
+	tree_remove();
+}
+
+/* ---- settings, this host ------------------------------------------------------------------ */
+
+static char *const environment[] = {
+	(char *)"HOME=/root",
+	(char *)"NCCL_ALGO=Ring",
+	(char *)"NCCL_TESTS_DEVICE=1",
+	(char *)"CUDA_LAUNCH_BLOCKING=1",
+	(char *)"CUDA_HOME=/usr/local",
+	(char *)"NCCL_SECRET_TOKEN=x",
+	(char *)"NCCL_NO_VALUE",
+	(char *)"NCCL_EMPTY=",
+	NULL,
+};
+
+static void test_settings(void)
+{
+	observed_host_clear(&host);
+	observe_settings(environment, &host);
+	CU_ASSERT_EQUAL_FATAL(host.nsettings, 3);
+	CU_ASSERT_STRING_EQUAL(host.settings[0].name, "NCCL_ALGO");
+	CU_ASSERT_STRING_EQUAL(host.settings[0].value, "Ring");
+	CU_ASSERT_STRING_EQUAL(host.settings[1].name, "CUDA_LAUNCH_BLOCKING");
+	CU_ASSERT_STRING_EQUAL(host.settings[2].name, "NCCL_EMPTY");
+	observe_settings(NULL, &host);
+	CU_ASSERT_EQUAL(host.nsettings, 3);
+}
+
+static void test_host(void)
+{
+	struct observed_rank ranks[3];
+	struct observe_request request = { .root = "", .ranks = ranks, .nranks = 3, .node = 1 };
+
+	for (int r = 0; r < 3; r++) {
+		observed_rank_clear(&ranks[r]);
+		ranks[r].node = r > 0;
+		strcpy(ranks[r].bus, r > 0 ? "0000:18:00.0" : "0000:99:00.0");
+	}
+	observe_host(&request, &host);
+	CU_ASSERT_EQUAL_FATAL(host.ngpus, 1); /* two ranks share it; the third is elsewhere */
+	CU_ASSERT_STRING_EQUAL(host.gpus[0].bus, "0000:18:00.0");
+	CU_ASSERT_EQUAL(host.cpus, sysconf(_SC_NPROCESSORS_ONLN));
+	CU_ASSERT_TRUE(host.cpu_total > 0);
+	CU_ASSERT_TRUE(host.name[0] != '\0');
+	CU_ASSERT_EQUAL(host.nvml, -1);
+}
+
+static void test_rank(void)
+{
+	static const struct tree_file files[] = { { "/proc/self/schedstat", "5000 700 3\n", 0 },
+						  { NULL, NULL, 0 } };
+	struct observed_rank rank;
+	cpu_set_t before, one;
+
+	CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(before), &before), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+		if (CPU_ISSET(cpu, &before))
+			CPU_SET(cpu, &one);
+	observed_rank_clear(&rank);
+	CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(one), &one), 0);
+	observe_rank(tree_make(files), &rank);
+	sched_setaffinity(0, sizeof(before), &before);
+	tree_remove();
+	CU_ASSERT_EQUAL(strspn(rank.cpus, "0123456789"), strlen(rank.cpus));
+	CU_ASSERT_EQUAL(rank.wait_ns, 700);
+	CU_ASSERT_TRUE(rank.cpu_ns > 0);
+	CU_ASSERT_EQUAL(rank.pid, getpid());
+}
+
+/* ---- lists of CPUs ------------------------------------------------------------------------ */
+
+static void test_lists(void)
+{
+	static const struct {
+		const char *text;
+		int n; /* -1: no list */
+	} lists[] = {
+		{ "", 0 },	  { "0", 1 },	 { "0-3,8", 5 },
+		{ "3,3,1-2", 3 }, { "8191", 1 }, { "8192", -1 },
+		{ "3-1", -1 },	  { "-1", -1 },	 { "1,", -1 },
+		{ ",1", -1 },	  { "1-", -1 },	 { "0-3,...", -1 },
+		{ " 1", -1 },	  { "a", -1 },	 { "99999999999999999999", -1 },
+	};
+	static struct cpu_set a, b;
+	char text[16];
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		int rc = cpu_list_parse(&a, lists[i].text);
+
+		CU_ASSERT_EQUAL(rc == 0 ? a.n : -1, lists[i].n);
+	}
+	CU_ASSERT_EQUAL(cpu_list_parse(&a, "3,1-2,64,70"), 0);
+	CU_ASSERT_STRING_EQUAL(cpu_list_text(&a, text, sizeof(text)), "1-3,64,70");
+	CU_ASSERT_EQUAL(cpu_list_parse(&b, "2-64"), 0);
+	CU_ASSERT_EQUAL(cpu_list_common(&a, &b), 3);
+	CU_ASSERT_EQUAL(cpu_list_parse(&a, "100,102,104,106,108"), 0);
+	CU_ASSERT_STRING_EQUAL(cpu_list_text(&a, text, sizeof(text)), "100,102,104...");
+}
+
+static const struct unit_case cases[] = {
+	{ "CPUs", test_cpu },
+	{ "network", test_net },
+	{ "many interfaces", test_many_nics },
+	{ "PCI behind a switch", test_pci },
+	{ "PCI in a virtual machine", test_pci_virtual },
+	{ "hostile files", test_hostile },
+	{ "files", test_files },
+	{ "settings", test_settings },
+	{ "this host", test_host },
+	{ "this process", test_rank },
+	{ "lists of CPUs", test_lists },
+};
+
+int main(void)
+{
+	return unit_main("observe", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,199 @@
+/* test_observe_nccl.c: which logs are read, what they say, and asking NCCL for them. */
+#include "rig/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine/observe_nccl.h"
+#include "rig/tree.h"
+
+static struct observed_host host;
+static struct observed_rank ranks[4];
+static struct observed_nccl nccl;
+static const struct nccl_asked nobody;
+
+static void add_setting(const char *name, const char *value)
+{
+	struct observed_setting *setting = &host.settings[host.nsettings++];
+
+	snprintf(setting->name, sizeof(setting->name), "%s", name);
+	snprintf(setting->value, sizeof(setting->value), "%s", value);
+}
+
+static void set_up(void)
+{
+	struct observation unseen;
+
+	CU_ASSERT_EQUAL_FATAL(observation_init(&unseen, 0, 0), 0);
+	nccl = unseen.nccl;
+	observation_release(&unseen);
+	observed_host_clear(&host);
+	strcpy(host.name, "vm.example.org");
+	host.node = 0;
+	for (int r = 0; r < 4; r++) {
+		observed_rank_clear(&ranks[r]);
+		ranks[r].rank = r;
+		ranks[r].node = 0;
+		ranks[r].pid = 900 + r;
+	}
+}
+
+static void test_names(void)
+{
+	static const struct {
+		const char *pattern, *name; /* NULL: too long, or none */
+	} names[] = {
+		{ "nccl-%h-%p.log", "nccl-vm-42.log" },
+		{ "%%h", "%h" },
+		{ "a%", "a%" },
+		{ "a%x", "a%x" },
+		{ "%p%p", "4242" },
+		{ "", NULL },
+		{ "a-name-that-is-too-long-to-fit", NULL },
+	};
+	char name[24];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		bool fits = observe_nccl_name(names[i].pattern, "vm.example.org", 42, name,
+					      sizeof(name));
+
+		CU_ASSERT_EQUAL(fits, names[i].name != NULL);
+		if (names[i].name)
+			CU_ASSERT_STRING_EQUAL(name, names[i].name);
+	}
+}
+
+/* A log of four H200 in one file: 24 channels, all over P2P, no NVLS. */
+static void test_real_log(void)
+{
+	set_up();
+	add_setting("NCCL_DEBUG", "INFO");
+	add_setting("NCCL_DEBUG_FILE", "ci/tests/data/nccl_log_h200x4.log");
+	observe_nccl(&nobody, &host, 1, ranks, 4, &nccl);
+	CU_ASSERT_EQUAL(nccl.logs, 4);
+	CU_ASSERT_STRING_EQUAL(nccl.why, "");
+	CU_ASSERT_STRING_EQUAL(nccl.network, "Socket");
+	CU_ASSERT_EQUAL(nccl.coll_channels, 24);
+	CU_ASSERT_EQUAL(nccl.nvls, 0);
+	CU_ASSERT_EQUAL(nccl.p2p, 8); /* as many lines say so */
+	CU_ASSERT_EQUAL(nccl.shm, 0);
+	CU_ASSERT_EQUAL(nccl.far, 0);
+	CU_ASSERT_EQUAL(nccl.nfindings, 0);
+}
+
+#define LINE(pid, dev, text) "vm:" #pid ":" #pid " [" #dev "] NCCL INFO " text "\n"
+#define START(pid, rank)                                                                           \
+	LINE(pid, rank,                                                                            \
+	     "ncclCommInitRank comm 0x1" #rank " rank " #rank " nranks 4 cudaDev " #rank           \
+	     " nvmlDev " #rank " busId 60 commId 0x77 - Init START")
+
+/* Ranks 0 and 1 here, 2 and 3 elsewhere; the files of the latter are not here. */
+static void test_made_up(void)
+{
+	static const struct tree_file files[] = {
+		{ "/nccl-vm-900.log",
+		  START(900, 0) LINE(900, 0, "Using network IB")
+			  LINE(900, 0, "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct")
+				  LINE(900, 0, "Connected all rings, use ring PXN 0 GDR 1"),
+		  0 },
+		{ "/nccl-vm-901.log",
+		  START(901, 1) LINE(901, 1,
+				     "Channel 00/0 : 1[1] -> 2[0] [send] via NET/IB/0/GDRDMA")
+			  LINE(901, 1,
+			       "Channel 01/0 : 1[1] -> 2[0] [send] via NET/IB/0(0)/GDRDMA/Shared")
+				  LINE(901, 1, "Channel 02/0 : 1[1] -> 3[1] [send] via NET/IB/1")
+					  LINE(901, 1,
+					       "Channel 00/0 : 3[1] -> 0[0] [receive] via "
+					       "NET/IB/1"),
+		  0 },
+		{ NULL, NULL, 0 },
+	};
+	struct nccl_asked asked;
+
+	set_up();
+	snprintf(asked.pattern, sizeof(asked.pattern), "%.200s/nccl-%%h-%%p.log", tree_make(files));
+	observe_nccl(&asked, &host, 1, ranks, 4, &nccl);
+	tree_remove();
+	CU_ASSERT_EQUAL(nccl.logs, 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(nccl.why, "2 of 4 ranks"));
+	CU_ASSERT_STRING_EQUAL(nccl.network, "IB");
+	CU_ASSERT_EQUAL(nccl.gdr, 1);
+	CU_ASSERT_EQUAL(nccl.shm, 1);
+	CU_ASSERT_STRING_EQUAL(nccl.shm_example, "0 -> 1 via SHM/direct/direct");
+	CU_ASSERT_EQUAL(nccl.far, 3);
+	CU_ASSERT_EQUAL(nccl.far_gdr, 2);
+	CU_ASSERT_EQUAL(nccl.far_pxn, 1);
+	CU_ASSERT_STRING_EQUAL(nccl.far_example, "1 -> 3 via NET/IB/1");
+}
+
+static void test_no_log(void)
+{
+	static const struct {
+		const char *level, *file, *why;
+	} table[] = {
+		{ NULL, NULL, "--reconcile" },
+		{ "WARN", "x", "--reconcile" },
+		{ "INFO", NULL, "went to the terminal" },
+		{ "info", "/no/such/folder/%p", "0 of 4 ranks" },
+		{ "TRACE", "/tmp", "0 of 4 ranks" }, /* no file */
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		set_up();
+		if (table[i].level)
+			add_setting("NCCL_DEBUG", table[i].level);
+		if (table[i].file)
+			add_setting("NCCL_DEBUG_FILE", table[i].file);
+		observe_nccl(&nobody, &host, 1, ranks, 4, &nccl);
+		CU_ASSERT_EQUAL(nccl.logs, 0);
+		CU_ASSERT_EQUAL(nccl.p2p, -1);
+		CU_ASSERT_PTR_NOT_NULL(strstr(nccl.why, table[i].why));
+	}
+	set_up();
+	observe_nccl(&nobody, &host, 0, ranks, 0, &nccl);
+	CU_ASSERT_EQUAL(nccl.logs, 0);
+}
+
+static void test_asking(void)
+{
+	struct nccl_asked asked = { .pattern = "stale" };
+	char folder[300];
+
+	unsetenv("NCCL_DEBUG");
+	unsetenv("NCCL_DEBUG_FILE");
+	unsetenv("NCCL_DEBUG_SUBSYS");
+	observe_nccl_ask(&asked, "/run/x");
+	CU_ASSERT_STRING_EQUAL(asked.pattern, "/run/x/nccl-%h-%p.log");
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_DEBUG"), "INFO");
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_DEBUG_FILE"), asked.pattern);
+	CU_ASSERT_PTR_NULL(strstr(getenv("NCCL_DEBUG_SUBSYS"), "COLL"));
+	observe_nccl_asked(&asked);
+	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
+	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_FILE"));
+	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_SUBSYS"));
+	/* the user's stays the user's */
+	setenv("NCCL_DEBUG", "WARN", 1);
+	observe_nccl_ask(&asked, "/run/x");
+	CU_ASSERT_STRING_EQUAL(asked.pattern, "");
+	observe_nccl_asked(&asked);
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_DEBUG"), "WARN");
+	unsetenv("NCCL_DEBUG");
+	memset(folder, 'x', sizeof(folder) - 1);
+	folder[sizeof(folder) - 1] = '\0';
+	observe_nccl_ask(&asked, folder);
+	CU_ASSERT_STRING_EQUAL(asked.pattern, "");
+	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
+}
+
+static const struct unit_case cases[] = {
+	{ "names of logs", test_names },       { "a real log", test_real_log },
+	{ "two of four ranks", test_made_up }, { "no log", test_no_log },
+	{ "asking for one", test_asking },
+};
+
+int main(void)
+{
+	return unit_main("observe_nccl", cases, sizeof(cases) / sizeof(cases[0]));
+}

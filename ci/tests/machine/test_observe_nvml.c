@@ -1,0 +1,208 @@
+/* test_observe_nvml.c: what NVML's answers become, with a library made of functions below. */
+#include "rig/unit.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "machine/observe_nvml.h"
+
+/* Two GPUs: the second has lost link 3, refuses P2P, and has another process on it. */
+static int devices[2];
+
+static int by_bus(const char *bus, nvml_device *device)
+{
+	if (strcmp(bus, "0000:18:00.0") == 0)
+		*device = &devices[0];
+	else if (strcmp(bus, "0000:2a:00.0") == 0)
+		*device = &devices[1];
+	else
+		return 6; /* NVML_ERROR_NOT_FOUND */
+	return 0;
+}
+
+static int link_state(nvml_device device, unsigned link, unsigned *active)
+{
+	if (link >= 4)
+		return 2; /* NVML_ERROR_INVALID_ARGUMENT */
+	*active = !(device == &devices[1] && link == 3);
+	return 0;
+}
+
+static int link_errors(nvml_device device, unsigned link, unsigned counter,
+		       unsigned long long *count)
+{
+	if (link >= 4 || counter == 1)
+		return 3; /* NVML_ERROR_NOT_SUPPORTED */
+	*count = device == &devices[1] ? 10 * (counter + 1) : 0;
+	return 0;
+}
+
+static int width(nvml_device device, unsigned *lanes)
+{
+	(void)device;
+	*lanes = 16;
+	return 0;
+}
+
+static int clock_mhz(nvml_device device, unsigned type, unsigned *mhz)
+{
+	(void)device;
+	*mhz = type == 1 ? 1980 : 1;
+	return 0;
+}
+
+static int event_reasons(nvml_device device, unsigned long long *reasons)
+{
+	(void)device;
+	*reasons = 4;
+	return 0;
+}
+
+static int violation(nvml_device device, unsigned policy, struct nvml_violation *time)
+{
+	(void)device;
+	time->reference_us = 1;
+	time->violation_ns =
+		policy == 0 ? 123456 : UINT64_MAX; /* the latter: more than a counter holds */
+	return 0;
+}
+
+static int ecc_errors(nvml_device device, unsigned kind, unsigned counter,
+		      unsigned long long *count)
+{
+	(void)device;
+	*count = 100 + 10 * kind + counter;
+	return 0;
+}
+
+static int processes(nvml_device device, unsigned *n, struct nvml_process *list)
+{
+	if (*n < 2)
+		return 7; /* NVML_ERROR_INSUFFICIENT_SIZE */
+	list[0] = (struct nvml_process){ .pid = 100, .bytes = 5 };
+	list[1] = (struct nvml_process){ .pid = 4711,
+					 .bytes = device == &devices[1] ? 3 : UINT64_MAX };
+	*n = 2;
+	return 0;
+}
+
+static int p2p(nvml_device a, nvml_device b, unsigned index, unsigned *status)
+{
+	(void)b;
+	*status = a == &devices[1] && index == 1 ? 4 : 0;
+	return 0;
+}
+
+static const struct nvml whole = {
+	.by_bus = by_bus,
+	.link_state = link_state,
+	.link_errors = link_errors,
+	.pcie_width = width,
+	.clock = clock_mhz,
+	.max_clock = clock_mhz,
+	.reasons = event_reasons,
+	.violation = violation,
+	.ecc_errors = ecc_errors,
+	.processes = processes,
+	.p2p = p2p,
+};
+
+static struct observed_host host;
+static struct observed_rank ranks[3];
+
+static void look(const struct nvml *nvml)
+{
+	static const char *const buses[] = { "0000:18:00.0", "0000:2a:00.0", "0000:ff:00.0" };
+
+	observed_host_clear(&host);
+	host.node = 0;
+	host.ngpus = 3;
+	for (int i = 0; i < 3; i++) {
+		observed_gpu_clear(&host.gpus[i]);
+		strcpy(host.gpus[i].bus, buses[i]);
+		observed_rank_clear(&ranks[i]);
+		ranks[i].node = i == 2; /* process 4711 of another host is none of ours here */
+		ranks[i].pid = i == 2 ? 4711 : 100 + i;
+	}
+	host.gpus[0].width = 8; /* as /sys said */
+	nvml_observe(nvml, ranks, 3, &host);
+}
+
+static void test_whole(void)
+{
+	const struct observed_gpu *gpu = &host.gpus[1];
+
+	look(&whole);
+	CU_ASSERT_EQUAL(host.nvml, 1);
+	CU_ASSERT_EQUAL(host.gpus[0].links_active, 4);
+	CU_ASSERT_EQUAL(gpu->links, 4);
+	CU_ASSERT_EQUAL(gpu->links_active, 3);
+	CU_ASSERT_EQUAL(gpu->link_replays, 40);	   /* 10 of each of 4 links */
+	CU_ASSERT_EQUAL(gpu->link_recoveries, -1); /* not supported */
+	CU_ASSERT_EQUAL(gpu->link_crc, 4 * 30 + 4 * 40);
+	CU_ASSERT_EQUAL(host.gpus[0].width, 8);
+	CU_ASSERT_EQUAL(gpu->width, 16);
+	CU_ASSERT_EQUAL(gpu->gen, -1); /* no such function */
+	CU_ASSERT_EQUAL(gpu->sm_mhz, 1980);
+	CU_ASSERT_EQUAL(gpu->reasons, 4);
+	CU_ASSERT_EQUAL(gpu->power_ns, 123456);
+	CU_ASSERT_EQUAL(gpu->thermal_ns, -1);
+	CU_ASSERT_EQUAL(gpu->ecc_corrected, 100);
+	CU_ASSERT_EQUAL(gpu->ecc_uncorrected, 110);
+	CU_ASSERT_EQUAL(gpu->processes, 2);
+	CU_ASSERT_EQUAL(gpu->processes_ours, 1);
+	CU_ASSERT_EQUAL(gpu->foreign_pid, 4711);
+	CU_ASSERT_EQUAL(gpu->foreign_bytes, 3);
+	CU_ASSERT_EQUAL(host.gpus[0].foreign_bytes, 0); /* not available */
+	CU_ASSERT_EQUAL(gpu->peers, 1);
+	CU_ASSERT_EQUAL(gpu->peers_refused, 1);
+	CU_ASSERT_STRING_EQUAL(gpu->refusal, "the driver's settings disable it");
+	CU_ASSERT_EQUAL(host.gpus[0].peers_refused, 0);
+	/* a GPU that NVML does not know */
+	CU_ASSERT_EQUAL(host.gpus[2].links, -1);
+	CU_ASSERT_EQUAL(host.gpus[2].peers, -1);
+}
+
+/* Of an old library, or one that refuses: everything stays unseen. */
+static void test_nothing(void)
+{
+	struct nvml bare = { .by_bus = by_bus }, none = { .why = "libnvidia-ml.so.1 is not here" };
+
+	look(&bare);
+	CU_ASSERT_EQUAL(host.nvml, 1);
+	CU_ASSERT_EQUAL(host.gpus[0].links, -1);
+	CU_ASSERT_EQUAL(host.gpus[0].processes, -1);
+	CU_ASSERT_EQUAL(host.gpus[0].power_ns, -1);
+	CU_ASSERT_EQUAL(host.gpus[0].link_replays, -1);
+	look(&none);
+	CU_ASSERT_EQUAL(host.nvml, 0);
+	CU_ASSERT_STRING_EQUAL(host.nvml_why, "libnvidia-ml.so.1 is not here");
+}
+
+/* With a driver or without one, opening it ends well. */
+static void test_open(void)
+{
+	struct nvml nvml;
+
+	if (nvml_open(&nvml)) {
+		CU_ASSERT_PTR_NOT_NULL(nvml.by_bus);
+		CU_ASSERT_STRING_EQUAL(nvml.why, "");
+	} else {
+		CU_ASSERT_PTR_NULL(nvml.library);
+		CU_ASSERT_TRUE(nvml.why[0] != '\0');
+		CU_ASSERT_PTR_NULL(nvml.by_bus); /* nothing of a library that is closed */
+	}
+	nvml_close(&nvml);
+	nvml_close(&nvml);
+}
+
+static const struct unit_case cases[] = {
+	{ "a library that tells everything", test_whole },
+	{ "one that tells nothing", test_nothing },
+	{ "opening it", test_open },
+};
+
+int main(void)
+{
+	return unit_main("observe_nvml", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,134 @@
+/* mpi_test_devices.c: which rank takes which device, for every way in which a host may show its
+ * devices. */
+/* ranks: 3 */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/devices.h"
+
+static struct error err;
+static struct job job;
+
+/* A host as one of its ranks sees it. */
+static struct {
+	int devices;
+	bool bound; /* each rank sees one of its own */
+} host;
+
+static int host_devices(void)
+{
+	return host.devices;
+}
+
+static void host_name(int device, char *buf, size_t len)
+{
+	snprintf(buf, len, "0000:%02x:00.0", host.bound ? job.rank : device);
+}
+
+static const struct backend_ops with_devices = { .devices = host_devices,
+						 .device_name = host_name };
+static const struct backend_ops without = { .devices = host_devices };
+
+static void test_choices(void)
+{
+	static const struct {
+		int devices;
+		bool bound;
+		int first; /* NCCL_TESTS_DEVICE */
+		bool share;
+		int device[3], take_part;
+		bool shared;
+	} cases[] = {
+		{ 8, false, -1, false, { 0, 1, 2 }, 8, false },
+		{ 3, false, -1, false, { 0, 1, 2 }, 3, false },
+		{ 2, false, -1, false, { 0, 1, 0 }, 2, false }, /* rank 2 stands aside */
+		{ 1, false, -1, false, { 0, 0, 0 }, 1, false }, /* the same one for all */
+		{ 1, true, -1, false, { 0, 0, 0 }, 0, false },	/* one each, by the launcher */
+		{ 8, false, 2, false, { 2, 3, 4 }, 6, false },
+		{ 8, false, 7, false, { 7, 7, 7 }, 1, false },
+		{ 1, false, -1, true, { 0, 0, 0 }, 0, true },
+		{ 2, false, -1, true, { 0, 1, 0 }, 0, true },
+		{ 8, false, 6, true, { 6, 7, 6 }, 0, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct options options = { .device_first = cases[i].first,
+						 .share_gpu = cases[i].share };
+		struct device_choice choice;
+
+		host.devices = cases[i].devices;
+		host.bound = cases[i].bound;
+		CU_ASSERT_EQUAL(devices_choose(&job, &with_devices, &options, &choice), 0);
+		CU_ASSERT_EQUAL(choice.device, cases[i].device[job.rank]);
+		CU_ASSERT_EQUAL(choice.take_part, cases[i].take_part);
+		CU_ASSERT_EQUAL(choice.shared, cases[i].shared);
+		CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
+	}
+}
+
+static void test_no_devices(void)
+{
+	const struct options options = { .device_first = -1 };
+	struct device_choice choice = { .device = 5, .take_part = 5 };
+
+	host.devices = 1;
+	CU_ASSERT_EQUAL(devices_choose(&job, &without, &options, &choice), 0);
+	CU_ASSERT_EQUAL(choice.device, 0);
+	CU_ASSERT_EQUAL(choice.take_part, 0);
+	CU_ASSERT(!choice.shared);
+}
+
+static void test_out_of_range(void)
+{
+	const struct options options = { .device_first = 4 };
+	struct device_choice choice;
+
+	host.devices = 4;
+	host.bound = false;
+	CU_ASSERT_EQUAL(devices_choose(&job, &with_devices, &options, &choice), -EINVAL);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+	CU_ASSERT_STRING_EQUAL(err.text, "NCCL_TESTS_DEVICE=4: this host has devices 0 to 3");
+	err = (struct error){ .rank = job.rank };
+}
+
+static void test_sharing(void)
+{
+	static const char *const names[] = { "NCCL_HOSTID", "NCCL_NET", "NCCL_SOCKET_IFNAME" };
+	char id[64];
+
+	for (int i = 0; i < 3; i++)
+		unsetenv(names[i]);
+	devices_share(&job, "key");
+	snprintf(id, sizeof(id), "hangar-key-%d", job.rank);
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_HOSTID"), id);
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_NET"), "Socket");
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_SOCKET_IFNAME"), "lo");
+	for (int i = 0; i < 3; i++)
+		setenv(names[i], "mine", 1);
+	devices_share(&job, "key");
+	for (int i = 0; i < 3; i++) {
+		CU_ASSERT_STRING_EQUAL(getenv(names[i]), "mine");
+		unsetenv(names[i]);
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "choices", test_choices },
+		{ "a backend without devices", test_no_devices },
+		{ "NCCL_TESTS_DEVICE out of range", test_out_of_range },
+		{ "sharing", test_sharing },
+	};
+	int rc;
+
+	if (job_init(&job, NULL, &err, 0) < 0 || job_select(&job, 0) < 0)
+		return 1;
+	rc = unit_main("devices", cases, sizeof(cases) / sizeof(cases[0]));
+	job_release(&job);
+	return rc;
+}

@@ -1,0 +1,106 @@
+/* mpi_test_run.c: sweeps of points on the mpi backend: who is guilty, what was too slow, how large
+ * buffers must be. */
+/* ranks: 3 */
+#include "point_rig.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "measure/run.h"
+
+static struct run run;
+
+/* A sweep of that many points, all done: how the run ends, and whom it names. */
+static void sweep(enum outcome outcome, const char *guilty, int points)
+{
+	run = (struct run){ .bench = &bench };
+	CU_ASSERT_EQUAL(run_sweep(&run), 0);
+	CU_ASSERT_EQUAL(run.outcome, outcome);
+	CU_ASSERT_STRING_EQUAL(run.guilty, guilty);
+	CU_ASSERT_EQUAL(run.points, points);
+	CU_ASSERT_EQUAL(run.done, points);
+	CU_ASSERT_EQUAL(run_finish(&run), 0);
+	CU_ASSERT_EQUAL(run.outcome, outcome);
+}
+
+/* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each named once. */
+static int spoil_by_size(void *state, const struct call *call, struct chain *chain)
+{
+	int rc = chain_emit(chain, call), rank = call->count == 512 ? 0 : 2;
+
+	(void)state;
+	if (call->count >= 256 && job.rank == rank)
+		*(char *)call->recv ^= 1;
+	return rc;
+}
+
+static void test_guilty(void)
+{
+	const struct call_filter spoiler = { .issue = spoil_by_size };
+
+	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1");
+	bench.chain.filter = &spoiler;
+	sweep(OUTCOME_WRONG_DATA, "2,0", 8);
+
+	SET_UP(&all_reduce, "-b", "512", "-e", "4K", "-n", "2", "-w", "1", "-N", "2");
+	sweep(OUTCOME_OK, "", 16);
+}
+
+/* Rank 0 alone knows the bandwidth; all end alike. */
+static void test_slow(void)
+{
+	struct run_facts facts = { .program = "test", .options = &options, .backend = "mpi" };
+	static struct rank_facts ranks[RANKS];
+	struct report report = { .n = 0 };
+
+	facts.ranks = ranks;
+	facts.mpi_library = facts.hangar_version = "";
+	for (int too_slow = 0; too_slow < 2; too_slow++) {
+		int keep = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);
+
+		SET_UP(&all_reduce, "-b", "8", "-e", "1K", "-n", "2", "-w", "1");
+		options.min_bw = too_slow ? 1e9 : 1e-9;
+		fflush(stdout);
+		if (job.rank == 0)
+			dup2(null, STDOUT_FILENO);
+		run = (struct run){ .bench = &bench };
+		if (job.rank == 0) {
+			CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &all_reduce, &facts,
+							  &err),
+					      0);
+			run.report = &report;
+		}
+		CU_ASSERT_EQUAL(run_sweep(&run), 0);
+		CU_ASSERT_EQUAL(run_finish(&run), 0);
+		CU_ASSERT_EQUAL(run.outcome, too_slow ? OUTCOME_SLOW : OUTCOME_OK);
+		if (job.rank == 0)
+			report_release(&report);
+		fflush(stdout);
+		dup2(keep, STDOUT_FILENO);
+		close(keep);
+		close(null);
+	}
+}
+
+static void test_largest(void)
+{
+	SET_UP(&all_reduce, "-b", "8", "-e", "1G", "-u", "3");
+	CU_ASSERT_EQUAL(run_largest(&bench), ((size_t)1 << 30) + 12);
+	SET_UP(&all_gather, "-b", "8", "-e", "1000000", "-f", "10");
+	CU_ASSERT_EQUAL(run_largest(&bench), 799968); /* 800000 cut to 3 shares of whole 16 bytes */
+	SET_UP(&all_reduce, "-b", "18446744073709551612", "-e", "18446744073709551612", "-u", "3");
+	CU_ASSERT_EQUAL(run_largest(&bench), SIZE_MAX);
+	SET_UP(&alltoall, "-b", "8", "-e", "16");
+	CU_ASSERT_EQUAL(run_largest(&bench), 0);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "guilty ranks of a run", test_guilty },
+		{ "too slow", test_slow },
+		{ "the largest buffer", test_largest },
+	};
+
+	return point_main("run", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,299 @@
+/* test_buffers.c: pools, where slots lie, and how little is filled again. */
+#include "rig/unit.h"
+
+#include "measure/buffers.h"
+#include "rig/fake_backend.h"
+
+#define MIB ((size_t)1 << 20)
+
+static struct fake fake;
+static struct buffers buffers;
+
+static const struct check_data floats = {
+	.seed = 42, .dtype = DT_FLOAT, .op = OP_SUM, .nranks = 4
+};
+
+static void set_up(size_t largest)
+{
+	fake = (struct fake){ .be = { .ops = &fake_ops } };
+	CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, largest, BUFFERS_POOL, SIZE_MAX), 0);
+}
+
+static void tear_down(void)
+{
+	buffers_release(&buffers);
+}
+
+static void test_sizes(void)
+{
+	static const struct {
+		size_t largest, pool;
+	} cases[] = {
+		{ 0, 256 * MIB },	  { 8, 256 * MIB },
+		{ 256 * MIB, 256 * MIB }, { 256 * MIB + 1, 256 * MIB + 512 },
+		{ 300 * MIB, 300 * MIB },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		set_up(cases[i].largest);
+		CU_ASSERT_EQUAL(buffers.bytes, cases[i].pool);
+		CU_ASSERT_EQUAL(fake.bytes[0], cases[i].pool + 8192);
+		CU_ASSERT_EQUAL(fake.bytes[1], cases[i].pool + 8192);
+		CU_ASSERT_PTR_EQUAL(buffers.send, (char *)fake.ptrs[0] + 4096);
+		CU_ASSERT_PTR_EQUAL(buffers.recv, (char *)fake.ptrs[1] + 4096);
+		tear_down();
+		CU_ASSERT_EQUAL(fake.released, 2);
+		tear_down();
+		CU_ASSERT_EQUAL(fake.released, 2);
+	}
+}
+
+/* What so many calls write to: 17 slots more keep the checked one's guards apart; two guards. */
+static void test_used(void)
+{
+	static const struct {
+		size_t largest, calls, used;
+	} cases[] = {
+		{ 8, 64, (64 + 17) * 512 },
+		{ 1024, 80, (80 + 17) * 1024 },
+		{ 1025, 80, (80 + 17) * 1536 },
+		{ 1 * MIB, 80, 97 * MIB },
+		{ 2 * MIB, 80, 194 * MIB },
+		{ 4 * MIB, 80, 256 * MIB },
+		{ 256 * MIB, 1, 256 * MIB },
+		{ 300 * MIB, 1, 300 * MIB },
+		{ 0, 0, 17 * 512 },
+		{ 8, SIZE_MAX, 256 * MIB },
+		{ 8, SIZE_MAX - 8, 256 * MIB },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake = (struct fake){ .be = { .ops = &fake_ops } };
+		CU_ASSERT_EQUAL_FATAL(
+			buffers_init(&buffers, &fake.be, cases[i].largest, BUFFERS_POOL, cases[i].calls), 0);
+		CU_ASSERT_EQUAL(fake.used[0], cases[i].used + 8192);
+		CU_ASSERT_EQUAL(fake.used[1], cases[i].used + 8192);
+		CU_ASSERT(fake.bytes[0] >= 256 * MIB + 8192); /* the schedule stays */
+		tear_down();
+	}
+}
+
+static void test_no_memory(void)
+{
+	static const size_t huge[] = { SIZE_MAX, SIZE_MAX - 511, SIZE_MAX - 8192, SIZE_MAX / 2,
+				       (size_t)1 << 50 };
+
+	for (int nth = 1; nth <= 2; nth++) {
+		fake = (struct fake){ .be = { .ops = &fake_ops }, .fail_alloc = nth };
+		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, 8, BUFFERS_POOL, 1), -ENOMEM);
+		buffers_release(&buffers);
+		CU_ASSERT_EQUAL(fake.released, nth - 1);
+	}
+	/* rounding up must not wrap around to a small pool */
+	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
+		fake = (struct fake){ .be = { .ops = &fake_ops } };
+		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, huge[i], BUFFERS_POOL, 1), -ENOMEM);
+		buffers_release(&buffers);
+	}
+}
+
+static void test_slots(void)
+{
+	static const struct {
+		size_t bytes, stride;
+	} cases[] = {
+		{ 0, 512 },
+		{ 1, 512 },
+		{ 8, 512 },
+		{ 512, 512 },
+		{ 513, 1024 },
+		{ 4096, 4096 },
+		{ MIB, MIB },
+		{ MIB + 4, MIB + 512 },
+		{ 128 * MIB, 128 * MIB },
+		{ 256 * MIB, 256 * MIB },
+		{ 200 * MIB, 200 * MIB },
+	};
+
+	set_up(8);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t bytes = cases[i].bytes, slots = buffers_slots(&buffers, bytes);
+
+		CU_ASSERT_EQUAL(slots, 256 * MIB / cases[i].stride);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 0), 0);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots), 0);
+		if (slots > 1) {
+			CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 1), cases[i].stride);
+			CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots + 1),
+					cases[i].stride);
+		}
+		CU_ASSERT(buffers_offset(&buffers, bytes, slots - 1) + bytes <= buffers.bytes);
+		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots - 1) % 512, 0);
+	}
+	tear_down();
+}
+
+/* Above the pool's size there is one slot and no rotation. */
+static void test_no_rotation(void)
+{
+	CU_ASSERT_EQUAL(buffers_slots(&buffers, 1024 * MIB), 1);
+	CU_ASSERT_EQUAL(buffers_offset(&buffers, 1024 * MIB, 0), 0);
+	CU_ASSERT_EQUAL(buffers_offset(&buffers, 1024 * MIB, 7), 0);
+	CU_ASSERT_EQUAL(buffers_slots(&buffers, 256 * MIB + 1), 1);
+}
+
+static bool holds(const struct check_data *data, int rank, size_t bytes)
+{
+	size_t size = dtype_size(data->dtype);
+	unsigned char element[8];
+
+	for (size_t i = 0; i < bytes / size; i++) {
+		check_element(data, rank, i, element);
+		if (memcmp(buffers.send + i * size, element, size) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void test_fill(void)
+{
+	struct check_data other = floats;
+
+	set_up(8);
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 3, 1000), 0);
+	CU_ASSERT_EQUAL(fake.fills, 1);
+	CU_ASSERT_PTR_EQUAL(fake.fill_at, buffers.send);
+	CU_ASSERT_EQUAL(fake.fill_count, (1000 + 4096) / 4);
+	CU_ASSERT_EQUAL(fake.poisons, 1); /* the receive side was touched as far */
+	CU_ASSERT_PTR_EQUAL(fake.poison_at, buffers.recv);
+	CU_ASSERT_EQUAL(fake.poison_bytes, 1000 + 4096);
+	CU_ASSERT(holds(&floats, 3, 1000 + 4096));
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 3, 1000), 0);
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 3, 8), 0);
+	CU_ASSERT_EQUAL(fake.fills, 1);
+	/* only what is missing */
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 3, 2002), 0);
+	CU_ASSERT_EQUAL(fake.fills, 2);
+	CU_ASSERT_EQUAL(fake.fill_base, 1274);
+	CU_ASSERT_EQUAL(fake.fill_count, (2002 + 4096) / 4 - 1274);
+	CU_ASSERT_PTR_EQUAL(fake.poison_at, buffers.recv + 5096);
+	CU_ASSERT(holds(&floats, 3, 2000 + 4096));
+	/* other data: all of it; the receive side is warm already */
+	other.dtype = DT_DOUBLE;
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 3, 100), 0);
+	CU_ASSERT_EQUAL(fake.fill_base, 0);
+	CU_ASSERT_EQUAL(fake.fill_count, (100 + 4096) / 8);
+	CU_ASSERT_EQUAL(fake.poisons, 2);
+	CU_ASSERT(holds(&other, 3, 100 + 4096 - 4));
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 3, 5000), 0);
+	CU_ASSERT_EQUAL(fake.fill_base, (100 + 4096) / 8);
+	CU_ASSERT(holds(&other, 3, 5000));
+	/* somebody wrote to it */
+	buffers_spoilt(&buffers);
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 3, 100), 0);
+	CU_ASSERT_EQUAL(fake.fill_base, 0);
+	tear_down();
+}
+
+/* Each of the things that decide what an element is. */
+static void test_fill_again(void)
+{
+	struct check_data data[5] = { floats, floats, floats, floats, floats };
+
+	data[0].seed++;
+	data[1].op = OP_MAX;
+	data[2].nranks = 2;
+	data[3].avg_premultiplies = true;
+	data[4].dtype = DT_INT32;
+	for (int i = 0; i < 5; i++) {
+		set_up(8);
+		CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 0, 64), 0);
+		CU_ASSERT_EQUAL(buffers_fill(&buffers, &data[i], 0, 64), 0);
+		CU_ASSERT_EQUAL(fake.fills, 2);
+		CU_ASSERT_EQUAL(fake.fill_base, 0);
+		CU_ASSERT(holds(&data[i], 0, 64));
+		tear_down();
+	}
+}
+
+/* Up to the end of the trailing guard and not a byte further. */
+static void test_fill_all(void)
+{
+	const struct check_data bytes = { .seed = 1, .dtype = DT_INT8, .op = OP_NONE, .nranks = 1 };
+
+	fake = (struct fake){ .be = { .ops = &fake_ops } };
+	buffers = (struct buffers){ .backend = &fake.be, .bytes = 8192 };
+	CU_ASSERT_EQUAL_FATAL(fake_alloc(&fake.be, 8192 + 8192, 8192, &buffers.send_base), 0);
+	CU_ASSERT_EQUAL_FATAL(fake_alloc(&fake.be, 8192 + 8192, 8192, &buffers.recv_base), 0);
+	buffers.send = (char *)buffers.send_base + 4096;
+	buffers.recv = (char *)buffers.recv_base + 4096;
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &bytes, 0, 8192), 0);
+	CU_ASSERT_EQUAL(fake.fill_count, 8192 + 4096);
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &bytes, 0, 20000), 0);
+	CU_ASSERT_EQUAL(fake.fills, 1);
+	CU_ASSERT_EQUAL(fake.poison_bytes, 8192 + 4096);
+	tear_down();
+}
+
+/* What failed half way is not taken for filled. */
+static void test_fill_failed(void)
+{
+	struct check_data other = floats;
+
+	set_up(8);
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 0, 64), 0);
+	other.seed++;
+	fake.fail_fill = 1;
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 0, 64), -EIO);
+	fake.fail_fill = 0;
+	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 0, 64), 0);
+	CU_ASSERT_EQUAL(fake.fills, 2);
+	CU_ASSERT(holds(&floats, 0, 64));
+	tear_down();
+}
+
+static int enrolled, enroll_rc;
+
+static int fake_enroll(struct backend *be, void *ptr, size_t bytes)
+{
+	(void)be;
+	CU_ASSERT_PTR_EQUAL(ptr, fake.ptrs[enrolled]);
+	CU_ASSERT_EQUAL(bytes, fake.bytes[enrolled]);
+	enrolled++;
+	return enroll_rc;
+}
+
+static void test_enroll(void)
+{
+	struct backend_ops ops = fake_ops;
+
+	set_up(8);
+	CU_ASSERT_EQUAL(buffers_enroll(&buffers), 0);
+	ops.enroll = fake_enroll;
+	fake.be.ops = &ops;
+	CU_ASSERT_EQUAL(buffers_enroll(&buffers), 0);
+	CU_ASSERT_EQUAL(enrolled, 2);
+	enrolled = 0;
+	enroll_rc = -EIO;
+	CU_ASSERT_EQUAL(buffers_enroll(&buffers), -EIO);
+	CU_ASSERT_EQUAL(enrolled, 1);
+	tear_down();
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "sizes", test_sizes },
+		{ "what is used of them", test_used },
+		{ "no memory", test_no_memory },
+		{ "slots", test_slots },
+		{ "no rotation above the pool", test_no_rotation },
+		{ "fill", test_fill },
+		{ "other data", test_fill_again },
+		{ "fill to the end", test_fill_all },
+		{ "a fill that failed", test_fill_failed },
+		{ "enroll", test_enroll },
+	};
+
+	return unit_main("buffers", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,54 @@
+/* test_timing.c: deadlines. What batches hold is in mpi_test_point.c. */
+#include "rig/unit.h"
+
+#include <math.h>
+
+#include "measure/timing.h"
+
+static void test_deadline(void)
+{
+	static const struct {
+		double slowest, calls, seconds;
+	} cases[] = {
+		{ 0, 1, 10 },	  /* the first use */
+		{ 1e-6, 1, 0.5 }, /* the floor */
+		{ 1e-6, 256, 0.5 }, { 1e-3, 50, 0.5 },
+		{ 1e-3, 51, 0.51 }, { 0.1, 1, 1 }, /* ten times the slowest */
+		{ 0.1, 20, 20 },    { 2, 1, 20 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CU_ASSERT_DOUBLE_EQUAL(timing_deadline(cases[i].slowest, cases[i].calls),
+				       cases[i].seconds, 1e-9);
+}
+
+/* Before and after the warm-up; a prediction lengthens both and shortens neither. */
+static void test_point(void)
+{
+	static const struct {
+		double slowest, expected, predicted, calls, seconds;
+	} cases[] = {
+		{ 0, 0, 0, 1, 10 },     { 0, 2, 0, 1, 20 },       { 0, 2, 3, 1, 30 },
+		{ 0, 2, 1, 1, 20 },     { 1e-6, 0, 0, 1, 0.5 },   { 1e-6, 0, 0.1, 1, 1 },
+		{ 1e-6, 0, 0.1, 20, 20 }, { 0.2, 0, 0.1, 20, 40 }, { 1e-6, 5, 0, 20, 0.5 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct timing timing = { .slowest = cases[i].slowest,
+					 .expected = cases[i].expected,
+					 .predicted = cases[i].predicted };
+
+		CU_ASSERT_DOUBLE_EQUAL(timing_calls_deadline(&timing, cases[i].calls),
+				       cases[i].seconds, 1e-9);
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "deadlines", test_deadline },
+		{ "deadlines of a point", test_point },
+	};
+
+	return unit_main("timing", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,426 @@
+/* test_nccl_log.c: what the NCCL log reader takes from real and made logs. */
+#include "nccl_log/nccl_log.h"
+
+#include <errno.h>
+
+#include "nccl_log_lines.h"
+#include "nccl_log/nccl_log_raw.h"
+
+static void test_match(void)
+{
+	int a = 0, b = 0;
+	uint64_t x = 1;
+	double f = 0;
+	char word[64];
+	static const char *const refused[] = {
+		"Ring 2147483648 : 1", "Ring -: 1", "Ring x : 1", "Ring 1 ; 1", "Ring 1 :",
+		"ring 1 : 1",	       ""
+	};
+
+	CU_ASSERT_PTR_NOT_NULL(nccl_match("Ring 07 :  -1", "Ring %d : %d", &a, &b));
+	CU_ASSERT_EQUAL(a, 7);
+	CU_ASSERT_EQUAL(b, -1);
+	CU_ASSERT_STRING_EQUAL(nccl_match("comm 0xff rest", "comm %x ", &x), "rest");
+	CU_ASSERT_EQUAL(x, 255);
+	CU_ASSERT_PTR_NOT_NULL(nccl_match("(nil)", "%x", &x));
+	CU_ASSERT_EQUAL(x, 0);
+	CU_ASSERT_STRING_EQUAL(nccl_match("bw 30.5/x", "bw %f/", &f), "x");
+	CU_ASSERT_DOUBLE_EQUAL(f, 30.5, 1e-12);
+	CU_ASSERT_STRING_EQUAL(nccl_match("NVL/PIX, z", "%w, ", word), "z");
+	CU_ASSERT_STRING_EQUAL(word, "NVL/PIX");
+	CU_ASSERT_PTR_NULL(nccl_match("11112222333344445", "%x", &x));
+	CU_ASSERT_PTR_NULL(nccl_match("1e999", "%f", &f));
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		CU_ASSERT_PTR_NULL(nccl_match(refused[i], "Ring %d : %d", &a, &b));
+}
+
+/* ---- a real log --------------------------------------------------------------------------- */
+
+static void read_real(struct nccl_log *log)
+{
+	struct error err = { .rank = -1 };
+
+	CU_ASSERT_EQUAL_FATAL(nccl_log_init(log, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(nccl_log_read_file(log, "ci/tests/data/nccl_log_h200x4.log", -1,
+						 &err),
+			      0);
+	CU_ASSERT_EQUAL_FATAL(nccl_log_finish(log, &err), 0);
+}
+
+static void test_real_facts(void)
+{
+	struct nccl_log log;
+	const struct nccl_comm *comm;
+
+	read_real(&log);
+	CU_ASSERT_STRING_EQUAL(log.version, "2.28.9+cuda13.0");
+	CU_ASSERT_STRING_EQUAL(log.network, "Socket");
+	/* Some of its lines follow the application's text without a newline ("-1vm:936:936"). */
+	CU_ASSERT_EQUAL(log.n_hosts, 1);
+	CU_ASSERT_STRING_EQUAL(log.hosts[0], "vm");
+	CU_ASSERT_EQUAL(log.unplaced, 0);
+	CU_ASSERT_EQUAL(log.n_warnings, 0);
+	CU_ASSERT_EQUAL_FATAL(log.n_comms, 1);
+	comm = &log.comms[0];
+	CU_ASSERT_STRING_EQUAL(comm->id, "0xdf6d03630b7eecba");
+	CU_ASSERT_EQUAL(comm->nranks, 4);
+	CU_ASSERT_EQUAL(comm->nnodes, 1);
+	CU_ASSERT_EQUAL(comm->coll_channels, 24);
+	CU_ASSERT_EQUAL(comm->collnet_channels, 24);
+	CU_ASSERT_EQUAL(comm->nvls_channels, 0);
+	CU_ASSERT_EQUAL(comm->p2p_channels, 32);
+	CU_ASSERT_EQUAL(comm->p2p_per_peer, 32);
+	CU_ASSERT_EQUAL(comm->pxn, 0);
+	CU_ASSERT_EQUAL(comm->gdr, 1);
+	CU_ASSERT_EQUAL_FATAL(comm->n_graphs, 2);
+	CU_ASSERT_EQUAL(comm->graphs[1].pattern, 4);
+	CU_ASSERT_EQUAL(comm->graphs[1].channels, 12);
+	CU_ASSERT_DOUBLE_EQUAL(comm->graphs[1].bw_intra, 30.0, 1e-9);
+	CU_ASSERT_STRING_EQUAL(comm->graphs[1].type_intra, "NVL");
+	CU_ASSERT_STRING_EQUAL(comm->graphs[1].type_inter, "PIX");
+	CU_ASSERT_EQUAL_FATAL(comm->n_tunings, 1);
+	CU_ASSERT_STRING_EQUAL(comm->tunings[0].algorithm, "RING");
+	CU_ASSERT_STRING_EQUAL(comm->tunings[0].protocol, "LL");
+	CU_ASSERT_EQUAL(comm->tunings[0].bytes, 1048576);
+	CU_ASSERT_EQUAL(comm->tunings[0].high, 23);
+	CU_ASSERT_EQUAL(comm->tunings[0].count, 9);
+	nccl_log_release(&log);
+}
+
+static void test_real_ranks(void)
+{
+	static const uint64_t buses[] = { 0x60, 0x70, 0x80, 0x90 };
+	struct nccl_log log;
+	const struct nccl_comm *comm;
+
+	read_real(&log);
+	comm = &log.comms[0];
+	CU_ASSERT_EQUAL_FATAL(comm->n_members, 4);
+	for (int r = 0; r < 4; r++) {
+		const struct nccl_member *member = nccl_comm_member(comm, r);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(member);
+		CU_ASSERT_EQUAL(member->bus, buses[r]);
+		CU_ASSERT_EQUAL(member->dev, r);
+		CU_ASSERT_EQUAL(member->pid, 936);
+		CU_ASSERT_EQUAL(member->state, NCCL_STATE_DESTROYED);
+		CU_ASSERT_EQUAL(member->n_calls, 9);
+		CU_ASSERT_TRUE(member->timed);
+		CU_ASSERT_DOUBLE_EQUAL(member->times[NCCL_TIME_KERNELS], 0.75, 1e-9);
+	}
+	CU_ASSERT_PTR_NULL(nccl_comm_member(comm, 4));
+	CU_ASSERT_EQUAL(comm->members[0]->calls[8].count, 262144);
+	CU_ASSERT_EQUAL(comm->members[0]->calls[8].dtype, 7);
+	nccl_log_release(&log);
+}
+
+static void test_real_drawing(void)
+{
+	struct nccl_log log;
+	char *text;
+
+	read_real(&log);
+	text = printed(nccl_log_print_rings, &log);
+	CU_ASSERT_STRING_EQUAL(text, "communicator 0\n  channels 00,23: 0 -P2P/direct pointer-> 1 "
+				     "-P2P/direct pointer-> 2 -P2P/direct pointer-> 3 "
+				     "-P2P/direct pointer-> 0\n");
+	free(text);
+	text = printed(nccl_log_print_trees, &log);
+	/* The Trees lines have all 24; the rest of them came from the Tree lines of
+	 * two channels. */
+	CU_ASSERT_STRING_EQUAL(text, "communicator 0\n  channels 00-23:\n    0 - 1 - 2 - 3\n");
+	free(text);
+	nccl_log_release(&log);
+}
+
+/* ---- prefixes, streams -------------------------------------------------------------------- */
+
+static void check_job(const struct nccl_log *log)
+{
+	const struct nccl_comm *comm = &log->comms[0];
+
+	CU_ASSERT_EQUAL_FATAL(log->n_comms, 1);
+	CU_ASSERT_EQUAL(log->n_hosts, 2);
+	CU_ASSERT_EQUAL(comm->nranks, 16);
+	CU_ASSERT_EQUAL(comm->nnodes, 2);
+	CU_ASSERT_EQUAL(comm->n_members, 16);
+	CU_ASSERT_EQUAL_FATAL(comm->n_rings, 2);
+	CU_ASSERT_EQUAL_FATAL(comm->rings[1].n, 16);
+	CU_ASSERT_TRUE(comm->rings[1].closed);
+	CU_ASSERT_FALSE(comm->rings[1].differs);
+	for (int i = 0; i < 16; i++)
+		CU_ASSERT_EQUAL(comm->rings[1].order[i], i);
+	CU_ASSERT_EQUAL(comm->n_links, 32);
+	CU_ASSERT_STRING_EQUAL(nccl_comm_transport(comm, 0, 0, 1), "P2P/CUMEM");
+	CU_ASSERT_STRING_EQUAL(nccl_comm_transport(comm, 1, 7, 8), "NET/IB/0/GDRDMA");
+	CU_ASSERT_STRING_EQUAL(nccl_comm_transport(comm, 1, 15, 0), "NET/IB/0/GDRDMA");
+	CU_ASSERT_PTR_NULL(nccl_comm_transport(comm, 1, 1, 0));
+	CU_ASSERT_PTR_NULL(nccl_comm_transport(comm, 2, 0, 1));
+}
+
+static void test_prefixes(void)
+{
+	static const char *const prefixes[] = {
+		"",
+		"[1,%d]<stdout>:",
+		"[1,%d]<stderr>: ",
+		"%d: ",
+		" %d: ",
+		"rank%d | ",
+		"[rank%d]: ",
+		"[2026-11-21 03:00:00.123] ",
+		"2026-11-21T03:00:00Z node7 ",
+		"\x1b[32m[%d]\x1b[0m \x1b[1m",
+		"pod/worker-%d container ",
+		"(RayWorker pid=77) ",
+	};
+	struct lines lines;
+	struct nccl_log log;
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		lines_job(&lines, prefixes[i]);
+		lines_read(&lines, &log);
+		check_job(&log);
+		nccl_log_release(&log);
+	}
+}
+
+/* Ranks' lines in turn, as a shared stream has them, one pair without its newline, CRLF. */
+static void test_interleaved(void)
+{
+	struct lines lines;
+	struct nccl_log log;
+	char *mixed, *at, *copy, *save, *rank_lines[16][16];
+	int n[16] = { 0 }, rank;
+
+	lines_job(&lines, "");
+	fclose(lines.out);
+	copy = strdup(lines.text);
+	mixed = at = malloc(2 * lines.size);
+	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		rank = (int)strtol(strchr(line, ':') + 1, NULL, 10) - 1000;
+		CU_ASSERT_TRUE_FATAL(rank >= 0 && rank < 16 && n[rank] < 16);
+		rank_lines[rank][n[rank]++] = line;
+	}
+	for (int i = 0; i < 16; i++)
+		for (int r = 15; r >= 0; r--)
+			if (i < n[r])
+				at += sprintf(at, "%s%s", rank_lines[r][i],
+					      i == 3 && r == 5 ? "" : "\r\n");
+	text_read(&log, mixed, (size_t)(at - mixed));
+	check_job(&log);
+	nccl_log_release(&log);
+	free(mixed);
+	free(copy);
+	free(lines.text);
+}
+
+static void test_two_hosts_drawn(void)
+{
+	struct lines lines;
+	struct nccl_log log;
+	char *text;
+
+	lines_job(&lines, "");
+	lines_read(&lines, &log);
+	text = printed(nccl_log_print_rings, &log);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  channels 00,01:\n    host-A: 0 -P2P/CUMEM-> 1 "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "7 -NET/IB/0/GDRDMA-> \n    host-B: 8 -P2P/CUMEM-> "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "15 -NET/IB/0/GDRDMA-> 0\n"));
+	free(text);
+	nccl_log_release(&log);
+}
+
+/* ---- lines that NCCL cuts ----------------------------------------------------------------- */
+
+static const struct nccl_ring *read_ring(struct nccl_log *log, const char *channel, int ring_lines)
+{
+	struct lines lines;
+
+	lines_open(&lines, 13, 13);
+	for (int r = 0; r < 13; r++)
+		lines_start(&lines, r);
+	lines_say(&lines, 0, "%s", channel);
+	for (int r = 0; r < ring_lines; r++)
+		lines_say(&lines, r, "Ring 00 : %d -> %d -> %d", (r + 12) % 13, r, (r + 1) % 13);
+	lines_read(&lines, log);
+	CU_ASSERT_EQUAL_FATAL(log->comms[0].n_rings, 1);
+	return &log->comms[0].rings[0];
+}
+
+static void test_cut_channel(void)
+{
+	static const struct {
+		const char *line;
+		int ring_lines, n;
+		bool closed;
+	} cases[] = {
+		{ "Channel 00/01 :  0  1  2  3  4  5  6  7  8  9 10 11 12", 0, 13, true },
+		{ "Channel 00/01 :    0   1   2   3   4   5   6   7   8   9  10  11  12", 0, 13,
+		  true },
+		{ "Channel 00/01 :  0  1  2 ...", 0, 3, false },
+		{ "Channel 00/01 :  0  1  2 ...", 13, 13, true },
+		{ "Channel 00/01 :  0  1  2 ...", 6, 7, false },
+		/* "1..." may be 12 or 1. */
+		{ "Channel 00/01 :  0  1  2  1...", 13, 13, true },
+		{ "Channel 00/01 :  0  1  2  1...", 0, 3, false },
+		{ "Channel 00/01 :  0  1  2", 0, 3, false },
+		{ "Channel 00/01 :  0  1  2  3  4  5  6  7  8  9 10 11 11", 0, 13, false },
+	};
+	struct nccl_log log;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct nccl_ring *ring = read_ring(&log, cases[i].line, cases[i].ring_lines);
+
+		CU_ASSERT_EQUAL(ring->n, cases[i].n);
+		CU_ASSERT_EQUAL(ring->closed, cases[i].closed);
+		CU_ASSERT_FALSE(ring->differs);
+		nccl_log_release(&log);
+	}
+	CU_ASSERT_TRUE(read_ring(&log, "Channel 00/01 : 0 2 1 ...", 13)->differs);
+	nccl_log_release(&log);
+}
+
+/* The last entry of a line as long as NCCL's buffer may lack digits: it is left out. */
+static void test_cut_trees(void)
+{
+	struct lines lines;
+	struct nccl_log log;
+	char trees[1100] = "Trees";
+	int n = 0;
+
+	lines_open(&lines, 1024, 1024);
+	lines_start(&lines, 700);
+	while (strlen(trees) < 990)
+		sprintf(trees + strlen(trees), " [%d] 701/-1/-1->700->699", n++);
+	lines_say(&lines, 700, "%s", trees);
+	lines_read(&lines, &log);
+	CU_ASSERT_EQUAL(log.comms[0].n_trees, n - 1);
+	CU_ASSERT_EQUAL(log.comms[0].trees[0].up, 699);
+	CU_ASSERT_EQUAL(log.comms[0].trees[0].down[0], 701);
+	nccl_log_release(&log);
+}
+
+/* ---- communicators ------------------------------------------------------------------------ */
+
+static void test_split(void)
+{
+	struct lines lines;
+	struct nccl_log log;
+
+	lines_open(&lines, 4, 4);
+	for (int r = 0; r < 4; r++)
+		lines_start(&lines, r);
+	for (int r = 0; r < 4; r++)
+		lines_say(&lines, r,
+			  "ncclCommSplit comm 0x%x rank %d nranks 2 cudaDev %d nvmlDev %d busId %x "
+			  "parent 0x%x splitCount 1 color %d key 0- Init START",
+			  0x9000 + r, r / 2, r, r, 0x1000 * (r + 1), 0x5000 + r, r % 2);
+	for (int r = 0; r < 4; r++)
+		lines_say(&lines, r, "Ring 00 : %d -> %d -> %d", 1 - r / 2, r / 2, 1 - r / 2);
+	lines_read(&lines, &log);
+	CU_ASSERT_EQUAL_FATAL(log.n_comms, 3);
+	CU_ASSERT_STRING_EQUAL(log.comms[1].id, "split 1 of communicator 0, color 0");
+	CU_ASSERT_STRING_EQUAL(log.comms[2].id, "split 1 of communicator 0, color 1");
+	CU_ASSERT_EQUAL(log.comms[2].n_members, 2);
+	CU_ASSERT_EQUAL(log.comms[2].members[1]->pid, 1003);
+	CU_ASSERT_EQUAL(log.comms[0].n_rings, 0);
+	CU_ASSERT_TRUE(log.comms[2].n_rings == 1 && log.comms[2].rings[0].closed);
+	nccl_log_release(&log);
+}
+
+/* Before 2.18 nothing is said at the start, and no id at the end. */
+static void test_old_nccl(void)
+{
+	static const int order[] = { 0, 1 };
+	struct lines lines;
+	struct nccl_log log;
+
+	lines_open(&lines, 2, 2);
+	for (int time = 0; time < 2; time++) {
+		lines_ring(&lines, 0, order, true);
+		for (int r = 0; r < 2; r++) {
+			lines_say(&lines, r,
+				  "Channel 00 : %d[1000] -> %d[2000] via direct shared memory", r,
+				  1 - r);
+			lines_say(&lines, r,
+				  "comm 0x%x rank %d nranks 2 cudaDev %d busId %d - Init COMPLETE",
+				  0x5000 + 16 * time + r, r, r, 1000 + r);
+		}
+	}
+	lines_read(&lines, &log);
+	CU_ASSERT_EQUAL_FATAL(log.n_comms, 2);
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_TRUE(log.comms[i].guessed);
+		CU_ASSERT_EQUAL(log.comms[i].nranks, 2);
+		CU_ASSERT_EQUAL(log.comms[i].n_members, 2);
+		CU_ASSERT_EQUAL(log.comms[i].members[1]->state, NCCL_STATE_COMPLETE);
+		CU_ASSERT_TRUE(log.comms[i].n_rings == 1 && log.comms[i].rings[0].closed);
+		CU_ASSERT_STRING_EQUAL(nccl_comm_transport(&log.comms[i], 0, 1, 0), "SHM/direct");
+	}
+	nccl_log_release(&log);
+}
+
+static void test_warnings(void)
+{
+	static const char text[] =
+		"\n[2026-11-21 03:00:00] host-A:1003:2003 [3] misc/socket.cc:71 NCCL WARN Accept "
+		"failed\n"
+		"[2026-11-21 03:00:01] host-A:1001:9 [1] misc/socket.cc:71 NCCL WARN Accept "
+		"failed\n"
+		"[1,3]<stdout>:host-A:1003:2003 [3] misc/socket.cc:71 NCCL WARN Accept failed\n"
+		"host-A:1001:2001 [1] NCCL INFO misc/socket.cc:571 -> 6\n";
+	struct lines lines;
+	struct nccl_log log;
+
+	lines_open(&lines, 4, 4);
+	for (int r = 0; r < 4; r++)
+		lines_start(&lines, r);
+	fputs(text, lines.out);
+	lines_read(&lines, &log);
+	CU_ASSERT_EQUAL_FATAL(log.n_warnings, 2);
+	CU_ASSERT_STRING_EQUAL(log.warnings[0].where, "misc/socket.cc:71");
+	CU_ASSERT_STRING_EQUAL(log.warnings[0].text, "Accept failed");
+	CU_ASSERT_EQUAL(log.warnings[0].count, 3);
+	CU_ASSERT_EQUAL_FATAL(log.warnings[0].n_ranks, 2);
+	CU_ASSERT_EQUAL(log.warnings[0].ranks[0], 1);
+	CU_ASSERT_EQUAL(log.warnings[0].ranks[1], 3);
+	CU_ASSERT_FALSE(log.warnings[0].trace);
+	CU_ASSERT_TRUE(log.warnings[1].trace);
+	CU_ASSERT_STRING_EQUAL(log.warnings[1].where, "misc/socket.cc:571");
+	CU_ASSERT_STRING_EQUAL(log.warnings[1].text, "-> 6");
+	nccl_log_release(&log);
+}
+
+static void test_no_file(void)
+{
+	struct error err = { .rank = -1 };
+	struct nccl_log log;
+
+	CU_ASSERT_EQUAL_FATAL(nccl_log_init(&log, &err), 0);
+	CU_ASSERT_EQUAL(nccl_log_read_file(&log, "/no/such/log", -1, &err), -ENOENT);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/no/such/log"));
+	nccl_log_release(&log);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "matching text", test_match },
+		{ "a real log: facts", test_real_facts },
+		{ "a real log: ranks and calls", test_real_ranks },
+		{ "a real log: rings and trees as text", test_real_drawing },
+		{ "what launchers put before lines", test_prefixes },
+		{ "ranks' lines mixed in one stream", test_interleaved },
+		{ "a ring over two hosts as text", test_two_hosts_drawn },
+		{ "Channel lines that NCCL cuts", test_cut_channel },
+		{ "Trees lines that NCCL cuts", test_cut_trees },
+		{ "split communicators", test_split },
+		{ "NCCL before 2.18", test_old_nccl },
+		{ "warnings once, with count and ranks", test_warnings },
+		{ "no such file", test_no_file },
+	};
+
+	return unit_main("nccl_log", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,103 @@
+/* test_nccl_log_hostile.c: logs that are wrong, torn or made to hurt. */
+#include "nccl_log/nccl_log.h"
+
+#include "nccl_log_lines.h"
+
+/* Nothing may be taken from these but what is plausible in them. */
+static void test_hostile_lines(void)
+{
+	static const char *const hostile[] = {
+		"Ring 1000000000 : 0 -> 1 -> 2",
+		"Ring -1 : 0 -> 1 -> 2",
+		"Ring 00 : -5 -> -6 -> -7",
+		"Ring 00 : 0 -> 2147483647 -> 1",
+		"Ring 00 : 0 -> 99999999999999999999 -> 1",
+		"Channel 1000000000/02 : 0 1 2",
+		"Channel 00/02 : -1 -2 -3",
+		"Channel 00/02 :",
+		"Channel 00/0 : -3[0] -> 0[0] via P2P/CUMEM",
+		"Channel 00/0 : 0[0] -> 1[1] by foot",
+		"Trees [1000000000] 1/-1/-1->0->-1",
+		"Trees [0] -7/-1/-1->0->-1",
+		"Tree 0 : 0 -> -1 -> 0/0/0",
+		"ncclCommInitRank comm 0x1 rank 0 nranks 2147483648 cudaDev 0 busId 1 commId 0x1 - "
+		"Init START",
+		"ncclCommInitRank comm 0x1 rank -1 nranks 4 cudaDev 0 busId 1 commId 0x1 - Init "
+		"START",
+		"ncclCommInitRank comm 0x1 rank 4 nranks 4 cudaDev 0 busId 1 commId 0x1 - Init "
+		"START",
+		"AllReduce: opCount 0 sendbuff 0x1 recvbuff 0x1 count 1 datatype 7 op 0 root 0 "
+		"comm 0x1 [nranks=-1]",
+		": opCount 0 sendbuff 0x1 recvbuff 0x1 count 1 datatype 7 op 0 root 0 comm 0x1 "
+		"[nranks=1]",
+	};
+	struct lines lines;
+	struct nccl_log log;
+
+	lines_open(&lines, 4, 4);
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++)
+		lines_say(&lines, 0, "%s", hostile[i]);
+	lines_read(&lines, &log);
+	CU_ASSERT_EQUAL(log.nccl_lines, (int64_t)(sizeof(hostile) / sizeof(hostile[0])));
+	for (int i = 0; i < log.n_comms; i++)
+		CU_ASSERT_TRUE(log.comms[i].n_rings == 0 && log.comms[i].n_links == 0 &&
+			       log.comms[i].n_trees == 0 && log.comms[i].nranks == 0);
+	CU_ASSERT_EQUAL(log.n_calls, 0);
+	nccl_log_release(&log);
+}
+
+static void test_hostile_bytes(void)
+{
+	static const char head[] = "a:1:1 [0] NCCL INFO NCCL version 2.0\nv\0m:1:2 [0] NC\0CL INFO "
+				   "Using network X\n:::[] NCCL INFO x\n:1:1 [0] NCCL INFO y\n"
+				   "h:1: [0] NCCL INFO z\nh:1:1 [ NCCL WARN \n NCCL WARN \n";
+	size_t len = sizeof(head) - 1 + (1 << 20) + 1;
+	char *text = malloc(len);
+	struct nccl_log log;
+
+	/* NULs inside, prefixes that are none, then a line of 1 MiB. */
+	memcpy(text, head, sizeof(head) - 1);
+	memset(text + sizeof(head) - 1, 'x', 1 << 20);
+	memcpy(text + sizeof(head) - 1 + 100, "b:1:1 [0] NCCL INFO Using network ", 34);
+	text[len - 1] = '\n';
+	text_read(&log, text, len);
+	CU_ASSERT_EQUAL(log.cut, 1);
+	CU_ASSERT_STRING_EQUAL(log.version, "2.0");
+	CU_ASSERT_EQUAL(log.nccl_lines, 3);
+	CU_ASSERT_EQUAL(log.n_comms, 0);
+	nccl_log_release(&log);
+	free(text);
+}
+
+/* A tree in a circle, a ring that runs into itself: both end. */
+static void test_circles(void)
+{
+	struct lines lines;
+	struct nccl_log log;
+	char *text;
+
+	lines_open(&lines, 4, 4);
+	for (int r = 0; r < 4; r++) {
+		lines_start(&lines, r);
+		lines_say(&lines, r, "Trees [0] %d/-1/-1->%d->%d", (r + 1) % 4, r, (r + 3) % 4);
+		lines_say(&lines, r, "Ring 00 : 0 -> %d -> %d", r, r == 3 ? 1 : r + 1);
+	}
+	lines_read(&lines, &log);
+	text = printed(nccl_log_print_trees, &log);
+	CU_ASSERT_STRING_EQUAL(text, "communicator 0\n  channel 00:\n    no root\n");
+	free(text);
+	CU_ASSERT_FALSE(log.comms[0].rings[0].closed);
+	CU_ASSERT_EQUAL(log.comms[0].rings[0].n, 4);
+	nccl_log_release(&log);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "hostile numbers", test_hostile_lines },
+		{ "NULs, no prefixes, a line of 1 MiB", test_hostile_bytes },
+		{ "trees and rings in circles", test_circles },
+	};
+
+	return unit_main("nccl_log_hostile", cases, sizeof(cases) / sizeof(cases[0]));
+}

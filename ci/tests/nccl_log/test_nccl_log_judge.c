@@ -1,0 +1,336 @@
+/* test_nccl_log_judge.c: is this ring rational? */
+#include "nccl_log/nccl_log_topo.h"
+
+#include <errno.h>
+
+#include "nccl_log_lines.h"
+
+/* The verdict on communicator 0 and, joined by "; ", why. */
+struct said {
+	enum nccl_verdict verdict;
+	int findings, missing, notes;
+	char text[2048];
+};
+
+static void judge(const struct nccl_log *log, const struct topo_system *topo, struct said *said)
+{
+	struct nccl_judgement judgement;
+
+	CU_ASSERT_EQUAL_FATAL(nccl_log_judge(log, &log->comms[0], topo, &judgement), 0);
+	*said = (struct said){ judgement.verdict, judgement.n_findings, judgement.n_missing,
+			       judgement.n_notes, "" };
+	for (int i = 0; i < judgement.n_findings; i++)
+		strncat(said->text, judgement.findings[i].reason, 400);
+	for (int i = 0; i < judgement.n_missing; i++)
+		strncat(said->text, judgement.missing[i], 400);
+	for (int i = 0; i < judgement.n_notes; i++)
+		strncat(said->text, judgement.notes[i], 400);
+	nccl_judgement_release(&judgement);
+}
+
+static void judge_lines(struct lines *lines, const struct topo_system *topo, struct said *said)
+{
+	struct nccl_log log;
+
+	lines_read(lines, &log);
+	judge(&log, topo, said);
+	nccl_log_release(&log);
+}
+
+static void expect(const struct said *said, enum nccl_verdict verdict, const char *reason)
+{
+	bool right = said->verdict == verdict && strstr(said->text, reason) != NULL;
+
+	if (!right)
+		fprintf(stderr, "%s: %s\n", nccl_verdict_name(said->verdict), said->text);
+	CU_ASSERT_TRUE(right);
+}
+
+/* A started job of n ranks on one host, with rings on two channels. */
+static void job(struct lines *lines, int n, int per_host, const int *a, const int *b)
+{
+	lines_open(lines, n, per_host);
+	for (int r = 0; r < n; r++)
+		lines_start(lines, r);
+	lines_ring(lines, 0, a, true);
+	lines_ring(lines, 1, b, true);
+	lines_links(lines, 0, a, "NET/IB/0/GDRDMA");
+	lines_links(lines, 1, b, "NET/IB/0/GDRDMA");
+}
+
+static const int straight[] = { 0, 1, 2, 3 };
+
+/* Every GPU's paths, all of one kind. */
+static void paths(struct lines *lines, const char *type, int cpus)
+{
+	for (int r = 0; r < lines->nranks; r++) {
+		char text[256] = "";
+
+		for (int o = 0; o < lines->nranks; o++)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text),
+				 " GPU/0-%x (2/20.0/%s)", 0x1000 * (o + 1), o == r ? "LOC" : type);
+		lines_say(lines, r, "GPU/0-%x :%s CPU/0-0 (1/20.0/%s) CPU/0-1 (2/10.0/%s)",
+			  0x1000 * (r + 1), text + 1, cpus == 1 || r < 2 ? "PHB" : "SYS",
+			  cpus == 1 || r < 2 ? "SYS" : "PHB");
+	}
+}
+
+static void test_rational(void)
+{
+	struct lines lines;
+	struct said said;
+
+	lines_job(&lines, "");
+	judge_lines(&lines, NULL, &said);
+	CU_ASSERT_EQUAL(said.findings + said.missing + said.notes, 0);
+	expect(&said, NCCL_RATIONAL, "");
+	job(&lines, 4, 4, straight, straight);
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_RATIONAL, "");
+}
+
+static void test_crossing(void)
+{
+	static const int across[] = { 0, 2, 1, 3 };
+	struct lines lines;
+	struct said said;
+
+	job(&lines, 4, 2, straight, across);
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_IRRATIONAL,
+	       "leaves host host-B and comes back more than once: again with 1 -> 3");
+	CU_ASSERT_PTR_NOT_NULL(strstr(said.text, "host-A and comes back"));
+	CU_ASSERT_EQUAL(said.findings, 2);
+}
+
+static void test_transports(void)
+{
+	static const struct {
+		const char *transport, *path;
+		enum nccl_verdict verdict;
+		const char *reason;
+	} cases[] = {
+		{ "P2P/IPC/read", NULL, NCCL_RATIONAL, "" },
+		{ "SHM/direct/direct", NULL, NCCL_IRRATIONAL,
+		  "1 -> 2 uses SHM/direct/direct while 0 -> 1 on the same host uses P2P" },
+		{ "SHM/direct/direct", "NVL", NCCL_IRRATIONAL,
+		  "1 -> 2 uses SHM/direct/direct although their GPUs are NVL apart" },
+		{ "SHM/direct/direct", "PIX", NCCL_IRRATIONAL,
+		  "although their GPUs are PIX apart" },
+		{ "SHM/direct/direct", "SYS", NCCL_RATIONAL,
+		  "1 -> 2 uses SHM/direct/direct: their GPUs are SYS apart" },
+		{ "P2P/indirect/3[3]", NULL, NCCL_IRRATIONAL,
+		  "1 -> 2 uses P2P/indirect/3[3] while" },
+		{ "NET/Socket/0", NULL, NCCL_IRRATIONAL, "1 -> 2 uses NET/Socket/0 inside host" },
+		{ "NET/Socket/0", "SYS", NCCL_IRRATIONAL, "1 -> 2 uses NET/Socket/0 inside host" },
+	};
+	struct lines lines;
+	struct said said;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		lines_open(&lines, 4, 4);
+		for (int r = 0; r < 4; r++)
+			lines_start(&lines, r);
+		if (cases[i].path)
+			paths(&lines, cases[i].path, 1);
+		lines_ring(&lines, 0, straight, true);
+		for (int r = 0; r < 4; r++)
+			lines_link(&lines, 0, r, (r + 1) % 4,
+				   r == 1 ? cases[i].transport : "P2P/CUMEM");
+		judge_lines(&lines, NULL, &said);
+		expect(&said, cases[i].verdict, cases[i].reason);
+	}
+}
+
+static void test_host_id(void)
+{
+	struct lines lines;
+	struct said said;
+
+	lines_open(&lines, 2, 2);
+	for (int r = 0; r < 2; r++) {
+		lines_start(&lines, r);
+		lines_say(&lines, r,
+			  "comm 0x%x rank %d nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0",
+			  0x5000 + r, r);
+	}
+	lines_ring(&lines, 0, straight, true);
+	lines_link(&lines, 0, 0, 1, "NET/Socket/0");
+	lines_link(&lines, 0, 1, 0, "NET/Socket/0");
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_IRRATIONAL,
+	       "inside host host-A: NCCL counts 2 nodes on 1 host (NCCL_HOSTID");
+}
+
+static void test_rdma(void)
+{
+	struct lines lines;
+	struct said said;
+
+	lines_open(&lines, 4, 2);
+	for (int r = 0; r < 4; r++)
+		lines_start(&lines, r);
+	lines_ring(&lines, 0, straight, true);
+	for (int r = 0; r < 4; r++)
+		lines_link(&lines, 0, r, (r + 1) % 4,
+			   r % 2 == 0 ? "P2P/CUMEM"
+			   : r == 1   ? "NET/IB/0/GDRDMA"
+				      : "NET/IB/0");
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_IRRATIONAL,
+	       "3 -> 0 uses NET/IB/0 without GPUDirect RDMA, which 1 -> 2 has");
+	CU_ASSERT_EQUAL(said.findings, 1);
+}
+
+static void test_orders(void)
+{
+	static const int other[] = { 0, 2, 1, 3 };
+	struct lines lines;
+	struct said said;
+
+	job(&lines, 4, 4, straight, other);
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_CANNOT_SAY,
+	       "1 of 2 channels have another order than channel 00, and no topology");
+	job(&lines, 4, 4, straight, other);
+	paths(&lines, "NVL", 1);
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_IRRATIONAL, "another order than channel 00 without need");
+	job(&lines, 4, 4, straight, other);
+	paths(&lines, "NVL", 1);
+	lines_say(&lines, 0, "GPU/0-1000 :GPU/0-4000 (3/10.0/NVB)");
+	judge_lines(&lines, NULL, &said);
+	CU_ASSERT_EQUAL(said.verdict, NCCL_RATIONAL);
+	CU_ASSERT_EQUAL(said.notes, 1);
+}
+
+static void test_numa(void)
+{
+	static const int pingpong[] = { 0, 2, 1, 3 };
+	struct lines lines;
+	struct said said;
+
+	job(&lines, 4, 4, pingpong, pingpong);
+	paths(&lines, "SYS", 2);
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_IRRATIONAL,
+	       "changes NUMA node 4 times on host host-A, 2 would do: last with 3 -> 0");
+	job(&lines, 4, 4, straight, straight);
+	paths(&lines, "SYS", 2);
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_RATIONAL, "");
+	job(&lines, 4, 4, pingpong, pingpong);
+	paths(&lines, "NVL", 2);
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_RATIONAL, "");
+}
+
+static void test_missing(void)
+{
+	struct lines lines;
+	struct said said;
+
+	lines_open(&lines, 4, 4);
+	for (int r = 0; r < 4; r++)
+		lines_start(&lines, r);
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_CANNOT_SAY, "no Channel and no Ring lines");
+
+	lines_open(&lines, 4, 4);
+	lines_start(&lines, 0);
+	lines_say(&lines, 0, "Channel 00/01 : 0 1 2 3");
+	lines_link(&lines, 0, 0, 1, "P2P/CUMEM");
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_CANNOT_SAY, "3 steps without a transport");
+	CU_ASSERT_EQUAL(said.missing, 1);
+
+	lines_open(&lines, 4, 2);
+	lines_start(&lines, 0);
+	lines_say(&lines, 0, "Channel 00/01 : 0 1 ...");
+	judge_lines(&lines, NULL, &said);
+	expect(&said, NCCL_CANNOT_SAY, "1 of 1 rings are not complete");
+	CU_ASSERT_PTR_NOT_NULL(strstr(said.text, "whose host is not known"));
+}
+
+/* ---- topology files ----------------------------------------------------------------------- */
+
+#define GPU(bus, dev, links)                                                                       \
+	"<pci busid=\"0000:0" bus ":00.0\" class=\"0x030200\"><gpu dev=\"" dev "\" rank=\"" dev    \
+	"\">" links "</gpu></pci>"
+#define SWITCH "<nvlink target=\"fffffff:ff:ff.0\" count=\"18\" tclass=\"0x068000\"/>"
+
+static const char two_nodes[] =
+	"<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:0a:00.0\">" GPU("1", "0", "")
+		GPU("2", "1", "") "</pci></cpu><cpu numaid=\"1\">" GPU("3", "2", "")
+			GPU("4", "3", "") "</cpu></system>";
+
+static void test_file_near(void)
+{
+	static const struct {
+		int a, b;
+		enum nccl_near near;
+	} cases[] = {
+		{ 0, 0, NEAR_LOC }, { 0, 1, NEAR_PIX }, { 2, 3, NEAR_PHB }, { 1, 2, NEAR_SYS }
+	};
+	struct error err = { .rank = -1 };
+	struct nccl_member a = { 0 }, b = { 0 };
+	struct nccl_log log = { 0 };
+	struct topo_system topo;
+
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), &err), 0);
+	CU_ASSERT_EQUAL_FATAL(topo.ngpus, 4);
+	CU_ASSERT_EQUAL(topo.gpu[3].bus, 0x4000);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		a.bus = topo.gpu[cases[i].a].bus;
+		b.bus = topo.gpu[cases[i].b].bus;
+		CU_ASSERT_EQUAL(nccl_topo_near(&log, &topo, &a, &b, NULL), cases[i].near);
+	}
+	CU_ASSERT_EQUAL(nccl_topo_numa(&log, &topo, &a), 0);
+	CU_ASSERT_EQUAL(nccl_topo_numa(&log, &topo, &b), 1);
+	a.bus = 0x9000;
+	CU_ASSERT_EQUAL(nccl_topo_near(&log, &topo, &a, &b, NULL), NEAR_UNKNOWN);
+	CU_ASSERT_EQUAL(nccl_topo_numa(&log, &topo, &a), -1);
+}
+
+static void test_file_judges(void)
+{
+	static const char nvswitch[] = "<system><cpu numaid=\"0\">" GPU("1", "0", SWITCH)
+		GPU("2", "1", SWITCH) "</cpu><cpu numaid=\"1\">" GPU("3", "2", SWITCH)
+			GPU("4", "3", SWITCH) "</cpu></system>";
+	static const int pingpong[] = { 0, 2, 1, 3 };
+	struct error err = { .rank = -1 };
+	struct topo_system topo;
+	struct lines lines;
+	struct said said;
+
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), &err), 0);
+	job(&lines, 4, 4, pingpong, pingpong);
+	judge_lines(&lines, &topo, &said);
+	expect(&said, NCCL_IRRATIONAL, "changes NUMA node 4 times on host host-A, 2 would do");
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, nvswitch, strlen(nvswitch), &err), 0);
+	job(&lines, 4, 4, pingpong, pingpong);
+	judge_lines(&lines, &topo, &said);
+	expect(&said, NCCL_RATIONAL, "");
+	job(&lines, 4, 4, straight, pingpong);
+	judge_lines(&lines, &topo, &said);
+	expect(&said, NCCL_IRRATIONAL,
+	       "1 of 2 channels have another order than channel 00 without need");
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "rational", test_rational },
+		{ "a ring that comes back to a host", test_crossing },
+		{ "slower transports than needed", test_transports },
+		{ "NCCL_HOSTID", test_host_id },
+		{ "GPUDirect RDMA on some pairs only", test_rdma },
+		{ "orders that differ", test_orders },
+		{ "NUMA ping-pong", test_numa },
+		{ "missing lines", test_missing },
+		{ "topology file: how GPUs are joined", test_file_near },
+		{ "topology file: verdicts", test_file_judges },
+	};
+
+	return unit_main("nccl_log_judge", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,65 @@
+/* options_line.h: command lines and environments as one string each, for the option parser. Include
+ * it once per test program. */
+#ifndef HANGAR_OPTIONS_LINE_H
+#define HANGAR_OPTIONS_LINE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options/options.h"
+#include "rig/unit.h"
+
+static const struct collective all_reduce = { .name = "all_reduce", .reduces = true };
+static const struct collective all_gather = { .name = "all_gather" };
+static const struct collective broadcast = { .name = "broadcast", .rooted = true };
+static const struct collective reduce = { .name = "reduce", .reduces = true, .rooted = true };
+static const struct collective alltoallv = { .name = "alltoallv", .irregular = true };
+
+/* Parse "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
+ * options. */
+static inline int parse(struct options *options, const struct collective *collective,
+			const char *line, char *buf, size_t len, struct error *err)
+{
+	char *argv[64] = { (char *)(uintptr_t) "x_perf" }, *before[64], *word, *save = NULL;
+	int argc = 1, rc;
+
+	snprintf(buf, len, "%s", line);
+	for (word = strtok_r(buf, " ", &save); word && argc < 63; word = strtok_r(NULL, " ", &save))
+		argv[argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
+	memcpy(before, argv, sizeof(argv));
+	*err = (struct error){ .rank = -1 };
+	rc = options_parse(options, collective, argc, argv, err);
+	CU_ASSERT_EQUAL(memcmp(before, argv, sizeof(argv)), 0);
+	return rc;
+}
+
+/* "NAME=value;NAME=value" into the environment, or out of it again. */
+static inline void environment(const char *list, bool set)
+{
+	char buf[512], *word, *save = NULL;
+
+	snprintf(buf, sizeof(buf), "%s", list ? list : "");
+	for (word = strtok_r(buf, ";", &save); word; word = strtok_r(NULL, ";", &save)) {
+		char *value = strchr(word, '=');
+
+		*value++ = '\0';
+		if (set)
+			setenv(word, value, 1);
+		else
+			unsetenv(word);
+	}
+}
+
+/* unit_main without what whoever runs the tests may have in the environment. */
+static inline int options_main(const char *suite, const struct unit_case *cases, size_t n)
+{
+	environment(
+		"NCCL_TESTS_DEVICE=;NCCL_TESTS_SPLIT=;NCCL_TESTS_SPLIT_MASK=;NCCL_TESTS_MIN_BW=;"
+		"NCCL_TESTS_ALLTOALLV_SPREAD=;NCCL_TESTS_ALLTOALLV_MATRIX_FILE=;"
+		"NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=;NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY=",
+		false);
+	return unit_main(suite, cases, n);
+}
+
+#endif

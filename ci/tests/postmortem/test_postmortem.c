@@ -1,0 +1,168 @@
+/* test_postmortem.c: what report.txt, verdict.json and postmortem.md say beside the diagnosis: the
+ * errors that ranks reported, hostile ones too; where the picture is. */
+#include "rig/evidence_saved.h"
+
+#include <jansson.h>
+
+static struct diagnosis diagnosis;
+
+static const char *contents(const char *name)
+{
+	static char text[1 << 16];
+	char path[UNIT_PATH];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	return text;
+}
+
+static json_t *verdict(void)
+{
+	json_t *top = json_loads(contents("verdict.json"), 0, NULL);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(top);
+	return top;
+}
+
+static void report(const struct evidence *e)
+{
+	diagnose(e, &diagnosis);
+	CU_ASSERT_FATAL(diagnosis_save(&diagnosis, e, dir, &err) >= 0);
+}
+
+/* The error as its rank told it, and as a report may show it. */
+static void expect_error(const struct evidence *e, const char *plain, const char *markdown)
+{
+	char line[400];
+	json_t *top, *entry;
+
+	report(e);
+	snprintf(line, sizeof(line), "\nreported    rank 1: %s\n", plain);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"), line));
+	snprintf(line, sizeof(line), "\n- Rank 1 reported: %s\n", markdown);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), line));
+	top = verdict();
+	CU_ASSERT_EQUAL_FATAL(json_array_size(json_object_get(top, "reported")), 1);
+	entry = json_array_get(json_object_get(top, "reported"), 0);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(entry, "rank")), 1);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(entry, "text")), plain);
+	json_decref(top);
+}
+
+/* Live, and from saved evidence. */
+static void test_errors(void)
+{
+	static const struct {
+		const char *told, *plain, *markdown;
+	} rows[] = {
+		{ "MPI_Wait failed: MPI_ERR_TRUNCATE: message truncated",
+		  "MPI_Wait failed: MPI_ERR_TRUNCATE: message truncated",
+		  "MPI_Wait failed: MPI_ERR_TRUNCATE: message truncated" },
+		{ "a\n# Root cause\r\n\t\"b\"\x1b[2J\x7f\xff\xc2\x9b",
+		  "a?# Root cause???\"b\"?[2J????", "a?# Root cause???\"b\"?[2J????" },
+		{ "<b>|`x`*", "<b>|`x`*", "?b???x??" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		set_up();
+		strcpy(saved.ranks[1].view.error, rows[i].told);
+		expect_error(&saved, rows[i].plain, rows[i].markdown);
+		CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(evidence_load(&loaded, dir, &err), 0);
+		expect_error(&loaded, rows[i].plain, rows[i].markdown);
+		tear_down();
+	}
+}
+
+/* As long as its field, and not ended. */
+static void test_endless(void)
+{
+	char text[sizeof(saved.ranks->view.error) + 1] = "";
+
+	set_up();
+	memset(saved.ranks[1].view.error, 'e', sizeof(saved.ranks[1].view.error));
+	memset(text, 'e', sizeof(text) - 1);
+	expect_error(&saved, text, text);
+	tear_down();
+}
+
+/* Nobody reported anything; then more did than are shown, the guilty before all others. */
+static void test_how_many(void)
+{
+	enum { MANY = 20 };
+	json_t *top;
+
+	set_up();
+	report(&saved);
+	CU_ASSERT_PTR_NULL(strstr(contents("report.txt"), "reported"));
+	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "reported"));
+	top = verdict();
+	CU_ASSERT(json_is_array(json_object_get(top, "reported")));
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(top, "reported")), 0);
+	json_decref(top);
+	saved.ranks = realloc(saved.ranks, MANY * sizeof(*saved.ranks));
+	memset(saved.ranks + RANKS, 0, (MANY - RANKS) * sizeof(*saved.ranks));
+	saved.nranks = MANY;
+	for (int i = 0; i < MANY; i++) {
+		saved.ranks[i].present = true;
+		snprintf(saved.ranks[i].view.error, 32, "error of %d", i);
+	}
+	strcpy(diagnosis.ranks, "18");
+	CU_ASSERT(diagnosis_save(&diagnosis, &saved, dir, &err) >= 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"), "\nreported    rank 18: error of 18\n"
+							      "reported    rank 0: error of 0\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"),
+				      "\nreported    rank 14: error of 14\n"
+				      "reported    4 more ranks reported errors\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"),
+				      "\n- Rank 14 reported: error of 14\n"
+				      "- 4 more ranks reported errors.\n"));
+	top = verdict();
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(top, "reported")), 16);
+	json_decref(top);
+	tear_down();
+}
+
+/* No picture is pointed to where there is nothing to draw: no calls, or none whose times can be.
+ * The calls of one rank are enough for one. */
+static void test_no_picture(void)
+{
+	set_up();
+	for (int i = 0; i < RANKS; i++)
+		saved.ranks[i].view.seen_ns =
+			saved.ranks[i].calls[saved.ranks[i].ncalls - 1].returned_ns;
+	report(&saved);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), "timeline.png"));
+	for (int i = 0; i < RANKS; i++) {
+		CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, dir, &err), 1);
+		for (size_t k = 0; k < saved.ranks[i].ncalls; k++)
+			saved.ranks[i].calls[k].enqueued_ns = 0;
+		if (i == 0)
+			saved.ranks[i].ncalls = 0;
+	}
+	CU_ASSERT_EQUAL(diagnosis_save(&diagnosis, &saved, dir, &err), 0);
+	CU_ASSERT_PTR_NULL(strstr(contents("timeline.csv"), "\ncall,"));
+	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "timeline.png"));
+	CU_ASSERT_PTR_NULL(strstr(contents("postmortem.md"), "plots/plot"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"), "### Timeline\n\nNo call"));
+	CU_ASSERT(diagnosis_save(&diagnosis, &saved, "/nowhere/at/all", &err) < 0);
+	tear_down();
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "errors that ranks reported", test_errors },
+		{ "an error without end", test_endless },
+		{ "how many are shown", test_how_many },
+		{ "no picture without calls", test_no_picture },
+	};
+
+	return unit_main("postmortem", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,225 @@
+/* test_errand.c: children that end, break, hang, never stop writing, or never get their turn. */
+#include "rig/unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "probe/errand.h"
+
+static void say(int fd, const void *arg)
+{
+	const char *text = arg;
+
+	(void)!write(fd, text, strlen(text));
+}
+
+static void hang(int fd, const void *arg)
+{
+	say(fd, arg);
+	for (;;)
+		pause();
+}
+
+static void hang_silently(int fd, const void *arg)
+{
+	(void)arg;
+	close(fd);
+	for (;;)
+		pause();
+}
+
+static void flood(int fd, const void *arg)
+{
+	for (;;)
+		say(fd, arg);
+}
+
+static void crash(int fd, const void *arg)
+{
+	say(fd, arg);
+	kill(getpid(), SIGKILL);
+}
+
+static void resign(int fd, const void *arg)
+{
+	say(fd, arg);
+	_exit(3);
+}
+
+/* The number of every descriptor that is open, and what it is, but for the folder being read. */
+static void list_open(int fd, const void *arg)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	(void)arg;
+	while (dir && (entry = readdir(dir))) {
+		char target[256] = "";
+
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(dir) ||
+		    readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1) < 0)
+			continue;
+		dprintf(fd, "%s ", atoi(entry->d_name) == fd ? "own" : target);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static double timed(struct errand *errands, size_t n, size_t parallel, double each, double all)
+{
+	double begin = clock_seconds();
+
+	errands_run(errands, n, parallel, each, all);
+	return clock_seconds() - begin;
+}
+
+static void free_texts(struct errand *errands, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(errands[i].text);
+	/* nobody of them is left, not even as a zombie */
+	CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
+	CU_ASSERT_EQUAL(errno, ECHILD);
+}
+
+static void test_ends(void)
+{
+	static const struct {
+		void (*run)(int fd, const void *arg);
+		enum errand_end end;
+		const char *text;
+	} cases[] = {
+		{ say, ERRAND_DONE, "said" },      { hang, ERRAND_CUT, "said" },
+		{ hang_silently, ERRAND_CUT, "" }, { flood, ERRAND_CUT, "saidsaidsa" },
+		{ crash, ERRAND_BROKEN, "said" },  { resign, ERRAND_BROKEN, "said" },
+	};
+	enum { N = sizeof(cases) / sizeof(cases[0]) };
+	struct errand errands[N];
+	double seconds;
+
+	for (int i = 0; i < N; i++)
+		errands[i] = (struct errand){ .run = cases[i].run, .arg = "said", .limit = 10 };
+	seconds = timed(errands, N, N, 0.3, 5);
+	CU_ASSERT(seconds >= 0.3 && seconds < 2);
+	for (int i = 0; i < N; i++) {
+		CU_ASSERT_EQUAL(errands[i].end, cases[i].end);
+		CU_ASSERT_STRING_EQUAL(errands[i].text, cases[i].text);
+		CU_ASSERT_EQUAL(errands[i].bytes, strlen(cases[i].text));
+		CU_ASSERT(errands[i].seconds > 0 && errands[i].seconds < 2);
+	}
+	free_texts(errands, N);
+}
+
+/* Two at once, half a second each: the third begins behind the first two, the fifth has no time
+ * left. */
+static void test_turns(void)
+{
+	struct errand errands[6];
+	double seconds;
+
+	for (int i = 0; i < 6; i++)
+		errands[i] = (struct errand){ .run = hang, .arg = "x", .limit = 10 };
+	seconds = timed(errands, 6, 2, 0.5, 0.9);
+	CU_ASSERT(seconds >= 0.9 && seconds < 2);
+	for (int i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL(errands[i].end, ERRAND_CUT);
+		CU_ASSERT_PTR_NOT_NULL(errands[i].text);
+	}
+	CU_ASSERT(errands[2].seconds < errands[0].seconds);
+	for (int i = 4; i < 6; i++) {
+		CU_ASSERT_EQUAL(errands[i].end, ERRAND_NEVER);
+		CU_ASSERT_PTR_NULL(errands[i].text);
+	}
+	free_texts(errands, 6);
+}
+
+static void test_many(void)
+{
+	struct errand errands[50];
+
+	for (int i = 0; i < 50; i++)
+		errands[i] = (struct errand){ .run = say, .arg = "many", .limit = 4 };
+	CU_ASSERT(timed(errands, 50, 3, 5, 20) < 20);
+	for (int i = 0; i < 50; i++) {
+		CU_ASSERT_EQUAL(errands[i].end, ERRAND_DONE);
+		CU_ASSERT_STRING_EQUAL(errands[i].text, "many");
+	}
+	free_texts(errands, 50);
+}
+
+static void test_none(void)
+{
+	struct errand errand = { .run = say, .arg = "x", .limit = 1 };
+
+	errands_run(&errand, 0, 4, 1, 1);
+	errands_run(&errand, 1, 4, 1, 0); /* no time at all */
+	CU_ASSERT_EQUAL(errand.end, ERRAND_NEVER);
+	CU_ASSERT_PTR_NULL(errand.text);
+}
+
+/* Begun, and left alone until somebody asks: ended by then, or not; or never asked for. */
+static void test_begun(void)
+{
+	struct errand errands[3] = { { .run = say, .arg = "said", .limit = 4 },
+		                     { .run = hang, .arg = "said", .limit = 4 },
+		                     { .run = flood, .arg = "said", .limit = 10 } };
+	double begin = clock_seconds();
+
+	for (int i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(errand_begin(&errands[i]), 0);
+	clock_nap(0.2);
+	for (int i = 0; i < 3; i++) {
+		errand_end(&errands[i]);
+		errand_end(&errands[i]);
+		CU_ASSERT_EQUAL(errands[i].end, i == 0 ? ERRAND_DONE : ERRAND_CUT);
+		CU_ASSERT_STRING_EQUAL(errands[i].text, i == 2 ? "saidsaidsa" : "said");
+	}
+	CU_ASSERT(clock_seconds() - begin < 10); /* nobody is waited for */
+	free_texts(errands, 3);
+	errands[0] = (struct errand){ .run = say };
+	errand_end(&errands[0]); /* not begun */
+	CU_ASSERT_PTR_NULL(errands[0].text);
+}
+
+/* A lock, a socket or a pipe of ours does not outlive us in a child. */
+static void test_holds_nothing(void)
+{
+	struct errand errands[2] = { { .run = list_open, .limit = 4096 },
+		                     { .run = list_open, .limit = 4096 } };
+	int held[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(held), 0);
+	CU_ASSERT_EQUAL(errand_begin(&errands[0]), 0);
+	clock_nap(0.2);
+	errand_end(&errands[0]);
+	errands_run(&errands[1], 1, 1, 5, 5);
+	for (int i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(errands[i].end, ERRAND_DONE);
+		CU_ASSERT_STRING_EQUAL(errands[i].text, "/dev/null /dev/null /dev/null own ");
+	}
+	free_texts(errands, 2);
+	close(held[0]);
+	close(held[1]);
+}
+
+static const struct unit_case cases[] = {
+	{ "each way to end", test_ends },
+	{ "two at a time, until time is over", test_turns },
+	{ "many in turn", test_many },
+	{ "none, and no time", test_none },
+	{ "begun, and asked for later", test_begun },
+	{ "a child holds nothing of ours", test_holds_nothing },
+};
+
+int main(void)
+{
+	return unit_main("errand", cases, sizeof(cases) / sizeof(cases[0]));
+}

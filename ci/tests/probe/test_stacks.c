@@ -1,0 +1,381 @@
+/* test_stacks.c: stacks of live children that hang in known functions of this file; dead, stopped,
+ * traced and crowded processes; and that all of them go on afterwards. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "probe/stacks.h"
+
+/* ---- what children hang in: each function between two known lines ---- */
+
+static int from_parent[2], to_parent[2];
+static volatile unsigned int spun;
+static sem_t never;
+
+enum { READ_FROM = __LINE__ };
+static __attribute__((noinline)) int blocked_in_read(void)
+{
+	char byte = 0;
+
+	while (read(from_parent[0], &byte, 1) < 0 && errno == EINTR)
+		;
+	return byte;
+}
+enum { READ_TO = __LINE__ };
+
+enum { FUTEX_FROM = __LINE__ };
+static __attribute__((noinline)) int blocked_in_futex(void)
+{
+	while (sem_wait(&never) < 0 && errno == EINTR)
+		spun++;
+	return 0;
+}
+enum { FUTEX_TO = __LINE__ };
+
+enum { BUSY_FROM = __LINE__ };
+static __attribute__((noinline)) int busy_in_loop(void)
+{
+	for (;;)
+		spun++;
+	return 0;
+}
+enum { BUSY_TO = __LINE__ };
+
+static void *thread_main(void *arg)
+{
+	sem_post(arg);
+	blocked_in_futex();
+	return NULL;
+}
+
+/* Three threads that stand in the same place. */
+static int blocked_with_threads(void)
+{
+	pthread_t thread;
+	sem_t there;
+
+	sem_init(&there, 0, 0);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, thread_main, &there);
+	for (int i = 0; i < 3; i++)
+		sem_wait(&there);
+	clock_nap(0.05); /* from the post into the wait */
+	return blocked_in_read();
+}
+
+static __attribute__((noinline)) int descend(int depth)
+{
+	int rc = depth > 0 ? descend(depth - 1) : blocked_in_futex();
+
+	spun += (unsigned int)rc + 1; /* something to do on the way back: no tail call */
+	return rc + (int)spun;
+}
+
+static void *descend_main(void *arg)
+{
+	descend(60 - (int)(intptr_t)arg);
+	return NULL;
+}
+
+/* More than a text holds: each thread has a stack of its own shape. */
+static int crowded(void)
+{
+	pthread_t thread;
+
+	prctl(PR_SET_NAME, "a\nb\x1b[c");
+	for (intptr_t i = 0; i < 40; i++)
+		pthread_create(&thread, NULL, descend_main, (void *)i);
+	clock_nap(0.2);
+	return blocked_in_read();
+}
+
+/* ---- children ---- */
+
+static pid_t start(int (*hang)(void))
+{
+	char ready = 'r';
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(from_parent), 0);
+	CU_ASSERT_EQUAL_FATAL(pipe(to_parent), 0);
+	sem_init(&never, 0, 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)!write(to_parent[1], &ready, 1);
+		ready = (char)hang();
+		(void)!write(to_parent[1], &ready, 1);
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(to_parent[0], &ready, 1), 1);
+	clock_nap(0.05); /* into what it hangs in */
+	return pid;
+}
+
+/* Of a child that may have been waited for already. */
+static void end(pid_t pid)
+{
+	if (waitpid(pid, NULL, WNOHANG) == 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		close(from_parent[i]);
+		close(to_parent[i]);
+	}
+	sem_destroy(&never);
+}
+
+static char *take(pid_t pid)
+{
+	struct stacks_order order = { .pid = pid, .seconds = 5 };
+	struct errand errand;
+	double begin = clock_seconds();
+	char *text;
+
+	stacks_order(&errand, &order);
+	errands_run(&errand, 1, 1, 10, 10);
+	text = stacks_result(&errand);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT(clock_seconds() - begin < 10);
+	CU_ASSERT(strlen(text) <= STACKS_BYTES);
+	return text;
+}
+
+static char state_of(pid_t pid)
+{
+	char path[64], text[256] = "";
+	const char *paren;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return '?';
+	(void)!fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	paren = strrchr(text, ')');
+	return paren ? paren[2] : '?';
+}
+
+/* Does `text` name `function` at a line of this file from `from` to `to`? */
+static bool names(const char *text, const char *function, int from, int to)
+{
+	const char *at = text;
+
+	while ((at = strstr(at, function))) {
+		const char *end = strchr(at, '\n'), *file = strstr(at, "test_stacks.c:");
+
+		if (file && end && file < end) {
+			int line = atoi(file + strlen("test_stacks.c:"));
+
+			return line > from && line < to;
+		}
+		at++;
+	}
+	return false;
+}
+
+static void test_functions(void)
+{
+	static const struct {
+		int (*hang)(void);
+		const char *name;
+		int from, to;
+	} cases[] = {
+		{ blocked_in_read, "blocked_in_read", READ_FROM, READ_TO },
+		{ blocked_in_futex, "blocked_in_futex", FUTEX_FROM, FUTEX_TO },
+		{ busy_in_loop, "busy_in_loop", BUSY_FROM, BUSY_TO },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid_t pid = start(cases[i].hang);
+		char *text = take(pid), line[300];
+
+		CU_ASSERT_EQUAL(strncmp(text, "main thread test_stacks (tid ", 29), 0);
+		CU_ASSERT(names(text, cases[i].name, cases[i].from, cases[i].to));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "(test_stacks)\n"));
+		CU_ASSERT_TRUE(stacks_stuck_on(text, line, sizeof(line)));
+		CU_ASSERT_EQUAL(strncmp(line, cases[i].name, strlen(cases[i].name)), 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, "_start+0x")); /* all the way down */
+		CU_ASSERT_NOT_EQUAL(state_of(pid), 'T');
+		CU_ASSERT_NOT_EQUAL(state_of(pid), 't');
+		free(text);
+		end(pid);
+	}
+}
+
+/* After it was looked at, several times, the read still gets what is written. */
+static void test_goes_on(void)
+{
+	pid_t pid = start(blocked_in_read);
+	char byte = 'x', back = 0;
+	int status = 1;
+
+	for (int i = 0; i < 5; i++)
+		free(take(pid));
+	CU_ASSERT_EQUAL(write(from_parent[1], &byte, 1), 1);
+	CU_ASSERT_EQUAL(read(to_parent[0], &back, 1), 1);
+	CU_ASSERT_EQUAL(back, 'x');
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT_EQUAL(status, 0);
+	end(pid);
+}
+
+static void test_threads(void)
+{
+	pid_t pid = start(blocked_with_threads);
+	char *text, line[300];
+
+	clock_nap(0.1);
+	text = take(pid);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n3 threads alike: test_stacks (tid "));
+	CU_ASSERT(names(text, "blocked_in_futex", FUTEX_FROM, FUTEX_TO));
+	CU_ASSERT(names(text, "blocked_in_read", READ_FROM, READ_TO));
+	/* told once, and the main thread's line is the one it is stuck on */
+	CU_ASSERT_PTR_NULL(strstr(strstr(text, "blocked_in_futex") + 1, "blocked_in_futex"));
+	CU_ASSERT_TRUE(stacks_stuck_on(text, line, sizeof(line)));
+	CU_ASSERT_EQUAL(strncmp(line, "blocked_in_read", 15), 0);
+	free(text);
+	end(pid);
+}
+
+static void test_crowd(void)
+{
+	pid_t pid = start(crowded);
+	char *text;
+
+	clock_nap(0.4);
+	text = take(pid);
+	CU_ASSERT_EQUAL(strncmp(text, "main thread a?b?[c (tid ", 24), 0);
+	CU_ASSERT(names(text, "blocked_in_read", READ_FROM, READ_TO));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  and more below\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "[cut: no room for more]\n"));
+	CU_ASSERT(strlen(text) > STACKS_BYTES * 9 / 10);
+	free(text);
+	end(pid);
+}
+
+static void test_dead(void)
+{
+	static const pid_t nobody[] = { -1, 0, 1 << 30 };
+	pid_t pid = start(blocked_in_read);
+	char *text;
+
+	kill(pid, SIGKILL);
+	while (state_of(pid) != 'Z')
+		clock_nap(0.01);
+	text = take(pid);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, ": it is dead\n"));
+	CU_ASSERT_PTR_NULL(strstr(text, "#0"));
+	free(text);
+	end(pid);
+	text = take(pid);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, ": it is dead\n"));
+	free(text);
+	for (size_t i = 0; i < sizeof(nobody) / sizeof(nobody[0]); i++) {
+		text = take(nobody[i]);
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, ": it is dead\n"));
+		free(text);
+	}
+}
+
+static void test_stopped(void)
+{
+	pid_t pid = start(blocked_in_read);
+	int status;
+	char *text;
+
+	kill(pid, SIGSTOP);
+	CU_ASSERT_EQUAL(waitpid(pid, &status, WUNTRACED), pid);
+	text = take(pid);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "it is stopped (SIGSTOP)"));
+	CU_ASSERT_EQUAL(state_of(pid), 'T');
+	CU_ASSERT_EQUAL(waitpid(pid, &status, WNOHANG | WUNTRACED | WCONTINUED), 0);
+	free(text);
+	end(pid);
+}
+
+/* A debugger's process: said, and left to the debugger. */
+static void test_traced(void)
+{
+	pid_t pid = start(blocked_in_read), tracer = fork();
+	char *text;
+
+	if (tracer == 0) {
+		if (ptrace(PTRACE_SEIZE, pid, 0, 0) == 0)
+			(void)!write(to_parent[1], "t", 1);
+		for (;;)
+			pause();
+	}
+	CU_ASSERT_EQUAL(read(to_parent[0], &(char){ 0 }, 1), 1);
+	text = take(pid);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "not taken: Operation not permitted\n"));
+	free(text);
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+	text = take(pid); /* and now it can be had */
+	CU_ASSERT(names(text, "blocked_in_read", READ_FROM, READ_TO));
+	free(text);
+	end(pid);
+}
+
+/* An errand that ran out of time: what it had is kept, the process goes on, and its end is said. */
+static void test_cut(void)
+{
+	pid_t pid = start(blocked_in_read);
+	struct stacks_order order = { .pid = pid, .seconds = 5 };
+	struct errand errand;
+	char *text;
+
+	stacks_order(&errand, &order);
+	errand.end = ERRAND_CUT;
+	errand.text = strdup("main thread x\n  #0 half\n");
+	errand.bytes = strlen(errand.text);
+	errand.seconds = 1.25;
+	kill(pid, SIGSTOP); /* as a tracer that ends at a bad moment leaves it */
+	while (state_of(pid) != 'T')
+		clock_nap(0.01);
+	text = stacks_result(&errand);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  #0 half\n[cut] process "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "within 1.250 s\n"));
+	while (state_of(pid) == 'T')
+		clock_nap(0.01);
+	free(text);
+	stacks_order(&errand, &order);
+	errands_run(&errand, 1, 1, 1, 0);
+	text = stacks_result(&errand);
+	CU_ASSERT_EQUAL(strncmp(text, "no stacks of process ", 21), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "before its turn"));
+	free(text);
+	end(pid);
+}
+
+static const struct unit_case cases[] = {
+	{ "function and line: read, futex, loop", test_functions },
+	{ "goes on afterwards", test_goes_on },
+	{ "threads alike are told once", test_threads },
+	{ "a crowd is cut, names are tamed", test_crowd },
+	{ "dead processes", test_dead },
+	{ "a stopped process stays stopped", test_stopped },
+	{ "a debugger's process", test_traced },
+	{ "out of time", test_cut },
+};
+
+int main(void)
+{
+	return unit_main("stacks", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,247 @@
+/* test_witness.c: stacks and RAS's word into evidence, the folder, and the diagnosis' lines. */
+#include "rig/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "evidence/evidence_text.h"
+#include "probe/stacks.h"
+#include "probe/witness.h"
+
+#define RANKS 4
+#define ANSWER                                                                                     \
+	"#0-0 (27a079b828ff1a75) MISMATCH\n"                                                       \
+	"  Communicator ranks have different AllReduce operation counts\n"                         \
+	"  3 ranks have launched up to operation 6\n  Rank 2 has launched up to operation 5\n"
+
+static struct evidence evidence;
+static bool local[RANKS];
+static pid_t server;
+
+static __attribute__((noinline)) void wait_here(void)
+{
+	for (;;)
+		pause();
+}
+
+/* Ranks 0 to 3: alive, stopped, alive on another host, and dead already. */
+static void set_up(void)
+{
+	evidence = (struct evidence){ .nranks = RANKS };
+	evidence.ranks = calloc(RANKS, sizeof(*evidence.ranks));
+	for (int i = 0; i < RANKS; i++) {
+		struct evidence_rank *rank = &evidence.ranks[i];
+
+		rank->present = true;
+		rank->view.pid = fork();
+		if (rank->view.pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			wait_here();
+		}
+		local[i] = i != 2;
+	}
+	kill(evidence.ranks[1].view.pid, SIGSTOP);
+	evidence.ranks[1].view.process = PROCESS_STOPPED;
+	evidence.ranks[3].view.process = PROCESS_KILLED;
+	clock_nap(0.05);
+}
+
+static void tear_down(void)
+{
+	for (int i = 0; i < RANKS; i++) {
+		kill(evidence.ranks[i].view.pid, SIGKILL);
+		waitpid(evidence.ranks[i].view.pid, NULL, 0);
+	}
+	evidence_release(&evidence);
+}
+
+static void start_server(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	char text[40];
+
+	CU_ASSERT_EQUAL_FATAL(bind(listener, (struct sockaddr *)&address, len), 0);
+	CU_ASSERT_EQUAL_FATAL(listen(listener, 16), 0);
+	getsockname(listener, (struct sockaddr *)&address, &len);
+	snprintf(text, sizeof(text), "localhost:%d", ntohs(address.sin_port));
+	setenv("NCCL_RAS_ADDR", text, 1);
+	server = fork();
+	if (server == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		int fd = accept(listener, NULL, NULL);
+
+		dprintf(fd, "SERVER PROTOCOL 2\nOK\n" ANSWER "\x1b[2J");
+		shutdown(fd, SHUT_WR);
+		while (read(fd, text, sizeof(text)) > 0)
+			;
+		_exit(0);
+	}
+	close(listener);
+}
+
+static void test_stacks(void)
+{
+	set_up();
+	witness_hear(&evidence, local, "1", NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks[0].stack);
+	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.ranks[0].stack, "wait_here"));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks[1].stack);
+	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.ranks[1].stack, "it is stopped"));
+	CU_ASSERT_PTR_NULL(evidence.ranks[2].stack);
+	CU_ASSERT_PTR_NULL(evidence.ranks[3].stack);
+	CU_ASSERT_PTR_NULL(evidence.witness); /* no NCCL here: not asked */
+	tear_down();
+}
+
+static void test_ras(void)
+{
+	struct diagnosis d = { .ranks = "2", .nlines = 1 };
+	bool nobody[RANKS] = { false };
+
+	set_up();
+	strcpy(evidence.backend, "nccl");
+	start_server();
+	witness_hear(&evidence, nobody, "2", NULL);
+	waitpid(server, NULL, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.witness);
+	CU_ASSERT_STRING_EQUAL(evidence.witness, ANSWER "?[2J");
+	witness_note(&evidence, &d);
+	CU_ASSERT_EQUAL(d.nlines, 2);
+	CU_ASSERT_STRING_EQUAL(d.lines[1],
+			       "NCCL RAS agrees: \"Rank 2 has launched up to operation 5\"");
+	for (int i = 0; i < RANKS; i++)
+		CU_ASSERT_PTR_NULL(evidence.ranks[i].stack);
+	/* the server is gone */
+	witness_hear(&evidence, nobody, "2", NULL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.witness, "Connection refused]"));
+	unsetenv("NCCL_RAS_ADDR");
+	tear_down();
+}
+
+static void test_note(void)
+{
+	char answer[] = ANSWER;
+	struct evidence e = { .witness = NULL };
+	struct diagnosis d = { .ranks = "2", .nlines = DIAGNOSIS_LINES };
+
+	strcpy(d.lines[DIAGNOSIS_LINES - 1], "the last");
+	witness_note(&e, &d);
+	CU_ASSERT_STRING_EQUAL(d.lines[DIAGNOSIS_LINES - 1], "the last");
+	e.witness = answer;
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL(d.nlines, DIAGNOSIS_LINES);
+	CU_ASSERT_EQUAL(strncmp(d.lines[DIAGNOSIS_LINES - 1], "NCCL RAS agrees", 15), 0);
+}
+
+static const char *const files[] = { "rank-0.stack.txt", "rank-1.stack.txt", "rank-2.stack.txt",
+				     "rank-3.stack.txt", "ras.txt" };
+
+/* Saved and read again; binary, endless and foreign files in the place of texts. */
+static void test_folder(void)
+{
+	char dir[UNIT_TEMP], path[UNIT_PATH], *big = malloc(100000);
+	char first[] = "first\n", empty[] = "", said[] = "said\n";
+	struct evidence_rank some[RANKS] = { { .stack = first }, { .stack = empty } };
+	struct evidence e = { .nranks = RANKS, .ranks = some, .witness = said };
+	struct error err = { .rank = -1 };
+
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
+	CU_ASSERT_EQUAL(evidence_save_texts(&e, dir, &err), 0);
+	memset(big, 'x', 100000);
+	CU_ASSERT_EQUAL(unit_put(dir, "rank-2.stack.txt", big, 100000), 0);
+	evidence = (struct evidence){ .nranks = RANKS };
+	evidence.ranks = calloc(RANKS, sizeof(*evidence.ranks));
+	evidence_load_texts(&evidence, dir);
+	CU_ASSERT_STRING_EQUAL(evidence.ranks[0].stack, "first\n");
+	CU_ASSERT_STRING_EQUAL(evidence.ranks[1].stack, "");
+	CU_ASSERT_EQUAL(strlen(evidence.ranks[2].stack), STACKS_BYTES + 256);
+	CU_ASSERT_PTR_NULL(evidence.ranks[3].stack);
+	CU_ASSERT_STRING_EQUAL(evidence.witness, "said\n");
+
+	CU_ASSERT_EQUAL(unit_put(dir, "rank-0.stack.txt", "a\0b\x1b\xff", 5), 0);
+	unlink(strcat(strcpy(path, dir), "/rank-1.stack.txt"));
+	CU_ASSERT_EQUAL(mkfifo(path, 0600), 0); /* would block whoever opens it */
+	CU_ASSERT_EQUAL(mkdir(strcat(strcpy(path, dir), "/rank-3.stack.txt"), 0700), 0);
+	unlink(strcat(strcpy(path, dir), "/ras.txt"));
+	CU_ASSERT_EQUAL(symlink("/dev/zero", path), 0);
+	evidence_load_texts(&evidence, dir);
+	CU_ASSERT_STRING_EQUAL(evidence.ranks[0].stack, "a?b??");
+	CU_ASSERT_PTR_NULL(evidence.ranks[1].stack);
+	CU_ASSERT_PTR_NULL(evidence.ranks[3].stack);
+	CU_ASSERT_PTR_NULL(evidence.witness);
+	evidence_release(&evidence);
+	free(big);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		CU_ASSERT_EQUAL(remove(path), 0);
+	}
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+	CU_ASSERT_NOT_EQUAL(evidence_save_texts(&e, dir, &err), 0);
+	CU_ASSERT_NOT_EQUAL(err.code, 0);
+}
+
+/* What NCCL's communicators say of a hang; of what ended otherwise, and of who never
+ * asked, nothing. */
+static void test_async(void)
+{
+	struct evidence_rank some[RANKS] = { 0 };
+	struct evidence e = { .nranks = RANKS, .ranks = some };
+	struct diagnosis d = { .outcome = OUTCOME_HANG };
+
+	for (int i = 0; i < RANKS; i++)
+		some[i].present = i != 3;
+	some[3].view.asked = 7;
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL(d.nlines, 0);
+	some[0].view.asked = some[2].view.asked = 1;
+	some[1].view.asked = -5; /* another's bytes */
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
+	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 2 of 4 ranks that ask it while they wait.");
+	/* it asked once, and does something else now */
+	some[2].view.device_wait = RECORD_DEVICE_LEFT;
+	some[0].view.device_wait = RECORD_DEVICE_AWAITED;
+	d.nlines = 0;
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
+	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 1 of 4 ranks that ask it while they wait.");
+	some[1].view.asked = 7;
+	some[2].view.asked = 3;
+	some[0].view.asked = 0;
+	d.nlines = 0;
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
+	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says error 6 on rank 1.");
+	d.outcome = OUTCOME_DIED;
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL(d.nlines, 1);
+	d = (struct diagnosis){ .outcome = OUTCOME_HANG, .nlines = DIAGNOSIS_LINES };
+	witness_note(&e, &d);
+	CU_ASSERT_EQUAL(d.nlines, DIAGNOSIS_LINES);
+}
+
+static const struct unit_case cases[] = {
+	{ "stacks of those that are here and alive", test_stacks },
+	{ "NCCL RAS", test_ras },
+	{ "its word in the diagnosis", test_note },
+	{ "what communicators say of a hang", test_async },
+	{ "the folder", test_folder },
+};
+
+int main(void)
+{
+	return unit_main("witness", cases, sizeof(cases) / sizeof(cases[0]));
+}

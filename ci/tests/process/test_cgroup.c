@@ -1,0 +1,260 @@
+/* test_cgroup.c: a memory cgroup of our own: made, limited until the kernel kills, counted, removed
+ * by whoever is left. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/cgroup.h"
+#include "base/clock.h"
+#include "process/leftovers.h"
+#include "process/supervisor.h"
+
+static bool there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+static bool gone_soon(const char *path)
+{
+	double give_up = clock_seconds() + 5;
+
+	while (there(path) && clock_seconds() < give_up)
+		clock_nap(0.005);
+	return !there(path);
+}
+
+/* Takes `bytes` in steps, touched; exits with 0 when it could. */
+static int take(const char *path, size_t room, size_t bytes)
+{
+	const size_t step = 1 << 20;
+
+	if (cgroup_enter(path) < 0 || (room && cgroup_limit(path, room) < 0))
+		return 99;
+	for (size_t taken = 0; taken < bytes; taken += step) {
+		void *ptr = mmap(NULL, step, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				 -1, 0);
+
+		if (ptr == MAP_FAILED)
+			return 98;
+		memset(ptr, 1, step);
+	}
+	return 0;
+}
+
+static int in_child(const char *path, size_t room, size_t bytes)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(take(path, room, bytes));
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static void test_make(void)
+{
+	struct cgroup one, two;
+	char own[CGROUP_PATH], path[CGROUP_PATH];
+
+	CU_ASSERT_EQUAL(cgroup_own(own, sizeof(own)), 0);
+	CU_ASSERT(there(own));
+	CU_ASSERT(cgroup_oom_kills(own) >= -1);
+	CU_ASSERT_EQUAL_FATAL(cgroup_make(&one, "one", NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(cgroup_make(&two, "two", NULL), 0);
+	CU_ASSERT_STRING_NOT_EQUAL(one.path, two.path);
+	CU_ASSERT_STRING_EQUAL(one.link, "");
+	CU_ASSERT(there(one.path) && there(two.path));
+	CU_ASSERT_EQUAL(cgroup_oom_kills(one.path), 0);
+	strcpy(path, one.path);
+	cgroup_remove(&one);
+	CU_ASSERT(!there(path));
+	CU_ASSERT_STRING_EQUAL(one.path, "");
+	cgroup_remove(&one); /* nothing more to do */
+	cgroup_remove(&two);
+}
+
+static void test_nowhere(void)
+{
+	struct cgroup cgroup;
+
+	CU_ASSERT_EQUAL(cgroup_enter("/nowhere"), -ENOENT);
+	CU_ASSERT(cgroup_limit("/nowhere", 1) < 0);
+	CU_ASSERT_EQUAL(cgroup_oom_kills("/nowhere"), -1);
+	/* without a place for the link there is no cgroup either */
+	CU_ASSERT(cgroup_make(&cgroup, "x", "/nowhere") < 0);
+	CU_ASSERT_STRING_EQUAL(cgroup.path, "");
+}
+
+/* The kernel kills who takes more than the limit, nobody else, and counts it. */
+static void test_limit(void)
+{
+	struct cgroup cgroup;
+	int status;
+
+	CU_ASSERT_EQUAL_FATAL(cgroup_make(&cgroup, "limit", NULL), 0);
+	CU_ASSERT_EQUAL(in_child(cgroup.path, 0, 8 << 20), 0);
+	CU_ASSERT_EQUAL(in_child(cgroup.path, 64 << 20, 8 << 20), 0);
+	CU_ASSERT_EQUAL(cgroup_oom_kills(cgroup.path), 0);
+	status = in_child(cgroup.path, 8 << 20, 256 << 20);
+	CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	CU_ASSERT_EQUAL(cgroup_oom_kills(cgroup.path), 1);
+	cgroup_remove(&cgroup);
+}
+
+/* ---- a supervisor says how its rank died ---- */
+
+struct look {
+	uint32_t oom_kills;
+	int status;
+};
+
+static size_t no_fds(void *ctx, struct pollfd *fds, size_t room)
+{
+	(void)ctx;
+	(void)fds;
+	(void)room;
+	return 0;
+}
+
+static bool step(void *ctx, const struct supervised *child, int *exit_code)
+{
+	struct look *look = ctx;
+
+	look->oom_kills = child->oom_kills;
+	look->status = child->wait_status;
+	*exit_code = 0;
+	return !child->running;
+}
+
+static int interval(void *ctx)
+{
+	(void)ctx;
+	return 20;
+}
+
+struct job {
+	const char *cgroup;
+	size_t room, bytes; /* bytes 0: killed from outside */
+};
+
+static int rank_main(void *arg)
+{
+	const struct job *job = arg;
+
+	if (job->bytes == 0)
+		kill(getpid(), SIGKILL);
+	return take(job->cgroup, job->room, job->bytes);
+}
+
+static void test_supervisor(void)
+{
+	struct look look = { 0 };
+	struct supervisor_hooks hooks = { &look, no_fds, step, interval, NULL };
+	struct error err = { .rank = -1 };
+	struct cgroup cgroup;
+	struct job job = { .room = 8 << 20, .bytes = 256 << 20 };
+
+	CU_ASSERT_EQUAL_FATAL(cgroup_make(&cgroup, "rank", NULL), 0);
+	job.cgroup = hooks.cgroup = cgroup.path;
+	CU_ASSERT_EQUAL(supervisor_run(&hooks, rank_main, &job, &err), 0);
+	CU_ASSERT(WIFSIGNALED(look.status) && WTERMSIG(look.status) == SIGKILL);
+	CU_ASSERT_EQUAL(look.oom_kills, 1);
+	/* the count of before is no evidence for this death */
+	job.bytes = 0;
+	CU_ASSERT_EQUAL(supervisor_run(&hooks, rank_main, &job, &err), 0);
+	CU_ASSERT(WIFSIGNALED(look.status) && WTERMSIG(look.status) == SIGKILL);
+	CU_ASSERT_EQUAL(look.oom_kills, 0);
+	hooks.cgroup = NULL;
+	CU_ASSERT_EQUAL(supervisor_run(&hooks, rank_main, &job, &err), 0);
+	CU_ASSERT_EQUAL(look.oom_kills, 0);
+	cgroup_remove(&cgroup);
+}
+
+/* ---- killed whole: the run folder's keeper removes the cgroup too ---- */
+
+static void test_keeper(void)
+{
+	char key[64], folder_path[128], path[CGROUP_PATH] = "";
+	int ends[2];
+	pid_t pid;
+
+	snprintf(key, sizeof(key), "test-cgroup-%d", (int)getpid());
+	snprintf(folder_path, sizeof(folder_path), "/dev/shm/hangar-%u-%s", (unsigned)geteuid(),
+		 key);
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct error err = { .rank = -1 };
+		struct run_folder folder;
+		struct cgroup cgroup;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (run_folder_open(&folder, key, &err) < 0 ||
+		    cgroup_make(&cgroup, "keeper", folder.path) < 0 ||
+		    cgroup_enter(cgroup.path) < 0 || !there(cgroup.link))
+			_exit(1);
+		(void)!write(ends[1], cgroup.path, strlen(cgroup.path) + 1);
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	CU_ASSERT_FATAL(read(ends[0], path, sizeof(path)) > 0);
+	close(ends[0]);
+	CU_ASSERT(there(path) && there(folder_path));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	CU_ASSERT(gone_soon(folder_path));
+	CU_ASSERT(!there(path));
+}
+
+/* A link that somebody else put there leads nowhere that we would remove. */
+static void test_foreign_link(void)
+{
+	char dir[UNIT_TEMP], inside[UNIT_PATH], link[UNIT_PATH];
+
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
+	snprintf(inside, sizeof(inside), "%s/other", dir);
+	snprintf(link, sizeof(link), "%s/cgroup-1", dir);
+	CU_ASSERT_EQUAL(mkdir(inside, 0700), 0);
+	CU_ASSERT_EQUAL(symlink(inside, link), 0);
+	CU_ASSERT_EQUAL(cgroup_remove_link(link), 0);
+	CU_ASSERT(there(inside));
+	unlink(link);
+	CU_ASSERT_EQUAL(cgroup_remove_link(link), 0); /* no link at all */
+	rmdir(inside);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "make and remove", test_make },
+		{ "nowhere", test_nowhere },
+		{ "the limit kills", test_limit },
+		{ "the supervisor's word", test_supervisor },
+		{ "the keeper of the run's folder", test_keeper },
+		{ "links to other things", test_foreign_link },
+	};
+	struct cgroup cgroup;
+
+	if (cgroup_make(&cgroup, "probe", NULL) < 0) {
+		printf("no memory cgroup can be made here\n");
+		return 77;
+	}
+	cgroup_remove(&cgroup);
+	return unit_main("cgroup", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,449 @@
+/* test_launch.c: whose environment says what, what -g means where, and the bare start around a
+ * pretended mpirun. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "process/launch.h"
+
+extern char **environ;
+
+static struct error err;
+
+/* As from a plain shell. */
+static void clean_environment(void)
+{
+	static const char *const prefixes[] = { "OMPI_", "PMIX_",  "PMI_",
+						"MPI_",	 "SLURM_", "HANGAR_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		for (char **e = environ; *e;) {
+			char name[256];
+
+			snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+			if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
+				unsetenv(name);
+				e = environ;
+			} else {
+				e++;
+			}
+		}
+	err = (struct error){ .rank = -1 };
+}
+
+static struct launch detect(const char *const (*variables)[2])
+{
+	struct launch launch;
+
+	clean_environment();
+	for (; variables && (*variables)[0]; variables++)
+		setenv((*variables)[0], (*variables)[1], 1);
+	launch_detect(&launch);
+	return launch;
+}
+
+static void test_detect(void)
+{
+	static const struct {
+		const char *const variables[6][2];
+		bool launched;
+		int announced, rank;
+	} cases[] = {
+		{ { { NULL, NULL } }, false, 0, 0 },
+		{ { { "OMPI_COMM_WORLD_SIZE", "8" }, { "OMPI_COMM_WORLD_RANK", "3" } },
+		  true,
+		  8,
+		  3 },
+		{ { { "PMI_SIZE", "4" }, { "PMI_RANK", "2" } }, true, 4, 2 },
+		{ { { "PMIX_NAMESPACE", "prte.1" }, { "PMIX_RANK", "5" } }, true, 0, 5 },
+		{ { { "MPI_LOCALNRANKS", "2" } }, true, 2, 0 },
+		/* sbatch's script and salloc's shell are no launchers; srun is */
+		{ { { "SLURM_JOB_ID", "77" }, { "SLURM_NTASKS", "16" }, { "SLURM_PROCID", "0" } },
+		  false,
+		  0,
+		  0 },
+		{ { { "SLURM_JOB_ID", "77" },
+		    { "SLURM_STEP_ID", "0" },
+		    { "SLURM_STEP_NUM_TASKS", "16" },
+		    { "SLURM_NTASKS", "99" },
+		    { "SLURM_PROCID", "9" } },
+		  true,
+		  16,
+		  9 },
+		{ { { "SLURM_STEP_ID", "0" }, { "SLURM_NTASKS", "16" } }, true, 16, 0 },
+		/* mpirun inside an srun step: the inner one counts */
+		{ { { "SLURM_STEP_ID", "0" },
+		    { "SLURM_STEP_NUM_TASKS", "1" },
+		    { "OMPI_COMM_WORLD_SIZE", "8" },
+		    { "OMPI_COMM_WORLD_RANK", "7" },
+		    { "SLURM_PROCID", "0" } },
+		  true,
+		  8,
+		  7 },
+		/* nonsense announces nothing */
+		{ { { "OMPI_COMM_WORLD_SIZE", "" } }, false, 0, 0 },
+		{ { { "OMPI_COMM_WORLD_SIZE", "many" } }, false, 0, 0 },
+		{ { { "OMPI_COMM_WORLD_SIZE", "-3" } }, false, 0, 0 },
+		{ { { "OMPI_COMM_WORLD_SIZE", "99999999999999999999" } }, false, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct launch launch = detect(cases[i].variables);
+
+		CU_ASSERT_EQUAL(launch.launched, cases[i].launched);
+		CU_ASSERT_EQUAL(launch.announced, cases[i].announced);
+		CU_ASSERT_EQUAL(launch.rank, cases[i].rank);
+		CU_ASSERT(!launch.own);
+		CU_ASSERT(strlen(launch.key) > 0 && strlen(launch.key) < sizeof(launch.key));
+	}
+	clean_environment();
+}
+
+static void test_key(void)
+{
+	static const char *const variables[][2] = { { "PMIX_NAMESPACE", "prte.1" },
+						    { "PMI_JOBID", "7" },
+						    { "SLURM_JOB_ID", "77" },
+						    { "SLURM_STEP_ID", "1" } };
+	struct launch launch, other;
+	char bare[33];
+
+	launch = detect(NULL);
+	snprintf(bare, sizeof(bare), "%s", launch.key);
+	for (size_t i = 0; i < 4; i++) {
+		clean_environment();
+		setenv(variables[i][0], variables[i][1], 1);
+		launch_detect(&launch);
+		launch_detect(&other);
+		CU_ASSERT_STRING_EQUAL(launch.key, other.key);
+		CU_ASSERT_STRING_NOT_EQUAL(launch.key, bare);
+		setenv("OMPI_COMM_WORLD_RANK", "3", 1); /* ranks of one run have one key */
+		launch_detect(&other);
+		CU_ASSERT_STRING_EQUAL(launch.key, other.key);
+		setenv(variables[i][0], "8", 1);
+		launch_detect(&other);
+		CU_ASSERT_STRING_NOT_EQUAL(launch.key, other.key);
+	}
+	clean_environment();
+	setenv("HANGAR_RUN_KEY", "0123456789abcdef", 1);
+	launch_detect(&launch);
+	CU_ASSERT_STRING_EQUAL(launch.key, "0123456789abcdef");
+	CU_ASSERT(launch.own);
+	setenv("HANGAR_RUN_KEY", "0123456789012345678901234567890123456789", 1);
+	launch_detect(&launch);
+	CU_ASSERT_EQUAL(strlen(launch.key), 32);
+	clean_environment();
+}
+
+static void test_check(void)
+{
+	static const struct {
+		bool launched, own;
+		int announced, gpus, threads, rc;
+		const char *part;
+	} cases[] = {
+		{ false, false, 0, 8, 0, 0, NULL },
+		{ true, true, 8, 8, 0, 0, NULL },
+		{ true, false, 8, 0, 0, 0, NULL },
+		{ true, false, 8, 1, 1, 0, NULL },
+		{ true, false, 4, 2, 0, -EINVAL, "-g 2 under a launcher" },
+		{ true, false, 4, 2, 0, -EINVAL, "mpirun -np 8 ./prog" },
+		{ true, false, 4, 2, 3, -EINVAL, "mpirun -np 24 ./prog" },
+		{ true, false, 4, 0, 3, -EINVAL, "-t 3 under a launcher" },
+		{ true, false, 0, 3, 0, -EINVAL, "mpirun -np 3 ./prog" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct launch launch = { .launched = cases[i].launched,
+					       .own = cases[i].own,
+					       .announced = cases[i].announced };
+		const struct options options = { .gpus = cases[i].gpus,
+						 .threads = cases[i].threads };
+
+		err = (struct error){ .rank = -1 };
+		CU_ASSERT_EQUAL(launch_check(&launch, &options, "./prog", &err), cases[i].rc);
+		CU_ASSERT_EQUAL(err.outcome, cases[i].rc ? OUTCOME_USAGE : OUTCOME_OK);
+		if (cases[i].part)
+			CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].part));
+	}
+}
+
+static void test_ranks(void)
+{
+	static const struct {
+		int gpus, threads, ranks;
+	} cases[] = { { 0, 0, 4 }, { 1, 0, 1 }, { 3, 0, 3 }, { 0, 5, 5 }, { 3, 2, 6 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct options options = { .backend = "mpi",
+						 .gpus = cases[i].gpus,
+						 .threads = cases[i].threads };
+
+		CU_ASSERT_EQUAL(launch_ranks(&options, &err), cases[i].ranks);
+	}
+}
+
+static void test_progress(void)
+{
+	clean_environment();
+	setenv("HANGAR_PROGRESS", "1", 1);
+	CU_ASSERT_EQUAL(launch_progress(), PROGRESS_ALONE);
+	setenv("HANGAR_PROGRESS", "0", 1);
+	CU_ASSERT_EQUAL(launch_progress(), PROGRESS_NONE);
+	clean_environment();
+	CU_ASSERT_EQUAL(launch_progress() != PROGRESS_NONE, isatty(STDERR_FILENO) == 1);
+}
+
+/* ---- the bare start ---- */
+
+static char folder[UNIT_TEMP];
+
+static const char *in_folder(const char *name)
+{
+	static char path[UNIT_PATH];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+/* An mpirun that does what FIRST says, notes what it was given, and then does what DO says. */
+static int make_mpirun(void)
+{
+	static const char script[] =
+		"#!/bin/sh\n"
+		"printf '%s\\n' \"$@\" >\"$NOTES.arguments\"\n"
+		"env >\"$NOTES.environment\"\n"
+		"for f in /dev/shm/hangar-*-$HANGAR_RUN_KEY; do [ -d \"$f\" ] && echo \"$f\"; done "
+		">\"$NOTES.folder\"\n"
+		"eval \"$FIRST\"\n"
+		"mv \"$NOTES.folder\" \"$NOTES.ready\"\n"
+		"eval \"$DO\"\n";
+	int fd = open(in_folder("mpirun"), O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
+
+	ssize_t n = fd < 0 ? -1 : write(fd, script, strlen(script));
+
+	if (fd >= 0)
+		close(fd);
+	return n == (ssize_t)strlen(script) ? 0 : -1;
+}
+
+/* Five seconds that a trap can interrupt. */
+#define NAP "n=0; while [ $n -lt 500 ]; do sleep 0.01; n=$((n + 1)); done"
+
+static pid_t start(const char *first, const char *what, bool ignore_children)
+{
+	char *argv[] = { (char *)"./prog", (char *)"-b", (char *)"two words", (char *)"--", NULL };
+	char path[UNIT_PATH];
+	pid_t pid;
+	int fd;
+
+	unlink(in_folder("notes.ready"));
+	fflush(NULL);
+	pid = fork();
+	if (pid)
+		return pid;
+	clean_environment();
+	setenv("SLURM_JOB_ID", "77", 1);
+	setenv("SLURM_NTASKS", "1000", 1);
+	setenv("FIRST", first, 1);
+	setenv("DO", what, 1);
+	setenv("NOTES", in_folder("notes"), 1);
+	snprintf(path, sizeof(path), "%s:/bin:/usr/bin", folder);
+	setenv("PATH", path, 1);
+	fd = open(in_folder("stderr"), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	dup2(fd, STDERR_FILENO);
+	if (ignore_children)
+		signal(SIGCHLD, SIG_IGN);
+	_exit(launch_self(3, argv, &err));
+}
+
+static const char *contents(const char *name)
+{
+	static char text[32768];
+	int fd = open(in_folder(name), O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+static void wait_ready(void)
+{
+	double give_up = clock_seconds() + 2;
+
+	while (access(in_folder("notes.ready"), F_OK) < 0 && clock_seconds() < give_up)
+		clock_nap(0.002);
+	CU_ASSERT_EQUAL(access(in_folder("notes.ready"), F_OK), 0);
+}
+
+static void test_command(void)
+{
+	const char *text;
+	char shm[128];
+	struct stat st;
+
+	CU_ASSERT_EQUAL(unit_ended(start("", "exit 7", false), 3), 7);
+	text = contents("notes.arguments");
+	CU_ASSERT_EQUAL(strncmp(text, "--quiet\n-np\n3\n", 14), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n./prog\n-b\ntwo words\n--\n"));
+	CU_ASSERT_STRING_EQUAL(strstr(text, "\n./prog\n"), "\n./prog\n-b\ntwo words\n--\n");
+	CU_ASSERT_EQUAL(strstr(text, "\n--allow-run-as-root\n") != NULL, geteuid() == 0);
+	text = contents("notes.environment");
+	CU_ASSERT_PTR_NULL(strstr(text, "SLURM_"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "HANGAR_PROGRESS=0\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "HANGAR_RUN_KEY="));
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "running: mpirun --quiet -np 3 "));
+	/* the run's folder was there and is gone */
+	snprintf(shm, sizeof(shm), "%s", contents("notes.ready"));
+	shm[strcspn(shm, "\n")] = '\0';
+	CU_ASSERT_EQUAL(strncmp(shm, "/dev/shm/hangar-", 16), 0);
+	CU_ASSERT(stat(shm, &st) < 0);
+	text = contents("notes.arguments");
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, shm));
+}
+
+static void test_codes(void)
+{
+	CU_ASSERT_EQUAL(unit_ended(start("", "exit 0", false), 3), 0);
+	CU_ASSERT_EQUAL(unit_ended(start("", "kill -9 $$", false), 3), 128 + SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(start("", "exit 14", true), 3),
+			14); /* whoever started us ignores SIGCHLD */
+}
+
+/* The end that is asked of us is asked of mpirun, whose own code for it does not matter: a trap
+ * that did not run would leave it asleep. */
+static void test_signal(void)
+{
+	pid_t pid = start("trap 'exit 33' TERM", NAP, false);
+
+	wait_ready();
+	kill(pid, SIGTERM);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGTERM);
+	pid = start("", "exec sleep 5", false);
+	wait_ready();
+	kill(pid, SIGINT);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGINT);
+}
+
+/* Killed ourselves we take mpirun along. */
+static void test_parent_killed(void)
+{
+	pid_t pid = start("trap 'echo >\"$NOTES.ended\"; exit' TERM", NAP, false);
+	double give_up = clock_seconds() + 2;
+
+	wait_ready();
+	kill(pid, SIGKILL);
+	unit_ended(pid, 3);
+	while (access(in_folder("notes.ended"), F_OK) < 0 && clock_seconds() < give_up)
+		clock_nap(0.002);
+	CU_ASSERT_EQUAL(access(in_folder("notes.ended"), F_OK), 0);
+	unlink(in_folder("notes.ended"));
+}
+
+/* Its ranks are gone and it stays; SIGTERM may do nothing, either. */
+static void test_hung_mpirun(void)
+{
+	static const char *const ends[] = { "trap '' TERM; exec sleep 60", "exec sleep 60" };
+	pid_t pids[2];
+
+	for (int i = 0; i < 2; i++) {
+		/* a rank that joins the run's folder */
+		pids[i] = start("for f in $(cat $NOTES.folder); do : >$f/joined; done", ends[i],
+				false);
+		wait_ready();
+	}
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(unit_ended(pids[i], 15), OUTCOME_INTERNAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "ranks are gone and it does not end"));
+}
+
+/* It has lost its ranks and still forwards what they said, to a reader that takes its time: it is
+ * left alone. */
+static void test_slow_reader(void)
+{
+	double began = clock_seconds();
+	char text[4096];
+	int ends[2], status;
+	pid_t pid;
+
+	CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		close(ends[1]);
+		pid = start("for f in $(cat $NOTES.folder); do : >$f/joined; done",
+			    "head -c 200000 /dev/zero; exit 9", false);
+		_exit(unit_ended(pid, 30));
+	}
+	close(ends[1]);
+	clock_nap(7.5);
+	CU_ASSERT_EQUAL(waitpid(pid, &status, WNOHANG), 0);
+	while (read(ends[0], text, sizeof(text)) > 0)
+		;
+	close(ends[0]);
+	CU_ASSERT_EQUAL(unit_ended(pid, 10), 9);
+	CU_ASSERT(clock_seconds() - began > 7);
+}
+
+static void test_no_mpirun(void)
+{
+	int rc;
+
+	unlink(in_folder("mpirun"));
+	fflush(NULL);
+	rc = fork();
+	if (rc == 0) {
+		char *argv[] = { (char *)"./prog", NULL };
+		int fd = open(in_folder("stderr"), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+		dup2(fd, STDERR_FILENO);
+		setenv("PATH", folder, 1);
+		_exit(launch_self(2, argv, &err));
+	}
+	CU_ASSERT_EQUAL(unit_ended(rc, 3), OUTCOME_UNSUPPORTED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "mpirun: No such file"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "make install-deps"));
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "launchers", test_detect },
+		{ "the run's key", test_key },
+		{ "-g and -t under a launcher", test_check },
+		{ "ranks of a bare start", test_ranks },
+		{ "progress", test_progress },
+		{ "the command", test_command },
+		{ "exit codes", test_codes },
+		{ "signals", test_signal },
+		{ "an mpirun that hangs", test_hung_mpirun },
+		{ "a slow reader", test_slow_reader },
+		{ "killed", test_parent_killed },
+		{ "no mpirun", test_no_mpirun },
+	};
+	static const char *const files[] = { "mpirun",	     "stderr",		"notes.ready",
+					     "notes.folder", "notes.arguments", "notes.environment",
+					     "notes.ended" };
+	int rc;
+
+	if (unit_folder(folder) < 0 || make_mpirun() < 0)
+		return 1;
+	rc = unit_main("launch", cases, sizeof(cases) / sizeof(cases[0]));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		unlink(in_folder(files[i]));
+	rmdir(folder);
+	return rc;
+}

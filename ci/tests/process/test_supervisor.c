@@ -1,0 +1,368 @@
+/* test_supervisor.c: a supervisor around small ranks: exits, signals, stops, its own end and its
+ * parent's. */
+/* quiet: asserts that something happens within a fraction of a second */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "process/supervisor.h"
+
+/* What supervisor and rank, two processes of their own, tell the test and each other. */
+struct board {
+	_Atomic pid_t rank, grandchild;
+	_Atomic int steps, changes, stops, continues, ready, group, blocked;
+	_Atomic int gone; /* when its end was seen */
+	_Atomic int running, wait_status, end_with; /* end_with: the hook's answer, -1: not yet */
+};
+
+static struct board *board;
+static int wake = -1;
+static int interval_ms = 50;
+
+static size_t hook_fds(void *ctx, struct pollfd *fds, size_t room)
+{
+	(void)ctx;
+	if (wake < 0 || room == 0)
+		return 0;
+	fds[0] = (struct pollfd){ .fd = wake, .events = POLLIN };
+	return 1;
+}
+
+static int hook_interval(void *ctx)
+{
+	(void)ctx;
+	return interval_ms;
+}
+
+/* Over when the rank is, or when the test says so. */
+static bool hook_step(void *ctx, const struct supervised *child, int *exit_code)
+{
+	uint64_t count;
+
+	(void)ctx;
+	if (wake >= 0)
+		(void)!read(wake, &count, sizeof(count));
+	board->steps++;
+	board->changes += child->changed;
+	board->rank = child->pid;
+	board->running = child->running;
+	if (child->changed && child->running) {
+		board->stops += child->stopped;
+		board->continues += !child->stopped;
+	}
+	if (!child->running) {
+		siginfo_t info = { .si_pid = 0 };
+
+		board->wait_status = child->wait_status;
+		board->gone = waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+			      info.si_pid == child->pid;
+		*exit_code = WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) : 70;
+		return true;
+	}
+	*exit_code = board->end_with;
+	return board->end_with >= 0;
+}
+
+static const struct supervisor_hooks hooks = { .fds = hook_fds,
+					       .step = hook_step,
+					       .interval_ms = hook_interval };
+
+static void set_up(void)
+{
+	if (!board)
+		board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CU_ASSERT_FATAL(board != MAP_FAILED);
+	memset((void *)board, 0, sizeof(*board));
+	board->end_with = -1;
+}
+
+/* The supervisor, in a process of its own; its exit code is what supervisor_run returns. */
+static pid_t start(int (*rank_main)(void *), void *arg)
+{
+	struct error err = { .rank = -1 };
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		_exit(supervisor_run(&hooks, rank_main, arg, &err));
+	return pid;
+}
+
+#define SOON(expression)                                                                           \
+	do {                                                                                       \
+		double give_up = clock_seconds() + 2;                                              \
+		while (!(expression) && clock_seconds() < give_up)                                 \
+			clock_nap(0.001);                                                          \
+		CU_ASSERT(expression);                                                             \
+	} while (0)
+
+static bool gone(pid_t pid)
+{
+	return pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+static int exit_with(void *code)
+{
+	return *(int *)code;
+}
+
+static int sleep_long(void *unused)
+{
+	sigset_t mask;
+
+	(void)unused;
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	board->blocked = sigismember(&mask, SIGTERM) || sigismember(&mask, SIGCHLD);
+	board->group = getpgid(0) == getpid();
+	board->ready = 1;
+	for (int i = 0; i < 100; i++)
+		clock_nap(0.1);
+	return 0;
+}
+
+static void test_exit_codes(void)
+{
+	int codes[] = { 0, 3, 77 };
+
+	for (int i = 0; i < 3; i++) {
+		set_up();
+		CU_ASSERT_EQUAL(unit_ended(start(exit_with, &codes[i]), 3), codes[i]);
+		CU_ASSERT(WIFEXITED(board->wait_status));
+		CU_ASSERT_EQUAL(WEXITSTATUS(board->wait_status), codes[i]);
+		CU_ASSERT_EQUAL(board->changes, 1);
+		CU_ASSERT_EQUAL(board->running, 0);
+	}
+}
+
+static void test_killed(void)
+{
+	pid_t pid;
+
+	set_up();
+	pid = start(sleep_long, NULL);
+	SOON(board->ready && board->rank > 0);
+	CU_ASSERT_EQUAL(board->blocked, 0); /* the rank has the mask that the supervisor had */
+	CU_ASSERT_EQUAL(board->group, 1);
+	kill(board->rank, SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 70);
+	CU_ASSERT(WIFSIGNALED(board->wait_status));
+	CU_ASSERT_EQUAL(WTERMSIG(board->wait_status), SIGKILL);
+}
+
+static int sleep_with_much_memory(void *arg)
+{
+	const size_t bytes = 1ul << 30; /* in small pages: 60 ms to give back */
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return 1;
+	madvise(memory, bytes, MADV_NOHUGEPAGE);
+	memset(memory, 1, bytes);
+	return sleep_long(arg);
+}
+
+/* A process that takes its time to end is seen to end at once, and how. */
+static void test_killed_slowly(void)
+{
+	double begin;
+	pid_t pid;
+
+	set_up();
+	interval_ms = 5;
+	pid = start(sleep_with_much_memory, NULL);
+	for (begin = clock_seconds(); !board->ready && clock_seconds() < begin + 10;)
+		clock_nap(0.001);
+	kill(board->rank, SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 70);
+	CU_ASSERT_EQUAL(board->gone, 0);
+	CU_ASSERT(WIFSIGNALED(board->wait_status));
+	CU_ASSERT_EQUAL(WTERMSIG(board->wait_status), SIGKILL);
+	CU_ASSERT(gone(board->rank));
+	interval_ms = 50;
+}
+
+static void test_stop_and_continue(void)
+{
+	pid_t pid;
+	double begin;
+
+	set_up();
+	pid = start(sleep_long, NULL);
+	SOON(board->ready && board->rank > 0);
+	for (int i = 1; i <= 2; i++) {
+		begin = clock_seconds();
+		kill(board->rank, SIGSTOP);
+		SOON(board->stops == i);
+		kill(board->rank, SIGCONT);
+		SOON(board->continues == i);
+		CU_ASSERT(clock_seconds() - begin <
+			  0.1); /* told at once, not at the next tick's end */
+	}
+	CU_ASSERT_EQUAL(board->changes, 4);
+	kill(board->rank, SIGSTOP);
+	SOON(board->stops == 3);
+	board->end_with = 10; /* ends a stopped rank too */
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 10);
+	CU_ASSERT(gone(board->rank));
+}
+
+/* The hooks end the run while the rank is at work; a descriptor wakes them. */
+static void test_hooks_end_it(void)
+{
+	const uint64_t one = 1;
+	double begin;
+	pid_t pid;
+
+	set_up();
+	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pid = start(sleep_long, NULL);
+	SOON(board->ready && board->rank > 0);
+	board->end_with = 42;
+	begin = clock_seconds();
+	CU_ASSERT_EQUAL(write(wake, &one, sizeof(one)), (ssize_t)sizeof(one));
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 42);
+	CU_ASSERT(clock_seconds() - begin < 0.3);
+	CU_ASSERT(gone(board->rank));
+	close(wake);
+	wake = -1;
+}
+
+static void test_signals(void)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+
+	for (int i = 0; i < 3; i++) {
+		pid_t pid;
+
+		set_up();
+		pid = start(sleep_long, NULL);
+		SOON(board->ready && board->rank > 0);
+		kill(pid, signals[i]);
+		CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + signals[i]);
+		CU_ASSERT(gone(board->rank));
+	}
+}
+
+/* Become the parent of what loses its own, so that its end can be seen. */
+static void adopt(bool on)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, on ? 1 : 0);
+}
+
+static void test_supervisor_killed(void)
+{
+	pid_t pid, rank;
+
+	set_up();
+	adopt(true);
+	pid = start(sleep_long, NULL);
+	SOON(board->ready && board->rank > 0);
+	rank = board->rank;
+	kill(pid, SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGKILL);
+	CU_ASSERT_EQUAL(unit_ended(rank, 3), 128 + SIGKILL);
+	adopt(false);
+}
+
+/* Without its launcher a supervisor ends itself and its rank. */
+static void test_launcher_killed(void)
+{
+	pid_t launcher, supervisor = 0;
+	int tell[2];
+
+	set_up();
+	adopt(true);
+	CU_ASSERT_EQUAL_FATAL(pipe(tell), 0);
+	fflush(NULL);
+	launcher = fork();
+	if (launcher == 0) {
+		supervisor = start(sleep_long, NULL);
+		(void)!write(tell[1], &supervisor, sizeof(supervisor));
+		pause();
+		_exit(0);
+	}
+	CU_ASSERT_EQUAL(read(tell[0], &supervisor, sizeof(supervisor)),
+			(ssize_t)sizeof(supervisor));
+	SOON(board->ready && board->rank > 0);
+	kill(launcher, SIGKILL);
+	unit_ended(launcher, 3);
+	CU_ASSERT_EQUAL(unit_ended(supervisor, 3), 1);
+	CU_ASSERT(gone(board->rank));
+	adopt(false);
+	close(tell[0]);
+	close(tell[1]);
+}
+
+/* A launcher that ignores SIGCHLD passes that on; the rank's end is seen all the same. */
+static void test_ignored_sigchld(void)
+{
+	struct error err = { .rank = -1 };
+	int three = 3;
+	pid_t pid;
+
+	set_up();
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGCHLD, SIG_IGN);
+		_exit(supervisor_run(&hooks, exit_with, &three, &err));
+	}
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 3);
+}
+
+static int fork_and_sleep(void *unused)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, 0);
+	else
+		board->grandchild = pid;
+	return sleep_long(unused);
+}
+
+/* Processes that the rank has started go with it. */
+static void test_grandchild(void)
+{
+	pid_t pid;
+
+	set_up();
+	adopt(true);
+	pid = start(fork_and_sleep, NULL);
+	SOON(board->ready && board->grandchild > 0);
+	board->end_with = 10;
+	CU_ASSERT_EQUAL(unit_ended(pid, 3), 10);
+	CU_ASSERT_EQUAL(unit_ended(board->grandchild, 3), 128 + SIGKILL);
+	adopt(false);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "exit codes", test_exit_codes },
+		{ "the rank is killed", test_killed },
+		{ "killed, with much to give back", test_killed_slowly },
+		{ "stopped and continued", test_stop_and_continue },
+		{ "the hooks end it", test_hooks_end_it },
+		{ "signals", test_signals },
+		{ "the supervisor is killed", test_supervisor_killed },
+		{ "the launcher is killed", test_launcher_killed },
+		{ "SIGCHLD was ignored", test_ignored_sigchld },
+		{ "a process of the rank's", test_grandchild },
+	};
+
+	return unit_main("supervisor", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,219 @@
+/* mpi_test_reconcile.c: a run of ranks with made-up GPUs and rows: looked at twice, and the slow
+ * ones explained. */
+/* ranks: 3 */
+#include "rig/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rig/fake_backend.h"
+#include "reconcile/reconcile.h"
+
+static struct error err;
+static struct job job;
+static const char *product;
+
+static void name_device(int device, char *buf, size_t len)
+{
+	snprintf(buf, len, "0000:%02x:00.0", device);
+}
+
+static void facts(struct backend *be, struct backend_facts *to)
+{
+	(void)be;
+	memset(to, 0, sizeof(*to));
+	snprintf(to->device, sizeof(to->device), "%s", product);
+	snprintf(to->bus_id, sizeof(to->bus_id), "0000:%02x:00.0", 0x40 + job.rank);
+}
+
+static const struct backend_ops gpus = { .name = "nccl",
+					 .device_name = name_device,
+					 .facts = facts };
+static const struct collective all_reduce = { .name = "all_reduce" };
+
+/* ---- a report that keeps its remarks ------------------------------------------------------ */
+
+static char remarks[16384];
+
+static int keep_remark(struct sink *sink, const char *line)
+{
+	(void)sink;
+	strncat(remarks, line, sizeof(remarks) - strlen(remarks) - 2);
+	strcat(remarks, "\n");
+	return 0;
+}
+
+static const struct sink_ops sink_ops = { .name = "kept", .comment = keep_remark };
+static struct sink sink = { .ops = &sink_ops, .err = &err };
+static struct report report = { .sinks = { &sink }, .n = 1 };
+
+/* ---- a run -------------------------------------------------------------------------------- */
+
+static struct options options;
+static struct fake fake;
+static struct bench bench;
+static struct reconcile reconcile;
+static struct forecast forecast; /* NCCL's own topology: 18 links, but one GPU has 17 */
+
+static const struct forecast *set_up(bool ask)
+{
+	err = (struct error){ .rank = job.rank };
+	options = (struct options){ .topo = "live", .good = 80, .low = 50, .reconcile = ask };
+	product = "NVIDIA H200";
+	fake.be.ops = &gpus;
+	bench = (struct bench){ .collective = &all_reduce,
+				.options = &options,
+				.err = &err,
+				.job = &job,
+				.backend = &fake.be };
+	memset(&reconcile, 0, sizeof(reconcile));
+	memset(&forecast, 0, sizeof(forecast));
+	forecast.source = &forecast_nccl;
+	forecast.hooks.ctx = &forecast;
+	remarks[0] = '\0';
+	strcpy(forecast.dump, "topo.xml");
+	forecast.sys.ngpus = 3;
+	for (int i = 0; i < 3; i++)
+		forecast.sys.gpu[i].switch_links = i == 1 ? 17 : 18;
+	forecast.model.hop = MODEL_HOP_NVLINK;
+	return job.rank == 0 ? &forecast : NULL;
+}
+
+/* A row of that share of its prediction. */
+static void feed(const struct reconciler *hooks, uint64_t size, double percent, const char *algo)
+{
+	struct row row = { .size = size };
+
+	row_no_forecast(&row);
+	row_nothing_used(&row);
+	row.of_predicted_percent = percent;
+	row.predicted_algo = "Ring";
+	row.predicted_proto = "Simple";
+	row.predicted_channels = 24;
+	row.used_algo = algo;
+	row.used_proto = "Simple";
+	row.used_channels = 2;
+	hooks->row(hooks->ctx, &row);
+}
+
+/* All but rank 0 have no hooks. */
+static const struct reconciler *look(const struct forecast *f)
+{
+	const struct reconciler *hooks = NULL;
+
+	CU_ASSERT_EQUAL(reconcile_before(&reconcile, &bench, f, false, &hooks), 0);
+	CU_ASSERT_EQUAL(hooks != NULL, job.rank == 0);
+	return hooks;
+}
+
+static void test_slow(void)
+{
+	const struct reconciler *hooks = look(set_up(false));
+
+	if (hooks) {
+		feed(hooks, 1 << 20, 70, "Ring");
+		feed(hooks, 64 << 20, 40.25, "Ring");
+		feed(hooks, 128 << 20, 95, "Ring");
+		feed(hooks, 1 << 10, 3, "Tree"); /* too small to say anything */
+	}
+	CU_ASSERT_EQUAL(reconcile_after(&reconcile), 0);
+	if (hooks) {
+		CU_ASSERT_EQUAL(hooks->explain(hooks->ctx, &report), 0);
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(remarks, "The slowest row, of 67108864 bytes, reaches 40.2 % of its "
+					"prediction (Ring/Simple)\n"));
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(remarks,
+			       "cause: nvlinks: NVLinks are missing: NCCL found 17 NVLinks on a "
+			       "GPU that should have 18"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(
+			remarks,
+			"cause: channels: NCCL used fewer channels than predicted: 2 where 24"));
+		CU_ASSERT_PTR_NULL(strstr(remarks, "cause: choice"));
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(remarks, "not seen: transport, rings: NCCL was not asked to log"));
+		CU_ASSERT_EQUAL(reconcile.observation.nhosts, 1);
+		CU_ASSERT_EQUAL(reconcile.observation.before[0].ngpus, 3);
+		CU_ASSERT_STRING_EQUAL(reconcile.observation.after[0].gpus[2].bus, "0000:42:00.0");
+		CU_ASSERT_TRUE(reconcile.observation.ranks_before[2].pid > 0);
+		CU_ASSERT_TRUE(reconcile.observation.ranks_after[1].cpu_ns >=
+			       reconcile.observation.ranks_before[1].cpu_ns);
+		CU_ASSERT_TRUE(reconcile.observation.after[0].at_s >
+			       reconcile.observation.before[0].at_s);
+	}
+	reconcile_release(&reconcile);
+}
+
+/* Good rows are left alone, unless somebody asks. */
+static void test_good(void)
+{
+	for (int ask = 0; ask < 2; ask++) {
+		const struct reconciler *hooks = look(set_up(ask));
+
+		if (hooks)
+			feed(hooks, 64 << 20, 80, "Ring");
+		CU_ASSERT_EQUAL(reconcile_after(&reconcile), 0);
+		if (hooks) {
+			CU_ASSERT_EQUAL(hooks->explain(hooks->ctx, &report), 0);
+			CU_ASSERT_PTR_NULL(strstr(remarks, "The slowest row"));
+			CU_ASSERT_EQUAL(strstr(remarks, "cause: nvlinks") != NULL, ask == 1);
+			CU_ASSERT_EQUAL(remarks[0] != '\0', ask == 1);
+		}
+		reconcile_release(&reconcile);
+	}
+}
+
+/* NVLinks that a product should have: modules all of theirs, of cards nobody knows. */
+static void test_products(void)
+{
+	static const struct {
+		const char *product;
+		int links;
+	} products[] = {
+		{ "NVIDIA H200", 18 },		 { "NVIDIA H100 80GB HBM3", 18 },
+		{ "NVIDIA A100-SXM4-80GB", 12 }, { "Tesla V100-SXM2-16GB", 6 },
+		{ "NVIDIA B200", 18 },		 { "NVIDIA GB200", 18 },
+		{ "NVIDIA H100 PCIe", -1 },	 { "NVIDIA H200 NVL", -1 },
+		{ "NVIDIA A100-PCIE-40GB", -1 }, { "NVIDIA GH200 480GB", -1 },
+		{ "NVIDIA RTX A6000", -1 },	 { "NVIDIA H100 80GB HBM3 MIG 1g.10gb", -1 },
+		{ "Something else", -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++) {
+		set_up(false);
+		product = products[i].product;
+		look(NULL);
+		if (job.rank == 0) {
+			CU_ASSERT_EQUAL(reconcile.observation.run.links, products[i].links);
+			CU_ASSERT_EQUAL(reconcile.observation.run.links_found, -1);
+		}
+		reconcile_release(&reconcile);
+	}
+}
+
+/* Without the first look there is no second. */
+static void test_none(void)
+{
+	set_up(false);
+	CU_ASSERT_EQUAL(reconcile_after(&reconcile), 0);
+	reconcile_release(&reconcile);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "slow rows", test_slow },
+		{ "good rows", test_good },
+		{ "products", test_products },
+		{ "no look", test_none },
+	};
+	int rc;
+
+	if (job_init(&job, NULL, &err, 0) < 0 || job_select(&job, 0) < 0)
+		return 1;
+	rc = unit_main("reconcile", cases, sizeof(cases) / sizeof(cases[0]));
+	job_release(&job);
+	return rc;
+}

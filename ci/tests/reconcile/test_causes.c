@@ -1,0 +1,256 @@
+/* test_causes.c: each cause on a recorded observation, healthy and with edits (cause_samples.h);
+ * what is told of causes. */
+#include "cause_samples.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rig/unit.h"
+
+#define HEALTHY "ci/tests/data/observation_healthy.json"
+
+static char path[UNIT_TEMP];
+
+/* The value that a path leads to, and in *key its last part: NULL when there is no such place. */
+static json_t *parent_of(json_t *top, char *at, char **key)
+{
+	for (char *dot; top && (dot = strchr(at, '.')); at = dot + 1) {
+		*dot = '\0';
+		top = json_is_array(top) ? json_array_get(top, (size_t)atoi(at))
+					 : json_object_get(top, at);
+	}
+	*key = at;
+	return top;
+}
+
+static void edit(json_t *top, const char *how)
+{
+	char text[256], *equals, *key;
+	json_t *parent;
+
+	CU_ASSERT_TRUE_FATAL(strlen(how) < sizeof(text));
+	strcpy(text, how + (*how == '-'));
+	equals = strchr(text, '=');
+	if (equals)
+		*equals = '\0';
+	parent = parent_of(top, text, &key);
+	CU_ASSERT_TRUE_FATAL(json_is_object(parent));
+	if (*how == '-')
+		CU_ASSERT_EQUAL_FATAL(json_object_del(parent, key), 0)
+	else
+		CU_ASSERT_EQUAL_FATAL(json_object_set_new(parent, key,
+							  json_loads(equals + 1, JSON_DECODE_ANY,
+								     NULL)),
+				      0)
+}
+
+/* The healthy hosts with these edits, written and read back. */
+static void load(struct observation *o, const char *const *edits)
+{
+	json_t *top = json_load_file(HEALTHY, 0, NULL);
+	struct error err = { .rank = -1 };
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(top);
+	for (; *edits; edits++)
+		edit(top, *edits);
+	CU_ASSERT_EQUAL_FATAL(json_dump_file(top, path, 0), 0);
+	json_decref(top);
+	CU_ASSERT_EQUAL(observation_read(o, path, &err), 0);
+	if (err.code)
+		CU_FAIL_FATAL("the edits make no observation");
+}
+
+static const struct cause *find(const char *name)
+{
+	for (size_t i = 0; i < cause_count; i++)
+		if (strcmp(cause_table[i].name, name) == 0)
+			return &cause_table[i];
+	return NULL;
+}
+
+static void check(const struct sample *sample)
+{
+	const struct cause *cause = find(sample->cause);
+	struct cause_finding finding;
+	struct observation o;
+	bool right;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(cause);
+	load(&o, sample->edits);
+	cause_check(cause, &o, &finding);
+	right = finding.state == sample->state &&
+		(sample->words ? strstr(finding.text, sample->words) != NULL : !finding.text[0]);
+	if (!right)
+		printf("\n    %s, %s: state %d, text '%s'\n", sample->cause, sample->edits[0],
+		       finding.state, finding.text);
+	CU_ASSERT_TRUE(right);
+	observation_release(&o);
+}
+
+static void test_samples(void)
+{
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+		check(&samples[i]);
+}
+
+/* Every cause has a sample that it is found in, and one where it can't be seen. */
+static void test_complete(void)
+{
+	for (size_t c = 0; c < cause_count; c++) {
+		bool had[3] = { false };
+
+		for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+			if (strcmp(samples[i].cause, cause_table[c].name) == 0)
+				had[samples[i].state] = true;
+		if (!had[CAUSE_YES] || !had[CAUSE_UNSEEN])
+			printf("\n    %s lacks a sample\n", cause_table[c].name);
+		CU_ASSERT_TRUE(had[CAUSE_YES] && had[CAUSE_UNSEEN]);
+		CU_ASSERT_PTR_NOT_NULL(cause_table[c].what);
+		CU_ASSERT_PTR_NOT_NULL(cause_table[c].fix);
+		CU_ASSERT_PTR_EQUAL(find(cause_table[c].name), &cause_table[c]); /* no name twice */
+	}
+}
+
+/* ---- telling ------------------------------------------------------------------------------ */
+
+static char told[8192];
+
+static int keep_line(void *ctx, const char *text)
+{
+	int *lines = ctx;
+
+	strcat(told, text);
+	strcat(told, "\n");
+	(*lines)++;
+	return 0;
+}
+
+static int tell(const char *const *edits)
+{
+	struct observation o;
+	int lines = 0;
+
+	told[0] = '\0';
+	load(&o, edits);
+	CU_ASSERT_EQUAL(causes_tell(&o, keep_line, &lines), 0);
+	observation_release(&o);
+	return lines;
+}
+
+static void test_telling(void)
+{
+	static const char *const nothing[] = { NULL };
+	static const char *const two[] = { "run.links_found=17", "run.used_channels=2", NULL };
+	static const char *const blind[] = { "nccl={\"why\":\"rerun\"}", "-run.used_algo", NULL };
+	static const char *const mpi[] = { "run.backend=\"mpi\"", "run.links_found=1", NULL };
+	char all[64];
+
+	CU_ASSERT_EQUAL(tell(nothing), 1);
+	snprintf(all, sizeof(all), "no cause found: %zu of %zu were ruled out: ", cause_count,
+		 cause_count);
+	CU_ASSERT_EQUAL(strncmp(told, all, strlen(all)), 0);
+	for (size_t i = 0; i < cause_count; i++)
+		CU_ASSERT_PTR_NOT_NULL(strstr(told, cause_table[i].name));
+	CU_ASSERT_PTR_NULL(strstr(told, "the other"));
+	CU_ASSERT_EQUAL(tell(two), 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "cause: nvlinks: NVLinks are missing: NCCL found 17 "
+					    "NVLinks on a GPU that should have "
+					    "18. To mend it: nvidia-smi nvlink"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\ncause: channels: "));
+	/* one line per reason */
+	CU_ASSERT_EQUAL(tell(blind), 4);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(told,
+		       "not seen: choice: what NCCL chose for the slowest row is not known\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "not seen: transport, rings, gdr: rerun\n"));
+	/* what only GPUs can have */
+	CU_ASSERT_EQUAL(tell(mpi), 1);
+	CU_ASSERT_PTR_NULL(strstr(told, "nvlinks"));
+}
+
+static int refuse(void *ctx, const char *text)
+{
+	(void)ctx;
+	(void)text;
+	return -5;
+}
+
+static void test_refused_line(void)
+{
+	static const char *const nothing[] = { NULL };
+	struct observation o;
+
+	load(&o, nothing);
+	CU_ASSERT_EQUAL(causes_tell(&o, refuse, NULL), -5);
+	observation_release(&o);
+}
+
+/* The same of many GPUs: as many as there is room for, whole, and a sign that there are more. */
+static void test_many(void)
+{
+	const struct cause *cause = find("clocks");
+	struct cause_finding finding;
+	struct observation o;
+	size_t len;
+
+	CU_ASSERT_EQUAL_FATAL(observation_init(&o, 1, 1), 0);
+	o.before[0].ngpus = o.after[0].ngpus = OBSERVED_GPUS;
+	for (int i = 0; i < OBSERVED_GPUS; i++) {
+		observed_gpu_clear(&o.before[0].gpus[i]);
+		observed_gpu_clear(&o.after[0].gpus[i]);
+		snprintf(o.after[0].gpus[i].bus, sizeof(o.after[0].gpus[i].bus), "0000:%02x:00.0",
+			 i);
+		o.after[0].gpus[i].reasons = 4;
+	}
+	cause_check(cause, &o, &finding);
+	len = strlen(finding.text);
+	CU_ASSERT_EQUAL(finding.state, CAUSE_YES);
+	CU_ASSERT_TRUE(len < sizeof(finding.text));
+	CU_ASSERT_STRING_EQUAL(finding.text + len - 5, "; ...");
+	CU_ASSERT_PTR_NOT_NULL(strstr(finding.text, "GPU 0000:00:00.0"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(finding.text, "; GPU 0000:03:00.0 on a host: power cap"));
+	CU_ASSERT_EQUAL(strncmp(finding.text + len - 20, "after the sweep;", 16), 0);
+	observation_release(&o);
+}
+
+/* Nothing at all was seen: nothing is found, and nothing is ruled out that needs eyes. */
+static void test_nothing_seen(void)
+{
+	struct observation o;
+	int lines = 0;
+
+	CU_ASSERT_EQUAL_FATAL(observation_init(&o, 2, 4), 0);
+	strcpy(o.run.backend, "nccl");
+	o.run.ranks = 4;
+	o.run.nodes = 2;
+	told[0] = '\0';
+	CU_ASSERT_EQUAL(causes_tell(&o, keep_line, &lines), 0);
+	CU_ASSERT_PTR_NULL(strstr(told, "\ncause: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "no cause found"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(told, "clocks"));
+	observation_release(&o);
+}
+
+static const struct unit_case cases[] = {
+	{ "each cause on recorded observations", test_samples },
+	{ "each cause has its samples", test_complete },
+	{ "what is told", test_telling },
+	{ "a line that nobody takes", test_refused_line },
+	{ "many GPUs", test_many },
+	{ "nothing was seen", test_nothing_seen },
+};
+
+int main(void)
+{
+	int fd = unit_file(path), rc;
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	rc = unit_main("causes", cases, sizeof(cases) / sizeof(cases[0]));
+	unlink(path);
+	return rc;
+}

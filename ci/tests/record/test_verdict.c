@@ -1,0 +1,295 @@
+/* test_verdict.c: outcome, guilty ranks, place and wording from hand-made views. */
+#include "rig/unit.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/call.h"
+#include "record/verdict.h"
+#include "process/watch.h"
+
+enum { RANKS = 4 };
+
+static struct rank_view views[RANKS];
+
+/* Four ranks that work, the last call being number 10 of communicator 2. */
+static void set_up(void)
+{
+	for (int i = 0; i < RANKS; i++)
+		views[i] = (struct rank_view){
+			.rank = i,
+			.outcome = -1,
+			.phase = PHASE_TIMED,
+			.issued = 10,
+			.seq = 10,
+			.last = { .ticket = 10, .seq = 10, .comm = 2, .kind = CALL_ALL_REDUCE },
+			.host = "node1",
+		};
+}
+
+static void finish(int rank, enum outcome outcome)
+{
+	views[rank].process = PROCESS_EXITED;
+	views[rank].outcome = outcome;
+	views[rank].status = (int32_t)outcome;
+}
+
+static void wait_in(int rank, double seconds, bool overdue)
+{
+	views[rank].waiting = 1;
+	views[rank].waited = seconds;
+	views[rank].overdue = overdue;
+}
+
+/* A rank that left with an error, if one did, was seen half a second ago. */
+static struct verdict judge(double death_seconds)
+{
+	struct verdict verdict;
+
+	verdict_judge(&verdict, views, RANKS, death_seconds, 0.5);
+	return verdict;
+}
+
+static void test_finished(void)
+{
+	set_up();
+	CU_ASSERT(!view_finished(&views[0]));
+	views[0].process = PROCESS_EXITED;
+	CU_ASSERT(!view_finished(&views[0])); /* exit(0) behind our back */
+	finish(0, OUTCOME_OK);
+	CU_ASSERT(view_finished(&views[0]));
+	finish(0, OUTCOME_ERROR);
+	CU_ASSERT(view_finished(&views[0]));
+	views[0].status = 3;
+	CU_ASSERT(!view_finished(&views[0]));
+	finish(0, OUTCOME_OK);
+	views[0].process = PROCESS_KILLED;
+	CU_ASSERT(!view_finished(&views[0]));
+}
+
+static void test_abnormal(void)
+{
+	set_up();
+	CU_ASSERT(!views_abnormal(views, RANKS, true));
+	CU_ASSERT(!views_abnormal(views, 0, true));
+	wait_in(1, 0.2, false);
+	views[2].process = PROCESS_STOPPED;
+	finish(3, OUTCOME_OK);
+	CU_ASSERT(!views_abnormal(views, RANKS,
+				  true)); /* nobody waits too long for the stopped one */
+	views[1].overdue = 1;
+	CU_ASSERT(views_abnormal(views, RANKS, true));
+	CU_ASSERT(!views_abnormal(views, RANKS, false));
+	views[1].overdue = 0;
+	finish(3, OUTCOME_WRONG_DATA);
+	CU_ASSERT(!views_abnormal(views, RANKS, true));
+	finish(3, OUTCOME_ERROR);
+	CU_ASSERT(views_abnormal(views, RANKS, false));
+	finish(3, OUTCOME_INTERNAL);
+	CU_ASSERT(views_abnormal(views, RANKS, false));
+	finish(3, OUTCOME_OK);
+	views[3].process = PROCESS_KILLED;
+	CU_ASSERT(views_abnormal(views, RANKS, false));
+}
+
+static void test_ok(void)
+{
+	struct verdict v;
+
+	set_up();
+	v = judge(0);
+	CU_ASSERT_EQUAL(v.outcome, OUTCOME_OK);
+	for (int i = 0; i < RANKS; i++)
+		finish(i, OUTCOME_OK);
+	v = judge(0);
+	CU_ASSERT_EQUAL(v.outcome, OUTCOME_OK);
+	CU_ASSERT_STRING_EQUAL(v.class, "ok");
+	CU_ASSERT_STRING_EQUAL(v.ranks, "-");
+	CU_ASSERT_EQUAL(v.seq, -1);
+	verdict_judge(&v, NULL, 0, 0, 0);
+	CU_ASSERT_EQUAL(v.outcome, OUTCOME_OK);
+}
+
+static void test_died(void)
+{
+	struct verdict v;
+
+	set_up();
+	views[1].process = PROCESS_KILLED;
+	views[1].status = SIGKILL;
+	views[3].process = PROCESS_EXITED;
+	views[3].status = 0;
+	wait_in(0, 3, true);
+	wait_in(2, 2, true);
+	views[2].seq = 9;
+	v = judge(0.125);
+	CU_ASSERT_EQUAL(v.outcome, OUTCOME_DIED);
+	CU_ASSERT_STRING_EQUAL(v.class, "rank-died");
+	CU_ASSERT_STRING_EQUAL(v.ranks, "1,3");
+	CU_ASSERT_STRING_EQUAL(v.confidence, "proved");
+	CU_ASSERT_EQUAL(v.comm, 2);
+	CU_ASSERT_EQUAL(v.seq, 9); /* of those that wait, the one furthest behind */
+	CU_ASSERT_DOUBLE_EQUAL(v.detect_ms, 125, 1e-9);
+}
+
+/* Before MPI has given numbers nobody can be named. */
+static void test_died_unnumbered(void)
+{
+	struct verdict v;
+
+	set_up();
+	views[0].rank = -1;
+	views[0].process = PROCESS_KILLED;
+	v = judge(0);
+	CU_ASSERT_EQUAL(v.outcome, OUTCOME_DIED);
+	CU_ASSERT_STRING_EQUAL(v.ranks, "-");
+}
+
+static void test_hang(void)
+{
+	struct verdict v;
+
+	set_up();
+	wait_in(0, 2.5, true);
+	wait_in(1, 0.75, true);
+	wait_in(3, 1.5, false);
+	v = judge(0);
+	CU_ASSERT_EQUAL(v.outcome, OUTCOME_HANG);
+	CU_ASSERT_STRING_EQUAL(v.class, "unexplained");
+	CU_ASSERT_STRING_EQUAL(v.ranks, "-");
+	CU_ASSERT_STRING_EQUAL(v.confidence, "inconclusive");
+	CU_ASSERT_EQUAL(v.comm, 2);
+	CU_ASSERT_EQUAL(v.seq, 10);
+	CU_ASSERT_DOUBLE_EQUAL(v.detect_ms, 750, 1e-9);
+	for (int i = 0; i < RANKS; i++)
+		views[i].last.ticket = 0;
+	v = judge(0);
+	CU_ASSERT_EQUAL(v.comm, -1);
+	CU_ASSERT_EQUAL(v.seq, -1);
+}
+
+static void test_others(void)
+{
+	static const struct {
+		enum outcome outcome;
+		const char *class, *ranks;
+		double detect_ms;
+	} cases[] = {
+		{ OUTCOME_ERROR, "error", "2", 500 },
+		{ OUTCOME_INTERNAL, "error", "2", 500 },
+		{ OUTCOME_WRONG_DATA, "wrong-data", "-", 0 },
+		{ OUTCOME_SLOW, "slow", "-", 0 },
+		{ OUTCOME_USAGE, "usage", "-", 0 },
+		{ OUTCOME_UNSUPPORTED, "unsupported", "-", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct verdict v;
+
+		set_up();
+		for (int rank = 0; rank < RANKS; rank++)
+			finish(rank, rank == 2 ? cases[i].outcome : OUTCOME_OK);
+		v = judge(0);
+		CU_ASSERT_EQUAL(v.outcome, cases[i].outcome);
+		CU_ASSERT_STRING_EQUAL(v.class, cases[i].class);
+		CU_ASSERT_STRING_EQUAL(v.ranks, cases[i].ranks);
+		CU_ASSERT_STRING_EQUAL(v.confidence, "proved");
+		CU_ASSERT_EQUAL(v.detect_ms, cases[i].detect_ms);
+	}
+}
+
+/* A death hides an error, that a hang, that wrong data. */
+static void test_order(void)
+{
+	set_up();
+	finish(3, OUTCOME_WRONG_DATA);
+	CU_ASSERT_EQUAL(judge(0).outcome, OUTCOME_WRONG_DATA);
+	wait_in(2, 1, true);
+	CU_ASSERT_EQUAL(judge(0).outcome, OUTCOME_HANG);
+	finish(1, OUTCOME_ERROR);
+	CU_ASSERT_EQUAL(judge(0).outcome, OUTCOME_ERROR);
+	views[0].process = PROCESS_KILLED;
+	CU_ASSERT_EQUAL(judge(0).outcome, OUTCOME_DIED);
+}
+
+/* More guilty ranks than there is room for: whole numbers, as many as fit. */
+static void test_many(void)
+{
+	enum { MANY = 300 };
+	struct rank_view *many = calloc(MANY, sizeof(*many));
+	struct verdict v;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(many);
+	for (int i = 0; i < MANY; i++)
+		many[i] = (struct rank_view){ .rank = 1000 + i, .process = PROCESS_KILLED };
+	verdict_judge(&v, many, MANY, 0, 0);
+	CU_ASSERT_EQUAL(strlen(v.ranks), 254); /* 51 of "1000," less the last comma */
+	CU_ASSERT_EQUAL(strncmp(v.ranks, "1000,1001,", 10), 0);
+	CU_ASSERT_STRING_EQUAL(v.ranks + 250, "1050");
+	free(many);
+}
+
+static char *print(const struct verdict *v)
+{
+	static char text[8192];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	verdict_print(out, v, views, RANKS);
+	fclose(out);
+	return text;
+}
+
+static void test_print(void)
+{
+	struct verdict v;
+	char *text;
+	int lines = 0;
+
+	set_up();
+	views[1].process = PROCESS_KILLED;
+	views[1].status = SIGKILL;
+	v = judge(0.0625);
+	snprintf(views[2].error, sizeof(views[2].error), "MPI_Allreduce failed\nbadly");
+	text = print(&v);
+	CU_ASSERT_EQUAL(
+		strncmp(text,
+			"# verdict: outcome=died class=rank-died ranks=1 comm=-1 seq=-1 "
+			"confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1",
+			strlen("# verdict: outcome=died class=rank-died ranks=1 comm=-1 seq=-1 "
+			       "confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1")),
+		0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "killed by SIGKILL"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "# rank 2 reported: MPI_Allreduce failed?badly\n"));
+	for (char *line = text; *line; line = strchr(line, '\n') + 1, lines++)
+		CU_ASSERT_EQUAL(*line, '#');
+	CU_ASSERT_EQUAL(lines, 6);
+
+	for (int i = 0; i < RANKS; i++)
+		finish(i, i == 3 ? OUTCOME_WRONG_DATA : OUTCOME_OK);
+	views[2].error[0] = '\0';
+	v = judge(0);
+	CU_ASSERT_STRING_EQUAL(print(&v),
+			       "# verdict: outcome=wrong-data class=wrong-data ranks=- "
+			       "comm=-1 seq=-1 confidence=proved detect_ms=0 evidence=-\n");
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "finished", test_finished },
+		{ "abnormal", test_abnormal },
+		{ "ok", test_ok },
+		{ "died", test_died },
+		{ "died before MPI", test_died_unnumbered },
+		{ "hang", test_hang },
+		{ "other outcomes", test_others },
+		{ "which outcome hides which", test_order },
+		{ "many guilty ranks", test_many },
+		{ "wording", test_print },
+	};
+
+	return unit_main("verdict", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,339 @@
+/* test_view.c: what an observer makes of a recorder's memory: waits, last call, torn and hostile
+ * contents. */
+#include "rig/unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/call.h"
+#include "base/clock.h"
+#include "record/recorder.h"
+#include "record/view.h"
+
+#define SECOND 1000000000ull
+
+static struct record_memory *memory;
+static int memory_fd;
+static struct recorder recorder;
+static struct watch watch;
+static struct rank_view view;
+
+static void set_up(void)
+{
+	struct error err = { .rank = -1 };
+
+	CU_ASSERT_EQUAL_FATAL(recorder_create("test", &memory, &memory_fd, &err), 0);
+	recorder_init(&recorder, memory, true, 0);
+	watch = recorder_watch(&recorder);
+	memset(&view, 0, sizeof(view));
+}
+
+static void tear_down(void)
+{
+	munmap(memory, sizeof(*memory));
+	close(memory_fd);
+}
+
+static const struct call call = {
+	.kind = CALL_ALL_REDUCE, .count = 5, .dtype = DT_FLOAT, .op = OP_SUM, .peer = -1
+};
+
+static void test_fresh(void)
+{
+	set_up();
+	view.process = PROCESS_STOPPED;
+	view.pid = 99;
+	view_read(&view, memory, clock_ns(), 0);
+	CU_ASSERT_EQUAL(view.rank, -1);
+	CU_ASSERT_EQUAL(view.outcome, -1);
+	CU_ASSERT_EQUAL(view.last.ticket, 0);
+	CU_ASSERT_EQUAL(view.waiting, 0);
+	CU_ASSERT_EQUAL(view.overdue, 0);
+	CU_ASSERT_EQUAL(view.process, PROCESS_STOPPED); /* the caller's */
+	CU_ASSERT_EQUAL(view.pid, 99);
+	CU_ASSERT(strlen(view.host) > 0);
+	tear_down();
+}
+
+static void test_wait(void)
+{
+	uint64_t since;
+
+	set_up();
+	watch_enter(&watch, "timed calls", 0.5);
+	since = memory->header.wait.since_ns;
+	view_read(&view, memory, since + SECOND / 4, 0);
+	CU_ASSERT_EQUAL(view.waiting, 1);
+	CU_ASSERT_EQUAL(view.overdue, 0);
+	CU_ASSERT_DOUBLE_EQUAL(view.waited, 0.25, 1e-9);
+	CU_ASSERT_STRING_EQUAL(view.what, "timed calls");
+	view_read(&view, memory, since + SECOND / 2, 0);
+	CU_ASSERT_EQUAL(view.overdue, 0);
+	view_read(&view, memory, since + SECOND / 2 + 1, 0);
+	CU_ASSERT_EQUAL(view.overdue, 1);
+	view_read(&view, memory, since + SECOND, SECOND / 2);
+	CU_ASSERT_EQUAL(view.overdue, 0);
+	view_read(&view, memory, since + SECOND + 1, SECOND / 2);
+	CU_ASSERT_EQUAL(view.overdue, 1);
+	view_read(&view, memory, since - 5, 0); /* an observer that read its clock just before */
+	CU_ASSERT_EQUAL(view.waiting, 1);
+	CU_ASSERT_EQUAL(view.waited, 0);
+	watch_leave(&watch);
+	view_read(&view, memory, since + 10 * SECOND, 0);
+	CU_ASSERT_EQUAL(view.waiting, 0);
+	CU_ASSERT_EQUAL(view.overdue, 0);
+	watch_enter(&watch, "for ever", 0);
+	view_read(&view, memory, UINT64_MAX, 0);
+	CU_ASSERT_EQUAL(view.waiting, 1);
+	CU_ASSERT_EQUAL(view.overdue, 0);
+	tear_down();
+}
+
+static void test_last_call(void)
+{
+	set_up();
+	for (int i = 0; i < RECORD_RING + 3; i++)
+		watch.returned(watch.ctx, watch.call(watch.ctx, &call), 0);
+	watch_completed(&watch);
+	watch.call(watch.ctx, &call);
+	view_read(&view, memory, clock_ns(), 0);
+	CU_ASSERT_EQUAL(view.issued, RECORD_RING + 4);
+	CU_ASSERT_EQUAL(view.completed, RECORD_RING + 3);
+	CU_ASSERT_EQUAL(view.last.ticket, RECORD_RING + 4);
+	CU_ASSERT_EQUAL(view.last.count, 5);
+	CU_ASSERT_EQUAL(view.last.state, RECORD_ISSUING);
+	CU_ASSERT_EQUAL(view.seq, RECORD_RING + 4);
+	/* a slot that is being rewritten, or was since, is not taken */
+	memory->ring[4].ticket = 0;
+	view_read(&view, memory, clock_ns(), 0);
+	CU_ASSERT_EQUAL(view.last.ticket, 0);
+	CU_ASSERT_EQUAL(view.seq, 0);
+	memory->ring[4].ticket = 2 * RECORD_RING + 4;
+	view_read(&view, memory, clock_ns(), 0);
+	CU_ASSERT_EQUAL(view.last.ticket, 0);
+	tear_down();
+}
+
+static _Atomic int writing;
+
+/* Look for 0.3 s, and longer where writer and reader must share a core. */
+static bool more(double begin, int taken)
+{
+	double spent = clock_seconds() - begin;
+
+	return spent < 0.3 || (taken <= 100 && spent < 4);
+}
+
+/* Each record is the same number in every field, so that a mixture shows. */
+static void *write_calls(void *unused)
+{
+	struct call numbered = call;
+
+	(void)unused;
+	for (uint64_t i = 1; writing; i++) {
+		numbered.count = i;
+		numbered.offset = i;
+		numbered.peer = (int)(i & 0xffff);
+		numbered.stream = (uint32_t)i;
+		watch.returned(watch.ctx, watch.call(watch.ctx, &numbered), 0);
+	}
+	return NULL;
+}
+
+static void test_torn_records(void)
+{
+	double begin = clock_seconds();
+	int taken = 0, torn = 0, passed = 0;
+	pthread_t thread;
+
+	set_up();
+	writing = 1;
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, write_calls, NULL), 0);
+	while (more(begin, taken)) {
+		uint64_t n;
+
+		view_read(&view, memory, clock_ns(), 0);
+		n = view.last.ticket;
+		if (n == 0) {
+			passed++;
+			continue;
+		}
+		taken++;
+		torn += n != view.issued || view.last.count != n || view.last.offset != n ||
+			view.last.seq != n || view.last.peer != (int)(n & 0xffff) ||
+			view.last.stream != (uint8_t)n || view.seq != n;
+	}
+	writing = 0;
+	pthread_join(thread, NULL);
+	CU_ASSERT(taken > 100);
+	CU_ASSERT_EQUAL(torn, 0);
+	printf(" (%d taken, %d passed over)", taken, passed);
+	tear_down();
+}
+
+static void *write_waits(void *unused)
+{
+	(void)unused;
+	while (writing) {
+		watch_enter(&watch, "short", 100); /* never overdue */
+		watch_leave(&watch);
+		watch_enter(&watch, "for ever", 0);
+		watch_leave(&watch);
+	}
+	return NULL;
+}
+
+/* Neither the deadline of one wait with the start of another, nor a name that is half another. */
+static void test_torn_waits(void)
+{
+	double begin = clock_seconds();
+	int taken = 0, wrong = 0;
+	pthread_t thread;
+
+	set_up();
+	writing = 1;
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, write_waits, NULL), 0);
+	while (more(begin, taken)) {
+		view_read(&view, memory, clock_ns(), 0);
+		wrong += view.overdue || view.waited > 5;
+		if (!view.waiting)
+			continue;
+		taken++;
+		wrong += strcmp(view.what, "short") != 0 && strcmp(view.what, "for ever") != 0;
+	}
+	writing = 0;
+	pthread_join(thread, NULL);
+	CU_ASSERT(taken > 100);
+	CU_ASSERT_EQUAL(wrong, 0);
+	tear_down();
+}
+
+/* A rank that has gone mad over its own memory: the observer copies, prints and survives. */
+static void test_hostile(void)
+{
+	char text[1024], tiny[8];
+	unsigned int seed = 1;
+
+	set_up();
+	for (int fill = 0; fill < 300; fill++) {
+		unsigned char *bytes = (unsigned char *)memory;
+
+		for (size_t i = 0; i < sizeof(*memory); i += fill < 256 ? sizeof(*memory) : 1)
+			bytes[i] = (unsigned char)rand_r(&seed);
+		if (fill < 256)
+			memset(memory, fill, sizeof(*memory));
+		if (fill % 2) {
+			memory->header.issued_ticket = (uint64_t)fill;
+			memory->ring[fill % RECORD_RING].ticket = (uint64_t)fill;
+		}
+		view_read(&view, memory, clock_ns(), 0);
+		view.process = fill;
+		view.status = fill * 7919;
+		view_describe(&view, text, sizeof(text));
+		CU_ASSERT(strlen(text) > 0 && strlen(text) < sizeof(text));
+		view_describe(&view, tiny, sizeof(tiny));
+		CU_ASSERT_EQUAL(strlen(tiny), sizeof(tiny) - 1);
+		fill += fill >= 256 ? 7 : 0;
+	}
+	tear_down();
+}
+
+static void test_process_words(void)
+{
+	static const struct {
+		int process, status;
+		const char *word;
+	} cases[] = {
+		{ PROCESS_ALIVE, 0, "alive" },
+		{ PROCESS_STOPPED, 0, "stopped" },
+		{ PROCESS_EXITED, 3, "exited with 3" },
+		{ PROCESS_KILLED, SIGKILL, "killed by SIGKILL" },
+		{ PROCESS_KILLED, SIGSEGV, "killed by SIGSEGV" },
+		{ PROCESS_KILLED, 200, "killed by signal 200" },
+	};
+	char text[48];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		view = (struct rank_view){ .process = cases[i].process, .status = cases[i].status };
+		CU_ASSERT_STRING_EQUAL(view_process(&view, text, sizeof(text)), cases[i].word);
+	}
+}
+
+static void test_description(void)
+{
+	char text[1024];
+
+	view = (struct rank_view){
+		.rank = 2,
+		.pid = 77,
+		.phase = PHASE_TIMED,
+		.host = "node1",
+		.issued = 12,
+		.completed = 10,
+		.seq = 12,
+		.waiting = 1,
+		.overdue = 1,
+		.waited = 1.25,
+		.what = "timed calls",
+		.last = { .ticket = 12,
+			  .seq = 12,
+			  .kind = CALL_ALL_REDUCE,
+			  .count = 1024,
+			  .dtype = DT_FLOAT,
+			  .op = OP_SUM,
+			  .state = RECORD_ISSUING },
+	};
+	CU_ASSERT_STRING_EQUAL(
+		view_describe(&view, text, sizeof(text)),
+		"rank 2 (node1 pid 77, alive): phase timed, waits 1.25 s in "
+		"'timed calls' (overdue); comm 0: 12 calls made, all calls up to 10 of 12 "
+		"completed, last AllReduce count 1024 float sum, inside the call");
+	view = (struct rank_view){ .rank = -1, .phase = 99, .last = { .op = OP_NONE } };
+	CU_ASSERT_STRING_EQUAL(view_describe(&view, text, sizeof(text)),
+			       "no rank ( pid 0, alive): phase unknown; no call recorded");
+}
+
+/* The largest numbers there are do not cut off what comes last. */
+static void test_longest_description(void)
+{
+	char text[1024];
+
+	view = (struct rank_view){
+		.rank = INT32_MAX,
+		.phase = PHASE_FINALISE,
+		.issued = UINT64_MAX,
+		.completed = UINT64_MAX,
+		.seq = UINT64_MAX,
+		.last = { .ticket = 1,
+			  .comm = UINT16_MAX,
+			  .kind = CALL_REDUCE_SCATTER,
+			  .count = UINT64_MAX,
+			  .dtype = DT_BFLOAT16,
+			  .op = OP_MULSUM,
+			  .state = RECORD_ISSUING },
+	};
+	view_describe(&view, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "bfloat16 mulsum, inside the call"));
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "a fresh memory", test_fresh },
+		{ "waits and deadlines", test_wait },
+		{ "the last call", test_last_call },
+		{ "no torn records", test_torn_records },
+		{ "no torn waits", test_torn_waits },
+		{ "hostile memory", test_hostile },
+		{ "words for processes", test_process_words },
+		{ "description", test_description },
+		{ "longest description", test_longest_description },
+	};
+
+	return unit_main("view", cases, sizeof(cases) / sizeof(cases[0]));
+}

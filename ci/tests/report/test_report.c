@@ -1,0 +1,278 @@
+/* test_report.c: the sinks that options ask for, fed together, and what it comes to. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/report.h"
+
+static char folder[UNIT_TEMP];
+static struct options options;
+static struct run_facts facts;
+static struct rank_facts rank;
+static struct report report;
+static struct error err;
+static char *command[] = { (char *)"./x_perf", NULL };
+static int saved_stdout = -1;
+
+static const struct collective collective = { .name = "x", .in_place = true };
+
+static const char *in_folder(const char *name)
+{
+	static char paths[4][UNIT_PATH];
+	static int turn;
+	char *path = paths[turn++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
+	return path;
+}
+
+/* Standard output goes to a file from here to tear_down: the table is written there. */
+static void set_up(void)
+{
+	int fd;
+
+	err = (struct error){ .rank = -1 };
+	options = (struct options){ .min_bytes = 8,
+				    .max_bytes = 8,
+				    .step_factor = 2,
+				    .backend = "mpi",
+				    .warmup = -1,
+				    .agg_iters = 1,
+				    .check = 1,
+				    .dtype_first = DT_FLOAT,
+				    .dtype_last = DT_FLOAT };
+	facts = (struct run_facts){ .program = "x_perf",
+				    .argc = 1,
+				    .argv = command,
+				    .options = &options,
+				    .backend = "mpi",
+				    .mpi_library = "MPI",
+				    .hangar_version = "0",
+				    .nranks = 1,
+				    .nnodes = 1,
+				    .ranks = &rank };
+	fflush(stdout);
+	saved_stdout = dup(STDOUT_FILENO);
+	fd = open(in_folder("stdout"), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+	CU_ASSERT_FATAL(fd >= 0 && saved_stdout >= 0);
+	dup2(fd, STDOUT_FILENO);
+	close(fd);
+}
+
+static void back_to_stdout(void)
+{
+	fflush(stdout);
+	if (saved_stdout >= 0)
+		dup2(saved_stdout, STDOUT_FILENO);
+	close(saved_stdout);
+	saved_stdout = -1;
+}
+
+static void tear_down(void)
+{
+	report_release(&report);
+	back_to_stdout();
+}
+
+static const char *contents(const char *path)
+{
+	static char text[65536];
+	FILE *file = fopen(path, "r");
+	size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	text[n] = '\0';
+	return text;
+}
+
+static int lines_of(const char *path)
+{
+	int n = 0;
+
+	for (const char *at = contents(path); (at = strchr(at, '\n')); at++)
+		n++;
+	return n;
+}
+
+static struct row row_of(const char *placement, double busbw)
+{
+	return (struct row){ .schema = ROW_SCHEMA,
+			     .collective = "x",
+			     .backend = "mpi",
+			     .nranks = 1,
+			     .nnodes = 1,
+			     .size = 8,
+			     .count = 2,
+			     .type = "float",
+			     .redop = "sum",
+			     .root = -1,
+			     .placement = placement,
+			     .mode = "stream",
+			     .time_us = 4,
+			     .busbw_gbs = busbw,
+			     .samples = 8,
+			     .stop = "ci" };
+}
+
+static int feed(void)
+{
+	struct row out = row_of("out-of-place", 2), in = row_of("in-place", 5);
+	int rc = report_row(&report, &out);
+
+	rc = rc ? rc : report_row(&report, &in);
+	return rc ? rc : report_comment(&report, "a %s with %d words", "remark", 4);
+}
+
+static void test_table_alone(void)
+{
+	struct run_summary summary = { .outcome = OUTCOME_OK, .checked = true };
+
+	set_up();
+	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
+	CU_ASSERT_EQUAL(report.n, 1);
+	CU_ASSERT_EQUAL(feed(), 0);
+	report.wrong_checks = 3;
+	CU_ASSERT_EQUAL(report_end(&report, &summary), 0);
+	CU_ASSERT_EQUAL(report.rows, 2);
+	CU_ASSERT_DOUBLE_EQUAL(summary.avg_busbw_gbs, 3.5, 1e-12);
+	CU_ASSERT_EQUAL(summary.wrong_checks, 3);
+	tear_down();
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "# a remark with 4 words\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "Out of bounds values : 3"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "Avg bus bandwidth    : 3.5"));
+}
+
+/* A run without a single row: too small sizes alone. */
+static void test_no_rows(void)
+{
+	struct run_summary summary = { .outcome = OUTCOME_OK };
+
+	set_up();
+	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
+	CU_ASSERT_EQUAL(report_end(&report, &summary), 0);
+	CU_ASSERT_EQUAL(summary.avg_busbw_gbs, 0);
+	tear_down();
+}
+
+static void test_everything(void)
+{
+	struct run_summary summary = { .outcome = OUTCOME_OK, .checked = true };
+	char out[UNIT_PATH], csv[UNIT_PATH], json[UNIT_PATH], nccl[UNIT_PATH], table[UNIT_PATH];
+
+	set_up();
+	snprintf(out, sizeof(out), "%s", in_folder("run"));
+	snprintf(csv, sizeof(csv), "%s", in_folder("a.csv"));
+	snprintf(json, sizeof(json), "%s", in_folder("a.jsonl"));
+	snprintf(nccl, sizeof(nccl), "%s", in_folder("a.json"));
+	options.out = out;
+	options.csv = csv;
+	options.json = json;
+	options.nccl_json = nccl;
+	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
+	CU_ASSERT_EQUAL(report.n, 7);
+	CU_ASSERT(report.n <= REPORT_SINKS);
+	CU_ASSERT_EQUAL(feed(), 0);
+	CU_ASSERT_EQUAL(report_end(&report, &summary), 0);
+	tear_down();
+	/* the same twice: standard output and the folder */
+	snprintf(table, sizeof(table), "%s", in_folder("run/table.txt"));
+	CU_ASSERT_EQUAL(lines_of(table), lines_of(in_folder("stdout")));
+	CU_ASSERT(lines_of(table) > 3);
+	CU_ASSERT_EQUAL(lines_of(csv), 3);
+	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.csv")), 3);
+	CU_ASSERT_EQUAL(lines_of(json), 5); /* header, two rows, comment, end */
+	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.jsonl")), 5);
+	CU_ASSERT(strlen(contents(nccl)) > 100);
+
+	/* a folder that holds a run is left alone */
+	set_up();
+	options.out = out;
+	CU_ASSERT(report_open(&report, &options, &collective, &facts, &err) < 0);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, out));
+	tear_down();
+	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.csv")), 3);
+	unlink(in_folder("run/rows.csv"));
+	unlink(in_folder("run/rows.jsonl"));
+	set_up();
+	options.out = out;
+	CU_ASSERT(report_open(&report, &options, &collective, &facts, &err) < 0); /* table.txt */
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+	tear_down();
+	for (int i = 0; i < 3; i++)
+		unlink(in_folder(
+			(const char *[]){ "run/rows.csv", "run/rows.jsonl", "run/table.txt" }[i]));
+	rmdir(out);
+	unlink(csv);
+	unlink(json);
+	unlink(nccl);
+}
+
+static void test_refused(void)
+{
+	char path[UNIT_PATH];
+
+	for (int i = 0; i < 4; i++) {
+		set_up();
+		snprintf(path, sizeof(path), "%s/no/such/place", folder);
+		if (i == 0)
+			options.out = path;
+		else if (i == 1)
+			options.csv = path;
+		else if (i == 2)
+			options.json = path;
+		else
+			options.nccl_json = path;
+		CU_ASSERT(report_open(&report, &options, &collective, &facts, &err) < 0);
+		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/no/such/place"));
+		tear_down();
+	}
+}
+
+/* A full disk shows, whichever sink meets it. */
+static void test_full_disk(void)
+{
+	struct run_summary summary = { .outcome = OUTCOME_OK };
+	int full, rc;
+
+	set_up();
+	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
+	fflush(stdout);
+	full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	CU_ASSERT_FATAL(full >= 0);
+	dup2(full, STDOUT_FILENO);
+	close(full);
+	rc = feed();
+	rc = report_end(&report, &summary) < 0 ? -1 : rc;
+	tear_down();
+	clearerr(stdout);
+	CU_ASSERT(rc < 0);
+	CU_ASSERT_NOT_EQUAL(err.outcome, OUTCOME_OK);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "the table alone", test_table_alone },
+		{ "no rows", test_no_rows },
+		{ "all sinks", test_everything },
+		{ "places that are not there", test_refused },
+		{ "a full disk", test_full_disk },
+	};
+	int rc;
+
+	if (unit_folder(folder) < 0)
+		return 1;
+	rc = unit_main("report", cases, sizeof(cases) / sizeof(cases[0]));
+	unlink(in_folder("stdout"));
+	rmdir(folder);
+	return rc;
+}

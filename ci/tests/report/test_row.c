@@ -1,0 +1,276 @@
+/* test_row.c: the table of columns, cells as text in any locale, and pairing of placements. */
+#include "rig/unit.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "report/row.h"
+#include "report/row_pair.h"
+
+static const struct column *find(const char *name)
+{
+	for (size_t i = 0; i < row_column_count; i++)
+		if (strcmp(row_columns[i].name, name) == 0)
+			return &row_columns[i];
+	CU_FAIL_FATAL("no such column");
+	return NULL;
+}
+
+static bool one_word(const char *text)
+{
+	if (!*text)
+		return false;
+	for (; *text; text++)
+		if (!islower((unsigned char)*text) && !isdigit((unsigned char)*text) &&
+		    *text != '_')
+			return false;
+	return true;
+}
+
+static void test_declaration(void)
+{
+	CU_ASSERT_FATAL(row_column_count > 0);
+	CU_ASSERT_STRING_EQUAL(row_columns[0].name, "schema");
+	for (size_t i = 0; i < row_column_count; i++) {
+		const struct column *c = &row_columns[i];
+
+		CU_ASSERT_TRUE(one_word(c->name));
+		CU_ASSERT_TRUE(c->help && c->help[0] && c->unit);
+		CU_ASSERT_TRUE(c->offset < sizeof(struct row));
+		CU_ASSERT_STRING_NOT_EQUAL(c->name, "type"); /* JSON's kind of object */
+		if (c->heading) {
+			CU_ASSERT_TRUE(one_word(c->heading));
+			CU_ASSERT_STRING_NOT_EQUAL(c->heading, "time");
+			CU_ASSERT_STRING_NOT_EQUAL(c->heading, "algbw");
+			CU_ASSERT_STRING_NOT_EQUAL(c->heading, "busbw");
+		}
+		for (size_t j = 0; j < i; j++)
+			CU_ASSERT_STRING_NOT_EQUAL(c->name, row_columns[j].name);
+	}
+}
+
+/* A unit that the name must carry. */
+static void test_units_in_names(void)
+{
+	static const struct {
+		const char *unit, *suffix;
+	} suffixes[] = {
+		{ "us", "_us" }, { "GB/s", "_gbs" }, { "B", "_bytes" }, { "%", "_percent" }
+	};
+
+	for (size_t i = 0; i < row_column_count; i++) {
+		for (size_t u = 0; u < 4; u++) {
+			const char *name = row_columns[i].name, *suffix = suffixes[u].suffix;
+			size_t n = strlen(name), m = strlen(suffix);
+			bool ends = n >= m && strcmp(name + n - m, suffix) == 0;
+
+			CU_ASSERT_EQUAL(strcmp(row_columns[i].unit, suffixes[u].unit) == 0, ends);
+		}
+	}
+}
+
+static void check_cell(const struct row *row, const char *name, const char *expected)
+{
+	char buf[64];
+
+	CU_ASSERT_STRING_EQUAL(column_format(find(name), row, buf, sizeof(buf)), expected);
+}
+
+static void test_cells(void)
+{
+	const struct row row = {
+		.schema = 1,
+		.collective = "all_reduce",
+		.nranks = 4,
+		.size = UINT64_MAX,
+		.count = 2,
+		.type = "float",
+		.redop = NULL,
+		.root = -1,
+		.time_us = 12.3456789,
+		.algbw_gbs = NAN,
+		.busbw_gbs = -INFINITY,
+		.wrong = -1,
+		.ci_percent = INFINITY,
+		.samples = INT64_MAX,
+		.timestamp = "2026-07-01T10:00:00+0200",
+	};
+	char tiny[4];
+
+	check_cell(&row, "schema", "1");
+	check_cell(&row, "collective", "all_reduce");
+	check_cell(&row, "size_bytes", "18446744073709551615");
+	check_cell(&row, "redop", "");
+	check_cell(&row, "root", "-1");
+	check_cell(&row, "time_us", "12.3457");
+	check_cell(&row, "algbw_gbs", "nan");
+	check_cell(&row, "busbw_gbs", "-inf");
+	check_cell(&row, "ci_percent", "inf");
+	check_cell(&row, "wrong", "-1");
+	check_cell(&row, "samples", "9223372036854775807");
+	check_cell(&row, "timestamp", "2026-07-01T10:00:00+0200");
+	CU_ASSERT_STRING_EQUAL(column_format(find("collective"), &row, tiny, sizeof(tiny)), "all");
+}
+
+static void test_numbers(void)
+{
+	static const struct {
+		double value;
+		const char *text, *fit7, *fit6;
+	} known[] = {
+		{ 0, "0", "0.00", "0.00" },
+		{ 12.345, "12.345", "12.35",
+		  "12.35" }, /* 12.345 is a little more than that in binary */
+		{ 1234.567, "1234.57", "1234.57", "1234.6" },
+		{ 1234567.89, "1234568", "1234568", "1e+06" },
+		{ 12345678, "12345678", "1.2e+07", "1e+07" },
+		{ 999999.4, "999999", "999999", "999999" },
+		{ 999999.5, "1000000", "1000000", "1e+06" },
+		{ 8e-6, "8e-06", "0.00", "0.00" },
+		{ -3.5, "-3.5", "-3.50", "-3.50" },
+		{ 1e300, "1e+300", "1.0e+300", "1e+300" },
+		{ NAN, "nan", "nan", "nan" },
+		{ -INFINITY, "-inf", "-inf", "-inf" },
+	};
+	char buf[32];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		CU_ASSERT_STRING_EQUAL(number_text(known[i].value, buf, sizeof(buf)),
+				       known[i].text);
+		CU_ASSERT_STRING_EQUAL(number_fit(known[i].value, 7, buf, sizeof(buf)),
+				       known[i].fit7);
+		CU_ASSERT_STRING_EQUAL(number_fit(known[i].value, 6, buf, sizeof(buf)),
+				       known[i].fit6);
+	}
+	/* Eight characters with two decimals: one goes. */
+	CU_ASSERT_STRING_EQUAL(number_fit(99999.96, 8, buf, sizeof(buf)), "99999.96");
+	CU_ASSERT_STRING_EQUAL(number_fit(99999.94, 7, buf, sizeof(buf)), "99999.9");
+	CU_ASSERT_STRING_EQUAL(number_fixed(2.5, 3, buf, sizeof(buf)), "2.500");
+}
+
+static void test_decimal_points(void)
+{
+	char comma[] = "12,5",
+	     arabic[] = "-1\xd9\xab"
+			"25e-06",
+	     point[] = "3.5", none[] = "7e+06";
+
+	number_point(comma, ",");
+	CU_ASSERT_STRING_EQUAL(comma, "12.5");
+	number_point(arabic, "\xd9\xab");
+	CU_ASSERT_STRING_EQUAL(arabic, "-1.25e-06");
+	number_point(point, ".");
+	CU_ASSERT_STRING_EQUAL(point, "3.5");
+	number_point(none, ",");
+	CU_ASSERT_STRING_EQUAL(none, "7e+06");
+	number_point(none, "");
+	CU_ASSERT_STRING_EQUAL(none, "7e+06");
+}
+
+static void test_pair(void)
+{
+	const double times[] = { 1, 2, 3, 4 };
+	const struct stats ranks[2] = { { .n = 2, .median = 5 }, { .n = 2, .median = 6 } };
+	struct row out = { .collective = "all_reduce",
+			   .type = "float",
+			   .redop = "sum",
+			   .placement = "out-of-place",
+			   .mode = "stream",
+			   .size = 8,
+			   .nranks = 2,
+			   .samples = 2,
+			   .sample_times_us = times,
+			   .per_rank = ranks };
+	struct row in = out, other = out;
+	struct row_pair pair = { 0 };
+
+	in.placement = "in-place";
+	other.placement = "in-place";
+	other.size = 16;
+	CU_ASSERT_TRUE(row_pair_empty(&pair) && row_pair_takes(&pair, &out) &&
+		       row_pair_takes(&pair, &in));
+	CU_ASSERT_EQUAL(row_pair_put(&pair, &out), 0);
+	CU_ASSERT_FALSE(row_pair_empty(&pair));
+	CU_ASSERT_FALSE(row_pair_takes(&pair, &out));
+	CU_ASSERT_FALSE(row_pair_takes(&pair, &other));
+	CU_ASSERT_TRUE(row_pair_takes(&pair, &in));
+	CU_ASSERT_PTR_NOT_EQUAL(row_pair_any(&pair)->sample_times_us, times);
+	CU_ASSERT_EQUAL(memcmp(row_pair_any(&pair)->sample_times_us, times, sizeof(times)), 0);
+	CU_ASSERT_EQUAL(row_pair_any(&pair)->per_rank[1].median, 6);
+	CU_ASSERT_EQUAL(row_pair_put(&pair, &in), 0);
+	CU_ASSERT_TRUE(pair.has[PAIR_OUT] && pair.has[PAIR_IN]);
+	CU_ASSERT_FALSE(row_pair_takes(&pair, &in));
+	row_pair_clear(&pair);
+	CU_ASSERT_TRUE(row_pair_empty(&pair));
+	row_pair_clear(&pair);
+
+	/* An in-place row that comes first stands alone. */
+	CU_ASSERT_EQUAL(row_pair_put(&pair, &in), 0);
+	CU_ASSERT_FALSE(row_pair_takes(&pair, &out));
+	CU_ASSERT_STRING_EQUAL(row_pair_any(&pair)->placement, "in-place");
+	row_pair_clear(&pair);
+}
+
+/* Every key of the point keeps rows apart. */
+static void test_pair_keys(void)
+{
+	const struct row out = { .collective = "reduce",
+				 .type = "float",
+				 .redop = "sum",
+				 .mode = "stream",
+				 .placement = "out-of-place",
+				 .size = 8,
+				 .count = 2,
+				 .root = 1 };
+	struct row_pair pair = { 0 };
+	struct row in[7];
+
+	for (int i = 0; i < 7; i++) {
+		in[i] = out;
+		in[i].placement = "in-place";
+	}
+	in[0].collective = "broadcast";
+	in[1].type = "int8";
+	in[2].redop = "max";
+	in[3].mode = "graph";
+	in[4].count = 4;
+	in[5].root = 0;
+	in[6].cycle = 1;
+	CU_ASSERT_EQUAL(row_pair_put(&pair, &out), 0);
+	for (int i = 0; i < 7; i++)
+		CU_ASSERT_FALSE(row_pair_takes(&pair, &in[i]));
+	row_pair_clear(&pair);
+}
+
+static void test_shared_columns(void)
+{
+	static const char *const shared[] = { "schema", "collective", "size_bytes",
+					      "dtype",	"mode",	      "cycle" };
+	static const char *const measured[] = { "time_us", "wrong",	   "samples",
+						"stop",	   "slowest_rank", "timestamp" };
+
+	for (size_t i = 0; i < 6; i++) {
+		CU_ASSERT_TRUE(row_pair_shared(find(shared[i])));
+		CU_ASSERT_FALSE(row_pair_shared(find(measured[i])));
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "declaration of columns", test_declaration },
+		{ "units in names", test_units_in_names },
+		{ "cells", test_cells },
+		{ "numbers", test_numbers },
+		{ "decimal points", test_decimal_points },
+		{ "pair of placements", test_pair },
+		{ "pair: keys", test_pair_keys },
+		{ "columns both placements share", test_shared_columns },
+	};
+
+	return unit_main("row", cases, sizeof(cases) / sizeof(cases[0]));
+}

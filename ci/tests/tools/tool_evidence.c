@@ -1,0 +1,82 @@
+/* tool_evidence.c: what the scoring of verdicts needs of saved evidence: when ranks entered their
+ * last call, and the same evidence with other rank numbers. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "evidence/evidence.h"
+#include "record/record.h"
+
+static const char usage[] =
+	"usage: tool_evidence entered DIR      per rank with records: \"RANK NANOSECONDS\", the entry\n"
+	"                                      into its last call, CLOCK_MONOTONIC\n"
+	"       tool_evidence permute DIR OUT  the evidence with rank N as rank (nranks - 1 - N), to\n"
+	"                                      the folder OUT, which is made\n"
+	"Exit 0; 1 when the evidence cannot be read or written; 2 usage.\n";
+
+static int print_entered(const struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+
+		if (r->ncalls > 0)
+			printf("%d %" PRIu64 "\n", i, r->calls[r->ncalls - 1].enqueued_ns);
+	}
+	return 0;
+}
+
+static void swap_ranks(struct evidence *e)
+{
+	for (int i = 0; i < e->nranks / 2; i++) {
+		struct evidence_rank kept = e->ranks[i];
+
+		e->ranks[i] = e->ranks[e->nranks - 1 - i];
+		e->ranks[e->nranks - 1 - i] = kept;
+	}
+}
+
+/* The rank's own number, and roots and peers, which are rank numbers as well. */
+static void rename_rank(struct evidence_rank *rank, int number, int nranks)
+{
+	rank->view.rank = number;
+	if (rank->recorder)
+		rank->recorder->rank = number;
+	for (size_t i = 0; i < rank->ncalls; i++)
+		if (rank->calls[i].peer >= 0 && rank->calls[i].peer < nranks)
+			rank->calls[i].peer = nranks - 1 - rank->calls[i].peer;
+}
+
+static int permute(struct evidence *e, const char *out, struct error *err)
+{
+	swap_ranks(e);
+	for (int i = 0; i < e->nranks; i++)
+		rename_rank(&e->ranks[i], i, e->nranks);
+	if (mkdir(out, 0777) < 0)
+		return error_set(err, OUTCOME_INTERNAL, -errno, "%s: %s", out, strerror(errno));
+	return evidence_save(e, out, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = { .rank = -1 };
+	struct evidence evidence;
+	int rc;
+
+	if (!(argc == 3 && strcmp(argv[1], "entered") == 0) &&
+	    !(argc == 4 && strcmp(argv[1], "permute") == 0)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	rc = evidence_load(&evidence, argv[2], &err);
+	if (rc == 0) {
+		rc = argc == 3 ? print_entered(&evidence) : permute(&evidence, argv[3], &err);
+		evidence_release(&evidence);
+	}
+	if (err.code)
+		error_print(&err, "tool_evidence");
+	return rc < 0;
+}

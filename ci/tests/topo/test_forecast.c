@@ -1,0 +1,437 @@
+/* test_forecast.c: predictions beside rows: when there are any, what they fill in, what they
+ * come to. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topo/forecast.h"
+
+static struct options options;
+static struct job job;
+static struct backend backend;
+static struct bench bench;
+static struct error err;
+static struct forecast forecast;
+static char text[400];
+
+static void facts(struct backend *be, struct backend_facts *to)
+{
+	(void)be;
+	memset(to, 0, sizeof(*to));
+	strcpy(to->device, "NVIDIA H200");
+}
+
+static int one_device(void)
+{
+	return 1;
+}
+
+static const struct backend_ops nccl = { .name = "nccl", .facts = facts, .devices = one_device };
+static const struct backend_ops mpi = { .name = "mpi", .facts = facts };
+
+static void set_up(const char *topo, int nranks, int nnodes)
+{
+	unsetenv("NCCL_TOPO_DUMP_FILE");
+	setenv("NCCL_NVLS_ENABLE", "0", 1);
+	setenv("HANGAR_SPECS", "common/topo/specs", 1);
+	/* physical constants: they change with knowledge alone */
+	setenv("HANGAR_FITTED", "/nowhere", 1);
+	options = (struct options){ .topo = topo, .good = 80, .low = 50 };
+	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
+	backend.ops = &nccl;
+	err = (struct error){ .rank = -1 };
+	bench = (struct bench){ .options = &options, .job = &job, .backend = &backend, .err = &err };
+	memset(&forecast, 0, sizeof(forecast));
+}
+
+static void test_planned(void)
+{
+	set_up("live", 4, 1);
+	CU_ASSERT_TRUE(forecast_planned(&bench, false));
+	CU_ASSERT_TRUE(forecast_planned(&bench, true)); /* ranks share a GPU */
+	job.nnodes = 2;
+	CU_ASSERT_FALSE(forecast_planned(&bench, true));
+	job.nnodes = 1;
+	backend.ops = &mpi;
+	CU_ASSERT_TRUE(forecast_planned(&bench, false));
+	options.nfaults = 1;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	set_up("live", 1, 1);
+	backend.ops = &mpi;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false)); /* nobody to talk to */
+	set_up("none", 4, 1);
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	set_up("live", 4, 1);
+	options.nfaults = 1;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	set_up("live", 4, 1);
+	options.split_kind = SPLIT_NONE + 1;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+}
+
+static void test_refused(void)
+{
+	set_up("live", 4, 1);
+	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	options.min_percent = 80;
+	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	job.nnodes = 2;
+	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--min-percent 80"));
+	set_up("hgx-h200", 4, 1);
+	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	backend.ops = &mpi;
+	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), -ENOTSUP);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "mpi backend takes live or none"));
+	set_up("no-such-machine", 4, 1);
+	CU_ASSERT_TRUE(forecast_check(&bench, false, &err) < 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100")); /* the known are listed */
+}
+
+static struct row make_row(const char *collective, uint64_t size, double time_us)
+{
+	struct row row = { .collective = collective,
+			   .size = size,
+			   .type = "float",
+			   .redop = "sum",
+			   .time_us = time_us,
+			   .busbw_gbs = 300 };
+
+	row_no_forecast(&row);
+	return row;
+}
+
+static void test_rows(void)
+{
+	const struct forecaster *f;
+	struct row row;
+	double share;
+
+	set_up("hgx-h200", 4, 1);
+	forecast_ask(&forecast, &bench, false, "/tmp");
+	CU_ASSERT_PTR_NULL(getenv("NCCL_TOPO_DUMP_FILE")); /* a spec needs no file of NCCL's */
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "1 node of 4 x H200"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
+	row = make_row("all_reduce", 1ull << 30, 5000);
+	f->row(f->ctx, &row);
+	/* 18 NVLinks of 25 GB/s; 1 GiB once round a ring of 4 at no more than that:
+	 * 1.5 x 2^30 / 450e9 s */
+	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 450, 1e-6);
+	CU_ASSERT_TRUE(row.predicted_us > 3579 && row.predicted_us < 5200);
+	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, row.predicted_us / 50, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(row.of_ceiling_percent, 300 / 4.5, 1e-6);
+	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "Ring");
+	CU_ASSERT_STRING_EQUAL(row.predicted_proto, "Simple");
+	CU_ASSERT_EQUAL(row.predicted_channels, 24); /* 12 rings of 30 GB/s, each twice */
+	share = f->share(f->ctx, text, sizeof(text));
+	CU_ASSERT_DOUBLE_EQUAL(share, row.of_predicted_percent, 1e-9);
+	/* small ones, and collectives that nobody knows, do not count */
+	row = make_row("all_reduce", 1024, 1);
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isfinite(row.predicted_us));
+	row = make_row("all_at_once", 1ull << 30, 1);
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isnan(row.predicted_us));
+	CU_ASSERT_PTR_NULL(row.predicted_algo);
+	CU_ASSERT_EQUAL(row.predicted_channels, -1);
+	row = make_row("alltoall", 1024, 1);
+	f->row(f->ctx, &row);
+	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "P2P");
+	CU_ASSERT_EQUAL(row.predicted_channels, -1); /* a number per peer, which NCCL's log lacks */
+	CU_ASSERT_DOUBLE_EQUAL(f->share(f->ctx, text, sizeof(text)), share, 1e-9);
+}
+
+/* Median of an odd and an even number; the words for it. */
+static void test_share(void)
+{
+	static const struct {
+		double times[4];
+		int n;
+		const char *word;
+	} table[] = {
+		{ { 1, 1.1, 1.2 }, 3, ": good" },
+		{ { 1.5, 1.6, 1.7, 1.8 }, 4, ": low" },
+		{ { 3 }, 1, ": bad" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct forecaster *f;
+		double predicted;
+
+		set_up("hgx-h200", 4, 1);
+		f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_TRUE(isnan(f->share(f->ctx, text, sizeof(text))));
+		for (int k = 0; k < table[i].n; k++) {
+			struct row row = make_row("all_gather", 1ull << 28, 1);
+
+			f->row(f->ctx, &row);
+			predicted = row.predicted_us;
+			forecast.shares[k] = 100 / table[i].times[k];
+			CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 100 * predicted, 1e-6);
+		}
+		f->share(f->ctx, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
+	}
+}
+
+/* --good and --low: the bounds themselves belong to the better word. */
+static void test_verdict(void)
+{
+	static const struct {
+		double good, low, share;
+		const char *word;
+	} table[] = {
+		{ 80, 50, 80, ": good" },	{ 80, 50, 79.9, ": low" },
+		{ 80, 50, 50, ": low" },	{ 80, 50, 49.9, ": bad" },
+		{ 95, 90, 94, ": low" },	{ 95, 90, 89, ": bad" },
+		{ 0, 0, 1, ": good" },		{ 70, 70, 69, ": bad" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct forecaster *f;
+
+		set_up("hgx-h200", 4, 1);
+		options.good = table[i].good;
+		options.low = table[i].low;
+		f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		forecast.nshares = 1;
+		forecast.shares[0] = table[i].share;
+		f->share(f->ctx, text, sizeof(text));
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
+	}
+}
+
+/* Sizes of all kinds count, rows of which nothing is known do not. */
+static void test_choice(void)
+{
+	static const struct {
+		uint64_t size;
+		const char *algo, *proto, *said;
+	} table[] = {
+		{ 1024, NULL, NULL, NULL },
+		{ 1ull << 30, "Ring", "Simple", "as predicted in 1 of 1 rows" },
+		{ 1ull << 30, "Tree", "Simple", "as predicted in 1 of 2 rows" },
+		{ 1ull << 30, "Ring", "LL", "as predicted in 1 of 3 rows" },
+		{ 1ull << 30, "Ring", NULL, "as predicted in 1 of 3 rows" },
+	};
+	const struct forecaster *f;
+
+	set_up("hgx-h200", 4, 1);
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct row row = make_row("all_reduce", table[i].size, 5000);
+
+		row.used_algo = table[i].algo;
+		row.used_proto = table[i].proto;
+		f->row(f->ctx, &row);
+		f->share(f->ctx, text, sizeof(text));
+		CU_ASSERT_TRUE(table[i].said ? strstr(text, table[i].said) != NULL :
+					       !strstr(text, "as predicted"));
+	}
+}
+
+static void test_no_topology(void)
+{
+	set_up("live", 4, 1);
+	setenv("NCCL_TOPO_DUMP_FILE", "/nowhere/topo.xml", 1);
+	forecast_ask(&forecast, &bench, false, "/tmp");
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/nowhere/topo.xml"); /* the user's */
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
+	CU_ASSERT_EQUAL(strncmp(text, "No prediction: ", 15), 0);
+	set_up("live", 4, 1);
+	forecast_ask(&forecast, &bench, false, "/tmp/a-folder");
+	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/tmp/a-folder/nccl-topo.xml");
+	set_up("hgx-h200", 5, 2);
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "unequal"));
+	set_up("hgx-h200", 9, 1); /* more ranks than the spec has GPUs */
+	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
+}
+
+/* Physical constants: slices of 2 ms, connections of 5 GB/s. */
+static void test_shared(void)
+{
+	const struct forecaster *f;
+	struct row row;
+
+	set_up("live", 4, 1);
+	f = forecast_open(&forecast, &bench, true, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "4 ranks, up to 4 on a GPU"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
+	row = make_row("all_reduce", 1024, 24000);
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 24000, 1e-6); /* 6 hops of 2 slices */
+	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 100, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 5, 1e-9);
+	row = make_row("broadcast", 1024, 100);
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isnan(row.predicted_us) && isnan(row.of_predicted_percent));
+	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 5, 1e-9);
+	set_up("hgx-h200", 4, 1);
+	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
+}
+
+/* The row's mode reaches the model; what was measured replaces what was fitted, and the remark
+ * says so. */
+static void test_launches(void)
+{
+	const struct forecaster *f;
+	struct row row = make_row("all_reduce", 8, 20);
+
+	set_up("hgx-h200", 4, 1);
+	/* a backend that cannot tell */
+	CU_ASSERT_EQUAL(forecast_calibrate(&forecast, &bench, false), 0);
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NULL(strstr(text, "measured here"));
+	forecast.kernel = (struct kernel_cost){ 5, 12 };
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us"));
+	row.mode = "stream";
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 11.5, .001); /* test_model_launch.c */
+	row.mode = "graph";
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 10.2, .001);
+	row.mode = "isolated";
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 26.7, .001);
+}
+
+/* Four ranks; rank 0 sends 64 MiB to rank 1 and 16 MiB to rank 2, nobody else anything: the busiest
+ * rank's 80 MiB leave it over 370.8 GB/s, its flow of 64 MiB over 8 channels of 20 GB/s, which
+ * takes longer. */
+static void test_matrix(void)
+{
+	double matrix[16] = { [1] = 64 << 20, [2] = 16 << 20 };
+	const struct forecaster *f;
+	struct row row = make_row("alltoallv", 80 << 20, 1000);
+
+	set_up("hgx-h200", 4, 1);
+	bench.traffic = (struct traffic){ .nranks = 4, .matrix = matrix };
+	row.count = 20 << 18;
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f->row(f->ctx, &row);
+	/* 419.430, the last 512 KiB 26.214, latency 11.8 */
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 457.445, .001);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_busbw_gbs, (80 << 20) / 457.445e3, .001);
+	/* equal shares: as alltoall */
+	bench.traffic = (struct traffic){ .nranks = 4, .spread = 0 };
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_busbw_gbs * row.predicted_us, (60 << 20) / 1e3, 1);
+}
+
+/* What calibration leaves behind for the mpi backend; the model itself is in test_host_model.c. */
+static const char *open_host(int nranks, int nnodes)
+{
+	const struct forecaster *f;
+	struct row row = make_row("all_gather", 1 << 20, 100);
+
+	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
+	forecast.host.nranks = nranks;
+	forecast.host.nnodes = nnodes;
+	forecast.host.ppn = nranks / nnodes;
+	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_PTR_NULL(forecast_topology(&forecast));
+	if (f) {
+		row.placement = "in-place";
+		f->row(f->ctx, &row);
+		CU_ASSERT_TRUE(row.predicted_us > 0 && row.ceiling_busbw_gbs > 0);
+		CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, row.predicted_us, 1e-9);
+		CU_ASSERT_PTR_NOT_NULL(row.predicted_algo);
+	}
+	return text;
+}
+
+static const char *host_says(double crowd, double waited, double percent, double busbw)
+{
+	const struct forecaster *f;
+	double median;
+
+	forecast.nshares = 1;
+	forecast.shares[0] = percent;
+	forecast.most_of_ceiling = busbw;
+	forecast.host.figures.crowd = crowd;
+	forecast.host.figures.waited = waited;
+	f = &forecast.hooks;
+	median = f->share(f->ctx, text, sizeof(text));
+	CU_ASSERT_EQUAL(isnan(median), strstr(text, "not judged: ") != NULL);
+	return text;
+}
+
+/* What was calibrated under load, or is faster than can be, is called neither good nor bad. */
+static void test_not_judged(void)
+{
+	set_up("live", 4, 1);
+	backend.ops = &mpi;
+	for (int i = 0; i < HOST_SIZES; i++)
+		forecast.host.figures.copy_alone[i] = forecast.host.figures.copy_all[i] =
+			forecast.host.figures.read_alone[i] = forecast.host.figures.read_all[i] = .1;
+	forecast.host.share = 1;
+	open_host(4, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, .1, 130, 105), "speed: good, the slowest row 130.0 %: good"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, .11, 40, 10), "40.0 %: not judged: a rank was ready and had no CPU for 11 %"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(2, 0, 40, 10), "not judged: oversubscribed: 2 ranks for each CPU"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 131, 10), "not judged: a row reaches 131 % of its prediction"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 100, 106), "not judged: a row reaches 106 % of its ceiling"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 40, 10), "speed: bad, the slowest row 40.0 %: bad"));
+}
+
+static void test_host(void)
+{
+	struct host_model host = { .share = 1, .net_us = 30 };
+
+	set_up("live", 4, 1);
+	backend.ops = &mpi;
+	for (int i = 0; i < HOST_SIZES; i++)
+		host.figures.copy_alone[i] = host.figures.copy_all[i] = host.figures.read_alone[i] =
+			host.figures.read_all[i] = .1;
+	forecast.host = host;
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "Prediction for 1 host: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "read by the receiver"));
+	forecast.host.figures.read_all[0] = INFINITY;
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "the kernel lets no rank read another"));
+	CU_ASSERT_STRING_EQUAL(open_host(4, 2),
+			       "No prediction: the speed of the network between hosts is not known");
+	forecast.host.net_gbs = 1;
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 2), "Prediction for 2 hosts: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(5, 2), "unequal numbers"));
+	forecast.host.library.path = HOST_NO_PATH;
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "told not to use shared memory"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(2, 2), "Prediction for 2 hosts: ")); /* one each */
+	forecast.host_err = (struct error){ .code = -EACCES, .text = "no way" };
+	CU_ASSERT_STRING_EQUAL(open_host(4, 1), "No prediction: no way");
+}
+
+static const struct unit_case cases[] = {
+	{ "the mpi backend", test_host },
+	{ "what is not judged", test_not_judged },
+	{ "ranks that share a GPU", test_shared },
+	{ "when there are predictions", test_planned },
+	{ "what is refused", test_refused },
+	{ "rows", test_rows },
+	{ "the share that was reached", test_share },
+	{ "the word for it", test_verdict },
+	{ "whether NCCL chose as predicted", test_choice },
+	{ "no topology", test_no_topology },
+	{ "launches", test_launches },
+	{ "a matrix", test_matrix },
+};
+
+int main(void)
+{
+	return unit_main("forecast", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,233 @@
+/* test_topo_xml.c: NCCL's topology files, real and hostile. */
+#include "topo/topo.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig/unit.h"
+
+static struct topo_system sys;
+
+static int parse(const char *text, char *says, size_t size)
+{
+	struct error err = { .outcome = OUTCOME_OK };
+	int rc = topo_parse_xml(&sys, text, strlen(text), &err);
+
+	if (rc == 0)
+		rc = topo_check(&sys, &err);
+	snprintf(says, size, "%s", rc != 0 ? err.text : "");
+	return rc;
+}
+
+#define GPU(bus, dev, inside)                                                                      \
+	"<pci busid=\"" bus                                                                        \
+	"\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\">"                   \
+	"<gpu dev=\"" dev "\" sm=\"90\" rank=\"" dev "\" gdr=\"1\">" inside "</gpu></pci>"
+#define SWITCH "<nvlink target=\"fffffff:ff:ff.0\" count=\"18\" tclass=\"0x068000\"/>"
+#define CPU(inside)                                                                                \
+	"<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" "         \
+	"modelid=\"207\">" inside "</cpu></system>"
+
+/* Two H100 behind a switch and a slower PCIe bridge, one 400 Gb/s NIC. */
+static void test_nvswitch(void)
+{
+	char says[600];
+
+	CU_ASSERT_EQUAL(parse(CPU("<pci busid=\"0000:01:00.0\" link_speed=\"16.0 GT/s PCIe\" "
+				  "link_width=\"8\">" GPU("0000:02:00.0", "0", SWITCH) GPU(
+					  "0000:03:00.0", "1",
+					  SWITCH) "</pci>"
+						  "<pci busid=\"0000:04:00.0\" link_speed=\"32.0 "
+						  "GT/s PCIe\" link_width=\"16\"><nic>"
+						  "<net name=\"mlx5_0\" speed=\"400000\" "
+						  "port=\"1\" gdr=\"1\"/></nic></pci>"),
+			      says, sizeof(says)),
+			0);
+	CU_ASSERT_EQUAL(sys.ngpus, 2);
+	CU_ASSERT_EQUAL(topo_ring_links(&sys), 18);
+	CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, 12,
+			       1e-9); /* generation 4 x8 above generation 5 x16 */
+	CU_ASSERT_EQUAL(sys.gpu[1].pci_switch, 0);
+	CU_ASSERT_EQUAL(sys.gpu[1].bus, 0x3000);
+	CU_ASSERT_EQUAL(sys.gpu[1].nabove, 1);
+	CU_ASSERT_EQUAL(sys.gpu[1].above[0], 0);
+	CU_ASSERT_EQUAL(sys.numa[sys.gpu[1].cpu], 0);
+	CU_ASSERT_EQUAL(sys.nnics, 1);
+	CU_ASSERT_STRING_EQUAL(sys.nic[0].name, "mlx5_0");
+	CU_ASSERT_DOUBLE_EQUAL(sys.nic[0].gbs, 50, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(sys.nic[0].pcie_gbs, 48, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(sys.cpu_link_gbs, 40, 1e-9);
+	CU_ASSERT_TRUE(sys.nvls);
+}
+
+/* AMD's generations, as NCCL 2.28 writes families (base + (extended << 4)) and as they are. */
+static void test_amd(void)
+{
+	static const struct {
+		const char *family;
+		double gbs;
+	} rows[] = { { "143", 16 }, { "175", 24 }, { "191", 32 },
+		     { "23", 16 },  { "25", 24 },  { "26", 32 } };
+	char text[600], says[600];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "<system><cpu vendor=\"AuthenticAMD\" familyid=\"%s\"><pci busid=\"1\">"
+			 "<gpu dev=\"0\" sm=\"80\"/></pci></cpu></system>",
+			 rows[i].family);
+		CU_ASSERT_EQUAL(parse(text, says, sizeof(says)), 0);
+		CU_ASSERT_DOUBLE_EQUAL(sys.cpu_link_gbs, rows[i].gbs, 1e-9);
+		CU_ASSERT_TRUE(sys.amd);
+	}
+}
+
+/* GPU to GPU: links are found by bus id whatever the order; one to a GPU that the job lacks is left
+ * out. */
+static void test_direct_links(void)
+{
+	char says[600];
+
+	CU_ASSERT_EQUAL(
+		parse(CPU(GPU("0000:02:00.0", "0",
+			      "<nvlink target=\"0000:03:00.0\" count=\"4\" tclass=\"0x030200\"/>"
+			      "<nvlink target=\"0000:09:00.0\" count=\"4\" tclass=\"0x030200\"/>")
+				  GPU("0000:03:00.0", "1",
+				      "<nvlink target=\"0000:02:00.0\" count=\"4\" "
+				      "tclass=\"0x030200\"/>")),
+		      says, sizeof(says)),
+		0);
+	CU_ASSERT_EQUAL(topo_pair_links(&sys, 0, 1), 4);
+	CU_ASSERT_EQUAL(topo_pair_links(&sys, 1, 0), 4);
+	CU_ASSERT_FALSE(sys.nvls);
+}
+
+static void test_hostile(void)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "", "line 1" },
+		{ "<system", "line 1" },
+		{ "<system version=\"1\"><cpu>", "no element found" },
+		{ "<graphs version=\"1\"/>", "<system> was expected" },
+		{ "<system/>", "no GPU" },
+		{ "<!DOCTYPE a [<!ENTITY b \"bb\"><!ENTITY c \"&b;&b;\">]><system>&c;</system>",
+		  "document type" },
+		{ "<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><system/>", "document type" },
+		{ "<system>&undefined;</system>", "undefined entity" },
+		{ "<system><gpu dev=\"0\" sm=\"90\"/></system>", "a gpu outside" },
+		{ "<system><pci busid=\"0000:02:00.0\"/></system>", "a pci outside" },
+		{ "<system><net speed=\"1\"/></system>", "a net outside" },
+		{ CPU("<pci busid=\"zz\"><gpu sm=\"90\"/></pci>"), "without a busid" },
+		{ CPU("<pci busid=\"12345678901234567\"/>"), "without a busid" },
+		{ CPU("<pci/>"), "without a busid" },
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\"/></pci>"), "known from 60 on: P100" },
+		{ CPU("<pci busid=\"1\"><gpu sm=\"90\"><nvlink target=\"x\"/></gpu></pci>"),
+		  "without a target" },
+		{ CPU("<pci busid=\"0000:01:00.0\"><pci busid=\"0000:01:00.0\"/></pci>"),
+		  "lies below itself" },
+		{ CPU(GPU("0000:02:00.0", "0", "") GPU("0000:02:00.0", "1", "")), "appears twice" },
+		{ CPU(GPU("0000:02:00.0", "0",
+			  "<nvlink target=\"0000:02:00.0\" count=\"4\" tclass=\"0x030200\"/>")),
+		  "cannot be" },
+		{ CPU(GPU("0000:02:00.0", "0", "<nvlink target=\"a\" count=\"-4\"/>")),
+		  "count=\"-4\"" },
+		{ CPU(GPU("0000:02:00.0", "0",
+			  "<nvlink target=\"a\" count=\"99999999999999999999\"/>")),
+		  "count" },
+		{ CPU(GPU("0000:02:00.0", "0",
+			  "<nvlink target=\"a\" count=\"64\"/><nvlink target=\"a\" count=\"1\"/>")),
+		  "64 NVLinks" },
+		{ CPU("<pci busid=\"1\" link_width=\"-1\"/>"), "link_width" },
+		{ CPU("<pci busid=\"1\" link_speed=\"1e300 GT/s\"/>"), "link_speed" },
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"35\"/></pci>"),
+		  "known from 60 on: P100" },
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"90x\"/></pci>"), "sm=\"90x\"" },
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"89\">" SWITCH "</gpu></pci>"),
+		  "no NVLink" },
+		{ CPU("<pci busid=\"1\"><gpu dev=\"0\" sm=\"90\"/></pci><pci busid=\"2\"><gpu "
+		      "dev=\"1\" sm=\"80\"/></pci>"),
+		  "mixes" },
+		{ CPU("<nic><net speed=\"-99999999999\"/></nic>"), "speed" },
+	};
+	char says[600];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CU_ASSERT_EQUAL(parse(cases[i].text, says, sizeof(says)), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(says, cases[i].says));
+		if (strstr(says, cases[i].says) == NULL)
+			printf("%zu: '%s' instead of '%s'\n", i, says, cases[i].says);
+	}
+}
+
+/* GPUs that nobody can predict are read all the same: how they are joined needs no model. */
+static void test_shape(void)
+{
+	static const char text[] =
+		CPU("<pci busid=\"0000:0a:00.0\"><pci busid=\"0000:0b:00.0\">"
+		    "<pci busid=\"0000:0c:00.0\"><gpu sm=\"35\"/></pci></pci>"
+		    "<pci busid=\"0000:0d:00.0\"><gpu/></pci></pci>");
+	struct error err = { .outcome = OUTCOME_OK };
+
+	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&sys, text, strlen(text), &err), 0);
+	CU_ASSERT_EQUAL(sys.ngpus, 2);
+	CU_ASSERT_PTR_NULL(sys.gpu[0].model);
+	CU_ASSERT_EQUAL(sys.gpu[0].nabove, 2);
+	CU_ASSERT_EQUAL(sys.gpu[0].above[1], 1);
+	CU_ASSERT_EQUAL(sys.gpu[1].nabove, 1);
+	CU_ASSERT_EQUAL(sys.gpu[1].bus, 0xd000);
+	CU_ASSERT_EQUAL(topo_check(&sys, &err), -EINVAL);
+}
+
+/* Many of one thing, and deep nesting: refused, not followed. */
+static void test_floods(void)
+{
+	static const struct {
+		const char *open, *say;
+		int times;
+	} floods[] = {
+		{ "<a>", "nested deeper", 100000 },
+		{ "<cpu/>", "more than 16 CPUs", 100 },
+		{ "<cpu><net speed=\"100\"/></cpu>", "more than", 100 },
+	};
+	char *text = malloc(1 << 20), says[600];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++) {
+		size_t length = (size_t)sprintf(text, "<system>");
+
+		for (int n = 0; n < floods[i].times; n++)
+			length += (size_t)sprintf(text + length, "%s", floods[i].open);
+		CU_ASSERT_EQUAL(parse(text, says, sizeof(says)), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(says, floods[i].say));
+	}
+	free(text);
+}
+
+/* Every prefix of a good file is refused. */
+static void test_truncated(void)
+{
+	const char *whole = CPU(GPU("0000:02:00.0", "0", SWITCH) GPU("0000:03:00.0", "1", SWITCH));
+	struct error err;
+
+	for (size_t size = 0; size < strlen(whole); size++) {
+		err = (struct error){ .outcome = OUTCOME_OK };
+		CU_ASSERT_EQUAL(topo_parse_xml(&sys, whole, size, &err), -EINVAL);
+	}
+	err = (struct error){ .outcome = OUTCOME_OK };
+	CU_ASSERT_EQUAL(topo_parse_xml(&sys, whole, strlen(whole), &err), 0);
+	CU_ASSERT_EQUAL(topo_read_xml(&sys, "/nowhere/topo.xml", &err), -ENOENT);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "NVSwitch, bridge and NIC", test_nvswitch }, { "AMD", test_amd },
+		{ "direct links", test_direct_links },	       { "hostile files", test_hostile },
+		{ "floods and nesting", test_floods },	       { "truncated", test_truncated },
+		{ "shape without models", test_shape },
+	};
+
+	return unit_main("topo_xml", cases, sizeof(cases) / sizeof(cases[0]));
+}

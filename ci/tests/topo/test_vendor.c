@@ -1,0 +1,253 @@
+/* test_vendor.c: vendors' figures: the file, hostile ones, and which rows are about a GPU. */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "topo/vendor.h"
+#include "topo/vendor_run.h"
+
+static const char *const file = "common/topo/vendor_specs.csv";
+static char lines[2048];
+static int nlines, stop_at;
+
+static int keep(void *ctx, const char *text)
+{
+	size_t n = strlen(lines);
+
+	(void)ctx;
+	snprintf(lines + n, sizeof(lines) - n, "%s\n", text);
+	return ++nlines == stop_at ? -EPIPE : 0;
+}
+
+static int compare(const struct vendor_run *run, const char *path)
+{
+	struct error err = { .rank = -1 };
+
+	lines[0] = '\0';
+	nlines = 0;
+	return vendor_run_lines(run, path, keep, NULL, &err);
+}
+
+#define HAS(text)   CU_ASSERT_PTR_NOT_NULL(strstr(lines, text))
+#define LACKS(text) CU_ASSERT_PTR_NULL(strstr(lines, text))
+
+/* Product names as CUDA gives them; bytes of memory; the items that they stand for. */
+static void test_gpus(void)
+{
+	static const struct {
+		const char *device;
+		double gib;
+		const char *nvlink, *memory;
+	} cases[] = {
+		{ "NVIDIA H200", 139.8, "450.00 GB/s per direction (H100/H200 SXM5: verified)",
+		  "4800.00 GB/s of the GPU (H200 SXM: verified)" },
+		{ "NVIDIA H200 NVL", 139.8, "(H200 NVL (4-way bridge): NOT verified)",
+		  "memory no row for this GPU" },
+		{ "NVIDIA H100 80GB HBM3", 79.1, "H100/H200 SXM5", "3350.00 GB/s" },
+		{ "NVIDIA H100 PCIe", 79.6, "300.00 GB/s", "(H100 PCIe: verified)" },
+		{ "NVIDIA A100-SXM4-40GB", 39.4, "(A100 SXM4: verified)", "1555.00 GB/s" },
+		{ "NVIDIA A100-SXM4-80GB", 79.1, "(A100 SXM4: verified)", "2000.00 GB/s" },
+		{ "NVIDIA A100-PCIE-40GB", 39.4, "A100 PCIe (3 bridges, pair): partly verified",
+		  "memory no row for this GPU" },
+		{ "NVIDIA A100 80GB PCIe", 79.1, "A100 PCIe", "1940.00 GB/s" },
+		{ "NVIDIA GH200 480GB", 94.5, "(GH200 (NVLink ports): verified)", "4000.00 GB/s" },
+		{ "NVIDIA GH200 144G HBM3e", 143.4, "GH200", "4800.00 GB/s" },
+		{ "NVIDIA B200", 178.4, "900.00 GB/s", "(B200 SXM: verified)" },
+		{ "NVIDIA GB200", 184.3, "B200/GB200/B300 SXM", "(GB200: verified)" },
+		{ "NVIDIA A10G", 22.0, "NVLink no row", "(A10G: verified)" },
+		{ "NVIDIA A10", 22.0, "RTX 4090 / L4 / L40S / A10 / T4", "(A10: NOT verified)" },
+		{ "NVIDIA GeForce RTX 4090", 23.6, "0.00 GB/s per direction (RTX 4090",
+		  "(RTX 4090: NOT verified)" },
+		{ "Tesla V100-SXM2-32GB", 31.7, "(V100 SXM2/SXM3: verified)", "900.00 GB/s" },
+		{ "Tesla P100-SXM2-16GB", 15.9, "(P100 SXM2: verified)", "732.00 GB/s" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct vendor_run run = { .device = cases[i].device,
+					  .memory = (size_t)(cases[i].gib * 1073741824.0) };
+
+		CU_ASSERT_EQUAL(compare(&run, file), 0);
+		CU_ASSERT_EQUAL(nlines, 5);
+		HAS(cases[i].device);
+		HAS(cases[i].nvlink);
+		HAS(cases[i].memory);
+		if (!strstr(lines, cases[i].nvlink) || !strstr(lines, cases[i].memory))
+			printf("\n%s", lines);
+	}
+}
+
+static void test_unknown(void)
+{
+	static const char *const devices[] = {
+		"AMD EPYC", "NVIDIA A1000", "", "NVIDIA RTX 2000", "NVIDIA H2000", "xH200", "%s%n"
+	};
+
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		struct vendor_run run = { .device = devices[i] };
+
+		CU_ASSERT_EQUAL(compare(&run, file), 0);
+		CU_ASSERT_EQUAL(nlines, 1);
+		HAS(devices[i]);
+		HAS("known: P100, V100");
+		HAS("5090");
+	}
+}
+
+/* Four H200: 360 of 450 GB/s are 80 %. */
+static void test_shares(void)
+{
+	static struct topo_system sys = { .ngpus = 1, .nnics = 1, .transport = TOPO_IB };
+	struct vendor_run run = { .device = "NVIDIA H200", .sys = &sys };
+	struct row row = { .size = 1024, .busbw_gbs = 1.5, .predicted_busbw_gbs = NAN };
+
+	vendor_run_row(&run, &row);
+	CU_ASSERT_EQUAL(run.predicted, 0);
+	row = (struct row){ .size = 1 << 30, .busbw_gbs = 360, .predicted_busbw_gbs = 369 };
+	vendor_run_row(&run, &row);
+	row = (struct row){ .size = 1 << 20, .busbw_gbs = 100, .predicted_busbw_gbs = 120 };
+	vendor_run_row(&run, &row);
+	sys.gpu[0].pcie_gbs = topo_pcie_gbs(5, 16);
+	sys.nic[0].gbs = 50;
+	CU_ASSERT_EQUAL(compare(&run, file), 0);
+	HAS("best busbw 360.00 GB/s at 1073741824 B, predicted 369.00 at 1073741824 B");
+	HAS("NVLink   450.00 GB/s per direction, best busbw 80.0 % of it, predicted 82.0 %");
+	HAS("PCIe      63.00 GB/s per direction, best busbw 571.4 % of it");
+	HAS("NIC       50.00 GB/s per port, best busbw 720.0 % of it, predicted 738.0 % "
+	    "(NDR / 400GbE: verified)");
+	sys.nic[0].gbs = 25;
+	sys.transport = TOPO_SLINGSHOT;
+	sys.gpu[0].pcie_gbs = topo_pcie_gbs(3, 16);
+	CU_ASSERT_EQUAL(compare(&run, file), 0);
+	HAS("(HPE Slingshot-11 (Cassini): verified)");
+	HAS("PCIe Gen3 x16: NOT verified");
+	sys.nic[0].gbs = 1.25; /* 10 Gb/s */
+	sys.gpu[0].pcie_gbs = 1;
+	CU_ASSERT_EQUAL(compare(&run, file), 0);
+	HAS("PCIe   no row for what its topology has");
+	HAS("NIC    no row for what its topology has");
+	sys.nnics = 0;
+	CU_ASSERT_EQUAL(compare(&run, file), 0);
+	HAS("NIC    none in the topology");
+	run.sys = NULL;
+	run.predicted = 0;
+	CU_ASSERT_EQUAL(compare(&run, file), 0);
+	HAS("PCIe   no topology in this run");
+	LACKS("predicted");
+}
+
+static void test_line_fails(void)
+{
+	struct vendor_run run = { .device = "NVIDIA H200" };
+
+	for (stop_at = 1; stop_at <= 5; stop_at++) {
+		CU_ASSERT_EQUAL(compare(&run, file), -EPIPE);
+		CU_ASSERT_EQUAL(nlines, stop_at);
+	}
+	stop_at = 0;
+}
+
+/* ---- the file ---- */
+
+static struct vendor_row last;
+static char item[64];
+static int rows;
+
+static int count(void *ctx, const struct vendor_row *row)
+{
+	rows++;
+	last = *row;
+	snprintf(item, sizeof(item), "%s", row->item);
+	CU_ASSERT_PTR_NOT_NULL(vendor_mark(row));
+	return ctx && rows == *(int *)ctx ? -EINTR : 0;
+}
+
+static int read_text(const char *text, size_t len)
+{
+	char path[UNIT_TEMP];
+	int out = unit_file(path), rc;
+	struct error err = { .rank = -1 };
+
+	CU_ASSERT_TRUE_FATAL(out >= 0);
+	CU_ASSERT_EQUAL(write(out, text, len), (ssize_t)len);
+	close(out);
+	rows = 0;
+	rc = vendor_each(path, count, NULL, &err);
+	unlink(path);
+	return rc;
+}
+
+#define HEAD "category,item,value,unit,source,verified,note\n"
+
+static void test_hostile_files(void)
+{
+	static char wide[8192];
+	static const struct {
+		const char *text;
+		int rc, rows;
+		const char *item;
+	} cases[] = {
+		{ "", -EINVAL, 0, NULL },
+		{ HEAD, -EINVAL, 0, NULL },
+		{ HEAD "a,b,c\n\n,,,\n", -EINVAL, 0, NULL },
+		{ HEAD "a,b,1,GB/s,s,yes,\r\n", 0, 1, "b" },
+		{ HEAD "a,\"b, with \"\"quotes\"\"\",1,GB/s,s,yes,n\n", 0, 1,
+		  "b, with \"quotes\"" },
+		{ HEAD "a,\"never closed,1,GB/s,s,yes,n\nc,d,1,u,s,no,n", 0, 1, "d" },
+		{ HEAD "a,b,1,u,s,yes,n,too,many\n", 0, 1, "b" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CU_ASSERT_EQUAL(read_text(cases[i].text, strlen(cases[i].text)), cases[i].rc);
+		CU_ASSERT_EQUAL(rows, cases[i].rows);
+		if (cases[i].item)
+			CU_ASSERT_STRING_EQUAL(item, cases[i].item);
+	}
+	memset(wide, ',', sizeof(wide)); /* lines longer than the reader's */
+	CU_ASSERT_EQUAL(read_text(wide, sizeof(wide)), 0);
+	memset(wide, '"', sizeof(wide));
+	CU_ASSERT_EQUAL(read_text(wide, sizeof(wide)), -EINVAL);
+	memset(wide, 0, sizeof(wide));
+	CU_ASSERT_EQUAL(read_text(wide, sizeof(wide)), -EINVAL);
+}
+
+static void test_file(void)
+{
+	struct error err = { .rank = -1 };
+	struct vendor_run run = { .device = "NVIDIA H200" };
+	int third = 3;
+
+	rows = 0;
+	CU_ASSERT_EQUAL(vendor_each(file, count, NULL, &err), 0);
+	CU_ASSERT_TRUE(rows > 100);
+	rows = 0;
+	CU_ASSERT_EQUAL(vendor_each(file, count, &third, &err), -EINTR);
+	CU_ASSERT_EQUAL(rows, 3);
+	setenv("HANGAR_SPECS", "common/topo/specs", 1);
+	rows = 0;
+	CU_ASSERT_EQUAL(vendor_each(NULL, count, NULL, &err), 0);
+	CU_ASSERT_TRUE(rows > 100);
+	CU_ASSERT_EQUAL(err.code, 0);
+	CU_ASSERT_EQUAL(vendor_each("/nowhere.csv", count, NULL, &err), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/nowhere.csv"));
+	CU_ASSERT_EQUAL(compare(&run, "/nowhere.csv"), -ENOENT);
+	CU_ASSERT_EQUAL(nlines, 0);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "rows of a GPU", test_gpus },
+		{ "unknown GPUs", test_unknown },
+		{ "shares of what was reached", test_shares },
+		{ "lines that cannot be put out", test_line_fails },
+		{ "hostile files", test_hostile_files },
+		{ "the file", test_file },
+	};
+
+	return unit_main("vendor", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,106 @@
+/* test_meeting.c: who lacks at communicator init, and whether those who came fit together. */
+#include "rig/unit.h"
+
+#include "watch/meeting.h"
+#include "process/watch.h"
+
+static void test_lacks(void)
+{
+	static const struct {
+		struct rank_view view;
+		bool lacks;
+	} cases[] = {
+		{ { .phase = PHASE_SETUP, .comm_state = RECORD_COMM_NONE }, true }, /* where ranks are then */
+		{ { .phase = PHASE_INIT, .comm_state = RECORD_COMM_NONE }, true },
+		{ { .phase = PHASE_START, .comm_state = RECORD_COMM_NONE }, true },
+		{ { .phase = PHASE_INIT, .process = PROCESS_STOPPED }, true },
+		{ { .phase = PHASE_INIT, .comm_state = RECORD_COMM_INIT }, false },
+		{ { .phase = PHASE_INIT, .comm_state = RECORD_COMM_FAILED }, false },
+		{ { .phase = PHASE_ASIDE, .comm_state = RECORD_COMM_NONE }, false },
+		{ { .phase = PHASE_DONE, .comm_state = RECORD_COMM_NONE }, false },
+		{ { .phase = PHASE_INIT, .process = PROCESS_KILLED }, false },
+		{ { .phase = PHASE_INIT, .process = PROCESS_EXITED }, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CU_ASSERT_EQUAL(meeting_lacks(&cases[i].view), cases[i].lacks);
+}
+
+/* Of each rank "id:nranks"; id 0 has not called. */
+static void test_incomplete(void)
+{
+	static const struct {
+		size_t n;
+		struct {
+			uint64_t id;
+			int nranks;
+		} ranks[4];
+		size_t left;
+	} cases[] = {
+		{ 0, { { 0 } }, 0 },
+		{ 4, { { 7, 4 }, { 7, 4 }, { 7, 4 }, { 7, 4 } }, 0 },
+		{ 4, { { 7, 2 }, { 8, 2 }, { 7, 2 }, { 8, 2 } }, 0 },  /* two groups */
+		{ 4, { { 7, 3 }, { 7, 3 }, { 0, 0 }, { 7, 3 } }, 0 },  /* one aside */
+		{ 4, { { 7, 4 }, { 7, 4 }, { 8, 4 }, { 7, 4 } }, 4 }, /* another id */
+		{ 4, { { 7, 4 }, { 7, 3 }, { 7, 4 }, { 7, 4 } }, 4 }, /* another number */
+		{ 4, { { 7, 3 }, { 7, 3 }, { 7, 3 }, { 7, 3 } }, 4 }, /* one too many */
+		{ 4, { { 7, 4 }, { 7, 4 }, { 0, 0 }, { 7, 4 } }, 3 }, /* one too few */
+		{ 4, { { 7, 1 }, { 8, 1 }, { 9, 1 }, { 7, 1 } }, 2 }, /* twice the same */
+		{ 1, { { 7, -1 } }, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rank_view views[4] = { 0 };
+		const struct rank_view *all[4];
+
+		for (size_t r = 0; r < cases[i].n; r++) {
+			views[r].init_id = cases[i].ranks[r].id;
+			views[r].init_nranks = cases[i].ranks[r].nranks;
+			all[r] = &views[r];
+		}
+		CU_ASSERT_EQUAL(meeting_incomplete(all, cases[i].n), cases[i].left);
+	}
+}
+
+/* Of each rank whether it came, with how many ranks, by which id. */
+static struct rank_view came(uint64_t id, int nranks)
+{
+	return (struct rank_view){ .phase = PHASE_SETUP,
+				   .comm_state = id ? RECORD_COMM_INIT : RECORD_COMM_NONE,
+				   .init_id = id,
+				   .init_nranks = nranks };
+}
+
+static void test_meeting_of(void)
+{
+	struct rank_view views[5] = { came(7, 4), came(7, 4), came(7, 4), came(0, 0),
+				      { .rank = -1, .phase = PHASE_ASIDE } };
+
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_LACKS);
+	CU_ASSERT_EQUAL(meeting_of(views, 3, 4), MEETING_OPEN); /* not all are known */
+	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_LACKS); /* with a surplus rank */
+	views[3].kept = 1;
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_OPEN);
+	views[3] = came(7, 4);
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_FINE);
+	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_FINE);
+	views[3] = came(8, 4);
+	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_UNLIKE);
+	/* two groups, of which one has not begun */
+	views[0] = views[1] = came(7, 2);
+	views[2] = views[3] = came(0, 0);
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_OPEN);
+	views[2] = came(8, 2);
+	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_LACKS);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "who lacks", test_lacks },
+		{ "how they meet", test_meeting_of },
+		{ "groups that do not fit", test_incomplete },
+	};
+
+	return unit_main("meeting", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,257 @@
+/* test_monitor.c: the observers of one node: who leads, and what they conclude. */
+/* quiet: asserts that something happens within a fraction of a second */
+#include "rig/unit.h"
+
+#include "seats.h"
+
+static void test_all_well(void)
+{
+	seats_open(8);
+	seats_take(0, 7); /* at once: the kernel picks a leader */
+	for (int i = 0; i < 8; i++)
+		SOON(seats[i].desk->opened);
+	CU_ASSERT(seat_leading(0, 7) >= 0);
+	CU_ASSERT_EQUAL(seat_leading(seat_leading(0, 7) + 1, 7), -1);
+	SOON(seats[seat_leading(0, 7)].desk->peers == 8);
+	ranks_finish(0, 6, OUTCOME_OK);
+	clock_nap(0.15);
+	CU_ASSERT(seats_sit(0, 7)); /* one is still at work */
+	rank_finishes(7, OUTCOME_OK, "", NULL);
+	CU_ASSERT(seats_end(0, 7, 0));
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_STRING_EQUAL(seat_said(i), "");
+	seats_close();
+}
+
+static void test_alone(void)
+{
+	seats_open(1);
+	seats_take_in_order(0, 0);
+	rank_finishes(0, OUTCOME_WRONG_DATA, "0", NULL);
+	CU_ASSERT(seats_end(0, 0, OUTCOME_WRONG_DATA));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(seat_said(0), "outcome=wrong-data class=wrong-data ranks=0 "));
+	seats_close();
+}
+
+/* A rank of a member, then the leader's own; killed, or gone without a word. */
+static void test_death(void)
+{
+	static const struct {
+		int rank, status;
+		const char *line, *word;
+	} cases[] = {
+		{ 2, SIGKILL,
+		  "# verdict: outcome=died class=rank-died ranks=2 comm=", "killed by SIGKILL" },
+		{ 0, SIGSEGV,
+		  "# verdict: outcome=died class=rank-died ranks=0 comm=", "killed by SIGSEGV" },
+		{ 1, W_EXITCODE(0, 0), "class=rank-died ranks=1 ", "exited with 0" },
+		{ 1, W_EXITCODE(3, 0), "class=rank-died ranks=1 ", "exited with 3" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double begin;
+
+		seats_open(3);
+		seats_take_in_order(0, 2);
+		begin = clock_seconds();
+		rank_ends(cases[i].rank, cases[i].status);
+		CU_ASSERT(seats_end(0, 2, OUTCOME_DIED));
+		CU_ASSERT(clock_seconds() - begin < 0.5);
+		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), cases[i].line));
+		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), cases[i].word));
+		CU_ASSERT_EQUAL(verdict_lines(0, 2), 1);
+		seats_close();
+	}
+}
+
+/* Deaths that come within a moment are one verdict. */
+static void test_two_deaths(void)
+{
+	seats_open(4);
+	seats_take_in_order(0, 3);
+	rank_ends(3, SIGKILL);
+	clock_nap(0.03);
+	rank_ends(1, SIGTERM);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "ranks=1,3 "));
+	seats_close();
+}
+
+static void test_hang(void)
+{
+	double begin;
+
+	seats_open(3);
+	seats_take_in_order(0, 2);
+	watch_enter(&seats[0].watch, "timed calls", 10);
+	watch_enter(&seats[1].watch, "timed calls", 0.2);
+	begin = clock_seconds();
+	CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
+	CU_ASSERT(clock_seconds() - begin > 0.2);
+	CU_ASSERT(clock_seconds() - begin < 0.7);
+	CU_ASSERT_EQUAL(verdict_lines(0, 2), 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# verdict: outcome=hang class=unexplained "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "in 'timed calls' (overdue)"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# rank 2 ("));
+	seats_close();
+}
+
+/* --no-watch: nobody is ended for waiting, but a death still counts. */
+static void test_no_watch(void)
+{
+	seats_open(2);
+	seats_config.deadlines = false;
+	seats_take_in_order(0, 1);
+	watch_enter(&seats[1].watch, "timed calls", 0.01);
+	clock_nap(0.4);
+	CU_ASSERT(seats_sit(0, 1));
+	rank_ends(1, SIGKILL);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
+	seats_close();
+}
+
+/* Past its deadline for a moment, then on: no fault, and the run goes on to its own end. */
+static void test_late(void)
+{
+	seats_open(2);
+	seats_take_in_order(0, 1);
+	for (int i = 0; i < 2; i++) {
+		watch_enter(&seats[1].watch, "timed calls", 0.05);
+		clock_nap(0.11);
+		watch_leave(&seats[1].watch);
+		clock_nap(0.3);
+		CU_ASSERT(seats_sit(0, 1));
+	}
+	watch_enter(&seats[1].watch, "timed calls", 0.05);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
+	CU_ASSERT_EQUAL(verdict_lines(0, 1), 1);
+	seats_close();
+}
+
+/* detect_ms of the verdict line; -1: there is none. */
+static double said_ms(int seat)
+{
+	const char *at = strstr(seat_said(seat), " detect_ms=");
+
+	return at ? atof(at + strlen(" detect_ms=")) : -1;
+}
+
+/* An error waits 0.6 s for the death that may be behind it; the time counts from the error, not
+ * from the end of a rank that did well. */
+static void test_error(void)
+{
+	double begin;
+
+	seats_open(3);
+	seats_take_in_order(0, 2);
+	rank_finishes(0, OUTCOME_OK, "", NULL);
+	clock_nap(0.3);
+	begin = clock_seconds();
+	rank_finishes(1, OUTCOME_ERROR, "", "MPI_Allreduce failed: out of luck");
+	CU_ASSERT(seats_end(0, 2, OUTCOME_ERROR));
+	CU_ASSERT(said_ms(0) >= 600);
+	CU_ASSERT(said_ms(0) <= (clock_seconds() - begin) * 1e3);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(seat_said(0), "# verdict: outcome=error class=error ranks=1 "));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(seat_said(0), "# rank 1 reported: MPI_Allreduce failed: out of luck\n"));
+	seats_close();
+}
+
+/* Over a network a rank's end reaches its neighbours as an error before its own supervisor
+ * sees it; meanwhile somebody waits too long. */
+static void test_error_before_death(void)
+{
+	seats_open(3);
+	seats_take_in_order(0, 2);
+	watch_enter(&seats[0].watch, "timed calls", 0.1); /* overdue after 0.5 s */
+	clock_nap(0.25);
+	rank_finishes(1, OUTCOME_ERROR, "", "ncclRemoteError: the other side is gone");
+	clock_nap(0.45);
+	CU_ASSERT(seats_sit(0, 2));
+	rank_ends(2, SIGKILL);
+	CU_ASSERT(seats_end(0, 2, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=died class=rank-died ranks=2 "));
+	CU_ASSERT_EQUAL(verdict_lines(0, 2), 1);
+	seats_close();
+}
+
+/* What all agree upon is no matter for a verdict, unless it is about the measurement. */
+static void test_outcomes(void)
+{
+	static const struct {
+		enum outcome outcome;
+		int lines;
+	} cases[] = {
+		{ OUTCOME_USAGE, 0 },
+		{ OUTCOME_UNSUPPORTED, 0 },
+		{ OUTCOME_SLOW, 1 },
+		{ OUTCOME_WRONG_DATA, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		seats_open(2);
+		seats_take_in_order(0, 1);
+		rank_finishes(0, cases[i].outcome, "", NULL);
+		rank_finishes(1, cases[i].outcome,
+			      cases[i].outcome == OUTCOME_WRONG_DATA ? "1,3" : "", NULL);
+		CU_ASSERT(seats_end(0, 1, (int)cases[i].outcome));
+		CU_ASSERT_EQUAL(verdict_lines(0, 1), cases[i].lines);
+		if (cases[i].outcome == OUTCOME_WRONG_DATA) {
+			CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), " ranks=1,3 "));
+		}
+		seats_close();
+	}
+}
+
+static void test_expect(void)
+{
+	static const struct {
+		const char *expect;
+		int code;
+	} cases[] = {
+		{ "died", 0 },
+		{ "died:rank-died", 0 },
+		{ "died:rank-died:2", 0 },
+		{ "died:rank-died:1", 1 },
+		{ "hang", 1 },
+		{ "ok", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		seats_open(3);
+		seats_config.expect = cases[i].expect;
+		seats_take_in_order(0, 2);
+		rank_ends(2, SIGKILL);
+		CU_ASSERT(seats_end(0, 2, cases[i].code));
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(seat_said(0), "outcome=died")); /* what happened, all the same */
+		seats_close();
+	}
+	seats_open(2);
+	seats_config.expect = "hang";
+	seats_take_in_order(0, 1);
+	ranks_finish(0, 1, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 1, 1));
+	seats_close();
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "eight observers, all well", test_all_well },
+		{ "a single rank", test_alone },
+		{ "a rank dies", test_death },
+		{ "two ranks die", test_two_deaths },
+		{ "a rank waits past its deadline", test_hang },
+		{ "--no-watch", test_no_watch },
+		{ "late, but not hanging", test_late },
+		{ "a rank reports an error", test_error },
+		{ "a rank reports an error, then another dies", test_error_before_death },
+		{ "other outcomes", test_outcomes },
+		{ "--expect", test_expect },
+	};
+
+	return unit_main("monitor", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,276 @@
+/* test_monitor_evidence.c: what a judge on one node knows reaches the root's, before the verdict
+ * and after. */
+/* quiet: asserts that something happens within a fraction of a second */
+#include "rig/unit.h"
+
+#include "nodes.h"
+#include "record/verdict.h"
+
+/* A judge that prints what it is told and has a word, and a text, for each of its ranks. */
+static void words_testify(void *ctx, const struct rank_view *views,
+			  const struct record_memory *const *memories, size_t n,
+			  const struct monitor_pen *pen)
+{
+	(void)ctx;
+	for (size_t i = 0; i < n; i++) {
+		char word[64];
+
+		snprintf(word, sizeof(word), "word of %d with %d", views[i].rank,
+			 (int)memories[i]->header.rank);
+		pen->write(pen->to, views[i].rank, WORD_TAIL, word, strlen(word));
+		pen->write(pen->to, 77, WORD_TAIL, "of no rank here", 15); /* is not passed on */
+	}
+}
+
+static void words_keep(void *ctx, const struct rank_view *views,
+		       const struct record_memory *const *memories, size_t n, const char *folder,
+		       const struct monitor_pen *pen)
+{
+	(void)ctx;
+	(void)memories;
+	for (size_t i = 0; i < n; i++)
+		pen->write(pen->to, views[i].rank, WORD_STACK, "text", 4);
+	pen->write(pen->to, views[0].rank, WORD_COUNTERS, "seven", 5);
+	printf("kept in '%s'\n", folder);
+	fflush(stdout);
+}
+
+static void words_hear(void *ctx, int32_t rank, enum monitor_word word, const void *data,
+		       size_t bytes)
+{
+	static const char *const names[] = { "word", "text", "count" };
+
+	(void)ctx;
+	printf("heard %s %d: %.*s\n", names[word], rank, (int)bytes, (const char *)data);
+}
+
+static void words_sharpen(void *ctx, const struct rank_view *views,
+			  const struct record_memory *const *memories, size_t n,
+			  struct verdict *verdict)
+{
+	(void)ctx;
+	snprintf(verdict->evidence, sizeof(verdict->evidence), "folder");
+	printf("sharpened");
+	for (size_t i = 0; i < n; i++)
+		printf(" %d%s", views[i].rank, memories[i] ? "" : " without memory");
+	printf("\n");
+}
+
+static void words_save(void *ctx)
+{
+	(void)ctx;
+	printf("saved\n");
+}
+
+/* What other nodes know is there before the verdict, what is slow after it; each keeps its own. */
+static void test_evidence_crosses(void)
+{
+	static const char *const order[] = { "heard word 2: word of 2 with 2\n",
+					     "heard word 3: word of 3 with 3\n",
+					     "sharpened 0 1 2 without memory 3 without memory\n",
+					     "# verdict: ",
+					     "heard text 2: text\n",
+					     "heard text 3: text\n",
+					     "heard count 2: seven\n",
+					     "saved\n" };
+	const char *at;
+
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .testify = words_testify,
+						     .hear = words_hear,
+						     .keep = words_keep,
+						     .sharpen = words_sharpen,
+						     .save = words_save };
+	two_nodes();
+	watch_enter(&seats[3].watch, "timed calls", 0.1);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
+	at = seat_said(0);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && at; i++) {
+		at = strstr(at, order[i]);
+		CU_ASSERT_PTR_NOT_NULL(at);
+	}
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "of no rank here"));
+	CU_ASSERT_STRING_EQUAL(seat_said(2), "kept in 'folder'\n");
+	seats_close();
+}
+
+/* Looks, and finds no cause. */
+static void puzzled_sharpen(void *ctx, const struct rank_view *views,
+			    const struct record_memory *const *memories, size_t n,
+			    struct verdict *verdict)
+{
+	(void)ctx, (void)views, (void)memories, (void)n, (void)verdict;
+	printf("looked\n");
+	fflush(stdout);
+}
+
+static void puzzled_place(void *ctx, struct verdict *verdict)
+{
+	(void)ctx;
+	snprintf(verdict->evidence, sizeof(verdict->evidence), "placed");
+}
+
+static void puzzled(void)
+{
+	seats_open(2);
+	seats_config.judge = (struct monitor_judge){ .sharpen = puzzled_sharpen,
+						     .place = puzzled_place };
+	seats_config.doubts = true;
+	seats_take_in_order(0, 1);
+}
+
+/* How often it says so at most: each look is later than the one before. */
+static int looks(const char *said)
+{
+	int n = 0;
+
+	while ((said = strstr(said, "looked\n")) != NULL) {
+		said++;
+		n++;
+	}
+	return n;
+}
+
+/* Only slow: nothing is said, and the run goes on. */
+static void test_slow_is_not_hung(void)
+{
+	puzzled();
+	watch_enter(&seats[1].watch, "timed calls", 0.1);
+	clock_nap(1.2);
+	watch_leave(&seats[1].watch);
+	clock_nap(0.5);
+	CU_ASSERT(seats_sit(0, 1));
+	rank_ends(1, SIGKILL);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
+	CU_ASSERT(looks(seat_said(0)) >= 2);
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
+	seats_close();
+}
+
+/* Nothing explains it and nothing moves: in the end, after DOUBT_TIMES as long again as it had lasted at
+ * the first look, that is said. */
+static void test_doubt_ends(void)
+{
+	double begin, first, lasted;
+
+	puzzled();
+	begin = clock_seconds();
+	watch_enter(&seats[1].watch, "timed calls", 0.1);
+	SOON(looks(seat_said(0)) > 0);
+	first = clock_seconds() - begin;
+	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
+	lasted = clock_seconds() - begin;
+	CU_ASSERT(lasted > DOUBT_TIMES * first && lasted < (DOUBT_TIMES + 1) * first + 0.5);
+	CU_ASSERT(looks(seat_said(0)) >= 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "evidence=placed\n"));
+	seats_close();
+}
+
+/* A death does not wait for the end of the doubt. */
+static void test_death_in_doubt(void)
+{
+	double begin;
+
+	puzzled();
+	watch_enter(&seats[1].watch, "timed calls", 0.5);
+	clock_nap(1.2);
+	CU_ASSERT(looks(seat_said(0)) >= 1);
+	begin = clock_seconds();
+	rank_ends(0, SIGKILL);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
+	CU_ASSERT(clock_seconds() - begin < 0.6);
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
+	seats_close();
+}
+
+/* On two hosts: the root doubts a wait of the other one's; a death there is told at once all
+ * the same. */
+static void test_far_death_in_doubt(void)
+{
+	double begin;
+
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .sharpen = puzzled_sharpen,
+						     .place = puzzled_place };
+	seats_config.doubts = true;
+	two_nodes();
+	watch_enter(&seats[3].watch, "timed calls", 1.5);
+	SOON(looks(seat_said(0)) == 1);
+	clock_nap(0.1);
+	begin = clock_seconds();
+	rank_ends(2, SIGKILL);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
+	CU_ASSERT(clock_seconds() - begin < 0.6); /* the next look is 0.75 s and more away */
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
+	seats_close();
+}
+
+/* Names rank 0 and says that it looked. */
+static void naming_sharpen(void *ctx, const struct rank_view *views,
+			   const struct record_memory *const *memories, size_t n,
+			   struct verdict *verdict)
+{
+	verdict->class = "host-busy";
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "0");
+	puzzled_sharpen(ctx, views, memories, n, verdict);
+}
+
+/* Who is named makes steps, on another host than those who wait: no hang until it makes none. */
+static void test_moves_elsewhere(void)
+{
+	double begin;
+
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .sharpen = naming_sharpen };
+	two_nodes();
+	watch_enter(&seats[3].watch, "timed calls", 0.1);
+	for (begin = clock_seconds(); clock_seconds() - begin < 1.5;) {
+		watch_phase(&seats[0].watch, PHASE_TIMED);
+		clock_nap(0.02);
+	}
+	CU_ASSERT(seats_sit(0, 3));
+	CU_ASSERT(looks(seat_said(0)) >= 1);
+	begin = clock_seconds();
+	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
+	CU_ASSERT(clock_seconds() - begin < 1.5); /* 0.5 s, and one look and its moment */
+	seats_close();
+}
+
+static void told_begin(void *ctx, const struct rank_view *views, size_t n)
+{
+	(void)ctx, (void)views, (void)n;
+	printf("begun\n");
+	fflush(stdout);
+}
+
+/* What looks like a hang is an error there, while it is settled, and a death here behind it. */
+static void test_death_behind_hang(void)
+{
+	seats_open(4);
+	seats_config.judge = (struct monitor_judge){ .begin = told_begin };
+	two_nodes();
+	watch_enter(&seats[3].watch, "timed calls", 0.1);
+	SOON(strstr(seat_said(0), "begun\n") != NULL);
+	rank_finishes(2, OUTCOME_ERROR, "", "ncclRemoteError: the other side is gone");
+	clock_nap(0.3);
+	CU_ASSERT(seats_sit(0, 3));
+	rank_ends(1, SIGKILL);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=rank-died ranks=1 "));
+	seats_close();
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "slow is not hung", test_slow_is_not_hung },
+		{ "the doubt ends", test_doubt_ends },
+		{ "a death in doubt", test_death_in_doubt },
+		{ "a far death in doubt", test_far_death_in_doubt },
+		{ "who moves on another host", test_moves_elsewhere },
+		{ "a death behind a hang", test_death_behind_hang },
+		{ "evidence crosses", test_evidence_crosses },
+	};
+
+	return unit_main("monitor_evidence", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,368 @@
+/* test_monitor_star.c: observers of several nodes, played by runs of different keys on one host,
+ * joined over TCP. */
+/* quiet: asserts that something happens within a fraction of a second */
+#include "rig/unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "nodes.h"
+#include "watch/star.h"
+
+enum { JOIN = 4, VIEWS, ABNORMAL, DONE }; /* the star's messages */
+
+static void test_all_well(void)
+{
+	for (int first_done = 0; first_done < 4; first_done += 2) {
+		int others = 2 - first_done;
+
+		seats_open(4);
+		two_nodes();
+		ranks_finish(first_done, first_done + 1, OUTCOME_OK);
+		clock_nap(0.1);
+		CU_ASSERT(seats_sit(0, 3));
+		ranks_finish(others, others + 1, OUTCOME_OK);
+		CU_ASSERT(seats_end(0, 3, 0));
+		for (int i = 0; i < 4; i++)
+			CU_ASSERT_STRING_EQUAL(seat_said(i), "");
+		seats_close();
+	}
+}
+
+/* Wherever a rank dies, the root says so, once, and all end alike. */
+static void test_death(void)
+{
+	for (int rank = 0; rank < 4; rank += 3) {
+		double begin;
+		char part[64];
+
+		seats_open(4);
+		two_nodes();
+		begin = clock_seconds();
+		rank_ends(rank, SIGKILL);
+		CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
+		CU_ASSERT(clock_seconds() - begin < 0.9);
+		snprintf(part, sizeof(part), "# verdict: outcome=died class=rank-died ranks=%d ",
+			 rank);
+		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), part));
+		for (int i = 0; i < 4; i++) {
+			snprintf(part, sizeof(part), "# rank %d (", i);
+			CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), part));
+		}
+		CU_ASSERT_PTR_NULL(strstr(seat_said(0), " detect_ms=0 "));
+		CU_ASSERT_EQUAL(verdict_lines(0, 3), 1);
+		seats_close();
+	}
+}
+
+static void test_hang(void)
+{
+	double begin;
+
+	seats_open(4);
+	seats_config.expect = "hang";
+	two_nodes();
+	begin = clock_seconds();
+	watch_enter(&seats[3].watch, "timed calls", 0.1);
+	CU_ASSERT(seats_end(0, 3, 0));
+	CU_ASSERT(clock_seconds() - begin < 1.0); /* on one host 0.62 s */
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# verdict: outcome=hang "));
+	CU_ASSERT_EQUAL(verdict_lines(0, 3), 1);
+	seats_close();
+}
+
+/* Late for a moment on the other node: the run goes on, and a hang there is still reported. */
+static void test_late(void)
+{
+	seats_open(4);
+	two_nodes();
+	watch_enter(&seats[3].watch, "late", 0.05);
+	clock_nap(0.11);
+	watch_leave(&seats[3].watch);
+	clock_nap(0.25);
+	CU_ASSERT(seats_sit(0, 3));
+	watch_enter(&seats[3].watch, "hanging", 0.05);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "'hanging' (overdue)"));
+	CU_ASSERT_EQUAL(verdict_lines(0, 3), 1);
+	seats_close();
+}
+
+/* The observers of a whole node are killed. */
+static void test_node_lost(void)
+{
+	seats_open(4);
+	two_nodes();
+	kill(seats[2].pid, SIGKILL);
+	kill(seats[3].pid, SIGKILL);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=rank-died ranks=2,3 "));
+	seats_close();
+}
+
+/* The root is gone: the other node must not call that a success. */
+static void test_root_lost(void)
+{
+	seats_open(4);
+	two_nodes();
+	kill(seats[0].pid, SIGKILL);
+	kill(seats[1].pid, SIGKILL);
+	CU_ASSERT(seats_end(2, 3, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(2), "# verdict: outcome=died class=rank-died "));
+	seats_close();
+
+	seats_open(4);
+	two_nodes();
+	ranks_finish(2, 3, OUTCOME_OK);
+	clock_nap(0.1);
+	kill(seats[0].pid, SIGKILL);
+	kill(seats[1].pid, SIGKILL);
+	CU_ASSERT(seats_end(2, 3, OUTCOME_OK)); /* as far as this node can know */
+	seats_close();
+}
+
+/* Rank 0 may be the last to come back from the broadcast of the token: the others are not
+ * strangers. */
+static void test_token_late(void)
+{
+	long steps;
+
+	seats_open(4);
+	node_take(0, 0, 1);
+	node_take(1, 2, 3);
+	open_star();
+	publish(2, 3, address, TOKEN);
+	clock_nap(0.1);
+	steps = seats[0].desk->steps;
+	clock_nap(0.12);
+	CU_ASSERT(seats[0].desk->steps - steps < 30); /* it does not spin meanwhile */
+	CU_ASSERT(seats_sit(0, 3));
+	publish(0, 1, address, TOKEN);
+	SOON(seats[0].desk->nodes == 1);
+	rank_ends(3, SIGKILL);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "ranks=3 "));
+	seats_close();
+}
+
+/* No way to the root: each node speaks for itself. */
+static void test_no_way(void)
+{
+	seats_open(4);
+	node_take(0, 0, 1);
+	node_take(1, 2, 3);
+	open_star();
+	publish(0, 1, address, TOKEN);
+	publish(2, 3, "127.0.0.1:1 nonsense", TOKEN);
+	rank_ends(3, SIGKILL);
+	CU_ASSERT(seats_end(2, 3, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(2), "ranks=3 "));
+	CU_ASSERT(seats_sit(0, 1));
+	ranks_finish(0, 1, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 1, 0));
+	seats_close();
+}
+
+static void test_three_nodes(void)
+{
+	seats_open(4);
+	three_nodes();
+	ranks_finish(2, 2, OUTCOME_OK);
+	clock_nap(0.1);
+	rank_finishes(3, OUTCOME_ERROR, "", "no luck");
+	CU_ASSERT(seats_end(0, 3, OUTCOME_ERROR));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), " detect_ms="));
+	CU_ASSERT_PTR_NULL(strstr(seat_said(0), " detect_ms=0 "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=error class=error ranks=3 "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# rank 3 reported: no luck\n"));
+	seats_close();
+}
+
+/* A node that is done and whose observers then go away, for whatever reason: no fault, and no
+ * reason for the root to spin. */
+static void test_done_and_gone(void)
+{
+	long steps;
+
+	seats_open(4);
+	two_nodes();
+	ranks_finish(2, 3, OUTCOME_OK);
+	clock_nap(0.1);
+	kill(seats[2].pid, SIGKILL);
+	clock_nap(0.1);
+	steps = seats[0].desk->steps;
+	clock_nap(0.12);
+	CU_ASSERT(seats[0].desk->steps - steps < 30);
+	CU_ASSERT(seats_sit(0, 1));
+	ranks_finish(0, 1, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 1, 0));
+	seats_close();
+}
+
+/* ---- strangers ---- */
+
+static struct link stranger(void)
+{
+	struct link link;
+	char to[32];
+	int fd;
+
+	snprintf(to, sizeof(to), "127.0.0.1:%d", port);
+	fd = star_connect(to, 1.0);
+	CU_ASSERT_FATAL(fd >= 0);
+	link_init(&link, fd);
+	return link;
+}
+
+static void say(struct link *link, uint32_t type, uint64_t token, const void *views, size_t bytes)
+{
+	char *payload = malloc(sizeof(token) + bytes);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(payload);
+	memcpy(payload, &token, sizeof(token));
+	if (bytes)
+		memcpy(payload + sizeof(token), views, bytes);
+	CU_ASSERT_EQUAL(link_send(link, type, payload, (uint32_t)(sizeof(token) + bytes), -1), 0);
+	free(payload);
+}
+
+static bool refused(struct link *link)
+{
+	struct link_message message;
+	double give_up = clock_seconds() + 1;
+	int rc = 0;
+
+	while (rc == 0 && clock_seconds() < give_up) {
+		rc = link_receive(link, &message);
+		clock_nap(0.005);
+	}
+	return rc < 0;
+}
+
+static void test_strangers(void)
+{
+	struct rank_view dead = { .rank = 1, .process = PROCESS_KILLED, .status = SIGKILL };
+	struct link links[8];
+	int n = 0;
+
+	seats_open(4);
+	two_nodes();
+	links[n] = stranger();
+	say(&links[n++], JOIN, TOKEN + 1, &dead, sizeof(dead));
+	links[n] = stranger();
+	say(&links[n++], ABNORMAL, 0, &dead, sizeof(dead));
+	links[n] = stranger();
+	say(&links[n++], JOIN, TOKEN, &dead, sizeof(dead) - 1);
+	links[n] = stranger();
+	CU_ASSERT_EQUAL(link_send(&links[n++], JOIN, "four", 4, -1), 0);
+	links[n] = stranger();
+	CU_ASSERT_EQUAL(write(links[n++].fd, "GET / HTTP/1.1\r\n\r\n", 18), 18);
+	links[n] = stranger();
+	CU_ASSERT_EQUAL(write(links[n++].fd, (uint32_t[]){ 0x68616e67u, JOIN, UINT32_MAX }, 12),
+			12);
+	for (int i = 0; i < n; i++)
+		CU_ASSERT(refused(&links[i]));
+	CU_ASSERT(seats_sit(0, 3));
+	links[n++] = stranger(); /* these two say nothing and stay */
+	links[n] = stranger();
+	CU_ASSERT_EQUAL(write(links[n++].fd, (uint32_t[]){ 0x68616e67u, JOIN, 1000 }, 12), 12);
+	SOON(seats[0].desk->nodes == 3);
+	ranks_finish(0, 3, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 3, 0));
+	CU_ASSERT_EQUAL(verdict_lines(0, 3), 0);
+	for (int i = 0; i < n; i++)
+		link_release(&links[i]);
+	seats_close();
+}
+
+/* Who says nothing, or begins and does not go on, is sent away after two seconds; nobody waits
+ * for him. */
+static void test_silent_strangers(void)
+{
+	struct link links[2];
+	double begin;
+
+	seats_open(4);
+	two_nodes();
+	links[0] = stranger();
+	links[1] = stranger();
+	CU_ASSERT_EQUAL(write(links[1].fd, (uint32_t[]){ 0x68616e67u, JOIN, 1000 }, 12), 12);
+	begin = clock_seconds();
+	SOON(seats[0].desk->nodes == 3);
+	while (seats[0].desk->nodes > 1 && clock_seconds() < begin + 4)
+		clock_nap(0.01);
+	CU_ASSERT_EQUAL(seats[0].desk->nodes, 1);
+	CU_ASSERT(clock_seconds() - begin > 1.9);
+	CU_ASSERT(seats_sit(0, 3));
+	ranks_finish(0, 3, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 3, 0));
+	for (int i = 0; i < 2; i++)
+		link_release(&links[i]);
+	seats_close();
+}
+
+/* Who has the token may still send what is no view: it is printed, bounded, and nothing else
+ * happens. */
+static void test_mad_node(void)
+{
+	struct rank_view views[2];
+	struct link link;
+	const char *at;
+
+	seats_open(2);
+	node_take(0, 0, 1);
+	open_star();
+	publish(0, 1, address, TOKEN);
+	memset(views, 'x', sizeof(views));
+	link = stranger();
+	say(&link, JOIN, TOKEN, views, sizeof(views));
+	SOON(seats[0].desk->nodes == 1);
+	clock_nap(0.05);
+	say(&link, ABNORMAL, TOKEN, views, sizeof(views));
+	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
+	at = strstr(seat_said(0), "(xxxxxxxx"); /* the host, 63 characters of it */
+	CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+	CU_ASSERT_EQUAL(strspn(at + 1, "x"), 63);
+	link_release(&link);
+	seats_close();
+}
+
+/* Whatever the order in which ranks took their seats, they are printed in theirs. */
+static void test_order(void)
+{
+	const char *at;
+
+	seats_open(4);
+	for (int i = 0; i < 4; i++)
+		recorder_identify(&seats[i].recorder, 3 - i, 4, 0, 1, i, "device", "library");
+	seats_take_in_order(0, 3);
+	rank_ends(1, SIGKILL);
+	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
+	at = seat_said(0);
+	for (int i = 0; i < 4 && at; i++) {
+		char part[32];
+
+		snprintf(part, sizeof(part), "\n# rank %d (", i);
+		at = strstr(at, part);
+	}
+	CU_ASSERT_PTR_NOT_NULL(at);
+	seats_close();
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "two nodes, all well", test_all_well },  { "a rank dies anywhere", test_death },
+		{ "a hang on the other node", test_hang }, { "late on the other node", test_late },
+		{ "a node is lost", test_node_lost },	   { "the root is lost", test_root_lost },
+		{ "the token is late", test_token_late },  { "no way to the root", test_no_way },
+		{ "three nodes", test_three_nodes },	   { "done and gone", test_done_and_gone },
+		{ "silent strangers", test_silent_strangers },
+		{ "strangers", test_strangers },	   { "a node gone mad", test_mad_node },
+		{ "ranks in order", test_order },
+	};
+
+	return unit_main("monitor_star", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,230 @@
+/* test_monitor_trouble.c: observers of one node that are killed, stopped, or talked to by
+ * strangers. */
+/* quiet: asserts that something happens within a fraction of a second */
+#include "rig/unit.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "seats.h"
+
+/* The observers themselves are killed: the leader, then a member. */
+static void test_observer_killed(void)
+{
+	for (int victim = 0; victim < 2; victim++) {
+		seats_open(3);
+		seats_take_in_order(0, 2);
+		kill(seats[victim].pid, SIGKILL);
+		CU_ASSERT(seats_end(!victim, !victim, OUTCOME_DIED));
+		CU_ASSERT(seats_end(2, 2, OUTCOME_DIED));
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(seat_said(victim ? 0 : 2), victim ? "class=rank-died ranks=1 "
+								 : "monitor of this node is gone"));
+		seats_close();
+	}
+}
+
+/* The whole job is stopped, leader included, past everybody's deadline, and continued. That pause
+ * is nobody's fault; nor does it excuse waits that begin later. */
+static void test_stopped_observer(void)
+{
+	double begin;
+
+	seats_open(2);
+	seats_take_in_order(0, 1);
+	watch_enter(&seats[1].watch, "before the pause", 0.3);
+	clock_nap(0.05);
+	kill(seats[0].pid, SIGSTOP);
+	clock_nap(0.8);
+	kill(seats[0].pid, SIGCONT);
+	clock_nap(0.15);
+	watch_leave(&seats[1].watch);
+	clock_nap(0.2);
+	CU_ASSERT(seats_sit(0, 1));
+	begin = clock_seconds();
+	watch_enter(&seats[1].watch, "after the pause", 0.1);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
+	CU_ASSERT(clock_seconds() - begin < 1.0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "'after the pause' (overdue)"));
+	seats_close();
+}
+
+/* A wait that is overdue also without the pause. */
+static void test_hang_across_pause(void)
+{
+	double begin = clock_seconds();
+
+	seats_open(1);
+	seats_take_in_order(0, 0);
+	watch_enter(&seats[0].watch, "across the pause", 0.3);
+	kill(seats[0].pid, SIGSTOP);
+	clock_nap(0.7);
+	kill(seats[0].pid, SIGCONT);
+	CU_ASSERT(seats_end(0, 0, OUTCOME_HANG));
+	CU_ASSERT(clock_seconds() - begin > 0.95);
+	CU_ASSERT(clock_seconds() - begin < 1.6);
+	seats_close();
+}
+
+/* A rank that is stopped and continued while nobody waits too long. */
+static void test_stopped_rank(void)
+{
+	seats_open(2);
+	seats_take_in_order(0, 1);
+	seats[1].desk->stopped = 1;
+	seat_tell(1);
+	watch_enter(&seats[0].watch, "the stopped one", 5);
+	clock_nap(0.3);
+	CU_ASSERT(seats_sit(0, 1));
+	seats[1].desk->stopped = 0;
+	seat_tell(1);
+	watch_leave(&seats[0].watch);
+	ranks_finish(0, 1, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 1, 0));
+	seats_close();
+
+	seats_open(2);
+	seats_take_in_order(0, 1);
+	seats[1].desk->stopped = 1;
+	seat_tell(1);
+	watch_enter(&seats[0].watch, "the stopped one", 0.1);
+	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), ", stopped): phase timed"));
+	seats_close();
+}
+
+/* ---- strangers on the Unix socket ---- */
+
+static int stranger(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "hangar-%u-%s",
+			 (unsigned int)geteuid(), seats_key);
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+
+	CU_ASSERT_EQUAL_FATAL(connect(fd, (struct sockaddr *)&address, len), 0);
+	return fd;
+}
+
+static void say(int fd, uint32_t magic, uint32_t type, uint32_t bytes, const void *payload,
+		int pass)
+{
+	struct link link;
+
+	if (magic == 0) {
+		link_init(&link, fd);
+		CU_ASSERT_EQUAL(link_send(&link, type, payload, bytes, pass), 0);
+		return;
+	}
+	CU_ASSERT_EQUAL(write(fd, (const uint32_t[]){ magic, type, bytes }, 12), 12);
+}
+
+static void test_strangers(void)
+{
+	const uint32_t magic = 0x68616e67u;
+	const int32_t state[2] = { PROCESS_KILLED, SIGKILL }, code = 0;
+	int small = memfd_create("small", MFD_CLOEXEC), fds[9], n = 0;
+
+	seats_open(2);
+	seats_take_in_order(0, 1);
+	close(stranger());					    /* a port scan */
+	fds[n++] = stranger();					    /* says nothing, stays */
+	say(fds[n++] = stranger(), 0x20544547u, 0, 0, NULL, -1);    /* another protocol */
+	say(fds[n++] = stranger(), magic, 1, UINT32_MAX, NULL, -1); /* announces 4 GiB */
+	say(fds[n++] = stranger(), magic, 1, 100, NULL, -1);	    /* stops in the middle */
+	say(fds[n++] = stranger(), 0, 1, 0, NULL, -1);		    /* a member without a rank */
+	say(fds[n++] = stranger(), 0, 1, 4, &code, small);	    /* not a flight recorder */
+	say(fds[n++] = stranger(), 0, 2, sizeof(state), state, -1); /* a death of nobody */
+	say(fds[n++] = stranger(), 0, 3, sizeof(code), &code, -1);  /* not for it to say */
+	say(fds[n++] = stranger(), 0, 77, 0, NULL, -1);
+	clock_nap(0.3);
+	CU_ASSERT(seats_sit(0, 1));
+	close(fds[4]);
+	close(fds[6]);
+	clock_nap(0.2);
+	CU_ASSERT(seats_sit(0, 1));
+	ranks_finish(0, 1, OUTCOME_OK);
+	CU_ASSERT(seats_end(0, 1, 0));
+	CU_ASSERT_EQUAL(verdict_lines(0, 1), 0);
+	for (int i = 0; i < n; i++)
+		if (i != 4 && i != 6)
+			close(fds[i]);
+	close(small);
+	seats_close();
+}
+
+/* A member that talks nonsense once it has a rank is as good as dead. */
+static void test_mad_member(void)
+{
+	struct link link;
+	int32_t pid = 1;
+
+	seats_open(2);
+	seats_take_in_order(0, 0);
+	link_init(&link, stranger());
+	CU_ASSERT_EQUAL(link_send(&link, 1, &pid, sizeof(pid), seats[1].memory_fd), 0);
+	SOON(seats[0].desk->peers == 2);
+	clock_nap(0.05);
+	CU_ASSERT_EQUAL(write(link.fd, "something else", 14), 14);
+	CU_ASSERT(seats_end(0, 0, OUTCOME_DIED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "ranks=1 "));
+	link_release(&link);
+	seats_close();
+}
+
+/* Somebody else's process has taken the run's name: no rank's memory is handed to it. */
+static void test_foreign_leader(void)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (geteuid() != 0)
+		return; /* only root can be somebody else too */
+	seats_open(1);
+	CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		struct sockaddr_un address = { .sun_family = AF_UNIX };
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "hangar-0-%s",
+				 seats_key);
+
+		if (setuid(65534) < 0 ||
+		    bind(fd, (struct sockaddr *)&address,
+			 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0 ||
+		    listen(fd, 5) < 0)
+			_exit(1);
+		(void)!write(ready[1], "", 1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+	seat_take(0, seats_key);
+	CU_ASSERT(seats_end(0, 0, SEAT_FAILED));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "not permitted"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ready[0]);
+	seats_close();
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "an observer is killed", test_observer_killed },
+		{ "the observer was stopped", test_stopped_observer },
+		{ "a hang across a pause", test_hang_across_pause },
+		{ "a rank is stopped", test_stopped_rank },
+		{ "strangers", test_strangers },
+		{ "a member gone mad", test_mad_member },
+		{ "a foreign leader", test_foreign_leader },
+	};
+
+	return unit_main("monitor_trouble", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,193 @@
+/* test_star.c: listening, the list of addresses, and connecting within bounded time. */
+/* quiet: asserts that something happens within a fraction of a second */
+#include "rig/unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "watch/star.h"
+
+static void test_listen(void)
+{
+	int ports[2] = { 0, 0 }, fds[2];
+
+	for (int i = 0; i < 2; i++) {
+		fds[i] = star_listen(&ports[i]);
+		CU_ASSERT_FATAL(fds[i] >= 0);
+		CU_ASSERT(ports[i] > 0 && ports[i] < 65536);
+		CU_ASSERT(fcntl(fds[i], F_GETFL) & O_NONBLOCK);
+		CU_ASSERT(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
+	}
+	CU_ASSERT_NOT_EQUAL(ports[0], ports[1]);
+	CU_ASSERT_EQUAL(accept(fds[0], NULL, NULL), -1);
+	CU_ASSERT_EQUAL(errno, EAGAIN);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_addresses(void)
+{
+	char list[256], *save, *one;
+	int n = 0, loopback_at = -1;
+
+	CU_ASSERT_PTR_EQUAL(star_addresses(4711, list, sizeof(list)), list);
+	for (one = strtok_r(list, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
+		char *colon = strrchr(one, ':');
+		bool six = one[0] == '[';
+		struct in6_addr address;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(colon);
+		CU_ASSERT_STRING_EQUAL(colon, ":4711");
+		*(six ? colon - 1 : colon) = '\0';
+		CU_ASSERT_EQUAL(inet_pton(six ? AF_INET6 : AF_INET, one + six, &address), 1);
+		CU_ASSERT(!six || !IN6_IS_ADDR_LINKLOCAL(&address));
+		if (strcmp(one, "[::1") == 0)
+			CU_ASSERT(loopback_at >= 0);
+		if (strncmp(one, "127.", 4) == 0 && loopback_at < 0)
+			loopback_at = n;
+		else if (strcmp(one, "[::1") != 0)
+			CU_ASSERT(loopback_at < 0); /* nothing better comes behind loopback */
+		n++;
+	}
+	CU_ASSERT(n > 0);
+}
+
+/* A list that does not fit ends with a whole entry. */
+static void test_addresses_short(void)
+{
+	char whole[256], list[256];
+
+	star_addresses(4711, whole, sizeof(whole));
+	for (size_t len = 1; len < strlen(whole) + 2; len++) {
+		size_t n;
+
+		memset(list, 'x', sizeof(list));
+		star_addresses(4711, list, len);
+		n = strlen(list);
+		CU_ASSERT(n < len);
+		CU_ASSERT_EQUAL(list[len], 'x');
+		CU_ASSERT(n == 0 || strncmp(list + n - 5, ":4711", 5) == 0);
+	}
+}
+
+static void test_connect(void)
+{
+	int port = 0, listener = star_listen(&port), fd, one = 0;
+	socklen_t len = sizeof(one);
+	char list[256];
+	double begin;
+
+	CU_ASSERT_FATAL(listener >= 0);
+	/* the first that answers: words that are no address, and a closed port, are passed over */
+	snprintf(list, sizeof(list), "nonsense 1.2.3:9 127.0.0.1: :5 127.0.0.1:1 127.0.0.1:%d",
+		 port);
+	begin = clock_seconds();
+	fd = star_connect(list, 0.5);
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT(clock_seconds() - begin < 0.5);
+	CU_ASSERT(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	CU_ASSERT_EQUAL(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, &len), 0);
+	CU_ASSERT_NOT_EQUAL(one, 0);
+	close(fd);
+	star_addresses(port, list, sizeof(list));
+	fd = star_connect(list, 0.5);
+	CU_ASSERT(fd >= 0);
+	close(fd);
+	close(listener);
+	CU_ASSERT(star_connect(list, 0.5) < 0);
+}
+
+/* Where the host has IPv6 at all. */
+static void test_connect_six(void)
+{
+	int port = 0, listener = star_listen(&port), fd;
+	int probe = socket(AF_INET6, SOCK_DGRAM, 0);
+	struct sockaddr_in6 loopback = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	bool has = probe >= 0 && bind(probe, (struct sockaddr *)&loopback, sizeof(loopback)) == 0;
+	char list[64];
+
+	CU_ASSERT_FATAL(listener >= 0);
+	snprintf(list, sizeof(list), "[::1]:%d", port);
+	fd = star_connect(list, 0.5);
+	CU_ASSERT_EQUAL(fd >= 0, has);
+	if (fd >= 0)
+		close(fd);
+	if (probe >= 0)
+		close(probe);
+	close(listener);
+}
+
+static void test_refused(void)
+{
+	static const char *const lists[] = { "",
+					     " ",
+					     "127.0.0.1",
+					     "127.0.0.1:1",
+					     "localhost:1",
+					     "127.0.0.1:-1",
+					     "127.0.0.1:0",
+					     ":",
+					     "127.0.0.1:65537",
+					     "[::1]",
+					     "[::1:1",
+					     "[]:1",
+					     "]:1",
+					     "[::1]:0" };
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		CU_ASSERT(star_connect(lists[i], 0.2) < 0);
+	CU_ASSERT_EQUAL(star_connect("127.0.0.1:1", 0.2), -ECONNREFUSED);
+}
+
+/* A listener whose queue is full answers nobody: the time is bounded. */
+static void test_silence(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t len = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fds[8], n = 0, fd = 0;
+	double begin, seconds = 0;
+	char list[64];
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CU_ASSERT_EQUAL_FATAL(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	CU_ASSERT_EQUAL_FATAL(listen(listener, 0), 0);
+	getsockname(listener, (struct sockaddr *)&address, &len);
+	snprintf(list, sizeof(list), "127.0.0.1:%d", ntohs(address.sin_port));
+	while (n < 8 && fd >= 0) {
+		begin = clock_seconds();
+		fd = star_connect(list, 0.2);
+		seconds = clock_seconds() - begin;
+		if (fd >= 0)
+			fds[n++] = fd;
+	}
+	CU_ASSERT_EQUAL(fd, -ETIMEDOUT);
+	CU_ASSERT(seconds > 0.19 && seconds < 1);
+	while (n > 0)
+		close(fds[--n]);
+	close(listener);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "listen", test_listen },
+		{ "addresses of this host", test_addresses },
+		{ "addresses in little room", test_addresses_short },
+		{ "connect", test_connect },
+		{ "connect over IPv6", test_connect_six },
+		{ "lists that lead nowhere", test_refused },
+		{ "no answer", test_silence },
+	};
+
+	return unit_main("star", cases, sizeof(cases) / sizeof(cases[0]));
+}

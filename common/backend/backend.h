@@ -1,0 +1,181 @@
+/* backend.h: what executes calls and holds buffers. One table of hooks per backend, in
+ * backend_NAME.c. */
+#ifndef HANGAR_BACKEND_H
+#define HANGAR_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "process/watch.h"
+
+struct call;
+struct check_data;
+struct comm_request;
+struct job;
+struct kernel_cost;
+struct segment;
+struct verify_result;
+
+enum alloc_kind { ALLOC_NCCL, ALLOC_CUDA }; /* ncclMemAlloc (nccl-tests' kind) or cudaMalloc; host
+                                             * memory on mpi */
+
+struct backend_config {
+	int device;            /* device ordinal of this rank; ignored by mpi */
+	enum alloc_kind alloc;
+	int local_register;    /* -R: 0 none, 1 ncclCommRegister, 2 symmetric window */
+	int cta_policy;        /* -x: -1 unset, 0 default, 1 efficiency, 2 zero */
+	bool nvlink_centric;   /* ncclConfig nvlinkCentricSched, which nccl-tests always sets */
+	bool stream_null;      /* -y */
+	bool record_devices;   /* --record=full: event pair around every call */
+};
+
+/* Printed in the header of every sink; "" where it does not apply. */
+struct backend_facts {
+	char library[64];      /* "NCCL 2.28.9" / "Open MPI v4.1.4" : version in use */
+	char runtime[64];      /* "CUDA runtime 13.0, driver 13.0" */
+	char device[64];       /* "NVIDIA H200" / CPU model */
+	char bus_id[32];       /* "0000:18:00.0" */
+	int device_index;      /* -1 on mpi */
+	int library_code;      /* ncclGetVersion's code (22809), 0 on mpi */
+	size_t device_memory;  /* bytes */
+	char config[128];      /* effective communicator configuration, "blocking=1
+	                        * nvlinkCentricSched=0 alloc=nccl" */
+};
+
+/* What the library did with calls, as far as that is known. */
+struct backend_used {
+	const char *algo, *proto; /* string constants, model_algo_name's and model_proto_name's;
+	                           * NULL: not known */
+	int channels;             /* that took part, over all the calls; -1: not known */
+};
+
+/* A backend instance: what every hook gets. Backends embed it as first member. */
+struct backend {
+	const struct backend_ops *ops;
+	struct job *job;           /* borrowed */
+	const struct watch *watch; /* borrowed, may be NULL */
+	struct error *err;         /* borrowed; every hook that returns < 0 has set it */
+	struct backend_config config;
+};
+
+/* Unless said otherwise a hook returns 0 or a negative errno with the error set, and runs on the
+ * rank's main thread. Pointers named dst, src, ptr are buffer addresses of this backend (device
+ * memory on nccl). */
+struct backend_ops {
+	const char *name, *help;
+
+	/* Required. Devices this process could use: > 0, or 0 when the backend can't run here
+	 * (mpi: always 1). */
+	int (*devices)(void);
+	/* Optional: a backend without devices of its own has none. A name that is the same on
+	 * every process of a host for the same physical device (PCI bus id); makes no context. */
+	void (*device_name)(int device, char *buf, size_t len);
+	/* Required. Take the device and a stream; no communicator yet. On success *out is owned
+	 * by the caller. */
+	int (*open)(struct job *job, const struct watch *watch, struct error *err, const struct backend_config *config,
+	            struct backend **out);
+	/* Required. Destroys communicators that are still there and frees everything; NULL is
+	 * fine. */
+	void (*close)(struct backend *be);
+	/* Required. */
+	void (*facts)(struct backend *be, struct backend_facts *facts);
+	/* Required. false with a reason when (dtype, op) can't be run here; op is OP_NONE for
+	 * pure data movement. */
+	bool (*supports)(struct backend *be, enum dtype dtype, enum redop op, char *why, size_t len);
+	/* Required. true when ncclAvg on floats multiplies by 1/n before adding; false when the
+	 * sum is divided. */
+	bool (*avg_premultiplies)(struct backend *be);
+
+	/* Required. A name for a communicator that is about to be made, COMM_ID_BYTES; another
+	 * one each time. Local. */
+	int (*comm_id)(struct backend *be, unsigned char *id);
+	/* Required. The communicator that is asked for, to be used for all calls; blocks until
+	 * all its ranks came. Watches its own wait, under the name of the library's function. */
+	int (*comm_open)(struct backend *be, const struct comm_request *request);
+	void (*comm_close)(struct backend *be);
+	/* Optional: a library that can give up a communicator on one rank alone has it. Says so
+	 * to the watch first. Safe to repeat. Calls made on what was given up are errors. */
+	int (*comm_abort)(struct backend *be);
+
+	/* Required. Memory for pools, at least 4096-byte aligned, registered as the config asks.
+	 * At most `used` of these bytes will ever be written: where memory is taken when it is
+	 * written, that is what has to fit. alloc returns -ENOMEM with OUTCOME_USAGE when it
+	 * does not. */
+	int (*alloc)(struct backend *be, size_t bytes, size_t used, void **ptr);
+	void (*release)(struct backend *be, void *ptr);
+	/* optional: -R, after comm_open, collective */
+	int (*enroll)(struct backend *be, void *ptr, size_t bytes);
+
+	/* Required; stream-ordered (they see and precede calls as issued), may return before
+	 * done. */
+	int (*fill)(struct backend *be, void *ptr, const struct check_data *data, int rank, uint64_t base, size_t count);
+	int (*poison)(struct backend *be, void *ptr, size_t bytes);
+	int (*copy)(struct backend *be, void *dst, const void *src, size_t bytes);
+	int (*store)(struct backend *be, void *dst, const void *host, size_t bytes);
+	/* Required; synchronous. */
+	int (*fetch)(struct backend *be, void *host, const void *src, size_t bytes);
+	int (*verify)(struct backend *be, const void *recv, const struct segment *segments, int n,
+	              const struct check_data *data, uint64_t base, struct verify_result *result);
+
+	/* Required. */
+	int (*issue)(struct backend *be, const struct call *call, uint64_t ticket);
+	int (*group_begin)(struct backend *be);
+	int (*group_end)(struct backend *be);
+	/* Optional: a backend whose calls go on after `issue` has it. Waits, briefly, until the
+	 * last call is the one in progress; returns at once where that cannot be known. */
+	int (*begun)(struct backend *be);
+	/* Required. Until everything issued has completed; polls the communicator's async error. */
+	int (*wait)(struct backend *be);
+
+	/* Optional, all four or none: capture what is issued between begin and end, replay it. */
+	int (*graph_begin)(struct backend *be);
+	int (*graph_end)(struct backend *be, void **graph);
+	int (*graph_launch)(struct backend *be, void *graph);
+	void (*graph_free)(struct backend *be, void *graph);
+
+	/* Optional, both or none (-I): note the moment the stream reaches this place, number 0
+	 * to 1023; then, after wait, the seconds between consecutive ones, n - 1 of them. */
+	int (*mark)(struct backend *be, int number);
+	int (*marks)(struct backend *be, int n, double *seconds);
+
+	/* Optional, all three or none. Between begin and end the library tells this rank what it
+	 * does with the calls that are issued, in its own time: no call between them may be
+	 * timed. After end it is as it was before begin. `kinds`: a bit 1 << enum call_kind for
+	 * each kind issued. A library that cannot tell says nothing, and used_refusal why (one
+	 * line; NULL: it can); what is known without it is in `used` all the same. */
+	const char *(*used_refusal)(struct backend *be);
+	int (*used_begin)(struct backend *be);
+	int (*used_end)(struct backend *be, unsigned kinds, struct backend_used *used);
+	/* Optional, both or none. The calls issued between them are not carried out: *us is what
+	 * the library expects them to take together, microseconds, NaN where it has no idea.
+	 * Only for calls that have been made on the communicator before, of kinds that are not
+	 * made of sends and receives; on all ranks. */
+	int (*estimate_begin)(struct backend *be);
+	int (*estimate_end)(struct backend *be, double *us);
+
+	/* Optional: a backend whose calls are kernels has it. Measured on the stream of calls,
+	 * which is idle; takes some milliseconds and touches no communicator. */
+	int (*kernel_cost)(struct backend *be, struct kernel_cost *cost);
+
+	/* Optional. Device memory in use by this process' device, bytes (-M). */
+	size_t (*memory_used)(struct backend *be);
+};
+
+extern const struct backend_ops backend_mpi;
+extern const struct backend_ops backend_nccl; /* present only where HAVE_NCCL is defined */
+
+/* The tables of this build, NULL-terminated, nccl first. */
+extern const struct backend_ops *const backend_table[];
+
+/* The named backend, or for "auto" the first with a device. NULL when this build has none of
+ * that name. */
+const struct backend_ops *backend_find(const char *name);
+
+/* Is the table complete? Returns NULL, or the name of the first hook that is missing. Run by the
+ * tests and at start. */
+const char *backend_check(const struct backend_ops *ops);
+
+#endif

@@ -1,0 +1,111 @@
+/* call.h: one communication call as a value, and the chain it travels: fault filter, flight
+ * recorder, backend. */
+#ifndef HANGAR_CALL_H
+#define HANGAR_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/dtype.h"
+#include "process/watch.h"
+
+enum call_kind {
+	CALL_ALL_REDUCE,
+	CALL_ALL_GATHER,
+	CALL_REDUCE_SCATTER,
+	CALL_BROADCAST,
+	CALL_REDUCE,
+	CALL_ALLTOALL,
+	CALL_ALLTOALLV,
+	CALL_GATHER,
+	CALL_SCATTER,
+	CALL_SEND,
+	CALL_RECV,
+	CALL_KIND_COUNT
+};
+
+/* "AllReduce" "AllGather" ... "Send" "Recv": NCCL's function names without the prefix. */
+const char *call_kind_name(enum call_kind kind);
+
+struct call {
+	uint32_t comm;       /* communicator id; 0 is the one of all ranks */
+	enum call_kind kind;
+	const void *send;    /* NULL for CALL_RECV */
+	void *recv;          /* NULL for CALL_SEND */
+	size_t count;        /* elements, with NCCL's meaning for this kind (per rank for gathers,
+	                      * scatters, alltoall) */
+	enum dtype dtype;
+	enum redop op;       /* OP_NONE where nothing is reduced */
+	int peer;            /* root or peer, -1 where there is none */
+	uint32_t stream;     /* stream id; 0 is the measured one */
+	uint64_t offset;     /* byte offset of the buffer in its pool, for the record */
+	/* CALL_ALLTOALLV only: arrays of nranks elements, counts and displacements in elements,
+	 * owned by the caller and valid until the call is issued. */
+	const size_t *send_counts, *send_at, *recv_counts, *recv_at;
+};
+
+#define COMM_ID_BYTES 128
+
+/* What one rank hands to communicator init. All ranks must agree in nranks and id. */
+struct comm_request {
+	uint32_t comm;    /* communicator id, as in struct call */
+	int rank, nranks;
+	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
+	                                  * tag (uint32_t) */
+};
+
+struct chain;
+
+/* The fault filter. `issue` receives the call that the benchmark wants to make and passes on
+ * what is really made: it may call chain_emit() not at all, once, several times or with another
+ * call, and may hold the thread. NULL filter: passes every call unchanged. Returns 0 or a
+ * negative errno. `init` does the same at communicator init: it passes on what is really asked
+ * for with chain_emit_init(), or never returns. NULL: passes every request unchanged. */
+struct call_filter {
+	void *state;
+	int (*issue)(void *state, const struct call *call, struct chain *chain);
+	int (*init)(void *state, const struct comm_request *request, struct chain *chain);
+};
+
+struct chain {
+	struct backend *backend;
+	const struct watch *watch;        /* may be NULL */
+	const struct call_filter *filter; /* may be NULL */
+};
+
+/* Make a call: filter, recorder, backend. Returns 0 or a negative errno (kept in the backend's
+ * error). */
+int chain_call(struct chain *chain, const struct call *call);
+
+/* The part behind the filter: record, then issue. For filters only. */
+int chain_emit(struct chain *chain, const struct call *call);
+
+/* Make communicator 0 of the job's group: its first rank names it, then each rank's request goes
+ * through filter and recorder to the backend. Collective. 0 or a negative errno with the
+ * backend's error set. */
+int chain_init(struct chain *chain);
+
+/* The part behind the filter: note the request, then make the communicator. For filters only. */
+int chain_emit_init(struct chain *chain, const struct comm_request *request);
+
+/* Give the request a name of its own, which no other rank has. For filters only. */
+int chain_new_id(struct chain *chain, struct comm_request *request);
+
+/* Abort communicator 0 on this rank alone; nothing happens when it is aborted already. -ENOTSUP
+ * (no error set) on a backend whose library has no such thing. For filters only. */
+int chain_abort(struct chain *chain);
+
+/* Return once the last call is in progress, or at once where that cannot be known. -ENOTSUP (no
+ * error set) on a backend whose calls are complete when they return. For filters only. */
+int chain_begun(struct chain *chain);
+
+/* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking, completed
+ * at the end). */
+int chain_group_begin(struct chain *chain);
+int chain_group_end(struct chain *chain);
+
+/* Stream-ordered local copy; no communication, not recorded. */
+int chain_copy(struct chain *chain, void *dst, const void *src, size_t bytes);
+
+#endif

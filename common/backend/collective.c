@@ -1,0 +1,141 @@
+/* collective.c: what the collectives of bench/ have in common: counts, bandwidth factors,
+ * oracles, calls. */
+#include "backend/collective.h"
+
+int collective_calls(const struct collective *collective, int nranks)
+{
+	return collective->calls ? collective->calls(nranks) : 1;
+}
+
+double alg_bytes_size(const struct geometry *geometry, const struct shape *shape)
+{
+	(void)geometry;
+	return (double)shape->bytes;
+}
+
+double bus_factor_one(const struct geometry *geometry)
+{
+	(void)geometry;
+	return 1.0;
+}
+
+double bus_factor_share(const struct geometry *geometry)
+{
+	return (double)(geometry->nranks - 1) / geometry->nranks;
+}
+
+size_t share_count(const struct geometry *geometry)
+{
+	size_t count = geometry->bytes / geometry->elsize / (size_t)geometry->nranks;
+	size_t unit = geometry->align / geometry->elsize;
+
+	return unit > 1 ? count - count % unit : count;
+}
+
+void shape_whole(const struct geometry *geometry, struct shape *shape)
+{
+	size_t count = geometry->bytes / geometry->elsize;
+
+	*shape = (struct shape){
+		.send = count,
+		.recv = count,
+		.count = count,
+		.bytes = count * geometry->elsize,
+	};
+}
+
+void shape_gather(const struct geometry *geometry, struct shape *shape)
+{
+	size_t count = share_count(geometry);
+	size_t all = count * (size_t)geometry->nranks;
+
+	*shape = (struct shape){
+		.send = count,
+		.recv = all,
+		.count = count,
+		.bytes = all * geometry->elsize,
+		.inplace_send = count * (size_t)geometry->rank,
+	};
+}
+
+void shape_scatter(const struct geometry *geometry, struct shape *shape)
+{
+	size_t count = share_count(geometry);
+	size_t all = count * (size_t)geometry->nranks;
+
+	*shape = (struct shape){
+		.send = all,
+		.recv = count,
+		.count = count,
+		.bytes = all * geometry->elsize,
+		.inplace_recv = count * (size_t)geometry->rank,
+	};
+}
+
+int segments_gather(int n, size_t count, size_t from_at, struct segment *segments)
+{
+	for (int rank = 0; rank < n; rank++)
+		segments[rank] = (struct segment){
+			.kind = SEGMENT_COPY,
+			.at = count * (size_t)rank,
+			.count = count,
+			.from = rank,
+			.from_at = from_at,
+		};
+	return n;
+}
+
+int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at,
+		 struct segment *segments)
+{
+	segments[0] =
+		(struct segment){ .kind = kind, .count = count, .from = from, .from_at = from_at };
+	return count ? 1 : 0;
+}
+
+struct call invocation_call(const struct invocation *invocation, enum call_kind kind)
+{
+	return (struct call){
+		.comm = invocation->comm,
+		.kind = kind,
+		.send = invocation->send,
+		.recv = invocation->recv,
+		.count = invocation->shape->count,
+		.dtype = invocation->dtype,
+		.op = invocation->op,
+		.peer = invocation->geometry->root,
+		.stream = invocation->stream,
+		.offset = invocation->offset,
+	};
+}
+
+int run_call(struct chain *chain, const struct invocation *invocation, enum call_kind kind)
+{
+	struct call call = invocation_call(invocation, kind);
+
+	return chain_call(chain, &call);
+}
+
+int run_exchange(struct chain *chain, const struct invocation *invocation, size_t count,
+		 const void *send, int to, void *recv, int from)
+{
+	struct call out = invocation_call(invocation, CALL_SEND);
+	struct call in = invocation_call(invocation, CALL_RECV);
+	int rc, end;
+
+	out.count = in.count = count;
+	out.send = send;
+	out.recv = NULL;
+	out.peer = to;
+	in.send = NULL;
+	in.recv = recv;
+	in.peer = from;
+	rc = chain_group_begin(chain);
+	if (rc)
+		return rc;
+	rc = chain_call(chain, &out);
+	if (!rc)
+		rc = chain_call(chain, &in);
+	end = chain_group_end(chain);
+	return rc ? rc : end;
+}

@@ -1,0 +1,83 @@
+/* job.h: how the ranks meet: rank numbers, nodes, barriers and gathers over MPI, apart from the
+ * traffic under test. */
+#ifndef HANGAR_JOB_H
+#define HANGAR_JOB_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "process/watch.h"
+
+struct job {
+	int rank, nranks;         /* among the ranks that take part in the measurement */
+	int node, nnodes;         /* nodes in the order of their lowest rank */
+	int local_rank, local_ranks;
+	int *node_of;             /* nranks entries */
+	bool aside;               /* this process is surplus: it only waits in job_release */
+	int group, ngroups;       /* NCCL_TESTS_SPLIT: ranks of one group share a communicator; else
+	                           * 0 of 1 */
+	int group_rank, group_size; /* what a collective sees as rank and nranks */
+	MPI_Comm comm;            /* control traffic of all ranks above; a duplicate,
+	                           * never measured */
+	MPI_Comm group_comm;      /* control traffic inside the group */
+	MPI_Comm traffic;         /* the group's ranks; another duplicate, from which the mpi
+	                           * backend makes its own */
+	MPI_Comm world;           /* all processes, for aside ones to wait on */
+	double patience;          /* seconds that the small exchanges below may wait for the slowest
+	                           * rank; the user raises it before phases in which ranks work
+	                           * alone for long */
+	bool unhurried;           /* -T does not cut the waits of these exchanges: some rank is at
+	                           * work of its own */
+	const struct watch *watch;
+	struct error *err;
+	char library[96];         /* MPI library version, one line */
+};
+
+/* MPI_Init and the communicators. `announced` is what the launcher says the number of processes
+ * is (0: unknown): fewer seen by MPI is a usage error. Collective over all processes. */
+int job_init(struct job *job, const struct watch *watch, struct error *err, int announced);
+
+/* Ranks with the same color form a group. Collective over all taking part; after job_select. */
+int job_split(struct job *job, int color);
+
+/* Keep only `take_part` of this node's lowest local ranks (0: all). Collective over all
+ * processes; sets job->aside. */
+int job_select(struct job *job, int take_part);
+
+/* Wait for everybody, free, finalise MPI. Aside processes wait here, asleep, until the others
+ * are done. */
+void job_release(struct job *job);
+
+/* All wait, under the name `what` (a constant). 0 or a negative errno with the error set, as all
+ * of these. */
+int job_barrier(struct job *job, const char *what);
+/* The largest of everybody's value, in place. */
+int job_max(struct job *job, double *values, int n);
+int job_max_int(struct job *job, int *values, int n);
+int job_sum_int64(struct job *job, long long *values, int n);
+/* From rank 0 to all; from group_rank 0 to its group. */
+int job_bcast(struct job *job, void *data, size_t bytes);
+int job_group_bcast(struct job *job, void *data, size_t bytes);
+/* To rank 0: `all` holds nranks x bytes there, ignored elsewhere. */
+int job_gather(struct job *job, const void *mine, size_t bytes, void *all);
+/* The same from local rank 0 of each node alone: `all` holds nnodes x bytes there, by node. */
+int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all);
+
+/* Do all agree that nothing failed? Everybody calls it with its own result (0 or negative
+ * errno); returns 0 when all are 0, else on every rank a negative errno, with the lowest failing
+ * rank's error copied to every rank's err. */
+int job_agree(struct job *job, int rc);
+
+/* From now on the exchanges give the slowest rank `seconds`, whatever -T says. Returns what was;
+ * job_hurry restores it. */
+struct job_time { double patience; bool unhurried; };
+struct job_time job_unhurry(struct job *job, double seconds);
+void job_hurry(struct job *job, struct job_time former);
+
+/* A barrier behind work that each rank does by itself: job->patience holds, whatever -T says.
+ * `what` is a string constant. */
+int job_await_work(struct job *job, const char *what);
+
+#endif

@@ -1,0 +1,284 @@
+/* calls.c: blocking MPI collectives on the backend's communicator, sends and receives
+ * alone or in groups. */
+#include "backend/mpi/ops.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/call.h"
+#include "backend/job.h"
+
+static MPI_Datatype type_of(const struct mpi *mpi, const struct call *call)
+{
+	return mpi->types.type[call->dtype];
+}
+
+static MPI_Op op_of(const struct mpi *mpi, const struct call *call)
+{
+	return mpi->types.op[call->dtype][call->op];
+}
+
+static size_t call_bytes(const struct call *call)
+{
+	return call->count * dtype_size(call->dtype);
+}
+
+/* Where rank `rank`'s share lies in a buffer that holds one of every rank. */
+static char *share_of(const struct call *call, const void *all, int rank)
+{
+	return (char *)all + (size_t)rank * call_bytes(call);
+}
+
+/* The issuers below return MPI's code. NCCL knows in-place calls by their addresses, MPI by
+ * MPI_IN_PLACE. */
+
+static int all_reduce(struct mpi *mpi, const struct call *call)
+{
+	const void *send = call->send == call->recv ? MPI_IN_PLACE : call->send;
+
+	return MPI_Allreduce(send, call->recv, (int)call->count, type_of(mpi, call),
+			     op_of(mpi, call), mpi->comm);
+}
+
+static int all_gather(struct mpi *mpi, const struct call *call)
+{
+	bool in_place = call->send == share_of(call, call->recv, mpi->be.job->group_rank);
+
+	return MPI_Allgather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
+			     type_of(mpi, call), call->recv, (int)call->count, type_of(mpi, call),
+			     mpi->comm);
+}
+
+/* MPI leaves an in-place result at the start of the buffer, NCCL's callers expect it in the
+ * rank's own share. */
+static int reduce_scatter(struct mpi *mpi, const struct call *call)
+{
+	bool in_place = call->recv == share_of(call, call->send, mpi->be.job->group_rank);
+	void *recv = in_place ? (void *)call->send : call->recv;
+	int rc = MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : call->send, recv,
+					  (int)call->count, type_of(mpi, call), op_of(mpi, call),
+					  mpi->comm);
+
+	if (rc == MPI_SUCCESS && recv != call->recv)
+		memcpy(call->recv, recv, call_bytes(call));
+	return rc;
+}
+
+/* MPI has one buffer; out of place the root's receive buffer gets its copy afterwards, when the
+ * others have theirs. */
+static int broadcast(struct mpi *mpi, const struct call *call)
+{
+	bool root = mpi->be.job->group_rank == call->peer;
+	int rc = MPI_Bcast(root ? (void *)call->send : call->recv, (int)call->count,
+			   type_of(mpi, call), call->peer, mpi->comm);
+
+	if (rc == MPI_SUCCESS && root && call->send != call->recv)
+		memcpy(call->recv, call->send, call_bytes(call));
+	return rc;
+}
+
+static int reduce(struct mpi *mpi, const struct call *call)
+{
+	bool root = mpi->be.job->group_rank == call->peer;
+
+	return MPI_Reduce(root && call->send == call->recv ? MPI_IN_PLACE : call->send,
+			  root ? call->recv : NULL, (int)call->count, type_of(mpi, call),
+			  op_of(mpi, call), call->peer, mpi->comm);
+}
+
+static int alltoall(struct mpi *mpi, const struct call *call)
+{
+	return MPI_Alltoall(call->send, (int)call->count, type_of(mpi, call), call->recv,
+			    (int)call->count, type_of(mpi, call), mpi->comm);
+}
+
+static int alltoallv(struct mpi *mpi, const struct call *call)
+{
+	int n = mpi->be.job->group_size;
+	int *send_counts = mpi->counts, *send_at = send_counts + n;
+	int *recv_counts = send_at + n, *recv_at = recv_counts + n;
+
+	for (int i = 0; i < n; i++) {
+		send_counts[i] = (int)call->send_counts[i];
+		send_at[i] = (int)call->send_at[i];
+		recv_counts[i] = (int)call->recv_counts[i];
+		recv_at[i] = (int)call->recv_at[i];
+	}
+	return MPI_Alltoallv(call->send, send_counts, send_at, type_of(mpi, call), call->recv,
+			     recv_counts, recv_at, type_of(mpi, call), mpi->comm);
+}
+
+static int gather(struct mpi *mpi, const struct call *call)
+{
+	bool root = mpi->be.job->group_rank == call->peer;
+	bool in_place = root && call->send == share_of(call, call->recv, call->peer);
+
+	return MPI_Gather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
+			  type_of(mpi, call), root ? call->recv : NULL, (int)call->count,
+			  type_of(mpi, call), call->peer, mpi->comm);
+}
+
+static int scatter(struct mpi *mpi, const struct call *call)
+{
+	bool root = mpi->be.job->group_rank == call->peer;
+	bool in_place = root && call->recv == share_of(call, call->send, call->peer);
+
+	return MPI_Scatter(root ? call->send : NULL, (int)call->count, type_of(mpi, call),
+			   in_place ? MPI_IN_PLACE : call->recv, (int)call->count,
+			   type_of(mpi, call), call->peer, mpi->comm);
+}
+
+/* Room for one more request; MPI_ERR_NO_MEM when there is none. */
+static int request_room(struct mpi *mpi)
+{
+	int room = mpi->room ? 2 * mpi->room : 64;
+	MPI_Request *requests;
+
+	if (mpi->nrequests < mpi->room)
+		return MPI_SUCCESS;
+	requests = realloc(mpi->requests, (size_t)room * sizeof(*requests));
+	if (!requests)
+		return MPI_ERR_NO_MEM;
+	mpi->requests = requests;
+	mpi->room = room;
+	return MPI_SUCCESS;
+}
+
+static int send_one(struct mpi *mpi, const struct call *call)
+{
+	int rc;
+
+	if (!mpi->depth)
+		return MPI_Send(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
+				mpi->comm);
+	rc = request_room(mpi);
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Isend(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
+			       mpi->comm, &mpi->requests[mpi->nrequests]);
+	mpi->nrequests += rc == MPI_SUCCESS;
+	return rc;
+}
+
+static int recv_one(struct mpi *mpi, const struct call *call)
+{
+	int rc;
+
+	if (!mpi->depth)
+		return MPI_Recv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
+				mpi->comm, MPI_STATUS_IGNORE);
+	rc = request_room(mpi);
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Irecv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
+			       mpi->comm, &mpi->requests[mpi->nrequests]);
+	mpi->nrequests += rc == MPI_SUCCESS;
+	return rc;
+}
+
+/* How a kind is executed. */
+static const struct issuer {
+	int (*issue)(struct mpi *mpi, const struct call *call);
+	bool shares; /* nranks x count elements in one buffer: MPI libraries add up in int */
+	bool reduces;
+} issuers[CALL_KIND_COUNT] = {
+	[CALL_ALL_REDUCE] = { .issue = all_reduce, .reduces = true },
+	[CALL_ALL_GATHER] = { .issue = all_gather, .shares = true },
+	[CALL_REDUCE_SCATTER] = { .issue = reduce_scatter, .shares = true, .reduces = true },
+	[CALL_BROADCAST] = { .issue = broadcast },
+	[CALL_REDUCE] = { .issue = reduce, .reduces = true },
+	[CALL_ALLTOALL] = { .issue = alltoall, .shares = true },
+	[CALL_ALLTOALLV] = { .issue = alltoallv },
+	[CALL_GATHER] = { .issue = gather, .shares = true },
+	[CALL_SCATTER] = { .issue = scatter, .shares = true },
+	[CALL_SEND] = { .issue = send_one },
+	[CALL_RECV] = { .issue = recv_one },
+};
+
+/* The largest number that has to fit into an int. */
+static size_t largest_count(const struct mpi *mpi, const struct call *call)
+{
+	size_t largest = call->count, n = (size_t)mpi->be.job->group_size;
+
+	if (issuers[call->kind].shares)
+		return largest <= INT_MAX ? largest * n : largest;
+	for (size_t i = 0; call->kind == CALL_ALLTOALLV && i < n; i++) {
+		size_t send_end = call->send_at[i] + call->send_counts[i];
+		size_t recv_end = call->recv_at[i] + call->recv_counts[i];
+
+		largest = send_end > largest ? send_end : largest;
+		largest = recv_end > largest ? recv_end : largest;
+	}
+	return largest;
+}
+
+static int call_check(struct mpi *mpi, const struct call *call)
+{
+	size_t largest;
+
+	if ((unsigned)call->kind >= CALL_KIND_COUNT || (unsigned)call->dtype >= DT_COUNT ||
+	    call->comm || call->stream)
+		return error_set(
+			mpi->be.err, OUTCOME_INTERNAL, -EINVAL,
+			"the mpi backend has no kind %d, type %d, communicator %u or stream %u",
+			call->kind, call->dtype, call->comm, call->stream);
+	if (issuers[call->kind].reduces &&
+	    ((unsigned)call->op >= OP_COUNT || op_of(mpi, call) == MPI_OP_NULL))
+		return error_set(mpi->be.err, OUTCOME_USAGE, -EINVAL,
+				 "the mpi backend has no operator %s for %s", redop_name(call->op),
+				 dtype_name(call->dtype));
+	largest = largest_count(mpi, call);
+	if (largest > INT_MAX)
+		return error_set(mpi->be.err, OUTCOME_USAGE, -EOVERFLOW,
+				 "%s of %zu elements: MPI's counts end at %d elements; use a "
+				 "smaller -e or a larger -d",
+				 call_kind_name(call->kind), largest, INT_MAX);
+	return 0;
+}
+
+int mpi_issue(struct backend *be, const struct call *call, uint64_t ticket)
+{
+	struct mpi *mpi = to_mpi(be);
+	int rc = call_check(mpi, call);
+
+	(void)ticket;
+	if (rc)
+		return rc;
+	rc = issuers[call->kind].issue(mpi, call);
+	if (rc != MPI_SUCCESS)
+		return mpi_fail(mpi, call_kind_name(call->kind), rc);
+	if (issuers[call->kind].reduces && call->op == OP_AVG &&
+	    (call->kind != CALL_REDUCE || be->job->group_rank == call->peer))
+		mpi_types_average(call->dtype, call->recv, call->count, be->job->group_size);
+	return 0;
+}
+
+int mpi_group_begin(struct backend *be)
+{
+	to_mpi(be)->depth++;
+	return 0;
+}
+
+/* One by one: Open MPI 4.1's MPI_Waitall may never return when a request fails. What is left after
+ * a failure may never complete, so it is given up. */
+int mpi_group_end(struct backend *be)
+{
+	struct mpi *mpi = to_mpi(be);
+	int rc = MPI_SUCCESS;
+
+	if (mpi->depth == 0)
+		return error_set(be->err, OUTCOME_INTERNAL, -EINVAL,
+				 "a group ended that never began");
+	if (--mpi->depth > 0)
+		return 0;
+	for (int i = 0; i < mpi->nrequests; i++) {
+		if (rc == MPI_SUCCESS) {
+			rc = MPI_Wait(&mpi->requests[i], MPI_STATUS_IGNORE);
+			continue;
+		}
+		MPI_Cancel(&mpi->requests[i]);
+		MPI_Request_free(&mpi->requests[i]);
+	}
+	mpi->nrequests = 0;
+	return rc == MPI_SUCCESS ? 0 : mpi_fail(mpi, "MPI_Wait", rc);
+}

@@ -1,0 +1,26 @@
+/* types.h: MPI datatypes and reduction operators for every element type. */
+#ifndef HANGAR_MPI_TYPES_H
+#define HANGAR_MPI_TYPES_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+#include "base/dtype.h"
+
+/* Types without an MPI counterpart (half, bfloat16, float8) are contiguous bytes with operators of
+ * our own; sums of 8-bit integers are our own, too. */
+struct mpi_types {
+	MPI_Datatype type[DT_COUNT];
+	MPI_Op op[DT_COUNT]
+		 [OP_COUNT]; /* none for mulsum; avg: sum, then _average */
+};
+
+/* After MPI_Init. Returns MPI_SUCCESS or MPI's error code; release is right either way. */
+int mpi_types_init(struct mpi_types *types);
+void mpi_types_release(struct mpi_types *types);
+
+/* Turn `count` sums over nranks into means: integers are truncated, floats rounded to nearest
+ * even. */
+void mpi_types_average(enum dtype dtype, void *data, size_t count, int nranks);
+
+#endif

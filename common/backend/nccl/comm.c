@@ -1,0 +1,122 @@
+/* comm.c: the communicator: named, made, destroyed, aborted. */
+#include <errno.h>
+#include <string.h>
+
+#include "backend/nccl/ops.h"
+#include "backend/job.h"
+
+#define DESTROY_SECONDS 10.0
+
+_Static_assert(sizeof(ncclUniqueId) <= COMM_ID_BYTES, "a request has room for NCCL's unique id");
+
+void nccl_enter(struct backend *be, const char *what, double seconds)
+{
+	watch_enter(be->watch, what, be->job->patience > seconds ? be->job->patience : seconds);
+}
+
+void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory)
+{
+	if (memory->handle && memory->window)
+		nccl->late.window_deregister(nccl->comm, memory->handle);
+	else if (memory->handle)
+		ncclCommDeregister(nccl->comm, memory->handle);
+	memory->handle = NULL;
+}
+
+/* The communicator is gone, and with it what was registered or made on it. */
+static void forget_comm(struct nccl *nccl)
+{
+	nccl->comm = NULL;
+	memset(nccl->mulsum_made, 0, sizeof(nccl->mulsum_made));
+	for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
+		memory->handle = NULL;
+}
+
+int nccl_comm_abort(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	ncclResult_t result;
+
+	if (!nccl->comm)
+		return 0;
+	/* Before: the abort may wait for other ranks of the host, whose proxies talk to ours. */
+	watch_comm(be->watch, 0, COMM_ABORTED, NULL);
+	result = ncclCommAbort(nccl->comm);
+	forget_comm(nccl);
+	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommAbort", result);
+}
+
+/* A communicator that failed is aborted: its peers may be gone, and destroying waits for them. */
+void nccl_comm_close(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+
+	if (!nccl->comm)
+		return;
+	nccl_enter(be, "ncclCommDestroy", DESTROY_SECONDS);
+	if (nccl->broken) {
+		nccl_comm_abort(be);
+	} else {
+		for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
+			nccl_deregister(nccl, memory);
+		nccl_calls_release(nccl);
+		ncclCommDestroy(nccl->comm);
+		forget_comm(nccl);
+	}
+	watch_leave(be->watch);
+}
+
+/* What the headers of this build cannot ask for is refused, not left out. */
+static int comm_config(struct nccl *nccl, ncclConfig_t *config)
+{
+	const struct backend_config *asked = &nccl->be.config;
+
+	config->blocking = 1;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+	if (asked->cta_policy >= 0)
+		config->CTAPolicy = asked->cta_policy;
+#else
+	if (asked->cta_policy >= 0)
+		return error_set(nccl->be.err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "-x needs NCCL 2.27 or later at build");
+#endif
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+	if (asked->nvlink_centric)
+		config->nvlinkCentricSched = 1;
+#else
+	if (asked->nvlink_centric)
+		return error_set(nccl->be.err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "--nvlink-centric needs NCCL 2.28 or later at build");
+#endif
+	return 0;
+}
+
+int nccl_comm_id(struct backend *be, unsigned char *id)
+{
+	struct nccl *nccl = to_nccl(be);
+	ncclUniqueId made;
+	ncclResult_t result = ncclGetUniqueId(&made);
+
+	if (result != ncclSuccess)
+		return nccl_fail(nccl, "ncclGetUniqueId", result);
+	memset(id, 0, COMM_ID_BYTES);
+	memcpy(id, &made, sizeof(made));
+	return 0;
+}
+
+int nccl_comm_open(struct backend *be, const struct comm_request *request)
+{
+	struct nccl *nccl = to_nccl(be);
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclResult_t result;
+	ncclUniqueId id;
+	int rc = comm_config(nccl, &config);
+
+	if (rc)
+		return rc;
+	memcpy(&id, request->id, sizeof(id));
+	nccl_enter(be, "ncclCommInitRank", NCCL_INIT_SECONDS);
+	result = ncclCommInitRankConfig(&nccl->comm, request->nranks, id, request->rank, &config);
+	watch_leave(be->watch);
+	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommInitRank", result);
+}

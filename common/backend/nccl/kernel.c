@@ -1,0 +1,66 @@
+/* kernel.c: what launching a kernel costs on this host, now. */
+#include "backend/nccl/ops.h"
+#include "base/clock.h"
+#include "backend/nccl/kernel_cost.h"
+#include "backend/nccl/kernel_cuda.h"
+#include "base/stats.h"
+
+/* A few milliseconds; the first rounds load the module and wake host and device. ROW as many as
+ * a batch of small calls has (timing.c): the host never waits for the queue. */
+enum { ROUNDS = 24, WARM = 4, ROW = 64 };
+
+static cudaError_t launch(struct nccl *nccl)
+{
+	return (cudaError_t)kernel_cuda_launch(nccl->stream, nccl->capability >= 90);
+}
+
+static cudaError_t measure_row(struct nccl *nccl, double *host_us)
+{
+	double begin = clock_seconds();
+	cudaError_t rc = cudaSuccess;
+
+	for (int i = 0; i < ROW && rc == cudaSuccess; i++)
+		rc = launch(nccl);
+	*host_us = (clock_seconds() - begin) * 1e6 / ROW;
+	return rc == cudaSuccess ? cudaStreamSynchronize(nccl->stream) : rc;
+}
+
+/* The host looks on as nccl_wait does. */
+static cudaError_t measure_latency(struct nccl *nccl, double *latency_us)
+{
+	double begin = clock_seconds();
+	cudaError_t rc = launch(nccl);
+
+	while (rc == cudaSuccess && (rc = cudaStreamQuery(nccl->stream)) == cudaErrorNotReady)
+		rc = cudaSuccess;
+	*latency_us = (clock_seconds() - begin) * 1e6;
+	(void)cudaGetLastError(); /* "not ready" is kept as an error */
+	return rc;
+}
+
+static double median(const double *values)
+{
+	struct stats stats;
+
+	return stats_compute(values, ROUNDS, &stats) == 0 ? stats.median : 0;
+}
+
+int nccl_kernel_cost(struct backend *be, struct kernel_cost *cost)
+{
+	struct nccl *nccl = to_nccl(be);
+	double host[ROUNDS], latency[ROUNDS];
+	cudaError_t rc = cudaSuccess;
+
+	for (int i = -WARM; i < ROUNDS && rc == cudaSuccess; i++) {
+		int at = i < 0 ? 0 : i;
+
+		rc = measure_row(nccl, &host[at]);
+		if (rc == cudaSuccess)
+			rc = measure_latency(nccl, &latency[at]);
+	}
+	if (rc != cudaSuccess)
+		return nccl_cuda_fail(nccl, "measuring launches", rc);
+	*cost = (struct kernel_cost){ .host_us = median(host),
+				      .latency_us = median(latency) };
+	return 0;
+}

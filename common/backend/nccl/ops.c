@@ -1,0 +1,379 @@
+/* ops.c: device, waiting and graphs on NCCL and CUDA. Buffers are in backend_nccl_memory.c,
+ * calls in backend_nccl_calls.c, the communicator is in backend_nccl_comm.c. */
+#include "backend/nccl/ops.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Stream queries, 1 us each, between looks at the communicator. */
+enum { POLLS_PER_LOOK = 200 };
+
+/* NCCL's texts may hold several lines. */
+static int line_length(const char *text)
+{
+	return text ? (int)strcspn(text, "\r\n") : 0;
+}
+
+/* NCCL says of a failed allocation no more than that CUDA failed; the rest is in its text: CUDA's
+ * words, or its own. */
+static bool lacks_memory(ncclResult_t rc, const char *detail)
+{
+	return rc == ncclUnhandledCudaError && detail &&
+	       (strstr(detail, cudaGetErrorString(cudaErrorMemoryAllocation)) ||
+	        strstr(detail, "Failed to CUDA calloc") || strstr(detail, "Failed to CUDA malloc"));
+}
+
+int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
+{
+	const char *detail = ncclGetLastError(nccl->comm);
+
+	nccl->broken = nccl->comm != NULL;
+	return error_set(nccl->be.err, OUTCOME_ERROR, lacks_memory(rc, detail) ? -ENOMEM : -EIO,
+			 "%s failed: %s (%.*s)", what, ncclGetErrorString(rc), line_length(detail),
+			 detail ? detail : "");
+}
+
+int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)
+{
+	nccl->broken = nccl->comm != NULL;
+	return error_set(nccl->be.err, OUTCOME_ERROR,
+			 rc == cudaErrorMemoryAllocation ? -ENOMEM : -EIO, "%s failed: %s: %s",
+			 what, cudaGetErrorName(rc), cudaGetErrorString(rc));
+}
+
+static int nccl_devices(void)
+{
+	int n = 0;
+
+	if (cudaGetDeviceCount(&n) != cudaSuccess) {
+		(void)cudaGetLastError();
+		return 0;
+	}
+	return n;
+}
+
+static void nccl_device_name(int device, char *buf, size_t len)
+{
+	if (cudaDeviceGetPCIBusId(buf, (int)len, device) != cudaSuccess) {
+		(void)cudaGetLastError();
+		snprintf(buf, len, "device %d", device);
+	}
+}
+
+static int device_open(struct nccl *nccl)
+{
+	int device = nccl->be.config.device, count = nccl_devices(), major = 0, minor = 0;
+	cudaError_t rc;
+
+	if (device < 0 || device >= count)
+		return error_set(nccl->be.err, OUTCOME_USAGE, -ENODEV,
+				 "GPU %d asked for: there are %d, counted from 0", device, count);
+	rc = cudaSetDevice(device);
+	if (rc == cudaSuccess)
+		rc = cudaFree(NULL); /* makes the context */
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+	if (rc == cudaSuccess)
+		rc = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+	if (rc == cudaSuccess && !nccl->be.config.stream_null)
+		rc = cudaStreamCreateWithFlags(&nccl->stream, cudaStreamNonBlocking);
+	if (rc == cudaSuccess)
+		rc = cudaMalloc((void **)&nccl->verdict, sizeof(*nccl->verdict));
+	if (rc == cudaSuccess && nccl->be.config.record_devices)
+		rc = device_clock_open(&nccl->clock, nccl->stream, nccl->be.watch);
+	if (rc != cudaSuccess)
+		return nccl_cuda_fail(nccl, "opening the GPU", rc);
+	nccl->capability = 10 * major + minor;
+	return 0;
+}
+
+static void nccl_close(struct backend *be);
+
+static int nccl_open(struct job *job, const struct watch *watch, struct error *err,
+		     const struct backend_config *config, struct backend **out)
+{
+	struct nccl *nccl = calloc(1, sizeof(*nccl));
+	ncclResult_t result;
+	int rc;
+
+	if (!nccl)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the nccl backend");
+	nccl->be = (struct backend){
+		.ops = &backend_nccl,
+		.job = job,
+		.watch = watch,
+		.err = err,
+		.config = *config,
+	};
+	nccl_late_init(&nccl->late);
+	nccl_used_init(&nccl->used);
+	rc = device_open(nccl);
+	if (rc)
+		goto close;
+	result = ncclGetVersion(&nccl->version);
+	if (result != ncclSuccess) {
+		rc = nccl_fail(nccl, "ncclGetVersion", result);
+		goto close;
+	}
+	*out = &nccl->be;
+	return 0;
+
+close:
+	nccl_close(&nccl->be);
+	return rc;
+}
+
+static void nccl_close(struct backend *be)
+{
+	struct nccl *nccl;
+
+	if (!be)
+		return;
+	nccl = to_nccl(be);
+	nccl_comm_close(be);
+	while (nccl->memory)
+		be->ops->release(be, nccl->memory->ptr);
+	nccl_marks_release(nccl);
+	nccl_used_release(&nccl->used);
+	device_clock_close(nccl->clock);
+	if (nccl->verdict)
+		cudaFree(nccl->verdict);
+	if (nccl->stream)
+		cudaStreamDestroy(nccl->stream);
+	free(nccl);
+}
+
+static void config_text(const struct backend_config *config, char *text, size_t len)
+{
+	static const char *const registers[] = { "none", "comm", "window" };
+	int n = snprintf(text, len, "blocking=1 nvlinkCentricSched=%d alloc=%s register=%s",
+			 config->nvlink_centric, config->alloc == ALLOC_NCCL ? "nccl" : "cuda",
+			 registers[config->local_register > 2 ? 2 : config->local_register]);
+
+	if (config->cta_policy >= 0 && n > 0 && (size_t)n < len)
+		snprintf(text + n, len - (size_t)n, " CTAPolicy=%d", config->cta_policy);
+}
+
+static void nccl_facts(struct backend *be, struct backend_facts *facts)
+{
+	struct nccl *nccl = to_nccl(be);
+	int runtime = 0, driver = 0, device = be->config.device;
+	struct cudaDeviceProp properties;
+
+	*facts = (struct backend_facts){ .device_index = device, .library_code = nccl->version };
+	snprintf(facts->library, sizeof(facts->library), "NCCL %d.%d.%d", nccl->version / 10000,
+		 nccl->version / 100 % 100, nccl->version % 100);
+	cudaRuntimeGetVersion(&runtime);
+	cudaDriverGetVersion(&driver);
+	snprintf(facts->runtime, sizeof(facts->runtime), "CUDA runtime %d.%d, driver %d.%d",
+		 runtime / 1000, runtime % 1000 / 10, driver / 1000, driver % 1000 / 10);
+	if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
+		snprintf(facts->device, sizeof(facts->device), "%.63s", properties.name);
+		facts->device_memory = properties.totalGlobalMem;
+	}
+	cudaDeviceGetPCIBusId(facts->bus_id, sizeof(facts->bus_id), device);
+	config_text(&be->config, facts->config, sizeof(facts->config));
+}
+
+/* Moving float8 needs a library that knows the types, reducing it Hopper (NCCL 2.24 release
+ * notes). */
+static bool nccl_supports(struct backend *be, enum dtype dtype, enum redop op, char *why,
+			  size_t len)
+{
+	struct nccl *nccl = to_nccl(be);
+
+	if (dtype != DT_F8E4M3 && dtype != DT_F8E5M2)
+		return true;
+	if (nccl->version < NCCL_WITH_FLOAT8) {
+		snprintf(why, len, "type %s needs NCCL 2.24 or later, this is %d",
+			 dtype_name(dtype), nccl->version);
+		return false;
+	}
+	if (op != OP_NONE && nccl->capability < 90) {
+		snprintf(why, len,
+			 "reducing %s needs compute capability 9.0 or higher, this GPU has %d.%d",
+			 dtype_name(dtype), nccl->capability / 10, nccl->capability % 10);
+		return false;
+	}
+	return true;
+}
+
+static bool nccl_avg_premultiplies(struct backend *be)
+{
+	(void)be;
+	return true;
+}
+
+/* What another rank or the network did to the communicator. */
+static int async_error(struct nccl *nccl)
+{
+	ncclResult_t state = ncclSuccess, rc;
+
+	if (!nccl->comm)
+		return 0;
+	rc = ncclCommGetAsyncError(nccl->comm, &state);
+	if (rc != ncclSuccess)
+		return nccl_fail(nccl, "ncclCommGetAsyncError", rc);
+	state = state == ncclInProgress ? ncclSuccess : state;
+	watch_asked(nccl->be.watch, 0, (int)state);
+	return state == ncclSuccess ? 0 : nccl_fail(nccl, "the communicator", state);
+}
+
+/* Known where calls get device times: the event before the last call is past. */
+static int nccl_begun(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc = nccl->clock ? device_clock_begun(nccl->clock) : cudaSuccess;
+
+	(void)cudaGetLastError(); /* not-ready is kept as CUDA's last error */
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "reading an event", rc);
+}
+
+static int stream_wait(struct nccl *nccl)
+{
+	for (unsigned polls = 1;; polls++) {
+		cudaError_t rc = cudaStreamQuery(nccl->stream);
+		int error;
+
+		if (rc != cudaErrorNotReady)
+			return rc == cudaSuccess ? 0
+						 : nccl_cuda_fail(nccl, "waiting for the GPU", rc);
+		if (polls % POLLS_PER_LOOK)
+			continue;
+		error = async_error(nccl);
+		if (error)
+			return error;
+		sched_yield(); /* ranks may share a core */
+	}
+}
+
+/* Not-ready is kept as CUDA's last error and would look like a later launch's. */
+int nccl_wait(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t cuda = cudaSuccess;
+	int rc;
+
+	watch_device(be->watch, true);
+	rc = stream_wait(nccl);
+	watch_device(be->watch, false);
+	(void)cudaGetLastError();
+	if (!rc)
+		rc = async_error(nccl);
+	if (rc || !nccl->clock)
+		return rc;
+	cuda = device_clock_harvest(nccl->clock);
+	if (cuda == cudaSuccess)
+		cuda = device_clock_refresh(nccl->clock);
+	return cuda == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "reading an event", cuda);
+}
+
+static int nccl_graph_begin(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc;
+
+	if (!nccl->stream)
+		return error_set(be->err, OUTCOME_USAGE, -EINVAL,
+				 "-G: CUDA can't capture the NULL stream (-y 1)");
+	rc = cudaStreamBeginCapture(nccl->stream, cudaStreamCaptureModeThreadLocal);
+	if (rc != cudaSuccess)
+		return nccl_cuda_fail(nccl, "cudaStreamBeginCapture", rc);
+	nccl->capturing = true;
+	return 0;
+}
+
+static int nccl_graph_end(struct backend *be, void **graph)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaGraphExec_t exec = NULL;
+	cudaGraph_t captured = NULL;
+	cudaError_t rc;
+
+	*graph = NULL;
+	nccl->capturing = false;
+	rc = cudaStreamEndCapture(nccl->stream, &captured);
+	if (rc == cudaSuccess)
+		rc = cudaGraphInstantiateWithFlags(&exec, captured, 0);
+	if (captured)
+		cudaGraphDestroy(captured);
+	if (rc == cudaSuccess)
+		rc = cudaGraphUpload(exec, nccl->stream);
+	if (rc != cudaSuccess) {
+		if (exec)
+			cudaGraphExecDestroy(exec);
+		return nccl_cuda_fail(nccl, "making a CUDA graph", rc);
+	}
+	*graph = exec;
+	return 0;
+}
+
+static int nccl_graph_launch(struct backend *be, void *graph)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc = cudaGraphLaunch(graph, nccl->stream);
+
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "cudaGraphLaunch", rc);
+}
+
+static void nccl_graph_free(struct backend *be, void *graph)
+{
+	(void)be;
+	if (graph)
+		cudaGraphExecDestroy(graph);
+}
+
+static size_t nccl_memory_used(struct backend *be)
+{
+	size_t free_bytes = 0, total = 0;
+
+	(void)be;
+	cudaMemGetInfo(&free_bytes, &total);
+	return total - free_bytes;
+}
+
+const struct backend_ops backend_nccl = {
+	.name = "nccl",
+	.help = "GPU memory, NCCL's collectives",
+	.devices = nccl_devices,
+	.device_name = nccl_device_name,
+	.open = nccl_open,
+	.close = nccl_close,
+	.facts = nccl_facts,
+	.supports = nccl_supports,
+	.avg_premultiplies = nccl_avg_premultiplies,
+	.comm_id = nccl_comm_id,
+	.comm_open = nccl_comm_open,
+	.comm_close = nccl_comm_close,
+	.comm_abort = nccl_comm_abort,
+	.alloc = nccl_alloc,
+	.release = nccl_release,
+	.enroll = nccl_enroll,
+	.fill = nccl_fill,
+	.poison = nccl_poison,
+	.copy = nccl_copy,
+	.store = nccl_store,
+	.fetch = nccl_fetch,
+	.verify = nccl_verify,
+	.issue = nccl_issue,
+	.group_begin = nccl_group_begin,
+	.group_end = nccl_group_end,
+	.begun = nccl_begun,
+	.wait = nccl_wait,
+	.graph_begin = nccl_graph_begin,
+	.graph_end = nccl_graph_end,
+	.graph_launch = nccl_graph_launch,
+	.graph_free = nccl_graph_free,
+	.mark = nccl_mark,
+	.marks = nccl_marks,
+	.used_refusal = nccl_used_why,
+	.used_begin = nccl_used_begin,
+	.used_end = nccl_used_end,
+	.estimate_begin = nccl_estimate_begin,
+	.estimate_end = nccl_estimate_end,
+	.kernel_cost = nccl_kernel_cost,
+	.memory_used = nccl_memory_used,
+};

@@ -1,0 +1,207 @@
+/* used.c: what NCCL used for calls, and what it expects of them: its log switched on
+ * for a moment, and calls that are only simulated.
+ *
+ * ncclResetDebugInit makes NCCL read NCCL_DEBUG and its like again, at the next thing it might log;
+ * a group without calls is such a thing (src/debug.cc, group.cc of 2.25 to 2.30). So the
+ * environment is another one only while NCCL reads it, on the main thread, between calls; and when
+ * used_end returns, the level is the user's again and the private log is closed: the calls that
+ * follow find NCCL as those before did. Rank 0 alone logs its choices (enqueue.cc), so the other
+ * ranks leave their logs alone.
+ *
+ * A simulated group is planned and dropped (group.cc of 2.22 to 2.30): the next group starts with
+ * an empty plan. Its sends and receives are not, nor from 2.29 on its broadcasts from several
+ * roots: they stay queued for the next group, so none may be in it. A simulated collective leaks
+ * NCCL's record of it, some 300 bytes, and a group without calls 160. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/nccl/ops.h"
+#include "backend/job.h"
+#include "topo/model.h"
+#include "nccl_log/nccl_used.h"
+
+#define LOG_MOST (1 << 20) /* bytes; a few lines are expected */
+
+static const char *const settings[] = { "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE" };
+enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+void nccl_used_init(struct nccl_used *used)
+{
+	*used = (struct nccl_used){
+		.log = -1,
+		.reset = (__typeof__(used->reset))dlsym(RTLD_DEFAULT, "ncclResetDebugInit"),
+#ifdef NCCL_SIM_INFO_INITIALIZER
+		.simulate_end =
+			(__typeof__(used->simulate_end))dlsym(RTLD_DEFAULT, "ncclGroupSimulateEnd"),
+#endif
+	};
+}
+
+void nccl_used_release(struct nccl_used *used)
+{
+	if (used->log >= 0)
+		close(used->log);
+	used->log = -1;
+}
+
+/* The private log has no name that outlives us. NCCL opens it by this path; where it could not,
+ * its lines would go to standard output. */
+static int log_path(struct nccl_used *used, char *path, size_t len)
+{
+	if (used->log < 0)
+		used->log = memfd_create("nccl-used", MFD_CLOEXEC);
+	if (used->log < 0)
+		return -errno;
+	snprintf(path, len, "/proc/self/fd/%d", used->log);
+	return access(path, W_OK) < 0 ? -errno : 0;
+}
+
+const char *nccl_used_why(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	const char *why = nccl_used_refusal();
+	char path[32];
+
+	if (why)
+		return why;
+	if (!nccl->used.reset)
+		return "this NCCL library has no ncclResetDebugInit, which switches its log";
+	return log_path(&nccl->used, path, sizeof(path)) < 0 ? "no memory file to log to (/proc)"
+							     : NULL;
+}
+
+/* Have NCCL read its settings, now: not when the next call finds that it has to. */
+static int reread(struct nccl *nccl)
+{
+	ncclResult_t result;
+
+	nccl->used.reset();
+	result = ncclGroupStart();
+	if (result == ncclSuccess)
+		result = ncclGroupEnd();
+	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclGroupEnd", result);
+}
+
+/* The environment of the pass and back: `saved` are the user's settings, NULL: unset. */
+static int log_on(struct nccl *nccl, const char *path)
+{
+	const char *const values[SETTINGS] = { NCCL_USED_LEVEL, NCCL_USED_SUBSYS, path };
+	char *saved[SETTINGS] = { NULL };
+	int rc = 0, known = 0; /* settings from `known` on were not saved, and are not touched */
+
+	for (; known < SETTINGS && rc == 0; known += rc == 0) {
+		const char *value = getenv(settings[known]);
+
+		saved[known] = value ? strdup(value) : NULL;
+		rc = value && !saved[known] ? -ENOMEM : 0;
+	}
+	for (int i = 0; i < SETTINGS && rc == 0; i++)
+		rc = setenv(settings[i], values[i], 1) < 0 ? -ENOMEM : 0;
+	if (rc == 0) {
+		nccl->used.on = true;
+		rc = reread(nccl);
+	}
+	for (int i = 0; i < known; i++) {
+		if (saved[i])
+			setenv(settings[i], saved[i], 1);
+		else
+			unsetenv(settings[i]);
+		free(saved[i]);
+	}
+	return rc == -ENOMEM ? error_set(nccl->be.err, OUTCOME_INTERNAL, rc, "out of memory") : rc;
+}
+
+int nccl_used_begin(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	char path[32];
+
+	if (be->job->rank != 0 || nccl_used_why(be))
+		return 0;
+	if (log_path(&nccl->used, path, sizeof(path)) < 0 || ftruncate(nccl->used.log, 0) < 0)
+		return 0;
+	return log_on(nccl, path);
+}
+
+/* Sends and receives are not in the log. The library's AlltoAll, Gather and Scatter are made of
+ * them in 2.28, except on symmetric windows (enqueue.cc); later ones are not known. */
+static bool is_p2p(const struct nccl *nccl, unsigned kinds)
+{
+	const unsigned own = 1u << CALL_SEND | 1u << CALL_RECV | 1u << CALL_ALLTOALLV;
+	unsigned library = 0;
+
+	if (nccl->late.alltoall)
+		library |= 1u << CALL_ALLTOALL;
+	if (nccl->late.gather)
+		library |= 1u << CALL_GATHER;
+	if (nccl->late.scatter)
+		library |= 1u << CALL_SCATTER;
+	if (kinds == 0 ||
+	    kinds & ~(own | 1u << CALL_ALLTOALL | 1u << CALL_GATHER | 1u << CALL_SCATTER))
+		return false;
+	return !(kinds & library) ||
+	       (nccl->version / 100 == 228 && nccl->be.config.local_register < 2);
+}
+
+/* What was logged into the private file. 0, -ENODATA, or another negative errno. */
+static int log_read(const struct nccl_used *own, struct backend_used *used)
+{
+	char *text = malloc(LOG_MOST);
+	ssize_t n = text ? pread(own->log, text, LOG_MOST, 0) : -1;
+	int rc = n < 0 ? -ENOMEM : nccl_used_read(used, text, (size_t)n);
+
+	free(text);
+	return rc;
+}
+
+int nccl_used_end(struct backend *be, unsigned kinds, struct backend_used *used)
+{
+	struct nccl *nccl = to_nccl(be);
+	int rc = 0;
+
+	*used = (struct backend_used){ .channels = -1 };
+	if (is_p2p(nccl, kinds))
+		used->algo = model_algo_name(MODEL_P2P);
+	if (!nccl->used.on)
+		return 0;
+	nccl->used.on = false;
+	rc = reread(nccl);
+	if (rc == 0 && log_read(&nccl->used, used) == -ENOMEM)
+		rc = error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	return rc;
+}
+
+int nccl_estimate_begin(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	ncclResult_t result = ncclGroupStart();
+
+	if (result != ncclSuccess)
+		return nccl_fail(nccl, "ncclGroupStart", result);
+	nccl->depth++; /* no device times: nothing runs */
+	return 0;
+}
+
+/* NCCL says -1 where it has no estimate (NCCL_UNDEF_FLOAT): symmetric kernels, one rank. */
+int nccl_estimate_end(struct backend *be, double *us)
+{
+	struct nccl *nccl = to_nccl(be);
+	ncclResult_t result;
+#ifdef NCCL_SIM_INFO_INITIALIZER
+	ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
+
+	result = nccl->used.simulate_end ? nccl->used.simulate_end(&info) : ncclGroupEnd();
+	*us = nccl->used.simulate_end && info.estimatedTime >= 0 ? (double)info.estimatedTime : NAN;
+#else
+	result = ncclGroupEnd();
+	*us = NAN;
+#endif
+	nccl->depth--;
+	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclGroupSimulateEnd", result);
+}

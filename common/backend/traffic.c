@@ -1,0 +1,253 @@
+/* traffic.c: the generated pattern of alltoallv, and the reader of matrix files. */
+#include "backend/traffic.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Every amount is a multiple of this, as in all of nccl-tests. */
+enum { UNIT = 16 };
+
+/* Up to here a double holds every whole number, and sums of two don't overflow size_t. */
+#define AMOUNT_MAX 9007199254740992.0
+
+/* Where the reader stands, for messages: counted from 1. */
+struct cursor {
+	const char *path;
+	FILE *file;
+	size_t row, column;
+	struct error *err;
+};
+
+#define reject(cursor, fmt, ...)                                                                   \
+	error_set((cursor)->err, OUTCOME_USAGE, -EINVAL,                                           \
+		  "NCCL_TESTS_ALLTOALLV_MATRIX_FILE=%.200s: " fmt, (cursor)->path, __VA_ARGS__)
+
+enum token { TOKEN_NUMBER, TOKEN_NEWLINE, TOKEN_END };
+
+/* Next word, newline or end of file. A word that is too long for a number is cut, which makes it
+ * no number. */
+static enum token next_token(FILE *file, char *word, size_t len)
+{
+	size_t n = 0;
+	int c;
+
+	do
+		c = getc(file);
+	while (c != '\n' && isspace(c));
+	if (c == '\n')
+		return TOKEN_NEWLINE;
+	if (c == EOF)
+		return TOKEN_END;
+	for (; c != EOF && !isspace(c); c = getc(file)) {
+		/* A NUL byte would hide what follows it. */
+		if (n < len - 1)
+			word[n++] = c ? (char)c : '?';
+		else
+			word[0] = '?';
+	}
+	word[n] = '\0';
+	if (c != EOF)
+		ungetc(c, file);
+	return TOKEN_NUMBER;
+}
+
+static int read_amount(struct cursor *at, const char *word, double scale, double *amount)
+{
+	char *end;
+
+	*amount = strtod(word, &end);
+	/* No nan, no inf, nothing hexadecimal. */
+	if (word[strspn(word, "0123456789.eE+-")] || *end || end == word)
+		return reject(at, "row %zu, column %zu: '%.40s' is not a number of bytes", at->row,
+			      at->column, word);
+	if (*amount < 0)
+		return reject(at, "row %zu, column %zu: %.40s is negative", at->row, at->column,
+			      word);
+	*amount *= scale;
+	if (!(*amount <= AMOUNT_MAX))
+		return reject(at,
+			      "row %zu, column %zu: %.40s, scaled by %g, is more than 2^53 bytes",
+			      at->row, at->column, word, scale);
+	*amount = UNIT * floor(*amount / UNIT);
+	return 0;
+}
+
+/* A row ended. Rows and columns beyond nranks are read and checked, but not kept. */
+static int end_row(struct cursor *at, size_t *columns)
+{
+	size_t got = at->column - 1;
+
+	if (got == 0)
+		return 0; /* blank line */
+	if (at->row > 1 && got != *columns)
+		return reject(at, "row %zu has %zu columns, but row 1 has %zu", at->row, got,
+			      *columns);
+	*columns = got;
+	at->row++;
+	at->column = 1;
+	return 0;
+}
+
+/* Fills the matrix; *rows and *columns are the size of what the file holds. */
+static int read_rows(struct cursor *at, struct traffic *traffic, double scale, size_t *rows,
+		     size_t *columns)
+{
+	size_t n = (size_t)traffic->nranks;
+	enum token token;
+	char word[64];
+	double amount;
+	int rc = 0;
+
+	do {
+		token = next_token(at->file, word, sizeof(word));
+		if (token != TOKEN_NUMBER) {
+			rc = end_row(at, columns);
+			continue;
+		}
+		rc = read_amount(at, word, scale, &amount);
+		if (at->row <= n && at->column <= n)
+			traffic->matrix[(at->row - 1) * n + at->column - 1] = amount;
+		at->column++;
+	} while (rc == 0 && token != TOKEN_END);
+	*rows = at->row - 1;
+	if (rc == 0 && ferror(at->file))
+		return reject(at, "can't be read: %s", strerror(EIO));
+	return rc;
+}
+
+static int check_dimensions(struct cursor *at, const struct traffic *traffic, size_t rows,
+			    size_t columns)
+{
+	if (rows == 0)
+		return reject(at, "%s", "is empty; must hold a square matrix of bytes");
+	if (rows != columns)
+		return reject(at, "has %zu rows and %zu columns, but must be square", rows,
+			      columns);
+	if (rows < (size_t)traffic->nranks)
+		return reject(at, "has %zu rows and columns, but there are %d ranks", rows,
+			      traffic->nranks);
+	return 0;
+}
+
+/* Largest row or column sum: the buffer that the busiest rank needs. */
+static double largest_sum(const struct traffic *traffic)
+{
+	size_t n = (size_t)traffic->nranks, i, j;
+	double most = 0;
+
+	for (i = 0; i < n; i++) {
+		double sent = 0, received = 0;
+
+		for (j = 0; j < n; j++) {
+			sent += traffic->matrix[i * n + j];
+			received += traffic->matrix[j * n + i];
+		}
+		most = fmax(most, fmax(sent, received));
+	}
+	return most;
+}
+
+static int check_sizes(const struct traffic *traffic, const struct options *options,
+		       struct error *err)
+{
+	double most = largest_sum(traffic);
+
+	if (options->min_bytes != options->max_bytes)
+		return error_set(
+			err, OUTCOME_USAGE, -EINVAL,
+			"-b %zu -e %zu: must be equal with NCCL_TESTS_ALLTOALLV_MATRIX_FILE, "
+			"which fixes all sizes",
+			options->min_bytes, options->max_bytes);
+	if (most > (double)options->max_bytes)
+		return error_set(
+			err, OUTCOME_USAGE, -EINVAL,
+			"-e %zu: must be at least %.0f, the largest row or column sum of %.200s",
+			options->max_bytes, most, options->matrix_file);
+	return 0;
+}
+
+/* A pipe could block for ever, and a device never ends. */
+static int open_matrix(struct cursor *at)
+{
+	struct stat st;
+
+	if (stat(at->path, &st) < 0)
+		return reject(at, "can't be opened: %s", strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return reject(at, "%s", "is no regular file");
+	at->file = fopen(at->path, "re");
+	return at->file ? 0 : reject(at, "can't be opened: %s", strerror(errno));
+}
+
+static int read_matrix(struct traffic *traffic, const struct options *options, struct error *err)
+{
+	struct cursor at = { .path = options->matrix_file, .row = 1, .column = 1, .err = err };
+	size_t rows = 0, columns = 0;
+	int rc = open_matrix(&at);
+
+	if (rc < 0)
+		return rc;
+	rc = read_rows(&at, traffic, options->matrix_scale, &rows, &columns);
+	if (rc == 0)
+		rc = check_dimensions(&at, traffic, rows, columns);
+	fclose(at.file);
+	return rc;
+}
+
+int traffic_init(struct traffic *traffic, const struct options *options, int nranks,
+		 struct error *err)
+{
+	size_t n = (size_t)nranks;
+	int rc;
+
+	*traffic = (struct traffic){ .nranks = nranks, .spread = options->spread };
+	if (!options->matrix_file)
+		return 0;
+	traffic->matrix = calloc(n * n, sizeof(*traffic->matrix));
+	if (!traffic->matrix)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM,
+				 "no memory for a matrix of %d ranks", nranks);
+	rc = read_matrix(traffic, options, err);
+	if (rc == 0)
+		rc = check_sizes(traffic, options, err);
+	if (rc < 0)
+		traffic_release(traffic);
+	return rc;
+}
+
+void traffic_release(struct traffic *traffic)
+{
+	free(traffic->matrix);
+	traffic->matrix = NULL;
+}
+
+/* nccl-tests' pattern, in its order of operations so that the amounts are the same: a blend of
+ * equal shares and shares that grow with the distance to the right. Each rank sends and receives
+ * every distance once, so all totals are equal. */
+static double generated_bytes(const struct traffic *traffic, int from, int to, size_t bytes)
+{
+	size_t n = (size_t)traffic->nranks;
+	double total = (double)(bytes / (UNIT * n) * (UNIT * n));
+	double distance = (double)((to - from + traffic->nranks) % traffic->nranks);
+	double distances = (double)n * (double)(n - 1) / 2;
+
+	if (n == 1)
+		return total;
+	return (1 - traffic->spread) * (total / (double)n) +
+	       traffic->spread * (distance * total / distances);
+}
+
+size_t traffic_count(const struct traffic *traffic, int from, int to, size_t bytes, size_t elsize)
+{
+	double amount;
+
+	if (traffic->matrix)
+		amount = traffic->matrix[(size_t)from * (size_t)traffic->nranks + (size_t)to];
+	else
+		amount = generated_bytes(traffic, from, to, bytes);
+	return (size_t)(amount / UNIT) * UNIT / elsize;
+}

@@ -1,0 +1,26 @@
+/* traffic.h: who sends how much to whom in alltoallv: a generated pattern or a matrix file
+ * (nccl-tests' variables). */
+#ifndef HANGAR_TRAFFIC_H
+#define HANGAR_TRAFFIC_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "options/options.h"
+
+struct traffic {
+	int nranks;
+	double spread;   /* generated pattern: 0 uniform .. 1 distance-weighted */
+	double *matrix;  /* nranks x nranks bytes, row = sender, already scaled; NULL: generated */
+};
+
+/* Reads the matrix file if one is set. 0 or negative errno with a usage error that names file,
+ * row and column. */
+int traffic_init(struct traffic *traffic, const struct options *options, int nranks, struct error *err);
+void traffic_release(struct traffic *traffic);
+
+/* Elements that `from` sends to `to` when the size asked for is `bytes` (ignored with a matrix);
+ * whole 16-byte units, as in nccl-tests. */
+size_t traffic_count(const struct traffic *traffic, int from, int to, size_t bytes, size_t elsize);
+
+#endif

@@ -1,0 +1,55 @@
+/* error.c: the first error of a process. */
+#include "base/error.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Values that users typed end up in the text: whatever they hold, it stays one line of a
+ * terminal. */
+static void one_line(char *text)
+{
+	for (; *text; text++) {
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
+	}
+}
+
+int error_set_at(struct error *err, enum outcome outcome, int code, const char *file, int line,
+		 const char *fmt, ...)
+{
+	va_list args;
+
+	if (err->outcome != OUTCOME_OK)
+		return code;
+	/* An error that claims to be none would be lost. */
+	err->outcome = outcome == OUTCOME_OK ? OUTCOME_INTERNAL : outcome;
+	err->code = code;
+	err->file = file;
+	err->line = line;
+	va_start(args, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	va_end(args);
+	one_line(err->text);
+	return code;
+}
+
+/* One fprintf each: standard error is unbuffered, and lines of several ranks must not mix. */
+void error_print(const struct error *err, const char *program)
+{
+	switch (err->outcome) {
+	case OUTCOME_OK:
+		break;
+	case OUTCOME_USAGE:
+	case OUTCOME_UNSUPPORTED:
+		fprintf(stderr, "%s: %s\n", program, err->text);
+		break;
+	default:
+		if (err->rank < 0)
+			fprintf(stderr, "%s: %s (%s:%d)\n", program, err->text, err->file,
+				err->line);
+		else
+			fprintf(stderr, "%s: rank %d: %s (%s:%d)\n", program, err->rank, err->text,
+				err->file, err->line);
+	}
+}

@@ -1,0 +1,29 @@
+/* error.h: the first error of a process, kept where it was first known and carried to every
+ * sink. */
+#ifndef HANGAR_ERROR_H
+#define HANGAR_ERROR_H
+
+#include "base/outcome.h"
+
+struct error {
+	enum outcome outcome; /* what the error means for the run: OUTCOME_OK while there is none */
+	int code;             /* negative errno */
+	int rank;             /* -1 while unknown */
+	int line;
+	const char *file;
+	char text[512]; /* one line, no newline; names what failed and what would be right */
+};
+
+/* Keep the error if it is the first, and return `code` either way, so that callers can `return
+ * error_set(...)`. Prints nothing; whoever ends the process prints it once (error_print). `err`
+ * is not NULL. */
+#define error_set(err, outcome, code, ...) error_set_at(err, outcome, code, __FILE__, __LINE__, __VA_ARGS__)
+
+int error_set_at(struct error *err, enum outcome outcome, int code, const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7)));
+
+/* One line on standard error: "PROGRAM: TEXT", plus rank and file:line where the outcome is no
+ * usage error. */
+void error_print(const struct error *err, const char *program);
+
+#endif

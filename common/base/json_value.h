@@ -1,0 +1,33 @@
+/* json_value.h: jansson values from C values that JSON can't hold as they are. */
+#ifndef HANGAR_JSON_VALUE_H
+#define HANGAR_JSON_VALUE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/row.h"
+
+/* New references; NULL on lack of memory only. */
+
+/* NULL becomes null; text that is not UTF-8 has its bytes above 0x7f replaced by "?". */
+json_t *json_value_text(const char *text);
+
+/* NaN and infinity become null. */
+json_t *json_value_real(double value);
+
+/* Written to `path`, which is made or overwritten; numbers with 15 digits. `flags`: jansson's besides.
+ * 0 or a negative errno: -ENOSPC on a full disk. */
+int json_value_save(const json_t *value, const char *path, size_t flags);
+
+/* n strings. */
+json_t *json_value_texts(char *const *texts, int n);
+
+/* Every allow-listed variable of this process: an object, or with `list` nccl-tests' array of
+ * "NAME=value". */
+json_t *json_value_environment(bool list);
+
+/* The cell of a column, in its own type. */
+json_t *json_value_column(const struct column *column, const struct row *row);
+
+#endif

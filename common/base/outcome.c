@@ -1,0 +1,203 @@
+/* outcome.c: outcomes as words and exit codes, and --expect. */
+#include "base/outcome.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From the one that hides all others to the one that any other hides. */
+static const struct {
+	enum outcome outcome;
+	const char *name;
+} outcomes[] = {
+	{ OUTCOME_USAGE, "usage" },
+	{ OUTCOME_INTERNAL, "internal" },
+	{ OUTCOME_UNSUPPORTED, "unsupported" },
+	{ OUTCOME_NOT_FIRED, "not-fired" },
+	{ OUTCOME_DIED, "died" },
+	{ OUTCOME_ERROR, "error" },
+	{ OUTCOME_HANG, "hang" },
+	{ OUTCOME_WRONG_DATA, "wrong-data" },
+	{ OUTCOME_DIVERGED, "diverged" },
+	{ OUTCOME_SLOW_RANK, "slow-rank" },
+	{ OUTCOME_SLOW, "slow" },
+	{ OUTCOME_OK, "ok" },
+};
+
+enum { OUTCOMES = sizeof(outcomes) / sizeof(outcomes[0]) };
+
+/* A value that is none of the known ones ranks first and has no name. */
+static int place(enum outcome outcome)
+{
+	int i;
+
+	for (i = 0; i < OUTCOMES; i++) {
+		if (outcomes[i].outcome == outcome)
+			return i;
+	}
+	return -1;
+}
+
+const char *outcome_name(enum outcome outcome)
+{
+	int i = place(outcome);
+
+	return i < 0 ? "unknown" : outcomes[i].name;
+}
+
+int outcome_parse(const char *name)
+{
+	int i;
+
+	for (i = 0; i < OUTCOMES; i++) {
+		if (strcmp(outcomes[i].name, name) == 0)
+			return outcomes[i].outcome;
+	}
+	return -EINVAL;
+}
+
+enum outcome outcome_worse(enum outcome a, enum outcome b)
+{
+	return place(a) <= place(b) ? a : b;
+}
+
+/* A spec taken apart: pointers into it, lengths without the colons. */
+struct expectation {
+	int outcome;
+	const char *class;
+	size_t class_len;  /* 0: any */
+	const char *ranks; /* "": any */
+};
+
+/* The number at the head of a list of ranks; *rest is what follows its comma, NULL at the end.
+ * -EINVAL: no number. */
+static int rank_first(const char *list, const char **rest)
+{
+	char *end;
+	long rank;
+
+	if (!isdigit((unsigned char)*list))
+		return -EINVAL;
+	rank = strtol(list, &end, 10);
+	if (end - list > 9 || (*end && *end != ','))
+		return -EINVAL;
+	*rest = *end ? end + 1 : NULL;
+	return (int)rank;
+}
+
+static int ranks_check(const char *list)
+{
+	while (list) {
+		if (rank_first(list, &list) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static bool ranks_hold(const char *list, int rank)
+{
+	while (list) {
+		int other = rank_first(list, &list);
+
+		if (other < 0)
+			return false;
+		if (other == rank)
+			return true;
+	}
+	return false;
+}
+
+/* Is every rank of `a` one of `b`? */
+static bool ranks_within(const char *a, const char *b)
+{
+	while (a) {
+		int rank = rank_first(a, &a);
+
+		if (rank < 0 || !ranks_hold(b, rank))
+			return false;
+	}
+	return true;
+}
+
+static int class_check(const char *class, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (!islower((unsigned char)class[i]) && !isdigit((unsigned char)class[i]) &&
+		    class[i] != '-')
+			return -EINVAL;
+	}
+	return len ? 0 : -EINVAL;
+}
+
+static int expect_parse(const char *spec, struct expectation *expected)
+{
+	char name[16];
+	size_t len = strcspn(spec, ":");
+
+	*expected = (struct expectation){ .class = "", .ranks = "" };
+	if (len >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, spec, len);
+	name[len] = '\0';
+	expected->outcome = outcome_parse(name);
+	if (expected->outcome < 0)
+		return -EINVAL;
+	spec += len;
+	if (*spec == '\0')
+		return 0;
+	expected->class = ++spec;
+	expected->class_len = strcspn(spec, ":");
+	if (class_check(expected->class, expected->class_len) < 0)
+		return -EINVAL;
+	spec += expected->class_len;
+	if (*spec == '\0')
+		return 0;
+	expected->ranks = spec + 1;
+	return ranks_check(expected->ranks);
+}
+
+int expect_check(const char *spec)
+{
+	struct expectation expected;
+
+	return expect_parse(spec, &expected);
+}
+
+char *expect_class(const char *spec, char *buf, size_t len)
+{
+	struct expectation expected = { .class = "" };
+
+	expect_parse(spec, &expected);
+	snprintf(buf, len, "%.*s", (int)expected.class_len, expected.class);
+	return buf;
+}
+
+static bool expect_matches(const struct expectation *expected, enum outcome outcome,
+			   const char *class, const char *ranks)
+{
+	if ((enum outcome)expected->outcome != outcome)
+		return false;
+	if (expected->class_len && (strlen(class) != expected->class_len ||
+				    memcmp(class, expected->class, expected->class_len) != 0))
+		return false;
+	/* Sets, not strings: the order in which ranks are named says nothing. */
+	return !*expected->ranks ||
+	       (ranks_within(expected->ranks, ranks) && ranks_within(ranks, expected->ranks));
+}
+
+int expect_exit_code(const char *spec, enum outcome outcome, const char *class, const char *ranks)
+{
+	struct expectation expected;
+
+	if (!spec)
+		return outcome;
+	if (expect_parse(spec, &expected) == 0 && expect_matches(&expected, outcome, class, ranks))
+		return 0;
+	if (outcome == OUTCOME_USAGE || outcome == OUTCOME_UNSUPPORTED)
+		return outcome;
+	return 1;
+}

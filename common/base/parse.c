@@ -1,0 +1,154 @@
+/* parse.c: text to value, all or nothing. */
+#include "base/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Wide enough for any size_t times 2^40. */
+__extension__ typedef unsigned __int128 wide;
+
+/* More fraction digits than this would not fit, and none that is a whole number of bytes needs
+ * them in practice. */
+enum { FRACTION_DIGITS = 18 };
+
+static bool digit(const char *p)
+{
+	return isdigit((unsigned char)*p);
+}
+
+/* Log2 of what a size suffix stands for; 0 when there is none. Moves *p behind it. */
+static int take_suffix(const char **p)
+{
+	static const char letters[] = "KMGT";
+	const char *found = **p ? strchr(letters, toupper((unsigned char)**p)) : NULL;
+
+	if (!found)
+		return 0;
+	(*p)++;
+	if (strncasecmp(*p, "iB", 2) == 0)
+		*p += 2;
+	else if (strncasecmp(*p, "B", 1) == 0)
+		*p += 1;
+	return 10 * (int)(found - letters + 1);
+}
+
+static int take_whole(const char **p, wide *whole)
+{
+	if (!digit(*p + (**p == '.'))) /* ".5" is a number */
+		return -EINVAL;
+	for (*whole = 0; digit(*p); (*p)++) {
+		*whole = *whole * 10 + (wide)(**p - '0');
+		if (*whole > SIZE_MAX)
+			return -ERANGE;
+	}
+	return 0;
+}
+
+/* ".25" as 25 / 100. */
+static int take_fraction(const char **p, wide *part, wide *scale)
+{
+	int n;
+
+	*part = 0;
+	*scale = 1;
+	if (**p != '.')
+		return 0;
+	(*p)++;
+	for (n = 0; digit(*p) && n < FRACTION_DIGITS; n++, (*p)++) {
+		*part = *part * 10 + (wide)(**p - '0');
+		*scale *= 10;
+	}
+	return n == 0 || digit(*p) ? -EINVAL : 0;
+}
+
+int parse_size(const char *text, size_t *value)
+{
+	wide whole, part, scale, total;
+	int bits, rc;
+
+	rc = take_whole(&text, &whole);
+	if (rc < 0)
+		return rc;
+	rc = take_fraction(&text, &part, &scale);
+	if (rc < 0)
+		return rc;
+	bits = take_suffix(&text);
+	if (*text || (part << bits) % scale != 0)
+		return -EINVAL;
+	total = (whole << bits) + (part << bits) / scale;
+	if (total > SIZE_MAX)
+		return -ERANGE;
+	*value = (size_t)total;
+	return 0;
+}
+
+int parse_int(const char *text, int64_t min, int64_t max, int64_t *value)
+{
+	const char *p = *text == '-' ? text + 1 : text;
+	long long number;
+	char *end;
+
+	if (!digit(p) || (*p == '0' && (p[1] || p != text)))
+		return -EINVAL;
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (*end)
+		return -EINVAL;
+	if (errno == ERANGE || number < min || number > max)
+		return -ERANGE;
+	*value = number;
+	return 0;
+}
+
+int parse_real(const char *text, double min, double max, double *value)
+{
+	const char *p = *text == '-' ? text + 1 : text;
+	double number;
+	char *end;
+
+	/* strtod also takes blanks, '+', hexadecimal and names of no number. */
+	if (!digit(p + (*p == '.')) || text[strspn(text, "0123456789.eE+-")])
+		return -EINVAL;
+	errno = 0;
+	number = strtod(text, &end);
+	if (*end)
+		return -EINVAL;
+	if (!isfinite(number) || number < min || number > max)
+		return -ERANGE;
+	*value = number;
+	return 0;
+}
+
+static const char *digits_of(int base)
+{
+	return base == 2 ? "01" : base == 10 ? "0123456789" : "0123456789abcdefABCDEF";
+}
+
+int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value)
+{
+	unsigned long long number;
+
+	if ((base == 0 || base == 2) && strncasecmp(text, "0b", 2) == 0) {
+		text += 2;
+		base = 2;
+	} else if ((base == 0 || base == 16) && strncasecmp(text, "0x", 2) == 0) {
+		text += 2;
+		base = 16;
+	} else if (base == 0) {
+		base = 10;
+	}
+	/* strtoull would take blanks, a sign and a second prefix. */
+	if (*text == '\0' || text[strspn(text, digits_of(base))])
+		return -EINVAL;
+	errno = 0;
+	number = strtoull(text, NULL, base);
+	if (errno == ERANGE || number > max)
+		return -ERANGE;
+	*value = number;
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* written.c: streams and standard output asked whether what was written arrived. */
+#include "base/written.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+int written_close(FILE *f)
+{
+	bool failed = ferror(f);
+	int why = errno;
+
+	if (fclose(f) < 0) {
+		failed = true;
+		why = errno;
+	}
+	return !failed ? 0 : why > 0 ? -why : -EIO;
+}
+
+static int refuse_stdout(struct error *err, int code)
+{
+	return error_set(err, OUTCOME_INTERNAL, code, "standard output: %s", strerror(-code));
+}
+
+int written_stdout(struct error *err)
+{
+	bool failed = ferror(stdout);
+	int why = errno;
+
+	if (fflush(stdout) < 0) {
+		failed = true;
+		why = errno;
+	}
+	return !failed ? 0 : refuse_stdout(err, why > 0 ? -why : -EIO);
+}
+
+static const char *guarded; /* atexit() hands nothing on */
+
+static void guard(void)
+{
+	struct error err = { .rank = -1 };
+
+	if (written_stdout(&err) == 0)
+		return;
+	error_print(&err, guarded);
+	_exit(OUTCOME_INTERNAL);
+}
+
+void written_guard(const char *program)
+{
+	guarded = program;
+	atexit(guard);
+}
+
+int written_room(struct error *err)
+{
+	struct statvfs disk;
+	struct stat st;
+
+	/* nothing, which a closed descriptor and /dev/full refuse */
+	if (write(STDOUT_FILENO, "", 0) < 0)
+		return refuse_stdout(err, -errno);
+	if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+	    fstatvfs(STDOUT_FILENO, &disk) == 0 && disk.f_blocks > 0 && disk.f_bfree == 0)
+		return refuse_stdout(err, -ENOSPC);
+	return 0;
+}

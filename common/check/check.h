@@ -1,0 +1,115 @@
+/* check.h: the data check: what every element must be, how a wrong one is counted, located and
+ * named.
+ *
+ * Element = f(seed, rank, index). `index` counts elements from the start of the send pool, so
+ * one filled pool serves every size and any rank can compute what any other sent. Contributions
+ * to a reduction are chosen so that every order of reduction gives one exact result in that type
+ * (check_element.h says how). */
+#ifndef HANGAR_CHECK_H
+#define HANGAR_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "backend/collective.h"
+#include "base/dtype.h"
+
+/* What a point's data are made of. The same on every rank. */
+struct check_data {
+	uint32_t seed;
+	enum dtype dtype;
+	enum redop op;          /* OP_NONE: elements are only moved, all bit patterns but NaN and
+	                         * infinity occur */
+	int nranks;
+	bool avg_premultiplies; /* backend_ops.avg_premultiplies */
+};
+
+/* Every buffer is poisoned with this byte before it is written to, guards included. */
+#define CHECK_POISON 0xA5
+
+/* Bytes on each side of a buffer that must stay as they were. */
+#define CHECK_GUARD 4096
+
+enum wrong_kind {
+	WRONG_NONE,
+	WRONG_ZERO,      /* zero where the expected value is not */
+	WRONG_STALE,     /* never written: the poison is still there */
+	WRONG_SHIFTED,   /* the right data, displaced */
+	WRONG_MISSING,   /* one rank's contribution left out */
+	WRONG_DOUBLED,   /* one rank's contribution counted twice */
+	WRONG_NAN,
+	WRONG_GUARD,     /* bytes outside the receive buffer changed */
+	WRONG_SEND,      /* the send buffer changed */
+	WRONG_KEEP,      /* a buffer that must stay untouched was written */
+	WRONG_OTHER      /* none of the above fits */
+};
+
+/* "none" "zero" "stale" "shifted" "missing" "doubled" "nan" "guard" "send" "keep" "other". */
+const char *wrong_kind_name(enum wrong_kind kind);
+
+/* Raw outcome of comparing one receive buffer. */
+struct verify_result {
+	uint64_t wrong;       /* elements that differ */
+	uint64_t first;       /* element index in the receive buffer of the first of them */
+};
+
+/* What is told of a failed check; plain data, so that ranks can gather it. */
+struct check_report {
+	uint64_t wrong;       /* wrong elements of this rank (for guard: wrong bytes) */
+	int32_t kind;         /* enum wrong_kind of the first */
+	int32_t rank;         /* the rank whose buffer is wrong */
+	int32_t culprit;      /* rank whose contribution is missing or doubled, -1 where that is
+	                       * not known */
+	int64_t shift;        /* WRONG_SHIFTED: elements; positive: data stand too late */
+	uint64_t element;     /* first wrong element, index in the receive buffer (guard: byte
+	                       * offset from its start, as int64_t; send: element relative to the
+	                       * send buffer, as int64_t) */
+	char expected[48], got[48]; /* as dtype_format prints them */
+};
+
+/* One element of rank `rank` at `index`, dtype_size bytes to `bits`. */
+void check_element(const struct check_data *data, int rank, uint64_t index, void *bits);
+
+/* What a reduction over all ranks must give at `index`. */
+void check_reduced(const struct check_data *data, uint64_t index, void *bits);
+
+/* Host memory versions of the backend hooks `fill` and `verify`. `base` is the pool index of the
+ * send buffers' first element, on every rank. */
+void check_fill(const struct check_data *data, int rank, uint64_t base, size_t count, void *dst);
+void check_verify(const struct check_data *data, const void *recv, const struct segment *segments, int n,
+                  uint64_t base, struct verify_result *result);
+
+/* Where a buffer to be checked lies; addresses are the backend's. */
+struct check_place {
+	const void *recv;    /* first element of the receive buffer */
+	size_t recv_bytes;
+	const void *send;    /* first element of the send buffer, NULL in place (nothing
+	                      * must stay) */
+	size_t send_bytes;
+	bool guards;         /* CHECK_GUARD bytes on each side of recv were poisoned; likewise
+	                      * around send filled */
+	const struct segment *segments;
+	int nsegments;
+	uint64_t base;       /* pool index of the first send element */
+};
+
+/* Check one finished call on this rank: receive buffer, guards, send buffer; on a failure find
+ * and name the first wrong element. Returns 0 with report->wrong == 0 when all is right, 0 with
+ * the report filled when not, or a negative errno from the backend. Local, no communication.
+ * `report->rank` is set to `rank`. */
+int check_call(struct backend *be, const struct check_data *data, int rank, const struct check_place *place,
+               struct check_report *report);
+
+/* One line without newline: "rank 2 element 17: expected 3 got 0: zero (12 wrong)". Returns buf. */
+char *check_describe(const struct check_report *report, char *buf, size_t len);
+
+/* For tests: the bytes that `kind` would leave. Write to `dst` what the receive buffer's
+ * elements [at, at+count) would hold; `good` is what they hold now, `culprit` the rank for
+ * missing and doubled. Host memory. Returns 0, or -EINVAL where the kind cannot be told from
+ * right data for this type and operator. */
+int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment, uint64_t base,
+                int culprit, const void *good, size_t at, size_t count, void *dst);
+
+#endif

@@ -1,0 +1,345 @@
+/* check_classify.c: which single cause explains every wrong element of a window, and for tests the
+ * bytes it would leave. */
+#include "check/check_classify.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/element.h"
+
+/* A name is given only where arbitrary data would have fitted it with at most this probability. */
+#define LUCK_LIMIT 0.01
+
+/* The wrong elements and what is known around them. Window element i is pool index `index` + i. */
+struct scene {
+	struct check_plan plan;
+	const struct segment *segment;
+	uint64_t index;
+	int64_t low, high; /* window elements [low, high) have their place in the segment */
+	size_t last;       /* wrong elements lie in [0, last) */
+	size_t wrong;
+	double luck; /* probability that two elements near here are equal */
+	uint64_t got[CHECK_WINDOW];
+	/* expected, from window element -CHECK_REACH on */
+	uint64_t around[CHECK_REACH + CHECK_WINDOW + CHECK_REACH];
+};
+
+/* What a segment must hold at a pool index. */
+static uint64_t expected_at(const struct check_plan *p, const struct segment *segment,
+                            uint64_t index)
+{
+	if (segment->kind == SEGMENT_KEEP)
+		return p->poison;
+	if (segment->kind == SEGMENT_COPY)
+		return check_element_at(p, (uint32_t)segment->from, index, check_turn(p, index));
+	return check_reduced_at(p, index, check_turn(p, index));
+}
+
+static uint64_t expected(const struct scene *s, int64_t i)
+{
+	return s->around[i + CHECK_REACH];
+}
+
+/* ---- A reduction with one contribution too few or too many ---- */
+
+static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
+                           uint32_t times)
+{
+	double sum = 0, product = 1, value;
+	uint32_t turn = check_turn(p, index), rank = turn, count;
+
+	for (uint32_t phase = 0; phase < p->active; phase++) {
+		value = check_decode(p->dtype, check_element_at(p, rank, index, turn)) *
+		        (1 + (rank & p->scaled));
+		for (count = rank == culprit ? times : 1; count > 0; count--) {
+			sum += value;
+			product *= value;
+		}
+		rank = check_next_turn(p, rank, 1);
+	}
+	if (p->op == OP_PROD)
+		return check_round(p->dtype, product);
+	return p->op == OP_AVG ? check_average(p, (uint64_t)(int64_t)sum) :
+	                         check_round(p->dtype, sum);
+}
+
+/* The reduction at `index` with `culprit`'s contribution counted `times` times. */
+static uint64_t reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
+                             uint32_t times)
+{
+	uint32_t turn = check_turn(p, index), rank = turn, count;
+	uint64_t carrier = p->start, next;
+
+	if (check_is_float(p->dtype) && p->fold != FOLD_MAX)
+		return float_with(p, index, culprit, times);
+	for (uint32_t phase = 0; phase < p->active; phase++) {
+		next = check_contribution(p, check_hash(p, rank, index), phase, index)
+		       << (rank & p->scaled);
+		for (count = rank == culprit ? times : 1; count > 0; count--)
+			carrier = check_folded(p, carrier, next);
+		rank = check_next_turn(p, rank, 1);
+	}
+	return p->op == OP_AVG ? check_average(p, carrier) : check_carried(p, carrier, p->active);
+}
+
+/* ---- Hypotheses ---- */
+
+static bool all_wrong_are(const struct scene *s, uint64_t value)
+{
+	for (size_t i = 0; i < s->last; i++)
+		if (s->got[i] != expected(s, (int64_t)i) && s->got[i] != value)
+			return false;
+	return true;
+}
+
+static bool all_wrong_are_nan(const struct scene *s)
+{
+	if (!check_is_float(s->plan.dtype))
+		return false;
+	for (size_t i = 0; i < s->last; i++)
+		if (s->got[i] != expected(s, (int64_t)i) &&
+		    !isnan(check_decode(s->plan.dtype, s->got[i])))
+			return false;
+	return true;
+}
+
+/* Would arbitrary data of this kind have passed one of `trials` tests on `tested` elements? */
+static bool may_be_luck(const struct scene *s, double trials, size_t tested)
+{
+	return trials * pow(s->luck, (double)tested) > LUCK_LIMIT;
+}
+
+/* Ranks whose contribution, counted so many times, explains the wrong elements, and of these the
+ * right ones between too. */
+struct suspects {
+	int fit, fit_all;
+	uint32_t first, first_all;
+};
+
+static void suspect(const struct scene *s, uint32_t rank, uint32_t times, struct suspects *suspects)
+{
+	bool all = true, wrong, same;
+
+	for (size_t i = 0; i < s->last; i++) {
+		wrong = s->got[i] != expected(s, (int64_t)i);
+		same = reduced_with(&s->plan, s->index + i, rank, times) == s->got[i];
+		if (wrong && !same)
+			return;
+		all &= same;
+	}
+	if (suspects->fit++ == 0)
+		suspects->first = rank;
+	if (all && suspects->fit_all++ == 0)
+		suspects->first_all = rank;
+}
+
+static int culprit_of(const struct suspects *suspects)
+{
+	if (suspects->fit == 1)
+		return (int)suspects->first;
+	return suspects->fit_all == 1 ? (int)suspects->first_all : -1;
+}
+
+static bool name_contribution(const struct scene *s, struct check_report *report)
+{
+	struct suspects missing = { 0 }, doubled = { 0 };
+	bool is_missing;
+
+	if (s->segment->kind != SEGMENT_REDUCE || may_be_luck(s, 2.0 * s->plan.active, s->wrong))
+		return false;
+	for (uint32_t rank = 0; rank < s->plan.nranks; rank++) {
+		suspect(s, rank, 0, &missing);
+		suspect(s, rank, 2, &doubled);
+	}
+	if (!missing.fit && !doubled.fit)
+		return false;
+	/* Leaving out one rank's 3 and adding another's -3 twice are the same: the right elements
+	 * between must tell. */
+	if (missing.fit && doubled.fit && !missing.fit_all == !doubled.fit_all)
+		return false;
+	is_missing = missing.fit && (!doubled.fit || missing.fit_all);
+	report->kind = is_missing ? WRONG_MISSING : WRONG_DOUBLED;
+	report->culprit = culprit_of(is_missing ? &missing : &doubled);
+	return true;
+}
+
+/* How many wrong elements hold what belongs `shift` elements earlier, provided that no element
+ * there contradicts it. */
+static size_t explained_by_shift(const struct scene *s, int64_t shift)
+{
+	size_t explained = 0;
+
+	for (int64_t i = 0; i < (int64_t)s->last; i++) {
+		if (i - shift < s->low || i - shift >= s->high)
+			continue; /* came from outside the segment: nothing is known of it */
+		if (s->got[i] != expected(s, i - shift))
+			return 0;
+		explained += s->got[i] != expected(s, i);
+	}
+	return explained;
+}
+
+static bool name_shift(const struct scene *s, struct check_report *report)
+{
+	size_t explained, best = 0;
+	int fits = 0;
+
+	for (int64_t shift = -CHECK_REACH; shift <= CHECK_REACH; shift++) {
+		explained = shift ? explained_by_shift(s, shift) : 0;
+		if (!explained || may_be_luck(s, 2.0 * CHECK_REACH, explained))
+			continue;
+		/* Near the ends of a segment a wide shift is tested on few elements: the best
+		 * tested counts. */
+		fits = explained > best ? 1 : fits + (explained == best);
+		if (explained > best) {
+			best = explained;
+			report->shift = shift;
+		}
+	}
+	if (fits != 1) {
+		report->shift = 0;
+		return false;
+	}
+	report->kind = WRONG_SHIFTED;
+	return true;
+}
+
+/* ---- The scene ---- */
+
+static void look_around(struct scene *s, size_t n)
+{
+	size_t first = s->index < CHECK_REACH ? (size_t)(CHECK_REACH - s->index) : 0;
+	size_t end = CHECK_REACH + n + CHECK_REACH;
+	uint64_t equal = 0, pairs = (uint64_t)(end - first) * (end - first - 1) / 2;
+
+	for (size_t i = first; i < end; i++)
+		s->around[i] = expected_at(&s->plan, s->segment, s->index + i - CHECK_REACH);
+	for (size_t i = first; i < end; i++)
+		for (size_t j = i + 1; j < end; j++)
+			equal += s->around[i] == s->around[j];
+	s->luck = ((double)equal + 0.5) / (double)(pairs + 1);
+	if (s->low < (int64_t)first - CHECK_REACH)
+		s->low = (int64_t)first - CHECK_REACH;
+	if (s->high > (int64_t)n + CHECK_REACH)
+		s->high = (int64_t)n + CHECK_REACH;
+}
+
+static void set_scene(struct scene *s, const struct check_data *data, const struct segment *segment,
+                      uint64_t base, uint64_t at, size_t n, const char *got)
+{
+	memset(s, 0, sizeof(*s));
+	check_plan(data, &s->plan);
+	s->segment = segment;
+	s->index = base + segment->from_at + (at - segment->at);
+	s->low = (int64_t)segment->at - (int64_t)at;
+	s->high = s->low + (int64_t)segment->count;
+	look_around(s, n);
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&s->got[i], got + i * s->plan.width, s->plan.width);
+		if (s->got[i] == expected(s, (int64_t)i))
+			continue;
+		s->wrong++;
+		s->last = i + 1;
+	}
+}
+
+void check_classify(const struct check_data *data, const struct segment *segment, uint64_t base,
+                    uint64_t at, size_t n, const void *got, struct check_report *report)
+{
+	struct scene s;
+	uint64_t first;
+
+	set_scene(&s, data, segment, base, at, n, got);
+	first = expected(&s, 0);
+	dtype_format(data->dtype, &first, report->expected, sizeof(report->expected));
+	dtype_format(data->dtype, got, report->got, sizeof(report->got));
+	report->kind = WRONG_OTHER;
+	report->culprit = -1;
+	report->shift = 0;
+	if (segment->kind == SEGMENT_KEEP)
+		report->kind = WRONG_KEEP;
+	else if (!s.wrong)
+		return; /* right by now: it was changed behind our back */
+	else if (all_wrong_are(&s, 0))
+		report->kind = WRONG_ZERO;
+	else if (all_wrong_are(&s, s.plan.poison))
+		report->kind = WRONG_STALE;
+	else if (all_wrong_are_nan(&s))
+		report->kind = WRONG_NAN;
+	else if (!name_contribution(&s, report))
+		name_shift(&s, report);
+}
+
+/* ---- Spoiling ---- */
+
+static uint64_t quiet_nan(enum dtype type)
+{
+	return check_round(type, NAN) & ~((uint64_t)1 << (8 * dtype_size(type) - 1));
+}
+
+/* Can this kind be told from right data at all? */
+static bool can_spoil(const struct check_data *data, enum wrong_kind kind,
+                      const struct segment *segment, int culprit)
+{
+	bool extreme = data->op == OP_MAX || data->op == OP_MIN;
+
+	if (segment->kind == SEGMENT_KEEP)
+		return kind == WRONG_KEEP;
+	switch (kind) {
+	case WRONG_MISSING:
+	case WRONG_DOUBLED:
+		return segment->kind == SEGMENT_REDUCE && data->nranks > 1 && culprit >= 0 &&
+		       culprit < data->nranks && !(extreme && kind == WRONG_DOUBLED);
+	case WRONG_NAN:
+		return check_is_float(data->dtype);
+	case WRONG_NONE:
+	case WRONG_KEEP:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static uint64_t spoilt(const struct check_plan *p, enum wrong_kind kind,
+                       const struct segment *segment, uint64_t index, int culprit, uint64_t good)
+{
+	switch (kind) {
+	case WRONG_ZERO:
+		return 0;
+	case WRONG_STALE:
+		return p->poison;
+	case WRONG_SHIFTED: /* one element too late */
+		return index ? expected_at(p, segment, index - 1) : good;
+	case WRONG_MISSING:
+		return reduced_with(p, index, (uint32_t)culprit, 0);
+	case WRONG_DOUBLED:
+		return reduced_with(p, index, (uint32_t)culprit, 2);
+	case WRONG_NAN:
+		return quiet_nan(p->dtype);
+	case WRONG_OTHER:
+		return good ^ 1;
+	default:
+		return ~good; /* guard, send, keep: any other bytes */
+	}
+}
+
+int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment,
+                uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst)
+{
+	uint64_t index = base + segment->from_at + (at - segment->at), element;
+	struct check_plan p;
+	bool changed = false;
+
+	if (!can_spoil(data, kind, segment, culprit))
+		return -EINVAL;
+	check_plan(data, &p);
+	for (size_t i = 0; i < count; i++) {
+		element = 0;
+		memcpy(&element, (const char *)good + i * p.width, p.width);
+		element = spoilt(&p, kind, segment, index + i, culprit, element);
+		changed |= memcmp((const char *)good + i * p.width, &element, p.width) != 0;
+		memcpy((char *)dst + i * p.width, &element, p.width);
+	}
+	return changed ? 0 : -EINVAL;
+}

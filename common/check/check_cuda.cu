@@ -1,0 +1,132 @@
+/* check_cuda.cu: the two kernels of the data check. One instance per element width, the rest of a
+ * plan is uniform over the grid: its branches cost little beside the hashes, and the binary stays
+ * small. */
+#include <cuda_runtime_api.h>
+
+#include "check/check_cuda.h"
+
+#define THREADS 256
+#define MAX_BLOCKS 2048 /* about two waves on the largest GPUs; threads stride over the rest */
+
+static unsigned int blocks_for(size_t count)
+{
+	size_t blocks = (count + THREADS - 1) / THREADS;
+
+	return blocks < MAX_BLOCKS ? (unsigned int)blocks : MAX_BLOCKS;
+}
+
+/* How far check_turn moves on in `stride` elements. */
+__device__ static uint32_t turn_step(const struct check_plan *p, uint64_t stride)
+{
+	return (uint32_t)(stride % p->nranks * p->step % p->nranks);
+}
+
+template <typename element>
+__global__ void fill_kernel(const struct check_plan plan, uint32_t rank, uint64_t index,
+                            size_t count, element *dst)
+{
+	size_t stride = (size_t)gridDim.x * THREADS, i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+	uint32_t turn = check_turn(&plan, index + i), step = turn_step(&plan, stride);
+
+	for (; i < count; i += stride) {
+		dst[i] = (element)check_element_at(&plan, rank, index + i, turn);
+		turn = check_next_turn(&plan, turn, step);
+	}
+}
+
+template <typename element>
+__global__ void verify_kernel(const struct check_plan plan, int source, uint32_t from,
+                              uint64_t index, const element *recv, uint64_t at, size_t count,
+                              struct check_cuda_result *result)
+{
+	size_t stride = (size_t)gridDim.x * THREADS, i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+	size_t first = 0;
+	uint32_t turn = check_turn(&plan, index + i), step = turn_step(&plan, stride);
+	unsigned long long wrong = 0;
+	uint64_t expected;
+
+	for (; i < count; i += stride) {
+		if (source == CHECK_CUDA_REDUCE)
+			expected = check_reduced_at(&plan, index + i, turn);
+		else if (source == CHECK_CUDA_COPY)
+			expected = check_element_at(&plan, from, index + i, turn);
+		else
+			expected = plan.poison;
+		turn = check_next_turn(&plan, turn, step);
+		if (recv[at + i] != (element)expected && wrong++ == 0)
+			first = i;
+	}
+	if (wrong) {
+		atomicAdd(&result->wrong, wrong);
+		atomicMin(&result->first, (unsigned long long)(at + first));
+	}
+}
+
+template <typename element>
+static int fill(cudaStream_t stream, const struct check_plan *plan, int rank, uint64_t index,
+                size_t count, void *dst)
+{
+	fill_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(
+		*plan, (uint32_t)rank, index, count, (element *)dst);
+	return cudaGetLastError();
+}
+
+template <typename element>
+static int verify(cudaStream_t stream, const struct check_plan *plan, int source, int from,
+                  uint64_t index, const void *recv, uint64_t at, size_t count,
+                  struct check_cuda_result *result)
+{
+	verify_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(
+		*plan, source, (uint32_t)from, index, (const element *)recv, at, count, result);
+	return cudaGetLastError();
+}
+
+extern "C" int check_cuda_fill(void *stream, const struct check_plan *plan, int rank,
+                               uint64_t index, size_t count, void *dst)
+{
+	cudaStream_t s = (cudaStream_t)stream;
+
+	if (count == 0)
+		return cudaSuccess;
+	switch (plan->width) {
+	case 1:
+		return fill<uint8_t>(s, plan, rank, index, count, dst);
+	case 2:
+		return fill<uint16_t>(s, plan, rank, index, count, dst);
+	case 4:
+		return fill<uint32_t>(s, plan, rank, index, count, dst);
+	default:
+		return fill<uint64_t>(s, plan, rank, index, count, dst);
+	}
+}
+
+extern "C" int check_cuda_reset(void *stream, struct check_cuda_result *result)
+{
+	cudaError_t rc =
+		cudaMemsetAsync(&result->wrong, 0, sizeof(result->wrong), (cudaStream_t)stream);
+
+	if (rc == cudaSuccess)
+		rc = cudaMemsetAsync(&result->first, 0xff, sizeof(result->first),
+		                     (cudaStream_t)stream);
+	return rc;
+}
+
+extern "C" int check_cuda_verify(void *stream, const struct check_plan *plan, int source, int from,
+                                 uint64_t index, const void *recv, uint64_t at, size_t count,
+                                 struct check_cuda_result *result)
+{
+	cudaStream_t s = (cudaStream_t)stream;
+
+	if (count == 0)
+		return cudaSuccess;
+	switch (plan->width) {
+	case 1:
+		return verify<uint8_t>(s, plan, source, from, index, recv, at, count, result);
+	case 2:
+		return verify<uint16_t>(s, plan, source, from, index, recv, at, count, result);
+	case 4:
+		return verify<uint32_t>(s, plan, source, from, index, recv, at, count, result);
+	default:
+		return verify<uint64_t>(s, plan, source, from, index, recv, at, count, result);
+	}
+}

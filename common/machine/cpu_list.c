@@ -1,0 +1,77 @@
+/* cpu_list.c: "0-15,32" to a set and back. */
+#include "machine/cpu_list.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Digits alone; strtol would take blanks and signs. */
+static const char *read_cpu(const char *at, long *cpu)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*at))
+		return NULL;
+	errno = 0;
+	*cpu = strtol(at, &end, 10);
+	return errno || *cpu >= CPU_LIST_MOST ? NULL : end;
+}
+
+int cpu_list_parse(struct cpu_set *set, const char *text)
+{
+	const char *at = text;
+	long first, last;
+
+	memset(set, 0, sizeof(*set));
+	while (*at) {
+		at = read_cpu(at, &first);
+		last = first;
+		if (at && *at == '-')
+			at = read_cpu(at + 1, &last);
+		if (!at || last < first || (*at && (*at != ',' || !at[1])))
+			return -EINVAL;
+		for (long cpu = first; cpu <= last; cpu++) {
+			set->n += !set->has[cpu];
+			set->has[cpu] = 1;
+		}
+		at += *at == ',';
+	}
+	return 0;
+}
+
+char *cpu_list_text(const struct cpu_set *set, char *buf, size_t len)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (int cpu = 0; cpu < CPU_LIST_MOST; cpu++) {
+		char item[32];
+		int last = cpu, n;
+
+		if (!set->has[cpu])
+			continue;
+		while (last + 1 < CPU_LIST_MOST && set->has[last + 1])
+			last++;
+		n = last > cpu ? snprintf(item, sizeof(item), "%s%d-%d", used ? "," : "", cpu, last)
+			       : snprintf(item, sizeof(item), "%s%d", used ? "," : "", cpu);
+		if (used + (size_t)n + 4 >= len) {
+			snprintf(buf + used, len - used, "...");
+			return buf;
+		}
+		memcpy(buf + used, item, (size_t)n + 1);
+		used += (size_t)n;
+		cpu = last;
+	}
+	return buf;
+}
+
+int cpu_list_common(const struct cpu_set *a, const struct cpu_set *b)
+{
+	int n = 0;
+
+	for (int cpu = 0; cpu < CPU_LIST_MOST; cpu++)
+		n += a->has[cpu] && b->has[cpu];
+	return n;
+}

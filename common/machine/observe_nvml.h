@@ -1,0 +1,69 @@
+/* observe_nvml.h: what the NVIDIA driver tells of GPUs, through NVML where it is installed. */
+#ifndef HANGAR_OBSERVE_NVML_H
+#define HANGAR_OBSERVE_NVML_H
+
+#include <stdbool.h>
+
+#include "machine/observation.h"
+
+/* NVML's functions and structs as its ABI has them (API reference, "NVML API"; unchanged since
+ * CUDA 11), so that neither its header nor the library is needed to build. Any but the first
+ * three may be NULL. All return 0 for success. */
+typedef void *nvml_device;
+
+struct nvml_process { /* nvmlProcessInfo_v2_t */
+	unsigned pid;
+	unsigned long long bytes;
+	unsigned gpu_instance, compute_instance;
+};
+
+struct nvml_violation { /* nvmlViolationTime_t */
+	unsigned long long reference_us, violation_ns;
+};
+
+struct nvml {
+	void *library; /* dlopen's */
+	char why[96];  /* why it is not there */
+	int (*init)(void);
+	int (*shutdown)(void);
+	int (*by_bus)(const char *bus, nvml_device *device);
+	int (*link_state)(nvml_device device, unsigned link, unsigned *active);
+	int (*link_errors)(nvml_device device, unsigned link, unsigned counter,
+			   unsigned long long *count);
+	int (*pcie_width)(nvml_device device, unsigned *lanes);
+	int (*pcie_gen)(nvml_device device, unsigned *gen);
+	int (*pcie_max_width)(nvml_device device, unsigned *lanes);
+	int (*pcie_max_gen)(nvml_device device, unsigned *gen);
+	int (*clock)(nvml_device device, unsigned type, unsigned *mhz);
+	int (*max_clock)(nvml_device device, unsigned type, unsigned *mhz);
+	int (*reasons)(nvml_device device, unsigned long long *reasons);
+	int (*violation)(nvml_device device, unsigned policy, struct nvml_violation *time);
+	int (*ecc_errors)(nvml_device device, unsigned kind, unsigned counter,
+			  unsigned long long *count);
+	int (*processes)(nvml_device device, unsigned *n, struct nvml_process *processes);
+	int (*p2p)(nvml_device a, nvml_device b, unsigned index, unsigned *status);
+	int (*count)(unsigned *n);
+	int (*by_index)(unsigned index, nvml_device *device);
+	int (*pcie_replays)(nvml_device device, unsigned *count);
+	int (*remapped_rows)(nvml_device device, unsigned *corrected, unsigned *uncorrected,
+			     unsigned *pending, unsigned *failed);
+};
+
+/* Load and initialise; false with `why` where there is none. Closed by nvml_close either way. */
+bool nvml_open(struct nvml *nvml);
+void nvml_close(struct nvml *nvml);
+
+/* Fill in what it knows of host->gpus; `ranks` are the job's, to tell its processes from others.
+ * What it refuses is left as it is. Reads only. */
+void nvml_observe(const struct nvml *nvml, const struct observed_rank *ranks, int nranks,
+		  struct observed_host *host);
+
+/* The part of it that changes while a GPU works: clocks and what holds them down, errors of its
+ * memory and links. */
+void nvml_observe_health(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu);
+
+/* What holds clocks down, of the bits of nvml.h's "Clocks Event Reasons": "power cap"; NULL:
+ * nothing that does. */
+const char *nvml_held_by(int64_t bits);
+
+#endif

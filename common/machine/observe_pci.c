@@ -1,0 +1,215 @@
+/* observe_pci.c: PCIe links, bridges and IOMMU between a GPU or NIC and its CPU. */
+#include "machine/observe.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine/observe_file.h"
+
+#define DEPTH 16 /* devices between root and endpoint */
+
+/* The devices from the root port to the endpoint itself, as folders (real paths, root included). */
+struct chain {
+	char path[PATH_MAX];
+	size_t end[DEPTH]; /* length of the path down to each */
+	int n;
+};
+
+/* "0000:18:00.0" */
+static bool is_address(const char *name, size_t len)
+{
+	return len >= 7 && len < 32 && strspn(name, "0123456789abcdefABCDEF:.") >= len &&
+	       name[len - 2] == '.' && memchr(name, ':', len);
+}
+
+static void follow(const char *root, const char *folder, struct chain *chain)
+{
+	char path[PATH_MAX];
+
+	chain->n = 0;
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", root, folder) >= sizeof(path) ||
+	    !realpath(path, chain->path))
+		return;
+	for (char *at = chain->path; at && chain->n < DEPTH; at = strchr(at + 1, '/')) {
+		size_t len = strcspn(at + 1, "/");
+
+		if (is_address(at + 1, len))
+			chain->end[chain->n++] = (size_t)(at - chain->path) + 1 + len;
+	}
+}
+
+/* GT/s of a lane of each generation. */
+static int generation(const char *speed)
+{
+	static const char *const speeds[] = { "2.5 ", "5", "8", "16", "32", "64" };
+	size_t n = strcspn(speed, ". ");
+
+	for (int i = 1; i < 6; i++)
+		if (strlen(speeds[i]) == n && strncmp(speed, speeds[i], n) == 0)
+			return i + 1;
+	return strncmp(speed, "2.5", 3) == 0 ? 1 : -1;
+}
+
+static int read_gen(const char *folder, const char *file)
+{
+	char text[32];
+
+	return observe_text(folder, text, sizeof(text), "/%s", file) > 0 ? generation(text) : -1;
+}
+
+/* 0 and 255 are what virtual machines show. */
+static int read_width(const char *folder, const char *file)
+{
+	int64_t lanes = observe_number(folder, "/%s", file);
+
+	return lanes > 0 && lanes <= 32 ? (int)lanes : -1;
+}
+
+/* Share of its bandwidth that a link has, 1 where it is not known. */
+static double share(const int link[4])
+{
+	double part = 1;
+
+	if (link[0] > 0 && link[1] > 0)
+		part *= (double)link[0] / link[1];
+	if (link[2] > 0 && link[3] > 0)
+		for (int gen = link[2]; gen < link[3]; gen++)
+			part /= 2;
+	return part;
+}
+
+/* Every second device faces the CPU: the endpoint, and upstream ports of switches. The ports above
+ * them may well be able to do more than what is plugged in. */
+void observe_pci_link(const char *root, const char *folder, int link[4])
+{
+	struct chain chain;
+
+	for (int i = 0; i < 4; i++)
+		link[i] = -1;
+	follow(root, folder, &chain);
+	for (int i = chain.n - 1; i >= 0 && (i > 0 || chain.n == 1); i -= 2) {
+		int found[4];
+
+		chain.path[chain.end[i]] = '\0';
+		found[0] = read_width(chain.path, "current_link_width");
+		found[1] = read_width(chain.path, "max_link_width");
+		found[2] = read_gen(chain.path, "current_link_speed");
+		found[3] = read_gen(chain.path, "max_link_speed");
+		if (i == chain.n - 1 || share(found) < share(link))
+			memcpy(link, found, sizeof(found));
+	}
+}
+
+/* ---- ACS ---------------------------------------------------------------------------------- */
+
+/* PCI Express Base Specification 7.7.11: extended capability 000Dh; control register: request
+ * redirect, completion redirect. With either, what one device sends to another goes up to
+ * the CPU. */
+#define ACS_CAPABILITY 0x0d
+#define ACS_CONTROL    6
+#define ACS_REDIRECT   0x0c
+
+static bool read_at(int fd, unsigned offset, void *to, size_t len)
+{
+	return pread(fd, to, len, (off_t)offset) == (ssize_t)len;
+}
+
+/* 1 redirects, 0 does not, -1 could not be read: without CAP_SYS_ADMIN the kernel
+ * shows 64 bytes. */
+static int acs_redirects(const char *folder)
+{
+	char path[PATH_MAX + 8];
+	unsigned char head[4], control[2];
+	unsigned at = 0x100;
+	int fd, found = 0;
+
+	snprintf(path, sizeof(path), "%s/config", folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -1;
+	for (int i = 0; i < 64 && at >= 0x100 && found == 0; i++) { /* lists may be rings */
+		if (!read_at(fd, at, head, sizeof(head))) {
+			found = -1;
+			break;
+		}
+		if (head[0] == ACS_CAPABILITY && head[1] == 0)
+			found = !read_at(fd, at + ACS_CONTROL, control, sizeof(control)) ? -1
+				: control[0] & ACS_REDIRECT				 ? 1
+											 : 0;
+		at = (unsigned)(head[2] >> 4 | head[3] << 4) & 0xffc;
+	}
+	close(fd);
+	return found;
+}
+
+/* Downstream ports of switches: where two GPUs below one switch would meet. */
+static void see_bridges(struct chain *chain, struct observed_gpu *gpu)
+{
+	gpu->bridges = gpu->bridges_unread = gpu->bridges_acs = 0;
+	for (int i = chain->n - 2; i > 0; i -= 2) {
+		const char *name;
+		int acs;
+
+		chain->path[chain->end[i]] = '\0';
+		name = strrchr(chain->path, '/') + 1;
+		acs = acs_redirects(chain->path);
+		gpu->bridges++;
+		gpu->bridges_unread += acs < 0;
+		gpu->bridges_acs += acs > 0;
+		if (acs > 0)
+			snprintf(gpu->acs_bridge, sizeof(gpu->acs_bridge), "%.31s", name);
+	}
+}
+
+/* ---- IOMMU -------------------------------------------------------------------------------- */
+
+static void see_iommu(const char *root, const char *folder, struct observed_gpu *gpu)
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	ssize_t n;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%s/iommu_group", root, folder) >= sizeof(path))
+		return;
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0) {
+		if (errno == ENOENT)
+			strcpy(gpu->iommu, "none");
+		return;
+	}
+	target[n] = '\0';
+	observe_text(root, gpu->iommu, sizeof(gpu->iommu), "/sys/kernel/iommu_groups/%.16s/type",
+		     strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+}
+
+void observe_pci_gpu(const char *root, struct observed_gpu *gpu)
+{
+	char folder[64] = "/sys/bus/pci/devices/";
+	size_t at = strlen(folder);
+	struct chain chain;
+	int link[4];
+
+	if (!is_address(gpu->bus, strlen(gpu->bus)))
+		return;
+	for (const char *c = gpu->bus; *c && at < sizeof(folder) - 1; c++)
+		folder[at++] = (char)tolower((unsigned char)*c);
+	folder[at] = '\0';
+	follow(root, folder, &chain);
+	if (chain.n == 0)
+		return;
+	see_bridges(&chain, gpu);
+	observe_pci_link(root, folder, link);
+	gpu->width = link[0];
+	gpu->max_width = link[1];
+	gpu->gen = link[2];
+	gpu->max_gen = link[3];
+	see_iommu(root, folder, gpu);
+	observe_text(root, gpu->cpus, sizeof(gpu->cpus), "%s/local_cpulist", folder);
+}

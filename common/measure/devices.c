@@ -1,0 +1,88 @@
+/* devices.c: ranks to devices. */
+#include "measure/devices.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a rank sees, for the others on its host to compare. */
+struct sight {
+	int32_t devices;
+	char first[36]; /* bus id of device 0 */
+};
+
+static bool all_bound(const struct sight *sights, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (sights[i].devices != 1)
+			return false;
+		for (int j = 0; j < i; j++)
+			if (strcmp(sights[i].first, sights[j].first) == 0)
+				return false;
+	}
+	return n > 1;
+}
+
+/* Every local rank's sight. The caller frees; NULL on failure. */
+static struct sight *look_around(struct job *job, const struct sight *mine, int *rank, int *n)
+{
+	struct sight *all = NULL;
+	MPI_Comm local;
+
+	if (MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL,
+	                        &local) != MPI_SUCCESS)
+		return NULL;
+	MPI_Comm_rank(local, rank);
+	MPI_Comm_size(local, n);
+	all = calloc((size_t)*n, sizeof(*all));
+	if (all)
+		MPI_Allgather(mine, sizeof(*mine), MPI_BYTE, all, sizeof(*all), MPI_BYTE, local);
+	MPI_Comm_free(&local);
+	return all;
+}
+
+int devices_choose(struct job *job, const struct backend_ops *ops, const struct options *options,
+                   struct device_choice *choice)
+{
+	int first = options->device_first > 0 ? options->device_first : 0;
+	struct sight mine = { .devices = ops->devices() }, *all;
+	int local = 0, n = 0, usable;
+
+	memset(choice, 0, sizeof(*choice));
+	if (!ops->device_name)
+		return 0; /* host memory: every rank takes part */
+	ops->device_name(0, mine.first, sizeof(mine.first));
+	watch_enter(job->watch, "looking at the host's devices", job->patience);
+	all = look_around(job, &mine, &local, &n);
+	watch_leave(job->watch);
+	if (!all)
+		return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	usable = mine.devices - first;
+	if (options->device_first < 0 && all_bound(all, n)) {
+		choice->device = 0;
+	} else if (usable <= 0) {
+		free(all);
+		return error_set(job->err, OUTCOME_USAGE, -EINVAL,
+		                 "NCCL_TESTS_DEVICE=%d: this host has devices 0 to %d", first,
+		                 mine.devices - 1);
+	} else {
+		choice->shared = options->share_gpu;
+		choice->device = first + local % usable;
+		choice->take_part = options->share_gpu ? 0 : usable;
+	}
+	free(all);
+	return 0;
+}
+
+void devices_share(const struct job *job, const char *key)
+{
+	char id[64];
+
+	snprintf(id, sizeof(id), "hangar-%s-%d", key, job->rank);
+	setenv("NCCL_HOSTID", id, 0);
+	setenv("NCCL_NET", "Socket", 0);
+	if (job->nnodes == 1)
+		setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+}

@@ -1,0 +1,28 @@
+/* devices.h: which rank of a host takes which device, and which ranks are too many. */
+#ifndef HANGAR_DEVICES_H
+#define HANGAR_DEVICES_H
+
+#include <stdbool.h>
+
+#include "backend/backend.h"
+#include "backend/job.h"
+#include "options/options.h"
+
+struct device_choice {
+	int device;    /* ordinal for this rank */
+	int take_part; /* local ranks that have a device, 0: all */
+	bool shared;   /* several ranks per device (--share-gpu) */
+};
+
+/* Decide from what each local rank sees. A launcher that binds one device to each task (they see
+ * one each, and not the same) gives everybody its own; else local rank r takes device first + r,
+ * where `first` is NCCL_TESTS_DEVICE. Collective over all processes, before job_select. 0 or a
+ * negative errno with the error set. */
+int devices_choose(struct job *job, const struct backend_ops *ops, const struct options *options,
+                   struct device_choice *choice);
+
+/* Environment that lets NCCL put several ranks on one device: a host id of its own per rank and the
+ * socket transport. What the user has set stays. After job_select, before the backend is opened. */
+void devices_share(const struct job *job, const char *key);
+
+#endif

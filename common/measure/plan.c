@@ -1,0 +1,203 @@
+/* plan.c: from a point to addresses, calls and expectations. */
+#include "measure/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct geometry plan_geometry(const struct bench *bench, const struct point *point, int rank)
+{
+	return (struct geometry){
+		.rank = rank,
+		.nranks = bench->job->group_size,
+		.root = point->root,
+		.elsize = dtype_size(point->dtype),
+		.bytes = point->bytes,
+		.align = bench->options->align,
+		.traffic = bench->collective->irregular ? &bench->traffic : NULL,
+	};
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* In place a stretch that must be kept may hold this rank's own data to send: then those stay. */
+static int keep_in_place(const struct plan *plan, const struct segment *keep, struct segment *out)
+{
+	size_t from = plan->shape.inplace_recv + keep->at, to = from + keep->count;
+	size_t own = plan->shape.inplace_send, own_end = own + plan->shape.send;
+	size_t a = least(own > from ? own : from, to), b = least(own_end > a ? own_end : a, to);
+	int n = 0;
+
+	if (a > from)
+		out[n++] = (struct segment){ SEGMENT_KEEP, keep->at, a - from, 0, 0 };
+	if (b > a)
+		out[n++] = (struct segment){ SEGMENT_COPY, keep->at + (a - from), b - a,
+			                     plan->geometry.rank, a - own };
+	if (to > b)
+		out[n++] = (struct segment){ SEGMENT_KEEP, keep->at + (b - from), to - b, 0, 0 };
+	return n;
+}
+
+static int make_segments(struct plan *plan)
+{
+	size_t room = (size_t)plan->geometry.nranks + 2;
+	struct segment *raw = calloc(room, sizeof(*raw));
+	int n;
+
+	plan->segments = calloc(room + 2, sizeof(*plan->segments));
+	if (!raw || !plan->segments) {
+		free(raw);
+		return error_set(plan->bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	}
+	n = plan->bench->collective->segments(&plan->geometry, &plan->shape, raw);
+	for (int i = 0; i < n; i++) {
+		if (plan->in_place && raw[i].kind == SEGMENT_KEEP)
+			plan->nsegments +=
+				keep_in_place(plan, &raw[i], plan->segments + plan->nsegments);
+		else
+			plan->segments[plan->nsegments++] = raw[i];
+	}
+	free(raw);
+	return 0;
+}
+
+int plan_init(struct plan *plan, struct bench *bench, const struct point *point, bool in_place)
+{
+	struct backend *be = bench->backend;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->bench = bench;
+	plan->in_place = in_place;
+	plan->geometry = plan_geometry(bench, point, bench->job->group_rank);
+	bench->collective->shape(&plan->geometry, &plan->shape);
+	if (plan->shape.bytes == 0)
+		return -ENODATA;
+	plan->shift_bytes = (size_t)bench->options->unalign * plan->geometry.elsize;
+	plan->slot_bytes = plan->shape.bytes + plan->shift_bytes;
+	plan->data = (struct check_data){
+		.seed = bench->options->seed,
+		.dtype = point->dtype,
+		.op = point->op,
+		.nranks = plan->geometry.nranks,
+		.avg_premultiplies = be->ops->avg_premultiplies(be),
+	};
+	return make_segments(plan);
+}
+
+void plan_release(struct plan *plan)
+{
+	free(plan->segments);
+	plan->segments = NULL;
+}
+
+/* Start of the buffers of a slot; in place both are the same. */
+static char *slot_address(const struct plan *plan, char *pool, size_t index)
+{
+	return pool + buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
+	       plan->shift_bytes;
+}
+
+static int issue_at(struct plan *plan, size_t index, char *send, char *recv)
+{
+	const struct bench *bench = plan->bench;
+	size_t elsize = plan->geometry.elsize;
+	struct invocation invocation = {
+		.geometry = &plan->geometry,
+		.shape = &plan->shape,
+		.send = plan->in_place ? recv + plan->shape.inplace_send * elsize : send,
+		.recv = plan->in_place ? recv + plan->shape.inplace_recv * elsize : recv,
+		.dtype = plan->data.dtype,
+		.op = plan->data.op,
+		.offset = buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
+		          plan->shift_bytes,
+	};
+
+	return bench->collective->run(&plan->bench->chain, &invocation);
+}
+
+int plan_issue(struct plan *plan, size_t index)
+{
+	struct buffers *b = &plan->bench->buffers;
+
+	return issue_at(plan, index, slot_address(plan, b->send, index),
+	                slot_address(plan, b->recv, index));
+}
+
+struct checked_slot plan_last_slot(const struct plan *plan, size_t calls)
+{
+	size_t slots = buffers_slots(&plan->bench->buffers, plan->slot_bytes);
+	size_t stride = slots > 1 ? buffers_offset(&plan->bench->buffers, plan->slot_bytes, 1) : 1;
+	/* its own guard, and as much again for what an overrun before it may reach */
+	size_t apart = calls - 1 + (2 * CHECK_GUARD + stride - 1) / stride;
+
+	if (calls == 1 || slots == 1)
+		return (struct checked_slot){ .index = 0, .spare = plan->in_place && calls > 1 };
+	if (apart < slots)
+		return (struct checked_slot){ .index = apart };
+	if (plan->in_place)
+		return (struct checked_slot){ .index = 0, .spare = true };
+	return (struct checked_slot){ .index = (calls - 1) % slots, .crowded = true };
+}
+
+static char *checked_recv(const struct plan *plan, struct checked_slot slot)
+{
+	const struct buffers *b = &plan->bench->buffers;
+
+	return slot_address(plan, slot.spare ? b->send : b->recv, slot.index);
+}
+
+int plan_issue_checked(struct plan *plan, struct checked_slot slot)
+{
+	return issue_at(plan, slot.index,
+	                slot_address(plan, plan->bench->buffers.send, slot.index),
+	                checked_recv(plan, slot));
+}
+
+/* Pool index of the slot's first element. */
+static uint64_t slot_base(const struct plan *plan, size_t index)
+{
+	return (buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
+	        plan->shift_bytes) /
+	       plan->geometry.elsize;
+}
+
+int plan_prepare(struct plan *plan, struct checked_slot slot)
+{
+	struct backend *be = plan->bench->backend;
+	char *recv = checked_recv(plan, slot);
+	int rc;
+
+	if (slot.spare)
+		buffers_spoilt(&plan->bench->buffers);
+	rc = be->ops->poison(be, recv - CHECK_GUARD, plan->shape.bytes + 2 * CHECK_GUARD);
+	if (rc < 0 || !plan->in_place || plan->shape.send == 0)
+		return rc;
+	return be->ops->fill(be, recv + plan->shape.inplace_send * plan->geometry.elsize,
+	                     &plan->data, plan->geometry.rank, slot_base(plan, slot.index),
+	                     plan->shape.send);
+}
+
+int plan_check(struct plan *plan, struct checked_slot slot, struct check_report *report)
+{
+	size_t elsize = plan->geometry.elsize;
+	char *recv = checked_recv(plan, slot);
+	struct check_place place = {
+		.recv = recv + (plan->in_place ? plan->shape.inplace_recv * elsize : 0),
+		.recv_bytes = plan->shape.recv * elsize,
+		/* in place the bytes around a part of the buffer are this rank's own data */
+		.guards = !slot.crowded &&
+		          (!plan->in_place || plan->shape.recv * elsize == plan->shape.bytes),
+		.segments = plan->segments,
+		.nsegments = plan->nsegments,
+		.base = slot_base(plan, slot.index),
+	};
+
+	if (!plan->in_place) {
+		place.send = slot_address(plan, plan->bench->buffers.send, slot.index);
+		place.send_bytes = plan->shape.send * elsize;
+	}
+	return check_call(plan->bench->backend, &plan->data, plan->geometry.rank, &place, report);
+}

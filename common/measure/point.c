@@ -1,0 +1,274 @@
+/* point.c: the life of one point. */
+#include "measure/point.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check/check_share.h"
+#include "measure/used.h"
+
+/* Ranks compare their buffers alone, and not equally fast. */
+static void be_patient(struct measured *m)
+{
+	m->plan.bench->job->patience =
+		10 + (double)m->plan.shape.bytes / CHECK_BYTES_PER_SECOND;
+}
+
+/* Send data for every slot that a batch visits, and the checked one. */
+static int fill_pool(struct measured *m, struct checked_slot slot)
+{
+	struct bench *bench = m->plan.bench;
+	struct buffers *b = &bench->buffers;
+	size_t calls = (size_t)(m->timing.mode == MODE_ISOLATED ? m->timing.samples :
+	                                                           m->timing.calls) *
+	               (size_t)bench->options->agg_iters;
+	size_t slots = buffers_slots(b, m->plan.slot_bytes);
+	size_t last = (calls < slots ? calls : slots) - 1;
+
+	last = slot.index > last ? slot.index : last;
+	return buffers_fill(b, &m->plan.data, bench->job->group_rank,
+	                    buffers_offset(b, m->plan.slot_bytes, last) + m->plan.slot_bytes);
+}
+
+/* Local report to all; the point keeps the first failure. */
+static int share_report(struct measured *m, struct check_report *report)
+{
+	struct check_sum sum;
+	int rc = check_share(m->plan.bench->job, report, &sum);
+
+	if (rc < 0)
+		return rc;
+	m->wrong_checks += sum.ranks;
+	m->row.wrong = (m->row.wrong < 0 ? 0 : m->row.wrong) + sum.elements;
+	if (m->row.report.wrong == 0)
+		m->row.report = *report;
+	return 0;
+}
+
+static int check_slot(struct measured *m, struct checked_slot slot)
+{
+	const struct watch *watch = m->plan.bench->watch;
+	struct check_report report = { 0 };
+	int rc;
+
+	be_patient(m);
+	watch_phase(watch, PHASE_CHECK);
+	watch_work(watch, "comparing data", m->plan.bench->job->patience);
+	rc = plan_check(&m->plan, slot, &report);
+	watch_leave(watch);
+	return rc < 0 ? rc : share_report(m, &report);
+}
+
+static int prepare_slot(struct measured *m, struct checked_slot slot)
+{
+	struct bench *bench = m->plan.bench;
+	int rc;
+
+	be_patient(m);
+	watch_phase(bench->watch, PHASE_SETUP);
+	watch_work(bench->watch, "preparing buffers", bench->job->patience);
+	rc = fill_pool(m, slot);
+	if (rc == 0)
+		rc = plan_prepare(&m->plan, slot);
+	if (rc == 0)
+		rc = bench->backend->ops->wait(bench->backend);
+	watch_leave(bench->watch);
+	/* hosts fill unequally fast: what comes next may be impatient */
+	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
+}
+
+/* A timed batch whose last call is checked. */
+static int checked_batch(struct measured *m)
+{
+	struct checked_slot slot = timing_last_slot(&m->timing);
+	int rc = prepare_slot(m, slot);
+
+	watch_phase(m->plan.bench->watch, PHASE_TIMED);
+	if (rc == 0)
+		rc = sampling_batch(&m->sampling, &slot);
+	return rc < 0 ? rc : check_slot(m, slot);
+}
+
+/* The last batch of -n may be longer than those before it, and meets no untouched page either. */
+static int last_batch(struct measured *m)
+{
+	int rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
+
+	watch_phase(m->plan.bench->watch, PHASE_TIMED);
+	return rc < 0 ? rc : sampling_batch(&m->sampling, NULL);
+}
+
+/* Until the rule is met. The last batch is a checked one; when the rule is adaptive that is one
+ * more batch, which must leave it met. */
+static int sample(struct measured *m)
+{
+	const struct options *o = m->plan.bench->options;
+	bool checked = false;
+	int rc = 0;
+
+	while (rc == 0 && (!m->sampling.stop || (o->check > 0 && !checked))) {
+		bool last = sampling_last_batch(&m->sampling) || m->sampling.stop;
+
+		watch_phase(m->plan.bench->watch, PHASE_TIMED);
+		checked = o->check_every || (o->check > 0 && last);
+		if (checked)
+			rc = checked_batch(m);
+		else
+			rc = last ? last_batch(m) : sampling_batch(&m->sampling, NULL);
+	}
+	return rc;
+}
+
+/* -c: calls of their own, untimed. */
+static int extra_checks(struct measured *m)
+{
+	struct bench *bench = m->plan.bench;
+	struct checked_slot slot = { .index = 0 };
+	int rc = 0;
+
+	for (int i = 0; i < bench->options->check && rc == 0 && m->wrong_checks == 0; i++) {
+		rc = prepare_slot(m, slot);
+		if (rc < 0)
+			break;
+		watch_phase(bench->watch, PHASE_CHECK);
+		watch_enter(bench->watch, "a checked call", timing_calls_deadline(&m->timing, 1));
+		rc = plan_issue_checked(&m->plan, slot);
+		if (rc == 0)
+			rc = bench->backend->ops->wait(bench->backend);
+		watch_leave(bench->watch);
+		if (rc == 0) {
+			watch_completed(bench->watch);
+			rc = check_slot(m, slot);
+		}
+	}
+	return rc;
+}
+
+static void describe(struct measured *m, const struct point *point)
+{
+	const struct bench *bench = m->plan.bench;
+	struct row *row = &m->row;
+
+	row->schema = ROW_SCHEMA;
+	row->collective = bench->collective->name;
+	row->backend = bench->backend->ops->name;
+	row->nranks = bench->job->group_size;
+	row->nnodes = bench->job->nnodes;
+	row->size = m->plan.shape.bytes;
+	row->count = m->plan.shape.count;
+	row->type = dtype_name(point->dtype);
+	row->redop = redop_name(point->op);
+	row->root = point->root;
+	row->placement = m->plan.in_place ? "in-place" : "out-of-place";
+	row->mode = mode_name(m->timing.mode);
+	row->wrong = -1;
+}
+
+static void stamp(struct row *row)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(row->timestamp, sizeof(row->timestamp), "%Y-%m-%dT%H:%M:%S%z", &tm);
+}
+
+/* GB/s from bytes and microseconds (nccl-tests: 1e9 bytes per second). */
+static void put_bandwidth(struct measured *m)
+{
+	const struct bench *bench = m->plan.bench;
+	struct row *row = &m->row;
+	double bytes = bench->collective->alg_bytes(&m->plan.geometry, &m->plan.shape);
+
+	row->algbw_gbs = row->time_us > 0 ? bytes / row->time_us / 1e3 : 0;
+	row->busbw_gbs = row->algbw_gbs * bench->collective->bus_factor(&m->plan.geometry);
+}
+
+static int finish(struct measured *m)
+{
+	int rc = 0;
+
+	if (m->plan.bench->job->rank == 0)
+		rc = sampling_finish(&m->sampling, &m->row);
+	put_bandwidth(m);
+	stamp(&m->row);
+	m->row.warmup_calls = m->timing.warm_calls;
+	m->plan.bench->last_seconds = m->timing.slowest;
+	m->plan.bench->last_bytes = m->plan.shape.bytes;
+	return rc;
+}
+
+/* A call of this size, from the point before: as long, or longer by the ratio of bytes. */
+static double expected(const struct measured *m)
+{
+	const struct bench *bench = m->plan.bench;
+	double ratio = bench->last_bytes ?
+	                       (double)m->plan.shape.bytes / (double)bench->last_bytes :
+	                       0;
+
+	return bench->last_seconds * (ratio > 1 ? ratio : 1);
+}
+
+/* What the topology says a call takes, for deadlines: rank 0 tells the others. */
+static int predict(struct measured *m)
+{
+	const struct bench *bench = m->plan.bench;
+	struct row row = m->row;
+	double seconds = 0;
+
+	if (!bench->forecast)
+		return 0;
+	if (bench->forecaster) {
+		row_no_forecast(&row);
+		bench->forecaster->row(bench->forecaster->ctx, &row);
+		seconds = isfinite(row.predicted_us) ? row.predicted_us * 1e-6 : 0;
+	}
+	m->timing.predicted = seconds;
+	return job_bcast(bench->job, &m->timing.predicted, sizeof(m->timing.predicted));
+}
+
+int point_measure(struct bench *bench, const struct point *point, bool in_place,
+                  struct measured *m)
+{
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	rc = plan_init(&m->plan, bench, point, in_place);
+	m->timing = (struct timing){ .plan = &m->plan, .mode = bench->options->mode, .calls = 1,
+		                     .samples = 1, .launches = 1, .slowest = 0 };
+	m->timing.expected = expected(m);
+	describe(m, point);
+	if (rc < 0)
+		return rc;
+	rc = predict(m);
+	if (rc == 0)
+		rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
+	if (rc == 0)
+		rc = timing_warm_up(&m->timing);
+	if (rc == 0)
+		rc = sampling_init(&m->sampling, &m->timing);
+	if (rc == 0)
+		rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
+	if (rc == 0)
+		rc = sample(m);
+	if (rc == 0 && !bench->options->check_every)
+		rc = extra_checks(m);
+	watch_phase(bench->watch, PHASE_CHECK);
+	if (rc == 0)
+		rc = used_take(&m->timing, &m->row);
+	if (rc == 0)
+		rc = finish(m);
+	return rc;
+}
+
+void point_release(struct measured *m)
+{
+	if (m->timing.plan)
+		timing_release(&m->timing);
+	sampling_release(&m->sampling);
+	plan_release(&m->plan);
+}

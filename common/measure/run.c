@@ -1,0 +1,287 @@
+/* run.c: the loop over points. */
+#include "measure/run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "measure/irregular.h"
+#include "measure/point.h"
+#include "measure/schedule.h"
+#include "measure/sweep.h"
+#include "topo/vendor_run.h"
+
+static void begin_sweep(struct sweep *sweep, const struct bench *bench)
+{
+	sweep_init(sweep, bench->options, bench->collective, bench->backend,
+	           bench->job->group_size);
+}
+
+size_t run_largest(const struct bench *bench)
+{
+	struct sweep sweep;
+	struct point point;
+	size_t largest = 0;
+
+	if (bench->options->nfaults)
+		return schedule_first(bench->options);
+	begin_sweep(&sweep, bench);
+	while (sweep_next(&sweep, &point)) {
+		struct geometry g = plan_geometry(bench, &point, bench->job->group_rank);
+		struct shape shape;
+		size_t bytes;
+
+		bench->collective->shape(&g, &shape);
+		bytes = shape.bytes + (size_t)bench->options->unalign * g.elsize;
+		if (bytes < shape.bytes)
+			bytes = SIZE_MAX;
+		largest = bytes > largest ? bytes : largest;
+	}
+	return largest;
+}
+
+static long long count_points(const struct bench *bench)
+{
+	struct sweep sweep;
+	struct point point;
+	long long n = 0;
+
+	begin_sweep(&sweep, bench);
+	while (sweep_next(&sweep, &point))
+		n += bench->collective->in_place ? 2 : 1;
+	return n;
+}
+
+/* One write: a launcher may put a row between two. */
+static void show_progress(struct run *run, const struct point *point)
+{
+	double spent = clock_seconds() - run->started;
+	char total[32] = "", left[48] = "";
+
+	if (run->points > 0)
+		snprintf(total, sizeof(total), " of %lld", run->points);
+	if (run->points > 0 && run->done > 0)
+		snprintf(left, sizeof(left), ", about %.0f s left",
+		         spent / (double)run->done * (double)(run->points - run->done));
+	dprintf(STDERR_FILENO, "\r\033[K%lld%s points, now %s %s %zu B%s", run->done, total,
+	        dtype_name(point->dtype), redop_name(point->op), point->bytes, left);
+}
+
+/* A launcher carries the two streams apart: what clears the line for a row goes ahead of the
+ * row, in the same write, which the row's sink makes. */
+static void clear_progress(const struct run *run)
+{
+	if (run->progress == PROGRESS_AMONG_ROWS)
+		fputs("\r\033[K", stdout);
+	else if (run->progress == PROGRESS_ALONE)
+		dprintf(STDERR_FILENO, "\r\033[K");
+}
+
+void run_note_guilty(struct run *run, const struct check_report *report)
+{
+	char name[16];
+	size_t len = strlen(run->guilty);
+
+	if (report->wrong == 0)
+		return;
+	run->outcome = OUTCOME_WRONG_DATA;
+	snprintf(name, sizeof(name), "%d", report->rank);
+	for (const char *at = run->guilty; *at; at += strspn(at, ",")) {
+		size_t n = strcspn(at, ",");
+
+		if (n == strlen(name) && strncmp(at, name, n) == 0)
+			return;
+		at += n;
+	}
+	if (len + strlen(name) + 2 <= sizeof(run->guilty))
+		snprintf(run->guilty + len, sizeof(run->guilty) - len, "%s%s", len ? "," : "",
+		         name);
+}
+
+/* Rank 0 holds the times of all; with groups, of the first one's ranks it tells. */
+static int summarise_ranks(struct run *run, const struct measured *measured)
+{
+	const struct bench *bench = run->bench;
+	int mine = options_color(bench->options, 0), at = 0, rc = 0;
+	char line[256];
+
+	for (int rank = 0; rc == 0 && rank < bench->job->nranks; rank++) {
+		if (options_color(bench->options, rank) != mine)
+			continue;
+		irregular_summary(&measured->plan.geometry, at++,
+		                  measured->row.per_rank[rank].median, line, sizeof(line));
+		rc = report_comment(run->report, "%s", line);
+	}
+	return rc;
+}
+
+static int one_placement(struct run *run, const struct point *point, bool in_place, int cycle)
+{
+	struct measured measured;
+	int rc = point_measure(run->bench, point, in_place, &measured);
+
+	if (rc == -ENODATA) {
+		run->too_small += !in_place;
+		rc = 0;
+	} else if (rc == 0) {
+		measured.row.cycle = cycle;
+		run_note_guilty(run, &measured.row.report);
+		if (run->report) {
+			clear_progress(run);
+			run->report->wrong_checks += measured.wrong_checks;
+			row_no_forecast(&measured.row);
+			if (run->bench->forecaster)
+				run->bench->forecaster->row(run->bench->forecaster->ctx, &measured.row);
+			if (run->vendor)
+				vendor_run_row(run->vendor, &measured.row);
+			if (run->reconciler)
+				run->reconciler->row(run->reconciler->ctx, &measured.row);
+			rc = report_row(run->report, &measured.row);
+			if (rc == 0 && run->bench->options->matrix_summary &&
+			    run->bench->collective->irregular)
+				rc = summarise_ranks(run, &measured);
+		}
+	}
+	point_release(&measured);
+	run->done++;
+	return rc;
+}
+
+static int one_cycle(struct run *run, int cycle)
+{
+	struct sweep sweep;
+	struct point point;
+	int rc = 0;
+
+	begin_sweep(&sweep, run->bench);
+	while (rc == 0 && sweep_next(&sweep, &point)) {
+		if (run->progress)
+			show_progress(run, &point);
+		rc = one_placement(run, &point, false, cycle);
+		if (rc == 0 && run->bench->collective->in_place)
+			rc = one_placement(run, &point, true, cycle);
+	}
+	clear_progress(run);
+	return rc;
+}
+
+int run_sweep(struct run *run)
+{
+	int cycles = run->bench->options->cycles, rc = 0;
+
+	run->points = count_points(run->bench) * cycles; /* 0: for ever */
+	run->started = clock_seconds();
+	for (int cycle = 0; rc == 0 && (cycles == 0 || cycle < cycles); cycle++)
+		rc = one_cycle(run, cycle);
+	if (rc == 0 && run->too_small && run->report)
+		rc = report_comment(run->report,
+		                    "%zu size(s) too small to give each of %d ranks %zu bytes: left "
+		                    "out (--align changes the step)",
+		                    run->too_small, run->bench->job->group_size,
+		                    run->bench->options->align);
+	return rc;
+}
+
+/* --min-percent: below it the run is slow; a share that is not there, or no measure, proves
+ * nothing. */
+static int judge_share(struct run *run, double share, enum outcome *outcome)
+{
+	double least = run->bench->options->min_percent;
+
+	if (*outcome != OUTCOME_OK || !(least > 0) || share >= least)
+		return 0;
+	*outcome = isnan(share) ? OUTCOME_UNSUPPORTED : OUTCOME_SLOW;
+	if (!isnan(share))
+		return report_comment(run->report,
+		                      "--min-percent %g: the median row reached %.1f %%: exit %d",
+		                      least, share, (int)*outcome);
+	return report_comment(run->report, "--min-percent %g: cannot be told here, %s: exit %d",
+	                      least,
+	                      run->bench->forecaster ? "for the reason above" :
+	                                               "as there is no prediction",
+	                      (int)*outcome);
+}
+
+/* What the predictions came to. */
+static int finish_forecast(struct run *run, enum outcome *outcome)
+{
+	double share = NAN;
+	char text[512];
+	int rc = 0;
+
+	if (run->bench->forecaster) {
+		share = run->bench->forecaster->share(run->bench->forecaster->ctx, text, sizeof(text));
+		rc = report_comment(run->report, "%s", text);
+	}
+	return rc < 0 ? rc : judge_share(run, share, outcome);
+}
+
+/* --min-busbw as `least`, or nine tenths of NCCL_TESTS_MIN_BW, which is nccl-tests' rule for it. */
+static int judge_busbw(struct run *run, const char *option, double asked, double least,
+                       enum outcome *outcome)
+{
+	double average = run->report->rows ? run->report->busbw_sum / (double)run->report->rows : 0;
+
+	if (*outcome != OUTCOME_OK || !(asked > 0) || average >= least)
+		return 0;
+	*outcome = OUTCOME_SLOW;
+	return report_comment(run->report, "%s %g: the average bus bandwidth was %.4g GB/s: exit %d",
+	                      option, asked, average, (int)*outcome);
+}
+
+static int vendor_line(void *report, const char *text)
+{
+	return report_comment(report, "%s", text);
+}
+
+/* --vendor. A file that cannot be read is a remark: the run itself is none the worse. */
+static int finish_vendor(struct run *run)
+{
+	struct error err = { .rank = -1 };
+	int rc = 0;
+
+	if (run->vendor)
+		rc = vendor_run_lines(run->vendor, NULL, vendor_line, run->report, &err);
+	if (rc < 0 && err.code)
+		rc = report_comment(run->report, "Vendors' figures: %.300s", err.text);
+	return rc;
+}
+
+int run_finish(struct run *run)
+{
+	const struct options *o = run->bench->options;
+	struct run_summary summary = {
+		.outcome = run->outcome,
+		.checked = o->check > 0,
+		.err = run->bench->err->code ? run->bench->err : NULL,
+		.calls_checked = run->calls_checked,
+		.memory_init = run->memory_init,
+		.memory_buffers = run->memory_buffers,
+		.memory_collectives = run->memory_collectives,
+	};
+	int outcome = (int)run->outcome, rc = 0;
+
+	if (run->report) {
+		rc = judge_busbw(run, "NCCL_TESTS_MIN_BW", o->min_bw, .9 * o->min_bw,
+		                 &summary.outcome);
+		if (rc == 0)
+			rc = judge_busbw(run, "--min-busbw", o->min_busbw, o->min_busbw,
+			                 &summary.outcome);
+		if (rc == 0)
+			rc = finish_forecast(run, &summary.outcome);
+		if (rc == 0 && run->reconciler)
+			rc = run->reconciler->explain(run->reconciler->ctx, run->report);
+		outcome = (int)summary.outcome;
+		if (rc == 0)
+			rc = finish_vendor(run);
+		if (rc == 0)
+			rc = report_end(run->report, &summary);
+	}
+	if (rc == 0)
+		rc = job_bcast(run->bench->job, &outcome, sizeof(outcome));
+	run->outcome = (enum outcome)outcome;
+	return rc;
+}

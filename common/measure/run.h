@@ -1,0 +1,52 @@
+/* run.h: a whole run on one rank: the sweep, point by point, and what it came to. */
+#ifndef HANGAR_RUN_H
+#define HANGAR_RUN_H
+
+#include <stddef.h>
+
+#include "measure/bench.h"
+#include "process/launch.h"
+#include "base/outcome.h"
+#include "report/report.h"
+
+struct vendor_run;
+
+/* Looks for what makes rows slow; made elsewhere. */
+struct reconciler {
+	void *ctx;
+	/* A row, its predicted fields filled in. */
+	void (*row)(void *ctx, const struct row *row);
+	/* After the last one: remarks on what was found, if any row is slow. 0 or a negative
+	 * errno. */
+	int (*explain)(void *ctx, struct report *report);
+};
+
+struct run {
+	struct bench *bench;
+	struct report *report;  /* rank 0 only, else NULL */
+	struct vendor_run *vendor; /* rank 0 with --vendor, else NULL */
+	const struct reconciler *reconciler; /* rank 0; NULL: nothing is looked for */
+	enum outcome outcome;   /* ok, wrong data or too slow */
+	char guilty[64];        /* ranks with wrong data, "1,3" */
+	long long points, done; /* for the progress line; rank 0 */
+	double started;
+	enum progress_line progress;
+	size_t too_small;       /* sizes that left nothing per rank */
+	int calls_checked;      /* of a schedule with faults */
+	size_t memory_init, memory_buffers, memory_collectives; /* -M: bytes in use on the device */
+};
+
+/* Largest buffer of any point of the sweep, bytes, on any rank. */
+size_t run_largest(const struct bench *bench);
+
+/* Measure every point of every cycle. 0, or a negative errno with the error set. Collective. */
+int run_sweep(struct run *run);
+
+/* A check found wrong data: remember whose. A report without wrong elements is fine. */
+void run_note_guilty(struct run *run, const struct check_report *report);
+
+/* Closing lines; decides between ok, wrong data and slow. Rank 0's figures; the outcome is
+ * spread to all. Collective. */
+int run_finish(struct run *run);
+
+#endif

@@ -1,0 +1,264 @@
+/* sampling.c: gather batches, decide when to stop, condense into a row. */
+#include "measure/sampling.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_SAMPLES 8       /* the median's interval exists from 6 on; 8 keep it from being luck */
+#define MAX_SAMPLES 2000
+
+int sampling_init(struct sampling *s, struct timing *timing)
+{
+	const struct options *o = timing->plan->bench->options;
+
+	memset(s, 0, sizeof(*s));
+	s->timing = timing;
+	s->average = o->average;
+	s->skip = o->per_iter ? (size_t)o->per_iter_skip : 0;
+	s->rule = (struct stop_rule){
+		.ci_percent = o->ci_percent,
+		.min_samples = MIN_SAMPLES,
+		.budget_seconds = o->budget,
+		.max_samples = MAX_SAMPLES,
+	};
+	return 0;
+}
+
+void sampling_release(struct sampling *s)
+{
+	free(s->time);
+	free(s->enqueue);
+	free(s->headline);
+	free(s->per_rank);
+	memset(s, 0, sizeof(*s));
+}
+
+static struct job *job_of(const struct sampling *s)
+{
+	return s->timing->plan->bench->job;
+}
+
+static int grow(struct sampling *s, size_t more)
+{
+	size_t nranks = (size_t)job_of(s)->nranks, room = 2 * (s->n + more);
+	double *p;
+
+	if (s->n + more <= s->room)
+		return 0;
+	if (!(p = realloc(s->time, room * nranks * sizeof(*p))))
+		return -ENOMEM;
+	s->time = p;
+	if (!(p = realloc(s->enqueue, room * nranks * sizeof(*p))))
+		return -ENOMEM;
+	s->enqueue = p;
+	if (!(p = realloc(s->headline, room * sizeof(*p))))
+		return -ENOMEM;
+	s->headline = p;
+	s->room = room;
+	return 0;
+}
+
+/* -a over the ranks of one sample. */
+static double headline(const struct sampling *s, const double *times, size_t nranks)
+{
+	double sum = 0, low = times[0], high = times[0];
+
+	for (size_t r = 0; r < nranks; r++) {
+		sum += times[r];
+		low = times[r] < low ? times[r] : low;
+		high = times[r] > high ? times[r] : high;
+	}
+	switch (s->average) {
+	case AVERAGE_RANK0:
+		return times[0];
+	case AVERAGE_MEAN:
+		return sum / (double)nranks;
+	case AVERAGE_MIN:
+		return low;
+	default:
+		return high;
+	}
+}
+
+/* `all` holds per rank: samples times, then samples enqueue times. */
+static void append(struct sampling *s, const double *all, size_t samples, size_t nranks)
+{
+	for (size_t i = 0; i < samples; i++) {
+		double *time = s->time + (s->n + i) * nranks;
+		double *enqueue = s->enqueue + (s->n + i) * nranks;
+
+		for (size_t r = 0; r < nranks; r++) {
+			time[r] = all[r * 2 * samples + i];
+			enqueue[r] = all[r * 2 * samples + samples + i];
+		}
+		s->headline[s->n + i] = headline(s, time, nranks);
+		s->spent += s->headline[s->n + i] * s->timing->per_sample;
+	}
+}
+
+bool sampling_last_batch(struct sampling *s)
+{
+	struct timing *t = s->timing;
+	int asked = t->plan->bench->options->iters;
+	int batch = t->mode == MODE_ISOLATED ? t->samples : t->calls;
+
+	if (asked == 0 || asked - s->iterations >= 2 * batch)
+		return false;
+	timing_set_last(t, asked - s->iterations);
+	return true;
+}
+
+/* What rank 0 decides and everybody follows. */
+static int decide(struct sampling *s, size_t samples)
+{
+	struct job *job = job_of(s);
+	int stop = STOP_NOT_YET, asked = s->timing->plan->bench->options->iters, rc;
+
+	s->n += samples;
+	s->iterations += s->timing->mode == MODE_ISOLATED ? s->timing->samples : s->timing->calls;
+	if (asked > 0) {
+		s->stop = s->iterations >= asked ? STOP_COUNT : STOP_NOT_YET;
+		return 0;
+	}
+	if (job->rank == 0)
+		stop = (int)stop_check(&s->rule, s->headline, s->n, s->spent);
+	rc = job_bcast(job, &stop, sizeof(stop));
+	s->stop = (enum stop_reason)stop;
+	return rc;
+}
+
+int sampling_batch(struct sampling *s, const struct checked_slot *checked)
+{
+	struct job *job = job_of(s);
+	size_t samples = (size_t)s->timing->samples, nranks = (size_t)job->nranks;
+	double *mine = calloc(2 * samples, sizeof(*mine));
+	double *all = job->rank == 0 ? calloc(2 * samples * nranks, sizeof(*all)) : NULL;
+	struct batch batch = { mine, mine + samples };
+	double patience = job->patience;
+	int rc = -ENOMEM;
+
+	if (!mine || (job->rank == 0 && (!all || grow(s, samples) < 0))) {
+		error_set(job->err, OUTCOME_INTERNAL, rc, "out of memory for samples");
+		goto out;
+	}
+	/* all come from a meeting or the last batch: nobody is later than a batch may take */
+	job->patience = timing_batch_deadline(s->timing);
+	rc = timing_batch(s->timing, checked, &batch);
+	if (rc == 0)
+		rc = job_gather(job, mine, 2 * samples * sizeof(*mine), all);
+	if (rc < 0)
+		goto out;
+	if (job->rank == 0)
+		append(s, all, samples, nranks);
+	rc = decide(s, samples);
+out:
+	job->patience = patience;
+	free(all);
+	free(mine);
+	return rc;
+}
+
+/* Column `rank` of a matrix, in us, from the first sample that counts. */
+static void column_us(const struct sampling *s, const double *matrix, size_t rank, double *out)
+{
+	size_t nranks = (size_t)job_of(s)->nranks;
+
+	for (size_t i = s->skip; i < s->n; i++)
+		out[i - s->skip] = matrix[i * nranks + rank] * 1e6;
+}
+
+static int rank_stats(struct sampling *s, double *scratch, struct row *row)
+{
+	size_t nranks = (size_t)job_of(s)->nranks, n = s->n - s->skip;
+	double fastest = 0, slowest = 0;
+	struct stats enqueue;
+
+	s->per_rank = calloc(nranks, sizeof(*s->per_rank));
+	if (!s->per_rank)
+		return -ENOMEM;
+	row->enqueue_us = 0;
+	for (size_t r = 0; r < nranks; r++) {
+		column_us(s, s->enqueue, r, scratch);
+		if (stats_compute(scratch, n, &enqueue) < 0)
+			return -ENOMEM;
+		if (enqueue.median > row->enqueue_us)
+			row->enqueue_us = enqueue.median;
+		column_us(s, s->time, r, scratch);
+		if (stats_compute(scratch, n, &s->per_rank[r]) < 0)
+			return -ENOMEM;
+		if (r == 0 || s->per_rank[r].median < fastest)
+			fastest = s->per_rank[r].median;
+		if (s->per_rank[r].median > slowest)
+			slowest = s->per_rank[r].median;
+	}
+	row->per_rank = s->per_rank;
+	row->rank_spread_percent = fastest > 0 ? 100 * (slowest - fastest) / fastest : 0;
+	return 0;
+}
+
+/* The rank that was slowest in most samples. */
+static int32_t most_often_slowest(const struct sampling *s)
+{
+	size_t nranks = (size_t)job_of(s)->nranks, best = 0;
+	size_t *times = calloc(nranks, sizeof(*times));
+
+	for (size_t i = s->skip; i < s->n && times; i++) {
+		const double *row = s->time + i * nranks;
+		size_t slowest = 0;
+
+		for (size_t r = 1; r < nranks; r++)
+			if (row[r] > row[slowest])
+				slowest = r;
+		if (++times[slowest] > times[best])
+			best = slowest;
+	}
+	free(times);
+	return (int32_t)best;
+}
+
+static void put_stats(struct row *row, const struct stats *stats)
+{
+	row->time_us = stats->median;
+	row->mean_us = stats->mean;
+	row->min_us = stats->min;
+	row->max_us = stats->max;
+	row->p5_us = stats->p5;
+	row->p95_us = stats->p95;
+	row->p99_us = stats->p99;
+	row->stddev_us = stats->n > 1 ? stats->stddev : NAN;
+	/* fewer than six samples have no such interval, one has no spread: said as such */
+	row->ci_low_us = stats->ci_exact ? stats->ci_low : NAN;
+	row->ci_high_us = stats->ci_exact ? stats->ci_high : NAN;
+	row->ci_percent = stats->ci_exact ? stats_ci_percent(stats) : NAN;
+	row->samples = (int64_t)stats->n;
+}
+
+int sampling_finish(struct sampling *s, struct row *row)
+{
+	struct job *job = job_of(s);
+	struct stats stats;
+	double *scratch;
+	int rc = -ENOMEM;
+
+	if (s->skip >= s->n)
+		s->skip = s->n - 1;
+	scratch = calloc(s->n, sizeof(*scratch));
+	if (!scratch)
+		goto out;
+	for (size_t i = s->skip; i < s->n; i++)
+		scratch[i - s->skip] = s->headline[i] * 1e6;
+	rc = stats_compute(scratch, s->n - s->skip, &stats);
+	if (rc < 0)
+		goto out;
+	put_stats(row, &stats);
+	rc = rank_stats(s, scratch, row);
+	row->slowest_rank = most_often_slowest(s);
+	row->sample_times_us = NULL;
+	row->calls = s->timing->per_sample;
+	row->stop = stop_reason_name(s->stop);
+out:
+	free(scratch);
+	return rc < 0 ? error_set(job->err, OUTCOME_INTERNAL, rc, "statistics: out of memory") : 0;
+}

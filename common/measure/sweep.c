@@ -1,0 +1,172 @@
+/* sweep.c: walks types, operators, roots and sizes in nccl-tests' order. */
+#include "measure/sweep.h"
+
+#include <errno.h>
+#include <string.h>
+
+void sweep_init(struct sweep *sweep, const struct options *options,
+		const struct collective *collective, struct backend *backend, int nranks)
+{
+	*sweep = (struct sweep){
+		.options = options,
+		.collective = collective,
+		.backend = backend,
+		.nranks = nranks,
+	};
+}
+
+/* Bounds of the two loops that a collective may not have. */
+static int op_first(const struct sweep *sweep)
+{
+	return sweep->collective->reduces ? sweep->options->op_first : OP_NONE;
+}
+
+static int op_last(const struct sweep *sweep)
+{
+	return sweep->collective->reduces ? sweep->options->op_last : OP_NONE;
+}
+
+static int root_first(const struct sweep *sweep)
+{
+	if (!sweep->collective->rooted)
+		return -1;
+	return sweep->options->root < 0 ? 0 : sweep->options->root;
+}
+
+static int root_last(const struct sweep *sweep)
+{
+	if (!sweep->collective->rooted)
+		return -1;
+	return sweep->options->root < 0 ? sweep->nranks - 1 : sweep->options->root;
+}
+
+static bool supported(const struct sweep *sweep, int dtype, int op, char *why, size_t len)
+{
+	struct backend *be = sweep->backend;
+
+	why[0] = '\0';
+	return !be || be->ops->supports(be, (enum dtype)dtype, (enum redop)op, why, len);
+}
+
+/* Move to the next (type, operator), supported or not. false behind the last. */
+static bool next_pair(struct sweep *sweep)
+{
+	if (sweep->op < op_last(sweep)) {
+		sweep->op++;
+		return true;
+	}
+	sweep->op = op_first(sweep);
+	return ++sweep->dtype <= sweep->options->dtype_last;
+}
+
+static bool next_series(struct sweep *sweep)
+{
+	char why[128];
+
+	if (sweep->root < root_last(sweep)) {
+		sweep->root++;
+		return true;
+	}
+	sweep->root = root_first(sweep);
+	while (next_pair(sweep)) {
+		if (supported(sweep, sweep->dtype, sweep->op, why, sizeof(why)))
+			return true;
+	}
+	return false;
+}
+
+static bool first_series(struct sweep *sweep)
+{
+	char why[128];
+
+	sweep->started = true;
+	sweep->dtype = sweep->options->dtype_first;
+	sweep->op = op_first(sweep);
+	sweep->root = root_first(sweep);
+	if (supported(sweep, sweep->dtype, sweep->op, why, sizeof(why)))
+		return true;
+	sweep->root = root_last(sweep);
+	return next_series(sweep);
+}
+
+size_t sweep_next_size(const struct options *options, size_t bytes)
+{
+	size_t factor = (size_t)options->step_factor, max = options->max_bytes;
+
+	/* Nothing may be computed past the end: it may lie at SIZE_MAX. */
+	if (factor > 1)
+		return bytes > max / factor ? 0 : bytes * factor;
+	if (options->step_bytes == 0 || bytes > max || options->step_bytes > max - bytes)
+		return 0;
+	return bytes + options->step_bytes;
+}
+
+bool sweep_next(struct sweep *sweep, struct point *point)
+{
+	bool first = false;
+
+	if (sweep->started)
+		sweep->bytes = sweep->bytes ? sweep_next_size(sweep->options, sweep->bytes) : 0;
+	if (!sweep->bytes) {
+		if (sweep->started && sweep->dtype > sweep->options->dtype_last)
+			return false;
+		if (!(sweep->started ? next_series(sweep) : first_series(sweep)))
+			return false;
+		sweep->bytes = sweep->options->min_bytes;
+		first = true;
+	}
+	*point = (struct point){
+		.dtype = (enum dtype)sweep->dtype,
+		.op = (enum redop)sweep->op,
+		.root = sweep->root,
+		.bytes = sweep->bytes,
+		.first_of_series = first,
+	};
+	return true;
+}
+
+/* At least one combination of type and operator must be there; `why` tells of the last one that
+ * is not. */
+static bool any_supported(const struct sweep *sweep, char *why, size_t len)
+{
+	struct sweep cursor = *sweep;
+
+	cursor.dtype = sweep->options->dtype_first;
+	cursor.op = op_first(sweep);
+	do {
+		if (supported(sweep, cursor.dtype, cursor.op, why, len))
+			return true;
+	} while (next_pair(&cursor));
+	return false;
+}
+
+static int reject_unsupported(const struct sweep *sweep, const char *why, struct error *err)
+{
+	const struct options *o = sweep->options;
+	const char *dtype =
+		o->dtype_first == o->dtype_last ? dtype_name((enum dtype)o->dtype_first) : "all";
+	const char *op = o->op_first == o->op_last ? redop_name((enum redop)o->op_first) : "all";
+	bool reduces = sweep->collective->reduces;
+
+	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "-d %s%s%s: %s", dtype,
+			 reduces ? " -o " : "", reduces ? op : "",
+			 why[0] ? why : "this backend does not have it");
+}
+
+int sweep_check(const struct sweep *sweep, struct error *err)
+{
+	const struct collective *collective = sweep->collective;
+	int n = sweep->nranks;
+	char why[256];
+
+	if (collective->rooted && sweep->options->root >= n)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "-r %d: must be a rank below %d, or all", sweep->options->root, n);
+	if (collective->power_of_two && (n < 2 || (n & (n - 1))))
+		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "%s: needs 2, 4, 8 or another power of two of ranks, not %d",
+				 collective->name, n);
+	if (!any_supported(sweep, why, sizeof(why)))
+		return reject_unsupported(sweep, why, err);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* sweep.h: the sizes, types, operators and roots of a run, in nccl-tests' order. */
+#ifndef HANGAR_SWEEP_H
+#define HANGAR_SWEEP_H
+
+#include "backend/backend.h"
+#include "options/options.h"
+
+/* One point without its placement. */
+struct point {
+	enum dtype dtype;
+	enum redop op;    /* OP_NONE when the collective does not reduce */
+	int root;         /* -1 when it has none */
+	size_t bytes;     /* as asked for, one entry of -b..-e */
+	bool first_of_series; /* dtype, op or root changed: new data, new warm-up */
+};
+
+struct sweep {
+	const struct options *options;
+	const struct collective *collective;
+	struct backend *backend;      /* asked what it supports; may be NULL (tests): everything */
+	int nranks;
+	/* cursor */
+	int dtype, op, root;
+	size_t bytes;
+	bool started;
+};
+
+void sweep_init(struct sweep *sweep, const struct options *options, const struct collective *collective,
+                struct backend *backend, int nranks);
+
+/* Next point: types outside, then operators, then roots, sizes innermost. false at the end.
+ * Combinations that the backend does not support are passed over when they came from "all";
+ * sweep_check() has refused the others before. */
+bool sweep_next(struct sweep *sweep, struct point *point);
+
+/* Can this be run at all? 0, or a negative errno with the error set: type and operator
+ * supported, root < nranks, power of two where needed (OUTCOME_UNSUPPORTED or OUTCOME_USAGE). */
+int sweep_check(const struct sweep *sweep, struct error *err);
+
+/* The size after `bytes`, or 0 after the last. */
+size_t sweep_next_size(const struct options *options, size_t bytes);
+
+#endif

@@ -1,0 +1,119 @@
+/* used.c: one more iteration of a point, and what it shows. */
+#include "measure/used.h"
+
+#include <math.h>
+
+/* Kinds that are not made of sends and receives: what can be estimated. */
+enum {
+	COLLECTIVES = 1u << CALL_ALL_REDUCE | 1u << CALL_ALL_GATHER | 1u << CALL_REDUCE_SCATTER |
+		      1u << CALL_BROADCAST | 1u << CALL_REDUCE
+};
+
+/* Filter: passes every call on and notes its kind. */
+static int note_kind(void *state, const struct call *call, struct chain *chain)
+{
+	*(unsigned *)state |= 1u << call->kind;
+	return chain_emit(chain, call);
+}
+
+static int captured_iteration(struct timing *t)
+{
+	struct bench *bench = t->plan->bench;
+	struct backend *be = bench->backend;
+	void *graph = NULL;
+	int rc = be->ops->graph_begin(be), end;
+
+	if (rc < 0)
+		return rc;
+	rc = timing_issue(t, 0, NULL);
+	end = be->ops->graph_end(be, &graph);
+	rc = rc < 0 ? rc : end;
+	if (rc == 0)
+		rc = be->ops->graph_launch(be, graph);
+	if (rc == 0) {
+		watch_replayed(bench->watch, (uint32_t)bench->options->agg_iters);
+		rc = be->ops->wait(be);
+	}
+	if (graph)
+		be->ops->graph_free(be, graph);
+	return rc;
+}
+
+static int iteration(struct timing *t)
+{
+	struct bench *bench = t->plan->bench;
+	int rc;
+
+	/* as patient as with a first call: what logs may be slow */
+	watch_enter(bench->watch, "an untimed call",
+		    timing_deadline(0, 0) + timing_deadline(t->slowest, bench->options->agg_iters));
+	if (t->mode == MODE_GRAPH) {
+		rc = captured_iteration(t);
+	} else {
+		rc = timing_issue(t, 0, NULL);
+		if (rc == 0)
+			rc = bench->backend->ops->wait(bench->backend);
+	}
+	if (rc == 0)
+		watch_completed(bench->watch);
+	watch_leave(bench->watch);
+	return rc;
+}
+
+/* *kinds: the kinds of calls that an iteration is made of. */
+static int use(struct timing *t, unsigned *kinds, struct row *row)
+{
+	struct bench *bench = t->plan->bench;
+	struct backend *be = bench->backend;
+	const struct call_filter *filter = bench->chain.filter,
+				 note = { .state = kinds, .issue = note_kind };
+	struct backend_used used = { .channels = -1 };
+	int rc = be->ops->used_begin(be), end;
+
+	bench->chain.filter = &note;
+	if (rc == 0)
+		rc = iteration(t);
+	bench->chain.filter = filter;
+	end = be->ops->used_end(be, *kinds, &used);
+	row->used_algo = used.algo;
+	row->used_proto = used.proto;
+	row->used_channels = used.channels;
+	return rc < 0 ? rc : end;
+}
+
+/* Not recorded: these calls are never carried out. */
+static int estimate(struct timing *t, struct row *row)
+{
+	struct bench *bench = t->plan->bench;
+	struct backend *be = bench->backend;
+	struct chain chain = bench->chain;
+	double us = NAN;
+	int rc, end;
+
+	watch_enter(bench->watch, "the library's estimate", timing_deadline(0, 0));
+	bench->chain.watch = NULL;
+	rc = be->ops->estimate_begin(be);
+	if (rc == 0) {
+		rc = timing_issue(t, 0, NULL);
+		end = be->ops->estimate_end(be, &us);
+		rc = rc < 0 ? rc : end;
+	}
+	bench->chain = chain;
+	watch_leave(bench->watch);
+	row->nccl_estimate_us = us / bench->options->agg_iters;
+	return rc;
+}
+
+int used_take(struct timing *t, struct row *row)
+{
+	const struct backend_ops *ops = t->plan->bench->backend->ops;
+	unsigned kinds = 0;
+	int rc = 0;
+
+	row_nothing_used(row);
+	if (ops->used_begin)
+		rc = use(t, &kinds, row);
+	if (rc == 0 && ops->estimate_begin && kinds && !(kinds & ~(unsigned)COLLECTIVES))
+		rc = estimate(t, row);
+	return rc;
+}

@@ -1,0 +1,303 @@
+/* nccl_log.h: what NCCL_DEBUG=INFO output of one or many ranks says, as data. */
+#ifndef HANGAR_NCCL_LOG_H
+#define HANGAR_NCCL_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/* Use: nccl_log_init, nccl_log_read or nccl_log_read_file any number of times, nccl_log_finish
+ * once, then look and print, nccl_log_release. Formats: NCCL 2.8 to 2.28 (rings.cc, init.cc,
+ * enqueue.cc, p2p.cc, shm.cc, net.cc, topo.cc, search.cc). Lines that fit none are passed over.
+ *
+ * Lines name no communicator, except a few: a line belongs to the communicator that its thread
+ * (host:pid:tid) initialises, else to the one that its device called last. Communicators of several
+ * ranks are the same where the commId is, or parent, split count and colour. Without such lines
+ * the n-th unknown communicator of each process and device is taken for the same one (`guessed`).
+ *
+ * All text belongs to the log, equal texts have equal addresses. Memory grows with the input,
+ * never with a number in it. */
+
+#define NCCL_LOG_RANKS	  (1 << 22) /* ranks from 0 to this; others are no ranks */
+#define NCCL_LOG_CHANNELS 128       /* NCCL has at most 64 */
+
+enum nccl_state {
+	NCCL_STATE_UNKNOWN, /* seen in other lines only */
+	NCCL_STATE_STARTED,
+	NCCL_STATE_COMPLETE,
+	NCCL_STATE_ABORTED,
+	NCCL_STATE_DESTROYED
+};
+
+enum nccl_timing {
+	NCCL_TIME_TOTAL,
+	NCCL_TIME_KERNELS,
+	NCCL_TIME_ALLOC,
+	NCCL_TIME_BOOTSTRAP,
+	NCCL_TIME_ALLGATHERS,
+	NCCL_TIME_TOPO,
+	NCCL_TIME_GRAPHS,
+	NCCL_TIME_CONNECTIONS,
+	NCCL_TIME_REST,
+	NCCL_TIMES
+};
+
+/* One collective or point-to-point call as its rank enqueued it (subsystem COLL). */
+struct nccl_call {
+	int member;
+	int dtype, op, root; /* NCCL's numbers; root is the peer of Send and Recv */
+	uint64_t count;
+	const char *function;
+};
+
+/* One rank of one communicator. */
+struct nccl_member {
+	int comm, rank; /* rank is -1 where no line says it */
+	int dev;        /* CUDA device, -1 unknown */
+	int64_t pid;
+	uint64_t address; /* of its ncclComm; 0 unknown */
+	uint64_t bus;     /* PCI bus id as NCCL prints it, 0 unknown */
+	const char *host;
+	enum nccl_state state;
+	bool timed;
+	double times[NCCL_TIMES]; /* seconds */
+	struct nccl_call *calls;  /* in order; NULL for none */
+	int n_calls;
+};
+
+struct nccl_comm {
+	const char *id; /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
+	bool guessed;
+	int nranks, nnodes; /* 0 unknown */
+	int pxn, gdr;       /* 1 or 0 as "Connected all rings" says; -1 while it does not */
+	int nvls;           /* 1 multicast available, 0 not, -1 unknown */
+	int collnet;        /* 1 connected, -1 unknown */
+	int coll_channels, collnet_channels, nvls_channels, p2p_channels, p2p_per_peer; /* -1 */
+	struct nccl_member **members; /* by rank */
+	struct nccl_ring *rings;      /* by channel */
+	struct nccl_tree *trees;      /* by channel and rank */
+	struct nccl_link *links;      /* by channel, sender, receiver, connection */
+	struct nccl_tuning *tunings;  /* by function and size */
+	struct nccl_graph *graphs;    /* each once */
+	int n_members, n_rings, n_trees, n_links, n_tunings, n_graphs;
+};
+
+/* The order of ranks, from the smallest rank on; order[n - 1] sends to order[0] where closed. */
+struct nccl_ring {
+	int comm, channel;
+	int n;
+	int *order;
+	bool closed;  /* the last rank's successor is the first one, and all nranks are there */
+	bool differs; /* rank 0's Channel line and the ranks' Ring lines contradict each other */
+};
+
+/* A rank's place in a channel's tree; -1 for none. */
+struct nccl_tree {
+	int comm, channel, rank;
+	int up, down[3];
+	int source;
+};
+
+struct nccl_link {
+	int comm, channel, connection;
+	int from, to;
+	bool receiving; /* the receiver's line; else the sender's */
+	const char *transport; /* "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0/GDRDMA/Shared" */
+};
+
+/* Algorithm of collectives on symmetric windows; their protocol is the name of a kernel. */
+#define NCCL_SYMMETRIC "Symmetric"
+
+struct nccl_tuning {
+	int comm;
+	const char *function, *algorithm, *protocol;
+	int64_t bytes;
+	int low, high; /* channels */
+	int count;     /* calls */
+};
+
+struct nccl_graph {
+	int comm;
+	int pattern, cross_nic, channels, same_channels;
+	double bw_intra, bw_inter; /* GB/s per channel */
+	const char *type_intra, *type_inter;
+};
+
+/* A WARN line, or NCCL's "file:line -> result" trace, each text once. */
+struct nccl_warning {
+	const char *where, *text; /* where: file:line */
+	bool trace;
+	int count;
+	int *ranks; /* ascending */
+	int n_ranks;
+};
+
+/* What the log's own topology print says of a GPU and another node (another GPU, CPU, NVS, NET). */
+struct nccl_path {
+	const char *host;
+	uint64_t gpu, to;  /* PCI bus id; NUMA node or number of the other node */
+	const char *kind;  /* "GPU", "CPU", "NVS", "NET" */
+	const char *type;  /* "NVL", "PIX", "PXB", "PHB", "SYS", ... */
+	double bw;
+};
+
+struct nccl_setting {
+	const char *name, *value;
+};
+
+struct nccl_log {
+	const char *version, *network; /* NULL while unknown */
+	const char **hosts;
+	struct nccl_member *members;
+	struct nccl_comm *comms;
+	struct nccl_call *calls;
+	struct nccl_warning *warnings;
+	struct nccl_path *paths;       /* sorted; each once */
+	struct nccl_setting *settings; /* NCCL_* "set by environment" */
+	int n_hosts, n_members, n_comms, n_calls, n_warnings, n_paths, n_settings;
+	int64_t lines, nccl_lines;
+	int64_t unplaced; /* lines about a communicator that could not be told */
+	int64_t cut;      /* lines cut at 64 KiB, NULs in them or not */
+	struct nccl_log_raw *raw; /* the reader's own; NULL after finish */
+	void *texts;
+};
+
+/* 0, or -ENOMEM with the error set. */
+int nccl_log_init(struct nccl_log *log, struct error *err);
+
+/* Read what is in memory. rank_hint: the rank whose log this is, where its lines don't say, or -1.
+ * Each call starts a new line. 0, or -ENOMEM. */
+int nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint,
+		  struct error *err);
+
+/* The same for a file; "-" is standard input. 0, -ENOMEM, or what opening or reading it failed
+ * with (OUTCOME_USAGE). */
+int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err);
+
+/* Sort, count, join. 0 or -ENOMEM. */
+int nccl_log_finish(struct nccl_log *log, struct error *err);
+
+void nccl_log_release(struct nccl_log *log);
+
+/* The member with this rank, or NULL. Of several (a restart) the last one. */
+const struct nccl_member *nccl_comm_member(const struct nccl_comm *comm, int rank);
+
+/* Its index in comm->members, or -1. */
+int nccl_comm_member_index(const struct nccl_comm *comm, int rank);
+
+/* The transport from one rank to the next on a channel, or NULL. Of several connections the first.
+ * Where sender's and receiver's lines differ, the sender's. */
+const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int from, int to);
+
+/* ---- calls across ranks ------------------------------------------------------------------- */
+
+enum nccl_log_calls_verdict {
+	NCCL_CALLS_NONE,    /* no COLL lines */
+	NCCL_CALLS_UNKNOWN, /* a guessed communicator with more members than ranks: several
+	                     * in one */
+	NCCL_CALLS_SAME,    /* every rank that is here made the same calls */
+	NCCL_CALLS_FEWER,   /* the same calls as far as they go, but some ranks made fewer */
+	NCCL_CALLS_DIFFER,  /* a call number at which the ranks' calls differ */
+};
+
+enum nccl_odd_how {
+	NCCL_ODD_OTHER,    /* another call */
+	NCCL_ODD_LEFT_OUT, /* what it calls is the majority's sequence without this call */
+	NCCL_ODD_EXTRA,    /* ... with one more call here */
+	NCCL_ODD_ENDED     /* no further call */
+};
+
+struct nccl_odd {
+	int member;                   /* in comm->members */
+	enum nccl_odd_how how;
+	const struct nccl_call *call; /* its call at index; NULL where it ended */
+};
+
+struct nccl_log_calls {
+	enum nccl_log_calls_verdict verdict;
+	int index; /* first collective call (from 0) where ranks differ, or that one lacks; -1 */
+	int fewest, most; /* collective calls of a rank */
+	/* At index, of those who made a call; NULL when no call has more than half of them. */
+	const struct nccl_call *majority;
+	struct nccl_odd *odd; /* without majority: all */
+	int n_odd;
+};
+
+/* Compare the collective calls (not Send and Recv) of a communicator's ranks. A rank with an Init
+ * line and no COLL line made none. 0 or -ENOMEM. Owned by the caller: nccl_log_calls_release. */
+int nccl_log_calls_compare(const struct nccl_comm *comm, struct nccl_log_calls *calls);
+void nccl_log_calls_release(struct nccl_log_calls *calls);
+
+struct nccl_unmatched {
+	int from, to;
+	int sends, recvs;
+};
+
+/* Pairs whose numbers of Send and Recv calls differ, both ranks being here: an array of *n, NULL
+ * for none; the caller frees it. 0 or -ENOMEM. */
+int nccl_log_calls_unmatched(const struct nccl_comm *comm, struct nccl_unmatched **pairs, int *n);
+
+/* True when both are the same call: function, count, type, operator and root. */
+bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b);
+
+/* "AllReduce count=4 dtype=f32 op=sum root=0", at most len bytes; returns buf. */
+char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len);
+
+/* ---- is this ring rational? --------------------------------------------------------------- */
+
+enum nccl_verdict { NCCL_RATIONAL, NCCL_IRRATIONAL, NCCL_CANNOT_SAY };
+
+struct topo_system; /* topo.h */
+
+struct nccl_finding {
+	int channel;  /* the first one that has it */
+	int channels; /* how many do */
+	int from, to; /* the pair; -1 for none */
+	char *reason; /* one line */
+};
+
+struct nccl_judgement {
+	enum nccl_verdict verdict;
+	struct nccl_finding *findings; /* why irrational */
+	int n_findings;
+	char **missing; /* why it can't be said, or not in full */
+	int n_missing;
+	char **notes; /* what looks odd and is none */
+	int n_notes;
+};
+
+/* Judge a communicator's rings. topo (may be NULL): every host's topology, in place of the log's
+ * own graph lines. 0 or -ENOMEM. Owned by the caller: nccl_judgement_release. */
+int nccl_log_judge(const struct nccl_log *log, const struct nccl_comm *comm,
+		   const struct topo_system *topo, struct nccl_judgement *judgement);
+void nccl_judgement_release(struct nccl_judgement *judgement);
+
+/* "rational", "irrational", "cannot say" */
+const char *nccl_verdict_name(enum nccl_verdict verdict);
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+/* Everything, in the order of the following. */
+int nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
+
+void nccl_log_print_summary(FILE *out, const struct nccl_log *log);
+/* Rings of every communicator, equal channels merged:
+ * "channels 00-23: 0 -P2P/CUMEM-> 1 -P2P/CUMEM-> 0". */
+int nccl_log_print_rings(FILE *out, const struct nccl_log *log);
+int nccl_log_print_trees(FILE *out, const struct nccl_log *log);
+void nccl_log_print_tunings(FILE *out, const struct nccl_log *log);
+int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
+/* Calls compared across ranks, per communicator. */
+int nccl_log_print_calls(FILE *out, const struct nccl_log *log);
+void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);
+
+/* All of it as JSON (indented, one object). 0, -ENOMEM, or -EIO. */
+int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
+
+/* "0-3,7" of n ascending numbers of at least `width` digits. */
+void nccl_log_print_list(FILE *out, const int *numbers, int n, int width);
+
+#endif

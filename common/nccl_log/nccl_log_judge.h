@@ -1,0 +1,51 @@
+/* nccl_log_judge.h: the inside of the judgement on rings, shared by its two files. */
+#ifndef HANGAR_NCCL_LOG_JUDGE_H
+#define HANGAR_NCCL_LOG_JUDGE_H
+
+#include "nccl_log/nccl_log_topo.h"
+
+/* Faster first. */
+enum transport { T_UNKNOWN, T_P2P, T_INDIRECT, T_SHM, T_NET };
+
+/* The best transport between two ranks of a host, and who uses it. */
+struct best {
+	enum transport transport;
+	int from, to;
+};
+
+struct judge {
+	const struct nccl_log *log;
+	const struct nccl_comm *comm;
+	const struct topo_system *topo;
+	struct nccl_judgement *out;
+	struct best *best;	     /* by number of host */
+	int *member_host;	     /* number of each member's host */
+	int hosts;		     /* of this communicator */
+	const struct nccl_link *gdr; /* a pair that uses GPUDirect RDMA */
+	int open, differing, no_transport, no_host;
+	bool no_memory;
+};
+
+/* Note why a ring is irrational: a line; the same line for several channels is kept once. */
+__attribute__((format(printf, 5, 6))) void nccl_judge_found(struct judge *j,
+							    const struct nccl_ring *ring, int from,
+							    int to, const char *format, ...);
+
+/* Append a line to a list, once. */
+__attribute__((format(printf, 4, 5))) void nccl_judge_line(struct judge *j, char ***list, int *n,
+							   const char *format, ...);
+
+#define missing(j, ...) nccl_judge_line((j), &(j)->out->missing, &(j)->out->n_missing, __VA_ARGS__)
+#define note(j, ...)	nccl_judge_line((j), &(j)->out->notes, &(j)->out->n_notes, __VA_ARGS__)
+
+/* The number of a rank's host, -1 unknown. With one node all are where the known ones are. */
+int nccl_judge_host(const struct judge *j, int rank);
+
+/* How the GPUs of two ranks of a host are joined. *bw (may be NULL) as in nccl_topo_near. */
+enum nccl_near nccl_judge_near(const struct judge *j, int a, int b, double *bw);
+
+/* nccl_log_judge_topo.c: NUMA ping-pong on one ring; orders that differ across channels. */
+void nccl_judge_numa(struct judge *j, const struct nccl_ring *ring);
+void nccl_judge_orders(struct judge *j);
+
+#endif

@@ -1,0 +1,316 @@
+/* nccl_log_print.c: the log as readable text: summary, calls, tuning, verdict on rings,
+ * warnings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nccl_log/nccl_log_raw.h"
+
+static const char *name_of(const char *const *names, int n, int number)
+{
+	return number >= 0 && number < n ? names[number] : NULL;
+}
+
+char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len)
+{
+	/* nccl.h: ncclDataType_t and ncclRedOp_t; operators from 5 on are the user's. */
+	static const char *const dtypes[] = { "i8",  "u8",  "i32", "u32",  "i64",    "u64",
+					      "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2" };
+	static const char *const ops[] = { "sum", "prod", "max", "min", "avg" };
+	const char *dtype = name_of(dtypes, 12, call->dtype), *op = name_of(ops, 5, call->op);
+	char other_dtype[16], other_op[16];
+
+	snprintf(other_dtype, sizeof(other_dtype), "%d", call->dtype);
+	snprintf(other_op, sizeof(other_op), "user%d", call->op);
+	snprintf(buf, len, "%s count=%llu dtype=%s op=%s root=%d", call->function,
+		 (unsigned long long)call->count, dtype ? dtype : other_dtype, op ? op : other_op,
+		 call->root);
+	return buf;
+}
+
+void nccl_log_print_list(FILE *out, const int *numbers, int n, int width)
+{
+	for (int i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && numbers[end] == numbers[end - 1] + 1; end++)
+			;
+		fprintf(out, "%s%0*d", i ? "," : "", width, numbers[i]);
+		if (end - i > 1)
+			fprintf(out, "%s%0*d", end - i > 2 ? "-" : ",", width, numbers[end - 1]);
+	}
+}
+
+static void print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
+{
+	fprintf(out, "communicator %d (%s): ", (int)(comm - log->comms), comm->id);
+	if (comm->nranks)
+		fprintf(out, "%d ranks", comm->nranks);
+	else
+		fprintf(out, "number of ranks unknown");
+	if (comm->nnodes)
+		fprintf(out, ", %d node%s", comm->nnodes, comm->nnodes == 1 ? "" : "s");
+	fprintf(out, ", lines of %d here\n", comm->n_members);
+}
+
+static const char *yes_no(int value)
+{
+	return value < 0 ? "not said" : value ? "yes" : "no";
+}
+
+static void print_states(FILE *out, const struct nccl_comm *comm)
+{
+	static const char *const names[] = { "seen, no Init line", "initialising", "ready",
+					     "aborted", "destroyed" };
+	int *ranks = malloc(((size_t)comm->n_members + 1) * sizeof(*ranks));
+
+	for (int s = 0; s < 5 && ranks; s++) {
+		int n = 0;
+
+		for (int m = 0; m < comm->n_members; m++)
+			if ((int)comm->members[m]->state == s)
+				ranks[n++] = comm->members[m]->rank;
+		if (n == 0)
+			continue;
+		fprintf(out, "  %s: ranks ", names[s]);
+		nccl_log_print_list(out, ranks, n, 1);
+		fprintf(out, "\n");
+	}
+	free(ranks);
+}
+
+static void print_times(FILE *out, const struct nccl_comm *comm)
+{
+	static const char *const names[NCCL_TIMES] = { "total",	    "kernels",	   "alloc",
+						       "bootstrap", "allgathers",  "topo",
+						       "graphs",    "connections", "rest" };
+	const struct nccl_member *slowest = NULL;
+
+	for (int m = 0; m < comm->n_members; m++)
+		if (comm->members[m]->timed &&
+		    (!slowest || comm->members[m]->times[0] > slowest->times[0]))
+			slowest = comm->members[m];
+	if (!slowest)
+		return;
+	fprintf(out, "  init, slowest rank %d:", slowest->rank);
+	for (int t = 0; t < NCCL_TIMES; t++)
+		fprintf(out, " %s %.2f s%s", names[t], slowest->times[t],
+			t + 1 < NCCL_TIMES ? "," : "\n");
+}
+
+static void print_graphs(FILE *out, const struct nccl_comm *comm)
+{
+	/* topo.h: NCCL_TOPO_PATTERN_*. */
+	static const char *const patterns[] = { NULL,	"balanced tree", "split tree",	  "tree",
+						"ring", "NVLS",		 "collnet direct" };
+
+	for (int i = 0; i < comm->n_graphs; i++) {
+		const struct nccl_graph *graph = &comm->graphs[i];
+		const char *name = name_of(patterns, 7, graph->pattern);
+
+		fprintf(out,
+			"  search: pattern %d%s%s%s: %d channels of %.1f GB/s inside (%s), %.1f "
+			"between (%s)\n",
+			graph->pattern, name ? " (" : "", name ? name : "", name ? ")" : "",
+			graph->channels, graph->bw_intra, graph->type_intra, graph->bw_inter,
+			graph->type_inter);
+	}
+}
+
+void nccl_log_print_summary(FILE *out, const struct nccl_log *log)
+{
+	fprintf(out, "NCCL %s, network %s, %lld of %lld lines are NCCL's\nhosts:",
+		log->version ? log->version : "(version not said)",
+		log->network ? log->network : "(not said)", (long long)log->nccl_lines,
+		(long long)log->lines);
+	for (int i = 0; i < log->n_hosts; i++)
+		fprintf(out, " %s", log->hosts[i]);
+	fprintf(out, "\n");
+	for (int i = 0; i < log->n_settings; i++)
+		fprintf(out, "set: %s=%s\n", log->settings[i].name, log->settings[i].value);
+	for (int i = 0; i < log->n_comms; i++) {
+		const struct nccl_comm *comm = &log->comms[i];
+
+		print_title(out, log, comm);
+		print_states(out, comm);
+		if (comm->coll_channels >= 0)
+			fprintf(out,
+				"  channels: %d coll, %d collnet, %d nvls, %d p2p, %d p2p per "
+				"peer\n",
+				comm->coll_channels, comm->collnet_channels, comm->nvls_channels,
+				comm->p2p_channels, comm->p2p_per_peer);
+		fprintf(out, "  NVLS %s, ring PXN %s, ring GPUDirect RDMA %s, CollNet %s\n",
+			yes_no(comm->nvls_channels == 0 ? 0 : comm->nvls), yes_no(comm->pxn),
+			yes_no(comm->gdr), yes_no(comm->collnet));
+		print_graphs(out, comm);
+		print_times(out, comm);
+	}
+	if (log->unplaced)
+		fprintf(out, "%lld lines about a communicator that can't be told\n",
+			(long long)log->unplaced);
+	if (log->cut)
+		fprintf(out, "%lld lines longer than 64 KiB, the rest left out\n",
+			(long long)log->cut);
+}
+
+/* ---- tuning ------------------------------------------------------------------------------- */
+
+void nccl_log_print_tunings(FILE *out, const struct nccl_log *log)
+{
+	for (int i = 0; i < log->n_comms; i++) {
+		for (int t = 0; t < log->comms[i].n_tunings; t++) {
+			const struct nccl_tuning *tuning = &log->comms[i].tunings[t];
+
+			fprintf(out,
+				"communicator %d: %s of %lld bytes: %s %s, channels %d-%d, %d "
+				"time%s\n",
+				i, tuning->function, (long long)tuning->bytes, tuning->algorithm,
+				tuning->protocol, tuning->low, tuning->high, tuning->count,
+				tuning->count == 1 ? "" : "s");
+		}
+	}
+}
+
+/* ---- calls -------------------------------------------------------------------------------- */
+
+static void print_odd(FILE *out, const struct nccl_comm *comm, const struct nccl_odd *odd)
+{
+	static const char *const how[] = { [NCCL_ODD_OTHER] = "",
+					   [NCCL_ODD_LEFT_OUT] = ": it left this call out",
+					   [NCCL_ODD_EXTRA] = ": one call more than the others",
+					   [NCCL_ODD_ENDED] = "no further call" };
+	const struct nccl_member *member = comm->members[odd->member];
+	char text[160];
+
+	if (member->rank >= 0)
+		fprintf(out, "    rank %d: ", member->rank);
+	else
+		fprintf(out, "    %s:%lld: ", member->host, (long long)member->pid);
+	fprintf(out, "%s%s\n", odd->call ? nccl_call_text(odd->call, text, sizeof(text)) : "",
+		how[odd->how]);
+}
+
+static void print_comparison(FILE *out, const struct nccl_comm *comm,
+			     const struct nccl_log_calls *calls)
+{
+	char text[160];
+
+	switch (calls->verdict) {
+	case NCCL_CALLS_NONE:
+		fprintf(out, "  no collective calls (subsystem COLL)\n");
+		return;
+	case NCCL_CALLS_UNKNOWN:
+		fprintf(out, "  without Init lines these can't be told apart\n");
+		return;
+	case NCCL_CALLS_SAME:
+		fprintf(out, "  %d collective calls, the same on all %d ranks here\n", calls->most,
+			comm->n_members);
+		return;
+	case NCCL_CALLS_FEWER:
+		fprintf(out,
+			"  the same calls, but not as many: %d to %d; from call %d on some are "
+			"missing\n",
+			calls->fewest, calls->most, calls->index + 1);
+		break;
+	case NCCL_CALLS_DIFFER:
+		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n", calls->index + 1,
+			calls->fewest, calls->most);
+		break;
+	}
+	if (calls->majority)
+		fprintf(out, "    most ranks: %s\n",
+			nccl_call_text(calls->majority, text, sizeof(text)));
+	else
+		fprintf(out, "    no majority\n");
+	for (int i = 0; i < calls->n_odd; i++)
+		print_odd(out, comm, &calls->odd[i]);
+}
+
+int nccl_log_print_calls(FILE *out, const struct nccl_log *log)
+{
+	struct nccl_unmatched *pairs;
+	struct nccl_log_calls calls;
+	int n;
+
+	for (int i = 0; i < log->n_comms; i++) {
+		const struct nccl_comm *comm = &log->comms[i];
+
+		if (nccl_log_calls_compare(comm, &calls) < 0 ||
+		    nccl_log_calls_unmatched(comm, &pairs, &n) < 0)
+			return -1;
+		print_title(out, log, comm);
+		print_comparison(out, comm, &calls);
+		for (int p = 0; p < n; p++)
+			fprintf(out, "  rank %d -> rank %d: %d Send, %d Recv\n", pairs[p].from,
+				pairs[p].to, pairs[p].sends, pairs[p].recvs);
+		free(pairs);
+		nccl_log_calls_release(&calls);
+	}
+	return 0;
+}
+
+/* ---- verdict and warnings ----------------------------------------------------------------- */
+
+static void print_judgement(FILE *out, const struct nccl_judgement *judgement)
+{
+	for (int i = 0; i < judgement->n_findings; i++) {
+		const struct nccl_finding *finding = &judgement->findings[i];
+
+		fprintf(out, "  irrational: channel %02d%s: %s\n", finding->channel,
+			finding->channels > 1 ? " and others" : "", finding->reason);
+	}
+	for (int i = 0; i < judgement->n_missing; i++)
+		fprintf(out, "  %s: %s\n", judgement->n_findings ? "missing" : "cannot say",
+			judgement->missing[i]);
+	for (int i = 0; i < judgement->n_notes; i++)
+		fprintf(out, "  note: %s\n", judgement->notes[i]);
+}
+
+int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+{
+	struct nccl_judgement judgement;
+
+	for (int i = 0; i < log->n_comms; i++) {
+		if (nccl_log_judge(log, &log->comms[i], topo, &judgement) < 0)
+			return -1;
+		fprintf(out, "communicator %d: is this ring rational? %s\n", i,
+			nccl_verdict_name(judgement.verdict));
+		print_judgement(out, &judgement);
+		nccl_judgement_release(&judgement);
+	}
+	return 0;
+}
+
+void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
+{
+	for (int i = 0; i < log->n_warnings; i++) {
+		const struct nccl_warning *warning = &log->warnings[i];
+
+		fprintf(out, "%s %s %s (%d time%s", warning->trace ? "trace" : "WARN",
+			warning->where, warning->text, warning->count,
+			warning->count == 1 ? "" : "s");
+		if (warning->n_ranks)
+			fprintf(out, ", ranks ");
+		nccl_log_print_list(out, warning->ranks, warning->n_ranks, 1);
+		fprintf(out, ")\n");
+	}
+}
+
+int nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+{
+	nccl_log_print_summary(out, log);
+	fprintf(out, "\nrings\n");
+	if (nccl_log_print_rings(out, log) < 0)
+		return -1;
+	fprintf(out, "\ntrees\n");
+	if (nccl_log_print_trees(out, log) < 0)
+		return -1;
+	fprintf(out, "\nverdict\n");
+	if (nccl_log_print_judgements(out, log, topo) < 0)
+		return -1;
+	fprintf(out, "\nalgorithm and protocol\n");
+	nccl_log_print_tunings(out, log);
+	fprintf(out, "\ncalls\n");
+	if (nccl_log_print_calls(out, log) < 0)
+		return -1;
+	fprintf(out, "\nwarnings\n");
+	nccl_log_print_warnings(out, log);
+	return ferror(out) ? -1 : 0;
+}

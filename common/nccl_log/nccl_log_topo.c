@@ -1,0 +1,104 @@
+/* nccl_log_topo.c: how GPUs of a host are joined, by NCCL's topology file or by the log's graph
+ * lines. */
+#include "nccl_log/nccl_log_topo.h"
+
+#include <string.h>
+
+static const char *const near_names[] = {
+	[NEAR_UNKNOWN] = "?", [NEAR_LOC] = "LOC", [NEAR_NVL] = "NVL",
+	[NEAR_NVB] = "NVB",   [NEAR_C2C] = "C2C", [NEAR_PIX] = "PIX",
+	[NEAR_PXB] = "PXB",   [NEAR_PHB] = "PHB", [NEAR_SYS] = "SYS",
+};
+
+const char *nccl_near_name(enum nccl_near near)
+{
+	return near_names[near];
+}
+
+/* A GPU's index in the file, -1 when it is not there. */
+static int gpu_of(const struct topo_system *topo, uint64_t bus)
+{
+	for (int i = 0; i < topo->ngpus && bus; i++)
+		if (topo->gpu[i].bus == bus)
+			return i;
+	return -1;
+}
+
+static enum nccl_near near_in_file(const struct topo_system *topo, int ia, int ib)
+{
+	const struct topo_gpu *a, *b;
+	int common = 0;
+
+	if (ia < 0 || ib < 0)
+		return NEAR_UNKNOWN;
+	if (ia == ib)
+		return NEAR_LOC;
+	a = &topo->gpu[ia];
+	b = &topo->gpu[ib];
+	if ((a->switch_links > 0 && b->switch_links > 0) || a->links[ib] > 0)
+		return NEAR_NVL;
+	while (common < a->nabove && common < b->nabove && a->above[common] == b->above[common])
+		common++;
+	if (common > 0)
+		return common == a->nabove && common == b->nabove ? NEAR_PIX : NEAR_PXB;
+	return a->cpu == b->cpu ? NEAR_PHB : NEAR_SYS;
+}
+
+/* The first of the log's paths of this GPU. */
+static int first_path(const struct nccl_log *log, const char *host, uint64_t gpu)
+{
+	int low = 0, high = log->n_paths;
+
+	while (low < high) {
+		int middle = low + (high - low) / 2, d = strcmp(log->paths[middle].host, host);
+
+		if (d < 0 || (d == 0 && log->paths[middle].gpu < gpu))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+enum nccl_near nccl_topo_near(const struct nccl_log *log, const struct topo_system *topo,
+			      const struct nccl_member *a, const struct nccl_member *b, double *bw)
+{
+	if (bw)
+		*bw = 0;
+	if (topo)
+		return near_in_file(topo, gpu_of(topo, a->bus), gpu_of(topo, b->bus));
+	for (int i = first_path(log, a->host, a->bus); i < log->n_paths; i++) {
+		const struct nccl_path *path = &log->paths[i];
+
+		if (path->host != a->host || path->gpu != a->bus)
+			break;
+		if (strcmp(path->kind, "GPU") != 0 || path->to != b->bus)
+			continue;
+		if (bw)
+			*bw = path->bw;
+		for (enum nccl_near near = NEAR_LOC; near <= NEAR_SYS; near++)
+			if (strcmp(path->type, near_names[near]) == 0)
+				return near;
+	}
+	return NEAR_UNKNOWN;
+}
+
+int nccl_topo_numa(const struct nccl_log *log, const struct topo_system *topo,
+		   const struct nccl_member *member)
+{
+	int gpu = topo ? gpu_of(topo, member->bus) : -1;
+
+	if (topo)
+		return gpu >= 0 ? topo->numa[topo->gpu[gpu].cpu] : -1;
+	for (int i = first_path(log, member->host, member->bus); i < log->n_paths; i++) {
+		const struct nccl_path *path = &log->paths[i];
+
+		if (path->host != member->host || path->gpu != member->bus)
+			break;
+		/* The one CPU that is reached without crossing to another node. */
+		if (strcmp(path->kind, "CPU") == 0 && strcmp(path->type, "SYS") != 0 &&
+		    path->to < 1024)
+			return (int)path->to;
+	}
+	return -1;
+}

@@ -1,0 +1,266 @@
+/* options_check.c: what all options together must fulfil: no two that exclude each other. */
+#include <errno.h>
+#include <string.h>
+
+#include "options/options_table.h"
+
+static bool given(const struct option_set *set, const char *name)
+{
+	return set->given[option_find(name)] != NULL;
+}
+
+#define reject(set, name, ...) option_reject(set, option_find(name), __VA_ARGS__)
+
+/* As typed, or the default. */
+static const char *text_of(const struct option_set *set, const char *name)
+{
+	int i = option_find(name);
+
+	return set->given[i] ? set->given[i] : option_rows[i].initial;
+}
+
+static int check_sizes(struct option_set *set)
+{
+	struct options *o = set->options;
+
+	if (given(set, "stepbytes") && given(set, "stepfactor"))
+		return reject(set, "stepbytes", "can't be combined with -f %s; give one of the two",
+			      text_of(set, "stepfactor"));
+	if (o->nfaults && !given(set, "maxbytes"))
+		o->max_bytes = o->min_bytes; /* a schedule starts at -b and has no other end */
+	if (o->max_bytes < o->min_bytes)
+		return reject(set, "maxbytes", "must be at least -b, which is %s",
+			      text_of(set, "minbytes"));
+	if (o->align & (o->align - 1))
+		return reject(set, "align", "must be a power of two");
+	if (given(set, "stepbytes"))
+		o->step_factor = 0;
+	return 0;
+}
+
+/* Makes the mode of -G. */
+static int check_graph(struct option_set *set)
+{
+	struct options *o = set->options;
+
+	if (given(set, "cudagraph") && given(set, "mode")) {
+		if (o->graph_launches > 0 && o->mode != MODE_GRAPH)
+			return reject(set, "cudagraph",
+				      "can't be combined with --mode %s; must be 0 or go with "
+				      "--mode graph",
+				      mode_name(o->mode));
+		if (o->graph_launches == 0 && o->mode == MODE_GRAPH)
+			return reject(set, "cudagraph", "must be at least 1 with --mode graph");
+	}
+	if (o->graph_launches > 0)
+		o->mode = MODE_GRAPH;
+	if (o->mode != MODE_GRAPH)
+		return 0;
+	if (given(set, "mode") && strcmp(o->backend, "mpi") == 0)
+		return reject(set, "mode", "needs a GPU and can't be combined with --backend mpi");
+	if (o->blocking)
+		return reject(set, "blocking",
+			      "must be 0 with a graph (-G, --mode graph): there is nothing to "
+			      "wait for while calls are captured");
+	if (o->per_iter)
+		return reject(set, "per_iter_timing", "must be 0 with a graph (-G, --mode graph)");
+	if (o->cputime)
+		return reject(set, "report_cputime", "must be 0 with a graph (-G, --mode graph)");
+	if (o->stream_null)
+		return reject(set, "stream_null",
+			      "must be 0 with a graph (-G, --mode graph): the NULL stream "
+			      "can't be captured");
+	return 0;
+}
+
+static int check_calls(struct option_set *set)
+{
+	struct options *o = set->options;
+
+	if (o->agg_iters > 1 && o->blocking)
+		return reject(set, "blocking",
+			      "must be 0 with -m %d: the calls of a group can't be waited for "
+			      "one by one",
+			      o->agg_iters);
+	if (o->mode == MODE_ISOLATED && o->agg_iters > 1)
+		return reject(set, "agg_iters",
+			      "must be 1 with --mode isolated, which times single calls");
+	if (o->mode == MODE_ISOLATED && o->blocking)
+		return reject(set, "blocking",
+			      "must be 0 with --mode isolated, which waits for every call");
+	if (o->per_iter_skip && !o->per_iter)
+		return reject(set, "per_iter_skip", "must be 0 without -I 1");
+	if (o->iters && o->per_iter_skip >= o->iters)
+		return reject(set, "per_iter_skip", "must be less than -n, which is %d", o->iters);
+	if (o->check_every && o->check == 0)
+		return reject(set, "check", "must be at least 1 with --check-every");
+	if (o->iters && given(set, "ci"))
+		return reject(set, "ci", "has no effect with -n %d; give one of the two", o->iters);
+	if (o->iters && given(set, "budget"))
+		return reject(set, "budget", "has no effect with -n %d; give one of the two",
+			      o->iters);
+	return 0;
+}
+
+/* Does the field of this row differ from its default? */
+static bool changed(const struct options *options, const struct options *defaults,
+		    const struct option_row *row)
+{
+	return memcmp((const char *)options + row->offset, (const char *)defaults + row->offset,
+		      row->kind->size) != 0;
+}
+
+/* An option that this collective or backend would silently ignore. */
+static int check_scopes(struct option_set *set)
+{
+	const struct collective *collective = set->collective;
+	struct options defaults;
+	size_t i;
+	int rc = option_defaults(&defaults);
+
+	for (i = 0; i < option_row_count && rc == 0; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (!set->given[i])
+			continue;
+		if (row->scope == SCOPE_REDUCES && collective && !collective->reduces)
+			rc = option_reject(set, (int)i, "must be left out: %s reduces nothing",
+					   collective->name);
+		else if (row->scope == SCOPE_ROOTED && collective && !collective->rooted)
+			rc = option_reject(set, (int)i, "must be left out: %s has no root",
+					   collective->name);
+		else if (row->scope == SCOPE_GPU && strcmp(set->options->backend, "mpi") == 0 &&
+			 changed(set->options, &defaults, row))
+			rc = option_reject(set, (int)i,
+					   "needs a GPU and can't be combined with --backend mpi");
+	}
+	return rc;
+}
+
+const char *options_need_gpu(const struct options *options)
+{
+	struct options defaults;
+
+	if (option_defaults(&defaults) < 0)
+		return NULL;
+	for (size_t i = 0; i < option_row_count; i++)
+		if (option_rows[i].scope == SCOPE_GPU &&
+		    changed(options, &defaults, &option_rows[i]))
+			return option_rows[i].name;
+	return options->mode == MODE_GRAPH ? "mode graph" : NULL;
+}
+
+static int check_processes(struct option_set *set)
+{
+	struct options *o = set->options;
+	double ranks = (double)(o->threads ? o->threads : 1) * (o->gpus ? o->gpus : 1);
+
+	if (ranks > option_rows[option_find("ngpus")].max)
+		return reject(set, "ngpus", "must be at most %d with -t %d",
+			      (int)option_rows[option_find("ngpus")].max / o->threads, o->threads);
+	if (o->local_register == 2 && o->alloc == ALLOC_CUDA)
+		return reject(set, "local_register",
+			      "can't be combined with --alloc cuda: symmetric windows need "
+			      "memory from ncclMemAlloc");
+	if (!o->watch && o->timeout)
+		return reject(set, "timeout", "must be 0 with --no-watch");
+	return 0;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+/* --out decides where CSV and JSON go; a second place for the same file would leave open which
+ * one is meant. */
+static int check_files(struct option_set *set)
+{
+	struct options *o = set->options;
+
+	if (o->out && o->csv)
+		return reject(set, "csv",
+			      "can't be combined with --out, which writes the CSV into its folder");
+	if (o->out && o->json)
+		return reject(
+			set, "json",
+			"can't be combined with --out, which writes the JSON into its folder");
+	if (same(o->csv, o->json))
+		return reject(set, "json", "must be another file than --csv");
+	if (same(o->nccl_json, o->json) || same(o->nccl_json, o->csv))
+		return reject(set, "output_file", "must be another file than --json and --csv");
+	return 0;
+}
+
+/* A run with faults is a schedule of its own: what belongs to sweeps must not be asked for. */
+static int check_faults(struct option_set *set)
+{
+	static const char *const sweeps[] = { "maxbytes",  "stepbytes",    "stepfactor", "iters",
+					      "warmup_iters", "run_cycles", "mode",	 "cudagraph",
+					      "agg_iters", "blocking",	   "per_iter_timing", "vendor",
+					      "good", "low", "reconcile" };
+	struct options *o = set->options;
+
+	o->size_given = given(set, "minbytes") || given(set, "maxbytes");
+	if (o->nfaults == 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++)
+		if (given(set, sweeps[i]))
+			return reject(set, sweeps[i],
+				      "can't be combined with --fault, which runs a fixed schedule");
+	if (o->record == RECORD_OFF)
+		return reject(set, "record", "must not be off with --fault");
+	return 0;
+}
+
+/* A default of --low stays below a --good that was given. */
+static int check_verdict(struct option_set *set)
+{
+	struct options *o = set->options;
+
+	if (!given(set, "low") && o->low > o->good)
+		o->low = o->good;
+	if (o->low > o->good)
+		return reject(set, "low", "must be at most --good, which is %s",
+			      text_of(set, "good"));
+	if (o->min_percent > 0 && strcmp(o->topo, "none") == 0)
+		return reject(set, "min-percent",
+			      "can't be combined with --topo none, which makes no predictions");
+	return 0;
+}
+
+static int check_device_kernels(struct option_set *set)
+{
+	struct options defaults, *o = set->options;
+	int rc = option_defaults(&defaults);
+	const char *name = o->device_impl ? "device_implementation" : "device_cta_count";
+
+	if (rc < 0 ||
+	    (o->device_impl == defaults.device_impl && o->device_ctas == defaults.device_ctas))
+		return rc;
+	return error_set(set->err, OUTCOME_UNSUPPORTED, -EINVAL,
+			 "-%c %s: device-side kernels are not part of hangar; run without -D",
+			 option_rows[option_find(name)].letter, text_of(set, name));
+}
+
+int options_check(struct option_set *set)
+{
+	static int (*const checks[])(struct option_set *) = {
+		check_sizes,
+		check_graph,
+		check_calls,
+		check_scopes,
+		check_processes,
+		check_files,
+		check_faults,
+		check_verdict,
+		/* Last: wrong input is told first, whatever this build has. */
+		check_device_kernels,
+	};
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < sizeof(checks) / sizeof(checks[0]) && rc == 0; i++)
+		rc = checks[i](set);
+	return rc;
+}

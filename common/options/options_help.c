@@ -1,0 +1,237 @@
+/* options_help.c: --help, --completion and the table's own check. */
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "options/options_table.h"
+
+/* Before the options, and after the \v behind them. */
+static const char help_text[] =
+	"Measures one collective over a range of sizes and checks its data. Options, columns, "
+	"algbw and busbw are those of nccl-tests, with three differences:\n"
+	"  - sizes are multiplied by 2 from step to step; nccl-tests adds 1 MiB (-i 1M)\n"
+	"  - the time is the slowest rank's (-a 3); nccl-tests prints the mean (-a 1)\n"
+	"  - a rank is a process with one GPU: -g N and -t N start processes, and under mpirun or "
+	"srun a -g above 1 is an error that says which -np does the same\n"
+	"Without a launcher the program starts itself under mpirun."
+	"\v"
+	"Exit codes: 0 ok, 1 internal failure, 2 wrong usage, 10 hang, 11 error of NCCL, CUDA or "
+	"MPI, 12 wrong data, 13 below the required bandwidth, 14 a rank died, 15 slow rank, 16 "
+	"ranks diverged, 20 a fault did not fire, 77 this machine lacks what is needed. Of "
+	"several the first of 14, 11, 10, 12, 16, 15, 13.";
+
+/* The file name in `program`: what the user would type. */
+static const char *base_name(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return slash ? slash + 1 : program;
+}
+
+static bool makes_sense(const struct option_row *row, const struct collective *collective)
+{
+	if (!collective)
+		return true;
+	switch (row->scope) {
+	case SCOPE_REDUCES:
+		return collective->reduces;
+	case SCOPE_ROOTED:
+		return collective->rooted;
+	case SCOPE_IRREGULAR:
+		return collective->irregular;
+	default:
+		return true;
+	}
+}
+
+static bool has_words(const struct option_row *row)
+{
+	return row->kind->word && row->kind->word(row, 0);
+}
+
+/* The row's help, the words it takes where the value's name does not say them, its default. */
+static void describe(const struct option_row *row, char *buf, size_t len)
+{
+	bool list = has_words(row) && row->kind->word(row, 1) && row->arg && !strchr(row->arg, '|');
+	int n = snprintf(buf, len, "%s", row->help), i;
+	const char *word;
+
+	for (i = 0; list && (word = row->kind->word(row, i)) && n < (int)len; i++)
+		n += snprintf(buf + n, len - (size_t)n, "%s%s", i ? ", " : "; one of ", word);
+	if (row->initial && (row->arg || row->env) && n < (int)len)
+		snprintf(buf + n, len - (size_t)n, " (default: %s)", row->initial);
+}
+
+void options_print_help(FILE *out, const struct collective *collective, const char *program)
+{
+	struct argp_option options[OPTION_ROWS_MAX + GROUP_END + 1] = { 0 };
+	const struct argp argp = { .options = options, .doc = help_text };
+	char texts[OPTION_ROWS_MAX][OPTION_TEXT_MAX], name[64];
+	size_t i, n = 0;
+	int group = 0;
+
+	for (i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (!makes_sense(row, collective))
+			continue;
+		if ((int)row->group != group) {
+			group = (int)row->group;
+			options[n++] = (struct argp_option){ .doc = option_group_titles[group],
+							     .group = group };
+		}
+		describe(row, texts[i], sizeof(texts[i]));
+		options[n++] = (struct argp_option){
+			.name = row->name,
+			.key = row->letter ? row->letter : 0x100 + (int)i,
+			.arg = row->arg,
+			.flags = row->env ? OPTION_DOC | OPTION_NO_USAGE : OPTION_NO_USAGE,
+			.doc = texts[i],
+			.group = group,
+		};
+	}
+	snprintf(name, sizeof(name), "%s", base_name(program));
+	argp_help(&argp, out, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+}
+
+/* One branch of the script: the words that may follow this option, or file names. */
+static void print_branch(FILE *out, const struct option_row *row)
+{
+	const char *word;
+	int i;
+
+	fputc('\t', out);
+	if (row->letter)
+		fprintf(out, "-%c|", row->letter);
+	fprintf(out, "--%s) ", row->name);
+	if (!has_words(row)) {
+		fprintf(out, "return ;;\n");
+		return;
+	}
+	fprintf(out, "words='");
+	for (i = 0; (word = row->kind->word(row, i)); i++)
+		fprintf(out, "%s%s", i ? " " : "", word);
+	fprintf(out, "' ;;\n");
+}
+
+static void print_branches(FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "\tcase $previous in\n");
+	for (i = 0; i < option_row_count; i++) {
+		if (option_rows[i].arg)
+			print_branch(out, &option_rows[i]);
+	}
+	fprintf(out, "\t*) words='");
+	for (i = 0; i < option_row_count; i++) {
+		if (!option_rows[i].env)
+			fprintf(out, "--%s ", option_rows[i].name);
+		if (option_rows[i].letter)
+			fprintf(out, "-%c ", option_rows[i].letter);
+	}
+	fprintf(out, "' ;;\n\tesac\n");
+}
+
+int options_print_completion(FILE *out, const char *shell, const char *program)
+{
+	const char *base = base_name(program);
+	char function[64];
+	size_t i;
+
+	if (strcmp(shell, "bash") != 0)
+		return -EINVAL;
+	snprintf(function, sizeof(function), "_hangar_%s", base);
+	/* The name may come to stand in a shell's source. */
+	for (i = 0; function[i]; i++) {
+		if (!isalnum((unsigned char)function[i]))
+			function[i] = '_';
+	}
+	fprintf(out, "# bash completion of %s; use: source <(%s --completion bash)\n", function + 8,
+		function + 8);
+	fprintf(out, "%s()\n{\n", function);
+	/* bash takes "--mode=gr" for three words. */
+	fprintf(out, "\tlocal words current=${COMP_WORDS[COMP_CWORD]} "
+		     "previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+		     "\tif [ \"$current\" = = ]; then\n\t\tcurrent=\n"
+		     "\telif [ \"$previous\" = = ] && [ \"$COMP_CWORD\" -ge 2 ]; then\n"
+		     "\t\tprevious=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n");
+	print_branches(out);
+	fprintf(out, "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n}\n");
+	fprintf(out, "complete -o default -F %s %s\n", function, function + 8);
+	return 0;
+}
+
+static const char *check_row(const struct option_row *row)
+{
+	const char *p;
+
+	if (!row->help || !*row->help || strchr(row->help, '\n'))
+		return "an option lacks its line of help";
+	if (!row->kind || !row->kind->parse || !row->kind->allowed)
+		return "an option lacks its kind";
+	if (row->offset + row->kind->size > sizeof(struct options))
+		return "an option writes outside struct options";
+	if (row->min > row->max)
+		return "an option's bounds exclude everything";
+	if (row->group < GROUP_SIZES || row->group >= GROUP_END || !option_group_titles[row->group])
+		return "an option has no group";
+	if (row->env && (row->letter || row->arg || row->flag || row->group != GROUP_ENVIRONMENT))
+		return "an environment variable has what only options have";
+	if (!row->env && !row->arg == !row->flag)
+		return "an option must have an argument or a flag text, and not both";
+	if (row->kind->word == kind_word.word && !row->words)
+		return "an option lacks its words";
+	for (p = row->name; *p; p++) {
+		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-')
+			return "an option's name has a character that no shell would like";
+	}
+	return NULL;
+}
+
+static const char *check_unique(size_t i)
+{
+	size_t j;
+
+	for (j = 0; j < i; j++) {
+		if (strcmp(option_rows[i].name, option_rows[j].name) == 0)
+			return "two options have the same name";
+		if (option_rows[i].letter && option_rows[i].letter == option_rows[j].letter)
+			return "two options have the same letter";
+	}
+	return NULL;
+}
+
+/* Words, defaults and flags are what the row itself accepts. */
+static const char *check_values(const struct option_row *row)
+{
+	struct options scratch = { 0 };
+	const char *word;
+	int i;
+
+	if (row->initial && row->kind->parse(row, row->initial, &scratch) < 0)
+		return "an option's default is not allowed by its row";
+	if (row->flag && row->kind->parse(row, row->flag, &scratch) < 0)
+		return "an option's flag text is not allowed by its row";
+	for (i = 0; row->kind->word && (word = row->kind->word(row, i)); i++) {
+		if (row->kind->parse(row, word, &scratch) < 0)
+			return "an option does not accept one of its words";
+	}
+	return NULL;
+}
+
+const char *options_table_check(void)
+{
+	const char *wrong = NULL;
+	size_t i;
+
+	for (i = 0; i < option_row_count && !wrong; i++) {
+		wrong = check_row(&option_rows[i]);
+		if (!wrong)
+			wrong = check_unique(i);
+		if (!wrong)
+			wrong = check_values(&option_rows[i]);
+	}
+	return wrong;
+}

@@ -1,0 +1,303 @@
+/* options_table.c: every option and environment variable, one row each, and access to them. */
+#include "options/options_table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* clang-format off */
+#define FIELD(field) .offset = offsetof(struct options, field)
+#define BYTES(least, most) .kind = &kind_size, .min = (least), .max = (double)(most)
+#define WHOLE(least, most) .kind = &kind_int, .min = (least), .max = (most)
+#define REAL(least, most) .kind = &kind_real, .min = (least), .max = (most)
+#define SWITCH .kind = &kind_bool, .arg = "0|1"
+/* An option without value; its field is parsed from `on` when it is there, else from `off`. */
+#define FLAG(on, off) .kind = &kind_bool, .flag = (on), .initial = (off)
+#define WORDS(...) .words = (const char *const[]){ __VA_ARGS__, NULL }
+
+const char *const option_group_titles[GROUP_END] = {
+	[GROUP_SIZES] = "Sizes:",
+	[GROUP_DATA] = "What is run:",
+	[GROUP_REPEAT] = "How often:",
+	[GROUP_PROCESSES] = "Processes and devices:",
+	[GROUP_COMMUNICATOR] = "Communicator and memory:",
+	[GROUP_REPORT] = "Report:",
+	[GROUP_WATCH] = "Watching:",
+	[GROUP_HELP] = "Help:",
+	[GROUP_ENVIRONMENT] = "Environment variables:",
+};
+
+const struct option_row option_rows[] = {
+	{ "minbytes", 'b', .arg = "SIZE", .initial = "32M", BYTES(1, SIZE_MAX), FIELD(min_bytes),
+	  .group = GROUP_SIZES, .help = "smallest size" },
+	{ "maxbytes", 'e', .arg = "SIZE", .initial = "32M", BYTES(1, SIZE_MAX), FIELD(max_bytes),
+	  .group = GROUP_SIZES, .help = "largest size" },
+	{ "stepbytes", 'i', .arg = "SIZE", .initial = "1M", BYTES(1, SIZE_MAX), FIELD(step_bytes),
+	  .group = GROUP_SIZES, .help = "add so much from size to size, instead of multiplying" },
+	{ "stepfactor", 'f', .arg = "N", .initial = "2", WHOLE(2, INT_MAX), FIELD(step_factor),
+	  .group = GROUP_SIZES, .help = "multiply by so much from size to size" },
+	{ "align", .arg = "SIZE", .initial = "16", BYTES(1, 1 << 30), FIELD(align),
+	  .group = GROUP_SIZES,
+	  .help = "cut each rank's share of a size to a multiple of so many bytes; a power of "
+		  "two" },
+	{ "unalign", 'u', .arg = "N", .initial = "0", WHOLE(0, 1 << 20), FIELD(unalign),
+	  .group = GROUP_SIZES, .help = "shift all buffers by so many elements" },
+
+	{ "op", 'o', .arg = "OP", .initial = "sum", .kind = &kind_redop, FIELD(op_first),
+	  .group = GROUP_DATA, .scope = SCOPE_REDUCES, .help = "reduction operator" },
+	{ "datatype", 'd', .arg = "TYPE", .initial = "float", .kind = &kind_dtype,
+	  FIELD(dtype_first), .group = GROUP_DATA, .help = "element type" },
+	{ "root", 'r', .arg = "RANK", .initial = "0", WHOLE(-1, INT_MAX), .word = "all",
+	  .word_value = -1, FIELD(root), .group = GROUP_DATA, .scope = SCOPE_ROOTED,
+	  .help = "root rank; -1 or all: each in turn" },
+	{ "seed", .arg = "N", .initial = "1", .kind = &kind_seed, .max = UINT32_MAX, FIELD(seed),
+	  .group = GROUP_DATA, .help = "what the data are made from" },
+	{ "mode", .arg = "MODE", .initial = "stream", .kind = &kind_word, FIELD(mode),
+	  .group = GROUP_DATA, WORDS("stream", "isolated", "graph"),
+	  .help = "time back-to-back calls, single calls with aligned starts, or replays of a "
+		  "CUDA graph" },
+	{ "cudagraph", 'G', .arg = "N", .initial = "0", WHOLE(0, INT_MAX), FIELD(graph_launches),
+	  .group = GROUP_DATA, .scope = SCOPE_GPU, .help = "mode graph with so many launches" },
+	{ "blocking", 'z', .arg = "0|1|2|3", .initial = "0", WHOLE(0, 3), FIELD(blocking),
+	  .group = GROUP_DATA,
+	  .help = "after each call 1: wait and barrier, 2: wait; 3: wait and barrier after "
+		  "each iteration, barrier not timed" },
+
+	{ "iters", 'n', .arg = "N", .initial = "adaptive", WHOLE(1, INT_MAX), .word = "adaptive",
+	  FIELD(iters), .group = GROUP_REPEAT,
+	  .help = "timed iterations; adaptive: until --ci or --budget is reached" },
+	{ "ci", .arg = "PERCENT", .initial = "1", REAL(0.01, 100), FIELD(ci_percent),
+	  .group = GROUP_REPEAT,
+	  .help = "adaptive: stop when the median's 95 % confidence interval is within +- so "
+		  "much" },
+	{ "budget", .arg = "SECONDS", .initial = "0.5", REAL(0.001, 86400), FIELD(budget),
+	  .group = GROUP_REPEAT,
+	  .help = "adaptive: stop when so much time went into one point's timed calls" },
+	{ "warmup_iters", 'w', .arg = "N", .initial = "steady", WHOLE(0, INT_MAX), .word = "steady",
+	  .word_value = -1, FIELD(warmup), .group = GROUP_REPEAT,
+	  .help = "calls before timing; steady: until their times no longer fall" },
+	{ "agg_iters", 'm', .arg = "N", .initial = "1", WHOLE(1, INT_MAX), FIELD(agg_iters),
+	  .group = GROUP_REPEAT, .help = "calls in one group per iteration; times are per call" },
+	{ "run_cycles", 'N', .arg = "N", .initial = "1", WHOLE(0, INT_MAX), FIELD(cycles),
+	  .group = GROUP_REPEAT, .help = "run the whole sweep so often; 0: for ever" },
+	{ "check", 'c', .arg = "N", .initial = "1", WHOLE(0, INT_MAX), FIELD(check),
+	  .group = GROUP_REPEAT,
+	  .help = "extra iterations whose data are checked, beside the last timed one; 0: no "
+		  "check at all" },
+	{ "check-every", FLAG("1", "0"), FIELD(check_every), .group = GROUP_REPEAT,
+	  .help = "check the data of every call; slow, times are not comparable" },
+
+	{ "ngpus", 'g', .arg = "N", .initial = "auto", WHOLE(1, 4096), .word = "auto", FIELD(gpus),
+	  .group = GROUP_PROCESSES,
+	  .help = "without launcher: start so many processes, one GPU each" },
+	{ "nthreads", 't', .arg = "N", .initial = "auto", WHOLE(1, 4096), .word = "auto",
+	  FIELD(threads), .group = GROUP_PROCESSES,
+	  .help = "without launcher: start so many times -g processes" },
+	{ "parallel_init", 'p', SWITCH, .initial = "0", FIELD(parallel_init),
+	  .group = GROUP_PROCESSES,
+	  .help = "accepted; ranks are processes and always start in parallel" },
+	{ "backend", .arg = "NAME", .initial = "auto", .kind = &kind_name, FIELD(backend),
+	  .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi"),
+	  .help = "who communicates; auto: nccl where a GPU is visible" },
+	{ "share-gpu", FLAG("1", "0"), FIELD(share_gpu), .group = GROUP_PROCESSES,
+	  .scope = SCOPE_GPU,
+	  .help = "several ranks on one GPU, as if each were a host of its own" },
+
+	{ "alloc", .arg = "KIND", .initial = "nccl", .kind = &kind_word, FIELD(alloc),
+	  .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU, WORDS("nccl", "cuda"),
+	  .help = "buffers from ncclMemAlloc or cudaMalloc" },
+	{ "local_register", 'R', .arg = "0|1|2", .initial = "0", WHOLE(0, 2), FIELD(local_register),
+	  .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU,
+	  .help = "register buffers with 1: ncclCommRegister, 2: a symmetric window" },
+	{ "cta_policy", 'x', .arg = "0|1|2", .initial = "unset", WHOLE(0, 2), .word = "unset",
+	  .word_value = -1, FIELD(cta_policy), .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU,
+	  .help = "CTA policy 0: default, 1: efficiency, 2: zero" },
+	{ "nvlink-centric", .arg = "0|1", .initial = "1", .kind = &kind_bool, FIELD(nvlink_centric),
+	  .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU,
+	  .help = "ncclConfig's nvlinkCentricSched" },
+	{ "stream_null", 'y', SWITCH, .initial = "0", FIELD(stream_null),
+	  .group = GROUP_COMMUNICATOR, .scope = SCOPE_GPU, .help = "use the NULL stream" },
+	{ "device_implementation", 'D', .arg = "N", .initial = "0", WHOLE(0, 4), FIELD(device_impl),
+	  .group = GROUP_COMMUNICATOR,
+	  .help = "device-side kernels; not part of hangar: exit 77 unless 0" },
+	{ "device_cta_count", 'V', .arg = "N", .initial = "16", WHOLE(1, 128), FIELD(device_ctas),
+	  .group = GROUP_COMMUNICATOR, .help = "their CTAs; exit 77 unless 16" },
+
+	{ "average", 'a', .arg = "0|1|2|3", .initial = "3", WHOLE(0, 3), FIELD(average),
+	  .group = GROUP_REPORT,
+	  .help = "whose time counts: 0: rank 0's, 1: the mean, 2: the fastest rank's, 3: the "
+		  "slowest rank's" },
+	{ "report_cputime", 'C', SWITCH, .initial = "0", FIELD(cputime), .group = GROUP_REPORT,
+	  .help = "time is what the host needs to issue a call" },
+	{ "report_timestamps", 'S', SWITCH, .initial = "0", FIELD(timestamps),
+	  .group = GROUP_REPORT, .help = "end each line with its time of day" },
+	{ "memory", 'M', SWITCH, .initial = "0", FIELD(memory_report), .group = GROUP_REPORT,
+	  .scope = SCOPE_GPU, .help = "report device memory in use" },
+	{ "per_iter_timing", 'I', SWITCH, .initial = "0", FIELD(per_iter), .group = GROUP_REPORT,
+	  .help = "time each iteration" },
+	{ "per_iter_skip", 'K', .arg = "N", .initial = "0", WHOLE(0, INT_MAX), FIELD(per_iter_skip),
+	  .group = GROUP_REPORT, .help = "leave so many first iterations out of -I's statistics" },
+	{ "topo", .arg = "SOURCE", .initial = "live", .kind = &kind_text, FIELD(topo),
+	  .group = GROUP_REPORT,
+	  .help = "topology that predictions beside each row are made of: live (what NCCL finds; on "
+		  "MPI the host, measured), "
+		  "none, a NCCL topology file, or a spec (topo_predict --list)" },
+	{ "min-busbw", .arg = "GBPS", .initial = "0", REAL(0, 1e9), FIELD(min_busbw),
+	  .group = GROUP_REPORT, .help = "exit 13 when the average bus bandwidth is below" },
+	{ "min-percent", .arg = "PERCENT", .initial = "0", REAL(0, 1000), FIELD(min_percent),
+	  .group = GROUP_REPORT,
+	  .help = "exit 13 when the median row from 1 MiB reaches less of its predicted speed, 77 when "
+		  "it can't be judged" },
+	{ "good", .arg = "PERCENT", .initial = "80", REAL(0, 1000), FIELD(good),
+	  .group = GROUP_REPORT,
+	  .help = "a row is good when it reaches so much of its predicted speed: the run is judged by "
+		  "its median row from 1 MiB, causes are looked for when the slowest is below" },
+	{ "low", .arg = "PERCENT", .initial = "50", REAL(0, 1000), FIELD(low),
+	  .group = GROUP_REPORT, .help = "below --good it is low down to here, then bad" },
+	{ "vendor", FLAG("1", "0"), FIELD(vendor), .group = GROUP_REPORT,
+	  .help = "end with the vendors' figures for this GPU and its links beside what was "
+		  "reached" },
+	{ "reconcile", FLAG("1", "0"), FIELD(reconcile), .group = GROUP_REPORT,
+	  .help = "look for what makes rows slow even when none is below its prediction" },
+	{ "table", .arg = "KIND", .initial = "hangar", .kind = &kind_bool, FIELD(table_plain),
+	  .group = GROUP_REPORT, WORDS("hangar", "nccl-tests"),
+	  .help = "columns of the table: all, or nccl-tests' 13 alone" },
+	{ "out", .arg = "DIR", .kind = &kind_text, FIELD(out), .group = GROUP_REPORT,
+	  .help = "folder for the run's CSV and JSON" },
+	{ "csv", .arg = "FILE", .kind = &kind_text, FIELD(csv), .group = GROUP_REPORT,
+	  .help = "one row per point" },
+	{ "json", .arg = "FILE", .kind = &kind_text, FIELD(json), .group = GROUP_REPORT,
+	  .help = "one JSON object per line" },
+	{ "output_file", 'J', .arg = "FILE.json", .kind = &kind_text, .suffix = ".json",
+	  FIELD(nccl_json), .group = GROUP_REPORT, .help = "nccl-tests' JSON" },
+
+	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
+	  .group = GROUP_WATCH,
+	  .help = "break something on purpose, in a fixed schedule of 25 steps, at a rank's call "
+		  "number OP, counted from 1 (default: the first of step 8): sendrecv makes 2 calls "
+		  "a step, hypercube 2 for each doubling of ranks, all others 1; none: the same "
+		  "schedule, healthy" },
+	{ "list-faults", FLAG("1", "0"), FIELD(list_faults), .group = GROUP_WATCH,
+	  .help = "what can be broken, and how it ends" },
+	{ "timeout", 'T', .arg = "SECONDS", .initial = "0", WHOLE(0, INT_MAX), FIELD(timeout),
+	  .group = GROUP_WATCH,
+	  .help = "deadline of every wait for other ranks; 0: from measured times" },
+	{ "record", .arg = "LEVEL", .initial = "calls", .kind = &kind_word, FIELD(record),
+	  .group = GROUP_WATCH, WORDS("off", "calls", "full"),
+	  .help = "what the flight recorder keeps: nothing, calls, or calls with their device "
+		  "times" },
+	{ "no-watch", FLAG("0", "1"), FIELD(watch), .group = GROUP_WATCH, .help = "no deadlines" },
+	{ "expect", .arg = "OUTCOME[:CLASS[:RANKS]]", .kind = &kind_expect, FIELD(expect),
+	  .group = GROUP_WATCH,
+	  WORDS("ok", "internal", "usage", "hang", "error", "wrong-data", "slow", "died",
+		"slow-rank", "diverged", "not-fired", "unsupported"),
+	  .help = "exit 0 when the run ends like this, else 1" },
+
+	{ "help", 'h', FLAG("1", "0"), FIELD(help), .group = GROUP_HELP, .help = "print this" },
+	{ "version", FLAG("1", "0"), FIELD(version), .group = GROUP_HELP,
+	  .help = "print the version" },
+	{ "completion", .arg = "SHELL", .kind = &kind_text, FIELD(completion), .group = GROUP_HELP,
+	  WORDS("bash"), .help = "print a completion script for this shell" },
+
+	{ "NCCL_TESTS_DEVICE", .env = true, .initial = "unset", WHOLE(0, 1023), .word = "unset",
+	  .word_value = -1, FIELD(device_first), .group = GROUP_ENVIRONMENT,
+	  .help = "first CUDA device of every node's ranks" },
+	{ "NCCL_TESTS_SPLIT", .env = true, .kind = &kind_split, .group = GROUP_ENVIRONMENT,
+	  .help = "'MOD 2': one communicator per value of rank MOD 2; AND, OR, MOD, DIV or &, "
+		  "|, %, /" },
+	{ "NCCL_TESTS_SPLIT_MASK", .env = true, .kind = &kind_split_mask,
+	  .group = GROUP_ENVIRONMENT,
+	  .help = "hexadecimal; as NCCL_TESTS_SPLIT with AND, and wins over it" },
+	{ "NCCL_TESTS_MIN_BW", .env = true, .initial = "0", REAL(0, 1e9), FIELD(min_bw),
+	  .group = GROUP_ENVIRONMENT,
+	  .help = "GB/s; exit 13 when the mean busbw is below 0.9 of it" },
+	{ "NCCL_TESTS_ALLTOALLV_SPREAD", .env = true, .initial = "1", REAL(0, 1), FIELD(spread),
+	  .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
+	  .help = "0: the same to every rank, 1: in proportion to the distance" },
+	{ "NCCL_TESTS_ALLTOALLV_MATRIX_FILE", .env = true, .kind = &kind_text, FIELD(matrix_file),
+	  .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
+	  .help = "square matrix of bytes, one row per sender; needs -b equal to -e" },
+	{ "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE", .env = true, .initial = "1", REAL(1e-9, 1e9),
+	  FIELD(matrix_scale), .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
+	  .help = "multiplies the matrix" },
+	{ "NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY", .env = true, .initial = "0", .kind = &kind_bool,
+	  FIELD(matrix_summary), .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
+	  .help = "1: print bytes and bandwidth of each rank" },
+};
+/* clang-format on */
+
+const size_t option_row_count = sizeof(option_rows) / sizeof(option_rows[0]);
+_Static_assert(sizeof(option_rows) / sizeof(option_rows[0]) <= OPTION_ROWS_MAX,
+	       "option_set is too small");
+_Static_assert(offsetof(struct options, dtype_last) ==
+			       offsetof(struct options, dtype_first) + sizeof(int) &&
+		       offsetof(struct options, op_last) ==
+			       offsetof(struct options, op_first) + sizeof(int),
+	       "kinds of ranges write two ints");
+
+int option_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < option_row_count; i++) {
+		if (strcmp(option_rows[i].name, name) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+int option_defaults(struct options *options)
+{
+	size_t i;
+
+	memset(options, 0, sizeof(*options));
+	for (i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
+
+		if (row->initial && row->kind->parse(row, row->initial, options) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int option_take(struct option_set *set, int i, const char *text)
+{
+	const struct option_row *row = &option_rows[i];
+	char allowed[OPTION_TEXT_MAX];
+
+	set->given[i] = text;
+	if (row->kind->parse(row, text, set->options) == 0)
+		return 0;
+	row->kind->allowed(row, allowed, sizeof(allowed));
+	return option_reject(set, i, "must be %s", allowed);
+}
+
+/* What the user typed, as far as one line has room for it: "-b 0", "--mode x", "--no-watch",
+ * "NCCL_TESTS_DEVICE=x". */
+static void describe(const struct option_row *row, const char *value, char *buf, size_t len)
+{
+	int n;
+
+	if (row->letter)
+		n = snprintf(buf, len, "-%c", row->letter);
+	else
+		n = snprintf(buf, len, "%s%s", row->env ? "" : "--", row->name);
+	if (row->arg || row->env)
+		snprintf(buf + n, len - (size_t)n, "%c%.60s%s", row->env ? '=' : ' ',
+			 *value ? value : "''", strlen(value) > 60 ? "..." : "");
+}
+
+int option_reject(struct option_set *set, int i, const char *fmt, ...)
+{
+	const struct option_row *row = &option_rows[i];
+	const char *value = set->given[i] ? set->given[i] : row->initial ? row->initial : "";
+	char option[128], text[OPTION_TEXT_MAX + 64];
+	va_list args;
+
+	describe(row, value, option, sizeof(option));
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return error_set(set->err, OUTCOME_USAGE, -EINVAL, "%s: %s", option, text);
+}

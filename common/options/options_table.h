@@ -1,0 +1,99 @@
+/* options_table.h: one row per option, walked by parser, help, completion. For options*.c only. */
+#ifndef HANGAR_OPTIONS_TABLE_H
+#define HANGAR_OPTIONS_TABLE_H
+
+#include "options/options.h"
+
+enum { OPTION_ROWS_MAX = 96, OPTION_TEXT_MAX = 384 };
+
+struct option_row;
+
+/* What a value may look like. */
+struct option_kind {
+	size_t size; /* bytes it writes at the row's offset; 0: it knows its fields itself */
+	/* Required. 0, or a negative errno when the text is not allowed; then nothing is
+	 * written. */
+	int (*parse)(const struct option_row *row, const char *text, struct options *options);
+	/* Required. What is allowed, as it continues "must be ". Always terminated. */
+	void (*allowed)(const struct option_row *row, char *buf, size_t len);
+	/* The i-th of the words that are allowed, NULL behind the last; no hook where values are
+	 * no words. */
+	const char *(*word)(const struct option_row *row, int i);
+};
+
+enum option_group {
+	GROUP_SIZES = 1,
+	GROUP_DATA,
+	GROUP_REPEAT,
+	GROUP_PROCESSES,
+	GROUP_COMMUNICATOR,
+	GROUP_REPORT,
+	GROUP_WATCH,
+	GROUP_HELP,
+	GROUP_ENVIRONMENT,
+	GROUP_END
+};
+
+/* Where an option makes sense. */
+enum option_scope {
+	SCOPE_ALL,
+	SCOPE_REDUCES,	 /* collectives that reduce */
+	SCOPE_ROOTED,	 /* collectives with a root */
+	SCOPE_IRREGULAR, /* alltoallv; environment only, so it is never refused elsewhere */
+	SCOPE_GPU	 /* anything but --backend mpi */
+};
+
+struct option_row {
+	const char *name; /* long option, or the name of the environment variable */
+	int letter;	  /* 0: none */
+	bool env;	  /* set from the environment variable `name`, not from the command line */
+	const char *arg;  /* what --help calls the value; NULL: the option takes none */
+	const char *flag; /* arg NULL: the text that is parsed when the option is there */
+	const char *initial; /* default as text, parsed like any other; NULL: all bytes zero */
+	const char *help;
+	const struct option_kind *kind;
+	size_t offset; /* in struct options */
+	enum option_group group;
+	enum option_scope scope;
+	double min, max;  /* bounds of numbers and sizes, both allowed */
+	const char *word; /* kind_int: a word that may stand for `word_value` */
+	int word_value;
+	const char *const *words; /* not kind_int: what may stand there, NULL at the end */
+	const char *suffix;	  /* kind_text: how it must end */
+};
+
+extern const struct option_kind kind_size, kind_int, kind_seed, kind_bool, kind_real, kind_word,
+	kind_name, kind_text, kind_dtype, kind_redop, kind_expect, kind_fault, kind_split, kind_split_mask;
+
+extern const struct option_row option_rows[];
+extern const size_t option_row_count;
+extern const char *const option_group_titles[GROUP_END];
+
+/* A command line in the making. */
+struct option_set {
+	struct options *options;
+	const struct collective *collective; /* borrowed, may be NULL: everything makes sense */
+	struct error *err;
+	const char *given[OPTION_ROWS_MAX]; /* per row the last text it was given, NULL: none */
+};
+
+/* The row's index, or -1. */
+int option_find(const char *name);
+
+/* Sets every field to its default. 0, or -EINVAL when a default of the table is not allowed by
+ * its row. */
+int option_defaults(struct options *options);
+
+/* Parse `text` into row `i`, remember it as given. 0, or -EINVAL with the error set. */
+int option_take(struct option_set *set, int i, const char *text);
+
+/* Keep a usage error "-b 0: TEXT" about row `i` as it was given, or as its default is. Returns
+ * -EINVAL. */
+int option_reject(struct option_set *set, int i, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* What follows once all is parsed: derived fields, then contradictions. 0, or -EINVAL with the
+ * error set. */
+int options_check(struct option_set *set);
+
+#endif

@@ -1,0 +1,283 @@
+/* cgroup.c: memory cgroups through their file systems. */
+#include "process/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define PREFIX "hangar-"
+#define PATH_LONG 4096
+
+/* Where a hierarchy is mounted, and which part of it. */
+struct mount {
+	char root[PATH_LONG], point[PATH_LONG];
+	bool v2;
+};
+
+static int file_write(const char *dir, const char *name, const char *text)
+{
+	char path[CGROUP_PATH + 64];
+	size_t len = strlen(text);
+	int fd, rc = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, len) != (ssize_t)len)
+		rc = errno ? -errno : -EIO;
+	close(fd);
+	return rc;
+}
+
+/* The number behind `key`, or the file's only one (key ""); -1: there is none. */
+static int64_t file_number(const char *dir, const char *name, const char *key)
+{
+	char path[CGROUP_PATH + 64], line[256];
+	size_t len = strlen(key);
+	int64_t value = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	while (value < 0 && fgets(line, sizeof(line), f))
+		if (strncmp(line, key, len) == 0 && (len == 0 || line[len] == ' '))
+			value = strtoll(line + len, NULL, 10);
+	fclose(f);
+	return value;
+}
+
+static bool has(const char *dir, const char *name)
+{
+	char path[CGROUP_PATH + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* One of a list "cpu,memory,rw". */
+static bool listed(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *list; list += strcspn(list, ",\n"), list += strspn(list, ",\n"))
+		if (strncmp(list, word, len) == 0 && strchr(",\n", list[len]))
+			return true;
+	return false;
+}
+
+/* Version 1's memory hierarchy if there is one, else version 2's. Lines of mountinfo: "ID PARENT
+ * MAJ:MIN ROOT POINT OPTIONS ... - TYPE SOURCE SUPER_OPTIONS". */
+static int find_mount(struct mount *mount)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char line[3 * PATH_LONG], root[PATH_LONG], point[PATH_LONG], type[32], super[1024];
+	int rc = -ENOENT;
+
+	while (f && rc < 0 && fgets(line, sizeof(line), f)) {
+		const char *rest = strstr(line, " - ");
+		bool v1, v2;
+
+		if (!rest || sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2 ||
+		    sscanf(rest, " - %31s %*s %1023s", type, super) != 2)
+			continue;
+		v1 = strcmp(type, "cgroup") == 0 && listed(super, "memory");
+		v2 = strcmp(type, "cgroup2") == 0;
+		if (!v1 && !v2)
+			continue;
+		strcpy(mount->root, root);
+		strcpy(mount->point, point);
+		mount->v2 = v2;
+		if (v1)
+			rc = 0; /* a controller of version 1 is not in version 2 */
+		else
+			rc = rc == -ENOENT ? -EAGAIN : rc;
+	}
+	if (f)
+		fclose(f);
+	return rc == -EAGAIN ? 0 : rc;
+}
+
+/* Lines of /proc/self/cgroup: "4:memory:/path", "0::/path". */
+static int find_place(const struct mount *mount, char *place, size_t len)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[PATH_LONG];
+	int rc = -ENOENT;
+
+	while (f && rc < 0 && fgets(line, sizeof(line), f)) {
+		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		path[strcspn(path, "\n")] = '\0';
+		if (mount->v2 ? names[1] == '\0' : listed(names + 1, "memory"))
+			rc = (size_t)snprintf(place, len, "%s", path) < len ? 0 : -ENAMETOOLONG;
+	}
+	if (f)
+		fclose(f);
+	return rc;
+}
+
+/* Our cgroup's folder; *base is the length of the mount point, above which there is nothing to
+ * see. */
+static int own_folder(char *path, size_t len, size_t *base, bool *v2)
+{
+	struct mount mount;
+	char place[PATH_LONG];
+	const char *below = place;
+	size_t root;
+	int rc = find_mount(&mount);
+
+	if (rc == 0)
+		rc = find_place(&mount, place, sizeof(place));
+	if (rc < 0)
+		return rc;
+	root = strlen(mount.root);
+	if (root > 1 && strncmp(place, mount.root, root) == 0)
+		below = place + root; /* a container sees part of the hierarchy */
+	if (strcmp(below, "/") == 0)
+		below = "";
+	*base = strlen(mount.point);
+	*v2 = mount.v2;
+	if ((size_t)snprintf(path, len, "%s%s", mount.point, below) >= len)
+		return -ENAMETOOLONG;
+	return access(path, F_OK) == 0 ? 0 : -ENOENT;
+}
+
+int cgroup_own(char *path, size_t len)
+{
+	size_t base;
+	bool v2;
+
+	return own_folder(path, len, &base, &v2);
+}
+
+/* Below `parent`; -EAGAIN where it could be given no limit. The link comes first: whoever is
+ * killed in between leaves one that leads nowhere. */
+static int make_below(struct cgroup *cgroup, const char *parent, const char *name)
+{
+	int n = snprintf(cgroup->path, sizeof(cgroup->path), "%s/" PREFIX "%u-%d-%s", parent,
+			 (unsigned)geteuid(), (int)getpid(), name);
+	int rc;
+
+	if ((size_t)n >= sizeof(cgroup->path))
+		return -ENAMETOOLONG;
+	if (cgroup->link[0] && symlink(cgroup->path, cgroup->link) < 0)
+		return -errno;
+	rc = mkdir(cgroup->path, 0700) < 0 ? -errno : 0;
+	if (rc == 0 && !has(cgroup->path, "memory.limit_in_bytes") &&
+	    !has(cgroup->path, "memory.max")) {
+		rmdir(cgroup->path);
+		rc = -EAGAIN;
+	}
+	if (rc < 0 && cgroup->link[0])
+		unlink(cgroup->link);
+	return rc;
+}
+
+int cgroup_make(struct cgroup *cgroup, const char *name, const char *run)
+{
+	char parent[CGROUP_PATH];
+	size_t base = 0;
+	bool v2;
+	int rc;
+
+	memset(cgroup, 0, sizeof(*cgroup));
+	rc = own_folder(parent, sizeof(parent), &base, &v2);
+	if (rc < 0)
+		return rc;
+	if (run)
+		snprintf(cgroup->link, sizeof(cgroup->link), "%s/cgroup-%d", run, (int)getpid());
+	for (;;) {
+		rc = make_below(cgroup, parent, name);
+		/* in version 2 only a group without processes of its own hands its controllers
+		 * down */
+		if (rc == 0 || !v2 || strlen(parent) <= base)
+			break;
+		*strrchr(parent, '/') = '\0';
+	}
+	if (rc < 0)
+		memset(cgroup, 0, sizeof(*cgroup));
+	return rc;
+}
+
+int cgroup_enter(const char *path)
+{
+	return file_write(path, "cgroup.procs", "0");
+}
+
+int cgroup_limit(const char *path, size_t room)
+{
+	bool v2 = has(path, "memory.max");
+	int64_t used = file_number(path, v2 ? "memory.current" : "memory.usage_in_bytes", "");
+	char text[32];
+
+	if (used < 0)
+		return -ENOENT;
+	snprintf(text, sizeof(text), "%" PRId64, used + (int64_t)room);
+	/* without swap these files may be missing, and nothing has to be done */
+	if (v2)
+		file_write(path, "memory.swap.max", "0");
+	else
+		file_write(path, "memory.swappiness", "0");
+	return file_write(path, v2 ? "memory.max" : "memory.limit_in_bytes", text);
+}
+
+int64_t cgroup_oom_kills(const char *path)
+{
+	int64_t kills = file_number(path, "memory.events", "oom_kill");
+
+	return kills >= 0 ? kills : file_number(path, "memory.oom_control", "oom_kill");
+}
+
+static bool is_ours(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && strncmp(name + 1, PREFIX, strlen(PREFIX)) == 0;
+}
+
+/* 0: it is gone. Never a folder with anything in it: those of a cgroup are no files of ours, and
+ * rmdir knows. */
+static int remove_path(const char *path)
+{
+	if (!is_ours(path))
+		return 0;
+	return rmdir(path) == 0 || errno == ENOENT || errno == ENOTDIR || errno == ENOTEMPTY ? 0 :
+											       -errno;
+}
+
+void cgroup_remove(struct cgroup *cgroup)
+{
+	for (int tries = 0; cgroup->path[0] && tries < 100; tries++) {
+		if (remove_path(cgroup->path) == 0)
+			break;
+		clock_nap(0.01);
+	}
+	if (cgroup->link[0])
+		unlink(cgroup->link);
+	memset(cgroup, 0, sizeof(*cgroup));
+}
+
+int cgroup_remove_link(const char *link)
+{
+	char path[CGROUP_PATH];
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+
+	if (n < 0)
+		return 0;
+	path[n] = '\0';
+	return remove_path(path);
+}

@@ -1,0 +1,118 @@
+/* command.c: words to a line, and what must stand before it. */
+#include "process/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern char **environ;
+
+/* Appends a blank and the word; all of it or nothing. */
+static void add_word(char *buf, size_t len, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-+=:,./@%^";
+	size_t n = strlen(word), at = strlen(buf), need = n + 4;
+	bool quote = n == 0 || strspn(word, plain) < n;
+
+	for (size_t i = 0; i < n; i++)
+		need += word[i] == '\'' ? 3 : 0;
+	if (at + need > len)
+		return;
+	if (at > 0)
+		buf[at++] = ' ';
+	if (quote)
+		buf[at++] = '\'';
+	for (size_t i = 0; i < n; i++) {
+		if (word[i] == '\'') {
+			memcpy(&buf[at], "'\\''", 4);
+			at += 4;
+		} else {
+			buf[at++] = word[i];
+		}
+	}
+	if (quote)
+		buf[at++] = '\'';
+	buf[at] = '\0';
+}
+
+static void add_words(char *buf, size_t len, int argc, const char *const *argv)
+{
+	for (int i = 0; i < argc; i++)
+		add_word(buf, len, argv[i]);
+}
+
+char *command_join(char *buf, size_t len, int argc, const char *const *argv)
+{
+	buf[0] = '\0';
+	add_words(buf, len, argc, argv);
+	return buf;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* By env: a shell takes no assignment that stands in quotes. What NCCL prints, and to which file, is
+ * left out: it makes no other run, and the file's folder may be gone. */
+static void add_settings(char *buf, size_t len)
+{
+	for (char **e = environ; *e; e++) {
+		if ((!starts_with(*e, "NCCL_") || starts_with(*e, "NCCL_DEBUG")) &&
+		    !starts_with(*e, "CUDA_DEVICE_MAX_CONNECTIONS="))
+			continue;
+		if (!buf[0])
+			add_word(buf, len, "env");
+		add_word(buf, len, *e);
+	}
+}
+
+static bool is_launcher(const char *path)
+{
+	static const char *const names[] = { "mpirun",	"mpiexec",	 "orterun",
+					     "prterun", "mpiexec.hydra", NULL };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (int i = 0; names[i]; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The words of a /proc/PID/cmdline, if that is a launcher: elsewhere it is a daemon that knows
+ * less. */
+static bool add_launcher(char *buf, size_t len, const char *path)
+{
+	char text[8192];
+	size_t n = 0;
+	FILE *f = fopen(path, "re");
+
+	if (f) {
+		n = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+	}
+	text[n] = '\0';
+	if (n == 0 || n == sizeof(text) - 1 || !is_launcher(text))
+		return false;
+	for (const char *word = text; word < text + n; word += strlen(word) + 1)
+		add_word(buf, len, word);
+	return true;
+}
+
+char *command_again(char *buf, size_t len, const struct launch *launch, int nranks, int argc,
+		    const char *const *argv, const char *launcher)
+{
+	char number[16];
+	const char *const start[] = { "mpirun", "-np", number };
+
+	buf[0] = '\0';
+	add_settings(buf, len);
+	if (launch->launched && !launch->own) {
+		if (add_launcher(buf, len, launcher))
+			return buf;
+		snprintf(number, sizeof(number), "%d", nranks);
+		add_words(buf, len, 3, start);
+	}
+	add_words(buf, len, argc, argv);
+	return buf;
+}

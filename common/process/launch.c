@@ -1,0 +1,343 @@
+/* launch.c: launcher detection, and the small parent that runs mpirun on the binary itself. */
+#include "process/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "process/leftovers.h"
+#include "base/signals.h"
+
+#define ENV_KEY "HANGAR_RUN_KEY"
+#define ENV_PROGRESS "HANGAR_PROGRESS"
+#define LOOK_MS 500
+#define BEREAVED_NS 5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
+#define TERM_NS 1000000000u     /* from SIGTERM to SIGKILL */
+#define HOST_RANKS 4            /* of a bare start without a GPU, and of --share-gpu */
+
+/* First of the variables that is set to a number >= 0, else `missing`. */
+static int env_number(const char *const *names, int missing)
+{
+	for (; *names; names++) {
+		const char *text = getenv(*names);
+		char *end;
+		long n = text ? strtol(text, &end, 10) : -1;
+
+		if (text && end != text && n >= 0 && n < 1 << 30)
+			return (int)n;
+	}
+	return missing;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; text && *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
+	return hash * 31 + 7;
+}
+
+/* What the launcher gave all processes of this run alike, and no other run on this host. */
+static void make_key(char *key, size_t len)
+{
+	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri",
+		                             "PMI_JOBID",      "SLURM_JOB_ID",
+		                             "SLURM_STEP_ID",  NULL };
+	const char *given = getenv(ENV_KEY);
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	if (given && *given) {
+		snprintf(key, len, "%s", given);
+		return;
+	}
+	for (int i = 0; names[i]; i++)
+		hash = hash_text(hash, getenv(names[i]));
+	snprintf(key, len, "%016" PRIx64, hash);
+}
+
+void launch_detect(struct launch *launch)
+{
+	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
+		                             NULL };
+	static const char *const step_sizes[] = { "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
+	static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+		                             "SLURM_PROCID", NULL };
+	bool step = getenv("SLURM_STEP_ID") != NULL;
+
+	memset(launch, 0, sizeof(*launch));
+	launch->announced = env_number(sizes, step ? env_number(step_sizes, 0) : 0);
+	launch->launched = step || launch->announced > 0 || getenv("PMIX_NAMESPACE");
+	launch->own = getenv(ENV_KEY) != NULL;
+	launch->rank = launch->launched ? env_number(ranks, 0) : 0;
+	make_key(launch->key, sizeof(launch->key));
+}
+
+int launch_check(const struct launch *launch, const struct options *options, const char *program,
+                 struct error *err)
+{
+	int threads = options->threads ? options->threads : 1;
+	int gpus = options->gpus ? options->gpus : 1;
+
+	if (!launch->launched || launch->own || threads * gpus <= 1)
+		return 0;
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+	                 "-%c %d under a launcher: every rank is a process here; start "
+	                 "mpirun -np %d %s instead",
+	                 gpus > 1 ? 'g' : 't', gpus > 1 ? gpus : threads,
+	                 (launch->announced ? launch->announced : 1) * threads * gpus, program);
+}
+
+/* In a process of its own: counting starts CUDA's threads, and a thread of ours with signals
+ * unblocked would swallow the SIGCHLD that wait_for() waits for. */
+static int count_devices(const struct backend_ops *ops)
+{
+	pid_t pid;
+	int status;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		int n = ops->devices();
+
+		_exit(n < 0 ? 0 : n > 255 ? 255 : n);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 0;
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+int launch_devices(const struct options *options)
+{
+	static int counted = -1; /* a fact of the host: it is asked for once */
+	const struct backend_ops *nccl = backend_find("nccl");
+
+	if (!nccl || strcmp(options->backend, "mpi") == 0)
+		return 0;
+	if (counted < 0)
+		counted = count_devices(nccl);
+	return counted;
+}
+
+int launch_ranks(const struct options *options, struct error *err)
+{
+	int devices = launch_devices(options);
+	int asked = 0;
+
+	if (options->gpus || options->threads)
+		asked = (options->gpus ? options->gpus : 1) *
+		        (options->threads ? options->threads : 1);
+	if (devices > 0 && asked > devices && !options->share_gpu)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+		                 "-g %d: this host has %d GPU%s (--share-gpu puts several ranks "
+		                 "on one)",
+		                 asked, devices, devices == 1 ? "" : "s");
+	if (asked)
+		return asked;
+	if (devices > 0 && !options->share_gpu)
+		return devices;
+	return devices > HOST_RANKS ? devices : HOST_RANKS;
+}
+
+static void announce(char **command)
+{
+	fprintf(stderr, "hangar: no launcher, running:");
+	for (; *command; command++)
+		fprintf(stderr, " %s", *command);
+	fputc('\n', stderr);
+}
+
+/* Slurm's variables would make mpirun start ranks on the whole allocation; a bare start is this
+ * host. */
+static void forget_slurm(void)
+{
+	extern char **environ;
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (char **e = environ; *e && !again; e++) {
+			char name[128];
+
+			if (strncmp(*e, "SLURM_", 6) != 0)
+				continue;
+			snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+			unsetenv(name);
+			again = true;
+		}
+	}
+}
+
+/* mpirun and its options, then our own command line. NULL without memory. */
+static char **make_command(int ranks, char **argv, const char *tmpdir)
+{
+	static char count[16];
+	const char *fixed[] = { "mpirun", "--quiet", "-np", count, "--oversubscribe",
+		                /* NCCL and the scheduler place threads better than a binding to
+		                 * one core, which mpirun sets for two ranks */
+		                "--bind-to", "none", "--mca", "orte_tmpdir_base", tmpdir,
+		                /* or exit code 0 of --expect, after a rank that could not
+		                 * finalise, would become 1 */
+		                "--mca", "orte_allowed_exit_without_sync", "1",
+		                geteuid() == 0 ? "--allow-run-as-root" : NULL };
+	size_t n = sizeof(fixed) / sizeof(*fixed), argc = 0;
+	char **command;
+
+	snprintf(count, sizeof(count), "%d", ranks);
+	while (argv[argc])
+		argc++;
+	command = calloc(n + argc + 2, sizeof(*command));
+	if (!command)
+		return NULL;
+	if (!fixed[n - 1])
+		n--;
+	memcpy(command, fixed, n * sizeof(*command));
+	memcpy(command + n, argv, argc * sizeof(*command));
+	return command;
+}
+
+/* A rank that is killed while it connects can leave mpirun waiting for ever (Open MPI 4.1: "PMIX
+ * ERROR: UNREACHABLE"). So one whose ranks are all gone is given some time to end, and is ended. */
+struct bereaved {
+	uint64_t since_ns; /* that nobody is left; 0: somebody is */
+	int told;          /* the last signal for it, 0: none */
+};
+
+/* Is who reads our output slow? Then mpirun may still hold much of it. */
+static bool output_waits(void)
+{
+	struct pollfd out[] = { { .fd = STDOUT_FILENO, .events = POLLOUT },
+		                { .fd = STDERR_FILENO, .events = POLLOUT } };
+
+	poll(out, 2, 0);
+	return !out[0].revents || !out[1].revents;
+}
+
+static void look_after(struct bereaved *b, pid_t pid, const struct run_folder *folder)
+{
+	uint64_t now = clock_ns();
+
+	if (!run_folder_deserted(folder) || output_waits()) {
+		b->since_ns = 0;
+		return;
+	}
+	if (b->since_ns == 0)
+		b->since_ns = now;
+	if (!b->told && now - b->since_ns > BEREAVED_NS) {
+		fprintf(stderr, "hangar: mpirun's ranks are gone and it does not end: ending it\n");
+		kill(pid, b->told = SIGTERM);
+	} else if (b->told == SIGTERM && now - b->since_ns > BEREAVED_NS + TERM_NS) {
+		kill(pid, b->told = SIGKILL);
+	}
+}
+
+/* Passes signals on; *ended_by is the first of them. */
+static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, int *ended_by)
+{
+	struct pollfd ready = { .fd = signal_fd, .events = POLLIN };
+	struct signalfd_siginfo info;
+	struct bereaved bereaved = { 0 };
+	int status = 0;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		if (poll(&ready, 1, LOOK_MS) == 0)
+			look_after(&bereaved, pid, folder);
+		if (!(ready.revents & POLLIN) ||
+		    read(signal_fd, &info, sizeof(info)) != sizeof(info) ||
+		    info.ssi_signo == SIGCHLD)
+			continue;
+		if (*ended_by == 0)
+			*ended_by = (int)info.ssi_signo;
+		kill(pid, (int)info.ssi_signo);
+	}
+	if (*ended_by)
+		return 128 + *ended_by;
+	if (bereaved.told && (!WIFEXITED(status) || WEXITSTATUS(status) == 0))
+		return OUTCOME_INTERNAL;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* In a process group of its own, so that a terminal's signals reach us alone, once; and without the
+ * caller's standard input, which mpirun would read empty. */
+static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t parent)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setpgid(0, 0);
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	signal(SIGTSTP, SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(command[0], command);
+	fprintf(stderr, "hangar: %s: %s (make install-deps installs Open MPI)\n", command[0],
+	        strerror(errno));
+	_exit(OUTCOME_UNSUPPORTED);
+}
+
+int launch_self(int ranks, char **argv, struct error *err)
+{
+	struct run_folder folder;
+	char key[33];
+	uint64_t random;
+	char **command;
+	sigset_t mask;
+	pid_t parent = getpid(), pid;
+	int code = 1, signal_fd, ended_by = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		random = (uint64_t)parent << 32;
+	snprintf(key, sizeof(key), "%016" PRIx64, random);
+	if (run_folder_open(&folder, key, err) < 0)
+		return 1;
+	setenv(ENV_KEY, key, 1);
+	setenv(ENV_PROGRESS,
+	       !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
+	forget_slurm();
+	command = make_command(ranks, argv, folder.path);
+	if (!command) {
+		error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+		goto out;
+	}
+	announce(command);
+	signal(SIGTSTP, SIG_IGN); /* half of a run stopped is a hang: Ctrl-Z does nothing */
+	signal_fd = signals_open(0, &mask);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		become_mpirun(command, &mask, parent);
+	if (pid > 0)
+		code = wait_for(pid, signal_fd, &folder, &ended_by);
+	else
+		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
+	close(signal_fd);
+	free(command);
+out:
+	run_folder_release(&folder);
+	return code;
+}
+
+enum progress_line launch_progress(void)
+{
+	const char *told = getenv(ENV_PROGRESS);
+
+	if (told)
+		return *told == '2' ? PROGRESS_AMONG_ROWS :
+		       *told == '1' ? PROGRESS_ALONE :
+		                      PROGRESS_NONE;
+	if (!isatty(STDERR_FILENO))
+		return PROGRESS_NONE;
+	return isatty(STDOUT_FILENO) ? PROGRESS_AMONG_ROWS : PROGRESS_ALONE;
+}

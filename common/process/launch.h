@@ -1,0 +1,42 @@
+/* launch.h: who started this process, and starting itself under mpirun when nobody did. */
+#ifndef HANGAR_LAUNCH_H
+#define HANGAR_LAUNCH_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "options/options.h"
+
+struct launch {
+	bool launched;  /* by mpirun, srun or another launcher that announced itself */
+	bool own;       /* by our own bare start: -g and -t are answered already */
+	int announced;  /* processes it says it started, 0: it does not say */
+	int rank;       /* this process' number according to it, 0 if it does not say */
+	char key[33];   /* names the run on this host; the same for all its processes */
+};
+
+/* Read the launcher's environment. A Slurm batch script outside a step counts as no launcher. */
+void launch_detect(struct launch *launch);
+
+/* -g N and -t N under a launcher: 0 if they ask for nothing else than what was launched, else
+ * -EINVAL with the equivalent -np line. */
+int launch_check(const struct launch *launch, const struct options *options, const char *program,
+                 struct error *err);
+
+/* GPUs that a bare start may use: 0 with --backend mpi. */
+int launch_devices(const struct options *options);
+
+/* How many ranks a bare start runs: -g x -t, else one per device, else 4; -EINVAL with the error
+ * set when -g asks for more devices than there are. */
+int launch_ranks(const struct options *options, struct error *err);
+
+/* Run argv under mpirun with `ranks` processes, wait, remove what it left. Says on standard
+ * error what it runs. Returns the exit code. */
+int launch_self(int ranks, char **argv, struct error *err);
+
+/* Where the progress line goes, from what the standard error and output of whoever typed the
+ * command are: no terminal, a terminal, one that shows the table's rows as well. */
+enum progress_line { PROGRESS_NONE, PROGRESS_ALONE, PROGRESS_AMONG_ROWS };
+enum progress_line launch_progress(void);
+
+#endif

@@ -1,0 +1,239 @@
+/* leftovers.c: run folders with their locks, and NCCL's shared-memory files. */
+#include "process/leftovers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "process/cgroup.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
+
+#define SHM "/dev/shm"
+#define JOINED "joined" /* in a run folder: somebody has joined who did not make it */
+
+static void note_path(struct leftovers *l, const char *path, size_t len)
+{
+	char(*grown)[64];
+
+	for (size_t i = 0; i < l->n; i++)
+		if (strncmp(l->paths[i], path, len) == 0 && l->paths[i][len] == '\0')
+			return;
+	grown = len < sizeof(*grown) ? realloc(l->paths, (l->n + 1) * sizeof(*grown)) : NULL;
+	if (!grown)
+		return;
+	l->paths = grown;
+	memcpy(l->paths[l->n], path, len);
+	l->paths[l->n++][len] = '\0';
+}
+
+void leftovers_note(struct leftovers *l, pid_t pid)
+{
+	char name[32], line[512];
+	FILE *maps;
+
+	memset(l, 0, sizeof(*l));
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	maps = fopen(name, "re");
+	if (!maps)
+		return;
+	while (fgets(line, sizeof(line), maps)) {
+		const char *path = strstr(line, " " SHM "/nccl-");
+
+		if (path)
+			note_path(l, path + 1, strcspn(path + 1, " \n"));
+	}
+	fclose(maps);
+}
+
+void leftovers_remove(struct leftovers *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		unlink(l->paths[i]);
+	free(l->paths);
+	memset(l, 0, sizeof(*l));
+}
+
+static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st;
+	(void)ftw;
+	/* A cgroup whose last process is still ending: the link stays, and with it the folder,
+	 * for another try. */
+	if (flag == FTW_SL && cgroup_remove_link(path) < 0)
+		clock_nap(0.02);
+	else
+		remove(path);
+	return 0;
+}
+
+/* Somebody else's clean-up may remove the folder before we have its lock: then what stands at
+ * that path is another one, and others live in it. */
+static bool still_there(int fd, const char *path)
+{
+	struct stat mine, there;
+
+	return fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino &&
+	       mine.st_dev == there.st_dev;
+}
+
+/* The folder at `path` that is open as `fd`, unless somebody has a lock on it. mpirun may be
+ * removing its own part at the same time, which cuts a walk short. */
+static void remove_tree(int fd, const char *path)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	for (int tries = 0; tries < 50 && still_there(fd, path); tries++)
+		nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* /dev/shm is everybody's: what another user has put there under our name is not ours. */
+static bool owned(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid();
+}
+
+/* The folders of runs of ours of which no process is left. */
+static void remove_stale(const char *prefix)
+{
+	DIR *dir = opendir(SHM);
+	struct dirent *entry;
+	char path[300];
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		int fd;
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		snprintf(path, sizeof(path), SHM "/%s", entry->d_name);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (owned(fd))
+			remove_tree(fd, path);
+		close(fd);
+	}
+	closedir(dir);
+}
+
+/* Waits until every process of the run has let go of the folder, however it ended, and removes
+ * it: a launcher may kill all of them in the middle of their own clean-up. Outside of the
+ * launcher's process group, and holding none of its pipes. */
+static _Noreturn void keep_house(const char *path)
+{
+	int fd;
+
+	setsid();
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	descriptors_close(-1);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
+		;
+	if (fd >= 0)
+		remove_tree(fd, path);
+	_exit(0);
+}
+
+static void note_joined(const struct run_folder *folder)
+{
+	int fd = openat(folder->fd, JOINED, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+/* 0, -EAGAIN when somebody removed it meanwhile, or another negative errno. */
+static int open_once(struct run_folder *folder)
+{
+	bool made = mkdir(folder->path, 0700) == 0;
+	int rc = 0;
+
+	if (!made && errno != EEXIST)
+		return -errno;
+	folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder->fd < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	if (!owned(folder->fd))
+		rc = -EPERM;
+	else if (flock(folder->fd, LOCK_SH) < 0)
+		rc = -errno;
+	else if (!still_there(folder->fd, folder->path))
+		rc = -EAGAIN;
+	else if (made && fork() == 0)
+		keep_house(folder->path);
+	else if (!made)
+		note_joined(folder);
+	if (rc == 0)
+		return 0;
+	close(folder->fd);
+	folder->fd = -1;
+	return rc;
+}
+
+int run_folder_open(struct run_folder *folder, const char *key, struct error *err)
+{
+	char prefix[32];
+	int rc = -EAGAIN;
+
+	folder->fd = -1;
+	folder->path[0] = '\0';
+	if (strchr(key, '/'))
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+		                 "run key '%.64s': must not contain a slash", key);
+	snprintf(prefix, sizeof(prefix), "hangar-%u-", (unsigned int)geteuid());
+	snprintf(folder->path, sizeof(folder->path), SHM "/%s%.64s", prefix, key);
+	remove_stale(prefix);
+	for (int tries = 0; tries < 20 && rc == -EAGAIN; tries++)
+		rc = open_once(folder);
+	return rc < 0 ? error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", folder->path,
+	                          strerror(-rc)) :
+	                0;
+}
+
+void run_folder_release(struct run_folder *folder)
+{
+	if (folder->fd < 0)
+		return;
+	remove_tree(folder->fd, folder->path);
+	close(folder->fd);
+	folder->fd = -1;
+}
+
+/* Lines "N: FLOCK  ADVISORY  READ PID MAJOR:MINOR:INODE START END"; one that waits for its lock
+ * has an arrow before FLOCK. */
+bool run_folder_deserted(const struct run_folder *folder)
+{
+	int holders = 0;
+	char line[256];
+	struct stat st;
+	FILE *locks;
+
+	if (folder->fd < 0 || fstat(folder->fd, &st) < 0 ||
+	    faccessat(folder->fd, JOINED, F_OK, 0) < 0)
+		return false;
+	locks = fopen("/proc/locks", "re");
+	if (!locks)
+		return false;
+	while (fgets(line, sizeof(line), locks)) {
+		unsigned long inode;
+
+		holders += sscanf(line, "%*d: FLOCK %*s READ %*d %*x:%*x:%lu", &inode) == 1 &&
+		           inode == st.st_ino;
+	}
+	fclose(locks);
+	return holders == 1;
+}

@@ -1,0 +1,176 @@
+/* supervisor.c: fork, watch and reap one rank. */
+#include "process/supervisor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/cgroup.h"
+#include "base/clock.h"
+#include "process/ending.h"
+#include "process/leftovers.h"
+#include "base/signals.h"
+
+#define MAX_FDS 512
+
+struct supervisor {
+	const struct supervisor_hooks *hooks;
+	struct supervised child;
+	bool reaped;  /* it is gone; before that it may have begun to end */
+	bool ending_again;
+	int signal_fd;
+	pid_t launcher;
+	sigset_t old_mask;
+	int64_t oom_kills; /* in the rank's cgroup before it started, -1: unknown */
+	int ended_by; /* signal that asked us to stop, 0: none */
+};
+
+/* In the child. Its own process group, so that a launcher that signals groups reaches only us
+ * and we decide the order in which things end. */
+static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank_main)(void *),
+                                  void *arg)
+{
+	close(s->signal_fd);
+	signal(SIGPIPE, SIG_DFL);
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Another rank's supervisor may have to read our stacks; fails where nothing forbids
+	 * that. */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(1);
+	sigprocmask(SIG_SETMASK, &s->old_mask, NULL);
+	exit(rank_main(arg));
+}
+
+/* The kernel counts before it kills. */
+static uint32_t oom_kills(const struct supervisor *s)
+{
+	int64_t now = s->oom_kills < 0 ? -1 : cgroup_oom_kills(s->hooks->cgroup);
+
+	return now > s->oom_kills ? (uint32_t)(now - s->oom_kills) : 0;
+}
+
+static void observe_end(struct supervisor *s, int status)
+{
+	s->child.changed = true;
+	s->child.since_ns = clock_ns();
+	s->child.running = false;
+	s->child.stopped = false;
+	s->child.wait_status = status;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		s->child.oom_kills = oom_kills(s);
+}
+
+static void observe(struct supervisor *s, int status)
+{
+	s->reaped = WIFEXITED(status) || WIFSIGNALED(status);
+	/* its beginning may have been seen, with a status that the kernel hid */
+	if (s->reaped && (s->child.running || ((s->child.wait_status ^ status) & ~WCOREFLAG))) {
+		observe_end(s, status);
+	} else if (!s->reaped) {
+		s->child.changed = true;
+		s->child.since_ns = clock_ns();
+		s->child.stopped = WIFSTOPPED(status);
+	}
+}
+
+static void reap(struct supervisor *s)
+{
+	int status;
+
+	while (!s->reaped &&
+	       waitpid(s->child.pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == s->child.pid)
+		observe(s, status);
+	if (s->child.running && ending_seen(s->child.pid, &s->ending_again, &status))
+		observe_end(s, status);
+}
+
+static void read_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			s->ended_by = (int)info.ssi_signo;
+}
+
+/* SIGKILL works on stopped processes too; a process in an uninterruptible wait (a GPU driver that
+ * tears down) may need a while, which we grant. */
+static void end_rank(struct supervisor *s)
+{
+	struct leftovers leftovers;
+	int status;
+
+	if (s->reaped)
+		return;
+	leftovers_note(&leftovers, s->child.pid);
+	kill(-s->child.pid, SIGKILL); /* its group, which it may not have made yet */
+	kill(s->child.pid, SIGKILL);
+	while (waitpid(s->child.pid, &status, 0) < 0 && errno == EINTR)
+		;
+	s->reaped = true;
+	s->child.running = false;
+	leftovers_remove(&leftovers);
+}
+
+static int watch_child(struct supervisor *s)
+{
+	const struct supervisor_hooks *hooks = s->hooks;
+	struct pollfd fds[MAX_FDS];
+	int exit_code = 1;
+
+	for (;;) {
+		size_t n = hooks->fds(hooks->ctx, fds + 1, MAX_FDS - 1);
+
+		fds[0] = (struct pollfd){ .fd = s->signal_fd, .events = POLLIN };
+		poll(fds, n + 1, hooks->interval_ms(hooks->ctx));
+		read_signals(s);
+		reap(s);
+		if (s->ended_by)
+			return 128 + s->ended_by;
+		if (getppid() != s->launcher)
+			return 1; /* the launcher is gone and with it the job */
+		if (hooks->step(hooks->ctx, &s->child, &exit_code))
+			return exit_code;
+		s->child.changed = false;
+	}
+}
+
+int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *arg), void *arg,
+                   struct error *err)
+{
+	struct supervisor s = { .hooks = hooks, .signal_fd = -1, .launcher = getppid() };
+	pid_t parent = getpid();
+	int rc;
+
+	signal(SIGPIPE, SIG_IGN); /* the launcher's death must not keep us from cleaning up */
+	rc = s.signal_fd = signals_open(SFD_NONBLOCK, &s.old_mask);
+	if (rc < 0) {
+		error_set(err, OUTCOME_INTERNAL, rc, "signalfd: %s", strerror(-rc));
+		return 1;
+	}
+	s.oom_kills = hooks->cgroup ? cgroup_oom_kills(hooks->cgroup) : -1;
+	fflush(NULL);
+	s.child.pid = fork();
+	if (s.child.pid < 0) {
+		rc = -errno;
+		error_set(err, OUTCOME_INTERNAL, rc, "fork: %s", strerror(-rc));
+		close(s.signal_fd);
+		return 1;
+	}
+	if (s.child.pid == 0)
+		become_rank(&s, parent, rank_main, arg);
+	s.child.running = true;
+	s.child.since_ns = clock_ns();
+	rc = watch_child(&s);
+	end_rank(&s);
+	close(s.signal_fd);
+	return rc;
+}

@@ -1,0 +1,45 @@
+/* facts.c: provenance of a run. */
+#include "report/facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int facts_gather(struct job *job, struct backend *backend, struct rank_facts **ranks)
+{
+	struct rank_facts mine = {
+		.rank = job->rank,
+		.node = job->node,
+		.local_rank = job->local_rank,
+		.pid = getpid(),
+	};
+
+	gethostname(mine.host, sizeof(mine.host) - 1);
+	backend->ops->facts(backend, &mine.device);
+	*ranks = NULL;
+	if (job->rank == 0) {
+		*ranks = calloc((size_t)job->nranks, sizeof(**ranks));
+		if (!*ranks)
+			return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	}
+	return job_gather(job, &mine, sizeof(mine), *ranks);
+}
+
+void facts_run(struct run_facts *run, const struct job *job, const struct backend *backend,
+               const struct options *options, const struct rank_facts *ranks)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	run->options = options;
+	run->backend = backend->ops->name;
+	run->mpi_library = job->library;
+	run->hangar_version = HANGAR_VERSION;
+	run->nranks = job->nranks;
+	run->nnodes = job->nnodes;
+	run->ranks = ranks;
+	localtime_r(&now, &tm);
+	strftime(run->started, sizeof(run->started), "%Y-%m-%dT%H:%M:%S%z", &tm);
+}

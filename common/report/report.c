@@ -1,0 +1,129 @@
+/* report.c: open, feed and close the sinks. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int add(struct report *report, struct sink *sink)
+{
+	if (!sink)
+		return -EIO; /* its maker has set the error */
+	report->sinks[report->n++] = sink;
+	return 0;
+}
+
+static int add_table(struct report *report, FILE *out, const struct options *options,
+                     const struct collective *collective, struct error *err)
+{
+	struct sink *sink = sink_table_new(out, options->table_plain, collective->in_place,
+	                                   options->check > 0, options->timestamps, err);
+
+	return sink ? add(report, sink) :
+	              error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory for the table");
+}
+
+/* --out DIR: a folder of its own per run. */
+static int add_folder(struct report *report, const struct options *options,
+                      const struct collective *collective, struct error *err)
+{
+	char path[4096];
+	int rc;
+
+	if (mkdir(options->out, 0777) < 0 && errno != EEXIST) {
+		rc = -errno;
+		return error_set(err, OUTCOME_USAGE, rc, "--out %s: %s", options->out,
+		                 strerror(-rc));
+	}
+	snprintf(path, sizeof(path), "%.4000s/rows.csv", options->out);
+	rc = add(report, sink_csv_new(path, err));
+	if (rc < 0)
+		return rc;
+	snprintf(path, sizeof(path), "%.4000s/rows.jsonl", options->out);
+	rc = add(report, sink_json_new(path, err));
+	if (rc < 0)
+		return rc;
+	snprintf(path, sizeof(path), "%.4000s/table.txt", options->out);
+	report->table_file = fopen(path, "wxe");
+	if (!report->table_file) {
+		rc = -errno;
+		return error_set(err, OUTCOME_USAGE, rc, "%s: %s", path, strerror(-rc));
+	}
+	return add_table(report, report->table_file, options, collective, err);
+}
+
+int report_open(struct report *report, const struct options *options,
+                const struct collective *collective, const struct run_facts *facts,
+                struct error *err)
+{
+	int rc;
+
+	memset(report, 0, sizeof(*report));
+	rc = add_table(report, stdout, options, collective, err);
+	if (rc == 0 && options->out)
+		rc = add_folder(report, options, collective, err);
+	if (rc == 0 && options->csv)
+		rc = add(report, sink_csv_new(options->csv, err));
+	if (rc == 0 && options->json)
+		rc = add(report, sink_json_new(options->json, err));
+	if (rc == 0 && options->nccl_json)
+		rc = add(report, sink_nccl_json_new(options->nccl_json, err));
+	for (size_t i = 0; i < report->n && rc == 0; i++)
+		if (report->sinks[i]->ops->begin)
+			rc = report->sinks[i]->ops->begin(report->sinks[i], facts);
+	return rc;
+}
+
+int report_row(struct report *report, const struct row *row)
+{
+	int rc = 0;
+
+	report->busbw_sum += row->busbw_gbs;
+	report->rows++;
+	for (size_t i = 0; i < report->n && rc == 0; i++)
+		if (report->sinks[i]->ops->row)
+			rc = report->sinks[i]->ops->row(report->sinks[i], row);
+	return rc;
+}
+
+int report_comment(struct report *report, const char *fmt, ...)
+{
+	char line[1024];
+	va_list args;
+	int rc = 0;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	for (size_t i = 0; i < report->n && rc == 0; i++)
+		if (report->sinks[i]->ops->comment)
+			rc = report->sinks[i]->ops->comment(report->sinks[i], line);
+	return rc;
+}
+
+int report_end(struct report *report, struct run_summary *summary)
+{
+	int rc = 0;
+
+	summary->wrong_checks = report->wrong_checks;
+	summary->avg_busbw_gbs =
+		report->rows > 0 ? report->busbw_sum / (double)report->rows : 0;
+	for (size_t i = 0; i < report->n; i++) {
+		int failed = 0;
+
+		if (report->sinks[i]->ops->end)
+			failed = report->sinks[i]->ops->end(report->sinks[i], summary);
+		rc = rc < 0 ? rc : failed;
+	}
+	return rc;
+}
+
+void report_release(struct report *report)
+{
+	for (size_t i = 0; i < report->n; i++)
+		report->sinks[i]->ops->free(report->sinks[i]);
+	if (report->table_file)
+		fclose(report->table_file);
+	memset(report, 0, sizeof(*report));
+}

@@ -1,0 +1,135 @@
+/* row.c: the columns of a row, each declared once. */
+#include "report/row.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/number.h"
+
+#define COLUMN(column_type, field, column_name, column_heading, column_unit, text)                 \
+	{                                                                                          \
+		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
+		.type = column_type, .offset = offsetof(struct row, field)                         \
+	}
+#define FORECAST(column_type, field, column_name, column_heading, column_unit, text)               \
+	{                                                                                          \
+		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
+		.type = column_type, .offset = offsetof(struct row, field), .forecast = true       \
+	}
+#define INT32(...)  COLUMN(COLUMN_INT32, __VA_ARGS__)
+#define INT64(...)  COLUMN(COLUMN_INT64, __VA_ARGS__)
+#define UINT64(...) COLUMN(COLUMN_UINT64, __VA_ARGS__)
+#define DOUBLE(...) COLUMN(COLUMN_DOUBLE, __VA_ARGS__)
+#define STRING(...) COLUMN(COLUMN_STRING, __VA_ARGS__)
+#define TEXT(...)   COLUMN(COLUMN_TEXT, __VA_ARGS__)
+
+/* The type column is "dtype": "type" names the kind of object in JSON. */
+const struct column row_columns[] = {
+	INT32(schema, "schema", NULL, "", "version of these columns"),
+	STRING(collective, "collective", NULL, "", "what was measured"),
+	STRING(backend, "backend", NULL, "", "nccl or mpi"),
+	INT32(nranks, "nranks", NULL, "", "ranks that took part"),
+	INT32(nnodes, "nnodes", NULL, "", "hosts they ran on"),
+	UINT64(size, "size_bytes", NULL, "B", "largest buffer of a rank"),
+	UINT64(count, "count", NULL, "elements", "count argument of the call"),
+	STRING(type, "dtype", NULL, "", "element type"),
+	STRING(redop, "redop", NULL, "", "reduction operator, none where nothing is reduced"),
+	INT32(root, "root", NULL, "", "root rank, -1 where there is none"),
+	STRING(placement, "placement", NULL, "", "out-of-place or in-place"),
+	STRING(mode, "mode", "mode", "",
+	       "stream: back to back; isolated: single calls; graph: replayed"),
+	INT32(cycle, "cycle", NULL, "", "how often the sweep had run before (-N)"),
+	DOUBLE(time_us, "time_us", NULL, "us", "median time of a call"),
+	DOUBLE(algbw_gbs, "algbw_gbs", NULL, "GB/s", "bytes of the collective over time_us"),
+	DOUBLE(busbw_gbs, "busbw_gbs", NULL, "GB/s", "algbw_gbs times the collective's bus factor"),
+	INT64(wrong, "wrong", NULL, "", "wrong elements over all ranks, -1 when not checked"),
+	DOUBLE(mean_us, "mean_us", NULL, "us", "mean of the samples"),
+	DOUBLE(min_us, "min_us", NULL, "us", "fastest sample"),
+	DOUBLE(p5_us, "p5_us", NULL, "us", "5 % quantile of the samples"),
+	DOUBLE(p95_us, "p95_us", NULL, "us", "95 % quantile of the samples"),
+	DOUBLE(p99_us, "p99_us", "p99", "us", "99 % quantile of the samples"),
+	DOUBLE(max_us, "max_us", NULL, "us", "slowest sample"),
+	DOUBLE(stddev_us, "stddev_us", NULL, "us", "standard deviation of the samples"),
+	DOUBLE(ci_low_us, "ci_low_us", NULL, "us",
+	       "95 % confidence interval of the median, lower end"),
+	DOUBLE(ci_high_us, "ci_high_us", NULL, "us",
+	       "95 % confidence interval of the median, upper end"),
+	DOUBLE(ci_percent, "ci_percent", "ci", "%", "half width of that interval over the median"),
+	INT64(samples, "samples", "samples", "", "samples taken"),
+	INT64(calls, "calls", NULL, "", "calls per sample"),
+	STRING(stop, "stop", "stop", "", "what ended sampling: ci, budget or count"),
+	DOUBLE(enqueue_us, "enqueue_us", NULL, "us", "host time to issue a call, slowest rank"),
+	INT32(slowest_rank, "slowest_rank", "slowest", "rank", "rank that was slowest most often"),
+	DOUBLE(rank_spread_percent, "rank_spread_percent", NULL, "%",
+	       "slowest rank's median over the fastest's, less 100 %"),
+	INT64(warmup_calls, "warmup_calls", NULL, "", "untimed calls before the first sample"),
+	FORECAST(COLUMN_DOUBLE, predicted_us, "predicted_us", "pred", "us",
+	         "what the topology says a call takes on healthy hardware"),
+	FORECAST(COLUMN_DOUBLE, predicted_busbw_gbs, "predicted_busbw_gbs", "predbw", "GB/s",
+	         "the same as bus bandwidth"),
+	FORECAST(COLUMN_DOUBLE, ceiling_busbw_gbs, "ceiling_busbw_gbs", "ceiling", "GB/s",
+	         "bus bandwidth that the links could carry"),
+	FORECAST(COLUMN_DOUBLE, of_predicted_percent, "of_predicted_percent", "ofpred", "%",
+	         "predicted time over measured time"),
+	FORECAST(COLUMN_DOUBLE, of_ceiling_percent, "of_ceiling_percent", "ofceil", "%",
+	         "measured bus bandwidth over the ceiling"),
+	FORECAST(COLUMN_STRING, predicted_algo, "predicted_algo", NULL, "",
+	         "algorithm that NCCL is predicted to choose"),
+	FORECAST(COLUMN_STRING, predicted_proto, "predicted_proto", NULL, "",
+	         "protocol that NCCL is predicted to choose"),
+	INT32(predicted_channels, "predicted_channels", NULL, "",
+	      "channels that NCCL is predicted to use, -1 where that is not predicted"),
+	STRING(used_algo, "used_algo", NULL, "",
+	       "algorithm that NCCL used in an untimed call; P2P: sends and receives"),
+	STRING(used_proto, "used_proto", NULL, "", "protocol that it used"),
+	INT32(used_channels, "used_channels", NULL, "", "channels that it used, -1 when not known"),
+	DOUBLE(nccl_estimate_us, "nccl_estimate_us", NULL, "us",
+	       "what NCCL itself expects a call to take (ncclGroupSimulateEnd)"),
+	TEXT(timestamp, "timestamp", NULL, "", "local time at the end of the point, ISO 8601"),
+};
+const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
+
+void row_no_forecast(struct row *row)
+{
+	row->predicted_us = row->predicted_busbw_gbs = row->ceiling_busbw_gbs = NAN;
+	row->of_predicted_percent = row->of_ceiling_percent = NAN;
+	row->predicted_algo = row->predicted_proto = NULL;
+	row->predicted_channels = -1;
+}
+
+void row_nothing_used(struct row *row)
+{
+	row->used_algo = row->used_proto = NULL;
+	row->used_channels = -1;
+	row->nccl_estimate_us = NAN;
+}
+
+char *column_format(const struct column *column, const struct row *row, char *buf, size_t len)
+{
+	const void *field = (const char *)row + column->offset;
+	const char *text;
+
+	switch (column->type) {
+	case COLUMN_INT32:
+		snprintf(buf, len, "%" PRId32, *(const int32_t *)field);
+		break;
+	case COLUMN_INT64:
+		snprintf(buf, len, "%" PRId64, *(const int64_t *)field);
+		break;
+	case COLUMN_UINT64:
+		snprintf(buf, len, "%" PRIu64, *(const uint64_t *)field);
+		break;
+	case COLUMN_DOUBLE:
+		number_text(*(const double *)field, buf, len);
+		break;
+	case COLUMN_STRING:
+		text = *(const char *const *)field;
+		snprintf(buf, len, "%s", text ? text : "");
+		break;
+	case COLUMN_TEXT:
+		snprintf(buf, len, "%s", (const char *)field);
+		break;
+	}
+	return buf;
+}

@@ -1,0 +1,100 @@
+/* row.h: one measured point, and the columns it is printed as. Every sink walks row_columns[]. */
+#ifndef HANGAR_ROW_H
+#define HANGAR_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "check/check.h"
+#include "base/stats.h"
+
+/* Changes when a column is removed, renamed or changes its meaning; adding one keeps it. First
+ * column of the CSV. */
+#define ROW_SCHEMA 1
+
+struct row {
+	int32_t schema;
+	const char *collective; /* "all_reduce" */
+	const char *backend;    /* "nccl" "mpi" */
+	int32_t nranks, nnodes;
+	uint64_t size;          /* bytes */
+	uint64_t count;         /* elements */
+	const char *type, *redop; /* dtype_name, redop_name */
+	int32_t root;           /* -1: none */
+	const char *placement;  /* "out-of-place" "in-place" */
+	const char *mode;       /* "stream" "isolated" "graph" */
+	int32_t cycle;          /* -N */
+	double time_us;         /* median over the samples; a sample is the slowest rank's time per
+	                         * call (-a says otherwise) */
+	double algbw_gbs, busbw_gbs; /* 1e9 bytes per second */
+	int64_t wrong;          /* wrong elements over all ranks; -1: not checked */
+	double mean_us, min_us, p5_us, p95_us, p99_us, max_us, stddev_us;
+	double ci_low_us, ci_high_us, ci_percent;
+	int64_t samples;        /* how many */
+	int64_t calls;          /* calls per sample */
+	const char *stop;       /* why sampling ended: "ci" "budget" "count" */
+	double enqueue_us;      /* host time per call to issue it, slowest rank's median */
+	int32_t slowest_rank;   /* the rank that was slowest most often */
+	double rank_spread_percent; /* (slowest - fastest rank's median) / fastest */
+	int64_t warmup_calls;
+	/* What the topology predicts (struct forecaster); NaN and NULL where it says nothing. */
+	double predicted_us, predicted_busbw_gbs;
+	double ceiling_busbw_gbs;         /* what the links could carry */
+	double of_predicted_percent;      /* predicted time over measured time */
+	double of_ceiling_percent;        /* measured busbw over the ceiling */
+	const char *predicted_algo, *predicted_proto;
+	int32_t predicted_channels;       /* -1: none */
+	/* What the library really did, from a pass apart (used.h); NULL, -1, NaN: it did not
+	 * say. */
+	const char *used_algo, *used_proto;
+	int32_t used_channels;
+	double nccl_estimate_us;
+	char timestamp[32];     /* local time with zone, ISO 8601 */
+	struct check_report report; /* of the first bad rank; wrong == 0 when all is right */
+	/* Detail for JSON, owned by whoever fills the row: samples x nranks, row-major, us. May
+	 * be NULL. */
+	const double *sample_times_us;
+	const struct stats *per_rank; /* nranks entries, us; may be NULL */
+};
+
+enum column_type { COLUMN_INT32, COLUMN_INT64, COLUMN_UINT64, COLUMN_DOUBLE,
+                   COLUMN_STRING /* const char * */, COLUMN_TEXT /* char[] in place */ };
+
+struct column {
+	const char *name;    /* CSV and JSON name with the unit in it: "time_us" */
+	const char *heading; /* one word for the table beyond nccl-tests' 13, NULL: not in
+	                      * the table */
+	const char *unit;    /* "us" "GB/s" "B" "" */
+	const char *help;    /* one line */
+	enum column_type type;
+	size_t offset;       /* in struct row */
+	bool forecast;       /* in the table only where predictions are made */
+};
+
+/* Predictions of rows, and what they came to; made of a topology elsewhere. */
+struct forecaster {
+	void *ctx;
+	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they
+	 * are. */
+	void (*row)(void *ctx, struct row *row);
+	/* What the rows so far came to, as a remark. Returns the median of predicted over
+	 * measured time in percent, NaN when nothing was predicted, or the predictions are no
+	 * measure of this run. */
+	double (*share)(void *ctx, char *text, size_t len);
+};
+
+/* Set the predicted fields to "nothing is known". */
+void row_no_forecast(struct row *row);
+
+/* The same for the used fields and NCCL's estimate. */
+void row_nothing_used(struct row *row);
+
+extern const struct column row_columns[];
+extern const size_t row_column_count;
+
+/* The cell as text: doubles with up to 6 significant decimals and never in a locale's form; NaN
+ * and infinity as "nan" and "inf". Returns buf. */
+char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);
+
+#endif

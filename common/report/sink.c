@@ -1,0 +1,214 @@
+/* sink.c: what the sinks share: files that never overwrite, sinks of lines, the failed check's
+ * columns, the environment's allow-list. */
+#include "report/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "report/sink_shared.h"
+
+const char *const sink_wrong_names[SINK_WRONG_COLUMNS] = {
+	[SINK_WRONG_KIND] = "wrong_kind",	[SINK_WRONG_RANK] = "wrong_rank",
+	[SINK_WRONG_ELEMENT] = "wrong_element", [SINK_WRONG_EXPECTED] = "wrong_expected",
+	[SINK_WRONG_GOT] = "wrong_got",
+};
+
+int sink_file_create(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int sink_file_refused(struct error *err, const char *path, int code)
+{
+	if (code == -EEXIST)
+		return error_set(err, OUTCOME_USAGE, code,
+				 "%s exists already; name a file that does not", path);
+	if (code == -ENOMEM)
+		return error_set(err, OUTCOME_INTERNAL, code, "no memory for writing %s", path);
+	return error_set(err, OUTCOME_USAGE, code,
+			 "can't create %s: %s; name a file in a folder that can be written to",
+			 path, strerror(-code));
+}
+
+static int write_failed(struct error *err, const char *path, int code)
+{
+	return error_set(err, OUTCOME_INTERNAL, code, "writing %s: %s", path, strerror(-code));
+}
+
+int sink_file_write_at(struct error *err, int fd, const char *path, const char *data, size_t len,
+		       size_t offset)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, data, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return write_failed(err, path, n < 0 ? -errno : -EIO);
+		data += n;
+		len -= (size_t)n;
+		offset += (size_t)n;
+	}
+	return 0;
+}
+
+struct sink_lines {
+	struct sink base;
+	char *path;
+	int fd;
+};
+
+void sink_lines_free(struct sink *sink)
+{
+	struct sink_lines *lines = (struct sink_lines *)sink;
+
+	if (lines->fd >= 0)
+		close(lines->fd);
+	free(lines->path);
+	free(lines);
+}
+
+struct sink *sink_lines_new(const struct sink_ops *ops, const char *path, struct error *err)
+{
+	struct sink_lines *lines = calloc(1, sizeof(*lines));
+	int rc = -ENOMEM;
+
+	if (!lines)
+		goto fail;
+	lines->base.ops = ops;
+	lines->base.err = err;
+	lines->path = strdup(path);
+	if (!lines->path)
+		goto fail_free;
+	lines->fd = rc = sink_file_create(path);
+	if (rc < 0)
+		goto fail_free;
+	return &lines->base;
+
+fail_free:
+	free(lines->path);
+	free(lines);
+fail:
+	sink_file_refused(err, path, rc);
+	return NULL;
+}
+
+/* A full disk takes the first half of a line: without it the file stays readable. */
+static int take_back(const struct sink_lines *lines, off_t start, int code)
+{
+	if (start >= 0 && ftruncate(lines->fd, start) == 0)
+		lseek(lines->fd, start, SEEK_SET);
+	return write_failed(lines->base.err, lines->path, code);
+}
+
+int sink_lines_append(struct sink *sink, const char *data, size_t len)
+{
+	const struct sink_lines *lines = (const struct sink_lines *)sink;
+	off_t start = lseek(lines->fd, 0, SEEK_CUR); /* -1: a pipe or device: no taking back */
+
+	while (len > 0) {
+		ssize_t n = write(lines->fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return take_back(lines, start, n < 0 ? -errno : -EIO);
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int sink_lines_no_memory(struct sink *sink)
+{
+	return sink_file_refused(sink->err, ((struct sink_lines *)sink)->path, -ENOMEM);
+}
+
+bool sink_row_failed(const struct row *row)
+{
+	return row->wrong > 0 || row->report.wrong > 0;
+}
+
+int64_t sink_wrong_element(const struct check_report *report)
+{
+	return (int64_t)report->element;
+}
+
+char *sink_wrong_text(const struct row *row, int column, char *buf, size_t len)
+{
+	const struct check_report *report = &row->report;
+
+	buf[0] = '\0';
+	if (!sink_row_failed(row))
+		return buf;
+	switch (column) {
+	case SINK_WRONG_KIND:
+		snprintf(buf, len, "%s", wrong_kind_name((enum wrong_kind)report->kind));
+		break;
+	case SINK_WRONG_RANK:
+		snprintf(buf, len, "%" PRId32, report->rank);
+		break;
+	case SINK_WRONG_ELEMENT:
+		snprintf(buf, len, "%" PRId64, sink_wrong_element(report));
+		break;
+	case SINK_WRONG_EXPECTED:
+		snprintf(buf, len, "%.*s", (int)sizeof(report->expected), report->expected);
+		break;
+	case SINK_WRONG_GOT:
+		snprintf(buf, len, "%.*s", (int)sizeof(report->got), report->got);
+		break;
+	}
+	return buf;
+}
+
+/* Names recorded as a family, and single ones. A job's shape and what changes speed; nothing about
+ * the user. */
+static const char *const allowed_prefixes[] = { "NCCL_", "CUDA_", "OMPI_MCA_",
+						"UCX_",	 "FI_",	  "HANGAR_" };
+static const char *const allowed_names[] = {
+	"SLURM_JOB_ID",		"SLURM_STEP_ID",       "SLURM_NTASKS",
+	"SLURM_NPROCS",		"SLURM_NNODES",	       "SLURM_JOB_NUM_NODES",
+	"SLURM_JOB_NODELIST",	"SLURM_JOB_PARTITION", "SLURM_NTASKS_PER_NODE",
+	"SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK", "SLURM_CPU_BIND",
+	"SLURM_GPUS_PER_NODE",	"SLURM_GPUS_PER_TASK", "NVIDIA_VISIBLE_DEVICES",
+	"OMP_NUM_THREADS",	"LD_LIBRARY_PATH",     "LD_PRELOAD",
+};
+/* Anywhere in a name. PRECONDITION_TRANSPORTS is a key that Open MPI hands to its own processes;
+ * URIs are its addresses. */
+static const char *const refused_parts[] = {
+	"TOKEN", "KEY", "SECRET", "PASS", "CRED", "AUTH", "PRECONDITION_TRANSPORTS", "_URI",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Names are letters, digits and underscores; anything else (exported shell functions, garbage) is
+ * none of ours. */
+static bool plain_name(const char *name)
+{
+	return name[strspn(name,
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")] ==
+	       '\0';
+}
+
+bool sink_env_allowed(const char *name)
+{
+	if (!plain_name(name))
+		return false;
+	for (size_t i = 0; i < COUNT(refused_parts); i++)
+		if (strcasestr(name, refused_parts[i]))
+			return false;
+	for (size_t i = 0; i < COUNT(allowed_prefixes); i++)
+		if (strncmp(name, allowed_prefixes[i], strlen(allowed_prefixes[i])) == 0)
+			return true;
+	for (size_t i = 0; i < COUNT(allowed_names); i++)
+		if (strcmp(name, allowed_names[i]) == 0)
+			return true;
+	return false;
+}

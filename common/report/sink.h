@@ -1,0 +1,98 @@
+/* sink.h: where rows go. Table on standard output, CSV, JSON lines, nccl-tests' JSON. Only rank
+ * 0 has sinks. */
+#ifndef HANGAR_SINK_H
+#define HANGAR_SINK_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "options/options.h"
+#include "report/row.h"
+
+/* One rank as the header shows it. Plain data, gathered over MPI. */
+struct rank_facts {
+	int32_t rank, node, local_rank, pid;
+	char host[64];
+	struct backend_facts device;
+};
+
+/* All that a sink prints apart from rows. Borrowed by the sinks until they are closed. */
+struct run_facts {
+	const char *program;          /* "all_reduce_perf" */
+	int argc;
+	char **argv;                  /* the command as typed (before the start under mpirun) */
+	const struct options *options;
+	const char *backend;
+	const char *mpi_library;      /* "Open MPI v4.1.4, ..." one line */
+	const char *hangar_version;
+	char started[32];             /* local time with zone, ISO 8601 */
+	bool forecast;                /* rows may come with predictions */
+	int nranks, nnodes;
+	const struct rank_facts *ranks; /* nranks entries */
+};
+
+/* How the run ended, for the closing lines. */
+struct run_summary {
+	enum outcome outcome;
+	int64_t wrong_checks;     /* (rank, point) pairs whose check failed: nccl-tests'
+	                           * "Out of bounds values" */
+	bool checked;
+	double avg_busbw_gbs;     /* mean of all rows' busbw */
+	int calls_checked;        /* of a schedule with faults, which has no rows; 0: a sweep */
+	const struct error *err;  /* first error, may be NULL */
+	/* -M, bytes of device memory; 0 0 0 without -M */
+	size_t memory_init, memory_buffers, memory_collectives;
+};
+
+struct sink;
+
+/* Any hook may be NULL but free. Hooks return 0 or a negative errno with the error set. */
+struct sink_ops {
+	const char *name;
+	int (*begin)(struct sink *sink, const struct run_facts *facts);
+	int (*row)(struct sink *sink, const struct row *row);
+	int (*comment)(struct sink *sink, const char *line); /* a remark, one line without '#'
+	                                                      * or newline */
+	int (*end)(struct sink *sink, const struct run_summary *summary);
+	void (*free)(struct sink *sink); /* also after a failed begin; frees the sink itself */
+};
+
+struct sink {
+	const struct sink_ops *ops;
+	struct error *err; /* borrowed */
+};
+
+/* Table for people and scripts, on `out` (not closed): nccl-tests' 13 columns, then ours; every
+ * other line starts with '#'. `plain` (--table=nccl-tests) prints the 13 alone, N/A cells as
+ * there. `checked` false prints N/A for #wrong. A line holds both placements, so a row is
+ * printed when its in-place twin came or is known not to come (`in_place` false). Flushed per
+ * line. NULL on lack of memory. */
+struct sink *sink_table_new(FILE *out, bool plain, bool in_place, bool checked, bool timestamps, struct error *err);
+
+/* CSV: header line, then one line per row (RFC 4180), flushed per row. The file must not exist
+ * yet: -EEXIST, a usage error, else. NULL with the error set when it can't be created. */
+struct sink *sink_csv_new(const char *path, struct error *err);
+
+/* JSON lines (jansson): {"type":"header",...} first, then {"type":"row",...},
+ * {"type":"comment",...}, last {"type":"end",...}; each flushed. The header holds command,
+ * versions, hosts, devices, seed, options and the allow-listed environment (sink_env_allowed).
+ * The file must not exist yet, as for CSV. */
+struct sink *sink_json_new(const char *path, struct error *err);
+
+/* nccl-tests' JSON version 3 (facts/nccl-tests.md 1.8), valid after every row: row and closing
+ * brackets are written with one pwrite. An existing FILE is kept and FILE.0, FILE.1, ... is
+ * taken, as nccl-tests does. "env" holds the allow-listed variables alone. */
+struct sink *sink_nccl_json_new(const char *path, struct error *err);
+
+/* The file that was really taken: `path` or one with a number behind it. Lives as long as the
+ * sink. */
+const char *sink_nccl_json_path(const struct sink *sink);
+
+/* May this environment variable (name without value) be recorded? NCCL_*, CUDA_*, OMPI_MCA_*,
+ * UCX_*, SLURM_JOB_ID and the like; never a name that looks like a secret (TOKEN, KEY, SECRET,
+ * PASS, CRED). */
+bool sink_env_allowed(const char *name);
+
+#endif

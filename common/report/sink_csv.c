@@ -1,0 +1,89 @@
+/* sink_csv.c: rows as CSV (RFC 4180 but for the line end, which is a line feed): one write per
+ * line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/sink.h"
+#include "report/sink_shared.h"
+
+static void put_field(FILE *out, const char *text, bool first)
+{
+	if (!first)
+		fputc(',', out);
+	if (!strpbrk(text, ",\"\r\n")) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void put_names(FILE *out)
+{
+	for (size_t i = 0; i < row_column_count; i++)
+		put_field(out, row_columns[i].name, i == 0);
+	for (int i = 0; i < SINK_WRONG_COLUMNS; i++)
+		put_field(out, sink_wrong_names[i], false);
+}
+
+static void put_cells(FILE *out, const struct row *row)
+{
+	char cell[256];
+
+	for (size_t i = 0; i < row_column_count; i++)
+		put_field(out, column_format(&row_columns[i], row, cell, sizeof(cell)), i == 0);
+	for (int i = 0; i < SINK_WRONG_COLUMNS; i++)
+		put_field(out, sink_wrong_text(row, i, cell, sizeof(cell)), false);
+}
+
+/* One line: the names when row is NULL. */
+static int write_line(struct sink *sink, const struct row *row)
+{
+	char *line = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&line, &len);
+	int rc;
+
+	if (!out)
+		return sink_lines_no_memory(sink);
+	if (row)
+		put_cells(out, row);
+	else
+		put_names(out);
+	fputc('\n', out);
+	if (fclose(out) != 0)
+		rc = sink_lines_no_memory(sink);
+	else
+		rc = sink_lines_append(sink, line, len);
+	free(line);
+	return rc;
+}
+
+static int csv_begin(struct sink *sink, const struct run_facts *facts)
+{
+	(void)facts;
+	return write_line(sink, NULL);
+}
+
+static int csv_row(struct sink *sink, const struct row *row)
+{
+	return write_line(sink, row);
+}
+
+static const struct sink_ops csv_ops = {
+	.name = "csv",
+	.begin = csv_begin,
+	.row = csv_row,
+	.free = sink_lines_free,
+};
+
+struct sink *sink_csv_new(const char *path, struct error *err)
+{
+	return sink_lines_new(&csv_ops, path, err);
+}

@@ -1,0 +1,54 @@
+/* sink_shared.h: what the sinks share among themselves; nobody else includes it. */
+#ifndef HANGAR_SINK_SHARED_H
+#define HANGAR_SINK_SHARED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "options/options.h"
+#include "report/row.h"
+#include "report/sink.h"
+
+/* Create `path`, which must not exist; its parents must. The descriptor, or a negative errno
+ * without an error set. */
+int sink_file_create(const char *path);
+
+/* Keep in `err` that `path` could not be created; returns `code`. */
+int sink_file_refused(struct error *err, const char *path, int code);
+
+/* Write everything at `offset`, with one write (more only where the kernel takes less). */
+int sink_file_write_at(struct error *err, int fd, const char *path, const char *data, size_t len,
+		       size_t offset);
+
+/* A sink whose only state is a file that gets lines. `new` creates `path`, which must not exist;
+ * NULL with the error set when it can't. `free` is a hook; what takes a sink wants one of these. */
+struct sink *sink_lines_new(const struct sink_ops *ops, const char *path, struct error *err);
+void sink_lines_free(struct sink *sink);
+
+/* Append everything with one write (more only where the kernel takes less), or nothing: what was
+ * written before a failure is cut off again. */
+int sink_lines_append(struct sink *sink, const char *data, size_t len);
+
+/* Keep that there was no memory for a line; returns -ENOMEM. */
+int sink_lines_no_memory(struct sink *sink);
+
+/* Did the check of this row fail? */
+bool sink_row_failed(const struct row *row);
+
+/* The columns behind row_columns[] that say what was wrong. Texts are "" when nothing was. */
+enum {
+	SINK_WRONG_KIND,
+	SINK_WRONG_RANK,
+	SINK_WRONG_ELEMENT,
+	SINK_WRONG_EXPECTED,
+	SINK_WRONG_GOT,
+	SINK_WRONG_COLUMNS
+};
+extern const char *const sink_wrong_names[SINK_WRONG_COLUMNS];
+char *sink_wrong_text(const struct row *row, int column, char *buf, size_t len);
+
+/* First wrong element of a report: may be negative for a guard. */
+int64_t sink_wrong_element(const struct check_report *report);
+
+#endif

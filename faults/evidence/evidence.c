@@ -1,0 +1,376 @@
+/* evidence.c: taking evidence from live ranks: sound records, process state, system call,
+ * processor share. */
+#include "evidence/evidence.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/call.h"
+#include "base/clock.h"
+#include "machine/counters.h"
+#include "base/dtype.h"
+#include "evidence/saved.h"
+#include "base/proc_stat.h"
+
+#define PROBE_NS 100000000ull /* a processor share is one of at least so long a time */
+
+/* Whatever stands in memory that another process wrote: only what later code can rely on is
+ * taken. */
+bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *last_seq)
+{
+	return r->ticket == ticket && r->comm < RECORD_COMMS && r->seq >= 1 && r->seq <= ticket &&
+	       r->seq > last_seq[r->comm] && r->kind < CALL_KIND_COUNT && r->dtype < DT_COUNT &&
+	       r->op >= OP_NONE && r->op < OP_COUNT &&
+	       (r->state == RECORD_ISSUING || r->state == RECORD_RETURNED);
+}
+
+/* *sampled: the device's times of any call are there. */
+static size_t copy_calls(struct record *calls, struct call_times *times,
+                         const struct record_memory *memory, uint64_t issued, bool *sampled)
+{
+	uint64_t first = issued > RECORD_RING ? issued - RECORD_RING + 1 : 1;
+	uint64_t last_seq[RECORD_COMMS] = { 0 };
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < RECORD_RING && i < issued; i++) {
+		size_t k = (first + i) & (RECORD_RING - 1);
+		const struct record *slot = &memory->ring[k];
+
+		memcpy(&calls[n], slot, sizeof(*slot));
+		atomic_thread_fence(memory_order_acquire);
+		if (slot->ticket != first + i || !evidence_sound(&calls[n], first + i, last_seq))
+			continue;
+		last_seq[calls[n].comm] = calls[n].seq;
+		times[n].start_ns = memory->times[k].start_ns;
+		times[n].end_ns = memory->times[k].end_ns;
+		*sampled |= times[n].end_ns != 0;
+		n++;
+	}
+	return n;
+}
+
+int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory)
+{
+	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
+	size_t room = issued < RECORD_RING ? (size_t)issued + 1 : RECORD_RING;
+	struct record_header *recorder = aligned_alloc(64, sizeof(*recorder));
+	struct record *calls = malloc(room * sizeof(*calls));
+	struct call_times *times = malloc(room * sizeof(*times));
+	bool sampled = false;
+
+	if (!calls || !times || !recorder) {
+		free(calls);
+		free(times);
+		free(recorder);
+		return -ENOMEM;
+	}
+	evidence_rank_release(rank);
+	memcpy(recorder, &memory->header, sizeof(*recorder));
+	rank->recorder = recorder;
+	rank->calls = calls;
+	rank->ncalls = copy_calls(calls, times, memory, issued, &sampled);
+	rank->times = sampled ? times : NULL;
+	if (!sampled)
+		free(times);
+	rank->wrapped = issued > RECORD_RING;
+	evidence_index(rank);
+	return 0;
+}
+
+int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes)
+{
+	struct evidence_rank taken = { .stack = NULL };
+	size_t unsound, cut;
+
+	taken.image = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+	if (!taken.image)
+		return -ENOMEM;
+	memcpy(taken.image, image, bytes);
+	if (saved_unpack(&taken, number, taken.image, bytes, &unsound, &cut)) {
+		free(taken.image);
+		return -EINVAL;
+	}
+	taken.stack = rank->stack;
+	rank->stack = NULL;
+	evidence_rank_release(rank);
+	*rank = taken;
+	return 0;
+}
+
+static const struct {
+	long number;
+	const char *name;
+} syscalls[] = {
+#ifdef SYS_poll
+	{ SYS_poll, "poll" },
+	{ SYS_select, "select" },
+	{ SYS_epoll_wait, "epoll_wait" },
+	{ SYS_pause, "pause" },
+#endif
+	{ SYS_futex, "futex" },
+	{ SYS_read, "read" },
+	{ SYS_readv, "readv" },
+	{ SYS_recvfrom, "recvfrom" },
+	{ SYS_recvmsg, "recvmsg" },
+	{ SYS_ppoll, "ppoll" },
+	{ SYS_pselect6, "pselect6" },
+	{ SYS_epoll_pwait, "epoll_pwait" },
+	{ SYS_nanosleep, "nanosleep" },
+	{ SYS_clock_nanosleep, "clock_nanosleep" },
+	{ SYS_rt_sigsuspend, "rt_sigsuspend" },
+	{ SYS_rt_sigtimedwait, "rt_sigtimedwait" },
+	{ SYS_wait4, "wait4" },
+	{ SYS_waitid, "waitid" },
+	{ SYS_flock, "flock" },
+	{ SYS_fcntl, "fcntl" },
+	{ SYS_accept, "accept" },
+	{ SYS_connect, "connect" },
+	{ SYS_write, "write" },
+	{ SYS_sendto, "sendto" },
+	{ SYS_sendmsg, "sendmsg" },
+	{ SYS_ioctl, "ioctl" },
+	{ SYS_sched_yield, "sched_yield" },
+};
+
+/* The text of /proc/PID/NAME; false when there is none to be had. */
+static bool read_proc(int pid, const char *name, char *buf, size_t len)
+{
+	char path[64];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(buf, 1, len - 1, f);
+	fclose(f);
+	buf[n] = '\0';
+	return n > 0;
+}
+
+/* "net:[4026531840]" of the thread that calls. */
+static uint64_t probe_netns(int pid)
+{
+	char path[64], text[64];
+	unsigned long long number = 0;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	n = readlink(path, text, sizeof(text) - 1);
+	if (n < 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "net:[%llu]", &number) == 1 ? number : 0;
+}
+
+static void probe_state(struct evidence_rank *rank)
+{
+	struct proc_stat stat;
+	char text[512];
+	char *end;
+	long number;
+
+	if (proc_stat_read(&stat, rank->view.pid, 0))
+		rank->state = stat.state;
+	rank->netns = probe_netns(rank->view.pid);
+	rank->syscall[0] = '\0';
+	if (!read_proc(rank->view.pid, "syscall", text, sizeof(text)))
+		return;
+	number = strtol(text, &end, 10);
+	if (end == text || number < 0)
+		return; /* "running", or not in a system call */
+	snprintf(rank->syscall, sizeof(rank->syscall), "call %d", (int)(number & 0xffff));
+	for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++)
+		if (syscalls[i].number == number)
+			snprintf(rank->syscall, sizeof(rank->syscall), "%s", syscalls[i].name);
+}
+
+/* Nanoseconds that the main thread has run or waited for a processor, which on a loaded host a
+ * busy one does; -1: unknown. */
+static double probe_ran(int pid)
+{
+	struct proc_account account;
+
+	if (pid <= 0 || !proc_account_read(&account, pid))
+		return -1;
+	return (double)account.ran_ns + (double)account.waited_ns;
+}
+
+static bool probe_possible(const struct evidence_rank *rank)
+{
+	return rank->present && !rank->remote && rank->view.pid > 0 &&
+	       rank->view.process <= PROCESS_STOPPED;
+}
+
+void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t n)
+{
+	evidence_probe_release(probe);
+	probe->begin_ns = clock_ns();
+	probe->accounts = malloc((n + 1) * sizeof(*probe->accounts));
+	probe->n = probe->accounts ? n : 0;
+	for (size_t i = 0; i < probe->n; i++)
+		probe->accounts[i] = (struct evidence_account){ pids[i], probe_ran(pids[i]) };
+}
+
+void evidence_probe_release(struct evidence_probe *probe)
+{
+	free(probe->accounts);
+	memset(probe, 0, sizeof(*probe));
+}
+
+static double ran_then(const struct evidence_probe *probe, int pid)
+{
+	for (size_t i = 0; i < probe->n; i++)
+		if (probe->accounts[i].pid == pid)
+			return probe->accounts[i].ran_ns;
+	return -1;
+}
+
+/* The first half, now, of all that can be looked at. */
+static void begin_now(struct evidence_probe *probe, const struct evidence_rank *ranks, size_t n)
+{
+	int *pids = malloc((n + 1) * sizeof(*pids));
+	size_t m = 0;
+
+	for (size_t i = 0; pids && i < n; i++)
+		if (probe_possible(&ranks[i]))
+			pids[m++] = ranks[i].view.pid;
+	evidence_probe_begin(probe, pids, m);
+	free(pids);
+}
+
+void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe)
+{
+	struct evidence_probe own = { 0 };
+	uint64_t until;
+	double window;
+
+	if (!probe || probe->begin_ns == 0) {
+		probe = &own;
+		begin_now(probe, ranks, n);
+	}
+	until = probe->begin_ns + PROBE_NS;
+	if (clock_ns() < until)
+		clock_nap((double)(until - clock_ns()) * 1e-9);
+	window = (double)(clock_ns() - probe->begin_ns);
+	for (size_t i = 0; i < n; i++) {
+		double then, now;
+
+		if (!probe_possible(&ranks[i]))
+			continue;
+		then = ran_then(probe, ranks[i].view.pid);
+		now = probe_ran(ranks[i].view.pid);
+		ranks[i].cpu_share = then < 0 || now < then ? -1
+				     : now - then < window  ? (now - then) / window
+							    : 1;
+		probe_state(&ranks[i]);
+		/* the account of waiting is brought up to date when it runs again: none, for one
+		 * that never does */
+		if (ranks[i].state == 'R' && then >= 0 && now <= then)
+			ranks[i].cpu_share = 1;
+	}
+	evidence_probe_release(&own);
+}
+
+/* getopt takes any beginning of a long option that no other one shares. */
+static bool says_fault(const char *word, size_t len)
+{
+	size_t name = 0;
+
+	while (name < len && word[name] != '=')
+		name++;
+	return (name >= 3 && name <= 7 && strncmp(word, "--fault", name) == 0) ||
+	       (name >= 3 && name <= 8 && strncmp(word, "--expect", name) == 0);
+}
+
+void evidence_blind_command(const char *command, char *to, size_t len)
+{
+	size_t at = 0;
+	bool value = false; /* the next word belongs to what was left out */
+
+	while (*command && len > 0) {
+		size_t n = strcspn(command, " ");
+		bool secret = says_fault(command, n);
+
+		if (n > 0 && !secret && !value) {
+			if (at + n + 2 > len)
+				break;
+			at += (size_t)snprintf(to + at, len - at, "%s%.*s", at ? " " : "", (int)n,
+					       command);
+		}
+		if (n > 0)
+			value = secret && !memchr(command, '=', n);
+		command += n + (command[n] == ' ');
+	}
+	if (len > 0)
+		to[at] = '\0';
+}
+
+void evidence_identify(struct evidence *e, const struct record_header *h)
+{
+	if (!e->program[0])
+		snprintf(e->program, sizeof(e->program), "%.31s", h->program);
+	if (!e->library[0])
+		snprintf(e->library, sizeof(e->library), "%.63s", h->library);
+	if (!e->backend[0] && e->library[0])
+		snprintf(e->backend, sizeof(e->backend), "%s",
+			 strncmp(e->library, "NCCL", 4) == 0 ? "nccl" : "mpi");
+}
+
+void evidence_remark(struct evidence *e, const char *fmt, ...)
+{
+	size_t at = strlen(e->remarks);
+	va_list args;
+
+	if (at + 160 > sizeof(e->remarks)) {
+		if (at + 16 < sizeof(e->remarks) && !strstr(e->remarks, "And more."))
+			strcat(e->remarks, " And more.");
+		return;
+	}
+	if (at > 0)
+		e->remarks[at++] = ' ';
+	va_start(args, fmt);
+	vsnprintf(e->remarks + at, sizeof(e->remarks) - at - 16, fmt, args);
+	va_end(args);
+}
+
+void evidence_rank_release(struct evidence_rank *rank)
+{
+	if (rank->counters)
+		counters_release(rank->counters);
+	free(rank->counters);
+	if (rank->mapped) {
+		munmap(rank->image, rank->mapped);
+	} else if (rank->image) {
+		free(rank->image);
+	} else {
+		free(rank->calls);
+		free(rank->times);
+		free(rank->recorder);
+	}
+	free(rank->index.sig);
+	memset(&rank->index, 0, sizeof(rank->index));
+	rank->image = NULL;
+	rank->calls = NULL;
+	rank->times = NULL;
+	rank->recorder = NULL;
+	rank->ncalls = rank->mapped = 0;
+}
+
+void evidence_release(struct evidence *evidence)
+{
+	for (int i = 0; evidence->ranks && i < evidence->nranks; i++) {
+		evidence_rank_release(&evidence->ranks[i]);
+		free(evidence->ranks[i].stack);
+	}
+	free(evidence->ranks);
+	free(evidence->witness);
+	memset(evidence, 0, sizeof(*evidence));
+}

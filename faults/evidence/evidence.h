@@ -1,0 +1,137 @@
+/* evidence.h: what is known of a run's ranks after the fact, on disk and in memory.
+ *
+ * A folder: rank-N.fr says how rank N's process was and what calls its flight recorder held
+ * (saved.h: the format), run.json what was run; rank-N.stack.txt and ras.txt are texts,
+ * rank-N.counters.json is what the rank's host counted (counters.h). Everything may be missing,
+ * torn or hostile: the reader takes what is sound and says what is not. */
+#ifndef HANGAR_EVIDENCE_H
+#define HANGAR_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "record/record.h"
+#include "record/view.h"
+
+struct counters;
+
+/* When the device ran a call; 0: not sampled. */
+struct call_times {
+	uint64_t start_ns, end_ns;
+};
+
+/* What is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need not be
+ * looked at twice. */
+struct evidence_index {
+	uint64_t *sig;            /* align_signature of each call; owned; NULL: not made */
+	uint32_t comms;           /* bit c: there are calls on communicator c */
+	bool plain;               /* one communicator; tickets and sequence numbers without a gap */
+	uint32_t comm;            /* where plain: which, and the first call's numbers */
+	uint64_t first_seq, first_ticket, last_ticket;
+};
+
+struct evidence_rank {
+	bool present;             /* anything at all is known */
+	bool remote;              /* its process is on another host: not looked at here */
+	struct rank_view view;    /* process state, phase, wait; zero where unknown */
+	char state;               /* letter of /proc/PID/stat, 0: unknown */
+	char syscall[24];         /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
+	uint64_t netns;           /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
+	double cpu_share;         /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
+	struct record *calls;     /* sound records, oldest first; owned, or in the image */
+	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */
+	size_t ncalls;
+	struct record_header *recorder; /* as it was; owned, or in the image; NULL: not known */
+	struct evidence_index index;
+	void *image;              /* saved form that calls, times and recorder lie in; owned; NULL: none */
+	size_t mapped;            /* bytes, when the image is a mapping of a file; 0: from malloc */
+	bool wrapped;             /* older calls have left the ring, or did not come along */
+	/* What its host counted during the run (rank-N.counters.json), kept with one rank of the
+	 * host; owned, NULL: none. */
+	struct counters *counters;
+	char *stack;              /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
+};
+
+struct evidence {
+	int nranks;               /* as the ranks or run.json say; at least the highest rank seen + 1 */
+	bool uncounted;           /* nobody says how many there were: there may have been more */
+	struct evidence_rank *ranks; /* nranks entries; owned */
+	const int *numbers;       /* of a part of a run (groups.h): its ranks' numbers in the whole; borrowed;
+	                           * NULL: their own */
+	char backend[16];
+	char library[64];         /* NCCL's or MPI's version; "" unknown */
+	char program[32];
+	char when[32];            /* of the verdict, local time; "" unknown */
+	double detect_ms;         /* as the verdict line says; 0: unknown */
+	char command[1024];       /* without --fault and --expect: evidence never hears what was injected */
+	char remarks[1024];       /* what is missing or unsound, sentences; "" when nothing */
+	char *witness;            /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
+};
+
+/* `command` without the arguments that say what was injected or what is expected. */
+void evidence_blind_command(const char *command, char *to, size_t len);
+
+/* Program, library and backend, as the rank's recorder names them, unless they are known. */
+void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
+
+/* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
+ * make the index. 0 or -ENOMEM. Hostile memory is fine. */
+int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *memory);
+
+/* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0,
+ * -EINVAL when it is not sound, -ENOMEM. */
+int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes);
+
+/* Make the index of the rank's calls; without memory there is none, which costs time later, no
+ * more. */
+void evidence_index(struct evidence_rank *rank);
+
+/* Is this a record that later code can rely on? `last_seq`: newest number per communicator so
+ * far. */
+bool evidence_sound(const struct record *record, uint64_t ticket, const uint64_t *last_seq);
+
+/* How much processor time the main threads of live processes have used, since when: the first
+ * half of a look at them. */
+struct evidence_probe {
+	uint64_t begin_ns;
+	size_t n;
+	struct evidence_account {
+		int pid;
+		double ran_ns; /* -1: unknown */
+	} *accounts; /* owned */
+};
+
+/* The first half, of `n` processes; what an earlier one left is released. The second waits until
+ * a tenth of a second after it. */
+void evidence_probe_begin(struct evidence_probe *probe, const int *pids, size_t n);
+void evidence_probe_release(struct evidence_probe *probe);
+
+/* State letter, system call and processor share of the live processes of ranks 0..n-1 that are
+ * on this host. `probe` says what they had used some time ago; NULL: look twice, a tenth of a
+ * second apart. */
+void evidence_probe(struct evidence_rank *ranks, size_t n, struct evidence_probe *probe);
+
+/* Write to `dir`, which exists: every file whole or not at all. 0 or a negative errno with the
+ * error set. */
+int evidence_save(const struct evidence *evidence, const char *dir, struct error *err);
+
+/* Write rank-N.fr alone. 0 or a negative errno. */
+int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir);
+
+/* Read what is in `dir`. 0 when there was anything to read; -ENOENT or -EINVAL with the error
+ * set otherwise. Files of ranks from 1 << 18 on and such as saved.h rejects are passed over with
+ * a remark. Of large runs the files are mapped, not read. */
+int evidence_load(struct evidence *evidence, const char *dir, struct error *err);
+
+/* Write a file whole or not at all, whoever else does at the same time. 0 or a negative errno. */
+int evidence_write(const char *path, const void *data, size_t bytes);
+
+/* Add a sentence to evidence->remarks, as long as there is room. */
+void evidence_remark(struct evidence *evidence, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void evidence_rank_release(struct evidence_rank *rank);
+void evidence_release(struct evidence *evidence);
+
+#endif

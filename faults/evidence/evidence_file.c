@@ -1,0 +1,438 @@
+/* evidence_file.c: evidence on disk: rank-N.fr and run.json, written and read. */
+#include "evidence/evidence.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "evidence/evidence_text.h"
+#include "base/json_value.h"
+#include "evidence/saved.h"
+
+#define EVIDENCE_VERSION 1
+#define EVIDENCE_RANKS	 (1 << 18)
+#define JSON_BYTES	 (1 << 20) /* larger files are not ours */
+#define MAPPED_RANKS	 256	   /* from here on files are mapped: memory stays small */
+#define NAMING_RANKS	 64	   /* who does not name program and library by then does not know */
+#define READERS		 8	   /* threads at most */
+#define READER_RANKS	 128	   /* a thread is not worth it for fewer */
+
+/* ---- writing ---- */
+
+static int write_whole(const char *path, const void *data, size_t bytes)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	const char *at = data;
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (bytes > 0 && rc == 0) {
+		ssize_t n = write(fd, at, bytes);
+
+		if (n < 0 && errno != EINTR)
+			rc = -errno;
+		if (n > 0) {
+			at += n;
+			bytes -= (size_t)n;
+		}
+	}
+	if (close(fd) < 0 && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
+/* Hosts that share the folder may write the same file, and be ended meanwhile: whole, each under
+ * a name of its own first. */
+static void name_draft(const char *path, char *draft, size_t len)
+{
+	char host[64] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(draft, len, "%s.%s.%d", path, host, (int)getpid());
+}
+
+/* The draft, once it is written (`rc` 0), becomes the file. */
+static int keep_draft(const char *draft, const char *path, int rc)
+{
+	if (rc == 0 && rename(draft, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(draft);
+	return rc;
+}
+
+static int save_run(const struct evidence *evidence, const char *path)
+{
+	char command[sizeof(evidence->command)], draft[4224];
+	json_t *run;
+	int rc;
+
+	evidence_blind_command(evidence->command, command, sizeof(command));
+	run = json_pack("{s:i s:i s:o s:o s:o s:o s:o s:o s:o}", "version", EVIDENCE_VERSION,
+			"nranks", evidence->nranks, "backend", json_value_text(evidence->backend),
+			"library", json_value_text(evidence->library), "program",
+			json_value_text(evidence->program), "when", json_value_text(evidence->when),
+			"detect_ms", json_value_real(evidence->detect_ms), "command",
+			json_value_text(command), "remarks", json_value_text(evidence->remarks));
+	if (!run)
+		return -ENOMEM;
+	name_draft(path, draft, sizeof(draft));
+	rc = json_value_save(run, draft, JSON_INDENT(1));
+	json_decref(run);
+	return keep_draft(draft, path, rc);
+}
+
+int evidence_write(const char *path, const void *data, size_t bytes)
+{
+	char draft[4224];
+
+	name_draft(path, draft, sizeof(draft));
+	return keep_draft(draft, path, write_whole(draft, data, bytes));
+}
+
+int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir)
+{
+	size_t bytes = saved_bytes(rank, rank->ncalls);
+	void *image = saved_alloc(bytes);
+	char path[4096];
+	int rc;
+
+	if (!image)
+		return -ENOMEM;
+	saved_pack(rank, number, rank->ncalls, image);
+	snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, number);
+	rc = evidence_write(path, image, bytes);
+	free(image);
+	return rc;
+}
+
+int evidence_save(const struct evidence *evidence, const char *dir, struct error *err)
+{
+	char path[4096];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/run.json", dir);
+	rc = save_run(evidence, path);
+	for (int i = 0; rc == 0 && i < evidence->nranks; i++) {
+		if (!evidence->ranks[i].present)
+			continue;
+		snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, i);
+		if (evidence->ranks[i].remote && access(path, F_OK) == 0)
+			continue; /* its own host, which knows more, has written it here */
+		rc = evidence_save_rank(&evidence->ranks[i], i, dir);
+	}
+	if (rc < 0)
+		return error_set(err, OUTCOME_INTERNAL, rc, "cannot save evidence to %s: %s", path,
+				 strerror(-rc));
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* What became of one rank's file. */
+struct reading {
+	const char *fault; /* end of a sentence, NULL: none */
+	bool missing, untimed; /* no file; the device's times were cut off */
+	size_t unsound, cut; /* records */
+};
+
+/* Descriptor and size of a plain file, or a negative errno. */
+static int open_plain(int dir, const char *name, size_t *bytes)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > (1 << 30)) {
+		close(fd);
+		return -EMSGSIZE;
+	}
+	*bytes = (size_t)st.st_size;
+	return fd;
+}
+
+/* The whole file into new memory; shorter than `bytes` when it shrank meanwhile. NULL: none to
+ * be had. */
+static void *read_image(int fd, size_t *bytes)
+{
+	char *image = aligned_alloc(64, (*bytes + 63) / 64 * 64 + 64);
+	size_t have = 0;
+	ssize_t n = 1;
+
+	while (image && have < *bytes && n != 0) {
+		n = read(fd, image + have, *bytes - have);
+		if (n < 0 && errno != EINTR)
+			break;
+		have += n > 0 ? (size_t)n : 0;
+	}
+	*bytes = have;
+	return image;
+}
+
+/* Writable, for unsound records to be closed up, but none of it is copied before that. */
+static void *map_image(int fd, size_t bytes)
+{
+	void *image = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)
+			    : MAP_FAILED;
+
+	if (image == MAP_FAILED)
+		return NULL;
+#ifdef MADV_POPULATE_READ
+	madvise(image, bytes, MADV_POPULATE_READ); /* saves faults, where the kernel knows it */
+#endif
+	return image;
+}
+
+static void read_rank(struct evidence_rank *rank, int number, int dir, bool map,
+		      struct reading *reading)
+{
+	char name[32];
+	size_t bytes = 0;
+	int fd;
+
+	snprintf(name, sizeof(name), "rank-%d.fr", number);
+	fd = open_plain(dir, name, &bytes);
+	if (fd < 0) {
+		reading->missing = fd == -ENOENT;
+		reading->fault = "cannot be read";
+		return;
+	}
+	rank->image = map ? map_image(fd, bytes) : NULL;
+	rank->mapped = rank->image ? bytes : 0;
+	if (!rank->image)
+		rank->image = read_image(fd, &bytes);
+	close(fd);
+	reading->fault = rank->image ? saved_unpack(rank, number, rank->image, bytes,
+						    &reading->unsound, &reading->cut)
+				     : "is larger than the memory there is";
+	reading->untimed = !reading->fault && !rank->times &&
+			   ((struct saved_header *)rank->image)->has_times && rank->ncalls > 0;
+	if (reading->fault)
+		evidence_rank_release(rank);
+	else if (rank->mapped && reading->unsound == 0) /* comes back when it is looked at again */
+		madvise(rank->image, rank->mapped, MADV_DONTNEED);
+}
+
+/* A part of the ranks, for one thread. */
+struct reader {
+	struct evidence *evidence;
+	struct reading *readings;
+	int dir, first, step;
+	pthread_t thread;
+};
+
+static void *read_ranks(void *arg)
+{
+	const struct reader *r = arg;
+
+	for (int i = r->first; i < r->evidence->nranks; i += r->step)
+		read_rank(&r->evidence->ranks[i], i, r->dir, r->evidence->nranks >= MAPPED_RANKS,
+			  &r->readings[i]);
+	return NULL;
+}
+
+static void read_all(struct evidence *e, int dir, struct reading *readings)
+{
+	struct reader readers[READERS];
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	int n = e->nranks / READER_RANKS, started = 1;
+
+	n = n > processors ? (int)processors : n;
+	n = n > READERS ? READERS : n < 1 ? 1 : n;
+	for (int i = 0; i < n; i++)
+		readers[i] = (struct reader){ e, readings, dir, i, n, 0 };
+	while (started < n && pthread_create(&readers[started].thread, NULL, read_ranks,
+					     &readers[started]) == 0)
+		started++;
+	read_ranks(&readers[0]);
+	for (int i = started; i < n; i++) /* no thread to be had */
+		read_ranks(&readers[i]);
+	for (int i = 1; i < started; i++)
+		pthread_join(readers[i].thread, NULL);
+}
+
+static void remark_ranks(struct evidence *e, const struct reading *readings)
+{
+	int missing = 0, first = -1, wrapped = 0;
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct reading *r = &readings[i];
+
+		wrapped += e->ranks[i].wrapped;
+		if (r->missing) {
+			first = missing++ == 0 ? i : first;
+			continue;
+		}
+		if (r->fault)
+			evidence_remark(e, "rank-%d.fr %s.", i, r->fault);
+		if (r->cut)
+			evidence_remark(e,
+					"rank-%d.fr is cut off: its newest %zu records are "
+					"missing.",
+					i, r->cut);
+		else if (r->untimed)
+			evidence_remark(e, "rank-%d.fr is cut off: its device times are missing.",
+					i);
+		if (r->unsound)
+			evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i,
+					r->unsound, r->unsound + e->ranks[i].ncalls);
+		if (!r->fault && !r->cut && e->ranks[i].ncalls > 0 &&
+		    e->ranks[i].index.last_ticket < e->ranks[i].view.issued)
+			evidence_remark(e, "Rank %d: its newest calls are missing.", i);
+	}
+	if (missing == 1)
+		evidence_remark(e, "rank-%d.fr is missing: nothing is known of that rank.", first);
+	else if (missing > 1)
+		evidence_remark(e,
+				"rank-%d.fr and %d more are missing: nothing is known of those "
+				"ranks.",
+				first, missing - 1);
+	if (wrapped > 0)
+		evidence_remark(e, "Of %d ranks only the newest calls are left.", wrapped);
+}
+
+static json_t *load_json(const char *path)
+{
+	json_t *value;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > JSON_BYTES)
+		return NULL;
+	value = json_load_file(path, 0, NULL);
+	if (value && (!json_is_object(value) ||
+		      json_integer_value(json_object_get(value, "version")) != EVIDENCE_VERSION)) {
+		json_decref(value);
+		value = NULL;
+	}
+	return value;
+}
+
+static void get_text(const json_t *from, const char *key, char *to, size_t len)
+{
+	const char *text = json_string_value(json_object_get(from, key));
+
+	snprintf(to, len, "%s", text ? text : "");
+}
+
+static void load_run(struct evidence *e, const char *dir)
+{
+	char path[4096], command[sizeof(e->command)];
+	json_int_t n;
+	json_t *j;
+	double ms;
+
+	snprintf(path, sizeof(path), "%s/run.json", dir);
+	j = load_json(path);
+	if (!j) {
+		evidence_remark(e, "run.json is missing or unsound.");
+		return;
+	}
+	n = json_integer_value(json_object_get(j, "nranks"));
+	e->nranks = n >= 0 && n <= EVIDENCE_RANKS ? (int)n : 0;
+	get_text(j, "backend", e->backend, sizeof(e->backend));
+	get_text(j, "library", e->library, sizeof(e->library));
+	get_text(j, "program", e->program, sizeof(e->program));
+	get_text(j, "when", e->when, sizeof(e->when));
+	ms = json_number_value(json_object_get(j, "detect_ms"));
+	e->detect_ms = isfinite(ms) && ms > 0 ? ms : 0;
+	get_text(j, "command", command, sizeof(command));
+	evidence_blind_command(command, e->command, sizeof(e->command));
+	get_text(j, "remarks", e->remarks, sizeof(e->remarks));
+	json_decref(j);
+}
+
+/* N of a name "rank-N.fr" that evidence_save would write, else -1. */
+static int name_rank(const char *name)
+{
+	char back[32];
+	int number;
+
+	if (sscanf(name, "rank-%7d", &number) != 1 || number < 0)
+		return -1;
+	snprintf(back, sizeof(back), "rank-%d.fr", number);
+	return strcmp(name, back) == 0 && number <= EVIDENCE_RANKS ? number : -1;
+}
+
+/* Highest rank that has a file, -1: none. */
+static int highest_rank(DIR *d)
+{
+	struct dirent *entry;
+	int highest = -1;
+
+	while ((entry = readdir(d))) {
+		int number = name_rank(entry->d_name);
+
+		highest = number > highest ? number : highest;
+	}
+	return highest;
+}
+
+static int load_ranks(struct evidence *e, int dir)
+{
+	struct reading *readings = calloc((size_t)e->nranks + 1, sizeof(*readings));
+
+	e->ranks = calloc((size_t)e->nranks + 1, sizeof(*e->ranks));
+	if (!e->ranks || !readings) {
+		free(readings);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < e->nranks; i++) {
+		e->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
+		e->ranks[i].cpu_share = -1;
+	}
+	read_all(e, dir, readings);
+	remark_ranks(e, readings);
+	free(readings);
+	for (int i = 0; i < e->nranks && i < NAMING_RANKS && !(e->library[0] && e->program[0]); i++)
+		if (e->ranks[i].recorder)
+			evidence_identify(e, e->ranks[i].recorder);
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].present)
+			return 0;
+	return -EINVAL;
+}
+
+int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
+{
+	DIR *d = opendir(dir);
+	int highest, rc;
+
+	memset(evidence, 0, sizeof(*evidence));
+	if (!d) {
+		rc = -errno;
+		return error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir, strerror(-rc));
+	}
+	highest = highest_rank(d);
+	if (highest < 0) {
+		rc = error_set(err, OUTCOME_INTERNAL, -ENOENT, "%s holds no evidence (rank-N.fr)",
+			       dir);
+		goto out;
+	}
+	load_run(evidence, dir);
+	evidence->uncounted = evidence->nranks == 0;
+	if (evidence->nranks < highest + 1)
+		evidence->nranks = highest + 1;
+	rc = load_ranks(evidence, dirfd(d));
+	if (rc == 0)
+		evidence_load_texts(evidence, dir);
+	if (rc < 0) {
+		error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir,
+			  rc == -ENOMEM ? "no memory for evidence" : evidence->remarks);
+		evidence_release(evidence);
+	}
+out:
+	closedir(d);
+	return rc;
+}

@@ -1,0 +1,49 @@
+/* evidence_index.c: what alignment needs of each call, computed once, in 8 bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/align.h"
+#include "evidence/evidence.h"
+
+#define FNV_BASIS 0xcbf29ce484222325ull
+
+uint64_t align_signature(const struct record *record)
+{
+	uint64_t hash = record_hash(FNV_BASIS, record);
+
+	return hash ? hash : 1;
+}
+
+uint64_t align_signature_closely(const struct record *record)
+{
+	uint64_t hash = record_hash_closely(FNV_BASIS, record);
+
+	return hash ? hash : 1;
+}
+
+void evidence_index(struct evidence_rank *rank)
+{
+	struct evidence_index *x = &rank->index;
+	const struct record *first = rank->calls;
+
+	free(x->sig);
+	memset(x, 0, sizeof(*x));
+	if (rank->ncalls == 0)
+		return;
+	x->sig = malloc(rank->ncalls * sizeof(*x->sig));
+	if (!x->sig)
+		return;
+	x->comm = first->comm;
+	x->first_seq = first->seq;
+	x->first_ticket = first->ticket;
+	x->last_ticket = rank->calls[rank->ncalls - 1].ticket;
+	x->plain = true;
+	for (size_t i = 0; i < rank->ncalls; i++) {
+		const struct record *r = &rank->calls[i];
+
+		x->sig[i] = align_signature(r);
+		x->comms |= 1u << (r->comm % RECORD_COMMS);
+		x->plain &= r->comm == x->comm && r->seq == x->first_seq + i &&
+		            r->ticket == x->first_ticket + i;
+	}
+}

@@ -1,0 +1,120 @@
+/* evidence_text.c: the texts of an evidence folder: rank-N.stack.txt, ras.txt and
+ * rank-N.counters.json, written and read. */
+#include "evidence/evidence_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "machine/counters.h"
+#include "probe/ras.h"
+#include "probe/stacks.h"
+#include "probe/tally.h"
+#include "base/written.h"
+
+static int write_text(const char *path, const char *text)
+{
+	FILE *f;
+
+	if (!text)
+		return 0;
+	f = fopen(path, "we");
+	if (!f)
+		return -errno;
+	fputs(text, f);
+	return written_close(f);
+}
+
+/* Hosts that share the folder may write the same: whole, since half of it would be of no use. */
+static int write_counters(const char *path, const struct evidence_rank *rank)
+{
+	char *text = rank->counters ? tally_text(rank) : NULL;
+	int rc = rank->counters && !text ? -ENOMEM : 0;
+
+	if (text)
+		rc = evidence_write(path, text, strlen(text));
+	free(text);
+	return rc;
+}
+
+int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err)
+{
+	char path[4096];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/ras.txt", dir);
+	rc = write_text(path, evidence->witness);
+	for (int i = 0; rc == 0 && i < evidence->nranks; i++) {
+		snprintf(path, sizeof(path), "%s/rank-%d.stack.txt", dir, i);
+		rc = write_text(path, evidence->ranks[i].stack);
+		if (rc < 0)
+			break;
+		snprintf(path, sizeof(path), "%s/rank-%d.counters.json", dir, i);
+		rc = write_counters(path, &evidence->ranks[i]);
+	}
+	if (rc < 0)
+		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
+		                 strerror(-rc));
+	return 0;
+}
+
+/* The first `limit` bytes of a regular file, cleaned; NULL when there is none. */
+static char *read_text(const char *path, size_t limit)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char *text = NULL;
+	size_t have = 0;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		text = malloc(limit + 1);
+	while (text && have < limit && (n = read(fd, text + have, limit - have)) != 0) {
+		if (n < 0 && errno != EINTR)
+			break;
+		have += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	if (!text)
+		return NULL;
+	text[have] = '\0';
+	for (size_t i = 0; i < have; i++)
+		if (text[i] == '\0')
+			text[i] = '?';
+	stacks_clean(text);
+	return text;
+}
+
+static void load_counters(struct evidence *e, int number, const char *dir)
+{
+	char path[4096], *text;
+
+	snprintf(path, sizeof(path), "%s/rank-%d.counters.json", dir, number);
+	text = read_text(path, COUNTERS_BYTES);
+	if (text && !tally_take_text(&e->ranks[number], text))
+		evidence_remark(e, "rank-%d.counters.json is torn or not ours: left out.", number);
+	free(text);
+}
+
+void evidence_load_texts(struct evidence *evidence, const char *dir)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/ras.txt", dir);
+	free(evidence->witness);
+	evidence->witness = read_text(path, RAS_BYTES);
+	for (int i = 0; i < evidence->nranks; i++) {
+		struct evidence_rank *rank = &evidence->ranks[i];
+
+		snprintf(path, sizeof(path), "%s/rank-%d.stack.txt", dir, i);
+		free(rank->stack);
+		rank->stack = read_text(path, STACKS_BYTES + 256);
+		load_counters(evidence, i, dir);
+	}
+}

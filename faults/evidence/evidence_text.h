@@ -1,0 +1,17 @@
+/* evidence_text.h: the texts of an evidence folder: rank-N.stack.txt, ras.txt and
+ * rank-N.counters.json. */
+#ifndef HANGAR_EVIDENCE_TEXT_H
+#define HANGAR_EVIDENCE_TEXT_H
+
+#include "evidence/evidence.h"
+
+/* Write the stacks, the counters and the witness that there are. 0 or a negative errno with the
+ * error set. evidence_save does not: texts may come later than the rest. */
+int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);
+
+/* Read those of ranks 0 to nranks - 1. What is missing stays NULL; of longer files the beginning
+ * is taken; hostile content becomes printable text; counters that are torn or not ours are left out
+ * with a remark. */
+void evidence_load_texts(struct evidence *evidence, const char *dir);
+
+#endif

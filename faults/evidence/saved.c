@@ -1,0 +1,246 @@
+/* saved.c: one rank's evidence to bytes and back; nothing that is read is trusted. */
+#include "evidence/saved.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+_Static_assert(sizeof(struct saved_header) % 64 == 0, "what follows is aligned to 64");
+_Static_assert(sizeof(struct record_header) % 64 == 0, "records are aligned to 64");
+
+static const size_t front = sizeof(struct saved_header) + sizeof(struct record_header);
+
+static size_t newest_of(const struct evidence_rank *rank, size_t newest)
+{
+	return rank->ncalls < newest ? rank->ncalls : newest;
+}
+
+static size_t each(bool times)
+{
+	return sizeof(struct record) + (times ? sizeof(struct call_times) : 0);
+}
+
+void *saved_alloc(size_t bytes)
+{
+	return bytes <= SIZE_MAX - 63 ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+}
+
+size_t saved_bytes(const struct evidence_rank *rank, size_t newest)
+{
+	return front + newest_of(rank, newest) * each(rank->times != NULL);
+}
+
+static void pack_texts(struct saved_header *h, const struct evidence_rank *rank)
+{
+	h->state = rank->state;
+	snprintf(h->syscall, sizeof(h->syscall), "%s", rank->syscall);
+	snprintf(h->what, sizeof(h->what), "%s", rank->view.what);
+	snprintf(h->host, sizeof(h->host), "%s", rank->view.host);
+	snprintf(h->error, sizeof(h->error), "%s", rank->view.error);
+}
+
+void saved_pack(const struct evidence_rank *rank, int number, size_t newest, void *image)
+{
+	const struct rank_view *v = &rank->view;
+	struct saved_header *h = image;
+	struct record_header *recorder = (struct record_header *)(h + 1);
+	size_t n = newest_of(rank, newest);
+	struct timespec real;
+
+	memset(image, 0, front);
+	clock_gettime(CLOCK_REALTIME, &real);
+	*h = (struct saved_header){ .magic = SAVED_MAGIC,
+		                    .version = SAVED_VERSION,
+		                    .header_bytes = sizeof(*h),
+		                    .recorder_bytes = sizeof(*recorder),
+		                    .record_bytes = sizeof(struct record),
+		                    .records = (uint32_t)n,
+		                    .rank = number,
+		                    .node = v->node,
+		                    .pid = v->pid,
+		                    .process = v->process,
+		                    .status = v->status,
+		                    .outcome = v->outcome,
+		                    .phase = v->phase,
+		                    .waiting = v->waiting != 0,
+		                    .overdue = v->overdue != 0,
+		                    .has_recorder = rank->recorder != NULL,
+		                    .has_times = rank->times != NULL,
+		                    .issued = v->issued,
+		                    .completed = v->completed,
+		                    .waited = v->waited,
+		                    .since_ns = v->since_ns,
+		                    .seen_ns = v->seen_ns,
+		                    .cpu_share = rank->cpu_share,
+		                    .netns = rank->netns,
+		                    .init_id = v->init_id,
+		                    .aborted_after = v->aborted_after,
+		                    .comm_state = v->comm_state,
+		                    .init_rank = v->init_rank,
+		                    .init_nranks = v->init_nranks,
+		                    .error_code = v->error_code,
+		                    .oom_kills = v->oom_kills,
+		                    .monotonic_ns = clock_ns(),
+		                    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
+	pack_texts(h, rank);
+	if (rank->recorder)
+		memcpy(recorder, rank->recorder, sizeof(*recorder));
+	recorder->star_token = 0; /* a secret while the run lasts */
+	if (n > 0)
+		memcpy((char *)image + front, &rank->calls[rank->ncalls - n],
+		       n * sizeof(struct record));
+	if (n > 0 && rank->times)
+		memcpy((char *)image + front + n * sizeof(struct record),
+		       &rank->times[rank->ncalls - n], n * sizeof(struct call_times));
+}
+
+static const char *header_fault(const struct saved_header *h, int number, size_t bytes)
+{
+	const struct record_header *recorder = (const struct record_header *)(h + 1);
+
+	if (bytes < sizeof(*h))
+		return "is too short to be evidence";
+	if (memcmp(h->magic, SAVED_MAGIC, sizeof(h->magic)) != 0)
+		return "is no saved evidence";
+	if (h->version != SAVED_VERSION)
+		return "has another format version";
+	if (h->header_bytes != sizeof(*h) || h->recorder_bytes != sizeof(*recorder) ||
+	    h->record_bytes != sizeof(struct record))
+		return "has another layout";
+	if (bytes < front)
+		return "is too short to be evidence";
+	if (h->rank != number)
+		return "says that it is another rank's";
+	if (!h->has_recorder)
+		return NULL;
+	if (memcmp(recorder->magic, RECORD_MAGIC, sizeof(recorder->magic)) != 0 ||
+	    recorder->version != RECORD_VERSION ||
+	    recorder->header_bytes != sizeof(*recorder) || recorder->ring_records != RECORD_RING)
+		return "holds another recorder's version or layout";
+	return NULL;
+}
+
+/* A text that somebody else wrote, for reports: ended, and printable. */
+static void take_text(char *to, size_t room, const char *from, size_t len)
+{
+	size_t n = strnlen(from, len);
+
+	n = n < room - 1 ? n : room - 1;
+	for (size_t i = 0; i < n; i++)
+		to[i] = isprint((unsigned char)from[i]) ? from[i] : '?';
+	to[n] = '\0';
+}
+
+static int32_t within(int32_t n, int32_t low, int32_t high, int32_t unknown)
+{
+	return n >= low && n <= high ? n : unknown;
+}
+
+static double at_least_zero(double x, double unknown)
+{
+	return isfinite(x) && x >= 0 ? x : unknown;
+}
+
+static void unpack_view(struct evidence_rank *rank, int number, const struct saved_header *h)
+{
+	struct rank_view *v = &rank->view;
+
+	*v = (struct rank_view){
+		.rank = number,
+		.node = within(h->node, -1, 1 << 20, -1),
+		.pid = within(h->pid, 1, INT32_MAX, 0),
+		.process = within(h->process, PROCESS_ALIVE, PROCESS_KILLED, PROCESS_ALIVE),
+		.status = within(h->status, 0, 255, -1),
+		.outcome = within(h->outcome, -1, 255, -1),
+		.phase = h->phase < 256 ? h->phase : 0,
+		.waiting = h->waiting == 1,
+		.overdue = h->overdue == 1,
+		.waited = at_least_zero(h->waited, 0),
+		.since_ns = h->since_ns,
+		.seen_ns = h->seen_ns,
+		.issued = h->issued,
+		.completed = h->completed,
+		.comm_state = h->comm_state <= RECORD_COMM_ABORTED ? h->comm_state : 0,
+		.init_rank = h->init_rank,
+		.init_nranks = h->init_nranks,
+		.init_id = h->init_id,
+		.aborted_after = h->aborted_after,
+		.error_code = within(h->error_code, -4095, 0, 0),
+		.oom_kills = h->oom_kills,
+	};
+	take_text(v->what, sizeof(v->what), h->what, sizeof(h->what));
+	take_text(v->host, sizeof(v->host), h->host, sizeof(h->host));
+	take_text(v->error, sizeof(v->error), h->error, sizeof(h->error));
+	take_text(rank->syscall, sizeof(rank->syscall), h->syscall, sizeof(h->syscall));
+	rank->state = isalpha((unsigned char)h->state) ? h->state : 0;
+	rank->cpu_share = at_least_zero(h->cpu_share, -1);
+	rank->netns = h->netns;
+}
+
+/* Close up over records that are not sound; how many are left. */
+static size_t sound_records(struct record *calls, struct call_times *times, size_t n,
+                            uint64_t issued)
+{
+	uint64_t last_seq[RECORD_COMMS] = { 0 }, ticket = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct record *r = &calls[i];
+
+		if (r->ticket <= ticket || r->ticket > issued ||
+		    !evidence_sound(r, r->ticket, last_seq))
+			continue;
+		ticket = r->ticket;
+		last_seq[r->comm] = r->seq;
+		if (kept != i)
+			memcpy(&calls[kept], r, sizeof(*r));
+		if (kept != i && times)
+			times[kept] = times[i];
+		kept++;
+	}
+	return kept;
+}
+
+const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,
+                         size_t *unsound, size_t *cut)
+{
+	const struct saved_header *h = image;
+	const char *fault = header_fault(h, number, bytes);
+	size_t announced, there;
+
+	*unsound = *cut = 0;
+	if (fault)
+		return fault;
+	announced = h->records;
+	there = (bytes - front) / sizeof(struct record);
+	if (announced > (1u << 24))
+		return "announces more records than any ring holds";
+	unpack_view(rank, number, h);
+	rank->present = true;
+	rank->recorder = h->has_recorder ? (struct record_header *)((char *)image + sizeof(*h))
+	                                 : NULL;
+	if (rank->recorder) {
+		rank->view.asked = rank->recorder->inits[0].asked;
+		rank->view.device_wait = rank->recorder->device_wait;
+	}
+	there = there < announced ? there : announced;
+	*cut = announced - there;
+	rank->calls = (struct record *)((char *)image + front);
+	rank->times = NULL;
+	if (h->has_times && announced > 0 && (bytes - front) / each(true) >= announced)
+		rank->times = (struct call_times *)(rank->calls + announced);
+	rank->ncalls = sound_records(rank->calls, rank->times, there, h->issued);
+	*unsound = there - rank->ncalls;
+	rank->wrapped = rank->ncalls > 0 && rank->calls[0].ticket > 1;
+	if (rank->ncalls > 0 && rank->calls[rank->ncalls - 1].ticket == h->issued) {
+		memcpy(&rank->view.last, &rank->calls[rank->ncalls - 1], sizeof(struct record));
+		rank->view.seq = rank->view.last.seq;
+	}
+	evidence_index(rank);
+	return NULL;
+}

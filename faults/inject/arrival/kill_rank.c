@@ -1,0 +1,27 @@
+/* kill_rank.c: the rank's process is killed. */
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "inject/fault.h"
+
+static int fire(const struct fault_act *act)
+{
+	(void)act;
+	if (kill(getpid(), SIGKILL) < 0)
+		return -errno;
+	for (;;)
+		pause();
+}
+
+const struct fault fault_kill_rank = {
+	.name = "kill-rank",
+	.help = "its process is killed (SIGKILL)",
+	.source = "NVIDIA/nccl#585: one of eight killed, seven wait in cudaStreamSynchronize for "
+		  "ever",
+	.needs = { .ranks = 2, .communicators = 1 },
+	.where = FAULT_AT_CALL | FAULT_AT_INIT,
+	.mpi = "died",
+	.nccl = "died",
+	.fire = fire,
+};

@@ -1,0 +1,100 @@
+/* logs.c: the log reader's findings as part of a post-mortem. */
+#include "postmortem/logs.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "nccl_log/nccl_log.h"
+
+/* Reads all logs of the folder; how many there were, and were of use. */
+static int read_all(struct nccl_log *log, const char *dir, int *used)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	int found = 0;
+
+	*used = 0;
+	while (d && (entry = readdir(d)) && found < LOGS_MOST) {
+		struct error err = { .rank = -1 };
+		char path[4096];
+		struct stat st;
+
+		if (fnmatch("nccl-*.log", entry->d_name, 0) != 0)
+			continue;
+		found++;
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= LOGS_BYTES)
+			*used += nccl_log_read_file(log, path, -1, &err) == 0;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* A part that is printed as it is, indented: a code block of Markdown. */
+static void put_block(FILE *out, const char *title, const char *text)
+{
+	fprintf(out, "\n#### %s\n\n", title);
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+
+		if (n > 0)
+			fprintf(out, "    %.*s\n", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
+static int print_judgements(FILE *out, const struct nccl_log *log)
+{
+	return nccl_log_print_judgements(out, log, NULL);
+}
+
+static int print_warnings(FILE *out, const struct nccl_log *log)
+{
+	nccl_log_print_warnings(out, log);
+	return 0;
+}
+
+static void print_log(FILE *out, const struct nccl_log *log)
+{
+	static const struct {
+		const char *title;
+		int (*print)(FILE *out, const struct nccl_log *log);
+	} parts[] = {
+		{ "Rings", nccl_log_print_rings },
+		{ "Are they rational?", print_judgements },
+		{ "Calls that NCCL logged, compared across ranks", nccl_log_print_calls },
+		{ "Warnings", print_warnings },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		char *text = NULL;
+		size_t len = 0;
+		FILE *f = open_memstream(&text, &len);
+		int rc = f ? parts[i].print(f, log) : -1;
+
+		if (f && fclose(f) == 0 && rc == 0 && len > 0)
+			put_block(out, parts[i].title, text);
+		free(text);
+	}
+}
+
+int logs_print(FILE *out, const char *dir)
+{
+	struct error err = { .rank = -1 };
+	struct nccl_log log;
+	int found = 0, used = 0;
+
+	if (nccl_log_init(&log, &err) < 0)
+		return 0;
+	found = read_all(&log, dir, &used);
+	if (found > 0)
+		fprintf(out, "From NCCL's own logs here: %d of %d could be read.\n", used, found);
+	if (used > 0 && nccl_log_finish(&log, &err) == 0)
+		print_log(out, &log);
+	nccl_log_release(&log);
+	return found;
+}

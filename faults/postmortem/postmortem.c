@@ -1,0 +1,290 @@
+/* postmortem.c: postmortem.md: the run, how to have it again, the walk, root cause, fix,
+ * prevention. */
+#include "postmortem/postmortem.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "backend/call.h"
+#include "postmortem/logs.h"
+#include "record/rank_list.h"
+#include "postmortem/report_stacks.h"
+#include "probe/tally.h"
+#include "postmortem/timeline.h"
+#include "process/watch.h"
+
+#define RANKS_SHOWN 64 /* the guilty are always shown */
+
+void report_place(FILE *out, const struct diagnosis *d)
+{
+	if (d->seq_low < 0)
+		fprintf(out, "nowhere in the recorded calls");
+	else if (d->seq_low == 0)
+		fprintf(out, "communicator %" PRId64 ", init", d->comm);
+	else if (d->seq_low == d->seq_high)
+		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->seq_low);
+	else
+		fprintf(out, "communicator %" PRId64 ", between calls %" PRId64 " and %" PRId64,
+			d->comm, d->seq_low, d->seq_high);
+	if (d->field[0])
+		fprintf(out, ", field %s: theirs %s, the others' %s", d->field, d->theirs,
+			d->majority);
+}
+
+void report_hang(FILE *out, const struct diagnosis *d)
+{
+	if (d->hang_seq < 0)
+		fprintf(out, "none");
+	else if (d->hang_seq == 0)
+		fprintf(out, "communicator %" PRId64 ", init", d->comm);
+	else
+		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->hang_seq);
+}
+
+int report_errors(const struct evidence *e, const char *guilty, int *ranks)
+{
+	int n = 0;
+
+	for (int turn = 0; turn < 2; turn++)
+		for (int i = 0; i < e->nranks; i++)
+			if (e->ranks[i].present && e->ranks[i].view.error[0] &&
+			    rank_list_has(guilty, i) == (turn == 0)) {
+				if (n < REPORT_ERRORS)
+					ranks[n] = i;
+				n++;
+			}
+	return n;
+}
+
+static const char *host_of(const struct evidence *e, int rank)
+{
+	return e->ranks[rank].present && e->ranks[rank].view.host[0] ? e->ranks[rank].view.host
+								     : "?";
+}
+
+/* Runs of ranks in a row on one host, in order of rank: linear however many hosts there are. */
+void report_hosts(const struct evidence *e, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (int i = 0, next; i < e->nranks; i = next) {
+		const char *host = host_of(e, i);
+		char text[128];
+		int n;
+
+		for (next = i + 1; next < e->nranks && strcmp(host_of(e, next), host) == 0;)
+			next++;
+		n = snprintf(text, sizeof(text), "%s%.63s: %d%s", at ? "; " : "", host, i,
+			     next - i > 1 ? "-" : "");
+		if (next - i > 1)
+			n += snprintf(text + n, sizeof(text) - (size_t)n, "%d", next - 1);
+		if (at + (size_t)n + 8 > len) {
+			snprintf(buf + at, len - at, "; ...");
+			return;
+		}
+		memcpy(buf + at, text, (size_t)n + 1);
+		at += (size_t)n;
+	}
+}
+
+/* Text of others inside a table or paragraph: one line, no bars, no markup. */
+static void put(FILE *out, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		putc(*c < ' ' || *c == 0x7f || strchr("|`<>*", *c) ? '?' : *c, out);
+}
+
+static void print_fact(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, "| %s | ", name);
+	put(out, value[0] ? value : "not known");
+	fprintf(out, " |\n");
+}
+
+static void print_run(FILE *out, const struct diagnosis *d, const struct evidence *e)
+{
+	char hosts[1024], number[400];
+
+	report_hosts(e, hosts, sizeof(hosts));
+	fprintf(out, "## The run\n\n| | |\n|---|---|\n");
+	print_fact(out, "program", e->program);
+	print_fact(out, "command line, any fault left out", e->command);
+	print_fact(out, "backend", e->backend);
+	print_fact(out, "library", e->library);
+	snprintf(number, sizeof(number), "%d", e->nranks);
+	print_fact(out, "ranks", number);
+	print_fact(out, "hosts and their ranks", hosts);
+	print_fact(out, "verdict at", e->when);
+	snprintf(number, sizeof(number),
+		 "%.0f ms after the last rank went to wait, or one died or left with an error",
+		 e->detect_ms);
+	print_fact(out, "verdict came", e->detect_ms > 0 ? number : "");
+	print_fact(out, "outcome", outcome_name(d->outcome));
+}
+
+static void print_rings(FILE *out, const struct evidence *e, const char *dir)
+{
+	fprintf(out, "\n### Ring topology\n\n");
+	if (logs_print(out, dir) > 0)
+		return;
+	if (strcmp(e->backend, "mpi") == 0)
+		fprintf(out, "The MPI library does not tell in which order it connects ranks.\n");
+	else
+		fprintf(out, "Not known: no NCCL log is here. NCCL prints it with NCCL_DEBUG=INFO, "
+			     "NCCL_DEBUG_SUBSYS=INIT,COLL,NET,P2P and "
+			     "NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder and "
+			     "run hang_diagnose on it.\n");
+}
+
+/* The one reader of command.txt. Evidence that was moved without it does not know what had been
+ * broken. */
+static void print_reproducer(FILE *out, const char *dir)
+{
+	char path[4096], line[8192];
+	FILE *f;
+
+	fprintf(out, "\n## Reproducer\n\n");
+	snprintf(path, sizeof(path), "%s/command.txt", dir);
+	f = fopen(path, "re");
+	if (f && fgets(line, sizeof(line), f) && line[0] != '\n') {
+		line[strcspn(line, "\n")] = '\0';
+		fprintf(out, "    ");
+		for (const char *c = line; *c; c++)
+			putc((unsigned char)*c < ' ' ? '?' : *c, out);
+		fprintf(out, "\n");
+	} else {
+		fprintf(out, "Not known: command.txt, the command as it was given, is not here.\n");
+	}
+	if (f)
+		fclose(f);
+}
+
+static void print_rank(FILE *out, int number, bool guilty, const struct evidence_rank *r)
+{
+	const struct record *last = r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
+	char how[48];
+
+	fprintf(out, "| %s%d%s | ", guilty ? "**" : "", number, guilty ? "**" : "");
+	if (!r->present) {
+		fprintf(out, "nothing known | | | | | |\n");
+		return;
+	}
+	fprintf(out, "%s", view_process(&r->view, how, sizeof(how)));
+	if (r->state && strchr("RSDTtZ", r->state))
+		fprintf(out, " (%c)", r->state);
+	fprintf(out, " | %s | ", phase_name((enum phase)r->view.phase));
+	if (r->view.waiting) {
+		put(out, r->view.what);
+		fprintf(out, ", %.2f s%s", r->view.waited, r->view.overdue ? ", overdue" : "");
+	}
+	fprintf(out, " | %" PRIu64 ", %" PRIu64 " completed | ", r->view.issued, r->view.completed);
+	if (last)
+		fprintf(out, "%u:%" PRIu64 " %s count %" PRIu64 "%s | ", last->comm, last->seq,
+			call_kind_name((enum call_kind)last->kind), last->count,
+			last->state == RECORD_ISSUING ? ", not returned" : ", returned");
+	else
+		fprintf(out, "none | ");
+	put(out, r->syscall[0] ? r->syscall : "-");
+	if (r->cpu_share >= 0)
+		fprintf(out, ", %.0f %% processor", r->cpu_share * 100);
+	fprintf(out, " |\n");
+}
+
+static void print_ranks(FILE *out, const struct diagnosis *d, const struct evidence *e)
+{
+	int left_out = 0;
+
+	fprintf(out, "| rank | process | phase | waits in | calls made | last call (comm:seq) | "
+		     "system call |\n|---|---|---|---|---|---|---|\n");
+	for (int i = 0; i < e->nranks; i++) {
+		bool guilty = rank_list_has(d->ranks, i);
+
+		if (i < RANKS_SHOWN || guilty)
+			print_rank(out, i, guilty, &e->ranks[i]);
+		else
+			left_out++;
+	}
+	if (left_out > 0)
+		fprintf(out, "\n%d more rank%s in the evidence.\n", left_out,
+			left_out == 1 ? " is" : "s are");
+}
+
+static void print_errors(FILE *out, const struct diagnosis *d, const struct evidence *e)
+{
+	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
+	char text[sizeof(e->ranks->view.error) + 1];
+
+	for (int i = 0; i < n && i < REPORT_ERRORS; i++) {
+		fprintf(out, "- Rank %d reported: ", ranks[i]);
+		put(out, view_error(&e->ranks[ranks[i]].view, text, sizeof(text)));
+		fprintf(out, "\n");
+	}
+	if (n > REPORT_ERRORS)
+		fprintf(out, "- %d more ranks reported errors.\n", n - REPORT_ERRORS);
+}
+
+static void print_walk(FILE *out, const struct diagnosis *d, const struct evidence *e)
+{
+	fprintf(out, "\n## The walk\n\n");
+	print_ranks(out, d, e);
+	fprintf(out, "\n- Last common call: ");
+	if (d->seq_low > 1)
+		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->seq_low - 1);
+	else if (d->seq_low >= 0)
+		fprintf(out, "none on communicator %" PRId64, d->comm);
+	else
+		fprintf(out, "all that were recorded");
+	fprintf(out, "\n- Divergence point: ");
+	report_place(out, d);
+	fprintf(out, "\n- Hang point: ");
+	report_hang(out, d);
+	fprintf(out, "\n");
+	print_errors(out, d, e);
+	for (size_t i = 0; i < d->nlines; i++) {
+		fprintf(out, "- ");
+		put(out, d->lines[i]);
+		fprintf(out, "\n");
+	}
+	if (e->remarks[0]) {
+		fprintf(out, "- The evidence: ");
+		put(out, e->remarks);
+		fprintf(out, "\n");
+	}
+}
+
+/* "rank 1", "Ranks 1,3", "Nobody is named". */
+static const char *name_guilty(const struct diagnosis *d, bool capital, char *buf, size_t len)
+{
+	if (rank_list_count(d->ranks) == 0)
+		snprintf(buf, len, "%cobody is named", capital ? 'N' : 'n');
+	else
+		snprintf(buf, len, "%cank%s %s", capital ? 'R' : 'r',
+			 rank_list_count(d->ranks) > 1 ? "s" : "", d->ranks);
+	return buf;
+}
+
+void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
+		      const char *dir, bool drawable)
+{
+	char guilty[sizeof(d->ranks) + 8];
+
+	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome), d->class,
+		name_guilty(d, false, guilty, sizeof(guilty)));
+	print_run(out, d, e);
+	print_rings(out, e, dir);
+	print_reproducer(out, dir);
+	print_walk(out, d, e);
+	report_stacks(out, e, d->ranks);
+	tally_table(out, e);
+	fprintf(out, "\n### Timeline\n\n%s\n",
+		drawable ? "The calls of all ranks around the divergence: timeline.png "
+			   "(`plots/plot` draws it of timeline.csv), and timeline.json for "
+			   "chrome://tracing or Perfetto."
+			 : "No call is known that could be drawn.");
+	fprintf(out,
+		"\n## Root cause\n\n%s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
+		"Prevention\n\n%s\n",
+		name_guilty(d, true, guilty, sizeof(guilty)), d->confidence, d->cause, d->fix,
+		d->prevention);
+}

@@ -1,0 +1,29 @@
+/* postmortem.h: the page that an on-call engineer reads; and the wording that it shares with the
+ * report. Internal to report.c. */
+#ifndef HANGAR_POSTMORTEM_H
+#define HANGAR_POSTMORTEM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "diagnose/diagnose.h"
+
+/* postmortem.md. `dir` is where the evidence lies: command.txt and nccl-*.log in it are read,
+ * each if it is there. `drawable`: there is a timeline to draw. */
+void postmortem_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
+		      const char *dir, bool drawable);
+
+/* Where timelines parted, and in which call the others stand; no full stop, no newline. */
+void report_place(FILE *out, const struct diagnosis *diagnosis);
+void report_hang(FILE *out, const struct diagnosis *diagnosis);
+
+#define REPORT_ERRORS 16
+
+/* Ranks that reported an error (view_error), the `guilty` ("1,3") first, at most REPORT_ERRORS of
+ * them in `ranks`. Returns how many there are in all. */
+int report_errors(const struct evidence *evidence, const char *guilty, int *ranks);
+
+/* Hosts and the ranks on each, "a: 0-3, 8; b: 4-7" ("?" where unknown); cut with "..." at `len`. */
+void report_hosts(const struct evidence *evidence, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,147 @@
+/* report.c: a diagnosis as text and as verdict.json, and all the files of a diagnosed run. */
+#include "diagnose/diagnose.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_value.h"
+#include "postmortem/postmortem.h"
+#include "postmortem/report_stacks.h"
+#include "probe/tally.h"
+#include "postmortem/timeline.h"
+#include "base/written.h"
+
+#define RANKS_SHOWN 64 /* whose lines; the guilty are the first */
+
+static void print_errors(FILE *out, const struct diagnosis *d, const struct evidence *e)
+{
+	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
+	char text[sizeof(e->ranks->view.error) + 1];
+
+	for (int i = 0; i < n && i < REPORT_ERRORS; i++)
+		fprintf(out, "reported    rank %d: %s\n", ranks[i],
+			view_error(&e->ranks[ranks[i]].view, text, sizeof(text)));
+	if (n > REPORT_ERRORS)
+		fprintf(out, "reported    %d more ranks reported errors\n", n - REPORT_ERRORS);
+}
+
+void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence *e)
+{
+	fprintf(out, "outcome     %s\nclass       %s\nranks       %s of %d\nconfidence  %s\n",
+		outcome_name(d->outcome), d->class, d->ranks, e->nranks, d->confidence);
+	fprintf(out, "divergence  ");
+	report_place(out, d);
+	fprintf(out, "\nhang point  ");
+	report_hang(out, d);
+	fprintf(out, "\n\n");
+	for (size_t i = 0; i < d->nlines; i++)
+		fprintf(out, "  %s\n", d->lines[i]);
+	fprintf(out, "\ncause       %s\nfix         %s\nprevention  %s\n", d->cause, d->fix,
+		d->prevention);
+	print_errors(out, d, e);
+	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
+	tally_print(out, e);
+	if (e->remarks[0])
+		fprintf(out, "evidence    %s\n", e->remarks);
+}
+
+static json_t *errors_json(const struct diagnosis *d, const struct evidence *e)
+{
+	int ranks[REPORT_ERRORS], n = report_errors(e, d->ranks, ranks);
+	char text[sizeof(e->ranks->view.error) + 1];
+	json_t *list = json_array();
+
+	for (int i = 0; i < n && i < REPORT_ERRORS; i++)
+		json_array_append_new(list,
+				      json_pack("{s:i s:s}", "rank", ranks[i], "text",
+						view_error(&e->ranks[ranks[i]].view, text,
+							   sizeof(text))));
+	return list;
+}
+
+static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
+{
+	json_t *lines = json_array();
+	char hosts[1024];
+
+	report_hosts(e, hosts, sizeof(hosts));
+	for (size_t i = 0; i < d->nlines; i++)
+		json_array_append_new(lines, json_value_text(d->lines[i]));
+	return json_pack(
+		"{s:i s:s s:s s:s s:s s:i s:I s:I s:I s:s s:o s:o s:I s:I s:o "
+		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o}",
+		"version", 1, "outcome", outcome_name(d->outcome), "class", d->class, "ranks",
+		d->ranks, "confidence", d->confidence, "nranks", e->nranks, "comm",
+		(json_int_t)d->comm, "seq_low", (json_int_t)d->seq_low, "seq_high",
+		(json_int_t)d->seq_high, "field", d->field, "theirs", json_value_text(d->theirs),
+		"majority", json_value_text(d->majority), "hang_seq", (json_int_t)d->hang_seq,
+		"said_ns", (json_int_t)d->said_ns, "detect_ms",
+		e->detect_ms > 0 ? json_value_real(e->detect_ms) : json_null(), "lines", lines,
+		"reported", errors_json(d, e), "cause", d->cause, "fix", d->fix, "prevention",
+		d->prevention, "backend",
+		json_value_text(e->backend), "library", json_value_text(e->library), "hosts",
+		json_value_text(hosts), "when", json_value_text(e->when), "command",
+		json_value_text(e->command), "remarks", json_value_text(e->remarks));
+}
+
+static int save_verdict(const struct diagnosis *d, const struct evidence *e, const char *path)
+{
+	json_t *verdict = verdict_json(d, e);
+	int rc;
+
+	if (!verdict)
+		return -ENOMEM;
+	rc = json_value_save(verdict, path, JSON_INDENT(1));
+	json_decref(verdict);
+	return rc;
+}
+
+static int save_report(const struct diagnosis *d, const struct evidence *e, const char *path)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return -errno;
+	diagnosis_print(f, d, e);
+	return written_close(f);
+}
+
+static int save_postmortem(const struct diagnosis *d, const struct evidence *e, const char *dir,
+			   bool drawable, const char *path)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return -errno;
+	postmortem_print(f, d, e, dir, drawable);
+	return written_close(f);
+}
+
+int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,
+		   struct error *err)
+{
+	static const char *const names[] = { "verdict.json", "report.txt", "postmortem.md",
+					     "timeline.json", "timeline.csv" };
+	struct timeline timeline;
+	char path[4096];
+	int rc = timeline_init(&timeline, d, e);
+	bool drawable = rc == 0 && timeline_drawable(&timeline);
+
+	snprintf(path, sizeof(path), "%s", dir);
+	for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		rc = i == 0   ? save_verdict(d, e, path)
+		     : i == 1 ? save_report(d, e, path)
+		     : i == 2 ? save_postmortem(d, e, dir, drawable, path)
+		     : i == 3 ? timeline_save_trace(&timeline, path)
+			      : timeline_save_csv(&timeline, path);
+	}
+	timeline_release(&timeline);
+	if (rc < 0)
+		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
+				 strerror(-rc));
+	return drawable;
+}

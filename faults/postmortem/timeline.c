@@ -1,0 +1,441 @@
+/* timeline.c: which calls of which ranks are shown, on one time axis made of clocks that nobody
+ * may trust. */
+#include "postmortem/timeline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/inquiry.h"
+#include "record/rank_list.h"
+#include "postmortem/timeline_axis.h"
+#include "record/verdict.h"
+
+const char *span_state_name(enum span_state state)
+{
+	static const char *const names[] = { "done", "failed", "queued", "unfinished" };
+
+	return names[state];
+}
+
+/* Mark `rank` as chosen unless it is, there is no such rank, or there is no room. */
+static void choose(bool *chosen, int nranks, int rank, size_t *left)
+{
+	if (rank < 0 || rank >= nranks || chosen[rank] || *left == 0)
+		return;
+	chosen[rank] = true;
+	(*left)--;
+}
+
+/* The first number in the rest of the list "1,3"; NULL: none. */
+static const char *next_name(const char *list)
+{
+	const char *at = list + strspn(list, ",-");
+
+	return *at >= '0' && *at <= '9' ? at : NULL;
+}
+
+static void choose_ranks(const struct diagnosis *d, int nranks, size_t limit, bool fill,
+			 bool *chosen)
+{
+	size_t left = limit;
+
+	memset(chosen, 0, (size_t)nranks * sizeof(*chosen));
+	if ((size_t)nranks > limit) {
+		choose(chosen, nranks, 0, &left);
+		choose(chosen, nranks, nranks - 1, &left);
+		for (const char *at = next_name(d->ranks); at;
+		     at = next_name(at + strcspn(at, ",")))
+			choose(chosen, nranks, atoi(at), &left);
+		for (const char *at = next_name(d->ranks); at;
+		     at = next_name(at + strcspn(at, ","))) {
+			choose(chosen, nranks, atoi(at) - 1, &left);
+			choose(chosen, nranks, atoi(at) + 1, &left);
+		}
+		if (!fill && next_name(d->ranks))
+			return;
+	}
+	for (int i = 0; i < nranks; i++)
+		choose(chosen, nranks, i, &left);
+}
+
+static int make_lanes(struct timeline *t)
+{
+	int n = t->evidence->nranks;
+	bool *chosen = calloc((size_t)n + 1, sizeof(*chosen));
+	size_t k = 0;
+
+	t->lanes = calloc(TIMELINE_LANES, sizeof(*t->lanes));
+	if (!chosen || !t->lanes) {
+		free(chosen);
+		return -ENOMEM;
+	}
+	choose_ranks(t->diagnosis, n, TIMELINE_LANES, true, chosen);
+	for (int i = 0; i < n && k < TIMELINE_LANES; i++)
+		if (chosen[i])
+			t->lanes[k++] = (struct lane){
+				.rank = i,
+				.guilty = rank_list_has(t->diagnosis->ranks, i),
+				.wait_since = NAN,
+			};
+	t->nlanes = k;
+	choose_ranks(t->diagnosis, n, TIMELINE_DRAWN, false, chosen);
+	for (size_t i = 0; i < t->nlanes; i++) {
+		t->lanes[i].drawn = chosen[t->lanes[i].rank];
+		t->ndrawn += t->lanes[i].drawn;
+	}
+	free(chosen);
+	return 0;
+}
+
+static const struct evidence_rank *rank_of(const struct timeline *t, const struct lane *lane)
+{
+	return &t->evidence->ranks[lane->rank];
+}
+
+/* Index of the rank's first call to show: TIMELINE_BEFORE calls before the point in question, of
+ * a rank that did not come that far as many before its end. */
+static size_t first_shown(const struct timeline *t, const struct evidence_rank *rank)
+{
+	const struct diagnosis *d = t->diagnosis;
+	int64_t low = d->seq_low;
+
+	if (d->hang_seq >= 0 && (low < 0 || d->hang_seq < low))
+		low = d->hang_seq;
+	for (size_t i = 0; low >= 0 && i < rank->ncalls; i++)
+		if (rank->calls[i].comm == d->comm &&
+		    rank->calls[i].seq >=
+			    (uint64_t)(low < TIMELINE_BEFORE ? 0 : low - TIMELINE_BEFORE))
+			return i;
+	return rank->ncalls > TIMELINE_BEFORE ? rank->ncalls - TIMELINE_BEFORE : 0;
+}
+
+/* NCCL's calls go on after they have returned. */
+static bool on_device(const struct timeline *t)
+{
+	return strcmp(t->evidence->backend, "nccl") == 0;
+}
+
+/* How far a call came. The recorder learns that calls completed when the host synchronises;
+ * before that a call that returned is merely queued on a device, and over on a backend that
+ * blocks: but for sends and receives, which return at once and are waited for as a group. */
+static enum span_state state_of(const struct timeline *t, const struct evidence_rank *rank,
+				const struct record *call, bool ended_on_device)
+{
+	if (call->failed)
+		return SPAN_FAILED;
+	if (call->state == RECORD_ISSUING)
+		return SPAN_UNFINISHED;
+	if (ended_on_device || call->ticket <= rank->view.completed)
+		return SPAN_DONE;
+	return on_device(t) || call_in_pairs(call) ? SPAN_QUEUED : SPAN_DONE;
+}
+
+/* 0, -EINVAL: the call's times cannot be. Here times count from the rank's own verdict, so they
+ * are negative. */
+static int make_span(const struct timeline *t, const struct evidence_rank *rank, size_t i,
+		     uint64_t seen, struct span *span)
+{
+	const struct record *call = &rank->calls[i];
+
+	span->call = call;
+	span->enter = axis_before(call->enqueued_ns, seen);
+	span->leave = axis_before(call->returned_ns, seen);
+	span->device_start = span->device_end = NAN;
+	if (rank->times) {
+		span->device_start = axis_before(rank->times[i].start_ns, seen);
+		span->device_end = axis_before(rank->times[i].end_ns, seen);
+	}
+	if (isnan(span->enter))
+		return -EINVAL;
+	if (!(span->device_start >= span->enter && span->device_end >= span->device_start))
+		span->device_start = span->device_end = NAN;
+	span->state = state_of(t, rank, call, !isnan(span->device_end));
+	if (span->state == SPAN_UNFINISHED)
+		span->leave = 0;
+	if (!(span->leave >= span->enter))
+		return -EINVAL;
+	if (span->device_end > span->leave)
+		span->leave = span->device_end;
+	return 0;
+}
+
+static bool same_exchange(const struct record *call, const struct record *next)
+{
+	return call_in_pairs(call) && call_in_pairs(next) && call->kind != next->kind &&
+	       call->ticket + 1 == next->ticket;
+}
+
+/* Which of a lane's queued calls does its rank wait for? On a device, the one queued first. Off it
+ * the newest send or receive, and the other of the same exchange, which was made with it; a group
+ * before that has ended, unless it is of -m. */
+static void mark_waited(const struct timeline *t, struct lane *lane)
+{
+	struct span *begin = lane->spans, *end = begin + lane->nspans, *first = begin;
+	const struct record *last = end > begin ? end[-1].call : NULL;
+
+	if (!on_device(t) && last)
+		first = end - 1 - (lane->nspans > 1 && same_exchange(end[-2].call, last));
+	for (struct span *s = first; s < end; s++) {
+		if (s->state < SPAN_QUEUED)
+			continue;
+		if (s->state == SPAN_QUEUED) {
+			s->state = SPAN_UNFINISHED;
+			s->leave = 0;
+		}
+		if (on_device(t))
+			return;
+	}
+}
+
+/* Of more calls than there is room for, the first and the very last are taken. */
+static int fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
+{
+	const struct evidence_rank *rank = rank_of(t, lane);
+	size_t first = first_shown(t, rank);
+
+	lane->spans = calloc(TIMELINE_CALLS, sizeof(*lane->spans));
+	if (!lane->spans)
+		return -ENOMEM;
+	for (size_t i = first; i < rank->ncalls; i++) {
+		if (lane->nspans == TIMELINE_CALLS - 1 && i + 1 < rank->ncalls) {
+			t->dropped += rank->ncalls - 1 - i;
+			i = rank->ncalls - 1;
+		}
+		if (make_span(t, rank, i, seen, &lane->spans[lane->nspans]) < 0)
+			t->dropped++;
+		else
+			lane->nspans++;
+	}
+	if (!rank->view.waiting)
+		return 0;
+	if (!view_finished(&rank->view)) /* else it has left: it waits for no call */
+		mark_waited(t, lane);
+	lane->wait_since = axis_before(rank->view.since_ns, seen);
+	return 0;
+}
+
+static int by_call(const void *a, const void *b)
+{
+	const struct record *p = (*(struct span *const *)a)->call,
+			    *q = (*(struct span *const *)b)->call;
+
+	if (p->comm != q->comm)
+		return p->comm < q->comm ? -1 : 1;
+	return (p->seq > q->seq) - (p->seq < q->seq);
+}
+
+/* Ranks of a communicator: all of the first one, of others those that made a call on it. */
+static size_t members(const struct timeline *t, uint32_t comm)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nlanes; i++) {
+		const struct evidence_rank *rank = rank_of(t, &t->lanes[i]);
+		bool member = comm == 0;
+
+		for (size_t k = rank->ncalls; k > 0 && !member; k--)
+			member = rank->calls[k - 1].comm == comm;
+		n += member;
+	}
+	return n;
+}
+
+/* A call's waiting part lasts until the last rank entered it, and where one never did, to its
+ * end. */
+static int find_joined(struct timeline *t)
+{
+	struct span **all = calloc(TIMELINE_LANES * TIMELINE_CALLS, sizeof(struct span *));
+	size_t n = 0, of_comm = 0;
+	int comm = -1;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->nlanes; i++)
+		for (size_t k = 0; k < t->lanes[i].nspans; k++)
+			all[n++] = &t->lanes[i].spans[k];
+	qsort(all, n, sizeof(struct span *), by_call);
+	for (size_t i = 0, next; i < n; i = next) {
+		double last = all[i]->enter;
+
+		for (next = i + 1; next < n && by_call(&all[i], &all[next]) == 0; next++)
+			last = all[next]->enter > last ? all[next]->enter : last;
+		if (all[i]->call->comm != comm)
+			of_comm = members(t, (uint32_t)(comm = all[i]->call->comm));
+		if (next - i < of_comm)
+			last = INFINITY;
+		for (size_t k = i; k < next; k++)
+			all[k]->joined = last < all[k]->leave ? last : all[k]->leave;
+	}
+	free(all);
+	return 0;
+}
+
+static double first_entry(const struct timeline *t, int64_t seq)
+{
+	double first = NAN;
+
+	for (size_t i = 0; seq >= 0 && i < t->nlanes; i++)
+		for (size_t k = 0; k < t->lanes[i].nspans; k++) {
+			const struct span *s = &t->lanes[i].spans[k];
+
+			if (s->call->comm == t->diagnosis->comm && s->call->seq >= (uint64_t)seq &&
+			    !(s->enter >= first))
+				first = s->enter;
+		}
+	return first;
+}
+
+/* The calls that the rank stands in: "call 2", "calls 15 and 16"; how long it does. */
+static void describe_wait(const struct lane *lane, char *note, size_t len)
+{
+	const struct span *last = &lane->spans[lane->nspans - 1], *first = last;
+	char calls[64];
+	double ns;
+
+	if (lane->nspans > 1 && first[-1].state == SPAN_UNFINISHED)
+		first--;
+	ns = last->leave - first->enter;
+	if (first < last)
+		snprintf(calls, sizeof(calls), "calls %llu and %llu",
+			 (unsigned long long)first->call->seq, (unsigned long long)last->call->seq);
+	else
+		snprintf(calls, sizeof(calls), "call %llu", (unsigned long long)last->call->seq);
+	snprintf(note, len, "in %s for %.4g %s", calls, ns / (ns >= 1e9 ? 1e9 : 1e6),
+		 ns >= 1e9 ? "s" : "ms");
+}
+
+static void describe_lane(const struct timeline *t, struct lane *lane)
+{
+	const struct evidence_rank *rank = rank_of(t, lane);
+	bool waits = rank->view.waiting && rank->view.what[0];
+	char how[48];
+
+	if (!rank->present)
+		snprintf(lane->note, sizeof(lane->note), "nothing known");
+	else if (rank->view.process != PROCESS_ALIVE)
+		snprintf(lane->note, sizeof(lane->note), "%s",
+			 view_process(&rank->view, how, sizeof(how)));
+	else if (lane->nspans > 0 && lane->spans[lane->nspans - 1].state == SPAN_UNFINISHED)
+		describe_wait(lane, lane->note, sizeof(lane->note));
+	else if (rank->syscall[0])
+		snprintf(lane->note, sizeof(lane->note), "in %s", rank->syscall);
+	else
+		snprintf(lane->note, sizeof(lane->note), "%s%s%s%s",
+			 rank->state == 'R' ? "running" : "alive", waits ? " in '" : "",
+			 waits ? rank->view.what : "", waits ? "'" : "");
+}
+
+/* Times move so that the first call shown is at 0. */
+static void finish_times(struct timeline *t)
+{
+	double begin = INFINITY;
+
+	for (size_t i = 0; i < t->nlanes; i++)
+		for (size_t k = 0; k < t->lanes[i].nspans; k++)
+			begin = fmin(begin, t->lanes[i].spans[k].enter);
+	if (isinf(begin))
+		begin = t->end;
+	for (size_t i = 0; i < t->nlanes; i++) {
+		struct lane *lane = &t->lanes[i];
+
+		for (size_t k = 0; k < lane->nspans; k++) {
+			struct span *s = &lane->spans[k];
+
+			if (s->state == SPAN_UNFINISHED)
+				s->leave = t->end;
+			s->enter -= begin;
+			s->leave -= begin;
+			s->device_start -= begin;
+			s->device_end -= begin;
+		}
+		if (!isnan(lane->wait_since))
+			lane->wait_since = fmax(lane->wait_since - begin, 0);
+	}
+	t->end -= begin;
+}
+
+__attribute__((format(printf, 2, 3))) static void note(struct timeline *t, const char *fmt, ...)
+{
+	size_t at = strlen(t->notes);
+	va_list args;
+
+	if (at > 0 && at + 2 < sizeof(t->notes))
+		t->notes[at++] = ' ';
+	va_start(args, fmt);
+	vsnprintf(t->notes + at, sizeof(t->notes) - at, fmt, args);
+	va_end(args);
+}
+
+static void note_selection(struct timeline *t, const struct record *common)
+{
+	if (t->ndrawn < (size_t)t->evidence->nranks)
+		note(t,
+		     "%zu of %d ranks are drawn: the guilty, their neighbours, the first and the "
+		     "last.",
+		     t->ndrawn, t->evidence->nranks);
+	if (t->dropped > 0)
+		note(t,
+		     "%zu calls are left out: beyond the %d of a rank, or at times that cannot be.",
+		     t->dropped, TIMELINE_CALLS);
+	if (t->nhosts > 1 && common)
+		note(t,
+		     "The clocks of %zu hosts are aligned on the end of call %llu of communicator "
+		     "%u, "
+		     "the last that all completed.",
+		     t->nhosts, (unsigned long long)common->seq, common->comm);
+	else if (t->nhosts > 1)
+		note(t,
+		     "The clocks of %zu hosts share no completed call: they are aligned on the "
+		     "moment "
+		     "of the evidence.",
+		     t->nhosts);
+}
+
+int timeline_init(struct timeline *t, const struct diagnosis *d, const struct evidence *e)
+{
+	uint64_t seen[TIMELINE_LANES];
+	const struct record *common = NULL;
+	int rc;
+
+	memset(t, 0, sizeof(*t));
+	t->evidence = e;
+	t->diagnosis = d;
+	rc = make_lanes(t);
+	for (size_t i = 0; rc == 0 && i < t->nlanes; i++) {
+		seen[i] = axis_seen(rank_of(t, &t->lanes[i]));
+		rc = fill_lane(t, &t->lanes[i], seen[i]);
+	}
+	if (rc < 0)
+		return rc;
+	common = axis_align(t, seen);
+	finish_times(t);
+	rc = find_joined(t);
+	if (rc < 0)
+		return rc;
+	t->divergence = first_entry(t, d->seq_low);
+	t->hang = first_entry(t, d->hang_seq);
+	for (size_t i = 0; i < t->nlanes; i++)
+		describe_lane(t, &t->lanes[i]);
+	note_selection(t, common);
+	return axis_breaks(t);
+}
+
+bool timeline_drawable(const struct timeline *t)
+{
+	for (size_t i = 0; i < t->nlanes; i++)
+		if (t->lanes[i].drawn && t->lanes[i].nspans > 0)
+			return true;
+	return false;
+}
+
+void timeline_release(struct timeline *t)
+{
+	for (size_t i = 0; t->lanes && i < t->nlanes; i++)
+		free(t->lanes[i].spans);
+	free(t->lanes);
+	memset(t, 0, sizeof(*t));
+}

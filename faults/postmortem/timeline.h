@@ -1,0 +1,85 @@
+/* timeline.h: the calls of all ranks around the divergence on one time axis, to look at: a
+ * Chrome trace and a table that plots/timeline.gp draws.
+ *
+ * What is shown: from TIMELINE_BEFORE calls before the lower of divergence and hang point to the
+ * end, at most TIMELINE_CALLS of a rank. Times are as hostile as the evidence: a call whose
+ * times cannot be (after the verdict, a day before it, ending before it began) is left out and
+ * counted. Clocks of several hosts are aligned on the end of the last call that all completed. */
+#ifndef HANGAR_TIMELINE_H
+#define HANGAR_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "diagnose/diagnose.h"
+
+#define TIMELINE_BEFORE 4
+#define TIMELINE_CALLS	64
+#define TIMELINE_LANES	128 /* ranks in the trace: those drawn, then by number */
+#define TIMELINE_DRAWN	16  /* all ranks, else the guilty, their neighbours, first and last */
+#define TIMELINE_BREAKS 8
+
+enum span_state {
+	SPAN_DONE,	/* completed, as far as the recorder saw */
+	SPAN_FAILED,	/* the backend returned an error */
+	SPAN_QUEUED,	/* returned, on a device or in a group of sends and receives; whether it
+			 * completed is not known */
+	SPAN_UNFINISHED /* begun and never ended: it ends at the verdict */
+};
+
+/* Times in nanoseconds after the first call shown. */
+struct span {
+	const struct record *call;
+	enum span_state state;
+	double enter, leave;
+	double joined; /* when the last rank entered this call; `leave` where one never did */
+	double device_start, device_end; /* NAN: not sampled */
+};
+
+struct lane {
+	int rank;
+	bool guilty, drawn;
+	struct span *spans; /* by ticket; owned */
+	size_t nspans;
+	double wait_since; /* start of the wait that the rank is in, NAN: none */
+	char note[96];	   /* how it stands at the verdict, in words */
+};
+
+struct gap {
+	double low, high;
+};
+
+struct timeline {
+	const struct evidence *evidence;
+	const struct diagnosis *diagnosis;
+	struct lane *lanes; /* owned, by rank */
+	size_t nlanes, ndrawn;
+	double end;		    /* the verdict */
+	double divergence, hang;    /* first entry into these calls, NAN: none */
+	/* long stretches in which nothing begins or ends on the drawn lanes */
+	struct gap breaks[TIMELINE_BREAKS];
+	size_t nbreaks;
+	size_t nhosts, dropped;
+	char notes[512]; /* what a reader must know: clocks, what was left out; sentences */
+};
+
+/* 0 or -ENOMEM; timeline_release in either case. The evidence and the diagnosis must outlive it. */
+int timeline_init(struct timeline *timeline, const struct diagnosis *diagnosis,
+		  const struct evidence *evidence);
+void timeline_release(struct timeline *timeline);
+
+/* Is there a call on a drawn lane? Without one plots/plot draws nothing. */
+bool timeline_drawable(const struct timeline *timeline);
+
+const char *span_state_name(enum span_state state);
+
+/* Chrome trace format (JSON object with "traceEvents", times in microseconds): chrome://tracing
+ * and Perfetto read it. A process is a rank; its threads are calls, device, and what the host
+ * waits in. 0 or a negative errno. */
+int timeline_save_trace(const struct timeline *timeline, const char *path);
+
+/* Table of the drawn lanes, first line the names of columns. `row` says what a line is: title,
+ * note, lane, call, break, divergence, hang, verdict. 0 or a negative errno. */
+int timeline_save_csv(const struct timeline *timeline, const char *path);
+
+#endif

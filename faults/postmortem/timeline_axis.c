@@ -1,0 +1,236 @@
+/* timeline_axis.c: lanes onto one axis: per host by its clock, hosts by the last call that all
+ * completed; long gaps. */
+#include "postmortem/timeline_axis.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY_NS	  86400e9
+#define HOUR_NS	  3600e9
+#define GAP_JUMP  8.0 /* a gap that is shortened is so much longer than those that are not */
+#define GAP_SHARE 0.3 /* and at least this part of all that remain */
+
+uint64_t axis_seen(const struct evidence_rank *rank)
+{
+	uint64_t latest = rank->view.seen_ns;
+
+	for (size_t i = 0; rank->view.seen_ns == 0 && i < rank->ncalls; i++) {
+		const struct record *call = &rank->calls[i];
+
+		latest = call->enqueued_ns > latest ? call->enqueued_ns : latest;
+		latest = call->returned_ns > latest ? call->returned_ns : latest;
+	}
+	return latest;
+}
+
+double axis_before(uint64_t time, uint64_t seen)
+{
+	return time == 0 || time > seen || (double)(seen - time) > DAY_NS ? NAN
+									  : -(double)(seen - time);
+}
+
+static double difference(uint64_t a, uint64_t b)
+{
+	return a >= b ? (double)(a - b) : -(double)(b - a);
+}
+
+static const char *host_of(const struct timeline *t, size_t lane)
+{
+	return t->evidence->ranks[t->lanes[lane].rank].view.host;
+}
+
+/* Number each lane's host in order of appearance. */
+static void number_hosts(struct timeline *t, size_t *host)
+{
+	for (size_t i = 0; i < t->nlanes; i++) {
+		host[i] = t->nhosts;
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(host_of(t, k), host_of(t, i)) == 0)
+				host[i] = host[k];
+		t->nhosts += host[i] == t->nhosts;
+	}
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+
+	return (p > q) - (p < q);
+}
+
+/* The median moment of evidence of a host: one mad clock does not move it. */
+static uint64_t host_moment(const struct timeline *t, const uint64_t *seen, const size_t *host,
+			    size_t which)
+{
+	uint64_t moments[TIMELINE_LANES] = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nlanes; i++)
+		if (host[i] == which && t->lanes[i].nspans > 0)
+			moments[n++] = seen[i];
+	qsort(moments, n, sizeof(*moments), by_number);
+	return moments[n / 2];
+}
+
+static const struct span *find_span(const struct lane *lane, const struct record *call)
+{
+	for (size_t i = 0; i < lane->nspans; i++)
+		if (lane->spans[i].call->comm == call->comm &&
+		    lane->spans[i].call->seq == call->seq)
+			return &lane->spans[i];
+	return NULL;
+}
+
+/* The last call that all lanes with calls completed. */
+static const struct record *last_common(const struct timeline *t)
+{
+	const struct lane *first = t->lanes;
+
+	while (first < t->lanes + t->nlanes && first->nspans == 0)
+		first++;
+	if (first == t->lanes + t->nlanes)
+		return NULL;
+	for (size_t k = first->nspans; k > 0; k--) {
+		const struct record *call = first->spans[k - 1].call;
+		bool common = true;
+
+		for (size_t i = 0; i < t->nlanes && common; i++) {
+			const struct span *span = find_span(&t->lanes[i], call);
+
+			common = t->lanes[i].nspans == 0 || (span && span->state == SPAN_DONE);
+		}
+		if (common)
+			return call;
+	}
+	return NULL;
+}
+
+static void move_lane(struct lane *lane, double by)
+{
+	for (size_t i = 0; i < lane->nspans; i++) {
+		lane->spans[i].enter += by;
+		lane->spans[i].leave += by;
+		lane->spans[i].device_start += by;
+		lane->spans[i].device_end += by;
+	}
+	lane->wait_since += by;
+}
+
+/* When the host's last rank left `call`; -INFINITY when none of its lanes made it. */
+static double end_of(const struct timeline *t, const size_t *host, size_t which,
+		     const struct record *call)
+{
+	double end = -INFINITY;
+
+	for (size_t i = 0; i < t->nlanes; i++) {
+		const struct span *span = host[i] == which ? find_span(&t->lanes[i], call) : NULL;
+
+		end = span && span->leave > end ? span->leave : end;
+	}
+	return end;
+}
+
+const struct record *axis_align(struct timeline *t, const uint64_t *seen)
+{
+	size_t host[TIMELINE_LANES];
+	double at[TIMELINE_LANES] = { 0 }; /* of each lane's moment of evidence on the axis */
+	const struct record *common;
+
+	number_hosts(t, host);
+	for (size_t i = 0; i < t->nlanes; i++) {
+		at[i] = difference(seen[i], host_moment(t, seen, host, host[i]));
+		if (fabs(at[i]) > HOUR_NS) {
+			t->dropped += t->lanes[i].nspans;
+			t->lanes[i].nspans = 0;
+			t->lanes[i].wait_since = NAN;
+		}
+		move_lane(&t->lanes[i], at[i]);
+	}
+	common = t->nhosts > 1 ? last_common(t) : NULL;
+	for (size_t h = 1; h < t->nhosts && common; h++) {
+		double by = end_of(t, host, 0, common) - end_of(t, host, h, common);
+
+		for (size_t i = 0; isfinite(by) && i < t->nlanes; i++)
+			if (host[i] == h) {
+				move_lane(&t->lanes[i], by);
+				at[i] += by;
+			}
+	}
+	t->end = -INFINITY;
+	for (size_t i = 0; i < t->nlanes; i++)
+		if (t->lanes[i].nspans > 0 && at[i] > t->end)
+			t->end = at[i];
+	if (isinf(t->end))
+		t->end = 0;
+	return common;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	double p = *(const double *)a, q = *(const double *)b;
+
+	return (p > q) - (p < q);
+}
+
+static int by_length_falling(const void *a, const void *b)
+{
+	const struct gap *p = a, *q = b;
+
+	return -by_time(&(double){ p->high - p->low }, &(double){ q->high - q->low });
+}
+
+static int by_place(const void *a, const void *b)
+{
+	return by_time(&((const struct gap *)a)->low, &((const struct gap *)b)->low);
+}
+
+/* Beginnings and ends of all that is drawn, ascending. */
+static size_t find_events(const struct timeline *t, double *events)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nlanes; i++)
+		for (size_t k = 0; t->lanes[i].drawn && k < t->lanes[i].nspans; k++) {
+			events[n++] = t->lanes[i].spans[k].enter;
+			events[n++] = t->lanes[i].spans[k].leave;
+		}
+	events[n++] = t->end;
+	qsort(events, n, sizeof(*events), by_time);
+	return n;
+}
+
+int axis_breaks(struct timeline *t)
+{
+	size_t room = 2 * TIMELINE_LANES * TIMELINE_CALLS + 1, n;
+	double *events = calloc(room, sizeof(*events)), rest = 0, best = GAP_JUMP;
+	struct gap *gaps = calloc(room, sizeof(*gaps));
+
+	if (!events || !gaps) {
+		free(events);
+		free(gaps);
+		return -ENOMEM;
+	}
+	n = find_events(t, events) - 1;
+	for (size_t i = 0; i < n; i++) {
+		gaps[i] = (struct gap){ events[i], events[i + 1] };
+		rest += events[i + 1] - events[i];
+	}
+	qsort(gaps, n, sizeof(*gaps), by_length_falling);
+	for (size_t i = 0; i + 1 < n && i < TIMELINE_BREAKS; i++) {
+		double length = gaps[i].high - gaps[i].low,
+		       next = gaps[i + 1].high - gaps[i + 1].low;
+
+		rest -= length;
+		if (next > 0 && length > best * next && length > GAP_SHARE * rest) {
+			best = length / next;
+			t->nbreaks = i + 1;
+		}
+	}
+	memcpy(t->breaks, gaps, t->nbreaks * sizeof(*gaps));
+	qsort(t->breaks, t->nbreaks, sizeof(*gaps), by_place);
+	free(events);
+	free(gaps);
+	return 0;
+}

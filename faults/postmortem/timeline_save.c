@@ -1,0 +1,237 @@
+/* timeline_save.c: a timeline as Chrome trace and as a table. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "backend/call.h"
+#include "base/dtype.h"
+#include "base/json_value.h"
+#include "postmortem/timeline.h"
+#include "base/written.h"
+
+enum { THREAD_CALLS, THREAD_DEVICE, THREAD_HOST, THREADS };
+
+static const char *dtype_of(const struct record *call)
+{
+	return call->dtype < DT_COUNT ? dtype_name((enum dtype)call->dtype) : "?";
+}
+
+static const char *op_of(const struct record *call)
+{
+	return call->op >= 0 && call->op < OP_COUNT ? redop_name((enum redop)call->op) : "none";
+}
+
+static void add(json_t *events, json_t *event)
+{
+	json_array_append_new(events, event);
+}
+
+static void add_names(json_t *events, const struct lane *lane)
+{
+	static const char *const threads[THREADS] = { "calls", "device", "host waits in" };
+	char name[32];
+
+	snprintf(name, sizeof(name), "rank %d%s", lane->rank, lane->guilty ? " (guilty)" : "");
+	add(events, json_pack("{s:s s:s s:i s:{s:s}}", "ph", "M", "name", "process_name", "pid",
+			      lane->rank, "args", "name", name));
+	add(events, json_pack("{s:s s:s s:i s:{s:i}}", "ph", "M", "name", "process_sort_index",
+			      "pid", lane->rank, "args", "sort_index", lane->rank));
+	for (int i = 0; i < THREADS; i++)
+		add(events, json_pack("{s:s s:s s:i s:i s:{s:s}}", "ph", "M", "name", "thread_name",
+				      "pid", lane->rank, "tid", i, "args", "name", threads[i]));
+}
+
+/* A stretch of time, in microseconds as the format wants. */
+static json_t *stretch(const char *name, int rank, int thread, double from, double to)
+{
+	return json_pack("{s:s s:s s:i s:i s:f s:f}", "ph", "X", "name", name, "pid", rank, "tid",
+			 thread, "ts", from / 1e3, "dur", (to - from) / 1e3);
+}
+
+static void add_call(json_t *events, const struct lane *lane, const struct span *s)
+{
+	const char *name = call_kind_name((enum call_kind)s->call->kind);
+	json_t *event = stretch(name, lane->rank, THREAD_CALLS, s->enter, s->leave);
+
+	json_object_set_new(event, "cat", json_string("call"));
+	json_object_set_new(event, "args",
+			    json_pack("{s:I s:i s:s s:I s:s s:s s:i s:s s:b}", "seq",
+				      (json_int_t)s->call->seq, "comm", (int)s->call->comm, "kind",
+				      name, "count", (json_int_t)s->call->count, "dtype",
+				      dtype_of(s->call), "op", op_of(s->call), "peer",
+				      (int)s->call->peer, "state", span_state_name(s->state),
+				      "unfinished", s->state == SPAN_UNFINISHED));
+	add(events, event);
+	if (s->joined > s->enter) {
+		event = stretch("waits for ranks", lane->rank, THREAD_CALLS, s->enter, s->joined);
+		json_object_set_new(event, "cat", json_string("wait"));
+		add(events, event);
+	}
+	if (!isnan(s->device_end)) {
+		event = stretch(name, lane->rank, THREAD_DEVICE, s->device_start, s->device_end);
+		json_object_set_new(event, "cat", json_string("device"));
+		add(events, event);
+	}
+}
+
+static void add_lane(json_t *events, const struct timeline *t, const struct lane *lane)
+{
+	const struct rank_view *view = &t->evidence->ranks[lane->rank].view;
+
+	add_names(events, lane);
+	for (size_t i = 0; i < lane->nspans; i++)
+		add_call(events, lane, &lane->spans[i]);
+	if (!isnan(lane->wait_since) && lane->wait_since < t->end) {
+		json_t *event = stretch("", lane->rank, THREAD_HOST, lane->wait_since, t->end);
+
+		json_object_set_new(event, "name", json_value_text(view->what));
+		json_object_set_new(event, "cat", json_string("host"));
+		add(events, event);
+	}
+}
+
+static void add_instant(json_t *events, const char *name, double at)
+{
+	if (!isnan(at))
+		add(events, json_pack("{s:s s:s s:s s:i s:i s:f}", "ph", "i", "s", "g", "name",
+				      name, "pid", 0, "tid", 0, "ts", at / 1e3));
+}
+
+static void name_point(char *buf, size_t len, const char *what, int64_t comm, int64_t seq)
+{
+	snprintf(buf, len, "%s: call %" PRId64 " of communicator %" PRId64, what, seq, comm);
+}
+
+int timeline_save_trace(const struct timeline *t, const char *path)
+{
+	const struct diagnosis *d = t->diagnosis;
+	json_t *events = json_array(), *top;
+	char name[96];
+	int rc;
+
+	for (size_t i = 0; i < t->nlanes; i++)
+		add_lane(events, t, &t->lanes[i]);
+	name_point(name, sizeof(name), "divergence", d->comm, d->seq_low);
+	add_instant(events, name, t->divergence);
+	name_point(name, sizeof(name), "hang", d->comm, d->hang_seq);
+	add_instant(events, name, t->hang);
+	add_instant(events, "verdict", t->end);
+	top = json_pack("{s:o s:s s:{s:s s:s s:s s:i s:o}}", "traceEvents", events,
+			"displayTimeUnit", "ms", "otherData", "outcome", outcome_name(d->outcome),
+			"class", d->class, "ranks", d->ranks, "nranks", t->evidence->nranks,
+			"notes", json_value_text(t->notes));
+	if (!top)
+		return -ENOMEM;
+	rc = json_value_save(top, path, JSON_COMPACT);
+	json_decref(top);
+	return rc;
+}
+
+/* A cell of text: one line without commas (semicolons instead) and quotation marks, which gnuplot
+ * reads in ways of its own. */
+static void put_text(FILE *f, const char *text)
+{
+	putc('"', f);
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		putc(*c < ' ' || *c > '~' ? '?' : *c == '"' ? '\'' : *c == ',' ? ';' : *c, f);
+	putc('"', f);
+}
+
+static void put_ms(FILE *f, double ns)
+{
+	if (isnan(ns))
+		putc(',', f);
+	else
+		fprintf(f, ",%.6f", ns / 1e6);
+}
+
+#define COLUMNS                                                                                    \
+	"row,rank,lane,guilty,text,comm,seq,kind,count,dtype,state,start_ms,joined_ms,end_ms,"     \
+	"device_start_ms,device_end_ms\n"
+
+/* A line that is no call: what it says, from when to when. */
+static void put_line(FILE *f, const char *row, const char *text, double from, double to)
+{
+	fprintf(f, "%s,,,,", row);
+	put_text(f, text);
+	fprintf(f, ",,,,,,");
+	put_ms(f, from);
+	putc(',', f);
+	put_ms(f, to);
+	fprintf(f, ",,\n");
+}
+
+static void put_lane(FILE *f, const struct lane *lane, int at)
+{
+	fprintf(f, "lane,%d,%d,%d,", lane->rank, at, lane->guilty);
+	put_text(f, lane->note);
+	fprintf(f, ",,,,,,,,,,,\n");
+	for (size_t i = 0; i < lane->nspans; i++) {
+		const struct span *s = &lane->spans[i];
+
+		fprintf(f, "call,%d,%d,%d,,%u,%" PRIu64 ",%s,%" PRIu64 ",%s,%s", lane->rank, at,
+			lane->guilty, s->call->comm, s->call->seq,
+			call_kind_name((enum call_kind)s->call->kind), s->call->count,
+			dtype_of(s->call), span_state_name(s->state));
+		put_ms(f, s->enter);
+		put_ms(f, s->joined);
+		put_ms(f, s->leave);
+		put_ms(f, s->device_start);
+		put_ms(f, s->device_end);
+		putc('\n', f);
+	}
+}
+
+/* Notes one by one, so that a picture can set them in lines. */
+static void put_notes(FILE *f, const char *notes)
+{
+	while (*notes) {
+		const char *stop = strstr(notes, ". ");
+		size_t n = stop ? (size_t)(stop - notes) + 1 : strlen(notes);
+		char text[sizeof(((struct timeline *)0)->notes)];
+
+		snprintf(text, sizeof(text), "%.*s", (int)n, notes);
+		put_line(f, "note", text, NAN, NAN);
+		notes += n + strspn(notes + n, " ");
+	}
+}
+
+static void put_points(FILE *f, const struct timeline *t)
+{
+	const struct diagnosis *d = t->diagnosis;
+	char text[192];
+
+	if (strcmp(d->ranks, "-") == 0)
+		snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome), d->class);
+	else
+		snprintf(text, sizeof(text), "%s: %s (rank%s %.100s)", outcome_name(d->outcome),
+			 d->class, strchr(d->ranks, ',') ? "s" : "", d->ranks);
+	put_line(f, "title", text, NAN, NAN);
+	name_point(text, sizeof(text), "divergence", d->comm, d->seq_low);
+	if (!isnan(t->divergence))
+		put_line(f, "divergence", text, t->divergence, NAN);
+	name_point(text, sizeof(text), "hang", d->comm, d->hang_seq);
+	if (!isnan(t->hang))
+		put_line(f, "hang", text, t->hang, NAN);
+	put_line(f, "verdict", "verdict", t->end, NAN);
+	put_notes(f, t->notes);
+	for (size_t i = 0; i < t->nbreaks; i++)
+		put_line(f, "break", "", t->breaks[i].low, t->breaks[i].high);
+}
+
+int timeline_save_csv(const struct timeline *t, const char *path)
+{
+	FILE *f = fopen(path, "we");
+	int at = 0;
+
+	if (!f)
+		return -errno;
+	fputs(COLUMNS, f);
+	put_points(f, t);
+	for (size_t i = 0; i < t->nlanes; i++)
+		if (t->lanes[i].drawn)
+			put_lane(f, &t->lanes[i], at++);
+	return written_close(f);
+}

@@ -1,0 +1,62 @@
+/* rank_list.c: reading lists of ranks, and writing them as words. */
+#include "record/rank_list.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *next_item(const char *at)
+{
+	at += strcspn(at, ",");
+	return *at ? at + 1 : at;
+}
+
+bool rank_list_has(const char *list, int rank)
+{
+	for (; *list; list = next_item(list))
+		if (isdigit((unsigned char)*list) && strtol(list, NULL, 10) == rank)
+			return true;
+	return false;
+}
+
+size_t rank_list_count(const char *list)
+{
+	size_t n = 0;
+
+	for (; *list; list = next_item(list))
+		n += isdigit((unsigned char)*list) != 0;
+	return n;
+}
+
+const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len)
+{
+	size_t n = 0, begin = strlen("ranks "), at = begin;
+
+	for (int i = 0, next; i < nranks; i = next) {
+		char item[32];
+		int step;
+
+		for (next = i + 1; in[i] && next < nranks && in[next];)
+			next++;
+		if (!in[i])
+			continue;
+		n += (size_t)(next - i);
+		step = snprintf(item, sizeof(item), "%s%d", at > begin ? "," : "", i);
+		if (next - i > 1)
+			step += snprintf(item + step, sizeof(item) - (size_t)step, "%c%d",
+					 next - i > 2 ? '-' : ',', next - 1);
+		if (at + (size_t)step + sizeof(",...") > len) {
+			snprintf(buf + at, len - at, ",...");
+			break;
+		}
+		memcpy(buf + at, item, (size_t)step + 1);
+		at += (size_t)step;
+	}
+	if (n == 0)
+		return strcpy(buf, "no rank");
+	memcpy(buf, "ranks ", begin);
+	if (n == 1)
+		memmove(buf + begin - 2, buf + begin - 1, strlen(buf + begin - 1) + 1); /* no s */
+	return buf;
+}

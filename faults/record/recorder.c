@@ -1,0 +1,367 @@
+/* recorder.c: the writing side of the flight recorder: wait-free, no system call, no allocation. */
+#include "record/recorder.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/call.h"
+#include "base/clock.h"
+
+_Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");
+_Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
+
+#define FNV_PRIME 0x100000001b3ull
+
+static uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+	return (hash ^ word) * FNV_PRIME;
+}
+
+static bool in_pairs(const struct record *r)
+{
+	return r->kind == CALL_SEND || r->kind == CALL_RECV;
+}
+
+static uint64_t hash_call(uint64_t hash, const struct record *r, int32_t peer)
+{
+	hash = hash_word(hash, r->kind | (uint64_t)r->dtype << 16 | (uint64_t)(uint8_t)r->op << 24);
+	hash = hash_word(hash, (uint32_t)peer);
+	return hash_word(hash, r->count);
+}
+
+uint64_t record_hash(uint64_t hash, const struct record *r)
+{
+	return in_pairs(r) ? hash_word(hash, CALL_SEND) : hash_call(hash, r, r->peer);
+}
+
+uint64_t record_hash_closely(uint64_t hash, const struct record *r)
+{
+	return hash_call(hash, r, in_pairs(r) ? -1 : r->peer);
+}
+
+int recorder_create(const char *program, struct record_memory **memory, int *fd, struct error *err)
+{
+	struct record_header *h;
+	void *map;
+	int rc;
+
+	*fd = memfd_create("hangar-flight-recorder", MFD_CLOEXEC);
+	if (*fd < 0)
+		goto fail;
+	if (ftruncate(*fd, sizeof(**memory)) < 0)
+		goto fail_fd;
+	map = mmap(NULL, sizeof(**memory), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (map == MAP_FAILED)
+		goto fail_fd;
+	*memory = map;
+	h = &(*memory)->header;
+	memcpy(h->magic, RECORD_MAGIC, sizeof(h->magic));
+	h->version = RECORD_VERSION;
+	h->header_bytes = sizeof(*h);
+	h->record_bytes = sizeof(struct record);
+	h->ring_records = RECORD_RING;
+	h->rank = h->nranks = h->node = h->nnodes = h->local_rank = -1;
+	h->outcome = -1;
+	snprintf(h->program, sizeof(h->program), "%s", program);
+	gethostname(h->host, sizeof(h->host) - 1);
+	return 0;
+
+fail_fd:
+	rc = -errno;
+	close(*fd);
+	return error_set(err, OUTCOME_INTERNAL, rc, "flight recorder memory: %s", strerror(-rc));
+fail:
+	rc = -errno;
+	return error_set(err, OUTCOME_INTERNAL, rc, "memfd_create: %s", strerror(-rc));
+}
+
+static void beat(struct record_header *h)
+{
+	atomic_store_explicit(&h->heartbeat, h->heartbeat + 1, memory_order_relaxed);
+}
+
+static void recorder_phase(void *ctx, enum phase phase)
+{
+	struct recorder *recorder = ctx;
+
+	atomic_store_explicit(&recorder->memory->header.phase, phase, memory_order_release);
+	beat(&recorder->memory->header);
+}
+
+static void begin_wait(struct recorder *recorder, const char *what, double seconds)
+{
+	struct record_wait *wait = &recorder->memory->header.wait;
+	uint64_t now = clock_ns();
+
+	seconds *= recorder->stretch;
+	wait->since_ns = now;
+	wait->deadline_ns = seconds > 0 ? now + (uint64_t)(seconds * 1e9) : 0;
+	strncpy(wait->what, what, sizeof(wait->what) - 1);
+	/* odd, also should a wait begin inside another */
+	atomic_store_explicit(&wait->sequence, (wait->sequence + 1) | 1, memory_order_release);
+	beat(&recorder->memory->header);
+}
+
+static void recorder_enter(void *ctx, const char *what, double seconds)
+{
+	struct recorder *recorder = ctx;
+
+	if (seconds > 0 && recorder->timeout > 0)
+		seconds = recorder->timeout;
+	begin_wait(recorder, what, seconds);
+}
+
+static void recorder_work(void *ctx, const char *what, double seconds)
+{
+	struct recorder *recorder = ctx;
+
+	if (seconds > 0 && recorder->timeout > seconds)
+		seconds = recorder->timeout;
+	begin_wait(recorder, what, seconds);
+}
+
+static void recorder_leave(void *ctx)
+{
+	struct recorder *recorder = ctx;
+	struct record_wait *wait = &recorder->memory->header.wait;
+
+	atomic_store_explicit(&wait->deadline_ns, 0, memory_order_release);
+	atomic_store_explicit(&wait->sequence, (wait->sequence + 1) & ~1u, memory_order_release);
+	beat(&recorder->memory->header);
+}
+
+static struct record *slot_of(struct record_memory *memory, uint64_t ticket)
+{
+	return &memory->ring[ticket & (RECORD_RING - 1)];
+}
+
+static void set_times(struct record_memory *memory, uint64_t ticket, uint64_t start_ns,
+                      uint64_t end_ns)
+{
+	struct record_times *times = &memory->times[ticket & (RECORD_RING - 1)];
+
+	atomic_store_explicit(&times->start_ns, start_ns, memory_order_relaxed);
+	atomic_store_explicit(&times->end_ns, end_ns, memory_order_release);
+}
+
+static uint64_t recorder_call(void *ctx, const struct call *call)
+{
+	struct recorder *recorder = ctx;
+	struct record_memory *memory = recorder->memory;
+	struct record_header *h = &memory->header;
+	struct record_comm *comm = &h->comms[call->comm % RECORD_COMMS];
+	uint64_t ticket = h->issued_ticket + 1;
+	struct record *r = slot_of(memory, ticket);
+
+	atomic_store_explicit(&r->ticket, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	if (recorder->timed)
+		set_times(memory, ticket, 0, 0);
+	r->seq = comm->seq + 1;
+	r->comm = (uint16_t)call->comm;
+	r->kind = (uint8_t)call->kind;
+	r->dtype = (uint8_t)call->dtype;
+	r->op = (int8_t)call->op;
+	r->peer = call->peer;
+	r->stream = (uint8_t)call->stream;
+	r->failed = 0;
+	r->count = call->count;
+	r->offset = call->offset;
+	r->enqueued_ns = clock_ns();
+	atomic_store_explicit(&r->returned_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&r->replays, 0, memory_order_relaxed);
+	atomic_store_explicit(&r->state, RECORD_ISSUING, memory_order_relaxed);
+	atomic_store_explicit(&comm->hash, record_hash(comm->hash, r), memory_order_relaxed);
+	atomic_store_explicit(&comm->seq, r->seq, memory_order_relaxed);
+	atomic_store_explicit(&r->ticket, ticket, memory_order_release);
+	atomic_store_explicit(&h->issued_ticket, ticket, memory_order_release);
+	beat(h);
+	/* the next call's line comes while this one moves data */
+	__builtin_prefetch(slot_of(memory, ticket + 1), 1);
+	return ticket;
+}
+
+static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < n; i++)
+		hash = hash_word(hash, bytes[i]);
+	return hash ? hash : 1;
+}
+
+static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
+                          const struct comm_request *request)
+{
+	static const uint32_t states[] = {
+		[COMM_INIT] = RECORD_COMM_INIT,
+		[COMM_READY] = RECORD_COMM_READY,
+		[COMM_FAILED] = RECORD_COMM_FAILED,
+		[COMM_ABORTED] = RECORD_COMM_ABORTED,
+	};
+	struct recorder *recorder = ctx;
+	struct record_header *h = &recorder->memory->header;
+	struct record_init *init = &h->inits[comm % RECORD_COMMS];
+
+	if (event == COMM_INIT) {
+		init->rank = request->rank;
+		init->nranks = request->nranks;
+		init->id = hash_bytes(request->id, sizeof(request->id));
+		atomic_store_explicit(&init->asked, 0, memory_order_relaxed);
+	}
+	if (event == COMM_ABORTED)
+		init->aborted_after = h->comms[comm % RECORD_COMMS].seq;
+	atomic_store_explicit(&init->state, states[event], memory_order_release);
+	beat(h);
+}
+
+static void recorder_returned(void *ctx, uint64_t ticket, int rc)
+{
+	struct recorder *recorder = ctx;
+	struct record *r = slot_of(recorder->memory, ticket);
+
+	r->failed = rc < 0;
+	atomic_store_explicit(&r->returned_ns, clock_ns(), memory_order_relaxed);
+	atomic_store_explicit(&r->state, RECORD_RETURNED, memory_order_release);
+}
+
+static void recorder_completed(void *ctx)
+{
+	struct recorder *recorder = ctx;
+	struct record_header *h = &recorder->memory->header;
+
+	atomic_store_explicit(&h->completed_ticket, h->issued_ticket, memory_order_release);
+	beat(h);
+}
+
+static void recorder_replayed(void *ctx, uint32_t calls)
+{
+	struct recorder *recorder = ctx;
+	struct record_header *h = &recorder->memory->header;
+	uint64_t ticket = h->issued_ticket;
+
+	for (uint32_t i = 0; i < calls && i < RECORD_RING && ticket > i; i++)
+		atomic_fetch_add_explicit(&slot_of(recorder->memory, ticket - i)->replays, 1,
+		                          memory_order_relaxed);
+	beat(h);
+}
+
+static void recorder_asked(void *ctx, uint32_t comm, int code)
+{
+	struct recorder *recorder = ctx;
+
+	if (comm < RECORD_COMMS && code >= 0 && code < INT32_MAX)
+		atomic_store_explicit(&recorder->memory->header.inits[comm].asked, 1 + code,
+		                      memory_order_relaxed);
+}
+
+static void recorder_device(void *ctx, bool waits)
+{
+	struct recorder *recorder = ctx;
+
+	atomic_store_explicit(&recorder->memory->header.device_wait,
+	                      waits ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT,
+	                      memory_order_release);
+}
+
+static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns)
+{
+	struct recorder *recorder = ctx;
+
+	if (slot_of(recorder->memory, ticket)->ticket != ticket)
+		return; /* overwritten since */
+	recorder->timed = true;
+	set_times(recorder->memory, ticket, start_ns, end_ns);
+}
+
+void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
+                   double timeout)
+{
+	recorder->memory = memory;
+	recorder->calls = calls;
+	recorder->timed = false;
+	recorder->timeout = timeout;
+	recorder->stretch = 1;
+	memory->header.pid = getpid();
+}
+
+void recorder_stretch(struct recorder *recorder, double factor)
+{
+	recorder->stretch = factor;
+}
+
+struct watch recorder_watch(struct recorder *recorder)
+{
+	struct watch watch = {
+		.ctx = recorder,
+		.phase = recorder_phase,
+		.enter = recorder_enter,
+		.work = recorder_work,
+		.leave = recorder_leave,
+		.comm = recorder_comm,
+		.asked = recorder_asked,
+		.device = recorder_device,
+	};
+
+	if (recorder->calls) {
+		watch.call = recorder_call;
+		watch.returned = recorder_returned;
+		watch.completed = recorder_completed;
+		watch.replayed = recorder_replayed;
+		watch.device_times = recorder_device_times;
+	}
+	return watch;
+}
+
+void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
+                       int local_rank, const char *device, const char *library)
+{
+	struct record_header *h = &recorder->memory->header;
+
+	snprintf(h->device, sizeof(h->device), "%s", device);
+	snprintf(h->library, sizeof(h->library), "%s", library);
+	h->local_rank = local_rank;
+	h->nnodes = nnodes;
+	h->node = node;
+	h->nranks = nranks;
+	atomic_store_explicit(&h->rank, rank, memory_order_release);
+}
+
+int recorder_star_port(struct recorder *recorder)
+{
+	struct record_header *h = &recorder->memory->header;
+	uint64_t give_up = clock_ns() + 2000000000ull;
+
+	atomic_store(&h->star_wanted, 1);
+	while (atomic_load(&h->star_port) == 0 && clock_ns() < give_up)
+		clock_nap(0.005);
+	return atomic_load(&h->star_port) > 0 ? atomic_load(&h->star_port) : -ETIMEDOUT;
+}
+
+void recorder_star(struct recorder *recorder, const char *address, uint64_t token)
+{
+	struct record_header *h = &recorder->memory->header;
+
+	snprintf(h->star_address, sizeof(h->star_address), "%s", address);
+	h->star_token = token;
+	atomic_store_explicit(&h->star_ready, 1, memory_order_release);
+}
+
+void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *guilty,
+                     const struct error *err)
+{
+	struct record_header *h = &recorder->memory->header;
+
+	snprintf(h->guilty, sizeof(h->guilty), "%s", guilty);
+
+	if (err && err->code) {
+		snprintf(h->error, sizeof(h->error), "%.255s", err->text);
+		atomic_store_explicit(&h->error_code, err->code, memory_order_relaxed);
+	}
+	recorder_phase(recorder, PHASE_DONE);
+	atomic_store_explicit(&h->outcome, (int32_t)outcome, memory_order_release);
+}

@@ -1,0 +1,151 @@
+/* verdict.c: outcome of a run from the views of its ranks, and the line that states it. */
+#include "record/verdict.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+bool view_finished(const struct rank_view *view)
+{
+	return view->process == PROCESS_EXITED && view->outcome >= 0 &&
+	       view->outcome == view->status;
+}
+
+bool view_died(const struct rank_view *view)
+{
+	return view->process >= PROCESS_EXITED && !view_finished(view);
+}
+
+bool view_failed(const struct rank_view *view)
+{
+	return view_finished(view) &&
+	       (view->outcome == OUTCOME_ERROR || view->outcome == OUTCOME_INTERNAL);
+}
+
+bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines)
+{
+	for (size_t i = 0; i < n; i++)
+		if (view_died(&views[i]) || view_failed(&views[i]) ||
+		    (deadlines && views[i].overdue))
+			return true;
+	return false;
+}
+
+static void name_ranks(char *buf, size_t len, const struct rank_view *views, size_t n,
+                       bool (*guilty)(const struct rank_view *))
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		int step;
+
+		if (!guilty(&views[i]) || views[i].rank < 0)
+			continue;
+		step = snprintf(buf + at, len - at, "%s%d", at ? "," : "", views[i].rank);
+		if (step < 0 || (size_t)step >= len - at) {
+			buf[at] = '\0'; /* no room: the list stays whole numbers */
+			break;
+		}
+		at += (size_t)step;
+	}
+	if (at == 0)
+		snprintf(buf, len, "-");
+}
+
+static enum outcome worst_outcome(const struct rank_view *views, size_t n)
+{
+	enum outcome worst = OUTCOME_OK;
+
+	for (size_t i = 0; i < n; i++) {
+		if (view_died(&views[i]))
+			worst = outcome_worse(worst, OUTCOME_DIED);
+		else if (view_finished(&views[i]))
+			worst = outcome_worse(worst, (enum outcome)views[i].outcome);
+		else if (views[i].overdue)
+			worst = outcome_worse(worst, OUTCOME_HANG);
+	}
+	return worst;
+}
+
+/* Where the run stands: the last call of the rank that is furthest behind among those that wait. */
+static void find_place(struct verdict *verdict, const struct rank_view *views, size_t n)
+{
+	verdict->comm = verdict->seq = -1;
+	for (size_t i = 0; i < n; i++) {
+		if (!views[i].waiting || !views[i].last.ticket)
+			continue;
+		if (verdict->seq >= 0 && (int64_t)views[i].seq >= verdict->seq)
+			continue;
+		verdict->comm = views[i].last.comm;
+		verdict->seq = (int64_t)views[i].seq;
+	}
+}
+
+/* The latest rank to begin its wait has waited this long: seconds. */
+static double shortest_wait(const struct rank_view *views, size_t n)
+{
+	double least = -1;
+
+	for (size_t i = 0; i < n; i++)
+		if (views[i].waiting && (least < 0 || views[i].waited < least))
+			least = views[i].waited;
+	return least < 0 ? 0 : least;
+}
+
+void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_t n,
+                   double death_seconds, double error_seconds)
+{
+	memset(verdict, 0, sizeof(*verdict));
+	verdict->outcome = worst_outcome(views, n);
+	verdict->confidence = "proved";
+	verdict->detect_ms = death_seconds * 1e3;
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
+	snprintf(verdict->evidence, sizeof(verdict->evidence), "-");
+	find_place(verdict, views, n);
+	switch (verdict->outcome) {
+	case OUTCOME_DIED:
+		verdict->class = "rank-died";
+		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_died);
+		break;
+	case OUTCOME_HANG:
+		verdict->class = VERDICT_UNEXPLAINED;
+		verdict->confidence = "inconclusive";
+		verdict->detect_ms = shortest_wait(views, n) * 1e3;
+		break;
+	case OUTCOME_ERROR:
+	case OUTCOME_INTERNAL:
+		verdict->class = "error";
+		verdict->detect_ms = error_seconds * 1e3;
+		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_failed);
+		break;
+	default:
+		verdict->class = outcome_name(verdict->outcome);
+	}
+}
+
+static bool all_finished(const struct rank_view *views, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!view_finished(&views[i]))
+			return false;
+	return true;
+}
+
+void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *views, size_t n)
+{
+	char line[1024];
+
+	fprintf(out,
+	        "# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
+	        " confidence=%s detect_ms=%.0f evidence=%s\n",
+	        outcome_name(v->outcome), v->class, v->ranks, v->comm, v->seq, v->confidence,
+	        v->detect_ms, v->evidence);
+	if (!all_finished(views, n))
+		for (size_t i = 0; i < n; i++)
+			fprintf(out, "# %s\n", view_describe(&views[i], line, sizeof(line)));
+	for (size_t i = 0; i < n; i++)
+		if (views[i].error[0])
+			fprintf(out, "# rank %d reported: %s\n", views[i].rank,
+			        view_error(&views[i], line, sizeof(line)));
+	fflush(out);
+}

@@ -1,0 +1,48 @@
+/* verdict.h: from the views of all ranks to what happened. Pure; what causes a hang is
+ * faults/diagnose's work. */
+#ifndef HANGAR_VERDICT_H
+#define HANGAR_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/outcome.h"
+#include "record/view.h"
+
+#define VERDICT_UNEXPLAINED "unexplained" /* the class of a hang for which no cause was found */
+
+struct verdict {
+	enum outcome outcome;
+	const char *class;      /* "rank-died" "error" "unexplained" "wrong-data"...;
+	                         * "-" for none */
+	char ranks[256];        /* guilty ranks, "1,3"; "-" when nobody is named */
+	int64_t comm, seq;      /* where the healthy ranks stand, -1 when unknown */
+	const char *confidence; /* "proved" "inconclusive" */
+	char evidence[256];     /* folder, "-" for none */
+	double detect_ms;       /* from the latest entry into a wait, the observed death, or
+	                         * the observed end of a rank that left with an error, to now */
+};
+
+/* Has this rank ended by itself, with an exit code that it had announced? */
+bool view_finished(const struct rank_view *view);
+/* Has it ended in any other way? */
+bool view_died(const struct rank_view *view);
+/* Has it left with an error of its own? Usage and unsupported are agreed by all before. */
+bool view_failed(const struct rank_view *view);
+
+/* Is something wrong that no waiting will mend: a rank died, reported an error while others go
+ * on, or (only if `deadlines`) waits past its deadline? */
+bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
+
+/* What the run came to. How long ago the first death was observed, and the first rank that left
+ * with an error: 0 if none. */
+void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_t n,
+                   double death_seconds, double error_seconds);
+
+/* The line for scripts, then, unless every rank finished, one line per rank. */
+void verdict_print(FILE *out, const struct verdict *verdict, const struct rank_view *views,
+                   size_t n);
+
+#endif

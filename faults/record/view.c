@@ -1,0 +1,139 @@
+/* view.c: snapshot of a running rank's flight recorder, and its description in words. */
+#include "record/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/call.h"
+#include "base/dtype.h"
+#include "process/watch.h"
+
+static void read_wait(struct rank_view *view, const struct record_wait *wait, uint64_t now,
+                      uint64_t grace_ns)
+{
+	uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
+	uint64_t since = atomic_load_explicit(&wait->since_ns, memory_order_relaxed);
+	uint64_t deadline = atomic_load_explicit(&wait->deadline_ns, memory_order_relaxed);
+
+	memcpy(view->what, wait->what, sizeof(view->what));
+	view->what[sizeof(view->what) - 1] = '\0';
+	atomic_thread_fence(memory_order_acquire);
+	view->waiting = before % 2 == 1 &&
+	                before == atomic_load_explicit(&wait->sequence, memory_order_relaxed);
+	view->waited = view->waiting && now > since ? (double)(now - since) * 1e-9 : 0;
+	view->grace = (double)grace_ns * 1e-9;
+	view->since_ns = view->waiting ? since : 0;
+	view->overdue = view->waiting && deadline != 0 && now > deadline + grace_ns;
+}
+
+static void read_last(struct rank_view *view, const struct record_memory *memory)
+{
+	const struct record *slot = &memory->ring[view->issued & (RECORD_RING - 1)];
+
+	memset(&view->last, 0, sizeof(view->last));
+	if (view->issued == 0)
+		return;
+	memcpy(&view->last, slot, sizeof(view->last));
+	atomic_thread_fence(memory_order_acquire);
+	if (view->last.ticket != view->issued || slot->ticket != view->issued)
+		view->last.ticket = 0; /* rewritten meanwhile: the rank is alive and busy */
+	view->seq = view->last.ticket ? view->last.seq : 0;
+}
+
+static void read_init(struct rank_view *view, const struct record_init *init)
+{
+	view->comm_state = atomic_load_explicit(&init->state, memory_order_acquire);
+	view->init_rank = init->rank;
+	view->init_nranks = init->nranks;
+	view->init_id = view->comm_state == RECORD_COMM_NONE ? 0 : init->id;
+	view->aborted_after = init->aborted_after;
+	view->asked = init->asked;
+}
+
+void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
+               uint64_t grace_ns)
+{
+	const struct record_header *h = &memory->header;
+
+	view->seen_ns = now;
+	view->rank = h->rank;
+	view->node = h->node;
+	view->outcome = h->outcome;
+	view->phase = h->phase;
+	view->heartbeat = h->heartbeat;
+	view->issued = atomic_load_explicit(&h->issued_ticket, memory_order_acquire);
+	view->completed = h->completed_ticket;
+	read_wait(view, &h->wait, now, grace_ns);
+	read_last(view, memory);
+	read_init(view, &h->inits[0]);
+	snprintf(view->host, sizeof(view->host), "%.63s", h->host);
+	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
+	view->error_code = h->error_code;
+	view->device_wait = h->device_wait;
+}
+
+char *view_process(const struct rank_view *view, char *buf, size_t len)
+{
+	const char *name;
+
+	switch (view->process) {
+	case PROCESS_EXITED:
+		snprintf(buf, len, "exited with %d", view->status);
+		break;
+	case PROCESS_KILLED:
+		name = sigabbrev_np(view->status);
+		if (name)
+			snprintf(buf, len, "killed by SIG%s", name);
+		else
+			snprintf(buf, len, "killed by signal %d", view->status);
+		break;
+	default:
+		snprintf(buf, len, "%s", view->process == PROCESS_STOPPED ? "stopped" : "alive");
+	}
+	return buf;
+}
+
+char *view_error(const struct rank_view *view, char *buf, size_t len)
+{
+	snprintf(buf, len, "%.*s", (int)sizeof(view->error), view->error);
+	for (char *c = buf; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return buf;
+}
+
+/* Names for what another process wrote: any value may stand there. */
+static const char *last_dtype(const struct record *last)
+{
+	return last->dtype < DT_COUNT ? dtype_name((enum dtype)last->dtype) : "?";
+}
+
+static const char *last_op(const struct record *last)
+{
+	return last->op < OP_COUNT ? redop_name((enum redop)last->op) : "?";
+}
+
+char *view_describe(const struct rank_view *v, char *buf, size_t len)
+{
+	char process[48], call[256] = "no call recorded", wait[96] = "", name[32] = "no rank";
+
+	if (v->last.ticket)
+		snprintf(call, sizeof(call),
+		         "comm %u: %" PRIu64 " calls made, all calls up to %" PRIu64 " of %" PRIu64
+		         " completed, last %s count %" PRIu64 " %s%s%s%s",
+		         v->last.comm, v->seq, v->completed, v->issued,
+		         call_kind_name((enum call_kind)v->last.kind), v->last.count,
+		         last_dtype(&v->last), v->last.op >= 0 ? " " : "",
+		         v->last.op >= 0 ? last_op(&v->last) : "",
+		         v->last.state == RECORD_ISSUING ? ", inside the call" : "");
+	if (v->waiting)
+		snprintf(wait, sizeof(wait), ", waits %.2f s in '%s'%s", v->waited, v->what,
+		         v->overdue ? " (overdue)" : "");
+	if (v->rank >= 0)
+		snprintf(name, sizeof(name), "rank %d", v->rank);
+	snprintf(buf, len, "%s (%s pid %d, %s): phase %s%s; %s", name, v->host, v->pid,
+	         view_process(v, process, sizeof(process)), phase_name((enum phase)v->phase), wait,
+	         call);
+	return buf;
+}

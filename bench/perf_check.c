@@ -19,8 +19,8 @@ int check_expect(const struct options *options, struct error *err)
 	if (!class[0] || class_known(class))
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
-	                 "--expect %.60s: no class '%.40s'; there are %s, and the outcomes",
-	                 options->expect, class, class_list(names, sizeof(names)));
+			 "--expect %.60s: no class '%.40s'; there are %s, and the outcomes",
+			 options->expect, class, class_list(names, sizeof(names)));
 }
 
 /* Whoever makes the files finds the same. */
@@ -34,8 +34,8 @@ static int check_out(const struct options *options, struct error *err)
 	if (access(path, F_OK) < 0)
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EEXIST,
-	                 "--out %.400s: holds a run already; name a folder that does not",
-	                 options->out);
+			 "--out %.400s: holds a run already; name a folder that does not",
+			 options->out);
 }
 
 /* What groups of ranks, or a traffic matrix, make of the schedule the ranks find out themselves. */

@@ -14,7 +14,7 @@ static void write_line(const struct fired_log *log, uint64_t fired_ns)
 {
 	char path[4096], line[64];
 	int len = snprintf(line, sizeof(line), "%d %" PRIu64 "\n",
-	                   atomic_load(&log->program->memory->header.rank), fired_ns);
+			   atomic_load(&log->program->memory->header.rank), fired_ns);
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/fired.txt", log->folder);
@@ -36,9 +36,8 @@ static size_t fired_fds(void *ctx, struct pollfd *fds, size_t room)
 /* The --fault that was to fire on this rank and has not; NULL: none. */
 static const char *unfired(const struct program *program)
 {
-	int number = program->injector ?
-	                     inject_unfired(program->injector, program->fault_record) :
-	                     -1;
+	int number =
+		program->injector ? inject_unfired(program->injector, program->fault_record) : -1;
 
 	return number < 0 ? NULL : program->injector->specs[number].text;
 }
@@ -61,7 +60,7 @@ static bool fired_step(void *ctx, const struct supervised *child, int *exit_code
 	missed = ended ? unfired(program) : NULL;
 	if (missed)
 		fprintf(stderr, "%s: rank %d: --fault=%s did not fire: it shows nothing\n",
-		        program->name, atomic_load(&program->memory->header.rank), missed);
+			program->name, atomic_load(&program->memory->header.rank), missed);
 	return ended;
 }
 
@@ -74,7 +73,7 @@ static int fired_interval(void *ctx)
 }
 
 void fired_wrap(struct fired_log *log, struct supervisor_hooks *hooks,
-                const struct program *program)
+		const struct program *program)
 {
 	*log = (struct fired_log){ *hooks, program, getenv("HANGAR_FAULT_LOG"), false };
 	if (!program->fault_record)

@@ -8,7 +8,7 @@
 #include "perf_rank.h"
 
 struct fired_log {
-	struct supervisor_hooks hooks;  /* the monitor's */
+	struct supervisor_hooks hooks; /* the monitor's */
 	const struct program *program;
 	const char *folder;
 	bool done;
@@ -19,7 +19,7 @@ struct fired_log {
  * the environment it appends a line "RANK NANOSECONDS" to FOLDER/fired.txt: CLOCK_MONOTONIC, when
  * the rank's fault fired first. Else leave them alone. `log` must outlive them. */
 void fired_wrap(struct fired_log *log, struct supervisor_hooks *hooks,
-                const struct program *program);
+		const struct program *program);
 
 /* The run is over, with this exit code. Returns it, but 1 where --expect made it 0 and a fault
  * never fired on the rank: such a run proves nothing. Without --expect what happened keeps

@@ -19,7 +19,7 @@ static bool make_parents(void)
 static void refuse(const struct program *program, const char *folder, int code)
 {
 	fprintf(stderr, "%s: no evidence can be kept in %s: %s\n", program->name, folder,
-	        strerror(code));
+		strerror(code));
 }
 
 bool folder_make(char *path, size_t len, const struct program *program)

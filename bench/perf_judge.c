@@ -20,18 +20,18 @@
 #include "perf_folder.h"
 
 #define LINES_SHOWN 4
-#define HEARD_MAX  (1 << 18) /* ranks */
-#define TEXT_MAX   (64 << 10)
-#define TAIL_CALLS 256	     /* newest calls that another host tells of a rank; of large runs: */
-#define TAIL_SHORT 64
-#define TAIL_RANKS 1024
+#define HEARD_MAX   (1 << 18) /* ranks */
+#define TEXT_MAX    (64 << 10)
+#define TAIL_CALLS  256 /* newest calls that another host tells of a rank; of large runs: */
+#define TAIL_SHORT  64
+#define TAIL_RANKS  1024
 
 static void name_command(struct judge *j)
 {
 	char command[COMMAND_MAX];
 
 	command_join(command, sizeof(command), j->program->argc,
-	             (const char *const *)j->program->argv);
+		     (const char *const *)j->program->argv);
 	evidence_blind_command(command, j->evidence.command, sizeof(j->evidence.command));
 }
 
@@ -53,7 +53,7 @@ static void save_command(const struct judge *j)
 
 	snprintf(parent, sizeof(parent), "/proc/%d/cmdline", (int)getppid());
 	command_again(command, sizeof(command), p->launch, j->evidence.nranks, p->argc,
-	              (const char *const *)p->argv, parent);
+		      (const char *const *)p->argv, parent);
 	snprintf(path, sizeof(path), "%s/command.txt", j->folder);
 	f = fopen(path, "we");
 	if (!f)
@@ -82,9 +82,9 @@ static bool take_heard(struct judge *j, struct evidence_rank *rank, const struct
 {
 	const struct heard *heard = view->rank < j->nheard ? &j->heard[view->rank] : NULL;
 	int rc = heard && heard->words[WORD_TAIL].data
-	                 ? evidence_take_saved(rank, view->rank, heard->words[WORD_TAIL].data,
-	                                       heard->words[WORD_TAIL].bytes)
-	                 : -EINVAL;
+			 ? evidence_take_saved(rank, view->rank, heard->words[WORD_TAIL].data,
+					       heard->words[WORD_TAIL].bytes)
+			 : -EINVAL;
 
 	rank->remote = true;
 	rank->view = *view;
@@ -94,7 +94,7 @@ static bool take_heard(struct judge *j, struct evidence_rank *rank, const struct
 }
 
 static bool take_rank(struct judge *j, const struct rank_view *view,
-                      const struct record_memory *memory)
+		      const struct record_memory *memory)
 {
 	struct evidence_rank *rank = &j->evidence.ranks[view->rank];
 
@@ -109,7 +109,7 @@ static bool take_rank(struct judge *j, const struct rank_view *view,
 
 /* What each rank left, by rank number. false without memory. */
 static bool collect(struct judge *j, const struct rank_view *views,
-                    const struct record_memory *const *memories, size_t n)
+		    const struct record_memory *const *memories, size_t n)
 {
 	struct evidence *e = &j->evidence;
 
@@ -154,8 +154,8 @@ static void look(struct judge *j)
 }
 
 static void judge_testify(void *ctx, const struct rank_view *views,
-                          const struct record_memory *const *memories, size_t n,
-                          const struct monitor_pen *pen)
+			  const struct record_memory *const *memories, size_t n,
+			  const struct monitor_pen *pen)
 {
 	struct judge *j = ctx;
 	size_t newest = TAIL_CALLS;
@@ -196,7 +196,7 @@ static struct heard *heard_of(struct judge *j, int rank)
 }
 
 static void judge_hear(void *ctx, int32_t rank, enum monitor_word word, const void *data,
-                       size_t bytes)
+		       size_t bytes)
 {
 	struct heard *heard = heard_of(ctx, rank);
 	char *copy;
@@ -214,8 +214,8 @@ static void judge_hear(void *ctx, int32_t rank, enum monitor_word word, const vo
 }
 
 static void judge_sharpen(void *ctx, const struct rank_view *views,
-                          const struct record_memory *const *memories, size_t n,
-                          struct verdict *verdict)
+			  const struct record_memory *const *memories, size_t n,
+			  struct verdict *verdict)
 {
 	struct judge *j = ctx;
 	struct diagnosis *d = &j->diagnosis;
@@ -267,8 +267,8 @@ static void hear_witnesses(struct judge *j, const char *guilty)
 }
 
 static void judge_keep(void *ctx, const struct rank_view *views,
-                       const struct record_memory *const *memories, size_t n, const char *folder,
-                       const struct monitor_pen *pen)
+		       const struct record_memory *const *memories, size_t n, const char *folder,
+		       const struct monitor_pen *pen)
 {
 	struct judge *j = ctx;
 	struct error err = { .rank = -1 };
@@ -372,8 +372,8 @@ static void judge_save(void *ctx)
 		error_print(&err, j->program->name);
 		return;
 	}
-	printf("# look further: hang_diagnose %s%s%s\n", j->folder,
-	       drawable ? "; plots/plot " : "", drawable ? j->folder : "");
+	printf("# look further: hang_diagnose %s%s%s\n", j->folder, drawable ? "; plots/plot " : "",
+	       drawable ? j->folder : "");
 	fflush(stdout);
 }
 
@@ -401,12 +401,12 @@ void judge_release(struct judge *j)
 struct monitor_judge judge_hooks(struct judge *judge)
 {
 	return (struct monitor_judge){ .ctx = judge,
-		                       .begin = judge_begin,
-		                       .testify = judge_testify,
-		                       .hear = judge_hear,
-		                       .sharpen = judge_sharpen,
-		                       .place = judge_place,
-		                       .keep = judge_keep,
-		                       .slow = judge_slow,
-		                       .save = judge_save };
+				       .begin = judge_begin,
+				       .testify = judge_testify,
+				       .hear = judge_hear,
+				       .sharpen = judge_sharpen,
+				       .place = judge_place,
+				       .keep = judge_keep,
+				       .slow = judge_slow,
+				       .save = judge_save };
 }

@@ -21,12 +21,12 @@ struct judge {
 	const struct program *program;
 	struct evidence evidence;
 	struct evidence_probe probe; /* begun when something seemed wrong */
-	struct errand counters;      /* the host's reading when the run began; arg NULL: none */
-	bool gpus;                   /* it is for GPUs, too */
+	struct errand counters;	     /* the host's reading when the run began; arg NULL: none */
+	bool gpus;		     /* it is for GPUs, too */
 	struct diagnosis diagnosis;
-	struct heard *heard;         /* by rank; owned */
+	struct heard *heard; /* by rank; owned */
 	int nheard;
-	char folder[200];            /* "" when none could be made */
+	char folder[200]; /* "" when none could be made */
 };
 
 /* The monitor's hooks. On the root's host sharpen() names class, ranks and place from all hosts'

@@ -25,9 +25,9 @@
 #include "perf_judge.h"
 #include "perf_rank.h"
 
-#define RANKS_UNASKED	16 /* that a fault may start on any host */
+#define RANKS_UNASKED	16   /* that a fault may start on any host */
 #define MEET_SECONDS	0.75 /* from a barrier to communicator init */
-#define RANKS_PER_PLACE 4  /* GPU, or CPU where there is none: more only when -g says so */
+#define RANKS_PER_PLACE 4    /* GPU, or CPU where there is none: more only when -g says so */
 
 static int fail(const struct error *err, const struct program *program)
 {
@@ -63,9 +63,9 @@ static bool answer(const struct program *program, int *code)
 	else if (o->list_faults)
 		list_faults(o);
 	else if (o->completion)
-		*code = options_print_completion(stdout, o->completion, program->name) < 0 ?
-		                OUTCOME_USAGE :
-		                0;
+		*code = options_print_completion(stdout, o->completion, program->name) < 0
+				? OUTCOME_USAGE
+				: 0;
 	else
 		return false;
 	return true;
@@ -106,16 +106,17 @@ static int check_fault_ranks(const struct options *options, int ranks, struct er
 
 	if (ranks <= RANKS_UNASKED || ranks <= RANKS_PER_PLACE * places)
 		return ranks;
-	return error_set(err, OUTCOME_USAGE, -EINVAL,
-	                 "--fault: rank %d is guilty, and so %d ranks would start on %ld %s; ask for "
-	                 "them with -g %d",
-	                 ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
+	return error_set(
+		err, OUTCOME_USAGE, -EINVAL,
+		"--fault: rank %d is guilty, and so %d ranks would start on %ld %s; ask for "
+		"them with -g %d",
+		ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
 }
 
 /* Ranks of a bare start with faults: at least four and all that are guilty, on one GPU if need be.
  * Returns how many, 0 when the fault does not decide, or a negative errno with the error set. */
 static int choose_fault_ranks(const struct program *program, struct options *options,
-                              struct error *err)
+			      struct error *err)
 {
 	int ranks = 4;
 
@@ -138,8 +139,8 @@ static int read_environment(struct program *program, struct error *err)
 	program->deadline_factor = 1;
 	if (factor && parse_real(factor, 1, 1000, &program->deadline_factor) < 0)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
-		                 "HANGAR_DEADLINE_FACTOR=%.40s: must be a number from 1 to 1000",
-		                 factor);
+				 "HANGAR_DEADLINE_FACTOR=%.40s: must be a number from 1 to 1000",
+				 factor);
 	return 0;
 }
 
@@ -147,7 +148,7 @@ static int read_environment(struct program *program, struct error *err)
 static struct fault_record *make_fault_record(void)
 {
 	void *map = mmap(NULL, sizeof(struct fault_record), PROT_READ | PROT_WRITE,
-	                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return map == MAP_FAILED ? NULL : map;
 }
@@ -176,8 +177,8 @@ static int supervise(struct program *program, struct error *err)
 		.deadlines = program->options->watch,
 		/* -T is taken at its word; without records there is nothing to find a cause in */
 		.doubts = program->options->timeout == 0 && program->options->record != RECORD_OFF,
-		.meet_seconds = program->options->timeout ? 0 :
-		                                            MEET_SECONDS * program->deadline_factor,
+		.meet_seconds =
+			program->options->timeout ? 0 : MEET_SECONDS * program->deadline_factor,
 		.judge = judge_hooks(&judge),
 	};
 	char own_cgroup[CGROUP_PATH];
@@ -266,7 +267,7 @@ static int start_bare(const struct program *program, struct options *options, st
 	if (chosen)
 		fprintf(stderr, "hangar: %d ranks because of --fault\n", ranks);
 	words = add_choice(program->argv, program->argc, counted, options->share_gpu && !shared,
-	                   ranks);
+			   ranks);
 	if (!words) {
 		error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 		return fail(err, program);
@@ -279,7 +280,7 @@ static int start_bare(const struct program *program, struct options *options, st
 }
 
 int perf_main_filtered(const struct collective *collective, const struct call_filter *filter,
-                       int argc, char **argv)
+		       int argc, char **argv)
 {
 	struct options options;
 	struct launch launch;

@@ -10,6 +10,6 @@ int perf_main(const struct collective *collective, int argc, char **argv);
 
 /* The same with a fault filter in every rank's call chain; NULL: none. */
 int perf_main_filtered(const struct collective *collective, const struct call_filter *filter,
-                       int argc, char **argv);
+		       int argc, char **argv);
 
 #endif

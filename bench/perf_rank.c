@@ -22,7 +22,7 @@
 #include "record/recorder.h"
 #include "watch/star.h"
 
-#define OPEN_SECONDS 60.0 /* context and module load; nobody waits for others here */
+#define OPEN_SECONDS  60.0 /* context and module load; nobody waits for others here */
 #define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */
 
 struct rank {
@@ -46,7 +46,10 @@ struct rank {
 /* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
 static int spread_star(struct rank *r)
 {
-	struct { uint64_t token; char address[200]; } star = { 0 };
+	struct {
+		uint64_t token;
+		char address[200];
+	} star = { 0 };
 	int port, rc;
 
 	if (r->job.nnodes < 2)
@@ -68,9 +71,10 @@ static void warn_surplus(const struct rank *r)
 {
 	if (r->job.aside && r->job.local_rank == r->choice.take_part)
 		fprintf(stderr,
-		        "hangar: more processes than GPUs on this host: local ranks from %d on stand "
-		        "aside\n",
-		        r->choice.take_part);
+			"hangar: more processes than GPUs on this host: local ranks from %d on "
+			"stand "
+			"aside\n",
+			r->choice.take_part);
 }
 
 /* Meet the others and take a place. 0, or a negative errno. */
@@ -85,10 +89,10 @@ static int join(struct rank *r)
 	ops = backend_find(o->backend);
 	if (!ops)
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENODEV,
-		                 "--backend %s: this build does not have it", o->backend);
+				 "--backend %s: this build does not have it", o->backend);
 	if (ops->devices() == 0)
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENODEV,
-		                 "--backend %s: no usable GPU on this host", ops->name);
+				 "--backend %s: no usable GPU on this host", ops->name);
 	rc = devices_choose(&r->job, ops, o, &r->choice);
 	if (rc == 0)
 		rc = job_select(&r->job, r->choice.take_part);
@@ -119,13 +123,14 @@ static int open_backend(struct rank *r)
 	int rc;
 
 	watch_work(&r->watch, "opening the device", OPEN_SECONDS);
-	rc = backend_find(o->backend)->open(&r->job, &r->watch, &r->err, &config, &r->bench.backend);
+	rc = backend_find(o->backend)
+		     ->open(&r->job, &r->watch, &r->err, &config, &r->bench.backend);
 	watch_leave(&r->watch);
 	if (rc < 0)
 		return rc;
 	r->bench.backend->ops->facts(r->bench.backend, &facts);
 	recorder_identify(&r->recorder, r->job.rank, r->job.nranks, r->job.node, r->job.nnodes,
-	                  r->job.local_rank, facts.device, facts.library);
+			  r->job.local_rank, facts.device, facts.library);
 	return 0;
 }
 
@@ -139,8 +144,8 @@ static int check_groups(struct rank *r)
 	if (rc < 0 || sizes[0] == -sizes[1])
 		return rc;
 	return error_set(&r->err, OUTCOME_USAGE, -EINVAL,
-	                 "NCCL_TESTS_SPLIT: makes groups of %d to %d ranks; must make equal ones",
-	                 -sizes[1], sizes[0]);
+			 "NCCL_TESTS_SPLIT: makes groups of %d to %d ranks; must make equal ones",
+			 -sizes[1], sizes[0]);
 }
 
 static int allocate(struct rank *r)
@@ -152,18 +157,18 @@ static int allocate(struct rank *r)
 
 	if (largest == 0)
 		return error_set(&r->err, OUTCOME_USAGE, -EINVAL,
-		                 "-e %zu: gives each of %d ranks less than %zu bytes (--align); "
-		                 "there is nothing to measure",
-		                 o->max_bytes, r->job.group_size, o->align);
+				 "-e %zu: gives each of %d ranks less than %zu bytes (--align); "
+				 "there is nothing to measure",
+				 o->max_bytes, r->job.group_size, o->align);
 	watch_work(&r->watch, "allocating buffers", OPEN_SECONDS);
 	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest,
-	                  o->nfaults ? schedule_pool(largest) : BUFFERS_POOL,
-	                  o->nfaults ? SIZE_MAX : timing_most_calls(o));
+			  o->nfaults ? schedule_pool(largest) : BUFFERS_POOL,
+			  o->nfaults ? SIZE_MAX : timing_most_calls(o));
 	watch_leave(&r->watch);
 	if (rc == -ENOMEM) {
 		why = r->err;
 		snprintf(r->err.text, sizeof(r->err.text), "-e %zu: %.400s", o->max_bytes,
-		         why.text);
+			 why.text);
 	}
 	return rc;
 }
@@ -196,8 +201,8 @@ static int check_request(struct rank *r)
 
 	if (!b->backend->ops->device_name && options_need_gpu(b->options))
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-		                 "--%s: needs a GPU, and none is visible on this host",
-		                 options_need_gpu(b->options));
+				 "--%s: needs a GPU, and none is visible on this host",
+				 options_need_gpu(b->options));
 	rc = forecast_check(b, r->choice.shared, &r->err);
 	if (rc == 0)
 		rc = check_groups(r);
@@ -211,7 +216,7 @@ static int check_request(struct rank *r)
 		return rc;
 	if (b->options->nfaults)
 		rc = schedule_check(b->options, b->collective, r->job.group_size, &b->traffic,
-		                    &r->err);
+				    &r->err);
 	if (rc == 0 && r->program->injector)
 		rc = place_faults(r);
 	if (rc < 0)
@@ -223,9 +228,9 @@ static size_t memory_used(const struct rank *r)
 {
 	const struct backend_ops *ops = r->bench.backend->ops;
 
-	return r->program->options->memory_report && ops->memory_used ?
-	               ops->memory_used(r->bench.backend) :
-	               0;
+	return r->program->options->memory_report && ops->memory_used
+		       ? ops->memory_used(r->bench.backend)
+		       : 0;
 }
 
 static int open_comm(struct rank *r)
@@ -256,8 +261,8 @@ static int explain_used(struct rank *r)
 
 	if (r->run.report && be->ops->used_refusal && r->program->options->nfaults == 0)
 		why = be->ops->used_refusal(be);
-	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why) :
-	             0;
+	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why)
+		   : 0;
 }
 
 /* Once NCCL has found out what it runs on. */
@@ -271,7 +276,8 @@ static int open_forecast(struct rank *r)
 		rc = forecast_calibrate(&r->forecast, &r->bench, r->choice.shared);
 	if (rc < 0 || !r->run.report || !r->run_facts.forecast)
 		return rc;
-	r->bench.forecaster = forecast_open(&r->forecast, &r->bench, r->choice.shared, text, sizeof(text));
+	r->bench.forecaster =
+		forecast_open(&r->forecast, &r->bench, r->choice.shared, text, sizeof(text));
 	return report_comment(&r->report, "%s", text);
 }
 
@@ -282,7 +288,7 @@ static int open_vendor(struct rank *r)
 		return 0;
 	if (!r->bench.backend->ops->device_name)
 		return report_comment(&r->report, "Vendors' figures: they are about GPUs and their "
-		                                  "links, and this run used none");
+						  "links, and this run used none");
 	r->vendor = (struct vendor_run){
 		.device = r->facts[0].device.device,
 		.memory = r->facts[0].device.device_memory,
@@ -301,7 +307,7 @@ static int open_reconcile(struct rank *r)
 	if (!planned && !o->reconcile)
 		return 0;
 	return reconcile_before(&r->reconcile, &r->bench, r->bench.forecaster ? &r->forecast : NULL,
-	                        r->choice.shared, &r->run.reconciler);
+				r->choice.shared, &r->run.reconciler);
 }
 
 static int open_report(struct rank *r)
@@ -316,7 +322,7 @@ static int open_report(struct rank *r)
 	r->run_facts.argc = r->program->argc;
 	r->run_facts.argv = r->program->argv;
 	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,
-	                 &r->err);
+			 &r->err);
 	r->run.report = &r->report;
 	r->run.progress = launch_progress();
 	return rc;
@@ -335,7 +341,7 @@ static void ask_nccl(struct rank *r)
 static int prepare(struct rank *r)
 {
 	static int (*const steps[])(struct rank *) = { open_backend, spread_star, check_request,
-		                                       open_report };
+						       open_report };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
@@ -364,8 +370,7 @@ static int run_all(struct rank *r)
 
 	if (r->program->options->nfaults == 0)
 		return run_sweep(&r->run);
-	rc = schedule_run(&r->run,
-	                  r->program->injector ? inject_meets(r->program->injector) : 0);
+	rc = schedule_run(&r->run, r->program->injector ? inject_meets(r->program->injector) : 0);
 	return rc < 0 ? rc : check_fired(r);
 }
 
@@ -439,7 +444,7 @@ int perf_rank(void *arg)
 	r.program = p;
 	r.err.rank = -1;
 	recorder_init(&r.recorder, p->memory, p->options->record != RECORD_OFF,
-	              p->options->timeout);
+		      p->options->timeout);
 	recorder_stretch(&r.recorder, p->deadline_factor);
 	r.watch = recorder_watch(&r.recorder);
 	watch_phase(&r.watch, PHASE_INIT);

@@ -16,13 +16,13 @@ struct program {
 	const struct launch *launch;
 	int argc;
 	char **argv;
-	const char *folder;               /* of the run, for what lives as long as it */
-	struct record_memory *memory;     /* shared with the supervisor */
-	const struct call_filter *filter; /* of a test program; NULL: none */
-	struct injector *injector;        /* --fault; NULL: none */
-	double deadline_factor;           /* all deadlines times this */
-	struct fault_machine machine;     /* what faults can have here */
-	struct cgroup cgroup;             /* the rank's own, where a fault needs one */
+	const char *folder;		   /* of the run, for what lives as long as it */
+	struct record_memory *memory;	   /* shared with the supervisor */
+	const struct call_filter *filter;  /* of a test program; NULL: none */
+	struct injector *injector;	   /* --fault; NULL: none */
+	double deadline_factor;		   /* all deadlines times this */
+	struct fault_machine machine;	   /* what faults can have here */
+	struct cgroup cgroup;		   /* the rank's own, where a fault needs one */
 	struct fault_record *fault_record; /* shared with the supervisor, not with the diagnoser */
 };
 

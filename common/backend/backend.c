@@ -34,13 +34,12 @@ struct hook {
 	}
 
 static const struct hook required[] = {
-	HOOK(name),	 HOOK(help),	   HOOK(devices),  HOOK(open),
-	HOOK(close),	 HOOK(facts),	   HOOK(supports), HOOK(avg_premultiplies),
-	HOOK(comm_open), HOOK(comm_close), HOOK(alloc),	   HOOK(release),
-	HOOK(comm_id),
-	HOOK(fill),	 HOOK(poison),	   HOOK(copy),	   HOOK(store),
-	HOOK(fetch),	 HOOK(verify),	   HOOK(issue),	   HOOK(group_begin),
-	HOOK(group_end), HOOK(wait),
+	HOOK(name),	   HOOK(help),	     HOOK(devices),  HOOK(open),
+	HOOK(close),	   HOOK(facts),	     HOOK(supports), HOOK(avg_premultiplies),
+	HOOK(comm_open),   HOOK(comm_close), HOOK(alloc),    HOOK(release),
+	HOOK(comm_id),	   HOOK(fill),	     HOOK(poison),   HOOK(copy),
+	HOOK(store),	   HOOK(fetch),	     HOOK(verify),   HOOK(issue),
+	HOOK(group_begin), HOOK(group_end),  HOOK(wait),
 };
 
 static const struct hook graph[] = {

@@ -19,29 +19,32 @@ struct kernel_cost;
 struct segment;
 struct verify_result;
 
-enum alloc_kind { ALLOC_NCCL, ALLOC_CUDA }; /* ncclMemAlloc (nccl-tests' kind) or cudaMalloc; host
+enum alloc_kind {
+	ALLOC_NCCL,
+	ALLOC_CUDA
+}; /* ncclMemAlloc (nccl-tests' kind) or cudaMalloc; host
                                              * memory on mpi */
 
 struct backend_config {
-	int device;            /* device ordinal of this rank; ignored by mpi */
+	int device; /* device ordinal of this rank; ignored by mpi */
 	enum alloc_kind alloc;
-	int local_register;    /* -R: 0 none, 1 ncclCommRegister, 2 symmetric window */
-	int cta_policy;        /* -x: -1 unset, 0 default, 1 efficiency, 2 zero */
-	bool nvlink_centric;   /* ncclConfig nvlinkCentricSched, which nccl-tests always sets */
-	bool stream_null;      /* -y */
-	bool record_devices;   /* --record=full: event pair around every call */
+	int local_register;  /* -R: 0 none, 1 ncclCommRegister, 2 symmetric window */
+	int cta_policy;	     /* -x: -1 unset, 0 default, 1 efficiency, 2 zero */
+	bool nvlink_centric; /* ncclConfig nvlinkCentricSched, which nccl-tests always sets */
+	bool stream_null;    /* -y */
+	bool record_devices; /* --record=full: event pair around every call */
 };
 
 /* Printed in the header of every sink; "" where it does not apply. */
 struct backend_facts {
-	char library[64];      /* "NCCL 2.28.9" / "Open MPI v4.1.4" : version in use */
-	char runtime[64];      /* "CUDA runtime 13.0, driver 13.0" */
-	char device[64];       /* "NVIDIA H200" / CPU model */
-	char bus_id[32];       /* "0000:18:00.0" */
-	int device_index;      /* -1 on mpi */
-	int library_code;      /* ncclGetVersion's code (22809), 0 on mpi */
-	size_t device_memory;  /* bytes */
-	char config[128];      /* effective communicator configuration, "blocking=1
+	char library[64];     /* "NCCL 2.28.9" / "Open MPI v4.1.4" : version in use */
+	char runtime[64];     /* "CUDA runtime 13.0, driver 13.0" */
+	char device[64];      /* "NVIDIA H200" / CPU model */
+	char bus_id[32];      /* "0000:18:00.0" */
+	int device_index;     /* -1 on mpi */
+	int library_code;     /* ncclGetVersion's code (22809), 0 on mpi */
+	size_t device_memory; /* bytes */
+	char config[128];     /* effective communicator configuration, "blocking=1
 	                        * nvlinkCentricSched=0 alloc=nccl" */
 };
 
@@ -49,15 +52,15 @@ struct backend_facts {
 struct backend_used {
 	const char *algo, *proto; /* string constants, model_algo_name's and model_proto_name's;
 	                           * NULL: not known */
-	int channels;             /* that took part, over all the calls; -1: not known */
+	int channels;		  /* that took part, over all the calls; -1: not known */
 };
 
 /* A backend instance: what every hook gets. Backends embed it as first member. */
 struct backend {
 	const struct backend_ops *ops;
-	struct job *job;           /* borrowed */
+	struct job *job;	   /* borrowed */
 	const struct watch *watch; /* borrowed, may be NULL */
-	struct error *err;         /* borrowed; every hook that returns < 0 has set it */
+	struct error *err;	   /* borrowed; every hook that returns < 0 has set it */
 	struct backend_config config;
 };
 
@@ -75,8 +78,8 @@ struct backend_ops {
 	void (*device_name)(int device, char *buf, size_t len);
 	/* Required. Take the device and a stream; no communicator yet. On success *out is owned
 	 * by the caller. */
-	int (*open)(struct job *job, const struct watch *watch, struct error *err, const struct backend_config *config,
-	            struct backend **out);
+	int (*open)(struct job *job, const struct watch *watch, struct error *err,
+		    const struct backend_config *config, struct backend **out);
 	/* Required. Destroys communicators that are still there and frees everything; NULL is
 	 * fine. */
 	void (*close)(struct backend *be);
@@ -84,7 +87,8 @@ struct backend_ops {
 	void (*facts)(struct backend *be, struct backend_facts *facts);
 	/* Required. false with a reason when (dtype, op) can't be run here; op is OP_NONE for
 	 * pure data movement. */
-	bool (*supports)(struct backend *be, enum dtype dtype, enum redop op, char *why, size_t len);
+	bool (*supports)(struct backend *be, enum dtype dtype, enum redop op, char *why,
+			 size_t len);
 	/* Required. true when ncclAvg on floats multiplies by 1/n before adding; false when the
 	 * sum is divided. */
 	bool (*avg_premultiplies)(struct backend *be);
@@ -111,14 +115,15 @@ struct backend_ops {
 
 	/* Required; stream-ordered (they see and precede calls as issued), may return before
 	 * done. */
-	int (*fill)(struct backend *be, void *ptr, const struct check_data *data, int rank, uint64_t base, size_t count);
+	int (*fill)(struct backend *be, void *ptr, const struct check_data *data, int rank,
+		    uint64_t base, size_t count);
 	int (*poison)(struct backend *be, void *ptr, size_t bytes);
 	int (*copy)(struct backend *be, void *dst, const void *src, size_t bytes);
 	int (*store)(struct backend *be, void *dst, const void *host, size_t bytes);
 	/* Required; synchronous. */
 	int (*fetch)(struct backend *be, void *host, const void *src, size_t bytes);
 	int (*verify)(struct backend *be, const void *recv, const struct segment *segments, int n,
-	              const struct check_data *data, uint64_t base, struct verify_result *result);
+		      const struct check_data *data, uint64_t base, struct verify_result *result);
 
 	/* Required. */
 	int (*issue)(struct backend *be, const struct call *call, uint64_t ticket);

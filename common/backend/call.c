@@ -56,7 +56,7 @@ int chain_init(struct chain *chain)
 {
 	struct backend *be = chain->backend;
 	struct comm_request request = { .rank = be->job->group_rank,
-		                        .nranks = be->job->group_size };
+					.nranks = be->job->group_size };
 	struct naming naming = { 0 };
 	int rc;
 
@@ -67,7 +67,7 @@ int chain_init(struct chain *chain)
 		return rc;
 	if (naming.rc < 0)
 		return error_set(be->err, OUTCOME_ERROR, naming.rc,
-		                 "the first rank found no name for the communicator");
+				 "the first rank found no name for the communicator");
 	memcpy(request.id, naming.id, sizeof(request.id));
 	if (chain->filter && chain->filter->init)
 		return chain->filter->init(chain->filter->state, &request, chain);

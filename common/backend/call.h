@@ -29,17 +29,17 @@ enum call_kind {
 const char *call_kind_name(enum call_kind kind);
 
 struct call {
-	uint32_t comm;       /* communicator id; 0 is the one of all ranks */
+	uint32_t comm; /* communicator id; 0 is the one of all ranks */
 	enum call_kind kind;
-	const void *send;    /* NULL for CALL_RECV */
-	void *recv;          /* NULL for CALL_SEND */
-	size_t count;        /* elements, with NCCL's meaning for this kind (per rank for gathers,
+	const void *send; /* NULL for CALL_RECV */
+	void *recv;	  /* NULL for CALL_SEND */
+	size_t count;	  /* elements, with NCCL's meaning for this kind (per rank for gathers,
 	                      * scatters, alltoall) */
 	enum dtype dtype;
-	enum redop op;       /* OP_NONE where nothing is reduced */
-	int peer;            /* root or peer, -1 where there is none */
-	uint32_t stream;     /* stream id; 0 is the measured one */
-	uint64_t offset;     /* byte offset of the buffer in its pool, for the record */
+	enum redop op;	 /* OP_NONE where nothing is reduced */
+	int peer;	 /* root or peer, -1 where there is none */
+	uint32_t stream; /* stream id; 0 is the measured one */
+	uint64_t offset; /* byte offset of the buffer in its pool, for the record */
 	/* CALL_ALLTOALLV only: arrays of nranks elements, counts and displacements in elements,
 	 * owned by the caller and valid until the call is issued. */
 	const size_t *send_counts, *send_at, *recv_counts, *recv_at;
@@ -49,7 +49,7 @@ struct call {
 
 /* What one rank hands to communicator init. All ranks must agree in nranks and id. */
 struct comm_request {
-	uint32_t comm;    /* communicator id, as in struct call */
+	uint32_t comm; /* communicator id, as in struct call */
 	int rank, nranks;
 	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
 	                                  * tag (uint32_t) */
@@ -70,7 +70,7 @@ struct call_filter {
 
 struct chain {
 	struct backend *backend;
-	const struct watch *watch;        /* may be NULL */
+	const struct watch *watch;	  /* may be NULL */
 	const struct call_filter *filter; /* may be NULL */
 };
 

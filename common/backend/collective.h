@@ -13,36 +13,36 @@ struct traffic;
 /* Where a point is measured. */
 struct geometry {
 	int rank, nranks;
-	int root;                      /* -1 for a collective without root */
-	size_t elsize;                 /* bytes of one element */
-	size_t bytes;                  /* size asked for: one entry of the sweep */
-	size_t align;                  /* per-rank counts are rounded down to a multiple of this
+	int root;		       /* -1 for a collective without root */
+	size_t elsize;		       /* bytes of one element */
+	size_t bytes;		       /* size asked for: one entry of the sweep */
+	size_t align;		       /* per-rank counts are rounded down to a multiple of this
 	                                * many bytes */
 	const struct traffic *traffic; /* alltoallv's matrix, else NULL */
 };
 
 /* What one rank's buffers look like. All in elements but `bytes`. */
 struct shape {
-	size_t send, recv;         /* elements of this rank's send and receive buffer */
-	size_t count;              /* nccl-tests' "count" column: the argument of the NCCL call */
-	size_t bytes;              /* nccl-tests' "size" column, the same on every rank: the
+	size_t send, recv;   /* elements of this rank's send and receive buffer */
+	size_t count;	     /* nccl-tests' "count" column: the argument of the NCCL call */
+	size_t bytes;	     /* nccl-tests' "size" column, the same on every rank: the
 	                            * largest buffer */
-	size_t inplace_send;       /* where the two lie in the one buffer of the in-place variant */
+	size_t inplace_send; /* where the two lie in the one buffer of the in-place variant */
 	size_t inplace_recv;
 };
 
 enum segment_kind {
-	SEGMENT_COPY,   /* elements `from_at...` of rank `from`'s send buffer */
+	SEGMENT_COPY,	/* elements `from_at...` of rank `from`'s send buffer */
 	SEGMENT_REDUCE, /* the reduction over all ranks of elements `from_at...` */
-	SEGMENT_KEEP    /* must be left as it was */
+	SEGMENT_KEEP	/* must be left as it was */
 };
 
 /* A stretch of the receive buffer and what must stand there afterwards: the oracle. */
 struct segment {
 	enum segment_kind kind;
 	size_t at, count; /* place in the receive buffer, elements */
-	int from;         /* SEGMENT_COPY only */
-	size_t from_at;   /* place in the send buffer(s), elements */
+	int from;	  /* SEGMENT_COPY only */
+	size_t from_at;	  /* place in the send buffer(s), elements */
 };
 
 /* One call to make: `send` and `recv` point at the first element. In place: into the same
@@ -59,12 +59,12 @@ struct invocation {
 };
 
 struct collective {
-	const char *name; /* binary and CSV name without _perf, "all_reduce" */
-	bool reduces;     /* loops over operators */
-	bool rooted;      /* loops over roots */
-	bool in_place;    /* the in-place variant is legal */
+	const char *name;  /* binary and CSV name without _perf, "all_reduce" */
+	bool reduces;	   /* loops over operators */
+	bool rooted;	   /* loops over roots */
+	bool in_place;	   /* the in-place variant is legal */
 	bool power_of_two; /* runs on 2, 4, 8... ranks only */
-	bool irregular;   /* takes its counts from a traffic matrix */
+	bool irregular;	   /* takes its counts from a traffic matrix */
 
 	/* Fill `shape` for geometry's rank and size. A count of 0 means that the size is too
 	 * small for this many ranks. */
@@ -76,7 +76,8 @@ struct collective {
 	double (*bus_factor)(const struct geometry *geometry);
 
 	/* Write at most nranks segments that tile the receive buffer; returns how many. */
-	int (*segments)(const struct geometry *geometry, const struct shape *shape, struct segment *segments);
+	int (*segments)(const struct geometry *geometry, const struct shape *shape,
+			struct segment *segments);
 
 	/* Issue the collective once through the chain. Returns 0 or a negative errno. */
 	int (*run)(struct chain *chain, const struct invocation *invocation);
@@ -91,8 +92,8 @@ int collective_calls(const struct collective *collective, int nranks);
 /* Shared by several collectives. */
 /* the size column */
 double alg_bytes_size(const struct geometry *geometry, const struct shape *shape);
-double bus_factor_one(const struct geometry *geometry);                            /* 1 */
-double bus_factor_share(const struct geometry *geometry);                          /* (n-1)/n */
+double bus_factor_one(const struct geometry *geometry);	  /* 1 */
+double bus_factor_share(const struct geometry *geometry); /* (n-1)/n */
 
 /* Per-rank count of a size that is split over all ranks: bytes / elsize / nranks, rounded down
  * to `align` bytes. */
@@ -109,7 +110,8 @@ void shape_scatter(const struct geometry *geometry, struct shape *shape);
 int segments_gather(int n, size_t count, size_t from_at, struct segment *segments);
 
 /* One segment that covers the whole receive buffer. */
-int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at, struct segment *segments);
+int segments_one(enum segment_kind kind, size_t count, int from, size_t from_at,
+		 struct segment *segments);
 
 /* The call that an invocation makes when it is one call of `kind`; the caller sets what else it
  * needs. */
@@ -122,7 +124,7 @@ int run_call(struct chain *chain, const struct invocation *invocation, enum call
 
 /* Send and receive at once: `count` elements to rank `to` and as many from rank `from`, in one
  * group. */
-int run_exchange(struct chain *chain, const struct invocation *invocation, size_t count, const void *send, int to,
-                 void *recv, int from);
+int run_exchange(struct chain *chain, const struct invocation *invocation, size_t count,
+		 const void *send, int to, void *recv, int from);
 
 #endif

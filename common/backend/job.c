@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-#define INIT_SECONDS 10.0     /* DESIGN.md, "Detecting": floor for init */
+#define INIT_SECONDS	 10.0 /* DESIGN.md, "Detecting": floor for init */
 #define PATIENCE_SECONDS 10.0
 
 /* Turn an MPI return code into the job's error. */
@@ -84,9 +84,9 @@ int job_init(struct job *job, const struct watch *watch, struct error *err, int 
 		return error_set(err, OUTCOME_ERROR, -EIO, "MPI_Init failed");
 	if (announced > 0 && size < announced)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
-		                 "the launcher announces %d processes but MPI sees %d: it does "
-		                 "not serve this MPI library (%s); with srun use --mpi=pmix",
-		                 announced, size, job->library);
+				 "the launcher announces %d processes but MPI sees %d: it does "
+				 "not serve this MPI library (%s); with srun use --mpi=pmix",
+				 announced, size, job->library);
 	return 0;
 }
 
@@ -94,9 +94,9 @@ int job_init(struct job *job, const struct watch *watch, struct error *err, int 
 static int split_node(struct job *job, MPI_Comm comm, MPI_Comm *local)
 {
 	int rc = mpi_failed(job,
-	                    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, job->rank,
-	                                        MPI_INFO_NULL, local),
-	                    "MPI_Comm_split_type");
+			    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, job->rank,
+						MPI_INFO_NULL, local),
+			    "MPI_Comm_split_type");
 
 	if (rc == 0)
 		MPI_Comm_rank(*local, &job->local_rank);
@@ -127,7 +127,7 @@ static int find_nodes(struct job *job)
 		return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 	}
 	rc = mpi_failed(job, MPI_Allgather(&first, 1, MPI_INT, firsts, 1, MPI_INT, job->comm),
-	                "MPI_Allgather");
+			"MPI_Allgather");
 	for (int r = 0; r < job->nranks; r++)
 		job->node_of[r] = firsts[r] == r ? node++ : job->node_of[firsts[r]];
 	job->nnodes = node;
@@ -281,36 +281,36 @@ int job_await_work(struct job *job, const char *what)
 int job_max(struct job *job, double *values, int n)
 {
 	EXCHANGE(job, "the slowest rank's figures",
-	         MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, MPI_MAX, job->comm));
+		 MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, MPI_MAX, job->comm));
 }
 
 int job_max_int(struct job *job, int *values, int n)
 {
-	EXCHANGE(job, "agreeing", MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT, MPI_MAX, job->comm));
+	EXCHANGE(job, "agreeing",
+		 MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT, MPI_MAX, job->comm));
 }
 
 int job_sum_int64(struct job *job, long long *values, int n)
 {
 	EXCHANGE(job, "adding up",
-	         MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_LONG_LONG, MPI_SUM, job->comm));
+		 MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_LONG_LONG, MPI_SUM, job->comm));
 }
 
 int job_bcast(struct job *job, void *data, size_t bytes)
 {
-	EXCHANGE(job, "a word from rank 0",
-	         MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, job->comm));
+	EXCHANGE(job, "a word from rank 0", MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, job->comm));
 }
 
 int job_group_bcast(struct job *job, void *data, size_t bytes)
 {
 	EXCHANGE(job, "a word from the group's rank 0",
-	         MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, job->group_comm));
+		 MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, job->group_comm));
 }
 
 int job_gather(struct job *job, const void *mine, size_t bytes, void *all)
 {
 	EXCHANGE(job, "gathering at rank 0",
-	         MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, job->comm));
+		 MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, job->comm));
 }
 
 /* What each rank sends: `bytes` from the first of a node, which goes to the node's place. */
@@ -334,14 +334,14 @@ int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
 	if (bytes > (size_t)INT_MAX / (size_t)job->nnodes) {
 		free(counts);
 		return error_set(job->err, OUTCOME_INTERNAL, -EOVERFLOW,
-		                 "%d hosts have too much to tell at once", job->nnodes);
+				 "%d hosts have too much to tell at once", job->nnodes);
 	}
 	count_nodes(job, (int)bytes, counts, counts + job->nranks);
 	wait_begin(job, "gathering hosts at rank 0");
 	rc = mpi_failed(job,
-	                MPI_Gatherv(mine, job->local_rank == 0 ? (int)bytes : 0, MPI_BYTE, all, counts,
-	                            counts + job->nranks, MPI_BYTE, 0, job->comm),
-	                "gathering hosts at rank 0");
+			MPI_Gatherv(mine, job->local_rank == 0 ? (int)bytes : 0, MPI_BYTE, all,
+				    counts, counts + job->nranks, MPI_BYTE, 0, job->comm),
+			"gathering hosts at rank 0");
 	watch_leave(job->watch);
 	free(counts);
 	return rc;
@@ -349,17 +349,20 @@ int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
 
 int job_agree(struct job *job, int rc)
 {
-	struct { int failed, rank; } mine = { rc < 0 ? 0 : 1, job->rank }, worst;
+	struct {
+		int failed, rank;
+	} mine = { rc < 0 ? 0 : 1, job->rank }, worst;
 	int failed;
 
 	wait_begin(job, "agreeing that nothing failed");
 	failed = mpi_failed(job, MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, job->comm),
-	                    "MPI_Allreduce");
+			    "MPI_Allreduce");
 	if (failed == 0 && worst.failed == 0) {
 		struct error err = *job->err;
 
-		failed = mpi_failed(job, MPI_Bcast(&err, sizeof(err), MPI_BYTE, worst.rank, job->comm),
-		                    "MPI_Bcast");
+		failed = mpi_failed(job,
+				    MPI_Bcast(&err, sizeof(err), MPI_BYTE, worst.rank, job->comm),
+				    "MPI_Bcast");
 		err.file = "(on that rank)";
 		if (worst.rank != job->rank && failed == 0)
 			*job->err = err;

@@ -11,28 +11,28 @@
 #include "process/watch.h"
 
 struct job {
-	int rank, nranks;         /* among the ranks that take part in the measurement */
-	int node, nnodes;         /* nodes in the order of their lowest rank */
+	int rank, nranks; /* among the ranks that take part in the measurement */
+	int node, nnodes; /* nodes in the order of their lowest rank */
 	int local_rank, local_ranks;
-	int *node_of;             /* nranks entries */
-	bool aside;               /* this process is surplus: it only waits in job_release */
-	int group, ngroups;       /* NCCL_TESTS_SPLIT: ranks of one group share a communicator; else
+	int *node_of;	    /* nranks entries */
+	bool aside;	    /* this process is surplus: it only waits in job_release */
+	int group, ngroups; /* NCCL_TESTS_SPLIT: ranks of one group share a communicator; else
 	                           * 0 of 1 */
 	int group_rank, group_size; /* what a collective sees as rank and nranks */
-	MPI_Comm comm;            /* control traffic of all ranks above; a duplicate,
+	MPI_Comm comm;		    /* control traffic of all ranks above; a duplicate,
 	                           * never measured */
-	MPI_Comm group_comm;      /* control traffic inside the group */
-	MPI_Comm traffic;         /* the group's ranks; another duplicate, from which the mpi
+	MPI_Comm group_comm;	    /* control traffic inside the group */
+	MPI_Comm traffic;	    /* the group's ranks; another duplicate, from which the mpi
 	                           * backend makes its own */
-	MPI_Comm world;           /* all processes, for aside ones to wait on */
-	double patience;          /* seconds that the small exchanges below may wait for the slowest
+	MPI_Comm world;		    /* all processes, for aside ones to wait on */
+	double patience; /* seconds that the small exchanges below may wait for the slowest
 	                           * rank; the user raises it before phases in which ranks work
 	                           * alone for long */
-	bool unhurried;           /* -T does not cut the waits of these exchanges: some rank is at
+	bool unhurried;	 /* -T does not cut the waits of these exchanges: some rank is at
 	                           * work of its own */
 	const struct watch *watch;
 	struct error *err;
-	char library[96];         /* MPI library version, one line */
+	char library[96]; /* MPI library version, one line */
 };
 
 /* MPI_Init and the communicators. `announced` is what the launcher says the number of processes
@@ -72,7 +72,10 @@ int job_agree(struct job *job, int rc);
 
 /* From now on the exchanges give the slowest rank `seconds`, whatever -T says. Returns what was;
  * job_hurry restores it. */
-struct job_time { double patience; bool unhurried; };
+struct job_time {
+	double patience;
+	bool unhurried;
+};
 struct job_time job_unhurry(struct job *job, double seconds);
 void job_hurry(struct job *job, struct job_time former);
 

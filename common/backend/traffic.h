@@ -10,13 +10,14 @@
 
 struct traffic {
 	int nranks;
-	double spread;   /* generated pattern: 0 uniform .. 1 distance-weighted */
-	double *matrix;  /* nranks x nranks bytes, row = sender, already scaled; NULL: generated */
+	double spread;	/* generated pattern: 0 uniform .. 1 distance-weighted */
+	double *matrix; /* nranks x nranks bytes, row = sender, already scaled; NULL: generated */
 };
 
 /* Reads the matrix file if one is set. 0 or negative errno with a usage error that names file,
  * row and column. */
-int traffic_init(struct traffic *traffic, const struct options *options, int nranks, struct error *err);
+int traffic_init(struct traffic *traffic, const struct options *options, int nranks,
+		 struct error *err);
 void traffic_release(struct traffic *traffic);
 
 /* Elements that `from` sends to `to` when the size asked for is `bytes` (ignored with a matrix);

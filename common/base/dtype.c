@@ -64,7 +64,7 @@ char *dtype_format(enum dtype type, const void *bits, char *buf, size_t len)
 	memcpy(&u, bits, size);
 	if (check_is_float(type))
 		snprintf(buf, len, "%.*g (0x%0*" PRIx64 ")", type == DT_DOUBLE ? 17 : 9,
-		         check_decode(type, u), (int)(2 * size), u);
+			 check_decode(type, u), (int)(2 * size), u);
 	else if (type == DT_INT8)
 		snprintf(buf, len, "%d", (int8_t)u);
 	else if (type == DT_INT32)

@@ -51,21 +51,21 @@ enum check_fold { FOLD_ADD, FOLD_MUL, FOLD_MAX };
  * value. A *carrier* is the 64-bit number in which contributions are folded: integers modulo 2^64,
  * sums of small integers, order keys (max, min), or the counts of TERM_POWER. */
 struct check_plan {
-	uint64_t mask;      /* the bits of one element */
-	uint64_t sign;      /* its top bit */
+	uint64_t mask;	    /* the bits of one element */
+	uint64_t sign;	    /* its top bit */
 	uint64_t keep, set; /* TERM_BITS: (hash & keep) | set */
 	uint64_t flip[2];   /* FOLD_MAX: bits to order key, by the top bit of the bits ... */
 	uint64_t back[2];   /* ... and back, by the top bit of the key */
-	uint64_t start;     /* the carrier that a fold starts from */
+	uint64_t start;	    /* the carrier that a fold starts from */
 	uint64_t neutral;   /* element of a rank that does not contribute */
 	uint64_t poison;    /* an element that was never written */
 	double share; /* float avg that multiplies first: 1/n in the type; 0: the sum is divided by
 	                 n */
 	uint32_t key_a, key_b; /* from the seed */
 	uint32_t nranks, active, step, turn;
-	uint32_t small;  /* TERM_SMALL: largest magnitude, a power of two */
+	uint32_t small;	 /* TERM_SMALL: largest magnitude, a power of two */
 	uint32_t scaled; /* 1: odd ranks' contributions are doubled (mulsum) */
-	uint32_t width;  /* bytes of one element */
+	uint32_t width;	 /* bytes of one element */
 	enum dtype dtype;
 	enum redop op;
 	enum check_term term;
@@ -134,10 +134,10 @@ CHECK_HD int check_bias(enum dtype type)
 /* The first magnitude that is no finite number: infinity, or e4m3's NaN, which has no infinity. */
 CHECK_HD uint32_t check_endless(enum dtype type)
 {
-	return type == DT_HALF     ? 0x7c00 :
-	       type == DT_BFLOAT16 ? 0x7f80 :
-	       type == DT_F8E4M3   ? 0x7f :
-	                             0x7c;
+	return type == DT_HALF	     ? 0x7c00
+	       : type == DT_BFLOAT16 ? 0x7f80
+	       : type == DT_F8E4M3   ? 0x7f
+				     : 0x7c;
 }
 
 /* Magnitude bits of the double whose magnitude bits are `bits`, in a type narrower than float. */
@@ -200,7 +200,7 @@ CHECK_HD double check_decode(enum dtype type, uint64_t bits)
 		int nan = type == DT_F8E4M3 || magnitude > check_endless(type);
 
 		return check_bits_double(sign << 63 |
-		                         (nan ? 0x7ff8000000000000ull : 0x7ff0000000000000ull));
+					 (nan ? 0x7ff8000000000000ull : 0x7ff0000000000000ull));
 	}
 	if (exponent == 0) { /* magnitude x 2^(1 - bias - mantissa) */
 		double unit = check_bits_double((uint64_t)(1023 + 1 - bias - mantissa) << 52);
@@ -208,7 +208,7 @@ CHECK_HD double check_decode(enum dtype type, uint64_t bits)
 		return sign ? -(unit * magnitude) : unit * magnitude;
 	}
 	return check_bits_double(sign << 63 | (((uint64_t)magnitude << (52 - mantissa)) +
-	                                       ((uint64_t)(1023 - bias) << 52)));
+					       ((uint64_t)(1023 - bias) << 52)));
 }
 
 /* The number in float bits `bits`, zero or exact and normal in the type: no rounding, cheap. */
@@ -322,7 +322,7 @@ CHECK_HD int64_t check_pair(const struct check_plan *p, uint32_t phase, uint64_t
 
 /* The carrier of what the rank with this hash and phase contributes at `index`. */
 CHECK_HD uint64_t check_contribution(const struct check_plan *p, uint32_t h, uint32_t phase,
-                                     uint64_t index)
+				     uint64_t index)
 {
 	uint64_t bits;
 
@@ -404,7 +404,7 @@ CHECK_HD uint32_t check_next_turn(const struct check_plan *p, uint32_t turn, uin
 
 /* The element of `rank` at `index`, where `turn` is check_turn's. */
 CHECK_HD uint64_t check_element_at(const struct check_plan *p, uint32_t rank, uint64_t index,
-                                   uint32_t turn)
+				   uint32_t turn)
 {
 	uint32_t phase = rank >= turn ? rank - turn : rank + p->nranks - turn;
 

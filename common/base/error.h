@@ -7,8 +7,8 @@
 
 struct error {
 	enum outcome outcome; /* what the error means for the run: OUTCOME_OK while there is none */
-	int code;             /* negative errno */
-	int rank;             /* -1 while unknown */
+	int code;	      /* negative errno */
+	int rank;	      /* -1 while unknown */
 	int line;
 	const char *file;
 	char text[512]; /* one line, no newline; names what failed and what would be right */
@@ -17,10 +17,11 @@ struct error {
 /* Keep the error if it is the first, and return `code` either way, so that callers can `return
  * error_set(...)`. Prints nothing; whoever ends the process prints it once (error_print). `err`
  * is not NULL. */
-#define error_set(err, outcome, code, ...) error_set_at(err, outcome, code, __FILE__, __LINE__, __VA_ARGS__)
+#define error_set(err, outcome, code, ...)                                                         \
+	error_set_at(err, outcome, code, __FILE__, __LINE__, __VA_ARGS__)
 
-int error_set_at(struct error *err, enum outcome outcome, int code, const char *file, int line, const char *fmt, ...)
-	__attribute__((format(printf, 6, 7)));
+int error_set_at(struct error *err, enum outcome outcome, int code, const char *file, int line,
+		 const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 /* One line on standard error: "PROGRAM: TEXT", plus rank and file:line where the outcome is no
  * usage error. */

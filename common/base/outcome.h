@@ -11,12 +11,12 @@ enum outcome {
 	OUTCOME_INTERNAL = 1,
 	OUTCOME_USAGE = 2,
 	OUTCOME_HANG = 10,
-	OUTCOME_ERROR = 11,      /* NCCL, CUDA or MPI said so */
+	OUTCOME_ERROR = 11, /* NCCL, CUDA or MPI said so */
 	OUTCOME_WRONG_DATA = 12,
-	OUTCOME_SLOW = 13,       /* below the required bandwidth */
-	OUTCOME_DIED = 14,       /* a rank's process ended, exit included */
+	OUTCOME_SLOW = 13, /* below the required bandwidth */
+	OUTCOME_DIED = 14, /* a rank's process ended, exit included */
 	OUTCOME_SLOW_RANK = 15,
-	OUTCOME_DIVERGED = 16,   /* call signatures differ, nothing failed yet */
+	OUTCOME_DIVERGED = 16, /* call signatures differ, nothing failed yet */
 	OUTCOME_NOT_FIRED = 20,
 	OUTCOME_UNSUPPORTED = 77 /* needs something this machine lacks */
 };

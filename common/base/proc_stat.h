@@ -7,10 +7,10 @@
 #include <sys/types.h>
 
 struct proc_stat {
-	char name[64];  /* what cannot be printed is '?' */
-	char state;     /* 'R' 'S' 'D' 'T' 't' 'Z' 'X' */
+	char name[64];	/* what cannot be printed is '?' */
+	char state;	/* 'R' 'S' 'D' 'T' 't' 'Z' 'X' */
 	unsigned flags; /* PF_* of the kernel's sched.h */
-	int exit_code;  /* as waitpid has it, once it ends; 0 also where it is hidden from us */
+	int exit_code;	/* as waitpid has it, once it ends; 0 also where it is hidden from us */
 };
 
 /* Of process `pid`, or (tid > 0) of its thread `tid`. False when there is none, or nothing that

@@ -11,8 +11,8 @@
 struct stats {
 	size_t n;
 	double min, max, mean, median;
-	double p5, p95, p99; /* type 7 quantiles (linear interpolation; Hyndman and Fan 1996) */
-	double stddev;       /* of the sample (n - 1); 0 for n < 2 */
+	double p5, p95, p99;	/* type 7 quantiles (linear interpolation; Hyndman and Fan 1996) */
+	double stddev;		/* of the sample (n - 1); 0 for n < 2 */
 	double ci_low, ci_high; /* 95 % confidence interval of the median from order statistics
 	                         * (binomial, distribution-free; David and Nagaraja, Order
 	                         * Statistics, 7.1). For n < 6 no such interval exists: min and max,
@@ -38,15 +38,16 @@ const char *stop_reason_name(enum stop_reason reason);
 
 /* When an adaptive measurement ends. */
 struct stop_rule {
-	size_t fixed;           /* > 0: exactly this many samples (-n), the rest is ignored */
-	double ci_percent;      /* target half width, percent of the median: 1 */
-	size_t min_samples;     /* before the target counts */
-	double budget_seconds;  /* spent in timed calls; counts from the third sample on */
-	size_t max_samples;     /* reached: STOP_BUDGET; 0: no such limit */
+	size_t fixed;	       /* > 0: exactly this many samples (-n), the rest is ignored */
+	double ci_percent;     /* target half width, percent of the median: 1 */
+	size_t min_samples;    /* before the target counts */
+	double budget_seconds; /* spent in timed calls; counts from the third sample on */
+	size_t max_samples;    /* reached: STOP_BUDGET; 0: no such limit */
 };
 
 /* Sorts the samples when there are min_samples or more: call it per batch, not per sample, where
  * calls are short. An interval of fewer than 6 samples is never precise. */
-enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n, double spent_seconds);
+enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n,
+			    double spent_seconds);
 
 #endif

@@ -8,10 +8,10 @@
 #include "check/check_classify.h"
 
 static const char *const kind_names[] = {
-	[WRONG_NONE] = "none",       [WRONG_ZERO] = "zero",       [WRONG_STALE] = "stale",
+	[WRONG_NONE] = "none",	     [WRONG_ZERO] = "zero",	  [WRONG_STALE] = "stale",
 	[WRONG_SHIFTED] = "shifted", [WRONG_MISSING] = "missing", [WRONG_DOUBLED] = "doubled",
-	[WRONG_NAN] = "nan",         [WRONG_GUARD] = "guard",     [WRONG_SEND] = "send",
-	[WRONG_KEEP] = "keep",       [WRONG_OTHER] = "other",
+	[WRONG_NAN] = "nan",	     [WRONG_GUARD] = "guard",	  [WRONG_SEND] = "send",
+	[WRONG_KEEP] = "keep",	     [WRONG_OTHER] = "other",
 };
 
 const char *wrong_kind_name(enum wrong_kind kind)
@@ -31,7 +31,7 @@ static const struct segment *segment_of(const struct check_place *place, uint64_
 }
 
 static int check_recv(struct backend *be, const struct check_data *data,
-                      const struct check_place *place, struct check_report *report)
+		      const struct check_place *place, struct check_report *report)
 {
 	size_t width = dtype_size(data->dtype), n;
 	unsigned char window[CHECK_WINDOW * 8];
@@ -42,7 +42,7 @@ static int check_recv(struct backend *be, const struct check_data *data,
 	if (!place->recv || place->nsegments == 0)
 		return 0;
 	rc = be->ops->verify(be, place->recv, place->segments, place->nsegments, data, place->base,
-	                     &result);
+			     &result);
 	if (rc < 0 || result.wrong == 0)
 		return rc;
 	report->wrong = result.wrong;
@@ -54,7 +54,7 @@ static int check_recv(struct backend *be, const struct check_data *data,
 	n = segment->count - (result.first - segment->at);
 	n = n < CHECK_WINDOW ? n : CHECK_WINDOW;
 	rc = be->ops->fetch(be, window, (const char *)place->recv + result.first * width,
-	                    n * width);
+			    n * width);
 	if (rc < 0)
 		return rc;
 	check_classify(data, segment, place->base, result.first, n, window, report);
@@ -75,7 +75,7 @@ static void compare_guard(const unsigned char *guard, int64_t offset, struct che
 }
 
 static int check_guards(struct backend *be, const struct check_place *place,
-                        struct check_report *report)
+			struct check_report *report)
 {
 	const char *recv = place->recv;
 	unsigned char guard[CHECK_GUARD];
@@ -98,7 +98,7 @@ static int check_guards(struct backend *be, const struct check_place *place,
  * one comparison does. What lies before the first element of the pool belongs to nobody and is left
  * out. */
 static int check_send(struct backend *be, const struct check_data *data, int rank,
-                      const struct check_place *place, struct check_report *report)
+		      const struct check_place *place, struct check_report *report)
 {
 	size_t width = dtype_size(data->dtype), count = place->send_bytes / width;
 	size_t before = 0, after = 0;
@@ -132,7 +132,7 @@ static int check_send(struct backend *be, const struct check_data *data, int ran
 }
 
 int check_call(struct backend *be, const struct check_data *data, int rank,
-               const struct check_place *place, struct check_report *report)
+	       const struct check_place *place, struct check_report *report)
 {
 	int rc;
 
@@ -155,7 +155,7 @@ static const char *describe_kind(const struct check_report *report, char *buf, s
 	if (report->kind == WRONG_SHIFTED)
 		snprintf(buf, len, "%s by %+" PRId64, name, report->shift);
 	else if ((report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED) &&
-	         report->culprit >= 0)
+		 report->culprit >= 0)
 		snprintf(buf, len, "%s contribution of rank %" PRId32, name, report->culprit);
 	else if (report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED)
 		snprintf(buf, len, "%s contribution of an unknown rank", name);
@@ -166,9 +166,9 @@ static const char *describe_kind(const struct check_report *report, char *buf, s
 
 char *check_describe(const struct check_report *report, char *buf, size_t len)
 {
-	const char *what = report->kind == WRONG_GUARD ? "byte" :
-	                   report->kind == WRONG_SEND  ? "send element" :
-	                                                 "element";
+	const char *what = report->kind == WRONG_GUARD	? "byte"
+			   : report->kind == WRONG_SEND ? "send element"
+							: "element";
 	char kind[80];
 
 	if (report->wrong == 0) {
@@ -176,8 +176,8 @@ char *check_describe(const struct check_report *report, char *buf, size_t len)
 		return buf;
 	}
 	snprintf(buf, len,
-	         "rank %" PRId32 " %s %" PRId64 ": expected %s got %s: %s (%" PRIu64 " wrong)",
-	         report->rank, what, (int64_t)report->element, report->expected, report->got,
-	         describe_kind(report, kind, sizeof(kind)), report->wrong);
+		 "rank %" PRId32 " %s %" PRId64 ": expected %s got %s: %s (%" PRIu64 " wrong)",
+		 report->rank, what, (int64_t)report->element, report->expected, report->got,
+		 describe_kind(report, kind, sizeof(kind)), report->wrong);
 	return buf;
 }

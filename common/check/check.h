@@ -20,7 +20,7 @@
 struct check_data {
 	uint32_t seed;
 	enum dtype dtype;
-	enum redop op;          /* OP_NONE: elements are only moved, all bit patterns but NaN and
+	enum redop op; /* OP_NONE: elements are only moved, all bit patterns but NaN and
 	                         * infinity occur */
 	int nranks;
 	bool avg_premultiplies; /* backend_ops.avg_premultiplies */
@@ -34,16 +34,16 @@ struct check_data {
 
 enum wrong_kind {
 	WRONG_NONE,
-	WRONG_ZERO,      /* zero where the expected value is not */
-	WRONG_STALE,     /* never written: the poison is still there */
-	WRONG_SHIFTED,   /* the right data, displaced */
-	WRONG_MISSING,   /* one rank's contribution left out */
-	WRONG_DOUBLED,   /* one rank's contribution counted twice */
+	WRONG_ZERO,    /* zero where the expected value is not */
+	WRONG_STALE,   /* never written: the poison is still there */
+	WRONG_SHIFTED, /* the right data, displaced */
+	WRONG_MISSING, /* one rank's contribution left out */
+	WRONG_DOUBLED, /* one rank's contribution counted twice */
 	WRONG_NAN,
-	WRONG_GUARD,     /* bytes outside the receive buffer changed */
-	WRONG_SEND,      /* the send buffer changed */
-	WRONG_KEEP,      /* a buffer that must stay untouched was written */
-	WRONG_OTHER      /* none of the above fits */
+	WRONG_GUARD, /* bytes outside the receive buffer changed */
+	WRONG_SEND,  /* the send buffer changed */
+	WRONG_KEEP,  /* a buffer that must stay untouched was written */
+	WRONG_OTHER  /* none of the above fits */
 };
 
 /* "none" "zero" "stale" "shifted" "missing" "doubled" "nan" "guard" "send" "keep" "other". */
@@ -51,19 +51,19 @@ const char *wrong_kind_name(enum wrong_kind kind);
 
 /* Raw outcome of comparing one receive buffer. */
 struct verify_result {
-	uint64_t wrong;       /* elements that differ */
-	uint64_t first;       /* element index in the receive buffer of the first of them */
+	uint64_t wrong; /* elements that differ */
+	uint64_t first; /* element index in the receive buffer of the first of them */
 };
 
 /* What is told of a failed check; plain data, so that ranks can gather it. */
 struct check_report {
-	uint64_t wrong;       /* wrong elements of this rank (for guard: wrong bytes) */
-	int32_t kind;         /* enum wrong_kind of the first */
-	int32_t rank;         /* the rank whose buffer is wrong */
-	int32_t culprit;      /* rank whose contribution is missing or doubled, -1 where that is
+	uint64_t wrong;	  /* wrong elements of this rank (for guard: wrong bytes) */
+	int32_t kind;	  /* enum wrong_kind of the first */
+	int32_t rank;	  /* the rank whose buffer is wrong */
+	int32_t culprit;  /* rank whose contribution is missing or doubled, -1 where that is
 	                       * not known */
-	int64_t shift;        /* WRONG_SHIFTED: elements; positive: data stand too late */
-	uint64_t element;     /* first wrong element, index in the receive buffer (guard: byte
+	int64_t shift;	  /* WRONG_SHIFTED: elements; positive: data stand too late */
+	uint64_t element; /* first wrong element, index in the receive buffer (guard: byte
 	                       * offset from its start, as int64_t; send: element relative to the
 	                       * send buffer, as int64_t) */
 	char expected[48], got[48]; /* as dtype_format prints them */
@@ -78,29 +78,29 @@ void check_reduced(const struct check_data *data, uint64_t index, void *bits);
 /* Host memory versions of the backend hooks `fill` and `verify`. `base` is the pool index of the
  * send buffers' first element, on every rank. */
 void check_fill(const struct check_data *data, int rank, uint64_t base, size_t count, void *dst);
-void check_verify(const struct check_data *data, const void *recv, const struct segment *segments, int n,
-                  uint64_t base, struct verify_result *result);
+void check_verify(const struct check_data *data, const void *recv, const struct segment *segments,
+		  int n, uint64_t base, struct verify_result *result);
 
 /* Where a buffer to be checked lies; addresses are the backend's. */
 struct check_place {
-	const void *recv;    /* first element of the receive buffer */
+	const void *recv; /* first element of the receive buffer */
 	size_t recv_bytes;
-	const void *send;    /* first element of the send buffer, NULL in place (nothing
+	const void *send; /* first element of the send buffer, NULL in place (nothing
 	                      * must stay) */
 	size_t send_bytes;
-	bool guards;         /* CHECK_GUARD bytes on each side of recv were poisoned; likewise
+	bool guards; /* CHECK_GUARD bytes on each side of recv were poisoned; likewise
 	                      * around send filled */
 	const struct segment *segments;
 	int nsegments;
-	uint64_t base;       /* pool index of the first send element */
+	uint64_t base; /* pool index of the first send element */
 };
 
 /* Check one finished call on this rank: receive buffer, guards, send buffer; on a failure find
  * and name the first wrong element. Returns 0 with report->wrong == 0 when all is right, 0 with
  * the report filled when not, or a negative errno from the backend. Local, no communication.
  * `report->rank` is set to `rank`. */
-int check_call(struct backend *be, const struct check_data *data, int rank, const struct check_place *place,
-               struct check_report *report);
+int check_call(struct backend *be, const struct check_data *data, int rank,
+	       const struct check_place *place, struct check_report *report);
 
 /* One line without newline: "rank 2 element 17: expected 3 got 0: zero (12 wrong)". Returns buf. */
 char *check_describe(const struct check_report *report, char *buf, size_t len);
@@ -109,7 +109,7 @@ char *check_describe(const struct check_report *report, char *buf, size_t len);
  * elements [at, at+count) would hold; `good` is what they hold now, `culprit` the rank for
  * missing and doubled. Host memory. Returns 0, or -EINVAL where the kind cannot be told from
  * right data for this type and operator. */
-int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment, uint64_t base,
-                int culprit, const void *good, size_t at, size_t count, void *dst);
+int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment,
+		uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst);
 
 #endif

@@ -17,7 +17,7 @@ struct scene {
 	const struct segment *segment;
 	uint64_t index;
 	int64_t low, high; /* window elements [low, high) have their place in the segment */
-	size_t last;       /* wrong elements lie in [0, last) */
+	size_t last;	   /* wrong elements lie in [0, last) */
 	size_t wrong;
 	double luck; /* probability that two elements near here are equal */
 	uint64_t got[CHECK_WINDOW];
@@ -27,7 +27,7 @@ struct scene {
 
 /* What a segment must hold at a pool index. */
 static uint64_t expected_at(const struct check_plan *p, const struct segment *segment,
-                            uint64_t index)
+			    uint64_t index)
 {
 	if (segment->kind == SEGMENT_KEEP)
 		return p->poison;
@@ -44,14 +44,14 @@ static uint64_t expected(const struct scene *s, int64_t i)
 /* ---- A reduction with one contribution too few or too many ---- */
 
 static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
-                           uint32_t times)
+			   uint32_t times)
 {
 	double sum = 0, product = 1, value;
 	uint32_t turn = check_turn(p, index), rank = turn, count;
 
 	for (uint32_t phase = 0; phase < p->active; phase++) {
 		value = check_decode(p->dtype, check_element_at(p, rank, index, turn)) *
-		        (1 + (rank & p->scaled));
+			(1 + (rank & p->scaled));
 		for (count = rank == culprit ? times : 1; count > 0; count--) {
 			sum += value;
 			product *= value;
@@ -60,13 +60,13 @@ static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t 
 	}
 	if (p->op == OP_PROD)
 		return check_round(p->dtype, product);
-	return p->op == OP_AVG ? check_average(p, (uint64_t)(int64_t)sum) :
-	                         check_round(p->dtype, sum);
+	return p->op == OP_AVG ? check_average(p, (uint64_t)(int64_t)sum)
+			       : check_round(p->dtype, sum);
 }
 
 /* The reduction at `index` with `culprit`'s contribution counted `times` times. */
 static uint64_t reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
-                             uint32_t times)
+			     uint32_t times)
 {
 	uint32_t turn = check_turn(p, index), rank = turn, count;
 	uint64_t carrier = p->start, next;
@@ -226,7 +226,7 @@ static void look_around(struct scene *s, size_t n)
 }
 
 static void set_scene(struct scene *s, const struct check_data *data, const struct segment *segment,
-                      uint64_t base, uint64_t at, size_t n, const char *got)
+		      uint64_t base, uint64_t at, size_t n, const char *got)
 {
 	memset(s, 0, sizeof(*s));
 	check_plan(data, &s->plan);
@@ -245,7 +245,7 @@ static void set_scene(struct scene *s, const struct check_data *data, const stru
 }
 
 void check_classify(const struct check_data *data, const struct segment *segment, uint64_t base,
-                    uint64_t at, size_t n, const void *got, struct check_report *report)
+		    uint64_t at, size_t n, const void *got, struct check_report *report)
 {
 	struct scene s;
 	uint64_t first;
@@ -280,7 +280,7 @@ static uint64_t quiet_nan(enum dtype type)
 
 /* Can this kind be told from right data at all? */
 static bool can_spoil(const struct check_data *data, enum wrong_kind kind,
-                      const struct segment *segment, int culprit)
+		      const struct segment *segment, int culprit)
 {
 	bool extreme = data->op == OP_MAX || data->op == OP_MIN;
 
@@ -302,7 +302,7 @@ static bool can_spoil(const struct check_data *data, enum wrong_kind kind,
 }
 
 static uint64_t spoilt(const struct check_plan *p, enum wrong_kind kind,
-                       const struct segment *segment, uint64_t index, int culprit, uint64_t good)
+		       const struct segment *segment, uint64_t index, int culprit, uint64_t good)
 {
 	switch (kind) {
 	case WRONG_ZERO:
@@ -325,7 +325,7 @@ static uint64_t spoilt(const struct check_plan *p, enum wrong_kind kind,
 }
 
 int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment,
-                uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst)
+		uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst)
 {
 	uint64_t index = base + segment->from_at + (at - segment->at), element;
 	struct check_plan p;

@@ -6,11 +6,11 @@
 
 /* Elements that are looked at to name a failure, and how far a shift is searched for. */
 #define CHECK_WINDOW 256
-#define CHECK_REACH 64
+#define CHECK_REACH  64
 
 /* `got` holds elements [at, at + n) of the receive buffer, all in `segment`; n is 1..CHECK_WINDOW
  * and element `at` is wrong. Sets kind, culprit, shift, expected and got of the report. */
 void check_classify(const struct check_data *data, const struct segment *segment, uint64_t base,
-                    uint64_t at, size_t n, const void *got, struct check_report *report);
+		    uint64_t at, size_t n, const void *got, struct check_report *report);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "check/check_cuda.h"
 
-#define THREADS 256
+#define THREADS	   256
 #define MAX_BLOCKS 2048 /* about two waves on the largest GPUs; threads stride over the rest */
 
 static unsigned int blocks_for(size_t count)
@@ -23,7 +23,7 @@ __device__ static uint32_t turn_step(const struct check_plan *p, uint64_t stride
 
 template <typename element>
 __global__ void fill_kernel(const struct check_plan plan, uint32_t rank, uint64_t index,
-                            size_t count, element *dst)
+			    size_t count, element *dst)
 {
 	size_t stride = (size_t)gridDim.x * THREADS, i = (size_t)blockIdx.x * THREADS + threadIdx.x;
 	uint32_t turn = check_turn(&plan, index + i), step = turn_step(&plan, stride);
@@ -36,8 +36,8 @@ __global__ void fill_kernel(const struct check_plan plan, uint32_t rank, uint64_
 
 template <typename element>
 __global__ void verify_kernel(const struct check_plan plan, int source, uint32_t from,
-                              uint64_t index, const element *recv, uint64_t at, size_t count,
-                              struct check_cuda_result *result)
+			      uint64_t index, const element *recv, uint64_t at, size_t count,
+			      struct check_cuda_result *result)
 {
 	size_t stride = (size_t)gridDim.x * THREADS, i = (size_t)blockIdx.x * THREADS + threadIdx.x;
 	size_t first = 0;
@@ -64,25 +64,28 @@ __global__ void verify_kernel(const struct check_plan plan, int source, uint32_t
 
 template <typename element>
 static int fill(cudaStream_t stream, const struct check_plan *plan, int rank, uint64_t index,
-                size_t count, void *dst)
+		size_t count, void *dst)
 {
-	fill_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(
-		*plan, (uint32_t)rank, index, count, (element *)dst);
+	fill_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(*plan, (uint32_t)rank,
+									index, count,
+									(element *)dst);
 	return cudaGetLastError();
 }
 
 template <typename element>
 static int verify(cudaStream_t stream, const struct check_plan *plan, int source, int from,
-                  uint64_t index, const void *recv, uint64_t at, size_t count,
-                  struct check_cuda_result *result)
+		  uint64_t index, const void *recv, uint64_t at, size_t count,
+		  struct check_cuda_result *result)
 {
-	verify_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(
-		*plan, source, (uint32_t)from, index, (const element *)recv, at, count, result);
+	verify_kernel<element><<<blocks_for(count), THREADS, 0, stream>>>(*plan, source,
+									  (uint32_t)from, index,
+									  (const element *)recv, at,
+									  count, result);
 	return cudaGetLastError();
 }
 
 extern "C" int check_cuda_fill(void *stream, const struct check_plan *plan, int rank,
-                               uint64_t index, size_t count, void *dst)
+			       uint64_t index, size_t count, void *dst)
 {
 	cudaStream_t s = (cudaStream_t)stream;
 
@@ -107,13 +110,13 @@ extern "C" int check_cuda_reset(void *stream, struct check_cuda_result *result)
 
 	if (rc == cudaSuccess)
 		rc = cudaMemsetAsync(&result->first, 0xff, sizeof(result->first),
-		                     (cudaStream_t)stream);
+				     (cudaStream_t)stream);
 	return rc;
 }
 
 extern "C" int check_cuda_verify(void *stream, const struct check_plan *plan, int source, int from,
-                                 uint64_t index, const void *recv, uint64_t at, size_t count,
-                                 struct check_cuda_result *result)
+				 uint64_t index, const void *recv, uint64_t at, size_t count,
+				 struct check_cuda_result *result)
 {
 	cudaStream_t s = (cudaStream_t)stream;
 

@@ -26,7 +26,7 @@ enum check_cuda_source { CHECK_CUDA_COPY, CHECK_CUDA_REDUCE, CHECK_CUDA_KEEP };
 
 /* The elements of `rank` at `index` and on, to `count` elements at `dst`. */
 int check_cuda_fill(void *stream, const struct check_plan *plan, int rank, uint64_t index,
-                    size_t count, void *dst);
+		    size_t count, void *dst);
 
 /* No wrong element yet. */
 int check_cuda_reset(void *stream, struct check_cuda_result *result);
@@ -34,8 +34,8 @@ int check_cuda_reset(void *stream, struct check_cuda_result *result);
 /* Compare elements [at, at + count) of `recv` with what `source` says: rank `from`'s elements, or
  * the reduction, at pool index `index` and on. Adds to `result`. */
 int check_cuda_verify(void *stream, const struct check_plan *plan, int source, int from,
-                      uint64_t index, const void *recv, uint64_t at, size_t count,
-                      struct check_cuda_result *result);
+		      uint64_t index, const void *recv, uint64_t at, size_t count,
+		      struct check_cuda_result *result);
 
 #ifdef __cplusplus
 }

@@ -21,8 +21,8 @@ static uint32_t most_active(enum dtype type, enum redop op)
 }
 
 static const uint32_t small_limit[DT_COUNT] = {
-	[DT_HALF] = 32,    [DT_FLOAT] = 1u << 18, [DT_DOUBLE] = 1u << 31,
-	[DT_BFLOAT16] = 8, [DT_F8E4M3] = 2,       [DT_F8E5M2] = 1,
+	[DT_HALF] = 32,	   [DT_FLOAT] = 1u << 18, [DT_DOUBLE] = 1u << 31,
+	[DT_BFLOAT16] = 8, [DT_F8E4M3] = 2,	  [DT_F8E5M2] = 1,
 };
 
 static uint64_t top_exponent_bit(const struct check_plan *p)
@@ -32,9 +32,9 @@ static uint64_t top_exponent_bit(const struct check_plan *p)
 
 static uint64_t low_exponent_bit(const struct check_plan *p)
 {
-	int mantissa = p->dtype == DT_DOUBLE ? 52 :
-	               p->dtype == DT_FLOAT  ? 23 :
-	                                       check_mantissa_bits(p->dtype);
+	int mantissa = p->dtype == DT_DOUBLE  ? 52
+		       : p->dtype == DT_FLOAT ? 23
+					      : check_mantissa_bits(p->dtype);
 
 	return (uint64_t)1 << mantissa;
 }

@@ -5,7 +5,9 @@
 
 int check_share(struct job *job, struct check_report *report, struct check_sum *sum)
 {
-	struct { int bad, rank; } first = { report->wrong ? 0 : 1, job->rank }, found;
+	struct {
+		int bad, rank;
+	} first = { report->wrong ? 0 : 1, job->rank }, found;
 	long long sums[2] = { (long long)report->wrong, report->wrong ? 1 : 0 };
 	int rc;
 

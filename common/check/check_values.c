@@ -43,21 +43,21 @@ struct lane {
 	size_t n;
 };
 
-#define FOLD_LOOP(name, type, expression)                                      \
-	static void name(const struct lane *lane, type *restrict carrier)      \
-	{                                                                      \
-		const struct lane l = *lane;                                   \
-                                                                               \
-		for (size_t i = 0; i < l.n; i++) {                             \
-			uint32_t h = check_mix(l.low + (uint32_t)i, l.a, l.b); \
-                                                                               \
-			carrier[i] = expression;                               \
-		}                                                              \
+#define FOLD_LOOP(name, type, expression)                                                          \
+	static void name(const struct lane *lane, type *restrict carrier)                          \
+	{                                                                                          \
+		const struct lane l = *lane;                                                       \
+                                                                                                   \
+		for (size_t i = 0; i < l.n; i++) {                                                 \
+			uint32_t h = check_mix(l.low + (uint32_t)i, l.a, l.b);                     \
+                                                                                                   \
+			carrier[i] = expression;                                                   \
+		}                                                                                  \
 	}
 
 #define LANE_BITS(type, wide) (((type)(wide) & (type)l.keep) | (type)l.set)
-#define LANE_KEY(type, bits) ((bits) ^ ((bits) & (type)l.sign ? (type)l.flip[1] : (type)l.flip[0]))
-#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define LANE_KEY(type, bits)  ((bits) ^ ((bits) & (type)l.sign ? (type)l.flip[1] : (type)l.flip[0]))
+#define LARGER(a, b)	      ((a) > (b) ? (a) : (b))
 
 FOLD_LOOP(add_small32, uint32_t, carrier[i] + ((uint32_t)check_small(h, l.small) << l.shift))
 FOLD_LOOP(add_small64, uint64_t, carrier[i] + ((uint64_t)check_small(h, l.small) << l.shift))
@@ -67,7 +67,7 @@ FOLD_LOOP(mul_bits32, uint32_t, carrier[i] * LANE_BITS(uint32_t, h))
 FOLD_LOOP(mul_bits64, uint64_t, carrier[i] * LANE_BITS(uint64_t, check_wide(h)))
 FOLD_LOOP(max_bits32, uint32_t, LARGER(carrier[i], LANE_KEY(uint32_t, LANE_BITS(uint32_t, h))))
 FOLD_LOOP(max_bits64, uint64_t,
-          LARGER(carrier[i], LANE_KEY(uint64_t, LANE_BITS(uint64_t, check_wide(h)))))
+	  LARGER(carrier[i], LANE_KEY(uint64_t, LANE_BITS(uint64_t, check_wide(h)))))
 
 static void fold_lane(const struct check_plan *p, const struct lane *lane, union carriers *c)
 {
@@ -81,15 +81,15 @@ static void fold_lane(const struct check_plan *p, const struct lane *lane, union
 		p->width == 8 ? add_bits64(lane, c->wide) : add_bits32(lane, c->narrow);
 }
 
-#define STORE_LOOP(name, from, to, expression)                                                 \
-	static void name(const struct check_plan *p, const from *carrier, size_t n, void *dst) \
-	{                                                                                      \
-		to *restrict out = dst;                                                        \
-		const uint64_t sign = p->sign, back0 = p->back[0], back1 = p->back[1];         \
-                                                                                               \
-		(void)sign, (void)back0, (void)back1;                                          \
-		for (size_t i = 0; i < n; i++)                                                 \
-			out[i] = (to)(expression);                                             \
+#define STORE_LOOP(name, from, to, expression)                                                     \
+	static void name(const struct check_plan *p, const from *carrier, size_t n, void *dst)     \
+	{                                                                                          \
+		to *restrict out = dst;                                                            \
+		const uint64_t sign = p->sign, back0 = p->back[0], back1 = p->back[1];             \
+                                                                                                   \
+		(void)sign, (void)back0, (void)back1;                                              \
+		for (size_t i = 0; i < n; i++)                                                     \
+			out[i] = (to)(expression);                                                 \
 	}
 
 #define STORED_KEY(type) (carrier[i] ^ (carrier[i] & (type)sign ? (type)back1 : (type)back0))
@@ -158,7 +158,7 @@ static void start_block(const struct check_plan *p, size_t n, union carriers *c)
 
 /* Back to the neutral carrier wherever `rank` does not contribute. */
 static void mask_block(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n,
-                       union carriers *c)
+		       union carriers *c)
 {
 	uint32_t turn = check_turn(p, index), phase;
 
@@ -175,7 +175,7 @@ static void mask_block(const struct check_plan *p, uint32_t rank, uint64_t index
 }
 
 static void add_rank(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n,
-                     uint32_t shift, union carriers *c)
+		     uint32_t shift, union carriers *c)
 {
 	uint32_t high = (uint32_t)(index >> 32);
 	struct lane lane = {
@@ -208,7 +208,7 @@ static void put(void *dst, size_t i, uint32_t width, uint64_t bits)
 
 /* Elements of one rank; all in one half of the index (see part_size). */
 static void make_elements(const struct check_plan *p, uint32_t rank, uint64_t index, size_t n,
-                          void *dst)
+			  void *dst)
 {
 	uint32_t turn = check_turn(p, index);
 	union carriers c;
@@ -272,7 +272,7 @@ void check_fill(const struct check_data *data, int rank, uint64_t base, size_t c
 
 /* Count what differs in a block that is known to differ. */
 static void count_wrong(const char *got, const char *expected, size_t at, size_t n, size_t width,
-                        struct verify_result *result)
+			struct verify_result *result)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!memcmp(got + i * width, expected + i * width, width))
@@ -283,8 +283,8 @@ static void count_wrong(const char *got, const char *expected, size_t at, size_t
 }
 
 static void verify_segment(const struct check_plan *p, const char *recv,
-                           const struct segment *segment, uint64_t base,
-                           struct verify_result *result)
+			   const struct segment *segment, uint64_t base,
+			   struct verify_result *result)
 {
 	uint64_t index = base + segment->from_at;
 	_Alignas(8) char expected[BLOCK * 8];
@@ -306,7 +306,7 @@ static void verify_segment(const struct check_plan *p, const char *recv,
 }
 
 void check_verify(const struct check_data *data, const void *recv, const struct segment *segments,
-                  int n, uint64_t base, struct verify_result *result)
+		  int n, uint64_t base, struct verify_result *result)
 {
 	struct check_plan p;
 

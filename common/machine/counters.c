@@ -60,7 +60,7 @@ int counters_set(struct counters *c, const char *part, const char *name, int64_t
 static bool is_state(const char *name)
 {
 	static const char *const states[] = { "clock_reasons", "remap_pending", "remap_failed",
-		                              "gpus" };
+					      "gpus" };
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
 		if (strcmp(name, states[i]) == 0)
@@ -77,7 +77,7 @@ static const char *kind_asked(const char *part)
 }
 
 static int add_gone(const struct counters *earlier, const struct counters *later,
-                    struct counters *between)
+		    struct counters *between)
 {
 	int rc = 0;
 
@@ -91,7 +91,7 @@ static int add_gone(const struct counters *earlier, const struct counters *later
 }
 
 int counters_between(const struct counters *earlier, const struct counters *later,
-                     struct counters *between)
+		     struct counters *between)
 {
 	int rc = 0;
 
@@ -102,13 +102,13 @@ int counters_between(const struct counters *earlier, const struct counters *late
 		between->seconds = later->seconds - earlier->seconds;
 	for (size_t i = 0; rc == 0 && i < later->n; i++) {
 		const struct counter *counter = &later->list[i];
-		int64_t before = is_state(counter->name) ?
-		                         0 :
-		                         counters_value(earlier, counter->part, counter->name);
+		int64_t before = is_state(counter->name)
+					 ? 0
+					 : counters_value(earlier, counter->part, counter->name);
 
 		if (before >= 0 && counter->value >= before)
 			rc = counters_set(between, counter->part, counter->name,
-			                  counter->value - before);
+					  counter->value - before);
 	}
 	rc = rc < 0 ? rc : add_gone(earlier, later, between);
 	if (rc < 0)
@@ -131,7 +131,7 @@ static json_t *list_json(const struct counters *c)
 			json_object_set_new(all, c->list[i].part, part);
 		}
 		json_object_set_new(part, c->list[i].name,
-		                    json_integer((json_int_t)c->list[i].value));
+				    json_integer((json_int_t)c->list[i].value));
 	}
 	return all;
 }
@@ -139,11 +139,11 @@ static json_t *list_json(const struct counters *c)
 char *counters_text(const struct counters *c, bool indent)
 {
 	json_t *top = json_pack("{s:i s:o s:o s:o s:o}", "version", VERSION, "host",
-	                        json_value_text(c->host), "seconds", json_value_real(c->seconds),
-	                        "why", json_value_text(c->why), "counters", list_json(c));
+				json_value_text(c->host), "seconds", json_value_real(c->seconds),
+				"why", json_value_text(c->why), "counters", list_json(c));
 	char *text = top ? json_dumps(top, (indent ? JSON_INDENT(1) : JSON_COMPACT) |
-	                                           JSON_REAL_PRECISION(15)) :
-	                   NULL;
+						   JSON_REAL_PRECISION(15))
+			 : NULL;
 
 	json_decref(top);
 	return text;
@@ -177,10 +177,10 @@ static int take_part(struct counters *c, const char *part, json_t *from)
 		json_object_foreach(from, name, value)
 		{
 			bool sound = json_is_integer(value) && json_integer_value(value) >= 0 &&
-			             name[0] && is_printable(name);
+				     name[0] && is_printable(name);
 
-			rc = sound ? counters_set(c, part, name, json_integer_value(value)) :
-			             -EINVAL;
+			rc = sound ? counters_set(c, part, name, json_integer_value(value))
+				   : -EINVAL;
 			if (rc < 0)
 				break;
 		}
@@ -218,8 +218,8 @@ int counters_parse(struct counters *c, const char *text)
 		return -EINVAL;
 	while (rc == 0 && *text) {
 		json_error_t error;
-		json_t *top = json_loads(text, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES,
-		                         &error);
+		json_t *top =
+			json_loads(text, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
 
 		rc = top ? take(c, top) : -EINVAL;
 		json_decref(top);

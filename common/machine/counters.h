@@ -10,7 +10,7 @@
 struct nvml;
 
 enum {
-	COUNTERS_MOST = 1024,       /* entries; more are left out */
+	COUNTERS_MOST = 1024,	    /* entries; more are left out */
 	COUNTERS_BYTES = 128 << 10, /* as JSON; longer texts are not ours */
 };
 
@@ -26,7 +26,7 @@ struct counters {
 	char host[64];
 	/* of a reading: CLOCK_MONOTONIC; of a difference: between the two, 0: there was but one */
 	double seconds;
-	char why[96]; /* why nothing of GPUs is here; "": it is, or nobody asked for it */
+	char why[96];	      /* why nothing of GPUs is here; "": it is, or nobody asked for it */
 	struct counter *list; /* owned */
 	size_t n;
 };
@@ -55,7 +55,7 @@ void counters_read_gpus(struct counters *counters, const struct nvml *nvml);
  * interfaces of containers come and go, so theirs say nothing. `earlier` may be empty. The caller
  * releases what is in `between`. 0 or -ENOMEM. */
 int counters_between(const struct counters *earlier, const struct counters *later,
-                     struct counters *between);
+		     struct counters *between);
 
 /* As JSON, version 1, in one line or `indent`ed; the caller frees; NULL without memory. */
 char *counters_text(const struct counters *counters, bool indent);

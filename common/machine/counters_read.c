@@ -42,9 +42,9 @@ static void read_tcp(struct counters *c, const char *root, char *buf, size_t len
 static void read_interface(struct counters *c, const char *root, char *line)
 {
 	/* the columns of /proc/net/dev that are taken; "multicast" is the last received one */
-	static const char *const columns[] = { "rx_bytes", NULL, "rx_errors", "rx_dropped", NULL,
-		                               NULL,       NULL, NULL,        "tx_bytes",   NULL,
-		                               "tx_errors", "tx_dropped" };
+	static const char *const columns[] = { "rx_bytes", NULL, "rx_errors", "rx_dropped",
+					       NULL,	   NULL, NULL,	      NULL,
+					       "tx_bytes", NULL, "tx_errors", "tx_dropped" };
 	char *name = line + strspn(line, " "), *at = strchr(name, ':');
 
 	if (!at || at == name || at - name > 31 || memchr(name, '/', (size_t)(at - name)))
@@ -57,7 +57,7 @@ static void read_interface(struct counters *c, const char *root, char *line)
 		at += strcspn(at, " ");
 	}
 	counters_set(c, name, "carrier_lost",
-	             observe_number(root, "/sys/class/net/%s/carrier_down_count", name));
+		     observe_number(root, "/sys/class/net/%s/carrier_down_count", name));
 }
 
 static bool has_hardware(const char *root, const char *line)
@@ -66,7 +66,7 @@ static bool has_hardware(const char *root, const char *line)
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%.4000s/sys/class/net/%.*s/device", root,
-	         (int)strcspn(line + blank, ":/"), line + blank);
+		 (int)strcspn(line + blank, ":/"), line + blank);
 	return access(path, F_OK) == 0;
 }
 
@@ -120,7 +120,7 @@ static void read_port(struct counters *c, const char *root, const char *device, 
 		return;
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
 		int64_t value = observe_number(root, "/sys/class/infiniband/%s/ports/%s/%s", device,
-		                               port, counters[i].file);
+					       port, counters[i].file);
 
 		if (value <= INT64_MAX / counters[i].unit)
 			counters_set(c, part, counters[i].name, value * counters[i].unit);
@@ -158,7 +158,7 @@ void counters_read_host(struct counters *c, const char *root)
 /* ---- GPUs ----------------------------------------------------------------------------------- */
 
 static void read_gpu(struct counters *c, const struct nvml *nvml, nvml_device device,
-                     const char *part)
+		     const char *part)
 {
 	unsigned replays, corrected, uncorrected, pending, failed;
 	struct observed_gpu gpu;

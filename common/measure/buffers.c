@@ -19,7 +19,7 @@ static size_t reach(const struct buffers *b, size_t largest, size_t calls)
 }
 
 int buffers_init(struct buffers *b, struct backend *backend, size_t largest, size_t pool,
-                 size_t calls)
+		 size_t calls)
 {
 	size_t whole, used;
 	int rc;
@@ -109,8 +109,8 @@ int buffers_fill(struct buffers *b, const struct check_data *data, int rank, siz
 	rc = touch(b, end);
 	if (rc < 0 || end <= b->filled)
 		return rc;
-	rc = b->backend->ops->fill(b->backend, b->send + b->filled, data, rank,
-	                           b->filled / elsize, (end - b->filled) / elsize);
+	rc = b->backend->ops->fill(b->backend, b->send + b->filled, data, rank, b->filled / elsize,
+				   (end - b->filled) / elsize);
 	if (rc < 0)
 		return rc;
 	b->data = *data;

@@ -13,18 +13,18 @@
 #include "backend/backend.h"
 #include "check/check.h"
 
-#define BUFFERS_POOL ((size_t)256 << 20)
+#define BUFFERS_POOL  ((size_t)256 << 20)
 #define BUFFERS_ALIGN ((size_t)512)
 
 struct buffers {
 	struct backend *backend;
-	size_t pool;             /* what slots share */
-	size_t bytes;            /* of one pool, without guards: as much, or one slot */
+	size_t pool;  /* what slots share */
+	size_t bytes; /* of one pool, without guards: as much, or one slot */
 	void *send_base, *recv_base;
-	char *send, *recv;       /* first byte behind the leading guard */
-	struct check_data data;  /* what the send pool is filled with */
-	size_t filled;           /* bytes of it that are, from the start */
-	size_t touched;          /* bytes of the receive pool that were written at least once */
+	char *send, *recv;	/* first byte behind the leading guard */
+	struct check_data data; /* what the send pool is filled with */
+	size_t filled;		/* bytes of it that are, from the start */
+	size_t touched;		/* bytes of the receive pool that were written at least once */
 };
 
 /* Allocate for slots of up to `largest` bytes, in pools of `pool` bytes at least: BUFFERS_POOL,
@@ -32,7 +32,7 @@ struct buffers {
  * that are touched: `calls` follow each other at most before the first is used again. 0 or
  * negative errno (error in the backend's). */
 int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool,
-                 size_t calls);
+		 size_t calls);
 /* Register both pools with the communicator as -R asks; after the communicator is made.
  * Collective. */
 int buffers_enroll(struct buffers *buffers);

@@ -32,7 +32,7 @@ static struct sight *look_around(struct job *job, const struct sight *mine, int 
 	MPI_Comm local;
 
 	if (MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL,
-	                        &local) != MPI_SUCCESS)
+				&local) != MPI_SUCCESS)
 		return NULL;
 	MPI_Comm_rank(local, rank);
 	MPI_Comm_size(local, n);
@@ -44,7 +44,7 @@ static struct sight *look_around(struct job *job, const struct sight *mine, int 
 }
 
 int devices_choose(struct job *job, const struct backend_ops *ops, const struct options *options,
-                   struct device_choice *choice)
+		   struct device_choice *choice)
 {
 	int first = options->device_first > 0 ? options->device_first : 0;
 	struct sight mine = { .devices = ops->devices() }, *all;
@@ -65,8 +65,8 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 	} else if (usable <= 0) {
 		free(all);
 		return error_set(job->err, OUTCOME_USAGE, -EINVAL,
-		                 "NCCL_TESTS_DEVICE=%d: this host has devices 0 to %d", first,
-		                 mine.devices - 1);
+				 "NCCL_TESTS_DEVICE=%d: this host has devices 0 to %d", first,
+				 mine.devices - 1);
 	} else {
 		choice->shared = options->share_gpu;
 		choice->device = first + local % usable;

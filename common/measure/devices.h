@@ -19,7 +19,7 @@ struct device_choice {
  * where `first` is NCCL_TESTS_DEVICE. Collective over all processes, before job_select. 0 or a
  * negative errno with the error set. */
 int devices_choose(struct job *job, const struct backend_ops *ops, const struct options *options,
-                   struct device_choice *choice);
+		   struct device_choice *choice);
 
 /* Environment that lets NCCL put several ranks on one device: a host id of its own per rank and the
  * socket transport. What the user has set stays. After job_select, before the backend is opened. */

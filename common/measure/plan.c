@@ -35,7 +35,7 @@ static int keep_in_place(const struct plan *plan, const struct segment *keep, st
 		out[n++] = (struct segment){ SEGMENT_KEEP, keep->at, a - from, 0, 0 };
 	if (b > a)
 		out[n++] = (struct segment){ SEGMENT_COPY, keep->at + (a - from), b - a,
-			                     plan->geometry.rank, a - own };
+					     plan->geometry.rank, a - own };
 	if (to > b)
 		out[n++] = (struct segment){ SEGMENT_KEEP, keep->at + (b - from), to - b, 0, 0 };
 	return n;
@@ -112,7 +112,7 @@ static int issue_at(struct plan *plan, size_t index, char *send, char *recv)
 		.dtype = plan->data.dtype,
 		.op = plan->data.op,
 		.offset = buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
-		          plan->shift_bytes,
+			  plan->shift_bytes,
 	};
 
 	return bench->collective->run(&plan->bench->chain, &invocation);
@@ -123,7 +123,7 @@ int plan_issue(struct plan *plan, size_t index)
 	struct buffers *b = &plan->bench->buffers;
 
 	return issue_at(plan, index, slot_address(plan, b->send, index),
-	                slot_address(plan, b->recv, index));
+			slot_address(plan, b->recv, index));
 }
 
 struct checked_slot plan_last_slot(const struct plan *plan, size_t calls)
@@ -151,16 +151,15 @@ static char *checked_recv(const struct plan *plan, struct checked_slot slot)
 
 int plan_issue_checked(struct plan *plan, struct checked_slot slot)
 {
-	return issue_at(plan, slot.index,
-	                slot_address(plan, plan->bench->buffers.send, slot.index),
-	                checked_recv(plan, slot));
+	return issue_at(plan, slot.index, slot_address(plan, plan->bench->buffers.send, slot.index),
+			checked_recv(plan, slot));
 }
 
 /* Pool index of the slot's first element. */
 static uint64_t slot_base(const struct plan *plan, size_t index)
 {
 	return (buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
-	        plan->shift_bytes) /
+		plan->shift_bytes) /
 	       plan->geometry.elsize;
 }
 
@@ -176,8 +175,8 @@ int plan_prepare(struct plan *plan, struct checked_slot slot)
 	if (rc < 0 || !plan->in_place || plan->shape.send == 0)
 		return rc;
 	return be->ops->fill(be, recv + plan->shape.inplace_send * plan->geometry.elsize,
-	                     &plan->data, plan->geometry.rank, slot_base(plan, slot.index),
-	                     plan->shape.send);
+			     &plan->data, plan->geometry.rank, slot_base(plan, slot.index),
+			     plan->shape.send);
 }
 
 int plan_check(struct plan *plan, struct checked_slot slot, struct check_report *report)
@@ -189,7 +188,7 @@ int plan_check(struct plan *plan, struct checked_slot slot, struct check_report 
 		.recv_bytes = plan->shape.recv * elsize,
 		/* in place the bytes around a part of the buffer are this rank's own data */
 		.guards = !slot.crowded &&
-		          (!plan->in_place || plan->shape.recv * elsize == plan->shape.bytes),
+			  (!plan->in_place || plan->shape.recv * elsize == plan->shape.bytes),
 		.segments = plan->segments,
 		.nsegments = plan->nsegments,
 		.base = slot_base(plan, slot.index),

@@ -18,9 +18,9 @@ struct plan {
 	struct shape shape;
 	struct check_data data;
 	bool in_place;
-	size_t slot_bytes;         /* what a call takes of a pool, misalignment (-u) included */
-	size_t shift_bytes;        /* -u */
-	struct segment *segments;  /* what the receive buffer must hold; owned */
+	size_t slot_bytes;	  /* what a call takes of a pool, misalignment (-u) included */
+	size_t shift_bytes;	  /* -u */
+	struct segment *segments; /* what the receive buffer must hold; owned */
 	int nsegments;
 };
 
@@ -38,9 +38,9 @@ int plan_issue(struct plan *plan, size_t index);
 /* Where a call that is to be checked runs. */
 struct checked_slot {
 	size_t index;
-	bool spare;    /* in place, and the rotation is shorter than the batch: a slot of the
+	bool spare;   /* in place, and the rotation is shorter than the batch: a slot of the
 	                * send pool */
-	bool crowded;  /* earlier calls of the batch write next to it: guards can't be told
+	bool crowded; /* earlier calls of the batch write next to it: guards can't be told
 	                * from those */
 };
 

@@ -14,8 +14,7 @@
 /* Ranks compare their buffers alone, and not equally fast. */
 static void be_patient(struct measured *m)
 {
-	m->plan.bench->job->patience =
-		10 + (double)m->plan.shape.bytes / CHECK_BYTES_PER_SECOND;
+	m->plan.bench->job->patience = 10 + (double)m->plan.shape.bytes / CHECK_BYTES_PER_SECOND;
 }
 
 /* Send data for every slot that a batch visits, and the checked one. */
@@ -23,15 +22,15 @@ static int fill_pool(struct measured *m, struct checked_slot slot)
 {
 	struct bench *bench = m->plan.bench;
 	struct buffers *b = &bench->buffers;
-	size_t calls = (size_t)(m->timing.mode == MODE_ISOLATED ? m->timing.samples :
-	                                                           m->timing.calls) *
-	               (size_t)bench->options->agg_iters;
+	size_t calls =
+		(size_t)(m->timing.mode == MODE_ISOLATED ? m->timing.samples : m->timing.calls) *
+		(size_t)bench->options->agg_iters;
 	size_t slots = buffers_slots(b, m->plan.slot_bytes);
 	size_t last = (calls < slots ? calls : slots) - 1;
 
 	last = slot.index > last ? slot.index : last;
 	return buffers_fill(b, &m->plan.data, bench->job->group_rank,
-	                    buffers_offset(b, m->plan.slot_bytes, last) + m->plan.slot_bytes);
+			    buffers_offset(b, m->plan.slot_bytes, last) + m->plan.slot_bytes);
 }
 
 /* Local report to all; the point keeps the first failure. */
@@ -206,9 +205,8 @@ static int finish(struct measured *m)
 static double expected(const struct measured *m)
 {
 	const struct bench *bench = m->plan.bench;
-	double ratio = bench->last_bytes ?
-	                       (double)m->plan.shape.bytes / (double)bench->last_bytes :
-	                       0;
+	double ratio =
+		bench->last_bytes ? (double)m->plan.shape.bytes / (double)bench->last_bytes : 0;
 
 	return bench->last_seconds * (ratio > 1 ? ratio : 1);
 }
@@ -231,15 +229,18 @@ static int predict(struct measured *m)
 	return job_bcast(bench->job, &m->timing.predicted, sizeof(m->timing.predicted));
 }
 
-int point_measure(struct bench *bench, const struct point *point, bool in_place,
-                  struct measured *m)
+int point_measure(struct bench *bench, const struct point *point, bool in_place, struct measured *m)
 {
 	int rc;
 
 	memset(m, 0, sizeof(*m));
 	rc = plan_init(&m->plan, bench, point, in_place);
-	m->timing = (struct timing){ .plan = &m->plan, .mode = bench->options->mode, .calls = 1,
-		                     .samples = 1, .launches = 1, .slowest = 0 };
+	m->timing = (struct timing){ .plan = &m->plan,
+				     .mode = bench->options->mode,
+				     .calls = 1,
+				     .samples = 1,
+				     .launches = 1,
+				     .slowest = 0 };
 	m->timing.expected = expected(m);
 	describe(m, point);
 	if (rc < 0)

@@ -11,8 +11,8 @@
 
 /* What is left of a measured point until its row has been printed. */
 struct measured {
-	struct row row;          /* complete at rank 0; elsewhere only `report` and `wrong` */
-	int64_t wrong_checks;    /* ranks whose check failed, summed over the checks of this point;
+	struct row row;	      /* complete at rank 0; elsewhere only `report` and `wrong` */
+	int64_t wrong_checks; /* ranks whose check failed, summed over the checks of this point;
 	                          * all ranks */
 	struct plan plan;
 	struct timing timing;
@@ -23,7 +23,7 @@ struct measured {
  * ranks; returns the same on all: 0, -ENODATA when the size is too small for this many ranks, or a
  * negative errno with the error set. `measured` is to be released in any case. */
 int point_measure(struct bench *bench, const struct point *point, bool in_place,
-                  struct measured *measured);
+		  struct measured *measured);
 void point_release(struct measured *measured);
 
 #endif

@@ -17,7 +17,7 @@
 static void begin_sweep(struct sweep *sweep, const struct bench *bench)
 {
 	sweep_init(sweep, bench->options, bench->collective, bench->backend,
-	           bench->job->group_size);
+		   bench->job->group_size);
 }
 
 size_t run_largest(const struct bench *bench)
@@ -65,9 +65,9 @@ static void show_progress(struct run *run, const struct point *point)
 		snprintf(total, sizeof(total), " of %lld", run->points);
 	if (run->points > 0 && run->done > 0)
 		snprintf(left, sizeof(left), ", about %.0f s left",
-		         spent / (double)run->done * (double)(run->points - run->done));
+			 spent / (double)run->done * (double)(run->points - run->done));
 	dprintf(STDERR_FILENO, "\r\033[K%lld%s points, now %s %s %zu B%s", run->done, total,
-	        dtype_name(point->dtype), redop_name(point->op), point->bytes, left);
+		dtype_name(point->dtype), redop_name(point->op), point->bytes, left);
 }
 
 /* A launcher carries the two streams apart: what clears the line for a row goes ahead of the
@@ -98,7 +98,7 @@ void run_note_guilty(struct run *run, const struct check_report *report)
 	}
 	if (len + strlen(name) + 2 <= sizeof(run->guilty))
 		snprintf(run->guilty + len, sizeof(run->guilty) - len, "%s%s", len ? "," : "",
-		         name);
+			 name);
 }
 
 /* Rank 0 holds the times of all; with groups, of the first one's ranks it tells. */
@@ -112,7 +112,7 @@ static int summarise_ranks(struct run *run, const struct measured *measured)
 		if (options_color(bench->options, rank) != mine)
 			continue;
 		irregular_summary(&measured->plan.geometry, at++,
-		                  measured->row.per_rank[rank].median, line, sizeof(line));
+				  measured->row.per_rank[rank].median, line, sizeof(line));
 		rc = report_comment(run->report, "%s", line);
 	}
 	return rc;
@@ -134,7 +134,8 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 			run->report->wrong_checks += measured.wrong_checks;
 			row_no_forecast(&measured.row);
 			if (run->bench->forecaster)
-				run->bench->forecaster->row(run->bench->forecaster->ctx, &measured.row);
+				run->bench->forecaster->row(run->bench->forecaster->ctx,
+							    &measured.row);
 			if (run->vendor)
 				vendor_run_row(run->vendor, &measured.row);
 			if (run->reconciler)
@@ -177,11 +178,11 @@ int run_sweep(struct run *run)
 	for (int cycle = 0; rc == 0 && (cycles == 0 || cycle < cycles); cycle++)
 		rc = one_cycle(run, cycle);
 	if (rc == 0 && run->too_small && run->report)
-		rc = report_comment(run->report,
-		                    "%zu size(s) too small to give each of %d ranks %zu bytes: left "
-		                    "out (--align changes the step)",
-		                    run->too_small, run->bench->job->group_size,
-		                    run->bench->options->align);
+		rc = report_comment(
+			run->report,
+			"%zu size(s) too small to give each of %d ranks %zu bytes: left "
+			"out (--align changes the step)",
+			run->too_small, run->bench->job->group_size, run->bench->options->align);
 	return rc;
 }
 
@@ -196,13 +197,13 @@ static int judge_share(struct run *run, double share, enum outcome *outcome)
 	*outcome = isnan(share) ? OUTCOME_UNSUPPORTED : OUTCOME_SLOW;
 	if (!isnan(share))
 		return report_comment(run->report,
-		                      "--min-percent %g: the median row reached %.1f %%: exit %d",
-		                      least, share, (int)*outcome);
+				      "--min-percent %g: the median row reached %.1f %%: exit %d",
+				      least, share, (int)*outcome);
 	return report_comment(run->report, "--min-percent %g: cannot be told here, %s: exit %d",
-	                      least,
-	                      run->bench->forecaster ? "for the reason above" :
-	                                               "as there is no prediction",
-	                      (int)*outcome);
+			      least,
+			      run->bench->forecaster ? "for the reason above"
+						     : "as there is no prediction",
+			      (int)*outcome);
 }
 
 /* What the predictions came to. */
@@ -213,7 +214,8 @@ static int finish_forecast(struct run *run, enum outcome *outcome)
 	int rc = 0;
 
 	if (run->bench->forecaster) {
-		share = run->bench->forecaster->share(run->bench->forecaster->ctx, text, sizeof(text));
+		share = run->bench->forecaster->share(run->bench->forecaster->ctx, text,
+						      sizeof(text));
 		rc = report_comment(run->report, "%s", text);
 	}
 	return rc < 0 ? rc : judge_share(run, share, outcome);
@@ -221,15 +223,16 @@ static int finish_forecast(struct run *run, enum outcome *outcome)
 
 /* --min-busbw as `least`, or nine tenths of NCCL_TESTS_MIN_BW, which is nccl-tests' rule for it. */
 static int judge_busbw(struct run *run, const char *option, double asked, double least,
-                       enum outcome *outcome)
+		       enum outcome *outcome)
 {
 	double average = run->report->rows ? run->report->busbw_sum / (double)run->report->rows : 0;
 
 	if (*outcome != OUTCOME_OK || !(asked > 0) || average >= least)
 		return 0;
 	*outcome = OUTCOME_SLOW;
-	return report_comment(run->report, "%s %g: the average bus bandwidth was %.4g GB/s: exit %d",
-	                      option, asked, average, (int)*outcome);
+	return report_comment(run->report,
+			      "%s %g: the average bus bandwidth was %.4g GB/s: exit %d", option,
+			      asked, average, (int)*outcome);
 }
 
 static int vendor_line(void *report, const char *text)
@@ -266,10 +269,10 @@ int run_finish(struct run *run)
 
 	if (run->report) {
 		rc = judge_busbw(run, "NCCL_TESTS_MIN_BW", o->min_bw, .9 * o->min_bw,
-		                 &summary.outcome);
+				 &summary.outcome);
 		if (rc == 0)
 			rc = judge_busbw(run, "--min-busbw", o->min_busbw, o->min_busbw,
-			                 &summary.outcome);
+					 &summary.outcome);
 		if (rc == 0)
 			rc = finish_forecast(run, &summary.outcome);
 		if (rc == 0 && run->reconciler)

@@ -23,16 +23,16 @@ struct reconciler {
 
 struct run {
 	struct bench *bench;
-	struct report *report;  /* rank 0 only, else NULL */
-	struct vendor_run *vendor; /* rank 0 with --vendor, else NULL */
+	struct report *report;		     /* rank 0 only, else NULL */
+	struct vendor_run *vendor;	     /* rank 0 with --vendor, else NULL */
 	const struct reconciler *reconciler; /* rank 0; NULL: nothing is looked for */
-	enum outcome outcome;   /* ok, wrong data or too slow */
-	char guilty[64];        /* ranks with wrong data, "1,3" */
-	long long points, done; /* for the progress line; rank 0 */
+	enum outcome outcome;		     /* ok, wrong data or too slow */
+	char guilty[64];		     /* ranks with wrong data, "1,3" */
+	long long points, done;		     /* for the progress line; rank 0 */
 	double started;
 	enum progress_line progress;
-	size_t too_small;       /* sizes that left nothing per rank */
-	int calls_checked;      /* of a schedule with faults */
+	size_t too_small;  /* sizes that left nothing per rank */
+	int calls_checked; /* of a schedule with faults */
 	size_t memory_init, memory_buffers, memory_collectives; /* -M: bytes in use on the device */
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_SAMPLES 8       /* the median's interval exists from 6 on; 8 keep it from being luck */
+#define MIN_SAMPLES 8 /* the median's interval exists from 6 on; 8 keep it from being luck */
 #define MAX_SAMPLES 2000
 
 int sampling_init(struct sampling *s, struct timing *timing)

@@ -12,15 +12,15 @@
 struct sampling {
 	struct timing *timing;
 	struct stop_rule rule;
-	enum average average;   /* -a: what a sample's headline is over the ranks */
-	size_t skip;            /* -K: samples to leave out at the start */
+	enum average average; /* -a: what a sample's headline is over the ranks */
+	size_t skip;	      /* -K: samples to leave out at the start */
 	/* the rest is filled at rank 0 only, but `n`, `spent` and `stop`, which all ranks agree
 	 * on */
 	size_t n, room;
 	double *time, *enqueue; /* n x nranks, row-major, seconds per call */
-	double *headline;       /* n, seconds per call */
-	double spent;           /* seconds in timed calls */
-	int iterations;         /* timed so far; known to all ranks */
+	double *headline;	/* n, seconds per call */
+	double spent;		/* seconds in timed calls */
+	int iterations;		/* timed so far; known to all ranks */
 	enum stop_reason stop;
 	struct stats *per_rank; /* nranks entries, us, once sampling_finish ran */
 };

@@ -11,7 +11,7 @@
 #include "measure/plan.h"
 #include "measure/timing.h"
 
-#define FRACTION 64 /* every step is a 64th of the first smaller than the one before */
+#define FRACTION      64 /* every step is a 64th of the first smaller than the one before */
 #define CHECK_SECONDS 60.0
 
 _Static_assert(SCHEDULE_STEPS <= 32, "schedule_run's meets have a bit per step");
@@ -58,13 +58,15 @@ static struct point point_of(const struct options *o, const struct collective *c
 	return (struct point){
 		.dtype = (enum dtype)o->dtype_first,
 		.op = collective->reduces ? (enum redop)o->op_first : OP_NONE,
-		.root = !collective->rooted ? -1 : o->root < 0 ? 0 : o->root,
+		.root = !collective->rooted ? -1
+			: o->root < 0	    ? 0
+					    : o->root,
 		.bytes = schedule_bytes(schedule_first(o), i),
 	};
 }
 
 int schedule_check(const struct options *o, const struct collective *collective, int nranks,
-                   const struct traffic *traffic, struct error *err)
+		   const struct traffic *traffic, struct error *err)
 {
 	struct point last = point_of(o, collective, SCHEDULE_STEPS - 1);
 	struct geometry geometry = {
@@ -81,8 +83,8 @@ int schedule_check(const struct options *o, const struct collective *collective,
 	if (shape.bytes > 0)
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
-	                 "-b %zu: too small for a schedule of %d steps on %d ranks",
-	                 schedule_first(o), SCHEDULE_STEPS, nranks);
+			 "-b %zu: too small for a schedule of %d steps on %d ranks",
+			 schedule_first(o), SCHEDULE_STEPS, nranks);
 }
 
 static int make_plans(struct schedule *s)
@@ -98,8 +100,8 @@ static int make_plans(struct schedule *s)
 		if (rc < 0)
 			return rc;
 		/* one rotation for all, with room for each one's guards */
-		s->plans[i].slot_bytes = i > 0 ? s->plans[0].slot_bytes :
-		                                 s->plans[0].slot_bytes + 2 * CHECK_GUARD;
+		s->plans[i].slot_bytes =
+			i > 0 ? s->plans[0].slot_bytes : s->plans[0].slot_bytes + 2 * CHECK_GUARD;
 	}
 	return 0;
 }
@@ -114,7 +116,7 @@ static int prepare(struct schedule *s)
 	watch_phase(bench->watch, PHASE_SETUP);
 	watch_work(bench->watch, "preparing buffers", data_seconds(s));
 	rc = buffers_fill(b, &s->plans[0].data, bench->job->group_rank,
-	                  buffers_offset(b, bytes, SCHEDULE_STEPS - 1) + bytes);
+			  buffers_offset(b, bytes, SCHEDULE_STEPS - 1) + bytes);
 	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
 		rc = plan_prepare(&s->plans[i], slot_of(i));
 	if (rc == 0)
@@ -180,7 +182,7 @@ static int check_step(struct schedule *s, int i)
 		return 0;
 	run->report->wrong_checks++;
 	return report_comment(run->report, "step %d wrong: %s", i + 1,
-	                      check_describe(&report, text, sizeof(text)));
+			      check_describe(&report, text, sizeof(text)));
 }
 
 /* The steps that are timed, each to its end. */
@@ -216,14 +218,13 @@ static int announce(const struct run *run, uint32_t meets)
 	for (int i = SCHEDULE_WARMUP; i < SCHEDULE_STEPS; i++)
 		if (meets & 1u << i)
 			snprintf(where + strlen(where), sizeof(where) - strlen(where),
-			         "%sstep %d (call %d)",
-			         where[0] ? ", " : "; all ranks meet before ", i + 1,
-			         i * calls + 1);
-	return report_comment(run->report,
-	                      "schedule: %d + %d steps of %s, each of %d call%s, %zu to %zu bytes%s",
-	                      SCHEDULE_WARMUP, SCHEDULE_TIMED, run->bench->collective->name, calls,
-	                      calls == 1 ? "" : "s", first,
-	                      schedule_bytes(first, SCHEDULE_STEPS - 1), where);
+				 "%sstep %d (call %d)",
+				 where[0] ? ", " : "; all ranks meet before ", i + 1,
+				 i * calls + 1);
+	return report_comment(
+		run->report, "schedule: %d + %d steps of %s, each of %d call%s, %zu to %zu bytes%s",
+		SCHEDULE_WARMUP, SCHEDULE_TIMED, run->bench->collective->name, calls,
+		calls == 1 ? "" : "s", first, schedule_bytes(first, SCHEDULE_STEPS - 1), where);
 }
 
 int schedule_run(struct run *run, uint32_t meets)

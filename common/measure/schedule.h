@@ -8,11 +8,11 @@
 #include "measure/run.h"
 
 #define SCHEDULE_WARMUP 5
-#define SCHEDULE_TIMED 20
-#define SCHEDULE_STEPS (SCHEDULE_WARMUP + SCHEDULE_TIMED)
+#define SCHEDULE_TIMED	20
+#define SCHEDULE_STEPS	(SCHEDULE_WARMUP + SCHEDULE_TIMED)
 /* Step, from 1, at whose first call a fault fires unless its spec says otherwise. */
 #define SCHEDULE_FAULT_STEP (SCHEDULE_WARMUP + 3)
-#define SCHEDULE_BYTES ((size_t)1 << 20) /* of the first step, unless -b says otherwise */
+#define SCHEDULE_BYTES	    ((size_t)1 << 20) /* of the first step, unless -b says otherwise */
 
 /* Size of step `i` (from 0): every step is smaller than the one before, so that each is
  * recognisable in a flight recorder. 0: `first` is too small for that. */
@@ -28,7 +28,7 @@ size_t schedule_first(const struct options *options);
 /* Is every step large enough to give each rank a share? `traffic` is an irregular collective's, else
  * not looked at. 0, or -EINVAL with a usage error. */
 int schedule_check(const struct options *options, const struct collective *collective, int nranks,
-                   const struct traffic *traffic, struct error *err);
+		   const struct traffic *traffic, struct error *err);
 
 /* Make the steps, which schedule_check() has found to be large enough: the warm-up ones meet after each, the others follow each other without a word
  * between the ranks but where `meets` has a bit (bit 0: before step 1), on slots of their own; then

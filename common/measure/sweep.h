@@ -8,16 +8,16 @@
 /* One point without its placement. */
 struct point {
 	enum dtype dtype;
-	enum redop op;    /* OP_NONE when the collective does not reduce */
-	int root;         /* -1 when it has none */
-	size_t bytes;     /* as asked for, one entry of -b..-e */
+	enum redop op;	      /* OP_NONE when the collective does not reduce */
+	int root;	      /* -1 when it has none */
+	size_t bytes;	      /* as asked for, one entry of -b..-e */
 	bool first_of_series; /* dtype, op or root changed: new data, new warm-up */
 };
 
 struct sweep {
 	const struct options *options;
 	const struct collective *collective;
-	struct backend *backend;      /* asked what it supports; may be NULL (tests): everything */
+	struct backend *backend; /* asked what it supports; may be NULL (tests): everything */
 	int nranks;
 	/* cursor */
 	int dtype, op, root;
@@ -25,8 +25,8 @@ struct sweep {
 	bool started;
 };
 
-void sweep_init(struct sweep *sweep, const struct options *options, const struct collective *collective,
-                struct backend *backend, int nranks);
+void sweep_init(struct sweep *sweep, const struct options *options,
+		const struct collective *collective, struct backend *backend, int nranks);
 
 /* Next point: types outside, then operators, then roots, sizes innermost. false at the end.
  * Combinations that the backend does not support are passed over when they came from "all";

@@ -12,20 +12,24 @@
  * 2026-11-21): 0.15 % of it. Short calls stay at MAX_CALLS, so that what they touch stays in the
  * L2 cache as it does with nccl-tests' 20. */
 #define BATCH_SECONDS 13e-3
-#define MAX_CALLS 64            /* half the recorder's ring holds so many, also of several
+#define MAX_CALLS                                                                                  \
+	64 /* half the recorder's ring holds so many, also of several
                                  * calls each */
-#define MAX_GRAPH 1024
-#define MIN_STREAM_CALLS 4
-#define ISOLATED_SAMPLES 32
-#define ISOLATED_SECONDS 0.1    /* of calls between two looks at whether to stop */
+#define MAX_GRAPH	   1024
+#define MIN_STREAM_CALLS   4
+#define ISOLATED_SAMPLES   32
+#define ISOLATED_SECONDS   0.1 /* of calls between two looks at whether to stop */
 #define WARM_ROUND_SECONDS 1e-3
-#define WARM_SECONDS 0.2        /* a point that is not steady after this long is measured as
+#define WARM_SECONDS                                                                               \
+	0.2 /* a point that is not steady after this long is measured as
                                  * it is */
 #define WARM_ROUNDS 8
-#define STEADY 0.05
-#define START_AHEAD 30e-6       /* isolated: time to get out of the exchange that agrees on
+#define STEADY	    0.05
+#define START_AHEAD                                                                                \
+	30e-6 /* isolated: time to get out of the exchange that agrees on
                                  * a start */
-#define FIXED_BATCH 20          /* -n N is timed in batches of so many calls, nccl-tests'
+#define FIXED_BATCH                                                                                \
+	20 /* -n N is timed in batches of so many calls, nccl-tests'
                                  * default -n */
 
 double timing_deadline(double slowest, double calls)
@@ -68,9 +72,8 @@ int timing_issue(struct timing *t, size_t index, const struct checked_slot *chec
 	if (agg > 1 && (rc = chain_group_begin(&bench->chain)) < 0)
 		return rc;
 	for (int i = 0; i < agg && rc == 0; i++)
-		rc = checked && i == agg - 1 ?
-		             plan_issue_checked(t->plan, *checked) :
-		             plan_issue(t->plan, index * (size_t)agg + (size_t)i);
+		rc = checked && i == agg - 1 ? plan_issue_checked(t->plan, *checked)
+					     : plan_issue(t->plan, index * (size_t)agg + (size_t)i);
 	if (agg > 1) {
 		end = chain_group_end(&bench->chain);
 		rc = rc < 0 ? rc : end;
@@ -285,7 +288,7 @@ static int warm_round(struct timing *t, int calls, double *seconds)
 	int rc = 0;
 
 	watch_enter(bench->watch, t->issued ? "warm-up calls" : "the first call of a size",
-	            timing_calls_deadline(t, calls * bench->options->agg_iters));
+		    timing_calls_deadline(t, calls * bench->options->agg_iters));
 	for (int i = 0; i < calls && rc == 0; i++)
 		rc = timing_issue(t, (size_t)i, NULL);
 	if (rc == 0)
@@ -374,7 +377,8 @@ static void choose_adaptive(struct timing *t, double per)
 	/* a device's queue costs one wait per batch; host calls have completed when they return */
 	int least = bench->backend->ops->graph_begin ? MIN_STREAM_CALLS : 1;
 
-	t->calls = clamp(ceil(BATCH_SECONDS / per), least, MAX_CALLS / agg > 1 ? MAX_CALLS / agg : 1);
+	t->calls =
+		clamp(ceil(BATCH_SECONDS / per), least, MAX_CALLS / agg > 1 ? MAX_CALLS / agg : 1);
 	t->samples = 1;
 	if (t->mode == MODE_ISOLATED)
 		t->samples = clamp(ISOLATED_SECONDS / per, 1, ISOLATED_SAMPLES);
@@ -400,9 +404,9 @@ static void choose_batch(struct timing *t, double seconds)
 		t->samples = t->calls;
 	t->launches = 1;
 	if (t->mode == MODE_GRAPH)
-		t->launches = o->graph_launches > 0 ?
-		                      o->graph_launches :
-		                      clamp(BATCH_SECONDS / (per * t->calls), 1, 100);
+		t->launches = o->graph_launches > 0
+				      ? o->graph_launches
+				      : clamp(BATCH_SECONDS / (per * t->calls), 1, 100);
 	update_per_sample(t);
 }
 
@@ -427,8 +431,8 @@ int timing_warm_up(struct timing *t)
 	rc = job_barrier(bench->job, "the start of a point");
 	if (rc < 0)
 		return rc;
-	rc = bench->options->warmup >= 0 ? warm_fixed(t, bench->options->warmup, &seconds) :
-	                                   warm_adaptive(t, &seconds);
+	rc = bench->options->warmup >= 0 ? warm_fixed(t, bench->options->warmup, &seconds)
+					 : warm_adaptive(t, &seconds);
 	if (rc < 0)
 		return rc;
 	t->warm_calls = t->issued;
@@ -449,8 +453,7 @@ struct checked_slot timing_last_slot(const struct timing *t)
 {
 	int batch = t->mode == MODE_ISOLATED ? t->samples : t->calls;
 
-	return plan_last_slot(t->plan,
-	                      (size_t)batch * (size_t)t->plan->bench->options->agg_iters);
+	return plan_last_slot(t->plan, (size_t)batch * (size_t)t->plan->bench->options->agg_iters);
 }
 
 void timing_release(struct timing *t)

@@ -16,23 +16,23 @@
 struct timing {
 	struct plan *plan;
 	enum mode mode;
-	int calls;           /* per batch; isolated: 1 */
-	int samples;         /* per batch: as many as calls where each is timed (isolated, -I),
+	int calls;	  /* per batch; isolated: 1 */
+	int samples;	  /* per batch: as many as calls where each is timed (isolated, -I),
 	                      * else 1 */
-	int launches;        /* graph: replays per batch */
-	int per_sample;      /* calls that a sample is the mean of, -m included */
-	double slowest;      /* seconds per call, slowest warm-up round of any rank; 0: unknown */
-	double expected;     /* the same before any call was made, from the point
+	int launches;	  /* graph: replays per batch */
+	int per_sample;	  /* calls that a sample is the mean of, -m included */
+	double slowest;	  /* seconds per call, slowest warm-up round of any rank; 0: unknown */
+	double expected;  /* the same before any call was made, from the point
 	                      * before; 0: unknown */
-	double predicted;    /* the same, from the topology; 0: unknown */
+	double predicted; /* the same, from the topology; 0: unknown */
 	void *graph;
-	long long issued;    /* calls made for this point so far */
+	long long issued;     /* calls made for this point so far */
 	long long warm_calls; /* of these, warm-up */
 };
 
 /* Times of one batch on this rank: seconds per call, `samples` entries each. */
 struct batch {
-	double *time;    /* until completed */
+	double *time;	 /* until completed */
 	double *enqueue; /* until the call returned to the host */
 };
 

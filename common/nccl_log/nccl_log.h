@@ -22,7 +22,7 @@
  * never with a number in it. */
 
 #define NCCL_LOG_RANKS	  (1 << 22) /* ranks from 0 to this; others are no ranks */
-#define NCCL_LOG_CHANNELS 128       /* NCCL has at most 64 */
+#define NCCL_LOG_CHANNELS 128	    /* NCCL has at most 64 */
 
 enum nccl_state {
 	NCCL_STATE_UNKNOWN, /* seen in other lines only */
@@ -56,10 +56,10 @@ struct nccl_call {
 /* One rank of one communicator. */
 struct nccl_member {
 	int comm, rank; /* rank is -1 where no line says it */
-	int dev;        /* CUDA device, -1 unknown */
+	int dev;	/* CUDA device, -1 unknown */
 	int64_t pid;
 	uint64_t address; /* of its ncclComm; 0 unknown */
-	uint64_t bus;     /* PCI bus id as NCCL prints it, 0 unknown */
+	uint64_t bus;	  /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
 	bool timed;
@@ -72,9 +72,9 @@ struct nccl_comm {
 	const char *id; /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
 	bool guessed;
 	int nranks, nnodes; /* 0 unknown */
-	int pxn, gdr;       /* 1 or 0 as "Connected all rings" says; -1 while it does not */
-	int nvls;           /* 1 multicast available, 0 not, -1 unknown */
-	int collnet;        /* 1 connected, -1 unknown */
+	int pxn, gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while it does not */
+	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
+	int collnet;	    /* 1 connected, -1 unknown */
 	int coll_channels, collnet_channels, nvls_channels, p2p_channels, p2p_per_peer; /* -1 */
 	struct nccl_member **members; /* by rank */
 	struct nccl_ring *rings;      /* by channel */
@@ -104,7 +104,7 @@ struct nccl_tree {
 struct nccl_link {
 	int comm, channel, connection;
 	int from, to;
-	bool receiving; /* the receiver's line; else the sender's */
+	bool receiving;	       /* the receiver's line; else the sender's */
 	const char *transport; /* "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0/GDRDMA/Shared" */
 };
 
@@ -138,9 +138,9 @@ struct nccl_warning {
 /* What the log's own topology print says of a GPU and another node (another GPU, CPU, NVS, NET). */
 struct nccl_path {
 	const char *host;
-	uint64_t gpu, to;  /* PCI bus id; NUMA node or number of the other node */
-	const char *kind;  /* "GPU", "CPU", "NVS", "NET" */
-	const char *type;  /* "NVL", "PIX", "PXB", "PHB", "SYS", ... */
+	uint64_t gpu, to; /* PCI bus id; NUMA node or number of the other node */
+	const char *kind; /* "GPU", "CPU", "NVS", "NET" */
+	const char *type; /* "NVL", "PIX", "PXB", "PHB", "SYS", ... */
 	double bw;
 };
 
@@ -159,8 +159,8 @@ struct nccl_log {
 	struct nccl_setting *settings; /* NCCL_* "set by environment" */
 	int n_hosts, n_members, n_comms, n_calls, n_warnings, n_paths, n_settings;
 	int64_t lines, nccl_lines;
-	int64_t unplaced; /* lines about a communicator that could not be told */
-	int64_t cut;      /* lines cut at 64 KiB, NULs in them or not */
+	int64_t unplaced;	  /* lines about a communicator that could not be told */
+	int64_t cut;		  /* lines cut at 64 KiB, NULs in them or not */
 	struct nccl_log_raw *raw; /* the reader's own; NULL after finish */
 	void *texts;
 };
@@ -204,14 +204,14 @@ enum nccl_log_calls_verdict {
 };
 
 enum nccl_odd_how {
-	NCCL_ODD_OTHER,    /* another call */
+	NCCL_ODD_OTHER,	   /* another call */
 	NCCL_ODD_LEFT_OUT, /* what it calls is the majority's sequence without this call */
-	NCCL_ODD_EXTRA,    /* ... with one more call here */
-	NCCL_ODD_ENDED     /* no further call */
+	NCCL_ODD_EXTRA,	   /* ... with one more call here */
+	NCCL_ODD_ENDED	   /* no further call */
 };
 
 struct nccl_odd {
-	int member;                   /* in comm->members */
+	int member; /* in comm->members */
 	enum nccl_odd_how how;
 	const struct nccl_call *call; /* its call at index; NULL where it ended */
 };
@@ -289,7 +289,8 @@ void nccl_log_print_summary(FILE *out, const struct nccl_log *log);
 int nccl_log_print_rings(FILE *out, const struct nccl_log *log);
 int nccl_log_print_trees(FILE *out, const struct nccl_log *log);
 void nccl_log_print_tunings(FILE *out, const struct nccl_log *log);
-int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
+int nccl_log_print_judgements(FILE *out, const struct nccl_log *log,
+			      const struct topo_system *topo);
 /* Calls compared across ranks, per communicator. */
 int nccl_log_print_calls(FILE *out, const struct nccl_log *log);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);

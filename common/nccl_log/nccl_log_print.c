@@ -210,8 +210,8 @@ static void print_comparison(FILE *out, const struct nccl_comm *comm,
 			calls->fewest, calls->most, calls->index + 1);
 		break;
 	case NCCL_CALLS_DIFFER:
-		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n", calls->index + 1,
-			calls->fewest, calls->most);
+		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n",
+			calls->index + 1, calls->fewest, calls->most);
 		break;
 	}
 	if (calls->majority)

@@ -58,8 +58,8 @@ struct message {
 	const char *host, *text;
 	const char *where; /* WARN: file:line, else NULL */
 	int64_t pid, tid;
-	int dev; /* -1 unknown */
-	int hint; /* rank as the launcher's prefix or the caller says; -1 */
+	int dev;	 /* -1 unknown */
+	int hint;	 /* rank as the launcher's prefix or the caller says; -1 */
 	bool may_be_cut; /* as long as NCCL's buffer */
 };
 
@@ -70,8 +70,8 @@ void *nccl_array_room(void *array, int n, size_t size);
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len);
 
 /* Append an item (an expression, commas allowed). False, noted, on lack of memory. */
-#define raw_add(log, list, count, ...)                                                    \
-	((list) = raw_room((log), (list), (count), sizeof(*(list))),                      \
+#define raw_add(log, list, count, ...)                                                             \
+	((list) = raw_room((log), (list), (count), sizeof(*(list))),                               \
 	 !(log)->raw->no_memory && ((list)[(count)++] = __VA_ARGS__, true))
 /* nccl_array_room, but on lack of memory the array as it is, and a note. */
 void *raw_room(struct nccl_log *log, void *array, int n, size_t size);

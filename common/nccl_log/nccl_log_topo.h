@@ -8,8 +8,17 @@
 
 /* From near to far, as in NCCL (topo.h): NVLink, NVLink over a GPU, chip to chip, PCIe switches,
  * host bridge, another NUMA node. */
-enum nccl_near { NEAR_UNKNOWN, NEAR_LOC, NEAR_NVL, NEAR_NVB, NEAR_C2C, NEAR_PIX, NEAR_PXB,
-		 NEAR_PHB, NEAR_SYS };
+enum nccl_near {
+	NEAR_UNKNOWN,
+	NEAR_LOC,
+	NEAR_NVL,
+	NEAR_NVB,
+	NEAR_C2C,
+	NEAR_PIX,
+	NEAR_PXB,
+	NEAR_PHB,
+	NEAR_SYS
+};
 
 /* How the GPUs of two members of one host are joined: by the file (topo_read_xml) where topo
  * isn't NULL, else by the log's graph lines. *bw (may be NULL) is GB/s where the log says it,

@@ -195,10 +195,11 @@ static int check_files(struct option_set *set)
 /* A run with faults is a schedule of its own: what belongs to sweeps must not be asked for. */
 static int check_faults(struct option_set *set)
 {
-	static const char *const sweeps[] = { "maxbytes",  "stepbytes",    "stepfactor", "iters",
-					      "warmup_iters", "run_cycles", "mode",	 "cudagraph",
-					      "agg_iters", "blocking",	   "per_iter_timing", "vendor",
-					      "good", "low", "reconcile" };
+	static const char *const sweeps[] = {
+		"maxbytes",	   "stepbytes", "stepfactor", "iters",	   "warmup_iters",
+		"run_cycles",	   "mode",	"cudagraph",  "agg_iters", "blocking",
+		"per_iter_timing", "vendor",	"good",	      "low",	   "reconcile"
+	};
 	struct options *o = set->options;
 
 	o->size_given = given(set, "minbytes") || given(set, "maxbytes");
@@ -206,8 +207,9 @@ static int check_faults(struct option_set *set)
 		return 0;
 	for (size_t i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++)
 		if (given(set, sweeps[i]))
-			return reject(set, sweeps[i],
-				      "can't be combined with --fault, which runs a fixed schedule");
+			return reject(
+				set, sweeps[i],
+				"can't be combined with --fault, which runs a fixed schedule");
 	if (o->record == RECORD_OFF)
 		return reject(set, "record", "must not be off with --fault");
 	return 0;

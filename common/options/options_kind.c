@@ -302,8 +302,9 @@ static int parse_kind_fault(const struct option_row *row, const char *text, stru
 static void allow_fault(const struct option_row *row, char *buf, size_t len)
 {
 	(void)row;
-	snprintf(buf, len, "NAME[:RANKS][@OP][,key=value...], at most eight times; see "
-			   "--list-faults");
+	snprintf(buf, len,
+		 "NAME[:RANKS][@OP][,key=value...], at most eight times; see "
+		 "--list-faults");
 }
 
 const struct option_kind kind_fault = { 0, parse_kind_fault, allow_fault, NULL };

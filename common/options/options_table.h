@@ -63,7 +63,8 @@ struct option_row {
 };
 
 extern const struct option_kind kind_size, kind_int, kind_seed, kind_bool, kind_real, kind_word,
-	kind_name, kind_text, kind_dtype, kind_redop, kind_expect, kind_fault, kind_split, kind_split_mask;
+	kind_name, kind_text, kind_dtype, kind_redop, kind_expect, kind_fault, kind_split,
+	kind_split_mask;
 
 extern const struct option_row option_rows[];
 extern const size_t option_row_count;

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 
-#define PREFIX "hangar-"
+#define PREFIX	  "hangar-"
 #define PATH_LONG 4096
 
 /* Where a hierarchy is mounted, and which part of it. */
@@ -255,8 +255,9 @@ static int remove_path(const char *path)
 {
 	if (!is_ours(path))
 		return 0;
-	return rmdir(path) == 0 || errno == ENOENT || errno == ENOTDIR || errno == ENOTEMPTY ? 0 :
-											       -errno;
+	return rmdir(path) == 0 || errno == ENOENT || errno == ENOTDIR || errno == ENOTEMPTY
+		       ? 0
+		       : -errno;
 }
 
 void cgroup_remove(struct cgroup *cgroup)

@@ -11,7 +11,7 @@
 
 struct cgroup {
 	char path[CGROUP_PATH]; /* its folder; "" for none */
-	char link[160];         /* in the run's folder, so that whoever removes that removes the
+	char link[160];		/* in the run's folder, so that whoever removes that removes the
 	                         * cgroup too; "" for none */
 };
 

@@ -19,12 +19,12 @@
 #include "process/leftovers.h"
 #include "base/signals.h"
 
-#define ENV_KEY "HANGAR_RUN_KEY"
+#define ENV_KEY	     "HANGAR_RUN_KEY"
 #define ENV_PROGRESS "HANGAR_PROGRESS"
-#define LOOK_MS 500
-#define BEREAVED_NS 5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
-#define TERM_NS 1000000000u     /* from SIGTERM to SIGKILL */
-#define HOST_RANKS 4            /* of a bare start without a GPU, and of --share-gpu */
+#define LOOK_MS	     500
+#define BEREAVED_NS  5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
+#define TERM_NS	     1000000000u /* from SIGTERM to SIGKILL */
+#define HOST_RANKS   4		 /* of a bare start without a GPU, and of --share-gpu */
 
 /* First of the variables that is set to a number >= 0, else `missing`. */
 static int env_number(const char *const *names, int missing)
@@ -50,9 +50,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 /* What the launcher gave all processes of this run alike, and no other run on this host. */
 static void make_key(char *key, size_t len)
 {
-	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri",
-		                             "PMI_JOBID",      "SLURM_JOB_ID",
-		                             "SLURM_STEP_ID",  NULL };
+	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMI_JOBID",
+					     "SLURM_JOB_ID",   "SLURM_STEP_ID",		NULL };
 	const char *given = getenv(ENV_KEY);
 	uint64_t hash = 0xcbf29ce484222325ull;
 
@@ -68,10 +67,10 @@ static void make_key(char *key, size_t len)
 void launch_detect(struct launch *launch)
 {
 	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
-		                             NULL };
+					     NULL };
 	static const char *const step_sizes[] = { "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL };
 	static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-		                             "SLURM_PROCID", NULL };
+					     "SLURM_PROCID", NULL };
 	bool step = getenv("SLURM_STEP_ID") != NULL;
 
 	memset(launch, 0, sizeof(*launch));
@@ -83,7 +82,7 @@ void launch_detect(struct launch *launch)
 }
 
 int launch_check(const struct launch *launch, const struct options *options, const char *program,
-                 struct error *err)
+		 struct error *err)
 {
 	int threads = options->threads ? options->threads : 1;
 	int gpus = options->gpus ? options->gpus : 1;
@@ -91,10 +90,10 @@ int launch_check(const struct launch *launch, const struct options *options, con
 	if (!launch->launched || launch->own || threads * gpus <= 1)
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
-	                 "-%c %d under a launcher: every rank is a process here; start "
-	                 "mpirun -np %d %s instead",
-	                 gpus > 1 ? 'g' : 't', gpus > 1 ? gpus : threads,
-	                 (launch->announced ? launch->announced : 1) * threads * gpus, program);
+			 "-%c %d under a launcher: every rank is a process here; start "
+			 "mpirun -np %d %s instead",
+			 gpus > 1 ? 'g' : 't', gpus > 1 ? gpus : threads,
+			 (launch->announced ? launch->announced : 1) * threads * gpus, program);
 }
 
 /* In a process of its own: counting starts CUDA's threads, and a thread of ours with signals
@@ -136,12 +135,12 @@ int launch_ranks(const struct options *options, struct error *err)
 
 	if (options->gpus || options->threads)
 		asked = (options->gpus ? options->gpus : 1) *
-		        (options->threads ? options->threads : 1);
+			(options->threads ? options->threads : 1);
 	if (devices > 0 && asked > devices && !options->share_gpu)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
-		                 "-g %d: this host has %d GPU%s (--share-gpu puts several ranks "
-		                 "on one)",
-		                 asked, devices, devices == 1 ? "" : "s");
+				 "-g %d: this host has %d GPU%s (--share-gpu puts several ranks "
+				 "on one)",
+				 asked, devices, devices == 1 ? "" : "s");
 	if (asked)
 		return asked;
 	if (devices > 0 && !options->share_gpu)
@@ -183,13 +182,13 @@ static char **make_command(int ranks, char **argv, const char *tmpdir)
 {
 	static char count[16];
 	const char *fixed[] = { "mpirun", "--quiet", "-np", count, "--oversubscribe",
-		                /* NCCL and the scheduler place threads better than a binding to
+				/* NCCL and the scheduler place threads better than a binding to
 		                 * one core, which mpirun sets for two ranks */
-		                "--bind-to", "none", "--mca", "orte_tmpdir_base", tmpdir,
-		                /* or exit code 0 of --expect, after a rank that could not
+				"--bind-to", "none", "--mca", "orte_tmpdir_base", tmpdir,
+				/* or exit code 0 of --expect, after a rank that could not
 		                 * finalise, would become 1 */
-		                "--mca", "orte_allowed_exit_without_sync", "1",
-		                geteuid() == 0 ? "--allow-run-as-root" : NULL };
+				"--mca", "orte_allowed_exit_without_sync", "1",
+				geteuid() == 0 ? "--allow-run-as-root" : NULL };
 	size_t n = sizeof(fixed) / sizeof(*fixed), argc = 0;
 	char **command;
 
@@ -210,14 +209,14 @@ static char **make_command(int ranks, char **argv, const char *tmpdir)
  * ERROR: UNREACHABLE"). So one whose ranks are all gone is given some time to end, and is ended. */
 struct bereaved {
 	uint64_t since_ns; /* that nobody is left; 0: somebody is */
-	int told;          /* the last signal for it, 0: none */
+	int told;	   /* the last signal for it, 0: none */
 };
 
 /* Is who reads our output slow? Then mpirun may still hold much of it. */
 static bool output_waits(void)
 {
 	struct pollfd out[] = { { .fd = STDOUT_FILENO, .events = POLLOUT },
-		                { .fd = STDERR_FILENO, .events = POLLOUT } };
+				{ .fd = STDERR_FILENO, .events = POLLOUT } };
 
 	poll(out, 2, 0);
 	return !out[0].revents || !out[1].revents;
@@ -283,7 +282,7 @@ static _Noreturn void become_mpirun(char **command, const sigset_t *mask, pid_t 
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(command[0], command);
 	fprintf(stderr, "hangar: %s: %s (make install-deps installs Open MPI)\n", command[0],
-	        strerror(errno));
+		strerror(errno));
 	_exit(OUTCOME_UNSUPPORTED);
 }
 
@@ -303,8 +302,7 @@ int launch_self(int ranks, char **argv, struct error *err)
 	if (run_folder_open(&folder, key, err) < 0)
 		return 1;
 	setenv(ENV_KEY, key, 1);
-	setenv(ENV_PROGRESS,
-	       !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
+	setenv(ENV_PROGRESS, !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
 	forget_slurm();
 	command = make_command(ranks, argv, folder.path);
 	if (!command) {
@@ -334,9 +332,9 @@ enum progress_line launch_progress(void)
 	const char *told = getenv(ENV_PROGRESS);
 
 	if (told)
-		return *told == '2' ? PROGRESS_AMONG_ROWS :
-		       *told == '1' ? PROGRESS_ALONE :
-		                      PROGRESS_NONE;
+		return *told == '2'   ? PROGRESS_AMONG_ROWS
+		       : *told == '1' ? PROGRESS_ALONE
+				      : PROGRESS_NONE;
 	if (!isatty(STDERR_FILENO))
 		return PROGRESS_NONE;
 	return isatty(STDOUT_FILENO) ? PROGRESS_AMONG_ROWS : PROGRESS_ALONE;

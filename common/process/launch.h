@@ -8,11 +8,11 @@
 #include "options/options.h"
 
 struct launch {
-	bool launched;  /* by mpirun, srun or another launcher that announced itself */
-	bool own;       /* by our own bare start: -g and -t are answered already */
-	int announced;  /* processes it says it started, 0: it does not say */
-	int rank;       /* this process' number according to it, 0 if it does not say */
-	char key[33];   /* names the run on this host; the same for all its processes */
+	bool launched; /* by mpirun, srun or another launcher that announced itself */
+	bool own;      /* by our own bare start: -g and -t are answered already */
+	int announced; /* processes it says it started, 0: it does not say */
+	int rank;      /* this process' number according to it, 0 if it does not say */
+	char key[33];  /* names the run on this host; the same for all its processes */
 };
 
 /* Read the launcher's environment. A Slurm batch script outside a step counts as no launcher. */
@@ -21,7 +21,7 @@ void launch_detect(struct launch *launch);
 /* -g N and -t N under a launcher: 0 if they ask for nothing else than what was launched, else
  * -EINVAL with the equivalent -np line. */
 int launch_check(const struct launch *launch, const struct options *options, const char *program,
-                 struct error *err);
+		 struct error *err);
 
 /* GPUs that a bare start may use: 0 with --backend mpi. */
 int launch_devices(const struct options *options);

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 
-#define SHM "/dev/shm"
+#define SHM    "/dev/shm"
 #define JOINED "joined" /* in a run folder: somebody has joined who did not make it */
 
 static void note_path(struct leftovers *l, const char *path, size_t len)
@@ -193,15 +193,14 @@ int run_folder_open(struct run_folder *folder, const char *key, struct error *er
 	folder->path[0] = '\0';
 	if (strchr(key, '/'))
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
-		                 "run key '%.64s': must not contain a slash", key);
+				 "run key '%.64s': must not contain a slash", key);
 	snprintf(prefix, sizeof(prefix), "hangar-%u-", (unsigned int)geteuid());
 	snprintf(folder->path, sizeof(folder->path), SHM "/%s%.64s", prefix, key);
 	remove_stale(prefix);
 	for (int tries = 0; tries < 20 && rc == -EAGAIN; tries++)
 		rc = open_once(folder);
-	return rc < 0 ? error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", folder->path,
-	                          strerror(-rc)) :
-	                0;
+	return rc < 0 ? error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", folder->path, strerror(-rc))
+		      : 0;
 }
 
 void run_folder_release(struct run_folder *folder)
@@ -232,7 +231,7 @@ bool run_folder_deserted(const struct run_folder *folder)
 		unsigned long inode;
 
 		holders += sscanf(line, "%*d: FLOCK %*s READ %*d %*x:%*x:%lu", &inode) == 1 &&
-		           inode == st.st_ino;
+			   inode == st.st_ino;
 	}
 	fclose(locks);
 	return holders == 1;

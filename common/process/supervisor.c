@@ -22,19 +22,19 @@
 struct supervisor {
 	const struct supervisor_hooks *hooks;
 	struct supervised child;
-	bool reaped;  /* it is gone; before that it may have begun to end */
+	bool reaped; /* it is gone; before that it may have begun to end */
 	bool ending_again;
 	int signal_fd;
 	pid_t launcher;
 	sigset_t old_mask;
 	int64_t oom_kills; /* in the rank's cgroup before it started, -1: unknown */
-	int ended_by; /* signal that asked us to stop, 0: none */
+	int ended_by;	   /* signal that asked us to stop, 0: none */
 };
 
 /* In the child. Its own process group, so that a launcher that signals groups reaches only us
  * and we decide the order in which things end. */
 static _Noreturn void become_rank(struct supervisor *s, pid_t parent, int (*rank_main)(void *),
-                                  void *arg)
+				  void *arg)
 {
 	close(s->signal_fd);
 	signal(SIGPIPE, SIG_DFL);
@@ -144,7 +144,7 @@ static int watch_child(struct supervisor *s)
 }
 
 int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *arg), void *arg,
-                   struct error *err)
+		   struct error *err)
 {
 	struct supervisor s = { .hooks = hooks, .signal_fd = -1, .launcher = getppid() };
 	pid_t parent = getpid();

@@ -15,12 +15,12 @@
 
 struct supervised {
 	pid_t pid;
-	bool running;     /* and has not begun to end; how long that takes is another
+	bool running;	    /* and has not begun to end; how long that takes is another
 	                   * matter (ending.h) */
-	bool stopped;     /* by SIGSTOP or a terminal */
-	int wait_status;  /* as of waitpid, once !running */
-	uint64_t since_ns; /* when the state was last seen to change */
-	bool changed;     /* since the last step */
+	bool stopped;	    /* by SIGSTOP or a terminal */
+	int wait_status;    /* as of waitpid, once !running */
+	uint64_t since_ns;  /* when the state was last seen to change */
+	bool changed;	    /* since the last step */
 	uint32_t oom_kills; /* by the kernel in hooks->cgroup since the start, once it was killed
 	                     * by SIGKILL */
 };
@@ -43,6 +43,6 @@ struct supervisor_hooks {
  * SIGTERM, SIGINT, SIGHUP and the death of the launcher end the rank and give 128 + signal, or
  * 1. */
 int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *arg), void *arg,
-                   struct error *err);
+		   struct error *err);
 
 #endif

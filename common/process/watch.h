@@ -10,14 +10,14 @@ struct call;
 struct comm_request;
 
 enum phase {
-	PHASE_START,    /* process started, MPI not yet initialised */
-	PHASE_INIT,     /* job and communicator set-up */
-	PHASE_SETUP,    /* buffers: allocate, fill, poison */
+	PHASE_START, /* process started, MPI not yet initialised */
+	PHASE_INIT,  /* job and communicator set-up */
+	PHASE_SETUP, /* buffers: allocate, fill, poison */
 	PHASE_WARMUP,
 	PHASE_TIMED,
 	PHASE_CHECK,
 	PHASE_FINALISE,
-	PHASE_ASIDE,    /* a surplus rank that waits for the others to finish; has no deadline */
+	PHASE_ASIDE, /* a surplus rank that waits for the others to finish; has no deadline */
 	PHASE_DONE
 };
 
@@ -27,10 +27,10 @@ const char *phase_name(enum phase phase);
 
 /* What becomes of a communicator on this rank. */
 enum comm_event {
-	COMM_INIT,    /* init is about to be called */
+	COMM_INIT, /* init is about to be called */
 	COMM_READY,
-	COMM_FAILED,  /* init returned an error */
-	COMM_ABORTED  /* this rank is about to abort it */
+	COMM_FAILED, /* init returned an error */
+	COMM_ABORTED /* this rank is about to abort it */
 };
 
 /* Any hook may be NULL. None of them fails, blocks or makes system calls. Called from the rank's
@@ -55,7 +55,7 @@ struct watch {
 	/* Something becomes of communicator `comm`; `request` NULL unless COMM_INIT, COMM_READY
 	 * or COMM_FAILED. */
 	void (*comm)(void *ctx, uint32_t comm, enum comm_event event,
-	             const struct comm_request *request);
+		     const struct comm_request *request);
 	/* The library was asked whether communicator `comm` has failed meanwhile: `code` is its
 	 * own number for that, 0: it has not. */
 	void (*asked)(void *ctx, uint32_t comm, int code);
@@ -91,7 +91,7 @@ static inline void watch_leave(const struct watch *w)
 }
 
 static inline void watch_comm(const struct watch *w, uint32_t comm, enum comm_event event,
-                              const struct comm_request *request)
+			      const struct comm_request *request)
 {
 	if (w && w->comm)
 		w->comm(w->ctx, comm, event, request);

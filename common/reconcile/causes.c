@@ -297,7 +297,8 @@ bool causes_slowest(const struct observation *observation, char *text, size_t le
 
 	if (!isfinite(run->worst_percent))
 		return false;
-	snprintf(text, len, "The slowest row, of %lld bytes, reaches %.1f %% of its prediction (%s%s%s)",
+	snprintf(text, len,
+		 "The slowest row, of %lld bytes, reaches %.1f %% of its prediction (%s%s%s)",
 		 (long long)run->worst_bytes, run->worst_percent, run->worst_algo,
 		 run->worst_proto[0] ? "/" : "", run->worst_proto);
 	return true;

@@ -87,7 +87,8 @@ static int tell(const char *path, struct error *err)
 		       observation.run.median_percent);
 	if (causes_slowest(&observation, line, sizeof(line)))
 		puts(line);
-	if (causes_tell(&observation, print_line, stdout) < 0 && !ferror(stdout)) /* see written_guard */
+	if (causes_tell(&observation, print_line, stdout) < 0 &&
+	    !ferror(stdout)) /* see written_guard */
 		error_set(err, OUTCOME_INTERNAL, -1, "can't print");
 	observation_release(&observation);
 	return err->outcome;

@@ -28,7 +28,7 @@ int facts_gather(struct job *job, struct backend *backend, struct rank_facts **r
 }
 
 void facts_run(struct run_facts *run, const struct job *job, const struct backend *backend,
-               const struct options *options, const struct rank_facts *ranks)
+	       const struct options *options, const struct rank_facts *ranks)
 {
 	time_t now = time(NULL);
 	struct tm tm;

@@ -15,6 +15,6 @@ int facts_gather(struct job *job, struct backend *backend, struct rank_facts **r
 
 /* Fill what is the same for all: versions, start time. */
 void facts_run(struct run_facts *run, const struct job *job, const struct backend *backend,
-               const struct options *options, const struct rank_facts *ranks);
+	       const struct options *options, const struct rank_facts *ranks);
 
 #endif

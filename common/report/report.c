@@ -15,18 +15,18 @@ static int add(struct report *report, struct sink *sink)
 }
 
 static int add_table(struct report *report, FILE *out, const struct options *options,
-                     const struct collective *collective, struct error *err)
+		     const struct collective *collective, struct error *err)
 {
 	struct sink *sink = sink_table_new(out, options->table_plain, collective->in_place,
-	                                   options->check > 0, options->timestamps, err);
+					   options->check > 0, options->timestamps, err);
 
-	return sink ? add(report, sink) :
-	              error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory for the table");
+	return sink ? add(report, sink)
+		    : error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory for the table");
 }
 
 /* --out DIR: a folder of its own per run. */
 static int add_folder(struct report *report, const struct options *options,
-                      const struct collective *collective, struct error *err)
+		      const struct collective *collective, struct error *err)
 {
 	char path[4096];
 	int rc;
@@ -34,7 +34,7 @@ static int add_folder(struct report *report, const struct options *options,
 	if (mkdir(options->out, 0777) < 0 && errno != EEXIST) {
 		rc = -errno;
 		return error_set(err, OUTCOME_USAGE, rc, "--out %s: %s", options->out,
-		                 strerror(-rc));
+				 strerror(-rc));
 	}
 	snprintf(path, sizeof(path), "%.4000s/rows.csv", options->out);
 	rc = add(report, sink_csv_new(path, err));
@@ -54,8 +54,8 @@ static int add_folder(struct report *report, const struct options *options,
 }
 
 int report_open(struct report *report, const struct options *options,
-                const struct collective *collective, const struct run_facts *facts,
-                struct error *err)
+		const struct collective *collective, const struct run_facts *facts,
+		struct error *err)
 {
 	int rc;
 
@@ -107,8 +107,7 @@ int report_end(struct report *report, struct run_summary *summary)
 	int rc = 0;
 
 	summary->wrong_checks = report->wrong_checks;
-	summary->avg_busbw_gbs =
-		report->rows > 0 ? report->busbw_sum / (double)report->rows : 0;
+	summary->avg_busbw_gbs = report->rows > 0 ? report->busbw_sum / (double)report->rows : 0;
 	for (size_t i = 0; i < report->n; i++) {
 		int failed = 0;
 

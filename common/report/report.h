@@ -14,8 +14,8 @@
 struct report {
 	struct sink *sinks[REPORT_SINKS];
 	size_t n;
-	FILE *table_file;    /* --out DIR/table.txt */
-	double busbw_sum;    /* for the closing average */
+	FILE *table_file; /* --out DIR/table.txt */
+	double busbw_sum; /* for the closing average */
 	long long rows;
 	long long wrong_checks;
 };
@@ -24,8 +24,8 @@ struct report {
  * -J; and with --out DIR (made if missing, must not hold a run yet) table.txt, rows.csv and
  * rows.jsonl. 0 or a negative errno with the error set. */
 int report_open(struct report *report, const struct options *options,
-                const struct collective *collective, const struct run_facts *facts,
-                struct error *err);
+		const struct collective *collective, const struct run_facts *facts,
+		struct error *err);
 
 int report_row(struct report *report, const struct row *row);
 /* A remark for every sink, printf style, no newline. */

@@ -20,15 +20,15 @@ struct rank_facts {
 
 /* All that a sink prints apart from rows. Borrowed by the sinks until they are closed. */
 struct run_facts {
-	const char *program;          /* "all_reduce_perf" */
+	const char *program; /* "all_reduce_perf" */
 	int argc;
-	char **argv;                  /* the command as typed (before the start under mpirun) */
+	char **argv; /* the command as typed (before the start under mpirun) */
 	const struct options *options;
 	const char *backend;
-	const char *mpi_library;      /* "Open MPI v4.1.4, ..." one line */
+	const char *mpi_library; /* "Open MPI v4.1.4, ..." one line */
 	const char *hangar_version;
-	char started[32];             /* local time with zone, ISO 8601 */
-	bool forecast;                /* rows may come with predictions */
+	char started[32]; /* local time with zone, ISO 8601 */
+	bool forecast;	  /* rows may come with predictions */
 	int nranks, nnodes;
 	const struct rank_facts *ranks; /* nranks entries */
 };
@@ -36,12 +36,12 @@ struct run_facts {
 /* How the run ended, for the closing lines. */
 struct run_summary {
 	enum outcome outcome;
-	int64_t wrong_checks;     /* (rank, point) pairs whose check failed: nccl-tests'
+	int64_t wrong_checks; /* (rank, point) pairs whose check failed: nccl-tests'
 	                           * "Out of bounds values" */
 	bool checked;
-	double avg_busbw_gbs;     /* mean of all rows' busbw */
-	int calls_checked;        /* of a schedule with faults, which has no rows; 0: a sweep */
-	const struct error *err;  /* first error, may be NULL */
+	double avg_busbw_gbs;	 /* mean of all rows' busbw */
+	int calls_checked;	 /* of a schedule with faults, which has no rows; 0: a sweep */
+	const struct error *err; /* first error, may be NULL */
 	/* -M, bytes of device memory; 0 0 0 without -M */
 	size_t memory_init, memory_buffers, memory_collectives;
 };
@@ -69,7 +69,8 @@ struct sink {
  * there. `checked` false prints N/A for #wrong. A line holds both placements, so a row is
  * printed when its in-place twin came or is known not to come (`in_place` false). Flushed per
  * line. NULL on lack of memory. */
-struct sink *sink_table_new(FILE *out, bool plain, bool in_place, bool checked, bool timestamps, struct error *err);
+struct sink *sink_table_new(FILE *out, bool plain, bool in_place, bool checked, bool timestamps,
+			    struct error *err);
 
 /* CSV: header line, then one line per row (RFC 4180), flushed per row. The file must not exist
  * yet: -EEXIST, a usage error, else. NULL with the error set when it can't be created. */

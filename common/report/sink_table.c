@@ -118,7 +118,8 @@ static void put_rank(FILE *out, const struct rank_facts *rank, const struct opti
 	const char *function = strchr(bus, '.');
 
 	fprintf(out, "#  Rank %2d Group %2d Pid %6d on %10s device %2d [%.*s] %s\n", rank->rank,
-		options_color(options, rank->rank), rank->pid, rank->host, rank->device.device_index,
+		options_color(options, rank->rank), rank->pid, rank->host,
+		rank->device.device_index,
 		(int)(function ? function - bus : (ptrdiff_t)strlen(bus)), bus,
 		rank->device.device);
 }
@@ -128,9 +129,8 @@ static void put_facts(FILE *out, const struct run_facts *facts)
 	const struct backend_facts *device = &facts->ranks[0].device;
 
 	fprintf(out, "# hangar %s backend %s, %d rank%s on %d node%s, started %s\n",
-		facts->hangar_version, facts->backend, facts->nranks,
-		facts->nranks == 1 ? "" : "s", facts->nnodes, facts->nnodes == 1 ? "" : "s",
-		facts->started);
+		facts->hangar_version, facts->backend, facts->nranks, facts->nranks == 1 ? "" : "s",
+		facts->nnodes, facts->nnodes == 1 ? "" : "s", facts->started);
 	fprintf(out, "# Collective test starting: %s\n", facts->program);
 	put_settings(out, facts->options);
 	put_meaning(out, facts->options);
@@ -151,7 +151,8 @@ static void put_facts(FILE *out, const struct run_facts *facts)
  * headings begin with i. */
 static bool wanted(const struct sink_table *table, const struct column *column, int side)
 {
-	return column->heading && (table->forecast || !column->forecast) && (side == PAIR_OUT || !row_pair_shared(column));
+	return column->heading && (table->forecast || !column->forecast) &&
+	       (side == PAIR_OUT || !row_pair_shared(column));
 }
 
 static int width_of(const struct column *column, int side)

@@ -10,11 +10,12 @@
 #define MOST_OF_CEILING	   105.0 /* percent */
 #define MOST_OF_CALIBRATED 130.0
 
-#define CALIBRATION_SECONDS 30.0 /* takes a fraction of one; a crowded host longer, a device in
+#define CALIBRATION_SECONDS                                                                        \
+	30.0 /* takes a fraction of one; a crowded host longer, a device in
                                   * trouble for ever */
 
 static const struct forecast_source *const sources[] = { &forecast_nccl, &forecast_shared,
-	                                                 &forecast_host };
+							 &forecast_host };
 
 /* Whose predictions this run has; NULL: it has none. */
 static const struct forecast_source *source_of(const struct bench *bench, bool shared_gpu)
@@ -61,16 +62,16 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
 		return source->check(o->topo, err);
 	if (o->min_percent > 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-		                 "--min-percent %g: this run has no predictions (%s)",
-		                 o->min_percent, why);
+				 "--min-percent %g: this run has no predictions (%s)",
+				 o->min_percent, why);
 	if (strcmp(o->topo, "live") == 0 || strcmp(o->topo, "none") == 0)
 		return 0;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-	                 "--topo %s: this run has no predictions (%s)", o->topo, why);
+			 "--topo %s: this run has no predictions (%s)", o->topo, why);
 }
 
 void forecast_ask(struct forecast *f, const struct bench *bench, bool shared_gpu,
-                  const char *folder)
+		  const char *folder)
 {
 	const struct forecast_source *source = source_of(bench, shared_gpu);
 
@@ -99,7 +100,7 @@ static void count_choice(struct forecast *f, const struct row *row)
 		return;
 	f->nused++;
 	f->nas_predicted += strcmp(row->used_algo, row->predicted_algo) == 0 &&
-	                    strcmp(row->used_proto, row->predicted_proto) == 0;
+			    strcmp(row->used_proto, row->predicted_proto) == 0;
 }
 
 static void predict_row(void *ctx, struct row *row)
@@ -140,11 +141,11 @@ static bool judges(const struct forecast *f, char *why, size_t len)
 		return false;
 	if (f->most_of_ceiling > MOST_OF_CEILING)
 		snprintf(why, len, "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
-		         f->most_of_ceiling);
+			 f->most_of_ceiling);
 	else if (f->source->doubt && most > MOST_OF_CALIBRATED)
 		snprintf(why, len,
-		         "a row reaches %.0f %% of its prediction: the calibration was disturbed",
-		         most);
+			 "a row reaches %.0f %% of its prediction: the calibration was disturbed",
+			 most);
 	else
 		return true;
 	return false;
@@ -165,8 +166,8 @@ static double share(void *ctx, char *text, size_t len)
 
 	if (f->nused)
 		snprintf(choice, sizeof(choice),
-		         "; algorithm and protocol were as predicted in %zu of %zu rows",
-		         f->nas_predicted, f->nused);
+			 "; algorithm and protocol were as predicted in %zu of %zu rows",
+			 f->nas_predicted, f->nused);
 	if (f->nshares == 0) {
 		snprintf(text, len, "Prediction: no size from 1 MiB was measured%s", choice);
 		return NAN;
@@ -175,17 +176,17 @@ static double share(void *ctx, char *text, size_t len)
 	median = (f->shares[(f->nshares - 1) / 2] + f->shares[f->nshares / 2]) / 2;
 	judged = judges(f, why, sizeof(why));
 	snprintf(text, len,
-	         "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
-	         "speed%s%s, the slowest row %.1f %%%s%s%s%s",
-	         f->nshares, median, judged ? ": " : "", judged ? word(f, median) : "",
-	         f->shares[0], judged ? ": " : "", judged ? word(f, f->shares[0]) : ": not judged: ",
-	         why, choice);
+		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
+		 "speed%s%s, the slowest row %.1f %%%s%s%s%s",
+		 f->nshares, median, judged ? ": " : "", judged ? word(f, median) : "",
+		 f->shares[0], judged ? ": " : "",
+		 judged ? word(f, f->shares[0]) : ": not judged: ", why, choice);
 	f->median = judged ? median : NAN;
 	return f->median;
 }
 
 const struct forecaster *forecast_open(struct forecast *f, const struct bench *bench,
-                                       bool shared_gpu, char *text, size_t len)
+				       bool shared_gpu, char *text, size_t len)
 {
 	struct error err = { .rank = -1 };
 

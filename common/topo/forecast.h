@@ -12,7 +12,8 @@
 #include "topo/share_model.h"
 
 #define FORECAST_SHARES 4096
-#define FORECAST_JUDGED_FROM (1 << 20) /* bytes that a row must have to be judged: below, the host's
+#define FORECAST_JUDGED_FROM                                                                       \
+	(1 << 20) /* bytes that a row must have to be judged: below, the host's
                                         * part decides */
 
 struct forecast;
@@ -33,7 +34,7 @@ struct forecast_source {
 	int (*load)(struct forecast *forecast, const struct bench *bench, struct error *err);
 	/* What predictions are made of, in words. */
 	void (*describe)(const struct forecast *forecast, const struct bench *bench, char *text,
-	                 size_t len);
+			 size_t len);
 	/* Predicted time, bus bandwidth, ceiling, algorithm, protocol into the row. False: nothing
 	 * is known of it. */
 	bool (*row)(const struct forecast *forecast, struct row *row);
@@ -42,27 +43,27 @@ struct forecast_source {
 	bool (*doubt)(const struct forecast *forecast, char *why, size_t len);
 };
 
-extern const struct forecast_source forecast_nccl; /* a GPU per rank */
+extern const struct forecast_source forecast_nccl;   /* a GPU per rank */
 extern const struct forecast_source forecast_shared; /* ranks that share a GPU */
-extern const struct forecast_source forecast_host; /* the mpi backend */
+extern const struct forecast_source forecast_host;   /* the mpi backend */
 
 struct forecast {
 	const struct forecast_source *source;
-	struct host_model host; /* of forecast_host */
-	struct error host_err;  /* why it could not be made */
+	struct host_model host;	  /* of forecast_host */
+	struct error host_err;	  /* why it could not be made */
 	struct share_model share; /* of forecast_shared */
-	struct topo_system sys;   /* and the rest of forecast_nccl */
+	struct topo_system sys;	  /* and the rest of forecast_nccl */
 	struct model model;
 	const struct bench *bench;
-	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
-	char dump[160]; /* file that NCCL writes its topology to; "": none */
-	bool own_dump;  /* we asked for it */
+	struct kernel_cost kernel;	/* of the slowest rank; 0: not measured */
+	char dump[160];			/* file that NCCL writes its topology to; "": none */
+	bool own_dump;			/* we asked for it */
 	double shares[FORECAST_SHARES]; /* predicted over measured time, percent, of the
 	                                 * larger sizes */
 	size_t nshares;
-	double median; /* what share() returned */
-	double most_of_ceiling; /* percent, of these rows */
-	double good, low; /* percent, --good --low */
+	double median;		     /* what share() returned */
+	double most_of_ceiling;	     /* percent, of these rows */
+	double good, low;	     /* percent, --good --low */
 	size_t nused, nas_predicted; /* rows whose algorithm and protocol are known; those
 	                              * as predicted */
 	struct forecaster hooks;
@@ -85,7 +86,7 @@ int forecast_check_topology(const char *topo, struct error *err);
  * `folder`. (NCCL 2.28 puts the topology together once more for that, over all ranks of a host: one
  * that is not asked makes the others wait for ever.) */
 void forecast_ask(struct forecast *forecast, const struct bench *bench, bool shared_gpu,
-                  const char *folder);
+		  const char *folder);
 
 /* After it, on every rank, when planned: measure what predictions need: what launching a kernel
  * costs the slowest rank, where the backend can tell; for MPI the hosts' memory. 0, or a negative
@@ -97,7 +98,7 @@ int forecast_calibrate(struct forecast *forecast, const struct bench *bench, boo
  * none. Returns the hooks for struct run, NULL without predictions. They live as long as
  * `forecast`. */
 const struct forecaster *forecast_open(struct forecast *forecast, const struct bench *bench,
-                                       bool shared_gpu, char *text, size_t len);
+				       bool shared_gpu, char *text, size_t len);
 
 /* The topology that was read; NULL where predictions are made of something else, or there are
  * none. */

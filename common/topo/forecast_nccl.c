@@ -28,7 +28,7 @@ static void nccl_ask(struct forecast *f, const struct options *options, const ch
 	if (users)
 		snprintf(f->dump, sizeof(f->dump), "%s", users);
 	else if ((size_t)snprintf(f->dump, sizeof(f->dump), "%s/nccl-topo.xml", folder) <
-	         sizeof(f->dump))
+		 sizeof(f->dump))
 		setenv("NCCL_TOPO_DUMP_FILE", f->dump, 1);
 }
 
@@ -63,9 +63,9 @@ static int load_topology(struct forecast *f, const struct bench *bench, struct e
 
 	if (job->nranks % job->nnodes != 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-		                 "the hosts have unequal numbers of ranks");
-	rc = f->dump[0] ? topo_read_xml(&f->sys, f->dump, err) :
-	                  topo_load(&f->sys, bench->options->topo, err);
+				 "the hosts have unequal numbers of ranks");
+	rc = f->dump[0] ? topo_read_xml(&f->sys, f->dump, err)
+			: topo_load(&f->sys, bench->options->topo, err);
 	if (rc == 0)
 		rc = topo_reshape(&f->sys, &change, err);
 	if (rc == 0)
@@ -86,7 +86,7 @@ static enum model_mode mode_of(const struct row *row)
 
 /* What the matrix makes of the row's size. */
 static void uneven(const struct bench *bench, const struct row *row, size_t elsize,
-                   struct predict_request *request)
+		   struct predict_request *request)
 {
 	const struct traffic *traffic = &bench->traffic;
 	size_t n = (size_t)traffic->nranks, bytes = row->count * n * elsize;
@@ -146,7 +146,7 @@ static int nccl_load(struct forecast *f, const struct bench *bench, struct error
 }
 
 static void nccl_describe(const struct forecast *f, const struct bench *bench, char *text,
-                          size_t len)
+			  size_t len)
 {
 	struct backend_facts facts = { .device = "" };
 	char launches[100] = "";
@@ -154,13 +154,13 @@ static void nccl_describe(const struct forecast *f, const struct bench *bench, c
 	bench->backend->ops->facts(bench->backend, &facts);
 	if (f->model.constants.calibrated)
 		snprintf(launches, sizeof(launches),
-		         "; measured here: a launch takes the host %.2f us, %.2f us to its end",
-		         f->kernel.host_us, f->kernel.latency_us);
+			 "; measured here: a launch takes the host %.2f us, %.2f us to its end",
+			 f->kernel.host_us, f->kernel.latency_us);
 	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s",
-	         f->model.nnodes, f->model.nnodes == 1 ? "" : "s", f->model.ppn,
-	         facts.device[0] && f->dump[0] ? facts.device : f->sys.gpu[0].model->name,
-	         f->dump[0] ? "as NCCL found it" : f->sys.name,
-	         f->model.constants.fitted ? "fitted" : "physical only", launches);
+		 f->model.nnodes, f->model.nnodes == 1 ? "" : "s", f->model.ppn,
+		 facts.device[0] && f->dump[0] ? facts.device : f->sys.gpu[0].model->name,
+		 f->dump[0] ? "as NCCL found it" : f->sys.name,
+		 f->model.constants.fitted ? "fitted" : "physical only", launches);
 }
 
 const struct forecast_source forecast_nccl = {

@@ -16,20 +16,20 @@
 #include "base/proc_stat.h"
 #include "topo/host_meet.h"
 
-#define POOL_LEAST   ((size_t)4 << 20)
-#define POOL_MOST    ((size_t)16 << 20)
-#define WORK	     ((size_t)4 << 20) /* bytes of a measurement, all ranks of a core together */
-#define ROTATION     64 /* messages until the harness comes back to the same memory (timing.c) */
-#define REPEATS	     3
-#define FLAG_SECONDS 5e-3
-#define FLAG_MOST_US 2.0 /* between cores: Open MPI takes .2 to .6 us, across sockets twice that */
-#define FLAG_MEETS   8
-#define FLAG_LOOK    5 /* batches */
-#define FLAG_BATCHES 500
-#define OPERANDS     4096 /* bytes reduced at once: stays in the first cache */
-#define WATCHED	     60.0 /* seconds; half a second is usual */
-#define ROUNDS_LEAST 2
-#define ROUNDS_MOST  6
+#define POOL_LEAST    ((size_t)4 << 20)
+#define POOL_MOST     ((size_t)16 << 20)
+#define WORK	      ((size_t)4 << 20) /* bytes of a measurement, all ranks of a core together */
+#define ROTATION      64 /* messages until the harness comes back to the same memory (timing.c) */
+#define REPEATS	      3
+#define FLAG_SECONDS  5e-3
+#define FLAG_MOST_US  2.0 /* between cores: Open MPI takes .2 to .6 us, across sockets twice that */
+#define FLAG_MEETS    8
+#define FLAG_LOOK     5 /* batches */
+#define FLAG_BATCHES  500
+#define OPERANDS      4096 /* bytes reduced at once: stays in the first cache */
+#define WATCHED	      60.0 /* seconds; half a second is usual */
+#define ROUNDS_LEAST  2
+#define ROUNDS_MOST   6
 #define WAITED_LITTLE .05 /* of a round without a CPU: no more rounds for its sake */
 
 struct bench_host {

@@ -25,7 +25,7 @@ struct host_figures {
 	/* how far the others may be trusted */
 	double waited; /* part of the quietest round that a rank was ready to run and had no CPU */
 	double crowd;  /* ranks for each CPU that they may run on */
-	double fresh; /* memory that is taken, written once and given back, by all ranks */
+	double fresh;  /* memory that is taken, written once and given back, by all ranks */
 	double reduce[DT_COUNT]
 		     [OP_COUNT]; /* ns per byte of operand in the cache, all ranks at once */
 };

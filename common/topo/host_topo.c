@@ -90,8 +90,9 @@ static int read_host(struct host_topo *t, const char *synthetic, const cpu_set_t
 	if (rc == 0 && hwloc_topology_load(h) < 0)
 		rc = error_set(err, OUTCOME_UNSUPPORTED, -EIO, "hwloc cannot read this host");
 	if (rc == 0 && !synthetic && !hwloc_topology_is_thissystem(h))
-		rc = error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
-			       "hwloc is told to describe another host (HWLOC_XMLFILE, HWLOC_SYNTHETIC)");
+		rc = error_set(
+			err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+			"hwloc is told to describe another host (HWLOC_XMLFILE, HWLOC_SYNTHETIC)");
 	if (rc == 0) {
 		hwloc_cpuset_from_glibc_sched_affinity(h, set, all, sizeof(*all));
 		read_all(t, h, set);

@@ -62,11 +62,11 @@ struct model_constants {
 	double simple_base_us; /* latency of a looping Simple ring kernel, and of each of its hops
 				  over NVLink */
 	double simple_hop_us;
-	double p2p_base_us;    /* latency of a group of sends and receives, without its hop */
-	double ll_base_us;     /* latency of an LL kernel without its hops */
-	double one_way_base_us; /* the same of a kernel that waits for nobody: broadcast, reduce,
+	double p2p_base_us;	  /* latency of a group of sends and receives, without its hop */
+	double ll_base_us;	  /* latency of an LL kernel without its hops */
+	double one_way_base_us;	  /* the same of a kernel that waits for nobody: broadcast, reduce,
 	                         * gather, scatter back to back */
-	double kernel_host_us; /* an empty kernel of NCCL's shape: what launching it costs
+	double kernel_host_us;	  /* an empty kernel of NCCL's shape: what launching it costs
 	                        * the host, */
 	double kernel_latency_us; /* from an idle stream to the host that sees its end, */
 	double kernel_device_us;  /* and the device's part of that */
@@ -74,13 +74,13 @@ struct model_constants {
 	double p2p_launches;	  /* a group of sends and receives, */
 	double peer_launches;	  /* and each peer in it */
 	/* of ranks that share a GPU (share_model.h) */
-	double slice_us;   /* that a process has the GPU for itself */
-	double socket_gbs; /* of a connection over loopback */
-	bool fitted;		  /* false: physical-only */
-	bool calibrated;	  /* host and latency of a kernel were measured on this host, in
+	double slice_us;       /* that a process has the GPU for itself */
+	double socket_gbs;     /* of a connection over loopback */
+	bool fitted;	       /* false: physical-only */
+	bool calibrated;       /* host and latency of a kernel were measured on this host, in
 	                           * this run */
-	char origin[96];	  /* "fitted (fitted.json)", or why they are physical only */
-	char provenance[1024];	  /* the fitted file's own account */
+	char origin[96];       /* "fitted (fitted.json)", or why they are physical only */
+	char provenance[1024]; /* the fitted file's own account */
 };
 
 /* The physical values. */
@@ -108,13 +108,13 @@ enum model_mode { MODEL_STREAM, MODEL_ISOLATED, MODEL_GRAPH };
 struct predict_request {
 	enum model_coll collective;
 	enum model_mode mode;
-	double bytes; /* nccl-tests' size column */
+	double bytes;	   /* nccl-tests' size column */
 	double away, flow; /* alltoallv: bytes that the busiest rank exchanges with others, and of
 	                    * the largest flow; 0: nccl-tests' pattern, flows as their
 	                    * distance (traffic.h) */
-	int elsize;   /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
-	int nranks;   /* 0: all GPUs of all nodes */
-	int nnodes;   /* 0: what the topology says */
+	int elsize; /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
+	int nranks; /* 0: all GPUs of all nodes */
+	int nnodes; /* 0: what the topology says */
 	bool in_place;	 /* hypercube: nothing to copy first */
 	int algo, proto; /* -1: what NCCL would choose */
 	int channels;	 /* 0: what NCCL would use */

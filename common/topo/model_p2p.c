@@ -11,7 +11,8 @@
 enum { LL_STEP = 64 << 10, P2P_PART_MOST = STEP * 32, P2P_LL_CHANNEL = 16 << 10 };
 
 /* Between nodes NCCL's threshold is the same; their latency decides there, and we take Simple. */
-static int flow_proto(const struct model *model, const struct predict_request *request, double bytes)
+static int flow_proto(const struct model *model, const struct predict_request *request,
+		      double bytes)
 {
 	if (request->proto >= 0)
 		return request->proto;
@@ -52,7 +53,7 @@ struct flows {
 	double bytes; /* of the size column */
 	/* us of transfer in the node and over the network, at the wires' speed */
 	double intra_raw, inter_raw;
-	double part;		     /* bytes of one flow */
+	double part; /* bytes of one flow */
 	double peers;
 	int proto;
 	bool one_way; /* one side only sends, the other only receives */
@@ -108,8 +109,7 @@ static void flows_spread(const struct model *model, double away, double part, st
 
 	/* Channels of different flows are not in step: the more there are, the less idles the link
 	 * they share. */
-	fan = 1 - model->constants.fan_loss /
-			  sqrt(flow_channels(model, part, MODEL_SIMPLE, false));
+	fan = 1 - model->constants.fan_loss / sqrt(flow_channels(model, part, MODEL_SIMPLE, false));
 	if (g > 1) {
 		shared_link(model, flows, 1 / (model->spread * GB), each, part, fan);
 		flows->intra_raw = each * model->spread_raw;
@@ -282,8 +282,8 @@ static void finish_flows(const struct model *model, const struct predict_request
 			 const struct flows *flows, struct prediction *out)
 {
 	bool hidden = flows->one_way && model->nnodes == 1 && request->mode != MODEL_ISOLATED;
-	double fill = model->ppn > 1 && !hidden ? last_chunk(model, flows->part, flows->proto, false)
-						: 0;
+	double fill =
+		model->ppn > 1 && !hidden ? last_chunk(model, flows->part, flows->proto, false) : 0;
 	double fill_net =
 		model->nnodes > 1 ? last_chunk(model, flows->part, flows->proto, true) : 0;
 	int near = 0, far = 0;

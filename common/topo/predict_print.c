@@ -163,13 +163,13 @@ void predict_explain(FILE *out, const struct model *model, const struct predict_
 	fprintf(out, "latency  = %.2f us (kernel base and hops)\n", p->latency_us);
 	fprintf(out, "fill     = %.2f us (first slice, end of each loop)\n", p->fill_us);
 	fprintf(out,
-		"launch   = %.2f us at least per call, %.2f times what an empty kernel costs the host; "
+		"launch   = %.2f us at least per call, %.2f times what an empty kernel costs the "
+		"host; "
 		"hosts differ by a factor of two\n",
 		p->launch_us, p->launch_us / model->constants.kernel_host_us);
 	fprintf(out, "time     = max(launch, latency + transfer + fill) = %.2f us\n", p->time_us);
 	fprintf(out, "busbw    = %.0f B / time * %.4f = %.2f GB/s; ceiling %.2f GB/s\n",
-		request->bytes, p->bus_factor, p->busbw,
-		p->ceiling_busbw);
+		request->bytes, p->bus_factor, p->busbw, p->ceiling_busbw);
 	explain_others(out, model, request);
 }
 

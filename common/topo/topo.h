@@ -10,8 +10,13 @@
 
 #include "base/error.h"
 
-enum { TOPO_MAX_GPUS = 128, TOPO_MAX_NICS = 256, TOPO_MAX_CPUS = 16, TOPO_NAME = 64,
-       TOPO_MAX_ABOVE = 8 };
+enum {
+	TOPO_MAX_GPUS = 128,
+	TOPO_MAX_NICS = 256,
+	TOPO_MAX_CPUS = 16,
+	TOPO_NAME = 64,
+	TOPO_MAX_ABOVE = 8
+};
 
 /* How GPUs of a node reach each other when no NVLink joins them. */
 enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
@@ -39,7 +44,7 @@ struct topo_gpu {
 	unsigned char links[TOPO_MAX_GPUS]; /* NVLinks straight to that GPU */
 	double c2c_gbs;			    /* NVLink-C2C to its CPU, 0 for none */
 	/* Of a NCCL file only; a spec leaves them 0. */
-	uint64_t bus; /* as NCCL's log prints it: 0000:00:06.0 is 0x60 */
+	uint64_t bus;			   /* as NCCL's log prints it: 0000:00:06.0 is 0x60 */
 	int above[TOPO_MAX_ABOVE], nabove; /* numbers of the PCIe switches above, topmost first */
 };
 

@@ -10,12 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	MAX_DEPTH = 32,
-	MAX_FILE = 16 << 20,
-	MAX_LINKS = 1024,
-	NVSWITCH_CLASS = 0x068000
-};
+enum { MAX_DEPTH = 32, MAX_FILE = 16 << 20, MAX_LINKS = 1024, NVSWITCH_CLASS = 0x068000 };
 
 /* One level of <pci>: what is above decides the bandwidth of what is below. */
 struct level {

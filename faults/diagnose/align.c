@@ -18,14 +18,14 @@ static const struct record *newest(const struct evidence_rank *rank, const struc
 	const struct record *last = &rank->view.last;
 
 	return rank->mapped && last->ticket && last->ticket == rank->index.last_ticket &&
-	                       final == &rank->calls[rank->ncalls - 1] ?
-	               last :
-	               final;
+			       final == &rank->calls[rank->ncalls - 1]
+		       ? last
+		       : final;
 }
 
 /* A rank whose index says it all. False: its records must be walked. */
 static bool measure_plain(struct track *track, const struct evidence_rank *rank,
-                          const struct align *a)
+			  const struct align *a)
 {
 	const struct evidence_index *x = &rank->index;
 
@@ -69,7 +69,7 @@ static uint64_t last_ticket(const struct evidence_rank *rank)
 }
 
 static void measure_track(struct track *track, const struct evidence_rank *rank,
-                          const struct align *a)
+			  const struct align *a)
 {
 	memset(track, 0, sizeof(*track));
 	track->oldest = rank->calls;
@@ -81,7 +81,7 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 	}
 	/* who stands aside makes no calls by right */
 	track->known = rank->present && (track->final || a->comm == 0) &&
-	               rank->view.phase != PHASE_ASIDE && last_ticket(rank) >= rank->view.issued;
+		       rank->view.phase != PHASE_ASIDE && last_ticket(rank) >= rank->view.issued;
 }
 
 uint64_t align_signed(const struct align *a, const struct record *record)
@@ -91,7 +91,7 @@ uint64_t align_signed(const struct align *a, const struct record *record)
 
 /* `sig`: room for first..last, zero. */
 static void fill_track(struct track *track, uint64_t *sig, const struct evidence_rank *rank,
-                       const struct align *a)
+		       const struct align *a)
 {
 	const uint64_t *known = a->closely ? NULL : rank->index.sig;
 

@@ -11,14 +11,15 @@
 /* One rank's calls on the communicator: sequence numbers first..last; last 0: none. */
 struct track {
 	uint64_t first, last;
-	const uint64_t *sig;	     /* of calls first..last, 0: not known; in the arena or the rank's index */
+	const uint64_t
+		*sig; /* of calls first..last, 0: not known; in the arena or the rank's index */
 	const struct record *oldest; /* of the rank, on any communicator */
-	const struct record *final;  /* the last call; looking there costs a page of a mapped file */
-	bool plain;		     /* the rank's index has it all, and final - i is call last - i */
-	bool inside;		     /* the last call has not returned */
-	uint8_t last_kind;	     /* of the last call, enum call_kind */
-	bool whole;		     /* no call between first and last is missing */
-	bool known;		     /* there is evidence, and `last` can be relied on */
+	const struct record *final; /* the last call; looking there costs a page of a mapped file */
+	bool plain;	   /* the rank's index has it all, and final - i is call last - i */
+	bool inside;	   /* the last call has not returned */
+	uint8_t last_kind; /* of the last call, enum call_kind */
+	bool whole;	   /* no call between first and last is missing */
+	bool known;	   /* there is evidence, and `last` can be relied on */
 };
 
 enum deviation_kind {

@@ -118,7 +118,7 @@ static uint64_t earliest(const struct align *a, int rank, uint64_t at, const str
 static uint64_t agreed(const struct align *a, int rank, uint64_t at, const struct deviation *d)
 {
 	int64_t shift = d->kind == DEVIATION_SKIPPED ? (int64_t)d->shift
-		      : d->kind == DEVIATION_EXTRA   ? -(int64_t)d->shift
+			: d->kind == DEVIATION_EXTRA ? -(int64_t)d->shift
 						     : 0;
 	int64_t behind = fits(a, rank, at, shift);
 	uint64_t n = behind > 0 ? (uint64_t)behind : 0, from, to;

@@ -76,7 +76,7 @@ bool align_runs_ahead(const struct align *a, int rank, uint64_t at)
 		uint64_t ahead = s + 1 - at;
 
 		if (p ? align_sig(a, rank, s) !=
-				align_reference_sig(a, at + 1 + (ahead - 1) % p - p)
+				    align_reference_sig(a, at + 1 + (ahead - 1) % p - p)
 		      : !align_is_step(a, rank, s, at, ahead))
 			return false;
 	}

@@ -11,9 +11,8 @@ const char CLASS_MISSING[] = "missing-call", CLASS_BLOCKED[] = "host-blocked",
 	   CLASS_EXTRA[] = "extra-call", CLASS_EARLY[] = "early-exit",
 	   CLASS_MISMATCH[] = "mismatch", CLASS_OOM[] = "rank-oom",
 	   CLASS_GPU_OOM[] = "rank-gpu-oom", CLASS_INIT_MISSING[] = "init-missing-rank",
-	   CLASS_INIT_MISMATCH[] = "init-mismatch",
-	   CLASS_INIT_UNREACHABLE[] = "init-unreachable", CLASS_ABORTED[] = "aborted",
-	   CLASS_UNEXPLAINED[] = "unexplained";
+	   CLASS_INIT_MISMATCH[] = "init-mismatch", CLASS_INIT_UNREACHABLE[] = "init-unreachable",
+	   CLASS_ABORTED[] = "aborted", CLASS_UNEXPLAINED[] = "unexplained";
 
 static const struct meaning {
 	const char *class, *cause, *fix, *prevention;
@@ -33,8 +32,7 @@ static const struct meaning {
 	  "DataLoader(timeout=SECONDS); keep data loading off the thread that issues "
 	  "collectives. faulthandler.dump_traceback_later(SECONDS) prints where a Python rank "
 	  "stands." },
-	{ CLASS_BUSY,
-	  "A guilty rank computes in a loop of its own and does not come to its call.",
+	{ CLASS_BUSY, "A guilty rank computes in a loop of its own and does not come to its call.",
 	  "Look at its stack twice: the frame that stays the same holds the loop.",
 	  "Bound loops whose end depends on local data and assert the bound; log the step time "
 	  "of each rank. faulthandler.dump_traceback_later(SECONDS) prints where a Python rank "
@@ -157,10 +155,12 @@ char *class_list(char *buf, size_t len)
 static const struct meaning other_call = {
 	CLASS_MISMATCH,
 	"Ranks made different calls in the same place.",
-	"Find the branch before the divergence point that chooses the call, and what each rank decided "
+	"Find the branch before the divergence point that chooses the call, and what each rank "
+	"decided "
 	"it by.",
 	"Put no choice between collectives behind a condition that ranks can judge differently: "
-	"all-reduce the flag first. TORCH_DISTRIBUTED_DEBUG=DETAIL compares the function across ranks "
+	"all-reduce the flag first. TORCH_DISTRIBUTED_DEBUG=DETAIL compares the function across "
+	"ranks "
 	"before each collective; NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=COLL logs every call, to "
 	"compare rank by rank.",
 };

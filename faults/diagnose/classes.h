@@ -11,8 +11,8 @@
 /* One object each: equal names are equal pointers. */
 extern const char CLASS_MISSING[], CLASS_BLOCKED[], CLASS_BUSY[], CLASS_KILLED[], CLASS_CRASHED[],
 	CLASS_EXITED[], CLASS_STOPPED[], CLASS_SKIPPED[], CLASS_EXTRA[], CLASS_EARLY[],
-	CLASS_MISMATCH[], CLASS_OOM[], CLASS_GPU_OOM[], CLASS_INIT_MISSING[],
-	CLASS_INIT_MISMATCH[], CLASS_INIT_UNREACHABLE[], CLASS_ABORTED[], CLASS_UNEXPLAINED[];
+	CLASS_MISMATCH[], CLASS_OOM[], CLASS_GPU_OOM[], CLASS_INIT_MISSING[], CLASS_INIT_MISMATCH[],
+	CLASS_INIT_UNREACHABLE[], CLASS_ABORTED[], CLASS_UNEXPLAINED[];
 
 /* Can a verdict have this class? Those above, the monitor's own "rank-died", and the outcomes'
  * names, which a run has whose calls say no more. */

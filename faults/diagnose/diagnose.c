@@ -146,8 +146,7 @@ static bool died_in_calls(const struct evidence *e)
 			continue;
 		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
 			by_itself |= r->view.process == PROCESS_KILLED && r->view.status == own[k];
-		if (!by_itself || r->ncalls == 0 ||
-		    r->calls[r->ncalls - 1].state != RECORD_ISSUING)
+		if (!by_itself || r->ncalls == 0 || r->calls[r->ncalls - 1].state != RECORD_ISSUING)
 			return false;
 		dead++;
 	}
@@ -218,8 +217,8 @@ static void explain(struct inquiry *q, uint32_t mask)
 		d->comm = q->align.comm;
 		d->hang_seq = q->align.tracks ? inquiry_hang_point(q) : -1;
 		try_comms(q, mask & -mask, say_nobody_called);
-		inquiry_say(d,
-		    "Ranks wait past their deadline, and nothing in the evidence says for whom.");
+		inquiry_say(d, "Ranks wait past their deadline, and nothing in the evidence says "
+			       "for whom.");
 		return;
 	}
 	d->class = outcome_name(d->outcome);
@@ -274,9 +273,11 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 		investigate(evidence, d);
 	absent = say_absent(evidence, d);
 	if (evidence->uncounted)
-		inquiry_say(d, "How many ranks there were is not known: at least %d.", evidence->nranks);
+		inquiry_say(d, "How many ranks there were is not known: at least %d.",
+			    evidence->nranks);
 	/* they may be guilty too, or instead */
-	if ((absent > 0 || evidence->uncounted) && strcmp(d->confidence, "proved") == 0 && d->outcome != OUTCOME_OK)
+	if ((absent > 0 || evidence->uncounted) && strcmp(d->confidence, "proved") == 0 &&
+	    d->outcome != OUTCOME_OK)
 		d->confidence = absent * 2 < (size_t)evidence->nranks ? "majority" : "inconclusive";
 	class_explain(d);
 }

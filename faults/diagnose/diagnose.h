@@ -22,15 +22,17 @@ struct diagnosis {
 	 * communicator, by itself) "unexplained"; without hang, death or difference the
 	 * outcome's name */
 	const char *class;
-	char ranks[256];            /* guilty, "1,3"; "-" when nobody is named */
+	char ranks[256]; /* guilty, "1,3"; "-" when nobody is named */
 	/* Where timelines parted: the first call on `comm` that not all made alike. An interval
 	 * where identical calls leave it open; 0: communicator init; -1: nowhere. */
 	int64_t comm, seq_low, seq_high;
-	char field[16];             /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; at init "nranks" "id"; "" for none */
+	char field
+		[16]; /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; at init "nranks" "id"; "" for none */
 	char theirs[64], majority[64];
-	int64_t hang_seq;           /* the call in which the others stand, 0: init; -1: none */
-	uint64_t said_ns;           /* CLOCK_MONOTONIC when the run's monitor had said it; 0: diagnosed later */
-	const char *confidence;     /* "proved" "majority" "inconclusive" */
+	int64_t hang_seq; /* the call in which the others stand, 0: init; -1: none */
+	uint64_t
+		said_ns; /* CLOCK_MONOTONIC when the run's monitor had said it; 0: diagnosed later */
+	const char *confidence;		  /* "proved" "majority" "inconclusive" */
 	char lines[DIAGNOSIS_LINES][256]; /* evidence, sentences */
 	size_t nlines;
 	const char *cause, *fix, *prevention; /* constants, one paragraph each */
@@ -45,6 +47,6 @@ void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
  * error set. */
 void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence);
 int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
-                   const char *dir, struct error *err);
+		   const char *dir, struct error *err);
 
 #endif

@@ -48,7 +48,8 @@ static void report_tie(struct inquiry *q)
 		else if (!second && align_signed(a, r) != align_signed(a, first))
 			second = r;
 		inquiry_say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.",
-		    inquiry_number(q, i), a->tie, a->comm, inquiry_call(r, call, sizeof(call)));
+			    inquiry_number(q, i), a->tie, a->comm,
+			    inquiry_call(r, call, sizeof(call)));
 	}
 	d->seq_low = d->seq_high = (int64_t)a->tie;
 	d->comm = a->comm;
@@ -94,9 +95,8 @@ static void say_deviation(struct inquiry *q, const struct deviation *first, int 
  * ranks may have no part in those by right. */
 static bool may_be_apart(const struct align *a, const struct deviation *first, int rank)
 {
-	return first->agreed < PLAN_MIN &&
-	       call_in_pairs(align_record(a, rank, first->high)) !=
-		       call_in_pairs(align_reference(a, first->high));
+	return first->agreed < PLAN_MIN && call_in_pairs(align_record(a, rank, first->high)) !=
+						   call_in_pairs(align_reference(a, first->high));
 }
 
 static void report_deviation(struct inquiry *q, const struct deviation *first, int rank)
@@ -116,17 +116,22 @@ static void report_deviation(struct inquiry *q, const struct deviation *first, i
 		snprintf(d->field, sizeof(d->field), "call");
 	say_deviation(q, first, rank);
 	if (tied && first->kind == DEVIATION_FIELD) {
-		inquiry_say(d, "As many ranks made the one as the other: either side may be the one that "
-			       "is wrong.");
+		inquiry_say(
+			d,
+			"As many ranks made the one as the other: either side may be the one that "
+			"is wrong.");
 		memset(q->guilty, 0, (size_t)a->nranks);
 	} else if (tied) {
-		inquiry_say(d, "As many ranks made the one as the other; what was made before and after "
-			       "decides.");
+		inquiry_say(
+			d,
+			"As many ranks made the one as the other; what was made before and after "
+			"decides.");
 	}
 	inquiry_conclude(q, deviation_class(first->kind),
-		 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
-				 pairs_contradict(q, first, rank) ?
-			 "inconclusive" : "majority");
+			 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
+					 pairs_contradict(q, first, rank)
+				 ? "inconclusive"
+				 : "majority");
 }
 
 bool blame_deviation(struct inquiry *q)

@@ -87,7 +87,8 @@ static void report_arguments(struct inquiry *q, const struct rank_view *const *v
 			inquiry_accuse(q, views[i]->rank);
 	inquiry_conclude(q, CLASS_INIT_MISMATCH, most ? "majority" : "inconclusive");
 	if (!most)
-		inquiry_say(d, "No value has a majority: either side may be the one that is wrong.");
+		inquiry_say(d,
+			    "No value has a majority: either side may be the one that is wrong.");
 }
 
 bool blame_init_arguments(struct inquiry *q)
@@ -189,8 +190,8 @@ static bool waits_at_init(const struct inquiry *q, int rank)
  * host's? NCCL hands on strerror's words. */
 static bool cut_off_at_init(const struct inquiry *q, int rank)
 {
-	static const int reasons[] = { ENETUNREACH,  EHOSTUNREACH, ECONNREFUSED,
-				       ETIMEDOUT,    ENETDOWN,	   EADDRNOTAVAIL };
+	static const int reasons[] = { ENETUNREACH, EHOSTUNREACH, ECONNREFUSED,
+				       ETIMEDOUT,   ENETDOWN,	  EADDRNOTAVAIL };
 	const struct rank_view *v = view_of(q, rank);
 
 	if (!q->evidence->ranks[rank].present || v->comm_state != RECORD_COMM_FAILED)
@@ -217,13 +218,16 @@ static bool blame_cut_off(struct inquiry *q)
 	few = cut < waiting;
 	for (int i = 0; i < q->evidence->nranks; i++) {
 		if (cut_off_at_init(q, i) && q->d->nlines < DIAGNOSIS_LINES / 2)
-			inquiry_say(q->d, "Rank %d: %.200s", inquiry_number(q, i), view_of(q, i)->error);
+			inquiry_say(q->d, "Rank %d: %.200s", inquiry_number(q, i),
+				    view_of(q, i)->error);
 		if (cut != waiting && cut_off_at_init(q, i) == few)
 			inquiry_accuse(q, i);
 	}
 	place_init(q->d, waiting > 0);
-	inquiry_say(q->d, "%zu of %d ranks found no way to the others; %zu wait%s inside communicator init.",
-		    cut, q->evidence->nranks, waiting, waiting == 1 ? "s" : "");
+	inquiry_say(
+		q->d,
+		"%zu of %d ranks found no way to the others; %zu wait%s inside communicator init.",
+		cut, q->evidence->nranks, waiting, waiting == 1 ? "s" : "");
 	inquiry_conclude(q, CLASS_INIT_UNREACHABLE, q->nguilty ? "majority" : "inconclusive");
 	return true;
 }
@@ -243,11 +247,11 @@ static int compare_numbers(const void *a, const void *b)
 
 /* Network namespaces of those inside init. */
 struct networks {
-	size_t n;	   /* ranks inside init, their namespace known */
-	size_t count;	   /* namespaces among them */
-	uint64_t most;	   /* the one with most ranks */
-	size_t members;	   /* these ranks */
-	size_t runner_up;  /* ranks of the one after that */
+	size_t n;	  /* ranks inside init, their namespace known */
+	size_t count;	  /* namespaces among them */
+	uint64_t most;	  /* the one with most ranks */
+	size_t members;	  /* these ranks */
+	size_t runner_up; /* ranks of the one after that */
 };
 
 static int count_networks(const struct inquiry *q, struct networks *found)
@@ -294,8 +298,9 @@ static bool blame_namespace(struct inquiry *q)
 		if (has_network(q, i) && q->evidence->ranks[i].netns != networks.most)
 			inquiry_accuse(q, i);
 	place_init(q->d, true);
-	inquiry_say(q->d, "All are inside communicator init with the same arguments, but in %zu network "
-			  "namespaces, of which the largest holds %zu of them.",
+	inquiry_say(q->d,
+		    "All are inside communicator init with the same arguments, but in %zu network "
+		    "namespaces, of which the largest holds %zu of them.",
 		    networks.count, networks.members);
 	inquiry_conclude(q, CLASS_INIT_UNREACHABLE,
 			 networks.members * 2 > networks.n ? "majority" : "inconclusive");
@@ -340,8 +345,7 @@ bool blame_aborted(struct inquiry *q)
 	place_abort(q->d, after);
 	after = view_of(q, last)->aborted_after;
 	inquiry_say(q->d, "Rank %d aborted communicator 0 after %" PRIu64 " call%s on it.",
-		    inquiry_number(q, last), after,
-		    after == 1 ? "" : "s");
+		    inquiry_number(q, last), after, after == 1 ? "" : "s");
 	inquiry_conclude(q, CLASS_ABORTED, "proved");
 	return true;
 }
@@ -356,7 +360,8 @@ bool blame_device_memory(struct inquiry *q)
 			continue;
 		inquiry_accuse(q, i);
 		if (q->nguilty == 1)
-			inquiry_say(q->d, "Rank %d gave up: %.200s", inquiry_number(q, i), v->error);
+			inquiry_say(q->d, "Rank %d gave up: %.200s", inquiry_number(q, i),
+				    v->error);
 	}
 	if (q->nguilty == 0)
 		return false;

@@ -14,8 +14,9 @@
 /* What the ranks that made the call are doing. */
 struct makers {
 	size_t n;
-	uint32_t phase;	  /* the furthest */
-	const char *what; /* what one of those waits for whose calls have not completed, NULL: none does */
+	uint32_t phase; /* the furthest */
+	const char *
+		what; /* what one of those waits for whose calls have not completed, NULL: none does */
 	const char *past; /* one whose calls have: of a broadcast's root, for one. NULL: none */
 };
 
@@ -138,24 +139,31 @@ static const char *say_past(struct inquiry *q, uint64_t seq)
 	bool one = q->nguilty == 1;
 	uint64_t top = q->align.top;
 
-	inquiry_say(q->d, one ? "The guilty rank is past the call: it waits in another place or has finished."
-			      : "The guilty ranks are past the call: they wait in another place or have "
-				"finished.");
+	inquiry_say(
+		q->d,
+		one ? "The guilty rank is past the call: it waits in another place or has finished."
+		    : "The guilty ranks are past the call: they wait in another place or have "
+		      "finished.");
 	if (!is_one_step(q, seq))
 		return "proved";
 	if (seq == top)
 		inquiry_say(q->d,
-			    "Call %" PRIu64 " is the last that anyone made: whether %s left out this one "
+			    "Call %" PRIu64
+			    " is the last that anyone made: whether %s left out this one "
 			    "alone or all from it on cannot be told (skipped-call or early-exit).",
 			    seq, one ? "the rank" : "they");
 	else
-		inquiry_say(q->d,
-			    "Calls %" PRIu64 " to %" PRIu64 " are the last that anyone made: whether %s "
-			    "left out these alone or all from there on cannot be told (skipped-call or "
-			    "early-exit).",
-			    seq, top, one ? "the rank" : "they");
+		inquiry_say(
+			q->d,
+			"Calls %" PRIu64 " to %" PRIu64
+			" are the last that anyone made: whether %s "
+			"left out these alone or all from there on cannot be told (skipped-call or "
+			"early-exit).",
+			seq, top, one ? "the rank" : "they");
 	return call_in_pairs(align_reference(&q->align, seq)) &&
-	       2 * q->nguilty >= (size_t)q->align.nranks ? "inconclusive" : "majority";
+			       2 * q->nguilty >= (size_t)q->align.nranks
+		       ? "inconclusive"
+		       : "majority";
 }
 
 /* Of guilty ranks in host code: with sends or receives of their own pending it may be those that
@@ -169,7 +177,8 @@ static const char *say_own_pairs(struct inquiry *q)
 		return "proved";
 	for (int i = 0; i < q->align.nranks; i++)
 		known = known && (!q->guilty[i] || partners_known(q, i));
-	inquiry_say(q->d, "Sends or receives that %s made are pending: %s may wait for these.", who, who);
+	inquiry_say(q->d, "Sends or receives that %s made are pending: %s may wait for these.", who,
+		    who);
 	return known ? "majority" : "inconclusive";
 }
 
@@ -294,8 +303,10 @@ bool say_nobody_called(struct inquiry *q)
 	}
 	all = all && n > 0;
 	if (all)
-		inquiry_say(q->d, "Nobody has made call %" PRIu64 " of communicator %u: all %zu ranks wait "
-				  "outside of calls.",
+		inquiry_say(q->d,
+			    "Nobody has made call %" PRIu64
+			    " of communicator %u: all %zu ranks wait "
+			    "outside of calls.",
 			    a->top + 1, a->comm, n);
 	for (int i = 0; all && i < a->nranks && q->d->nlines < DIAGNOSIS_LINES / 2; i++)
 		if (left[i])

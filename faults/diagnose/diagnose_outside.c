@@ -15,11 +15,10 @@ static bool is_over(const struct inquiry *q, int rank)
 {
 	const struct rank_view *v = &q->evidence->ranks[rank].view;
 	const struct track *t = &q->align.tracks[rank];
-	bool elsewhere = strcmp(q->evidence->backend, "mpi") == 0 ||
-			 v->device_wait == RECORD_DEVICE_LEFT;
+	bool elsewhere =
+		strcmp(q->evidence->backend, "mpi") == 0 || v->device_wait == RECORD_DEVICE_LEFT;
 
-	return v->completed >= v->issued ||
-	       (elsewhere && !t->inside && !call_in_pairs(t->final));
+	return v->completed >= v->issued || (elsewhere && !t->inside && !call_in_pairs(t->final));
 }
 
 /* Has it made as many calls as anybody, waits for none of them, and lives? */
@@ -118,9 +117,11 @@ bool blame_behind(struct inquiry *q)
 		return false;
 	place_behind(q, ranks[first].view.what, what);
 	inquiry_say(q->d,
-	    "Nobody waits for a call: those up to %" PRIu64 " of communicator %u have ended or returned. "
-	    "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
-	    q->align.top, q->align.comm, there, q->align.nranks, what, q->nguilty == 1 ? "" : "s");
+		    "Nobody waits for a call: those up to %" PRIu64
+		    " of communicator %u have ended or returned. "
+		    "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
+		    q->align.top, q->align.comm, there, q->align.nranks, what,
+		    q->nguilty == 1 ? "" : "s");
 	inquiry_conclude(q, class, there > q->nguilty ? "majority" : "inconclusive");
 	return true;
 }

@@ -138,14 +138,15 @@ static void say_open(struct inquiry *q, int rank, const struct record *own,
 
 	inquiry_call(own, one, sizeof(one));
 	if (theirs)
-		inquiry_say(q->d, "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
-				  " (%s): they do not fit.",
+		inquiry_say(q->d,
+			    "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
+			    " (%s): they do not fit.",
 			    inquiry_number(q, rank), own->seq, one, inquiry_number(q, own->peer),
-			    theirs->seq,
-			    inquiry_call(theirs, other, sizeof(other)));
+			    theirs->seq, inquiry_call(theirs, other, sizeof(other)));
 	else
-		inquiry_say(q->d, "Rank %d waits in call %" PRIu64 " (%s), of which rank %d has not "
-				  "made its part.",
+		inquiry_say(q->d,
+			    "Rank %d waits in call %" PRIu64 " (%s), of which rank %d has not "
+			    "made its part.",
 			    inquiry_number(q, rank), own->seq, one, inquiry_number(q, own->peer));
 }
 

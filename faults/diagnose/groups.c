@@ -15,10 +15,10 @@ static int weight(const struct diagnosis *d)
 {
 	if (d->outcome == OUTCOME_OK)
 		return 0;
-	return d->outcome == OUTCOME_DIED        ? 4 :
-	       d->class == CLASS_UNEXPLAINED     ? 1 :
-	       strcmp(d->ranks, "-") == 0        ? 2 :
-						   3;
+	return d->outcome == OUTCOME_DIED      ? 4
+	       : d->class == CLASS_UNEXPLAINED ? 1
+	       : strcmp(d->ranks, "-") == 0    ? 2
+					       : 3;
 }
 
 /* All ranks that called init, sorted by group, to `views`. Returns how many they are, 0 unless they are
@@ -102,8 +102,8 @@ static void free_part(struct part *part)
 }
 
 /* One group after the other; the finding that says most to `d`. */
-static void investigate_each(const struct evidence *all, const struct rank_view *const *views, size_t n,
-			     struct part *part,
+static void investigate_each(const struct evidence *all, const struct rank_view *const *views,
+			     size_t n, struct part *part,
 			     void (*investigate)(const struct evidence *, struct diagnosis *),
 			     struct diagnosis *d, struct diagnosis *one)
 {
@@ -122,9 +122,10 @@ static void investigate_each(const struct evidence *all, const struct rank_view 
 	}
 	if (d->outcome != OUTCOME_OK)
 		inquiry_say(d,
-		    "There are %zu groups with a communicator each; this is of %s, whose roots and partners "
-		    "are numbered within it.",
-		    groups, names);
+			    "There are %zu groups with a communicator each; this is of %s, whose "
+			    "roots and partners "
+			    "are numbered within it.",
+			    groups, names);
 }
 
 bool groups_investigate(const struct evidence *evidence,

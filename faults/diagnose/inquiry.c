@@ -147,7 +147,9 @@ int64_t inquiry_hang_point(const struct inquiry *q)
 /* "is stopped", "was killed by SIGKILL", "exited with 3". */
 static const char *process_words(const struct rank_view *v, char *buf, size_t len)
 {
-	const char *verb = v->process == PROCESS_EXITED ? "" : v->process == PROCESS_KILLED ? "was " : "is ";
+	const char *verb = v->process == PROCESS_EXITED	  ? ""
+			   : v->process == PROCESS_KILLED ? "was "
+							  : "is ";
 	char how[48];
 
 	snprintf(buf, len, "%s%s", verb, view_process(v, how, sizeof(how)));
@@ -175,7 +177,8 @@ void inquiry_say_rank(struct inquiry *q, int rank, const char *tail)
 			    doing, q->align.comm, tail);
 	else
 		inquiry_say(q->d,
-			    "Rank %d %s%s: %" PRIu64 " call%s made on communicator %u, the last one %s%s.",
+			    "Rank %d %s%s: %" PRIu64
+			    " call%s made on communicator %u, the last one %s%s.",
 			    number, how, doing, t->last, t->last == 1 ? "" : "s", q->align.comm,
 			    t->inside ? "not returned" : "returned", tail);
 }
@@ -193,7 +196,8 @@ static bool made_ours(const struct inquiry *q, int rank, uint64_t seq, const str
 
 /* What all that made_ours() have in common, in words; *n: how many they are. Of sends and receives
  * partner, amount and direction may be each rank's own. */
-static const char *common_call(const struct inquiry *q, uint64_t seq, size_t *n, char *buf, size_t len)
+static const char *common_call(const struct inquiry *q, uint64_t seq, size_t *n, char *buf,
+			       size_t len)
 {
 	const struct record *ours = align_reference(&q->align, seq), *first = NULL;
 	bool pairs = ours && call_in_pairs(ours), alike = pairs, kinds = pairs, peers = pairs;
@@ -219,8 +223,9 @@ static const char *common_call(const struct inquiry *q, uint64_t seq, size_t *n,
 		shared.peer = peers ? first->peer : -1;
 		return inquiry_call(&shared, buf, len);
 	}
-	snprintf(buf, len, "%s", kinds && first ? call_kind_name((enum call_kind)first->kind)
-						: "a send or receive");
+	snprintf(buf, len, "%s",
+		 kinds && first ? call_kind_name((enum call_kind)first->kind)
+				: "a send or receive");
 	return buf;
 }
 
@@ -237,9 +242,9 @@ static void say_others(struct inquiry *q)
 	common_call(q, seq, &n, call, sizeof(call));
 	if (n > 0)
 		inquiry_say(q->d,
-		    "%zu of %d ranks made call %" PRIu64
-		    " of communicator %u (%s) and wait%s in it or behind it.",
-		    n, a->nranks, seq, a->comm, call, n == 1 ? "s" : "");
+			    "%zu of %d ranks made call %" PRIu64
+			    " of communicator %u (%s) and wait%s in it or behind it.",
+			    n, a->nranks, seq, a->comm, call, n == 1 ? "s" : "");
 }
 
 static void say_guilty(struct inquiry *q)

@@ -15,7 +15,7 @@ struct inquiry {
 	/* Compared closely, by communicator (1u << comm): ... no rank's calls are other than the
 	 * others' but for some left out or added; ... two sides as large as each other differ */
 	uint32_t planned, split;
-	bool *guilty;	    /* nranks */
+	bool *guilty; /* nranks */
 	size_t nguilty;
 };
 

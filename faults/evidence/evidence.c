@@ -32,7 +32,7 @@ bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *las
 
 /* *sampled: the device's times of any call are there. */
 static size_t copy_calls(struct record *calls, struct call_times *times,
-                         const struct record_memory *memory, uint64_t issued, bool *sampled)
+			 const struct record_memory *memory, uint64_t issued, bool *sampled)
 {
 	uint64_t first = issued > RECORD_RING ? issued - RECORD_RING + 1 : 1;
 	uint64_t last_seq[RECORD_COMMS] = { 0 };

@@ -24,49 +24,52 @@ struct call_times {
 /* What is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need not be
  * looked at twice. */
 struct evidence_index {
-	uint64_t *sig;            /* align_signature of each call; owned; NULL: not made */
-	uint32_t comms;           /* bit c: there are calls on communicator c */
-	bool plain;               /* one communicator; tickets and sequence numbers without a gap */
-	uint32_t comm;            /* where plain: which, and the first call's numbers */
+	uint64_t *sig;	/* align_signature of each call; owned; NULL: not made */
+	uint32_t comms; /* bit c: there are calls on communicator c */
+	bool plain;	/* one communicator; tickets and sequence numbers without a gap */
+	uint32_t comm;	/* where plain: which, and the first call's numbers */
 	uint64_t first_seq, first_ticket, last_ticket;
 };
 
 struct evidence_rank {
-	bool present;             /* anything at all is known */
-	bool remote;              /* its process is on another host: not looked at here */
-	struct rank_view view;    /* process state, phase, wait; zero where unknown */
-	char state;               /* letter of /proc/PID/stat, 0: unknown */
-	char syscall[24];         /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
-	uint64_t netns;           /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
-	double cpu_share;         /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
-	struct record *calls;     /* sound records, oldest first; owned, or in the image */
+	bool present;	       /* anything at all is known */
+	bool remote;	       /* its process is on another host: not looked at here */
+	struct rank_view view; /* process state, phase, wait; zero where unknown */
+	char state;	       /* letter of /proc/PID/stat, 0: unknown */
+	char syscall
+		[24]; /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
+	uint64_t netns; /* number of its network namespace (/proc/PID/ns/net), 0: unknown */
+	double cpu_share; /* of the last tenth of a second, in which it ran or was ready to; -1: unknown */
+	struct record *calls;	  /* sound records, oldest first; owned, or in the image */
 	struct call_times *times; /* of each of `calls`; owned, or in the image; NULL: none */
 	size_t ncalls;
 	struct record_header *recorder; /* as it was; owned, or in the image; NULL: not known */
 	struct evidence_index index;
-	void *image;              /* saved form that calls, times and recorder lie in; owned; NULL: none */
-	size_t mapped;            /* bytes, when the image is a mapping of a file; 0: from malloc */
-	bool wrapped;             /* older calls have left the ring, or did not come along */
+	void *image;   /* saved form that calls, times and recorder lie in; owned; NULL: none */
+	size_t mapped; /* bytes, when the image is a mapping of a file; 0: from malloc */
+	bool wrapped;  /* older calls have left the ring, or did not come along */
 	/* What its host counted during the run (rank-N.counters.json), kept with one rank of the
 	 * host; owned, NULL: none. */
 	struct counters *counters;
-	char *stack;              /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
+	char *stack; /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
 };
 
 struct evidence {
-	int nranks;               /* as the ranks or run.json say; at least the highest rank seen + 1 */
-	bool uncounted;           /* nobody says how many there were: there may have been more */
+	int nranks;	/* as the ranks or run.json say; at least the highest rank seen + 1 */
+	bool uncounted; /* nobody says how many there were: there may have been more */
 	struct evidence_rank *ranks; /* nranks entries; owned */
-	const int *numbers;       /* of a part of a run (groups.h): its ranks' numbers in the whole; borrowed;
+	const int *
+		numbers; /* of a part of a run (groups.h): its ranks' numbers in the whole; borrowed;
 	                           * NULL: their own */
 	char backend[16];
-	char library[64];         /* NCCL's or MPI's version; "" unknown */
+	char library[64]; /* NCCL's or MPI's version; "" unknown */
 	char program[32];
-	char when[32];            /* of the verdict, local time; "" unknown */
-	double detect_ms;         /* as the verdict line says; 0: unknown */
-	char command[1024];       /* without --fault and --expect: evidence never hears what was injected */
-	char remarks[1024];       /* what is missing or unsound, sentences; "" when nothing */
-	char *witness;            /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
+	char when[32];	  /* of the verdict, local time; "" unknown */
+	double detect_ms; /* as the verdict line says; 0: unknown */
+	char command
+		[1024]; /* without --fault and --expect: evidence never hears what was injected */
+	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
+	char *witness; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
 
 /* `command` without the arguments that say what was injected or what is expected. */
@@ -99,7 +102,7 @@ struct evidence_probe {
 	struct evidence_account {
 		int pid;
 		double ran_ns; /* -1: unknown */
-	} *accounts; /* owned */
+	} * accounts;	       /* owned */
 };
 
 /* The first half, of `n` processes; what an earlier one left is released. The second waits until

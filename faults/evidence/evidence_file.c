@@ -142,9 +142,9 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 
 /* What became of one rank's file. */
 struct reading {
-	const char *fault; /* end of a sentence, NULL: none */
+	const char *fault;     /* end of a sentence, NULL: none */
 	bool missing, untimed; /* no file; the device's times were cut off */
-	size_t unsound, cut; /* records */
+	size_t unsound, cut;   /* records */
 };
 
 /* Descriptor and size of a plain file, or a negative errno. */
@@ -184,8 +184,8 @@ static void *read_image(int fd, size_t *bytes)
 /* Writable, for unsound records to be closed up, but none of it is copied before that. */
 static void *map_image(int fd, size_t bytes)
 {
-	void *image = bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0)
-			    : MAP_FAILED;
+	void *image =
+		bytes ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) : MAP_FAILED;
 
 	if (image == MAP_FAILED)
 		return NULL;
@@ -253,8 +253,8 @@ static void read_all(struct evidence *e, int dir, struct reading *readings)
 	n = n > READERS ? READERS : n < 1 ? 1 : n;
 	for (int i = 0; i < n; i++)
 		readers[i] = (struct reader){ e, readings, dir, i, n, 0 };
-	while (started < n && pthread_create(&readers[started].thread, NULL, read_ranks,
-					     &readers[started]) == 0)
+	while (started < n &&
+	       pthread_create(&readers[started].thread, NULL, read_ranks, &readers[started]) == 0)
 		started++;
 	read_ranks(&readers[0]);
 	for (int i = started; i < n; i++) /* no thread to be had */

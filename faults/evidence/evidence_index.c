@@ -44,6 +44,6 @@ void evidence_index(struct evidence_rank *rank)
 		x->sig[i] = align_signature(r);
 		x->comms |= 1u << (r->comm % RECORD_COMMS);
 		x->plain &= r->comm == x->comm && r->seq == x->first_seq + i &&
-		            r->ticket == x->first_ticket + i;
+			    r->ticket == x->first_ticket + i;
 	}
 }

@@ -58,7 +58,7 @@ int evidence_save_texts(const struct evidence *evidence, const char *dir, struct
 	}
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
-		                 strerror(-rc));
+				 strerror(-rc));
 	return 0;
 }
 

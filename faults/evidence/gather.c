@@ -52,7 +52,7 @@ static bool is_evidence(const char *name)
 		return false;
 	return strcmp(name, "run.json") == 0 ||
 	       (strncmp(name, "rank-", 5) == 0 &&
-	        (ends_so(name, ".fr") || ends_so(name, ".txt") || ends_so(name, ".counters.json")));
+		(ends_so(name, ".fr") || ends_so(name, ".txt") || ends_so(name, ".counters.json")));
 }
 
 static void identify(struct identity *id, const char *dir)
@@ -153,7 +153,7 @@ static int receive_folder(struct gather *g, const char *dir, int from)
 		char *data;
 
 		if (MPI_Recv(&parcel, sizeof(parcel), MPI_BYTE, from, TAG_FILE, MPI_COMM_WORLD,
-		             MPI_STATUS_IGNORE) != MPI_SUCCESS)
+			     MPI_STATUS_IGNORE) != MPI_SUCCESS)
 			return -EIO;
 		if (parcel.bytes < 0)
 			return rc;
@@ -161,7 +161,7 @@ static int receive_folder(struct gather *g, const char *dir, int from)
 		if (!data)
 			return -ENOMEM;
 		if (MPI_Recv(data, (int)parcel.bytes, MPI_BYTE, from, TAG_DATA, MPI_COMM_WORLD,
-		             MPI_STATUS_IGNORE) != MPI_SUCCESS)
+			     MPI_STATUS_IGNORE) != MPI_SUCCESS)
 			rc = -EIO;
 		parcel.name[NAME_BYTES - 1] = '\0';
 		if (rc == 0 && is_evidence(parcel.name)) {
@@ -213,7 +213,7 @@ int gather_begin(struct gather *g, const char *dir, struct error *err)
 	identify(&own, dir);
 	all = calloc((size_t)g->size, sizeof(*all));
 	if (!all || MPI_Allgather(&own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE,
-	                          MPI_COMM_WORLD) != MPI_SUCCESS)
+				  MPI_COMM_WORLD) != MPI_SUCCESS)
 		MPI_Abort(MPI_COMM_WORLD, OUTCOME_INTERNAL);
 	if (g->rank > 0 && speaks(all, g->rank))
 		send_folder(dir);
@@ -226,7 +226,7 @@ int gather_begin(struct gather *g, const char *dir, struct error *err)
 	free(all);
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot gather evidence in %s: %s", dir,
-		                 strerror(-rc));
+				 strerror(-rc));
 	return 0;
 }
 

@@ -55,38 +55,38 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 	memset(image, 0, front);
 	clock_gettime(CLOCK_REALTIME, &real);
 	*h = (struct saved_header){ .magic = SAVED_MAGIC,
-		                    .version = SAVED_VERSION,
-		                    .header_bytes = sizeof(*h),
-		                    .recorder_bytes = sizeof(*recorder),
-		                    .record_bytes = sizeof(struct record),
-		                    .records = (uint32_t)n,
-		                    .rank = number,
-		                    .node = v->node,
-		                    .pid = v->pid,
-		                    .process = v->process,
-		                    .status = v->status,
-		                    .outcome = v->outcome,
-		                    .phase = v->phase,
-		                    .waiting = v->waiting != 0,
-		                    .overdue = v->overdue != 0,
-		                    .has_recorder = rank->recorder != NULL,
-		                    .has_times = rank->times != NULL,
-		                    .issued = v->issued,
-		                    .completed = v->completed,
-		                    .waited = v->waited,
-		                    .since_ns = v->since_ns,
-		                    .seen_ns = v->seen_ns,
-		                    .cpu_share = rank->cpu_share,
-		                    .netns = rank->netns,
-		                    .init_id = v->init_id,
-		                    .aborted_after = v->aborted_after,
-		                    .comm_state = v->comm_state,
-		                    .init_rank = v->init_rank,
-		                    .init_nranks = v->init_nranks,
-		                    .error_code = v->error_code,
-		                    .oom_kills = v->oom_kills,
-		                    .monotonic_ns = clock_ns(),
-		                    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
+				    .version = SAVED_VERSION,
+				    .header_bytes = sizeof(*h),
+				    .recorder_bytes = sizeof(*recorder),
+				    .record_bytes = sizeof(struct record),
+				    .records = (uint32_t)n,
+				    .rank = number,
+				    .node = v->node,
+				    .pid = v->pid,
+				    .process = v->process,
+				    .status = v->status,
+				    .outcome = v->outcome,
+				    .phase = v->phase,
+				    .waiting = v->waiting != 0,
+				    .overdue = v->overdue != 0,
+				    .has_recorder = rank->recorder != NULL,
+				    .has_times = rank->times != NULL,
+				    .issued = v->issued,
+				    .completed = v->completed,
+				    .waited = v->waited,
+				    .since_ns = v->since_ns,
+				    .seen_ns = v->seen_ns,
+				    .cpu_share = rank->cpu_share,
+				    .netns = rank->netns,
+				    .init_id = v->init_id,
+				    .aborted_after = v->aborted_after,
+				    .comm_state = v->comm_state,
+				    .init_rank = v->init_rank,
+				    .init_nranks = v->init_nranks,
+				    .error_code = v->error_code,
+				    .oom_kills = v->oom_kills,
+				    .monotonic_ns = clock_ns(),
+				    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
 	pack_texts(h, rank);
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
@@ -119,8 +119,8 @@ static const char *header_fault(const struct saved_header *h, int number, size_t
 	if (!h->has_recorder)
 		return NULL;
 	if (memcmp(recorder->magic, RECORD_MAGIC, sizeof(recorder->magic)) != 0 ||
-	    recorder->version != RECORD_VERSION ||
-	    recorder->header_bytes != sizeof(*recorder) || recorder->ring_records != RECORD_RING)
+	    recorder->version != RECORD_VERSION || recorder->header_bytes != sizeof(*recorder) ||
+	    recorder->ring_records != RECORD_RING)
 		return "holds another recorder's version or layout";
 	return NULL;
 }
@@ -184,7 +184,7 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 
 /* Close up over records that are not sound; how many are left. */
 static size_t sound_records(struct record *calls, struct call_times *times, size_t n,
-                            uint64_t issued)
+			    uint64_t issued)
 {
 	uint64_t last_seq[RECORD_COMMS] = { 0 }, ticket = 0;
 	size_t kept = 0;
@@ -207,7 +207,7 @@ static size_t sound_records(struct record *calls, struct call_times *times, size
 }
 
 const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,
-                         size_t *unsound, size_t *cut)
+			 size_t *unsound, size_t *cut)
 {
 	const struct saved_header *h = image;
 	const char *fault = header_fault(h, number, bytes);
@@ -222,8 +222,8 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 		return "announces more records than any ring holds";
 	unpack_view(rank, number, h);
 	rank->present = true;
-	rank->recorder = h->has_recorder ? (struct record_header *)((char *)image + sizeof(*h))
-	                                 : NULL;
+	rank->recorder =
+		h->has_recorder ? (struct record_header *)((char *)image + sizeof(*h)) : NULL;
 	if (rank->recorder) {
 		rank->view.asked = rank->recorder->inits[0].asked;
 		rank->view.device_wait = rank->recorder->device_wait;

@@ -32,24 +32,26 @@ struct saved_header {
 	uint32_t header_bytes, recorder_bytes, record_bytes; /* sizes of the three types */
 	uint32_t records;
 	int32_t rank, node, pid;
-	int32_t process, status; /* enum process_state; exit code or signal */
-	int32_t outcome;         /* enum outcome, -1: it runs */
-	uint32_t phase;          /* enum phase */
+	int32_t process, status;		 /* enum process_state; exit code or signal */
+	int32_t outcome;			 /* enum outcome, -1: it runs */
+	uint32_t phase;				 /* enum phase */
 	uint32_t waiting, overdue, has_recorder; /* 0 or 1 */
 	uint32_t has_times;
 	uint64_t issued, completed; /* calls over all communicators */
-	double waited;              /* seconds */
-	uint64_t since_ns, seen_ns; /* of the wait and of all this, CLOCK_MONOTONIC of its host; 0: unknown */
-	double cpu_share;           /* of one processor, -1: unknown */
-	uint64_t monotonic_ns;      /* CLOCK_MONOTONIC and CLOCK_REALTIME of its host at one moment: what */
-	int64_t realtime_ns;        /* the records' times are on the clock that hosts share more or less */
-	uint64_t netns;             /* number of its network namespace, 0: unknown */
+	double waited;		    /* seconds */
+	uint64_t since_ns,
+		seen_ns;  /* of the wait and of all this, CLOCK_MONOTONIC of its host; 0: unknown */
+	double cpu_share; /* of one processor, -1: unknown */
+	uint64_t
+		monotonic_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME of its host at one moment: what */
+	int64_t realtime_ns; /* the records' times are on the clock that hosts share more or less */
+	uint64_t netns;	     /* number of its network namespace, 0: unknown */
 	uint64_t init_id, aborted_after; /* of communicator 0, as struct rank_view has them */
-	uint32_t comm_state;        /* enum record_comm_state */
+	uint32_t comm_state;		 /* enum record_comm_state */
 	int32_t init_rank, init_nranks;
-	int32_t error_code;         /* negative errno of `error`, 0: none */
-	uint32_t oom_kills;         /* by the kernel in its memory cgroup */
-	char state;                 /* letter of /proc/PID/stat, 0: unknown */
+	int32_t error_code; /* negative errno of `error`, 0: none */
+	uint32_t oom_kills; /* by the kernel in its memory cgroup */
+	char state;	    /* letter of /proc/PID/stat, 0: unknown */
 	char unused[3];
 	char syscall[24];
 	char what[40], host[64], error[256];
@@ -70,6 +72,6 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
  * announced but are not there. Returns NULL, or what is wrong with it, as the end of a sentence;
  * then the rank is as before. */
 const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,
-                         size_t *unsound, size_t *cut);
+			 size_t *unsound, size_t *cut);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/error.h"
 
 #define FAULT_MAX_RANKS 64
-#define FAULT_MAX_ARGS 4
+#define FAULT_MAX_ARGS	4
 
 /* Before the call (or init) is made; while it is in progress; after it has been made: on a
  * GPU, enqueued. */
@@ -28,9 +28,9 @@ enum fault_where { FAULT_AT_CALL = 1, FAULT_AT_INIT = 2 };
 /* What a fault takes that not every machine or job has: bits. */
 enum fault_need {
 	NEED_SUPERUSER = 1,
-	NEED_CGROUP = 2,    /* a memory cgroup of the rank's own that can be given a limit */
+	NEED_CGROUP = 2, /* a memory cgroup of the rank's own that can be given a limit */
 	NEED_GPU = 4,
-	NEED_NET = 8,       /* ranks that talk over sockets, at least at init */
+	NEED_NET = 8,	    /* ranks that talk over sockets, at least at init */
 	NEED_NAMESPACE = 16 /* a network namespace of the rank's own */
 };
 
@@ -38,10 +38,10 @@ struct fault;
 
 /* What there is, on this machine and in this job. */
 struct fault_machine {
-	const char *backend;     /* "nccl" or "mpi" */
-	unsigned have;           /* bits of fault_need */
-	int communicators;       /* that the schedule uses */
-	const char *cgroup;      /* folder of the rank's own memory cgroup, NULL: none; borrowed */
+	const char *backend; /* "nccl" or "mpi" */
+	unsigned have;	     /* bits of fault_need */
+	int communicators;   /* that the schedule uses */
+	const char *cgroup;  /* folder of the rank's own memory cgroup, NULL: none; borrowed */
 };
 
 /* --fault=NAME[:RANKS][@OP][,key=value...]; OP is a number from 1, "first" (1: the first call on a
@@ -49,20 +49,22 @@ struct fault_machine {
 struct fault_spec {
 	const struct fault *fault;
 	int ranks[FAULT_MAX_RANKS]; /* guilty, ascending, no doubles; default: the last rank */
-	int nranks;                 /* 0: default */
-	long op;                    /* index of the call on communicator 0, from 1, or
+	int nranks;		    /* 0: default */
+	long op;		    /* index of the call on communicator 0, from 1, or
 	                             * FAULT_OP_INIT; 0: the default */
 	enum fault_when when;
-	struct { char key[16], value[48]; } args[FAULT_MAX_ARGS];
+	struct {
+		char key[16], value[48];
+	} args[FAULT_MAX_ARGS];
 	int nargs;
-	const char *text;           /* as typed; borrowed */
+	const char *text; /* as typed; borrowed */
 };
 
 /* Written by the guilty rank when its fault fires, read by its supervisor alone: the diagnoser
  * never sees it. Lives in shared memory of its own. */
 struct fault_record {
-	_Atomic uint32_t fired;   /* how often, all faults together */
-	_Atomic uint64_t fired_ns; /* CLOCK_MONOTONIC, of the first time */
+	_Atomic uint32_t fired;	    /* how often, all faults together */
+	_Atomic uint64_t fired_ns;  /* CLOCK_MONOTONIC, of the first time */
 	_Atomic uint32_t due, done; /* bit i: --fault number i names this rank; has fired on it */
 };
 
@@ -74,31 +76,34 @@ struct fault_act {
 	const struct comm_request *request; /* at init, what is about to be, or has been, asked for;
 	                                     * else NULL */
 	const struct fault_machine *machine;
-	struct chain *chain;     /* chain_emit() makes a call */
+	struct chain *chain; /* chain_emit() makes a call */
 	int rank, nranks;
 };
 
 /* What ends a firing: FAULT_PASS lets the call be made (before) or nothing more happen (after). */
-enum fault_verdict { FAULT_PASS, FAULT_SWALLOW }; /* swallow: it was made otherwise, or is
+enum fault_verdict {
+	FAULT_PASS,
+	FAULT_SWALLOW
+}; /* swallow: it was made otherwise, or is
                                                    * not made */
 
 struct fault {
-	const char *name;      /* "drop-rank" */
-	const char *help;      /* one line */
-	const char *source;    /* the incident, thread or paper that it reproduces */
+	const char *name;   /* "drop-rank" */
+	const char *help;   /* one line */
+	const char *source; /* the incident, thread or paper that it reproduces */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
 	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, "how=lock|read"
 	 * one of these words. */
 	const char *args;
 	struct {
-		int ranks;         /* of the job, at least */
+		int ranks;	   /* of the job, at least */
 		int communicators; /* at least */
 		unsigned machine;  /* bits of fault_need */
 	} needs;
-	unsigned where;        /* bits of fault_where; without FAULT_AT_CALL the default op
+	unsigned where;	  /* bits of fault_where; without FAULT_AT_CALL the default op
 	                        * is init */
-	bool only_before;      /* when=inflight and when=after make no sense */
-	bool sticky;           /* fires at the op and at every later call of the rank, on whatever
+	bool only_before; /* when=inflight and when=after make no sense */
+	bool sticky;	  /* fires at the op and at every later call of the rank, on whatever
 	                        * communicator */
 	/* Acceptable outcomes per backend, as in --expect, alternatives separated by '|'. NULL:
 	 * cannot occur there, and why_not says why. */
@@ -137,7 +142,8 @@ int fault_idle(const struct fault_act *act);
 /* Can `spec` run in a job of `nranks` ranks on this machine? 0; or -ENOTSUP, with what is missing
  * in words in `why`: the backend where the fault cannot occur, a number of communicators, a need of
  * the machine. */
-int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why, size_t len);
+int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why,
+	       size_t len);
 
 /* The name of one need bit, "superuser" "cgroup" "GPU" "NET" "namespace"; NULL for any other. */
 const char *fault_need_name(unsigned need);

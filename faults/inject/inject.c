@@ -251,7 +251,8 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 static int inject_init_comm(void *state, const struct comm_request *request, struct chain *chain)
 {
 	struct injector *injector = state;
-	int rc = fire(injector, &(struct moment){ .when = FAULT_BEFORE, .request = request }, chain);
+	int rc =
+		fire(injector, &(struct moment){ .when = FAULT_BEFORE, .request = request }, chain);
 
 	if (rc != FAULT_PASS)
 		return rc < 0 ? rc : 0;

@@ -10,10 +10,10 @@
 struct injector {
 	struct fault_spec specs[INJECT_MAX];
 	int nspecs;
-	int rank, nranks;      /* set by inject_place; rank -1 before: nothing fires */
+	int rank, nranks; /* set by inject_place; rank -1 before: nothing fires */
 	struct fault_machine machine;
-	int step_calls;        /* set by inject_place */
-	uint64_t calls;        /* made on communicator 0 so far, as the benchmark asked for them */
+	int step_calls; /* set by inject_place */
+	uint64_t calls; /* made on communicator 0 so far, as the benchmark asked for them */
 	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */
 };
 
@@ -23,18 +23,18 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 /* Where the injector stands. */
 struct inject_place {
 	int rank, nranks;
-	int steps;                   /* of the schedule */
-	int step_calls;              /* that a rank makes in each, on communicator 0 */
-	int default_step;            /* from 1: its first call is the op of faults that name none */
+	int steps;	  /* of the schedule */
+	int step_calls;	  /* that a rank makes in each, on communicator 0 */
+	int default_step; /* from 1: its first call is the op of faults that name none */
 	struct fault_machine machine; /* copied; what it points to is borrowed */
-	struct fault_record *record; /* borrowed, may be NULL */
+	struct fault_record *record;  /* borrowed, may be NULL */
 };
 
 /* Before any rank is there: do guilty ranks exist in a job like `place`, and the calls in its
  * schedule? Machine, record and rank are not looked at. 0, or -EINVAL with a usage error ("rank out
  * of range", "never reached"). */
 int inject_check(const struct injector *injector, const struct inject_place *place,
-                 struct error *err);
+		 struct error *err);
 
 /* Ranks are known: fill in defaults (last rank; op) and check that guilty ranks exist, that the
  * schedule has so many calls, that the job is large enough and that this machine has what the

@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return OUTCOME_USAGE;
 	code = arguments.gather ? gather_and_diagnose(&arguments, &err)
-	                        : diagnose_folder(&arguments, &err);
+				: diagnose_folder(&arguments, &err);
 	if (err.code)
 		error_print(&err, "hang_diagnose");
 	return code;

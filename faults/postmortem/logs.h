@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#define LOGS_MOST  1024       /* that many logs are read */
+#define LOGS_MOST  1024	      /* that many logs are read */
 #define LOGS_BYTES (16 << 20) /* larger ones are passed over */
 
 /* Sections of a Markdown page: rings with their transports, whether they are rational, the calls

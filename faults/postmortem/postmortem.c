@@ -131,10 +131,11 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 	if (strcmp(e->backend, "mpi") == 0)
 		fprintf(out, "The MPI library does not tell in which order it connects ranks.\n");
 	else
-		fprintf(out, "Not known: no NCCL log is here. NCCL prints it with NCCL_DEBUG=INFO, "
-			     "NCCL_DEBUG_SUBSYS=INIT,COLL,NET,P2P and "
-			     "NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder and "
-			     "run hang_diagnose on it.\n");
+		fprintf(out,
+			"Not known: no NCCL log is here. NCCL prints it with NCCL_DEBUG=INFO, "
+			"NCCL_DEBUG_SUBSYS=INIT,COLL,NET,P2P and "
+			"NCCL_DEBUG_FILE=DIR/nccl-%%h-%%p.log; put the logs into this folder and "
+			"run hang_diagnose on it.\n");
 }
 
 /* The one reader of command.txt. Evidence that was moved without it does not know what had been

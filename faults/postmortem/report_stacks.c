@@ -9,8 +9,8 @@
 #define LINES_SHOWN  64
 #define GUILTY_SHOWN 4
 
-int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
-                 const char *guilty, int most)
+int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence, const char *guilty,
+		 int most)
 {
 	char line[300];
 	int found = 0;
@@ -74,6 +74,6 @@ void report_stacks(FILE *out, const struct evidence *evidence, const char *guilt
 		}
 	if (waiting >= 0)
 		print_stack(out, waiting,
-		            evidence->ranks[waiting].view.waiting ? "waiting" : "not guilty",
-		            evidence->ranks[waiting].stack);
+			    evidence->ranks[waiting].view.waiting ? "waiting" : "not guilty",
+			    evidence->ranks[waiting].stack);
 }

@@ -54,8 +54,8 @@ struct timeline {
 	const struct diagnosis *diagnosis;
 	struct lane *lanes; /* owned, by rank */
 	size_t nlanes, ndrawn;
-	double end;		    /* the verdict */
-	double divergence, hang;    /* first entry into these calls, NAN: none */
+	double end;		 /* the verdict */
+	double divergence, hang; /* first entry into these calls, NAN: none */
 	/* long stretches in which nothing begins or ends on the drawn lanes */
 	struct gap breaks[TIMELINE_BREAKS];
 	size_t nbreaks;

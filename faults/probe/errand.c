@@ -94,7 +94,7 @@ static void hear(struct errand *errand)
 		size_t room = errand->limit - errand->bytes;
 		char spare;
 		ssize_t n = read(errand->fd, room ? errand->text + errand->bytes : &spare,
-		                 room ? room : 1);
+				 room ? room : 1);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -135,7 +135,7 @@ static int ms_until(uint64_t deadline)
 
 /* One round over those that are running: their number, 0 when all are over. */
 static size_t wait_round(struct errand *errands, size_t n, struct pollfd *fds, uint64_t each,
-                         uint64_t deadline)
+			 uint64_t deadline)
 {
 	uint64_t next = deadline;
 	size_t running = 0;

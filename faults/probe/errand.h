@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 enum errand_end {
-	ERRAND_NEVER,  /* not begun: time was over before its turn, or no child could be made */
+	ERRAND_NEVER, /* not begun: time was over before its turn, or no child could be made */
 	ERRAND_DONE,
 	ERRAND_CUT,    /* ended by us: its time or its bytes were used up */
 	ERRAND_BROKEN, /* ended by itself with a signal or a code other than 0 */
@@ -22,7 +22,7 @@ struct errand {
 	size_t limit; /* bytes of text that are kept; more ends it */
 	/* what came of it */
 	enum errand_end end;
-	char *text;   /* whatever it wrote, terminated; the caller frees; NULL: nothing begun */
+	char *text; /* whatever it wrote, terminated; the caller frees; NULL: nothing begun */
 	size_t bytes;
 	double seconds;
 	/* errands_run's own */

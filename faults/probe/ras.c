@@ -15,7 +15,7 @@
 #include "base/clock.h"
 
 #define HELLO_NS 250000000ull /* a process that is stopped never answers: try another */
-#define PAUSE	 0.02         /* s before the next attempt */
+#define PAUSE	 0.02	      /* s before the next attempt */
 
 struct asking {
 	int to, fd;

@@ -18,7 +18,7 @@
 
 struct ras_order {
 	const char *address; /* HOST:PORT or [HOST]:PORT; NCCL_RAS_ADDR's value */
-	double seconds;      /* for everything: connecting, several attempts, the answer */
+	double seconds;	     /* for everything: connecting, several attempts, the answer */
 };
 
 /* Ask, and write what was answered to `fd`, as it came; a line in brackets says why nothing or no
@@ -34,6 +34,6 @@ enum ras_word { RAS_NOT_ASKED, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };
  * than most did (fewer than the others, where there is no most), has another status, or is
  * missing or dead. */
 enum ras_word ras_agrees(const char *text, const struct evidence *evidence,
-                         const struct diagnosis *diagnosis, char *line, size_t len);
+			 const struct diagnosis *diagnosis, char *line, size_t len);
 
 #endif

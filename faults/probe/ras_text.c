@@ -25,9 +25,9 @@ struct member {
 
 struct reading {
 	const struct evidence *evidence;
-	bool all_pids;  /* the processes of all ranks are known: others are another job's */
-	bool counts;    /* the block's groups can be ordered: counts of operations */
-	bool outright;  /* the block lists missing or dead ones: each is named */
+	bool all_pids; /* the processes of all ranks are known: others are another job's */
+	bool counts;   /* the block's groups can be ordered: counts of operations */
+	bool outright; /* the block lists missing or dead ones: each is named */
 	struct group groups[GROUPS];
 	size_t ngroups;
 	struct member members[MEMBERS];
@@ -212,7 +212,8 @@ static bool compare_ranks(struct reading *r, const char *guilty, char *list, siz
 	for (size_t i = 0; i < r->nnamed; i++) {
 		same = same && rank_list_has(guilty, r->named[i]);
 		if (at < len)
-			at += (size_t)snprintf(list + at, len - at, "%s%d", i ? "," : "", r->named[i]);
+			at += (size_t)snprintf(list + at, len - at, "%s%d", i ? "," : "",
+					       r->named[i]);
 	}
 	return same;
 }
@@ -225,14 +226,14 @@ static void quote_trouble(const char *text, char *line, size_t len)
 	if (!at)
 		at = strstr(text, "[cut: ");
 	if (at)
-		snprintf(line, len, "NCCL RAS names nobody: %.*s",
-		         (int)strcspn(at + 1, "]\n"), at + 1);
+		snprintf(line, len, "NCCL RAS names nobody: %.*s", (int)strcspn(at + 1, "]\n"),
+			 at + 1);
 	else
 		snprintf(line, len, "NCCL RAS names nobody");
 }
 
 enum ras_word ras_agrees(const char *text, const struct evidence *evidence,
-                         const struct diagnosis *diagnosis, char *line, size_t len)
+			 const struct diagnosis *diagnosis, char *line, size_t len)
 {
 	struct reading *r;
 	enum ras_word word;

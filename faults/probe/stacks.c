@@ -95,7 +95,7 @@ static char state_of(pid_t pid, pid_t tid, char *name)
 
 /* What is mapped may be a device, whose opening has effects: regular files and the vdso alone. */
 static int find_elf(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
-                    char **file, Elf **elf)
+		    char **file, Elf **elf)
 {
 	struct stat st;
 
@@ -106,7 +106,7 @@ static int find_elf(Dwfl_Module *module, void **user, const char *name, Dwarf_Ad
 
 /* Nothing is looked for outside the mapped file: not in /usr/lib/debug, not on a server. */
 static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
-                          const char *file, const char *link, GElf_Word crc, char **debug)
+			  const char *file, const char *link, GElf_Word crc, char **debug)
 {
 	(void)module, (void)user, (void)name, (void)base;
 	(void)file, (void)link, (void)crc, (void)debug;
@@ -174,7 +174,7 @@ static void call_line(Dwarf_Die *unit, Dwarf_Die *inlined, char *source, size_t 
  * that of `pc` before and that of the function that really is there after. Returns the next
  * frame's number. */
 static int say_inlined(struct stacks *s, Dwarf_Die *unit, Dwarf_Addr pc, int number,
-                       const char *module, char *source, size_t len)
+		       const char *module, char *source, size_t len)
 {
 	Dwarf_Die *innermost = NULL, *scopes = NULL;
 	int n = 0;
@@ -326,7 +326,10 @@ static void say_group(struct stacks *s, size_t at)
 			continue;
 		thread->shown = true;
 		if (named++ < NAMES_SHOWN)
-			say(s, "%s%s (tid %d, %c)", named > 1 ? ", " : twins > 1 ? "" : "thread ",
+			say(s, "%s%s (tid %d, %c)",
+			    named > 1	? ", "
+			    : twins > 1 ? ""
+					: "thread ",
 			    thread->name, thread->tid, thread->state);
 	}
 	say(s, "%s\n", named > NAMES_SHOWN ? ", ..." : "");
@@ -415,15 +418,14 @@ char *stacks_result(struct errand *errand)
 		return text;
 	}
 	/* A tracer that ends between asking for a stop and seeing it leaves the stop behind. */
-	if (errand->end != ERRAND_NEVER && !order->stopped &&
-	    state_of(order->pid, 0, NULL) == 'T')
+	if (errand->end != ERRAND_NEVER && !order->stopped && state_of(order->pid, 0, NULL) == 'T')
 		kill(order->pid, SIGCONT);
 	if (asprintf(&text, "%s%sprocess %d: %s%.3f s\n", errand->text ? errand->text : "",
-	             errand->bytes ? "[cut] " : "no stacks of ", order->pid,
-	             errand->end == ERRAND_NEVER ? "time was over before its turn, after " :
-	             errand->end == ERRAND_CUT   ? "did not come to an end within " :
-	                                           "the unwinder failed after ",
-	             errand->seconds) < 0)
+		     errand->bytes ? "[cut] " : "no stacks of ", order->pid,
+		     errand->end == ERRAND_NEVER ? "time was over before its turn, after "
+		     : errand->end == ERRAND_CUT ? "did not come to an end within "
+						 : "the unwinder failed after ",
+		     errand->seconds) < 0)
 		text = NULL;
 	free(errand->text);
 	errand->text = NULL;

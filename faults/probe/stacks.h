@@ -26,7 +26,7 @@
 struct stacks_order {
 	pid_t pid;
 	double seconds; /* it begins no further thread after so long */
-	bool stopped;   /* stacks_order's own: was stopped before */
+	bool stopped;	/* stacks_order's own: was stopped before */
 };
 
 /* Write the stacks of a process to `fd`. Each thread is held (ptrace) while it is unwound,

@@ -9,9 +9,9 @@
 #include "machine/counters.h"
 #include "machine/observe_nvml.h"
 
-#define HOSTS_SAID 4
+#define HOSTS_SAID  4
 #define HOSTS_SHOWN 32
-#define ROWS_SHOWN  40  /* of a host */
+#define ROWS_SHOWN  40	 /* of a host */
 #define HELD_SHARE  0.01 /* of the run, with clocks held down: less is every GPU's */
 #define HELD_LEAST  1e-3 /* s */
 /* Of the segments sent; healthy hosts' loopback sends 0.06 to 0.51 % again (twelve runs on 4 H200),
@@ -136,7 +136,7 @@ static double held(const struct counters *c, const char *part, const char *name)
 
 /* Now, at the end, is said where no counter says for how long. */
 static void say_clocks(const struct counters *c, const struct counter *counter, char *buf,
-                       size_t len)
+		       size_t len)
 {
 	double power = held(c, counter->part, "power_ns");
 	double heat = held(c, counter->part, "thermal_ns");
@@ -152,7 +152,7 @@ static void say_clocks(const struct counters *c, const struct counter *counter, 
 
 /* Healthy parts count it, too, and this is no more than that. */
 static bool is_usual(const struct counters *c, const struct counter *counter,
-                     const struct speech *speech)
+		     const struct speech *speech)
 {
 	int64_t sent = counters_value(c, counter->part, "sent");
 
@@ -175,7 +175,7 @@ static void say(const struct counters *c, const struct counter *counter, char *b
 			continue;
 		if (s->noun)
 			snprintf(buf, len, "%s%" PRId64 "%s%s%s", s->before, counter->value,
-			         s->noun, counter->value == 1 ? "" : "s", s->after);
+				 s->noun, counter->value == 1 ? "" : "s", s->after);
 		else
 			snprintf(buf, len, "%s", s->before);
 	}
@@ -198,8 +198,11 @@ static size_t say_all(const struct counters *c, char *buf, size_t len)
 		if (!phrase[0])
 			continue;
 		spoken++;
-		snprintf(text, sizeof(text), "%s%s%s%s", !part ? "" : same ? ", " : "; ",
-		         same ? "" : counter->part, same ? "" : ": ", phrase);
+		snprintf(text, sizeof(text), "%s%s%s%s",
+			 !part	? ""
+			 : same ? ", "
+				: "; ",
+			 same ? "" : counter->part, same ? "" : ": ", phrase);
 		if (left_out || at + strlen(text) + 16 > len) {
 			left_out++;
 			continue;
@@ -227,13 +230,13 @@ void tally_note(const struct evidence *e, struct diagnosis *d)
 			continue;
 		}
 		said++;
-		snprintf(d->lines[d->nlines++], sizeof(d->lines[0]),
-		         "Host %s, during the run: %s.", c->host, text);
+		snprintf(d->lines[d->nlines++], sizeof(d->lines[0]), "Host %s, during the run: %s.",
+			 c->host, text);
 	}
 	if (more && d->nlines + 1 < DIAGNOSIS_LINES)
 		snprintf(d->lines[d->nlines++], sizeof(d->lines[0]),
-		         "Counters of %d more host%s speak, too: see postmortem.md.", more,
-		         more == 1 ? "" : "s");
+			 "Counters of %d more host%s speak, too: see postmortem.md.", more,
+			 more == 1 ? "" : "s");
 }
 
 /* ---- shown ---------------------------------------------------------------------------------- */
@@ -252,8 +255,7 @@ static void print_host(FILE *out, const struct counters *c)
 {
 	fprintf(out, "%s: %zu counter%s", c->host[0] ? c->host : "?", c->n, c->n == 1 ? "" : "s");
 	if (c->seconds > 0)
-		fprintf(out, " over %.1f s, %zu of them 0", c->seconds,
-		        c->n - count_moved(c));
+		fprintf(out, " over %.1f s, %zu of them 0", c->seconds, c->n - count_moved(c));
 	else
 		fprintf(out, ", at the end only");
 	if (c->why[0])

@@ -17,12 +17,12 @@
 struct hearing {
 	struct errand *errands;
 	struct stacks_order *orders; /* of errands[i] */
-	int *ranks;                  /* of errands[i] */
+	int *ranks;		     /* of errands[i] */
 	size_t n;
 };
 
 static void add_ranks(struct hearing *h, const struct evidence *e, const bool *local,
-                      const char *guilty, bool named)
+		      const char *guilty, bool named)
 {
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *rank = &e->ranks[i];
@@ -31,7 +31,7 @@ static void add_ranks(struct hearing *h, const struct evidence *e, const bool *l
 		    rank->view.process > PROCESS_STOPPED || rank_list_has(guilty, i) != named)
 			continue;
 		h->orders[h->n] = (struct stacks_order){ .pid = rank->view.pid,
-			                                 .seconds = WITNESS_EACH * 0.7 };
+							 .seconds = WITNESS_EACH * 0.7 };
 		stacks_order(&h->errands[h->n], &h->orders[h->n]);
 		h->ranks[h->n++] = i;
 	}
@@ -48,7 +48,7 @@ static char *ras_result(struct errand *errand)
 
 	if (errand->end != ERRAND_DONE &&
 	    asprintf(&text, "%s\n[cut: %zu bytes after %.1f s]\n", errand->text ? errand->text : "",
-	             errand->bytes, errand->seconds) < 0)
+		     errand->bytes, errand->seconds) < 0)
 		text = NULL;
 	if (text != errand->text)
 		free(errand->text);
@@ -57,7 +57,7 @@ static char *ras_result(struct errand *errand)
 
 /* Of this host, with its first rank. */
 static void take_counters(struct evidence *e, const bool *local, struct errand *before,
-                          struct errand *after)
+			  struct errand *after)
 {
 	int first = 0;
 
@@ -65,18 +65,17 @@ static void take_counters(struct evidence *e, const bool *local, struct errand *
 	while (first < e->nranks && !local[first])
 		first++;
 	if (first < e->nranks)
-		tally_take(&e->ranks[first], before->text, after->text,
-		           *(const bool *)before->arg);
+		tally_take(&e->ranks[first], before->text, after->text, *(const bool *)before->arg);
 	free(after->text);
 }
 
 void witness_hear(struct evidence *evidence, const bool *local, const char *guilty,
-                  struct errand *before)
+		  struct errand *before)
 {
 	size_t room = (size_t)evidence->nranks + 2;
 	struct hearing h = { .errands = calloc(room, sizeof(*h.errands)),
-		             .orders = calloc(room, sizeof(*h.orders)),
-		             .ranks = calloc(room, sizeof(*h.ranks)) };
+			     .orders = calloc(room, sizeof(*h.orders)),
+			     .ranks = calloc(room, sizeof(*h.ranks)) };
 	const char *address = getenv("NCCL_RAS_ADDR");
 	struct ras_order ras = { address ? address : RAS_ADDRESS, WITNESS_EACH * 0.9 };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -92,7 +91,7 @@ void witness_hear(struct evidence *evidence, const bool *local, const char *guil
 	add_ranks(&h, evidence, local, guilty, false);
 	h.errands -= nfirst;
 	errands_run(h.errands, h.n + nfirst, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU, WITNESS_EACH,
-	            WITNESS_SECONDS);
+		    WITNESS_SECONDS);
 	if (nras) {
 		free(evidence->witness);
 		evidence->witness = ras_result(&h.errands[0]);
@@ -137,12 +136,12 @@ static void note_async(const struct evidence *e, struct diagnosis *d)
 		return;
 	if (failed >= 0)
 		snprintf(line, room, "ncclCommGetAsyncError says error %d on rank %d.",
-		         e->ranks[failed].view.asked - 1, failed);
+			 e->ranks[failed].view.asked - 1, failed);
 	else
 		snprintf(line, room,
-		         "ncclCommGetAsyncError says success on the %zu of %d ranks that ask it "
-		         "while they wait.",
-		         asked, e->nranks);
+			 "ncclCommGetAsyncError says success on the %zu of %d ranks that ask it "
+			 "while they wait.",
+			 asked, e->nranks);
 	d->nlines++;
 }
 

@@ -8,8 +8,8 @@
 #include "probe/errand.h"
 #include "evidence/evidence.h"
 
-#define WITNESS_SECONDS	    2.0 /* for all */
-#define WITNESS_EACH	    1.0 /* for the stacks of a process, and for NCCL RAS */
+#define WITNESS_SECONDS 2.0 /* for all */
+#define WITNESS_EACH	1.0 /* for the stacks of a process, and for NCCL RAS */
 
 /* Take the native stacks of every rank i with local[i] whose process is there
  * (evidence->ranks[i].stack), those of `guilty` ranks first; and with the nccl backend ask NCCL
@@ -18,7 +18,7 @@
  * counters are read again, and what lies between is kept with the first of the local ranks; NULL:
  * no counters are asked for. */
 void witness_hear(struct evidence *evidence, const bool *local, const char *guilty,
-                  struct errand *before);
+		  struct errand *before);
 
 /* Add to the diagnosis' lines what the hosts' counters say, and NCCL itself: of a hang whether
  * communicators report an asynchronous error, where there is room; and RAS's word, in the place

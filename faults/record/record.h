@@ -9,15 +9,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define RECORD_MAGIC "hangarFR"
+#define RECORD_MAGIC   "hangarFR"
 #define RECORD_VERSION 2
-#define RECORD_RING 4096 /* records; a power of two */
-#define RECORD_COMMS 16
+#define RECORD_RING    4096 /* records; a power of two */
+#define RECORD_COMMS   16
 
 enum record_state {
 	RECORD_EMPTY,
-	RECORD_ISSUING,  /* handed to the backend, which has not returned */
-	RECORD_RETURNED  /* the backend returned; whether it completed says `completed_ticket` */
+	RECORD_ISSUING, /* handed to the backend, which has not returned */
+	RECORD_RETURNED /* the backend returned; whether it completed says `completed_ticket` */
 };
 
 /* 64 bytes, one cache line: data in motion push the ring out of the caches, so every line costs.
@@ -25,19 +25,19 @@ enum record_state {
  * rewritten: a reader takes the record only if it reads the same ticket before and after. */
 struct record {
 	_Atomic uint64_t ticket;
-	uint64_t seq;          /* number of the call on its communicator, from 1 */
-	uint64_t count;        /* elements */
-	uint64_t offset;       /* of the buffer in its pool, bytes */
+	uint64_t seq;	 /* number of the call on its communicator, from 1 */
+	uint64_t count;	 /* elements */
+	uint64_t offset; /* of the buffer in its pool, bytes */
 	uint64_t enqueued_ns;
 	_Atomic uint64_t returned_ns; /* 0 until the backend has returned */
-	int32_t peer;          /* root or peer, -1 for none */
+	int32_t peer;		      /* root or peer, -1 for none */
 	uint16_t comm;
-	uint8_t kind;          /* enum call_kind */
-	uint8_t dtype;         /* enum dtype */
-	int8_t op;             /* enum redop */
+	uint8_t kind;  /* enum call_kind */
+	uint8_t dtype; /* enum dtype */
+	int8_t op;     /* enum redop */
 	uint8_t stream;
-	_Atomic uint8_t state; /* enum record_state */
-	int8_t failed;         /* 1: the backend returned an error */
+	_Atomic uint8_t state;	  /* enum record_state */
+	int8_t failed;		  /* 1: the backend returned an error */
 	_Atomic uint32_t replays; /* graph launches that repeated this call */
 };
 
@@ -47,8 +47,8 @@ struct record_times {
 };
 
 struct record_comm {
-	_Atomic uint64_t seq;    /* calls issued */
-	_Atomic uint64_t hash;   /* rolling hash of all call signatures (record_hash) */
+	_Atomic uint64_t seq;  /* calls issued */
+	_Atomic uint64_t hash; /* rolling hash of all call signatures (record_hash) */
 };
 
 /* A wait in progress. `sequence` is odd while one is. */
@@ -60,8 +60,8 @@ struct record_wait {
 };
 
 enum record_comm_state {
-	RECORD_COMM_NONE,   /* init was not called */
-	RECORD_COMM_INIT,   /* inside init */
+	RECORD_COMM_NONE, /* init was not called */
+	RECORD_COMM_INIT, /* inside init */
 	RECORD_COMM_READY,
 	RECORD_COMM_FAILED, /* init returned an error */
 	RECORD_COMM_ABORTED /* by this rank */
@@ -77,11 +77,11 @@ enum record_device {
 /* With what a communicator was initialised, and what became of it. `state` is stored last. */
 struct record_init {
 	_Atomic uint32_t state; /* enum record_comm_state */
-	int32_t rank, nranks;   /* as handed to init */
+	int32_t rank, nranks;	/* as handed to init */
 	/* The library, asked while the rank waits whether the communicator has failed
 	 * (ncclCommGetAsyncError), last said: 1 no error, 1 + n its error n; 0: never asked. */
 	_Atomic int32_t asked;
-	uint64_t id;            /* hash of the unique id handed to init (FNV-1a); never
+	uint64_t id;		/* hash of the unique id handed to init (FNV-1a); never
 	                         * 0 once called */
 	uint64_t aborted_after; /* calls issued on it before it was aborted */
 };

@@ -140,7 +140,7 @@ static struct record *slot_of(struct record_memory *memory, uint64_t ticket)
 }
 
 static void set_times(struct record_memory *memory, uint64_t ticket, uint64_t start_ns,
-                      uint64_t end_ns)
+		      uint64_t end_ns)
 {
 	struct record_times *times = &memory->times[ticket & (RECORD_RING - 1)];
 
@@ -195,7 +195,7 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t n)
 }
 
 static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
-                          const struct comm_request *request)
+			  const struct comm_request *request)
 {
 	static const uint32_t states[] = {
 		[COMM_INIT] = RECORD_COMM_INIT,
@@ -246,7 +246,7 @@ static void recorder_replayed(void *ctx, uint32_t calls)
 
 	for (uint32_t i = 0; i < calls && i < RECORD_RING && ticket > i; i++)
 		atomic_fetch_add_explicit(&slot_of(recorder->memory, ticket - i)->replays, 1,
-		                          memory_order_relaxed);
+					  memory_order_relaxed);
 	beat(h);
 }
 
@@ -256,7 +256,7 @@ static void recorder_asked(void *ctx, uint32_t comm, int code)
 
 	if (comm < RECORD_COMMS && code >= 0 && code < INT32_MAX)
 		atomic_store_explicit(&recorder->memory->header.inits[comm].asked, 1 + code,
-		                      memory_order_relaxed);
+				      memory_order_relaxed);
 }
 
 static void recorder_device(void *ctx, bool waits)
@@ -264,8 +264,8 @@ static void recorder_device(void *ctx, bool waits)
 	struct recorder *recorder = ctx;
 
 	atomic_store_explicit(&recorder->memory->header.device_wait,
-	                      waits ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT,
-	                      memory_order_release);
+			      waits ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT,
+			      memory_order_release);
 }
 
 static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns)
@@ -279,7 +279,7 @@ static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns,
 }
 
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
-                   double timeout)
+		   double timeout)
 {
 	recorder->memory = memory;
 	recorder->calls = calls;
@@ -318,7 +318,7 @@ struct watch recorder_watch(struct recorder *recorder)
 }
 
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
-                       int local_rank, const char *device, const char *library)
+		       int local_rank, const char *device, const char *library)
 {
 	struct record_header *h = &recorder->memory->header;
 
@@ -352,7 +352,7 @@ void recorder_star(struct recorder *recorder, const char *address, uint64_t toke
 }
 
 void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *guilty,
-                     const struct error *err)
+		     const struct error *err)
 {
 	struct record_header *h = &recorder->memory->header;
 

@@ -12,20 +12,19 @@
 
 struct recorder {
 	struct record_memory *memory; /* shared with the supervisor; borrowed */
-	bool calls;                   /* --record is not off: calls are noted */
-	bool timed;                   /* device times have been noted: a slot's old ones must go */
-	double timeout;               /* -T seconds for every wait for others, 0: the
+	bool calls;		      /* --record is not off: calls are noted */
+	bool timed;		      /* device times have been noted: a slot's old ones must go */
+	double timeout;		      /* -T seconds for every wait for others, 0: the
 	                               * caller's deadline */
-	double stretch;               /* all deadlines times this */
+	double stretch;		      /* all deadlines times this */
 };
 
 /* Anonymous shared memory (memfd) for one rank, header initialised. On success *memory is mapped
  * and *fd open; close and munmap are the caller's. 0 or negative errno with the error set. */
-int recorder_create(const char *program, struct record_memory **memory, int *fd,
-                    struct error *err);
+int recorder_create(const char *program, struct record_memory **memory, int *fd, struct error *err);
 
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
-                   double timeout);
+		   double timeout);
 
 /* Multiply every deadline from now on: a verdict must not depend on when it is reached. */
 void recorder_stretch(struct recorder *recorder, double factor);
@@ -35,7 +34,7 @@ struct watch recorder_watch(struct recorder *recorder);
 
 /* Who the rank is, once MPI has said so. */
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
-                       int local_rank, const char *device, const char *library);
+		       int local_rank, const char *device, const char *library);
 
 /* Rank 0 of a run on several nodes: ask this node's monitor to listen and return its TCP port, or a
  * negative errno when it does not within two seconds. */
@@ -47,6 +46,6 @@ void recorder_star(struct recorder *recorder, const char *address, uint64_t toke
 /* The rank is about to exit by itself as `outcome`, which points at `guilty` ranks ("1,3", "" for
  * none); `err` may be NULL. */
 void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *guilty,
-                     const struct error *err);
+		     const struct error *err);
 
 #endif

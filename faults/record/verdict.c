@@ -31,7 +31,7 @@ bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines)
 }
 
 static void name_ranks(char *buf, size_t len, const struct rank_view *views, size_t n,
-                       bool (*guilty)(const struct rank_view *))
+		       bool (*guilty)(const struct rank_view *))
 {
 	size_t at = 0;
 
@@ -93,7 +93,7 @@ static double shortest_wait(const struct rank_view *views, size_t n)
 }
 
 void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_t n,
-                   double death_seconds, double error_seconds)
+		   double death_seconds, double error_seconds)
 {
 	memset(verdict, 0, sizeof(*verdict));
 	verdict->outcome = worst_outcome(views, n);
@@ -136,16 +136,16 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 	char line[1024];
 
 	fprintf(out,
-	        "# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
-	        " confidence=%s detect_ms=%.0f evidence=%s\n",
-	        outcome_name(v->outcome), v->class, v->ranks, v->comm, v->seq, v->confidence,
-	        v->detect_ms, v->evidence);
+		"# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
+		" confidence=%s detect_ms=%.0f evidence=%s\n",
+		outcome_name(v->outcome), v->class, v->ranks, v->comm, v->seq, v->confidence,
+		v->detect_ms, v->evidence);
 	if (!all_finished(views, n))
 		for (size_t i = 0; i < n; i++)
 			fprintf(out, "# %s\n", view_describe(&views[i], line, sizeof(line)));
 	for (size_t i = 0; i < n; i++)
 		if (views[i].error[0])
 			fprintf(out, "# rank %d reported: %s\n", views[i].rank,
-			        view_error(&views[i], line, sizeof(line)));
+				view_error(&views[i], line, sizeof(line)));
 	fflush(out);
 }

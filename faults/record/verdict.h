@@ -15,13 +15,13 @@
 
 struct verdict {
 	enum outcome outcome;
-	const char *class;      /* "rank-died" "error" "unexplained" "wrong-data"...;
+	const char *class;	/* "rank-died" "error" "unexplained" "wrong-data"...;
 	                         * "-" for none */
-	char ranks[256];        /* guilty ranks, "1,3"; "-" when nobody is named */
-	int64_t comm, seq;      /* where the healthy ranks stand, -1 when unknown */
+	char ranks[256];	/* guilty ranks, "1,3"; "-" when nobody is named */
+	int64_t comm, seq;	/* where the healthy ranks stand, -1 when unknown */
 	const char *confidence; /* "proved" "inconclusive" */
-	char evidence[256];     /* folder, "-" for none */
-	double detect_ms;       /* from the latest entry into a wait, the observed death, or
+	char evidence[256];	/* folder, "-" for none */
+	double detect_ms;	/* from the latest entry into a wait, the observed death, or
 	                         * the observed end of a rank that left with an error, to now */
 };
 
@@ -39,10 +39,10 @@ bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 /* What the run came to. How long ago the first death was observed, and the first rank that left
  * with an error: 0 if none. */
 void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_t n,
-                   double death_seconds, double error_seconds);
+		   double death_seconds, double error_seconds);
 
 /* The line for scripts, then, unless every rank finished, one line per rank. */
 void verdict_print(FILE *out, const struct verdict *verdict, const struct rank_view *views,
-                   size_t n);
+		   size_t n);
 
 #endif

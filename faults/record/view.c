@@ -10,7 +10,7 @@
 #include "process/watch.h"
 
 static void read_wait(struct rank_view *view, const struct record_wait *wait, uint64_t now,
-                      uint64_t grace_ns)
+		      uint64_t grace_ns)
 {
 	uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
 	uint64_t since = atomic_load_explicit(&wait->since_ns, memory_order_relaxed);
@@ -20,7 +20,7 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	view->what[sizeof(view->what) - 1] = '\0';
 	atomic_thread_fence(memory_order_acquire);
 	view->waiting = before % 2 == 1 &&
-	                before == atomic_load_explicit(&wait->sequence, memory_order_relaxed);
+			before == atomic_load_explicit(&wait->sequence, memory_order_relaxed);
 	view->waited = view->waiting && now > since ? (double)(now - since) * 1e-9 : 0;
 	view->grace = (double)grace_ns * 1e-9;
 	view->since_ns = view->waiting ? since : 0;
@@ -52,7 +52,7 @@ static void read_init(struct rank_view *view, const struct record_init *init)
 }
 
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
-               uint64_t grace_ns)
+	       uint64_t grace_ns)
 {
 	const struct record_header *h = &memory->header;
 
@@ -120,20 +120,20 @@ char *view_describe(const struct rank_view *v, char *buf, size_t len)
 
 	if (v->last.ticket)
 		snprintf(call, sizeof(call),
-		         "comm %u: %" PRIu64 " calls made, all calls up to %" PRIu64 " of %" PRIu64
-		         " completed, last %s count %" PRIu64 " %s%s%s%s",
-		         v->last.comm, v->seq, v->completed, v->issued,
-		         call_kind_name((enum call_kind)v->last.kind), v->last.count,
-		         last_dtype(&v->last), v->last.op >= 0 ? " " : "",
-		         v->last.op >= 0 ? last_op(&v->last) : "",
-		         v->last.state == RECORD_ISSUING ? ", inside the call" : "");
+			 "comm %u: %" PRIu64 " calls made, all calls up to %" PRIu64 " of %" PRIu64
+			 " completed, last %s count %" PRIu64 " %s%s%s%s",
+			 v->last.comm, v->seq, v->completed, v->issued,
+			 call_kind_name((enum call_kind)v->last.kind), v->last.count,
+			 last_dtype(&v->last), v->last.op >= 0 ? " " : "",
+			 v->last.op >= 0 ? last_op(&v->last) : "",
+			 v->last.state == RECORD_ISSUING ? ", inside the call" : "");
 	if (v->waiting)
 		snprintf(wait, sizeof(wait), ", waits %.2f s in '%s'%s", v->waited, v->what,
-		         v->overdue ? " (overdue)" : "");
+			 v->overdue ? " (overdue)" : "");
 	if (v->rank >= 0)
 		snprintf(name, sizeof(name), "rank %d", v->rank);
 	snprintf(buf, len, "%s (%s pid %d, %s): phase %s%s; %s", name, v->host, v->pid,
-	         view_process(v, process, sizeof(process)), phase_name((enum phase)v->phase), wait,
-	         call);
+		 view_process(v, process, sizeof(process)), phase_name((enum phase)v->phase), wait,
+		 call);
 	return buf;
 }

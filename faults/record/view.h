@@ -11,45 +11,45 @@
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
 
 struct rank_view {
-	int32_t rank;         /* -1 while MPI has not said; then `local` is all that is known */
-	int32_t local;        /* order of arrival at the node's monitor */
+	int32_t rank;  /* -1 while MPI has not said; then `local` is all that is known */
+	int32_t local; /* order of arrival at the node's monitor */
 	int32_t node, pid;
-	int32_t process;      /* enum process_state */
-	int32_t status;       /* exit code or signal number */
-	int32_t outcome;      /* what the rank reported of itself before exit, -1 if nothing */
-	uint32_t phase;       /* enum phase */
-	uint32_t waiting;     /* 1 while inside a wait */
-	uint32_t overdue;     /* 1 when that wait is past its deadline */
-	double waited;        /* seconds in that wait */
-	double grace;         /* of these, in which its observer did not run either */
-	uint64_t since_ns;    /* start of that wait, 0: none */
-	uint64_t seen_ns;     /* when this was read, on the rank's host's clock; 0: unknown */
-	char what[40];        /* what it waits for */
+	int32_t process;   /* enum process_state */
+	int32_t status;	   /* exit code or signal number */
+	int32_t outcome;   /* what the rank reported of itself before exit, -1 if nothing */
+	uint32_t phase;	   /* enum phase */
+	uint32_t waiting;  /* 1 while inside a wait */
+	uint32_t overdue;  /* 1 when that wait is past its deadline */
+	double waited;	   /* seconds in that wait */
+	double grace;	   /* of these, in which its observer did not run either */
+	uint64_t since_ns; /* start of that wait, 0: none */
+	uint64_t seen_ns;  /* when this was read, on the rank's host's clock; 0: unknown */
+	char what[40];	   /* what it waits for */
 	uint64_t heartbeat;
 	uint64_t issued, completed; /* calls, over all communicators */
-	uint64_t seq;         /* calls on the last record's communicator */
-	struct record last;   /* newest record; ticket 0 when there is none */
+	uint64_t seq;		    /* calls on the last record's communicator */
+	struct record last;	    /* newest record; ticket 0 when there is none */
 	char host[64];
 	char error[256];
-	int32_t error_code;   /* errno of `error`, 0: none */
-	uint32_t oom_kills;   /* by the kernel in the rank's memory cgroup, this process' death
+	int32_t error_code;  /* errno of `error`, 0: none */
+	uint32_t oom_kills;  /* by the kernel in the rank's memory cgroup, this process' death
 	                       * among them; 0 unless it was killed */
-	uint32_t comm_state;  /* of communicator 0: enum record_comm_state */
+	uint32_t comm_state; /* of communicator 0: enum record_comm_state */
 	int32_t init_rank, init_nranks; /* handed to its init */
-	uint64_t init_id;     /* hash of the id handed to its init, 0: init was not called */
+	uint64_t init_id;	/* hash of the id handed to its init, 0: init was not called */
 	uint64_t aborted_after; /* calls made on it before this rank aborted it */
-	int32_t asked;          /* what the library said of it: record_init.asked */
-	uint32_t device_wait;   /* enum record_device */
-	uint32_t kept;          /* 1: it moved lately, or its host keeps it from running, or nothing is
+	int32_t asked;		/* what the library said of it: record_init.asked */
+	uint32_t device_wait;	/* enum record_device */
+	uint32_t kept;	  /* 1: it moved lately, or its host keeps it from running, or nothing is
 	                         * known of that yet: that it is not where others are says nothing */
-	uint32_t starved;       /* 1: its host did not let it run lately (progress.h) */
-	uint32_t moved;         /* 1: it made a step lately */
+	uint32_t starved; /* 1: its host did not let it run lately (progress.h) */
+	uint32_t moved;	  /* 1: it made a step lately */
 };
 
 /* Read `memory` as of now (clock_ns) into the view; the process fields are the caller's and are
  * left alone. `grace_ns` is added to deadlines (time the observer itself was not running). */
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
-               uint64_t grace_ns);
+	       uint64_t grace_ns);
 
 /* One line without '#' or newline: who, where, in what state, at which call. Returns buf. */
 char *view_describe(const struct rank_view *view, char *buf, size_t len);

@@ -15,10 +15,11 @@
 struct doubt {
 	uint64_t until_ns; /* not judged again before, unless something else happens; 0: no doubt */
 	uint64_t end_ns;   /* then a verdict it is */
-	bool counted;      /* end_ns allows for a wait that nothing explains */
+	bool counted;	   /* end_ns allows for a wait that nothing explains */
 	uint64_t since_ns; /* when time was first granted; 0: it was not */
-	int32_t rank;      /* who had waited longest then, ... */
-	uint64_t wait_ns;  /* ... since when, on its host's clock: the wait that is doubted. The caller's. */
+	int32_t rank;	   /* who had waited longest then, ... */
+	uint64_t
+		wait_ns; /* ... since when, on its host's clock: the wait that is doubted. The caller's. */
 };
 
 /* No cause was found for a wait of `waited` seconds (0: one was), or it is excused until `excuse_ns`

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 
 #define LINK_MAGIC 0x68616e67u
-#define SEND_NS    1000000000ull
+#define SEND_NS	   1000000000ull
 #define ROOM_STEP  (64 * 1024)
 
 struct frame {
@@ -163,8 +163,10 @@ static int read_up_to(struct link *link, size_t want)
 		/* room for what comes, not for what is announced: whoever it is has to send it */
 		size_t room = want < link->have + ROOM_STEP ? want : link->have + ROOM_STEP;
 		struct iovec part;
-		struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
-			              .msg_controllen = sizeof(control) };
+		struct msghdr msg = { .msg_iov = &part,
+				      .msg_iovlen = 1,
+				      .msg_control = control,
+				      .msg_controllen = sizeof(control) };
 		ssize_t n;
 
 		if (make_room(link, room) < 0)

@@ -10,18 +10,18 @@
 #define LINK_MAX (512 * 1024)
 
 struct link {
-	int fd;           /* -1: closed */
-	int passed_fd;    /* descriptor that came along (Unix sockets), -1 for none; the
+	int fd;	       /* -1: closed */
+	int passed_fd; /* descriptor that came along (Unix sockets), -1 for none; the
 	                   * taker closes */
-	size_t have;      /* bytes of an unfinished message */
+	size_t have;   /* bytes of an unfinished message */
 	size_t room;
 	unsigned char *in;
 };
 
 struct link_message {
-	uint32_t type;          /* the protocol is the monitor's */
-	uint32_t bytes;         /* of payload */
-	const void *payload;    /* inside the link's buffer: valid until the next receive */
+	uint32_t type;	     /* the protocol is the monitor's */
+	uint32_t bytes;	     /* of payload */
+	const void *payload; /* inside the link's buffer: valid until the next receive */
 };
 
 /* Take over a connected descriptor; it becomes non-blocking. */

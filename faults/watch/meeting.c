@@ -63,7 +63,7 @@ bool meeting_holds(const struct rank_view *view, enum meeting how)
 {
 	return view->process == PROCESS_ALIVE && view->waiting &&
 	       (view->comm_state == RECORD_COMM_INIT ||
-	        (how == MEETING_UNLIKE && view->comm_state == RECORD_COMM_READY));
+		(how == MEETING_UNLIKE && view->comm_state == RECORD_COMM_READY));
 }
 
 size_t meeting_incomplete(const struct rank_view **views, size_t n)
@@ -74,9 +74,9 @@ size_t meeting_incomplete(const struct rank_view **views, size_t n)
 	for (size_t i = 0; i < n; i = end) {
 		for (end = i; end < n && views[end]->init_id == views[i]->init_id;)
 			end++;
-		if (views[i]->init_id == 0 || (views[i]->init_nranks == views[end - 1]->init_nranks &&
-		                               views[i]->init_nranks >= 0 &&
-		                               (size_t)views[i]->init_nranks == end - i))
+		if (views[i]->init_id == 0 ||
+		    (views[i]->init_nranks == views[end - 1]->init_nranks &&
+		     views[i]->init_nranks >= 0 && (size_t)views[i]->init_nranks == end - i))
 			continue;
 		memmove(&views[left], &views[i], (end - i) * sizeof(*views));
 		left += end - i;

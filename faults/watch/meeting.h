@@ -10,10 +10,10 @@
 #include "record/view.h"
 
 enum meeting {
-	MEETING_OPEN,   /* cannot be told yet: not all ranks are known, or who lacks may yet come */
-	MEETING_FINE,   /* all have come, and alike */
-	MEETING_LACKS,  /* some did not come, though they could */
-	MEETING_UNLIKE  /* all have come, some with arguments that do not fit */
+	MEETING_OPEN,  /* cannot be told yet: not all ranks are known, or who lacks may yet come */
+	MEETING_FINE,  /* all have come, and alike */
+	MEETING_LACKS, /* some did not come, though they could */
+	MEETING_UNLIKE /* all have come, some with arguments that do not fit */
 };
 
 /* How the ranks of a run of `nranks` meet, of which `n` are known. Without memory: MEETING_OPEN. */

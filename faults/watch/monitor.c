@@ -15,17 +15,17 @@
 #include "record/verdict.h"
 
 #define LEADER_TICK_MS 20
-#define MEMBER_TICK_MS 40    /* a rank that begins to end is found by asking */
-#define SETTLE_NS (100 * MS) /* other ranks' deaths and errors arrive in this time */
-#define ERROR_NS (600 * MS)  /* a death that a rank reports as an error is seen in this time */
-#define QUERY_NS (300 * MS)  /* other nodes answer in this time, or are judged without */
-#define ROOT_NS (3000 * MS)  /* a leader that reported waits so long for the root's decision */
-#define PATIENCE_NS (3600000 * MS) /* the root may ask for so much */
-#define SAVE_NS (10000 * MS) /* once the verdict is out the root takes its time to save */
-#define PAUSE_NS (500 * MS)  /* not run for so long: stopped with the whole job, or starved */
+#define MEMBER_TICK_MS 40	  /* a rank that begins to end is found by asking */
+#define SETTLE_NS      (100 * MS) /* other ranks' deaths and errors arrive in this time */
+#define ERROR_NS       (600 * MS) /* a death that a rank reports as an error is seen in this time */
+#define QUERY_NS       (300 * MS) /* other nodes answer in this time, or are judged without */
+#define ROOT_NS	       (3000 * MS) /* a leader that reported waits so long for the root's decision */
+#define PATIENCE_NS    (3600000 * MS) /* the root may ask for so much */
+#define SAVE_NS	       (10000 * MS)   /* once the verdict is out the root takes its time to save */
+#define PAUSE_NS       (500 * MS) /* not run for so long: stopped with the whole job, or starved */
 
 int monitor_open(struct monitor *m, const struct monitor_config *config,
-                 struct record_memory *memory, int memory_fd, struct error *err)
+		 struct record_memory *memory, int memory_fd, struct error *err)
 {
 	int rc;
 
@@ -39,7 +39,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	if (rc < 0) {
 		monitor_close(m);
 		return error_set(err, OUTCOME_INTERNAL, rc, "monitor of run %s: %s", config->key,
-		                 strerror(-rc));
+				 strerror(-rc));
 	}
 	return 0;
 }
@@ -66,7 +66,7 @@ static void obey(struct monitor *m, const struct link_message *message)
 		break;
 	case MESSAGE_SLOW:
 		snprintf(folder, sizeof(folder), "%.*s", (int)message->bytes,
-		         (const char *)message->payload);
+			 (const char *)message->payload);
 		nodes_testify_slow(m, folder);
 		m->stage_until = clock_ns() + SAVE_NS;
 		break;
@@ -216,7 +216,7 @@ static void follow_leader(struct monitor *m, const struct supervised *child)
 	}
 	if (rc < 0) {
 		fprintf(stderr, "hangar: the monitor of this node is gone; ending rank %d\n",
-		        m->memory->header.rank);
+			m->memory->header.rank);
 		m->exit_code = OUTCOME_DIED;
 		m->stage = STAGE_END;
 	}

@@ -46,8 +46,8 @@ static int compare_views(const void *a, const void *b)
 {
 	const struct rank_view *x = a, *y = b;
 
-	return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) :
-	                            (x->local > y->local) - (x->local < y->local);
+	return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+				  : (x->local > y->local) - (x->local < y->local);
 }
 
 static const struct record_memory *memory_of(const struct monitor *m, const struct rank_view *view)
@@ -61,7 +61,7 @@ static const struct record_memory *memory_of(const struct monitor *m, const stru
 
 /* Let the judge see what this node has, if there is one and something is wrong. */
 static void sharpen(struct monitor *m, struct verdict *verdict, const struct rank_view *views,
-                    size_t n)
+		    size_t n)
 {
 	const struct monitor_judge *judge = &m->config.judge;
 	const struct record_memory **memories;
@@ -106,7 +106,7 @@ static bool calls_differ(const struct monitor *m, const struct rank_view *views,
 
 /* Is there something that the judge should look at? */
 static bool is_strange(const struct monitor *m, enum outcome outcome, const struct rank_view *views,
-                       size_t n)
+		       size_t n)
 {
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_WRONG_DATA)
 		/* or made communicators otherwise than the others, and got through */
@@ -146,7 +146,7 @@ static const struct rank_view *longest_wait(const struct rank_view *views, size_
 
 /* The judge found no cause, or one that may be the host's doing: does the run get more time? */
 static bool doubted(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
-                    size_t n)
+		    size_t n)
 {
 	bool unexplained = m->config.doubts && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0;
 	const struct rank_view *longest = longest_wait(views, n);
@@ -211,7 +211,7 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
 	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
-	                                strcmp(verdict->ranks, "-") ? verdict->ranks : "");
+					strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	tell_expected(m->config.expect, verdict, m->exit_code);
 	monitor_tell_end(m, m->exit_code);
 	m->stage = STAGE_END;

@@ -8,11 +8,13 @@
 #include "watch/monitor_nodes.h"
 #include "watch/monitor_patience.h"
 
-#define EARLY 0.2            /* the roll is first called after this share of the time in which all come:
+#define EARLY                                                                                      \
+	0.2 /* the roll is first called after this share of the time in which all come:
                               * who lacks is watched from then on */
 #define ANSWER_NS (300 * MS) /* the others answer in this time, or it is called again */
-#define AGAIN_NS (100 * MS)  /* from one roll to the next, at least */
-#define SELDOM_NS (1000 * MS) /* who lacks is kept by its host for long: thousands of hosts need not be
+#define AGAIN_NS  (100 * MS) /* from one roll to the next, at least */
+#define SELDOM_NS                                                                                  \
+	(1000 * MS) /* who lacks is kept by its host for long: thousands of hosts need not be
                               * asked all the time */
 
 /* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the

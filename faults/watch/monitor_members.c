@@ -29,7 +29,7 @@ static struct sockaddr_un run_address(const char *key, socklen_t *len)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "hangar-%u-%.80s",
-	                 (unsigned int)geteuid(), key);
+			 (unsigned int)geteuid(), key);
 
 	*len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 	return address;
@@ -124,8 +124,8 @@ static struct state child_state(const struct supervised *child)
 	if (child->running)
 		return s;
 	s.process = WIFEXITED(child->wait_status) ? PROCESS_EXITED : PROCESS_KILLED;
-	s.status = WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) :
-	                                           WTERMSIG(child->wait_status);
+	s.status = WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status)
+						 : WTERMSIG(child->wait_status);
 	s.oom_kills = child->oom_kills;
 	return s;
 }
@@ -165,7 +165,7 @@ static void adopt_memory(struct monitor_peer *peer)
 	if (fstat(peer->link.passed_fd, &st) == 0 &&
 	    st.st_size == (off_t)sizeof(struct record_memory))
 		map = mmap(NULL, sizeof(struct record_memory), PROT_READ | PROT_WRITE, MAP_SHARED,
-		           peer->link.passed_fd, 0);
+			   peer->link.passed_fd, 0);
 	close(peer->link.passed_fd);
 	peer->link.passed_fd = -1;
 	if (map != MAP_FAILED)
@@ -224,7 +224,7 @@ void members_note_end(struct monitor *m, const struct rank_view *view, uint64_t 
 }
 
 void members_look(struct monitor *m, const struct supervised *child, uint64_t paused_from,
-                  uint64_t now)
+		  uint64_t now)
 {
 	struct state own = child_state(child);
 

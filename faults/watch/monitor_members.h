@@ -16,7 +16,7 @@ int members_report(struct monitor *m, const struct supervised *child);
 
 /* Leader: refresh all views of this host. Nobody has looked since `paused_from` (clock_ns()). */
 void members_look(struct monitor *m, const struct supervised *child, uint64_t paused_from,
-                  uint64_t now);
+		  uint64_t now);
 
 /* A rank of any host as it is seen now: is its end the first death, or the first error? */
 void members_note_end(struct monitor *m, const struct rank_view *view, uint64_t now);

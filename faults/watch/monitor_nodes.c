@@ -38,7 +38,10 @@ void nodes_open(struct monitor *m)
 
 int nodes_report(struct monitor *m, enum message type)
 {
-	struct { uint64_t token; struct rank_view views[]; } *payload;
+	struct {
+		uint64_t token;
+		struct rank_view views[];
+	} * payload;
 	struct record_header *h = find_header(m, false);
 	size_t bytes = sizeof(*payload);
 	int rc;
@@ -97,7 +100,7 @@ static void accept_nodes(struct monitor *m, uint64_t now)
 }
 
 static int take_views(struct monitor *m, struct monitor_node *node,
-                      const struct link_message *message)
+		      const struct link_message *message)
 {
 	struct record_header *h = find_header(m, false);
 	uint64_t token;
@@ -152,9 +155,9 @@ static void lose_node(struct monitor_node *node)
 	}
 }
 
-static const enum message word_message[] = { [WORD_TAIL] = MESSAGE_TAIL,
-	                                     [WORD_STACK] = MESSAGE_TEXT,
-	                                     [WORD_COUNTERS] = MESSAGE_COUNTERS };
+static const enum message word_message[] = {
+	[WORD_TAIL] = MESSAGE_TAIL, [WORD_STACK] = MESSAGE_TEXT, [WORD_COUNTERS] = MESSAGE_COUNTERS
+};
 
 static enum monitor_word message_word(uint32_t type)
 {
@@ -167,7 +170,7 @@ static enum monitor_word message_word(uint32_t type)
 
 /* Of a rank of that node, and of no other: to the judge. */
 static int take_said(struct monitor *m, const struct monitor_node *node,
-                     const struct link_message *message)
+		     const struct link_message *message)
 {
 	const struct monitor_judge *judge = &m->config.judge;
 	struct said said;
@@ -179,8 +182,8 @@ static int take_said(struct monitor *m, const struct monitor_node *node,
 		if (node->views[i].rank != said.rank || said.rank < 0)
 			continue;
 		judge->hear(judge->ctx, said.rank, message_word(message->type),
-		            (const char *)message->payload + sizeof(said),
-		            message->bytes - sizeof(said));
+			    (const char *)message->payload + sizeof(said),
+			    message->bytes - sizeof(said));
 		break;
 	}
 	return 0;
@@ -188,7 +191,7 @@ static int take_said(struct monitor *m, const struct monitor_node *node,
 
 /* Returns 1 for something abnormal, 0, or a negative errno: not to be talked to any longer. */
 static int take_message(struct monitor *m, struct monitor_node *node,
-                        const struct link_message *message)
+			const struct link_message *message)
 {
 	int rc;
 
@@ -305,7 +308,7 @@ struct sending {
 };
 
 static void send_said(void *to, int32_t rank, enum monitor_word word, const void *data,
-                      size_t bytes)
+		      size_t bytes)
 {
 	struct sending *sending = to;
 	struct said said = { rank, 0 };
@@ -319,7 +322,7 @@ static void send_said(void *to, int32_t rank, enum monitor_word word, const void
 	memcpy(payload, &said, sizeof(said));
 	memcpy(payload + sizeof(said), data, bytes);
 	sending->rc = link_send(&sending->m->up, word_message[word], payload,
-	                        (uint32_t)(sizeof(said) + bytes), -1);
+				(uint32_t)(sizeof(said) + bytes), -1);
 	free(payload);
 }
 

@@ -14,30 +14,30 @@
 #include "watch/monitor.h"
 #include "record/verdict.h"
 
-#define MS 1000000ull
+#define MS		  1000000ull
 #define NODES_STRANGER_NS (2000 * MS) /* whoever has not shown the token by then is sent away */
 
 enum message {
 	MESSAGE_HELLO = 1, /* member: its memory's descriptor comes along; payload: pid */
-	MESSAGE_STATE,     /* member: struct state */
-	MESSAGE_END,       /* from above: int32 exit code */
-	MESSAGE_JOIN,      /* leader to root: token, then views */
-	MESSAGE_VIEWS,     /* leader to root: views in answer to a query */
+	MESSAGE_STATE,	   /* member: struct state */
+	MESSAGE_END,	   /* from above: int32 exit code */
+	MESSAGE_JOIN,	   /* leader to root: token, then views */
+	MESSAGE_VIEWS,	   /* leader to root: views in answer to a query */
 	MESSAGE_ABNORMAL,  /* leader to root: views, something is wrong */
-	MESSAGE_DONE,      /* leader to root: views, all finished by themselves */
-	MESSAGE_QUERY,     /* root to leader */
+	MESSAGE_DONE,	   /* leader to root: views, all finished by themselves */
+	MESSAGE_QUERY,	   /* root to leader */
 	MESSAGE_PREPARE,   /* root to leader: a query is near */
-	MESSAGE_TAIL,      /* leader to root: struct said, then what the judge knows of that rank */
-	MESSAGE_SLOW,      /* root to leader: text, the evidence folder's name or nothing */
-	MESSAGE_TEXT,      /* leader to root: struct said, then text without NUL */
-	MESSAGE_READY,     /* leader to root: the slow evidence is complete */
+	MESSAGE_TAIL,	   /* leader to root: struct said, then what the judge knows of that rank */
+	MESSAGE_SLOW,	   /* root to leader: text, the evidence folder's name or nothing */
+	MESSAGE_TEXT,	   /* leader to root: struct said, then text without NUL */
+	MESSAGE_READY,	   /* leader to root: the slow evidence is complete */
 	MESSAGE_PATIENCE,  /* root to leader: uint64 ns that the run is given before it is
 	                    * judged again */
 	MESSAGE_COUNTERS,  /* leader to root: struct said, then what its host counted, as text */
-	MESSAGE_LATE,      /* leader to root: ranks here wait at communicator init */
-	MESSAGE_ROLL,      /* root to leader: who has come to it? */
+	MESSAGE_LATE,	   /* leader to root: ranks here wait at communicator init */
+	MESSAGE_ROLL,	   /* root to leader: who has come to it? */
 	MESSAGE_PRESENT,   /* leader to root: views in answer to that */
-	MESSAGE_MET        /* root to leader: uint32 enum meeting, as the roll says */
+	MESSAGE_MET	   /* root to leader: uint32 enum meeting, as the roll says */
 };
 
 /* In front of what is said of one rank. */

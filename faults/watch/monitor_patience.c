@@ -7,10 +7,10 @@
 #include "record/rank_list.h"
 #include "process/watch.h"
 
-#define QUIET_NS (500 * MS)    /* nobody is overdue while some rank of the node still moves */
-#define STARVED_NS (5000 * MS) /* nor for so long while the host keeps one from running */
-#define WAITED_SECONDS 0.1     /* from then on it is looked at whom the host lets run */
-#define LATELY_NS (300 * MS)   /* a few of the windows in which that is looked at */
+#define QUIET_NS       (500 * MS)  /* nobody is overdue while some rank of the node still moves */
+#define STARVED_NS     (5000 * MS) /* nor for so long while the host keeps one from running */
+#define WAITED_SECONDS 0.1	   /* from then on it is looked at whom the host lets run */
+#define LATELY_NS      (300 * MS)  /* a few of the windows in which that is looked at */
 
 static bool moved_lately(const struct monitor_peer *peer, uint64_t now)
 {

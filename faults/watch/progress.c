@@ -30,7 +30,7 @@ static bool is_ready(pid_t pid)
 
 /* Takes one window into account. */
 static void add_window(struct progress *p, const struct proc_account *account, uint64_t window,
-                       bool ready)
+		       bool ready)
 {
 	uint64_t ran = account->ran_ns - p->ran_ns, waited = account->waited_ns - p->waited_ns;
 

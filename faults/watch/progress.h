@@ -8,14 +8,14 @@
 #include <sys/types.h>
 
 struct progress {
-	uint64_t heartbeat;   /* last seen */
-	uint64_t moved_ns;    /* when it was first seen so */
-	uint64_t sampled_ns;  /* begin of the window for `starved` */
+	uint64_t heartbeat;	    /* last seen */
+	uint64_t moved_ns;	    /* when it was first seen so */
+	uint64_t sampled_ns;	    /* begin of the window for `starved` */
 	uint64_t ran_ns, waited_ns; /* the scheduler's account then */
-	uint64_t watched_ns;  /* all windows since somebody waits */
-	uint64_t queued_ns;   /* in these it was ready, and not run */
-	bool starved;         /* as of the last window; read-only */
-	uint64_t starved_ns;  /* when a window last said so, 0: never; read-only */
+	uint64_t watched_ns;	    /* all windows since somebody waits */
+	uint64_t queued_ns;	    /* in these it was ready, and not run */
+	bool starved;		    /* as of the last window; read-only */
+	uint64_t starved_ns;	    /* when a window last said so, 0: never; read-only */
 };
 
 /* Note a rank's heartbeat as of `now` (clock_ns). */

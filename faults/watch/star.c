@@ -50,16 +50,17 @@ int star_listen(int *port)
 
 static size_t append(char *buf, size_t len, size_t at, const struct sockaddr *address, int port)
 {
-	const void *bytes = address->sa_family == AF_INET6 ?
-	                            (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr :
-	                            (const void *)&((const struct sockaddr_in *)address)->sin_addr;
+	const void *bytes =
+		address->sa_family == AF_INET6
+			? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
+			: (const void *)&((const struct sockaddr_in *)address)->sin_addr;
 	bool six = address->sa_family == AF_INET6;
 	char text[INET6_ADDRSTRLEN];
 	int n;
 
 	inet_ntop(address->sa_family, bytes, text, sizeof(text));
 	n = snprintf(buf + at, len - at, "%s%s%s%s:%d", at ? " " : "", six ? "[" : "", text,
-	             six ? "]" : "", port);
+		     six ? "]" : "", port);
 	if (n < 0 || (size_t)n >= len - at) {
 		buf[at] = '\0';
 		return at;
@@ -119,7 +120,7 @@ static int connect_one(const struct addrinfo *to, double seconds)
 static int connect_entry(char *entry, double seconds)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-		                        .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
+					.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
 	char *colon = strrchr(entry, ':'), *end;
 	struct addrinfo *to;
 	long port;

@@ -29,8 +29,8 @@ static void test_tables_complete(void)
 /* NULL the first member, the next, and so on: each must be missed by name unless it is optional. */
 static void test_each_hook_is_missed(void)
 {
-	static const char *const optional[] = { "device_name", "comm_abort", "enroll", "begun",
-						 "kernel_cost", "memory_used" };
+	static const char *const optional[] = { "device_name", "comm_abort",  "enroll",
+						"begun",       "kernel_cost", "memory_used" };
 	const size_t size = sizeof(void *);
 	struct backend_ops whole = backend_mpi, ops;
 	size_t missed = 0;

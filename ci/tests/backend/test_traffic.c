@@ -273,8 +273,9 @@ static void test_summary(void)
 	struct options options = plain();
 	struct error err = { .rank = -1 };
 	struct traffic traffic;
-	struct geometry g = { .nranks = 3, .elsize = 4, .bytes = 1 << 20, .align = 16,
-			      .traffic = &traffic };
+	struct geometry g = {
+		.nranks = 3, .elsize = 4, .bytes = 1 << 20, .align = 16, .traffic = &traffic
+	};
 	char line[256];
 
 	write_file("0 47 64\n128 0 0\n0 256 16\n", 24);

@@ -12,9 +12,9 @@ static const struct {
 	const char *name;
 	size_t size;
 } types[] = {
-	{ DT_INT8, "int8", 1 },         { DT_UINT8, "uint8", 1 },   { DT_INT32, "int32", 4 },
-	{ DT_UINT32, "uint32", 4 },     { DT_INT64, "int64", 8 },   { DT_UINT64, "uint64", 8 },
-	{ DT_HALF, "half", 2 },         { DT_FLOAT, "float", 4 },   { DT_DOUBLE, "double", 8 },
+	{ DT_INT8, "int8", 1 },		{ DT_UINT8, "uint8", 1 },   { DT_INT32, "int32", 4 },
+	{ DT_UINT32, "uint32", 4 },	{ DT_INT64, "int64", 8 },   { DT_UINT64, "uint64", 8 },
+	{ DT_HALF, "half", 2 },		{ DT_FLOAT, "float", 4 },   { DT_DOUBLE, "double", 8 },
 	{ DT_BFLOAT16, "bfloat16", 2 }, { DT_F8E4M3, "f8e4m3", 1 }, { DT_F8E5M2, "f8e5m2", 1 },
 };
 
@@ -23,7 +23,7 @@ static const struct {
 	const char *name;
 } ops[] = {
 	{ OP_SUM, "sum" }, { OP_PROD, "prod" }, { OP_MAX, "max" },
-	{ OP_MIN, "min" }, { OP_AVG, "avg" },   { OP_MULSUM, "mulsum" },
+	{ OP_MIN, "min" }, { OP_AVG, "avg" },	{ OP_MULSUM, "mulsum" },
 };
 
 static void test_types(void)
@@ -48,8 +48,8 @@ static void test_operators(void)
 
 static void test_unknown_names(void)
 {
-	const char *const names[] = { "",        " ",   "Float", "float ", "floa",
-		                      "float32", "all", "none",  "-1",     "0" };
+	const char *const names[] = { "",	 " ",	"Float", "float ", "floa",
+				      "float32", "all", "none",	 "-1",	   "0" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		CU_ASSERT_EQUAL(dtype_parse(names[i]), -EINVAL);
@@ -85,7 +85,7 @@ static void test_format(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CU_ASSERT_PTR_EQUAL(dtype_format(cases[i].type, &cases[i].bits, buf, sizeof(buf)),
-		                    buf);
+				    buf);
 		CU_ASSERT_STRING_EQUAL(buf, cases[i].text);
 	}
 }

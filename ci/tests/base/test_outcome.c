@@ -116,7 +116,8 @@ static void test_class(void)
 	char buf[13];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_STRING_EQUAL(expect_class(cases[i].spec, buf, sizeof(buf)), cases[i].class);
+		CU_ASSERT_STRING_EQUAL(expect_class(cases[i].spec, buf, sizeof(buf)),
+				       cases[i].class);
 }
 
 static void test_exit_code(void)

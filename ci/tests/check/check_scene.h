@@ -36,14 +36,14 @@ static inline int fake_fetch(struct backend *be, void *host, const void *src, si
 }
 
 static const struct backend_ops fake_ops = { .name = "fake",
-	                                     .verify = fake_verify,
-	                                     .fetch = fake_fetch };
+					     .verify = fake_verify,
+					     .fetch = fake_fetch };
 static struct backend fake = { .ops = &fake_ops };
 
 /* ---- One finished call: filled send pool, guarded receive buffer with right results ---- */
 
 #define COUNT 3000
-#define BASE 8192 /* so many elements before the send buffer: more than a guard of any type */
+#define BASE  8192 /* so many elements before the send buffer: more than a guard of any type */
 
 struct scene {
 	struct check_data data;
@@ -63,7 +63,7 @@ static inline void right_results(struct scene *s)
 
 			if (g->kind == SEGMENT_COPY)
 				check_element(&s->data, g->from, s->place.base + g->from_at + k,
-				              to);
+					      to);
 			else
 				check_reduced(&s->data, s->place.base + g->from_at + k, to);
 		}
@@ -150,7 +150,7 @@ static inline int spoil(struct scene *s, enum wrong_kind kind, int culprit, size
 	*first = at;
 	if (rc == 0) {
 		while (!memcmp(dst + (*first - at) * s->width, good + (*first - at) * s->width,
-		               s->width))
+			       s->width))
 			++*first;
 		memcpy(good, dst, count * s->width);
 	}

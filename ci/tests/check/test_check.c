@@ -15,8 +15,8 @@ static void test_fill_is_element(void)
 	     k++) {
 		int rest = k / DT_COUNT / (OP_COUNT + 1);
 		struct check_data data = { 3, (enum dtype)(k % DT_COUNT),
-			                   (enum redop)(k / DT_COUNT % (OP_COUNT + 1) - 1),
-			                   nranks[rest % (int)LENGTH(nranks)], true };
+					   (enum redop)(k / DT_COUNT % (OP_COUNT + 1) - 1),
+					   nranks[rest % (int)LENGTH(nranks)], true };
 		uint64_t base = bases[rest / (int)LENGTH(nranks)];
 		size_t width = dtype_size(data.dtype);
 		int rank = data.nranks - 1;
@@ -80,7 +80,7 @@ static void test_verify_counts(void)
 	CU_ASSERT_EQUAL(result.first, 1000);
 	/* the first wrong element is the lowest, in whatever order the segments come */
 	check_verify(&s.data, s.recv, (struct segment[]){ s.segments[2], s.segments[1] }, 2, BASE,
-	             &result);
+		     &result);
 	CU_ASSERT_EQUAL(result.wrong, 3);
 	CU_ASSERT_EQUAL(result.first, 1000);
 	/* elements outside all segments are nobody's business */
@@ -165,7 +165,7 @@ static void test_guards_on_both_sides(void)
 	report = checked(&s);
 	CU_ASSERT_EQUAL(report.wrong, 10);
 	CU_ASSERT_STRING_EQUAL(check_describe(&report, line, sizeof(line)),
-	                       "rank 1 byte -4: expected 0xa5 got 0x00: guard (10 wrong)");
+			       "rank 1 byte -4: expected 0xa5 got 0x00: guard (10 wrong)");
 	s.recv[5] ^= 1; /* wrong data weigh more than wrong guards */
 	report = checked(&s);
 	CU_ASSERT_EQUAL(report.kind, WRONG_OTHER);
@@ -240,16 +240,16 @@ static void test_absent_buffers(void)
 }
 
 static int failing_verify(struct backend *be, const void *recv, const struct segment *segments,
-                          int n, const struct check_data *data, uint64_t base,
-                          struct verify_result *result)
+			  int n, const struct check_data *data, uint64_t base,
+			  struct verify_result *result)
 {
 	(void)be, (void)recv, (void)segments, (void)n, (void)data, (void)base, (void)result;
 	return -ENODEV;
 }
 
 static const struct backend_ops failing_ops = { .name = "failing",
-	                                        .verify = failing_verify,
-	                                        .fetch = fake_fetch };
+						.verify = failing_verify,
+						.fetch = fake_fetch };
 
 static void test_backend_errors(void)
 {
@@ -307,9 +307,9 @@ static void test_spoil_refuses(void)
 	for (int i = 0; i < 10; i++)
 		check_reduced(&data, (uint64_t)i, &good[i]);
 	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_MISSING, &reduce, 0, 4, good, 0, 10, dst),
-	                -EINVAL);
+			-EINVAL);
 	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_MISSING, &reduce, 0, -1, good, 0, 10, dst),
-	                -EINVAL);
+			-EINVAL);
 	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_MISSING, &copy, 0, 1, good, 0, 10, dst), -EINVAL);
 	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_NONE, &reduce, 0, 1, good, 0, 10, dst), -EINVAL);
 	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_ZERO, &reduce, 0, 1, good, 0, 0, dst), -EINVAL);
@@ -317,26 +317,26 @@ static void test_spoil_refuses(void)
 	CU_ASSERT_EQUAL(dst[0], ~good[0]);
 	data.nranks = 1;
 	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_MISSING, &reduce, 0, 0, good, 0, 10, dst),
-	                -EINVAL);
+			-EINVAL);
 }
 
 static void test_describe(void)
 {
 	struct check_report report = { .wrong = 12,
-		                       .kind = WRONG_ZERO,
-		                       .rank = 2,
-		                       .culprit = -1,
-		                       .element = 17,
-		                       .expected = "3",
-		                       .got = "0" };
+				       .kind = WRONG_ZERO,
+				       .rank = 2,
+				       .culprit = -1,
+				       .element = 17,
+				       .expected = "3",
+				       .got = "0" };
 	char line[200], little[8];
 
 	CU_ASSERT_STRING_EQUAL(check_describe(&report, line, sizeof(line)),
-	                       "rank 2 element 17: expected 3 got 0: zero (12 wrong)");
+			       "rank 2 element 17: expected 3 got 0: zero (12 wrong)");
 	report.kind = WRONG_MISSING;
 	report.culprit = 3;
 	CU_ASSERT_PTR_NOT_NULL(strstr(check_describe(&report, line, sizeof(line)),
-	                              ": missing contribution of rank 3 (12 wrong)"));
+				      ": missing contribution of rank 3 (12 wrong)"));
 	report.kind = WRONG_SHIFTED;
 	report.shift = -4;
 	CU_ASSERT_PTR_NOT_NULL(
@@ -347,7 +347,7 @@ static void test_describe(void)
 	CU_ASSERT_STRING_EQUAL(check_describe(&report, little, sizeof(little)), "rank 2 ");
 	report.wrong = 0;
 	CU_ASSERT_STRING_EQUAL(check_describe(&report, line, sizeof(line)),
-	                       "rank 2: nothing wrong");
+			       "rank 2: nothing wrong");
 	CU_ASSERT_STRING_EQUAL(wrong_kind_name(WRONG_OTHER), "other");
 	CU_ASSERT_STRING_EQUAL(wrong_kind_name(WRONG_STALE), "stale");
 }

@@ -37,8 +37,8 @@ static void test_rounding(void)
 		{ DT_HALF, -2, 0xc000 },
 		{ DT_HALF, -0.0, 0x8000 },
 		{ DT_HALF, 0.1, 0x2e66 },
-		{ DT_HALF, 1 + 0x1p-11, 0x3c00 },       /* tie, down to even */
-		{ DT_HALF, 1 + 0x3p-11, 0x3c02 },       /* tie, up to even */
+		{ DT_HALF, 1 + 0x1p-11, 0x3c00 },	/* tie, down to even */
+		{ DT_HALF, 1 + 0x3p-11, 0x3c02 },	/* tie, up to even */
 		{ DT_HALF, 1 + 0x1.00001p-11, 0x3c01 }, /* just above the tie */
 		{ DT_HALF, 65504, 0x7bff },
 		{ DT_HALF, 65519.99, 0x7bff },
@@ -91,7 +91,7 @@ static void test_rounding(void)
 
 /* The number of bits `x`, worked out from the definition of the format. */
 static double decode_by_definition(uint32_t x, int exponent_bits, int mantissa_bits,
-                                   bool has_infinity)
+				   bool has_infinity)
 {
 	uint32_t mantissa = x & ((1u << mantissa_bits) - 1), top = (1u << exponent_bits) - 1;
 	uint32_t exponent = x >> mantissa_bits & top;
@@ -106,7 +106,7 @@ static double decode_by_definition(uint32_t x, int exponent_bits, int mantissa_b
 		value = ldexp(mantissa, 1 - bias - mantissa_bits);
 	else
 		value = ldexp((1u << mantissa_bits) + mantissa,
-		              (int)exponent - bias - mantissa_bits);
+			      (int)exponent - bias - mantissa_bits);
 	return x >> (exponent_bits + mantissa_bits) ? -value : value;
 }
 
@@ -131,20 +131,20 @@ static void test_every_pattern(void)
 		for (uint32_t x = 0; x < patterns; x++) {
 			double value = check_decode(formats[i].type, x);
 			double reference = decode_by_definition(x, formats[i].exponent_bits,
-			                                        formats[i].mantissa_bits,
-			                                        formats[i].has_infinity);
+								formats[i].mantissa_bits,
+								formats[i].has_infinity);
 
 			nans += isnan(value) != 0;
 			if (isnan(value))
 				wrong += !isnan(reference);
 			else
 				wrong += value != reference ||
-				         check_round(formats[i].type, value) != x;
+					 check_round(formats[i].type, value) != x;
 		}
 		/* both signs of every mantissa but infinity's; e4m3 has one each */
-		CU_ASSERT_EQUAL(nans, formats[i].has_infinity ?
-		                              2 * ((1u << formats[i].mantissa_bits) - 1) :
-		                              2);
+		CU_ASSERT_EQUAL(nans, formats[i].has_infinity
+					      ? 2 * ((1u << formats[i].mantissa_bits) - 1)
+					      : 2);
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
 }
@@ -160,7 +160,7 @@ static void test_nearest(void)
 
 		for (int n = 0; n < 4000; n++) {
 			double value = ldexp((double)(random32() >> 20),
-			                     (int)(random32() % 28) - 22),
+					     (int)(random32() % 28) - 22),
 			       nearest = INFINITY;
 			uint32_t best = 0;
 
@@ -175,7 +175,7 @@ static void test_nearest(void)
 				}
 			}
 			wrong += check_round(types[t], value) != best ||
-			         check_round(types[t], -value) != (best | 0x80);
+				 check_round(types[t], -value) != (best | 0x80);
 		}
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
@@ -215,7 +215,7 @@ static void test_small_integers(void)
 		     v += cases[i].limit > 2048 ? 4099 : 1)
 			if (cases[i].limit <= 2048 || v % 2)
 				wrong += check_integer(cases[i].type, v) !=
-				         check_round(cases[i].type, v);
+					 check_round(cases[i].type, v);
 	}
 	CU_ASSERT_EQUAL(wrong, 0);
 	CU_ASSERT_EQUAL(check_integer(DT_DOUBLE, -((int64_t)1 << 37)), 0xc240000000000000);
@@ -276,7 +276,7 @@ static uint64_t prepared(const struct check_data *data, int rank, uint64_t bits)
 		return bits;
 	share = check_round(data->dtype, scalar);
 	return check_round(data->dtype,
-	                   check_decode(data->dtype, bits) * check_decode(data->dtype, share));
+			   check_decode(data->dtype, bits) * check_decode(data->dtype, share));
 }
 
 /* What happens to the sum. */
@@ -285,10 +285,10 @@ static uint64_t finished(const struct check_data *data, uint64_t bits)
 	if (data->op != OP_AVG)
 		return bits;
 	if (check_is_float(data->dtype))
-		return data->avg_premultiplies ?
-		               bits :
-		               check_round(data->dtype,
-		                           check_decode(data->dtype, bits) / data->nranks);
+		return data->avg_premultiplies
+			       ? bits
+			       : check_round(data->dtype,
+					     check_decode(data->dtype, bits) / data->nranks);
 	if (is_unsigned(data->dtype))
 		return bits / (uint64_t)data->nranks;
 	return (uint64_t)(sign_extended(data->dtype, bits) / data->nranks);
@@ -340,7 +340,7 @@ static void test_any_order(void)
 
 			for (size_t n = 0; n < LENGTH(rank_counts); n++) {
 				struct check_data data = { 5, (enum dtype)type, (enum redop)op,
-					                   rank_counts[n], true };
+							   rank_counts[n], true };
 
 				wrong += count_order_dependent(&data);
 				data.avg_premultiplies = false;
@@ -360,7 +360,7 @@ static void test_any_precision(void)
 	for (int type = DT_HALF; type < DT_COUNT; type++) {
 		for (size_t n = 0; n < LENGTH(rank_counts); n++) {
 			struct check_data data = { 9, (enum dtype)type, OP_AVG, rank_counts[n],
-				                   true };
+						   true };
 
 			for (uint64_t index = 0; index < 64; index++) {
 				uint64_t expected = 0, bits = 0;
@@ -370,7 +370,7 @@ static void test_any_precision(void)
 				for (int rank = 0; rank < data.nranks; rank++) {
 					check_element(&data, rank, index, &bits);
 					sum += check_decode(data.dtype,
-					                    prepared(&data, rank, bits));
+							    prepared(&data, rank, bits));
 				}
 				wrong += check_round(data.dtype, sum) != expected;
 			}

@@ -37,10 +37,10 @@ static void test_extremes_are_normal(void)
 
 	for (int type = DT_HALF; type < DT_COUNT; type++) {
 		struct check_data data = { 8, (enum dtype)type, OP_MIN, 8, false };
-		double tiny = type == DT_BFLOAT16 || type == DT_FLOAT ? 0x1p-126 :
-		              type == DT_DOUBLE                       ? 0x1p-1022 :
-		              type == DT_F8E4M3                       ? 0x1p-6 :
-		                                                        0x1p-14;
+		double tiny = type == DT_BFLOAT16 || type == DT_FLOAT ? 0x1p-126
+			      : type == DT_DOUBLE		      ? 0x1p-1022
+			      : type == DT_F8E4M3		      ? 0x1p-6
+								      : 0x1p-14;
 
 		for (uint64_t index = 0; index < 5000; index++) {
 			uint64_t bits = 0;
@@ -67,7 +67,7 @@ static void test_moved_data_use_all_bits(void)
 		}
 		CU_ASSERT_EQUAL(zeros, mask);
 		CU_ASSERT_EQUAL(ones,
-		                check_is_float(data.dtype) ? mask ^ (mask ^ mask >> 1) >> 1 : mask);
+				check_is_float(data.dtype) ? mask ^ (mask ^ mask >> 1) >> 1 : mask);
 	}
 }
 
@@ -80,7 +80,7 @@ static void test_every_rank_contributes(void)
 		for (int op = 0; op < OP_COUNT; op++) {
 			for (int n = 1; n <= 8; n++) {
 				struct check_data data = { 1, (enum dtype)type, (enum redop)op, n,
-					                   false };
+							   false };
 				struct check_plan plan;
 
 				check_plan(&data, &plan);
@@ -89,8 +89,8 @@ static void test_every_rank_contributes(void)
 
 					while (index < first + 256 &&
 					       check_element_at(&plan, (uint32_t)rank, index,
-					                        check_turn(&plan, index)) ==
-					               plan.neutral)
+								check_turn(&plan, index)) ==
+						       plan.neutral)
 						index++;
 					absent += index == first + 256;
 				}
@@ -122,7 +122,7 @@ static void test_no_equal_stretches(void)
 
 			for (int n = 1; n <= 8; n++) {
 				struct check_data data = { 2, (enum dtype)type, (enum redop)op, n,
-					                   false };
+							   false };
 				int run = longest_run(&data);
 
 				longest = run > longest ? run : longest;

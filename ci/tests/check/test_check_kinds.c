@@ -7,8 +7,8 @@
 /* Every kind that a reduction can suffer, for every type and operator. */
 static void test_reduction_kinds(void)
 {
-	const enum wrong_kind kinds[] = { WRONG_ZERO,    WRONG_STALE, WRONG_SHIFTED, WRONG_MISSING,
-		                          WRONG_DOUBLED, WRONG_NAN,   WRONG_OTHER };
+	const enum wrong_kind kinds[] = { WRONG_ZERO,	 WRONG_STALE, WRONG_SHIFTED, WRONG_MISSING,
+					  WRONG_DOUBLED, WRONG_NAN,   WRONG_OTHER };
 
 	for (int k = 0; k < DT_COUNT * OP_COUNT * (int)LENGTH(kinds); k++) {
 		enum dtype type = (enum dtype)(k % DT_COUNT);
@@ -20,7 +20,7 @@ static void test_reduction_kinds(void)
 		size_t first;
 
 		possible = !(kind == WRONG_NAN && !check_is_float(type)) &&
-		           !(kind == WRONG_DOUBLED && extreme);
+			   !(kind == WRONG_DOUBLED && extreme);
 		scene_reduce(&s, type, op, 4);
 		CU_ASSERT_EQUAL(spoil(&s, kind, 2, 500, 400, &first), possible ? 0 : -EINVAL);
 		report = checked(&s);
@@ -29,8 +29,8 @@ static void test_reduction_kinds(void)
 		CU_ASSERT_EQUAL(report.element, possible ? first : 0);
 		CU_ASSERT_EQUAL(report.shift, possible && kind == WRONG_SHIFTED);
 		CU_ASSERT_EQUAL(report.culprit,
-		                possible && (kind == WRONG_MISSING || kind == WRONG_DOUBLED) ? 2 :
-		                                                                               -1);
+				possible && (kind == WRONG_MISSING || kind == WRONG_DOUBLED) ? 2
+											     : -1);
 		scene_release(&s);
 	}
 }
@@ -64,7 +64,7 @@ static void test_many_ranks(void)
 static void test_copy_kinds(void)
 {
 	const enum wrong_kind kinds[] = { WRONG_ZERO, WRONG_STALE, WRONG_SHIFTED, WRONG_NAN,
-		                          WRONG_OTHER };
+					  WRONG_OTHER };
 
 	for (int k = 0; k < DT_COUNT * (int)LENGTH(kinds); k++) {
 		enum wrong_kind kind = kinds[k / DT_COUNT];
@@ -92,7 +92,7 @@ static void test_shift_distances(void)
 	const struct {
 		int shift;
 		bool named;
-	} cases[] = { { 1, true },  { -1, true },  { 3, true },   { -64, true },
+	} cases[] = { { 1, true },  { -1, true },  { 3, true },	  { -64, true },
 		      { 64, true }, { 65, false }, { -65, false } };
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -255,9 +255,9 @@ static void test_never_the_wrong_rank(void)
 		size_t first;
 
 		scene_reduce(&s, types[k % LENGTH(types)],
-		             (enum redop)(k / LENGTH(types) % OP_COUNT), 5);
+			     (enum redop)(k / LENGTH(types) % OP_COUNT), 5);
 		if (spoil(&s, WRONG_MISSING, 3, 11 * (k % 97), 1 + k / LENGTH(types) / OP_COUNT,
-		          &first) == 0) {
+			  &first) == 0) {
 			report = checked(&s);
 			innocent += report.culprit != -1 && report.culprit != 3;
 			other_kind += report.kind == WRONG_DOUBLED || report.kind == WRONG_SHIFTED;

@@ -108,7 +108,7 @@ static inline void finish(void)
 }
 
 static inline void expect(enum outcome outcome, const char *class, const char *ranks, int64_t low,
-		   int64_t high, int64_t hang)
+			  int64_t high, int64_t hang)
 {
 	finish();
 	CU_ASSERT_EQUAL(found.outcome, outcome);

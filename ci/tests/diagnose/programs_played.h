@@ -249,7 +249,7 @@ static inline void print_played(const struct program *program)
 		printf("      %d:", i);
 		for (int k = 0; k < p->ncalls; k++)
 			printf(" %s%c%d/%d", p->calls[k].met ? "" : "*",
-			       "SRC"[p->calls[k].step.kind], p->calls[k].step.peer,
+			       "SRC"[p->calls[k].step.kind], p -> calls[k].step.peer,
 			       p->calls[k].step.count);
 		printf("  %s\n", p->stuck ? "in host code" : p->ended ? "ended" : "waits");
 	}

@@ -70,8 +70,8 @@ static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int 
 	name_set(set, names);
 	expect(a->outcome, a->class, names, OP, OP, OP);
 	/* who has left a loop and lacks one known call may have left out that one alone */
-	CU_ASSERT_STRING_EQUAL(found.confidence, strcmp(a->class, "early-exit") || ahead ? "proved"
-											 : "majority");
+	CU_ASSERT_STRING_EQUAL(found.confidence,
+			       strcmp(a->class, "early-exit") || ahead ? "proved" : "majority");
 }
 
 static void test_arrivals(void)
@@ -203,8 +203,8 @@ static void test_fewer_calls(void)
 				v->overdue = v->waiting = 0;
 			}
 			sprintf(name, "%d", guilty);
-			expect(wrong ? OUTCOME_WRONG_DATA : OUTCOME_DIVERGED, "early-exit", name, OP,
-			       OP, -1);
+			expect(wrong ? OUTCOME_WRONG_DATA : OUTCOME_DIVERGED, "early-exit", name,
+			       OP, OP, -1);
 		}
 }
 

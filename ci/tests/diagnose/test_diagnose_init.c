@@ -143,7 +143,8 @@ static void test_missing(void)
 		for (int guilty = 0; guilty < sizes[s]; guilty++)
 			for (size_t h = 0; h < sizeof(hosts) / sizeof(hosts[0]); h++) {
 				at_init(sizes[s]);
-				never_came(guilty, hosts[h].state, hosts[h].syscall, hosts[h].share);
+				never_came(guilty, hosts[h].state, hosts[h].syscall,
+					   hosts[h].share);
 				snprintf(name, sizeof(name), "%d", guilty);
 				expect(OUTCOME_HANG, hosts[h].class, name, 0, "call", "proved");
 				CU_ASSERT_EQUAL(found.hang_seq, 0);
@@ -279,8 +280,9 @@ static void test_unreachable(void)
 /* NCCL gives up where there is no route, before the others' deadline. */
 static void test_cut_off(void)
 {
-	static const char no_route[] = "ncclCommInitRank failed: unhandled system error (socketStartConnect: "
-				       "connect to 192.0.2.2<47863> failed : Network is unreachable)";
+	static const char no_route[] =
+		"ncclCommInitRank failed: unhandled system error (socketStartConnect: "
+		"connect to 192.0.2.2<47863> failed : Network is unreachable)";
 
 	at_init(4);
 	gave_up(3, -EIO, no_route);
@@ -297,8 +299,10 @@ static void test_cut_off(void)
 	ranks[1].view.comm_state = RECORD_COMM_FAILED;
 	expect(OUTCOME_ERROR, "init-unreachable", "-", 0, "", "inconclusive");
 	at_init(4); /* the root has lost the address it told the others */
-	gave_up(0, -EIO, "ncclCommInitRank failed: unhandled system error (Call to bind failed: Cannot assign "
-			 "requested address)");
+	gave_up(0, -EIO,
+		"ncclCommInitRank failed: unhandled system error (Call to bind failed: Cannot "
+		"assign "
+		"requested address)");
 	ranks[0].view.comm_state = RECORD_COMM_FAILED;
 	expect(OUTCOME_ERROR, "init-unreachable", "0", 0, "", "majority");
 	at_init(3); /* nobody reaches anybody: it is nobody's own doing */

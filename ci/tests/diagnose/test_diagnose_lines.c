@@ -75,21 +75,25 @@ static void test_missing_too(void)
 		const char *what, *line; /* NULL: rank 1 is not blamed of anything */
 	} table[] = {
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false, "timed calls",
-		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator 0, the "
+		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator "
+		  "0, the "
 		  "last one returned; it lacks call 20, too." },
 		{ PROCESS_STOPPED, "rank-stopped", PROCESS_ALIVE, OP - 1, false, "timed calls",
-		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator 0, the "
+		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator "
+		  "0, the "
 		  "last one returned; it lacks call 20, too." },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 2, false, "timed calls",
-		  "Rank 1 is alive in system call clock_nanosleep: 18 calls made on communicator 0, the "
+		  "Rank 1 is alive in system call clock_nanosleep: 18 calls made on communicator "
+		  "0, the "
 		  "last one returned; it lacks call 19." },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_STOPPED, OP - 1, false, "timed calls",
-		  "Rank 1 is stopped: 19 calls made on communicator 0, the last one returned; it lacks "
+		  "Rank 1 is stopped: 19 calls made on communicator 0, the last one returned; it "
+		  "lacks "
 		  "call 20, too." },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, true, "timed calls", NULL },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP, false, "timed calls", NULL },
-		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false, "the start of a batch",
-		  NULL },
+		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false,
+		  "the start of a batch", NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -99,7 +103,8 @@ static void test_missing_too(void)
 		for (int k = 0; k < 4; k++)
 			play(k, k == 2 ? OP - 1 : OP, odd_count, k != 2);
 		evidence.ranks[2].view.process = table[i].guilty;
-		evidence.ranks[2].view.status = table[i].guilty == PROCESS_KILLED ? SIGKILL : SIGSTOP;
+		evidence.ranks[2].view.status =
+			table[i].guilty == PROCESS_KILLED ? SIGKILL : SIGSTOP;
 		r = &evidence.ranks[1];
 		play(1, table[i].calls, odd_count, table[i].inside);
 		r->view.process = table[i].process;
@@ -130,8 +135,9 @@ static void test_last_or_all(void)
 		{ 2, "timed calls", "early-exit", "proved" },
 		{ 5, "the end of the schedule", "early-exit", "proved" },
 	};
-	static const char line[] = "Call 20 is the last that anyone made: whether the rank left out this one "
-				   "alone or all from it on cannot be told (skipped-call or early-exit).";
+	static const char line[] =
+		"Call 20 is the last that anyone made: whether the rank left out this one "
+		"alone or all from it on cannot be told (skipped-call or early-exit).";
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		set_up(4);
@@ -158,14 +164,16 @@ static void test_last_or_all(void)
 	finish();
 	CU_ASSERT_STRING_EQUAL(found.ranks, "3,4");
 	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
-	CU_ASSERT(said("The guilty ranks are past the call: they wait in another place or have finished."));
+	CU_ASSERT(said("The guilty ranks are past the call: they wait in another place or have "
+		       "finished."));
 }
 
 /* All idle before the same call: nobody is named, but what is proved is said. */
 static void test_nobody_called(void)
 {
-	static const char nobody[] = "Nobody has made call 20 of communicator 0: all 4 ranks wait outside of "
-				     "calls.";
+	static const char nobody[] =
+		"Nobody has made call 20 of communicator 0: all 4 ranks wait outside of "
+		"calls.";
 
 	for (int odd = 0; odd <= 5; odd++) {
 		struct evidence_rank *r;
@@ -195,10 +203,12 @@ static void test_nobody_called(void)
 		CU_ASSERT_EQUAL(mentions("Nobody has made"), odd < 2);
 		if (odd == 0) {
 			CU_ASSERT(said(nobody));
-			CU_ASSERT(said("Ranks 0-3 wait in 'timed calls', in system call clock_nanosleep."));
+			CU_ASSERT(said("Ranks 0-3 wait in 'timed calls', in system call "
+				       "clock_nanosleep."));
 		} else if (odd == 1) {
 			CU_ASSERT(said(nobody));
-			CU_ASSERT(said("Ranks 0,1,3 wait in 'timed calls', in system call clock_nanosleep."));
+			CU_ASSERT(said("Ranks 0,1,3 wait in 'timed calls', in system call "
+				       "clock_nanosleep."));
 			CU_ASSERT(said("Rank 2 waits in 'timed calls', in no system call."));
 		}
 	}
@@ -211,7 +221,8 @@ static void test_process(void)
 		int process, status, calls;
 		const char *line;
 	} table[] = {
-		{ PROCESS_EXITED, 11, 7, "Rank 1 exited with 11: 7 calls made on communicator 0, " },
+		{ PROCESS_EXITED, 11, 7,
+		  "Rank 1 exited with 11: 7 calls made on communicator 0, " },
 		{ PROCESS_KILLED, SIGKILL, 1, "Rank 1 was killed by SIGKILL: 1 call made on " },
 		{ PROCESS_KILLED, SIGSEGV, 0, "Rank 1 was killed by SIGSEGV: no calls made on " },
 		{ PROCESS_STOPPED, SIGSTOP, 2, "Rank 1 is stopped: 2 calls made on " },
@@ -237,8 +248,9 @@ static void test_one_other(void)
 	for (int r = 0; r < 2; r++)
 		play(r, OP - 1 + r, step_count, r == 1);
 	finish();
-	CU_ASSERT(said("1 of 2 ranks made call 20 of communicator 0 (AllReduce count 1280 float sum) "
-		       "and waits in it or behind it."));
+	CU_ASSERT(
+		said("1 of 2 ranks made call 20 of communicator 0 (AllReduce count 1280 float sum) "
+		     "and waits in it or behind it."));
 }
 
 /* All stand in call OP; ranks of `wrong` (bits) in the one after it, if `by` < 0, else with another
@@ -261,25 +273,30 @@ static void differ(int nranks, unsigned wrong, int by)
 static void test_difference(void)
 {
 	differ(4, 2, -1);
-	CU_ASSERT(said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the others "
-		       "AllReduce count 1280 float sum."));
+	CU_ASSERT(said(
+		"Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the others "
+		"AllReduce count 1280 float sum."));
 	CU_ASSERT(said("From there on its calls are the others' moved by 1."));
 	differ(5, 6, -1);
 	CU_ASSERT(said("Call 20 of communicator 0: ranks 1,2 made AllReduce count 1344 "));
 	CU_ASSERT(said("From there on their calls are the others' moved by 1."));
 	differ(2, 2, -1);
 	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
-	CU_ASSERT(said("Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the other "
-		       "AllReduce "));
+	CU_ASSERT(said(
+		"Call 20 of communicator 0: rank 1 made AllReduce count 1344 float sum, the other "
+		"AllReduce "));
 	CU_ASSERT(said("From there on its calls are the other's moved by 1."));
-	CU_ASSERT(said("As many ranks made the one as the other; what was made before and after decides."));
+	CU_ASSERT(said("As many ranks made the one as the other; what was made before and after "
+		       "decides."));
 	/* whose arguments are right nothing decides: nobody is named, and the words say so */
 	differ(4, 12, 1);
 	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
 	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
-	CU_ASSERT(said("Call 20 of communicator 0: ranks 2,3 made AllReduce count 1280 float max, the "
-		       "others AllReduce count 1280 float sum."));
-	CU_ASSERT(said("As many ranks made the one as the other: either side may be the one that is wrong."));
+	CU_ASSERT(said(
+		"Call 20 of communicator 0: ranks 2,3 made AllReduce count 1280 float max, the "
+		"others AllReduce count 1280 float sum."));
+	CU_ASSERT(said("As many ranks made the one as the other: either side may be the one that "
+		       "is wrong."));
 }
 
 /* Cause and fix speak of what differs: the call, or what it was given. */
@@ -306,8 +323,10 @@ static void test_other_call(void)
 /* Every class that --expect may name. */
 static void test_class_names(void)
 {
-	static const char *const known[] = { "missing-call", "unexplained", "rank-died", "wrong-data", "ok" };
-	static const char *const unknown[] = { "", "nosuchclass", "missing", "missing-call ", "rank" };
+	static const char *const known[] = { "missing-call", "unexplained", "rank-died",
+					     "wrong-data", "ok" };
+	static const char *const unknown[] = { "", "nosuchclass", "missing", "missing-call ",
+					       "rank" };
 	char list[400];
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -329,7 +348,8 @@ static void test_running(void)
 	evidence.ranks[1].cpu_share = 1;
 	evidence.ranks[1].syscall[0] = '\0';
 	finish();
-	CU_ASSERT(said("Rank 1 is alive, running or ready to run 100 % of the time: 19 calls made on "));
+	CU_ASSERT(said(
+		"Rank 1 is alive, running or ready to run 100 % of the time: 19 calls made on "));
 }
 
 /* The first lines of what is written of `ranks`. */

@@ -56,12 +56,13 @@ static void test_named(void)
 				does(guilty, ways[w].state, ways[w].syscall, ways[w].share);
 				snprintf(name, sizeof(name), "%d", guilty);
 				expect(OUTCOME_HANG, ways[w].class, name, 10, 10, -1);
-				CU_ASSERT_STRING_EQUAL(found.confidence, job_sizes[s] > 2 ?
-										 "majority" :
-										 "inconclusive");
+				CU_ASSERT_STRING_EQUAL(found.confidence, job_sizes[s] > 2
+										 ? "majority"
+										 : "inconclusive");
 				CU_ASSERT_STRING_EQUAL(found.theirs, "a scheduled call");
 				CU_ASSERT_STRING_EQUAL(found.majority, "the end");
-				CU_ASSERT(said("Nobody waits for a call: those up to 10 of communicator 0 "));
+				CU_ASSERT(said("Nobody waits for a call: those up to 10 of "
+					       "communicator 0 "));
 			}
 }
 
@@ -74,7 +75,8 @@ static void test_returned(void)
 		evidence.ranks[2].view.completed = 9;
 		if (gpu)
 			strcpy(evidence.backend, "nccl");
-		evidence.ranks[2].view.device_wait = gpu ? RECORD_DEVICE_LEFT : RECORD_DEVICE_UNKNOWN;
+		evidence.ranks[2].view.device_wait =
+			gpu ? RECORD_DEVICE_LEFT : RECORD_DEVICE_UNKNOWN;
 		expect(OUTCOME_HANG, "missing-call", "2", 10, 10, -1);
 	}
 }

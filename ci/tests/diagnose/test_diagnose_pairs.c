@@ -66,9 +66,10 @@ static void test_one_left_out(void)
 			CU_ASSERT(said(line) &&
 				  said("From there on its calls are the others' moved by 1."))
 		else
-			CU_ASSERT(said("Call 12 is the last that anyone made: whether the rank left out "
-				       "this one alone or all from it on cannot be told (skipped-call or "
-				       "early-exit)."));
+			CU_ASSERT(said(
+				"Call 12 is the last that anyone made: whether the rank left out "
+				"this one alone or all from it on cannot be told (skipped-call or "
+				"early-exit)."));
 	}
 }
 
@@ -83,8 +84,9 @@ static void test_partner_behind(void)
 	evidence.ranks[1].state = 'R';
 	evidence.ranks[1].cpu_share = 1;
 	expect(OUTCOME_HANG, "skipped-call", "0", 5, 5, 7);
-	CU_ASSERT(said("Call 5 of communicator 0: rank 0 made Recv count 990 float from 1, the others "
-		       "Send count 990 float to 0."));
+	CU_ASSERT(said(
+		"Call 5 of communicator 0: rank 0 made Recv count 990 float from 1, the others "
+		"Send count 990 float to 0."));
 }
 
 /* Call `twice` is made twice by rank 1, which waits behind it: it has made fewer calls than
@@ -98,7 +100,8 @@ static void test_one_too_many(void)
 		for (int i = 0; i < 4; i++)
 			play_pairs(i, i == 1 ? 6 : 8, 0, i == 0 ? 0 : 2);
 		r = &evidence.ranks[1];
-		memmove(&r->calls[twice], &r->calls[twice - 1], (size_t)(7 - twice) * sizeof(*r->calls));
+		memmove(&r->calls[twice], &r->calls[twice - 1],
+			(size_t)(7 - twice) * sizeof(*r->calls));
 		r->ncalls = 7;
 		r->view.issued = 7;
 		for (uint64_t k = 0; k < 7; k++) {
@@ -184,9 +187,11 @@ static void test_steps(void)
 		expect(OUTCOME_HANG, "early-exit", "0", 13 - lacking, 13 - lacking, 13 - lacking);
 		CU_ASSERT_STRING_EQUAL(found.confidence, lacking == 2 ? "majority" : "proved");
 		if (lacking == 2)
-			CU_ASSERT(said("Calls 11 to 12 are the last that anyone made: whether the rank left "
-				       "out these alone or all from there on cannot be told (skipped-call "
-				       "or early-exit)."));
+			CU_ASSERT(said(
+				"Calls 11 to 12 are the last that anyone made: whether the rank "
+				"left "
+				"out these alone or all from there on cannot be told (skipped-call "
+				"or early-exit)."));
 	}
 }
 
@@ -258,8 +263,9 @@ static void test_each_waits(void)
 	}
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, 4);
 	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
-	CU_ASSERT(said("Rank 0 waits in call 1 (Send count 8 float sum to 1), of which rank 1 has not "
-		       "made its part."));
+	CU_ASSERT(said(
+		"Rank 0 waits in call 1 (Send count 8 float sum to 1), of which rank 1 has not "
+		"made its part."));
 }
 
 /* Of two ranks one sends twice what the other receives once: the second meets a receive of another
@@ -286,8 +292,9 @@ static void test_sizes_meet(void)
 	expect(OUTCOME_HANG, "mismatch", "-", 2, 2, 4);
 	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
 	CU_ASSERT_STRING_EQUAL(found.field, "count");
-	CU_ASSERT(said("Rank 1's call 2 (Recv count 90 float sum from 0) meets rank 0's call 2 (Send "
-		       "count 100 float sum to 1): they do not fit."));
+	CU_ASSERT(
+		said("Rank 1's call 2 (Recv count 90 float sum from 0) meets rank 0's call 2 (Send "
+		     "count 100 float sum to 1): they do not fit."));
 }
 
 /* A rank's next call on communicator `comm`, which has a numbering of its own. */
@@ -352,7 +359,8 @@ static void test_torn_partner(void)
 		CU_ASSERT_STRING_EQUAL(found.confidence, torn ? "inconclusive" : "majority");
 		for (size_t k = 0; k < found.nlines; k++)
 			CU_ASSERT_PTR_NULL(strstr(found.lines[k], "has not made its part"));
-		CU_ASSERT(said("3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and "));
+		CU_ASSERT(said(
+			"3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and "));
 	}
 }
 
@@ -366,11 +374,14 @@ static void test_in_common(void)
 		bool flipped;  /* rank 1 receives where the others send */
 		const char *line;
 	} table[] = {
-		{ 4, 0, false, "3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and wait " },
+		{ 4, 0, false,
+		  "3 of 4 ranks made call 6 of communicator 0 (Recv count 990 float) and wait " },
 		{ 4, 1, false, "3 of 4 ranks made call 6 of communicator 0 (Recv) and wait " },
-		{ 4, 0, true, "3 of 4 ranks made call 6 of communicator 0 (a send or receive) and wait " },
+		{ 4, 0, true,
+		  "3 of 4 ranks made call 6 of communicator 0 (a send or receive) and wait " },
 		{ 2, 0, false,
-		  "1 of 2 ranks made call 6 of communicator 0 (Recv count 990 float from 1) and waits " },
+		  "1 of 2 ranks made call 6 of communicator 0 (Recv count 990 float from 1) and "
+		  "waits " },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -188,7 +188,7 @@ struct title {
 	const char *name;
 	void (*build)(struct program *p, int rounds);
 	int rounds;
-	bool even; /* for even numbers of ranks */
+	bool even;     /* for even numbers of ranks */
 	bool one_plan; /* all ranks follow one */
 	/* Of two ranks, where no vote decides: at how many calls of a rank the one that left a call
 	 * out, or made it twice, can be told; see test_one_plan. */
@@ -206,14 +206,30 @@ static const struct title titles[] = {
 	{ .name = "gather and scatter", .build = build_gather_scatter, .rounds = 3 },
 	{ .name = "uneven alltoall, once", .build = build_alltoall, .rounds = 1 },
 	{ .name = "uneven alltoall", .build = build_alltoall, .rounds = 2 },
-	{ .name = "ring", .build = build_ring, .rounds = 5, .one_plan = true,
-	  .skip_of_two = 4, .extra_of_two = 3 },
-	{ .name = "even ring", .build = build_even_ring, .rounds = 5, .one_plan = true,
-	  .skip_of_two = 9, .extra_of_two = 5 },
-	{ .name = "ring and collectives", .build = build_ring_collectives, .rounds = 4,
-	  .one_plan = true, .skip_of_two = 4, .extra_of_two = 3 },
-	{ .name = "even ring and collectives", .build = build_even_ring_collectives, .rounds = 4,
-	  .one_plan = true, .skip_of_two = 4, .extra_of_two = 3 },
+	{ .name = "ring",
+	  .build = build_ring,
+	  .rounds = 5,
+	  .one_plan = true,
+	  .skip_of_two = 4,
+	  .extra_of_two = 3 },
+	{ .name = "even ring",
+	  .build = build_even_ring,
+	  .rounds = 5,
+	  .one_plan = true,
+	  .skip_of_two = 9,
+	  .extra_of_two = 5 },
+	{ .name = "ring and collectives",
+	  .build = build_ring_collectives,
+	  .rounds = 4,
+	  .one_plan = true,
+	  .skip_of_two = 4,
+	  .extra_of_two = 3 },
+	{ .name = "even ring and collectives",
+	  .build = build_even_ring_collectives,
+	  .rounds = 4,
+	  .one_plan = true,
+	  .skip_of_two = 4,
+	  .extra_of_two = 3 },
 	{ .name = "even and odd", .build = build_even_odd, .rounds = 4, .even = true },
 	{ .name = "open halo", .build = build_open_halo, .rounds = 3 },
 	{ .name = "tree", .build = build_tree, .rounds = 4 },
@@ -342,7 +358,8 @@ static void test_nobody_innocent(void)
 		}
 	for (int fault = 0; fault < FAULTS_PLAYED; fault++)
 		right += sum.right[fault];
-	printf("\n  %d hangs: the guilty named in %d, %d of them not as inconclusive; nobody in %d; "
+	printf("\n  %d hangs: the guilty named in %d, %d of them not as inconclusive; nobody in "
+	       "%d; "
 	       "others, as inconclusive, in %d ... ",
 	       sum.cases, right, sum.sure, sum.nobody, sum.wrong);
 }

@@ -34,10 +34,11 @@ static void test_missing(void)
 		expect(OUTCOME_HANG, "host-blocked", name, OP, OP, OP);
 		CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
 		CU_ASSERT(said("3 of 4 ranks made call 20 "));
-		CU_ASSERT(said(guilty % 2 ? "There are 2 groups with a communicator each; this is of "
-					    "ranks 1,3,5,7, " :
-					    "There are 2 groups with a communicator each; this is of "
-					    "ranks 0,2,4,6, "));
+		CU_ASSERT(said(guilty % 2
+				       ? "There are 2 groups with a communicator each; this is of "
+					 "ranks 1,3,5,7, "
+				       : "There are 2 groups with a communicator each; this is of "
+					 "ranks 0,2,4,6, "));
 	}
 }
 

@@ -147,7 +147,12 @@ static void test_unsound_records(void)
 static void test_hostile_json(void)
 {
 	static const char *const texts[] = {
-		"", "[", "[]", "{}", "{\"version\":9}", "\xff\xfe",
+		"",
+		"[",
+		"[]",
+		"{}",
+		"{\"version\":9}",
+		"\xff\xfe",
 		"{\"version\":1,\"nranks\":99999999999,\"backend\":5}",
 		"{\"version\":1,\"nranks\":-3,\"command\":{}}",
 	};

@@ -50,7 +50,8 @@ static const struct good good[] = {
 	{ "late-rank,delay=86400", "late-rank", "", 0, FAULT_BEFORE, "delay", "86400" },
 	{ "drop-rank@init", "drop-rank", "", FAULT_OP_INIT, FAULT_BEFORE, NULL, NULL },
 	{ "drop-rank:2@first", "drop-rank", " 2", 1, FAULT_BEFORE, NULL, NULL },
-	{ "stop-rank:1@init,when=after", "stop-rank", " 1", FAULT_OP_INIT, FAULT_AFTER, NULL, NULL },
+	{ "stop-rank:1@init,when=after", "stop-rank", " 1", FAULT_OP_INIT, FAULT_AFTER, NULL,
+	  NULL },
 	{ "late-rank@init,delay=2", "late-rank", "", FAULT_OP_INIT, FAULT_BEFORE, "delay", "2" },
 	{ "kill-rank:0@7,when=inflight", "kill-rank", " 0", 7, FAULT_INFLIGHT, NULL, NULL },
 	{ "stop-rank,when=inflight", "stop-rank", "", 0, FAULT_INFLIGHT, NULL, NULL },
@@ -161,7 +162,8 @@ static const struct {
 	{ "drop-rank@3,", "bad \"\": wanted key=value" },
 	{ "drop-rank,=1", "bad \"=1\"" },
 	{ "late-rank,delay=", "bad \"delay=\"" },
-	{ "drop-rank,delay=1", "unknown key \"delay\": drop-rank takes when=before|inflight|after" },
+	{ "drop-rank,delay=1",
+	  "unknown key \"delay\": drop-rank takes when=before|inflight|after" },
 	{ "late-rank,DELAY=1", "unknown key \"DELAY\"" },
 	{ "late-rank,dela=1", "late-rank takes delay=SECONDS when=before|inflight|after" },
 	{ "late-rank,delays=1", "unknown key \"delays\"" },
@@ -275,11 +277,10 @@ static void test_random(void)
 static void test_table(void)
 {
 	static const char *const names[] = {
-		"drop-rank", "block-rank", "busy-rank",	 "late-rank",
-		"exit-rank", "kill-rank",  "crash-rank", "stop-rank",
-		"skip-call", "extra-call", "early-exit", "conditional-call",
-		"oom-rank",  "gpu-oom",	   "init-missing", "init-nranks",
-		"init-id",   "init-iface", "abort-one",
+		"drop-rank",   "block-rank",	   "busy-rank",	 "late-rank", "exit-rank",
+		"kill-rank",   "crash-rank",	   "stop-rank",	 "skip-call", "extra-call",
+		"early-exit",  "conditional-call", "oom-rank",	 "gpu-oom",   "init-missing",
+		"init-nranks", "init-id",	   "init-iface", "abort-one",
 	};
 	size_t n = 0;
 

@@ -242,7 +242,7 @@ static void test_gpus(void)
 		{ "NVML", "gpus", 3 },
 		{ "GPU 0", "ecc_uncorrected", 5 },
 		{ "GPU 0", "ecc_corrected", -1 }, /* more than a counter holds */
-		{ "GPU 0", "link_replays", 2 }, /* 1 on each of two links */
+		{ "GPU 0", "link_replays", 2 },	  /* 1 on each of two links */
 		{ "GPU 0", "link_recoveries", 4 },
 		{ "GPU 0", "link_crc", 6 + 8 },
 		{ "GPU 0", "pcie_replays", 12 },
@@ -380,17 +380,29 @@ static void test_json(void)
 static void test_json_hostile(void)
 {
 	static const char *const texts[] = {
-		"", " \n", "{}", "[]", "7", "null",
+		"",
+		" \n",
+		"{}",
+		"[]",
+		"7",
+		"null",
 		"{\"version\":2,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"counters\":{}}",
 		"{\"version\":1,\"host\":7,\"seconds\":1,\"why\":\"\",\"counters\":{}}",
 		"{\"version\":1,\"host\":\"\\u001b\",\"seconds\":1,\"why\":\"\",\"counters\":{}}",
 		"{\"version\":1,\"host\":\"a\",\"seconds\":-1,\"why\":\"\",\"counters\":{}}",
 		"{\"version\":1,\"host\":\"a\",\"seconds\":1,\"why\":\"\"}",
-		TOP "[]}", TOP "{\"TCP\":7}}", TOP "{\"TCP\":{\"resent\":-1}}}",
-		TOP "{\"TCP\":{\"resent\":1.5}}}", TOP "{\"TCP\":{\"resent\":\"1\"}}}",
-		TOP "{\"TCP\":{\"resent\":99999999999999999999}}}", TOP "{\"\":{\"resent\":1}}}",
-		TOP "{\"T\\n\":{\"resent\":1}}}", TOP "{\"TCP\":{\"\\u00e4\":1}}}",
-		TOP "{\"TCP\":{\"a\":1,\"a\":2}}}", TOP "{}} and more", TOP "{}}\xff",
+		TOP "[]}",
+		TOP "{\"TCP\":7}}",
+		TOP "{\"TCP\":{\"resent\":-1}}}",
+		TOP "{\"TCP\":{\"resent\":1.5}}}",
+		TOP "{\"TCP\":{\"resent\":\"1\"}}}",
+		TOP "{\"TCP\":{\"resent\":99999999999999999999}}}",
+		TOP "{\"\":{\"resent\":1}}}",
+		TOP "{\"T\\n\":{\"resent\":1}}}",
+		TOP "{\"TCP\":{\"\\u00e4\":1}}}",
+		TOP "{\"TCP\":{\"a\":1,\"a\":2}}}",
+		TOP "{}} and more",
+		TOP "{}}\xff",
 	};
 	static char many[COUNTERS_BYTES + 100];
 

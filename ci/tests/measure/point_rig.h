@@ -38,9 +38,9 @@ static struct {
 	int rank;
 	enum phase phase;
 	int nth;
-	bool drop;    /* not made at all; else a bit of the result is changed */
-	size_t bytes; /* only in points of this size, 0: all */
-	double nap;   /* seconds that every call of `phase` takes longer */
+	bool drop;	  /* not made at all; else a bit of the result is changed */
+	size_t bytes;	  /* only in points of this size, 0: all */
+	double nap;	  /* seconds that every call of `phase` takes longer */
 	double nap_after; /* the same on this rank alone: nobody waits for it */
 } spoil;
 
@@ -105,8 +105,8 @@ static inline bool beyond(const struct call *call)
 	const struct buffers *b = &bench.buffers;
 	size_t bytes = call->count * dtype_size(call->dtype);
 	size_t stride = (bytes + BUFFERS_ALIGN - 1) / BUFFERS_ALIGN * BUFFERS_ALIGN;
-	const char *at = call->recv, *pool = at >= b->recv && at < b->recv + b->bytes ? b->recv
-										      : b->send;
+	const char *at = call->recv,
+		   *pool = at >= b->recv && at < b->recv + b->bytes ? b->recv : b->send;
 
 	return bench.collective == &all_reduce &&
 	       (size_t)(at + bytes - pool) > (timing_most_calls(&options) + 17) * stride;
@@ -183,7 +183,7 @@ static inline void done(void)
 {
 	CU_ASSERT_EQUAL(seen.depth, 0);
 	CU_ASSERT_EQUAL(seen.deepest, 1); /* waits do not nest */
-	CU_ASSERT(seen.works >= 1); /* buffers are prepared */
+	CU_ASSERT(seen.works >= 1);	  /* buffers are prepared */
 	CU_ASSERT_EQUAL(seen.endless, 0);
 	CU_ASSERT_EQUAL(seen.strays, 0);
 	CU_ASSERT_EQUAL(seen.far, 0);
@@ -196,7 +196,8 @@ static inline int open_all(void)
 	const struct backend_config config = { .cta_policy = -1 };
 
 	if (job_init(&job, &watch, &err, 0) < 0 || job_select(&job, 0) < 0 || job.nranks != RANKS ||
-	    backend_mpi.open(&job, NULL, &err, &config, &be) < 0 || chain_init(&(struct chain){ .backend = be }) < 0)
+	    backend_mpi.open(&job, NULL, &err, &config, &be) < 0 ||
+	    chain_init(&(struct chain){ .backend = be }) < 0)
 		return -1;
 	return buffers_init(&bench.buffers, be, 8, BUFFERS_POOL, SIZE_MAX);
 }

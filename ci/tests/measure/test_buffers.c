@@ -69,8 +69,9 @@ static void test_used(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fake = (struct fake){ .be = { .ops = &fake_ops } };
-		CU_ASSERT_EQUAL_FATAL(
-			buffers_init(&buffers, &fake.be, cases[i].largest, BUFFERS_POOL, cases[i].calls), 0);
+		CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, cases[i].largest,
+						   BUFFERS_POOL, cases[i].calls),
+				      0);
 		CU_ASSERT_EQUAL(fake.used[0], cases[i].used + 8192);
 		CU_ASSERT_EQUAL(fake.used[1], cases[i].used + 8192);
 		CU_ASSERT(fake.bytes[0] >= 256 * MIB + 8192); /* the schedule stays */
@@ -92,7 +93,8 @@ static void test_no_memory(void)
 	/* rounding up must not wrap around to a small pool */
 	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
 		fake = (struct fake){ .be = { .ops = &fake_ops } };
-		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, huge[i], BUFFERS_POOL, 1), -ENOMEM);
+		CU_ASSERT_EQUAL(buffers_init(&buffers, &fake.be, huge[i], BUFFERS_POOL, 1),
+				-ENOMEM);
 		buffers_release(&buffers);
 	}
 }

@@ -15,10 +15,18 @@ static void test_bytes(void)
 		int step;
 		size_t bytes;
 	} table[] = {
-		{ 1 << 20, 0, 1 << 20 },     { 1 << 20, 1, 1032192 }, { 1 << 20, 24, 655360 },
-		{ 65536, 24, 40960 },	     { 12800, 24, 512 },      { 12289, 24, 1 },
-		{ 12288, 23, 512 },	     { 12288, 24, 0 },	      { 4096, 8, 0 },
-		{ 4, 0, 4 },		     { 4, 1, 0 },	      { 4, 24, 0 },
+		{ 1 << 20, 0, 1 << 20 },
+		{ 1 << 20, 1, 1032192 },
+		{ 1 << 20, 24, 655360 },
+		{ 65536, 24, 40960 },
+		{ 12800, 24, 512 },
+		{ 12289, 24, 1 },
+		{ 12288, 23, 512 },
+		{ 12288, 24, 0 },
+		{ 4096, 8, 0 },
+		{ 4, 0, 4 },
+		{ 4, 1, 0 },
+		{ 4, 24, 0 },
 		{ (size_t)1 << 40, 24, 687194767360 },
 	};
 
@@ -40,7 +48,8 @@ static void test_check(void)
 	options.min_bytes = 12288 + 63;
 	CU_ASSERT_EQUAL(schedule_check(&options, &each_a_share, 4, NULL, &err), -EINVAL);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_STRING_EQUAL(err.text, "-b 12351: too small for a schedule of 25 steps on 4 ranks");
+	CU_ASSERT_STRING_EQUAL(err.text,
+			       "-b 12351: too small for a schedule of 25 steps on 4 ranks");
 }
 
 static const struct unit_case cases[] = {

@@ -14,7 +14,8 @@ static void test_lenient(void)
 	char buf[256];
 
 	CU_ASSERT_EQUAL(parse(&o, &all_reduce, "--budget .05 -b .5K -e 1K --good 1", buf,
-			      sizeof(buf), &err), 0);
+			      sizeof(buf), &err),
+			0);
 	CU_ASSERT_EQUAL(o.budget, .05);
 	CU_ASSERT_EQUAL(o.min_bytes, 512);
 	CU_ASSERT_EQUAL(o.good, 1);
@@ -222,9 +223,8 @@ static void test_text_and_reals(void)
 			      sizeof(buf), &err),
 			0);
 	CU_ASSERT_STRING_EQUAL(o.completion, "bash");
-	CU_ASSERT_EQUAL(parse(&o, &alltoallv,
-			      "--csv c --json j --good 92.5 --low=92.5 --vendor", buf, sizeof(buf),
-			      &err),
+	CU_ASSERT_EQUAL(parse(&o, &alltoallv, "--csv c --json j --good 92.5 --low=92.5 --vendor",
+			      buf, sizeof(buf), &err),
 			0);
 	CU_ASSERT_EQUAL(o.good, 92.5);
 	CU_ASSERT_EQUAL(o.low, 92.5);

@@ -60,7 +60,8 @@ static void test_real(void)
 	copy_log("nccl-vm-1.log");
 	text = printed(1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "1 of 1 could be read"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n    communicator 0: is this ring rational? rational\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "\n    communicator 0: is this ring rational? rational\n"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "0 -P2P/direct pointer-> 1"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "9 collective calls, the same on all 4 ranks"));
 	free(text);

@@ -355,8 +355,7 @@ static void expect_drawn(int nranks, const char *guilty, const int *ranks, size_
 			CU_ASSERT_EQUAL(timeline.lanes[i].rank, ranks[k++]);
 	CU_ASSERT_EQUAL(k, n);
 	CU_ASSERT_EQUAL(strstr(timeline.notes, "ranks are drawn") != NULL, nranks > TIMELINE_DRAWN);
-	CU_ASSERT_EQUAL((int)timeline.nlanes,
-			nranks < TIMELINE_LANES ? nranks : TIMELINE_LANES);
+	CU_ASSERT_EQUAL((int)timeline.nlanes, nranks < TIMELINE_LANES ? nranks : TIMELINE_LANES);
 	tear_down();
 }
 

@@ -97,7 +97,7 @@ static void test_ends(void)
 		enum errand_end end;
 		const char *text;
 	} cases[] = {
-		{ say, ERRAND_DONE, "said" },      { hang, ERRAND_CUT, "said" },
+		{ say, ERRAND_DONE, "said" },	   { hang, ERRAND_CUT, "said" },
 		{ hang_silently, ERRAND_CUT, "" }, { flood, ERRAND_CUT, "saidsaidsa" },
 		{ crash, ERRAND_BROKEN, "said" },  { resign, ERRAND_BROKEN, "said" },
 	};
@@ -169,8 +169,8 @@ static void test_none(void)
 static void test_begun(void)
 {
 	struct errand errands[3] = { { .run = say, .arg = "said", .limit = 4 },
-		                     { .run = hang, .arg = "said", .limit = 4 },
-		                     { .run = flood, .arg = "said", .limit = 10 } };
+				     { .run = hang, .arg = "said", .limit = 4 },
+				     { .run = flood, .arg = "said", .limit = 10 } };
 	double begin = clock_seconds();
 
 	for (int i = 0; i < 3; i++)
@@ -193,7 +193,7 @@ static void test_begun(void)
 static void test_holds_nothing(void)
 {
 	struct errand errands[2] = { { .run = list_open, .limit = 4096 },
-		                     { .run = list_open, .limit = 4096 } };
+				     { .run = list_open, .limit = 4096 } };
 	int held[2];
 
 	CU_ASSERT_EQUAL_FATAL(pipe(held), 0);

@@ -170,8 +170,8 @@ static void test_servers(void)
 {
 	static const struct {
 		void (*serve)(int fd, int nth);
-		const char *answer;           /* for matches() */
-		double seconds, least, most;  /* given, and taken */
+		const char *answer;	     /* for matches() */
+		double seconds, least, most; /* given, and taken */
 	} cases[] = {
 		{ serve_well, REPORT "the end\n", 10, 0.05, 5 },
 		{ serve_second, REPORT "the end\n", 10, 0.25, 5 },
@@ -179,7 +179,8 @@ static void test_servers(void)
 		{ serve_long_line, "...: what answers is not NCCL RAS]\n", 10, 0, 5 },
 		{ serve_endless, "and on and on\nand on", 10, 0, 5 },
 		{ serve_silence, "[no answer from 127.0.0.1:", 1, 0.9, 3 },
-		{ serve_half, "half a report\n[cut: Connection timed out after 1.0 s]\n", 1, 0.9, 3 },
+		{ serve_half, "half a report\n[cut: Connection timed out after 1.0 s]\n", 1, 0.9,
+		  3 },
 		{ serve_hangup, "[no answer from 127.0.0.1:", 1, 0.9, 3 },
 	};
 

@@ -20,9 +20,9 @@
 	"    #  in group  per comm  per node  per comm  in group\n"                                \
 	"    0         1         1         4         4         4   RUNNING  MISMATCH\n\n"          \
 	"Errors\n======\n\n"
-#define WARNINGS "Warnings\n========\n\n#0-0 (27a079b828ff1a75) MISMATCH\n"
-#define COUNTS	 "  Communicator ranks have different AllReduce operation counts\n"
-#define ON(gpu, pid) " -- GPU " gpu " managed by process " pid " on node 10.0.0.1\n"
+#define WARNINGS	"Warnings\n========\n\n#0-0 (27a079b828ff1a75) MISMATCH\n"
+#define COUNTS		"  Communicator ranks have different AllReduce operation counts\n"
+#define ON(gpu, pid)	" -- GPU " gpu " managed by process " pid " on node 10.0.0.1\n"
 #define AGREES(rank, n) "NCCL RAS agrees: \"Rank " rank " has launched up to operation " n "\""
 
 static struct evidence_rank ranks[4] = {
@@ -52,79 +52,79 @@ static void check(const struct answer *a, const struct evidence *e)
 static const struct answer answers[] = {
 	{ NULL, "2", RAS_NOT_ASKED, "" },
 	{ HEAD WARNINGS COUNTS "  3 ranks have launched up to operation 6\n"
-	                       "  Rank 2 has launched up to operation 5" ON("2", "102") "\n",
+			       "  Rank 2 has launched up to operation 5" ON("2", "102") "\n",
 	  "2", RAS_AGREES, AGREES("2", "5") },
 	{ HEAD WARNINGS COUNTS "  3 ranks have launched up to operation 6\n"
-	                       "  Rank 2 has launched up to operation 5" ON("2", "102") "\n",
+			       "  Rank 2 has launched up to operation 5" ON("2", "102") "\n",
 	  "1", RAS_DISAGREES,
 	  "NCCL RAS disagrees, it names 2: \"Rank 2 has launched up to operation 5\"" },
 	/* nobody is guilty for us */
 	{ HEAD WARNINGS COUNTS "  3 ranks have launched up to operation 6\n"
-	                       "  Rank 2 has launched up to operation 5" ON("2", "102") "\n",
+			       "  Rank 2 has launched up to operation 5" ON("2", "102") "\n",
 	  "-", RAS_DISAGREES,
 	  "NCCL RAS disagrees, it names 2: \"Rank 2 has launched up to operation 5\"" },
 	/* never called at all */
 	{ WARNINGS COUNTS "  3 ranks have launched up to operation 1\n"
-	                  "  Rank 3 has not launched any operations" ON("3", "103") "\n",
+			  "  Rank 3 has not launched any operations" ON("3", "103") "\n",
 	  "3", RAS_AGREES, "NCCL RAS agrees: \"Rank 3 has not launched any operations\"" },
 	/* one call too many: who is ahead alone is named */
 	{ WARNINGS COUNTS "  3 ranks have launched up to operation 6\n"
-	                  "  Rank 1 has launched up to operation 7" ON("1", "101") "\n",
+			  "  Rank 1 has launched up to operation 7" ON("1", "101") "\n",
 	  "1", RAS_AGREES, AGREES("1", "7") },
 	/* another collective: told twice, named once */
-	{ WARNINGS "  Communicator ranks have different AllGather operation counts\n"
-	           "  3 ranks have not launched any operations\n"
-	           "  Rank 2 has launched up to operation 1" ON("2", "102") "\n" COUNTS
-	           "  3 ranks have launched up to operation 6\n"
-	           "  Rank 2 has launched up to operation 5" ON("2", "102") "\n",
+	{ WARNINGS
+	  "  Communicator ranks have different AllGather operation counts\n"
+	  "  3 ranks have not launched any operations\n"
+	  "  Rank 2 has launched up to operation 1" ON(
+		  "2", "102") "\n" COUNTS "  3 ranks have launched up to operation 6\n"
+			      "  Rank 2 has launched up to operation 5" ON("2", "102") "\n",
 	  "2", RAS_AGREES, AGREES("2", "1") },
 	/* two ranks: whoever is behind */
-	{ WARNINGS COUNTS "  Rank 1 has launched up to operation 5" ON("1", "101")
-	                  "  Rank 0 has launched up to operation 6" ON("0", "100") "\n",
+	{ WARNINGS COUNTS "  Rank 1 has launched up to operation 5" ON(
+		  "1", "101") "  Rank 0 has launched up to operation 6" ON("0", "100") "\n",
 	  "1", RAS_AGREES, AGREES("1", "5") },
 	/* a group of outliers, listed below its line */
 	{ WARNINGS COUNTS "  6 ranks have launched up to operation 6\n"
-	                  "  2 ranks have launched up to operation 5\n"
-	                  "  Rank 3" ON("3", "103") "  Rank 1" ON("1", "101") "\n",
+			  "  2 ranks have launched up to operation 5\n"
+			  "  Rank 3" ON("3", "103") "  Rank 1" ON("1", "101") "\n",
 	  "1,3", RAS_AGREES, "NCCL RAS agrees: \"Rank 3\"" },
 	{ WARNINGS COUNTS "  6 ranks have launched up to operation 6\n"
-	                  "  2 ranks have launched up to operation 5\n"
-	                  "  Rank 3" ON("3", "103") "  Rank 1" ON("1", "101") "\n",
+			  "  2 ranks have launched up to operation 5\n"
+			  "  Rank 3" ON("3", "103") "  Rank 1" ON("1", "101") "\n",
 	  "1", RAS_DISAGREES, "NCCL RAS disagrees, it names 1,3: \"Rank 3\"" },
 	/* two against two: it lists no ranks */
 	{ WARNINGS COUNTS "  2 ranks have launched up to operation 6\n"
-	                  "  2 ranks have launched up to operation 5\n\n",
+			  "  2 ranks have launched up to operation 5\n\n",
 	  "1,3", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
 	/* missing and dead ones are named outright */
 	{ "INCOMPLETE\n  Missing communicator data from 1 job process\n"
 	  "  Process 102 on node 10.0.0.1 managing GPU 2\n\n"
 	  "#0-0 (27a079b828ff1a75) INCOMPLETE\n  Missing communicator data from 1 rank\n"
 	  "  Rank 2" ON("2", "102") "\nWarnings\n========\n\n",
-	  "2", RAS_AGREES,
-	  "NCCL RAS agrees: \"Process 102 on node 10.0.0.1 managing GPU 2\"" },
+	  "2", RAS_AGREES, "NCCL RAS agrees: \"Process 102 on node 10.0.0.1 managing GPU 2\"" },
 	{ "DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
 	  "  Process 100 on node 10.0.0.1 managing GPU 0\n\n",
-	  "0", RAS_AGREES,
-	  "NCCL RAS agrees: \"Process 100 on node 10.0.0.1 managing GPU 0\"" },
+	  "0", RAS_AGREES, "NCCL RAS agrees: \"Process 100 on node 10.0.0.1 managing GPU 0\"" },
 	{ "#0-0 (27a079b828ff1a75) INCOMPLETE\n  Missing communicator data from 1 rank\n"
 	  "  Rank 1 -- [process information not found]\n\n",
 	  "1", RAS_AGREES, "NCCL RAS agrees: \"Rank 1\"" },
 	/* a status of its own */
 	{ WARNINGS "  Communicator ranks have different status\n  3 ranks have status RUNNING\n"
-	           "  Rank 1 has status ABORT" ON("1", "101") "\n",
+		   "  Rank 1 has status ABORT" ON("1", "101") "\n",
 	  "1", RAS_AGREES, "NCCL RAS agrees: \"Rank 1 has status ABORT\"" },
 	/* of two statuses neither is the right one */
-	{ WARNINGS "  Communicator ranks have different status\n"
-	           "  Rank 0 has status RUNNING" ON("0", "100")
-	           "  Rank 1 has status ABORT" ON("1", "101") "\n",
+	{ WARNINGS
+	  "  Communicator ranks have different status\n"
+	  "  Rank 0 has status RUNNING" ON("0", "100") "  Rank 1 has status ABORT" ON("1",
+										      "101") "\n",
 	  "1", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
 	/* rank 1 of a smaller communicator is rank 3 of the job */
 	{ WARNINGS COUNTS "  2 ranks have launched up to operation 6\n"
-	                  "  Rank 1 has launched up to operation 5" ON("3", "103") "\n",
+			  "  Rank 1 has launched up to operation 5" ON("3", "103") "\n",
 	  "3", RAS_AGREES, AGREES("1", "5") },
 	/* another job answered */
 	{ HEAD WARNINGS COUNTS "  3 ranks have launched up to operation 6\n"
-	                       "  Rank 2 has launched up to operation 5" ON("2", "902") "\n",
+			       "  Rank 2 has launched up to operation 5" ON("2", "902") "\n",
 	  "2", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
 	/* no mismatch, no answer, half an answer */
 	{ HEAD "Warnings\n========\n\n", "2", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
@@ -158,11 +158,22 @@ static void test_unknown_processes(void)
 
 static void test_hostile(void)
 {
-	static const char *const pieces[] = {
-		WARNINGS, COUNTS, "  3 ranks have launched up to operation 6\n", "  Rank 2", "Rank ",
-		" has launched up to operation 5", ON("2", "102"), "-1", "99999999999999999999", "\n",
-		"INCOMPLETE\n", "DEAD\n", "Process ", "\xff", "[cut: ", "  2 ranks have status X\n"
-	};
+	static const char *const pieces[] = { WARNINGS,
+					      COUNTS,
+					      "  3 ranks have launched up to operation 6\n",
+					      "  Rank 2",
+					      "Rank ",
+					      " has launched up to operation 5",
+					      ON("2", "102"),
+					      "-1",
+					      "99999999999999999999",
+					      "\n",
+					      "INCOMPLETE\n",
+					      "DEAD\n",
+					      "Process ",
+					      "\xff",
+					      "[cut: ",
+					      "  2 ranks have status X\n" };
 	enum { N = sizeof(pieces) / sizeof(pieces[0]) };
 	struct diagnosis d = { .ranks = "2" };
 	unsigned int words[4] = { 0 };
@@ -214,10 +225,18 @@ static void test_rank_list(void)
 		bool has;
 		size_t count;
 	} cases[] = {
-		{ "1,3", 1, true, 2 }, { "1,3", 3, true, 2 },  { "1,3", 2, false, 2 },
-		{ "13", 1, false, 1 }, { "13", 3, false, 1 },  { "-", 0, false, 0 },
-		{ "", 0, false, 0 },   { "0", 0, true, 1 },    { ",,", 0, false, 0 },
-		{ "x,5", 5, true, 1 }, { "-1", -1, false, 0 }, { "2,", 2, true, 1 },
+		{ "1,3", 1, true, 2 },
+		{ "1,3", 3, true, 2 },
+		{ "1,3", 2, false, 2 },
+		{ "13", 1, false, 1 },
+		{ "13", 3, false, 1 },
+		{ "-", 0, false, 0 },
+		{ "", 0, false, 0 },
+		{ "0", 0, true, 1 },
+		{ ",,", 0, false, 0 },
+		{ "x,5", 5, true, 1 },
+		{ "-1", -1, false, 0 },
+		{ "2,", 2, true, 1 },
 		{ "99999999999999999999", -1, false, 1 },
 	};
 

@@ -17,7 +17,8 @@ static void test_stuck_on(void)
 	static const struct {
 		const char *text, *line; /* NULL: none */
 	} cases[] = {
-		{ MAIN LIBC OWN "  #2 fire+0x6a faults/inject/arrival/block_rank.c:57 (all_reduce_perf)\n",
+		{ MAIN LIBC OWN
+		  "  #2 fire+0x6a faults/inject/arrival/block_rank.c:57 (all_reduce_perf)\n",
 		  "block_read [inlined] faults/inject/arrival/block_rank.c:47 (all_reduce_perf)" },
 		{ MAIN "  #0 loop+0x1 /home/me/train.c:3 (train)\n",
 		  "loop+0x1 /home/me/train.c:3 (train)" },
@@ -30,7 +31,8 @@ static void test_stuck_on(void)
 		       "  #2 cuCtxSynchronize+0x10 (libcuda.so.1)\n  #3 _start+0x1 (app)\n",
 		  "cuCtxSynchronize+0x10 (libcuda.so.1)" },
 		{ MAIN LIBC, "__read+0x4d (libc.so.6)" },
-		{ MAIN "  #0 read+0x4d (name with:12 (in) it)\n", "read+0x4d (name with:12 (in) it)" },
+		{ MAIN "  #0 read+0x4d (name with:12 (in) it)\n",
+		  "read+0x4d (name with:12 (in) it)" },
 		{ MAIN "  #0 f+0x1 a b.c:9 (x)", "f+0x1 a b.c:9 (x)" },
 		/* another thread's frames say nothing about the main thread */
 		{ MAIN "\nthread pump (tid 813, S)\n" OWN, NULL },
@@ -71,8 +73,10 @@ static void test_short_room(void)
  * sanitizers). */
 static void test_random(void)
 {
-	static const char *const pieces[] = { MAIN, LIBC, OWN, "main thread ", "  #", "7", " ", ":",
-					      "(",  ")",  "\n", "\x80", "0x",	      "/usr/" };
+	static const char *const pieces[] = {
+		MAIN, LIBC, OWN, "main thread ", "  #",	 "7",  " ",
+		":",  "(",  ")", "\n",		 "\x80", "0x", "/usr/"
+	};
 	unsigned int found = 0;
 
 	srand(7);
@@ -80,7 +84,8 @@ static void test_random(void)
 		char *text = calloc(1, 1), line[40];
 
 		for (int n = rand() % 12; n > 0; n--) {
-			const char *piece = pieces[(size_t)rand() % (sizeof(pieces) / sizeof(pieces[0]))];
+			const char *piece =
+				pieces[(size_t)rand() % (sizeof(pieces) / sizeof(pieces[0]))];
 
 			text = realloc(text, strlen(text) + strlen(piece) + 1);
 			strcat(text, piece);
@@ -127,16 +132,14 @@ static void test_report(void)
 	struct evidence e = { .nranks = 4, .ranks = ranks };
 	char *text = page(&e, "3");
 
-	CU_ASSERT_STRING_EQUAL(
-		text,
-		"\n### Stacks\n\n"
-		"- rank 3 is stuck on block_read [inlined] faults/inject/arrival/block_rank.c:47 (all_reduce_perf)\n"
-		"- rank 0 is stuck on PMPI_Allreduce+0xfa (libmpi.so.40)\n"
-		"- rank 2 is stuck on PMPI_Allreduce+0xfa (libmpi.so.40)\n"
-		"\n#### Rank 3, guilty\n\n"
-		"    " MAIN "    " LIBC "    " OWN
-		"\n#### Rank 2, waiting\n\n"
-		"    " MAIN "      #0 PMPI_Allreduce+0xfa (libmpi.so.40)\n");
+	CU_ASSERT_STRING_EQUAL(text, "\n### Stacks\n\n"
+				     "- rank 3 is stuck on block_read [inlined] "
+				     "faults/inject/arrival/block_rank.c:47 (all_reduce_perf)\n"
+				     "- rank 0 is stuck on PMPI_Allreduce+0xfa (libmpi.so.40)\n"
+				     "- rank 2 is stuck on PMPI_Allreduce+0xfa (libmpi.so.40)\n"
+				     "\n#### Rank 3, guilty\n\n"
+				     "    " MAIN "    " LIBC "    " OWN "\n#### Rank 2, waiting\n\n"
+				     "    " MAIN "      #0 PMPI_Allreduce+0xfa (libmpi.so.40)\n");
 	free(text);
 	text = page(&e, "-"); /* nobody is named: one stack all the same */
 	CU_ASSERT_PTR_NULL(strstr(text, "guilty"));

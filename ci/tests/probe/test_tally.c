@@ -122,11 +122,11 @@ static void test_lines(void)
 static void test_much(void)
 {
 	static const char *const one[] = { "TCP|resent 1", NULL };
-	const char *const rows[] = { "enp1s0f0np0|rx_dropped 123456789",
-				     "enp1s0f1np1|rx_dropped 123456789",
-				     "enp2s0f0np0|rx_dropped 123456789",
-				     "enp2s0f1np1|rx_dropped 123456789",
-				     "enp3s0f1np1|rx_dropped 123456789", NULL };
+	const char *const rows[] = {
+		"enp1s0f0np0|rx_dropped 123456789", "enp1s0f1np1|rx_dropped 123456789",
+		"enp2s0f0np0|rx_dropped 123456789", "enp2s0f1np1|rx_dropped 123456789",
+		"enp3s0f1np1|rx_dropped 123456789", NULL
+	};
 	const char *line = diagnosis.lines[1];
 
 	set_up();
@@ -151,8 +151,8 @@ static void test_much(void)
 
 static void test_reports(void)
 {
-	static const char *const moved[] = { "TCP|resent 12", "eth0|rx_dropped 0",
-					     "GPU 2|a|b 5", NULL };
+	static const char *const moved[] = { "TCP|resent 12", "eth0|rx_dropped 0", "GPU 2|a|b 5",
+					     NULL };
 	static const char *const still[] = { "TCP|resent 0", NULL };
 
 	set_up();
@@ -180,8 +180,8 @@ static void test_take(void)
 {
 	static const char before[] = READING("5", "{\"TCP\":{\"resent\":3}}")
 		READING("6", "{\"NVML\":{\"gpus\":1},\"GPU 0\":{\"pcie_replays\":1}}");
-	static const char after[] = READING("9", "{\"TCP\":{\"resent\":5}}")
-		READING("10", "{\"NVML\":{\"gpus\":1}}");
+	static const char after[] =
+		READING("9", "{\"TCP\":{\"resent\":5}}") READING("10", "{\"NVML\":{\"gpus\":1}}");
 	struct evidence_rank *rank;
 	char cut[sizeof(after)];
 
@@ -283,12 +283,9 @@ static void test_folder(void)
 }
 
 static const struct unit_case cases[] = {
-	{ "what speaks", test_lines },
-	{ "more than fits", test_much },
-	{ "reports", test_reports },
-	{ "two errands' texts", test_take },
-	{ "this host", test_hear },
-	{ "the folder", test_folder },
+	{ "what speaks", test_lines }, { "more than fits", test_much },
+	{ "reports", test_reports },   { "two errands' texts", test_take },
+	{ "this host", test_hear },    { "the folder", test_folder },
 };
 
 int main(void)

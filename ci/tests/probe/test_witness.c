@@ -210,14 +210,16 @@ static void test_async(void)
 	some[1].view.asked = -5; /* another's bytes */
 	witness_note(&e, &d);
 	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
-	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 2 of 4 ranks that ask it while they wait.");
+	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 2 of 4 ranks "
+					   "that ask it while they wait.");
 	/* it asked once, and does something else now */
 	some[2].view.device_wait = RECORD_DEVICE_LEFT;
 	some[0].view.device_wait = RECORD_DEVICE_AWAITED;
 	d.nlines = 0;
 	witness_note(&e, &d);
 	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
-	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 1 of 4 ranks that ask it while they wait.");
+	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 1 of 4 ranks "
+					   "that ask it while they wait.");
 	some[1].view.asked = 7;
 	some[2].view.asked = 3;
 	some[0].view.asked = 0;

@@ -15,7 +15,8 @@ static char *no_settings[] = { home, NULL };
 
 static void test_words(void)
 {
-	const char *argv[] = { "./x_perf", "--out", "a b", "", "it's", "-b", "64K", "--fault=drop-rank:1@8,when=after" };
+	const char *argv[] = { "./x_perf", "--out", "a b", "",
+			       "it's",	   "-b",    "64K", "--fault=drop-rank:1@8,when=after" };
 	char buf[200];
 
 	CU_ASSERT_STRING_EQUAL(command_join(buf, sizeof(buf), 8, argv),
@@ -43,7 +44,8 @@ static const char *write_parent(const char *text, size_t n)
 
 static void test_launchers(void)
 {
-	static const char mpirun[] = "/usr/bin/mpirun\0-np\0003\0-x\0NCCL_ALGO\0./x_perf\0-b\0" "8";
+	static const char mpirun[] = "/usr/bin/mpirun\0-np\0003\0-x\0NCCL_ALGO\0./x_perf\0-b\0"
+				     "8";
 	static const char shell[] = "/bin/sh\0wrap.sh";
 	const char *argv[] = { "./x_perf", "-b", "8" };
 	struct launch launch = { .launched = true };
@@ -54,12 +56,14 @@ static void test_launchers(void)
 	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 3, 3, argv, path),
 			       "/usr/bin/mpirun -np 3 -x NCCL_ALGO ./x_perf -b 8");
 	launch.own = true; /* -g is among the words */
-	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 3, 3, argv, path), "./x_perf -b 8");
+	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 3, 3, argv, path),
+			       "./x_perf -b 8");
 	launch.own = false;
 	write_parent(shell, sizeof(shell));
 	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 3, 3, argv, path),
 			       "mpirun -np 3 ./x_perf -b 8");
-	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 3, 3, argv, "/proc/nothing"),
+	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 3, 3, argv,
+					     "/proc/nothing"),
 			       "mpirun -np 3 ./x_perf -b 8");
 	unlink(path);
 }
@@ -74,7 +78,8 @@ static void test_settings(void)
 	char buf[200];
 
 	environ = settings;
-	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 4, 1, argv, "/proc/nothing"),
+	CU_ASSERT_STRING_EQUAL(command_again(buf, sizeof(buf), &launch, 4, 1, argv,
+					     "/proc/nothing"),
 			       "env NCCL_ALGO=Ring 'NCCL_TOPO_FILE=/tmp/a b' ./x_perf");
 }
 

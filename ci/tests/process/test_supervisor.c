@@ -22,7 +22,7 @@
 struct board {
 	_Atomic pid_t rank, grandchild;
 	_Atomic int steps, changes, stops, continues, ready, group, blocked;
-	_Atomic int gone; /* when its end was seen */
+	_Atomic int gone;			    /* when its end was seen */
 	_Atomic int running, wait_status, end_with; /* end_with: the hook's answer, -1: not yet */
 };
 
@@ -65,8 +65,9 @@ static bool hook_step(void *ctx, const struct supervised *child, int *exit_code)
 		siginfo_t info = { .si_pid = 0 };
 
 		board->wait_status = child->wait_status;
-		board->gone = waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-			      info.si_pid == child->pid;
+		board->gone =
+			waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+			info.si_pid == child->pid;
 		*exit_code = WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) : 70;
 		return true;
 	}
@@ -165,7 +166,8 @@ static void test_killed(void)
 static int sleep_with_much_memory(void *arg)
 {
 	const size_t bytes = 1ul << 30; /* in small pages: 60 ms to give back */
-	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return 1;

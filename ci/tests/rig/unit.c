@@ -69,7 +69,8 @@ static const char *temporary(void)
 
 static int name_temporary(char path[UNIT_TEMP])
 {
-	int n = snprintf(path, UNIT_TEMP, "%s/%s.XXXXXX", temporary(), program_invocation_short_name);
+	int n = snprintf(path, UNIT_TEMP, "%s/%s.XXXXXX", temporary(),
+			 program_invocation_short_name);
 
 	if (n > 0 && n < UNIT_TEMP)
 		return 0;

@@ -41,7 +41,7 @@ int main_reduce_scatter(int argc, char **argv);
 #include "bench/reduce_scatter_perf.c"
 #undef main
 
-#define SPOILT 32 /* elements: enough to tell the kinds apart in types of few values */
+#define SPOILT	  32 /* elements: enough to tell the kinds apart in types of few values */
 #define MAX_RANKS 64
 
 enum deed { DEED_NONE, DEED_RECEIVED, DEED_GUARD, DEED_SEND, DEED_UNSENT, DEED_TWICE };
@@ -53,7 +53,12 @@ struct corruption {
 	int rank, culprit;
 	size_t element;
 	/* DEED_SEND: what the next call must find in the send buffer again */
-	struct { void *at; enum dtype dtype; enum redop op; unsigned char bytes[8]; } lent;
+	struct {
+		void *at;
+		enum dtype dtype;
+		enum redop op;
+		unsigned char bytes[8];
+	} lent;
 };
 
 /* What this rank's buffers hold in a call, worked out from the call alone. */
@@ -71,21 +76,16 @@ static const struct {
 	enum deed deed;
 	enum wrong_kind kind;
 } deeds[] = {
-	{ "none", DEED_NONE, WRONG_NONE },
-	{ "zero", DEED_RECEIVED, WRONG_ZERO },
-	{ "stale", DEED_RECEIVED, WRONG_STALE },
-	{ "shifted", DEED_RECEIVED, WRONG_SHIFTED },
-	{ "missing", DEED_RECEIVED, WRONG_MISSING },
-	{ "doubled", DEED_RECEIVED, WRONG_DOUBLED },
-	{ "nan", DEED_RECEIVED, WRONG_NAN },
-	{ "guard", DEED_GUARD, WRONG_GUARD },
-	{ "send", DEED_SEND, WRONG_SEND },
-	{ "unsent", DEED_UNSENT, WRONG_MISSING },
+	{ "none", DEED_NONE, WRONG_NONE },	     { "zero", DEED_RECEIVED, WRONG_ZERO },
+	{ "stale", DEED_RECEIVED, WRONG_STALE },     { "shifted", DEED_RECEIVED, WRONG_SHIFTED },
+	{ "missing", DEED_RECEIVED, WRONG_MISSING }, { "doubled", DEED_RECEIVED, WRONG_DOUBLED },
+	{ "nan", DEED_RECEIVED, WRONG_NAN },	     { "guard", DEED_GUARD, WRONG_GUARD },
+	{ "send", DEED_SEND, WRONG_SEND },	     { "unsent", DEED_UNSENT, WRONG_MISSING },
 	{ "twice", DEED_TWICE, WRONG_DOUBLED },
 };
 
 static void set_scene(struct scene *s, const struct corruption *c, const struct call *call,
-                      const struct backend *be)
+		      const struct backend *be)
 {
 	struct geometry g = {
 		.rank = be->job->group_rank,
@@ -138,7 +138,7 @@ static bool in_place(const struct scene *s, const struct call *call)
 /* ---- after the call, on the guilty rank ---- */
 
 static int spoil_received(struct corruption *c, const struct scene *s, const struct call *call,
-                          struct backend *be)
+			  struct backend *be)
 {
 	unsigned char good[SPOILT * 8], bad[SPOILT * 8];
 	const struct segment *segment = s->segments;
@@ -161,7 +161,7 @@ static int spoil_received(struct corruption *c, const struct scene *s, const str
 }
 
 static int spoil_send(struct corruption *c, const struct scene *s, const struct call *call,
-                      struct backend *be)
+		      struct backend *be)
 {
 	char *at = (char *)(uintptr_t)call->send + c->element * s->elsize;
 
@@ -186,7 +186,7 @@ static int restore_send(struct corruption *c, const struct call *call, struct ba
 
 /* Where the check sees it: around a whole buffer. */
 static int spoil_guard(const struct corruption *c, const struct scene *s, const struct call *call,
-                       struct backend *be)
+		       struct backend *be)
 {
 	size_t bytes = s->shape.recv * s->elsize;
 	unsigned char was[8];
@@ -200,7 +200,7 @@ static int spoil_guard(const struct corruption *c, const struct scene *s, const 
 
 /* Sends zeros or doubled floats, and puts the send buffer right again unless results lie in it. */
 static int send_wrongly(const struct corruption *c, const struct scene *s, const struct call *call,
-                        struct chain *chain)
+			struct chain *chain)
 {
 	struct backend *be = chain->backend;
 	size_t bytes = s->shape.send * s->elsize;
@@ -260,15 +260,15 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 static int parse(const char *text, struct corruption *c)
 {
 	static const struct collective *const known[] = { &all_gather, &all_reduce, &alltoall,
-		                                          &broadcast, &reduce_scatter };
+							  &broadcast, &reduce_scatter };
 	char collective[32], deed[16];
 	int fields;
 
 	memset(c, 0, sizeof(*c));
 	c->culprit = -1;
 	fields = text ? sscanf(text, "%31[^:]:%15[^:]:%d:%zu:%d", collective, deed, &c->rank,
-	                       &c->element, &c->culprit) :
-	                0;
+			       &c->element, &c->culprit)
+		      : 0;
 	for (size_t i = 0; fields >= 4 && i < sizeof(known) / sizeof(*known); i++)
 		if (strcmp(known[i]->name, collective) == 0)
 			c->collective = known[i];

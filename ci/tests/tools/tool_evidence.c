@@ -12,9 +12,11 @@
 #include "record/record.h"
 
 static const char usage[] =
-	"usage: tool_evidence entered DIR      per rank with records: \"RANK NANOSECONDS\", the entry\n"
+	"usage: tool_evidence entered DIR      per rank with records: \"RANK NANOSECONDS\", the "
+	"entry\n"
 	"                                      into its last call, CLOCK_MONOTONIC\n"
-	"       tool_evidence permute DIR OUT  the evidence with rank N as rank (nranks - 1 - N), to\n"
+	"       tool_evidence permute DIR OUT  the evidence with rank N as rank (nranks - 1 - N), "
+	"to\n"
 	"                                      the folder OUT, which is made\n"
 	"Exit 0; 1 when the evidence cannot be read or written; 2 usage.\n";
 

@@ -16,7 +16,7 @@
 #include "record/record.h"
 #include "process/watch.h"
 
-#define MEMBERS 64
+#define MEMBERS	     64
 #define POLL_SECONDS 20e-6
 
 static const char usage[] =
@@ -283,8 +283,8 @@ static pid_t choose(const struct run *run, const char *who, const struct member 
 
 static bool in_phase(const struct member *m, const char *phase)
 {
-	return strcmp(phase, "any") == 0 || (strcmp(phase_of(m), phase) == 0 &&
-	                                     atomic_load(&m->memory->header.outcome) < 0);
+	return strcmp(phase, "any") == 0 ||
+	       (strcmp(phase_of(m), phase) == 0 && atomic_load(&m->memory->header.outcome) < 0);
 }
 
 static bool gone(const struct member *m)

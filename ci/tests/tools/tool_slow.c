@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 
 	if (!text ||
 	    sscanf(text, "%d:%lf:%lu:%lf", &slowness.rank, &slowness.first, &slowness.every,
-	           &slowness.seconds) != 4 ||
+		   &slowness.seconds) != 4 ||
 	    slowness.every == 0) {
 		fputs("HANGAR_SLOW must be RANK:FIRST:EVERY:SECONDS\n", stderr);
 		return 2;

@@ -97,7 +97,9 @@ static void play(struct record_memory *memory, int calls, const struct part *par
 			make_call(&watch, k, dtype, true);
 		make_call(&watch, k, dtype, k < calls);
 	}
-	watch_enter(&watch, part && part->phase == PHASE_FINALISE ? "the other ranks' end" : "timed calls", 1);
+	watch_enter(&watch,
+		    part && part->phase == PHASE_FINALISE ? "the other ranks' end" : "timed calls",
+		    1);
 }
 
 static void look(struct evidence_rank *r, int ranks, const struct part *part, bool init)
@@ -113,7 +115,9 @@ static void look(struct evidence_rank *r, int ranks, const struct part *part, bo
 	r->view.oom_kills = p->oom_kills;
 	r->view.overdue = r->view.process < PROCESS_EXITED;
 	r->view.waited = 1;
-	r->view.comm_state = p->comm_state ? p->comm_state : init ? RECORD_COMM_INIT : RECORD_COMM_READY;
+	r->view.comm_state = p->comm_state ? p->comm_state
+			     : init	   ? RECORD_COMM_INIT
+					   : RECORD_COMM_READY;
 	r->view.aborted_after = p->comm_state ? r->view.issued : 0;
 	r->view.init_nranks = ranks - (p->deed == OTHER_INIT);
 	r->view.init_id = 7;
@@ -153,8 +157,7 @@ static int make_rank(const char *dir, int rank, int ranks, int calls, const stru
 static int save_count(const char *dir, int ranks)
 {
 	struct error err = { .rank = -1 };
-	struct evidence e = { .nranks = ranks,
-			      .ranks = calloc((size_t)ranks, sizeof(*e.ranks)) };
+	struct evidence e = { .nranks = ranks, .ranks = calloc((size_t)ranks, sizeof(*e.ranks)) };
 	int rc = e.ranks ? evidence_save(&e, dir, &err) : -ENOMEM;
 
 	evidence_release(&e);

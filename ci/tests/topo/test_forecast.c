@@ -44,7 +44,9 @@ static void set_up(const char *topo, int nranks, int nnodes)
 	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
 	backend.ops = &nccl;
 	err = (struct error){ .rank = -1 };
-	bench = (struct bench){ .options = &options, .job = &job, .backend = &backend, .err = &err };
+	bench = (struct bench){
+		.options = &options, .job = &job, .backend = &backend, .err = &err
+	};
 	memset(&forecast, 0, sizeof(forecast));
 }
 
@@ -189,10 +191,9 @@ static void test_verdict(void)
 		double good, low, share;
 		const char *word;
 	} table[] = {
-		{ 80, 50, 80, ": good" },	{ 80, 50, 79.9, ": low" },
-		{ 80, 50, 50, ": low" },	{ 80, 50, 49.9, ": bad" },
-		{ 95, 90, 94, ": low" },	{ 95, 90, 89, ": bad" },
-		{ 0, 0, 1, ": good" },		{ 70, 70, 69, ": bad" },
+		{ 80, 50, 80, ": good" },  { 80, 50, 79.9, ": low" }, { 80, 50, 50, ": low" },
+		{ 80, 50, 49.9, ": bad" }, { 95, 90, 94, ": low" },   { 95, 90, 89, ": bad" },
+		{ 0, 0, 1, ": good" },	   { 70, 70, 69, ": bad" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -235,8 +236,8 @@ static void test_choice(void)
 		row.used_proto = table[i].proto;
 		f->row(f->ctx, &row);
 		f->share(f->ctx, text, sizeof(text));
-		CU_ASSERT_TRUE(table[i].said ? strstr(text, table[i].said) != NULL :
-					       !strstr(text, "as predicted"));
+		CU_ASSERT_TRUE(table[i].said ? strstr(text, table[i].said) != NULL
+					     : !strstr(text, "as predicted"));
 	}
 }
 
@@ -298,7 +299,8 @@ static void test_launches(void)
 	forecast.kernel = (struct kernel_cost){ 5, 12 };
 	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us"));
 	row.mode = "stream";
 	f->row(f->ctx, &row);
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 11.5, .001); /* test_model_launch.c */
@@ -379,15 +381,23 @@ static void test_not_judged(void)
 	backend.ops = &mpi;
 	for (int i = 0; i < HOST_SIZES; i++)
 		forecast.host.figures.copy_alone[i] = forecast.host.figures.copy_all[i] =
-			forecast.host.figures.read_alone[i] = forecast.host.figures.read_all[i] = .1;
+			forecast.host.figures.read_alone[i] = forecast.host.figures.read_all[i] =
+				.1;
 	forecast.host.share = 1;
 	open_host(4, 1);
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, .1, 130, 105), "speed: good, the slowest row 130.0 %: good"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, .11, 40, 10), "40.0 %: not judged: a rank was ready and had no CPU for 11 %"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(2, 0, 40, 10), "not judged: oversubscribed: 2 ranks for each CPU"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 131, 10), "not judged: a row reaches 131 % of its prediction"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 100, 106), "not judged: a row reaches 106 % of its ceiling"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 40, 10), "speed: bad, the slowest row 40.0 %: bad"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(host_says(1, .1, 130, 105), "speed: good, the slowest row 130.0 %: good"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(host_says(1, .11, 40, 10),
+		       "40.0 %: not judged: a rank was ready and had no CPU for 11 %"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(2, 0, 40, 10),
+				      "not judged: oversubscribed: 2 ranks for each CPU"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 131, 10),
+				      "not judged: a row reaches 131 % of its prediction"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 100, 106),
+				      "not judged: a row reaches 106 % of its ceiling"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(host_says(1, 0, 40, 10), "speed: bad, the slowest row 40.0 %: bad"));
 }
 
 static void test_host(void)
@@ -404,8 +414,9 @@ static void test_host(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "read by the receiver"));
 	forecast.host.figures.read_all[0] = INFINITY;
 	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "the kernel lets no rank read another"));
-	CU_ASSERT_STRING_EQUAL(open_host(4, 2),
-			       "No prediction: the speed of the network between hosts is not known");
+	CU_ASSERT_STRING_EQUAL(
+		open_host(4, 2),
+		"No prediction: the speed of the network between hosts is not known");
 	forecast.host.net_gbs = 1;
 	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 2), "Prediction for 2 hosts: "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(5, 2), "unequal numbers"));

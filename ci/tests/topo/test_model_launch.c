@@ -84,7 +84,8 @@ static void test_calibrated(void)
 /* Times that no launch takes are not taken over, none of them. */
 static void test_refused(void)
 {
-	static const struct kernel_cost wrong[] = { { 0, 8 }, { -1, 8 }, { 3, NAN }, { 3, 1001 }, { .1, 8 }, { 3, INFINITY } };
+	static const struct kernel_cost wrong[] = { { 0, 8 },	 { -1, 8 }, { 3, NAN },
+						    { 3, 1001 }, { .1, 8 }, { 3, INFINITY } };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		model_physical(&constants);
@@ -169,8 +170,12 @@ static void test_steps(void)
  * the rank. */
 static void test_uneven(void)
 {
-	struct predict_request request = { .collective = MODEL_ALLTOALLV, .bytes = 1 << 30,
-					   .away = 1 << 28, .flow = 1 << 26, .algo = -1, .proto = -1 };
+	struct predict_request request = { .collective = MODEL_ALLTOALLV,
+					   .bytes = 1 << 30,
+					   .away = 1 << 28,
+					   .flow = 1 << 26,
+					   .algo = -1,
+					   .proto = -1 };
 
 	machine(NULL);
 	point(MODEL_ALLTOALLV, 1 << 30, MODEL_STREAM);

@@ -164,10 +164,9 @@ static void test_hostile(void)
 /* GPUs that nobody can predict are read all the same: how they are joined needs no model. */
 static void test_shape(void)
 {
-	static const char text[] =
-		CPU("<pci busid=\"0000:0a:00.0\"><pci busid=\"0000:0b:00.0\">"
-		    "<pci busid=\"0000:0c:00.0\"><gpu sm=\"35\"/></pci></pci>"
-		    "<pci busid=\"0000:0d:00.0\"><gpu/></pci></pci>");
+	static const char text[] = CPU("<pci busid=\"0000:0a:00.0\"><pci busid=\"0000:0b:00.0\">"
+				       "<pci busid=\"0000:0c:00.0\"><gpu sm=\"35\"/></pci></pci>"
+				       "<pci busid=\"0000:0d:00.0\"><gpu/></pci></pci>");
 	struct error err = { .outcome = OUTCOME_OK };
 
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&sys, text, strlen(text), &err), 0);

@@ -26,7 +26,8 @@ enum {
 	SEATS = 8,
 	SEAT_FAILED = 99,
 	NOT_ENDED = -1,
-	PATIENCE = 10 /* seconds for what has to come; where it matters how soon, that is asserted */
+	PATIENCE =
+		10 /* seconds for what has to come; where it matters how soon, that is asserted */
 };
 
 /* Shared with the seat's process. */

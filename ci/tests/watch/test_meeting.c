@@ -10,7 +10,8 @@ static void test_lacks(void)
 		struct rank_view view;
 		bool lacks;
 	} cases[] = {
-		{ { .phase = PHASE_SETUP, .comm_state = RECORD_COMM_NONE }, true }, /* where ranks are then */
+		{ { .phase = PHASE_SETUP, .comm_state = RECORD_COMM_NONE },
+		  true }, /* where ranks are then */
 		{ { .phase = PHASE_INIT, .comm_state = RECORD_COMM_NONE }, true },
 		{ { .phase = PHASE_START, .comm_state = RECORD_COMM_NONE }, true },
 		{ { .phase = PHASE_INIT, .process = PROCESS_STOPPED }, true },
@@ -39,8 +40,8 @@ static void test_incomplete(void)
 	} cases[] = {
 		{ 0, { { 0 } }, 0 },
 		{ 4, { { 7, 4 }, { 7, 4 }, { 7, 4 }, { 7, 4 } }, 0 },
-		{ 4, { { 7, 2 }, { 8, 2 }, { 7, 2 }, { 8, 2 } }, 0 },  /* two groups */
-		{ 4, { { 7, 3 }, { 7, 3 }, { 0, 0 }, { 7, 3 } }, 0 },  /* one aside */
+		{ 4, { { 7, 2 }, { 8, 2 }, { 7, 2 }, { 8, 2 } }, 0 }, /* two groups */
+		{ 4, { { 7, 3 }, { 7, 3 }, { 0, 0 }, { 7, 3 } }, 0 }, /* one aside */
 		{ 4, { { 7, 4 }, { 7, 4 }, { 8, 4 }, { 7, 4 } }, 4 }, /* another id */
 		{ 4, { { 7, 4 }, { 7, 3 }, { 7, 4 }, { 7, 4 } }, 4 }, /* another number */
 		{ 4, { { 7, 3 }, { 7, 3 }, { 7, 3 }, { 7, 3 } }, 4 }, /* one too many */
@@ -73,11 +74,12 @@ static struct rank_view came(uint64_t id, int nranks)
 
 static void test_meeting_of(void)
 {
-	struct rank_view views[5] = { came(7, 4), came(7, 4), came(7, 4), came(0, 0),
-				      { .rank = -1, .phase = PHASE_ASIDE } };
+	struct rank_view views[5] = {
+		came(7, 4), came(7, 4), came(7, 4), came(0, 0), { .rank = -1, .phase = PHASE_ASIDE }
+	};
 
 	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_LACKS);
-	CU_ASSERT_EQUAL(meeting_of(views, 3, 4), MEETING_OPEN); /* not all are known */
+	CU_ASSERT_EQUAL(meeting_of(views, 3, 4), MEETING_OPEN);	 /* not all are known */
 	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_LACKS); /* with a surplus rank */
 	views[3].kept = 1;
 	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_OPEN);

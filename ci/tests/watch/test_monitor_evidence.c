@@ -113,8 +113,8 @@ static void puzzled_place(void *ctx, struct verdict *verdict)
 static void puzzled(void)
 {
 	seats_open(2);
-	seats_config.judge = (struct monitor_judge){ .sharpen = puzzled_sharpen,
-						     .place = puzzled_place };
+	seats_config.judge =
+		(struct monitor_judge){ .sharpen = puzzled_sharpen, .place = puzzled_place };
 	seats_config.doubts = true;
 	seats_take_in_order(0, 1);
 }
@@ -190,8 +190,8 @@ static void test_far_death_in_doubt(void)
 	double begin;
 
 	seats_open(4);
-	seats_config.judge = (struct monitor_judge){ .sharpen = puzzled_sharpen,
-						     .place = puzzled_place };
+	seats_config.judge =
+		(struct monitor_judge){ .sharpen = puzzled_sharpen, .place = puzzled_place };
 	seats_config.doubts = true;
 	two_nodes();
 	watch_enter(&seats[3].watch, "timed calls", 1.5);

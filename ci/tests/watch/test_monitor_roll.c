@@ -200,8 +200,9 @@ static void surplus(int at)
 		bool aside = i % 3 == at;
 
 		watch_phase(&seats[i].watch, aside ? PHASE_ASIDE : PHASE_SETUP);
-		recorder_identify(&seats[i].recorder, aside ? -1 : 2 * node + i % 3 - before, aside ? -1 : 4,
-				  aside ? -1 : node, aside ? -1 : 2, 0, "device", "library");
+		recorder_identify(&seats[i].recorder, aside ? -1 : 2 * node + i % 3 - before,
+				  aside ? -1 : 4, aside ? -1 : node, aside ? -1 : 2, 0, "device",
+				  "library");
 		seat_take(i, node ? key : seats_key);
 		SOON(seats[i].desk->opened);
 	}

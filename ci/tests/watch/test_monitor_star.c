@@ -354,13 +354,19 @@ static void test_order(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{ "two nodes, all well", test_all_well },  { "a rank dies anywhere", test_death },
-		{ "a hang on the other node", test_hang }, { "late on the other node", test_late },
-		{ "a node is lost", test_node_lost },	   { "the root is lost", test_root_lost },
-		{ "the token is late", test_token_late },  { "no way to the root", test_no_way },
-		{ "three nodes", test_three_nodes },	   { "done and gone", test_done_and_gone },
+		{ "two nodes, all well", test_all_well },
+		{ "a rank dies anywhere", test_death },
+		{ "a hang on the other node", test_hang },
+		{ "late on the other node", test_late },
+		{ "a node is lost", test_node_lost },
+		{ "the root is lost", test_root_lost },
+		{ "the token is late", test_token_late },
+		{ "no way to the root", test_no_way },
+		{ "three nodes", test_three_nodes },
+		{ "done and gone", test_done_and_gone },
 		{ "silent strangers", test_silent_strangers },
-		{ "strangers", test_strangers },	   { "a node gone mad", test_mad_node },
+		{ "strangers", test_strangers },
+		{ "a node gone mad", test_mad_node },
 		{ "ranks in order", test_order },
 	};
 

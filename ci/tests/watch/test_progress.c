@@ -37,13 +37,13 @@ static void test_is_starved(void)
 		{ 0, 0, 100 * MS, true, true },
 		/* asleep: it waits for something else */
 		{ 0, 0, 100 * MS, false, false },
-		{ 100 * MS, 0, 100 * MS, true, false },     /* spins */
+		{ 100 * MS, 0, 100 * MS, true, false },	    /* spins */
 		{ 13 * MS, 87 * MS, 100 * MS, true, false } /* one of eight on a core */
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_EQUAL(progress_is_starved(cases[i].ran, cases[i].waited,
-						    cases[i].window, cases[i].ready),
+		CU_ASSERT_EQUAL(progress_is_starved(cases[i].ran, cases[i].waited, cases[i].window,
+						    cases[i].ready),
 				cases[i].starved);
 }
 

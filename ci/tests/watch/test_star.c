@@ -112,7 +112,8 @@ static void test_connect_six(void)
 {
 	int port = 0, listener = star_listen(&port), fd;
 	int probe = socket(AF_INET6, SOCK_DGRAM, 0);
-	struct sockaddr_in6 loopback = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr_in6 loopback = { .sin6_family = AF_INET6,
+					 .sin6_addr = IN6ADDR_LOOPBACK_INIT };
 	bool has = probe >= 0 && bind(probe, (struct sockaddr *)&loopback, sizeof(loopback)) == 0;
 	char list[64];
 

@@ -16,7 +16,7 @@
 #include "backend/job.h"
 
 /* Memory is taken in pieces of this size where the kernel has such pages. */
-#define HUGE_PAGE ((size_t)2 << 20)
+#define HUGE_PAGE    ((size_t)2 << 20)
 #define INIT_SECONDS 10.0 /* DESIGN.md, "Detecting": floor for init */
 
 int mpi_fail(struct mpi *mpi, const char *what, int rc)

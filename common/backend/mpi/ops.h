@@ -21,13 +21,13 @@ struct mpi_mapping {
 struct mpi {
 	struct backend be;
 	struct mpi_types types;
-	MPI_Comm comm;         /* of the measured calls; MPI_COMM_NULL: none yet */
-	uint32_t named;        /* communicators so far */
+	MPI_Comm comm;	/* of the measured calls; MPI_COMM_NULL: none yet */
+	uint32_t named; /* communicators so far */
 	struct mpi_mapping *mappings;
-	size_t held;           /* bytes that mappings may take */
+	size_t held;	       /* bytes that mappings may take */
 	size_t available;      /* bytes that the node could give at open, SIZE_MAX: unknown */
-	int *counts;           /* 4 x nranks, for MPI_Alltoallv */
-	int depth;             /* of open groups */
+	int *counts;	       /* 4 x nranks, for MPI_Alltoallv */
+	int depth;	       /* of open groups */
 	MPI_Request *requests; /* sends and receives of the open group */
 	int nrequests, room;
 	uint64_t marks[BACKEND_MARKS]; /* ns */

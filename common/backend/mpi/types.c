@@ -45,7 +45,10 @@ static void int8_sum(void *in, void *inout, int *len, MPI_Datatype *datatype)
 		to[i] = (uint8_t)(to[i] + from[i]);
 }
 
-#define USER_FUNCTIONS(type) { type##_sum, type##_prod, type##_max, type##_min }
+#define USER_FUNCTIONS(type)                                                                       \
+	{                                                                                          \
+		type##_sum, type##_prod, type##_max, type##_min                                    \
+	}
 
 /* Operators of our own, NULL: MPI's; and whether the type is our own, too. */
 static const struct own {

@@ -11,8 +11,7 @@
  * our own; sums of 8-bit integers are our own, too. */
 struct mpi_types {
 	MPI_Datatype type[DT_COUNT];
-	MPI_Op op[DT_COUNT]
-		 [OP_COUNT]; /* none for mulsum; avg: sum, then _average */
+	MPI_Op op[DT_COUNT][OP_COUNT]; /* none for mulsum; avg: sum, then _average */
 };
 
 /* After MPI_Init. Returns MPI_SUCCESS or MPI's error code; release is right either way. */

@@ -60,7 +60,6 @@ int nccl_kernel_cost(struct backend *be, struct kernel_cost *cost)
 	}
 	if (rc != cudaSuccess)
 		return nccl_cuda_fail(nccl, "measuring launches", rc);
-	*cost = (struct kernel_cost){ .host_us = median(host),
-				      .latency_us = median(latency) };
+	*cost = (struct kernel_cost){ .host_us = median(host), .latency_us = median(latency) };
 	return 0;
 }

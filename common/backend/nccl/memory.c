@@ -107,8 +107,8 @@ int nccl_enroll(struct backend *be, void *ptr, size_t bytes)
 	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommWindowRegister", result);
 }
 
-int nccl_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,
-	      uint64_t base, size_t count)
+int nccl_fill(struct backend *be, void *ptr, const struct check_data *data, int rank, uint64_t base,
+	      size_t count)
 {
 	struct nccl *nccl = to_nccl(be);
 	struct check_plan plan;

@@ -23,7 +23,7 @@ static bool lacks_memory(ncclResult_t rc, const char *detail)
 {
 	return rc == ncclUnhandledCudaError && detail &&
 	       (strstr(detail, cudaGetErrorString(cudaErrorMemoryAllocation)) ||
-	        strstr(detail, "Failed to CUDA calloc") || strstr(detail, "Failed to CUDA malloc"));
+		strstr(detail, "Failed to CUDA calloc") || strstr(detail, "Failed to CUDA malloc"));
 }
 
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)

@@ -22,7 +22,8 @@ const struct fault fault_abort_one = {
 	.sticky = true,
 	/* Over sockets the neighbours are told by the end of a connection. */
 	.nccl = "hang|error|wrong-data",
-	.why_not = "MPI 3 has no abort of one communicator: MPI_Abort ends processes, MPI_Comm_free is "
+	.why_not = "MPI 3 has no abort of one communicator: MPI_Abort ends processes, "
+		   "MPI_Comm_free is "
 		   "collective",
 	.fire = fire,
 };

@@ -135,7 +135,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test hang unit e2e fuzz fuzzers install-deps format check-style clean FORCE
+.PHONY: all tests run test hang unit e2e fuzz fuzzers install-deps format check-style rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -187,6 +187,11 @@ format:
 
 check-style:
 	$(Q)ci/check_style $(C_FILES)
+	$(Q)ci/check_layers
+
+# The rooms in their order, for ci/check_layers.
+rooms:
+	@echo $(LIB_DIRS)
 
 # Evidence and rows of runs that were started in a build folder (results/) stay.
 clean:

@@ -1,0 +1,36 @@
+#!/bin/bash
+# e2e_layers.sh: ci/check_layers finds nothing in this tree, and each thing that it looks for in a
+# copy in which it was planted.
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+
+run ci/check_layers
+expect_rc 0 'this tree:'
+holds "this tree: $(head -n 3 "$work/out")" [ ! -s "$work/out" ]
+
+git init -q "$work/tree"
+git ls-files -z -- Makefile bench common faults | tar --null -T - -cf - | tar -xf - -C "$work/tree"
+
+# planted FILE LINE PATTERN: with LINE at the end of FILE a line like PATTERN is said, exit 1
+planted() {
+	cp "$work/tree/$1" "$work/before"
+	printf '%s\n' "$2" >>"$work/tree/$1"
+	run ci/check_layers "$work/tree"
+	expect_rc 1 "$2 in $1:"
+	expect_out "$3"
+	cp "$work/before" "$work/tree/$1"
+}
+planted common/base/error.c '#include "measure/run.h"' '^common/base/error.c: includes measure/run.h from below: common/measure$'
+planted faults/record/recorder.c '#include "watch/monitor.h"' '^faults/record/recorder.c: includes watch/monitor.h from below'
+planted common/base/stats.h '#include "base/stats.h"' '^circle: .*common/base/stats.h'
+planted common/base/error.c '#include "error.h"' 'names no room, or two'
+
+for i in {1..31}; do
+	touch "$work/tree/bench/crowd_$i.c"
+done
+git -C "$work/tree" add -A
+run ci/check_layers "$work/tree"
+expect_rc 1 'a crowded folder:'
+expect_out '^bench: [0-9]+ files, 30 fit$'
+
+finish

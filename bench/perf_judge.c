@@ -14,8 +14,8 @@
 #include "evidence/evidence_text.h"
 #include "postmortem/report_stacks.h"
 #include "evidence/saved.h"
-#include "probe/tally.h"
-#include "probe/witness.h"
+#include "probe/counter_delta.h"
+#include "probe/probe.h"
 #include "record/verdict.h"
 #include "perf_folder.h"
 

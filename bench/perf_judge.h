@@ -4,7 +4,7 @@
 #define HANGAR_PERF_JUDGE_H
 
 #include "diagnose/diagnose.h"
-#include "probe/errand.h"
+#include "probe/task.h"
 #include "watch/monitor.h"
 #include "perf_rank.h"
 

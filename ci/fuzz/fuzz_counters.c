@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "machine/counters.h"
-#include "probe/tally.h"
+#include "probe/counter_delta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,7 +13,7 @@
 #include "machine/counters.h"
 #include "probe/ras.h"
 #include "probe/stacks.h"
-#include "probe/tally.h"
+#include "probe/counter_delta.h"
 #include "base/written.h"
 
 static int write_text(const char *path, const char *text)

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "evidence/evidence.h"
 #include "evidence/gather.h"
-#include "probe/witness.h"
+#include "probe/probe.h"
 #include "base/written.h"
 
 struct arguments {

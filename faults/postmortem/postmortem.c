@@ -9,7 +9,7 @@
 #include "postmortem/logs.h"
 #include "record/rank_list.h"
 #include "postmortem/report_stacks.h"
-#include "probe/tally.h"
+#include "probe/counter_delta.h"
 #include "postmortem/timeline.h"
 #include "process/watch.h"
 

@@ -10,7 +10,7 @@
 #include "base/json_value.h"
 #include "postmortem/postmortem.h"
 #include "postmortem/report_stacks.h"
-#include "probe/tally.h"
+#include "probe/counter_delta.h"
 #include "postmortem/timeline.h"
 #include "base/written.h"
 

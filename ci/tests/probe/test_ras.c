@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probe/errand.h"
+#include "probe/task.h"
 #include "probe/ras.h"
 
 #define REPORT "NCCL version 2.28.9 compiled with CUDA 13.0\n\nWarnings\n========\n\n"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probe/errand.h"
+#include "probe/task.h"
 
 static void say(int fd, const void *arg)
 {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "diagnose/diagnose.h"
-#include "probe/errand.h"
+#include "probe/task.h"
 #include "evidence/evidence.h"
 
 #define WITNESS_SECONDS 2.0 /* for all */

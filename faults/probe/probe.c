@@ -1,16 +1,16 @@
 /* witness.c: stacks of all local ranks, NCCL RAS and counters, as errands that run side by side. */
-#include "probe/witness.h"
+#include "probe/probe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/errand.h"
+#include "probe/task.h"
 #include "record/rank_list.h"
 #include "probe/ras.h"
 #include "probe/stacks.h"
-#include "probe/tally.h"
+#include "probe/counter_delta.h"
 
 #define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */
 

@@ -1,5 +1,5 @@
 /* errand.c: children with a pipe each, a deadline each, and one for all. */
-#include "probe/errand.h"
+#include "probe/task.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* tally.c: counters of the run's hosts: read before and after, and what of them says something. */
-#include "probe/tally.h"
+#include "probe/counter_delta.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "evidence/evidence_text.h"
 #include "probe/stacks.h"
-#include "probe/witness.h"
+#include "probe/probe.h"
 
 #define RANKS 4
 #define ANSWER                                                                                     \

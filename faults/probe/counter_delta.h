@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "diagnose/diagnose.h"
-#include "probe/errand.h"
+#include "probe/task.h"
 #include "evidence/evidence.h"
 
 /* A reading of this host as an errand: texts of counters.h, the host's first, then GPUs' where

@@ -8,9 +8,9 @@
 
 #include "machine/counters.h"
 #include "evidence/evidence_text.h"
-#include "probe/tally.h"
+#include "probe/counter_delta.h"
 #include "rig/tree.h"
-#include "probe/witness.h"
+#include "probe/probe.h"
 
 #define RANKS 8
 #define LINE  "Host vm, during the run: "

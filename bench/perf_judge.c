@@ -254,7 +254,7 @@ static void judge_place(void *ctx, struct verdict *verdict)
 
 /* Stacks and NCCL's own word of this host's ranks, which still are as they were; and what the host
  * has counted. */
-static void hear_witnesses(struct judge *j, const char *guilty)
+static void run_probe(struct judge *j, const char *guilty)
 {
 	bool *local = calloc((size_t)j->evidence.nranks + 1, sizeof(*local));
 
@@ -262,7 +262,7 @@ static void hear_witnesses(struct judge *j, const char *guilty)
 		return;
 	for (int i = 0; i < j->evidence.nranks; i++)
 		local[i] = j->evidence.ranks[i].present && !j->evidence.ranks[i].remote;
-	witness_hear(&j->evidence, local, guilty, j->counters.arg ? &j->counters : NULL);
+	probe_ranks(&j->evidence, local, guilty, j->counters.arg ? &j->counters : NULL);
 	free(local);
 }
 
@@ -278,10 +278,10 @@ static void judge_keep(void *ctx, const struct rank_view *views,
 		return;
 	kept = folder_take(j->folder, sizeof(j->folder), folder, j->program) &&
 	       evidence_save(&j->evidence, j->folder, &err) == 0;
-	hear_witnesses(j, "-");
+	run_probe(j, "-");
 	for (int i = 0; i < j->evidence.nranks; i++) {
 		const char *stack = j->evidence.ranks[i].stack;
-		char *counters = tally_text(&j->evidence.ranks[i]);
+		char *counters = counter_delta_text(&j->evidence.ranks[i]);
 
 		if (stack)
 			pen->write(pen->to, i, WORD_STACK, stack, strnlen(stack, TEXT_MAX));
@@ -303,7 +303,7 @@ static void take_texts(struct judge *j)
 		struct heard *heard = &j->heard[i];
 		const char *counters = heard->words[WORD_COUNTERS].data;
 
-		if (rank->remote && counters && !tally_take_text(rank, counters))
+		if (rank->remote && counters && !counter_delta_take_text(rank, counters))
 			evidence_remark(&j->evidence, "Counters sent with rank %d are unsound.", i);
 		if (!rank->remote || !heard->words[WORD_STACK].data)
 			continue;
@@ -333,17 +333,17 @@ static void judge_slow(void *ctx)
 			error_print(&err, j->program->name);
 		}
 	}
-	hear_witnesses(j, j->diagnosis.ranks);
+	run_probe(j, j->diagnosis.ranks);
 }
 
-/* Which lines of code ranks are stuck on, and what else the witnesses said. */
-static void say_witnesses(struct judge *j)
+/* Which lines of code ranks are stuck on, and what else the probe found. */
+static void note_probe(struct judge *j)
 {
 	struct diagnosis *d = &j->diagnosis;
 	size_t before = d->nlines;
 	int more;
 
-	witness_note(&j->evidence, d);
+	probe_note(&j->evidence, d);
 	more = report_stuck(stdout, "# ", &j->evidence, d->ranks, LINES_SHOWN);
 	if (more > 0)
 		printf("# and %d more rank%s%s\n", more, more == 1 ? "" : "s",
@@ -353,7 +353,7 @@ static void say_witnesses(struct judge *j)
 	fflush(stdout);
 }
 
-/* What the witnesses said, here and on other hosts. */
+/* What the probe found, here and on other hosts. */
 static void judge_save(void *ctx)
 {
 	struct judge *j = ctx;
@@ -364,7 +364,7 @@ static void judge_save(void *ctx)
 	if (!j->evidence.ranks)
 		return;
 	take_texts(j);
-	say_witnesses(j);
+	note_probe(j);
 	if (!j->folder[0])
 		return;
 	if (evidence_save_texts(&j->evidence, j->folder, &err) < 0 ||
@@ -380,13 +380,13 @@ static void judge_save(void *ctx)
 void judge_start(struct judge *j)
 {
 	j->gpus = strcmp(j->program->options->backend, "mpi") != 0;
-	j->counters = tally_errand(&j->gpus);
-	errand_begin(&j->counters); /* without it there is one reading only */
+	j->counters = counter_delta_task(&j->gpus);
+	task_begin(&j->counters); /* without it there is one reading only */
 }
 
 void judge_release(struct judge *j)
 {
-	errand_end(&j->counters);
+	task_end(&j->counters);
 	free(j->counters.text);
 	evidence_release(&j->evidence);
 	evidence_probe_release(&j->probe);

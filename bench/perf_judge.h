@@ -21,7 +21,7 @@ struct judge {
 	const struct program *program;
 	struct evidence evidence;
 	struct evidence_probe probe; /* begun when something seemed wrong */
-	struct errand counters;	     /* the host's reading when the run began; arg NULL: none */
+	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
 	bool gpus;		     /* it is for GPUs, too */
 	struct diagnosis diagnosis;
 	struct heard *heard; /* by rank; owned */

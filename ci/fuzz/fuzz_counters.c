@@ -17,11 +17,11 @@ static void show(const struct evidence *evidence)
 
 	if (!nowhere)
 		nowhere = fopen("/dev/null", "w");
-	tally_note(evidence, &diagnosis);
+	counter_delta_note(evidence, &diagnosis);
 	if (!nowhere || diagnosis.nlines > 1)
 		abort();
-	tally_print(nowhere, evidence);
-	tally_table(nowhere, evidence);
+	counter_delta_print(nowhere, evidence);
+	counter_delta_table(nowhere, evidence);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -34,12 +34,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (tally_take_text(&rank, text)) {
+	if (counter_delta_take_text(&rank, text)) {
 		show(&evidence);
-		first = tally_text(&rank);
-		if (!first || !tally_take_text(&rank, first))
+		first = counter_delta_text(&rank);
+		if (!first || !counter_delta_take_text(&rank, first))
 			abort();
-		again = tally_text(&rank);
+		again = counter_delta_text(&rank);
 		if (!again || strcmp(first, again) != 0)
 			abort();
 	}

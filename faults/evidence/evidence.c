@@ -371,6 +371,6 @@ void evidence_release(struct evidence *evidence)
 		free(evidence->ranks[i].stack);
 	}
 	free(evidence->ranks);
-	free(evidence->witness);
+	free(evidence->ras);
 	memset(evidence, 0, sizeof(*evidence));
 }

@@ -69,7 +69,7 @@ struct evidence {
 	char command
 		[1024]; /* without --fault and --expect: evidence never hears what was injected */
 	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
-	char *witness; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
+	char *ras; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
 
 /* `command` without the arguments that say what was injected or what is expected. */

@@ -32,7 +32,7 @@ static int write_text(const char *path, const char *text)
 /* Hosts that share the folder may write the same: whole, since half of it would be of no use. */
 static int write_counters(const char *path, const struct evidence_rank *rank)
 {
-	char *text = rank->counters ? tally_text(rank) : NULL;
+	char *text = rank->counters ? counter_delta_text(rank) : NULL;
 	int rc = rank->counters && !text ? -ENOMEM : 0;
 
 	if (text)
@@ -47,7 +47,7 @@ int evidence_save_texts(const struct evidence *evidence, const char *dir, struct
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/ras.txt", dir);
-	rc = write_text(path, evidence->witness);
+	rc = write_text(path, evidence->ras);
 	for (int i = 0; rc == 0 && i < evidence->nranks; i++) {
 		snprintf(path, sizeof(path), "%s/rank-%d.stack.txt", dir, i);
 		rc = write_text(path, evidence->ranks[i].stack);
@@ -97,7 +97,7 @@ static void load_counters(struct evidence *e, int number, const char *dir)
 
 	snprintf(path, sizeof(path), "%s/rank-%d.counters.json", dir, number);
 	text = read_text(path, COUNTERS_BYTES);
-	if (text && !tally_take_text(&e->ranks[number], text))
+	if (text && !counter_delta_take_text(&e->ranks[number], text))
 		evidence_remark(e, "rank-%d.counters.json is torn or not ours: left out.", number);
 	free(text);
 }
@@ -107,8 +107,8 @@ void evidence_load_texts(struct evidence *evidence, const char *dir)
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/ras.txt", dir);
-	free(evidence->witness);
-	evidence->witness = read_text(path, RAS_BYTES);
+	free(evidence->ras);
+	evidence->ras = read_text(path, RAS_BYTES);
 	for (int i = 0; i < evidence->nranks; i++) {
 		struct evidence_rank *rank = &evidence->ranks[i];
 

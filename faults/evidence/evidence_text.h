@@ -5,7 +5,7 @@
 
 #include "evidence/evidence.h"
 
-/* Write the stacks, the counters and the witness that there are. 0 or a negative errno with the
+/* Write the stacks, the counters and the answer of RAS that there are. 0 or a negative errno with the
  * error set. evidence_save does not: texts may come later than the rest. */
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);
 

@@ -75,7 +75,7 @@ static int diagnose_folder(const struct arguments *arguments, struct error *err)
 		return OUTCOME_USAGE;
 	}
 	diagnose(&evidence, &diagnosis);
-	witness_note(&evidence, &diagnosis);
+	probe_note(&evidence, &diagnosis);
 	diagnosis_print(stdout, &diagnosis, &evidence);
 	if (arguments->dry_run || diagnosis_save(&diagnosis, &evidence, arguments->dir, err) >= 0)
 		code = diagnosis.outcome;

@@ -277,7 +277,7 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	print_reproducer(out, dir);
 	print_walk(out, d, e);
 	report_stacks(out, e, d->ranks);
-	tally_table(out, e);
+	counter_delta_table(out, e);
 	fprintf(out, "\n### Timeline\n\n%s\n",
 		drawable ? "The calls of all ranks around the divergence: timeline.png "
 			   "(`plots/plot` draws it of timeline.csv), and timeline.json for "

@@ -43,7 +43,7 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		d->prevention);
 	print_errors(out, d, e);
 	report_stuck(out, "stack       ", e, d->ranks, RANKS_SHOWN);
-	tally_print(out, e);
+	counter_delta_print(out, e);
 	if (e->remarks[0])
 		fprintf(out, "evidence    %s\n", e->remarks);
 }

@@ -1,4 +1,4 @@
-/* tally.c: counters of the run's hosts: read before and after, and what of them says something. */
+/* counter_delta.c: counters of the run's hosts: read before and after, and what of them says something. */
 #include "probe/counter_delta.h"
 
 #include <inttypes.h>
@@ -46,9 +46,9 @@ static void read_counters(int fd, const void *arg)
 	nvml_close(&nvml);
 }
 
-struct errand tally_errand(const bool *gpus)
+struct task counter_delta_task(const bool *gpus)
 {
-	return (struct errand){ .run = read_counters, .arg = gpus, .limit = COUNTERS_BYTES };
+	return (struct task){ .run = read_counters, .arg = gpus, .limit = COUNTERS_BYTES };
 }
 
 static void keep(struct evidence_rank *rank, const struct counters *counters)
@@ -61,7 +61,8 @@ static void keep(struct evidence_rank *rank, const struct counters *counters)
 	*rank->counters = *counters;
 }
 
-void tally_take(struct evidence_rank *rank, const char *before, const char *after, bool gpus)
+void counter_delta_take(struct evidence_rank *rank, const char *before, const char *after,
+			bool gpus)
 {
 	struct counters earlier = { .list = NULL }, later = { .list = NULL }, between;
 
@@ -80,7 +81,7 @@ void tally_take(struct evidence_rank *rank, const char *before, const char *afte
 	counters_release(&later);
 }
 
-bool tally_take_text(struct evidence_rank *rank, const char *text)
+bool counter_delta_take_text(struct evidence_rank *rank, const char *text)
 {
 	struct counters counters = { .list = NULL };
 	bool sound = counters_parse(&counters, text) == 0;
@@ -92,7 +93,7 @@ bool tally_take_text(struct evidence_rank *rank, const char *text)
 	return sound;
 }
 
-char *tally_text(const struct evidence_rank *rank)
+char *counter_delta_text(const struct evidence_rank *rank)
 {
 	return rank->counters ? counters_text(rank->counters, true) : NULL;
 }
@@ -215,7 +216,7 @@ static size_t say_all(const struct counters *c, char *buf, size_t len)
 	return spoken;
 }
 
-void tally_note(const struct evidence *e, struct diagnosis *d)
+void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 {
 	int said = 0, more = 0;
 
@@ -275,7 +276,7 @@ static const struct counters *next_host(const struct evidence *e, int *i, int *s
 	return NULL;
 }
 
-void tally_print(FILE *out, const struct evidence *e)
+void counter_delta_print(FILE *out, const struct evidence *e)
 {
 	int i = 0, shown = 0, left_out = 0;
 	const struct counters *c;
@@ -319,7 +320,7 @@ static void print_rows(FILE *out, const struct counters *c)
 		fprintf(out, "\n%zu more are in the evidence.\n", moved - rows);
 }
 
-void tally_table(FILE *out, const struct evidence *e)
+void counter_delta_table(FILE *out, const struct evidence *e)
 {
 	int i = 0, shown = 0, left_out = 0;
 	const struct counters *c;

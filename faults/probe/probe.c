@@ -1,4 +1,4 @@
-/* witness.c: stacks of all local ranks, NCCL RAS and counters, as errands that run side by side. */
+/* probe.c: stacks of all local ranks, NCCL RAS and counters, as tasks that run side by side. */
 #include "probe/probe.h"
 
 #include <stdio.h>
@@ -14,25 +14,25 @@
 
 #define PER_CPU 4 /* unwinders at once: they wait for files and for threads to stop */
 
-struct hearing {
-	struct errand *errands;
-	struct stacks_order *orders; /* of errands[i] */
-	int *ranks;		     /* of errands[i] */
+struct probe {
+	struct task *tasks;
+	struct stacks_order *orders; /* of tasks[i] */
+	int *ranks;		     /* of tasks[i] */
 	size_t n;
 };
 
-static void add_ranks(struct hearing *h, const struct evidence *e, const bool *local,
-		      const char *guilty, bool named)
+static void add_ranks(struct probe *h, const struct evidence *e, const bool *local,
+		      const char *culprits, bool first)
 {
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *rank = &e->ranks[i];
 
 		if (!local[i] || !rank->present || rank->view.pid <= 0 ||
-		    rank->view.process > PROCESS_STOPPED || rank_list_has(guilty, i) != named)
+		    rank->view.process > PROCESS_STOPPED || rank_list_has(culprits, i) != first)
 			continue;
-		h->orders[h->n] = (struct stacks_order){ .pid = rank->view.pid,
-							 .seconds = WITNESS_EACH * 0.7 };
-		stacks_order(&h->errands[h->n], &h->orders[h->n]);
+		h->orders[h->n] =
+			(struct stacks_order){ .pid = rank->view.pid, .seconds = PROBE_EACH * 0.7 };
+		stacks_order(&h->tasks[h->n], &h->orders[h->n]);
 		h->ranks[h->n++] = i;
 	}
 }
@@ -42,74 +42,75 @@ static void run_ras(int fd, const void *arg)
 	ras_ask(fd, arg);
 }
 
-static char *ras_result(struct errand *errand)
+static char *ras_result(struct task *task)
 {
-	char *text = errand->text;
+	char *text = task->text;
 
-	if (errand->end != ERRAND_DONE &&
-	    asprintf(&text, "%s\n[cut: %zu bytes after %.1f s]\n", errand->text ? errand->text : "",
-		     errand->bytes, errand->seconds) < 0)
+	if (task->end != TASK_DONE &&
+	    asprintf(&text, "%s\n[cut: %zu bytes after %.1f s]\n", task->text ? task->text : "",
+		     task->bytes, task->seconds) < 0)
 		text = NULL;
-	if (text != errand->text)
-		free(errand->text);
+	if (text != task->text)
+		free(task->text);
 	return text;
 }
 
 /* Of this host, with its first rank. */
-static void take_counters(struct evidence *e, const bool *local, struct errand *before,
-			  struct errand *after)
+static void take_counters(struct evidence *e, const bool *local, struct task *before,
+			  struct task *after)
 {
 	int first = 0;
 
-	errand_end(before);
+	task_end(before);
 	while (first < e->nranks && !local[first])
 		first++;
 	if (first < e->nranks)
-		tally_take(&e->ranks[first], before->text, after->text, *(const bool *)before->arg);
+		counter_delta_take(&e->ranks[first], before->text, after->text,
+				   *(const bool *)before->arg);
 	free(after->text);
 }
 
-void witness_hear(struct evidence *evidence, const bool *local, const char *guilty,
-		  struct errand *before)
+void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
+		 struct task *before)
 {
 	size_t room = (size_t)evidence->nranks + 2;
-	struct hearing h = { .errands = calloc(room, sizeof(*h.errands)),
-			     .orders = calloc(room, sizeof(*h.orders)),
-			     .ranks = calloc(room, sizeof(*h.ranks)) };
+	struct probe h = { .tasks = calloc(room, sizeof(*h.tasks)),
+			   .orders = calloc(room, sizeof(*h.orders)),
+			   .ranks = calloc(room, sizeof(*h.ranks)) };
 	const char *address = getenv("NCCL_RAS_ADDR");
-	struct ras_order ras = { address ? address : RAS_ADDRESS, WITNESS_EACH * 0.9 };
+	struct ras_order ras = { address ? address : RAS_ADDRESS, PROBE_EACH * 0.9 };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t nras = strcmp(evidence->backend, "nccl") == 0, nfirst = nras + (before != NULL);
 
-	if (!h.errands || !h.orders || !h.ranks)
+	if (!h.tasks || !h.orders || !h.ranks)
 		goto out;
-	h.errands[0] = (struct errand){ .run = run_ras, .arg = &ras, .limit = RAS_BYTES };
+	h.tasks[0] = (struct task){ .run = run_ras, .arg = &ras, .limit = RAS_BYTES };
 	if (before)
-		h.errands[nras] = tally_errand(before->arg);
-	h.errands += nfirst; /* RAS and counters first */
-	add_ranks(&h, evidence, local, guilty, true);
-	add_ranks(&h, evidence, local, guilty, false);
-	h.errands -= nfirst;
-	errands_run(h.errands, h.n + nfirst, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU, WITNESS_EACH,
-		    WITNESS_SECONDS);
+		h.tasks[nras] = counter_delta_task(before->arg);
+	h.tasks += nfirst; /* RAS and counters first */
+	add_ranks(&h, evidence, local, culprits, true);
+	add_ranks(&h, evidence, local, culprits, false);
+	h.tasks -= nfirst;
+	tasks_run(h.tasks, h.n + nfirst, (size_t)(cpus > 0 ? cpus : 1) * PER_CPU, PROBE_EACH,
+		  PROBE_SECONDS);
 	if (nras) {
-		free(evidence->witness);
-		evidence->witness = ras_result(&h.errands[0]);
+		free(evidence->ras);
+		evidence->ras = ras_result(&h.tasks[0]);
 	}
 	if (before)
-		take_counters(evidence, local, before, &h.errands[nras]);
+		take_counters(evidence, local, before, &h.tasks[nras]);
 	for (size_t i = 0; i < h.n; i++) {
 		struct evidence_rank *rank = &evidence->ranks[h.ranks[i]];
 
 		free(rank->stack);
-		rank->stack = stacks_result(&h.errands[i + nfirst]);
+		rank->stack = stacks_result(&h.tasks[i + nfirst]);
 		if (rank->stack)
 			stacks_clean(rank->stack);
 	}
-	if (evidence->witness)
-		stacks_clean(evidence->witness);
+	if (evidence->ras)
+		stacks_clean(evidence->ras);
 out:
-	free(h.errands);
+	free(h.tasks);
 	free(h.orders);
 	free(h.ranks);
 }
@@ -145,15 +146,15 @@ static void note_async(const struct evidence *e, struct diagnosis *d)
 	d->nlines++;
 }
 
-void witness_note(const struct evidence *evidence, struct diagnosis *diagnosis)
+void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
 	size_t n;
 	char line[sizeof(diagnosis->lines[0])];
 
-	tally_note(evidence, diagnosis);
+	counter_delta_note(evidence, diagnosis);
 	note_async(evidence, diagnosis);
 	n = diagnosis->nlines < DIAGNOSIS_LINES ? diagnosis->nlines : DIAGNOSIS_LINES - 1;
-	if (ras_agrees(evidence->witness, evidence, diagnosis, line, sizeof(line)) == RAS_NOT_ASKED)
+	if (ras_agrees(evidence->ras, evidence, diagnosis, line, sizeof(line)) == RAS_NOT_ASKED)
 		return;
 	memcpy(diagnosis->lines[n], line, sizeof(line));
 	diagnosis->nlines = n + 1;

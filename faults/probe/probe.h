@@ -1,6 +1,6 @@
-/* witness.h: slow evidence, asked for when the verdict is out and the ranks are still there. */
-#ifndef HANGAR_WITNESS_H
-#define HANGAR_WITNESS_H
+/* probe.h: slow evidence, asked for when the verdict is out and the ranks are still there. */
+#ifndef HANGAR_PROBE_H
+#define HANGAR_PROBE_H
 
 #include <stdbool.h>
 
@@ -8,21 +8,21 @@
 #include "probe/task.h"
 #include "evidence/evidence.h"
 
-#define WITNESS_SECONDS 2.0 /* for all */
-#define WITNESS_EACH	1.0 /* for the stacks of a process, and for NCCL RAS */
+#define PROBE_SECONDS 2.0 /* for all */
+#define PROBE_EACH    1.0 /* for the stacks of a process, and for NCCL RAS */
 
 /* Take the native stacks of every rank i with local[i] whose process is there
- * (evidence->ranks[i].stack), those of `guilty` ranks first; and with the nccl backend ask NCCL
- * RAS (evidence->witness). All at once, WITNESS_SECONDS at most; what was cut says so in its text.
- * The ranks go on afterwards. `before`: an errand of tally.h, begun when the run did; it is ended,
+ * (evidence->ranks[i].stack), those of ranks `culprits` first; and with the nccl backend ask NCCL
+ * RAS (evidence->ras). All at once, PROBE_SECONDS at most; what was cut says so in its text.
+ * The ranks go on afterwards. `before`: a task of counter_delta.h, begun when the run did; it is ended,
  * counters are read again, and what lies between is kept with the first of the local ranks; NULL:
  * no counters are asked for. */
-void witness_hear(struct evidence *evidence, const bool *local, const char *guilty,
-		  struct errand *before);
+void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
+		 struct task *before);
 
 /* Add to the diagnosis' lines what the hosts' counters say, and NCCL itself: of a hang whether
  * communicators report an asynchronous error, where there is room; and RAS's word, in the place
  * of the last line where there is none. Nothing of what was not asked. */
-void witness_note(const struct evidence *evidence, struct diagnosis *diagnosis);
+void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
 
 #endif

@@ -1,4 +1,4 @@
-/* ras.h: NCCL's own RAS service as a witness: what it answers, and whether it names the ranks that
+/* ras.h: NCCL's own RAS service: what it answers, and whether it names the ranks that
  * we name.
  *
  * Each process of an NCCL job (2.24 and later) listens for clients, by default on localhost:28028,
@@ -22,7 +22,7 @@ struct ras_order {
 };
 
 /* Ask, and write what was answered to `fd`, as it came; a line in brackets says why nothing or no
- * more came. Looking up a name may take longer than the order allows: run it as an errand. */
+ * more came. Looking up a name may take longer than the order allows: run it as a task. */
 void ras_ask(int fd, const struct ras_order *order);
 
 enum ras_word { RAS_NOT_ASKED, RAS_NAMES_NOBODY, RAS_AGREES, RAS_DISAGREES };

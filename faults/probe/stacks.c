@@ -394,40 +394,40 @@ void stacks_write(int fd, const struct stacks_order *order)
 	free(s.threads);
 }
 
-/* ---- as an errand ---- */
+/* ---- as a task ---- */
 
 static void run(int fd, const void *arg)
 {
 	stacks_write(fd, arg);
 }
 
-void stacks_order(struct errand *errand, struct stacks_order *order)
+void stacks_order(struct task *task, struct stacks_order *order)
 {
 	order->stopped = state_of(order->pid, 0, NULL) == 'T';
-	*errand = (struct errand){ .run = run, .arg = order, .limit = STACKS_BYTES };
+	*task = (struct task){ .run = run, .arg = order, .limit = STACKS_BYTES };
 }
 
-char *stacks_result(struct errand *errand)
+char *stacks_result(struct task *task)
 {
-	const struct stacks_order *order = errand->arg;
+	const struct stacks_order *order = task->arg;
 	char *text = NULL;
 
-	if (errand->end == ERRAND_DONE) {
-		text = errand->text;
-		errand->text = NULL;
+	if (task->end == TASK_DONE) {
+		text = task->text;
+		task->text = NULL;
 		return text;
 	}
 	/* A tracer that ends between asking for a stop and seeing it leaves the stop behind. */
-	if (errand->end != ERRAND_NEVER && !order->stopped && state_of(order->pid, 0, NULL) == 'T')
+	if (task->end != TASK_NEVER && !order->stopped && state_of(order->pid, 0, NULL) == 'T')
 		kill(order->pid, SIGCONT);
-	if (asprintf(&text, "%s%sprocess %d: %s%.3f s\n", errand->text ? errand->text : "",
-		     errand->bytes ? "[cut] " : "no stacks of ", order->pid,
-		     errand->end == ERRAND_NEVER ? "time was over before its turn, after "
-		     : errand->end == ERRAND_CUT ? "did not come to an end within "
-						 : "the unwinder failed after ",
-		     errand->seconds) < 0)
+	if (asprintf(&text, "%s%sprocess %d: %s%.3f s\n", task->text ? task->text : "",
+		     task->bytes ? "[cut] " : "no stacks of ", order->pid,
+		     task->end == TASK_NEVER ? "time was over before its turn, after "
+		     : task->end == TASK_CUT ? "did not come to an end within "
+					     : "the unwinder failed after ",
+		     task->seconds) < 0)
 		text = NULL;
-	free(errand->text);
-	errand->text = NULL;
+	free(task->text);
+	task->text = NULL;
 	return text;
 }

@@ -32,14 +32,14 @@ struct stacks_order {
 /* Write the stacks of a process to `fd`. Each thread is held (ptrace) while it is unwound,
  * microseconds to milliseconds, and goes on; a process that is dead, stopped or may not be traced
  * is left alone and said to be so. May hang with a thread that cannot be stopped (a driver): run
- * it as an errand. */
+ * it as a task. */
 void stacks_write(int fd, const struct stacks_order *order);
 
-/* The same as an errand: fill in what errands_run needs, and afterwards the text, which the caller
- * frees (NULL: no memory). A process that a cut errand left behind stopped is continued. `order`
+/* The same as a task: fill in what tasks_run needs, and afterwards the text, which the caller
+ * frees (NULL: no memory). A process that a cut task left behind stopped is continued. `order`
  * stays the caller's. */
-void stacks_order(struct errand *errand, struct stacks_order *order);
-char *stacks_result(struct errand *errand);
+void stacks_order(struct task *task, struct stacks_order *order);
+char *stacks_result(struct task *task);
 
 /* The most telling line for "where is it stuck": the innermost frame of the main thread that has a
  * source line of the application's, else the innermost that has a name. Without "#N ". false, and

@@ -1,4 +1,4 @@
-/* errand.c: children with a pipe each, a deadline each, and one for all. */
+/* task.c: children with a pipe each, a deadline each, and one for all. */
 #include "probe/task.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static void keep_only(int fd)
 		close(null);
 }
 
-static _Noreturn void be_child(const struct errand *errand, int fd, pid_t parent)
+static _Noreturn void be_child(const struct task *task, int fd, pid_t parent)
 {
 	sigset_t none;
 
@@ -38,91 +38,91 @@ static _Noreturn void be_child(const struct errand *errand, int fd, pid_t parent
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	keep_only(fd);
 	if (getppid() == parent)
-		errand->run(fd, errand->arg);
+		task->run(fd, task->arg);
 	_exit(0); /* without flushing what the parent has in its streams */
 }
 
-static bool begin(struct errand *errand)
+static bool begin(struct task *task)
 {
 	pid_t parent = getpid();
 	int ends[2];
 
-	errand->text = calloc(1, errand->limit + 1);
-	if (!errand->text || pipe2(ends, O_CLOEXEC) < 0)
+	task->text = calloc(1, task->limit + 1);
+	if (!task->text || pipe2(ends, O_CLOEXEC) < 0)
 		return false;
-	errand->pid = fork();
-	if (errand->pid == 0)
-		be_child(errand, ends[1], parent);
+	task->pid = fork();
+	if (task->pid == 0)
+		be_child(task, ends[1], parent);
 	close(ends[1]);
-	if (errand->pid < 0) {
+	if (task->pid < 0) {
 		close(ends[0]);
 		return false;
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	errand->fd = ends[0];
-	errand->begun = clock_ns();
+	task->fd = ends[0];
+	task->begun = clock_ns();
 	return true;
 }
 
-static void finish(struct errand *errand, bool cut)
+static void finish(struct task *task, bool cut)
 {
 	uint64_t give_up = clock_ns() + REAP_NS;
 	int status = 0;
 	pid_t got;
 
 	if (cut)
-		kill(errand->pid, SIGKILL);
-	while ((got = waitpid(errand->pid, &status, WNOHANG)) == 0 && clock_ns() < give_up)
+		kill(task->pid, SIGKILL);
+	while ((got = waitpid(task->pid, &status, WNOHANG)) == 0 && clock_ns() < give_up)
 		clock_nap(0.0005);
 	if (got == 0 && !cut) { /* has closed its pipe and goes on all the same */
-		finish(errand, true);
+		finish(task, true);
 		return;
 	}
-	close(errand->fd);
-	errand->fd = -1;
-	errand->seconds = (double)(clock_ns() - errand->begun) * 1e-9;
+	close(task->fd);
+	task->fd = -1;
+	task->seconds = (double)(clock_ns() - task->begun) * 1e-9;
 	if (cut)
-		errand->end = ERRAND_CUT;
+		task->end = TASK_CUT;
 	else
-		errand->end = got == errand->pid && status == 0 ? ERRAND_DONE : ERRAND_BROKEN;
+		task->end = got == task->pid && status == 0 ? TASK_DONE : TASK_BROKEN;
 }
 
 /* What has come so far. */
-static void hear(struct errand *errand)
+static void take_text(struct task *task)
 {
 	for (;;) {
-		size_t room = errand->limit - errand->bytes;
+		size_t room = task->limit - task->bytes;
 		char spare;
-		ssize_t n = read(errand->fd, room ? errand->text + errand->bytes : &spare,
-				 room ? room : 1);
+		ssize_t n =
+			read(task->fd, room ? task->text + task->bytes : &spare, room ? room : 1);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n <= 0 || room == 0) {
-			finish(errand, n > 0);
+			finish(task, n > 0);
 			return;
 		}
-		errand->bytes += (size_t)n;
+		task->bytes += (size_t)n;
 	}
 }
 
-int errand_begin(struct errand *errand)
+int task_begin(struct task *task)
 {
-	errand->end = ERRAND_NEVER;
-	errand->text = NULL;
-	errand->bytes = 0;
-	errand->fd = -1;
-	return begin(errand) ? 0 : -EAGAIN;
+	task->end = TASK_NEVER;
+	task->text = NULL;
+	task->bytes = 0;
+	task->fd = -1;
+	return begin(task) ? 0 : -EAGAIN;
 }
 
-void errand_end(struct errand *errand)
+void task_end(struct task *task)
 {
-	if (errand->pid > 0 && errand->fd >= 0)
-		hear(errand);
-	if (errand->pid > 0 && errand->fd >= 0)
-		finish(errand, true);
+	if (task->pid > 0 && task->fd >= 0)
+		take_text(task);
+	if (task->pid > 0 && task->fd >= 0)
+		finish(task, true);
 }
 
 /* Milliseconds until `deadline`, rounded up; 0 when it has passed. */
@@ -134,55 +134,55 @@ static int ms_until(uint64_t deadline)
 }
 
 /* One round over those that are running: their number, 0 when all are over. */
-static size_t wait_round(struct errand *errands, size_t n, struct pollfd *fds, uint64_t each,
+static size_t wait_round(struct task *tasks, size_t n, struct pollfd *fds, uint64_t each,
 			 uint64_t deadline)
 {
 	uint64_t next = deadline;
 	size_t running = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		fds[i] = (struct pollfd){ .fd = errands[i].fd, .events = POLLIN };
-		running += errands[i].fd >= 0;
-		if (errands[i].fd >= 0 && errands[i].begun + each < next)
-			next = errands[i].begun + each;
+		fds[i] = (struct pollfd){ .fd = tasks[i].fd, .events = POLLIN };
+		running += tasks[i].fd >= 0;
+		if (tasks[i].fd >= 0 && tasks[i].begun + each < next)
+			next = tasks[i].begun + each;
 	}
 	if (running == 0)
 		return 0;
 	if (poll(fds, n, ms_until(next)) < 0 && errno != EINTR)
 		clock_nap(0.001);
 	for (size_t i = 0; i < n; i++) {
-		struct errand *errand = &errands[i];
+		struct task *task = &tasks[i];
 		uint64_t now = clock_ns();
 
-		if (errand->fd >= 0 && fds[i].revents)
-			hear(errand);
-		if (errand->fd >= 0 && (now >= deadline || now >= errand->begun + each))
-			finish(errand, true);
+		if (task->fd >= 0 && fds[i].revents)
+			take_text(task);
+		if (task->fd >= 0 && (now >= deadline || now >= task->begun + each))
+			finish(task, true);
 	}
 	return running;
 }
 
-void errands_run(struct errand *errands, size_t n, size_t parallel, double each, double all)
+void tasks_run(struct task *tasks, size_t n, size_t parallel, double each, double all)
 {
 	uint64_t deadline = clock_ns() + (uint64_t)(all * 1e9);
 	struct pollfd *fds = calloc(n + 1, sizeof(*fds));
 	size_t next = 0, running = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		errands[i].end = ERRAND_NEVER;
-		errands[i].text = NULL;
-		errands[i].bytes = 0;
-		errands[i].seconds = 0;
-		errands[i].fd = -1;
+		tasks[i].end = TASK_NEVER;
+		tasks[i].text = NULL;
+		tasks[i].bytes = 0;
+		tasks[i].seconds = 0;
+		tasks[i].fd = -1;
 	}
 	while (fds) {
 		for (; next < n && running < parallel && clock_ns() < deadline; next++)
-			running += begin(&errands[next]);
-		if (wait_round(errands, next, fds, (uint64_t)(each * 1e9), deadline) == 0)
+			running += begin(&tasks[next]);
+		if (wait_round(tasks, next, fds, (uint64_t)(each * 1e9), deadline) == 0)
 			break;
 		running = 0;
 		for (size_t i = 0; i < next; i++)
-			running += errands[i].fd >= 0;
+			running += tasks[i].fd >= 0;
 	}
 	free(fds);
 }

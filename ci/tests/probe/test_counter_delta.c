@@ -1,4 +1,4 @@
-/* test_tally.c: what counters say in a verdict and in reports; their file in the folder, whatever
+/* test_counter_delta.c: what counters say in a verdict and in reports; their file in the folder, whatever
  * is in it. */
 #include "rig/unit.h"
 
@@ -48,7 +48,7 @@ static void give(int rank, const char *const *entries)
 		counters_set(&counters, part, name, value);
 	}
 	text = counters_text(&counters, true);
-	CU_ASSERT_TRUE(tally_take_text(&evidence.ranks[rank], text));
+	CU_ASSERT_TRUE(counter_delta_take_text(&evidence.ranks[rank], text));
 	free(text);
 	counters_release(&counters);
 }
@@ -110,7 +110,7 @@ static void test_lines(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		set_up();
 		give(3, cases[i].entries);
-		tally_note(&evidence, &diagnosis);
+		counter_delta_note(&evidence, &diagnosis);
 		CU_ASSERT_EQUAL(diagnosis.nlines, cases[i].line ? 2 : 1);
 		if (cases[i].line)
 			CU_ASSERT_STRING_EQUAL(diagnosis.lines[1], cases[i].line);
@@ -131,7 +131,7 @@ static void test_much(void)
 
 	set_up();
 	give(0, rows);
-	tally_note(&evidence, &diagnosis);
+	counter_delta_note(&evidence, &diagnosis);
 	CU_ASSERT_TRUE(strlen(line) < sizeof(diagnosis.lines[0]) - 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(line, "; enp1s0f1np1: 123456789 incoming packets dropped; "
 					    "3 more."));
@@ -139,12 +139,12 @@ static void test_much(void)
 	set_up();
 	for (int i = 0; i < RANKS; i++)
 		give(i, one);
-	tally_note(&evidence, &diagnosis);
+	counter_delta_note(&evidence, &diagnosis);
 	CU_ASSERT_EQUAL(diagnosis.nlines, 1 + 4 + 1);
 	CU_ASSERT_STRING_EQUAL(diagnosis.lines[5],
 			       "Counters of 4 more hosts speak, too: see postmortem.md.");
 	diagnosis.nlines = DIAGNOSIS_LINES - 1; /* NCCL has a word to say, too */
-	tally_note(&evidence, &diagnosis);
+	counter_delta_note(&evidence, &diagnosis);
 	CU_ASSERT_EQUAL(diagnosis.nlines, DIAGNOSIS_LINES - 1);
 	tear_down();
 }
@@ -156,14 +156,15 @@ static void test_reports(void)
 	static const char *const still[] = { "TCP|resent 0", NULL };
 
 	set_up();
-	CU_ASSERT_STRING_EQUAL(printed(tally_print), "counters    none were read\n");
-	CU_ASSERT_STRING_EQUAL(printed(tally_table), "\n### Counters\n\nNo counters were read.\n");
+	CU_ASSERT_STRING_EQUAL(printed(counter_delta_print), "counters    none were read\n");
+	CU_ASSERT_STRING_EQUAL(printed(counter_delta_table),
+			       "\n### Counters\n\nNo counters were read.\n");
 	give(1, moved);
 	give(4, still);
-	CU_ASSERT_STRING_EQUAL(printed(tally_print),
+	CU_ASSERT_STRING_EQUAL(printed(counter_delta_print),
 			       "counters    vm: 3 counters over 10.0 s, 1 of them 0\n"
 			       "counters    vm: 1 counter over 10.0 s, 1 of them 0\n");
-	CU_ASSERT_STRING_EQUAL(printed(tally_table),
+	CU_ASSERT_STRING_EQUAL(printed(counter_delta_table),
 			       "\n### Counters\n\nHost vm: 3 counters over 10.0 s, 1 of them 0.\n"
 			       "\n| | | |\n|---|---|---|\n| TCP | resent | 12 |\n"
 			       "| GPU 2 | a?b | 5 |\n"
@@ -175,7 +176,7 @@ static void test_reports(void)
 	"{\"version\":1,\"host\":\"vm\",\"seconds\":" seconds                                      \
 	",\"why\":\"\",\"counters\":" counters "}\n"
 
-/* Two errands' texts, whole, cut, or none. */
+/* Two tasks' texts, whole, cut, or none. */
 static void test_take(void)
 {
 	static const char before[] = READING("5", "{\"TCP\":{\"resent\":3}}")
@@ -187,11 +188,11 @@ static void test_take(void)
 
 	set_up();
 	rank = &evidence.ranks[0];
-	tally_take(rank, before, NULL, true);
+	counter_delta_take(rank, before, NULL, true);
 	CU_ASSERT_PTR_NULL(rank->counters);
-	tally_take(rank, before, "", true);
+	counter_delta_take(rank, before, "", true);
 	CU_ASSERT_PTR_NULL(rank->counters);
-	tally_take(rank, before, after, true);
+	counter_delta_take(rank, before, after, true);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(rank->counters);
 	CU_ASSERT_EQUAL(counters_value(rank->counters, "TCP", "resent"), 2);
 	CU_ASSERT_EQUAL(counters_value(rank->counters, "GPU 0", "gone"), 1);
@@ -199,15 +200,15 @@ static void test_take(void)
 	CU_ASSERT_STRING_EQUAL(rank->counters->why, "");
 	/* the driver takes too long: what is known of the host stays, nobody is called gone */
 	snprintf(cut, sizeof(cut), "%.*s", (int)sizeof(after) - 10, after);
-	tally_take(rank, before, cut, true);
+	counter_delta_take(rank, before, cut, true);
 	CU_ASSERT_EQUAL(counters_value(rank->counters, "TCP", "resent"), 2);
 	CU_ASSERT_EQUAL(counters_value(rank->counters, "GPU 0", "gone"), -1);
 	CU_ASSERT_STRING_EQUAL(rank->counters->why, "NVML did not answer");
 	/* no earlier reading */
-	tally_take(rank, NULL, after, false);
+	counter_delta_take(rank, NULL, after, false);
 	CU_ASSERT_EQUAL(counters_value(rank->counters, "TCP", "resent"), -1);
 	CU_ASSERT_EQUAL(rank->counters->seconds, 0);
-	CU_ASSERT_STRING_EQUAL(printed(tally_print),
+	CU_ASSERT_STRING_EQUAL(printed(counter_delta_print),
 			       "counters    vm: 1 counter, at the end only\n");
 	tear_down();
 }
@@ -216,13 +217,13 @@ static void test_take(void)
 static void test_hear(void)
 {
 	static const bool no_gpus;
-	struct errand before = tally_errand(&no_gpus);
+	struct task before = counter_delta_task(&no_gpus);
 	bool local[RANKS] = { [2] = true, [3] = true };
 
 	set_up();
-	CU_ASSERT_EQUAL_FATAL(errand_begin(&before), 0);
+	CU_ASSERT_EQUAL_FATAL(task_begin(&before), 0);
 	usleep(200000);
-	witness_hear(&evidence, local, "-", &before);
+	probe_ranks(&evidence, local, "-", &before);
 	free(before.text);
 	CU_ASSERT_PTR_NULL(evidence.ranks[0].counters);
 	CU_ASSERT_PTR_NULL(evidence.ranks[3].counters);
@@ -245,7 +246,7 @@ static void test_folder(void)
 	set_up();
 	give(2, entries);
 	CU_ASSERT_EQUAL(evidence_save_texts(&evidence, dir, &err), 0);
-	text = tally_text(&evidence.ranks[2]);
+	text = counter_delta_text(&evidence.ranks[2]);
 	snprintf(path, sizeof(path), "%s/rank-2.counters.json", dir);
 	for (size_t len = strlen(text); len-- > 0;) {
 		tear_down();
@@ -284,11 +285,11 @@ static void test_folder(void)
 
 static const struct unit_case cases[] = {
 	{ "what speaks", test_lines }, { "more than fits", test_much },
-	{ "reports", test_reports },   { "two errands' texts", test_take },
+	{ "reports", test_reports },   { "two tasks' texts", test_take },
 	{ "this host", test_hear },    { "the folder", test_folder },
 };
 
 int main(void)
 {
-	return unit_main("tally", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("counter_delta", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -1,4 +1,4 @@
-/* test_witness.c: stacks and RAS's word into evidence, the folder, and the diagnosis' lines. */
+/* test_probe.c: stacks and RAS's word into evidence, the folder, and the diagnosis' lines. */
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
@@ -95,14 +95,14 @@ static void start_server(void)
 static void test_stacks(void)
 {
 	set_up();
-	witness_hear(&evidence, local, "1", NULL);
+	probe_ranks(&evidence, local, "1", NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks[0].stack);
 	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.ranks[0].stack, "wait_here"));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks[1].stack);
 	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.ranks[1].stack, "it is stopped"));
 	CU_ASSERT_PTR_NULL(evidence.ranks[2].stack);
 	CU_ASSERT_PTR_NULL(evidence.ranks[3].stack);
-	CU_ASSERT_PTR_NULL(evidence.witness); /* no NCCL here: not asked */
+	CU_ASSERT_PTR_NULL(evidence.ras); /* no NCCL here: not asked */
 	tear_down();
 }
 
@@ -114,19 +114,19 @@ static void test_ras(void)
 	set_up();
 	strcpy(evidence.backend, "nccl");
 	start_server();
-	witness_hear(&evidence, nobody, "2", NULL);
+	probe_ranks(&evidence, nobody, "2", NULL);
 	waitpid(server, NULL, 0);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.witness);
-	CU_ASSERT_STRING_EQUAL(evidence.witness, ANSWER "?[2J");
-	witness_note(&evidence, &d);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ras);
+	CU_ASSERT_STRING_EQUAL(evidence.ras, ANSWER "?[2J");
+	probe_note(&evidence, &d);
 	CU_ASSERT_EQUAL(d.nlines, 2);
 	CU_ASSERT_STRING_EQUAL(d.lines[1],
 			       "NCCL RAS agrees: \"Rank 2 has launched up to operation 5\"");
 	for (int i = 0; i < RANKS; i++)
 		CU_ASSERT_PTR_NULL(evidence.ranks[i].stack);
 	/* the server is gone */
-	witness_hear(&evidence, nobody, "2", NULL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.witness, "Connection refused]"));
+	probe_ranks(&evidence, nobody, "2", NULL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(evidence.ras, "Connection refused]"));
 	unsetenv("NCCL_RAS_ADDR");
 	tear_down();
 }
@@ -134,14 +134,14 @@ static void test_ras(void)
 static void test_note(void)
 {
 	char answer[] = ANSWER;
-	struct evidence e = { .witness = NULL };
+	struct evidence e = { .ras = NULL };
 	struct diagnosis d = { .ranks = "2", .nlines = DIAGNOSIS_LINES };
 
 	strcpy(d.lines[DIAGNOSIS_LINES - 1], "the last");
-	witness_note(&e, &d);
+	probe_note(&e, &d);
 	CU_ASSERT_STRING_EQUAL(d.lines[DIAGNOSIS_LINES - 1], "the last");
-	e.witness = answer;
-	witness_note(&e, &d);
+	e.ras = answer;
+	probe_note(&e, &d);
 	CU_ASSERT_EQUAL(d.nlines, DIAGNOSIS_LINES);
 	CU_ASSERT_EQUAL(strncmp(d.lines[DIAGNOSIS_LINES - 1], "NCCL RAS agrees", 15), 0);
 }
@@ -155,7 +155,7 @@ static void test_folder(void)
 	char dir[UNIT_TEMP], path[UNIT_PATH], *big = malloc(100000);
 	char first[] = "first\n", empty[] = "", said[] = "said\n";
 	struct evidence_rank some[RANKS] = { { .stack = first }, { .stack = empty } };
-	struct evidence e = { .nranks = RANKS, .ranks = some, .witness = said };
+	struct evidence e = { .nranks = RANKS, .ranks = some, .ras = said };
 	struct error err = { .rank = -1 };
 
 	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
@@ -169,7 +169,7 @@ static void test_folder(void)
 	CU_ASSERT_STRING_EQUAL(evidence.ranks[1].stack, "");
 	CU_ASSERT_EQUAL(strlen(evidence.ranks[2].stack), STACKS_BYTES + 256);
 	CU_ASSERT_PTR_NULL(evidence.ranks[3].stack);
-	CU_ASSERT_STRING_EQUAL(evidence.witness, "said\n");
+	CU_ASSERT_STRING_EQUAL(evidence.ras, "said\n");
 
 	CU_ASSERT_EQUAL(unit_put(dir, "rank-0.stack.txt", "a\0b\x1b\xff", 5), 0);
 	unlink(strcat(strcpy(path, dir), "/rank-1.stack.txt"));
@@ -181,7 +181,7 @@ static void test_folder(void)
 	CU_ASSERT_STRING_EQUAL(evidence.ranks[0].stack, "a?b??");
 	CU_ASSERT_PTR_NULL(evidence.ranks[1].stack);
 	CU_ASSERT_PTR_NULL(evidence.ranks[3].stack);
-	CU_ASSERT_PTR_NULL(evidence.witness);
+	CU_ASSERT_PTR_NULL(evidence.ras);
 	evidence_release(&evidence);
 	free(big);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -204,11 +204,11 @@ static void test_async(void)
 	for (int i = 0; i < RANKS; i++)
 		some[i].present = i != 3;
 	some[3].view.asked = 7;
-	witness_note(&e, &d);
+	probe_note(&e, &d);
 	CU_ASSERT_EQUAL(d.nlines, 0);
 	some[0].view.asked = some[2].view.asked = 1;
 	some[1].view.asked = -5; /* another's bytes */
-	witness_note(&e, &d);
+	probe_note(&e, &d);
 	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
 	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 2 of 4 ranks "
 					   "that ask it while they wait.");
@@ -216,7 +216,7 @@ static void test_async(void)
 	some[2].view.device_wait = RECORD_DEVICE_LEFT;
 	some[0].view.device_wait = RECORD_DEVICE_AWAITED;
 	d.nlines = 0;
-	witness_note(&e, &d);
+	probe_note(&e, &d);
 	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
 	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says success on the 1 of 4 ranks "
 					   "that ask it while they wait.");
@@ -224,14 +224,14 @@ static void test_async(void)
 	some[2].view.asked = 3;
 	some[0].view.asked = 0;
 	d.nlines = 0;
-	witness_note(&e, &d);
+	probe_note(&e, &d);
 	CU_ASSERT_EQUAL_FATAL(d.nlines, 1);
 	CU_ASSERT_STRING_EQUAL(d.lines[0], "ncclCommGetAsyncError says error 6 on rank 1.");
 	d.outcome = OUTCOME_DIED;
-	witness_note(&e, &d);
+	probe_note(&e, &d);
 	CU_ASSERT_EQUAL(d.nlines, 1);
 	d = (struct diagnosis){ .outcome = OUTCOME_HANG, .nlines = DIAGNOSIS_LINES };
-	witness_note(&e, &d);
+	probe_note(&e, &d);
 	CU_ASSERT_EQUAL(d.nlines, DIAGNOSIS_LINES);
 }
 
@@ -245,5 +245,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("witness", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("probe", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -149,11 +149,11 @@ static void run(int fd, const void *arg)
 static char *ask(const char *address, double seconds, double *took)
 {
 	struct ras_order order = { address, seconds };
-	struct errand errand = { .run = run, .arg = &order, .limit = 100000 };
+	struct task task = { .run = run, .arg = &order, .limit = 100000 };
 
-	errands_run(&errand, 1, 1, seconds + 5, seconds + 5);
-	*took = errand.seconds;
-	return errand.text;
+	tasks_run(&task, 1, 1, seconds + 5, seconds + 5);
+	*took = task.seconds;
+	return task.text;
 }
 
 /* `want` is the beginning, or behind "..." the end. */

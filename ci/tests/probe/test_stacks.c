@@ -142,13 +142,13 @@ static void end(pid_t pid)
 static char *take(pid_t pid)
 {
 	struct stacks_order order = { .pid = pid, .seconds = 5 };
-	struct errand errand;
+	struct task task;
 	double begin = clock_seconds();
 	char *text;
 
-	stacks_order(&errand, &order);
-	errands_run(&errand, 1, 1, 10, 10);
-	text = stacks_result(&errand);
+	stacks_order(&task, &order);
+	tasks_run(&task, 1, 1, 10, 10);
+	text = stacks_result(&task);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT(clock_seconds() - begin < 10);
 	CU_ASSERT(strlen(text) <= STACKS_BYTES);
@@ -333,31 +333,31 @@ static void test_traced(void)
 	end(pid);
 }
 
-/* An errand that ran out of time: what it had is kept, the process goes on, and its end is said. */
+/* A task that ran out of time: what it had is kept, the process goes on, and its end is said. */
 static void test_cut(void)
 {
 	pid_t pid = start(blocked_in_read);
 	struct stacks_order order = { .pid = pid, .seconds = 5 };
-	struct errand errand;
+	struct task task;
 	char *text;
 
-	stacks_order(&errand, &order);
-	errand.end = ERRAND_CUT;
-	errand.text = strdup("main thread x\n  #0 half\n");
-	errand.bytes = strlen(errand.text);
-	errand.seconds = 1.25;
+	stacks_order(&task, &order);
+	task.end = TASK_CUT;
+	task.text = strdup("main thread x\n  #0 half\n");
+	task.bytes = strlen(task.text);
+	task.seconds = 1.25;
 	kill(pid, SIGSTOP); /* as a tracer that ends at a bad moment leaves it */
 	while (state_of(pid) != 'T')
 		clock_nap(0.01);
-	text = stacks_result(&errand);
+	text = stacks_result(&task);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  #0 half\n[cut] process "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "within 1.250 s\n"));
 	while (state_of(pid) == 'T')
 		clock_nap(0.01);
 	free(text);
-	stacks_order(&errand, &order);
-	errands_run(&errand, 1, 1, 1, 0);
-	text = stacks_result(&errand);
+	stacks_order(&task, &order);
+	tasks_run(&task, 1, 1, 1, 0);
+	text = stacks_result(&task);
 	CU_ASSERT_EQUAL(strncmp(text, "no stacks of process ", 21), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "before its turn"));
 	free(text);

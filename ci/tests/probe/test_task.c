@@ -1,4 +1,4 @@
-/* test_errand.c: children that end, break, hang, never stop writing, or never get their turn. */
+/* test_task.c: children that end, break, hang, never stop writing, or never get their turn. */
 #include "rig/unit.h"
 
 #include <dirent.h>
@@ -73,18 +73,18 @@ static void list_open(int fd, const void *arg)
 		closedir(dir);
 }
 
-static double timed(struct errand *errands, size_t n, size_t parallel, double each, double all)
+static double timed(struct task *tasks, size_t n, size_t parallel, double each, double all)
 {
 	double begin = clock_seconds();
 
-	errands_run(errands, n, parallel, each, all);
+	tasks_run(tasks, n, parallel, each, all);
 	return clock_seconds() - begin;
 }
 
-static void free_texts(struct errand *errands, size_t n)
+static void free_texts(struct task *tasks, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		free(errands[i].text);
+		free(tasks[i].text);
 	/* nobody of them is left, not even as a zombie */
 	CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
 	CU_ASSERT_EQUAL(errno, ECHILD);
@@ -94,118 +94,118 @@ static void test_ends(void)
 {
 	static const struct {
 		void (*run)(int fd, const void *arg);
-		enum errand_end end;
+		enum task_end end;
 		const char *text;
 	} cases[] = {
-		{ say, ERRAND_DONE, "said" },	   { hang, ERRAND_CUT, "said" },
-		{ hang_silently, ERRAND_CUT, "" }, { flood, ERRAND_CUT, "saidsaidsa" },
-		{ crash, ERRAND_BROKEN, "said" },  { resign, ERRAND_BROKEN, "said" },
+		{ say, TASK_DONE, "said" },	 { hang, TASK_CUT, "said" },
+		{ hang_silently, TASK_CUT, "" }, { flood, TASK_CUT, "saidsaidsa" },
+		{ crash, TASK_BROKEN, "said" },	 { resign, TASK_BROKEN, "said" },
 	};
 	enum { N = sizeof(cases) / sizeof(cases[0]) };
-	struct errand errands[N];
+	struct task tasks[N];
 	double seconds;
 
 	for (int i = 0; i < N; i++)
-		errands[i] = (struct errand){ .run = cases[i].run, .arg = "said", .limit = 10 };
-	seconds = timed(errands, N, N, 0.3, 5);
+		tasks[i] = (struct task){ .run = cases[i].run, .arg = "said", .limit = 10 };
+	seconds = timed(tasks, N, N, 0.3, 5);
 	CU_ASSERT(seconds >= 0.3 && seconds < 2);
 	for (int i = 0; i < N; i++) {
-		CU_ASSERT_EQUAL(errands[i].end, cases[i].end);
-		CU_ASSERT_STRING_EQUAL(errands[i].text, cases[i].text);
-		CU_ASSERT_EQUAL(errands[i].bytes, strlen(cases[i].text));
-		CU_ASSERT(errands[i].seconds > 0 && errands[i].seconds < 2);
+		CU_ASSERT_EQUAL(tasks[i].end, cases[i].end);
+		CU_ASSERT_STRING_EQUAL(tasks[i].text, cases[i].text);
+		CU_ASSERT_EQUAL(tasks[i].bytes, strlen(cases[i].text));
+		CU_ASSERT(tasks[i].seconds > 0 && tasks[i].seconds < 2);
 	}
-	free_texts(errands, N);
+	free_texts(tasks, N);
 }
 
 /* Two at once, half a second each: the third begins behind the first two, the fifth has no time
  * left. */
 static void test_turns(void)
 {
-	struct errand errands[6];
+	struct task tasks[6];
 	double seconds;
 
 	for (int i = 0; i < 6; i++)
-		errands[i] = (struct errand){ .run = hang, .arg = "x", .limit = 10 };
-	seconds = timed(errands, 6, 2, 0.5, 0.9);
+		tasks[i] = (struct task){ .run = hang, .arg = "x", .limit = 10 };
+	seconds = timed(tasks, 6, 2, 0.5, 0.9);
 	CU_ASSERT(seconds >= 0.9 && seconds < 2);
 	for (int i = 0; i < 4; i++) {
-		CU_ASSERT_EQUAL(errands[i].end, ERRAND_CUT);
-		CU_ASSERT_PTR_NOT_NULL(errands[i].text);
+		CU_ASSERT_EQUAL(tasks[i].end, TASK_CUT);
+		CU_ASSERT_PTR_NOT_NULL(tasks[i].text);
 	}
-	CU_ASSERT(errands[2].seconds < errands[0].seconds);
+	CU_ASSERT(tasks[2].seconds < tasks[0].seconds);
 	for (int i = 4; i < 6; i++) {
-		CU_ASSERT_EQUAL(errands[i].end, ERRAND_NEVER);
-		CU_ASSERT_PTR_NULL(errands[i].text);
+		CU_ASSERT_EQUAL(tasks[i].end, TASK_NEVER);
+		CU_ASSERT_PTR_NULL(tasks[i].text);
 	}
-	free_texts(errands, 6);
+	free_texts(tasks, 6);
 }
 
 static void test_many(void)
 {
-	struct errand errands[50];
+	struct task tasks[50];
 
 	for (int i = 0; i < 50; i++)
-		errands[i] = (struct errand){ .run = say, .arg = "many", .limit = 4 };
-	CU_ASSERT(timed(errands, 50, 3, 5, 20) < 20);
+		tasks[i] = (struct task){ .run = say, .arg = "many", .limit = 4 };
+	CU_ASSERT(timed(tasks, 50, 3, 5, 20) < 20);
 	for (int i = 0; i < 50; i++) {
-		CU_ASSERT_EQUAL(errands[i].end, ERRAND_DONE);
-		CU_ASSERT_STRING_EQUAL(errands[i].text, "many");
+		CU_ASSERT_EQUAL(tasks[i].end, TASK_DONE);
+		CU_ASSERT_STRING_EQUAL(tasks[i].text, "many");
 	}
-	free_texts(errands, 50);
+	free_texts(tasks, 50);
 }
 
 static void test_none(void)
 {
-	struct errand errand = { .run = say, .arg = "x", .limit = 1 };
+	struct task task = { .run = say, .arg = "x", .limit = 1 };
 
-	errands_run(&errand, 0, 4, 1, 1);
-	errands_run(&errand, 1, 4, 1, 0); /* no time at all */
-	CU_ASSERT_EQUAL(errand.end, ERRAND_NEVER);
-	CU_ASSERT_PTR_NULL(errand.text);
+	tasks_run(&task, 0, 4, 1, 1);
+	tasks_run(&task, 1, 4, 1, 0); /* no time at all */
+	CU_ASSERT_EQUAL(task.end, TASK_NEVER);
+	CU_ASSERT_PTR_NULL(task.text);
 }
 
 /* Begun, and left alone until somebody asks: ended by then, or not; or never asked for. */
 static void test_begun(void)
 {
-	struct errand errands[3] = { { .run = say, .arg = "said", .limit = 4 },
-				     { .run = hang, .arg = "said", .limit = 4 },
-				     { .run = flood, .arg = "said", .limit = 10 } };
+	struct task tasks[3] = { { .run = say, .arg = "said", .limit = 4 },
+				 { .run = hang, .arg = "said", .limit = 4 },
+				 { .run = flood, .arg = "said", .limit = 10 } };
 	double begin = clock_seconds();
 
 	for (int i = 0; i < 3; i++)
-		CU_ASSERT_EQUAL(errand_begin(&errands[i]), 0);
+		CU_ASSERT_EQUAL(task_begin(&tasks[i]), 0);
 	clock_nap(0.2);
 	for (int i = 0; i < 3; i++) {
-		errand_end(&errands[i]);
-		errand_end(&errands[i]);
-		CU_ASSERT_EQUAL(errands[i].end, i == 0 ? ERRAND_DONE : ERRAND_CUT);
-		CU_ASSERT_STRING_EQUAL(errands[i].text, i == 2 ? "saidsaidsa" : "said");
+		task_end(&tasks[i]);
+		task_end(&tasks[i]);
+		CU_ASSERT_EQUAL(tasks[i].end, i == 0 ? TASK_DONE : TASK_CUT);
+		CU_ASSERT_STRING_EQUAL(tasks[i].text, i == 2 ? "saidsaidsa" : "said");
 	}
 	CU_ASSERT(clock_seconds() - begin < 10); /* nobody is waited for */
-	free_texts(errands, 3);
-	errands[0] = (struct errand){ .run = say };
-	errand_end(&errands[0]); /* not begun */
-	CU_ASSERT_PTR_NULL(errands[0].text);
+	free_texts(tasks, 3);
+	tasks[0] = (struct task){ .run = say };
+	task_end(&tasks[0]); /* not begun */
+	CU_ASSERT_PTR_NULL(tasks[0].text);
 }
 
 /* A lock, a socket or a pipe of ours does not outlive us in a child. */
 static void test_holds_nothing(void)
 {
-	struct errand errands[2] = { { .run = list_open, .limit = 4096 },
-				     { .run = list_open, .limit = 4096 } };
+	struct task tasks[2] = { { .run = list_open, .limit = 4096 },
+				 { .run = list_open, .limit = 4096 } };
 	int held[2];
 
 	CU_ASSERT_EQUAL_FATAL(pipe(held), 0);
-	CU_ASSERT_EQUAL(errand_begin(&errands[0]), 0);
+	CU_ASSERT_EQUAL(task_begin(&tasks[0]), 0);
 	clock_nap(0.2);
-	errand_end(&errands[0]);
-	errands_run(&errands[1], 1, 1, 5, 5);
+	task_end(&tasks[0]);
+	tasks_run(&tasks[1], 1, 1, 5, 5);
 	for (int i = 0; i < 2; i++) {
-		CU_ASSERT_EQUAL(errands[i].end, ERRAND_DONE);
-		CU_ASSERT_STRING_EQUAL(errands[i].text, "/dev/null /dev/null /dev/null own ");
+		CU_ASSERT_EQUAL(tasks[i].end, TASK_DONE);
+		CU_ASSERT_STRING_EQUAL(tasks[i].text, "/dev/null /dev/null /dev/null own ");
 	}
-	free_texts(errands, 2);
+	free_texts(tasks, 2);
 	close(held[0]);
 	close(held[1]);
 }
@@ -221,5 +221,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("errand", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("task", cases, sizeof(cases) / sizeof(cases[0]));
 }

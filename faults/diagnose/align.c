@@ -32,7 +32,7 @@ static bool measure_plain(struct track *track, const struct evidence_rank *rank,
 	if (!x->sig || !x->plain || x->comm != a->comm || x->first_seq > SEQ_MAX)
 		return false;
 	track->plain = track->whole = true;
-	track->sig = a->closely ? NULL : x->sig;
+	track->sig = a->strict ? NULL : x->sig;
 	track->first = x->first_seq;
 	track->last = x->first_seq + rank->ncalls - 1;
 	track->final = &rank->calls[rank->ncalls - 1];
@@ -86,14 +86,14 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 
 uint64_t align_signed(const struct align *a, const struct record *record)
 {
-	return a->closely ? align_signature_closely(record) : align_signature(record);
+	return a->strict ? evidence_signature_strict(record) : evidence_signature(record);
 }
 
 /* `sig`: room for first..last, zero. */
 static void fill_track(struct track *track, uint64_t *sig, const struct evidence_rank *rank,
 		       const struct align *a)
 {
-	const uint64_t *known = a->closely ? NULL : rank->index.sig;
+	const uint64_t *known = a->strict ? NULL : rank->index.sig;
 
 	track->sig = sig;
 	for (size_t i = 0; track->final && i < rank->ncalls; i++) {
@@ -208,7 +208,7 @@ static void find_top(struct align *a)
 	}
 }
 
-int align_init(struct align *a, const struct evidence *evidence, uint32_t comm, bool closely)
+int align_init(struct align *a, const struct evidence *evidence, uint32_t comm, bool strict)
 {
 	size_t words = 0, at = 0;
 	int rc;
@@ -216,7 +216,7 @@ int align_init(struct align *a, const struct evidence *evidence, uint32_t comm, 
 	memset(a, 0, sizeof(*a));
 	a->comm = comm;
 	a->nranks = evidence->nranks;
-	a->closely = closely;
+	a->strict = strict;
 	a->tracks = calloc((size_t)a->nranks + 1, sizeof(*a->tracks));
 	if (!a->tracks)
 		return -ENOMEM;

@@ -40,7 +40,7 @@ struct deviation {
 struct align {
 	uint32_t comm;
 	int nranks;
-	bool closely;
+	bool strict;
 	struct track *tracks; /* nranks */
 	uint64_t *arena;
 	uint64_t base; /* sequence number of reference[0] */
@@ -53,10 +53,10 @@ struct align {
 	bool sided; /* which side of the tie is right follows from the sequences themselves */
 };
 
-/* Lay out the calls on `comm`. Sends and receives are all one call, or (`closely`) told apart by
+/* Lay out the calls on `comm`. Sends and receives are all one call, or (`strict`) told apart by
  * kind, amount and type, which do not differ from rank to rank where all follow one plan. 0 or
  * -ENOMEM; align_release in either case. */
-int align_init(struct align *align, const struct evidence *evidence, uint32_t comm, bool closely);
+int align_init(struct align *align, const struct evidence *evidence, uint32_t comm, bool strict);
 void align_release(struct align *align);
 
 /* How `rank` differs from the reference. */
@@ -72,12 +72,7 @@ const struct record *align_reference(const struct align *align, uint64_t seq);
 /* First number of the stretch of identical reference calls that ends with call `seq`. */
 uint64_t align_run(const struct align *align, uint64_t seq);
 
-/* What is compared of a call: the fields in which all ranks must agree, never 0. The second is
- * that of an alignment that is done closely. */
-uint64_t align_signature(const struct record *record);
-uint64_t align_signature_closely(const struct record *record);
-
-/* That of the two which `align` compares. */
+/* The signature of a call that `align` compares: evidence_signature or evidence_signature_strict. */
 uint64_t align_signed(const struct align *align, const struct record *record);
 
 #endif

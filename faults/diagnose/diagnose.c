@@ -106,7 +106,7 @@ static bool try_comms(struct inquiry *q, uint32_t mask, bool (*rule)(struct inqu
 		memset(q->guilty, 0, (size_t)q->evidence->nranks);
 		q->nguilty = 0;
 		/* the same communicator's layout serves all rules */
-		if (!q->align.tracks || q->align.comm != comm || q->align.closely != q->closely) {
+		if (!q->align.tracks || q->align.comm != comm || q->align.strict != q->closely) {
 			align_release(&q->align);
 			if (align_init(&q->align, q->evidence, comm, q->closely) < 0) {
 				inquiry_say(q->d, "Too little memory to compare the calls.");

@@ -259,7 +259,7 @@ static uint64_t meeting(int from, int to, uint64_t nth, const struct record *r)
 {
 	struct record ends = { .kind = CALL_SEND, .count = (uint64_t)from << 32 | (uint32_t)to };
 	struct record amount = { .kind = CALL_SEND, .dtype = r->dtype, .count = r->count };
-	uint64_t hash = record_hash_closely(record_hash_closely(nth, &ends), &amount);
+	uint64_t hash = record_hash_strict(record_hash_strict(nth, &ends), &amount);
 
 	hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull;
 	hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9ull;

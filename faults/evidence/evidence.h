@@ -24,7 +24,7 @@ struct call_times {
 /* What is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need not be
  * looked at twice. */
 struct evidence_index {
-	uint64_t *sig;	/* align_signature of each call; owned; NULL: not made */
+	uint64_t *sig;	/* evidence_signature of each call; owned; NULL: not made */
 	uint32_t comms; /* bit c: there are calls on communicator c */
 	bool plain;	/* one communicator; tickets and sequence numbers without a gap */
 	uint32_t comm;	/* where plain: which, and the first call's numbers */
@@ -85,6 +85,11 @@ int evidence_take_calls(struct evidence_rank *rank, const struct record_memory *
 /* Take a rank's evidence over from its saved form (saved.h) in `image`, which is copied. 0,
  * -EINVAL when it is not sound, -ENOMEM. */
 int evidence_take_saved(struct evidence_rank *rank, int number, const void *image, size_t bytes);
+
+/* The signature of a call: the fields in which all ranks must agree, never 0. Sends and receives are
+ * all one call, or (strict) told apart by kind, amount and type. */
+uint64_t evidence_signature(const struct record *record);
+uint64_t evidence_signature_strict(const struct record *record);
 
 /* Make the index of the rank's calls; without memory there is none, which costs time later, no
  * more. */

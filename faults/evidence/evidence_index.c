@@ -2,21 +2,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/align.h"
 #include "evidence/evidence.h"
 
 #define FNV_BASIS 0xcbf29ce484222325ull
 
-uint64_t align_signature(const struct record *record)
+uint64_t evidence_signature(const struct record *record)
 {
 	uint64_t hash = record_hash(FNV_BASIS, record);
 
 	return hash ? hash : 1;
 }
 
-uint64_t align_signature_closely(const struct record *record)
+uint64_t evidence_signature_strict(const struct record *record)
 {
-	uint64_t hash = record_hash_closely(FNV_BASIS, record);
+	uint64_t hash = record_hash_strict(FNV_BASIS, record);
 
 	return hash ? hash : 1;
 }
@@ -41,7 +40,7 @@ void evidence_index(struct evidence_rank *rank)
 	for (size_t i = 0; i < rank->ncalls; i++) {
 		const struct record *r = &rank->calls[i];
 
-		x->sig[i] = align_signature(r);
+		x->sig[i] = evidence_signature(r);
 		x->comms |= 1u << (r->comm % RECORD_COMMS);
 		x->plain &= r->comm == x->comm && r->seq == x->first_seq + i &&
 			    r->ticket == x->first_ticket + i;

@@ -133,6 +133,6 @@ struct record_memory {
 uint64_t record_hash(uint64_t hash, const struct record *record);
 /* The same, but of sends and receives only the partners are left out: they are alike on all ranks
  * where all follow one plan. */
-uint64_t record_hash_closely(uint64_t hash, const struct record *record);
+uint64_t record_hash_strict(uint64_t hash, const struct record *record);
 
 #endif

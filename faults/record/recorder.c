@@ -38,7 +38,7 @@ uint64_t record_hash(uint64_t hash, const struct record *r)
 	return in_pairs(r) ? hash_word(hash, CALL_SEND) : hash_call(hash, r, r->peer);
 }
 
-uint64_t record_hash_closely(uint64_t hash, const struct record *r)
+uint64_t record_hash_strict(uint64_t hash, const struct record *r)
 {
 	return hash_call(hash, r, in_pairs(r) ? -1 : r->peer);
 }

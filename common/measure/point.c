@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "check/check_share.h"
+#include "backend/check_gather.h"
 #include "measure/used.h"
 
 /* Ranks compare their buffers alone, and not equally fast. */

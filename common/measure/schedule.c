@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check_share.h"
+#include "backend/check_gather.h"
 #include "base/clock.h"
 #include "measure/plan.h"
 #include "measure/timing.h"

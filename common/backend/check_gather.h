@@ -1,6 +1,6 @@
-/* check_share.h: what the ranks' checks of one call come to together. */
-#ifndef HANGAR_CHECK_SHARE_H
-#define HANGAR_CHECK_SHARE_H
+/* check_gather.h: what the ranks' checks of one call come to together. */
+#ifndef HANGAR_CHECK_GATHER_H
+#define HANGAR_CHECK_GATHER_H
 
 #include "check/check.h"
 #include "backend/job.h"

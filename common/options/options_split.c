@@ -1,4 +1,4 @@
-/* split.c: which group of ranks a rank belongs to (NCCL_TESTS_SPLIT). */
+/* options_split.c: which group of ranks a rank belongs to (NCCL_TESTS_SPLIT). */
 #include "options/options.h"
 
 int options_color(const struct options *options, int rank)

@@ -1,5 +1,5 @@
-/* check_share.c: gather check reports. */
-#include "check/check_share.h"
+/* check_gather.c: gather check reports. */
+#include "backend/check_gather.h"
 
 #include <errno.h>
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "process/cgroup.h"
 #include "report/facts.h"
 #include "process/launch.h"
@@ -36,10 +37,22 @@ static int fail(const struct error *err, const struct program *program)
 	return (int)err->outcome;
 }
 
+/* GPUs that a bare start may use: 0 with --backend mpi. */
+static int count_gpus(const struct options *options)
+{
+	bool any = strcmp(options->backend, "auto") == 0;
+
+	for (size_t i = 0; backend_table[i]; i++)
+		if (backend_table[i]->device_name &&
+		    (any || strcmp(options->backend, backend_table[i]->name) == 0))
+			return launch_count(backend_table[i]->devices);
+	return 0;
+}
+
 /* On the backend that a run would take. */
 static void list_faults(const struct options *options)
 {
-	int gpus = launch_devices(options);
+	int gpus = count_gpus(options);
 	bool nccl = gpus > 0 || strcmp(options->backend, "nccl") == 0;
 	struct fault_machine machine;
 
@@ -51,13 +64,14 @@ static void list_faults(const struct options *options)
 /* --help, --version, --completion: true when that was all. */
 static bool answer(const struct program *program, int *code)
 {
+	const struct option_target target = collective_target(program->collective);
 	const struct options *o = program->options;
 
 	*code = 0;
 	if (o->help || o->version || o->list_faults || o->completion)
 		written_guard(program->name);
 	if (o->help)
-		options_print_help(stdout, program->collective, program->name);
+		options_print_help(stdout, &target, program->name);
 	else if (o->version)
 		printf("%s (hangar) %s\n", program->name, HANGAR_VERSION);
 	else if (o->list_faults)
@@ -99,9 +113,8 @@ static int read_faults(struct program *program, struct injector *injector, struc
 
 /* A fault that nobody asked so many ranks for, and that would bring this host down, is a slip of
  * the pen. */
-static int check_fault_ranks(const struct options *options, int ranks, struct error *err)
+static int check_fault_ranks(int ranks, int devices, struct error *err)
 {
-	int devices = launch_devices(options);
 	long places = devices > 0 ? devices : sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (ranks <= RANKS_UNASKED || ranks <= RANKS_PER_PLACE * places)
@@ -115,7 +128,7 @@ static int check_fault_ranks(const struct options *options, int ranks, struct er
 
 /* Ranks of a bare start with faults: at least four and all that are guilty, on one GPU if need be.
  * Returns how many, 0 when the fault does not decide, or a negative errno with the error set. */
-static int choose_fault_ranks(const struct program *program, struct options *options,
+static int choose_fault_ranks(const struct program *program, struct options *options, int devices,
 			      struct error *err)
 {
 	int ranks = 4;
@@ -127,8 +140,8 @@ static int choose_fault_ranks(const struct program *program, struct options *opt
 			if (program->injector->specs[i].ranks[j] >= ranks)
 				ranks = program->injector->specs[i].ranks[j] + 1;
 	options->gpus = ranks;
-	options->share_gpu |= launch_devices(options) > 0 && launch_devices(options) < ranks;
-	return check_fault_ranks(options, ranks, err);
+	options->share_gpu |= devices > 0 && devices < ranks;
+	return check_fault_ranks(ranks, devices, err);
 }
 
 /* Settings of scripts that test hangar, in the environment: no user needs them. */
@@ -258,8 +271,9 @@ static char **add_choice(char **argv, int argc, bool counted, bool shared, int r
 static int start_bare(const struct program *program, struct options *options, struct error *err)
 {
 	bool counted = options->gpus || options->threads, shared = options->share_gpu;
-	int chosen = choose_fault_ranks(program, options, err), code;
-	int ranks = chosen < 0 ? chosen : launch_ranks(options, err);
+	int devices = count_gpus(options), code;
+	int chosen = choose_fault_ranks(program, options, devices, err);
+	int ranks = chosen < 0 ? chosen : launch_ranks(options, devices, err);
 	char **words;
 
 	if (ranks < 0 || check_start(program, ranks, err) < 0)
@@ -294,11 +308,12 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		.argv = argv,
 		.filter = filter,
 	};
+	const struct option_target target = collective_target(collective);
 	struct injector injector;
 	int code;
 
 	launch_detect(&launch);
-	if (options_parse(&options, collective, argc, argv, &err) < 0)
+	if (options_parse(&options, &target, argc, argv, &err) < 0)
 		return fail(&err, &program);
 	if (answer(&program, &code))
 		return code;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/backend_kind.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "process/watch.h"
@@ -18,12 +19,6 @@ struct job;
 struct kernel_cost;
 struct segment;
 struct verify_result;
-
-enum alloc_kind {
-	ALLOC_NCCL,
-	ALLOC_CUDA
-}; /* ncclMemAlloc (nccl-tests' kind) or cudaMalloc; host
-                                             * memory on mpi */
 
 struct backend_config {
 	int device; /* device ordinal of this rank; ignored by mpi */

@@ -1,23 +1,10 @@
-/* check.c: the check of one finished call: receive buffer, guards, send buffer. */
-#include "check/check.h"
+/* check_call.c: the check of one finished call: receive buffer, guards, send buffer. */
+#include "backend/check_call.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check/check_classify.h"
-
-static const char *const kind_names[] = {
-	[WRONG_NONE] = "none",	     [WRONG_ZERO] = "zero",	  [WRONG_STALE] = "stale",
-	[WRONG_SHIFTED] = "shifted", [WRONG_MISSING] = "missing", [WRONG_DOUBLED] = "doubled",
-	[WRONG_NAN] = "nan",	     [WRONG_GUARD] = "guard",	  [WRONG_SEND] = "send",
-	[WRONG_KEEP] = "keep",	     [WRONG_OTHER] = "other",
-};
-
-const char *wrong_kind_name(enum wrong_kind kind)
-{
-	return kind_names[kind];
-}
 
 static const struct segment *segment_of(const struct check_place *place, uint64_t element)
 {
@@ -145,39 +132,4 @@ int check_call(struct backend *be, const struct check_data *data, int rank,
 	if (rc == 0 && report->wrong == 0)
 		rc = check_send(be, data, rank, place, report);
 	return rc;
-}
-
-/* The name of the kind and what is known beyond it. */
-static const char *describe_kind(const struct check_report *report, char *buf, size_t len)
-{
-	const char *name = wrong_kind_name((enum wrong_kind)report->kind);
-
-	if (report->kind == WRONG_SHIFTED)
-		snprintf(buf, len, "%s by %+" PRId64, name, report->shift);
-	else if ((report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED) &&
-		 report->culprit >= 0)
-		snprintf(buf, len, "%s contribution of rank %" PRId32, name, report->culprit);
-	else if (report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED)
-		snprintf(buf, len, "%s contribution of an unknown rank", name);
-	else
-		snprintf(buf, len, "%s", name);
-	return buf;
-}
-
-char *check_describe(const struct check_report *report, char *buf, size_t len)
-{
-	const char *what = report->kind == WRONG_GUARD	? "byte"
-			   : report->kind == WRONG_SEND ? "send element"
-							: "element";
-	char kind[80];
-
-	if (report->wrong == 0) {
-		snprintf(buf, len, "rank %" PRId32 ": nothing wrong", report->rank);
-		return buf;
-	}
-	snprintf(buf, len,
-		 "rank %" PRId32 " %s %" PRId64 ": expected %s got %s: %s (%" PRIu64 " wrong)",
-		 report->rank, what, (int64_t)report->element, report->expected, report->got,
-		 describe_kind(report, kind, sizeof(kind)), report->wrong);
-	return buf;
 }

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-int check_share(struct job *job, struct check_report *report, struct check_sum *sum)
+int check_gather(struct job *job, struct check_report *report, struct check_sum *sum)
 {
 	struct {
 		int bad, rank;

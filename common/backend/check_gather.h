@@ -12,6 +12,6 @@ struct check_sum {
 
 /* In: this rank's report. Out, on all ranks: the report of the first rank that found something,
  * with its rank in the job, and the sums. 0 or a negative errno with the error set. Collective. */
-int check_share(struct job *job, struct check_report *report, struct check_sum *sum);
+int check_gather(struct job *job, struct check_report *report, struct check_sum *sum);
 
 #endif

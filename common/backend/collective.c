@@ -2,6 +2,16 @@
  * oracles, calls. */
 #include "backend/collective.h"
 
+struct option_target collective_target(const struct collective *collective)
+{
+	return (struct option_target){
+		.name = collective->name,
+		.reduces = collective->reduces,
+		.rooted = collective->rooted,
+		.irregular = collective->irregular,
+	};
+}
+
 int collective_calls(const struct collective *collective, int nranks)
 {
 	return collective->calls ? collective->calls(nranks) : 1;

@@ -7,6 +7,8 @@
 
 #include "backend/call.h"
 #include "base/dtype.h"
+#include "check/segment.h"
+#include "options/options.h"
 
 struct traffic;
 
@@ -29,20 +31,6 @@ struct shape {
 	                            * largest buffer */
 	size_t inplace_send; /* where the two lie in the one buffer of the in-place variant */
 	size_t inplace_recv;
-};
-
-enum segment_kind {
-	SEGMENT_COPY,	/* elements `from_at...` of rank `from`'s send buffer */
-	SEGMENT_REDUCE, /* the reduction over all ranks of elements `from_at...` */
-	SEGMENT_KEEP	/* must be left as it was */
-};
-
-/* A stretch of the receive buffer and what must stand there afterwards: the oracle. */
-struct segment {
-	enum segment_kind kind;
-	size_t at, count; /* place in the receive buffer, elements */
-	int from;	  /* SEGMENT_COPY only */
-	size_t from_at;	  /* place in the send buffer(s), elements */
 };
 
 /* One call to make: `send` and `recv` point at the first element. In place: into the same
@@ -85,6 +73,9 @@ struct collective {
 	 * backend. NULL: one. */
 	int (*calls)(int nranks);
 };
+
+/* What the options must know of it. */
+struct option_target collective_target(const struct collective *collective);
 
 /* How many calls a rank makes when the collective is issued once on `nranks` ranks. */
 int collective_calls(const struct collective *collective, int nranks);

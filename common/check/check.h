@@ -12,9 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/backend.h"
-#include "backend/collective.h"
 #include "base/dtype.h"
+#include "check/segment.h"
 
 /* What a point's data are made of. The same on every rank. */
 struct check_data {
@@ -23,7 +22,7 @@ struct check_data {
 	enum redop op; /* OP_NONE: elements are only moved, all bit patterns but NaN and
 	                         * infinity occur */
 	int nranks;
-	bool avg_premultiplies; /* backend_ops.avg_premultiplies */
+	bool avg_premultiplies; /* as backend_ops.avg_premultiplies says */
 };
 
 /* Every buffer is poisoned with this byte before it is written to, guards included. */
@@ -80,27 +79,6 @@ void check_reduced(const struct check_data *data, uint64_t index, void *bits);
 void check_fill(const struct check_data *data, int rank, uint64_t base, size_t count, void *dst);
 void check_verify(const struct check_data *data, const void *recv, const struct segment *segments,
 		  int n, uint64_t base, struct verify_result *result);
-
-/* Where a buffer to be checked lies; addresses are the backend's. */
-struct check_place {
-	const void *recv; /* first element of the receive buffer */
-	size_t recv_bytes;
-	const void *send; /* first element of the send buffer, NULL in place (nothing
-	                      * must stay) */
-	size_t send_bytes;
-	bool guards; /* CHECK_GUARD bytes on each side of recv were poisoned; likewise
-	                      * around send filled */
-	const struct segment *segments;
-	int nsegments;
-	uint64_t base; /* pool index of the first send element */
-};
-
-/* Check one finished call on this rank: receive buffer, guards, send buffer; on a failure find
- * and name the first wrong element. Returns 0 with report->wrong == 0 when all is right, 0 with
- * the report filled when not, or a negative errno from the backend. Local, no communication.
- * `report->rank` is set to `rank`. */
-int check_call(struct backend *be, const struct check_data *data, int rank,
-	       const struct check_place *place, struct check_report *report);
 
 /* One line without newline: "rank 2 element 17: expected 3 got 0: zero (12 wrong)". Returns buf. */
 char *check_describe(const struct check_report *report, char *buf, size_t len);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/check_call.h"
+
 struct geometry plan_geometry(const struct bench *bench, const struct point *point, int rank)
 {
 	return (struct geometry){

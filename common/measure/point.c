@@ -37,7 +37,7 @@ static int fill_pool(struct measured *m, struct checked_slot slot)
 static int share_report(struct measured *m, struct check_report *report)
 {
 	struct check_sum sum;
-	int rc = check_share(m->plan.bench->job, report, &sum);
+	int rc = check_gather(m->plan.bench->job, report, &sum);
 
 	if (rc < 0)
 		return rc;

@@ -174,7 +174,7 @@ static int check_step(struct schedule *s, int i)
 	rc = plan_check(&s->plans[i], slot_of(i), &report);
 	watch_leave(bench->watch);
 	if (rc == 0)
-		rc = check_share(bench->job, &report, &sum);
+		rc = check_gather(bench->job, &report, &sum);
 	if (rc < 0 || report.wrong == 0)
 		return rc;
 	run_note_guilty(run, &report);

@@ -3,6 +3,7 @@
 #define HANGAR_SWEEP_H
 
 #include "backend/backend.h"
+#include "backend/collective.h"
 #include "options/options.h"
 
 /* One point without its placement. */

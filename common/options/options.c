@@ -165,10 +165,10 @@ static int parse_environment(struct option_set *set)
 	return 0;
 }
 
-int options_parse(struct options *options, const struct collective *collective, int argc,
+int options_parse(struct options *options, const struct option_target *target, int argc,
 		  char **argv, struct error *err)
 {
-	struct option_set set = { .options = options, .collective = collective, .err = err };
+	struct option_set set = { .options = options, .target = target, .err = err };
 	int rc;
 
 	rc = option_defaults(options);

@@ -8,8 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "backend/backend.h"
-#include "backend/collective.h"
+#include "base/backend_kind.h"
 #include "base/error.h"
 
 enum mode { MODE_STREAM, MODE_ISOLATED, MODE_GRAPH };
@@ -99,11 +98,17 @@ struct options {
 	const char *completion; /* --completion bash */
 };
 
+/* The collective that a command line is for. */
+struct option_target {
+	const char *name;		 /* "all_reduce" */
+	bool reduces, rooted, irregular; /* options that are about these make sense */
+};
+
 /* Defaults, environment, command line, then the checks of the whole; argv is left alone. Returns
  * 0, or -EINVAL with one line in `err` that names the option (or variable), its value and what
  * is allowed; err->outcome is OUTCOME_USAGE, or OUTCOME_UNSUPPORTED for what this build never
- * has (-D). Prints nothing and never exits. `collective` decides which options make sense. */
-int options_parse(struct options *options, const struct collective *collective, int argc,
+ * has (-D). Prints nothing and never exits. `target` decides which options make sense, NULL: all do. */
+int options_parse(struct options *options, const struct option_target *target, int argc,
 		  char **argv, struct error *err);
 
 /* Long name of an option in force that only a GPU can honour, or NULL. With --backend mpi
@@ -115,7 +120,7 @@ const char *options_need_gpu(const struct options *options);
 int options_color(const struct options *options, int rank);
 
 /* --help text, --completion script: generated from the table that parses. */
-void options_print_help(FILE *out, const struct collective *collective, const char *program);
+void options_print_help(FILE *out, const struct option_target *target, const char *program);
 int options_print_completion(FILE *out, const char *shell, const char *program);
 
 /* The table itself is tested: unique names and letters, help texts, defaults in range. NULL, or

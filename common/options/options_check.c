@@ -113,7 +113,7 @@ static bool changed(const struct options *options, const struct options *default
 /* An option that this collective or backend would silently ignore. */
 static int check_scopes(struct option_set *set)
 {
-	const struct collective *collective = set->collective;
+	const struct option_target *target = set->target;
 	struct options defaults;
 	size_t i;
 	int rc = option_defaults(&defaults);
@@ -123,12 +123,12 @@ static int check_scopes(struct option_set *set)
 
 		if (!set->given[i])
 			continue;
-		if (row->scope == SCOPE_REDUCES && collective && !collective->reduces)
+		if (row->scope == SCOPE_REDUCES && target && !target->reduces)
 			rc = option_reject(set, (int)i, "must be left out: %s reduces nothing",
-					   collective->name);
-		else if (row->scope == SCOPE_ROOTED && collective && !collective->rooted)
+					   target->name);
+		else if (row->scope == SCOPE_ROOTED && target && !target->rooted)
 			rc = option_reject(set, (int)i, "must be left out: %s has no root",
-					   collective->name);
+					   target->name);
 		else if (row->scope == SCOPE_GPU && strcmp(set->options->backend, "mpi") == 0 &&
 			 changed(set->options, &defaults, row))
 			rc = option_reject(set, (int)i,

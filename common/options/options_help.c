@@ -29,17 +29,17 @@ static const char *base_name(const char *program)
 	return slash ? slash + 1 : program;
 }
 
-static bool makes_sense(const struct option_row *row, const struct collective *collective)
+static bool makes_sense(const struct option_row *row, const struct option_target *target)
 {
-	if (!collective)
+	if (!target)
 		return true;
 	switch (row->scope) {
 	case SCOPE_REDUCES:
-		return collective->reduces;
+		return target->reduces;
 	case SCOPE_ROOTED:
-		return collective->rooted;
+		return target->rooted;
 	case SCOPE_IRREGULAR:
-		return collective->irregular;
+		return target->irregular;
 	default:
 		return true;
 	}
@@ -63,7 +63,7 @@ static void describe(const struct option_row *row, char *buf, size_t len)
 		snprintf(buf + n, len - (size_t)n, " (default: %s)", row->initial);
 }
 
-void options_print_help(FILE *out, const struct collective *collective, const char *program)
+void options_print_help(FILE *out, const struct option_target *target, const char *program)
 {
 	struct argp_option options[OPTION_ROWS_MAX + GROUP_END + 1] = { 0 };
 	const struct argp argp = { .options = options, .doc = help_text };
@@ -74,7 +74,7 @@ void options_print_help(FILE *out, const struct collective *collective, const ch
 	for (i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		if (!makes_sense(row, collective))
+		if (!makes_sense(row, target))
 			continue;
 		if ((int)row->group != group) {
 			group = (int)row->group;

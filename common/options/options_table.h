@@ -73,7 +73,7 @@ extern const char *const option_group_titles[GROUP_END];
 /* A command line in the making. */
 struct option_set {
 	struct options *options;
-	const struct collective *collective; /* borrowed, may be NULL: everything makes sense */
+	const struct option_target *target; /* borrowed, may be NULL: everything makes sense */
 	struct error *err;
 	const char *given[OPTION_ROWS_MAX]; /* per row the last text it was given, NULL: none */
 };

@@ -98,7 +98,7 @@ int launch_check(const struct launch *launch, const struct options *options, con
 
 /* In a process of its own: counting starts CUDA's threads, and a thread of ours with signals
  * unblocked would swallow the SIGCHLD that wait_for() waits for. */
-static int count_devices(const struct backend_ops *ops)
+int launch_count(int (*devices)(void))
 {
 	pid_t pid;
 	int status;
@@ -106,7 +106,7 @@ static int count_devices(const struct backend_ops *ops)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		int n = ops->devices();
+		int n = devices();
 
 		_exit(n < 0 ? 0 : n > 255 ? 255 : n);
 	}
@@ -116,21 +116,8 @@ static int count_devices(const struct backend_ops *ops)
 	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
-int launch_devices(const struct options *options)
+int launch_ranks(const struct options *options, int devices, struct error *err)
 {
-	static int counted = -1; /* a fact of the host: it is asked for once */
-	const struct backend_ops *nccl = backend_find("nccl");
-
-	if (!nccl || strcmp(options->backend, "mpi") == 0)
-		return 0;
-	if (counted < 0)
-		counted = count_devices(nccl);
-	return counted;
-}
-
-int launch_ranks(const struct options *options, struct error *err)
-{
-	int devices = launch_devices(options);
 	int asked = 0;
 
 	if (options->gpus || options->threads)

@@ -23,12 +23,12 @@ void launch_detect(struct launch *launch);
 int launch_check(const struct launch *launch, const struct options *options, const char *program,
 		 struct error *err);
 
-/* GPUs that a bare start may use: 0 with --backend mpi. */
-int launch_devices(const struct options *options);
+/* What `devices` returns, 0 to 255, asked in a child process: counting GPUs starts threads. */
+int launch_count(int (*devices)(void));
 
-/* How many ranks a bare start runs: -g x -t, else one per device, else 4; -EINVAL with the error
- * set when -g asks for more devices than there are. */
-int launch_ranks(const struct options *options, struct error *err);
+/* How many ranks a bare start runs on a host with so many devices: -g x -t, else one per device,
+ * else 4; -EINVAL with the error set when -g asks for more devices than there are. */
+int launch_ranks(const struct options *options, int devices, struct error *err);
 
 /* Run argv under mpirun with `ranks` processes, wait, remove what it left. Says on standard
  * error what it runs. Returns the exit code. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check.h"
+#include "backend/check_call.h"
 #include "base/element.h"
 #include "rig/unit.h"
 

@@ -142,6 +142,7 @@ static const struct call_filter filter = { .issue = see_call };
 
 static inline void set_up(const struct collective *c, int argc, const char *const *argv)
 {
+	const struct option_target target = collective_target(c);
 	const char *all[32] = { "test" };
 
 	for (int i = 0; i < argc; i++)
@@ -150,7 +151,7 @@ static inline void set_up(const struct collective *c, int argc, const char *cons
 	memset(&seen, 0, sizeof(seen));
 	memset(&spoil, 0, sizeof(spoil));
 	spoil.rank = NOBODY;
-	if (options_parse(&options, c, argc + 1, (char **)(void *)all, &err) < 0) {
+	if (options_parse(&options, &target, argc + 1, (char **)(void *)all, &err) < 0) {
 		printf(" %s", err.text);
 		CU_FAIL_FATAL("options");
 	}

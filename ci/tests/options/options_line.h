@@ -8,17 +8,18 @@
 #include <string.h>
 
 #include "options/options.h"
+#include "base/dtype.h"
 #include "rig/unit.h"
 
-static const struct collective all_reduce = { .name = "all_reduce", .reduces = true };
-static const struct collective all_gather = { .name = "all_gather" };
-static const struct collective broadcast = { .name = "broadcast", .rooted = true };
-static const struct collective reduce = { .name = "reduce", .reduces = true, .rooted = true };
-static const struct collective alltoallv = { .name = "alltoallv", .irregular = true };
+static const struct option_target all_reduce = { .name = "all_reduce", .reduces = true };
+static const struct option_target all_gather = { .name = "all_gather" };
+static const struct option_target broadcast = { .name = "broadcast", .rooted = true };
+static const struct option_target reduce = { .name = "reduce", .reduces = true, .rooted = true };
+static const struct option_target alltoallv = { .name = "alltoallv", .irregular = true };
 
 /* Parse "a b ''": words split at blanks, '' is the empty argument. `buf` must outlive the
  * options. */
-static inline int parse(struct options *options, const struct collective *collective,
+static inline int parse(struct options *options, const struct option_target *collective,
 			const char *line, char *buf, size_t len, struct error *err)
 {
 	char *argv[64] = { (char *)(uintptr_t) "x_perf" }, *before[64], *word, *save = NULL;

@@ -35,7 +35,7 @@ struct right_case {
 	const char *line;
 	size_t offset, size;
 	uint64_t value; /* its low `size` bytes */
-	const struct collective *collective;
+	const struct option_target *collective;
 	const char *env;
 };
 
@@ -332,7 +332,7 @@ static void test_many_arguments(void)
 	CU_ASSERT_EQUAL(o.min_bytes, 64);
 }
 
-static char *help_text(const struct collective *collective)
+static char *help_text(const struct option_target *collective)
 {
 	char *text = NULL;
 	size_t len;

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 struct wrong_case {
-	const char *line, *want;	     /* `want` stands in the error's text */
-	const struct collective *collective; /* all_reduce */
+	const char *line, *want;		/* `want` stands in the error's text */
+	const struct option_target *collective; /* all_reduce */
 	const char *env;
 	enum outcome outcome; /* OUTCOME_USAGE */
 };

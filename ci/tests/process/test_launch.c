@@ -180,15 +180,15 @@ static void test_check(void)
 static void test_ranks(void)
 {
 	static const struct {
-		int gpus, threads, ranks;
-	} cases[] = { { 0, 0, 4 }, { 1, 0, 1 }, { 3, 0, 3 }, { 0, 5, 5 }, { 3, 2, 6 } };
+		int gpus, threads, devices, ranks;
+	} cases[] = { { 0, 0, 0, 4 }, { 1, 0, 0, 1 }, { 3, 0, 0, 3 }, { 0, 5, 0, 5 },
+		      { 3, 2, 0, 6 }, { 0, 0, 8, 8 }, { 3, 0, 8, 3 }, { 9, 0, 8, -EINVAL } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct options options = { .backend = "mpi",
-						 .gpus = cases[i].gpus,
+		const struct options options = { .gpus = cases[i].gpus,
 						 .threads = cases[i].threads };
 
-		CU_ASSERT_EQUAL(launch_ranks(&options, &err), cases[i].ranks);
+		CU_ASSERT_EQUAL(launch_ranks(&options, cases[i].devices, &err), cases[i].ranks);
 	}
 }
 

@@ -7,7 +7,7 @@
 
 #include "measure/schedule.h"
 #include "base/written.h"
-#include "diagnose/classes.h"
+#include "diagnose/meaning.h"
 
 int check_expect(const struct options *options, struct error *err)
 {

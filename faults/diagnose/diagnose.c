@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/classes.h"
+#include "diagnose/meaning.h"
 #include "diagnose/groups.h"
-#include "diagnose/inquiry.h"
+#include "diagnose/rule.h"
 #include "record/rank_list.h"
 #include "record/verdict.h"
 

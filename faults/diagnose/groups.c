@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/classes.h"
-#include "diagnose/inquiry.h"
+#include "diagnose/meaning.h"
+#include "diagnose/rule.h"
 #include "watch/meeting.h"
 #include "record/rank_list.h"
 

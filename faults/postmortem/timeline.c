@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/inquiry.h"
+#include "diagnose/rule.h"
 #include "record/rank_list.h"
 #include "postmortem/timeline_axis.h"
 #include "record/verdict.h"

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "diagnose/classes.h"
+#include "diagnose/meaning.h"
 #include "postmortem/postmortem.h"
 #include "record/rank_list.h"
 

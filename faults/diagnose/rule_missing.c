@@ -1,12 +1,12 @@
-/* diagnose_missing.c: the rule about the call that some made and others never did; what is said
+/* rule_missing.c: the rule about the call that some made and others never did; what is said
  * where nobody made it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/classes.h"
-#include "diagnose/inquiry.h"
+#include "diagnose/meaning.h"
+#include "diagnose/rule.h"
 #include "record/rank_list.h"
 #include "record/verdict.h"
 #include "process/watch.h"

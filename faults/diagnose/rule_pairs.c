@@ -1,12 +1,12 @@
-/* diagnose_pairs.c: sends and receives, whose signatures leave out kind, partner and size: what the
+/* rule_pairs.c: sends and receives, whose signatures leave out kind, partner and size: what the
  * records themselves tell. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "backend/call.h"
-#include "diagnose/classes.h"
-#include "diagnose/inquiry.h"
+#include "diagnose/meaning.h"
+#include "diagnose/rule.h"
 
 /* What one look costs is bounded: pending calls of a rank, ranks of a run. */
 #define PENDING_MAX 64

@@ -1,7 +1,7 @@
-/* classes.h: the names of what a diagnosis can find, and what each means, how to fix it, how to
+/* meaning.h: the names of what a diagnosis can find, and what each means, how to fix it, how to
  * prevent it. */
-#ifndef HANGAR_CLASSES_H
-#define HANGAR_CLASSES_H
+#ifndef HANGAR_MEANING_H
+#define HANGAR_MEANING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
-/* diagnose_init.c: rules about communicators: who did not come to init, who came otherwise, who
+/* rule_init.c: rules about communicators: who did not come to init, who came otherwise, who
  * gave up. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/classes.h"
-#include "diagnose/inquiry.h"
+#include "diagnose/meaning.h"
+#include "diagnose/rule.h"
 #include "watch/meeting.h"
 #include "record/verdict.h"
 

@@ -1,5 +1,5 @@
-/* inquiry.c: where the guilty and the others stand, in words and numbers. */
-#include "diagnose/inquiry.h"
+/* finding.c: where the guilty and the others stand, in words and numbers. */
+#include "diagnose/rule.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "backend/call.h"
-#include "diagnose/classes.h"
+#include "diagnose/meaning.h"
 #include "base/dtype.h"
 #include "record/rank_list.h"
 #include "record/verdict.h"

@@ -1,11 +1,11 @@
-/* diagnose_outside.c: the rule about ranks that wait for each other outside of calls, where one does
+/* rule_outside.c: the rule about ranks that wait for each other outside of calls, where one does
  * not come. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "diagnose/classes.h"
-#include "diagnose/inquiry.h"
+#include "diagnose/meaning.h"
+#include "diagnose/rule.h"
 #include "process/watch.h"
 
 /* Is its last call over, or at least not what it waits for? That it is over may not have been noted yet:

@@ -1,12 +1,12 @@
-/* diagnose_deviation.c: the rules about calls that differ: the sequences side by side, and which
+/* rule_deviation.c: the rules about calls that differ: the sequences side by side, and which
  * ranks' is another than most ranks'. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/classes.h"
-#include "diagnose/inquiry.h"
+#include "diagnose/meaning.h"
+#include "diagnose/rule.h"
 #include "record/rank_list.h"
 
 #define PLAN_MIN    4 /* calls that are alike: ranks follow one plan */

@@ -1,5 +1,5 @@
-/* classes.c: cause, fix and prevention of each class, as text. */
-#include "diagnose/classes.h"
+/* meaning.c: cause, fix and prevention of each class, as text. */
+#include "diagnose/meaning.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* inquiry.h: what the rules of a diagnosis share. Internal to faults/diagnose/. */
-#ifndef HANGAR_INQUIRY_H
-#define HANGAR_INQUIRY_H
+/* rule.h: what the rules of a diagnosis share. Internal to faults/diagnose/. */
+#ifndef HANGAR_RULE_H
+#define HANGAR_RULE_H
 
 #include <stdbool.h>
 

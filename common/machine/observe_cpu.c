@@ -1,10 +1,10 @@
 /* observe_cpu.c: how busy the CPUs of this host are. */
-#include "machine/observe.h"
+#include "machine/read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/observe_file.h"
+#include "machine/file.h"
 
 #define ROOM (512 << 10) /* a line per CPU */
 

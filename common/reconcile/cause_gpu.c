@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "machine/observe_nvml.h"
+#include "machine/nvml.h"
 
 /* ---- clocks ------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 
 #include "reconcile/causes.h"
 #include "base/clock.h"
-#include "machine/observe.h"
+#include "machine/read.h"
 
 #define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */
 

@@ -7,8 +7,8 @@
 #include "measure/run.h"
 #include "topo/forecast.h"
 #include "machine/observation.h"
-#include "machine/observe_nccl.h"
-#include "machine/observe_nvml.h"
+#include "machine/nccl_seen.h"
+#include "machine/nvml.h"
 
 struct reconcile {
 	const struct bench *bench;	 /* NULL: nothing is looked at */

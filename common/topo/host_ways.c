@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/observe.h"
-#include "machine/observe_file.h"
+#include "machine/read.h"
+#include "machine/file.h"
 
 enum { VALUE = 4096 };	 /* a string variable of Open MPI is 2048 bytes */
 #define MOST_GBPS 1600.0 /* drivers say -1, read as unsigned, when they do not know */

@@ -13,7 +13,7 @@
 
 #include "backend/call.h"
 #include "base/clock.h"
-#include "machine/counters.h"
+#include "machine/machine.h"
 #include "base/dtype.h"
 #include "evidence/saved.h"
 #include "base/proc_stat.h"

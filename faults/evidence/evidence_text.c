@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "machine/counters.h"
+#include "machine/machine.h"
 #include "probe/ras.h"
 #include "probe/stacks.h"
 #include "probe/counter_delta.h"

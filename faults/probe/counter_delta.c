@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/counters.h"
-#include "machine/observe_nvml.h"
+#include "machine/machine.h"
+#include "machine/nvml.h"
 
 #define HOSTS_SAID  4
 #define HOSTS_SHOWN 32

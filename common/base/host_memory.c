@@ -1,5 +1,5 @@
 /* host_memory.c: MemAvailable and cgroup limits. */
-#include "machine/host_memory.h"
+#include "base/host_memory.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* counters_read.c: counters of this host: TCP, interfaces, RDMA ports, GPUs. */
-#include "machine/counters.h"
+#include "machine/machine.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "machine/observe_file.h"
-#include "machine/observe_nvml.h"
+#include "machine/file.h"
+#include "machine/nvml.h"
 
 #define INTERFACES 64 /* hosts of containers have hundreds: those of hardware first */
 #define NET_BYTES  (128 << 10)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/observe_nccl.h"
+#include "machine/nccl_seen.h"
 #include "rig/tree.h"
 
 static struct observed_host host;

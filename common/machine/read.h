@@ -4,7 +4,7 @@
 #define HANGAR_OBSERVE_H
 
 #include "machine/observation.h"
-#include "machine/observe_nvml.h"
+#include "machine/nvml.h"
 
 struct observe_request {
 	const char *root;		   /* before /proc and /sys; "" outside of tests */

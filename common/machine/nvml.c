@@ -1,5 +1,5 @@
 /* observe_nvml.c: GPUs as the driver sees them. */
-#include "machine/observe_nvml.h"
+#include "machine/nvml.h"
 
 #include <dlfcn.h>
 #include <limits.h>

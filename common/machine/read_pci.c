@@ -1,5 +1,5 @@
 /* observe_pci.c: PCIe links, bridges and IOMMU between a GPU or NIC and its CPU. */
-#include "machine/observe.h"
+#include "machine/read.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/observe_file.h"
+#include "machine/file.h"
 
 #define DEPTH 16 /* devices between root and endpoint */
 

@@ -1,5 +1,5 @@
 /* counters.c: lists of counters: what lies between two, and their JSON. */
-#include "machine/counters.h"
+#include "machine/machine.h"
 
 #include <ctype.h>
 #include <errno.h>

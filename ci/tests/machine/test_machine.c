@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/counters.h"
-#include "machine/observe_nvml.h"
+#include "machine/machine.h"
+#include "machine/nvml.h"
 #include "rig/tree.h"
 
 #define SNMP                                                                                       \

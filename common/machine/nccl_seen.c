@@ -1,5 +1,5 @@
 /* observe_nccl.c: NCCL's logs to what it connected, and how. */
-#include "machine/observe_nccl.h"
+#include "machine/nccl_seen.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* observe_net.c: network interfaces, RDMA ports, TCP's counters. */
-#include "machine/observe.h"
+#include "machine/read.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "machine/observe_file.h"
+#include "machine/file.h"
 
 #define NAMES 1024 /* of interfaces */
 

@@ -1,5 +1,5 @@
 /* observe.c: one host, one rank. */
-#include "machine/observe.h"
+#include "machine/read.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "machine/cpu_list.h"
-#include "machine/observe_file.h"
+#include "machine/file.h"
 #include "report/sink.h"
 
 /* The GPUs of the job's ranks on this host, each once. */

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "machine/observe_nvml.h"
+#include "machine/nvml.h"
 
 /* Two GPUs: the second has lost link 3, refuses P2P, and has another process on it. */
 static int devices[2];

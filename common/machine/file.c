@@ -1,5 +1,5 @@
 /* observe_file.c: bounded reads. */
-#include "machine/observe_file.h"
+#include "machine/file.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "machine/cpu_list.h"
-#include "machine/observe.h"
-#include "machine/observe_file.h"
+#include "machine/read.h"
+#include "machine/file.h"
 #include "rig/tree.h"
 
 static struct observed_host host;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "measure/schedule.h"
-#include "base/written.h"
+#include "base/output.h"
 #include "diagnose/meaning.h"
 
 int check_expect(const struct options *options, struct error *err)

@@ -17,7 +17,7 @@
 #include "options/options.h"
 #include "base/parse.h"
 #include "process/supervisor.h"
-#include "base/written.h"
+#include "base/output.h"
 #include "inject/machine.h"
 #include "watch/monitor.h"
 #include "record/recorder.h"

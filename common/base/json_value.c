@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "report/sink.h"
-#include "base/written.h"
+#include "base/output.h"
 
 json_t *json_value_text(const char *text)
 {

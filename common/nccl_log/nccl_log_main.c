@@ -7,7 +7,7 @@
 #include "nccl_log/nccl_log.h"
 #include "nccl_log/nccl_log_topo.h"
 #include "base/parse.h"
-#include "base/written.h"
+#include "base/output.h"
 
 struct arguments {
 	char **files; /* as in argv; -r RANK holds for the files after it */

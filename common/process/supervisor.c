@@ -13,7 +13,7 @@
 
 #include "process/cgroup.h"
 #include "base/clock.h"
-#include "process/ending.h"
+#include "process/exit.h"
 #include "process/leftovers.h"
 #include "base/signals.h"
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "reconcile/causes.h"
-#include "base/written.h"
+#include "base/output.h"
 
 struct arguments {
 	const char *path;

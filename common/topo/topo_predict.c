@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "topo/predict_run.h"
-#include "base/written.h"
+#include "base/output.h"
 
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 

@@ -14,7 +14,7 @@
 #include "probe/ras.h"
 #include "probe/stacks.h"
 #include "probe/counter_delta.h"
-#include "base/written.h"
+#include "base/output.h"
 
 static int write_text(const char *path, const char *text)
 {

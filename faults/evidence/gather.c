@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/written.h"
+#include "base/output.h"
 
 #define FILE_BYTES (64 << 20) /* larger ones are not evidence */
 #define NAME_BYTES 64

@@ -9,7 +9,7 @@
 #include "evidence/evidence.h"
 #include "evidence/gather.h"
 #include "probe/probe.h"
-#include "base/written.h"
+#include "base/output.h"
 
 struct arguments {
 	const char *dir;

@@ -12,7 +12,7 @@
 #include "postmortem/report_stacks.h"
 #include "probe/counter_delta.h"
 #include "postmortem/timeline.h"
-#include "base/written.h"
+#include "base/output.h"
 
 #define RANKS_SHOWN 64 /* whose lines; the guilty are the first */
 

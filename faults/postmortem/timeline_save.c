@@ -9,7 +9,7 @@
 #include "base/dtype.h"
 #include "base/json_value.h"
 #include "postmortem/timeline.h"
-#include "base/written.h"
+#include "base/output.h"
 
 enum { THREAD_CALLS, THREAD_DEVICE, THREAD_HOST, THREADS };
 

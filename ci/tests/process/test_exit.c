@@ -1,4 +1,4 @@
-/* test_ending.c: processes that have begun to end, seen before waitpid hears of them. */
+/* test_exit.c: processes that have begun to end, seen before waitpid hears of them. */
 #include "rig/unit.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "process/ending.h"
+#include "process/exit.h"
 
 #define DUMPED ((size_t)200 << 20) /* bytes, so that writing them takes a while */
 

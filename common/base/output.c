@@ -1,5 +1,5 @@
-/* written.c: streams and standard output asked whether what was written arrived. */
-#include "base/written.h"
+/* output.c: streams and standard output asked whether what was written arrived. */
+#include "base/output.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* written.h: did what was written arrive? Disks fill up, and streams say so late. */
+/* output.h: did what was written arrive? Disks fill up, and streams say so late. */
 #ifndef HANGAR_WRITTEN_H
 #define HANGAR_WRITTEN_H
 

@@ -1,4 +1,4 @@
-/* ending.h: a process that has begun to end, before anybody can wait for it.
+/* exit.h: a process that has begun to end, before anybody can wait for it.
  *
  * A process with a GPU gives memory and mappings back before its parent's waitpid hears of it:
  * up to half a second on a loaded host. One that crashed writes its core file first, for seconds

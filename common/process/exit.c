@@ -1,5 +1,5 @@
-/* ending.c: flags and exit status of a process that ends. */
-#include "process/ending.h"
+/* exit.c: flags and exit status of a process that ends. */
+#include "process/exit.h"
 
 #include "base/proc_stat.h"
 

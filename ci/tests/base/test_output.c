@@ -1,4 +1,4 @@
-/* test_written.c: what did not arrive is told, and why. */
+/* test_output.c: what did not arrive is told, and why. */
 #include "rig/unit.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/json_value.h"
-#include "base/written.h"
+#include "base/output.h"
 
 /* By the amount: less and more than a stream holds back. */
 static void test_close(void)

@@ -65,5 +65,5 @@ int check_start(const struct program *program, int ranks, struct error *err)
 
 	if (rc == 0)
 		rc = check_schedule(program, ranks, err);
-	return rc < 0 ? rc : written_room(err);
+	return rc < 0 ? rc : output_room(err);
 }

@@ -69,7 +69,7 @@ static bool answer(const struct program *program, int *code)
 
 	*code = 0;
 	if (o->help || o->version || o->list_faults || o->completion)
-		written_guard(program->name);
+		output_guard(program->name);
 	if (o->help)
 		options_print_help(stdout, &target, program->name);
 	else if (o->version)
@@ -289,7 +289,7 @@ static int start_bare(const struct program *program, struct options *options, st
 	code = launch_self(ranks, words, err);
 	free(words);
 	if (code == OUTCOME_OK)
-		written_room(err); /* mpirun passes over what it could not write */
+		output_room(err); /* mpirun passes over what it could not write */
 	return err->code ? fail(err, program) : code;
 }
 

@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "report/sink.h"
 #include "base/output.h"
 
 json_t *json_value_text(const char *text)
@@ -45,7 +43,7 @@ int json_value_save(const json_t *value, const char *path, size_t flags)
 	if (!f)
 		return -errno;
 	failed = json_dumpf(value, f, flags | JSON_REAL_PRECISION(15));
-	rc = written_close(f);
+	rc = output_close(f);
 	return failed && rc == 0 ? -EIO : rc;
 }
 
@@ -60,58 +58,4 @@ json_t *json_value_texts(char *const *texts, int n)
 		}
 	}
 	return list;
-}
-
-static int add_variable(json_t *to, const char *variable, const char *equals)
-{
-	char *name = strndup(variable, (size_t)(equals - variable));
-	int rc = 0;
-
-	if (!name)
-		return -1;
-	if (!sink_env_allowed(name))
-		goto out;
-	if (json_is_array(to))
-		rc = json_array_append_new(to, json_value_text(variable));
-	else
-		rc = json_object_set_new(to, name, json_value_text(equals + 1));
-out:
-	free(name);
-	return rc;
-}
-
-json_t *json_value_environment(bool list)
-{
-	json_t *to = list ? json_array() : json_object();
-
-	for (char **variable = environ; to && variable && *variable; variable++) {
-		const char *equals = strchr(*variable, '=');
-
-		if (equals && add_variable(to, *variable, equals) < 0) {
-			json_decref(to);
-			return NULL;
-		}
-	}
-	return to;
-}
-
-json_t *json_value_column(const struct column *column, const struct row *row)
-{
-	const void *field = (const char *)row + column->offset;
-
-	switch (column->type) {
-	case COLUMN_INT32:
-		return json_integer(*(const int32_t *)field);
-	case COLUMN_INT64:
-		return json_integer(*(const int64_t *)field);
-	case COLUMN_UINT64:
-		return json_integer((json_int_t) * (const uint64_t *)field);
-	case COLUMN_DOUBLE:
-		return json_value_real(*(const double *)field);
-	case COLUMN_STRING:
-		return json_value_text(*(const char *const *)field);
-	case COLUMN_TEXT:
-		return json_value_text(field);
-	}
-	return json_null();
 }

@@ -3,10 +3,7 @@
 #define HANGAR_JSON_VALUE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
-
-#include "report/row.h"
 
 /* New references; NULL on lack of memory only. */
 
@@ -22,12 +19,5 @@ int json_value_save(const json_t *value, const char *path, size_t flags);
 
 /* n strings. */
 json_t *json_value_texts(char *const *texts, int n);
-
-/* Every allow-listed variable of this process: an object, or with `list` nccl-tests' array of
- * "NAME=value". */
-json_t *json_value_environment(bool list);
-
-/* The cell of a column, in its own type. */
-json_t *json_value_column(const struct column *column, const struct row *row);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-int written_close(FILE *f)
+int output_close(FILE *f)
 {
 	bool failed = ferror(f);
 	int why = errno;
@@ -26,7 +26,7 @@ static int refuse_stdout(struct error *err, int code)
 	return error_set(err, OUTCOME_INTERNAL, code, "standard output: %s", strerror(-code));
 }
 
-int written_stdout(struct error *err)
+int output_stdout(struct error *err)
 {
 	bool failed = ferror(stdout);
 	int why = errno;
@@ -44,19 +44,19 @@ static void guard(void)
 {
 	struct error err = { .rank = -1 };
 
-	if (written_stdout(&err) == 0)
+	if (output_stdout(&err) == 0)
 		return;
 	error_print(&err, guarded);
 	_exit(OUTCOME_INTERNAL);
 }
 
-void written_guard(const char *program)
+void output_guard(const char *program)
 {
 	guarded = program;
 	atexit(guard);
 }
 
-int written_room(struct error *err)
+int output_room(struct error *err)
 {
 	struct statvfs disk;
 	struct stat st;

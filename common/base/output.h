@@ -1,6 +1,6 @@
 /* output.h: did what was written arrive? Disks fill up, and streams say so late. */
-#ifndef HANGAR_WRITTEN_H
-#define HANGAR_WRITTEN_H
+#ifndef HANGAR_OUTPUT_H
+#define HANGAR_OUTPUT_H
 
 #include <stdio.h>
 
@@ -9,18 +9,18 @@
 /* Closes `f`. 0 when all that was written to it arrived, else a negative errno: -ENOSPC on a full
  * disk. Where an earlier write failed, and closing does not, it is what errno says at the call: the
  * writes come right before it. */
-int written_close(FILE *f);
+int output_close(FILE *f);
 
 /* Flushes standard output. 0, or a negative errno with the error set (OUTCOME_INTERNAL) when
  * anything that was printed did not arrive; why, as above. */
-int written_stdout(struct error *err);
+int output_stdout(struct error *err);
 
-/* From now on the end of this process, by exit() or from main(), asks written_stdout(): a failure is
+/* From now on the end of this process, by exit() or from main(), asks output_stdout(): a failure is
  * told on standard error, in the name of `program`, and turns the exit code into 1. */
-void written_guard(const char *program);
+void output_guard(const char *program);
 
 /* Could a line be written to standard output by another process that would not tell of a failure?
  * 0, or a negative errno with the error set: it is closed, or its disk is full. Writes nothing. */
-int written_room(struct error *err);
+int output_room(struct error *err);
 
 #endif

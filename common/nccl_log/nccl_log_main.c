@@ -86,7 +86,7 @@ static int print(const struct nccl_log *log, const struct arguments *arguments,
 	int rc = arguments->json ? nccl_log_print_json(stdout, log, topo)
 				 : nccl_log_print(stdout, log, topo);
 
-	return ferror(stdout) ? 0 : rc; /* written_guard tells of that */
+	return ferror(stdout) ? 0 : rc; /* output_guard tells of that */
 }
 
 static enum outcome report(const struct arguments *arguments, const struct topo_system *topo,
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	static struct topo_system topo; /* large */
 
 	argp_err_exit_status = OUTCOME_USAGE;
-	written_guard("nccl_log");
+	output_guard("nccl_log");
 	arguments.files = calloc((size_t)argc + 1, sizeof(*arguments.files));
 	arguments.ranks = calloc((size_t)argc + 1, sizeof(*arguments.ranks));
 	if (!arguments.files || !arguments.ranks)

@@ -7,7 +7,7 @@
  * one; after a signal. */
 enum { EXITING = 0x4, DUMPED_BY_ANOTHER = 0x8, DUMPS = 0x200, SIGNALLED = 0x400 };
 
-bool ending_seen(pid_t pid, bool *again, int *wait_status)
+bool exit_seen(pid_t pid, bool *again, int *wait_status)
 {
 	struct proc_stat stat;
 

@@ -23,7 +23,7 @@ struct supervisor {
 	const struct supervisor_hooks *hooks;
 	struct supervised child;
 	bool reaped; /* it is gone; before that it may have begun to end */
-	bool ending_again;
+	bool exit_again;
 	int signal_fd;
 	pid_t launcher;
 	sigset_t old_mask;
@@ -88,7 +88,7 @@ static void reap(struct supervisor *s)
 	while (!s->reaped &&
 	       waitpid(s->child.pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == s->child.pid)
 		observe(s, status);
-	if (s->child.running && ending_seen(s->child.pid, &s->ending_again, &status))
+	if (s->child.running && exit_seen(s->child.pid, &s->exit_again, &status))
 		observe_end(s, status);
 }
 

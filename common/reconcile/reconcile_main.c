@@ -88,7 +88,7 @@ static int tell(const char *path, struct error *err)
 	if (causes_slowest(&observation, line, sizeof(line)))
 		puts(line);
 	if (causes_tell(&observation, print_line, stdout) < 0 &&
-	    !ferror(stdout)) /* see written_guard */
+	    !ferror(stdout)) /* see output_guard */
 		error_set(err, OUTCOME_INTERNAL, -1, "can't print");
 	observation_release(&observation);
 	return err->outcome;
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	int code = 0;
 
 	argp_err_exit_status = OUTCOME_USAGE;
-	written_guard("reconcile");
+	output_guard("reconcile");
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return OUTCOME_USAGE;
 	if (arguments.list)

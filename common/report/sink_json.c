@@ -252,7 +252,7 @@ static json_t *header_object(const struct run_facts *facts)
 	rc |= json_object_set_new(to, "ranks", ranks_array(facts));
 	rc |= json_object_set_new(to, "seed", json_integer(facts->options->seed));
 	rc |= json_object_set_new(to, "options", options_object(facts->options));
-	rc |= json_object_set_new(to, "env", json_value_environment(false));
+	rc |= json_object_set_new(to, "env", sink_environment(false));
 	return object_if(to, rc);
 }
 
@@ -340,7 +340,7 @@ static int json_row(struct sink *sink, const struct row *row)
 
 	for (size_t i = 0; i < row_column_count; i++)
 		rc |= json_object_set_new(to, row_columns[i].name,
-					  json_value_column(&row_columns[i], row));
+					  sink_column_value(&row_columns[i], row));
 	rc |= put_report(to, row);
 	if (row->per_rank)
 		rc |= json_object_set_new(to, "per_rank", per_rank_array(row));

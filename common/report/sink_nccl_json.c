@@ -149,7 +149,7 @@ static json_t *head_object(const struct run_facts *facts)
 	rc |= json_object_set_new(to, "version", json_integer(FILE_VERSION));
 	rc |= json_object_set_new(to, "start_time", plain_time(facts->started));
 	rc |= json_object_set_new(to, "args", json_value_texts(facts->argv, facts->argc));
-	rc |= json_object_set_new(to, "env", json_value_environment(true));
+	rc |= json_object_set_new(to, "env", sink_environment(true));
 	rc |= json_object_set_new(to, "nccl_version",
 				  json_integer(facts->ranks[0].device.library_code));
 	rc |= json_object_set_new(to, "config", config_object(facts));

@@ -2,6 +2,7 @@
 #ifndef HANGAR_SINK_SHARED_H
 #define HANGAR_SINK_SHARED_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,6 +33,13 @@ int sink_lines_append(struct sink *sink, const char *data, size_t len);
 
 /* Keep that there was no memory for a line; returns -ENOMEM. */
 int sink_lines_no_memory(struct sink *sink);
+
+/* Every allow-listed variable of this process: an object, or with `list` nccl-tests' array of
+ * "NAME=value". A new reference; NULL on lack of memory only. */
+json_t *sink_environment(bool list);
+
+/* The cell of a column, in its own type; as above. */
+json_t *sink_column_value(const struct column *column, const struct row *row);
 
 /* Did the check of this row fail? */
 bool sink_row_failed(const struct row *row);

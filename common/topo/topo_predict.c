@@ -311,7 +311,7 @@ int main(int argc, char **argv)
 	struct error err = { .outcome = OUTCOME_OK };
 
 	argp_err_exit_status = OUTCOME_USAGE;
-	written_guard("topo_predict");
+	output_guard("topo_predict");
 	argp_parse(&argp, argc, argv, 0, NULL, &job);
 	if (predict_run(&job, &err) == 0)
 		return 0;

@@ -26,7 +26,7 @@ static int write_text(const char *path, const char *text)
 	if (!f)
 		return -errno;
 	fputs(text, f);
-	return written_close(f);
+	return output_close(f);
 }
 
 /* Hosts that share the folder may write the same: whole, since half of it would be of no use. */

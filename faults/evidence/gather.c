@@ -134,7 +134,7 @@ static int keep_file(const char *dir, const struct parcel *parcel, const char *d
 	if (!f)
 		return -errno;
 	fwrite(data, 1, (size_t)parcel->bytes, f);
-	rc = written_close(f);
+	rc = output_close(f);
 	if (rc == 0 && rename(draft, path) < 0)
 		rc = -errno;
 	if (rc < 0)

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	int code;
 
 	argp_err_exit_status = OUTCOME_USAGE;
-	written_guard("hang_diagnose");
+	output_guard("hang_diagnose");
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return OUTCOME_USAGE;
 	code = arguments.gather ? gather_and_diagnose(&arguments, &err)

@@ -105,7 +105,7 @@ static int save_report(const struct diagnosis *d, const struct evidence *e, cons
 	if (!f)
 		return -errno;
 	diagnosis_print(f, d, e);
-	return written_close(f);
+	return output_close(f);
 }
 
 static int save_postmortem(const struct diagnosis *d, const struct evidence *e, const char *dir,
@@ -116,7 +116,7 @@ static int save_postmortem(const struct diagnosis *d, const struct evidence *e, 
 	if (!f)
 		return -errno;
 	postmortem_print(f, d, e, dir, drawable);
-	return written_close(f);
+	return output_close(f);
 }
 
 int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const char *dir,

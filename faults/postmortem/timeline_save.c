@@ -233,5 +233,5 @@ int timeline_save_csv(const struct timeline *t, const char *path)
 	for (size_t i = 0; i < t->nlanes; i++)
 		if (t->lanes[i].drawn)
 			put_lane(f, &t->lanes[i], at++);
-	return written_close(f);
+	return output_close(f);
 }

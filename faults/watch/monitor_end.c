@@ -178,7 +178,7 @@ static void tell_expected(const char *expected, const struct verdict *verdict, i
 	if (!expected)
 		return;
 	if (exit_code == 0)
-		printf("# came as expected: %s\n", expected);
+		printf("# as expected: %s\n", expected);
 	else
 		printf("# expected %s, came %s%s%s%s%s: exit %d\n", expected,
 		       outcome_name(verdict->outcome), strcmp(verdict->class, "-") ? ":" : "",

@@ -22,8 +22,8 @@ static void test_close(void)
 		CU_ASSERT_FATAL(full && null);
 		fprintf(full, "%*s", amounts[i], "");
 		fprintf(null, "%*s", amounts[i], "");
-		CU_ASSERT_EQUAL(written_close(full), amounts[i] ? -ENOSPC : 0);
-		CU_ASSERT_EQUAL(written_close(null), 0);
+		CU_ASSERT_EQUAL(output_close(full), amounts[i] ? -ENOSPC : 0);
+		CU_ASSERT_EQUAL(output_close(null), 0);
 	}
 }
 
@@ -47,7 +47,7 @@ static void test_json(void)
 	unit_remove(folder);
 }
 
-/* With `path` as standard output: written_room, or a word and written_stdout. */
+/* With `path` as standard output: output_room, or a word and output_stdout. */
 static int on_stdout(const char *path, bool word, struct error *err)
 {
 	int kept = dup(STDOUT_FILENO), fd = open(path, O_WRONLY | O_CLOEXEC), rc;
@@ -59,7 +59,7 @@ static int on_stdout(const char *path, bool word, struct error *err)
 		close(STDOUT_FILENO);
 	if (word)
 		printf("word");
-	rc = word ? written_stdout(err) : written_room(err);
+	rc = word ? output_stdout(err) : output_room(err);
 	dup2(kept, STDOUT_FILENO);
 	clearerr(stdout);
 	close(kept);
@@ -94,5 +94,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("written", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("output", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -94,7 +94,7 @@ done
 strike timed rank:0 $KILL --expect died:rank-killed:0 && {
 	limit=10 ended
 	expect_rc 0 'expected death:'
-	expect_out '^# came as expected: died:rank-killed:0$'
+	expect_out '^# as expected: died:rank-killed:0$'
 }
 
 # Under mpirun typed by the user

@@ -65,7 +65,7 @@ static int see(pid_t pid)
 	bool again = false;
 
 	while (clock_seconds() < until) {
-		if (seen < 0 && !ending_seen(pid, &again, &seen))
+		if (seen < 0 && !exit_seen(pid, &again, &seen))
 			seen = -1;
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			break;
@@ -83,7 +83,7 @@ static void crashes(bool thread)
 
 	CU_ASSERT_FATAL(pid > 0);
 	for (int i = 0; i < 3; i++)
-		CU_ASSERT_FALSE(ending_seen(pid, &again, &status));
+		CU_ASSERT_FALSE(exit_seen(pid, &again, &status));
 	CU_ASSERT_EQUAL(write(tell, "", 1), 1);
 	seen = see(pid);
 	CU_ASSERT_TRUE(WIFSIGNALED(seen));
@@ -112,10 +112,10 @@ static void test_others(void)
 	kill(pid, SIGSTOP);
 	CU_ASSERT_EQUAL(waitpid(pid, &status, WUNTRACED), pid);
 	for (int i = 0; i < 3; i++)
-		CU_ASSERT_FALSE(ending_seen(pid, &again, &status));
+		CU_ASSERT_FALSE(exit_seen(pid, &again, &status));
 	kill(pid, SIGKILL);
 	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-	CU_ASSERT_FALSE(ending_seen(pid, &again, &status));
+	CU_ASSERT_FALSE(exit_seen(pid, &again, &status));
 	close(tell);
 }
 
@@ -131,6 +131,6 @@ int main(void)
 
 	if (unit_folder(folder) < 0)
 		return 1;
-	rc = unit_main("ending", cases, sizeof(cases) / sizeof(cases[0]));
+	rc = unit_main("exit", cases, sizeof(cases) / sizeof(cases[0]));
 	return unit_remove(folder) == 0 ? rc : 1;
 }

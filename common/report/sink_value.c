@@ -1,0 +1,62 @@
+/* sink_value.c: what the JSON sinks make of a column and of the environment. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json_value.h"
+#include "report/sink.h"
+#include "report/sink_shared.h"
+
+static int add_variable(json_t *to, const char *variable, const char *equals)
+{
+	char *name = strndup(variable, (size_t)(equals - variable));
+	int rc = 0;
+
+	if (!name)
+		return -1;
+	if (!sink_env_allowed(name))
+		goto out;
+	if (json_is_array(to))
+		rc = json_array_append_new(to, json_value_text(variable));
+	else
+		rc = json_object_set_new(to, name, json_value_text(equals + 1));
+out:
+	free(name);
+	return rc;
+}
+
+json_t *sink_environment(bool list)
+{
+	json_t *to = list ? json_array() : json_object();
+
+	for (char **variable = environ; to && variable && *variable; variable++) {
+		const char *equals = strchr(*variable, '=');
+
+		if (equals && add_variable(to, *variable, equals) < 0) {
+			json_decref(to);
+			return NULL;
+		}
+	}
+	return to;
+}
+
+json_t *sink_column_value(const struct column *column, const struct row *row)
+{
+	const void *field = (const char *)row + column->offset;
+
+	switch (column->type) {
+	case COLUMN_INT32:
+		return json_integer(*(const int32_t *)field);
+	case COLUMN_INT64:
+		return json_integer(*(const int64_t *)field);
+	case COLUMN_UINT64:
+		return json_integer((json_int_t) * (const uint64_t *)field);
+	case COLUMN_DOUBLE:
+		return json_value_real(*(const double *)field);
+	case COLUMN_STRING:
+		return json_value_text(*(const char *const *)field);
+	case COLUMN_TEXT:
+		return json_value_text(field);
+	}
+	return json_null();
+}

@@ -33,6 +33,7 @@ struct evidence_index {
 
 struct evidence_rank {
 	bool present;	       /* anything at all is known */
+	bool unread;	       /* its file was there, and could not be read */
 	bool remote;	       /* its process is on another host: not looked at here */
 	struct rank_view view; /* process state, phase, wait; zero where unknown */
 	char state;	       /* letter of /proc/PID/stat, 0: unknown */
@@ -61,6 +62,7 @@ struct evidence {
 	const int *
 		numbers; /* of a part of a run (groups.h): its ranks' numbers in the whole; borrowed;
 	                           * NULL: their own */
+	char run[80];	 /* the run's name, the same on all its hosts; "" unknown */
 	char backend[16];
 	char library[64]; /* NCCL's or MPI's version; "" unknown */
 	char program[32];
@@ -131,6 +133,12 @@ int evidence_save_rank(const struct evidence_rank *rank, int number, const char 
  * set otherwise. Files of ranks from 1 << 18 on and such as saved.h rejects are passed over with
  * a remark. Of large runs the files are mapped, not read. */
 int evidence_load(struct evidence *evidence, const char *dir, struct error *err);
+
+/* The same of several folders of one run, those of its hosts: what each knows is joined. Where two
+ * hold a rank, one file's calls must be among the other's, and the longer is taken. -EINVAL with
+ * the error set where a folder is of another run, or a rank of another process. */
+int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t n,
+		      struct error *err);
 
 /* Write a file whole or not at all, whoever else does at the same time. 0 or a negative errno. */
 int evidence_write(const char *path, const void *data, size_t bytes);

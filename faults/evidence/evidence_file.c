@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "evidence/evidence_join.h"
 #include "evidence/evidence_text.h"
 #include "base/json_value.h"
 #include "evidence/saved.h"
@@ -72,16 +73,33 @@ static int keep_draft(const char *draft, const char *path, int rc)
 	return rc;
 }
 
-static int save_run(const struct evidence *evidence, const char *path)
+/* The run's name: that of the folder it was first kept in, which is the same on all hosts. */
+static void name_run(const struct evidence *evidence, const char *dir, char *name, size_t len)
 {
-	char command[sizeof(evidence->command)], draft[4224];
+	size_t end = strlen(dir), start;
+
+	while (end > 0 && dir[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && dir[start - 1] != '/';)
+		start--;
+	if (evidence->run[0])
+		snprintf(name, len, "%s", evidence->run);
+	else
+		snprintf(name, len, "%.*s", (int)(end - start), dir + start);
+}
+
+static int save_run(const struct evidence *evidence, const char *dir, const char *path)
+{
+	char command[sizeof(evidence->command)], draft[4224], name[sizeof(evidence->run)];
 	json_t *run;
 	int rc;
 
+	name_run(evidence, dir, name, sizeof(name));
 	evidence_blind_command(evidence->command, command, sizeof(command));
-	run = json_pack("{s:i s:i s:o s:o s:o s:o s:o s:o s:o}", "version", EVIDENCE_VERSION,
-			"nranks", evidence->nranks, "backend", json_value_text(evidence->backend),
-			"library", json_value_text(evidence->library), "program",
+	run = json_pack("{s:i s:o s:i s:o s:o s:o s:o s:o s:o s:o}", "version", EVIDENCE_VERSION,
+			"run", json_value_text(name), "nranks", evidence->nranks, "backend",
+			json_value_text(evidence->backend), "library",
+			json_value_text(evidence->library), "program",
 			json_value_text(evidence->program), "when", json_value_text(evidence->when),
 			"detect_ms", json_value_real(evidence->detect_ms), "command",
 			json_value_text(command), "remarks", json_value_text(evidence->remarks));
@@ -123,7 +141,7 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/run.json", dir);
-	rc = save_run(evidence, path);
+	rc = save_run(evidence, dir, path);
 	for (int i = 0; rc == 0 && i < evidence->nranks; i++) {
 		if (!evidence->ranks[i].present)
 			continue;
@@ -263,44 +281,22 @@ static void read_all(struct evidence *e, int dir, struct reading *readings)
 		pthread_join(readers[i].thread, NULL);
 }
 
-static void remark_ranks(struct evidence *e, const struct reading *readings)
+static void remark_file(struct evidence *e, int i, const struct reading *r)
 {
-	int missing = 0, first = -1, wrapped = 0;
+	const struct evidence_rank *rank = &e->ranks[i];
 
-	for (int i = 0; i < e->nranks; i++) {
-		const struct reading *r = &readings[i];
-
-		wrapped += e->ranks[i].wrapped;
-		if (r->missing) {
-			first = missing++ == 0 ? i : first;
-			continue;
-		}
-		if (r->fault)
-			evidence_remark(e, "rank-%d.fr %s.", i, r->fault);
-		if (r->cut)
-			evidence_remark(e,
-					"rank-%d.fr is cut off: its newest %zu records are "
-					"missing.",
-					i, r->cut);
-		else if (r->untimed)
-			evidence_remark(e, "rank-%d.fr is cut off: its device times are missing.",
-					i);
-		if (r->unsound)
-			evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i,
-					r->unsound, r->unsound + e->ranks[i].ncalls);
-		if (!r->fault && !r->cut && e->ranks[i].ncalls > 0 &&
-		    e->ranks[i].index.last_ticket < e->ranks[i].view.issued)
-			evidence_remark(e, "Rank %d: its newest calls are missing.", i);
-	}
-	if (missing == 1)
-		evidence_remark(e, "rank-%d.fr is missing: nothing is known of that rank.", first);
-	else if (missing > 1)
-		evidence_remark(e,
-				"rank-%d.fr and %d more are missing: nothing is known of those "
-				"ranks.",
-				first, missing - 1);
-	if (wrapped > 0)
-		evidence_remark(e, "Of %d ranks only the newest calls are left.", wrapped);
+	if (r->fault)
+		evidence_remark(e, "rank-%d.fr %s.", i, r->fault);
+	if (r->cut)
+		evidence_remark(e, "rank-%d.fr is cut off: its newest %zu records are missing.", i,
+				r->cut);
+	else if (r->untimed)
+		evidence_remark(e, "rank-%d.fr is cut off: its device times are missing.", i);
+	if (r->unsound)
+		evidence_remark(e, "Rank %d: %zu of %zu records are unsound.", i, r->unsound,
+				r->unsound + rank->ncalls);
+	if (!r->fault && !r->cut && rank->ncalls > 0 && rank->index.last_ticket < rank->view.issued)
+		evidence_remark(e, "Rank %d: its newest calls are missing.", i);
 }
 
 static json_t *load_json(const char *path)
@@ -341,6 +337,7 @@ static void load_run(struct evidence *e, const char *dir)
 	}
 	n = json_integer_value(json_object_get(j, "nranks"));
 	e->nranks = n >= 0 && n <= EVIDENCE_RANKS ? (int)n : 0;
+	get_text(j, "run", e->run, sizeof(e->run));
 	get_text(j, "backend", e->backend, sizeof(e->backend));
 	get_text(j, "library", e->library, sizeof(e->library));
 	get_text(j, "program", e->program, sizeof(e->program));
@@ -383,28 +380,25 @@ static int load_ranks(struct evidence *e, int dir)
 {
 	struct reading *readings = calloc((size_t)e->nranks + 1, sizeof(*readings));
 
-	e->ranks = calloc((size_t)e->nranks + 1, sizeof(*e->ranks));
+	e->ranks = evidence_ranks_alloc(e->nranks);
 	if (!e->ranks || !readings) {
 		free(readings);
 		return -ENOMEM;
 	}
-	for (int i = 0; i < e->nranks; i++) {
-		e->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
-		e->ranks[i].cpu_share = -1;
-	}
 	read_all(e, dir, readings);
-	remark_ranks(e, readings);
+	for (int i = 0; i < e->nranks; i++) {
+		e->ranks[i].unread = readings[i].fault && !readings[i].missing;
+		if (!readings[i].missing)
+			remark_file(e, i, &readings[i]);
+	}
 	free(readings);
 	for (int i = 0; i < e->nranks && i < NAMING_RANKS && !(e->library[0] && e->program[0]); i++)
 		if (e->ranks[i].recorder)
 			evidence_identify(e, e->ranks[i].recorder);
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present)
-			return 0;
-	return -EINVAL;
+	return 0;
 }
 
-int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
+int evidence_read_folder(struct evidence *evidence, const char *dir, struct error *err)
 {
 	DIR *d = opendir(dir);
 	int highest, rc;
@@ -427,12 +421,11 @@ int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 	rc = load_ranks(evidence, dirfd(d));
 	if (rc == 0)
 		evidence_load_texts(evidence, dir);
-	if (rc < 0) {
-		error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir,
-			  rc == -ENOMEM ? "no memory for evidence" : evidence->remarks);
-		evidence_release(evidence);
-	}
+	else
+		error_set(err, OUTCOME_INTERNAL, rc, "%s: no memory for evidence", dir);
 out:
 	closedir(d);
+	if (rc < 0)
+		evidence_release(evidence);
 	return rc;
 }

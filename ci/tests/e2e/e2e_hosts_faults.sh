@@ -64,33 +64,47 @@ for case in 2,2:init-missing:2 2,1,1:init-missing:3 2,2:init-missing:0 2,1,1:dro
 done
 broken 2,1,1 init-id:3 10 init-mismatch 3 "$work" 0
 
-# Hosts without a shared file system: each keeps its own ranks' evidence, in a folder of one name;
-# gathered, they give the same verdict, with more calls than the tail that the root was told of.
-gathered() {
-	local folder i
+# Hosts without a shared file system: each keeps its own ranks' evidence, in a folder of one name. Brought
+# together with the site's own tools (cp here) they give the same verdict, with more calls than the tail
+# that the root was told of.
+joined() {
+	local folder first i
 	on_hosts 2,1,1 --fault=drop-rank:3
 	cd "$work/own" || exit 1
 	run "${command[@]}"
+	cd "$OLDPWD" || exit 1
 	folder=$(verdict evidence)
 	holds "another host's folder lacks its rank" inside 3 test -s "$work/own/$folder/rank-3.fr"
 	holds "another host's folder has others' ranks" inside 3 test ! -e "$work/own/$folder/rank-2.fr"
 	holds "another host's counters are not its own disk's" inside 3 test -s "$work/own/$folder/rank-3.counters.json"
 	holds "another host's counters did not come" inside 1 grep -q '"host": "node3"' "$work/own/$folder/rank-3.counters.json"
-	inside 1 bash -c 'rm "$1"/rank-[23].fr "$1"/rank-3.counters.json "$1"/verdict.json' - "$work/own/$folder"
-	program_on_hosts 1,1,1 "$BUILD/hang_diagnose" --gather "$folder"
-	run "${command[@]}"
-	cd "$OLDPWD" || exit 1
-	expect_rc 10 'hang_diagnose --gather:'
-	expect_out '^gathered +3 files from 2 other folders$'
+	for i in 1 2 3; do
+		inside $i cp -r "$work/own/$folder" "$work/host-$i"
+	done
+	first=$work/host-1
+	run "$BUILD/hang_diagnose" "$first" "$work/host-2" "$work/host-3"
+	expect_rc 10 'hang_diagnose of three folders:'
 	expect_out '^class +missing-call$'
 	expect_out '^ranks +3 of 4$'
-	holds 'verdict.json is not at rank 0' inside 1 test -s "$work/own/$folder/verdict.json"
-	for i in 0 1 2 3; do
-		holds "rank $i was not gathered" inside 1 test -s "$work/own/$folder/rank-$i.fr"
-	done
+	holds 'something is missing in three folders' bash -c '! grep -q "^evidence " "$1"' - "$work/out"
+	# Without what the monitors brought, and without what they bring late.
+	rm "$first"/rank-[23].fr "$first/rank-3.counters.json" "$first/verdict.json"
+	run "$BUILD/hang_diagnose" "$first" "$work/host-2" "$work/host-3"
+	expect_rc 10 'hang_diagnose of three folders that share no rank:'
+	expect_out '^class +missing-call$'
+	expect_out '^ranks +3 of 4$'
 	expect_out '^counters +node3: '
+	holds 'verdict.json is not in the first folder' test -s "$first/verdict.json"
+	holds 'a folder that was only read has a verdict' test ! -e "$work/host-2/verdict.json"
+	# A host that nobody reaches any more.
+	run "$BUILD/hang_diagnose" --dry-run "$first" "$work/host-3"
+	expect_out '^evidence .*Of rank 2 no folder has a file: nothing is known of it\.'
+	run "$BUILD/hang_diagnose" --dry-run "$first" "$work/$another"
+	expect_rc 2 'folders of two runs:'
+	expect_err "are of different runs: run is \"$(basename "$folder")\" and \"$(basename "$another")\"\$"
 }
-gathered
+another=$(verdict evidence)
+joined
 
 # What gets lost on the way to the second host: sent again, which the first host's counters say. A queue of two
 # packets is there on kernels without netem.

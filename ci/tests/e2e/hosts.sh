@@ -4,7 +4,7 @@
 # A host has its own network (veth to a bridge), name, processes, /dev/shm and temporary folder.
 # $work is shared by all; $work/own is another disk on each.
 # mpirun runs at the bridge and reaches hosts through a script that enters their namespaces.
-# make_hosts N; then on_hosts or program_on_hosts puts a command together.
+# make_hosts N; then on_hosts puts a command together.
 bridge=hgb$BASHPID
 hosts=0
 declare -a keeper # the process that holds a host's namespaces
@@ -78,9 +78,9 @@ exec nsenter -t "$(cat "${0%/*}/host$((i - 1)).pid")" -n -m -u -p -- bash -c "$*
 END
 chmod +x "$work/agent"
 
-# program_on_hosts SLOTS PROGRAM OPTION...: puts an mpirun with these slots ("2,2") on the first
+# on_hosts SLOTS OPTION...: puts an mpirun of all_reduce_perf with these slots ("2,2") on the first
 # hosts into $command
-program_on_hosts() {
+on_hosts() {
 	local slots=$1 list='' i=1 n=0 s
 	shift
 	for s in ${slots//,/ }; do
@@ -89,12 +89,8 @@ program_on_hosts() {
 	done
 	command=(mpirun --quiet -np $n --host "$list" --mca plm_rsh_agent "$work/agent"
 		--mca btl tcp,self --mca oob_tcp_if_include "$net.0/24"
-		--mca btl_tcp_if_include "$net.0/24" --mca orte_tmpdir_base "$work/tmp" "$@")
-}
-
-# on_hosts SLOTS OPTION...: the same for all_reduce_perf
-on_hosts() {
-	program_on_hosts "$1" "$BUILD/all_reduce_perf" --backend mpi "${@:2}"
+		--mca btl_tcp_if_include "$net.0/24" --mca orte_tmpdir_base "$work/tmp"
+		"$BUILD/all_reduce_perf" --backend mpi "$@")
 }
 
 inside() {

@@ -1,0 +1,236 @@
+/* test_evidence_join.c: folders of one run joined, folders of two runs refused. */
+#include "rig/evidence_saved.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static char other[UNIT_TEMP]; /* a second folder */
+
+/* Both folders hold the same run; from each `drop` takes ranks away. */
+static void set_up_two(void)
+{
+	set_up();
+	strcpy(saved.run, "20261122-all_reduce_perf-a1");
+	CU_ASSERT_EQUAL_FATAL(unit_folder(other), 0);
+	CU_ASSERT_EQUAL_FATAL(evidence_save(&saved, dir, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(evidence_save(&saved, other, &err), 0);
+}
+
+static void tear_down_two(void)
+{
+	CU_ASSERT_EQUAL(unit_remove(other), 0);
+	tear_down();
+}
+
+static void drop(const char *from, const char *name)
+{
+	char path[UNIT_PATH];
+
+	snprintf(path, sizeof(path), "%s/%s", from, name);
+	CU_ASSERT_EQUAL(unlink(path), 0);
+}
+
+static int load_two(void)
+{
+	const char *const dirs[] = { dir, other };
+
+	evidence_release(&loaded);
+	memset(&err, 0, sizeof(err));
+	return evidence_load_all(&loaded, dirs, 2, &err);
+}
+
+/* Refused as another run's, for what `why` says. */
+static void refused(const char *why)
+{
+	CU_ASSERT_EQUAL(load_two(), -EINVAL);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, dir));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, other));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, " are of different runs: "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+}
+
+static void test_ranks_of_all(void)
+{
+	struct diagnosis d;
+
+	set_up_two();
+	drop(dir, "rank-2.fr");
+	drop(other, "rank-0.fr");
+	drop(other, "rank-1.fr");
+	CU_ASSERT_EQUAL(unit_put(other, "rank-2.stack.txt", "here\n", 5), 0);
+	CU_ASSERT_EQUAL(unit_put(other, "ras.txt", "{}\n", 3), 0);
+	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
+	CU_ASSERT_STRING_EQUAL(loaded.remarks, "");
+	CU_ASSERT_STRING_EQUAL(loaded.run, "20261122-all_reduce_perf-a1");
+	CU_ASSERT_EQUAL(loaded.nranks, RANKS);
+	CU_ASSERT_EQUAL(loaded.ranks[0].ncalls, 10);
+	CU_ASSERT_EQUAL(loaded.ranks[2].ncalls, 9);
+	CU_ASSERT_STRING_EQUAL(loaded.ranks[2].stack, "here\n");
+	CU_ASSERT_STRING_EQUAL(loaded.ras, "{}\n");
+	diagnose(&loaded, &d);
+	CU_ASSERT_STRING_EQUAL(d.class, "missing-call");
+	CU_ASSERT_STRING_EQUAL(d.ranks, "2");
+	tear_down_two();
+}
+
+/* Nobody has it: named, and no more is said of it than of any rank that is missing. */
+static void test_missing_of_all(void)
+{
+	struct diagnosis d;
+
+	set_up_two();
+	drop(dir, "rank-2.fr");
+	drop(other, "rank-2.fr");
+	drop(other, "rank-0.fr");
+	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
+	CU_ASSERT_STRING_EQUAL(loaded.remarks,
+			       "Of rank 2 no folder has a file: nothing is known of it.");
+	diagnose(&loaded, &d);
+	CU_ASSERT_STRING_NOT_EQUAL(d.confidence, "proved");
+	CU_ASSERT_EQUAL_FATAL(unit_remove(other), 0);
+	CU_ASSERT_EQUAL_FATAL(unit_folder(other), 0);
+	CU_ASSERT_EQUAL(load_two(), -ENOENT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "holds no evidence"));
+	tear_down_two();
+}
+
+/* Ranks 0 and 2 to 5 and 7 of 9. */
+static void test_missing_list(void)
+{
+	set_up_two();
+	for (int k = 0; k < 2; k++) {
+		const char *to = k ? other : dir;
+
+		drop(to, "rank-0.fr");
+		drop(to, "rank-2.fr");
+		drop(to, "run.json");
+		for (int i = 6; i < 9; i += 2) {
+			size_t bytes = saved_bytes(&saved.ranks[1], SIZE_MAX);
+			void *image = saved_alloc(bytes);
+			char name[32];
+
+			saved_pack(&saved.ranks[1], i, SIZE_MAX, image);
+			snprintf(name, sizeof(name), "rank-%d.fr", i);
+			CU_ASSERT_EQUAL(unit_put(to, name, image, bytes), 0);
+			free(image);
+		}
+	}
+	drop(other, "rank-8.fr");
+	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
+	CU_ASSERT_EQUAL(loaded.nranks, 9);
+	CU_ASSERT_TRUE(loaded.uncounted);
+	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "Of ranks 0,2-5,7 no folder has a file: "
+						      "nothing is known of them."));
+	tear_down_two();
+}
+
+/* What one knows of the run and the other does not. */
+static void test_facts_of_all(void)
+{
+	set_up_two();
+	saved.when[0] = saved.command[0] = '\0';
+	saved.detect_ms = 0;
+	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
+	CU_ASSERT_STRING_EQUAL(loaded.command, "./all_reduce_perf -b 8?");
+	CU_ASSERT_STRING_EQUAL(loaded.when, "2026-11-21T03:00:00+0000");
+	CU_ASSERT_EQUAL(loaded.detect_ms, 640.5);
+	drop(other, "run.json");
+	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
+	CU_ASSERT_FALSE(loaded.uncounted);
+	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "run.json is missing"));
+	tear_down_two();
+}
+
+/* The same rank twice: rank 0's host has the newest calls of others alone. */
+static void test_rank_twice(void)
+{
+	size_t bytes;
+	void *tail;
+
+	set_up_two();
+	bytes = saved_bytes(&saved.ranks[1], 4);
+	tail = saved_alloc(bytes);
+	saved_pack(&saved.ranks[1], 1, 4, tail);
+	put("rank-1.fr", tail, bytes);
+	free(tail);
+	CU_ASSERT_EQUAL(unit_put(dir, "rank-1.stack.txt", "first\n", 6), 0);
+	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
+	CU_ASSERT_EQUAL(loaded.ranks[1].ncalls, 10);
+	CU_ASSERT_FALSE(loaded.ranks[1].wrapped);
+	CU_ASSERT_STRING_EQUAL(loaded.ranks[1].stack, "first\n");
+	CU_ASSERT_STRING_EQUAL(loaded.remarks, "");
+
+	saved.ranks[1].calls[7].enqueued_ns++;
+	CU_ASSERT_EQUAL(evidence_save_rank(&saved.ranks[1], 1, other), 0);
+	refused("call 8 of rank 1 is not the same");
+	saved.ranks[1].calls[7].enqueued_ns--;
+	saved.ranks[1].view.pid = 4712;
+	CU_ASSERT_EQUAL(evidence_save_rank(&saved.ranks[1], 1, other), 0);
+	refused("rank 1 is process 4711 on ");
+	tear_down_two();
+}
+
+/* As evidence was before runs had names. */
+static void forget_name(const char *of)
+{
+	char path[UNIT_PATH];
+	json_t *run;
+
+	snprintf(path, sizeof(path), "%s/run.json", of);
+	run = json_load_file(path, 0, NULL);
+	CU_ASSERT_EQUAL(json_object_del(run, "run"), 0);
+	CU_ASSERT_EQUAL(json_dump_file(run, path, 0), 0);
+	json_decref(run);
+}
+
+static void test_other_runs(void)
+{
+	static const struct {
+		size_t at;
+		const char *why;
+	} table[] = {
+		{ offsetof(struct evidence, program), "program is \"all_reduce_perf\" and \"x\"" },
+		{ offsetof(struct evidence, backend), "backend is \"mpi\" and \"x\"" },
+		{ offsetof(struct evidence, library), "library is \"Open MPI v4.1.4\" and \"x\"" },
+		{ offsetof(struct evidence, command),
+		  "command is \"./all_reduce_perf -b 8?\" and \"x\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		set_up_two();
+		strcpy((char *)&saved + table[i].at, "x");
+		CU_ASSERT_EQUAL(evidence_save(&saved, other, &err), 0);
+		CU_ASSERT_EQUAL(load_two(), 0); /* one run by its name */
+		forget_name(other);
+		refused(table[i].why);
+		tear_down_two();
+	}
+	set_up_two();
+	strcpy(saved.run, "another");
+	CU_ASSERT_EQUAL(evidence_save(&saved, other, &err), 0);
+	refused("run is \"20261122-all_reduce_perf-a1\" and \"another\"");
+	saved.nranks = 2;
+	CU_ASSERT_EQUAL(evidence_save(&saved, other, &err), 0);
+	drop(other, "rank-2.fr");
+	refused("nranks is 3 and 2");
+	saved.nranks = RANKS;
+	tear_down_two();
+}
+
+static const struct unit_case cases[] = {
+	{ "ranks of all folders", test_ranks_of_all },
+	{ "ranks that no folder has", test_missing_of_all },
+	{ "a list of such ranks", test_missing_list },
+	{ "facts of all folders", test_facts_of_all },
+	{ "a rank in two folders", test_rank_twice },
+	{ "folders of other runs", test_other_runs },
+};
+
+int main(void)
+{
+	return unit_main("evidence_join", cases, sizeof(cases) / sizeof(cases[0]));
+}

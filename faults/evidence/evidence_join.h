@@ -1,0 +1,15 @@
+/* evidence_join.h: one folder of evidence, and what several of one run know together. Internal to
+ * this room. */
+#ifndef HANGAR_EVIDENCE_JOIN_H
+#define HANGAR_EVIDENCE_JOIN_H
+
+#include "evidence/evidence.h"
+
+/* `n` ranks of which nothing is known; free() them. NULL without memory. */
+struct evidence_rank *evidence_ranks_alloc(int n);
+
+/* What lies in one folder, with remarks on its files; who is missing, and whether anything is
+ * there at all, is the caller's to say. 0, or -ENOENT or -ENOMEM with the error set. */
+int evidence_read_folder(struct evidence *evidence, const char *dir, struct error *err);
+
+#endif

@@ -3,7 +3,6 @@
 #   make                                          all binaries
 #   make V=1                                      show every command
 #   make NCCL=0                                   MPI backend only
-#   make HWLOC=0                                  no cores and caches in predictions for MPI
 #   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
 #   make unit e2e                                 parts of `make test`, without set-up
 #   make unit SANITIZE=address,undefined          in build-asan/
@@ -90,14 +89,6 @@ endif
 NVCC_GENCODE ?= -gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90,code=sm_90
 NVCCFLAGS ?= -O3 -std=c++17 $(NVCC_GENCODE)
 
-# ---- hwloc -----------------------------------------------------------------------------------
-# Optional: without it a host is so many CPUs.
-HWLOC ?= auto
-ifneq ($(HWLOC),0)
-HWLOC_LIBS := $(shell pkg-config --libs hwloc 2>/dev/null)
-HWLOC_CFLAGS := $(if $(HWLOC_LIBS),-DHAVE_HWLOC $(shell pkg-config --cflags hwloc 2>/dev/null))
-endif
-
 # ---- flags -----------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wwrite-strings -Wpointer-arith $(if $(WERROR),-Werror)
@@ -106,9 +97,9 @@ SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=
 # Headers are included by room: "base/error.h". Tests alone see the whole tree.
 INCLUDES := -Icommon -Ifaults
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
-	$(CUDA_CFLAGS) $(HWLOC_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
+	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
-LIBS = -ljansson -lexpat -ldw -lelf $(HWLOC_LIBS) $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
+LIBS = -ljansson -lexpat -ldw -lelf $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
 
 # How fast test data are made and compared decides how long a checked run takes.
 $(BUILD)/obj/common/check/%.o: OPT := $(patsubst -O2,-O3,$(OPT))

@@ -268,10 +268,14 @@ static int explain_used(struct rank *r)
 /* Once NCCL has found out what it runs on. */
 static int open_forecast(struct rank *r)
 {
+	const char *why = forecast_refusal(&r->bench, r->choice.shared);
 	char text[400];
 	int rc = 0;
 
-	r->bench.forecast = forecast_planned(&r->bench, r->choice.shared);
+	r->bench.forecast = !why;
+	if (why && r->run.report && r->program->options->nfaults == 0 &&
+	    strcmp(r->program->options->topo, "none") != 0)
+		return report_comment(&r->report, "Prediction: N/A: %s", why);
 	if (r->bench.forecast)
 		rc = forecast_calibrate(&r->forecast, &r->bench, r->choice.shared);
 	if (rc < 0 || !r->run.report || !r->run_facts.forecast)

@@ -140,8 +140,7 @@ const struct option_row option_rows[] = {
 	  .group = GROUP_REPORT, .help = "leave so many first iterations out of -I's statistics" },
 	{ "topo", .arg = "SOURCE", .initial = "live", .kind = &kind_text, FIELD(topo),
 	  .group = GROUP_REPORT,
-	  .help = "topology that predictions beside each row are made of: live (what NCCL finds; on "
-		  "MPI the host, measured), "
+	  .help = "topology that predictions beside each row are made of: live (what NCCL finds), "
 		  "none, a NCCL topology file, or a spec (topo_predict --list)" },
 	{ "min-busbw", .arg = "GBPS", .initial = "0", REAL(0, 1e9), FIELD(min_busbw),
 	  .group = GROUP_REPORT, .help = "exit 13 when the average bus bandwidth is below" },

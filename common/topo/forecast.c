@@ -7,33 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OF_CEILING	   105.0 /* percent */
-#define MOST_OF_CALIBRATED 130.0
+#define MOST_OF_CEILING 105.0 /* percent */
 
 #define CALIBRATION_SECONDS                                                                        \
 	30.0 /* takes a fraction of one; a crowded host longer, a device in
                                   * trouble for ever */
 
-static const struct forecast_source *const sources[] = { &forecast_nccl, &forecast_shared,
-							 &forecast_host };
-
-/* Whose predictions this run has; NULL: it has none. */
-static const struct forecast_source *source_of(const struct bench *bench, bool shared_gpu)
+const char *forecast_refusal(const struct bench *bench, bool shared_gpu)
 {
 	const struct options *o = bench->options;
 
-	if (strcmp(o->topo, "none") == 0 || o->nfaults > 0 || o->split_kind != SPLIT_NONE)
-		return NULL;
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (strcmp(sources[i]->backend, bench->backend->ops->name) == 0 &&
-		    sources[i]->planned(bench, shared_gpu))
-			return sources[i];
+	if (strcmp(o->topo, "none") == 0)
+		return "--topo none";
+	if (o->nfaults > 0)
+		return "none are made of a schedule of faults";
+	if (strcmp(bench->backend->ops->name, "nccl") != 0)
+		return "none are made for the mpi backend yet";
+	if (o->split_kind != SPLIT_NONE)
+		return "none are made for groups";
+	if (shared_gpu)
+		return "none are made for ranks that share a GPU";
 	return NULL;
 }
 
 bool forecast_planned(const struct bench *bench, bool shared_gpu)
 {
-	return source_of(bench, shared_gpu);
+	return !forecast_refusal(bench, shared_gpu);
 }
 
 int forecast_check_topology(const char *topo, struct error *err)
@@ -54,18 +53,18 @@ int forecast_check_topology(const char *topo, struct error *err)
 int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err)
 {
 	const struct options *o = bench->options;
-	const struct forecast_source *source = source_of(bench, shared_gpu);
-	const char *why = "none are made for groups, faults, one rank on MPI, or ranks that share "
-			  "GPUs on several hosts";
+	const char *why = forecast_refusal(bench, shared_gpu);
+	int rc;
 
-	if (source)
-		return source->check(o->topo, err);
-	if (o->min_percent > 0)
+	if (why && o->min_percent > 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "--min-percent %g: this run has no predictions (%s)",
 				 o->min_percent, why);
-	if (strcmp(o->topo, "live") == 0 || strcmp(o->topo, "none") == 0)
+	if (strcmp(o->topo, "none") == 0)
 		return 0;
+	rc = forecast_check_topology(o->topo, err);
+	if (rc < 0 || !why || strcmp(o->topo, "live") == 0)
+		return rc;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 			 "--topo %s: this run has no predictions (%s)", o->topo, why);
 }
@@ -73,22 +72,16 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
 void forecast_ask(struct forecast *f, const struct bench *bench, bool shared_gpu,
 		  const char *folder)
 {
-	const struct forecast_source *source = source_of(bench, shared_gpu);
-
-	if (source->ask)
-		source->ask(f, bench->options, folder);
+	(void)shared_gpu;
+	forecast_nccl.ask(f, bench->options, folder);
 }
 
 int forecast_calibrate(struct forecast *f, const struct bench *bench, bool shared_gpu)
 {
-	const struct forecast_source *source = source_of(bench, shared_gpu);
-	struct job_time former;
-	int rc;
+	struct job_time former = job_unhurry(bench->job, CALIBRATION_SECONDS);
+	int rc = forecast_nccl.calibrate(f, bench);
 
-	if (!source->calibrate)
-		return 0;
-	former = job_unhurry(bench->job, CALIBRATION_SECONDS);
-	rc = source->calibrate(f, bench);
+	(void)shared_gpu;
 	job_hurry(bench->job, former);
 	return rc;
 }
@@ -128,26 +121,14 @@ static int compare_shares(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Whether the rows so far can be judged by their predictions: not where calibration was
- * disturbed, or ranks outnumber CPUs, or a row is faster than can be (105 % of its ceiling; of
- * predictions that were calibrated also 130 % of itself). False with the reason in `why`. */
+/* Whether the rows so far can be judged by their predictions: not where one is faster than can be.
+ * False with the reason in `why`. */
 static bool judges(const struct forecast *f, char *why, size_t len)
 {
-	double most = 0;
-
-	for (size_t i = 0; i < f->nshares; i++)
-		most = f->shares[i] > most ? f->shares[i] : most;
-	if (f->source->doubt && f->source->doubt(f, why, len))
-		return false;
-	if (f->most_of_ceiling > MOST_OF_CEILING)
-		snprintf(why, len, "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
-			 f->most_of_ceiling);
-	else if (f->source->doubt && most > MOST_OF_CALIBRATED)
-		snprintf(why, len,
-			 "a row reaches %.0f %% of its prediction: the calibration was disturbed",
-			 most);
-	else
+	if (f->most_of_ceiling <= MOST_OF_CEILING)
 		return true;
+	snprintf(why, len, "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
+		 f->most_of_ceiling);
 	return false;
 }
 
@@ -190,10 +171,11 @@ const struct forecaster *forecast_open(struct forecast *f, const struct bench *b
 {
 	struct error err = { .rank = -1 };
 
-	f->source = source_of(bench, shared_gpu);
+	(void)shared_gpu;
+	f->source = &forecast_nccl;
 	f->bench = bench;
 	if (f->source->load(f, bench, &err) < 0) {
-		snprintf(text, len, "No prediction: %.180s", err.text);
+		snprintf(text, len, "Prediction: N/A: %.180s", err.text);
 		return NULL;
 	}
 	f->good = bench->options->good;

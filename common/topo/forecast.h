@@ -7,9 +7,7 @@
 #include "measure/bench.h"
 #include "backend/nccl/kernel_cost.h"
 #include "report/row.h"
-#include "topo/host_model.h"
 #include "topo/model.h"
-#include "topo/share_model.h"
 
 #define FORECAST_SHARES 4096
 #define FORECAST_JUDGED_FROM                                                                       \
@@ -20,9 +18,6 @@ struct forecast;
 
 /* Where predictions of a backend come from: one table of hooks for each. */
 struct forecast_source {
-	const char *backend;
-	/* May this run have predictions? Of options that concern all sources the caller knows. */
-	bool (*planned)(const struct bench *bench, bool shared_gpu);
 	/* Refuse a --topo that this source cannot read. 0, or a negative errno with the error set.
 	 * Not NULL. */
 	int (*check)(const char *topo, struct error *err);
@@ -38,21 +33,13 @@ struct forecast_source {
 	/* Predicted time, bus bandwidth, ceiling, algorithm, protocol into the row. False: nothing
 	 * is known of it. */
 	bool (*row)(const struct forecast *forecast, struct row *row);
-	/* Are the predictions no measure of the run? True with the reason in `why`. NULL: made of
-	 * constants, which no load disturbs. */
-	bool (*doubt)(const struct forecast *forecast, char *why, size_t len);
 };
 
-extern const struct forecast_source forecast_nccl;   /* a GPU per rank */
-extern const struct forecast_source forecast_shared; /* ranks that share a GPU */
-extern const struct forecast_source forecast_host;   /* the mpi backend */
+extern const struct forecast_source forecast_nccl; /* a GPU per rank */
 
 struct forecast {
 	const struct forecast_source *source;
-	struct host_model host;	  /* of forecast_host */
-	struct error host_err;	  /* why it could not be made */
-	struct share_model share; /* of forecast_shared */
-	struct topo_system sys;	  /* and the rest of forecast_nccl */
+	struct topo_system sys;
 	struct model model;
 	const struct bench *bench;
 	struct kernel_cost kernel;	/* of the slowest rank; 0: not measured */
@@ -69,9 +56,11 @@ struct forecast {
 	struct forecaster hooks;
 };
 
-/* May this run have predictions? Those of the nccl backend are made of --topo, or of time slices
- * and sockets for ranks that share a GPU; those of the mpi backend of the hosts themselves,
- * measured. Groups and fault schedules have none. */
+/* Why this run has no predictions, in words; NULL: it may have some. They are made of --topo, for
+ * ranks with a GPU each; groups and fault schedules have none. Every rank finds the same. */
+const char *forecast_refusal(const struct bench *bench, bool shared_gpu);
+
+/* The same with the reason left out. */
 bool forecast_planned(const struct bench *bench, bool shared_gpu);
 
 /* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where
@@ -89,7 +78,7 @@ void forecast_ask(struct forecast *forecast, const struct bench *bench, bool sha
 		  const char *folder);
 
 /* After it, on every rank, when planned: measure what predictions need: what launching a kernel
- * costs the slowest rank, where the backend can tell; for MPI the hosts' memory. 0, or a negative
+ * costs the slowest rank, where the backend can tell. 0, or a negative
  * errno with the error set that ends the run; a measurement that cannot be made leaves it without
  * predictions. */
 int forecast_calibrate(struct forecast *forecast, const struct bench *bench, bool shared_gpu);

@@ -11,12 +11,6 @@
 
 #define CALIBRATION_SECONDS 10.0 /* takes milliseconds; a device in trouble for ever */
 
-static bool nccl_planned(const struct bench *bench, bool shared_gpu)
-{
-	(void)bench;
-	return !shared_gpu;
-}
-
 static void nccl_ask(struct forecast *f, const struct options *options, const char *folder)
 {
 	const char *users = getenv("NCCL_TOPO_DUMP_FILE");
@@ -164,8 +158,6 @@ static void nccl_describe(const struct forecast *f, const struct bench *bench, c
 }
 
 const struct forecast_source forecast_nccl = {
-	.backend = "nccl",
-	.planned = nccl_planned,
 	.check = forecast_check_topology,
 	.ask = nccl_ask,
 	.calibrate = nccl_calibrate,

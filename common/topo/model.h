@@ -73,14 +73,11 @@ struct model_constants {
 	double call_launches;	  /* what enqueueing a call costs the host, in such launches, */
 	double p2p_launches;	  /* a group of sends and receives, */
 	double peer_launches;	  /* and each peer in it */
-	/* of ranks that share a GPU (share_model.h) */
-	double slice_us;       /* that a process has the GPU for itself */
-	double socket_gbs;     /* of a connection over loopback */
-	bool fitted;	       /* false: physical-only */
-	bool calibrated;       /* host and latency of a kernel were measured on this host, in
+	bool fitted;		  /* false: physical-only */
+	bool calibrated;	  /* host and latency of a kernel were measured on this host, in
 	                           * this run */
-	char origin[96];       /* "fitted (fitted.json)", or why they are physical only */
-	char provenance[1024]; /* the fitted file's own account */
+	char origin[96];	  /* "fitted (fitted.json)", or why they are physical only */
+	char provenance[1024];	  /* the fitted file's own account */
 };
 
 /* The physical values. */

@@ -41,10 +41,6 @@ static const struct {
 	{ CONSTANT(call_launches), 2.3, 1, 20, "the launch, and NCCL's planning (4 us)" },
 	{ CONSTANT(p2p_launches), 2.3, 1, 20, "the same" },
 	{ CONSTANT(peer_launches), .07, 0, 5, "a task of a group, about 200 ns of host work" },
-	{ CONSTANT(slice_us), 2000, 100, 1e5,
-	  "NVIDIA publishes none; milliseconds, or a switch of context would cost more than it" },
-	{ CONSTANT(socket_gbs), 5, .1, 100,
-	  "in and out of the kernel one after the other, each a copy of 10 GB/s by one core" },
 };
 
 enum { NCONSTANTS = sizeof(constants_table) / sizeof(constants_table[0]) };

@@ -4,6 +4,8 @@
 #include "point_rig.h"
 
 #include <fcntl.h>
+#include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "measure/run.h"
@@ -82,6 +84,69 @@ static void test_slow(void)
 	}
 }
 
+static char remarks[1024];
+
+static int keep_remark(struct sink *sink, const char *line)
+{
+	(void)sink;
+	strncat(remarks, line, sizeof(remarks) - strlen(remarks) - 2);
+	strcat(remarks, "\n");
+	return 0;
+}
+
+static double share; /* what the rows came to, percent */
+
+static double tell_share(void *ctx, char *text, size_t len)
+{
+	(void)ctx;
+	snprintf(text, len, "the share");
+	return share;
+}
+
+static void predict_nothing(void *ctx, struct row *row)
+{
+	(void)ctx;
+	(void)row;
+}
+
+/* --min-percent: a share that is not there, or no measure, proves nothing. */
+static void test_min_percent(void)
+{
+	static const struct sink_ops ops = { .name = "kept", .comment = keep_remark };
+	static const struct forecaster hooks = { .row = predict_nothing, .share = tell_share };
+	static const struct {
+		bool predicted;
+		double share;
+		enum outcome outcome;
+		const char *remark;
+	} cases[] = {
+		{ true, 50, OUTCOME_OK, "the share\n" },
+		{ true, 49.96, OUTCOME_SLOW,
+		  "the share\n--min-percent 50: the median row reached 50.0 %: exit 13\n" },
+		{ true, NAN, OUTCOME_UNSUPPORTED,
+		  "the share\n--min-percent 50: cannot be told here, for the reason above: exit "
+		  "77\n" },
+		{ false, 0, OUTCOME_UNSUPPORTED,
+		  "--min-percent 50: cannot be told here, as there is no prediction: exit 77\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sink sink = { .ops = &ops, .err = &err };
+		struct report report = { .sinks = { &sink }, .n = 1 };
+
+		SET_UP(&all_reduce, "-b", "8", "-e", "8", "-n", "2", "-w", "1");
+		options.min_percent = 50;
+		share = cases[i].share;
+		remarks[0] = '\0';
+		run = (struct run){ .bench = &bench, .report = job.rank == 0 ? &report : NULL };
+		bench.forecaster = job.rank == 0 && cases[i].predicted ? &hooks : NULL;
+		CU_ASSERT_EQUAL(run_finish(&run), 0);
+		CU_ASSERT_EQUAL(run.outcome, cases[i].outcome);
+		CU_ASSERT_STRING_EQUAL(remarks, job.rank == 0 ? cases[i].remark : "");
+	}
+	bench.forecaster = NULL;
+}
+
 static void test_largest(void)
 {
 	SET_UP(&all_reduce, "-b", "8", "-e", "1G", "-u", "3");
@@ -99,6 +164,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "guilty ranks of a run", test_guilty },
 		{ "too slow", test_slow },
+		{ "below the predictions", test_min_percent },
 		{ "the largest buffer", test_largest },
 	};
 

@@ -25,12 +25,7 @@ static void facts(struct backend *be, struct backend_facts *to)
 	strcpy(to->device, "NVIDIA H200");
 }
 
-static int one_device(void)
-{
-	return 1;
-}
-
-static const struct backend_ops nccl = { .name = "nccl", .facts = facts, .devices = one_device };
+static const struct backend_ops nccl = { .name = "nccl", .facts = facts };
 static const struct backend_ops mpi = { .name = "mpi", .facts = facts };
 
 static void set_up(const char *topo, int nranks, int nnodes)
@@ -50,29 +45,52 @@ static void set_up(const char *topo, int nranks, int nnodes)
 	memset(&forecast, 0, sizeof(forecast));
 }
 
-static void test_planned(void)
+static void test_refusal(void)
 {
 	set_up("live", 4, 1);
+	CU_ASSERT_PTR_NULL(forecast_refusal(&bench, false));
 	CU_ASSERT_TRUE(forecast_planned(&bench, false));
-	CU_ASSERT_TRUE(forecast_planned(&bench, true)); /* ranks share a GPU */
-	job.nnodes = 2;
+	CU_ASSERT_PTR_NOT_NULL(strstr(forecast_refusal(&bench, true), "share a GPU"));
 	CU_ASSERT_FALSE(forecast_planned(&bench, true));
-	job.nnodes = 1;
-	backend.ops = &mpi;
-	CU_ASSERT_TRUE(forecast_planned(&bench, false));
 	options.nfaults = 1;
-	CU_ASSERT_FALSE(forecast_planned(&bench, false));
-	set_up("live", 1, 1);
-	backend.ops = &mpi;
-	CU_ASSERT_FALSE(forecast_planned(&bench, false)); /* nobody to talk to */
-	set_up("none", 4, 1);
-	CU_ASSERT_FALSE(forecast_planned(&bench, false));
-	set_up("live", 4, 1);
-	options.nfaults = 1;
-	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	CU_ASSERT_PTR_NOT_NULL(strstr(forecast_refusal(&bench, false), "faults"));
 	set_up("live", 4, 1);
 	options.split_kind = SPLIT_NONE + 1;
+	CU_ASSERT_PTR_NOT_NULL(strstr(forecast_refusal(&bench, false), "groups"));
+	set_up("none", 4, 1);
+	CU_ASSERT_STRING_EQUAL(forecast_refusal(&bench, false), "--topo none");
+	set_up("live", 4, 1);
+	backend.ops = &mpi;
+	CU_ASSERT_PTR_NOT_NULL(strstr(forecast_refusal(&bench, false), "mpi backend"));
 	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	options.nfaults = 1;
+	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+}
+
+/* The same run without predictions: --min-percent and a spec end it with the reason, what is no
+ * topology at all is told as that, live and none pass. */
+static void refuses(bool shared_gpu, const char *why)
+{
+	CU_ASSERT_EQUAL(forecast_check(&bench, shared_gpu, &err), 0);
+	options.topo = "none";
+	CU_ASSERT_EQUAL(forecast_check(&bench, shared_gpu, &err), 0);
+	options.topo = "hgx-h200";
+	CU_ASSERT_EQUAL(forecast_check(&bench, shared_gpu, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--topo hgx-h200"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+	err = (struct error){ .rank = -1 };
+	options.topo = "no-such-machine";
+	CU_ASSERT_TRUE(forecast_check(&bench, shared_gpu, &err) < 0);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100")); /* the known are listed */
+	err = (struct error){ .rank = -1 };
+	options.topo = "live";
+	options.min_percent = 80;
+	CU_ASSERT_EQUAL(forecast_check(&bench, shared_gpu, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--min-percent 80"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
 }
 
 static void test_refused(void)
@@ -81,18 +99,16 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
 	options.min_percent = 80;
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
-	job.nnodes = 2;
-	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--min-percent 80"));
 	set_up("hgx-h200", 4, 1);
 	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
-	backend.ops = &mpi;
-	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), -ENOTSUP);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "mpi backend takes live or none"));
 	set_up("no-such-machine", 4, 1);
 	CU_ASSERT_TRUE(forecast_check(&bench, false, &err) < 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100")); /* the known are listed */
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100"));
+	set_up("live", 4, 1);
+	refuses(true, "share a GPU");
+	set_up("live", 4, 1);
+	backend.ops = &mpi;
+	refuses(false, "mpi backend");
 }
 
 static struct row make_row(const char *collective, uint64_t size, double time_us)
@@ -248,7 +264,7 @@ static void test_no_topology(void)
 	forecast_ask(&forecast, &bench, false, "/tmp");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/nowhere/topo.xml"); /* the user's */
 	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
-	CU_ASSERT_EQUAL(strncmp(text, "No prediction: ", 15), 0);
+	CU_ASSERT_EQUAL(strncmp(text, "Prediction: N/A: ", 17), 0);
 	set_up("live", 4, 1);
 	forecast_ask(&forecast, &bench, false, "/tmp/a-folder");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/tmp/a-folder/nccl-topo.xml");
@@ -257,30 +273,6 @@ static void test_no_topology(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "unequal"));
 	set_up("hgx-h200", 9, 1); /* more ranks than the spec has GPUs */
 	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
-}
-
-/* Physical constants: slices of 2 ms, connections of 5 GB/s. */
-static void test_shared(void)
-{
-	const struct forecaster *f;
-	struct row row;
-
-	set_up("live", 4, 1);
-	f = forecast_open(&forecast, &bench, true, text, sizeof(text));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "4 ranks, up to 4 on a GPU"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
-	row = make_row("all_reduce", 1024, 24000);
-	f->row(f->ctx, &row);
-	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 24000, 1e-6); /* 6 hops of 2 slices */
-	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 100, 1e-6);
-	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 5, 1e-9);
-	row = make_row("broadcast", 1024, 100);
-	f->row(f->ctx, &row);
-	CU_ASSERT_TRUE(isnan(row.predicted_us) && isnan(row.of_predicted_percent));
-	CU_ASSERT_DOUBLE_EQUAL(row.ceiling_busbw_gbs, 5, 1e-9);
-	set_up("hgx-h200", 4, 1);
-	CU_ASSERT_EQUAL(forecast_check(&bench, true, &err), -ENOTSUP);
 }
 
 /* The row's mode reaches the model; what was measured replaces what was fitted, and the remark
@@ -336,102 +328,34 @@ static void test_matrix(void)
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_busbw_gbs * row.predicted_us, (60 << 20) / 1e3, 1);
 }
 
-/* What calibration leaves behind for the mpi backend; the model itself is in test_host_model.c. */
-static const char *open_host(int nranks, int nnodes)
+static const char *says(double percent, double of_ceiling)
 {
-	const struct forecaster *f;
-	struct row row = make_row("all_gather", 1 << 20, 100);
-
-	job = (struct job){ .nranks = nranks, .nnodes = nnodes, .group_size = nranks };
-	forecast.host.nranks = nranks;
-	forecast.host.nnodes = nnodes;
-	forecast.host.ppn = nranks / nnodes;
-	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
-	CU_ASSERT_PTR_NULL(forecast_topology(&forecast));
-	if (f) {
-		row.placement = "in-place";
-		f->row(f->ctx, &row);
-		CU_ASSERT_TRUE(row.predicted_us > 0 && row.ceiling_busbw_gbs > 0);
-		CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, row.predicted_us, 1e-9);
-		CU_ASSERT_PTR_NOT_NULL(row.predicted_algo);
-	}
-	return text;
-}
-
-static const char *host_says(double crowd, double waited, double percent, double busbw)
-{
-	const struct forecaster *f;
+	const struct forecaster *f = &forecast.hooks;
 	double median;
 
 	forecast.nshares = 1;
 	forecast.shares[0] = percent;
-	forecast.most_of_ceiling = busbw;
-	forecast.host.figures.crowd = crowd;
-	forecast.host.figures.waited = waited;
-	f = &forecast.hooks;
+	forecast.most_of_ceiling = of_ceiling;
 	median = f->share(f->ctx, text, sizeof(text));
 	CU_ASSERT_EQUAL(isnan(median), strstr(text, "not judged: ") != NULL);
 	return text;
 }
 
-/* What was calibrated under load, or is faster than can be, is called neither good nor bad. */
+/* What is faster than can be is called neither good nor bad. */
 static void test_not_judged(void)
 {
-	set_up("live", 4, 1);
-	backend.ops = &mpi;
-	for (int i = 0; i < HOST_SIZES; i++)
-		forecast.host.figures.copy_alone[i] = forecast.host.figures.copy_all[i] =
-			forecast.host.figures.read_alone[i] = forecast.host.figures.read_all[i] =
-				.1;
-	forecast.host.share = 1;
-	open_host(4, 1);
+	set_up("hgx-h200", 4, 1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
 	CU_ASSERT_PTR_NOT_NULL(
-		strstr(host_says(1, .1, 130, 105), "speed: good, the slowest row 130.0 %: good"));
+		strstr(says(130, 105), "speed: good, the slowest row 130.0 %: good"));
 	CU_ASSERT_PTR_NOT_NULL(
-		strstr(host_says(1, .11, 40, 10),
-		       "40.0 %: not judged: a rank was ready and had no CPU for 11 %"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(2, 0, 40, 10),
-				      "not judged: oversubscribed: 2 ranks for each CPU"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 131, 10),
-				      "not judged: a row reaches 131 % of its prediction"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(host_says(1, 0, 100, 106),
-				      "not judged: a row reaches 106 % of its ceiling"));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(host_says(1, 0, 40, 10), "speed: bad, the slowest row 40.0 %: bad"));
-}
-
-static void test_host(void)
-{
-	struct host_model host = { .share = 1, .net_us = 30 };
-
-	set_up("live", 4, 1);
-	backend.ops = &mpi;
-	for (int i = 0; i < HOST_SIZES; i++)
-		host.figures.copy_alone[i] = host.figures.copy_all[i] = host.figures.read_alone[i] =
-			host.figures.read_all[i] = .1;
-	forecast.host = host;
-	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "Prediction for 1 host: "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "read by the receiver"));
-	forecast.host.figures.read_all[0] = INFINITY;
-	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "the kernel lets no rank read another"));
-	CU_ASSERT_STRING_EQUAL(
-		open_host(4, 2),
-		"No prediction: the speed of the network between hosts is not known");
-	forecast.host.net_gbs = 1;
-	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 2), "Prediction for 2 hosts: "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(5, 2), "unequal numbers"));
-	forecast.host.library.path = HOST_NO_PATH;
-	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(4, 1), "told not to use shared memory"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(open_host(2, 2), "Prediction for 2 hosts: ")); /* one each */
-	forecast.host_err = (struct error){ .code = -EACCES, .text = "no way" };
-	CU_ASSERT_STRING_EQUAL(open_host(4, 1), "No prediction: no way");
+		strstr(says(100, 106), "not judged: a row reaches 106 % of its ceiling"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(says(40, 10), "speed: bad, the slowest row 40.0 %: bad"));
 }
 
 static const struct unit_case cases[] = {
-	{ "the mpi backend", test_host },
 	{ "what is not judged", test_not_judged },
-	{ "ranks that share a GPU", test_shared },
-	{ "when there are predictions", test_planned },
+	{ "when there are predictions", test_refusal },
 	{ "what is refused", test_refused },
 	{ "rows", test_rows },
 	{ "the share that was reached", test_share },

@@ -23,7 +23,7 @@
 #include "record/recorder.h"
 #include "perf_check.h"
 #include "perf_fired.h"
-#include "perf_judge.h"
+#include "perf_diagnose.h"
 #include "perf_rank.h"
 
 #define RANKS_UNASKED	16   /* that a fault may start on any host */

@@ -20,7 +20,7 @@
 #include "topo/vendor_run.h"
 #include "inject/machine.h"
 #include "record/recorder.h"
-#include "watch/star.h"
+#include "watch/uplink.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; nobody waits for others here */
 #define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */

@@ -7,7 +7,7 @@
 
 #include "diagnose/meaning.h"
 #include "diagnose/rule.h"
-#include "watch/meeting.h"
+#include "watch/rendezvous.h"
 #include "record/rank_list.h"
 
 /* How much a finding says: a death explains why others hang. */

@@ -7,7 +7,7 @@
 
 #include "diagnose/meaning.h"
 #include "diagnose/rule.h"
-#include "watch/meeting.h"
+#include "watch/rendezvous.h"
 #include "record/verdict.h"
 
 static const struct rank_view *view_of(const struct inquiry *q, int rank)

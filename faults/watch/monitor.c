@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "watch/monitor_end.h"
-#include "watch/monitor_meeting.h"
+#include "watch/monitor_rendezvous.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
 #include "record/verdict.h"

@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "watch/doubt.h"
+#include "watch/extension.h"
 #include "base/error.h"
 #include "watch/link.h"
-#include "watch/meeting.h"
+#include "watch/rendezvous.h"
 #include "watch/progress.h"
 #include "record/record.h"
 #include "process/supervisor.h"
@@ -74,8 +74,8 @@ struct monitor_config {
 	const char *key;    /* names the run on this host: same for all its supervisors */
 	const char *expect; /* --expect, or NULL */
 	bool deadlines;	    /* --no-watch clears it */
-	bool doubts;	    /* a hang that the judge finds no cause for gets more time (doubt.h) */
-	double meet_seconds; /* ranks come to communicator init in this time, and alike (meeting.h), or
+	bool doubts;	    /* a hang that the judge finds no cause for gets more time (extension.h) */
+	double meet_seconds; /* ranks come to communicator init in this time, and alike (rendezvous.h), or
 	                      * the judge is asked; 0: init's deadline alone */
 	struct monitor_judge judge;
 };
@@ -103,7 +103,7 @@ struct monitor_node {
 };
 
 /* How the ranks meet at communicator init, on this host or, where there are several, by a roll that
- * the root calls (monitor_meeting.h). */
+ * the root calls (monitor_rendezvous.h). */
 struct monitor_meeting {
 	bool marked;	    /* some rank here is overdue for no other reason */
 	bool met;	    /* they did, or the judge saw no cause in it: not asked again */

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "watch/monitor_meeting.h"
+#include "watch/monitor_rendezvous.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
-#include "watch/monitor_patience.h"
+#include "watch/monitor_deadline.h"
 #include "record/verdict.h"
 
 #define SLOW_NS (2500 * MS) /* the other nodes' slow evidence, after the verdict, in this time */

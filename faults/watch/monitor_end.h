@@ -5,7 +5,7 @@
 #include "watch/monitor.h"
 
 /* Judge, say it, and end the run everywhere. Whoever was only late may be back by now: then the
- * run goes on; so it does where no cause is found and time is granted (doubt.h). `root_lost`:
+ * run goes on; so it does where no cause is found and time is granted (extension.h). `root_lost`:
  * the host of rank 0 is gone. `now`: clock_ns(). */
 void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now);
 

@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "watch/monitor_nodes.h"
-#include "watch/monitor_patience.h"
+#include "watch/monitor_deadline.h"
 
 struct state {
 	int32_t process, status;

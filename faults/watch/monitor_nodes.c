@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "watch/monitor_members.h"
-#include "watch/star.h"
+#include "watch/uplink.h"
 
 /* The header of the local rank that knows the star, or NULL. Only the node of rank 0 listens. */
 static struct record_header *find_header(const struct monitor *m, bool rank0)

@@ -4,7 +4,7 @@
 #define HANGAR_NODES_H
 
 #include "seats.h"
-#include "watch/star.h"
+#include "watch/uplink.h"
 
 #define TOKEN 0x0123456789abcdefull
 

@@ -1,7 +1,7 @@
-/* test_meeting.c: who lacks at communicator init, and whether those who came fit together. */
+/* test_rendezvous.c: who lacks at communicator init, and whether those who came fit together. */
 #include "rig/unit.h"
 
-#include "watch/meeting.h"
+#include "watch/rendezvous.h"
 #include "process/watch.h"
 
 static void test_lacks(void)

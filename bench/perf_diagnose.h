@@ -1,7 +1,7 @@
-/* perf_judge.h: the diagnoser's place in a run that went wrong: behind the monitor, before
+/* perf_diagnose.h: the diagnoser's place in a run that went wrong: behind the monitor, before
  * the verdict. */
-#ifndef HANGAR_PERF_JUDGE_H
-#define HANGAR_PERF_JUDGE_H
+#ifndef HANGAR_PERF_DIAGNOSE_H
+#define HANGAR_PERF_DIAGNOSE_H
 
 #include "diagnose/diagnose.h"
 #include "probe/task.h"

@@ -1,6 +1,6 @@
-/* star.h: the TCP leg between monitors of several nodes: listen, publish an address, find it. */
-#ifndef HANGAR_STAR_H
-#define HANGAR_STAR_H
+/* uplink.h: the TCP leg between monitors of several nodes: listen, publish an address, find it. */
+#ifndef HANGAR_UPLINK_H
+#define HANGAR_UPLINK_H
 
 #include <stddef.h>
 

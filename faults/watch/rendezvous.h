@@ -1,8 +1,8 @@
-/* meeting.h: have all ranks come to communicator init, and with arguments that fit? They come there
+/* rendezvous.h: have all ranks come to communicator init, and with arguments that fit? They come there
  * together, from a barrier: who is not there soon, or asks for something else, will not be met,
  * however long the library is given for its init. Pure. */
-#ifndef HANGAR_MEETING_H
-#define HANGAR_MEETING_H
+#ifndef HANGAR_RENDEZVOUS_H
+#define HANGAR_RENDEZVOUS_H
 
 #include <stdbool.h>
 #include <stddef.h>

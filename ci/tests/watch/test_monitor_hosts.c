@@ -1,4 +1,4 @@
-/* test_monitor_star.c: observers of several nodes, played by runs of different keys on one host,
+/* test_monitor_hosts.c: observers of several nodes, played by runs of different keys on one host,
  * joined over TCP. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "nodes.h"
-#include "watch/star.h"
+#include "watch/uplink.h"
 
 enum { JOIN = 4, VIEWS, ABNORMAL, DONE }; /* the star's messages */
 

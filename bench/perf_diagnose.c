@@ -1,6 +1,6 @@
-/* perf_judge.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder
+/* perf_diagnose.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder
  * to keep. */
-#include "perf_judge.h"
+#include "perf_diagnose.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* doubt.h: a hang for which nothing in the evidence gives a cause gets more time. Slow is not hung.
+/* extension.h: a hang for which nothing in the evidence gives a cause gets more time. Slow is not hung.
  *
  * On a crowded host all ranks may be in the same call long after its deadline, with nobody
  * missing: a driver that maps memory for ten runs at once, 1 GiB beside busy loops. A cause that
  * is found is said at once; where there is none, the time waited so far may grow to DOUBT_TIMES
  * as much more before "unexplained" is said. Pure; times as of clock_ns(). */
-#ifndef HANGAR_DOUBT_H
-#define HANGAR_DOUBT_H
+#ifndef HANGAR_EXTENSION_H
+#define HANGAR_EXTENSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* monitor_patience.c: who is not overdue although its deadline has passed. */
-#include "watch/monitor_patience.h"
+/* monitor_deadline.c: who is not overdue although its deadline has passed. */
+#include "watch/monitor_deadline.h"
 
-#include "watch/monitor_meeting.h"
+#include "watch/monitor_rendezvous.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
 #include "record/rank_list.h"

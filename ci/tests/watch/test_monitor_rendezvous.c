@@ -1,4 +1,4 @@
-/* test_monitor_meeting.c: ranks that do not come to communicator init, or not alike, are told long
+/* test_monitor_rendezvous.c: ranks that do not come to communicator init, or not alike, are told long
  * before init's deadline; a long init is not. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"

@@ -1,4 +1,4 @@
-/* test_monitor_roll.c: ranks of several hosts that do not come to communicator init, or not alike: no host
+/* test_monitor_census.c: ranks of several hosts that do not come to communicator init, or not alike: no host
  * sees all of them, and the root calls the roll. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"

@@ -1,4 +1,4 @@
-/* test_star.c: listening, the list of addresses, and connecting within bounded time. */
+/* test_uplink.c: listening, the list of addresses, and connecting within bounded time. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "watch/star.h"
+#include "watch/uplink.h"
 
 static void test_listen(void)
 {

@@ -1,5 +1,5 @@
-/* star.c: TCP listener and connector with bounded waits. */
-#include "watch/star.h"
+/* uplink.c: TCP listener and connector with bounded waits. */
+#include "watch/uplink.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

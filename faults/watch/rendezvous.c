@@ -1,5 +1,5 @@
-/* meeting.c: who lacks at communicator init, and do the arguments fit. */
-#include "watch/meeting.h"
+/* rendezvous.c: who lacks at communicator init, and do the arguments fit. */
+#include "watch/rendezvous.h"
 
 #include <stdlib.h>
 #include <string.h>

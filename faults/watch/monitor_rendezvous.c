@@ -1,12 +1,12 @@
-/* monitor_meeting.c: from how the ranks meet at communicator init to who is overdue there. */
-#include "watch/monitor_meeting.h"
+/* monitor_rendezvous.c: from how the ranks meet at communicator init to who is overdue there. */
+#include "watch/monitor_rendezvous.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
-#include "watch/monitor_patience.h"
+#include "watch/monitor_deadline.h"
 
 #define EARLY                                                                                      \
 	0.2 /* the roll is first called after this share of the time in which all come:

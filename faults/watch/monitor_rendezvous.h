@@ -1,9 +1,9 @@
-/* monitor_meeting.h: who waits at communicator init for others that will never come. Init itself may take
+/* monitor_rendezvous.h: who waits at communicator init for others that will never come. Init itself may take
  * a library long, and its deadline is long; that all come, and alike, takes no time. A host by itself
  * sees all its ranks. Of several, a leader whose ranks wait says so, the root calls the roll, and again
  * until all have come, alike or not, or have had the time to. Internal to the monitor. */
-#ifndef HANGAR_MONITOR_MEETING_H
-#define HANGAR_MONITOR_MEETING_H
+#ifndef HANGAR_MONITOR_RENDEZVOUS_H
+#define HANGAR_MONITOR_RENDEZVOUS_H
 
 #include "watch/monitor.h"
 

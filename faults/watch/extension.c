@@ -1,5 +1,5 @@
-/* doubt.c: how long, and how often one looks again meanwhile. */
-#include "watch/doubt.h"
+/* extension.c: how long, and how often one looks again meanwhile. */
+#include "watch/extension.h"
 
 #define LEAST_NS 250000000ull /* between two looks */
 

@@ -1,7 +1,7 @@
-/* test_doubt.c: how long a run goes on that nothing explains. */
+/* test_extension.c: how long a run goes on that nothing explains. */
 #include "rig/unit.h"
 
-#include "watch/doubt.h"
+#include "watch/extension.h"
 
 #define SECOND 1000000000ull
 

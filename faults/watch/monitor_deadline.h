@@ -1,8 +1,8 @@
-/* monitor_patience.h: how long the leader of a host bears with its ranks. Deadlines are the ranks' own;
- * a busy host makes them longer, and ranks that will never meet at init (monitor_meeting.h) make one
+/* monitor_deadline.h: how long the leader of a host bears with its ranks. Deadlines are the ranks' own;
+ * a busy host makes them longer, and ranks that will never meet at init (monitor_rendezvous.h) make one
  * shorter. Internal to the monitor. */
-#ifndef HANGAR_MONITOR_PATIENCE_H
-#define HANGAR_MONITOR_PATIENCE_H
+#ifndef HANGAR_MONITOR_DEADLINE_H
+#define HANGAR_MONITOR_DEADLINE_H
 
 #include "watch/monitor.h"
 

@@ -19,20 +19,20 @@
 #include "record/verdict.h"
 #include "perf_folder.h"
 
-#define LINES_SHOWN 4
-#define HEARD_MAX   (1 << 18) /* ranks */
-#define TEXT_MAX    (64 << 10)
-#define TAIL_CALLS  256 /* newest calls that another host tells of a rank; of large runs: */
-#define TAIL_SHORT  64
-#define TAIL_RANKS  1024
+#define LINES_SHOWN  4
+#define REMOTE_RANKS (1 << 18) /* ranks */
+#define TEXT_MAX     (64 << 10)
+#define TAIL_CALLS   256 /* newest calls that another host tells of a rank; of large runs: */
+#define TAIL_SHORT   64
+#define TAIL_RANKS   1024
 
-static void name_command(struct judge *j)
+static void name_command(struct perf_diagnose *self)
 {
 	char command[COMMAND_MAX];
 
-	command_join(command, sizeof(command), j->program->argc,
-		     (const char *const *)j->program->argv);
-	evidence_blind_command(command, j->evidence.command, sizeof(j->evidence.command));
+	command_join(command, sizeof(command), self->program->argc,
+		     (const char *const *)self->program->argv);
+	evidence_blind_command(command, self->evidence.command, sizeof(self->evidence.command));
 }
 
 static void name_time(struct evidence *e)
@@ -45,16 +45,16 @@ static void name_time(struct evidence *e)
 }
 
 /* The command with its fault, for the report's reproducer alone: evidence_load does not read it. */
-static void save_command(const struct judge *j)
+static void save_command(const struct perf_diagnose *self)
 {
-	char path[sizeof(j->folder) + 16], command[COMMAND_MAX], parent[32];
-	const struct program *p = j->program;
+	char path[sizeof(self->folder) + 16], command[COMMAND_MAX], parent[32];
+	const struct program *p = self->program;
 	FILE *f;
 
 	snprintf(parent, sizeof(parent), "/proc/%d/cmdline", (int)getppid());
-	command_again(command, sizeof(command), p->launch, j->evidence.nranks, p->argc,
+	command_again(command, sizeof(command), p->launch, self->evidence.nranks, p->argc,
 		      (const char *const *)p->argv, parent);
-	snprintf(path, sizeof(path), "%s/command.txt", j->folder);
+	snprintf(path, sizeof(path), "%s/command.txt", self->folder);
 	f = fopen(path, "we");
 	if (!f)
 		return; /* the report says that it is unknown */
@@ -77,13 +77,15 @@ static bool take_last(struct evidence_rank *rank)
 	return true;
 }
 
-/* A rank on another host, as its own judge described it; the view came with the same answer. */
-static bool take_heard(struct judge *j, struct evidence_rank *rank, const struct rank_view *view)
+/* A rank on another host, as its own diagnoser described it; the view came with the same answer. */
+static bool take_remote(struct perf_diagnose *self, struct evidence_rank *rank,
+			const struct rank_view *view)
 {
-	const struct heard *heard = view->rank < j->nheard ? &j->heard[view->rank] : NULL;
-	int rc = heard && heard->words[WORD_TAIL].data
-			 ? evidence_take_saved(rank, view->rank, heard->words[WORD_TAIL].data,
-					       heard->words[WORD_TAIL].bytes)
+	const struct remote_evidence *remote =
+		view->rank < self->nremote ? &self->remote[view->rank] : NULL;
+	int rc = remote && remote->kinds[EVIDENCE_TAIL].data
+			 ? evidence_take_saved(rank, view->rank, remote->kinds[EVIDENCE_TAIL].data,
+					       remote->kinds[EVIDENCE_TAIL].bytes)
 			 : -EINVAL;
 
 	rank->remote = true;
@@ -93,31 +95,32 @@ static bool take_heard(struct judge *j, struct evidence_rank *rank, const struct
 	return rc == 0;
 }
 
-static bool take_rank(struct judge *j, const struct rank_view *view,
+static bool take_rank(struct perf_diagnose *self, const struct rank_view *view,
 		      const struct record_memory *memory)
 {
-	struct evidence_rank *rank = &j->evidence.ranks[view->rank];
+	struct evidence_rank *rank = &self->evidence.ranks[view->rank];
 
 	rank->present = true;
 	rank->view = *view;
 	rank->cpu_share = -1;
 	if (!memory)
-		return take_heard(j, rank, view);
-	evidence_identify(&j->evidence, &memory->header);
+		return take_remote(self, rank, view);
+	evidence_identify(&self->evidence, &memory->header);
 	return evidence_take_calls(rank, memory) == 0;
 }
 
 /* What each rank left, by rank number. false without memory. */
-static bool collect(struct judge *j, const struct rank_view *views,
+static bool collect(struct perf_diagnose *self, const struct rank_view *views,
 		    const struct record_memory *const *memories, size_t n)
 {
-	struct evidence *e = &j->evidence;
+	struct evidence *e = &self->evidence;
 
 	evidence_release(e);
 	for (size_t i = 0; i < n; i++) {
 		int nranks = memories[i] ? memories[i]->header.nranks : 0;
 
-		nranks = nranks > views[i].rank && nranks <= HEARD_MAX ? nranks : views[i].rank + 1;
+		nranks = nranks > views[i].rank && nranks <= REMOTE_RANKS ? nranks
+									  : views[i].rank + 1;
 		e->nranks = nranks > e->nranks ? nranks : e->nranks;
 	}
 	e->ranks = calloc((size_t)e->nranks + 1, sizeof(*e->ranks));
@@ -128,105 +131,105 @@ static bool collect(struct judge *j, const struct rank_view *views,
 		e->ranks[i].cpu_share = -1;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (views[i].rank >= 0 && views[i].rank < HEARD_MAX &&
-		    !take_rank(j, &views[i], memories[i]))
+		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS &&
+		    !take_rank(self, &views[i], memories[i]))
 			return false;
-	name_command(j);
+	name_command(self);
 	return true;
 }
 
-static void judge_begin(void *ctx, const struct rank_view *views, size_t n)
+static void on_begin(void *ctx, const struct rank_view *views, size_t n)
 {
-	struct judge *j = ctx;
+	struct perf_diagnose *self = ctx;
 	int *pids = malloc((n + 1) * sizeof(*pids));
 
 	for (size_t i = 0; pids && i < n; i++)
 		pids[i] = views[i].pid;
 	if (pids)
-		evidence_probe_begin(&j->probe, pids, n);
+		evidence_probe_begin(&self->probe, pids, n);
 	free(pids);
 }
 
-static void look(struct judge *j)
+static void look(struct perf_diagnose *self)
 {
-	evidence_probe(j->evidence.ranks, (size_t)j->evidence.nranks, &j->probe);
-	evidence_probe_release(&j->probe);
+	evidence_probe(self->evidence.ranks, (size_t)self->evidence.nranks, &self->probe);
+	evidence_probe_release(&self->probe);
 }
 
-static void judge_testify(void *ctx, const struct rank_view *views,
-			  const struct record_memory *const *memories, size_t n,
-			  const struct monitor_pen *pen)
+static void on_collect(void *ctx, const struct rank_view *views,
+		       const struct record_memory *const *memories, size_t n,
+		       const struct evidence_writer *writer)
 {
-	struct judge *j = ctx;
+	struct perf_diagnose *self = ctx;
 	size_t newest = TAIL_CALLS;
 
-	if (!collect(j, views, memories, n))
+	if (!collect(self, views, memories, n))
 		return;
-	look(j);
-	if (j->evidence.nranks > TAIL_RANKS)
+	look(self);
+	if (self->evidence.nranks > TAIL_RANKS)
 		newest = TAIL_SHORT;
-	for (int i = 0; i < j->evidence.nranks; i++) {
-		const struct evidence_rank *rank = &j->evidence.ranks[i];
+	for (int i = 0; i < self->evidence.nranks; i++) {
+		const struct evidence_rank *rank = &self->evidence.ranks[i];
 		size_t bytes = saved_bytes(rank, newest);
 		void *image = rank->present ? saved_alloc(bytes) : NULL;
 
 		if (!image)
 			continue;
 		saved_pack(rank, i, newest, image);
-		pen->write(pen->to, i, WORD_TAIL, image, bytes);
+		writer->write(writer->to, i, EVIDENCE_TAIL, image, bytes);
 		free(image);
 	}
 }
 
-static struct heard *heard_of(struct judge *j, int rank)
+static struct remote_evidence *remote_of(struct perf_diagnose *self, int rank)
 {
-	struct heard *more;
+	struct remote_evidence *more;
 
-	if (rank < 0 || rank >= HEARD_MAX)
+	if (rank < 0 || rank >= REMOTE_RANKS)
 		return NULL;
-	if (rank < j->nheard)
-		return &j->heard[rank];
-	more = realloc(j->heard, ((size_t)rank + 1) * sizeof(*more));
+	if (rank < self->nremote)
+		return &self->remote[rank];
+	more = realloc(self->remote, ((size_t)rank + 1) * sizeof(*more));
 	if (!more)
 		return NULL;
-	memset(&more[j->nheard], 0, (size_t)(rank + 1 - j->nheard) * sizeof(*more));
-	j->heard = more;
-	j->nheard = rank + 1;
-	return &j->heard[rank];
+	memset(&more[self->nremote], 0, (size_t)(rank + 1 - self->nremote) * sizeof(*more));
+	self->remote = more;
+	self->nremote = rank + 1;
+	return &self->remote[rank];
 }
 
-static void judge_hear(void *ctx, int32_t rank, enum monitor_word word, const void *data,
-		       size_t bytes)
+static void on_evidence(void *ctx, int32_t rank, enum evidence_kind kind, const void *data,
+			size_t bytes)
 {
-	struct heard *heard = heard_of(ctx, rank);
+	struct remote_evidence *remote = remote_of(ctx, rank);
 	char *copy;
 
-	if (word != WORD_TAIL && bytes > TEXT_MAX)
+	if (kind != EVIDENCE_TAIL && bytes > TEXT_MAX)
 		bytes = TEXT_MAX;
-	copy = heard ? malloc(bytes + 1) : NULL;
+	copy = remote ? malloc(bytes + 1) : NULL;
 	if (!copy)
 		return;
 	memcpy(copy, data, bytes);
 	copy[bytes] = '\0';
-	free(heard->words[word].data);
-	heard->words[word].data = copy;
-	heard->words[word].bytes = bytes;
+	free(remote->kinds[kind].data);
+	remote->kinds[kind].data = copy;
+	remote->kinds[kind].bytes = bytes;
 }
 
-static void judge_sharpen(void *ctx, const struct rank_view *views,
-			  const struct record_memory *const *memories, size_t n,
-			  struct verdict *verdict)
+static void on_refine(void *ctx, const struct rank_view *views,
+		      const struct record_memory *const *memories, size_t n,
+		      struct verdict *verdict)
 {
-	struct judge *j = ctx;
-	struct diagnosis *d = &j->diagnosis;
+	struct perf_diagnose *self = ctx;
+	struct diagnosis *d = &self->diagnosis;
 	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA;
 
-	if (!collect(j, views, memories, n))
+	if (!collect(self, views, memories, n))
 		return;
 	if (!ended) /* else there are no processes to look at */
-		look(j);
-	name_time(&j->evidence);
-	diagnose(&j->evidence, d);
+		look(self);
+	name_time(&self->evidence);
+	diagnose(&self->evidence, d);
 	if (ended && strcmp(d->class, outcome_name(verdict->outcome)) == 0)
 		return; /* the calls say no more than the ranks did */
 	if (verdict->outcome == OUTCOME_OK)
@@ -243,170 +246,172 @@ static void judge_sharpen(void *ctx, const struct rank_view *views,
 	}
 }
 
-static void judge_place(void *ctx, struct verdict *verdict)
+static void on_reserve_folder(void *ctx, struct verdict *verdict)
 {
-	struct judge *j = ctx;
+	struct perf_diagnose *self = ctx;
 
-	j->evidence.detect_ms = verdict->detect_ms;
-	if (folder_make(j->folder, sizeof(j->folder), j->program))
-		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", j->folder);
+	self->evidence.detect_ms = verdict->detect_ms;
+	if (folder_make(self->folder, sizeof(self->folder), self->program))
+		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
 }
 
 /* Stacks and NCCL's own word of this host's ranks, which still are as they were; and what the host
  * has counted. */
-static void run_probe(struct judge *j, const char *guilty)
+static void run_probe(struct perf_diagnose *self, const char *guilty)
 {
-	bool *local = calloc((size_t)j->evidence.nranks + 1, sizeof(*local));
+	bool *local = calloc((size_t)self->evidence.nranks + 1, sizeof(*local));
 
 	if (!local)
 		return;
-	for (int i = 0; i < j->evidence.nranks; i++)
-		local[i] = j->evidence.ranks[i].present && !j->evidence.ranks[i].remote;
-	probe_ranks(&j->evidence, local, guilty, j->counters.arg ? &j->counters : NULL);
+	for (int i = 0; i < self->evidence.nranks; i++)
+		local[i] = self->evidence.ranks[i].present && !self->evidence.ranks[i].remote;
+	probe_ranks(&self->evidence, local, guilty, self->counters.arg ? &self->counters : NULL);
 	free(local);
 }
 
-static void judge_keep(void *ctx, const struct rank_view *views,
-		       const struct record_memory *const *memories, size_t n, const char *folder,
-		       const struct monitor_pen *pen)
+static void on_save_local(void *ctx, const struct rank_view *views,
+			  const struct record_memory *const *memories, size_t n, const char *folder,
+			  const struct evidence_writer *writer)
 {
-	struct judge *j = ctx;
+	struct perf_diagnose *self = ctx;
 	struct error err = { .rank = -1 };
 	bool kept;
 
-	if (!j->evidence.ranks && !collect(j, views, memories, n))
+	if (!self->evidence.ranks && !collect(self, views, memories, n))
 		return;
-	kept = folder_take(j->folder, sizeof(j->folder), folder, j->program) &&
-	       evidence_save(&j->evidence, j->folder, &err) == 0;
-	run_probe(j, "-");
-	for (int i = 0; i < j->evidence.nranks; i++) {
-		const char *stack = j->evidence.ranks[i].stack;
-		char *counters = counter_delta_text(&j->evidence.ranks[i]);
+	kept = folder_take(self->folder, sizeof(self->folder), folder, self->program) &&
+	       evidence_save(&self->evidence, self->folder, &err) == 0;
+	run_probe(self, "-");
+	for (int i = 0; i < self->evidence.nranks; i++) {
+		const char *stack = self->evidence.ranks[i].stack;
+		char *counters = counter_delta_text(&self->evidence.ranks[i]);
 
 		if (stack)
-			pen->write(pen->to, i, WORD_STACK, stack, strnlen(stack, TEXT_MAX));
+			writer->write(writer->to, i, EVIDENCE_STACK, stack,
+				      strnlen(stack, TEXT_MAX));
 		if (counters)
-			pen->write(pen->to, i, WORD_COUNTERS, counters, strlen(counters));
+			writer->write(writer->to, i, EVIDENCE_COUNTERS, counters, strlen(counters));
 		free(counters);
 	}
 	if (kept)
-		evidence_save_texts(&j->evidence, j->folder, &err);
+		evidence_save_texts(&self->evidence, self->folder, &err);
 	if (err.code)
-		error_print(&err, j->program->name);
+		error_print(&err, self->program->name);
 }
 
 /* Stacks of ranks on other hosts, and those hosts' counters, which came after the verdict. */
-static void take_texts(struct judge *j)
+static void take_texts(struct perf_diagnose *self)
 {
-	for (int i = 0; i < j->evidence.nranks && i < j->nheard; i++) {
-		struct evidence_rank *rank = &j->evidence.ranks[i];
-		struct heard *heard = &j->heard[i];
-		const char *counters = heard->words[WORD_COUNTERS].data;
+	for (int i = 0; i < self->evidence.nranks && i < self->nremote; i++) {
+		struct evidence_rank *rank = &self->evidence.ranks[i];
+		struct remote_evidence *remote = &self->remote[i];
+		const char *counters = remote->kinds[EVIDENCE_COUNTERS].data;
 
 		if (rank->remote && counters && !counter_delta_take_text(rank, counters))
-			evidence_remark(&j->evidence, "Counters sent with rank %d are unsound.", i);
-		if (!rank->remote || !heard->words[WORD_STACK].data)
+			evidence_remark(&self->evidence, "Counters sent with rank %d are unsound.",
+					i);
+		if (!rank->remote || !remote->kinds[EVIDENCE_STACK].data)
 			continue;
 		free(rank->stack);
-		rank->stack = heard->words[WORD_STACK].data;
-		heard->words[WORD_STACK].data = NULL;
+		rank->stack = remote->kinds[EVIDENCE_STACK].data;
+		remote->kinds[EVIDENCE_STACK].data = NULL;
 	}
 }
 
 /* After the verdict line: nobody waits for it. What is there already is kept first: this process
  * may be ended at any time. */
-static void judge_slow(void *ctx)
+static void on_collect_slow(void *ctx)
 {
-	struct judge *j = ctx;
+	struct perf_diagnose *self = ctx;
 	struct error err = { .rank = -1 };
 
-	j->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
-	for (size_t i = 0; i < j->diagnosis.nlines; i++)
-		printf("# %s\n", j->diagnosis.lines[i]);
+	self->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
+	for (size_t i = 0; i < self->diagnosis.nlines; i++)
+		printf("# %s\n", self->diagnosis.lines[i]);
 	fflush(stdout);
-	if (!j->evidence.ranks)
+	if (!self->evidence.ranks)
 		return;
-	if (j->folder[0]) {
-		save_command(j);
-		if (evidence_save(&j->evidence, j->folder, &err) < 0) {
-			j->folder[0] = '\0';
-			error_print(&err, j->program->name);
+	if (self->folder[0]) {
+		save_command(self);
+		if (evidence_save(&self->evidence, self->folder, &err) < 0) {
+			self->folder[0] = '\0';
+			error_print(&err, self->program->name);
 		}
 	}
-	run_probe(j, j->diagnosis.ranks);
+	run_probe(self, self->diagnosis.ranks);
 }
 
 /* Which lines of code ranks are stuck on, and what else the probe found. */
-static void note_probe(struct judge *j)
+static void note_probe(struct perf_diagnose *self)
 {
-	struct diagnosis *d = &j->diagnosis;
+	struct diagnosis *d = &self->diagnosis;
 	size_t before = d->nlines;
 	int more;
 
-	probe_note(&j->evidence, d);
-	more = report_stuck(stdout, "# ", &j->evidence, d->ranks, LINES_SHOWN);
+	probe_note(&self->evidence, d);
+	more = report_stuck(stdout, "# ", &self->evidence, d->ranks, LINES_SHOWN);
 	if (more > 0)
 		printf("# and %d more rank%s%s\n", more, more == 1 ? "" : "s",
-		       j->folder[0] ? ": report.txt" : "");
+		       self->folder[0] ? ": report.txt" : "");
 	for (size_t i = before; i < d->nlines; i++)
 		printf("# %s\n", d->lines[i]);
 	fflush(stdout);
 }
 
 /* What the probe found, here and on other hosts. */
-static void judge_save(void *ctx)
+static void on_save(void *ctx)
 {
-	struct judge *j = ctx;
-	struct diagnosis *d = &j->diagnosis;
+	struct perf_diagnose *self = ctx;
+	struct diagnosis *d = &self->diagnosis;
 	struct error err = { .rank = -1 };
 	int drawable;
 
-	if (!j->evidence.ranks)
+	if (!self->evidence.ranks)
 		return;
-	take_texts(j);
-	note_probe(j);
-	if (!j->folder[0])
+	take_texts(self);
+	note_probe(self);
+	if (!self->folder[0])
 		return;
-	if (evidence_save_texts(&j->evidence, j->folder, &err) < 0 ||
-	    (drawable = diagnosis_save(d, &j->evidence, j->folder, &err)) < 0) {
-		error_print(&err, j->program->name);
+	if (evidence_save_texts(&self->evidence, self->folder, &err) < 0 ||
+	    (drawable = diagnosis_save(d, &self->evidence, self->folder, &err)) < 0) {
+		error_print(&err, self->program->name);
 		return;
 	}
-	printf("# look further: hang_diagnose %s%s%s\n", j->folder, drawable ? "; plots/plot " : "",
-	       drawable ? j->folder : "");
+	printf("# look further: hang_diagnose %s%s%s\n", self->folder,
+	       drawable ? "; plots/plot " : "", drawable ? self->folder : "");
 	fflush(stdout);
 }
 
-void judge_start(struct judge *j)
+void perf_diagnose_start(struct perf_diagnose *self)
 {
-	j->gpus = strcmp(j->program->options->backend, "mpi") != 0;
-	j->counters = counter_delta_task(&j->gpus);
-	task_begin(&j->counters); /* without it there is one reading only */
+	self->gpus = strcmp(self->program->options->backend, "mpi") != 0;
+	self->counters = counter_delta_task(&self->gpus);
+	task_begin(&self->counters); /* without it there is one reading only */
 }
 
-void judge_release(struct judge *j)
+void perf_diagnose_release(struct perf_diagnose *self)
 {
-	task_end(&j->counters);
-	free(j->counters.text);
-	evidence_release(&j->evidence);
-	evidence_probe_release(&j->probe);
-	for (int i = 0; i < j->nheard; i++)
-		for (int word = 0; word < MONITOR_WORDS; word++)
-			free(j->heard[i].words[word].data);
-	free(j->heard);
-	j->heard = NULL;
-	j->nheard = 0;
+	task_end(&self->counters);
+	free(self->counters.text);
+	evidence_release(&self->evidence);
+	evidence_probe_release(&self->probe);
+	for (int i = 0; i < self->nremote; i++)
+		for (int kind = 0; kind < EVIDENCE_KINDS; kind++)
+			free(self->remote[i].kinds[kind].data);
+	free(self->remote);
+	self->remote = NULL;
+	self->nremote = 0;
 }
 
-struct monitor_judge judge_hooks(struct judge *judge)
+struct monitor_client perf_diagnose_client(struct perf_diagnose *self)
 {
-	return (struct monitor_judge){ .ctx = judge,
-				       .begin = judge_begin,
-				       .testify = judge_testify,
-				       .hear = judge_hear,
-				       .sharpen = judge_sharpen,
-				       .place = judge_place,
-				       .keep = judge_keep,
-				       .slow = judge_slow,
-				       .save = judge_save };
+	return (struct monitor_client){ .ctx = self,
+					.begin = on_begin,
+					.collect = on_collect,
+					.on_evidence = on_evidence,
+					.refine = on_refine,
+					.reserve_folder = on_reserve_folder,
+					.save_local = on_save_local,
+					.collect_slow = on_collect_slow,
+					.save = on_save };
 }

@@ -8,24 +8,24 @@
 #include "watch/monitor.h"
 #include "perf_rank.h"
 
-/* What another host's judge said of a rank, by enum monitor_word: saved form of its state and
+/* What another host's diagnoser said of a rank, by enum evidence_kind: saved form of its state and
  * newest calls, or text with a NUL behind it; checked when it is used. data NULL: nothing came. */
-struct heard {
+struct remote_evidence {
 	struct {
 		char *data; /* owned */
 		size_t bytes;
-	} words[MONITOR_WORDS];
+	} kinds[EVIDENCE_KINDS];
 };
 
-struct judge {
+struct perf_diagnose {
 	const struct program *program;
 	struct evidence evidence;
 	struct evidence_probe probe; /* begun when something seemed wrong */
 	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
 	bool gpus;		     /* it is for GPUs, too */
 	struct diagnosis diagnosis;
-	struct heard *heard; /* by rank; owned */
-	int nheard;
+	struct remote_evidence *remote; /* by rank; owned */
+	int nremote;
 	char folder[200]; /* "" when none could be made */
 };
 
@@ -33,11 +33,11 @@ struct judge {
  * evidence; save() writes it to a folder of its own below results/runs/ and says what to do. On
  * other hosts testify() tells the root of their ranks, and keep() saves the same, with all calls,
  * in a folder of the same name. */
-struct monitor_judge judge_hooks(struct judge *judge);
+struct monitor_client perf_diagnose_client(struct perf_diagnose *self);
 
 /* One per host, before its rank is there: have the host's counters read, by a child, which takes
  * its time. */
-void judge_start(struct judge *judge);
-void judge_release(struct judge *judge);
+void perf_diagnose_start(struct perf_diagnose *self);
+void perf_diagnose_release(struct perf_diagnose *self);
 
 #endif

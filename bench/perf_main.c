@@ -26,9 +26,9 @@
 #include "perf_diagnose.h"
 #include "perf_rank.h"
 
-#define RANKS_UNASKED	16   /* that a fault may start on any host */
-#define MEET_SECONDS	0.75 /* from a barrier to communicator init */
-#define RANKS_PER_PLACE 4    /* GPU, or CPU where there is none: more only when -g says so */
+#define RANKS_UNASKED	   16	/* that a fault may start on any host */
+#define RENDEZVOUS_SECONDS 0.75 /* from a barrier to communicator init */
+#define RANKS_PER_PLACE	   4	/* GPU, or CPU where there is none: more only when -g says so */
 
 static int fail(const struct error *err, const struct program *program)
 {
@@ -183,16 +183,18 @@ static void equip(struct program *program, const struct run_folder *folder)
 
 static int supervise(struct program *program, struct error *err)
 {
-	struct judge judge = { .program = program };
+	struct perf_diagnose diagnose = { .program = program };
 	struct monitor_config config = {
 		.key = program->launch->key,
 		.expect = program->options->expect,
 		.deadlines = program->options->watch,
 		/* -T is taken at its word; without records there is nothing to find a cause in */
-		.doubts = program->options->timeout == 0 && program->options->record != RECORD_OFF,
-		.meet_seconds =
-			program->options->timeout ? 0 : MEET_SECONDS * program->deadline_factor,
-		.judge = judge_hooks(&judge),
+		.extensions =
+			program->options->timeout == 0 && program->options->record != RECORD_OFF,
+		.rendezvous_seconds = program->options->timeout
+					      ? 0
+					      : RENDEZVOUS_SECONDS * program->deadline_factor,
+		.client = perf_diagnose_client(&diagnose),
 	};
 	char own_cgroup[CGROUP_PATH];
 	struct supervisor_hooks hooks;
@@ -216,7 +218,7 @@ static int supervise(struct program *program, struct error *err)
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
 	if (monitor.leader)
-		judge_start(&judge);
+		perf_diagnose_start(&diagnose);
 	hooks = monitor_hooks(&monitor);
 	if (program->cgroup.path[0])
 		hooks.cgroup = program->cgroup.path;
@@ -225,7 +227,7 @@ static int supervise(struct program *program, struct error *err)
 	fired_wrap(&fired, &hooks, program);
 	code = fired_judge(program, supervisor_run(&hooks, perf_rank, program, err));
 	monitor_close(&monitor);
-	judge_release(&judge);
+	perf_diagnose_release(&diagnose);
 out_memory:
 	cgroup_remove(&program->cgroup);
 	if (program->fault_record)

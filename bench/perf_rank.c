@@ -44,32 +44,32 @@ struct rank {
 };
 
 /* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
-static int spread_star(struct rank *r)
+static int spread_uplink(struct rank *r)
 {
 	struct {
 		uint64_t token;
 		char address[200];
-	} star = { 0 };
+	} uplink = { 0 };
 	int port, rc;
 
 	if (r->job.nnodes < 2)
 		return 0;
 	if (r->job.rank == 0) {
-		port = recorder_star_port(&r->recorder);
+		port = recorder_uplink_port(&r->recorder);
 		if (port > 0)
-			star_addresses(port, star.address, sizeof(star.address));
-		if (getrandom(&star.token, sizeof(star.token), 0) != sizeof(star.token))
-			star.address[0] = '\0';
+			uplink_addresses(port, uplink.address, sizeof(uplink.address));
+		if (getrandom(&uplink.token, sizeof(uplink.token), 0) != sizeof(uplink.token))
+			uplink.address[0] = '\0';
 	}
-	rc = job_bcast(&r->job, &star, sizeof(star));
-	if (rc == 0 && star.address[0])
-		recorder_star(&r->recorder, star.address, star.token);
+	rc = job_bcast(&r->job, &uplink, sizeof(uplink));
+	if (rc == 0 && uplink.address[0])
+		recorder_uplink(&r->recorder, uplink.address, uplink.token);
 	return rc;
 }
 
 static void warn_surplus(const struct rank *r)
 {
-	if (r->job.aside && r->job.local_rank == r->choice.take_part)
+	if (r->job.spare && r->job.local_rank == r->choice.take_part)
 		fprintf(stderr,
 			"hangar: more processes than GPUs on this host: local ranks from %d on "
 			"stand "
@@ -98,7 +98,7 @@ static int join(struct rank *r)
 		rc = job_select(&r->job, r->choice.take_part);
 	if (rc == 0)
 		warn_surplus(r);
-	if (rc < 0 || r->job.aside)
+	if (rc < 0 || r->job.spare)
 		return rc;
 	if (r->choice.shared)
 		devices_share(&r->job, r->program->launch->key);
@@ -344,7 +344,7 @@ static void ask_nccl(struct rank *r)
 /* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */
 static int prepare(struct rank *r)
 {
-	static int (*const steps[])(struct rank *) = { open_backend, spread_star, check_request,
+	static int (*const steps[])(struct rank *) = { open_backend, spread_uplink, check_request,
 						       open_report };
 	int rc = 0;
 
@@ -455,7 +455,7 @@ int perf_rank(void *arg)
 	rc = join(&r);
 	if (rc < 0)
 		return conclude(&r, rc, r.err.outcome != OUTCOME_ERROR);
-	if (r.job.aside) {
+	if (r.job.spare) {
 		/* the launcher's number for it is another rank's now */
 		atomic_store(&p->memory->header.rank, -1);
 		return conclude(&r, 0, true);

@@ -12,7 +12,7 @@ int check_gather(struct job *job, struct check_report *report, struct check_sum 
 	int rc;
 
 	/* they compare data still, which -T does not cut */
-	watch_work(job->watch, "the others' checks", job->patience);
+	watch_work(job->watch, "the others' checks", job->deadline);
 	rc = MPI_Allreduce(&first, &found, 1, MPI_2INT, MPI_MINLOC, job->comm);
 	if (rc == MPI_SUCCESS && found.bad == 0)
 		rc = MPI_Bcast(report, sizeof(*report), MPI_BYTE, found.rank, job->comm);

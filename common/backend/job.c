@@ -10,7 +10,7 @@
 #include "base/clock.h"
 
 #define INIT_SECONDS	 10.0 /* DESIGN.md, "Detecting": floor for init */
-#define PATIENCE_SECONDS 10.0
+#define DEADLINE_SECONDS 10.0
 
 /* Turn an MPI return code into the job's error. */
 static int mpi_failed(struct job *job, int rc, const char *what)
@@ -67,7 +67,7 @@ int job_init(struct job *job, const struct watch *watch, struct error *err, int 
 	memset(job, 0, sizeof(*job));
 	job->watch = watch;
 	job->err = err;
-	job->patience = PATIENCE_SECONDS;
+	job->deadline = DEADLINE_SECONDS;
 	job->comm = job->group_comm = job->traffic = job->world = MPI_COMM_NULL;
 	watch_enter(watch, "MPI_Init", INIT_SECONDS);
 	rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
@@ -141,14 +141,14 @@ int job_select(struct job *job, int take_part)
 	MPI_Comm local = MPI_COMM_NULL;
 	int rc;
 
-	watch_enter(job->watch, "agreeing on ranks and nodes", job->patience);
+	watch_enter(job->watch, "agreeing on ranks and nodes", job->deadline);
 	rc = split_node(job, job->world, &local);
 	if (rc < 0)
 		goto out;
 	free_comm(&local);
-	job->aside = take_part > 0 && job->local_rank >= take_part;
-	rc = split_comm(job, job->world, job->aside ? MPI_UNDEFINED : 0, &job->comm);
-	if (rc < 0 || job->aside)
+	job->spare = take_part > 0 && job->local_rank >= take_part;
+	rc = split_comm(job, job->world, job->spare ? MPI_UNDEFINED : 0, &job->comm);
+	if (rc < 0 || job->spare)
 		goto out;
 	MPI_Comm_rank(job->comm, &job->rank);
 	MPI_Comm_size(job->comm, &job->nranks);
@@ -156,7 +156,7 @@ int job_select(struct job *job, int take_part)
 	rc = find_nodes(job);
 out:
 	watch_leave(job->watch);
-	return rc < 0 || job->aside ? rc : job_split(job, 0);
+	return rc < 0 || job->spare ? rc : job_split(job, 0);
 }
 
 /* In the order of the groups' lowest ranks. */
@@ -164,7 +164,7 @@ static int number_groups(struct job *job)
 {
 	int leads = job->group_rank == 0, before = 0, numbers[2];
 
-	watch_enter(job->watch, "numbering groups", job->patience);
+	watch_enter(job->watch, "numbering groups", job->deadline);
 	MPI_Exscan(&leads, &before, 1, MPI_INT, MPI_SUM, job->comm);
 	numbers[0] = job->rank == 0 ? 0 : before;
 	MPI_Bcast(numbers, 1, MPI_INT, 0, job->group_comm);
@@ -179,7 +179,7 @@ int job_split(struct job *job, int color)
 {
 	int rc;
 
-	watch_enter(job->watch, "splitting into groups", job->patience);
+	watch_enter(job->watch, "splitting into groups", job->deadline);
 	free_comm(&job->group_comm);
 	free_comm(&job->traffic);
 	rc = split_comm(job, job->comm, color, &job->group_comm);
@@ -203,7 +203,7 @@ static void wait_for_all(struct job *job)
 	if (MPI_Ibarrier(job->world, &request) != MPI_SUCCESS)
 		return;
 	while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
-		clock_nap(job->aside ? 0.02 : 0.0001);
+		clock_nap(job->spare ? 0.02 : 0.0001);
 }
 
 void job_release(struct job *job)
@@ -213,9 +213,9 @@ void job_release(struct job *job)
 	MPI_Initialized(&initialised);
 	if (!initialised)
 		return;
-	watch_phase(job->watch, job->aside ? PHASE_ASIDE : PHASE_FINALISE);
+	watch_phase(job->watch, job->spare ? PHASE_SPARE : PHASE_FINALISE);
 	if (job->world != MPI_COMM_NULL) {
-		watch_enter(job->watch, "the other ranks' end", job->aside ? 0 : job->patience);
+		watch_enter(job->watch, "the other ranks' end", job->spare ? 0 : job->deadline);
 		wait_for_all(job);
 		watch_leave(job->watch);
 	}
@@ -234,23 +234,23 @@ void job_release(struct job *job)
 static void wait_begin(const struct job *job, const char *what)
 {
 	if (job->unhurried)
-		watch_work(job->watch, what, job->patience);
+		watch_work(job->watch, what, job->deadline);
 	else
-		watch_enter(job->watch, what, job->patience);
+		watch_enter(job->watch, what, job->deadline);
 }
 
 struct job_time job_unhurry(struct job *job, double seconds)
 {
-	struct job_time former = { job->patience, job->unhurried };
+	struct job_time former = { job->deadline, job->unhurried };
 
-	job->patience = seconds;
+	job->deadline = seconds;
 	job->unhurried = true;
 	return former;
 }
 
 void job_hurry(struct job *job, struct job_time former)
 {
-	job->patience = former.patience;
+	job->deadline = former.deadline;
 	job->unhurried = former.unhurried;
 }
 
@@ -271,7 +271,7 @@ int job_barrier(struct job *job, const char *what)
 
 int job_await_work(struct job *job, const char *what)
 {
-	struct job_time former = job_unhurry(job, job->patience);
+	struct job_time former = job_unhurry(job, job->deadline);
 	int rc = job_barrier(job, what);
 
 	job_hurry(job, former);

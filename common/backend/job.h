@@ -15,7 +15,7 @@ struct job {
 	int node, nnodes; /* nodes in the order of their lowest rank */
 	int local_rank, local_ranks;
 	int *node_of;	    /* nranks entries */
-	bool aside;	    /* this process is surplus: it only waits in job_release */
+	bool spare;	    /* this process is surplus: it only waits in job_release */
 	int group, ngroups; /* NCCL_TESTS_SPLIT: ranks of one group share a communicator; else
 	                           * 0 of 1 */
 	int group_rank, group_size; /* what a collective sees as rank and nranks */
@@ -25,7 +25,7 @@ struct job {
 	MPI_Comm traffic;	    /* the group's ranks; another duplicate, from which the mpi
 	                           * backend makes its own */
 	MPI_Comm world;		    /* all processes, for aside ones to wait on */
-	double patience; /* seconds that the small exchanges below may wait for the slowest
+	double deadline; /* seconds that the small exchanges below may wait for the slowest
 	                           * rank; the user raises it before phases in which ranks work
 	                           * alone for long */
 	bool unhurried;	 /* -T does not cut the waits of these exchanges: some rank is at
@@ -43,7 +43,7 @@ int job_init(struct job *job, const struct watch *watch, struct error *err, int 
 int job_split(struct job *job, int color);
 
 /* Keep only `take_part` of this node's lowest local ranks (0: all). Collective over all
- * processes; sets job->aside. */
+ * processes; sets job->spare. */
 int job_select(struct job *job, int take_part);
 
 /* Wait for everybody, free, finalise MPI. Aside processes wait here, asleep, until the others
@@ -73,13 +73,13 @@ int job_agree(struct job *job, int rc);
 /* From now on the exchanges give the slowest rank `seconds`, whatever -T says. Returns what was;
  * job_hurry restores it. */
 struct job_time {
-	double patience;
+	double deadline;
 	bool unhurried;
 };
 struct job_time job_unhurry(struct job *job, double seconds);
 void job_hurry(struct job *job, struct job_time former);
 
-/* A barrier behind work that each rank does by itself: job->patience holds, whatever -T says.
+/* A barrier behind work that each rank does by itself: job->deadline holds, whatever -T says.
  * `what` is a string constant. */
 int job_await_work(struct job *job, const char *what);
 

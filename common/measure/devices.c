@@ -54,7 +54,7 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 	if (!ops->device_name)
 		return 0; /* host memory: every rank takes part */
 	ops->device_name(0, mine.first, sizeof(mine.first));
-	watch_enter(job->watch, "looking at the host's devices", job->patience);
+	watch_enter(job->watch, "looking at the host's devices", job->deadline);
 	all = look_around(job, &mine, &local, &n);
 	watch_leave(job->watch);
 	if (!all)

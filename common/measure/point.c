@@ -14,7 +14,7 @@
 /* Ranks compare their buffers alone, and not equally fast. */
 static void be_patient(struct measured *m)
 {
-	m->plan.bench->job->patience = 10 + (double)m->plan.shape.bytes / CHECK_BYTES_PER_SECOND;
+	m->plan.bench->job->deadline = 10 + (double)m->plan.shape.bytes / CHECK_BYTES_PER_SECOND;
 }
 
 /* Send data for every slot that a batch visits, and the checked one. */
@@ -56,7 +56,7 @@ static int check_slot(struct measured *m, struct checked_slot slot)
 
 	be_patient(m);
 	watch_phase(watch, PHASE_CHECK);
-	watch_work(watch, "comparing data", m->plan.bench->job->patience);
+	watch_work(watch, "comparing data", m->plan.bench->job->deadline);
 	rc = plan_check(&m->plan, slot, &report);
 	watch_leave(watch);
 	return rc < 0 ? rc : share_report(m, &report);
@@ -69,7 +69,7 @@ static int prepare_slot(struct measured *m, struct checked_slot slot)
 
 	be_patient(m);
 	watch_phase(bench->watch, PHASE_SETUP);
-	watch_work(bench->watch, "preparing buffers", bench->job->patience);
+	watch_work(bench->watch, "preparing buffers", bench->job->deadline);
 	rc = fill_pool(m, slot);
 	if (rc == 0)
 		rc = plan_prepare(&m->plan, slot);

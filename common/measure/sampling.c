@@ -136,7 +136,7 @@ int sampling_batch(struct sampling *s, const struct checked_slot *checked)
 	double *mine = calloc(2 * samples, sizeof(*mine));
 	double *all = job->rank == 0 ? calloc(2 * samples * nranks, sizeof(*all)) : NULL;
 	struct batch batch = { mine, mine + samples };
-	double patience = job->patience;
+	double deadline = job->deadline;
 	int rc = -ENOMEM;
 
 	if (!mine || (job->rank == 0 && (!all || grow(s, samples) < 0))) {
@@ -144,7 +144,7 @@ int sampling_batch(struct sampling *s, const struct checked_slot *checked)
 		goto out;
 	}
 	/* all come from a meeting or the last batch: nobody is later than a batch may take */
-	job->patience = timing_batch_deadline(s->timing);
+	job->deadline = timing_batch_deadline(s->timing);
 	rc = timing_batch(s->timing, checked, &batch);
 	if (rc == 0)
 		rc = job_gather(job, mine, 2 * samples * sizeof(*mine), all);
@@ -154,7 +154,7 @@ int sampling_batch(struct sampling *s, const struct checked_slot *checked)
 		append(s, all, samples, nranks);
 	rc = decide(s, samples);
 out:
-	job->patience = patience;
+	job->deadline = deadline;
 	free(all);
 	free(mine);
 	return rc;

@@ -122,7 +122,7 @@ static int prepare(struct schedule *s)
 	if (rc == 0)
 		rc = bench->backend->ops->wait(bench->backend);
 	watch_leave(bench->watch);
-	bench->job->patience = data_seconds(s);
+	bench->job->deadline = data_seconds(s);
 	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
 }
 
@@ -198,7 +198,7 @@ static int make_steps(struct schedule *s, uint32_t meets)
 		if (rc == 0)
 			rc = one_step(s, i);
 	}
-	bench->job->patience = timing_deadline(s->slowest, SCHEDULE_TIMED);
+	bench->job->deadline = timing_deadline(s->slowest, SCHEDULE_TIMED);
 	return rc < 0 ? rc : job_barrier(bench->job, "the end of the schedule");
 }
 
@@ -245,7 +245,7 @@ int schedule_run(struct run *run, uint32_t meets)
 		rc = warm_up(s);
 	if (rc == 0)
 		rc = make_steps(s, meets);
-	bench->job->patience = data_seconds(s);
+	bench->job->deadline = data_seconds(s);
 	watch_phase(bench->watch, PHASE_CHECK);
 	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
 		rc = check_step(s, i);

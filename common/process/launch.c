@@ -22,7 +22,7 @@
 #define ENV_KEY	     "HANGAR_RUN_KEY"
 #define ENV_PROGRESS "HANGAR_PROGRESS"
 #define LOOK_MS	     500
-#define BEREAVED_NS  5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
+#define ORPHANED_NS  5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
 #define TERM_NS	     1000000000u /* from SIGTERM to SIGKILL */
 #define HOST_RANKS   4		 /* of a bare start without a GPU, and of --share-gpu */
 
@@ -194,7 +194,7 @@ static char **make_command(int ranks, char **argv, const char *tmpdir)
 
 /* A rank that is killed while it connects can leave mpirun waiting for ever (Open MPI 4.1: "PMIX
  * ERROR: UNREACHABLE"). So one whose ranks are all gone is given some time to end, and is ended. */
-struct bereaved {
+struct orphaned {
 	uint64_t since_ns; /* that nobody is left; 0: somebody is */
 	int told;	   /* the last signal for it, 0: none */
 };
@@ -209,7 +209,7 @@ static bool output_waits(void)
 	return !out[0].revents || !out[1].revents;
 }
 
-static void look_after(struct bereaved *b, pid_t pid, const struct run_folder *folder)
+static void look_after(struct orphaned *b, pid_t pid, const struct run_folder *folder)
 {
 	uint64_t now = clock_ns();
 
@@ -219,10 +219,10 @@ static void look_after(struct bereaved *b, pid_t pid, const struct run_folder *f
 	}
 	if (b->since_ns == 0)
 		b->since_ns = now;
-	if (!b->told && now - b->since_ns > BEREAVED_NS) {
+	if (!b->told && now - b->since_ns > ORPHANED_NS) {
 		fprintf(stderr, "hangar: mpirun's ranks are gone and it does not end: ending it\n");
 		kill(pid, b->told = SIGTERM);
-	} else if (b->told == SIGTERM && now - b->since_ns > BEREAVED_NS + TERM_NS) {
+	} else if (b->told == SIGTERM && now - b->since_ns > ORPHANED_NS + TERM_NS) {
 		kill(pid, b->told = SIGKILL);
 	}
 }
@@ -232,12 +232,12 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 {
 	struct pollfd ready = { .fd = signal_fd, .events = POLLIN };
 	struct signalfd_siginfo info;
-	struct bereaved bereaved = { 0 };
+	struct orphaned orphaned = { 0 };
 	int status = 0;
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
 		if (poll(&ready, 1, LOOK_MS) == 0)
-			look_after(&bereaved, pid, folder);
+			look_after(&orphaned, pid, folder);
 		if (!(ready.revents & POLLIN) ||
 		    read(signal_fd, &info, sizeof(info)) != sizeof(info) ||
 		    info.ssi_signo == SIGCHLD)
@@ -248,7 +248,7 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder, i
 	}
 	if (*ended_by)
 		return 128 + *ended_by;
-	if (bereaved.told && (!WIFEXITED(status) || WEXITSTATUS(status) == 0))
+	if (orphaned.told && (!WIFEXITED(status) || WEXITSTATUS(status) == 0))
 		return OUTCOME_INTERNAL;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

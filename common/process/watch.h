@@ -17,7 +17,7 @@ enum phase {
 	PHASE_TIMED,
 	PHASE_CHECK,
 	PHASE_FINALISE,
-	PHASE_ASIDE, /* a surplus rank that waits for the others to finish; has no deadline */
+	PHASE_SPARE, /* a surplus rank that waits for the others to finish; has no deadline */
 	PHASE_DONE
 };
 

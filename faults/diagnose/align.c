@@ -81,7 +81,7 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 	}
 	/* who stands aside makes no calls by right */
 	track->known = rank->present && (track->final || a->comm == 0) &&
-		       rank->view.phase != PHASE_ASIDE && last_ticket(rank) >= rank->view.issued;
+		       rank->view.phase != PHASE_SPARE && last_ticket(rank) >= rank->view.issued;
 }
 
 uint64_t align_signed(const struct align *a, const struct record *record)

@@ -35,7 +35,7 @@ static size_t sort_groups(const struct evidence *e, const struct rank_view **vie
 		else if (e->ranks[i].present && inquiry_died(v))
 			return 0;
 	}
-	if (n == 0 || meeting_incomplete(views, n) > 0)
+	if (n == 0 || rendezvous_incomplete(views, n) > 0)
 		return 0;
 	return views[0]->init_id == views[n - 1]->init_id ? 0 : n;
 }

@@ -100,7 +100,7 @@ bool blame_init_arguments(struct inquiry *q)
 	for (int i = 0; views && i < q->evidence->nranks; i++)
 		if (q->evidence->ranks[i].present)
 			views[n++] = view_of(q, i);
-	n = views ? meeting_incomplete(views, n) : 0;
+	n = views ? rendezvous_incomplete(views, n) : 0;
 	/* the number of ranks first: who asks for another one may have got another id with it */
 	for (int id = 0; id <= 1 && n > 0 && !found; id++) {
 		found = other_than(views, n, views[0], id) != NULL;

@@ -28,7 +28,7 @@ static bool is_beyond(const struct evidence_rank *rank, const struct makers *mak
 
 	if (view_finished(v))
 		return true;
-	if (v->phase > makers->phase && v->phase != PHASE_ASIDE)
+	if (v->phase > makers->phase && v->phase != PHASE_SPARE)
 		return true;
 	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;
 }
@@ -299,7 +299,7 @@ bool say_nobody_called(struct inquiry *q)
 		left[i] = is_outside(q, i) && a->tracks[i].last == a->top;
 		n += left[i];
 		/* who stands aside has no part in it */
-		all = left[i] || (r->present && r->view.phase == PHASE_ASIDE);
+		all = left[i] || (r->present && r->view.phase == PHASE_SPARE);
 	}
 	all = all && n > 0;
 	if (all)

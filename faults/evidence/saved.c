@@ -90,7 +90,7 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 	pack_texts(h, rank);
 	if (rank->recorder)
 		memcpy(recorder, rank->recorder, sizeof(*recorder));
-	recorder->star_token = 0; /* a secret while the run lasts */
+	recorder->uplink_token = 0; /* a secret while the run lasts */
 	if (n > 0)
 		memcpy((char *)image + front, &rank->calls[rank->ncalls - n],
 		       n * sizeof(struct record));

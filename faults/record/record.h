@@ -108,11 +108,11 @@ struct record_header {
 	char error[256];
 
 	/* how this node's monitor reaches the one of rank 0's node; filled from MPI after init */
-	_Atomic uint32_t star_wanted; /* set by rank 0 of a run on several nodes */
-	_Atomic int32_t star_port;    /* the monitor's answer: TCP port, -1 for failed */
-	_Atomic uint32_t star_ready;
-	char star_address[256]; /* "a.b.c.d:port" list, separated by blanks */
-	uint64_t star_token;
+	_Atomic uint32_t uplink_wanted; /* set by rank 0 of a run on several nodes */
+	_Atomic int32_t uplink_port;	/* the monitor's answer: TCP port, -1 for failed */
+	_Atomic uint32_t uplink_ready;
+	char uplink_address[256]; /* "a.b.c.d:port" list, separated by blanks */
+	uint64_t uplink_token;
 
 	/* since version 2 */
 	struct record_init inits[RECORD_COMMS];

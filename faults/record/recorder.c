@@ -331,24 +331,24 @@ void recorder_identify(struct recorder *recorder, int rank, int nranks, int node
 	atomic_store_explicit(&h->rank, rank, memory_order_release);
 }
 
-int recorder_star_port(struct recorder *recorder)
+int recorder_uplink_port(struct recorder *recorder)
 {
 	struct record_header *h = &recorder->memory->header;
 	uint64_t give_up = clock_ns() + 2000000000ull;
 
-	atomic_store(&h->star_wanted, 1);
-	while (atomic_load(&h->star_port) == 0 && clock_ns() < give_up)
+	atomic_store(&h->uplink_wanted, 1);
+	while (atomic_load(&h->uplink_port) == 0 && clock_ns() < give_up)
 		clock_nap(0.005);
-	return atomic_load(&h->star_port) > 0 ? atomic_load(&h->star_port) : -ETIMEDOUT;
+	return atomic_load(&h->uplink_port) > 0 ? atomic_load(&h->uplink_port) : -ETIMEDOUT;
 }
 
-void recorder_star(struct recorder *recorder, const char *address, uint64_t token)
+void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token)
 {
 	struct record_header *h = &recorder->memory->header;
 
-	snprintf(h->star_address, sizeof(h->star_address), "%s", address);
-	h->star_token = token;
-	atomic_store_explicit(&h->star_ready, 1, memory_order_release);
+	snprintf(h->uplink_address, sizeof(h->uplink_address), "%s", address);
+	h->uplink_token = token;
+	atomic_store_explicit(&h->uplink_ready, 1, memory_order_release);
 }
 
 void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *guilty,

@@ -38,10 +38,10 @@ void recorder_identify(struct recorder *recorder, int rank, int nranks, int node
 
 /* Rank 0 of a run on several nodes: ask this node's monitor to listen and return its TCP port, or a
  * negative errno when it does not within two seconds. */
-int recorder_star_port(struct recorder *recorder);
+int recorder_uplink_port(struct recorder *recorder);
 
-/* How to reach the root monitor; `address` as in record_header. Publishes star_ready last. */
-void recorder_star(struct recorder *recorder, const char *address, uint64_t token);
+/* How to reach the root monitor; `address` as in record_header. Publishes uplink_ready last. */
+void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token);
 
 /* The rank is about to exit by itself as `outcome`, which points at `guilty` ranks ("1,3", "" for
  * none); `err` may be NULL. */

@@ -92,8 +92,8 @@ static double shortest_wait(const struct rank_view *views, size_t n)
 	return least < 0 ? 0 : least;
 }
 
-void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_t n,
-		   double death_seconds, double error_seconds)
+void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t n,
+		  double death_seconds, double error_seconds)
 {
 	memset(verdict, 0, sizeof(*verdict));
 	verdict->outcome = worst_outcome(views, n);

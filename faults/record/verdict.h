@@ -38,8 +38,8 @@ bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 
 /* What the run came to. How long ago the first death was observed, and the first rank that left
  * with an error: 0 if none. */
-void verdict_judge(struct verdict *verdict, const struct rank_view *views, size_t n,
-		   double death_seconds, double error_seconds);
+void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t n,
+		  double death_seconds, double error_seconds);
 
 /* The line for scripts, then, unless every rank finished, one line per rank. */
 void verdict_print(FILE *out, const struct verdict *verdict, const struct rank_view *views,

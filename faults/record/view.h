@@ -40,10 +40,11 @@ struct rank_view {
 	uint64_t aborted_after; /* calls made on it before this rank aborted it */
 	int32_t asked;		/* what the library said of it: record_init.asked */
 	uint32_t device_wait;	/* enum record_device */
-	uint32_t kept;	  /* 1: it moved lately, or its host keeps it from running, or nothing is
+	uint32_t
+		descheduled; /* 1: it moved lately, or its host keeps it from running, or nothing is
 	                         * known of that yet: that it is not where others are says nothing */
-	uint32_t starved; /* 1: its host did not let it run lately (progress.h) */
-	uint32_t moved;	  /* 1: it made a step lately */
+	uint32_t starved;    /* 1: its host did not let it run lately (progress.h) */
+	uint32_t progressed; /* 1: it made a step lately */
 };
 
 /* Read `memory` as of now (clock_ns) into the view; the process fields are the caller's and are

@@ -2,7 +2,7 @@
  *
  * On a crowded host all ranks may be in the same call long after its deadline, with nobody
  * missing: a driver that maps memory for ten runs at once, 1 GiB beside busy loops. A cause that
- * is found is said at once; where there is none, the time waited so far may grow to DOUBT_TIMES
+ * is found is said at once; where there is none, the time waited so far may grow to EXTENSION_TIMES
  * as much more before "unexplained" is said. Pure; times as of clock_ns(). */
 #ifndef HANGAR_EXTENSION_H
 #define HANGAR_EXTENSION_H
@@ -10,10 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DOUBT_TIMES 5
+#define EXTENSION_TIMES 5
 
-struct doubt {
-	uint64_t until_ns; /* not judged again before, unless something else happens; 0: no doubt */
+struct extension {
+	uint64_t
+		until_ns; /* not judged again before, unless something else happens; 0: no extension */
 	uint64_t end_ns;   /* then a verdict it is */
 	bool counted;	   /* end_ns allows for a wait that nothing explains */
 	uint64_t since_ns; /* when time was first granted; 0: it was not */
@@ -24,12 +25,12 @@ struct doubt {
 
 /* No cause was found for a wait of `waited` seconds (0: one was), or it is excused until `excuse_ns`
  * (0: not at all). true: the run goes on until until_ns; false: the benefit is used up. */
-bool doubt_grant(struct doubt *doubt, double waited, uint64_t excuse_ns, uint64_t now);
+bool extension_grant(struct extension *extension, double waited, uint64_t excuse_ns, uint64_t now);
 
 /* Is it still time that was granted? */
-bool doubt_holds(const struct doubt *doubt, uint64_t now);
+bool extension_holds(const struct extension *extension, uint64_t now);
 
 /* Was time granted, and is it over? */
-bool doubt_over(const struct doubt *doubt, uint64_t now);
+bool extension_over(const struct extension *extension, uint64_t now);
 
 #endif

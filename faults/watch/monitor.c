@@ -32,7 +32,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	memset(m, 0, sizeof(*m));
 	m->config = *config;
 	m->memory = memory;
-	m->listen_fd = m->star_fd = -1;
+	m->listen_fd = m->uplink_fd = -1;
 	m->up.fd = m->up.passed_fd = -1;
 	m->last_step = clock_ns();
 	rc = members_join(m, memory_fd);
@@ -62,30 +62,30 @@ static void obey(struct monitor *m, const struct link_message *message)
 		nodes_prepare(m);
 		break;
 	case MESSAGE_QUERY:
-		nodes_testify(m);
+		nodes_collect(m);
 		break;
 	case MESSAGE_SLOW:
 		snprintf(folder, sizeof(folder), "%.*s", (int)message->bytes,
 			 (const char *)message->payload);
-		nodes_testify_slow(m, folder);
+		nodes_collect_slow(m, folder);
 		m->stage_until = clock_ns() + SAVE_NS;
 		break;
-	case MESSAGE_PATIENCE:
+	case MESSAGE_EXTENSION:
 		if (message->bytes != sizeof(more))
 			break;
 		memcpy(&more, message->payload, sizeof(more));
 		m->stage_until = clock_ns() + (more < PATIENCE_NS ? more : PATIENCE_NS) + ROOT_NS;
 		m->patient = !members_worse(m);
 		break;
-	case MESSAGE_ROLL:
-	case MESSAGE_MET:
-		meeting_obey(m, message);
+	case MESSAGE_CENSUS:
+	case MESSAGE_RENDEZVOUS:
+		rendezvous_handle_message(m, message);
 		break;
 	case MESSAGE_END:
 		if (message->bytes != sizeof(int32_t))
 			break;
 		memcpy(&m->exit_code, message->payload, sizeof(int32_t));
-		monitor_tell_end(m, m->exit_code);
+		monitor_send_end(m, m->exit_code);
 		m->stage = STAGE_END;
 		break;
 	default:
@@ -105,7 +105,7 @@ static void follow_root(struct monitor *m, uint64_t now)
 		if (m->stage == STAGE_END)
 			return;
 	}
-	meeting_follow(m);
+	rendezvous_follow(m);
 	if (!abnormal && !members_all_done(m))
 		m->reported = false;
 	/* while time is granted for a wait, a death is news */
@@ -152,7 +152,7 @@ static bool bears(const struct monitor *m, uint64_t now)
 	size_t n;
 	bool worse;
 
-	if (!doubt_holds(&m->doubt, now))
+	if (!extension_holds(&m->extension, now))
 		return false;
 	n = monitor_all_views(m, &views);
 	worse = views_abnormal(views, n, false);
@@ -162,21 +162,21 @@ static bool bears(const struct monitor *m, uint64_t now)
 
 static void lead(struct monitor *m, uint64_t now)
 {
-	bool abnormal = nodes_hear(m, now) || members_abnormal(m);
+	bool abnormal = nodes_receive(m, now) || members_abnormal(m);
 
 	note_error(m);
 	switch (m->stage) {
 	case STAGE_WATCH:
 		if (members_all_done(m)) {
 			monitor_conclude(m, false, now);
-		} else if (doubt_over(&m->doubt, now) || (abnormal && !bears(m, now))) {
+		} else if (extension_over(&m->extension, now) || (abnormal && !bears(m, now))) {
 			m->stage = STAGE_SETTLE;
-			nodes_tell(m, MESSAGE_PREPARE, NULL, 0);
+			nodes_send_all(m, MESSAGE_PREPARE, NULL, 0);
 			nodes_prepare(m);
 			m->stage_until = now + SETTLE_NS;
-			m->doubt.until_ns = 0;
+			m->extension.until_ns = 0;
 		} else {
-			meeting_lead(m, now);
+			rendezvous_lead(m, now);
 		}
 		break;
 	case STAGE_SETTLE:
@@ -235,7 +235,7 @@ static size_t monitor_fds(void *ctx, struct pollfd *fds, size_t room)
 	ADD(m->up.fd);
 	ADD(m->listen_fd);
 	if (nodes_listening(m))
-		ADD(m->star_fd);
+		ADD(m->uplink_fd);
 	for (size_t i = 0; i < m->npeers; i++)
 		ADD(m->peers[i].link.fd);
 	for (size_t i = 0; i < m->nnodes; i++)

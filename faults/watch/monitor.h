@@ -26,46 +26,46 @@
 
 struct verdict;
 
-/* What a judge on another node says of a rank: evidence for the verdict, its stacks, and what its
+/* What a diagnoser on another node says of a rank: evidence for the verdict, its stacks, and what its
  * host counted, which is said with one rank of the host. */
-enum monitor_word { WORD_TAIL, WORD_STACK, WORD_COUNTERS, MONITOR_WORDS };
+enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
 
-struct monitor_pen {
+struct evidence_writer {
 	void *to;
-	void (*write)(void *to, int32_t rank, enum monitor_word word, const void *data,
+	void (*write)(void *to, int32_t rank, enum evidence_kind kind, const void *data,
 		      size_t bytes);
 };
 
 /* Looks closer at an abnormal run than the monitor does. May sharpen the verdict before it is
  * said, and may save evidence after. `memories[i]` belongs to views[i]; NULL: on another node.
  * Any may be NULL. */
-struct monitor_judge {
+struct monitor_client {
 	void *ctx;
 	/* Every leader: something may be wrong, 0.1 s before the others are called: a first look
 	 * at this node's ranks. */
 	void (*begin)(void *ctx, const struct rank_view *views, size_t n);
 	/* Leader on another node than the root's: what is known of this node's ranks, at most
 	 * LINK_MAX less 8 bytes each. */
-	void (*testify)(void *ctx, const struct rank_view *views,
+	void (*collect)(void *ctx, const struct rank_view *views,
 			const struct record_memory *const *memories, size_t n,
-			const struct monitor_pen *pen);
+			const struct evidence_writer *writer);
 	/* Root: such a word arrived, or one of keep()'s. The sender has the run's token, no
 	 * more. */
-	void (*hear)(void *ctx, int32_t rank, enum monitor_word word, const void *data,
-		     size_t bytes);
-	void (*sharpen)(void *ctx, const struct rank_view *views,
-			const struct record_memory *const *memories, size_t n,
-			struct verdict *verdict);
+	void (*on_evidence)(void *ctx, int32_t rank, enum evidence_kind kind, const void *data,
+			    size_t bytes);
+	void (*refine)(void *ctx, const struct rank_view *views,
+		       const struct record_memory *const *memories, size_t n,
+		       struct verdict *verdict);
 	/* Root: the verdict stands, and is about to be said: name the folder that evidence will
 	 * be kept in. */
-	void (*place)(void *ctx, struct verdict *verdict);
+	void (*reserve_folder)(void *ctx, struct verdict *verdict);
 	/* The verdict is out. Leader elsewhere: keep the evidence under the root's folder's name
 	 * ("" for none), and tell what took time to find out as text, e.g. stacks. */
-	void (*keep)(void *ctx, const struct rank_view *views,
-		     const struct record_memory *const *memories, size_t n, const char *folder,
-		     const struct monitor_pen *pen);
+	void (*save_local)(void *ctx, const struct rank_view *views,
+			   const struct record_memory *const *memories, size_t n,
+			   const char *folder, const struct evidence_writer *writer);
 	/* Root, while the others do: what takes time here. */
-	void (*slow)(void *ctx);
+	void (*collect_slow)(void *ctx);
 	/* Root, after the others' texts came. */
 	void (*save)(void *ctx);
 };
@@ -74,10 +74,10 @@ struct monitor_config {
 	const char *key;    /* names the run on this host: same for all its supervisors */
 	const char *expect; /* --expect, or NULL */
 	bool deadlines;	    /* --no-watch clears it */
-	bool doubts;	    /* a hang that the judge finds no cause for gets more time (extension.h) */
-	double meet_seconds; /* ranks come to communicator init in this time, and alike (rendezvous.h), or
-	                      * the judge is asked; 0: init's deadline alone */
-	struct monitor_judge judge;
+	bool extensions; /* a hang that the diagnoser finds no cause for gets more time (extension.h) */
+	double rendezvous_seconds; /* ranks come to communicator init in this time, and alike (rendezvous.h), or
+	                      * the diagnoser is asked; 0: init's deadline alone */
+	struct monitor_client client;
 };
 
 struct monitor_peer {
@@ -104,15 +104,16 @@ struct monitor_node {
 
 /* How the ranks meet at communicator init, on this host or, where there are several, by a roll that
  * the root calls (monitor_rendezvous.h). */
-struct monitor_meeting {
-	bool marked;	    /* some rank here is overdue for no other reason */
-	bool met;	    /* they did, or the judge saw no cause in it: not asked again */
-	enum meeting found; /* several hosts: what the roll said, of LACKS and UNLIKE; else OPEN */
-	bool late;	    /* several hosts: ranks here wait so long that the roll is due */
-	bool told;	    /* leader elsewhere: so the root was told */
-	bool rolled;	    /* several hosts: it was called, and ranks here are watched since */
-	bool rolling;	    /* root: answers come in ... */
-	uint64_t roll_ns;   /* ... until then; otherwise when it is called next */
+struct monitor_rendezvous {
+	bool marked; /* some rank here is overdue for no other reason */
+	bool met;    /* they did, or the diagnoser saw no cause in it: not asked again */
+	enum rendezvous
+		found;	  /* several hosts: what the roll said, of LACKS and UNLIKE; else OPEN */
+	bool late;	  /* several hosts: ranks here wait so long that the roll is due */
+	bool told;	  /* leader elsewhere: so the root was told */
+	bool rolled;	  /* several hosts: it was called, and ranks here are watched since */
+	bool rolling;	  /* root: answers come in ... */
+	uint64_t roll_ns; /* ... until then; otherwise when it is called next */
 };
 
 enum monitor_stage { STAGE_WATCH, STAGE_SETTLE, STAGE_QUERY, STAGE_END };
@@ -129,21 +130,21 @@ struct monitor {
 	                               * or done */
 	struct monitor_peer *peers; /* leader: local ranks, the own one first */
 	size_t npeers;
-	int star_fd;		    /* root: TCP listener, else -1 */
+	int uplink_fd;		    /* root: TCP listener, else -1 */
 	struct monitor_node *nodes; /* root: other nodes */
 	size_t nnodes;
 	enum monitor_stage stage;
-	uint64_t stage_until; /* ns */
-	struct doubt doubt;   /* root */
-	bool patient;	      /* leader elsewhere: the root grants time for what was
+	uint64_t stage_until;	    /* ns */
+	struct extension extension; /* root */
+	bool patient;		    /* leader elsewhere: the root grants time for what was
 	                               * reported, a wait */
-	uint64_t death_ns;    /* when the first death was observed, 0: none */
-	uint64_t error_ns;    /* when the first rank that left with an error was, 0: none */
-	uint64_t error_until; /* a death behind it is awaited until then */
-	uint64_t overdue_ns;  /* until when nobody was overdue, or some rank still moved */
-	uint64_t starved_ns;  /* leader: when the host last kept some rank from running */
-	struct monitor_meeting meeting; /* leader */
-	uint64_t last_step;		/* ns */
+	uint64_t death_ns;	    /* when the first death was observed, 0: none */
+	uint64_t error_ns;	    /* when the first rank that left with an error was, 0: none */
+	uint64_t error_until;	    /* a death behind it is awaited until then */
+	uint64_t overdue_ns;	    /* until when nobody was overdue, or some rank still moved */
+	uint64_t starved_ns;	    /* leader: when the host last kept some rank from running */
+	struct monitor_rendezvous rendezvous; /* leader */
+	uint64_t last_step;		      /* ns */
 	int exit_code;
 };
 

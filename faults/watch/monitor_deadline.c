@@ -91,11 +91,11 @@ static bool any_suspect(const struct monitor *m)
 
 /* A deadline that passed is no hang while a rank of this node has made a step lately, or is kept
  * from making one by the host, which is an excuse for so long only: on a crowded host somebody
- * is always kept. With a suspect it is the judge who says for whom they wait. */
+ * is always kept. With a suspect it is the diagnoser who says for whom they wait. */
 static void forgive(struct monitor *m, uint64_t now)
 {
 	bool waiting, overdue, moving = take_progress(m, now, &waiting, &overdue);
-	bool starved = any_starved(m, waiting || m->meeting.rolled, now);
+	bool starved = any_starved(m, waiting || m->rendezvous.rolled, now);
 
 	if (!overdue || moving)
 		m->overdue_ns = now;
@@ -122,7 +122,7 @@ static bool starves_elsewhere(const struct monitor *m, const char *ranks)
 /* Is it one of these, or is nobody named, and does it move? */
 static bool moves(const struct rank_view *view, const char *ranks)
 {
-	return view->moved && view->process < PROCESS_EXITED &&
+	return view->progressed && view->process < PROCESS_EXITED &&
 	       (rank_list_count(ranks) == 0 || rank_list_has(ranks, view->rank));
 }
 
@@ -138,7 +138,7 @@ static bool any_moves(const struct monitor *m, const char *ranks)
 	return false;
 }
 
-uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t now)
+uint64_t deadline_excuse(const struct monitor *m, const char *ranks, uint64_t now)
 {
 	bool kept = rank_list_count(ranks) == 0;
 
@@ -152,8 +152,8 @@ uint64_t patience_excuse(const struct monitor *m, const char *ranks, uint64_t no
 	if (!(kept && now - m->starved_ns < LATELY_NS) && !starves_elsewhere(m, ranks))
 		return 0;
 	/* since somebody here is overdue; where only others wait, since they were first judged */
-	if (m->doubt.since_ns && m->doubt.since_ns < m->overdue_ns)
-		return m->doubt.since_ns + STARVED_NS;
+	if (m->extension.since_ns && m->extension.since_ns < m->overdue_ns)
+		return m->extension.since_ns + STARVED_NS;
 	return m->overdue_ns + STARVED_NS;
 }
 
@@ -163,7 +163,7 @@ static bool was_starved_lately(const struct monitor_peer *peer, uint64_t now)
 	return peer->progress.starved_ns && now - peer->progress.starved_ns < LATELY_NS;
 }
 
-bool patience_quiet(const struct monitor *m, uint64_t now)
+bool deadline_quiet(const struct monitor *m, uint64_t now)
 {
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].memory && m->peers[i].view.process < PROCESS_EXITED &&
@@ -172,7 +172,7 @@ bool patience_quiet(const struct monitor *m, uint64_t now)
 	return true;
 }
 
-bool patience_waits_since(const struct monitor *m, uint64_t since)
+bool deadline_waits_since(const struct monitor *m, uint64_t since)
 {
 	return m->overdue_ns < since;
 }
@@ -183,15 +183,15 @@ static void note_kept(struct monitor *m, uint64_t now)
 	for (size_t i = 0; i < m->npeers; i++) {
 		struct monitor_peer *peer = &m->peers[i];
 
-		peer->view.moved = moved_lately(peer, now);
-		peer->view.kept = is_kept(peer) || peer->view.moved;
+		peer->view.progressed = moved_lately(peer, now);
+		peer->view.descheduled = is_kept(peer) || peer->view.progressed;
 		peer->view.starved = was_starved_lately(peer, now);
 	}
 }
 
-void patience_apply(struct monitor *m, uint64_t now)
+void deadline_apply(struct monitor *m, uint64_t now)
 {
 	forgive(m, now);
 	note_kept(m, now);
-	meeting_look(m, now);
+	rendezvous_look(m, now);
 }

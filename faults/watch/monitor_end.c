@@ -16,12 +16,12 @@
 
 #define SLOW_NS (2500 * MS) /* the other nodes' slow evidence, after the verdict, in this time */
 
-void monitor_tell_end(struct monitor *m, int32_t code)
+void monitor_send_end(struct monitor *m, int32_t code)
 {
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].memory && m->peers[i].link.fd >= 0)
 			link_send(&m->peers[i].link, MESSAGE_END, &code, sizeof(code), -1);
-	nodes_tell(m, MESSAGE_END, &code, sizeof(code));
+	nodes_send_all(m, MESSAGE_END, &code, sizeof(code));
 }
 
 /* A rank that knows more about its own outcome (wrong data: whose) has left class and ranks. */
@@ -59,21 +59,21 @@ static const struct record_memory *memory_of(const struct monitor *m, const stru
 	return NULL;
 }
 
-/* Let the judge see what this node has, if there is one and something is wrong. */
+/* Let the diagnoser see what this node has, if there is one and something is wrong. */
 static void sharpen(struct monitor *m, struct verdict *verdict, const struct rank_view *views,
 		    size_t n)
 {
-	const struct monitor_judge *judge = &m->config.judge;
+	const struct monitor_client *client = &m->config.client;
 	const struct record_memory **memories;
 
-	if (!judge->sharpen)
+	if (!client->refine)
 		return;
 	memories = calloc(n ? n : 1, sizeof(*memories));
 	if (!memories)
 		return;
 	for (size_t i = 0; i < n; i++)
 		memories[i] = memory_of(m, &views[i]);
-	judge->sharpen(judge->ctx, views, memories, n, verdict);
+	client->refine(client->ctx, views, memories, n, verdict);
 	free(memories);
 }
 
@@ -104,13 +104,13 @@ static bool calls_differ(const struct monitor *m, const struct rank_view *views,
 	return false;
 }
 
-/* Is there something that the judge should look at? */
+/* Is there something that the diagnoser should look at? */
 static bool is_strange(const struct monitor *m, enum outcome outcome, const struct rank_view *views,
 		       size_t n)
 {
 	if (outcome == OUTCOME_OK || outcome == OUTCOME_WRONG_DATA)
 		/* or made communicators otherwise than the others, and got through */
-		return calls_differ(m, views, n) || meeting_unlike(views, n);
+		return calls_differ(m, views, n) || rendezvous_mismatched(views, n);
 	return unexpected_end(outcome);
 }
 
@@ -118,19 +118,19 @@ static bool is_strange(const struct monitor *m, enum outcome outcome, const stru
  * meanwhile. */
 static void gather_slow(struct monitor *m, const char *folder)
 {
-	const struct monitor_judge *judge = &m->config.judge;
+	const struct monitor_client *client = &m->config.client;
 	uint64_t until = clock_ns() + SLOW_NS;
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].silent = !m->nodes[i].answered;
 	nodes_ask(m, MESSAGE_SLOW, folder);
-	if (judge->slow)
-		judge->slow(judge->ctx);
+	if (client->collect_slow)
+		client->collect_slow(client->ctx);
 	do
-		nodes_hear(m, clock_ns());
+		nodes_receive(m, clock_ns());
 	while (!nodes_answered(m) && clock_ns() < until && (clock_nap(0.002), true));
-	if (judge->save)
-		judge->save(judge->ctx);
+	if (client->save)
+		client->save(client->ctx);
 }
 
 /* Who has waited longest past a deadline; NULL: nobody. */
@@ -144,36 +144,37 @@ static const struct rank_view *longest_wait(const struct rank_view *views, size_
 	return longest;
 }
 
-/* The judge found no cause, or one that may be the host's doing: does the run get more time? */
+/* The diagnoser found no cause, or one that may be the host's doing: does the run get more time? */
 static bool doubted(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
 		    size_t n)
 {
-	bool unexplained = m->config.doubts && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0;
+	bool unexplained = m->config.extensions && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0;
 	const struct rank_view *longest = longest_wait(views, n);
 	uint64_t now = clock_ns(), more;
-	uint64_t excused = unexplained ? 0 : patience_excuse(m, verdict->ranks, now);
+	uint64_t excused = unexplained ? 0 : deadline_excuse(m, verdict->ranks, now);
 
-	if (strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0 && meeting_dismiss(m)) {
+	if (strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0 && rendezvous_dismiss(m)) {
 		m->stage = STAGE_WATCH;
 		return true;
 	}
-	if (!m->config.judge.sharpen || verdict->outcome != OUTCOME_HANG ||
+	if (!m->config.client.refine || verdict->outcome != OUTCOME_HANG ||
 	    (!unexplained && now >= excused) ||
-	    !doubt_grant(&m->doubt, unexplained && longest ? longest->waited : 0, excused, now))
+	    !extension_grant(&m->extension, unexplained && longest ? longest->waited : 0, excused,
+			     now))
 		return false;
-	if (m->doubt.wait_ns == 0 && longest) {
-		m->doubt.rank = longest->rank;
-		m->doubt.wait_ns = longest->since_ns;
+	if (m->extension.wait_ns == 0 && longest) {
+		m->extension.rank = longest->rank;
+		m->extension.wait_ns = longest->since_ns;
 	}
-	more = m->doubt.until_ns - now;
-	nodes_tell(m, MESSAGE_PATIENCE, &more, sizeof(more));
-	m->stage_until = m->doubt.until_ns;
+	more = m->extension.until_ns - now;
+	nodes_send_all(m, MESSAGE_EXTENSION, &more, sizeof(more));
+	m->stage_until = m->extension.until_ns;
 	m->stage = STAGE_WATCH;
 	return true;
 }
 
 /* --expect: what the exit code comes from. */
-static void tell_expected(const char *expected, const struct verdict *verdict, int exit_code)
+static void print_expected(const char *expected, const struct verdict *verdict, int exit_code)
 {
 	if (!expected)
 		return;
@@ -191,7 +192,7 @@ static void tell_expected(const char *expected, const struct verdict *verdict, i
 /* Say so, and end the run everywhere; unless a closer look gives it more time. */
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
 {
-	const struct monitor_judge *judge = &m->config.judge;
+	const struct monitor_client *client = &m->config.client;
 	const char *class = verdict->class;
 	bool closer = unexpected_end(verdict->outcome);
 	uint64_t began = clock_ns();
@@ -204,16 +205,16 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 	/* A closer look takes its time. To 0.1 ms: line and files say one figure. */
 	verdict->detect_ms += (double)(clock_ns() - began) * 1e-6;
 	verdict->detect_ms = round(10 * verdict->detect_ms) / 10;
-	if (closer && judge->place)
-		judge->place(judge->ctx, verdict);
+	if (closer && client->reserve_folder)
+		client->reserve_folder(client->ctx, verdict);
 	if (speaks(verdict->outcome))
 		verdict_print(stdout, verdict, views, n);
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
 	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
 					strcmp(verdict->ranks, "-") ? verdict->ranks : "");
-	tell_expected(m->config.expect, verdict, m->exit_code);
-	monitor_tell_end(m, m->exit_code);
+	print_expected(m->config.expect, verdict, m->exit_code);
+	monitor_send_end(m, m->exit_code);
 	m->stage = STAGE_END;
 }
 
@@ -224,7 +225,7 @@ static double since(uint64_t then, uint64_t now)
 }
 
 /* Does the wait that is doubted, if any is, still go on? */
-static bool waits_still(const struct doubt *doubt, const struct rank_view *views, size_t n)
+static bool waits_still(const struct extension *doubt, const struct rank_view *views, size_t n)
 {
 	if (doubt->wait_ns == 0)
 		return false;
@@ -238,10 +239,10 @@ static bool waits_still(const struct doubt *doubt, const struct rank_view *views
  * unless that is but a moment's excuse. What moves on other hosts is not known here. */
 static void renew_doubt(struct monitor *m, const struct rank_view *views, size_t n, bool unfinished)
 {
-	bool excused = members_nnodes(m) <= 1 && patience_waits_since(m, m->doubt.since_ns);
+	bool excused = members_nnodes(m) <= 1 && deadline_waits_since(m, m->extension.since_ns);
 
-	if (!waits_still(&m->doubt, views, n) || (unfinished && !excused))
-		m->doubt = (struct doubt){ 0 };
+	if (!waits_still(&m->extension, views, n) || (unfinished && !excused))
+		m->extension = (struct extension){ 0 };
 }
 
 void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
@@ -253,7 +254,7 @@ void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
 
 	if (n > 0)
 		qsort(views, n, sizeof(*views), compare_views);
-	verdict_judge(&verdict, views, n, since(m->death_ns, now), since(m->error_ns, now));
+	verdict_make(&verdict, views, n, since(m->death_ns, now), since(m->error_ns, now));
 	refine(m, &verdict);
 	renew_doubt(m, views, n, unfinished);
 	if (unfinished && root_lost) { /* and rank 0 with it */

@@ -10,6 +10,6 @@
 void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now);
 
 /* Members and other hosts: the run is over, with this exit code. */
-void monitor_tell_end(struct monitor *m, int32_t code);
+void monitor_send_end(struct monitor *m, int32_t code);
 
 #endif

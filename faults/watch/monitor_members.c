@@ -172,7 +172,7 @@ static void adopt_memory(struct monitor_peer *peer)
 		peer->memory = map;
 }
 
-static void hear_member(struct monitor_peer *peer)
+static void receive_member(struct monitor_peer *peer)
 {
 	struct link_message message;
 	int rc;
@@ -236,7 +236,7 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t pa
 		struct monitor_peer *peer = &m->peers[i];
 
 		if (i > 0 && peer->link.fd >= 0)
-			hear_member(peer);
+			receive_member(peer);
 		if (!peer->memory) {
 			if (peer->link.fd < 0)
 				drop_peer(m, i--);
@@ -247,7 +247,7 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t pa
 		peer->view.pid = peer->memory->header.pid;
 		members_note_end(m, &peer->view, now);
 	}
-	patience_apply(m, now);
+	deadline_apply(m, now);
 }
 
 /* ---- what is seen ---- */

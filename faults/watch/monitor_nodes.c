@@ -19,7 +19,7 @@ static struct record_header *find_header(const struct monitor *m, bool rank0)
 	for (size_t i = 0; i < m->npeers; i++) {
 		struct record_header *h = m->peers[i].memory ? &m->peers[i].memory->header : NULL;
 
-		if (h && (rank0 ? atomic_load(&h->star_wanted) : atomic_load(&h->star_ready)))
+		if (h && (rank0 ? atomic_load(&h->uplink_wanted) : atomic_load(&h->uplink_ready)))
 			return h;
 	}
 	return NULL;
@@ -27,13 +27,13 @@ static struct record_header *find_header(const struct monitor *m, bool rank0)
 
 void nodes_open(struct monitor *m)
 {
-	struct record_header *h = m->star_fd < 0 ? find_header(m, true) : NULL;
+	struct record_header *h = m->uplink_fd < 0 ? find_header(m, true) : NULL;
 	int port = 0;
 
 	if (!h)
 		return;
-	m->star_fd = star_listen(&port);
-	atomic_store(&h->star_port, m->star_fd < 0 ? -1 : port);
+	m->uplink_fd = uplink_listen(&port);
+	atomic_store(&h->uplink_port, m->uplink_fd < 0 ? -1 : port);
 }
 
 int nodes_report(struct monitor *m, enum message type)
@@ -49,7 +49,7 @@ int nodes_report(struct monitor *m, enum message type)
 	payload = calloc(1, bytes + m->npeers * sizeof(struct rank_view));
 	if (!payload)
 		return -ENOMEM;
-	payload->token = h ? h->star_token : 0;
+	payload->token = h ? h->uplink_token : 0;
 	bytes += monitor_local_views(m, payload->views) * sizeof(struct rank_view);
 	rc = link_send(&m->up, type, payload, (uint32_t)bytes, -1);
 	free(payload);
@@ -62,10 +62,10 @@ void nodes_join(struct monitor *m)
 	struct record_header *h = find_header(m, false);
 	int fd;
 
-	if (m->up_is_root || !h || atomic_load(&h->star_wanted) || find_header(m, true))
+	if (m->up_is_root || !h || atomic_load(&h->uplink_wanted) || find_header(m, true))
 		return;
 	m->up_is_root = true; /* one attempt: the job cannot go on for long without a network */
-	fd = star_connect(h->star_address, 1.0);
+	fd = uplink_connect(h->uplink_address, 1.0);
 	if (fd < 0)
 		return;
 	link_init(&m->up, fd);
@@ -76,7 +76,7 @@ void nodes_join(struct monitor *m)
  * queue. */
 bool nodes_listening(const struct monitor *m)
 {
-	return m->star_fd >= 0 && find_header(m, false) != NULL;
+	return m->uplink_fd >= 0 && find_header(m, false) != NULL;
 }
 
 static void accept_nodes(struct monitor *m, uint64_t now)
@@ -84,7 +84,7 @@ static void accept_nodes(struct monitor *m, uint64_t now)
 	int fd;
 
 	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
-	       (fd = accept4(m->star_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
 		struct monitor_node *nodes = realloc(m->nodes, (m->nnodes + 1) * sizeof(*nodes));
 
 		if (!nodes) {
@@ -110,7 +110,7 @@ static int take_views(struct monitor *m, struct monitor_node *node,
 	if (message->bytes < sizeof(token) || bytes % sizeof(*views) != 0 || !h)
 		return -EPROTO;
 	memcpy(&token, message->payload, sizeof(token));
-	if (token != h->star_token)
+	if (token != h->uplink_token)
 		return -EPERM;
 	views = malloc(bytes ? bytes : 1);
 	if (!views)
@@ -155,35 +155,35 @@ static void lose_node(struct monitor_node *node)
 	}
 }
 
-static const enum message word_message[] = {
-	[WORD_TAIL] = MESSAGE_TAIL, [WORD_STACK] = MESSAGE_TEXT, [WORD_COUNTERS] = MESSAGE_COUNTERS
-};
+static const enum message kind_message[] = { [EVIDENCE_TAIL] = MESSAGE_TAIL,
+					     [EVIDENCE_STACK] = MESSAGE_TEXT,
+					     [EVIDENCE_COUNTERS] = MESSAGE_COUNTERS };
 
-static enum monitor_word message_word(uint32_t type)
+static enum evidence_kind message_kind(uint32_t type)
 {
-	enum monitor_word word = 0;
+	enum evidence_kind kind = 0;
 
-	while (word + 1 < MONITOR_WORDS && word_message[word] != type)
-		word++;
-	return word;
+	while (kind + 1 < EVIDENCE_KINDS && kind_message[kind] != type)
+		kind++;
+	return kind;
 }
 
-/* Of a rank of that node, and of no other: to the judge. */
-static int take_said(struct monitor *m, const struct monitor_node *node,
-		     const struct link_message *message)
+/* Of a rank of that node, and of no other: to the diagnoser. */
+static int take_evidence(struct monitor *m, const struct monitor_node *node,
+			 const struct link_message *message)
 {
-	const struct monitor_judge *judge = &m->config.judge;
-	struct said said;
+	const struct monitor_client *client = &m->config.client;
+	struct evidence_head said;
 
 	if (!node->known || message->bytes < sizeof(said))
 		return -EPROTO;
 	memcpy(&said, message->payload, sizeof(said));
-	for (size_t i = 0; judge->hear && i < node->nviews; i++) {
+	for (size_t i = 0; client->on_evidence && i < node->nviews; i++) {
 		if (node->views[i].rank != said.rank || said.rank < 0)
 			continue;
-		judge->hear(judge->ctx, said.rank, message_word(message->type),
-			    (const char *)message->payload + sizeof(said),
-			    message->bytes - sizeof(said));
+		client->on_evidence(client->ctx, said.rank, message_kind(message->type),
+				    (const char *)message->payload + sizeof(said),
+				    message->bytes - sizeof(said));
 		break;
 	}
 	return 0;
@@ -199,11 +199,11 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	case MESSAGE_TAIL:
 	case MESSAGE_TEXT:
 	case MESSAGE_COUNTERS:
-		return take_said(m, node, message);
+		return take_evidence(m, node, message);
 	case MESSAGE_READY:
 		node->answered = true;
 		return node->known ? 0 : -EPROTO;
-	case MESSAGE_LATE:
+	case MESSAGE_INIT_OVERDUE:
 		node->late = true;
 		return node->known ? 0 : -EPROTO;
 	case MESSAGE_JOIN:
@@ -220,7 +220,7 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	}
 }
 
-static int hear_node(struct monitor *m, struct monitor_node *node, uint64_t now)
+static int receive_node(struct monitor *m, struct monitor_node *node, uint64_t now)
 {
 	struct link_message message;
 	bool abnormal = false;
@@ -237,14 +237,14 @@ static int hear_node(struct monitor *m, struct monitor_node *node, uint64_t now)
 	return rc < 0 ? rc : abnormal;
 }
 
-bool nodes_hear(struct monitor *m, uint64_t now)
+bool nodes_receive(struct monitor *m, uint64_t now)
 {
 	bool abnormal = false;
 
 	accept_nodes(m, now);
 	for (size_t i = 0; i < m->nnodes; i++) {
 		struct monitor_node *node = &m->nodes[i];
-		int rc = hear_node(m, node, now);
+		int rc = receive_node(m, node, now);
 
 		abnormal |= rc == 1;
 		if (rc < 0 && !node->known) {
@@ -263,7 +263,7 @@ bool nodes_hear(struct monitor *m, uint64_t now)
 	return abnormal;
 }
 
-void nodes_tell(struct monitor *m, enum message type, const void *payload, uint32_t bytes)
+void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
 		if (m->nodes[i].known && m->nodes[i].link.fd >= 0)
@@ -274,7 +274,7 @@ void nodes_ask(struct monitor *m, enum message type, const char *text)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].answered = m->nodes[i].silent;
-	nodes_tell(m, type, text, (uint32_t)strlen(text));
+	nodes_send_all(m, type, text, (uint32_t)strlen(text));
 }
 
 bool nodes_answered(const struct monitor *m)
@@ -292,26 +292,26 @@ void nodes_release(struct monitor *m)
 		free(m->nodes[i].views);
 	}
 	free(m->nodes);
-	if (m->star_fd >= 0)
-		close(m->star_fd);
+	if (m->uplink_fd >= 0)
+		close(m->uplink_fd);
 	m->nodes = NULL;
 	m->nnodes = 0;
-	m->star_fd = -1;
+	m->uplink_fd = -1;
 }
 
 /* ---- leader of another node ---- */
 
-/* What the judge says of one rank, to the root. */
+/* What the diagnoser says of one rank, to the root. */
 struct sending {
 	struct monitor *m;
 	int rc; /* the first failure ends it: the root is judging without us by then */
 };
 
-static void send_said(void *to, int32_t rank, enum monitor_word word, const void *data,
-		      size_t bytes)
+static void send_evidence(void *to, int32_t rank, enum evidence_kind kind, const void *data,
+			  size_t bytes)
 {
 	struct sending *sending = to;
-	struct said said = { rank, 0 };
+	struct evidence_head said = { rank, 0 };
 	char *payload;
 
 	if (sending->rc < 0 || bytes > LINK_MAX - sizeof(said))
@@ -321,17 +321,17 @@ static void send_said(void *to, int32_t rank, enum monitor_word word, const void
 		return;
 	memcpy(payload, &said, sizeof(said));
 	memcpy(payload + sizeof(said), data, bytes);
-	sending->rc = link_send(&sending->m->up, word_message[word], payload,
+	sending->rc = link_send(&sending->m->up, kind_message[kind], payload,
 				(uint32_t)(sizeof(said) + bytes), -1);
 	free(payload);
 }
 
-/* Let the judge speak of this node's ranks; `folder` NULL: of what is quick. */
+/* Let the diagnoser speak of this node's ranks; `folder` NULL: of what is quick. */
 static void testify(struct monitor *m, const char *folder)
 {
-	const struct monitor_judge *judge = &m->config.judge;
+	const struct monitor_client *client = &m->config.client;
 	struct sending sending = { m, 0 };
-	struct monitor_pen pen = { &sending, send_said };
+	struct evidence_writer writer = { &sending, send_evidence };
 	const struct record_memory **memories = calloc(m->npeers + 1, sizeof(*memories));
 	struct rank_view *views = calloc(m->npeers + 1, sizeof(*views));
 	size_t n = 0;
@@ -342,22 +342,22 @@ static void testify(struct monitor *m, const char *folder)
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].memory)
 			memories[n++] = m->peers[i].memory;
-	if (folder && judge->keep)
-		judge->keep(judge->ctx, views, memories, n, folder, &pen);
-	else if (!folder && judge->testify)
-		judge->testify(judge->ctx, views, memories, n, &pen);
+	if (folder && client->save_local)
+		client->save_local(client->ctx, views, memories, n, folder, &writer);
+	else if (!folder && client->collect)
+		client->collect(client->ctx, views, memories, n, &writer);
 out:
 	free(views);
 	free(memories);
 }
 
-void nodes_testify(struct monitor *m)
+void nodes_collect(struct monitor *m)
 {
 	testify(m, NULL);
 	nodes_report(m, MESSAGE_VIEWS);
 }
 
-void nodes_testify_slow(struct monitor *m, const char *folder)
+void nodes_collect_slow(struct monitor *m, const char *folder)
 {
 	testify(m, folder);
 	link_send(&m->up, MESSAGE_READY, NULL, 0, -1);
@@ -365,10 +365,10 @@ void nodes_testify_slow(struct monitor *m, const char *folder)
 
 void nodes_prepare(struct monitor *m)
 {
-	const struct monitor_judge *judge = &m->config.judge;
-	struct rank_view *views = judge->begin ? calloc(m->npeers + 1, sizeof(*views)) : NULL;
+	const struct monitor_client *client = &m->config.client;
+	struct rank_view *views = client->begin ? calloc(m->npeers + 1, sizeof(*views)) : NULL;
 
 	if (views)
-		judge->begin(judge->ctx, views, monitor_local_views(m, views));
+		client->begin(client->ctx, views, monitor_local_views(m, views));
 	free(views);
 }

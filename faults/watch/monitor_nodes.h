@@ -27,21 +27,21 @@ enum message {
 	MESSAGE_DONE,	   /* leader to root: views, all finished by themselves */
 	MESSAGE_QUERY,	   /* root to leader */
 	MESSAGE_PREPARE,   /* root to leader: a query is near */
-	MESSAGE_TAIL,	   /* leader to root: struct said, then what the judge knows of that rank */
+	MESSAGE_TAIL, /* leader to root: struct evidence_head, then what the diagnoser knows of that rank */
 	MESSAGE_SLOW,	   /* root to leader: text, the evidence folder's name or nothing */
-	MESSAGE_TEXT,	   /* leader to root: struct said, then text without NUL */
+	MESSAGE_TEXT,	   /* leader to root: struct evidence_head, then text without NUL */
 	MESSAGE_READY,	   /* leader to root: the slow evidence is complete */
-	MESSAGE_PATIENCE,  /* root to leader: uint64 ns that the run is given before it is
+	MESSAGE_EXTENSION, /* root to leader: uint64 ns that the run is given before it is
 	                    * judged again */
-	MESSAGE_COUNTERS,  /* leader to root: struct said, then what its host counted, as text */
-	MESSAGE_LATE,	   /* leader to root: ranks here wait at communicator init */
-	MESSAGE_ROLL,	   /* root to leader: who has come to it? */
-	MESSAGE_PRESENT,   /* leader to root: views in answer to that */
-	MESSAGE_MET	   /* root to leader: uint32 enum meeting, as the roll says */
+	MESSAGE_COUNTERS, /* leader to root: struct evidence_head, then what its host counted, as text */
+	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at communicator init */
+	MESSAGE_CENSUS,	      /* root to leader: who has come to it? */
+	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
+	MESSAGE_RENDEZVOUS    /* root to leader: uint32 enum rendezvous, as the roll says */
 };
 
 /* In front of what is said of one rank. */
-struct said {
+struct evidence_head {
 	int32_t rank, unused;
 };
 
@@ -52,10 +52,10 @@ void nodes_join(struct monitor *m);
 bool nodes_listening(const struct monitor *m);
 
 /* Root: take in what came. Returns true when a node has reported something abnormal. */
-bool nodes_hear(struct monitor *m, uint64_t now);
+bool nodes_receive(struct monitor *m, uint64_t now);
 /* Root: to all nodes whose leader is there; who is asked has not answered. */
 void nodes_ask(struct monitor *m, enum message type, const char *text);
-void nodes_tell(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
+void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
 bool nodes_answered(const struct monitor *m);
 void nodes_release(struct monitor *m);
 
@@ -63,8 +63,8 @@ void nodes_release(struct monitor *m);
 int nodes_report(struct monitor *m, enum message type);
 /* Leader: answer a query, and the question for slow evidence that is to be kept in `folder` (""
  * for nowhere). */
-void nodes_testify(struct monitor *m);
-void nodes_testify_slow(struct monitor *m, const char *folder);
+void nodes_collect(struct monitor *m);
+void nodes_collect_slow(struct monitor *m, const char *folder);
 /* A first look at this node's ranks. */
 void nodes_prepare(struct monitor *m);
 

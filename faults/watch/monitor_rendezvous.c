@@ -19,12 +19,12 @@
 
 /* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the
  * time in which its leader did not run: the whole job may have been stopped. */
-static double longest_hold(const struct rank_view *views, size_t n, enum meeting how)
+static double longest_hold(const struct rank_view *views, size_t n, enum rendezvous how)
 {
 	double longest = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (meeting_holds(&views[i], how) && views[i].waited - views[i].grace > longest)
+		if (rendezvous_holds(&views[i], how) && views[i].waited - views[i].grace > longest)
 			longest = views[i].waited - views[i].grace;
 	return longest;
 }
@@ -36,7 +36,7 @@ static double longest_here(const struct monitor *m)
 
 	for (size_t i = 0; i < m->npeers; i++) {
 		const struct monitor_peer *peer = &m->peers[i];
-		double own = peer->memory ? longest_hold(&peer->view, 1, MEETING_UNLIKE) : 0;
+		double own = peer->memory ? longest_hold(&peer->view, 1, RENDEZVOUS_MISMATCH) : 0;
 
 		longest = own > longest ? own : longest;
 	}
@@ -44,65 +44,65 @@ static double longest_here(const struct monitor *m)
 }
 
 /* How the ranks meet whom this leader knows: all, at the root. */
-static enum meeting how_they_meet(const struct monitor *m, double *longest)
+static enum rendezvous how_they_meet(const struct monitor *m, double *longest)
 {
 	struct rank_view *views;
 	size_t n = monitor_all_views(m, &views);
-	enum meeting how = n > 0 ? meeting_of(views, n, members_nranks(m)) : MEETING_OPEN;
+	enum rendezvous how = n > 0 ? rendezvous_of(views, n, members_nranks(m)) : RENDEZVOUS_OPEN;
 
 	*longest = longest_hold(views, n, how);
 	free(views);
 	return how;
 }
 
-static void mark(struct monitor *m, enum meeting how)
+static void mark(struct monitor *m, enum rendezvous how)
 {
 	for (size_t i = 0; i < m->npeers; i++) {
 		struct rank_view *view = &m->peers[i].view;
 
-		if (!m->peers[i].memory || !meeting_holds(view, how))
+		if (!m->peers[i].memory || !rendezvous_holds(view, how))
 			continue;
-		m->meeting.marked = true;
+		m->rendezvous.marked = true;
 		view->overdue = 1;
 	}
 }
 
 static bool is_wanted(const struct monitor *m)
 {
-	return m->config.meet_seconds > 0 && !m->meeting.met && members_nnodes(m) >= 1;
+	return m->config.rendezvous_seconds > 0 && !m->rendezvous.met && members_nnodes(m) >= 1;
 }
 
-void meeting_look(struct monitor *m, uint64_t now)
+void rendezvous_look(struct monitor *m, uint64_t now)
 {
-	enum meeting how = m->meeting.found;
+	enum rendezvous how = m->rendezvous.found;
 	double longest;
 
-	m->meeting.marked = m->meeting.late = false;
+	m->rendezvous.marked = m->rendezvous.late = false;
 	if (!is_wanted(m))
 		return;
 	longest = longest_here(m);
 	if (members_nnodes(m) > 1)
-		m->meeting.late = longest > EARLY * m->config.meet_seconds;
-	else if (longest > m->config.meet_seconds)
+		m->rendezvous.late = longest > EARLY * m->config.rendezvous_seconds;
+	else if (longest > m->config.rendezvous_seconds)
 		how = how_they_meet(m, &longest);
-	if ((how == MEETING_LACKS || how == MEETING_UNLIKE) && patience_quiet(m, now))
+	if ((how == RENDEZVOUS_MISSING || how == RENDEZVOUS_MISMATCH) && deadline_quiet(m, now))
 		mark(m, how);
 }
 
 /* All ranks meet, or are known not to: everybody acts on it. */
-static void settle(struct monitor *m, enum meeting how)
+static void settle(struct monitor *m, enum rendezvous how)
 {
 	uint32_t word = how;
 
-	m->meeting.rolled = m->meeting.rolling = false;
-	m->meeting.found = how == MEETING_FINE ? MEETING_OPEN : how;
-	m->meeting.met = how == MEETING_FINE;
-	nodes_tell(m, MESSAGE_MET, &word, sizeof(word));
+	m->rendezvous.rolled = m->rendezvous.rolling = false;
+	m->rendezvous.found = how == RENDEZVOUS_COMPLETE ? RENDEZVOUS_OPEN : how;
+	m->rendezvous.met = how == RENDEZVOUS_COMPLETE;
+	nodes_send_all(m, MESSAGE_RENDEZVOUS, &word, sizeof(word));
 }
 
 static bool is_due(const struct monitor *m)
 {
-	bool late = m->meeting.late;
+	bool late = m->rendezvous.late;
 
 	for (size_t i = 0; i < m->nnodes; i++)
 		late |= m->nodes[i].late;
@@ -121,68 +121,68 @@ static void call_roll(struct monitor *m, uint64_t now)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
 		m->nodes[i].present = false;
-	nodes_tell(m, MESSAGE_ROLL, NULL, 0);
-	m->meeting.rolled = m->meeting.rolling = true;
-	m->meeting.roll_ns = now + ANSWER_NS;
+	nodes_send_all(m, MESSAGE_CENSUS, NULL, 0);
+	m->rendezvous.rolled = m->rendezvous.rolling = true;
+	m->rendezvous.roll_ns = now + ANSWER_NS;
 }
 
 /* The verdict may be said in so many seconds, or could have been: how long until the next roll? */
-static uint64_t pause_for(double left, double meet_seconds)
+static uint64_t pause_for(double left, double rendezvous_seconds)
 {
-	if (left < -meet_seconds)
+	if (left < -rendezvous_seconds)
 		return SELDOM_NS;
 	return left * 1e9 > AGAIN_NS ? (uint64_t)(left * 1e9) : AGAIN_NS;
 }
 
-void meeting_lead(struct monitor *m, uint64_t now)
+void rendezvous_lead(struct monitor *m, uint64_t now)
 {
-	enum meeting how = MEETING_OPEN;
+	enum rendezvous how = RENDEZVOUS_OPEN;
 	double longest = 0, left;
 
-	if (!is_wanted(m) || members_nnodes(m) < 2 || m->meeting.found != MEETING_OPEN ||
+	if (!is_wanted(m) || members_nnodes(m) < 2 || m->rendezvous.found != RENDEZVOUS_OPEN ||
 	    !is_due(m))
 		return;
-	if (!m->meeting.rolling) {
-		if (now >= m->meeting.roll_ns)
+	if (!m->rendezvous.rolling) {
+		if (now >= m->rendezvous.roll_ns)
 			call_roll(m, now);
 		return;
 	}
 	if (all_present(m))
 		how = how_they_meet(m, &longest);
-	else if (now < m->meeting.roll_ns)
+	else if (now < m->rendezvous.roll_ns)
 		return;
-	left = m->config.meet_seconds - longest;
-	m->meeting.rolling = false;
-	m->meeting.roll_ns = now + pause_for(left, m->config.meet_seconds);
-	if (how == MEETING_FINE || (how != MEETING_OPEN && left < 0))
+	left = m->config.rendezvous_seconds - longest;
+	m->rendezvous.rolling = false;
+	m->rendezvous.roll_ns = now + pause_for(left, m->config.rendezvous_seconds);
+	if (how == RENDEZVOUS_COMPLETE || (how != RENDEZVOUS_OPEN && left < 0))
 		settle(m, how);
 }
 
-void meeting_follow(struct monitor *m)
+void rendezvous_follow(struct monitor *m)
 {
-	if (m->meeting.late && !m->meeting.told)
-		m->meeting.told = link_send(&m->up, MESSAGE_LATE, NULL, 0, -1) == 0;
+	if (m->rendezvous.late && !m->rendezvous.told)
+		m->rendezvous.told = link_send(&m->up, MESSAGE_INIT_OVERDUE, NULL, 0, -1) == 0;
 }
 
-void meeting_obey(struct monitor *m, const struct link_message *message)
+void rendezvous_handle_message(struct monitor *m, const struct link_message *message)
 {
 	uint32_t how;
 
-	if (message->type == MESSAGE_ROLL) {
-		m->meeting.rolled = true;
+	if (message->type == MESSAGE_CENSUS) {
+		m->rendezvous.rolled = true;
 		nodes_report(m, MESSAGE_PRESENT);
 		return;
 	}
 	if (message->bytes != sizeof(how))
 		return;
 	memcpy(&how, message->payload, sizeof(how));
-	settle(m, how <= MEETING_UNLIKE ? (enum meeting)how : MEETING_FINE);
+	settle(m, how <= RENDEZVOUS_MISMATCH ? (enum rendezvous)how : RENDEZVOUS_COMPLETE);
 }
 
-bool meeting_dismiss(struct monitor *m)
+bool rendezvous_dismiss(struct monitor *m)
 {
-	if (!m->meeting.marked && m->meeting.found == MEETING_OPEN)
+	if (!m->rendezvous.marked && m->rendezvous.found == RENDEZVOUS_OPEN)
 		return false;
-	settle(m, MEETING_FINE);
+	settle(m, RENDEZVOUS_COMPLETE);
 	return true;
 }

@@ -9,17 +9,17 @@
 
 /* Every leader, when the views of its host have just been read: sets `overdue` in those of ranks that
  * are known to wait in vain. */
-void meeting_look(struct monitor *m, uint64_t now);
+void rendezvous_look(struct monitor *m, uint64_t now);
 
 /* Root, while nothing is wrong yet: call the roll when it is due, and tell all what it said. */
-void meeting_lead(struct monitor *m, uint64_t now);
+void rendezvous_lead(struct monitor *m, uint64_t now);
 
-/* Leader elsewhere: say once that ranks here wait; and what the root wants (MESSAGE_ROLL, _MET). */
-void meeting_follow(struct monitor *m);
-void meeting_obey(struct monitor *m, const struct link_message *message);
+/* Leader elsewhere: say once that ranks here wait; and what the root wants (MESSAGE_CENSUS, _MET). */
+void rendezvous_follow(struct monitor *m);
+void rendezvous_handle_message(struct monitor *m, const struct link_message *message);
 
-/* The judge saw no cause in how they meet. Returns whether somebody was called overdue for that; then
+/* The diagnoser saw no cause in how they meet. Returns whether somebody was called overdue for that; then
  * nobody is again, on any host. */
-bool meeting_dismiss(struct monitor *m);
+bool rendezvous_dismiss(struct monitor *m);
 
 #endif

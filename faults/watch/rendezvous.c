@@ -6,7 +6,7 @@
 
 #include "process/watch.h"
 
-bool meeting_lacks(const struct rank_view *view)
+bool rendezvous_missing(const struct rank_view *view)
 {
 	/* ranks come there in PHASE_SETUP (perf_rank.c) */
 	return view->process < PROCESS_EXITED && view->comm_state == RECORD_COMM_NONE &&
@@ -27,46 +27,47 @@ static int compare_views(const void *a, const void *b)
 /* It lacks although its host lets it run. A stopped one does not run, and will not come. */
 static bool is_absent(const struct rank_view *view)
 {
-	return meeting_lacks(view) && (view->process == PROCESS_STOPPED || !view->kept);
+	return rendezvous_missing(view) && (view->process == PROCESS_STOPPED || !view->descheduled);
 }
 
-bool meeting_unlike(const struct rank_view *views, size_t n)
+bool rendezvous_mismatched(const struct rank_view *views, size_t n)
 {
 	const struct rank_view **all = malloc((n + 1) * sizeof(*all));
 	bool any;
 
 	for (size_t i = 0; all && i < n; i++)
 		all[i] = &views[i];
-	any = all && meeting_incomplete(all, n) > 0;
+	any = all && rendezvous_incomplete(all, n) > 0;
 	free(all);
 	return any;
 }
 
-enum meeting meeting_of(const struct rank_view *views, size_t n, int nranks)
+enum rendezvous rendezvous_of(const struct rank_view *views, size_t n, int nranks)
 {
 	size_t lacking = 0, absent = 0, known = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		lacking += meeting_lacks(&views[i]);
+		lacking += rendezvous_missing(&views[i]);
 		absent += is_absent(&views[i]);
-		known += views[i].phase != PHASE_ASIDE;
+		known += views[i].phase != PHASE_SPARE;
 	}
 	/* another group that has not begun is waited for by nobody */
 	if (lacking > 0)
-		return absent == lacking && meeting_unlike(views, n) ? MEETING_LACKS : MEETING_OPEN;
+		return absent == lacking && rendezvous_mismatched(views, n) ? RENDEZVOUS_MISSING
+									    : RENDEZVOUS_OPEN;
 	if (nranks <= 0 || known != (size_t)nranks)
-		return MEETING_OPEN;
-	return meeting_unlike(views, n) ? MEETING_UNLIKE : MEETING_FINE;
+		return RENDEZVOUS_OPEN;
+	return rendezvous_mismatched(views, n) ? RENDEZVOUS_MISMATCH : RENDEZVOUS_COMPLETE;
 }
 
-bool meeting_holds(const struct rank_view *view, enum meeting how)
+bool rendezvous_holds(const struct rank_view *view, enum rendezvous how)
 {
 	return view->process == PROCESS_ALIVE && view->waiting &&
 	       (view->comm_state == RECORD_COMM_INIT ||
-		(how == MEETING_UNLIKE && view->comm_state == RECORD_COMM_READY));
+		(how == RENDEZVOUS_MISMATCH && view->comm_state == RECORD_COMM_READY));
 }
 
-size_t meeting_incomplete(const struct rank_view **views, size_t n)
+size_t rendezvous_incomplete(const struct rank_view **views, size_t n)
 {
 	size_t left = 0, end;
 

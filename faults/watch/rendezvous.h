@@ -9,28 +9,28 @@
 
 #include "record/view.h"
 
-enum meeting {
-	MEETING_OPEN,  /* cannot be told yet: not all ranks are known, or who lacks may yet come */
-	MEETING_FINE,  /* all have come, and alike */
-	MEETING_LACKS, /* some did not come, though they could */
-	MEETING_UNLIKE /* all have come, some with arguments that do not fit */
+enum rendezvous {
+	RENDEZVOUS_OPEN, /* cannot be told yet: not all ranks are known, or who lacks may yet come */
+	RENDEZVOUS_COMPLETE, /* all have come, and alike */
+	RENDEZVOUS_MISSING,  /* some did not come, though they could */
+	RENDEZVOUS_MISMATCH  /* all have come, some with arguments that do not fit */
 };
 
-/* How the ranks of a run of `nranks` meet, of which `n` are known. Without memory: MEETING_OPEN. */
-enum meeting meeting_of(const struct rank_view *views, size_t n, int nranks);
+/* How the ranks of a run of `nranks` meet, of which `n` are known. Without memory: RENDEZVOUS_OPEN. */
+enum rendezvous rendezvous_of(const struct rank_view *views, size_t n, int nranks);
 
 /* Did some of those who called init do so with arguments that do not fit? False without memory. */
-bool meeting_unlike(const struct rank_view *views, size_t n);
+bool rendezvous_mismatched(const struct rank_view *views, size_t n);
 
 /* Is it inside init; or behind it, where a library made what cannot work: of what was made unlike? */
-bool meeting_holds(const struct rank_view *view, enum meeting how);
+bool rendezvous_holds(const struct rank_view *view, enum rendezvous how);
 
 /* Is it a rank that lives and has not called init? A surplus one and one that is done never do. */
-bool meeting_lacks(const struct rank_view *view);
+bool rendezvous_missing(const struct rank_view *view);
 
 /* Those who called init form groups by id; nothing is wrong with a group that is as many as each of it
  * asked for, however many other groups there are. The rest, sorted, come first in `views`, those of
  * all ranks; returns how many they are. */
-size_t meeting_incomplete(const struct rank_view **views, size_t n);
+size_t rendezvous_incomplete(const struct rank_view **views, size_t n);
 
 #endif

@@ -41,7 +41,7 @@ static int listen_on(int family, int *port)
 	return fd;
 }
 
-int star_listen(int *port)
+int uplink_listen(int *port)
 {
 	int fd = listen_on(AF_INET6, port);
 
@@ -79,7 +79,7 @@ static bool is_wanted(const struct ifaddrs *i, int family, bool loopback)
 	       !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)i->ifa_addr)->sin6_addr);
 }
 
-char *star_addresses(int port, char *buf, size_t len)
+char *uplink_addresses(int port, char *buf, size_t len)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
 	struct ifaddrs *list;
@@ -143,7 +143,7 @@ static int connect_entry(char *entry, double seconds)
 	return rc;
 }
 
-int star_connect(const char *addresses, double seconds)
+int uplink_connect(const char *addresses, double seconds)
 {
 	char list[256], *save, *one;
 	int rc = -EADDRNOTAVAIL;

@@ -6,14 +6,14 @@
 
 /* Listen on every interface, on a port of the kernel's choice. Returns the descriptor or a negative
  * errno; *port is set. */
-int star_listen(int *port);
+int uplink_listen(int *port);
 
 /* This host's addresses with that port, "a.b.c.d:port [a:b::c]:port", IPv4 before IPv6, loopback
  * last, for others to try in this order. Returns buf; "" when there is none. */
-char *star_addresses(int port, char *buf, size_t len);
+char *uplink_addresses(int port, char *buf, size_t len);
 
 /* Connect to the first address of the list that answers, each within `seconds`. Returns a
  * descriptor or a negative errno. */
-int star_connect(const char *addresses, double seconds);
+int uplink_connect(const char *addresses, double seconds);
 
 #endif

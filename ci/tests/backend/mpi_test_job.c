@@ -63,7 +63,7 @@ static void one_wait(const char *what)
 	CU_ASSERT_EQUAL(seen.deepest, 1);
 	CU_ASSERT_EQUAL(seen.waits, 1);
 	CU_ASSERT_EQUAL(seen.endless, 0);
-	CU_ASSERT_EQUAL(seen.seconds, job.patience);
+	CU_ASSERT_EQUAL(seen.seconds, job.deadline);
 	CU_ASSERT_STRING_EQUAL(seen.what, what);
 	memset(&seen, 0, sizeof(seen));
 }
@@ -92,7 +92,7 @@ static void test_places(void)
 	CU_ASSERT_EQUAL(job.local_rank, world_rank);
 	for (int r = 0; r < RANKS; r++)
 		CU_ASSERT_EQUAL(job.node_of[r], 0);
-	CU_ASSERT(!job.aside);
+	CU_ASSERT(!job.spare);
 	CU_ASSERT_EQUAL(job.ngroups, 1);
 	CU_ASSERT_EQUAL(job.group_rank, job.rank);
 	CU_ASSERT_EQUAL(job.group_size, RANKS);
@@ -135,10 +135,10 @@ static void test_exchanges(void)
 	CU_ASSERT_STRING_EQUAL(word, "hangar");
 	CU_ASSERT_EQUAL(job_bcast(&job, NULL, 0), 0);
 	memset(&seen, 0, sizeof(seen));
-	job.patience = 123;
+	job.deadline = 123;
 	CU_ASSERT_EQUAL(job_barrier(&job, "for long"), 0);
 	one_wait("for long");
-	job.patience = 10;
+	job.deadline = 10;
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
 }
 
@@ -276,8 +276,8 @@ static void test_aside(void)
 	less.node_of = NULL;
 	less.comm = less.group_comm = less.traffic = MPI_COMM_NULL;
 	CU_ASSERT_EQUAL(job_select(&less, 3), 0);
-	CU_ASSERT_EQUAL(less.aside, job.rank == 3);
-	if (less.aside) {
+	CU_ASSERT_EQUAL(less.spare, job.rank == 3);
+	if (less.spare) {
 		CU_ASSERT_EQUAL(less.comm, MPI_COMM_NULL);
 		CU_ASSERT_EQUAL(less.traffic, MPI_COMM_NULL);
 	} else {
@@ -311,10 +311,10 @@ static void test_unhurried(void)
 	job_hurry(&job, former);
 	CU_ASSERT_EQUAL(job_max_int(&job, &one, 1), 0);
 	CU_ASSERT_EQUAL(works, before + 2);
-	CU_ASSERT_EQUAL(seen.seconds, former.patience);
+	CU_ASSERT_EQUAL(seen.seconds, former.deadline);
 	CU_ASSERT_EQUAL(job_await_work(&job, "the others' work"), 0);
 	CU_ASSERT_EQUAL(works, before + 3);
-	CU_ASSERT_EQUAL(seen.seconds, former.patience);
+	CU_ASSERT_EQUAL(seen.seconds, former.deadline);
 	CU_ASSERT_EQUAL(job_barrier(&job, "hurried"), 0);
 	CU_ASSERT_EQUAL(works, before + 3);
 }

@@ -303,7 +303,7 @@ static void test_surplus_processes(void)
 		play(i, i >= 2 ? 0 : i == 1 ? OP - 1 : OP, odd_count, i == 0);
 		if (i < 2)
 			continue;
-		v->phase = PHASE_ASIDE;
+		v->phase = PHASE_SPARE;
 		v->overdue = 0;
 		strcpy(v->what, "the other ranks' end");
 	}

@@ -122,14 +122,14 @@ static void test_tail(void)
 	struct saved_header *h;
 
 	set_up();
-	saved.ranks[1].recorder->star_token = 0x5ec2e7;
+	saved.ranks[1].recorder->uplink_token = 0x5ec2e7;
 	saved.ranks[1].recorder->inits[0].asked = 6;
 	saved.ranks[1].recorder->inits[1].asked = 7; /* another communicator */
 	saved.ranks[1].recorder->device_wait = RECORD_DEVICE_AWAITED;
 	bytes = saved_bytes(&saved.ranks[1], 4);
 	h = saved_alloc(bytes);
 	saved_pack(&saved.ranks[1], 1, 4, h);
-	CU_ASSERT_EQUAL(((struct record_header *)(h + 1))->star_token, 0);
+	CU_ASSERT_EQUAL(((struct record_header *)(h + 1))->uplink_token, 0);
 	CU_ASSERT_EQUAL_FATAL(evidence_take_saved(&taken, 1, h, bytes), 0);
 	CU_ASSERT_EQUAL_FATAL(taken.ncalls, 4);
 	CU_ASSERT_EQUAL(taken.calls[0].ticket, 7);

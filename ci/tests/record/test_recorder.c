@@ -472,9 +472,9 @@ static void test_identity_and_end(void)
 
 static void *answer_port(void *port)
 {
-	while (!memory->header.star_wanted)
+	while (!memory->header.uplink_wanted)
 		clock_nap(0.001);
-	memory->header.star_port = *(int *)port;
+	memory->header.uplink_port = *(int *)port;
 	return NULL;
 }
 
@@ -486,15 +486,15 @@ static void test_star(void)
 	for (int i = 0; i < 2; i++) {
 		set_up(0);
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, answer_port, &ports[i]), 0);
-		CU_ASSERT_EQUAL(recorder_star_port(&recorder), i == 0 ? 4711 : -ETIMEDOUT);
+		CU_ASSERT_EQUAL(recorder_uplink_port(&recorder), i == 0 ? 4711 : -ETIMEDOUT);
 		pthread_join(thread, NULL);
 		tear_down();
 	}
 	set_up(0);
-	recorder_star(&recorder, "10.0.0.1:4711 127.0.0.1:4711", 0x123456789abcdef0u);
-	CU_ASSERT_EQUAL(memory->header.star_ready, 1);
-	CU_ASSERT_STRING_EQUAL(memory->header.star_address, "10.0.0.1:4711 127.0.0.1:4711");
-	CU_ASSERT_EQUAL(memory->header.star_token, 0x123456789abcdef0u);
+	recorder_uplink(&recorder, "10.0.0.1:4711 127.0.0.1:4711", 0x123456789abcdef0u);
+	CU_ASSERT_EQUAL(memory->header.uplink_ready, 1);
+	CU_ASSERT_STRING_EQUAL(memory->header.uplink_address, "10.0.0.1:4711 127.0.0.1:4711");
+	CU_ASSERT_EQUAL(memory->header.uplink_token, 0x123456789abcdef0u);
 	tear_down();
 }
 

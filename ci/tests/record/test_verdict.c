@@ -48,7 +48,7 @@ static struct verdict judge(double death_seconds)
 {
 	struct verdict verdict;
 
-	verdict_judge(&verdict, views, RANKS, death_seconds, 0.5);
+	verdict_make(&verdict, views, RANKS, death_seconds, 0.5);
 	return verdict;
 }
 
@@ -108,7 +108,7 @@ static void test_ok(void)
 	CU_ASSERT_STRING_EQUAL(v.class, "ok");
 	CU_ASSERT_STRING_EQUAL(v.ranks, "-");
 	CU_ASSERT_EQUAL(v.seq, -1);
-	verdict_judge(&v, NULL, 0, 0, 0);
+	verdict_make(&v, NULL, 0, 0, 0);
 	CU_ASSERT_EQUAL(v.outcome, OUTCOME_OK);
 }
 
@@ -224,7 +224,7 @@ static void test_many(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(many);
 	for (int i = 0; i < MANY; i++)
 		many[i] = (struct rank_view){ .rank = 1000 + i, .process = PROCESS_KILLED };
-	verdict_judge(&v, many, MANY, 0, 0);
+	verdict_make(&v, many, MANY, 0, 0);
 	CU_ASSERT_EQUAL(strlen(v.ranks), 254); /* 51 of "1000," less the last comma */
 	CU_ASSERT_EQUAL(strncmp(v.ranks, "1000,1001,", 10), 0);
 	CU_ASSERT_STRING_EQUAL(v.ranks + 250, "1050");

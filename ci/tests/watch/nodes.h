@@ -29,12 +29,12 @@ static void node_take(int node, int first, int last)
 static void publish(int first, int last, const char *where, uint64_t token)
 {
 	for (int i = first; i <= last; i++)
-		recorder_star(&seats[i].recorder, where, token);
+		recorder_uplink(&seats[i].recorder, where, token);
 }
 
 static void open_star(void)
 {
-	port = recorder_star_port(&seats[0].recorder);
+	port = recorder_uplink_port(&seats[0].recorder);
 	CU_ASSERT_FATAL(port > 0);
 	snprintf(address, sizeof(address), "127.0.0.1:1 127.0.0.1:%d", port);
 }

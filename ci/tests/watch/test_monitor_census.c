@@ -6,10 +6,10 @@
 #include "nodes.h"
 #include "record/verdict.h"
 
-static const char *class; /* what the judge finds */
+static const char *class; /* what the diagnoser finds */
 
-static void judge(void *ctx, const struct rank_view *views,
-		  const struct record_memory *const *memories, size_t n, struct verdict *verdict)
+static void refine(void *ctx, const struct rank_view *views,
+		   const struct record_memory *const *memories, size_t n, struct verdict *verdict)
 {
 	(void)ctx, (void)memories;
 	verdict->class = class;
@@ -24,8 +24,8 @@ static void four(double seconds, const char *found)
 {
 	class = found;
 	seats_open(4);
-	seats_config.judge = (struct monitor_judge){ .sharpen = judge };
-	seats_config.meet_seconds = seconds;
+	seats_config.client = (struct monitor_client){ .refine = refine };
+	seats_config.rendezvous_seconds = seconds;
 	for (int i = 0; i < 4; i++)
 		watch_phase(&seats[i].watch, PHASE_SETUP);
 	two_nodes();
@@ -157,7 +157,7 @@ static void test_suspended(void)
 	seats_close();
 }
 
-/* The judge finds no cause in it: it is asked once, and init's own deadline stands. */
+/* The diagnoser finds no cause in it: it is asked once, and init's own deadline stands. */
 static void test_puzzled(void)
 {
 	four(0.5, VERDICT_UNEXPLAINED);
@@ -192,21 +192,21 @@ static void surplus(int at)
 
 	class = "found";
 	seats_open(6);
-	seats_config.judge = (struct monitor_judge){ .sharpen = judge };
-	seats_config.meet_seconds = 0.5;
+	seats_config.client = (struct monitor_client){ .refine = refine };
+	seats_config.rendezvous_seconds = 0.5;
 	snprintf(key, sizeof(key), "%s-1", seats_key);
 	for (int i = 0; i < 6; i++) {
 		int node = i / 3, before = i % 3 > at;
 		bool aside = i % 3 == at;
 
-		watch_phase(&seats[i].watch, aside ? PHASE_ASIDE : PHASE_SETUP);
+		watch_phase(&seats[i].watch, aside ? PHASE_SPARE : PHASE_SETUP);
 		recorder_identify(&seats[i].recorder, aside ? -1 : 2 * node + i % 3 - before,
 				  aside ? -1 : 4, aside ? -1 : node, aside ? -1 : 2, 0, "device",
 				  "library");
 		seat_take(i, node ? key : seats_key);
 		SOON(seats[i].desk->opened);
 	}
-	port = recorder_star_port(&seats[at == 0].recorder);
+	port = recorder_uplink_port(&seats[at == 0].recorder);
 	CU_ASSERT_FATAL(port > 0);
 	snprintf(address, sizeof(address), "127.0.0.1:%d", port);
 	for (int i = 0; i < 6; i++)
@@ -269,5 +269,5 @@ int main(void)
 		{ "not asked", test_not_asked },
 	};
 
-	return unit_main("monitor_roll", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("monitor_census", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -8,7 +8,7 @@
 #include "rig/spinners.h"
 #include "record/verdict.h"
 
-static const char *named; /* whom the judge names, "-" for nobody; NULL: it finds no cause */
+static const char *named; /* whom the diagnoser names, "-" for nobody; NULL: it finds no cause */
 
 static void name_ranks(void *ctx, const struct rank_view *views,
 		       const struct record_memory *const *memories, size_t n,
@@ -49,7 +49,7 @@ static pid_t sleeper(void)
 	return pid;
 }
 
-/* `n` seats, processes that ranks may take for their own, and a judge that names `ranks`. */
+/* `n` seats, processes that ranks may take for their own, and a diagnoser that names `ranks`. */
 static void a_crowd(int n, const char *ranks)
 {
 	named = ranks;
@@ -58,7 +58,7 @@ static void a_crowd(int n, const char *ranks)
 	idle = sleeper();
 	CU_ASSERT_FATAL(greedy > 0 && meek > 0 && idle > 0);
 	seats_open(n);
-	seats_config.judge = (struct monitor_judge){ .sharpen = name_ranks };
+	seats_config.client = (struct monitor_client){ .refine = name_ranks };
 }
 
 /* Rank 0 waits in its third call, rank 1 is kept from running in its own third, rank 2 has made
@@ -111,7 +111,7 @@ static void test_excused(void)
 	crowded(3, "1");
 	clock_nap(2);
 	CU_ASSERT(seats_sit(0, 2));
-	CU_ASSERT_STRING_EQUAL(seat_said(0), ""); /* the judge was not even asked */
+	CU_ASSERT_STRING_EQUAL(seat_said(0), ""); /* the diagnoser was not even asked */
 	rank_ends(2, SIGKILL);
 	CU_ASSERT(seats_end(0, 2, OUTCOME_DIED));
 	quiet_again();
@@ -129,7 +129,7 @@ static void test_no_excuse(void)
 	quiet_again();
 }
 
-/* So it seems; but the judge says that they wait for the one that is kept: until it no longer is. It is
+/* So it seems; but the diagnoser says that they wait for the one that is kept: until it no longer is. It is
  * another process then, for the one that starves might never get to hear a signal. */
 static void test_judge_names_kept(void)
 {
@@ -167,7 +167,7 @@ static void test_doubt_goes_on(void)
 	double begin, first, lasted;
 
 	a_crowd(2, NULL);
-	seats_config.doubts = true;
+	seats_config.extensions = true;
 	seats[0].memory->header.pid = seats[1].memory->header.pid = idle;
 	seats_take_in_order(0, 1);
 	begin = clock_seconds();
@@ -179,7 +179,7 @@ static void test_doubt_goes_on(void)
 	seats[1].memory->header.pid = idle;
 	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
 	lasted = clock_seconds() - begin;
-	CU_ASSERT(lasted > DOUBT_TIMES * first && lasted < 8 * first);
+	CU_ASSERT(lasted > EXTENSION_TIMES * first && lasted < 8 * first);
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=unexplained "));
 	quiet_again();
 }
@@ -206,7 +206,8 @@ static void test_elsewhere(void)
 		quiet_again();
 	}
 
-	for (int kept = 0; kept < 2; kept++) { /* it only sleeps; or the judge names another one */
+	for (int kept = 0; kept < 2;
+	     kept++) { /* it only sleeps; or the diagnoser names another one */
 		crowded_elsewhere(3, kept ? 3 : -1, kept ? "2" : "3");
 		begin = clock_seconds();
 		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
@@ -258,7 +259,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "all wait for a rank that is kept", test_excused },
 		{ "another one could run", test_no_excuse },
-		{ "the judge names the one that is kept", test_judge_names_kept },
+		{ "the diagnoser names the one that is kept", test_judge_names_kept },
 		{ "the excuse ends", test_excuse_ends },
 		{ "the doubt goes on", test_doubt_goes_on },
 		{ "on another host", test_elsewhere },

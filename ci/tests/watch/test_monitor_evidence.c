@@ -1,4 +1,4 @@
-/* test_monitor_evidence.c: what a judge on one node knows reaches the root's, before the verdict
+/* test_monitor_evidence.c: what a diagnoser on one node knows reaches the root's, before the verdict
  * and after. */
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
@@ -6,10 +6,10 @@
 #include "nodes.h"
 #include "record/verdict.h"
 
-/* A judge that prints what it is told and has a word, and a text, for each of its ranks. */
+/* A diagnoser that prints what it is told and has a word, and a text, for each of its ranks. */
 static void words_testify(void *ctx, const struct rank_view *views,
 			  const struct record_memory *const *memories, size_t n,
-			  const struct monitor_pen *pen)
+			  const struct evidence_writer *writer)
 {
 	(void)ctx;
 	for (size_t i = 0; i < n; i++) {
@@ -17,31 +17,32 @@ static void words_testify(void *ctx, const struct rank_view *views,
 
 		snprintf(word, sizeof(word), "word of %d with %d", views[i].rank,
 			 (int)memories[i]->header.rank);
-		pen->write(pen->to, views[i].rank, WORD_TAIL, word, strlen(word));
-		pen->write(pen->to, 77, WORD_TAIL, "of no rank here", 15); /* is not passed on */
+		writer->write(writer->to, views[i].rank, EVIDENCE_TAIL, word, strlen(word));
+		writer->write(writer->to, 77, EVIDENCE_TAIL, "of no rank here",
+			      15); /* is not passed on */
 	}
 }
 
 static void words_keep(void *ctx, const struct rank_view *views,
 		       const struct record_memory *const *memories, size_t n, const char *folder,
-		       const struct monitor_pen *pen)
+		       const struct evidence_writer *writer)
 {
 	(void)ctx;
 	(void)memories;
 	for (size_t i = 0; i < n; i++)
-		pen->write(pen->to, views[i].rank, WORD_STACK, "text", 4);
-	pen->write(pen->to, views[0].rank, WORD_COUNTERS, "seven", 5);
+		writer->write(writer->to, views[i].rank, EVIDENCE_STACK, "text", 4);
+	writer->write(writer->to, views[0].rank, EVIDENCE_COUNTERS, "seven", 5);
 	printf("kept in '%s'\n", folder);
 	fflush(stdout);
 }
 
-static void words_hear(void *ctx, int32_t rank, enum monitor_word word, const void *data,
+static void words_hear(void *ctx, int32_t rank, enum evidence_kind kind, const void *data,
 		       size_t bytes)
 {
 	static const char *const names[] = { "word", "text", "count" };
 
 	(void)ctx;
-	printf("heard %s %d: %.*s\n", names[word], rank, (int)bytes, (const char *)data);
+	printf("heard %s %d: %.*s\n", names[kind], rank, (int)bytes, (const char *)data);
 }
 
 static void words_sharpen(void *ctx, const struct rank_view *views,
@@ -76,11 +77,11 @@ static void test_evidence_crosses(void)
 	const char *at;
 
 	seats_open(4);
-	seats_config.judge = (struct monitor_judge){ .testify = words_testify,
-						     .hear = words_hear,
-						     .keep = words_keep,
-						     .sharpen = words_sharpen,
-						     .save = words_save };
+	seats_config.client = (struct monitor_client){ .collect = words_testify,
+						       .on_evidence = words_hear,
+						       .save_local = words_keep,
+						       .refine = words_sharpen,
+						       .save = words_save };
 	two_nodes();
 	watch_enter(&seats[3].watch, "timed calls", 0.1);
 	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
@@ -113,9 +114,9 @@ static void puzzled_place(void *ctx, struct verdict *verdict)
 static void puzzled(void)
 {
 	seats_open(2);
-	seats_config.judge =
-		(struct monitor_judge){ .sharpen = puzzled_sharpen, .place = puzzled_place };
-	seats_config.doubts = true;
+	seats_config.client = (struct monitor_client){ .refine = puzzled_sharpen,
+						       .reserve_folder = puzzled_place };
+	seats_config.extensions = true;
 	seats_take_in_order(0, 1);
 }
 
@@ -147,7 +148,7 @@ static void test_slow_is_not_hung(void)
 	seats_close();
 }
 
-/* Nothing explains it and nothing moves: in the end, after DOUBT_TIMES as long again as it had lasted at
+/* Nothing explains it and nothing moves: in the end, after EXTENSION_TIMES as long again as it had lasted at
  * the first look, that is said. */
 static void test_doubt_ends(void)
 {
@@ -160,7 +161,7 @@ static void test_doubt_ends(void)
 	first = clock_seconds() - begin;
 	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
 	lasted = clock_seconds() - begin;
-	CU_ASSERT(lasted > DOUBT_TIMES * first && lasted < (DOUBT_TIMES + 1) * first + 0.5);
+	CU_ASSERT(lasted > EXTENSION_TIMES * first && lasted < (EXTENSION_TIMES + 1) * first + 0.5);
 	CU_ASSERT(looks(seat_said(0)) >= 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "evidence=placed\n"));
 	seats_close();
@@ -190,9 +191,9 @@ static void test_far_death_in_doubt(void)
 	double begin;
 
 	seats_open(4);
-	seats_config.judge =
-		(struct monitor_judge){ .sharpen = puzzled_sharpen, .place = puzzled_place };
-	seats_config.doubts = true;
+	seats_config.client = (struct monitor_client){ .refine = puzzled_sharpen,
+						       .reserve_folder = puzzled_place };
+	seats_config.extensions = true;
 	two_nodes();
 	watch_enter(&seats[3].watch, "timed calls", 1.5);
 	SOON(looks(seat_said(0)) == 1);
@@ -221,7 +222,7 @@ static void test_moves_elsewhere(void)
 	double begin;
 
 	seats_open(4);
-	seats_config.judge = (struct monitor_judge){ .sharpen = naming_sharpen };
+	seats_config.client = (struct monitor_client){ .refine = naming_sharpen };
 	two_nodes();
 	watch_enter(&seats[3].watch, "timed calls", 0.1);
 	for (begin = clock_seconds(); clock_seconds() - begin < 1.5;) {
@@ -247,7 +248,7 @@ static void told_begin(void *ctx, const struct rank_view *views, size_t n)
 static void test_death_behind_hang(void)
 {
 	seats_open(4);
-	seats_config.judge = (struct monitor_judge){ .begin = told_begin };
+	seats_config.client = (struct monitor_client){ .begin = told_begin };
 	two_nodes();
 	watch_enter(&seats[3].watch, "timed calls", 0.1);
 	SOON(strstr(seat_said(0), "begun\n") != NULL);

@@ -210,7 +210,7 @@ static struct link stranger(void)
 	int fd;
 
 	snprintf(to, sizeof(to), "127.0.0.1:%d", port);
-	fd = star_connect(to, 1.0);
+	fd = uplink_connect(to, 1.0);
 	CU_ASSERT_FATAL(fd >= 0);
 	link_init(&link, fd);
 	return link;
@@ -370,5 +370,5 @@ int main(void)
 		{ "ranks in order", test_order },
 	};
 
-	return unit_main("monitor_star", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("monitor_hosts", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -6,10 +6,10 @@
 #include "seats.h"
 #include "record/verdict.h"
 
-static const char *class; /* what the judge finds */
+static const char *class; /* what the diagnoser finds */
 
-static void judge(void *ctx, const struct rank_view *views,
-		  const struct record_memory *const *memories, size_t n, struct verdict *verdict)
+static void refine(void *ctx, const struct rank_view *views,
+		   const struct record_memory *const *memories, size_t n, struct verdict *verdict)
 {
 	(void)ctx, (void)views, (void)memories, (void)n;
 	verdict->class = class;
@@ -22,8 +22,8 @@ static void three_within(double seconds, const char *found)
 {
 	class = found;
 	seats_open(3);
-	seats_config.judge = (struct monitor_judge){ .sharpen = judge };
-	seats_config.meet_seconds = seconds;
+	seats_config.client = (struct monitor_client){ .refine = refine };
+	seats_config.rendezvous_seconds = seconds;
 	for (int i = 0; i < 3; i++)
 		watch_phase(&seats[i].watch, PHASE_SETUP);
 	seats_take_in_order(0, 2);
@@ -146,7 +146,7 @@ static void test_suspended(void)
 	seats_close();
 }
 
-/* The judge finds no cause in it: it is asked once, and init's own deadline stands. */
+/* The diagnoser finds no cause in it: it is asked once, and init's own deadline stands. */
 static void test_puzzled(void)
 {
 	three(VERDICT_UNEXPLAINED);
@@ -183,5 +183,5 @@ int main(void)
 		{ "not asked", test_not_asked },
 	};
 
-	return unit_main("monitor_meeting", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("monitor_rendezvous", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -17,14 +17,14 @@ static void test_lacks(void)
 		{ { .phase = PHASE_INIT, .process = PROCESS_STOPPED }, true },
 		{ { .phase = PHASE_INIT, .comm_state = RECORD_COMM_INIT }, false },
 		{ { .phase = PHASE_INIT, .comm_state = RECORD_COMM_FAILED }, false },
-		{ { .phase = PHASE_ASIDE, .comm_state = RECORD_COMM_NONE }, false },
+		{ { .phase = PHASE_SPARE, .comm_state = RECORD_COMM_NONE }, false },
 		{ { .phase = PHASE_DONE, .comm_state = RECORD_COMM_NONE }, false },
 		{ { .phase = PHASE_INIT, .process = PROCESS_KILLED }, false },
 		{ { .phase = PHASE_INIT, .process = PROCESS_EXITED }, false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_EQUAL(meeting_lacks(&cases[i].view), cases[i].lacks);
+		CU_ASSERT_EQUAL(rendezvous_missing(&cases[i].view), cases[i].lacks);
 }
 
 /* Of each rank "id:nranks"; id 0 has not called. */
@@ -59,7 +59,7 @@ static void test_incomplete(void)
 			views[r].init_nranks = cases[i].ranks[r].nranks;
 			all[r] = &views[r];
 		}
-		CU_ASSERT_EQUAL(meeting_incomplete(all, cases[i].n), cases[i].left);
+		CU_ASSERT_EQUAL(rendezvous_incomplete(all, cases[i].n), cases[i].left);
 	}
 }
 
@@ -75,25 +75,25 @@ static struct rank_view came(uint64_t id, int nranks)
 static void test_meeting_of(void)
 {
 	struct rank_view views[5] = {
-		came(7, 4), came(7, 4), came(7, 4), came(0, 0), { .rank = -1, .phase = PHASE_ASIDE }
+		came(7, 4), came(7, 4), came(7, 4), came(0, 0), { .rank = -1, .phase = PHASE_SPARE }
 	};
 
-	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_LACKS);
-	CU_ASSERT_EQUAL(meeting_of(views, 3, 4), MEETING_OPEN);	 /* not all are known */
-	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_LACKS); /* with a surplus rank */
-	views[3].kept = 1;
-	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_OPEN);
+	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_MISSING);
+	CU_ASSERT_EQUAL(rendezvous_of(views, 3, 4), RENDEZVOUS_OPEN);	 /* not all are known */
+	CU_ASSERT_EQUAL(rendezvous_of(views, 5, 4), RENDEZVOUS_MISSING); /* with a surplus rank */
+	views[3].descheduled = 1;
+	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_OPEN);
 	views[3] = came(7, 4);
-	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_FINE);
-	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_FINE);
+	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_COMPLETE);
+	CU_ASSERT_EQUAL(rendezvous_of(views, 5, 4), RENDEZVOUS_COMPLETE);
 	views[3] = came(8, 4);
-	CU_ASSERT_EQUAL(meeting_of(views, 5, 4), MEETING_UNLIKE);
+	CU_ASSERT_EQUAL(rendezvous_of(views, 5, 4), RENDEZVOUS_MISMATCH);
 	/* two groups, of which one has not begun */
 	views[0] = views[1] = came(7, 2);
 	views[2] = views[3] = came(0, 0);
-	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_OPEN);
+	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_OPEN);
 	views[2] = came(8, 2);
-	CU_ASSERT_EQUAL(meeting_of(views, 4, 4), MEETING_LACKS);
+	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_MISSING);
 }
 
 int main(void)
@@ -104,5 +104,5 @@ int main(void)
 		{ "groups that do not fit", test_incomplete },
 	};
 
-	return unit_main("meeting", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("rendezvous", cases, sizeof(cases) / sizeof(cases[0]));
 }

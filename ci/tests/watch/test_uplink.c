@@ -22,7 +22,7 @@ static void test_listen(void)
 	int ports[2] = { 0, 0 }, fds[2];
 
 	for (int i = 0; i < 2; i++) {
-		fds[i] = star_listen(&ports[i]);
+		fds[i] = uplink_listen(&ports[i]);
 		CU_ASSERT_FATAL(fds[i] >= 0);
 		CU_ASSERT(ports[i] > 0 && ports[i] < 65536);
 		CU_ASSERT(fcntl(fds[i], F_GETFL) & O_NONBLOCK);
@@ -40,7 +40,7 @@ static void test_addresses(void)
 	char list[256], *save, *one;
 	int n = 0, loopback_at = -1;
 
-	CU_ASSERT_PTR_EQUAL(star_addresses(4711, list, sizeof(list)), list);
+	CU_ASSERT_PTR_EQUAL(uplink_addresses(4711, list, sizeof(list)), list);
 	for (one = strtok_r(list, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
 		char *colon = strrchr(one, ':');
 		bool six = one[0] == '[';
@@ -67,12 +67,12 @@ static void test_addresses_short(void)
 {
 	char whole[256], list[256];
 
-	star_addresses(4711, whole, sizeof(whole));
+	uplink_addresses(4711, whole, sizeof(whole));
 	for (size_t len = 1; len < strlen(whole) + 2; len++) {
 		size_t n;
 
 		memset(list, 'x', sizeof(list));
-		star_addresses(4711, list, len);
+		uplink_addresses(4711, list, len);
 		n = strlen(list);
 		CU_ASSERT(n < len);
 		CU_ASSERT_EQUAL(list[len], 'x');
@@ -82,7 +82,7 @@ static void test_addresses_short(void)
 
 static void test_connect(void)
 {
-	int port = 0, listener = star_listen(&port), fd, one = 0;
+	int port = 0, listener = uplink_listen(&port), fd, one = 0;
 	socklen_t len = sizeof(one);
 	char list[256];
 	double begin;
@@ -92,25 +92,25 @@ static void test_connect(void)
 	snprintf(list, sizeof(list), "nonsense 1.2.3:9 127.0.0.1: :5 127.0.0.1:1 127.0.0.1:%d",
 		 port);
 	begin = clock_seconds();
-	fd = star_connect(list, 0.5);
+	fd = uplink_connect(list, 0.5);
 	CU_ASSERT_FATAL(fd >= 0);
 	CU_ASSERT(clock_seconds() - begin < 0.5);
 	CU_ASSERT(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	CU_ASSERT_EQUAL(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, &len), 0);
 	CU_ASSERT_NOT_EQUAL(one, 0);
 	close(fd);
-	star_addresses(port, list, sizeof(list));
-	fd = star_connect(list, 0.5);
+	uplink_addresses(port, list, sizeof(list));
+	fd = uplink_connect(list, 0.5);
 	CU_ASSERT(fd >= 0);
 	close(fd);
 	close(listener);
-	CU_ASSERT(star_connect(list, 0.5) < 0);
+	CU_ASSERT(uplink_connect(list, 0.5) < 0);
 }
 
 /* Where the host has IPv6 at all. */
 static void test_connect_six(void)
 {
-	int port = 0, listener = star_listen(&port), fd;
+	int port = 0, listener = uplink_listen(&port), fd;
 	int probe = socket(AF_INET6, SOCK_DGRAM, 0);
 	struct sockaddr_in6 loopback = { .sin6_family = AF_INET6,
 					 .sin6_addr = IN6ADDR_LOOPBACK_INIT };
@@ -119,7 +119,7 @@ static void test_connect_six(void)
 
 	CU_ASSERT_FATAL(listener >= 0);
 	snprintf(list, sizeof(list), "[::1]:%d", port);
-	fd = star_connect(list, 0.5);
+	fd = uplink_connect(list, 0.5);
 	CU_ASSERT_EQUAL(fd >= 0, has);
 	if (fd >= 0)
 		close(fd);
@@ -146,8 +146,8 @@ static void test_refused(void)
 					     "[::1]:0" };
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		CU_ASSERT(star_connect(lists[i], 0.2) < 0);
-	CU_ASSERT_EQUAL(star_connect("127.0.0.1:1", 0.2), -ECONNREFUSED);
+		CU_ASSERT(uplink_connect(lists[i], 0.2) < 0);
+	CU_ASSERT_EQUAL(uplink_connect("127.0.0.1:1", 0.2), -ECONNREFUSED);
 }
 
 /* A listener whose queue is full answers nobody: the time is bounded. */
@@ -166,7 +166,7 @@ static void test_silence(void)
 	snprintf(list, sizeof(list), "127.0.0.1:%d", ntohs(address.sin_port));
 	while (n < 8 && fd >= 0) {
 		begin = clock_seconds();
-		fd = star_connect(list, 0.2);
+		fd = uplink_connect(list, 0.2);
 		seconds = clock_seconds() - begin;
 		if (fd >= 0)
 			fds[n++] = fd;
@@ -190,5 +190,5 @@ int main(void)
 		{ "no answer", test_silence },
 	};
 
-	return unit_main("star", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("uplink", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -184,7 +184,7 @@ static int mpi_comm_open(struct backend *be, const struct comm_request *request)
 		return error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "no memory for %d ranks",
 				 be->job->group_size);
 	watch_enter(be->watch, "MPI_Comm_create_group",
-		    be->job->patience > INIT_SECONDS ? be->job->patience : INIT_SECONDS);
+		    be->job->deadline > INIT_SECONDS ? be->job->deadline : INIT_SECONDS);
 	rc = make_comm(mpi, request);
 	watch_leave(be->watch);
 	if (rc != MPI_SUCCESS)

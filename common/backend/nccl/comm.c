@@ -11,7 +11,7 @@ _Static_assert(sizeof(ncclUniqueId) <= COMM_ID_BYTES, "a request has room for NC
 
 void nccl_enter(struct backend *be, const char *what, double seconds)
 {
-	watch_enter(be->watch, what, be->job->patience > seconds ? be->job->patience : seconds);
+	watch_enter(be->watch, what, be->job->deadline > seconds ? be->job->deadline : seconds);
 }
 
 void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory)

@@ -72,7 +72,7 @@ static struct rank_view came(uint64_t id, int nranks)
 				   .init_nranks = nranks };
 }
 
-static void test_meeting_of(void)
+static void test_rendezvous_of(void)
 {
 	struct rank_view views[5] = {
 		came(7, 4), came(7, 4), came(7, 4), came(0, 0), { .rank = -1, .phase = PHASE_SPARE }
@@ -100,7 +100,7 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "who lacks", test_lacks },
-		{ "how they meet", test_meeting_of },
+		{ "how they meet", test_rendezvous_of },
 		{ "groups that do not fit", test_incomplete },
 	};
 

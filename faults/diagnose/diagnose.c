@@ -8,7 +8,7 @@
 #include "diagnose/meaning.h"
 #include "diagnose/groups.h"
 #include "diagnose/rule.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "record/verdict.h"
 
 static bool is_stopped(const struct evidence_rank *r)

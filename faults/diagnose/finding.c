@@ -10,7 +10,7 @@
 #include "backend/call.h"
 #include "diagnose/meaning.h"
 #include "base/dtype.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "record/verdict.h"
 
 void inquiry_say(struct diagnosis *d, const char *fmt, ...)

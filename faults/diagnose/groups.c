@@ -8,7 +8,7 @@
 #include "diagnose/meaning.h"
 #include "diagnose/rule.h"
 #include "watch/rendezvous.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 
 /* How much a finding says: a death explains why others hang. */
 static int weight(const struct diagnosis *d)

@@ -7,7 +7,7 @@
 
 #include "diagnose/meaning.h"
 #include "diagnose/rule.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 
 #define PLAN_MIN    4 /* calls that are alike: ranks follow one plan */
 #define POINTED_MAX 8 /* ranks for whom is asked who waits for them */

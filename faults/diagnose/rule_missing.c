@@ -7,7 +7,7 @@
 
 #include "diagnose/meaning.h"
 #include "diagnose/rule.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "record/verdict.h"
 #include "process/watch.h"
 

@@ -7,7 +7,7 @@
 
 #include "backend/call.h"
 #include "postmortem/logs.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "postmortem/report_stacks.h"
 #include "probe/counter_delta.h"
 #include "postmortem/timeline.h"

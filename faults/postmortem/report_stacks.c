@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "probe/stacks.h"
 
 #define LINES_SHOWN  64

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "diagnose/rule.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "postmortem/timeline_axis.h"
 #include "record/verdict.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "probe/task.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "probe/ras.h"
 #include "probe/stacks.h"
 #include "probe/counter_delta.h"

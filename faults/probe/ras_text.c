@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 
 #define NAMED	64
 #define GROUPS	32

@@ -4,7 +4,7 @@
 #include "watch/monitor_rendezvous.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "process/watch.h"
 
 #define QUIET_NS       (500 * MS)  /* nobody is overdue while some rank of the node still moves */

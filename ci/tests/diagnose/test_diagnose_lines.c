@@ -7,7 +7,7 @@
 
 #include "diagnose/meaning.h"
 #include "postmortem/postmortem.h"
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 
 static void test_rank_list_words(void)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 #include "probe/ras.h"
 
 #define HEAD                                                                                       \

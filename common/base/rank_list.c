@@ -1,5 +1,5 @@
 /* rank_list.c: reading lists of ranks, and writing them as words. */
-#include "record/rank_list.h"
+#include "base/rank_list.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@
 #include "measure/schedule.h"
 #include "measure/sweep.h"
 #include "measure/timing.h"
-#include "topo/forecast.h"
+#include "measure/predict.h"
 #include "topo/vendor_run.h"
 #include "inject/machine.h"
 #include "record/recorder.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "backend/check_gather.h"
-#include "measure/used.h"
+#include "measure/tuning.h"
 
 /* Ranks compare their buffers alone, and not equally fast. */
 static void be_patient(struct measured *m)

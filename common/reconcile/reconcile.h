@@ -5,7 +5,7 @@
 
 #include "measure/bench.h"
 #include "measure/run.h"
-#include "topo/forecast.h"
+#include "measure/predict.h"
 #include "machine/observation.h"
 #include "machine/nccl_seen.h"
 #include "machine/nvml.h"

@@ -45,7 +45,7 @@ struct row {
 	double of_ceiling_percent;   /* measured busbw over the ceiling */
 	const char *predicted_algo, *predicted_proto;
 	int32_t predicted_channels; /* -1: none */
-	/* What the library really did, from a pass apart (used.h); NULL, -1, NaN: it did not
+	/* What the library really did, from a pass apart (tuning.h); NULL, -1, NaN: it did not
 	 * say. */
 	const char *used_algo, *used_proto;
 	int32_t used_channels;

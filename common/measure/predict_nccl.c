@@ -1,6 +1,6 @@
-/* forecast_nccl.c: predictions for ranks with a GPU each: NCCL's own topology file, or the one
+/* predict_nccl.c: predictions for ranks with a GPU each: NCCL's own topology file, or the one
  * asked for, and model. */
-#include "topo/forecast.h"
+#include "measure/predict.h"
 
 #include <errno.h>
 #include <math.h>

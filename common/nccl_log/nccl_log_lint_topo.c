@@ -1,8 +1,8 @@
-/* nccl_log_judge_topo.c: what only a topology can judge: NUMA ping-pong, orders across channels. */
+/* nccl_log_lint_topo.c: what only a topology can judge: NUMA ping-pong, orders across channels. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl_log/nccl_log_judge.h"
+#include "nccl_log/nccl_log_lint.h"
 
 static int numa_of(const struct judge *j, int rank)
 {

@@ -1,4 +1,4 @@
-/* test_nccl_log_judge.c: is this ring rational? */
+/* test_nccl_log_lint.c: is this ring rational? */
 #include "nccl_log/nccl_log_topo.h"
 
 #include <errno.h>
@@ -332,5 +332,5 @@ int main(void)
 		{ "topology file: verdicts", test_file_judges },
 	};
 
-	return unit_main("nccl_log_judge", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("nccl_log_lint", cases, sizeof(cases) / sizeof(cases[0]));
 }

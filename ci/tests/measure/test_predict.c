@@ -1,4 +1,4 @@
-/* test_forecast.c: predictions beside rows: when there are any, what they fill in, what they
+/* test_predict.c: predictions beside rows: when there are any, what they fill in, what they
  * come to. */
 #include "rig/unit.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topo/forecast.h"
+#include "measure/predict.h"
 
 static struct options options;
 static struct job job;
@@ -368,5 +368,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("forecast", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("predict", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -1,6 +1,6 @@
-/* nccl_log_judge.h: the inside of the judgement on rings, shared by its two files. */
-#ifndef HANGAR_NCCL_LOG_JUDGE_H
-#define HANGAR_NCCL_LOG_JUDGE_H
+/* nccl_log_lint.h: the inside of the judgement on rings, shared by its two files. */
+#ifndef HANGAR_NCCL_LOG_LINT_H
+#define HANGAR_NCCL_LOG_LINT_H
 
 #include "nccl_log/nccl_log_topo.h"
 
@@ -44,7 +44,7 @@ int nccl_judge_host(const struct judge *j, int rank);
 /* How the GPUs of two ranks of a host are joined. *bw (may be NULL) as in nccl_topo_near. */
 enum nccl_near nccl_judge_near(const struct judge *j, int a, int b, double *bw);
 
-/* nccl_log_judge_topo.c: NUMA ping-pong on one ring; orders that differ across channels. */
+/* nccl_log_lint_topo.c: NUMA ping-pong on one ring; orders that differ across channels. */
 void nccl_judge_numa(struct judge *j, const struct nccl_ring *ring);
 void nccl_judge_orders(struct judge *j);
 

@@ -1,4 +1,4 @@
-/* test_used.c: what NCCL used: its lines read, its log left alone where it is the user's, and the
+/* test_tuning.c: what NCCL used: its lines read, its log left alone where it is the user's, and the
  * order of the pass that asks for it. */
 #include "rig/unit.h"
 
@@ -9,7 +9,7 @@
 #include "rig/bench_all.h"
 #include "rig/fake_backend.h"
 #include "nccl_log/nccl_used.h"
-#include "measure/used.h"
+#include "measure/tuning.h"
 
 /* ---- lines ---- */
 
@@ -394,5 +394,5 @@ int main(void)
 		{ "failures", test_failures },
 	};
 
-	return unit_main("used", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("tuning", cases, sizeof(cases) / sizeof(cases[0]));
 }

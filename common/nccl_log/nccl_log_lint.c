@@ -1,10 +1,10 @@
-/* nccl_log_judge.c: is this ring rational? The log's rings against hosts and topology. */
+/* nccl_log_lint.c: is this ring rational? The log's rings against hosts and topology. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl_log/nccl_log_judge.h"
+#include "nccl_log/nccl_log_lint.h"
 #include "nccl_log/nccl_log_raw.h"
 
 static enum transport transport_of(const char *text)

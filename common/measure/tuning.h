@@ -1,6 +1,6 @@
-/* used.h: what the library does with a point's calls: a pass apart from those that are timed. */
-#ifndef HANGAR_USED_H
-#define HANGAR_USED_H
+/* tuning.h: what the library does with a point's calls: a pass apart from those that are timed. */
+#ifndef HANGAR_TUNING_H
+#define HANGAR_TUNING_H
 
 #include "report/row.h"
 #include "measure/timing.h"

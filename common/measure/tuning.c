@@ -1,5 +1,5 @@
-/* used.c: one more iteration of a point, and what it shows. */
-#include "measure/used.h"
+/* tuning.c: one more iteration of a point, and what it shows. */
+#include "measure/tuning.h"
 
 #include <math.h>
 

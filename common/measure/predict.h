@@ -1,6 +1,6 @@
-/* forecast.h: predictions beside the rows: where the topology comes from, and the model over it. */
-#ifndef HANGAR_FORECAST_H
-#define HANGAR_FORECAST_H
+/* predict.h: predictions beside the rows: where the topology comes from, and the model over it. */
+#ifndef HANGAR_PREDICT_H
+#define HANGAR_PREDICT_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-/* forecast.c: predictions beside rows, whoever makes them, and what rows came to. */
-#include "topo/forecast.h"
+/* predict.c: predictions beside rows, whoever makes them, and what rows came to. */
+#include "measure/predict.h"
 
 #include <errno.h>
 #include <math.h>

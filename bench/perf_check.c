@@ -7,7 +7,7 @@
 
 #include "measure/schedule.h"
 #include "base/output.h"
-#include "diagnose/meaning.h"
+#include "record/classes.h"
 
 int check_expect(const struct options *options, struct error *err)
 {

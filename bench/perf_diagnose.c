@@ -230,12 +230,12 @@ static void on_refine(void *ctx, const struct rank_view *views,
 		look(self);
 	name_time(&self->evidence);
 	diagnose(&self->evidence, d);
-	if (ended && strcmp(d->class, outcome_name(verdict->outcome)) == 0)
+	if (ended && d->class == CLASS_OUTCOME && d->outcome == verdict->outcome)
 		return; /* the calls say no more than the ranks did */
 	if (verdict->outcome == OUTCOME_OK)
 		verdict->outcome = d->outcome;
 	/* a process without a rank is not in the evidence */
-	if (d->outcome != OUTCOME_OK && strcmp(d->class, VERDICT_UNEXPLAINED) != 0) {
+	if (d->outcome != OUTCOME_OK && d->class != CLASS_UNEXPLAINED) {
 		verdict->class = d->class;
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 		verdict->confidence = d->confidence;

@@ -53,16 +53,16 @@ static uint32_t comms_present(const struct evidence *e)
 
 static bool blame_dead(struct inquiry *q)
 {
-	const char *class = NULL;
+	enum diagnosis_class class = CLASS_OUTCOME;
 	bool mixed = false;
 
 	for (int signals = 1; signals >= 0 && q->nguilty == 0; signals--)
 		for (int i = 0; i < q->evidence->nranks; i++) {
 			const struct rank_view *v = &q->evidence->ranks[i].view;
-			const char *how = v->process == PROCESS_EXITED ? CLASS_EXITED
-					  : v->status != SIGKILL       ? CLASS_CRASHED
-					  : v->oom_kills > 0	       ? CLASS_OOM
-								       : CLASS_KILLED;
+			enum diagnosis_class how = v->process == PROCESS_EXITED ? CLASS_EXITED
+						   : v->status != SIGKILL	? CLASS_CRASHED
+						   : v->oom_kills > 0		? CLASS_OOM
+										: CLASS_KILLED;
 
 			if (!q->evidence->ranks[i].present || !inquiry_died(v))
 				continue;
@@ -221,7 +221,7 @@ static void explain(struct inquiry *q, uint32_t mask)
 			       "for whom.");
 		return;
 	}
-	d->class = outcome_name(d->outcome);
+	d->class = CLASS_OUTCOME;
 	for (int i = 0; i < q->evidence->nranks && d->outcome != OUTCOME_OK; i++)
 		if (view_finished(&q->evidence->ranks[i].view) &&
 		    q->evidence->ranks[i].view.outcome == (int)d->outcome)

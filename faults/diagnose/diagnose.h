@@ -9,19 +9,13 @@
 
 #include "evidence/evidence.h"
 #include "base/outcome.h"
+#include "record/classes.h"
 
 #define DIAGNOSIS_LINES 16
 
 struct diagnosis {
 	enum outcome outcome;
-	/* "missing-call" (alive, idle, never made it) "host-blocked" (in a lock or read)
-	 * "host-busy" (in a loop of its own) "rank-killed" "rank-crashed" "rank-exited"
-	 * "rank-stopped" "skipped-call" "extra-call" "early-exit" "mismatch" (same place, other
-	 * arguments: see field) "rank-oom" (killed for its cgroup's limit) "rank-gpu-oom"
-	 * "init-missing-rank" "init-mismatch" (see field) "init-unreachable" "aborted" (its
-	 * communicator, by itself) "unexplained"; without hang, death or difference the
-	 * outcome's name */
-	const char *class;
+	enum diagnosis_class class;
 	char ranks[256]; /* guilty, "1,3"; "-" when nobody is named */
 	/* Where timelines parted: the first call on `comm` that not all made alike. An interval
 	 * where identical calls leave it open; 0: communicator init; -1: nowhere. */

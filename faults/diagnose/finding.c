@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "backend/call.h"
-#include "diagnose/meaning.h"
 #include "base/dtype.h"
 #include "base/rank_list.h"
 #include "record/verdict.h"
@@ -316,7 +315,7 @@ void inquiry_place_missing(struct inquiry *q)
 	common_call(q, least + 1, &makers, d->majority, sizeof(d->majority));
 }
 
-void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence)
+void inquiry_conclude(struct inquiry *q, enum diagnosis_class class, const char *confidence)
 {
 	q->d->class = class;
 	q->d->confidence = confidence;
@@ -332,7 +331,7 @@ static bool one_of(const char *name, const char *const *list)
 	return *list != NULL;
 }
 
-const char *inquiry_host_class(const struct evidence_rank *rank, const char *idle)
+enum diagnosis_class inquiry_host_class(const struct evidence_rank *rank, enum diagnosis_class idle)
 {
 	static const char *const blocking[] = {
 		"futex",  "read",     "readv",	    "recvfrom",	   "recvmsg", "poll",	 "ppoll",

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/meaning.h"
 #include "diagnose/rule.h"
 #include "watch/rendezvous.h"
 #include "base/rank_list.h"

@@ -1,159 +1,172 @@
 /* meaning.c: cause, fix and prevention of each class, as text. */
 #include "diagnose/meaning.h"
 
-#include <stdio.h>
 #include <string.h>
 
-const char CLASS_MISSING[] = "missing-call", CLASS_BLOCKED[] = "host-blocked",
-	   CLASS_BUSY[] = "host-busy", CLASS_KILLED[] = "rank-killed",
-	   CLASS_CRASHED[] = "rank-crashed", CLASS_EXITED[] = "rank-exited",
-	   CLASS_STOPPED[] = "rank-stopped", CLASS_SKIPPED[] = "skipped-call",
-	   CLASS_EXTRA[] = "extra-call", CLASS_EARLY[] = "early-exit",
-	   CLASS_MISMATCH[] = "mismatch", CLASS_OOM[] = "rank-oom",
-	   CLASS_GPU_OOM[] = "rank-gpu-oom", CLASS_INIT_MISSING[] = "init-missing-rank",
-	   CLASS_INIT_MISMATCH[] = "init-mismatch", CLASS_INIT_UNREACHABLE[] = "init-unreachable",
-	   CLASS_ABORTED[] = "aborted", CLASS_UNEXPLAINED[] = "unexplained";
-
 static const struct meaning {
-	const char *class, *cause, *fix, *prevention;
-} meanings[] = {
-	{ CLASS_MISSING,
-	  "A guilty rank is alive and idle and never made the call that the others are in.",
-	  "Find why its control flow does not reach the call: a sleep, a condition that only this "
-	  "rank takes.",
-	  "Put no collective behind a condition that ranks can judge differently: all-reduce "
-	  "the flag first. PyTorch: torch.distributed.monitored_barrier on a gloo group names "
-	  "the rank that does not come; TORCH_NCCL_DUMP_ON_TIMEOUT=1 with "
-	  "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 keeps the last calls of every rank." },
-	{ CLASS_BLOCKED,
-	  "A guilty rank is blocked in host code, in a lock or a read, before its call.",
-	  "Look at its stack: what holds the lock, or which file, socket or queue does not answer.",
-	  "Give every lock and read a time limit: pthread_mutex_timedlock, SO_RCVTIMEO, "
-	  "DataLoader(timeout=SECONDS); keep data loading off the thread that issues "
-	  "collectives. faulthandler.dump_traceback_later(SECONDS) prints where a Python rank "
-	  "stands." },
-	{ CLASS_BUSY, "A guilty rank computes in a loop of its own and does not come to its call.",
-	  "Look at its stack twice: the frame that stays the same holds the loop.",
-	  "Bound loops whose end depends on local data and assert the bound; log the step time "
-	  "of each rank. faulthandler.dump_traceback_later(SECONDS) prints where a Python rank "
-	  "computes." },
-	{ CLASS_KILLED, "A guilty rank's process was killed by SIGKILL; the others wait for it.",
-	  "Ask the kernel log and the job scheduler who sent it: out of memory, a limit, an "
-	  "operator.",
-	  "Compare memory.current with memory.max of the rank's cgroup; memory.events counts "
-	  "oom_kill. Have the launcher end the job when a rank dies: torchrun and mpirun do, "
-	  "srun with --kill-on-bad-exit=1. NCCL RAS (since 2.24, client ncclras) tells which "
-	  "processes are gone." },
-	{ CLASS_CRASHED, "A guilty rank's process died of a signal that it caused itself.",
-	  "Get a core dump (ulimit -c) and its stack.",
-	  "Test the step under compute-sanitizer or -fsanitize=address; set "
-	  "PYTHONFAULTHANDLER=1 and ulimit -c unlimited, so that a crash leaves its stack. "
-	  "TORCH_NCCL_ASYNC_ERROR_HANDLING=1 or 3 (the default) ends PyTorch ranks that wait "
-	  "for it." },
-	{ CLASS_EXITED, "A guilty rank's process ended by itself without telling the others.",
-	  "Search its log for the last message; look for exit() on an error path.",
-	  "On an error agree with the other ranks, or call ncclCommAbort or MPI_Abort, before "
-	  "exiting. srun --kill-on-bad-exit=1 ends the others; @record of "
-	  "torch.distributed.elastic keeps the error of a torchrun rank." },
-	{ CLASS_STOPPED,
-	  "A guilty rank's process is stopped (SIGSTOP, a debugger or a job freezer).",
-	  "Send it SIGCONT, or detach the debugger.",
-	  "Suspend jobs as a whole (scontrol suspend, cgroup.freeze of the job's cgroup). "
-	  "Before attaching a debugger raise the deadline: -T here, timeout= of "
-	  "init_process_group in PyTorch." },
-	{ CLASS_SKIPPED,
-	  "A guilty rank left out a call: from there on its calls meet the others' next ones.",
-	  "Find the condition around the call at the divergence point that this rank judged "
-	  "otherwise.",
-	  "Compare call counts at step ends: one all-reduce (MAX) of the count and its negative "
-	  "shows any difference. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every collective against "
-	  "the other ranks' before it is made. DistributedSampler gives all ranks the same "
-	  "number of batches." },
-	{ CLASS_EXTRA, "A guilty rank made a call that the others did not make.",
-	  "Find the branch or retry that only this rank takes at the divergence point.",
-	  "Never repeat a collective on one rank alone: all-reduce the retry flag (MAX) and let "
-	  "all retry. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every collective against the other "
-	  "ranks' before it is made." },
-	{ CLASS_EARLY, "A guilty rank left the loop of calls before the others did.",
-	  "Compare the iteration counts of ranks: uneven data, an early break, another "
-	  "configuration.",
-	  "Agree on the number of iterations by an all-reduce (MIN) before the loop; for uneven "
-	  "inputs use the join context torch.distributed.algorithms.Join, or DistributedSampler "
-	  "with drop_last=True." },
-	{ CLASS_MISMATCH, "Ranks made the same call with different arguments.",
-	  "Compare the field named at the divergence point with where each rank takes it from.",
-	  "TORCH_DISTRIBUTED_DEBUG=DETAIL compares function and shapes across ranks before each "
-	  "collective. NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=COLL logs count, type and "
-	  "operator of every call, to compare rank by rank. Assert that an all-reduced minimum "
-	  "and maximum of the size agree." },
-	{ CLASS_OOM,
-	  "The kernel killed a guilty rank because its memory cgroup was at its limit; the "
-	  "others wait for it.",
-	  "Compare the cgroup's limit with what the rank uses (memory.max, memory.peak); raise it "
-	  "or use less.",
-	  "Watch memory.events and memory.current of each rank; leave room for data loading and "
-	  "checkpoints." },
-	{ CLASS_GPU_OOM,
-	  "A guilty rank's GPU had no memory left for an allocation, and the rank gave up; the "
-	  "others wait for it.",
-	  "See what else holds memory on that GPU (nvidia-smi); use smaller batches or buffers.",
-	  "Allocate everything before the first step; on an error agree with the other ranks "
-	  "before ending." },
-	{ CLASS_INIT_MISSING,
-	  "The others are inside communicator init; a guilty rank is alive and never called it.",
-	  "Find why its control flow does not reach init: an exception, a wait, a condition that "
-	  "only this rank takes.",
-	  "Meet at a barrier with a time limit of its own before init; log the call of init on "
-	  "every rank." },
-	{ CLASS_INIT_MISMATCH,
-	  "Ranks called communicator init with different arguments, so they wait for each other "
-	  "for ever, or fail.",
-	  "Compare the field named with where each rank takes it from: world size, or the unique "
-	  "id's file, store or broadcast.",
-	  "Spread number of ranks and unique id together from one rank, and compare them after "
-	  "the exchange." },
-	{ CLASS_INIT_UNREACHABLE,
-	  "All ranks called communicator init alike, but a guilty one is in another network "
-	  "than the others.",
-	  "Compare its interfaces with the others' (ip addr); set NCCL_SOCKET_IFNAME to one that "
-	  "all can reach.",
-	  "Start all ranks in the same kind of container network; read the Bootstrap line of "
-	  "NCCL_DEBUG=INFO." },
-	{ CLASS_ABORTED,
-	  "A guilty rank aborted its communicator; nobody told the others, who wait in theirs.",
-	  "Search its log for what made it abort; abort or revoke on all ranks.",
-	  "Spread the decision to abort over a second channel before acting on it." },
-	{ CLASS_UNEXPLAINED, "The evidence fits none of the known causes.",
-	  "Take native stacks of all ranks and NCCL's own log, and compare them.",
-	  "Run with --record=full, and with NCCL_DEBUG=INFO and "
-	  "NCCL_DEBUG_FILE=DIR/nccl-%h-%p.log; ask ncclras while it hangs (NCCL RAS, since "
-	  "2.24, is on unless NCCL_RAS_ENABLE=0)." },
+	const char *cause, *fix, *prevention;
+} meanings[CLASS_COUNT] = {
+	[CLASS_MISSING] = { "A guilty rank is alive and idle and never made the call that the "
+			    "others are in.",
+			    "Find why its control flow does not reach the call: a sleep, a "
+			    "condition that only this "
+			    "rank takes.",
+			    "Put no collective behind a condition that ranks can judge "
+			    "differently: all-reduce "
+			    "the flag first. PyTorch: torch.distributed.monitored_barrier on a "
+			    "gloo group names "
+			    "the rank that does not come; TORCH_NCCL_DUMP_ON_TIMEOUT=1 with "
+			    "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 keeps the last calls of every "
+			    "rank." },
+	[CLASS_BLOCKED] = { "A guilty rank is blocked in host code, in a lock or a read, before "
+			    "its call.",
+			    "Look at its stack: what holds the lock, or which file, socket or "
+			    "queue does not answer.",
+			    "Give every lock and read a time limit: pthread_mutex_timedlock, "
+			    "SO_RCVTIMEO, "
+			    "DataLoader(timeout=SECONDS); keep data loading off the thread that "
+			    "issues "
+			    "collectives. faulthandler.dump_traceback_later(SECONDS) prints where "
+			    "a Python rank "
+			    "stands." },
+	[CLASS_BUSY] = { "A guilty rank computes in a loop of its own and does not come to its "
+			 "call.",
+			 "Look at its stack twice: the frame that stays the same holds the loop.",
+			 "Bound loops whose end depends on local data and assert the bound; log "
+			 "the step time "
+			 "of each rank. faulthandler.dump_traceback_later(SECONDS) prints where a "
+			 "Python rank "
+			 "computes." },
+	[CLASS_KILLED] = { "A guilty rank's process was killed by SIGKILL; the others wait for it.",
+			   "Ask the kernel log and the job scheduler who sent it: out of memory, a "
+			   "limit, an "
+			   "operator.",
+			   "Compare memory.current with memory.max of the rank's cgroup; "
+			   "memory.events counts "
+			   "oom_kill. Have the launcher end the job when a rank dies: torchrun and "
+			   "mpirun do, "
+			   "srun with --kill-on-bad-exit=1. NCCL RAS (since 2.24, client ncclras) "
+			   "tells which "
+			   "processes are gone." },
+	[CLASS_CRASHED] = { "A guilty rank's process died of a signal that it caused itself.",
+			    "Get a core dump (ulimit -c) and its stack.",
+			    "Test the step under compute-sanitizer or -fsanitize=address; set "
+			    "PYTHONFAULTHANDLER=1 and ulimit -c unlimited, so that a crash leaves "
+			    "its stack. "
+			    "TORCH_NCCL_ASYNC_ERROR_HANDLING=1 or 3 (the default) ends PyTorch "
+			    "ranks that wait "
+			    "for it." },
+	[CLASS_EXITED] = { "A guilty rank's process ended by itself without telling the others.",
+			   "Search its log for the last message; look for exit() on an error path.",
+			   "On an error agree with the other ranks, or call ncclCommAbort or "
+			   "MPI_Abort, before "
+			   "exiting. srun --kill-on-bad-exit=1 ends the others; @record of "
+			   "torch.distributed.elastic keeps the error of a torchrun rank." },
+	[CLASS_STOPPED] = { "A guilty rank's process is stopped (SIGSTOP, a debugger or a job "
+			    "freezer).",
+			    "Send it SIGCONT, or detach the debugger.",
+			    "Suspend jobs as a whole (scontrol suspend, cgroup.freeze of the job's "
+			    "cgroup). "
+			    "Before attaching a debugger raise the deadline: -T here, timeout= of "
+			    "init_process_group in PyTorch." },
+	[CLASS_SKIPPED] = { "A guilty rank left out a call: from there on its calls meet the "
+			    "others' next ones.",
+			    "Find the condition around the call at the divergence point that this "
+			    "rank judged "
+			    "otherwise.",
+			    "Compare call counts at step ends: one all-reduce (MAX) of the count "
+			    "and its negative "
+			    "shows any difference. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every "
+			    "collective against "
+			    "the other ranks' before it is made. DistributedSampler gives all "
+			    "ranks the same "
+			    "number of batches." },
+	[CLASS_EXTRA] = { "A guilty rank made a call that the others did not make.",
+			  "Find the branch or retry that only this rank takes at the divergence "
+			  "point.",
+			  "Never repeat a collective on one rank alone: all-reduce the retry flag "
+			  "(MAX) and let "
+			  "all retry. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every collective "
+			  "against the other "
+			  "ranks' before it is made." },
+	[CLASS_EARLY] = { "A guilty rank left the loop of calls before the others did.",
+			  "Compare the iteration counts of ranks: uneven data, an early break, "
+			  "another "
+			  "configuration.",
+			  "Agree on the number of iterations by an all-reduce (MIN) before the "
+			  "loop; for uneven "
+			  "inputs use the join context torch.distributed.algorithms.Join, or "
+			  "DistributedSampler "
+			  "with drop_last=True." },
+	[CLASS_MISMATCH] = { "Ranks made the same call with different arguments.",
+			     "Compare the field named at the divergence point with where each rank "
+			     "takes it from.",
+			     "TORCH_DISTRIBUTED_DEBUG=DETAIL compares function and shapes across "
+			     "ranks before each "
+			     "collective. NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=COLL logs count, "
+			     "type and "
+			     "operator of every call, to compare rank by rank. Assert that an "
+			     "all-reduced minimum "
+			     "and maximum of the size agree." },
+	[CLASS_OOM] = { "The kernel killed a guilty rank because its memory cgroup was at its "
+			"limit; the "
+			"others wait for it.",
+			"Compare the cgroup's limit with what the rank uses (memory.max, "
+			"memory.peak); raise it "
+			"or use less.",
+			"Watch memory.events and memory.current of each rank; leave room for data "
+			"loading and "
+			"checkpoints." },
+	[CLASS_GPU_OOM] = { "A guilty rank's GPU had no memory left for an allocation, and the "
+			    "rank gave up; the "
+			    "others wait for it.",
+			    "See what else holds memory on that GPU (nvidia-smi); use smaller "
+			    "batches or buffers.",
+			    "Allocate everything before the first step; on an error agree with the "
+			    "other ranks "
+			    "before ending." },
+	[CLASS_INIT_MISSING] = { "The others are inside communicator init; a guilty rank is alive "
+				 "and never called it.",
+				 "Find why its control flow does not reach init: an exception, a "
+				 "wait, a condition that "
+				 "only this rank takes.",
+				 "Meet at a barrier with a time limit of its own before init; log "
+				 "the call of init on "
+				 "every rank." },
+	[CLASS_INIT_MISMATCH] = { "Ranks called communicator init with different arguments, so "
+				  "they wait for each other "
+				  "for ever, or fail.",
+				  "Compare the field named with where each rank takes it from: "
+				  "world size, or the unique "
+				  "id's file, store or broadcast.",
+				  "Spread number of ranks and unique id together from one rank, "
+				  "and compare them after "
+				  "the exchange." },
+	[CLASS_INIT_UNREACHABLE] = { "All ranks called communicator init alike, but a guilty one "
+				     "is in another network "
+				     "than the others.",
+				     "Compare its interfaces with the others' (ip addr); set "
+				     "NCCL_SOCKET_IFNAME to one that "
+				     "all can reach.",
+				     "Start all ranks in the same kind of container network; read "
+				     "the Bootstrap line of "
+				     "NCCL_DEBUG=INFO." },
+	[CLASS_ABORTED] = { "A guilty rank aborted its communicator; nobody told the others, who "
+			    "wait in theirs.",
+			    "Search its log for what made it abort; abort or revoke on all ranks.",
+			    "Spread the decision to abort over a second channel before acting on "
+			    "it." },
+	[CLASS_UNEXPLAINED] = { "The evidence fits none of the known causes.",
+				"Take native stacks of all ranks and NCCL's own log, and compare "
+				"them.",
+				"Run with --record=full, and with NCCL_DEBUG=INFO and "
+				"NCCL_DEBUG_FILE=DIR/nccl-%h-%p.log; ask ncclras while it hangs "
+				"(NCCL RAS, since "
+				"2.24, is on unless NCCL_RAS_ENABLE=0)." },
 };
-
-static const char MONITORS[] = "rank-died"; /* where nobody could look at the calls */
-
-bool class_known(const char *name)
-{
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-		if (strcmp(meanings[i].class, name) == 0)
-			return true;
-	return strcmp(name, MONITORS) == 0 || outcome_parse(name) >= 0;
-}
-
-char *class_list(char *buf, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]) && n < len; i++)
-		n += (size_t)snprintf(buf + n, len - n, "%s ", meanings[i].class);
-	if (n < len)
-		snprintf(buf + n, len - n, "%s", MONITORS);
-	return buf;
-}
 
 /* A mismatch of which call it is, rather than of what it was given. */
 static const struct meaning other_call = {
-	CLASS_MISMATCH,
 	"Ranks made different calls in the same place.",
 	"Find the branch before the divergence point that chooses the call, and what each rank "
 	"decided "
@@ -169,12 +182,9 @@ static const struct meaning *meaning_of(const struct diagnosis *d)
 {
 	bool call = strcmp(d->field, "kind") == 0 || strcmp(d->field, "call") == 0;
 
-	if (call && strcmp(d->class, CLASS_MISMATCH) == 0)
+	if (call && d->class == CLASS_MISMATCH)
 		return &other_call;
-	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
-		if (strcmp(meanings[i].class, d->class) == 0)
-			return &meanings[i];
-	return NULL;
+	return meanings[d->class].cause ? &meanings[d->class] : NULL;
 }
 
 void class_explain(struct diagnosis *d)

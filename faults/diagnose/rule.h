@@ -44,7 +44,7 @@ int64_t inquiry_hang_point(const struct inquiry *q);
 
 /* The end of a rule: class, confidence, the names of the guilty, and what they and the others
  * are doing. */
-void inquiry_conclude(struct inquiry *q, const char *class, const char *confidence);
+void inquiry_conclude(struct inquiry *q, enum diagnosis_class class, const char *confidence);
 
 /* A line: how the rank is, what it does, what calls it made; `tail` before the full stop. */
 void inquiry_say_rank(struct inquiry *q, int rank, const char *tail);
@@ -57,7 +57,8 @@ bool inquiry_died(const struct rank_view *v);
 
 /* CLASS_BLOCKED or CLASS_BUSY where the host's evidence shows a rank that lacks a call so, else
  * `idle`. */
-const char *inquiry_host_class(const struct evidence_rank *rank, const char *idle);
+enum diagnosis_class inquiry_host_class(const struct evidence_rank *rank,
+					enum diagnosis_class idle);
 
 /* diagnose_init.c: does a guilty rank lack communicator init itself, while others are inside it?
  * Then that is the place. */

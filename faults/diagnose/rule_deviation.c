@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/meaning.h"
 #include "diagnose/rule.h"
 #include "base/rank_list.h"
 
@@ -59,7 +58,7 @@ static void report_tie(struct inquiry *q)
 	inquiry_say(d, "No value has a majority: either side may be the one that is wrong.");
 }
 
-static const char *deviation_class(enum deviation_kind kind)
+static enum diagnosis_class deviation_class(enum deviation_kind kind)
 {
 	return kind == DEVIATION_SKIPPED ? CLASS_SKIPPED
 	       : kind == DEVIATION_EXTRA ? CLASS_EXTRA

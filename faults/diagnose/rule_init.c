@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/meaning.h"
 #include "diagnose/rule.h"
 #include "watch/rendezvous.h"
 #include "record/verdict.h"
@@ -142,11 +141,11 @@ bool inquiry_place_init(struct inquiry *q)
 bool blame_absent_from_init(struct inquiry *q)
 {
 	size_t inside = count_inside(q);
-	const char *class = NULL;
+	enum diagnosis_class class = CLASS_OUTCOME;
 
 	for (int i = 0; inside > 0 && i < q->evidence->nranks; i++) {
 		const struct evidence_rank *r = &q->evidence->ranks[i];
-		const char *one = inquiry_host_class(r, CLASS_INIT_MISSING);
+		enum diagnosis_class one = inquiry_host_class(r, CLASS_INIT_MISSING);
 
 		if (!r->present || r->view.comm_state != RECORD_COMM_NONE ||
 		    inquiry_died(&r->view) || view_finished(&r->view))

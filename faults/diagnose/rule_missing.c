@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/meaning.h"
 #include "diagnose/rule.h"
 #include "base/rank_list.h"
 #include "record/verdict.h"
@@ -45,7 +44,7 @@ static bool left_one_out(const struct inquiry *q, int rank, const struct makers 
 	       (makers->past && strcmp(v->what, makers->past) == 0);
 }
 
-static const char *missing_class(struct inquiry *q, int rank, const struct makers *makers)
+static enum diagnosis_class missing_class(struct inquiry *q, int rank, const struct makers *makers)
 {
 	const struct evidence_rank *r = &q->evidence->ranks[rank];
 
@@ -186,7 +185,8 @@ bool blame_missing(struct inquiry *q)
 {
 	struct makers makers;
 	uint64_t seq = find_behind(q, &makers);
-	const char *class = NULL, *confidence = "proved";
+	enum diagnosis_class class = CLASS_OUTCOME;
+	const char *confidence = "proved";
 	struct diagnosis *d = q->d;
 	uint32_t bit = 1u << q->align.comm;
 	bool split = q->split & bit, loose;
@@ -213,7 +213,7 @@ bool blame_missing(struct inquiry *q)
 	if (all_wait_in_pairs(q) && acquit_pairs(q))
 		return d->class == CLASS_MISMATCH;
 	for (int i = 0; i < q->align.nranks; i++) {
-		const char *one = q->guilty[i] ? missing_class(q, i, &makers) : class;
+		enum diagnosis_class one = q->guilty[i] ? missing_class(q, i, &makers) : class;
 
 		class = class && one != class ? CLASS_MISSING : one;
 	}

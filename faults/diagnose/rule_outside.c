@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "diagnose/meaning.h"
 #include "diagnose/rule.h"
 #include "process/watch.h"
 
@@ -93,7 +92,8 @@ bool blame_behind(struct inquiry *q)
 {
 	const struct evidence_rank *ranks = q->evidence->ranks;
 	int last = find_last(q), first = -1;
-	const char *class = NULL, *what;
+	enum diagnosis_class class = CLASS_OUTCOME;
+	const char *what;
 	double longest = 0;
 	size_t there = last < 0 ? 0 : count_there(q, last, &longest);
 
@@ -101,7 +101,7 @@ bool blame_behind(struct inquiry *q)
 		return false;
 	what = ranks[last].view.what;
 	for (int i = 0; i < q->align.nranks; i++) {
-		const char *one;
+		enum diagnosis_class one;
 
 		if (!stays_behind(&ranks[i].view, what, longest))
 			continue;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "backend/call.h"
-#include "diagnose/meaning.h"
 #include "diagnose/rule.h"
 
 /* What one look costs is bounded: pending calls of a rank, ranks of a run. */

@@ -270,8 +270,8 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 {
 	char guilty[sizeof(d->ranks) + 8];
 
-	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome), d->class,
-		name_guilty(d, false, guilty, sizeof(guilty)));
+	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome),
+		class_name(d->class, d->outcome), name_guilty(d, false, guilty, sizeof(guilty)));
 	print_run(out, d, e);
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);

@@ -120,8 +120,8 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 	add_instant(events, "verdict", t->end);
 	top = json_pack("{s:o s:s s:{s:s s:s s:s s:i s:o}}", "traceEvents", events,
 			"displayTimeUnit", "ms", "otherData", "outcome", outcome_name(d->outcome),
-			"class", d->class, "ranks", d->ranks, "nranks", t->evidence->nranks,
-			"notes", json_value_text(t->notes));
+			"class", class_name(d->class, d->outcome), "ranks", d->ranks, "nranks",
+			t->evidence->nranks, "notes", json_value_text(t->notes));
 	if (!top)
 		return -ENOMEM;
 	rc = json_value_save(top, path, JSON_COMPACT);
@@ -204,10 +204,12 @@ static void put_points(FILE *f, const struct timeline *t)
 	char text[192];
 
 	if (strcmp(d->ranks, "-") == 0)
-		snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome), d->class);
+		snprintf(text, sizeof(text), "%s: %s", outcome_name(d->outcome),
+			 class_name(d->class, d->outcome));
 	else
 		snprintf(text, sizeof(text), "%s: %s (rank%s %.100s)", outcome_name(d->outcome),
-			 d->class, strchr(d->ranks, ',') ? "s" : "", d->ranks);
+			 class_name(d->class, d->outcome), strchr(d->ranks, ',') ? "s" : "",
+			 d->ranks);
 	put_line(f, "title", text, NAN, NAN);
 	name_point(text, sizeof(text), "divergence", d->comm, d->seq_low);
 	if (!isnan(t->divergence))

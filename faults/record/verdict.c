@@ -104,22 +104,22 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 	find_place(verdict, views, n);
 	switch (verdict->outcome) {
 	case OUTCOME_DIED:
-		verdict->class = "rank-died";
+		verdict->class = CLASS_DIED;
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_died);
 		break;
 	case OUTCOME_HANG:
-		verdict->class = VERDICT_UNEXPLAINED;
+		verdict->class = CLASS_UNEXPLAINED;
 		verdict->confidence = "inconclusive";
 		verdict->detect_ms = shortest_wait(views, n) * 1e3;
 		break;
 	case OUTCOME_ERROR:
 	case OUTCOME_INTERNAL:
-		verdict->class = "error";
+		verdict->class = CLASS_ERROR;
 		verdict->detect_ms = error_seconds * 1e3;
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_failed);
 		break;
 	default:
-		verdict->class = outcome_name(verdict->outcome);
+		verdict->class = CLASS_OUTCOME;
 	}
 }
 
@@ -138,8 +138,8 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 	fprintf(out,
 		"# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
 		" confidence=%s detect_ms=%.0f evidence=%s\n",
-		outcome_name(v->outcome), v->class, v->ranks, v->comm, v->seq, v->confidence,
-		v->detect_ms, v->evidence);
+		outcome_name(v->outcome), class_name(v->class, v->outcome), v->ranks, v->comm,
+		v->seq, v->confidence, v->detect_ms, v->evidence);
 	if (!all_finished(views, n))
 		for (size_t i = 0; i < n; i++)
 			fprintf(out, "# %s\n", view_describe(&views[i], line, sizeof(line)));

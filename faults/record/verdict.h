@@ -9,14 +9,12 @@
 #include <stdio.h>
 
 #include "base/outcome.h"
+#include "record/classes.h"
 #include "record/view.h"
-
-#define VERDICT_UNEXPLAINED "unexplained" /* the class of a hang for which no cause was found */
 
 struct verdict {
 	enum outcome outcome;
-	const char *class;	/* "rank-died" "error" "unexplained" "wrong-data"...;
-	                         * "-" for none */
+	enum diagnosis_class class;
 	char ranks[256];	/* guilty ranks, "1,3"; "-" when nobody is named */
 	int64_t comm, seq;	/* where the healthy ranks stand, -1 when unknown */
 	const char *confidence; /* "proved" "inconclusive" */

@@ -148,12 +148,12 @@ static const struct rank_view *longest_wait(const struct rank_view *views, size_
 static bool doubted(struct monitor *m, const struct verdict *verdict, const struct rank_view *views,
 		    size_t n)
 {
-	bool unexplained = m->config.extensions && strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0;
+	bool unexplained = m->config.extensions && verdict->class == CLASS_UNEXPLAINED;
 	const struct rank_view *longest = longest_wait(views, n);
 	uint64_t now = clock_ns(), more;
 	uint64_t excused = unexplained ? 0 : deadline_excuse(m, verdict->ranks, now);
 
-	if (strcmp(verdict->class, VERDICT_UNEXPLAINED) == 0 && rendezvous_dismiss(m)) {
+	if (verdict->class == CLASS_UNEXPLAINED && rendezvous_dismiss(m)) {
 		m->stage = STAGE_WATCH;
 		return true;
 	}
@@ -181,9 +181,8 @@ static void print_expected(const char *expected, const struct verdict *verdict, 
 	if (exit_code == 0)
 		printf("# as expected: %s\n", expected);
 	else
-		printf("# expected %s, came %s%s%s%s%s: exit %d\n", expected,
-		       outcome_name(verdict->outcome), strcmp(verdict->class, "-") ? ":" : "",
-		       strcmp(verdict->class, "-") ? verdict->class : "",
+		printf("# expected %s, came %s:%s%s%s: exit %d\n", expected,
+		       outcome_name(verdict->outcome), class_name(verdict->class, verdict->outcome),
 		       strcmp(verdict->ranks, "-") ? ":" : "",
 		       strcmp(verdict->ranks, "-") ? verdict->ranks : "", exit_code);
 	fflush(stdout);
@@ -193,13 +192,14 @@ static void print_expected(const char *expected, const struct verdict *verdict, 
 static void end(struct monitor *m, struct verdict *verdict, const struct rank_view *views, size_t n)
 {
 	const struct monitor_client *client = &m->config.client;
-	const char *class = verdict->class;
+	enum diagnosis_class class = verdict->class;
+	enum outcome outcome = verdict->outcome;
 	bool closer = unexpected_end(verdict->outcome);
 	uint64_t began = clock_ns();
 
 	if (is_strange(m, verdict->outcome, views, n))
 		sharpen(m, verdict, views, n);
-	closer = closer || strcmp(verdict->class, class) != 0;
+	closer = closer || verdict->class != class || verdict->outcome != outcome;
 	if (doubted(m, verdict, views, n))
 		return;
 	/* A closer look takes its time. To 0.1 ms: line and files say one figure. */
@@ -211,7 +211,8 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 		verdict_print(stdout, verdict, views, n);
 	if (closer)
 		gather_slow(m, strcmp(verdict->evidence, "-") ? verdict->evidence : "");
-	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome, verdict->class,
+	m->exit_code = expect_exit_code(m->config.expect, verdict->outcome,
+					class_name(verdict->class, verdict->outcome),
 					strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	print_expected(m->config.expect, verdict, m->exit_code);
 	monitor_send_end(m, m->exit_code);
@@ -259,7 +260,7 @@ void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now)
 	renew_doubt(m, views, n, unfinished);
 	if (unfinished && root_lost) { /* and rank 0 with it */
 		verdict.outcome = OUTCOME_DIED;
-		verdict.class = "rank-died";
+		verdict.class = CLASS_DIED;
 		verdict.confidence = "inconclusive";
 	}
 	if (unfinished && !root_lost) {

@@ -112,16 +112,17 @@ static inline void expect(enum outcome outcome, const char *class, const char *r
 {
 	finish();
 	CU_ASSERT_EQUAL(found.outcome, outcome);
-	CU_ASSERT_STRING_EQUAL(found.class, class);
+	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), class);
 	CU_ASSERT_STRING_EQUAL(found.ranks, ranks);
 	CU_ASSERT_EQUAL(found.seq_low, low);
 	CU_ASSERT_EQUAL(found.seq_high, high);
 	CU_ASSERT_EQUAL(found.hang_seq, hang);
-	if (strcmp(found.class, class) || strcmp(found.ranks, ranks) || found.seq_low != low ||
-	    found.seq_high != high || found.hang_seq != hang)
+	if (strcmp(class_name(found.class, found.outcome), class) || strcmp(found.ranks, ranks) ||
+	    found.seq_low != low || found.seq_high != high || found.hang_seq != hang)
 		printf("  wanted %s %s %ld..%ld hang %ld, found %s %s %ld..%ld hang %ld\n", class,
-		       ranks, (long)low, (long)high, (long)hang, found.class, found.ranks,
-		       (long)found.seq_low, (long)found.seq_high, (long)found.hang_seq);
+		       ranks, (long)low, (long)high, (long)hang,
+		       class_name(found.class, found.outcome), found.ranks, (long)found.seq_low,
+		       (long)found.seq_high, (long)found.hang_seq);
 }
 
 /* Is this, from its beginning, a line of what was found? */

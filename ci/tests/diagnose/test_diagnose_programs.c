@@ -281,7 +281,8 @@ static bool is_class_of(enum fault_played fault, const char *class)
 static void print_case(const struct program *p, const char *name, const struct trouble *t)
 {
 	printf("\n  %s, %d ranks, %s at call %d of rank %d: named %s, %s, %s\n", name, p->nranks,
-	       fault_names[t->fault], t->at, t->rank, found.ranks, found.class, found.confidence);
+	       fault_names[t->fault], t->at, t->rank, found.ranks,
+	       class_name(found.class, found.outcome), found.confidence);
 	print_played(p);
 }
 
@@ -299,7 +300,8 @@ static void score_case(const struct program *p, const char *name, const struct t
 	score->cases++;
 	score->right[t->fault] += right;
 	score->sure += right && sure;
-	if (right && sure && !is_class_of(t->fault, found.class) && ++score->misnamed <= 2)
+	if (right && sure && !is_class_of(t->fault, class_name(found.class, found.outcome)) &&
+	    ++score->misnamed <= 2)
 		print_case(p, name, t);
 	if (strcmp(found.ranks, "-") == 0)
 		score->nobody++;
@@ -419,11 +421,12 @@ static void end_well(const struct program *p, const char *name, enum outcome out
 	show_ended(p, &none, outcome);
 	finish();
 	CU_ASSERT_EQUAL(found.outcome, outcome);
-	CU_ASSERT_STRING_EQUAL(found.class, outcome_name(outcome));
-	if (found.outcome != outcome || strcmp(found.class, outcome_name(outcome)))
+	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), outcome_name(outcome));
+	if (found.outcome != outcome ||
+	    strcmp(class_name(found.class, found.outcome), outcome_name(outcome)))
 		printf("\n  %s, %d ranks, ended with %s: %s, %s, named %s, %s\n", name, p->nranks,
-		       outcome_name(outcome), outcome_name(found.outcome), found.class, found.ranks,
-		       found.confidence);
+		       outcome_name(outcome), outcome_name(found.outcome),
+		       class_name(found.class, found.outcome), found.ranks, found.confidence);
 }
 
 /* All came to their end, and all that they called has met: there is nothing to find. */

@@ -30,7 +30,7 @@ static inline void set_up(int nranks)
 	memset(&diagnosis, 0, sizeof(diagnosis));
 	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	diagnosis.outcome = OUTCOME_HANG;
-	diagnosis.class = "missing-call";
+	diagnosis.class = CLASS_MISSING;
 	diagnosis.confidence = "proved";
 	diagnosis.seq_low = diagnosis.seq_high = diagnosis.hang_seq = 2;
 	strcpy(diagnosis.ranks, "1");

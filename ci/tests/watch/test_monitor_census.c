@@ -6,7 +6,7 @@
 #include "nodes.h"
 #include "record/verdict.h"
 
-static const char *class; /* what the diagnoser finds */
+static enum diagnosis_class class; /* what the diagnoser finds */
 
 static void refine(void *ctx, const struct rank_view *views,
 		   const struct record_memory *const *memories, size_t n, struct verdict *verdict)
@@ -20,7 +20,7 @@ static void refine(void *ctx, const struct rank_view *views,
 }
 
 /* Ranks 0 and 1 on one host, 2 and 3 on another, on their way to init. */
-static void four(double seconds, const char *found)
+static void four(double seconds, enum diagnosis_class found)
 {
 	class = found;
 	seats_open(4);
@@ -40,7 +40,7 @@ static void test_missing(void)
 	for (int missing = 0; missing < 4; missing++) {
 		double begin;
 
-		four(0.75, "found");
+		four(0.75, CLASS_MISSING);
 		for (int i = 0; i < 4; i++)
 			if (i != missing)
 				rank_enters_init(i, 4, 1);
@@ -48,7 +48,7 @@ static void test_missing(void)
 		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
 		CU_ASSERT(clock_seconds() - begin >= 0.75 && clock_seconds() - begin < 1.4);
 		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), seen[missing]));
-		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=hang class=found "));
+		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=hang class=missing-call "));
 		CU_ASSERT_EQUAL(verdict_lines(0, 3), 1);
 		seats_close();
 	}
@@ -58,7 +58,7 @@ static void test_missing(void)
 static void test_whole_host(void)
 {
 	for (int away = 0; away < 4; away += 2) {
-		four(0.75, "found");
+		four(0.75, CLASS_MISSING);
 		rank_enters_init(2 - away, 4, 1);
 		rank_enters_init(3 - away, 4, 1);
 		CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
@@ -74,7 +74,7 @@ static void test_unlike(void)
 	for (int how = 0; how < 3; how++) {
 		double begin;
 
-		four(0.75, "found");
+		four(0.75, CLASS_MISSING);
 		for (int i = 0; i < 4; i++)
 			rank_enters_init(i, how == 0 && i == 2 ? 3 : 4, how == 1 && i > 1 ? 2 : 1);
 		for (int i = 0; i < 4 && how == 2; i++) {
@@ -97,7 +97,7 @@ static void test_unlike(void)
 static void test_long(void)
 {
 	for (int groups = 1; groups <= 2; groups++) {
-		four(0.5, "found");
+		four(0.5, CLASS_MISSING);
 		for (int i = 0; i < 4; i++)
 			rank_enters_init(i, 4 / groups, (unsigned char)(1 + i % groups));
 		clock_nap(1.2);
@@ -119,7 +119,7 @@ static void test_long(void)
 /* One comes late, but comes, or still moves. */
 static void test_late(void)
 {
-	four(0.5, "found");
+	four(0.5, CLASS_MISSING);
 	for (int i = 0; i < 3; i++)
 		rank_enters_init(i, 4, 1);
 	for (int i = 0; i < 6; i++) {
@@ -142,7 +142,7 @@ static void signal_all(int n, int number)
 /* The whole job was stopped: that time is nobody's delay. */
 static void test_suspended(void)
 {
-	four(0.75, "found");
+	four(0.75, CLASS_MISSING);
 	for (int i = 0; i < 3; i++)
 		rank_enters_init(i, 4, 1);
 	clock_nap(0.3);
@@ -160,7 +160,7 @@ static void test_suspended(void)
 /* The diagnoser finds no cause in it: it is asked once, and init's own deadline stands. */
 static void test_puzzled(void)
 {
-	four(0.5, VERDICT_UNEXPLAINED);
+	four(0.5, CLASS_UNEXPLAINED);
 	for (int i = 0; i < 3; i++)
 		rank_enters_init(i, 4, 1);
 	clock_nap(2);
@@ -175,7 +175,7 @@ static void test_puzzled(void)
 
 static void test_not_asked(void)
 {
-	four(0, "found");
+	four(0, CLASS_MISSING);
 	for (int i = 0; i < 3; i++)
 		rank_enters_init(i, 4, 1);
 	clock_nap(1.3);
@@ -190,7 +190,7 @@ static void surplus(int at)
 {
 	static char key[80];
 
-	class = "found";
+	class = CLASS_MISSING;
 	seats_open(6);
 	seats_config.client = (struct monitor_client){ .refine = refine };
 	seats_config.rendezvous_seconds = 0.5;

@@ -16,7 +16,7 @@ static void name_ranks(void *ctx, const struct rank_view *views,
 {
 	(void)ctx, (void)views, (void)memories, (void)n;
 	if (named) {
-		verdict->class = "host-busy";
+		verdict->class = CLASS_BUSY;
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", named);
 	}
 	printf("looked\n");

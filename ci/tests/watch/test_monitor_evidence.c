@@ -211,7 +211,7 @@ static void naming_sharpen(void *ctx, const struct rank_view *views,
 			   const struct record_memory *const *memories, size_t n,
 			   struct verdict *verdict)
 {
-	verdict->class = "host-busy";
+	verdict->class = CLASS_BUSY;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "0");
 	puzzled_sharpen(ctx, views, memories, n, verdict);
 }

@@ -6,7 +6,7 @@
 #include "seats.h"
 #include "record/verdict.h"
 
-static const char *class; /* what the diagnoser finds */
+static enum diagnosis_class class; /* what the diagnoser finds */
 
 static void refine(void *ctx, const struct rank_view *views,
 		   const struct record_memory *const *memories, size_t n, struct verdict *verdict)
@@ -18,7 +18,7 @@ static void refine(void *ctx, const struct rank_view *views,
 }
 
 /* Three ranks on their way to init. */
-static void three_within(double seconds, const char *found)
+static void three_within(double seconds, enum diagnosis_class found)
 {
 	class = found;
 	seats_open(3);
@@ -29,7 +29,7 @@ static void three_within(double seconds, const char *found)
 	seats_take_in_order(0, 2);
 }
 
-static void three(const char *found)
+static void three(enum diagnosis_class found)
 {
 	three_within(0.5, found);
 }
@@ -38,13 +38,13 @@ static void test_missing(void)
 {
 	double begin;
 
-	three("found");
+	three(CLASS_MISSING);
 	rank_enters_init(0, 3, 1);
 	rank_enters_init(1, 3, 1);
 	begin = clock_seconds();
 	CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
 	CU_ASSERT(clock_seconds() - begin >= 0.5 && clock_seconds() - begin < 1.2);
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=hang class=found "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=hang class=missing-call "));
 	seats_close();
 }
 
@@ -53,7 +53,7 @@ static void test_unlike(void)
 	for (int id = 0; id < 2; id++) {
 		double begin;
 
-		three("found");
+		three(CLASS_MISSING);
 		rank_enters_init(0, 3, 1);
 		rank_enters_init(1, 3, 1);
 		rank_enters_init(2, id ? 3 : 2, id ? 2 : 1);
@@ -80,13 +80,13 @@ static void test_behind_init(void)
 {
 	double begin;
 
-	three("found");
+	three(CLASS_MISSING);
 	all_behind_init(2);
 	begin = clock_seconds();
 	CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
 	CU_ASSERT(clock_seconds() - begin < 1.2);
 	seats_close();
-	three("found");
+	three(CLASS_MISSING);
 	all_behind_init(3);
 	clock_nap(1.5);
 	CU_ASSERT(seats_sit(0, 2));
@@ -98,7 +98,7 @@ static void test_behind_init(void)
 static void test_long_init(void)
 {
 	for (int groups = 1; groups <= 2; groups++) {
-		three("found");
+		three(CLASS_MISSING);
 		rank_enters_init(0, groups == 1 ? 3 : 2, 1);
 		rank_enters_init(1, groups == 1 ? 3 : 2, 1);
 		rank_enters_init(2, groups == 1 ? 3 : 1, groups == 1 ? 1 : 2);
@@ -112,7 +112,7 @@ static void test_long_init(void)
 /* A rank that comes late, but comes; and one that still moves. */
 static void test_late(void)
 {
-	three("found");
+	three(CLASS_MISSING);
 	rank_enters_init(0, 3, 1);
 	rank_enters_init(1, 3, 1);
 	for (int i = 0; i < 6; i++) {
@@ -129,7 +129,7 @@ static void test_late(void)
 /* The whole job was stopped: that time is nobody's delay. */
 static void test_suspended(void)
 {
-	three_within(0.75, "found");
+	three_within(0.75, CLASS_MISSING);
 	rank_enters_init(0, 3, 1);
 	rank_enters_init(1, 3, 1);
 	clock_nap(0.3);
@@ -149,7 +149,7 @@ static void test_suspended(void)
 /* The diagnoser finds no cause in it: it is asked once, and init's own deadline stands. */
 static void test_puzzled(void)
 {
-	three(VERDICT_UNEXPLAINED);
+	three(CLASS_UNEXPLAINED);
 	rank_enters_init(0, 3, 1);
 	rank_enters_init(1, 3, 1);
 	clock_nap(1.8);
@@ -161,7 +161,7 @@ static void test_puzzled(void)
 /* Where -T says how long waits may take. */
 static void test_not_asked(void)
 {
-	three_within(0, "found");
+	three_within(0, CLASS_MISSING);
 	rank_enters_init(0, 3, 1);
 	rank_enters_init(1, 3, 1);
 	clock_nap(1.3);

@@ -1,0 +1,52 @@
+/* classes.c: the names of the classes. */
+#include "record/classes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[CLASS_COUNT] = {
+	[CLASS_MISSING] = "missing-call",
+	[CLASS_BLOCKED] = "host-blocked",
+	[CLASS_BUSY] = "host-busy",
+	[CLASS_KILLED] = "rank-killed",
+	[CLASS_CRASHED] = "rank-crashed",
+	[CLASS_EXITED] = "rank-exited",
+	[CLASS_STOPPED] = "rank-stopped",
+	[CLASS_SKIPPED] = "skipped-call",
+	[CLASS_EXTRA] = "extra-call",
+	[CLASS_EARLY] = "early-exit",
+	[CLASS_MISMATCH] = "mismatch",
+	[CLASS_OOM] = "rank-oom",
+	[CLASS_GPU_OOM] = "rank-gpu-oom",
+	[CLASS_INIT_MISSING] = "init-missing-rank",
+	[CLASS_INIT_MISMATCH] = "init-mismatch",
+	[CLASS_INIT_UNREACHABLE] = "init-unreachable",
+	[CLASS_ABORTED] = "aborted",
+	[CLASS_UNEXPLAINED] = "unexplained",
+	[CLASS_DIED] = "rank-died",
+	[CLASS_ERROR] = "error",
+};
+
+const char *class_name(enum diagnosis_class class, enum outcome outcome)
+{
+	return class > CLASS_OUTCOME && class < CLASS_COUNT ? names[class] : outcome_name(outcome);
+}
+
+bool class_known(const char *name)
+{
+	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return outcome_parse(name) >= 0;
+}
+
+char *class_list(char *buf, size_t len)
+{
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT && n < len; i++)
+		if (outcome_parse(names[i]) < 0)
+			n += (size_t)snprintf(buf + n, len - n, "%s%s", n ? " " : "", names[i]);
+	return buf;
+}

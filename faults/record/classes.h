@@ -1,0 +1,50 @@
+/* classes.h: what a verdict says of a run beside its outcome. An enum in code; the names are for
+ * verdict lines, verdict.json and --expect. */
+#ifndef HANGAR_CLASSES_H
+#define HANGAR_CLASSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/outcome.h"
+
+enum diagnosis_class {
+	CLASS_OUTCOME, /* no more than the outcome says: it has the outcome's name */
+
+	/* the diagnosis' own */
+	CLASS_MISSING,		/* alive, idle, never made the call */
+	CLASS_BLOCKED,		/* in a lock or read of host code */
+	CLASS_BUSY,		/* in a loop of its own */
+	CLASS_KILLED,		/* by SIGKILL */
+	CLASS_CRASHED,		/* by a signal of its own making */
+	CLASS_EXITED,		/* without telling the others */
+	CLASS_STOPPED,		/* SIGSTOP, a debugger */
+	CLASS_SKIPPED,		/* left a call out */
+	CLASS_EXTRA,		/* made one too many */
+	CLASS_EARLY,		/* left the loop of calls before the others */
+	CLASS_MISMATCH,		/* same place, other arguments */
+	CLASS_OOM,		/* killed for its cgroup's limit */
+	CLASS_GPU_OOM,		/* gave up: no device memory left */
+	CLASS_INIT_MISSING,	/* never called communicator init */
+	CLASS_INIT_MISMATCH,	/* called it with other arguments */
+	CLASS_INIT_UNREACHABLE, /* lives in another network than the others */
+	CLASS_ABORTED,		/* aborted its communicator by itself */
+	CLASS_UNEXPLAINED,	/* a hang for which no cause was found */
+
+	/* the monitor's, where nobody could look at the calls */
+	CLASS_DIED,
+	CLASS_ERROR, /* a rank left with an error, whichever outcome that makes */
+
+	CLASS_COUNT
+};
+
+/* "missing-call" "rank-died"...; of CLASS_OUTCOME the outcome's name. */
+const char *class_name(enum diagnosis_class class, enum outcome outcome);
+
+/* Can a verdict have this class? Those above and the outcomes' names. */
+bool class_known(const char *name);
+
+/* The classes that are no outcome's name, with blanks between them. Returns buf. */
+char *class_list(char *buf, size_t len);
+
+#endif

@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "machine/machine.h"
-#include "probe/ras.h"
-#include "probe/stacks.h"
 #include "probe/counter_delta.h"
 #include "base/output.h"
 
@@ -62,6 +60,16 @@ int evidence_save_texts(const struct evidence *evidence, const char *dir, struct
 	return 0;
 }
 
+void evidence_clean(char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\t')
+			*text = ' ';
+		else if (*text != '\n' && (*text < ' ' || *text > '~'))
+			*text = '?';
+	}
+}
+
 /* The first `limit` bytes of a regular file, cleaned; NULL when there is none. */
 static char *read_text(const char *path, size_t limit)
 {
@@ -87,7 +95,7 @@ static char *read_text(const char *path, size_t limit)
 	for (size_t i = 0; i < have; i++)
 		if (text[i] == '\0')
 			text[i] = '?';
-	stacks_clean(text);
+	evidence_clean(text);
 	return text;
 }
 
@@ -108,13 +116,13 @@ void evidence_load_texts(struct evidence *evidence, const char *dir)
 
 	snprintf(path, sizeof(path), "%s/ras.txt", dir);
 	free(evidence->ras);
-	evidence->ras = read_text(path, RAS_BYTES);
+	evidence->ras = read_text(path, EVIDENCE_RAS_BYTES);
 	for (int i = 0; i < evidence->nranks; i++) {
 		struct evidence_rank *rank = &evidence->ranks[i];
 
 		snprintf(path, sizeof(path), "%s/rank-%d.stack.txt", dir, i);
 		free(rank->stack);
-		rank->stack = read_text(path, STACKS_BYTES + 256);
+		rank->stack = read_text(path, EVIDENCE_STACK_BYTES);
 		load_counters(evidence, i, dir);
 	}
 }

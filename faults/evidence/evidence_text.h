@@ -5,6 +5,14 @@
 
 #include "evidence/evidence.h"
 
+enum {
+	EVIDENCE_STACK_BYTES = 16384 + 256, /* of a rank's stacks, and why there are no more */
+	EVIDENCE_RAS_BYTES = 4 << 20,	    /* RAS writes about 700 bytes of JSON for a rank */
+};
+
+/* Nothing but printable ASCII and newlines, in place: tabs become blanks, anything else '?'. */
+void evidence_clean(char *text);
+
 /* Write the stacks, the counters and the answer of RAS that there are. 0 or a negative errno with the
  * error set. evidence_save does not: texts may come later than the rest. */
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err);

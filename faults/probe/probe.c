@@ -8,6 +8,7 @@
 
 #include "probe/task.h"
 #include "base/rank_list.h"
+#include "evidence/evidence_text.h"
 #include "probe/ras.h"
 #include "probe/stacks.h"
 #include "probe/counter_delta.h"
@@ -84,7 +85,7 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 
 	if (!h.tasks || !h.orders || !h.ranks)
 		goto out;
-	h.tasks[0] = (struct task){ .run = run_ras, .arg = &ras, .limit = RAS_BYTES };
+	h.tasks[0] = (struct task){ .run = run_ras, .arg = &ras, .limit = EVIDENCE_RAS_BYTES };
 	if (before)
 		h.tasks[nras] = counter_delta_task(before->arg);
 	h.tasks += nfirst; /* RAS and counters first */
@@ -105,10 +106,10 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 		free(rank->stack);
 		rank->stack = stacks_result(&h.tasks[i + nfirst]);
 		if (rank->stack)
-			stacks_clean(rank->stack);
+			evidence_clean(rank->stack);
 	}
 	if (evidence->ras)
-		stacks_clean(evidence->ras);
+		evidence_clean(evidence->ras);
 out:
 	free(h.tasks);
 	free(h.orders);

@@ -70,12 +70,15 @@ static int send_line(struct asking *a, const char *line)
 	return send(a->fd, line, n, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -EPIPE;
 }
 
-/* One line that starts with `wanted`, without regard to case. */
-static int expect_line(struct asking *a, const char *wanted, uint64_t deadline)
+/* The end of the first line that is held, NULL: it is not all there. */
+static char *line_end(struct asking *a)
 {
-	char *end;
+	return memchr(a->held, '\n', a->nheld);
+}
 
-	while (!(end = memchr(a->held, '\n', a->nheld))) {
+static int await_line(struct asking *a, uint64_t deadline)
+{
+	while (!line_end(a)) {
 		ssize_t n;
 		int rc = wait_for(a->fd, POLLIN, deadline);
 
@@ -91,12 +94,31 @@ static int expect_line(struct asking *a, const char *wanted, uint64_t deadline)
 		if (n > 0)
 			a->nheld += (size_t)n;
 	}
+	return 0;
+}
+
+/* One line that starts with `wanted`, without regard to case. */
+static int expect_line(struct asking *a, const char *wanted, uint64_t deadline)
+{
+	int rc = await_line(a, deadline);
+	char *end = line_end(a);
+
+	if (rc < 0)
+		return rc;
 	if ((size_t)(end - a->held) < strlen(wanted) ||
 	    strncasecmp(a->held, wanted, strlen(wanted)) != 0)
 		return -EPROTO;
 	a->nheld -= (size_t)(end + 1 - a->held);
 	memmove(a->held, end + 1, a->nheld);
 	return 0;
+}
+
+/* Say `line`, and hear a line that starts with `wanted`. */
+static int exchange(struct asking *a, const char *line, const char *wanted, uint64_t deadline)
+{
+	int rc = send_line(a, line);
+
+	return rc < 0 ? rc : expect_line(a, wanted, deadline);
 }
 
 /* "HOST:PORT" or "[HOST]:PORT" in two. */
@@ -142,9 +164,7 @@ static int greet(struct asking *a, const struct addrinfo *list)
 		a->nheld = 0;
 		rc = connect_any(a, list, until);
 		if (rc == 0)
-			rc = send_line(a, "CLIENT PROTOCOL 2\n");
-		if (rc == 0)
-			rc = expect_line(a, "SERVER PROTOCOL ", until);
+			rc = exchange(a, "CLIENT PROTOCOL 2\n", "SERVER PROTOCOL ", until);
 		if (rc == 0 || rc == -ECONNREFUSED || rc == -EPROTO)
 			return rc;
 		if (a->fd >= 0)
@@ -201,9 +221,9 @@ void ras_ask(int fd, const struct ras_order *order)
 	if (rc == 0)
 		rc = greet(&a, list);
 	if (rc == 0)
-		rc = send_line(&a, "TIMEOUT 1\n");
-	if (rc == 0)
-		rc = expect_line(&a, "OK", a.deadline);
+		rc = exchange(&a, "TIMEOUT 1\n", "OK", a.deadline);
+	if (rc == 0) /* "OK"; else it knows text alone */
+		rc = exchange(&a, "SET FORMAT json\n", "", a.deadline);
 	if (rc == 0)
 		rc = send_line(&a, "VERBOSE STATUS\n");
 	if (rc < 0) {

@@ -16,10 +16,13 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
+#include "evidence/evidence_text.h"
 
 #define FRAMES	40  /* of one thread */
 #define THREADS 512 /* of one process */
 #define LINE	400
+
+_Static_assert(STACKS_BYTES + 256 <= EVIDENCE_STACK_BYTES, "a folder holds all that is taken");
 
 struct frame {
 	Dwarf_Addr pc;

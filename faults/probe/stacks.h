@@ -46,7 +46,4 @@ char *stacks_result(struct task *task);
  * "", when there is none. `text` may be NULL or hostile. */
 bool stacks_stuck_on(const char *text, char *line, size_t len);
 
-/* Nothing but printable ASCII and newlines, in place: tabs become blanks, anything else '?'. */
-void stacks_clean(char *text);
-
 #endif

@@ -70,13 +70,3 @@ bool stacks_stuck_on(const char *text, char *line, size_t len)
 	snprintf(line, len, "%.*s", (int)strcspn(named, "\n"), named);
 	return true;
 }
-
-void stacks_clean(char *text)
-{
-	for (; *text; text++) {
-		if (*text == '\t')
-			*text = ' ';
-		else if (*text != '\n' && (*text < ' ' || *text > '~'))
-			*text = '?';
-	}
-}

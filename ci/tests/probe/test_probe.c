@@ -18,11 +18,12 @@
 #include "probe/stacks.h"
 #include "probe/probe.h"
 
-#define RANKS 4
-#define ANSWER                                                                                     \
-	"#0-0 (27a079b828ff1a75) MISMATCH\n"                                                       \
-	"  Communicator ranks have different AllReduce operation counts\n"                         \
-	"  3 ranks have launched up to operation 6\n  Rank 2 has launched up to operation 5\n"
+#define RANKS		 4
+#define COUNTED(rank, n) "{\"rank\": " rank ", \"collective_counts\": {\"AllReduce\": " n "}}"
+#define SAID(escape)                                                                               \
+	"{\"nccl_version\": \"2.28.9" escape "\", \"communicators\": [{\"ranks\": [\n" COUNTED(    \
+		"0", "6") ", " COUNTED("1", "6") ",\n" COUNTED("2", "5") "]}]}\n"
+#define ANSWER SAID("?[2J")
 
 static struct evidence evidence;
 static bool local[RANKS];
@@ -83,7 +84,7 @@ static void start_server(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		int fd = accept(listener, NULL, NULL);
 
-		dprintf(fd, "SERVER PROTOCOL 2\nOK\n" ANSWER "\x1b[2J");
+		dprintf(fd, "SERVER PROTOCOL 2\nOK\nOK\n" SAID("\x1b[2J"));
 		shutdown(fd, SHUT_WR);
 		while (read(fd, text, sizeof(text)) > 0)
 			;
@@ -117,11 +118,12 @@ static void test_ras(void)
 	probe_ranks(&evidence, nobody, "2", NULL);
 	waitpid(server, NULL, 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ras);
-	CU_ASSERT_STRING_EQUAL(evidence.ras, ANSWER "?[2J");
+	CU_ASSERT_STRING_EQUAL(evidence.ras, ANSWER);
 	probe_note(&evidence, &d);
 	CU_ASSERT_EQUAL(d.nlines, 2);
-	CU_ASSERT_STRING_EQUAL(d.lines[1],
-			       "NCCL RAS agrees: \"Rank 2 has launched up to operation 5\"");
+	CU_ASSERT_STRING_EQUAL(
+		d.lines[1],
+		"NCCL RAS agrees: rank 2 has launched up to AllReduce 5, others up to 6");
 	for (int i = 0; i < RANKS; i++)
 		CU_ASSERT_PTR_NULL(evidence.ranks[i].stack);
 	/* the server is gone */
@@ -134,7 +136,8 @@ static void test_ras(void)
 static void test_note(void)
 {
 	char answer[] = ANSWER;
-	struct evidence e = { .ras = NULL };
+	struct evidence_rank some[RANKS] = { 0 };
+	struct evidence e = { .nranks = RANKS, .ranks = some };
 	struct diagnosis d = { .ranks = "2", .nlines = DIAGNOSIS_LINES };
 
 	strcpy(d.lines[DIAGNOSIS_LINES - 1], "the last");
@@ -167,7 +170,7 @@ static void test_folder(void)
 	evidence_load_texts(&evidence, dir);
 	CU_ASSERT_STRING_EQUAL(evidence.ranks[0].stack, "first\n");
 	CU_ASSERT_STRING_EQUAL(evidence.ranks[1].stack, "");
-	CU_ASSERT_EQUAL(strlen(evidence.ranks[2].stack), STACKS_BYTES + 256);
+	CU_ASSERT_EQUAL(strlen(evidence.ranks[2].stack), EVIDENCE_STACK_BYTES);
 	CU_ASSERT_PTR_NULL(evidence.ranks[3].stack);
 	CU_ASSERT_STRING_EQUAL(evidence.ras, "said\n");
 

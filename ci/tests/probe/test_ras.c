@@ -17,7 +17,8 @@
 #include "probe/task.h"
 #include "probe/ras.h"
 
-#define REPORT "NCCL version 2.28.9 compiled with CUDA 13.0\n\nWarnings\n========\n\n"
+#define REPORT "NCCL version 2.27.3 compiled with CUDA 12.9\n\nWarnings\n========\n\n"
+#define JSON   "{\n  \"nccl_version\": \"2.28.9\",\n  \"communicators\": [\n  ]\n}\n"
 
 struct server {
 	pid_t pid;
@@ -32,21 +33,43 @@ static bool hears(FILE *in, const char *wanted)
 	return fgets(line, sizeof(line), in) && strcmp(line, wanted) == 0;
 }
 
-static void serve_well(int fd, int nth)
+static void serve(int fd, const char *format, const char *report, const char *end)
 {
 	FILE *in = fdopen(dup(fd), "r");
 
-	(void)nth;
 	if (hears(in, "CLIENT PROTOCOL 2\n"))
 		dprintf(fd, "SERVER PROTOCOL 2\n");
 	if (hears(in, "TIMEOUT 1\n"))
 		dprintf(fd, "OK\n");
+	if (hears(in, "SET FORMAT json\n"))
+		dprintf(fd, "%s\n", format);
 	if (hears(in, "VERBOSE STATUS\n")) {
-		dprintf(fd, REPORT);
+		dprintf(fd, "%s", report);
 		clock_nap(0.05); /* in parts */
-		dprintf(fd, "the end\n");
+		dprintf(fd, "%s", end);
 	}
 	fclose(in);
+}
+
+/* NCCL 2.28.7 and later. */
+static void serve_well(int fd, int nth)
+{
+	(void)nth;
+	serve(fd, "OK", JSON, "\n");
+}
+
+/* It knows no formats. */
+static void serve_text(int fd, int nth)
+{
+	(void)nth;
+	serve(fd, "ERROR: Unknown command SET FORMAT json", REPORT, "the end\n");
+}
+
+/* It knows other formats. */
+static void serve_refusal(int fd, int nth)
+{
+	(void)nth;
+	serve(fd, "ERROR: Invalid format json", REPORT, "the end\n");
 }
 
 /* The kernel gave the first call to a stopped process. */
@@ -83,7 +106,7 @@ static void serve_long_line(int fd, int nth)
 static void serve_endless(int fd, int nth)
 {
 	(void)nth;
-	dprintf(fd, "SERVER PROTOCOL 2\nOK\n");
+	dprintf(fd, "SERVER PROTOCOL 2\nOK\nOK\n");
 	while (dprintf(fd, "and on and on\n") > 0)
 		;
 }
@@ -91,7 +114,15 @@ static void serve_endless(int fd, int nth)
 static void serve_half(int fd, int nth)
 {
 	(void)nth;
-	dprintf(fd, "SERVER PROTOCOL 2\nOK\nhalf a report");
+	dprintf(fd, "SERVER PROTOCOL 2\nOK\nOK\nhalf a report");
+	clock_nap(30);
+}
+
+/* The answer to a command never comes. */
+static void serve_no_format(int fd, int nth)
+{
+	(void)nth;
+	dprintf(fd, "SERVER PROTOCOL 2\nOK\n");
 	clock_nap(30);
 }
 
@@ -101,7 +132,7 @@ static void serve_hangup(int fd, int nth)
 	(void)nth;
 }
 
-static struct server start(void (*serve)(int fd, int nth))
+static struct server start(void (*answer)(int fd, int nth))
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -123,7 +154,7 @@ static struct server start(void (*serve)(int fd, int nth))
 
 			if (fork() == 0) { /* as in NCCL, no client waits for another */
 				prctl(PR_SET_PDEATHSIG, SIGKILL);
-				serve(fd, nth);
+				answer(fd, nth);
 				shutdown(fd, SHUT_WR);
 				_exit(0);
 			}
@@ -173,14 +204,17 @@ static void test_servers(void)
 		const char *answer;	     /* for matches() */
 		double seconds, least, most; /* given, and taken */
 	} cases[] = {
-		{ serve_well, REPORT "the end\n", 10, 0.05, 5 },
-		{ serve_second, REPORT "the end\n", 10, 0.25, 5 },
+		{ serve_well, JSON "\n", 10, 0.05, 5 },
+		{ serve_text, REPORT "the end\n", 10, 0.05, 5 },
+		{ serve_refusal, REPORT "the end\n", 10, 0.05, 5 },
+		{ serve_second, JSON "\n", 10, 0.25, 5 },
 		{ serve_garbage, "...: what answers is not NCCL RAS]\n", 10, 0, 5 },
 		{ serve_long_line, "...: what answers is not NCCL RAS]\n", 10, 0, 5 },
 		{ serve_endless, "and on and on\nand on", 10, 0, 5 },
 		{ serve_silence, "[no answer from 127.0.0.1:", 1, 0.9, 3 },
 		{ serve_half, "half a report\n[cut: Connection timed out after 1.0 s]\n", 1, 0.9,
 		  3 },
+		{ serve_no_format, "[no answer from 127.0.0.1:", 1, 0.9, 3 },
 		{ serve_hangup, "[no answer from 127.0.0.1:", 1, 0.9, 3 },
 	};
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "postmortem/report_stacks.h"
+#include "evidence/evidence_text.h"
 #include "probe/stacks.h"
 
 #define LIBC "  #0 __read+0x4d (libc.so.6)\n"
@@ -90,7 +91,7 @@ static void test_random(void)
 			text = realloc(text, strlen(text) + strlen(piece) + 1);
 			strcat(text, piece);
 		}
-		stacks_clean(text);
+		evidence_clean(text);
 		found += stacks_stuck_on(text, line, sizeof(line));
 		CU_ASSERT_PTR_NULL(strchr(line, '\n'));
 		free(text);
@@ -102,7 +103,7 @@ static void test_clean(void)
 {
 	char text[] = "a\tb\x1b[31m\r\nc\x7f\xc3\xa9\n";
 
-	stacks_clean(text);
+	evidence_clean(text);
 	CU_ASSERT_STRING_EQUAL(text, "a b?[31m?\nc???\n");
 }
 

@@ -1,0 +1,297 @@
+/* test_ras_json.c: whom answers of NCCL RAS name: JSON in the shape of 2.28's, its broken one, text,
+ * hostile ones; and lists of ranks. */
+#include "rig/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/ras.h"
+#include "base/rank_list.h"
+
+#define HEAD                                                                                       \
+	"{\n  \"nccl_version\": \"2.28.9\",\n  \"cuda_runtime_version\": 13000,\n"                 \
+	"  \"communicators_count\": 1,\n  \"communicators\": [\n"
+#define TAIL                                                                                       \
+	"\n  ],\n  \"ras\": {\n    \"collection_time_sec\": 0.003,\n    \"timeouts_count\": 0\n  " \
+	"}\n}\n"
+#define COMM(ranks, missing)                                                                       \
+	"    {\n      \"hash\": \"0x27a079b828ff1a75\",\n      \"size\": 4,\n      \"ranks\": "    \
+	"[\n" ranks "\n      ],\n      \"missing_ranks\": [" missing "]\n    }"
+#define JSON(comms)   HEAD comms TAIL
+#define ONE(ranks)    JSON(COMM(ranks, ""))
+#define LOST(missing) JSON(COMM(SAME("0", "100"), missing))
+#define STATUS(async, abort)                                                                       \
+	"\"status\": { \"init_state\": 0, \"async_error\": " async                                 \
+	", \"finalize_called\": false, \"destroy_flag\": false, \"abort_flag\": " abort " }"
+#define ENTRY(rank, pid, status, counts)                                                           \
+	"        {\n          \"rank\": " rank ",\n          \"host\": \"10.0.0.1\",\n"            \
+	"          \"pid\": " pid ",\n          \"cuda_dev\": 0,\n          " status ",\n"         \
+	"          \"collective_counts\": { " counts " }\n        }"
+#define ALL(n)		   "\"AllReduce\": " n
+#define RANK(rank, pid, n) ENTRY(rank, pid, STATUS("0", "false"), ALL(n))
+#define SAME(rank, pid)	   RANK(rank, pid, "6")
+#define GONE(comma, rank, pid, dead)                                                               \
+	"\n        {\n          \"rank\": " rank ",\n          \"pid\": " pid                      \
+	",\n          \"nvml_dev\": 2" comma "\n          \"status\": {\n"                         \
+	"            \"unresponsive\": true,\n            \"considered_dead\": " dead              \
+	"\n          }\n        }"
+#define SKIPPED                                                                                    \
+	ONE(SAME("0", "100") "," SAME("1", "101") "," RANK("2", "102", "5") "," SAME("3", "103"))
+#define BEHIND(rank, n) "rank " rank " has launched up to AllReduce " n ", others up to 6"
+#define UNREAD		"NCCL RAS did not answer in JSON: ras.txt is left unread"
+
+static struct evidence_rank ranks[4] = {
+	{ .present = true, .view.pid = 100 },
+	{ .present = true, .view.pid = 101 },
+	{ .present = true, .view.pid = 102 },
+	{ .present = true, .view.pid = 103 },
+};
+static const struct evidence evidence = { .nranks = 4, .ranks = ranks };
+
+struct sample {
+	const char *text, *culprits;
+	enum ras_answer answer;
+	const char *line;
+};
+
+static void check(const struct sample *a, const struct evidence *e)
+{
+	struct diagnosis d = { 0 };
+	char line[256] = "left over";
+
+	snprintf(d.ranks, sizeof(d.ranks), "%s", a->culprits);
+	CU_ASSERT_EQUAL(ras_agrees(a->text, e, &d, line, sizeof(line)), a->answer);
+	CU_ASSERT_STRING_EQUAL(line, a->line);
+}
+
+static const struct sample samples[] = {
+	{ NULL, "2", RAS_NOT_ASKED, "" },
+	{ SKIPPED, "2", RAS_AGREES, "NCCL RAS agrees: " BEHIND("2", "5") },
+	{ SKIPPED, "1", RAS_DISAGREES, "NCCL RAS disagrees, it names 2: " BEHIND("2", "5") },
+	/* nobody is a culprit for us */
+	{ SKIPPED, "-", RAS_DISAGREES, "NCCL RAS disagrees, it names 2: " BEHIND("2", "5") },
+	/* never called at all */
+	{ ONE(SAME("0", "100") "," SAME("1", "101") "," SAME("2", "102") "," ENTRY(
+		  "3", "103", STATUS("0", "false"), "")),
+	  "3", RAS_AGREES, "NCCL RAS agrees: " BEHIND("3", "0") },
+	/* one call too many: who is ahead alone is named */
+	{ ONE(SAME("0", "100") "," RANK("1", "101", "7") "," SAME("2", "102")), "1", RAS_AGREES,
+	  "NCCL RAS agrees: " BEHIND("1", "7") },
+	/* another collective: told twice, named once */
+	{ ONE(SAME("0", "100") "," SAME("1", "101") "," ENTRY(
+		  "2", "102", STATUS("0", "false"), ALL("5") ", \"AllGather\": 1") "," SAME("3",
+											    "103")),
+	  "2", RAS_AGREES, "NCCL RAS agrees: " BEHIND("2", "5") },
+	/* two ranks, and two against two: whoever is behind */
+	{ ONE(RANK("1", "101", "5") "," SAME("0", "100")), "1", RAS_AGREES,
+	  "NCCL RAS agrees: " BEHIND("1", "5") },
+	{ ONE(SAME("0", "100") "," RANK("1", "101", "5") "," SAME("2", "102") "," RANK("3", "103",
+										       "5")),
+	  "1,3", RAS_AGREES, "NCCL RAS agrees: " BEHIND("1", "5") },
+	{ ONE(SAME("0", "100") "," RANK("1", "101", "5") "," SAME("2", "102") "," RANK("3", "103",
+										       "5")),
+	  "1", RAS_DISAGREES, "NCCL RAS disagrees, it names 1,3: " BEHIND("1", "5") },
+	/* missing and dead ones are named outright; NCCL 2.28.7 and 2.28.9 forget a comma */
+	{ LOST(GONE("", "2", "102", "false")), "2", RAS_AGREES,
+	  "NCCL RAS agrees: rank 2 does not answer" },
+	{ LOST(GONE(",", "2", "102", "false")), "2", RAS_AGREES,
+	  "NCCL RAS agrees: rank 2 does not answer" },
+	{ LOST(GONE("", "2", "102", "true") "," GONE("", "3", "103", "true")), "2,3", RAS_AGREES,
+	  "NCCL RAS agrees: rank 2 is considered dead" },
+	{ LOST("{ \"rank\": 1 }"), "1", RAS_AGREES, "NCCL RAS agrees: rank 1 is missing" },
+	/* a status of its own; of two neither is the right one */
+	{ ONE(SAME("0", "100") "," ENTRY("1", "101", STATUS("0", "true"),
+					 ALL("6")) "," SAME("2", "102")),
+	  "1", RAS_AGREES, "NCCL RAS agrees: rank 1 has abort_flag 1, others 0" },
+	{ ONE(SAME("0", "100") "," ENTRY("1", "101", STATUS("6", "false"),
+					 ALL("6")) "," SAME("2", "102")),
+	  "1", RAS_AGREES, "NCCL RAS agrees: rank 1 has async_error 6, others 0" },
+	{ ONE(SAME("0", "100") "," ENTRY("1", "101", STATUS("0", "true"), ALL("6"))), "1",
+	  RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
+	/* rank 1 of a smaller communicator is rank 3 of the job */
+	{ ONE(SAME("0", "100") "," RANK("1", "103", "5") "," SAME("2", "101")), "3", RAS_AGREES,
+	  "NCCL RAS agrees: " BEHIND("3", "5") },
+	/* another job answered */
+	{ ONE(SAME("0", "900") "," SAME("1", "901") "," RANK("2", "902", "5")), "2",
+	  RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
+	/* no mismatch, no communicator, no answer, half an answer, with and without a word on it */
+	{ ONE(SAME("0", "100") "," SAME("1", "101")), "2", RAS_NAMES_NOBODY,
+	  "NCCL RAS names nobody" },
+	{ JSON(""), "2", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
+	{ "[no answer from localhost:28028: Connection refused]\n", "2", RAS_NAMES_NOBODY,
+	  "NCCL RAS names nobody: no answer from localhost:28028: Connection refused" },
+	{ HEAD "\n[cut: Connection timed out after 0.9 s]\n", "2", RAS_NAMES_NOBODY,
+	  "NCCL RAS names nobody: cut: Connection timed out after 0.9 s" },
+	{ HEAD, "2", RAS_UNREAD, UNREAD },
+	/* text, as before 2.28.7, and JSON of another kind */
+	{ "NCCL version 2.27.3 compiled with CUDA 12.9\n\nWarnings\n========\n\n"
+	  "#0-0 (27a079b828ff1a75) MISMATCH\n"
+	  "  Communicator ranks have different AllReduce operation counts\n"
+	  "  3 ranks have launched up to operation 6\n"
+	  "  Rank 2 has launched up to operation 5 -- GPU 2 managed by process 102\n",
+	  "2", RAS_UNREAD, UNREAD },
+	{ "", "2", RAS_UNREAD, UNREAD },
+	{ "[]", "2", RAS_UNREAD, UNREAD },
+	{ "{}", "2", RAS_UNREAD, UNREAD },
+	{ "{\"communicators\": {\"0\": 1}}", "2", RAS_UNREAD, UNREAD },
+	{ "{\"communicators\": 99999999999999999999999}", "2", RAS_UNREAD, UNREAD },
+	/* what is not as it should be inside names nobody */
+	{ "{\"communicators\": [1, null, [], {\"ranks\": 7, \"missing_ranks\": {}}]}", "2",
+	  RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
+	{ "{\"communicators\": [{\"ranks\": [1, {}, {\"rank\": -1}, {\"rank\": 4}, {\"rank\": "
+	  "\"2\"}, {\"pid\": \"102\"}], \"missing_ranks\": [{\"rank\": 999999999999}]}]}",
+	  "2", RAS_NAMES_NOBODY, "NCCL RAS names nobody" },
+};
+
+static void test_answers(void)
+{
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
+		check(&samples[i], &evidence);
+}
+
+/* Without processes the ranks of the communicator are taken for those of the job. */
+static void test_unknown_processes(void)
+{
+	static const struct sample sample = {
+		ONE(SAME("0", "900") "," SAME("1", "901") "," RANK("2", "902", "5")), "2",
+		RAS_AGREES, "NCCL RAS agrees: " BEHIND("2", "5")
+	};
+	struct evidence_rank two[4] = { ranks[0], ranks[1] };
+	struct evidence partly = { .nranks = 4, .ranks = two }, none = { .nranks = 0 };
+	struct diagnosis d = { .ranks = "2" };
+	char line[256];
+
+	check(&sample, &partly);
+	CU_ASSERT_EQUAL(ras_agrees(sample.text, &none, &d, line, sizeof(line)), RAS_NAMES_NOBODY);
+}
+
+static void test_hostile(void)
+{
+	static const char *const pieces[] = { "{",
+					      "}",
+					      "[",
+					      "]",
+					      ",",
+					      ":",
+					      "\"",
+					      "\\",
+					      "\n",
+					      "-1",
+					      "99999999999999999999",
+					      "true",
+					      "\xff",
+					      "[cut: ",
+					      "\"communicators\": [",
+					      "\"ranks\": [",
+					      "\"rank\": 2",
+					      "\"pid\": 102",
+					      "\"missing_ranks\": [",
+					      "\"collective_counts\": {",
+					      SAME("1", "101"),
+					      RANK("2", "102", "5"),
+					      GONE("", "3", "103", "true") };
+	enum { N = sizeof(pieces) / sizeof(pieces[0]) };
+	struct diagnosis d = { .ranks = "2" };
+	char line[60];
+
+	srand(11);
+	for (int round = 0; round < 20000; round++) {
+		char *text = strdup(round % 2 ? "{\"communicators\": [{\"ranks\": [" : "");
+
+		for (int n = rand() % 20; n > 0; n--) {
+			const char *piece = pieces[rand() % N];
+
+			text = realloc(text, strlen(text) + strlen(piece) + 1);
+			strcat(text, piece);
+		}
+		CU_ASSERT_NOT_EQUAL(ras_agrees(text, &evidence, &d, line, sizeof(line)),
+				    RAS_NOT_ASKED);
+		free(text);
+	}
+}
+
+/* A true answer, cut off or with a byte changed, at every place. */
+static void test_spoilt(void)
+{
+	static const char whole[] = LOST(GONE("", "2", "102", "true"));
+	struct diagnosis d = { .ranks = "2" };
+	char line[256], text[sizeof(whole)];
+	size_t named = 0;
+
+	for (size_t at = 0; at < sizeof(whole) - 1; at++)
+		for (int how = 0; how < 2; how++) {
+			strcpy(text, whole);
+			text[at] = how ? '"' : '\0';
+			named += ras_agrees(text, &evidence, &d, line, sizeof(line)) == RAS_AGREES;
+		}
+	CU_ASSERT(named > 0 && named < sizeof(whole));
+}
+
+/* Everybody is somewhere else: all but the furthest are named, and the list is cut. */
+static void test_many(void)
+{
+	enum { MANY = 300 };
+	struct evidence_rank *many = calloc(MANY, sizeof(*many));
+	struct evidence e = { .nranks = MANY, .ranks = many };
+	struct diagnosis d = { .ranks = "1" };
+	char *text, line[256];
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	fputs("{\"communicators\": [{\"ranks\": [", f);
+	for (int i = 0; i < MANY; i++)
+		fprintf(f, "%s{\"rank\": %d, \"collective_counts\": {\"Reduce\": %d}}",
+			i ? "," : "", i, 10 + i);
+	fputs("]}]}", f);
+	fclose(f);
+	CU_ASSERT_EQUAL(ras_agrees(text, &e, &d, line, sizeof(line)), RAS_DISAGREES);
+	CU_ASSERT_PTR_NOT_NULL(strstr(line, ", it names 0,1,2,3,"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(line, ": rank 0 has launched up to Reduce 10, others up to 309"));
+	free(text);
+	free(many);
+}
+
+static void test_rank_list(void)
+{
+	static const struct {
+		const char *list;
+		int rank;
+		bool has;
+		size_t count;
+	} cases[] = {
+		{ "1,3", 1, true, 2 },
+		{ "1,3", 3, true, 2 },
+		{ "1,3", 2, false, 2 },
+		{ "13", 1, false, 1 },
+		{ "13", 3, false, 1 },
+		{ "-", 0, false, 0 },
+		{ "", 0, false, 0 },
+		{ "0", 0, true, 1 },
+		{ ",,", 0, false, 0 },
+		{ "x,5", 5, true, 1 },
+		{ "-1", -1, false, 0 },
+		{ "2,", 2, true, 1 },
+		{ "99999999999999999999", -1, false, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CU_ASSERT_EQUAL(rank_list_has(cases[i].list, cases[i].rank), cases[i].has);
+		CU_ASSERT_EQUAL(rank_list_count(cases[i].list), cases[i].count);
+	}
+}
+
+static const struct unit_case cases[] = {
+	{ "answers", test_answers },
+	{ "processes that are not known", test_unknown_processes },
+	{ "hostile answers", test_hostile },
+	{ "an answer with a byte changed", test_spoilt },
+	{ "many ranks", test_many },
+	{ "lists of ranks", test_rank_list },
+};
+
+int main(void)
+{
+	return unit_main("ras_json", cases, sizeof(cases) / sizeof(cases[0]));
+}

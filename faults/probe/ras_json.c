@@ -1,0 +1,310 @@
+/* ras_json.c: whom an answer of NCCL RAS in JSON names, against whom we name. */
+#include "probe/ras.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rank_list.h"
+
+#define COLLECTIVES 64 /* with counts of their own; NCCL has five */
+
+/* One rank of a communicator. */
+struct member {
+	int rank; /* in the job */
+	const json_t *entry;
+	int64_t value; /* of what is compared now */
+};
+
+struct reading {
+	const struct evidence *evidence;
+	bool all_pids; /* the processes of all ranks are known: others are another job's */
+	bool *named;   /* by rank */
+	char why[160]; /* the first was named */
+	struct member *members;
+	size_t n;
+};
+
+static bool all_pids_known(const struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++)
+		if (!e->ranks[i].present || e->ranks[i].view.pid <= 0)
+			return false;
+	return true;
+}
+
+/* The job's rank of a process, -1: cannot be told, -2: it is none of ours. */
+static int rank_of_process(const struct reading *r, json_int_t pid)
+{
+	int found = -2;
+
+	for (int i = 0; pid > 0 && i < r->evidence->nranks; i++) {
+		if (r->evidence->ranks[i].view.pid != pid)
+			continue;
+		if (found >= 0)
+			return -1; /* two hosts, one number */
+		found = i;
+	}
+	return pid <= 0 || (found == -2 && !r->all_pids) ? -1 : found;
+}
+
+/* The job's rank of an entry, its rank in the communicator where no process tells; -1: none of
+ * ours. */
+static int rank_of(const struct reading *r, const json_t *entry)
+{
+	int rank = rank_of_process(r, json_integer_value(json_object_get(entry, "pid")));
+	json_int_t number = json_integer_value(json_object_get(entry, "rank"));
+
+	if (rank == -1 && json_is_integer(json_object_get(entry, "rank")) && number >= 0 &&
+	    number < r->evidence->nranks)
+		rank = (int)number;
+	return rank >= 0 ? rank : -1;
+}
+
+static void name_rank(struct reading *r, int rank, const char *why)
+{
+	r->named[rank] = true;
+	if (!r->why[0])
+		snprintf(r->why, sizeof(r->why), "%s", why);
+}
+
+static int64_t number_of(const json_t *value)
+{
+	return json_is_true(value) ? 1 : json_integer_value(value);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
+				    : x->rank - y->rank;
+}
+
+/* What most members have; where as many have something else, `furthest`: the most. false: it
+ * cannot be told. Members are sorted by value. */
+static bool find_reference(const struct reading *r, bool furthest, int64_t *reference)
+{
+	size_t most = 0;
+	bool tie = false;
+
+	for (size_t i = 0, end; i < r->n; i = end) {
+		for (end = i; end < r->n && r->members[end].value == r->members[i].value;)
+			end++;
+		tie = end - i == most || (tie && end - i < most);
+		if (end - i >= most) {
+			most = end - i;
+			*reference = r->members[i].value;
+		}
+	}
+	return r->n > 0 && (furthest || !tie);
+}
+
+/* Name the members whose values are not those of the others. */
+static void compare(struct reading *r, const char *what, bool counts)
+{
+	int64_t reference = 0;
+	char why[160];
+
+	qsort(r->members, r->n, sizeof(*r->members), by_value);
+	if (!find_reference(r, counts, &reference))
+		return;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct member *m = &r->members[i];
+
+		if (m->value == reference)
+			continue;
+		snprintf(why, sizeof(why),
+			 counts ? "rank %d has launched up to %.40s %" PRId64
+				  ", others up to %" PRId64
+				: "rank %d has %.40s %" PRId64 ", others %" PRId64,
+			 m->rank, what, m->value, reference);
+		name_rank(r, m->rank, why);
+	}
+}
+
+/* Compare what stands as `key` in the object `part` of each member. */
+static void compare_key(struct reading *r, const char *part, const char *key, bool counts)
+{
+	for (size_t i = 0; i < r->n; i++)
+		r->members[i].value =
+			number_of(json_object_get(json_object_get(r->members[i].entry, part), key));
+	compare(r, key, counts);
+}
+
+static void compare_members(struct reading *r)
+{
+	static const char *const states[] = { "init_state", "async_error", "finalize_called",
+					      "destroy_flag", "abort_flag" };
+	json_t *counted = json_object(); /* collectives that anybody counted */
+	const char *key;
+	json_t *value;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		json_object_update(counted,
+				   json_object_get(r->members[i].entry, "collective_counts"));
+	json_object_foreach(counted, key, value)
+	{
+		if (n++ < COLLECTIVES)
+			compare_key(r, "collective_counts", key, true);
+	}
+	json_decref(counted);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		compare_key(r, "status", states[i], false);
+}
+
+static void read_missing(struct reading *r, const json_t *comm)
+{
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(comm, "missing_ranks"), i, entry)
+	{
+		const json_t *status = json_object_get(entry, "status");
+		int rank = rank_of(r, entry);
+		char why[80];
+
+		if (rank < 0)
+			continue;
+		snprintf(why, sizeof(why), "rank %d %s", rank,
+			 json_is_true(json_object_get(status, "considered_dead"))
+				 ? "is considered dead"
+			 : json_is_true(json_object_get(status, "unresponsive")) ? "does not answer"
+										 : "is missing");
+		name_rank(r, rank, why);
+	}
+}
+
+static void read_comm(struct reading *r, const json_t *comm)
+{
+	const json_t *ranks = json_object_get(comm, "ranks");
+	json_t *entry;
+	size_t i;
+
+	read_missing(r, comm);
+	r->n = 0;
+	r->members = calloc(json_array_size(ranks) + 1, sizeof(*r->members));
+	json_array_foreach(ranks, i, entry)
+	{
+		int rank = rank_of(r, entry);
+
+		if (r->members && rank >= 0)
+			r->members[r->n++] = (struct member){ .rank = rank, .entry = entry };
+	}
+	compare_members(r);
+	free(r->members);
+}
+
+/* A copy with the commas that NCCL 2.28.7 and 2.28.9 forget before "status" where a rank is
+ * missing: in JSON a string stands behind one of "{[,:". */
+static char *add_commas(const char *text)
+{
+	char *fixed = malloc(2 * strlen(text) + 1), *to = fixed, last = ',';
+	bool inside = false;
+
+	for (; fixed && *text; text++) {
+		if (*text == '"' && !inside && !strchr("{[,:", last))
+			*to++ = ',';
+		if (*text == '"')
+			inside = !inside;
+		*to++ = *text;
+		if (inside && *text == '\\' && text[1])
+			*to++ = *++text;
+		if (!isspace((unsigned char)*text))
+			last = *text;
+	}
+	if (fixed)
+		*to = '\0';
+	return fixed;
+}
+
+/* The answer's list of communicators, with *answer to release; NULL: in another form. */
+static const json_t *read_answer(const char *text, json_t **answer)
+{
+	const json_t *comms;
+	char *fixed = NULL;
+
+	*answer = json_loads(text, 0, NULL);
+	if (!*answer && (fixed = add_commas(text)))
+		*answer = json_loads(fixed, 0, NULL);
+	free(fixed);
+	comms = json_object_get(*answer, "communicators");
+	return json_is_array(comms) ? comms : NULL;
+}
+
+/* The named ranks as a list, cut at `len`; false when they are not the diagnosis' ranks. */
+static bool compare_ranks(const struct reading *r, const char *culprits, char *list, size_t len)
+{
+	size_t n = 0, at = 0;
+	bool same = true;
+
+	list[0] = '\0';
+	for (int i = 0; i < r->evidence->nranks; i++) {
+		if (!r->named[i])
+			continue;
+		same = same && rank_list_has(culprits, i);
+		if (at < len)
+			at += (size_t)snprintf(list + at, len - at, "%s%d", n ? "," : "", i);
+		n++;
+	}
+	return same && n == rank_list_count(culprits);
+}
+
+static enum ras_answer compare_answer(const json_t *comms, const struct evidence *evidence,
+				      const char *culprits, char *line, size_t len)
+{
+	struct reading r = { .evidence = evidence, .all_pids = all_pids_known(evidence) };
+	enum ras_answer answer = RAS_NAMES_NOBODY;
+	char list[128];
+	json_t *comm;
+	size_t i;
+
+	r.named = calloc((size_t)evidence->nranks + 1, sizeof(*r.named));
+	if (r.named)
+		json_array_foreach(comms, i, comm) read_comm(&r, comm);
+	if (!r.why[0]) {
+		snprintf(line, len, "NCCL RAS names nobody");
+	} else if (compare_ranks(&r, culprits, list, sizeof(list))) {
+		answer = RAS_AGREES;
+		snprintf(line, len, "NCCL RAS agrees: %s", r.why);
+	} else {
+		answer = RAS_DISAGREES;
+		snprintf(line, len, "NCCL RAS disagrees, it names %s: %s", list, r.why);
+	}
+	free(r.named);
+	return answer;
+}
+
+enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
+			   const struct diagnosis *diagnosis, char *line, size_t len)
+{
+	enum ras_answer result = RAS_UNREAD;
+	const json_t *comms;
+	const char *trouble;
+	json_t *answer;
+
+	line[0] = '\0';
+	if (!text)
+		return RAS_NOT_ASKED;
+	/* in brackets ras_ask says why nothing or no more came */
+	trouble = strstr(text, "[no answer");
+	if (!trouble)
+		trouble = strstr(text, "[cut: ");
+	comms = read_answer(text, &answer);
+	if (comms) {
+		result = compare_answer(comms, evidence, diagnosis->ranks, line, len);
+	} else if (trouble) {
+		result = RAS_NAMES_NOBODY;
+		snprintf(line, len, "NCCL RAS names nobody: %.*s", (int)strcspn(trouble + 1, "]\n"),
+			 trouble + 1);
+	} else {
+		snprintf(line, len, "NCCL RAS did not answer in JSON: ras.txt is left unread");
+	}
+	json_decref(answer);
+	return result;
+}

@@ -38,7 +38,7 @@ struct rank {
 	struct report report;
 	struct rank_facts *facts;
 	struct run_facts run_facts;
-	struct forecast forecast;
+	struct predict predict;
 	struct vendor_run vendor;
 	struct reconcile reconcile;
 };
@@ -203,7 +203,7 @@ static int check_request(struct rank *r)
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "--%s: needs a GPU, and none is visible on this host",
 				 options_need_gpu(b->options));
-	rc = forecast_check(b, r->choice.shared, &r->err);
+	rc = predict_check(b, r->choice.shared, &r->err);
 	if (rc == 0)
 		rc = check_groups(r);
 	if (rc == 0 && b->collective->irregular)
@@ -239,8 +239,8 @@ static int open_comm(struct rank *r)
 	int rc;
 
 	r->run.memory_buffers = before;
-	if (forecast_planned(&r->bench, r->choice.shared))
-		forecast_ask(&r->forecast, &r->bench, r->choice.shared, r->program->folder);
+	if (!predict_refusal(&r->bench, r->choice.shared))
+		predict_ask(&r->predict, r->program->options, r->program->folder);
 	/* nothing between this and init: whoever comes late to it is named */
 	rc = job_barrier(&r->job, "the start of communicator init");
 	if (rc < 0)
@@ -266,22 +266,21 @@ static int explain_used(struct rank *r)
 }
 
 /* Once NCCL has found out what it runs on. */
-static int open_forecast(struct rank *r)
+static int open_predictions(struct rank *r)
 {
-	const char *why = forecast_refusal(&r->bench, r->choice.shared);
+	const char *why = predict_refusal(&r->bench, r->choice.shared);
 	char text[400];
 	int rc = 0;
 
-	r->bench.forecast = !why;
+	r->bench.predicted = !why;
 	if (why && r->run.report && r->program->options->nfaults == 0 &&
 	    strcmp(r->program->options->topo, "none") != 0)
 		return report_comment(&r->report, "Prediction: N/A: %s", why);
-	if (r->bench.forecast)
-		rc = forecast_calibrate(&r->forecast, &r->bench, r->choice.shared);
-	if (rc < 0 || !r->run.report || !r->run_facts.forecast)
+	if (r->bench.predicted)
+		rc = predict_calibrate(&r->predict, &r->bench);
+	if (rc < 0 || !r->run.report || !r->run_facts.predicted)
 		return rc;
-	r->bench.forecaster =
-		forecast_open(&r->forecast, &r->bench, r->choice.shared, text, sizeof(text));
+	r->bench.predictor = predict_open(&r->predict, &r->bench, text, sizeof(text));
 	return report_comment(&r->report, "%s", text);
 }
 
@@ -296,7 +295,7 @@ static int open_vendor(struct rank *r)
 	r->vendor = (struct vendor_run){
 		.device = r->facts[0].device.device,
 		.memory = r->facts[0].device.device_memory,
-		.sys = forecast_topology(&r->forecast),
+		.sys = predict_topology(&r->predict),
 	};
 	r->run.vendor = &r->vendor;
 	return 0;
@@ -306,11 +305,10 @@ static int open_vendor(struct rank *r)
 static int open_reconcile(struct rank *r)
 {
 	const struct options *o = r->program->options;
-	bool planned = forecast_planned(&r->bench, r->choice.shared);
 
-	if (!planned && !o->reconcile)
+	if (predict_refusal(&r->bench, r->choice.shared) && !o->reconcile)
 		return 0;
-	return reconcile_before(&r->reconcile, &r->bench, r->bench.forecaster ? &r->forecast : NULL,
+	return reconcile_before(&r->reconcile, &r->bench, r->bench.predictor ? &r->predict : NULL,
 				r->choice.shared, &r->run.reconciler);
 }
 
@@ -322,7 +320,7 @@ static int open_report(struct rank *r)
 		return rc;
 	facts_run(&r->run_facts, &r->job, r->bench.backend, r->program->options, r->facts);
 	r->run_facts.program = r->program->name;
-	r->run_facts.forecast = forecast_planned(&r->bench, r->choice.shared);
+	r->run_facts.predicted = !predict_refusal(&r->bench, r->choice.shared);
 	r->run_facts.argc = r->program->argc;
 	r->run_facts.argv = r->program->argv;
 	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,
@@ -387,7 +385,7 @@ static int measure(struct rank *r)
 	if (rc == 0)
 		rc = explain_used(r);
 	if (rc == 0)
-		rc = open_forecast(r);
+		rc = open_predictions(r);
 	if (rc == 0)
 		rc = open_vendor(r);
 	if (rc == 0)

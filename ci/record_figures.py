@@ -67,7 +67,7 @@ def points(out):
     return found
 
 
-def foretold(point, key, before):
+def prediction_of(point, key, before):
     """Predicted us: of the file made before the run where there is one, else of the row; None
     without. topo_predict predicts calls back to back."""
     ranks, mode, collective, size, _ = key
@@ -86,7 +86,7 @@ def finished(found, before):
     for key in sorted(found, key=lambda k: (k[0], k[1], k[2], k[3], k[4] == "in-place")):
         point = found[key]
         us, theirs = median(point["ours"]), point["theirs"]
-        predicted = foretold(point, key, before)
+        predicted = prediction_of(point, key, before)
         ranks, mode, collective, size, placement = key
         lines.append({
             "ranks": ranks, "mode": mode, "collective": collective, "size_bytes": size,

@@ -4,7 +4,7 @@
 
 here = ARG0[1:strlen(ARG0) - strlen("busbw.gp")]
 needs = "busbw_gbs"
-foretells = "predicted_busbw_gbs"
+predicts = "predicted_busbw_gbs"
 load here."rows.gp"
 
 set ylabel "bus bandwidth, GB/s"
@@ -16,7 +16,7 @@ lowest = least
 highest = greatest
 least = 1e300
 greatest = 0
-stats csv using (number_of("busbw_gbs") + number_of(foretells)) nooutput
+stats csv using (number_of("busbw_gbs") + number_of(predicts)) nooutput
 far = highest > 1.5 * greatest
 set yrange [0:*]
 if (far) { set yrange [0:1.12 * greatest] }
@@ -29,7 +29,7 @@ if (outside && npredicted) {
 		at graph 0.01, 0.96 left textcolor rgb "#555555" noenhanced
 }
 
-predictions = beside(foretells, "predicted", "linewidth 1", "predicted_colour(k)")
+predictions = beside(predicts, "predicted", "linewidth 1", "predicted_colour(k)")
 ceilings = outside ? "" : \
 	beside("ceiling_busbw_gbs", what_can, "linewidth 1.5 dashtype 3", "0x777777")
 do for [format in formats] {

@@ -4,17 +4,17 @@
 
 here = ARG0[1:strlen(ARG0) - strlen("latency.gp")]
 needs = "time_us p5_us p95_us"
-foretells = "predicted_us"
+predicts = "predicted_us"
 load here."rows.gp"
 
 # Bands of several series would hide each other, and percentiles have no mean.
 nbands = nseries == 1 && !repeated ? ncurves : 0
 set ylabel "time, microseconds (median".(nbands ? "; band: p5 to p95)" : ")")
 set logscale y 10
-stats csv using (number_of("time_us") + number_of("p95_us") + number_of(foretells)) nooutput
+stats csv using (number_of("time_us") + number_of("p95_us") + number_of(predicts)) nooutput
 set format y greatest < 1e5 ? "%g" : least >= 1 ? "%.0f" : "10^{%L}"   # never two notations
 
-predictions = beside(foretells, "predicted", "linewidth 1", "predicted_colour(k)")
+predictions = beside(predicts, "predicted", "linewidth 1", "predicted_colour(k)")
 do for [format in formats] {
 	eval terminal(format, wide, 1)
 	set output out.".".format

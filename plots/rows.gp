@@ -16,7 +16,7 @@ kinds = ""
 if (!exists("only")) { only = "" }
 smallest = 1e300
 largest = 0
-foretold = ""
+with_prediction = ""
 curve_of(row) = sprintf("%s,%s,%s,%s,%s", strcol("dtype"), strcol("redop"), strcol("root"), \
 	strcol("mode"), strcol("placement"))
 what_of(row) = sprintf("%s on %s, %s ranks, %s node%s", strcol("collective"), strcol("backend"), \
@@ -29,16 +29,16 @@ note_what(text) = what eq "" ? (what = text, 0) : 0
 note_size(size) = size > 0 ? (smallest = size < smallest ? size : smallest, \
 	largest = size > largest ? size : largest, 0) : 0
 size(row) = asked(0) ? column("size_bytes") : NaN
-foretell_place = place(foretells)
-foretells_row(i) = foretell_place && valid(foretell_place) ? strcol(foretells) ne "nan" : 0
-note_foretold(key) = foretells_row(0) && !strstrt(foretold, key." ") ? \
-	(foretold = foretold.key." ", 0) : 0
+predicts_place = place(predicts)
+predicts_row(i) = predicts_place && valid(predicts_place) ? strcol(predicts) ne "nan" : 0
+note_predicted(key) = predicts_row(0) && !strstrt(with_prediction, key." ") ? \
+	(with_prediction = with_prediction.key." ", 0) : 0
 points = ""
 repeated = 0
 note_point(key) = strstrt(points, key) ? (repeated = 1, 0) : (points = points.key, 0)
 point_of(row) = sprintf("%s=%s ", curve_of(0), strcol("size_bytes"))
 note_row(row) = note_kind(kind_of(0)) + note_point(point_of(0)) + note_curve(curve_of(0)) + \
-	note_what(what_of(0)) + note_foretold(curve_of(0)) + note_size(size(0))
+	note_what(what_of(0)) + note_predicted(curve_of(0)) + note_size(size(0))
 stats csv using (asked(0) ? note_row(0) : 0) nooutput
 ncurves = words(curves)
 if (ncurves == 0 || largest == 0) {
@@ -71,13 +71,13 @@ predicted = ""
 array number[ncurves]
 array titled[ncurves]
 array first[ncurves]
-array trace[ncurves]   # what is foretold, as text
+array trace[ncurves]   # what is predicted, as text
 note_trace(row) = curve_of(0) eq curve(i) ? \
-	(text = text.strcol("size_bytes")."=".strcol(foretells)." ", 0) : 0
+	(text = text.strcol("size_bytes")."=".strcol(predicts)." ", 0) : 0
 do for [i = 1:ncurves] {
 	titled[i] = 1
 	text = ""
-	if (strstrt(foretold, curve(i)." ")) {
+	if (strstrt(with_prediction, curve(i)." ")) {
 		stats csv using (asked(0) ? note_trace(0) : 0) nooutput
 	}
 	trace[i] = text
@@ -99,13 +99,13 @@ do for [i = 1:ncurves] {
 	}
 }
 npredicted = words(predicted)
-foretold_curve(k) = int(word(predicted, k))
+predicted_curve(k) = int(word(predicted, k))
 label(i) = nseries == 1 ? part(i, 5) : titled[i] ? series(i) : ""
 
 # Of several series each has its colour. In-place curves are dashed; predicted ones thin, in a grey
 # of their own where there is one for all.
 colour(i) = colours[((nseries == 1 ? in_place(i) + 1 : number[i]) - 1) % 8 + 1]
-predicted_colour(k) = nseries == 1 && !nparted ? 0x222222 : colour(foretold_curve(k))
+predicted_colour(k) = nseries == 1 && !nparted ? 0x222222 : colour(predicted_curve(k))
 do for [i = 1:ncurves] {
 	shape = 7 + 2 * ((number[i] - 1) / 8)   # full; one less is the outline
 	set linetype i linecolor rgb colour(i) linewidth 2 dashtype 1 pointtype shape pointsize 0.5
@@ -128,7 +128,7 @@ wide = nseries > 12 ? 1.4 : 1
 # What stands in a predicted column, as the end of a plot command (a macro): thin lines and one
 # entry of the key; nothing where nothing is predicted. A loop over nothing would run once.
 beside(name, title, look, rgb) = npredicted == 0 ? "" : ", for [k = 1:npredicted] csv using ". \
-	"(size(0)):(of_curve(foretold_curve(k), '".name."')) ".mean." ". \
+	"(size(0)):(of_curve(predicted_curve(k), '".name."')) ".mean." ". \
 	"with lines ".look." linecolor rgb ".rgb." notitle, NaN with lines ".look. \
 	" linecolor rgb '#555555' title '".title."'"
 

@@ -27,9 +27,9 @@ struct bench {
 	 * was none. */
 	double last_seconds;
 	size_t last_bytes;
-	bool forecast;			     /* the same on all ranks: rank 0 may have
+	bool predicted;			   /* the same on all ranks: rank 0 may have
 	                                      * predictions, */
-	const struct forecaster *forecaster; /* and these they are; NULL: none, or another rank */
+	const struct predictor *predictor; /* and these they are; NULL: none, or another rank */
 };
 
 #endif

@@ -218,11 +218,11 @@ static int predict(struct measured *m)
 	struct row row = m->row;
 	double seconds = 0;
 
-	if (!bench->forecast)
+	if (!bench->predicted)
 		return 0;
-	if (bench->forecaster) {
-		row_no_forecast(&row);
-		bench->forecaster->row(bench->forecaster->ctx, &row);
+	if (bench->predictor) {
+		row_no_prediction(&row);
+		bench->predictor->row(bench->predictor->ctx, &row);
 		seconds = isfinite(row.predicted_us) ? row.predicted_us * 1e-6 : 0;
 	}
 	m->timing.predicted = seconds;

@@ -1,4 +1,5 @@
-/* predict.c: predictions beside rows, whoever makes them, and what rows came to. */
+/* predict.c: what predictions of a run are made of: NCCL's own topology file, or the one asked for,
+ * and launches measured on the spot. */
 #include "measure/predict.h"
 
 #include <errno.h>
@@ -6,14 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define MOST_OF_CEILING 105.0 /* percent */
+/* Seconds. Both take milliseconds; a crowded host takes longer, a device in trouble for ever. */
+#define LAUNCHES_SECONDS    10.0 /* of a rank */
+#define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
 
-#define CALIBRATION_SECONDS                                                                        \
-	30.0 /* takes a fraction of one; a crowded host longer, a device in
-                                  * trouble for ever */
-
-const char *forecast_refusal(const struct bench *bench, bool shared_gpu)
+const char *predict_refusal(const struct bench *bench, bool shared_gpu)
 {
 	const struct options *o = bench->options;
 
@@ -30,12 +30,8 @@ const char *forecast_refusal(const struct bench *bench, bool shared_gpu)
 	return NULL;
 }
 
-bool forecast_planned(const struct bench *bench, bool shared_gpu)
-{
-	return !forecast_refusal(bench, shared_gpu);
-}
-
-int forecast_check_topology(const char *topo, struct error *err)
+/* Is `topo` live, the name of a spec, or a file that can be read as a topology? */
+static int check_topology(const char *topo, struct error *err)
 {
 	struct topo_system *sys;
 	int rc;
@@ -50,10 +46,10 @@ int forecast_check_topology(const char *topo, struct error *err)
 	return rc;
 }
 
-int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err)
+int predict_check(const struct bench *bench, bool shared_gpu, struct error *err)
 {
 	const struct options *o = bench->options;
-	const char *why = forecast_refusal(bench, shared_gpu);
+	const char *why = predict_refusal(bench, shared_gpu);
 	int rc;
 
 	if (why && o->min_percent > 0)
@@ -62,131 +58,121 @@ int forecast_check(const struct bench *bench, bool shared_gpu, struct error *err
 				 o->min_percent, why);
 	if (strcmp(o->topo, "none") == 0)
 		return 0;
-	rc = forecast_check_topology(o->topo, err);
+	rc = check_topology(o->topo, err);
 	if (rc < 0 || !why || strcmp(o->topo, "live") == 0)
 		return rc;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 			 "--topo %s: this run has no predictions (%s)", o->topo, why);
 }
 
-void forecast_ask(struct forecast *f, const struct bench *bench, bool shared_gpu,
-		  const char *folder)
+void predict_ask(struct predict *p, const struct options *options, const char *folder)
 {
-	(void)shared_gpu;
-	forecast_nccl.ask(f, bench->options, folder);
+	const char *users = getenv("NCCL_TOPO_DUMP_FILE");
+
+	p->dump[0] = '\0';
+	if (strcmp(options->topo, "live") != 0)
+		return;
+	p->own_dump = !users;
+	if (users)
+		snprintf(p->dump, sizeof(p->dump), "%s", users);
+	else if ((size_t)snprintf(p->dump, sizeof(p->dump), "%s/nccl-topo.xml", folder) <
+		 sizeof(p->dump))
+		setenv("NCCL_TOPO_DUMP_FILE", p->dump, 1);
 }
 
-int forecast_calibrate(struct forecast *f, const struct bench *bench, bool shared_gpu)
+static int measure_launch(struct predict *p, const struct bench *bench)
+{
+	const struct backend_ops *ops = bench->backend->ops;
+	double values[2];
+	int rc;
+
+	p->kernel = (struct kernel_cost){ .host_us = 0 };
+	if (!ops->kernel_cost)
+		return 0;
+	watch_work(bench->watch, "measuring launches", LAUNCHES_SECONDS);
+	rc = ops->kernel_cost(bench->backend, &p->kernel);
+	watch_leave(bench->watch);
+	if (rc < 0)
+		return rc;
+	values[0] = p->kernel.host_us;
+	values[1] = p->kernel.latency_us;
+	rc = job_max(bench->job, values, 2);
+	p->kernel = (struct kernel_cost){ values[0], values[1] };
+	return rc;
+}
+
+int predict_calibrate(struct predict *p, const struct bench *bench)
 {
 	struct job_time former = job_unhurry(bench->job, CALIBRATION_SECONDS);
-	int rc = forecast_nccl.calibrate(f, bench);
+	int rc = measure_launch(p, bench);
 
-	(void)shared_gpu;
 	job_hurry(bench->job, former);
 	return rc;
 }
 
-/* Both names are of model_names.c; sends and receives have no choice. */
-static void count_choice(struct forecast *f, const struct row *row)
+static int load_topology(struct predict *p, const struct bench *bench, struct error *err)
 {
-	if (!row->used_algo || !row->used_proto || !row->predicted_proto)
-		return;
-	f->nused++;
-	f->nas_predicted += strcmp(row->used_algo, row->predicted_algo) == 0 &&
-			    strcmp(row->used_proto, row->predicted_proto) == 0;
+	const struct job *job = bench->job;
+	struct topo_change change = { .nnodes = job->nnodes, .gpus = job->nranks / job->nnodes };
+	struct model_constants constants;
+	const char *nvls = getenv("NCCL_NVLS_ENABLE");
+	int rc;
+
+	if (job->nranks % job->nnodes != 0)
+		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "the hosts have unequal numbers of ranks");
+	rc = p->dump[0] ? topo_read_xml(&p->sys, p->dump, err)
+			: topo_load(&p->sys, bench->options->topo, err);
+	if (rc == 0)
+		rc = topo_reshape(&p->sys, &change, err);
+	if (rc == 0)
+		rc = model_load_constants(&constants, NULL, err);
+	if (rc == 0) /* keeps the fitted ones: not measured */
+		(void)model_calibrate(&constants, &p->kernel);
+	if (rc == 0)
+		rc = model_init(&p->model, &p->sys, &constants, 0, nvls && atoi(nvls) == 0, err);
+	return rc;
 }
 
-static void predict_row(void *ctx, struct row *row)
+static void describe(const struct predict *p, const struct bench *bench, char *text, size_t len)
 {
-	struct forecast *f = ctx;
+	struct backend_facts facts = { .device = "" };
+	char launches[100] = "";
 
-	if (!f->source->row(f, row))
-		return;
-	count_choice(f, row);
-	row->of_predicted_percent = row->time_us > 0 ? 100 * row->predicted_us / row->time_us : NAN;
-	row->of_ceiling_percent =
-		row->ceiling_busbw_gbs > 0 ? 100 * row->busbw_gbs / row->ceiling_busbw_gbs : NAN;
-	if (row->size >= FORECAST_JUDGED_FROM && isfinite(row->of_predicted_percent) &&
-	    f->nshares < FORECAST_SHARES) {
-		f->shares[f->nshares++] = row->of_predicted_percent;
-		if (row->of_ceiling_percent > f->most_of_ceiling)
-			f->most_of_ceiling = row->of_ceiling_percent;
-	}
+	bench->backend->ops->facts(bench->backend, &facts);
+	if (p->model.constants.calibrated)
+		snprintf(launches, sizeof(launches),
+			 "; measured here: a launch takes the host %.2f us, %.2f us to its end",
+			 p->kernel.host_us, p->kernel.latency_us);
+	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s",
+		 p->model.nnodes, p->model.nnodes == 1 ? "" : "s", p->model.ppn,
+		 facts.device[0] && p->dump[0] ? facts.device : p->sys.gpu[0].model->name,
+		 p->dump[0] ? "as NCCL found it" : p->sys.name,
+		 p->model.constants.fitted ? "fitted" : "physical only", launches);
 }
 
-static int compare_shares(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Whether the rows so far can be judged by their predictions: not where one is faster than can be.
- * False with the reason in `why`. */
-static bool judges(const struct forecast *f, char *why, size_t len)
-{
-	if (f->most_of_ceiling <= MOST_OF_CEILING)
-		return true;
-	snprintf(why, len, "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
-		 f->most_of_ceiling);
-	return false;
-}
-
-static const char *word(const struct forecast *f, double percent)
-{
-	return percent >= f->good ? "good" : percent >= f->low ? "low" : "bad";
-}
-
-static double share(void *ctx, char *text, size_t len)
-{
-	struct forecast *f = ctx;
-	char choice[96] = "";
-	char why[160] = "";
-	double median;
-	bool judged;
-
-	if (f->nused)
-		snprintf(choice, sizeof(choice),
-			 "; algorithm and protocol were as predicted in %zu of %zu rows",
-			 f->nas_predicted, f->nused);
-	if (f->nshares == 0) {
-		snprintf(text, len, "Prediction: no size from 1 MiB was measured%s", choice);
-		return NAN;
-	}
-	qsort(f->shares, f->nshares, sizeof(f->shares[0]), compare_shares);
-	median = (f->shares[(f->nshares - 1) / 2] + f->shares[f->nshares / 2]) / 2;
-	judged = judges(f, why, sizeof(why));
-	snprintf(text, len,
-		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
-		 "speed%s%s, the slowest row %.1f %%%s%s%s%s",
-		 f->nshares, median, judged ? ": " : "", judged ? word(f, median) : "",
-		 f->shares[0], judged ? ": " : "",
-		 judged ? word(f, f->shares[0]) : ": not judged: ", why, choice);
-	f->median = judged ? median : NAN;
-	return f->median;
-}
-
-const struct forecaster *forecast_open(struct forecast *f, const struct bench *bench,
-				       bool shared_gpu, char *text, size_t len)
+const struct predictor *predict_open(struct predict *p, const struct bench *bench, char *text,
+				     size_t len)
 {
 	struct error err = { .rank = -1 };
+	int rc = load_topology(p, bench, &err);
 
-	(void)shared_gpu;
-	f->source = &forecast_nccl;
-	f->bench = bench;
-	if (f->source->load(f, bench, &err) < 0) {
+	if (p->own_dump && p->dump[0])
+		unlink(p->dump);
+	if (rc < 0) {
 		snprintf(text, len, "Prediction: N/A: %.180s", err.text);
 		return NULL;
 	}
-	f->good = bench->options->good;
-	f->median = NAN;
-	f->low = bench->options->low;
-	f->hooks = (struct forecaster){ .ctx = f, .row = predict_row, .share = share };
-	f->source->describe(f, bench, text, len);
-	return &f->hooks;
+	p->bench = bench;
+	p->good = bench->options->good;
+	p->low = bench->options->low;
+	p->median = NAN;
+	p->hooks = (struct predictor){ .ctx = p, .row = predict_row, .reached = predict_reached };
+	describe(p, bench, text, len);
+	return &p->hooks;
 }
 
-const struct topo_system *forecast_topology(const struct forecast *f)
+const struct topo_system *predict_topology(const struct predict *p)
 {
-	return f->source == &forecast_nccl && f->hooks.ctx ? &f->sys : NULL;
+	return p->hooks.ctx ? &p->sys : NULL;
 }

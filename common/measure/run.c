@@ -132,10 +132,10 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 		if (run->report) {
 			clear_progress(run);
 			run->report->wrong_checks += measured.wrong_checks;
-			row_no_forecast(&measured.row);
-			if (run->bench->forecaster)
-				run->bench->forecaster->row(run->bench->forecaster->ctx,
-							    &measured.row);
+			row_no_prediction(&measured.row);
+			if (run->bench->predictor)
+				run->bench->predictor->row(run->bench->predictor->ctx,
+							   &measured.row);
 			if (run->vendor)
 				vendor_run_row(run->vendor, &measured.row);
 			if (run->reconciler)
@@ -186,48 +186,48 @@ int run_sweep(struct run *run)
 	return rc;
 }
 
-/* --min-percent: below it the run is slow; a share that is not there, or no measure, proves
- * nothing. */
-static int judge_share(struct run *run, double share, enum outcome *outcome)
+/* --min-percent: below it the run is slow; without a prediction, or where it is no measure, nothing
+ * is proved. */
+static int check_min_percent(struct run *run, double reached, enum outcome *outcome)
 {
-	double least = run->bench->options->min_percent;
+	double min = run->bench->options->min_percent;
 
-	if (*outcome != OUTCOME_OK || !(least > 0) || share >= least)
+	if (*outcome != OUTCOME_OK || !(min > 0) || reached >= min)
 		return 0;
-	*outcome = isnan(share) ? OUTCOME_UNSUPPORTED : OUTCOME_SLOW;
-	if (!isnan(share))
+	*outcome = isnan(reached) ? OUTCOME_UNSUPPORTED : OUTCOME_SLOW;
+	if (!isnan(reached))
 		return report_comment(run->report,
 				      "--min-percent %g: the median row reached %.1f %%: exit %d",
-				      least, share, (int)*outcome);
+				      min, reached, (int)*outcome);
 	return report_comment(run->report, "--min-percent %g: cannot be told here, %s: exit %d",
-			      least,
-			      run->bench->forecaster ? "for the reason above"
-						     : "as there is no prediction",
+			      min,
+			      run->bench->predictor ? "for the reason above"
+						    : "as there is no prediction",
 			      (int)*outcome);
 }
 
 /* What the predictions came to. */
-static int finish_forecast(struct run *run, enum outcome *outcome)
+static int finish_predictions(struct run *run, enum outcome *outcome)
 {
-	double share = NAN;
+	const struct predictor *predictor = run->bench->predictor;
+	double reached = NAN;
 	char text[512];
 	int rc = 0;
 
-	if (run->bench->forecaster) {
-		share = run->bench->forecaster->share(run->bench->forecaster->ctx, text,
-						      sizeof(text));
+	if (predictor) {
+		reached = predictor->reached(predictor->ctx, text, sizeof(text));
 		rc = report_comment(run->report, "%s", text);
 	}
-	return rc < 0 ? rc : judge_share(run, share, outcome);
+	return rc < 0 ? rc : check_min_percent(run, reached, outcome);
 }
 
-/* --min-busbw as `least`, or nine tenths of NCCL_TESTS_MIN_BW, which is nccl-tests' rule for it. */
-static int judge_busbw(struct run *run, const char *option, double asked, double least,
-		       enum outcome *outcome)
+/* --min-busbw as `min`, or nine tenths of NCCL_TESTS_MIN_BW, which is nccl-tests' rule for it. */
+static int check_min_busbw(struct run *run, const char *option, double asked, double min,
+			   enum outcome *outcome)
 {
 	double average = run->report->rows ? run->report->busbw_sum / (double)run->report->rows : 0;
 
-	if (*outcome != OUTCOME_OK || !(asked > 0) || average >= least)
+	if (*outcome != OUTCOME_OK || !(asked > 0) || average >= min)
 		return 0;
 	*outcome = OUTCOME_SLOW;
 	return report_comment(run->report,
@@ -268,13 +268,13 @@ int run_finish(struct run *run)
 	int outcome = (int)run->outcome, rc = 0;
 
 	if (run->report) {
-		rc = judge_busbw(run, "NCCL_TESTS_MIN_BW", o->min_bw, .9 * o->min_bw,
-				 &summary.outcome);
+		rc = check_min_busbw(run, "NCCL_TESTS_MIN_BW", o->min_bw, .9 * o->min_bw,
+				     &summary.outcome);
 		if (rc == 0)
-			rc = judge_busbw(run, "--min-busbw", o->min_busbw, o->min_busbw,
-					 &summary.outcome);
+			rc = check_min_busbw(run, "--min-busbw", o->min_busbw, o->min_busbw,
+					     &summary.outcome);
 		if (rc == 0)
-			rc = finish_forecast(run, &summary.outcome);
+			rc = finish_predictions(run, &summary.outcome);
 		if (rc == 0 && run->reconciler)
 			rc = run->reconciler->explain(run->reconciler->ctx, run->report);
 		outcome = (int)summary.outcome;

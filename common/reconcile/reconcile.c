@@ -101,7 +101,7 @@ static void take_row(void *ctx, const struct row *row)
 	struct reconcile *r = ctx;
 	struct observed_run *run = &r->observation.run;
 
-	if (row->size < FORECAST_JUDGED_FROM || !isfinite(row->of_predicted_percent) ||
+	if (row->size < PREDICT_FROM || !isfinite(row->of_predicted_percent) ||
 	    row->of_predicted_percent >= run->worst_percent)
 		return;
 	run->worst_percent = row->of_predicted_percent;
@@ -137,7 +137,7 @@ static int gpu_links(const struct topo_gpu *gpu, int ngpus)
 	return links;
 }
 
-static void describe_topology(struct observed_run *run, const struct forecast *f)
+static void describe_topology(struct observed_run *run, const struct predict *predict)
 {
 	static const char *const hops[] = { [MODEL_HOP_NONE] = "none",
 					    [MODEL_HOP_NVLINK] = "NVLink",
@@ -145,20 +145,20 @@ static void describe_topology(struct observed_run *run, const struct forecast *f
 					    [MODEL_HOP_SHM] = "SHM" };
 	int fewest = INT_MAX;
 
-	set_text(run->hop, sizeof(run->hop), hops[f->model.hop]);
+	set_text(run->hop, sizeof(run->hop), hops[predict->model.hop]);
 	if (run->nodes > 1)
 		set_text(run->transport, sizeof(run->transport),
-			 topo_transport_name(f->sys.transport));
-	for (int i = 0; i < f->sys.ngpus; i++)
-		if (gpu_links(&f->sys.gpu[i], f->sys.ngpus) < fewest)
-			fewest = gpu_links(&f->sys.gpu[i], f->sys.ngpus);
-	if (f->dump[0]) {
+			 topo_transport_name(predict->sys.transport));
+	for (int i = 0; i < predict->sys.ngpus; i++)
+		if (gpu_links(&predict->sys.gpu[i], predict->sys.ngpus) < fewest)
+			fewest = gpu_links(&predict->sys.gpu[i], predict->sys.ngpus);
+	if (predict->dump[0]) {
 		run->links_found = fewest;
 		return;
 	}
 	run->links = fewest;
-	if (f->sys.nnics > 0)
-		run->nic_gbps = 8 * f->sys.nic[0].gbs;
+	if (predict->sys.nnics > 0)
+		run->nic_gbps = 8 * predict->sys.nic[0].gbs;
 }
 
 static void describe_run(struct reconcile *r)
@@ -177,8 +177,8 @@ static void describe_run(struct reconcile *r)
 		set_text(run->gpu, sizeof(run->gpu), facts.device);
 		run->links = links_of(facts.device);
 	}
-	if (r->forecast && forecast_topology(r->forecast))
-		describe_topology(run, r->forecast);
+	if (r->predict && predict_topology(r->predict))
+		describe_topology(run, r->predict);
 	run->good_percent = r->bench->options->good;
 	run->worst_percent = INFINITY;
 }
@@ -214,8 +214,8 @@ static int explain(void *ctx, struct report *report)
 		observe_nccl(&r->asked, r->observation.before, r->observation.nhosts,
 			     r->observation.ranks_before, r->observation.nranks,
 			     &r->observation.nccl);
-	if (r->forecast)
-		run->median_percent = r->forecast->median;
+	if (r->predict)
+		run->median_percent = r->predict->median;
 	rc = keep(r, report);
 	if (rc == 0 && low && causes_slowest(&r->observation, text, sizeof(text)))
 		rc = report_comment(report, "%s", text);
@@ -224,14 +224,13 @@ static int explain(void *ctx, struct report *report)
 	return causes_tell(&r->observation, print_line, report);
 }
 
-int reconcile_before(struct reconcile *r, const struct bench *bench,
-		     const struct forecast *forecast, bool shared_gpu,
-		     const struct reconciler **hooks)
+int reconcile_before(struct reconcile *r, const struct bench *bench, const struct predict *predict,
+		     bool shared_gpu, const struct reconciler **hooks)
 {
 	struct job *job = bench->job;
 	int rc = 0;
 
-	r->forecast = forecast;
+	r->predict = predict;
 	r->shared_gpu = shared_gpu;
 	r->ranks = calloc((size_t)job->nranks, sizeof(*r->ranks));
 	if (!r->ranks ||

@@ -11,8 +11,8 @@
 #include "machine/nvml.h"
 
 struct reconcile {
-	const struct bench *bench;	 /* NULL: nothing is looked at */
-	const struct forecast *forecast; /* rank 0; NULL: no predictions */
+	const struct bench *bench;     /* NULL: nothing is looked at */
+	const struct predict *predict; /* rank 0; NULL: no predictions */
 	bool shared_gpu;
 	struct nccl_asked asked;
 	struct nvml nvml;		/* of the ranks that look at their host */
@@ -22,10 +22,10 @@ struct reconcile {
 };
 
 /* Look for the first time, on every rank: once the communicator is there, before the sweep.
- * `forecast` is rank 0's, NULL where no predictions are made. Sets *hooks for struct run on rank
+ * `predict` is rank 0's, NULL where no predictions are made. Sets *hooks for struct run on rank
  * 0; they live as long as `reconcile`. 0, or a negative errno with the error set. Collective. */
 int reconcile_before(struct reconcile *reconcile, const struct bench *bench,
-		     const struct forecast *forecast, bool shared_gpu,
+		     const struct predict *predict, bool shared_gpu,
 		     const struct reconciler **hooks);
 
 /* Look again, after the sweep. Does nothing without the first look. The same. Collective. */

@@ -12,10 +12,10 @@
 		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
 		.type = column_type, .offset = offsetof(struct row, field)                         \
 	}
-#define FORECAST(column_type, field, column_name, column_heading, column_unit, text)               \
+#define PREDICTED(column_type, field, column_name, column_heading, column_unit, text)              \
 	{                                                                                          \
 		.name = column_name, .heading = column_heading, .unit = column_unit, .help = text, \
-		.type = column_type, .offset = offsetof(struct row, field), .forecast = true       \
+		.type = column_type, .offset = offsetof(struct row, field), .predicted = true      \
 	}
 #define INT32(...)  COLUMN(COLUMN_INT32, __VA_ARGS__)
 #define INT64(...)  COLUMN(COLUMN_INT64, __VA_ARGS__)
@@ -64,20 +64,20 @@ const struct column row_columns[] = {
 	DOUBLE(rank_spread_percent, "rank_spread_percent", NULL, "%",
 	       "slowest rank's median over the fastest's, less 100 %"),
 	INT64(warmup_calls, "warmup_calls", NULL, "", "untimed calls before the first sample"),
-	FORECAST(COLUMN_DOUBLE, predicted_us, "predicted_us", "pred", "us",
-		 "what the topology says a call takes on healthy hardware"),
-	FORECAST(COLUMN_DOUBLE, predicted_busbw_gbs, "predicted_busbw_gbs", "predbw", "GB/s",
-		 "the same as bus bandwidth"),
-	FORECAST(COLUMN_DOUBLE, ceiling_busbw_gbs, "ceiling_busbw_gbs", "ceiling", "GB/s",
-		 "bus bandwidth that the links could carry"),
-	FORECAST(COLUMN_DOUBLE, of_predicted_percent, "of_predicted_percent", "ofpred", "%",
-		 "predicted time over measured time"),
-	FORECAST(COLUMN_DOUBLE, of_ceiling_percent, "of_ceiling_percent", "ofceil", "%",
-		 "measured bus bandwidth over the ceiling"),
-	FORECAST(COLUMN_STRING, predicted_algo, "predicted_algo", NULL, "",
-		 "algorithm that NCCL is predicted to choose"),
-	FORECAST(COLUMN_STRING, predicted_proto, "predicted_proto", NULL, "",
-		 "protocol that NCCL is predicted to choose"),
+	PREDICTED(COLUMN_DOUBLE, predicted_us, "predicted_us", "pred", "us",
+		  "what the topology says a call takes on healthy hardware"),
+	PREDICTED(COLUMN_DOUBLE, predicted_busbw_gbs, "predicted_busbw_gbs", "predbw", "GB/s",
+		  "the same as bus bandwidth"),
+	PREDICTED(COLUMN_DOUBLE, ceiling_busbw_gbs, "ceiling_busbw_gbs", "ceiling", "GB/s",
+		  "bus bandwidth that the links could carry"),
+	PREDICTED(COLUMN_DOUBLE, of_predicted_percent, "of_predicted_percent", "ofpred", "%",
+		  "predicted time over measured time"),
+	PREDICTED(COLUMN_DOUBLE, of_ceiling_percent, "of_ceiling_percent", "ofceil", "%",
+		  "measured bus bandwidth over the ceiling"),
+	PREDICTED(COLUMN_STRING, predicted_algo, "predicted_algo", NULL, "",
+		  "algorithm that NCCL is predicted to choose"),
+	PREDICTED(COLUMN_STRING, predicted_proto, "predicted_proto", NULL, "",
+		  "protocol that NCCL is predicted to choose"),
 	INT32(predicted_channels, "predicted_channels", NULL, "",
 	      "channels that NCCL is predicted to use, -1 where that is not predicted"),
 	STRING(used_algo, "used_algo", NULL, "",
@@ -90,7 +90,7 @@ const struct column row_columns[] = {
 };
 const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
 
-void row_no_forecast(struct row *row)
+void row_no_prediction(struct row *row)
 {
 	row->predicted_us = row->predicted_busbw_gbs = row->ceiling_busbw_gbs = NAN;
 	row->of_predicted_percent = row->of_ceiling_percent = NAN;

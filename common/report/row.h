@@ -38,7 +38,7 @@ struct row {
 	int32_t slowest_rank;	    /* the rank that was slowest most often */
 	double rank_spread_percent; /* (slowest - fastest rank's median) / fastest */
 	int64_t warmup_calls;
-	/* What the topology predicts (struct forecaster); NaN and NULL where it says nothing. */
+	/* What the topology predicts (struct predictor); NaN and NULL where it says nothing. */
 	double predicted_us, predicted_busbw_gbs;
 	double ceiling_busbw_gbs;    /* what the links could carry */
 	double of_predicted_percent; /* predicted time over measured time */
@@ -74,12 +74,12 @@ struct column {
 	const char *unit;    /* "us" "GB/s" "B" "" */
 	const char *help;    /* one line */
 	enum column_type type;
-	size_t offset; /* in struct row */
-	bool forecast; /* in the table only where predictions are made */
+	size_t offset;	/* in struct row */
+	bool predicted; /* in the table only where predictions are made */
 };
 
 /* Predictions of rows, and what they came to; made of a topology elsewhere. */
-struct forecaster {
+struct predictor {
 	void *ctx;
 	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they
 	 * are. */
@@ -87,11 +87,11 @@ struct forecaster {
 	/* What the rows so far came to, as a remark. Returns the median of predicted over
 	 * measured time in percent, NaN when nothing was predicted, or the predictions are no
 	 * measure of this run. */
-	double (*share)(void *ctx, char *text, size_t len);
+	double (*reached)(void *ctx, char *text, size_t len);
 };
 
 /* Set the predicted fields to "nothing is known". */
-void row_no_forecast(struct row *row);
+void row_no_prediction(struct row *row);
 
 /* The same for the used fields and NCCL's estimate. */
 void row_nothing_used(struct row *row);

@@ -28,7 +28,7 @@ struct run_facts {
 	const char *mpi_library; /* "Open MPI v4.1.4, ..." one line */
 	const char *hangar_version;
 	char started[32]; /* local time with zone, ISO 8601 */
-	bool forecast;	  /* rows may come with predictions */
+	bool predicted;	  /* rows may come with predictions */
 	int nranks, nnodes;
 	const struct rank_facts *ranks; /* nranks entries */
 };

@@ -27,10 +27,10 @@ struct sink_table {
 	struct sink base;
 	FILE *out; /* borrowed */
 	bool plain, in_place, checked, timestamps;
-	bool cputime;  /* -C: the time column is the host's */
-	double min_bw; /* NCCL_TESTS_MIN_BW, 0: none */
-	bool memory;   /* -M */
-	bool forecast; /* columns of predictions */
+	bool cputime;	/* -C: the time column is the host's */
+	double min_bw;	/* NCCL_TESTS_MIN_BW, 0: none */
+	bool memory;	/* -M */
+	bool predicted; /* columns of predictions */
 	struct row_pair pair;
 };
 
@@ -151,7 +151,7 @@ static void put_facts(FILE *out, const struct run_facts *facts)
  * headings begin with i. */
 static bool wanted(const struct sink_table *table, const struct column *column, int side)
 {
-	return column->heading && (table->forecast || !column->forecast) &&
+	return column->heading && (table->predicted || !column->predicted) &&
 	       (side == PAIR_OUT || !row_pair_shared(column));
 }
 
@@ -338,7 +338,7 @@ static int table_begin(struct sink *sink, const struct run_facts *facts)
 	table->cputime = facts->options->cputime;
 	table->min_bw = facts->options->min_bw;
 	table->memory = facts->options->memory_report;
-	table->forecast = facts->forecast;
+	table->predicted = facts->predicted;
 	rc = draft_open(&draft, sink->err);
 	if (rc < 0)
 		return rc;

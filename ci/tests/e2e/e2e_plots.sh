@@ -8,7 +8,7 @@ command -v gnuplot >/dev/null || skip 'no gnuplot'
 names=schema,collective,backend,nranks,nnodes,size_bytes,dtype,redop,root,placement,mode,time_us
 names+=,busbw_gbs,p5_us,p95_us,predicted_us,predicted_busbw_gbs,ceiling_busbw_gbs
 
-# rows_of FILE TYPE FORETOLD: a sweep of three sizes in both places; FORETOLD is time,busbw,ceiling
+# rows_of FILE TYPE PREDICTED: a sweep of three sizes in both places; PREDICTED is time,busbw,ceiling
 rows_of() {
 	local size placement
 	for size in 1024 2048 4096; do

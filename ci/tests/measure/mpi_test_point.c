@@ -207,23 +207,23 @@ static void predict_nothing(void *ctx, struct row *row)
 /* Only rank 0 has predictions; all wait by them. */
 static void test_predicted_deadline(void)
 {
-	static const struct forecaster second = { .row = predict_second };
-	static const struct forecaster nothing = { .row = predict_nothing };
+	static const struct predictor second = { .row = predict_second };
+	static const struct predictor nothing = { .row = predict_nothing };
 
 	SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", "0");
-	bench.forecast = true;
-	bench.forecaster = job.rank == 0 ? &second : NULL;
+	bench.predicted = true;
+	bench.predictor = job.rank == 0 ? &second : NULL;
 	CU_ASSERT_EQUAL(measure(1024, false), 0);
 	CU_ASSERT_DOUBLE_EQUAL(seen.timed_deadline, 200, 1e-9); /* 10 x 1 s x 20 calls */
 	done();
 	SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", "0");
-	bench.forecast = true;
-	bench.forecaster = job.rank == 0 ? &nothing : NULL;
+	bench.predicted = true;
+	bench.predictor = job.rank == 0 ? &nothing : NULL;
 	CU_ASSERT_EQUAL(measure(1024, false), 0);
 	CU_ASSERT(seen.timed_deadline < 200);
 	done();
-	bench.forecast = false;
-	bench.forecaster = NULL;
+	bench.predicted = false;
+	bench.predictor = NULL;
 }
 
 /* ---- what is checked ---- */

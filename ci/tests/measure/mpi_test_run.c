@@ -94,13 +94,13 @@ static int keep_remark(struct sink *sink, const char *line)
 	return 0;
 }
 
-static double share; /* what the rows came to, percent */
+static double reached; /* what the rows came to, percent */
 
-static double tell_share(void *ctx, char *text, size_t len)
+static double tell_reached(void *ctx, char *text, size_t len)
 {
 	(void)ctx;
 	snprintf(text, len, "the share");
-	return share;
+	return reached;
 }
 
 static void predict_nothing(void *ctx, struct row *row)
@@ -113,10 +113,10 @@ static void predict_nothing(void *ctx, struct row *row)
 static void test_min_percent(void)
 {
 	static const struct sink_ops ops = { .name = "kept", .comment = keep_remark };
-	static const struct forecaster hooks = { .row = predict_nothing, .share = tell_share };
+	static const struct predictor hooks = { .row = predict_nothing, .reached = tell_reached };
 	static const struct {
 		bool predicted;
-		double share;
+		double reached;
 		enum outcome outcome;
 		const char *remark;
 	} cases[] = {
@@ -136,15 +136,15 @@ static void test_min_percent(void)
 
 		SET_UP(&all_reduce, "-b", "8", "-e", "8", "-n", "2", "-w", "1");
 		options.min_percent = 50;
-		share = cases[i].share;
+		reached = cases[i].reached;
 		remarks[0] = '\0';
 		run = (struct run){ .bench = &bench, .report = job.rank == 0 ? &report : NULL };
-		bench.forecaster = job.rank == 0 && cases[i].predicted ? &hooks : NULL;
+		bench.predictor = job.rank == 0 && cases[i].predicted ? &hooks : NULL;
 		CU_ASSERT_EQUAL(run_finish(&run), 0);
 		CU_ASSERT_EQUAL(run.outcome, cases[i].outcome);
 		CU_ASSERT_STRING_EQUAL(remarks, job.rank == 0 ? cases[i].remark : "");
 	}
-	bench.forecaster = NULL;
+	bench.predictor = NULL;
 }
 
 static void test_largest(void)

@@ -15,7 +15,7 @@ static struct job job;
 static struct backend backend;
 static struct bench bench;
 static struct error err;
-static struct forecast forecast;
+static struct predict predictions;
 static char text[400];
 
 static void facts(struct backend *be, struct backend_facts *to)
@@ -42,52 +42,48 @@ static void set_up(const char *topo, int nranks, int nnodes)
 	bench = (struct bench){
 		.options = &options, .job = &job, .backend = &backend, .err = &err
 	};
-	memset(&forecast, 0, sizeof(forecast));
+	memset(&predictions, 0, sizeof(predictions));
 }
 
 static void test_refusal(void)
 {
 	set_up("live", 4, 1);
-	CU_ASSERT_PTR_NULL(forecast_refusal(&bench, false));
-	CU_ASSERT_TRUE(forecast_planned(&bench, false));
-	CU_ASSERT_PTR_NOT_NULL(strstr(forecast_refusal(&bench, true), "share a GPU"));
-	CU_ASSERT_FALSE(forecast_planned(&bench, true));
+	CU_ASSERT_PTR_NULL(predict_refusal(&bench, false));
+	CU_ASSERT_PTR_NOT_NULL(strstr(predict_refusal(&bench, true), "share a GPU"));
 	options.nfaults = 1;
-	CU_ASSERT_PTR_NOT_NULL(strstr(forecast_refusal(&bench, false), "faults"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(predict_refusal(&bench, false), "faults"));
 	set_up("live", 4, 1);
 	options.split_kind = SPLIT_NONE + 1;
-	CU_ASSERT_PTR_NOT_NULL(strstr(forecast_refusal(&bench, false), "groups"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(predict_refusal(&bench, false), "groups"));
 	set_up("none", 4, 1);
-	CU_ASSERT_STRING_EQUAL(forecast_refusal(&bench, false), "--topo none");
+	CU_ASSERT_STRING_EQUAL(predict_refusal(&bench, false), "--topo none");
 	set_up("live", 4, 1);
 	backend.ops = &mpi;
-	CU_ASSERT_PTR_NOT_NULL(strstr(forecast_refusal(&bench, false), "mpi backend"));
-	CU_ASSERT_FALSE(forecast_planned(&bench, false));
+	CU_ASSERT_PTR_NOT_NULL(strstr(predict_refusal(&bench, false), "mpi backend"));
 	options.nfaults = 1;
-	CU_ASSERT_FALSE(forecast_planned(&bench, false));
 }
 
 /* The same run without predictions: --min-percent and a spec end it with the reason, what is no
  * topology at all is told as that, live and none pass. */
 static void refuses(bool shared_gpu, const char *why)
 {
-	CU_ASSERT_EQUAL(forecast_check(&bench, shared_gpu, &err), 0);
+	CU_ASSERT_EQUAL(predict_check(&bench, shared_gpu, &err), 0);
 	options.topo = "none";
-	CU_ASSERT_EQUAL(forecast_check(&bench, shared_gpu, &err), 0);
+	CU_ASSERT_EQUAL(predict_check(&bench, shared_gpu, &err), 0);
 	options.topo = "hgx-h200";
-	CU_ASSERT_EQUAL(forecast_check(&bench, shared_gpu, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(predict_check(&bench, shared_gpu, &err), -ENOTSUP);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--topo hgx-h200"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
 	err = (struct error){ .rank = -1 };
 	options.topo = "no-such-machine";
-	CU_ASSERT_TRUE(forecast_check(&bench, shared_gpu, &err) < 0);
+	CU_ASSERT_TRUE(predict_check(&bench, shared_gpu, &err) < 0);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100")); /* the known are listed */
 	err = (struct error){ .rank = -1 };
 	options.topo = "live";
 	options.min_percent = 80;
-	CU_ASSERT_EQUAL(forecast_check(&bench, shared_gpu, &err), -ENOTSUP);
+	CU_ASSERT_EQUAL(predict_check(&bench, shared_gpu, &err), -ENOTSUP);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--min-percent 80"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
@@ -96,13 +92,13 @@ static void refuses(bool shared_gpu, const char *why)
 static void test_refused(void)
 {
 	set_up("live", 4, 1);
-	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	CU_ASSERT_EQUAL(predict_check(&bench, false, &err), 0);
 	options.min_percent = 80;
-	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	CU_ASSERT_EQUAL(predict_check(&bench, false, &err), 0);
 	set_up("hgx-h200", 4, 1);
-	CU_ASSERT_EQUAL(forecast_check(&bench, false, &err), 0);
+	CU_ASSERT_EQUAL(predict_check(&bench, false, &err), 0);
 	set_up("no-such-machine", 4, 1);
-	CU_ASSERT_TRUE(forecast_check(&bench, false, &err) < 0);
+	CU_ASSERT_TRUE(predict_check(&bench, false, &err) < 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100"));
 	set_up("live", 4, 1);
 	refuses(true, "share a GPU");
@@ -120,20 +116,20 @@ static struct row make_row(const char *collective, uint64_t size, double time_us
 			   .time_us = time_us,
 			   .busbw_gbs = 300 };
 
-	row_no_forecast(&row);
+	row_no_prediction(&row);
 	return row;
 }
 
 static void test_rows(void)
 {
-	const struct forecaster *f;
+	const struct predictor *f;
 	struct row row;
 	double share;
 
 	set_up("hgx-h200", 4, 1);
-	forecast_ask(&forecast, &bench, false, "/tmp");
+	predict_ask(&predictions, &options, "/tmp");
 	CU_ASSERT_PTR_NULL(getenv("NCCL_TOPO_DUMP_FILE")); /* a spec needs no file of NCCL's */
-	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	f = predict_open(&predictions, &bench, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "1 node of 4 x H200"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
@@ -148,7 +144,7 @@ static void test_rows(void)
 	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "Ring");
 	CU_ASSERT_STRING_EQUAL(row.predicted_proto, "Simple");
 	CU_ASSERT_EQUAL(row.predicted_channels, 24); /* 12 rings of 30 GB/s, each twice */
-	share = f->share(f->ctx, text, sizeof(text));
+	share = f->reached(f->ctx, text, sizeof(text));
 	CU_ASSERT_DOUBLE_EQUAL(share, row.of_predicted_percent, 1e-9);
 	/* small ones, and collectives that nobody knows, do not count */
 	row = make_row("all_reduce", 1024, 1);
@@ -163,7 +159,7 @@ static void test_rows(void)
 	f->row(f->ctx, &row);
 	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "P2P");
 	CU_ASSERT_EQUAL(row.predicted_channels, -1); /* a number per peer, which NCCL's log lacks */
-	CU_ASSERT_DOUBLE_EQUAL(f->share(f->ctx, text, sizeof(text)), share, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), share, 1e-9);
 }
 
 /* Median of an odd and an even number; the words for it. */
@@ -180,22 +176,22 @@ static void test_share(void)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		const struct forecaster *f;
+		const struct predictor *f;
 		double predicted;
 
 		set_up("hgx-h200", 4, 1);
-		f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+		f = predict_open(&predictions, &bench, text, sizeof(text));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-		CU_ASSERT_TRUE(isnan(f->share(f->ctx, text, sizeof(text))));
+		CU_ASSERT_TRUE(isnan(f->reached(f->ctx, text, sizeof(text))));
 		for (int k = 0; k < table[i].n; k++) {
 			struct row row = make_row("all_gather", 1ull << 28, 1);
 
 			f->row(f->ctx, &row);
 			predicted = row.predicted_us;
-			forecast.shares[k] = 100 / table[i].times[k];
+			predictions.percents[k] = 100 / table[i].times[k];
 			CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 100 * predicted, 1e-6);
 		}
-		f->share(f->ctx, text, sizeof(text));
+		f->reached(f->ctx, text, sizeof(text));
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
 	}
 }
@@ -213,16 +209,16 @@ static void test_verdict(void)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		const struct forecaster *f;
+		const struct predictor *f;
 
 		set_up("hgx-h200", 4, 1);
 		options.good = table[i].good;
 		options.low = table[i].low;
-		f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+		f = predict_open(&predictions, &bench, text, sizeof(text));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-		forecast.nshares = 1;
-		forecast.shares[0] = table[i].share;
-		f->share(f->ctx, text, sizeof(text));
+		predictions.npercents = 1;
+		predictions.percents[0] = table[i].share;
+		f->reached(f->ctx, text, sizeof(text));
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, table[i].word));
 	}
 }
@@ -240,10 +236,10 @@ static void test_choice(void)
 		{ 1ull << 30, "Ring", "LL", "as predicted in 1 of 3 rows" },
 		{ 1ull << 30, "Ring", NULL, "as predicted in 1 of 3 rows" },
 	};
-	const struct forecaster *f;
+	const struct predictor *f;
 
 	set_up("hgx-h200", 4, 1);
-	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	f = predict_open(&predictions, &bench, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct row row = make_row("all_reduce", table[i].size, 5000);
@@ -251,7 +247,7 @@ static void test_choice(void)
 		row.used_algo = table[i].algo;
 		row.used_proto = table[i].proto;
 		f->row(f->ctx, &row);
-		f->share(f->ctx, text, sizeof(text));
+		f->reached(f->ctx, text, sizeof(text));
 		CU_ASSERT_TRUE(table[i].said ? strstr(text, table[i].said) != NULL
 					     : !strstr(text, "as predicted"));
 	}
@@ -261,35 +257,35 @@ static void test_no_topology(void)
 {
 	set_up("live", 4, 1);
 	setenv("NCCL_TOPO_DUMP_FILE", "/nowhere/topo.xml", 1);
-	forecast_ask(&forecast, &bench, false, "/tmp");
+	predict_ask(&predictions, &options, "/tmp");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/nowhere/topo.xml"); /* the user's */
-	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
+	CU_ASSERT_PTR_NULL(predict_open(&predictions, &bench, text, sizeof(text)));
 	CU_ASSERT_EQUAL(strncmp(text, "Prediction: N/A: ", 17), 0);
 	set_up("live", 4, 1);
-	forecast_ask(&forecast, &bench, false, "/tmp/a-folder");
+	predict_ask(&predictions, &options, "/tmp/a-folder");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_TOPO_DUMP_FILE"), "/tmp/a-folder/nccl-topo.xml");
 	set_up("hgx-h200", 5, 2);
-	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
+	CU_ASSERT_PTR_NULL(predict_open(&predictions, &bench, text, sizeof(text)));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "unequal"));
 	set_up("hgx-h200", 9, 1); /* more ranks than the spec has GPUs */
-	CU_ASSERT_PTR_NULL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
+	CU_ASSERT_PTR_NULL(predict_open(&predictions, &bench, text, sizeof(text)));
 }
 
 /* The row's mode reaches the model; what was measured replaces what was fitted, and the remark
  * says so. */
 static void test_launches(void)
 {
-	const struct forecaster *f;
+	const struct predictor *f;
 	struct row row = make_row("all_reduce", 8, 20);
 
 	set_up("hgx-h200", 4, 1);
 	/* a backend that cannot tell */
-	CU_ASSERT_EQUAL(forecast_calibrate(&forecast, &bench, false), 0);
-	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	CU_ASSERT_EQUAL(predict_calibrate(&predictions, &bench), 0);
+	f = predict_open(&predictions, &bench, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_PTR_NULL(strstr(text, "measured here"));
-	forecast.kernel = (struct kernel_cost){ 5, 12 };
-	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	predictions.kernel = (struct kernel_cost){ 5, 12 };
+	f = predict_open(&predictions, &bench, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us"));
@@ -310,13 +306,13 @@ static void test_launches(void)
 static void test_matrix(void)
 {
 	double matrix[16] = { [1] = 64 << 20, [2] = 16 << 20 };
-	const struct forecaster *f;
+	const struct predictor *f;
 	struct row row = make_row("alltoallv", 80 << 20, 1000);
 
 	set_up("hgx-h200", 4, 1);
 	bench.traffic = (struct traffic){ .nranks = 4, .matrix = matrix };
 	row.count = 20 << 18;
-	f = forecast_open(&forecast, &bench, false, text, sizeof(text));
+	f = predict_open(&predictions, &bench, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	f->row(f->ctx, &row);
 	/* 419.430, the last 512 KiB 26.214, latency 11.8 */
@@ -330,13 +326,13 @@ static void test_matrix(void)
 
 static const char *says(double percent, double of_ceiling)
 {
-	const struct forecaster *f = &forecast.hooks;
+	const struct predictor *f = &predictions.hooks;
 	double median;
 
-	forecast.nshares = 1;
-	forecast.shares[0] = percent;
-	forecast.most_of_ceiling = of_ceiling;
-	median = f->share(f->ctx, text, sizeof(text));
+	predictions.npercents = 1;
+	predictions.percents[0] = percent;
+	predictions.most_of_ceiling = of_ceiling;
+	median = f->reached(f->ctx, text, sizeof(text));
 	CU_ASSERT_EQUAL(isnan(median), strstr(text, "not judged: ") != NULL);
 	return text;
 }
@@ -345,7 +341,7 @@ static const char *says(double percent, double of_ceiling)
 static void test_not_judged(void)
 {
 	set_up("hgx-h200", 4, 1);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(forecast_open(&forecast, &bench, false, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(predict_open(&predictions, &bench, text, sizeof(text)));
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(says(130, 105), "speed: good, the slowest row 130.0 %: good"));
 	CU_ASSERT_PTR_NOT_NULL(

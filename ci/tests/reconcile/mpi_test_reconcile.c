@@ -55,9 +55,9 @@ static struct options options;
 static struct fake fake;
 static struct bench bench;
 static struct reconcile reconcile;
-static struct forecast forecast; /* NCCL's own topology: 18 links, but one GPU has 17 */
+static struct predict predictions; /* NCCL's own topology: 18 links, but one GPU has 17 */
 
-static const struct forecast *set_up(bool ask)
+static const struct predict *set_up(bool ask)
 {
 	err = (struct error){ .rank = job.rank };
 	options = (struct options){ .topo = "live", .good = 80, .low = 50, .reconcile = ask };
@@ -69,16 +69,15 @@ static const struct forecast *set_up(bool ask)
 				.job = &job,
 				.backend = &fake.be };
 	memset(&reconcile, 0, sizeof(reconcile));
-	memset(&forecast, 0, sizeof(forecast));
-	forecast.source = &forecast_nccl;
-	forecast.hooks.ctx = &forecast;
+	memset(&predictions, 0, sizeof(predictions));
+	predictions.hooks.ctx = &predictions;
 	remarks[0] = '\0';
-	strcpy(forecast.dump, "topo.xml");
-	forecast.sys.ngpus = 3;
+	strcpy(predictions.dump, "topo.xml");
+	predictions.sys.ngpus = 3;
 	for (int i = 0; i < 3; i++)
-		forecast.sys.gpu[i].switch_links = i == 1 ? 17 : 18;
-	forecast.model.hop = MODEL_HOP_NVLINK;
-	return job.rank == 0 ? &forecast : NULL;
+		predictions.sys.gpu[i].switch_links = i == 1 ? 17 : 18;
+	predictions.model.hop = MODEL_HOP_NVLINK;
+	return job.rank == 0 ? &predictions : NULL;
 }
 
 /* A row of that share of its prediction. */
@@ -86,7 +85,7 @@ static void feed(const struct reconciler *hooks, uint64_t size, double percent, 
 {
 	struct row row = { .size = size };
 
-	row_no_forecast(&row);
+	row_no_prediction(&row);
 	row_nothing_used(&row);
 	row.of_predicted_percent = percent;
 	row.predicted_algo = "Ring";
@@ -99,7 +98,7 @@ static void feed(const struct reconciler *hooks, uint64_t size, double percent, 
 }
 
 /* All but rank 0 have no hooks. */
-static const struct reconciler *look(const struct forecast *f)
+static const struct reconciler *look(const struct predict *f)
 {
 	const struct reconciler *hooks = NULL;
 

@@ -191,7 +191,7 @@ static void test_table_extended(void)
 }
 
 /* Predictions have columns only in a run that may have some; without one the cells say nan. */
-static void test_table_forecast(void)
+static void test_table_predicted(void)
 {
 	char line[1024], *field[FIELDS];
 	struct row known = make_row(8, false), unknown = make_row(16, false);
@@ -203,8 +203,8 @@ static void test_table_forecast(void)
 	known.predicted_us = 12.25;
 	known.ceiling_busbw_gbs = 450;
 	known.of_predicted_percent = 98.5;
-	row_no_forecast(&unknown);
-	facts.forecast = true;
+	row_no_prediction(&unknown);
+	facts.predicted = true;
 	screen_open(&s, false, false, true, false);
 	n = headings(s.text, line, sizeof(line), field);
 	for (int i = 13; i < n; i++)
@@ -222,7 +222,7 @@ static void test_table_forecast(void)
 	CU_ASSERT_STRING_EQUAL(rows[0].field[pred + 3], "98.50");
 	CU_ASSERT_STRING_EQUAL(rows[1].field[pred], "nan");
 	screen_close(&s);
-	facts.forecast = false;
+	facts.predicted = false;
 	screen_open(&s, false, false, true, false);
 	CU_ASSERT_PTR_NULL(strstr(s.text, "ofpred"));
 	screen_close(&s);
@@ -352,7 +352,7 @@ int main(void)
 		{ "nccl-tests' columns", test_table_plain },
 		{ "header", test_table_header },
 		{ "further columns", test_table_extended },
-		{ "predictions", test_table_forecast },
+		{ "predictions", test_table_predicted },
 		{ "hostile cells", test_table_hostile_cells },
 		{ "not checked", test_table_unchecked },
 		{ "wrong data and the end", test_table_wrong_and_end },

@@ -1,0 +1,149 @@
+/* predict_rows.c: what the model says of a row, and what the rows came to. */
+#include "measure/predict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_OF_CEILING 105.0 /* percent */
+
+static enum model_mode mode_of(const struct row *row)
+{
+	if (row->mode && strcmp(row->mode, "isolated") == 0)
+		return MODEL_ISOLATED;
+	return row->mode && strcmp(row->mode, "graph") == 0 ? MODEL_GRAPH : MODEL_STREAM;
+}
+
+/* What the matrix makes of the row's size. */
+static void uneven(const struct bench *bench, const struct row *row, size_t elsize,
+		   struct predict_request *request)
+{
+	const struct traffic *traffic = &bench->traffic;
+	size_t n = (size_t)traffic->nranks, bytes = row->count * n * elsize;
+
+	for (int a = 0; a < traffic->nranks; a++) {
+		size_t send = 0, recv = 0, most = 0;
+
+		for (int b = 0; b < traffic->nranks; b++) {
+			size_t to = a == b ? 0 : traffic_count(traffic, a, b, bytes, elsize);
+
+			send += to;
+			recv += a == b ? 0 : traffic_count(traffic, b, a, bytes, elsize);
+			most = to > most ? to : most;
+		}
+		most *= elsize;
+		send = (send > recv ? send : recv) * elsize;
+		request->away = fmax(request->away, (double)send);
+		request->flow = fmax(request->flow, (double)most);
+	}
+}
+
+/* False: the model knows nothing of the row. */
+static bool fill(const struct predict *p, struct row *row)
+{
+	int dtype = dtype_parse(row->type);
+	struct predict_request request = {
+		.collective = (enum model_coll)model_coll_parse(row->collective),
+		.mode = mode_of(row),
+		.in_place = row->placement && strcmp(row->placement, "in-place") == 0,
+		.bytes = (double)row->size,
+		.elsize = dtype < 0 ? 0 : (int)dtype_size((enum dtype)dtype),
+		.algo = -1,
+		.proto = -1,
+		.no_nvls = strcmp(row->redop, "prod") == 0 || strcmp(row->redop, "avg") == 0,
+	};
+	struct prediction found;
+
+	if (request.collective == MODEL_ALLTOALLV && p->bench->traffic.nranks > 1 && dtype >= 0)
+		uneven(p->bench, row, dtype_size((enum dtype)dtype), &request);
+	if ((int)request.collective < 0 || model_predict(&p->model, &request, &found) < 0)
+		return false;
+	row->predicted_us = found.time_us;
+	row->predicted_busbw_gbs = found.busbw;
+	row->ceiling_busbw_gbs = found.ceiling_busbw;
+	row->predicted_algo = model_algo_name(found.algo);
+	row->predicted_proto = found.algo == MODEL_P2P ? NULL : model_proto_name(found.proto);
+	row->predicted_channels = found.algo == MODEL_P2P ? -1 : found.channels;
+	return true;
+}
+
+/* Both names are of model_names.c; sends and receives have no choice. */
+static void count_choice(struct predict *p, const struct row *row)
+{
+	if (!row->used_algo || !row->used_proto || !row->predicted_proto)
+		return;
+	p->nused++;
+	p->nas_predicted += strcmp(row->used_algo, row->predicted_algo) == 0 &&
+			    strcmp(row->used_proto, row->predicted_proto) == 0;
+}
+
+void predict_row(void *ctx, struct row *row)
+{
+	struct predict *p = ctx;
+
+	if (!fill(p, row))
+		return;
+	count_choice(p, row);
+	row->of_predicted_percent = row->time_us > 0 ? 100 * row->predicted_us / row->time_us : NAN;
+	row->of_ceiling_percent =
+		row->ceiling_busbw_gbs > 0 ? 100 * row->busbw_gbs / row->ceiling_busbw_gbs : NAN;
+	if (row->size >= PREDICT_FROM && isfinite(row->of_predicted_percent) &&
+	    p->npercents < PREDICT_ROWS) {
+		p->percents[p->npercents++] = row->of_predicted_percent;
+		if (row->of_ceiling_percent > p->most_of_ceiling)
+			p->most_of_ceiling = row->of_ceiling_percent;
+	}
+}
+
+static int compare_percents(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Whether the rows so far can be told good from bad by their predictions: not where one is faster
+ * than can be. False with the reason in `why`. */
+static bool is_measure(const struct predict *p, char *why, size_t len)
+{
+	if (p->most_of_ceiling <= MOST_OF_CEILING)
+		return true;
+	snprintf(why, len, "a row reaches %.0f %% of its ceiling: the ceiling is wrong",
+		 p->most_of_ceiling);
+	return false;
+}
+
+static const char *word(const struct predict *p, double percent)
+{
+	return percent >= p->good ? "good" : percent >= p->low ? "low" : "bad";
+}
+
+double predict_reached(void *ctx, char *text, size_t len)
+{
+	struct predict *p = ctx;
+	char choice[96] = "";
+	char why[160] = "";
+	double median;
+	bool told;
+
+	if (p->nused)
+		snprintf(choice, sizeof(choice),
+			 "; algorithm and protocol were as predicted in %zu of %zu rows",
+			 p->nas_predicted, p->nused);
+	if (p->npercents == 0) {
+		snprintf(text, len, "Prediction: no size from 1 MiB was measured%s", choice);
+		return NAN;
+	}
+	qsort(p->percents, p->npercents, sizeof(p->percents[0]), compare_percents);
+	median = (p->percents[(p->npercents - 1) / 2] + p->percents[p->npercents / 2]) / 2;
+	told = is_measure(p, why, sizeof(why));
+	snprintf(text, len,
+		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
+		 "speed%s%s, the slowest row %.1f %%%s%s%s%s",
+		 p->npercents, median, told ? ": " : "", told ? word(p, median) : "",
+		 p->percents[0], told ? ": " : "",
+		 told ? word(p, p->percents[0]) : ": not judged: ", why, choice);
+	p->median = told ? median : NAN;
+	return p->median;
+}

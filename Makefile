@@ -126,7 +126,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test hang unit e2e fuzz fuzzers install-deps format check-style rooms clean FORCE
+.PHONY: all tests run test hang unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -177,10 +177,18 @@ format:
 	$(Q)clang-format -i $(C_FILES)
 
 # Layout, line and function lengths, layers. Other versions of clang-format than Debian 12's may differ.
-check-style:
+check-style: record-alone
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(Q)ci/check_style $(C_FILES)
 	$(Q)ci/check_layers
+
+# The flight recorder, and all that it needs, is a library over libc: what a preloaded one may link.
+RECORD_ALONE := $(wildcard faults/record/*.c) common/process/watch.c \
+	$(addprefix common/base/,call_value.c dtype.c error.c outcome.c)
+record-alone:
+	@mkdir -p $(BUILD)/obj
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -shared -nodefaultlibs \
+		-Wl,--no-undefined -o $(BUILD)/obj/record-alone.so $(RECORD_ALONE) -lc
 
 # The rooms in their order, for ci/check_layers.
 rooms:

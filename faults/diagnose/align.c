@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/call.h"
+#include "base/call_value.h"
 #include "process/watch.h"
 
 #define WINDOW	65536		  /* further from the median rank than this is not compared */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/call.h"
+#include "base/call_value.h"
 #include "base/dtype.h"
 #include "base/rank_list.h"
 #include "record/verdict.h"

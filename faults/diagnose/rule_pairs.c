@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend/call.h"
+#include "base/call_value.h"
 #include "diagnose/rule.h"
 
 /* What one look costs is bounded: pending calls of a rank, ranks of a run. */

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "backend/call.h"
+#include "base/call_value.h"
 #include "base/clock.h"
 #include "machine/machine.h"
 #include "base/dtype.h"

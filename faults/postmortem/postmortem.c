@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "backend/call.h"
+#include "base/call_value.h"
 #include "postmortem/logs.h"
 #include "base/rank_list.h"
 #include "postmortem/report_stacks.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/call.h"
+#include "base/call_value.h"
 #include "base/dtype.h"
 #include "base/json_value.h"
 #include "postmortem/timeline.h"

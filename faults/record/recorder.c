@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend/call.h"
+#include "base/call_value.h"
 #include "base/clock.h"
 
 _Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");

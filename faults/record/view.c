@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/call.h"
+#include "base/call_value.h"
 #include "base/dtype.h"
 #include "process/watch.h"
 

@@ -1,0 +1,56 @@
+/* call_value.h: one communication call, and one request for a communicator, as values: what the
+ * chain of backend/call.h carries and the flight recorder records. */
+#ifndef HANGAR_CALL_VALUE_H
+#define HANGAR_CALL_VALUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+
+enum call_kind {
+	CALL_ALL_REDUCE,
+	CALL_ALL_GATHER,
+	CALL_REDUCE_SCATTER,
+	CALL_BROADCAST,
+	CALL_REDUCE,
+	CALL_ALLTOALL,
+	CALL_ALLTOALLV,
+	CALL_GATHER,
+	CALL_SCATTER,
+	CALL_SEND,
+	CALL_RECV,
+	CALL_KIND_COUNT
+};
+
+/* "AllReduce" "AllGather" ... "Send" "Recv": NCCL's function names without the prefix. */
+const char *call_kind_name(enum call_kind kind);
+
+struct call {
+	uint32_t comm; /* communicator id; 0 is the one of all ranks */
+	enum call_kind kind;
+	const void *send; /* NULL for CALL_RECV */
+	void *recv;	  /* NULL for CALL_SEND */
+	size_t count;	  /* elements, with NCCL's meaning for this kind (per rank for gathers,
+	                      * scatters, alltoall) */
+	enum dtype dtype;
+	enum redop op;	 /* OP_NONE where nothing is reduced */
+	int peer;	 /* root or peer, -1 where there is none */
+	uint32_t stream; /* stream id; 0 is the measured one */
+	uint64_t offset; /* byte offset of the buffer in its pool, for the record */
+	/* CALL_ALLTOALLV only: arrays of nranks elements, counts and displacements in elements,
+	 * owned by the caller and valid until the call is issued. */
+	const size_t *send_counts, *send_at, *recv_counts, *recv_at;
+};
+
+#define COMM_ID_BYTES 128
+
+/* What one rank hands to communicator init. All ranks must agree in nranks and id. */
+struct comm_request {
+	uint32_t comm; /* communicator id, as in struct call */
+	int rank, nranks;
+	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
+	                                  * tag (uint32_t) */
+};
+
+#endif

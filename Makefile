@@ -24,7 +24,7 @@ PROGRAMS := faults/postmortem/hang_diagnose.c common/nccl_log/nccl_log_main.c co
 	common/reconcile/reconcile_main.c
 
 # The rooms, in the order of their layers: a file includes from its own room and from those before.
-LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl topo \
+LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl backend/null topo \
 	nccl_log report machine measure reconcile) \
 	$(addprefix faults/,record inject inject/arrival inject/init watch evidence diagnose probe \
 	postmortem)

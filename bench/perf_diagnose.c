@@ -384,7 +384,7 @@ static void on_save(void *ctx)
 
 void perf_diagnose_start(struct perf_diagnose *self)
 {
-	self->gpus = strcmp(self->program->options->backend, "mpi") != 0;
+	self->gpus = !backend_lacks(self->program->options->backend, BACKEND_DEVICE);
 	self->counters = counter_delta_task(&self->gpus);
 	task_begin(&self->counters); /* without it there is one reading only */
 }

@@ -37,27 +37,36 @@ static int fail(const struct error *err, const struct program *program)
 	return (int)err->outcome;
 }
 
-/* GPUs that a bare start may use: 0 with --backend mpi. */
+/* GPUs that a bare start may use: 0 with a backend that takes none. */
 static int count_gpus(const struct options *options)
 {
 	bool any = strcmp(options->backend, "auto") == 0;
 
 	for (size_t i = 0; backend_table[i]; i++)
-		if (backend_table[i]->device_name &&
+		if (backend_table[i]->flags & BACKEND_DEVICE &&
 		    (any || strcmp(options->backend, backend_table[i]->name) == 0))
 			return launch_count(backend_table[i]->devices);
 	return 0;
 }
 
-/* On the backend that a run would take. */
+/* The backend that a run would take on a host with so many GPUs. */
+static const char *taken_backend(const struct options *options, int gpus)
+{
+	if (strcmp(options->backend, "auto") != 0)
+		return options->backend;
+	for (size_t i = 0; backend_table[i]; i++)
+		if (gpus > 0 || !(backend_table[i]->flags & BACKEND_DEVICE))
+			return backend_table[i]->name;
+	return options->backend;
+}
+
 static void list_faults(const struct options *options)
 {
 	int gpus = count_gpus(options);
-	bool nccl = gpus > 0 || strcmp(options->backend, "nccl") == 0;
 	struct fault_machine machine;
 
 	machine_look(&machine, NULL);
-	machine_serve(&machine, nccl ? "nccl" : "mpi", gpus);
+	machine_serve(&machine, taken_backend(options, gpus), gpus);
 	fault_list(stdout, &machine);
 }
 

@@ -186,7 +186,7 @@ static int place_faults(struct rank *r)
 		.record = r->program->fault_record,
 	};
 
-	machine_serve(&place.machine, ops->name, ops->device_name ? ops->devices() : 0);
+	machine_serve(&place.machine, ops->name, ops->flags & BACKEND_DEVICE ? ops->devices() : 0);
 	if (place.machine.cgroup && cgroup_enter(place.machine.cgroup) < 0)
 		place.machine.have &= ~(unsigned)NEED_CGROUP;
 	return inject_place(r->program->injector, &place, &r->err);
@@ -199,7 +199,7 @@ static int check_request(struct rank *r)
 	struct sweep sweep;
 	int rc = 0;
 
-	if (!b->backend->ops->device_name && options_need_gpu(b->options))
+	if (!(b->backend->ops->flags & BACKEND_DEVICE) && options_need_gpu(b->options))
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "--%s: needs a GPU, and none is visible on this host",
 				 options_need_gpu(b->options));
@@ -248,19 +248,26 @@ static int open_comm(struct rank *r)
 	rc = chain_init(&r->bench.chain); /* watches its own waits */
 	observe_nccl_asked(&r->reconcile.asked);
 	if (rc == 0)
-		rc = buffers_enroll(&r->bench.buffers);
+		rc = buffers_register(&r->bench.buffers);
 	r->run.memory_init = memory_used(r) - before;
 	return rc;
 }
 
 /* Columns that stay empty are explained. */
-static int explain_used(struct rank *r)
+static int explain_empty(struct rank *r)
 {
 	struct backend *be = r->bench.backend;
 	const char *why = NULL;
 
-	if (r->run.report && be->ops->used_refusal && r->program->options->nfaults == 0)
-		why = be->ops->used_refusal(be);
+	if (!r->run.report)
+		return 0;
+	if (be->ops->flags & BACKEND_NO_DATA)
+		return report_comment(&r->report,
+				      "Data check: none: the %s backend moves no data; what is "
+				      "measured is the harness itself",
+				      be->ops->name);
+	if (be->ops->tuning && r->program->options->nfaults == 0)
+		why = be->ops->tuning->refusal(be);
 	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why)
 		   : 0;
 }
@@ -289,7 +296,7 @@ static int open_vendor(struct rank *r)
 {
 	if (!r->run.report || !r->program->options->vendor)
 		return 0;
-	if (!r->bench.backend->ops->device_name)
+	if (!(r->bench.backend->ops->flags & BACKEND_DEVICE))
 		return report_comment(&r->report, "Vendors' figures: they are about GPUs and their "
 						  "links, and this run used none");
 	r->vendor = (struct vendor_run){
@@ -335,7 +342,7 @@ static void ask_nccl(struct rank *r)
 {
 	const struct options *o = r->program->options;
 
-	if (o->reconcile && o->nfaults == 0 && strcmp(backend_find(o->backend)->name, "nccl") == 0)
+	if (o->reconcile && o->nfaults == 0 && backend_find(o->backend)->flags & BACKEND_RAS)
 		observe_nccl_ask(&r->reconcile.asked, r->program->folder);
 }
 
@@ -383,7 +390,7 @@ static int measure(struct rank *r)
 
 	before = memory_used(r);
 	if (rc == 0)
-		rc = explain_used(r);
+		rc = explain_empty(r);
 	if (rc == 0)
 		rc = open_predictions(r);
 	if (rc == 0)

@@ -7,7 +7,7 @@ const struct backend_ops *const backend_table[] = {
 #ifdef HAVE_NCCL
 	&backend_nccl,
 #endif
-	&backend_mpi, NULL
+	&backend_mpi, &backend_null, NULL
 };
 
 const struct backend_ops *backend_find(const char *name)
@@ -17,83 +17,86 @@ const struct backend_ops *backend_find(const char *name)
 	for (size_t i = 0; backend_table[i]; i++) {
 		const struct backend_ops *ops = backend_table[i];
 
-		if (any ? ops->devices() > 0 : strcmp(name, ops->name) == 0)
+		if (any ? !(ops->flags & BACKEND_NO_DATA) && ops->devices() > 0
+			: strcmp(name, ops->name) == 0)
 			return ops;
 	}
 	return NULL;
 }
 
+/* Members are found by their offset: hooks and strings are pointers of one size, whose null is all
+ * zero bits on every system that dlsym works on. */
 struct hook {
 	const char *name;
 	size_t offset;
+	unsigned flag; /* it goes with this flag: both or none; 0: always */
 };
 
-#define HOOK(name)                                                                                 \
+#define REQUIRED(hook)                                                                             \
 	{                                                                                          \
-#name, offsetof(struct backend_ops, name)                                          \
+#hook, offsetof(struct backend_ops, hook), 0                                       \
+	}
+#define WITH(flag, hook)                                                                           \
+	{                                                                                          \
+#hook, offsetof(struct backend_ops, hook), flag                                    \
 	}
 
-static const struct hook required[] = {
-	HOOK(name),	   HOOK(help),	     HOOK(devices),  HOOK(open),
-	HOOK(close),	   HOOK(facts),	     HOOK(supports), HOOK(avg_premultiplies),
-	HOOK(comm_open),   HOOK(comm_close), HOOK(alloc),    HOOK(release),
-	HOOK(comm_id),	   HOOK(fill),	     HOOK(poison),   HOOK(copy),
-	HOOK(store),	   HOOK(fetch),	     HOOK(verify),   HOOK(issue),
-	HOOK(group_begin), HOOK(group_end),  HOOK(wait),
+static const struct hook main_hooks[] = {
+	REQUIRED(name),	      REQUIRED(help),
+	REQUIRED(devices),    WITH(BACKEND_DEVICE, device_name),
+	REQUIRED(open),	      REQUIRED(close),
+	REQUIRED(facts),      REQUIRED(supports),
+	REQUIRED(comm_id),    REQUIRED(comm_open),
+	REQUIRED(comm_close), WITH(BACKEND_ABORT, comm_abort),
+	REQUIRED(alloc),      REQUIRED(release),
+	REQUIRED(fill),	      REQUIRED(poison),
+	REQUIRED(copy),	      REQUIRED(store),
+	REQUIRED(fetch),      REQUIRED(verify),
+	REQUIRED(issue),      REQUIRED(group_begin),
+	REQUIRED(group_end),  WITH(BACKEND_ASYNC, started),
+	REQUIRED(wait),	      WITH(BACKEND_GRAPH, graph),
 };
 
-static const struct hook graph[] = {
-	HOOK(graph_begin),
-	HOOK(graph_end),
-	HOOK(graph_launch),
-	HOOK(graph_free),
-};
+#define OF(table, hook)                                                                            \
+	{                                                                                          \
+#table "." #hook, offsetof(struct backend_##table, hook), 0                        \
+	}
 
-static const struct hook marking[] = { HOOK(mark), HOOK(marks) };
+static const struct hook graph_hooks[] = { OF(graph, begin), OF(graph, end), OF(graph, launch),
+					   OF(graph, release) };
+static const struct hook marks_hooks[] = { OF(marks, mark), OF(marks, between) };
+static const struct hook tuning_hooks[] = { OF(tuning, refusal), OF(tuning, begin), OF(tuning, end),
+					    OF(tuning, estimate_begin), OF(tuning, estimate_end) };
 
-static const struct hook telling[] = { HOOK(used_refusal), HOOK(used_begin), HOOK(used_end) };
-
-static const struct hook estimating[] = { HOOK(estimate_begin), HOOK(estimate_end) };
-
-/* Data and function pointers have one size and one null on every system that dlsym works on. */
-static bool hook_set(const struct backend_ops *ops, const struct hook *hook)
+static bool is_set(const void *table, const struct hook *hook)
 {
 	void *pointer;
 
-	memcpy(&pointer, (const char *)ops + hook->offset, sizeof(pointer));
+	memcpy(&pointer, (const char *)table + hook->offset, sizeof(pointer));
 	return pointer != NULL;
 }
 
-/* The first of n hooks that is missing, NULL when there is none or, if that is allowed, when all
- * are. */
-static const char *missing_of(const struct backend_ops *ops, const struct hook *hooks, size_t n,
-			      bool may_lack_all)
+/* The first of n hooks that is not as the flags say; NULL: none, as in a table that is not there. */
+static const char *wrong_of(const void *table, const struct hook *hooks, size_t n, unsigned flags)
 {
-	const char *missing = NULL;
-	size_t set = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (hook_set(ops, &hooks[i]))
-			set++;
-		else if (!missing)
-			missing = hooks[i].name;
-	}
-	return may_lack_all && set == 0 ? NULL : missing;
+	for (size_t i = 0; table && i < n; i++)
+		if (is_set(table, &hooks[i]) != (!hooks[i].flag || flags & hooks[i].flag))
+			return hooks[i].name;
+	return NULL;
 }
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define WRONG_OF(table, hooks, flags)                                                              \
+	wrong_of(table, hooks, sizeof(hooks) / sizeof((hooks)[0]), flags)
 
 const char *backend_check(const struct backend_ops *ops)
 {
-	const char *missing = missing_of(ops, required, COUNT(required), false);
+	const char *wrong = WRONG_OF(ops, main_hooks, ops->flags);
 
-	if (!missing)
-		missing = missing_of(ops, graph, COUNT(graph), true);
-	if (!missing)
-		missing = missing_of(ops, marking, COUNT(marking), true);
-	if (!missing)
-		missing = missing_of(ops, telling, COUNT(telling), true);
-	if (!missing)
-		missing = missing_of(ops, estimating, COUNT(estimating), true);
-	return missing;
+	if (!wrong)
+		wrong = WRONG_OF(ops->graph, graph_hooks, 0);
+	if (!wrong)
+		wrong = WRONG_OF(ops->marks, marks_hooks, 0);
+	if (!wrong)
+		wrong = WRONG_OF(ops->tuning, tuning_hooks, 0);
+	return wrong;
 }

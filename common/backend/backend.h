@@ -62,14 +62,57 @@ struct backend {
 /* Unless said otherwise a hook returns 0 or a negative errno with the error set, and runs on the
  * rank's main thread. Pointers named dst, src, ptr are buffer addresses of this backend (device
  * memory on nccl). */
+
+/* Calls captured once and replayed (-G). All hooks are required. */
+struct backend_graph {
+	/* What is issued between begin and end is captured, not carried out. */
+	int (*begin)(struct backend *be);
+	/* *graph is owned by the caller; NULL after an error. */
+	int (*end)(struct backend *be, void **graph);
+	int (*launch)(struct backend *be, void *graph);
+	/* NULL is fine. */
+	void (*release)(struct backend *be, void *graph);
+};
+
+/* Moments of the stream (-I). All hooks are required. */
+struct backend_marks {
+	/* Note the moment the stream reaches this place, number 0 to 1023. */
+	int (*mark)(struct backend *be, int number);
+	/* After wait: the seconds between consecutive marks of the first n, n - 1 of them. */
+	int (*between)(struct backend *be, int n, double *seconds);
+};
+
+/* What the library makes of calls: apart from the timed ones. */
+struct backend_tuning {
+	/* Required. Why the library cannot tell what it does (one line); NULL: it can. */
+	const char *(*refusal)(struct backend *be);
+	/* Required. Between begin and end the library tells this rank what it does with the calls
+	 * that are issued, in its own time: no call between them may be timed. After end it is as
+	 * it was before begin. `kinds`: a bit 1 << enum call_kind for each kind issued. A library
+	 * that cannot tell says nothing; what is known without it is in `used` all the same. */
+	int (*begin)(struct backend *be);
+	int (*end)(struct backend *be, unsigned kinds, struct backend_used *used);
+	/* Required. The calls issued between them are not carried out: *us is what the library
+	 * expects them to take together, microseconds, NaN where it has no idea. Only for calls
+	 * that have been made on the communicator before, of kinds that are not made of sends and
+	 * receives; on all ranks. */
+	int (*estimate_begin)(struct backend *be);
+	int (*estimate_end)(struct backend *be, double *us);
+	/* Optional: a backend whose calls are kernels has it. Measured on the stream of calls,
+	 * which is idle; takes some milliseconds and touches no communicator. */
+	int (*kernel_cost)(struct backend *be, struct kernel_cost *cost);
+};
+
 struct backend_ops {
+	/* Required. help is one line. */
 	const char *name, *help;
+	unsigned flags; /* bits of backend_flag, BACKEND_FLAGS_NAME */
 
 	/* Required. Devices this process could use: > 0, or 0 when the backend can't run here
 	 * (mpi: always 1). */
 	int (*devices)(void);
-	/* Optional: a backend without devices of its own has none. A name that is the same on
-	 * every process of a host for the same physical device (PCI bus id); makes no context. */
+	/* Required with BACKEND_DEVICE. A name that is the same on every process of a host for the
+	 * same physical device (PCI bus id); makes no context. */
 	void (*device_name)(int device, char *buf, size_t len);
 	/* Required. Take the device and a stream; no communicator yet. On success *out is owned
 	 * by the caller. */
@@ -84,9 +127,8 @@ struct backend_ops {
 	 * pure data movement. */
 	bool (*supports)(struct backend *be, enum dtype dtype, enum redop op, char *why,
 			 size_t len);
-	/* Required. true when ncclAvg on floats multiplies by 1/n before adding; false when the
-	 * sum is divided. */
-	bool (*avg_premultiplies)(struct backend *be);
+	/* Optional. Device memory in use by this process' device, bytes (-M). */
+	size_t (*memory_used)(struct backend *be);
 
 	/* Required. A name for a communicator that is about to be made, COMM_ID_BYTES; another
 	 * one each time. Local. */
@@ -94,9 +136,10 @@ struct backend_ops {
 	/* Required. The communicator that is asked for, to be used for all calls; blocks until
 	 * all its ranks came. Watches its own wait, under the name of the library's function. */
 	int (*comm_open)(struct backend *be, const struct comm_request *request);
+	/* Required. Nothing happens when there is none. */
 	void (*comm_close)(struct backend *be);
-	/* Optional: a library that can give up a communicator on one rank alone has it. Says so
-	 * to the watch first. Safe to repeat. Calls made on what was given up are errors. */
+	/* Required with BACKEND_ABORT: gives the communicator up on this rank alone. Says so to
+	 * the watch first. Safe to repeat. Calls made on what was given up are errors. */
 	int (*comm_abort)(struct backend *be);
 
 	/* Required. Memory for pools, at least 4096-byte aligned, registered as the config asks.
@@ -104,78 +147,52 @@ struct backend_ops {
 	 * written, that is what has to fit. alloc returns -ENOMEM with OUTCOME_USAGE when it
 	 * does not. */
 	int (*alloc)(struct backend *be, size_t bytes, size_t used, void **ptr);
+	/* Required. NULL is fine. */
 	void (*release)(struct backend *be, void *ptr);
-	/* optional: -R, after comm_open, collective */
-	int (*enroll)(struct backend *be, void *ptr, size_t bytes);
+	/* Optional. -R, after comm_open, collective. */
+	int (*register_memory)(struct backend *be, void *ptr, size_t bytes);
 
-	/* Required; stream-ordered (they see and precede calls as issued), may return before
-	 * done. */
+	/* Required, all four; stream-ordered (they see and precede calls as issued), may return
+	 * before done. */
 	int (*fill)(struct backend *be, void *ptr, const struct check_data *data, int rank,
 		    uint64_t base, size_t count);
 	int (*poison)(struct backend *be, void *ptr, size_t bytes);
 	int (*copy)(struct backend *be, void *dst, const void *src, size_t bytes);
 	int (*store)(struct backend *be, void *dst, const void *host, size_t bytes);
-	/* Required; synchronous. */
+	/* Required, both; synchronous. */
 	int (*fetch)(struct backend *be, void *host, const void *src, size_t bytes);
 	int (*verify)(struct backend *be, const void *recv, const struct segment *segments, int n,
 		      const struct check_data *data, uint64_t base, struct verify_result *result);
 
 	/* Required. */
 	int (*issue)(struct backend *be, const struct call *call, uint64_t ticket);
+	/* Required, both. */
 	int (*group_begin)(struct backend *be);
 	int (*group_end)(struct backend *be);
-	/* Optional: a backend whose calls go on after `issue` has it. Waits, briefly, until the
-	 * last call is the one in progress; returns at once where that cannot be known. */
-	int (*begun)(struct backend *be);
+	/* Required with BACKEND_ASYNC. Waits, briefly, until the last call is the one in progress;
+	 * returns at once where that cannot be known. */
+	int (*started)(struct backend *be);
 	/* Required. Until everything issued has completed; polls the communicator's async error. */
 	int (*wait)(struct backend *be);
 
-	/* Optional, all four or none: capture what is issued between begin and end, replay it. */
-	int (*graph_begin)(struct backend *be);
-	int (*graph_end)(struct backend *be, void **graph);
-	int (*graph_launch)(struct backend *be, void *graph);
-	void (*graph_free)(struct backend *be, void *graph);
-
-	/* Optional, both or none (-I): note the moment the stream reaches this place, number 0
-	 * to 1023; then, after wait, the seconds between consecutive ones, n - 1 of them. */
-	int (*mark)(struct backend *be, int number);
-	int (*marks)(struct backend *be, int n, double *seconds);
-
-	/* Optional, all three or none. Between begin and end the library tells this rank what it
-	 * does with the calls that are issued, in its own time: no call between them may be
-	 * timed. After end it is as it was before begin. `kinds`: a bit 1 << enum call_kind for
-	 * each kind issued. A library that cannot tell says nothing, and used_refusal why (one
-	 * line; NULL: it can); what is known without it is in `used` all the same. */
-	const char *(*used_refusal)(struct backend *be);
-	int (*used_begin)(struct backend *be);
-	int (*used_end)(struct backend *be, unsigned kinds, struct backend_used *used);
-	/* Optional, both or none. The calls issued between them are not carried out: *us is what
-	 * the library expects them to take together, microseconds, NaN where it has no idea.
-	 * Only for calls that have been made on the communicator before, of kinds that are not
-	 * made of sends and receives; on all ranks. */
-	int (*estimate_begin)(struct backend *be);
-	int (*estimate_end)(struct backend *be, double *us);
-
-	/* Optional: a backend whose calls are kernels has it. Measured on the stream of calls,
-	 * which is idle; takes some milliseconds and touches no communicator. */
-	int (*kernel_cost)(struct backend *be, struct kernel_cost *cost);
-
-	/* Optional. Device memory in use by this process' device, bytes (-M). */
-	size_t (*memory_used)(struct backend *be);
+	const struct backend_graph *graph;   /* required with BACKEND_GRAPH */
+	const struct backend_marks *marks;   /* optional */
+	const struct backend_tuning *tuning; /* optional */
 };
 
 extern const struct backend_ops backend_mpi;
 extern const struct backend_ops backend_nccl; /* present only where HAVE_NCCL is defined */
+extern const struct backend_ops backend_null; /* the harness alone: common/backend/null/ops.c */
 
 /* The tables of this build, NULL-terminated, nccl first. */
 extern const struct backend_ops *const backend_table[];
 
-/* The named backend, or for "auto" the first with a device. NULL when this build has none of
+/* The named backend, or for "auto" the first with a device whose calls move data. NULL when this build has none of
  * that name. */
 const struct backend_ops *backend_find(const char *name);
 
-/* Is the table complete? Returns NULL, or the name of the first hook that is missing. Run by the
- * tests and at start. */
+/* Is the table complete, and as its flags say? Returns NULL, or the name of the first hook or field
+ * that is wrong, "graph.end" in one of the small tables. Run by the tests. */
 const char *backend_check(const struct backend_ops *ops);
 
 #endif

@@ -77,11 +77,11 @@ int chain_abort(struct chain *chain)
 	return ops->comm_abort ? ops->comm_abort(chain->backend) : -ENOTSUP;
 }
 
-int chain_begun(struct chain *chain)
+int chain_started(struct chain *chain)
 {
 	const struct backend_ops *ops = chain->backend->ops;
 
-	return ops->begun ? ops->begun(chain->backend) : -ENOTSUP;
+	return ops->started ? ops->started(chain->backend) : -ENOTSUP;
 }
 
 int chain_group_begin(struct chain *chain)

@@ -53,7 +53,7 @@ int chain_abort(struct chain *chain);
 
 /* Return once the last call is in progress, or at once where that cannot be known. -ENOTSUP (no
  * error set) on a backend whose calls are complete when they return. For filters only. */
-int chain_begun(struct chain *chain);
+int chain_started(struct chain *chain);
 
 /* Calls between begin and end start together (ncclGroupStart/End; MPI: non-blocking, completed
  * at the end). */

@@ -22,7 +22,7 @@ struct check_data {
 	enum redop op; /* OP_NONE: elements are only moved, all bit patterns but NaN and
 	                         * infinity occur */
 	int nranks;
-	bool avg_premultiplies; /* as backend_ops.avg_premultiplies says */
+	bool avg_premultiplies; /* BACKEND_AVG_FIRST */
 };
 
 /* Every buffer is poisoned with this byte before it is written to, guards included. */

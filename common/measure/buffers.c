@@ -45,15 +45,15 @@ int buffers_init(struct buffers *b, struct backend *backend, size_t largest, siz
 	return 0;
 }
 
-int buffers_enroll(struct buffers *b)
+int buffers_register(struct buffers *b)
 {
 	size_t whole = b->bytes + 2 * CHECK_GUARD;
 	int rc;
 
-	if (!b->backend->ops->enroll)
+	if (!b->backend->ops->register_memory)
 		return 0;
-	rc = b->backend->ops->enroll(b->backend, b->send_base, whole);
-	return rc < 0 ? rc : b->backend->ops->enroll(b->backend, b->recv_base, whole);
+	rc = b->backend->ops->register_memory(b->backend, b->send_base, whole);
+	return rc < 0 ? rc : b->backend->ops->register_memory(b->backend, b->recv_base, whole);
 }
 
 void buffers_release(struct buffers *b)
@@ -118,7 +118,7 @@ int buffers_fill(struct buffers *b, const struct check_data *data, int rank, siz
 	return 0;
 }
 
-void buffers_spoilt(struct buffers *b)
+void buffers_dirty(struct buffers *b)
 {
 	b->filled = 0;
 }

@@ -35,7 +35,7 @@ int buffers_init(struct buffers *buffers, struct backend *backend, size_t larges
 		 size_t calls);
 /* Register both pools with the communicator as -R asks; after the communicator is made.
  * Collective. */
-int buffers_enroll(struct buffers *buffers);
+int buffers_register(struct buffers *buffers);
 void buffers_release(struct buffers *buffers);
 
 /* Byte offset of slot `index` for buffers of `bytes`, and how many slots there are. */
@@ -48,6 +48,6 @@ size_t buffers_slots(const struct buffers *buffers, size_t bytes);
 int buffers_fill(struct buffers *buffers, const struct check_data *data, int rank, size_t upto);
 
 /* The send pool was written to: the next buffers_fill starts over. */
-void buffers_spoilt(struct buffers *buffers);
+void buffers_dirty(struct buffers *buffers);
 
 #endif

@@ -20,7 +20,7 @@ struct geometry plan_geometry(const struct bench *bench, const struct point *poi
 	};
 }
 
-static size_t least(size_t a, size_t b)
+static size_t min_of(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -30,7 +30,7 @@ static int keep_in_place(const struct plan *plan, const struct segment *keep, st
 {
 	size_t from = plan->shape.inplace_recv + keep->at, to = from + keep->count;
 	size_t own = plan->shape.inplace_send, own_end = own + plan->shape.send;
-	size_t a = least(own > from ? own : from, to), b = least(own_end > a ? own_end : a, to);
+	size_t a = min_of(own > from ? own : from, to), b = min_of(own_end > a ? own_end : a, to);
 	int n = 0;
 
 	if (a > from)
@@ -84,7 +84,7 @@ int plan_init(struct plan *plan, struct bench *bench, const struct point *point,
 		.dtype = point->dtype,
 		.op = point->op,
 		.nranks = plan->geometry.nranks,
-		.avg_premultiplies = be->ops->avg_premultiplies(be),
+		.avg_premultiplies = be->ops->flags & BACKEND_AVG_FIRST,
 	};
 	return make_segments(plan);
 }
@@ -172,7 +172,7 @@ int plan_prepare(struct plan *plan, struct checked_slot slot)
 	int rc;
 
 	if (slot.spare)
-		buffers_spoilt(&plan->bench->buffers);
+		buffers_dirty(&plan->bench->buffers);
 	rc = be->ops->poison(be, recv - CHECK_GUARD, plan->shape.bytes + 2 * CHECK_GUARD);
 	if (rc < 0 || !plan->in_place || plan->shape.send == 0)
 		return rc;

@@ -21,7 +21,9 @@ const char *predict_refusal(const struct bench *bench, bool shared_gpu)
 		return "--topo none";
 	if (o->nfaults > 0)
 		return "none are made of a schedule of faults";
-	if (strcmp(bench->backend->ops->name, "nccl") != 0)
+	if (bench->backend->ops->flags & BACKEND_NO_DATA)
+		return "the null backend moves no data";
+	if (!(bench->backend->ops->flags & BACKEND_DEVICE))
 		return "none are made for the mpi backend yet";
 	if (o->split_kind != SPLIT_NONE)
 		return "none are made for groups";
@@ -87,10 +89,10 @@ static int measure_launch(struct predict *p, const struct bench *bench)
 	int rc;
 
 	p->kernel = (struct kernel_cost){ .host_us = 0 };
-	if (!ops->kernel_cost)
+	if (!ops->tuning || !ops->tuning->kernel_cost)
 		return 0;
 	watch_work(bench->watch, "measuring launches", LAUNCHES_SECONDS);
-	rc = ops->kernel_cost(bench->backend, &p->kernel);
+	rc = ops->tuning->kernel_cost(bench->backend, &p->kernel);
 	watch_leave(bench->watch);
 	if (rc < 0)
 		return rc;

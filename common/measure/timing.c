@@ -123,7 +123,7 @@ static int read_marks(struct timing *t, struct batch *batch)
 
 	if (!between)
 		return error_set(t->plan->bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = be->ops->marks(be, n, between);
+	rc = be->ops->marks->between(be, n, between);
 	for (int i = 0; i < t->calls; i++) {
 		batch->time[i] = between[i * per] / t->plan->bench->options->agg_iters;
 		batch->enqueue[i] = enqueue;
@@ -140,7 +140,7 @@ static int mark(struct timing *t, int i, int after)
 
 	if (!bench->options->per_iter || (!after && i > 0 && marks_per_call(t) == 1))
 		return 0;
-	return bench->backend->ops->mark(bench->backend, number);
+	return bench->backend->ops->marks->mark(bench->backend, number);
 }
 
 static int batch_stream(struct timing *t, const struct checked_slot *checked, struct batch *batch)
@@ -214,20 +214,20 @@ static int batch_isolated(struct timing *t, const struct checked_slot *checked, 
 static int capture(struct timing *t, const struct checked_slot *checked, void **graph)
 {
 	struct backend *be = t->plan->bench->backend;
-	int rc = be->ops->graph_begin(be), end;
+	int rc = be->ops->graph->begin(be), end;
 
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < t->calls && rc == 0; i++)
 		rc = timing_issue(t, (size_t)i, i == t->calls - 1 ? checked : NULL);
-	end = be->ops->graph_end(be, graph);
+	end = be->ops->graph->end(be, graph);
 	return rc < 0 ? rc : end;
 }
 
 static int launch(struct timing *t, void *graph)
 {
 	struct bench *bench = t->plan->bench;
-	int rc = bench->backend->ops->graph_launch(bench->backend, graph);
+	int rc = bench->backend->ops->graph->launch(bench->backend, graph);
 
 	if (rc == 0)
 		watch_replayed(bench->watch, (uint32_t)calls_of(t));
@@ -258,7 +258,7 @@ static int batch_graph(struct timing *t, const struct checked_slot *checked, str
 	batch->time[0] = (clock_seconds() - begin) / per;
 	watch_leave(bench->watch);
 	if (checked && graph)
-		bench->backend->ops->graph_free(bench->backend, graph);
+		bench->backend->ops->graph->release(bench->backend, graph);
 	return rc;
 }
 
@@ -375,10 +375,9 @@ static void choose_adaptive(struct timing *t, double per)
 	const struct bench *bench = t->plan->bench;
 	int agg = bench->options->agg_iters;
 	/* a device's queue costs one wait per batch; host calls have completed when they return */
-	int least = bench->backend->ops->graph_begin ? MIN_STREAM_CALLS : 1;
+	int min = bench->backend->ops->flags & BACKEND_ASYNC ? MIN_STREAM_CALLS : 1;
 
-	t->calls =
-		clamp(ceil(BATCH_SECONDS / per), least, MAX_CALLS / agg > 1 ? MAX_CALLS / agg : 1);
+	t->calls = clamp(ceil(BATCH_SECONDS / per), min, MAX_CALLS / agg > 1 ? MAX_CALLS / agg : 1);
 	t->samples = 1;
 	if (t->mode == MODE_ISOLATED)
 		t->samples = clamp(ISOLATED_SECONDS / per, 1, ISOLATED_SAMPLES);
@@ -461,6 +460,6 @@ void timing_release(struct timing *t)
 	struct bench *bench = t->plan->bench;
 
 	if (t->graph)
-		bench->backend->ops->graph_free(bench->backend, t->graph);
+		bench->backend->ops->graph->release(bench->backend, t->graph);
 	t->graph = NULL;
 }

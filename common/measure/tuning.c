@@ -21,21 +21,21 @@ static int captured_iteration(struct timing *t)
 	struct bench *bench = t->plan->bench;
 	struct backend *be = bench->backend;
 	void *graph = NULL;
-	int rc = be->ops->graph_begin(be), end;
+	int rc = be->ops->graph->begin(be), end;
 
 	if (rc < 0)
 		return rc;
 	rc = timing_issue(t, 0, NULL);
-	end = be->ops->graph_end(be, &graph);
+	end = be->ops->graph->end(be, &graph);
 	rc = rc < 0 ? rc : end;
 	if (rc == 0)
-		rc = be->ops->graph_launch(be, graph);
+		rc = be->ops->graph->launch(be, graph);
 	if (rc == 0) {
 		watch_replayed(bench->watch, (uint32_t)bench->options->agg_iters);
 		rc = be->ops->wait(be);
 	}
 	if (graph)
-		be->ops->graph_free(be, graph);
+		be->ops->graph->release(be, graph);
 	return rc;
 }
 
@@ -68,13 +68,13 @@ static int use(struct timing *t, unsigned *kinds, struct row *row)
 	const struct call_filter *filter = bench->chain.filter,
 				 note = { .state = kinds, .issue = note_kind };
 	struct backend_used used = { .channels = -1 };
-	int rc = be->ops->used_begin(be), end;
+	int rc = be->ops->tuning->begin(be), end;
 
 	bench->chain.filter = &note;
 	if (rc == 0)
 		rc = iteration(t);
 	bench->chain.filter = filter;
-	end = be->ops->used_end(be, *kinds, &used);
+	end = be->ops->tuning->end(be, *kinds, &used);
 	row->used_algo = used.algo;
 	row->used_proto = used.proto;
 	row->used_channels = used.channels;
@@ -92,10 +92,10 @@ static int estimate(struct timing *t, struct row *row)
 
 	watch_enter(bench->watch, "the library's estimate", timing_deadline(0, 0));
 	bench->chain.watch = NULL;
-	rc = be->ops->estimate_begin(be);
+	rc = be->ops->tuning->estimate_begin(be);
 	if (rc == 0) {
 		rc = timing_issue(t, 0, NULL);
-		end = be->ops->estimate_end(be, &us);
+		end = be->ops->tuning->estimate_end(be, &us);
 		rc = rc < 0 ? rc : end;
 	}
 	bench->chain = chain;
@@ -108,12 +108,13 @@ int used_take(struct timing *t, struct row *row)
 {
 	const struct backend_ops *ops = t->plan->bench->backend->ops;
 	unsigned kinds = 0;
-	int rc = 0;
+	int rc;
 
 	row_nothing_used(row);
-	if (ops->used_begin)
-		rc = use(t, &kinds, row);
-	if (rc == 0 && ops->estimate_begin && kinds && !(kinds & ~(unsigned)COLLECTIVES))
+	if (!ops->tuning)
+		return 0;
+	rc = use(t, &kinds, row);
+	if (rc == 0 && kinds && !(kinds & ~(unsigned)COLLECTIVES))
 		rc = estimate(t, row);
 	return rc;
 }

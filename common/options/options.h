@@ -31,7 +31,7 @@ struct options {
 	enum split_kind split_kind; /* NCCL_TESTS_SPLIT, NCCL_TESTS_SPLIT_MASK (as AND) */
 	unsigned long split_value;
 	/* what to run */
-	char backend[16];	     /* --backend auto|nccl|mpi */
+	char backend[16];	     /* --backend auto|nccl|mpi|null */
 	enum mode mode;		     /* --mode; MODE_GRAPH also from -G */
 	int dtype_first, dtype_last; /* -d; DT_INT8..DT_F8E5M2 for "all" */
 	int op_first, op_last;	     /* -o; OP_SUM..OP_MULSUM for "all" */

@@ -56,8 +56,9 @@ static int check_graph(struct option_set *set)
 		o->mode = MODE_GRAPH;
 	if (o->mode != MODE_GRAPH)
 		return 0;
-	if (given(set, "mode") && strcmp(o->backend, "mpi") == 0)
-		return reject(set, "mode", "needs a GPU and can't be combined with --backend mpi");
+	if (given(set, "mode") && backend_lacks(o->backend, BACKEND_DEVICE))
+		return reject(set, "mode", "needs a GPU and can't be combined with --backend %s",
+			      o->backend);
 	if (o->blocking)
 		return reject(set, "blocking",
 			      "must be 0 with a graph (-G, --mode graph): there is nothing to "
@@ -129,10 +130,12 @@ static int check_scopes(struct option_set *set)
 		else if (row->scope == SCOPE_ROOTED && target && !target->rooted)
 			rc = option_reject(set, (int)i, "must be left out: %s has no root",
 					   target->name);
-		else if (row->scope == SCOPE_GPU && strcmp(set->options->backend, "mpi") == 0 &&
+		else if (row->scope == SCOPE_GPU &&
+			 backend_lacks(set->options->backend, BACKEND_DEVICE) &&
 			 changed(set->options, &defaults, row))
 			rc = option_reject(set, (int)i,
-					   "needs a GPU and can't be combined with --backend mpi");
+					   "needs a GPU and can't be combined with --backend %s",
+					   set->options->backend);
 	}
 	return rc;
 }
@@ -215,6 +218,24 @@ static int check_faults(struct option_set *set)
 	return 0;
 }
 
+/* Calls that move nothing leave nothing to check, and break nothing. */
+static int check_no_data(struct option_set *set)
+{
+	struct options *o = set->options;
+
+	if (!backend_has(o->backend, BACKEND_NO_DATA))
+		return 0;
+	if ((given(set, "check") && o->check > 0) || o->check_every)
+		return reject(set, "check", "must be 0 with --backend %s, which moves no data",
+			      o->backend);
+	if (o->nfaults > 0)
+		return reject(set, "fault",
+			      "can't be combined with --backend %s, which makes no calls",
+			      o->backend);
+	o->check = 0;
+	return 0;
+}
+
 /* A default of --low stays below a --good that was given. */
 static int check_verdict(struct option_set *set)
 {
@@ -255,6 +276,7 @@ int options_check(struct option_set *set)
 		check_processes,
 		check_files,
 		check_faults,
+		check_no_data,
 		check_verdict,
 		/* Last: wrong input is told first, whatever this build has. */
 		check_device_kernels,

@@ -98,8 +98,9 @@ const struct option_row option_rows[] = {
 	  .group = GROUP_PROCESSES,
 	  .help = "accepted; ranks are processes and always start in parallel" },
 	{ "backend", .arg = "NAME", .initial = "auto", .kind = &kind_name, FIELD(backend),
-	  .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi"),
-	  .help = "who communicates; auto: nccl where a GPU is visible" },
+	  .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi", "null"),
+	  .help = "who communicates; auto: nccl where a GPU is visible, else mpi; null: nobody, calls "
+		  "return at once and busbw is what the harness itself allows" },
 	{ "share-gpu", FLAG("1", "0"), FIELD(share_gpu), .group = GROUP_PROCESSES,
 	  .scope = SCOPE_GPU,
 	  .help = "several ranks on one GPU, as if each were a host of its own" },

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backend_kind.h"
 const struct cause cause_table[] = {
 	{ .name = "forced-settings",
 	  .what = "a setting limits NCCL",
@@ -194,7 +195,7 @@ const char *cause_setting(const struct observation *o, const char *name)
 
 bool cause_on_gpus(const struct observation *o)
 {
-	return strcmp(o->run.backend, "nccl") == 0;
+	return backend_has(o->run.backend, BACKEND_DEVICE);
 }
 
 bool cause_network(const struct observation *o)

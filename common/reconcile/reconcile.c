@@ -43,7 +43,7 @@ static int look(struct reconcile *r, struct observed_host *mine, struct observed
 	struct observe_request request = {
 		.root = "",
 		.environment = environ,
-		.nvml = r->bench->backend->ops->device_name ? &r->nvml : NULL,
+		.nvml = r->bench->backend->ops->flags & BACKEND_DEVICE ? &r->nvml : NULL,
 		.ranks = r->ranks,
 		.nranks = job->nranks,
 		.node = job->node,
@@ -173,7 +173,7 @@ static void describe_run(struct reconcile *r)
 	set_text(run->backend, sizeof(run->backend), r->bench->backend->ops->name);
 	set_text(run->collective, sizeof(run->collective), r->bench->collective->name);
 	r->bench->backend->ops->facts(r->bench->backend, &facts);
-	if (r->bench->backend->ops->device_name) {
+	if (r->bench->backend->ops->flags & BACKEND_DEVICE) {
 		set_text(run->gpu, sizeof(run->gpu), facts.device);
 		run->links = links_of(facts.device);
 	}

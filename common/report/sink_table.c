@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backend_kind.h"
 #include "base/number.h"
 #include "report/row_pair.h"
 #include "report/sink.h"
@@ -135,7 +136,7 @@ static void put_facts(FILE *out, const struct run_facts *facts)
 	put_settings(out, facts->options);
 	put_meaning(out, facts->options);
 	put_comment(out, facts->mpi_library ? facts->mpi_library : "");
-	if (strcmp(facts->backend, "mpi") != 0)
+	if (backend_has(facts->backend, BACKEND_DEVICE))
 		fprintf(out, "# %s, %s\n", device->library, device->runtime);
 	if (device->config[0])
 		fprintf(out, "# Communicator: %s\n", device->config);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/backend_kind.h"
 #include "diagnose/rule.h"
 #include "process/watch.h"
 
@@ -14,8 +15,8 @@ static bool is_over(const struct inquiry *q, int rank)
 {
 	const struct rank_view *v = &q->evidence->ranks[rank].view;
 	const struct track *t = &q->align.tracks[rank];
-	bool elsewhere =
-		strcmp(q->evidence->backend, "mpi") == 0 || v->device_wait == RECORD_DEVICE_LEFT;
+	bool elsewhere = backend_lacks(q->evidence->backend, BACKEND_ASYNC) ||
+			 v->device_wait == RECORD_DEVICE_LEFT;
 
 	return v->completed >= v->issued || (elsewhere && !t->inside && !call_in_pairs(t->final));
 }

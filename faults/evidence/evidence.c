@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/backend_kind.h"
 #include "base/call_value.h"
 #include "base/clock.h"
 #include "machine/machine.h"
@@ -320,8 +321,7 @@ void evidence_identify(struct evidence *e, const struct record_header *h)
 	if (!e->library[0])
 		snprintf(e->library, sizeof(e->library), "%.63s", h->library);
 	if (!e->backend[0] && e->library[0])
-		snprintf(e->backend, sizeof(e->backend), "%s",
-			 strncmp(e->library, "NCCL", 4) == 0 ? "nccl" : "mpi");
+		snprintf(e->backend, sizeof(e->backend), "%s", backend_of_library(e->library));
 }
 
 void evidence_remark(struct evidence *e, const char *fmt, ...)

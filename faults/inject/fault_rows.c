@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/backend_kind.h"
 #include "inject/fault_key.h"
 
 const struct fault *fault_find(const char *name)
@@ -166,7 +167,7 @@ static const char *need_lacking(unsigned need)
 
 static const char *outcomes_on(const struct fault *fault, const struct fault_machine *machine)
 {
-	return strcmp(machine->backend, "nccl") == 0 ? fault->nccl : fault->mpi;
+	return backend_has(machine->backend, BACKEND_DEVICE) ? fault->nccl : fault->mpi;
 }
 
 static int row_runs(const struct fault *fault, const struct fault_machine *machine, char *why,
@@ -196,7 +197,8 @@ int fault_runs(const struct fault_spec *spec, const struct fault_machine *machin
 {
 	int rc = row_runs(spec->fault, machine, why, len);
 
-	if (rc == 0 && spec->when == FAULT_INFLIGHT && strcmp(machine->backend, "nccl") != 0) {
+	if (rc == 0 && spec->when == FAULT_INFLIGHT &&
+	    !backend_has(machine->backend, BACKEND_ASYNC)) {
 		snprintf(why, len,
 			 "when=inflight cannot occur on the %s backend: its calls are complete "
 			 "when they return",

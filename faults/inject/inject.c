@@ -238,7 +238,7 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 		return rc < 0 ? rc : 0;
 	rc = chain_emit(chain, call);
 	if (rc == 0 && wants_flight(injector, call)) {
-		rc = chain_begun(chain);
+		rc = chain_started(chain);
 		if (rc == 0)
 			rc = fire(injector,
 				  &(struct moment){ .when = FAULT_INFLIGHT, .call = call }, chain);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/backend_kind.h"
 #include "process/cgroup.h"
 
 /* In a child, whose namespace ends with it. Not vfork: the child must not change its parent. */
@@ -45,6 +46,6 @@ void machine_serve(struct fault_machine *machine, const char *backend, int gpus)
 	machine->backend = backend;
 	if (gpus > 0)
 		machine->have |= NEED_GPU;
-	if (strcmp(backend, "nccl") == 0)
+	if (backend_has(backend, BACKEND_SOCKETS))
 		machine->have |= NEED_NET; /* its bootstrap always uses sockets */
 }

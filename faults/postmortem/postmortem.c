@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/backend_kind.h"
 #include "base/call_value.h"
 #include "postmortem/logs.h"
 #include "base/rank_list.h"
@@ -128,7 +129,7 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 	fprintf(out, "\n### Ring topology\n\n");
 	if (logs_print(out, dir) > 0)
 		return;
-	if (strcmp(e->backend, "mpi") == 0)
+	if (backend_lacks(e->backend, BACKEND_RAS))
 		fprintf(out, "The MPI library does not tell in which order it connects ranks.\n");
 	else
 		fprintf(out,

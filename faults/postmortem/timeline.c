@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/backend_kind.h"
 #include "diagnose/rule.h"
 #include "base/rank_list.h"
 #include "postmortem/timeline_axis.h"
@@ -113,10 +114,10 @@ static size_t first_shown(const struct timeline *t, const struct evidence_rank *
 	return rank->ncalls > TIMELINE_BEFORE ? rank->ncalls - TIMELINE_BEFORE : 0;
 }
 
-/* NCCL's calls go on after they have returned. */
+/* Do calls go on after they have returned? */
 static bool on_device(const struct timeline *t)
 {
-	return strcmp(t->evidence->backend, "nccl") == 0;
+	return backend_has(t->evidence->backend, BACKEND_ASYNC);
 }
 
 /* How far a call came. The recorder learns that calls completed when the host synchronises;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/backend_kind.h"
 #include "probe/task.h"
 #include "base/rank_list.h"
 #include "evidence/evidence_text.h"
@@ -81,7 +82,7 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 	const char *address = getenv("NCCL_RAS_ADDR");
 	struct ras_order ras = { address ? address : RAS_ADDRESS, PROBE_EACH * 0.9 };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t nras = strcmp(evidence->backend, "nccl") == 0, nfirst = nras + (before != NULL);
+	size_t nras = backend_has(evidence->backend, BACKEND_RAS), nfirst = nras + (before != NULL);
 
 	if (!h.tasks || !h.orders || !h.ranks)
 		goto out;

@@ -226,7 +226,7 @@ static void test_supports(void)
 			CU_ASSERT(be->ops->supports(be, dtype, op, why, sizeof(why)));
 	CU_ASSERT(!be->ops->supports(be, DT_FLOAT, OP_MULSUM, why, sizeof(why)));
 	CU_ASSERT_PTR_NOT_NULL(strstr(why, "nccl"));
-	CU_ASSERT(!be->ops->avg_premultiplies(be));
+	CU_ASSERT(!(be->ops->flags & BACKEND_AVG_FIRST));
 	tear_down();
 }
 
@@ -419,13 +419,13 @@ static void test_facts_and_marks(void)
 	CU_ASSERT_EQUAL(facts.device_index, -1);
 	CU_ASSERT(facts.device_memory > 1 << 20);
 	for (int i = 0; i < 3; i++)
-		CU_ASSERT_EQUAL(be->ops->mark(be, i), 0);
-	CU_ASSERT_EQUAL(be->ops->marks(be, 3, seconds), 0);
+		CU_ASSERT_EQUAL(be->ops->marks->mark(be, i), 0);
+	CU_ASSERT_EQUAL(be->ops->marks->between(be, 3, seconds), 0);
 	CU_ASSERT(seconds[0] >= 0 && seconds[0] < 10);
 	CU_ASSERT(seconds[1] >= 0 && seconds[1] < 10);
 	CU_ASSERT(seconds[2] == -1);
-	CU_ASSERT_EQUAL(be->ops->mark(be, 1024), -EINVAL);
-	CU_ASSERT_EQUAL(be->ops->mark(be, -1), -EINVAL);
+	CU_ASSERT_EQUAL(be->ops->marks->mark(be, 1024), -EINVAL);
+	CU_ASSERT_EQUAL(be->ops->marks->mark(be, -1), -EINVAL);
 	tear_down();
 }
 

@@ -18,39 +18,65 @@ static void test_tables_complete(void)
 			CU_ASSERT_STRING_NOT_EQUAL(backend_table[i]->name, backend_table[n]->name);
 	}
 #ifdef HAVE_NCCL
-	CU_ASSERT_EQUAL(n, 2);
+	CU_ASSERT_EQUAL(n, 3);
 	CU_ASSERT_PTR_EQUAL(backend_table[0], &backend_nccl);
 #else
-	CU_ASSERT_EQUAL(n, 1);
+	CU_ASSERT_EQUAL(n, 2);
 #endif
-	CU_ASSERT_PTR_EQUAL(backend_table[n - 1], &backend_mpi);
+	CU_ASSERT_PTR_EQUAL(backend_table[n - 2], &backend_mpi);
+	CU_ASSERT_PTR_EQUAL(backend_table[n - 1], &backend_null);
 }
 
-/* NULL the first member, the next, and so on: each must be missed by name unless it is optional. */
-static void test_each_hook_is_missed(void)
+/* NULL each member of a table in turn: it must be missed unless it is optional. */
+static size_t missed(struct backend_ops *ops, void *table, size_t from, size_t size)
 {
-	static const char *const optional[] = { "device_name", "comm_abort",  "enroll",
-						"begun",       "kernel_cost", "memory_used" };
-	const size_t size = sizeof(void *);
-	struct backend_ops whole = backend_mpi, ops;
-	size_t missed = 0;
+	char *at = table;
+	size_t n = 0;
 	void *hook;
 
-	CU_ASSERT_EQUAL(sizeof(whole) % size, 0);
-	/* Give every hook a value, so that the optional ones are there as well. */
-	memcpy(&hook, (char *)&whole + offsetof(struct backend_ops, wait), size);
-	for (size_t at = offsetof(struct backend_ops, devices); at < sizeof(whole); at += size)
-		memcpy((char *)&whole + at, &hook, size);
-	CU_ASSERT_PTR_NULL(backend_check(&whole));
-	for (size_t at = 0; at < sizeof(whole); at += size) {
-		const char *name;
-
-		ops = whole;
-		memset((char *)&ops + at, 0, size);
-		name = backend_check(&ops);
-		missed += name != NULL;
+	for (size_t i = from; i < size; i += sizeof(hook)) {
+		memcpy(&hook, at + i, sizeof(hook));
+		memset(at + i, 0, sizeof(hook));
+		n += backend_check(ops) != NULL;
+		memcpy(at + i, &hook, sizeof(hook));
 	}
-	CU_ASSERT_EQUAL(missed, sizeof(whole) / size - sizeof(optional) / sizeof(optional[0]));
+	return size / sizeof(hook) - n;
+}
+
+/* Give every hook a value, so that the optional ones are there as well. */
+static void fill_hooks(void *table, size_t from, size_t size)
+{
+	const struct backend_ops *some = &backend_mpi;
+
+	for (size_t at = from; at < size; at += sizeof(some->wait))
+		memcpy((char *)table + at, &some->wait, sizeof(some->wait));
+}
+
+static void test_each_hook_is_missed(void)
+{
+	static struct backend_graph graph;
+	static struct backend_marks marks;
+	static struct backend_tuning tuning;
+	struct backend_ops whole = backend_mpi;
+
+	fill_hooks(&whole, offsetof(struct backend_ops, devices),
+		   offsetof(struct backend_ops, graph));
+	fill_hooks(&graph, 0, sizeof(graph));
+	fill_hooks(&marks, 0, sizeof(marks));
+	fill_hooks(&tuning, 0, sizeof(tuning));
+	whole.graph = &graph;
+	whole.marks = &marks;
+	whole.tuning = &tuning;
+	whole.flags = BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH;
+	CU_ASSERT_PTR_NULL(backend_check(&whole));
+	/* memory_used, register_memory, marks and tuning; the strings are looked at below */
+	CU_ASSERT_EQUAL(missed(&whole, &whole, offsetof(struct backend_ops, devices),
+			       sizeof(whole)) -
+				offsetof(struct backend_ops, devices) / sizeof(void *),
+			4);
+	CU_ASSERT_EQUAL(missed(&whole, &graph, 0, sizeof(graph)), 0);
+	CU_ASSERT_EQUAL(missed(&whole, &marks, 0, sizeof(marks)), 0);
+	CU_ASSERT_EQUAL(missed(&whole, &tuning, 0, sizeof(tuning)), 1); /* kernel_cost */
 }
 
 static void test_missing_is_named(void)
@@ -66,51 +92,69 @@ static void test_missing_is_named(void)
 	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "name");
 }
 
-static int mark(struct backend *be, int number)
-{
-	(void)be;
-	return number;
-}
-
-static int graph_begin(struct backend *be)
+static int one(struct backend *be)
 {
 	(void)be;
 	return 0;
 }
 
-static void graph_free(struct backend *be, void *graph)
+static void test_flags_and_hooks(void)
 {
-	(void)be;
-	(void)graph;
+	static const struct {
+		unsigned flag;
+		const char *wrong;
+	} cases[] = {
+		{ BACKEND_DEVICE, "device_name" },
+		{ BACKEND_ASYNC, "started" },
+		{ BACKEND_ABORT, "comm_abort" },
+		{ BACKEND_GRAPH, "graph" },
+	};
+	struct backend_ops ops;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ops = backend_mpi;
+		ops.flags |= cases[i].flag;
+		CU_ASSERT_STRING_EQUAL(backend_check(&ops), cases[i].wrong);
+	}
+	/* and a hook that no flag tells of */
+	ops = backend_mpi;
+	ops.started = one;
+	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "started");
 }
 
-static int begin(struct backend *be)
+static void test_small_tables(void)
 {
-	(void)be;
-	return 0;
-}
-
-static void test_hooks_come_together(void)
-{
+	const struct backend_graph graph = { .begin = one };
+	const struct backend_marks marks = { .between = backend_mpi.marks->between };
+	const struct backend_tuning tuning = { .begin = one };
 	struct backend_ops ops = backend_mpi;
 
 	CU_ASSERT_PTR_NULL(backend_check(&ops));
-	ops.graph_begin = graph_begin;
-	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "graph_end");
-	ops.graph_begin = NULL;
-	ops.graph_free = graph_free;
-	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "graph_begin");
+	ops.flags |= BACKEND_GRAPH;
+	ops.graph = &graph;
+	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "graph.end");
 	ops = backend_mpi;
-	ops.mark = mark;
+	ops.marks = &marks;
+	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "marks.mark");
 	ops.marks = NULL;
-	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "marks");
-	ops.mark = NULL;
 	CU_ASSERT_PTR_NULL(backend_check(&ops));
-	ops.used_begin = begin;
-	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "used_refusal");
-	ops.used_begin = NULL;
-	ops.estimate_begin = begin;
-	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "estimate_end");
+	ops.tuning = &tuning;
+	CU_ASSERT_STRING_EQUAL(backend_check(&ops), "tuning.refusal");
+}
+
+/* What a name says is what the table says, also of backends that this build lacks. */
+static void test_kinds(void)
+{
+	for (int i = 0; backend_table[i]; i++)
+		for (unsigned flag = 1; flag <= BACKEND_NO_DATA; flag <<= 1)
+			CU_ASSERT_EQUAL(backend_has(backend_table[i]->name, flag),
+					(backend_table[i]->flags & flag) != 0);
+	CU_ASSERT(backend_has("nccl", BACKEND_DEVICE));
+	CU_ASSERT(!backend_has("auto", BACKEND_DEVICE));
+	CU_ASSERT(!backend_has("", BACKEND_NO_DATA));
+	CU_ASSERT_STRING_EQUAL(backend_of_library("NCCL 2.28.9"), "nccl");
+	CU_ASSERT_STRING_EQUAL(backend_of_library("Open MPI v4.1.4"), "mpi");
+	CU_ASSERT_STRING_EQUAL(backend_of_library("null 1"), "null");
 }
 
 static void test_find(void)
@@ -119,6 +163,7 @@ static void test_find(void)
 
 	CU_ASSERT_PTR_EQUAL(backend_find("mpi"), &backend_mpi);
 	CU_ASSERT_EQUAL(backend_mpi.devices(), 1);
+	CU_ASSERT_PTR_EQUAL(backend_find("null"), &backend_null);
 	CU_ASSERT_PTR_NULL(backend_find(""));
 	CU_ASSERT_PTR_NULL(backend_find("MPI"));
 	CU_ASSERT_PTR_NULL(backend_find("mpi "));
@@ -138,7 +183,9 @@ int main(void)
 		{ "tables are complete", test_tables_complete },
 		{ "each hook is missed", test_each_hook_is_missed },
 		{ "the missing hook is named", test_missing_is_named },
-		{ "hooks of a set come together", test_hooks_come_together },
+		{ "flags and hooks", test_flags_and_hooks },
+		{ "small tables", test_small_tables },
+		{ "kinds", test_kinds },
 		{ "find", test_find },
 	};
 

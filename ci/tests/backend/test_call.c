@@ -197,7 +197,7 @@ static void test_communicators(void)
 	CU_ASSERT_EQUAL(chain_emit_init(&chain, &request), -5);
 	CU_ASSERT_STRING_EQUAL(note.log, "iOriOf");
 	CU_ASSERT_EQUAL(chain_abort(&chain), -7);
-	CU_ASSERT_EQUAL(chain_begun(&chain), -ENOTSUP);
+	CU_ASSERT_EQUAL(chain_started(&chain), -ENOTSUP);
 	note.be.ops = &bare;
 	CU_ASSERT_EQUAL(chain_abort(&chain), -ENOTSUP);
 	CU_ASSERT_STRING_EQUAL(note.log, "iOriOfA");

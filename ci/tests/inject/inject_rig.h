@@ -20,7 +20,7 @@ struct note {
 	_Atomic int *seen; /* n, for another process; may be NULL */
 	struct call made[MADE];
 	char comms[128];
-	int begun;
+	int started;
 };
 
 static inline int note_issue(struct backend *be, const struct call *call, uint64_t ticket)
@@ -60,9 +60,9 @@ static inline int note_comm_abort(struct backend *be)
 	return 0;
 }
 
-static inline int note_begun(struct backend *be)
+static inline int note_started(struct backend *be)
 {
-	((struct note *)be)->begun++;
+	((struct note *)be)->started++;
 	return 0;
 }
 
@@ -71,7 +71,7 @@ static const struct backend_ops note_ops = {
 	.comm_open = note_comm_open,
 	.comm_id = note_comm_id,
 	.comm_abort = note_comm_abort,
-	.begun = note_begun,
+	.started = note_started,
 };
 
 struct rig {

@@ -348,16 +348,16 @@ static void test_inflight(void)
 
 	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
 	rig_call(&rig, 1, 0);
-	CU_ASSERT_EQUAL(rig.note.begun, 0);
+	CU_ASSERT_EQUAL(rig.note.started, 0);
 	rig_call(&rig, 2, 0);
-	CU_ASSERT_EQUAL(rig.note.begun, 1);
+	CU_ASSERT_EQUAL(rig.note.started, 1);
 	CU_ASSERT_EQUAL(rig.record.fired, 1);
 	rig_call(&rig, 3, 0);
-	CU_ASSERT_EQUAL(rig.note.begun, 1);
+	CU_ASSERT_EQUAL(rig.note.started, 1);
 	CU_ASSERT_EQUAL(rig.note.n, 3);
 	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 2, 4), 0);
 	rig_calls(&rig, 3);
-	CU_ASSERT_EQUAL(rig.note.begun, 0);
+	CU_ASSERT_EQUAL(rig.note.started, 0);
 }
 
 int main(void)

@@ -444,14 +444,19 @@ static int graph_issue(struct backend *b, const struct call *call, uint64_t tick
 	return 0;
 }
 
+static const struct backend_graph graphs = {
+	.begin = graph_begin,
+	.end = graph_end,
+	.launch = graph_launch,
+	.release = graph_free,
+};
+
 static void with_graphs(void)
 {
 	graph_ops = backend_mpi;
 	graph_ops.issue = graph_issue;
-	graph_ops.graph_begin = graph_begin;
-	graph_ops.graph_end = graph_end;
-	graph_ops.graph_launch = graph_launch;
-	graph_ops.graph_free = graph_free;
+	graph_ops.flags |= BACKEND_ASYNC | BACKEND_GRAPH;
+	graph_ops.graph = &graphs;
 	options.mode = MODE_GRAPH; /* -G 5, which is for GPUs */
 	options.graph_launches = 5;
 	be->ops = &graph_ops;

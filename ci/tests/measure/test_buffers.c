@@ -191,7 +191,7 @@ static void test_fill(void)
 	CU_ASSERT_EQUAL(fake.fill_base, (100 + 4096) / 8);
 	CU_ASSERT(holds(&other, 3, 5000));
 	/* somebody wrote to it */
-	buffers_spoilt(&buffers);
+	buffers_dirty(&buffers);
 	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 3, 100), 0);
 	CU_ASSERT_EQUAL(fake.fill_base, 0);
 	tear_down();
@@ -254,31 +254,31 @@ static void test_fill_failed(void)
 	tear_down();
 }
 
-static int enrolled, enroll_rc;
+static int registered, register_rc;
 
-static int fake_enroll(struct backend *be, void *ptr, size_t bytes)
+static int fake_register(struct backend *be, void *ptr, size_t bytes)
 {
 	(void)be;
-	CU_ASSERT_PTR_EQUAL(ptr, fake.ptrs[enrolled]);
-	CU_ASSERT_EQUAL(bytes, fake.bytes[enrolled]);
-	enrolled++;
-	return enroll_rc;
+	CU_ASSERT_PTR_EQUAL(ptr, fake.ptrs[registered]);
+	CU_ASSERT_EQUAL(bytes, fake.bytes[registered]);
+	registered++;
+	return register_rc;
 }
 
-static void test_enroll(void)
+static void test_register(void)
 {
 	struct backend_ops ops = fake_ops;
 
 	set_up(8);
-	CU_ASSERT_EQUAL(buffers_enroll(&buffers), 0);
-	ops.enroll = fake_enroll;
+	CU_ASSERT_EQUAL(buffers_register(&buffers), 0);
+	ops.register_memory = fake_register;
 	fake.be.ops = &ops;
-	CU_ASSERT_EQUAL(buffers_enroll(&buffers), 0);
-	CU_ASSERT_EQUAL(enrolled, 2);
-	enrolled = 0;
-	enroll_rc = -EIO;
-	CU_ASSERT_EQUAL(buffers_enroll(&buffers), -EIO);
-	CU_ASSERT_EQUAL(enrolled, 1);
+	CU_ASSERT_EQUAL(buffers_register(&buffers), 0);
+	CU_ASSERT_EQUAL(registered, 2);
+	registered = 0;
+	register_rc = -EIO;
+	CU_ASSERT_EQUAL(buffers_register(&buffers), -EIO);
+	CU_ASSERT_EQUAL(registered, 1);
 	tear_down();
 }
 
@@ -294,7 +294,7 @@ int main(void)
 		{ "other data", test_fill_again },
 		{ "fill to the end", test_fill_all },
 		{ "a fill that failed", test_fill_failed },
-		{ "enroll", test_enroll },
+		{ "register", test_register },
 	};
 
 	return unit_main("buffers", cases, sizeof(cases) / sizeof(cases[0]));

@@ -403,7 +403,7 @@ static void test_check_wrong(void)
 	plan_release(&plan);
 
 	CU_ASSERT_EQUAL_FATAL(plan_of(4000, true), 0);
-	buffers_spoilt(&bench.buffers);
+	buffers_dirty(&bench.buffers);
 	checked_call(slot, false);
 	slot_pointer(slot)[4000] = 0;
 	CU_ASSERT_EQUAL(check(slot).kind, WRONG_GUARD);

@@ -25,7 +25,9 @@ static void facts(struct backend *be, struct backend_facts *to)
 	strcpy(to->device, "NVIDIA H200");
 }
 
-static const struct backend_ops nccl = { .name = "nccl", .facts = facts };
+static const struct backend_ops nccl = { .name = "nccl",
+					 .flags = BACKEND_FLAGS_NCCL,
+					 .facts = facts };
 static const struct backend_ops mpi = { .name = "mpi", .facts = facts };
 
 static void set_up(const char *topo, int nranks, int nnodes)

@@ -247,6 +247,21 @@ static void graph_free(struct backend *be, void *graph)
 	note('F');
 }
 
+static const struct backend_graph graphs = {
+	.begin = graph_begin,
+	.end = graph_end,
+	.launch = graph_launch,
+	.release = graph_free,
+};
+
+static const struct backend_tuning tuning = {
+	.refusal = no_refusal,
+	.begin = used_begin,
+	.end = used_end,
+	.estimate_begin = estimate_begin,
+	.estimate_end = estimate_end,
+};
+
 static uint64_t ticket_of(void *ctx, const struct call *call)
 {
 	(void)ctx;
@@ -278,17 +293,8 @@ static void take(const struct collective *c, enum mode mode, int agg, bool telli
 	ops.group_begin = group_begin;
 	ops.group_end = group_end;
 	ops.wait = wait_for;
-	ops.graph_begin = graph_begin;
-	ops.graph_end = graph_end;
-	ops.graph_launch = graph_launch;
-	ops.graph_free = graph_free;
-	if (telling) {
-		ops.used_refusal = no_refusal;
-		ops.used_begin = used_begin;
-		ops.used_end = used_end;
-		ops.estimate_begin = estimate_begin;
-		ops.estimate_end = estimate_end;
-	}
+	ops.graph = &graphs;
+	ops.tuning = telling ? &tuning : NULL;
 	memset(&fake, 0, sizeof(fake));
 	fake.be = (struct backend){ .ops = &ops, .err = &err };
 	options = (struct options){ .align = 16, .seed = 7, .agg_iters = agg };

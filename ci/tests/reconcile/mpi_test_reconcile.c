@@ -28,9 +28,9 @@ static void facts(struct backend *be, struct backend_facts *to)
 	snprintf(to->bus_id, sizeof(to->bus_id), "0000:%02x:00.0", 0x40 + job.rank);
 }
 
-static const struct backend_ops gpus = { .name = "nccl",
-					 .device_name = name_device,
-					 .facts = facts };
+static const struct backend_ops gpus = {
+	.name = "nccl", .flags = BACKEND_FLAGS_NCCL, .device_name = name_device, .facts = facts
+};
 static const struct collective all_reduce = { .name = "all_reduce" };
 
 /* ---- a report that keeps its remarks ------------------------------------------------------ */

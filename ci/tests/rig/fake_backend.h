@@ -125,12 +125,6 @@ static int fake_nothing(struct backend *be)
 	return 0;
 }
 
-static bool fake_premultiplies(struct backend *be)
-{
-	(void)be;
-	return false;
-}
-
 static const struct backend_ops fake_ops = {
 	.name = "fake",
 	.alloc = fake_alloc,
@@ -145,7 +139,6 @@ static const struct backend_ops fake_ops = {
 	.group_begin = fake_nothing,
 	.group_end = fake_nothing,
 	.wait = fake_nothing,
-	.avg_premultiplies = fake_premultiplies,
 };
 
 #endif

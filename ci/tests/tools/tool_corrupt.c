@@ -104,7 +104,7 @@ static void set_scene(struct scene *s, const struct corruption *c, const struct 
 		.dtype = call->dtype,
 		.op = call->op,
 		.nranks = g.nranks,
-		.avg_premultiplies = be->ops->avg_premultiplies((struct backend *)(uintptr_t)be),
+		.avg_premultiplies = be->ops->flags & BACKEND_AVG_FIRST,
 	};
 	c->collective->shape(&g, &s->shape);
 	s->n = c->collective->segments(&g, &s->shape, s->segments);

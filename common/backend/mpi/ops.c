@@ -136,12 +136,6 @@ static bool mpi_supports(struct backend *be, enum dtype dtype, enum redop op, ch
 	return false;
 }
 
-static bool mpi_avg_premultiplies(struct backend *be)
-{
-	(void)be;
-	return false;
-}
-
 /* MPI tells the creations of communicators apart by a tag, as NCCL does by its unique id. */
 static int mpi_comm_id(struct backend *be, unsigned char *id)
 {
@@ -303,7 +297,7 @@ static int mpi_mark(struct backend *be, int number)
 	return 0;
 }
 
-static int mpi_marks(struct backend *be, int n, double *seconds)
+static int mpi_between(struct backend *be, int n, double *seconds)
 {
 	const uint64_t *marks = to_mpi(be)->marks;
 
@@ -312,15 +306,17 @@ static int mpi_marks(struct backend *be, int n, double *seconds)
 	return 0;
 }
 
+static const struct backend_marks mpi_marks = { .mark = mpi_mark, .between = mpi_between };
+
 const struct backend_ops backend_mpi = {
 	.name = "mpi",
 	.help = "host memory, MPI's collectives",
+	.flags = BACKEND_FLAGS_MPI,
 	.devices = mpi_devices,
 	.open = mpi_open,
 	.close = mpi_close,
 	.facts = mpi_facts,
 	.supports = mpi_supports,
-	.avg_premultiplies = mpi_avg_premultiplies,
 	.comm_id = mpi_comm_id,
 	.comm_open = mpi_comm_open,
 	.comm_close = mpi_comm_close,
@@ -336,6 +332,5 @@ const struct backend_ops backend_mpi = {
 	.group_begin = mpi_group_begin,
 	.group_end = mpi_group_end,
 	.wait = mpi_wait,
-	.mark = mpi_mark,
-	.marks = mpi_marks,
+	.marks = &mpi_marks,
 };

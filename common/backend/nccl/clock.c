@@ -21,7 +21,7 @@ static const uint64_t base_width_ns = 20000;
 static const uint64_t base_life_ns = 1000000000;
 
 /* Work before the last call that takes longer than this is not waited for. */
-static const uint64_t begun_ns = 100000000;
+static const uint64_t start_ns = 100000000;
 
 struct span {
 	cudaEvent_t start, stop;
@@ -136,9 +136,9 @@ cudaError_t device_clock_end(struct device_clock *clock)
 	return rc;
 }
 
-cudaError_t device_clock_begun(struct device_clock *clock)
+cudaError_t device_clock_started(struct device_clock *clock)
 {
-	const uint64_t give_up = clock_ns() + begun_ns;
+	const uint64_t give_up = clock_ns() + start_ns;
 	cudaError_t rc;
 
 	if (clock->head == clock->tail)
@@ -222,7 +222,7 @@ int nccl_mark(struct backend *be, int number)
 	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "recording an event", rc);
 }
 
-int nccl_marks(struct backend *be, int n, double *seconds)
+int nccl_between(struct backend *be, int n, double *seconds)
 {
 	struct nccl *nccl = to_nccl(be);
 

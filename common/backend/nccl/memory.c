@@ -79,7 +79,7 @@ void nccl_release(struct backend *be, void *ptr)
 
 /* ncclMemAlloc's memory starts on a 2 MiB page, so `ptr` has one offset on all ranks, which
  * symmetric windows need. */
-int nccl_enroll(struct backend *be, void *ptr, size_t bytes)
+int nccl_register(struct backend *be, void *ptr, size_t bytes)
 {
 	struct nccl *nccl = to_nccl(be);
 	struct nccl_memory *memory = nccl->memory;

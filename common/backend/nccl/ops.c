@@ -201,12 +201,6 @@ static bool nccl_supports(struct backend *be, enum dtype dtype, enum redop op, c
 	return true;
 }
 
-static bool nccl_avg_premultiplies(struct backend *be)
-{
-	(void)be;
-	return true;
-}
-
 /* What another rank or the network did to the communicator. */
 static int async_error(struct nccl *nccl)
 {
@@ -223,10 +217,10 @@ static int async_error(struct nccl *nccl)
 }
 
 /* Known where calls get device times: the event before the last call is past. */
-static int nccl_begun(struct backend *be)
+static int nccl_started(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
-	cudaError_t rc = nccl->clock ? device_clock_begun(nccl->clock) : cudaSuccess;
+	cudaError_t rc = nccl->clock ? device_clock_started(nccl->clock) : cudaSuccess;
 
 	(void)cudaGetLastError(); /* not-ready is kept as CUDA's last error */
 	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "reading an event", rc);
@@ -335,23 +329,41 @@ static size_t nccl_memory_used(struct backend *be)
 	return total - free_bytes;
 }
 
+static const struct backend_graph nccl_graph = {
+	.begin = nccl_graph_begin,
+	.end = nccl_graph_end,
+	.launch = nccl_graph_launch,
+	.release = nccl_graph_free,
+};
+
+static const struct backend_marks nccl_marks = { .mark = nccl_mark, .between = nccl_between };
+
+static const struct backend_tuning nccl_tuning = {
+	.refusal = nccl_used_why,
+	.begin = nccl_used_begin,
+	.end = nccl_used_end,
+	.estimate_begin = nccl_estimate_begin,
+	.estimate_end = nccl_estimate_end,
+	.kernel_cost = nccl_kernel_cost,
+};
+
 const struct backend_ops backend_nccl = {
 	.name = "nccl",
 	.help = "GPU memory, NCCL's collectives",
+	.flags = BACKEND_FLAGS_NCCL,
 	.devices = nccl_devices,
 	.device_name = nccl_device_name,
 	.open = nccl_open,
 	.close = nccl_close,
 	.facts = nccl_facts,
 	.supports = nccl_supports,
-	.avg_premultiplies = nccl_avg_premultiplies,
 	.comm_id = nccl_comm_id,
 	.comm_open = nccl_comm_open,
 	.comm_close = nccl_comm_close,
 	.comm_abort = nccl_comm_abort,
 	.alloc = nccl_alloc,
 	.release = nccl_release,
-	.enroll = nccl_enroll,
+	.register_memory = nccl_register,
 	.fill = nccl_fill,
 	.poison = nccl_poison,
 	.copy = nccl_copy,
@@ -361,19 +373,10 @@ const struct backend_ops backend_nccl = {
 	.issue = nccl_issue,
 	.group_begin = nccl_group_begin,
 	.group_end = nccl_group_end,
-	.begun = nccl_begun,
+	.started = nccl_started,
 	.wait = nccl_wait,
-	.graph_begin = nccl_graph_begin,
-	.graph_end = nccl_graph_end,
-	.graph_launch = nccl_graph_launch,
-	.graph_free = nccl_graph_free,
-	.mark = nccl_mark,
-	.marks = nccl_marks,
-	.used_refusal = nccl_used_why,
-	.used_begin = nccl_used_begin,
-	.used_end = nccl_used_end,
-	.estimate_begin = nccl_estimate_begin,
-	.estimate_end = nccl_estimate_end,
-	.kernel_cost = nccl_kernel_cost,
 	.memory_used = nccl_memory_used,
+	.graph = &nccl_graph,
+	.marks = &nccl_marks,
+	.tuning = &nccl_tuning,
 };

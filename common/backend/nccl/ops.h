@@ -48,7 +48,7 @@ struct nccl_memory {
 	struct nccl_memory *next;
 	void *base, *ptr; /* as allocated; as given out, aligned */
 	size_t bytes;
-	void *handle; /* of the registration (enroll), NULL: none */
+	void *handle; /* of the registration, NULL: none */
 	bool window;
 };
 
@@ -90,7 +90,7 @@ int nccl_wait(struct backend *be);
 /* backend_nccl_memory.c: hooks. */
 int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr);
 void nccl_release(struct backend *be, void *ptr);
-int nccl_enroll(struct backend *be, void *ptr, size_t bytes);
+int nccl_register(struct backend *be, void *ptr, size_t bytes);
 int nccl_fill(struct backend *be, void *ptr, const struct check_data *data, int rank, uint64_t base,
 	      size_t count);
 int nccl_poison(struct backend *be, void *ptr, size_t bytes);
@@ -109,7 +109,7 @@ int nccl_comm_abort(struct backend *be);
 /* A wait that only this backend makes: at least `seconds`, at least the job's patience. */
 void nccl_enter(struct backend *be, const char *what, double seconds);
 
-/* Take back what enroll registered, if anything. */
+/* Take back what register_memory registered, if anything. */
 void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory);
 
 /* backend_nccl_calls.c: hooks. */
@@ -136,7 +136,7 @@ void nccl_used_release(struct nccl_used *used);
 
 /* backend_nccl_clock.c: hooks. */
 int nccl_mark(struct backend *be, int number);
-int nccl_marks(struct backend *be, int n, double *seconds);
+int nccl_between(struct backend *be, int n, double *seconds);
 void nccl_marks_release(struct nccl *nccl);
 
 /* backend_nccl_kernel.c: hook. */
@@ -158,7 +158,7 @@ void device_clock_ticket(struct device_clock *clock, uint64_t ticket);
 cudaError_t device_clock_end(struct device_clock *clock);
 
 /* Wait, a tenth of a second at most, until the stream has come to the last call or group. */
-cudaError_t device_clock_begun(struct device_clock *clock);
+cudaError_t device_clock_started(struct device_clock *clock);
 
 /* Report every finished pair to the watch. */
 cudaError_t device_clock_harvest(struct device_clock *clock);

@@ -1,0 +1,231 @@
+/* ops.c: the null backend: ranks, memory, waits and clocks of a real run, and calls that return at
+ * once. What a sweep measures on it is the harness itself. Nothing is moved or written, so there is
+ * nothing to check either. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "backend/backend.h"
+#include "backend/call.h"
+#include "check/check.h"
+
+struct mapping {
+	struct mapping *next;
+	void *ptr;
+	size_t bytes;
+};
+
+struct null {
+	struct backend be;
+	struct mapping *mappings;
+};
+
+static int null_devices(void)
+{
+	return 1;
+}
+
+static int null_open(struct job *job, const struct watch *watch, struct error *err,
+		     const struct backend_config *config, struct backend **out)
+{
+	struct null *null = calloc(1, sizeof(*null));
+
+	if (!null)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the null backend");
+	null->be = (struct backend){
+		.ops = &backend_null,
+		.job = job,
+		.watch = watch,
+		.err = err,
+		.config = *config,
+	};
+	*out = &null->be;
+	return 0;
+}
+
+static void null_release(struct backend *be, void *ptr)
+{
+	struct null *null = (struct null *)be;
+
+	for (struct mapping **at = &null->mappings; ptr && *at; at = &(*at)->next) {
+		struct mapping *mapping = *at;
+
+		if (mapping->ptr != ptr)
+			continue;
+		*at = mapping->next;
+		munmap(ptr, mapping->bytes);
+		free(mapping);
+		return;
+	}
+}
+
+static void null_close(struct backend *be)
+{
+	struct null *null = (struct null *)be;
+
+	while (null && null->mappings)
+		null_release(be, null->mappings->ptr);
+	free(null);
+}
+
+static void null_facts(struct backend *be, struct backend_facts *facts)
+{
+	(void)be;
+	*facts = (struct backend_facts){
+		.library = "null (calls return at once, no data are moved)",
+		.device = "no device",
+		.device_index = -1,
+	};
+}
+
+static bool null_supports(struct backend *be, enum dtype dtype, enum redop op, char *why,
+			  size_t len)
+{
+	(void)be;
+	(void)dtype;
+	(void)op;
+	(void)why;
+	(void)len;
+	return true;
+}
+
+static int null_comm_id(struct backend *be, unsigned char *id)
+{
+	(void)be;
+	memset(id, 0, COMM_ID_BYTES);
+	return 0;
+}
+
+static int null_comm_open(struct backend *be, const struct comm_request *request)
+{
+	(void)be;
+	(void)request;
+	return 0;
+}
+
+static void null_comm_close(struct backend *be)
+{
+	(void)be;
+}
+
+/* Address space: no page of it is ever touched. */
+static int null_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
+{
+	struct null *null = (struct null *)be;
+	struct mapping *mapping = malloc(sizeof(*mapping));
+
+	(void)used;
+	*ptr = NULL;
+	if (!mapping)
+		goto fail;
+	mapping->bytes = bytes ? bytes : 1;
+	mapping->ptr = mmap(NULL, mapping->bytes, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mapping->ptr == MAP_FAILED)
+		goto fail;
+	mapping->next = null->mappings;
+	null->mappings = mapping;
+	*ptr = mapping->ptr;
+	return 0;
+
+fail:
+	free(mapping);
+	return error_set(be->err, OUTCOME_USAGE, -ENOMEM, "no address space for %zu bytes", bytes);
+}
+
+static int null_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,
+		     uint64_t base, size_t count)
+{
+	(void)be;
+	(void)ptr;
+	(void)data;
+	(void)rank;
+	(void)base;
+	(void)count;
+	return 0;
+}
+
+static int null_poison(struct backend *be, void *ptr, size_t bytes)
+{
+	(void)be;
+	(void)ptr;
+	(void)bytes;
+	return 0;
+}
+
+static int null_copy(struct backend *be, void *dst, const void *src, size_t bytes)
+{
+	(void)be;
+	(void)dst;
+	(void)src;
+	(void)bytes;
+	return 0;
+}
+
+static int no_data(struct backend *be)
+{
+	return error_set(be->err, OUTCOME_INTERNAL, -ENOTSUP, "the null backend has no data");
+}
+
+static int null_fetch(struct backend *be, void *host, const void *src, size_t bytes)
+{
+	(void)host;
+	(void)src;
+	(void)bytes;
+	return no_data(be);
+}
+
+static int null_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
+		       const struct check_data *data, uint64_t base, struct verify_result *result)
+{
+	(void)recv;
+	(void)segments;
+	(void)n;
+	(void)data;
+	(void)base;
+	(void)result;
+	return no_data(be);
+}
+
+static int null_issue(struct backend *be, const struct call *call, uint64_t ticket)
+{
+	(void)be;
+	(void)call;
+	(void)ticket;
+	return 0;
+}
+
+/* Begin and end of a group, and wait. */
+static int null_nothing(struct backend *be)
+{
+	(void)be;
+	return 0;
+}
+
+const struct backend_ops backend_null = {
+	.name = "null",
+	.help = "no communication: calls return at once and the harness itself is measured",
+	.flags = BACKEND_FLAGS_NULL,
+	.devices = null_devices,
+	.open = null_open,
+	.close = null_close,
+	.facts = null_facts,
+	.supports = null_supports,
+	.comm_id = null_comm_id,
+	.comm_open = null_comm_open,
+	.comm_close = null_comm_close,
+	.alloc = null_alloc,
+	.release = null_release,
+	.fill = null_fill,
+	.poison = null_poison,
+	.copy = null_copy,
+	.store = null_copy,
+	.fetch = null_fetch,
+	.verify = null_verify,
+	.issue = null_issue,
+	.group_begin = null_nothing,
+	.group_end = null_nothing,
+	.wait = null_nothing,
+};

@@ -217,7 +217,7 @@ def listed(ranks):
     return ",".join(map(str, sorted(ranks))) or "-"
 
 
-def said(text):
+def verdict_line(text):
     """The verdict line as a dict, None without one; more than one is an error of the run."""
     lines = re.findall(r"^# verdict: (.*)$", text, re.M)
     if len(lines) > 1:
@@ -326,7 +326,7 @@ def score(folder):
     row["fired"] = "yes" if set(shots) == guilty and row["exit_code"] != CODES["not-fired"] else "no"
     why, verdict = "", None
     try:
-        line = said((folder / "out.txt").read_text(errors="replace"))
+        line = verdict_line((folder / "out.txt").read_text(errors="replace"))
         verdict = from_line(line, row["exit_code"])
         if line:
             row["printed_detect_ms"] = line["detect_ms"]

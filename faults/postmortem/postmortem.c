@@ -14,7 +14,7 @@
 #include "postmortem/timeline.h"
 #include "process/watch.h"
 
-#define RANKS_SHOWN 64 /* the guilty are always shown */
+#define RANKS_SHOWN 64 /* the culprits are always shown */
 
 void report_place(FILE *out, const struct diagnosis *d)
 {
@@ -42,14 +42,14 @@ void report_hang(FILE *out, const struct diagnosis *d)
 		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->hang_seq);
 }
 
-int report_errors(const struct evidence *e, const char *guilty, int *ranks)
+int report_errors(const struct evidence *e, const char *culprits, int *ranks)
 {
 	int n = 0;
 
 	for (int turn = 0; turn < 2; turn++)
 		for (int i = 0; i < e->nranks; i++)
 			if (e->ranks[i].present && e->ranks[i].view.error[0] &&
-			    rank_list_has(guilty, i) == (turn == 0)) {
+			    rank_list_has(culprits, i) == (turn == 0)) {
 				if (n < REPORT_ERRORS)
 					ranks[n] = i;
 				n++;
@@ -162,12 +162,12 @@ static void print_reproducer(FILE *out, const char *dir)
 		fclose(f);
 }
 
-static void print_rank(FILE *out, int number, bool guilty, const struct evidence_rank *r)
+static void print_rank(FILE *out, int number, bool culprit, const struct evidence_rank *r)
 {
 	const struct record *last = r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
 	char how[48];
 
-	fprintf(out, "| %s%d%s | ", guilty ? "**" : "", number, guilty ? "**" : "");
+	fprintf(out, "| %s%d%s | ", culprit ? "**" : "", number, culprit ? "**" : "");
 	if (!r->present) {
 		fprintf(out, "nothing known | | | | | |\n");
 		return;
@@ -200,10 +200,10 @@ static void print_ranks(FILE *out, const struct diagnosis *d, const struct evide
 	fprintf(out, "| rank | process | phase | waits in | calls made | last call (comm:seq) | "
 		     "system call |\n|---|---|---|---|---|---|---|\n");
 	for (int i = 0; i < e->nranks; i++) {
-		bool guilty = rank_list_has(d->ranks, i);
+		bool culprit = rank_list_has(d->ranks, i);
 
-		if (i < RANKS_SHOWN || guilty)
-			print_rank(out, i, guilty, &e->ranks[i]);
+		if (i < RANKS_SHOWN || culprit)
+			print_rank(out, i, culprit, &e->ranks[i]);
 		else
 			left_out++;
 	}
@@ -256,7 +256,7 @@ static void print_walk(FILE *out, const struct diagnosis *d, const struct eviden
 }
 
 /* "rank 1", "Ranks 1,3", "Nobody is named". */
-static const char *name_guilty(const struct diagnosis *d, bool capital, char *buf, size_t len)
+static const char *name_culprits(const struct diagnosis *d, bool capital, char *buf, size_t len)
 {
 	if (rank_list_count(d->ranks) == 0)
 		snprintf(buf, len, "%cobody is named", capital ? 'N' : 'n');
@@ -269,10 +269,11 @@ static const char *name_guilty(const struct diagnosis *d, bool capital, char *bu
 void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidence *e,
 		      const char *dir, bool drawable)
 {
-	char guilty[sizeof(d->ranks) + 8];
+	char culprits[sizeof(d->ranks) + 8];
 
 	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome),
-		class_name(d->class, d->outcome), name_guilty(d, false, guilty, sizeof(guilty)));
+		class_name(d->class, d->outcome),
+		name_culprits(d, false, culprits, sizeof(culprits)));
 	print_run(out, d, e);
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);
@@ -287,6 +288,6 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	fprintf(out,
 		"\n## Root cause\n\n%s, confidence: %s. %s\n\n## Fix\n\n%s\n\n## "
 		"Prevention\n\n%s\n",
-		name_guilty(d, true, guilty, sizeof(guilty)), d->confidence, d->cause, d->fix,
+		name_culprits(d, true, culprits, sizeof(culprits)), d->confidence, d->cause, d->fix,
 		d->prevention);
 }

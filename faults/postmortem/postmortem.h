@@ -19,9 +19,9 @@ void report_hang(FILE *out, const struct diagnosis *diagnosis);
 
 #define REPORT_ERRORS 16
 
-/* Ranks that reported an error (view_error), the `guilty` ("1,3") first, at most REPORT_ERRORS of
+/* Ranks that reported an error (view_error), the `culprits` ("1,3") first, at most REPORT_ERRORS of
  * them in `ranks`. Returns how many there are in all. */
-int report_errors(const struct evidence *evidence, const char *guilty, int *ranks);
+int report_errors(const struct evidence *evidence, const char *culprits, int *ranks);
 
 /* Hosts and the ranks on each, "a: 0-3, 8; b: 4-7" ("?" where unknown); cut with "..." at `len`. */
 void report_hosts(const struct evidence *evidence, char *buf, size_t len);

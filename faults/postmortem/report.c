@@ -14,7 +14,7 @@
 #include "postmortem/timeline.h"
 #include "base/output.h"
 
-#define RANKS_SHOWN 64 /* whose lines; the guilty are the first */
+#define RANKS_SHOWN 64 /* whose lines; the culprits are the first */
 
 static void print_errors(FILE *out, const struct diagnosis *d, const struct evidence *e)
 {

@@ -6,18 +6,18 @@
 #include "base/rank_list.h"
 #include "probe/stacks.h"
 
-#define LINES_SHOWN  64
-#define GUILTY_SHOWN 4
+#define LINES_SHOWN    64
+#define CULPRITS_SHOWN 4
 
-int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence, const char *guilty,
-		 int most)
+int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
+		 const char *culprits, int most)
 {
 	char line[300];
 	int found = 0;
 
 	for (int turn = 0; turn < 2; turn++)
 		for (int i = 0; i < evidence->nranks; i++) {
-			if (rank_list_has(guilty, i) != (turn == 0) ||
+			if (rank_list_has(culprits, i) != (turn == 0) ||
 			    !stacks_stuck_on(evidence->ranks[i].stack, line, sizeof(line)))
 				continue;
 			if (found++ < most)
@@ -39,12 +39,12 @@ static void print_stack(FILE *out, int number, const char *how, const char *text
 }
 
 /* A rank without guilt that has stacks, one that waits if there is one; -1: none. */
-static int find_waiting(const struct evidence *e, const char *guilty)
+static int find_waiting(const struct evidence *e, const char *culprits)
 {
 	int found = -1;
 
 	for (int i = 0; i < e->nranks; i++) {
-		if (!e->ranks[i].stack || rank_list_has(guilty, i))
+		if (!e->ranks[i].stack || rank_list_has(culprits, i))
 			continue;
 		if (e->ranks[i].view.waiting)
 			return i;
@@ -54,9 +54,9 @@ static int find_waiting(const struct evidence *e, const char *guilty)
 	return found;
 }
 
-void report_stacks(FILE *out, const struct evidence *evidence, const char *guilty)
+void report_stacks(FILE *out, const struct evidence *evidence, const char *culprits)
 {
-	int waiting = find_waiting(evidence, guilty), shown = 0;
+	int waiting = find_waiting(evidence, culprits), shown = 0;
 	bool any = waiting >= 0;
 
 	for (int i = 0; i < evidence->nranks; i++)
@@ -66,14 +66,14 @@ void report_stacks(FILE *out, const struct evidence *evidence, const char *guilt
 		fprintf(out, "None were taken.\n");
 		return;
 	}
-	report_stuck(out, "- ", evidence, guilty, LINES_SHOWN);
-	for (int i = 0; i < evidence->nranks && shown < GUILTY_SHOWN; i++)
-		if (evidence->ranks[i].stack && rank_list_has(guilty, i)) {
-			print_stack(out, i, "guilty", evidence->ranks[i].stack);
+	report_stuck(out, "- ", evidence, culprits, LINES_SHOWN);
+	for (int i = 0; i < evidence->nranks && shown < CULPRITS_SHOWN; i++)
+		if (evidence->ranks[i].stack && rank_list_has(culprits, i)) {
+			print_stack(out, i, "culprit", evidence->ranks[i].stack);
 			shown++;
 		}
 	if (waiting >= 0)
 		print_stack(out, waiting,
-			    evidence->ranks[waiting].view.waiting ? "waiting" : "not guilty",
+			    evidence->ranks[waiting].view.waiting ? "waiting" : "not a culprit",
 			    evidence->ranks[waiting].stack);
 }

@@ -79,7 +79,7 @@ static int make_lanes(struct timeline *t)
 		if (chosen[i])
 			t->lanes[k++] = (struct lane){
 				.rank = i,
-				.guilty = rank_list_has(t->diagnosis->ranks, i),
+				.culprit = rank_list_has(t->diagnosis->ranks, i),
 				.wait_since = NAN,
 			};
 	t->nlanes = k;
@@ -375,7 +375,7 @@ static void note_selection(struct timeline *t, const struct record *common)
 {
 	if (t->ndrawn < (size_t)t->evidence->nranks)
 		note(t,
-		     "%zu of %d ranks are drawn: the guilty, their neighbours, the first and the "
+		     "%zu of %d ranks are drawn: the culprits, their neighbours, the first and the "
 		     "last.",
 		     t->ndrawn, t->evidence->nranks);
 	if (t->dropped > 0)

@@ -16,7 +16,7 @@
 #define TIMELINE_BEFORE 4
 #define TIMELINE_CALLS	64
 #define TIMELINE_LANES	128 /* ranks in the trace: those drawn, then by number */
-#define TIMELINE_DRAWN	16  /* all ranks, else the guilty, their neighbours, first and last */
+#define TIMELINE_DRAWN	16  /* all ranks, else the culprits, their neighbours, first and last */
 #define TIMELINE_BREAKS 8
 
 enum span_state {
@@ -38,7 +38,7 @@ struct span {
 
 struct lane {
 	int rank;
-	bool guilty, drawn;
+	bool culprit, drawn;
 	struct span *spans; /* by ticket; owned */
 	size_t nspans;
 	double wait_since; /* start of the wait that the rank is in, NAN: none */

@@ -33,7 +33,7 @@ static void add_names(json_t *events, const struct lane *lane)
 	static const char *const threads[THREADS] = { "calls", "device", "host waits in" };
 	char name[32];
 
-	snprintf(name, sizeof(name), "rank %d%s", lane->rank, lane->guilty ? " (guilty)" : "");
+	snprintf(name, sizeof(name), "rank %d%s", lane->rank, lane->culprit ? " (culprit)" : "");
 	add(events, json_pack("{s:s s:s s:i s:{s:s}}", "ph", "M", "name", "process_name", "pid",
 			      lane->rank, "args", "name", name));
 	add(events, json_pack("{s:s s:s s:i s:{s:i}}", "ph", "M", "name", "process_sort_index",
@@ -165,14 +165,14 @@ static void put_line(FILE *f, const char *row, const char *text, double from, do
 
 static void put_lane(FILE *f, const struct lane *lane, int at)
 {
-	fprintf(f, "lane,%d,%d,%d,", lane->rank, at, lane->guilty);
+	fprintf(f, "lane,%d,%d,%d,", lane->rank, at, lane->culprit);
 	put_text(f, lane->note);
 	fprintf(f, ",,,,,,,,,,,\n");
 	for (size_t i = 0; i < lane->nspans; i++) {
 		const struct span *s = &lane->spans[i];
 
 		fprintf(f, "call,%d,%d,%d,,%u,%" PRIu64 ",%s,%" PRIu64 ",%s,%s", lane->rank, at,
-			lane->guilty, s->call->comm, s->call->seq,
+			lane->culprit, s->call->comm, s->call->seq,
 			call_kind_name((enum call_kind)s->call->kind), s->call->count,
 			dtype_of(s->call), span_state_name(s->state));
 		put_ms(f, s->enter);

@@ -35,7 +35,7 @@ stuck() {
 	holds "$what: standard output lacks what rank $1 is stuck on" \
 		grep -q "^# rank $1 is stuck on .* $2:" "$work/out"
 	holds "$what: postmortem.md lacks the stack of rank $1" \
-		grep -q "^#### Rank $1, guilty" "$dir/postmortem.md"
+		grep -q "^#### Rank $1, culprit" "$dir/postmortem.md"
 	holds "$what: postmortem.md lacks the stack of a waiting rank" \
 		grep -q "^#### Rank [0-9]*, waiting" "$dir/postmortem.md"
 	rm -rf "$copy"
@@ -98,7 +98,7 @@ kept_nothing() {
 	holds "$why: said more than once" [ "$(grep -c "$why" "$work/err")" -eq 1 ]
 	expect_out '^# verdict: outcome=hang class=missing-call ranks=1 '
 	expect_out '^# rank 1 is stuck on .* faults/inject/arrival/idle.c:'
-	holds "$why: the guilty rank is not the first of four, or what is left out is not told" \
+	holds "$why: the culprit is not the first of four, or what is left out is not told" \
 		cmp -s <(grep -oE '^# (rank [0-9]+ is stuck|and .*)' "$work/out") <(printf '# %s\n' \
 			'rank 1 is stuck' 'rank 0 is stuck' 'rank 2 is stuck' 'rank 3 is stuck' 'and 2 more ranks')
 	expect_no_out 'look further'

@@ -71,7 +71,7 @@ static void test_ranks_of_all(void)
 	CU_ASSERT_STRING_EQUAL(loaded.ranks[2].stack, "here\n");
 	CU_ASSERT_STRING_EQUAL(loaded.ras, "{}\n");
 	diagnose(&loaded, &d);
-	CU_ASSERT_STRING_EQUAL(d.class, "missing-call");
+	CU_ASSERT_EQUAL(d.class, CLASS_MISSING);
 	CU_ASSERT_STRING_EQUAL(d.ranks, "2");
 	tear_down_two();
 }

@@ -92,7 +92,7 @@ static void test_endless(void)
 	tear_down();
 }
 
-/* Nobody reported anything; then more did than are shown, the guilty before all others. */
+/* Nobody reported anything; then more did than are shown, the culprits before all others. */
 static void test_how_many(void)
 {
 	enum { MANY = 20 };

@@ -13,8 +13,8 @@ static void test_two_ranks(void)
 	CU_ASSERT_EQUAL(timeline.ndrawn, 2);
 	CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 2);
 	CU_ASSERT_EQUAL_FATAL(timeline.lanes[1].nspans, 1);
-	CU_ASSERT_FALSE(timeline.lanes[0].guilty);
-	CU_ASSERT_TRUE(timeline.lanes[1].guilty);
+	CU_ASSERT_FALSE(timeline.lanes[0].culprit);
+	CU_ASSERT_TRUE(timeline.lanes[1].culprit);
 	s = timeline.lanes[0].spans; /* the first call shown is at 0; it waits 10 ms for rank 1 */
 	CU_ASSERT_EQUAL(s[0].enter, 0);
 	CU_ASSERT_EQUAL(s[0].joined, 10e6);
@@ -103,7 +103,7 @@ static void test_trace(void)
 	expect_arg(e, "op", "sum", 0);
 	expect_arg(e, "state", "unfinished", 0);
 	e = event(top, "M", 1, 0);
-	expect_arg(e, "name", "rank 1 (guilty)", 0);
+	expect_arg(e, "name", "rank 1 (culprit)", 0);
 	e = event(top, "i", -1, 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(e);
 	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(e, "name")),
@@ -115,7 +115,7 @@ static void test_trace(void)
 	tear_down();
 }
 
-/* Several guilty ranks; no comma, which gnuplot would end the cell at. */
+/* Several culprits; no comma, which gnuplot would end the cell at. */
 static void test_title(void)
 {
 	play_two();
@@ -340,12 +340,12 @@ static void test_window(void)
 	tear_down();
 }
 
-static void expect_drawn(int nranks, const char *guilty, const int *ranks, size_t n)
+static void expect_drawn(int nranks, const char *culprits, const int *ranks, size_t n)
 {
 	size_t k = 0;
 
 	set_up(nranks);
-	strcpy(diagnosis.ranks, guilty);
+	strcpy(diagnosis.ranks, culprits);
 	for (int i = 0; i < nranks; i++)
 		add(i, 10, 20);
 	build();

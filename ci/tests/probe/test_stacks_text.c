@@ -109,17 +109,17 @@ static void test_clean(void)
 
 /* ---- the report ---- */
 
-static char guilty_text[] = MAIN LIBC OWN;
+static char culprit_text[] = MAIN LIBC OWN;
 static char waiting_text[] = MAIN "  #0 PMPI_Allreduce+0xfa (libmpi.so.40)\n";
 static char fenced_text[] = MAIN "```\n# Cause: none\n";
 
-static char *page(struct evidence *e, const char *guilty)
+static char *page(struct evidence *e, const char *culprits)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	report_stacks(f, e, guilty);
+	report_stacks(f, e, culprits);
 	fclose(f);
 	return text;
 }
@@ -129,7 +129,7 @@ static void test_report(void)
 	struct evidence_rank ranks[4] = { { .stack = waiting_text },
 					  { .stack = NULL },
 					  { .stack = waiting_text, .view.waiting = 1 },
-					  { .stack = guilty_text } };
+					  { .stack = culprit_text } };
 	struct evidence e = { .nranks = 4, .ranks = ranks };
 	char *text = page(&e, "3");
 
@@ -138,12 +138,12 @@ static void test_report(void)
 				     "faults/inject/arrival/block_rank.c:47 (all_reduce_perf)\n"
 				     "- rank 0 is stuck on PMPI_Allreduce+0xfa (libmpi.so.40)\n"
 				     "- rank 2 is stuck on PMPI_Allreduce+0xfa (libmpi.so.40)\n"
-				     "\n#### Rank 3, guilty\n\n"
+				     "\n#### Rank 3, culprit\n\n"
 				     "    " MAIN "    " LIBC "    " OWN "\n#### Rank 2, waiting\n\n"
 				     "    " MAIN "      #0 PMPI_Allreduce+0xfa (libmpi.so.40)\n");
 	free(text);
 	text = page(&e, "-"); /* nobody is named: one stack all the same */
-	CU_ASSERT_PTR_NULL(strstr(text, "guilty"));
+	CU_ASSERT_PTR_NULL(strstr(text, "culprit"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "#### Rank 2, waiting\n"));
 	free(text);
 	ranks[0].stack = ranks[2].stack = ranks[3].stack = NULL;

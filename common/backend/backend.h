@@ -45,9 +45,10 @@ struct backend_facts {
 
 /* What the library did with calls, as far as that is known. */
 struct backend_used {
-	const char *algo, *proto; /* string constants, model_algo_name's and model_proto_name's;
-	                           * NULL: not known */
-	int channels;		  /* that took part, over all the calls; -1: not known */
+	bool p2p;   /* known without a log: all of them are sends and receives */
+	char *log;  /* what NCCL's log says of them (nccl_choice_read); the caller frees it; NULL:
+	             * nothing was logged */
+	size_t len; /* bytes */
 };
 
 /* A backend instance: what every hook gets. Backends embed it as first member. */

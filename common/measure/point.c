@@ -260,7 +260,7 @@ int point_measure(struct bench *bench, const struct point *point, bool in_place,
 		rc = extra_checks(m);
 	watch_phase(bench->watch, PHASE_CHECK);
 	if (rc == 0)
-		rc = used_take(&m->timing, &m->row);
+		rc = tuning_probe(&m->timing, &m->row);
 	if (rc == 0)
 		rc = finish(m);
 	return rc;

@@ -1,7 +1,12 @@
 /* tuning.c: one more iteration of a point, and what it shows. */
 #include "measure/tuning.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+
+#include "nccl_log/nccl_choice.h"
+#include "topo/model.h"
 
 /* Kinds that are not made of sends and receives: what can be estimated. */
 enum {
@@ -60,6 +65,20 @@ static int iteration(struct timing *t)
 	return rc;
 }
 
+/* Into the row's used fields. 0, or -ENOMEM with the error set. */
+static int note_used(const struct backend_used *used, struct error *err, struct row *row)
+{
+	struct nccl_choice choice = { .algo = used->p2p ? model_algo_name(MODEL_P2P) : NULL,
+				      .channels = -1 };
+
+	if (used->log && nccl_choice_read(&choice, used->log, used->len) == -ENOMEM)
+		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	row->used_algo = choice.algo;
+	row->used_proto = choice.proto;
+	row->used_channels = choice.channels;
+	return 0;
+}
+
 /* *kinds: the kinds of calls that an iteration is made of. */
 static int use(struct timing *t, unsigned *kinds, struct row *row)
 {
@@ -67,7 +86,7 @@ static int use(struct timing *t, unsigned *kinds, struct row *row)
 	struct backend *be = bench->backend;
 	const struct call_filter *filter = bench->chain.filter,
 				 note = { .state = kinds, .issue = note_kind };
-	struct backend_used used = { .channels = -1 };
+	struct backend_used used = { .log = NULL };
 	int rc = be->ops->tuning->begin(be), end;
 
 	bench->chain.filter = &note;
@@ -75,10 +94,11 @@ static int use(struct timing *t, unsigned *kinds, struct row *row)
 		rc = iteration(t);
 	bench->chain.filter = filter;
 	end = be->ops->tuning->end(be, *kinds, &used);
-	row->used_algo = used.algo;
-	row->used_proto = used.proto;
-	row->used_channels = used.channels;
-	return rc < 0 ? rc : end;
+	rc = rc < 0 ? rc : end;
+	if (rc == 0)
+		rc = note_used(&used, bench->err, row);
+	free(used.log);
+	return rc;
 }
 
 /* Not recorded: these calls are never carried out. */
@@ -104,7 +124,7 @@ static int estimate(struct timing *t, struct row *row)
 	return rc;
 }
 
-int used_take(struct timing *t, struct row *row)
+int tuning_probe(struct timing *t, struct row *row)
 {
 	const struct backend_ops *ops = t->plan->bench->backend->ops;
 	unsigned kinds = 0;

@@ -9,6 +9,6 @@
  * tell what it does (in graph mode that one is captured and launched, too), and one that is only
  * estimated. Fills in the used fields of `row`, per call, and NCCL's estimate. Nothing happens on a
  * backend without these hooks. 0 or a negative errno with the error set. Collective. */
-int used_take(struct timing *timing, struct row *row);
+int tuning_probe(struct timing *timing, struct row *row);
 
 #endif

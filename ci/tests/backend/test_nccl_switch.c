@@ -3,6 +3,7 @@
 #include "rig/unit.h"
 
 #ifdef HAVE_NCCL
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "backend/nccl/ops.h"
 #include "backend/job.h"
+#include "nccl_log/nccl_choice.h"
 
 /* Read by the address sanitizer: NCCL does not free what it notes of a group without calls. */
 const char *__lsan_default_suppressions(void);
@@ -54,6 +56,7 @@ static void set_up(int rank)
 
 static void test_switch(void)
 {
+	struct nccl_choice choice;
 	struct backend_used used;
 
 	set_up(0);
@@ -67,8 +70,12 @@ static void test_switch(void)
 		provoke();
 		CU_ASSERT_PTR_NOT_NULL(strstr(private_log(), "NCCL WARN"));
 		CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
-		CU_ASSERT_PTR_NULL(used.algo); /* no call was made */
-		CU_ASSERT_EQUAL(used.channels, -1);
+		CU_ASSERT_FALSE(used.p2p);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(used.log);
+		/* no call was made */
+		CU_ASSERT_EQUAL(nccl_choice_read(&choice, used.log, used.len), -ENODATA);
+		CU_ASSERT_PTR_NOT_NULL(memmem(used.log, used.len, "NCCL WARN", 9));
+		free(used.log);
 		CU_ASSERT_EQUAL(ftruncate(nccl.used.log, 0), 0);
 		provoke();
 		CU_ASSERT_STRING_EQUAL(private_log(), "");
@@ -95,6 +102,7 @@ static void test_users_stdout(void)
 	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
 	provoke();
 	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 0, &used), 0);
+	free(used.log);
 	provoke();
 	fflush(stdout);
 	dup2(out, STDOUT_FILENO);
@@ -125,7 +133,8 @@ static void test_users_file(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(nccl_used_why(&nccl.be));
 	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
 	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_SEND | 1u << CALL_RECV, &used), 0);
-	CU_ASSERT_STRING_EQUAL(used.algo, "P2P"); /* known without a log */
+	CU_ASSERT_TRUE(used.p2p); /* known without a log */
+	CU_ASSERT_PTR_NULL(used.log);
 	CU_ASSERT_EQUAL(pread(file, line, sizeof(line) - 1, 0), 5);
 	CU_ASSERT_STRING_EQUAL(line, "kept\n");
 	close(file);
@@ -142,7 +151,8 @@ static void test_other_ranks(void)
 	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
 	CU_ASSERT_FALSE(nccl.used.on);
 	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
-	CU_ASSERT_PTR_NULL(used.algo);
+	CU_ASSERT_FALSE(used.p2p);
+	CU_ASSERT_PTR_NULL(used.log);
 	nccl_used_release(&nccl.used);
 }
 
@@ -176,19 +186,55 @@ static void test_p2p(void)
 		if (cases[i].library)
 			nccl_late_init(&nccl.late);
 		CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, cases[i].kinds, &used), 0);
-		CU_ASSERT_EQUAL(used.algo != NULL, cases[i].p2p);
+		CU_ASSERT_EQUAL(used.p2p, cases[i].p2p);
 	}
 	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, exchange, &used), 0);
-	CU_ASSERT_STRING_EQUAL(used.algo, "P2P");
-	CU_ASSERT_PTR_NULL(used.proto);
-	CU_ASSERT_EQUAL(used.channels, -1);
+	CU_ASSERT_TRUE(used.p2p);
 	nccl_used_release(&nccl.used);
+}
+
+/* Whose log it is. */
+static void test_refusal(void)
+{
+	static const struct {
+		const char *level, *file, *plugin, *word;
+	} cases[] = {
+		{ NULL, NULL, NULL, NULL },
+		{ "WARN", NULL, NULL, NULL },
+		{ "INFO", NULL, "none", NULL },
+		{ NULL, "/tmp/log.%p", NULL, NULL }, /* NCCL never opened it */
+		{ "VERSION", "/tmp/log.%p", NULL, NULL },
+		{ "chatty", "/tmp/log.%p", NULL, NULL },
+		{ "INFO", "", NULL, NULL },
+		{ "WARN", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
+		{ "info", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
+		{ "TRACE", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
+		{ NULL, NULL, "libmine.so", "NCCL_ENV_PLUGIN" },
+	};
+
+	set_up(0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *const names[] = { "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_ENV_PLUGIN" };
+		const char *const values[] = { cases[i].level, cases[i].file, cases[i].plugin };
+		const char *why;
+
+		for (int k = 0; k < 3; k++) {
+			unsetenv(names[k]);
+			if (values[k])
+				setenv(names[k], values[k], 1);
+		}
+		why = nccl_used_why(&nccl.be);
+		CU_ASSERT_TRUE(cases[i].word ? why && strstr(why, cases[i].word) : !why);
+		for (int k = 0; k < 3; k++)
+			unsetenv(names[k]);
+	}
 }
 
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "there and back, three times", test_switch },
+		{ "refusals", test_refusal },
 		{ "a log on standard output", test_users_stdout },
 		{ "a log file", test_users_file },
 		{ "ranks that log nothing", test_other_ranks },
@@ -204,6 +250,43 @@ int main(void)
 }
 #else
 #include <stdio.h>
+
+/* Whose log it is. */
+static void test_refusal(void)
+{
+	static const struct {
+		const char *level, *file, *plugin, *word;
+	} cases[] = {
+		{ NULL, NULL, NULL, NULL },
+		{ "WARN", NULL, NULL, NULL },
+		{ "INFO", NULL, "none", NULL },
+		{ NULL, "/tmp/log.%p", NULL, NULL }, /* NCCL never opened it */
+		{ "VERSION", "/tmp/log.%p", NULL, NULL },
+		{ "chatty", "/tmp/log.%p", NULL, NULL },
+		{ "INFO", "", NULL, NULL },
+		{ "WARN", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
+		{ "info", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
+		{ "TRACE", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
+		{ NULL, NULL, "libmine.so", "NCCL_ENV_PLUGIN" },
+	};
+
+	set_up(0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *const names[] = { "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_ENV_PLUGIN" };
+		const char *const values[] = { cases[i].level, cases[i].file, cases[i].plugin };
+		const char *why;
+
+		for (int k = 0; k < 3; k++) {
+			unsetenv(names[k]);
+			if (values[k])
+				setenv(names[k], values[k], 1);
+		}
+		why = nccl_used_why(&nccl.be);
+		CU_ASSERT_TRUE(cases[i].word ? why && strstr(why, cases[i].word) : !why);
+		for (int k = 0; k < 3; k++)
+			unsetenv(names[k]);
+	}
+}
 
 int main(void)
 {

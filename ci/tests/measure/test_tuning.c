@@ -8,7 +8,7 @@
 
 #include "rig/bench_all.h"
 #include "rig/fake_backend.h"
-#include "nccl_log/nccl_used.h"
+#include "nccl_log/nccl_choice.h"
 #include "measure/tuning.h"
 
 /* ---- lines ---- */
@@ -54,9 +54,9 @@ static void test_lines(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct backend_used used = { "before", "before", 77 };
+		struct nccl_choice used = { "before", "before", 77 };
 
-		CU_ASSERT_EQUAL(nccl_used_read(&used, cases[i].log, strlen(cases[i].log)), 0);
+		CU_ASSERT_EQUAL(nccl_choice_read(&used, cases[i].log, strlen(cases[i].log)), 0);
 		CU_ASSERT_TRUE(cases[i].algo ? used.algo && strcmp(used.algo, cases[i].algo) == 0
 					     : !used.algo);
 		CU_ASSERT_TRUE(cases[i].proto
@@ -78,10 +78,10 @@ static void test_no_lines(void)
 		CALL "vm:936:936 [0] NCCL INFO AllReduce [Symmetric]: 8 Bytes -> Kernel X "
 		     "nchannels 0 nthreads 1 nWorks 1\n",
 	};
-	struct backend_used used = { "before", "before", 77 };
+	struct nccl_choice used = { "before", "before", 77 };
 
 	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++)
-		CU_ASSERT_EQUAL(nccl_used_read(&used, logs[i], strlen(logs[i])), -ENODATA);
+		CU_ASSERT_EQUAL(nccl_choice_read(&used, logs[i], strlen(logs[i])), -ENODATA);
 	CU_ASSERT_STRING_EQUAL(used.algo, "before");
 	CU_ASSERT_EQUAL(used.channels, 77);
 }
@@ -89,7 +89,7 @@ static void test_no_lines(void)
 /* The log of four H200 that NCCL 2.28.9 wrote: nine calls of one size. */
 static void test_real_log(void)
 {
-	struct backend_used used = { .channels = -1 };
+	struct nccl_choice used = { .channels = -1 };
 	static char text[1 << 20];
 	FILE *in = fopen("ci/tests/data/nccl_log_h200x4.log", "r");
 	size_t n;
@@ -97,47 +97,10 @@ static void test_real_log(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(in);
 	n = fread(text, 1, sizeof(text), in);
 	fclose(in);
-	CU_ASSERT_EQUAL(nccl_used_read(&used, text, n), 0);
+	CU_ASSERT_EQUAL(nccl_choice_read(&used, text, n), 0);
 	CU_ASSERT_STRING_EQUAL(used.algo, "Ring");
 	CU_ASSERT_STRING_EQUAL(used.proto, "LL");
 	CU_ASSERT_EQUAL(used.channels, 24);
-}
-
-/* ---- whose log it is ---- */
-
-static void test_refusal(void)
-{
-	static const struct {
-		const char *level, *file, *plugin, *word;
-	} cases[] = {
-		{ NULL, NULL, NULL, NULL },
-		{ "WARN", NULL, NULL, NULL },
-		{ "INFO", NULL, "none", NULL },
-		{ NULL, "/tmp/log.%p", NULL, NULL }, /* NCCL never opened it */
-		{ "VERSION", "/tmp/log.%p", NULL, NULL },
-		{ "chatty", "/tmp/log.%p", NULL, NULL },
-		{ "INFO", "", NULL, NULL },
-		{ "WARN", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
-		{ "info", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
-		{ "TRACE", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
-		{ NULL, NULL, "libmine.so", "NCCL_ENV_PLUGIN" },
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *const names[] = { "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_ENV_PLUGIN" };
-		const char *const values[] = { cases[i].level, cases[i].file, cases[i].plugin };
-		const char *why;
-
-		for (int k = 0; k < 3; k++) {
-			unsetenv(names[k]);
-			if (values[k])
-				setenv(names[k], values[k], 1);
-		}
-		why = nccl_used_refusal();
-		CU_ASSERT_TRUE(cases[i].word ? why && strstr(why, cases[i].word) : !why);
-		for (int k = 0; k < 3; k++)
-			unsetenv(names[k]);
-	}
 }
 
 /* ---- the pass ---- */
@@ -179,7 +142,11 @@ static int used_end(struct backend *be, unsigned made, struct backend_used *used
 {
 	(void)be;
 	kinds = made;
-	*used = (struct backend_used){ "Ring", "LL", 24 };
+	static const char log[] = CALL TUNED("Algo RING proto LL channel{Lo..Hi}={0..23}");
+
+	*used = (struct backend_used){ .p2p = true };
+	if (made & 1u << CALL_ALL_REDUCE)
+		*used = (struct backend_used){ .log = strdup(log), .len = sizeof(log) - 1 };
 	return note('>');
 }
 
@@ -311,7 +278,7 @@ static void take(const struct collective *c, enum mode mode, int agg, bool telli
 	CU_ASSERT_EQUAL_FATAL(buffers_init(&bench.buffers, &fake.be, 8, BUFFERS_POOL, 64), 0);
 	CU_ASSERT_EQUAL_FATAL(plan_init(&plan, &bench, &point, false), 0);
 	timing = (struct timing){ .plan = &plan, .mode = mode, .calls = 20, .samples = 1 };
-	CU_ASSERT_EQUAL(used_take(&timing, &row), rc);
+	CU_ASSERT_EQUAL(tuning_probe(&timing, &row), rc);
 	CU_ASSERT_PTR_EQUAL(bench.chain.watch, &watch);
 	CU_ASSERT_PTR_NULL(bench.chain.filter);
 	plan_release(&plan);
@@ -350,6 +317,9 @@ static void test_no_estimate_of_sends(void)
 		CU_ASSERT_EQUAL(story[0], '<');
 		CU_ASSERT_EQUAL(story[strlen(story) - 1], '>');
 		CU_ASSERT_TRUE(isnan(row.nccl_estimate_us));
+		CU_ASSERT_STRING_EQUAL(row.used_algo, "P2P"); /* known without a log */
+		CU_ASSERT_PTR_NULL(row.used_proto);
+		CU_ASSERT_EQUAL(row.used_channels, -1);
 	}
 	CU_ASSERT_EQUAL(kinds, 1u << CALL_SEND | 1u << CALL_RECV);
 }
@@ -393,7 +363,6 @@ int main(void)
 		{ "lines of NCCL's log", test_lines },
 		{ "lines that say nothing", test_no_lines },
 		{ "a real log", test_real_log },
-		{ "a log that is the user's", test_refusal },
 		{ "the pass", test_pass },
 		{ "sends are not simulated", test_no_estimate_of_sends },
 		{ "a backend that does not tell", test_backend_without },

@@ -18,18 +18,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "backend/nccl/ops.h"
 #include "backend/job.h"
-#include "topo/model.h"
-#include "nccl_log/nccl_used.h"
 
 #define LOG_MOST (1 << 20) /* bytes; a few lines are expected */
 
 static const char *const settings[] = { "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE" };
 enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+/* With these, rank 0's log says how each call is carried out: TUNING has the choice, COLL the
+ * communicator that it is for (NCCL 2.25 to 2.30). */
+#define LEVEL	   "INFO"
+#define SUBSYSTEMS "COLL,TUNING"
 
 void nccl_used_init(struct nccl_used *used)
 {
@@ -62,10 +66,36 @@ static int log_path(struct nccl_used *used, char *path, size_t len)
 	return access(path, W_OK) < 0 ? -errno : 0;
 }
 
+/* Levels at which NCCL opens NCCL_DEBUG_FILE (debug.cc). */
+static bool writes_file(const char *level)
+{
+	static const char *const levels[] = { "WARN", "INFO", "ABORT", "TRACE" };
+
+	for (size_t i = 0; level && i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (strcasecmp(level, levels[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Why NCCL's log must be left alone, by the environment: switching it would start the user's own log
+ * file anew, or would not reach it. One line; NULL: it may be switched. */
+static const char *environment_refusal(void)
+{
+	const char *file = getenv("NCCL_DEBUG_FILE"), *plugin = getenv("NCCL_ENV_PLUGIN");
+
+	if (plugin && strcasecmp(plugin, "none") != 0)
+		return "NCCL_ENV_PLUGIN is set: NCCL does not take its settings from the "
+		       "environment";
+	if (file && *file && writes_file(getenv("NCCL_DEBUG")))
+		return "NCCL_DEBUG_FILE is in use: NCCL would begin that file anew (nccl_log reads "
+		       "it; NCCL_DEBUG without a file, or none, gives the columns)";
+	return NULL;
+}
+
 const char *nccl_used_why(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
-	const char *why = nccl_used_refusal();
+	const char *why = environment_refusal();
 	char path[32];
 
 	if (why)
@@ -91,7 +121,7 @@ static int reread(struct nccl *nccl)
 /* The environment of the pass and back: `saved` are the user's settings, NULL: unset. */
 static int log_on(struct nccl *nccl, const char *path)
 {
-	const char *const values[SETTINGS] = { NCCL_USED_LEVEL, NCCL_USED_SUBSYS, path };
+	const char *const values[SETTINGS] = { LEVEL, SUBSYSTEMS, path };
 	char *saved[SETTINGS] = { NULL };
 	int rc = 0, known = 0; /* settings from `known` on were not saved, and are not touched */
 
@@ -149,15 +179,17 @@ static bool is_p2p(const struct nccl *nccl, unsigned kinds)
 	       (nccl->version / 100 == 228 && nccl->be.config.local_register < 2);
 }
 
-/* What was logged into the private file. 0, -ENODATA, or another negative errno. */
+/* What was logged into the private file, for whoever asked. 0, or -ENOMEM. */
 static int log_read(const struct nccl_used *own, struct backend_used *used)
 {
-	char *text = malloc(LOG_MOST);
-	ssize_t n = text ? pread(own->log, text, LOG_MOST, 0) : -1;
-	int rc = n < 0 ? -ENOMEM : nccl_used_read(used, text, (size_t)n);
+	ssize_t n;
 
-	free(text);
-	return rc;
+	used->log = malloc(LOG_MOST);
+	if (!used->log)
+		return -ENOMEM;
+	n = pread(own->log, used->log, LOG_MOST, 0);
+	used->len = n < 0 ? 0 : (size_t)n;
+	return 0;
 }
 
 int nccl_used_end(struct backend *be, unsigned kinds, struct backend_used *used)
@@ -165,14 +197,12 @@ int nccl_used_end(struct backend *be, unsigned kinds, struct backend_used *used)
 	struct nccl *nccl = to_nccl(be);
 	int rc = 0;
 
-	*used = (struct backend_used){ .channels = -1 };
-	if (is_p2p(nccl, kinds))
-		used->algo = model_algo_name(MODEL_P2P);
+	*used = (struct backend_used){ .p2p = is_p2p(nccl, kinds) };
 	if (!nccl->used.on)
 		return 0;
 	nccl->used.on = false;
 	rc = reread(nccl);
-	if (rc == 0 && log_read(&nccl->used, used) == -ENOMEM)
+	if (rc == 0 && log_read(&nccl->used, used) < 0)
 		rc = error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 	return rc;
 }

@@ -1,0 +1,20 @@
+/* nccl_choice.h: how NCCL carried out calls, from the lines that its log has for them. */
+#ifndef HANGAR_NCCL_CHOICE_H
+#define HANGAR_NCCL_CHOICE_H
+
+#include <stddef.h>
+
+/* What the calls of a log agree in. */
+struct nccl_choice {
+	const char *algo,
+		*proto; /* string constants, model_algo_name's and model_proto_name's; NULL
+				   * where the calls differ, or the name is none that the model has */
+	int channels;	/* that took part, over all the calls; -1: not known */
+};
+
+/* Read the log of some calls on one communicator, written at level INFO with subsystems COLL and
+ * TUNING by rank 0 (NCCL 2.25 to 2.30). 0, -ENODATA when no line says anything (`choice` is left
+ * alone), or -ENOMEM. */
+int nccl_choice_read(struct nccl_choice *choice, const char *log, size_t len);
+
+#endif

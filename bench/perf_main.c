@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "process/cgroup.h"
 #include "report/facts.h"
 #include "process/launch.h"
@@ -26,14 +27,21 @@
 #include "perf_diagnose.h"
 #include "perf_rank.h"
 
+#define ALONE_SECONDS	   1.0	/* in which a launcher ends ranks after the first */
 #define RANKS_UNASKED	   16	/* that a fault may start on any host */
 #define RENDEZVOUS_SECONDS 0.75 /* from a barrier to communicator init */
 #define RANKS_PER_PLACE	   4	/* GPU, or CPU where there is none: more only when -g says so */
 
+/* What every rank finds rank 0 tells, and the launcher ends the others; what only this one finds it
+ * tells itself. */
 static int fail(const struct error *err, const struct program *program)
 {
-	if (!program->launch || program->launch->rank == 0)
-		error_print(err, program->name);
+	char name[128];
+
+	snprintf(name, sizeof(name), "%.80s: rank %d", program->name, program->launch->rank);
+	if (program->launch->rank > 0)
+		clock_nap(ALONE_SECONDS);
+	error_print(err, program->launch->rank > 0 ? name : program->name);
 	return (int)err->outcome;
 }
 

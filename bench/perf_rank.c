@@ -21,6 +21,7 @@
 #include "inject/machine.h"
 #include "record/recorder.h"
 #include "watch/uplink.h"
+#include "perf_agree.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; nobody waits for others here */
 #define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */
@@ -87,6 +88,9 @@ static int join(struct rank *r)
 	if (rc < 0)
 		return rc;
 	ops = backend_find(o->backend);
+	rc = perf_agree(&r->job, r->program, ops ? ops->name : "none");
+	if (rc < 0)
+		return rc;
 	if (!ops)
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENODEV,
 				 "--backend %s: this build does not have it", o->backend);

@@ -76,6 +76,8 @@ int job_init(struct job *job, const struct watch *watch, struct error *err, int 
 		rc = dup_comm(job, MPI_COMM_WORLD, &job->world);
 		MPI_Comm_rank(job->world, &job->rank);
 		MPI_Comm_size(job->world, &size);
+		job->comm = job->world;
+		job->nranks = size;
 		err->rank = job->rank;
 		name_library(job);
 	}
@@ -146,6 +148,7 @@ int job_select(struct job *job, int take_part)
 	if (rc < 0)
 		goto out;
 	free_comm(&local);
+	job->comm = MPI_COMM_NULL;
 	job->spare = take_part > 0 && job->local_rank >= take_part;
 	rc = split_comm(job, job->world, job->spare ? MPI_UNDEFINED : 0, &job->comm);
 	if (rc < 0 || job->spare)
@@ -222,6 +225,8 @@ void job_release(struct job *job)
 	watch_enter(job->watch, "MPI_Finalize", INIT_SECONDS);
 	free_comm(&job->traffic);
 	free_comm(&job->group_comm);
+	if (job->comm == job->world)
+		job->comm = MPI_COMM_NULL; /* job_select was not reached */
 	free_comm(&job->comm);
 	free_comm(&job->world);
 	MPI_Finalize();

@@ -36,7 +36,8 @@ struct job {
 };
 
 /* MPI_Init and the communicators. `announced` is what the launcher says the number of processes
- * is (0: unknown): fewer seen by MPI is a usage error. Collective over all processes. */
+ * is (0: unknown): fewer seen by MPI is a usage error. Until job_select all processes take part in
+ * the exchanges below. Collective over all processes. */
 int job_init(struct job *job, const struct watch *watch, struct error *err, int announced);
 
 /* Ranks with the same color form a group. Collective over all taking part; after job_select. */

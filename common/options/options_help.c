@@ -171,6 +171,10 @@ static const char *check_row(const struct option_row *row)
 		return "an option lacks its line of help";
 	if (!row->kind || !row->kind->parse || !row->kind->allowed)
 		return "an option lacks its kind";
+	if (!row->kind->text)
+		return "an option's kind can't write its values";
+	if (row->agree == AGREE_UNDECIDED)
+		return "an option does not say whether all ranks must have the same";
 	if (row->offset + row->kind->size > sizeof(struct options))
 		return "an option writes outside struct options";
 	if (row->min > row->max)

@@ -16,6 +16,10 @@ struct option_kind {
 	int (*parse)(const struct option_row *row, const char *text, struct options *options);
 	/* Required. What is allowed, as it continues "must be ". Always terminated. */
 	void (*allowed)(const struct option_row *row, char *buf, size_t len);
+	/* Required. The value as a user may type it, "" where there is none: two ranks have the
+	 * same when their texts are the same. Always terminated. */
+	void (*text)(const struct option_row *row, const struct options *options, char *buf,
+		     size_t len);
 	/* The i-th of the words that are allowed, NULL behind the last; no hook where values are
 	 * no words. */
 	const char *(*word)(const struct option_row *row, int i);
@@ -43,6 +47,9 @@ enum option_scope {
 	SCOPE_GPU	 /* anything but --backend mpi */
 };
 
+/* May ranks of one run differ in it? Each row decides. */
+enum option_agree { AGREE_UNDECIDED, AGREE_SAME, AGREE_FREE };
+
 struct option_row {
 	const char *name; /* long option, or the name of the environment variable */
 	int letter;	  /* 0: none */
@@ -55,6 +62,7 @@ struct option_row {
 	size_t offset; /* in struct options */
 	enum option_group group;
 	enum option_scope scope;
+	enum option_agree agree;
 	double min, max;  /* bounds of numbers and sizes, both allowed */
 	const char *word; /* kind_int: a word that may stand for `word_value` */
 	int word_value;
@@ -77,6 +85,13 @@ struct option_set {
 	struct error *err;
 	const char *given[OPTION_ROWS_MAX]; /* per row the last text it was given, NULL: none */
 };
+
+/* What kinds do: write a row's field of `size` bytes, look at it, find a word's index (-EINVAL: none
+ * of the row's). */
+void option_put(struct options *options, const struct option_row *row, const void *value,
+		size_t size);
+const void *option_get(const struct options *options, const struct option_row *row);
+int option_word_index(const struct option_row *row, const char *text);
 
 /* The row's index, or -1. */
 int option_find(const char *name);

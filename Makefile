@@ -114,6 +114,11 @@ PROGRAM_BIN := $(addprefix $(BUILD)/,$(call program_name,$(PROGRAMS)))
 FUZZ := $(patsubst ci/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard ci/fuzz/fuzz_*.c))
 UNIT := $(addprefix $(BUILD)/tests/,$(notdir $(basename $(UNIT_SRC) $(MPI_UNIT_SRC))))
 TOOL := $(addprefix $(BUILD)/tests/,$(notdir $(basename $(TOOL_SRC))))
+# What unit tests and tools share.
+RIG_SRC := $(filter-out $(UNIT_SRC) $(MPI_UNIT_SRC) $(TOOL_SRC),$(wildcard ci/tests/*/*.c))
+RIG := $(BUILD)/obj/librig.a
+# *_perf programs that note when a fault fired: tool_fired by their names.
+FIRED := $(PERF_SRC:bench/%.c=$(BUILD)/tests/fired/%)
 # What hangar is compared with must link nothing of it.
 BARE := $(BUILD)/tests/bare_mpi_loop
 
@@ -136,7 +141,7 @@ DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common
 	common/topo/specs/*.json))
 
 all: $(PERF) $(PROGRAM_BIN) $(DATA) stale-data
-tests: $(UNIT) $(TOOL) $(BARE)
+tests: $(UNIT) $(TOOL) $(FIRED) $(BARE)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
 # read, so what was just installed is seen by a second make only; it takes all cores unless told
@@ -158,7 +163,7 @@ hang: install-deps
 unit: $(UNIT)
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi
 
-e2e: all $(TOOL)
+e2e: all $(TOOL) $(FIRED)
 	$(Q)BUILD=$(BUILD) ci/tests/run e2e
 
 # libFuzzer programs over the readers, with sanitizers: build-fuzz/fuzz/fuzz_NAME [OPTION...] CORPUS.
@@ -245,7 +250,15 @@ $(PERF): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(MAIN_OBJ) $(LIB)
 
 $(BUILD)/obj/ci/%: INCLUDES += -I. -Ici/tests
 
-$(TOOL): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/tools/%.o $(MAIN_OBJ) $(LIB)
+$(RIG): $(call obj,$(RIG_SRC))
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
+
+$(FIRED): $(BUILD)/tests/tool_fired
+	@mkdir -p $(@D)
+	$(Q)ln -sf ../tool_fired $@
+
+$(TOOL): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/tools/%.o $(MAIN_OBJ) $(RIG) $(LIB)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(LIBS)
@@ -256,7 +269,7 @@ $(BARE): $(BUILD)/obj/ci/versus/bare_mpi.o
 	$(Q)$(LINK) $(MPI_LIBS)
 
 define unit # source
-$(BUILD)/tests/$(notdir $(basename $(1))): $(call obj,$(1)) $(BUILD)/obj/ci/tests/rig/unit.o $(LIB) \
+$(BUILD)/tests/$(notdir $(basename $(1))): $(call obj,$(1)) $(RIG) $(LIB) \
 		| $(DATA)
 	$$(say) LINK $$@
 	@mkdir -p $$(@D)

@@ -215,7 +215,7 @@ static int supervise(struct program *program, struct error *err)
 	};
 	char own_cgroup[CGROUP_PATH];
 	struct supervisor_hooks hooks;
-	struct fired_log fired;
+	struct fired_watch fired;
 	struct run_folder folder;
 	struct monitor monitor;
 	int memory_fd, code = 1;
@@ -242,7 +242,7 @@ static int supervise(struct program *program, struct error *err)
 	else if (cgroup_own(own_cgroup, sizeof(own_cgroup)) == 0)
 		hooks.cgroup = own_cgroup;
 	fired_wrap(&fired, &hooks, program);
-	code = fired_judge(program, supervisor_run(&hooks, perf_rank, program, err));
+	code = fired_exit_code(program, supervisor_run(&hooks, perf_rank, program, err));
 	monitor_close(&monitor);
 	perf_diagnose_release(&diagnose);
 out_memory:
@@ -312,8 +312,8 @@ static int start_bare(const struct program *program, struct options *options, st
 	return err->code ? fail(err, program) : code;
 }
 
-int perf_main_filtered(const struct collective *collective, const struct call_filter *filter,
-		       int argc, char **argv)
+int perf_main_hooked(const struct collective *collective, const struct perf_hooks *hooks, int argc,
+		     char **argv)
 {
 	struct options options;
 	struct launch launch;
@@ -325,7 +325,7 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 		.launch = &launch,
 		.argc = argc,
 		.argv = argv,
-		.filter = filter,
+		.hooks = *hooks,
 	};
 	const struct option_target target = collective_target(collective);
 	struct injector injector;
@@ -346,5 +346,5 @@ int perf_main_filtered(const struct collective *collective, const struct call_fi
 
 int perf_main(const struct collective *collective, int argc, char **argv)
 {
-	return perf_main_filtered(collective, NULL, argc, argv);
+	return perf_main_hooked(collective, &(struct perf_hooks){ .fired = NULL }, argc, argv);
 }

@@ -2,14 +2,26 @@
 #ifndef HANGAR_PERF_MAIN_H
 #define HANGAR_PERF_MAIN_H
 
+#include <stdint.h>
+
+#include "backend/call.h"
 #include "backend/collective.h"
 
 /* Options, processes, sweep, output: everything but the collective. Returns the exit code
  * (common/base/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
-/* The same with a fault filter in every rank's call chain; NULL: none. */
-int perf_main_filtered(const struct collective *collective, const struct call_filter *filter,
-		       int argc, char **argv);
+/* What a test program hangs into a run; NULL: nothing. */
+struct perf_hooks {
+	/* In every rank's call chain, unless --fault has its own there. */
+	const struct call_filter *filter;
+	/* Called by a rank's supervisor when it sees that a fault has fired on the rank, once:
+	 * CLOCK_MONOTONIC, of the first time. */
+	void (*fired)(int rank, uint64_t fired_ns);
+};
+
+/* The same with hooks. */
+int perf_main_hooked(const struct collective *collective, const struct perf_hooks *hooks, int argc,
+		     char **argv);
 
 #endif

@@ -7,6 +7,7 @@
 #include "process/launch.h"
 #include "inject/inject.h"
 #include "record/record.h"
+#include "perf_main.h"
 
 /* Made by the supervisor before it forks; the rank gets a copy. */
 struct program {
@@ -18,7 +19,7 @@ struct program {
 	char **argv;
 	const char *folder;		   /* of the run, for what lives as long as it */
 	struct record_memory *memory;	   /* shared with the supervisor */
-	const struct call_filter *filter;  /* of a test program; NULL: none */
+	struct perf_hooks hooks;	   /* of a test program */
 	struct injector *injector;	   /* --fault; NULL: none */
 	double deadline_factor;		   /* all deadlines times this */
 	struct fault_machine machine;	   /* what faults can have here */

@@ -83,11 +83,4 @@ void check_verify(const struct check_data *data, const void *recv, const struct 
 /* One line without newline: "rank 2 element 17: expected 3 got 0: zero (12 wrong)". Returns buf. */
 char *check_describe(const struct check_report *report, char *buf, size_t len);
 
-/* For tests: the bytes that `kind` would leave. Write to `dst` what the receive buffer's
- * elements [at, at+count) would hold; `good` is what they hold now, `culprit` the rank for
- * missing and doubled. Host memory. Returns 0, or -EINVAL where the kind cannot be told from
- * right data for this type and operator. */
-int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment,
-		uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst);
-
 #endif

@@ -1,8 +1,6 @@
-/* check_classify.c: which single cause explains every wrong element of a window, and for tests the
- * bytes it would leave. */
+/* check_classify.c: which single cause explains every wrong element of a window. */
 #include "check/check_classify.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,9 +23,8 @@ struct scene {
 	uint64_t around[CHECK_REACH + CHECK_WINDOW + CHECK_REACH];
 };
 
-/* What a segment must hold at a pool index. */
-static uint64_t expected_at(const struct check_plan *p, const struct segment *segment,
-			    uint64_t index)
+uint64_t check_expected_at(const struct check_plan *p, const struct segment *segment,
+			   uint64_t index)
 {
 	if (segment->kind == SEGMENT_KEEP)
 		return p->poison;
@@ -64,9 +61,8 @@ static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t 
 			       : check_round(p->dtype, sum);
 }
 
-/* The reduction at `index` with `culprit`'s contribution counted `times` times. */
-static uint64_t reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
-			     uint32_t times)
+uint64_t check_reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
+			    uint32_t times)
 {
 	uint32_t turn = check_turn(p, index), rank = turn, count;
 	uint64_t carrier = p->start, next;
@@ -112,45 +108,46 @@ static bool may_be_luck(const struct scene *s, double trials, size_t tested)
 
 /* Ranks whose contribution, counted so many times, explains the wrong elements, and of these the
  * right ones between too. */
-struct suspects {
+struct contributors {
 	int fit, fit_all;
 	uint32_t first, first_all;
 };
 
-static void suspect(const struct scene *s, uint32_t rank, uint32_t times, struct suspects *suspects)
+static void try_contributor(const struct scene *s, uint32_t rank, uint32_t times,
+			    struct contributors *fits)
 {
 	bool all = true, wrong, same;
 
 	for (size_t i = 0; i < s->last; i++) {
 		wrong = s->got[i] != expected(s, (int64_t)i);
-		same = reduced_with(&s->plan, s->index + i, rank, times) == s->got[i];
+		same = check_reduced_with(&s->plan, s->index + i, rank, times) == s->got[i];
 		if (wrong && !same)
 			return;
 		all &= same;
 	}
-	if (suspects->fit++ == 0)
-		suspects->first = rank;
-	if (all && suspects->fit_all++ == 0)
-		suspects->first_all = rank;
+	if (fits->fit++ == 0)
+		fits->first = rank;
+	if (all && fits->fit_all++ == 0)
+		fits->first_all = rank;
 }
 
-static int culprit_of(const struct suspects *suspects)
+static int culprit_of(const struct contributors *fits)
 {
-	if (suspects->fit == 1)
-		return (int)suspects->first;
-	return suspects->fit_all == 1 ? (int)suspects->first_all : -1;
+	if (fits->fit == 1)
+		return (int)fits->first;
+	return fits->fit_all == 1 ? (int)fits->first_all : -1;
 }
 
 static bool name_contribution(const struct scene *s, struct check_report *report)
 {
-	struct suspects missing = { 0 }, doubled = { 0 };
+	struct contributors missing = { 0 }, doubled = { 0 };
 	bool is_missing;
 
 	if (s->segment->kind != SEGMENT_REDUCE || may_be_luck(s, 2.0 * s->plan.active, s->wrong))
 		return false;
 	for (uint32_t rank = 0; rank < s->plan.nranks; rank++) {
-		suspect(s, rank, 0, &missing);
-		suspect(s, rank, 2, &doubled);
+		try_contributor(s, rank, 0, &missing);
+		try_contributor(s, rank, 2, &doubled);
 	}
 	if (!missing.fit && !doubled.fit)
 		return false;
@@ -214,7 +211,7 @@ static void look_around(struct scene *s, size_t n)
 	uint64_t equal = 0, pairs = (uint64_t)(end - first) * (end - first - 1) / 2;
 
 	for (size_t i = first; i < end; i++)
-		s->around[i] = expected_at(&s->plan, s->segment, s->index + i - CHECK_REACH);
+		s->around[i] = check_expected_at(&s->plan, s->segment, s->index + i - CHECK_REACH);
 	for (size_t i = first; i < end; i++)
 		for (size_t j = i + 1; j < end; j++)
 			equal += s->around[i] == s->around[j];
@@ -269,77 +266,4 @@ void check_classify(const struct check_data *data, const struct segment *segment
 		report->kind = WRONG_NAN;
 	else if (!name_contribution(&s, report))
 		name_shift(&s, report);
-}
-
-/* ---- Spoiling ---- */
-
-static uint64_t quiet_nan(enum dtype type)
-{
-	return check_round(type, NAN) & ~((uint64_t)1 << (8 * dtype_size(type) - 1));
-}
-
-/* Can this kind be told from right data at all? */
-static bool can_spoil(const struct check_data *data, enum wrong_kind kind,
-		      const struct segment *segment, int culprit)
-{
-	bool extreme = data->op == OP_MAX || data->op == OP_MIN;
-
-	if (segment->kind == SEGMENT_KEEP)
-		return kind == WRONG_KEEP;
-	switch (kind) {
-	case WRONG_MISSING:
-	case WRONG_DOUBLED:
-		return segment->kind == SEGMENT_REDUCE && data->nranks > 1 && culprit >= 0 &&
-		       culprit < data->nranks && !(extreme && kind == WRONG_DOUBLED);
-	case WRONG_NAN:
-		return check_is_float(data->dtype);
-	case WRONG_NONE:
-	case WRONG_KEEP:
-		return false;
-	default:
-		return true;
-	}
-}
-
-static uint64_t spoilt(const struct check_plan *p, enum wrong_kind kind,
-		       const struct segment *segment, uint64_t index, int culprit, uint64_t good)
-{
-	switch (kind) {
-	case WRONG_ZERO:
-		return 0;
-	case WRONG_STALE:
-		return p->poison;
-	case WRONG_SHIFTED: /* one element too late */
-		return index ? expected_at(p, segment, index - 1) : good;
-	case WRONG_MISSING:
-		return reduced_with(p, index, (uint32_t)culprit, 0);
-	case WRONG_DOUBLED:
-		return reduced_with(p, index, (uint32_t)culprit, 2);
-	case WRONG_NAN:
-		return quiet_nan(p->dtype);
-	case WRONG_OTHER:
-		return good ^ 1;
-	default:
-		return ~good; /* guard, send, keep: any other bytes */
-	}
-}
-
-int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment,
-		uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst)
-{
-	uint64_t index = base + segment->from_at + (at - segment->at), element;
-	struct check_plan p;
-	bool changed = false;
-
-	if (!can_spoil(data, kind, segment, culprit))
-		return -EINVAL;
-	check_plan(data, &p);
-	for (size_t i = 0; i < count; i++) {
-		element = 0;
-		memcpy(&element, (const char *)good + i * p.width, p.width);
-		element = spoilt(&p, kind, segment, index + i, culprit, element);
-		changed |= memcmp((const char *)good + i * p.width, &element, p.width) != 0;
-		memcpy((char *)dst + i * p.width, &element, p.width);
-	}
-	return changed ? 0 : -EINVAL;
 }

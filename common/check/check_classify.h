@@ -1,7 +1,8 @@
-/* check_classify.h: between check.c and check_classify.c: give a failure its name. */
+/* check_classify.h: give a failure its name. */
 #ifndef HANGAR_CHECK_CLASSIFY_H
 #define HANGAR_CHECK_CLASSIFY_H
 
+#include "base/element.h"
 #include "check/check.h"
 
 /* Elements that are looked at to name a failure, and how far a shift is searched for. */
@@ -12,5 +13,13 @@
  * and element `at` is wrong. Sets kind, culprit, shift, expected and got of the report. */
 void check_classify(const struct check_data *data, const struct segment *segment, uint64_t base,
 		    uint64_t at, size_t n, const void *got, struct check_report *report);
+
+/* What a segment must hold at a pool index. */
+uint64_t check_expected_at(const struct check_plan *p, const struct segment *segment,
+			   uint64_t index);
+
+/* The reduction at `index` with `culprit`'s contribution counted `times` times. */
+uint64_t check_reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
+			    uint32_t times);
 
 #endif

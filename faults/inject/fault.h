@@ -27,11 +27,10 @@ enum fault_where { FAULT_AT_CALL = 1, FAULT_AT_INIT = 2 };
 
 /* What a fault takes that not every machine or job has: bits. */
 enum fault_need {
-	NEED_SUPERUSER = 1,
-	NEED_CGROUP = 2, /* a memory cgroup of the rank's own that can be given a limit */
-	NEED_GPU = 4,
-	NEED_NET = 8,	    /* ranks that talk over sockets, at least at init */
-	NEED_NAMESPACE = 16 /* a network namespace of the rank's own */
+	NEED_CGROUP = 1, /* a memory cgroup of the rank's own that can be given a limit */
+	NEED_GPU = 2,
+	NEED_NET = 4,	   /* ranks that talk over sockets, at least at init */
+	NEED_NAMESPACE = 8 /* a network namespace of the rank's own */
 };
 
 struct fault;
@@ -118,12 +117,6 @@ struct fault {
 /* All faults, NULL-terminated, in the order of --list-faults. */
 extern const struct fault *const fault_table[];
 
-/* NULL or the first thing wrong with the table (name, help, source, fire, outcomes well formed). */
-const char *fault_table_check(void);
-
-/* The same of any table; in its own right for the tests. */
-const char *fault_rows_check(const struct fault *const *table);
-
 /* The fault of that name, or NULL. */
 const struct fault *fault_find(const char *name);
 
@@ -145,7 +138,7 @@ int fault_idle(const struct fault_act *act);
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why,
 	       size_t len);
 
-/* The name of one need bit, "superuser" "cgroup" "GPU" "NET" "namespace"; NULL for any other. */
+/* The name of one need bit, "cgroup" "GPU" "NET" "namespace"; NULL for any other. */
 const char *fault_need_name(unsigned need);
 
 /* Print the table for --list-faults: name, arguments, needs, outcomes on the machine's backend and

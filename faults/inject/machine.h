@@ -4,11 +4,11 @@
 
 #include "inject/fault.h"
 
-/* Rights, memory cgroups and namespaces: each is tried, in a way that leaves nothing behind; `run`
+/* Memory cgroups and namespaces: each is tried, in a way that leaves nothing behind; `run`
  * is the run's folder or NULL (common/process/cgroup.h). Forks: before MPI and CUDA. */
 void machine_look(struct fault_machine *machine, const char *run);
 
-/* The backend, "nccl" or "mpi" (borrowed), and how many GPUs it could use. */
+/* The backend by name (borrowed), and how many GPUs it could use. */
 void machine_serve(struct fault_machine *machine, const char *backend, int gpus);
 
 #endif

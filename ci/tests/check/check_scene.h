@@ -9,6 +9,7 @@
 
 #include "backend/check_call.h"
 #include "base/element.h"
+#include "rig/check_spoil.h"
 #include "rig/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))

@@ -16,6 +16,7 @@
 
 #include "bench/perf_main.h"
 #include "check/check.h"
+#include "rig/check_spoil.h"
 #include "backend/collective.h"
 #include "backend/job.h"
 
@@ -291,5 +292,6 @@ int main(int argc, char **argv)
 		fputs("HANGAR_CORRUPT must be COLLECTIVE:KIND:RANK:ELEMENT[:CULPRIT]\n", stderr);
 		return 2;
 	}
-	return perf_main_filtered(corruption.collective, &filter, argc, argv);
+	return perf_main_hooked(corruption.collective, &(struct perf_hooks){ .filter = &filter },
+				argc, argv);
 }

@@ -56,5 +56,5 @@ int main(int argc, char **argv)
 		fputs("HANGAR_SLOW must be RANK:FIRST:EVERY:SECONDS\n", stderr);
 		return 2;
 	}
-	return perf_main_filtered(&all_reduce, &filter, argc, argv);
+	return perf_main_hooked(&all_reduce, &(struct perf_hooks){ .filter = &filter }, argc, argv);
 }

@@ -216,26 +216,28 @@ static void on_evidence(void *ctx, int32_t rank, enum evidence_kind kind, const 
 	remote->kinds[kind].bytes = bytes;
 }
 
-static void on_refine(void *ctx, const struct rank_view *views,
-		      const struct record_memory *const *memories, size_t n,
-		      struct verdict *verdict)
+static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
+				       const struct record_memory *const *memories, size_t n,
+				       struct verdict *verdict)
 {
 	struct perf_diagnose *self = ctx;
 	struct diagnosis *d = &self->diagnosis;
+	enum diagnosis_result result = DIAGNOSIS_UNEXPLAINED;
 	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA;
 
 	if (!collect(self, views, memories, n))
-		return;
+		return result;
 	if (!ended) /* else there are no processes to look at */
 		look(self);
 	name_time(&self->evidence);
 	diagnose(&self->evidence, d);
 	if (ended && d->class == CLASS_OUTCOME && d->outcome == verdict->outcome)
-		return; /* the calls say no more than the ranks did */
+		return result; /* the calls say no more than the ranks did */
 	if (verdict->outcome == OUTCOME_OK)
 		verdict->outcome = d->outcome;
 	/* a process without a rank is not in the evidence */
 	if (d->outcome != OUTCOME_OK && d->class != CLASS_UNEXPLAINED) {
+		result = DIAGNOSIS_NAMED;
 		verdict->class = d->class;
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 		verdict->confidence = d->confidence;
@@ -244,6 +246,7 @@ static void on_refine(void *ctx, const struct rank_view *views,
 		verdict->comm = d->comm;
 		verdict->seq = d->seq_low;
 	}
+	return result;
 }
 
 static void on_reserve_folder(void *ctx, struct verdict *verdict)

@@ -204,13 +204,15 @@ static int supervise(struct program *program, struct error *err)
 	struct monitor_config config = {
 		.key = program->launch->key,
 		.expect = program->options->expect,
-		.deadlines = program->options->watch,
-		/* -T is taken at its word; without records there is nothing to find a cause in */
-		.extensions =
-			program->options->timeout == 0 && program->options->record != RECORD_OFF,
-		.rendezvous_seconds = program->options->timeout
-					      ? 0
-					      : RENDEZVOUS_SECONDS * program->deadline_factor,
+		.decide = {
+			.deadlines = program->options->watch,
+			/* -T is taken at its word; without records there is nothing to find a cause in */
+			.extensions = program->options->timeout == 0 &&
+				      program->options->record != RECORD_OFF,
+			.init_seconds = program->options->timeout
+						? 0
+						: RENDEZVOUS_SECONDS * program->deadline_factor,
+		},
 		.client = perf_diagnose_client(&diagnose),
 	};
 	char own_cgroup[CGROUP_PATH];

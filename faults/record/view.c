@@ -9,8 +9,7 @@
 #include "base/dtype.h"
 #include "process/watch.h"
 
-static void read_wait(struct rank_view *view, const struct record_wait *wait, uint64_t now,
-		      uint64_t grace_ns)
+static void read_wait(struct rank_view *view, const struct record_wait *wait, uint64_t now)
 {
 	uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
 	uint64_t since = atomic_load_explicit(&wait->since_ns, memory_order_relaxed);
@@ -22,9 +21,8 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	view->waiting = before % 2 == 1 &&
 			before == atomic_load_explicit(&wait->sequence, memory_order_relaxed);
 	view->waited = view->waiting && now > since ? (double)(now - since) * 1e-9 : 0;
-	view->grace = (double)grace_ns * 1e-9;
 	view->since_ns = view->waiting ? since : 0;
-	view->overdue = view->waiting && deadline != 0 && now > deadline + grace_ns;
+	view->deadline_ns = view->waiting ? deadline : 0;
 }
 
 static void read_last(struct rank_view *view, const struct record_memory *memory)
@@ -51,8 +49,7 @@ static void read_init(struct rank_view *view, const struct record_init *init)
 	view->asked = init->asked;
 }
 
-void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
-	       uint64_t grace_ns)
+void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
 	const struct record_header *h = &memory->header;
 
@@ -64,7 +61,7 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	view->heartbeat = h->heartbeat;
 	view->issued = atomic_load_explicit(&h->issued_ticket, memory_order_acquire);
 	view->completed = h->completed_ticket;
-	read_wait(view, &h->wait, now, grace_ns);
+	read_wait(view, &h->wait, now);
 	read_last(view, memory);
 	read_init(view, &h->inits[0]);
 	snprintf(view->host, sizeof(view->host), "%.63s", h->host);

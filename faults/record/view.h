@@ -14,17 +14,18 @@ struct rank_view {
 	int32_t rank;  /* -1 while MPI has not said; then `local` is all that is known */
 	int32_t local; /* order of arrival at the node's monitor */
 	int32_t node, pid;
-	int32_t process;   /* enum process_state */
-	int32_t status;	   /* exit code or signal number */
-	int32_t outcome;   /* what the rank reported of itself before exit, -1 if nothing */
-	uint32_t phase;	   /* enum phase */
-	uint32_t waiting;  /* 1 while inside a wait */
-	uint32_t overdue;  /* 1 when that wait is past its deadline */
-	double waited;	   /* seconds in that wait */
-	double grace;	   /* of these, in which its observer did not run either */
-	uint64_t since_ns; /* start of that wait, 0: none */
-	uint64_t seen_ns;  /* when this was read, on the rank's host's clock; 0: unknown */
-	char what[40];	   /* what it waits for */
+	int32_t process;      /* enum process_state */
+	int32_t status;	      /* exit code or signal number */
+	int32_t outcome;      /* what the rank reported of itself before exit, -1 if nothing */
+	uint32_t phase;	      /* enum phase */
+	uint32_t waiting;     /* 1 while inside a wait */
+	uint32_t overdue;     /* 1: that wait is too long (watch/decide.h); the caller's */
+	double waited;	      /* seconds in that wait */
+	double grace;	      /* of these, in which its observer did not run either; the caller's */
+	uint64_t since_ns;    /* start of that wait, 0: none */
+	uint64_t deadline_ns; /* of that wait, 0: none */
+	uint64_t seen_ns;     /* when this was read, on the rank's host's clock; 0: unknown */
+	char what[40];	      /* what it waits for */
 	uint64_t heartbeat;
 	uint64_t issued, completed; /* calls, over all communicators */
 	uint64_t seq;		    /* calls on the last record's communicator */
@@ -47,10 +48,9 @@ struct rank_view {
 	uint32_t progressed; /* 1: it made a step lately */
 };
 
-/* Read `memory` as of now (clock_ns) into the view; the process fields are the caller's and are
- * left alone. `grace_ns` is added to deadlines (time the observer itself was not running). */
-void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now,
-	       uint64_t grace_ns);
+/* Read `memory` as of now (clock_ns) into the view; what is said to be the caller's, the process and what
+ * the monitor decides of it are left alone. */
+void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now);
 
 /* One line without '#' or newline: who, where, in what state, at which call. Returns buf. */
 char *view_describe(const struct rank_view *view, char *buf, size_t len);

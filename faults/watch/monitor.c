@@ -1,5 +1,4 @@
-/* monitor.c: what an observer does from tick to tick: watch, let things settle, ask, judge, or
- * follow who does. */
+/* monitor.c: what an observer does from tick to tick: look, have decide() say what is to be done, and do it. */
 #include "watch/monitor.h"
 
 #include <errno.h>
@@ -8,21 +7,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "watch/decide_times.h"
 #include "watch/monitor_end.h"
-#include "watch/monitor_rendezvous.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
 #include "record/verdict.h"
-
-#define LEADER_TICK_MS 20
-#define MEMBER_TICK_MS 40	  /* a rank that begins to end is found by asking */
-#define SETTLE_NS      (100 * MS) /* other ranks' deaths and errors arrive in this time */
-#define ERROR_NS       (600 * MS) /* a death that a rank reports as an error is seen in this time */
-#define QUERY_NS       (300 * MS) /* other nodes answer in this time, or are judged without */
-#define ROOT_NS	       (3000 * MS) /* a leader that reported waits so long for the root's decision */
-#define PATIENCE_NS    (3600000 * MS) /* the root may ask for so much */
-#define SAVE_NS	       (10000 * MS)   /* once the verdict is out the root takes its time to save */
-#define PAUSE_NS       (500 * MS) /* not run for so long: stopped with the whole job, or starved */
 
 int monitor_open(struct monitor *m, const struct monitor_config *config,
 		 struct record_memory *memory, int memory_fd, struct error *err)
@@ -34,7 +23,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	m->memory = memory;
 	m->listen_fd = m->uplink_fd = -1;
 	m->up.fd = m->up.passed_fd = -1;
-	m->last_step = clock_ns();
+	decide_open(&m->decide, &config->decide, clock_ns());
 	rc = members_join(m, memory_fd);
 	if (rc < 0) {
 		monitor_close(m);
@@ -51,152 +40,143 @@ void monitor_close(struct monitor *m)
 	link_release(&m->up);
 }
 
-/* What the root wants. */
-static void obey(struct monitor *m, const struct link_message *message)
+/* Takes in what the root says: requests, to be answered once the ranks have been looked at, and what is for
+ * decide(). */
+static void take_message(struct monitor *m, const struct link_message *message)
 {
-	char folder[256];
-	uint64_t more;
+	struct decide_orders *orders = &m->input.orders;
+	uint32_t word;
 
 	switch (message->type) {
 	case MESSAGE_PREPARE:
-		nodes_prepare(m);
+		m->requests.prepare = true;
 		break;
 	case MESSAGE_QUERY:
-		nodes_collect(m);
+		m->requests.query = true;
 		break;
 	case MESSAGE_SLOW:
-		snprintf(folder, sizeof(folder), "%.*s", (int)message->bytes,
-			 (const char *)message->payload);
-		nodes_collect_slow(m, folder);
-		m->stage_until = clock_ns() + SAVE_NS;
+		snprintf(m->requests.folder, sizeof(m->requests.folder), "%.*s",
+			 (int)message->bytes, (const char *)message->payload);
+		m->requests.slow = orders->collects = true;
 		break;
 	case MESSAGE_EXTENSION:
-		if (message->bytes != sizeof(more))
+		if (message->bytes != sizeof(orders->extension_ns))
 			break;
-		memcpy(&more, message->payload, sizeof(more));
-		m->stage_until = clock_ns() + (more < PATIENCE_NS ? more : PATIENCE_NS) + ROOT_NS;
-		m->patient = !members_worse(m);
+		memcpy(&orders->extension_ns, message->payload, sizeof(orders->extension_ns));
+		orders->extended = true;
 		break;
 	case MESSAGE_CENSUS:
+		orders->census = true;
+		break;
 	case MESSAGE_RENDEZVOUS:
-		rendezvous_handle_message(m, message);
+		if (message->bytes != sizeof(word))
+			break;
+		memcpy(&word, message->payload, sizeof(word));
+		orders->rendezvous = (enum rendezvous)word;
+		orders->told_rendezvous = true;
 		break;
 	case MESSAGE_END:
 		if (message->bytes != sizeof(int32_t))
 			break;
 		memcpy(&m->exit_code, message->payload, sizeof(int32_t));
-		monitor_send_end(m, m->exit_code);
-		m->stage = STAGE_END;
+		m->ended = true;
 		break;
 	default:
 		break;
 	}
 }
 
-/* Leader without rank 0, connected: report once, then follow the root. */
-static void follow_root(struct monitor *m, uint64_t now)
+/* Leader without rank 0, connected. */
+static void receive_root(struct monitor *m)
 {
-	bool abnormal = members_abnormal(m);
 	struct link_message message;
-	int rc;
+	int rc = 0;
 
-	while ((rc = link_receive(&m->up, &message)) == 1) {
-		obey(m, &message);
-		if (m->stage == STAGE_END)
-			return;
-	}
-	rendezvous_follow(m);
-	if (!abnormal && !members_all_done(m))
-		m->reported = false;
-	/* while time is granted for a wait, a death is news */
-	if (m->reported && m->patient && members_worse(m)) {
-		m->reported = false;
-		m->patient = false;
-	}
-	if (!m->reported && (abnormal || members_all_done(m))) {
-		nodes_report(m, abnormal ? MESSAGE_ABNORMAL : MESSAGE_DONE);
-		m->reported = true;
-		m->stage_until = now + ROOT_NS;
-	}
-	/* Without the root, or when it does not decide, this node ends on its own judgement; a node
-	 * that is done waits, since others may take as long as they like. */
-	if (rc < 0 || (m->reported && abnormal && now > m->stage_until))
-		monitor_conclude(m, rc < 0, now);
+	while (!m->ended && (rc = link_receive(&m->up, &message)) == 1)
+		take_message(m, &message);
+	m->input.root_lost = rc < 0;
+	if (m->ended)
+		monitor_send_end(m, m->exit_code);
 }
 
-/* A first error has just been seen: a death may be behind it, unless somebody here had hung before. */
-static void note_error(struct monitor *m)
+static void answer_root(struct monitor *m)
 {
-	if (m->error_ns && !m->error_until)
-		m->error_until = m->error_ns + (members_overdue(m) ? 0 : ERROR_NS);
+	if (m->requests.prepare)
+		nodes_prepare(m);
+	if (m->requests.query)
+		nodes_collect(m);
+	if (m->requests.slow)
+		nodes_collect_slow(m, m->requests.folder);
+	if (m->input.orders.census)
+		nodes_report(m, MESSAGE_PRESENT);
+	m->requests = (struct monitor_requests){ 0 };
 }
 
-/* May a death be behind the error that was seen? */
-static bool awaits_death(const struct monitor *m, uint64_t now)
+static void carry_out(struct monitor *m, const struct decision *d)
 {
-	return !m->death_ns && now < m->error_until;
-}
+	uint32_t how = d->rendezvous;
 
-/* Has what else may be wrong had its time to come in? */
-static bool is_settled(const struct monitor *m, uint64_t now)
-{
-	if (m->death_ns)
-		return now >= m->death_ns + SETTLE_NS;
-	return now >= m->stage_until && !awaits_death(m, now);
-}
-
-/* Was time granted for just what is wrong now: a wait? */
-static bool bears(const struct monitor *m, uint64_t now)
-{
-	struct rank_view *views;
-	size_t n;
-	bool worse;
-
-	if (!extension_holds(&m->extension, now))
-		return false;
-	n = monitor_all_views(m, &views);
-	worse = views_abnormal(views, n, false);
-	free(views);
-	return !worse;
-}
-
-static void lead(struct monitor *m, uint64_t now)
-{
-	bool abnormal = nodes_receive(m, now) || members_abnormal(m);
-
-	note_error(m);
-	switch (m->stage) {
-	case STAGE_WATCH:
-		if (members_all_done(m)) {
-			monitor_conclude(m, false, now);
-		} else if (extension_over(&m->extension, now) || (abnormal && !bears(m, now))) {
-			m->stage = STAGE_SETTLE;
-			nodes_send_all(m, MESSAGE_PREPARE, NULL, 0);
-			nodes_prepare(m);
-			m->stage_until = now + SETTLE_NS;
-			m->extension.until_ns = 0;
-		} else {
-			rendezvous_lead(m, now);
-		}
+	switch (d->action) {
+	case DECIDE_NOTHING:
 		break;
-	case STAGE_SETTLE:
-		if (!is_settled(m, now))
-			break;
+	case DECIDE_PREPARE:
+		nodes_send_all(m, MESSAGE_PREPARE, NULL, 0);
+		nodes_prepare(m);
+		break;
+	case DECIDE_QUERY:
 		nodes_ask(m, MESSAGE_QUERY, "");
-		m->stage = STAGE_QUERY;
-		m->stage_until = now + QUERY_NS;
 		break;
-	case STAGE_QUERY:
-		if (!nodes_answered(m) && now <= m->stage_until)
-			break;
-		if (awaits_death(m, now)) /* an answer told of the error */
-			m->stage = STAGE_SETTLE;
-		else
-			monitor_conclude(m, false, now);
+	case DECIDE_EXTEND:
+		nodes_send_all(m, MESSAGE_EXTENSION, &d->extension_ns, sizeof(d->extension_ns));
 		break;
-	case STAGE_END:
+	case DECIDE_CENSUS:
+		nodes_census(m);
 		break;
+	case DECIDE_RENDEZVOUS:
+		nodes_send_all(m, MESSAGE_RENDEZVOUS, &how, sizeof(how));
+		break;
+	case DECIDE_REPORT_ABNORMAL:
+		nodes_report(m, MESSAGE_ABNORMAL);
+		break;
+	case DECIDE_REPORT_DONE:
+		nodes_report(m, MESSAGE_DONE);
+		break;
+	case DECIDE_REPORT_INIT_OVERDUE:
+		link_send(&m->up, MESSAGE_INIT_OVERDUE, NULL, 0, -1);
+		break;
+	case DECIDE_DIAGNOSE:
+	case DECIDE_END:
+		break; /* monitor_conclude() */
 	}
+}
+
+/* Leader: everything that is seen, to decide(), and what it says is done. */
+static void step_leader(struct monitor *m, const struct supervised *child, uint64_t now)
+{
+	struct decision d;
+
+	m->input = (struct decide_input){ .now = now };
+	members_look(m, child, now);
+	nodes_open(m);
+	nodes_join(m);
+	m->input.follows = m->up.fd >= 0;
+	if (m->input.follows)
+		receive_root(m);
+	else
+		m->input.reported = nodes_receive(m, now);
+	if (m->ended)
+		return;
+	m->input.ranks = m->ranks;
+	m->input.nranks = m->nranks;
+	m->input.hosts = m->hosts;
+	m->input.nhosts = nodes_known(m);
+	members_job(m, &m->input.job_ranks, &m->input.job_hosts);
+	members_account(m);
+	d = decide(&m->decide, &m->input);
+	answer_root(m);
+	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
+		d = monitor_conclude(m, &d);
+	carry_out(m, &d);
 }
 
 /* Member: tell of the own rank, hear of the end. Without a leader the run is over. */
@@ -211,14 +191,14 @@ static void follow_leader(struct monitor *m, const struct supervised *child)
 		if (message.type != MESSAGE_END || message.bytes != sizeof(int32_t))
 			continue;
 		memcpy(&m->exit_code, message.payload, sizeof(int32_t));
-		m->stage = STAGE_END;
+		m->ended = true;
 		return;
 	}
 	if (rc < 0) {
 		fprintf(stderr, "hangar: the monitor of this node is gone; ending rank %d\n",
 			m->memory->header.rank);
 		m->exit_code = OUTCOME_DIED;
-		m->stage = STAGE_END;
+		m->ended = true;
 	}
 }
 
@@ -247,30 +227,21 @@ static size_t monitor_fds(void *ctx, struct pollfd *fds, size_t room)
 static int monitor_interval(void *ctx)
 {
 	const struct monitor *m = ctx;
+	uint64_t tick = m->leader ? decide_times.leader_tick_ns : decide_times.member_tick_ns;
 
-	return m->leader ? LEADER_TICK_MS : MEMBER_TICK_MS;
+	return (int)(tick / MS);
 }
 
 static bool monitor_step(void *ctx, const struct supervised *child, int *exit_code)
 {
 	struct monitor *m = ctx;
-	uint64_t now = clock_ns();
-	uint64_t paused_from = now - m->last_step > PAUSE_NS ? m->last_step : now;
 
-	m->last_step = now;
-	if (m->leader) {
-		members_look(m, child, paused_from, now);
-		nodes_open(m);
-		nodes_join(m);
-		if (m->up.fd >= 0)
-			follow_root(m, now);
-		else
-			lead(m, now);
-	} else {
+	if (m->leader)
+		step_leader(m, child, clock_ns());
+	else
 		follow_leader(m, child);
-	}
 	*exit_code = m->exit_code;
-	return m->stage == STAGE_END;
+	return m->ended;
 }
 
 struct supervisor_hooks monitor_hooks(struct monitor *monitor)

@@ -13,20 +13,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "watch/extension.h"
 #include "base/error.h"
-#include "watch/link.h"
-#include "watch/rendezvous.h"
-#include "watch/progress.h"
-#include "record/record.h"
 #include "process/supervisor.h"
+#include "record/record.h"
 #include "record/view.h"
+#include "watch/decide.h"
+#include "watch/link.h"
 
 #define MONITOR_NODES 4096 /* nodes that the root accepts */
 
 struct verdict;
 
-/* What a diagnoser on another node says of a rank: evidence for the verdict, its stacks, and what its
+/* What is told of a rank on another node: evidence for the verdict, its stacks, and what its
  * host counted, which is said with one rank of the host. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
 
@@ -36,7 +34,7 @@ struct evidence_writer {
 		      size_t bytes);
 };
 
-/* Looks closer at an abnormal run than the monitor does. May sharpen the verdict before it is
+/* Looks closer at an abnormal run than the monitor does. May refine the verdict before it is
  * said, and may save evidence after. `memories[i]` belongs to views[i]; NULL: on another node.
  * Any may be NULL. */
 struct monitor_client {
@@ -49,13 +47,15 @@ struct monitor_client {
 	void (*collect)(void *ctx, const struct rank_view *views,
 			const struct record_memory *const *memories, size_t n,
 			const struct evidence_writer *writer);
-	/* Root: such a word arrived, or one of keep()'s. The sender has the run's token, no
+	/* Root: such evidence arrived, or what save_local() wrote. The sender has the run's token, no
 	 * more. */
 	void (*on_evidence)(void *ctx, int32_t rank, enum evidence_kind kind, const void *data,
 			    size_t bytes);
-	void (*refine)(void *ctx, const struct rank_view *views,
-		       const struct record_memory *const *memories, size_t n,
-		       struct verdict *verdict);
+	/* Root: the diagnoser looks. It may name class, ranks and place in the verdict, and a worse
+	 * outcome than OK. */
+	enum diagnosis_result (*refine)(void *ctx, const struct rank_view *views,
+					const struct record_memory *const *memories, size_t n,
+					struct verdict *verdict);
 	/* Root: the verdict stands, and is about to be said: name the folder that evidence will
 	 * be kept in. */
 	void (*reserve_folder)(void *ctx, struct verdict *verdict);
@@ -73,50 +73,28 @@ struct monitor_client {
 struct monitor_config {
 	const char *key;    /* names the run on this host: same for all its supervisors */
 	const char *expect; /* --expect, or NULL */
-	bool deadlines;	    /* --no-watch clears it */
-	bool extensions; /* a hang that the diagnoser finds no cause for gets more time (extension.h) */
-	double rendezvous_seconds; /* ranks come to communicator init in this time, and alike (rendezvous.h), or
-	                      * the diagnoser is asked; 0: init's deadline alone */
+	struct decide_config decide;
 	struct monitor_client client;
 };
 
 struct monitor_peer {
-	struct link link;	      /* to the member; fd -1 for the leader's own rank */
-	struct record_memory *memory; /* mapped; NULL: a stranger until it has shown one */
-	struct rank_view view;
-	struct progress progress;
-	uint64_t wait_since; /* the wait that the grace is for */
-	uint64_t grace_ns;   /* of that wait: time this process was not running itself */
+	struct link link; /* to the member; fd -1 for the leader's own rank */
+	int rank;	  /* place in `ranks`; -1: a stranger until it has shown a memory */
 };
 
 struct monitor_node {
 	struct link link;
-	uint64_t since_ns; /* when it was accepted */
-	bool known;	   /* has shown the token */
-	bool done;	   /* all its ranks finished by themselves */
-	bool answered;	   /* has said all that it was last asked for */
-	bool late;	   /* its ranks wait at communicator init for others */
-	bool present;	   /* has answered the last roll */
-	bool silent;	   /* did not answer in time once: not waited for again */
-	struct rank_view *views;
-	size_t nviews;
+	uint64_t since_ns;	 /* when it was accepted */
+	bool known;		 /* has shown the token */
+	bool silent;		 /* did not answer in time once: not waited for again */
+	struct decide_host host; /* as the decision sees it; owns its views */
 };
 
-/* How the ranks meet at communicator init, on this host or, where there are several, by a roll that
- * the root calls (monitor_rendezvous.h). */
-struct monitor_rendezvous {
-	bool marked; /* some rank here is overdue for no other reason */
-	bool met;    /* they did, or the diagnoser saw no cause in it: not asked again */
-	enum rendezvous
-		found;	  /* several hosts: what the roll said, of LACKS and UNLIKE; else OPEN */
-	bool late;	  /* several hosts: ranks here wait so long that the roll is due */
-	bool told;	  /* leader elsewhere: so the root was told */
-	bool rolled;	  /* several hosts: it was called, and ranks here are watched since */
-	bool rolling;	  /* root: answers come in ... */
-	uint64_t roll_ns; /* ... until then; otherwise when it is called next */
+/* What the root wants, since the last tick. */
+struct monitor_requests {
+	bool prepare, query, slow;
+	char folder[256]; /* `slow`: of the evidence, "" for none */
 };
-
-enum monitor_stage { STAGE_WATCH, STAGE_SETTLE, STAGE_QUERY, STAGE_END };
 
 struct monitor {
 	struct monitor_config config;
@@ -126,25 +104,19 @@ struct monitor {
 	                               * another node */
 	bool leader;
 	bool up_is_root;	    /* `up` is the TCP connection of a leader */
-	bool reported;		    /* leader: the root has been told that this node is abnormal
-	                               * or done */
-	struct monitor_peer *peers; /* leader: local ranks, the own one first */
+	struct monitor_peer *peers; /* leader: local ranks, the own one first, and strangers */
 	size_t npeers;
+	struct decide_rank *ranks;	 /* leader: this host's */
+	struct record_memory **memories; /* theirs, mapped */
+	size_t nranks;
 	int uplink_fd;		    /* root: TCP listener, else -1 */
 	struct monitor_node *nodes; /* root: other nodes */
+	struct decide_host *hosts;  /* room for what is known of them */
 	size_t nnodes;
-	enum monitor_stage stage;
-	uint64_t stage_until;	    /* ns */
-	struct extension extension; /* root */
-	bool patient;		    /* leader elsewhere: the root grants time for what was
-	                               * reported, a wait */
-	uint64_t death_ns;	    /* when the first death was observed, 0: none */
-	uint64_t error_ns;	    /* when the first rank that left with an error was, 0: none */
-	uint64_t error_until;	    /* a death behind it is awaited until then */
-	uint64_t overdue_ns;	    /* until when nobody was overdue, or some rank still moved */
-	uint64_t starved_ns;	    /* leader: when the host last kept some rank from running */
-	struct monitor_rendezvous rendezvous; /* leader */
-	uint64_t last_step;		      /* ns */
+	struct decide_state decide;
+	struct decide_input input;	  /* of the last tick */
+	struct monitor_requests requests; /* leader elsewhere */
+	bool ended;
 	int exit_code;
 };
 

@@ -1,13 +1,13 @@
-/* monitor_end.h: how a run is judged and ended. Internal to the monitor. */
+/* monitor_end.h: how a verdict is said, and a run ended. Internal to the monitor. */
 #ifndef HANGAR_MONITOR_END_H
 #define HANGAR_MONITOR_END_H
 
 #include "watch/monitor.h"
 
-/* Judge, say it, and end the run everywhere. Whoever was only late may be back by now: then the
- * run goes on; so it does where no cause is found and time is granted (extension.h). `root_lost`:
- * the host of rank 0 is gone. `now`: clock_ns(). */
-void monitor_conclude(struct monitor *m, bool root_lost, uint64_t now);
+/* DIAGNOSE or END: has the diagnoser look, if that is asked for; then says the verdict, has the evidence
+ * saved and ends the run everywhere. Returns what is to be done instead, if the answer gives the run
+ * more time, else END. */
+struct decision monitor_conclude(struct monitor *m, const struct decision *decision);
 
 /* Members and other hosts: the run is over, with this exit code. */
 void monitor_send_end(struct monitor *m, int32_t code);

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/proc_stat.h"
 #include "watch/monitor_nodes.h"
-#include "watch/monitor_deadline.h"
 
 struct state {
 	int32_t process, status;
@@ -37,23 +37,47 @@ static struct sockaddr_un run_address(const char *key, socklen_t *len)
 
 /* ---- place ---- */
 
-static int add_peer(struct monitor *m, int fd, struct record_memory *memory)
+static int add_peer(struct monitor *m, int fd)
 {
 	struct monitor_peer *peers = realloc(m->peers, (m->npeers + 1) * sizeof(*peers));
 
 	if (!peers)
 		return -ENOMEM;
 	m->peers = peers;
-	memset(&peers[m->npeers], 0, sizeof(*peers));
-	peers[m->npeers].link.fd = peers[m->npeers].link.passed_fd = -1;
+	peers[m->npeers] =
+		(struct monitor_peer){ .link = { .fd = -1, .passed_fd = -1 }, .rank = -1 };
 	if (fd >= 0)
 		link_init(&peers[m->npeers].link, fd);
-	peers[m->npeers].memory = memory;
-	peers[m->npeers].view.rank = -1;
-	peers[m->npeers].view.local = (int32_t)m->npeers;
-	peers[m->npeers].view.outcome = -1;
 	m->npeers++;
 	return 0;
+}
+
+/* The peer is a rank of this host: this is its memory. */
+static int add_rank(struct monitor *m, struct monitor_peer *peer, struct record_memory *memory)
+{
+	struct decide_rank *ranks = realloc(m->ranks, (m->nranks + 1) * sizeof(*ranks));
+	struct record_memory **memories;
+
+	if (!ranks)
+		return -ENOMEM;
+	m->ranks = ranks;
+	memories = realloc(m->memories, (m->nranks + 1) * sizeof(struct record_memory *));
+	if (!memories)
+		return -ENOMEM;
+	m->memories = memories;
+	memories[m->nranks] = memory;
+	ranks[m->nranks] = (struct decide_rank){
+		.view = { .rank = -1, .local = (int32_t)m->nranks, .outcome = -1 }
+	};
+	peer->rank = (int)m->nranks++;
+	return 0;
+}
+
+static int add_own(struct monitor *m)
+{
+	int rc = add_peer(m, -1);
+
+	return rc < 0 ? rc : add_rank(m, &m->peers[0], m->memory);
 }
 
 /* Names of the abstract namespace are anybody's: no rank's memory goes to another user's
@@ -86,7 +110,7 @@ int members_join(struct monitor *m, int memory_fd)
 			fcntl(fd, F_SETFL, O_NONBLOCK);
 			m->listen_fd = fd;
 			m->leader = true;
-			return add_peer(m, -1, m->memory);
+			return add_own(m);
 		}
 		if (connect(fd, (struct sockaddr *)&address, len) == 0) {
 			link_init(&m->up, fd);
@@ -102,14 +126,18 @@ int members_join(struct monitor *m, int memory_fd)
 
 void members_release(struct monitor *m)
 {
-	for (size_t i = 0; i < m->npeers; i++) {
+	for (size_t i = 0; i < m->npeers; i++)
 		link_release(&m->peers[i].link);
-		if (m->peers[i].memory && m->peers[i].memory != m->memory)
-			munmap(m->peers[i].memory, sizeof(struct record_memory));
-	}
+	for (size_t i = 0; i < m->nranks; i++)
+		if (m->memories[i] != m->memory)
+			munmap(m->memories[i], sizeof(struct record_memory));
 	free(m->peers);
+	free(m->ranks);
+	free(m->memories);
 	m->peers = NULL;
-	m->npeers = 0;
+	m->ranks = NULL;
+	m->memories = NULL;
+	m->npeers = m->nranks = 0;
 	if (m->listen_fd >= 0)
 		close(m->listen_fd);
 	m->listen_fd = -1;
@@ -139,12 +167,19 @@ int members_report(struct monitor *m, const struct supervised *child)
 
 /* ---- leader: its members ---- */
 
+static void take_state(struct rank_view *view, const struct state *state)
+{
+	view->process = state->process;
+	view->status = state->status;
+	view->oom_kills = state->oom_kills;
+}
+
 static void accept_members(struct monitor *m)
 {
 	int fd;
 
 	while ((fd = accept4(m->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-		if (!same_user(fd) || add_peer(m, fd, NULL) < 0)
+		if (!same_user(fd) || add_peer(m, fd) < 0)
 			close(fd);
 }
 
@@ -155,12 +190,12 @@ static void drop_peer(struct monitor *m, size_t i)
 	m->npeers--;
 }
 
-static void adopt_memory(struct monitor_peer *peer)
+static void adopt_memory(struct monitor *m, struct monitor_peer *peer)
 {
 	struct stat st;
 	void *map = MAP_FAILED;
 
-	if (peer->link.passed_fd < 0 || peer->memory)
+	if (peer->link.passed_fd < 0 || peer->rank >= 0)
 		return;
 	if (fstat(peer->link.passed_fd, &st) == 0 &&
 	    st.st_size == (off_t)sizeof(struct record_memory))
@@ -168,171 +203,98 @@ static void adopt_memory(struct monitor_peer *peer)
 			   peer->link.passed_fd, 0);
 	close(peer->link.passed_fd);
 	peer->link.passed_fd = -1;
-	if (map != MAP_FAILED)
-		peer->memory = map;
+	if (map != MAP_FAILED && add_rank(m, peer, map) < 0)
+		munmap(map, sizeof(struct record_memory));
 }
 
-static void receive_member(struct monitor_peer *peer)
+static void receive_member(struct monitor *m, struct monitor_peer *peer)
 {
 	struct link_message message;
+	struct rank_view *view;
 	int rc;
 
 	while ((rc = link_receive(&peer->link, &message)) == 1) {
 		if (message.type == MESSAGE_HELLO)
-			adopt_memory(peer);
-		if (!peer->memory) {
+			adopt_memory(m, peer);
+		if (peer->rank < 0) {
 			rc = -EPROTO;
 			break;
 		}
 		if (message.type == MESSAGE_STATE && message.bytes == sizeof(struct state)) {
-			struct state s;
+			struct state state;
 
-			memcpy(&s, message.payload, sizeof(s));
-			peer->view.process = s.process;
-			peer->view.status = s.status;
-			peer->view.oom_kills = s.oom_kills;
+			memcpy(&state, message.payload, sizeof(state));
+			take_state(&m->ranks[peer->rank].view, &state);
 		}
 	}
 	if (rc == 0)
 		return;
 	/* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
 	link_release(&peer->link);
-	if (peer->memory && peer->view.process < PROCESS_EXITED) {
-		peer->view.process = PROCESS_KILLED;
-		peer->view.status = SIGKILL;
+	view = peer->rank >= 0 ? &m->ranks[peer->rank].view : NULL;
+	if (view && view->process < PROCESS_EXITED) {
+		view->process = PROCESS_KILLED;
+		view->status = SIGKILL;
 	}
 }
 
-/* Time in which nobody looked is no delay of the rank's, unless it was waiting already. */
-static void excuse(struct monitor_peer *peer, uint64_t paused_from, uint64_t now)
-{
-	uint64_t since = atomic_load(&peer->memory->header.wait.since_ns);
-
-	if (since != peer->wait_since)
-		peer->grace_ns = 0;
-	peer->wait_since = since;
-	if (paused_from < now && since < now)
-		peer->grace_ns += now - (since > paused_from ? since : paused_from);
-}
-
-void members_note_end(struct monitor *m, const struct rank_view *view, uint64_t now)
-{
-	if (m->death_ns == 0 && view_died(view))
-		m->death_ns = now;
-	if (m->error_ns == 0 && view_failed(view))
-		m->error_ns = now;
-}
-
-void members_look(struct monitor *m, const struct supervised *child, uint64_t paused_from,
-		  uint64_t now)
+void members_look(struct monitor *m, const struct supervised *child, uint64_t now)
 {
 	struct state own = child_state(child);
 
 	accept_members(m);
-	m->peers[0].view.process = own.process;
-	m->peers[0].view.status = own.status;
-	m->peers[0].view.oom_kills = own.oom_kills;
-	for (size_t i = 0; i < m->npeers; i++) {
-		struct monitor_peer *peer = &m->peers[i];
-
-		if (i > 0 && peer->link.fd >= 0)
-			receive_member(peer);
-		if (!peer->memory) {
-			if (peer->link.fd < 0)
-				drop_peer(m, i--);
-			continue;
-		}
-		excuse(peer, paused_from, now);
-		view_read(&peer->view, peer->memory, now, peer->grace_ns);
-		peer->view.pid = peer->memory->header.pid;
-		members_note_end(m, &peer->view, now);
+	take_state(&m->ranks[0].view, &own);
+	for (size_t i = 1; i < m->npeers; i++) {
+		if (m->peers[i].link.fd >= 0)
+			receive_member(m, &m->peers[i]);
+		if (m->peers[i].rank < 0 && m->peers[i].link.fd < 0)
+			drop_peer(m, i--);
 	}
-	deadline_apply(m, now);
+	for (size_t i = 0; i < m->nranks; i++) {
+		struct decide_rank *rank = &m->ranks[i];
+
+		view_read(&rank->view, m->memories[i], now);
+		rank->view.pid = m->memories[i]->header.pid;
+		rank->calls_hash = m->memories[i]->header.comms[0].hash;
+	}
 }
 
-/* ---- what is seen ---- */
-
-size_t monitor_local_views(const struct monitor *m, struct rank_view *views)
+void members_account(struct monitor *m)
 {
-	size_t n = 0;
+	for (size_t i = 0; i < m->nranks; i++) {
+		struct decide_rank *rank = &m->ranks[i];
+		struct proc_account account;
+		struct proc_stat stat;
 
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory)
-			views[n++] = m->peers[i].view;
-	return n;
+		rank->account.known = false;
+		if (!decide_wants_account(&m->decide, &m->input, rank) ||
+		    !proc_account_read(&account, rank->view.pid))
+			continue;
+		rank->account = (struct rank_account){
+			.known = true,
+			.ready = proc_stat_read(&stat, rank->view.pid, 0) && stat.state == 'R',
+			.ran_ns = account.ran_ns,
+			.queued_ns = account.waited_ns,
+		};
+	}
 }
 
-bool members_all_done(const struct monitor *m)
+void members_job(const struct monitor *m, int *nranks, int *nnodes)
 {
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory && !view_finished(&m->peers[i].view))
-			return false;
-	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].known && !m->nodes[i].done)
-			return false;
-	return true;
+	*nranks = *nnodes = -1;
+	for (size_t i = 0; i < m->nranks && *nnodes < 1; i++) {
+		const struct record_header *h = &m->memories[i]->header;
+
+		if (h->nnodes < 1)
+			continue;
+		*nranks = h->nranks;
+		*nnodes = h->nnodes;
+	}
 }
 
-static bool any_abnormal(const struct monitor *m, bool deadlines)
+size_t members_views(const struct monitor *m, struct rank_view *views)
 {
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory && views_abnormal(&m->peers[i].view, 1, deadlines))
-			return true;
-	return false;
-}
-
-bool members_abnormal(const struct monitor *m)
-{
-	return any_abnormal(m, m->config.deadlines);
-}
-
-bool members_worse(const struct monitor *m)
-{
-	return any_abnormal(m, false);
-}
-
-bool members_overdue(const struct monitor *m)
-{
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory && m->peers[i].view.overdue)
-			return true;
-	return false;
-}
-
-static const struct record_header *informed_header(const struct monitor *m)
-{
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory && m->peers[i].memory->header.nnodes >= 1)
-			return &m->peers[i].memory->header;
-	return NULL;
-}
-
-int members_nranks(const struct monitor *m)
-{
-	const struct record_header *h = informed_header(m);
-
-	return h ? h->nranks : -1;
-}
-
-int members_nnodes(const struct monitor *m)
-{
-	const struct record_header *h = informed_header(m);
-
-	return h ? h->nnodes : -1;
-}
-
-size_t monitor_all_views(const struct monitor *m, struct rank_view **views)
-{
-	size_t n = m->npeers;
-
-	for (size_t i = 0; i < m->nnodes; i++)
-		n += m->nodes[i].nviews;
-	*views = calloc(n, sizeof(**views));
-	if (!*views)
-		return 0;
-	n = monitor_local_views(m, *views);
-	for (size_t i = 0; i < m->nnodes; i++)
-		for (size_t j = 0; j < m->nodes[i].nviews; j++)
-			(*views)[n++] = m->nodes[i].views[j];
-	return n;
+	for (size_t i = 0; i < m->nranks; i++)
+		views[i] = m->ranks[i].view;
+	return m->nranks;
 }

@@ -16,10 +16,10 @@
 /* The header of the local rank that knows the star, or NULL. Only the node of rank 0 listens. */
 static struct record_header *find_header(const struct monitor *m, bool rank0)
 {
-	for (size_t i = 0; i < m->npeers; i++) {
-		struct record_header *h = m->peers[i].memory ? &m->peers[i].memory->header : NULL;
+	for (size_t i = 0; i < m->nranks; i++) {
+		struct record_header *h = &m->memories[i]->header;
 
-		if (h && (rank0 ? atomic_load(&h->uplink_wanted) : atomic_load(&h->uplink_ready)))
+		if ((rank0 ? atomic_load(&h->uplink_wanted) : atomic_load(&h->uplink_ready)))
 			return h;
 	}
 	return NULL;
@@ -46,11 +46,11 @@ int nodes_report(struct monitor *m, enum message type)
 	size_t bytes = sizeof(*payload);
 	int rc;
 
-	payload = calloc(1, bytes + m->npeers * sizeof(struct rank_view));
+	payload = calloc(1, bytes + m->nranks * sizeof(struct rank_view));
 	if (!payload)
 		return -ENOMEM;
 	payload->token = h ? h->uplink_token : 0;
-	bytes += monitor_local_views(m, payload->views) * sizeof(struct rank_view);
+	bytes += members_views(m, payload->views) * sizeof(struct rank_view);
 	rc = link_send(&m->up, type, payload, (uint32_t)bytes, -1);
 	free(payload);
 	return rc;
@@ -79,24 +79,42 @@ bool nodes_listening(const struct monitor *m)
 	return m->uplink_fd >= 0 && find_header(m, false) != NULL;
 }
 
+static int add_node(struct monitor *m, int fd, uint64_t now)
+{
+	struct decide_host *hosts = realloc(m->hosts, (m->nnodes + 1) * sizeof(*hosts));
+	struct monitor_node *nodes;
+
+	if (!hosts)
+		return -ENOMEM;
+	m->hosts = hosts;
+	nodes = realloc(m->nodes, (m->nnodes + 1) * sizeof(*nodes));
+	if (!nodes)
+		return -ENOMEM;
+	m->nodes = nodes;
+	nodes[m->nnodes] = (struct monitor_node){ .since_ns = now };
+	link_init(&nodes[m->nnodes].link, fd);
+	m->nnodes++;
+	return 0;
+}
+
 static void accept_nodes(struct monitor *m, uint64_t now)
 {
 	int fd;
 
 	while (nodes_listening(m) && m->nnodes < MONITOR_NODES &&
 	       (fd = accept4(m->uplink_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		struct monitor_node *nodes = realloc(m->nodes, (m->nnodes + 1) * sizeof(*nodes));
-
-		if (!nodes) {
+		if (add_node(m, fd, now) < 0) {
 			close(fd);
 			return;
 		}
-		m->nodes = nodes;
-		memset(&nodes[m->nnodes], 0, sizeof(*nodes));
-		link_init(&nodes[m->nnodes].link, fd);
-		nodes[m->nnodes].since_ns = now;
-		m->nnodes++;
 	}
+}
+
+static void free_views(struct monitor_node *node)
+{
+	free((struct rank_view *)node->host.views);
+	node->host.views = NULL;
+	node->host.nviews = 0;
 }
 
 static int take_views(struct monitor *m, struct monitor_node *node,
@@ -116,13 +134,13 @@ static int take_views(struct monitor *m, struct monitor_node *node,
 	if (!views)
 		return -ENOMEM;
 	memcpy(views, (const char *)message->payload + sizeof(token), bytes);
-	free(node->views);
-	node->views = views;
-	node->nviews = bytes / sizeof(*views);
+	free_views(node);
+	node->host.views = views;
+	node->host.nviews = bytes / sizeof(*views);
 	node->known = true;
-	node->done = node->nviews > 0;
-	for (size_t i = 0; i < node->nviews; i++) {
-		node->done &= view_finished(&views[i]);
+	node->host.done = node->host.nviews > 0;
+	for (size_t i = 0; i < node->host.nviews; i++) {
+		node->host.done &= view_finished(&views[i]);
 		views[i].what[sizeof(views[i].what) - 1] = '\0';
 		views[i].host[sizeof(views[i].host) - 1] = '\0';
 		views[i].error[sizeof(views[i].error) - 1] = '\0';
@@ -133,7 +151,7 @@ static int take_views(struct monitor *m, struct monitor_node *node,
 static void drop_node(struct monitor *m, size_t i)
 {
 	link_release(&m->nodes[i].link);
-	free(m->nodes[i].views);
+	free_views(&m->nodes[i]);
 	memmove(&m->nodes[i], &m->nodes[i + 1], (m->nnodes - i - 1) * sizeof(*m->nodes));
 	m->nnodes--;
 }
@@ -142,8 +160,8 @@ static void drop_node(struct monitor *m, size_t i)
 static void lose_node(struct monitor_node *node)
 {
 	link_release(&node->link);
-	for (size_t i = 0; i < node->nviews; i++) {
-		struct rank_view *view = &node->views[i];
+	for (size_t i = 0; i < node->host.nviews; i++) {
+		struct rank_view *view = (struct rank_view *)&node->host.views[i];
 
 		if (view->process >= PROCESS_EXITED)
 			continue;
@@ -178,8 +196,8 @@ static int take_evidence(struct monitor *m, const struct monitor_node *node,
 	if (!node->known || message->bytes < sizeof(said))
 		return -EPROTO;
 	memcpy(&said, message->payload, sizeof(said));
-	for (size_t i = 0; client->on_evidence && i < node->nviews; i++) {
-		if (node->views[i].rank != said.rank || said.rank < 0)
+	for (size_t i = 0; client->on_evidence && i < node->host.nviews; i++) {
+		if (node->host.views[i].rank != said.rank || said.rank < 0)
 			continue;
 		client->on_evidence(client->ctx, said.rank, message_kind(message->type),
 				    (const char *)message->payload + sizeof(said),
@@ -201,10 +219,10 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	case MESSAGE_COUNTERS:
 		return take_evidence(m, node, message);
 	case MESSAGE_READY:
-		node->answered = true;
+		node->host.answered = true;
 		return node->known ? 0 : -EPROTO;
 	case MESSAGE_INIT_OVERDUE:
-		node->late = true;
+		node->host.init_overdue = true;
 		return node->known ? 0 : -EPROTO;
 	case MESSAGE_JOIN:
 	case MESSAGE_VIEWS:
@@ -212,8 +230,8 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	case MESSAGE_ABNORMAL:
 	case MESSAGE_DONE:
 		rc = take_views(m, node, message);
-		node->answered |= rc == 0 && message->type == MESSAGE_VIEWS;
-		node->present |= rc == 0 && message->type == MESSAGE_PRESENT;
+		node->host.answered |= rc == 0 && message->type == MESSAGE_VIEWS;
+		node->host.counted |= rc == 0 && message->type == MESSAGE_PRESENT;
 		return rc < 0 ? rc : message->type == MESSAGE_ABNORMAL;
 	default:
 		return -EPROTO;
@@ -251,14 +269,12 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 			drop_node(m, i--); /* a stranger */
 			continue;
 		}
-		if (rc < 0 && !node->done) {
+		if (rc < 0 && !node->host.done) {
 			lose_node(node);
 			abnormal = true;
 		} else if (rc < 0) {
 			link_release(&node->link);
 		}
-		for (size_t k = 0; k < node->nviews; k++)
-			members_note_end(m, &node->views[k], now);
 	}
 	return abnormal;
 }
@@ -273,14 +289,34 @@ void nodes_send_all(struct monitor *m, enum message type, const void *payload, u
 void nodes_ask(struct monitor *m, enum message type, const char *text)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
-		m->nodes[i].answered = m->nodes[i].silent;
+		m->nodes[i].host.answered = m->nodes[i].silent;
 	nodes_send_all(m, type, text, (uint32_t)strlen(text));
+}
+
+void nodes_census(struct monitor *m)
+{
+	for (size_t i = 0; i < m->nnodes; i++)
+		m->nodes[i].host.counted = false;
+	nodes_send_all(m, MESSAGE_CENSUS, NULL, 0);
+}
+
+size_t nodes_known(struct monitor *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nnodes; i++) {
+		if (!m->nodes[i].known)
+			continue;
+		m->hosts[n] = m->nodes[i].host;
+		m->hosts[n++].connected = m->nodes[i].link.fd >= 0;
+	}
+	return n;
 }
 
 bool nodes_answered(const struct monitor *m)
 {
 	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].answered)
+		if (m->nodes[i].known && m->nodes[i].link.fd >= 0 && !m->nodes[i].host.answered)
 			return false;
 	return true;
 }
@@ -289,9 +325,11 @@ void nodes_release(struct monitor *m)
 {
 	for (size_t i = 0; i < m->nnodes; i++) {
 		link_release(&m->nodes[i].link);
-		free(m->nodes[i].views);
+		free_views(&m->nodes[i]);
 	}
 	free(m->nodes);
+	free(m->hosts);
+	m->hosts = NULL;
 	if (m->uplink_fd >= 0)
 		close(m->uplink_fd);
 	m->nodes = NULL;
@@ -332,23 +370,18 @@ static void testify(struct monitor *m, const char *folder)
 	const struct monitor_client *client = &m->config.client;
 	struct sending sending = { m, 0 };
 	struct evidence_writer writer = { &sending, send_evidence };
-	const struct record_memory **memories = calloc(m->npeers + 1, sizeof(*memories));
-	struct rank_view *views = calloc(m->npeers + 1, sizeof(*views));
-	size_t n = 0;
+	const struct record_memory *const *memories =
+		(const struct record_memory *const *)m->memories;
+	struct rank_view *views = calloc(m->nranks + 1, sizeof(*views));
+	size_t n = views ? members_views(m, views) : 0;
 
-	if (!views || !memories)
-		goto out;
-	monitor_local_views(m, views);
-	for (size_t i = 0; i < m->npeers; i++)
-		if (m->peers[i].memory)
-			memories[n++] = m->peers[i].memory;
+	if (!views)
+		return;
 	if (folder && client->save_local)
 		client->save_local(client->ctx, views, memories, n, folder, &writer);
 	else if (!folder && client->collect)
 		client->collect(client->ctx, views, memories, n, &writer);
-out:
 	free(views);
-	free(memories);
 }
 
 void nodes_collect(struct monitor *m)
@@ -366,9 +399,9 @@ void nodes_collect_slow(struct monitor *m, const char *folder)
 void nodes_prepare(struct monitor *m)
 {
 	const struct monitor_client *client = &m->config.client;
-	struct rank_view *views = client->begin ? calloc(m->npeers + 1, sizeof(*views)) : NULL;
+	struct rank_view *views = client->begin ? calloc(m->nranks + 1, sizeof(*views)) : NULL;
 
 	if (views)
-		client->begin(client->ctx, views, monitor_local_views(m, views));
+		client->begin(client->ctx, views, members_views(m, views));
 	free(views);
 }

@@ -57,6 +57,10 @@ bool nodes_receive(struct monitor *m, uint64_t now);
 void nodes_ask(struct monitor *m, enum message type, const char *text);
 void nodes_send_all(struct monitor *m, enum message type, const void *payload, uint32_t bytes);
 bool nodes_answered(const struct monitor *m);
+/* Root: ask anew who has come to communicator init. */
+void nodes_census(struct monitor *m);
+/* Root: what is known of the hosts that have shown the token, to m->hosts; how many they are. */
+size_t nodes_known(struct monitor *m);
 void nodes_release(struct monitor *m);
 
 /* Leader: views to the root. */

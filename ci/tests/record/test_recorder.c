@@ -139,10 +139,10 @@ static void test_device(void)
 	set_up(0);
 	CU_ASSERT_EQUAL(memory->header.device_wait, RECORD_DEVICE_UNKNOWN);
 	watch.device(watch.ctx, true);
-	view_read(&view, memory, 0, 0);
+	view_read(&view, memory, 0);
 	CU_ASSERT_EQUAL(view.device_wait, RECORD_DEVICE_AWAITED);
 	watch.device(watch.ctx, false);
-	view_read(&view, memory, 0, 0);
+	view_read(&view, memory, 0);
 	CU_ASSERT_EQUAL(view.device_wait, RECORD_DEVICE_LEFT);
 	tear_down();
 }

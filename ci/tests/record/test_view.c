@@ -48,12 +48,11 @@ static void test_fresh(void)
 	set_up();
 	view.process = PROCESS_STOPPED;
 	view.pid = 99;
-	view_read(&view, memory, clock_ns(), 0);
+	view_read(&view, memory, clock_ns());
 	CU_ASSERT_EQUAL(view.rank, -1);
 	CU_ASSERT_EQUAL(view.outcome, -1);
 	CU_ASSERT_EQUAL(view.last.ticket, 0);
 	CU_ASSERT_EQUAL(view.waiting, 0);
-	CU_ASSERT_EQUAL(view.overdue, 0);
 	CU_ASSERT_EQUAL(view.process, PROCESS_STOPPED); /* the caller's */
 	CU_ASSERT_EQUAL(view.pid, 99);
 	CU_ASSERT(strlen(view.host) > 0);
@@ -67,30 +66,24 @@ static void test_wait(void)
 	set_up();
 	watch_enter(&watch, "timed calls", 0.5);
 	since = memory->header.wait.since_ns;
-	view_read(&view, memory, since + SECOND / 4, 0);
+	view_read(&view, memory, since + SECOND / 4);
 	CU_ASSERT_EQUAL(view.waiting, 1);
-	CU_ASSERT_EQUAL(view.overdue, 0);
+	CU_ASSERT_EQUAL(view.since_ns, since);
+	CU_ASSERT_EQUAL(view.deadline_ns, since + SECOND / 2);
 	CU_ASSERT_DOUBLE_EQUAL(view.waited, 0.25, 1e-9);
 	CU_ASSERT_STRING_EQUAL(view.what, "timed calls");
-	view_read(&view, memory, since + SECOND / 2, 0);
-	CU_ASSERT_EQUAL(view.overdue, 0);
-	view_read(&view, memory, since + SECOND / 2 + 1, 0);
-	CU_ASSERT_EQUAL(view.overdue, 1);
-	view_read(&view, memory, since + SECOND, SECOND / 2);
-	CU_ASSERT_EQUAL(view.overdue, 0);
-	view_read(&view, memory, since + SECOND + 1, SECOND / 2);
-	CU_ASSERT_EQUAL(view.overdue, 1);
-	view_read(&view, memory, since - 5, 0); /* an observer that read its clock just before */
+	view_read(&view, memory, since - 5); /* an observer that read its clock just before */
 	CU_ASSERT_EQUAL(view.waiting, 1);
 	CU_ASSERT_EQUAL(view.waited, 0);
 	watch_leave(&watch);
-	view_read(&view, memory, since + 10 * SECOND, 0);
+	view_read(&view, memory, since + 10 * SECOND);
 	CU_ASSERT_EQUAL(view.waiting, 0);
-	CU_ASSERT_EQUAL(view.overdue, 0);
+	CU_ASSERT_EQUAL(view.since_ns, 0);
+	CU_ASSERT_EQUAL(view.deadline_ns, 0);
 	watch_enter(&watch, "for ever", 0);
-	view_read(&view, memory, UINT64_MAX, 0);
+	view_read(&view, memory, UINT64_MAX);
 	CU_ASSERT_EQUAL(view.waiting, 1);
-	CU_ASSERT_EQUAL(view.overdue, 0);
+	CU_ASSERT_EQUAL(view.deadline_ns, 0);
 	tear_down();
 }
 
@@ -101,7 +94,7 @@ static void test_last_call(void)
 		watch.returned(watch.ctx, watch.call(watch.ctx, &call), 0);
 	watch_completed(&watch);
 	watch.call(watch.ctx, &call);
-	view_read(&view, memory, clock_ns(), 0);
+	view_read(&view, memory, clock_ns());
 	CU_ASSERT_EQUAL(view.issued, RECORD_RING + 4);
 	CU_ASSERT_EQUAL(view.completed, RECORD_RING + 3);
 	CU_ASSERT_EQUAL(view.last.ticket, RECORD_RING + 4);
@@ -110,11 +103,11 @@ static void test_last_call(void)
 	CU_ASSERT_EQUAL(view.seq, RECORD_RING + 4);
 	/* a slot that is being rewritten, or was since, is not taken */
 	memory->ring[4].ticket = 0;
-	view_read(&view, memory, clock_ns(), 0);
+	view_read(&view, memory, clock_ns());
 	CU_ASSERT_EQUAL(view.last.ticket, 0);
 	CU_ASSERT_EQUAL(view.seq, 0);
 	memory->ring[4].ticket = 2 * RECORD_RING + 4;
-	view_read(&view, memory, clock_ns(), 0);
+	view_read(&view, memory, clock_ns());
 	CU_ASSERT_EQUAL(view.last.ticket, 0);
 	tear_down();
 }
@@ -157,7 +150,7 @@ static void test_torn_records(void)
 	while (more(begin, taken)) {
 		uint64_t n;
 
-		view_read(&view, memory, clock_ns(), 0);
+		view_read(&view, memory, clock_ns());
 		n = view.last.ticket;
 		if (n == 0) {
 			passed++;
@@ -180,7 +173,7 @@ static void *write_waits(void *unused)
 {
 	(void)unused;
 	while (writing) {
-		watch_enter(&watch, "short", 100); /* never overdue */
+		watch_enter(&watch, "short", 100);
 		watch_leave(&watch);
 		watch_enter(&watch, "for ever", 0);
 		watch_leave(&watch);
@@ -199,11 +192,12 @@ static void test_torn_waits(void)
 	writing = 1;
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, write_waits, NULL), 0);
 	while (more(begin, taken)) {
-		view_read(&view, memory, clock_ns(), 0);
-		wrong += view.overdue || view.waited > 5;
+		view_read(&view, memory, clock_ns());
+		wrong += view.waited > 5;
 		if (!view.waiting)
 			continue;
 		taken++;
+		wrong += view.deadline_ns != 0 && view.deadline_ns != view.since_ns + 100 * SECOND;
 		wrong += strcmp(view.what, "short") != 0 && strcmp(view.what, "for ever") != 0;
 	}
 	writing = 0;
@@ -231,7 +225,7 @@ static void test_hostile(void)
 			memory->header.issued_ticket = (uint64_t)fill;
 			memory->ring[fill % RECORD_RING].ticket = (uint64_t)fill;
 		}
-		view_read(&view, memory, clock_ns(), 0);
+		view_read(&view, memory, clock_ns());
 		view.process = fill;
 		view.status = fill * 7919;
 		view_describe(&view, text, sizeof(text));

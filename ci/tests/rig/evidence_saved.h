@@ -72,7 +72,7 @@ static inline void set_up(void)
 		saved.ranks[i].view.outcome = -1;
 		if (i == 1)
 			memories[i]->times[10] = (struct record_times){ 70, 90 };
-		view_read(&saved.ranks[i].view, memories[i], 1, 0);
+		view_read(&saved.ranks[i].view, memories[i], 1);
 		saved.ranks[i].view.overdue = i != 2;
 		saved.ranks[i].view.waited = 1.5;
 		saved.ranks[i].view.seen_ns = 1000 + (uint64_t)i;

@@ -142,7 +142,7 @@ static int make_rank(const char *dir, int rank, int ranks, int calls, const stru
 		return -1;
 	memory->header.rank = rank;
 	play(memory, calls, part);
-	view_read(&r.view, memory, 0, 0);
+	view_read(&r.view, memory, 0);
 	look(&r, ranks, part, calls == 0);
 	rc = evidence_take_calls(&r, memory);
 	if (rc == 0)

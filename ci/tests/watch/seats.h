@@ -58,7 +58,7 @@ static void seats_open(int n)
 	struct error err = { .rank = -1 };
 
 	snprintf(seats_key, sizeof(seats_key), "seats-%d-%d", (int)getpid(), runs++);
-	seats_config = (struct monitor_config){ .key = seats_key, .deadlines = true };
+	seats_config = (struct monitor_config){ .key = seats_key, .decide = { .deadlines = true } };
 	for (int i = 0; i < n; i++) {
 		struct seat *s = &seats[i];
 

@@ -101,7 +101,7 @@ static void test_hang(void)
 static void test_no_watch(void)
 {
 	seats_open(2);
-	seats_config.deadlines = false;
+	seats_config.decide.deadlines = false;
 	seats_take_in_order(0, 1);
 	watch_enter(&seats[1].watch, "timed calls", 0.01);
 	clock_nap(0.4);

@@ -8,8 +8,9 @@
 
 static enum diagnosis_class class; /* what the diagnoser finds */
 
-static void refine(void *ctx, const struct rank_view *views,
-		   const struct record_memory *const *memories, size_t n, struct verdict *verdict)
+static enum diagnosis_result refine(void *ctx, const struct rank_view *views,
+				    const struct record_memory *const *memories, size_t n,
+				    struct verdict *verdict)
 {
 	(void)ctx, (void)memories;
 	verdict->class = class;
@@ -17,6 +18,7 @@ static void refine(void *ctx, const struct rank_view *views,
 		printf("%d%s ", views[i].rank, views[i].overdue ? "*" : "");
 	printf("looked\n");
 	fflush(stdout);
+	return verdict->class != CLASS_UNEXPLAINED ? DIAGNOSIS_NAMED : DIAGNOSIS_UNEXPLAINED;
 }
 
 /* Ranks 0 and 1 on one host, 2 and 3 on another, on their way to init. */
@@ -25,7 +27,7 @@ static void four(double seconds, enum diagnosis_class found)
 	class = found;
 	seats_open(4);
 	seats_config.client = (struct monitor_client){ .refine = refine };
-	seats_config.rendezvous_seconds = seconds;
+	seats_config.decide.init_seconds = seconds;
 	for (int i = 0; i < 4; i++)
 		watch_phase(&seats[i].watch, PHASE_SETUP);
 	two_nodes();
@@ -193,7 +195,7 @@ static void surplus(int at)
 	class = CLASS_MISSING;
 	seats_open(6);
 	seats_config.client = (struct monitor_client){ .refine = refine };
-	seats_config.rendezvous_seconds = 0.5;
+	seats_config.decide.init_seconds = 0.5;
 	snprintf(key, sizeof(key), "%s-1", seats_key);
 	for (int i = 0; i < 6; i++) {
 		int node = i / 3, before = i % 3 > at;

@@ -8,13 +8,15 @@
 
 static enum diagnosis_class class; /* what the diagnoser finds */
 
-static void refine(void *ctx, const struct rank_view *views,
-		   const struct record_memory *const *memories, size_t n, struct verdict *verdict)
+static enum diagnosis_result refine(void *ctx, const struct rank_view *views,
+				    const struct record_memory *const *memories, size_t n,
+				    struct verdict *verdict)
 {
 	(void)ctx, (void)views, (void)memories, (void)n;
 	verdict->class = class;
 	printf("looked\n");
 	fflush(stdout);
+	return verdict->class != CLASS_UNEXPLAINED ? DIAGNOSIS_NAMED : DIAGNOSIS_UNEXPLAINED;
 }
 
 /* Three ranks on their way to init. */
@@ -23,7 +25,7 @@ static void three_within(double seconds, enum diagnosis_class found)
 	class = found;
 	seats_open(3);
 	seats_config.client = (struct monitor_client){ .refine = refine };
-	seats_config.rendezvous_seconds = seconds;
+	seats_config.decide.init_seconds = seconds;
 	for (int i = 0; i < 3; i++)
 		watch_phase(&seats[i].watch, PHASE_SETUP);
 	seats_take_in_order(0, 2);

@@ -1,0 +1,411 @@
+/* decide.c: from what a leader sees to what it does: watch, let things settle, ask, have the diagnoser
+ * look, end; or follow the root. The rules of a stage stand in the order in which they are asked. */
+#include "watch/decide_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "watch/decide_times.h"
+
+static const struct decision nothing = { .action = DECIDE_NOTHING };
+
+void decide_open(struct decide_state *s, const struct decide_config *config, uint64_t now)
+{
+	memset(s, 0, sizeof(*s));
+	s->config = *config;
+	s->last_ns = now;
+}
+
+/* ---- what is seen ---- */
+
+static int compare_views(const void *a, const void *b)
+{
+	const struct rank_view *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+				  : (x->local > y->local) - (x->local < y->local);
+}
+
+size_t decide_views(const struct decide_input *in, struct rank_view **views)
+{
+	size_t n = in->nranks;
+
+	for (size_t i = 0; i < in->nhosts; i++)
+		n += in->hosts[i].nviews;
+	*views = calloc(n ? n : 1, sizeof(**views));
+	if (!*views)
+		return 0;
+	n = 0;
+	for (size_t i = 0; i < in->nranks; i++)
+		(*views)[n++] = in->ranks[i].view;
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			(*views)[n++] = in->hosts[i].views[k];
+	qsort(*views, n, sizeof(**views), compare_views);
+	return n;
+}
+
+/* Of this host: is something wrong; with `deadlines`, a wait as well as what no waiting will mend? */
+static bool abnormal_here(const struct decide_input *in, bool deadlines)
+{
+	for (size_t i = 0; i < in->nranks; i++)
+		if (views_abnormal(&in->ranks[i].view, 1, deadlines))
+			return true;
+	return false;
+}
+
+static bool abnormal_elsewhere(const struct decide_input *in, bool deadlines)
+{
+	for (size_t i = 0; i < in->nhosts; i++)
+		if (views_abnormal(in->hosts[i].views, in->hosts[i].nviews, deadlines))
+			return true;
+	return false;
+}
+
+/* Is something wrong that no waiting will mend, on any host? */
+static bool is_worse(const struct decide_input *in)
+{
+	return abnormal_here(in, false) || abnormal_elsewhere(in, false);
+}
+
+static bool any_overdue(const struct decide_input *in)
+{
+	for (size_t i = 0; i < in->nranks; i++)
+		if (in->ranks[i].view.overdue)
+			return true;
+	return false;
+}
+
+static bool all_done(const struct decide_input *in)
+{
+	for (size_t i = 0; i < in->nranks; i++)
+		if (!view_finished(&in->ranks[i].view))
+			return false;
+	for (size_t i = 0; i < in->nhosts; i++)
+		if (!in->hosts[i].done)
+			return false;
+	return true;
+}
+
+static bool all_answered(const struct decide_input *in)
+{
+	for (size_t i = 0; i < in->nhosts; i++)
+		if (in->hosts[i].connected && !in->hosts[i].answered)
+			return false;
+	return true;
+}
+
+static void note_end(struct decide_state *s, const struct rank_view *view, uint64_t now)
+{
+	if (s->death_ns == 0 && view_died(view))
+		s->death_ns = now;
+	if (s->error_ns == 0 && view_failed(view))
+		s->error_ns = now;
+}
+
+/* The first death and the first error of any host. */
+static void note_ends(struct decide_state *s, const struct decide_input *in)
+{
+	for (size_t i = 0; i < in->nranks; i++)
+		note_end(s, &in->ranks[i].view, in->now);
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			note_end(s, &in->hosts[i].views[k], in->now);
+}
+
+/* ---- a verdict, or not yet ---- */
+
+/* Did ranks make different calls? Their numbers tell, and on this host the rolling hashes. A process
+ * without a rank makes none by right. */
+static bool calls_differ(const struct decide_input *in)
+{
+	const struct decide_rank *first = NULL;
+	const struct rank_view *other = NULL;
+
+	for (size_t i = 0; i < in->nranks; i++) {
+		if (in->ranks[i].view.rank < 0)
+			continue;
+		if (first && (in->ranks[i].view.issued != first->view.issued ||
+			      in->ranks[i].calls_hash != first->calls_hash))
+			return true;
+		first = &in->ranks[i];
+	}
+	other = first ? &first->view : NULL;
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
+			const struct rank_view *view = &in->hosts[i].views[k];
+
+			if (view->rank < 0)
+				continue;
+			if (other && view->issued != other->issued)
+				return true;
+			other = view;
+		}
+	return false;
+}
+
+/* Should the diagnoser look? Also where a run came to its end, though ranks made different calls, or made
+ * communicators otherwise than the others and got through. */
+static bool wants_diagnosis(const struct decide_input *in, enum outcome outcome,
+			    const struct rank_view *views, size_t n)
+{
+	if (outcome == OUTCOME_OK || outcome == OUTCOME_WRONG_DATA)
+		return calls_differ(in) || rendezvous_mismatched(views, n);
+	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
+}
+
+/* Does the wait that an extension is about, if there is one, still go on? */
+static bool same_wait(const struct extension *x, const struct rank_view *views, size_t n)
+{
+	if (x->wait_ns == 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (views[i].rank == x->rank && views[i].since_ns == x->wait_ns)
+			return true;
+	return false;
+}
+
+/* An extension is about one wait, and another one has its own; so has this one when nobody is overdue any
+ * more, unless that is but a moment's excuse. What moves on other hosts is not known here. */
+static void renew_extension(struct decide_state *s, const struct decide_input *in,
+			    const struct rank_view *views, size_t n, bool unfinished)
+{
+	bool excused = in->job_hosts <= 1 && overdue_ever_since(s, s->extension.since_ns);
+
+	if (!same_wait(&s->extension, views, n) || (unfinished && !excused))
+		s->extension = (struct extension){ 0 };
+}
+
+/* Seconds from `then` to `now`; 0 where it never was. */
+static double since(uint64_t then, uint64_t now)
+{
+	return then ? ns_seconds(now - then) : 0;
+}
+
+/* What has the run come to?
+ * - The root is gone, and rank 0 with it: that is no success, whatever is seen here.
+ * - Nothing is wrong any more, and not all are done: who was only late is back, and the run goes on.
+ * - Else there is a verdict, once the diagnoser has looked, if there is something to look at. */
+static struct decision conclude(struct decide_state *s, const struct decide_input *in)
+{
+	bool deadlines = s->config.deadlines;
+	bool unfinished = !all_done(in) && !abnormal_here(in, deadlines) &&
+			  !abnormal_elsewhere(in, deadlines);
+	struct decision d = { .action = DECIDE_END };
+	struct rank_view *views;
+	size_t n = decide_views(in, &views);
+
+	if (!views)
+		return nothing;
+	renew_extension(s, in, views, n, unfinished);
+	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
+		     since(s->error_ns, in->now));
+	if (unfinished && in->root_lost) {
+		d.verdict.outcome = OUTCOME_DIED;
+		d.verdict.class = CLASS_DIED;
+		d.verdict.confidence = "inconclusive";
+	}
+	if (unfinished && !in->root_lost) {
+		s->stage = STAGE_WATCH;
+		s->reported = false;
+		d = nothing;
+	} else if (wants_diagnosis(in, d.verdict.outcome, views, n)) {
+		s->stage = STAGE_DIAGNOSE;
+		d.action = DECIDE_DIAGNOSE;
+	} else {
+		s->stage = STAGE_END;
+	}
+	free(views);
+	return d;
+}
+
+/* Who of all hosts has waited longest past a deadline; NULL: nobody. */
+static const struct rank_view *longest_wait(const struct decide_input *in)
+{
+	const struct rank_view *longest = NULL;
+
+	for (size_t i = 0; i < in->nranks; i++) {
+		const struct rank_view *view = &in->ranks[i].view;
+
+		if (view->overdue && (!longest || view->waited > longest->waited))
+			longest = view;
+	}
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
+			const struct rank_view *view = &in->hosts[i].views[k];
+
+			if (view->overdue && (!longest || view->waited > longest->waited))
+				longest = view;
+		}
+	return longest;
+}
+
+/* The diagnoser found no cause, or one that may be the host's doing: does the run get more time? */
+static bool extend(struct decide_state *s, const struct decide_input *in, bool unexplained,
+		   const char *ranks)
+{
+	const struct rank_view *longest = longest_wait(in);
+	bool counts = unexplained && s->config.extensions;
+	uint64_t excuse = counts ? 0 : extension_excuse(s, in, ranks);
+
+	if (!counts && in->now >= excuse)
+		return false;
+	if (!extension_grant(&s->extension, counts && longest ? longest->waited : 0, excuse,
+			     in->now))
+		return false;
+	if (s->extension.wait_ns == 0 && longest) {
+		s->extension.rank = longest->rank;
+		s->extension.wait_ns = longest->since_ns;
+	}
+	return true;
+}
+
+struct decision decide_answer(struct decide_state *s, const struct decide_input *in,
+			      enum diagnosis_result result, enum outcome outcome, const char *ranks)
+{
+	bool hang = outcome == OUTCOME_HANG;
+
+	s->stage = STAGE_WATCH;
+	if (hang && result != DIAGNOSIS_NAMED && init_dismiss(s))
+		return (struct decision){ .action = DECIDE_RENDEZVOUS,
+					  .rendezvous = RENDEZVOUS_COMPLETE };
+	if (hang && result != DIAGNOSIS_NOT_ASKED &&
+	    extend(s, in, result == DIAGNOSIS_UNEXPLAINED, ranks)) {
+		s->root_until = s->extension.until_ns;
+		return (struct decision){ .action = DECIDE_EXTEND,
+					  .extension_ns = s->extension.until_ns - in->now };
+	}
+	s->stage = STAGE_END;
+	return (struct decision){ .action = DECIDE_END };
+}
+
+/* ---- the root, or a host by itself ---- */
+
+/* A first error has just been seen: a death may be behind it, unless somebody here had hung before. */
+static void note_error(struct decide_state *s, const struct decide_input *in)
+{
+	if (s->error_ns && !s->error_until)
+		s->error_until = s->error_ns + (any_overdue(in) ? 0 : decide_times.error_ns);
+}
+
+/* May a death be behind the error that was seen? */
+static bool awaits_death(const struct decide_state *s, uint64_t now)
+{
+	return !s->death_ns && now < s->error_until;
+}
+
+/* Has what else may be wrong had its time to come in? */
+static bool is_settled(const struct decide_state *s, uint64_t now)
+{
+	if (s->death_ns)
+		return now >= s->death_ns + decide_times.settle_ns;
+	return now >= s->stage_until && !awaits_death(s, now);
+}
+
+/* - All are done: the end.
+ * - Time that was given is over, or something is wrong: it settles. But while time is given for a wait,
+ *   only what no waiting will mend counts.
+ * - Else the ranks may have to be counted at communicator init. */
+static struct decision watch(struct decide_state *s, const struct decide_input *in, bool abnormal)
+{
+	bool extended = extension_holds(&s->extension, in->now) && !is_worse(in);
+
+	if (all_done(in))
+		return conclude(s, in);
+	if (!extension_over(&s->extension, in->now) && (!abnormal || extended))
+		return init_lead(s, in);
+	s->stage = STAGE_SETTLE;
+	s->stage_until = in->now + decide_times.settle_ns;
+	s->extension.until_ns = 0;
+	return (struct decision){ .action = DECIDE_PREPARE };
+}
+
+static struct decision lead(struct decide_state *s, const struct decide_input *in)
+{
+	bool abnormal = in->reported || abnormal_here(in, s->config.deadlines);
+
+	note_error(s, in);
+	switch (s->stage) {
+	case STAGE_WATCH:
+		return watch(s, in, abnormal);
+	case STAGE_SETTLE:
+		if (!is_settled(s, in->now))
+			return nothing;
+		s->stage = STAGE_QUERY;
+		s->stage_until = in->now + decide_times.query_ns;
+		return (struct decision){ .action = DECIDE_QUERY };
+	case STAGE_QUERY:
+		if (!all_answered(in) && in->now <= s->stage_until)
+			return nothing;
+		if (!awaits_death(s, in->now))
+			return conclude(s, in);
+		s->stage = STAGE_SETTLE; /* an answer told of the error */
+		return nothing;
+	default:
+		return nothing;
+	}
+}
+
+/* ---- a leader elsewhere ---- */
+
+static void take_orders(struct decide_state *s, const struct decide_input *in)
+{
+	const struct decide_orders *orders = &in->orders;
+	uint64_t more = orders->extension_ns;
+
+	if (orders->collects)
+		s->root_until = in->now + decide_times.root_saves_ns;
+	if (orders->extended) {
+		if (more > decide_times.extension_most_ns)
+			more = decide_times.extension_most_ns;
+		s->root_until = in->now + more + decide_times.root_ns;
+		s->extended = !abnormal_here(in, false);
+	}
+}
+
+/* Tells the root once what is wrong here, or that all are done; anew
+ * - when it was well again in between;
+ * - when, while time is given for a wait, something comes that no waiting will mend. */
+static bool is_news(struct decide_state *s, const struct decide_input *in, bool abnormal)
+{
+	if (!abnormal && !all_done(in))
+		s->reported = false;
+	if (s->reported && s->extended && abnormal_here(in, false))
+		s->reported = s->extended = false;
+	return !s->reported && (abnormal || all_done(in));
+}
+
+/* Without the root, or when it does not decide, this host ends by its own decision; one that is done waits,
+ * since others may take as long as they like. */
+static struct decision follow(struct decide_state *s, const struct decide_input *in)
+{
+	bool abnormal = abnormal_here(in, s->config.deadlines);
+
+	take_orders(s, in);
+	if (in->root_lost)
+		return conclude(s, in);
+	if (is_news(s, in, abnormal)) {
+		s->reported = true;
+		s->root_until = in->now + decide_times.root_ns;
+		return (struct decision){ .action = abnormal ? DECIDE_REPORT_ABNORMAL
+							     : DECIDE_REPORT_DONE };
+	}
+	if (s->reported && abnormal && in->now > s->root_until)
+		return conclude(s, in);
+	if (s->init.overdue && !s->init.reported) {
+		s->init.reported = true;
+		return (struct decision){ .action = DECIDE_REPORT_INIT_OVERDUE };
+	}
+	return nothing;
+}
+
+struct decision decide(struct decide_state *s, struct decide_input *in)
+{
+	bool paused = in->now - s->last_ns > decide_times.pause_ns;
+
+	init_follow(s, &in->orders);
+	overdue_mark(s, in, progress_look(s, in, paused ? s->last_ns : in->now));
+	note_ends(s, in);
+	s->last_ns = in->now;
+	return in->follows ? follow(s, in) : lead(s, in);
+}

@@ -1,0 +1,187 @@
+/* decide.h: does somebody hang, who, since when, and what is to be done now? All that the leader of a
+ * host decides, from what it sees: no clock, no file, no process, no message is touched here.
+ * Times are nanoseconds of clock_ns(), as the caller says it is.
+ *
+ * A leader calls decide() at each tick and does what it answers. On one host, and on rank 0's of
+ * several (the root), it leads; on the others it follows the root while that answers. */
+#ifndef HANGAR_DECIDE_H
+#define HANGAR_DECIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/verdict.h"
+#include "record/view.h"
+#include "watch/rendezvous.h"
+
+/* How a rank gets on, over time; decide()'s own, zeroed at first. */
+struct rank_track {
+	uint64_t heartbeat;	    /* last seen */
+	uint64_t progressed_ns;	    /* when it was first seen so */
+	uint64_t wait_since_ns;	    /* the wait that grace_ns belongs to */
+	uint64_t grace_ns;	    /* of that wait: time in which nobody looked */
+	uint64_t sampled_ns;	    /* beginning of the window for `starved`, 0: none is open */
+	uint64_t ran_ns, queued_ns; /* the scheduler's account then */
+	uint64_t watched_ns;	    /* all windows since somebody waits */
+	uint64_t queued_watched_ns; /* in these it was ready, and not run */
+	bool starved;		    /* as of the last window */
+	uint64_t starved_ns;	    /* when a window last said so, 0: never */
+};
+
+/* The scheduler's account of a process, nanoseconds. */
+struct rank_account {
+	bool known; /* it was read */
+	bool ready; /* it wants to run just now */
+	uint64_t ran_ns, queued_ns;
+};
+
+/* A rank of this host. */
+struct decide_rank {
+	struct rank_view view; /* just read; decide() says overdue, grace, progressed, descheduled
+	                        * and starved of it */
+	struct rank_account account; /* where decide_wants_account() */
+	uint64_t calls_hash;	     /* of all its calls' signatures */
+	struct rank_track track;
+};
+
+/* Another host, whose leader has shown the run's token. What is known of its ranks is as old as its
+ * last message. */
+struct decide_host {
+	const struct rank_view *views;
+	size_t nviews;
+	bool done;	   /* all its ranks finished by themselves */
+	bool connected;	   /* its leader can be talked to */
+	bool answered;	   /* it has said all that it was last asked for */
+	bool init_overdue; /* ranks there wait at communicator init for others */
+	bool counted;	   /* it has answered the last census */
+};
+
+/* What the root has said since the last call, to a leader elsewhere. */
+struct decide_orders {
+	bool census;	       /* it asks who has come to communicator init */
+	bool collects;	       /* the verdict is out, and it collects what is slow */
+	bool extended;	       /* it gives what was reported more time: */
+	uint64_t extension_ns; /* so long */
+	bool told_rendezvous;  /* it says how the ranks meet: */
+	enum rendezvous rendezvous;
+};
+
+struct decide_input {
+	uint64_t now;
+	struct decide_rank *ranks; /* of this host; a rank keeps its place */
+	size_t nranks;
+	const struct decide_host *hosts; /* at the root: the others */
+	size_t nhosts;
+	int job_ranks, job_hosts; /* as any rank that knows says; -1: none does */
+	bool reported;		  /* another host says since the last call that something is wrong
+	                           * there, or was lost */
+	bool follows;		  /* a leader elsewhere, which the root can reach */
+	bool root_lost;		  /* it could */
+	struct decide_orders orders;
+};
+
+struct decide_config {
+	bool deadlines;	     /* a wait past its deadline is a hang */
+	bool extensions;     /* a hang that nothing explains is given more time */
+	double init_seconds; /* ranks come to communicator init within this time, and alike; 0: only
+	                      * init's own deadline counts */
+};
+
+enum decide_stage {
+	STAGE_WATCH,
+	STAGE_SETTLE,	/* something is wrong: what else is comes in */
+	STAGE_QUERY,	/* other hosts have been asked */
+	STAGE_DIAGNOSE, /* the diagnoser has, and answers with decide_answer() */
+	STAGE_END
+};
+
+enum decide_action {
+	DECIDE_NOTHING,
+	DECIDE_PREPARE,	   /* something seems wrong: all hosts take a first look at their ranks */
+	DECIDE_QUERY,	   /* ask the other hosts what they know of their ranks */
+	DECIDE_DIAGNOSE,   /* let the diagnoser look, then decide_answer() */
+	DECIDE_EXTEND,	   /* the run goes on: tell the others that they have extension_ns */
+	DECIDE_CENSUS,	   /* ask the other hosts who has come to communicator init */
+	DECIDE_RENDEZVOUS, /* tell them how the ranks meet there */
+	DECIDE_END,	   /* say the verdict, and end the run everywhere */
+	/* a leader elsewhere, to the root: */
+	DECIDE_REPORT_ABNORMAL,
+	DECIDE_REPORT_DONE,
+	DECIDE_REPORT_INIT_OVERDUE
+};
+
+struct decision {
+	enum decide_action action;
+	struct verdict verdict;	    /* DIAGNOSE, END */
+	uint64_t extension_ns;	    /* EXTEND */
+	enum rendezvous rendezvous; /* RENDEZVOUS: COMPLETE, MISSING or MISMATCH */
+};
+
+/* What the diagnoser says of a run that went wrong. */
+enum diagnosis_result {
+	DIAGNOSIS_NOT_ASKED, /* there is none */
+	DIAGNOSIS_UNEXPLAINED,
+	DIAGNOSIS_NAMED /* a cause, and perhaps ranks */
+};
+
+/* More time for a hang: because nothing explains it, or because a busy host excuses who is named. */
+struct extension {
+	uint64_t until_ns; /* not looked at again before, unless something else happens; 0: none */
+	uint64_t end_ns;   /* then a verdict it is */
+	bool unexplained;  /* end_ns allows for a wait that nothing explains */
+	uint64_t since_ns; /* when time was first given; 0: it was not */
+	int32_t rank;	   /* who had waited longest then, ... */
+	uint64_t wait_ns;  /* ... since when, on its host's clock: the wait that this is about */
+};
+
+/* How the ranks come to communicator init. */
+struct init_state {
+	bool marked;	       /* some rank here is overdue for no other reason */
+	bool complete;	       /* they all came, or the diagnoser saw no cause in it: never again */
+	enum rendezvous found; /* several hosts: what a census said, of MISSING and MISMATCH */
+	bool overdue;	       /* several hosts: ranks here wait so long that one is due */
+	bool reported;	       /* leader elsewhere: so the root was told */
+	bool counted;	       /* several hosts: one was taken, and ranks here are watched since */
+	bool counting;	       /* root: answers come in ... */
+	uint64_t census_ns;    /* ... until then; otherwise when the next one is taken */
+};
+
+struct decide_state {
+	struct decide_config config;
+	enum decide_stage stage;
+	uint64_t stage_until; /* of SETTLE and QUERY */
+	uint64_t last_ns;     /* of the last decide() */
+	uint64_t death_ns;    /* when the first death was seen, 0: none */
+	uint64_t error_ns;    /* when the first rank that left with an error was, 0: none */
+	uint64_t error_until; /* a death behind it is awaited until then */
+	uint64_t overdue_ns;  /* until when nobody was overdue, or some rank still moved */
+	uint64_t starved_ns;  /* when the host last kept some rank from running */
+	struct extension extension;
+	struct init_state init;
+	/* leader elsewhere */
+	bool reported;	     /* the root knows that this host is abnormal, or done */
+	bool extended;	     /* it gives time for what was reported, a wait */
+	uint64_t root_until; /* after that this host decides by itself */
+};
+
+void decide_open(struct decide_state *state, const struct decide_config *config, uint64_t now);
+
+/* Is a fresh account of this rank wanted at `in->now`, in the decide() to come? Reading one takes a
+ * system call or three. */
+bool decide_wants_account(const struct decide_state *state, const struct decide_input *in,
+			  const struct decide_rank *rank);
+
+/* What is to be done now. Allocates at most, and without memory nothing is decided. */
+struct decision decide(struct decide_state *state, struct decide_input *in);
+
+/* After DIAGNOSE: what the diagnoser made of it, at `in->now`; of the same ranks and hosts. The verdict
+ * may have become another outcome, and names ranks ("1,3"; "-": nobody). EXTEND, RENDEZVOUS or END. */
+struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
+			      enum diagnosis_result result, enum outcome outcome,
+			      const char *ranks);
+
+/* The views of this host and of the others, by rank. The caller frees *views; 0 without memory. */
+size_t decide_views(const struct decide_input *in, struct rank_view **views);
+
+#endif

@@ -1,0 +1,110 @@
+/* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks may be in
+ * the same call long after its deadline, with nobody missing (a driver that maps memory for ten runs at
+ * once, 1 GiB beside busy loops). A cause that is found is said at once; where there is none, and where a
+ * busy host excuses who is named, the run goes on for a while. */
+#include "watch/decide_parts.h"
+
+#include "base/rank_list.h"
+#include "watch/decide_times.h"
+
+/* ---- how long ---- */
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+bool extension_grant(struct extension *x, double waited, uint64_t excuse_ns, uint64_t now)
+{
+	uint64_t step = (uint64_t)(waited * decide_times.extension_step * 1e9), end = excuse_ns;
+
+	if (!x->unexplained && waited > 0) { /* once, however long it has lasted by then */
+		x->unexplained = true;
+		end = later(end, now + (uint64_t)(waited * decide_times.extension_times * 1e9));
+	}
+	x->end_ns = later(x->end_ns, end);
+	if (now >= x->end_ns)
+		return false;
+	if (x->since_ns == 0)
+		x->since_ns = now;
+	step = later(step, decide_times.extension_look_ns);
+	x->until_ns = now + step < x->end_ns ? now + step : x->end_ns;
+	return true;
+}
+
+bool extension_holds(const struct extension *x, uint64_t now)
+{
+	return now < x->until_ns;
+}
+
+bool extension_over(const struct extension *x, uint64_t now)
+{
+	return x->until_ns != 0 && now >= x->until_ns;
+}
+
+/* ---- whom a busy host excuses ---- */
+
+/* Does it make steps; is it one of these, or is nobody named? */
+static bool goes_on(const struct rank_view *view, const char *ranks)
+{
+	return view->progressed && view->process < PROCESS_EXITED &&
+	       (rank_list_count(ranks) == 0 || rank_list_has(ranks, view->rank));
+}
+
+/* Of other hosts what they said when asked. */
+static bool any_goes_on(const struct decide_input *in, const char *ranks)
+{
+	for (size_t i = 0; i < in->nranks; i++)
+		if (goes_on(&in->ranks[i].view, ranks))
+			return true;
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; in->hosts[i].answered && k < in->hosts[i].nviews; k++)
+			if (goes_on(&in->hosts[i].views[k], ranks))
+				return true;
+	return false;
+}
+
+/* Does this host keep one of them from running? Where nobody is named, one of all. Who is as good as never
+ * run gets its turn now and then. */
+static bool starves_here(const struct decide_state *s, const struct decide_input *in,
+			 const char *ranks)
+{
+	bool any = rank_list_count(ranks) == 0;
+
+	for (size_t i = 0; i < in->nranks; i++)
+		if (rank_list_has(ranks, in->ranks[i].view.rank))
+			any |= progress_descheduled(&in->ranks[i]);
+	return any && in->now - s->starved_ns < decide_times.starved_lately_ns;
+}
+
+/* Does another one? A stopped rank does not starve: it will not go on by itself. */
+static bool starves_elsewhere(const struct decide_input *in, const char *ranks)
+{
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
+			const struct rank_view *view = &in->hosts[i].views[k];
+
+			if (view->starved && view->process == PROCESS_ALIVE &&
+			    rank_list_has(ranks, view->rank))
+				return true;
+		}
+	return false;
+}
+
+/* - Of several hosts: one of them makes a step now and then, on another host than those who wait. One
+ *   host by itself has asked that already (decide_overdue.c).
+ * - A host keeps one of them from running: counted from when somebody here was overdue, and where only
+ *   others wait, from when they were first given time. */
+uint64_t extension_excuse(const struct decide_state *s, const struct decide_input *in,
+			  const char *ranks)
+{
+	uint64_t from = s->overdue_ns;
+
+	if (in->job_hosts > 1 && any_goes_on(in, ranks))
+		return in->now + decide_times.progress_ns;
+	if (!starves_here(s, in, ranks) && !starves_elsewhere(in, ranks))
+		return 0;
+	if (s->extension.since_ns && s->extension.since_ns < from)
+		from = s->extension.since_ns;
+	return from + decide_times.starvation_ns;
+}

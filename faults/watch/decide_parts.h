@@ -1,0 +1,75 @@
+/* decide_parts.h: what the parts of decide() have of each other. Internal to it; all of it pure. */
+#ifndef HANGAR_DECIDE_PARTS_H
+#define HANGAR_DECIDE_PARTS_H
+
+#include "watch/decide.h"
+
+static inline double ns_seconds(uint64_t ns)
+{
+	return (double)ns * 1e-9;
+}
+
+/* ---- decide_progress.c: how the ranks of this host get on ---- */
+
+/* Takes in one look at all ranks: steps, and what the host lets them run. Nobody had looked since
+ * `paused_from`; says of the views what those who judge from views alone need. Returns whether the host
+ * keeps some rank from running. */
+bool progress_look(struct decide_state *state, struct decide_input *in, uint64_t paused_from);
+
+/* Did it make a step within the last half second? */
+bool progress_lately(const struct decide_rank *rank, uint64_t now);
+
+/* Did nobody on this host? */
+bool progress_quiet(const struct decide_input *in);
+
+/* Since somebody waits, has it not yet had 0.4 s for itself, in which it ran or did not want to; or
+ * none of the last window? Then the host may be what keeps it. Also before anything is known. */
+bool progress_descheduled(const struct decide_rank *rank);
+
+/* Was it starved, of two readings of its account: nanoseconds run and queued in a window; `ready`: it
+ * wants to run at its end? */
+bool progress_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready);
+
+/* ---- decide_overdue.c: who is overdue ---- */
+
+/* The one place where `overdue` is said of a view. `starved`: the host keeps some rank from running. */
+void overdue_mark(struct decide_state *state, struct decide_input *in, bool starved);
+
+/* Somebody here is past a deadline, and nobody has moved, ever since `since`; though a busy host may have
+ * excused it for a moment. */
+bool overdue_ever_since(const struct decide_state *state, uint64_t since);
+
+/* ---- decide_init.c: communicator init ---- */
+
+/* How the ranks of this host are held up at init, if they will never meet there: OPEN or COMPLETE if
+ * they are not. Several hosts: whether a census is due. */
+enum rendezvous init_look(struct decide_state *state, const struct decide_input *in);
+
+/* Root, while nothing is wrong: CENSUS or RENDEZVOUS when it is time. */
+struct decision init_lead(struct decide_state *state, const struct decide_input *in);
+
+/* Leader elsewhere: what the root says of it. */
+void init_follow(struct decide_state *state, const struct decide_orders *orders);
+
+/* The diagnoser saw no cause in how they meet. Returns whether somebody was overdue for that; then nobody
+ * is again, on any host. */
+bool init_dismiss(struct decide_state *state);
+
+/* ---- decide_extension.c: more time for a hang ---- */
+
+/* Until when what keeps `ranks` ("1,3"; "-": nobody is named) from going on may be the host's doing, or
+ * they may go on yet; 0: it is not. */
+uint64_t extension_excuse(const struct decide_state *state, const struct decide_input *in,
+			  const char *ranks);
+
+/* No cause was found for a wait of `waited` seconds (0: one was), or it is excused until `excuse_ns` (0: not
+ * at all). true: the run goes on until until_ns; false: all has been given. */
+bool extension_grant(struct extension *extension, double waited, uint64_t excuse_ns, uint64_t now);
+
+/* Is it still time that was given? */
+bool extension_holds(const struct extension *extension, uint64_t now);
+
+/* Was time given, and is it over? */
+bool extension_over(const struct extension *extension, uint64_t now);
+
+#endif

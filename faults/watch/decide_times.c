@@ -1,0 +1,75 @@
+/* decide_times.c: the monitor's time constants, each with its reason. The deadlines of waits are not
+ * here: ranks set them (measure/timing.h). */
+#include "watch/decide_times.h"
+
+#define MS 1000000ull
+
+const struct decide_times decide_times = {
+	/* Leaders read views so often. Every figure below is late by up to one tick. */
+	.leader_tick_ns = 20 * MS,
+	/* Members look at their own rank so often: a process that begins to end is found by asking,
+	 * since the kernel takes up to 0.5 s to take one with GPUs apart. */
+	.member_tick_ns = 40 * MS,
+	/* An observer that did not run for so long was stopped with the job, or starved. That gap is
+	 * no delay of a rank's: it is added to the deadline of the wait that was under way. */
+	.pause_ns = 500 * MS,
+
+	/* Deaths and errors that belong together come in within this time, and make one verdict. */
+	.settle_ns = 100 * MS,
+	/* A rank's death reaches its neighbours as an error of theirs, before its own supervisor
+	 * sees it: a process with GPUs ends in up to 0.5 s. So long an error waits for a death. */
+	.error_ns = 600 * MS,
+	/* Other hosts answer the root in this time, or the run is judged without them. */
+	.query_ns = 300 * MS,
+	/* A leader that reported something wrong ends its host by itself when the root has decided
+	 * nothing in this time. */
+	.root_ns = 3000 * MS,
+	/* The same once the verdict is out: the root saves the evidence of all hosts. */
+	.root_saves_ns = 10000 * MS,
+	/* Other hosts' slow evidence (stacks, RAS, counters) comes in this time. Less than root_ns:
+	 * nobody may give up the root while it waits for a silent host. */
+	.slow_evidence_ns = 2500 * MS,
+
+	/* Nobody is overdue while some rank of the host made a step so lately: slow is not hung. It
+	 * is also the shortest deadline that a rank sets. */
+	.progress_ns = 500 * MS,
+	/* A host that keeps a rank from running excuses that rank, and those who wait for it, for so
+	 * long and no longer: on a crowded host somebody is always kept from running. */
+	.starvation_ns = 5000 * MS,
+	/* Who has waited so long has the scheduler's accounts of all ranks read. Early enough for
+	 * own_time_ns to pass before progress_ns does. */
+	.watch_after_ns = 100 * MS,
+	/* Three windows: who is as good as never run gets its turn now and then, and is starved all
+	 * the same. */
+	.starved_lately_ns = 300 * MS,
+	/* Between two readings of a scheduler's account; a shorter one says little. */
+	.window_ns = 100 * MS,
+	/* A rank that has had so much time for itself since somebody waits, running or asleep, is
+	 * where it is by its own will. */
+	.own_time_ns = 400 * MS,
+	/* Starved is who ran for less than a fiftieth of a window, ... */
+	.starved_ran_part = 50,
+	/* ... and was ready to run for more than half of it. */
+	.starved_queued_part = 2,
+
+	/* A hang that nothing explains is given so many times what it had lasted when it was first
+	 * looked at: 2 of 151 healthy runs on crowded hosts were called hung before. */
+	.extension_times = 5,
+	/* It is looked at again after this part of the time that it has lasted, ... */
+	.extension_step = 0.5,
+	/* ... but not more often than this; a wait that a busy host excuses, exactly so often. */
+	.extension_look_ns = 250 * MS,
+	/* The root may grant so much to another host; it is a number from the network. */
+	.extension_most_ns = 3600000 * MS,
+
+	/* The first census at init is taken after this part of the time in which all come there: who
+	 * is missing is watched from then on, and has had own_time_ns when it is over. */
+	.census_early = 0.2,
+	/* The hosts answer a census in this time, or another one is taken. */
+	.census_answer_ns = 300 * MS,
+	/* From one census to the next, at least; the next one is due when a verdict could be. */
+	.census_again_ns = 100 * MS,
+	/* Once the missing have had twice the time, because their hosts keep them from running:
+	 * thousands of hosts need not be asked all the time. */
+	.census_seldom_ns = 1000 * MS,
+};

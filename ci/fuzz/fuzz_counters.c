@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/machine.h"
+#include "machine/reading.h"
 #include "probe/counter_delta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

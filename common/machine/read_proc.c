@@ -1,5 +1,5 @@
 /* counters_read.c: counters of this host: TCP, interfaces, RDMA ports, GPUs. */
-#include "machine/machine.h"
+#include "machine/reading.h"
 
 #include <limits.h>
 #include <stdio.h>

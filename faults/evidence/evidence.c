@@ -14,7 +14,7 @@
 #include "base/backend_kind.h"
 #include "base/call_value.h"
 #include "base/clock.h"
-#include "machine/machine.h"
+#include "machine/reading.h"
 #include "base/dtype.h"
 #include "evidence/saved.h"
 #include "base/proc_stat.h"

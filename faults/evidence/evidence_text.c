@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "machine/machine.h"
+#include "machine/reading.h"
 #include "probe/counter_delta.h"
 #include "base/output.h"
 

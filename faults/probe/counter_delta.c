@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/machine.h"
+#include "machine/reading.h"
 #include "machine/nvml.h"
 
 #define HOSTS_SAID  4

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/machine.h"
+#include "machine/reading.h"
 #include "evidence/evidence_text.h"
 #include "probe/counter_delta.h"
 #include "rig/tree.h"

@@ -12,7 +12,7 @@
 #include "backend/call.h"
 #include "check/check.h"
 #include "base/clock.h"
-#include "base/host_memory.h"
+#include "process/host_memory.h"
 #include "backend/job.h"
 
 /* Memory is taken in pieces of this size where the kernel has such pages. */

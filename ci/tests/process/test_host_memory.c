@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "base/host_memory.h"
+#include "process/host_memory.h"
 #include "rig/tree.h"
 
 #define MEMINFO                                                                                    \

@@ -1,5 +1,5 @@
 /* host_memory.c: MemAvailable and cgroup limits. */
-#include "base/host_memory.h"
+#include "process/host_memory.h"
 
 #include <limits.h>
 #include <stdbool.h>

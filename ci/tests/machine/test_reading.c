@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/machine.h"
+#include "machine/reading.h"
 #include "machine/nvml.h"
 #include "rig/tree.h"
 

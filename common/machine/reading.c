@@ -1,5 +1,5 @@
 /* counters.c: lists of counters: what lies between two, and their JSON. */
-#include "machine/machine.h"
+#include "machine/reading.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -287,7 +287,7 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 	run_probe(self, "-");
 	for (int i = 0; i < self->evidence.nranks; i++) {
 		const char *stack = self->evidence.ranks[i].stack;
-		char *counters = counter_delta_text(&self->evidence.ranks[i]);
+		char *counters = evidence_counters_text(&self->evidence.ranks[i]);
 
 		if (stack)
 			writer->write(writer->to, i, EVIDENCE_STACK, stack,
@@ -310,7 +310,7 @@ static void take_texts(struct perf_diagnose *self)
 		struct remote_evidence *remote = &self->remote[i];
 		const char *counters = remote->kinds[EVIDENCE_COUNTERS].data;
 
-		if (rank->remote && counters && !counter_delta_take_text(rank, counters))
+		if (rank->remote && counters && !evidence_parse_counters(rank, counters))
 			evidence_remark(&self->evidence, "Counters sent with rank %d are unsound.",
 					i);
 		if (!rank->remote || !remote->kinds[EVIDENCE_STACK].data)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/reading.h"
+#include "evidence/evidence_text.h"
 #include "probe/counter_delta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,12 +34,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (counter_delta_take_text(&rank, text)) {
+	if (evidence_parse_counters(&rank, text)) {
 		show(&evidence);
-		first = counter_delta_text(&rank);
-		if (!first || !counter_delta_take_text(&rank, first))
+		first = evidence_counters_text(&rank);
+		if (!first || !evidence_parse_counters(&rank, first))
 			abort();
-		again = counter_delta_text(&rank);
+		again = evidence_counters_text(&rank);
 		if (!again || strcmp(first, again) != 0)
 			abort();
 	}

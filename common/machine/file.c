@@ -1,4 +1,4 @@
-/* observe_file.c: bounded reads. */
+/* file.c: bounded reads. */
 #include "machine/file.h"
 
 #include <ctype.h>
@@ -28,6 +28,15 @@ static int read_start(const char *path, char *buf, size_t len)
 	return got < 0 && n == 0 ? (int)got : (int)n;
 }
 
+/* Ended with a NUL, and without what would steer a terminal. */
+static void clean(char *buf, size_t n)
+{
+	buf[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (!isprint((unsigned char)buf[i]) && buf[i] != '\n' && buf[i] != '\t')
+			buf[i] = '?';
+}
+
 static int read_text(char *buf, size_t len, const char *root, const char *format, va_list args)
 {
 	char path[PATH_MAX];
@@ -42,10 +51,7 @@ static int read_text(char *buf, size_t len, const char *root, const char *format
 	n = read_start(path, buf, len - 1);
 	if (n < 0)
 		return n;
-	buf[n] = '\0';
-	for (int i = 0; i < n; i++)
-		if (!isprint((unsigned char)buf[i]) && buf[i] != '\n' && buf[i] != '\t')
-			buf[i] = '?';
+	clean(buf, (size_t)n);
 	if (n > 0 && buf[n - 1] == '\n')
 		buf[--n] = '\0';
 	return n;

@@ -1,6 +1,6 @@
-/* observe_file.h: small files of /proc and /sys, whatever is in them. */
-#ifndef HANGAR_OBSERVE_FILE_H
-#define HANGAR_OBSERVE_FILE_H
+/* file.h: small files of /proc and /sys, whatever is in them. */
+#ifndef HANGAR_FILE_H
+#define HANGAR_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* observe_nccl.c: NCCL's logs to what it connected, and how. */
+/* nccl_seen.c: NCCL's logs to what it connected, and how. */
 #include "machine/nccl_seen.h"
 
 #include <stdio.h>
@@ -12,12 +12,9 @@
 #define MOST_LOGS  256
 #define MOST_BYTES (64 << 20) /* of all logs together: half a second of reading */
 
-static const char *setting(const struct observed_host *host, const char *name)
+static const char *setting(const struct reading *host, const char *name)
 {
-	for (int i = 0; i < host->nsettings; i++)
-		if (strcmp(host->settings[i].name, name) == 0)
-			return host->settings[i].value;
-	return "";
+	return reading_text(host, "environment", name);
 }
 
 /* ---- asking for it ------------------------------------------------------------------------ */
@@ -158,17 +155,8 @@ static void take_log(struct observed_nccl *nccl, const struct nccl_log *log)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-static const struct observed_host *home(const struct observed_host *hosts, int nhosts,
-					const struct observed_rank *rank)
-{
-	for (int h = 0; h < nhosts; h++)
-		if (hosts[h].node == rank->node)
-			return &hosts[h];
-	return NULL;
-}
-
 /* What was read so far. */
-struct reading {
+struct logs {
 	struct nccl_log log;
 	ino_t files[MOST_LOGS];
 	int nfiles;
@@ -176,15 +164,15 @@ struct reading {
 };
 
 /* Several ranks may have one file: without %p. */
-static bool was_read(const struct reading *reading, ino_t file)
+static bool was_read(const struct logs *logs, ino_t file)
 {
-	for (int i = 0; i < reading->nfiles; i++)
-		if (reading->files[i] == file)
+	for (int i = 0; i < logs->nfiles; i++)
+		if (logs->files[i] == file)
 			return true;
 	return false;
 }
 
-static bool read_one(struct reading *reading, const char *asked, const struct observed_host *host,
+static bool read_one(struct logs *logs, const char *asked, const struct reading *host,
 		     const struct observed_rank *rank)
 {
 	const char *pattern = asked[0] ? asked : host ? setting(host, "NCCL_DEBUG_FILE") : "";
@@ -192,22 +180,21 @@ static bool read_one(struct reading *reading, const char *asked, const struct ob
 	char name[512];
 	struct stat st;
 
-	if (!observe_nccl_name(pattern, host ? host->name : "", rank->pid, name, sizeof(name)) ||
+	if (!observe_nccl_name(pattern, host ? host->host : "", rank->pid, name, sizeof(name)) ||
 	    stat(name, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	if (was_read(reading, st.st_ino))
+	if (was_read(logs, st.st_ino))
 		return true;
-	if (reading->nfiles == MOST_LOGS || st.st_size > MOST_BYTES - reading->bytes)
+	if (logs->nfiles == MOST_LOGS || st.st_size > MOST_BYTES - logs->bytes)
 		return false;
-	reading->bytes += st.st_size;
-	reading->files[reading->nfiles++] = st.st_ino;
-	return nccl_log_read_file(&reading->log, name, strstr(pattern, "%p") ? rank->rank : -1,
+	logs->bytes += st.st_size;
+	logs->files[logs->nfiles++] = st.st_ino;
+	return nccl_log_read_file(&logs->log, name, strstr(pattern, "%p") ? rank->rank : -1,
 				  &err) == 0;
 }
 
 /* Why there can be no log: nobody asked for one. NULL: somebody did. */
-static const char *no_log(const struct nccl_asked *asked, const struct observed_host *hosts,
-			  int nhosts)
+static const char *no_log(const struct nccl_asked *asked, const struct reading *hosts, int nhosts)
 {
 	const char *level = nhosts > 0 ? setting(&hosts[0], "NCCL_DEBUG") : "";
 
@@ -221,25 +208,28 @@ static const char *no_log(const struct nccl_asked *asked, const struct observed_
 	return NULL;
 }
 
-void observe_nccl(const struct nccl_asked *asked, const struct observed_host *hosts, int nhosts,
+void observe_nccl(const struct nccl_asked *asked, const struct reading *hosts, int nhosts,
 		  const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl)
 {
 	const char *none = no_log(asked, hosts, nhosts);
-	struct reading reading = { .nfiles = 0 };
+	struct logs logs = { .nfiles = 0 };
 	struct error err = { .rank = -1 };
 
 	nccl->logs = 0;
-	if (none || nccl_log_init(&reading.log, &err) < 0) {
+	if (none || nccl_log_init(&logs.log, &err) < 0) {
 		snprintf(nccl->why, sizeof(nccl->why), "%s", none ? none : "out of memory");
 		return;
 	}
 	for (int r = 0; r < nranks; r++)
-		nccl->logs += read_one(&reading, asked->pattern, home(hosts, nhosts, &ranks[r]),
+		nccl->logs += read_one(&logs, asked->pattern,
+				       ranks[r].node >= 0 && ranks[r].node < nhosts
+					       ? &hosts[ranks[r].node]
+					       : NULL,
 				       &ranks[r]);
 	if (nccl->logs < nranks)
 		snprintf(nccl->why, sizeof(nccl->why),
 			 "NCCL's logs of %d of %d ranks could be read here", nccl->logs, nranks);
-	if (nccl->logs > 0 && nccl_log_finish(&reading.log, &err) == 0)
-		take_log(nccl, &reading.log);
-	nccl_log_release(&reading.log);
+	if (nccl->logs > 0 && nccl_log_finish(&logs.log, &err) == 0)
+		take_log(nccl, &logs.log);
+	nccl_log_release(&logs.log);
 }

@@ -1,6 +1,6 @@
-/* observe_nccl.h: what NCCL wrote of itself into the log files that the user asked it for. */
-#ifndef HANGAR_OBSERVE_NCCL_H
-#define HANGAR_OBSERVE_NCCL_H
+/* nccl_seen.h: what NCCL wrote of itself into the log files that the user asked it for. */
+#ifndef HANGAR_NCCL_SEEN_H
+#define HANGAR_NCCL_SEEN_H
 
 #include <stdbool.h>
 
@@ -21,7 +21,7 @@ void observe_nccl_asked(const struct nccl_asked *asked);
  * communicator's word. `hosts` and `ranks` say which files they are: the name that was asked
  * for, else settings NCCL_DEBUG and NCCL_DEBUG_FILE of the rank's host; its name, the rank's
  * process. Without any, nccl->why says so and how to get them. */
-void observe_nccl(const struct nccl_asked *asked, const struct observed_host *hosts, int nhosts,
+void observe_nccl(const struct nccl_asked *asked, const struct reading *hosts, int nhosts,
 		  const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl);
 
 /* A name as NCCL makes it: %h is the host's name up to its first dot, %p the process, %% a

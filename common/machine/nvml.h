@@ -1,10 +1,9 @@
-/* observe_nvml.h: what the NVIDIA driver tells of GPUs, through NVML where it is installed. */
-#ifndef HANGAR_OBSERVE_NVML_H
-#define HANGAR_OBSERVE_NVML_H
+/* nvml.h: the library of the NVIDIA driver that tells of GPUs, where it is installed. */
+#ifndef HANGAR_NVML_H
+#define HANGAR_NVML_H
 
 #include <stdbool.h>
-
-#include "machine/observation.h"
+#include <stdint.h>
 
 /* NVML's functions and structs as its ABI has them (API reference, "NVML API"; unchanged since
  * CUDA 11), so that neither its header nor the library is needed to build. Any but the first
@@ -52,15 +51,6 @@ struct nvml {
 /* Load and initialise; false with `why` where there is none. Closed by nvml_close either way. */
 bool nvml_open(struct nvml *nvml);
 void nvml_close(struct nvml *nvml);
-
-/* Fill in what it knows of host->gpus; `ranks` are the job's, to tell its processes from others.
- * What it refuses is left as it is. Reads only. */
-void nvml_observe(const struct nvml *nvml, const struct observed_rank *ranks, int nranks,
-		  struct observed_host *host);
-
-/* The part of it that changes while a GPU works: clocks and what holds them down, errors of its
- * memory and links. */
-void nvml_observe_health(const struct nvml *nvml, nvml_device device, struct observed_gpu *gpu);
 
 /* What holds clocks down, of the bits of nvml.h's "Clocks Event Reasons": "power cap"; NULL:
  * nothing that does. */

@@ -49,45 +49,6 @@ SHAPE(observed_nccl);
 static const struct observed_field observed_finding_fields[] = { TEXT(observed_finding, text) };
 SHAPE(observed_finding);
 
-static const struct observed_field observed_host_fields[] = {
-	TEXT(observed_host, name), INT(observed_host, node), REAL(observed_host, at_s),
-	REAL(observed_host, took_s), INT(observed_host, nvml), TEXT(observed_host, nvml_why),
-	INT(observed_host, cpus), INT64(observed_host, cpu_busy), INT64(observed_host, cpu_total),
-	INT64(observed_host, tcp_sent), INT64(observed_host, tcp_retransmitted),
-	INT(observed_host, peermem),
-};
-SHAPE(observed_host);
-
-static const struct observed_field observed_gpu_fields[] = {
-	TEXT(observed_gpu, bus), INT(observed_gpu, links), INT(observed_gpu, links_active),
-	INT(observed_gpu, width), INT(observed_gpu, max_width), INT(observed_gpu, gen),
-	INT(observed_gpu, max_gen), TEXT(observed_gpu, cpus), TEXT(observed_gpu, iommu),
-	INT(observed_gpu, bridges), INT(observed_gpu, bridges_unread),
-	INT(observed_gpu, bridges_acs), TEXT(observed_gpu, acs_bridge),
-	INT(observed_gpu, sm_mhz), INT(observed_gpu, sm_max_mhz), INT64(observed_gpu, reasons),
-	INT64(observed_gpu, power_ns), INT64(observed_gpu, thermal_ns),
-	INT64(observed_gpu, ecc_corrected), INT64(observed_gpu, ecc_uncorrected),
-	INT64(observed_gpu, link_replays), INT64(observed_gpu, link_recoveries),
-	INT64(observed_gpu, link_crc), INT(observed_gpu, processes),
-	INT(observed_gpu, processes_ours), INT64(observed_gpu, foreign_bytes),
-	INT(observed_gpu, foreign_pid), INT(observed_gpu, peers),
-	INT(observed_gpu, peers_refused), TEXT(observed_gpu, refusal),
-};
-SHAPE(observed_gpu);
-
-static const struct observed_field observed_nic_fields[] = {
-	TEXT(observed_nic, name), TEXT(observed_nic, link), TEXT(observed_nic, state),
-	INT(observed_nic, rdma), INT(observed_nic, hardware), INT(observed_nic, mtu),
-	INT64(observed_nic, mbps), INT(observed_nic, width), INT(observed_nic, max_width),
-	INT(observed_nic, gen), INT(observed_nic, max_gen),
-};
-SHAPE(observed_nic);
-
-static const struct observed_field observed_setting_fields[] = {
-	TEXT(observed_setting, name), TEXT(observed_setting, value),
-};
-SHAPE(observed_setting);
-
 static const struct observed_field observed_rank_fields[] = {
 	INT(observed_rank, rank), INT(observed_rank, node), INT(observed_rank, pid),
 	TEXT(observed_rank, bus), TEXT(observed_rank, cpus),
@@ -112,21 +73,6 @@ void observed_clear(const struct observed_shape *shape, void *what)
 	}
 }
 
-void observed_host_clear(struct observed_host *host)
-{
-	observed_clear(&observed_host_shape, host);
-}
-
-void observed_gpu_clear(struct observed_gpu *gpu)
-{
-	observed_clear(&observed_gpu_shape, gpu);
-}
-
-void observed_nic_clear(struct observed_nic *nic)
-{
-	observed_clear(&observed_nic_shape, nic);
-}
-
 void observed_rank_clear(struct observed_rank *rank)
 {
 	observed_clear(&observed_rank_shape, rank);
@@ -148,10 +94,6 @@ int observation_init(struct observation *observation, int nhosts, int nranks)
 	}
 	observation->nhosts = nhosts;
 	observation->nranks = nranks;
-	for (int i = 0; i < nhosts; i++) {
-		observed_host_clear(&observation->before[i]);
-		observed_host_clear(&observation->after[i]);
-	}
 	for (int i = 0; i < nranks; i++) {
 		observed_rank_clear(&observation->ranks_before[i]);
 		observed_rank_clear(&observation->ranks_after[i]);
@@ -161,6 +103,10 @@ int observation_init(struct observation *observation, int nhosts, int nranks)
 
 void observation_release(struct observation *observation)
 {
+	for (int i = 0; i < observation->nhosts; i++) {
+		reading_release(&observation->before[i]);
+		reading_release(&observation->after[i]);
+	}
 	free(observation->before);
 	free(observation->after);
 	free(observation->ranks_before);

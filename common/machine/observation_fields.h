@@ -19,8 +19,7 @@ struct observed_shape {
 	size_t n, size;
 };
 
-extern const struct observed_shape observed_run_shape, observed_nccl_shape, observed_host_shape,
-	observed_gpu_shape, observed_nic_shape, observed_setting_shape, observed_finding_shape,
+extern const struct observed_shape observed_run_shape, observed_nccl_shape, observed_finding_shape,
 	observed_rank_shape;
 
 /* All fields unseen. */

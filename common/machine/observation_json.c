@@ -9,7 +9,7 @@
 
 #include "base/json_value.h"
 
-#define FORMAT	   1
+#define FORMAT	   2
 #define MOST_HOSTS 65536
 #define MOST_RANKS (1 << 20)
 
@@ -57,23 +57,12 @@ static json_t *array_of(const struct observed_shape *shape, const void *items, i
 	return array;
 }
 
-static json_t *host_object(const struct observed_host *host)
-{
-	json_t *object = object_of(&observed_host_shape, host);
-
-	json_object_set_new(object, "gpus", array_of(&observed_gpu_shape, host->gpus, host->ngpus));
-	json_object_set_new(object, "nics", array_of(&observed_nic_shape, host->nics, host->nnics));
-	json_object_set_new(object, "settings",
-			    array_of(&observed_setting_shape, host->settings, host->nsettings));
-	return object;
-}
-
-static json_t *hosts_array(const struct observed_host *hosts, int n)
+static json_t *hosts_array(const struct reading *hosts, int n)
 {
 	json_t *array = json_array();
 
 	for (int i = 0; i < n; i++)
-		json_array_append_new(array, host_object(&hosts[i]));
+		json_array_append_new(array, reading_json(&hosts[i]));
 	return array;
 }
 
@@ -181,28 +170,14 @@ static int read_array(const struct observed_shape *shape, const json_t *object, 
 	return rc;
 }
 
-static int read_hosts(const json_t *top, const char *name, struct observed_host *hosts, int n,
+static int read_hosts(const json_t *top, const char *name, struct reading *hosts, int n,
 		      struct error *err)
 {
-	const json_t *array = json_object_get(top, name);
-	int rc = 0;
-
-	for (int i = 0; i < n && rc == 0; i++) {
-		const json_t *object = json_array_get(array, (size_t)i);
-		struct observed_host *host = &hosts[i];
-
-		rc = read_object(&observed_host_shape, object, host, err);
-		if (rc == 0)
-			rc = read_array(&observed_gpu_shape, object, "gpus", host->gpus,
-					OBSERVED_GPUS, &host->ngpus, err);
-		if (rc == 0)
-			rc = read_array(&observed_nic_shape, object, "nics", host->nics,
-					OBSERVED_NICS, &host->nnics, err);
-		if (rc == 0)
-			rc = read_array(&observed_setting_shape, object, "settings", host->settings,
-					OBSERVED_SETTINGS, &host->nsettings, err);
-	}
-	return rc;
+	for (int i = 0; i < n; i++)
+		if (reading_take(&hosts[i], json_array_get(json_object_get(top, name), (size_t)i)) <
+		    0)
+			return refuse(err, name, "is not a list of hosts");
+	return 0;
 }
 
 static int read_all(struct observation *o, const json_t *top, struct error *err)
@@ -244,7 +219,7 @@ int observation_read(struct observation *o, const char *path, struct error *err)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: line %d: %s", path,
 				 where.line, where.text);
 	if (json_integer_value(json_object_get(top, "format")) != FORMAT)
-		rc = refuse(err, "format", "is not 1");
+		rc = refuse(err, "format", "is not 2");
 	else if (hosts > MOST_HOSTS || ranks > MOST_RANKS ||
 		 json_array_size(json_object_get(top, "hosts_after")) != hosts)
 		rc = refuse(err, "hosts_after", "must be as many as hosts_before");

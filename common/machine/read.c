@@ -1,4 +1,4 @@
-/* observe.c: one host, one rank. */
+/* read.c: the readers of a host in their order; the environment, and one rank. */
 #include "machine/read.h"
 
 #include <sched.h>
@@ -12,24 +12,7 @@
 #include "machine/file.h"
 #include "report/sink.h"
 
-/* The GPUs of the job's ranks on this host, each once. */
-static void find_gpus(const struct observe_request *request, struct observed_host *host)
-{
-	for (int r = 0; r < request->nranks; r++) {
-		const struct observed_rank *rank = &request->ranks[r];
-		int i = 0;
-
-		if (rank->node != request->node || !rank->bus[0])
-			continue;
-		while (i < host->ngpus && strcmp(host->gpus[i].bus, rank->bus) != 0)
-			i++;
-		if (i < host->ngpus || i == OBSERVED_GPUS)
-			continue;
-		observed_gpu_clear(&host->gpus[i]);
-		memcpy(host->gpus[i].bus, rank->bus, sizeof(rank->bus));
-		host->ngpus++;
-	}
-}
+/* ---- settings ----------------------------------------------------------------------------- */
 
 /* What changes speed and is no secret; hangar's own NCCL_TESTS_* do not. */
 static bool is_setting(const char *name)
@@ -43,40 +26,67 @@ static bool is_setting(const char *name)
 	return false;
 }
 
-void observe_settings(char *const *environment, struct observed_host *host)
+static void read_settings(const struct read_request *request, struct reading *m)
 {
-	for (char *const *at = environment; at && *at && host->nsettings < OBSERVED_SETTINGS;
-	     at++) {
-		struct observed_setting *setting = &host->settings[host->nsettings];
-		size_t name = strcspn(*at, "=");
+	int left = 64;
 
-		if ((*at)[name] != '=' || name >= sizeof(setting->name))
+	for (char *const *at = request->environment; at && *at && left > 0; at++) {
+		char name[48], value[96];
+		size_t len = strcspn(*at, "=");
+
+		if ((*at)[len] != '=' || len >= sizeof(name))
 			continue;
-		snprintf(setting->name, sizeof(setting->name), "%.*s", (int)name, *at);
-		if (!is_setting(setting->name))
+		snprintf(name, sizeof(name), "%.*s", (int)len, *at);
+		if (!is_setting(name))
 			continue;
-		snprintf(setting->value, sizeof(setting->value), "%s", *at + name + 1);
-		host->nsettings++;
+		snprintf(value, sizeof(value), "%s", *at + len + 1);
+		reading_say(m, "environment", name, value);
+		left--;
 	}
 }
 
-void observe_host(const struct observe_request *request, struct observed_host *host)
+/* ---- GPUs --------------------------------------------------------------------------------- */
+
+/* Those of the job's ranks on this host, each once; then what /sys shows of them. */
+static void read_gpus(const struct read_request *request, struct reading *m)
 {
-	observed_host_clear(host);
-	gethostname(host->name, sizeof(host->name) - 1);
-	host->node = request->node;
-	host->at_s = clock_seconds();
-	find_gpus(request, host);
-	observe_settings(request->environment, host);
-	observe_cpu(request->root, host);
-	observe_net(request->root, host);
-	for (int i = 0; i < host->ngpus; i++)
-		observe_pci_gpu(request->root, &host->gpus[i]);
-	if (request->nvml)
-		nvml_observe(request->nvml, request->ranks, request->nranks, host);
+	for (int r = 0; r < request->nranks; r++) {
+		const struct observed_rank *rank = &request->ranks[r];
+		char part[sizeof(rank->bus) + 4];
+
+		if (rank->node != request->node || !rank->bus[0])
+			continue;
+		snprintf(part, sizeof(part), "GPU %s", rank->bus);
+		reading_say(m, part, "bus", rank->bus);
+	}
+	read_pci(request, m);
 }
 
-static void see_affinity(struct observed_rank *rank)
+/* ---- a host ------------------------------------------------------------------------------- */
+
+/* Those that tell most about few come first: a list that is full takes no more. */
+static const struct reader {
+	unsigned bit;
+	reader_fn *read;
+} readers[] = {
+	{ READ_TCP, read_tcp },		{ READ_CPU, read_cpu },	  { READ_SETTINGS, read_settings },
+	{ READ_GPUS, read_gpus },	{ READ_NVML, read_nvml }, { READ_NICS, read_nics },
+	{ READ_TRAFFIC, read_traffic },
+};
+
+void read_host(const struct read_request *request, struct reading *m)
+{
+	char name[sizeof(m->host)] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	reading_part(m->host, sizeof(m->host), name);
+	m->seconds = clock_seconds();
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (request->readers & readers[i].bit)
+			readers[i].read(request, m);
+}
+
+static void read_affinity(struct observed_rank *rank)
 {
 	size_t size = CPU_ALLOC_SIZE(CPU_LIST_MOST);
 	cpu_set_t *mask = CPU_ALLOC(CPU_LIST_MOST);
@@ -93,14 +103,14 @@ static void see_affinity(struct observed_rank *rank)
 	CPU_FREE(mask);
 }
 
-void observe_rank(const char *root, struct observed_rank *rank)
+void read_rank(const char *root, struct observed_rank *rank)
 {
 	char text[128];
 	struct timespec used;
 	int64_t ran, waited;
 
 	rank->pid = getpid();
-	see_affinity(rank);
+	read_affinity(rank);
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
 		rank->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 	if (observe_text(root, text, sizeof(text), "/proc/self/schedstat") > 0 &&

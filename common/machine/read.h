@@ -1,34 +1,52 @@
-/* observe.h: looks at this host and this rank: /proc, /sys, the environment, NVML. It judges
- * nothing and changes nothing. */
-#ifndef HANGAR_OBSERVE_H
-#define HANGAR_OBSERVE_H
+/* read.h: looks at this host and this rank: /proc, /sys, the environment, NVML. It judges nothing
+ * and changes nothing. */
+#ifndef HANGAR_READ_H
+#define HANGAR_READ_H
 
-#include "machine/observation.h"
+#include "machine/reading.h"
 #include "machine/nvml.h"
+#include "machine/observation.h"
 
-struct observe_request {
-	const char *root;		   /* before /proc and /sys; "" outside of tests */
-	char *const *environment;	   /* as environ; NULL: none */
-	const struct nvml *nvml;	   /* NULL: none is asked */
-	const struct observed_rank *ranks; /* of the whole job */
-	int nranks;
-	int node; /* this host's number */
+/* The readers, a bit each. */
+enum {
+	READ_CPU = 1 << 0,	/* /proc/stat: ticks of all CPUs, how many there are */
+	READ_TCP = 1 << 1,	/* /proc/net: segments sent, sent again, timeouts */
+	READ_TRAFFIC = 1 << 2,	/* interfaces and RDMA ports: bytes, errors, drops */
+	READ_SETTINGS = 1 << 3, /* NCCL_* and CUDA_* of the environment */
+	READ_GPUS = 1 << 4,	/* the job's: PCIe links, bridges, IOMMU, CPUs beside them */
+	READ_NVML = 1 << 5,	/* of the job's GPUs, or of all: clocks, errors, links, processes */
+	READ_NICS = 1 << 6,	/* interfaces and RDMA ports: speed, MTU, PCIe links */
 };
 
-/* Everything about this host. What can't be seen is left unseen; nothing fails. */
-void observe_host(const struct observe_request *request, struct observed_host *host);
+struct read_request {
+	unsigned readers;
+	const char *root;	  /* before /proc and /sys; "" outside of tests */
+	char *const *environment; /* as environ; NULL: none */
+	const struct nvml *nvml;  /* as nvml_open left it; NULL: not asked */
+	const struct observed_rank
+		*ranks; /* of the whole job; NULL: all GPUs, their health alone */
+	int nranks;
+	int node; /* this host's number in ranks */
+};
+
+/* Add what these readers see now, when, and whose it is. What can't be seen is left out; nothing
+ * fails. Asking a driver that is stuck may take for ever. */
+void read_host(const struct read_request *request, struct reading *reading);
 
 /* This process: its CPUs and what its main thread got of them. rank, node and bus are the
  * caller's. */
-void observe_rank(const char *root, struct observed_rank *rank);
+void read_rank(const char *root, struct observed_rank *rank);
 
-/* Parts of observe_host. */
-void observe_cpu(const char *root, struct observed_host *host);
-void observe_net(const char *root, struct observed_host *host);
-void observe_pci_gpu(const char *root, struct observed_gpu *gpu);
+/* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
+
+typedef void reader_fn(const struct read_request *request, struct reading *reading);
+reader_fn read_cpu, read_tcp, read_traffic, read_nics, read_pci, read_nvml;
+
 /* Lanes and generations of the slowest link between a device, named by its folder below /sys,
- * and the CPU. */
+ * and the CPU: width, the most, generation, the most; -1 not seen. */
 void observe_pci_link(const char *root, const char *folder, int link[4]);
-void observe_settings(char *const *environment, struct observed_host *host);
+
+/* The same as states of a part. */
+void read_link(const char *root, const char *folder, const char *part, struct reading *reading);
 
 #endif

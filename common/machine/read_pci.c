@@ -73,8 +73,8 @@ static int read_width(const char *folder, const char *file)
 	return lanes > 0 && lanes <= 32 ? (int)lanes : -1;
 }
 
-/* Share of its bandwidth that a link has, 1 where it is not known. */
-static double share(const int link[4])
+/* The part of its bandwidth that a link has, 1 where it is not known. */
+static double bandwidth_left(const int link[4])
 {
 	double part = 1;
 
@@ -103,9 +103,19 @@ void observe_pci_link(const char *root, const char *folder, int link[4])
 		found[1] = read_width(chain.path, "max_link_width");
 		found[2] = read_gen(chain.path, "current_link_speed");
 		found[3] = read_gen(chain.path, "max_link_speed");
-		if (i == chain.n - 1 || share(found) < share(link))
+		if (i == chain.n - 1 || bandwidth_left(found) < bandwidth_left(link))
 			memcpy(link, found, sizeof(found));
 	}
+}
+
+void read_link(const char *root, const char *folder, const char *part, struct reading *m)
+{
+	static const char *const names[] = { "width", "max_width", "gen", "max_gen" };
+	int link[4];
+
+	observe_pci_link(root, folder, link);
+	for (int i = 0; i < 4; i++)
+		reading_state(m, part, names[i], link[i]);
 }
 
 /* ---- ACS ---------------------------------------------------------------------------------- */
@@ -151,29 +161,32 @@ static int acs_redirects(const char *folder)
 }
 
 /* Downstream ports of switches: where two GPUs below one switch would meet. */
-static void see_bridges(struct chain *chain, struct observed_gpu *gpu)
+static void read_bridges(struct chain *chain, const char *part, struct reading *m)
 {
-	gpu->bridges = gpu->bridges_unread = gpu->bridges_acs = 0;
+	int bridges = 0, unread = 0, redirecting = 0;
+
 	for (int i = chain->n - 2; i > 0; i -= 2) {
-		const char *name;
 		int acs;
 
 		chain->path[chain->end[i]] = '\0';
-		name = strrchr(chain->path, '/') + 1;
 		acs = acs_redirects(chain->path);
-		gpu->bridges++;
-		gpu->bridges_unread += acs < 0;
-		gpu->bridges_acs += acs > 0;
+		bridges++;
+		unread += acs < 0;
+		redirecting += acs > 0;
 		if (acs > 0)
-			snprintf(gpu->acs_bridge, sizeof(gpu->acs_bridge), "%.31s", name);
+			reading_say(m, part, "acs_bridge", strrchr(chain->path, '/') + 1);
 	}
+	reading_state(m, part, "bridges", bridges);
+	reading_state(m, part, "bridges_unread", unread);
+	reading_state(m, part, "bridges_acs", redirecting);
 }
 
 /* ---- IOMMU -------------------------------------------------------------------------------- */
 
-static void see_iommu(const char *root, const char *folder, struct observed_gpu *gpu)
+/* The type of its domain: "identity", "DMA", ...; "none". */
+static void read_iommu(const char *root, const char *folder, const char *part, struct reading *m)
 {
-	char path[PATH_MAX], target[PATH_MAX];
+	char path[PATH_MAX], target[PATH_MAX], type[16];
 	ssize_t n;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s%s/iommu_group", root, folder) >= sizeof(path))
@@ -181,35 +194,47 @@ static void see_iommu(const char *root, const char *folder, struct observed_gpu 
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n < 0) {
 		if (errno == ENOENT)
-			strcpy(gpu->iommu, "none");
+			reading_say(m, part, "iommu", "none");
 		return;
 	}
 	target[n] = '\0';
-	observe_text(root, gpu->iommu, sizeof(gpu->iommu), "/sys/kernel/iommu_groups/%.16s/type",
-		     strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	if (observe_text(root, type, sizeof(type), "/sys/kernel/iommu_groups/%.16s/type",
+			 strrchr(target, '/') ? strrchr(target, '/') + 1 : target) > 0)
+		reading_say(m, part, "iommu", type);
 }
 
-void observe_pci_gpu(const char *root, struct observed_gpu *gpu)
+static void read_gpu(const char *root, const char *bus, const char *part, struct reading *m)
 {
-	char folder[64] = "/sys/bus/pci/devices/";
+	char folder[64] = "/sys/bus/pci/devices/", cpus[512];
 	size_t at = strlen(folder);
 	struct chain chain;
-	int link[4];
 
-	if (!is_address(gpu->bus, strlen(gpu->bus)))
+	if (!is_address(bus, strlen(bus)))
 		return;
-	for (const char *c = gpu->bus; *c && at < sizeof(folder) - 1; c++)
+	for (const char *c = bus; *c && at < sizeof(folder) - 1; c++)
 		folder[at++] = (char)tolower((unsigned char)*c);
 	folder[at] = '\0';
 	follow(root, folder, &chain);
 	if (chain.n == 0)
 		return;
-	see_bridges(&chain, gpu);
-	observe_pci_link(root, folder, link);
-	gpu->width = link[0];
-	gpu->max_width = link[1];
-	gpu->gen = link[2];
-	gpu->max_gen = link[3];
-	see_iommu(root, folder, gpu);
-	observe_text(root, gpu->cpus, sizeof(gpu->cpus), "%s/local_cpulist", folder);
+	read_bridges(&chain, part, m);
+	read_link(root, folder, part, m);
+	read_iommu(root, folder, part, m);
+	if (observe_text(root, cpus, sizeof(cpus), "%s/local_cpulist", folder) > 0)
+		reading_say(m, part, "cpus", cpus);
+}
+
+void read_pci(const struct read_request *request, struct reading *m)
+{
+	const char *next;
+	size_t at = 0;
+
+	while ((next = reading_next(m, "bus", &at))) {
+		char part[sizeof(m->list->part)], bus[32];
+
+		/* the list moves as it grows */
+		snprintf(part, sizeof(part), "%s", next);
+		snprintf(bus, sizeof(bus), "%s", reading_text(m, part, "bus"));
+		read_gpu(request->root, bus, part, m);
+	}
 }

@@ -1,5 +1,5 @@
-/* counters_read.c: counters of this host: TCP, interfaces, RDMA ports, GPUs. */
-#include "machine/reading.h"
+/* read_proc.c: what the kernel counts: ticks of the CPUs, TCP's segments, interfaces, RDMA ports. */
+#include "machine/read.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -7,39 +7,72 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "machine/file.h"
-#include "machine/nvml.h"
 
-#define INTERFACES 64 /* hosts of containers have hundreds: those of hardware first */
-#define NET_BYTES  (128 << 10)
-#define DEVICES	   32 /* of RDMA */
-#define PORTS	   4  /* of a device */
-#define GPUS	   64
+#define ROOM	   (512 << 10) /* /proc/stat has a line per CPU, /proc/net/dev one per interface */
+#define INTERFACES 64	       /* hosts of containers have hundreds: those of hardware first */
+#define DEVICES	   32	       /* of RDMA */
+#define PORTS	   4	       /* of a device */
 
-static void set_moment(struct counters *c)
+/* ---- CPUs --------------------------------------------------------------------------------- */
+
+/* "cpu  user nice system idle iowait irq softirq steal ...", ticks. */
+static void take_ticks(const char *text, struct reading *m)
 {
-	gethostname(c->host, sizeof(c->host) - 1);
-	for (char *at = c->host; *at; at++)
-		if (*at <= ' ' || *at > '~')
-			*at = '?';
-	c->seconds = clock_seconds();
+	int64_t ticks, total = 0, unused = 0;
+
+	if (strncmp(text, "cpu ", 4) != 0)
+		return;
+	text += 4;
+	for (int i = 0; i < 8; i++) {
+		text = observe_next(text, &ticks);
+		if (!text || ticks > INT64_MAX / 8)
+			return;
+		total += ticks;
+		unused += i == 3 || i == 4 ? ticks : 0;
+	}
+	reading_count(m, "CPU", "busy_ticks", total - unused);
+	reading_count(m, "CPU", "all_ticks", total);
 }
 
-static void read_tcp(struct counters *c, const char *root, char *buf, size_t len)
+static int count_cpus(const char *text)
 {
-	if (observe_text(root, buf, len, "/proc/net/snmp") > 0) {
-		counters_set(c, "TCP", "sent", observe_column(buf, "Tcp:", "OutSegs"));
-		counters_set(c, "TCP", "resent", observe_column(buf, "Tcp:", "RetransSegs"));
+	int n = 0;
+
+	for (const char *at = strstr(text, "\ncpu"); at; at = strstr(at + 1, "\ncpu"))
+		n++;
+	return n > 0 ? n : -1;
+}
+
+void read_cpu(const struct read_request *request, struct reading *m)
+{
+	char *text = malloc(ROOM);
+
+	if (text && observe_text(request->root, text, ROOM, "/proc/stat") > 0) {
+		take_ticks(text, m);
+		reading_state(m, "CPU", "cpus", count_cpus(text));
 	}
-	if (observe_text(root, buf, len, "/proc/net/netstat") > 0)
-		counters_set(c, "TCP", "timeouts", observe_column(buf, "TcpExt:", "TCPTimeouts"));
+	free(text);
+}
+
+/* ---- TCP ---------------------------------------------------------------------------------- */
+
+void read_tcp(const struct read_request *request, struct reading *m)
+{
+	char text[8 << 10];
+
+	if (observe_text(request->root, text, sizeof(text), "/proc/net/snmp") > 0) {
+		reading_count(m, "TCP", "sent", observe_column(text, "Tcp:", "OutSegs"));
+		reading_count(m, "TCP", "resent", observe_column(text, "Tcp:", "RetransSegs"));
+	}
+	if (observe_text(request->root, text, sizeof(text), "/proc/net/netstat") > 0)
+		reading_count(m, "TCP", "timeouts", observe_column(text, "TcpExt:", "TCPTimeouts"));
 }
 
 /* ---- interfaces ----------------------------------------------------------------------------- */
 
 /* "  eth0: NUMBER NUMBER ...", changed. */
-static void read_interface(struct counters *c, const char *root, char *line)
+static void read_interface(struct reading *m, const char *root, char *line)
 {
 	/* the columns of /proc/net/dev that are taken; "multicast" is the last received one */
 	static const char *const columns[] = { "rx_bytes", NULL, "rx_errors", "rx_dropped",
@@ -53,11 +86,11 @@ static void read_interface(struct counters *c, const char *root, char *line)
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
 		at += strspn(at, " ");
 		if (columns[i])
-			counters_set(c, name, columns[i], observe_count(at));
+			reading_count(m, name, columns[i], observe_count(at));
 		at += strcspn(at, " ");
 	}
-	counters_set(c, name, "carrier_lost",
-		     observe_number(root, "/sys/class/net/%s/carrier_down_count", name));
+	reading_count(m, name, "carrier_lost",
+		      observe_number(root, "/sys/class/net/%s/carrier_down_count", name));
 }
 
 static bool has_hardware(const char *root, const char *line)
@@ -72,7 +105,7 @@ static bool has_hardware(const char *root, const char *line)
 
 /* /proc/net/dev, since /sys shows the interfaces of whoever mounted it, which need not be this
  * process' own. The last line of a buffer that is full may be torn: left out. */
-static void read_interfaces(struct counters *c, const char *root, char *buf, size_t len)
+static void read_interfaces(struct reading *m, const char *root, char *buf, size_t len)
 {
 	char *line = buf, *end, *lines[INTERFACES * 8];
 	size_t n = 0, taken = 0;
@@ -90,7 +123,7 @@ static void read_interfaces(struct counters *c, const char *root, char *buf, siz
 		for (size_t i = 0; i < n && taken < INTERFACES; i++) {
 			if (!lines[i] || (hardware && !has_hardware(root, lines[i])))
 				continue;
-			read_interface(c, root, lines[i]);
+			read_interface(m, root, lines[i]);
 			lines[i] = NULL;
 			taken++;
 		}
@@ -98,7 +131,7 @@ static void read_interfaces(struct counters *c, const char *root, char *buf, siz
 
 /* ---- RDMA ----------------------------------------------------------------------------------- */
 
-static void read_port(struct counters *c, const char *root, const char *device, const char *port)
+static void read_port(struct reading *m, const char *root, const char *device, const char *port)
 {
 	static const struct {
 		const char *file, *name;
@@ -114,93 +147,43 @@ static void read_port(struct counters *c, const char *root, const char *device, 
 		{ "hw_counters/packet_seq_err", "sequence_errors", 1 },
 		{ "hw_counters/local_ack_timeout_err", "timeouts", 1 },
 	};
-	char part[sizeof(c->list->part)];
+	char part[sizeof(m->list->part)], text[72];
 
-	if ((size_t)snprintf(part, sizeof(part), "RDMA %s:%s", device, port) >= sizeof(part))
+	snprintf(text, sizeof(text), "RDMA %.31s:%.31s", device, port);
+	if (strlen(text) >= sizeof(part))
 		return;
+	reading_part(part, sizeof(part), text);
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
 		int64_t value = observe_number(root, "/sys/class/infiniband/%s/ports/%s/%s", device,
 					       port, counters[i].file);
 
 		if (value <= INT64_MAX / counters[i].unit)
-			counters_set(c, part, counters[i].name, value * counters[i].unit);
+			reading_count(m, part, counters[i].name, value * counters[i].unit);
 	}
 }
 
-static void read_rdma(struct counters *c, const char *root)
+static void read_rdma(struct reading *m, const char *root)
 {
 	char devices[DEVICES][32], ports[PORTS][32], folder[128];
 	int n = observe_list(root, "/sys/class/infiniband", devices, DEVICES);
 
 	for (int i = 0; i < n; i++) {
-		int m;
+		int n_ports;
 
 		snprintf(folder, sizeof(folder), "/sys/class/infiniband/%.31s/ports", devices[i]);
-		m = observe_list(root, folder, ports, PORTS);
-		for (int k = 0; k < m; k++)
-			read_port(c, root, devices[i], ports[k]);
+		n_ports = observe_list(root, folder, ports, PORTS);
+		for (int k = 0; k < n_ports; k++)
+			read_port(m, root, devices[i], ports[k]);
 	}
 }
 
-void counters_read_host(struct counters *c, const char *root)
+void read_traffic(const struct read_request *request, struct reading *m)
 {
-	char *buf = malloc(NET_BYTES);
+	char *buf = malloc(ROOM);
 
-	set_moment(c);
 	if (!buf)
 		return;
-	read_tcp(c, root, buf, NET_BYTES);
-	read_interfaces(c, root, buf, NET_BYTES);
-	read_rdma(c, root);
+	read_interfaces(m, request->root, buf, ROOM);
+	read_rdma(m, request->root);
 	free(buf);
-}
-
-/* ---- GPUs ----------------------------------------------------------------------------------- */
-
-static void read_gpu(struct counters *c, const struct nvml *nvml, nvml_device device,
-		     const char *part)
-{
-	unsigned replays, corrected, uncorrected, pending, failed;
-	struct observed_gpu gpu;
-
-	observed_gpu_clear(&gpu);
-	nvml_observe_health(nvml, device, &gpu);
-	counters_set(c, part, "ecc_uncorrected", gpu.ecc_uncorrected);
-	counters_set(c, part, "ecc_corrected", gpu.ecc_corrected);
-	counters_set(c, part, "link_replays", gpu.link_replays);
-	counters_set(c, part, "link_recoveries", gpu.link_recoveries);
-	counters_set(c, part, "link_crc", gpu.link_crc);
-	counters_set(c, part, "power_ns", gpu.power_ns);
-	counters_set(c, part, "thermal_ns", gpu.thermal_ns);
-	counters_set(c, part, "clock_reasons", gpu.reasons);
-	if (nvml->pcie_replays && nvml->pcie_replays(device, &replays) == 0)
-		counters_set(c, part, "pcie_replays", replays);
-	if (nvml->remapped_rows &&
-	    nvml->remapped_rows(device, &corrected, &uncorrected, &pending, &failed) == 0) {
-		counters_set(c, part, "remap_pending", pending != 0);
-		counters_set(c, part, "remap_failed", failed != 0);
-	}
-}
-
-void counters_read_gpus(struct counters *c, const struct nvml *nvml)
-{
-	unsigned n = 0;
-
-	set_moment(c);
-	snprintf(c->why, sizeof(c->why), "%s", nvml->why);
-	if (!nvml->by_bus || !nvml->count || !nvml->by_index)
-		return;
-	if (nvml->count(&n) != 0) {
-		snprintf(c->why, sizeof(c->why), "NVML does not count GPUs");
-		return;
-	}
-	counters_set(c, "NVML", "gpus", n);
-	for (unsigned i = 0; i < n && i < GPUS; i++) {
-		nvml_device device;
-		char part[24];
-
-		snprintf(part, sizeof(part), "GPU %u", i);
-		if (nvml->by_index(i, &device) == 0)
-			read_gpu(c, nvml, device, part);
-	}
 }

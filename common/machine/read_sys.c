@@ -1,53 +1,37 @@
-/* observe_net.c: network interfaces, RDMA ports, TCP's counters. */
+/* read_sys.c: how the host's network interfaces and RDMA ports are set up. */
 #include "machine/read.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "machine/file.h"
 
 #define NAMES 1024 /* of interfaces */
+#define NICS  48   /* of interfaces and ports that are read */
 
-static void take_link(const char *root, const char *folder, struct observed_nic *nic)
+/* ARPHRD_ETHER, ARPHRD_INFINIBAND; Linux says "unknown" of the state of links that have none:
+ * tunnels, loopback, some virtual NICs. */
+static void read_interface(const char *root, const char *name, bool hardware, struct reading *m)
 {
-	int link[4];
+	int64_t type = observe_number(root, "/sys/class/net/%s/type", name);
+	char text[64], part[32];
 
-	observe_pci_link(root, folder, link);
-	nic->width = link[0];
-	nic->max_width = link[1];
-	nic->gen = link[2];
-	nic->max_gen = link[3];
-}
-
-/* Linux says "unknown" of links that have no state: tunnels, loopback, some virtual NICs. */
-static void see_interface(const char *root, const char *name, struct observed_nic *nic)
-{
-	char path[PATH_MAX];
-	struct stat st;
-
-	observed_nic_clear(nic);
-	snprintf(nic->name, sizeof(nic->name), "%.31s", name);
-	snprintf(path, sizeof(path), "%s/sys/class/net/%.31s/device", root, name);
-	nic->rdma = 0;
-	nic->hardware = stat(path, &st) == 0;
-	observe_text(root, nic->state, sizeof(nic->state), "/sys/class/net/%s/operstate", name);
-	nic->mtu = observe_int(observe_number(root, "/sys/class/net/%s/mtu", name));
-	nic->mbps = observe_number(root, "/sys/class/net/%s/speed", name);
-	/* ARPHRD_ETHER, ARPHRD_INFINIBAND */
-	switch (observe_number(root, "/sys/class/net/%s/type", name)) {
-	case 1:
-		strcpy(nic->link, "Ethernet");
-		break;
-	case 32:
-		strcpy(nic->link, "InfiniBand");
-		break;
-	}
-	snprintf(path, sizeof(path), "/sys/class/net/%.31s/device", name);
-	if (nic->hardware)
-		take_link(root, path, nic);
+	reading_part(part, sizeof(part), name);
+	reading_say(m, part, "name", part);
+	reading_state(m, part, "rdma", 0);
+	reading_state(m, part, "hardware", hardware);
+	if (observe_text(root, text, 16, "/sys/class/net/%s/operstate", name) > 0)
+		reading_say(m, part, "state", text);
+	reading_state(m, part, "mtu", observe_number(root, "/sys/class/net/%s/mtu", name));
+	reading_state(m, part, "mbps", observe_number(root, "/sys/class/net/%s/speed", name));
+	if (type == 1 || type == 32)
+		reading_say(m, part, "link", type == 1 ? "Ethernet" : "InfiniBand");
+	snprintf(text, sizeof(text), "/sys/class/net/%.31s/device", name);
+	if (hardware)
+		read_link(root, text, part, m);
 }
 
 /* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" */
@@ -62,54 +46,66 @@ static int64_t port_rate(const char *text)
 }
 
 /* Port 1: devices with two ports show as two devices since ConnectX-4. */
-static void see_port(const char *root, const char *name, struct observed_nic *nic)
+static void read_port(const char *root, const char *name, struct reading *m)
 {
-	char text[64];
+	char text[64], part[40];
 
-	observed_nic_clear(nic);
-	snprintf(nic->name, sizeof(nic->name), "%.31s", name);
-	nic->rdma = nic->hardware = 1;
-	observe_text(root, nic->link, sizeof(nic->link),
-		     "/sys/class/infiniband/%s/ports/1/link_layer", name);
+	snprintf(text, sizeof(text), "RDMA %.31s:1", name);
+	reading_part(part, sizeof(part), text);
+	reading_part(text, 32, name);
+	reading_say(m, part, "name", text);
+	reading_state(m, part, "rdma", 1);
+	reading_state(m, part, "hardware", 1);
+	if (observe_text(root, text, 16, "/sys/class/infiniband/%s/ports/1/link_layer", name) > 0)
+		reading_say(m, part, "link", text);
 	observe_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/rate", name);
-	nic->mbps = port_rate(text);
+	reading_state(m, part, "mbps", port_rate(text));
 	if (observe_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/state", name) >
 	    0)
-		strcpy(nic->state, strstr(text, "ACTIVE") ? "up" : "down");
+		reading_say(m, part, "state", strstr(text, "ACTIVE") ? "up" : "down");
 	snprintf(text, sizeof(text), "/sys/class/infiniband/%.31s/device", name);
-	take_link(root, text, nic);
+	read_link(root, text, part, m);
 }
 
 /* Hosts of containers have hundreds of virtual interfaces: those of hardware come first. */
-static void see_nics(const char *root, struct observed_host *host)
+static void read_interfaces(const char *root, struct reading *m, int room)
 {
-	char names[NAMES][32];
-	int n = observe_list(root, "/sys/class/infiniband", names, OBSERVED_NICS);
+	char names[NAMES][32], path[PATH_MAX];
+	bool hardware[NAMES];
+	int n = observe_list(root, "/sys/class/net", names, NAMES);
 
-	for (int i = 0; i < n; i++)
-		see_port(root, names[i], &host->nics[host->nnics++]);
-	n = observe_list(root, "/sys/class/net", names, NAMES);
-	for (int hardware = 1; hardware >= 0; hardware--) {
-		for (int i = 0; i < n && host->nnics < OBSERVED_NICS; i++) {
-			see_interface(root, names[i], &host->nics[host->nnics]);
-			host->nnics += host->nics[host->nnics].hardware == hardware;
-		}
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%.4000s/sys/class/net/%.31s/device", root, names[i]);
+		hardware[i] = access(path, F_OK) == 0;
 	}
+	for (int first = 1; first >= 0; first--)
+		for (int i = 0; i < n && room > 0; i++) {
+			if (hardware[i] != first)
+				continue;
+			read_interface(root, names[i], hardware[i], m);
+			room--;
+		}
 }
 
-void observe_net(const char *root, struct observed_host *host)
+/* Is a module for GPUDirect RDMA loaded? */
+static void read_peermem(const char *root, struct reading *m)
 {
-	char text[8 << 10];
-	struct stat st;
+	char path[PATH_MAX];
 
-	see_nics(root, host);
-	if (observe_text(root, text, sizeof(text), "/proc/net/snmp") > 0) {
-		host->tcp_sent = observe_column(text, "Tcp:", "OutSegs");
-		host->tcp_retransmitted = observe_column(text, "Tcp:", "RetransSegs");
-	}
-	if ((size_t)snprintf(text, sizeof(text), "%s/sys/module", root) >= sizeof(text) ||
-	    stat(text, &st) < 0)
-		return;
-	host->peermem = observe_number(root, "/sys/module/nvidia_peermem/refcnt") >= 0 ||
-			observe_number(root, "/sys/module/nv_peer_mem/refcnt") >= 0;
+	snprintf(path, sizeof(path), "%.4000s/sys/module", root);
+	if (access(path, F_OK) == 0)
+		reading_state(m, "kernel", "peermem",
+			      observe_number(root, "/sys/module/nvidia_peermem/refcnt") >= 0 ||
+				      observe_number(root, "/sys/module/nv_peer_mem/refcnt") >= 0);
+}
+
+void read_nics(const struct read_request *request, struct reading *m)
+{
+	char names[NICS][32];
+	int n = observe_list(request->root, "/sys/class/infiniband", names, NICS);
+
+	read_peermem(request->root, m);
+	for (int i = 0; i < n; i++)
+		read_port(request->root, names[i], m);
+	read_interfaces(request->root, m, NICS - n);
 }

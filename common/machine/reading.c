@@ -1,71 +1,157 @@
-/* counters.c: lists of counters: what lies between two, and their JSON. */
+/* reading.c: the list, and what lies between two of them. */
 #include "machine/reading.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_value.h"
-
-#define VERSION 1
-
-void counters_release(struct counters *c)
+void reading_release(struct reading *m)
 {
-	free(c->list);
-	*c = (struct counters){ .list = NULL };
+	for (size_t i = 0; i < m->n; i++)
+		free(m->list[i].text);
+	free(m->list);
+	*m = (struct reading){ .list = NULL };
 }
 
-static struct counter *find(const struct counters *c, const char *part, const char *name)
+/* `name` NULL: any of the part. */
+static struct reading_entry *find(const struct reading *m, const char *part, const char *name)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (strcmp(c->list[i].part, part) == 0 &&
-		    (!name || strcmp(c->list[i].name, name) == 0))
-			return &c->list[i];
+	for (size_t i = 0; i < m->n; i++)
+		if ((!name || strcmp(m->list[i].name, name) == 0) &&
+		    strcmp(m->list[i].part, part) == 0)
+			return &m->list[i];
 	return NULL;
 }
 
-int64_t counters_value(const struct counters *c, const char *part, const char *name)
+/* Where an entry of this part belongs: behind those that there are. */
+static size_t behind(const struct reading *m, const char *part)
 {
-	const struct counter *counter = find(c, part, name);
-
-	return counter ? counter->value : -1;
+	for (size_t i = m->n; i > 0; i--)
+		if (strcmp(m->list[i - 1].part, part) == 0)
+			return i;
+	return m->n;
 }
 
-int counters_set(struct counters *c, const char *part, const char *name, int64_t value)
+/* The entry, new or not; NULL: no room, and *rc says whether for want of memory. */
+static struct reading_entry *place(struct reading *m, const char *part, const char *name, int *rc)
 {
-	struct counter *counter = find(c, part, name), *list;
+	struct reading_entry *entry = find(m, part, name), *list;
+	size_t at;
 
-	if (value < 0 || strlen(part) >= sizeof(counter->part) ||
-	    strlen(name) >= sizeof(counter->name) || (!counter && c->n >= COUNTERS_MOST))
-		return 0;
-	if (!counter) {
-		list = c->n % 64 ? c->list : realloc(c->list, (c->n + 64) * sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		c->list = list;
-		counter = &list[c->n++];
-		strcpy(counter->part, part);
-		strcpy(counter->name, name);
+	*rc = 0;
+	if (entry || m->n >= READING_MOST || strlen(part) >= sizeof(entry->part) ||
+	    strlen(name) >= sizeof(entry->name))
+		return entry;
+	list = m->n % 64 ? m->list : realloc(m->list, (m->n + 64) * sizeof(*list));
+	if (!list) {
+		*rc = -ENOMEM;
+		return NULL;
 	}
-	counter->value = value;
+	m->list = list;
+	at = behind(m, part);
+	entry = &list[at];
+	memmove(entry + 1, entry, (m->n++ - at) * sizeof(*entry));
+	*entry = (struct reading_entry){ .value = -1 };
+	strcpy(entry->part, part);
+	strcpy(entry->name, name);
+	return entry;
+}
+
+static int set_number(struct reading *m, const char *part, const char *name, enum reading_kind kind,
+		      int64_t value)
+{
+	struct reading_entry *entry;
+	int rc = 0;
+
+	entry = value < 0 ? NULL : place(m, part, name, &rc);
+	if (entry) {
+		free(entry->text);
+		entry->text = NULL;
+		entry->kind = kind;
+		entry->value = value;
+	}
+	return rc;
+}
+
+int reading_count(struct reading *m, const char *part, const char *name, int64_t value)
+{
+	return set_number(m, part, name, READING_COUNTER, value);
+}
+
+int reading_state(struct reading *m, const char *part, const char *name, int64_t value)
+{
+	return set_number(m, part, name, READING_STATE, value);
+}
+
+int reading_say(struct reading *m, const char *part, const char *name, const char *text)
+{
+	char *copy = strdup(text);
+	struct reading_entry *entry;
+	int rc;
+
+	if (!copy)
+		return -ENOMEM;
+	entry = place(m, part, name, &rc);
+	if (!entry) {
+		free(copy);
+		return rc;
+	}
+	free(entry->text);
+	entry->kind = READING_TEXT;
+	entry->value = -1;
+	entry->text = copy;
 	return 0;
+}
+
+void reading_part(char *part, size_t len, const char *name)
+{
+	snprintf(part, len, "%s", name);
+	for (; *part; part++)
+		if (*part < ' ' || *part > '~')
+			*part = '?';
+}
+
+const struct reading_entry *reading_find(const struct reading *m, const char *part,
+					 const char *name)
+{
+	return find(m, part, name);
+}
+
+int64_t reading_value(const struct reading *m, const char *part, const char *name)
+{
+	const struct reading_entry *entry = find(m, part, name);
+
+	return entry ? entry->value : -1;
+}
+
+const char *reading_text(const struct reading *m, const char *part, const char *name)
+{
+	const struct reading_entry *entry = find(m, part, name);
+
+	return entry && entry->text ? entry->text : "";
+}
+
+const char *reading_next(const struct reading *m, const char *name, size_t *at)
+{
+	while (*at < m->n) {
+		const struct reading_entry *entry = &m->list[(*at)++];
+
+		if (strcmp(entry->name, name) == 0)
+			return entry->part;
+	}
+	return NULL;
 }
 
 /* ---- between two readings ------------------------------------------------------------------- */
 
-static bool is_state(const char *name)
+int64_t reading_step(const struct reading *earlier, const struct reading *later, const char *part,
+		     const char *name)
 {
-	static const char *const states[] = { "clock_reasons", "remap_pending", "remap_failed",
-					      "gpus" };
+	int64_t before = reading_value(earlier, part, name);
+	int64_t after = reading_value(later, part, name);
 
-	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-		if (strcmp(name, states[i]) == 0)
-			return true;
-	return false;
+	return before < 0 || after < before ? -1 : after - before;
 }
 
 /* What tells that parts of this kind were looked at; NULL: of this kind some come and go. */
@@ -76,8 +162,8 @@ static const char *kind_asked(const char *part)
 	return strncmp(part, "RDMA ", 5) == 0 ? "TCP" : NULL;
 }
 
-static int add_gone(const struct counters *earlier, const struct counters *later,
-		    struct counters *between)
+static int add_gone(const struct reading *earlier, const struct reading *later,
+		    struct reading *delta)
 {
 	int rc = 0;
 
@@ -85,147 +171,33 @@ static int add_gone(const struct counters *earlier, const struct counters *later
 		const char *part = earlier->list[i].part, *kind = kind_asked(part);
 
 		if (kind && find(later, kind, NULL) && !find(later, part, NULL))
-			rc = counters_set(between, part, "gone", 1);
+			rc = reading_state(delta, part, "gone", 1);
 	}
 	return rc;
 }
 
-int counters_between(const struct counters *earlier, const struct counters *later,
-		     struct counters *between)
+int counter_delta(const struct reading *earlier, const struct reading *later, struct reading *delta)
 {
 	int rc = 0;
 
-	*between = (struct counters){ .list = NULL };
-	memcpy(between->host, later->host, sizeof(between->host));
-	memcpy(between->why, later->why, sizeof(between->why));
+	*delta = (struct reading){ .list = NULL };
+	memcpy(delta->host, later->host, sizeof(delta->host));
+	memcpy(delta->why, later->why, sizeof(delta->why));
 	if (earlier->n > 0 && later->seconds > earlier->seconds)
-		between->seconds = later->seconds - earlier->seconds;
+		delta->seconds = later->seconds - earlier->seconds;
 	for (size_t i = 0; rc == 0 && i < later->n; i++) {
-		const struct counter *counter = &later->list[i];
-		int64_t before = is_state(counter->name)
-					 ? 0
-					 : counters_value(earlier, counter->part, counter->name);
+		const struct reading_entry *e = &later->list[i];
 
-		if (before >= 0 && counter->value >= before)
-			rc = counters_set(between, counter->part, counter->name,
-					  counter->value - before);
+		if (e->kind == READING_COUNTER)
+			rc = reading_count(delta, e->part, e->name,
+					   reading_step(earlier, later, e->part, e->name));
+		else if (e->kind == READING_STATE)
+			rc = reading_state(delta, e->part, e->name, e->value);
+		else
+			rc = reading_say(delta, e->part, e->name, e->text);
 	}
-	rc = rc < 0 ? rc : add_gone(earlier, later, between);
+	rc = rc < 0 ? rc : add_gone(earlier, later, delta);
 	if (rc < 0)
-		counters_release(between);
-	return rc;
-}
-
-/* ---- JSON ----------------------------------------------------------------------------------- */
-
-/* {"TCP": {"resent": 3}, "eth0": {...}} */
-static json_t *list_json(const struct counters *c)
-{
-	json_t *all = json_object();
-
-	for (size_t i = 0; all && i < c->n; i++) {
-		json_t *part = json_object_get(all, c->list[i].part);
-
-		if (!part) {
-			part = json_object();
-			json_object_set_new(all, c->list[i].part, part);
-		}
-		json_object_set_new(part, c->list[i].name,
-				    json_integer((json_int_t)c->list[i].value));
-	}
-	return all;
-}
-
-char *counters_text(const struct counters *c, bool indent)
-{
-	json_t *top = json_pack("{s:i s:o s:o s:o s:o}", "version", VERSION, "host",
-				json_value_text(c->host), "seconds", json_value_real(c->seconds),
-				"why", json_value_text(c->why), "counters", list_json(c));
-	char *text = top ? json_dumps(top, (indent ? JSON_INDENT(1) : JSON_COMPACT) |
-						   JSON_REAL_PRECISION(15))
-			 : NULL;
-
-	json_decref(top);
-	return text;
-}
-
-static bool is_printable(const char *text)
-{
-	while (isprint((unsigned char)*text) && (unsigned char)*text < 0x7f)
-		text++;
-	return *text == '\0';
-}
-
-/* A text of `len` at most, printable. */
-static int take_text(const json_t *from, const char *key, char *to, size_t len)
-{
-	const char *text = json_string_value(json_object_get(from, key));
-
-	if (!text || strlen(text) >= len || !is_printable(text))
-		return -EINVAL;
-	strcpy(to, text);
-	return 0;
-}
-
-static int take_part(struct counters *c, const char *part, json_t *from)
-{
-	const char *name;
-	json_t *value;
-	int rc = json_is_object(from) && part[0] && is_printable(part) ? 0 : -EINVAL;
-
-	if (rc == 0)
-		json_object_foreach(from, name, value)
-		{
-			bool sound = json_is_integer(value) && json_integer_value(value) >= 0 &&
-				     name[0] && is_printable(name);
-
-			rc = sound ? counters_set(c, part, name, json_integer_value(value))
-				   : -EINVAL;
-			if (rc < 0)
-				break;
-		}
-	return rc;
-}
-
-static int take(struct counters *c, const json_t *top)
-{
-	double seconds = json_number_value(json_object_get(top, "seconds"));
-	json_t *all = json_object_get(top, "counters"), *part;
-	const char *name;
-	int rc = 0;
-
-	if (json_integer_value(json_object_get(top, "version")) != VERSION ||
-	    !json_is_object(all) || !isfinite(seconds) || seconds < 0 ||
-	    take_text(top, "host", c->host, sizeof(c->host)) < 0 ||
-	    take_text(top, "why", c->why, sizeof(c->why)) < 0)
-		return -EINVAL;
-	c->seconds = seconds;
-	json_object_foreach(all, name, part)
-	{
-		rc = take_part(c, name, part);
-		if (rc < 0)
-			break;
-	}
-	return rc;
-}
-
-int counters_parse(struct counters *c, const char *text)
-{
-	int rc = strlen(text) > COUNTERS_BYTES ? -EINVAL : 0;
-
-	text += strspn(text, " \t\r\n");
-	if (!*text)
-		return -EINVAL;
-	while (rc == 0 && *text) {
-		json_error_t error;
-		json_t *top =
-			json_loads(text, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
-
-		rc = top ? take(c, top) : -EINVAL;
-		json_decref(top);
-		if (rc == 0)
-			text += error.position;
-		text += strspn(text, " \t\r\n");
-	}
+		reading_release(delta);
 	return rc;
 }

@@ -1,18 +1,20 @@
 /* cause_host.c: causes on the host's side: CPUs that ranks may use, and who else uses them. */
 #include "reconcile/cause_parts.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine/cpu_list.h"
 
-#define WAITED_SHARE 0.05 /* of the sweep without a CPU that a rank's main thread wanted */
-#define WAITED_LEAST 0.01 /* seconds */
-#define BUSY_SHARE   0.95 /* of all CPUs */
-#define OTHERS_SHARE 0.05 /* of them, used by others than the job */
-#define TICKS_LEAST  100  /* of all CPUs, for a share to mean something */
-#define OTHERS_LEAST 0.25 /* CPUs: ticks are coarse */
+#define WAITED_FRACTION 0.05 /* of the sweep without a CPU that a rank's main thread wanted */
+#define WAITED_LEAST	0.01 /* seconds */
+#define BUSY_FRACTION	0.95 /* of all CPUs */
+#define OTHERS_FRACTION 0.05 /* of them, used by others than the job */
+#define TICKS_LEAST	100  /* of all CPUs, for a fraction to mean something */
+#define OTHERS_LEAST	0.25 /* CPUs: ticks are coarse */
 
 /* ---- affinity ----------------------------------------------------------------------------- */
 
@@ -22,7 +24,7 @@ static bool join_cpus(const struct observation *o, int host, struct cpu_set *all
 {
 	memset(all, 0, sizeof(*all));
 	for (int r = 0; r < o->nranks; r++) {
-		if (o->ranks_before[r].node != o->before[host].node)
+		if (o->ranks_before[r].node != host)
 			continue;
 		if (!o->ranks_before[r].cpus[0] || cpu_list_parse(one, o->ranks_before[r].cpus) < 0)
 			return false;
@@ -34,26 +36,21 @@ static bool join_cpus(const struct observation *o, int host, struct cpu_set *all
 	return true;
 }
 
-static const struct observed_gpu *gpu_of(const struct observation *o, int host, const char *bus)
-{
-	for (int i = 0; i < o->before[host].ngpus && bus[0]; i++)
-		if (strcmp(o->before[host].gpus[i].bus, bus) == 0)
-			return &o->before[host].gpus[i];
-	return NULL;
-}
-
 /* A rank far from its GPU, or with one CPU where NCCL's network threads need another. */
 static void check_rank(const struct observation *o, int host, const struct observed_rank *rank,
 		       struct cpu_set *mine, struct cpu_set *near, struct cause_finding *f)
 {
-	const struct observed_gpu *gpu = gpu_of(o, host, rank->bus);
+	char gpu[sizeof(rank->bus) + 4];
+	const char *beside;
 
 	if (cpu_list_parse(mine, rank->cpus) < 0 || mine->n == 0)
 		return;
-	if (gpu && gpu->cpus[0] && cpu_list_parse(near, gpu->cpus) == 0 && near->n > 0 &&
+	snprintf(gpu, sizeof(gpu), "GPU %s", rank->bus);
+	beside = cause_text(o, host, gpu, "cpus");
+	if (beside[0] && cpu_list_parse(near, beside) == 0 && near->n > 0 &&
 	    cpu_list_common(mine, near) == 0)
-		cause_yes(f, "rank %d on %s may use CPUs %.40s, its GPU %s is beside %.40s",
-			  rank->rank, cause_host(o, host), rank->cpus, rank->bus, gpu->cpus);
+		cause_yes(f, "rank %d on %s may use CPUs %.40s, its %s is beside %.40s", rank->rank,
+			  cause_host(o, host), rank->cpus, gpu, beside);
 	else if (mine->n == 1 && cause_on_gpus(o) && cause_network(o))
 		cause_yes(f,
 			  "rank %d on %s has CPU %.20s alone for itself and NCCL's network "
@@ -66,17 +63,18 @@ void cause_affinity(const struct observation *o, struct cause_finding *f)
 	struct cpu_set *sets = calloc(2, sizeof(*sets));
 
 	for (int h = 0; h < o->nhosts && sets; h++) {
-		int ranks = cause_ranks_of(o, o->before[h].node), cpus = o->before[h].cpus;
+		int64_t cpus = cause_before(o, h, "CPU", "cpus");
+		int ranks = cause_ranks_of(o, h);
 
 		if (!join_cpus(o, h, &sets[0], &sets[1])) {
 			cause_unseen(f, "the CPUs that ranks may use are not known");
 			continue;
 		}
 		if (sets[0].n < ranks && cpus >= ranks)
-			cause_yes(f, "%d ranks on %s may use %d of its %d CPUs together", ranks,
-				  cause_host(o, h), sets[0].n, cpus);
+			cause_yes(f, "%d ranks on %s may use %d of its %" PRId64 " CPUs together",
+				  ranks, cause_host(o, h), sets[0].n, cpus);
 		for (int r = 0; r < o->nranks; r++)
-			if (o->ranks_before[r].node == o->before[h].node)
+			if (o->ranks_before[r].node == h)
 				check_rank(o, h, &o->ranks_before[r], &sets[0], &sets[1], f);
 	}
 	free(sets);
@@ -84,15 +82,15 @@ void cause_affinity(const struct observation *o, struct cause_finding *f)
 
 /* ---- load --------------------------------------------------------------------------------- */
 
-/* The share of the sweep that a host's rank waited most for a CPU; -1: not seen. */
+/* The fraction of the sweep that a host's rank waited most for a CPU; -1: not seen. */
 static double worst_wait(const struct observation *o, int host, int *worst)
 {
 	double most = -1, seconds = cause_seconds(o, host);
 
 	for (int r = 0; r < o->nranks && seconds > 0; r++) {
-		int64_t waited = cause_step(o->ranks_before[r].wait_ns, o->ranks_after[r].wait_ns);
+		int64_t waited = cause_grew(o->ranks_before[r].wait_ns, o->ranks_after[r].wait_ns);
 
-		if (o->ranks_before[r].node != o->before[host].node || waited < 0)
+		if (o->ranks_before[r].node != host || waited < 0)
 			continue;
 		if ((double)waited * 1e-9 / seconds > most) {
 			most = (double)waited * 1e-9 / seconds;
@@ -103,10 +101,10 @@ static double worst_wait(const struct observation *o, int host, int *worst)
 }
 
 /* NaN: not seen. */
-static double busy_share(const struct observation *o, int host)
+static double busy_fraction(const struct observation *o, int host)
 {
-	int64_t busy = cause_step(o->before[host].cpu_busy, o->after[host].cpu_busy);
-	int64_t total = cause_step(o->before[host].cpu_total, o->after[host].cpu_total);
+	int64_t busy = cause_step(o, host, "CPU", "busy_ticks");
+	int64_t total = cause_step(o, host, "CPU", "all_ticks");
 
 	return busy < 0 || total < TICKS_LEAST ? NAN : (double)busy / (double)total;
 }
@@ -117,9 +115,9 @@ static double own_cpus(const struct observation *o, int host)
 	double sum = 0, seconds = cause_seconds(o, host);
 
 	for (int r = 0; r < o->nranks; r++) {
-		int64_t used = cause_step(o->ranks_before[r].cpu_ns, o->ranks_after[r].cpu_ns);
+		int64_t used = cause_grew(o->ranks_before[r].cpu_ns, o->ranks_after[r].cpu_ns);
 
-		if (o->ranks_before[r].node != o->before[host].node)
+		if (o->ranks_before[r].node != host)
 			continue;
 		if (used < 0)
 			return NAN;
@@ -131,23 +129,24 @@ static double own_cpus(const struct observation *o, int host)
 void cause_load(const struct observation *o, struct cause_finding *f)
 {
 	for (int h = 0; h < o->nhosts; h++) {
-		int rank = -1, ranks = cause_ranks_of(o, o->before[h].node);
-		double waited = worst_wait(o, h, &rank), busy = busy_share(o, h), others;
+		int64_t cpus = cause_before(o, h, "CPU", "cpus");
+		int rank = -1, ranks = cause_ranks_of(o, h);
+		double waited = worst_wait(o, h, &rank), busy = busy_fraction(o, h), others;
 
-		if (waited > fmax(WAITED_SHARE, WAITED_LEAST / cause_seconds(o, h)))
+		if (waited > fmax(WAITED_FRACTION, WAITED_LEAST / cause_seconds(o, h)))
 			cause_yes(f,
 				  "rank %d on %s wanted a CPU and had none for %.0f %% of the "
 				  "sweep",
 				  rank, cause_host(o, h), 100 * waited);
-		others = busy * o->before[h].cpus - own_cpus(o, h);
-		if (busy > BUSY_SHARE &&
-		    others > fmax(OTHERS_LEAST, OTHERS_SHARE * o->before[h].cpus))
+		others = busy * (double)cpus - own_cpus(o, h);
+		if (busy > BUSY_FRACTION &&
+		    others > fmax(OTHERS_LEAST, OTHERS_FRACTION * (double)cpus))
 			cause_yes(f,
-				  "others than this job used %.1f of the %d CPUs of %s, which were "
-				  "all busy",
-				  others, o->before[h].cpus, cause_host(o, h));
-		if (o->before[h].cpus > 0 && ranks > o->before[h].cpus)
-			cause_yes(f, "%d ranks on the %d CPUs of %s", ranks, o->before[h].cpus,
+				  "others than this job used %.1f of the %" PRId64
+				  " CPUs of %s, which were all busy",
+				  others, cpus, cause_host(o, h));
+		if (cpus > 0 && ranks > cpus)
+			cause_yes(f, "%d ranks on the %" PRId64 " CPUs of %s", ranks, cpus,
 				  cause_host(o, h));
 		if (waited < 0 && isnan(busy))
 			cause_unseen(f, "/proc shows neither waiting nor busy CPUs");

@@ -1,6 +1,7 @@
 /* cause_links.c: causes between the GPUs of a host: NVLink, PCIe, P2P, ACS and IOMMU. */
 #include "reconcile/cause_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,27 +19,31 @@ static bool over_pcie(const struct observation *o)
 /* ---- NVLinks ------------------------------------------------------------------------------ */
 
 /* NVLinks of the best GPU of the job: what the others should have, where no spec says it. */
-static int most_links(const struct observation *o)
+static int64_t most_links(const struct observation *o)
 {
-	int most = -1;
+	int64_t most = -1;
 
-	for (int h = 0; h < o->nhosts; h++)
-		for (int i = 0; i < o->before[h].ngpus; i++)
-			if (o->before[h].gpus[i].links > most)
-				most = o->before[h].gpus[i].links;
+	for (int h = 0; h < o->nhosts; h++) {
+		const char *gpu;
+
+		for (size_t at = 0; (gpu = reading_next(&o->before[h], "links", &at));)
+			if (cause_before(o, h, gpu, "links") > most)
+				most = cause_before(o, h, gpu, "links");
+	}
 	return most;
 }
 
-static void check_links(const struct observation *o, int h, int i, struct cause_finding *f)
+static void check_links(const struct observation *o, int h, const char *gpu,
+			struct cause_finding *f)
 {
-	const struct observed_gpu *gpu = &o->before[h].gpus[i];
-	int want = o->run.links >= 0 ? o->run.links : most_links(o);
+	int64_t want = o->run.links >= 0 ? o->run.links : most_links(o);
+	int64_t up = cause_before(o, h, gpu, "links_active");
 
-	if (gpu->links < 0)
+	if (cause_before(o, h, gpu, "links") < 0)
 		cause_unseen(f, "%s", cause_no_nvml(o, h));
-	else if (gpu->links_active < want)
-		cause_yes(f, "GPU %s on %s: %d of %d NVLinks are up", gpu->bus, cause_host(o, h),
-			  gpu->links_active, want);
+	else if (up < want)
+		cause_yes(f, "%s on %s: %" PRId64 " of %" PRId64 " NVLinks are up", gpu,
+			  cause_host(o, h), up, want);
 }
 
 /* NCCL's own count first: it is there without NVML, and what NCCL works with. */
@@ -58,34 +63,34 @@ void cause_links(const struct observation *o, struct cause_finding *f)
 
 /* ---- PCIe --------------------------------------------------------------------------------- */
 
-static int larger(int a, int b)
+/* The better of the two looks: an idle GPU's link falls to generation 1. */
+static int64_t larger(const struct observation *o, int h, const char *part, const char *name)
 {
+	int64_t a = cause_before(o, h, part, name), b = cause_after(o, h, part, name);
+
 	return a > b ? a : b;
 }
 
-/* An idle GPU's link falls to generation 1, so that the better of the two looks counts. 0: fine,
- * 1: degraded, -1: not seen. */
-static int degraded(const int before[4], const int after[4], char *text, size_t len)
+/* 0: fine, 1: degraded, -1: not seen. */
+static int degraded(const struct observation *o, int h, const char *part, char *text, size_t len)
 {
-	int width = larger(before[0], after[0]), most = larger(before[1], after[1]);
-	int gen = larger(before[2], after[2]), best = larger(before[3], after[3]);
+	int64_t width = larger(o, h, part, "width"), most = larger(o, h, part, "max_width");
+	int64_t gen = larger(o, h, part, "gen"), best = larger(o, h, part, "max_gen");
 
 	if ((width < 0 || most < 0) && (gen < 0 || best < 0))
 		return -1;
-	snprintf(text, len, "PCIe x%d of x%d, generation %d of %d", width, most, gen, best);
+	snprintf(text, len, "PCIe x%" PRId64 " of x%" PRId64 ", generation %" PRId64 " of %" PRId64,
+		 width, most, gen, best);
 	return (width > 0 && width < most) || (gen > 0 && gen < best);
 }
 
-static void check_pcie(const struct observation *o, int h, int i, struct cause_finding *f)
+static void check_pcie(const struct observation *o, int h, const char *gpu, struct cause_finding *f)
 {
-	const struct observed_gpu *b = &o->before[h].gpus[i], *a = &o->after[h].gpus[i];
-	const int before[4] = { b->width, b->max_width, b->gen, b->max_gen };
-	const int after[4] = { a->width, a->max_width, a->gen, a->max_gen };
-	char text[80];
-	int bad = degraded(before, after, text, sizeof(text));
+	char text[128];
+	int bad = degraded(o, h, gpu, text, sizeof(text));
 
 	if (bad > 0)
-		cause_yes(f, "GPU %s on %s: %s", b->bus, cause_host(o, h), text);
+		cause_yes(f, "%s on %s: %s", gpu, cause_host(o, h), text);
 	else if (bad < 0)
 		cause_unseen(
 			f, "neither /sys nor NVML shows the PCIe link (virtual machines hide it)");
@@ -93,15 +98,14 @@ static void check_pcie(const struct observation *o, int h, int i, struct cause_f
 
 static void check_nics(const struct observation *o, int h, struct cause_finding *f)
 {
-	for (int i = 0; i < o->before[h].nnics && i < o->after[h].nnics; i++) {
-		const struct observed_nic *b = &o->before[h].nics[i], *a = &o->after[h].nics[i];
-		const int before[4] = { b->width, b->max_width, b->gen, b->max_gen };
-		const int after[4] = { a->width, a->max_width, a->gen, a->max_gen };
-		char text[80];
+	const char *nic;
+	char text[128];
 
-		if (b->rdma == 1 && degraded(before, after, text, sizeof(text)) > 0)
-			cause_yes(f, "NIC %s on %s: %s", b->name, cause_host(o, h), text);
-	}
+	for (size_t at = 0; (nic = reading_next(&o->before[h], "rdma", &at));)
+		if (cause_before(o, h, nic, "rdma") == 1 &&
+		    degraded(o, h, nic, text, sizeof(text)) > 0)
+			cause_yes(f, "NIC %s on %s: %s", cause_text(o, h, nic, "name"),
+				  cause_host(o, h), text);
 }
 
 void cause_pcie(const struct observation *o, struct cause_finding *f)
@@ -115,17 +119,27 @@ void cause_pcie(const struct observation *o, struct cause_finding *f)
 
 /* ---- P2P ---------------------------------------------------------------------------------- */
 
-static void check_p2p(const struct observation *o, int h, int i, struct cause_finding *f)
+static int gpus_of(const struct observation *o, int h)
 {
-	const struct observed_gpu *gpu = &o->before[h].gpus[i];
+	int n = 0;
 
-	if (o->before[h].ngpus < 2)
+	for (size_t at = 0; reading_next(&o->before[h], "bus", &at);)
+		n++;
+	return n;
+}
+
+static void check_p2p(const struct observation *o, int h, const char *gpu, struct cause_finding *f)
+{
+	int64_t peers = cause_before(o, h, gpu, "peers");
+	int64_t refused = cause_before(o, h, gpu, "peers_refused");
+
+	if (gpus_of(o, h) < 2)
 		return;
-	if (gpu->peers < 1)
+	if (peers < 1)
 		cause_unseen(f, "%s", cause_no_nvml(o, h));
-	else if (gpu->peers_refused > 0)
-		cause_yes(f, "GPU %s on %s: refused to %d of %d others: %s", gpu->bus,
-			  cause_host(o, h), gpu->peers_refused, gpu->peers, gpu->refusal);
+	else if (refused > 0)
+		cause_yes(f, "%s on %s: refused to %" PRId64 " of %" PRId64 " others: %.60s", gpu,
+			  cause_host(o, h), refused, peers, cause_text(o, h, gpu, "refusal"));
 }
 
 void cause_p2p(const struct observation *o, struct cause_finding *f)
@@ -133,19 +147,19 @@ void cause_p2p(const struct observation *o, struct cause_finding *f)
 	cause_each_gpu(o, f, check_p2p);
 }
 
-static void check_acs(const struct observation *o, int h, int i, struct cause_finding *f)
+static void check_acs(const struct observation *o, int h, const char *gpu, struct cause_finding *f)
 {
-	const struct observed_gpu *gpu = &o->before[h].gpus[i];
+	const char *iommu = cause_text(o, h, gpu, "iommu");
 
-	if (gpu->bridges_acs > 0)
-		cause_yes(f, "ACS of bridge %s above GPU %s on %s sends P2P traffic up to the CPU",
-			  gpu->acs_bridge, gpu->bus, cause_host(o, h));
-	if (gpu->iommu[0] && strcmp(gpu->iommu, "none") != 0 && strcmp(gpu->iommu, "identity") != 0)
-		cause_yes(f, "the IOMMU translates what GPU %s on %s sends (%s)", gpu->bus,
-			  cause_host(o, h), gpu->iommu);
-	if (gpu->bridges < 0 || !gpu->iommu[0])
+	if (cause_before(o, h, gpu, "bridges_acs") > 0)
+		cause_yes(f, "ACS of bridge %.31s above %s on %s sends P2P traffic up to the CPU",
+			  cause_text(o, h, gpu, "acs_bridge"), gpu, cause_host(o, h));
+	if (iommu[0] && strcmp(iommu, "none") != 0 && strcmp(iommu, "identity") != 0)
+		cause_yes(f, "the IOMMU translates what %s on %s sends (%.15s)", gpu,
+			  cause_host(o, h), iommu);
+	if (cause_before(o, h, gpu, "bridges") < 0 || !iommu[0])
 		cause_unseen(f, "/sys does not show the bridges and the IOMMU above the GPUs");
-	else if (gpu->bridges_unread > 0)
+	else if (cause_before(o, h, gpu, "bridges_unread") > 0)
 		cause_unseen(f, "the ACS of PCIe bridges can be read by root alone");
 }
 

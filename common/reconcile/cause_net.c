@@ -1,31 +1,48 @@
 /* cause_net.c: causes between hosts: which network, how fast, how well. */
 #include "reconcile/cause_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define LOST_SHARE 0.001 /* of TCP's segments sent twice */
-#define LOST_LEAST 10
+#define LOST_FRACTION 0.001 /* of TCP's segments sent twice */
+#define LOST_LEAST    10
 
-static bool up(const struct observed_nic *nic)
+/* A network interface or a port of an RDMA device, at the first look. */
+struct nic {
+	const char *part, *name, *link, *state; /* "eth0", "eth0", "Ethernet", "up" */
+	bool rdma, hardware;			/* hardware: not a bridge, tunnel or loopback */
+	int64_t mbps, mtu;
+};
+
+static struct nic nic_of(const struct observation *o, int h, const char *part)
+{
+	return (struct nic){
+		.part = part,
+		.name = cause_text(o, h, part, "name"),
+		.link = cause_text(o, h, part, "link"),
+		.state = cause_text(o, h, part, "state"),
+		.rdma = cause_before(o, h, part, "rdma") == 1,
+		.hardware = cause_before(o, h, part, "hardware") == 1,
+		.mbps = cause_before(o, h, part, "mbps"),
+		.mtu = cause_before(o, h, part, "mtu"),
+	};
+}
+
+/* The next of a host, from *at (0 at first) on; false: no more. */
+static bool next_nic(const struct observation *o, int h, size_t *at, struct nic *nic)
+{
+	const char *part = reading_next(&o->before[h], "rdma", at);
+
+	if (part)
+		*nic = nic_of(o, h, part);
+	return part != NULL;
+}
+
+static bool up(const struct nic *nic)
 {
 	return strcmp(nic->state, "up") == 0;
-}
-
-static bool same_name(const struct observed_nic *a, const struct observed_nic *b)
-{
-	return a->rdma == b->rdma && strcmp(a->name, b->name) == 0;
-}
-
-static const struct observed_nic *find(const struct observed_host *host,
-				       const struct observed_nic *like)
-{
-	for (int i = 0; i < host->nnics; i++)
-		if (same_name(&host->nics[i], like))
-			return &host->nics[i];
-	return NULL;
 }
 
 /* ---- wrong interface, TCP in place of RDMA ------------------------------------------------ */
@@ -48,34 +65,32 @@ static bool list_takes(const char *list, const char *name)
 	return listed != negated;
 }
 
-static bool usable(const struct observed_nic *nic)
+static bool usable(const struct nic *nic)
 {
-	return nic->rdma == 0 && nic->hardware == 1 && up(nic) && nic->mbps > 0;
+	return !nic->rdma && nic->hardware && up(nic) && nic->mbps > 0;
 }
 
 /* A faster interface than those that the user's list leaves. */
 static void check_interfaces(const struct observation *o, int h, const char *list,
 			     struct cause_finding *f)
 {
-	const struct observed_host *host = &o->before[h];
-	const struct observed_nic *best = NULL, *taken = NULL;
+	struct nic nic, best = { .mbps = 0 }, taken = { .mbps = 0 };
 	int interfaces = 0;
 
-	for (int i = 0; i < host->nnics; i++) {
-		const struct observed_nic *nic = &host->nics[i];
-
-		if (!usable(nic))
+	for (size_t at = 0; next_nic(o, h, &at, &nic);) {
+		if (!usable(&nic))
 			continue;
 		interfaces++;
-		if (!best || nic->mbps > best->mbps)
+		if (nic.mbps > best.mbps)
 			best = nic;
-		if (list && list_takes(list, nic->name) && (!taken || nic->mbps > taken->mbps))
+		if (list && list_takes(list, nic.name) && nic.mbps > taken.mbps)
 			taken = nic;
 	}
-	if (taken && taken->mbps < best->mbps)
-		cause_yes(f, "%s on %s at %lld Mb/s is chosen (%.40s) while %s has %lld",
-			  taken->name, cause_host(o, h), (long long)taken->mbps, list, best->name,
-			  (long long)best->mbps);
+	if (taken.mbps > 0 && taken.mbps < best.mbps)
+		cause_yes(f,
+			  "%.31s on %s at %" PRId64
+			  " Mb/s is chosen (%.40s) while %.31s has %" PRId64,
+			  taken.name, cause_host(o, h), taken.mbps, list, best.name, best.mbps);
 	else if (!list && interfaces > 1)
 		cause_unseen(f, "which of several interfaces is used: NCCL's log says it");
 	else if (interfaces == 0)
@@ -84,16 +99,14 @@ static void check_interfaces(const struct observation *o, int h, const char *lis
 
 static void check_rdma(const struct observation *o, int h, struct cause_finding *f)
 {
-	const struct observed_host *host = &o->before[h];
+	struct nic nic;
 
-	for (int i = 0; i < host->nnics; i++) {
-		const struct observed_nic *nic = &host->nics[i];
-
-		if (nic->rdma == 1 && up(nic)) {
-			cause_yes(f, "TCP is used while %s port %s on %s is active", nic->link,
-				  nic->name, cause_host(o, h));
-			return;
-		}
+	for (size_t at = 0; next_nic(o, h, &at, &nic);) {
+		if (!nic.rdma || !up(&nic))
+			continue;
+		cause_yes(f, "TCP is used while %.15s port %.31s on %s is active", nic.link,
+			  nic.name, cause_host(o, h));
+		return;
 	}
 }
 
@@ -101,22 +114,18 @@ static void check_rdma(const struct observation *o, int h, struct cause_finding 
 static void check_ports(const struct observation *o, int h, const char *list,
 			struct cause_finding *f)
 {
-	const struct observed_host *host = &o->before[h];
 	int64_t taken = 0;
+	struct nic nic;
 
-	for (int i = 0; i < host->nnics; i++)
-		if (host->nics[i].rdma == 1 && list_takes(list, host->nics[i].name) &&
-		    host->nics[i].mbps > taken)
-			taken = host->nics[i].mbps;
-	for (int i = 0; i < host->nnics && taken > 0; i++) {
-		const struct observed_nic *nic = &host->nics[i];
-
-		if (nic->rdma == 1 && up(nic) && !list_takes(list, nic->name) &&
-		    nic->mbps >= taken) {
-			cause_yes(f, "NCCL_IB_HCA=%.40s leaves out %s on %s, which is active", list,
-				  nic->name, cause_host(o, h));
-			return;
-		}
+	for (size_t at = 0; next_nic(o, h, &at, &nic);)
+		if (nic.rdma && list_takes(list, nic.name) && nic.mbps > taken)
+			taken = nic.mbps;
+	for (size_t at = 0; taken > 0 && next_nic(o, h, &at, &nic);) {
+		if (!nic.rdma || !up(&nic) || list_takes(list, nic.name) || nic.mbps < taken)
+			continue;
+		cause_yes(f, "NCCL_IB_HCA=%.40s leaves out %.31s on %s, which is active", list,
+			  nic.name, cause_host(o, h));
+		return;
 	}
 }
 
@@ -143,60 +152,59 @@ void cause_wrong_network(const struct observation *o, struct cause_finding *f)
 /* ---- speed -------------------------------------------------------------------------------- */
 
 /* The best speed of the NIC of this name on any host; *other: on which. */
-static int64_t sibling_speed(const struct observation *o, int h, const struct observed_nic *nic,
-			     int *other)
+static int64_t sibling_speed(const struct observation *o, int h, const struct nic *nic, int *other)
 {
 	int64_t best = up(nic) ? nic->mbps : 0;
 
 	for (int k = 0; k < o->nhosts; k++) {
-		const struct observed_nic *twin = find(&o->before[k], nic);
+		struct nic twin = nic_of(o, k, nic->part);
 
-		if (k != h && twin && up(twin) && twin->mbps > best) {
-			best = twin->mbps;
+		if (k != h && up(&twin) && twin.mbps > best) {
+			best = twin.mbps;
 			*other = k;
 		}
 	}
 	return best;
 }
 
-static void check_speed(const struct observation *o, int h, const struct observed_nic *nic,
+static void check_speed(const struct observation *o, int h, const struct nic *nic,
 			struct cause_finding *f)
 {
 	int other = -1;
 	int64_t best = sibling_speed(o, h, nic, &other);
 
 	if (other >= 0 && !up(nic))
-		cause_yes(f, "%s on %s is down, and up on %s", nic->name, cause_host(o, h),
+		cause_yes(f, "%.31s on %s is down, and up on %s", nic->name, cause_host(o, h),
 			  cause_host(o, other));
 	else if (other >= 0)
-		cause_yes(f, "%s on %s has %lld Mb/s, and %lld on %s", nic->name, cause_host(o, h),
-			  (long long)nic->mbps, (long long)best, cause_host(o, other));
+		cause_yes(f, "%.31s on %s has %" PRId64 " Mb/s, and %" PRId64 " on %s", nic->name,
+			  cause_host(o, h), nic->mbps, best, cause_host(o, other));
 	else if (up(nic) && (double)nic->mbps < 0.99e3 * o->run.nic_gbps)
-		cause_yes(f, "%s on %s has %lld Mb/s, and the topology asked for %.0f Gb/s",
-			  nic->name, cause_host(o, h), (long long)nic->mbps, o->run.nic_gbps);
+		cause_yes(f,
+			  "%.31s on %s has %" PRId64 " Mb/s, and the topology asked for %.0f Gb/s",
+			  nic->name, cause_host(o, h), nic->mbps, o->run.nic_gbps);
 }
 
 /* May the traffic use it? RDMA ports, or with TCP the host's own interfaces; MPI may
  * take either. */
-static bool relevant(const struct observation *o, const struct observed_nic *nic)
+static bool relevant(const struct observation *o, const struct nic *nic)
 {
-	return nic->hardware == 1 && (!cause_on_gpus(o) || nic->rdma == !cause_tcp(o));
+	return nic->hardware && (!cause_on_gpus(o) || nic->rdma == !cause_tcp(o));
 }
 
 void cause_nic_speed(const struct observation *o, struct cause_finding *f)
 {
+	struct nic nic;
 	int seen = 0;
 
 	if (!cause_network(o) || o->run.shared_gpu == 1)
 		return;
 	for (int h = 0; h < o->nhosts; h++) {
-		for (int i = 0; i < o->before[h].nnics; i++) {
-			const struct observed_nic *nic = &o->before[h].nics[i];
-
-			if (!relevant(o, nic) || (up(nic) && nic->mbps <= 0))
+		for (size_t at = 0; next_nic(o, h, &at, &nic);) {
+			if (!relevant(o, &nic) || (up(&nic) && nic.mbps <= 0))
 				continue;
 			seen++;
-			check_speed(o, h, nic, f);
+			check_speed(o, h, &nic, f);
 		}
 	}
 	if (seen == 0)
@@ -208,18 +216,19 @@ void cause_nic_speed(const struct observation *o, struct cause_finding *f)
 void cause_mtu(const struct observation *o, struct cause_finding *f)
 {
 	int compared = 0;
+	struct nic a;
 
 	for (int h = 1; h < o->nhosts; h++) {
-		for (int i = 0; i < o->before[0].nnics; i++) {
-			const struct observed_nic *a = &o->before[0].nics[i];
-			const struct observed_nic *b = find(&o->before[h], a);
+		for (size_t at = 0; next_nic(o, 0, &at, &a);) {
+			struct nic b = nic_of(o, h, a.part);
 
-			if (!b || !up(a) || !up(b) || a->mtu <= 0 || b->mtu <= 0)
+			if (!up(&a) || !up(&b) || a.mtu <= 0 || b.mtu <= 0)
 				continue;
 			compared++;
-			if (a->mtu != b->mtu)
-				cause_yes(f, "%s has MTU %d on %s and %d on %s", a->name, a->mtu,
-					  cause_host(o, 0), b->mtu, cause_host(o, h));
+			if (a.mtu != b.mtu)
+				cause_yes(f,
+					  "%.31s has MTU %" PRId64 " on %s and %" PRId64 " on %s",
+					  a.name, a.mtu, cause_host(o, 0), b.mtu, cause_host(o, h));
 		}
 	}
 	if (o->nhosts > 1 && compared == 0)
@@ -233,15 +242,14 @@ void cause_retransmits(const struct observation *o, struct cause_finding *f)
 	if (!cause_network(o) || (cause_on_gpus(o) && !cause_tcp(o)))
 		return;
 	for (int h = 0; h < o->nhosts; h++) {
-		int64_t sent = cause_step(o->before[h].tcp_sent, o->after[h].tcp_sent);
-		int64_t again =
-			cause_step(o->before[h].tcp_retransmitted, o->after[h].tcp_retransmitted);
+		int64_t sent = cause_step(o, h, "TCP", "sent");
+		int64_t again = cause_step(o, h, "TCP", "resent");
 
 		if (sent < 0 || again < 0)
 			cause_unseen(f, "/proc/net/snmp does not show TCP's segments");
-		else if (again >= LOST_LEAST && (double)again > LOST_SHARE * (double)sent)
-			cause_yes(f, "%s sent %lld of %lld TCP segments again", cause_host(o, h),
-				  (long long)again, (long long)sent);
+		else if (again >= LOST_LEAST && (double)again > LOST_FRACTION * (double)sent)
+			cause_yes(f, "%s sent %" PRId64 " of %" PRId64 " TCP segments again",
+				  cause_host(o, h), again, sent);
 	}
 }
 
@@ -261,7 +269,7 @@ void cause_gdr(const struct observation *o, struct cause_finding *f)
 	if (!rdma_between(o))
 		return;
 	for (int h = 0; h < o->nhosts; h++)
-		without += o->before[h].peermem == 0;
+		without += cause_before(o, h, "kernel", "peermem") == 0;
 	if (nccl->far > 0 && nccl->far_gdr < nccl->far)
 		cause_yes(f, "%d of %d connections between hosts have none: %s%s",
 			  nccl->far - nccl->far_gdr, nccl->far, nccl->far_example,

@@ -14,8 +14,20 @@ void cause_yes(struct cause_finding *finding, const char *format, ...)
 void cause_unseen(struct cause_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A number of a host's list at the first look, and at the second; -1: not seen. */
+int64_t cause_before(const struct observation *observation, int host, const char *part,
+		     const char *name);
+int64_t cause_after(const struct observation *observation, int host, const char *part,
+		    const char *name);
+
+/* A text at the first look; "": not seen. */
+const char *cause_text(const struct observation *observation, int host, const char *part,
+		       const char *name);
+
 /* A counter's step from before to after, -1 where it was not seen or fell. */
-int64_t cause_step(int64_t before, int64_t after);
+int64_t cause_step(const struct observation *observation, int host, const char *part,
+		   const char *name);
+int64_t cause_grew(int64_t before, int64_t after);
 
 /* Seconds between the two looks at a host; 0: not known. */
 double cause_seconds(const struct observation *observation, int host);
@@ -34,17 +46,15 @@ bool cause_tcp(const struct observation *observation);
 bool cause_on_gpus(const struct observation *observation);
 
 /* Ranks of a host. */
-int cause_ranks_of(const struct observation *observation, int node);
-
-/* Is this the rank's GPU? */
-bool cause_same_bus(const struct observed_rank *rank, const struct observed_gpu *gpu);
+int cause_ranks_of(const struct observation *observation, int host);
 
 /* Why NVML, or NCCL's log, did not tell. */
 const char *cause_no_nvml(const struct observation *observation, int host);
 const char *cause_no_log(const struct observation *observation);
 
-/* Run a check on every GPU i of every host h that was looked at twice. Without any: unseen. */
-typedef void cause_gpu_fn(const struct observation *observation, int h, int i,
+/* Run a check on every GPU of every host h that was looked at twice; `gpu` is its part, "GPU
+ * 0000:18:00.0". Without any: unseen. */
+typedef void cause_gpu_fn(const struct observation *observation, int h, const char *gpu,
 			  struct cause_finding *finding);
 void cause_each_gpu(const struct observation *observation, struct cause_finding *finding,
 		    cause_gpu_fn *check);

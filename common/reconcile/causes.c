@@ -167,29 +167,52 @@ void cause_unseen(struct cause_finding *finding, const char *format, ...)
 	va_end(args);
 }
 
-int64_t cause_step(int64_t before, int64_t after)
+int64_t cause_grew(int64_t before, int64_t after)
 {
 	return before < 0 || after < before ? -1 : after - before;
 }
 
+int64_t cause_step(const struct observation *o, int host, const char *part, const char *name)
+{
+	return reading_step(&o->before[host], &o->after[host], part, name);
+}
+
+int64_t cause_before(const struct observation *o, int host, const char *part, const char *name)
+{
+	return reading_value(&o->before[host], part, name);
+}
+
+int64_t cause_after(const struct observation *o, int host, const char *part, const char *name)
+{
+	return reading_value(&o->after[host], part, name);
+}
+
+const char *cause_text(const struct observation *o, int host, const char *part, const char *name)
+{
+	return reading_text(&o->before[host], part, name);
+}
+
 double cause_seconds(const struct observation *o, int host)
 {
-	double start = o->before[host].at_s, end = o->after[host].at_s;
+	double start = o->before[host].seconds, end = o->after[host].seconds;
 
-	return isfinite(start) && isfinite(end) && end > start ? end - start : 0;
+	return start > 0 && end > start ? end - start : 0;
 }
 
 const char *cause_host(const struct observation *o, int host)
 {
-	return o->before[host].name[0] ? o->before[host].name : "a host";
+	return o->before[host].host[0] ? o->before[host].host : "a host";
 }
 
 const char *cause_setting(const struct observation *o, const char *name)
 {
-	for (int h = 0; h < o->nhosts; h++)
-		for (int i = 0; i < o->before[h].nsettings; i++)
-			if (strcmp(o->before[h].settings[i].name, name) == 0)
-				return o->before[h].settings[i].value;
+	for (int h = 0; h < o->nhosts; h++) {
+		const struct reading_entry *entry =
+			reading_find(&o->before[h], "environment", name);
+
+		if (entry && entry->text)
+			return entry->text;
+	}
 	return NULL;
 }
 
@@ -210,16 +233,11 @@ bool cause_tcp(const struct observation *o)
 	return strcmp(o->run.transport, "TCP") == 0 || o->run.shared_gpu == 1;
 }
 
-bool cause_same_bus(const struct observed_rank *rank, const struct observed_gpu *gpu)
-{
-	return gpu->bus[0] && strcmp(rank->bus, gpu->bus) == 0;
-}
-
 const char *cause_no_nvml(const struct observation *o, int host)
 {
-	if (o->before[host].nvml == 1)
+	if (cause_before(o, host, "NVML", "gpus") >= 0)
 		return "NVML does not tell here";
-	return o->before[host].nvml_why[0] ? o->before[host].nvml_why : "NVML was not asked";
+	return o->before[host].why[0] ? o->before[host].why : "NVML was not asked";
 }
 
 const char *cause_no_log(const struct observation *o)
@@ -232,19 +250,25 @@ void cause_each_gpu(const struct observation *o, struct cause_finding *finding, 
 	int n = 0;
 
 	for (int h = 0; h < o->nhosts; h++) {
-		for (int i = 0; i < o->before[h].ngpus && i < o->after[h].ngpus; i++, n++)
-			check(o, h, i, finding);
+		const char *gpu;
+
+		for (size_t at = 0; (gpu = reading_next(&o->before[h], "bus", &at));) {
+			if (!reading_find(&o->after[h], gpu, "bus"))
+				continue;
+			check(o, h, gpu, finding);
+			n++;
+		}
 	}
 	if (n == 0)
 		cause_unseen(finding, "no GPU was looked at twice");
 }
 
-int cause_ranks_of(const struct observation *o, int node)
+int cause_ranks_of(const struct observation *o, int host)
 {
 	int n = 0;
 
 	for (int r = 0; r < o->nranks; r++)
-		n += o->ranks_before[r].node == node;
+		n += o->ranks_before[r].node == host;
 	return n;
 }
 
@@ -329,8 +353,8 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 		if (findings[i].state != CAUSE_YES)
 			continue;
 		found++;
-		snprintf(text, sizeof(text), "cause: %s: %s: %s. To mend it: %s", cause->name,
-			 cause->what, findings[i].text, cause->fix);
+		snprintf(text, sizeof(text), "cause: %s: %s: %s. Fix: %s", cause->name, cause->what,
+			 findings[i].text, cause->fix);
 		rc = line(ctx, text);
 	}
 	if (found == 0 && rc >= 0) {

@@ -26,7 +26,7 @@ static int meet(struct reconcile *r, struct observed_rank *mine)
 	int rc;
 
 	observed_rank_clear(mine);
-	observe_rank("", mine);
+	read_rank("", mine);
 	r->bench->backend->ops->facts(r->bench->backend, &facts);
 	mine->rank = job->rank;
 	mine->node = job->node;
@@ -35,12 +35,11 @@ static int meet(struct reconcile *r, struct observed_rank *mine)
 	return rc < 0 ? rc : job_bcast(job, r->ranks, (size_t)job->nranks * sizeof(*r->ranks));
 }
 
-/* The hosts' observations at rank 0, in `hosts`. */
-static int look(struct reconcile *r, struct observed_host *mine, struct observed_host *hosts)
+static void look_at_host(struct reconcile *r, struct reading *mine)
 {
 	struct job *job = r->bench->job;
-	struct job_time former = job_unhurry(job, LOOK_SECONDS);
-	struct observe_request request = {
+	struct read_request request = {
+		.readers = READ_TCP | READ_CPU | READ_SETTINGS | READ_GPUS | READ_NVML | READ_NICS,
 		.root = "",
 		.environment = environ,
 		.nvml = r->bench->backend->ops->flags & BACKEND_DEVICE ? &r->nvml : NULL,
@@ -48,43 +47,73 @@ static int look(struct reconcile *r, struct observed_host *mine, struct observed
 		.nranks = job->nranks,
 		.node = job->node,
 	};
+	double start = clock_seconds();
+
+	watch_work(r->bench->watch, "looking at the machine", LOOK_SECONDS);
+	if (request.nvml && !r->nvml.library)
+		nvml_open(&r->nvml);
+	read_host(&request, mine);
+	reading_state(mine, "look", "took_us", (int64_t)((clock_seconds() - start) * 1e6));
+	watch_leave(r->bench->watch);
+}
+
+/* The hosts' lists at rank 0, in `hosts`: texts, each as long as the longest. `text` is this
+ * host's, NULL where another rank reads it. */
+static int bring(struct job *job, const char *text, struct reading *hosts)
+{
+	int len = text ? (int)strlen(text) + 1 : 0, rc = job_max_int(job, &len, 1);
+	char *mine = NULL, *all = NULL;
+
+	if (rc < 0)
+		return rc;
+	mine = calloc(1, (size_t)len + 1);
+	all = calloc(job->rank == 0 ? (size_t)job->nnodes : 1, (size_t)len + 1);
+	if (!mine || !all)
+		rc = error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	rc = job_agree(job, rc);
+	if (rc == 0 && text)
+		strcpy(mine, text);
+	if (rc == 0)
+		rc = job_gather_nodes(job, mine, (size_t)len, all);
+	/* a list for which a host had no memory stays empty */
+	for (int h = 0; rc == 0 && job->rank == 0 && h < job->nnodes; h++)
+		reading_parse(&hosts[h], all + (size_t)h * (size_t)len);
+	free(mine);
+	free(all);
+	return rc;
+}
+
+static int look(struct reconcile *r, struct reading *hosts)
+{
+	struct job *job = r->bench->job;
+	struct job_time former = job_unhurry(job, LOOK_SECONDS);
+	struct reading mine = { .list = NULL };
+	char *text = NULL;
 	int rc;
 
 	if (job->local_rank == 0) {
-		double start = clock_seconds();
-
-		watch_work(r->bench->watch, "looking at the machine", LOOK_SECONDS);
-		if (request.nvml && !r->nvml.library)
-			nvml_open(&r->nvml);
-		observe_host(&request, mine);
-		mine->took_s = clock_seconds() - start;
-		watch_leave(r->bench->watch);
+		look_at_host(r, &mine);
+		text = reading_dump(&mine, false);
+		reading_release(&mine);
 	}
 	/* all stay until all have looked: whoever went on would wait for the others in its
 	 * own hurry */
-	rc = job_agree(job, job_gather_nodes(job, mine, sizeof(*mine), hosts));
+	rc = job_agree(job, bring(job, text, hosts));
 	job_hurry(job, former);
+	free(text);
 	return rc;
 }
 
 /* Both looks: ranks and hosts, into these places at rank 0. */
-static int look_around(struct reconcile *r, struct observed_rank *ranks,
-		       struct observed_host *hosts)
+static int look_around(struct reconcile *r, struct observed_rank *ranks, struct reading *hosts)
 {
-	struct observed_host *host = calloc(1, sizeof(*host));
 	struct observed_rank mine;
-	int rc = host ? 0 : -ENOMEM;
+	int rc = meet(r, &mine);
 
-	if (rc < 0)
-		error_set(r->bench->err, OUTCOME_INTERNAL, rc, "out of memory");
-	rc = job_agree(r->bench->job, rc);
 	if (rc == 0)
-		rc = meet(r, &mine);
-	if (rc == 0)
-		rc = look(r, host, hosts);
+		rc = look(r, hosts);
 	if (rc == 0 && r->bench->job->rank == 0)
 		memcpy(ranks, r->ranks, (size_t)r->bench->job->nranks * sizeof(*ranks));
-	free(host);
 	return rc;
 }
 

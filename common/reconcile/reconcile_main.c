@@ -15,7 +15,7 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ "list", 'l', NULL, 0, "The causes that are looked for, and what mends them", 0 },
+	{ "list", 'l', NULL, 0, "The causes that are looked for, and the fix of each", 0 },
 	{ 0 },
 };
 
@@ -62,7 +62,7 @@ static int print_line(void *ctx, const char *text)
 static void list_causes(void)
 {
 	for (size_t i = 0; i < cause_count; i++)
-		printf("%-16s %s. To mend it: %s\n", cause_table[i].name, cause_table[i].what,
+		printf("%-16s %s. Fix: %s\n", cause_table[i].name, cause_table[i].what,
 		       cause_table[i].fix);
 }
 

@@ -344,7 +344,7 @@ void evidence_remark(struct evidence *e, const char *fmt, ...)
 void evidence_rank_release(struct evidence_rank *rank)
 {
 	if (rank->counters)
-		counters_release(rank->counters);
+		reading_release(rank->counters);
 	free(rank->counters);
 	if (rank->mapped) {
 		munmap(rank->image, rank->mapped);

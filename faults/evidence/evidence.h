@@ -2,7 +2,7 @@
  *
  * A folder: rank-N.fr says how rank N's process was and what calls its flight recorder held
  * (saved.h: the format), run.json what was run; rank-N.stack.txt and ras.txt are texts,
- * rank-N.counters.json is what the rank's host counted (counters.h). Everything may be missing,
+ * rank-N.counters.json is what the rank's host counted (machine/reading.h). Everything may be missing,
  * torn or hostile: the reader takes what is sound and says what is not. */
 #ifndef HANGAR_EVIDENCE_H
 #define HANGAR_EVIDENCE_H
@@ -14,7 +14,7 @@
 #include "record/record.h"
 #include "record/view.h"
 
-struct counters;
+struct reading;
 
 /* When the device ran a call; 0: not sampled. */
 struct call_times {
@@ -51,7 +51,7 @@ struct evidence_rank {
 	bool wrapped;  /* older calls have left the ring, or did not come along */
 	/* What its host counted during the run (rank-N.counters.json), kept with one rank of the
 	 * host; owned, NULL: none. */
-	struct counters *counters;
+	struct reading *counters;
 	char *stack; /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
 };
 

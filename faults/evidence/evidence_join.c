@@ -117,8 +117,8 @@ static void swap_texts(char **a, char **b)
 /* What is left in `from` is the caller's to release. */
 static void join_rank(struct evidence_rank *to, struct evidence_rank *from)
 {
-	struct counters *counters = to->counters ? to->counters : from->counters;
-	struct counters *others = to->counters ? from->counters : NULL;
+	struct reading *counters = to->counters ? to->counters : from->counters;
+	struct reading *others = to->counters ? from->counters : NULL;
 	bool unread = to->unread || from->unread;
 
 	if (from->present && (!to->present || from->ncalls > to->ncalls)) {

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "machine/reading.h"
-#include "probe/counter_delta.h"
 #include "base/output.h"
 
 static int write_text(const char *path, const char *text)
@@ -27,10 +26,39 @@ static int write_text(const char *path, const char *text)
 	return output_close(f);
 }
 
+void evidence_take_counters(struct evidence_rank *rank, struct reading *delta)
+{
+	if (!rank->counters)
+		rank->counters = calloc(1, sizeof(*rank->counters));
+	if (!rank->counters) {
+		reading_release(delta);
+		return;
+	}
+	reading_release(rank->counters);
+	*rank->counters = *delta;
+}
+
+bool evidence_parse_counters(struct evidence_rank *rank, const char *text)
+{
+	struct reading delta = { .list = NULL };
+
+	if (reading_parse(&delta, text) < 0) {
+		reading_release(&delta);
+		return false;
+	}
+	evidence_take_counters(rank, &delta);
+	return true;
+}
+
+char *evidence_counters_text(const struct evidence_rank *rank)
+{
+	return rank->counters ? reading_dump(rank->counters, true) : NULL;
+}
+
 /* Hosts that share the folder may write the same: whole, since half of it would be of no use. */
 static int write_counters(const char *path, const struct evidence_rank *rank)
 {
-	char *text = rank->counters ? counter_delta_text(rank) : NULL;
+	char *text = evidence_counters_text(rank);
 	int rc = rank->counters && !text ? -ENOMEM : 0;
 
 	if (text)
@@ -104,8 +132,8 @@ static void load_counters(struct evidence *e, int number, const char *dir)
 	char path[4096], *text;
 
 	snprintf(path, sizeof(path), "%s/rank-%d.counters.json", dir, number);
-	text = read_text(path, COUNTERS_BYTES);
-	if (text && !counter_delta_take_text(&e->ranks[number], text))
+	text = read_text(path, READING_BYTES);
+	if (text && !evidence_parse_counters(&e->ranks[number], text))
 		evidence_remark(e, "rank-%d.counters.json is torn or not ours: left out.", number);
 	free(text);
 }

@@ -6,106 +6,79 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/reading.h"
-#include "machine/nvml.h"
+#include "machine/read.h"
+#include "evidence/evidence_text.h"
 
-#define HOSTS_SAID  4
-#define HOSTS_SHOWN 32
-#define ROWS_SHOWN  40	 /* of a host */
-#define HELD_SHARE  0.01 /* of the run, with clocks held down: less is every GPU's */
-#define HELD_LEAST  1e-3 /* s */
+#define HOSTS_SAID    4
+#define HOSTS_SHOWN   32
+#define ROWS_SHOWN    40   /* of a host */
+#define HELD_FRACTION 0.01 /* of the run, with clocks held down: less is every GPU's */
+#define HELD_LEAST    1e-3 /* s */
 /* Of the segments sent; healthy hosts' loopback sends 0.06 to 0.51 % again (twelve runs on 4 H200),
  * none of them after a timeout. */
-#define RESENT_SHARE 0.01
+#define RESENT_FRACTION 0.01
 
 /* ---- taken ---------------------------------------------------------------------------------- */
 
-static void tell(int fd, const struct counters *counters)
+static void tell(int fd, const struct read_request *request)
 {
-	char *text = counters_text(counters, false);
+	struct reading reading = { .list = NULL };
+	char *text;
 
+	read_host(request, &reading);
+	text = reading_dump(&reading, false);
 	if (text)
 		dprintf(fd, "%s\n", text);
 	free(text);
+	reading_release(&reading);
 }
 
+/* The host's network first: a driver that is stuck keeps the rest. */
 static void read_counters(int fd, const void *arg)
 {
-	struct counters host = { .list = NULL }, gpus = { .list = NULL };
+	struct read_request request = { .readers = READ_TCP | READ_TRAFFIC, .root = "" };
 	struct nvml nvml;
 
-	counters_read_host(&host, "");
-	tell(fd, &host);
-	counters_release(&host);
+	tell(fd, &request);
 	if (!*(const bool *)arg)
 		return;
 	nvml_open(&nvml);
-	counters_read_gpus(&gpus, &nvml);
-	tell(fd, &gpus);
-	counters_release(&gpus);
+	request.readers = READ_NVML;
+	request.nvml = &nvml;
+	tell(fd, &request);
 	nvml_close(&nvml);
 }
 
 struct task counter_delta_task(const bool *gpus)
 {
-	return (struct task){ .run = read_counters, .arg = gpus, .limit = COUNTERS_BYTES };
-}
-
-static void keep(struct evidence_rank *rank, const struct counters *counters)
-{
-	if (!rank->counters)
-		rank->counters = calloc(1, sizeof(*rank->counters));
-	if (!rank->counters)
-		return;
-	counters_release(rank->counters);
-	*rank->counters = *counters;
+	return (struct task){ .run = read_counters, .arg = gpus, .limit = READING_BYTES };
 }
 
 void counter_delta_take(struct evidence_rank *rank, const char *before, const char *after,
 			bool gpus)
 {
-	struct counters earlier = { .list = NULL }, later = { .list = NULL }, between;
+	struct reading earlier = { .list = NULL }, later = { .list = NULL }, delta;
 
 	if (before)
-		counters_parse(&earlier, before); /* cut: what stood before that */
+		reading_parse(&earlier, before); /* cut: what stood before that */
 	if (after)
-		counters_parse(&later, after);
-	if (gpus && !later.why[0] && counters_value(&later, "NVML", "gpus") < 0)
+		reading_parse(&later, after);
+	if (gpus && !later.why[0] && reading_value(&later, "NVML", "gpus") < 0)
 		snprintf(later.why, sizeof(later.why), "NVML did not answer");
-	if (later.n > 0 && counters_between(&earlier, &later, &between) == 0) {
-		keep(rank, &between);
-		if (!rank->counters)
-			counters_release(&between);
-	}
-	counters_release(&earlier);
-	counters_release(&later);
-}
-
-bool counter_delta_take_text(struct evidence_rank *rank, const char *text)
-{
-	struct counters counters = { .list = NULL };
-	bool sound = counters_parse(&counters, text) == 0;
-
-	if (sound)
-		keep(rank, &counters);
-	if (!sound || !rank->counters)
-		counters_release(&counters);
-	return sound;
-}
-
-char *counter_delta_text(const struct evidence_rank *rank)
-{
-	return rank->counters ? counters_text(rank->counters, true) : NULL;
+	if (later.n > 0 && counter_delta(&earlier, &later, &delta) == 0)
+		evidence_take_counters(rank, &delta);
+	reading_release(&earlier);
+	reading_release(&later);
 }
 
 /* ---- said ----------------------------------------------------------------------------------- */
 
 /* "3 segments sent again"; what is not here is shown in tables only. */
-static const struct speech {
+static const struct phrase {
 	const char *name, *before, *noun, *after;
 	/* healthy parts count it, too: said where this one, of the same part, moved */
 	const char *beside;
-} speeches[] = {
+} phrases[] = {
 	{ "gone", "no longer answers", NULL, "", NULL },
 	{ "resent", "", " segment", " sent again", NULL },
 	{ "carrier_lost", "link lost ", " time", "", NULL },
@@ -128,15 +101,15 @@ static const struct speech {
 };
 
 /* For how long a GPU's clocks were held down; 0: not for long enough to say. */
-static double held(const struct counters *c, const char *part, const char *name)
+static double held(const struct reading *c, const char *part, const char *name)
 {
-	double seconds = (double)counters_value(c, part, name) * 1e-9;
+	double seconds = (double)reading_value(c, part, name) * 1e-9;
 
-	return seconds > HELD_LEAST && seconds > HELD_SHARE * c->seconds ? seconds : 0;
+	return seconds > HELD_LEAST && seconds > HELD_FRACTION * c->seconds ? seconds : 0;
 }
 
 /* Now, at the end, is said where no counter says for how long. */
-static void say_clocks(const struct counters *c, const struct counter *counter, char *buf,
+static void say_clocks(const struct reading *c, const struct reading_entry *counter, char *buf,
 		       size_t len)
 {
 	double power = held(c, counter->part, "power_ns");
@@ -152,26 +125,26 @@ static void say_clocks(const struct counters *c, const struct counter *counter, 
 }
 
 /* Healthy parts count it, too, and this is no more than that. */
-static bool is_usual(const struct counters *c, const struct counter *counter,
-		     const struct speech *speech)
+static bool is_usual(const struct reading *c, const struct reading_entry *counter,
+		     const struct phrase *phrase)
 {
-	int64_t sent = counters_value(c, counter->part, "sent");
+	int64_t sent = reading_value(c, counter->part, "sent");
 
 	if (strcmp(counter->name, "resent") == 0)
-		return counters_value(c, counter->part, "timeouts") <= 0 &&
-		       (double)counter->value < RESENT_SHARE * (double)sent;
-	return speech->beside && counters_value(c, counter->part, speech->beside) <= 0;
+		return reading_value(c, counter->part, "timeouts") <= 0 &&
+		       (double)counter->value < RESENT_FRACTION * (double)sent;
+	return phrase->beside && reading_value(c, counter->part, phrase->beside) <= 0;
 }
 
 /* What a counter says of its part; "": nothing. */
-static void say(const struct counters *c, const struct counter *counter, char *buf, size_t len)
+static void say(const struct reading *c, const struct reading_entry *counter, char *buf, size_t len)
 {
 	buf[0] = '\0';
 	say_clocks(c, counter, buf, len);
-	for (size_t i = 0; i < sizeof(speeches) / sizeof(speeches[0]); i++) {
-		const struct speech *s = &speeches[i];
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+		const struct phrase *s = &phrases[i];
 
-		if (counter->value == 0 || strcmp(counter->name, s->name) != 0 ||
+		if (counter->value <= 0 || strcmp(counter->name, s->name) != 0 ||
 		    is_usual(c, counter, s))
 			continue;
 		if (s->noun)
@@ -184,7 +157,7 @@ static void say(const struct counters *c, const struct counter *counter, char *b
 
 /* "TCP: 3 segments sent again; eth0: ..."; returns how many counters speak. What does not fit is
  * counted at the end. */
-static size_t say_all(const struct counters *c, char *buf, size_t len)
+static size_t say_all(const struct reading *c, char *buf, size_t len)
 {
 	size_t at = 0, spoken = 0, left_out = 0;
 	const char *part = NULL;
@@ -192,7 +165,7 @@ static size_t say_all(const struct counters *c, char *buf, size_t len)
 	buf[0] = '\0';
 	for (size_t i = 0; i < c->n; i++) {
 		char phrase[96], text[160];
-		const struct counter *counter = &c->list[i];
+		const struct reading_entry *counter = &c->list[i];
 		bool same = part && strcmp(part, counter->part) == 0;
 
 		say(c, counter, phrase, sizeof(phrase));
@@ -221,7 +194,7 @@ void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 	int said = 0, more = 0;
 
 	for (int i = 0; i < e->nranks; i++) {
-		const struct counters *c = e->ranks[i].counters;
+		const struct reading *c = e->ranks[i].counters;
 		char text[sizeof(d->lines[0]) - 96];
 
 		if (!c || say_all(c, text, sizeof(text)) == 0)
@@ -242,17 +215,17 @@ void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 
 /* ---- shown ---------------------------------------------------------------------------------- */
 
-static size_t count_moved(const struct counters *c)
+static size_t count_moved(const struct reading *c)
 {
 	size_t moved = 0;
 
 	for (size_t i = 0; i < c->n; i++)
-		moved += c->list[i].value != 0;
+		moved += c->list[i].value > 0;
 	return moved;
 }
 
 /* "vm: 34 counters over 4.2 s, 29 of them 0" */
-static void print_host(FILE *out, const struct counters *c)
+static void print_host(FILE *out, const struct reading *c)
 {
 	fprintf(out, "%s: %zu counter%s", c->host[0] ? c->host : "?", c->n, c->n == 1 ? "" : "s");
 	if (c->seconds > 0)
@@ -264,10 +237,10 @@ static void print_host(FILE *out, const struct counters *c)
 }
 
 /* Rank by rank, those that a host's counters are kept with; *left_out: more than are shown. */
-static const struct counters *next_host(const struct evidence *e, int *i, int *shown, int *left_out)
+static const struct reading *next_host(const struct evidence *e, int *i, int *shown, int *left_out)
 {
 	while (*i < e->nranks) {
-		const struct counters *c = e->ranks[(*i)++].counters;
+		const struct reading *c = e->ranks[(*i)++].counters;
 
 		if (c && (*shown)++ < HOSTS_SHOWN)
 			return c;
@@ -279,7 +252,7 @@ static const struct counters *next_host(const struct evidence *e, int *i, int *s
 void counter_delta_print(FILE *out, const struct evidence *e)
 {
 	int i = 0, shown = 0, left_out = 0;
-	const struct counters *c;
+	const struct reading *c;
 
 	while ((c = next_host(e, &i, &shown, &left_out))) {
 		fprintf(out, "counters    ");
@@ -299,7 +272,7 @@ static void put(FILE *out, const char *text)
 		putc(strchr("|`<>*", *text) ? '?' : *text, out);
 }
 
-static void print_rows(FILE *out, const struct counters *c)
+static void print_rows(FILE *out, const struct reading *c)
 {
 	size_t rows = 0, moved = count_moved(c);
 
@@ -307,7 +280,7 @@ static void print_rows(FILE *out, const struct counters *c)
 		return;
 	fprintf(out, "\n| | | |\n|---|---|---|\n");
 	for (size_t i = 0; i < c->n && rows < ROWS_SHOWN; i++) {
-		if (c->list[i].value == 0)
+		if (c->list[i].value <= 0)
 			continue;
 		fprintf(out, "| ");
 		put(out, c->list[i].part);
@@ -323,7 +296,7 @@ static void print_rows(FILE *out, const struct counters *c)
 void counter_delta_table(FILE *out, const struct evidence *e)
 {
 	int i = 0, shown = 0, left_out = 0;
-	const struct counters *c;
+	const struct reading *c;
 
 	fprintf(out, "\n### Counters\n");
 	while ((c = next_host(e, &i, &shown, &left_out))) {

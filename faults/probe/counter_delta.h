@@ -1,4 +1,4 @@
-/* counter_delta.h: what the hosts of a run have counted meanwhile (common/machine/counters.h), as evidence: taken,
+/* counter_delta.h: what the hosts of a run have counted meanwhile (machine/reading.h), as evidence: taken,
  * kept, said where something speaks. Children take it: a driver that is stuck answers nobody. */
 #ifndef HANGAR_COUNTER_DELTA_H
 #define HANGAR_COUNTER_DELTA_H
@@ -9,7 +9,7 @@
 #include "probe/task.h"
 #include "evidence/evidence.h"
 
-/* A reading of this host as a task: texts of counters.h, the host's first, then GPUs' where
+/* A reading of this host as a task: texts of reading.h, the host's first, then GPUs' where
  * `*gpus`, which must outlive it. */
 struct task counter_delta_task(const bool *gpus);
 
@@ -17,13 +17,6 @@ struct task counter_delta_task(const bool *gpus);
  * cut). Without a sound later one nothing is kept. `gpus`: they were asked for. */
 void counter_delta_take(struct evidence_rank *rank, const char *before, const char *after,
 			bool gpus);
-
-/* Keep with `rank` a difference as counter_delta_text gave it, here or on another host. Nothing in it is
- * trusted: false where it is not sound, and nothing is kept. */
-bool counter_delta_take_text(struct evidence_rank *rank, const char *text);
-
-/* rank-N.counters.json; the caller frees; NULL: nothing is kept with this rank, or no memory. */
-char *counter_delta_text(const struct evidence_rank *rank);
 
 /* One line for every host whose counters speak, to the diagnosis' lines, as long as two are
  * left. */

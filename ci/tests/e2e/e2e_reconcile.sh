@@ -31,7 +31,7 @@ run "$BUILD/reconcile" "$work"
 expect_rc 2
 expect_err "$work/observation.json"
 holds 'a line that is none' bash -c '! grep -q "line -1" "$1"' - "$work/err"
-echo '{"format": 2}' >"$work/observation.json"
+echo '{"format": 1}' >"$work/observation.json"
 run "$BUILD/reconcile" "$work"
 expect_rc 2
 expect_err "$work/observation.json"
@@ -41,11 +41,12 @@ expect_rc 2
 run "$BUILD/reconcile" --list
 expect_out '^tcp-retransmits +TCP sends segments again'
 
-# What H200 showed when slowed on purpose: just those causes.
-run "$BUILD/reconcile" "results/2026-11-21-reconcile-h200x2/p2p_off"
+# What H200 showed when slowed on purpose (results/2026-11-21-reconcile-h200x2, in format 2): just those causes.
+h200=ci/tests/data/observed_h200
+run "$BUILD/reconcile" "$h200/p2p_off.json"
 expect_out '^The slowest row, of [0-9]+ bytes, reaches [0-9.]+ % of its prediction'
 while read -r made causes; do
-	run "$BUILD/reconcile" "results/2026-11-21-reconcile-h200x2/$made"
+	run "$BUILD/reconcile" "$h200/$made.json"
 	expect_rc 0 "$made:"
 	named=$(sed -n 's/^cause: \([^:]*\):.*/\1/p' "$work/out" | paste -sd ' ')
 	holds "$made: named '$named'" [ "$named" = "$causes" ]
@@ -60,14 +61,19 @@ two_jobs other-processes
 END
 
 # Texts of a file cannot forge a line or steer the terminal.
-sed 's/"name": "vm"/"name": "\\u001b[31mX\\n# verdict: outcome=ok"/g' \
-	results/2026-11-21-reconcile-h200x2/two_jobs/observation.json >"$work/forged.json"
+sed 's/"NCCL_P2P_DISABLE":"1"/"NCCL_P2P_DISABLE":"1\\u001b[31mX\\n# verdict: outcome=ok"/g' \
+	"$h200/p2p_off.json" >"$work/forged.json"
 check 'the file is forged' grep -q 'u001b' "$work/forged.json"
 run "$BUILD/reconcile" "$work/forged.json"
 expect_rc 0
-expect_out '^cause: other-processes:'
+expect_out '^cause: forced-settings:.*NCCL_P2P_DISABLE=1\?\[31mX\?# verdict'
 expect_no_out '^# verdict'
 holds 'no escape' [ -z "$(tr -dc '\033' <"$work/out")" ]
+
+sed 's/"host":"vm"/"host":"\\u001b[31mX"/g' "$h200/two_jobs.json" >"$work/forged.json"
+run "$BUILD/reconcile" "$work/forged.json"
+expect_rc 2
+holds 'no escape in the error' [ -z "$(tr -dc '\033' <"$work/err")" ]
 
 # Nobody asks: nothing is looked at and nothing kept. With faults it can't be asked for.
 perf all_reduce -g 2 -b 1K -e 1K -n 40 --topo none --out "$work/plain"

@@ -13,8 +13,8 @@ on_hosts 2,2 -b 1K -e 1K -n 40 -w 2 --reconcile --out "$work/same"
 run "${command[@]}"
 expect_rc 0
 expect_no_out 'cause: mtu'
-check 'two hosts were looked at, twice' test "$(grep -c '"tcp_sent"' "$work/same/observation.json")" -eq 4
-check 'by their names' grep -q '"name": "node2"' "$work/same/observation.json"
+check 'two hosts were looked at, twice' test "$(grep -c '"resent"' "$work/same/observation.json")" -eq 4
+check 'by their names' grep -q '"host": "node2"' "$work/same/observation.json"
 
 ip -n "$(name 2)" link set eth0 mtu 1280
 on_hosts 2,2 -b 1K -e 1K -n 40 -w 2 --reconcile

@@ -1,4 +1,4 @@
-/* test_observe_nccl.c: which logs are read, what they say, and asking NCCL for them. */
+/* test_nccl_seen.c: which logs are read, what they say, and asking NCCL for them. */
 #include "rig/unit.h"
 
 #include <stdio.h>
@@ -9,17 +9,14 @@
 #include "machine/nccl_seen.h"
 #include "rig/tree.h"
 
-static struct observed_host host;
+static struct reading host;
 static struct observed_rank ranks[4];
 static struct observed_nccl nccl;
 static const struct nccl_asked nobody;
 
 static void add_setting(const char *name, const char *value)
 {
-	struct observed_setting *setting = &host.settings[host.nsettings++];
-
-	snprintf(setting->name, sizeof(setting->name), "%s", name);
-	snprintf(setting->value, sizeof(setting->value), "%s", value);
+	reading_say(&host, "environment", name, value);
 }
 
 static void set_up(void)
@@ -29,9 +26,8 @@ static void set_up(void)
 	CU_ASSERT_EQUAL_FATAL(observation_init(&unseen, 0, 0), 0);
 	nccl = unseen.nccl;
 	observation_release(&unseen);
-	observed_host_clear(&host);
-	strcpy(host.name, "vm.example.org");
-	host.node = 0;
+	reading_release(&host);
+	strcpy(host.host, "vm.example.org");
 	for (int r = 0; r < 4; r++) {
 		observed_rank_clear(&ranks[r]);
 		ranks[r].rank = r;
@@ -195,5 +191,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("observe_nccl", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("nccl_seen", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -1,10 +1,10 @@
-/* test_observe_nvml.c: what NVML's answers become, with a library made of functions below. */
+/* test_nvml.c: what NVML's answers become, with a library made of functions below. */
 #include "rig/unit.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "machine/nvml.h"
+#include "machine/read.h"
 
 /* Two GPUs: the second has lost link 3, refuses P2P, and has another process on it. */
 static int devices[2];
@@ -107,60 +107,72 @@ static const struct nvml whole = {
 	.p2p = p2p,
 };
 
-static struct observed_host host;
-static struct observed_rank ranks[3];
+static struct reading host;
+static struct observed_rank ranks[4];
 
+/* Ranks 0 to 2 are here, one on a GPU that NVML does not know; process 4711 of another host is none
+ * of ours here. */
 static void look(const struct nvml *nvml)
 {
-	static const char *const buses[] = { "0000:18:00.0", "0000:2a:00.0", "0000:ff:00.0" };
+	static const char *const buses[] = { "0000:18:00.0", "0000:2a:00.0", "0000:ff:00.0", "" };
+	const struct read_request request = { .readers = READ_GPUS | READ_NVML,
+					      .root = "/no/such/root",
+					      .nvml = nvml,
+					      .ranks = ranks,
+					      .nranks = 4,
+					      .node = 0 };
 
-	observed_host_clear(&host);
-	host.node = 0;
-	host.ngpus = 3;
-	for (int i = 0; i < 3; i++) {
-		observed_gpu_clear(&host.gpus[i]);
-		strcpy(host.gpus[i].bus, buses[i]);
+	reading_release(&host);
+	for (int i = 0; i < 4; i++) {
 		observed_rank_clear(&ranks[i]);
-		ranks[i].node = i == 2; /* process 4711 of another host is none of ours here */
-		ranks[i].pid = i == 2 ? 4711 : 100 + i;
+		strcpy(ranks[i].bus, buses[i]);
+		ranks[i].node = i == 3;
+		ranks[i].pid = i == 3 ? 4711 : 100 + i;
 	}
-	host.gpus[0].width = 8; /* as /sys said */
-	nvml_observe(nvml, ranks, 3, &host);
+	reading_state(&host, "GPU 0000:18:00.0", "width", 8); /* as /sys said */
+	read_host(&request, &host);
+}
+
+static int64_t value(int gpu, const char *name)
+{
+	static const char *const parts[] = { "GPU 0000:18:00.0", "GPU 0000:2a:00.0",
+					     "GPU 0000:ff:00.0" };
+
+	return reading_value(&host, parts[gpu], name);
 }
 
 static void test_whole(void)
 {
-	const struct observed_gpu *gpu = &host.gpus[1];
-
 	look(&whole);
-	CU_ASSERT_EQUAL(host.nvml, 1);
-	CU_ASSERT_EQUAL(host.gpus[0].links_active, 4);
-	CU_ASSERT_EQUAL(gpu->links, 4);
-	CU_ASSERT_EQUAL(gpu->links_active, 3);
-	CU_ASSERT_EQUAL(gpu->link_replays, 40);	   /* 10 of each of 4 links */
-	CU_ASSERT_EQUAL(gpu->link_recoveries, -1); /* not supported */
-	CU_ASSERT_EQUAL(gpu->link_crc, 4 * 30 + 4 * 40);
-	CU_ASSERT_EQUAL(host.gpus[0].width, 8);
-	CU_ASSERT_EQUAL(gpu->width, 16);
-	CU_ASSERT_EQUAL(gpu->gen, -1); /* no such function */
-	CU_ASSERT_EQUAL(gpu->sm_mhz, 1980);
-	CU_ASSERT_EQUAL(gpu->reasons, 4);
-	CU_ASSERT_EQUAL(gpu->power_ns, 123456);
-	CU_ASSERT_EQUAL(gpu->thermal_ns, -1);
-	CU_ASSERT_EQUAL(gpu->ecc_corrected, 100);
-	CU_ASSERT_EQUAL(gpu->ecc_uncorrected, 110);
-	CU_ASSERT_EQUAL(gpu->processes, 2);
-	CU_ASSERT_EQUAL(gpu->processes_ours, 1);
-	CU_ASSERT_EQUAL(gpu->foreign_pid, 4711);
-	CU_ASSERT_EQUAL(gpu->foreign_bytes, 3);
-	CU_ASSERT_EQUAL(host.gpus[0].foreign_bytes, 0); /* not available */
-	CU_ASSERT_EQUAL(gpu->peers, 1);
-	CU_ASSERT_EQUAL(gpu->peers_refused, 1);
-	CU_ASSERT_STRING_EQUAL(gpu->refusal, "the driver's settings disable it");
-	CU_ASSERT_EQUAL(host.gpus[0].peers_refused, 0);
+	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), 2);
+	CU_ASSERT_EQUAL(value(0, "links_active"), 4);
+	CU_ASSERT_EQUAL(value(1, "links"), 4);
+	CU_ASSERT_EQUAL(value(1, "links_active"), 3);
+	CU_ASSERT_EQUAL(value(1, "link_replays"), 40);	  /* 10 of each of 4 links */
+	CU_ASSERT_EQUAL(value(1, "link_recoveries"), -1); /* not supported */
+	CU_ASSERT_EQUAL(value(1, "link_crc"), 4 * 30 + 4 * 40);
+	CU_ASSERT_EQUAL(value(0, "width"), 8);
+	CU_ASSERT_EQUAL(value(1, "width"), 16);
+	CU_ASSERT_EQUAL(value(1, "gen"), -1); /* no such function */
+	CU_ASSERT_EQUAL(value(1, "sm_mhz"), 1980);
+	CU_ASSERT_EQUAL(value(1, "clock_reasons"), 4);
+	CU_ASSERT_EQUAL(value(1, "power_ns"), 123456);
+	CU_ASSERT_EQUAL(value(1, "thermal_ns"), -1);
+	CU_ASSERT_EQUAL(value(1, "ecc_corrected"), 100);
+	CU_ASSERT_EQUAL(value(1, "ecc_uncorrected"), 110);
+	CU_ASSERT_EQUAL(value(1, "processes"), 2);
+	CU_ASSERT_EQUAL(value(1, "processes_ours"), 1);
+	CU_ASSERT_EQUAL(value(1, "foreign_pid"), 4711);
+	CU_ASSERT_EQUAL(value(1, "foreign_bytes"), 3);
+	CU_ASSERT_EQUAL(value(0, "foreign_bytes"), 0); /* not available */
+	CU_ASSERT_EQUAL(value(1, "peers"), 1);
+	CU_ASSERT_EQUAL(value(1, "peers_refused"), 1);
+	CU_ASSERT_STRING_EQUAL(reading_text(&host, "GPU 0000:2a:00.0", "refusal"),
+			       "the driver's settings disable it");
+	CU_ASSERT_EQUAL(value(0, "peers_refused"), 0);
 	/* a GPU that NVML does not know */
-	CU_ASSERT_EQUAL(host.gpus[2].links, -1);
-	CU_ASSERT_EQUAL(host.gpus[2].peers, -1);
+	CU_ASSERT_EQUAL(value(2, "links"), -1);
+	CU_ASSERT_EQUAL(value(2, "peers"), -1);
 }
 
 /* Of an old library, or one that refuses: everything stays unseen. */
@@ -169,14 +181,15 @@ static void test_nothing(void)
 	struct nvml bare = { .by_bus = by_bus }, none = { .why = "libnvidia-ml.so.1 is not here" };
 
 	look(&bare);
-	CU_ASSERT_EQUAL(host.nvml, 1);
-	CU_ASSERT_EQUAL(host.gpus[0].links, -1);
-	CU_ASSERT_EQUAL(host.gpus[0].processes, -1);
-	CU_ASSERT_EQUAL(host.gpus[0].power_ns, -1);
-	CU_ASSERT_EQUAL(host.gpus[0].link_replays, -1);
+	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), 2);
+	CU_ASSERT_EQUAL(value(0, "links"), -1);
+	CU_ASSERT_EQUAL(value(0, "processes"), -1);
+	CU_ASSERT_EQUAL(value(0, "power_ns"), -1);
+	CU_ASSERT_EQUAL(value(0, "link_replays"), -1);
 	look(&none);
-	CU_ASSERT_EQUAL(host.nvml, 0);
-	CU_ASSERT_STRING_EQUAL(host.nvml_why, "libnvidia-ml.so.1 is not here");
+	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), -1);
+	CU_ASSERT_STRING_EQUAL(host.why, "libnvidia-ml.so.1 is not here");
+	reading_release(&host);
 }
 
 /* With a driver or without one, opening it ends well. */
@@ -204,5 +217,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("observe_nvml", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("nvml", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -61,12 +61,13 @@ static void test_there_and_back(void)
 			      0);
 	CU_ASSERT_EQUAL(o.nhosts, 2);
 	CU_ASSERT_EQUAL(o.nranks, 4);
-	CU_ASSERT_EQUAL(o.before[1].ngpus, 2);
-	CU_ASSERT_EQUAL(o.before[1].gpus[1].links, 18);
-	CU_ASSERT_STRING_EQUAL(o.after[0].nics[2].name, "eth0");
-	CU_ASSERT_EQUAL(o.after[0].nics[0].mbps, 400000);
-	CU_ASSERT_EQUAL(o.after[0].nics[0].mtu, -1); /* not in the file */
-	CU_ASSERT_STRING_EQUAL(o.before[0].settings[1].value, "nccl-%h-%p.log");
+	CU_ASSERT_EQUAL(reading_value(&o.before[1], "NVML", "gpus"), 2);
+	CU_ASSERT_EQUAL(reading_value(&o.before[1], "GPU 0000:2a:00.0", "links"), 18);
+	CU_ASSERT_STRING_EQUAL(reading_text(&o.after[0], "eth0", "name"), "eth0");
+	CU_ASSERT_EQUAL(reading_value(&o.after[0], "RDMA mlx5_0:1", "mbps"), 400000);
+	CU_ASSERT_EQUAL(reading_value(&o.after[0], "RDMA mlx5_0:1", "mtu"), -1); /* not there */
+	CU_ASSERT_STRING_EQUAL(reading_text(&o.before[0], "environment", "NCCL_DEBUG_FILE"),
+			       "nccl-%h-%p.log");
 	CU_ASSERT_EQUAL(o.ranks_after[3].pid, 103);
 	CU_ASSERT_DOUBLE_EQUAL(o.run.worst_percent, 61.5, 1e-12);
 	o.run.nic_gbps = NAN;
@@ -75,7 +76,7 @@ static void test_there_and_back(void)
 	first = slurp(path, &n);
 	CU_ASSERT_EQUAL_FATAL(observation_read(&o, path, &err), 0);
 	CU_ASSERT_TRUE(isnan(o.run.nic_gbps));
-	CU_ASSERT_EQUAL(o.before[1].gpus[1].links, 18);
+	CU_ASSERT_EQUAL(reading_value(&o.before[1], "GPU 0000:2a:00.0", "links"), 18);
 	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
 	observation_release(&o);
 	second = slurp(path, &m);
@@ -85,19 +86,21 @@ static void test_there_and_back(void)
 	free(second);
 }
 
+#define HOST "{\"version\":2,\"host\":\"a\",\"seconds\":0,\"why\":\"\",\"parts\":{}}"
+
 static void test_unseen(void)
 {
 	struct observation o;
 
-	CU_ASSERT_EQUAL_FATAL(read_text(&o,
-					"{\"format\":1,\"hosts_before\":[{}],\"hosts_after\":[{}],"
-					"\"ranks_before\":[{},{}]}"),
+	CU_ASSERT_EQUAL_FATAL(read_text(&o, "{\"format\":2,\"hosts_before\":[" HOST
+					    "],\"hosts_after\":[" HOST "],"
+					    "\"ranks_before\":[{},{}]}"),
 			      0);
 	CU_ASSERT_EQUAL(o.nhosts, 1);
 	CU_ASSERT_EQUAL(o.nranks, 2);
-	CU_ASSERT_EQUAL(o.before[0].cpus, -1);
-	CU_ASSERT_EQUAL(o.before[0].ngpus, 0);
-	CU_ASSERT_TRUE(isnan(o.before[0].at_s));
+	CU_ASSERT_EQUAL(reading_value(&o.before[0], "CPU", "cpus"), -1);
+	CU_ASSERT_EQUAL(o.before[0].n, 0);
+	CU_ASSERT_EQUAL(o.before[0].seconds, 0);
 	CU_ASSERT_EQUAL(o.ranks_after[1].wait_ns, -1);
 	CU_ASSERT_EQUAL(o.nccl.gdr, -1);
 	CU_ASSERT_STRING_EQUAL(o.run.backend, "");
@@ -114,26 +117,26 @@ static void test_refused(void)
 		"null",
 		"{",
 		"{}",
-		"{\"format\":2}",
-		"{\"format\":\"1\"}",
-		"{\"format\":1,\"format\":1}",
-		"{\"format\":1,\"run\":[]}",
-		"{\"format\":1,\"run\":{\"ranks\":-2}}",
-		"{\"format\":1,\"run\":{\"ranks\":2147483648}}",
-		"{\"format\":1,\"run\":{\"ranks\":1e3}}",
-		"{\"format\":1,\"run\":{\"ranks\":\"4\"}}",
-		"{\"format\":1,\"run\":{\"ranks\":99999999999999999999}}",
-		"{\"format\":1,\"run\":{\"worst_percent\":\"x\"}}",
-		"{\"format\":1,\"run\":{\"hop\":\"seventeen letters\"}}",
-		"{\"format\":1,\"run\":{\"hop\":7}}",
-		"{\"format\":1,\"nccl\":{\"findings\":{}}}",
-		"{\"format\":1,\"nccl\":{\"findings\":[{},{},{},{},{}]}}",
-		"{\"format\":1,\"nccl\":{\"findings\":[7]}}",
-		"{\"format\":1,\"hosts_before\":[{}]}",
-		"{\"format\":1,\"hosts_before\":[7],\"hosts_after\":[7]}",
-		"{\"format\":1,\"hosts_before\":[{\"gpus\":[[]]}],\"hosts_after\":[{}]}",
-		"{\"format\":1,\"hosts_before\":[{\"nics\":{\"a\":1}}],\"hosts_after\":[{}]}",
-		"{\"format\":1,\"ranks_after\":[{}]}",
+		"{\"format\":1}",
+		"{\"format\":\"2\"}",
+		"{\"format\":2,\"format\":2}",
+		"{\"format\":2,\"run\":[]}",
+		"{\"format\":2,\"run\":{\"ranks\":-2}}",
+		"{\"format\":2,\"run\":{\"ranks\":2147483648}}",
+		"{\"format\":2,\"run\":{\"ranks\":1e3}}",
+		"{\"format\":2,\"run\":{\"ranks\":\"4\"}}",
+		"{\"format\":2,\"run\":{\"ranks\":99999999999999999999}}",
+		"{\"format\":2,\"run\":{\"worst_percent\":\"x\"}}",
+		"{\"format\":2,\"run\":{\"hop\":\"seventeen letters\"}}",
+		"{\"format\":2,\"run\":{\"hop\":7}}",
+		"{\"format\":2,\"nccl\":{\"findings\":{}}}",
+		"{\"format\":2,\"nccl\":{\"findings\":[{},{},{},{},{}]}}",
+		"{\"format\":2,\"nccl\":{\"findings\":[7]}}",
+		"{\"format\":2,\"hosts_before\":[{}]}",
+		"{\"format\":2,\"hosts_before\":[7],\"hosts_after\":[7]}",
+		"{\"format\":2,\"hosts_before\":[" HOST "],\"hosts_after\":[{}]}",
+		"{\"format\":2,\"hosts_before\":[{\"parts\":[[]]}],\"hosts_after\":[" HOST "]}",
+		"{\"format\":2,\"ranks_after\":[{}]}",
 	};
 	struct observation o;
 	struct error err = { .rank = -1 };

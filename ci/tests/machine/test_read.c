@@ -1,4 +1,4 @@
-/* test_observe.c: what is seen in made-up /proc and /sys, the environment, and this process. */
+/* test_read.c: what is seen in made-up /proc and /sys, the environment, and this process. */
 #include "rig/unit.h"
 
 #include <sched.h>
@@ -11,7 +11,36 @@
 #include "machine/file.h"
 #include "rig/tree.h"
 
-static struct observed_host host;
+static struct reading host;
+
+/* What these readers see below a root. */
+static void look(unsigned readers, const char *root)
+{
+	const struct read_request request = { .readers = readers, .root = root };
+
+	reading_release(&host);
+	read_host(&request, &host);
+}
+
+static int64_t value(const char *part, const char *name)
+{
+	return reading_value(&host, part, name);
+}
+
+static const char *text_of(const char *part, const char *name)
+{
+	return reading_text(&host, part, name);
+}
+
+/* The i-th of its parts that have this entry; "" none. */
+static const char *part_of(const char *name, int i)
+{
+	const char *part = "";
+
+	for (size_t at = 0; part && i >= 0; i--)
+		part = reading_next(&host, name, &at);
+	return part ? part : "";
+}
 
 /* ---- CPUs --------------------------------------------------------------------------------- */
 
@@ -23,11 +52,12 @@ static void test_cpu(void)
 		{ NULL, NULL, 0 },
 	};
 
-	observed_host_clear(&host);
-	observe_cpu(tree_make(files), &host);
-	CU_ASSERT_EQUAL(host.cpu_total, 1221); /* guest time, the last two, is in user's */
-	CU_ASSERT_EQUAL(host.cpu_busy, 171);   /* without idle 1000 and waiting for disks 50 */
-	CU_ASSERT_EQUAL(host.cpus, 2);
+	look(READ_CPU, tree_make(files));
+	CU_ASSERT_EQUAL(value("CPU", "all_ticks"),
+			1221); /* guest time, the last two, is in user's */
+	CU_ASSERT_EQUAL(value("CPU", "busy_ticks"),
+			171); /* without idle 1000 and waiting for disks 50 */
+	CU_ASSERT_EQUAL(value("CPU", "cpus"), 2);
 	tree_remove();
 }
 
@@ -61,27 +91,28 @@ static void test_net(void)
 		{ NULL, NULL, 0 },
 	};
 
-	observed_host_clear(&host);
-	observe_net(tree_make(files), &host);
-	CU_ASSERT_EQUAL_FATAL(host.nnics, 5);
-	CU_ASSERT_STRING_EQUAL(host.nics[0].name, "mlx5_0");
-	CU_ASSERT_EQUAL(host.nics[0].mbps, 400000);
-	CU_ASSERT_STRING_EQUAL(host.nics[0].state, "up");
-	CU_ASSERT_STRING_EQUAL(host.nics[0].link, "InfiniBand");
-	CU_ASSERT_EQUAL(host.nics[0].rdma, 1);
-	CU_ASSERT_EQUAL(host.nics[1].mbps, 2500);
-	CU_ASSERT_STRING_EQUAL(host.nics[1].state, "down");
-	CU_ASSERT_STRING_EQUAL(host.nics[2].name, "eth0");
-	CU_ASSERT_EQUAL(host.nics[2].mtu, 9000);
-	CU_ASSERT_EQUAL(host.nics[2].mbps, 25000);
-	CU_ASSERT_EQUAL(host.nics[2].hardware, 1);
-	CU_ASSERT_STRING_EQUAL(host.nics[2].link, "Ethernet");
-	CU_ASSERT_STRING_EQUAL(host.nics[3].name, "bridge"); /* behind all hardware */
-	CU_ASSERT_EQUAL(host.nics[4].hardware, 0);
-	CU_ASSERT_EQUAL(host.nics[4].mbps, -1);
-	CU_ASSERT_EQUAL(host.tcp_sent, 12345);
-	CU_ASSERT_EQUAL(host.tcp_retransmitted, 67);
-	CU_ASSERT_EQUAL(host.peermem, 1);
+	look(READ_NICS | READ_TCP, tree_make(files));
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 5), "");
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 0), "RDMA mlx5_0:1");
+	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "name"), "mlx5_0");
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "mbps"), 400000);
+	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "state"), "up");
+	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "link"), "InfiniBand");
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "rdma"), 1);
+	CU_ASSERT_EQUAL(value("RDMA mlx5_1:1", "mbps"), 2500);
+	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_1:1", "state"), "down");
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 2), "eth0");
+	CU_ASSERT_EQUAL(value("eth0", "mtu"), 9000);
+	CU_ASSERT_EQUAL(value("eth0", "mbps"), 25000);
+	CU_ASSERT_EQUAL(value("eth0", "hardware"), 1);
+	CU_ASSERT_STRING_EQUAL(text_of("eth0", "link"), "Ethernet");
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 3), "bridge"); /* behind all hardware */
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 4), "lo");
+	CU_ASSERT_EQUAL(value("lo", "hardware"), 0);
+	CU_ASSERT_EQUAL(value("lo", "mbps"), -1);
+	CU_ASSERT_EQUAL(value("TCP", "sent"), 12345);
+	CU_ASSERT_EQUAL(value("TCP", "resent"), 67);
+	CU_ASSERT_EQUAL(value("kernel", "peermem"), 1);
 	tree_remove();
 }
 
@@ -95,12 +126,12 @@ static void test_many_nics(void)
 		snprintf(paths[i], sizeof(paths[i]), "/sys/class/net/veth%02d/mtu", i);
 		files[i + 1] = (struct tree_file){ paths[i], "1500", 0 };
 	}
-	observed_host_clear(&host);
-	observe_net(tree_make(files), &host);
+	look(READ_NICS, tree_make(files));
 	tree_remove();
-	CU_ASSERT_EQUAL(host.nnics, OBSERVED_NICS);
-	CU_ASSERT_STRING_EQUAL(host.nics[0].name, "zz0");
-	CU_ASSERT_STRING_EQUAL(host.nics[1].name, "veth00");
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 47), "veth46");
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 48), "");
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 0), "zz0");
+	CU_ASSERT_STRING_EQUAL(part_of("rdma", 1), "veth00");
 }
 
 /* ---- PCI ---------------------------------------------------------------------------------- */
@@ -124,9 +155,23 @@ static void fill_config(char *config, int control)
 	config[0x206] = (char)control;
 }
 
+static void look_at_gpu(const char *root, const char *bus)
+{
+	struct observed_rank rank;
+	const struct read_request request = {
+		.readers = READ_GPUS, .root = root, .ranks = &rank, .nranks = 1, .node = 0
+	};
+
+	observed_rank_clear(&rank);
+	rank.node = 0;
+	strcpy(rank.bus, bus);
+	reading_release(&host);
+	read_host(&request, &host);
+}
+
 /* PCI devices of a GPU at generation 5 whose switch is at generation 3 of 4 upwards, 8 lanes
  * of 16. */
-static void see_gpu(const char *config, size_t len, struct observed_gpu *gpu)
+static void see_gpu(const char *config, size_t len)
 {
 	const struct tree_file files[] = {
 		{ "/sys/bus/pci/devices/0000:18:00.0@",
@@ -149,42 +194,41 @@ static void see_gpu(const char *config, size_t len, struct observed_gpu *gpu)
 		{ NULL, NULL, 0 },
 	};
 
-	observed_gpu_clear(gpu);
-	strcpy(gpu->bus, "0000:18:00.0");
-	observe_pci_gpu(tree_make(files), gpu);
+	look_at_gpu(tree_make(files), "0000:18:00.0");
 	tree_remove();
 }
 
+#define PART "GPU 0000:18:00.0"
+
 static void test_pci(void)
 {
-	struct observed_gpu gpu;
 	char config[CONFIG];
 
 	fill_config(config, 0x1d); /* source validation, both redirects, upstream forwarding */
-	see_gpu(config, sizeof(config), &gpu);
-	CU_ASSERT_EQUAL(gpu.width, 8);
-	CU_ASSERT_EQUAL(gpu.max_width, 16);
-	CU_ASSERT_EQUAL(gpu.gen, 3);
-	CU_ASSERT_EQUAL(gpu.max_gen, 4);
-	CU_ASSERT_EQUAL(gpu.bridges, 1);
-	CU_ASSERT_EQUAL(gpu.bridges_acs, 1);
-	CU_ASSERT_EQUAL(gpu.bridges_unread, 0);
-	CU_ASSERT_STRING_EQUAL(gpu.acs_bridge, "0000:17:02.0");
-	CU_ASSERT_STRING_EQUAL(gpu.iommu, "DMA-FQ");
-	CU_ASSERT_STRING_EQUAL(gpu.cpus, "0-15,32-47");
+	see_gpu(config, sizeof(config));
+	CU_ASSERT_EQUAL(value(PART, "width"), 8);
+	CU_ASSERT_EQUAL(value(PART, "max_width"), 16);
+	CU_ASSERT_EQUAL(value(PART, "gen"), 3);
+	CU_ASSERT_EQUAL(value(PART, "max_gen"), 4);
+	CU_ASSERT_EQUAL(value(PART, "bridges"), 1);
+	CU_ASSERT_EQUAL(value(PART, "bridges_acs"), 1);
+	CU_ASSERT_EQUAL(value(PART, "bridges_unread"), 0);
+	CU_ASSERT_STRING_EQUAL(text_of(PART, "acs_bridge"), "0000:17:02.0");
+	CU_ASSERT_STRING_EQUAL(text_of(PART, "iommu"), "DMA-FQ");
+	CU_ASSERT_STRING_EQUAL(text_of(PART, "cpus"), "0-15,32-47");
 	fill_config(config, 0x51); /* neither redirect */
-	see_gpu(config, sizeof(config), &gpu);
-	CU_ASSERT_EQUAL(gpu.bridges_acs, 0);
-	CU_ASSERT_EQUAL(gpu.bridges_unread, 0);
-	see_gpu(config, 64, &gpu); /* what users without rights get */
-	CU_ASSERT_EQUAL(gpu.bridges_acs, 0);
-	CU_ASSERT_EQUAL(gpu.bridges_unread, 1);
+	see_gpu(config, sizeof(config));
+	CU_ASSERT_EQUAL(value(PART, "bridges_acs"), 0);
+	CU_ASSERT_EQUAL(value(PART, "bridges_unread"), 0);
+	see_gpu(config, 64); /* what users without rights get */
+	CU_ASSERT_EQUAL(value(PART, "bridges_acs"), 0);
+	CU_ASSERT_EQUAL(value(PART, "bridges_unread"), 1);
 	fill_config(config, 0xff);
 	config[0x100] = 0x0d;
 	config[0x103] = 0x10; /* the next is itself */
 	config[0x106] = 0;
-	see_gpu(config, sizeof(config), &gpu);
-	CU_ASSERT_EQUAL(gpu.bridges_acs, 0);
+	see_gpu(config, sizeof(config));
+	CU_ASSERT_EQUAL(value(PART, "bridges_acs"), 0);
 }
 
 /* A GPU of a virtual machine: at the root, without a link. */
@@ -199,21 +243,16 @@ static void test_pci_virtual(void)
 		{ NULL, NULL, 0 },
 	};
 	const char *root = tree_make(files);
-	struct observed_gpu gpu;
 
-	observed_gpu_clear(&gpu);
-	strcpy(gpu.bus, "0000:1B:00.0"); /* as CUDA writes it */
-	observe_pci_gpu(root, &gpu);
-	CU_ASSERT_EQUAL(gpu.width, -1);
-	CU_ASSERT_EQUAL(gpu.max_width, -1);
-	CU_ASSERT_EQUAL(gpu.gen, -1);
-	CU_ASSERT_EQUAL(gpu.bridges, 0);
-	CU_ASSERT_STRING_EQUAL(gpu.iommu, "none");
-	observed_gpu_clear(&gpu);
-	strcpy(gpu.bus, "../../secret.0:");
-	observe_pci_gpu(root, &gpu);
-	CU_ASSERT_EQUAL(gpu.bridges, -1);
-	CU_ASSERT_STRING_EQUAL(gpu.iommu, "");
+	look_at_gpu(root, "0000:1B:00.0"); /* as CUDA writes it */
+	CU_ASSERT_EQUAL(value("GPU 0000:1B:00.0", "width"), -1);
+	CU_ASSERT_EQUAL(value("GPU 0000:1B:00.0", "max_width"), -1);
+	CU_ASSERT_EQUAL(value("GPU 0000:1B:00.0", "gen"), -1);
+	CU_ASSERT_EQUAL(value("GPU 0000:1B:00.0", "bridges"), 0);
+	CU_ASSERT_STRING_EQUAL(text_of("GPU 0000:1B:00.0", "iommu"), "none");
+	look_at_gpu(root, "../../secret.0:");
+	CU_ASSERT_EQUAL(value("GPU ../../secret.0:", "bridges"), -1);
+	CU_ASSERT_STRING_EQUAL(text_of("GPU ../../secret.0:", "iommu"), "");
 	tree_remove();
 }
 
@@ -269,16 +308,15 @@ static void test_hostile(void)
 		for (int k = 0; k < PATHS; k++)
 			files[k] = (struct tree_file){ paths[k], texts[i].text, texts[i].len };
 		root = tree_make(files);
-		observed_host_clear(&host);
-		observe_cpu(root, &host);
-		observe_net(root, &host);
+		look(READ_CPU | READ_TCP | READ_TRAFFIC | READ_NICS, root);
 		observed_rank_clear(&rank);
-		observe_rank(root, &rank);
-		CU_ASSERT_EQUAL(host.cpu_total, -1);
-		CU_ASSERT_EQUAL(host.tcp_sent, -1);
+		read_rank(root, &rank);
+		CU_ASSERT_EQUAL(value("CPU", "all_ticks"), -1);
+		CU_ASSERT_EQUAL(value("TCP", "sent"), -1);
 		CU_ASSERT_EQUAL(rank.wait_ns, -1);
-		CU_ASSERT_EQUAL_FATAL(host.nnics, 2);
-		CU_ASSERT_EQUAL(host.nics[1].mtu, texts[i].text[0] == '4' ? 400 : -1);
+		CU_ASSERT_STRING_EQUAL(part_of("rdma", 1), "eth0");
+		CU_ASSERT_STRING_EQUAL(part_of("rdma", 2), "");
+		CU_ASSERT_EQUAL(value("eth0", "mtu"), texts[i].text[0] == '4' ? 400 : -1);
 		tree_remove();
 	}
 }
@@ -326,34 +364,45 @@ static char *const environment[] = {
 
 static void test_settings(void)
 {
-	observed_host_clear(&host);
-	observe_settings(environment, &host);
-	CU_ASSERT_EQUAL_FATAL(host.nsettings, 3);
-	CU_ASSERT_STRING_EQUAL(host.settings[0].name, "NCCL_ALGO");
-	CU_ASSERT_STRING_EQUAL(host.settings[0].value, "Ring");
-	CU_ASSERT_STRING_EQUAL(host.settings[1].name, "CUDA_LAUNCH_BLOCKING");
-	CU_ASSERT_STRING_EQUAL(host.settings[2].name, "NCCL_EMPTY");
-	observe_settings(NULL, &host);
-	CU_ASSERT_EQUAL(host.nsettings, 3);
+	struct read_request request = { .readers = READ_SETTINGS,
+					.root = "",
+					.environment = environment };
+
+	reading_release(&host);
+	read_host(&request, &host);
+	CU_ASSERT_EQUAL_FATAL(host.n, 3);
+	CU_ASSERT_STRING_EQUAL(host.list[0].name, "NCCL_ALGO");
+	CU_ASSERT_STRING_EQUAL(host.list[0].text, "Ring");
+	CU_ASSERT_STRING_EQUAL(host.list[1].name, "CUDA_LAUNCH_BLOCKING");
+	CU_ASSERT_STRING_EQUAL(host.list[2].name, "NCCL_EMPTY");
+	request.environment = NULL;
+	read_host(&request, &host);
+	CU_ASSERT_EQUAL(host.n, 3);
 }
 
 static void test_host(void)
 {
 	struct observed_rank ranks[3];
-	struct observe_request request = { .root = "", .ranks = ranks, .nranks = 3, .node = 1 };
+	struct read_request request = {
+		.readers = ~0u, .root = "", .ranks = ranks, .nranks = 3, .node = 1
+	};
 
 	for (int r = 0; r < 3; r++) {
 		observed_rank_clear(&ranks[r]);
 		ranks[r].node = r > 0;
 		strcpy(ranks[r].bus, r > 0 ? "0000:18:00.0" : "0000:99:00.0");
 	}
-	observe_host(&request, &host);
-	CU_ASSERT_EQUAL_FATAL(host.ngpus, 1); /* two ranks share it; the third is elsewhere */
-	CU_ASSERT_STRING_EQUAL(host.gpus[0].bus, "0000:18:00.0");
-	CU_ASSERT_EQUAL(host.cpus, sysconf(_SC_NPROCESSORS_ONLN));
-	CU_ASSERT_TRUE(host.cpu_total > 0);
-	CU_ASSERT_TRUE(host.name[0] != '\0');
-	CU_ASSERT_EQUAL(host.nvml, -1);
+	reading_release(&host);
+	read_host(&request, &host);
+	CU_ASSERT_STRING_EQUAL(part_of("bus", 0),
+			       PART); /* two ranks share it; the third is elsewhere */
+	CU_ASSERT_STRING_EQUAL(part_of("bus", 1), "");
+	CU_ASSERT_EQUAL(value("CPU", "cpus"), sysconf(_SC_NPROCESSORS_ONLN));
+	CU_ASSERT_TRUE(value("CPU", "all_ticks") > 0);
+	CU_ASSERT_TRUE(host.host[0] != '\0' && host.seconds > 0);
+	CU_ASSERT_EQUAL(value("NVML", "gpus"), -1);
+	CU_ASSERT_STRING_EQUAL(host.why, "");
+	reading_release(&host);
 }
 
 static void test_rank(void)
@@ -370,7 +419,7 @@ static void test_rank(void)
 			CPU_SET(cpu, &one);
 	observed_rank_clear(&rank);
 	CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(one), &one), 0);
-	observe_rank(tree_make(files), &rank);
+	read_rank(tree_make(files), &rank);
 	sched_setaffinity(0, sizeof(before), &before);
 	tree_remove();
 	CU_ASSERT_EQUAL(strspn(rank.cpus, "0123456789"), strlen(rank.cpus));
@@ -425,5 +474,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("observe", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("read", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -1,4 +1,4 @@
-/* test_counters.c: counters out of made-up /proc, /sys and NVML; what lies between two readings;
+/* test_reading.c: readings out of made-up /proc, /sys and NVML; what lies between two readings;
  * JSON that nobody should trust. */
 #include "rig/unit.h"
 
@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/reading.h"
-#include "machine/nvml.h"
+#include "machine/read.h"
 #include "rig/tree.h"
 
 #define SNMP                                                                                       \
@@ -26,18 +25,21 @@
 	"    lo: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n"                                            \
 	"  eth0:1000 10 2 3 0 0 0 0 2000 20 4 5 0 0 0 0\n"
 
-static struct counters counters;
+static struct reading counters;
 
 static void read_tree(const struct tree_file *files)
 {
-	counters_release(&counters);
-	counters_read_host(&counters, tree_make(files));
+	struct read_request request = { .readers = READ_TCP | READ_TRAFFIC,
+					.root = tree_make(files) };
+
+	reading_release(&counters);
+	read_host(&request, &counters);
 	tree_remove();
 }
 
 static int64_t value(const char *part, const char *name)
 {
-	return counters_value(&counters, part, name);
+	return reading_value(&counters, part, name);
 }
 
 struct expected {
@@ -227,6 +229,13 @@ static int remapped_rows(nvml_device device, unsigned *corrected, unsigned *unco
 	return device == &devices[0] ? 0 : 3;
 }
 
+static void read_gpus(const struct nvml *nvml)
+{
+	struct read_request request = { .readers = READ_NVML, .root = "", .nvml = nvml };
+
+	read_host(&request, &counters);
+}
+
 static void test_gpus(void)
 {
 	static const struct nvml whole = { .by_bus = by_bus,
@@ -254,15 +263,15 @@ static void test_gpus(void)
 		{ "GPU 2", "clock_reasons", 1 },
 	};
 
-	counters_release(&counters);
-	counters_read_gpus(&counters, &whole);
+	reading_release(&counters);
+	read_gpus(&whole);
 	CU_ASSERT_STRING_EQUAL(counters.why, "");
 	CHECK_VALUES(want);
 	CU_ASSERT_EQUAL(counters.n, 1 + 8 + 2); /* and nothing of GPU 1 */
-	counters_release(&counters);
-	counters_read_gpus(&counters, &old);
+	reading_release(&counters);
+	read_gpus(&old);
 	CU_ASSERT_EQUAL(counters.n, 0);
-	counters_read_gpus(&counters, &none);
+	read_gpus(&none);
 	CU_ASSERT_EQUAL(counters.n, 0);
 	CU_ASSERT_STRING_EQUAL(counters.why, "no such library");
 }
@@ -271,23 +280,23 @@ static void test_gpus(void)
 
 static void test_between(void)
 {
-	struct counters a = { .seconds = 10 }, b = { .seconds = 12.5, .host = "vm" };
-	struct counters empty = { .list = NULL };
+	struct reading a = { .seconds = 10 }, b = { .seconds = 12.5, .host = "vm" };
+	struct reading empty = { .list = NULL };
 
-	counters_set(&a, "TCP", "resent", 10);
-	counters_set(&a, "eth0", "rx_dropped", 100);
-	counters_set(&a, "eth0", "tx_dropped", 3);
-	counters_set(&a, "eth1", "rx_dropped", 3);
-	counters_set(&a, "GPU 0", "clock_reasons", 8);
-	counters_set(&a, "GPU 1", "ecc_uncorrected", 0);
-	counters_set(&b, "TCP", "resent", 22);
-	counters_set(&b, "eth0", "rx_dropped", 7); /* ran backwards */
-	counters_set(&b, "eth0", "tx_dropped", 3);
-	counters_set(&b, "eth2", "rx_dropped", 1000); /* appeared; eth1 is gone */
-	counters_set(&b, "GPU 0", "clock_reasons", 4);
-	counters_set(&b, "GPU 0", "remap_pending", 1);
-	counters_release(&counters);
-	CU_ASSERT_EQUAL(counters_between(&a, &b, &counters), 0);
+	reading_count(&a, "TCP", "resent", 10);
+	reading_count(&a, "eth0", "rx_dropped", 100);
+	reading_count(&a, "eth0", "tx_dropped", 3);
+	reading_count(&a, "eth1", "rx_dropped", 3);
+	reading_state(&a, "GPU 0", "clock_reasons", 8);
+	reading_count(&a, "GPU 1", "ecc_uncorrected", 0);
+	reading_count(&b, "TCP", "resent", 22);
+	reading_count(&b, "eth0", "rx_dropped", 7); /* ran backwards */
+	reading_count(&b, "eth0", "tx_dropped", 3);
+	reading_count(&b, "eth2", "rx_dropped", 1000); /* appeared; eth1 is gone */
+	reading_state(&b, "GPU 0", "clock_reasons", 4);
+	reading_state(&b, "GPU 0", "remap_pending", 1);
+	reading_release(&counters);
+	CU_ASSERT_EQUAL(counter_delta(&a, &b, &counters), 0);
 	CU_ASSERT_STRING_EQUAL(counters.host, "vm");
 	CU_ASSERT_DOUBLE_EQUAL(counters.seconds, 2.5, 1e-9);
 	CU_ASSERT_EQUAL(value("TCP", "resent"), 12);
@@ -297,20 +306,50 @@ static void test_between(void)
 	CU_ASSERT_EQUAL(value("GPU 0", "clock_reasons"), 4);
 	CU_ASSERT_EQUAL(value("GPU 0", "remap_pending"), 1);
 	CU_ASSERT_EQUAL(counters.n, 4); /* GPU 1: NVML was not asked again, or did not answer */
-	counters_release(&counters);
-	counters_set(&b, "NVML", "gpus", 2);
-	CU_ASSERT_EQUAL(counters_between(&a, &b, &counters), 0);
+	reading_release(&counters);
+	reading_state(&b, "NVML", "gpus", 2);
+	CU_ASSERT_EQUAL(counter_delta(&a, &b, &counters), 0);
 	CU_ASSERT_EQUAL(value("GPU 1", "gone"), 1);
 	CU_ASSERT_EQUAL(value("eth1", "gone"), -1);
 	CU_ASSERT_EQUAL(counters.n, 6);
-	counters_release(&counters);
+	reading_release(&counters);
 	/* no earlier reading: what is a state, and no time */
-	CU_ASSERT_EQUAL(counters_between(&empty, &b, &counters), 0);
+	CU_ASSERT_EQUAL(counter_delta(&empty, &b, &counters), 0);
 	CU_ASSERT_EQUAL(counters.n, 3);
 	CU_ASSERT_EQUAL(value("NVML", "gpus"), 2);
 	CU_ASSERT_EQUAL(counters.seconds, 0);
-	counters_release(&a);
-	counters_release(&b);
+	reading_release(&a);
+	reading_release(&b);
+}
+
+/* States in words: printable they come back, and a difference has them as they were later. The
+ * entries of a part stand together. */
+static void test_words(void)
+{
+	struct reading a = { .host = "vm" }, b = { .host = "vm" };
+	char *text;
+
+	reading_say(&a, "eth0", "state", "up");
+	reading_state(&a, "CPU", "cpus", 2);
+	reading_state(&a, "eth0", "mtu", 1500);
+	reading_say(&a, "environment", "NCCL_ALGO", "Ri\nng\033");
+	reading_say(&a, "environment", "NCCL_PROTO", "");
+	CU_ASSERT_STRING_EQUAL(a.list[1].part, "eth0");
+	text = reading_dump(&a, false);
+	CU_ASSERT_EQUAL(reading_parse(&b, text), 0);
+	free(text);
+	CU_ASSERT_EQUAL(b.n, a.n);
+	CU_ASSERT_STRING_EQUAL(reading_text(&b, "environment", "NCCL_ALGO"), "Ri?ng?");
+	CU_ASSERT_PTR_NOT_NULL(reading_find(&b, "environment", "NCCL_PROTO"));
+	CU_ASSERT_STRING_EQUAL(reading_text(&b, "eth0", "mtu"), "");
+	CU_ASSERT_EQUAL(reading_value(&b, "eth0", "state"), -1);
+	reading_say(&b, "eth0", "state", "down");
+	reading_release(&counters);
+	CU_ASSERT_EQUAL(counter_delta(&a, &b, &counters), 0);
+	CU_ASSERT_STRING_EQUAL(reading_text(&counters, "eth0", "state"), "down");
+	CU_ASSERT_EQUAL(value("eth0", "mtu"), 1500);
+	reading_release(&a);
+	reading_release(&b);
 }
 
 /* No more than there is room for, and no name that does not fit. */
@@ -318,21 +357,21 @@ static void test_room(void)
 {
 	char name[64];
 
-	counters_release(&counters);
-	for (int i = 0; i < 2 * COUNTERS_MOST; i++) {
+	reading_release(&counters);
+	for (int i = 0; i < 2 * READING_MOST; i++) {
 		snprintf(name, sizeof(name), "eth%d", i);
-		CU_ASSERT_EQUAL(counters_set(&counters, name, "rx_bytes", i), 0);
+		CU_ASSERT_EQUAL(reading_count(&counters, name, "rx_bytes", i), 0);
 	}
-	CU_ASSERT_EQUAL(counters.n, COUNTERS_MOST);
-	CU_ASSERT_EQUAL(value("eth1023", "rx_bytes"), 1023);
-	CU_ASSERT_EQUAL(counters_set(&counters, "eth7", "rx_bytes", 8), 0);
+	CU_ASSERT_EQUAL(counters.n, READING_MOST);
+	CU_ASSERT_EQUAL(value("eth2047", "rx_bytes"), 2047);
+	CU_ASSERT_EQUAL(reading_count(&counters, "eth7", "rx_bytes", 8), 0);
 	CU_ASSERT_EQUAL(value("eth7", "rx_bytes"), 8);
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	counters_release(&counters);
-	counters_set(&counters, name, "a", 1);
-	counters_set(&counters, "a", name, 1);
-	counters_set(&counters, "a", "b", -1);
+	reading_release(&counters);
+	reading_count(&counters, name, "a", 1);
+	reading_count(&counters, "a", name, 1);
+	reading_count(&counters, "a", "b", -1);
 	CU_ASSERT_EQUAL(counters.n, 0);
 }
 
@@ -341,21 +380,21 @@ static void test_room(void)
 static void test_json(void)
 {
 	char *line, *folded, both[4096];
-	struct counters other = { .host = "vm", .seconds = 1.5 };
+	struct reading other = { .host = "vm", .seconds = 1.5 };
 
-	counters_release(&counters);
-	counters_set(&other, "TCP", "resent", INT64_MAX);
-	counters_set(&other, "eth0", "rx_bytes", 0);
-	line = counters_text(&other, false);
+	reading_release(&counters);
+	reading_count(&other, "TCP", "resent", INT64_MAX);
+	reading_count(&other, "eth0", "rx_bytes", 0);
+	line = reading_dump(&other, false);
 	snprintf(other.why, sizeof(other.why), "not here");
 	other.seconds = 2.5;
-	counters_set(&other, "GPU 0", "pcie_replays", 4);
-	folded = counters_text(&other, true);
+	reading_count(&other, "GPU 0", "pcie_replays", 4);
+	folded = reading_dump(&other, true);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(line);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(folded);
 	CU_ASSERT_PTR_NULL(strchr(line, '\n'));
 	snprintf(both, sizeof(both), "%s\n%s\n", line, folded);
-	CU_ASSERT_EQUAL(counters_parse(&counters, both), 0);
+	CU_ASSERT_EQUAL(reading_parse(&counters, both), 0);
 	CU_ASSERT_EQUAL(counters.n, 3);
 	CU_ASSERT_EQUAL(value("TCP", "resent"), INT64_MAX);
 	CU_ASSERT_EQUAL(value("eth0", "rx_bytes"), 0);
@@ -365,17 +404,18 @@ static void test_json(void)
 	/* cut anywhere: no crash, never taken for whole, and the first one stays */
 	for (size_t cut = strlen(both) - 2; cut > 0; cut--) {
 		both[cut] = '\0';
-		counters_release(&counters);
-		CU_ASSERT_EQUAL(counters_parse(&counters, both),
+		reading_release(&counters);
+		CU_ASSERT_EQUAL(reading_parse(&counters, both),
 				cut == strlen(line) || cut == strlen(line) + 1 ? 0 : -EINVAL);
 		CU_ASSERT_EQUAL(value("TCP", "resent"), cut >= strlen(line) ? INT64_MAX : -1);
 	}
 	free(line);
 	free(folded);
-	counters_release(&other);
+	reading_release(&other);
 }
 
-#define TOP "{\"version\":1,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"counters\":"
+#define TOP    "{\"version\":2,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"parts\":"
+#define TCP(x) TOP "{\"TCP\":{\"counters\":{" x "}}}}"
 
 static void test_json_hostile(void)
 {
@@ -386,42 +426,46 @@ static void test_json_hostile(void)
 		"[]",
 		"7",
 		"null",
-		"{\"version\":2,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"counters\":{}}",
-		"{\"version\":1,\"host\":7,\"seconds\":1,\"why\":\"\",\"counters\":{}}",
-		"{\"version\":1,\"host\":\"\\u001b\",\"seconds\":1,\"why\":\"\",\"counters\":{}}",
-		"{\"version\":1,\"host\":\"a\",\"seconds\":-1,\"why\":\"\",\"counters\":{}}",
-		"{\"version\":1,\"host\":\"a\",\"seconds\":1,\"why\":\"\"}",
+		"{\"version\":1,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"parts\":{}}",
+		"{\"version\":2,\"host\":7,\"seconds\":1,\"why\":\"\",\"parts\":{}}",
+		"{\"version\":2,\"host\":\"\\u001b\",\"seconds\":1,\"why\":\"\",\"parts\":{}}",
+		"{\"version\":2,\"host\":\"a\",\"seconds\":-1,\"why\":\"\",\"parts\":{}}",
+		"{\"version\":2,\"host\":\"a\",\"seconds\":1,\"why\":\"\"}",
 		TOP "[]}",
 		TOP "{\"TCP\":7}}",
-		TOP "{\"TCP\":{\"resent\":-1}}}",
-		TOP "{\"TCP\":{\"resent\":1.5}}}",
-		TOP "{\"TCP\":{\"resent\":\"1\"}}}",
-		TOP "{\"TCP\":{\"resent\":99999999999999999999}}}",
-		TOP "{\"\":{\"resent\":1}}}",
-		TOP "{\"T\\n\":{\"resent\":1}}}",
-		TOP "{\"TCP\":{\"\\u00e4\":1}}}",
-		TOP "{\"TCP\":{\"a\":1,\"a\":2}}}",
+		TOP "{\"TCP\":{\"counters\":7}}}",
+		TOP "{\"TCP\":{\"states\":[]}}}",
+		TCP("\"resent\":-1"),
+		TCP("\"resent\":1.5"),
+		TCP("\"resent\":\"1\""),
+		TCP("\"resent\":99999999999999999999"),
+		TOP "{\"TCP\":{\"states\":{\"resent\":-1}}}}",
+		TOP "{\"TCP\":{\"states\":{\"resent\":null}}}}",
+		TOP "{\"\":{\"counters\":{\"resent\":1}}}}",
+		TOP "{\"T\\n\":{\"counters\":{\"resent\":1}}}}",
+		TCP("\"\\u00e4\":1"),
+		TCP("\"a\":1,\"a\":2"),
 		TOP "{}} and more",
 		TOP "{}}\xff",
 	};
-	static char many[COUNTERS_BYTES + 100];
+	static char many[READING_BYTES + 100];
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		counters_release(&counters);
-		if (counters_parse(&counters, texts[i]) != -EINVAL) {
+		reading_release(&counters);
+		if (reading_parse(&counters, texts[i]) != -EINVAL) {
 			CU_FAIL("taken");
 			printf("taken: %s\n", texts[i]);
 		}
 	}
-	counters_release(&counters);
-	CU_ASSERT_EQUAL(counters_parse(&counters, TOP "{\"TCP\":{\"resent\":1}}}"), 0);
+	reading_release(&counters);
+	CU_ASSERT_EQUAL(reading_parse(&counters, TCP("\"resent\":1")), 0);
 	CU_ASSERT_EQUAL(value("TCP", "resent"), 1);
 	memset(many, ' ', sizeof(many) - 1);
 	memcpy(many + sizeof(many) - 100, TOP "{}}", strlen(TOP "{}}"));
-	CU_ASSERT_EQUAL(counters_parse(&counters, many), -EINVAL);
+	CU_ASSERT_EQUAL(reading_parse(&counters, many), -EINVAL);
 	memset(many, '{', sizeof(many) - 200);
-	CU_ASSERT_EQUAL(counters_parse(&counters, many), -EINVAL);
-	counters_release(&counters);
+	CU_ASSERT_EQUAL(reading_parse(&counters, many), -EINVAL);
+	reading_release(&counters);
 }
 
 static const struct unit_case cases[] = {
@@ -430,6 +474,7 @@ static const struct unit_case cases[] = {
 	{ "more interfaces than room", test_many_interfaces },
 	{ "GPUs", test_gpus },
 	{ "between two readings", test_between },
+	{ "states in words", test_words },
 	{ "room", test_room },
 	{ "JSON there and back", test_json },
 	{ "hostile JSON", test_json_hostile },
@@ -437,5 +482,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	return unit_main("counters", cases, sizeof(cases) / sizeof(cases[0]));
+	return unit_main("reading", cases, sizeof(cases) / sizeof(cases[0]));
 }

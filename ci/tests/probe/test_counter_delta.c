@@ -39,18 +39,21 @@ static void tear_down(void)
 /* A difference over 10 s, of "PART NAME VALUE" entries. */
 static void give(int rank, const char *const *entries)
 {
-	struct counters counters = { .host = "vm", .seconds = 10 };
+	struct reading counters = { .host = "vm", .seconds = 10 };
 	char part[40], name[24], *text;
 	long long value;
 
 	for (; *entries; entries++) {
 		CU_ASSERT_EQUAL_FATAL(sscanf(*entries, "%39[^|]|%23s %lld", part, name, &value), 3);
-		counters_set(&counters, part, name, value);
+		if (strcmp(name, "clock_reasons") == 0 || strncmp(name, "remap_", 6) == 0)
+			reading_state(&counters, part, name, value);
+		else
+			reading_count(&counters, part, name, value);
 	}
-	text = counters_text(&counters, true);
-	CU_ASSERT_TRUE(counter_delta_take_text(&evidence.ranks[rank], text));
+	text = reading_dump(&counters, true);
+	CU_ASSERT_TRUE(evidence_parse_counters(&evidence.ranks[rank], text));
 	free(text);
-	counters_release(&counters);
+	reading_release(&counters);
 }
 
 /* What `print` writes. */
@@ -172,17 +175,18 @@ static void test_reports(void)
 	tear_down();
 }
 
-#define READING(seconds, counters)                                                                 \
-	"{\"version\":1,\"host\":\"vm\",\"seconds\":" seconds                                      \
-	",\"why\":\"\",\"counters\":" counters "}\n"
+#define READING(seconds, parts)                                                                    \
+	"{\"version\":2,\"host\":\"vm\",\"seconds\":" seconds ",\"why\":\"\",\"parts\":{" parts    \
+	"}}\n"
 
 /* Two tasks' texts, whole, cut, or none. */
 static void test_take(void)
 {
-	static const char before[] = READING("5", "{\"TCP\":{\"resent\":3}}")
-		READING("6", "{\"NVML\":{\"gpus\":1},\"GPU 0\":{\"pcie_replays\":1}}");
-	static const char after[] =
-		READING("9", "{\"TCP\":{\"resent\":5}}") READING("10", "{\"NVML\":{\"gpus\":1}}");
+	static const char before[] = READING("5", "\"TCP\":{\"counters\":{\"resent\":3}}")
+		READING("6", "\"NVML\":{\"states\":{\"gpus\":1}},"
+			     "\"GPU 0\":{\"counters\":{\"pcie_replays\":1}}");
+	static const char after[] = READING("9", "\"TCP\":{\"counters\":{\"resent\":5}}")
+		READING("10", "\"NVML\":{\"states\":{\"gpus\":1}}");
 	struct evidence_rank *rank;
 	char cut[sizeof(after)];
 
@@ -194,19 +198,19 @@ static void test_take(void)
 	CU_ASSERT_PTR_NULL(rank->counters);
 	counter_delta_take(rank, before, after, true);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(rank->counters);
-	CU_ASSERT_EQUAL(counters_value(rank->counters, "TCP", "resent"), 2);
-	CU_ASSERT_EQUAL(counters_value(rank->counters, "GPU 0", "gone"), 1);
+	CU_ASSERT_EQUAL(reading_value(rank->counters, "TCP", "resent"), 2);
+	CU_ASSERT_EQUAL(reading_value(rank->counters, "GPU 0", "gone"), 1);
 	CU_ASSERT_EQUAL(rank->counters->seconds, 4);
 	CU_ASSERT_STRING_EQUAL(rank->counters->why, "");
 	/* the driver takes too long: what is known of the host stays, nobody is called gone */
 	snprintf(cut, sizeof(cut), "%.*s", (int)sizeof(after) - 10, after);
 	counter_delta_take(rank, before, cut, true);
-	CU_ASSERT_EQUAL(counters_value(rank->counters, "TCP", "resent"), 2);
-	CU_ASSERT_EQUAL(counters_value(rank->counters, "GPU 0", "gone"), -1);
+	CU_ASSERT_EQUAL(reading_value(rank->counters, "TCP", "resent"), 2);
+	CU_ASSERT_EQUAL(reading_value(rank->counters, "GPU 0", "gone"), -1);
 	CU_ASSERT_STRING_EQUAL(rank->counters->why, "NVML did not answer");
 	/* no earlier reading */
 	counter_delta_take(rank, NULL, after, false);
-	CU_ASSERT_EQUAL(counters_value(rank->counters, "TCP", "resent"), -1);
+	CU_ASSERT_EQUAL(reading_value(rank->counters, "TCP", "resent"), -1);
 	CU_ASSERT_EQUAL(rank->counters->seconds, 0);
 	CU_ASSERT_STRING_EQUAL(printed(counter_delta_print),
 			       "counters    vm: 1 counter, at the end only\n");
@@ -229,7 +233,7 @@ static void test_hear(void)
 	CU_ASSERT_PTR_NULL(evidence.ranks[3].counters);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks[2].counters);
 	CU_ASSERT_TRUE(evidence.ranks[2].counters->seconds >= 0.1);
-	CU_ASSERT_TRUE(counters_value(evidence.ranks[2].counters, "TCP", "resent") >= 0);
+	CU_ASSERT_TRUE(reading_value(evidence.ranks[2].counters, "TCP", "resent") >= 0);
 	tear_down();
 }
 
@@ -246,7 +250,7 @@ static void test_folder(void)
 	set_up();
 	give(2, entries);
 	CU_ASSERT_EQUAL(evidence_save_texts(&evidence, dir, &err), 0);
-	text = counter_delta_text(&evidence.ranks[2]);
+	text = evidence_counters_text(&evidence.ranks[2]);
 	snprintf(path, sizeof(path), "%s/rank-2.counters.json", dir);
 	for (size_t len = strlen(text); len-- > 0;) {
 		tear_down();
@@ -276,7 +280,7 @@ static void test_folder(void)
 	fclose(f);
 	evidence_load_texts(&evidence, dir);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ranks[2].counters);
-	CU_ASSERT_EQUAL(counters_value(evidence.ranks[2].counters, "TCP", "resent"), 12);
+	CU_ASSERT_EQUAL(reading_value(evidence.ranks[2].counters, "TCP", "resent"), 12);
 	CU_ASSERT_PTR_NULL(evidence.ranks[1].counters);
 	free(text);
 	tree_remove();

@@ -17,8 +17,8 @@ static char path[UNIT_TEMP];
 /* The value that a path leads to, and in *key its last part: NULL when there is no such place. */
 static json_t *parent_of(json_t *top, char *at, char **key)
 {
-	for (char *dot; top && (dot = strchr(at, '.')); at = dot + 1) {
-		*dot = '\0';
+	for (char *slash; top && (slash = strchr(at, '/')); at = slash + 1) {
+		*slash = '\0';
 		top = json_is_array(top) ? json_array_get(top, (size_t)atoi(at))
 					 : json_object_get(top, at);
 	}
@@ -143,9 +143,9 @@ static int tell(const char *const *edits)
 static void test_telling(void)
 {
 	static const char *const nothing[] = { NULL };
-	static const char *const two[] = { "run.links_found=17", "run.used_channels=2", NULL };
-	static const char *const blind[] = { "nccl={\"why\":\"rerun\"}", "-run.used_algo", NULL };
-	static const char *const mpi[] = { "run.backend=\"mpi\"", "run.links_found=1", NULL };
+	static const char *const two[] = { "run/links_found=17", "run/used_channels=2", NULL };
+	static const char *const blind[] = { "nccl={\"why\":\"rerun\"}", "-run/used_algo", NULL };
+	static const char *const mpi[] = { "run/backend=\"mpi\"", "run/links_found=1", NULL };
 	char all[64];
 
 	CU_ASSERT_EQUAL(tell(nothing), 1);
@@ -158,7 +158,7 @@ static void test_telling(void)
 	CU_ASSERT_EQUAL(tell(two), 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "cause: nvlinks: NVLinks are missing: NCCL found 17 "
 					    "NVLinks on a GPU that should have "
-					    "18. To mend it: nvidia-smi nvlink"));
+					    "18. Fix: nvidia-smi nvlink"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "\ncause: channels: "));
 	/* one line per reason */
 	CU_ASSERT_EQUAL(tell(blind), 4);
@@ -197,13 +197,13 @@ static void test_many(void)
 	size_t len;
 
 	CU_ASSERT_EQUAL_FATAL(observation_init(&o, 1, 1), 0);
-	o.before[0].ngpus = o.after[0].ngpus = OBSERVED_GPUS;
-	for (int i = 0; i < OBSERVED_GPUS; i++) {
-		observed_gpu_clear(&o.before[0].gpus[i]);
-		observed_gpu_clear(&o.after[0].gpus[i]);
-		snprintf(o.after[0].gpus[i].bus, sizeof(o.after[0].gpus[i].bus), "0000:%02x:00.0",
-			 i);
-		o.after[0].gpus[i].reasons = 4;
+	for (int i = 0; i < 16; i++) {
+		char part[40];
+
+		snprintf(part, sizeof(part), "GPU 0000:%02x:00.0", i);
+		reading_say(&o.before[0], part, "bus", part + 4);
+		reading_say(&o.after[0], part, "bus", part + 4);
+		reading_state(&o.after[0], part, "clock_reasons", 4);
 	}
 	cause_check(cause, &o, &finding);
 	len = strlen(finding.text);

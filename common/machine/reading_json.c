@@ -1,0 +1,171 @@
+/* reading_json.c: {"version": 2, "host": "vm", "seconds": 3.5, "why": "", "parts": {"eth0":
+ * {"counters": {"rx_bytes": 7}, "states": {"mtu": 1500, "link": "Ethernet"}}}}, and back. */
+#include "machine/reading.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_value.h"
+
+#define VERSION 2
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+/* The object of this name in `in`, made where there is none; NULL: no memory. */
+static json_t *member(json_t *in, const char *name)
+{
+	if (!json_object_get(in, name))
+		json_object_set_new(in, name, json_object());
+	return json_object_get(in, name);
+}
+
+json_t *reading_json(const struct reading *m)
+{
+	json_t *parts = json_object();
+	bool whole = parts != NULL;
+
+	for (size_t i = 0; whole && i < m->n; i++) {
+		const struct reading_entry *e = &m->list[i];
+		const char *kind = e->kind == READING_COUNTER ? "counters" : "states";
+
+		whole = json_object_set_new(member(member(parts, e->part), kind), e->name,
+					    e->text ? json_value_text(e->text)
+						    : json_integer((json_int_t)e->value)) == 0;
+	}
+	if (!whole) {
+		json_decref(parts);
+		return NULL;
+	}
+	return json_pack("{s:i s:o s:o s:o s:o}", "version", VERSION, "host",
+			 json_value_text(m->host), "seconds", json_value_real(m->seconds), "why",
+			 json_value_text(m->why), "parts", parts);
+}
+
+char *reading_dump(const struct reading *m, bool indent)
+{
+	json_t *top = reading_json(m);
+	char *text = top ? json_dumps(top, (indent ? JSON_INDENT(1) : JSON_COMPACT) |
+						   JSON_REAL_PRECISION(15))
+			 : NULL;
+
+	json_decref(top);
+	return text;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static bool is_printable(const char *text)
+{
+	while (isprint((unsigned char)*text) && (unsigned char)*text < 0x7f)
+		text++;
+	return *text == '\0';
+}
+
+/* A text of `len` at most, printable. */
+static int take_text(const json_t *from, const char *key, char *to, size_t len)
+{
+	const char *text = json_string_value(json_object_get(from, key));
+
+	if (!text || strlen(text) >= len || !is_printable(text))
+		return -EINVAL;
+	strcpy(to, text);
+	return 0;
+}
+
+/* Texts end up on a terminal, one to a line. */
+static int take_words(struct reading *m, const char *part, const char *name, const char *from)
+{
+	char *text = strdup(from);
+	int rc;
+
+	if (!text)
+		return -ENOMEM;
+	for (char *at = text; *at; at++)
+		if (*at < ' ' || *at > '~')
+			*at = '?';
+	rc = reading_say(m, part, name, text);
+	free(text);
+	return rc;
+}
+
+static int take_entry(struct reading *m, const char *part, const char *name, const json_t *value,
+		      bool states)
+{
+	int64_t number = json_integer_value(value);
+
+	if (!name[0] || !is_printable(name))
+		return -EINVAL;
+	if (states && json_is_string(value))
+		return take_words(m, part, name, json_string_value(value));
+	if (!json_is_integer(value) || number < 0)
+		return -EINVAL;
+	return states ? reading_state(m, part, name, number) : reading_count(m, part, name, number);
+}
+
+/* A part's counters, or its states; it may have none. */
+static int take_entries(struct reading *m, const char *part, json_t *entries, bool states)
+{
+	const char *name;
+	json_t *value;
+	int rc = 0;
+
+	if (entries && !json_is_object(entries))
+		return -EINVAL;
+	json_object_foreach(entries, name, value)
+	{
+		rc = take_entry(m, part, name, value, states);
+		if (rc < 0)
+			break;
+	}
+	return rc;
+}
+
+int reading_take(struct reading *m, const json_t *top)
+{
+	double seconds = json_number_value(json_object_get(top, "seconds"));
+	json_t *parts = json_object_get(top, "parts"), *from;
+	const char *part;
+	int rc = 0;
+
+	if (json_integer_value(json_object_get(top, "version")) != VERSION ||
+	    !json_is_object(parts) || !isfinite(seconds) || seconds < 0 ||
+	    take_text(top, "host", m->host, sizeof(m->host)) < 0 ||
+	    take_text(top, "why", m->why, sizeof(m->why)) < 0)
+		return -EINVAL;
+	m->seconds = seconds;
+	json_object_foreach(parts, part, from)
+	{
+		rc = json_is_object(from) && part[0] && is_printable(part) ? 0 : -EINVAL;
+		if (rc == 0)
+			rc = take_entries(m, part, json_object_get(from, "counters"), false);
+		if (rc == 0)
+			rc = take_entries(m, part, json_object_get(from, "states"), true);
+		if (rc < 0)
+			break;
+	}
+	return rc;
+}
+
+int reading_parse(struct reading *m, const char *text)
+{
+	int rc = strlen(text) > READING_BYTES ? -EINVAL : 0;
+
+	text += strspn(text, " \t\r\n");
+	if (!*text)
+		return -EINVAL;
+	while (rc == 0 && *text) {
+		json_error_t error;
+		json_t *top =
+			json_loads(text, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &error);
+
+		rc = top ? reading_take(m, top) : -EINVAL;
+		json_decref(top);
+		if (rc == 0)
+			text += error.position;
+		text += strspn(text, " \t\r\n");
+	}
+	return rc;
+}

@@ -166,6 +166,40 @@ static void test_unknown_processes(void)
 	CU_ASSERT_EQUAL(ras_agrees(sample.text, &none, &d, line, sizeof(line)), RAS_NAMES_NOBODY);
 }
 
+/* What NCCL 2.28.9 answered on two GPUs: ranks 0 and 1 were these processes, 1 is the culprit. */
+static void test_recorded(void)
+{
+	static const struct {
+		const char *file;
+		int pids[2];
+		const char *line;
+	} table[] = {
+		{ "ci/tests/data/ras_dropped_h200x2.json",
+		  { 817, 819 },
+		  "NCCL RAS agrees: rank 1 has launched up to AllReduce 7, others up to 8" },
+		{ "ci/tests/data/ras_killed_h200x2.json", /* lacks a comma */
+		  { 909, 910 },
+		  "NCCL RAS agrees: rank 1 does not answer" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct evidence_rank two[2] = {
+			{ .present = true, .view.pid = table[i].pids[0] },
+			{ .present = true, .view.pid = table[i].pids[1] },
+		};
+		struct evidence e = { .nranks = 2, .ranks = two };
+		FILE *f = fopen(table[i].file, "re");
+		char text[4096];
+		size_t n;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		n = fread(text, 1, sizeof(text) - 1, f);
+		text[n] = '\0';
+		fclose(f);
+		check(&(struct sample){ text, "1", RAS_AGREES, table[i].line }, &e);
+	}
+}
+
 static void test_hostile(void)
 {
 	static const char *const pieces[] = { "{",
@@ -285,6 +319,7 @@ static void test_rank_list(void)
 static const struct unit_case cases[] = {
 	{ "answers", test_answers },
 	{ "processes that are not known", test_unknown_processes },
+	{ "answers of NCCL 2.28.9", test_recorded },
 	{ "hostile answers", test_hostile },
 	{ "an answer with a byte changed", test_spoilt },
 	{ "many ranks", test_many },

@@ -16,8 +16,8 @@
 #include "measure/schedule.h"
 #include "measure/sweep.h"
 #include "measure/timing.h"
+#include "measure/vendor_hook.h"
 #include "measure/predict.h"
-#include "topo/vendor_run.h"
 #include "inject/machine.h"
 #include "record/recorder.h"
 #include "watch/uplink.h"
@@ -40,7 +40,7 @@ struct rank {
 	struct rank_facts *facts;
 	struct run_facts run_facts;
 	struct predict predict;
-	struct vendor_run vendor;
+	struct vendor_hook vendor;
 	struct reconcile reconcile;
 };
 
@@ -303,12 +303,9 @@ static int open_vendor(struct rank *r)
 	if (!(r->bench.backend->ops->flags & BACKEND_DEVICE))
 		return report_comment(&r->report, "Vendors' figures: they are about GPUs and their "
 						  "links, and this run used none");
-	r->vendor = (struct vendor_run){
-		.device = r->facts[0].device.device,
-		.memory = r->facts[0].device.device_memory,
-		.sys = predict_topology(&r->predict),
-	};
-	r->run.vendor = &r->vendor;
+	r->run.vendor =
+		vendor_hook_open(&r->vendor, r->facts[0].device.device,
+				 r->facts[0].device.device_memory, predict_topology(&r->predict));
 	return 0;
 }
 

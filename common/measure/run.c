@@ -12,7 +12,6 @@
 #include "measure/point.h"
 #include "measure/schedule.h"
 #include "measure/sweep.h"
-#include "topo/vendor_run.h"
 
 static void begin_sweep(struct sweep *sweep, const struct bench *bench)
 {
@@ -118,6 +117,28 @@ static int summarise_ranks(struct run *run, const struct measured *measured)
 	return rc;
 }
 
+/* Rank 0: the row to the hooks, then to the sinks. */
+static int report_point(struct run *run, struct measured *measured)
+{
+	const struct predictor *predictor = run->bench->predictor;
+	const struct run_hook *const hooks[] = { run->vendor, run->reconciler };
+	struct row *row = &measured->row;
+	int rc;
+
+	clear_progress(run);
+	run->report->wrong_checks += measured->wrong_checks;
+	row_no_prediction(row);
+	if (predictor)
+		predictor->row(predictor->ctx, row);
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+		if (hooks[i])
+			hooks[i]->row(hooks[i]->ctx, row);
+	rc = report_row(run->report, row);
+	if (rc == 0 && run->bench->options->matrix_summary && run->bench->collective->irregular)
+		rc = summarise_ranks(run, measured);
+	return rc;
+}
+
 static int one_placement(struct run *run, const struct point *point, bool in_place, int cycle)
 {
 	struct measured measured;
@@ -129,22 +150,8 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 	} else if (rc == 0) {
 		measured.row.cycle = cycle;
 		run_note_guilty(run, &measured.row.report);
-		if (run->report) {
-			clear_progress(run);
-			run->report->wrong_checks += measured.wrong_checks;
-			row_no_prediction(&measured.row);
-			if (run->bench->predictor)
-				run->bench->predictor->row(run->bench->predictor->ctx,
-							   &measured.row);
-			if (run->vendor)
-				vendor_run_row(run->vendor, &measured.row);
-			if (run->reconciler)
-				run->reconciler->row(run->reconciler->ctx, &measured.row);
-			rc = report_row(run->report, &measured.row);
-			if (rc == 0 && run->bench->options->matrix_summary &&
-			    run->bench->collective->irregular)
-				rc = summarise_ranks(run, &measured);
-		}
+		if (run->report)
+			rc = report_point(run, &measured);
 	}
 	point_release(&measured);
 	run->done++;
@@ -235,22 +242,9 @@ static int check_min_busbw(struct run *run, const char *option, double asked, do
 			      asked, average, (int)*outcome);
 }
 
-static int vendor_line(void *report, const char *text)
+static int finish_hook(struct run *run, const struct run_hook *hook)
 {
-	return report_comment(report, "%s", text);
-}
-
-/* --vendor. A file that cannot be read is a remark: the run itself is none the worse. */
-static int finish_vendor(struct run *run)
-{
-	struct error err = { .rank = -1 };
-	int rc = 0;
-
-	if (run->vendor)
-		rc = vendor_run_lines(run->vendor, NULL, vendor_line, run->report, &err);
-	if (rc < 0 && err.code)
-		rc = report_comment(run->report, "Vendors' figures: %.300s", err.text);
-	return rc;
+	return hook ? hook->finish(hook->ctx, run->report) : 0;
 }
 
 int run_finish(struct run *run)
@@ -275,11 +269,11 @@ int run_finish(struct run *run)
 					     &summary.outcome);
 		if (rc == 0)
 			rc = finish_predictions(run, &summary.outcome);
-		if (rc == 0 && run->reconciler)
-			rc = run->reconciler->explain(run->reconciler->ctx, run->report);
 		outcome = (int)summary.outcome;
 		if (rc == 0)
-			rc = finish_vendor(run);
+			rc = finish_hook(run, run->reconciler);
+		if (rc == 0)
+			rc = finish_hook(run, run->vendor);
 		if (rc == 0)
 			rc = report_end(run->report, &summary);
 	}

@@ -9,26 +9,24 @@
 #include "base/outcome.h"
 #include "report/report.h"
 
-struct vendor_run;
-
-/* Looks for what makes rows slow; made elsewhere. */
-struct reconciler {
+/* What sees the rows of a run and has remarks at its end: what made rows slow (reconcile), what
+ * vendors say of the links. */
+struct run_hook {
 	void *ctx;
 	/* A row, its predicted fields filled in. */
 	void (*row)(void *ctx, const struct row *row);
-	/* After the last one: remarks on what was found, if any row is slow. 0 or a negative
-	 * errno. */
-	int (*explain)(void *ctx, struct report *report);
+	/* After the last one: its remarks, if there are any. 0 or a negative errno. */
+	int (*finish)(void *ctx, struct report *report);
 };
 
 struct run {
 	struct bench *bench;
-	struct report *report;		     /* rank 0 only, else NULL */
-	struct vendor_run *vendor;	     /* rank 0 with --vendor, else NULL */
-	const struct reconciler *reconciler; /* rank 0; NULL: nothing is looked for */
-	enum outcome outcome;		     /* ok, wrong data or too slow */
-	char guilty[64];		     /* ranks with wrong data, "1,3" */
-	long long points, done;		     /* for the progress line; rank 0 */
+	struct report *report; /* rank 0 only, else NULL */
+	/* Rank 0; NULL: not asked for. */
+	const struct run_hook *reconciler, *vendor;
+	enum outcome outcome;	/* ok, wrong data or too slow */
+	char guilty[64];	/* ranks with wrong data, "1,3" */
+	long long points, done; /* for the progress line; rank 0 */
 	double started;
 	enum progress_line progress;
 	size_t too_small;  /* sizes that left nothing per rank */

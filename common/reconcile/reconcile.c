@@ -254,7 +254,7 @@ static int explain(void *ctx, struct report *report)
 }
 
 int reconcile_before(struct reconcile *r, const struct bench *bench, const struct predict *predict,
-		     bool shared_gpu, const struct reconciler **hooks)
+		     bool shared_gpu, const struct run_hook **hooks)
 {
 	struct job *job = bench->job;
 	int rc = 0;
@@ -273,7 +273,7 @@ int reconcile_before(struct reconcile *r, const struct bench *bench, const struc
 	if (rc < 0 || job->rank != 0)
 		return rc;
 	describe_run(r);
-	r->hooks = (struct reconciler){ .ctx = r, .row = take_row, .explain = explain };
+	r->hooks = (struct run_hook){ .ctx = r, .row = take_row, .finish = explain };
 	*hooks = &r->hooks;
 	return 0;
 }

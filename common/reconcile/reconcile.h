@@ -18,15 +18,14 @@ struct reconcile {
 	struct nvml nvml;		/* of the ranks that look at their host */
 	struct observed_rank *ranks;	/* all of the job */
 	struct observation observation; /* rank 0 */
-	struct reconciler hooks;
+	struct run_hook hooks;
 };
 
 /* Look for the first time, on every rank: once the communicator is there, before the sweep.
  * `predict` is rank 0's, NULL where no predictions are made. Sets *hooks for struct run on rank
  * 0; they live as long as `reconcile`. 0, or a negative errno with the error set. Collective. */
 int reconcile_before(struct reconcile *reconcile, const struct bench *bench,
-		     const struct predict *predict, bool shared_gpu,
-		     const struct reconciler **hooks);
+		     const struct predict *predict, bool shared_gpu, const struct run_hook **hooks);
 
 /* Look again, after the sweep. Does nothing without the first look. The same. Collective. */
 int reconcile_after(struct reconcile *reconcile);

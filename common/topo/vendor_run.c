@@ -159,15 +159,15 @@ bool vendor_row_about(const struct topo_system *sys, const struct vendor_row *ro
 	return figure_of(&s, row) >= 0;
 }
 
-void vendor_run_row(struct vendor_run *run, const struct row *row)
+void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, double predicted)
 {
-	if (row->busbw_gbs > run->measured) {
-		run->measured = row->busbw_gbs;
-		run->measured_size = row->size;
+	if (measured > run->measured) {
+		run->measured = measured;
+		run->measured_size = size;
 	}
-	if (row->predicted_busbw_gbs > run->predicted) {
-		run->predicted = row->predicted_busbw_gbs;
-		run->predicted_size = row->size;
+	if (predicted > run->predicted) {
+		run->predicted = predicted;
+		run->predicted_size = size;
 	}
 }
 

@@ -3,8 +3,8 @@
 #define HANGAR_VENDOR_RUN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-#include "report/row.h"
 #include "topo/topo.h"
 #include "topo/vendor.h"
 
@@ -17,8 +17,9 @@ struct vendor_run {
 	uint64_t measured_size, predicted_size; /* bytes */
 };
 
-/* Take a row into account. */
-void vendor_run_row(struct vendor_run *run, const struct row *row);
+/* Take a row into account: its size in bytes, its measured and predicted bus bandwidth in GB/s; NaN:
+ * none. */
+void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, double predicted);
 
 /* One line for what was reached, then one for each of NVLink, memory, PCIe and NIC: the vendor's
  * figure in GB/s, what was reached of it in percent, and whether the figure is verified. A GPU that

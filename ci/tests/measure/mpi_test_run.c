@@ -5,10 +5,12 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "measure/run.h"
+#include "measure/vendor_hook.h"
 
 static struct run run;
 
@@ -84,7 +86,7 @@ static void test_slow(void)
 	}
 }
 
-static char remarks[1024];
+static char remarks[4096];
 
 static int keep_remark(struct sink *sink, const char *line)
 {
@@ -147,6 +149,32 @@ static void test_min_percent(void)
 	bench.predictor = NULL;
 }
 
+/* --vendor: rank 0's hook sees the rows and has the last word. */
+static void test_vendor(void)
+{
+	static const struct sink_ops ops = { .name = "kept", .comment = keep_remark };
+	struct sink sink = { .ops = &ops, .err = &err };
+	struct report report = { .sinks = { &sink }, .n = 1 };
+	struct vendor_hook vendor;
+
+	SET_UP(&all_reduce, "-b", "8", "-e", "8", "-n", "2", "-w", "1");
+	setenv("HANGAR_SPECS", "common/topo/specs", 1);
+	remarks[0] = '\0';
+	run = (struct run){ .bench = &bench };
+	if (job.rank == 0) {
+		run.report = &report;
+		run.vendor = vendor_hook_open(&vendor, "NVIDIA H200", 0, NULL);
+	}
+	CU_ASSERT_EQUAL(run_sweep(&run), 0);
+	CU_ASSERT_EQUAL(run_finish(&run), 0);
+	if (job.rank != 0)
+		return;
+	CU_ASSERT_TRUE(vendor.best.measured > 0);
+	CU_ASSERT_EQUAL(vendor.best.measured_size, 8);
+	CU_ASSERT_PTR_NOT_NULL(strstr(remarks, "Vendors' figures for NVIDIA H200; best busbw "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(remarks, "NVLink   450.00 GB/s per direction"));
+}
+
 static void test_largest(void)
 {
 	SET_UP(&all_reduce, "-b", "8", "-e", "1G", "-u", "3");
@@ -162,9 +190,8 @@ static void test_largest(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{ "guilty ranks of a run", test_guilty },
-		{ "too slow", test_slow },
-		{ "below the predictions", test_min_percent },
+		{ "guilty ranks of a run", test_guilty },      { "too slow", test_slow },
+		{ "below the predictions", test_min_percent }, { "vendors' figures", test_vendor },
 		{ "the largest buffer", test_largest },
 	};
 

@@ -81,7 +81,7 @@ static const struct predict *set_up(bool ask)
 }
 
 /* A row of that share of its prediction. */
-static void feed(const struct reconciler *hooks, uint64_t size, double percent, const char *algo)
+static void feed(const struct run_hook *hooks, uint64_t size, double percent, const char *algo)
 {
 	struct row row = { .size = size };
 
@@ -98,9 +98,9 @@ static void feed(const struct reconciler *hooks, uint64_t size, double percent, 
 }
 
 /* All but rank 0 have no hooks. */
-static const struct reconciler *look(const struct predict *f)
+static const struct run_hook *look(const struct predict *f)
 {
-	const struct reconciler *hooks = NULL;
+	const struct run_hook *hooks = NULL;
 
 	CU_ASSERT_EQUAL(reconcile_before(&reconcile, &bench, f, false, &hooks), 0);
 	CU_ASSERT_EQUAL(hooks != NULL, job.rank == 0);
@@ -118,7 +118,7 @@ static int count_gpus(const struct reading *host)
 
 static void test_slow(void)
 {
-	const struct reconciler *hooks = look(set_up(false));
+	const struct run_hook *hooks = look(set_up(false));
 
 	if (hooks) {
 		feed(hooks, 1 << 20, 70, "Ring");
@@ -128,7 +128,7 @@ static void test_slow(void)
 	}
 	CU_ASSERT_EQUAL(reconcile_after(&reconcile), 0);
 	if (hooks) {
-		CU_ASSERT_EQUAL(hooks->explain(hooks->ctx, &report), 0);
+		CU_ASSERT_EQUAL(hooks->finish(hooks->ctx, &report), 0);
 		CU_ASSERT_PTR_NOT_NULL(
 			strstr(remarks, "The slowest row, of 67108864 bytes, reaches 40.2 % of its "
 					"prediction (Ring/Simple)\n"));
@@ -160,13 +160,13 @@ static void test_slow(void)
 static void test_good(void)
 {
 	for (int ask = 0; ask < 2; ask++) {
-		const struct reconciler *hooks = look(set_up(ask));
+		const struct run_hook *hooks = look(set_up(ask));
 
 		if (hooks)
 			feed(hooks, 64 << 20, 80, "Ring");
 		CU_ASSERT_EQUAL(reconcile_after(&reconcile), 0);
 		if (hooks) {
-			CU_ASSERT_EQUAL(hooks->explain(hooks->ctx, &report), 0);
+			CU_ASSERT_EQUAL(hooks->finish(hooks->ctx, &report), 0);
 			CU_ASSERT_PTR_NULL(strstr(remarks, "The slowest row"));
 			CU_ASSERT_EQUAL(strstr(remarks, "cause: nvlinks") != NULL, ask == 1);
 			CU_ASSERT_EQUAL(remarks[0] != '\0', ask == 1);

@@ -103,14 +103,11 @@ static void test_shares(void)
 {
 	static struct topo_system sys = { .ngpus = 1, .nnics = 1, .transport = TOPO_IB };
 	struct vendor_run run = { .device = "NVIDIA H200", .sys = &sys };
-	struct row row = { .size = 1024, .busbw_gbs = 1.5, .predicted_busbw_gbs = NAN };
 
-	vendor_run_row(&run, &row);
+	vendor_run_row(&run, 1024, 1.5, NAN);
 	CU_ASSERT_EQUAL(run.predicted, 0);
-	row = (struct row){ .size = 1 << 30, .busbw_gbs = 360, .predicted_busbw_gbs = 369 };
-	vendor_run_row(&run, &row);
-	row = (struct row){ .size = 1 << 20, .busbw_gbs = 100, .predicted_busbw_gbs = 120 };
-	vendor_run_row(&run, &row);
+	vendor_run_row(&run, 1 << 30, 360, 369);
+	vendor_run_row(&run, 1 << 20, 100, 120);
 	sys.gpu[0].pcie_gbs = topo_pcie_gbs(5, 16);
 	sys.nic[0].gbs = 50;
 	CU_ASSERT_EQUAL(compare(&run, file), 0);

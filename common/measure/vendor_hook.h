@@ -1,0 +1,18 @@
+/* vendor_hook.h: --vendor of a run: its best row beside what vendors say of its links. */
+#ifndef HANGAR_VENDOR_HOOK_H
+#define HANGAR_VENDOR_HOOK_H
+
+#include "measure/run.h"
+#include "topo/vendor_run.h"
+
+struct vendor_hook {
+	struct vendor_run best;
+	struct run_hook hook;
+};
+
+/* For struct run, on rank 0. `device` and `memory` (bytes) are the GPU's, `sys` is the node's links,
+ * NULL where they are not known; `device` and `sys` live as long as the hook. */
+const struct run_hook *vendor_hook_open(struct vendor_hook *vendor, const char *device,
+					size_t memory, const struct topo_system *sys);
+
+#endif

@@ -32,8 +32,8 @@ static int refuse(struct job *job, const struct options_agree *mine)
 	if (rc == 0)
 		rc = job_gather(job, mine, sizeof(*mine), all);
 	if (rc == 0 && all && !options_agree_same(all, job->nranks, text, sizeof(text)))
-		rc = error_set(job->err, OUTCOME_USAGE, -EINVAL, "%s; must be the same on all ranks",
-			       text);
+		rc = error_set(job->err, OUTCOME_USAGE, -EINVAL,
+			       "%s; must be the same on all ranks", text);
 	free(all);
 	return job_agree(job, rc);
 }

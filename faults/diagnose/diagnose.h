@@ -1,4 +1,4 @@
-/* diagnose.h: from evidence to class, guilty ranks, and the point where timelines parted. Sees
+/* diagnose.h: from evidence to class, culprits, and the point where timelines parted. Sees
  * recorded evidence only. */
 #ifndef HANGAR_DIAGNOSE_H
 #define HANGAR_DIAGNOSE_H
@@ -16,7 +16,7 @@
 struct diagnosis {
 	enum outcome outcome;
 	enum diagnosis_class class;
-	char ranks[256]; /* guilty, "1,3"; "-" when nobody is named */
+	char ranks[256]; /* culprits, "1,3"; "-" when nobody is named */
 	/* Where timelines parted: the first call on `comm` that not all made alike. An interval
 	 * where identical calls leave it open; 0: communicator init; -1: nowhere. */
 	int64_t comm, seq_low, seq_high;
@@ -35,6 +35,10 @@ struct diagnosis {
 /* Never fails: what does not fit is "unexplained", with the evidence. Cost linear in ranks x
  * calls. */
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
+
+/* One more line of evidence, if there is room. */
+void diagnosis_note(struct diagnosis *diagnosis, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Readable report (text), and all files beside the evidence. diagnosis_save: 1 when they hold a
  * timeline that plots/plot draws, 0 when there is no call to draw, or a negative errno with the

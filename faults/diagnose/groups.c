@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/rule.h"
 #include "watch/rendezvous.h"
 #include "base/rank_list.h"
+#include "record/verdict.h"
 
 /* How much a finding says: a death explains why others hang. */
 static int weight(const struct diagnosis *d)
@@ -31,7 +31,7 @@ static size_t sort_groups(const struct evidence *e, const struct rank_view **vie
 
 		if (e->ranks[i].present && v->init_id != 0)
 			views[n++] = v;
-		else if (e->ranks[i].present && inquiry_died(v))
+		else if (e->ranks[i].present && view_died(v))
 			return 0;
 	}
 	if (n == 0 || rendezvous_incomplete(views, n) > 0)
@@ -120,11 +120,12 @@ static void investigate_each(const struct evidence *all, const struct rank_view 
 		rank_list_words(part->in, all->nranks, names, sizeof(names));
 	}
 	if (d->outcome != OUTCOME_OK)
-		inquiry_say(d,
-			    "There are %zu groups with a communicator each; this is of %s, whose "
-			    "roots and partners "
-			    "are numbered within it.",
-			    groups, names);
+		diagnosis_note(
+			d,
+			"There are %zu groups with a communicator each; this is of %s, whose "
+			"roots and partners "
+			"are numbered within it.",
+			groups, names);
 }
 
 bool groups_investigate(const struct evidence *evidence,

@@ -1,133 +1,112 @@
-/* rule.h: what the rules of a diagnosis share. Internal to faults/diagnose/. */
+/* rule.h: what a rule is given and what it returns, and the helpers that every rule uses. Internal to
+ * faults/diagnose/.
+ *
+ * A rule looks at a const context and writes into its finding alone. What it wrote is forgotten where
+ * it says no; where it says yes the driver (diagnose.c) makes the diagnosis of it. */
 #ifndef HANGAR_RULE_H
 #define HANGAR_RULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "diagnose/align.h"
 #include "diagnose/diagnose.h"
 
-struct inquiry {
-	const struct evidence *evidence;
-	struct diagnosis *d;
-	struct align align; /* of the communicator at hand */
-	bool closely;	    /* how `align` is to be made */
-	/* Compared closely, by communicator (1u << comm): ... no rank's calls are other than the
-	 * others' but for some left out or added; ... two sides as large as each other differ */
-	uint32_t planned, split;
-	bool *guilty; /* nranks */
-	size_t nguilty;
+/* What sends and receives tell when they are compared strictly; a bit per communicator. */
+struct plans {
+	uint32_t
+		followed; /* no rank's calls differ from the others' but for some left out or added */
+	uint32_t few;	  /* and fewer than half of the ranks did that */
+	uint32_t split;	  /* two sides as large as each other differ */
 };
 
-/* One more line of evidence, if there is room. */
-void inquiry_say(struct diagnosis *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+struct rule_ctx {
+	const struct evidence *evidence;
+	enum outcome outcome; /* what the run came to, by how its ranks are */
+	bool in_pairs;	      /* sends and receives are among what ranks wait for */
+	struct plans plans;   /* nothing unless in_pairs */
+	bool settled; /* all came to their end, and what was sent was received: more calls of one rank are
+	               * its right */
+	const struct align
+		*align; /* of the communicator at hand; NULL in a row for the whole run */
+};
 
-void inquiry_accuse(struct inquiry *q, int rank);
+/* Ranks of whom a rule says that they are to blame. */
+struct culprits {
+	bool *in; /* nranks marks; owned by whoever made it */
+	int nranks;
+	size_t n;
+};
 
-/* A rank's number for people: in the run, where the evidence is of a group. */
-int inquiry_number(const struct inquiry *q, int rank);
+struct finding {
+	enum diagnosis_class class;
+	const char *confidence;
+	struct culprits culprits;
+	int64_t comm, seq_low, seq_high, hang_seq; /* as in struct diagnosis; -1: none */
+	char field[16], theirs[64], majority[64];
+	char notes[DIAGNOSIS_LINES][256];
+	size_t nnotes;
+};
 
-/* Marked ranks with these numbers, as rank_list_words has them. Returns buf. */
-const char *inquiry_words(const struct inquiry *q, const bool *in, char *buf, size_t len);
+/* Returns whether it has found something. */
+typedef bool rule_fn(const struct rule_ctx *ctx, struct finding *finding);
 
-/* The guilty as the diagnosis' list of ranks. */
-void inquiry_name_guilty(struct inquiry *q);
+/* Outcomes of a run, by which a row is asked or passed over. */
+enum rule_outcomes {
+	ON_HANG = 1,
+	ON_ERROR = 2,
+	ON_DIED = 4,
+	ON_OTHER = 8, /* it ended: well, with wrong data... */
+	ON_ANY = 15
+};
 
-/* A call in words, "no call" for NULL. Returns buf. */
-const char *inquiry_call(const struct record *record, char *buf, size_t len);
+enum rule_comms {
+	COMMS_EACH = 1, /* one after the other, all that have calls */
+	COMMS_FIRST,	/* the first of these alone */
+	COMMS_INIT,	/* communicator 0, which init makes */
+	COMMS_NONE	/* once for the run, without a look at calls */
+};
 
-/* A rank's number of calls on the communicator that are known to have completed. */
-uint64_t inquiry_completed(const struct inquiry *q, int rank);
+struct rule {
+	const char *name;
+	enum rule_outcomes outcomes;
+	enum rule_comms comms;
+	bool strict;   /* sends and receives told apart; only where ctx->in_pairs */
+	bool diverged; /* what it finds makes the outcome diverged at least */
+	bool remark;   /* never the answer: its notes are kept, and the next row is asked */
+	rule_fn *f;
+};
 
-/* The first call that not all ranks completed, -1 when nobody waits for one. */
-int64_t inquiry_hang_point(const struct inquiry *q);
+/* rules.c: all rules, in the order in which they are asked. */
+extern const struct rule rules[];
+extern const size_t rules_count;
 
-/* The end of a rule: class, confidence, the names of the guilty, and what they and the others
- * are doing. */
-void inquiry_conclude(struct inquiry *q, enum diagnosis_class class, const char *confidence);
+/* diagnose.c: the driver. Asks the rows of a table in order until one that is no remark says yes. */
+void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
+		struct diagnosis *diagnosis);
+
+/* ---- finding.c: the finding, and lines in it ---- */
+
+void finding_reset(struct finding *finding);
+/* A sentence of evidence, if there is room. */
+void finding_note(struct finding *finding, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Room for as many notes again? Half of them are left to what concludes a finding. */
+bool finding_has_room(const struct finding *finding);
+
+void mark_culprit(struct culprits *culprits, int rank);
+void clear_culprits(struct culprits *culprits);
+
+/* Culprits as "1,3", "-" for none; false when not all of them fit. */
+bool culprits_list(const struct rule_ctx *ctx, const struct culprits *culprits, char *buf,
+		   size_t len);
 
 /* A line: how the rank is, what it does, what calls it made; `tail` before the full stop. */
-void inquiry_say_rank(struct inquiry *q, int rank, const char *tail);
+void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, const char *tail);
 
-/* Which call the guilty ranks did not make though others did. */
-void inquiry_place_missing(struct inquiry *q);
-
-/* Has its process ended without saying so? */
-bool inquiry_died(const struct rank_view *v);
-
-/* CLASS_BLOCKED or CLASS_BUSY where the host's evidence shows a rank that lacks a call so, else
- * `idle`. */
-enum diagnosis_class inquiry_host_class(const struct evidence_rank *rank,
-					enum diagnosis_class idle);
-
-/* diagnose_init.c: does a guilty rank lack communicator init itself, while others are inside it?
- * Then that is the place. */
-bool inquiry_place_init(struct inquiry *q);
-
-/* diagnose_init.c: rules. Each returns whether it has found the answer. */
-
-/* Ranks called init with different arguments. */
-bool blame_init_arguments(struct inquiry *q);
-/* Some are inside init, others never called it. */
-bool blame_absent_from_init(struct inquiry *q);
-/* All called init alike, and one lives in another network. */
-bool blame_unreachable(struct inquiry *q);
-/* A rank aborted its communicator by itself. */
-bool blame_aborted(struct inquiry *q);
-/* A rank gave up because its device had no memory left. */
-bool blame_device_memory(struct inquiry *q);
-
-/* diagnose_deviation.c: rules. Ranks' calls are other than most ranks', or no side is larger. */
-bool blame_deviation(struct inquiry *q);
-/* Of an alignment that was done closely, where all ranks follow one plan: some left out a send or
- * receive, or made one too many. Marks the communicator in `planned` and `split`. */
-bool blame_plan(struct inquiry *q);
-/* Two sides, marked in `split`, and nobody can say which is right. */
-bool blame_split(struct inquiry *q);
-/* Are sends and receives among what the ranks wait for? */
-bool is_in_pairs(struct inquiry *q);
-
-/* diagnose_missing.c: some made a call that others, not inside one, never did. */
-bool blame_missing(struct inquiry *q);
-/* Every rank has made and completed the same calls and is outside of any: that, and where each is.
- * Returns whether it is so. */
-bool say_nobody_called(struct inquiry *q);
-/* Others than the guilty, alive, who lack a call as blame_missing has it: a line each. After
- * inquiry_conclude. */
-void say_missing_too(struct inquiry *q);
-
-/* diagnose_outside.c: all calls that were made have ended, and a rank does not come to where the others
- * wait for it since. */
-bool blame_behind(struct inquiry *q);
-
-/* diagnose_pairs.c: is this a send or a receive? False for NULL. */
-bool call_in_pairs(const struct record *record);
-/* Does the rank wait for sends or receives that it made? A group of them returns one by one and
- * waits at its end. */
-bool waits_in_pairs(const struct inquiry *q, int rank);
-/* Do all of the guilty? */
-bool all_wait_in_pairs(const struct inquiry *q);
-/* Can it be told what became of all that the rank waits for? Not where calls are no longer known, or
- * ranks are split into groups with numbers of their own. */
-bool partners_known(const struct inquiry *q, int rank);
-/* What of the ranks' sends and receives cannot end, a line each: the partner has not made its
- * part, or one of another amount; the latter is the answer (class mismatch, nobody guilty).
- * Returns whether it is. */
-bool blame_unequal(struct inquiry *q);
-/* Each of the guilty waits for such a partner: then they are not, and what blame_unequal finds
- * is said. Returns whether they are acquitted. */
-bool acquit_pairs(struct inquiry *q);
-/* Does another rank wait for a part of this one's that it has not made, or made otherwise; or
- * (`extra`) this one for another's? */
-bool pairs_point_at(const struct inquiry *q, int rank, bool extra);
-/* Does somebody wait for each of the guilty so? False only where that is certain. */
-bool guilty_awaited(const struct inquiry *q);
-/* A send or receive too few leaves others waiting for it, one too many the rank itself. Is it the other
- * way round for this deviation of `rank`, in a hang; or is one call all that it has in common with
- * others? False for other deviations. */
-bool pairs_contradict(const struct inquiry *q, const struct deviation *deviation, int rank);
-/* Is there a send or receive that the partner has no part of, or another amount, or a collective that
- * not all made, in the same order? True also where that cannot be told. Linear in the calls. */
-bool lacks_meeting(struct inquiry *q);
+/* The end of a rule: class and confidence, and notes of what the culprits and the others are doing. */
+void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
+		      enum diagnosis_class class, const char *confidence);
 
 #endif

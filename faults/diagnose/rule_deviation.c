@@ -1,17 +1,17 @@
 /* rule_deviation.c: the rules about calls that differ: the sequences side by side, and which
  * ranks' is another than most ranks'. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "diagnose/rule.h"
-#include "base/rank_list.h"
+#include "diagnose/pairs.h"
+#include "diagnose/place.h"
+#include "diagnose/rules.h"
+#include "diagnose/words.h"
+#include "record/verdict.h"
 
-#define PLAN_MIN    4 /* calls that are alike: ranks follow one plan */
-#define POINTED_MAX 8 /* ranks for whom is asked who waits for them */
-
-static void name_field(struct diagnosis *d, const struct record *theirs, const struct record *ours)
+static void name_field(struct finding *f, const struct record *theirs, const struct record *ours)
 {
 	const char *field = "call";
 
@@ -21,23 +21,21 @@ static void name_field(struct diagnosis *d, const struct record *theirs, const s
 			: theirs->dtype != ours->dtype ? "dtype"
 			: theirs->op != ours->op       ? "op"
 						       : "peer";
-	snprintf(d->field, sizeof(d->field), "%s", field);
-	inquiry_call(theirs, d->theirs, sizeof(d->theirs));
-	inquiry_call(ours, d->majority, sizeof(d->majority));
+	snprintf(f->field, sizeof(f->field), "%s", field);
+	call_words(theirs, f->theirs, sizeof(f->theirs));
+	call_words(ours, f->majority, sizeof(f->majority));
 }
 
-/* A tie that nothing decides: both sides, nobody guilty. */
-static void report_tie(struct inquiry *q)
+void report_tie(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = &q->align;
-	struct diagnosis *d = q->d;
+	const struct align *a = ctx->align;
 	const struct record *first = NULL, *second = NULL;
 
 	for (int i = 0; i < a->nranks; i++) {
 		const struct record *r;
 		char call[160];
 
-		if (first && second && d->nlines == DIAGNOSIS_LINES)
+		if (first && second && f->nnotes == DIAGNOSIS_LINES)
 			break;
 		r = align_record(a, i, a->tie);
 		if (!r)
@@ -46,16 +44,16 @@ static void report_tie(struct inquiry *q)
 			first = r;
 		else if (!second && align_signed(a, r) != align_signed(a, first))
 			second = r;
-		inquiry_say(d, "Rank %d made call %" PRIu64 " of communicator %u as %s.",
-			    inquiry_number(q, i), a->tie, a->comm,
-			    inquiry_call(r, call, sizeof(call)));
+		finding_note(f, "Rank %d made call %" PRIu64 " of communicator %u as %s.",
+			     rank_number(ctx->evidence, i), a->tie, a->comm,
+			     call_words(r, call, sizeof(call)));
 	}
-	d->seq_low = d->seq_high = (int64_t)a->tie;
-	d->comm = a->comm;
-	d->hang_seq = inquiry_hang_point(q);
-	name_field(d, second, first);
-	inquiry_conclude(q, CLASS_MISMATCH, "inconclusive");
-	inquiry_say(d, "No value has a majority: either side may be the one that is wrong.");
+	f->seq_low = f->seq_high = (int64_t)a->tie;
+	f->comm = a->comm;
+	f->hang_seq = hang_point(ctx);
+	name_field(f, second, first);
+	finding_conclude(ctx, f, CLASS_MISMATCH, "inconclusive");
+	finding_note(f, "No value has a majority: either side may be the one that is wrong.");
 }
 
 static enum diagnosis_class deviation_class(enum deviation_kind kind)
@@ -66,28 +64,29 @@ static enum diagnosis_class deviation_class(enum deviation_kind kind)
 					 : CLASS_UNEXPLAINED;
 }
 
-/* What the guilty made there, in the words of `rank`, one of them: they need not all have made the
+/* What the culprits made there, in the words of `rank`, one of them: they need not all have made the
  * same. */
-static void say_deviation(struct inquiry *q, const struct deviation *first, int rank)
+static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
+			   const struct deviation *first, int rank)
 {
-	const struct align *a = &q->align;
+	const struct align *a = ctx->align;
 	uint64_t sig = align_sig(a, rank, first->high);
 	bool *alike = calloc((size_t)a->nranks + 1, sizeof(*alike));
-	const char *others = a->nranks - (int)q->nguilty == 1 ? "the other" : "the others";
+	const char *others = a->nranks - (int)f->culprits.n == 1 ? "the other" : "the others";
 	char names[80] = "a rank";
 
 	for (int i = 0; alike && i < a->nranks; i++)
-		alike[i] = q->guilty[i] && align_sig(a, i, first->high) == sig;
+		alike[i] = f->culprits.in[i] && align_sig(a, i, first->high) == sig;
 	if (alike)
-		inquiry_words(q, alike, names, sizeof(names));
+		ranks_words(ctx->evidence, alike, names, sizeof(names));
 	free(alike);
-	inquiry_say(q->d, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
-		    a->comm, names, q->d->theirs, others, q->d->majority);
+	finding_note(f, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
+		     a->comm, names, f->theirs, others, f->majority);
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
-		inquiry_say(q->d, "From there on %s calls are %s moved by %" PRIu64 ".",
-			    q->nguilty == 1 ? "its" : "their",
-			    a->nranks - (int)q->nguilty == 1 ? "the other's" : "the others'",
-			    first->shift);
+		finding_note(f, "From there on %s calls are %s moved by %" PRIu64 ".",
+			     f->culprits.n == 1 ? "its" : "their",
+			     a->nranks - (int)f->culprits.n == 1 ? "the other's" : "the others'",
+			     first->shift);
 }
 
 /* One made a send or receive where others are in a collective, and little was alike before: some
@@ -98,119 +97,112 @@ static bool may_be_apart(const struct align *a, const struct deviation *first, i
 						   call_in_pairs(align_reference(a, first->high));
 }
 
-static void report_deviation(struct inquiry *q, const struct deviation *first, int rank)
+static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
+			     const struct deviation *first, int rank)
 {
-	const struct align *a = &q->align;
-	struct diagnosis *d = q->d;
+	const struct align *a = ctx->align;
 	bool tied = a->tie && a->tie <= first->high;
 
-	d->comm = a->comm;
-	d->seq_low = (int64_t)first->low;
-	d->seq_high = (int64_t)first->high;
-	d->hang_seq = inquiry_hang_point(q);
-	if (d->hang_seq >= 0 && d->hang_seq < d->seq_low)
-		d->hang_seq = d->seq_low; /* before it all calls agree and complete */
-	name_field(d, align_record(a, rank, first->high), align_reference(a, first->high));
+	f->comm = a->comm;
+	f->seq_low = (int64_t)first->low;
+	f->seq_high = (int64_t)first->high;
+	f->hang_seq = hang_point(ctx);
+	if (f->hang_seq >= 0 && f->hang_seq < f->seq_low)
+		f->hang_seq = f->seq_low; /* before it all calls agree and complete */
+	name_field(f, align_record(a, rank, first->high), align_reference(a, first->high));
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
-		snprintf(d->field, sizeof(d->field), "call");
-	say_deviation(q, first, rank);
+		snprintf(f->field, sizeof(f->field), "call");
+	note_deviation(ctx, f, first, rank);
 	if (tied && first->kind == DEVIATION_FIELD) {
-		inquiry_say(
-			d,
+		finding_note(
+			f,
 			"As many ranks made the one as the other: either side may be the one that "
 			"is wrong.");
-		memset(q->guilty, 0, (size_t)a->nranks);
+		clear_culprits(&f->culprits);
 	} else if (tied) {
-		inquiry_say(
-			d,
+		finding_note(
+			f,
 			"As many ranks made the one as the other; what was made before and after "
 			"decides.");
 	}
-	inquiry_conclude(q, deviation_class(first->kind),
+	finding_conclude(ctx, f, deviation_class(first->kind),
 			 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
-					 pairs_contradict(q, first, rank)
+					 pairs_contradict(ctx, &f->culprits, first, rank)
 				 ? "inconclusive"
 				 : "majority");
 }
 
-bool blame_deviation(struct inquiry *q)
+/* The first deviation of any rank, and who else deviates there and so. Returns one of them, -1: none. */
+static int find_first(const struct rule_ctx *ctx, struct finding *f, struct deviation *first)
 {
-	struct deviation first = { .kind = DEVIATION_NONE };
-	size_t nlines = q->d->nlines;
 	int who = -1;
 
-	for (int i = 0; i < q->align.nranks; i++) {
-		struct deviation d = align_compare(&q->align, i);
+	*first = (struct deviation){ .kind = DEVIATION_NONE };
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		struct deviation one = align_compare(ctx->align, i);
 
-		if (d.kind == DEVIATION_NONE || (who >= 0 && d.high > first.high))
+		if (one.kind == DEVIATION_NONE || (who >= 0 && one.high > first->high))
 			continue;
-		if (who < 0 || d.high < first.high) {
-			memset(q->guilty, 0, (size_t)q->align.nranks);
-			q->nguilty = 0;
-			q->d->nlines = nlines; /* said of a later place */
-			first = d;
+		if (who < 0 || one.high < first->high) {
+			clear_culprits(&f->culprits);
+			f->nnotes = 0; /* they are of a later place */
+			*first = one;
 			who = i;
 		}
-		if (d.kind == first.kind && d.shift == first.shift)
-			inquiry_accuse(q, i);
+		if (one.kind == first->kind && one.shift == first->shift)
+			mark_culprit(&f->culprits, i);
 		else
-			inquiry_say(q->d, "Rank %d differs there too, in another way.",
-				    inquiry_number(q, i));
+			finding_note(f, "Rank %d differs there too, in another way.",
+				     rank_number(ctx->evidence, i));
 	}
-	if (q->align.tie && !q->align.sided && (who < 0 || first.high >= q->align.tie)) {
-		memset(q->guilty, 0, (size_t)q->align.nranks);
-		q->nguilty = 0;
-		report_tie(q);
+	return who;
+}
+
+bool find_deviation(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct align *a = ctx->align;
+	struct deviation first;
+	int who = find_first(ctx, f, &first);
+
+	if (a->tie && !a->sided && (who < 0 || first.high >= a->tie)) {
+		clear_culprits(&f->culprits);
+		report_tie(ctx, f);
 		return true;
 	}
 	if (who < 0)
 		return false;
-	report_deviation(q, &first, who);
+	report_deviation(ctx, f, &first, who);
 	return true;
 }
 
-/* Sends and receives, told apart by kind and amount: are a few ranks' those of all others but for some
- * left out or made too often? Where each rank follows a plan of its own this says nothing. */
-bool blame_plan(struct inquiry *q)
+bool rule_deviation(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct align *a = &q->align;
-	size_t odd = 0;
+	return !ctx->settled && find_deviation(ctx, f);
+}
 
-	if (a->tie && a->tie < a->base + PLAN_MIN)
-		return false;
-	if (a->tie && !a->sided) {
-		q->split |= 1u << a->comm;
-		return false;
-	}
-	for (int i = 0; i < a->nranks; i++) {
-		struct deviation one = align_compare(a, i);
+/* Did every rank that died do so by a signal of its own making, within a call? Then the call may
+ * have killed it: arguments that do not fit those of the others, met by a library that gives up. */
+static bool died_in_calls(const struct evidence *e)
+{
+	static const int own[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+	size_t dead = 0;
 
-		if (one.kind == DEVIATION_NONE)
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+		bool by_itself = false;
+
+		if (!r->present || !view_died(&r->view))
 			continue;
-		if (one.kind == DEVIATION_FIELD || one.kind == DEVIATION_UNCLEAR)
+		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
+			by_itself |= r->view.process == PROCESS_KILLED && r->view.status == own[k];
+		if (!by_itself || r->ncalls == 0 || r->calls[r->ncalls - 1].state != RECORD_ISSUING)
 			return false;
-		if (one.agreed < PLAN_MIN &&
-		    (odd >= POINTED_MAX || !pairs_point_at(q, i, one.kind == DEVIATION_EXTRA)))
-			return false;
-		odd++;
+		dead++;
 	}
-	q->planned |= 1u << a->comm;
-	return odd * 2 < (size_t)a->nranks + a->sided && blame_deviation(q);
+	return dead > 0;
 }
 
-bool blame_split(struct inquiry *q)
+bool rule_died_in_call(const struct rule_ctx *ctx, struct finding *f)
 {
-	bool split = q->split & 1u << q->align.comm;
-
-	if (split)
-		report_tie(q);
-	return split;
-}
-
-bool is_in_pairs(struct inquiry *q)
-{
-	for (int i = 0; i < q->align.nranks; i++)
-		if (waits_in_pairs(q, i))
-			return true;
-	return call_in_pairs(align_reference(&q->align, q->align.top));
+	return died_in_calls(ctx->evidence) && find_deviation(ctx, f);
 }

@@ -1,12 +1,13 @@
-/* rule_missing.c: the rule about the call that some made and others never did; what is said
- * where nobody made it. */
+/* rule_missing.c: the rule about the call that some made and others never did. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/rule.h"
-#include "base/rank_list.h"
+#include "diagnose/host.h"
+#include "diagnose/pairs.h"
+#include "diagnose/place.h"
+#include "diagnose/rules.h"
 #include "record/verdict.h"
 #include "process/watch.h"
 
@@ -33,36 +34,37 @@ static bool is_beyond(const struct evidence_rank *rank, const struct makers *mak
 }
 
 /* Past the call, but no further than those whom the call let go, and that call is all it lacks? */
-static bool left_one_out(const struct inquiry *q, int rank, const struct makers *makers)
+static bool left_one_out(const struct rule_ctx *ctx, int rank, const struct makers *makers)
 {
-	const struct rank_view *v = &q->evidence->ranks[rank].view;
-	uint64_t next = q->align.tracks[rank].last + 1;
+	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
+	uint64_t next = ctx->align->tracks[rank].last + 1;
 
-	if (view_finished(v) || v->phase > makers->phase || next != q->align.top)
+	if (view_finished(v) || v->phase > makers->phase || next != ctx->align->top)
 		return false;
-	return align_run(&q->align, next) < next ||
+	return align_run(ctx->align, next) < next ||
 	       (makers->past && strcmp(v->what, makers->past) == 0);
 }
 
-static enum diagnosis_class missing_class(struct inquiry *q, int rank, const struct makers *makers)
+static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
+					  const struct makers *makers)
 {
-	const struct evidence_rank *r = &q->evidence->ranks[rank];
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 
 	if (is_beyond(r, makers))
-		return left_one_out(q, rank, makers) ? CLASS_SKIPPED : CLASS_EARLY;
-	return inquiry_host_class(r, CLASS_MISSING);
+		return left_one_out(ctx, rank, makers) ? CLASS_SKIPPED : CLASS_EARLY;
+	return host_class(r, CLASS_MISSING);
 }
 
 /* The fewest calls that any rank made; `idle`: leaving out those who wait for their own sends and
  * receives. */
-static uint64_t fewest_calls(const struct inquiry *q, bool idle)
+static uint64_t fewest_calls(const struct rule_ctx *ctx, bool idle)
 {
 	uint64_t least = UINT64_MAX;
 
-	for (int i = 0; i < q->align.nranks; i++) {
-		const struct track *t = &q->align.tracks[i];
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		const struct track *t = &ctx->align->tracks[i];
 
-		if (t->known && t->last < least && !(idle && waits_in_pairs(q, i)))
+		if (t->known && t->last < least && !(idle && waits_in_pairs(ctx, i)))
 			least = t->last;
 	}
 	return least;
@@ -70,25 +72,26 @@ static uint64_t fewest_calls(const struct inquiry *q, bool idle)
 
 /* Those that made fewest calls and are not inside one; who waits for a partner may be behind the
  * one that left it alone. Returns the number of the call they lack, 0: nobody lacks one. */
-static uint64_t find_behind(struct inquiry *q, struct makers *makers)
+static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
+			    struct makers *makers)
 {
-	const struct align *a = &q->align;
-	uint64_t least = fewest_calls(q, true);
+	const struct align *a = ctx->align;
+	uint64_t least = fewest_calls(ctx, true);
 	bool idle = least < a->top;
 
 	memset(makers, 0, sizeof(*makers));
 	if (!idle)
-		least = fewest_calls(q, false);
+		least = fewest_calls(ctx, false);
 	if (least >= a->top)
 		return 0;
 	for (int i = 0; i < a->nranks; i++) {
-		const struct rank_view *v = &q->evidence->ranks[i].view;
+		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
 		if (!a->tracks[i].known)
 			continue;
 		if (a->tracks[i].last == least && !a->tracks[i].inside &&
-		    !(idle && waits_in_pairs(q, i)))
-			inquiry_accuse(q, i);
+		    !(idle && waits_in_pairs(ctx, i)))
+			mark_culprit(behind, i);
 		if (a->tracks[i].last <= least)
 			continue;
 		makers->n++;
@@ -98,219 +101,194 @@ static uint64_t find_behind(struct inquiry *q, struct makers *makers)
 		else if (v->waiting)
 			makers->past = v->what;
 	}
-	return q->nguilty ? least + 1 : 0;
+	return behind->n ? least + 1 : 0;
 }
 
 /* Most ranks are done with the calls; a few make one that nobody else makes. */
-static bool is_surplus(const struct inquiry *q, const struct makers *makers)
+static bool is_surplus(const struct rule_ctx *ctx, const struct culprits *behind,
+		       const struct makers *makers)
 {
-	if (makers->n >= q->nguilty)
+	if (makers->n >= behind->n)
 		return false;
-	for (int i = 0; i < q->align.nranks; i++)
-		if (q->guilty[i] && !is_beyond(&q->evidence->ranks[i], makers))
+	for (int i = 0; i < ctx->align->nranks; i++)
+		if (behind->in[i] && !is_beyond(&ctx->evidence->ranks[i], makers))
 			return false;
 	return true;
 }
 
-static void turn_round(struct inquiry *q, uint64_t seq)
+static void turn_round(const struct rule_ctx *ctx, struct culprits *behind, uint64_t seq)
 {
-	q->nguilty = 0;
-	for (int i = 0; i < q->align.nranks; i++) {
-		q->guilty[i] = q->align.tracks[i].known && q->align.tracks[i].last >= seq;
-		q->nguilty += q->guilty[i];
+	behind->n = 0;
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		behind->in[i] = ctx->align->tracks[i].known && ctx->align->tracks[i].last >= seq;
+		behind->n += behind->in[i];
 	}
 }
 
 /* The calls from `seq` on may all belong to one step of the schedule: a step of sends and receives
  * has one to each rank. */
-static bool is_one_step(const struct inquiry *q, uint64_t seq)
+static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 {
-	uint64_t lacking = q->align.top - seq + 1;
+	uint64_t lacking = ctx->align->top - seq + 1;
 
-	return lacking == 1 || (call_in_pairs(align_reference(&q->align, seq)) &&
-				lacking <= 2 * (uint64_t)q->align.nranks);
+	return lacking == 1 || (call_in_pairs(align_reference(ctx->align, seq)) &&
+				lacking <= 2 * (uint64_t)ctx->align->nranks);
 }
 
-/* Of guilty ranks that are past call `seq`. Returns the confidence: the ranks are proved, but
+/* Of culprits that are past call `seq`. Returns the confidence: the ranks are proved, but
  * what was left out once at the end, and a loop left that much early, leave the same evidence. */
-static const char *say_past(struct inquiry *q, uint64_t seq)
+static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
-	bool one = q->nguilty == 1;
-	uint64_t top = q->align.top;
+	bool one = f->culprits.n == 1;
+	uint64_t top = ctx->align->top;
 
-	inquiry_say(
-		q->d,
+	finding_note(
+		f,
 		one ? "The guilty rank is past the call: it waits in another place or has finished."
 		    : "The guilty ranks are past the call: they wait in another place or have "
 		      "finished.");
-	if (!is_one_step(q, seq))
+	if (!is_one_step(ctx, seq))
 		return "proved";
 	if (seq == top)
-		inquiry_say(q->d,
-			    "Call %" PRIu64
-			    " is the last that anyone made: whether %s left out this one "
-			    "alone or all from it on cannot be told (skipped-call or early-exit).",
-			    seq, one ? "the rank" : "they");
+		finding_note(f,
+			     "Call %" PRIu64
+			     " is the last that anyone made: whether %s left out this one "
+			     "alone or all from it on cannot be told (skipped-call or early-exit).",
+			     seq, one ? "the rank" : "they");
 	else
-		inquiry_say(
-			q->d,
+		finding_note(
+			f,
 			"Calls %" PRIu64 " to %" PRIu64
 			" are the last that anyone made: whether %s "
 			"left out these alone or all from there on cannot be told (skipped-call or "
 			"early-exit).",
 			seq, top, one ? "the rank" : "they");
-	return call_in_pairs(align_reference(&q->align, seq)) &&
-			       2 * q->nguilty >= (size_t)q->align.nranks
+	return call_in_pairs(align_reference(ctx->align, seq)) &&
+			       2 * f->culprits.n >= (size_t)ctx->align->nranks
 		       ? "inconclusive"
 		       : "majority";
 }
 
-/* Of guilty ranks in host code: with sends or receives of their own pending it may be those that
+/* Of culprits in host code: with sends or receives of their own pending it may be those that
  * they wait for. Returns the confidence. */
-static const char *say_own_pairs(struct inquiry *q)
+static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
-	const char *who = q->nguilty == 1 ? "it" : "they";
+	const char *who = f->culprits.n == 1 ? "it" : "they";
 	bool known = true;
 
-	if (!all_wait_in_pairs(q))
+	if (!all_wait_in_pairs(ctx, &f->culprits))
 		return "proved";
-	for (int i = 0; i < q->align.nranks; i++)
-		known = known && (!q->guilty[i] || partners_known(q, i));
-	inquiry_say(q->d, "Sends or receives that %s made are pending: %s may wait for these.", who,
-		    who);
+	for (int i = 0; i < ctx->align->nranks; i++)
+		known = known && (!f->culprits.in[i] || partners_known(ctx, i));
+	finding_note(f, "Sends or receives that %s made are pending: %s may wait for these.", who,
+		     who);
 	return known ? "majority" : "inconclusive";
 }
 
-bool blame_missing(struct inquiry *q)
+/* Do all that lack the call wait for partners that left them alone? */
+static bool is_excused(const struct rule_ctx *ctx, const struct culprits *behind)
+{
+	return all_wait_in_pairs(ctx, behind) && pairs_excuse(ctx, behind);
+}
+
+bool missing_excused(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct makers makers;
-	uint64_t seq = find_behind(q, &makers);
-	enum diagnosis_class class = CLASS_OUTCOME;
-	const char *confidence = "proved";
-	struct diagnosis *d = q->d;
-	uint32_t bit = 1u << q->align.comm;
-	bool split = q->split & bit, loose;
 
-	if (seq == 0)
-		return false;
-	/* numbers of calls say little where each rank follows a plan of its own, or nobody waits
-	 * for what is missing */
-	loose = call_in_pairs(align_reference(&q->align, seq)) &&
-		(!(q->planned & bit) || !guilty_awaited(q));
-	inquiry_place_missing(q);
-	if (d->outcome != OUTCOME_HANG)
-		d->hang_seq = -1; /* all came to their end: nobody waits */
-	if (is_surplus(q, &makers)) {
-		turn_round(q, seq);
-		memcpy(d->theirs, d->majority, sizeof(d->theirs));
-		snprintf(d->majority, sizeof(d->majority), "no call");
-		d->seq_low = (int64_t)align_run(&q->align, seq);
-		inquiry_conclude(q, CLASS_EXTRA, loose ? "inconclusive" : "majority");
-		return true;
-	}
-	if (split && all_wait_in_pairs(q))
-		return false;
-	if (all_wait_in_pairs(q) && acquit_pairs(q))
-		return d->class == CLASS_MISMATCH;
-	for (int i = 0; i < q->align.nranks; i++) {
-		enum diagnosis_class one = q->guilty[i] ? missing_class(q, i, &makers) : class;
+	return find_behind(ctx, &f->culprits, &makers) > 0 &&
+	       !is_surplus(ctx, &f->culprits, &makers) &&
+	       !(ctx->plans.split & 1u << ctx->align->comm) && is_excused(ctx, &f->culprits);
+}
 
-		class = class && one != class ? CLASS_MISSING : one;
-	}
-	if (class == CLASS_SKIPPED && split)
-		return false;
-	if (class == CLASS_SKIPPED && !(q->planned & bit))
-		d->seq_low = (int64_t)align_run(&q->align, seq);
-	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
-		confidence = say_past(q, seq);
-	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
-		confidence = say_own_pairs(q);
-	inquiry_conclude(q, class, loose ? "inconclusive" : confidence);
+static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool loose)
+{
+	turn_round(ctx, &f->culprits, seq);
+	memcpy(f->theirs, f->majority, sizeof(f->theirs));
+	snprintf(f->majority, sizeof(f->majority), "no call");
+	f->seq_low = (int64_t)align_run(ctx->align, seq);
+	finding_conclude(ctx, f, CLASS_EXTRA, loose ? "inconclusive" : "majority");
 	return true;
 }
 
-void say_missing_too(struct inquiry *q)
+/* Numbers of calls say little where each rank follows a plan of its own, or nobody waits for what is
+ * missing. */
+static bool is_loose(const struct rule_ctx *ctx, const struct culprits *behind, uint64_t seq)
 {
-	struct inquiry other = *q;
+	return call_in_pairs(align_reference(ctx->align, seq)) &&
+	       (!(ctx->plans.followed & 1u << ctx->align->comm) || !culprits_awaited(ctx, behind));
+}
+
+static bool report_missing(const struct rule_ctx *ctx, struct finding *f, uint64_t seq,
+			   enum diagnosis_class class, bool loose)
+{
+	const char *confidence = "proved";
+
+	if (class == CLASS_SKIPPED && !(ctx->plans.followed & 1u << ctx->align->comm))
+		f->seq_low = (int64_t)align_run(ctx->align, seq);
+	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
+		confidence = note_past(ctx, f, seq);
+	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
+		confidence = note_own_pairs(ctx, f);
+	finding_conclude(ctx, f, class, loose ? "inconclusive" : confidence);
+	return true;
+}
+
+bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
+{
+	bool split = ctx->plans.split & 1u << ctx->align->comm, loose;
+	enum diagnosis_class class = CLASS_OUTCOME;
+	struct makers makers;
+	uint64_t seq = find_behind(ctx, &f->culprits, &makers);
+
+	if (seq == 0)
+		return false;
+	loose = is_loose(ctx, &f->culprits, seq);
+	place_missing(ctx, f);
+	if (ctx->outcome != OUTCOME_HANG)
+		f->hang_seq = -1; /* all came to their end: nobody waits */
+	if (is_surplus(ctx, &f->culprits, &makers))
+		return report_surplus(ctx, f, seq, loose);
+	if (split && all_wait_in_pairs(ctx, &f->culprits))
+		return false;
+	if (is_excused(ctx, &f->culprits)) {
+		finding_reset(f);
+		return rule_unequal(ctx, f);
+	}
+	for (int i = 0; i < ctx->align->nranks; i++)
+		if (f->culprits.in[i])
+			class = shared_class(class, missing_class(ctx, i, &makers), CLASS_MISSING);
+	if (class == CLASS_SKIPPED && split)
+		return false;
+	return report_missing(ctx, f, seq, class, loose);
+}
+
+bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct evidence *e = ctx->evidence;
+
+	for (int i = 0; i < e->nranks; i++)
+		if (!e->ranks[i].present || !view_finished(&e->ranks[i].view))
+			return false;
+	return !ctx->settled && rule_missing(ctx, f);
+}
+
+void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct evidence_rank *ranks = ctx->evidence->ranks;
+	struct culprits behind = { .nranks = f->culprits.nranks };
 	struct makers makers;
 	char tail[64];
 	uint64_t seq;
 
-	other.guilty = calloc((size_t)q->align.nranks + 1, sizeof(*other.guilty));
-	if (!other.guilty)
+	behind.in = calloc((size_t)behind.nranks + 1, sizeof(*behind.in));
+	if (!behind.in)
 		return;
-	other.nguilty = 0;
-	seq = find_behind(&other, &makers);
+	seq = find_behind(ctx, &behind, &makers);
 	snprintf(tail, sizeof(tail), "; it lacks call %" PRIu64 "%s", seq,
-		 q->d->seq_high == (int64_t)seq ? ", too" : "");
-	for (int i = 0; i < q->align.nranks && q->d->nlines < DIAGNOSIS_LINES - 4; i++) {
-		const struct evidence_rank *r = &q->evidence->ranks[i];
-
-		if (other.guilty[i] && !q->guilty[i] && r->view.process < PROCESS_EXITED &&
-		    !is_beyond(r, &makers))
-			inquiry_say_rank(q, i, tail);
-	}
-	free(other.guilty);
-}
-
-/* Alive, with calls that are known and complete: it waits for something else. */
-static bool is_outside(const struct inquiry *q, int rank)
-{
-	const struct rank_view *v = &q->evidence->ranks[rank].view;
-
-	return q->align.tracks[rank].known && v->process == PROCESS_ALIVE && v->waiting &&
-	       v->completed >= v->issued && v->comm_state != RECORD_COMM_INIT;
-}
-
-static bool same_place(const struct evidence_rank *a, const struct evidence_rank *b)
-{
-	return strcmp(a->syscall, b->syscall) == 0 && strcmp(a->view.what, b->view.what) == 0;
-}
-
-/* A line for all of `left` that are where `first` is: they are taken out of it. `there`: room
- * for as many marks. */
-static void say_place(struct inquiry *q, bool *left, bool *there, int first)
-{
-	const struct evidence_rank *ranks = q->evidence->ranks, *r = &ranks[first];
-	char names[64], call[48] = "in no system call";
-	size_t n = 0;
-
-	for (int i = 0; i < q->align.nranks; i++) {
-		there[i] = left[i] && same_place(&ranks[i], r);
-		left[i] = left[i] && !there[i];
-		n += there[i];
-	}
-	if (r->syscall[0])
-		snprintf(call, sizeof(call), "in system call %s", r->syscall);
-	inquiry_words(q, there, names, sizeof(names));
-	names[0] = 'R';
-	inquiry_say(q->d, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what, call);
-}
-
-bool say_nobody_called(struct inquiry *q)
-{
-	const struct align *a = &q->align;
-	bool *left = calloc(2 * (size_t)a->nranks + 1, sizeof(*left)), all = left != NULL;
-	size_t n = 0;
-
-	for (int i = 0; all && i < a->nranks; i++) {
-		const struct evidence_rank *r = &q->evidence->ranks[i];
-
-		left[i] = is_outside(q, i) && a->tracks[i].last == a->top;
-		n += left[i];
-		/* who stands aside has no part in it */
-		all = left[i] || (r->present && r->view.phase == PHASE_SPARE);
-	}
-	all = all && n > 0;
-	if (all)
-		inquiry_say(q->d,
-			    "Nobody has made call %" PRIu64
-			    " of communicator %u: all %zu ranks wait "
-			    "outside of calls.",
-			    a->top + 1, a->comm, n);
-	for (int i = 0; all && i < a->nranks && q->d->nlines < DIAGNOSIS_LINES / 2; i++)
-		if (left[i])
-			say_place(q, left, left + a->nranks, i);
-	free(left);
-	return all;
+		 f->seq_high == (int64_t)seq ? ", too" : "");
+	for (int i = 0; i < behind.nranks && f->nnotes < DIAGNOSIS_LINES - 4; i++)
+		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&
+		    !is_beyond(&ranks[i], &makers))
+			note_rank(ctx, f, i, tail);
+	free(behind.in);
 }

@@ -1,46 +1,51 @@
 /* rule_outside.c: the rule about ranks that wait for each other outside of calls, where one does
- * not come. */
+ * not come; and what is said where no rule explains a hang. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/backend_kind.h"
-#include "diagnose/rule.h"
+#include "diagnose/host.h"
+#include "diagnose/pairs.h"
+#include "diagnose/place.h"
+#include "diagnose/rules.h"
+#include "diagnose/words.h"
 #include "process/watch.h"
 
 /* Is its last call over, or at least not what it waits for? That it is over may not have been noted yet:
  * what has returned is, where calls block, and where they do not the rank says when it waits for its
  * device. But a group of sends and receives waits at its end. */
-static bool is_over(const struct inquiry *q, int rank)
+static bool is_over(const struct rule_ctx *ctx, int rank)
 {
-	const struct rank_view *v = &q->evidence->ranks[rank].view;
-	const struct track *t = &q->align.tracks[rank];
-	bool elsewhere = backend_lacks(q->evidence->backend, BACKEND_ASYNC) ||
+	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
+	const struct track *t = &ctx->align->tracks[rank];
+	bool elsewhere = backend_lacks(ctx->evidence->backend, BACKEND_ASYNC) ||
 			 v->device_wait == RECORD_DEVICE_LEFT;
 
 	return v->completed >= v->issued || (elsewhere && !t->inside && !call_in_pairs(t->final));
 }
 
 /* Has it made as many calls as anybody, waits for none of them, and lives? */
-static bool is_through(const struct inquiry *q, int rank)
+static bool is_through(const struct rule_ctx *ctx, int rank)
 {
-	const struct track *t = &q->align.tracks[rank];
+	const struct track *t = &ctx->align->tracks[rank];
 
-	return t->known && t->last > 0 && t->last == q->align.top && is_over(q, rank) &&
-	       q->evidence->ranks[rank].view.process < PROCESS_EXITED;
+	return t->known && t->last > 0 && t->last == ctx->align->top && is_over(ctx, rank) &&
+	       ctx->evidence->ranks[rank].view.process < PROCESS_EXITED;
 }
 
 /* The last rank to have come to where it waits, -1: not all ranks are through with their calls. */
-static int find_last(const struct inquiry *q)
+static int find_last(const struct rule_ctx *ctx)
 {
 	int last = -1;
 
-	for (int i = 0; i < q->align.nranks; i++) {
-		const struct rank_view *v = &q->evidence->ranks[i].view;
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
-		if (!is_through(q, i))
+		if (!is_through(ctx, i))
 			return -1;
-		if (v->waiting && (last < 0 || v->waited < q->evidence->ranks[last].view.waited))
+		if (v->waiting && (last < 0 || v->waited < ctx->evidence->ranks[last].view.waited))
 			last = i;
 	}
 	return last;
@@ -48,14 +53,14 @@ static int find_last(const struct inquiry *q)
 
 /* How many wait where `last` does, all of whose calls have completed; *longest: since how many seconds
  * the first of them. 0: some wait there for a call. */
-static size_t count_there(const struct inquiry *q, int last, double *longest)
+static size_t count_there(const struct rule_ctx *ctx, int last, double *longest)
 {
-	const char *what = q->evidence->ranks[last].view.what;
+	const char *what = ctx->evidence->ranks[last].view.what;
 	size_t n = 0;
 
 	*longest = 0;
-	for (int i = 0; i < q->align.nranks; i++) {
-		const struct rank_view *v = &q->evidence->ranks[i].view;
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		const struct rank_view *v = &ctx->evidence->ranks[i].view;
 
 		if (!v->waiting || strcmp(v->what, what) != 0)
 			continue;
@@ -77,52 +82,124 @@ static bool stays_behind(const struct rank_view *v, const char *what, double lon
 	       v->device_wait != RECORD_DEVICE_AWAITED;
 }
 
-static void place_behind(struct inquiry *q, const char *theirs, const char *what)
+static void place_behind(const struct rule_ctx *ctx, struct finding *f, const char *theirs,
+			 const char *what)
 {
-	struct diagnosis *d = q->d;
-
-	d->comm = q->align.comm;
-	d->seq_low = d->seq_high = (int64_t)q->align.top;
-	d->hang_seq = -1;
-	snprintf(d->field, sizeof(d->field), "place");
-	snprintf(d->theirs, sizeof(d->theirs), "%s", theirs);
-	snprintf(d->majority, sizeof(d->majority), "%s", what);
+	f->comm = ctx->align->comm;
+	f->seq_low = f->seq_high = (int64_t)ctx->align->top;
+	f->hang_seq = -1;
+	snprintf(f->field, sizeof(f->field), "place");
+	snprintf(f->theirs, sizeof(f->theirs), "%s", theirs);
+	snprintf(f->majority, sizeof(f->majority), "%s", what);
 }
 
-bool blame_behind(struct inquiry *q)
+bool rule_behind(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct evidence_rank *ranks = q->evidence->ranks;
-	int last = find_last(q), first = -1;
+	const struct evidence_rank *ranks = ctx->evidence->ranks;
+	int last = find_last(ctx), first = -1;
 	enum diagnosis_class class = CLASS_OUTCOME;
 	const char *what;
 	double longest = 0;
-	size_t there = last < 0 ? 0 : count_there(q, last, &longest);
+	size_t there = last < 0 ? 0 : count_there(ctx, last, &longest);
 
 	if (there == 0)
 		return false;
 	what = ranks[last].view.what;
-	for (int i = 0; i < q->align.nranks; i++) {
+	for (int i = 0; i < ctx->align->nranks; i++) {
 		enum diagnosis_class one;
 
 		if (!stays_behind(&ranks[i].view, what, longest))
 			continue;
-		one = inquiry_host_class(&ranks[i], CLASS_MISSING);
-		class = class && one != class ? CLASS_MISSING : one;
+		one = host_class(&ranks[i], CLASS_MISSING);
+		class = shared_class(class, one, CLASS_MISSING);
 		first = first < 0 ? i : first;
-		inquiry_accuse(q, i);
+		mark_culprit(&f->culprits, i);
 	}
 	/* where others are in yet other places, or most are behind, who waits for whom cannot be
 	 * told; and who waits in MPI is busy, too */
-	if (!class || there + q->nguilty != (size_t)q->align.nranks || there < q->nguilty ||
-	    (there == q->nguilty && class == CLASS_BUSY))
+	if (!class || there + f->culprits.n != (size_t)ctx->align->nranks ||
+	    there < f->culprits.n || (there == f->culprits.n && class == CLASS_BUSY))
 		return false;
-	place_behind(q, ranks[first].view.what, what);
-	inquiry_say(q->d,
-		    "Nobody waits for a call: those up to %" PRIu64
-		    " of communicator %u have ended or returned. "
-		    "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
-		    q->align.top, q->align.comm, there, q->align.nranks, what,
-		    q->nguilty == 1 ? "" : "s");
-	inquiry_conclude(q, class, there > q->nguilty ? "majority" : "inconclusive");
+	place_behind(ctx, f, ranks[first].view.what, what);
+	finding_note(f,
+		     "Nobody waits for a call: those up to %" PRIu64
+		     " of communicator %u have ended or returned. "
+		     "%zu of %d ranks wait outside of calls, in '%s'; the other%s stayed behind.",
+		     ctx->align->top, ctx->align->comm, there, ctx->align->nranks, what,
+		     f->culprits.n == 1 ? "" : "s");
+	finding_conclude(ctx, f, class, there > f->culprits.n ? "majority" : "inconclusive");
+	return true;
+}
+
+/* Alive, with calls that are known and complete: it waits for something else. */
+static bool is_outside(const struct rule_ctx *ctx, int rank)
+{
+	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
+
+	return ctx->align->tracks[rank].known && v->process == PROCESS_ALIVE && v->waiting &&
+	       v->completed >= v->issued && v->comm_state != RECORD_COMM_INIT;
+}
+
+static bool same_place(const struct evidence_rank *a, const struct evidence_rank *b)
+{
+	return strcmp(a->syscall, b->syscall) == 0 && strcmp(a->view.what, b->view.what) == 0;
+}
+
+/* A line for all of `left` that are where `first` is: they are taken out of it. `there`: room
+ * for as many marks. */
+static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left, bool *there,
+		       int first)
+{
+	const struct evidence_rank *ranks = ctx->evidence->ranks, *r = &ranks[first];
+	char names[64], call[48] = "in no system call";
+	size_t n = 0;
+
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		there[i] = left[i] && same_place(&ranks[i], r);
+		left[i] = left[i] && !there[i];
+		n += there[i];
+	}
+	if (r->syscall[0])
+		snprintf(call, sizeof(call), "in system call %s", r->syscall);
+	ranks_words(ctx->evidence, there, names, sizeof(names));
+	names[0] = 'R';
+	finding_note(f, "%s wait%s in '%s', %s.", names, n == 1 ? "s" : "", r->view.what, call);
+}
+
+bool remark_nobody_called(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct align *a = ctx->align;
+	bool *left = calloc(2 * (size_t)a->nranks + 1, sizeof(*left)), all = left != NULL;
+	size_t n = 0;
+
+	for (int i = 0; all && i < a->nranks; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+
+		left[i] = is_outside(ctx, i) && a->tracks[i].last == a->top;
+		n += left[i];
+		/* who stands aside has no part in it */
+		all = left[i] || (r->present && r->view.phase == PHASE_SPARE);
+	}
+	all = all && n > 0;
+	if (all)
+		finding_note(f,
+			     "Nobody has made call %" PRIu64
+			     " of communicator %u: all %zu ranks wait "
+			     "outside of calls.",
+			     a->top + 1, a->comm, n);
+	for (int i = 0; all && i < a->nranks && finding_has_room(f); i++)
+		if (left[i])
+			note_place(ctx, f, left, left + a->nranks, i);
+	free(left);
+	return all;
+}
+
+bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
+{
+	f->class = CLASS_UNEXPLAINED;
+	f->comm = ctx->align->comm;
+	f->hang_seq = hang_point(ctx);
+	finding_note(f, "Ranks wait past their deadline, and nothing in the evidence says "
+			"for whom.");
 	return true;
 }

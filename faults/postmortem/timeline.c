@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/backend_kind.h"
-#include "diagnose/rule.h"
+#include "diagnose/pairs.h"
 #include "base/rank_list.h"
 #include "postmortem/timeline_axis.h"
 #include "record/verdict.h"

@@ -1,0 +1,16 @@
+/* host.h: what the host's evidence shows of a rank's process. */
+#ifndef HANGAR_HOST_H
+#define HANGAR_HOST_H
+
+#include "diagnose/diagnose.h"
+
+/* CLASS_BLOCKED or CLASS_BUSY where it shows a rank that lacks a call so, else `idle`. */
+enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);
+
+/* Of several culprits: the class that they share, else `mixed`. `so_far`: CLASS_OUTCOME for none yet. */
+enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,
+				  enum diagnosis_class mixed);
+
+bool is_stopped(const struct evidence_rank *rank);
+
+#endif

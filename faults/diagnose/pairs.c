@@ -1,0 +1,195 @@
+/* pairs.c: sends and receives between two ranks: who waits for whom. */
+#include "diagnose/pairs.h"
+
+#include <stdlib.h>
+
+#include "base/call_value.h"
+#include "diagnose/place.h"
+
+#define PENDING_MAX 64 /* pending calls of a rank that are looked at */
+
+static bool is_pair_kind(int kind)
+{
+	return kind == CALL_SEND || kind == CALL_RECV;
+}
+
+bool call_in_pairs(const struct record *r)
+{
+	return r && is_pair_kind(r->kind);
+}
+
+bool waits_in_pairs(const struct rule_ctx *ctx, int rank)
+{
+	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
+	const struct track *t = &ctx->align->tracks[rank];
+
+	return v->completed < v->issued && t->final && is_pair_kind(t->last_kind);
+}
+
+bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits)
+{
+	for (int i = 0; i < culprits->nranks; i++)
+		if (culprits->in[i] && !waits_in_pairs(ctx, i))
+			return false;
+	return culprits->n > 0;
+}
+
+bool ranks_in_pairs(const struct rule_ctx *ctx)
+{
+	for (int i = 0; i < ctx->align->nranks; i++)
+		if (waits_in_pairs(ctx, i))
+			return true;
+	return call_in_pairs(align_reference(ctx->align, ctx->align->top));
+}
+
+/* Is the rank's number within its communicator that of the run? Not so where ranks are split into
+ * groups: partners are numbered within theirs. */
+static bool numbered_alike(const struct rule_ctx *ctx, int rank)
+{
+	const struct record_header *h = ctx->evidence->ranks[rank].recorder;
+	const struct record_init *init = h ? &h->inits[ctx->align->comm] : NULL;
+
+	return !init || init->state == RECORD_COMM_NONE ||
+	       (init->rank == rank && init->nranks == ctx->evidence->nranks);
+}
+
+bool knows_all_calls(const struct rule_ctx *ctx, int rank)
+{
+	const struct track *t =
+		rank >= 0 && rank < ctx->align->nranks ? &ctx->align->tracks[rank] : NULL;
+
+	return t && t->known && (!t->final || (t->first == 1 && t->whole)) &&
+	       numbered_alike(ctx, rank);
+}
+
+static bool is_pair(const struct rule_ctx *ctx, const struct record *r, enum call_kind kind,
+		    int peer)
+{
+	return r->comm == ctx->align->comm && r->kind == kind && r->peer == peer;
+}
+
+/* How many of this kind the rank has made with `peer` up to the call `end`. */
+static uint64_t ordinal(const struct rule_ctx *ctx, int rank, const struct record *end)
+{
+	uint64_t n = 0;
+
+	for (const struct record *r = ctx->align->tracks[rank].oldest; r <= end; r++)
+		n += is_pair(ctx, r, end->kind, end->peer);
+	return n;
+}
+
+/* The rank's nth of this kind with `peer`, NULL: it has not made so many. */
+static const struct record *find_nth(const struct rule_ctx *ctx, int rank, enum call_kind kind,
+				     int peer, uint64_t n)
+{
+	const struct track *t = &ctx->align->tracks[rank];
+
+	for (const struct record *r = t->oldest; t->final && r <= t->final; r++)
+		if (is_pair(ctx, r, kind, peer) && --n == 0)
+			return r;
+	return NULL;
+}
+
+static uint64_t last_looked(const struct track *t, uint64_t done)
+{
+	return t->last < done + PENDING_MAX ? t->last : done + PENDING_MAX;
+}
+
+bool partners_known(const struct rule_ctx *ctx, int rank)
+{
+	const struct track *t = &ctx->align->tracks[rank];
+	uint64_t done = calls_completed(ctx, rank);
+
+	if (!knows_all_calls(ctx, rank) || t->last > done + PENDING_MAX)
+		return false;
+	for (uint64_t seq = done + 1; seq <= t->last; seq++) {
+		const struct record *r = align_record(ctx->align, rank, seq);
+
+		if (!call_in_pairs(r) || !knows_all_calls(ctx, r->peer))
+			return false;
+	}
+	return true;
+}
+
+const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struct record **theirs)
+{
+	const struct track *t = &ctx->align->tracks[rank];
+	uint64_t done;
+
+	if (!knows_all_calls(ctx, rank) || !t->final)
+		return NULL;
+	done = calls_completed(ctx, rank);
+	for (uint64_t seq = done + 1; seq <= last_looked(t, done); seq++) {
+		const struct record *r = align_record(ctx->align, rank, seq);
+
+		if (!call_in_pairs(r) || !knows_all_calls(ctx, r->peer))
+			return NULL;
+		*theirs = find_nth(ctx, r->peer, r->kind == CALL_SEND ? CALL_RECV : CALL_SEND, rank,
+				   ordinal(ctx, rank, r));
+		if (!*theirs || (*theirs)->count != r->count || (*theirs)->dtype != r->dtype)
+			return r;
+	}
+	return NULL;
+}
+
+bool pairs_excuse(const struct rule_ctx *ctx, const struct culprits *culprits)
+{
+	const struct record *theirs = NULL;
+	size_t looked = 0;
+
+	for (int i = 0; i < culprits->nranks && looked < PAIR_RANKS_MAX; i++) {
+		looked += culprits->in[i];
+		if (culprits->in[i] && !open_pair(ctx, i, &theirs))
+			return false;
+	}
+	return true;
+}
+
+bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra)
+{
+	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
+	const struct record *theirs = NULL, *own;
+
+	if (extra && open_pair(ctx, rank, &theirs))
+		return true;
+	for (int i = 0; i < n; i++) {
+		own = open_pair(ctx, i, &theirs);
+		if (own && own->peer == rank)
+			return true;
+	}
+	return false;
+}
+
+bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprits)
+{
+	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
+	bool *awaited = calloc((size_t)ctx->align->nranks + 1, sizeof(*awaited));
+	bool certain = awaited && n == ctx->align->nranks, all = true;
+
+	for (int i = 0; awaited && i < n; i++) {
+		const struct record *theirs, *own = open_pair(ctx, i, &theirs);
+
+		if (own)
+			awaited[own->peer] = true;
+		else if (waits_in_pairs(ctx, i) && !partners_known(ctx, i))
+			certain = false;
+	}
+	for (int i = 0; awaited && i < n; i++)
+		all = all && (!culprits->in[i] || awaited[i]);
+	free(awaited);
+	return all || !certain;
+}
+
+bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
+		      const struct deviation *d, int rank)
+{
+	bool skipped = d->kind == DEVIATION_SKIPPED;
+
+	if (ctx->outcome != OUTCOME_HANG || (!skipped && d->kind != DEVIATION_EXTRA) ||
+	    !call_in_pairs(align_reference(ctx->align, d->high)))
+		return false;
+	if (d->agreed <= 1)
+		return true;
+	return skipped ? !culprits_awaited(ctx, culprits)
+		       : partners_known(ctx, rank) && !waits_in_pairs(ctx, rank);
+}

@@ -1,0 +1,51 @@
+/* pairs.h: sends and receives, whose signatures leave out kind, partner and size: what the records
+ * themselves tell. */
+#ifndef HANGAR_PAIRS_H
+#define HANGAR_PAIRS_H
+
+#include "diagnose/rule.h"
+
+#define PAIR_RANKS_MAX 1024 /* ranks of a run that are looked at */
+
+/* Is this a send or a receive? False for NULL. */
+bool call_in_pairs(const struct record *record);
+
+/* Does the rank wait for sends or receives that it made? A group of them returns one by one and
+ * waits at its end. */
+bool waits_in_pairs(const struct rule_ctx *ctx, int rank);
+/* Do all of the culprits? False for none. */
+bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits);
+/* Are sends and receives among what the ranks wait for? */
+bool ranks_in_pairs(const struct rule_ctx *ctx);
+
+/* Can it be told what became of all that the rank waits for? Not where calls are no longer known, or
+ * ranks are split into groups with numbers of their own. */
+bool partners_known(const struct rule_ctx *ctx, int rank);
+
+/* Sends and receives between two ranks meet in the order in which they are made. The first that the
+ * rank waits for and that cannot end: NULL where there is none or too little is known. `theirs`: what
+ * its partner made of it, NULL: nothing. */
+const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struct record **theirs);
+
+/* Do all of the culprits wait for such a partner? Then they are none. True also of more ranks than are
+ * looked at: to name some of them would be a guess. */
+bool pairs_excuse(const struct rule_ctx *ctx, const struct culprits *culprits);
+/* Does another rank wait for a part of this one's that it has not made, or made otherwise; or
+ * (`extra`) this one for another's? */
+bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra);
+/* Does somebody wait for each of the culprits so? False only where that is certain. */
+bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprits);
+/* A send or receive too few leaves others waiting for it, one too many the rank itself. Is it the other
+ * way round for this deviation of `rank`, in a hang; or is one call all that it has in common with
+ * others? False for other deviations. */
+bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
+		      const struct deviation *deviation, int rank);
+
+/* pairs_met.c: is there a send or receive that the partner has no part of, or another amount, or a
+ * collective that not all made, in the same order? True also where that cannot be told. Linear in the
+ * calls. */
+bool pairs_unmet(const struct rule_ctx *ctx);
+/* Are all calls of the rank on the communicator known? */
+bool knows_all_calls(const struct rule_ctx *ctx, int rank);
+
+#endif

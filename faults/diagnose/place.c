@@ -1,0 +1,198 @@
+/* place.c: where ranks stand, and where timelines parted. */
+#include "diagnose/place.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/call_value.h"
+#include "diagnose/pairs.h"
+#include "diagnose/words.h"
+
+uint64_t calls_completed(const struct rule_ctx *ctx, int which)
+{
+	const struct evidence_rank *rank = &ctx->evidence->ranks[which];
+	const struct track *t = &ctx->align->tracks[which];
+	uint32_t comm = ctx->align->comm;
+	const struct evidence_index *x = &rank->index;
+	const struct record *r = t->final;
+
+	if (t->plain) { /* as below, by arithmetic */
+		uint64_t done = rank->view.completed;
+
+		done = done < x->last_ticket ? done : x->last_ticket;
+		return done < x->first_ticket ? t->first - 1 : t->first + (done - x->first_ticket);
+	}
+	while (r && r->ticket > rank->view.completed) {
+		if (r == t->oldest)
+			return t->first - 1;
+		r--;
+		while (r > t->oldest && r->comm != comm)
+			r--;
+	}
+	return r ? (r->comm == comm ? r->seq : t->first - 1) : 0;
+}
+
+int64_t hang_point(const struct rule_ctx *ctx)
+{
+	const struct align *a = ctx->align;
+	uint64_t least = UINT64_MAX, done = UINT64_MAX;
+
+	for (int i = 0; i < a->nranks; i++) {
+		const struct track *t = &a->tracks[i];
+		uint64_t at = t->last + !t->inside;
+
+		if (!t->known)
+			continue;
+		if (at <= a->top && at < least)
+			least = at;
+		at = calls_completed(ctx, i) + 1;
+		done = at < done ? at : done;
+	}
+	if (least != UINT64_MAX)
+		return (int64_t)least;
+	return done <= a->top ? (int64_t)done : -1;
+}
+
+/* No culprit, and made call `seq` as the reference has it. */
+static bool made_ours(const struct align *a, const struct culprits *culprits, int rank,
+		      uint64_t seq, const struct record *ours)
+{
+	const struct track *t = &a->tracks[rank];
+	uint64_t sig = align_sig(a, rank, seq);
+
+	return t->known && !culprits->in[rank] && t->last >= seq &&
+	       (!sig || sig == align_signed(a, ours));
+}
+
+const char *common_call(const struct rule_ctx *ctx, const struct culprits *culprits, uint64_t seq,
+			size_t *n, char *buf, size_t len)
+{
+	const struct align *a = ctx->align;
+	const struct record *ours = align_reference(a, seq), *first = NULL;
+	bool pairs = ours && call_in_pairs(ours), alike = pairs, kinds = pairs, peers = pairs;
+
+	*n = 0;
+	for (int i = 0; ours && i < a->nranks; i++) {
+		/* of large runs records are on disk: none is looked at without need */
+		const struct record *r = pairs ? align_record(a, i, seq) : NULL;
+
+		if (!made_ours(a, culprits, i, seq, ours))
+			continue;
+		++*n;
+		first = first ? first : r;
+		kinds = kinds && r && r->kind == first->kind;
+		alike = alike && kinds && r->count == first->count && r->dtype == first->dtype;
+		peers = peers && alike && r->peer == first->peer;
+	}
+	if (!pairs)
+		return call_words(ours, buf, len);
+	if (alike && first) {
+		struct record shared = *first;
+
+		shared.peer = peers ? first->peer : -1;
+		return call_words(&shared, buf, len);
+	}
+	snprintf(buf, len, "%s",
+		 kinds && first ? call_kind_name((enum call_kind)first->kind)
+				: "a send or receive");
+	return buf;
+}
+
+bool waits_at_init(const struct rule_ctx *ctx, int rank)
+{
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+
+	return r->present && r->view.comm_state == RECORD_COMM_INIT &&
+	       r->view.process < PROCESS_EXITED;
+}
+
+size_t count_inside_init(const struct rule_ctx *ctx)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < ctx->evidence->nranks; i++)
+		n += waits_at_init(ctx, i);
+	return n;
+}
+
+void place_init(struct finding *f, bool hangs)
+{
+	f->comm = f->seq_low = f->seq_high = 0;
+	f->hang_seq = hangs ? 0 : -1;
+}
+
+bool place_lacking_init(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct evidence *e = ctx->evidence;
+	bool lacks = false;
+
+	for (int i = 0; i < e->nranks; i++)
+		lacks |= f->culprits.in[i] && e->ranks[i].view.comm_state == RECORD_COMM_NONE;
+	if (!lacks || count_inside_init(ctx) == 0)
+		return false;
+	place_init(f, true);
+	snprintf(f->field, sizeof(f->field), "call");
+	snprintf(f->theirs, sizeof(f->theirs), "no call");
+	snprintf(f->majority, sizeof(f->majority), "communicator init");
+	return true;
+}
+
+/* The first call that one of the culprits did not complete, whether it made it or not. 0: their calls
+ * are not known. */
+static uint64_t own_end(const struct rule_ctx *ctx, const struct culprits *culprits)
+{
+	uint64_t end = UINT64_MAX;
+
+	for (int i = 0; i < culprits->nranks; i++) {
+		uint64_t done;
+
+		if (!culprits->in[i] || !ctx->align->tracks[i].known)
+			continue;
+		done = calls_completed(ctx, i);
+		end = done + 1 < end ? done + 1 : end;
+	}
+	return end == UINT64_MAX ? 0 : end;
+}
+
+/* The culprits made all calls that the others made: what parts them is where their own calls end.
+ * That may be behind the call that the others wait in: a rank is done with a call when its own
+ * data is there, and what it owes the others may still be on its way in a thread that ended with
+ * it. */
+static void place_end(const struct rule_ctx *ctx, struct finding *f)
+{
+	uint64_t end = own_end(ctx, &f->culprits);
+	bool made = end <= ctx->align->top;
+
+	if (f->hang_seq < 1 || end == 0)
+		return;
+	f->seq_low = f->seq_high = (int64_t)end;
+	snprintf(f->field, sizeof(f->field), made ? "completion" : "call");
+	snprintf(f->theirs, sizeof(f->theirs), made ? "made, cannot complete" : "no call");
+	if (made)
+		call_words(align_reference(ctx->align, end), f->majority, sizeof(f->majority));
+	else
+		snprintf(f->majority, sizeof(f->majority), "not made yet");
+}
+
+void place_missing(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct align *a = ctx->align;
+	uint64_t least = UINT64_MAX;
+	size_t makers;
+
+	for (int i = 0; i < a->nranks; i++)
+		if (f->culprits.in[i] && a->tracks[i].known && a->tracks[i].last < least)
+			least = a->tracks[i].last;
+	f->comm = a->comm;
+	f->hang_seq = hang_point(ctx);
+	if (place_lacking_init(ctx, f) || least == UINT64_MAX)
+		return;
+	if (least >= a->top) {
+		place_end(ctx, f);
+		return;
+	}
+	f->seq_low = f->seq_high = (int64_t)least + 1;
+	snprintf(f->field, sizeof(f->field), "call");
+	snprintf(f->theirs, sizeof(f->theirs), "no call");
+	common_call(ctx, &f->culprits, least + 1, &makers, f->majority, sizeof(f->majority));
+}

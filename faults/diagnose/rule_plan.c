@@ -1,0 +1,58 @@
+/* rule_plan.c: sends and receives, told apart by kind and amount, where all ranks follow one plan. */
+#include "diagnose/pairs.h"
+#include "diagnose/rules.h"
+
+#define POINTED_MAX 8 /* ranks for whom is asked who waits for them */
+
+/* May the deviation of one rank be that from a plan? Where each follows one of its own it says
+ * nothing. */
+static bool is_of_plan(const struct rule_ctx *ctx, const struct deviation *one, int rank,
+		       size_t odd)
+{
+	if (one->kind == DEVIATION_FIELD || one->kind == DEVIATION_UNCLEAR)
+		return false;
+	return one->agreed >= PLAN_MIN ||
+	       (odd < POINTED_MAX && pairs_point_at(ctx, rank, one->kind == DEVIATION_EXTRA));
+}
+
+void plans_add(const struct rule_ctx *ctx, struct plans *plans)
+{
+	const struct align *a = ctx->align;
+	uint32_t bit = 1u << a->comm;
+	size_t odd = 0;
+
+	if (a->tie && a->tie < a->base + PLAN_MIN)
+		return;
+	if (a->tie && !a->sided) {
+		plans->split |= bit;
+		return;
+	}
+	for (int i = 0; i < a->nranks; i++) {
+		struct deviation one = align_compare(a, i);
+
+		if (one.kind == DEVIATION_NONE)
+			continue;
+		if (!is_of_plan(ctx, &one, i, odd))
+			return;
+		odd++;
+	}
+	plans->followed |= bit;
+	if (odd * 2 < (size_t)a->nranks + a->sided)
+		plans->few |= bit;
+}
+
+bool rule_plan(const struct rule_ctx *ctx, struct finding *f)
+{
+	uint32_t bit = 1u << ctx->align->comm;
+
+	return ctx->plans.followed & ctx->plans.few & bit && find_deviation(ctx, f);
+}
+
+bool rule_split(const struct rule_ctx *ctx, struct finding *f)
+{
+	bool split = ctx->plans.split & 1u << ctx->align->comm;
+
+	if (split)
+		report_tie(ctx, f);
+	return split;
+}

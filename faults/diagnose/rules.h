@@ -1,0 +1,54 @@
+/* rules.h: the rules by name. rules.c puts them in their order; what each needs stands there. */
+#ifndef HANGAR_RULES_H
+#define HANGAR_RULES_H
+
+#include "diagnose/rule.h"
+
+/* rule_process.c: how a rank's process is. */
+rule_fn rule_dead;	    /* ended without saying so */
+rule_fn rule_stopped;	    /* by a signal or debugger */
+rule_fn rule_device_memory; /* gave up because its device had no memory left */
+rule_fn rule_reported;	    /* no more than the ranks said themselves */
+
+/* rule_init.c: who did not come to init, who came otherwise, who left. */
+rule_fn rule_init_arguments;
+rule_fn rule_absent_from_init; /* others are inside it */
+rule_fn rule_aborted;	       /* its communicator, by itself */
+
+/* rule_network.c: all called init alike, and one lives in another network. */
+rule_fn rule_cut_off;	/* some got an error for it */
+rule_fn rule_namespace; /* all wait */
+
+/* rule_deviation.c: ranks' calls are other than most ranks'; or no side is larger, and nobody is named. */
+rule_fn rule_died_in_call; /* of a call whose arguments were others than the others' */
+rule_fn rule_deviation;
+bool find_deviation(const struct rule_ctx *ctx, struct finding *finding);
+/* A tie that nothing decides: both sides, no culprit. */
+void report_tie(const struct rule_ctx *ctx, struct finding *finding);
+
+/* rule_plan.c: of a strict alignment. */
+#define PLAN_MIN 4 /* calls that are alike: ranks follow one plan */
+rule_fn rule_plan; /* all follow one plan, and some left a send or receive out or made one too many */
+rule_fn rule_split; /* two sides, and nobody can say which is right */
+/* Marks the communicator at hand, whose alignment is strict, in `plans`. */
+void plans_add(const struct rule_ctx *ctx, struct plans *plans);
+
+/* rule_missing.c: some made a call that others, not inside one, never did. */
+rule_fn rule_missing;
+rule_fn rule_missing_at_end; /* and all came to their end */
+/* Do all that lack the call wait for partners that left them alone? Marks them. */
+bool missing_excused(const struct rule_ctx *ctx, struct finding *finding);
+/* Others than the culprits, alive, who lack a call as rule_missing has it: a line each. After
+ * finding_conclude. */
+void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
+
+/* rule_pairs.c: sends and receives that cannot end. */
+rule_fn rule_unequal;	   /* the partner made its part with another amount; no culprit */
+rule_fn remark_open_pairs; /* the partner has not made its part */
+
+/* rule_outside.c: all calls that were made have ended. */
+rule_fn rule_behind; /* and a rank does not come to where the others wait for it */
+rule_fn remark_nobody_called;
+rule_fn rule_unexplained; /* a hang that no other rule explains */
+
+#endif

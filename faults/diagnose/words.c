@@ -1,0 +1,63 @@
+/* words.c: ranks and calls in words. */
+#include "diagnose/words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/call_value.h"
+#include "base/dtype.h"
+#include "base/rank_list.h"
+
+int rank_number(const struct evidence *e, int rank)
+{
+	return e->numbers ? e->numbers[rank] : rank;
+}
+
+const char *ranks_words(const struct evidence *e, const bool *in, char *buf, size_t len)
+{
+	int most = 0;
+	bool *marks;
+
+	if (!e->numbers)
+		return rank_list_words(in, e->nranks, buf, len);
+	for (int i = 0; i < e->nranks; i++)
+		most = rank_number(e, i) > most ? rank_number(e, i) : most;
+	marks = calloc((size_t)most + 1, sizeof(*marks));
+	for (int i = 0; marks && i < e->nranks; i++)
+		marks[rank_number(e, i)] = in[i];
+	rank_list_words(marks, marks ? most + 1 : 0, buf, len);
+	free(marks);
+	return buf;
+}
+
+const char *call_words(const struct record *r, char *buf, size_t len)
+{
+	if (!r) {
+		snprintf(buf, len, "no call");
+		return buf;
+	}
+	snprintf(buf, len, "%s count %" PRIu64 " %s", call_kind_name((enum call_kind)r->kind),
+		 r->count, r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?");
+	if (r->op >= 0 && r->op < OP_COUNT && strlen(buf) + 12 < len)
+		sprintf(buf + strlen(buf), " %s", redop_name((enum redop)r->op));
+	if (r->peer >= 0 && strlen(buf) + 20 < len)
+		sprintf(buf + strlen(buf), " %s %d",
+			r->kind == CALL_SEND   ? "to"
+			: r->kind == CALL_RECV ? "from"
+					       : "root",
+			r->peer);
+	return buf;
+}
+
+const char *process_words(const struct rank_view *v, char *buf, size_t len)
+{
+	const char *verb = v->process == PROCESS_EXITED	  ? ""
+			   : v->process == PROCESS_KILLED ? "was "
+							  : "is ";
+	char how[48];
+
+	snprintf(buf, len, "%s%s", verb, view_process(v, how, sizeof(how)));
+	return buf;
+}

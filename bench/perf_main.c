@@ -27,7 +27,7 @@
 #include "perf_diagnose.h"
 #include "perf_rank.h"
 
-#define ALONE_SECONDS	   1.0	/* in which a launcher ends ranks after the first */
+#define ALONE_SECONDS	   3.0	/* mpirun ends the other ranks about 1 s after the first */
 #define RANKS_UNASKED	   16	/* that a fault may start on any host */
 #define RENDEZVOUS_SECONDS 0.75 /* from a barrier to communicator init */
 #define RANKS_PER_PLACE	   4	/* GPU, or CPU where there is none: more only when -g says so */

@@ -15,6 +15,7 @@ enum mode { MODE_STREAM, MODE_ISOLATED, MODE_GRAPH };
 const char *mode_name(enum mode mode); /* "stream" "isolated" "graph" */
 
 enum record_level { RECORD_OFF, RECORD_CALLS, RECORD_FULL };
+enum table_kind { TABLE_HANGAR, TABLE_NCCL_TESTS, TABLE_WIDE };
 enum average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX }; /* -a 0..3 */
 enum split_kind { SPLIT_NONE, SPLIT_AND, SPLIT_OR, SPLIT_MOD, SPLIT_DIV };
 
@@ -74,7 +75,7 @@ struct options {
 	bool vendor;	       /* --vendor */
 	bool reconcile;	       /* --reconcile */
 	const char *topo;      /* --topo: "live", "none", a spec's name or a file */
-	bool table_plain;      /* --table=nccl-tests */
+	enum table_kind table; /* --table */
 	const char *nccl_json; /* -J FILE.json; NULL: none. The strings are argv's or the
 	                       * environment's. */
 	const char *csv, *json, *out; /* --csv --json --out */

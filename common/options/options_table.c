@@ -165,9 +165,10 @@ const struct option_row option_rows[] = {
 		  "reached" },
 	{ "reconcile", FLAG("1", "0"), FIELD(reconcile), SAME, .group = GROUP_REPORT,
 	  .help = "look for what makes rows slow even when none is below its prediction" },
-	{ "table", .arg = "KIND", .initial = "hangar", .kind = &kind_bool, FIELD(table_plain),
-	  FREE, .group = GROUP_REPORT, WORDS("hangar", "nccl-tests"),
-	  .help = "columns of the table: all, or nccl-tests' 13 alone" },
+	{ "table", .arg = "KIND", .initial = "hangar", .kind = &kind_word, FIELD(table),
+	  FREE, .group = GROUP_REPORT, WORDS("hangar", "nccl-tests", "wide"),
+	  .help = "columns of the table: nccl-tests' 13 alone; with the predicted busbw, the measured share of "
+		  "it and the spread, in 140 characters; or all" },
 	{ "out", .arg = "DIR", .kind = &kind_text, FIELD(out), FREE, .group = GROUP_REPORT,
 	  .help = "folder for the run's CSV and JSON" },
 	{ "csv", .arg = "FILE", .kind = &kind_text, FIELD(csv), FREE, .group = GROUP_REPORT,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@
 #define LOOK_MS	     500
 #define ORPHANED_NS  5000000000u /* without ranks; mpirun itself gives what it ends 2 s */
 #define TERM_NS	     1000000000u /* from SIGTERM to SIGKILL */
-#define HOST_RANKS   4		 /* of a bare start without a GPU, and of --share-gpu */
+#define SHARED_RANKS 4		 /* of a bare start with --share-gpu */
+#define MOST_RANKS   8		 /* of a bare start without a GPU */
 
 /* First of the variables that is set to a number >= 0, else `missing`. */
 static int env_number(const char *const *names, int missing)
@@ -116,6 +118,15 @@ int launch_count(int (*devices)(void))
 	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
+int launch_cores(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		return CPU_COUNT(&set);
+	return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t holds */
+}
+
 int launch_ranks(const struct options *options, int devices, struct error *err)
 {
 	int asked = 0;
@@ -132,7 +143,9 @@ int launch_ranks(const struct options *options, int devices, struct error *err)
 		return asked;
 	if (devices > 0 && !options->share_gpu)
 		return devices;
-	return devices > HOST_RANKS ? devices : HOST_RANKS;
+	if (devices > 0)
+		return devices > SHARED_RANKS ? devices : SHARED_RANKS;
+	return launch_cores() < 2 ? 2 : launch_cores() > MOST_RANKS ? MOST_RANKS : launch_cores();
 }
 
 static void announce(char **command)

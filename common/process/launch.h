@@ -26,8 +26,12 @@ int launch_check(const struct launch *launch, const struct options *options, con
 /* What `devices` returns, 0 to 255, asked in a child process: counting GPUs starts threads. */
 int launch_count(int (*devices)(void));
 
-/* How many ranks a bare start runs on a host with so many devices: -g x -t, else one per device,
- * else 4; -EINVAL with the error set when -g asks for more devices than there are. */
+/* Cores that this process may run on. */
+int launch_cores(void);
+
+/* How many ranks a bare start runs on a host with so many usable GPUs: -g x -t, else one per GPU (at
+ * least 4 with --share-gpu), else one per core, but at least 2 and at most 8; -EINVAL with the error
+ * set when -g asks for more GPUs than there are. */
 int launch_ranks(const struct options *options, int devices, struct error *err);
 
 /* Run argv under mpirun with `ranks` processes, wait, remove what it left. Says on standard

@@ -64,13 +64,13 @@ struct sink {
 	struct error *err; /* borrowed */
 };
 
-/* Table for people and scripts, on `out` (not closed): nccl-tests' 13 columns, then ours; every
- * other line starts with '#'. `plain` (--table=nccl-tests) prints the 13 alone, N/A cells as
- * there. `checked` false prints N/A for #wrong. A line holds both placements, so a row is
+/* Table for people and scripts, on `out` (not closed): nccl-tests' 13 columns, then ours as `kind`
+ * says; every other line starts with '#'. TABLE_HANGAR is 140 characters wide: of both placements only
+ * the first has room for its prediction, share and spread. `checked` false prints N/A for #wrong. A line holds both placements, so a row is
  * printed when its in-place twin came or is known not to come (`in_place` false). Flushed per
  * line. NULL on lack of memory. */
-struct sink *sink_table_new(FILE *out, bool plain, bool in_place, bool checked, bool timestamps,
-			    struct error *err);
+struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool checked,
+			    bool timestamps, struct error *err);
 
 /* CSV: header line, then one line per row (RFC 4180), flushed per row. The file must not exist
  * yet: -EEXIST, a usage error, else. NULL with the error set when it can't be created. */

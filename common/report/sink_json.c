@@ -55,7 +55,6 @@ static const struct {
 	FIELD(OPTION_BOOL, per_iter),
 	FIELD(OPTION_INT, per_iter_skip),
 	FIELD(OPTION_REAL, min_bw),
-	FIELD(OPTION_BOOL, table_plain),
 	FIELD(OPTION_TEXT, nccl_json),
 	FIELD(OPTION_TEXT, csv),
 	FIELD(OPTION_TEXT, json),
@@ -115,6 +114,8 @@ static int put_option_names(json_t *to, const struct options *options)
 	rc |= json_object_set_new(to, "split_value",
 				  json_integer((json_int_t)options->split_value));
 	rc |= json_object_set_new(to, "alloc", NAME(allocs, options->alloc));
+	rc |= json_object_set_new(to, "table_plain",
+				  json_boolean(options->table == TABLE_NCCL_TESTS));
 	rc |= json_object_set_new(to, "average", NAME(averages, options->average));
 	rc |= json_object_set_new(to, "record", NAME(records, options->record));
 	return rc;

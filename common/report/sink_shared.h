@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "options/options.h"
@@ -40,6 +41,12 @@ json_t *sink_environment(bool list);
 
 /* The cell of a column, in its own type; as above. */
 json_t *sink_column_value(const struct column *column, const struct row *row);
+
+/* "# TEXT" and a newline, with what would break the line replaced by blanks. */
+void sink_put_comment(FILE *out, const char *text);
+
+/* The lines before the table's headings. */
+void sink_table_head(FILE *out, const struct run_facts *facts);
 
 /* Did the check of this row fail? */
 bool sink_row_failed(const struct row *row);

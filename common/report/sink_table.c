@@ -3,6 +3,7 @@
  * everything else. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +23,26 @@
 
 #define STAMP_WIDTH 26
 #define CELL_SIZE   64
+#define FURTHER_MAX 64
 #define NOTHING	    "N/A"
+
+/* A column beyond the 13. */
+struct further {
+	const struct column *column;
+	int side, width;
+};
 
 struct sink_table {
 	struct sink base;
 	FILE *out; /* borrowed */
-	bool plain, in_place, checked, timestamps;
+	enum table_kind kind;
+	bool in_place, checked, timestamps;
 	bool cputime;	/* -C: the time column is the host's */
 	double min_bw;	/* NCCL_TESTS_MIN_BW, 0: none */
 	bool memory;	/* -M */
 	bool predicted; /* columns of predictions */
+	struct further further[FURTHER_MAX];
+	size_t nfurther;
 	struct row_pair pair;
 };
 
@@ -65,130 +76,83 @@ static int draft_print(struct draft *draft, struct sink_table *table)
 	return rc;
 }
 
-/* "# TEXT", with what would break the line replaced by blanks. */
-static void put_comment(FILE *out, const char *text)
-{
-	fputs("# ", out);
-	for (; *text; text++)
-		fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
-	fputc('\n', out);
-}
-
-/* ---- header ---- */
-
-static void put_count(FILE *out, const char *label, int n, int automatic)
-{
-	if (n == automatic)
-		fprintf(out, " %s: auto", label);
-	else
-		fprintf(out, " %s: %d", label, n);
-}
-
-static void put_settings(FILE *out, const struct options *options)
-{
-	fprintf(out, "# nThread 1 nGpus 1 minBytes %zu maxBytes %zu", options->min_bytes,
-		options->max_bytes);
-	if (options->step_factor > 1)
-		fprintf(out, " step: %d(factor)", options->step_factor);
-	else
-		fprintf(out, " step: %zu(bytes)", options->step_bytes);
-	put_count(out, "warmup iters", options->warmup, -1);
-	put_count(out, "iters", options->iters, 0);
-	fprintf(out, " agg iters: %d validation: %d graph: %d unalign: %d\n", options->agg_iters,
-		options->check, options->graph_launches, options->unalign);
-}
-
-static void put_meaning(FILE *out, const struct options *options)
-{
-	static const char *const averages[] = { "rank 0's", "the mean over the ranks",
-						"the fastest rank's", "the slowest rank's" };
-
-	fprintf(out, "# Mode %s, time is %s, seed %" PRIu32 "\n", mode_name(options->mode),
-		averages[(unsigned int)options->average % 4], options->seed);
-	if (options->blocking)
-		fprintf(out, "# Blocking level %d (-z)\n", options->blocking);
-	fputs("# Other than nccl-tests: sizes double unless -i is given, time is the slowest "
-	      "rank's unless -a is\n"
-	      "# given, and every rank is a process of its own\n",
-	      out);
-}
-
-static void put_rank(FILE *out, const struct rank_facts *rank, const struct options *options)
-{
-	const char *bus = rank->device.bus_id[0] ? rank->device.bus_id : "host";
-	const char *function = strchr(bus, '.');
-
-	fprintf(out, "#  Rank %2d Group %2d Pid %6d on %10s device %2d [%.*s] %s\n", rank->rank,
-		options_color(options, rank->rank), rank->pid, rank->host,
-		rank->device.device_index,
-		(int)(function ? function - bus : (ptrdiff_t)strlen(bus)), bus,
-		rank->device.device);
-}
-
-static void put_facts(FILE *out, const struct run_facts *facts)
-{
-	const struct backend_facts *device = &facts->ranks[0].device;
-
-	fprintf(out, "# hangar %s backend %s, %d rank%s on %d node%s, started %s\n",
-		facts->hangar_version, facts->backend, facts->nranks, facts->nranks == 1 ? "" : "s",
-		facts->nnodes, facts->nnodes == 1 ? "" : "s", facts->started);
-	fprintf(out, "# Collective test starting: %s\n", facts->program);
-	put_settings(out, facts->options);
-	put_meaning(out, facts->options);
-	put_comment(out, facts->mpi_library ? facts->mpi_library : "");
-	if (backend_has(facts->backend, BACKEND_DEVICE))
-		fprintf(out, "# %s, %s\n", device->library, device->runtime);
-	if (device->config[0])
-		fprintf(out, "# Communicator: %s\n", device->config);
-	fputs("#\n# Using devices\n", out);
-	for (int i = 0; i < facts->nranks; i++)
-		put_rank(out, &facts->ranks[i], facts->options);
-	fputs("#\n", out);
-}
-
 /* ---- the columns beyond the 13 ---- */
 
 /* Columns that name the point are the same in both placements: printed once. The in-place ones'
  * headings begin with i. */
-static bool wanted(const struct sink_table *table, const struct column *column, int side)
+static bool is_wide(const struct sink_table *table, const struct column *column, int side)
 {
 	return column->heading && (table->predicted || !column->predicted) &&
 	       (side == PAIR_OUT || !row_pair_shared(column));
 }
 
-static int width_of(const struct column *column, int side)
+static int wide_width(const struct column *column, int side)
 {
 	bool word = column->type == COLUMN_STRING || column->type == COLUMN_TEXT;
-	int least = word ? 8 : TIME_WIDTH,
-	    heading = (int)strlen(column->heading) + (side == PAIR_IN);
+	int least = word ? 8 : TIME_WIDTH;
+	int heading = (int)strlen(column->heading) + (side == PAIR_IN);
 
 	return heading > least ? heading : least;
 }
 
-static void put_heading(FILE *out, const struct column *column, int side)
+static void add_further(struct sink_table *table, const struct column *column, int side, int width)
+{
+	table->further[table->nfurther++] = (struct further){ column, side, width };
+}
+
+/* What fits beside the 13 into 140 characters. */
+static void choose_narrow(struct sink_table *table)
+{
+	static const struct {
+		size_t offset;
+		int width;
+	} narrow[] = {
+		{ offsetof(struct row, predicted_busbw_gbs), RATE_WIDTH },
+		{ offsetof(struct row, of_predicted_percent), RATE_WIDTH },
+		{ offsetof(struct row, ci_percent), 4 },
+	};
+
+	for (size_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++)
+		for (size_t j = 0; j < row_column_count; j++)
+			if (row_columns[j].offset == narrow[i].offset)
+				add_further(table, &row_columns[j], PAIR_OUT, narrow[i].width);
+}
+
+static void choose_further(struct sink_table *table)
+{
+	table->nfurther = 0;
+	if (table->kind == TABLE_HANGAR)
+		choose_narrow(table);
+	for (int side = PAIR_OUT; side < PAIR_SIDES && table->kind == TABLE_WIDE; side++)
+		for (size_t i = 0; i < row_column_count && table->nfurther < FURTHER_MAX; i++)
+			if (is_wide(table, &row_columns[i], side))
+				add_further(table, &row_columns[i], side,
+					    wide_width(&row_columns[i], side));
+}
+
+static void put_heading(FILE *out, const struct further *further)
 {
 	char text[CELL_SIZE];
 
-	snprintf(text, sizeof(text), "%s%s", side == PAIR_IN ? "i" : "", column->heading);
-	fprintf(out, "  %*s", width_of(column, side), text);
+	snprintf(text, sizeof(text), "%s%s", further->side == PAIR_IN ? "i" : "",
+		 further->column->heading);
+	fprintf(out, "  %*s", further->width, text);
 }
 
-static void put_unit(FILE *out, const struct column *column, int side)
+static void put_unit(FILE *out, const struct further *further)
 {
 	char text[CELL_SIZE] = "";
 
-	if (column->unit[0])
-		snprintf(text, sizeof(text), "(%s)", column->unit);
-	fprintf(out, "  %*s", width_of(column, side), text);
+	if (further->column->unit[0])
+		snprintf(text, sizeof(text), "(%s)", further->column->unit);
+	fprintf(out, "  %*s", further->width, text);
 }
 
 static void put_further(FILE *out, const struct sink_table *table,
-			void (*put)(FILE *out, const struct column *column, int side))
+			void (*put)(FILE *out, const struct further *further))
 {
-	for (int side = PAIR_OUT; side < PAIR_SIDES; side++)
-		for (size_t i = 0; i < row_column_count; i++)
-			if (wanted(table, &row_columns[i], side))
-				put(out, &row_columns[i], side);
+	for (size_t i = 0; i < table->nfurther; i++)
+		put(out, &table->further[i]);
 }
 
 /* A cell is one word, whatever it came from. */
@@ -201,17 +165,23 @@ static void make_word(char *text)
 			*text = '_';
 }
 
-static void put_cell(FILE *out, const struct column *column, int side, const struct row *row)
+static void put_cell(FILE *out, const struct sink_table *table, const struct further *further,
+		     const struct row *row)
 {
+	const struct column *column = further->column;
 	char text[CELL_SIZE] = NOTHING;
+	double value;
 
-	if (row && column->type == COLUMN_DOUBLE)
-		number_fit(*(const double *)((const char *)row + column->offset), TIME_WIDTH, text,
-			   sizeof(text));
-	else if (row)
+	if (row && column->type == COLUMN_DOUBLE) {
+		value = *(const double *)((const char *)row + column->offset);
+		if (table->kind == TABLE_WIDE || isfinite(value))
+			number_fit(value, further->width < TIME_WIDTH ? further->width : TIME_WIDTH,
+				   text, sizeof(text));
+	} else if (row) {
 		column_format(column, row, text, sizeof(text));
+	}
 	make_word(text);
-	fprintf(out, "  %*s", width_of(column, side), text);
+	fprintf(out, "  %*s", further->width, text);
 }
 
 static const struct row *side_row(const struct row_pair *pair, int side)
@@ -223,15 +193,12 @@ static void put_further_cells(FILE *out, const struct sink_table *table)
 {
 	const struct row_pair *pair = &table->pair;
 
-	for (int side = PAIR_OUT; side < PAIR_SIDES; side++) {
-		for (size_t i = 0; i < row_column_count; i++) {
-			const struct column *column = &row_columns[i];
+	for (size_t i = 0; i < table->nfurther; i++) {
+		const struct further *further = &table->further[i];
 
-			if (wanted(table, column, side))
-				put_cell(out, column, side,
-					 row_pair_shared(column) ? row_pair_any(pair)
-								 : side_row(pair, side));
-		}
+		put_cell(out, table, further,
+			 row_pair_shared(further->column) ? row_pair_any(pair)
+							  : side_row(pair, further->side));
 	}
 }
 
@@ -245,14 +212,12 @@ static void put_headings(FILE *out, const struct sink_table *table)
 		"", "", "");
 	fprintf(out, HEAD_FORMAT CELL_FORMAT CELL_FORMAT, "size", "count", "type", "redop", "root",
 		time, "algbw", "busbw", "#wrong", time, "algbw", "busbw", "#wrong");
-	if (!table->plain)
-		put_further(out, table, put_heading);
+	put_further(out, table, put_heading);
 	if (table->timestamps)
 		fprintf(out, "  %*s", STAMP_WIDTH, "timestamp");
 	fprintf(out, "\n" HEAD_FORMAT CELL_FORMAT CELL_FORMAT, "(B)", "(elements)", "", "", "",
 		"(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
-	if (!table->plain)
-		put_further(out, table, put_unit);
+	put_further(out, table, put_unit);
 	fputc('\n', out);
 }
 
@@ -291,7 +256,7 @@ static void put_wrong(FILE *out, const struct row *row)
 		return;
 	check_describe(&row->report, what, sizeof(what));
 	snprintf(line, sizeof(line), "wrong: %s, %s", what, row->placement);
-	put_comment(out, line);
+	sink_put_comment(out, line);
 }
 
 static void put_line(FILE *out, const struct sink_table *table)
@@ -304,8 +269,7 @@ static void put_line(FILE *out, const struct sink_table *table)
 	put_point(out, row_pair_any(pair));
 	put_side(out, table, side_row(pair, PAIR_OUT));
 	put_side(out, table, side_row(pair, PAIR_IN));
-	if (!table->plain)
-		put_further_cells(out, table);
+	put_further_cells(out, table);
 	if (table->timestamps)
 		fprintf(out, "  %*s", STAMP_WIDTH, stamp[0] ? stamp : NOTHING);
 	fputc('\n', out);
@@ -340,10 +304,11 @@ static int table_begin(struct sink *sink, const struct run_facts *facts)
 	table->min_bw = facts->options->min_bw;
 	table->memory = facts->options->memory_report;
 	table->predicted = facts->predicted;
+	choose_further(table);
 	rc = draft_open(&draft, sink->err);
 	if (rc < 0)
 		return rc;
-	put_facts(draft.out, facts);
+	sink_table_head(draft.out, facts);
 	put_headings(draft.out, table);
 	return draft_print(&draft, table);
 }
@@ -372,7 +337,7 @@ static int table_comment(struct sink *sink, const char *line)
 
 	if (rc < 0)
 		return rc;
-	put_comment(draft.out, line);
+	sink_put_comment(draft.out, line);
 	return draft_print(&draft, table);
 }
 
@@ -414,7 +379,7 @@ static void put_error(FILE *out, const struct error *err)
 	else
 		snprintf(line, sizeof(line), "error: %s (%s:%d)", err->text,
 			 err->file ? err->file : "?", err->line);
-	put_comment(out, line);
+	sink_put_comment(out, line);
 }
 
 /* Below the wanted bandwidth, with nccl-tests' tolerance of 10 %. */
@@ -470,8 +435,8 @@ static const struct sink_ops table_ops = {
 	.free = table_free,
 };
 
-struct sink *sink_table_new(FILE *out, bool plain, bool in_place, bool checked, bool timestamps,
-			    struct error *err)
+struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool checked,
+			    bool timestamps, struct error *err)
 {
 	struct sink_table *table = calloc(1, sizeof(*table));
 
@@ -480,7 +445,7 @@ struct sink *sink_table_new(FILE *out, bool plain, bool in_place, bool checked, 
 	table->base.ops = &table_ops;
 	table->base.err = err;
 	table->out = out;
-	table->plain = plain;
+	table->kind = kind;
 	table->in_place = in_place;
 	table->checked = checked;
 	table->timestamps = timestamps;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,8 +182,8 @@ static void test_ranks(void)
 {
 	static const struct {
 		int gpus, threads, devices, ranks;
-	} cases[] = { { 0, 0, 0, 4 }, { 1, 0, 0, 1 }, { 3, 0, 0, 3 }, { 0, 5, 0, 5 },
-		      { 3, 2, 0, 6 }, { 0, 0, 8, 8 }, { 3, 0, 8, 3 }, { 9, 0, 8, -EINVAL } };
+	} cases[] = { { 1, 0, 0, 1 }, { 3, 0, 0, 3 }, { 0, 5, 0, 5 },	   { 3, 2, 0, 6 },
+		      { 0, 0, 8, 8 }, { 3, 0, 8, 3 }, { 9, 0, 8, -EINVAL } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct options options = { .gpus = cases[i].gpus,
@@ -190,6 +191,26 @@ static void test_ranks(void)
 
 		CU_ASSERT_EQUAL(launch_ranks(&options, cases[i].devices, &err), cases[i].ranks);
 	}
+}
+
+/* A bare start without a GPU: as many ranks as cores that it may run on, from 2 to 8. */
+static void test_ranks_of_cores(void)
+{
+	const struct options options = { 0 };
+	int cores = launch_cores(), ranks = cores < 2 ? 2 : cores > 8 ? 8 : cores;
+	cpu_set_t all, one;
+
+	CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(all), &all), 0);
+	CU_ASSERT_EQUAL(cores, CPU_COUNT(&all));
+	CU_ASSERT_EQUAL(launch_ranks(&options, 0, &err), ranks);
+	CPU_ZERO(&one);
+	for (size_t i = 0; CPU_COUNT(&one) == 0; i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	CU_ASSERT_EQUAL_FATAL(sched_setaffinity(0, sizeof(one), &one), 0);
+	CU_ASSERT_EQUAL(launch_cores(), 1);
+	CU_ASSERT_EQUAL(launch_ranks(&options, 0, &err), 2);
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 static void test_progress(void)
@@ -425,6 +446,7 @@ int main(void)
 		{ "the run's key", test_key },
 		{ "-g and -t under a launcher", test_check },
 		{ "ranks of a bare start", test_ranks },
+		{ "ranks and cores", test_ranks_of_cores },
 		{ "progress", test_progress },
 		{ "the command", test_command },
 		{ "exit codes", test_codes },

@@ -12,12 +12,12 @@ struct screen {
 	struct sink *sink;
 };
 
-static void screen_open(struct screen *screen, bool plain, bool in_place, bool checked,
+static void screen_open(struct screen *screen, enum table_kind kind, bool in_place, bool checked,
 			bool timestamps)
 {
 	screen->text = NULL;
 	screen->out = open_memstream(&screen->text, &screen->len);
-	screen->sink = sink_table_new(screen->out, plain, in_place, checked, timestamps, &err);
+	screen->sink = sink_table_new(screen->out, kind, in_place, checked, timestamps, &err);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(screen->sink);
 	CU_ASSERT_EQUAL(screen->sink->ops->begin(screen->sink, &facts), 0);
 }
@@ -93,7 +93,7 @@ static void test_table_plain(void)
 	struct screen s;
 
 	set_up();
-	screen_open(&s, true, true, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
 	put(s.sink, make_row(8, false));
 	CU_ASSERT_EQUAL(parse_table(s.text, rows, 4), 0); /* the twin is awaited */
 	put(s.sink, make_row(8, true));
@@ -118,7 +118,7 @@ static void test_table_header(void)
 
 	set_up();
 	options.iters = 20;
-	screen_open(&s, true, true, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
 	CU_ASSERT_EQUAL(headings(s.text, line, sizeof(line), field), 13);
 	CU_ASSERT_STRING_EQUAL(field[5], "time");
 	CU_ASSERT_STRING_EQUAL(field[12], "#wrong");
@@ -133,14 +133,14 @@ static void test_table_header(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " backend nccl, 2 ranks on 2 nodes, started "));
 	screen_close(&s);
 	facts.nranks = facts.nnodes = 1;
-	screen_open(&s, true, true, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, " backend nccl, 1 rank on 1 node, started "));
 	screen_close(&s);
 	facts.nranks = facts.nnodes = RANKS;
 
 	/* -C: the column is the host's time and says so. */
 	options.cputime = true;
-	screen_open(&s, true, false, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, false, true, false);
 	headings(s.text, line, sizeof(line), field);
 	CU_ASSERT_STRING_EQUAL(field[5], "cputime");
 	put(s.sink, make_row(8, false));
@@ -156,7 +156,7 @@ static void test_table_extended(void)
 	int n, mode = -1, ip99 = -1;
 
 	set_up();
-	screen_open(&s, false, true, true, true);
+	screen_open(&s, TABLE_WIDE, true, true, true);
 	put(s.sink, make_row(8, false));
 	put(s.sink, make_row(8, true));
 	put(s.sink, make_row(16, false)); /* its twin never comes */
@@ -205,7 +205,7 @@ static void test_table_predicted(void)
 	known.of_predicted_percent = 98.5;
 	row_no_prediction(&unknown);
 	facts.predicted = true;
-	screen_open(&s, false, false, true, false);
+	screen_open(&s, TABLE_WIDE, false, true, false);
 	n = headings(s.text, line, sizeof(line), field);
 	for (int i = 13; i < n; i++)
 		if (strcmp(field[i], "pred") == 0)
@@ -223,8 +223,53 @@ static void test_table_predicted(void)
 	CU_ASSERT_STRING_EQUAL(rows[1].field[pred], "nan");
 	screen_close(&s);
 	facts.predicted = false;
-	screen_open(&s, false, false, true, false);
+	screen_open(&s, TABLE_WIDE, false, true, false);
 	CU_ASSERT_PTR_NULL(strstr(s.text, "ofpred"));
+	screen_close(&s);
+}
+
+/* By default: 140 characters, three columns behind the 13, and N/A where there is nothing. */
+static void test_table_narrow(void)
+{
+	static const char *const names[] = { "predbw", "ofpred", "ci" };
+	static const struct {
+		double predicted, share, spread;
+		const char *cells[3];
+	} cases[] = {
+		{ 450.25, 98.5, 1.25, { "450.25", "98.50", "1.25" } },
+		{ 12345.6, 100, 12.34, { "12346", "100.00", "12.3" } },
+		{ 0.004, 1234.5, 100, { "0.00", "1234.5", "100" } },
+		{ NAN, NAN, NAN, { "N/A", "N/A", "N/A" } },
+		{ INFINITY, 0, 0, { "N/A", "0.00", "0.00" } },
+	};
+	char line[1024], *field[FIELDS];
+	struct parsed rows[8];
+	struct screen s;
+
+	set_up();
+	screen_open(&s, TABLE_HANGAR, true, true, false);
+	CU_ASSERT_EQUAL_FATAL(headings(s.text, line, sizeof(line), field), 16);
+	for (int i = 0; i < 3; i++)
+		CU_ASSERT_STRING_EQUAL(field[13 + i], names[i]);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct row row = make_row(8 << i, false);
+
+		row.predicted_busbw_gbs = cases[i].predicted;
+		row.of_predicted_percent = cases[i].share;
+		row.ci_percent = cases[i].spread;
+		put(s.sink, row);
+		put(s.sink, make_row(8 << i, true));
+	}
+	for (const char *l = s.text; *l; l += strcspn(l, "\n") + 1)
+		if (strncmp(l, "# nThread ", 10) != 0) /* nccl-tests' own line */
+			CU_ASSERT_TRUE(strcspn(l, "\n") <= 140);
+	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 8), 5);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CU_ASSERT_EQUAL_FATAL(rows[i].n, 16);
+		for (int j = 0; j < 3; j++)
+			CU_ASSERT_STRING_EQUAL(rows[i].field[13 + j], cases[i].cells[j]);
+	}
+	check_fields(&rows[0], both, 13);
 	screen_close(&s);
 }
 
@@ -246,7 +291,7 @@ static void test_table_hostile_cells(void)
 	row.time_us = 123456789012.0;
 	row.busbw_gbs = NAN;
 	row.wrong = 123456789;
-	screen_open(&s, false, false, true, true);
+	screen_open(&s, TABLE_WIDE, false, true, true);
 	n = headings(s.text, line, sizeof(line), field);
 	put(s.sink, row);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
@@ -267,7 +312,7 @@ static void test_table_unchecked(void)
 	struct screen s;
 
 	set_up();
-	screen_open(&s, true, false, false, false);
+	screen_open(&s, TABLE_NCCL_TESTS, false, false, false);
 	put(s.sink, row);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
 	CU_ASSERT_EQUAL(rows[0].n, 13);
@@ -278,7 +323,7 @@ static void test_table_unchecked(void)
 	screen_close(&s);
 
 	/* This one row was not checked. */
-	screen_open(&s, true, false, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, false, true, false);
 	row.wrong = -1;
 	put(s.sink, row);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 2), 1);
@@ -302,7 +347,7 @@ static void test_table_wrong_and_end(void)
 	set_up();
 	options.min_bw = 3;
 	options.memory_report = true;
-	screen_open(&s, true, true, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
 	put(s.sink, make_wrong_row(8, false));
 	CU_ASSERT_EQUAL(s.sink->ops->comment(s.sink, "in\nbetween"), 0);
 	summary.wrong_checks = 2;
@@ -326,7 +371,7 @@ static void test_table_wrong_and_end(void)
 		       " | Collective 0.00 B | Total  200 GB\n"));
 	screen_close(&s);
 	options.min_bw = 2.6; /* 10 % below is still good */
-	screen_open(&s, true, true, true, false);
+	screen_open(&s, TABLE_NCCL_TESTS, true, true, false);
 	CU_ASSERT_EQUAL(s.sink->ops->end(s.sink, &summary), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(s.text, "# Avg bus bandwidth    : 2.5 OK\n"));
 	screen_close(&s);
@@ -339,7 +384,7 @@ static void test_table_full_disk(void)
 
 	set_up();
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	sink = sink_table_new(out, false, true, true, false, &err);
+	sink = sink_table_new(out, TABLE_HANGAR, true, true, false, &err);
 	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), -EIO);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
 	sink->ops->free(sink);
@@ -351,6 +396,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "nccl-tests' columns", test_table_plain },
 		{ "header", test_table_header },
+		{ "140 characters", test_table_narrow },
 		{ "further columns", test_table_extended },
 		{ "predictions", test_table_predicted },
 		{ "hostile cells", test_table_hostile_cells },

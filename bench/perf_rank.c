@@ -250,7 +250,7 @@ static int open_comm(struct rank *r)
 	if (rc < 0)
 		return rc;
 	rc = chain_init(&r->bench.chain); /* watches its own waits */
-	observe_nccl_asked(&r->reconcile.asked);
+	nccl_seen_asked(&r->reconcile.asked);
 	if (rc == 0)
 		rc = buffers_register(&r->bench.buffers);
 	r->run.memory_init = memory_used(r) - before;
@@ -344,7 +344,7 @@ static void ask_nccl(struct rank *r)
 	const struct options *o = r->program->options;
 
 	if (o->reconcile && o->nfaults == 0 && backend_find(o->backend)->flags & BACKEND_RAS)
-		observe_nccl_ask(&r->reconcile.asked, r->program->folder);
+		nccl_seen_ask(&r->reconcile.asked, r->program->folder);
 }
 
 /* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */

@@ -57,7 +57,7 @@ static int read_text(char *buf, size_t len, const char *root, const char *format
 	return n;
 }
 
-int observe_text(const char *root, char *buf, size_t len, const char *format, ...)
+int file_text(const char *root, char *buf, size_t len, const char *format, ...)
 {
 	va_list args;
 	int n;
@@ -68,7 +68,7 @@ int observe_text(const char *root, char *buf, size_t len, const char *format, ..
 	return n;
 }
 
-int64_t observe_count(const char *text)
+int64_t file_count(const char *text)
 {
 	long long value;
 
@@ -79,17 +79,17 @@ int64_t observe_count(const char *text)
 	return errno ? -1 : value;
 }
 
-const char *observe_next(const char *text, int64_t *value)
+const char *file_next(const char *text, int64_t *value)
 {
 	if (!text)
 		return NULL;
 	text += strspn(text, " \t");
-	*value = observe_count(text);
+	*value = file_count(text);
 	text += strspn(text, "0123456789");
 	return *value < 0 || (*text && !strchr(" \t\n", *text)) ? NULL : text;
 }
 
-int64_t observe_number(const char *root, const char *format, ...)
+int64_t file_number(const char *root, const char *format, ...)
 {
 	char text[64];
 	va_list args;
@@ -98,12 +98,7 @@ int64_t observe_number(const char *root, const char *format, ...)
 	va_start(args, format);
 	n = read_text(text, sizeof(text), root, format, args);
 	va_end(args);
-	return n < 0 ? -1 : observe_count(text);
-}
-
-int observe_int(int64_t number)
-{
-	return number < 0 || number > INT_MAX ? -1 : (int)number;
+	return n < 0 ? -1 : file_count(text);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -111,7 +106,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-int observe_list(const char *root, const char *folder, char names[][32], int room)
+int file_list(const char *root, const char *folder, char names[][32], int room)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
@@ -142,7 +137,7 @@ static const char *find_line(const char *text, const char *start)
 	return text && *text ? text : NULL;
 }
 
-int64_t observe_column(const char *text, const char *table, const char *name)
+int64_t file_column(const char *text, const char *table, const char *name)
 {
 	const char *names = find_line(text, table), *end = names ? strchr(names, '\n') : NULL;
 	const char *values = end ? find_line(end + 1, table) : NULL;
@@ -151,7 +146,7 @@ int64_t observe_column(const char *text, const char *table, const char *name)
 		size_t n = strcspn(names, " \n"), v = strcspn(values, " \n");
 
 		if (n == strlen(name) && strncmp(names, name, n) == 0)
-			return observe_count(values);
+			return file_count(values);
 		names += n + strspn(names + n, " ");
 		values += v + strspn(values + v, " ");
 	}

@@ -9,29 +9,26 @@
 
 /* The first len - 1 bytes, without the newline at the end; what is neither printable nor a
  * newline or tab becomes "?". Returns how many, or a negative errno and "". */
-int observe_text(const char *root, char *buf, size_t len, const char *format, ...)
+int file_text(const char *root, char *buf, size_t len, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* The number from 0 on at the start of the file; -1: no file, no number, too large. */
-int64_t observe_number(const char *root, const char *format, ...)
+int64_t file_number(const char *root, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The same, of a text. */
-int64_t observe_count(const char *text);
+int64_t file_count(const char *text);
 
 /* The next of several numbers in a line, blanks before it: what is behind it, or NULL where
  * there is no number from 0 on that stands alone. */
-const char *observe_next(const char *text, int64_t *value);
-
-/* A number as an int; -1 what does not fit. */
-int observe_int(int64_t number);
+const char *file_next(const char *text, int64_t *value);
 
 /* Names of a folder's entries in order, hidden ones and those that do not fit left out. Returns how
  * many, `room` at most; 0 where there is no folder. */
-int observe_list(const char *root, const char *folder, char names[][32], int room);
+int file_list(const char *root, const char *folder, char names[][32], int room);
 
 /* Of a text like /proc/net/snmp, "Tcp: NAME NAME ...\nTcp: VALUE VALUE ...": the number below a
  * name in the lines that `table` ("Tcp:") begins; -1: none. */
-int64_t observe_column(const char *text, const char *table, const char *name);
+int64_t file_column(const char *text, const char *table, const char *name);
 
 #endif

@@ -23,7 +23,7 @@ static const char *const debug[] = { "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DE
 enum { DEBUGS = sizeof(debug) / sizeof(debug[0]) };
 #define SUBSYSTEMS "INIT,GRAPH,NET,P2P,SHM" /* not COLL and TUNING: a line a call */
 
-void observe_nccl_ask(struct nccl_asked *asked, const char *folder)
+void nccl_seen_ask(struct nccl_asked *asked, const char *folder)
 {
 	const char *const values[DEBUGS] = { "INFO", SUBSYSTEMS, asked->pattern };
 
@@ -38,13 +38,13 @@ void observe_nccl_ask(struct nccl_asked *asked, const char *folder)
 		setenv(debug[i], values[i], 1);
 }
 
-void observe_nccl_asked(const struct nccl_asked *asked)
+void nccl_seen_asked(const struct nccl_asked *asked)
 {
 	for (int i = 0; i < DEBUGS && asked->pattern[0]; i++)
 		unsetenv(debug[i]);
 }
 
-bool observe_nccl_name(const char *pattern, const char *host, int pid, char *name, size_t len)
+bool nccl_seen_name(const char *pattern, const char *host, int pid, char *name, size_t len)
 {
 	size_t used = 0;
 	int n = 0;
@@ -180,7 +180,7 @@ static bool read_one(struct logs *logs, const char *asked, const struct reading 
 	char name[512];
 	struct stat st;
 
-	if (!observe_nccl_name(pattern, host ? host->host : "", rank->pid, name, sizeof(name)) ||
+	if (!nccl_seen_name(pattern, host ? host->host : "", rank->pid, name, sizeof(name)) ||
 	    stat(name, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
 	if (was_read(logs, st.st_ino))
@@ -208,8 +208,8 @@ static const char *no_log(const struct nccl_asked *asked, const struct reading *
 	return NULL;
 }
 
-void observe_nccl(const struct nccl_asked *asked, const struct reading *hosts, int nhosts,
-		  const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl)
+void nccl_seen_read(const struct nccl_asked *asked, const struct reading *hosts, int nhosts,
+		    const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl)
 {
 	const char *none = no_log(asked, hosts, nhosts);
 	struct logs logs = { .nfiles = 0 };

@@ -12,20 +12,20 @@ struct nccl_asked {
 };
 
 /* Have NCCL log what it connects into `folder`, unless the user has it log: before its first
- * call. The environment is as before after observe_nccl_asked, once the communicator is there:
+ * call. The environment is as before after nccl_seen_asked, once the communicator is there:
  * NCCL keeps to what it read. Calls that are timed are not logged. */
-void observe_nccl_ask(struct nccl_asked *asked, const char *folder);
-void observe_nccl_asked(const struct nccl_asked *asked);
+void nccl_seen_ask(struct nccl_asked *asked, const char *folder);
+void nccl_seen_asked(const struct nccl_asked *asked);
 
 /* Read the logs of the job's ranks, as far as this process can, and take the largest
  * communicator's word. `hosts` and `ranks` say which files they are: the name that was asked
  * for, else settings NCCL_DEBUG and NCCL_DEBUG_FILE of the rank's host; its name, the rank's
  * process. Without any, nccl->why says so and how to get them. */
-void observe_nccl(const struct nccl_asked *asked, const struct reading *hosts, int nhosts,
-		  const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl);
+void nccl_seen_read(const struct nccl_asked *asked, const struct reading *hosts, int nhosts,
+		    const struct observed_rank *ranks, int nranks, struct observed_nccl *nccl);
 
 /* A name as NCCL makes it: %h is the host's name up to its first dot, %p the process, %% a
  * percent sign. False: too long. */
-bool observe_nccl_name(const char *pattern, const char *host, int pid, char *name, size_t len);
+bool nccl_seen_name(const char *pattern, const char *host, int pid, char *name, size_t len);
 
 #endif

@@ -113,7 +113,7 @@ void read_rank(const char *root, struct observed_rank *rank)
 	read_affinity(rank);
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
 		rank->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
-	if (observe_text(root, text, sizeof(text), "/proc/self/schedstat") > 0 &&
-	    observe_next(observe_next(text, &ran), &waited))
+	if (file_text(root, text, sizeof(text), "/proc/self/schedstat") > 0 &&
+	    file_next(file_next(text, &ran), &waited))
 		rank->wait_ns = waited;
 }

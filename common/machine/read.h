@@ -42,11 +42,8 @@ void read_rank(const char *root, struct observed_rank *rank);
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
 reader_fn read_cpu, read_tcp, read_traffic, read_nics, read_pci, read_nvml;
 
-/* Lanes and generations of the slowest link between a device, named by its folder below /sys,
- * and the CPU: width, the most, generation, the most; -1 not seen. */
-void observe_pci_link(const char *root, const char *folder, int link[4]);
-
-/* The same as states of a part. */
+/* Lanes and generations of the slowest link between a device, named by its folder below /sys, and
+ * the CPU, as states of a part: width, max_width, gen, max_gen. */
 void read_link(const char *root, const char *folder, const char *part, struct reading *reading);
 
 #endif

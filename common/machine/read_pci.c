@@ -1,4 +1,4 @@
-/* observe_pci.c: PCIe links, bridges and IOMMU between a GPU or NIC and its CPU. */
+/* read_pci.c: PCIe links, bridges and IOMMU between a GPU or NIC and its CPU. */
 #include "machine/read.h"
 
 #include <ctype.h>
@@ -62,13 +62,13 @@ static int read_gen(const char *folder, const char *file)
 {
 	char text[32];
 
-	return observe_text(folder, text, sizeof(text), "/%s", file) > 0 ? generation(text) : -1;
+	return file_text(folder, text, sizeof(text), "/%s", file) > 0 ? generation(text) : -1;
 }
 
 /* 0 and 255 are what virtual machines show. */
 static int read_width(const char *folder, const char *file)
 {
-	int64_t lanes = observe_number(folder, "/%s", file);
+	int64_t lanes = file_number(folder, "/%s", file);
 
 	return lanes > 0 && lanes <= 32 ? (int)lanes : -1;
 }
@@ -88,12 +88,12 @@ static double bandwidth_left(const int link[4])
 
 /* Every second device faces the CPU: the endpoint, and upstream ports of switches. The ports above
  * them may well be able to do more than what is plugged in. */
-void observe_pci_link(const char *root, const char *folder, int link[4])
+void read_link(const char *root, const char *folder, const char *part, struct reading *m)
 {
+	static const char *const names[] = { "width", "max_width", "gen", "max_gen" };
 	struct chain chain;
+	int link[4] = { -1, -1, -1, -1 };
 
-	for (int i = 0; i < 4; i++)
-		link[i] = -1;
 	follow(root, folder, &chain);
 	for (int i = chain.n - 1; i >= 0 && (i > 0 || chain.n == 1); i -= 2) {
 		int found[4];
@@ -106,14 +106,6 @@ void observe_pci_link(const char *root, const char *folder, int link[4])
 		if (i == chain.n - 1 || bandwidth_left(found) < bandwidth_left(link))
 			memcpy(link, found, sizeof(found));
 	}
-}
-
-void read_link(const char *root, const char *folder, const char *part, struct reading *m)
-{
-	static const char *const names[] = { "width", "max_width", "gen", "max_gen" };
-	int link[4];
-
-	observe_pci_link(root, folder, link);
 	for (int i = 0; i < 4; i++)
 		reading_state(m, part, names[i], link[i]);
 }
@@ -198,8 +190,8 @@ static void read_iommu(const char *root, const char *folder, const char *part, s
 		return;
 	}
 	target[n] = '\0';
-	if (observe_text(root, type, sizeof(type), "/sys/kernel/iommu_groups/%.16s/type",
-			 strrchr(target, '/') ? strrchr(target, '/') + 1 : target) > 0)
+	if (file_text(root, type, sizeof(type), "/sys/kernel/iommu_groups/%.16s/type",
+		      strrchr(target, '/') ? strrchr(target, '/') + 1 : target) > 0)
 		reading_say(m, part, "iommu", type);
 }
 
@@ -220,7 +212,7 @@ static void read_gpu(const char *root, const char *bus, const char *part, struct
 	read_bridges(&chain, part, m);
 	read_link(root, folder, part, m);
 	read_iommu(root, folder, part, m);
-	if (observe_text(root, cpus, sizeof(cpus), "%s/local_cpulist", folder) > 0)
+	if (file_text(root, cpus, sizeof(cpus), "%s/local_cpulist", folder) > 0)
 		reading_say(m, part, "cpus", cpus);
 }
 

@@ -25,7 +25,7 @@ static void take_ticks(const char *text, struct reading *m)
 		return;
 	text += 4;
 	for (int i = 0; i < 8; i++) {
-		text = observe_next(text, &ticks);
+		text = file_next(text, &ticks);
 		if (!text || ticks > INT64_MAX / 8)
 			return;
 		total += ticks;
@@ -48,7 +48,7 @@ void read_cpu(const struct read_request *request, struct reading *m)
 {
 	char *text = malloc(ROOM);
 
-	if (text && observe_text(request->root, text, ROOM, "/proc/stat") > 0) {
+	if (text && file_text(request->root, text, ROOM, "/proc/stat") > 0) {
 		take_ticks(text, m);
 		reading_state(m, "CPU", "cpus", count_cpus(text));
 	}
@@ -61,12 +61,12 @@ void read_tcp(const struct read_request *request, struct reading *m)
 {
 	char text[8 << 10];
 
-	if (observe_text(request->root, text, sizeof(text), "/proc/net/snmp") > 0) {
-		reading_count(m, "TCP", "sent", observe_column(text, "Tcp:", "OutSegs"));
-		reading_count(m, "TCP", "resent", observe_column(text, "Tcp:", "RetransSegs"));
+	if (file_text(request->root, text, sizeof(text), "/proc/net/snmp") > 0) {
+		reading_count(m, "TCP", "sent", file_column(text, "Tcp:", "OutSegs"));
+		reading_count(m, "TCP", "resent", file_column(text, "Tcp:", "RetransSegs"));
 	}
-	if (observe_text(request->root, text, sizeof(text), "/proc/net/netstat") > 0)
-		reading_count(m, "TCP", "timeouts", observe_column(text, "TcpExt:", "TCPTimeouts"));
+	if (file_text(request->root, text, sizeof(text), "/proc/net/netstat") > 0)
+		reading_count(m, "TCP", "timeouts", file_column(text, "TcpExt:", "TCPTimeouts"));
 }
 
 /* ---- interfaces ----------------------------------------------------------------------------- */
@@ -86,11 +86,11 @@ static void read_interface(struct reading *m, const char *root, char *line)
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
 		at += strspn(at, " ");
 		if (columns[i])
-			reading_count(m, name, columns[i], observe_count(at));
+			reading_count(m, name, columns[i], file_count(at));
 		at += strcspn(at, " ");
 	}
 	reading_count(m, name, "carrier_lost",
-		      observe_number(root, "/sys/class/net/%s/carrier_down_count", name));
+		      file_number(root, "/sys/class/net/%s/carrier_down_count", name));
 }
 
 static bool has_hardware(const char *root, const char *line)
@@ -110,10 +110,10 @@ static void read_interfaces(struct reading *m, const char *root, char *buf, size
 	char *line = buf, *end, *lines[INTERFACES * 8];
 	size_t n = 0, taken = 0;
 
-	if (observe_text(root, buf, len - 1, "/proc/net/dev") <= 0)
+	if (file_text(root, buf, len - 1, "/proc/net/dev") <= 0)
 		return;
 	if (strlen(buf) < len - 2)
-		strcat(buf, "\n"); /* observe_text takes the last one away */
+		strcat(buf, "\n"); /* file_text takes the last one away */
 	for (; (end = strchr(line, '\n')) && n < INTERFACES * 8; line = end + 1) {
 		*end = '\0';
 		if (strchr(line, ':'))
@@ -154,8 +154,8 @@ static void read_port(struct reading *m, const char *root, const char *device, c
 		return;
 	reading_part(part, sizeof(part), text);
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		int64_t value = observe_number(root, "/sys/class/infiniband/%s/ports/%s/%s", device,
-					       port, counters[i].file);
+		int64_t value = file_number(root, "/sys/class/infiniband/%s/ports/%s/%s", device,
+					    port, counters[i].file);
 
 		if (value <= INT64_MAX / counters[i].unit)
 			reading_count(m, part, counters[i].name, value * counters[i].unit);
@@ -165,13 +165,13 @@ static void read_port(struct reading *m, const char *root, const char *device, c
 static void read_rdma(struct reading *m, const char *root)
 {
 	char devices[DEVICES][32], ports[PORTS][32], folder[128];
-	int n = observe_list(root, "/sys/class/infiniband", devices, DEVICES);
+	int n = file_list(root, "/sys/class/infiniband", devices, DEVICES);
 
 	for (int i = 0; i < n; i++) {
 		int n_ports;
 
 		snprintf(folder, sizeof(folder), "/sys/class/infiniband/%.31s/ports", devices[i]);
-		n_ports = observe_list(root, folder, ports, PORTS);
+		n_ports = file_list(root, folder, ports, PORTS);
 		for (int k = 0; k < n_ports; k++)
 			read_port(m, root, devices[i], ports[k]);
 	}

@@ -16,17 +16,17 @@
  * tunnels, loopback, some virtual NICs. */
 static void read_interface(const char *root, const char *name, bool hardware, struct reading *m)
 {
-	int64_t type = observe_number(root, "/sys/class/net/%s/type", name);
+	int64_t type = file_number(root, "/sys/class/net/%s/type", name);
 	char text[64], part[32];
 
 	reading_part(part, sizeof(part), name);
 	reading_say(m, part, "name", part);
 	reading_state(m, part, "rdma", 0);
 	reading_state(m, part, "hardware", hardware);
-	if (observe_text(root, text, 16, "/sys/class/net/%s/operstate", name) > 0)
+	if (file_text(root, text, 16, "/sys/class/net/%s/operstate", name) > 0)
 		reading_say(m, part, "state", text);
-	reading_state(m, part, "mtu", observe_number(root, "/sys/class/net/%s/mtu", name));
-	reading_state(m, part, "mbps", observe_number(root, "/sys/class/net/%s/speed", name));
+	reading_state(m, part, "mtu", file_number(root, "/sys/class/net/%s/mtu", name));
+	reading_state(m, part, "mbps", file_number(root, "/sys/class/net/%s/speed", name));
 	if (type == 1 || type == 32)
 		reading_say(m, part, "link", type == 1 ? "Ethernet" : "InfiniBand");
 	snprintf(text, sizeof(text), "/sys/class/net/%.31s/device", name);
@@ -56,12 +56,11 @@ static void read_port(const char *root, const char *name, struct reading *m)
 	reading_say(m, part, "name", text);
 	reading_state(m, part, "rdma", 1);
 	reading_state(m, part, "hardware", 1);
-	if (observe_text(root, text, 16, "/sys/class/infiniband/%s/ports/1/link_layer", name) > 0)
+	if (file_text(root, text, 16, "/sys/class/infiniband/%s/ports/1/link_layer", name) > 0)
 		reading_say(m, part, "link", text);
-	observe_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/rate", name);
+	file_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/rate", name);
 	reading_state(m, part, "mbps", port_rate(text));
-	if (observe_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/state", name) >
-	    0)
+	if (file_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/state", name) > 0)
 		reading_say(m, part, "state", strstr(text, "ACTIVE") ? "up" : "down");
 	snprintf(text, sizeof(text), "/sys/class/infiniband/%.31s/device", name);
 	read_link(root, text, part, m);
@@ -72,7 +71,7 @@ static void read_interfaces(const char *root, struct reading *m, int room)
 {
 	char names[NAMES][32], path[PATH_MAX];
 	bool hardware[NAMES];
-	int n = observe_list(root, "/sys/class/net", names, NAMES);
+	int n = file_list(root, "/sys/class/net", names, NAMES);
 
 	for (int i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%.4000s/sys/class/net/%.31s/device", root, names[i]);
@@ -95,14 +94,14 @@ static void read_peermem(const char *root, struct reading *m)
 	snprintf(path, sizeof(path), "%.4000s/sys/module", root);
 	if (access(path, F_OK) == 0)
 		reading_state(m, "kernel", "peermem",
-			      observe_number(root, "/sys/module/nvidia_peermem/refcnt") >= 0 ||
-				      observe_number(root, "/sys/module/nv_peer_mem/refcnt") >= 0);
+			      file_number(root, "/sys/module/nvidia_peermem/refcnt") >= 0 ||
+				      file_number(root, "/sys/module/nv_peer_mem/refcnt") >= 0);
 }
 
 void read_nics(const struct read_request *request, struct reading *m)
 {
 	char names[NICS][32];
-	int n = observe_list(request->root, "/sys/class/infiniband", names, NICS);
+	int n = file_list(request->root, "/sys/class/infiniband", names, NICS);
 
 	read_peermem(request->root, m);
 	for (int i = 0; i < n; i++)

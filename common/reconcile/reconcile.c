@@ -240,9 +240,9 @@ static int explain(void *ctx, struct report *report)
 	int rc;
 
 	if (low || r->bench->options->reconcile)
-		observe_nccl(&r->asked, r->observation.before, r->observation.nhosts,
-			     r->observation.ranks_before, r->observation.nranks,
-			     &r->observation.nccl);
+		nccl_seen_read(&r->asked, r->observation.before, r->observation.nhosts,
+			       r->observation.ranks_before, r->observation.nranks,
+			       &r->observation.nccl);
 	if (r->predict)
 		run->median_percent = r->predict->median;
 	rc = keep(r, report);

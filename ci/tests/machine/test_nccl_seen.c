@@ -52,8 +52,8 @@ static void test_names(void)
 	char name[24];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		bool fits = observe_nccl_name(names[i].pattern, "vm.example.org", 42, name,
-					      sizeof(name));
+		bool fits =
+			nccl_seen_name(names[i].pattern, "vm.example.org", 42, name, sizeof(name));
 
 		CU_ASSERT_EQUAL(fits, names[i].name != NULL);
 		if (names[i].name)
@@ -67,7 +67,7 @@ static void test_real_log(void)
 	set_up();
 	add_setting("NCCL_DEBUG", "INFO");
 	add_setting("NCCL_DEBUG_FILE", "ci/tests/data/nccl_log_h200x4.log");
-	observe_nccl(&nobody, &host, 1, ranks, 4, &nccl);
+	nccl_seen_read(&nobody, &host, 1, ranks, 4, &nccl);
 	CU_ASSERT_EQUAL(nccl.logs, 4);
 	CU_ASSERT_STRING_EQUAL(nccl.why, "");
 	CU_ASSERT_STRING_EQUAL(nccl.network, "Socket");
@@ -110,7 +110,7 @@ static void test_made_up(void)
 
 	set_up();
 	snprintf(asked.pattern, sizeof(asked.pattern), "%.200s/nccl-%%h-%%p.log", tree_make(files));
-	observe_nccl(&asked, &host, 1, ranks, 4, &nccl);
+	nccl_seen_read(&asked, &host, 1, ranks, 4, &nccl);
 	tree_remove();
 	CU_ASSERT_EQUAL(nccl.logs, 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(nccl.why, "2 of 4 ranks"));
@@ -142,13 +142,13 @@ static void test_no_log(void)
 			add_setting("NCCL_DEBUG", table[i].level);
 		if (table[i].file)
 			add_setting("NCCL_DEBUG_FILE", table[i].file);
-		observe_nccl(&nobody, &host, 1, ranks, 4, &nccl);
+		nccl_seen_read(&nobody, &host, 1, ranks, 4, &nccl);
 		CU_ASSERT_EQUAL(nccl.logs, 0);
 		CU_ASSERT_EQUAL(nccl.p2p, -1);
 		CU_ASSERT_PTR_NOT_NULL(strstr(nccl.why, table[i].why));
 	}
 	set_up();
-	observe_nccl(&nobody, &host, 0, ranks, 0, &nccl);
+	nccl_seen_read(&nobody, &host, 0, ranks, 0, &nccl);
 	CU_ASSERT_EQUAL(nccl.logs, 0);
 }
 
@@ -160,25 +160,25 @@ static void test_asking(void)
 	unsetenv("NCCL_DEBUG");
 	unsetenv("NCCL_DEBUG_FILE");
 	unsetenv("NCCL_DEBUG_SUBSYS");
-	observe_nccl_ask(&asked, "/run/x");
+	nccl_seen_ask(&asked, "/run/x");
 	CU_ASSERT_STRING_EQUAL(asked.pattern, "/run/x/nccl-%h-%p.log");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_DEBUG"), "INFO");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_DEBUG_FILE"), asked.pattern);
 	CU_ASSERT_PTR_NULL(strstr(getenv("NCCL_DEBUG_SUBSYS"), "COLL"));
-	observe_nccl_asked(&asked);
+	nccl_seen_asked(&asked);
 	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
 	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_FILE"));
 	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_SUBSYS"));
 	/* the user's stays the user's */
 	setenv("NCCL_DEBUG", "WARN", 1);
-	observe_nccl_ask(&asked, "/run/x");
+	nccl_seen_ask(&asked, "/run/x");
 	CU_ASSERT_STRING_EQUAL(asked.pattern, "");
-	observe_nccl_asked(&asked);
+	nccl_seen_asked(&asked);
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_DEBUG"), "WARN");
 	unsetenv("NCCL_DEBUG");
 	memset(folder, 'x', sizeof(folder) - 1);
 	folder[sizeof(folder) - 1] = '\0';
-	observe_nccl_ask(&asked, folder);
+	nccl_seen_ask(&asked, folder);
 	CU_ASSERT_STRING_EQUAL(asked.pattern, "");
 	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "process/watch.h"

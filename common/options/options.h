@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "base/error.h"
 
 enum mode { MODE_STREAM, MODE_ISOLATED, MODE_GRAPH };

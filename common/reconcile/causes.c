@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 const struct cause cause_table[] = {
 	{ .name = "forced-settings",
 	  .what = "a setting limits NCCL",

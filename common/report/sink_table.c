@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "base/number.h"
 #include "report/row_pair.h"
 #include "report/sink.h"

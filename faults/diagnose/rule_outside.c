@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "diagnose/host.h"
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "base/call_value.h"
 #include "base/clock.h"
 #include "machine/reading.h"

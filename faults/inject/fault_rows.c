@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "inject/fault_key.h"
 
 const struct fault *fault_find(const char *name)

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "process/cgroup.h"
 
 /* In a child, whose namespace ends with it. Not vfork: the child must not change its parent. */

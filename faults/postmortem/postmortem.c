@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "base/call_value.h"
 #include "postmortem/logs.h"
 #include "base/rank_list.h"

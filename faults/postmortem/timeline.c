@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "diagnose/pairs.h"
 #include "base/rank_list.h"
 #include "postmortem/timeline_axis.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 #include "probe/task.h"
 #include "base/rank_list.h"
 #include "evidence/evidence_text.h"

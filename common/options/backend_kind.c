@@ -1,5 +1,5 @@
 /* backend_kind.c: the backends by name. */
-#include "base/backend_kind.h"
+#include "options/backend_kind.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* all_gather_perf.c: every rank gets every rank's share. */
+/* all_gather_perf.c: every rank gets every rank's slice. */
 #include "perf_main.h"
 
 static int all_gather_segments(const struct geometry *geometry, const struct shape *shape,
@@ -17,7 +17,7 @@ static const struct collective all_gather = {
 	.in_place = true,
 	.shape = shape_gather,
 	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_share,
+	.bus_factor = bus_factor_slices,
 	.segments = all_gather_segments,
 	.run = all_gather_run,
 };

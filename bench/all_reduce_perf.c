@@ -13,10 +13,10 @@ static int all_reduce_run(struct chain *chain, const struct invocation *invocati
 	return run_call(chain, invocation, CALL_ALL_REDUCE);
 }
 
-/* Reduce-scatter, then all-gather: every byte crosses twice but for the own share. */
+/* Reduce-scatter, then all-gather: every byte crosses twice but for the own slice. */
 static double all_reduce_bus_factor(const struct geometry *geometry)
 {
-	return 2.0 * bus_factor_share(geometry);
+	return 2.0 * bus_factor_slices(geometry);
 }
 
 static const struct collective all_reduce = {

@@ -1,9 +1,9 @@
-/* alltoall_perf.c: every rank sends every rank another share. */
+/* alltoall_perf.c: every rank sends every rank another slice. */
 #include "perf_main.h"
 
 static void alltoall_shape(const struct geometry *geometry, struct shape *shape)
 {
-	size_t count = share_count(geometry);
+	size_t count = slice_count(geometry);
 	size_t all = count * (size_t)geometry->nranks;
 
 	*shape = (struct shape){
@@ -28,7 +28,7 @@ static const struct collective alltoall = {
 	.name = "alltoall",
 	.shape = alltoall_shape,
 	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_share,
+	.bus_factor = bus_factor_slices,
 	.segments = alltoall_segments,
 	.run = alltoall_run,
 };

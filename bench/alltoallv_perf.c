@@ -11,7 +11,7 @@ static void alltoallv_shape(const struct geometry *geometry, struct shape *shape
 
 	*shape = (struct shape){ .bytes = most * geometry->elsize };
 	irregular_totals(geometry, geometry->rank, true, &shape->send, &shape->recv);
-	shape->count = geometry->traffic->matrix ? (most + n - 1) / n : share_count(geometry);
+	shape->count = geometry->traffic->matrix ? (most + n - 1) / n : slice_count(geometry);
 }
 
 /* Bytes that leave the busiest rank over all its bytes; nccl-tests takes (n-1)/n whatever stays

@@ -1,4 +1,4 @@
-/* gather_perf.c: the root gets every rank's share; the other receive buffers stay as they were. */
+/* gather_perf.c: the root gets every rank's slice; the other receive buffers stay as they were. */
 #include "perf_main.h"
 
 static int gather_segments(const struct geometry *geometry, const struct shape *shape,
@@ -20,7 +20,7 @@ static const struct collective gather = {
 	.in_place = true,
 	.shape = shape_gather,
 	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_share,
+	.bus_factor = bus_factor_slices,
 	.segments = gather_segments,
 	.run = gather_run,
 };

@@ -12,14 +12,14 @@ static double hypercube_alg_bytes(const struct geometry *geometry, const struct 
 	return (double)(shape->count * geometry->elsize) * (geometry->nranks - 1);
 }
 
-/* Swap the `mask` shares gathered so far with the partner across the cube's dimension `mask`. */
+/* Swap the `mask` slices gathered so far with the partner across the cube's dimension `mask`. */
 static int hypercube_round(struct chain *chain, const struct invocation *invocation, int mask)
 {
-	size_t share = invocation->shape->count * invocation->geometry->elsize;
+	size_t slice = invocation->shape->count * invocation->geometry->elsize;
 	int rank = invocation->geometry->rank;
 	int first = rank & ~(mask - 1);
-	char *mine = (char *)invocation->recv + (size_t)first * share;
-	char *theirs = (char *)invocation->recv + (size_t)(first ^ mask) * share;
+	char *mine = (char *)invocation->recv + (size_t)first * slice;
+	char *theirs = (char *)invocation->recv + (size_t)(first ^ mask) * slice;
 
 	return run_exchange(chain, invocation, invocation->shape->count * (size_t)mask, mine,
 			    rank ^ mask, theirs, rank ^ mask);
@@ -27,12 +27,12 @@ static int hypercube_round(struct chain *chain, const struct invocation *invocat
 
 static int hypercube_run(struct chain *chain, const struct invocation *invocation)
 {
-	size_t share = invocation->shape->count * invocation->geometry->elsize;
-	char *own = (char *)invocation->recv + (size_t)invocation->geometry->rank * share;
+	size_t slice = invocation->shape->count * invocation->geometry->elsize;
+	char *own = (char *)invocation->recv + (size_t)invocation->geometry->rank * slice;
 	int rc = 0;
 
 	if (own != invocation->send)
-		rc = chain_copy(chain, own, invocation->send, share);
+		rc = chain_copy(chain, own, invocation->send, slice);
 	for (int mask = 1; !rc && mask < invocation->geometry->nranks; mask <<= 1)
 		rc = hypercube_round(chain, invocation, mask);
 	return rc;

@@ -104,8 +104,8 @@ static int join(struct rank *r)
 		warn_surplus(r);
 	if (rc < 0 || r->job.spare)
 		return rc;
-	if (r->choice.shared)
-		devices_share(&r->job, r->program->launch->key);
+	if (r->choice.shared_gpu)
+		devices_share_gpu(&r->job, r->program->launch->key);
 	if (o->split_kind != SPLIT_NONE)
 		rc = job_split(&r->job, options_color(o, r->job.rank));
 	return rc;
@@ -207,7 +207,7 @@ static int check_request(struct rank *r)
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "--%s: needs a GPU, and none is visible on this host",
 				 options_need_gpu(b->options));
-	rc = predict_check(b, r->choice.shared, &r->err);
+	rc = predict_check(b, r->choice.shared_gpu, &r->err);
 	if (rc == 0)
 		rc = check_groups(r);
 	if (rc == 0 && b->collective->irregular)
@@ -243,7 +243,7 @@ static int open_comm(struct rank *r)
 	int rc;
 
 	r->run.memory_buffers = before;
-	if (!predict_refusal(&r->bench, r->choice.shared))
+	if (!predict_refusal(&r->bench, r->choice.shared_gpu))
 		predict_ask(&r->predict, r->program->options, r->program->folder);
 	/* nothing between this and init: whoever comes late to it is named */
 	rc = job_barrier(&r->job, "the start of communicator init");
@@ -279,7 +279,7 @@ static int explain_empty(struct rank *r)
 /* Once NCCL has found out what it runs on. */
 static int open_predictions(struct rank *r)
 {
-	const char *why = predict_refusal(&r->bench, r->choice.shared);
+	const char *why = predict_refusal(&r->bench, r->choice.shared_gpu);
 	char text[400];
 	int rc = 0;
 
@@ -314,10 +314,10 @@ static int open_reconcile(struct rank *r)
 {
 	const struct options *o = r->program->options;
 
-	if (predict_refusal(&r->bench, r->choice.shared) && !o->reconcile)
+	if (predict_refusal(&r->bench, r->choice.shared_gpu) && !o->reconcile)
 		return 0;
 	return reconcile_before(&r->reconcile, &r->bench, r->bench.predictor ? &r->predict : NULL,
-				r->choice.shared, &r->run.reconciler);
+				r->choice.shared_gpu, &r->run.reconciler);
 }
 
 static int open_report(struct rank *r)
@@ -328,7 +328,7 @@ static int open_report(struct rank *r)
 		return rc;
 	facts_run(&r->run_facts, &r->job, r->bench.backend, r->program->options, r->facts);
 	r->run_facts.program = r->program->name;
-	r->run_facts.predicted = !predict_refusal(&r->bench, r->choice.shared);
+	r->run_facts.predicted = !predict_refusal(&r->bench, r->choice.shared_gpu);
 	r->run_facts.argc = r->program->argc;
 	r->run_facts.argv = r->program->argv;
 	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,

@@ -1,4 +1,4 @@
-/* reduce_scatter_perf.c: every rank gets its share of the reduction of all ranks' buffers. */
+/* reduce_scatter_perf.c: every rank gets its slice of the reduction of all ranks' buffers. */
 #include "perf_main.h"
 
 static int reduce_scatter_segments(const struct geometry *geometry, const struct shape *shape,
@@ -20,7 +20,7 @@ static const struct collective reduce_scatter = {
 	.in_place = true,
 	.shape = shape_scatter,
 	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_share,
+	.bus_factor = bus_factor_slices,
 	.segments = reduce_scatter_segments,
 	.run = reduce_scatter_run,
 };

@@ -1,4 +1,4 @@
-/* scatter_perf.c: every rank gets its share of the root's buffer. */
+/* scatter_perf.c: every rank gets its slice of the root's buffer. */
 #include "perf_main.h"
 
 static int scatter_segments(const struct geometry *geometry, const struct shape *shape,
@@ -20,7 +20,7 @@ static const struct collective scatter = {
 	.in_place = true,
 	.shape = shape_scatter,
 	.alg_bytes = alg_bytes_size,
-	.bus_factor = bus_factor_share,
+	.bus_factor = bus_factor_slices,
 	.segments = scatter_segments,
 	.run = scatter_run,
 };

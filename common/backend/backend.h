@@ -1,5 +1,5 @@
 /* backend.h: what executes calls and holds buffers. One table of hooks per backend, in
- * backend_NAME.c. */
+ * NAME/ops.c. */
 #ifndef HANGAR_BACKEND_H
 #define HANGAR_BACKEND_H
 

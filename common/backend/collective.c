@@ -29,12 +29,12 @@ double bus_factor_one(const struct geometry *geometry)
 	return 1.0;
 }
 
-double bus_factor_share(const struct geometry *geometry)
+double bus_factor_slices(const struct geometry *geometry)
 {
 	return (double)(geometry->nranks - 1) / geometry->nranks;
 }
 
-size_t share_count(const struct geometry *geometry)
+size_t slice_count(const struct geometry *geometry)
 {
 	size_t count = geometry->bytes / geometry->elsize / (size_t)geometry->nranks;
 	size_t unit = geometry->align / geometry->elsize;
@@ -56,7 +56,7 @@ void shape_whole(const struct geometry *geometry, struct shape *shape)
 
 void shape_gather(const struct geometry *geometry, struct shape *shape)
 {
-	size_t count = share_count(geometry);
+	size_t count = slice_count(geometry);
 	size_t all = count * (size_t)geometry->nranks;
 
 	*shape = (struct shape){
@@ -70,7 +70,7 @@ void shape_gather(const struct geometry *geometry, struct shape *shape)
 
 void shape_scatter(const struct geometry *geometry, struct shape *shape)
 {
-	size_t count = share_count(geometry);
+	size_t count = slice_count(geometry);
 	size_t all = count * (size_t)geometry->nranks;
 
 	*shape = (struct shape){

@@ -83,15 +83,15 @@ int collective_calls(const struct collective *collective, int nranks);
 /* Shared by several collectives. */
 /* the size column */
 double alg_bytes_size(const struct geometry *geometry, const struct shape *shape);
-double bus_factor_one(const struct geometry *geometry);	  /* 1 */
-double bus_factor_share(const struct geometry *geometry); /* (n-1)/n */
+double bus_factor_one(const struct geometry *geometry);	   /* 1 */
+double bus_factor_slices(const struct geometry *geometry); /* (n-1)/n */
 
 /* Per-rank count of a size that is split over all ranks: bytes / elsize / nranks, rounded down
  * to `align` bytes. */
-size_t share_count(const struct geometry *geometry);
+size_t slice_count(const struct geometry *geometry);
 
-/* Shapes shared by several: every buffer holds the whole size; a share is sent and all shares
- * received; the reverse. In place the share lies where it stands among all shares. */
+/* Shapes shared by several: every buffer holds the whole size; a slice is sent and all slices
+ * received; the reverse. In place the slice lies where it stands among all slices. */
 void shape_whole(const struct geometry *geometry, struct shape *shape);
 void shape_gather(const struct geometry *geometry, struct shape *shape);
 void shape_scatter(const struct geometry *geometry, struct shape *shape);

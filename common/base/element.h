@@ -59,7 +59,7 @@ struct check_plan {
 	uint64_t start;	    /* the carrier that a fold starts from */
 	uint64_t neutral;   /* element of a rank that does not contribute */
 	uint64_t poison;    /* an element that was never written */
-	double share; /* float avg that multiplies first: 1/n in the type; 0: the sum is divided by
+	double scale; /* float avg that multiplies first: 1/n in the type; 0: the sum is divided by
 	                 n */
 	uint32_t key_a, key_b; /* from the seed */
 	uint32_t nranks, active, step, turn;
@@ -380,7 +380,7 @@ CHECK_HD uint64_t check_average(const struct check_plan *p, uint64_t carrier)
 	double value = (double)(int64_t)carrier;
 
 	if (check_is_float(p->dtype))
-		return check_round(p->dtype, p->share != 0 ? p->share * value : value / p->nranks);
+		return check_round(p->dtype, p->scale != 0 ? p->scale * value : value / p->nranks);
 	/* Only a sum with one contribution too many is ever negative. */
 	if ((p->dtype == DT_INT8 || p->dtype == DT_INT32 || p->dtype == DT_INT64) &&
 	    (sum & p->sign))

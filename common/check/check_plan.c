@@ -88,8 +88,8 @@ static void plan_average(struct check_plan *p, const struct check_data *data)
 	if (!data->avg_premultiplies)
 		return;
 	/* NCCL converts 1/n to float first, except for double. */
-	p->share = p->dtype == DT_DOUBLE ? 1.0 / p->nranks : (float)(1.0 / p->nranks);
-	p->share = check_decode(p->dtype, check_round(p->dtype, p->share));
+	p->scale = p->dtype == DT_DOUBLE ? 1.0 / p->nranks : (float)(1.0 / p->nranks);
+	p->scale = check_decode(p->dtype, check_round(p->dtype, p->scale));
 }
 
 static void plan_operator(struct check_plan *p, const struct check_data *data)

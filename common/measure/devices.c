@@ -68,7 +68,7 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 				 "NCCL_TESTS_DEVICE=%d: this host has devices 0 to %d", first,
 				 mine.devices - 1);
 	} else {
-		choice->shared = options->share_gpu;
+		choice->shared_gpu = options->share_gpu;
 		choice->device = first + local % usable;
 		choice->take_part = options->share_gpu ? 0 : usable;
 	}
@@ -76,7 +76,7 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 	return 0;
 }
 
-void devices_share(const struct job *job, const char *key)
+void devices_share_gpu(const struct job *job, const char *key)
 {
 	char id[64];
 

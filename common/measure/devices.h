@@ -9,9 +9,9 @@
 #include "options/options.h"
 
 struct device_choice {
-	int device;    /* ordinal for this rank */
-	int take_part; /* local ranks that have a device, 0: all */
-	bool shared;   /* several ranks per device (--share-gpu) */
+	int device;	 /* ordinal for this rank */
+	int take_part;	 /* local ranks that have a device, 0: all */
+	bool shared_gpu; /* several ranks per device (--share-gpu) */
 };
 
 /* Decide from what each local rank sees. A launcher that binds one device to each task (they see
@@ -23,6 +23,6 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 
 /* Environment that lets NCCL put several ranks on one device: a host id of its own per rank and the
  * socket transport. What the user has set stays. After job_select, before the backend is opened. */
-void devices_share(const struct job *job, const char *key);
+void devices_share_gpu(const struct job *job, const char *key);
 
 #endif

@@ -10,7 +10,7 @@
 
 size_t irregular_count(const struct geometry *geometry, int from, int to)
 {
-	size_t bytes = share_count(geometry) * (size_t)geometry->nranks * geometry->elsize;
+	size_t bytes = slice_count(geometry) * (size_t)geometry->nranks * geometry->elsize;
 
 	return traffic_count(geometry->traffic, from, to, bytes, geometry->elsize);
 }

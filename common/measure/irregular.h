@@ -7,7 +7,7 @@
 
 #include "backend/collective.h"
 
-/* Elements from one rank to another. The size is cut to whole shares first, as for the other
+/* Elements from one rank to another. The size is cut to whole slices first, as for the other
  * split collectives. */
 size_t irregular_count(const struct geometry *geometry, int from, int to);
 

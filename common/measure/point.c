@@ -34,7 +34,7 @@ static int fill_pool(struct measured *m, struct checked_slot slot)
 }
 
 /* Local report to all; the point keeps the first failure. */
-static int share_report(struct measured *m, struct check_report *report)
+static int gather_report(struct measured *m, struct check_report *report)
 {
 	struct check_sum sum;
 	int rc = check_gather(m->plan.bench->job, report, &sum);
@@ -59,7 +59,7 @@ static int check_slot(struct measured *m, struct checked_slot slot)
 	watch_work(watch, "comparing data", m->plan.bench->job->deadline);
 	rc = plan_check(&m->plan, slot, &report);
 	watch_leave(watch);
-	return rc < 0 ? rc : share_report(m, &report);
+	return rc < 0 ? rc : gather_report(m, &report);
 }
 
 static int prepare_slot(struct measured *m, struct checked_slot slot)

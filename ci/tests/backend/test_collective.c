@@ -113,7 +113,7 @@ static void test_share_count(void)
 			.align = cases[i].align,
 		};
 
-		CU_ASSERT_EQUAL(share_count(&geometry), cases[i].count);
+		CU_ASSERT_EQUAL(slice_count(&geometry), cases[i].count);
 	}
 }
 
@@ -121,7 +121,7 @@ static void test_one_rank_moves_nothing(void)
 {
 	struct geometry geometry = { .nranks = 1 };
 
-	CU_ASSERT_DOUBLE_EQUAL(bus_factor_share(&geometry), 0, 0);
+	CU_ASSERT_DOUBLE_EQUAL(bus_factor_slices(&geometry), 0, 0);
 	CU_ASSERT_DOUBLE_EQUAL(all_reduce.bus_factor(&geometry), 0, 0);
 }
 
@@ -229,7 +229,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "shapes, flags and factors by hand", test_table },
 		{ "every main hands over its collective", test_mains },
-		{ "share_count", test_share_count },
+		{ "slice_count", test_share_count },
 		{ "one rank has no bus traffic", test_one_rank_moves_nothing },
 		{ "segments tile the receive buffer", test_segments_tile },
 		{ "segments by hand", test_segments_by_hand },

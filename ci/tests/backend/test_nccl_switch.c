@@ -36,7 +36,7 @@ static void provoke(void)
 /* What the private log holds, as text. */
 static const char *private_log(void)
 {
-	ssize_t n = pread(nccl.used.log, text, sizeof(text) - 1, 0);
+	ssize_t n = pread(nccl.probe.log, text, sizeof(text) - 1, 0);
 
 	text[n < 0 ? 0 : n] = '\0';
 	return text;
@@ -51,7 +51,7 @@ static void set_up(int rank)
 	err = (struct error){ .rank = -1 };
 	job = (struct job){ .rank = rank, .nranks = 2 };
 	nccl.be = (struct backend){ .ops = &backend_nccl, .job = &job, .err = &err };
-	nccl_used_init(&nccl.used);
+	nccl_tuning_init(&nccl.probe);
 }
 
 static void test_switch(void)
@@ -60,28 +60,28 @@ static void test_switch(void)
 	struct backend_used used;
 
 	set_up(0);
-	CU_ASSERT_PTR_NULL_FATAL(nccl_used_why(&nccl.be));
+	CU_ASSERT_PTR_NULL_FATAL(nccl_tuning_refusal(&nccl.be));
 	for (int pass = 0; pass < 3; pass++) {
-		CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
+		CU_ASSERT_EQUAL(nccl_tuning_begin(&nccl.be), 0);
 		/* NCCL has read its settings: the user's are back */
 		CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
 		CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_FILE"));
 		CU_ASSERT_STRING_EQUAL(private_log(), "");
 		provoke();
 		CU_ASSERT_PTR_NOT_NULL(strstr(private_log(), "NCCL WARN"));
-		CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
+		CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
 		CU_ASSERT_FALSE(used.p2p);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(used.log);
 		/* no call was made */
 		CU_ASSERT_EQUAL(nccl_choice_read(&choice, used.log, used.len), -ENODATA);
 		CU_ASSERT_PTR_NOT_NULL(memmem(used.log, used.len, "NCCL WARN", 9));
 		free(used.log);
-		CU_ASSERT_EQUAL(ftruncate(nccl.used.log, 0), 0);
+		CU_ASSERT_EQUAL(ftruncate(nccl.probe.log, 0), 0);
 		provoke();
 		CU_ASSERT_STRING_EQUAL(private_log(), "");
 	}
-	nccl_used_release(&nccl.used);
-	CU_ASSERT_EQUAL(nccl.used.log, -1);
+	nccl_tuning_release(&nccl.probe);
+	CU_ASSERT_EQUAL(nccl.probe.log, -1);
 }
 
 /* A user's log on standard output gets what it got before, and nothing of the pass. */
@@ -97,11 +97,11 @@ static void test_users_stdout(void)
 	CU_ASSERT_TRUE_FATAL(file >= 0 && out >= 0);
 	fflush(stdout);
 	dup2(file, STDOUT_FILENO);
-	nccl.used.reset(); /* NCCL may have been asked before this test */
+	nccl.probe.reset(); /* NCCL may have been asked before this test */
 	provoke();
-	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
+	CU_ASSERT_EQUAL(nccl_tuning_begin(&nccl.be), 0);
 	provoke();
-	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 0, &used), 0);
+	CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, 0, &used), 0);
 	free(used.log);
 	provoke();
 	fflush(stdout);
@@ -116,7 +116,7 @@ static void test_users_stdout(void)
 	fclose(in);
 	close(out);
 	unlink(path);
-	nccl_used_release(&nccl.used);
+	nccl_tuning_release(&nccl.probe);
 }
 
 /* A user's log file is not begun anew. */
@@ -130,16 +130,16 @@ static void test_users_file(void)
 	CU_ASSERT_EQUAL_FATAL(write(file, "kept\n", 5), 5);
 	setenv("NCCL_DEBUG", "INFO", 1);
 	setenv("NCCL_DEBUG_FILE", path, 1);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(nccl_used_why(&nccl.be));
-	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
-	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_SEND | 1u << CALL_RECV, &used), 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(nccl_tuning_refusal(&nccl.be));
+	CU_ASSERT_EQUAL(nccl_tuning_begin(&nccl.be), 0);
+	CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, 1u << CALL_SEND | 1u << CALL_RECV, &used), 0);
 	CU_ASSERT_TRUE(used.p2p); /* known without a log */
 	CU_ASSERT_PTR_NULL(used.log);
 	CU_ASSERT_EQUAL(pread(file, line, sizeof(line) - 1, 0), 5);
 	CU_ASSERT_STRING_EQUAL(line, "kept\n");
 	close(file);
 	unlink(path);
-	nccl_used_release(&nccl.used);
+	nccl_tuning_release(&nccl.probe);
 }
 
 /* Only rank 0's log has the choice. */
@@ -148,12 +148,12 @@ static void test_other_ranks(void)
 	struct backend_used used;
 
 	set_up(1);
-	CU_ASSERT_EQUAL(nccl_used_begin(&nccl.be), 0);
-	CU_ASSERT_FALSE(nccl.used.on);
-	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
+	CU_ASSERT_EQUAL(nccl_tuning_begin(&nccl.be), 0);
+	CU_ASSERT_FALSE(nccl.probe.on);
+	CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
 	CU_ASSERT_FALSE(used.p2p);
 	CU_ASSERT_PTR_NULL(used.log);
-	nccl_used_release(&nccl.used);
+	nccl_tuning_release(&nccl.probe);
 }
 
 /* What is known to be made of sends and receives. */
@@ -182,15 +182,15 @@ static void test_p2p(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		nccl.version = cases[i].version;
 		nccl.be.config.local_register = cases[i].registered;
-		memset(&nccl.late, 0, sizeof(nccl.late));
+		memset(&nccl.symbols, 0, sizeof(nccl.symbols));
 		if (cases[i].library)
-			nccl_late_init(&nccl.late);
-		CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, cases[i].kinds, &used), 0);
+			nccl_symbols_init(&nccl.symbols);
+		CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, cases[i].kinds, &used), 0);
 		CU_ASSERT_EQUAL(used.p2p, cases[i].p2p);
 	}
-	CU_ASSERT_EQUAL(nccl_used_end(&nccl.be, exchange, &used), 0);
+	CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, exchange, &used), 0);
 	CU_ASSERT_TRUE(used.p2p);
-	nccl_used_release(&nccl.used);
+	nccl_tuning_release(&nccl.probe);
 }
 
 /* Whose log it is. */
@@ -223,7 +223,7 @@ static void test_refusal(void)
 			if (values[k])
 				setenv(names[k], values[k], 1);
 		}
-		why = nccl_used_why(&nccl.be);
+		why = nccl_tuning_refusal(&nccl.be);
 		CU_ASSERT_TRUE(cases[i].word ? why && strstr(why, cases[i].word) : !why);
 		for (int k = 0; k < 3; k++)
 			unsetenv(names[k]);
@@ -242,7 +242,7 @@ int main(void)
 	};
 
 	set_up(0);
-	if (!nccl.used.reset) {
+	if (!nccl.probe.reset) {
 		puts("this NCCL has no ncclResetDebugInit");
 		return 77;
 	}
@@ -281,7 +281,7 @@ static void test_refusal(void)
 			if (values[k])
 				setenv(names[k], values[k], 1);
 		}
-		why = nccl_used_why(&nccl.be);
+		why = nccl_tuning_refusal(&nccl.be);
 		CU_ASSERT_TRUE(cases[i].word ? why && strstr(why, cases[i].word) : !why);
 		for (int k = 0; k < 3; k++)
 			unsetenv(names[k]);

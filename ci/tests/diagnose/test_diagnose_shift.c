@@ -5,7 +5,7 @@
 #include <signal.h>
 
 /* The harness' own: smaller from call to call, rounded down to the ranks' shares. */
-static uint64_t share_count(uint64_t seq)
+static uint64_t slice_count(uint64_t seq)
 {
 	return ((1u << 20) - seq * (1u << 14)) / 4 / 7;
 }
@@ -107,7 +107,7 @@ static void test_aborted_in_call(void)
 /* mpi: all stand in call OP, the guilty one with the arguments of the next or of the one before. */
 static void test_shift_at_once(void)
 {
-	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, share_count };
+	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, slice_count };
 
 	for (size_t c = 0; c < 3; c++)
 		for (int n = 2; n <= 8; n *= 2)
@@ -135,7 +135,7 @@ static void test_shift_at_once(void)
  * by itself. */
 static void test_shift_runs_ahead(void)
 {
-	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, share_count };
+	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, slice_count };
 
 	for (size_t c = 0; c < 3; c++)
 		for (int further = 1; further <= 7; further += 2) {

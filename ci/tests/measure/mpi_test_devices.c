@@ -65,7 +65,7 @@ static void test_choices(void)
 		CU_ASSERT_EQUAL(devices_choose(&job, &with_devices, &options, &choice), 0);
 		CU_ASSERT_EQUAL(choice.device, cases[i].device[job.rank]);
 		CU_ASSERT_EQUAL(choice.take_part, cases[i].take_part);
-		CU_ASSERT_EQUAL(choice.shared, cases[i].shared);
+		CU_ASSERT_EQUAL(choice.shared_gpu, cases[i].shared);
 		CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
 	}
 }
@@ -79,7 +79,7 @@ static void test_no_devices(void)
 	CU_ASSERT_EQUAL(devices_choose(&job, &without, &options, &choice), 0);
 	CU_ASSERT_EQUAL(choice.device, 0);
 	CU_ASSERT_EQUAL(choice.take_part, 0);
-	CU_ASSERT(!choice.shared);
+	CU_ASSERT(!choice.shared_gpu);
 }
 
 static void test_out_of_range(void)
@@ -102,14 +102,14 @@ static void test_sharing(void)
 
 	for (int i = 0; i < 3; i++)
 		unsetenv(names[i]);
-	devices_share(&job, "key");
+	devices_share_gpu(&job, "key");
 	snprintf(id, sizeof(id), "hangar-key-%d", job.rank);
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_HOSTID"), id);
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_NET"), "Socket");
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_SOCKET_IFNAME"), "lo");
 	for (int i = 0; i < 3; i++)
 		setenv(names[i], "mine", 1);
-	devices_share(&job, "key");
+	devices_share_gpu(&job, "key");
 	for (int i = 0; i < 3; i++) {
 		CU_ASSERT_STRING_EQUAL(getenv(names[i]), "mine");
 		unsetenv(names[i]);

@@ -25,8 +25,8 @@ static size_t call_bytes(const struct call *call)
 	return call->count * dtype_size(call->dtype);
 }
 
-/* Where rank `rank`'s share lies in a buffer that holds one of every rank. */
-static char *share_of(const struct call *call, const void *all, int rank)
+/* Where rank `rank`'s slice lies in a buffer that holds one of every rank. */
+static char *slice_of(const struct call *call, const void *all, int rank)
 {
 	return (char *)all + (size_t)rank * call_bytes(call);
 }
@@ -44,7 +44,7 @@ static int all_reduce(struct mpi *mpi, const struct call *call)
 
 static int all_gather(struct mpi *mpi, const struct call *call)
 {
-	bool in_place = call->send == share_of(call, call->recv, mpi->be.job->group_rank);
+	bool in_place = call->send == slice_of(call, call->recv, mpi->be.job->group_rank);
 
 	return MPI_Allgather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
 			     type_of(mpi, call), call->recv, (int)call->count, type_of(mpi, call),
@@ -52,10 +52,10 @@ static int all_gather(struct mpi *mpi, const struct call *call)
 }
 
 /* MPI leaves an in-place result at the start of the buffer, NCCL's callers expect it in the
- * rank's own share. */
+ * rank's own slice. */
 static int reduce_scatter(struct mpi *mpi, const struct call *call)
 {
-	bool in_place = call->recv == share_of(call, call->send, mpi->be.job->group_rank);
+	bool in_place = call->recv == slice_of(call, call->send, mpi->be.job->group_rank);
 	void *recv = in_place ? (void *)call->send : call->recv;
 	int rc = MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : call->send, recv,
 					  (int)call->count, type_of(mpi, call), op_of(mpi, call),
@@ -113,7 +113,7 @@ static int alltoallv(struct mpi *mpi, const struct call *call)
 static int gather(struct mpi *mpi, const struct call *call)
 {
 	bool root = mpi->be.job->group_rank == call->peer;
-	bool in_place = root && call->send == share_of(call, call->recv, call->peer);
+	bool in_place = root && call->send == slice_of(call, call->recv, call->peer);
 
 	return MPI_Gather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
 			  type_of(mpi, call), root ? call->recv : NULL, (int)call->count,
@@ -123,7 +123,7 @@ static int gather(struct mpi *mpi, const struct call *call)
 static int scatter(struct mpi *mpi, const struct call *call)
 {
 	bool root = mpi->be.job->group_rank == call->peer;
-	bool in_place = root && call->recv == share_of(call, call->send, call->peer);
+	bool in_place = root && call->recv == slice_of(call, call->send, call->peer);
 
 	return MPI_Scatter(root ? call->send : NULL, (int)call->count, type_of(mpi, call),
 			   in_place ? MPI_IN_PLACE : call->recv, (int)call->count,
@@ -179,18 +179,18 @@ static int recv_one(struct mpi *mpi, const struct call *call)
 /* How a kind is executed. */
 static const struct issuer {
 	int (*issue)(struct mpi *mpi, const struct call *call);
-	bool shares; /* nranks x count elements in one buffer: MPI libraries add up in int */
+	bool slices; /* nranks x count elements in one buffer: MPI libraries add up in int */
 	bool reduces;
 } issuers[CALL_KIND_COUNT] = {
 	[CALL_ALL_REDUCE] = { .issue = all_reduce, .reduces = true },
-	[CALL_ALL_GATHER] = { .issue = all_gather, .shares = true },
-	[CALL_REDUCE_SCATTER] = { .issue = reduce_scatter, .shares = true, .reduces = true },
+	[CALL_ALL_GATHER] = { .issue = all_gather, .slices = true },
+	[CALL_REDUCE_SCATTER] = { .issue = reduce_scatter, .slices = true, .reduces = true },
 	[CALL_BROADCAST] = { .issue = broadcast },
 	[CALL_REDUCE] = { .issue = reduce, .reduces = true },
-	[CALL_ALLTOALL] = { .issue = alltoall, .shares = true },
+	[CALL_ALLTOALL] = { .issue = alltoall, .slices = true },
 	[CALL_ALLTOALLV] = { .issue = alltoallv },
-	[CALL_GATHER] = { .issue = gather, .shares = true },
-	[CALL_SCATTER] = { .issue = scatter, .shares = true },
+	[CALL_GATHER] = { .issue = gather, .slices = true },
+	[CALL_SCATTER] = { .issue = scatter, .slices = true },
 	[CALL_SEND] = { .issue = send_one },
 	[CALL_RECV] = { .issue = recv_one },
 };
@@ -200,7 +200,7 @@ static size_t largest_count(const struct mpi *mpi, const struct call *call)
 {
 	size_t largest = call->count, n = (size_t)mpi->be.job->group_size;
 
-	if (issuers[call->kind].shares)
+	if (issuers[call->kind].slices)
 		return largest <= INT_MAX ? largest * n : largest;
 	for (size_t i = 0; call->kind == CALL_ALLTOALLV && i < n; i++) {
 		size_t send_end = call->send_at[i] + call->send_counts[i];

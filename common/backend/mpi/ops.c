@@ -1,5 +1,5 @@
 /* ops.c: communicator, host memory and marks of the mpi backend. Calls are in
- * backend_mpi_calls.c. */
+ * calls.c. */
 #include "backend/mpi/ops.h"
 
 #include <errno.h>
@@ -140,7 +140,7 @@ static bool mpi_supports(struct backend *be, enum dtype dtype, enum redop op, ch
 static int mpi_comm_id(struct backend *be, unsigned char *id)
 {
 	struct mpi *mpi = to_mpi(be);
-	uint32_t tag = (uint32_t)(getpid() & 0xfff) << 3 | (++mpi->named & 7);
+	uint32_t tag = (uint32_t)(getpid() & 0xfff) << 3 | (++mpi->comms & 7);
 
 	memset(id, 0, COMM_ID_BYTES);
 	memcpy(id, &tag, sizeof(tag));
@@ -198,7 +198,7 @@ static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct mpi *mpi = to_mpi(be);
 	size_t ranks = be->job->local_ranks > 0 ? (size_t)be->job->local_ranks : 1;
-	size_t share = mpi->available / ranks;
+	size_t room = mpi->available / ranks;
 	struct mpi_mapping *mapping = NULL;
 	size_t mapped;
 
@@ -207,7 +207,7 @@ static int mpi_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 		goto too_large;
 	used = (used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 	used = used < bytes ? used : bytes;
-	if (mpi->held > share || used > share - mpi->held)
+	if (mpi->held > room || used > room - mpi->held)
 		goto too_large;
 	mapped = (bytes + 4095) / 4096 * 4096;
 	mapping = malloc(sizeof(*mapping));
@@ -231,7 +231,7 @@ too_large:
 	return error_set(be->err, OUTCOME_USAGE, -ENOMEM,
 			 "%zu bytes of buffers do not fit: %zu held, %zu bytes of memory for each "
 			 "of %zu ranks",
-			 used < bytes ? used : bytes, mpi->held, share, ranks);
+			 used < bytes ? used : bytes, mpi->held, room, ranks);
 }
 
 static void mpi_release(struct backend *be, void *ptr)

@@ -22,7 +22,7 @@ struct mpi {
 	struct backend be;
 	struct mpi_types types;
 	MPI_Comm comm;	/* of the measured calls; MPI_COMM_NULL: none yet */
-	uint32_t named; /* communicators so far */
+	uint32_t comms; /* communicators so far */
 	struct mpi_mapping *mappings;
 	size_t held;	       /* bytes that mappings may take */
 	size_t available;      /* bytes that the node could give at open, SIZE_MAX: unknown */
@@ -41,7 +41,7 @@ static inline struct mpi *to_mpi(struct backend *be)
 /* Keep an error of the library: `what` failed with MPI's code `rc`. Returns -EIO. */
 int mpi_fail(struct mpi *mpi, const char *what, int rc);
 
-/* backend_mpi_calls.c: hooks. */
+/* calls.c: hooks. */
 int mpi_issue(struct backend *be, const struct call *call, uint64_t ticket);
 int mpi_group_begin(struct backend *be);
 int mpi_group_end(struct backend *be);

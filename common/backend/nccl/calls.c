@@ -5,18 +5,18 @@
 #include "backend/nccl/ops.h"
 #include "backend/job.h"
 
-void nccl_late_init(struct nccl_late *late)
+void nccl_symbols_init(struct nccl_symbols *symbols)
 {
-	*late = (struct nccl_late){
-		.alltoall = (__typeof__(late->alltoall))dlsym(RTLD_DEFAULT, "ncclAlltoAll"),
-		.gather = (__typeof__(late->gather))dlsym(RTLD_DEFAULT, "ncclGather"),
-		.scatter = (__typeof__(late->scatter))dlsym(RTLD_DEFAULT, "ncclScatter"),
+	*symbols = (struct nccl_symbols){
+		.alltoall = (__typeof__(symbols->alltoall))dlsym(RTLD_DEFAULT, "ncclAlltoAll"),
+		.gather = (__typeof__(symbols->gather))dlsym(RTLD_DEFAULT, "ncclGather"),
+		.scatter = (__typeof__(symbols->scatter))dlsym(RTLD_DEFAULT, "ncclScatter"),
 		.window_register =
-			(__typeof__(late->window_register))dlsym(RTLD_DEFAULT,
-								 "ncclCommWindowRegister"),
+			(__typeof__(symbols->window_register))dlsym(RTLD_DEFAULT,
+								    "ncclCommWindowRegister"),
 		.window_deregister =
-			(__typeof__(late->window_deregister))dlsym(RTLD_DEFAULT,
-								   "ncclCommWindowDeregister"),
+			(__typeof__(symbols->window_deregister))dlsym(RTLD_DEFAULT,
+								      "ncclCommWindowDeregister"),
 	};
 }
 
@@ -201,22 +201,23 @@ static ncclResult_t alltoallv_pairs(struct nccl *nccl, const struct call *call)
 /* Calls whose library function may be missing. */
 static ncclResult_t issue_exchange(struct nccl *nccl, const struct call *call)
 {
-	const struct nccl_late *late = &nccl->late;
+	const struct nccl_symbols *symbols = &nccl->symbols;
 	ncclDataType_t type = nccl_type(call->dtype);
 
 	switch (call->kind) {
 	case CALL_ALLTOALL:
-		return late->alltoall ? late->alltoall(call->send, call->recv, call->count, type,
-						       nccl->comm, nccl->stream)
-				      : alltoall_pairs(nccl, call);
+		return symbols->alltoall ? symbols->alltoall(call->send, call->recv, call->count,
+							     type, nccl->comm, nccl->stream)
+					 : alltoall_pairs(nccl, call);
 	case CALL_GATHER:
-		return late->gather ? late->gather(call->send, call->recv, call->count, type,
-						   call->peer, nccl->comm, nccl->stream)
-				    : gather_pairs(nccl, call);
+		return symbols->gather ? symbols->gather(call->send, call->recv, call->count, type,
+							 call->peer, nccl->comm, nccl->stream)
+				       : gather_pairs(nccl, call);
 	case CALL_SCATTER:
-		return late->scatter ? late->scatter(call->send, call->recv, call->count, type,
-						     call->peer, nccl->comm, nccl->stream)
-				     : scatter_pairs(nccl, call);
+		return symbols->scatter
+			       ? symbols->scatter(call->send, call->recv, call->count, type,
+						  call->peer, nccl->comm, nccl->stream)
+			       : scatter_pairs(nccl, call);
 	case CALL_ALLTOALLV:
 		return alltoallv_pairs(nccl, call);
 	default:

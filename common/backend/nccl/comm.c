@@ -17,7 +17,7 @@ void nccl_enter(struct backend *be, const char *what, double seconds)
 void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory)
 {
 	if (memory->handle && memory->window)
-		nccl->late.window_deregister(nccl->comm, memory->handle);
+		nccl->symbols.window_deregister(nccl->comm, memory->handle);
 	else if (memory->handle)
 		ncclCommDeregister(nccl->comm, memory->handle);
 	memory->handle = NULL;

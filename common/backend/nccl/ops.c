@@ -1,5 +1,5 @@
-/* ops.c: device, waiting and graphs on NCCL and CUDA. Buffers are in backend_nccl_memory.c,
- * calls in backend_nccl_calls.c, the communicator is in backend_nccl_comm.c. */
+/* ops.c: device, waiting and graphs on NCCL and CUDA. Buffers are in memory.c,
+ * calls in calls.c, the communicator is in comm.c. */
 #include "backend/nccl/ops.h"
 
 #include <errno.h>
@@ -108,8 +108,8 @@ static int nccl_open(struct job *job, const struct watch *watch, struct error *e
 		.err = err,
 		.config = *config,
 	};
-	nccl_late_init(&nccl->late);
-	nccl_used_init(&nccl->used);
+	nccl_symbols_init(&nccl->symbols);
+	nccl_tuning_init(&nccl->probe);
 	rc = device_open(nccl);
 	if (rc)
 		goto close;
@@ -137,7 +137,7 @@ static void nccl_close(struct backend *be)
 	while (nccl->memory)
 		be->ops->release(be, nccl->memory->ptr);
 	nccl_marks_release(nccl);
-	nccl_used_release(&nccl->used);
+	nccl_tuning_release(&nccl->probe);
 	device_clock_close(nccl->clock);
 	if (nccl->verdict)
 		cudaFree(nccl->verdict);
@@ -339,9 +339,9 @@ static const struct backend_graph nccl_graph = {
 static const struct backend_marks nccl_marks = { .mark = nccl_mark, .between = nccl_between };
 
 static const struct backend_tuning nccl_tuning = {
-	.refusal = nccl_used_why,
-	.begin = nccl_used_begin,
-	.end = nccl_used_end,
+	.refusal = nccl_tuning_refusal,
+	.begin = nccl_tuning_begin,
+	.end = nccl_tuning_end,
 	.estimate_begin = nccl_estimate_begin,
 	.estimate_end = nccl_estimate_end,
 	.kernel_cost = nccl_kernel_cost,

@@ -21,7 +21,7 @@ enum { NCCL_WITH_FLOAT8 = NCCL_VERSION(2, 24, 0) };
 
 /* Functions that the NCCL library found at run time may lack, whatever the headers had; NULL
  * where it does. A preloaded wrapper is found first. */
-struct nccl_late {
+struct nccl_symbols {
 	ncclResult_t (*alltoall)(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
 				 cudaStream_t);
 	ncclResult_t (*gather)(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
@@ -32,9 +32,9 @@ struct nccl_late {
 	ncclResult_t (*window_deregister)(ncclComm_t, void *);
 };
 
-/* What backend_nccl_used.c needs; the functions are NULL where the library found at run time lacks
+/* What tuning.c needs; the functions are NULL where the library found at run time lacks
  * them. */
-struct nccl_used {
+struct nccl_probe {
 	void (*reset)(void); /* ncclResetDebugInit */
 #ifdef NCCL_SIM_INFO_INITIALIZER
 	ncclResult_t (*simulate_end)(ncclSimInfo_t *);
@@ -54,8 +54,8 @@ struct nccl_memory {
 
 struct nccl {
 	struct backend be;
-	struct nccl_late late;
-	struct nccl_used used;
+	struct nccl_symbols symbols;
+	struct nccl_probe probe;
 	cudaStream_t stream; /* NULL with -y */
 	ncclComm_t comm;
 	bool broken; /* an error was seen: the communicator can only be aborted */
@@ -84,10 +84,10 @@ int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
  * patience may be longer. */
 #define NCCL_INIT_SECONDS 30.0
 
-/* backend_nccl.c: hook. */
+/* ops.c: hook. */
 int nccl_wait(struct backend *be);
 
-/* backend_nccl_memory.c: hooks. */
+/* memory.c: hooks. */
 int nccl_alloc(struct backend *be, size_t bytes, size_t used, void **ptr);
 void nccl_release(struct backend *be, void *ptr);
 int nccl_register(struct backend *be, void *ptr, size_t bytes);
@@ -100,7 +100,7 @@ int nccl_fetch(struct backend *be, void *host, const void *src, size_t bytes);
 int nccl_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
 		const struct check_data *data, uint64_t base, struct verify_result *result);
 
-/* backend_nccl_comm.c: hooks. */
+/* comm.c: hooks. */
 int nccl_comm_id(struct backend *be, unsigned char *id);
 int nccl_comm_open(struct backend *be, const struct comm_request *request);
 void nccl_comm_close(struct backend *be);
@@ -112,7 +112,7 @@ void nccl_enter(struct backend *be, const char *what, double seconds);
 /* Take back what register_memory registered, if anything. */
 void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory);
 
-/* backend_nccl_calls.c: hooks. */
+/* calls.c: hooks. */
 int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket);
 int nccl_group_begin(struct backend *be);
 int nccl_group_end(struct backend *be);
@@ -120,29 +120,29 @@ int nccl_group_end(struct backend *be);
 /* Destroy the operators that issue made; before the communicator. */
 void nccl_calls_release(struct nccl *nccl);
 
-/* Resolve `late`. */
-void nccl_late_init(struct nccl_late *late);
+/* Resolve them. */
+void nccl_symbols_init(struct nccl_symbols *symbols);
 
-/* backend_nccl_used.c: hooks. */
-const char *nccl_used_why(struct backend *be);
-int nccl_used_begin(struct backend *be);
-int nccl_used_end(struct backend *be, unsigned kinds, struct backend_used *used);
+/* tuning.c: hooks. */
+const char *nccl_tuning_refusal(struct backend *be);
+int nccl_tuning_begin(struct backend *be);
+int nccl_tuning_end(struct backend *be, unsigned kinds, struct backend_used *used);
 int nccl_estimate_begin(struct backend *be);
 int nccl_estimate_end(struct backend *be, double *us);
 
-/* Resolve `used`; give its file back. */
-void nccl_used_init(struct nccl_used *used);
-void nccl_used_release(struct nccl_used *used);
+/* Resolve its functions; give its file back. */
+void nccl_tuning_init(struct nccl_probe *probe);
+void nccl_tuning_release(struct nccl_probe *probe);
 
-/* backend_nccl_clock.c: hooks. */
+/* clock.c: hooks. */
 int nccl_mark(struct backend *be, int number);
 int nccl_between(struct backend *be, int n, double *seconds);
 void nccl_marks_release(struct nccl *nccl);
 
-/* backend_nccl_kernel.c: hook. */
+/* kernel.c: hook. */
 int nccl_kernel_cost(struct backend *be, struct kernel_cost *cost);
 
-/* backend_nccl_clock.c: device times of calls. Event pairs in a ring are recorded around a call,
+/* clock.c: device times of calls. Event pairs in a ring are recorded around a call,
  * or around a group of them, and read once the stream has passed them. Nothing here waits but
  * open and refresh; when the ring is full of unfinished pairs, a call goes without times. */
 struct device_clock;

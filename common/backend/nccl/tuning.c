@@ -1,10 +1,10 @@
-/* used.c: what NCCL used for calls, and what it expects of them: its log switched on
+/* tuning.c: what NCCL used for calls, and what it expects of them: its log switched on
  * for a moment, and calls that are only simulated.
  *
  * ncclResetDebugInit makes NCCL read NCCL_DEBUG and its like again, at the next thing it might log;
  * a group without calls is such a thing (src/debug.cc, group.cc of 2.25 to 2.30). So the
  * environment is another one only while NCCL reads it, on the main thread, between calls; and when
- * used_end returns, the level is the user's again and the private log is closed: the calls that
+ * the end hook returns, the level is the user's again and the private log is closed: the calls that
  * follow find NCCL as those before did. Rank 0 alone logs its choices (enqueue.cc), so the other
  * ranks leave their logs alone.
  *
@@ -35,34 +35,34 @@ enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 #define LEVEL	   "INFO"
 #define SUBSYSTEMS "COLL,TUNING"
 
-void nccl_used_init(struct nccl_used *used)
+void nccl_tuning_init(struct nccl_probe *probe)
 {
-	*used = (struct nccl_used){
+	*probe = (struct nccl_probe){
 		.log = -1,
-		.reset = (__typeof__(used->reset))dlsym(RTLD_DEFAULT, "ncclResetDebugInit"),
+		.reset = (__typeof__(probe->reset))dlsym(RTLD_DEFAULT, "ncclResetDebugInit"),
 #ifdef NCCL_SIM_INFO_INITIALIZER
-		.simulate_end =
-			(__typeof__(used->simulate_end))dlsym(RTLD_DEFAULT, "ncclGroupSimulateEnd"),
+		.simulate_end = (__typeof__(probe->simulate_end))dlsym(RTLD_DEFAULT,
+								       "ncclGroupSimulateEnd"),
 #endif
 	};
 }
 
-void nccl_used_release(struct nccl_used *used)
+void nccl_tuning_release(struct nccl_probe *probe)
 {
-	if (used->log >= 0)
-		close(used->log);
-	used->log = -1;
+	if (probe->log >= 0)
+		close(probe->log);
+	probe->log = -1;
 }
 
 /* The private log has no name that outlives us. NCCL opens it by this path; where it could not,
  * its lines would go to standard output. */
-static int log_path(struct nccl_used *used, char *path, size_t len)
+static int log_path(struct nccl_probe *probe, char *path, size_t len)
 {
-	if (used->log < 0)
-		used->log = memfd_create("nccl-used", MFD_CLOEXEC);
-	if (used->log < 0)
+	if (probe->log < 0)
+		probe->log = memfd_create("nccl-used", MFD_CLOEXEC);
+	if (probe->log < 0)
 		return -errno;
-	snprintf(path, len, "/proc/self/fd/%d", used->log);
+	snprintf(path, len, "/proc/self/fd/%d", probe->log);
 	return access(path, W_OK) < 0 ? -errno : 0;
 }
 
@@ -92,7 +92,7 @@ static const char *environment_refusal(void)
 	return NULL;
 }
 
-const char *nccl_used_why(struct backend *be)
+const char *nccl_tuning_refusal(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
 	const char *why = environment_refusal();
@@ -100,10 +100,10 @@ const char *nccl_used_why(struct backend *be)
 
 	if (why)
 		return why;
-	if (!nccl->used.reset)
+	if (!nccl->probe.reset)
 		return "this NCCL library has no ncclResetDebugInit, which switches its log";
-	return log_path(&nccl->used, path, sizeof(path)) < 0 ? "no memory file to log to (/proc)"
-							     : NULL;
+	return log_path(&nccl->probe, path, sizeof(path)) < 0 ? "no memory file to log to (/proc)"
+							      : NULL;
 }
 
 /* Have NCCL read its settings, now: not when the next call finds that it has to. */
@@ -111,7 +111,7 @@ static int reread(struct nccl *nccl)
 {
 	ncclResult_t result;
 
-	nccl->used.reset();
+	nccl->probe.reset();
 	result = ncclGroupStart();
 	if (result == ncclSuccess)
 		result = ncclGroupEnd();
@@ -134,7 +134,7 @@ static int log_on(struct nccl *nccl, const char *path)
 	for (int i = 0; i < SETTINGS && rc == 0; i++)
 		rc = setenv(settings[i], values[i], 1) < 0 ? -ENOMEM : 0;
 	if (rc == 0) {
-		nccl->used.on = true;
+		nccl->probe.on = true;
 		rc = reread(nccl);
 	}
 	for (int i = 0; i < known; i++) {
@@ -147,14 +147,14 @@ static int log_on(struct nccl *nccl, const char *path)
 	return rc == -ENOMEM ? error_set(nccl->be.err, OUTCOME_INTERNAL, rc, "out of memory") : rc;
 }
 
-int nccl_used_begin(struct backend *be)
+int nccl_tuning_begin(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
 	char path[32];
 
-	if (be->job->rank != 0 || nccl_used_why(be))
+	if (be->job->rank != 0 || nccl_tuning_refusal(be))
 		return 0;
-	if (log_path(&nccl->used, path, sizeof(path)) < 0 || ftruncate(nccl->used.log, 0) < 0)
+	if (log_path(&nccl->probe, path, sizeof(path)) < 0 || ftruncate(nccl->probe.log, 0) < 0)
 		return 0;
 	return log_on(nccl, path);
 }
@@ -166,11 +166,11 @@ static bool is_p2p(const struct nccl *nccl, unsigned kinds)
 	const unsigned own = 1u << CALL_SEND | 1u << CALL_RECV | 1u << CALL_ALLTOALLV;
 	unsigned library = 0;
 
-	if (nccl->late.alltoall)
+	if (nccl->symbols.alltoall)
 		library |= 1u << CALL_ALLTOALL;
-	if (nccl->late.gather)
+	if (nccl->symbols.gather)
 		library |= 1u << CALL_GATHER;
-	if (nccl->late.scatter)
+	if (nccl->symbols.scatter)
 		library |= 1u << CALL_SCATTER;
 	if (kinds == 0 ||
 	    kinds & ~(own | 1u << CALL_ALLTOALL | 1u << CALL_GATHER | 1u << CALL_SCATTER))
@@ -180,7 +180,7 @@ static bool is_p2p(const struct nccl *nccl, unsigned kinds)
 }
 
 /* What was logged into the private file, for whoever asked. 0, or -ENOMEM. */
-static int log_read(const struct nccl_used *own, struct backend_used *used)
+static int log_read(const struct nccl_probe *own, struct backend_used *used)
 {
 	ssize_t n;
 
@@ -192,17 +192,17 @@ static int log_read(const struct nccl_used *own, struct backend_used *used)
 	return 0;
 }
 
-int nccl_used_end(struct backend *be, unsigned kinds, struct backend_used *used)
+int nccl_tuning_end(struct backend *be, unsigned kinds, struct backend_used *used)
 {
 	struct nccl *nccl = to_nccl(be);
 	int rc = 0;
 
 	*used = (struct backend_used){ .p2p = is_p2p(nccl, kinds) };
-	if (!nccl->used.on)
+	if (!nccl->probe.on)
 		return 0;
-	nccl->used.on = false;
+	nccl->probe.on = false;
 	rc = reread(nccl);
-	if (rc == 0 && log_read(&nccl->used, used) < 0)
+	if (rc == 0 && log_read(&nccl->probe, used) < 0)
 		rc = error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 	return rc;
 }
@@ -226,8 +226,9 @@ int nccl_estimate_end(struct backend *be, double *us)
 #ifdef NCCL_SIM_INFO_INITIALIZER
 	ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
 
-	result = nccl->used.simulate_end ? nccl->used.simulate_end(&info) : ncclGroupEnd();
-	*us = nccl->used.simulate_end && info.estimatedTime >= 0 ? (double)info.estimatedTime : NAN;
+	result = nccl->probe.simulate_end ? nccl->probe.simulate_end(&info) : ncclGroupEnd();
+	*us = nccl->probe.simulate_end && info.estimatedTime >= 0 ? (double)info.estimatedTime
+								  : NAN;
 #else
 	result = ncclGroupEnd();
 	*us = NAN;

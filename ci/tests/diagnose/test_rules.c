@@ -1,0 +1,240 @@
+/* test_rules.c: the table of rules itself, and the driver: what a rule wrote that says no is nowhere in
+ * the diagnosis. */
+#include "calls_played.h"
+#include "diagnose/rules.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Every row is complete, and no two have a name or a function in common. */
+static void test_rows(void)
+{
+	for (size_t i = 0; i < rules_count; i++) {
+		const struct rule *r = &rules[i];
+
+		CU_ASSERT_FATAL(r->name != NULL && r->f != NULL);
+		CU_ASSERT(r->name[0] && strlen(r->name) < 32);
+		CU_ASSERT(r->outcomes >= ON_HANG && r->outcomes <= ON_ANY);
+		CU_ASSERT(r->comms >= COMMS_EACH && r->comms <= COMMS_NONE);
+		CU_ASSERT_FALSE(r->strict && r->comms != COMMS_EACH);
+		CU_ASSERT_FALSE(r->remark && r->diverged);
+		for (size_t k = 0; k < i; k++) {
+			CU_ASSERT_STRING_NOT_EQUAL(r->name, rules[k].name);
+			CU_ASSERT(r->f != rules[k].f);
+		}
+	}
+}
+
+/* The last row answers whatever is left, and no other row stands behind one that always says yes. */
+static void test_last(void)
+{
+	const struct rule *last = &rules[rules_count - 1];
+
+	CU_ASSERT_EQUAL(last->outcomes, ON_ANY);
+	CU_ASSERT_EQUAL(last->comms, COMMS_NONE);
+	CU_ASSERT_FALSE(last->remark);
+	CU_ASSERT_PTR_EQUAL(last->f, rule_reported);
+	CU_ASSERT_PTR_EQUAL(rules[rules_count - 2].f, rule_unexplained);
+	CU_ASSERT_EQUAL(rules[rules_count - 2].outcomes, ON_HANG);
+}
+
+static bool no_is_seen; /* was there anything of an earlier finding in a later one? */
+
+static bool is_blank(const struct finding *f)
+{
+	size_t marked = f->culprits.n;
+
+	for (int i = 0; i < f->culprits.nranks; i++)
+		marked += f->culprits.in[i];
+	return marked == 0 && f->class == CLASS_OUTCOME && f->nnotes == 0 && f->comm == -1 &&
+	       f->seq_low == -1 && f->seq_high == -1 && f->hang_seq == -1 && !f->field[0] &&
+	       !f->theirs[0] && !f->majority[0] && strcmp(f->confidence, "inconclusive") == 0;
+}
+
+/* Writes all over its finding. */
+static void scribble(const struct rule_ctx *ctx, struct finding *f)
+{
+	no_is_seen = no_is_seen || !is_blank(f);
+	f->class = CLASS_MISMATCH;
+	f->confidence = "proved";
+	f->comm = 3;
+	f->seq_low = f->seq_high = f->hang_seq = 7;
+	strcpy(f->field, "count");
+	strcpy(f->theirs, "theirs");
+	strcpy(f->majority, "ours");
+	for (int i = 0; i < ctx->evidence->nranks; i++)
+		mark_culprit(&f->culprits, i);
+	finding_note(f, "scribbled");
+}
+
+static bool says_no(const struct rule_ctx *ctx, struct finding *f)
+{
+	scribble(ctx, f);
+	return false;
+}
+
+static bool says_yes(const struct rule_ctx *ctx, struct finding *f)
+{
+	scribble(ctx, f);
+	return true;
+}
+
+static bool names_one(const struct rule_ctx *ctx, struct finding *f)
+{
+	(void)ctx;
+	no_is_seen = no_is_seen || !is_blank(f);
+	f->class = CLASS_BUSY;
+	mark_culprit(&f->culprits, 1);
+	finding_note(f, "one");
+	return true;
+}
+
+static void walk(const struct rule *table, size_t n)
+{
+	set_up(3);
+	for (int i = 0; i < 3; i++)
+		play(i, OP, odd_count, true);
+	no_is_seen = false;
+	rules_walk(table, n, &evidence, &found);
+	evidence_release(&evidence);
+	CU_ASSERT_FALSE(no_is_seen);
+}
+
+/* Rows that say no, wherever they look, leave nothing: not for the next row, not in the diagnosis. */
+static void test_no(void)
+{
+	static const struct rule table[] = {
+		{ .name = "a", .outcomes = ON_ANY, .comms = COMMS_EACH, .f = says_no },
+		{ .name = "b",
+		  .outcomes = ON_ANY,
+		  .comms = COMMS_NONE,
+		  .diverged = true,
+		  .f = says_no },
+		{ .name = "c",
+		  .outcomes = ON_ANY,
+		  .comms = COMMS_INIT,
+		  .remark = true,
+		  .f = says_no },
+		{ .name = "d", .outcomes = ON_ANY, .comms = COMMS_FIRST, .f = names_one },
+	};
+
+	walk(table, COUNT(table));
+	CU_ASSERT_EQUAL(found.outcome, OUTCOME_HANG);
+	CU_ASSERT_EQUAL(found.class, CLASS_BUSY);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	CU_ASSERT(found.comm == -1 && found.seq_low == -1 && found.hang_seq == -1);
+	CU_ASSERT_EQUAL(found.nlines, 1);
+	CU_ASSERT_STRING_EQUAL(found.lines[0], "one");
+
+	walk(table, 3); /* nobody says yes */
+	CU_ASSERT_EQUAL(found.class, CLASS_UNEXPLAINED);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+	CU_ASSERT(found.comm == -1 && found.seq_low == -1 && found.nlines == 0);
+}
+
+/* Of a remark the notes are kept and nothing else; a row for other outcomes is not asked; the first
+ * row that says yes is the last one asked. */
+static void test_yes(void)
+{
+	static const struct rule table[] = {
+		{ .name = "a",
+		  .outcomes = ON_DIED | ON_ERROR | ON_OTHER,
+		  .comms = COMMS_EACH,
+		  .f = says_yes },
+		{ .name = "b",
+		  .outcomes = ON_HANG,
+		  .comms = COMMS_EACH,
+		  .strict = true,
+		  .f = says_yes },
+		{ .name = "c",
+		  .outcomes = ON_HANG,
+		  .comms = COMMS_EACH,
+		  .remark = true,
+		  .f = says_yes },
+		{ .name = "d",
+		  .outcomes = ON_HANG,
+		  .comms = COMMS_EACH,
+		  .diverged = true,
+		  .f = names_one },
+		{ .name = "e", .outcomes = ON_HANG, .comms = COMMS_EACH, .f = says_yes },
+	};
+
+	walk(table, COUNT(table));
+	CU_ASSERT_EQUAL(found.outcome, outcome_worse(OUTCOME_HANG, OUTCOME_DIVERGED));
+	CU_ASSERT_EQUAL(found.class, CLASS_BUSY);
+	CU_ASSERT_STRING_EQUAL(found.ranks, "1");
+	CU_ASSERT_EQUAL(found.comm, -1);
+	CU_ASSERT_EQUAL(found.nlines, 2);
+	CU_ASSERT_STRING_EQUAL(found.lines[0], "scribbled");
+	CU_ASSERT_STRING_EQUAL(found.lines[1], "one");
+}
+
+/* The ranks have all ended, `wrong` with wrong data; `kinds`: each one's sends and receives, to and from
+ * the next one, or for a capital letter the one before. */
+static void end_with(int nranks, const char *const *kinds, int wrong)
+{
+	set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+		int n = (int)strlen(kinds[i]);
+
+		play(i, n, odd_count, false);
+		for (int k = 0; k < n; k++) {
+			r->calls[k].kind = strchr("sS", kinds[i][k]) ? CALL_SEND : CALL_RECV;
+			r->calls[k].op = -1;
+			r->calls[k].peer = (i + (kinds[i][k] < 'a' ? nranks - 1 : 1)) % nranks;
+		}
+		r->view.process = PROCESS_EXITED;
+		r->view.outcome = r->view.status = i == wrong ? OUTCOME_WRONG_DATA : OUTCOME_OK;
+		r->view.overdue = r->view.waiting = 0;
+	}
+}
+
+/* The rule about missing calls finds somebody behind, places it, and then says no: two sides differ
+ * before, or who is behind waits for a partner. Wrong data are then no one else's, and nowhere. */
+static void test_missing_says_no(void)
+{
+	static const char *const split[] = { "sssssss", "ssssrs" };
+	static const char *const excused[] = { "sr", "s", "ss", "sr" };
+
+	for (int i = 0; i < 2; i++) {
+		end_with(i ? 4 : 2, i ? excused : split, 0);
+		evidence.ranks[1].view.completed--;
+		finish();
+		CU_ASSERT_EQUAL(found.outcome, OUTCOME_WRONG_DATA);
+		CU_ASSERT_EQUAL(found.class, CLASS_OUTCOME);
+		CU_ASSERT_STRING_EQUAL(found.ranks, "0");
+		CU_ASSERT(found.comm == -1 && found.seq_low == -1 && found.seq_high == -1);
+		CU_ASSERT_STRING_EQUAL(found.field, "");
+		CU_ASSERT_EQUAL(found.nlines, 0);
+	}
+}
+
+/* Of each class that a diagnosis can have there is a meaning, and a name that is nobody else's. */
+static void test_classes(void)
+{
+	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++) {
+		const char *name = class_name((enum diagnosis_class)i, OUTCOME_HANG);
+
+		CU_ASSERT_TRUE(class_known(name));
+		for (int k = CLASS_OUTCOME + 1; k < i; k++)
+			CU_ASSERT_STRING_NOT_EQUAL(name, class_name((enum diagnosis_class)k,
+								    OUTCOME_HANG));
+	}
+	CU_ASSERT_STRING_EQUAL(class_name(CLASS_OUTCOME, OUTCOME_SLOW), "slow");
+	CU_ASSERT_STRING_EQUAL(class_name(CLASS_COUNT, OUTCOME_SLOW), "slow");
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "every row is complete", test_rows },
+		{ "the rows that always answer are the last", test_last },
+		{ "what says no leaves nothing", test_no },
+		{ "remarks, outcomes, the first yes", test_yes },
+		{ "the missing-call rule says no", test_missing_says_no },
+		{ "classes and their names", test_classes },
+	};
+
+	return unit_main("rules", cases, sizeof(cases) / sizeof(cases[0]));
+}

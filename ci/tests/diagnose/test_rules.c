@@ -1,5 +1,7 @@
 /* test_rules.c: the table of rules itself, and the driver: what a rule wrote that says no is nowhere in
  * the diagnosis. */
+#include <errno.h>
+
 #include "calls_played.h"
 #include "diagnose/rules.h"
 
@@ -210,7 +212,124 @@ static void test_missing_says_no(void)
 	}
 }
 
-/* Of each class that a diagnosis can have there is a meaning, and a name that is nobody else's. */
+/* How rank 1 of 3 is, which ends after OP - 1 of OP calls; the others wait in call OP, or at init. */
+struct deed {
+	void (*calls)(struct evidence_rank *rank); /* what else it does with its calls */
+	int process, status, outcome, error_code;
+	char state;
+	const char *syscall;
+	double share;
+	enum phase phase;
+	bool init; /* nobody is further than that */
+	uint32_t comm_state, oom_kills;
+	int init_nranks;
+	uint64_t netns;
+};
+
+static void skips(struct evidence_rank *r)
+{
+	for (int k = OP / 2; k < OP - 1; k++)
+		r->calls[k].count = odd_count((uint64_t)k + 2);
+	r->calls[OP - 2].state = RECORD_ISSUING;
+	r->view.completed--;
+}
+
+static void repeats(struct evidence_rank *r)
+{
+	play(1, OP, odd_count, true);
+	for (int k = OP / 2; k < OP; k++)
+		r->calls[k].count = odd_count((uint64_t)k);
+}
+
+static void mistakes(struct evidence_rank *r)
+{
+	play(1, OP, odd_count, true);
+	r->calls[OP - 1].dtype = DT_INT32;
+}
+
+static void does_as_all(struct evidence_rank *r)
+{
+	(void)r;
+	play(1, OP, odd_count, true);
+}
+
+static const struct deed deeds[CLASS_COUNT] = {
+	[CLASS_MISSING] = { .state = 'S', .syscall = "clock_nanosleep" },
+	[CLASS_BLOCKED] = { .state = 'S', .syscall = "futex" },
+	[CLASS_BUSY] = { .state = 'R', .share = 1 },
+	[CLASS_KILLED] = { .process = PROCESS_KILLED, .status = 9 },
+	[CLASS_CRASHED] = { .process = PROCESS_KILLED, .status = 11 },
+	[CLASS_EXITED] = { .process = PROCESS_EXITED },
+	[CLASS_STOPPED] = { .process = PROCESS_STOPPED, .state = 'T' },
+	[CLASS_SKIPPED] = { skips, .state = 'S' },
+	[CLASS_EXTRA] = { repeats, .state = 'S' },
+	[CLASS_EARLY] = { .state = 'S', .phase = PHASE_FINALISE },
+	[CLASS_MISMATCH] = { mistakes, .state = 'S' },
+	[CLASS_OOM] = { .process = PROCESS_KILLED, .status = 9, .oom_kills = 1 },
+	[CLASS_GPU_OOM] = { .process = PROCESS_EXITED,
+			    .status = OUTCOME_ERROR,
+			    .outcome = OUTCOME_ERROR,
+			    .error_code = -ENOMEM },
+	[CLASS_INIT_MISSING] = { .init = true, .comm_state = RECORD_COMM_NONE },
+	[CLASS_INIT_MISMATCH] = { .init = true, .comm_state = RECORD_COMM_INIT, .init_nranks = 2 },
+	[CLASS_INIT_UNREACHABLE] = { .init = true, .comm_state = RECORD_COMM_INIT, .netns = 5 },
+	[CLASS_ABORTED] = { .state = 'S', .comm_state = RECORD_COMM_ABORTED },
+	[CLASS_UNEXPLAINED] = { does_as_all, .state = 'S' },
+};
+
+static void do_deed(const struct deed *deed)
+{
+	struct evidence_rank *r = &evidence.ranks[1];
+
+	play(1, deed->init ? 0 : OP - 1, odd_count, false);
+	r->state = deed->state;
+	r->cpu_share = deed->share;
+	strcpy(r->syscall, deed->syscall ? deed->syscall : "");
+	r->netns = deed->netns ? deed->netns : 4;
+	r->view.process = (uint32_t)deed->process;
+	r->view.status = deed->status;
+	r->view.outcome = deed->outcome ? deed->outcome : -1;
+	r->view.error_code = deed->error_code;
+	r->view.oom_kills = deed->oom_kills;
+	r->view.aborted_after = OP - 1;
+	if (deed->phase)
+		r->view.phase = deed->phase;
+	if (deed->phase)
+		strcpy(r->view.what, "the other ranks' end");
+	if (deed->init || deed->comm_state)
+		r->view.comm_state = deed->comm_state;
+	r->view.init_nranks = deed->init_nranks ? deed->init_nranks : 3;
+	r->view.init_id = deed->init && deed->comm_state == RECORD_COMM_NONE ? 0 : 7;
+	if (deed->calls)
+		deed->calls(r);
+}
+
+/* There is evidence of which each class is what the table makes of it. */
+static void test_reached(void)
+{
+	for (int class = CLASS_OUTCOME + 1; class <= CLASS_UNEXPLAINED; class ++) {
+		set_up(3);
+		for (int i = 0; i < 3; i++) {
+			struct rank_view *v = &evidence.ranks[i].view;
+
+			play(i, deeds[class].init ? 0 : OP, odd_count, true);
+			v->comm_state = deeds[class].init ? RECORD_COMM_INIT : RECORD_COMM_READY;
+			v->init_nranks = 3;
+			v->init_id = 7;
+			evidence.ranks[i].netns = 4;
+		}
+		do_deed(&deeds[class]);
+		finish();
+		CU_ASSERT_EQUAL(found.class, class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, class == CLASS_UNEXPLAINED ? "-" : "1");
+		CU_ASSERT_PTR_NULL(strstr(found.cause, "reported it themselves"));
+		if ((int)found.class != class)
+			printf("  not %s but %s\n", class_name(class, 0),
+			       class_name(found.class, found.outcome));
+	}
+}
+
+/* Of each class there is a name that is nobody else's. */
 static void test_classes(void)
 {
 	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++) {
@@ -233,6 +352,7 @@ int main(void)
 		{ "what says no leaves nothing", test_no },
 		{ "remarks, outcomes, the first yes", test_yes },
 		{ "the missing-call rule says no", test_missing_says_no },
+		{ "each class is reached", test_reached },
 		{ "classes and their names", test_classes },
 	};
 

@@ -176,7 +176,8 @@ const struct option_row option_rows[] = {
 	{ "json", .arg = "FILE", .kind = &kind_text, FIELD(json), FREE, .group = GROUP_REPORT,
 	  .help = "one JSON object per line" },
 	{ "output_file", 'J', .arg = "FILE.json", .kind = &kind_text, .suffix = ".json",
-	  FIELD(nccl_json), FREE, .group = GROUP_REPORT, .help = "nccl-tests' JSON" },
+	  FIELD(nccl_json), FREE, .group = GROUP_REPORT, .help = "nccl-tests' JSON, written when the run ends: one that is killed leaves an empty "
+		  "file" },
 
 	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
 	  SAME, .group = GROUP_WATCH,

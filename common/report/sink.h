@@ -82,8 +82,7 @@ struct sink *sink_csv_new(const char *path, struct error *err);
  * The file must not exist yet, as for CSV. */
 struct sink *sink_json_new(const char *path, struct error *err);
 
-/* nccl-tests' JSON version 3 (facts/nccl-tests.md 1.8), valid after every row: row and closing
- * brackets are written with one pwrite. An existing FILE is kept and FILE.0, FILE.1, ... is
+/* nccl-tests' JSON version 3, written when the run ends; without an end the file is removed again. An existing FILE is kept and FILE.0, FILE.1, ... is
  * taken, as nccl-tests does. "env" holds the allow-listed variables alone. */
 struct sink *sink_nccl_json_new(const char *path, struct error *err);
 

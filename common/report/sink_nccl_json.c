@@ -1,5 +1,4 @@
-/* sink_nccl_json.c: nccl-tests' JSON, version 3 (src/util.cu there). One document, valid after
- * every row: each write replaces everything from the current result to the end of the file. Their
+/* sink_nccl_json.c: nccl-tests' JSON, version 3 (src/util.cu there), written when the run ends. Their
  * oddities are part of the shape: booleans are strings, root is a padded string. */
 #include <errno.h>
 #include <jansson.h>
@@ -24,19 +23,15 @@ struct sink_nccl_json {
 	struct sink base;
 	char *path; /* the one that was created */
 	int fd;
+	bool written;
 	const struct run_facts *facts; /* borrowed */
-	struct row_pair pair;
-	size_t start; /* of the result being written, bytes from the beginning of the file */
-	size_t next;  /* where the result after it goes */
-	size_t size;  /* of the file */
-	int results;  /* before the current one */
-	int64_t rows, failed;
-	double busbw_sum;
+	json_t *results;
+	struct row_pair pair; /* the result to come */
 };
 
-static json_t *text_bool(bool value)
+static const char *truth(bool value)
 {
-	return json_string(value ? "true" : "false");
+	return value ? "true" : "false";
 }
 
 /* Theirs writes "nan" as a string; infinity, which theirs can't write, goes the same way. */
@@ -61,22 +56,14 @@ static json_t *object_if(json_t *object, int rc)
 
 static json_t *device_object(const struct rank_facts *rank, const struct options *options)
 {
-	const char *function = strchr(rank->device.bus_id, '.');
-	json_t *to = json_object();
-	char bus[sizeof(rank->device.bus_id)];
-	int rc = 0;
+	const struct backend_facts *device = &rank->device;
+	char bus[sizeof(device->bus_id)];
 
-	snprintf(bus, sizeof(bus), "%s", rank->device.bus_id);
-	if (function)
-		bus[function - rank->device.bus_id] = '\0';
-	rc |= json_object_set_new(to, "rank", json_integer(rank->rank));
-	rc |= json_object_set_new(to, "group", json_integer(options_color(options, rank->rank)));
-	rc |= json_object_set_new(to, "pid", json_integer(rank->pid));
-	rc |= json_object_set_new(to, "hostname", json_value_text(rank->host));
-	rc |= json_object_set_new(to, "device", json_integer(rank->device.device_index));
-	rc |= json_object_set_new(to, "device_hex", json_value_text(bus));
-	rc |= json_object_set_new(to, "device_info", json_value_text(rank->device.device));
-	return object_if(to, rc);
+	snprintf(bus, sizeof(bus), "%.*s", (int)strcspn(device->bus_id, "."), device->bus_id);
+	return json_pack("{s:i, s:i, s:i, s:o, s:i, s:o, s:o}", "rank", (int)rank->rank, "group",
+			 options_color(options, rank->rank), "pid", (int)rank->pid, "hostname",
+			 json_value_text(rank->host), "device", device->device_index, "device_hex",
+			 json_value_text(bus), "device_info", json_value_text(device->device));
 }
 
 static json_t *devices_array(const struct run_facts *facts)
@@ -91,32 +78,19 @@ static json_t *devices_array(const struct run_facts *facts)
 
 static json_t *config_object(const struct run_facts *facts)
 {
-	const struct options *options = facts->options;
-	json_t *to = json_object();
-	int rc = 0;
+	const struct options *o = facts->options;
+	bool factor = o->step_factor > 1;
 
-	rc |= json_object_set_new(to, "nthreads", json_integer(1));
-	rc |= json_object_set_new(to, "ngpus", json_integer(1));
-	rc |= json_object_set_new(to, "minimum_bytes",
-				  json_integer((json_int_t)options->min_bytes));
-	rc |= json_object_set_new(to, "maximum_bytes",
-				  json_integer((json_int_t)options->max_bytes));
-	if (options->step_factor > 1)
-		rc |= json_object_set_new(to, "step_factor", json_integer(options->step_factor));
-	else
-		rc |= json_object_set_new(to, "step_bytes",
-					  json_integer((json_int_t)options->step_bytes));
-	rc |= json_object_set_new(to, "warmup_iters", json_integer(options->warmup));
-	rc |= json_object_set_new(to, "iterations", json_integer(options->iters));
-	rc |= json_object_set_new(to, "aggregated_iterations", json_integer(options->agg_iters));
-	rc |= json_object_set_new(to, "validation", json_integer(options->check));
-	rc |= json_object_set_new(to, "graph", json_integer(options->graph_launches));
-	rc |= json_object_set_new(to, "blocking_collectives", text_bool(options->blocking));
-	rc |= json_object_set_new(to, "per_iter_timing", text_bool(options->per_iter));
-	rc |= json_object_set_new(to, "per_iter_skip", json_integer(options->per_iter_skip));
-	rc |= json_object_set_new(to, "parallel_init", text_bool(options->parallel_init));
-	rc |= json_object_set_new(to, "devices", devices_array(facts));
-	return object_if(to, rc);
+	return json_pack(
+		"{s:i, s:i, s:I, s:I, s:I, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:i, s:s, s:o}",
+		"nthreads", 1, "ngpus", 1, "minimum_bytes", (json_int_t)o->min_bytes,
+		"maximum_bytes", (json_int_t)o->max_bytes, factor ? "step_factor" : "step_bytes",
+		factor ? (json_int_t)o->step_factor : (json_int_t)o->step_bytes, "warmup_iters",
+		o->warmup, "iterations", o->iters, "aggregated_iterations", o->agg_iters,
+		"validation", o->check, "graph", o->graph_launches, "blocking_collectives",
+		truth(o->blocking), "per_iter_timing", truth(o->per_iter), "per_iter_skip",
+		o->per_iter_skip, "parallel_init", truth(o->parallel_init), "devices",
+		devices_array(facts));
 }
 
 /* "2026-07-01T10:00:00+0200" as nccl-tests writes it: "2026-07-01 10:00:00". */
@@ -141,37 +115,14 @@ static json_t *time_now(void)
 	return json_string(text);
 }
 
-static json_t *head_object(const struct run_facts *facts)
-{
-	json_t *to = json_object();
-	int rc = 0;
-
-	rc |= json_object_set_new(to, "version", json_integer(FILE_VERSION));
-	rc |= json_object_set_new(to, "start_time", plain_time(facts->started));
-	rc |= json_object_set_new(to, "args", json_value_texts(facts->argv, facts->argc));
-	rc |= json_object_set_new(to, "env", sink_environment(true));
-	rc |= json_object_set_new(to, "nccl_version",
-				  json_integer(facts->ranks[0].device.library_code));
-	rc |= json_object_set_new(to, "config", config_object(facts));
-	return object_if(to, rc);
-}
-
 /* ---- a result ---- */
 
 static json_t *place_object(const struct row *row, const struct options *options)
 {
-	json_t *to = json_object();
-	int rc = 0;
-
-	if (options->cputime)
-		rc |= json_object_set_new(to, "cpu_time", number(row->enqueue_us));
-	else
-		rc |= json_object_set_new(to, "time", number(row->time_us));
-	rc |= json_object_set_new(to, "alg_bw", number(row->algbw_gbs));
-	rc |= json_object_set_new(to, "bus_bw", number(row->busbw_gbs));
-	rc |= json_object_set_new(to, "nwrong",
-				  row->wrong < 0 ? json_null() : json_real((double)row->wrong));
-	return object_if(to, rc);
+	return json_pack("{s:o, s:o, s:o, s:o}", options->cputime ? "cpu_time" : "time",
+			 number(options->cputime ? row->enqueue_us : row->time_us), "alg_bw",
+			 number(row->algbw_gbs), "bus_bw", number(row->busbw_gbs), "nwrong",
+			 row->wrong < 0 ? json_null() : json_real((double)row->wrong));
 }
 
 static json_t *times_array(const double *times, int64_t n, int64_t stride)
@@ -208,20 +159,14 @@ static double *slowest_times(const struct row *row)
 	return times;
 }
 
-static int put_iteration_stats(json_t *to, const struct stats *stats)
+static json_t *iterations_object(const struct stats *stats, int64_t skipped)
 {
-	int rc = 0;
-
-	rc |= json_object_set_new(to, "min_us", number(stats->min));
-	rc |= json_object_set_new(to, "max_us", number(stats->max));
-	rc |= json_object_set_new(to, "avg_us", number(stats->mean));
-	rc |= json_object_set_new(to, "p50_us", number(stats->median));
-	rc |= json_object_set_new(to, "p95_us", number(stats->p95));
-	rc |= json_object_set_new(to, "p99_us", number(stats->p99));
-	rc |= json_object_set_new(to, "stdev_us", number(stats->stddev));
-	rc |= json_object_set_new(to, "cv_pct",
-				  number(stats->mean > 0 ? stats->stddev / stats->mean * 100 : 0));
-	return rc;
+	return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "skipped_iterations",
+			 (json_int_t)skipped, "min_us", number(stats->min), "max_us",
+			 number(stats->max), "avg_us", number(stats->mean), "p50_us",
+			 number(stats->median), "p95_us", number(stats->p95), "p99_us",
+			 number(stats->p99), "stdev_us", number(stats->stddev), "cv_pct",
+			 number(stats->mean > 0 ? stats->stddev / stats->mean * 100 : 0));
 }
 
 /* -I: the single samples. */
@@ -229,21 +174,21 @@ static json_t *per_iteration_object(const struct row *row, int skip)
 {
 	double *times = slowest_times(row);
 	int64_t skipped = skip < row->samples ? skip : row->samples;
-	json_t *to = json_object();
+	json_t *to = NULL;
 	struct stats stats;
-	int rc = -1;
+	int rc;
 
 	if (!times ||
 	    stats_compute(times + skipped, (size_t)(row->samples - skipped), &stats) == -ENOMEM)
 		goto out;
-	rc = json_object_set_new(to, "skipped_iterations", json_integer(skipped));
-	rc |= put_iteration_stats(to, &stats);
-	rc |= json_object_set_new(to, "times_us", times_array(times, row->samples, 1));
+	to = iterations_object(&stats, skipped);
+	rc = json_object_set_new(to, "times_us", times_array(times, row->samples, 1));
 	if (row->nranks > 1)
 		rc |= json_object_set_new(to, "per_process_max_times_us", times_of_ranks(row));
+	to = object_if(to, rc);
 out:
 	free(times);
-	return object_if(to, rc);
+	return to;
 }
 
 static int put_side(json_t *to, const struct sink_nccl_json *json, int side)
@@ -276,17 +221,15 @@ static json_int_t iterations_of(const struct row *row, const struct options *opt
 static json_t *result_object(const struct sink_nccl_json *json)
 {
 	const struct row *row = row_pair_any(&json->pair);
-	json_t *to = json_object();
 	char root[16];
-	int rc = 0;
+	json_t *to;
+	int rc;
 
 	snprintf(root, sizeof(root), "%6d", (int)row->root);
-	rc |= json_object_set_new(to, "size", json_integer((json_int_t)row->size));
-	rc |= json_object_set_new(to, "count", json_integer((json_int_t)row->count));
-	rc |= json_object_set_new(to, "type", json_value_text(row->type));
-	rc |= json_object_set_new(to, "redop", json_value_text(row->redop));
-	rc |= json_object_set_new(to, "root", json_string(root));
-	rc |= put_side(to, json, PAIR_OUT);
+	to = json_pack("{s:I, s:I, s:o, s:o, s:s}", "size", (json_int_t)row->size, "count",
+		       (json_int_t)row->count, "type", json_value_text(row->type), "redop",
+		       json_value_text(row->redop), "root", root);
+	rc = put_side(to, json, PAIR_OUT);
 	rc |= put_side(to, json, PAIR_IN);
 	rc |= json_object_set_new(to, "actual_iterations",
 				  json_integer(iterations_of(row, json->facts->options)));
@@ -294,153 +237,86 @@ static json_t *result_object(const struct sink_nccl_json *json)
 	return object_if(to, rc);
 }
 
-/* ---- the tail ---- */
+/* ---- the document ---- */
 
-static json_t *errors_array(const struct run_summary *summary)
+static json_t *errors_array(const struct error *err)
 {
-	json_t *list = json_array();
-
-	if (!summary || !summary->err || summary->err->outcome == OUTCOME_OK)
-		return list;
-	return object_if(list, json_array_append_new(list, json_value_text(summary->err->text)));
+	return err && err->outcome != OUTCOME_OK ? json_pack("[o]", json_value_text(err->text))
+						 : json_array();
 }
 
-static json_t *bandwidth_object(double avg, double least)
+static const char *bandwidth_verdict(double avg, double least)
 {
-	json_t *to = json_object();
-	int rc = 0;
-
-	rc |= json_object_set_new(to, "bandwidth", number(avg));
-	rc |= json_object_set_new(to, "okay",
-				  least > 0 ? text_bool(avg >= 0.9 * least)
-					    : json_string("unchecked"));
-	return object_if(to, rc);
+	return least > 0 ? truth(avg >= 0.9 * least) : "unchecked";
 }
 
-static json_t *bounds_object(int64_t count)
+static json_t *document(const struct sink_nccl_json *json, const struct run_summary *summary)
 {
-	json_t *to = json_object();
-	int rc = 0;
+	const struct run_facts *facts = json->facts;
 
-	rc |= json_object_set_new(to, "count", json_integer(count));
-	rc |= json_object_set_new(to, "okay", text_bool(count == 0));
-	return object_if(to, rc);
+	return json_pack(
+		"{s:i, s:o, s:o, s:o, s:i, s:o, s:O, s:{s:I, s:s}, s:{s:o, s:s}, s:o, s:o}",
+		"version", FILE_VERSION, "start_time", plain_time(facts->started), "args",
+		json_value_texts(facts->argv, facts->argc), "env", sink_environment(true),
+		"nccl_version", facts->ranks[0].device.library_code, "config", config_object(facts),
+		"results", json->results, "out_of_bounds", "count",
+		(json_int_t)summary->wrong_checks, "okay", truth(summary->wrong_checks == 0),
+		"average_bus_bandwidth", "bandwidth", number(summary->avg_busbw_gbs), "okay",
+		bandwidth_verdict(summary->avg_busbw_gbs, facts->options->min_bw), "errors",
+		errors_array(summary->err), "end_time", time_now());
 }
 
-/* Without a summary the run goes on: what is known so far, and null for the end. */
-static json_t *tail_object(const struct sink_nccl_json *json, const struct run_summary *summary)
-{
-	double avg = json->rows ? json->busbw_sum / (double)json->rows : 0;
-	json_t *to = json_object();
-	int rc = 0;
-
-	rc |= json_object_set_new(to, "out_of_bounds",
-				  bounds_object(summary ? summary->wrong_checks : json->failed));
-	rc |= json_object_set_new(to, "average_bus_bandwidth",
-				  bandwidth_object(summary ? summary->avg_busbw_gbs : avg,
-						   json->facts->options->min_bw));
-	rc |= json_object_set_new(to, "errors", errors_array(summary));
-	rc |= json_object_set_new(to, "end_time", summary ? time_now() : json_null());
-	return object_if(to, rc);
-}
-
-/* ---- writing ---- */
+/* ---- hooks ---- */
 
 static int no_memory(struct sink_nccl_json *json)
 {
 	return sink_file_refused(json->base.err, json->path, -ENOMEM);
 }
 
-/* Replace the file from `at` on by `text` and the tail, in one write. Blanks cover what was longer
- * before. `text` may be NULL: lack of memory. */
-static int write_rest(struct sink_nccl_json *json, size_t at, const char *text,
-		      const struct run_summary *summary)
-{
-	json_t *tail = text ? tail_object(json, summary) : NULL;
-	char *tail_text = tail ? json_dumps(tail, DUMP_FLAGS) : NULL;
-	char *all = NULL;
-	int rc, len, pad = 0;
-
-	json_decref(tail);
-	if (!tail_text)
-		return no_memory(json);
-	/* The tail's own opening brace is not needed: it goes on with the document's object. */
-	len = snprintf(NULL, 0, "%s\n],%s\n", text, tail_text + 1);
-	if (at + (size_t)len < json->size)
-		pad = (int)(json->size - at - (size_t)len);
-	rc = asprintf(&all, "%s\n],%s%*s\n", text, tail_text + 1, pad, "");
-	free(tail_text);
-	if (rc < 0)
-		return no_memory(json);
-	len = rc;
-	rc = sink_file_write_at(json->base.err, json->fd, json->path, all, (size_t)len, at);
-	free(all);
-	json->next = at + strlen(text);
-	json->size = at + (size_t)len;
-	return rc;
-}
-
 static int nccl_json_begin(struct sink *sink, const struct run_facts *facts)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
-	json_t *head = head_object(facts);
-	char *text = head ? json_dumps(head, DUMP_FLAGS) : NULL;
-	char *open = NULL;
-	int rc;
 
 	json->facts = facts;
-	json_decref(head);
-	if (!text)
-		return no_memory(json);
-	/* The document's object stays open for the results. */
-	text[strlen(text) - 1] = '\0';
-	if (asprintf(&open, "%s,\"results\":[", text) < 0)
-		open = NULL;
-	rc = write_rest(json, 0, open, NULL);
-	free(open);
-	free(text);
-	json->start = json->next;
-	return rc;
+	json->results = json_array();
+	return json->results ? 0 : no_memory(json);
 }
 
-static int write_result(struct sink_nccl_json *json)
+/* The point that is held, if any, becomes a result. */
+static int keep_result(struct sink_nccl_json *json)
 {
-	json_t *result = result_object(json);
-	char *text = result ? json_dumps(result, DUMP_FLAGS) : NULL;
-	char *line = NULL;
-	int rc;
+	int rc = 0;
 
-	json_decref(result);
-	if (text && asprintf(&line, "%s\n%s", json->results ? "," : "", text) < 0)
-		line = NULL;
-	rc = write_rest(json, json->start, line, NULL);
-	free(line);
-	free(text);
-	return rc;
+	if (!row_pair_empty(&json->pair))
+		rc = json_array_append_new(json->results, result_object(json));
+	row_pair_clear(&json->pair);
+	return rc < 0 ? no_memory(json) : 0;
 }
 
 static int nccl_json_row(struct sink *sink, const struct row *row)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
+	int rc = row_pair_takes(&json->pair, row) ? 0 : keep_result(json);
 
-	if (!row_pair_takes(&json->pair, row)) {
-		row_pair_clear(&json->pair);
-		json->start = json->next;
-		json->results++;
-	}
-	if (row_pair_put(&json->pair, row) < 0)
-		return no_memory(json);
-	json->rows++;
-	json->busbw_sum += row->busbw_gbs;
-	json->failed += sink_row_failed(row);
-	return write_result(json);
+	if (rc == 0 && row_pair_put(&json->pair, row) < 0)
+		rc = no_memory(json);
+	return rc;
 }
 
 static int nccl_json_end(struct sink *sink, const struct run_summary *summary)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
+	int rc = keep_result(json);
+	json_t *all = rc == 0 ? document(json, summary) : NULL;
+	char *text = all ? json_dumps(all, DUMP_FLAGS) : NULL;
 
-	return write_rest(json, json->next, "", summary);
+	json_decref(all);
+	if (!text)
+		return rc < 0 ? rc : no_memory(json);
+	rc = sink_file_write_at(json->base.err, json->fd, json->path, text, strlen(text), 0);
+	json->written = rc == 0;
+	free(text);
+	return rc;
 }
 
 static void nccl_json_free(struct sink *sink)
@@ -448,8 +324,12 @@ static void nccl_json_free(struct sink *sink)
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
 
 	row_pair_clear(&json->pair);
-	if (json->fd >= 0)
+	json_decref(json->results);
+	if (json->fd >= 0) {
 		close(json->fd);
+		if (!json->written)
+			unlink(json->path); /* no half of a document */
+	}
 	free(json->path);
 	free(json);
 }

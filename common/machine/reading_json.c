@@ -105,20 +105,27 @@ static int take_entry(struct reading *m, const char *part, const char *name, con
 	return states ? reading_state(m, part, name, number) : reading_count(m, part, name, number);
 }
 
-/* A part's counters, or its states; it may have none. */
-static int take_entries(struct reading *m, const char *part, json_t *entries, bool states)
+/* A part's counters and states, in the order in which they stand; other members are another
+ * version's. */
+static int take_part(struct reading *m, const char *part, json_t *from)
 {
-	const char *name;
-	json_t *value;
-	int rc = 0;
+	const char *kind, *name;
+	json_t *entries, *value;
+	int rc = json_is_object(from) && part[0] && is_printable(part) ? 0 : -EINVAL;
 
-	if (entries && !json_is_object(entries))
-		return -EINVAL;
-	json_object_foreach(entries, name, value)
+	json_object_foreach(from, kind, entries)
 	{
-		rc = take_entry(m, part, name, value, states);
-		if (rc < 0)
-			break;
+		bool states = strcmp(kind, "states") == 0;
+
+		if (rc < 0 || (!states && strcmp(kind, "counters") != 0))
+			continue;
+		if (!json_is_object(entries))
+			rc = -EINVAL;
+		json_object_foreach(entries, name, value)
+		{
+			if (rc == 0)
+				rc = take_entry(m, part, name, value, states);
+		}
 	}
 	return rc;
 }
@@ -138,11 +145,7 @@ int reading_take(struct reading *m, const json_t *top)
 	m->seconds = seconds;
 	json_object_foreach(parts, part, from)
 	{
-		rc = json_is_object(from) && part[0] && is_printable(part) ? 0 : -EINVAL;
-		if (rc == 0)
-			rc = take_entries(m, part, json_object_get(from, "counters"), false);
-		if (rc == 0)
-			rc = take_entries(m, part, json_object_get(from, "states"), true);
+		rc = take_part(m, part, from);
 		if (rc < 0)
 			break;
 	}

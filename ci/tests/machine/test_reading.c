@@ -414,6 +414,28 @@ static void test_json(void)
 	reading_release(&other);
 }
 
+/* A name that is both, states before counters: what was read is written and read again as it is. */
+static void test_json_twice(void)
+{
+	static const char both[] = "{\"version\":2,\"host\":\"a\",\"seconds\":0.0,\"why\":\"\","
+				   "\"parts\":{\"T\":{\"counters\":{\"c\":4,\"p\":3},"
+				   "\"states\":{\"c\":0}},\"B\":{\"states\":{\"x\":1}}}}";
+	struct reading again = { .list = NULL };
+	char *first, *second;
+
+	reading_release(&counters);
+	CU_ASSERT_EQUAL(reading_parse(&counters, both), 0);
+	first = reading_dump(&counters, false);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+	CU_ASSERT_EQUAL(reading_parse(&again, first), 0);
+	second = reading_dump(&again, false);
+	CU_ASSERT_STRING_EQUAL(first, second);
+	CU_ASSERT_EQUAL(reading_value(&again, "T", "c"), 0);
+	free(first);
+	free(second);
+	reading_release(&again);
+}
+
 #define TOP    "{\"version\":2,\"host\":\"a\",\"seconds\":1,\"why\":\"\",\"parts\":"
 #define TCP(x) TOP "{\"TCP\":{\"counters\":{" x "}}}}"
 
@@ -477,6 +499,7 @@ static const struct unit_case cases[] = {
 	{ "states in words", test_words },
 	{ "room", test_room },
 	{ "JSON there and back", test_json },
+	{ "JSON of a name twice", test_json_twice },
 	{ "hostile JSON", test_json_hostile },
 };
 

@@ -99,7 +99,9 @@ INCLUDES := -Icommon -Ifaults
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
-LIBS = -ljansson -lexpat -ldw -lelf $(MPI_LIBS) $(CUDA_LIBS) -lm -ldl -lpthread
+# The small programs read what others left: neither MPI nor NCCL nor CUDA.
+READER_LIBS = -ljansson -lexpat -ldw -lelf -lm -ldl -lpthread
+LIBS = $(MPI_LIBS) $(CUDA_LIBS) $(READER_LIBS)
 
 # How fast test data are made and compared decides how long a checked run takes.
 $(BUILD)/obj/common/check/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
@@ -294,7 +296,7 @@ $(DATA): $(BUILD)/%: common/topo/%
 define program # source
 $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 	$$(say) LINK $$@
-	$$(Q)$$(LINK) $$(LIBS)
+	$$(Q)$$(LINK) $$(READER_LIBS)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 

@@ -147,4 +147,11 @@ if command -v gnuplot >/dev/null; then
 		check "$over.svg is empty" [ -s "$work/$over.svg" ]
 	done
 fi
+
+# The small programs start where neither MPI nor NCCL nor CUDA is installed.
+for name in topo_predict nccl_log reconcile hang_diagnose; do
+	readelf -d "$BUILD/$name" >"$work/needed"
+	check "$name: no libc in what it needs" grep -q 'NEEDED.*libc\.' "$work/needed"
+	check "$name: $(grep NEEDED "$work/needed")" bash -c '! grep -qE "NEEDED.*lib(mpi|nccl|cuda|cudart|nvidia)" "$1"' - "$work/needed"
+done
 finish

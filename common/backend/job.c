@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 
-#define INIT_SECONDS	 10.0 /* DESIGN.md, "Detecting": floor for init */
+#define INIT_SECONDS	 10.0 /* as the watch gives init (faults/watch/README.md) */
 #define DEADLINE_SECONDS 10.0
 
 /* Turn an MPI return code into the job's error. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The values are the exit codes (DESIGN.md, "Outcome and exit code"). */
+/* The values are the exit codes (README.md). */
 enum outcome {
 	OUTCOME_OK = 0,
 	OUTCOME_INTERNAL = 1,

@@ -61,7 +61,7 @@ struct checked_slot timing_last_slot(const struct timing *timing);
 void timing_release(struct timing *timing);
 
 /* Deadline in seconds for `calls` calls of which the slowest so far took `slowest` seconds; 0:
- * none has been made yet (DESIGN.md, "Detecting": 0.5 s, 10 s for a first use, 10 x the slowest
+ * none has been made yet (0.5 s, 10 s for a first use, 10 x the slowest
  * warm-up). */
 double timing_deadline(double slowest, double calls);
 

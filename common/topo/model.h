@@ -211,7 +211,7 @@ int model_predict(const struct model *model, const struct predict_request *reque
 int predict(const struct topo_system *sys, const struct predict_request *request,
 	    struct prediction *prediction);
 
-/* NCCL's tuning model as it is (facts/nccl-internals.md 1.6). */
+/* NCCL's tuning model as it is (NCCL.md). */
 void model_tuning_fill(struct model *model);
 double model_nccl_time(const struct model *model, enum model_coll coll, int algo, int proto,
 		       double bytes);

@@ -71,7 +71,7 @@ int model_proto_parse(const char *name)
 	return find(protos, MODEL_PROTOS, name);
 }
 
-/* nccl-tests doc/PERFORMANCE.md; facts/nccl-tests.md 1.1. */
+/* As nccl-tests reports it (NCCL.md, "Bus bandwidth"). */
 double model_bus_factor(enum model_coll coll, int nranks)
 {
 	double n = nranks;

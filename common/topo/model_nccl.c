@@ -1,6 +1,6 @@
 /* model_nccl.c: NCCL 2.28's tuning model as it is: which algorithm and protocol it would take, and
- * its own estimate. Tables and formulas: shared/facts/nccl-internals.md 1.4 to 1.7
- * (src/graph/tuning.cc, search.cc). */
+ * its own estimate. Tables and formulas are those of src/graph/tuning.cc, search.cc and
+ * enqueue.cc; NCCL.md has them in words. */
 #include "topo/model_parts.h"
 
 #include <math.h>

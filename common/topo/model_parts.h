@@ -9,7 +9,7 @@
 
 /* NCCL 2.28: a slice of a Simple ring is two steps of 512 KiB for all_reduce, all_gather and
  * reduce_scatter, one for broadcast, reduce and point to point; a looping chunk is two slices
- * (facts/nccl-internals.md 1.5). */
+ * (NCCL.md, "Steps"). */
 enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
 
 /* What crosses between two GPUs of a node, in words. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Raw rates: shared/data/vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625).
+/* Raw rates: vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625).
  * What a kernel's stores get: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names first: they
  * are looked for inside product names. */
 static const struct topo_gpu_model gpu_models[] = {

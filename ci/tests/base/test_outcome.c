@@ -7,7 +7,7 @@
 
 #include "rig/unit.h"
 
-/* As DESIGN.md has it; here from the strongest to the weakest. */
+/* As README.md has it; here from the strongest to the weakest. */
 static const struct {
 	int code;
 	const char *name;

@@ -7,8 +7,8 @@
 
 #include "model_machine.h"
 
-/* The table that NCCL 2.28.9 printed on four H200 (shared/data/h200x4/nccl_debug_info.log, lines
- * 482 on) and those of facts/nccl-internals.md 1.8 for 2 and 8: one decimal each. */
+/* The table that NCCL 2.28.9 printed on four H200 and those of
+ * common/topo/NCCL.md for 2 and 8: one decimal each. */
 static void test_nccl_tables(void)
 {
 	static const struct {
@@ -55,7 +55,7 @@ static void test_nccl_tables(void)
 	}
 }
 
-/* What NCCL takes by size: facts/nccl-internals.md 1.8, and 1 MiB from the recorded log. */
+/* What NCCL takes by size: common/topo/NCCL.md, and 1 MiB from the recorded log. */
 static void test_choice(void)
 {
 	static const struct {

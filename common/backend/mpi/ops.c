@@ -17,7 +17,7 @@
 
 /* Memory is taken in pieces of this size where the kernel has such pages. */
 #define HUGE_PAGE    ((size_t)2 << 20)
-#define INIT_SECONDS 10.0 /* DESIGN.md, "Detecting": floor for init */
+#define INIT_SECONDS 10.0 /* as the watch gives init (faults/watch/README.md) */
 
 int mpi_fail(struct mpi *mpi, const char *what, int rc)
 {

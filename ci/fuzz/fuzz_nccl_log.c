@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    nccl_log_finish(&log, &err) < 0)
 		abort();
 	if (xml > 0 && topo_parse_xml(&topo, text, xml, &topo_err) == 0) {
-		if (nccl_log_print_judgements(null, &log, &topo) < 0)
+		if (nccl_log_print_lints(null, &log, &topo) < 0)
 			abort();
 	}
 	if (nccl_log_print(null, &log, NULL) < 0 || nccl_log_print_json(null, &log, NULL) < 0)

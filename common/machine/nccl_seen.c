@@ -125,14 +125,14 @@ static void take_links(struct observed_nccl *nccl, const struct nccl_comm *comm)
 static void take_findings(struct observed_nccl *nccl, const struct nccl_log *log,
 			  const struct nccl_comm *comm)
 {
-	struct nccl_judgement judgement;
+	struct nccl_lint lint;
 
-	if (nccl_log_judge(log, comm, NULL, &judgement) < 0)
+	if (nccl_log_lint(log, comm, NULL, &lint) < 0)
 		return;
-	for (int i = 0; i < judgement.n_findings && i < OBSERVED_FINDINGS; i++)
+	for (int i = 0; i < lint.n_findings && i < OBSERVED_FINDINGS; i++)
 		snprintf(nccl->findings[nccl->nfindings++].text, sizeof(nccl->findings[0].text),
-			 "%s", judgement.findings[i].reason);
-	nccl_judgement_release(&judgement);
+			 "%s", lint.findings[i].reason);
+	nccl_lint_release(&lint);
 }
 
 static void take_log(struct observed_nccl *nccl, const struct nccl_log *log)

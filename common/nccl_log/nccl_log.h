@@ -259,7 +259,7 @@ struct nccl_finding {
 	char *reason; /* one line */
 };
 
-struct nccl_judgement {
+struct nccl_lint {
 	enum nccl_verdict verdict;
 	struct nccl_finding *findings; /* why irrational */
 	int n_findings;
@@ -269,11 +269,11 @@ struct nccl_judgement {
 	int n_notes;
 };
 
-/* Judge a communicator's rings. topo (may be NULL): every host's topology, in place of the log's
- * own graph lines. 0 or -ENOMEM. Owned by the caller: nccl_judgement_release. */
-int nccl_log_judge(const struct nccl_log *log, const struct nccl_comm *comm,
-		   const struct topo_system *topo, struct nccl_judgement *judgement);
-void nccl_judgement_release(struct nccl_judgement *judgement);
+/* Check whether a communicator's rings are rational. topo (may be NULL): every host's topology, in place of the log's
+ * own graph lines. 0 or -ENOMEM. Owned by the caller: nccl_lint_release. */
+int nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
+		  const struct topo_system *topo, struct nccl_lint *lint);
+void nccl_lint_release(struct nccl_lint *lint);
 
 /* "rational", "irrational", "cannot say" */
 const char *nccl_verdict_name(enum nccl_verdict verdict);
@@ -289,8 +289,7 @@ void nccl_log_print_summary(FILE *out, const struct nccl_log *log);
 int nccl_log_print_rings(FILE *out, const struct nccl_log *log);
 int nccl_log_print_trees(FILE *out, const struct nccl_log *log);
 void nccl_log_print_tunings(FILE *out, const struct nccl_log *log);
-int nccl_log_print_judgements(FILE *out, const struct nccl_log *log,
-			      const struct topo_system *topo);
+int nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 /* Calls compared across ranks, per communicator. */
 int nccl_log_print_calls(FILE *out, const struct nccl_log *log);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);

@@ -106,12 +106,12 @@ static json_t *graph_json(const struct nccl_graph *graph)
 	return object;
 }
 
-static json_t *verdict_json(const struct nccl_judgement *judgement)
+static json_t *verdict_json(const struct nccl_lint *lint)
 {
 	json_t *object = json_object(), *findings = json_array();
 
-	for (int i = 0; i < judgement->n_findings; i++) {
-		const struct nccl_finding *finding = &judgement->findings[i];
+	for (int i = 0; i < lint->n_findings; i++) {
+		const struct nccl_finding *finding = &lint->findings[i];
 		json_t *one = json_object();
 
 		put(one, "channel", json_integer(finding->channel));
@@ -121,10 +121,10 @@ static json_t *verdict_json(const struct nccl_judgement *judgement)
 		put(one, "reason", json_value_text(finding->reason));
 		json_array_append_new(findings, one);
 	}
-	put(object, "verdict", json_string(nccl_verdict_name(judgement->verdict)));
+	put(object, "verdict", json_string(nccl_verdict_name(lint->verdict)));
 	put(object, "irrational", findings);
-	put(object, "missing", json_value_texts(judgement->missing, judgement->n_missing));
-	put(object, "notes", json_value_texts(judgement->notes, judgement->n_notes));
+	put(object, "missing", json_value_texts(lint->missing, lint->n_missing));
+	put(object, "notes", json_value_texts(lint->notes, lint->n_notes));
 	return object;
 }
 
@@ -200,15 +200,15 @@ static json_t *comm_json(const struct nccl_log *log, const struct nccl_comm *com
 			 const struct topo_system *topo)
 {
 	json_t *object = json_object();
-	struct nccl_judgement judgement;
+	struct nccl_lint lint;
 	struct nccl_log_calls calls;
 
 	put_facts(object, comm);
 	put_lists(object, comm);
-	if (nccl_log_judge(log, comm, topo, &judgement) < 0)
+	if (nccl_log_lint(log, comm, topo, &lint) < 0)
 		goto no_memory;
-	put(object, "rational", verdict_json(&judgement));
-	nccl_judgement_release(&judgement);
+	put(object, "rational", verdict_json(&lint));
+	nccl_lint_release(&lint);
 	if (nccl_log_calls_compare(comm, &calls) < 0)
 		goto no_memory;
 	put(object, "calls", calls_json(comm, &calls));

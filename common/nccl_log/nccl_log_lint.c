@@ -31,28 +31,28 @@ const char *nccl_verdict_name(enum nccl_verdict verdict)
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-__attribute__((format(printf, 2, 0))) static char *text_of(struct judge *j, const char *format,
+__attribute__((format(printf, 2, 0))) static char *text_of(struct linter *lint, const char *format,
 							   va_list args)
 {
 	char *text;
 
 	if (vasprintf(&text, format, args) >= 0)
 		return text;
-	j->no_memory = true;
+	lint->no_memory = true;
 	return NULL;
 }
 
 /* Equal findings of several channels are one. */
-void nccl_judge_found(struct judge *j, const struct nccl_ring *ring, int from, int to,
-		      const char *format, ...)
+void nccl_lint_found(struct linter *lint, const struct nccl_ring *ring, int from, int to,
+		     const char *format, ...)
 {
-	struct nccl_judgement *out = j->out;
+	struct nccl_lint *out = lint->out;
 	struct nccl_finding *room;
 	va_list args;
 	char *text;
 
 	va_start(args, format);
-	text = text_of(j, format, args);
+	text = text_of(lint, format, args);
 	va_end(args);
 	if (!text)
 		return;
@@ -66,7 +66,7 @@ void nccl_judge_found(struct judge *j, const struct nccl_ring *ring, int from, i
 	room = nccl_array_room(out->findings, out->n_findings, sizeof(*room));
 	if (!room) {
 		free(text);
-		j->no_memory = true;
+		lint->no_memory = true;
 		return;
 	}
 	out->findings = room;
@@ -75,13 +75,13 @@ void nccl_judge_found(struct judge *j, const struct nccl_ring *ring, int from, i
 	};
 }
 
-void nccl_judge_line(struct judge *j, char ***list, int *n, const char *format, ...)
+void nccl_lint_line(struct linter *lint, char ***list, int *n, const char *format, ...)
 {
 	va_list args;
 	char *text, **room;
 
 	va_start(args, format);
-	text = text_of(j, format, args);
+	text = text_of(lint, format, args);
 	va_end(args);
 	for (int i = 0; i < *n && text; i++) {
 		if (strcmp((*list)[i], text) == 0) {
@@ -92,7 +92,7 @@ void nccl_judge_line(struct judge *j, char ***list, int *n, const char *format, 
 	room = text ? nccl_array_room(*list, *n, sizeof(*room)) : NULL;
 	if (!room) {
 		free(text);
-		j->no_memory = true;
+		lint->no_memory = true;
 		return;
 	}
 	*list = room;
@@ -101,13 +101,13 @@ void nccl_judge_line(struct judge *j, char ***list, int *n, const char *format, 
 
 /* ---- who is where ------------------------------------------------------------------------- */
 
-int nccl_judge_host(const struct judge *j, int rank)
+int nccl_lint_host(const struct linter *lint, int rank)
 {
-	int member = nccl_comm_member_index(j->comm, rank);
+	int member = nccl_comm_member_index(lint->comm, rank);
 
-	if (member < 0 && j->comm->nnodes == 1 && j->comm->n_members)
+	if (member < 0 && lint->comm->nnodes == 1 && lint->comm->n_members)
 		member = 0;
-	return member < 0 ? -1 : j->member_host[member];
+	return member < 0 ? -1 : lint->member_host[member];
 }
 
 static int host_number(const struct nccl_log *log, const char *host)
@@ -119,217 +119,219 @@ static int host_number(const struct nccl_log *log, const char *host)
 	return i;
 }
 
-enum nccl_near nccl_judge_near(const struct judge *j, int a, int b, double *bw)
+enum nccl_near nccl_lint_near(const struct linter *lint, int a, int b, double *bw)
 {
-	const struct nccl_member *x = nccl_comm_member(j->comm, a);
-	const struct nccl_member *y = nccl_comm_member(j->comm, b);
+	const struct nccl_member *x = nccl_comm_member(lint->comm, a);
+	const struct nccl_member *y = nccl_comm_member(lint->comm, b);
 
-	return x && y ? nccl_topo_near(j->log, j->topo, x, y, bw) : NEAR_UNKNOWN;
+	return x && y ? nccl_topo_near(lint->log, lint->topo, x, y, bw) : NEAR_UNKNOWN;
 }
 
-static bool survey_hosts(struct judge *j)
+static bool survey_hosts(struct linter *lint)
 {
-	bool *seen = calloc((size_t)j->log->n_hosts + 1, sizeof(*seen));
+	bool *seen = calloc((size_t)lint->log->n_hosts + 1, sizeof(*seen));
 
-	j->best = calloc((size_t)j->log->n_hosts + 1, sizeof(*j->best));
-	j->member_host = calloc((size_t)j->comm->n_members + 1, sizeof(*j->member_host));
-	for (int m = 0; m < j->comm->n_members && seen && j->member_host; m++) {
-		int host = host_number(j->log, j->comm->members[m]->host);
+	lint->best = calloc((size_t)lint->log->n_hosts + 1, sizeof(*lint->best));
+	lint->member_host = calloc((size_t)lint->comm->n_members + 1, sizeof(*lint->member_host));
+	for (int m = 0; m < lint->comm->n_members && seen && lint->member_host; m++) {
+		int host = host_number(lint->log, lint->comm->members[m]->host);
 
-		j->member_host[m] = host;
-		j->hosts += !seen[host];
+		lint->member_host[m] = host;
+		lint->hosts += !seen[host];
 		seen[host] = true;
 	}
 	free(seen);
-	return seen && j->best && j->member_host;
+	return seen && lint->best && lint->member_host;
 }
 
-static void survey_links(struct judge *j)
+static void survey_links(struct linter *lint)
 {
-	for (int l = 0; l < j->comm->n_links; l++) {
-		const struct nccl_link *link = &j->comm->links[l];
+	for (int l = 0; l < lint->comm->n_links; l++) {
+		const struct nccl_link *link = &lint->comm->links[l];
 		enum transport transport = transport_of(link->transport);
-		int host = nccl_judge_host(j, link->from);
+		int host = nccl_lint_host(lint, link->from);
 
-		if (transport == T_NET && !j->gdr && strstr(link->transport, "/GDRDMA"))
-			j->gdr = link;
-		if (host < 0 || host != nccl_judge_host(j, link->to) || transport == T_UNKNOWN)
+		if (transport == T_NET && !lint->gdr && strstr(link->transport, "/GDRDMA"))
+			lint->gdr = link;
+		if (host < 0 || host != nccl_lint_host(lint, link->to) || transport == T_UNKNOWN)
 			continue;
-		if (j->best[host].transport == T_UNKNOWN || transport < j->best[host].transport)
-			j->best[host] = (struct best){ transport, link->from, link->to };
+		if (lint->best[host].transport == T_UNKNOWN ||
+		    transport < lint->best[host].transport)
+			lint->best[host] = (struct best){ transport, link->from, link->to };
 	}
 }
 
 /* ---- one ring ----------------------------------------------------------------------------- */
 
 /* How often the ring comes to each host: once is right. */
-static void judge_crossings(struct judge *j, const struct nccl_ring *ring)
+static void lint_crossings(struct linter *lint, const struct nccl_ring *ring)
 {
-	int *visits = calloc((size_t)j->log->n_hosts + 1, sizeof(*visits));
+	int *visits = calloc((size_t)lint->log->n_hosts + 1, sizeof(*visits));
 
 	if (!visits) {
-		j->no_memory = true;
+		lint->no_memory = true;
 		return;
 	}
 	for (int i = 0; i < ring->n; i++) {
 		int from = ring->order[(i + ring->n - 1) % ring->n], to = ring->order[i];
-		int a = nccl_judge_host(j, from), b = nccl_judge_host(j, to);
+		int a = nccl_lint_host(lint, from), b = nccl_lint_host(lint, to);
 
 		if (a < 0 || b < 0 || a == b)
 			continue;
 		if (++visits[b] == 2)
-			nccl_judge_found(
-				j, ring, from, to,
+			nccl_lint_found(
+				lint, ring, from, to,
 				"the ring leaves host %s and comes back more than once: again with "
 				"%d -> %d",
-				j->log->hosts[b], from, to);
+				lint->log->hosts[b], from, to);
 	}
 	free(visits);
 }
 
-static void judge_net(struct judge *j, const struct nccl_ring *ring, int from, int to,
-		      const char *text)
+static void lint_net(struct linter *lint, const struct nccl_ring *ring, int from, int to,
+		     const char *text)
 {
-	const char *host = j->log->hosts[nccl_judge_host(j, from)];
+	const char *host = lint->log->hosts[nccl_lint_host(lint, from)];
 
-	if (nccl_judge_host(j, from) != nccl_judge_host(j, to)) {
-		if (j->gdr && !strstr(text, "/GDRDMA"))
-			nccl_judge_found(
-				j, ring, from, to,
+	if (nccl_lint_host(lint, from) != nccl_lint_host(lint, to)) {
+		if (lint->gdr && !strstr(text, "/GDRDMA"))
+			nccl_lint_found(
+				lint, ring, from, to,
 				"%d -> %d uses %s without GPUDirect RDMA, which %d -> %d has", from,
-				to, text, j->gdr->from, j->gdr->to);
+				to, text, lint->gdr->from, lint->gdr->to);
 		return;
 	}
-	if (j->comm->nnodes > j->hosts && j->comm->n_members == j->comm->nranks)
-		nccl_judge_found(
-			j, ring, from, to,
+	if (lint->comm->nnodes > lint->hosts && lint->comm->n_members == lint->comm->nranks)
+		nccl_lint_found(
+			lint, ring, from, to,
 			"%d -> %d uses %s inside host %s: NCCL counts %d nodes on %d host%s "
 			"(NCCL_HOSTID, or P2P and SHM refused)",
-			from, to, text, host, j->comm->nnodes, j->hosts, j->hosts == 1 ? "" : "s");
+			from, to, text, host, lint->comm->nnodes, lint->hosts,
+			lint->hosts == 1 ? "" : "s");
 	else
-		nccl_judge_found(j, ring, from, to, "%d -> %d uses %s inside host %s", from, to,
-				 text, host);
+		nccl_lint_found(lint, ring, from, to, "%d -> %d uses %s inside host %s", from, to,
+				text, host);
 }
 
 /* Shared memory or a detour over a third GPU, where peers could reach each other. */
-static void judge_slower(struct judge *j, const struct nccl_ring *ring, int from, int to,
-			 const char *text)
+static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int from, int to,
+			const char *text)
 {
-	const struct best *best = &j->best[nccl_judge_host(j, from)];
-	enum nccl_near near = nccl_judge_near(j, from, to, NULL);
+	const struct best *best = &lint->best[nccl_lint_host(lint, from)];
+	enum nccl_near near = nccl_lint_near(lint, from, to, NULL);
 	const char *name = nccl_near_name(near);
 
 	if (near >= NEAR_PHB)
-		note(j, "%d -> %d uses %s: their GPUs are %s apart, too far for P2P by default",
+		note(lint, "%d -> %d uses %s: their GPUs are %s apart, too far for P2P by default",
 		     from, to, text, name);
 	else if (near != NEAR_UNKNOWN)
-		nccl_judge_found(j, ring, from, to,
-				 "%d -> %d uses %s although their GPUs are %s apart", from, to,
-				 text, name);
+		nccl_lint_found(lint, ring, from, to,
+				"%d -> %d uses %s although their GPUs are %s apart", from, to, text,
+				name);
 	else if (best->transport < transport_of(text))
-		nccl_judge_found(j, ring, from, to,
-				 "%d -> %d uses %s while %d -> %d on the same host uses %s "
-				 "(no topology at hand that would excuse it)",
-				 from, to, text, best->from, best->to,
-				 best->transport == T_P2P ? "P2P" : "a faster transport");
+		nccl_lint_found(lint, ring, from, to,
+				"%d -> %d uses %s while %d -> %d on the same host uses %s "
+				"(no topology at hand that would excuse it)",
+				from, to, text, best->from, best->to,
+				best->transport == T_P2P ? "P2P" : "a faster transport");
 }
 
-static void judge_transports(struct judge *j, const struct nccl_ring *ring)
+static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
 {
 	for (int i = 0; i < ring->n && ring->n > 1; i++) {
 		int from = ring->order[i], to = ring->order[(i + 1) % ring->n];
-		const char *text = nccl_comm_transport(j->comm, ring->channel, from, to);
-		int a = nccl_judge_host(j, from), b = nccl_judge_host(j, to);
+		const char *text = nccl_comm_transport(lint->comm, ring->channel, from, to);
+		int a = nccl_lint_host(lint, from), b = nccl_lint_host(lint, to);
 		enum transport transport = transport_of(text);
 
 		if (i == ring->n - 1 && !ring->closed)
 			break;
-		j->no_transport += transport == T_UNKNOWN;
-		j->no_host += a < 0 || b < 0;
+		lint->no_transport += transport == T_UNKNOWN;
+		lint->no_host += a < 0 || b < 0;
 		if (a < 0 || b < 0)
 			continue;
 		if (transport == T_NET)
-			judge_net(j, ring, from, to, text);
+			lint_net(lint, ring, from, to, text);
 		else if ((transport == T_SHM || transport == T_INDIRECT) && a == b)
-			judge_slower(j, ring, from, to, text);
+			lint_slower(lint, ring, from, to, text);
 	}
 }
 
 /* ---- all rings ---------------------------------------------------------------------------- */
 
-static void judge_missing(struct judge *j)
+static void lint_missing(struct linter *lint)
 {
-	if (j->comm->n_rings == 0 && j->comm->nranks != 1)
-		missing(j, "no Channel and no Ring lines: rank 0's log, or subsystems INIT and "
-			   "GRAPH, are not here");
-	if (j->open)
-		missing(j,
+	if (lint->comm->n_rings == 0 && lint->comm->nranks != 1)
+		missing(lint, "no Channel and no Ring lines: rank 0's log, or subsystems INIT and "
+			      "GRAPH, are not here");
+	if (lint->open)
+		missing(lint,
 			"%d of %d rings are not complete: rank 0's line is cut or not here, and "
 			"Ring lines (subsystem GRAPH) of some ranks are not here",
-			j->open, j->comm->n_rings);
-	if (j->differing)
-		missing(j,
+			lint->open, lint->comm->n_rings);
+	if (lint->differing)
+		missing(lint,
 			"%d rings: rank 0's Channel line and the ranks' Ring lines contradict "
 			"each other",
-			j->differing);
-	if (j->no_host)
-		missing(j,
+			lint->differing);
+	if (lint->no_host)
+		missing(lint,
 			"%d steps lead from or to a rank whose host is not known: its lines are "
 			"not here",
-			j->no_host);
-	if (j->no_transport)
-		missing(j,
+			lint->no_host);
+	if (lint->no_transport)
+		missing(lint,
 			"%d steps without a transport: its line is not here (NCCL prints it at "
 			"the first call)",
-			j->no_transport);
+			lint->no_transport);
 }
 
-int nccl_log_judge(const struct nccl_log *log, const struct nccl_comm *comm,
-		   const struct topo_system *topo, struct nccl_judgement *judgement)
+int nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
+		  const struct topo_system *topo, struct nccl_lint *found)
 {
-	struct judge j = { .log = log, .comm = comm, .topo = topo, .out = judgement };
+	struct linter lint = { .log = log, .comm = comm, .topo = topo, .out = found };
 
-	*judgement = (struct nccl_judgement){ 0 };
-	if (survey_hosts(&j))
-		survey_links(&j);
+	*found = (struct nccl_lint){ 0 };
+	if (survey_hosts(&lint))
+		survey_links(&lint);
 	else
-		j.no_memory = true;
-	for (int r = 0; r < comm->n_rings && !j.no_memory; r++) {
+		lint.no_memory = true;
+	for (int r = 0; r < comm->n_rings && !lint.no_memory; r++) {
 		const struct nccl_ring *ring = &comm->rings[r];
 
-		j.open += !ring->closed;
-		j.differing += ring->differs;
+		lint.open += !ring->closed;
+		lint.differing += ring->differs;
 		if (ring->closed)
-			judge_crossings(&j, ring);
-		judge_transports(&j, ring);
+			lint_crossings(&lint, ring);
+		lint_transports(&lint, ring);
 		if (ring->closed)
-			nccl_judge_numa(&j, ring);
+			nccl_lint_numa(&lint, ring);
 	}
-	if (!j.no_memory) {
-		nccl_judge_orders(&j);
-		judge_missing(&j);
+	if (!lint.no_memory) {
+		nccl_lint_orders(&lint);
+		lint_missing(&lint);
 	}
-	free(j.best);
-	free(j.member_host);
-	judgement->verdict = judgement->n_findings  ? NCCL_IRRATIONAL
-			     : judgement->n_missing ? NCCL_CANNOT_SAY
-						    : NCCL_RATIONAL;
-	if (!j.no_memory)
+	free(lint.best);
+	free(lint.member_host);
+	found->verdict = found->n_findings  ? NCCL_IRRATIONAL
+			 : found->n_missing ? NCCL_CANNOT_SAY
+					    : NCCL_RATIONAL;
+	if (!lint.no_memory)
 		return 0;
-	nccl_judgement_release(judgement);
+	nccl_lint_release(found);
 	return -ENOMEM;
 }
 
-void nccl_judgement_release(struct nccl_judgement *judgement)
+void nccl_lint_release(struct nccl_lint *found)
 {
-	for (int i = 0; i < judgement->n_findings; i++)
-		free(judgement->findings[i].reason);
-	for (int i = 0; i < judgement->n_missing; i++)
-		free(judgement->missing[i]);
-	for (int i = 0; i < judgement->n_notes; i++)
-		free(judgement->notes[i]);
-	free(judgement->findings);
-	free(judgement->missing);
-	free(judgement->notes);
-	*judgement = (struct nccl_judgement){ 0 };
+	for (int i = 0; i < found->n_findings; i++)
+		free(found->findings[i].reason);
+	for (int i = 0; i < found->n_missing; i++)
+		free(found->missing[i]);
+	for (int i = 0; i < found->n_notes; i++)
+		free(found->notes[i]);
+	free(found->findings);
+	free(found->missing);
+	free(found->notes);
+	*found = (struct nccl_lint){ 0 };
 }

@@ -1,4 +1,4 @@
-/* nccl_log_lint.h: the inside of the judgement on rings, shared by its two files. */
+/* nccl_log_lint.h: the inside of the check of rings, shared by its two files. */
 #ifndef HANGAR_NCCL_LOG_LINT_H
 #define HANGAR_NCCL_LOG_LINT_H
 
@@ -13,11 +13,11 @@ struct best {
 	int from, to;
 };
 
-struct judge {
+struct linter {
 	const struct nccl_log *log;
 	const struct nccl_comm *comm;
 	const struct topo_system *topo;
-	struct nccl_judgement *out;
+	struct nccl_lint *out;
 	struct best *best;	     /* by number of host */
 	int *member_host;	     /* number of each member's host */
 	int hosts;		     /* of this communicator */
@@ -27,25 +27,27 @@ struct judge {
 };
 
 /* Note why a ring is irrational: a line; the same line for several channels is kept once. */
-__attribute__((format(printf, 5, 6))) void nccl_judge_found(struct judge *j,
-							    const struct nccl_ring *ring, int from,
-							    int to, const char *format, ...);
+__attribute__((format(printf, 5, 6))) void nccl_lint_found(struct linter *lint,
+							   const struct nccl_ring *ring, int from,
+							   int to, const char *format, ...);
 
 /* Append a line to a list, once. */
-__attribute__((format(printf, 4, 5))) void nccl_judge_line(struct judge *j, char ***list, int *n,
-							   const char *format, ...);
+__attribute__((format(printf, 4, 5))) void nccl_lint_line(struct linter *lint, char ***list, int *n,
+							  const char *format, ...);
 
-#define missing(j, ...) nccl_judge_line((j), &(j)->out->missing, &(j)->out->n_missing, __VA_ARGS__)
-#define note(j, ...)	nccl_judge_line((j), &(j)->out->notes, &(j)->out->n_notes, __VA_ARGS__)
+#define missing(lint, ...)                                                                         \
+	nccl_lint_line((lint), &(lint)->out->missing, &(lint)->out->n_missing, __VA_ARGS__)
+#define note(lint, ...)                                                                            \
+	nccl_lint_line((lint), &(lint)->out->notes, &(lint)->out->n_notes, __VA_ARGS__)
 
 /* The number of a rank's host, -1 unknown. With one node all are where the known ones are. */
-int nccl_judge_host(const struct judge *j, int rank);
+int nccl_lint_host(const struct linter *lint, int rank);
 
 /* How the GPUs of two ranks of a host are joined. *bw (may be NULL) as in nccl_topo_near. */
-enum nccl_near nccl_judge_near(const struct judge *j, int a, int b, double *bw);
+enum nccl_near nccl_lint_near(const struct linter *lint, int a, int b, double *bw);
 
 /* nccl_log_lint_topo.c: NUMA ping-pong on one ring; orders that differ across channels. */
-void nccl_judge_numa(struct judge *j, const struct nccl_ring *ring);
-void nccl_judge_orders(struct judge *j);
+void nccl_lint_numa(struct linter *lint, const struct nccl_ring *ring);
+void nccl_lint_orders(struct linter *lint);
 
 #endif

@@ -1,14 +1,14 @@
-/* nccl_log_lint_topo.c: what only a topology can judge: NUMA ping-pong, orders across channels. */
+/* nccl_log_lint_topo.c: what only a topology can tell: NUMA ping-pong, orders across channels. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "nccl_log/nccl_log_lint.h"
 
-static int numa_of(const struct judge *j, int rank)
+static int numa_of(const struct linter *lint, int rank)
 {
-	const struct nccl_member *member = nccl_comm_member(j->comm, rank);
+	const struct nccl_member *member = nccl_comm_member(lint->comm, rank);
 
-	return member ? nccl_topo_numa(j->log, j->topo, member) : -1;
+	return member ? nccl_topo_numa(lint->log, lint->topo, member) : -1;
 }
 
 /* A ring's changes of NUMA node on one host. */
@@ -18,20 +18,21 @@ struct numa {
 	int from, to;	/* the last one */
 };
 
-static void count_numa(struct judge *j, const struct nccl_ring *ring, struct numa *numas)
+static void count_numa(struct linter *lint, const struct nccl_ring *ring, struct numa *numas)
 {
 	for (int i = 0; i < ring->n; i++) {
 		int from = ring->order[i], to = ring->order[(i + 1) % ring->n];
-		int a = numa_of(j, from), b = numa_of(j, to), host = nccl_judge_host(j, from);
+		int a = numa_of(lint, from), b = numa_of(lint, to),
+		    host = nccl_lint_host(lint, from);
 		struct numa *numa = host < 0 ? NULL : &numas[host];
 		enum nccl_near near;
 
 		if (!numa || a < 0 || a > 63)
 			continue;
 		numa->nodes |= 1ull << a;
-		if (nccl_judge_host(j, to) != host || b < 0 || a == b)
+		if (nccl_lint_host(lint, to) != host || b < 0 || a == b)
 			continue;
-		near = nccl_judge_near(j, from, to, NULL);
+		near = nccl_lint_near(lint, from, to, NULL);
 		if (near == NEAR_NVL || near == NEAR_NVB || near == NEAR_C2C)
 			continue;
 		numa->changes++;
@@ -42,33 +43,33 @@ static void count_numa(struct judge *j, const struct nccl_ring *ring, struct num
 
 /* The fewest changes possible: NUMA nodes - 1 on the way through a host, one more where the ring
  * closes there. */
-void nccl_judge_numa(struct judge *j, const struct nccl_ring *ring)
+void nccl_lint_numa(struct linter *lint, const struct nccl_ring *ring)
 {
-	struct numa *numas = calloc((size_t)j->log->n_hosts + 1, sizeof(*numas));
+	struct numa *numas = calloc((size_t)lint->log->n_hosts + 1, sizeof(*numas));
 
 	if (!numas) {
-		j->no_memory = true;
+		lint->no_memory = true;
 		return;
 	}
-	count_numa(j, ring, numas);
-	for (int h = 0; h < j->log->n_hosts; h++) {
+	count_numa(lint, ring, numas);
+	for (int h = 0; h < lint->log->n_hosts; h++) {
 		const struct numa *numa = &numas[h];
-		int fewest = __builtin_popcountll(numa->nodes) - (j->hosts > 1);
+		int fewest = __builtin_popcountll(numa->nodes) - (lint->hosts > 1);
 
 		if (numa->changes > fewest && fewest > 0)
-			nccl_judge_found(
-				j, ring, numa->from, numa->to,
+			nccl_lint_found(
+				lint, ring, numa->from, numa->to,
 				"the ring changes NUMA node %d times on host %s, %d would do: last "
 				"with %d -> %d",
-				numa->changes, j->log->hosts[h], fewest, numa->from, numa->to);
+				numa->changes, lint->log->hosts[h], fewest, numa->from, numa->to);
 	}
 	free(numas);
 }
 
 /* 1: all GPUs of the host are equally far from each other; 0: not; -1: unknown. */
-static int uniform(const struct judge *j)
+static int uniform(const struct linter *lint)
 {
-	const struct nccl_comm *comm = j->comm;
+	const struct nccl_comm *comm = lint->comm;
 	enum nccl_near first = NEAR_UNKNOWN, near;
 	double first_bw = 0, bw;
 
@@ -78,8 +79,8 @@ static int uniform(const struct judge *j)
 		for (int b = 0; b < comm->n_members; b++) {
 			if (a == b)
 				continue;
-			near = nccl_judge_near(j, comm->members[a]->rank, comm->members[b]->rank,
-					       &bw);
+			near = nccl_lint_near(lint, comm->members[a]->rank, comm->members[b]->rank,
+					      &bw);
 			if (near == NEAR_UNKNOWN)
 				return -1;
 			if (first == NEAR_UNKNOWN) {
@@ -93,13 +94,13 @@ static int uniform(const struct judge *j)
 	return 1;
 }
 
-void nccl_judge_orders(struct judge *j)
+void nccl_lint_orders(struct linter *lint)
 {
 	const struct nccl_ring *first = NULL, *other = NULL;
 	int different = 0, even;
 
-	for (int r = 0; r < j->comm->n_rings; r++) {
-		const struct nccl_ring *ring = &j->comm->rings[r];
+	for (int r = 0; r < lint->comm->n_rings; r++) {
+		const struct nccl_ring *ring = &lint->comm->rings[r];
 
 		if (!ring->closed)
 			continue;
@@ -111,24 +112,24 @@ void nccl_judge_orders(struct judge *j)
 		if (different++ == 0)
 			other = ring;
 	}
-	if (!different || j->hosts > 1 || first->n < 3)
+	if (!different || lint->hosts > 1 || first->n < 3)
 		return;
-	even = uniform(j);
+	even = uniform(lint);
 	if (even == 1)
-		nccl_judge_found(j, other, -1, -1,
-				 "%d of %d channels have another order than channel %02d without "
-				 "need: all GPUs "
-				 "are equally far from each other",
-				 different, j->comm->n_rings, first->channel);
+		nccl_lint_found(lint, other, -1, -1,
+				"%d of %d channels have another order than channel %02d without "
+				"need: all GPUs "
+				"are equally far from each other",
+				different, lint->comm->n_rings, first->channel);
 	else if (even == 0)
-		note(j,
+		note(lint,
 		     "%d of %d channels have another order than channel %02d: GPUs are not equally "
 		     "far from each other",
-		     different, j->comm->n_rings, first->channel);
+		     different, lint->comm->n_rings, first->channel);
 	else
-		missing(j,
+		missing(lint,
 			"%d of %d channels have another order than channel %02d, and no topology "
 			"says "
 			"whether they need to",
-			different, j->comm->n_rings, first->channel);
+			different, lint->comm->n_rings, first->channel);
 }

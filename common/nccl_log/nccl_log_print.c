@@ -248,32 +248,32 @@ int nccl_log_print_calls(FILE *out, const struct nccl_log *log)
 
 /* ---- verdict and warnings ----------------------------------------------------------------- */
 
-static void print_judgement(FILE *out, const struct nccl_judgement *judgement)
+static void print_lint(FILE *out, const struct nccl_lint *lint)
 {
-	for (int i = 0; i < judgement->n_findings; i++) {
-		const struct nccl_finding *finding = &judgement->findings[i];
+	for (int i = 0; i < lint->n_findings; i++) {
+		const struct nccl_finding *finding = &lint->findings[i];
 
 		fprintf(out, "  irrational: channel %02d%s: %s\n", finding->channel,
 			finding->channels > 1 ? " and others" : "", finding->reason);
 	}
-	for (int i = 0; i < judgement->n_missing; i++)
-		fprintf(out, "  %s: %s\n", judgement->n_findings ? "missing" : "cannot say",
-			judgement->missing[i]);
-	for (int i = 0; i < judgement->n_notes; i++)
-		fprintf(out, "  note: %s\n", judgement->notes[i]);
+	for (int i = 0; i < lint->n_missing; i++)
+		fprintf(out, "  %s: %s\n", lint->n_findings ? "missing" : "cannot say",
+			lint->missing[i]);
+	for (int i = 0; i < lint->n_notes; i++)
+		fprintf(out, "  note: %s\n", lint->notes[i]);
 }
 
-int nccl_log_print_judgements(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+int nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
-	struct nccl_judgement judgement;
+	struct nccl_lint lint;
 
 	for (int i = 0; i < log->n_comms; i++) {
-		if (nccl_log_judge(log, &log->comms[i], topo, &judgement) < 0)
+		if (nccl_log_lint(log, &log->comms[i], topo, &lint) < 0)
 			return -1;
 		fprintf(out, "communicator %d: is this ring rational? %s\n", i,
-			nccl_verdict_name(judgement.verdict));
-		print_judgement(out, &judgement);
-		nccl_judgement_release(&judgement);
+			nccl_verdict_name(lint.verdict));
+		print_lint(out, &lint);
+		nccl_lint_release(&lint);
 	}
 	return 0;
 }
@@ -303,7 +303,7 @@ int nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_syst
 	if (nccl_log_print_trees(out, log) < 0)
 		return -1;
 	fprintf(out, "\nverdict\n");
-	if (nccl_log_print_judgements(out, log, topo) < 0)
+	if (nccl_log_print_lints(out, log, topo) < 0)
 		return -1;
 	fprintf(out, "\nalgorithm and protocol\n");
 	nccl_log_print_tunings(out, log);

@@ -47,9 +47,9 @@ static void put_block(FILE *out, const char *title, const char *text)
 	}
 }
 
-static int print_judgements(FILE *out, const struct nccl_log *log)
+static int print_lints(FILE *out, const struct nccl_log *log)
 {
-	return nccl_log_print_judgements(out, log, NULL);
+	return nccl_log_print_lints(out, log, NULL);
 }
 
 static int print_warnings(FILE *out, const struct nccl_log *log)
@@ -65,7 +65,7 @@ static void print_log(FILE *out, const struct nccl_log *log)
 		int (*print)(FILE *out, const struct nccl_log *log);
 	} parts[] = {
 		{ "Rings", nccl_log_print_rings },
-		{ "Are they rational?", print_judgements },
+		{ "Are they rational?", print_lints },
 		{ "Calls that NCCL logged, compared across ranks", nccl_log_print_calls },
 		{ "Warnings", print_warnings },
 	};

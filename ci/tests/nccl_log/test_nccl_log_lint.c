@@ -12,28 +12,28 @@ struct said {
 	char text[2048];
 };
 
-static void judge(const struct nccl_log *log, const struct topo_system *topo, struct said *said)
+static void check_rings(const struct nccl_log *log, const struct topo_system *topo,
+			struct said *said)
 {
-	struct nccl_judgement judgement;
+	struct nccl_lint lint;
 
-	CU_ASSERT_EQUAL_FATAL(nccl_log_judge(log, &log->comms[0], topo, &judgement), 0);
-	*said = (struct said){ judgement.verdict, judgement.n_findings, judgement.n_missing,
-			       judgement.n_notes, "" };
-	for (int i = 0; i < judgement.n_findings; i++)
-		strncat(said->text, judgement.findings[i].reason, 400);
-	for (int i = 0; i < judgement.n_missing; i++)
-		strncat(said->text, judgement.missing[i], 400);
-	for (int i = 0; i < judgement.n_notes; i++)
-		strncat(said->text, judgement.notes[i], 400);
-	nccl_judgement_release(&judgement);
+	CU_ASSERT_EQUAL_FATAL(nccl_log_lint(log, &log->comms[0], topo, &lint), 0);
+	*said = (struct said){ lint.verdict, lint.n_findings, lint.n_missing, lint.n_notes, "" };
+	for (int i = 0; i < lint.n_findings; i++)
+		strncat(said->text, lint.findings[i].reason, 400);
+	for (int i = 0; i < lint.n_missing; i++)
+		strncat(said->text, lint.missing[i], 400);
+	for (int i = 0; i < lint.n_notes; i++)
+		strncat(said->text, lint.notes[i], 400);
+	nccl_lint_release(&lint);
 }
 
-static void judge_lines(struct lines *lines, const struct topo_system *topo, struct said *said)
+static void check_lines(struct lines *lines, const struct topo_system *topo, struct said *said)
 {
 	struct nccl_log log;
 
 	lines_read(lines, &log);
-	judge(&log, topo, said);
+	check_rings(&log, topo, said);
 	nccl_log_release(&log);
 }
 
@@ -81,11 +81,11 @@ static void test_rational(void)
 	struct said said;
 
 	lines_job(&lines, "");
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	CU_ASSERT_EQUAL(said.findings + said.missing + said.notes, 0);
 	expect(&said, NCCL_RATIONAL, "");
 	job(&lines, 4, 4, straight, straight);
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_RATIONAL, "");
 }
 
@@ -96,7 +96,7 @@ static void test_crossing(void)
 	struct said said;
 
 	job(&lines, 4, 2, straight, across);
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_IRRATIONAL,
 	       "leaves host host-B and comes back more than once: again with 1 -> 3");
 	CU_ASSERT_PTR_NOT_NULL(strstr(said.text, "host-A and comes back"));
@@ -137,7 +137,7 @@ static void test_transports(void)
 		for (int r = 0; r < 4; r++)
 			lines_link(&lines, 0, r, (r + 1) % 4,
 				   r == 1 ? cases[i].transport : "P2P/CUMEM");
-		judge_lines(&lines, NULL, &said);
+		check_lines(&lines, NULL, &said);
 		expect(&said, cases[i].verdict, cases[i].reason);
 	}
 }
@@ -157,7 +157,7 @@ static void test_host_id(void)
 	lines_ring(&lines, 0, straight, true);
 	lines_link(&lines, 0, 0, 1, "NET/Socket/0");
 	lines_link(&lines, 0, 1, 0, "NET/Socket/0");
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_IRRATIONAL,
 	       "inside host host-A: NCCL counts 2 nodes on 1 host (NCCL_HOSTID");
 }
@@ -176,7 +176,7 @@ static void test_rdma(void)
 			   r % 2 == 0 ? "P2P/CUMEM"
 			   : r == 1   ? "NET/IB/0/GDRDMA"
 				      : "NET/IB/0");
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_IRRATIONAL,
 	       "3 -> 0 uses NET/IB/0 without GPUDirect RDMA, which 1 -> 2 has");
 	CU_ASSERT_EQUAL(said.findings, 1);
@@ -189,17 +189,17 @@ static void test_orders(void)
 	struct said said;
 
 	job(&lines, 4, 4, straight, other);
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_CANNOT_SAY,
 	       "1 of 2 channels have another order than channel 00, and no topology");
 	job(&lines, 4, 4, straight, other);
 	paths(&lines, "NVL", 1);
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_IRRATIONAL, "another order than channel 00 without need");
 	job(&lines, 4, 4, straight, other);
 	paths(&lines, "NVL", 1);
 	lines_say(&lines, 0, "GPU/0-1000 :GPU/0-4000 (3/10.0/NVB)");
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	CU_ASSERT_EQUAL(said.verdict, NCCL_RATIONAL);
 	CU_ASSERT_EQUAL(said.notes, 1);
 }
@@ -212,16 +212,16 @@ static void test_numa(void)
 
 	job(&lines, 4, 4, pingpong, pingpong);
 	paths(&lines, "SYS", 2);
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_IRRATIONAL,
 	       "changes NUMA node 4 times on host host-A, 2 would do: last with 3 -> 0");
 	job(&lines, 4, 4, straight, straight);
 	paths(&lines, "SYS", 2);
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_RATIONAL, "");
 	job(&lines, 4, 4, pingpong, pingpong);
 	paths(&lines, "NVL", 2);
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_RATIONAL, "");
 }
 
@@ -233,21 +233,21 @@ static void test_missing(void)
 	lines_open(&lines, 4, 4);
 	for (int r = 0; r < 4; r++)
 		lines_start(&lines, r);
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_CANNOT_SAY, "no Channel and no Ring lines");
 
 	lines_open(&lines, 4, 4);
 	lines_start(&lines, 0);
 	lines_say(&lines, 0, "Channel 00/01 : 0 1 2 3");
 	lines_link(&lines, 0, 0, 1, "P2P/CUMEM");
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_CANNOT_SAY, "3 steps without a transport");
 	CU_ASSERT_EQUAL(said.missing, 1);
 
 	lines_open(&lines, 4, 2);
 	lines_start(&lines, 0);
 	lines_say(&lines, 0, "Channel 00/01 : 0 1 ...");
-	judge_lines(&lines, NULL, &said);
+	check_lines(&lines, NULL, &said);
 	expect(&said, NCCL_CANNOT_SAY, "1 of 1 rings are not complete");
 	CU_ASSERT_PTR_NOT_NULL(strstr(said.text, "whose host is not known"));
 }
@@ -305,14 +305,14 @@ static void test_file_judges(void)
 
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, two_nodes, strlen(two_nodes), &err), 0);
 	job(&lines, 4, 4, pingpong, pingpong);
-	judge_lines(&lines, &topo, &said);
+	check_lines(&lines, &topo, &said);
 	expect(&said, NCCL_IRRATIONAL, "changes NUMA node 4 times on host host-A, 2 would do");
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&topo, nvswitch, strlen(nvswitch), &err), 0);
 	job(&lines, 4, 4, pingpong, pingpong);
-	judge_lines(&lines, &topo, &said);
+	check_lines(&lines, &topo, &said);
 	expect(&said, NCCL_RATIONAL, "");
 	job(&lines, 4, 4, straight, pingpong);
-	judge_lines(&lines, &topo, &said);
+	check_lines(&lines, &topo, &said);
 	expect(&said, NCCL_IRRATIONAL,
 	       "1 of 2 channels have another order than channel 00 without need");
 }

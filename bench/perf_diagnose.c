@@ -260,7 +260,7 @@ static void on_reserve_folder(void *ctx, struct verdict *verdict)
 
 /* Stacks and NCCL's own word of this host's ranks, which still are as they were; and what the host
  * has counted. */
-static void run_probe(struct perf_diagnose *self, const char *guilty)
+static void run_probe(struct perf_diagnose *self, const char *culprits)
 {
 	bool *local = calloc((size_t)self->evidence.nranks + 1, sizeof(*local));
 
@@ -268,7 +268,7 @@ static void run_probe(struct perf_diagnose *self, const char *guilty)
 		return;
 	for (int i = 0; i < self->evidence.nranks; i++)
 		local[i] = self->evidence.ranks[i].present && !self->evidence.ranks[i].remote;
-	probe_ranks(&self->evidence, local, guilty, self->counters.arg ? &self->counters : NULL);
+	probe_ranks(&self->evidence, local, culprits, self->counters.arg ? &self->counters : NULL);
 	free(local);
 }
 

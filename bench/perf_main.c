@@ -143,7 +143,7 @@ static int check_fault_ranks(int ranks, int devices, struct error *err)
 		ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
 }
 
-/* Ranks of a bare start with faults: at least four and all that are guilty, on one GPU if need be.
+/* Ranks of a bare start with faults: at least four and all that are culprits, on one GPU if need be.
  * Returns how many, 0 when the fault does not decide, or a negative errno with the error set. */
 static int choose_fault_ranks(const struct program *program, struct options *options, int devices,
 			      struct error *err)

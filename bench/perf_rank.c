@@ -440,7 +440,7 @@ static int conclude(struct rank *r, int rc, bool agreed)
 		error_print(&r->err, r->program->name);
 	if (rc == 0 || agreed)
 		tear_down(r);
-	recorder_finish(&r->recorder, outcome, r->run.guilty, rc < 0 ? &r->err : NULL);
+	recorder_finish(&r->recorder, outcome, r->run.culprits, rc < 0 ? &r->err : NULL);
 	watch_work(&r->watch, "leaving the process", LEAVE_SECONDS);
 	return (int)outcome;
 }

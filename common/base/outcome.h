@@ -40,7 +40,7 @@ int expect_check(const char *spec);
 /* The CLASS of a well-formed spec, "" when it names none. Returns buf. */
 char *expect_class(const char *spec, char *buf, size_t len);
 
-/* The exit code of a run that ended as `outcome`, with `class` ("" for none) and guilty `ranks`
+/* The exit code of a run that ended as `outcome`, with `class` ("" for none) and the culprits `ranks`
  * ("1,3", "" for none), when `spec` was expected: without spec (NULL) the outcome itself; 0 when
  * it matches; else 1. Usage errors stay 2 and unsupported stays 77 unless they were expected:
  * they say that the run did not happen. */

@@ -79,24 +79,24 @@ static void clear_progress(const struct run *run)
 		dprintf(STDERR_FILENO, "\r\033[K");
 }
 
-void run_note_guilty(struct run *run, const struct check_report *report)
+void run_note_culprits(struct run *run, const struct check_report *report)
 {
 	char name[16];
-	size_t len = strlen(run->guilty);
+	size_t len = strlen(run->culprits);
 
 	if (report->wrong == 0)
 		return;
 	run->outcome = OUTCOME_WRONG_DATA;
 	snprintf(name, sizeof(name), "%d", report->rank);
-	for (const char *at = run->guilty; *at; at += strspn(at, ",")) {
+	for (const char *at = run->culprits; *at; at += strspn(at, ",")) {
 		size_t n = strcspn(at, ",");
 
 		if (n == strlen(name) && strncmp(at, name, n) == 0)
 			return;
 		at += n;
 	}
-	if (len + strlen(name) + 2 <= sizeof(run->guilty))
-		snprintf(run->guilty + len, sizeof(run->guilty) - len, "%s%s", len ? "," : "",
+	if (len + strlen(name) + 2 <= sizeof(run->culprits))
+		snprintf(run->culprits + len, sizeof(run->culprits) - len, "%s%s", len ? "," : "",
 			 name);
 }
 
@@ -149,7 +149,7 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 		rc = 0;
 	} else if (rc == 0) {
 		measured.row.cycle = cycle;
-		run_note_guilty(run, &measured.row.report);
+		run_note_culprits(run, &measured.row.report);
 		if (run->report)
 			rc = report_point(run, &measured);
 	}

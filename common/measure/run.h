@@ -25,7 +25,7 @@ struct run {
 	/* Rank 0; NULL: not asked for. */
 	const struct run_hook *reconciler, *vendor;
 	enum outcome outcome;	/* ok, wrong data or too slow */
-	char guilty[64];	/* ranks with wrong data, "1,3" */
+	char culprits[64];	/* ranks with wrong data, "1,3" */
 	long long points, done; /* for the progress line; rank 0 */
 	double started;
 	enum progress_line progress;
@@ -41,7 +41,7 @@ size_t run_largest(const struct bench *bench);
 int run_sweep(struct run *run);
 
 /* A check found wrong data: remember whose. A report without wrong elements is fine. */
-void run_note_guilty(struct run *run, const struct check_report *report);
+void run_note_culprits(struct run *run, const struct check_report *report);
 
 /* Closing lines; decides between ok, wrong data and slow. Rank 0's figures; the outcome is
  * spread to all. Collective. */

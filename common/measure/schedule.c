@@ -177,7 +177,7 @@ static int check_step(struct schedule *s, int i)
 		rc = check_gather(bench->job, &report, &sum);
 	if (rc < 0 || report.wrong == 0)
 		return rc;
-	run_note_guilty(run, &report);
+	run_note_culprits(run, &report);
 	if (!run->report)
 		return 0;
 	run->report->wrong_checks++;

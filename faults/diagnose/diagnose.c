@@ -265,7 +265,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 	if (evidence->uncounted)
 		diagnosis_note(d, "How many ranks there were is not known: at least %d.",
 			       evidence->nranks);
-	/* they may be guilty too, or instead */
+	/* they may be culprits too, or instead */
 	if ((absent > 0 || evidence->uncounted) && strcmp(d->confidence, "proved") == 0 &&
 	    d->outcome != OUTCOME_OK)
 		d->confidence = absent * 2 < (size_t)evidence->nranks ? "majority" : "inconclusive";

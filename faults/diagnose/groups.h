@@ -8,7 +8,7 @@
 #include "diagnose/diagnose.h"
 
 /* Where there are two groups or more, each complete: gives `investigate` the evidence of each, the
- * others' ranks left out of it, and keeps in `d` the finding that says most: who is guilty before
+ * others' ranks left out of it, and keeps in `d` the finding that says most: who is the culprit before
  * "unexplained" before none. False, `d` as it was: there are no such groups, or no memory. */
 bool groups_investigate(const struct evidence *evidence,
 			void (*investigate)(const struct evidence *, struct diagnosis *),

@@ -47,7 +47,7 @@ struct fault_machine {
  * cold communicator) or "init". */
 struct fault_spec {
 	const struct fault *fault;
-	int ranks[FAULT_MAX_RANKS]; /* guilty, ascending, no doubles; default: the last rank */
+	int ranks[FAULT_MAX_RANKS]; /* culprits, ascending, no doubles; default: the last rank */
 	int nranks;		    /* 0: default */
 	long op;		    /* index of the call on communicator 0, from 1, or
 	                             * FAULT_OP_INIT; 0: the default */
@@ -59,7 +59,7 @@ struct fault_spec {
 	const char *text; /* as typed; borrowed */
 };
 
-/* Written by the guilty rank when its fault fires, read by its supervisor alone: the diagnoser
+/* Written by the culprit when its fault fires, read by its supervisor alone: the diagnoser
  * never sees it. Lives in shared memory of its own. */
 struct fault_record {
 	_Atomic uint32_t fired;	    /* how often, all faults together */

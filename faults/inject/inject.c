@@ -102,16 +102,16 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 uint32_t inject_meets(const struct injector *injector)
 {
 	uint32_t steps = 0;
-	int guilty = 0;
+	int culprits = 0;
 
 	for (int i = 0; i < injector->nspecs; i++) {
 		const struct fault_spec *spec = &injector->specs[i];
 
-		guilty += spec->nranks;
+		culprits += spec->nranks;
 		if (spec->op >= 1)
 			steps |= 1u << (spec->op - 1) / injector->step_calls;
 	}
-	return guilty > 1 ? steps : 0;
+	return culprits > 1 ? steps : 0;
 }
 
 int inject_unfired(const struct injector *injector, const struct fault_record *record)
@@ -132,7 +132,7 @@ bool inject_needs(const struct injector *injector, unsigned need)
 	return false;
 }
 
-bool inject_guilty(const struct injector *injector)
+bool inject_is_culprit(const struct injector *injector)
 {
 	for (int i = 0; i < injector->nspecs; i++)
 		if (injector->rank >= 0 && spec_names(&injector->specs[i], injector->rank))

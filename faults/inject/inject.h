@@ -30,13 +30,13 @@ struct inject_place {
 	struct fault_record *record;  /* borrowed, may be NULL */
 };
 
-/* Before any rank is there: do guilty ranks exist in a job like `place`, and the calls in its
+/* Before any rank is there: do culprits exist in a job like `place`, and the calls in its
  * schedule? Machine, record and rank are not looked at. 0, or -EINVAL with a usage error ("rank out
  * of range", "never reached"). */
 int inject_check(const struct injector *injector, const struct inject_place *place,
 		 struct error *err);
 
-/* Ranks are known: fill in defaults (last rank; op) and check that guilty ranks exist, that the
+/* Ranks are known: fill in defaults (last rank; op) and check that culprits exist, that the
  * schedule has so many calls, that the job is large enough and that this machine has what the
  * faults need. 0; -EINVAL with a usage error ("rank out of range", "never reached"); -ENOTSUP with
  * OUTCOME_UNSUPPORTED and the need in words. */
@@ -45,11 +45,11 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 /* Does any of the faults need this, a bit of fault_need? */
 bool inject_needs(const struct injector *injector, unsigned need);
 
-/* Is this rank guilty of anything? false before inject_place. */
-bool inject_guilty(const struct injector *injector);
+/* Is this rank a culprit? false before inject_place. */
+bool inject_is_culprit(const struct injector *injector);
 
 /* Steps, from 1, as bits (step 1: bit 0), before which all ranks should meet: those in which
- * something fires when more than one rank is guilty. What befalls the first of them may else keep
+ * something fires when more than one rank is a culprit. What befalls the first of them may else keep
  * the next from ever coming to its call: over sockets a rank that is stopped or dead still owes the
  * others data of the call before. After inject_place; a schedule has at most 32 steps. */
 uint32_t inject_meets(const struct injector *injector);

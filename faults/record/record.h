@@ -104,7 +104,7 @@ struct record_header {
 
 	/* how the rank sees its own end: -1 while it runs, else enum outcome, set before exit */
 	_Atomic int32_t outcome;
-	char guilty[64]; /* ranks that the outcome points at, "1,3"; "" for none */
+	char culprits[64]; /* ranks that the outcome points at, "1,3"; "" for none */
 	char error[256];
 
 	/* how this node's monitor reaches the one of rank 0's node; filled from MPI after init */

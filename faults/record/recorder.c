@@ -351,12 +351,12 @@ void recorder_uplink(struct recorder *recorder, const char *address, uint64_t to
 	atomic_store_explicit(&h->uplink_ready, 1, memory_order_release);
 }
 
-void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *guilty,
+void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *culprits,
 		     const struct error *err)
 {
 	struct record_header *h = &recorder->memory->header;
 
-	snprintf(h->guilty, sizeof(h->guilty), "%s", guilty);
+	snprintf(h->culprits, sizeof(h->culprits), "%s", culprits);
 
 	if (err && err->code) {
 		snprintf(h->error, sizeof(h->error), "%.255s", err->text);

@@ -43,9 +43,9 @@ int recorder_uplink_port(struct recorder *recorder);
 /* How to reach the root monitor; `address` as in record_header. Publishes uplink_ready last. */
 void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token);
 
-/* The rank is about to exit by itself as `outcome`, which points at `guilty` ranks ("1,3", "" for
+/* The rank is about to exit by itself as `outcome`, which points at the ranks `culprits` ("1,3", "" for
  * none); `err` may be NULL. */
-void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *guilty,
+void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *culprits,
 		     const struct error *err);
 
 #endif

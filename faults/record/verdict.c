@@ -31,7 +31,7 @@ bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines)
 }
 
 static void name_ranks(char *buf, size_t len, const struct rank_view *views, size_t n,
-		       bool (*guilty)(const struct rank_view *))
+		       bool (*is_culprit)(const struct rank_view *))
 {
 	size_t at = 0;
 
@@ -39,7 +39,7 @@ static void name_ranks(char *buf, size_t len, const struct rank_view *views, siz
 	for (size_t i = 0; i < n; i++) {
 		int step;
 
-		if (!guilty(&views[i]) || views[i].rank < 0)
+		if (!is_culprit(&views[i]) || views[i].rank < 0)
 			continue;
 		step = snprintf(buf + at, len - at, "%s%d", at ? "," : "", views[i].rank);
 		if (step < 0 || (size_t)step >= len - at) {

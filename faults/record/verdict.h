@@ -15,7 +15,7 @@
 struct verdict {
 	enum outcome outcome;
 	enum diagnosis_class class;
-	char ranks[256];	/* guilty ranks, "1,3"; "-" when nobody is named */
+	char ranks[256];	/* culprits, "1,3"; "-" when nobody is named */
 	int64_t comm, seq;	/* where the healthy ranks stand, -1 when unknown */
 	const char *confidence; /* "proved" "inconclusive" */
 	char evidence[256];	/* folder, "-" for none */

@@ -22,14 +22,14 @@ void monitor_send_end(struct monitor *m, int32_t code)
 }
 
 /* A rank that knows more about its own outcome (wrong data: whose) has left class and ranks. */
-static void name_guilty(struct monitor *m, struct verdict *verdict)
+static void name_culprits(struct monitor *m, struct verdict *verdict)
 {
 	for (size_t i = 0; i < m->nranks; i++) {
 		const struct record_header *h = &m->memories[i]->header;
 
-		if (h->outcome != (int32_t)verdict->outcome || !h->guilty[0])
+		if (h->outcome != (int32_t)verdict->outcome || !h->culprits[0])
 			continue;
-		snprintf(verdict->ranks, sizeof(verdict->ranks), "%.63s", h->guilty);
+		snprintf(verdict->ranks, sizeof(verdict->ranks), "%.63s", h->culprits);
 		return;
 	}
 }
@@ -136,7 +136,7 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 	struct rank_view *views;
 	size_t n = decide_views(&m->input, &views);
 
-	name_guilty(m, &verdict);
+	name_culprits(m, &verdict);
 	if (d->action == DECIDE_DIAGNOSE) {
 		enum diagnosis_result result = refine(m, &verdict, views, n);
 

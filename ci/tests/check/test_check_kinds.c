@@ -1,5 +1,5 @@
 /* test_check_kinds.c: that each way to be wrong is located and named, and that nobody innocent
- * is accused. */
+ * is named. */
 #include "check_scene.h"
 
 /* ---- Every kind ---- */
@@ -191,7 +191,7 @@ static size_t spoil_related(struct scene *s, double factor)
 	return spoilt;
 }
 
-/* Rank 0 left out in such places: what kind is said, and nobody is accused. */
+/* Rank 0 left out in such places: what kind is said, and nobody is named. */
 static void check_related(double factor, enum wrong_kind kind)
 {
 	struct check_report report;
@@ -220,11 +220,11 @@ static void test_missing_or_doubled(void)
 	check_related(-1, WRONG_OTHER);
 }
 
-/* Values of very few bits: a single wrong element fits somebody by chance and must accuse nobody.
+/* Values of very few bits: a single wrong element fits somebody by chance and must name nobody.
  */
-static void test_single_small_element_accuses_nobody(void)
+static void test_single_small_element_names_nobody(void)
 {
-	uint32_t accused = 0;
+	uint32_t named = 0;
 
 	for (size_t i = 0; i < 200; i++) {
 		struct check_report report;
@@ -235,13 +235,13 @@ static void test_single_small_element_accuses_nobody(void)
 		CU_ASSERT_EQUAL(spoil(&s, WRONG_MISSING, (int)(i % 4), i, 1, &first), 0);
 		report = checked(&s);
 		CU_ASSERT_EQUAL(report.wrong, 1);
-		accused += report.culprit != -1;
+		named += report.culprit != -1;
 		scene_release(&s);
 	}
-	CU_ASSERT_EQUAL(accused, 0);
+	CU_ASSERT_EQUAL(named, 0);
 }
 
-/* Whatever the length of the stretch, nobody innocent is ever accused. */
+/* Whatever the length of the stretch, nobody innocent is ever named. */
 static void test_never_the_wrong_rank(void)
 {
 	const enum dtype types[] = {
@@ -282,7 +282,7 @@ int main(void)
 		{ "missing: one element", test_missing_in_one_element },
 		{ "missing: two ranks fit", test_missing_is_ambiguous },
 		{ "missing or doubled", test_missing_or_doubled },
-		{ "missing: too few bits", test_single_small_element_accuses_nobody },
+		{ "missing: too few bits", test_single_small_element_names_nobody },
 		{ "missing: never the wrong rank", test_never_the_wrong_rank },
 	};
 

@@ -81,9 +81,9 @@ static inline void play(int rank, int n, uint64_t (*counts)(uint64_t), bool insi
 
 static const int job_sizes[] = { 2, 3, 4, 8 };
 
-/* Guilty ranks as a set of bits: first, middle, last, and two, which needs four ranks to leave
+/* Culprits as a set of bits: first, middle, last, and two, which needs four ranks to leave
  * a majority. */
-static inline size_t guilty_sets(int nranks, uint32_t *sets)
+static inline size_t culprit_sets(int nranks, uint32_t *sets)
 {
 	sets[0] = 1;
 	sets[1] = 1u << (nranks - 1);

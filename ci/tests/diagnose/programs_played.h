@@ -31,7 +31,7 @@ struct program {
 	struct step steps[PLAYERS_MAX][STEPS_MAX];
 };
 
-/* What the guilty rank does instead of its next call: it stays in host code (in a loop, asleep, in
+/* What the culprit does instead of its next call: it stays in host code (in a loop, asleep, in
  * a read), leaves that call out, or ends. FAULT_EXTRA: it makes its next call twice. */
 enum fault_played {
 	FAULT_BUSY,

@@ -1,10 +1,10 @@
-/* test_diagnose.c: synthetic evidence of every class, guilty rank and job size, and what must not
+/* test_diagnose.c: synthetic evidence of every class, culprit and job size, and what must not
  * be concluded. Calls left out or added are in test_diagnose_shift.c. */
 #include "calls_played.h"
 
 #include <signal.h>
 
-/* How the guilty process is, and what must be said of it. */
+/* How the culprit's process is, and what must be said of it. */
 static const struct arrival {
 	const char *class;
 	int process, status;
@@ -59,12 +59,12 @@ static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int 
 
 	set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
-		bool guilty = set & 1u << i;
+		bool culprit = set & 1u << i;
 
-		play(i, guilty ? OP - 1 : OP + ahead, odd_count, !guilty && !ahead);
+		play(i, culprit ? OP - 1 : OP + ahead, odd_count, !culprit && !ahead);
 		if (ahead)
 			evidence.ranks[i].view.completed = OP - 3;
-		if (guilty)
+		if (culprit)
 			apply(a, i);
 	}
 	name_set(set, names);
@@ -80,7 +80,7 @@ static void test_arrivals(void)
 
 	for (size_t k = 0; k < sizeof(arrivals) / sizeof(arrivals[0]); k++)
 		for (size_t s = 0; s < 4; s++) {
-			size_t n = guilty_sets(job_sizes[s], sets);
+			size_t n = culprit_sets(job_sizes[s], sets);
 
 			for (size_t i = 0; i < n; i++) {
 				arrival_case(&arrivals[k], job_sizes[s], sets[i], 0);
@@ -99,11 +99,11 @@ static void same_calls_case(const struct arrival *a, int nranks, uint32_t set, i
 
 	set_up(nranks);
 	for (int i = 0; i < nranks; i++) {
-		bool guilty = set & 1u << i;
+		bool culprit = set & 1u << i;
 
 		play(i, OP - 1, odd_count, false);
-		evidence.ranks[i].view.completed = (uint64_t)(guilty ? own : OP - 2);
-		if (guilty)
+		evidence.ranks[i].view.completed = (uint64_t)(culprit ? own : OP - 2);
+		if (culprit)
 			apply(a, i);
 	}
 	name_set(set, names);
@@ -121,7 +121,7 @@ static void test_same_calls(void)
 		if (strncmp(arrivals[k].class, "rank-", 5) != 0)
 			continue;
 		for (size_t s = 0; s < 4; s++) {
-			size_t n = guilty_sets(job_sizes[s], sets);
+			size_t n = culprit_sets(job_sizes[s], sets);
 
 			for (size_t i = 0; i < n; i++) {
 				same_calls_case(&arrivals[k], job_sizes[s], sets[i], OP - 1);
@@ -131,7 +131,7 @@ static void test_same_calls(void)
 	}
 }
 
-/* A broadcast lets its root go, and an exchange whoever is not beside the guilty one: those wait
+/* A broadcast lets its root go, and an exchange whoever is not beside the culprit: those wait
  * elsewhere by right, and who never came to the call is not past it. */
 static void test_some_let_go(void)
 {
@@ -148,24 +148,24 @@ static void test_some_let_go(void)
 	};
 
 	for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++)
-		for (int guilty = 0; guilty < 4; guilty++) {
+		for (int culprit = 0; culprit < 4; culprit++) {
 			struct evidence_rank *r;
 			char name[16];
 
 			set_up(4);
-			r = &evidence.ranks[guilty];
+			r = &evidence.ranks[culprit];
 			for (int i = 0; i < 4; i++) {
-				bool inside = table[k].inside && i == (guilty + 1) % 4;
+				bool inside = table[k].inside && i == (culprit + 1) % 4;
 
-				play(i, i == guilty ? OP - 1 : OP, odd_count, inside);
-				if (i != guilty && !inside)
+				play(i, i == culprit ? OP - 1 : OP, odd_count, inside);
+				if (i != culprit && !inside)
 					strcpy(evidence.ranks[i].view.what,
 					       "the slowest rank's figures");
 			}
 			strcpy(r->view.what, table[k].what);
 			r->state = table[k].state;
 			r->cpu_share = table[k].state == 'R';
-			sprintf(name, "%d", guilty);
+			sprintf(name, "%d", culprit);
 			expect(OUTCOME_HANG, table[k].class, name, OP, OP, OP);
 		}
 }
@@ -190,19 +190,19 @@ static void test_mismatch(void)
 static void test_fewer_calls(void)
 {
 	for (int wrong = 0; wrong <= 1; wrong++)
-		for (int guilty = 0; guilty < 4; guilty++) {
+		for (int culprit = 0; culprit < 4; culprit++) {
 			char name[16];
 
 			set_up(4);
 			for (int i = 0; i < 4; i++) {
 				struct rank_view *v = &evidence.ranks[i].view;
 
-				play(i, i == guilty ? OP - 1 : CALLS, odd_count, false);
+				play(i, i == culprit ? OP - 1 : CALLS, odd_count, false);
 				v->process = PROCESS_EXITED;
 				v->outcome = v->status = wrong ? OUTCOME_WRONG_DATA : OUTCOME_OK;
 				v->overdue = v->waiting = 0;
 			}
-			sprintf(name, "%d", guilty);
+			sprintf(name, "%d", culprit);
 			expect(wrong ? OUTCOME_WRONG_DATA : OUTCOME_DIVERGED, "early-exit", name,
 			       OP, OP, -1);
 		}
@@ -253,7 +253,7 @@ static void test_unexplained(void)
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 	set_up(4); /* no call at all */
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, -1);
-	set_up(4); /* the one of which nothing is known is not accused */
+	set_up(4); /* the one of which nothing is known is not named */
 	for (int i = 0; i < 3; i++)
 		play(i, OP, odd_count, true);
 	evidence.ranks[3].present = false;
@@ -266,7 +266,7 @@ static void test_unexplained(void)
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 }
 
-/* Whoever is not known may be guilty too, or instead: nothing is proved then. */
+/* Whoever is not known may be a culprit too, or instead: nothing is proved then. */
 static void test_absent_ranks(void)
 {
 	for (int absent = 0; absent <= 2; absent++) {

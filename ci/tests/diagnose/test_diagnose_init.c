@@ -103,21 +103,21 @@ static void gave_up(int rank, int code, const char *text)
 	strcpy(ranks[rank].view.error, text);
 }
 
-static void expect(enum outcome outcome, const char *class, const char *guilty, int64_t seq,
+static void expect(enum outcome outcome, const char *class, const char *culprit, int64_t seq,
 		   const char *field, const char *confidence)
 {
 	diagnose(&evidence, &found);
 	CU_ASSERT_EQUAL(found.outcome, outcome);
 	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), class);
-	CU_ASSERT_STRING_EQUAL(found.ranks, guilty);
+	CU_ASSERT_STRING_EQUAL(found.ranks, culprit);
 	CU_ASSERT_EQUAL(found.seq_low, seq);
 	CU_ASSERT_EQUAL(found.seq_high, seq);
 	CU_ASSERT_STRING_EQUAL(found.field, field);
 	CU_ASSERT_STRING_EQUAL(found.confidence, confidence);
 	CU_ASSERT(strlen(found.cause) > 10 && strlen(found.fix) > 10);
-	if (strcmp(class_name(found.class, found.outcome), class) || strcmp(found.ranks, guilty) ||
+	if (strcmp(class_name(found.class, found.outcome), class) || strcmp(found.ranks, culprit) ||
 	    found.seq_low != seq)
-		printf("  wanted %s %s %ld %s, found %s %s %ld %s\n", class, guilty, (long)seq,
+		printf("  wanted %s %s %ld %s, found %s %s %ld %s\n", class, culprit, (long)seq,
 		       field, class_name(found.class, found.outcome), found.ranks,
 		       (long)found.seq_low, found.field);
 }
@@ -142,12 +142,12 @@ static void test_missing(void)
 	char name[16];
 
 	for (size_t s = 0; s < 3; s++)
-		for (int guilty = 0; guilty < sizes[s]; guilty++)
+		for (int culprit = 0; culprit < sizes[s]; culprit++)
 			for (size_t h = 0; h < sizeof(hosts) / sizeof(hosts[0]); h++) {
 				at_init(sizes[s]);
-				never_came(guilty, hosts[h].state, hosts[h].syscall,
+				never_came(culprit, hosts[h].state, hosts[h].syscall,
 					   hosts[h].share);
-				snprintf(name, sizeof(name), "%d", guilty);
+				snprintf(name, sizeof(name), "%d", culprit);
 				expect(OUTCOME_HANG, hosts[h].class, name, 0, "call", "proved");
 				CU_ASSERT_EQUAL(found.hang_seq, 0);
 			}
@@ -179,21 +179,21 @@ static void test_arguments(void)
 {
 	char name[16];
 
-	for (int guilty = 0; guilty < 4; guilty++) {
-		snprintf(name, sizeof(name), "%d", guilty);
+	for (int culprit = 0; culprit < 4; culprit++) {
+		snprintf(name, sizeof(name), "%d", culprit);
 		at_init(4);
-		ranks[guilty].view.init_nranks = 3;
+		ranks[culprit].view.init_nranks = 3;
 		expect(OUTCOME_HANG, "init-mismatch", name, 0, "nranks", "majority");
 		CU_ASSERT_STRING_EQUAL(found.theirs, "3 ranks");
 		CU_ASSERT_STRING_EQUAL(found.majority, "4 ranks");
 		at_init(4);
-		ranks[guilty].view.init_id = 5;
+		ranks[culprit].view.init_id = 5;
 		expect(OUTCOME_HANG, "init-mismatch", name, 0, "id", "majority");
 		CU_ASSERT_STRING_EQUAL(found.theirs, "id 0000000000000005");
 		CU_ASSERT_STRING_EQUAL(found.majority, "id abcdef0123456789");
 		at_init(4); /* both: the number of ranks is named */
-		ranks[guilty].view.init_id = 5;
-		ranks[guilty].view.init_nranks = 5;
+		ranks[culprit].view.init_id = 5;
+		ranks[culprit].view.init_nranks = 5;
 		expect(OUTCOME_HANG, "init-mismatch", name, 0, "nranks", "majority");
 	}
 	at_init(8);

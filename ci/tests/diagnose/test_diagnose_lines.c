@@ -68,7 +68,7 @@ static bool mentions(const char *text)
 static void test_missing_too(void)
 {
 	static const struct {
-		int guilty; /* how rank 2 is */
+		int culprit; /* how rank 2 is */
 		const char *class;
 		int process, calls;
 		bool inside;
@@ -102,9 +102,9 @@ static void test_missing_too(void)
 		set_up(4);
 		for (int k = 0; k < 4; k++)
 			play(k, k == 2 ? OP - 1 : OP, odd_count, k != 2);
-		evidence.ranks[2].view.process = table[i].guilty;
+		evidence.ranks[2].view.process = table[i].culprit;
 		evidence.ranks[2].view.status =
-			table[i].guilty == PROCESS_KILLED ? SIGKILL : SIGSTOP;
+			table[i].culprit == PROCESS_KILLED ? SIGKILL : SIGSTOP;
 		r = &evidence.ranks[1];
 		play(1, table[i].calls, odd_count, table[i].inside);
 		r->view.process = table[i].process;
@@ -214,7 +214,7 @@ static void test_nobody_called(void)
 	}
 }
 
-/* How a guilty process is: a verb that goes with it. */
+/* How a culprit's process is: a verb that goes with it. */
 static void test_process(void)
 {
 	static const struct {

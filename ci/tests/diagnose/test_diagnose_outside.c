@@ -46,15 +46,15 @@ static void test_named(void)
 
 	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
 		for (size_t s = 0; s < sizeof(job_sizes) / sizeof(job_sizes[0]); s++)
-			for (int guilty = 0; guilty < job_sizes[s]; guilty++) {
+			for (int culprit = 0; culprit < job_sizes[s]; culprit++) {
 				char name[16];
 
 				if (job_sizes[s] == 2 && ways[w].state == 'R')
 					continue; /* the other one may be */
 				at_barrier(job_sizes[s]);
-				is_in(guilty, "a scheduled call", 1, PHASE_TIMED);
-				does(guilty, ways[w].state, ways[w].syscall, ways[w].share);
-				snprintf(name, sizeof(name), "%d", guilty);
+				is_in(culprit, "a scheduled call", 1, PHASE_TIMED);
+				does(culprit, ways[w].state, ways[w].syscall, ways[w].share);
+				snprintf(name, sizeof(name), "%d", culprit);
 				expect(OUTCOME_HANG, ways[w].class, name, 10, 10, -1);
 				CU_ASSERT_STRING_EQUAL(found.confidence, job_sizes[s] > 2
 										 ? "majority"

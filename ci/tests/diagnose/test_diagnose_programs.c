@@ -1,5 +1,5 @@
 /* test_diagnose_programs.c: programs whose ranks have plans of their own, each fault at each call:
- * nobody is named who is innocent, and where all follow one plan the guilty is. */
+ * nobody is named who is innocent, and where all follow one plan the culprit is. */
 #include "programs_played.h"
 #include "rig/unit.h"
 
@@ -253,7 +253,7 @@ static const char *const fault_names[FAULTS_PLAYED] = {
 	[FAULT_SKIP] = "skip", [FAULT_EARLY] = "early", [FAULT_EXTRA] = "extra",
 };
 
-/* What became of the cases of one program on one number of ranks: the guilty was named (by fault;
+/* What became of the cases of one program on one number of ranks: the culprit was named (by fault;
  * sure: not as inconclusive; of these misnamed: as what the fault is not), or nobody, or others. */
 struct score {
 	int cases, sure, misnamed, nobody, wrong, surely_wrong;
@@ -290,13 +290,13 @@ static void score_case(const struct program *p, const char *name, const struct t
 		       struct score *score)
 {
 	bool sure, right;
-	char guilty[8];
+	char culprit[8];
 
 	show_played(p, t);
 	finish();
-	snprintf(guilty, sizeof(guilty), "%d", t->rank);
+	snprintf(culprit, sizeof(culprit), "%d", t->rank);
 	sure = strcmp(found.confidence, "inconclusive") != 0;
-	right = strcmp(found.ranks, guilty) == 0;
+	right = strcmp(found.ranks, culprit) == 0;
 	score->cases++;
 	score->right[t->fault] += right;
 	score->sure += right && sure;
@@ -337,7 +337,7 @@ static void add_score(struct score *sum, const struct score *s)
 }
 
 /* Every fault at every call ends in a hang; in none is an innocent rank named other than as
- * inconclusive, nor the guilty for what it did not do. */
+ * inconclusive, nor the culprit for what it did not do. */
 static void test_nobody_innocent(void)
 {
 	struct score sum = { 0 }, s;
@@ -377,7 +377,7 @@ static void expect_right(const struct title *title, const struct score *s, int n
 }
 
 /* Where all follow one plan three ranks or more have a majority, which tells every fault at every
- * call. Of two ranks what the guilty does in host code, or that it has ended, tells it, too. A
+ * call. Of two ranks what the culprit does in host code, or that it has ended, tells it, too. A
  * call left out or made twice is told of two where four calls were alike before, so that there is
  * a plan, and a call behind it is alike but moved:
  * - the send of a round, whose receive follows. After the receive the rank waits, or the other

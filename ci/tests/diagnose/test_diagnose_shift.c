@@ -39,7 +39,7 @@ static void shift(int rank, int op, int by)
 	}
 }
 
-/* All made their calls (nccl): the others hang in the last, or the guilty one in its extra one. */
+/* All made their calls (nccl): the others hang in the last, or the culprit in its extra one. */
 static void shift_case(int nranks, uint32_t set, int by)
 {
 	char names[64];
@@ -65,7 +65,7 @@ static void test_shifts(void)
 	uint32_t sets[4];
 
 	for (size_t s = 0; s < 4; s++) {
-		size_t n = guilty_sets(job_sizes[s], sets);
+		size_t n = culprit_sets(job_sizes[s], sets);
 
 		for (size_t i = 0; i < n; i++) {
 			shift_case(job_sizes[s], sets[i], -1);
@@ -74,7 +74,7 @@ static void test_shifts(void)
 	}
 }
 
-/* MPI's TCP transport aborts a rank, guilty or not, whose call met another's arguments: the call is
+/* MPI's TCP transport aborts a rank, culprit or not, whose call met another's arguments: the call is
  * the cause. A signal from outside, or one that came between calls, is its own. */
 static void test_aborted_in_call(void)
 {
@@ -104,22 +104,22 @@ static void test_aborted_in_call(void)
 	}
 }
 
-/* mpi: all stand in call OP, the guilty one with the arguments of the next or of the one before. */
+/* mpi: all stand in call OP, the culprit with the arguments of the next or of the one before. */
 static void test_shift_at_once(void)
 {
 	uint64_t (*const schedules[])(uint64_t) = { step_count, cycle_count, slice_count };
 
 	for (size_t c = 0; c < 3; c++)
 		for (int n = 2; n <= 8; n *= 2)
-			for (int guilty = 0; guilty < n; guilty += n - 1) {
+			for (int culprit = 0; culprit < n; culprit += n - 1) {
 				char name[16];
 
-				sprintf(name, "%d", guilty);
+				sprintf(name, "%d", culprit);
 				for (int by = -1; by <= 1; by += 2) {
 					set_up(n);
 					for (int i = 0; i < n; i++)
 						play(i, OP, schedules[c], true);
-					evidence.ranks[guilty].calls[OP - 1].count =
+					evidence.ranks[culprit].calls[OP - 1].count =
 						schedules[c](OP - by);
 					if (by < 0)
 						expect(OUTCOME_HANG, "skipped-call", name, OP, OP,
@@ -131,7 +131,7 @@ static void test_shift_at_once(void)
 			}
 }
 
-/* nccl: the skipped call let the guilty one through (counts alike enough) and it runs ahead
+/* nccl: the skipped call let the culprit through (counts alike enough) and it runs ahead
  * by itself. */
 static void test_shift_runs_ahead(void)
 {

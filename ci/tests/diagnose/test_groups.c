@@ -20,21 +20,21 @@ static void in_groups(int nranks, int groups)
 
 static void test_missing(void)
 {
-	for (int guilty = 0; guilty < 8; guilty++) {
+	for (int culprit = 0; culprit < 8; culprit++) {
 		char name[16];
 
 		in_groups(8, 2);
-		for (int i = guilty % 2; i < 8; i += 2) {
-			play(i, i == guilty ? OP - 1 : OP, step_count, i != guilty);
+		for (int i = culprit % 2; i < 8; i += 2) {
+			play(i, i == culprit ? OP - 1 : OP, step_count, i != culprit);
 			strcpy(evidence.ranks[i].view.what, "timed calls");
 		}
-		strcpy(evidence.ranks[guilty].syscall, "futex");
-		evidence.ranks[guilty].state = 'S';
-		snprintf(name, sizeof(name), "%d", guilty);
+		strcpy(evidence.ranks[culprit].syscall, "futex");
+		evidence.ranks[culprit].state = 'S';
+		snprintf(name, sizeof(name), "%d", culprit);
 		expect(OUTCOME_HANG, "host-blocked", name, OP, OP, OP);
 		CU_ASSERT_STRING_EQUAL(found.confidence, "proved");
 		CU_ASSERT(said("3 of 4 ranks made call 20 "));
-		CU_ASSERT(said(guilty % 2
+		CU_ASSERT(said(culprit % 2
 				       ? "There are 2 groups with a communicator each; this is of "
 					 "ranks 1,3,5,7, "
 				       : "There are 2 groups with a communicator each; this is of "

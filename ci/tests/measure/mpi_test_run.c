@@ -1,4 +1,4 @@
-/* mpi_test_run.c: sweeps of points on the mpi backend: who is guilty, what was too slow, how large
+/* mpi_test_run.c: sweeps of points on the mpi backend: who is the culprit, what was too slow, how large
  * buffers must be. */
 /* ranks: 3 */
 #include "point_rig.h"
@@ -15,12 +15,12 @@
 static struct run run;
 
 /* A sweep of that many points, all done: how the run ends, and whom it names. */
-static void sweep(enum outcome outcome, const char *guilty, int points)
+static void sweep(enum outcome outcome, const char *culprits, int points)
 {
 	run = (struct run){ .bench = &bench };
 	CU_ASSERT_EQUAL(run_sweep(&run), 0);
 	CU_ASSERT_EQUAL(run.outcome, outcome);
-	CU_ASSERT_STRING_EQUAL(run.guilty, guilty);
+	CU_ASSERT_STRING_EQUAL(run.culprits, culprits);
 	CU_ASSERT_EQUAL(run.points, points);
 	CU_ASSERT_EQUAL(run.done, points);
 	CU_ASSERT_EQUAL(run_finish(&run), 0);
@@ -38,7 +38,7 @@ static int spoil_by_size(void *state, const struct call *call, struct chain *cha
 	return rc;
 }
 
-static void test_guilty(void)
+static void test_culprits(void)
 {
 	const struct call_filter spoiler = { .issue = spoil_by_size };
 
@@ -190,7 +190,7 @@ static void test_largest(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{ "guilty ranks of a run", test_guilty },      { "too slow", test_slow },
+		{ "guilty ranks of a run", test_culprits },    { "too slow", test_slow },
 		{ "below the predictions", test_min_percent }, { "vendors' figures", test_vendor },
 		{ "the largest buffer", test_largest },
 	};

@@ -462,11 +462,11 @@ static void test_identity_and_end(void)
 	recorder_finish(&recorder, OUTCOME_WRONG_DATA, list, &failed);
 	CU_ASSERT_EQUAL(memory->header.outcome, OUTCOME_WRONG_DATA);
 	CU_ASSERT_EQUAL(memory->header.phase, PHASE_DONE);
-	CU_ASSERT_EQUAL(strlen(memory->header.guilty), sizeof(memory->header.guilty) - 1);
+	CU_ASSERT_EQUAL(strlen(memory->header.culprits), sizeof(memory->header.culprits) - 1);
 	CU_ASSERT_EQUAL(strlen(memory->header.error), sizeof(memory->header.error) - 1);
 	recorder_finish(&recorder, OUTCOME_OK, "", NULL);
 	CU_ASSERT_EQUAL(memory->header.outcome, OUTCOME_OK);
-	CU_ASSERT_STRING_EQUAL(memory->header.guilty, "");
+	CU_ASSERT_STRING_EQUAL(memory->header.culprits, "");
 	tear_down();
 }
 

@@ -1,4 +1,4 @@
-/* test_verdict.c: outcome, guilty ranks, place and wording from hand-made views. */
+/* test_verdict.c: outcome, culprits, place and wording from hand-made views. */
 #include "rig/unit.h"
 
 #include <signal.h>
@@ -214,7 +214,7 @@ static void test_order(void)
 	CU_ASSERT_EQUAL(judge(0).outcome, OUTCOME_DIED);
 }
 
-/* More guilty ranks than there is room for: whole numbers, as many as fit. */
+/* More culprits than there is room for: whole numbers, as many as fit. */
 static void test_many(void)
 {
 	enum { MANY = 300 };

@@ -136,7 +136,7 @@ static bool in_place(const struct scene *s, const struct call *call)
 	return send < recv + s->shape.recv * s->elsize && recv < send + s->shape.send * s->elsize;
 }
 
-/* ---- after the call, on the guilty rank ---- */
+/* ---- after the call, on the culprit ---- */
 
 static int spoil_received(struct corruption *c, const struct scene *s, const struct call *call,
 			  struct backend *be)

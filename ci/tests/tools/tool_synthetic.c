@@ -1,4 +1,4 @@
-/* tool_synthetic.c: saved evidence of many ranks, of which one is guilty of something.
+/* tool_synthetic.c: saved evidence of many ranks, of which one does something.
  * usage: tool_synthetic DIR RANKS CALLS [GUILTY [CLASS]]
  *
  * Counts differ from call to call; rank GUILTY (default: the middle one) leaves out the call in the
@@ -20,7 +20,7 @@
 #include "record/recorder.h"
 #include "process/watch.h"
 
-/* What the guilty rank does with its calls. */
+/* What the culprit does with its calls. */
 enum deed { LEAVES_OUT, REPEATS, OTHER_TYPE, STOPS_SHORT, ALIKE, NO_INIT, OTHER_INIT, OTHER_NET };
 
 /* How its process is when it is looked at. */
@@ -175,7 +175,7 @@ static const struct part *find_part(const char *class)
 int main(int argc, char **argv)
 {
 	int ranks = argc > 3 ? atoi(argv[2]) : 0, calls = argc > 3 ? atoi(argv[3]) : 0;
-	int guilty = argc > 4 ? atoi(argv[4]) : ranks / 2;
+	int culprit = argc > 4 ? atoi(argv[4]) : ranks / 2;
 	const struct part *part = find_part(argc > 5 ? argv[5] : "skipped-call");
 
 	if (ranks < 2 || calls < 4 || calls > RECORD_RING || !part) {
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 	if (part->deed >= NO_INIT)
 		calls = 0;
 	for (int i = 0; i < ranks; i++)
-		if (make_rank(argv[1], i, ranks, calls, i == guilty ? part : NULL) < 0) {
+		if (make_rank(argv[1], i, ranks, calls, i == culprit ? part : NULL) < 0) {
 			fprintf(stderr, "tool_synthetic: cannot write rank %d to %s\n", i, argv[1]);
 			return 1;
 		}

@@ -180,12 +180,12 @@ static void rank_ends(int i, int wait_status)
 	seat_tell(i);
 }
 
-static void rank_finishes(int i, enum outcome outcome, const char *guilty, const char *error)
+static void rank_finishes(int i, enum outcome outcome, const char *culprits, const char *error)
 {
 	struct error err = { .code = error ? -5 : 0, .outcome = outcome };
 
 	snprintf(err.text, sizeof(err.text), "%s", error ? error : "");
-	recorder_finish(&seats[i].recorder, outcome, guilty, &err);
+	recorder_finish(&seats[i].recorder, outcome, culprits, &err);
 	rank_ends(i, W_EXITCODE((int)outcome, 0));
 }
 

@@ -17,7 +17,7 @@ static int hashes_differ(struct job *job, uint64_t hash)
 	return rc < 0 ? rc : ends[0] != -ends[1] || ends[2] != -ends[3];
 }
 
-/* Rank 0 has all values and says what differs; the others hear it. */
+/* Rank 0 has all values and says what differs; the others receive it. */
 static int refuse(struct job *job, const struct options_agree *mine)
 {
 	struct options_agree *all = NULL;

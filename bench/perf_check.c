@@ -38,7 +38,8 @@ static int check_out(const struct options *options, struct error *err)
 			 options->out);
 }
 
-/* What groups of ranks, or a traffic matrix, make of the schedule the ranks find out themselves. */
+/* Checks the schedule before any rank starts; what groups of ranks, or a traffic matrix, make of
+ * it the ranks find out themselves. */
 static int check_schedule(const struct program *program, int ranks, struct error *err)
 {
 	const struct collective *collective = program->collective;

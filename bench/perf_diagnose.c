@@ -109,7 +109,7 @@ static bool take_rank(struct perf_diagnose *self, const struct rank_view *view,
 	return evidence_take_calls(rank, memory) == 0;
 }
 
-/* What each rank left, by rank number. false without memory. */
+/* Collects what each rank left, by rank number. Returns false without memory. */
 static bool collect(struct perf_diagnose *self, const struct rank_view *views,
 		    const struct record_memory *const *memories, size_t n)
 {
@@ -258,8 +258,8 @@ static void on_reserve_folder(void *ctx, struct verdict *verdict)
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
 }
 
-/* Stacks and NCCL's own word of this host's ranks, which still are as they were; and what the host
- * has counted. */
+/* Asks for stacks and NCCL's own account of the ranks here, which still are as they were, and for
+ * what this host has counted. */
 static void run_probe(struct perf_diagnose *self, const char *culprits)
 {
 	bool *local = calloc((size_t)self->evidence.nranks + 1, sizeof(*local));
@@ -278,12 +278,12 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 {
 	struct perf_diagnose *self = ctx;
 	struct error err = { .rank = -1 };
-	bool kept;
+	bool saved;
 
 	if (!self->evidence.ranks && !collect(self, views, memories, n))
 		return;
-	kept = folder_take(self->folder, sizeof(self->folder), folder, self->program) &&
-	       evidence_save(&self->evidence, self->folder, &err) == 0;
+	saved = folder_take(self->folder, sizeof(self->folder), folder, self->program) &&
+		evidence_save(&self->evidence, self->folder, &err) == 0;
 	run_probe(self, "-");
 	for (int i = 0; i < self->evidence.nranks; i++) {
 		const char *stack = self->evidence.ranks[i].stack;
@@ -296,7 +296,7 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 			writer->write(writer->to, i, EVIDENCE_COUNTERS, counters, strlen(counters));
 		free(counters);
 	}
-	if (kept)
+	if (saved)
 		evidence_save_texts(&self->evidence, self->folder, &err);
 	if (err.code)
 		error_print(&err, self->program->name);
@@ -321,7 +321,7 @@ static void take_texts(struct perf_diagnose *self)
 	}
 }
 
-/* After the verdict line: nobody waits for it. What is there already is kept first: this process
+/* After the verdict line: nobody waits for it. What is there already is saved first: this process
  * may be ended at any time. */
 static void on_collect_slow(void *ctx)
 {
@@ -344,7 +344,7 @@ static void on_collect_slow(void *ctx)
 	run_probe(self, self->diagnosis.ranks);
 }
 
-/* Which lines of code ranks are stuck on, and what else the probe found. */
+/* Notes the lines of code that ranks are stuck on, and what else the probe found. */
 static void note_probe(struct perf_diagnose *self)
 {
 	struct diagnosis *d = &self->diagnosis;
@@ -361,7 +361,7 @@ static void note_probe(struct perf_diagnose *self)
 	fflush(stdout);
 }
 
-/* What the probe found, here and on other hosts. */
+/* Saves what the probe found, here and on other hosts. */
 static void on_save(void *ctx)
 {
 	struct perf_diagnose *self = ctx;

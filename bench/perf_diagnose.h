@@ -8,8 +8,9 @@
 #include "watch/monitor.h"
 #include "perf_rank.h"
 
-/* What another host's diagnoser said of a rank, by enum evidence_kind: saved form of its state and
- * newest calls, or text with a NUL behind it; checked when it is used. data NULL: nothing came. */
+/* Another host's diagnoser says this of a rank, by enum evidence_kind: the saved form of its
+ * state and newest calls, or text with a NUL behind it; it is checked when it is used. data
+ * NULL: nothing came. */
 struct remote_evidence {
 	struct {
 		char *data; /* owned */
@@ -20,7 +21,7 @@ struct remote_evidence {
 struct perf_diagnose {
 	const struct program *program;
 	struct evidence evidence;
-	struct evidence_probe probe; /* begun when something seemed wrong */
+	struct evidence_probe probe; /* started when something seemed wrong */
 	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
 	bool gpus;		     /* it is for GPUs, too */
 	struct diagnosis diagnosis;
@@ -29,10 +30,10 @@ struct perf_diagnose {
 	char folder[200]; /* "" when none could be made */
 };
 
-/* The monitor's hooks. On the root's host sharpen() names class, ranks and place from all hosts'
+/* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'
  * evidence; save() writes it to a folder of its own below results/runs/ and says what to do. On
- * other hosts testify() tells the root of their ranks, and keep() saves the same, with all calls,
- * in a folder of the same name. */
+ * other hosts collect() tells the root of their ranks, and save_local() saves the same, with all
+ * calls, in a folder of the same name. */
 struct monitor_client perf_diagnose_client(struct perf_diagnose *self);
 
 /* One per host, before its rank is there: have the host's counters read, by a child, which takes

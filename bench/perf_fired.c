@@ -1,4 +1,4 @@
-/* perf_fired.c: what a rank and its supervisor know of faults; the diagnoser never hears of it. */
+/* perf_fired.c: what a rank and its supervisor know of faults; the diagnoser never sees it. */
 #include "perf_fired.h"
 
 #include <stdatomic.h>

@@ -14,7 +14,7 @@ struct fired_watch {
 };
 
 /* With a fault in the run wrap the monitor's `hooks`, so that at the run's end a supervisor says on
- * standard error which --fault never fired on its rank, and that a test program's hook hears when
+ * standard error which --fault never fired on its rank, and that a test program's hook learns when
  * one fired. Else leave them alone. `watch` must outlive them. */
 void fired_wrap(struct fired_watch *watch, struct supervisor_hooks *hooks,
 		const struct program *program);

@@ -18,7 +18,7 @@ static bool make_parents(void)
 
 static void refuse(const struct program *program, const char *folder, int code)
 {
-	fprintf(stderr, "%s: no evidence can be kept in %s: %s\n", program->name, folder,
+	fprintf(stderr, "%s: no evidence can be saved in %s: %s\n", program->name, folder,
 		strerror(code));
 }
 

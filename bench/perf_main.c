@@ -32,8 +32,8 @@
 #define RENDEZVOUS_SECONDS 0.75 /* from a barrier to communicator init */
 #define RANKS_PER_PLACE	   4	/* GPU, or CPU where there is none: more only when -g says so */
 
-/* What every rank finds rank 0 tells, and the launcher ends the others; what only this one finds it
- * tells itself. */
+/* Rank 0 reports what every rank finds, and the launcher ends the others; a rank reports itself
+ * what only it finds. */
 static int fail(const struct error *err, const struct program *program)
 {
 	char name[128];
@@ -128,8 +128,8 @@ static int read_faults(struct program *program, struct injector *injector, struc
 	return inject_init(injector, texts, n, err);
 }
 
-/* A fault that nobody asked so many ranks for, and that would bring this host down, is a slip of
- * the pen. */
+/* A fault that nobody asked so many ranks for, and that would bring this host down, is a typing
+ * error. */
 static int check_fault_ranks(int ranks, int devices, struct error *err)
 {
 	long places = devices > 0 ? devices : sysconf(_SC_NPROCESSORS_ONLN);
@@ -183,8 +183,8 @@ static struct fault_record *make_fault_record(void)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* What the faults of this run can have here; a rank that may be limited gets a cgroup of
- * its own. */
+/* Finds out what the faults of this run can have here; a rank that may be limited gets a cgroup
+ * of its own. */
 static void equip(struct program *program, const struct run_folder *folder)
 {
 	struct fault_machine *machine = &program->machine;

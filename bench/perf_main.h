@@ -11,7 +11,7 @@
  * (common/base/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);
 
-/* What a test program hangs into a run; NULL: nothing. */
+/* A test program adds these to a run; NULL: nothing. */
 struct perf_hooks {
 	/* In every rank's call chain, unless --fault has its own there. */
 	const struct call_filter *filter;

@@ -16,13 +16,13 @@
 
 struct reading;
 
-/* When the device ran a call; 0: not sampled. */
+/* The device ran a call at these times; 0: not sampled. */
 struct call_times {
 	uint64_t start_ns, end_ns;
 };
 
-/* What is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need not be
- * looked at twice. */
+/* Answers what is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need
+ * not be looked at twice. */
 struct evidence_index {
 	uint64_t *sig;	/* evidence_signature of each call; owned; NULL: not made */
 	uint32_t comms; /* bit c: there are calls on communicator c */
@@ -49,8 +49,8 @@ struct evidence_rank {
 	void *image;   /* saved form that calls, times and recorder lie in; owned; NULL: none */
 	size_t mapped; /* bytes, when the image is a mapping of a file; 0: from malloc */
 	bool wrapped;  /* older calls have left the ring, or did not come along */
-	/* What its host counted during the run (rank-N.counters.json), kept with one rank of the
-	 * host; owned, NULL: none. */
+	/* Its host counted this during the run (rank-N.counters.json), saved with one rank of
+	 * the host; owned, NULL: none. */
 	struct reading *counters;
 	char *stack; /* its threads' native stacks as text (rank-N.stack.txt); owned, NULL: none */
 };
@@ -66,10 +66,9 @@ struct evidence {
 	char backend[16];
 	char library[64]; /* NCCL's or MPI's version; "" unknown */
 	char program[32];
-	char when[32];	  /* of the verdict, local time; "" unknown */
-	double detect_ms; /* as the verdict line says; 0: unknown */
-	char command
-		[1024]; /* without --fault and --expect: evidence never hears what was injected */
+	char when[32];	    /* of the verdict, local time; "" unknown */
+	double detect_ms;   /* as the verdict line says; 0: unknown */
+	char command[1024]; /* without --fault and --expect: evidence never has what was injected */
 	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
 	char *ras; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 };
@@ -97,12 +96,12 @@ uint64_t evidence_signature_strict(const struct record *record);
  * more. */
 void evidence_index(struct evidence_rank *rank);
 
-/* Is this a record that later code can rely on? `last_seq`: newest number per communicator so
- * far. */
+/* Returns true if later code can rely on this record. `last_seq`: newest number per communicator
+ * so far. */
 bool evidence_sound(const struct record *record, uint64_t ticket, const uint64_t *last_seq);
 
-/* How much processor time the main threads of live processes have used, since when: the first
- * half of a look at them. */
+/* Holds how much processor time the main threads of live processes have used, and since when:
+ * the first half of a look at them. */
 struct evidence_probe {
 	uint64_t begin_ns;
 	size_t n;

@@ -73,7 +73,7 @@ static int keep_draft(const char *draft, const char *path, int rc)
 	return rc;
 }
 
-/* The run's name: that of the folder it was first kept in, which is the same on all hosts. */
+/* The run's name: that of the folder it was first saved in, which is the same on all hosts. */
 static void name_run(const struct evidence *evidence, const char *dir, char *name, size_t len)
 {
 	size_t end = strlen(dir), start;
@@ -158,7 +158,7 @@ int evidence_save(const struct evidence *evidence, const char *dir, struct error
 
 /* ---- reading ---- */
 
-/* What became of one rank's file. */
+/* Says what became of one rank's file. */
 struct reading {
 	const char *fault;     /* end of a sentence, NULL: none */
 	bool missing, untimed; /* no file; the device's times were cut off */

@@ -20,9 +20,9 @@ struct evidence_rank *evidence_ranks_alloc(int n)
 	return ranks;
 }
 
-/* ---- are they of one run? ---- */
+/* ---- folders of one run ---- */
 
-/* What two folders must agree on where both know it, the first alone where both know that. */
+/* Two folders must agree on these where both know them, on the first alone where both know that. */
 static const struct {
 	const char *name;
 	size_t at;
@@ -114,7 +114,7 @@ static void swap_texts(char **a, char **b)
 	*b = text;
 }
 
-/* What is left in `from` is the caller's to release. */
+/* Joins `from` into `to`; what is left in `from` is the caller's to release. */
 static void join_rank(struct evidence_rank *to, struct evidence_rank *from)
 {
 	struct reading *counters = to->counters ? to->counters : from->counters;

@@ -8,8 +8,8 @@
 /* `n` ranks of which nothing is known; free() them. NULL without memory. */
 struct evidence_rank *evidence_ranks_alloc(int n);
 
-/* What lies in one folder, with remarks on its files; who is missing, and whether anything is
- * there at all, is the caller's to say. 0, or -ENOENT or -ENOMEM with the error set. */
+/* Reads what lies in one folder, with remarks on its files; the caller says who is missing, and
+ * whether anything is there at all. Returns 0, or -ENOENT or -ENOMEM with the error set. */
 int evidence_read_folder(struct evidence *evidence, const char *dir, struct error *err);
 
 #endif

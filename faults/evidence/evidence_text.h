@@ -26,10 +26,10 @@ void evidence_load_texts(struct evidence *evidence, const char *dir);
 void evidence_take_counters(struct evidence_rank *rank, struct reading *delta);
 
 /* The same, of a text as evidence_counters_text gave it, here or on another host. Nothing in it is
- * trusted: false where it is not sound, and nothing is kept. */
+ * trusted: false where it is not sound, and nothing is saved. */
 bool evidence_parse_counters(struct evidence_rank *rank, const char *text);
 
-/* rank-N.counters.json; the caller frees; NULL: nothing is kept with this rank, or no memory. */
+/* rank-N.counters.json; the caller frees; NULL: nothing is saved with this rank, or no memory. */
 char *evidence_counters_text(const struct evidence_rank *rank);
 
 #endif

@@ -182,12 +182,12 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 	rank->netns = h->netns;
 }
 
-/* Close up over records that are not sound; how many are left. */
+/* Closes up over records that are not sound. Returns how many are left. */
 static size_t sound_records(struct record *calls, struct call_times *times, size_t n,
 			    uint64_t issued)
 {
 	uint64_t last_seq[RECORD_COMMS] = { 0 }, ticket = 0;
-	size_t kept = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct record *r = &calls[i];
@@ -197,13 +197,13 @@ static size_t sound_records(struct record *calls, struct call_times *times, size
 			continue;
 		ticket = r->ticket;
 		last_seq[r->comm] = r->seq;
-		if (kept != i)
-			memcpy(&calls[kept], r, sizeof(*r));
-		if (kept != i && times)
-			times[kept] = times[i];
-		kept++;
+		if (left != i)
+			memcpy(&calls[left], r, sizeof(*r));
+		if (left != i && times)
+			times[left] = times[i];
+		left++;
 	}
-	return kept;
+	return left;
 }
 
 const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,

@@ -20,12 +20,12 @@
  * GPU, enqueued. */
 enum fault_when { FAULT_BEFORE, FAULT_INFLIGHT, FAULT_AFTER };
 
-/* Where a fault may fire: bits. */
+/* A fault may fire at these places: bits. */
 enum fault_where { FAULT_AT_CALL = 1, FAULT_AT_INIT = 2 };
 
 #define FAULT_OP_INIT (-1) /* @init */
 
-/* What a fault takes that not every machine or job has: bits. */
+/* A fault may need these, which not every machine or job has: bits. */
 enum fault_need {
 	NEED_CGROUP = 1, /* a memory cgroup of the rank's own that can be given a limit */
 	NEED_GPU = 2,
@@ -35,7 +35,7 @@ enum fault_need {
 
 struct fault;
 
-/* What there is, on this machine and in this job. */
+/* Describes what this machine and this job have. */
 struct fault_machine {
 	const char *backend; /* "nccl" or "mpi" */
 	unsigned have;	     /* bits of fault_need */
@@ -79,7 +79,8 @@ struct fault_act {
 	int rank, nranks;
 };
 
-/* What ends a firing: FAULT_PASS lets the call be made (before) or nothing more happen (after). */
+/* A firing ends with one of these: FAULT_PASS lets the call be made (before) or nothing more
+ * happen (after). */
 enum fault_verdict {
 	FAULT_PASS,
 	FAULT_SWALLOW
@@ -132,9 +133,9 @@ const char *fault_arg(const struct fault_spec *spec, const char *key);
  * errno, never 0. */
 int fault_idle(const struct fault_act *act);
 
-/* Can `spec` run in a job of `nranks` ranks on this machine? 0; or -ENOTSUP, with what is missing
- * in words in `why`: the backend where the fault cannot occur, a number of communicators, a need of
- * the machine. */
+/* Tells whether `spec` can run in a job of `nranks` ranks on this machine. Returns 0; or
+ * -ENOTSUP, with what is missing in words in `why`: the backend where the fault cannot occur, a
+ * number of communicators, a need of the machine. */
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why,
 	       size_t len);
 

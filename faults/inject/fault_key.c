@@ -35,7 +35,7 @@ bool fault_key_is(const struct key *key, const char *kind)
 	return key->value_len == strlen(kind) && memcmp(key->value, kind, key->value_len) == 0;
 }
 
-/* Is `value` one of the words of "lock|read"? */
+/* Returns true if `value` is one of the words of "lock|read". */
 static bool word_of(const struct key *key, const char *value)
 {
 	const char *at = key->value, *end = key->value + key->value_len;

@@ -17,13 +17,13 @@ bool fault_key_next(const char **args, struct key *key);
 /* The key of that name. False: there is none. */
 bool fault_key_find(const char *args, const char *name, size_t len, struct key *key);
 
-/* Does the key take a value of that kind, "SECONDS" or "STATUS"? */
+/* Returns true if the key takes a value of that kind, "SECONDS" or "STATUS". */
 bool fault_key_is(const struct key *key, const char *kind);
 
-/* Is this text a value that the key takes? */
+/* Returns true if this text is a value that the key takes. */
 bool fault_key_allows(const struct key *key, const char *value);
 
-/* What a key takes, for a usage error. */
+/* Writes what a key takes, for a usage error. */
 void fault_key_help(const struct key *key, char *buf, size_t len);
 
 #endif

@@ -153,7 +153,7 @@ static bool due(const struct injector *injector, const struct fault_spec *spec,
 	return call->comm == 0 && injector->calls == (uint64_t)spec->op;
 }
 
-/* Who sees that it fired also sees when. */
+/* A reader that sees that it fired also sees when. */
 static void note(struct fault_record *record, int number)
 {
 	uint64_t never = 0;
@@ -165,7 +165,7 @@ static void note(struct fault_record *record, int number)
 	atomic_fetch_add(&record->fired, 1);
 }
 
-/* What is about to be done, or has been: a call, or init. */
+/* Something is about to be done, or has been: a call, or init. */
 struct moment {
 	enum fault_when when;
 	const struct call *call;
@@ -216,7 +216,7 @@ static int fire(struct injector *injector, const struct moment *moment, struct c
 	return verdict;
 }
 
-/* Is a fault to fire while this call is in progress? Only then is it waited for. */
+/* Returns true if a fault is to fire while this call is in progress; only then is it waited for. */
 static bool wants_flight(const struct injector *injector, const struct call *call)
 {
 	for (int i = 0; i < injector->nspecs; i++)

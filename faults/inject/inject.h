@@ -20,7 +20,7 @@ struct injector {
 /* Parse `n` --fault values. 0 or a negative errno with the error set. */
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err);
 
-/* Where the injector stands. */
+/* Describes the job in which the injector stands. */
 struct inject_place {
 	int rank, nranks;
 	int steps;	  /* of the schedule */
@@ -30,22 +30,22 @@ struct inject_place {
 	struct fault_record *record;  /* borrowed, may be NULL */
 };
 
-/* Before any rank is there: do culprits exist in a job like `place`, and the calls in its
- * schedule? Machine, record and rank are not looked at. 0, or -EINVAL with a usage error ("rank out
- * of range", "never reached"). */
+/* Checks before any rank is there that the culprits exist in a job like `place`, and the calls
+ * in its schedule. Machine, record and rank are not looked at. Returns 0, or -EINVAL with a
+ * usage error ("rank out of range", "never reached"). */
 int inject_check(const struct injector *injector, const struct inject_place *place,
 		 struct error *err);
 
-/* Ranks are known: fill in defaults (last rank; op) and check that culprits exist, that the
- * schedule has so many calls, that the job is large enough and that this machine has what the
- * faults need. 0; -EINVAL with a usage error ("rank out of range", "never reached"); -ENOTSUP with
- * OUTCOME_UNSUPPORTED and the need in words. */
+/* Fills in defaults (last rank; op) once ranks are known, and checks that the culprits exist,
+ * that the schedule has so many calls, that the job is large enough and that this machine has
+ * what the faults need. Returns 0; -EINVAL with a usage error ("rank out of range", "never
+ * reached"); -ENOTSUP with OUTCOME_UNSUPPORTED and the need in words. */
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err);
 
-/* Does any of the faults need this, a bit of fault_need? */
+/* Returns true if any of the faults needs this, a bit of fault_need. */
 bool inject_needs(const struct injector *injector, unsigned need);
 
-/* Is this rank a culprit? false before inject_place. */
+/* Returns true if some fault has this rank as its culprit; false before inject_place. */
 bool inject_is_culprit(const struct injector *injector);
 
 /* Steps, from 1, as bits (step 1: bit 0), before which all ranks should meet: those in which

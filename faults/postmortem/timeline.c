@@ -114,15 +114,16 @@ static size_t first_shown(const struct timeline *t, const struct evidence_rank *
 	return rank->ncalls > TIMELINE_BEFORE ? rank->ncalls - TIMELINE_BEFORE : 0;
 }
 
-/* Do calls go on after they have returned? */
+/* Returns true if calls go on after they have returned. */
 static bool on_device(const struct timeline *t)
 {
 	return backend_has(t->evidence->backend, BACKEND_ASYNC);
 }
 
-/* How far a call came. The recorder learns that calls completed when the host synchronises;
- * before that a call that returned is merely queued on a device, and over on a backend that
- * blocks: but for sends and receives, which return at once and are waited for as a group. */
+/* Tells how far a call came. The recorder learns that calls completed when the host
+ * synchronises; before that a call that returned is merely queued on a device, and over on a
+ * backend that blocks: but for sends and receives, which return at once and are waited for as a
+ * group. */
 static enum span_state state_of(const struct timeline *t, const struct evidence_rank *rank,
 				const struct record *call, bool ended_on_device)
 {
@@ -170,9 +171,9 @@ static bool same_exchange(const struct record *call, const struct record *next)
 	       call->ticket + 1 == next->ticket;
 }
 
-/* Which of a lane's queued calls does its rank wait for? On a device, the one queued first. Off it
- * the newest send or receive, and the other of the same exchange, which was made with it; a group
- * before that has ended, unless it is of -m. */
+/* Marks the queued call of a lane that its rank waits for. On a device it is the one queued
+ * first. Off it, it is the newest send or receive, and the other of the same exchange, which was
+ * made with it; a group before that has ended, unless it is of -m. */
 static void mark_waited(const struct timeline *t, struct lane *lane)
 {
 	struct span *begin = lane->spans, *end = begin + lane->nspans, *first = begin;

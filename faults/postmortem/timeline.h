@@ -24,7 +24,7 @@ enum span_state {
 	SPAN_FAILED,	/* the backend returned an error */
 	SPAN_QUEUED,	/* returned, on a device or in a group of sends and receives; whether it
 			 * completed is not known */
-	SPAN_UNFINISHED /* begun and never ended: it ends at the verdict */
+	SPAN_UNFINISHED /* started and never ended: it ends at the verdict */
 };
 
 /* Times in nanoseconds after the first call shown. */
@@ -68,7 +68,7 @@ int timeline_init(struct timeline *timeline, const struct diagnosis *diagnosis,
 		  const struct evidence *evidence);
 void timeline_release(struct timeline *timeline);
 
-/* Is there a call on a drawn lane? Without one plots/plot draws nothing. */
+/* Returns true if there is a call on a drawn lane. Without one plots/plot draws nothing. */
 bool timeline_drawable(const struct timeline *timeline);
 
 const char *span_state_name(enum span_state state);

@@ -118,7 +118,7 @@ static void move_lane(struct lane *lane, double by)
 	lane->wait_since += by;
 }
 
-/* When the host's last rank left `call`; -INFINITY when none of its lanes made it. */
+/* Tells when the host's last rank left `call`; -INFINITY when none of its lanes made it. */
 static double end_of(const struct timeline *t, const size_t *host, size_t which,
 		     const struct record *call)
 {

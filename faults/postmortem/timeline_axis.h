@@ -7,8 +7,8 @@
 
 #include "postmortem/timeline.h"
 
-/* When the rank's evidence was taken, on its host's clock: as recorded, else the latest time in
- * it. 0: no time at all. */
+/* Tells when the rank's evidence was taken, on its host's clock: as recorded, else the latest
+ * time in it. 0: no time at all. */
 uint64_t axis_seen(const struct evidence_rank *rank);
 
 /* Nanoseconds from `seen` back to `time`, negative; NAN for a time that is 0, after it, or more

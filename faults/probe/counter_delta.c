@@ -136,7 +136,7 @@ static bool is_usual(const struct reading *c, const struct reading_entry *counte
 	return phrase->beside && reading_value(c, counter->part, phrase->beside) <= 0;
 }
 
-/* What a counter says of its part; "": nothing. */
+/* Writes what a counter says of its part; "": nothing. */
 static void say(const struct reading *c, const struct reading_entry *counter, char *buf, size_t len)
 {
 	buf[0] = '\0';
@@ -236,7 +236,7 @@ static void print_host(FILE *out, const struct reading *c)
 		fprintf(out, "; none of GPUs: %s", c->why);
 }
 
-/* Rank by rank, those that a host's counters are kept with; *left_out: more than are shown. */
+/* Rank by rank, those that a host's counters are saved with; *left_out: more than are shown. */
 static const struct reading *next_host(const struct evidence *e, int *i, int *shown, int *left_out)
 {
 	while (*i < e->nranks) {

@@ -1,5 +1,5 @@
 /* counter_delta.h: what the hosts of a run have counted meanwhile (machine/reading.h), as evidence: taken,
- * kept, said where something speaks. Children take it: a driver that is stuck answers nobody. */
+ * saved, said where something speaks. Children take it: a driver that is stuck answers nobody. */
 #ifndef HANGAR_COUNTER_DELTA_H
 #define HANGAR_COUNTER_DELTA_H
 
@@ -14,7 +14,7 @@
 struct task counter_delta_task(const bool *gpus);
 
 /* Keep with `rank` what lies between two readings that such tasks told (either may be NULL, or
- * cut). Without a sound later one nothing is kept. `gpus`: they were asked for. */
+ * cut). Without a sound later one nothing is saved. `gpus`: they were asked for. */
 void counter_delta_take(struct evidence_rank *rank, const char *before, const char *after,
 			bool gpus);
 

@@ -14,8 +14,8 @@
 /* Take the native stacks of every rank i with local[i] whose process is there
  * (evidence->ranks[i].stack), those of ranks `culprits` first; and with the nccl backend ask NCCL
  * RAS (evidence->ras). All at once, PROBE_SECONDS at most; what was cut says so in its text.
- * The ranks go on afterwards. `before`: a task of counter_delta.h, begun when the run did; it is ended,
- * counters are read again, and what lies between is kept with the first of the local ranks; NULL:
+ * The ranks go on afterwards. `before`: a task of counter_delta.h, started when the run did; it is ended,
+ * counters are read again, and what lies between is saved with the first of the local ranks; NULL:
  * no counters are asked for. */
 void probe_ranks(struct evidence *evidence, const bool *local, const char *culprits,
 		 struct task *before);

@@ -113,7 +113,7 @@ static int expect_line(struct asking *a, const char *wanted, uint64_t deadline)
 	return 0;
 }
 
-/* Say `line`, and hear a line that starts with `wanted`. */
+/* Sends `line`, and reads a line that starts with `wanted`. */
 static int exchange(struct asking *a, const char *line, const char *wanted, uint64_t deadline)
 {
 	int rc = send_line(a, line);

@@ -85,8 +85,8 @@ static int by_value(const void *a, const void *b)
 				    : x->rank - y->rank;
 }
 
-/* What most members have; where as many have something else, `furthest`: the most. false: it
- * cannot be told. Members are sorted by value. */
+/* Finds what most members have; where as many have something else, `furthest`: the most. Returns
+ * false if it cannot be told. Members are sorted by value. */
 static bool find_reference(const struct reading *r, bool furthest, int64_t *reference)
 {
 	size_t most = 0;

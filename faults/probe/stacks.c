@@ -96,7 +96,8 @@ static char state_of(pid_t pid, pid_t tid, char *name)
 
 /* ---- symbols and lines ---- */
 
-/* What is mapped may be a device, whose opening has effects: regular files and the vdso alone. */
+/* A mapped file may be a device, whose opening has effects: only regular files and the vdso are
+ * opened. */
 static int find_elf(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
 		    char **file, Elf **elf)
 {
@@ -156,7 +157,7 @@ static void line_of(Dwarf_Die *unit, Dwarf_Addr pc, char *source, size_t len)
 		snprintf(source, len, "%.200s:%d", short_path(unit, path), number);
 }
 
-/* Where an inlined function was called. */
+/* Writes where an inlined function was called. */
 static void call_line(Dwarf_Die *unit, Dwarf_Die *inlined, char *source, size_t len)
 {
 	Dwarf_Attribute attribute;

@@ -60,7 +60,7 @@ static bool begin(struct task *task)
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	task->fd = ends[0];
-	task->begun = clock_ns();
+	task->started = clock_ns();
 	return true;
 }
 
@@ -80,14 +80,14 @@ static void finish(struct task *task, bool cut)
 	}
 	close(task->fd);
 	task->fd = -1;
-	task->seconds = (double)(clock_ns() - task->begun) * 1e-9;
+	task->seconds = (double)(clock_ns() - task->started) * 1e-9;
 	if (cut)
 		task->end = TASK_CUT;
 	else
 		task->end = got == task->pid && status == 0 ? TASK_DONE : TASK_BROKEN;
 }
 
-/* What has come so far. */
+/* Takes the text that has come so far. */
 static void take_text(struct task *task)
 {
 	for (;;) {
@@ -143,8 +143,8 @@ static size_t wait_round(struct task *tasks, size_t n, struct pollfd *fds, uint6
 	for (size_t i = 0; i < n; i++) {
 		fds[i] = (struct pollfd){ .fd = tasks[i].fd, .events = POLLIN };
 		running += tasks[i].fd >= 0;
-		if (tasks[i].fd >= 0 && tasks[i].begun + each < next)
-			next = tasks[i].begun + each;
+		if (tasks[i].fd >= 0 && tasks[i].started + each < next)
+			next = tasks[i].started + each;
 	}
 	if (running == 0)
 		return 0;
@@ -156,7 +156,7 @@ static size_t wait_round(struct task *tasks, size_t n, struct pollfd *fds, uint6
 
 		if (task->fd >= 0 && fds[i].revents)
 			take_text(task);
-		if (task->fd >= 0 && (now >= deadline || now >= task->begun + each))
+		if (task->fd >= 0 && (now >= deadline || now >= task->started + each))
 			finish(task, true);
 	}
 	return running;

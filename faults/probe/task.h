@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 enum task_end {
-	TASK_NEVER, /* not begun: time was over before its turn, or no child could be made */
+	TASK_NEVER, /* not started: time was over before its turn, or no child could be made */
 	TASK_DONE,
 	TASK_CUT,    /* ended by us: its time or its bytes were used up */
 	TASK_BROKEN, /* ended by itself with a signal or a code other than 0 */
@@ -19,16 +19,16 @@ struct task {
 	 * text to `fd` and returns. Nothing else of what it does is seen. */
 	void (*run)(int fd, const void *arg);
 	const void *arg;
-	size_t limit; /* bytes of text that are kept; more ends it */
+	size_t limit; /* bytes of text that are stored; more ends it */
 	/* what came of it */
 	enum task_end end;
-	char *text; /* whatever it wrote, terminated; the caller frees; NULL: nothing begun */
+	char *text; /* whatever it wrote, terminated; the caller frees; NULL: nothing started */
 	size_t bytes;
 	double seconds;
 	/* tasks_run's own */
 	pid_t pid;
 	int fd;
-	uint64_t begun;
+	uint64_t started;
 };
 
 /* One begins now, and nobody waits for it: task_end tells what it has written by then, ends it,

@@ -41,7 +41,7 @@ enum diagnosis_class {
 /* "missing-call" "rank-died"...; of CLASS_OUTCOME the outcome's name. */
 const char *class_name(enum diagnosis_class class, enum outcome outcome);
 
-/* Can a verdict have this class? Those above and the outcomes' names. */
+/* Returns true if a verdict can have this class: one of those above or an outcome's name. */
 bool class_known(const char *name);
 
 /* The classes that are no outcome's name, with blanks between them. Returns buf. */

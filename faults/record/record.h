@@ -41,7 +41,8 @@ struct record {
 	_Atomic uint32_t replays; /* graph launches that repeated this call */
 };
 
-/* When the device ran the call of the same slot, sampled with --record=full; 0: not sampled. */
+/* The device ran the call of the same slot at these times, sampled with --record=full; 0: not
+ * sampled. */
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns;
 };
@@ -67,7 +68,7 @@ enum record_comm_state {
 	RECORD_COMM_ABORTED /* by this rank */
 };
 
-/* Whether the rank waits for its device to complete what was enqueued. */
+/* States whether the rank waits for its device to complete what was enqueued. */
 enum record_device {
 	RECORD_DEVICE_UNKNOWN, /* it never said: a backend without device, or evidence from before */
 	RECORD_DEVICE_LEFT,    /* it does not */

@@ -32,7 +32,7 @@ void recorder_stretch(struct recorder *recorder, double factor);
 /* The hooks of this recorder; valid as long as it is. */
 struct watch recorder_watch(struct recorder *recorder);
 
-/* Who the rank is, once MPI has said so. */
+/* Records who the rank is, once MPI has said so. */
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
 		       int local_rank, const char *device, const char *library);
 
@@ -40,7 +40,8 @@ void recorder_identify(struct recorder *recorder, int rank, int nranks, int node
  * negative errno when it does not within two seconds. */
 int recorder_uplink_port(struct recorder *recorder);
 
-/* How to reach the root monitor; `address` as in record_header. Publishes uplink_ready last. */
+/* Records how to reach the root monitor; `address` as in record_header. Publishes uplink_ready
+ * last. */
 void recorder_uplink(struct recorder *recorder, const char *address, uint64_t token);
 
 /* The rank is about to exit by itself as `outcome`, which points at the ranks `culprits` ("1,3", "" for

@@ -67,7 +67,8 @@ static enum outcome worst_outcome(const struct rank_view *views, size_t n)
 	return worst;
 }
 
-/* Where the run stands: the last call of the rank that is furthest behind among those that wait. */
+/* Finds where the run stands: at the last call of the rank that is furthest behind among those
+ * that wait. */
 static void find_place(struct verdict *verdict, const struct rank_view *views, size_t n)
 {
 	verdict->comm = verdict->seq = -1;

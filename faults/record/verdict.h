@@ -23,19 +23,20 @@ struct verdict {
 	                         * the observed end of a rank that left with an error, to now */
 };
 
-/* Has this rank ended by itself, with an exit code that it had announced? */
+/* Returns true if this rank ended by itself, with an exit code that it had announced. */
 bool view_finished(const struct rank_view *view);
-/* Has it ended in any other way? */
+/* Returns true if it ended in any other way. */
 bool view_died(const struct rank_view *view);
-/* Has it left with an error of its own? Usage and unsupported are agreed by all before. */
+/* Returns true if it left with an error of its own. Usage and unsupported are agreed by all
+ * before. */
 bool view_failed(const struct rank_view *view);
 
-/* Is something wrong that no waiting will mend: a rank died, reported an error while others go
- * on, or (only if `deadlines`) waits past its deadline? */
+/* Returns true if something is wrong that no waiting will repair: a rank died, reported an error
+ * while others go on, or (only if `deadlines`) waits past its deadline. */
 bool views_abnormal(const struct rank_view *views, size_t n, bool deadlines);
 
-/* What the run came to. How long ago the first death was observed, and the first rank that left
- * with an error: 0 if none. */
+/* Makes the verdict: the outcome that the run came to. The seconds say how long ago the first
+ * death was observed, and the first rank that left with an error: 0 if none. */
 void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t n,
 		  double death_seconds, double error_seconds);
 

@@ -55,8 +55,8 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 /* One line without '#' or newline: who, where, in what state, at which call. Returns buf. */
 char *view_describe(const struct rank_view *view, char *buf, size_t len);
 
-/* What the rank reported as its error, in printable characters of one line, whatever stands there;
- * "" for none. Returns buf. */
+/* Writes what the rank reported as its error, in printable characters of one line, whatever
+ * stands there; "" for none. Returns buf. */
 char *view_error(const struct rank_view *view, char *buf, size_t len);
 
 /* The word for how the process is: "alive", "stopped", "exited with 3", "killed by SIGKILL". */

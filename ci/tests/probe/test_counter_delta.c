@@ -217,7 +217,7 @@ static void test_take(void)
 	tear_down();
 }
 
-/* This host, by real children: the first begun earlier, the second beside stacks. */
+/* This host, by real children: the first started earlier, the second beside stacks. */
 static void test_hear(void)
 {
 	static const bool no_gpus;

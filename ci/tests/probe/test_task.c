@@ -166,7 +166,7 @@ static void test_none(void)
 }
 
 /* Begun, and left alone until somebody asks: ended by then, or not; or never asked for. */
-static void test_begun(void)
+static void test_started(void)
 {
 	struct task tasks[3] = { { .run = say, .arg = "said", .limit = 4 },
 				 { .run = hang, .arg = "said", .limit = 4 },
@@ -185,7 +185,7 @@ static void test_begun(void)
 	CU_ASSERT(clock_seconds() - begin < 10); /* nobody is waited for */
 	free_texts(tasks, 3);
 	tasks[0] = (struct task){ .run = say };
-	task_end(&tasks[0]); /* not begun */
+	task_end(&tasks[0]); /* not started */
 	CU_ASSERT_PTR_NULL(tasks[0].text);
 }
 
@@ -215,7 +215,7 @@ static const struct unit_case cases[] = {
 	{ "two at a time, until time is over", test_turns },
 	{ "many in turn", test_many },
 	{ "none, and no time", test_none },
-	{ "begun, and asked for later", test_begun },
+	{ "started, and asked for later", test_started },
 	{ "a child holds nothing of ours", test_holds_nothing },
 };
 

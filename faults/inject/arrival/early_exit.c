@@ -15,8 +15,8 @@ const struct fault fault_early_exit = {
 	.where = FAULT_AT_CALL,
 	.only_before = true,
 	.sticky = true,
-	/* Who only sends to the absent rank may get through; the rank's own check sees what
-	 * it missed. */
+	/* A rank that only sends to the absent one may get through; that rank's own check sees
+	 * what it missed. */
 	.mpi = "hang|wrong-data",
 	.nccl = "hang|wrong-data",
 	.fire = fire,

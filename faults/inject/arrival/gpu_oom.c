@@ -14,7 +14,7 @@ static const size_t largest = (size_t)64 << 30;
 static void take_all(struct backend *be)
 {
 	const enum alloc_kind kind = be->config.alloc;
-	struct error *kept = be->err, ignored;
+	struct error *saved = be->err, ignored;
 
 	be->err = &ignored;
 	/* other GPUs need not map it, which takes long; never given back */
@@ -27,14 +27,14 @@ static void take_all(struct backend *be)
 			bytes /= 2;
 	}
 	be->config.alloc = kind;
-	be->err = kept;
+	be->err = saved;
 }
 
 /* The next thing that a rank would need memory for: another buffer of its call's size. */
 static int fire(const struct fault_act *act)
 {
 	struct backend *be = act->chain->backend;
-	struct error *kept = be->err, why = { .rank = kept->rank };
+	struct error *saved = be->err, why = { .rank = saved->rank };
 	size_t wanted = SMALLEST;
 	void *ptr;
 	int rc;
@@ -44,10 +44,10 @@ static int fire(const struct fault_act *act)
 		wanted = act->call->count * dtype_size(act->call->dtype);
 	be->err = &why;
 	rc = be->ops->alloc(be, wanted, wanted, &ptr);
-	be->err = kept;
+	be->err = saved;
 	if (rc == 0)
 		return -EAGAIN; /* somebody freed memory meanwhile: nothing ran out */
-	return error_set(kept, OUTCOME_ERROR, -ENOMEM, "out of device memory: %.200s", why.text);
+	return error_set(saved, OUTCOME_ERROR, -ENOMEM, "out of device memory: %.200s", why.text);
 }
 
 const struct fault fault_gpu_oom = {

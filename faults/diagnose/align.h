@@ -59,7 +59,7 @@ struct align {
 int align_init(struct align *align, const struct evidence *evidence, uint32_t comm, bool strict);
 void align_release(struct align *align);
 
-/* How `rank` differs from the reference. */
+/* Tells how `rank` differs from the reference. */
 struct deviation align_compare(const struct align *align, int rank);
 
 /* Signature of rank's call `seq`, 0 when not known. */

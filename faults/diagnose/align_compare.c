@@ -25,8 +25,8 @@ static uint64_t others_last(const struct align *a, int rank)
 	return rank == a->top_rank ? a->second : a->top;
 }
 
-/* How many calls after `at` speak for the rank being the reference moved by `shift` (positive:
- * it lacks calls), -1: some call speaks against it. */
+/* Counts the calls after `at` that speak for the rank being the reference moved by `shift`
+ * (positive: calls are missing); -1: some call speaks against it. */
 static int64_t fits(const struct align *a, int rank, uint64_t at, int64_t shift)
 {
 	uint64_t from = shift < 0 ? at + (uint64_t)-shift : at + (shift == 0);
@@ -114,7 +114,7 @@ static uint64_t earliest(const struct align *a, int rank, uint64_t at, const str
 	return at;
 }
 
-/* How many calls speak for the rank having the reference's plan, but for the deviation. */
+/* Counts the calls that speak for the rank having the reference's plan, but for the deviation. */
 static uint64_t agreed(const struct align *a, int rank, uint64_t at, const struct deviation *d)
 {
 	int64_t shift = d->kind == DEVIATION_SKIPPED ? (int64_t)d->shift

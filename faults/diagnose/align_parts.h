@@ -23,12 +23,12 @@ uint64_t align_first_difference(const struct align *a, int rank);
  * a period: a signature, 0: it says nothing. */
 uint64_t align_next_expected(const struct align *a, uint64_t seq);
 
-/* Where counts go by equal steps: is rank's call `seq` what such a schedule has `ahead` calls
- * after `before`? */
+/* Returns true if rank's call `seq` is what a schedule whose counts go by equal steps has
+ * `ahead` calls after `before`. */
 bool align_is_step(const struct align *a, int rank, uint64_t seq, uint64_t before, uint64_t ahead);
 
-/* The others stand in call `at`: are rank's calls from `at` on those that the schedule so far
- * has from the one after? */
+/* Returns true if, while the others stand in call `at`, rank's calls from `at` on are those that
+ * the schedule so far has from the one after. */
 bool align_runs_ahead(const struct align *a, int rank, uint64_t at);
 
 #endif

@@ -47,7 +47,7 @@ static uint64_t vote(struct align *a, const bool *in)
 	return 0;
 }
 
-/* Is `less` what `more` is without its call `at`? */
+/* Returns true if `less` is what `more` is without its call `at`. */
 static bool lacks_one(const struct align *a, int less, int more, uint64_t at)
 {
 	uint64_t compared = 0;

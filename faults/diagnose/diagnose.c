@@ -125,8 +125,8 @@ static void write_notes(struct diagnosis *d, const struct finding *f)
 		diagnosis_note(d, "%s", f->notes[i]);
 }
 
-/* Is the answer in what the rule finds, from a clean sheet, about the communicator at hand? What a
- * remark finds is but said. */
+/* Returns true if the answer is in what the rule finds, from a clean sheet, about the
+ * communicator at hand. A remark's finding is only written down. */
 static bool ask(struct walk *w, const struct rule *rule)
 {
 	finding_reset(&w->finding);
@@ -137,7 +137,7 @@ static bool ask(struct walk *w, const struct rule *rule)
 	return !rule->remark;
 }
 
-/* Is it in what the row finds, where it is to look? */
+/* Returns true if the answer is in what the row finds, in the communicators that it looks at. */
 static bool ask_row(struct walk *w, const struct rule *rule)
 {
 	uint32_t comm = rule->comms == COMMS_INIT ? 0 : next_comm(w, 0);
@@ -202,7 +202,7 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 		diagnosis_note(w->d, "Too little memory to compare the calls.");
 }
 
-/* What is said where no row says anything, which takes a lack of memory. */
+/* The diagnosis says this where no row says anything, which takes a lack of memory. */
 static void begin(struct diagnosis *d, enum outcome outcome)
 {
 	memset(d, 0, sizeof(*d));

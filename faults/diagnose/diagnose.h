@@ -17,8 +17,8 @@ struct diagnosis {
 	enum outcome outcome;
 	enum diagnosis_class class;
 	char ranks[256]; /* culprits, "1,3"; "-" when nobody is named */
-	/* Where timelines parted: the first call on `comm` that not all made alike. An interval
-	 * where identical calls leave it open; 0: communicator init; -1: nowhere. */
+	/* Timelines parted here: at the first call on `comm` that not all made alike. An
+	 * interval where identical calls leave it open; 0: communicator init; -1: nowhere. */
 	int64_t comm, seq_low, seq_high;
 	char field
 		[16]; /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; at init "nranks" "id"; "" for none */

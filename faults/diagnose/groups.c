@@ -9,7 +9,7 @@
 #include "base/rank_list.h"
 #include "record/verdict.h"
 
-/* How much a finding says: a death explains why others hang. */
+/* Weighs how much a finding says: a death explains why others hang. */
 static int weight(const struct diagnosis *d)
 {
 	if (d->outcome == OUTCOME_OK)
@@ -44,7 +44,7 @@ struct part {
 	struct evidence evidence;
 	struct evidence_rank *ranks; /* borrowed contents */
 	int *numbers;
-	bool *in; /* of the run's ranks: are they of the group? */
+	bool *in; /* of the run's ranks: true for those of the group */
 };
 
 /* Evidence from elsewhere may say anything of itself: a rank is where it lies. */

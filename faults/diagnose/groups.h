@@ -7,9 +7,10 @@
 
 #include "diagnose/diagnose.h"
 
-/* Where there are two groups or more, each complete: gives `investigate` the evidence of each, the
- * others' ranks left out of it, and keeps in `d` the finding that says most: who is the culprit before
- * "unexplained" before none. False, `d` as it was: there are no such groups, or no memory. */
+/* Gives `investigate` the evidence of each group, the others' ranks left out of it, where there
+ * are two groups or more, each complete. The finding that says most is left in `d`: one with
+ * culprits before "unexplained" before none. Returns false, `d` as it was, if there are no such
+ * groups, or no memory. */
 bool groups_investigate(const struct evidence *evidence,
 			void (*investigate)(const struct evidence *, struct diagnosis *),
 			struct diagnosis *d);

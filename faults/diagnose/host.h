@@ -4,7 +4,7 @@
 
 #include "diagnose/diagnose.h"
 
-/* CLASS_BLOCKED or CLASS_BUSY where it shows a rank that lacks a call so, else `idle`. */
+/* CLASS_BLOCKED or CLASS_BUSY where it shows so a rank whose call is missing, else `idle`. */
 enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);
 
 /* Of several culprits: the class that they share, else `mixed`. `so_far`: CLASS_OUTCOME for none yet. */

@@ -42,8 +42,8 @@ bool ranks_in_pairs(const struct rule_ctx *ctx)
 	return call_in_pairs(align_reference(ctx->align, ctx->align->top));
 }
 
-/* Is the rank's number within its communicator that of the run? Not so where ranks are split into
- * groups: partners are numbered within theirs. */
+/* Returns true if the rank's number within its communicator is that of the run. Where ranks are
+ * split into groups it is not: partners are numbered within theirs. */
 static bool numbered_alike(const struct rule_ctx *ctx, int rank)
 {
 	const struct record_header *h = ctx->evidence->ranks[rank].recorder;
@@ -68,7 +68,7 @@ static bool is_pair(const struct rule_ctx *ctx, const struct record *r, enum cal
 	return r->comm == ctx->align->comm && r->kind == kind && r->peer == peer;
 }
 
-/* How many of this kind the rank has made with `peer` up to the call `end`. */
+/* Counts the calls of this kind that the rank has made with `peer` up to the call `end`. */
 static uint64_t ordinal(const struct rule_ctx *ctx, int rank, const struct record *end)
 {
 	uint64_t n = 0;

@@ -7,19 +7,19 @@
 
 #define PAIR_RANKS_MAX 1024 /* ranks of a run that are looked at */
 
-/* Is this a send or a receive? False for NULL. */
+/* Returns true if this is a send or a receive; false for NULL. */
 bool call_in_pairs(const struct record *record);
 
-/* Does the rank wait for sends or receives that it made? A group of them returns one by one and
- * waits at its end. */
+/* Returns true if the rank waits for sends or receives that it made. A group of them returns one
+ * by one and waits at its end. */
 bool waits_in_pairs(const struct rule_ctx *ctx, int rank);
-/* Do all of the culprits? False for none. */
+/* Returns true if all of the culprits do; false for none. */
 bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits);
-/* Are sends and receives among what the ranks wait for? */
+/* Returns true if sends and receives are among what the ranks wait for. */
 bool ranks_in_pairs(const struct rule_ctx *ctx);
 
-/* Can it be told what became of all that the rank waits for? Not where calls are no longer known, or
- * ranks are split into groups with numbers of their own. */
+/* Returns true if it can be told what became of all that the rank waits for. It cannot where
+ * calls are no longer known, or ranks are split into groups with numbers of their own. */
 bool partners_known(const struct rule_ctx *ctx, int rank);
 
 /* Sends and receives between two ranks meet in the order in which they are made. The first that the
@@ -27,25 +27,25 @@ bool partners_known(const struct rule_ctx *ctx, int rank);
  * its partner made of it, NULL: nothing. */
 const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struct record **theirs);
 
-/* Do all of the culprits wait for such a partner? Then they are none. True also of more ranks than are
- * looked at: to name some of them would be a guess. */
+/* Returns true if all of the culprits wait for such a partner: then they are none. True also of
+ * more ranks than are looked at: to name some of them would be a guess. */
 bool pairs_excuse(const struct rule_ctx *ctx, const struct culprits *culprits);
-/* Does another rank wait for a part of this one's that it has not made, or made otherwise; or
- * (`extra`) this one for another's? */
+/* Returns true if another rank waits for a part of this one's that it has not made, or made
+ * otherwise; or (`extra`) this one for another's. */
 bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra);
-/* Does somebody wait for each of the culprits so? False only where that is certain. */
+/* Returns true if somebody waits for each of the culprits so. False only where that is certain. */
 bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprits);
-/* A send or receive too few leaves others waiting for it, one too many the rank itself. Is it the other
- * way round for this deviation of `rank`, in a hang; or is one call all that it has in common with
- * others? False for other deviations. */
+/* A send or receive too few leaves others waiting for it, one too many the rank itself. Returns
+ * true if it is the other way round for this deviation of `rank`, in a hang, or if one call is
+ * all that it has in common with others. False for other deviations. */
 bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
 		      const struct deviation *deviation, int rank);
 
-/* pairs_met.c: is there a send or receive that the partner has no part of, or another amount, or a
- * collective that not all made, in the same order? True also where that cannot be told. Linear in the
- * calls. */
+/* pairs_met.c: returns true if there is a send or receive that the partner has no part of, or
+ * another amount, or a collective that not all made, in the same order. True also where that
+ * cannot be told. Linear in the calls. */
 bool pairs_unmet(const struct rule_ctx *ctx);
-/* Are all calls of the rank on the communicator known? */
+/* Returns true if all calls of the rank on the communicator are known. */
 bool knows_all_calls(const struct rule_ctx *ctx, int rank);
 
 #endif

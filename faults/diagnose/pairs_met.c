@@ -1,11 +1,11 @@
-/* pairs_met.c: did all that was sent and received meet its counterpart? */
+/* pairs_met.c: whether all that was sent and received met its counterpart */
 #include <stdlib.h>
 
 #include "base/call_value.h"
 #include "diagnose/pairs.h"
 
-/* What a send and its receive have in common: between whom, which of theirs, how much. Sums of it are
- * compared, so that every bit has to depend on all of that. */
+/* A send and its receive have this in common: between whom, which of theirs, how much. Sums of
+ * it are compared, so that every bit has to depend on all of that. */
 static uint64_t pair_hash(int from, int to, uint64_t nth, const struct record *r)
 {
 	struct record ends = { .kind = CALL_SEND, .count = (uint64_t)from << 32 | (uint32_t)to };

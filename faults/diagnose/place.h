@@ -10,22 +10,24 @@ uint64_t calls_completed(const struct rule_ctx *ctx, int rank);
 /* The first call that not all ranks completed, -1 when nobody waits for one. */
 int64_t hang_point(const struct rule_ctx *ctx);
 
-/* What all have in common, in words, that are no culprits and made call `seq` as the reference has
- * it; *n: how many they are. Who made another one in its place is not among them. Of sends and receives
- * partner, amount and direction may be each rank's own. Returns buf. */
+/* Writes what all have in common, in words, that are no culprits and made call `seq` as the
+ * reference has it; *n: how many they are. Ranks that made another one in its place are not
+ * among them. Of sends and receives partner, amount and direction may be each rank's own.
+ * Returns buf. */
 const char *common_call(const struct rule_ctx *ctx, const struct culprits *culprits, uint64_t seq,
 			size_t *n, char *buf, size_t len);
 
 /* Init stands before call 1. `hangs`: others are inside it. */
 void place_init(struct finding *finding, bool hangs);
 
-/* Does a culprit lack init itself, while others are inside it? Then that is the place. */
+/* Returns true if init itself is missing of a culprit, while others are inside it; then that is
+ * the place. */
 bool place_lacking_init(const struct rule_ctx *ctx, struct finding *finding);
 
-/* The call that culprits did not make though others did; init, where they lack that. */
+/* The call that culprits did not make though others did; init, where that is missing. */
 void place_missing(const struct rule_ctx *ctx, struct finding *finding);
 
-/* How many ranks are alive inside init; is this one? */
+/* Counts the ranks alive inside init; waits_at_init is true if this is one. */
 size_t count_inside_init(const struct rule_ctx *ctx);
 bool waits_at_init(const struct rule_ctx *ctx, int rank);
 

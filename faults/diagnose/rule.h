@@ -13,7 +13,7 @@
 #include "diagnose/align.h"
 #include "diagnose/diagnose.h"
 
-/* What sends and receives tell when they are compared strictly; a bit per communicator. */
+/* Sends and receives tell this when they are compared strictly; a bit per communicator. */
 struct plans {
 	uint32_t
 		followed; /* no rank's calls differ from the others' but for some left out or added */
@@ -92,7 +92,8 @@ void finding_reset(struct finding *finding);
 /* A sentence of evidence, if there is room. */
 void finding_note(struct finding *finding, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Room for as many notes again? Half of them are left to what concludes a finding. */
+/* Returns true if there is room for as many notes again. Half of them are left to what concludes
+ * a finding. */
 bool finding_has_room(const struct finding *finding);
 
 void mark_culprit(struct culprits *culprits, int rank);

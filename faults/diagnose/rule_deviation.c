@@ -64,8 +64,8 @@ static enum diagnosis_class deviation_class(enum deviation_kind kind)
 					 : CLASS_UNEXPLAINED;
 }
 
-/* What the culprits made there, in the words of `rank`, one of them: they need not all have made the
- * same. */
+/* Notes what the culprits made there, in the words of `rank`, one of them: they need not all
+ * have made the same. */
 static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 			   const struct deviation *first, int rank)
 {
@@ -180,8 +180,9 @@ bool rule_deviation(const struct rule_ctx *ctx, struct finding *f)
 	return !ctx->settled && find_deviation(ctx, f);
 }
 
-/* Did every rank that died do so by a signal of its own making, within a call? Then the call may
- * have killed it: arguments that do not fit those of the others, met by a library that gives up. */
+/* Returns true if every rank that died did so by a signal of its own making, within a call. Then
+ * the call may have killed it: arguments that do not fit those of the others, met by a library
+ * that gives up. */
 static bool died_in_calls(const struct evidence *e)
 {
 	static const int own[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };

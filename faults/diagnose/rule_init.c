@@ -15,7 +15,7 @@ static const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
 	return &ctx->evidence->ranks[rank].view;
 }
 
-/* What init was called with: one of two values, as a number. */
+/* Returns what init was called with: one of two values, as a number. */
 static uint64_t argument(const struct rank_view *v, bool id)
 {
 	return id ? v->init_id : (uint64_t)(int64_t)v->init_nranks;

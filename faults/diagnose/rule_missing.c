@@ -11,7 +11,7 @@
 #include "record/verdict.h"
 #include "process/watch.h"
 
-/* What the ranks that made the call are doing. */
+/* Says what the ranks that made the call are doing. */
 struct makers {
 	size_t n;
 	uint32_t phase; /* the furthest */
@@ -20,8 +20,9 @@ struct makers {
 	const char *past; /* one whose calls have: of a broadcast's root, for one. NULL: none */
 };
 
-/* Does this rank's own account put it past the calls that others are still in? Where those wait
- * whom the call let go says nothing: they may be further on than a rank that never came to it. */
+/* Returns true if this rank's own account puts it past the calls that others are still in. The
+ * place where those wait whom the call let go says nothing: they may be further on than a rank
+ * that never came to it. */
 static bool is_beyond(const struct evidence_rank *rank, const struct makers *makers)
 {
 	const struct rank_view *v = &rank->view;
@@ -33,7 +34,8 @@ static bool is_beyond(const struct evidence_rank *rank, const struct makers *mak
 	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;
 }
 
-/* Past the call, but no further than those whom the call let go, and that call is all it lacks? */
+/* Returns true for a rank past the call, but no further than those whom the call let go, if that
+ * call is all that is missing. */
 static bool left_one_out(const struct rule_ctx *ctx, int rank, const struct makers *makers)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
@@ -185,7 +187,7 @@ static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 	return known ? "majority" : "inconclusive";
 }
 
-/* Do all that lack the call wait for partners that left them alone? */
+/* Returns true if all whose call is missing wait for partners that left them alone. */
 static bool is_excused(const struct rule_ctx *ctx, const struct culprits *behind)
 {
 	return all_wait_in_pairs(ctx, behind) && pairs_excuse(ctx, behind);

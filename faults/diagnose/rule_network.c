@@ -27,8 +27,8 @@ static bool same_host(const struct rule_ctx *ctx)
 	return true;
 }
 
-/* Did its init end with what the kernel says of an address that does not answer, or is not this
- * host's? NCCL hands on strerror's words. */
+/* Returns true if its init ended with what the kernel says of an address that does not answer,
+ * or is not this host's. NCCL hands on strerror's words. */
 static bool cut_off_at_init(const struct rule_ctx *ctx, int rank)
 {
 	static const int reasons[] = { ENETUNREACH, EHOSTUNREACH, ECONNREFUSED,

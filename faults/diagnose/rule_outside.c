@@ -13,9 +13,9 @@
 #include "diagnose/words.h"
 #include "process/watch.h"
 
-/* Is its last call over, or at least not what it waits for? That it is over may not have been noted yet:
- * what has returned is, where calls block, and where they do not the rank says when it waits for its
- * device. But a group of sends and receives waits at its end. */
+/* Returns true if its last call is over, or at least not what it waits for. That it is over may
+ * not have been noted yet: what has returned is, where calls block, and where they do not the
+ * rank says when it waits for its device. But a group of sends and receives waits at its end. */
 static bool is_over(const struct rule_ctx *ctx, int rank)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
@@ -26,7 +26,7 @@ static bool is_over(const struct rule_ctx *ctx, int rank)
 	return v->completed >= v->issued || (elsewhere && !t->inside && !call_in_pairs(t->final));
 }
 
-/* Has it made as many calls as anybody, waits for none of them, and lives? */
+/* Returns true if it has made as many calls as anybody, waits for none of them, and lives. */
 static bool is_through(const struct rule_ctx *ctx, int rank)
 {
 	const struct track *t = &ctx->align->tracks[rank];
@@ -51,8 +51,8 @@ static int find_last(const struct rule_ctx *ctx)
 	return last;
 }
 
-/* How many wait where `last` does, all of whose calls have completed; *longest: since how many seconds
- * the first of them. 0: some wait there for a call. */
+/* Counts the ranks that wait where `last` does, all of whose calls have completed; *longest:
+ * since how many seconds the first of them. 0: some wait there for a call. */
 static size_t count_there(const struct rule_ctx *ctx, int last, double *longest)
 {
 	const char *what = ctx->evidence->ranks[last].view.what;

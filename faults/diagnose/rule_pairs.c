@@ -29,7 +29,7 @@ static void note_open(const struct rule_ctx *ctx, struct finding *f, int rank,
 			     number, own->seq, one, partner);
 }
 
-/* Where two that do not fit have met: either may be the one that is wrong. */
+/* Places the finding where two that do not fit have met: either may be the one that is wrong. */
 static void place_unequal(const struct rule_ctx *ctx, struct finding *f, const struct record *own,
 			  const struct record *theirs)
 {

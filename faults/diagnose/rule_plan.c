@@ -4,8 +4,8 @@
 
 #define POINTED_MAX 8 /* ranks for whom is asked who waits for them */
 
-/* May the deviation of one rank be that from a plan? Where each follows one of its own it says
- * nothing. */
+/* Returns true if the deviation of one rank may be that from a plan. Where each follows one of
+ * its own it says nothing. */
 static bool is_of_plan(const struct rule_ctx *ctx, const struct deviation *one, int rank,
 		       size_t odd)
 {

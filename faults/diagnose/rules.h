@@ -36,7 +36,7 @@ void plans_add(const struct rule_ctx *ctx, struct plans *plans);
 /* rule_missing.c: some made a call that others, not inside one, never did. */
 rule_fn rule_missing;
 rule_fn rule_missing_at_end; /* and all came to their end */
-/* Do all that lack the call wait for partners that left them alone? Marks them. */
+/* Returns true if all whose call is missing wait for partners that left them alone. Marks them. */
 bool missing_excused(const struct rule_ctx *ctx, struct finding *finding);
 /* Others than the culprits, alive, who lack a call as rule_missing has it: a line each. After
  * finding_conclude. */

@@ -45,7 +45,8 @@ size_t decide_views(const struct decide_input *in, struct rank_view **views)
 	return n;
 }
 
-/* Of this host: is something wrong; with `deadlines`, a wait as well as what no waiting will mend? */
+/* Returns true if something is wrong on this host; with `deadlines`, a wait as well as what no
+ * waiting will repair. */
 static bool abnormal_here(const struct decide_input *in, bool deadlines)
 {
 	for (size_t i = 0; i < in->nranks; i++)
@@ -62,7 +63,7 @@ static bool abnormal_elsewhere(const struct decide_input *in, bool deadlines)
 	return false;
 }
 
-/* Is something wrong that no waiting will mend, on any host? */
+/* Returns true if something is wrong that no waiting will repair, on any host. */
 static bool is_worse(const struct decide_input *in)
 {
 	return abnormal_here(in, false) || abnormal_elsewhere(in, false);
@@ -115,8 +116,8 @@ static void note_ends(struct decide_state *s, const struct decide_input *in)
 
 /* ---- a verdict, or not yet ---- */
 
-/* Did ranks make different calls? Their numbers tell, and on this host the rolling hashes. A process
- * without a rank makes none by right. */
+/* Returns true if ranks made different calls. Their numbers tell, and on this host the rolling
+ * hashes. A process without a rank makes none by right. */
 static bool calls_differ(const struct decide_input *in)
 {
 	const struct decide_rank *first = NULL;
@@ -144,8 +145,8 @@ static bool calls_differ(const struct decide_input *in)
 	return false;
 }
 
-/* Should the diagnoser look? Also where a run came to its end, though ranks made different calls, or made
- * communicators otherwise than the others and got through. */
+/* Returns true if the diagnoser should look. It also looks where a run came to its end, though
+ * ranks made different calls, or made communicators otherwise than the others and got through. */
 static bool wants_diagnosis(const struct decide_input *in, enum outcome outcome,
 			    const struct rank_view *views, size_t n)
 {
@@ -154,7 +155,7 @@ static bool wants_diagnosis(const struct decide_input *in, enum outcome outcome,
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
 }
 
-/* Does the wait that an extension is about, if there is one, still go on? */
+/* Returns true if the wait that an extension is about, if there is one, still goes on. */
 static bool same_wait(const struct extension *x, const struct rank_view *views, size_t n)
 {
 	if (x->wait_ns == 0)
@@ -182,9 +183,10 @@ static double since(uint64_t then, uint64_t now)
 	return then ? ns_seconds(now - then) : 0;
 }
 
-/* What has the run come to?
+/* Concludes what the run has come to:
  * - The root is gone, and rank 0 with it: that is no success, whatever is seen here.
- * - Nothing is wrong any more, and not all are done: who was only late is back, and the run goes on.
+ * - Nothing is wrong any more, and not all are done: a rank that was only late is back, and the
+ *   run goes on.
  * - Else there is a verdict, once the diagnoser has looked, if there is something to look at. */
 static struct decision conclude(struct decide_state *s, const struct decide_input *in)
 {
@@ -219,7 +221,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	return d;
 }
 
-/* Who of all hosts has waited longest past a deadline; NULL: nobody. */
+/* Finds the rank of all hosts that has waited longest past a deadline; NULL: there is none. */
 static const struct rank_view *longest_wait(const struct decide_input *in)
 {
 	const struct rank_view *longest = NULL;
@@ -240,7 +242,8 @@ static const struct rank_view *longest_wait(const struct decide_input *in)
 	return longest;
 }
 
-/* The diagnoser found no cause, or one that may be the host's doing: does the run get more time? */
+/* Returns true if the run gets more time: the diagnoser found no cause, or one that may be the
+ * host's doing. */
 static bool extend(struct decide_state *s, const struct decide_input *in, bool unexplained,
 		   const char *ranks)
 {
@@ -288,13 +291,13 @@ static void note_error(struct decide_state *s, const struct decide_input *in)
 		s->error_until = s->error_ns + (any_overdue(in) ? 0 : decide_times.error_ns);
 }
 
-/* May a death be behind the error that was seen? */
+/* Returns true if a death may be behind the error that was seen. */
 static bool awaits_death(const struct decide_state *s, uint64_t now)
 {
 	return !s->death_ns && now < s->error_until;
 }
 
-/* Has what else may be wrong had its time to come in? */
+/* Returns true if what else may be wrong had its time to come in. */
 static bool is_settled(const struct decide_state *s, uint64_t now)
 {
 	if (s->death_ns)

@@ -1,6 +1,6 @@
-/* decide.h: does somebody hang, who, since when, and what is to be done now? All that the leader of a
- * host decides, from what it sees: no clock, no file, no process, no message is touched here.
- * Times are nanoseconds of clock_ns(), as the caller says it is.
+/* decide.h: whether somebody hangs, who, since when, and what is to be done now. The leader of a
+ * host decides all of that from what it sees: no clock, no file, no process, no message is
+ * touched here. Times are nanoseconds of clock_ns(), as the caller says it is.
  *
  * A leader calls decide() at each tick and does what it answers. On one host, and on rank 0's of
  * several (the root), it leads; on the others it follows the root while that answers. */
@@ -15,7 +15,7 @@
 #include "record/view.h"
 #include "watch/rendezvous.h"
 
-/* How a rank gets on, over time; decide()'s own, zeroed at first. */
+/* Follows how a rank gets on, over time; decide()'s own, zeroed at first. */
 struct rank_track {
 	uint64_t heartbeat;	    /* last seen */
 	uint64_t progressed_ns;	    /* when it was first seen so */
@@ -57,7 +57,7 @@ struct decide_host {
 	bool counted;	   /* it has answered the last census */
 };
 
-/* What the root has said since the last call, to a leader elsewhere. */
+/* The root has said this since the last call, to a leader elsewhere. */
 struct decide_orders {
 	bool census;	       /* it asks who has come to communicator init */
 	bool collects;	       /* the verdict is out, and it collects what is slow */
@@ -118,7 +118,7 @@ struct decision {
 	enum rendezvous rendezvous; /* RENDEZVOUS: COMPLETE, MISSING or MISMATCH */
 };
 
-/* What the diagnoser says of a run that went wrong. */
+/* The diagnoser says one of these of a run that went wrong. */
 enum diagnosis_result {
 	DIAGNOSIS_NOT_ASKED, /* there is none */
 	DIAGNOSIS_UNEXPLAINED,
@@ -135,7 +135,7 @@ struct extension {
 	uint64_t wait_ns;  /* ... since when, on its host's clock: the wait that this is about */
 };
 
-/* How the ranks come to communicator init. */
+/* Follows how the ranks come to communicator init. */
 struct init_state {
 	bool marked;	       /* some rank here is overdue for no other reason */
 	bool complete;	       /* they all came, or the diagnoser saw no cause in it: never again */
@@ -167,12 +167,12 @@ struct decide_state {
 
 void decide_open(struct decide_state *state, const struct decide_config *config, uint64_t now);
 
-/* Is a fresh account of this rank wanted at `in->now`, in the decide() to come? Reading one takes a
- * system call or three. */
+/* Returns true if a fresh account of this rank is wanted at `in->now`, in the decide() to come.
+ * Reading one takes a system call or three. */
 bool decide_wants_account(const struct decide_state *state, const struct decide_input *in,
 			  const struct decide_rank *rank);
 
-/* What is to be done now. Allocates at most, and without memory nothing is decided. */
+/* Decides what is to be done now. Allocates at most, and without memory nothing is decided. */
 struct decision decide(struct decide_state *state, struct decide_input *in);
 
 /* After DIAGNOSE: what the diagnoser made of it, at `in->now`; of the same ranks and hosts. The verdict

@@ -44,7 +44,7 @@ bool extension_over(const struct extension *x, uint64_t now)
 
 /* ---- whom a busy host excuses ---- */
 
-/* Does it make steps; is it one of these, or is nobody named? */
+/* Returns true if it makes steps and is one of these, or nobody is named. */
 static bool goes_on(const struct rank_view *view, const char *ranks)
 {
 	return view->progressed && view->process < PROCESS_EXITED &&
@@ -64,8 +64,8 @@ static bool any_goes_on(const struct decide_input *in, const char *ranks)
 	return false;
 }
 
-/* Does this host keep one of them from running? Where nobody is named, one of all. Who is as good as never
- * run gets its turn now and then. */
+/* Returns true if this host keeps one of them from running; where nobody is named, one of all. A
+ * rank that is as good as never run gets its turn now and then. */
 static bool starves_here(const struct decide_state *s, const struct decide_input *in,
 			 const char *ranks)
 {
@@ -77,7 +77,8 @@ static bool starves_here(const struct decide_state *s, const struct decide_input
 	return any && in->now - s->starved_ns < decide_times.starved_lately_ns;
 }
 
-/* Does another one? A stopped rank does not starve: it will not go on by itself. */
+/* Returns true if another host does. A stopped rank does not starve: it will not go on by
+ * itself. */
 static bool starves_elsewhere(const struct decide_input *in, const char *ranks)
 {
 	for (size_t i = 0; i < in->nhosts; i++)

@@ -33,7 +33,7 @@ static double longest_here(const struct decide_input *in)
 	return longest;
 }
 
-/* How the ranks meet whom this leader knows: all, at the root. */
+/* Tells how the ranks meet that this leader knows: all, at the root. */
 static enum rendezvous how_they_meet(const struct decide_input *in, double *longest)
 {
 	struct rank_view *views;
@@ -99,7 +99,8 @@ static struct decision take_census(struct decide_state *s, uint64_t now)
 	return (struct decision){ .action = DECIDE_CENSUS };
 }
 
-/* The verdict may be said in so many seconds, or could have been: how long until the next census? */
+/* Returns how long it is until the next census; the verdict may be said in `left` seconds, or
+ * could have been. */
 static uint64_t pause_for(double left, double init_seconds)
 {
 	if (left < -init_seconds)

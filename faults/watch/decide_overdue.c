@@ -13,7 +13,8 @@ static bool past_deadline(const struct decide_rank *rank, uint64_t now)
 	       now > view->deadline_ns + rank->track.grace_ns;
 }
 
-/* Is somebody who lives past its deadline, and has some rank made a step lately? */
+/* Tells whether somebody who lives is past its deadline, and whether some rank has made a step
+ * lately. */
 static void survey(const struct decide_input *in, bool *late, bool *moving)
 {
 	*late = *moving = false;

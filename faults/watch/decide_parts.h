@@ -16,18 +16,19 @@ static inline double ns_seconds(uint64_t ns)
  * keeps some rank from running. */
 bool progress_look(struct decide_state *state, struct decide_input *in, uint64_t paused_from);
 
-/* Did it make a step within the last half second? */
+/* Returns true if it made a step within the last half second. */
 bool progress_lately(const struct decide_rank *rank, uint64_t now);
 
-/* Did nobody on this host? */
+/* Returns true if nobody on this host did. */
 bool progress_quiet(const struct decide_input *in);
 
-/* Since somebody waits, has it not yet had 0.4 s for itself, in which it ran or did not want to; or
- * none of the last window? Then the host may be what keeps it. Also before anything is known. */
+/* Returns true if, since somebody waits, it has not yet had 0.4 s for itself, in which it ran or
+ * did not want to, or none of the last window: then the host may be what keeps it. True also
+ * before anything is known. */
 bool progress_descheduled(const struct decide_rank *rank);
 
-/* Was it starved, of two readings of its account: nanoseconds run and queued in a window; `ready`: it
- * wants to run at its end? */
+/* Returns true if it was starved, of two readings of its account: nanoseconds run and queued in
+ * a window; `ready`: it wants to run at its end. */
 bool progress_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready);
 
 /* ---- decide_overdue.c: who is overdue ---- */
@@ -41,8 +42,8 @@ bool overdue_ever_since(const struct decide_state *state, uint64_t since);
 
 /* ---- decide_init.c: communicator init ---- */
 
-/* How the ranks of this host are held up at init, if they will never meet there: OPEN or COMPLETE if
- * they are not. Several hosts: whether a census is due. */
+/* Tells how the ranks of this host are held up at init, if they will never meet there: OPEN or
+ * COMPLETE if they are not. Several hosts: whether a census is due. */
 enum rendezvous init_look(struct decide_state *state, const struct decide_input *in);
 
 /* Root, while nothing is wrong: CENSUS or RENDEZVOUS when it is time. */
@@ -66,10 +67,10 @@ uint64_t extension_excuse(const struct decide_state *state, const struct decide_
  * at all). true: the run goes on until until_ns; false: all has been given. */
 bool extension_grant(struct extension *extension, double waited, uint64_t excuse_ns, uint64_t now);
 
-/* Is it still time that was given? */
+/* Returns true if it is still time that was given. */
 bool extension_holds(const struct extension *extension, uint64_t now);
 
-/* Was time given, and is it over? */
+/* Returns true if time was given, and is over. */
 bool extension_over(const struct extension *extension, uint64_t now);
 
 #endif

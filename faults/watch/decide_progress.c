@@ -1,5 +1,5 @@
-/* decide_progress.c: does a rank of this host still get anywhere, and does the host let it? Keeps a busy
- * host from looking like a hang. */
+/* decide_progress.c: whether a rank of this host still gets anywhere, and whether the host lets
+ * it. Keeps a busy host from looking like a hang. */
 #include "watch/decide_parts.h"
 
 #include "watch/decide_times.h"
@@ -67,8 +67,8 @@ static void take_account(struct rank_track *t, const struct rank_account *accoun
 	t->queued_ns = account->queued_ns;
 }
 
-/* Does somebody here wait, or was a census taken: are accounts looked at? What was seen before counts for
- * nothing then. */
+/* Returns true if accounts are looked at: somebody here waits, or a census was taken. What was
+ * seen before counts for nothing then. */
 static bool someone_waits(const struct decide_state *s, const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nranks; i++)

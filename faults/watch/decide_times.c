@@ -36,8 +36,8 @@ const struct decide_times decide_times = {
 	/* A host that keeps a rank from running excuses that rank, and those who wait for it, for so
 	 * long and no longer: on a crowded host somebody is always kept from running. */
 	.starvation_ns = 5000 * MS,
-	/* Who has waited so long has the scheduler's accounts of all ranks read. Early enough for
-	 * own_time_ns to pass before progress_ns does. */
+	/* A rank that has waited so long has the scheduler's accounts of all ranks read. Early
+	 * enough for own_time_ns to pass before progress_ns does. */
 	.watch_after_ns = 100 * MS,
 	/* Three windows: who is as good as never run gets its turn now and then, and is starved all
 	 * the same. */

@@ -24,7 +24,7 @@
 
 struct verdict;
 
-/* What is told of a rank on another node: evidence for the verdict, its stacks, and what its
+/* These are told of a rank on another node: evidence for the verdict, its stacks, and what its
  * host counted, which is said with one rank of the host. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
 
@@ -90,7 +90,7 @@ struct monitor_node {
 	struct decide_host host; /* as the decision sees it; owns its views */
 };
 
-/* What the root wants, since the last tick. */
+/* The root wants these, since the last tick. */
 struct monitor_requests {
 	bool prepare, query, slow;
 	char folder[256]; /* `slow`: of the evidence, "" for none */
@@ -126,7 +126,7 @@ int monitor_open(struct monitor *monitor, const struct monitor_config *config,
 		 struct record_memory *memory, int memory_fd, struct error *err);
 void monitor_close(struct monitor *monitor);
 
-/* What the supervisor's loop calls; `ctx` is the monitor. */
+/* The supervisor's loop calls these; `ctx` is the monitor. */
 struct supervisor_hooks monitor_hooks(struct monitor *monitor);
 
 #endif

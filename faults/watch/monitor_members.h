@@ -20,8 +20,8 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 /* The scheduler's accounts that decide() wants for m->input. */
 void members_account(struct monitor *m);
 
-/* How many ranks and hosts take part, -1 while it is unknown: as a rank says that does. The leader's own
- * may be a surplus one, which does not know. */
+/* Counts the ranks and hosts that take part, -1 while it is unknown: as a rank says that does.
+ * The leader's own may be a surplus one, which does not know. */
 void members_job(const struct monitor *m, int *nranks, int *nnodes);
 
 /* The views of this host's ranks to `views`, nranks of room; how many they are. */

@@ -339,7 +339,7 @@ void nodes_release(struct monitor *m)
 
 /* ---- leader of another node ---- */
 
-/* What the diagnoser says of one rank, to the root. */
+/* The diagnoser says this of one rank, to the root. */
 struct sending {
 	struct monitor *m;
 	int rc; /* the first failure ends it: the root is judging without us by then */

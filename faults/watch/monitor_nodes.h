@@ -35,7 +35,7 @@ enum message {
 	                    * judged again */
 	MESSAGE_COUNTERS, /* leader to root: struct evidence_head, then what its host counted, as text */
 	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at communicator init */
-	MESSAGE_CENSUS,	      /* root to leader: who has come to it? */
+	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
 	MESSAGE_RENDEZVOUS    /* root to leader: uint32 enum rendezvous, as the roll says */
 };
@@ -48,7 +48,7 @@ struct evidence_head {
 /* Root: listen when rank 0 wants it. Others: connect as soon as the address is known. */
 void nodes_open(struct monitor *m);
 void nodes_join(struct monitor *m);
-/* Is the listener to be waited on? */
+/* Returns true if the listener is to be waited on. */
 bool nodes_listening(const struct monitor *m);
 
 /* Root: take in what came. Returns true when a node has reported something abnormal. */

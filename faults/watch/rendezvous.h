@@ -1,6 +1,6 @@
-/* rendezvous.h: have all ranks come to communicator init, and with arguments that fit? They come there
- * together, from a barrier: who is not there soon, or asks for something else, will not be met,
- * however long the library is given for its init. Pure. */
+/* rendezvous.h: whether all ranks have come to communicator init, with arguments that fit. They
+ * come there together, from a barrier: a rank that is not there soon, or asks for something
+ * else, will not be met, however long the library is given for its init. Pure. */
 #ifndef HANGAR_RENDEZVOUS_H
 #define HANGAR_RENDEZVOUS_H
 
@@ -16,16 +16,20 @@ enum rendezvous {
 	RENDEZVOUS_MISMATCH  /* all have come, some with arguments that do not fit */
 };
 
-/* How the ranks of a run of `nranks` meet, of which `n` are known. Without memory: RENDEZVOUS_OPEN. */
+/* Tells how the ranks of a run of `nranks` meet, of which `n` are known. Without memory:
+ * RENDEZVOUS_OPEN. */
 enum rendezvous rendezvous_of(const struct rank_view *views, size_t n, int nranks);
 
-/* Did some of those who called init do so with arguments that do not fit? False without memory. */
+/* Returns true if some of those who called init did so with arguments that do not fit. False
+ * without memory. */
 bool rendezvous_mismatched(const struct rank_view *views, size_t n);
 
-/* Is it inside init; or behind it, where a library made what cannot work: of what was made unlike? */
+/* Returns true if it is inside init; or behind it, where a library made what cannot work: of
+ * what was made from mismatched arguments. */
 bool rendezvous_holds(const struct rank_view *view, enum rendezvous how);
 
-/* Is it a rank that lives and has not called init? A surplus one and one that is done never do. */
+/* Returns true for a rank that lives and has not called init. A surplus one and one that is done
+ * never do. */
 bool rendezvous_missing(const struct rank_view *view);
 
 /* Those who called init form groups by id; nothing is wrong with a group that is as many as each of it

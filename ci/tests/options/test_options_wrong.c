@@ -96,7 +96,7 @@ static const struct wrong_case wrong_values[] = {
 	{ .line = "--out=", .want = "--out '': must be" },
 	{ .line = "--mode fast", .want = "--mode fast: must be one of stream isolated graph" },
 	{ .line = "--backend gloo", .want = "--backend gloo: must be one of auto nccl mpi" },
-	{ .line = "--table plain", .want = "--table plain: must be hangar or nccl-tests" },
+	{ .line = "--table plain", .want = "--table plain: must be one of hangar nccl-tests wide" },
 	{ .line = "--record all", .want = "--record all: must be one of off calls full" },
 	{ .line = "--alloc host", .want = "--alloc host: must be one of nccl cuda" },
 	{ .line = "--nvlink-centric 2", .want = "--nvlink-centric 2: must be 0 or 1" },

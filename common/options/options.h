@@ -19,84 +19,106 @@ enum table_kind { TABLE_HANGAR, TABLE_NCCL_TESTS, TABLE_WIDE };
 enum average { AVERAGE_RANK0, AVERAGE_MEAN, AVERAGE_MIN, AVERAGE_MAX }; /* -a 0..3 */
 enum split_kind { SPLIT_NONE, SPLIT_AND, SPLIT_OR, SPLIT_MOD, SPLIT_DIV };
 
+/* Groups without names: a field is options->FIELD. */
 struct options {
 	/* sweep, bytes */
-	size_t min_bytes, max_bytes, step_bytes; /* -b -e -i */
-	int step_factor;			 /* -f; 0 when -i was given */
-	size_t align; /* --align: per-rank counts of split collectives, bytes; 16 as
+	struct {
+		size_t min_bytes, max_bytes, step_bytes; /* -b -e -i */
+		int step_factor;			 /* -f; 0 when -i was given */
+		size_t align; /* --align: per-rank counts of split collectives, bytes; 16 as
 	                       * in nccl-tests */
+	};
 	/* shape of the job */
-	int threads, gpus;	    /* -t -g: ranks to start = threads x gpus; 0: not given */
-	bool share_gpu;		    /* --share-gpu */
-	int device_first;	    /* NCCL_TESTS_DEVICE, -1 unset */
-	enum split_kind split_kind; /* NCCL_TESTS_SPLIT, NCCL_TESTS_SPLIT_MASK (as AND) */
-	unsigned long split_value;
+	struct {
+		int threads, gpus; /* -t -g: ranks to start = threads x gpus; 0: not given */
+		bool share_gpu;	   /* --share-gpu */
+		int device_first;  /* NCCL_TESTS_DEVICE, -1 unset */
+		enum split_kind split_kind; /* NCCL_TESTS_SPLIT, NCCL_TESTS_SPLIT_MASK (as AND) */
+		unsigned long split_value;
+	};
 	/* what to run */
-	char backend[16];	     /* --backend auto|nccl|mpi|null */
-	enum mode mode;		     /* --mode; MODE_GRAPH also from -G */
-	int dtype_first, dtype_last; /* -d; DT_INT8..DT_F8E5M2 for "all" */
-	int op_first, op_last;	     /* -o; OP_SUM..OP_MULSUM for "all" */
-	int root;		     /* -r; -1: all */
+	struct {
+		char backend[16];	     /* --backend auto|nccl|mpi|null */
+		enum mode mode;		     /* --mode; MODE_GRAPH also from -G */
+		int dtype_first, dtype_last; /* -d; DT_INT8..DT_F8E5M2 for "all" */
+		int op_first, op_last;	     /* -o; OP_SUM..OP_MULSUM for "all" */
+		int root;		     /* -r; -1: all */
+	};
 	/* how often */
-	int iters;	    /* -n; 0: adaptive */
-	int warmup;	    /* -w; -1: until steady */
-	int agg_iters;	    /* -m */
-	int cycles;	    /* -N; 0: for ever */
-	int graph_launches; /* -G; 0: none given */
-	double budget;	    /* --budget: seconds per point when adaptive */
-	double ci_percent;  /* --ci: target */
-	int check;	    /* -c: extra check iterations, 0: no check at all */
-	bool check_every;   /* --check-every: check every call (slow; times are then
+	struct {
+		int iters;	    /* -n; 0: adaptive */
+		int warmup;	    /* -w; -1: until steady */
+		int agg_iters;	    /* -m */
+		int cycles;	    /* -N; 0: for ever */
+		int graph_launches; /* -G; 0: none given */
+		double budget;	    /* --budget: seconds per point when adaptive */
+		double ci_percent;  /* --ci: target */
+		int check;	    /* -c: extra check iterations, 0: no check at all */
+		bool check_every;   /* --check-every: check every call (slow; times are then
 	                       * not comparable) */
-	uint32_t seed;	    /* --seed */
-	int unalign;	    /* -u elements */
-	int blocking;	    /* -z 0..3 */
-	int timeout;	    /* -T seconds, 0: automatic deadlines */
-	int parallel_init;  /* -p; accepted: every rank is a process, always parallel */
+		uint32_t seed;	    /* --seed */
+		int unalign;	    /* -u elements */
+		int blocking;	    /* -z 0..3 */
+		int timeout;	    /* -T seconds, 0: automatic deadlines */
+		int parallel_init;  /* -p; accepted: every rank is a process, always parallel */
+	};
 	/* communicator and memory */
-	enum alloc_kind alloc; /* --alloc nccl|cuda */
-	int local_register;    /* -R 0..2 */
-	int cta_policy;	       /* -x, -1 unset */
-	bool nvlink_centric;   /* --nvlink-centric 0|1 */
-	bool stream_null;      /* -y */
-	int device_impl;       /* -D: > 0 is not there: exit 77 */
-	int device_ctas;       /* -V: given at all: exit 77 unless -D is 0 ... see options_check */
+	struct {
+		enum alloc_kind alloc; /* --alloc nccl|cuda */
+		int local_register;    /* -R 0..2 */
+		int cta_policy;	       /* -x, -1 unset */
+		bool nvlink_centric;   /* --nvlink-centric 0|1 */
+		bool stream_null;      /* -y */
+		int device_impl;       /* -D: > 0 is not there: exit 77 */
+		int device_ctas; /* -V: given at all: exit 77 unless -D is 0 ... see options_check */
+	};
 	/* report */
-	enum average average;  /* -a */
-	bool cputime;	       /* -C */
-	bool timestamps;       /* -S */
-	bool memory_report;    /* -M */
-	bool per_iter;	       /* -I */
-	int per_iter_skip;     /* -K */
-	double min_bw;	       /* NCCL_TESTS_MIN_BW GB/s, 0: none */
-	double min_busbw;      /* --min-busbw GB/s, 0: none */
-	double min_percent;    /* --min-percent of what is predicted, 0: none */
-	double good, low;      /* --good --low: percent of the prediction, for the run's verdict */
-	bool vendor;	       /* --vendor */
-	bool reconcile;	       /* --reconcile */
-	const char *topo;      /* --topo: "live", "none", a spec's name or a file */
-	enum table_kind table; /* --table */
-	const char *nccl_json; /* -J FILE.json; NULL: none. The strings are argv's or the
+	struct {
+		enum average average; /* -a */
+		bool cputime;	      /* -C */
+		bool timestamps;      /* -S */
+		bool memory_report;   /* -M */
+		bool per_iter;	      /* -I */
+		int per_iter_skip;    /* -K */
+		double min_bw;	      /* NCCL_TESTS_MIN_BW GB/s, 0: none */
+		double min_busbw;     /* --min-busbw GB/s, 0: none */
+		double min_percent;   /* --min-percent of what is predicted, 0: none */
+		double good,
+			low;	/* --good --low: percent of the prediction, for the run's verdict */
+		bool vendor;	/* --vendor */
+		bool reconcile; /* --reconcile */
+		const char *topo;      /* --topo: "live", "none", a spec's name or a file */
+		enum table_kind table; /* --table */
+		const char *nccl_json; /* -J FILE.json; NULL: none. The strings are argv's or the
 	                       * environment's. */
-	const char *csv, *json, *out; /* --csv --json --out */
+		const char *csv, *json, *out; /* --csv --json --out */
+	};
 	/* faults: --fault, as given; the grammar is faults/inject/fault.h's. "none": the healthy
 	 * twin */
-	const char *faults[8];
-	int nfaults;
-	bool list_faults; /* --list-faults */
-	bool size_given;  /* -b or -e was */
+	struct {
+		const char *faults[8];
+		int nfaults;
+		bool list_faults; /* --list-faults */
+		bool size_given;  /* -b or -e was */
+	};
 	/* watching */
-	enum record_level record; /* --record off|calls|full */
-	bool watch;		  /* --no-watch clears it */
-	const char *expect;	  /* --expect */
+	struct {
+		enum record_level record; /* --record off|calls|full */
+		bool watch;		  /* --no-watch clears it */
+		const char *expect;	  /* --expect */
+	};
 	/* alltoallv */
-	double spread;		 /* NCCL_TESTS_ALLTOALLV_SPREAD 0..1 */
-	const char *matrix_file; /* NCCL_TESTS_ALLTOALLV_MATRIX_FILE */
-	double matrix_scale;	 /* NCCL_TESTS_ALLTOALLV_MATRIX_SCALE */
-	bool matrix_summary;	 /* NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY */
+	struct {
+		double spread;		 /* NCCL_TESTS_ALLTOALLV_SPREAD 0..1 */
+		const char *matrix_file; /* NCCL_TESTS_ALLTOALLV_MATRIX_FILE */
+		double matrix_scale;	 /* NCCL_TESTS_ALLTOALLV_MATRIX_SCALE */
+		bool matrix_summary;	 /* NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY */
+	};
 	/* requests that end the program after printing to standard output; see options_parse */
-	bool help, version;
-	const char *completion; /* --completion bash */
+	struct {
+		bool help, version;
+		const char *completion; /* --completion bash */
+	};
 };
 
 /* The collective that a command line is for. */

@@ -14,42 +14,52 @@
 #define ROW_SCHEMA 1
 
 struct row {
-	int32_t schema;
-	const char *collective; /* "all_reduce" */
-	const char *backend;	/* "nccl" "mpi" */
-	int32_t nranks, nnodes;
-	uint64_t size;		  /* bytes */
-	uint64_t count;		  /* elements */
-	const char *type, *redop; /* dtype_name, redop_name */
-	int32_t root;		  /* -1: none */
-	const char *placement;	  /* "out-of-place" "in-place" */
-	const char *mode;	  /* "stream" "isolated" "graph" */
-	int32_t cycle;		  /* -N */
-	double time_us; /* median over the samples; a sample is the slowest rank's time per
+	/* The point. Groups have no names: a field is row->FIELD. */
+	struct {
+		int32_t schema;
+		const char *collective; /* "all_reduce" */
+		const char *backend;	/* "nccl" "mpi" */
+		int32_t nranks, nnodes;
+		uint64_t size;		  /* bytes */
+		uint64_t count;		  /* elements */
+		const char *type, *redop; /* dtype_name, redop_name */
+		int32_t root;		  /* -1: none */
+		const char *placement;	  /* "out-of-place" "in-place" */
+		const char *mode;	  /* "stream" "isolated" "graph" */
+		int32_t cycle;		  /* -N */
+	};
+	/* What was measured. */
+	struct {
+		double time_us; /* median over the samples; a sample is the slowest rank's time per
 	                         * call (-a says otherwise) */
-	double algbw_gbs, busbw_gbs; /* 1e9 bytes per second */
-	int64_t wrong;		     /* wrong elements over all ranks; -1: not checked */
-	double mean_us, min_us, p5_us, p95_us, p99_us, max_us, stddev_us;
-	double ci_low_us, ci_high_us, ci_percent;
-	int64_t samples;	    /* how many */
-	int64_t calls;		    /* calls per sample */
-	const char *stop;	    /* why sampling ended: "ci" "budget" "count" */
-	double enqueue_us;	    /* host time per call to issue it, slowest rank's median */
-	int32_t slowest_rank;	    /* the rank that was slowest most often */
-	double rank_spread_percent; /* (slowest - fastest rank's median) / fastest */
-	int64_t warmup_calls;
+		double algbw_gbs, busbw_gbs; /* 1e9 bytes per second */
+		int64_t wrong;		     /* wrong elements over all ranks; -1: not checked */
+		double mean_us, min_us, p5_us, p95_us, p99_us, max_us, stddev_us;
+		double ci_low_us, ci_high_us, ci_percent;
+		int64_t samples;      /* how many */
+		int64_t calls;	      /* calls per sample */
+		const char *stop;     /* why sampling ended: "ci" "budget" "count" */
+		double enqueue_us;    /* host time per call to issue it, slowest rank's median */
+		int32_t slowest_rank; /* the rank that was slowest most often */
+		double rank_spread_percent; /* (slowest - fastest rank's median) / fastest */
+		int64_t warmup_calls;
+	};
 	/* What the topology predicts (struct predictor); NaN and NULL where it says nothing. */
-	double predicted_us, predicted_busbw_gbs;
-	double ceiling_busbw_gbs;    /* what the links could carry */
-	double of_predicted_percent; /* predicted time over measured time */
-	double of_ceiling_percent;   /* measured busbw over the ceiling */
-	const char *predicted_algo, *predicted_proto;
-	int32_t predicted_channels; /* -1: none */
+	struct {
+		double predicted_us, predicted_busbw_gbs;
+		double ceiling_busbw_gbs;    /* what the links could carry */
+		double of_predicted_percent; /* predicted time over measured time */
+		double of_ceiling_percent;   /* measured busbw over the ceiling */
+		const char *predicted_algo, *predicted_proto;
+		int32_t predicted_channels; /* -1: none */
+	};
 	/* What the library really did, from a pass apart (tuning.h); NULL, -1, NaN: it did not
 	 * say. */
-	const char *used_algo, *used_proto;
-	int32_t used_channels;
-	double nccl_estimate_us;
+	struct {
+		const char *used_algo, *used_proto;
+		int32_t used_channels;
+		double nccl_estimate_us;
+	};
 	char timestamp[32];	    /* local time with zone, ISO 8601 */
 	struct check_report report; /* of the first bad rank; wrong == 0 when all is right */
 	/* Detail for JSON, owned by whoever fills the row: samples x nranks, row-major, us. May

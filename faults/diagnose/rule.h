@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "diagnose/align.h"
+#include "align/align.h"
 #include "diagnose/diagnose.h"
 
 /* Sends and receives tell this when they are compared strictly; a bit per communicator. */

@@ -1,6 +1,6 @@
 /* align_schedule.c: what the schedule's own regularity, a period or equal steps of count, says of
  * calls that nobody has made yet. */
-#include "diagnose/align_parts.h"
+#include "align/align_parts.h"
 
 #include <stdlib.h>
 

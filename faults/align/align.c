@@ -1,5 +1,5 @@
 /* align.c: ranks' call sequences side by side: laid out, and looked up. */
-#include "diagnose/align_parts.h"
+#include "align/align_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

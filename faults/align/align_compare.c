@@ -1,5 +1,5 @@
 /* align_compare.c: how one rank's calls differ from those that most ranks made. */
-#include "diagnose/align_parts.h"
+#include "align/align_parts.h"
 
 #define SHIFT_MAX 8 /* calls skipped or added in one place */
 

@@ -1,8 +1,8 @@
-/* align_parts.h: what the parts of align share. For faults/diagnose/align*.c only. */
+/* align_parts.h: what the parts of align share. For faults/align/ only. */
 #ifndef HANGAR_ALIGN_PARTS_H
 #define HANGAR_ALIGN_PARTS_H
 
-#include "diagnose/align.h"
+#include "align/align.h"
 
 /* The signature that the reference has at call `seq`, 0: nobody knows. */
 static inline uint64_t align_reference_sig(const struct align *a, uint64_t seq)

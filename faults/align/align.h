@@ -1,5 +1,5 @@
 /* align.h: the calls of all ranks on one communicator, side by side: the sequence most ranks
- * made, and how one rank's differs. Internal to faults/diagnose/. Cost linear in ranks x calls. */
+ * made, and how one rank's differs. For faults/diagnose/. Cost linear in ranks x calls. */
 #ifndef HANGAR_ALIGN_H
 #define HANGAR_ALIGN_H
 

@@ -1,5 +1,5 @@
 /* align_vote.c: the sequence that most ranks made: voted on call by call, ties, whose vote counts. */
-#include "diagnose/align_parts.h"
+#include "align/align_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

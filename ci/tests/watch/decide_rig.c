@@ -1,0 +1,468 @@
+/* decide_rig.c: the world that decide() looks at in rows: ranks, hosts, messages, a clock. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+
+#include "watch/decide_rig.h"
+
+#include "process/watch.h"
+#include "rig/unit.h"
+#include "watch/decide.h"
+#include "watch/decide_times.h"
+
+#define MS	 1000000ull
+#define START_MS 1000000 /* of the hosts' clock, when a row begins */
+
+enum { RANKS = 8, HOSTS = 4, TICK = 20 };
+
+/* A rank as it is, whoever looks. */
+struct actor {
+	int host, place;
+	int beat_every, beat_until, turn_every, turn_until, turn_from;
+	enum act runs; /* SLEEPS STARVES SHARES */
+	uint64_t ran_ns, queued_ns;
+	int since; /* ms, of the wait */
+};
+
+struct host {
+	struct decide_state state;
+	struct decide_rank ranks[RANKS];
+	size_t nranks;
+	int paused_until;
+	bool mute, queried, present, ended;
+	struct decide_orders orders;  /* for the next tick */
+	struct rank_view told[RANKS]; /* to the root */
+};
+
+struct world {
+	const struct row *row;
+	int now, nhosts, nranks;
+	struct actor actors[RANKS];
+	struct host hosts[HOSTS];
+	struct decide_host others[HOSTS]; /* as the root sees them; others[0] is host 1 */
+	bool reported, root_lost;
+	int looks, last_look, gap_max, censuses, reports, ended_at;
+	struct verdict verdict;
+	char overdue[RANKS + 1];
+};
+
+static uint64_t clock_at(int ms)
+{
+	return (uint64_t)(START_MS + ms) * MS;
+}
+
+static struct decide_rank *rank_of(struct world *w, int rank)
+{
+	return &w->hosts[w->actors[rank].host].ranks[w->actors[rank].place];
+}
+
+/* ---- ranks ---- */
+
+static void enter(struct world *w, int rank, int deadline)
+{
+	struct rank_view *v = &rank_of(w, rank)->view;
+
+	v->heartbeat++;
+	v->waiting = 1;
+	v->since_ns = clock_at(w->now);
+	v->deadline_ns = deadline ? clock_at(w->now + deadline) : 0;
+	w->actors[rank].since = w->now;
+}
+
+static void leave(struct rank_view *v)
+{
+	v->heartbeat++;
+	v->waiting = 0;
+	v->since_ns = v->deadline_ns = 0;
+	v->waited = 0;
+}
+
+static void ends(struct rank_view *v, int process, int status, int outcome)
+{
+	v->process = process;
+	v->status = status;
+	v->outcome = outcome;
+}
+
+static void act_host(struct world *w, const struct event *e)
+{
+	struct host *h = &w->hosts[e->rank];
+
+	switch (e->act) {
+	case PAUSES:
+		h->paused_until = e->a;
+		break;
+	case IS_MUTE:
+		h->mute = true;
+		break;
+	case COLLECTS:
+		h->orders.collects = true;
+		break;
+	case EXTENDS:
+		h->orders.extended = true;
+		h->orders.extension_ns = (uint64_t)e->a * MS;
+		break;
+	default:
+		w->root_lost = true;
+	}
+}
+
+static void act_call(struct rank_view *v, const struct event *e, uint64_t *hash)
+{
+	switch (e->act) {
+	case CALLED:
+		v->issued = v->completed = (uint64_t)e->a;
+		v->last.state = RECORD_RETURNED;
+		break;
+	case CALLING:
+		v->issued++;
+		v->last.state = RECORD_ISSUING;
+		break;
+	default:
+		*hash = (uint64_t)e->a;
+	}
+	v->heartbeat++;
+}
+
+static void act_rank(struct world *w, const struct event *e)
+{
+	struct actor *actor = &w->actors[e->rank];
+	struct decide_rank *rank = rank_of(w, e->rank);
+	struct rank_view *v = &rank->view;
+
+	switch (e->act) {
+	case BEATS:
+		actor->beat_every = e->a;
+		actor->beat_until = e->b;
+		break;
+	case WAITS:
+		enter(w, e->rank, e->a);
+		break;
+	case LEAVES:
+		leave(v);
+		break;
+	case ENTERS:
+		v->comm_state = RECORD_COMM_INIT;
+		v->init_nranks = e->a;
+		v->init_id = (uint64_t)e->b;
+		enter(w, e->rank, 10000);
+		break;
+	case READY:
+		v->comm_state = RECORD_COMM_READY;
+		enter(w, e->rank, 10000);
+		break;
+	case WAITS_BY_TURNS:
+		actor->turn_from = w->now;
+		actor->turn_every = e->a;
+		actor->turn_until = e->b;
+		break;
+	case PHASE:
+		v->phase = (uint32_t)e->a;
+		break;
+	case SPARE:
+		v->rank = -1;
+		v->phase = PHASE_SPARE;
+		break;
+	case SLEEPS:
+	case STARVES:
+	case SHARES:
+		actor->runs = e->act;
+		break;
+	case STOPS:
+		v->process = PROCESS_STOPPED;
+		break;
+	case FINISHES:
+		ends(v, PROCESS_EXITED, e->a, e->a);
+		break;
+	case DIES:
+		ends(v, PROCESS_KILLED, SIGKILL, -1);
+		break;
+	default:
+		act_call(v, e, &rank->calls_hash);
+	}
+}
+
+static void live(struct world *w, int i)
+{
+	struct actor *actor = &w->actors[i];
+	struct decide_rank *rank = rank_of(w, i);
+
+	if (actor->beat_every && w->now <= actor->beat_until && w->now % actor->beat_every == 0)
+		rank->view.heartbeat++;
+	if (actor->turn_every && w->now <= actor->turn_until &&
+	    (w->now - actor->turn_from) % actor->turn_every == 0)
+		enter(w, i, 100);
+	actor->ran_ns += actor->runs == SHARES ? TICK * MS / 2 : 0;
+	actor->queued_ns += actor->runs == STARVES  ? TICK * MS
+			    : actor->runs == SHARES ? TICK * MS / 2
+						    : 0;
+	if (rank->view.waiting)
+		rank->view.waited = (w->now - actor->since) * 1e-3;
+}
+
+/* ---- leaders ---- */
+
+static void read_accounts(struct world *w, struct host *h, const struct decide_input *in)
+{
+	for (int i = 0; i < w->nranks; i++) {
+		const struct actor *actor = &w->actors[i];
+		struct decide_rank *rank = rank_of(w, i);
+
+		if (&w->hosts[actor->host] != h)
+			continue;
+		rank->account = (struct rank_account){
+			.known = decide_wants_account(&h->state, in, rank),
+			.ready = actor->runs != SLEEPS,
+			.ran_ns = actor->ran_ns,
+			.queued_ns = actor->queued_ns,
+		};
+	}
+}
+
+static void tell_root(struct world *w, int host)
+{
+	struct host *h = &w->hosts[host];
+	struct decide_host *seen = &w->others[host - 1];
+
+	seen->views = h->told;
+	seen->nviews = h->nranks;
+	seen->done = true;
+	for (size_t i = 0; i < h->nranks; i++) {
+		h->told[i] = h->ranks[i].view;
+		seen->done &= view_finished(&h->told[i]);
+	}
+}
+
+static void look(struct world *w, const struct decide_input *in)
+{
+	size_t at = 0;
+
+	if (w->looks > 0 && w->now - w->last_look > w->gap_max)
+		w->gap_max = w->now - w->last_look;
+	w->last_look = w->now;
+	w->looks++;
+	for (int i = 0; i < w->nranks; i++) {
+		int host = w->actors[i].host, place = w->actors[i].place;
+		const struct rank_view *v = host && !w->row->alone
+						    ? &in->hosts[host - 1].views[place]
+						    : &rank_of(w, i)->view;
+
+		if (v->overdue)
+			w->overdue[at++] = (char)('0' + i);
+	}
+	w->overdue[at] = '\0';
+}
+
+static struct decision ask_diagnoser(struct world *w, struct host *h, struct decide_input *in,
+				     struct decision *d)
+{
+	const char *answer = w->row->answer;
+	enum diagnosis_result result = !answer		  ? DIAGNOSIS_NOT_ASKED
+				       : answer[0] == 'U' ? DIAGNOSIS_UNEXPLAINED
+							  : DIAGNOSIS_NAMED;
+
+	look(w, in);
+	if (result == DIAGNOSIS_NAMED)
+		snprintf(d->verdict.ranks, sizeof(d->verdict.ranks), "%s", answer);
+	in->now += (uint64_t)w->row->answer_ms * MS;
+	d->verdict.detect_ms += w->row->answer_ms;
+	return decide_answer(&h->state, in, result, d->verdict.outcome, d->verdict.ranks);
+}
+
+static void order_all(struct world *w, const struct decision *d)
+{
+	for (int i = 1; i < w->nhosts; i++) {
+		struct host *h = &w->hosts[i];
+
+		switch (d->action) {
+		case DECIDE_QUERY:
+			w->others[i - 1].answered = false;
+			h->queried = true;
+			break;
+		case DECIDE_EXTEND:
+			h->orders.extended = true;
+			h->orders.extension_ns = d->extension_ns;
+			break;
+		case DECIDE_CENSUS:
+			w->others[i - 1].counted = false;
+			h->orders.census = h->present = true;
+			break;
+		case DECIDE_RENDEZVOUS:
+			h->orders.told_rendezvous = true;
+			h->orders.rendezvous = d->rendezvous;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static void carry_out(struct world *w, int host, struct decide_input *in, struct decision d)
+{
+	struct verdict verdict;
+
+	if (d.action == DECIDE_DIAGNOSE) {
+		struct decision next = ask_diagnoser(w, &w->hosts[host], in, &d);
+
+		verdict = d.verdict;
+		d = next;
+		d.verdict = verdict;
+	}
+	order_all(w, &d);
+	switch (d.action) {
+	case DECIDE_END:
+		w->hosts[host].ended = true;
+		w->ended_at = w->now + w->row->answer_ms;
+		w->verdict = d.verdict;
+		break;
+	case DECIDE_CENSUS:
+		w->censuses++;
+		break;
+	case DECIDE_REPORT_ABNORMAL:
+		w->reports++;
+		w->reported = true;
+		tell_root(w, host);
+		break;
+	case DECIDE_REPORT_DONE:
+		tell_root(w, host);
+		break;
+	case DECIDE_REPORT_INIT_OVERDUE:
+		w->others[host - 1].init_overdue = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static void step_host(struct world *w, int host)
+{
+	struct host *h = &w->hosts[host];
+	struct decide_input in = { .now = clock_at(w->now),
+				   .ranks = h->ranks,
+				   .nranks = h->nranks,
+				   .job_ranks = 0,
+				   .job_hosts = w->nhosts,
+				   .follows = host > 0,
+				   .root_lost = w->root_lost,
+				   .orders = h->orders };
+	struct decision d;
+
+	if (w->now < h->paused_until)
+		return;
+	for (int i = 0; i < w->nranks; i++)
+		in.job_ranks += rank_of(w, i)->view.rank >= 0;
+	if (host == 0) {
+		in.hosts = w->others;
+		in.nhosts = (size_t)w->nhosts - 1;
+		in.reported = w->reported;
+		w->reported = false;
+	}
+	h->orders = (struct decide_orders){ 0 };
+	read_accounts(w, h, &in);
+	d = decide(&h->state, &in);
+	if (!h->mute && h->queried) {
+		tell_root(w, host);
+		w->others[host - 1].answered = true;
+	}
+	if (!h->mute && h->present) {
+		tell_root(w, host);
+		w->others[host - 1].counted = true;
+	}
+	h->queried = h->present = false;
+	carry_out(w, host, &in, d);
+}
+
+/* ---- rows ---- */
+
+static void open_world(struct world *w, const struct row *row)
+{
+	const struct decide_config config = { .deadlines = !row->no_deadlines,
+					      .extensions = row->extensions,
+					      .init_seconds = row->init_ms * 1e-3 };
+
+	*w = (struct world){ .row = row, .nranks = (int)strlen(row->hosts) };
+	for (int i = 0; i < w->nranks; i++) {
+		struct host *h = &w->hosts[row->hosts[i] - '0'];
+		struct rank_view *v = &h->ranks[h->nranks].view;
+
+		w->actors[i] = (struct actor){ .host = row->hosts[i] - '0',
+					       .place = (int)h->nranks++,
+					       .runs = SLEEPS };
+		*v = (struct rank_view){ .rank = i, .local = i, .outcome = -1, .heartbeat = 1 };
+		v->phase = PHASE_TIMED;
+		if (row->hosts[i] - '0' >= w->nhosts)
+			w->nhosts = row->hosts[i] - '0' + 1;
+	}
+	for (int i = 0; i < w->nhosts; i++) {
+		decide_open(&w->hosts[i].state, &config, clock_at(-TICK));
+		if (i > 0)
+			tell_root(w, i);
+		if (i > 0)
+			w->others[i - 1].connected = true;
+	}
+}
+
+static void play(struct world *w)
+{
+	const struct row *row = w->row;
+
+	for (w->now = 0; w->now <= row->until && !w->ended_at; w->now += TICK) {
+		for (const struct event *e = row->events; e->act != ACT_NONE; e++)
+			if (e->at > w->now - TICK && e->at <= w->now) {
+				if (e->act >= PAUSES)
+					act_host(w, e);
+				else
+					act_rank(w, e);
+			}
+		for (int i = 0; i < w->nranks; i++)
+			live(w, i);
+		for (int i = w->nhosts - 1; i >= 0 && !w->ended_at; i--)
+			if (!row->alone || i == row->alone)
+				step_host(w, i);
+	}
+}
+
+static bool is_as_expected(const struct world *w)
+{
+	const struct expectation *e = &w->row->expect;
+	const struct verdict *v = &w->verdict;
+	int most = e->looks_max != 0 ? e->looks_max : w->ended_at ? 1 : 0;
+
+	if (e->to == 0 ? w->ended_at != 0 : w->ended_at < e->from || w->ended_at > e->to)
+		return false;
+	if (w->ended_at && v->outcome != e->outcome)
+		return false;
+	return (!e->ranks || strcmp(v->ranks, e->ranks) == 0) && w->looks >= e->looks_min &&
+	       w->looks <= (most < 0 ? 0 : most) &&
+	       (!e->overdue || strcmp(w->overdue, e->overdue) == 0) &&
+	       (!e->detect_to ||
+		(v->detect_ms >= e->detect_from && v->detect_ms <= e->detect_to)) &&
+	       (!e->censuses_max || w->censuses <= e->censuses_max) &&
+	       (!w->row->alone || w->reports == e->reports) &&
+	       (!e->gap_max || w->gap_max <= e->gap_max);
+}
+
+void rows_play(const struct row *rows, size_t n)
+{
+	struct world *w = malloc(sizeof(*w));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(w);
+	for (size_t i = 0; i < n; i++) {
+		bool fine;
+
+		open_world(w, &rows[i]);
+		play(w);
+		fine = is_as_expected(w);
+		if (!fine)
+			fprintf(stderr,
+				"\nrow %s: ended %d outcome %s ranks %s detect %.0f; %d looks, the "
+				"longest gap %d, overdue '%s'; %d censuses, %d reports\n",
+				rows[i].name, w->ended_at, outcome_name(w->verdict.outcome),
+				w->verdict.ranks, w->verdict.detect_ms, w->looks, w->gap_max,
+				w->overdue, w->censuses, w->reports);
+		CU_ASSERT(fine);
+	}
+	free(w);
+}

@@ -1,0 +1,80 @@
+/* decide_rig.h: runs of decide() on a virtual clock, as rows of a table. Hosts, their ranks and what passes
+ * between the leaders are played; no process, no socket and no time is taken. */
+#ifndef HANGAR_DECIDE_RIG_H
+#define HANGAR_DECIDE_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/outcome.h"
+
+/* What becomes of a rank, or of a host. `a` and `b` are milliseconds unless said otherwise. */
+enum act {
+	ACT_NONE,
+	BEATS,		/* makes a step every `a` until `b` */
+	WAITS,		/* enters a wait with deadline `a` after its beginning; 0: none */
+	LEAVES,		/* the wait */
+	CALLED,		/* has made and completed `a` calls */
+	CALLING,	/* and is inside of one more */
+	HASHED,		/* hash `a` of its calls */
+	ENTERS,		/* communicator init for `a` ranks with id `b`: a wait of 10 s */
+	READY,		/* it is through, and waits in its first call, for 10 s */
+	WAITS_BY_TURNS, /* leaves and enters a wait with deadline 100 every `a` until `b` */
+	PHASE,		/* enum phase `a` */
+	SPARE,		/* a surplus process, without a rank */
+	SLEEPS,		/* does not want to run: as at first */
+	STARVES,	/* wants to, and its host does not let it */
+	SHARES,		/* runs half of the time, and is queued the other half */
+	STOPS,
+	FINISHES, /* with enum outcome `a`, which it had announced */
+	DIES,	  /* killed */
+	/* a host, in `rank` */
+	PAUSES,	 /* its leader does not run until `a` */
+	IS_MUTE, /* its leader answers nothing */
+	/* a leader that is played alone: the root, ... */
+	COLLECTS, /* takes in what is slow */
+	EXTENDS,  /* gives it `a` */
+	IS_LOST,
+};
+
+struct event {
+	int at, rank;
+	enum act act;
+	int a, b;
+};
+
+/* What the run is to come to. */
+struct expectation {
+	int from, to; /* it ends in this time; to 0: it does not */
+	enum outcome outcome;
+	const char *ranks;	    /* named by the verdict, NULL: any */
+	int looks_min, looks_max;   /* of the diagnoser; looks_max 0: once if it ends, else
+	                           * not at all; -1: not at all */
+	int detect_from, detect_to; /* detect_ms, 0: any */
+	const char *overdue;	    /* ranks overdue at its last look, "013"; NULL: any */
+	int censuses_max;	    /* 0: any */
+	int reports;		    /* leader alone: how often it says that something is wrong */
+	int gap_max;		    /* between two looks; 0: any */
+};
+
+struct row {
+	const char *name;  /* E1a ... are those of HISTORY.md */
+	const char *hosts; /* of each rank its host: "0011" */
+	int init_ms;	   /* ranks come to communicator init in this time; 0: not looked at */
+	int alone;	   /* that host's leader is played, and the root is what the events say */
+	bool no_deadlines, extensions;
+	const char *
+		answer; /* of the diagnoser: "U": no cause; "1,3": a cause, and these; "-": a cause, and
+	                     * nobody; NULL: there is none */
+	int answer_ms; /* it takes so long */
+	struct event events[20];
+	int until; /* the run is played so long */
+	struct expectation expect;
+};
+
+/* Plays the rows, each an assertion of the case under way. */
+void rows_play(const struct row *rows, size_t n);
+
+#define ROWS_PLAY(rows) rows_play(rows, sizeof(rows) / sizeof((rows)[0]))
+
+#endif

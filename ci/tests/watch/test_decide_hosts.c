@@ -1,0 +1,143 @@
+/* test_decide_hosts.c: the root and the leaders of other hosts, who report, wait for it, and end by
+ * themselves only without it. Rows as in test_decide.c. */
+#include <stdbool.h>
+#include "rig/unit.h"
+
+#include "process/watch.h"
+#include "watch/decide_rig.h"
+
+/* ---- together ---- */
+
+static const struct row together[] = {
+	{ "all end well, one host before the other", "0011", .answer = "U",
+	  .events = { { 100, 2, FINISHES, OUTCOME_OK },
+		      { 120, 3, FINISHES, OUTCOME_OK },
+		      { 900, 0, FINISHES, OUTCOME_OK },
+		      { 920, 1, FINISHES, OUTCOME_OK } },
+	  .until = 3000, .expect = { 920, 960, OUTCOME_OK, "-", 0, -1 } },
+	{ "a death elsewhere", "0011", .answer = "3", .events = { { 500, 3, DIES } }, .until = 3000,
+	  .expect = { 600, 680, OUTCOME_DIED, "3" } },
+	{ "E7: a mute host is not waited for", "0011", .answer = "0",
+	  .events = { { 0, 1, IS_MUTE }, { 0, 0, WAITS, 100 } }, .until = 3000,
+	  .expect = { 900, 980, OUTCOME_HANG, "0" } },
+	{ "E12: a death there, while a wait is given time", "0011", .extensions = true,
+	  .answer = "U", .events = { { 0, 3, WAITS, 1500 }, { 1720, 2, DIES } }, .until = 9000,
+	  .expect = { 1820, 1900, OUTCOME_DIED, "2", 1, 3 } },
+	{ "E20: the time of an error there", "0012",
+	  .events = { { 100, 2, FINISHES, OUTCOME_OK }, { 300, 3, FINISHES, OUTCOME_ERROR } },
+	  .until = 3000,
+	  .expect = { 900, 960, OUTCOME_ERROR, "3", .detect_from = 580, .detect_to = 660 } },
+	{ "E31a, E32: a hang there is told as fast as one here", "0011", .answer = "3",
+	  .events = { { 0, 3, WAITS, 100 } }, .until = 3000,
+	  .expect = { 600, 720, OUTCOME_HANG, "3", .overdue = "3" } },
+	{ "E33c: an error there behind the hang, and a death here behind it", "0011", .answer = "1",
+	  .events = { { 0, 3, WAITS, 100 }, { 540, 2, FINISHES, OUTCOME_ERROR }, { 850, 1, DIES } },
+	  .until = 3000, .expect = { 940, 1060, OUTCOME_DIED, "1" } },
+	{ "E33c: an error here, and a death behind it", "0011", .answer = "1",
+	  .events = { { 0, 3, WAITS, 100 }, { 560, 0, FINISHES, OUTCOME_ERROR }, { 850, 1, DIES } },
+	  .until = 3000, .expect = { 940, 1060, OUTCOME_DIED, "1" } },
+	{ "E33d: who is named moves on another host", "0011", .answer = "0",
+	  .events = { { 0, 3, WAITS, 100 }, { 0, 0, BEATS, 20, 1500 } }, .until = 9000,
+	  .expect = { 1900, 3000, OUTCOME_HANG, "0", 2, 9 } },
+	{ "E33d: so does somebody, where nobody is named", "0011", .answer = "-",
+	  .events = { { 0, 3, WAITS, 100 }, { 0, 0, BEATS, 20, 1500 } }, .until = 9000,
+	  .expect = { 1900, 3000, OUTCOME_HANG, "-", 2, 9 } },
+};
+
+static void test_together(void)
+{
+	ROWS_PLAY(together);
+}
+
+/* ---- a busy host ---- */
+
+#define LATE_ON_1                                                                                  \
+	{ 0, 0, CALLED, 3 }, { 0, 1, CALLED, 3 }, { 0, 2, CALLED, 3 }, { 0, 3, CALLED, 2 },        \
+		{ 600, 0, WAITS, 100 }, { 600, 1, WAITS, 100 },                                    \
+	{                                                                                          \
+		600, 2, WAITS, 100                                                                 \
+	}
+
+static const struct row busy[] = {
+	{ "E28a: the named one starves on another host, for a while", "0001", .answer = "3",
+	  .events = { LATE_ON_1, { 0, 3, STARVES }, { 3600, 3, SLEEPS } }, .until = 12000,
+	  .expect = { 3680, 4500, OUTCOME_HANG, "3", 2, 30 } },
+	{ "E28b: for ever", "0001", .answer = "3", .events = { LATE_ON_1, { 0, 3, STARVES } },
+	  .until = 12000, .expect = { 5100, 7100, OUTCOME_HANG, "3", 2, 30 } },
+	{ "E28c: it sleeps", "0001", .answer = "3", .events = { LATE_ON_1 }, .until = 12000,
+	  .expect = { 1200, 1500, OUTCOME_HANG, "3" } },
+	{ "E28c: another one is named", "0001", .answer = "2",
+	  .events = { LATE_ON_1, { 0, 3, STARVES } }, .until = 12000,
+	  .expect = { 1200, 1500, OUTCOME_HANG, "2" } },
+	{ "E29: it was starved, and is stopped", "0001", .answer = "3",
+	  .events = { LATE_ON_1, { 0, 3, STARVES }, { 1080, 3, STOPS } }, .until = 12000,
+	  .expect = { 1200, 1300, OUTCOME_HANG, "3" } },
+	{ "E31b: the named one starves here, and only the other host waits", "0001", .answer = "2",
+	  .events = { { 0, 2, STARVES }, { 600, 3, WAITS, 100 } }, .until = 12000,
+	  .expect = { 5100, 7100, OUTCOME_HANG, "2", 2, 30 } },
+	{ "E33a: time is not given twice", "0012", .answer = "1",
+	  .events = { { 0, 1, STARVES }, { 600, 0, WAITS, 100 } }, .until = 14000,
+	  .expect = { 5100, 7100, OUTCOME_HANG, "1", 1, 30 } },
+	{ "E33b: each wait has its own", "0012", .answer = "1",
+	  .events = { { 0, 1, STARVES },
+		      { 0, 2, WAITS_BY_TURNS, 2000, 12000 },
+		      { 1000, 3, WAITS_BY_TURNS, 2000, 12000 } },
+	  .until = 10000, .expect = { .looks_min = 2, .looks_max = 40 } },
+};
+
+static void test_busy(void)
+{
+	ROWS_PLAY(busy);
+}
+
+/* ---- a leader elsewhere, and what the root says or does not ---- */
+
+static const struct row alone[] = {
+	{ "E1c: who hangs again is told again", "0011", .alone = 1, .answer = "U",
+	  .events = { { 0, 2, WAITS, 50 },
+		      { 560, 2, LEAVES },
+		      { 1500, 2, WAITS, 50 },
+		      { 2100, 2, LEAVES } },
+	  .until = 6000, .expect = { .reports = 2 } },
+	{ "without a decision this host ends by itself", "0011", .alone = 1, .answer = "2",
+	  .events = { { 0, 2, WAITS, 50 } }, .until = 6000,
+	  .expect = { 3500, 3560, OUTCOME_HANG, "2", .reports = 1 } },
+	{ "E1c: one that is done waits for ever", "0011", .alone = 1,
+	  .events = { { 0, 2, FINISHES, OUTCOME_OK }, { 0, 3, FINISHES, OUTCOME_OK } },
+	  .until = 9000 },
+	{ "E1d: the root is lost: no success", "0011", .alone = 1,
+	  .events = { { 500, 1, IS_LOST } }, .until = 6000, .expect = { 500, 540, OUTCOME_DIED } },
+	{ "E1d: unless all are done", "0011", .alone = 1,
+	  .events = { { 0, 2, FINISHES, OUTCOME_OK },
+		      { 0, 3, FINISHES, OUTCOME_OK },
+		      { 500, 1, IS_LOST } },
+	  .until = 6000, .expect = { 500, 540, OUTCOME_OK } },
+	{ "E6: the root takes its time to save", "0011", .alone = 1, .answer = "2",
+	  .events = { { 0, 2, WAITS, 50 }, { 700, 1, COLLECTS } }, .until = 14000,
+	  .expect = { 10700, 10760, OUTCOME_HANG, "2", .reports = 1 } },
+	{ "E10f: the root gives it time", "0011", .alone = 1, .answer = "2",
+	  .events = { { 0, 2, WAITS, 50 }, { 700, 1, EXTENDS, 2000 } }, .until = 14000,
+	  .expect = { 5700, 5760, OUTCOME_HANG, "2", .reports = 1 } },
+	{ "E12: what comes while time is given is news", "0011", .alone = 1, .answer = "2",
+	  .events = { { 0, 2, WAITS, 50 }, { 700, 1, EXTENDS, 2000 }, { 1000, 3, DIES } },
+	  .until = 2500, .expect = { .reports = 2 } },
+	{ "E12: what came before is none", "0011", .alone = 1, .answer = "2",
+	  .events = { { 0, 2, WAITS, 50 }, { 640, 3, DIES }, { 700, 1, EXTENDS, 2000 } },
+	  .until = 2500, .expect = { .reports = 1 } },
+};
+
+static void test_alone(void)
+{
+	ROWS_PLAY(alone);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "together", test_together },
+		{ "a busy host", test_busy },
+		{ "a leader elsewhere", test_alone },
+	};
+
+	return unit_main("decide_hosts", cases, sizeof(cases) / sizeof(cases[0]));
+}

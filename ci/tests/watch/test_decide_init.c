@@ -1,0 +1,205 @@
+/* test_decide_init.c: ranks that do not come to communicator init, or not alike, are told long before
+ * init's deadline; a long init is not. Rows as in test_decide.c. */
+#include <stdbool.h>
+#include "rig/unit.h"
+
+#include "process/watch.h"
+#include "watch/decide_rig.h"
+
+#define SET_UP3                                                                                    \
+	{ 0, 0, PHASE, PHASE_SETUP }, { 0, 1, PHASE, PHASE_SETUP },                                \
+	{                                                                                          \
+		0, 2, PHASE, PHASE_SETUP                                                           \
+	}
+#define SET_UP4                                                                                    \
+	SET_UP3,                                                                                   \
+	{                                                                                          \
+		0, 3, PHASE, PHASE_SETUP                                                           \
+	}
+#define TWO_OF_3                                                                                   \
+	SET_UP3, { 0, 0, ENTERS, 3, 1 },                                                           \
+	{                                                                                          \
+		0, 1, ENTERS, 3, 1                                                                 \
+	}
+#define THREE_OF_4                                                                                 \
+	SET_UP4, { 0, 0, ENTERS, 4, 1 }, { 0, 1, ENTERS, 4, 1 },                                   \
+	{                                                                                          \
+		0, 2, ENTERS, 4, 1                                                                 \
+	}
+
+/* ---- one host, which sees all its ranks ---- */
+
+static const struct row one_host[] = {
+	{ "E17a: one does not come", "000", 500, .answer = "2", .events = { TWO_OF_3 },
+	  .until = 9000, .expect = { 600, 700, OUTCOME_HANG, "2", .overdue = "01" } },
+	{ "E17b: one asks for other ranks", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3, { 0, 2, ENTERS, 2, 1 } }, .until = 9000,
+	  .expect = { 600, 700, OUTCOME_HANG, "2", .overdue = "012" } },
+	{ "E17b: one has another id", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3, { 0, 2, ENTERS, 3, 2 } }, .until = 9000,
+	  .expect = { 600, 700, OUTCOME_HANG, "2" } },
+	{ "E17c: all are there, and init takes its time", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3, { 0, 2, ENTERS, 3, 1 } }, .until = 9000 },
+	{ "E17c: so do two groups", "000", 500, .answer = "2",
+	  .events = { SET_UP3,
+		      { 0, 0, ENTERS, 2, 1 },
+		      { 0, 1, ENTERS, 2, 1 },
+		      { 0, 2, ENTERS, 1, 2 } },
+	  .until = 9000 },
+	{ "E17d: one comes late, but moves", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3, { 0, 2, BEATS, 200, 1200 }, { 1200, 2, ENTERS, 3, 1 } },
+	  .until = 5000 },
+	{ "E17d: one came otherwise just now", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3, { 0, 2, BEATS, 100, 700 }, { 700, 2, ENTERS, 2, 1 } },
+	  .until = 5000, .expect = { 1300, 1360, OUTCOME_HANG, "2" } },
+	{ "E17e: no cause in it: asked once", "000", 500, .answer = "U", .events = { TWO_OF_3 },
+	  .until = 9000, .expect = { .looks_min = 1, .looks_max = 1 } },
+	{ "E17e: init's own deadline stands", "000", 500, .answer = "U", .events = { TWO_OF_3 },
+	  .until = 12000, .expect = { 10080, 10160, OUTCOME_HANG, "-", 2, 2 } },
+	{ "E17f: -T", "000", 0, .answer = "2", .events = { TWO_OF_3 }, .until = 9000 },
+	{ "E17g: who is missing is starved", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3, { 0, 2, STARVES } }, .until = 5000 },
+	{ "E17g: or stopped, which is another matter", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3, { 0, 2, STARVES }, { 100, 2, STOPS } }, .until = 5000,
+	  .expect = { 600, 700, OUTCOME_HANG, "2" } },
+	{ "E22: behind an init that did not fit", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3,
+		      { 0, 2, ENTERS, 2, 1 },
+		      { 20, 0, READY },
+		      { 20, 1, READY },
+		      { 20, 2, READY } },
+	  .until = 9000, .expect = { 620, 720, OUTCOME_HANG, "2", .overdue = "012" } },
+	{ "E22: behind one that did", "000", 500, .answer = "2",
+	  .events = { TWO_OF_3,
+		      { 0, 2, ENTERS, 3, 1 },
+		      { 20, 0, READY },
+		      { 20, 1, READY },
+		      { 20, 2, READY } },
+	  .until = 9000 },
+	{ "E25: another group has not begun", "0000", 500, .answer = "2",
+	  .events = { SET_UP4, { 0, 0, ENTERS, 2, 1 }, { 0, 1, ENTERS, 2, 1 } }, .until = 5000 },
+	{ "E25: one does not come, beside a surplus process", "0000", 500, .answer = "2",
+	  .events = { TWO_OF_3, { 0, 3, SPARE } }, .until = 9000,
+	  .expect = { 600, 700, OUTCOME_HANG, "2" } },
+	{ "E27: the whole job was stopped", "000", 750, .answer = "2",
+	  .events = { TWO_OF_3, { 300, 0, PAUSES, 2300 }, { 2640, 2, ENTERS, 3, 1 } },
+	  .until = 5000 },
+};
+
+static void test_one_host(void)
+{
+	ROWS_PLAY(one_host);
+}
+
+/* ---- two hosts, none of which sees all ---- */
+
+static const struct row two_hosts[] = {
+	{ "E24a: rank 3 does not come", "0011", 750, .answer = "3", .events = { THREE_OF_4 },
+	  .until = 9000, .expect = { 850, 960, OUTCOME_HANG, "3", .overdue = "012" } },
+	{ "E24a: rank 0 does not come", "0011", 750, .answer = "0",
+	  .events = { SET_UP4,
+		      { 0, 1, ENTERS, 4, 1 },
+		      { 0, 2, ENTERS, 4, 1 },
+		      { 0, 3, ENTERS, 4, 1 } },
+	  .until = 9000, .expect = { 850, 960, OUTCOME_HANG, "0", .overdue = "123" } },
+	{ "E24b: nobody of host 1 comes", "0011", 750, .answer = "2",
+	  .events = { SET_UP4, { 0, 0, ENTERS, 4, 1 }, { 0, 1, ENTERS, 4, 1 } }, .until = 9000,
+	  .expect = { 850, 960, OUTCOME_HANG, .overdue = "01" } },
+	{ "E24b: nobody of the root's host comes", "0011", 750, .answer = "2",
+	  .events = { SET_UP4, { 0, 2, ENTERS, 4, 1 }, { 0, 3, ENTERS, 4, 1 } }, .until = 9000,
+	  .expect = { 850, 960, OUTCOME_HANG, .overdue = "23" } },
+	{ "E24c: each host by itself looks whole", "0011", 750, .answer = "2",
+	  .events = { SET_UP4,
+		      { 0, 0, ENTERS, 4, 1 },
+		      { 0, 1, ENTERS, 4, 1 },
+		      { 0, 2, ENTERS, 4, 2 },
+		      { 0, 3, ENTERS, 4, 2 } },
+	  .until = 9000, .expect = { 850, 960, OUTCOME_HANG, .overdue = "0123" } },
+	{ "E24c: one asks for other ranks", "0011", 750, .answer = "2",
+	  .events = { SET_UP4,
+		      { 0, 0, ENTERS, 4, 1 },
+		      { 0, 1, ENTERS, 4, 1 },
+		      { 0, 2, ENTERS, 3, 1 },
+		      { 0, 3, ENTERS, 4, 1 } },
+	  .until = 9000, .expect = { 850, 960, OUTCOME_HANG, .overdue = "0123" } },
+	{ "E24c: behind init", "0011", 750, .answer = "3",
+	  .events = { THREE_OF_4,
+		      { 0, 3, ENTERS, 3, 1 },
+		      { 20, 0, READY },
+		      { 20, 1, READY },
+		      { 20, 2, READY },
+		      { 20, 3, READY } },
+	  .until = 9000, .expect = { 850, 1000, OUTCOME_HANG, .overdue = "0123" } },
+	{ "E24d: all come, are counted once, and init takes its time", "0011", 500, .answer = "3",
+	  .events = { THREE_OF_4, { 0, 3, ENTERS, 4, 1 } }, .until = 9000,
+	  .expect = { .censuses_max = 1 } },
+	{ "E24d: then a hang is told", "0011", 500, .answer = "3",
+	  .events = { THREE_OF_4,
+		      { 0, 3, ENTERS, 4, 1 },
+		      { 2000, 3, LEAVES },
+		      { 2000, 3, WAITS, 100 } },
+	  .until = 9000,
+	  .expect = { 2600, 2700, OUTCOME_HANG, .overdue = "3", .censuses_max = 1 } },
+	{ "E24d: two groups over the hosts", "0011", 500, .answer = "3",
+	  .events = { SET_UP4,
+		      { 0, 0, ENTERS, 2, 1 },
+		      { 0, 2, ENTERS, 2, 1 },
+		      { 0, 1, ENTERS, 2, 2 },
+		      { 0, 3, ENTERS, 2, 2 } },
+	  .until = 9000, .expect = { .censuses_max = 1 } },
+	{ "E24e: one comes late, but moves", "0011", 500, .answer = "3",
+	  .events = { THREE_OF_4, { 0, 3, BEATS, 200, 1200 }, { 1200, 3, ENTERS, 4, 1 } },
+	  .until = 5000 },
+	{ "E24f: no cause in it: asked once", "0011", 500, .answer = "U", .events = { THREE_OF_4 },
+	  .until = 9000, .expect = { .looks_min = 1, .looks_max = 1, .overdue = "012" } },
+	{ "E24g: -T", "0011", 0, .answer = "3", .events = { THREE_OF_4 }, .until = 9000 },
+	{ "E24h: not from half of the views", "0011", 750, .answer = "3",
+	  .events = { THREE_OF_4, { 0, 1, IS_MUTE } }, .until = 5000 },
+	{ "E26: surplus processes", "000111", 500, .answer = "4",
+	  .events = { SET_UP3,
+		      { 0, 3, PHASE, PHASE_SETUP },
+		      { 0, 4, PHASE, PHASE_SETUP },
+		      { 0, 5, PHASE, PHASE_SETUP },
+		      { 0, 0, SPARE },
+		      { 0, 3, SPARE },
+		      { 0, 1, ENTERS, 4, 1 },
+		      { 0, 2, ENTERS, 4, 1 },
+		      { 0, 5, ENTERS, 4, 1 } },
+	  .until = 9000, .expect = { 600, 760, OUTCOME_HANG, .overdue = "125" } },
+	{ "E26: all came, beside them", "000111", 500, .answer = "4",
+	  .events = { SET_UP3,
+		      { 0, 3, PHASE, PHASE_SETUP },
+		      { 0, 4, PHASE, PHASE_SETUP },
+		      { 0, 5, PHASE, PHASE_SETUP },
+		      { 0, 0, SPARE },
+		      { 0, 3, SPARE },
+		      { 0, 1, ENTERS, 4, 1 },
+		      { 0, 2, ENTERS, 4, 1 },
+		      { 0, 4, ENTERS, 4, 1 },
+		      { 0, 5, ENTERS, 4, 1 } },
+	  .until = 9000, .expect = { .censuses_max = 1 } },
+	{ "E27: the whole job was stopped", "0011", 750, .answer = "3",
+	  .events = { THREE_OF_4,
+		      { 300, 0, PAUSES, 2300 },
+		      { 300, 1, PAUSES, 2300 },
+		      { 2640, 3, ENTERS, 4, 1 } },
+	  .until = 5000 },
+	{ "E28d: who is missing is starved for long", "0011", 500, .answer = "3",
+	  .events = { THREE_OF_4, { 0, 3, STARVES } }, .until = 5000,
+	  .expect = { .censuses_max = 13 } },
+};
+
+static void test_two_hosts(void)
+{
+	ROWS_PLAY(two_hosts);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "one host", test_one_host },
+		{ "two hosts", test_two_hosts },
+	};
+
+	return unit_main("decide_init", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,221 @@
+/* test_decide_parts.c: the parts of decide() by themselves: steps, starvation, how long more time is. */
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/proc_stat.h"
+#include "rig/spinners.h"
+#include "rig/unit.h"
+#include "watch/decide_parts.h"
+#include "watch/decide_times.h"
+
+#define SECOND 1000000000ull
+
+static void test_benefit(void)
+{
+	struct extension extension = { 0 };
+	const uint64_t begin = 1000 * SECOND;
+
+	CU_ASSERT_FALSE(extension_holds(&extension, begin));
+	CU_ASSERT_FALSE(extension_over(&extension, begin));
+	CU_ASSERT_TRUE(
+		extension_grant(&extension, 10, 0, begin)); /* 50 s more, looked at after 5 */
+	CU_ASSERT_EQUAL(extension.until_ns, begin + 5 * SECOND);
+	CU_ASSERT_EQUAL(extension.end_ns, begin + 50 * SECOND);
+	CU_ASSERT_TRUE(extension_holds(&extension, begin + 5 * SECOND - 1));
+	CU_ASSERT_FALSE(extension_holds(&extension, begin + 5 * SECOND));
+	CU_ASSERT_FALSE(extension_over(&extension, begin + 5 * SECOND - 1));
+	CU_ASSERT_TRUE(extension_over(&extension, begin + 5 * SECOND));
+	CU_ASSERT_EQUAL(extension.since_ns, begin);
+	/* the end stays where it is, and the beginning */
+	CU_ASSERT_TRUE(extension_grant(&extension, 45, 0, begin + 35 * SECOND));
+	CU_ASSERT_EQUAL(extension.since_ns, begin);
+	CU_ASSERT_EQUAL(extension.until_ns, begin + 50 * SECOND);
+	CU_ASSERT_FALSE(extension_grant(&extension, 60, 0, begin + 50 * SECOND));
+}
+
+static void test_short_waits(void)
+{
+	struct extension extension = { 0 };
+
+	CU_ASSERT_TRUE(
+		extension_grant(&extension, 0.1, 0, SECOND)); /* not looked at 20 times a second */
+	CU_ASSERT_EQUAL(extension.until_ns, SECOND + SECOND / 4);
+	CU_ASSERT_FALSE(extension_grant(&extension, 0.6, 0, SECOND + SECOND / 2));
+	extension = (struct extension){ 0 };
+	CU_ASSERT_FALSE(
+		extension_grant(&extension, 0, 0, SECOND)); /* nobody waits: nothing to grant */
+	CU_ASSERT_EQUAL(extension.since_ns, 0);
+}
+
+/* What is excused until then is so, however short the wait, and looked at often. */
+static void test_excuse(void)
+{
+	struct extension extension = { 0 };
+
+	CU_ASSERT_TRUE(extension_grant(&extension, 0, 6 * SECOND, SECOND));
+	CU_ASSERT_EQUAL(extension.end_ns, 6 * SECOND);
+	CU_ASSERT_EQUAL(extension.until_ns, SECOND + SECOND / 4);
+	CU_ASSERT_TRUE(
+		extension_grant(&extension, 0, 5 * SECOND, 6 * SECOND - 1)); /* sooner: not cut */
+	CU_ASSERT_EQUAL(extension.until_ns, 6 * SECOND);
+	CU_ASSERT_FALSE(extension_grant(&extension, 0, 5 * SECOND, 6 * SECOND));
+	/* then nothing explains it: that has a benefit of its own, once */
+	CU_ASSERT_TRUE(extension_grant(&extension, 2, 0, 7 * SECOND));
+	CU_ASSERT_EQUAL(extension.end_ns, 17 * SECOND);
+	CU_ASSERT_EQUAL(extension.until_ns, 8 * SECOND);
+	CU_ASSERT_TRUE(extension_grant(&extension, 11, 0, 16 * SECOND));
+	CU_ASSERT_EQUAL(extension.end_ns, 17 * SECOND);
+}
+
+/* ---- steps and starvation ---- */
+
+#define MS 1000000ull
+
+static struct decide_state state;
+static struct decide_rank one;
+static struct decide_input in = { .ranks = &one, .nranks = 1, .job_ranks = 1, .job_hosts = 1 };
+
+static void see(uint64_t heartbeat, uint64_t now)
+{
+	one.view.heartbeat = heartbeat;
+	in.now = now;
+	progress_look(&state, &in, now);
+}
+
+static void test_steps(void)
+{
+	one = (struct decide_rank){ 0 };
+	see(0, 100);
+	CU_ASSERT_EQUAL(one.track.progressed_ns, 100); /* first seen */
+	see(0, 200);
+	CU_ASSERT_EQUAL(one.track.progressed_ns, 100);
+	see(5, 300);
+	CU_ASSERT_EQUAL(one.track.progressed_ns, 300);
+	CU_ASSERT_EQUAL(one.view.progressed, 1);
+	see(5, 300 + decide_times.progress_ns);
+	CU_ASSERT_EQUAL(one.track.progressed_ns, 300);
+	CU_ASSERT_EQUAL(one.view.progressed, 0);
+}
+
+static void test_is_starved(void)
+{
+	static const struct {
+		uint64_t ran, waited, window;
+		bool ready, starved;
+	} cases[] = {
+		{ 0, 100 * MS, 100 * MS, true, true },
+		{ 1 * MS, 99 * MS, 100 * MS, false, true },
+		{ 2 * MS, 98 * MS, 100 * MS, true, false }, /* a fiftieth is something */
+		/* half of the time it did not even want to */
+		{ 0, 50 * MS, 100 * MS, true, false },
+		/* ready and never run: its wait is accounted when it ends */
+		{ 0, 0, 100 * MS, true, true },
+		/* asleep: it waits for something else */
+		{ 0, 0, 100 * MS, false, false },
+		{ 100 * MS, 0, 100 * MS, true, false },	    /* spins */
+		{ 13 * MS, 87 * MS, 100 * MS, true, false } /* one of eight on a core */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CU_ASSERT_EQUAL(progress_starved(cases[i].ran, cases[i].waited, cases[i].window,
+						 cases[i].ready),
+				cases[i].starved);
+}
+
+/* Not 0.4 s for itself, or nothing of the last window. */
+static void test_descheduled(void)
+{
+	static const struct {
+		struct rank_track track;
+		bool descheduled;
+	} cases[] = {
+		{ { 0 }, true }, /* nobody has looked yet */
+		{ { .watched_ns = 400 * MS, .queued_watched_ns = 0 }, false },
+		{ { .watched_ns = 400 * MS, .queued_watched_ns = 1 * MS }, true },
+		{ { .watched_ns = 4000 * MS, .queued_watched_ns = 3600 * MS }, false },
+		{ { .watched_ns = 4000 * MS, .queued_watched_ns = 3601 * MS }, true },
+		{ { .watched_ns = 4000 * MS, .starved = true }, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		one = (struct decide_rank){ .track = cases[i].track };
+		CU_ASSERT_EQUAL(progress_descheduled(&one), cases[i].descheduled);
+	}
+}
+
+/* Reads the process' account where decide() wants it, as the monitor does. */
+static void watch_process(pid_t pid, uint64_t now)
+{
+	struct proc_account account = { 0 };
+	struct proc_stat stat;
+
+	in.now = now;
+	one.view.waited = 1;
+	one.account.known = false;
+	if (decide_wants_account(&state, &in, &one) && proc_account_read(&account, pid))
+		one.account = (struct rank_account){
+			.known = true,
+			.ready = proc_stat_read(&stat, pid, 0) && stat.state == 'R',
+			.ran_ns = account.ran_ns,
+			.queued_ns = account.waited_ns,
+		};
+	progress_look(&state, &in, now);
+}
+
+/* This process runs, and a sleeping one does not want to: neither is starved. */
+static void test_real(void)
+{
+	const pid_t pids[] = { getpid(), 1 };
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t begin = clock_ns();
+
+		one = (struct decide_rank){ 0 };
+		watch_process(pids[i], begin);
+		while (clock_ns() - begin < 150 * MS)
+			;
+		watch_process(pids[i], clock_ns());
+		CU_ASSERT(!one.track.starved);
+		CU_ASSERT(one.track.sampled_ns > begin); /* a second reading was taken */
+		CU_ASSERT(one.track.watched_ns >= 150 * MS);
+		watch_process(-1, clock_ns() + 1000 * MS); /* no such process */
+		CU_ASSERT(!one.track.starved);
+	}
+}
+
+/* Whoever runs only when nobody else wants to, beside one who always wants to. */
+static void test_starved(void)
+{
+	pid_t greedy = spinner(SCHED_OTHER, 3), meek = spinner(SCHED_IDLE, 3);
+
+	one = (struct decide_rank){ 0 };
+	CU_ASSERT_FATAL(greedy > 0 && meek > 0);
+	for (int i = 0; i < 120 && !one.track.starved; i++) {
+		clock_nap(0.02);
+		watch_process(meek, clock_ns());
+	}
+	CU_ASSERT(one.track.starved && one.view.starved);
+	CU_ASSERT(progress_descheduled(&one));
+	CU_ASSERT(one.track.queued_watched_ns <= one.track.watched_ns);
+	one.view.waited = 0; /* what was does not count: another window must pass */
+	in.now = clock_ns();
+	progress_look(&state, &in, in.now);
+	CU_ASSERT(!one.track.starved && one.track.watched_ns == 0);
+	CU_ASSERT(one.track.queued_watched_ns == 0);
+	watch_process(meek, clock_ns());
+	CU_ASSERT(!one.track.starved);
+	spinner_end(meek);
+	spinner_end(greedy);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "five times as long", test_benefit }, { "short waits", test_short_waits },
+		{ "an excuse", test_excuse },		{ "steps", test_steps },
+		{ "starved or not", test_is_starved },	{ "descheduled or not", test_descheduled },
+		{ "real processes", test_real },	{ "a starved process", test_starved },
+	};
+
+	return unit_main("decide_parts", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -235,7 +235,8 @@ static void tell_root(struct world *w, int host)
 	}
 }
 
-static void look(struct world *w, const struct decide_input *in)
+/* The leader of `here` has the diagnoser look. */
+static void look(struct world *w, int here)
 {
 	size_t at = 0;
 
@@ -245,9 +246,9 @@ static void look(struct world *w, const struct decide_input *in)
 	w->looks++;
 	for (int i = 0; i < w->nranks; i++) {
 		int host = w->actors[i].host, place = w->actors[i].place;
-		const struct rank_view *v = host && !w->row->alone
-						    ? &in->hosts[host - 1].views[place]
-						    : &rank_of(w, i)->view;
+		const struct rank_view *v = host == here || host == 0
+						    ? &rank_of(w, i)->view
+						    : &w->others[host - 1].views[place];
 
 		if (v->overdue)
 			w->overdue[at++] = (char)('0' + i);
@@ -255,7 +256,7 @@ static void look(struct world *w, const struct decide_input *in)
 	w->overdue[at] = '\0';
 }
 
-static struct decision ask_diagnoser(struct world *w, struct host *h, struct decide_input *in,
+static struct decision ask_diagnoser(struct world *w, int host, struct decide_input *in,
 				     struct decision *d)
 {
 	const char *answer = w->row->answer;
@@ -263,12 +264,13 @@ static struct decision ask_diagnoser(struct world *w, struct host *h, struct dec
 				       : answer[0] == 'U' ? DIAGNOSIS_UNEXPLAINED
 							  : DIAGNOSIS_NAMED;
 
-	look(w, in);
+	look(w, host);
 	if (result == DIAGNOSIS_NAMED)
 		snprintf(d->verdict.ranks, sizeof(d->verdict.ranks), "%s", answer);
 	in->now += (uint64_t)w->row->answer_ms * MS;
 	d->verdict.detect_ms += w->row->answer_ms;
-	return decide_answer(&h->state, in, result, d->verdict.outcome, d->verdict.ranks);
+	return decide_answer(&w->hosts[host].state, in, result, d->verdict.outcome,
+			     d->verdict.ranks);
 }
 
 static void order_all(struct world *w, const struct decision *d)
@@ -304,7 +306,7 @@ static void carry_out(struct world *w, int host, struct decide_input *in, struct
 	struct verdict verdict;
 
 	if (d.action == DECIDE_DIAGNOSE) {
-		struct decision next = ask_diagnoser(w, &w->hosts[host], in, &d);
+		struct decision next = ask_diagnoser(w, host, in, &d);
 
 		verdict = d.verdict;
 		d = next;

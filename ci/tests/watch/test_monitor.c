@@ -97,38 +97,6 @@ static void test_hang(void)
 	seats_close();
 }
 
-/* --no-watch: nobody is ended for waiting, but a death still counts. */
-static void test_no_watch(void)
-{
-	seats_open(2);
-	seats_config.decide.deadlines = false;
-	seats_take_in_order(0, 1);
-	watch_enter(&seats[1].watch, "timed calls", 0.01);
-	clock_nap(0.4);
-	CU_ASSERT(seats_sit(0, 1));
-	rank_ends(1, SIGKILL);
-	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
-	seats_close();
-}
-
-/* Past its deadline for a moment, then on: no fault, and the run goes on to its own end. */
-static void test_late(void)
-{
-	seats_open(2);
-	seats_take_in_order(0, 1);
-	for (int i = 0; i < 2; i++) {
-		watch_enter(&seats[1].watch, "timed calls", 0.05);
-		clock_nap(0.11);
-		watch_leave(&seats[1].watch);
-		clock_nap(0.3);
-		CU_ASSERT(seats_sit(0, 1));
-	}
-	watch_enter(&seats[1].watch, "timed calls", 0.05);
-	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
-	CU_ASSERT_EQUAL(verdict_lines(0, 1), 1);
-	seats_close();
-}
-
 /* detect_ms of the verdict line; -1: there is none. */
 static double said_ms(int seat)
 {
@@ -156,24 +124,6 @@ static void test_error(void)
 		strstr(seat_said(0), "# verdict: outcome=error class=error ranks=1 "));
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(seat_said(0), "# rank 1 reported: MPI_Allreduce failed: out of luck\n"));
-	seats_close();
-}
-
-/* Over a network a rank's end reaches its neighbours as an error before its own supervisor
- * sees it; meanwhile somebody waits too long. */
-static void test_error_before_death(void)
-{
-	seats_open(3);
-	seats_take_in_order(0, 2);
-	watch_enter(&seats[0].watch, "timed calls", 0.1); /* overdue after 0.5 s */
-	clock_nap(0.25);
-	rank_finishes(1, OUTCOME_ERROR, "", "ncclRemoteError: the other side is gone");
-	clock_nap(0.45);
-	CU_ASSERT(seats_sit(0, 2));
-	rank_ends(2, SIGKILL);
-	CU_ASSERT(seats_end(0, 2, OUTCOME_DIED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=died class=rank-died ranks=2 "));
-	CU_ASSERT_EQUAL(verdict_lines(0, 2), 1);
 	seats_close();
 }
 
@@ -245,10 +195,7 @@ int main(void)
 		{ "a rank dies", test_death },
 		{ "two ranks die", test_two_deaths },
 		{ "a rank waits past its deadline", test_hang },
-		{ "--no-watch", test_no_watch },
-		{ "late, but not hanging", test_late },
 		{ "a rank reports an error", test_error },
-		{ "a rank reports an error, then another dies", test_error_before_death },
 		{ "other outcomes", test_outcomes },
 		{ "--expect", test_expect },
 	};

@@ -113,15 +113,6 @@ static void puzzled_place(void *ctx, struct verdict *verdict)
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "placed");
 }
 
-static void puzzled(void)
-{
-	seats_open(2);
-	seats_config.client = (struct monitor_client){ .refine = puzzled_sharpen,
-						       .reserve_folder = puzzled_place };
-	seats_config.decide.extensions = true;
-	seats_take_in_order(0, 1);
-}
-
 /* How often it says so at most: each look is later than the one before. */
 static int looks(const char *said)
 {
@@ -132,58 +123,6 @@ static int looks(const char *said)
 		n++;
 	}
 	return n;
-}
-
-/* Only slow: nothing is said, and the run goes on. */
-static void test_slow_is_not_hung(void)
-{
-	puzzled();
-	watch_enter(&seats[1].watch, "timed calls", 0.1);
-	clock_nap(1.2);
-	watch_leave(&seats[1].watch);
-	clock_nap(0.5);
-	CU_ASSERT(seats_sit(0, 1));
-	rank_ends(1, SIGKILL);
-	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
-	CU_ASSERT(looks(seat_said(0)) >= 2);
-	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
-	seats_close();
-}
-
-/* Nothing explains it and nothing moves: in the end, after 5 as long again as it had lasted at
- * the first look, that is said. */
-static void test_doubt_ends(void)
-{
-	double begin, first, lasted;
-
-	puzzled();
-	begin = clock_seconds();
-	watch_enter(&seats[1].watch, "timed calls", 0.1);
-	SOON(looks(seat_said(0)) > 0);
-	first = clock_seconds() - begin;
-	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
-	lasted = clock_seconds() - begin;
-	CU_ASSERT(lasted > 5 * first && lasted < (5 + 1) * first + 0.5);
-	CU_ASSERT(looks(seat_said(0)) >= 2);
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "evidence=placed\n"));
-	seats_close();
-}
-
-/* A death does not wait for the end of the doubt. */
-static void test_death_in_doubt(void)
-{
-	double begin;
-
-	puzzled();
-	watch_enter(&seats[1].watch, "timed calls", 0.5);
-	clock_nap(1.2);
-	CU_ASSERT(looks(seat_said(0)) >= 1);
-	begin = clock_seconds();
-	rank_ends(0, SIGKILL);
-	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
-	CU_ASSERT(clock_seconds() - begin < 0.6);
-	CU_ASSERT_PTR_NULL(strstr(seat_said(0), "outcome=hang"));
-	seats_close();
 }
 
 /* On two hosts: the root doubts a wait of the other one's; a death there is told at once all
@@ -208,71 +147,10 @@ static void test_far_death_in_doubt(void)
 	seats_close();
 }
 
-/* Names rank 0 and says that it looked. */
-static enum diagnosis_result naming_sharpen(void *ctx, const struct rank_view *views,
-					    const struct record_memory *const *memories, size_t n,
-					    struct verdict *verdict)
-{
-	verdict->class = CLASS_BUSY;
-	snprintf(verdict->ranks, sizeof(verdict->ranks), "0");
-	puzzled_sharpen(ctx, views, memories, n, verdict);
-	return DIAGNOSIS_NAMED;
-}
-
-/* Who is named makes steps, on another host than those who wait: no hang until it makes none. */
-static void test_moves_elsewhere(void)
-{
-	double begin;
-
-	seats_open(4);
-	seats_config.client = (struct monitor_client){ .refine = naming_sharpen };
-	two_nodes();
-	watch_enter(&seats[3].watch, "timed calls", 0.1);
-	for (begin = clock_seconds(); clock_seconds() - begin < 1.5;) {
-		watch_phase(&seats[0].watch, PHASE_TIMED);
-		clock_nap(0.02);
-	}
-	CU_ASSERT(seats_sit(0, 3));
-	CU_ASSERT(looks(seat_said(0)) >= 1);
-	begin = clock_seconds();
-	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
-	CU_ASSERT(clock_seconds() - begin < 1.5); /* 0.5 s, and one look and its moment */
-	seats_close();
-}
-
-static void told_begin(void *ctx, const struct rank_view *views, size_t n)
-{
-	(void)ctx, (void)views, (void)n;
-	printf("begun\n");
-	fflush(stdout);
-}
-
-/* What looks like a hang is an error there, while it is settled, and a death here behind it. */
-static void test_death_behind_hang(void)
-{
-	seats_open(4);
-	seats_config.client = (struct monitor_client){ .begin = told_begin };
-	two_nodes();
-	watch_enter(&seats[3].watch, "timed calls", 0.1);
-	SOON(strstr(seat_said(0), "begun\n") != NULL);
-	rank_finishes(2, OUTCOME_ERROR, "", "ncclRemoteError: the other side is gone");
-	clock_nap(0.3);
-	CU_ASSERT(seats_sit(0, 3));
-	rank_ends(1, SIGKILL);
-	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=rank-died ranks=1 "));
-	seats_close();
-}
-
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{ "slow is not hung", test_slow_is_not_hung },
-		{ "the doubt ends", test_doubt_ends },
-		{ "a death in doubt", test_death_in_doubt },
 		{ "a far death in doubt", test_far_death_in_doubt },
-		{ "who moves on another host", test_moves_elsewhere },
-		{ "a death behind a hang", test_death_behind_hang },
 		{ "evidence crosses", test_evidence_crosses },
 	};
 

@@ -73,23 +73,6 @@ static void test_hang(void)
 	seats_close();
 }
 
-/* Late for a moment on the other node: the run goes on, and a hang there is still reported. */
-static void test_late(void)
-{
-	seats_open(4);
-	two_nodes();
-	watch_enter(&seats[3].watch, "late", 0.05);
-	clock_nap(0.11);
-	watch_leave(&seats[3].watch);
-	clock_nap(0.25);
-	CU_ASSERT(seats_sit(0, 3));
-	watch_enter(&seats[3].watch, "hanging", 0.05);
-	CU_ASSERT(seats_end(0, 3, OUTCOME_HANG));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "'hanging' (overdue)"));
-	CU_ASSERT_EQUAL(verdict_lines(0, 3), 1);
-	seats_close();
-}
-
 /* The observers of a whole node are killed. */
 static void test_node_lost(void)
 {
@@ -357,7 +340,6 @@ int main(void)
 		{ "two nodes, all well", test_all_well },
 		{ "a rank dies anywhere", test_death },
 		{ "a hang on the other node", test_hang },
-		{ "late on the other node", test_late },
 		{ "a node is lost", test_node_lost },
 		{ "the root is lost", test_root_lost },
 		{ "the token is late", test_token_late },

@@ -26,31 +26,6 @@ static void test_observer_killed(void)
 	}
 }
 
-/* The whole job is stopped, leader included, past everybody's deadline, and continued. That pause
- * is nobody's fault; nor does it excuse waits that begin later. */
-static void test_stopped_observer(void)
-{
-	double begin;
-
-	seats_open(2);
-	seats_take_in_order(0, 1);
-	watch_enter(&seats[1].watch, "before the pause", 0.3);
-	clock_nap(0.05);
-	kill(seats[0].pid, SIGSTOP);
-	clock_nap(0.8);
-	kill(seats[0].pid, SIGCONT);
-	clock_nap(0.15);
-	watch_leave(&seats[1].watch);
-	clock_nap(0.2);
-	CU_ASSERT(seats_sit(0, 1));
-	begin = clock_seconds();
-	watch_enter(&seats[1].watch, "after the pause", 0.1);
-	CU_ASSERT(seats_end(0, 1, OUTCOME_HANG));
-	CU_ASSERT(clock_seconds() - begin < 1.0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "'after the pause' (overdue)"));
-	seats_close();
-}
-
 /* A wait that is overdue also without the pause. */
 static void test_hang_across_pause(void)
 {
@@ -218,7 +193,6 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "an observer is killed", test_observer_killed },
-		{ "the observer was stopped", test_stopped_observer },
 		{ "a hang across a pause", test_hang_across_pause },
 		{ "a rank is stopped", test_stopped_rank },
 		{ "strangers", test_strangers },

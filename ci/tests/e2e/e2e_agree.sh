@@ -3,6 +3,7 @@
 # and one line that names them and both values. One option of each kind; test_options_agree has all.
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
+end_at_once
 
 limit=30
 perf=$BUILD/all_reduce_perf

@@ -2,7 +2,7 @@
 # e2e_hosts.sh: two and three hosts made of namespaces: ranks, nodes and data are right, and what
 # happens to a rank or supervisor on another host is known on all.
 # timeout: 240
-# alone: a death on another host has to be told within a second
+# quiet: a death on another host has to be told within a second
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/e2e/hosts.sh

@@ -3,6 +3,7 @@
 # version, completion, environment variables, launchers.
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
+end_at_once
 
 small=(--backend mpi -b 8 -e 8 -n 1 -w 0 -c 1)
 

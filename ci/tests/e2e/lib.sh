@@ -134,6 +134,12 @@ is_over() {
 	[[ $(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null) =~ ^[ZX]?$ ]]
 }
 
+# end_at_once: for tests whose runs end badly by themselves. mpirun sleeps two seconds after a bad end, one
+# before SIGTERM and one before SIGKILL, though nobody is left to get them.
+end_at_once() {
+	export OMPI_MCA_odls_base_sigkill_timeout=0
+}
+
 # perf COLLECTIVE OPTION...: a bare start on the mpi backend
 perf() {
 	local binary=$BUILD/${1}_perf

@@ -78,13 +78,6 @@ broken init-id:5 8 10 init-mismatch 5 0
 broken init-nranks:1 4 10 init-mismatch 1 0
 broken init-nranks:3 4 11 init-mismatch 3 0
 
-# Nothing failed, and all came to their end: that they made two communicators is said all the same.
-cd "$work" || exit 1
-perf hypercube -g 8 --fault=init-nranks:4
-cd "$OLDPWD" || exit 1
-expect_rc 16 'init-nranks that nothing came of:'
-expect_out '^# verdict: outcome=diverged class=init-mismatch ranks=4 comm=0 seq=0 '
-
 # Faults of processes, before they come to init, and in the first call of a cold communicator.
 broken drop-rank:2@init 4 10 init-missing-rank 2 0
 broken block-rank:1@init,how=read 4 10 host-blocked 1 0

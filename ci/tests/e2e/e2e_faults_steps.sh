@@ -36,6 +36,11 @@ NCCL_TESTS_SPLIT='MOD 2' perf hypercube -g 4 --fault=none
 expect_rc 0 'hypercubes of two:'
 expect_out '^# schedule: .* each of 2 calls, '
 
+# Nothing failed, and all came to their end: that they made two communicators is said all the same.
+perf hypercube -g 8 --fault=init-nranks:4
+expect_rc 16 'init-nranks that nothing came of:'
+expect_out '^# verdict: outcome=diverged class=init-mismatch ranks=4 comm=0 seq=0 '
+
 # One call too few, too many, or of another kind. Half against half no vote decides: what was made
 # before and after does.
 for case in sendrecv:15 hypercube:29; do

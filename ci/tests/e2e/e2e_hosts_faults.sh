@@ -7,6 +7,7 @@ source "$(dirname "$0")/lib.sh"
 # shellcheck source=ci/tests/e2e/hosts.sh
 source "$(dirname "$0")/hosts.sh"
 make_hosts 3
+end_at_once
 
 # A rank that the host does not let run is not called hung: how soon a verdict comes says nothing
 # here when others use the processors.

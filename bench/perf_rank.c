@@ -8,41 +8,16 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "measure/bench.h"
-#include "measure/devices.h"
-#include "report/facts.h"
-#include "reconcile/reconcile.h"
-#include "measure/run.h"
 #include "measure/schedule.h"
 #include "measure/sweep.h"
 #include "measure/timing.h"
-#include "measure/vendor_hook.h"
-#include "measure/predict.h"
 #include "inject/machine.h"
-#include "record/recorder.h"
 #include "watch/uplink.h"
 #include "perf_agree.h"
+#include "perf_report.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; nobody waits for others here */
 #define LEAVE_SECONDS 60.0 /* what libraries do at exit, after the rank has said its outcome */
-
-struct rank {
-	const struct program *program;
-	struct recorder recorder;
-	struct watch watch;
-	struct error err;
-	struct job job;
-	struct device_choice choice;
-	struct bench bench;
-	struct call_filter faults;
-	struct run run;
-	struct report report;
-	struct rank_facts *facts;
-	struct run_facts run_facts;
-	struct predict predict;
-	struct vendor_hook vendor;
-	struct reconcile reconcile;
-};
 
 /* Rank 0's monitor listens; its address reaches the other nodes' monitors through their ranks. */
 static int spread_uplink(struct rank *r)
@@ -257,101 +232,11 @@ static int open_comm(struct rank *r)
 	return rc;
 }
 
-/* Columns that stay empty are explained. */
-static int explain_empty(struct rank *r)
-{
-	struct backend *be = r->bench.backend;
-	const char *why = NULL;
-
-	if (!r->run.report)
-		return 0;
-	if (be->ops->flags & BACKEND_NO_DATA)
-		return report_comment(&r->report,
-				      "Data check: none: the %s backend moves no data; what is "
-				      "measured is the harness itself",
-				      be->ops->name);
-	if (be->ops->tuning && r->program->options->nfaults == 0)
-		why = be->ops->tuning->refusal(be);
-	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why)
-		   : 0;
-}
-
-/* Once NCCL has found out what it runs on. */
-static int open_predictions(struct rank *r)
-{
-	const char *why = predict_refusal(&r->bench, r->choice.shared_gpu);
-	char text[400];
-	int rc = 0;
-
-	r->bench.predicted = !why;
-	if (why && r->run.report && r->program->options->nfaults == 0 &&
-	    strcmp(r->program->options->topo, "none") != 0)
-		return report_comment(&r->report, "Prediction: N/A: %s", why);
-	if (r->bench.predicted)
-		rc = predict_calibrate(&r->predict, &r->bench);
-	if (rc < 0 || !r->run.report || !r->run_facts.predicted)
-		return rc;
-	r->bench.predictor = predict_open(&r->predict, &r->bench, text, sizeof(text));
-	return report_comment(&r->report, "%s", text);
-}
-
-/* --vendor: the links are those that predictions are made of. */
-static int open_vendor(struct rank *r)
-{
-	if (!r->run.report || !r->program->options->vendor)
-		return 0;
-	if (!(r->bench.backend->ops->flags & BACKEND_DEVICE))
-		return report_comment(&r->report, "Vendors' figures: they are about GPUs and their "
-						  "links, and this run used none");
-	r->run.vendor =
-		vendor_hook_open(&r->vendor, r->facts[0].device.device,
-				 r->facts[0].device.device_memory, predict_topology(&r->predict));
-	return 0;
-}
-
-/* Rows that can be called slow, or a user who asks. */
-static int open_reconcile(struct rank *r)
-{
-	const struct options *o = r->program->options;
-
-	if (predict_refusal(&r->bench, r->choice.shared_gpu) && !o->reconcile)
-		return 0;
-	return reconcile_before(&r->reconcile, &r->bench, r->bench.predictor ? &r->predict : NULL,
-				r->choice.shared_gpu, &r->run.reconciler);
-}
-
-static int open_report(struct rank *r)
-{
-	int rc = facts_gather(&r->job, r->bench.backend, &r->facts);
-
-	if (rc < 0 || r->job.rank != 0)
-		return rc;
-	facts_run(&r->run_facts, &r->job, r->bench.backend, r->program->options, r->facts);
-	r->run_facts.program = r->program->name;
-	r->run_facts.predicted = !predict_refusal(&r->bench, r->choice.shared_gpu);
-	r->run_facts.argc = r->program->argc;
-	r->run_facts.argv = r->program->argv;
-	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,
-			 &r->err);
-	r->run.report = &r->report;
-	r->run.progress = launch_progress();
-	return rc;
-}
-
-/* Before NCCL's first call, which is when it reads its settings. */
-static void ask_nccl(struct rank *r)
-{
-	const struct options *o = r->program->options;
-
-	if (o->reconcile && o->nfaults == 0 && backend_find(o->backend)->flags & BACKEND_RAS)
-		nccl_seen_ask(&r->reconcile.asked, r->program->folder);
-}
-
 /* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */
 static int prepare(struct rank *r)
 {
 	static int (*const steps[])(struct rank *) = { open_backend, spread_uplink, check_request,
-						       open_report };
+						       rank_open_report };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && rc == 0; i++)
@@ -391,13 +276,13 @@ static int measure(struct rank *r)
 
 	before = memory_used(r);
 	if (rc == 0)
-		rc = explain_empty(r);
+		rc = rank_explain_empty(r);
 	if (rc == 0)
-		rc = open_predictions(r);
+		rc = rank_open_predictions(r);
 	if (rc == 0)
-		rc = open_vendor(r);
+		rc = rank_open_vendor(r);
 	if (rc == 0)
-		rc = open_reconcile(r);
+		rc = rank_open_reconcile(r);
 	if (rc == 0)
 		rc = run_all(r);
 	if (rc == 0)
@@ -475,7 +360,7 @@ int perf_rank(void *arg)
 	};
 	r.run.bench = &r.bench;
 	watch_phase(&r.watch, PHASE_SETUP);
-	ask_nccl(&r);
+	rank_ask_nccl(&r);
 	rc = prepare(&r);
 	if (rc < 0)
 		return conclude(&r, rc, true);

@@ -139,6 +139,8 @@ static const struct right_case right_cases[] = {
 	{ .line = "--nvlink-centric 0", IS(nvlink_centric, false) },
 	{ .line = "--table=nccl-tests", IS(table, TABLE_NCCL_TESTS) },
 	{ .line = "--table wide", IS(table, TABLE_WIDE) },
+	{ .line = "--backend null", IS(check, 0) },
+	{ .line = "--backend null -c 0", IS(check, 0) },
 	{ .line = "--backend mpi --alloc nccl -R 0", IS(alloc, ALLOC_NCCL) },
 	{ .line = "-b 8 --", IS(min_bytes, 8) },
 	{ .line = "-h", IS(help, true) },

@@ -1,0 +1,90 @@
+/* perf_report.c: what stands beside the measured times: report, predictions, vendors' figures,
+ * causes. */
+#include "perf_report.h"
+
+#include <string.h>
+
+int rank_explain_empty(struct rank *r)
+{
+	struct backend *be = r->bench.backend;
+	const char *why = NULL;
+
+	if (!r->run.report)
+		return 0;
+	if (be->ops->flags & BACKEND_NO_DATA)
+		return report_comment(&r->report,
+				      "Data check: none: the %s backend moves no data; what is "
+				      "measured is the harness itself",
+				      be->ops->name);
+	if (be->ops->tuning && r->program->options->nfaults == 0)
+		why = be->ops->tuning->refusal(be);
+	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why)
+		   : 0;
+}
+
+int rank_open_predictions(struct rank *r)
+{
+	const char *why = predict_refusal(&r->bench, r->choice.shared_gpu);
+	char text[400];
+	int rc = 0;
+
+	r->bench.predicted = !why;
+	if (why && r->run.report && r->program->options->nfaults == 0 &&
+	    strcmp(r->program->options->topo, "none") != 0)
+		return report_comment(&r->report, "Prediction: N/A: %s", why);
+	if (r->bench.predicted)
+		rc = predict_calibrate(&r->predict, &r->bench);
+	if (rc < 0 || !r->run.report || !r->run_facts.predicted)
+		return rc;
+	r->bench.predictor = predict_open(&r->predict, &r->bench, text, sizeof(text));
+	return report_comment(&r->report, "%s", text);
+}
+
+int rank_open_vendor(struct rank *r)
+{
+	if (!r->run.report || !r->program->options->vendor)
+		return 0;
+	if (!(r->bench.backend->ops->flags & BACKEND_DEVICE))
+		return report_comment(&r->report, "Vendors' figures: they are about GPUs and their "
+						  "links, and this run used none");
+	r->run.vendor =
+		vendor_hook_open(&r->vendor, r->facts[0].device.device,
+				 r->facts[0].device.device_memory, predict_topology(&r->predict));
+	return 0;
+}
+
+int rank_open_reconcile(struct rank *r)
+{
+	const struct options *o = r->program->options;
+
+	if (predict_refusal(&r->bench, r->choice.shared_gpu) && !o->reconcile)
+		return 0;
+	return reconcile_before(&r->reconcile, &r->bench, r->bench.predictor ? &r->predict : NULL,
+				r->choice.shared_gpu, &r->run.reconciler);
+}
+
+int rank_open_report(struct rank *r)
+{
+	int rc = facts_gather(&r->job, r->bench.backend, &r->facts);
+
+	if (rc < 0 || r->job.rank != 0)
+		return rc;
+	facts_run(&r->run_facts, &r->job, r->bench.backend, r->program->options, r->facts);
+	r->run_facts.program = r->program->name;
+	r->run_facts.predicted = !predict_refusal(&r->bench, r->choice.shared_gpu);
+	r->run_facts.argc = r->program->argc;
+	r->run_facts.argv = r->program->argv;
+	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,
+			 &r->err);
+	r->run.report = &r->report;
+	r->run.progress = launch_progress();
+	return rc;
+}
+
+void rank_ask_nccl(struct rank *r)
+{
+	const struct options *o = r->program->options;
+
+	if (o->reconcile && o->nfaults == 0 && backend_find(o->backend)->flags & BACKEND_RAS)
+		nccl_seen_ask(&r->reconcile.asked, r->program->folder);
+}

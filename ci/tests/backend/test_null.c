@@ -1,0 +1,52 @@
+/* test_null.c: the backend that does nothing: it holds memory, makes calls, and claims no data. */
+#include "rig/unit.h"
+
+#include <errno.h>
+
+#include "backend/backend.h"
+#include "backend/call.h"
+
+static void test_life(void)
+{
+	const struct backend_config config = { .device = -1 };
+	struct error err = { .rank = -1 };
+	struct backend_facts facts;
+	struct backend *be = NULL;
+	struct call call = { .kind = CALL_ALL_REDUCE, .count = 1u << 30 };
+	unsigned char byte;
+	void *ptr = NULL, *other = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(backend_null.open(NULL, NULL, &err, &config, &be), 0);
+	be->ops->facts(be, &facts);
+	CU_ASSERT_STRING_EQUAL(backend_of_library(facts.library), "null");
+	/* more than any host has: nothing of it is touched */
+	CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)1 << 40, (size_t)1 << 40, &ptr), 0);
+	CU_ASSERT_EQUAL((uintptr_t)ptr % 4096, 0);
+	CU_ASSERT_EQUAL(be->ops->alloc(be, 1, 1, &other), 0);
+	be->ops->release(be, ptr);
+	be->ops->release(be, NULL);
+	call.send = call.recv = other;
+	CU_ASSERT_EQUAL(be->ops->poison(be, other, 1), 0);
+	CU_ASSERT_EQUAL(be->ops->issue(be, &call, 1), 0);
+	CU_ASSERT_EQUAL(be->ops->wait(be), 0);
+	CU_ASSERT_EQUAL(be->ops->fetch(be, &byte, other, 1), -ENOTSUP);
+	CU_ASSERT_EQUAL(err.code, -ENOTSUP);
+	be->ops->close(be); /* with the other still there: the sanitizer sees a leak */
+	backend_null.close(NULL);
+}
+
+static void test_never_by_auto(void)
+{
+	CU_ASSERT(backend_null.flags & BACKEND_NO_DATA);
+	CU_ASSERT_PTR_NOT_EQUAL(backend_find("auto"), &backend_null);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "life", test_life },
+		{ "never by auto", test_never_by_auto },
+	};
+
+	return unit_main("null", cases, sizeof(cases) / sizeof(cases[0]));
+}

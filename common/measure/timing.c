@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "measure/timing_batch.h"
 
 /* Launching the first call and seeing the last one end costs a batch about 20 us (H200,
  * 2026-11-21): 0.15 % of it. Short calls stay at MAX_CALLS, so that what they touch stays in the

@@ -58,6 +58,12 @@ int timing_issue(struct timing *timing, size_t index, const struct checked_slot 
 /* The slot on which the last call of a checked batch may run. */
 struct checked_slot timing_last_slot(const struct timing *timing);
 
+/* Until all calls that were issued have completed. 0 or a negative errno with the error set. */
+int timing_wait(struct timing *timing);
+
+/* Graph mode: capture a batch into timing->graph, launch it once and wait for it. */
+int timing_capture(struct timing *timing);
+
 void timing_release(struct timing *timing);
 
 /* Deadline in seconds for `calls` calls of which the slowest so far took `slowest` seconds; 0:

@@ -1,5 +1,5 @@
 /* timing_batch.c: the three ways to time a batch. */
-#include "measure/timing_batch.h"
+#include "measure/timing.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -138,7 +138,7 @@ static int check_fault_ranks(int ranks, int devices, struct error *err)
 		return ranks;
 	return error_set(
 		err, OUTCOME_USAGE, -EINVAL,
-		"--fault: rank %d is guilty, and so %d ranks would start on %ld %s; ask for "
+		"--fault: rank %d is a culprit, and so %d ranks would start on %ld %s; ask for "
 		"them with -g %d",
 		ranks - 1, ranks, places, devices > 0 ? "GPUs" : "CPUs", ranks);
 }

@@ -45,7 +45,7 @@ static int64_t fits(const struct align *a, int rank, uint64_t at, int64_t shift)
 
 /* Nothing follows the call that differs: it may be the one after (skipped) or the one before
  * once more (extra). */
-static enum deviation_kind judge_last(const struct align *a, int rank, uint64_t at)
+static enum deviation_kind kind_of_last(const struct align *a, int rank, uint64_t at)
 {
 	uint64_t sig = align_sig(a, rank, at), next = align_reference_sig(a, at + 1);
 	bool extra = sig == align_reference_sig(a, at - 1), skipped;
@@ -57,7 +57,7 @@ static enum deviation_kind judge_last(const struct align *a, int rank, uint64_t 
 }
 
 /* Several explanations fit: how many calls the rank made in all decides. */
-static enum deviation_kind judge_length(const struct align *a, int rank, bool skipped, bool extra)
+static enum deviation_kind kind_by_length(const struct align *a, int rank, bool skipped, bool extra)
 {
 	uint64_t mine = a->tracks[rank].last, others = others_last(a, rank);
 
@@ -68,14 +68,14 @@ static enum deviation_kind judge_length(const struct align *a, int rank, bool sk
 	return DEVIATION_UNCLEAR;
 }
 
-static enum deviation_kind judge(const struct align *a, int rank, uint64_t at, uint64_t *shift)
+static enum deviation_kind find_kind(const struct align *a, int rank, uint64_t at, uint64_t *shift)
 {
 	bool field = fits(a, rank, at, 0) > 0;
 	bool ahead = !align_reference_sig(a, at + 1) && align_runs_ahead(a, rank, at);
 
 	*shift = 1;
 	if (at == a->tracks[rank].last)
-		return judge_last(a, rank, at);
+		return kind_of_last(a, rank, at);
 	for (uint64_t n = 1; n <= SHIFT_MAX; n++) {
 		bool skipped = fits(a, rank, at, (int64_t)n) > 0 || (n == 1 && ahead);
 		bool extra = n < at && fits(a, rank, at, -(int64_t)n) > 0;
@@ -84,7 +84,7 @@ static enum deviation_kind judge(const struct align *a, int rank, uint64_t at, u
 		if (!skipped && !extra)
 			continue;
 		if (field || (skipped && extra))
-			return judge_length(a, rank, skipped, extra);
+			return kind_by_length(a, rank, skipped, extra);
 		return skipped ? DEVIATION_SKIPPED : DEVIATION_EXTRA;
 	}
 	return field ? DEVIATION_FIELD : DEVIATION_UNCLEAR;
@@ -137,7 +137,7 @@ struct deviation align_compare(const struct align *a, int rank)
 
 	if (!at)
 		return d;
-	d.kind = judge(a, rank, at, &d.shift);
+	d.kind = find_kind(a, rank, at, &d.shift);
 	d.low = d.high = at;
 	if (d.kind == DEVIATION_SKIPPED || d.kind == DEVIATION_EXTRA)
 		d.low = earliest(a, rank, at, &d);

@@ -48,7 +48,7 @@ static uint64_t vote(struct align *a, const bool *in)
 }
 
 /* Returns true if `less` is what `more` is without its call `at`. */
-static bool lacks_one(const struct align *a, int less, int more, uint64_t at)
+static bool is_without(const struct align *a, int less, int more, uint64_t at)
 {
 	uint64_t compared = 0;
 
@@ -68,17 +68,17 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 {
 	uint64_t sx = align_sig(a, x, at), sy = align_sig(a, y, at),
 		 next = align_next_expected(a, at - 1);
-	bool x_lacks = lacks_one(a, x, y, at), y_lacks = lacks_one(a, y, x, at);
+	bool x_short = is_without(a, x, y, at), y_short = is_without(a, y, x, at);
 
 	if (next && (next == sx || next == sy))
 		return next;
 	if (align_is_step(a, x, at, at - 1, 1) != align_is_step(a, y, at, at - 1, 1))
 		return align_is_step(a, x, at, at - 1, 1) ? sx : sy;
-	if (x_lacks == y_lacks)
+	if (x_short == y_short)
 		return 0;
-	/* The longer side's call is one too many if it repeats the one before it, else the other
-	 * lacks it. */
-	if (x_lacks)
+	/* The longer side's call is one too many if it repeats the one before it, else the
+	 * other one is missing it. */
+	if (x_short)
 		return sy == align_sig(a, y, at - 1) ? sx : sy;
 	return sx == align_sig(a, x, at - 1) ? sy : sx;
 }

@@ -102,7 +102,7 @@ static void note_culprits(const struct rule_ctx *ctx, struct finding *f)
 	char list[sizeof(((struct diagnosis *)0)->ranks)];
 
 	if (!culprits_list(ctx, &f->culprits, list, sizeof(list)))
-		finding_note(f, "%zu ranks are guilty; the list is cut.", f->culprits.n);
+		finding_note(f, "%zu ranks are culprits; the list is cut.", f->culprits.n);
 	for (int i = 0; i < f->culprits.nranks && finding_has_room(f); i++)
 		if (f->culprits.in[i])
 			note_rank(ctx, f, i, "");

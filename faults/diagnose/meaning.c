@@ -6,19 +6,19 @@
 static const struct meaning {
 	const char *cause, *fix, *prevention;
 } meanings[CLASS_COUNT] = {
-	[CLASS_MISSING] = { "A guilty rank is alive and idle and never made the call that the "
+	[CLASS_MISSING] = { "A culprit is alive and idle and never made the call that the "
 			    "others are in.",
 			    "Find why its control flow does not reach the call: a sleep, a "
 			    "condition that only this "
 			    "rank takes.",
-			    "Put no collective behind a condition that ranks can judge "
+			    "Put no collective behind a condition that ranks can evaluate "
 			    "differently: all-reduce "
 			    "the flag first. PyTorch: torch.distributed.monitored_barrier on a "
 			    "gloo group names "
 			    "the rank that does not come; TORCH_NCCL_DUMP_ON_TIMEOUT=1 with "
 			    "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 keeps the last calls of every "
 			    "rank." },
-	[CLASS_BLOCKED] = { "A guilty rank is blocked in host code, in a lock or a read, before "
+	[CLASS_BLOCKED] = { "A culprit is blocked in host code, in a lock or a read, before "
 			    "its call.",
 			    "Look at its stack: what holds the lock, or which file, socket or "
 			    "queue does not answer.",
@@ -29,7 +29,7 @@ static const struct meaning {
 			    "collectives. faulthandler.dump_traceback_later(SECONDS) prints where "
 			    "a Python rank "
 			    "stands." },
-	[CLASS_BUSY] = { "A guilty rank computes in a loop of its own and does not come to its "
+	[CLASS_BUSY] = { "A culprit computes in a loop of its own and does not come to its "
 			 "call.",
 			 "Look at its stack twice: the frame that stays the same holds the loop.",
 			 "Bound loops whose end depends on local data and assert the bound; log "
@@ -37,7 +37,7 @@ static const struct meaning {
 			 "of each rank. faulthandler.dump_traceback_later(SECONDS) prints where a "
 			 "Python rank "
 			 "computes." },
-	[CLASS_KILLED] = { "A guilty rank's process was killed by SIGKILL; the others wait for it.",
+	[CLASS_KILLED] = { "A culprit's process was killed by SIGKILL; the others wait for it.",
 			   "Ask the kernel log and the job scheduler who sent it: out of memory, a "
 			   "limit, an "
 			   "operator.",
@@ -48,7 +48,7 @@ static const struct meaning {
 			   "srun with --kill-on-bad-exit=1. NCCL RAS (since 2.24, client ncclras) "
 			   "tells which "
 			   "processes are gone." },
-	[CLASS_CRASHED] = { "A guilty rank's process died of a signal that it caused itself.",
+	[CLASS_CRASHED] = { "A culprit's process died of a signal that it caused itself.",
 			    "Get a core dump (ulimit -c) and its stack.",
 			    "Test the step under compute-sanitizer or -fsanitize=address; set "
 			    "PYTHONFAULTHANDLER=1 and ulimit -c unlimited, so that a crash leaves "
@@ -56,23 +56,23 @@ static const struct meaning {
 			    "TORCH_NCCL_ASYNC_ERROR_HANDLING=1 or 3 (the default) ends PyTorch "
 			    "ranks that wait "
 			    "for it." },
-	[CLASS_EXITED] = { "A guilty rank's process ended by itself without telling the others.",
+	[CLASS_EXITED] = { "A culprit's process ended by itself without telling the others.",
 			   "Search its log for the last message; look for exit() on an error path.",
 			   "On an error agree with the other ranks, or call ncclCommAbort or "
 			   "MPI_Abort, before "
 			   "exiting. srun --kill-on-bad-exit=1 ends the others; @record of "
 			   "torch.distributed.elastic keeps the error of a torchrun rank." },
-	[CLASS_STOPPED] = { "A guilty rank's process is stopped (SIGSTOP, a debugger or a job "
+	[CLASS_STOPPED] = { "A culprit's process is stopped (SIGSTOP, a debugger or a job "
 			    "freezer).",
 			    "Send it SIGCONT, or detach the debugger.",
 			    "Suspend jobs as a whole (scontrol suspend, cgroup.freeze of the job's "
 			    "cgroup). "
 			    "Before attaching a debugger raise the deadline: -T here, timeout= of "
 			    "init_process_group in PyTorch." },
-	[CLASS_SKIPPED] = { "A guilty rank left out a call: from there on its calls meet the "
+	[CLASS_SKIPPED] = { "A culprit left out a call: from there on its calls meet the "
 			    "others' next ones.",
 			    "Find the condition around the call at the divergence point that this "
-			    "rank judged "
+			    "rank evaluated "
 			    "otherwise.",
 			    "Compare call counts at step ends: one all-reduce (MAX) of the count "
 			    "and its negative "
@@ -81,7 +81,7 @@ static const struct meaning {
 			    "the other ranks' before it is made. DistributedSampler gives all "
 			    "ranks the same "
 			    "number of batches." },
-	[CLASS_EXTRA] = { "A guilty rank made a call that the others did not make.",
+	[CLASS_EXTRA] = { "A culprit made a call that the others did not make.",
 			  "Find the branch or retry that only this rank takes at the divergence "
 			  "point.",
 			  "Never repeat a collective on one rank alone: all-reduce the retry flag "
@@ -89,7 +89,7 @@ static const struct meaning {
 			  "all retry. TORCH_DISTRIBUTED_DEBUG=DETAIL checks every collective "
 			  "against the other "
 			  "ranks' before it is made." },
-	[CLASS_EARLY] = { "A guilty rank left the loop of calls before the others did.",
+	[CLASS_EARLY] = { "A culprit left the loop of calls before the others did.",
 			  "Compare the iteration counts of ranks: uneven data, an early break, "
 			  "another "
 			  "configuration.",
@@ -108,7 +108,7 @@ static const struct meaning {
 			     "operator of every call, to compare rank by rank. Assert that an "
 			     "all-reduced minimum "
 			     "and maximum of the size agree." },
-	[CLASS_OOM] = { "The kernel killed a guilty rank because its memory cgroup was at its "
+	[CLASS_OOM] = { "The kernel killed a culprit because its memory cgroup was at its "
 			"limit; the "
 			"others wait for it.",
 			"Compare the cgroup's limit with what the rank uses (memory.max, "
@@ -117,7 +117,7 @@ static const struct meaning {
 			"Watch memory.events and memory.current of each rank; leave room for data "
 			"loading and "
 			"checkpoints." },
-	[CLASS_GPU_OOM] = { "A guilty rank's GPU had no memory left for an allocation, and the "
+	[CLASS_GPU_OOM] = { "A culprit's GPU had no memory left for an allocation, and the "
 			    "rank gave up; the "
 			    "others wait for it.",
 			    "See what else holds memory on that GPU (nvidia-smi); use smaller "
@@ -125,7 +125,7 @@ static const struct meaning {
 			    "Allocate everything before the first step; on an error agree with the "
 			    "other ranks "
 			    "before ending." },
-	[CLASS_INIT_MISSING] = { "The others are inside communicator init; a guilty rank is alive "
+	[CLASS_INIT_MISSING] = { "The others are inside communicator init; a culprit is alive "
 				 "and never called it.",
 				 "Find why its control flow does not reach init: an exception, a "
 				 "wait, a condition that "
@@ -142,7 +142,7 @@ static const struct meaning {
 				  "Spread number of ranks and unique id together from one rank, "
 				  "and compare them after "
 				  "the exchange." },
-	[CLASS_INIT_UNREACHABLE] = { "All ranks called communicator init alike, but a guilty one "
+	[CLASS_INIT_UNREACHABLE] = { "All ranks called communicator init alike, but a culprit "
 				     "is in another network "
 				     "than the others.",
 				     "Compare its interfaces with the others' (ip addr); set "
@@ -151,7 +151,7 @@ static const struct meaning {
 				     "Start all ranks in the same kind of container network; read "
 				     "the Bootstrap line of "
 				     "NCCL_DEBUG=INFO." },
-	[CLASS_ABORTED] = { "A guilty rank aborted its communicator; nobody told the others, who "
+	[CLASS_ABORTED] = { "A culprit aborted its communicator; nobody told the others, who "
 			    "wait in theirs.",
 			    "Search its log for what made it abort; abort or revoke on all ranks.",
 			    "Spread the decision to abort over a second channel before acting on "
@@ -171,7 +171,7 @@ static const struct meaning other_call = {
 	"Find the branch before the divergence point that chooses the call, and what each rank "
 	"decided "
 	"it by.",
-	"Put no choice between collectives behind a condition that ranks can judge differently: "
+	"Put no choice between collectives behind a condition that ranks can evaluate differently: "
 	"all-reduce the flag first. TORCH_DISTRIBUTED_DEBUG=DETAIL compares the function across "
 	"ranks "
 	"before each collective; NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=COLL logs every call, to "

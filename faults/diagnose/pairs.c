@@ -132,7 +132,7 @@ const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struc
 	return NULL;
 }
 
-bool pairs_excuse(const struct rule_ctx *ctx, const struct culprits *culprits)
+bool pairs_explain(const struct rule_ctx *ctx, const struct culprits *culprits)
 {
 	const struct record *theirs = NULL;
 	size_t looked = 0;

@@ -29,7 +29,7 @@ const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struc
 
 /* Returns true if all of the culprits wait for such a partner: then they are none. True also of
  * more ranks than are looked at: to name some of them would be a guess. */
-bool pairs_excuse(const struct rule_ctx *ctx, const struct culprits *culprits);
+bool pairs_explain(const struct rule_ctx *ctx, const struct culprits *culprits);
 /* Returns true if another rank waits for a part of this one's that it has not made, or made
  * otherwise; or (`extra`) this one for another's. */
 bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra);

@@ -121,14 +121,14 @@ void place_init(struct finding *f, bool hangs)
 	f->hang_seq = hangs ? 0 : -1;
 }
 
-bool place_lacking_init(const struct rule_ctx *ctx, struct finding *f)
+bool place_missing_init(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence *e = ctx->evidence;
-	bool lacks = false;
+	bool missing = false;
 
 	for (int i = 0; i < e->nranks; i++)
-		lacks |= f->culprits.in[i] && e->ranks[i].view.comm_state == RECORD_COMM_NONE;
-	if (!lacks || count_inside_init(ctx) == 0)
+		missing |= f->culprits.in[i] && e->ranks[i].view.comm_state == RECORD_COMM_NONE;
+	if (!missing || count_inside_init(ctx) == 0)
 		return false;
 	place_init(f, true);
 	snprintf(f->field, sizeof(f->field), "call");
@@ -185,7 +185,7 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 			least = a->tracks[i].last;
 	f->comm = a->comm;
 	f->hang_seq = hang_point(ctx);
-	if (place_lacking_init(ctx, f) || least == UINT64_MAX)
+	if (place_missing_init(ctx, f) || least == UINT64_MAX)
 		return;
 	if (least >= a->top) {
 		place_end(ctx, f);

@@ -22,7 +22,7 @@ void place_init(struct finding *finding, bool hangs);
 
 /* Returns true if init itself is missing of a culprit, while others are inside it; then that is
  * the place. */
-bool place_lacking_init(const struct rule_ctx *ctx, struct finding *finding);
+bool place_missing_init(const struct rule_ctx *ctx, struct finding *finding);
 
 /* The call that culprits did not make though others did; init, where that is missing. */
 void place_missing(const struct rule_ctx *ctx, struct finding *finding);

@@ -32,7 +32,7 @@ struct rule_ctx {
 		*align; /* of the communicator at hand; NULL in a row for the whole run */
 };
 
-/* Ranks of whom a rule says that they are to blame. */
+/* Ranks that a rule names as culprits. */
 struct culprits {
 	bool *in; /* nranks marks; owned by whoever made it */
 	int nranks;
@@ -74,7 +74,7 @@ struct rule {
 	enum rule_comms comms;
 	bool strict;   /* sends and receives told apart; only where ctx->in_pairs */
 	bool diverged; /* what it finds makes the outcome diverged at least */
-	bool remark;   /* never the answer: its notes are kept, and the next row is asked */
+	bool remark;   /* never the answer: its notes are taken over, and the next row is asked */
 	rule_fn *f;
 };
 

@@ -120,7 +120,7 @@ bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (!class)
 		return false;
-	place_lacking_init(ctx, f);
+	place_missing_init(ctx, f);
 	finding_note(f, "%zu of %d ranks %s inside communicator init.", inside,
 		     ctx->evidence->nranks, inside == 1 ? "is" : "are");
 	finding_conclude(ctx, f, class, "proved");

@@ -73,7 +73,7 @@ static uint64_t fewest_calls(const struct rule_ctx *ctx, bool idle)
 }
 
 /* Those that made fewest calls and are not inside one; who waits for a partner may be behind the
- * one that left it alone. Returns the number of the call they lack, 0: nobody lacks one. */
+ * one that left it alone. Returns the number of the call they did not make, 0: all made it. */
 static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
 			    struct makers *makers)
 {
@@ -145,10 +145,9 @@ static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint
 	uint64_t top = ctx->align->top;
 
 	finding_note(
-		f,
-		one ? "The guilty rank is past the call: it waits in another place or has finished."
-		    : "The guilty ranks are past the call: they wait in another place or have "
-		      "finished.");
+		f, one ? "The culprit is past the call: it waits in another place or has finished."
+		       : "The culprits are past the call: they wait in another place or have "
+			 "finished.");
 	if (!is_one_step(ctx, seq))
 		return "proved";
 	if (seq == top)
@@ -188,18 +187,18 @@ static const char *note_own_pairs(const struct rule_ctx *ctx, struct finding *f)
 }
 
 /* Returns true if all whose call is missing wait for partners that left them alone. */
-static bool is_excused(const struct rule_ctx *ctx, const struct culprits *behind)
+static bool is_explained(const struct rule_ctx *ctx, const struct culprits *behind)
 {
-	return all_wait_in_pairs(ctx, behind) && pairs_excuse(ctx, behind);
+	return all_wait_in_pairs(ctx, behind) && pairs_explain(ctx, behind);
 }
 
-bool missing_excused(const struct rule_ctx *ctx, struct finding *f)
+bool missing_explained(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct makers makers;
 
 	return find_behind(ctx, &f->culprits, &makers) > 0 &&
 	       !is_surplus(ctx, &f->culprits, &makers) &&
-	       !(ctx->plans.split & 1u << ctx->align->comm) && is_excused(ctx, &f->culprits);
+	       !(ctx->plans.split & 1u << ctx->align->comm) && is_explained(ctx, &f->culprits);
 }
 
 static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool loose)
@@ -252,7 +251,7 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 		return report_surplus(ctx, f, seq, loose);
 	if (split && all_wait_in_pairs(ctx, &f->culprits))
 		return false;
-	if (is_excused(ctx, &f->culprits)) {
+	if (is_explained(ctx, &f->culprits)) {
 		finding_reset(f);
 		return rule_unequal(ctx, f);
 	}
@@ -286,8 +285,8 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 	if (!behind.in)
 		return;
 	seq = find_behind(ctx, &behind, &makers);
-	snprintf(tail, sizeof(tail), "; it lacks call %" PRIu64 "%s", seq,
-		 f->seq_high == (int64_t)seq ? ", too" : "");
+	snprintf(tail, sizeof(tail), "; it did not make call %" PRIu64 "%s", seq,
+		 f->seq_high == (int64_t)seq ? " either" : "");
 	for (int i = 0; i < behind.nranks && f->nnotes < DIAGNOSIS_LINES - 4; i++)
 		if (behind.in[i] && !f->culprits.in[i] && ranks[i].view.process < PROCESS_EXITED &&
 		    !is_beyond(&ranks[i], &makers))

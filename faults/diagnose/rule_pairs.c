@@ -64,7 +64,7 @@ bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
 
 bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
-	if (ctx->outcome == OUTCOME_HANG && !missing_excused(ctx, f))
+	if (ctx->outcome == OUTCOME_HANG && !missing_explained(ctx, f))
 		return false;
 	clear_culprits(&f->culprits);
 	rule_unequal(ctx, f);

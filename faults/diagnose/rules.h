@@ -37,8 +37,8 @@ void plans_add(const struct rule_ctx *ctx, struct plans *plans);
 rule_fn rule_missing;
 rule_fn rule_missing_at_end; /* and all came to their end */
 /* Returns true if all whose call is missing wait for partners that left them alone. Marks them. */
-bool missing_excused(const struct rule_ctx *ctx, struct finding *finding);
-/* Others than the culprits, alive, who lack a call as rule_missing has it: a line each. After
+bool missing_explained(const struct rule_ctx *ctx, struct finding *finding);
+/* Others than the culprits, alive, who did not make a call, as rule_missing has it: a line each. After
  * finding_conclude. */
 void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
 

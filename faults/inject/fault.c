@@ -54,7 +54,7 @@ static int add_rank(struct parser *p, int rank)
 	if (at > 0 && spec->ranks[at - 1] == rank)
 		return WRONG(p, "rank %d is named twice", rank);
 	if (spec->nranks == FAULT_MAX_RANKS)
-		return WRONG(p, "more than %d guilty ranks", FAULT_MAX_RANKS);
+		return WRONG(p, "more than %d culprits", FAULT_MAX_RANKS);
 	memmove(&spec->ranks[at + 1], &spec->ranks[at],
 		(size_t)(spec->nranks - at) * sizeof(spec->ranks[0]));
 	spec->ranks[at] = rank;

@@ -77,19 +77,18 @@ static void test_missing_too(void)
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false, "timed calls",
 		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator "
 		  "0, the "
-		  "last one returned; it lacks call 20, too." },
+		  "last one returned; it did not make call 20 either." },
 		{ PROCESS_STOPPED, "rank-stopped", PROCESS_ALIVE, OP - 1, false, "timed calls",
 		  "Rank 1 is alive in system call clock_nanosleep: 19 calls made on communicator "
 		  "0, the "
-		  "last one returned; it lacks call 20, too." },
+		  "last one returned; it did not make call 20 either." },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 2, false, "timed calls",
 		  "Rank 1 is alive in system call clock_nanosleep: 18 calls made on communicator "
 		  "0, the "
-		  "last one returned; it lacks call 19." },
+		  "last one returned; it did not make call 19." },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_STOPPED, OP - 1, false, "timed calls",
 		  "Rank 1 is stopped: 19 calls made on communicator 0, the last one returned; it "
-		  "lacks "
-		  "call 20, too." },
+		  "did not make call 20 either." },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, true, "timed calls", NULL },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP, false, "timed calls", NULL },
 		{ PROCESS_KILLED, "rank-killed", PROCESS_ALIVE, OP - 1, false,
@@ -117,7 +116,7 @@ static void test_missing_too(void)
 		if (table[i].line)
 			CU_ASSERT(said(table[i].line))
 		else
-			CU_ASSERT_FALSE(mentions("lacks"));
+			CU_ASSERT_FALSE(mentions("did not make call"));
 	}
 }
 
@@ -149,7 +148,7 @@ static void test_last_or_all(void)
 		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), table[i].class);
 		CU_ASSERT_STRING_EQUAL(found.ranks, "3");
 		CU_ASSERT_STRING_EQUAL(found.confidence, table[i].confidence);
-		CU_ASSERT(said("The guilty rank is past the call: it waits in another place or has "
+		CU_ASSERT(said("The culprit is past the call: it waits in another place or has "
 			       "finished."));
 		if (table[i].lacking == 1)
 			CU_ASSERT(said(line))
@@ -164,7 +163,7 @@ static void test_last_or_all(void)
 	finish();
 	CU_ASSERT_STRING_EQUAL(found.ranks, "3,4");
 	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
-	CU_ASSERT(said("The guilty ranks are past the call: they wait in another place or have "
+	CU_ASSERT(said("The culprits are past the call: they wait in another place or have "
 		       "finished."));
 }
 
@@ -386,7 +385,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "ranks as words", test_rank_list_words },
 		{ "of whom nothing is known", test_absent },
-		{ "who else lacks a call", test_missing_too },
+		{ "who else did not make a call", test_missing_too },
 		{ "one last call left out, or all from it on", test_last_or_all },
 		{ "nobody made the call", test_nobody_called },
 		{ "how a process is", test_process },

@@ -307,7 +307,7 @@ static bool is_settled(const struct decide_state *s, uint64_t now)
 
 /* - All are done: the end.
  * - Time that was given is over, or something is wrong: it settles. But while time is given for a wait,
- *   only what no waiting will mend counts.
+ *   only what no waiting will repair counts.
  * - Else the ranks may have to be counted at communicator init. */
 static struct decision watch(struct decide_state *s, const struct decide_input *in, bool abnormal)
 {
@@ -368,7 +368,7 @@ static void take_orders(struct decide_state *s, const struct decide_input *in)
 
 /* Tells the root once what is wrong here, or that all are done; anew
  * - when it was well again in between;
- * - when, while time is given for a wait, something comes that no waiting will mend. */
+ * - when, while time is given for a wait, something comes that no waiting will repair. */
 static bool is_news(struct decide_state *s, const struct decide_input *in, bool abnormal)
 {
 	if (!abnormal && !all_done(in))

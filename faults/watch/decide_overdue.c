@@ -57,7 +57,7 @@ static bool any_free_to_call(const struct decide_input *in)
 /* A deadline that passed is no hang
  * - while a rank of this host has made a step lately;
  * - for five seconds, while the host keeps a rank from running: unless another one is free to make the
- *   call that it lacks. Then the diagnoser says for whom the others wait. */
+ *   call that it did not make. Then the diagnoser says for whom the others wait. */
 static bool deadlines_stand(struct decide_state *s, const struct decide_input *in, bool starved)
 {
 	bool late, moving;

@@ -12,7 +12,7 @@ static inline double ns_seconds(uint64_t ns)
 /* ---- decide_progress.c: how the ranks of this host get on ---- */
 
 /* Takes in one look at all ranks: steps, and what the host lets them run. Nobody had looked since
- * `paused_from`; says of the views what those who judge from views alone need. Returns whether the host
+ * `paused_from`; says of the views what those who decide from views alone need. Returns whether the host
  * keeps some rank from running. */
 bool progress_look(struct decide_state *state, struct decide_input *in, uint64_t paused_from);
 

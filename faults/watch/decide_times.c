@@ -19,7 +19,7 @@ const struct decide_times decide_times = {
 	/* A rank's death reaches its neighbours as an error of theirs, before its own supervisor
 	 * sees it: a process with GPUs ends in up to 0.5 s. So long an error waits for a death. */
 	.error_ns = 600 * MS,
-	/* Other hosts answer the root in this time, or the run is judged without them. */
+	/* Other hosts answer the root in this time, or the verdict is made without them. */
 	.query_ns = 300 * MS,
 	/* A leader that reported something wrong ends its host by itself when the root has decided
 	 * nothing in this time. */

@@ -179,7 +179,7 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	carry_out(m, &d);
 }
 
-/* Member: tell of the own rank, hear of the end. Without a leader the run is over. */
+/* Member: sends its own rank's state, receives the end. Without a leader the run is over. */
 static void follow_leader(struct monitor *m, const struct supervised *child)
 {
 	struct link_message message;

@@ -57,9 +57,9 @@ struct monitor_client {
 					const struct record_memory *const *memories, size_t n,
 					struct verdict *verdict);
 	/* Root: the verdict stands, and is about to be said: name the folder that evidence will
-	 * be kept in. */
+	 * be saved in. */
 	void (*reserve_folder)(void *ctx, struct verdict *verdict);
-	/* The verdict is out. Leader elsewhere: keep the evidence under the root's folder's name
+	/* The verdict is out. Leader elsewhere: save the evidence under the root's folder's name
 	 * ("" for none), and tell what took time to find out as text, e.g. stacks. */
 	void (*save_local)(void *ctx, const struct rank_view *views,
 			   const struct record_memory *const *memories, size_t n,

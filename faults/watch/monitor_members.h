@@ -14,7 +14,7 @@ void members_release(struct monitor *m);
 /* Member: tell the leader how the own rank is. 0 or a negative errno. */
 int members_report(struct monitor *m, const struct supervised *child);
 
-/* Leader: hear its members, and read all ranks of this host anew. */
+/* Leader: receives from its members, and reads all ranks of this host anew. */
 void members_look(struct monitor *m, const struct supervised *child, uint64_t now);
 
 /* The scheduler's accounts that decide() wants for m->input. */

@@ -1,4 +1,4 @@
-/* monitor_nodes.c: the star between the nodes' leaders: who is there, what they see, what they
+/* monitor_nodes.c: the links between the nodes' leaders: who is there, what they see, what they
  * know of their ranks. */
 #include "watch/monitor_nodes.h"
 
@@ -13,7 +13,7 @@
 #include "watch/monitor_members.h"
 #include "watch/uplink.h"
 
-/* The header of the local rank that knows the star, or NULL. Only the node of rank 0 listens. */
+/* The header of the local rank that knows the uplink, or NULL. Only the node of rank 0 listens. */
 static struct record_header *find_header(const struct monitor *m, bool rank0)
 {
 	for (size_t i = 0; i < m->nranks; i++) {
@@ -191,17 +191,17 @@ static int take_evidence(struct monitor *m, const struct monitor_node *node,
 			 const struct link_message *message)
 {
 	const struct monitor_client *client = &m->config.client;
-	struct evidence_head said;
+	struct evidence_head head;
 
-	if (!node->known || message->bytes < sizeof(said))
+	if (!node->known || message->bytes < sizeof(head))
 		return -EPROTO;
-	memcpy(&said, message->payload, sizeof(said));
+	memcpy(&head, message->payload, sizeof(head));
 	for (size_t i = 0; client->on_evidence && i < node->host.nviews; i++) {
-		if (node->host.views[i].rank != said.rank || said.rank < 0)
+		if (node->host.views[i].rank != head.rank || head.rank < 0)
 			continue;
-		client->on_evidence(client->ctx, said.rank, message_kind(message->type),
-				    (const char *)message->payload + sizeof(said),
-				    message->bytes - sizeof(said));
+		client->on_evidence(client->ctx, head.rank, message_kind(message->type),
+				    (const char *)message->payload + sizeof(head),
+				    message->bytes - sizeof(head));
 		break;
 	}
 	return 0;
@@ -342,30 +342,30 @@ void nodes_release(struct monitor *m)
 /* The diagnoser says this of one rank, to the root. */
 struct sending {
 	struct monitor *m;
-	int rc; /* the first failure ends it: the root is judging without us by then */
+	int rc; /* the first failure ends it: the root decides without us by then */
 };
 
 static void send_evidence(void *to, int32_t rank, enum evidence_kind kind, const void *data,
 			  size_t bytes)
 {
 	struct sending *sending = to;
-	struct evidence_head said = { rank, 0 };
+	struct evidence_head head = { rank, 0 };
 	char *payload;
 
-	if (sending->rc < 0 || bytes > LINK_MAX - sizeof(said))
+	if (sending->rc < 0 || bytes > LINK_MAX - sizeof(head))
 		return;
-	payload = malloc(sizeof(said) + bytes);
+	payload = malloc(sizeof(head) + bytes);
 	if (!payload)
 		return;
-	memcpy(payload, &said, sizeof(said));
-	memcpy(payload + sizeof(said), data, bytes);
+	memcpy(payload, &head, sizeof(head));
+	memcpy(payload + sizeof(head), data, bytes);
 	sending->rc = link_send(&sending->m->up, kind_message[kind], payload,
-				(uint32_t)(sizeof(said) + bytes), -1);
+				(uint32_t)(sizeof(head) + bytes), -1);
 	free(payload);
 }
 
-/* Let the diagnoser speak of this node's ranks; `folder` NULL: of what is quick. */
-static void testify(struct monitor *m, const char *folder)
+/* Sends what the diagnoser has of this node's ranks; `folder` NULL: what is quick. */
+static void collect_from(struct monitor *m, const char *folder)
 {
 	const struct monitor_client *client = &m->config.client;
 	struct sending sending = { m, 0 };
@@ -386,13 +386,13 @@ static void testify(struct monitor *m, const char *folder)
 
 void nodes_collect(struct monitor *m)
 {
-	testify(m, NULL);
+	collect_from(m, NULL);
 	nodes_report(m, MESSAGE_VIEWS);
 }
 
 void nodes_collect_slow(struct monitor *m, const char *folder)
 {
-	testify(m, folder);
+	collect_from(m, folder);
 	link_send(&m->up, MESSAGE_READY, NULL, 0, -1);
 }
 

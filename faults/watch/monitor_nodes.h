@@ -1,13 +1,13 @@
 /* monitor_nodes.h: what passes between the leaders of several nodes and the root. Internal to the
  * monitor.
  *
- * A node's leader reports by itself (JOIN, ABNORMAL, DONE, LATE). Where ranks wait at communicator init
- * the root calls the roll (ROLL, PRESENT, MET). When something seems wrong the root
- * says so (PREPARE), and asks before it decides (QUERY): the leader answers with the evidence of
- * each of its ranks (TAIL: token-free saved form, opaque here) and then their views (VIEWS).
- * After the verdict the root asks for what takes longer (SLOW, with the name of the evidence
- * folder): texts (TEXT, COUNTERS), then READY. A run that gets more time goes on (PATIENCE).
- * Whoever does not answer in time is done without. */
+ * A node's leader reports by itself (JOIN, ABNORMAL, DONE, INIT_OVERDUE). Where ranks wait at
+ * communicator init the root takes a census (CENSUS, PRESENT, RENDEZVOUS). When something seems wrong
+ * the root says so (PREPARE), and asks before it decides (QUERY): the leader answers with the evidence
+ * of each of its ranks (TAIL: token-free saved form, opaque here) and then their views (VIEWS). After
+ * the verdict the root asks for what takes longer (SLOW, with the name of the evidence folder): texts
+ * (TEXT, COUNTERS), then READY. A run that gets more time goes on (EXTENSION). Whoever does not answer
+ * in time is done without. */
 #ifndef HANGAR_MONITOR_NODES_H
 #define HANGAR_MONITOR_NODES_H
 
@@ -32,15 +32,15 @@ enum message {
 	MESSAGE_TEXT,	   /* leader to root: struct evidence_head, then text without NUL */
 	MESSAGE_READY,	   /* leader to root: the slow evidence is complete */
 	MESSAGE_EXTENSION, /* root to leader: uint64 ns that the run is given before it is
-	                    * judged again */
+	                    * looked at again */
 	MESSAGE_COUNTERS, /* leader to root: struct evidence_head, then what its host counted, as text */
 	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at communicator init */
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
-	MESSAGE_RENDEZVOUS    /* root to leader: uint32 enum rendezvous, as the roll says */
+	MESSAGE_RENDEZVOUS    /* root to leader: uint32 enum rendezvous, as the census says */
 };
 
-/* In front of what is said of one rank. */
+/* Stands in front of what is sent of one rank. */
 struct evidence_head {
 	int32_t rank, unused;
 };
@@ -65,7 +65,7 @@ void nodes_release(struct monitor *m);
 
 /* Leader: views to the root. */
 int nodes_report(struct monitor *m, enum message type);
-/* Leader: answer a query, and the question for slow evidence that is to be kept in `folder` (""
+/* Leader: answer a query, and the question for slow evidence that is to be saved in `folder` (""
  * for nowhere). */
 void nodes_collect(struct monitor *m);
 void nodes_collect_slow(struct monitor *m, const char *folder);

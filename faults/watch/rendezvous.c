@@ -1,4 +1,4 @@
-/* rendezvous.c: who lacks at communicator init, and do the arguments fit. */
+/* rendezvous.c: which ranks are missing at communicator init, and whether the arguments fit. */
 #include "watch/rendezvous.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int compare_views(const void *a, const void *b)
 	return (x->init_nranks > y->init_nranks) - (x->init_nranks < y->init_nranks);
 }
 
-/* It lacks although its host lets it run. A stopped one does not run, and will not come. */
+/* It is missing although its host lets it run. A stopped one does not run, and will not come. */
 static bool is_absent(const struct rank_view *view)
 {
 	return rendezvous_missing(view) && (view->process == PROCESS_STOPPED || !view->descheduled);
@@ -51,7 +51,7 @@ enum rendezvous rendezvous_of(const struct rank_view *views, size_t n, int nrank
 		absent += is_absent(&views[i]);
 		known += views[i].phase != PHASE_SPARE;
 	}
-	/* another group that has not begun is waited for by nobody */
+	/* another group that has not started is waited for by nobody */
 	if (lacking > 0)
 		return absent == lacking && rendezvous_mismatched(views, n) ? RENDEZVOUS_MISSING
 									    : RENDEZVOUS_OPEN;

@@ -10,7 +10,7 @@
 #include "record/view.h"
 
 enum rendezvous {
-	RENDEZVOUS_OPEN, /* cannot be told yet: not all ranks are known, or who lacks may yet come */
+	RENDEZVOUS_OPEN, /* cannot be told yet: not all ranks are known, or a missing one may yet come */
 	RENDEZVOUS_COMPLETE, /* all have come, and alike */
 	RENDEZVOUS_MISSING,  /* some did not come, though they could */
 	RENDEZVOUS_MISMATCH  /* all have come, some with arguments that do not fit */

@@ -43,7 +43,7 @@ struct backend_facts {
 	                        * nvlinkCentricSched=0 alloc=nccl" */
 };
 
-/* What the library did with calls, as far as that is known. */
+/* This is what the library did with calls, as far as that is known. */
 struct backend_used {
 	bool p2p;   /* known without a log: all of them are sends and receives */
 	char *log;  /* what NCCL's log says of them (nccl_choice_read); the caller frees it; NULL:
@@ -66,7 +66,7 @@ struct backend {
 
 /* Calls captured once and replayed (-G). All hooks are required. */
 struct backend_graph {
-	/* What is issued between begin and end is captured, not carried out. */
+	/* Calls issued between begin and end are captured, not carried out. */
 	int (*begin)(struct backend *be);
 	/* *graph is owned by the caller; NULL after an error. */
 	int (*end)(struct backend *be, void **graph);
@@ -83,7 +83,7 @@ struct backend_marks {
 	int (*between)(struct backend *be, int n, double *seconds);
 };
 
-/* What the library makes of calls: apart from the timed ones. */
+/* These hooks find out what the library makes of calls, apart from the timed ones. */
 struct backend_tuning {
 	/* Required. Why the library cannot tell what it does (one line); NULL: it can. */
 	const char *(*refusal)(struct backend *be);
@@ -192,8 +192,8 @@ extern const struct backend_ops *const backend_table[];
  * that name. */
 const struct backend_ops *backend_find(const char *name);
 
-/* Is the table complete, and as its flags say? Returns NULL, or the name of the first hook or field
- * that is wrong, "graph.end" in one of the small tables. Run by the tests. */
+/* Returns NULL when the table is complete and as its flags say, else the name of the first hook or
+ * field that is wrong, "graph.end" in one of the small tables. Run by the tests. */
 const char *backend_check(const struct backend_ops *ops);
 
 #endif

@@ -27,7 +27,7 @@ int chain_emit(struct chain *chain, const struct call *call)
 	return rc;
 }
 
-/* What the first rank spreads. */
+/* The first rank sends this to all others. */
 struct naming {
 	int rc;
 	unsigned char id[COMM_ID_BYTES];

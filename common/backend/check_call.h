@@ -5,7 +5,7 @@
 #include "backend/backend.h"
 #include "check/check.h"
 
-/* Where a buffer to be checked lies; addresses are the backend's. */
+/* A buffer to be checked lies here; addresses are the backend's. */
 struct check_place {
 	const void *recv; /* first element of the receive buffer */
 	size_t recv_bytes;

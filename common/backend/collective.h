@@ -12,7 +12,7 @@
 
 struct traffic;
 
-/* Where a point is measured. */
+/* A point is measured here: by this rank, with this size. */
 struct geometry {
 	int rank, nranks;
 	int root;		       /* -1 for a collective without root */
@@ -23,7 +23,7 @@ struct geometry {
 	const struct traffic *traffic; /* alltoallv's matrix, else NULL */
 };
 
-/* What one rank's buffers look like. All in elements but `bytes`. */
+/* One rank's buffers look like this. All in elements but `bytes`. */
 struct shape {
 	size_t send, recv;   /* elements of this rank's send and receive buffer */
 	size_t count;	     /* nccl-tests' "count" column: the argument of the NCCL call */
@@ -74,10 +74,10 @@ struct collective {
 	int (*calls)(int nranks);
 };
 
-/* What the options must know of it. */
+/* Returns what the options must know of the collective. */
 struct option_target collective_target(const struct collective *collective);
 
-/* How many calls a rank makes when the collective is issued once on `nranks` ranks. */
+/* Returns how many calls a rank makes when the collective is issued once on `nranks` ranks. */
 int collective_calls(const struct collective *collective, int nranks);
 
 /* Shared by several collectives. */

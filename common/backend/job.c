@@ -318,7 +318,8 @@ int job_gather(struct job *job, const void *mine, size_t bytes, void *all)
 		 MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, job->comm));
 }
 
-/* What each rank sends: `bytes` from the first of a node, which goes to the node's place. */
+/* Fills in what each rank sends: `bytes` from the first of a node, which goes to the node's
+ * place. */
 static void count_nodes(const struct job *job, int bytes, int *counts, int *places)
 {
 	int next = 0; /* nodes are numbered by their lowest rank */

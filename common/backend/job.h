@@ -66,9 +66,9 @@ int job_gather(struct job *job, const void *mine, size_t bytes, void *all);
 /* The same from local rank 0 of each node alone: `all` holds nnodes x bytes there, by node. */
 int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all);
 
-/* Do all agree that nothing failed? Everybody calls it with its own result (0 or negative
- * errno); returns 0 when all are 0, else on every rank a negative errno, with the lowest failing
- * rank's error copied to every rank's err. */
+/* Finds out whether nothing failed on any rank. Everybody calls it with its own result (0 or
+ * negative errno); it returns 0 when all are 0, else on every rank a negative errno, with the
+ * lowest failing rank's error copied to every rank's err. */
 int job_agree(struct job *job, int rc);
 
 /* From now on the exchanges give the slowest rank `seconds`, whatever -T says. Returns what was;

@@ -14,7 +14,7 @@ enum { UNIT = 16 };
 /* Up to here a double holds every whole number, and sums of two don't overflow size_t. */
 #define AMOUNT_MAX 9007199254740992.0
 
-/* Where the reader stands, for messages: counted from 1. */
+/* The reader stands here, for messages: counted from 1. */
 struct cursor {
 	const char *path;
 	FILE *file;

@@ -45,7 +45,7 @@ struct call {
 
 #define COMM_ID_BYTES 128
 
-/* What one rank hands to communicator init. All ranks must agree in nranks and id. */
+/* One rank hands this to communicator init. All ranks must agree in nranks and id. */
 struct comm_request {
 	uint32_t comm; /* communicator id, as in struct call */
 	int rank, nranks;

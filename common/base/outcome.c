@@ -109,7 +109,7 @@ static bool ranks_hold(const char *list, int rank)
 	return false;
 }
 
-/* Is every rank of `a` one of `b`? */
+/* True when every rank of `a` is one of `b`. */
 static bool ranks_within(const char *a, const char *b)
 {
 	while (a) {

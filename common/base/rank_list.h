@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is `rank` in the list? Anything that is no number names nobody. */
+/* Returns true when `rank` is in the list. A text that is no number stands for no rank. */
 bool rank_list_has(const char *list, int rank);
 
-/* How many numbers are in the list. */
+/* Returns how many numbers are in the list. */
 size_t rank_list_count(const char *list);
 
 /* Ranks i of 0..nranks-1 with in[i] as "rank 1", "ranks 0-2,5", "no rank"; "..." ends a list for

@@ -15,7 +15,7 @@
 #include "base/dtype.h"
 #include "check/segment.h"
 
-/* What a point's data are made of. The same on every rank. */
+/* A point's data are made of this. The same on every rank. */
 struct check_data {
 	uint32_t seed;
 	enum dtype dtype;
@@ -54,7 +54,7 @@ struct verify_result {
 	uint64_t first; /* element index in the receive buffer of the first of them */
 };
 
-/* What is told of a failed check; plain data, so that ranks can gather it. */
+/* A failed check is reported like this; plain data, so that ranks can gather it. */
 struct check_report {
 	uint64_t wrong;	  /* wrong elements of this rank (for guard: wrong bytes) */
 	int32_t kind;	  /* enum wrong_kind of the first */
@@ -71,7 +71,7 @@ struct check_report {
 /* One element of rank `rank` at `index`, dtype_size bytes to `bits`. */
 void check_element(const struct check_data *data, int rank, uint64_t index, void *bits);
 
-/* What a reduction over all ranks must give at `index`. */
+/* Writes to `bits` the element that a reduction over all ranks must give at `index`. */
 void check_reduced(const struct check_data *data, uint64_t index, void *bits);
 
 /* Host memory versions of the backend hooks `fill` and `verify`. `base` is the pool index of the

@@ -100,7 +100,8 @@ static bool all_wrong_are_nan(const struct scene *s)
 	return true;
 }
 
-/* Would arbitrary data of this kind have passed one of `trials` tests on `tested` elements? */
+/* True when arbitrary data of this kind would have passed one of `trials` tests on `tested`
+ * elements. */
 static bool may_be_luck(const struct scene *s, double trials, size_t tested)
 {
 	return trials * pow(s->luck, (double)tested) > LUCK_LIMIT;
@@ -161,8 +162,8 @@ static bool name_contribution(const struct scene *s, struct check_report *report
 	return true;
 }
 
-/* How many wrong elements hold what belongs `shift` elements earlier, provided that no element
- * there contradicts it. */
+/* Counts the wrong elements that hold what belongs `shift` elements earlier, provided that no
+ * element there contradicts it. */
 static size_t explained_by_shift(const struct scene *s, int64_t shift)
 {
 	size_t explained = 0;

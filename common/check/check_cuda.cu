@@ -15,7 +15,7 @@ static unsigned int blocks_for(size_t count)
 	return blocks < MAX_BLOCKS ? (unsigned int)blocks : MAX_BLOCKS;
 }
 
-/* How far check_turn moves on in `stride` elements. */
+/* check_turn moves on so far in `stride` elements. */
 __device__ static uint32_t turn_step(const struct check_plan *p, uint64_t stride)
 {
 	return (uint32_t)(stride % p->nranks * p->step % p->nranks);

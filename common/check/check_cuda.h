@@ -21,7 +21,7 @@ struct check_cuda_result {
 	unsigned long long first; /* the lowest element index among them, counted from `recv` */
 };
 
-/* What a stretch must hold; the values are those of enum segment_kind. */
+/* A stretch must hold one of these; the values are those of enum segment_kind. */
 enum check_cuda_source { CHECK_CUDA_COPY, CHECK_CUDA_REDUCE, CHECK_CUDA_KEEP };
 
 /* The elements of `rank` at `index` and on, to `count` elements at `dst`. */

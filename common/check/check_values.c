@@ -245,8 +245,8 @@ static void make_reduced(const struct check_plan *p, uint64_t index, size_t n, v
 	}
 }
 
-/* How many of `count` elements from `index` on make the next block: all with the same upper half of
- * the index. */
+/* Returns how many of `count` elements from `index` on make the next block: all with the same upper
+ * half of the index. */
 static size_t part_size(uint64_t index, size_t count)
 {
 	uint64_t left = ((uint64_t)1 << 32) - (uint32_t)index;

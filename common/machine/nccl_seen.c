@@ -155,7 +155,7 @@ static void take_log(struct observed_nccl *nccl, const struct nccl_log *log)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* What was read so far. */
+/* The logs that were read so far. */
 struct logs {
 	struct nccl_log log;
 	ino_t files[MOST_LOGS];

@@ -52,8 +52,8 @@ struct nvml {
 bool nvml_open(struct nvml *nvml);
 void nvml_close(struct nvml *nvml);
 
-/* What holds clocks down, of the bits of nvml.h's "Clocks Event Reasons": "power cap"; NULL:
- * nothing that does. */
+/* Names what holds clocks down, of the bits of nvml.h's "Clocks Event Reasons": "power cap"; NULL
+ * when nothing does. */
 const char *nvml_held_by(int64_t bits);
 
 #endif

@@ -23,7 +23,7 @@ struct observed_rank {
 	int64_t wait_ns; /* counter: its main thread wanted to run and had no CPU */
 };
 
-/* What NCCL says of itself, out of its logs. */
+/* NCCL says this of itself in its logs. */
 struct observed_nccl {
 	int logs;      /* ranks whose log was read */
 	char why[256]; /* why not all */
@@ -40,7 +40,7 @@ struct observed_nccl {
 	} findings[OBSERVED_FINDINGS];
 };
 
-/* What was run, and what the topology says of it. */
+/* The run: what was called, and what the topology says of it. */
 struct observed_run {
 	char backend[16], collective[32];
 	int ranks, nodes;

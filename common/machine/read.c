@@ -14,7 +14,7 @@
 
 /* ---- settings ----------------------------------------------------------------------------- */
 
-/* What changes speed and is no secret; hangar's own NCCL_TESTS_* do not. */
+/* True for a variable that changes speed and is no secret; hangar's own NCCL_TESTS_* do not. */
 static bool is_setting(const char *name)
 {
 	static const char *const prefixes[] = { "NCCL_", "CUDA_LAUNCH_", "CUDA_DEVICE_",

@@ -86,7 +86,7 @@ static void read_interfaces(const char *root, struct reading *m, int room)
 		}
 }
 
-/* Is a module for GPUDirect RDMA loaded? */
+/* Notes whether a module for GPUDirect RDMA is loaded. */
 static void read_peermem(const char *root, struct reading *m)
 {
 	char path[PATH_MAX];

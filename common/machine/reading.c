@@ -24,7 +24,7 @@ static struct reading_entry *find(const struct reading *m, const char *part, con
 	return NULL;
 }
 
-/* Where an entry of this part belongs: behind those that there are. */
+/* An entry of this part belongs here: behind those that there are. */
 static size_t behind(const struct reading *m, const char *part)
 {
 	for (size_t i = m->n; i > 0; i--)
@@ -154,7 +154,8 @@ int64_t reading_step(const struct reading *earlier, const struct reading *later,
 	return before < 0 || after < before ? -1 : after - before;
 }
 
-/* What tells that parts of this kind were looked at; NULL: of this kind some come and go. */
+/* Names the part that shows that parts of this kind were looked at; NULL: of this kind some come
+ * and go. */
 static const char *kind_asked(const char *part)
 {
 	if (strncmp(part, "GPU ", 4) == 0)

@@ -64,15 +64,16 @@ const char *reading_text(const struct reading *reading, const char *part, const 
 /* The next part that has an entry of this name, from *at (0 at first) on; NULL: no more. */
 const char *reading_next(const struct reading *reading, const char *name, size_t *at);
 
-/* How far a counter went between two readings; -1: not seen in both, or it ran backwards. */
+/* Returns how far a counter went between two readings; -1: not seen in both, or it ran
+ * backwards. */
 int64_t reading_step(const struct reading *earlier, const struct reading *later, const char *part,
 		     const char *name);
 
-/* What happened between two readings of one host: counters that both have, the later one's less
- * the earlier one's, without those that ran backwards; and states as they were later. A GPU or
- * RDMA port that counts nothing any more, though it was asked, has the state "gone" 1: interfaces of
- * containers come and go, so theirs say nothing. `earlier` may be empty. The caller releases what
- * is in `delta`. 0 or -ENOMEM. */
+/* Fills `delta` with what happened between two readings of one host: counters that both have, the
+ * later one's less the earlier one's, without those that ran backwards; and states as they were
+ * later. A GPU or RDMA port that counts nothing any more, though it was asked, has the state "gone"
+ * 1: interfaces of containers come and go, so theirs say nothing. `earlier` may be empty. The
+ * caller releases what is in `delta`. 0 or -ENOMEM. */
 int counter_delta(const struct reading *earlier, const struct reading *later,
 		  struct reading *delta);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a rank sees, for the others on its host to compare. */
+/* A rank sees this, for the others on its host to compare. */
 struct sight {
 	int32_t devices;
 	char first[36]; /* bus id of device 0 */

@@ -11,7 +11,7 @@
  * split collectives. */
 size_t irregular_count(const struct geometry *geometry, int from, int to);
 
-/* What a rank sends and receives, elements; `self` counts what it sends to itself. */
+/* Computes what a rank sends and receives, elements; `self` counts what it sends to itself. */
 void irregular_totals(const struct geometry *geometry, int rank, bool self, size_t *send,
 		      size_t *recv);
 

@@ -35,7 +35,7 @@ void plan_release(struct plan *plan);
 /* Issue the call once, on slot `index` of the rotation. */
 int plan_issue(struct plan *plan, size_t index);
 
-/* Where a call that is to be checked runs. */
+/* A call that is to be checked runs here. */
 struct checked_slot {
 	size_t index;
 	bool spare;   /* in place, and the rotation is shorter than the batch: a slot of the

@@ -211,7 +211,7 @@ static double expected(const struct measured *m)
 	return bench->last_seconds * (ratio > 1 ? ratio : 1);
 }
 
-/* What the topology says a call takes, for deadlines: rank 0 tells the others. */
+/* Rank 0 tells the others what the topology says a call takes, for deadlines. */
 static int predict(struct measured *m)
 {
 	const struct bench *bench = m->plan.bench;

@@ -9,7 +9,7 @@
 #include "measure/sampling.h"
 #include "measure/sweep.h"
 
-/* What is left of a measured point until its row has been printed. */
+/* A measured point, kept until its row has been printed. */
 struct measured {
 	struct row row;	      /* complete at rank 0; elsewhere only `report` and `wrong` */
 	int64_t wrong_checks; /* ranks whose check failed, summed over the checks of this point;

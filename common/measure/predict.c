@@ -32,7 +32,7 @@ const char *predict_refusal(const struct bench *bench, bool shared_gpu)
 	return NULL;
 }
 
-/* Is `topo` live, the name of a spec, or a file that can be read as a topology? */
+/* Checks that `topo` is live, the name of a spec, or a file that can be read as a topology. */
 static int check_topology(const char *topo, struct error *err)
 {
 	struct topo_system *sys;

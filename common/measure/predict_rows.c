@@ -15,7 +15,7 @@ static enum model_mode mode_of(const struct row *row)
 	return row->mode && strcmp(row->mode, "graph") == 0 ? MODEL_GRAPH : MODEL_STREAM;
 }
 
-/* What the matrix makes of the row's size. */
+/* Fills in what the matrix makes of the row's size. */
 static void uneven(const struct bench *bench, const struct row *row, size_t elsize,
 		   struct predict_request *request)
 {
@@ -103,7 +103,7 @@ static int compare_percents(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Whether the rows so far can be told good from bad by their predictions: not where one is faster
+/* True when the rows so far can be told good from bad by their predictions: not where one is faster
  * than can be. False with the reason in `why`. */
 static bool is_measure(const struct predict *p, char *why, size_t len)
 {

@@ -213,7 +213,7 @@ static int check_min_percent(struct run *run, double reached, enum outcome *outc
 			      (int)*outcome);
 }
 
-/* What the predictions came to. */
+/* Remarks what the predictions came to. */
 static int finish_predictions(struct run *run, enum outcome *outcome)
 {
 	const struct predictor *predictor = run->bench->predictor;

@@ -9,7 +9,7 @@
 #include "base/outcome.h"
 #include "report/report.h"
 
-/* What sees the rows of a run and has remarks at its end: what made rows slow (reconcile), what
+/* A hook sees the rows of a run and has remarks at its end: what made rows slow (reconcile), what
  * vendors say of the links. */
 struct run_hook {
 	void *ctx;

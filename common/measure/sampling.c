@@ -110,7 +110,7 @@ bool sampling_last_batch(struct sampling *s)
 	return true;
 }
 
-/* What rank 0 decides and everybody follows. */
+/* Rank 0 decides, everybody follows. */
 static int decide(struct sampling *s, size_t samples)
 {
 	struct job *job = job_of(s);

@@ -29,7 +29,8 @@ struct sampling {
 int sampling_init(struct sampling *sampling, struct timing *timing);
 void sampling_release(struct sampling *sampling);
 
-/* -n: does the next batch complete what was asked for? If so its length is set to what is left. */
+/* With -n: returns true when the next batch completes what was asked for; then its length is set to
+ * what is left. */
 bool sampling_last_batch(struct sampling *sampling);
 
 /* Run one batch and gather it; with `checked` its last call runs on that slot. Sets

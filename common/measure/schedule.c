@@ -45,7 +45,7 @@ static struct checked_slot slot_of(int i)
 	return (struct checked_slot){ .index = (size_t)i };
 }
 
-/* How long preparing or comparing all of it may take. */
+/* Preparing or comparing all of it may take so long. */
 static double data_seconds(const struct schedule *s)
 {
 	double bytes = SCHEDULE_STEPS * (double)s->plans[0].slot_bytes;
@@ -208,7 +208,7 @@ static int step_calls(const struct bench *bench)
 	return collective_calls(bench->collective, bench->job->group_size);
 }
 
-/* What will be done, as a remark. */
+/* Says what will be done, as a remark. */
 static int announce(const struct run *run, uint32_t meets)
 {
 	size_t first = schedule_first(run->bench->options);

@@ -25,8 +25,8 @@ size_t schedule_pool(size_t largest);
 /* Bytes of the first step: -b, or SCHEDULE_BYTES. */
 size_t schedule_first(const struct options *options);
 
-/* Is every step large enough to give each rank a slice? `traffic` is an irregular collective's, else
- * not looked at. 0, or -EINVAL with a usage error. */
+/* Checks that every step is large enough to give each rank a slice. `traffic` is an irregular
+ * collective's, else not looked at. 0, or -EINVAL with a usage error. */
 int schedule_check(const struct options *options, const struct collective *collective, int nranks,
 		   const struct traffic *traffic, struct error *err);
 

@@ -34,7 +34,7 @@ void sweep_init(struct sweep *sweep, const struct options *options,
  * sweep_check() has refused the others before. */
 bool sweep_next(struct sweep *sweep, struct point *point);
 
-/* Can this be run at all? 0, or a negative errno with the error set: type and operator
+/* Checks that this can be run at all. 0, or a negative errno with the error set: type and operator
  * supported, root < nranks, power of two where needed (OUTCOME_UNSUPPORTED or OUTCOME_USAGE). */
 int sweep_check(const struct sweep *sweep, struct error *err);
 

@@ -150,7 +150,7 @@ static void choose_adaptive(struct timing *t, double per)
 		t->calls = FIXED_BATCH;
 }
 
-/* How much goes into one batch, from what a call takes. */
+/* Chooses how much goes into one batch, from what a call takes. */
 static void choose_batch(struct timing *t, double seconds)
 {
 	const struct options *o = t->plan->bench->options;

@@ -8,7 +8,7 @@
 #include "topo/model.h"
 #include "nccl_log/nccl_log.h"
 
-/* What the lines so far agree in. */
+/* The lines so far agree in this. */
 struct seen {
 	const char *algo, *proto;
 	bool any;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* What the calls of a log agree in. */
+/* The calls of a log agree in this. */
 struct nccl_choice {
 	const char *algo,
 		*proto; /* string constants, model_algo_name's and model_proto_name's; NULL

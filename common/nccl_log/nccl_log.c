@@ -200,7 +200,7 @@ static int prefix_rank(const char *line, const char *end)
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Where the next message's marker stands, and whether it is a warning. */
+/* Finds the next message's marker, and whether it is a warning. */
 static char *next_marker(char *line, bool *warning, size_t *len)
 {
 	char *info = strstr(line, " NCCL INFO "), *warn = strstr(line, " NCCL WARN ");

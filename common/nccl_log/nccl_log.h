@@ -135,7 +135,7 @@ struct nccl_warning {
 	int n_ranks;
 };
 
-/* What the log's own topology print says of a GPU and another node (another GPU, CPU, NVS, NET). */
+/* The log's own topology print says this of a GPU and another node (another GPU, CPU, NVS, NET). */
 struct nccl_path {
 	const char *host;
 	uint64_t gpu, to; /* PCI bus id; NUMA node or number of the other node */
@@ -246,7 +246,7 @@ bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b);
 /* "AllReduce count=4 dtype=f32 op=sum root=0", at most len bytes; returns buf. */
 char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len);
 
-/* ---- is this ring rational? --------------------------------------------------------------- */
+/* ---- rings, rational or not --------------------------------------------------------------- */
 
 enum nccl_verdict { NCCL_RATIONAL, NCCL_IRRATIONAL, NCCL_CANNOT_SAY };
 

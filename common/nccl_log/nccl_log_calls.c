@@ -5,7 +5,7 @@
 
 #include "nccl_log/nccl_log.h"
 
-/* How many calls of a tail must agree to call it the majority's sequence moved by one. */
+/* So many calls of a tail must agree to call it the majority's sequence moved by one. */
 #define TAIL 64
 
 /* The collective calls of each member. */

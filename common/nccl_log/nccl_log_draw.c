@@ -110,7 +110,7 @@ static void draw_tree(FILE *out, const struct nccl_comm *comm, int first, int n)
 		const struct nccl_tree *tree = &view.trees[i];
 		bool root = tree->up < 0;
 
-		/* Where a parent's lines are not here, its child is where a piece begins. */
+		/* A child whose parent's lines are not here begins a piece. */
 		if (!root && tree_of(&view, tree->up))
 			continue;
 		if (!root)

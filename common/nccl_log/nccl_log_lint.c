@@ -163,7 +163,7 @@ static void survey_links(struct linter *lint)
 
 /* ---- one ring ----------------------------------------------------------------------------- */
 
-/* How often the ring comes to each host: once is right. */
+/* Counts how often the ring comes to each host: once is right. */
 static void lint_crossings(struct linter *lint, const struct nccl_ring *ring)
 {
 	int *visits = calloc((size_t)lint->log->n_hosts + 1, sizeof(*visits));

@@ -43,7 +43,8 @@ __attribute__((format(printf, 4, 5))) void nccl_lint_line(struct linter *lint, c
 /* The number of a rank's host, -1 unknown. With one node all are where the known ones are. */
 int nccl_lint_host(const struct linter *lint, int rank);
 
-/* How the GPUs of two ranks of a host are joined. *bw (may be NULL) as in nccl_topo_near. */
+/* Returns how the GPUs of two ranks of a host are joined. *bw (may be NULL) as in
+ * nccl_topo_near. */
 enum nccl_near nccl_lint_near(const struct linter *lint, int a, int b, double *bw);
 
 /* nccl_log_lint_topo.c: NUMA ping-pong on one ring; orders that differ across channels. */

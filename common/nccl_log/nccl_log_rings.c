@@ -5,7 +5,7 @@
 
 #include "nccl_log/nccl_log_raw.h"
 
-/* What is known of one channel. */
+/* One channel, as far as it is known. */
 struct channel {
 	const struct raw_order *order; /* NULL: none */
 	const int *listed;

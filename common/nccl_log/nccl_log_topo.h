@@ -20,8 +20,8 @@ enum nccl_near {
 	NEAR_SYS
 };
 
-/* How the GPUs of two members of one host are joined: by the file (topo_read_xml) where topo
- * isn't NULL, else by the log's graph lines. *bw (may be NULL) is GB/s where the log says it,
+/* Returns how the GPUs of two members of one host are joined: by the file (topo_read_xml) where
+ * topo isn't NULL, else by the log's graph lines. *bw (may be NULL) is GB/s where the log says it,
  * else 0. */
 enum nccl_near nccl_topo_near(const struct nccl_log *log, const struct topo_system *topo,
 			      const struct nccl_member *a, const struct nccl_member *b, double *bw);

@@ -23,10 +23,11 @@ enum backend_flag {
 	((unsigned)(BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH |               \
 		    BACKEND_AVG_FIRST | BACKEND_SOCKETS | BACKEND_RAS))
 
-/* Has the backend of that name this flag? false for a name that nobody knows, "auto" and "" too. */
+/* Returns true when the backend of that name has this flag; false for a name that nobody knows,
+ * "auto" and "" too. */
 bool backend_has(const char *name, enum backend_flag flag);
 
-/* Is there a backend of that name, and has it not this flag? */
+/* Returns true when there is a backend of that name and it has not this flag. */
 bool backend_lacks(const char *name, enum backend_flag flag);
 
 /* The name of the backend whose library calls itself so ("NCCL 2.28.9"); "mpi" when it is no

@@ -176,7 +176,7 @@ int options_parse(struct options *options, const struct option_target *target, i
 		return error_set(err, OUTCOME_INTERNAL, rc, "the table of options is wrong: %s",
 				 options_table_check());
 	rc = parse_command_line(&set, argc, argv);
-	/* Who asks how to use it gets the answer, even where the rest is wrong. */
+	/* A user who asks how to use it gets the answer, even where the rest is wrong. */
 	if (rc < 0 || options->help || options->version || options->completion ||
 	    options->list_faults)
 		return rc;

@@ -10,7 +10,7 @@
 
 enum { TEXT_MAX = 4096, RANKS_TEXT = 64, KINDS_SHOWN = 3 };
 
-/* What comes before the table's rows. */
+/* These values come before the table's rows. */
 enum { VERSION, PROGRAM, BACKEND, ROWS };
 _Static_assert(ROWS + OPTION_ROWS_MAX <= AGREE_VALUES, "struct options_agree is too small");
 
@@ -84,7 +84,7 @@ static bool like(const struct options_agree *all, int i, int a, int b)
 	return all[a].values[i].hash == all[b].values[i].hash;
 }
 
-/* How many of the ranks have value i as `rank` has it. */
+/* Counts the ranks that have value i as `rank` has it. */
 static int count_like(const struct options_agree *all, int nranks, int i, int rank)
 {
 	int n = 0;
@@ -94,7 +94,7 @@ static int count_like(const struct options_agree *all, int nranks, int i, int ra
 	return n;
 }
 
-/* Is no lower rank's value the same? */
+/* True when no lower rank's value is the same. */
 static bool first_of_kind(const struct options_agree *all, int i, int rank)
 {
 	for (int r = 0; r < rank; r++)

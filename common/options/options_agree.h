@@ -11,8 +11,8 @@
 
 enum { AGREE_VALUES = 100, AGREE_TEXT = 48 };
 
-/* What one rank has. Plain data of one size whatever the build, so that another version of hangar
- * can be named. */
+/* The values that one rank has. Plain data of one size whatever the build, so that another version
+ * of hangar can be named. */
 struct options_agree {
 	struct {
 		uint64_t hash;	       /* of the value's whole text */
@@ -20,8 +20,8 @@ struct options_agree {
 	} values[AGREE_VALUES];
 };
 
-/* What every rank must have alike: hangar's version, the program, the backend that "auto" came to,
- * and each option and environment variable whose row says so. */
+/* Fills in what every rank must have alike: hangar's version, the program, the backend that "auto"
+ * came to, and each option and environment variable whose row says so. */
 void options_agree_fill(struct options_agree *mine, const struct options *options,
 			const char *version, const char *program, const char *backend);
 

@@ -103,7 +103,7 @@ static int check_calls(struct option_set *set)
 	return 0;
 }
 
-/* Does the field of this row differ from its default? */
+/* True when the field of this row differs from its default. */
 static bool changed(const struct options *options, const struct options *defaults,
 		    const struct option_row *row)
 {

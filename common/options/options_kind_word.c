@@ -312,7 +312,7 @@ static void allow_split_mask(const struct option_row *row, char *buf, size_t len
 	snprintf(buf, len, "a hexadecimal number up to ffffffff");
 }
 
-/* What it says stands in the split. */
+/* The split itself shows what it says. */
 static void text_split_mask(const struct option_row *row, const struct options *options, char *buf,
 			    size_t len)
 {

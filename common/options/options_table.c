@@ -280,7 +280,7 @@ int option_take(struct option_set *set, int i, const char *text)
 	return option_reject(set, i, "must be %s", allowed);
 }
 
-/* What the user typed, as far as one line has room for it: "-b 0", "--mode x", "--no-watch",
+/* Writes what the user typed, as far as one line has room for it: "-b 0", "--mode x", "--no-watch",
  * "NCCL_TESTS_DEVICE=x". */
 static void describe(const struct option_row *row, const char *value, char *buf, size_t len)
 {

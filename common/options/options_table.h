@@ -8,7 +8,7 @@ enum { OPTION_ROWS_MAX = 96, OPTION_TEXT_MAX = 384 };
 
 struct option_row;
 
-/* What a value may look like. */
+/* A kind says what a value may look like. */
 struct option_kind {
 	size_t size; /* bytes it writes at the row's offset; 0: it knows its fields itself */
 	/* Required. 0, or a negative errno when the text is not allowed; then nothing is
@@ -38,7 +38,7 @@ enum option_group {
 	GROUP_END
 };
 
-/* Where an option makes sense. */
+/* An option makes sense only there. */
 enum option_scope {
 	SCOPE_ALL,
 	SCOPE_REDUCES,	 /* collectives that reduce */
@@ -47,7 +47,7 @@ enum option_scope {
 	SCOPE_GPU	 /* anything but --backend mpi */
 };
 
-/* May ranks of one run differ in it? Each row decides. */
+/* Each row decides whether ranks of one run may differ in it. */
 enum option_agree { AGREE_UNDECIDED, AGREE_SAME, AGREE_FREE };
 
 struct option_row {
@@ -86,8 +86,8 @@ struct option_set {
 	const char *given[OPTION_ROWS_MAX]; /* per row the last text it was given, NULL: none */
 };
 
-/* What kinds do: write a row's field of `size` bytes, look at it, find a word's index (-EINVAL: none
- * of the row's). */
+/* Kinds use these: they write a row's field of `size` bytes, look at it, find a word's index
+ * (-EINVAL: none of the row's). */
 void option_put(struct options *options, const struct option_row *row, const void *value,
 		size_t size);
 const void *option_get(const struct options *options, const struct option_row *row);
@@ -108,7 +108,7 @@ int option_take(struct option_set *set, int i, const char *text);
 int option_reject(struct option_set *set, int i, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* What follows once all is parsed: derived fields, then contradictions. 0, or -EINVAL with the
+/* Does what follows once all is parsed: derived fields, then contradictions. 0, or -EINVAL with the
  * error set. */
 int options_check(struct option_set *set);
 

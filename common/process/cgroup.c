@@ -16,7 +16,7 @@
 #define PREFIX	  "hangar-"
 #define PATH_LONG 4096
 
-/* Where a hierarchy is mounted, and which part of it. */
+/* A hierarchy is mounted there, and this part of it. */
 struct mount {
 	char root[PATH_LONG], point[PATH_LONG];
 	bool v2;

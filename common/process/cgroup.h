@@ -32,7 +32,7 @@ int cgroup_enter(const char *path);
  * errno. */
 int cgroup_limit(const char *path, size_t room);
 
-/* How often the kernel killed a process there for lack of memory; -1: unknown. */
+/* Returns how often the kernel killed a process there for lack of memory; -1: unknown. */
 int64_t cgroup_oom_kills(const char *path);
 
 /* Remove it, waiting up to a second for its last process to be gone; nothing for path "". */

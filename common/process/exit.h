@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Has the process begun to end? Then *wait_status is what waitpid will say of it. A process that
- * ends with status 0 is told from one whose status does not stand yet only by asking again: the
- * caller's `again` must be false at first, is kept by us, and makes that answer one call late.
- * False when the process or /proc is not there. Of another user's process the kernel hides the
- * status: it reads 0, and waitpid knows better. */
+/* Returns true when the process has started to end; then *wait_status is what waitpid will say of
+ * it. A process that ends with status 0 is told from one whose status does not stand yet only by
+ * asking again: the caller's `again` must be false at first, is kept by us, and makes that answer
+ * one call late. False when the process or /proc is not there. Of another user's process the kernel
+ * hides the status: it reads 0, and waitpid knows better. */
 bool exit_seen(pid_t pid, bool *again, int *wait_status);
 
 #endif

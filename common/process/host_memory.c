@@ -44,7 +44,7 @@ static bool read_number(const char *path, const char *key, unsigned long long *v
 	return found;
 }
 
-/* What one cgroup has left; page cache that can be dropped counts as free. */
+/* Returns what one cgroup has left; page cache that can be dropped counts as free. */
 static size_t group_left(const char *dir, const struct layout *layout)
 {
 	unsigned long long limit, usage, cache;

@@ -49,7 +49,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash * 31 + 7;
 }
 
-/* What the launcher gave all processes of this run alike, and no other run on this host. */
+/* Makes a key of what the launcher gave all processes of this run alike, and no other run on this
+ * host. */
 static void make_key(char *key, size_t len)
 {
 	static const char *const names[] = { "PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", "PMI_JOBID",
@@ -212,7 +213,7 @@ struct orphaned {
 	int told;	   /* the last signal for it, 0: none */
 };
 
-/* Is who reads our output slow? Then mpirun may still hold much of it. */
+/* True when whoever reads our output is slow: then mpirun may still hold much of it. */
 static bool output_waits(void)
 {
 	struct pollfd out[] = { { .fd = STDOUT_FILENO, .events = POLLOUT },

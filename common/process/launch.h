@@ -23,23 +23,24 @@ void launch_detect(struct launch *launch);
 int launch_check(const struct launch *launch, const struct options *options, const char *program,
 		 struct error *err);
 
-/* What `devices` returns, 0 to 255, asked in a child process: counting GPUs starts threads. */
+/* Returns what `devices` returns, 0 to 255, asked in a child process: counting GPUs starts
+ * threads. */
 int launch_count(int (*devices)(void));
 
 /* Cores that this process may run on. */
 int launch_cores(void);
 
-/* How many ranks a bare start runs on a host with so many usable GPUs: -g x -t, else one per GPU (at
- * least 4 with --share-gpu), else one per core, but at least 2 and at most 8; -EINVAL with the error
- * set when -g asks for more GPUs than there are. */
+/* Returns how many ranks a bare start runs on a host with so many usable GPUs: -g x -t, else one
+ * per GPU (at least 4 with --share-gpu), else one per core, but at least 2 and at most 8; -EINVAL
+ * with the error set when -g asks for more GPUs than there are. */
 int launch_ranks(const struct options *options, int devices, struct error *err);
 
 /* Run argv under mpirun with `ranks` processes, wait, remove what it left. Says on standard
  * error what it runs. Returns the exit code. */
 int launch_self(int ranks, char **argv, struct error *err);
 
-/* Where the progress line goes, from what the standard error and output of whoever typed the
- * command are: no terminal, a terminal, one that shows the table's rows as well. */
+/* The progress line goes by what the standard error and output of whoever typed the command are: no
+ * terminal, a terminal, one that shows the table's rows as well. */
 enum progress_line { PROGRESS_NONE, PROGRESS_ALONE, PROGRESS_AMONG_ROWS };
 enum progress_line launch_progress(void);
 

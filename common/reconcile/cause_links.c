@@ -10,7 +10,7 @@ static bool hop_is(const struct observation *o, const char *hop)
 	return strcmp(o->run.hop, hop) == 0;
 }
 
-/* Does PCIe carry the traffic? Not known, it may. */
+/* True when PCIe carries the traffic. Where that is not known, it may. */
 static bool over_pcie(const struct observation *o)
 {
 	return !hop_is(o, "NVLink") || o->run.nodes > 1;

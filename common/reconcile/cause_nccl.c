@@ -135,7 +135,7 @@ void cause_settings(const struct observation *o, struct cause_finding *f)
 
 /* ---- what it chose ------------------------------------------------------------------------ */
 
-/* Does the worst row's choice stand beside its prediction? False: not seen, and said. */
+/* True when the worst row's choice stands beside its prediction. False: not seen, and said. */
 static bool choice_seen(const struct observation *o, struct cause_finding *f)
 {
 	if (o->run.used_algo[0])
@@ -156,8 +156,8 @@ void cause_choice(const struct observation *o, struct cause_finding *f)
 			  run->worst_algo, run->worst_proto);
 }
 
-/* How many the communicator has is known from its log, where what the row used is not. Channels of
- * another algorithm are another matter. */
+/* The log tells how many channels the communicator has where what the row used is not known.
+ * Channels of another algorithm are another matter. */
 void cause_channels(const struct observation *o, struct cause_finding *f)
 {
 	const struct observed_run *run = &o->run;
@@ -172,7 +172,7 @@ void cause_channels(const struct observation *o, struct cause_finding *f)
 		cause_yes(f, "%d where %d are predicted", used, run->worst_channels);
 }
 
-/* Where the prediction leaves NVLS out, its absence explains nothing. */
+/* The absence of NVLS explains nothing where the prediction leaves it out. */
 void cause_nvls(const struct observation *o, struct cause_finding *f)
 {
 	const struct observed_run *run = &o->run;

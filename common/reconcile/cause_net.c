@@ -185,8 +185,8 @@ static void check_speed(const struct observation *o, int h, const struct nic *ni
 			  nic->name, cause_host(o, h), nic->mbps, o->run.nic_gbps);
 }
 
-/* May the traffic use it? RDMA ports, or with TCP the host's own interfaces; MPI may
- * take either. */
+/* True when the traffic may use it: RDMA ports, or with TCP the host's own interfaces; MPI may take
+ * either. */
 static bool relevant(const struct observation *o, const struct nic *nic)
 {
 	return nic->hardware && (!cause_on_gpus(o) || nic->rdma == !cause_tcp(o));

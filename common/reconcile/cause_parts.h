@@ -38,11 +38,11 @@ const char *cause_host(const struct observation *observation, int host);
 /* The value of a setting on any host; NULL: nobody has it. */
 const char *cause_setting(const struct observation *observation, const char *name);
 
-/* Do its ranks talk over a network, and is that known to be TCP? */
+/* Returns true when its ranks talk over a network, and that is known to be TCP. */
 bool cause_network(const struct observation *observation);
 bool cause_tcp(const struct observation *observation);
 
-/* Does it run on NVIDIA's library? */
+/* Returns true when it runs on NVIDIA's library. */
 bool cause_on_gpus(const struct observation *observation);
 
 /* Ranks of a host. */

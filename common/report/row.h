@@ -28,7 +28,7 @@ struct row {
 		const char *mode;	  /* "stream" "isolated" "graph" */
 		int32_t cycle;		  /* -N */
 	};
-	/* What was measured. */
+	/* The measurement. */
 	struct {
 		double time_us; /* median over the samples; a sample is the slowest rank's time per
 	                         * call (-a says otherwise) */
@@ -44,7 +44,7 @@ struct row {
 		double rank_spread_percent; /* (slowest - fastest rank's median) / fastest */
 		int64_t warmup_calls;
 	};
-	/* What the topology predicts (struct predictor); NaN and NULL where it says nothing. */
+	/* The topology predicts this (struct predictor); NaN and NULL where it says nothing. */
 	struct {
 		double predicted_us, predicted_busbw_gbs;
 		double ceiling_busbw_gbs;    /* what the links could carry */
@@ -53,7 +53,7 @@ struct row {
 		const char *predicted_algo, *predicted_proto;
 		int32_t predicted_channels; /* -1: none */
 	};
-	/* What the library really did, from a pass apart (tuning.h); NULL, -1, NaN: it did not
+	/* The library really did this, found by a pass apart (tuning.h); NULL, -1, NaN: it did not
 	 * say. */
 	struct {
 		const char *used_algo, *used_proto;
@@ -94,7 +94,7 @@ struct predictor {
 	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they
 	 * are. */
 	void (*row)(void *ctx, struct row *row);
-	/* What the rows so far came to, as a remark. Returns the median of predicted over
+	/* Writes what the rows so far came to, as a remark. Returns the median of predicted over
 	 * measured time in percent, NaN when nothing was predicted, or the predictions are no
 	 * measure of this run. */
 	double (*reached)(void *ctx, char *text, size_t len);

@@ -16,10 +16,11 @@ struct row_pair {
 	struct row rows[PAIR_SIDES];
 };
 
-/* Is nothing held? */
+/* Returns true when nothing is held. */
 bool row_pair_empty(const struct row_pair *pair);
 
-/* May `row` stand beside what is held: empty, or the missing in-place twin of the same point? */
+/* Returns true when `row` may stand beside what is held: it is empty, or `row` is the missing
+ * in-place twin of the same point. */
 bool row_pair_takes(const struct row_pair *pair, const struct row *row);
 
 /* Hold a copy of a row that row_pair_takes(). 0, or -ENOMEM with the pair unchanged. */
@@ -32,7 +33,8 @@ void row_pair_clear(struct row_pair *pair);
  * not empty. */
 const struct row *row_pair_any(const struct row_pair *pair);
 
-/* Is this column one of those that name the point, the same in both placements? */
+/* Returns true when this column is one of those that name the point, the same in both
+ * placements. */
 bool row_pair_shared(const struct column *column);
 
 #endif

@@ -33,7 +33,7 @@ struct run_facts {
 	const struct rank_facts *ranks; /* nranks entries */
 };
 
-/* How the run ended, for the closing lines. */
+/* The run ended like this, for the closing lines. */
 struct run_summary {
 	enum outcome outcome;
 	int64_t wrong_checks; /* (rank, point) pairs whose check failed: nccl-tests'
@@ -90,9 +90,9 @@ struct sink *sink_nccl_json_new(const char *path, struct error *err);
  * sink. */
 const char *sink_nccl_json_path(const struct sink *sink);
 
-/* May this environment variable (name without value) be recorded? NCCL_*, CUDA_*, OMPI_MCA_*,
- * UCX_*, SLURM_JOB_ID and the like; never a name that looks like a secret (TOKEN, KEY, SECRET,
- * PASS, CRED). */
+/* Returns true when this environment variable (name without value) may be recorded: NCCL_*, CUDA_*,
+ * OMPI_MCA_*, UCX_*, SLURM_JOB_ID and the like; never a name that looks like a secret (TOKEN, KEY,
+ * SECRET, PASS, CRED). */
 bool sink_env_allowed(const char *name);
 
 #endif

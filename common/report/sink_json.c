@@ -10,7 +10,8 @@
 /* Single samples are written up to this many per row: 32 KiB of text or so. */
 #define SAMPLES_MAX 4096
 
-/* What of struct options is printed as it is; names for numbers are added by put_option_names(). */
+/* These fields of struct options are printed as they are; names for numbers are added by
+ * put_option_names(). */
 enum option_kind { OPTION_INT, OPTION_SIZE, OPTION_BOOL, OPTION_REAL, OPTION_SEED, OPTION_TEXT };
 #define FIELD(option_kind, field)                                                                  \
 	{                                                                                          \

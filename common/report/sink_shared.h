@@ -48,7 +48,7 @@ void sink_put_comment(FILE *out, const char *text);
 /* The lines before the table's headings. */
 void sink_table_head(FILE *out, const struct run_facts *facts);
 
-/* Did the check of this row fail? */
+/* Returns true when the check of this row failed. */
 bool sink_row_failed(const struct row *row);
 
 /* The columns behind row_columns[] that say what was wrong. Texts are "" when nothing was. */

@@ -100,7 +100,7 @@ static void add_further(struct sink_table *table, const struct column *column, i
 	table->further[table->nfurther++] = (struct further){ column, side, width };
 }
 
-/* What fits beside the 13 into 140 characters. */
+/* Chooses the columns that fit beside the 13 into 140 characters. */
 static void choose_narrow(struct sink_table *table)
 {
 	static const struct {

@@ -45,7 +45,7 @@ enum model_algo {
 
 enum model_proto { MODEL_LL, MODEL_LL128, MODEL_SIMPLE, MODEL_PROTOS };
 
-/* What data cross between two GPUs of a node. */
+/* Data cross between two GPUs of a node by one of these. */
 enum model_hop { MODEL_HOP_NONE, MODEL_HOP_NVLINK, MODEL_HOP_PCIE, MODEL_HOP_SHM };
 
 /* Each has a physical value with its source (model_constants.c); a few are fitted to measurements
@@ -98,7 +98,7 @@ double model_net_efficiency(enum topo_transport transport);
 /* Microseconds that a hop over a transport takes beyond what NCCL's tables say. */
 double model_net_latency(enum topo_transport transport);
 
-/* How calls follow each other: back to back, each alone on an idle stream, or replayed in a
+/* Calls follow each other like this: back to back, each alone on an idle stream, or replayed in a
  * graph, which spares the host the enqueueing. */
 enum model_mode { MODEL_STREAM, MODEL_ISOLATED, MODEL_GRAPH };
 
@@ -150,14 +150,14 @@ struct prediction {
 	double alg_gbs;	   /* algorithm bandwidth: the winning term times the correction */
 	double correction; /* NCCL's of Tree at this size; else 1 */
 	const char *limit; /* of the winning term */
-	/* What it could be limited by. One after the other (hypercube): their times add up, the
-	 * last is the winner. */
+	/* It could be limited by each of these. One after the other (hypercube): their times add
+	 * up, the last is the winner. */
 	struct model_term term[MODEL_TERMS];
 	int nterms, winner;
 	bool in_turn;
 };
 
-/* What NCCL's search for channels finds, GB/s of a channel (model_nccl.c). */
+/* NCCL's search for channels finds this, GB/s of a channel (model_nccl.c). */
 struct model_search {
 	int arch, nodes_index, channels, hw_intra;
 	const double *speeds;

@@ -193,7 +193,7 @@ static double p2p_latency(const struct model *model, int proto, bool hidden)
 	return c->p2p_base_us + hop;
 }
 
-/* What the host spends on a group of sends to, and receives from, so many peers. */
+/* The host spends this on a group of sends to, and receives from, so many peers. */
 static double p2p_launch(const struct model *model, double peers)
 {
 	const struct model_constants *c = &model->constants;

@@ -12,7 +12,7 @@
  * (NCCL.md, "Steps"). */
 enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
 
-/* What crosses between two GPUs of a node, in words. */
+/* Names in words what crosses between two GPUs of a node. */
 const char *model_hop_name(const struct model *model);
 
 /* A fat tree of several leaves whose uplinks carry less than their nodes' NICs: a leaf of m nodes

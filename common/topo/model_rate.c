@@ -155,7 +155,7 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 		     : algo == MODEL_PAT ? rate_pat(model, coll, out)
 					 : rate_ring(model, coll, out);
 
-	/* What LL and LL128 add to every 8 and 120 bytes, as NCCL counts it. */
+	/* LL and LL128 add this to every 8 and 120 bytes, as NCCL counts it. */
 	if (out->proto != MODEL_SIMPLE)
 		model_nccl_terms(model, coll, algo, out->proto, out);
 	return raw;

@@ -6,7 +6,7 @@
 
 #include "topo/vendor_run.h"
 
-/* What to blame for the time. */
+/* Names what limits the call. */
 static const char *limit_of(const struct prediction *p)
 {
 	if (p->time_us <= p->launch_us)

@@ -18,14 +18,14 @@ enum {
 	TOPO_MAX_ABOVE = 8
 };
 
-/* How GPUs of a node reach each other when no NVLink joins them. */
+/* GPUs of a node reach each other like this when no NVLink joins them. */
 enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
 
 enum topo_fabric { TOPO_RAIL, TOPO_FAT_TREE };
 
 enum topo_transport { TOPO_IB, TOPO_ROCE, TOPO_EFA, TOPO_SLINGSHOT, TOPO_TCP, TOPO_TRANSPORTS };
 
-/* What is known of a GPU model. Bandwidths are per direction. */
+/* A GPU model, as far as it is known. Bandwidths are per direction. */
 struct topo_gpu_model {
 	const char *name; /* as in a spec, "H100" */
 	int sm;		  /* compute capability times ten */
@@ -79,7 +79,7 @@ struct topo_system {
 	bool mnnvl; /* informative: a rack-wide NVLink domain is one node here, as it is for NCCL */
 };
 
-/* What a user changes about a spec; zero keeps what the spec says. */
+/* A user changes this about a spec; zero keeps what the spec says. */
 struct topo_change {
 	int nnodes, gpus, nics;
 	double nic_gbps;
@@ -112,8 +112,8 @@ int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struc
 /* Apply a user's changes. -EINVAL when the node has too few GPUs and so on. */
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err);
 
-/* Can it be predicted? At least one GPU, all of one known kind, finite bandwidths, indices within
- * bounds. What topo_load and topo_reshape return has passed. */
+/* Checks that it can be predicted: at least one GPU, all of one known kind, finite bandwidths,
+ * indices within bounds. Systems that topo_load and topo_reshape return have passed. */
 int topo_check(const struct topo_system *sys, struct error *err);
 
 /* NULL when unknown: then error_set names the known. Exact name, or contained in a product name

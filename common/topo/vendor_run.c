@@ -16,7 +16,7 @@
 
 enum figure { NVLINK, MEMORY, PCIE, NIC, FIGURES };
 
-/* What is looked for, and what to print when it is there. */
+/* The search: what is looked for, and what to print when it is there. */
 struct search {
 	const struct vendor_run *run;
 	const struct topo_gpu_model *gpu;
@@ -25,7 +25,7 @@ struct search {
 	char text[FIGURES][400];
 };
 
-/* Is `word` in the text, between characters that belong to no word? */
+/* True when `word` is in the text, between characters that belong to no word. */
 static bool has_word(const char *text, const char *word)
 {
 	size_t n = strlen(word);
@@ -44,7 +44,7 @@ static unsigned boards(const char *text)
 	return (has_word(text, "PCIe") ? 1u : 0) | (has_word(text, "NVL") ? 2u : 0);
 }
 
-/* Does the item's capacity ("80GB") fit the device's? Without one it does. */
+/* True when the item's capacity ("80GB") fits the device's. An item without one fits. */
 static bool capacity_fits(const char *item, size_t memory)
 {
 	bool any = false;
@@ -181,7 +181,7 @@ static void put_summary(const struct vendor_run *run, char *text, size_t len)
 			 (unsigned long long)run->predicted_size);
 }
 
-/* What has no row says why. */
+/* A figure without a row gets the reason. */
 static void put_missing(struct search *s)
 {
 	const struct topo_system *sys = s->run->sys;

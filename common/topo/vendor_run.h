@@ -28,8 +28,8 @@ void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, doub
 int vendor_run_lines(const struct vendor_run *run, const char *path,
 		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err);
 
-/* Is the row about this machine: its GPU's links and memory, its PCIe, its NICs? `sys` has
- * passed topo_check. */
+/* Returns true when the row is about this machine: its GPU's links and memory, its PCIe, its NICs.
+ * `sys` has passed topo_check. */
 bool vendor_row_about(const struct topo_system *sys, const struct vendor_row *row);
 
 #endif

@@ -25,7 +25,7 @@ static size_t call_bytes(const struct call *call)
 	return call->count * dtype_size(call->dtype);
 }
 
-/* Where rank `rank`'s slice lies in a buffer that holds one of every rank. */
+/* Rank `rank`'s slice in a buffer that holds one of every rank. */
 static char *slice_of(const struct call *call, const void *all, int rank)
 {
 	return (char *)all + (size_t)rank * call_bytes(call);
@@ -176,7 +176,7 @@ static int recv_one(struct mpi *mpi, const struct call *call)
 	return rc;
 }
 
-/* How a kind is executed. */
+/* Each kind of call is executed so. */
 static const struct issuer {
 	int (*issue)(struct mpi *mpi, const struct call *call);
 	bool slices; /* nranks x count elements in one buffer: MPI libraries add up in int */

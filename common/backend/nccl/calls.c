@@ -254,7 +254,7 @@ static ncclResult_t issue_one(struct nccl *nccl, const struct call *call, ncclRe
 	}
 }
 
-/* Does this call or group get device times? Events of a captured stream have none. */
+/* True when this call or group gets device times. Events of a captured stream have none. */
 static bool clocked(const struct nccl *nccl)
 {
 	return nccl->clock && !nccl->capturing;

@@ -66,7 +66,7 @@ void nccl_comm_close(struct backend *be)
 	watch_leave(be->watch);
 }
 
-/* What the headers of this build cannot ask for is refused, not left out. */
+/* A setting that the headers of this build cannot ask for is refused, not left out. */
 static int comm_config(struct nccl *nccl, ncclConfig_t *config)
 {
 	const struct backend_config *asked = &nccl->be.config;

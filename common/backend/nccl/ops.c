@@ -201,7 +201,7 @@ static bool nccl_supports(struct backend *be, enum dtype dtype, enum redop op, c
 	return true;
 }
 
-/* What another rank or the network did to the communicator. */
+/* Reports what another rank or the network did to the communicator. */
 static int async_error(struct nccl *nccl)
 {
 	ncclResult_t state = ncclSuccess, rc;

@@ -32,8 +32,7 @@ struct nccl_symbols {
 	ncclResult_t (*window_deregister)(ncclComm_t, void *);
 };
 
-/* What tuning.c needs; the functions are NULL where the library found at run time lacks
- * them. */
+/* tuning.c needs these; the functions are NULL where the library found at run time lacks them. */
 struct nccl_probe {
 	void (*reset)(void); /* ncclResetDebugInit */
 #ifdef NCCL_SIM_INFO_INITIALIZER

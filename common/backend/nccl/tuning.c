@@ -179,7 +179,7 @@ static bool is_p2p(const struct nccl *nccl, unsigned kinds)
 	       (nccl->version / 100 == 228 && nccl->be.config.local_register < 2);
 }
 
-/* What was logged into the private file, for whoever asked. 0, or -ENOMEM. */
+/* Reads what was logged into the private file, for whoever asked. 0, or -ENOMEM. */
 static int log_read(const struct nccl_probe *own, struct backend_used *used)
 {
 	ssize_t n;

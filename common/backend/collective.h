@@ -12,7 +12,7 @@
 
 struct traffic;
 
-/* A point is measured here: by this rank, with this size. */
+/* A point is measured here. */
 struct geometry {
 	int rank, nranks;
 	int root;		       /* -1 for a collective without root */
@@ -59,7 +59,7 @@ struct collective {
 	void (*shape)(const struct geometry *geometry, struct shape *shape);
 
 	/* Bytes whose ratio to the time is algbw, and busbw / algbw (nccl-tests
-	 * doc/PERFORMANCE.md; facts 1.1). */
+	 * doc/PERFORMANCE.md). */
 	double (*alg_bytes)(const struct geometry *geometry, const struct shape *shape);
 	double (*bus_factor)(const struct geometry *geometry);
 

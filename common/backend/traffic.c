@@ -226,7 +226,7 @@ void traffic_release(struct traffic *traffic)
 }
 
 /* nccl-tests' pattern, in its order of operations so that the amounts are the same: a blend of
- * equal shares and shares that grow with the distance to the right. Each rank sends and receives
+ * equal amounts and amounts that grow with the distance to the right. Each rank sends and receives
  * every distance once, so all totals are equal. */
 static double generated_bytes(const struct traffic *traffic, int from, int to, size_t bytes)
 {

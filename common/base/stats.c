@@ -160,7 +160,7 @@ const char *stop_reason_name(enum stop_reason reason)
 	return names[reason];
 }
 
-/* A sample that can't be judged (NaN, no memory) is not precise; the budget ends it. */
+/* A sample without a usable value (NaN, no memory) is not precise; the budget ends it. */
 static bool precise(const struct stop_rule *rule, const double *samples, size_t n)
 {
 	struct stats stats;

@@ -12,7 +12,7 @@
 #include "measure/tuning.h"
 
 /* Ranks compare their buffers alone, and not equally fast. */
-static void be_patient(struct measured *m)
+static void allow_data_time(struct measured *m)
 {
 	m->plan.bench->job->deadline = 10 + (double)m->plan.shape.bytes / CHECK_BYTES_PER_SECOND;
 }
@@ -54,7 +54,7 @@ static int check_slot(struct measured *m, struct checked_slot slot)
 	struct check_report report = { 0 };
 	int rc;
 
-	be_patient(m);
+	allow_data_time(m);
 	watch_phase(watch, PHASE_CHECK);
 	watch_work(watch, "comparing data", m->plan.bench->job->deadline);
 	rc = plan_check(&m->plan, slot, &report);
@@ -67,7 +67,7 @@ static int prepare_slot(struct measured *m, struct checked_slot slot)
 	struct bench *bench = m->plan.bench;
 	int rc;
 
-	be_patient(m);
+	allow_data_time(m);
 	watch_phase(bench->watch, PHASE_SETUP);
 	watch_work(bench->watch, "preparing buffers", bench->job->deadline);
 	rc = fill_pool(m, slot);
@@ -76,7 +76,7 @@ static int prepare_slot(struct measured *m, struct checked_slot slot)
 	if (rc == 0)
 		rc = bench->backend->ops->wait(bench->backend);
 	watch_leave(bench->watch);
-	/* hosts fill unequally fast: what comes next may be impatient */
+	/* hosts fill unequally fast: what comes next may have a short deadline */
 	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
 }
 

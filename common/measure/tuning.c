@@ -49,7 +49,7 @@ static int iteration(struct timing *t)
 	struct bench *bench = t->plan->bench;
 	int rc;
 
-	/* as patient as with a first call: what logs may be slow */
+	/* the deadline of a first call: what logs may be slow */
 	watch_enter(bench->watch, "an untimed call",
 		    timing_deadline(0, 0) + timing_deadline(t->slowest, bench->options->agg_iters));
 	if (t->mode == MODE_GRAPH) {

@@ -8,15 +8,15 @@
 
 /* clang-format off */
 #define FIELD(field) .offset = offsetof(struct options, field)
-#define BYTES(least, most) .kind = &kind_size, .min = (least), .max = (double)(most)
-#define WHOLE(least, most) .kind = &kind_int, .min = (least), .max = (most)
-#define REAL(least, most) .kind = &kind_real, .min = (least), .max = (most)
+#define BYTES(low, high) .kind = &kind_size, .min = (low), .max = (double)(high)
+#define WHOLE(low, high) .kind = &kind_int, .min = (low), .max = (high)
+#define REAL(low, high) .kind = &kind_real, .min = (low), .max = (high)
 #define SWITCH .kind = &kind_bool, .arg = "0|1"
 /* An option without value; its field is parsed from `on` when it is there, else from `off`. */
 #define FLAG(on, off) .kind = &kind_bool, .flag = (on), .initial = (off)
 #define WORDS(...) .words = (const char *const[]){ __VA_ARGS__, NULL }
 
-/* On all ranks alike: what is called, measured, or judged. */
+/* On all ranks alike: what is called, what is measured, what decides the outcome. */
 #define SAME .agree = AGREE_SAME
 /* Each rank's own: where files go, what is shown, how long to wait, which device of its host. */
 #define FREE .agree = AGREE_FREE

@@ -16,7 +16,7 @@
 #define PREFIX	  "hangar-"
 #define PATH_LONG 4096
 
-/* A hierarchy is mounted there, and this part of it. */
+/* A hierarchy: where it is mounted, and which part of it is. */
 struct mount {
 	char root[PATH_LONG], point[PATH_LONG];
 	bool v2;

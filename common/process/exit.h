@@ -1,6 +1,6 @@
-/* exit.h: a process that has begun to end, before anybody can wait for it.
+/* exit.h: a process that has started to end, before anybody can wait for it.
  *
- * A process with a GPU gives memory and mappings back before its parent's waitpid hears of it:
+ * A process with a GPU gives memory and mappings back before its parent's waitpid returns it:
  * up to half a second on a loaded host. One that crashed writes its core file first, for seconds
  * and minutes. The kernel shows that, and how, it ends as soon as it does (proc_pid_stat(5): flags,
  * exit_code; of a core file being written Linux 6 does, older ones may not). */

@@ -63,10 +63,10 @@ static size_t group_left(const char *dir, const struct layout *layout)
 	return limit > usage ? limit - usage : 0;
 }
 
-/* The least of a cgroup and all above it, up to the mount. */
+/* The minimum of a cgroup and all above it, up to the mount. */
 static size_t path_left(const char *root, const char *group, const struct layout *layout)
 {
-	size_t left, least = SIZE_MAX;
+	size_t left, min = SIZE_MAX;
 	char dir[PATH_MAX];
 	size_t mount;
 	int len;
@@ -77,9 +77,9 @@ static size_t path_left(const char *root, const char *group, const struct layout
 		return SIZE_MAX;
 	for (;;) {
 		left = group_left(dir, layout);
-		least = left < least ? left : least;
+		min = left < min ? left : min;
 		if (strlen(dir) <= mount)
-			return least;
+			return min;
 		*strrchr(dir, '/') = '\0';
 	}
 }
@@ -109,21 +109,21 @@ static size_t line_left(const char *root, char *line)
 size_t host_memory_available(const char *root)
 {
 	unsigned long long kib;
-	size_t least = SIZE_MAX, left, room = 0;
+	size_t min = SIZE_MAX, left, room = 0;
 	char path[PATH_MAX], *line = NULL;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/proc/meminfo", root);
 	if (read_number(path, "MemAvailable:", &kib))
-		least = (size_t)kib * 1024;
+		min = (size_t)kib * 1024;
 	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
 	file = fopen(path, "re");
 	while (file && getline(&line, &room, file) > 0) {
 		left = line_left(root, line);
-		least = left < least ? left : least;
+		min = left < min ? left : min;
 	}
 	free(line);
 	if (file)
 		fclose(file);
-	return least;
+	return min;
 }

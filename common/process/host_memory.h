@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Bytes that can still be allocated before the kernel must kill or swap: the least of
+/* Bytes that can still be allocated before the kernel must kill or swap: the minimum of
  * MemAvailable and of what every memory cgroup above this process has left (version 1 and 2).
  * SIZE_MAX when nothing is known. `root` is put before /proc and /sys: "" outside of tests. */
 size_t host_memory_available(const char *root);

@@ -39,8 +39,8 @@ int launch_ranks(const struct options *options, int devices, struct error *err);
  * error what it runs. Returns the exit code. */
 int launch_self(int ranks, char **argv, struct error *err);
 
-/* The progress line goes by what the standard error and output of whoever typed the command are: no
- * terminal, a terminal, one that shows the table's rows as well. */
+/* The place of the progress line depends on what the standard error and output of whoever typed the
+ * command are: no terminal, a terminal, one that shows the table's rows as well. */
 enum progress_line { PROGRESS_NONE, PROGRESS_ALONE, PROGRESS_AMONG_ROWS };
 enum progress_line launch_progress(void);
 

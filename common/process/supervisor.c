@@ -22,7 +22,7 @@
 struct supervisor {
 	const struct supervisor_hooks *hooks;
 	struct supervised child;
-	bool reaped; /* it is gone; before that it may have begun to end */
+	bool reaped; /* it is gone; before that it may have started to end */
 	bool exit_again;
 	int signal_fd;
 	pid_t launcher;

@@ -25,7 +25,7 @@ enum phase {
  * "aside" "done". */
 const char *phase_name(enum phase phase);
 
-/* These things become of a communicator on this rank. */
+/* Events in the life of a communicator on this rank. */
 enum comm_event {
 	COMM_INIT, /* init is about to be called */
 	COMM_READY,

@@ -13,14 +13,14 @@
 #define IDLE		   0x01
 
 #define HELD_FRACTION 0.01 /* of the sweep, with clocks held down */
-#define HELD_LEAST    1e-3 /* seconds */
+#define HELD_MIN      1e-3 /* seconds */
 
 /* True when the counter moved enough; -1 of a counter is "not seen". */
 static bool held(int64_t step_ns, double seconds)
 {
 	double s = (double)step_ns * 1e-9;
 
-	return step_ns > 0 && s > HELD_LEAST && s > HELD_FRACTION * seconds;
+	return step_ns > 0 && s > HELD_MIN && s > HELD_FRACTION * seconds;
 }
 
 /* Clocks set lower by somebody show while the GPU works. */

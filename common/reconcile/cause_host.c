@@ -10,11 +10,11 @@
 #include "machine/cpu_list.h"
 
 #define WAITED_FRACTION 0.05 /* of the sweep without a CPU that a rank's main thread wanted */
-#define WAITED_LEAST	0.01 /* seconds */
+#define WAITED_MIN	0.01 /* seconds */
 #define BUSY_FRACTION	0.95 /* of all CPUs */
 #define OTHERS_FRACTION 0.05 /* of them, used by others than the job */
-#define TICKS_LEAST	100  /* of all CPUs, for a fraction to mean something */
-#define OTHERS_LEAST	0.25 /* CPUs: ticks are coarse */
+#define TICKS_MIN	100  /* of all CPUs, for a fraction to mean something */
+#define OTHERS_MIN	0.25 /* CPUs: ticks are coarse */
 
 /* ---- affinity ----------------------------------------------------------------------------- */
 
@@ -106,7 +106,7 @@ static double busy_fraction(const struct observation *o, int host)
 	int64_t busy = cause_step(o, host, "CPU", "busy_ticks");
 	int64_t total = cause_step(o, host, "CPU", "all_ticks");
 
-	return busy < 0 || total < TICKS_LEAST ? NAN : (double)busy / (double)total;
+	return busy < 0 || total < TICKS_MIN ? NAN : (double)busy / (double)total;
 }
 
 /* CPUs that the job's ranks used, in the mean; NaN: not seen. */
@@ -133,14 +133,14 @@ void cause_load(const struct observation *o, struct cause_finding *f)
 		int rank = -1, ranks = cause_ranks_of(o, h);
 		double waited = worst_wait(o, h, &rank), busy = busy_fraction(o, h), others;
 
-		if (waited > fmax(WAITED_FRACTION, WAITED_LEAST / cause_seconds(o, h)))
+		if (waited > fmax(WAITED_FRACTION, WAITED_MIN / cause_seconds(o, h)))
 			cause_yes(f,
 				  "rank %d on %s wanted a CPU and had none for %.0f %% of the "
 				  "sweep",
 				  rank, cause_host(o, h), 100 * waited);
 		others = busy * (double)cpus - own_cpus(o, h);
 		if (busy > BUSY_FRACTION &&
-		    others > fmax(OTHERS_LEAST, OTHERS_FRACTION * (double)cpus))
+		    others > fmax(OTHERS_MIN, OTHERS_FRACTION * (double)cpus))
 			cause_yes(f,
 				  "others than this job used %.1f of the %" PRId64
 				  " CPUs of %s, which were all busy",

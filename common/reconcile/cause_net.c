@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #define LOST_FRACTION 0.001 /* of TCP's segments sent twice */
-#define LOST_LEAST    10
+#define LOST_MIN      10
 
 /* A network interface or a port of an RDMA device, at the first look. */
 struct nic {
@@ -247,7 +247,7 @@ void cause_retransmits(const struct observation *o, struct cause_finding *f)
 
 		if (sent < 0 || again < 0)
 			cause_unseen(f, "/proc/net/snmp does not show TCP's segments");
-		else if (again >= LOST_LEAST && (double)again > LOST_FRACTION * (double)sent)
+		else if (again >= LOST_MIN && (double)again > LOST_FRACTION * (double)sent)
 			cause_yes(f, "%s sent %" PRId64 " of %" PRId64 " TCP segments again",
 				  cause_host(o, h), again, sent);
 	}

@@ -38,7 +38,8 @@ const char *cause_host(const struct observation *observation, int host);
 /* The value of a setting on any host; NULL: nobody has it. */
 const char *cause_setting(const struct observation *observation, const char *name);
 
-/* Returns true when its ranks talk over a network, and that is known to be TCP. */
+/* cause_network returns true when its ranks talk over a network, cause_tcp when that is known to be
+ * TCP. */
 bool cause_network(const struct observation *observation);
 bool cause_tcp(const struct observation *observation);
 

@@ -10,7 +10,7 @@
 /* Single samples are written up to this many per row: 32 KiB of text or so. */
 #define SAMPLES_MAX 4096
 
-/* These fields of struct options are printed as they are; names for numbers are added by
+/* The fields of struct options below are printed as they are; names for numbers are added by
  * put_option_names(). */
 enum option_kind { OPTION_INT, OPTION_SIZE, OPTION_BOOL, OPTION_REAL, OPTION_SEED, OPTION_TEXT };
 #define FIELD(option_kind, field)                                                                  \

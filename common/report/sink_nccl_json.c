@@ -245,9 +245,9 @@ static json_t *errors_array(const struct error *err)
 						 : json_array();
 }
 
-static const char *bandwidth_verdict(double avg, double least)
+static const char *bandwidth_verdict(double avg, double wanted)
 {
-	return least > 0 ? truth(avg >= 0.9 * least) : "unchecked";
+	return wanted > 0 ? truth(avg >= 0.9 * wanted) : "unchecked";
 }
 
 static json_t *document(const struct sink_nccl_json *json, const struct run_summary *summary)

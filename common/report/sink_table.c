@@ -89,10 +89,10 @@ static bool is_wide(const struct sink_table *table, const struct column *column,
 static int wide_width(const struct column *column, int side)
 {
 	bool word = column->type == COLUMN_STRING || column->type == COLUMN_TEXT;
-	int least = word ? 8 : TIME_WIDTH;
+	int min_width = word ? 8 : TIME_WIDTH;
 	int heading = (int)strlen(column->heading) + (side == PAIR_IN);
 
-	return heading > least ? heading : least;
+	return heading > min_width ? heading : min_width;
 }
 
 static void add_further(struct sink_table *table, const struct column *column, int side, int width)
@@ -383,11 +383,11 @@ static void put_error(FILE *out, const struct error *err)
 }
 
 /* Below the wanted bandwidth, with nccl-tests' tolerance of 10 %. */
-static const char *bandwidth_verdict(double avg, double least)
+static const char *bandwidth_verdict(double avg, double wanted)
 {
-	if (least <= 0)
+	if (wanted <= 0)
 		return "";
-	return avg >= 0.9 * least ? "OK" : "FAILED";
+	return avg >= 0.9 * wanted ? "OK" : "FAILED";
 }
 
 static int table_end(struct sink *sink, const struct run_summary *summary)

@@ -45,8 +45,8 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	enum model_coll coll = request->collective;
 	double bytes = request->bytes;
 	bool loops = coll > MODEL_REDUCE;
-	double share = bytes / out->channels / (loops ? model->nranks : 1);
-	double slice = fmin(loops ? 2 * STEP : STEP, loops ? share / 2 : share);
+	double part = bytes / out->channels / (loops ? model->nranks : 1);
+	double slice = fmin(loops ? 2 * STEP : STEP, loops ? part / 2 : part);
 	double link = out->alg_gbs / model_ring_factor(coll, model->nranks, NULL), hops;
 
 	if (loops && model->hop == MODEL_HOP_NVLINK) {
@@ -59,9 +59,9 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	if (one_way(request)) /* the next call fills while this one drains */
 		out->fill_us /= 2;
 	if (!loops)
-		out->fill_us += c->step_us * floor(share / STEP);
+		out->fill_us += c->step_us * floor(part / STEP);
 	if (loops)
-		out->fill_us += c->loop_bubble * share / 2 * out->channels / (link * GB);
+		out->fill_us += c->loop_bubble * part / 2 * out->channels / (link * GB);
 }
 
 /* Hops over the network that follow each other. */
@@ -108,7 +108,7 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	raw = model_rate(model, coll, out);
 	if (out->algo == MODEL_TREE)
 		out->correction = model_tree_correction(out->proto, bytes);
-	out->alg_gbs = model_least(out) * out->correction;
+	out->alg_gbs = model_slowest(out) * out->correction;
 	out->latency_us =
 		model->tuning.lat[coll][out->algo][out->proto] +
 		net_hops(model, coll, out->algo) * model_net_latency(model->sys->transport);
@@ -126,7 +126,7 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 }
 
 /* Collectives whose size is split over the ranks. */
-static bool shares(enum model_coll coll)
+static bool is_sliced(enum model_coll coll)
 {
 	return coll != MODEL_ALL_REDUCE && coll != MODEL_BROADCAST && coll != MODEL_REDUCE &&
 	       coll != MODEL_SENDRECV;
@@ -161,7 +161,8 @@ int model_predict(const struct model *model, const struct predict_request *reque
 		return -ERANGE;
 	if (model->nnodes > 1 && model->net <= 0)
 		return -ERANGE;
-	if (shares(request->collective) && request->bytes < (double)request->elsize * model->nranks)
+	if (is_sliced(request->collective) &&
+	    request->bytes < (double)request->elsize * model->nranks)
 		return -ERANGE;
 	out->fitted = model->constants.fitted;
 	out->correction = 1;

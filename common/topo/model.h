@@ -45,7 +45,7 @@ enum model_algo {
 
 enum model_proto { MODEL_LL, MODEL_LL128, MODEL_SIMPLE, MODEL_PROTOS };
 
-/* Data cross between two GPUs of a node by one of these. */
+/* Data between two GPUs of a node cross one of these. */
 enum model_hop { MODEL_HOP_NONE, MODEL_HOP_NVLINK, MODEL_HOP_PCIE, MODEL_HOP_SHM };
 
 /* Each has a physical value with its source (model_constants.c); a few are fitted to measurements
@@ -57,7 +57,7 @@ struct model_constants {
 	double step_us;		  /* broadcast, reduce: what a step of 512 KiB waits for
 	                           * its neighbours */
 	double channel_gbs;	  /* what one channel (thread block) copies to a peer */
-	double fan_loss;       /* share of a link lost where flows of one channel meet; falls as 1 /
+	double fan_loss; /* fraction of a link lost where flows of one channel meet; falls as 1 /
 				  sqrt(channels a flow) */
 	double simple_base_us; /* latency of a looping Simple ring kernel, and of each of its hops
 				  over NVLink */
@@ -92,7 +92,7 @@ int model_load_constants(struct model_constants *constants, const char *path, st
  * fit. -ERANGE, and nothing is taken, when one is no time that a kernel launch takes. */
 int model_calibrate(struct model_constants *constants, const struct kernel_cost *cost);
 
-/* Bus efficiency of a transport: payload share of what crosses the wire. */
+/* Bus efficiency of a transport: payload fraction of what crosses the wire. */
 double model_net_efficiency(enum topo_transport transport);
 
 /* Microseconds that a hop over a transport takes beyond what NCCL's tables say. */
@@ -109,7 +109,7 @@ struct predict_request {
 	double away, flow; /* alltoallv: bytes that the busiest rank exchanges with others, and of
 	                    * the largest flow; 0: nccl-tests' pattern, flows as their
 	                    * distance (traffic.h) */
-	int elsize; /* bytes of an element: -ERANGE when a rank's share would be less; 0: never */
+	int elsize; /* bytes of an element: -ERANGE when a rank's slice would be less; 0: never */
 	int nranks; /* 0: all GPUs of all nodes */
 	int nnodes; /* 0: what the topology says */
 	bool in_place;	 /* hypercube: nothing to copy first */

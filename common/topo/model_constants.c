@@ -15,7 +15,7 @@
 static const struct {
 	const char *name;
 	size_t at;
-	double physical, least, most;
+	double physical, min, most;
 	const char *source;
 } constants_table[] = {
 #define CONSTANT(field) #field, offsetof(struct model_constants, field)
@@ -115,10 +115,10 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 		if (i == NCONSTANTS)
 			return error_set(err, OUTCOME_USAGE, -EINVAL,
 					 "%.200s: unknown constant '%.40s'", path, name);
-		if (!json_is_number(value) || json_number_value(value) < constants_table[i].least ||
+		if (!json_is_number(value) || json_number_value(value) < constants_table[i].min ||
 		    json_number_value(value) > constants_table[i].most)
 			return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: %s must be %g to %g",
-					 path, name, constants_table[i].least,
+					 path, name, constants_table[i].min,
 					 constants_table[i].most);
 		*constant(constants, i) = json_number_value(value);
 	}

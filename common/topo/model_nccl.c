@@ -205,7 +205,7 @@ static bool available(const struct model *model, enum model_coll coll, int algo,
 	}
 }
 
-/* So much per channel, so many channels, NCCL's share of that, and the way from bus to algorithm
+/* So much per channel, so many channels, NCCL's fraction of that, and the way from bus to algorithm
  * bandwidth. */
 struct bus {
 	double channels, factor;
@@ -214,11 +214,11 @@ struct bus {
 };
 
 static void bus_term(const struct bus *bus, const char *limit, const char *what, double base,
-		     double share, const char *why)
+		     double fraction, const char *why)
 {
 	model_term(bus->out, limit, what, base);
 	model_times(bus->out, bus->channels, "channels");
-	model_times(bus->out, share, why);
+	model_times(bus->out, fraction, why);
 	model_times(bus->out, bus->factor, bus->what);
 }
 
@@ -253,16 +253,17 @@ static void tree_terms(const struct model *model, int proto, const struct bus *b
 	const struct model_search *search = &model->tuning.search;
 	int a = search->arch, i = search->nodes_index;
 	double channel = model->nnodes <= 2 ? search->tree_intra : search->tree_inter;
-	double share = proto == MODEL_LL       ? 1 / 3.8
-		       : proto == MODEL_SIMPLE ? 1
-		       : model->nnodes == 1    ? 7. / 9
-					       : 120. / 128;
+	double fraction = proto == MODEL_LL	  ? 1 / 3.8
+			  : proto == MODEL_SIMPLE ? 1
+			  : model->nnodes == 1	  ? 7. / 9
+						  : 120. / 128;
 	const char *names[] = { "protocol LL", "protocol LL128", "channels" };
 	const char *why[] = { "0.92 of Tree, 1 / 3.8 of LL", "0.92 of Tree, LL128's share",
 			      "0.92 of Tree" };
 
-	bus_term(bus, names[proto], "a channel of NCCL's search", channel, .92 * share, why[proto]);
-	bus_term(bus, "channels", "NCCL's most for a channel of Tree", tree_max[a][i], share,
+	bus_term(bus, names[proto], "a channel of NCCL's search", channel, .92 * fraction,
+		 why[proto]);
+	bus_term(bus, "channels", "NCCL's most for a channel of Tree", tree_max[a][i], fraction,
 		 proto == MODEL_LL ? "1 / 3.8 of LL" : "LL128's share");
 	if (proto == MODEL_LL)
 		ll_most(bus, ll_max[model->nnodes == 1 ? a : model->sys->amd ? 1 : 0][i]);
@@ -362,7 +363,7 @@ void model_tuning_fill(struct model *model)
 					continue;
 				terms.nterms = 0;
 				model_nccl_terms(model, coll, a, p, &terms);
-				tuning->bw[c][a][p] = model_least(&terms);
+				tuning->bw[c][a][p] = model_slowest(&terms);
 				tuning->lat[c][a][p] = latency(model, &tuning->search, coll, a, p);
 			}
 }

@@ -94,7 +94,7 @@ static void init_net(struct model *model)
 {
 	const struct topo_system *sys = model->sys;
 	double all = 0, all_raw = 0, efficiency = model_net_efficiency(sys->transport);
-	double share = (double)sys->ngpus / sys->full_gpus;
+	double fraction = (double)sys->ngpus / sys->full_gpus;
 	int mine;
 
 	if (sys->nnics == 0)
@@ -106,7 +106,7 @@ static void init_net(struct model *model)
 	}
 	/* A GPU reaches the NICs on its own PCIe switch; the NICs of unused GPUs stay idle, but one
 	 * is always reached. */
-	mine = (int)fmax(1, round(sys->nnics * share));
+	mine = (int)fmax(1, round(sys->nnics * fraction));
 	model->nics = mine < sys->nnics ? mine : sys->nnics;
 	model->net = all * mine / sys->nnics;
 	model->net_raw = all_raw * mine / sys->nnics;

@@ -26,16 +26,16 @@ static int flow_proto(const struct model *model, const struct predict_request *r
 static double flow_channels(const struct model *model, double bytes, int proto, bool net)
 {
 	int most = net ? 2 : model->p2p_channels, n;
-	double part_most = model->nnodes > 1 ? STEP : P2P_PART_MOST;
-	double part_least = (proto == MODEL_LL ? LL_STEP : STEP) / 8;
+	double part_max = model->nnodes > 1 ? STEP : P2P_PART_MOST;
+	double part_min = (proto == MODEL_LL ? LL_STEP : STEP) / 8;
 
 	if (net && most * model->nranks > 4 * P2P_CHANNELS)
 		most = 1;
 	n = most;
 	while (n > 1 && (double)n * model->nranks > P2P_CHANNELS)
 		n /= 2;
-	n = (int)fmax(1, fmin(n, ceil(bytes / part_least)));
-	while (bytes / n > part_most && n <= most / 2)
+	n = (int)fmax(1, fmin(n, ceil(bytes / part_min)));
+	while (bytes / n > part_max && n <= most / 2)
 		n *= 2;
 	return n;
 }
@@ -60,7 +60,7 @@ struct flows {
 };
 
 /* Flows share a link of `gbs` that `sent` bytes cross, the largest of them of `part` bytes. LL
- * sends a flag with every word of data. `fan`: share of link and channels that is left where
+ * sends a flag with every word of data. `fan`: fraction of link and channels that is left where
  * flows meet. */
 static void shared_link(const struct model *model, const struct flows *flows, double gbs,
 			double sent, double part, double fan)
@@ -252,7 +252,7 @@ static double predict_hypercube(const struct model *model, const struct predict_
 {
 	double part = request->bytes / model->nranks, raw = 0;
 
-	if (!request->in_place) { /* a rank's own share is copied first */
+	if (!request->in_place) { /* a rank's own slice is copied first */
 		out->launch_us = model->constants.kernel_host_us;
 		out->latency_us = model->constants.kernel_device_us;
 	}
@@ -264,17 +264,17 @@ static double predict_hypercube(const struct model *model, const struct predict_
 	return raw;
 }
 
-/* us of transfer in the node or over the network: of the least term there. */
+/* us of transfer in the node or over the network: of the slowest term there. */
 static double slowest(const struct flows *flows, bool net, int *winner)
 {
-	double least = INFINITY;
+	double min_gbs = INFINITY;
 
 	for (int i = 0; i < flows->out->nterms; i++)
-		if (flows->out->term[i].net == net && flows->out->term[i].gbs < least) {
-			least = flows->out->term[i].gbs;
+		if (flows->out->term[i].net == net && flows->out->term[i].gbs < min_gbs) {
+			min_gbs = flows->out->term[i].gbs;
 			*winner = i;
 		}
-	return flows->bytes / (least * GB);
+	return flows->bytes / (min_gbs * GB);
 }
 
 /* Inside and outside run at the same time: the later of the two is the time. */

@@ -23,8 +23,8 @@ bool model_oversubscribed(const struct model *model);
 void model_term(struct prediction *out, const char *limit, const char *what, double base);
 void model_times(struct prediction *out, double value, const char *what);
 
-/* Take the least term for the winner. Returns its GB/s. */
-double model_least(struct prediction *out);
+/* Take the slowest term for the winner. Returns its GB/s. */
+double model_slowest(struct prediction *out);
 
 /* The terms of a tuned collective; returns the algorithm bandwidth that the wires of its links
  * carry. */
@@ -33,7 +33,7 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 /* A ring's algorithm bandwidth over that of its slowest link, and how it is written. */
 double model_ring_factor(enum model_coll coll, double nranks, const char **what);
 
-/* The terms of NCCL's own bandwidth: the least of them is tuning.bw. */
+/* The terms of NCCL's own bandwidth: the slowest of them is tuning.bw. */
 void model_nccl_terms(const struct model *model, enum model_coll coll, int algo, int proto,
 		      struct prediction *out);
 

@@ -3,11 +3,11 @@
 
 #include "topo/model_parts.h"
 
-/* Share of a link under NVLS: NCCL's nvlsEfficiency (tuning.cc:180), Hopper and Blackwell. And what
+/* Fraction of a link under NVLS: NCCL's nvlsEfficiency (tuning.cc:180), Hopper and Blackwell. And what
  * its NVLSTree channels reach over the network (perChMaxNVLSTree, 2 nodes and more; Blackwell's
  * second from 2.30). */
 static const struct {
-	double share, tree[2];
+	double fraction, tree[2];
 } nvls[2] = { { .85, { 57.7, 45.5 } }, { .74, { 96, 80 } } };
 
 static int nvls_row(const struct model *model)
@@ -32,7 +32,7 @@ void model_times(struct prediction *out, double value, const char *what)
 	term->gbs *= value;
 }
 
-double model_least(struct prediction *out)
+double model_slowest(struct prediction *out)
 {
 	out->winner = 0;
 	for (int i = 1; i < out->nterms; i++)
@@ -94,7 +94,7 @@ static double rate_ring(const struct model *model, enum model_coll coll, struct 
 	return fmin(raw, network(model, factor, what, false, out));
 }
 
-/* tuning.cc:310: NCCL's share for PAT, of every link. */
+/* tuning.cc:310: NCCL's fraction for PAT, of every link. */
 static double rate_pat(const struct model *model, enum model_coll coll, struct prediction *out)
 {
 	const char *what;
@@ -122,7 +122,7 @@ static double rate_nvls(const struct model *model, enum model_coll coll, struct 
 
 	model_term(out, model_hop_name(model), "a GPU's links, as NCCL counts them",
 		   model->link_nccl);
-	model_times(out, nvls[nvls_row(model)].share, "NVLS share");
+	model_times(out, nvls[nvls_row(model)].fraction, "NVLS share");
 	model_times(out, factor, "1 / (1 + 1/g)");
 	n = model_ring_factor(coll, model->nranks, &what);
 	if (tree) {

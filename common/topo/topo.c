@@ -219,15 +219,15 @@ static int mesh_rings(const struct topo_system *sys)
 
 int topo_ring_links(const struct topo_system *sys)
 {
-	int least = 1 << 20;
+	int min = 1 << 20;
 
 	if (sys->ngpus < 2)
 		return 0;
 	if (sys->ngpus == 2)
 		return topo_pair_links(sys, 0, 1);
 	for (int i = 0; i < sys->ngpus; i++)
-		least = sys->gpu[i].switch_links < least ? sys->gpu[i].switch_links : least;
-	return least > 0 ? least : mesh_rings(sys);
+		min = sys->gpu[i].switch_links < min ? sys->gpu[i].switch_links : min;
+	return min > 0 ? min : mesh_rings(sys);
 }
 
 int topo_pair_links(const struct topo_system *sys, int a, int b)

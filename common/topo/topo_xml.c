@@ -61,8 +61,8 @@ static const char *attribute(const char **attrs, const char *name)
 }
 
 /* An integer attribute within bounds; `fallback` when it is not there. */
-static long number(struct reader *r, const char **attrs, const char *name, long fallback,
-		   long least, long most)
+static long number(struct reader *r, const char **attrs, const char *name, long fallback, long min,
+		   long most)
 {
 	const char *text = attribute(attrs, name);
 	char *end;
@@ -72,8 +72,8 @@ static long number(struct reader *r, const char **attrs, const char *name, long 
 		return fallback;
 	errno = 0;
 	value = strtol(text, &end, 0);
-	if (*text == '\0' || *end != '\0' || errno != 0 || value < least || value > most) {
-		fail(r, "%s=\"%.40s\" is not between %ld and %ld", name, text, least, most);
+	if (*text == '\0' || *end != '\0' || errno != 0 || value < min || value > most) {
+		fail(r, "%s=\"%.40s\" is not between %ld and %ld", name, text, min, most);
 		return fallback;
 	}
 	return value;

@@ -100,7 +100,7 @@ static int figure_of(const struct search *s, const struct vendor_row *row)
 }
 
 /* ", best 80.3 % of it, predicted 81.8 %" */
-static void put_shares(const struct vendor_run *run, double gbs, char *text, size_t len)
+static void put_percents(const struct vendor_run *run, double gbs, char *text, size_t len)
 {
 	size_t n = 0;
 
@@ -119,7 +119,7 @@ static int take(void *ctx, const struct vendor_row *row)
 	static const char *const names[FIGURES] = { "NVLink", "memory", "PCIe", "NIC" };
 	struct search *s = ctx;
 	int figure = figure_of(s, row);
-	char *end, shares[128];
+	char *end, percents[128];
 	double gbs = strtod(row->value, &end);
 
 	if (figure < 0 || s->text[figure][0])
@@ -128,13 +128,13 @@ static int take(void *ctx, const struct vendor_row *row)
 		return 0; /* no number */
 	if (strncmp(row->unit, "Gb/s", 4) == 0)
 		gbs /= 8;
-	put_shares(s->run, gbs, shares, sizeof(shares));
+	put_percents(s->run, gbs, percents, sizeof(percents));
 	snprintf(s->text[figure], sizeof(s->text[figure]), "  %-6s %8.2f GB/s %s%s (%.80s: %s)",
 		 names[figure], gbs,
 		 figure == NIC	    ? "per port"
 		 : figure == MEMORY ? "of the GPU"
 				    : "per direction",
-		 shares, row->item, vendor_mark(row));
+		 percents, row->item, vendor_mark(row));
 	return 0;
 }
 

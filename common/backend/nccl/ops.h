@@ -79,8 +79,8 @@ static inline struct nccl *to_nccl(struct backend *be)
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc);
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc);
 
-/* Least deadline of init. A few ranks take 1 to 5 s, a cold driver and library included; the job's
- * patience may be longer. */
+/* Shortest deadline of init. A few ranks take 1 to 5 s, a cold driver and library included; the
+ * job's deadline may be longer. */
 #define NCCL_INIT_SECONDS 30.0
 
 /* ops.c: hook. */
@@ -105,7 +105,7 @@ int nccl_comm_open(struct backend *be, const struct comm_request *request);
 void nccl_comm_close(struct backend *be);
 int nccl_comm_abort(struct backend *be);
 
-/* A wait that only this backend makes: at least `seconds`, at least the job's patience. */
+/* A wait that only this backend makes: at least `seconds`, at least the job's deadline. */
 void nccl_enter(struct backend *be, const char *what, double seconds);
 
 /* Take back what register_memory registered, if anything. */

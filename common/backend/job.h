@@ -24,7 +24,7 @@ struct job {
 	MPI_Comm group_comm;	    /* control traffic inside the group */
 	MPI_Comm traffic;	    /* the group's ranks; another duplicate, from which the mpi
 	                           * backend makes its own */
-	MPI_Comm world;		    /* all processes, for aside ones to wait on */
+	MPI_Comm world;		    /* all processes, for spare ones to wait on */
 	double deadline; /* seconds that the small exchanges below may wait for the slowest
 	                           * rank; the user raises it before phases in which ranks work
 	                           * alone for long */
@@ -47,7 +47,7 @@ int job_split(struct job *job, int color);
  * processes; sets job->spare. */
 int job_select(struct job *job, int take_part);
 
-/* Wait for everybody, free, finalise MPI. Aside processes wait here, asleep, until the others
+/* Wait for everybody, free, finalise MPI. Spare processes wait here, asleep, until the others
  * are done. */
 void job_release(struct job *job);
 

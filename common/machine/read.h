@@ -1,4 +1,4 @@
-/* read.h: looks at this host and this rank: /proc, /sys, the environment, NVML. It judges nothing
+/* read.h: looks at this host and this rank: /proc, /sys, the environment, NVML. It decides nothing
  * and changes nothing. */
 #ifndef HANGAR_READ_H
 #define HANGAR_READ_H

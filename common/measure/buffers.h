@@ -28,7 +28,7 @@ struct buffers {
 };
 
 /* Allocate for slots of up to `largest` bytes, in pools of `pool` bytes at least: BUFFERS_POOL,
- * or what a schedule needs that keeps all its calls' data. What must fit is judged by the slots
+ * or what a schedule needs that keeps all its calls' data. What must fit is decided by the slots
  * that are touched: `calls` follow each other at most before the first is used again. 0 or
  * negative errno (error in the backend's). */
 int buffers_init(struct buffers *buffers, struct backend *backend, size_t largest, size_t pool,

@@ -231,7 +231,7 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 	else if (best->transport < transport_of(text))
 		nccl_lint_found(lint, ring, from, to,
 				"%d -> %d uses %s while %d -> %d on the same host uses %s "
-				"(no topology at hand that would excuse it)",
+				"(no topology at hand that would explain it)",
 				from, to, text, best->from, best->to,
 				best->transport == T_P2P ? "P2P" : "a faster transport");
 }

@@ -20,7 +20,8 @@ struct arguments {
 static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "All of it as one JSON object", 0 },
 	{ "topo", 't', "FILE", 0,
-	  "Judge rings by this NCCL topology (XML, as NCCL_TOPO_DUMP_FILE writes it) of every host",
+	  "Check rings against this NCCL topology (XML, as NCCL_TOPO_DUMP_FILE writes it) of every "
+	  "host",
 	  0 },
 	{ "rank", 'r', "RANK", 0,
 	  "Whose log the next files are, where their lines don't say it (no Init lines); -1: "

@@ -1,4 +1,4 @@
-/* nccl_log_topo.h: of a host's topology what rings are judged by: how two of its GPUs are
+/* nccl_log_topo.h: of a host's topology what rings are checked against: how two of its GPUs are
  * joined. */
 #ifndef HANGAR_NCCL_LOG_TOPO_H
 #define HANGAR_NCCL_LOG_TOPO_H

@@ -133,7 +133,7 @@ int model_load_constants(struct model_constants *constants, const char *path, st
 {
 	char dir[4096], found[4096 + 32];
 	json_error_t where;
-	bool said = path != NULL;
+	bool given = path != NULL;
 	json_t *json;
 	int rc;
 
@@ -153,9 +153,9 @@ int model_load_constants(struct model_constants *constants, const char *path, st
 		return 0;
 	}
 	if (access(path, R_OK) != 0)
-		return said ? error_set(err, OUTCOME_USAGE, -ENOENT, "%.200s: %s", path,
-					strerror(errno))
-			    : 0;
+		return given ? error_set(err, OUTCOME_USAGE, -ENOENT, "%.200s: %s", path,
+					 strerror(errno))
+			     : 0;
 	json = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
 	if (json == NULL)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line,

@@ -167,13 +167,13 @@ static bool same_wait(const struct extension *x, const struct rank_view *views, 
 }
 
 /* An extension is about one wait, and another one has its own; so has this one when nobody is overdue any
- * more, unless that is but a moment's excuse. What moves on other hosts is not known here. */
+ * more, unless starvation hides that for a moment. What moves on other hosts is not known here. */
 static void renew_extension(struct decide_state *s, const struct decide_input *in,
 			    const struct rank_view *views, size_t n, bool unfinished)
 {
-	bool excused = in->job_hosts <= 1 && overdue_ever_since(s, s->extension.since_ns);
+	bool overdue = in->job_hosts <= 1 && overdue_ever_since(s, s->extension.since_ns);
 
-	if (!same_wait(&s->extension, views, n) || (unfinished && !excused))
+	if (!same_wait(&s->extension, views, n) || (unfinished && !overdue))
 		s->extension = (struct extension){ 0 };
 }
 
@@ -249,11 +249,11 @@ static bool extend(struct decide_state *s, const struct decide_input *in, bool u
 {
 	const struct rank_view *longest = longest_wait(in);
 	bool counts = unexplained && s->config.extensions;
-	uint64_t excuse = counts ? 0 : extension_excuse(s, in, ranks);
+	uint64_t until = counts ? 0 : starvation_until(s, in, ranks);
 
-	if (!counts && in->now >= excuse)
+	if (!counts && in->now >= until)
 		return false;
-	if (!extension_grant(&s->extension, counts && longest ? longest->waited : 0, excuse,
+	if (!extension_grant(&s->extension, counts && longest ? longest->waited : 0, until,
 			     in->now))
 		return false;
 	if (s->extension.wait_ns == 0 && longest) {

@@ -125,7 +125,7 @@ enum diagnosis_result {
 	DIAGNOSIS_NAMED /* a cause, and perhaps ranks */
 };
 
-/* More time for a hang: because nothing explains it, or because a busy host excuses who is named. */
+/* More time for a hang: because nothing explains it, or because a busy host starves who is named. */
 struct extension {
 	uint64_t until_ns; /* not looked at again before, unless something else happens; 0: none */
 	uint64_t end_ns;   /* then a verdict it is */

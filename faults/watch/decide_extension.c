@@ -1,7 +1,7 @@
 /* decide_extension.c: a hang is given more time. Slow is not hung: on a crowded host all ranks may be in
  * the same call long after its deadline, with nobody missing (a driver that maps memory for ten runs at
  * once, 1 GiB beside busy loops). A cause that is found is said at once; where there is none, and where a
- * busy host excuses who is named, the run goes on for a while. */
+ * busy host starves who is named, the run goes on for a while. */
 #include "watch/decide_parts.h"
 
 #include "base/rank_list.h"
@@ -14,9 +14,10 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-bool extension_grant(struct extension *x, double waited, uint64_t excuse_ns, uint64_t now)
+bool extension_grant(struct extension *x, double waited, uint64_t starved_until_ns, uint64_t now)
 {
-	uint64_t step = (uint64_t)(waited * decide_times.extension_step * 1e9), end = excuse_ns;
+	uint64_t step = (uint64_t)(waited * decide_times.extension_step * 1e9),
+		 end = starved_until_ns;
 
 	if (!x->unexplained && waited > 0) { /* once, however long it has lasted by then */
 		x->unexplained = true;
@@ -42,7 +43,7 @@ bool extension_over(const struct extension *x, uint64_t now)
 	return x->until_ns != 0 && now >= x->until_ns;
 }
 
-/* ---- whom a busy host excuses ---- */
+/* ---- whom a busy host starves ---- */
 
 /* Returns true if it makes steps and is one of these, or nobody is named. */
 static bool goes_on(const struct rank_view *view, const char *ranks)
@@ -96,7 +97,7 @@ static bool starves_elsewhere(const struct decide_input *in, const char *ranks)
  *   host by itself has asked that already (decide_overdue.c).
  * - A host keeps one of them from running: counted from when somebody here was overdue, and where only
  *   others wait, from when they were first given time. */
-uint64_t extension_excuse(const struct decide_state *s, const struct decide_input *in,
+uint64_t starvation_until(const struct decide_state *s, const struct decide_input *in,
 			  const char *ranks)
 {
 	uint64_t from = s->overdue_ns;

@@ -37,7 +37,7 @@ static bool is_free_to_call(const struct decide_rank *rank, uint64_t most)
 	       view->last.state != RECORD_ISSUING && !progress_descheduled(rank);
 }
 
-/* The others may wait for just such a rank, and the host is no excuse for it. Of several hosts none knows
+/* The others may wait for just such a rank, and the host does not starve it. Of several hosts none knows
  * whom the others keep from running. */
 static bool any_free_to_call(const struct decide_input *in)
 {

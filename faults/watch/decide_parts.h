@@ -37,7 +37,7 @@ bool progress_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, b
 void overdue_mark(struct decide_state *state, struct decide_input *in, bool starved);
 
 /* Somebody here is past a deadline, and nobody has moved, ever since `since`; though a busy host may have
- * excused it for a moment. */
+ * have given it more time for a moment. */
 bool overdue_ever_since(const struct decide_state *state, uint64_t since);
 
 /* ---- decide_init.c: communicator init ---- */
@@ -60,12 +60,14 @@ bool init_dismiss(struct decide_state *state);
 
 /* Until when what keeps `ranks` ("1,3"; "-": nobody is named) from going on may be the host's doing, or
  * they may go on yet; 0: it is not. */
-uint64_t extension_excuse(const struct decide_state *state, const struct decide_input *in,
+uint64_t starvation_until(const struct decide_state *state, const struct decide_input *in,
 			  const char *ranks);
 
-/* No cause was found for a wait of `waited` seconds (0: one was), or it is excused until `excuse_ns` (0: not
- * at all). true: the run goes on until until_ns; false: all has been given. */
-bool extension_grant(struct extension *extension, double waited, uint64_t excuse_ns, uint64_t now);
+/* Grants more time where no cause was found for a wait of `waited` seconds (0: one was), or
+ * where the host starves the rank until `starved_until_ns` (0: it does not). Returns true if the
+ * run goes on until until_ns, false if all has been given. */
+bool extension_grant(struct extension *extension, double waited, uint64_t starved_until_ns,
+		     uint64_t now);
 
 /* Returns true if it is still time that was given. */
 bool extension_holds(const struct extension *extension, uint64_t now);

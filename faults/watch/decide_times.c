@@ -33,7 +33,7 @@ const struct decide_times decide_times = {
 	/* Nobody is overdue while some rank of the host made a step so lately: slow is not hung. It
 	 * is also the shortest deadline that a rank sets. */
 	.progress_ns = 500 * MS,
-	/* A host that keeps a rank from running excuses that rank, and those who wait for it, for so
+	/* A host that keeps a rank from running gives time to it and to those who wait for it for so
 	 * long and no longer: on a crowded host somebody is always kept from running. */
 	.starvation_ns = 5000 * MS,
 	/* A rank that has waited so long has the scheduler's accounts of all ranks read. Early
@@ -57,7 +57,7 @@ const struct decide_times decide_times = {
 	.extension_times = 5,
 	/* It is looked at again after this part of the time that it has lasted, ... */
 	.extension_step = 0.5,
-	/* ... but not more often than this; a wait that a busy host excuses, exactly so often. */
+	/* ... but not more often than this; of a wait on a starved rank, exactly so often. */
 	.extension_look_ns = 250 * MS,
 	/* The root may grant so much to another host; it is a number from the network. */
 	.extension_most_ns = 3600000 * MS,

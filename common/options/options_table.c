@@ -137,7 +137,7 @@ const struct option_row option_rows[] = {
 	{ "report_cputime", 'C', SWITCH, .initial = "0", FIELD(cputime), SAME, .group = GROUP_REPORT,
 	  .help = "time is what the host needs to issue a call" },
 	{ "report_timestamps", 'S', SWITCH, .initial = "0", FIELD(timestamps),
-	  FREE, .group = GROUP_REPORT, .help = "end each line with its time of day" },
+	  FREE, .group = GROUP_REPORT, .help = "end each line with the time" },
 	{ "memory", 'M', SWITCH, .initial = "0", FIELD(memory_report), FREE, .group = GROUP_REPORT,
 	  .scope = SCOPE_GPU, .help = "report device memory in use" },
 	{ "per_iter_timing", 'I', SWITCH, .initial = "0", FIELD(per_iter), SAME, .group = GROUP_REPORT,

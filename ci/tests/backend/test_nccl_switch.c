@@ -251,43 +251,6 @@ int main(void)
 #else
 #include <stdio.h>
 
-/* Whose log it is. */
-static void test_refusal(void)
-{
-	static const struct {
-		const char *level, *file, *plugin, *word;
-	} cases[] = {
-		{ NULL, NULL, NULL, NULL },
-		{ "WARN", NULL, NULL, NULL },
-		{ "INFO", NULL, "none", NULL },
-		{ NULL, "/tmp/log.%p", NULL, NULL }, /* NCCL never opened it */
-		{ "VERSION", "/tmp/log.%p", NULL, NULL },
-		{ "chatty", "/tmp/log.%p", NULL, NULL },
-		{ "INFO", "", NULL, NULL },
-		{ "WARN", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
-		{ "info", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
-		{ "TRACE", "/tmp/log.%p", NULL, "NCCL_DEBUG_FILE" },
-		{ NULL, NULL, "libmine.so", "NCCL_ENV_PLUGIN" },
-	};
-
-	set_up(0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *const names[] = { "NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_ENV_PLUGIN" };
-		const char *const values[] = { cases[i].level, cases[i].file, cases[i].plugin };
-		const char *why;
-
-		for (int k = 0; k < 3; k++) {
-			unsetenv(names[k]);
-			if (values[k])
-				setenv(names[k], values[k], 1);
-		}
-		why = nccl_tuning_refusal(&nccl.be);
-		CU_ASSERT_TRUE(cases[i].word ? why && strstr(why, cases[i].word) : !why);
-		for (int k = 0; k < 3; k++)
-			unsetenv(names[k]);
-	}
-}
-
 int main(void)
 {
 	puts("built without NCCL");

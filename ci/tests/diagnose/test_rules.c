@@ -320,7 +320,7 @@ static void test_reached(void)
 		}
 		do_deed(&deeds[class]);
 		finish();
-		CU_ASSERT_EQUAL(found.class, class);
+		CU_ASSERT_EQUAL((int)found.class, class);
 		CU_ASSERT_STRING_EQUAL(found.ranks, class == CLASS_UNEXPLAINED ? "-" : "1");
 		CU_ASSERT_PTR_NULL(strstr(found.cause, "reported it themselves"));
 		if ((int)found.class != class)

@@ -85,7 +85,7 @@ cp "$BUILD"/*_perf "$BUILD/hang_diagnose" "$work/untested/"
 for script in ci/record ci/faults/matrix; do
 	run env BUILD="$work/untested" BACKEND=mpi RANKS=2 "$script" "$work/never"
 	expect_rc 1 "$script before make tests:"
-	expect_err "no program $work/untested/tests/tool_evidence: run .make tests."
+	expect_err "no program $work/untested/tests/(fired/all_gather_perf|tool_evidence): run .make tests."
 done
 for program in topo_predict hang_diagnose nccl_log reconcile; do
 	run "$BUILD/$program" -h

@@ -99,7 +99,7 @@ holds "after a kill: $(part killed faults-p2p-2)" [ "$(part killed faults-p2p-2)
 # ---- GPUs and nccl-tests, played ----
 
 # Binaries that run on the mpi backend what they are asked to run on nccl
-mkdir -p "$work/bin" "$work/theirs" "$work/build/tests"
+mkdir -p "$work/bin" "$work/theirs" "$work/build/tests/fired"
 printf '#!/bin/sh\n[ "$1" = -L ] && for i in 0 1 2 3; do echo "GPU $i: Played"; done\n:\n' \
 	>"$work/bin/nvidia-smi"
 cat >"$work/played_perf" <<END
@@ -135,6 +135,7 @@ done
 END
 for name in all_reduce alltoallv all_gather; do
 	cp "$work/played_perf" "$work/build/${name}_perf"
+	ln -s "$work/build/${name}_perf" "$work/build/tests/fired/"
 done
 ln -s "$BUILD/hang_diagnose" "$work/build/"
 ln -s "$BUILD/tests/tool_evidence" "$work/build/tests/"

@@ -73,9 +73,9 @@ check("rows that it can", score.variants("kill-rank", "mpi", ["@init"]) == [("",
 check("p50", score.percentile([3, 1, 2, 4], 50) == 2)
 check("p99", score.percentile(list(range(1, 201)), 99) == 198)
 check("p99 of few", score.percentile([1, 5], 99) == 5)
-check("verdict line", score.said("# verdict: outcome=hang ranks=1,3\n")["ranks"] == "1,3")
+check("verdict line", score.verdict_line("# verdict: outcome=hang ranks=1,3\n")["ranks"] == "1,3")
 try:
-    score.said("# verdict: outcome=hang\n# verdict: outcome=died\n")
+    score.verdict_line("# verdict: outcome=hang\n# verdict: outcome=died\n")
     check("two verdict lines pass", False)
 except ValueError:
     pass

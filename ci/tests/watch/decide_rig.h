@@ -3,6 +3,9 @@
 #ifndef HANGAR_DECIDE_RIG_H
 #define HANGAR_DECIDE_RIG_H
 
+/* Rows leave out what is zero. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -43,7 +43,8 @@ int perf_agree(struct job *job, const struct program *program, const char *backe
 	struct options_agree mine;
 	int differ;
 
-	options_agree_fill(&mine, program->options, HANGAR_VERSION, program->name, backend);
+	options_agree_fill(&mine, program->options, HANGAR_VERSION, program->name, backend,
+			   program->collective->irregular);
 	differ = hashes_differ(job, options_agree_hash(&mine));
 	return differ > 0 ? refuse(job, &mine) : differ;
 }

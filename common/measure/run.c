@@ -13,6 +13,8 @@
 #include "measure/schedule.h"
 #include "measure/sweep.h"
 
+#define REPORT_SECONDS 60 /* the last words of the sinks: a document of millions of samples */
+
 static void begin_sweep(struct sweep *sweep, const struct bench *bench)
 {
 	sweep_init(sweep, bench->options, bench->collective, bench->backend,
@@ -247,6 +249,18 @@ static int finish_hook(struct run *run, const struct run_hook *hook)
 	return hook ? hook->finish(hook->ctx, run->report) : 0;
 }
 
+/* The sinks' last words, of which one writes a whole document: the others are not in a hurry. */
+static int finish_report(struct run *run, struct run_summary *summary)
+{
+	const struct watch *watch = run->bench->watch;
+	int rc;
+
+	watch_work(watch, "writing the report", REPORT_SECONDS);
+	rc = report_end(run->report, summary);
+	watch_leave(watch);
+	return rc;
+}
+
 int run_finish(struct run *run)
 {
 	const struct options *o = run->bench->options;
@@ -259,6 +273,7 @@ int run_finish(struct run *run)
 		.memory_buffers = run->memory_buffers,
 		.memory_collectives = run->memory_collectives,
 	};
+	struct job_time former = job_unhurry(run->bench->job, REPORT_SECONDS);
 	int outcome = (int)run->outcome, rc = 0;
 
 	if (run->report) {
@@ -275,10 +290,11 @@ int run_finish(struct run *run)
 		if (rc == 0)
 			rc = finish_hook(run, run->vendor);
 		if (rc == 0)
-			rc = report_end(run->report, &summary);
+			rc = finish_report(run, &summary);
 	}
 	if (rc == 0)
 		rc = job_bcast(run->bench->job, &outcome, sizeof(outcome));
+	job_hurry(run->bench->job, former);
 	run->outcome = (enum outcome)outcome;
 	return rc;
 }

@@ -49,7 +49,8 @@ static void show(const struct option_row *row, const char *text, char *buf, size
 }
 
 void options_agree_fill(struct options_agree *mine, const struct options *options,
-			const char *version, const char *program, const char *backend)
+			const char *version, const char *program, const char *backend,
+			bool irregular)
 {
 	char text[TEXT_MAX], shown[4 * AGREE_TEXT];
 
@@ -62,7 +63,7 @@ void options_agree_fill(struct options_agree *mine, const struct options *option
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		if (row->agree != AGREE_SAME)
+		if (row->agree != AGREE_SAME || (row->scope == SCOPE_IRREGULAR && !irregular))
 			continue;
 		row->kind->text(row, options, text, sizeof(text));
 		show(row, text, shown, sizeof(shown));

@@ -21,9 +21,11 @@ struct options_agree {
 };
 
 /* Fills in what every rank must have alike: hangar's version, the program, the backend that "auto"
- * came to, and each option and environment variable whose row says so. */
+ * came to, and each option and environment variable whose row says so. Those of an
+ * irregular collective alone count where it is one (`irregular`). */
 void options_agree_fill(struct options_agree *mine, const struct options *options,
-			const char *version, const char *program, const char *backend);
+			const char *version, const char *program, const char *backend,
+			bool irregular);
 
 /* Equal for ranks that agree. */
 uint64_t options_agree_hash(const struct options_agree *mine);

@@ -2,6 +2,8 @@
  * completed and written. */
 #include <errno.h>
 #include <inttypes.h>
+#include <locale.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -187,7 +189,14 @@ static void allow_real(const struct option_row *row, char *buf, size_t len)
 static void text_real(const struct option_row *row, const struct options *options, char *buf,
 		      size_t len)
 {
-	number_text(*(const double *)option_get(options, row), buf, len);
+	double value = *(const double *)option_get(options, row), back;
+
+	number_text(value, buf, len);
+	/* the short form must not make two values alike */
+	if (parse_real(buf, row->min, row->max, &back) < 0 || back != value) {
+		snprintf(buf, len, "%.17g", value);
+		number_point(buf, localeconv()->decimal_point);
+	}
 }
 
 const struct option_kind kind_real = { sizeof(double), parse_kind_real, allow_real, text_real,

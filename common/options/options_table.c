@@ -102,8 +102,9 @@ const struct option_row option_rows[] = {
 	{ "parallel_init", 'p', SWITCH, .initial = "0", FIELD(parallel_init),
 	  FREE, .group = GROUP_PROCESSES,
 	  .help = "accepted; ranks are processes and always start in parallel" },
+	/* which one it comes to is compared */
 	{ "backend", .arg = "NAME", .initial = "auto", .kind = &kind_name, FIELD(backend),
-	  SAME, .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi", "null"),
+	  FREE, .group = GROUP_PROCESSES, WORDS("auto", "nccl", "mpi", "null"),
 	  .help = "who communicates; auto: nccl where a GPU is visible, else mpi; null: nobody, calls "
 		  "return at once and busbw is what the harness itself allows" },
 	{ "share-gpu", FLAG("1", "0"), FIELD(share_gpu), SAME, .group = GROUP_PROCESSES,
@@ -217,7 +218,7 @@ const struct option_row option_rows[] = {
 	  SAME, .group = GROUP_ENVIRONMENT,
 	  .help = "hexadecimal; as NCCL_TESTS_SPLIT with AND, and wins over it" },
 	{ "NCCL_TESTS_MIN_BW", .env = true, .initial = "0", REAL(0, 1e9), FIELD(min_bw),
-	  SAME, .group = GROUP_ENVIRONMENT,
+	  FREE, .group = GROUP_ENVIRONMENT,
 	  .help = "GB/s; exit 13 when the mean busbw is below 0.9 of it" },
 	{ "NCCL_TESTS_ALLTOALLV_SPREAD", .env = true, .initial = "1", REAL(0, 1), FIELD(spread),
 	  SAME, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
@@ -229,7 +230,7 @@ const struct option_row option_rows[] = {
 	  FIELD(matrix_scale), SAME, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
 	  .help = "multiplies the matrix" },
 	{ "NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY", .env = true, .initial = "0", .kind = &kind_bool,
-	  FIELD(matrix_summary), SAME, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
+	  FIELD(matrix_summary), FREE, .group = GROUP_ENVIRONMENT, .scope = SCOPE_IRREGULAR,
 	  .help = "1: print bytes and bandwidth of each rank" },
 };
 /* clang-format on */

@@ -68,6 +68,9 @@ const struct rule rules[] = {
 	  .remark = true,
 	  .f = remark_nobody_called },
 	{ .name = "unexplained", .outcomes = ON_HANG, .comms = COMMS_FIRST, .f = rule_unexplained },
-	{ .name = "reported", .outcomes = ON_ANY, .comms = COMMS_NONE, .f = rule_reported },
+	{ .name = "reported",
+	  .outcomes = ON_ERROR | ON_DIED | ON_OTHER,
+	  .comms = COMMS_NONE,
+	  .f = rule_reported },
 };
 const size_t rules_count = sizeof(rules) / sizeof(rules[0]);

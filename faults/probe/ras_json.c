@@ -193,7 +193,8 @@ static void read_comm(struct reading *r, const json_t *comm)
 	{
 		int rank = rank_of(r, entry);
 
-		if (r->members && rank >= 0)
+		/* no more than there are: the peer is not trusted */
+		if (r->members && rank >= 0 && r->n < (size_t)r->evidence->nranks)
 			r->members[r->n++] = (struct member){ .rank = rank, .entry = entry };
 	}
 	compare_members(r);
@@ -280,6 +281,14 @@ static enum ras_answer compare_answer(const json_t *comms, const struct evidence
 	return answer;
 }
 
+/* A key of the peer's JSON may hold an escape, a newline: the line goes to terminals and reports. */
+static void one_line(char *line)
+{
+	for (; *line; line++)
+		if ((unsigned char)*line < ' ' || (unsigned char)*line >= 0x7f)
+			*line = '?';
+}
+
 enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 			   const struct diagnosis *diagnosis, char *line, size_t len)
 {
@@ -306,5 +315,6 @@ enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 		snprintf(line, len, "NCCL RAS did not answer in JSON: ras.txt is left unread");
 	}
 	json_decref(answer);
+	one_line(line);
 	return result;
 }

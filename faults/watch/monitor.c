@@ -95,6 +95,9 @@ static void receive_root(struct monitor *m)
 	while (!m->ended && (rc = link_receive(&m->up, &message)) == 1)
 		take_message(m, &message);
 	m->input.root_lost = rc < 0;
+	/* the root may have asked for it and not waited: this host was slow, and is worth a look */
+	if (m->ended && m->requests.slow)
+		nodes_collect_slow(m, m->requests.folder);
 	if (m->ended)
 		monitor_send_end(m, m->exit_code);
 }
@@ -142,7 +145,8 @@ static void carry_out(struct monitor *m, const struct decision *d)
 		nodes_report(m, MESSAGE_DONE);
 		break;
 	case DECIDE_REPORT_INIT_OVERDUE:
-		link_send(&m->up, MESSAGE_INIT_OVERDUE, NULL, 0, -1);
+		if (link_send(&m->up, MESSAGE_INIT_OVERDUE, NULL, 0, -1) < 0)
+			m->decide.init.reported = false; /* again with the next tick */
 		break;
 	case DECIDE_DIAGNOSE:
 	case DECIDE_END:

@@ -59,7 +59,7 @@ static enum diagnosis_result refine(struct monitor *m, struct verdict *verdict,
 		return DIAGNOSIS_NOT_ASKED;
 	memories = calloc(n ? n : 1, sizeof(*memories));
 	if (!memories)
-		return DIAGNOSIS_NOT_ASKED;
+		return DIAGNOSIS_UNEXPLAINED;
 	for (size_t i = 0; i < n; i++)
 		memories[i] = memory_of(m, &views[i]);
 	result = client->refine(client->ctx, views, memories, n, verdict);

@@ -26,12 +26,13 @@ static void test_rows(void)
 	}
 }
 
-/* The last row answers whatever is left, and no other row stands behind one that always says yes. */
+/* The last two rows answer whatever is left, a hang or not, and no other row stands behind one that
+ * always says yes. A hang that cannot be looked at, for want of memory, stays unexplained. */
 static void test_last(void)
 {
 	const struct rule *last = &rules[rules_count - 1];
 
-	CU_ASSERT_EQUAL(last->outcomes, ON_ANY);
+	CU_ASSERT_EQUAL((int)last->outcomes, ON_ANY & ~ON_HANG);
 	CU_ASSERT_EQUAL(last->comms, COMMS_NONE);
 	CU_ASSERT_FALSE(last->remark);
 	CU_ASSERT_PTR_EQUAL(last->f, rule_reported);

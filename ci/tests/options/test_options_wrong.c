@@ -191,6 +191,7 @@ static const struct wrong_case wrong_pairs[] = {
 	{ .line = "--json f --out d", .want = "--json f: can't be combined with --out" },
 	{ .line = "--csv f --json f", .want = "--json f: must be another file than --csv" },
 	{ .line = "-J f.json --json f.json", .want = "-J f.json: must be another file" },
+	{ .line = "-J f.json -N 0", .want = "-J f.json: can't be combined with -N 0" },
 	{ .line = "--backend mpi -G 2", .want = "-G 2: needs a GPU" },
 	{ .line = "--backend mpi --mode graph", .want = "--mode graph: needs a GPU" },
 	{ .line = "--backend mpi -R 1", .want = "-R 1: needs a GPU" },

@@ -83,6 +83,12 @@ static const struct sample samples[] = {
 		  "2", "102", STATUS("0", "false"), ALL("5") ", \"AllGather\": 1") "," SAME("3",
 											    "103")),
 	  "2", RAS_AGREES, "NCCL RAS agrees: " BEHIND("2", "5") },
+	/* what a peer can make a key of goes to terminals and reports as one line */
+	{ ONE(ENTRY("0", "100", STATUS("0", "false"), "\"a\\n\\u001b[2J\": 6") "," ENTRY(
+		  "1", "101", STATUS("0", "false"),
+		  "\"a\\n\\u001b[2J\": 6") "," ENTRY("2", "102", STATUS("0", "false"),
+						     "\"a\\n\\u001b[2J\": 5")),
+	  "2", RAS_AGREES, "NCCL RAS agrees: rank 2 has launched up to a??[2J 5, others up to 6" },
 	/* two ranks, and two against two: whoever is behind */
 	{ ONE(RANK("1", "101", "5") "," SAME("0", "100")), "1", RAS_AGREES,
 	  "NCCL RAS agrees: " BEHIND("1", "5") },

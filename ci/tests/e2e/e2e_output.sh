@@ -169,7 +169,7 @@ holds 'used columns are not empty' awk -F, '
 
 # Killed, all of it at once, when some rows are there
 for try in 1 2 3; do
-	start "$perf" --backend mpi -g 2 -n 20 -w 1 -N 0 -b 8 -e 64K -f 4 --csv k$try.csv \
+	start "$perf" --backend mpi -g 2 -n 20 -w 1 -N 100000 -b 8 -e 64K -f 4 --csv k$try.csv \
 		--json k$try.jsonl -J k$try.json
 	holds 'no rows to kill' within 20 bash -c "[ -e k$try.csv ] && [ \$(wc -l <k$try.csv) -gt $((10 * try)) ]"
 	end_leftovers

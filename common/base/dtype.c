@@ -43,14 +43,6 @@ int dtype_parse(const char *name)
 	return -EINVAL;
 }
 
-int redop_parse(const char *name)
-{
-	for (int i = 0; i < OP_COUNT; i++)
-		if (!strcmp(name, ops[i]))
-			return i;
-	return -EINVAL;
-}
-
 size_t dtype_size(enum dtype type)
 {
 	return types[type].size;

@@ -33,9 +33,8 @@ enum redop { OP_NONE = -1, OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_MULSUM, O
 const char *dtype_name(enum dtype type);
 const char *redop_name(enum redop op);
 
-/* Return the value, or -EINVAL when the name is none of the known. `name` is not NULL. */
+/* Returns the value, or -EINVAL when the name is none of the known. `name` is not NULL. */
 int dtype_parse(const char *name);
-int redop_parse(const char *name);
 
 /* Bytes of one element: 1, 2, 4 or 8. */
 size_t dtype_size(enum dtype type);

@@ -31,7 +31,7 @@ LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi b
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*.cu common/*/*/*.cu)
 PERF_SRC := $(wildcard bench/*_perf.c)
-MAIN_SRC := $(filter-out $(PERF_SRC),$(wildcard bench/*.c))
+MAIN_SRC := $(filter-out bench/perf_entry.c,$(wildcard bench/*.c))
 UNIT_SRC := $(wildcard ci/tests/*/test_*.c)
 MPI_UNIT_SRC := $(wildcard ci/tests/*/mpi_test_*.c)
 TOOL_SRC := $(wildcard ci/tests/tools/tool_*.c)
@@ -110,6 +110,8 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/obj/libhangar.a
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ)
 MAIN_OBJ := $(call obj,$(MAIN_SRC))
+# What tests need of bench/: an archive, of which they take what they name.
+BENCH := $(BUILD)/obj/libbench.a
 PERF := $(PERF_SRC:bench/%.c=$(BUILD)/%)
 program_name = $(patsubst %_main,%,$(notdir $(basename $(1))))
 PROGRAM_BIN := $(addprefix $(BUILD)/,$(call program_name,$(PROGRAMS)))
@@ -246,13 +248,21 @@ $(LIB): $(LIB_OBJ) $(LIST)
 
 LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
-$(PERF): $(BUILD)/%: $(BUILD)/obj/bench/%.o $(MAIN_OBJ) $(LIB)
+$(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -DCOLLECTIVE=$(*:_perf=) -MMD -MP -c -o $@ $<
+
+$(PERF): $(BUILD)/%: $(BUILD)/obj/entry/%.o $(MAIN_OBJ) $(LIB)
 	$(say) LINK $@
 	$(Q)$(LINK) $(LIBS)
 
 $(BUILD)/obj/ci/%: INCLUDES += -I. -Ici/tests
 
 $(RIG): $(call obj,$(RIG_SRC))
+	$(say) AR $@
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
+
+$(BENCH): $(MAIN_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
@@ -271,7 +281,7 @@ $(BARE): $(BUILD)/obj/ci/versus/bare_mpi.o
 	$(Q)$(LINK) $(MPI_LIBS)
 
 define unit # source
-$(BUILD)/tests/$(notdir $(basename $(1))): $(call obj,$(1)) $(RIG) $(LIB) \
+$(BUILD)/tests/$(notdir $(basename $(1))): $(call obj,$(1)) $(RIG) $(BENCH) $(LIB) \
 		| $(DATA)
 	$$(say) LINK $$@
 	@mkdir -p $$(@D)
@@ -300,4 +310,4 @@ $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench $(LIB_DIRS) ci/tests/* ci/fuzz ci/versus))
+-include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench entry $(LIB_DIRS) ci/tests/* ci/fuzz ci/versus))

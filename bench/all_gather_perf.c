@@ -12,7 +12,7 @@ static int all_gather_run(struct chain *chain, const struct invocation *invocati
 	return run_call(chain, invocation, CALL_ALL_GATHER);
 }
 
-static const struct collective all_gather = {
+const struct collective all_gather = {
 	.name = "all_gather",
 	.in_place = true,
 	.shape = shape_gather,
@@ -21,8 +21,3 @@ static const struct collective all_gather = {
 	.segments = all_gather_segments,
 	.run = all_gather_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&all_gather, argc, argv);
-}

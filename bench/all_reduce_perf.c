@@ -19,7 +19,7 @@ static double all_reduce_bus_factor(const struct geometry *geometry)
 	return 2.0 * bus_factor_slices(geometry);
 }
 
-static const struct collective all_reduce = {
+const struct collective all_reduce = {
 	.name = "all_reduce",
 	.reduces = true,
 	.in_place = true,
@@ -29,8 +29,3 @@ static const struct collective all_reduce = {
 	.segments = all_reduce_segments,
 	.run = all_reduce_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&all_reduce, argc, argv);
-}

@@ -24,7 +24,7 @@ static int alltoall_run(struct chain *chain, const struct invocation *invocation
 	return run_call(chain, invocation, CALL_ALLTOALL);
 }
 
-static const struct collective alltoall = {
+const struct collective alltoall = {
 	.name = "alltoall",
 	.shape = alltoall_shape,
 	.alg_bytes = alg_bytes_size,
@@ -32,8 +32,3 @@ static const struct collective alltoall = {
 	.segments = alltoall_segments,
 	.run = alltoall_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&alltoall, argc, argv);
-}

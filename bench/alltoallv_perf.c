@@ -43,7 +43,7 @@ static int alltoallv_segments(const struct geometry *geometry, const struct shap
 	return n;
 }
 
-static const struct collective alltoallv = {
+const struct collective alltoallv = {
 	.name = "alltoallv",
 	.irregular = true,
 	.shape = alltoallv_shape,
@@ -52,8 +52,3 @@ static const struct collective alltoallv = {
 	.segments = alltoallv_segments,
 	.run = irregular_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&alltoallv, argc, argv);
-}

@@ -12,7 +12,7 @@ static int broadcast_run(struct chain *chain, const struct invocation *invocatio
 	return run_call(chain, invocation, CALL_BROADCAST);
 }
 
-static const struct collective broadcast = {
+const struct collective broadcast = {
 	.name = "broadcast",
 	.rooted = true,
 	.in_place = true,
@@ -22,8 +22,3 @@ static const struct collective broadcast = {
 	.segments = broadcast_segments,
 	.run = broadcast_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&broadcast, argc, argv);
-}

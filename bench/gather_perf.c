@@ -14,7 +14,7 @@ static int gather_run(struct chain *chain, const struct invocation *invocation)
 	return run_call(chain, invocation, CALL_GATHER);
 }
 
-static const struct collective gather = {
+const struct collective gather = {
 	.name = "gather",
 	.rooted = true,
 	.in_place = true,
@@ -24,8 +24,3 @@ static const struct collective gather = {
 	.segments = gather_segments,
 	.run = gather_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&gather, argc, argv);
-}

@@ -47,7 +47,7 @@ static int hypercube_calls(int nranks)
 	return calls;
 }
 
-static const struct collective hypercube = {
+const struct collective hypercube = {
 	.name = "hypercube",
 	.in_place = true,
 	.power_of_two = true,
@@ -58,8 +58,3 @@ static const struct collective hypercube = {
 	.run = hypercube_run,
 	.calls = hypercube_calls,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&hypercube, argc, argv);
-}

@@ -7,6 +7,12 @@
 #include "backend/call.h"
 #include "backend/collective.h"
 
+/* NAME_perf.c: what is special to each. */
+extern const struct collective all_gather, all_reduce, alltoall, alltoallv, broadcast, gather,
+	hypercube, reduce, reduce_scatter, scatter, sendrecv;
+/* collectives.c: all of these, NULL-terminated, by name. */
+extern const struct collective *const collectives[];
+
 /* Options, processes, sweep, output: everything but the collective. Returns the exit code
  * (common/base/outcome.h). */
 int perf_main(const struct collective *collective, int argc, char **argv);

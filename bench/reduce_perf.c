@@ -14,7 +14,7 @@ static int reduce_run(struct chain *chain, const struct invocation *invocation)
 	return run_call(chain, invocation, CALL_REDUCE);
 }
 
-static const struct collective reduce = {
+const struct collective reduce = {
 	.name = "reduce",
 	.reduces = true,
 	.rooted = true,
@@ -25,8 +25,3 @@ static const struct collective reduce = {
 	.segments = reduce_segments,
 	.run = reduce_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&reduce, argc, argv);
-}

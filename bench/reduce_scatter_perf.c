@@ -14,7 +14,7 @@ static int reduce_scatter_run(struct chain *chain, const struct invocation *invo
 	return run_call(chain, invocation, CALL_REDUCE_SCATTER);
 }
 
-static const struct collective reduce_scatter = {
+const struct collective reduce_scatter = {
 	.name = "reduce_scatter",
 	.reduces = true,
 	.in_place = true,
@@ -24,8 +24,3 @@ static const struct collective reduce_scatter = {
 	.segments = reduce_scatter_segments,
 	.run = reduce_scatter_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&reduce_scatter, argc, argv);
-}

@@ -14,7 +14,7 @@ static int scatter_run(struct chain *chain, const struct invocation *invocation)
 	return run_call(chain, invocation, CALL_SCATTER);
 }
 
-static const struct collective scatter = {
+const struct collective scatter = {
 	.name = "scatter",
 	.rooted = true,
 	.in_place = true,
@@ -24,8 +24,3 @@ static const struct collective scatter = {
 	.segments = scatter_segments,
 	.run = scatter_run,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&scatter, argc, argv);
-}

@@ -27,7 +27,7 @@ static int sendrecv_calls(int nranks)
 	return EXCHANGE_CALLS;
 }
 
-static const struct collective sendrecv = {
+const struct collective sendrecv = {
 	.name = "sendrecv",
 	.shape = shape_whole,
 	.alg_bytes = alg_bytes_size,
@@ -36,8 +36,3 @@ static const struct collective sendrecv = {
 	.run = sendrecv_run,
 	.calls = sendrecv_calls,
 };
-
-int main(int argc, char **argv)
-{
-	return perf_main(&sendrecv, argc, argv);
-}

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "rig/bench_all.h"
+#include "bench/perf_main.h"
 #include "check/check.h"
 #include "backend/job.h"
 #include "backend/traffic.h"
@@ -184,8 +184,8 @@ static void all_trials(void)
 	int last_op;
 
 	set_up();
-	for (int i = 0; i < BENCH_COUNT; i++) {
-		const struct collective *c = bench_all[i].collective;
+	for (int i = 0; collectives[i]; i++) {
+		const struct collective *c = collectives[i];
 
 		if (c->power_of_two && (job.group_size & (job.group_size - 1)))
 			continue;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig/bench_all.h"
+#include "bench/perf_main.h"
 #include "rig/unit.h"
 
 enum step_kind { STEP_CALL, STEP_COPY, STEP_BEGIN, STEP_END };
@@ -311,8 +311,8 @@ static void simulate(const struct collective *c, int n, int root, bool in_place)
 
 static void test_calls_meet_the_oracle(void)
 {
-	for (int i = 0; i < BENCH_COUNT; i++) {
-		const struct collective *c = bench_all[i].collective;
+	for (int i = 0; collectives[i]; i++) {
+		const struct collective *c = collectives[i];
 
 		for (int n = 1; n <= MAX_RANKS; n++) {
 			if (c->power_of_two && (n & (n - 1)))

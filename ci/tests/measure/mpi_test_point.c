@@ -249,8 +249,8 @@ static void test_right(void)
 {
 	static const size_t sizes[] = { 1536, 3 * 16384, 3 << 20 };
 
-	for (int c = 0; c < BENCH_COUNT; c++) {
-		const struct collective *collective = bench_all[c].collective;
+	for (int c = 0; collectives[c]; c++) {
+		const struct collective *collective = collectives[c];
 
 		if (collective->power_of_two)
 			continue;

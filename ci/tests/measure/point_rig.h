@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rig/bench_all.h"
+#include "bench/perf_main.h"
 #include "base/clock.h"
 #include "options/options.h"
 #include "measure/point.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "rig/bench_all.h"
+#include "bench/perf_main.h"
 #include "rig/fake_backend.h"
 #include "measure/plan.h"
 #include "backend/traffic.h"
@@ -158,8 +158,8 @@ static void test_batches(void)
 {
 	static const size_t sizes[] = { 1024, 4096, 65536, MIB, 60 * MIB, 120 * MIB, 200 * MIB };
 
-	for (int c = 0; c < BENCH_COUNT; c++) {
-		const struct collective *collective = bench_all[c].collective;
+	for (int c = 0; collectives[c]; c++) {
+		const struct collective *collective = collectives[c];
 
 		for (int rank = 0; rank < 4; rank += 3) {
 			set_up(collective, rank, 4);
@@ -201,8 +201,8 @@ static void test_alignment(void)
 
 static void test_too_small(void)
 {
-	for (int c = 0; c < BENCH_COUNT; c++) {
-		const struct collective *collective = bench_all[c].collective;
+	for (int c = 0; collectives[c]; c++) {
+		const struct collective *collective = collectives[c];
 		int rc;
 
 		set_up(collective, 0, 4);
@@ -263,8 +263,8 @@ static void check_segments(const struct collective *c, int rank, int root, bool 
 
 static void test_segments(void)
 {
-	for (int c = 0; c < BENCH_COUNT; c++) {
-		const struct collective *collective = bench_all[c].collective;
+	for (int c = 0; collectives[c]; c++) {
+		const struct collective *collective = collectives[c];
 
 		for (int rank = 0; rank < 4; rank++)
 			for (int root = 0; root < (collective->rooted ? 4 : 1); root++)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "rig/bench_all.h"
+#include "bench/perf_main.h"
 #include "rig/fake_backend.h"
 #include "nccl_log/nccl_choice.h"
 #include "measure/tuning.h"
@@ -238,9 +238,9 @@ static uint64_t ticket_of(void *ctx, const struct call *call)
 
 static const struct collective *named(const char *name)
 {
-	for (int i = 0; i < BENCH_COUNT; i++)
-		if (strcmp(bench_all[i].collective->name, name) == 0)
-			return bench_all[i].collective;
+	for (int i = 0; collectives[i]; i++)
+		if (strcmp(collectives[i]->name, name) == 0)
+			return collectives[i];
 	return NULL;
 }
 

@@ -20,28 +20,6 @@
 #include "backend/collective.h"
 #include "backend/job.h"
 
-int main_all_gather(int argc, char **argv);
-int main_all_reduce(int argc, char **argv);
-int main_alltoall(int argc, char **argv);
-int main_broadcast(int argc, char **argv);
-int main_reduce_scatter(int argc, char **argv);
-
-#define main main_all_gather
-#include "bench/all_gather_perf.c"
-#undef main
-#define main main_all_reduce
-#include "bench/all_reduce_perf.c"
-#undef main
-#define main main_alltoall
-#include "bench/alltoall_perf.c"
-#undef main
-#define main main_broadcast
-#include "bench/broadcast_perf.c"
-#undef main
-#define main main_reduce_scatter
-#include "bench/reduce_scatter_perf.c"
-#undef main
-
 #define SPOILT	  32 /* elements: enough to tell the kinds apart in types of few values */
 #define MAX_RANKS 64
 

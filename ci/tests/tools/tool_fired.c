@@ -12,12 +12,6 @@
 
 #include "bench/perf_main.h"
 
-/* bench_all.h's collector; perf_main itself is the program's. */
-int collect_main(const struct collective *collective, int argc, char **argv);
-#define perf_main collect_main
-#include "rig/bench_all.h"
-#undef perf_main
-
 static void write_line(int rank, uint64_t fired_ns)
 {
 	const char *folder = getenv("HANGAR_FAULT_LOG");
@@ -40,8 +34,8 @@ int main(int argc, char **argv)
 	const struct perf_hooks hooks = { .fired = write_line };
 	const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
 
-	for (int i = 0; i < BENCH_COUNT; i++) {
-		const struct collective *collective = bench_all[i].collective;
+	for (int i = 0; collectives[i]; i++) {
+		const struct collective *collective = collectives[i];
 		size_t len = strlen(collective->name);
 
 		if (strncmp(name, collective->name, len) == 0 && strcmp(name + len, "_perf") == 0)

@@ -9,12 +9,6 @@
 #include "base/clock.h"
 #include "backend/job.h"
 
-int main_all_reduce(int argc, char **argv);
-
-#define main main_all_reduce
-#include "bench/all_reduce_perf.c"
-#undef main
-
 struct slowness {
 	int rank;
 	double first, seconds;

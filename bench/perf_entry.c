@@ -1,0 +1,7 @@
+/* perf_entry.c: main() of every *_perf program; the Makefile says whose. */
+#include "perf_main.h"
+
+int main(int argc, char **argv)
+{
+	return perf_main(&COLLECTIVE, argc, argv);
+}

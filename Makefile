@@ -248,7 +248,8 @@ $(LIB): $(LIB_OBJ) $(LIST)
 
 LINK = $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
-$(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS)
+ENTRY_OBJ := $(PERF_SRC:bench/%.c=$(BUILD)/obj/entry/%.o)
+$(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -DCOLLECTIVE=$(*:_perf=) -MMD -MP -c -o $@ $<
 

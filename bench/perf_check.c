@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
+#include "measure/predict.h"
 #include "measure/schedule.h"
+#include "measure/sweep.h"
+#include "report/report.h"
 #include "base/output.h"
 #include "record/classes.h"
 
@@ -23,24 +25,9 @@ int check_expect(const struct options *options, struct error *err)
 			 options->expect, class, class_list(names, sizeof(names)));
 }
 
-/* Whoever makes the files finds the same. */
-static int check_out(const struct options *options, struct error *err)
-{
-	char path[4200];
-
-	if (!options->out)
-		return 0;
-	snprintf(path, sizeof(path), "%.4000s/rows.csv", options->out);
-	if (access(path, F_OK) < 0)
-		return 0;
-	return error_set(err, OUTCOME_USAGE, -EEXIST,
-			 "--out %.400s: holds a run already; name a folder that does not",
-			 options->out);
-}
-
-/* Checks the schedule before any rank starts; what groups of ranks, or a traffic matrix, make of
- * it the ranks find out themselves. */
-static int check_schedule(const struct program *program, int ranks, struct error *err)
+/* Checks the schedule before any rank starts. `traffic`: of an irregular collective. */
+static int check_schedule(const struct program *program, int ranks, const struct traffic *traffic,
+			  struct error *err)
 {
 	const struct collective *collective = program->collective;
 	struct inject_place place = {
@@ -51,20 +38,51 @@ static int check_schedule(const struct program *program, int ranks, struct error
 	};
 	int rc = 0;
 
-	if (program->options->nfaults == 0 || program->options->split_kind != SPLIT_NONE)
+	if (program->options->nfaults == 0)
 		return 0;
 	if (program->injector)
 		rc = inject_check(program->injector, &place, err);
-	if (rc == 0 && !collective->irregular)
-		rc = schedule_check(program->options, collective, ranks, NULL, err);
+	return rc < 0 ? rc : schedule_check(program->options, collective, ranks, traffic, err);
+}
+
+/* Roots, numbers of ranks, the traffic matrix, the schedule; what groups of ranks make of these, the
+ * ranks find out themselves. */
+static int check_calls(const struct program *program, int ranks, struct error *err)
+{
+	const struct options *o = program->options;
+	struct traffic traffic = { .nranks = ranks };
+	struct sweep sweep;
+	int rc;
+
+	if (o->split_kind != SPLIT_NONE)
+		return 0;
+	sweep_init(&sweep, o, program->collective, NULL, ranks);
+	rc = sweep_check(&sweep, err);
+	if (rc == 0 && program->collective->irregular)
+		rc = traffic_init(&traffic, o, ranks, err);
+	if (rc == 0)
+		rc = check_schedule(program, ranks, &traffic, err);
+	traffic_release(&traffic);
 	return rc;
 }
 
 int check_start(const struct program *program, int ranks, struct error *err)
 {
-	int rc = check_out(program->options, err);
+	int rc = report_check(program->options, err);
 
 	if (rc == 0)
-		rc = check_schedule(program, ranks, err);
+		rc = predict_check_topology(program->options->topo, err);
+	if (rc == 0)
+		rc = check_calls(program, ranks, err);
 	return rc < 0 ? rc : output_room(err);
+}
+
+void warn_unwatched(const struct program *program)
+{
+	const struct launch *launch = program->launch;
+
+	if (program->options->watch || !program->injector || launch->own || launch->rank > 0)
+		return;
+	fprintf(stderr, "hangar: --fault with --no-watch: nobody will notice a hang, and the run "
+			"will not end by itself\n");
 }

@@ -8,9 +8,13 @@
  * error. */
 int check_expect(const struct options *options, struct error *err);
 
-/* Of a bare start of `ranks` ranks, what these would find out later, each for itself: the folder of
- * --out, faults and their schedule, a standard output that nothing can be written to. 0 or a negative
- * errno with the error set. */
+/* Of a bare start of `ranks` ranks, what these would find out later, each for itself: files and folders
+ * that cannot be made, a topology or a traffic matrix that cannot be read, a root that is no rank,
+ * faults and their schedule, a standard output that nothing can be written to. 0 or a negative errno
+ * with the error set. */
 int check_start(const struct program *program, int ranks, struct error *err);
+
+/* Says on standard error, once a run, that with --fault and --no-watch nobody will notice a hang. */
+void warn_unwatched(const struct program *program);
 
 #endif

@@ -301,6 +301,7 @@ static int start_bare(const struct program *program, struct options *options, st
 		return fail(err, program);
 	if (chosen)
 		fprintf(stderr, "hangar: %d ranks because of --fault\n", ranks);
+	warn_unwatched(program);
 	words = add_choice(program->argv, program->argc, counted, options->share_gpu && !shared,
 			   ranks);
 	if (!words) {
@@ -343,7 +344,10 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 		return fail(&err, &program);
 	if (launch_check(&launch, &options, argv[0], &err) < 0)
 		return fail(&err, &program);
-	return launch.launched ? supervise(&program, &err) : start_bare(&program, &options, &err);
+	if (!launch.launched)
+		return start_bare(&program, &options, &err);
+	warn_unwatched(&program);
+	return supervise(&program, &err);
 }
 
 int perf_main(const struct collective *collective, int argc, char **argv)

@@ -149,6 +149,8 @@ static int expect_parse(const char *spec, struct expectation *expected)
 	spec += len;
 	if (*spec == '\0')
 		return 0;
+	if (expected->outcome == OUTCOME_OK)
+		return -EINVAL; /* nobody is to blame for it */
 	expected->class = ++spec;
 	expected->class_len = strcspn(spec, ":");
 	if (class_check(expected->class, expected->class_len) < 0)

@@ -34,7 +34,7 @@ int outcome_parse(const char *name);
 enum outcome outcome_worse(enum outcome a, enum outcome b);
 
 /* --expect OUTCOME[:CLASS[:RANKS]]: 0 when the spec is well formed, else -EINVAL. RANKS is a
- * list as in "1,3". */
+ * list as in "1,3". "ok" stands alone: it has neither class nor ranks. */
 int expect_check(const char *spec);
 
 /* The CLASS of a well-formed spec, "" when it names none. Returns buf. */

@@ -32,13 +32,12 @@ const char *predict_refusal(const struct bench *bench, bool shared_gpu)
 	return NULL;
 }
 
-/* Checks that `topo` is live, the name of a spec, or a file that can be read as a topology. */
-static int check_topology(const char *topo, struct error *err)
+int predict_check_topology(const char *topo, struct error *err)
 {
 	struct topo_system *sys;
 	int rc;
 
-	if (strcmp(topo, "live") == 0)
+	if (strcmp(topo, "live") == 0 || strcmp(topo, "none") == 0)
 		return 0;
 	sys = malloc(sizeof(*sys));
 	if (!sys)
@@ -58,10 +57,8 @@ int predict_check(const struct bench *bench, bool shared_gpu, struct error *err)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "--min-percent %g: this run has no predictions (%s)",
 				 o->min_percent, why);
-	if (strcmp(o->topo, "none") == 0)
-		return 0;
-	rc = check_topology(o->topo, err);
-	if (rc < 0 || !why || strcmp(o->topo, "live") == 0)
+	rc = predict_check_topology(o->topo, err);
+	if (rc < 0 || !why || strcmp(o->topo, "live") == 0 || strcmp(o->topo, "none") == 0)
 		return rc;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 			 "--topo %s: this run has no predictions (%s)", o->topo, why);

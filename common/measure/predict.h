@@ -32,6 +32,10 @@ struct predict {
  * ranks with a GPU each; groups and fault schedules have none. Every rank finds the same. */
 const char *predict_refusal(const struct bench *bench, bool shared_gpu);
 
+/* Checks that --topo's value is live, none, the name of a spec, or a file that can be read as a
+ * topology. 0, or a negative errno with the error set. */
+int predict_check_topology(const char *topo, struct error *err);
+
 /* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where
  * none are made. 0, or a negative errno with the error set. Every rank finds the same. */
 int predict_check(const struct bench *bench, bool shared_gpu, struct error *err);

@@ -181,7 +181,7 @@ static void allow_expect(const struct option_row *row, char *buf, size_t len)
 {
 	int n = snprintf(
 		buf, len,
-		"OUTCOME[:CLASS[:RANKS]] as in hang:missing-call:1,3, with OUTCOME one of ");
+		"ok, or OUTCOME[:CLASS[:RANKS]] as in hang:missing-call:1,3, with OUTCOME one of ");
 
 	join_words(row, buf + n, len - (size_t)n);
 }

@@ -155,11 +155,11 @@ const struct option_row option_rows[] = {
 	  SAME, .group = GROUP_REPORT,
 	  .help = "exit 13 when the median row from 1 MiB reaches less of its predicted speed, 77 when "
 		  "it can't be judged" },
-	{ "good", .arg = "PERCENT", .initial = "80", REAL(0, 1000), FIELD(good),
+	{ "good", .arg = "PERCENT", .initial = "80", REAL(0, 100), FIELD(good),
 	  SAME, .group = GROUP_REPORT,
 	  .help = "a row is good when it reaches so much of its predicted speed: the run is judged by "
 		  "its median row from 1 MiB, causes are looked for when the slowest is below" },
-	{ "low", .arg = "PERCENT", .initial = "50", REAL(0, 1000), FIELD(low),
+	{ "low", .arg = "PERCENT", .initial = "50", REAL(0, 100), FIELD(low),
 	  SAME, .group = GROUP_REPORT, .help = "below --good it is low down to here, then bad" },
 	{ "vendor", FLAG("1", "0"), FIELD(vendor), FREE, .group = GROUP_REPORT,
 	  .help = "end with the vendors' figures for this GPU and its links beside what was "

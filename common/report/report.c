@@ -2,9 +2,12 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int add(struct report *report, struct sink *sink)
 {
@@ -73,6 +76,82 @@ int report_open(struct report *report, const struct options *options,
 		if (report->sinks[i]->ops->begin)
 			rc = report->sinks[i]->ops->begin(report->sinks[i], facts);
 	return rc;
+}
+
+static bool exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+static int writable(const char *folder)
+{
+	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
+/* Whether the folder that `path` lies in takes a new entry. */
+static int takes_entry(const char *path)
+{
+	size_t len = strlen(path);
+	char folder[PATH_MAX];
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	while (len > 0 && path[len - 1] != '/')
+		len--;
+	if (len + 2 > sizeof(folder))
+		return -ENAMETOOLONG;
+	snprintf(folder, sizeof(folder), "%.*s.", (int)len, path);
+	return writable(folder);
+}
+
+/* `numbered`: where it exists, one beside it is made. */
+static int check_file(const char *option, const char *path, bool numbered, struct error *err)
+{
+	int rc;
+
+	if (!path)
+		return 0;
+	if (!numbered && exists(path))
+		return error_set(err, OUTCOME_USAGE, -EEXIST,
+				 "%s %.400s: exists already; name a file that does not", option,
+				 path);
+	rc = takes_entry(path);
+	return rc == 0 ? 0
+		       : error_set(err, OUTCOME_USAGE, rc,
+				   "%s %.400s: can't be created: %s; name a file in a folder that "
+				   "can be written to",
+				   option, path, strerror(-rc));
+}
+
+static int check_folder(const char *out, struct error *err)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	if (!out)
+		return 0;
+	snprintf(path, sizeof(path), "%.4000s/rows.csv", out);
+	if (exists(path))
+		return error_set(err, OUTCOME_USAGE, -EEXIST,
+				 "--out %.400s: holds a run already; name a folder that does not",
+				 out);
+	snprintf(path, sizeof(path), "%.4000s/.", out);
+	rc = exists(out) ? writable(path) : takes_entry(out);
+	return rc == 0 ? 0
+		       : error_set(err, OUTCOME_USAGE, rc, "--out %.400s: %s", out, strerror(-rc));
+}
+
+int report_check(const struct options *options, struct error *err)
+{
+	int rc = check_folder(options->out, err);
+
+	if (rc == 0)
+		rc = check_file("--csv", options->csv, false, err);
+	if (rc == 0)
+		rc = check_file("--json", options->json, false, err);
+	return rc < 0 ? rc : check_file("-J", options->nccl_json, true, err);
 }
 
 int report_row(struct report *report, const struct row *row)

@@ -27,6 +27,11 @@ int report_open(struct report *report, const struct options *options,
 		const struct collective *collective, const struct run_facts *facts,
 		struct error *err);
 
+/* What report_open would refuse of these options, as far as that can be told without making anything:
+ * files that exist, folders that are not there or cannot be written to. 0, or a negative errno with a
+ * usage error that names the option. */
+int report_check(const struct options *options, struct error *err);
+
 int report_row(struct report *report, const struct row *row);
 /* A remark for every sink, printf style, no newline. */
 int report_comment(struct report *report, const char *fmt, ...)

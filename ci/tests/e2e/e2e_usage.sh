@@ -19,12 +19,13 @@ one_line() {
 	done
 }
 
-# refused "ARGUMENTS" PATTERN...: a bare start with them exits 2
+# refused "ARGUMENTS" PATTERN...: a bare start of $collective with them exits 2
+collective=all_reduce
 refused() {
 	local arguments=$1
 	shift
 	# shellcheck disable=SC2086 # words
-	run "$BUILD/all_reduce_perf" $arguments
+	run "$BUILD/${collective}_perf" $arguments
 	one_line 2 "$@"
 }
 
@@ -71,6 +72,20 @@ refused '-n' '-n: '
 refused '--align 3' '--align 3' 'power'
 refused '-G 2 -z 1' '-G|-z'
 refused '-r 1' '-r 1' 'root'
+refused '--expect ok:missing-call' '--expect ok:missing-call' 'must be ok, or'
+refused '--good 101' '--good 101' 'from 0 to 100'
+refused '-g 2 --csv /nonexistent/x' '^all_reduce_perf: --csv /nonexistent/x: .*No such file'
+refused '-g 2 --json /dev/null/x' '--json /dev/null/x: .*Not a directory'
+refused "-g 2 --csv $work/rows -J $0.json -T 1 --json $0" "--json $0: exists already"
+refused '-g 2 -J /nonexistent/x.json' '-J /nonexistent/x.json: can.t be created'
+refused '-g 2 --out /nonexistent/x/' '--out /nonexistent/x/: No such file'
+refused '-g 2 --topo pdp-11' "no machine spec 'pdp-11'; there are"
+collective=broadcast refused '--backend mpi -g 4 -r 4' '-r 4: must be a rank below 4, or all'
+collective=broadcast refused '--backend mpi -g 2 -r 9 --fault none' '-r 9: must be a rank below 2'
+for matrix in 'nothing:No such file' "$work:no regular file" "$0:row 1, column 1: '#!/bin/bash' is not"; do
+	NCCL_TESTS_ALLTOALLV_MATRIX_FILE=${matrix%%:*} collective=alltoallv refused '--backend mpi -g 2' \
+		'NCCL_TESTS_ALLTOALLV_MATRIX_FILE=' "${matrix#*:}"
+done
 NCCL_TESTS_SPLIT='MOD 0' refused '' 'NCCL_TESTS_SPLIT'
 NCCL_TESTS_DEVICE=x refused '' 'NCCL_TESTS_DEVICE=x'
 unsupported '-D 1' '-D 1'
@@ -82,6 +97,14 @@ expect_rc 2 '-e 64T:'
 holds 'stdout is not empty' [ ! -s "$work/out" ]
 expect_err '64T|70368744177664'
 expect_err '[Mm]emory|available'
+
+# Nobody notices a hang: said once, by whoever was typed.
+for start in '' "mpirun --quiet -np 2"; do
+	# shellcheck disable=SC2086 # words
+	run $start "$BUILD/all_reduce_perf" --backend mpi -b 64K --no-watch --fault=late-rank:1,delay=0.1
+	expect_rc 0 '--no-watch:'
+	holds '--no-watch: said once' [ "$(grep -c 'nobody will notice a hang' "$work/err")" -eq 1 ]
+done
 
 # Under a launcher every rank sees the mistake, and one tells of it. mpirun adds its own report.
 launched() {

@@ -68,6 +68,14 @@ static uint64_t last_ticket(const struct evidence_rank *rank)
 	return rank->ncalls ? rank->calls[rank->ncalls - 1].ticket : 0;
 }
 
+/* Returns true if it may make calls on the communicator: then none is none. Of one that has no
+ * recorder that is known of the one of all ranks alone. */
+static bool is_member(const struct evidence_rank *rank, uint32_t comm)
+{
+	return comm == 0 ||
+	       (rank->recorder && rank->recorder->inits[comm].state != RECORD_COMM_NONE);
+}
+
 static void measure_track(struct track *track, const struct evidence_rank *rank,
 			  const struct align *a)
 {
@@ -80,7 +88,7 @@ static void measure_track(struct track *track, const struct evidence_rank *rank,
 		track->last_kind = newest(rank, track->final)->kind;
 	}
 	/* who stands aside makes no calls by right */
-	track->known = rank->present && (track->final || a->comm == 0) &&
+	track->known = rank->present && (track->final || is_member(rank, a->comm)) &&
 		       rank->view.phase != PHASE_SPARE && last_ticket(rank) >= rank->view.issued;
 }
 

@@ -10,15 +10,19 @@
 #include "diagnose/meaning.h"
 #include "diagnose/pairs.h"
 #include "diagnose/rules.h"
+#include "diagnose/words.h"
 #include "record/verdict.h"
 
 struct walk {
 	struct rule_ctx ctx;
-	struct align made[2]; /* the last one that was made: plain, strict */
+	struct teams teams;
+	struct plan *plans;    /* of each team */
+	struct team_part part; /* of the team at hand, unless that is the whole run */
+	struct align made[2];  /* the last one that was made: plain, strict */
+	const struct team *made_of[2];
 	struct finding finding;
 	struct diagnosis *d;
-	uint32_t comms; /* those that have calls */
-	bool poor;	/* there was too little memory to compare them */
+	bool poor; /* there was too little memory to compare the calls */
 };
 
 void diagnosis_note(struct diagnosis *d, const char *fmt, ...)
@@ -51,70 +55,86 @@ static enum outcome find_outcome(const struct evidence *e)
 	return worst;
 }
 
-static uint32_t comms_present(const struct evidence *e)
+/* The context is about all of the run then, and no communicator. */
+static void look_at_run(struct walk *w)
 {
-	uint32_t mask = 0;
-
-	for (int i = 0; i < e->nranks; i++) {
-		const struct evidence_rank *r = &e->ranks[i];
-
-		mask |= r->index.comms;
-		for (size_t k = 0; !r->index.sig && k < r->ncalls; k++)
-			if (r->calls[k].comm < RECORD_COMMS)
-				mask |= 1u << r->calls[k].comm;
-	}
-	return mask ? mask : 1;
+	w->ctx.evidence = w->ctx.run;
+	w->ctx.team = NULL;
+	w->ctx.plan = NULL;
+	w->ctx.align = NULL;
 }
 
-/* The context is about this communicator then. False without memory. */
-static bool look_at(struct walk *w, uint32_t comm, bool strict)
+/* Evidence of the team alone. False without memory. */
+static bool take_part(struct walk *w, const struct team *team)
+{
+	w->ctx.evidence = team->ranks ? &w->part.evidence : w->ctx.run;
+	return !team->ranks || w->ctx.team == team ||
+	       team_part_take(&w->part, w->ctx.run, team) == 0;
+}
+
+/* The context is about this team's communicator then. False without memory. */
+static bool look_at(struct walk *w, const struct team *team, bool strict)
 {
 	struct align *align = &w->made[strict];
+	bool known = take_part(w, team);
 
+	w->ctx.team = team;
+	w->ctx.plan = &w->plans[team - w->teams.list];
 	w->ctx.align = align;
-	if (align->tracks && align->comm == comm)
+	if (known && align->tracks && w->made_of[strict] == team)
 		return true;
 	align_release(align);
-	if (align_init(align, w->ctx.evidence, comm, strict) == 0)
+	w->made_of[strict] = team;
+	if (known && align_init(align, w->ctx.evidence, team->comm, strict) == 0)
 		return true;
 	align_release(align);
-	w->ctx.align = NULL;
+	look_at_run(w);
 	w->poor = true;
 	return false;
 }
 
-/* The next communicator from `comm` on that has calls; RECORD_COMMS: none. */
-static uint32_t next_comm(const struct walk *w, uint32_t comm)
+/* The next team that has calls, from this one on; NULL: none. Without any it is the first. */
+static const struct team *next_team(const struct walk *w, const struct team *team)
 {
-	while (comm < RECORD_COMMS && !(w->comms & 1u << comm))
-		comm++;
-	return comm;
+	const struct team *end = w->teams.list + w->teams.n;
+
+	if (team == w->teams.list && w->teams.n > 1 && !team_called(team, w->ctx.run))
+		team++;
+	return team < end ? team : NULL;
+}
+
+/* The first team of all ranks that has calls. */
+static const struct team *first_whole(const struct walk *w)
+{
+	const struct team *team = next_team(w, w->teams.list);
+
+	return team->ranks ? w->teams.list : team;
 }
 
 static void survey_pairs(struct walk *w)
 {
 	struct rule_ctx *ctx = &w->ctx;
 
-	for (uint32_t c = next_comm(w, 0); c < RECORD_COMMS && !ctx->in_pairs;
-	     c = next_comm(w, c + 1))
-		ctx->in_pairs = look_at(w, c, false) && ranks_in_pairs(ctx);
-	for (uint32_t c = next_comm(w, 0); c < RECORD_COMMS && ctx->in_pairs;
-	     c = next_comm(w, c + 1))
-		if (look_at(w, c, true))
-			plans_add(ctx, &ctx->plans);
+	for (const struct team *t = next_team(w, w->teams.list); t && !ctx->in_pairs;
+	     t = next_team(w, t + 1))
+		ctx->in_pairs = look_at(w, t, false) && ranks_in_pairs(ctx);
+	for (const struct team *t = next_team(w, w->teams.list); t && ctx->in_pairs;
+	     t = next_team(w, t + 1))
+		if (look_at(w, t, true))
+			plan_find(ctx, &w->plans[t - w->teams.list]);
 }
 
 static bool is_settled(struct walk *w)
 {
-	const struct evidence *e = w->ctx.evidence;
+	const struct evidence *e = w->ctx.run;
 
 	if (w->ctx.outcome != OUTCOME_OK && w->ctx.outcome != OUTCOME_WRONG_DATA)
 		return false;
 	for (int i = 0; i < e->nranks; i++)
 		if (!e->ranks[i].present || !view_finished(&e->ranks[i].view))
 			return false;
-	for (uint32_t c = next_comm(w, 0); c < RECORD_COMMS; c = next_comm(w, c + 1))
-		if (!look_at(w, c, false) || pairs_unmet(&w->ctx))
+	for (const struct team *t = next_team(w, w->teams.list); t; t = next_team(w, t + 1))
+		if (!look_at(w, t, false) || pairs_unmet(&w->ctx))
 			return false;
 	return true;
 }
@@ -125,36 +145,42 @@ static void write_notes(struct diagnosis *d, const struct finding *f)
 		diagnosis_note(d, "%s", f->notes[i]);
 }
 
-/* Returns true if the answer is in what the rule finds, from a clean sheet, about the
- * communicator at hand. A remark's finding is only written down. */
+/* Returns true if the answer is in what the rule finds, from a clean sheet, about what is at hand. A
+ * remark's finding is only written down. */
 static bool ask(struct walk *w, const struct rule *rule)
 {
-	finding_reset(&w->finding);
-	if (!rule->f(&w->ctx, &w->finding))
+	struct finding *f = &w->finding;
+
+	f->culprits.nranks = w->ctx.run->nranks;
+	finding_reset(f);
+	f->culprits.nranks = w->ctx.evidence->nranks;
+	if (!rule->f(&w->ctx, f))
 		return false;
 	if (rule->remark)
-		write_notes(w->d, &w->finding);
+		write_notes(w->d, f);
 	return !rule->remark;
 }
 
 /* Returns true if the answer is in what the row finds, in the communicators that it looks at. */
 static bool ask_row(struct walk *w, const struct rule *rule)
 {
-	uint32_t comm = rule->comms == COMMS_INIT ? 0 : next_comm(w, 0);
+	const struct team *team = w->teams.list;
 
 	if (rule->strict && !w->ctx.in_pairs)
 		return false;
 	if (rule->comms == COMMS_NONE) {
-		w->ctx.align = NULL;
+		look_at_run(w);
 		return ask(w, rule);
 	}
-	for (; comm < RECORD_COMMS; comm = next_comm(w, comm + 1)) {
-		if (!look_at(w, comm, rule->strict))
+	if (rule->comms != COMMS_EACH)
+		return look_at(w, rule->comms == COMMS_INIT ? team : first_whole(w),
+			       rule->strict) &&
+		       ask(w, rule);
+	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
+		if (!look_at(w, team, rule->strict))
 			return false;
 		if (ask(w, rule))
 			return true;
-		if (rule->comms != COMMS_EACH)
-			return false;
 	}
 	return false;
 }
@@ -163,6 +189,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 {
 	const struct finding *f = &w->finding;
 	struct diagnosis *d = w->d;
+	char names[128];
 
 	if (rule->diverged)
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
@@ -177,6 +204,9 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	memcpy(d->majority, f->majority, sizeof(d->majority));
 	culprits_list(&w->ctx, &f->culprits, d->ranks, sizeof(d->ranks));
 	write_notes(d, f);
+	if (w->ctx.evidence != w->ctx.run)
+		diagnosis_note(d, "Communicator %u is that of %s.", w->ctx.team->comm,
+			       ranks_words(w->ctx.evidence, NULL, names, sizeof(names)));
 }
 
 static enum rule_outcomes outcome_bit(enum outcome outcome)
@@ -213,21 +243,32 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 	snprintf(d->ranks, sizeof(d->ranks), "-");
 }
 
+static bool make_room(struct walk *w)
+{
+	w->finding.culprits.in =
+		calloc((size_t)w->ctx.run->nranks + 1, sizeof(*w->finding.culprits.in));
+	if (!w->finding.culprits.in || teams_init(&w->teams, w->ctx.run) < 0)
+		return false;
+	w->plans = calloc(w->teams.n, sizeof(*w->plans));
+	return w->plans != NULL;
+}
+
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
 		struct diagnosis *d)
 {
-	struct walk w = { .ctx = { .evidence = evidence, .outcome = find_outcome(evidence) },
-			  .d = d,
-			  .comms = comms_present(evidence) };
+	struct walk w = {
+		.ctx = { .run = evidence, .evidence = evidence, .outcome = find_outcome(evidence) },
+		.d = d
+	};
 
 	begin(d, w.ctx.outcome);
-	w.finding.culprits.nranks = evidence->nranks;
-	w.finding.culprits.in =
-		calloc((size_t)evidence->nranks + 1, sizeof(*w.finding.culprits.in));
-	if (w.finding.culprits.in)
+	if (make_room(&w))
 		walk_rows(&w, table, n);
 	align_release(&w.made[0]);
 	align_release(&w.made[1]);
+	team_part_release(&w.part);
+	teams_release(&w.teams);
+	free(w.plans);
 	free(w.finding.culprits.in);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "waits/teams.h"
 #include "watch/rendezvous.h"
 #include "base/rank_list.h"
 #include "record/verdict.h"
@@ -39,12 +40,11 @@ static size_t sort_groups(const struct evidence *e, const struct rank_view **vie
 	return views[0]->init_id == views[n - 1]->init_id ? 0 : n;
 }
 
-/* Room for the part of the evidence that is of one group. */
+/* Room for one group. */
 struct part {
-	struct evidence evidence;
-	struct evidence_rank *ranks; /* borrowed contents */
-	int *numbers;
-	bool *in; /* of the run's ranks: true for those of the group */
+	struct team_part of;
+	int *ranks; /* of the run, by their number in the group */
+	bool *in;   /* of the run's ranks: true for those of the group */
 };
 
 /* Evidence from elsewhere may say anything of itself: a rank is where it lies. */
@@ -55,29 +55,29 @@ static int index_of(const struct evidence *all, const struct rank_view *view)
 	return (int)((const struct evidence_rank *)rank - all->ranks);
 }
 
-/* The `n` ranks of a group, whose numbers in calls are those that they gave init. */
-static void take_group(struct part *part, const struct evidence *all,
-		       const struct rank_view *const *views, int n)
+/* The `n` ranks of a group, whose numbers in calls are those that they gave init. 0 or -ENOMEM. */
+static int take_group(struct part *part, const struct evidence *all,
+		      const struct rank_view *const *views, int n)
 {
+	struct team team = { .nranks = n, .ranks = part->ranks };
 	bool ordered = true;
 
 	memset(part->in, 0, (size_t)all->nranks);
 	for (int i = 0; i < n; i++)
-		part->numbers[i] = -1;
+		part->ranks[i] = -1;
 	for (int i = 0; i < n; i++) {
 		int place = views[i]->init_rank;
 
-		ordered = ordered && place >= 0 && place < n && part->numbers[place] < 0;
+		ordered = ordered && place >= 0 && place < n && part->ranks[place] < 0;
 		if (ordered)
-			part->numbers[place] = index_of(all, views[i]);
+			part->ranks[place] = index_of(all, views[i]);
 	}
 	for (int i = 0; i < n; i++) {
 		if (!ordered) /* two said to be the same one */
-			part->numbers[i] = index_of(all, views[i]);
-		part->ranks[i] = all->ranks[part->numbers[i]];
-		part->in[part->numbers[i]] = true;
+			part->ranks[i] = index_of(all, views[i]);
+		part->in[part->ranks[i]] = true;
 	}
-	part->evidence.nranks = n;
+	return team_part_take(&part->of, all, &team);
 }
 
 static bool make_part(struct part *part, const struct evidence *all)
@@ -85,23 +85,19 @@ static bool make_part(struct part *part, const struct evidence *all)
 	size_t n = (size_t)all->nranks + 1;
 
 	part->ranks = calloc(n, sizeof(*part->ranks));
-	part->numbers = calloc(n, sizeof(*part->numbers));
 	part->in = calloc(n, sizeof(*part->in));
-	part->evidence = *all;
-	part->evidence.ranks = part->ranks;
-	part->evidence.numbers = part->numbers;
-	return part->ranks && part->numbers && part->in;
+	return part->ranks && part->in;
 }
 
 static void free_part(struct part *part)
 {
+	team_part_release(&part->of);
 	free(part->ranks);
-	free(part->numbers);
 	free(part->in);
 }
 
-/* One group after the other; the finding that says most to `d`. */
-static void investigate_each(const struct evidence *all, const struct rank_view *const *views,
+/* One group after the other; the finding that says most to `d`. False without memory. */
+static bool investigate_each(const struct evidence *all, const struct rank_view *const *views,
 			     size_t n, struct part *part,
 			     void (*investigate)(const struct evidence *, struct diagnosis *),
 			     struct diagnosis *d, struct diagnosis *one)
@@ -112,20 +108,18 @@ static void investigate_each(const struct evidence *all, const struct rank_view 
 	for (size_t i = 0; i < n; i = end) {
 		for (end = i; end < n && views[end]->init_id == views[i]->init_id;)
 			end++;
-		take_group(part, all, views + i, (int)(end - i));
-		investigate(&part->evidence, one);
+		if (take_group(part, all, views + i, (int)(end - i)) < 0)
+			return false;
+		investigate(&part->of.evidence, one);
 		if (groups++ > 0 && weight(one) <= weight(d))
 			continue;
 		*d = *one;
 		rank_list_words(part->in, all->nranks, names, sizeof(names));
 	}
 	if (d->outcome != OUTCOME_OK)
-		diagnosis_note(
-			d,
-			"There are %zu groups with a communicator each; this is of %s, whose "
-			"roots and partners "
-			"are numbered within it.",
-			groups, names);
+		diagnosis_note(d, "There are %zu groups with a communicator each; this is of %s.",
+			       groups, names);
+	return true;
 }
 
 bool groups_investigate(const struct evidence *evidence,
@@ -138,8 +132,7 @@ bool groups_investigate(const struct evidence *evidence,
 	size_t n = views && one ? sort_groups(evidence, views) : 0;
 	bool several = n > 0 && make_part(&part, evidence);
 
-	if (several)
-		investigate_each(evidence, views, n, &part, investigate, d, one);
+	several = several && investigate_each(evidence, views, n, &part, investigate, d, one);
 	free_part(&part);
 	free(one);
 	free(views);

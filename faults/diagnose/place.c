@@ -85,12 +85,12 @@ const char *common_call(const struct rule_ctx *ctx, const struct culprits *culpr
 		peers = peers && alike && r->peer == first->peer;
 	}
 	if (!pairs)
-		return call_words(ours, buf, len);
+		return call_words(ctx->evidence, ours, buf, len);
 	if (alike && first) {
 		struct record shared = *first;
 
 		shared.peer = peers ? first->peer : -1;
-		return call_words(&shared, buf, len);
+		return call_words(ctx->evidence, &shared, buf, len);
 	}
 	snprintf(buf, len, "%s",
 		 kinds && first ? call_kind_name((enum call_kind)first->kind)
@@ -169,7 +169,8 @@ static void place_end(const struct rule_ctx *ctx, struct finding *f)
 	snprintf(f->field, sizeof(f->field), made ? "completion" : "call");
 	snprintf(f->theirs, sizeof(f->theirs), made ? "made, cannot complete" : "no call");
 	if (made)
-		call_words(align_reference(ctx->align, end), f->majority, sizeof(f->majority));
+		call_words(ctx->evidence, align_reference(ctx->align, end), f->majority,
+			   sizeof(f->majority));
 	else
 		snprintf(f->majority, sizeof(f->majority), "not made yet");
 }

@@ -12,24 +12,27 @@
 
 #include "align/align.h"
 #include "diagnose/diagnose.h"
+#include "waits/teams.h"
 
-/* Sends and receives tell this when they are compared strictly; a bit per communicator. */
-struct plans {
-	uint32_t
-		followed; /* no rank's calls differ from the others' but for some left out or added */
-	uint32_t few;	  /* and fewer than half of the ranks did that */
-	uint32_t split;	  /* two sides as large as each other differ */
+/* Sends and receives tell this of a team when they are compared strictly. */
+struct plan {
+	bool followed; /* no rank's calls differ from the others' but for some left out or added */
+	bool few;      /* and fewer than half of the ranks did that */
+	bool split;    /* two sides as large as each other differ */
 };
 
 struct rule_ctx {
+	const struct evidence *run; /* all of it */
+	/* of the team at hand, whose ranks are numbered within it; in a row for the whole run that
+	 * of the run */
 	const struct evidence *evidence;
 	enum outcome outcome; /* what the run came to, by how its ranks are */
 	bool in_pairs;	      /* sends and receives are among what ranks wait for */
-	struct plans plans;   /* nothing unless in_pairs */
 	bool settled; /* all came to their end, and what was sent was received: more calls of one rank are
 	               * its right */
-	const struct align
-		*align; /* of the communicator at hand; NULL in a row for the whole run */
+	const struct team *team; /* at hand; this and the next ones are NULL in a row for the run */
+	const struct plan *plan; /* its; nothing unless in_pairs */
+	const struct align *align;
 };
 
 /* Ranks that a rule names as culprits. */
@@ -62,8 +65,8 @@ enum rule_outcomes {
 };
 
 enum rule_comms {
-	COMMS_EACH = 1, /* one after the other, all that have calls */
-	COMMS_FIRST,	/* the first of these alone */
+	COMMS_EACH = 1, /* one after the other, all that have calls, with the ranks of each */
+	COMMS_FIRST,	/* the first of these alone that is of all ranks */
 	COMMS_INIT,	/* communicator 0, which init makes */
 	COMMS_NONE	/* once for the run, without a look at calls */
 };

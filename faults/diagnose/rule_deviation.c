@@ -11,7 +11,8 @@
 #include "diagnose/words.h"
 #include "record/verdict.h"
 
-static void name_field(struct finding *f, const struct record *theirs, const struct record *ours)
+static void name_field(const struct rule_ctx *ctx, struct finding *f, const struct record *theirs,
+		       const struct record *ours)
 {
 	const char *field = "call";
 
@@ -22,8 +23,8 @@ static void name_field(struct finding *f, const struct record *theirs, const str
 			: theirs->op != ours->op       ? "op"
 						       : "peer";
 	snprintf(f->field, sizeof(f->field), "%s", field);
-	call_words(theirs, f->theirs, sizeof(f->theirs));
-	call_words(ours, f->majority, sizeof(f->majority));
+	call_words(ctx->evidence, theirs, f->theirs, sizeof(f->theirs));
+	call_words(ctx->evidence, ours, f->majority, sizeof(f->majority));
 }
 
 void report_tie(const struct rule_ctx *ctx, struct finding *f)
@@ -46,12 +47,12 @@ void report_tie(const struct rule_ctx *ctx, struct finding *f)
 			second = r;
 		finding_note(f, "Rank %d made call %" PRIu64 " of communicator %u as %s.",
 			     rank_number(ctx->evidence, i), a->tie, a->comm,
-			     call_words(r, call, sizeof(call)));
+			     call_words(ctx->evidence, r, call, sizeof(call)));
 	}
 	f->seq_low = f->seq_high = (int64_t)a->tie;
 	f->comm = a->comm;
 	f->hang_seq = hang_point(ctx);
-	name_field(f, second, first);
+	name_field(ctx, f, second, first);
 	finding_conclude(ctx, f, CLASS_MISMATCH, "inconclusive");
 	finding_note(f, "No value has a majority: either side may be the one that is wrong.");
 }
@@ -109,7 +110,7 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 	f->hang_seq = hang_point(ctx);
 	if (f->hang_seq >= 0 && f->hang_seq < f->seq_low)
 		f->hang_seq = f->seq_low; /* before it all calls agree and complete */
-	name_field(f, align_record(a, rank, first->high), align_reference(a, first->high));
+	name_field(ctx, f, align_record(a, rank, first->high), align_reference(a, first->high));
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		snprintf(f->field, sizeof(f->field), "call");
 	note_deviation(ctx, f, first, rank);
@@ -205,5 +206,5 @@ static bool died_in_calls(const struct evidence *e)
 
 bool rule_died_in_call(const struct rule_ctx *ctx, struct finding *f)
 {
-	return died_in_calls(ctx->evidence) && find_deviation(ctx, f);
+	return died_in_calls(ctx->run) && find_deviation(ctx, f);
 }

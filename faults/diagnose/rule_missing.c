@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options/backend_kind.h"
 #include "diagnose/host.h"
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"
@@ -72,6 +73,18 @@ static uint64_t fewest_calls(const struct rule_ctx *ctx, bool idle)
 	return least;
 }
 
+/* Returns true if the rank waits in a call of another communicator: then what keeps it from here is
+ * told there. */
+static bool waits_elsewhere(const struct rule_ctx *ctx, int rank)
+{
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+	const struct record *newest = r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
+
+	return newest && newest->comm != ctx->align->comm && r->view.completed < r->view.issued &&
+	       (newest->state == RECORD_ISSUING ||
+		!backend_lacks(ctx->run->backend, BACKEND_ASYNC));
+}
+
 /* Those that made fewest calls and are not inside one; who waits for a partner may be behind the
  * one that left it alone. Returns the number of the call they did not make, 0: all made it. */
 static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
@@ -91,6 +104,8 @@ static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
 
 		if (!a->tracks[i].known)
 			continue;
+		if (a->tracks[i].last < a->top && waits_elsewhere(ctx, i))
+			return 0;
 		if (a->tracks[i].last == least && !a->tracks[i].inside &&
 		    !(idle && waits_in_pairs(ctx, i)))
 			mark_culprit(behind, i);
@@ -197,8 +212,8 @@ bool missing_explained(const struct rule_ctx *ctx, struct finding *f)
 	struct makers makers;
 
 	return find_behind(ctx, &f->culprits, &makers) > 0 &&
-	       !is_surplus(ctx, &f->culprits, &makers) &&
-	       !(ctx->plans.split & 1u << ctx->align->comm) && is_explained(ctx, &f->culprits);
+	       !is_surplus(ctx, &f->culprits, &makers) && !ctx->plan->split &&
+	       is_explained(ctx, &f->culprits);
 }
 
 static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool loose)
@@ -216,7 +231,7 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 static bool is_loose(const struct rule_ctx *ctx, const struct culprits *behind, uint64_t seq)
 {
 	return call_in_pairs(align_reference(ctx->align, seq)) &&
-	       (!(ctx->plans.followed & 1u << ctx->align->comm) || !culprits_awaited(ctx, behind));
+	       (!ctx->plan->followed || !culprits_awaited(ctx, behind));
 }
 
 static bool report_missing(const struct rule_ctx *ctx, struct finding *f, uint64_t seq,
@@ -224,7 +239,7 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f, uint64
 {
 	const char *confidence = "proved";
 
-	if (class == CLASS_SKIPPED && !(ctx->plans.followed & 1u << ctx->align->comm))
+	if (class == CLASS_SKIPPED && !ctx->plan->followed)
 		f->seq_low = (int64_t)align_run(ctx->align, seq);
 	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
 		confidence = note_past(ctx, f, seq);
@@ -236,7 +251,7 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f, uint64
 
 bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 {
-	bool split = ctx->plans.split & 1u << ctx->align->comm, loose;
+	bool split = ctx->plan->split, loose;
 	enum diagnosis_class class = CLASS_OUTCOME;
 	struct makers makers;
 	uint64_t seq = find_behind(ctx, &f->culprits, &makers);
@@ -265,7 +280,7 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct evidence *e = ctx->evidence;
+	const struct evidence *e = ctx->run;
 
 	for (int i = 0; i < e->nranks; i++)
 		if (!e->ranks[i].present || !view_finished(&e->ranks[i].view))

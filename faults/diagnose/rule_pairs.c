@@ -15,13 +15,13 @@ static void note_open(const struct rule_ctx *ctx, struct finding *f, int rank,
 	int partner = rank_number(ctx->evidence, own->peer);
 	char one[160], other[160];
 
-	call_words(own, one, sizeof(one));
+	call_words(ctx->evidence, own, one, sizeof(one));
 	if (theirs)
 		finding_note(f,
 			     "Rank %d's call %" PRIu64 " (%s) meets rank %d's call %" PRIu64
 			     " (%s): they do not fit.",
 			     number, own->seq, one, partner, theirs->seq,
-			     call_words(theirs, other, sizeof(other)));
+			     call_words(ctx->evidence, theirs, other, sizeof(other)));
 	else
 		finding_note(f,
 			     "Rank %d waits in call %" PRIu64 " (%s), of which rank %d has not "
@@ -38,8 +38,8 @@ static void place_unequal(const struct rule_ctx *ctx, struct finding *f, const s
 	f->seq_low = (int64_t)(own->seq < theirs->seq ? own->seq : theirs->seq);
 	f->seq_high = (int64_t)(own->seq < theirs->seq ? theirs->seq : own->seq);
 	snprintf(f->field, sizeof(f->field), own->count != theirs->count ? "count" : "dtype");
-	call_words(theirs, f->theirs, sizeof(f->theirs));
-	call_words(own, f->majority, sizeof(f->majority));
+	call_words(ctx->evidence, theirs, f->theirs, sizeof(f->theirs));
+	call_words(ctx->evidence, own, f->majority, sizeof(f->majority));
 }
 
 bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)

@@ -15,16 +15,15 @@ static bool is_of_plan(const struct rule_ctx *ctx, const struct deviation *one, 
 	       (odd < POINTED_MAX && pairs_point_at(ctx, rank, one->kind == DEVIATION_EXTRA));
 }
 
-void plans_add(const struct rule_ctx *ctx, struct plans *plans)
+void plan_find(const struct rule_ctx *ctx, struct plan *plan)
 {
 	const struct align *a = ctx->align;
-	uint32_t bit = 1u << a->comm;
 	size_t odd = 0;
 
 	if (a->tie && a->tie < a->base + PLAN_MIN)
 		return;
 	if (a->tie && !a->sided) {
-		plans->split |= bit;
+		plan->split = true;
 		return;
 	}
 	for (int i = 0; i < a->nranks; i++) {
@@ -36,23 +35,18 @@ void plans_add(const struct rule_ctx *ctx, struct plans *plans)
 			return;
 		odd++;
 	}
-	plans->followed |= bit;
-	if (odd * 2 < (size_t)a->nranks + a->sided)
-		plans->few |= bit;
+	plan->followed = true;
+	plan->few = odd * 2 < (size_t)a->nranks + a->sided;
 }
 
 bool rule_plan(const struct rule_ctx *ctx, struct finding *f)
 {
-	uint32_t bit = 1u << ctx->align->comm;
-
-	return ctx->plans.followed & ctx->plans.few & bit && find_deviation(ctx, f);
+	return ctx->plan->followed && ctx->plan->few && find_deviation(ctx, f);
 }
 
 bool rule_split(const struct rule_ctx *ctx, struct finding *f)
 {
-	bool split = ctx->plans.split & 1u << ctx->align->comm;
-
-	if (split)
+	if (ctx->plan->split)
 		report_tie(ctx, f);
-	return split;
+	return ctx->plan->split;
 }

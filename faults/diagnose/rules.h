@@ -30,8 +30,8 @@ void report_tie(const struct rule_ctx *ctx, struct finding *finding);
 #define PLAN_MIN 4 /* calls that are alike: ranks follow one plan */
 rule_fn rule_plan; /* all follow one plan, and some left a send or receive out or made one too many */
 rule_fn rule_split; /* two sides, and nobody can say which is right */
-/* Marks the communicator at hand, whose alignment is strict, in `plans`. */
-void plans_add(const struct rule_ctx *ctx, struct plans *plans);
+/* What the team at hand, whose alignment is strict, tells of its plan; `plan` is zero before. */
+void plan_find(const struct rule_ctx *ctx, struct plan *plan);
 
 /* rule_missing.c: some made a call that others, not inside one, never did. */
 rule_fn rule_missing;

@@ -20,19 +20,24 @@ const char *ranks_words(const struct evidence *e, const bool *in, char *buf, siz
 	int most = 0;
 	bool *marks;
 
-	if (!e->numbers)
-		return rank_list_words(in, e->nranks, buf, len);
 	for (int i = 0; i < e->nranks; i++)
 		most = rank_number(e, i) > most ? rank_number(e, i) : most;
 	marks = calloc((size_t)most + 1, sizeof(*marks));
 	for (int i = 0; marks && i < e->nranks; i++)
-		marks[rank_number(e, i)] = in[i];
+		if ((!in || in[i]) && rank_number(e, i) >= 0)
+			marks[rank_number(e, i)] = true;
 	rank_list_words(marks, marks ? most + 1 : 0, buf, len);
 	free(marks);
 	return buf;
 }
 
-const char *call_words(const struct record *r, char *buf, size_t len)
+/* Of hostile evidence a partner may be nobody. */
+static int peer_number(const struct evidence *e, int peer)
+{
+	return peer < e->nranks && rank_number(e, peer) >= 0 ? rank_number(e, peer) : peer;
+}
+
+const char *call_words(const struct evidence *e, const struct record *r, char *buf, size_t len)
 {
 	if (!r) {
 		snprintf(buf, len, "no call");
@@ -47,7 +52,7 @@ const char *call_words(const struct record *r, char *buf, size_t len)
 			r->kind == CALL_SEND   ? "to"
 			: r->kind == CALL_RECV ? "from"
 					       : "root",
-			r->peer);
+			peer_number(e, r->peer));
 	return buf;
 }
 

@@ -10,11 +10,12 @@
 /* A rank's number for people: in the run, where the evidence is of a group. */
 int rank_number(const struct evidence *evidence, int rank);
 
-/* Marked ranks with these numbers, as rank_list_words has them. Returns buf. */
+/* Marked ranks, NULL: all, with these numbers, as rank_list_words has them. Returns buf. */
 const char *ranks_words(const struct evidence *evidence, const bool *in, char *buf, size_t len);
 
-/* A call in words, "no call" for NULL. Returns buf. */
-const char *call_words(const struct record *record, char *buf, size_t len);
+/* A call in words, its root or partner as people number it, "no call" for NULL. Returns buf. */
+const char *call_words(const struct evidence *evidence, const struct record *record, char *buf,
+		       size_t len);
 
 /* "is stopped", "was killed by SIGKILL", "exited with 3". Returns buf. */
 const char *process_words(const struct rank_view *view, char *buf, size_t len);

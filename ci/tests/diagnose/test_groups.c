@@ -36,9 +36,9 @@ static void test_missing(void)
 		CU_ASSERT(said("3 of 4 ranks made call 20 "));
 		CU_ASSERT(said(culprit % 2
 				       ? "There are 2 groups with a communicator each; this is of "
-					 "ranks 1,3,5,7, "
+					 "ranks 1,3,5,7."
 				       : "There are 2 groups with a communicator each; this is of "
-					 "ranks 0,2,4,6, "));
+					 "ranks 0,2,4,6."));
 	}
 }
 

@@ -1,0 +1,157 @@
+/* test_diagnose_comms.c: several communicators, and sends and receives, of a few ranks: who waits for
+ * whom, and who is named. */
+#include "calls_played.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an
+ * all-gather instead, sN a send to N, rN a receive from N, + or - of another amount. | what stands
+ * before it has completed, ! the last call has not returned (then calls block, else they queue), z
+ * asleep in host code, e past the last call. */
+struct row {
+	const char *what;
+	const char *teams;  /* of communicators 1, 2...: a letter per rank, . for none */
+	const char *before; /* what all have made, completed */
+	const char *calls[4];
+	const char *verdict; /* class, ranks, communicator, call, confidence */
+	const char *line;    /* NULL: any */
+};
+
+static void set_teams(const char *teams, int nranks)
+{
+	for (uint32_t comm = 1; *teams; comm++, teams += nranks + (teams[nranks] == ' '))
+		for (int i = 0, place; i < nranks; i++) {
+			struct evidence_rank *r = &evidence.ranks[i];
+			struct record_init *init;
+
+			if (!r->recorder)
+				r->recorder = aligned_alloc(64, sizeof(*r->recorder));
+			if (comm == 1)
+				memset(r->recorder, 0, sizeof(*r->recorder));
+			init = &r->recorder->inits[comm];
+			place = init->nranks = 0;
+			for (int k = 0; k < nranks; k++) {
+				init->nranks += teams[k] == teams[i];
+				place += k < i && teams[k] == teams[i];
+			}
+			init->rank = place;
+			init->id = (uint64_t)teams[i];
+			init->state = teams[i] == '.' ? RECORD_COMM_NONE : RECORD_COMM_READY;
+		}
+}
+
+static void add_call(struct evidence_rank *r, uint32_t comm)
+{
+	uint64_t seq = 1;
+
+	for (size_t k = 0; k < r->ncalls; k++)
+		seq += r->calls[k].comm == comm;
+	r->calls[r->ncalls] = make_call(r->ncalls + 1, odd_count(seq));
+	r->calls[r->ncalls].comm = (uint16_t)comm;
+	r->calls[r->ncalls].seq = seq;
+	r->view.issued = ++r->ncalls;
+}
+
+static void tell_pair(struct record *last, char kind, char peer)
+{
+	last->kind = kind == 's' ? CALL_SEND : CALL_RECV;
+	last->op = OP_NONE;
+	last->peer = peer - '0';
+}
+
+static void tell(struct evidence_rank *r, const char *calls)
+{
+	for (; *calls; calls++) {
+		struct record *last = r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
+
+		if (*calls >= '0' && *calls <= '9')
+			add_call(r, (uint32_t)(*calls - '0'));
+		else if (*calls == '|')
+			r->view.completed = r->ncalls;
+		else if (*calls == 'z')
+			strcpy(r->syscall, "clock_nanosleep");
+		else if (*calls == 'e')
+			strcpy(r->view.what, "the slowest rank's figures");
+		else if (*calls == '!')
+			last->state = RECORD_ISSUING;
+		else if (*calls == 'g')
+			last->kind = CALL_ALL_GATHER;
+		else if (*calls == '+' || *calls == '-')
+			last->count += *calls == '+' ? 5000 : -500ull;
+		else if (*calls != ' ')
+			tell_pair(last, calls[0], calls[1]), calls++;
+	}
+}
+
+static void play_row(const struct row *row)
+{
+	int nranks = 0;
+	bool blocks = false;
+
+	while (nranks < 4 && row->calls[nranks])
+		nranks++;
+	set_up(nranks);
+	set_teams(row->teams, nranks);
+	for (int i = 0; i < nranks; i++) {
+		tell(&evidence.ranks[i], row->before);
+		tell(&evidence.ranks[i], "|");
+		tell(&evidence.ranks[i], row->calls[i]);
+		evidence_index(&evidence.ranks[i]);
+		blocks = blocks || strchr(row->calls[i], '!');
+	}
+	strcpy(evidence.backend, blocks ? "mpi" : "nccl");
+	finish();
+}
+
+static const struct row rows[] = {
+	{ "asleep before a call of its half",
+	  "aabb",
+	  "010101",
+	  { "10!", "10!", "1!", "z" },
+	  "missing-call 3 comm=1 seq=4 proved",
+	  "Communicator 1 is that of ranks 2,3." },
+	{ "the same, of a rank that never made one of it",
+	  "aabb",
+	  "",
+	  { "10!", "10!", "1!", "z" },
+	  "missing-call 3 comm=1 seq=1 proved",
+	  NULL },
+	{ "asleep before a call of all",
+	  "aabb",
+	  "010101",
+	  { "10!", "10!", "10!", "1|z" },
+	  "missing-call 3 comm=0 seq=4 proved",
+	  NULL },
+	{ "the others are no members",
+	  ".aa.",
+	  "0",
+	  { "0!", "1!", "z", "0!" },
+	  "missing-call 2 comm=1 seq=1 proved",
+	  NULL },
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char verdict[512];
+
+		play_row(&rows[i]);
+		snprintf(verdict, sizeof(verdict), "%s %s comm=%ld seq=%ld %s",
+			 class_name(found.class, found.outcome), found.ranks, (long)found.comm,
+			 (long)found.seq_low, found.confidence);
+		CU_ASSERT_STRING_EQUAL(verdict, rows[i].verdict);
+		if (strcmp(verdict, rows[i].verdict) != 0)
+			printf("\n  %s: wanted %s, found %s\n", rows[i].what, rows[i].verdict,
+			       verdict);
+		CU_ASSERT(!rows[i].line || said(rows[i].line));
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{ "who waits for whom", test_rows },
+	};
+
+	return unit_main("diagnose_comms", cases, COUNT(cases));
+}

@@ -1,0 +1,184 @@
+/* teams.c: ranks by communicator, and the evidence of those alone. */
+#include "waits/teams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one rank handed to init. */
+struct claim {
+	uint64_t id;
+	int place, nranks, rank;
+};
+
+static uint32_t comms_of(const struct evidence_rank *r)
+{
+	uint32_t mask = r->index.comms;
+
+	for (size_t k = 0; !r->index.sig && k < r->ncalls; k++)
+		if (r->calls[k].comm < RECORD_COMMS)
+			mask |= 1u << r->calls[k].comm;
+	return mask;
+}
+
+int team_rank(const struct team *team, int place)
+{
+	if (place < 0 || place >= team->nranks)
+		return -1;
+	return team->ranks ? team->ranks[place] : place;
+}
+
+bool team_called(const struct team *team, const struct evidence *e)
+{
+	for (int i = 0; i < team->nranks; i++) {
+		int rank = team_rank(team, i);
+
+		if (rank >= 0 && comms_of(&e->ranks[rank]) & 1u << team->comm)
+			return true;
+	}
+	return false;
+}
+
+static size_t collect_claims(const struct evidence *e, uint32_t comm, struct claim *claims)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < e->nranks; i++) {
+		const struct record_header *h = e->ranks[i].recorder;
+
+		if (e->ranks[i].present && h && h->inits[comm].state != RECORD_COMM_NONE)
+			claims[n++] = (struct claim){ .id = h->inits[comm].id,
+						      .place = h->inits[comm].rank,
+						      .nranks = h->inits[comm].nranks,
+						      .rank = i };
+	}
+	return n;
+}
+
+static int compare_claims(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Each at the place that it claims, where all fit and at least half are there: 0. Evidence may say
+ * anything. */
+static int place_claims(const struct claim *claims, int n, int *ranks)
+{
+	int nranks = claims[0].nranks;
+
+	if (nranks < n || nranks > 2 * n)
+		return -EINVAL;
+	for (int i = 0; i < nranks; i++)
+		ranks[i] = -1;
+	for (int i = 0; i < n; i++) {
+		int place = claims[i].place;
+
+		if (claims[i].nranks != nranks || place < 0 || place >= nranks || ranks[place] >= 0)
+			return -EINVAL;
+		ranks[place] = claims[i].rank;
+	}
+	return nranks;
+}
+
+/* A team of those with one id; without a place for each they stand in the order of the run.
+ * Returns how many of `ranks` it takes. */
+static int add_team(struct teams *t, const struct evidence *e, uint32_t comm,
+		    const struct claim *claims, int n, int *ranks)
+{
+	struct team team = { .comm = comm, .ranks = ranks };
+	int placed = place_claims(claims, n, ranks);
+
+	team.nranks = placed > 0 ? placed : n;
+	for (int i = 0; placed < 0 && i < n; i++)
+		ranks[i] = claims[i].rank;
+	if (!team_called(&team, e))
+		return 0;
+	t->list[t->n++] = team;
+	return team.nranks;
+}
+
+/* All teams of a communicator other than 0. Returns how many of `ranks` they take. */
+static int add_comm(struct teams *t, const struct evidence *e, uint32_t comm, struct claim *claims,
+		    int *ranks)
+{
+	size_t n = collect_claims(e, comm, claims), end;
+	int used = 0;
+
+	if (n == 0)
+		t->list[t->n++] = (struct team){ .comm = comm, .nranks = e->nranks };
+	qsort(claims, n, sizeof(*claims), compare_claims);
+	for (size_t i = 0; i < n; i = end) {
+		for (end = i; end < n && claims[end].id == claims[i].id;)
+			end++;
+		used += add_team(t, e, comm, claims + i, (int)(end - i), ranks + used);
+	}
+	return used;
+}
+
+int teams_init(struct teams *t, const struct evidence *e)
+{
+	size_t n = (size_t)e->nranks + 1, used = 0, comms = 1;
+	struct claim *claims = malloc(n * sizeof(*claims));
+	uint32_t mask = 0;
+
+	memset(t, 0, sizeof(*t));
+	for (int i = 0; i < e->nranks; i++)
+		mask |= comms_of(&e->ranks[i]);
+	for (uint32_t c = 1; c < RECORD_COMMS; c++)
+		comms += (mask >> c) & 1;
+	t->list = calloc(comms == 1 ? 1 : comms * n, sizeof(*t->list));
+	t->ranks = malloc(comms * 2 * n * sizeof(*t->ranks)); /* place_claims: twice as many */
+	if (!claims || !t->list || !t->ranks) {
+		free(claims);
+		return -ENOMEM;
+	}
+	t->list[t->n++] = (struct team){ .comm = 0, .nranks = e->nranks };
+	for (uint32_t c = 1; c < RECORD_COMMS; c++)
+		if (mask & 1u << c)
+			used += (size_t)add_comm(t, e, c, claims, t->ranks + used);
+	free(claims);
+	return 0;
+}
+
+void teams_release(struct teams *t)
+{
+	free(t->list);
+	free(t->ranks);
+	memset(t, 0, sizeof(*t));
+}
+
+int team_part_take(struct team_part *part, const struct evidence *e, const struct team *team)
+{
+	size_t n = (size_t)team->nranks + 1;
+
+	team_part_release(part);
+	part->ranks = calloc(n, sizeof(*part->ranks));
+	part->numbers = calloc(n, sizeof(*part->numbers));
+	if (!part->ranks || !part->numbers)
+		return -ENOMEM;
+	for (int i = 0; i < team->nranks; i++) {
+		int rank = team_rank(team, i);
+
+		part->ranks[i].cpu_share = -1;
+		part->ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
+		if (rank >= 0)
+			part->ranks[i] = e->ranks[rank];
+		part->numbers[i] = rank >= 0 && e->numbers ? e->numbers[rank] : rank;
+	}
+	part->evidence = *e;
+	part->evidence.nranks = team->nranks;
+	part->evidence.ranks = part->ranks;
+	part->evidence.numbers = part->numbers;
+	return 0;
+}
+
+void team_part_release(struct team_part *part)
+{
+	free(part->ranks);
+	free(part->numbers);
+	memset(part, 0, sizeof(*part));
+}

@@ -1,0 +1,49 @@
+/* teams.h: which ranks share a communicator, as the recorder of each says of its init. Halves of a
+ * run have one number and two ids: two teams. Ranks, roots and partners are numbered within one. */
+#ifndef HANGAR_TEAMS_H
+#define HANGAR_TEAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "evidence/evidence.h"
+
+struct team {
+	uint32_t comm;
+	int nranks;
+	/* Ranks of the run by their number in the communicator, -1: nobody says to be that one.
+	 * NULL: all of the run, by their own numbers. */
+	const int *ranks;
+};
+
+/* The first is always communicator 0 with all ranks; of the others those with calls, by communicator. */
+struct teams {
+	struct team *list;
+	size_t n;
+	int *ranks; /* what the teams point into; owned, like the list */
+};
+
+/* Who is in which. A communicator of which no recorder says anything has all ranks. 0 or -ENOMEM;
+ * teams_release in either case. */
+int teams_init(struct teams *teams, const struct evidence *evidence);
+void teams_release(struct teams *teams);
+
+/* Returns true if any of the team has made a call on its communicator. */
+bool team_called(const struct team *team, const struct evidence *evidence);
+
+/* The number in the run of the team's rank `place`, -1: unknown. */
+int team_rank(const struct team *team, int place);
+
+/* Evidence of a team's ranks alone, in the order of their numbers in it. */
+struct team_part {
+	struct evidence evidence;    /* its `numbers` are those in the run, -1: unknown */
+	struct evidence_rank *ranks; /* owned; their contents are borrowed */
+	int *numbers;
+};
+
+/* What the part held is forgotten. 0 or -ENOMEM; team_part_release in either case. */
+int team_part_take(struct team_part *part, const struct evidence *evidence,
+		   const struct team *team);
+void team_part_release(struct team_part *part);
+
+#endif

@@ -12,6 +12,7 @@
 #include "measure/sweep.h"
 #include "measure/timing.h"
 #include "inject/machine.h"
+#include "options/settings_read.h"
 #include "watch/uplink.h"
 #include "perf_agree.h"
 #include "perf_report.h"
@@ -86,6 +87,17 @@ static int join(struct rank *r)
 	return rc;
 }
 
+/* What NCCL finds in this process: before its first call, which reads it. */
+static void read_settings(struct rank *r, const struct backend_facts *facts)
+{
+	if (!(r->bench.backend->ops->flags & BACKEND_SETTINGS))
+		return;
+	settings_put(&r->settings, "libnccl", facts->library);
+	settings_read_own(&r->settings);
+	settings_put(&r->settings, "libnccl path", facts->library_path);
+	settings_put(&r->settings, "CUDA", facts->runtime);
+}
+
 static int open_backend(struct rank *r)
 {
 	const struct options *o = r->program->options;
@@ -110,7 +122,13 @@ static int open_backend(struct rank *r)
 	r->bench.backend->ops->facts(r->bench.backend, &facts);
 	recorder_identify(&r->recorder, r->job.rank, r->job.nranks, r->job.node, r->job.nnodes,
 			  r->job.local_rank, facts.device, facts.library);
+	read_settings(r, &facts);
 	return 0;
+}
+
+static int compare_settings(struct rank *r)
+{
+	return perf_agree_settings(&r->job, &r->settings);
 }
 
 /* Groups of unequal size would skip different sizes and have different roots, while all meet at
@@ -235,7 +253,8 @@ static int open_comm(struct rank *r)
 /* Each step is agreed upon before the next begins, so that a refusal ends all ranks alike. */
 static int prepare(struct rank *r)
 {
-	static int (*const steps[])(struct rank *) = { open_backend, spread_uplink, check_request,
+	static int (*const steps[])(struct rank *) = { open_backend, spread_uplink,
+						       compare_settings, check_request,
 						       rank_open_report };
 	int rc = 0;
 

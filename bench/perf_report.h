@@ -8,6 +8,7 @@
 #include "measure/devices.h"
 #include "measure/predict.h"
 #include "measure/run.h"
+#include "options/settings.h"
 #include "perf_rank.h"
 #include "reconcile/reconcile.h"
 #include "record/recorder.h"
@@ -23,6 +24,7 @@ struct rank {
 	struct device_choice choice;
 	struct bench bench;
 	struct call_filter faults;
+	struct settings settings; /* of NCCL; none where the backend does not read them */
 	struct run run;
 	struct report report;
 	struct rank_facts *facts;

@@ -32,14 +32,15 @@ struct backend_config {
 
 /* Printed in the header of every sink; "" where it does not apply. */
 struct backend_facts {
-	char library[64];     /* "NCCL 2.28.9" / "Open MPI v4.1.4" : version in use */
-	char runtime[64];     /* "CUDA runtime 13.0, driver 13.0" */
-	char device[64];      /* "NVIDIA H200" / CPU model */
-	char bus_id[32];      /* "0000:18:00.0" */
-	int device_index;     /* -1 on mpi */
-	int library_code;     /* ncclGetVersion's code (22809), 0 on mpi */
-	size_t device_memory; /* bytes */
-	char config[128];     /* effective communicator configuration, "blocking=1
+	char library[64];	/* "NCCL 2.28.9" / "Open MPI v4.1.4" : version in use */
+	char runtime[64];	/* "CUDA runtime 13.0, driver 13.0" */
+	char device[64];	/* "NVIDIA H200" / CPU model */
+	char bus_id[32];	/* "0000:18:00.0" */
+	int device_index;	/* -1 on mpi */
+	int library_code;	/* ncclGetVersion's code (22809), 0 on mpi */
+	char library_path[256]; /* the file that it was loaded from, where links lead to */
+	size_t device_memory;	/* bytes */
+	char config[128];	/* effective communicator configuration, "blocking=1
 	                        * nvlinkCentricSched=0 alloc=nccl" */
 };
 

@@ -13,15 +13,16 @@ enum backend_flag {
 	BACKEND_AVG_FIRST = 16, /* ncclAvg on floats multiplies by 1/n before it adds */
 	BACKEND_SOCKETS = 32,	/* communicator init always uses sockets */
 	BACKEND_RAS = 64,	/* the library answers RAS queries and logs its rings */
-	BACKEND_NO_DATA = 128	/* calls move nothing: there is nothing to check */
+	BACKEND_NO_DATA = 128,	/* calls move nothing: there is nothing to check */
+	BACKEND_SETTINGS = 256	/* ranks should have NCCL's settings alike; null: to test that */
 };
 
 /* Bits of backend_flag, of each backend that hangar has. */
 #define BACKEND_FLAGS_MPI  0u
-#define BACKEND_FLAGS_NULL ((unsigned)BACKEND_NO_DATA)
+#define BACKEND_FLAGS_NULL ((unsigned)(BACKEND_NO_DATA | BACKEND_SETTINGS))
 #define BACKEND_FLAGS_NCCL                                                                         \
 	((unsigned)(BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH |               \
-		    BACKEND_AVG_FIRST | BACKEND_SOCKETS | BACKEND_RAS))
+		    BACKEND_AVG_FIRST | BACKEND_SOCKETS | BACKEND_RAS | BACKEND_SETTINGS))
 
 /* Returns true when the backend of that name has this flag; false for a name that nobody knows,
  * "auto" and "" too. */

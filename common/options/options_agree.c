@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rank_list.h"
+#include "base/rank_groups.h"
 #include "options/options_table.h"
 
-enum { TEXT_MAX = 4096, RANKS_TEXT = 64, KINDS_SHOWN = 3 };
+enum { TEXT_MAX = 4096 };
 
 /* These values come before the table's rows. */
 enum { VERSION, PROGRAM, BACKEND, ROWS };
@@ -80,98 +80,51 @@ uint64_t options_agree_hash(const struct options_agree *mine)
 	return hash;
 }
 
-static bool like(const struct options_agree *all, int i, int a, int b)
+/* Value i of all ranks, for rank_groups; `values` is room for nranks. Returns whether they differ. */
+static bool differs(const struct options_agree *all, int nranks, int i, uint64_t *values)
 {
-	return all[a].values[i].hash == all[b].values[i].hash;
-}
-
-/* Counts the ranks that have value i as `rank` has it. */
-static int count_like(const struct options_agree *all, int nranks, int i, int rank)
-{
-	int n = 0;
-
-	for (int r = 0; r < nranks; r++)
-		n += like(all, i, r, rank);
-	return n;
-}
-
-/* True when no lower rank's value is the same. */
-static bool first_of_kind(const struct options_agree *all, int i, int rank)
-{
-	for (int r = 0; r < rank; r++)
-		if (like(all, i, r, rank))
-			return false;
-	return true;
-}
-
-/* The first rank of those whose value is more frequent than any other, or -1. */
-static int find_many(const struct options_agree *all, int nranks, int i)
-{
-	int best = -1, most = 0;
+	bool differ = false;
 
 	for (int r = 0; r < nranks; r++) {
-		int n = first_of_kind(all, i, r) ? count_like(all, nranks, i, r) : 0;
-
-		if (n > most)
-			best = r;
-		else if (n == most)
-			best = -1;
-		most = n > most ? n : most;
+		values[r] = all[r].values[i].hash;
+		differ |= values[r] != values[0];
 	}
-	return best;
+	return differ;
 }
 
-/* "ranks 0-2 have -d float", for those who have what `rank` has; `in` is room for nranks. */
-static int put_kind(const struct options_agree *all, int nranks, int i, int rank, bool *in,
-		    char *text, size_t len)
+/* "rank 3 has -d half, ranks 0-2 have -d float" */
+static void put_groups(const struct options_agree *all, int i, const struct rank_groups *groups,
+		       char *text, size_t len)
 {
 	static const char *const verbs[2][2] = { { "has", "have" }, { "runs", "run" } };
-	bool many = count_like(all, nranks, i, rank) > 1;
-	char ranks[RANKS_TEXT];
-
-	for (int r = 0; r < nranks; r++)
-		in[r] = like(all, i, r, rank);
-	return snprintf(text, len, "%s %s %s", rank_list_words(in, nranks, ranks, sizeof(ranks)),
-			verbs[i == PROGRAM][many], all[rank].values[i].text);
-}
-
-static void put_kinds(const struct options_agree *all, int nranks, int i, bool *in, char *text,
-		      size_t len)
-{
-	int many = find_many(all, nranks, i), shown = 0;
 	size_t n = 0;
 
-	for (int r = 0; r < nranks && n < len; r++) {
-		if (r == many || !first_of_kind(all, i, r))
-			continue;
-		if (++shown > KINDS_SHOWN) {
-			n += (size_t)snprintf(text + n, len - n, "others differ again, ");
-			break;
-		}
-		n += (size_t)put_kind(all, nranks, i, r, in, text + n, len - n);
-		if (n < len)
-			n += (size_t)snprintf(text + n, len - n, ", ");
+	for (int k = 0; k < groups->ngroups && n < len; k++) {
+		const struct rank_group *g = &groups->groups[k];
+		bool last = groups->most && k == groups->ngroups - 1;
+
+		n += (size_t)snprintf(text + n, len - n, "%s%s%s %s %s", k ? ", " : "",
+				      last && groups->more ? "others differ again, " : "", g->words,
+				      verbs[i == PROGRAM][g->n > 1], all[g->rank].values[i].text);
 	}
-	if (many >= 0 && n < len)
-		put_kind(all, nranks, i, many, in, text + n, len - n);
-	else if (n >= 2 && n < len)
-		text[n - 2] = '\0';
+	if (groups->more && !groups->most && n < len)
+		snprintf(text + n, len - n, ", others differ again");
 }
 
 bool options_agree_same(const struct options_agree *all, int nranks, char *text, size_t len)
 {
-	bool *in;
-	int i;
+	uint64_t *values = calloc((size_t)nranks, sizeof(*values));
+	struct rank_groups groups;
+	bool differ = !values;
 
-	for (i = 0; i < AGREE_VALUES; i++)
-		if (count_like(all, nranks, i, 0) < nranks)
-			break;
-	if (i == AGREE_VALUES)
-		return true;
-	snprintf(text, len, "ranks differ in their options");
-	in = calloc((size_t)nranks, sizeof(*in));
-	if (in)
-		put_kinds(all, nranks, i, in, text, len);
-	free(in);
-	return false;
+	snprintf(text, len, "no memory to compare the ranks' options");
+	for (int i = 0; i < AGREE_VALUES && !differ; i++) {
+		differ = differs(all, nranks, i, values);
+		if (!differ)
+			continue;
+		rank_groups(&groups, values, nranks);
+		put_groups(all, i, &groups, text, len);
+	}
+	free(values);
+	return !differ;
 }

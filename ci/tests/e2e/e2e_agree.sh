@@ -65,4 +65,15 @@ run mpirun --quiet -np 1 "$perf" --backend mpi -b 1K -e 1024 -n 2 -w 0 --csv "$w
 expect_rc 0 'files, table, deadline:'
 holds 'no CSV' [ -s "$work/a.csv" ]
 
+# settings of NCCL may differ, and are said, where the backend is one that reads them
+for backend in null mpi; do
+	small="--backend $backend -b 1K -e 1K -n 2"
+	# shellcheck disable=SC2086 # words
+	run mpirun --quiet -np 3 "$perf" $small : -np 1 -x NCCL_ALGO=Tree -x NCCL_DEBUG=WARN "$perf" $small
+	expect_rc 0 "settings, $backend:"
+	said=$(grep 'settings differ' "$work/err")
+	[ $backend = mpi ] && want= || want='hangar: settings differ between ranks: NCCL_ALGO: rank 3: Tree; ranks 0-2: unset'
+	holds "$backend: $said" [ "$said" = "$want" ]
+done
+
 finish

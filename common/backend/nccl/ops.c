@@ -2,7 +2,9 @@
  * calls in calls.c, the communicator is in comm.c. */
 #include "backend/nccl/ops.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +159,17 @@ static void config_text(const struct backend_config *config, char *text, size_t 
 		snprintf(text + n, len - (size_t)n, " CTAPolicy=%d", config->cta_policy);
 }
 
+/* Where the library that is called was loaded from. */
+static void find_library(char *path, size_t len)
+{
+	char real[PATH_MAX];
+	Dl_info info;
+
+	if (dladdr(dlsym(RTLD_DEFAULT, "ncclGetVersion"), &info) && info.dli_fname &&
+	    realpath(info.dli_fname, real))
+		snprintf(path, len, "%.*s", (int)len - 1, real);
+}
+
 static void nccl_facts(struct backend *be, struct backend_facts *facts)
 {
 	struct nccl *nccl = to_nccl(be);
@@ -166,6 +179,7 @@ static void nccl_facts(struct backend *be, struct backend_facts *facts)
 	*facts = (struct backend_facts){ .device_index = device, .library_code = nccl->version };
 	snprintf(facts->library, sizeof(facts->library), "NCCL %d.%d.%d", nccl->version / 10000,
 		 nccl->version / 100 % 100, nccl->version % 100);
+	find_library(facts->library_path, sizeof(facts->library_path));
 	cudaRuntimeGetVersion(&runtime);
 	cudaDriverGetVersion(&driver);
 	snprintf(facts->runtime, sizeof(facts->runtime), "CUDA runtime %d.%d, driver %d.%d",

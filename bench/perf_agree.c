@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/rank_groups.h"
+#include "options/rank_groups.h"
 #include "options/options_agree.h"
 #include "report/facts.h"
 

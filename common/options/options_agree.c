@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rank_groups.h"
+#include "options/rank_groups.h"
 #include "options/options_table.h"
 
 enum { TEXT_MAX = 4096 };

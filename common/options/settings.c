@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rank_groups.h"
+#include "options/rank_groups.h"
 
 #define MORE "further settings"
 

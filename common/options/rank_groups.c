@@ -1,5 +1,5 @@
 /* rank_groups.c: sorts ranks by value, and the groups that this makes by rank. */
-#include "base/rank_groups.h"
+#include "options/rank_groups.h"
 
 #include <stdlib.h>
 #include <string.h>

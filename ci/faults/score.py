@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""score.py: plans the fault matrix, scores a run in a process of its own, sums up.
+"""score.py: scores a run of the fault matrix in a process of its own, sums up.
 
-score.py join FILE OUTDIR... sums up several matrices, by fault."""
+score.py score OUTDIR NAME: a line for OUTDIR/matrix.csv.
+score.py summary OUTDIR...: several matrices in one table; the files go to the first."""
 import csv
+import fcntl
 import json
 import os
 import re
@@ -15,58 +17,43 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from cells import FACTORS, expectation, read_csv  # noqa: E402
 from tables import table, write_csv  # noqa: E402
 
-HERE = Path(__file__).resolve().parent
 CODES = {"ok": 0, "internal": 1, "usage": 2, "hang": 10, "error": 11, "wrong-data": 12, "died": 14,
          "diverged": 16, "not-fired": 20}
-# The call at which a fault fires by default: common/measure/schedule.h, SCHEDULE_FAULT_STEP, where a step
-# is one call (not so of sendrecv and hypercube). Init comes before call 1.
-POINTS = {"init": 0, "first": 1, "op": 8, "op+1": 9}
-COLUMNS = ["fault", "spec", "backend", "transport", "ranks", "position", "guilty", "repeat",
-           "exit_code", "outcome", "class", "named", "comm", "seq_low", "seq_high", "confidence",
-           "fired", "detect_ms", "observed_ms", "printed_detect_ms", "scored_equal", "right", "why",
-           "seconds", "processes", "shm", "cgroups"]
-SUMMARY = ["fault", "keys", "transport", "runs", "right", "wrong", "not_fired", "detect_p50_ms",
-           "detect_p99_ms", "detect_max_ms", "observed_max_ms", "leftovers"]
+COLUMNS = ["cell", "repeat", "fault", "spec", *FACTORS, "culprits", "op", "expected", "exit_code",
+           "outcome", "class", "named", "comm", "seq_low", "seq_high", "confidence", "fired",
+           "detect_ms", "observed_ms", "printed_detect_ms", "scored_equal", "permuted", "verdict",
+           "why", "seconds", "processes", "shm", "cgroups", "command"]
+SUMMARY = ["fault", "keys", "transport", "runs", "right", "inconclusive", "wrong", "not_fired",
+           "impossible", "detect_p50_ms", "detect_p99_ms", "detect_max_ms", "observed_max_ms",
+           "leftovers"]
+RIGHT = ("ok", "inconclusive")
+VOID = ("impossible", "refused")
 
 
 # ---- expectations ----
 
-def expectations():
-    path = os.environ.get("EXPECTED", HERE / "expected.csv")
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def rows_for(fault, backend):
-    return [r for r in expectations() if r["fault"] == fault and r["backend"] in ("any", backend)]
-
-
-def expectation(trial):
-    for row in rows_for(trial["fault"], trial["backend"]):
-        if row["keys"] == trial["keys"]:
-            return row
-    return None
-
-
-def point_right(rule, verdict):
+def point_right(rule, op, verdict):
+    """`op`: the call at which the fault fires. Init comes before call 1."""
     low, high = verdict["seq_low"], verdict["seq_high"]
     if rule in ("", "-"):
         return low < 0
-    bounds = [POINTS[end] for end in rule.split("..")]
+    points = {"init": 0, "op": op, "op+1": op + 1}
+    bounds = [points[end] for end in rule.split("..")]
     return verdict["comm"] == 0 and bounds[0] <= low <= high <= bounds[-1]
 
 
 def is_tie(row, guilty, ranks):
-    """As many ranks called one way as the other: no majority says whose way was meant."""
-    return bool(row["tie"]) and 2 * len(guilty) == ranks
+    """No more ranks called as they were meant to than otherwise: no majority says which."""
+    return bool(row["tie"]) and 2 * len(guilty) >= ranks
 
 
-def fault_of(row, guilty, ranks, verdict):
+def fault_of(row, guilty, ranks, op, verdict):
     """What is wrong with a verdict; "" when it is right."""
     if row is None:
-        return "expected.csv has no row for this fault"
+        return "expected.csv has no row for this cell"
     tie = is_tie(row, guilty, ranks)
     named = set() if row["class"] == "-" else guilty
     classes = (row["tie"] if tie else row["class"]).split("|")
@@ -77,134 +64,11 @@ def fault_of(row, guilty, ranks, verdict):
         return f"class {verdict['class']} instead of {'|'.join(classes)}"
     if verdict["named"] not in sides:
         return f"ranks {listed(verdict['named'])} instead of {listed(named)}"
-    if not point_right(row["point"], verdict):
-        return f"parted at {verdict['seq_low']}..{verdict['seq_high']} instead of {row['point']}"
+    if not point_right(row["point"], op, verdict):
+        return f"parted at {verdict['seq_low']}..{verdict['seq_high']} instead of {row['point']}, op {op}"
     if tie and verdict["confidence"] != "inconclusive":
         return f"confidence {verdict['confidence']} in a tie"
     return ""
-
-
-# ---- plan ----
-
-def positions(ranks):
-    """name -> guilty ranks; one healthy rank must be left, and nothing is asked twice."""
-    found = {"first": [0], "last": [ranks - 1]}
-    if ranks > 2:
-        found["middle"] = [ranks // 2]
-        found["two"] = [1, ranks // 2]
-    return found
-
-
-def listed_faults():
-    """fault -> ("can run" or why not, where it can fire), in the binary's own words."""
-    text = subprocess.run([os.environ["perf"], "--backend", os.environ["BACKEND"], "--list-faults"],
-                          text=True, check=True, stdout=subprocess.PIPE).stdout
-    found = {}
-    for name, rows in re.findall(r"^# ([a-z][a-z0-9-]*) {2,}.*\n((?:#   .*\n)*)", text, re.M):
-        here = re.search(r"^#   here: (.*)$", rows, re.M)
-        fires = re.search(r"^#   fires: (.*)$", rows, re.M)
-        found[name] = (here[1] if here else "can run", fires[1].split() if fires else [])
-    return found
-
-
-def repeats(plan, count, elsewhere, ranks, position, base):
-    """`base`: the number of ranks that the shorter plans look at."""
-    if plan == "full":
-        return count
-    if (ranks, position) == (base, "last"):
-        return count if plan == "short" else 1
-    return elsewhere if plan == "short" else 0
-
-
-def whole_rows(path):
-    """The rows of a matrix.csv; ValueError where one is torn, as by a full disk."""
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
-    if path.stat().st_size == 0:
-        raise ValueError("it is empty")
-    for number, row in enumerate(rows, 2):
-        try:
-            for name in ("ranks", "processes", "shm", "cgroups"):
-                row[name] = int(row[name])
-        except (TypeError, ValueError):
-            raise ValueError(f"line {number} is torn: {name} is no number") from None
-    return rows
-
-
-def right_so_far():
-    """(transport, ranks, spec) -> how often right in the matrices named by HAVE, each counted once
-    however often it is named."""
-    had, seen = Counter(), set()
-    for name in os.environ.get("HAVE", "").split():
-        path = Path(name)
-        try:
-            path = (path / "matrix.csv" if path.is_dir() else path).resolve()
-            if path not in seen:
-                had.update((r["transport"], r["ranks"], r["spec"])
-                           for r in whole_rows(path) if r["right"] == "yes")
-            seen.add(path)
-        except (OSError, KeyError, ValueError) as e:
-            sys.exit(f"HAVE: {name} has no matrix: {e}")
-    return had
-
-
-def spec_of(fault, guilty, keys):
-    """`keys`: "", "how=read" or "@init": ranks stand between name and the rest."""
-    mark = "" if keys.startswith("@") or not keys else ","
-    return f"{fault}:{','.join(map(str, guilty))}{mark}{keys}"
-
-
-def variants(fault, backend, fires):
-    """(keys, options) of the table's rows; a fault that it does not know runs as it is, and is
-    scored wrong. Where a fault fires is said by the binary."""
-    rows = [(row["keys"], row["options"]) for row in rows_for(fault, backend)
-            if not row["keys"].startswith("@") or row["keys"].split(",")[0] in fires]
-    return rows or [("", "")]
-
-
-def guess(options, backend, deadlines):
-    """Seconds of a run, by what two quiet cores take; init of NCCL takes longer. Others who use the
-    machine make it more."""
-    own = re.search(r"-T (\d+)", options)
-    return (1.2 if backend == "mpi" else 7) + deadlines * (float(own[1]) if own else 0.5)
-
-
-def plan():
-    """One line per run: name, ranks, spec; trial.json of each below raw/. Repeats come outermost,
-    so that a run that is cut short has covered all cells alike."""
-    env = os.environ
-    backend, out = env["BACKEND"], Path(env["out"])
-    sizes = [int(n) for n in env["RANKS"].split()]
-    base = 4 if 4 in sizes else max(sizes)
-    had = right_so_far()
-    count, elsewhere = int(env["REPEATS"]), int(env["ELSEWHERE"])
-    faults = {f: fires for f, (here, fires) in listed_faults().items()
-              if here == "can run" and re.search(env["ONLY"], f)}
-    cells = [("none", "", "", n, "-", []) for n in sizes]
-    for fault, fires in faults.items():
-        for keys, options in variants(fault, backend, fires):
-            for n in sizes:
-                cells += [(fault, keys, options, n, p, g) for p, g in positions(n).items()]
-    seconds = total = 0
-    for repeat in range(1, count + 1):
-        for fault, keys, options, n, position, guilty in cells:
-            spec = "none" if fault == "none" else spec_of(fault, guilty, keys)
-            wanted = repeats(env["PLAN"], count, elsewhere, n,
-                             "last" if fault == "none" else position, base)
-            if repeat > wanted or repeat <= had[env["TRANSPORT"], n, spec]:
-                continue
-            name = re.sub("[:,@]", "-", f"{spec}-of{n}-{repeat}").replace("=", "")
-            first = repeat == had[env["TRANSPORT"], n, spec] + 1
-            trial = {"fault": fault, "keys": keys, "spec": spec, "backend": backend,
-                     "transport": env["TRANSPORT"], "ranks": n, "position": position,
-                     "guilty": guilty, "repeat": repeat, "first": first}
-            (out / "raw" / name).mkdir()
-            (out / "raw" / name / "trial.json").write_text(json.dumps(trial))
-            print(name, n, spec, options)
-            total += 1
-            seconds += guess(options, backend, float(env["DEADLINES"]))
-    print(f"{total} runs, about {seconds / 60 / int(env['JOBS']):.0f} minutes", file=sys.stderr)
-    return 0 if faults else 2
 
 
 # ---- one run ----
@@ -314,96 +178,97 @@ def times(evidence, line, shots):
     return f"{detect:.1f}", observed
 
 
-def score(folder):
-    """row.json of one run: what it said, what a fresh process says of its evidence, right
-    or not."""
-    trial = json.loads((folder / "trial.json").read_text())
-    end = (folder / "end.txt").read_text().split()
-    guilty, shots = set(trial["guilty"]), fired(folder)
-    row = dict(trial, guilty=listed(guilty), exit_code=int(end[0]), seconds=end[1],
-               processes=int(end[2]), shm=int(end[3]), cgroups=int(end[4]), scored_equal="",
-               detect_ms="", observed_ms="", printed_detect_ms="")
-    row["fired"] = "yes" if set(shots) == guilty and row["exit_code"] != CODES["not-fired"] else "no"
-    why, verdict = "", None
-    try:
-        line = verdict_line((folder / "out.txt").read_text(errors="replace"))
-        verdict = from_line(line, row["exit_code"])
-        if line:
-            row["printed_detect_ms"] = line["detect_ms"]
-        if line and line["evidence"] != "-":
-            source, copy = folder / line["evidence"], folder / "evidence"
-            row["detect_ms"], row["observed_ms"] = times(source, line, shots)
-            copy.mkdir()
-            why = copy_evidence(source, copy, trial["fault"])
-            fresh = diagnose(copy)
-            row["scored_equal"] = "yes" if fresh and same(verdict, fresh) else "no"
-            verdict = fresh or verdict
-            shutil.rmtree(source)
-    except (ValueError, OSError, KeyError) as trouble:
-        why = f"{type(trouble).__name__}: {trouble}"
-    verdict = verdict or from_line(None, row["exit_code"])
-    why = why or fault_of(expectation(trial), guilty, trial["ranks"], verdict)
-    if not why and row["exit_code"] != CODES.get(verdict["outcome"]):
-        why = f"exit {row['exit_code']} with outcome {verdict['outcome']}"
-    if not why and row["scored_equal"] == "no":
+def permuted(evidence, cell, row, guilty):
+    """The same evidence with ranks renumbered must name the renumbered ranks: "yes" or why not."""
+    ranks, tool = int(cell["ranks"]), Path(os.environ["BUILD"]) / "tests" / "tool_evidence"
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "permuted"
+        made = subprocess.run([tool, "permute", evidence, copy]).returncode == 0
+        verdict = diagnose(copy) if made else None
+    moved = {ranks - 1 - rank for rank in guilty}
+    why = fault_of(row, moved, ranks, int(cell["op"] or -1), verdict) if verdict else "no verdict"
+    return f"ranks renumbered: {why}" if why else "yes"
+
+
+def judge(folder, cell, row, line, found):
+    """The verdict, which a fresh process reaches again, and why it is not right ("")."""
+    guilty, why, verdict = found["guilty"], "", from_line(line, found["exit_code"])
+    if line and line["evidence"] != "-":
+        source, copy = folder / line["evidence"], folder / "evidence"
+        found["detect_ms"], found["observed_ms"] = times(source, line, found["shots"])
+        copy.mkdir()
+        why = copy_evidence(source, copy, cell["fault"])
+        fresh = diagnose(copy)
+        found["scored_equal"] = "yes" if fresh and same(verdict, fresh) else "no"
+        verdict = fresh or verdict
+        shutil.rmtree(source)
+        why = why or fault_of(row, guilty, int(cell["ranks"]), int(cell["op"] or -1), verdict)
+        if cell["schedule"] == "plain" and not why:
+            found["permuted"] = why = permuted(copy, cell, row, guilty)
+            why = "" if why == "yes" else why
+    else:
+        why = fault_of(row, guilty, int(cell["ranks"]), int(cell["op"] or -1), verdict)
+    if not why and found["exit_code"] != CODES.get(verdict["outcome"]):
+        why = f"exit {found['exit_code']} with outcome {verdict['outcome']}"
+    if not why and found["scored_equal"] == "no":
         why = "a fresh process says otherwise than the run's monitor"
-    if row["fired"] == "no":
-        why = "did not fire"
-    row.update({key: verdict[key] for key in ("outcome", "class", "comm", "seq_low", "seq_high",
-                                              "confidence")})
-    row.update(named=listed(verdict["named"]), right="no" if why else "yes", why=why)
-    (folder / "row.json").write_text(json.dumps(row))
-    if not why and not trial["first"]: # that of a cell serves the swap and the permutation
-        shutil.rmtree(folder / "evidence", ignore_errors=True)
-    print(f"{'right' if not why else 'WRONG'} {folder.name} {row['seconds']} s"
-          + (f": {why}" if why else ""), file=sys.stderr)
+    return verdict, why
+
+
+def last_line(folder):
+    lines = (folder / "err.txt").read_text(errors="replace").strip().splitlines()
+    return lines[-1].split(": ", 1)[-1] if lines else ""
+
+
+def expected(row, cell):
+    return "" if row is None else \
+        f"{row['outcome']} {row['class']} ranks {cell['culprits'] or '-'} at {row['point']}"
+
+
+def score(out, name):
+    """A line for matrix.csv: what a run said, what a fresh process says of its evidence, right
+    or not."""
+    folder, (cell_name, repeat) = out / "raw" / name, name.rsplit("-", 1)
+    cell = next(c for c in read_csv(out / "cells.csv") if c["cell"] == cell_name)
+    end, shots, row = (folder / "end.txt").read_text().split(), fired(folder), expectation(cell)
+    guilty = {int(rank) for rank in cell["culprits"].split(",") if rank}
+    found = dict.fromkeys(COLUMNS, "")
+    found.update(cell, repeat=repeat, expected=expected(row, cell), guilty=guilty, shots=shots,
+                 exit_code=int(end[0]), seconds=end[1], processes=end[2], shm=end[3], cgroups=end[4])
+    found["fired"] = "yes" if set(shots) == guilty and int(end[0]) != CODES["not-fired"] else "no"
+    verdict = from_line(None, int(end[0]))
+    if int(end[0]) in (2, 77):
+        found["verdict"], why = "refused" if int(end[0]) == 2 else "impossible", last_line(folder)
+    else:
+        try:
+            line = verdict_line((folder / "out.txt").read_text(errors="replace"))
+            found["printed_detect_ms"] = line["detect_ms"] if line else ""
+            verdict, why = judge(folder, cell, row, line, found)
+        except (ValueError, OSError, KeyError) as trouble:
+            why = f"{type(trouble).__name__}: {trouble}"
+        why = why if found["fired"] == "yes" else "did not fire"
+        if not why and sum(map(int, end[2:])):
+            why = "left something behind"
+        found["verdict"] = "wrong" if why else \
+            "inconclusive" if verdict["confidence"] == "inconclusive" else "ok"
+    found.update({key: verdict[key] for key in ("outcome", "class", "comm", "seq_low", "seq_high",
+                                                "confidence")})
+    found.update(named=listed(verdict["named"]), why=why)
+    append(out / "matrix.csv", [found[column] for column in COLUMNS])
+    if found["verdict"] in RIGHT and os.environ.get("KEEP", "wrong") == "wrong":
+        shutil.rmtree(folder)
+    print(f"{found['verdict']:<12} {name} {end[1]} s" + (f": {why}" if why else ""), file=sys.stderr)
     return 0
 
 
-# ---- can the scoring fail? ----
-
-def kept(out):
-    """(trial, evidence folder) of every run whose evidence is there, right ones only."""
-    for path in sorted(out.glob("raw/*/row.json")):
-        row = json.loads(path.read_text())
-        if row["right"] == "yes" and (path.parent / "evidence").is_dir():
-            yield json.loads((path.parent / "trial.json").read_text()), path.parent / "evidence"
-
-
-def swaps(out):
-    """Evidence of one fault scored as another's of the same size: each must come out wrong."""
-    runs = list(kept(out))
-    lines = []
-    for trial, _ in runs:
-        mine = expectation(trial)
-        for other, evidence in runs:
-            theirs = expectation(other)
-            if other["ranks"] != trial["ranks"] or other["position"] != trial["position"] or \
-                    set(mine["class"].split("|")) & set(theirs["class"].split("|")) or \
-                    is_tie(mine, trial["guilty"], trial["ranks"]):
-                continue
-            verdict = from_json(evidence / "verdict.json")
-            why = fault_of(mine, set(trial["guilty"]), trial["ranks"], verdict)
-            lines.append([trial["spec"], other["spec"], trial["ranks"], "yes" if why else "NO"])
-    write_csv(out / "swap.csv", ["scored_as", "evidence_of", "ranks", "found_wrong"], lines)
-    return lines
-
-
-def permutations(out):
-    """The same evidence with ranks renumbered must name the renumbered ranks."""
-    tool, lines = Path(os.environ["BUILD"]) / "tests" / "tool_evidence", []
-    for trial, evidence in kept(out):
-        n, guilty = trial["ranks"], {trial["ranks"] - 1 - g for g in trial["guilty"]}
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / "permuted"
-            made = subprocess.run([tool, "permute", evidence, copy]).returncode == 0
-            verdict = diagnose(copy) if made else None
-        why = fault_of(expectation(trial), guilty, n, verdict) if verdict else "no verdict"
-        lines.append([trial["spec"], n, listed(guilty), listed(verdict["named"]) if verdict else "",
-                      verdict["class"] if verdict else "", "no" if why else "yes", why])
-    write_csv(out / "permute.csv", ["spec", "ranks", "guilty_now", "named", "class", "right", "why"],
-              lines)
-    return lines
+def append(path, line):
+    """One line, whole, whoever else appends; the first brings the head."""
+    with open(path, "a", newline="") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        writer = csv.writer(file, lineterminator="\n")
+        if os.fstat(file.fileno()).st_size == 0:
+            writer.writerow(COLUMNS)
+        writer.writerow(line)
 
 
 # ---- summary ----
@@ -414,108 +279,112 @@ def percentile(values, percent):
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else ""
 
 
+def numbers(group, name):
+    return [float(row[name]) for row in group if row[name]]
+
+
+def leftovers(rows):
+    return sum(int(row[name] or 0) for row in rows for name in ("processes", "shm", "cgroups"))
+
+
 def by_fault(rows):
     groups = {}
     for row in rows:
         groups.setdefault((row["fault"], row["keys"], row["transport"]), []).append(row)
     lines = []
-    for (fault, keys, transport), group in groups.items():
+    for (fault, keys, transport), group in sorted(groups.items()):
         valid = [r for r in group if r["fired"] == "yes"]
-        delays = [float(r["detect_ms"]) for r in valid if r["detect_ms"] != ""]
-        seen = [float(r["observed_ms"]) for r in valid if r["observed_ms"] != ""]
-        right = sum(r["right"] == "yes" for r in valid)
-        lines.append([fault, keys or "-", transport, len(group), right, len(valid) - right,
-                      len(group) - len(valid), percentile(delays, 50), percentile(delays, 99),
-                      max(delays, default=""), max(seen, default=""),
-                      sum(r["processes"] + r["shm"] + r["cgroups"] for r in group)])
+        count, delays = Counter(r["verdict"] for r in group), numbers(valid, "detect_ms")
+        lost = sum(r["fired"] != "yes" and r["verdict"] not in VOID for r in group)
+        lines.append([fault, keys or "-", transport, len(group), count["ok"], count["inconclusive"],
+                      count["wrong"] - lost, lost, sum(count[word] for word in VOID),
+                      percentile(delays, 50), percentile(delays, 99), max(delays, default=""),
+                      max(numbers(valid, "observed_ms"), default=""), leftovers(group)])
     return lines
+
+
+def classes(rows, refused):
+    """class x transport: outcomes measured and how often, or why it is impossible, or "not run"."""
+    names, seen, cannot = {}, {}, {}
+    for row in rows:
+        if row["verdict"] not in VOID and row["fault"] != "none":
+            key = row["expected"].split(" ")[1] if row["expected"] else "?"
+            names.setdefault(key, set()).add(row["fault"])
+            seen.setdefault((key, row["transport"]), Counter())[
+                row["outcome"] + (" WRONG" if row["verdict"] == "wrong" else "")] += 1
+    for row in refused:
+        if row["exit_code"] == "77":
+            cannot.setdefault((row["fault"], row["transport"]), row["why"])
+    for fault in {fault for fault, _ in cannot} - {f for faults in names.values() for f in faults}:
+        names[f"({fault})"] = {fault}
+    lines = []
+    for key, faults in sorted(names.items()):
+        line = [key, " ".join(sorted(faults))]
+        for transport in ("mpi", "p2p", "shm", "net"):
+            why = [cannot.get((fault, transport)) for fault in sorted(faults)]
+            line.append(" ".join(f"{what}:{n}" for what, n in seen[key, transport].most_common())
+                        if (key, transport) in seen else
+                        f"impossible: {why[0]}" if all(why) else "not run")
+        lines.append(line)
+    return lines
+
+
+def swapped(rows):
+    """(found wrong, tried): what one fault's run said, scored as another's with the same culprits."""
+    tried = wrong = 0
+    for mine in rows:
+        row = expectation(mine)
+        guilty, ranks = {int(r) for r in mine["culprits"].split(",") if r}, int(mine["ranks"])
+        for other in rows if row and not is_tie(row, guilty, ranks) else []:
+            if (other["ranks"], other["place"]) == (mine["ranks"], mine["place"]) and \
+                    other["class"] not in row["class"].split("|"):
+                said = dict(other, named=ranks_of(other["named"]), **{
+                    key: int(other[key]) for key in ("comm", "seq_low", "seq_high")})
+                tried += 1
+                wrong += bool(fault_of(row, guilty, ranks, int(mine["op"] or -1), said))
+    return wrong, tried
 
 
 def wrong_ones(rows):
     """Each kind of wrong once, with how often and a run to look at."""
     kinds = {}
     for row in rows:
-        if row["right"] != "yes":
-            kinds.setdefault((row["fault"], row["keys"], row["ranks"], row["position"], row["why"]),
-                             []).append(row)
-    return [f"  {len(group)} x {group[0]['spec']} of {ranks}: {why}"
-            for (_, _, ranks, _, why), group in kinds.items()]
+        if row["verdict"] == "wrong":
+            kinds.setdefault((row["fault"], row["keys"], row["when"], row["why"]), []).append(row)
+    return [f"  {len(group)} x {group[0]['spec']} raw/{group[0]['cell']}-{group[0]['repeat']}: {why}"
+            for (_, _, _, why), group in kinds.items()]
 
 
-def drop_right(out):
-    """What was right needs no evidence: matrix.csv has it."""
-    for path in list(out.glob("raw/*/row.json")):
-        if json.loads(path.read_text())["right"] == "yes":
-            shutil.rmtree(path.parent)
-
-
-def summary(out, planned):
-    rows = [json.loads(p.read_text()) for p in
-            sorted(out.glob("raw/*/row.json"), key=lambda p: p.stat().st_mtime_ns)]
-    write_csv(out / "matrix.csv", COLUMNS, [[row[c] for c in COLUMNS] for row in rows])
-    lines = by_fault(rows)
+def summary(out, *more):
+    """Exit code 1 where a run was wrong or left something behind, or the scoring cannot fail."""
+    folders = [out, *map(Path, more)]
+    rows, cells, refused, covered = ([row for folder in folders for row in read_csv(folder / name)]
+                                     for name in ("matrix.csv", "cells.csv", "refused.csv",
+                                                  "coverage.csv"))
+    lines, table_of_classes = by_fault(rows), classes(rows, refused)
     write_csv(out / "summary.csv", SUMMARY, lines)
-    text = [f"{len(rows)} of {planned} planned runs; PLAN={os.environ['PLAN']} "
-            f"REPEATS={os.environ['REPEATS']} RANKS=\"{os.environ['RANKS']}\" "
-            f"DEADLINES={os.environ['DEADLINES']} JOBS={os.environ['JOBS']}",
+    write_csv(out / "classes.csv", ["class", "faults", "mpi", "p2p", "shm", "net"], table_of_classes)
+    planned, ran = len(cells), len({(row["cell"], row["transport"]) for row in rows})
+    sums = [sum(int(row[name]) for row in covered) for name in ("covered", "feasible", "infeasible")]
+    text = [f"{ran} of {planned} planned runs of a cell, {len(rows)} runs",
             "right: outcome, class, ranks and divergence point as expected.csv, said alike by the run",
             "and by hang_diagnose in a fresh process on a copy without the command",
             "detect: verdict minus the later of fault fired, last healthy rank entered its last call",
-            "", table(SUMMARY, lines)]
-    bad = [row for row in rows if row["right"] != "yes"]
-    lost = sum(line[-1] for line in lines)
-    text += [f"left out: {fault}: {here}" for fault, (here, _) in listed_faults().items()
-             if here != "can run" and re.search(os.environ["ONLY"], fault)]
-    if bad:
+            "", table(SUMMARY, lines), "",
+            table(["class", "faults", "mpi", "p2p", "shm", "net"], table_of_classes), "",
+            "pairs of values: planned {} of {} that are feasible, {} are not".format(*sums)]
+    if any(row["verdict"] == "wrong" for row in rows):
         text += ["", "wrong or not fired:"] + wrong_ones(rows)
-    checks = []
-    nothing = planned == 0 and os.environ["HAVE"] != ""
-    if os.environ["SWAP"] == "1" and not nothing:
-        checks.append(("swapped evidence found wrong", [line[-1] == "yes" for line in swaps(out)]))
-    if os.environ["PERMUTE"] == "1" and not nothing:
-        found = permutations(out)
-        checks.append(("ranks renumbered, still right", [line[5] == "yes" for line in found]))
-        text += [f"  permuted {line[0]} of {line[1]}: {line[6]}" for line in found if line[6]]
-    text.append("")
-    text += [f"{name}: {sum(good)} of {len(good)}" for name, good in checks]
-    if os.environ["KEEP"] == "wrong":
-        drop_right(out)
-    if nothing:
-        text.append("nothing was left to do: what HAVE names was right often enough")
-    failed = bad or lost or not (rows or nothing) or \
-        any(not good or not all(good) for _, good in checks)
-    text.append(f"{len(rows) - len(bad)} right, {len(bad)} wrong or not fired, {lost} leftovers: "
-                + ("FAILED" if failed else "passed"))
+    right = [row for row in rows if row["verdict"] in RIGHT]
+    found, tried = swapped(right)
+    bad, lost = sum(row["verdict"] == "wrong" for row in rows), leftovers(rows)
+    failed = bad or lost or not rows or found < tried
+    text += ["", f"scored as another fault and found wrong: {found} of {tried}",
+             f"{len(right)} right, {bad} wrong or not fired, {lost} leftovers: "
+             + ("FAILED" if failed else "passed")]
     (out / "summary.txt").write_text("\n".join(text) + "\n")
     print("\n".join(text))
     return 1 if failed else 0
-
-
-# ---- several matrices ----
-
-def read_back(path):
-    """The runs of a matrix.csv, as they were before they were written."""
-    rows = whole_rows(path)
-    for row in rows:
-        row["keys"] = re.fullmatch(r"[a-z-]+(?::\d+(?:,\d+)*)?,?(.*)", row["spec"])[1]
-    return rows
-
-
-def join(target, folders):
-    """per-fault.csv over several matrices: delays, and in how many cells (variant, guilty ranks,
-    number of ranks) each was right, the least and the most often."""
-    rows = [row for folder in folders for row in read_back(Path(folder) / "matrix.csv")]
-    lines = by_fault(rows)
-    for line in lines:
-        cells = {}
-        for row in rows:
-            if [row["fault"], row["keys"] or "-", row["transport"]] == line[:3]:
-                cell = (row["ranks"], row["position"])
-                cells[cell] = cells.get(cell, 0) + (row["right"] == "yes")
-        line[3:3] = [len(cells), min(cells.values()), max(cells.values())]
-    head = SUMMARY[:3] + ["cells", "right_least", "right_most"] + SUMMARY[3:]
-    write_csv(Path(target), head, sorted(lines, key=lambda line: (line[2], line[0], line[1])))
-    return 0
 
 
 # ---- healthy runs ----
@@ -545,15 +414,11 @@ def healthy(out, planned):
 
 
 def main(command, *rest):
-    if command == "plan":
-        return plan()
     if command == "score":
-        return score(Path(rest[0]))
-    if command == "join":
-        return join(rest[0], rest[1:])
+        return score(Path(rest[0]), rest[1])
     if command == "healthy":
         return healthy(Path(rest[0]), int(rest[1]))
-    return summary(Path(rest[0]), int(rest[1]))
+    return summary(*map(Path, rest))
 
 
 if __name__ == "__main__":

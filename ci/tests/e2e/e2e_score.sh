@@ -7,6 +7,7 @@ source "$(dirname "$0")/lib.sh"
 cat >"$work/test_score.py" <<'END'
 import sys
 from pathlib import Path
+import cells
 import score
 
 failures = 0
@@ -24,8 +25,8 @@ def verdict(outcome, kind, named, low, high=None, comm=0, confidence="majority")
             "seq_high": low if high is None else high, "confidence": confidence}
 
 
-def row(fault, keys="", backend="mpi"):
-    return score.expectation({"fault": fault, "keys": keys, "backend": backend})
+def row(fault, keys="", transport="mpi", when="default"):
+    return score.expectation({"fault": fault, "keys": keys, "transport": transport, "when": when})
 
 
 # fault, guilty, ranks, verdict, part of the complaint ("" for right)
@@ -54,22 +55,58 @@ cases = [
     ("skip-call", {1}, 2, verdict("hang", "mismatch", [0], 8, confidence="inconclusive"), "ranks"),
     ("skip-call", {1}, 4, verdict("hang", "mismatch", [], 8, confidence="inconclusive"), "class"),
     ("drop-rank", {1}, 2, verdict("hang", "missing-call", [], 8), "ranks"),
+    # ... nor of three of four
+    ("skip-call", {0, 1, 2}, 4, verdict("hang", "skipped-call", [0, 1, 2], 8), "confidence"),
+    ("skip-call", {0, 1, 2}, 4, verdict("hang", "extra-call", [3], 8, confidence="inconclusive"), "ranks"),
+    ("drop-rank", {0, 1, 2}, 4, verdict("hang", "missing-call", [0, 1, 2], 8), ""),
     ("init-missing", {1}, 4, verdict("hang", "init-missing-rank", [1], 0), ""),
     ("init-missing", {1}, 4, verdict("hang", "init-missing-rank", [1], 1), "parted"),
     ("no-such-fault", {1}, 2, verdict("hang", "missing-call", [1], 8), "no row"),
 ]
 for name, guilty, ranks, said, complaint in cases:
-    why = score.fault_of(row(name), guilty, ranks, said)
+    why = score.fault_of(row(name), guilty, ranks, 0 if name.startswith("init") else 8, said)
     check(f"{name} {guilty} of {ranks}, {said}: '{why}'",
           complaint in why if complaint else why == "")
 
-check("middle and two need a healthy rank", score.positions(2) == {"first": [0], "last": [1]})
-check("positions of 8", score.positions(8) ==
-      {"first": [0], "last": [7], "middle": [4], "two": [1, 4]})
-check("spec", score.spec_of("block-rank", [1, 2], "how=read") == "block-rank:1,2,how=read")
-check("spec at init", score.spec_of("drop-rank", [3], "@init") == "drop-rank:3@init")
-check("rows that the binary cannot fire", score.variants("kill-rank", "mpi", []) == [("", "")])
-check("rows that it can", score.variants("kill-rank", "mpi", ["@init"]) == [("", ""), ("@init", "")])
+check("a row for what the cell is", row("drop-rank", when="init")["class"] == "init-missing-rank")
+check("the first row that fits", row("drop-rank", transport="net", when="first")["options"] == "-T 12")
+for place, ranks, turn, guilty in (("first", 4, 0, [0]), ("last", 2, 0, [1]), ("middle", 2, 0, None),
+                                   ("middle", 8, 0, [4]), ("several", 3, 0, None),
+                                   ("several", 4, 1, [1, 2]), ("several", 8, 0, [1, 4]),
+                                   ("several", 8, 1, [1, 3, 5, 7]), ("rest", 2, 0, None),
+                                   ("rest", 4, 0, [0, 1, 3])):
+    check(f"{place} of {ranks}", cells.culprits(place, ranks, turn) == guilty)
+
+
+# The array: all pairs that can be are met, the others are known; the same again for the same seed.
+def refuses(cell, turn):
+    cell.update(command="", op=0)
+    return (2, "too small") if cell["size"] == "1K" and cell["dtype"] == "int8" or \
+        cell["collective"] == "reduce" else (0, "")
+
+
+cells.fill = refuses
+factors = {"collective": ["gather", "reduce", "hypercube"], "ranks": ["2", "3", "8"],
+           "place": cells.PLACES, "size": ["1K", "1M"], "dtype": ["int8", "half", "double"],
+           "mode": ["stream"], "transport": ["mpi"], "schedule": ["plain"], "when": ["default", "last"],
+           "keys": [""]}
+array = [cells.extended("f", factors, [], set(), 60) for _ in range(2)]
+check("another array", array[0] == array[1])
+made, said, covered = array[0]
+met = set().union(*map(cells.pairs_of, made))
+check("14 to 40 cells", 14 <= len(made) <= 40)
+# 132 pairs of values that have a choice; those of reduce (15), 2 ranks and three places, 3 ranks and
+# several, 3 ranks and hypercube, 1 KiB and int8 cannot be
+check(f"coverage {covered}", covered == ["f", len(made), 0, 111, 111, 21])
+check("pairs met", all(((a, x), (b, y)) in met for a, x, b, y in (
+    ("collective", "gather", "ranks", "3"), ("ranks", "8", "place", "several"),
+    ("size", "1K", "dtype", "half"), ("dtype", "int8", "when", "last"))))
+check("what was refused", {(line[2], line[3]) for line in said} == {(2, "too small")})
+spoilt = {made[0]["cell"]}
+again, _, covered = cells.extended("f", factors, made, spoilt, 60)
+check(f"a spoilt cell is replaced: {covered} {len(made)}", again[:len(made)] == made and len(again) > len(made) and
+      covered[:3] == ["f", len(again) - 1, 1] and covered[3] == 111)
+check("a limit", len(cells.extended("f", factors, [], set(), 5)[0]) == 5)
 check("p50", score.percentile([3, 1, 2, 4], 50) == 2)
 check("p99", score.percentile(list(range(1, 201)), 99) == 198)
 check("p99 of few", score.percentile([1, 5], 99) == 5)
@@ -96,24 +133,24 @@ check("command gone", (target / "run.json").read_text() == '{"nranks": 4}')
 (source / "rank-1.json").write_text('{"error": "drop-rank could not act"}')
 check("leak", "rank-1.json" in score.copy_evidence(source, target, "drop-rank"))
 
-# Several matrices: cells, right least and most often, and what is left of the summary.
-for name, lines in (("a", [["block-rank:3,how=read", "last", "3", "yes", "700.5"],
-                           ["block-rank:1,2,how=read", "two", "1,2", "no", "90"]]),
-                    ("b", [["block-rank:3,how=read", "last", "3", "yes", "600.5"],
-                           ["drop-rank:1@init", "last", "1", "yes", "12000"]])):
-    (Path(sys.argv[1]) / name).mkdir()
-    rows = [[{"fault": spec.split(":")[0], "spec": spec, "transport": "net", "ranks": "4",
-              "position": position, "guilty": guilty, "fired": "yes", "detect_ms": delay,
-              "right": right, "processes": "0", "shm": "1", "cgroups": "0"}.get(c, "")
-             for c in score.COLUMNS] for spec, position, guilty, right, delay in lines]
-    score.write_csv(Path(sys.argv[1]) / name / "matrix.csv", score.COLUMNS, rows)
-score.join(Path(sys.argv[1]) / "joined.csv", [Path(sys.argv[1]) / "a", Path(sys.argv[1]) / "b"])
-check("joined", (Path(sys.argv[1]) / "joined.csv").read_text().splitlines()[1:] == [
-    "block-rank,how=read,net,2,0,2,3,2,1,0,600.5,700.5,700.5,,3",
-    "drop-rank,@init,net,1,1,1,1,1,0,0,12000.0,12000.0,12000.0,,1"])
+# Lines of several processes are whole; a table of classes says what was measured and what cannot be.
+path = Path(sys.argv[1]) / "matrix.csv"
+for fault, transport, outcome, verdict_of in (("drop-rank", "net", "hang", "ok"),
+                                              ("drop-rank", "net", "ok", "wrong"),
+                                              ("drop-rank", "mpi", "hang", "ok"),
+                                              ("gpu-oom", "p2p", "unsupported", "impossible")):
+    said = {"fault": fault, "transport": transport, "outcome": outcome, "verdict": verdict_of, "fired": "yes",
+            "expected": "hang missing-call ranks 1 at op"}
+    score.append(path, [said.get(column, "") for column in score.COLUMNS])
+cannot = [{"fault": "gpu-oom", "transport": "mpi", "exit_code": "77", "why": "no GPU"}]
+check("classes", score.classes(score.read_csv(path), cannot) == [
+    ["(gpu-oom)", "gpu-oom", "impossible: no GPU", "not run", "not run", "not run"],
+    ["missing-call", "drop-rank", "hang:1", "not run", "not run", "hang:1 ok WRONG:1"]])
+check("by fault", [line[3:9] for line in score.by_fault(score.read_csv(path))] == [
+    [1, 1, 0, 0, 0, 0], [2, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 1]])
 sys.exit(1 if failures else 0)
 END
-run env PYTHONPATH=ci/faults PYTHONDONTWRITEBYTECODE=1 python3 "$work/test_score.py" "$work"
+run env SEED=1 PYTHONPATH=ci/faults PYTHONDONTWRITEBYTECODE=1 python3 "$work/test_score.py" "$work"
 expect_rc 0 'score.py:'
 expect_no_out '^FAIL'
 finish

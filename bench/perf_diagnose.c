@@ -242,6 +242,10 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 		verdict->confidence = d->confidence;
 	}
+	if (result == DIAGNOSIS_NAMED &&
+	    (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||
+	     d->class == CLASS_SETTINGS))
+		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
 	if (d->seq_low >= 0) {
 		verdict->comm = d->comm;
 		verdict->seq = d->seq_low;

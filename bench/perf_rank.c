@@ -94,7 +94,7 @@ static void read_settings(struct rank *r, const struct backend_facts *facts)
 		return;
 	settings_put(&r->settings, "libnccl", facts->library);
 	settings_read_own(&r->settings);
-	settings_put(&r->settings, "libnccl path", facts->library_path);
+	settings_put(&r->settings, "libnccl-path", facts->library_path);
 	settings_put(&r->settings, "CUDA", facts->runtime);
 }
 
@@ -128,6 +128,8 @@ static int open_backend(struct rank *r)
 
 static int compare_settings(struct rank *r)
 {
+	if (r->settings.text[0])
+		recorder_settings(&r->recorder, r->settings.text, settings_hash(&r->settings));
 	return perf_agree_settings(&r->job, &r->settings);
 }
 

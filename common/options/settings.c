@@ -9,7 +9,7 @@
 
 #include "options/rank_groups.h"
 
-#define MORE "further settings"
+#define MORE "further-settings"
 
 enum {
 	VALUE_SHOWN = 80, /* of a value that is longer, with its hash */
@@ -77,7 +77,7 @@ static const struct {
 	{ "NCCL_COMM_ID", SETTING_MATTERS },
 	{ "NCCL_OOB_NET_ENABLE", SETTING_MATTERS },
 
-	{ "libnccl path", SETTING_MAY },
+	{ "libnccl-path", SETTING_MAY },
 	{ "CUDA", SETTING_MAY }, /* versions of runtime and driver */
 	{ "CUDA_LAUNCH_BLOCKING", SETTING_MAY },
 	{ "CUDA_DEVICE_MAX_CONNECTIONS", SETTING_MAY },
@@ -347,9 +347,8 @@ static bool compare_one(const char *const *texts, int nranks, uint64_t *values,
 		 value_of(texts[g.groups[0].rank], d->name, value, sizeof(value)));
 	last = &g.groups[g.ngroups - 1];
 	d->rank = g.most && last->n * 2 > known ? last->rank : -1;
-	if (d->rank >= 0)
-		snprintf(d->most, sizeof(d->most), "%.63s",
-			 value_of(texts[d->rank], d->name, value, sizeof(value)));
+	snprintf(d->most, sizeof(d->most), "%.63s",
+		 value_of(texts[last->rank], d->name, value, sizeof(value)));
 	return true;
 }
 

@@ -37,8 +37,9 @@ struct setting_difference {
 	enum setting_weight weight;
 	char words[224]; /* "rank 3: Tree; ranks 0-2: unset", the odd ones first */
 	char theirs[64]; /* the value of the first odd one */
-	char most[64];	 /* ... and of more than half of those known; "": no value has that many */
-	int rank;	 /* a rank that has that value, -1: there is none */
+	char most[64];	 /* ... and of the last ones in `words` */
+	int rank; /* a rank that has the value of more than half of those known, -1: no value has
+	                  * so many */
 };
 
 enum { SETTINGS_DIFFERENCES = 8 };

@@ -302,6 +302,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 
 	if (!groups_investigate(evidence, investigate, d))
 		investigate(evidence, d);
+	note_settings(evidence, d);
 	absent = note_absent(evidence, d);
 	if (evidence->uncounted)
 		diagnosis_note(d, "How many ranks there were is not known: at least %d.",

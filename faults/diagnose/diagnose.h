@@ -20,8 +20,9 @@ struct diagnosis {
 	/* Timelines parted here: at the first call on `comm` that not all made alike. An
 	 * interval where identical calls leave it open; 0: communicator init; -1: nowhere. */
 	int64_t comm, seq_low, seq_high;
-	char field
-		[16]; /* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; at init "nranks" "id"; "" for none */
+	/* "call" (missing or extra) "kind" "count" "dtype" "op" "peer"; at init "nranks" "id" or the
+	 * name of a setting; "" for none */
+	char field[48];
 	char theirs[64], majority[64];
 	int64_t hang_seq; /* the call in which the others stand, 0: init; -1: none */
 	uint64_t

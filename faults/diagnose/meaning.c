@@ -156,6 +156,16 @@ static const struct meaning {
 			    "Search its log for what made it abort; abort or revoke on all ranks.",
 			    "Spread the decision to abort over a second channel before acting on "
 			    "it." },
+	[CLASS_SETTINGS] = { "All ranks made the same calls, and a culprit has another setting, or "
+			     "another library, than most: both ends of a connection then expect "
+			     "other messages.",
+			     "Set the variable named on all ranks alike, or on none: mpirun -x "
+			     "NAME "
+			     "in front of every \":\" section, srun --export, one "
+			     "/etc/nccl.conf for all hosts; install one libnccl.",
+			     "Let one script start all ranks; print NCCL_* of every rank before "
+			     "the "
+			     "first call. NCCL_DEBUG=VERSION prints the library's version." },
 	[CLASS_UNEXPLAINED] = { "The evidence fits none of the known causes.",
 				"Take native stacks of all ranks and NCCL's own log, and compare "
 				"them.",

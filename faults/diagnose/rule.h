@@ -47,7 +47,7 @@ struct finding {
 	const char *confidence;
 	struct culprits culprits;
 	int64_t comm, seq_low, seq_high, hang_seq; /* as in struct diagnosis; -1: none */
-	char field[16], theirs[64], majority[64];
+	char field[48], theirs[64], majority[64];
 	char notes[DIAGNOSIS_LINES][256];
 	size_t nnotes;
 };

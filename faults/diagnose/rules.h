@@ -46,6 +46,11 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
 rule_fn rule_unequal;	   /* the partner made its part with another amount; no culprit */
 rule_fn remark_open_pairs; /* the partner has not made its part */
 
+/* rule_settings.c: the ranks made the same calls, and their settings or libraries differ. */
+rule_fn rule_settings;
+/* A line of evidence for each difference that can matter, whatever the diagnosis is. */
+void note_settings(const struct evidence *evidence, struct diagnosis *diagnosis);
+
 /* rule_outside.c: all calls that were made have ended. */
 rule_fn rule_behind; /* and a rank does not come to where the others wait for it */
 rule_fn remark_nobody_called;

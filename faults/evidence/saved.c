@@ -227,6 +227,7 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 	if (rank->recorder) {
 		rank->view.asked = rank->recorder->inits[0].asked;
 		rank->view.device_wait = rank->recorder->device_wait;
+		rank->view.settings = rank->recorder->settings_hash;
 	}
 	there = there < announced ? there : announced;
 	*cut = announced - there;

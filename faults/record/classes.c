@@ -22,6 +22,7 @@ static const char *const names[CLASS_COUNT] = {
 	[CLASS_INIT_MISMATCH] = "init-mismatch",
 	[CLASS_INIT_UNREACHABLE] = "init-unreachable",
 	[CLASS_ABORTED] = "aborted",
+	[CLASS_SETTINGS] = "settings-mismatch",
 	[CLASS_UNEXPLAINED] = "unexplained",
 	[CLASS_DIED] = "rank-died",
 	[CLASS_ERROR] = "error",

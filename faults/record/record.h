@@ -1,4 +1,4 @@
-/* record.h: the flight recorder's memory, version 2: a header and a ring of fixed-size records.
+/* record.h: the flight recorder's memory, version 3: a header and a ring of fixed-size records.
  *
  * One such memory per rank, written by the rank alone, read by others at any moment: so everything
  * that changes is either a single aligned word, or guarded by a sequence number. Times are
@@ -9,10 +9,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define RECORD_MAGIC   "hangarFR"
-#define RECORD_VERSION 2
-#define RECORD_RING    4096 /* records; a power of two */
-#define RECORD_COMMS   16
+#define RECORD_MAGIC	"hangarFR"
+#define RECORD_VERSION	3
+#define RECORD_RING	4096 /* records; a power of two */
+#define RECORD_COMMS	16
+#define RECORD_SETTINGS 2048
 
 enum record_state {
 	RECORD_EMPTY,
@@ -120,6 +121,11 @@ struct record_header {
 	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had
 	                             * no memory left */
 	_Atomic uint32_t device_wait; /* enum record_device; was padding, so still version 2 */
+
+	/* since version 3 */
+	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (options/settings.h) */
+	_Atomic uint64_t settings_hash; /* of those that must be alike; stored last, 0: none are
+	                                 * known */
 };
 
 struct record_memory {

@@ -331,6 +331,14 @@ void recorder_identify(struct recorder *recorder, int rank, int nranks, int node
 	atomic_store_explicit(&h->rank, rank, memory_order_release);
 }
 
+void recorder_settings(struct recorder *recorder, const char *text, uint64_t hash)
+{
+	struct record_header *h = &recorder->memory->header;
+
+	snprintf(h->settings, sizeof(h->settings), "%s", text);
+	atomic_store_explicit(&h->settings_hash, hash, memory_order_release);
+}
+
 int recorder_uplink_port(struct recorder *recorder)
 {
 	struct record_header *h = &recorder->memory->header;

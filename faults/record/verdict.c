@@ -138,9 +138,10 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 
 	fprintf(out,
 		"# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
-		" confidence=%s detect_ms=%.0f evidence=%s\n",
+		" confidence=%s detect_ms=%.0f%s%s evidence=%s\n",
 		outcome_name(v->outcome), class_name(v->class, v->outcome), v->ranks, v->comm,
-		v->seq, v->confidence, v->detect_ms, v->evidence);
+		v->seq, v->confidence, v->detect_ms, v->field[0] ? " field=" : "", v->field,
+		v->evidence);
 	if (!all_finished(views, n))
 		for (size_t i = 0; i < n; i++)
 			fprintf(out, "# %s\n", view_describe(&views[i], line, sizeof(line)));

@@ -18,6 +18,7 @@ struct verdict {
 	char ranks[256];	/* culprits, "1,3"; "-" when nobody is named */
 	int64_t comm, seq;	/* where the healthy ranks stand, -1 when unknown */
 	const char *confidence; /* "proved" "inconclusive" */
+	char field[48];		/* in which arguments or settings differ, "" for none */
 	char evidence[256];	/* folder, "-" for none */
 	double detect_ms;	/* from the latest entry into a wait, the observed death, or
 	                         * the observed end of a rank that left with an error, to now */

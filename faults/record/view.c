@@ -68,6 +68,7 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
 	view->error_code = h->error_code;
 	view->device_wait = h->device_wait;
+	view->settings = h->settings_hash;
 }
 
 char *view_process(const struct rank_view *view, char *buf, size_t len)

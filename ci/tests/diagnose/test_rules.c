@@ -254,6 +254,25 @@ static void does_as_all(struct evidence_rank *r)
 	play(1, OP, odd_count, true);
 }
 
+/* Of rank i texts[i], NULL: not known. */
+static void give_settings(const char *const *texts)
+{
+	for (int i = 0; i < evidence.nranks; i++) {
+		struct record_header *h = aligned_alloc(64, sizeof(*h));
+
+		memset(h, 0, sizeof(*h));
+		snprintf(h->settings, sizeof(h->settings), "%s", texts[i] ? texts[i] : "");
+		h->settings_hash = texts[i] != NULL;
+		evidence.ranks[i].recorder = h;
+	}
+}
+
+static void is_set_otherwise(struct evidence_rank *r)
+{
+	does_as_all(r);
+	give_settings((const char *[]){ "", "NCCL_ALGO=Tree\n", "" });
+}
+
 static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_MISSING] = { .state = 'S', .syscall = "clock_nanosleep" },
 	[CLASS_BLOCKED] = { .state = 'S', .syscall = "futex" },
@@ -275,6 +294,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_INIT_MISMATCH] = { .init = true, .comm_state = RECORD_COMM_INIT, .init_nranks = 2 },
 	[CLASS_INIT_UNREACHABLE] = { .init = true, .comm_state = RECORD_COMM_INIT, .netns = 5 },
 	[CLASS_ABORTED] = { .state = 'S', .comm_state = RECORD_COMM_ABORTED },
+	[CLASS_SETTINGS] = { is_set_otherwise, .state = 'S' },
 	[CLASS_UNEXPLAINED] = { does_as_all, .state = 'S' },
 };
 
@@ -330,6 +350,149 @@ static void test_reached(void)
 	}
 }
 
+enum how { HANGS, AT_INIT, DIES, SKIPS, FAILS, WRONG, ENDS, ASIDE };
+
+/* Settings are suspected where something came of the same calls; a death, and calls that differ, explain it
+ * otherwise, and the difference is said beside. */
+static const struct {
+	const char *texts[4];
+	enum how how; /* rank 1 */
+	const char *class, *ranks, *confidence, *field, *note;
+} settings[] = {
+	{ { "", "", "", "NCCL_ALGO=Tree\n" },
+	  HANGS,
+	  "settings-mismatch",
+	  "3",
+	  "majority",
+	  "NCCL_ALGO",
+	  "NCCL_ALGO: rank 3: Tree; ranks 0-2: unset" },
+	{ { "", "", "", "NCCL_NET=IB\n" },
+	  AT_INIT,
+	  "settings-mismatch",
+	  "3",
+	  "majority",
+	  "NCCL_NET",
+	  "NCCL_NET: rank 3: IB; ranks 0-2: unset" },
+	{ { "", "", "libnccl=2\n", "libnccl=2\n" },
+	  HANGS,
+	  "settings-mismatch",
+	  "-",
+	  "inconclusive",
+	  "libnccl",
+	  "libnccl: ranks 0,1: unset; ranks 2,3: 2" },
+	{ { "NCCL_PROTO=LL\n", "NCCL_PROTO=LL\nNCCL_ALGO=Tree\n", "NCCL_PROTO=LL\n", "" },
+	  HANGS,
+	  "settings-mismatch",
+	  "-",
+	  "inconclusive",
+	  "NCCL_ALGO",
+	  "NCCL_PROTO: rank 3: unset; ranks 0-2: LL" },
+	{ { "", "NCCL_PROTO=LL\nNCCL_ALGO=Tree\n", "", "" },
+	  HANGS,
+	  "settings-mismatch",
+	  "1",
+	  "majority",
+	  "NCCL_ALGO",
+	  "NCCL_PROTO: rank 1: LL; ranks 0,2,3: unset" },
+	{ { NULL, NULL, "", "NCCL_ALGO=Tree\n" },
+	  HANGS,
+	  "settings-mismatch",
+	  "-",
+	  "inconclusive",
+	  "NCCL_ALGO",
+	  "NCCL_ALGO: rank 2: unset; rank 3: Tree" },
+	{ { "", "", "", "NCCL_ALGO=Tree\n" },
+	  FAILS,
+	  "settings-mismatch",
+	  "3",
+	  "majority",
+	  "NCCL_ALGO",
+	  "NCCL_ALGO: rank 3" },
+	{ { "", "", "", "NCCL_ALGO=Tree\n" },
+	  WRONG,
+	  "settings-mismatch",
+	  "3",
+	  "majority",
+	  "NCCL_ALGO",
+	  "NCCL_ALGO: rank 3" },
+	{ { "", "", "", "NCCL_FOO=1\n" },
+	  HANGS,
+	  "unexplained",
+	  "-",
+	  "inconclusive",
+	  "",
+	  "NCCL_FOO (may matter): rank 3: 1" },
+	{ { "", "", "", "NCCL_ALGO=Tree\n" },
+	  DIES,
+	  "rank-killed",
+	  "1",
+	  "proved",
+	  "call",
+	  "NCCL_ALGO: rank 3" },
+	{ { "", "", "", "NCCL_ALGO=Tree\n" },
+	  SKIPS,
+	  "skipped-call",
+	  "1",
+	  "majority",
+	  "call",
+	  "NCCL_ALGO: rank 3" },
+	{ { "", "", "", "NCCL_ALGO=Tree\n" }, ENDS, "ok", "-", "proved", "", NULL },
+	{ { "", "", "", "NCCL_ALGO=Tree\n" },
+	  ASIDE,
+	  "unexplained",
+	  "-",
+	  "inconclusive",
+	  "",
+	  "NCCL_ALGO: rank 3" },
+};
+
+/* Four ranks that make the same calls, and what becomes of rank 1. */
+static void come_to(enum how how)
+{
+	struct rank_view *one = &evidence.ranks[1].view;
+	bool over = how >= FAILS && how <= ENDS;
+
+	for (int i = 0; i < 4; i++) {
+		struct rank_view *v = &evidence.ranks[i].view;
+
+		play(i, how == AT_INIT ? 0 : OP, odd_count, !over && how != ASIDE);
+		v->comm_state = how == AT_INIT ? RECORD_COMM_INIT : RECORD_COMM_READY;
+		v->init_nranks = 4;
+		v->init_id = 7;
+		v->process = over ? PROCESS_EXITED : PROCESS_ALIVE;
+		v->outcome = over ? OUTCOME_OK : -1;
+		v->overdue = v->waiting = !over;
+	}
+	if (how == SKIPS)
+		skips(&evidence.ranks[1]);
+	if (how == DIES) {
+		play(1, OP - 1, odd_count, false);
+		one->process = PROCESS_KILLED;
+		one->status = 9;
+	}
+	if (how == FAILS || how == WRONG)
+		one->outcome = one->status = how == FAILS ? OUTCOME_ERROR : OUTCOME_WRONG_DATA;
+}
+
+static void test_settings(void)
+{
+	for (size_t k = 0; k < COUNT(settings); k++) {
+		bool said = !settings[k].note;
+
+		set_up(4);
+		come_to(settings[k].how);
+		give_settings(settings[k].texts);
+		finish();
+		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), settings[k].class);
+		CU_ASSERT_STRING_EQUAL(found.ranks, settings[k].ranks);
+		CU_ASSERT_STRING_EQUAL(found.confidence, settings[k].confidence);
+		CU_ASSERT_STRING_EQUAL(found.field, settings[k].field);
+		for (size_t i = 0; i < found.nlines; i++)
+			said |= settings[k].note && strstr(found.lines[i], settings[k].note);
+		CU_ASSERT_TRUE(said);
+	}
+}
+
 /* Of each class there is a name that is nobody else's. */
 static void test_classes(void)
 {
@@ -354,6 +517,7 @@ int main(void)
 		{ "remarks, outcomes, the first yes", test_yes },
 		{ "the missing-call rule says no", test_missing_says_no },
 		{ "each class is reached", test_reached },
+		{ "settings", test_settings },
 		{ "classes and their names", test_classes },
 	};
 

@@ -157,7 +157,7 @@ static void test_room(void)
 			}
 		CU_ASSERT(strnlen(two[0].text, SETTINGS_BYTES) < SETTINGS_BYTES);
 		CU_ASSERT_EQUAL(settings_compare(texts, 2, found), 1);
-		CU_ASSERT_STRING_EQUAL(found[0].name, many ? "further settings" : "NCCL_X0");
+		CU_ASSERT_STRING_EQUAL(found[0].name, many ? "further-settings" : "NCCL_X0");
 	}
 }
 

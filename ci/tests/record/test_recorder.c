@@ -50,7 +50,7 @@ static const struct call call = {
 static void test_layout(void)
 {
 	CU_ASSERT_EQUAL(sizeof(struct record), 64);
-	CU_ASSERT_EQUAL(RECORD_VERSION, 2);
+	CU_ASSERT_EQUAL(RECORD_VERSION, 3);
 	CU_ASSERT_EQUAL(offsetof(struct record, seq), 8);
 	CU_ASSERT_EQUAL(offsetof(struct record, comm), 52);
 	CU_ASSERT_EQUAL(offsetof(struct record, count), 16);
@@ -167,7 +167,7 @@ static void test_create(void)
 	set_up(0);
 	h = &memory->header;
 	CU_ASSERT_EQUAL(memcmp(h->magic, "hangarFR", 8), 0);
-	CU_ASSERT_EQUAL(h->version, 2);
+	CU_ASSERT_EQUAL(h->version, RECORD_VERSION);
 	CU_ASSERT_EQUAL(h->header_bytes, sizeof(*h));
 	CU_ASSERT_EQUAL(h->record_bytes, 64);
 	CU_ASSERT_EQUAL(h->ring_records, RECORD_RING);

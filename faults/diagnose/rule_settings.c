@@ -1,0 +1,138 @@
+/* rule_settings.c: the rule about ranks whose settings or libraries differ. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/place.h"
+#include "diagnose/rules.h"
+#include "diagnose/words.h"
+#include "options/settings.h"
+
+_Static_assert(SETTINGS_BYTES == RECORD_SETTINGS, "the recorder has room for a rank's settings");
+_Static_assert(SETTING_NAME <= sizeof(((struct finding *)0)->field), "a field may be a setting");
+
+/* Ranks' settings by their numbers in the run, and in what they differ. */
+struct survey {
+	const char **texts;
+	int n;
+	struct setting_difference found[SETTINGS_DIFFERENCES];
+	size_t nfound;
+};
+
+static const char *text_of(const struct evidence_rank *rank)
+{
+	bool known = rank->present && rank->recorder && rank->recorder->settings_hash;
+
+	return known ? rank->recorder->settings : NULL;
+}
+
+static void survey_take(struct survey *s, const struct evidence *e)
+{
+	s->n = s->nfound = 0;
+	for (int i = 0; i < e->nranks; i++)
+		s->n = rank_number(e, i) >= s->n ? rank_number(e, i) + 1 : s->n;
+	s->texts = calloc((size_t)s->n + 1, sizeof(*s->texts));
+	for (int i = 0; s->texts && i < e->nranks; i++)
+		if (rank_number(e, i) >= 0)
+			s->texts[rank_number(e, i)] = text_of(&e->ranks[i]);
+	if (s->texts)
+		s->nfound = settings_compare(s->texts, s->n, s->found);
+}
+
+static void mark_odd(const struct rule_ctx *ctx, const struct survey *s,
+		     const struct setting_difference *d, struct culprits *culprits)
+{
+	for (int i = 0; d->rank >= 0 && i < ctx->evidence->nranks; i++) {
+		const char *text = text_of(&ctx->evidence->ranks[i]);
+
+		if (text && !settings_like(text, s->texts[d->rank], d->name))
+			mark_culprit(culprits, i);
+	}
+}
+
+/* Marks whom the first difference makes the odd ones. Returns false if no value has a majority, or if another
+ * setting that matters makes it others. */
+static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct culprits *culprits)
+{
+	size_t first;
+
+	mark_odd(ctx, s, &s->found[0], culprits);
+	first = culprits->n;
+	for (size_t k = 1; k < s->nfound && s->found[k].weight == SETTING_MATTERS; k++) {
+		size_t odd = 0;
+
+		for (int i = 0; i < ctx->evidence->nranks && s->found[k].rank >= 0; i++) {
+			const char *text = text_of(&ctx->evidence->ranks[i]);
+
+			odd += text && culprits->in[i] &&
+			       !settings_like(text, s->texts[s->found[k].rank], s->found[k].name);
+		}
+		mark_odd(ctx, s, &s->found[k], culprits);
+		if (s->found[k].rank < 0 || culprits->n != first || odd != first)
+			first = 0;
+	}
+	if (first == 0)
+		clear_culprits(culprits);
+	return first > 0;
+}
+
+/* Returns true if something came of it: somebody waits in a call or at init, an error came, data are
+ * wrong. */
+static bool anything_wrong(const struct rule_ctx *ctx)
+{
+	if (ctx->outcome == OUTCOME_HANG)
+		return count_inside_init(ctx) > 0 || hang_point(ctx) >= 0;
+	return ctx->outcome == OUTCOME_ERROR || ctx->outcome == OUTCOME_WRONG_DATA;
+}
+
+static void conclude(const struct rule_ctx *ctx, const struct survey *s, struct finding *f)
+{
+	const struct setting_difference *d = &s->found[0];
+	bool named = mark_all(ctx, s, &f->culprits);
+
+	place_init(f, false);
+	f->comm = ctx->align->comm;
+	if (ctx->outcome == OUTCOME_HANG)
+		f->hang_seq = count_inside_init(ctx) > 0 ? 0 : hang_point(ctx);
+	snprintf(f->field, sizeof(f->field), "%s", d->name);
+	snprintf(f->theirs, sizeof(f->theirs), "%s", d->theirs);
+	snprintf(f->majority, sizeof(f->majority), "%s", d->most);
+	finding_note(f,
+		     "Nothing in the calls says for whom ranks wait or what went wrong; settings "
+		     "that must be alike differ.");
+	if (!named)
+		finding_note(f, d->rank < 0 ? "No value has a majority: either side may be the one "
+					      "that is wrong."
+					    : "Several settings differ, and not on the same ranks: "
+					      "any may be the one that is wrong.");
+	finding_conclude(ctx, f, CLASS_SETTINGS, named ? "majority" : "inconclusive");
+}
+
+bool rule_settings(const struct rule_ctx *ctx, struct finding *f)
+{
+	struct survey survey;
+	bool found;
+
+	if (!anything_wrong(ctx))
+		return false;
+	survey_take(&survey, ctx->evidence);
+	found = survey.nfound > 0 && survey.found[0].weight == SETTING_MATTERS;
+	if (found)
+		conclude(ctx, &survey, f);
+	free(survey.texts);
+	return found;
+}
+
+void note_settings(const struct evidence *evidence, struct diagnosis *d)
+{
+	struct survey survey;
+	char words[236];
+
+	if (d->outcome == OUTCOME_OK)
+		return;
+	survey_take(&survey, evidence);
+	for (size_t i = 0; i < survey.nfound; i++)
+		diagnosis_note(d, "Settings differ: %s.",
+			       settings_words(&survey.found[i], 1, words, sizeof(words)));
+	free(survey.texts);
+}

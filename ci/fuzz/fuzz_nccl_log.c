@@ -2,13 +2,29 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "nccl_log/nccl_log.h"
 #include "topo/topo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input is a log; what stands before a NUL in it, if any, is a topology file. */
+/* Reads pieces that end at a byte of 1, each as a log of its own. */
+static void read_pieces(struct nccl_log *log, const char *text, size_t size, int rank)
+{
+	struct error err = { .rank = -1 };
+
+	for (size_t n = 0; size > 0; text += n, size -= n) {
+		const char *end = memchr(text, 1, size);
+
+		n = end ? (size_t)(end - text) + 1 : size;
+		if (nccl_log_read(log, text, n, rank, &err) < 0)
+			abort();
+	}
+}
+
+/* The input is logs; what stands before a NUL in it, if any, is a topology file. Of calls few are
+ * kept: so small a log has more. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static FILE *null;
@@ -26,8 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		xml = 0;
 	if (!null || nccl_log_init(&log, &err) < 0)
 		abort();
-	if (nccl_log_read(&log, text + xml, size - xml, size & 1 ? 2 : -1, &err) < 0 ||
-	    nccl_log_finish(&log, &err) < 0)
+	log.keep = size & 2 ? 4 : log.keep;
+	read_pieces(&log, text + xml, size - xml, size & 1 ? 2 : -1);
+	if (nccl_log_finish(&log, &err) < 0)
 		abort();
 	if (xml > 0 && topo_parse_xml(&topo, text, xml, &topo_err) == 0) {
 		if (nccl_log_print_lints(null, &log, &topo) < 0)

@@ -248,6 +248,7 @@ static void read_line(struct nccl_log *log, char *line)
 	int hint = log->raw->rank_hint;
 
 	log->lines++;
+	log->raw->file_line++;
 	while ((marker = next_marker(start, &warning, &len)) != NULL) {
 		next = (struct message){ .dev = -1 };
 		origin = message_origin(log, start, marker, warning, &next);
@@ -295,64 +296,90 @@ int nccl_log_init(struct nccl_log *log, struct error *err)
 	log->raw = calloc(1, sizeof(*log->raw));
 	if (log->raw)
 		log->raw->line = malloc(LINE_MAX_BYTES + 1);
+	log->keep = NCCL_LOG_CALLS;
 	if (log->raw && log->raw->line)
 		return 0;
 	nccl_log_release(log);
 	return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for an NCCL log");
 }
 
-int nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint,
-		  struct error *err)
+/* One line as it stands, of any length. */
+static void take_line(struct nccl_log *log, const char *data, size_t len)
 {
-	const char *end = data + len, *newline;
-	size_t n;
+	if (len > LINE_MAX_BYTES) {
+		log->cut++;
+		len = LINE_MAX_BYTES;
+	}
+	clean(log->raw->line, data, len);
+	read_line(log, log->raw->line);
+	if (log->lines >= log->raw->compact_at)
+		nccl_log_compact(log);
+}
+
+/* Lines from here on are of `name`. */
+static void begin_file(struct nccl_log *log, const char *name, int rank_hint)
+{
+	char known[1024];
+
+	clean(known, name, strnlen(name, sizeof(known) - 1));
+	log->raw->file = nccl_log_text(log, known, strlen(known));
+	log->raw->file_line = 0;
+	log->raw->rank_hint = rank_hint;
+}
+
+int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int rank_hint,
+			 struct error *err)
+{
+	char *line;
+	size_t n = 0;
+	int c = 0;
 
 	if (!log->raw)
 		return error_set(err, OUTCOME_INTERNAL, -EINVAL, "an NCCL log that is finished");
-	log->raw->rank_hint = rank_hint;
-	for (; data < end && !log->raw->no_memory; data = newline + 1) {
-		newline = memchr(data, '\n', (size_t)(end - data));
-		if (!newline)
-			newline = end;
-		n = (size_t)(newline - data);
-		if (n > LINE_MAX_BYTES) {
-			log->cut++;
-			n = LINE_MAX_BYTES;
+	line = malloc(LINE_MAX_BYTES + 1);
+	begin_file(log, name, rank_hint);
+	while (line && c != EOF && !log->raw->no_memory) {
+		c = getc_unlocked(in);
+		if (c != EOF && c != '\n') {
+			if (n <= LINE_MAX_BYTES) /* one byte more says that it is cut */
+				line[n++] = (char)c;
+			continue;
 		}
-		clean(log->raw->line, data, n);
-		read_line(log, log->raw->line);
+		if (c == '\n' || n > 0)
+			take_line(log, line, n);
+		n = 0;
 	}
-	if (log->raw->no_memory)
+	free(line);
+	if (!line || log->raw->no_memory)
 		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for an NCCL log");
+	if (ferror(in))
+		return error_set(err, OUTCOME_USAGE, -EIO, "%s: can't be read", name);
 	return 0;
+}
+
+int nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint,
+		  struct error *err)
+{
+	FILE *in = fmemopen((void *)(uintptr_t)data, len, "r");
+	int rc;
+
+	if (!in)
+		return error_set(err, OUTCOME_INTERNAL, -errno, "an NCCL log in memory");
+	rc = nccl_log_read_stream(log, in, "memory", rank_hint, err);
+	fclose(in);
+	return rc;
 }
 
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err)
 {
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-	size_t size = 1 << 16, len = 0, got;
-	char *data = NULL, *more;
-	int rc = 0;
+	bool pipe = strcmp(path, "-") == 0;
+	FILE *in = pipe ? stdin : fopen(path, "re");
+	int rc;
 
 	if (!in)
 		return error_set(err, OUTCOME_USAGE, -errno, "%s: %s", path, strerror(errno));
-	do {
-		more = len + 1 >= size || !data ? realloc(data, size *= 2) : data;
-		if (!more) {
-			rc = error_set(err, OUTCOME_INTERNAL, -ENOMEM, "%s: no memory", path);
-			goto out;
-		}
-		data = more;
-		got = fread(data + len, 1, size - len, in);
-		len += got;
-	} while (got > 0);
-	if (ferror(in))
-		rc = error_set(err, OUTCOME_USAGE, -EIO, "%s: can't be read", path);
-	else
-		rc = nccl_log_read(log, data, len, rank_hint, err);
-out:
-	free(data);
-	if (in != stdin)
+	rc = nccl_log_read_stream(log, in, pipe ? "stdin" : path, rank_hint, err);
+	if (!pipe)
 		fclose(in);
 	return rc;
 }
@@ -385,9 +412,10 @@ void nccl_log_release(struct nccl_log *log)
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
 	free(log->hosts);
+	for (int i = 0; i < log->n_members; i++)
+		free(log->members[i].calls);
 	free(log->members);
 	free(log->comms);
-	free(log->calls);
 	free(log->warnings);
 	free(log->paths);
 	free(log->settings);

@@ -18,11 +18,13 @@
  * ranks are the same where the commId is, or parent, split count and colour. Without such lines
  * the n-th unknown communicator of each process and device is taken for the same one (`guessed`).
  *
- * All text belongs to the log, equal texts have equal addresses. Memory grows with the input,
- * never with a number in it. */
+ * All text belongs to the log, equal texts have equal addresses. Memory grows with what is new in
+ * the input, never with a number in it: a line that repeats what is known is counted, and of a
+ * rank's calls the newest are kept. */
 
 #define NCCL_LOG_RANKS	  (1 << 22) /* ranks from 0 to this; others are no ranks */
 #define NCCL_LOG_CHANNELS 128	    /* NCCL has at most 64 */
+#define NCCL_LOG_CALLS	  (1 << 16) /* of a member, at least the newer half of so many is kept */
 
 enum nccl_state {
 	NCCL_STATE_UNKNOWN, /* seen in other lines only */
@@ -47,10 +49,14 @@ enum nccl_timing {
 
 /* One collective or point-to-point call as its rank enqueued it (subsystem COLL). */
 struct nccl_call {
-	int member;
 	int dtype, op, root; /* NCCL's numbers; root is the peer of Send and Recv */
 	uint64_t count;
-	const char *function;
+	uint64_t op_count; /* launches with proxy work before it: on one node often 0 in all */
+	uint64_t history;  /* hash of its member's collectives before it */
+	int64_t number;	   /* from 1: of its member's collectives; of its Sends to, or Recvs from,
+			    * this peer */
+	const char *function, *file;
+	int64_t line; /* in the file, from 1 */
 };
 
 /* One rank of one communicator. */
@@ -64,8 +70,11 @@ struct nccl_member {
 	enum nccl_state state;
 	bool timed;
 	double times[NCCL_TIMES]; /* seconds */
-	struct nccl_call *calls;  /* in order; NULL for none */
+	const char *file;	  /* that named it first */
+	struct nccl_call *calls;  /* the newest, in order; NULL for none */
 	int n_calls;
+	int64_t made, collectives; /* calls in all, and how many of them are no Send or Recv */
+	uint64_t begins, history;  /* opCount of the first; hash of all collectives */
 };
 
 struct nccl_comm {
@@ -130,8 +139,8 @@ struct nccl_graph {
 struct nccl_warning {
 	const char *where, *text; /* where: file:line */
 	bool trace;
-	int count;
-	int *ranks; /* ascending */
+	int first, count; /* first: warnings before it */
+	int *ranks;	  /* ascending */
 	int n_ranks;
 };
 
@@ -153,15 +162,15 @@ struct nccl_log {
 	const char **hosts;
 	struct nccl_member *members;
 	struct nccl_comm *comms;
-	struct nccl_call *calls;
 	struct nccl_warning *warnings;
 	struct nccl_path *paths;       /* sorted; each once */
 	struct nccl_setting *settings; /* NCCL_* "set by environment" */
-	int n_hosts, n_members, n_comms, n_calls, n_warnings, n_paths, n_settings;
-	int64_t lines, nccl_lines;
+	int n_hosts, n_members, n_comms, n_warnings, n_paths, n_settings;
+	int64_t lines, nccl_lines, calls;
 	int64_t unplaced;	  /* lines about a communicator that could not be told */
 	int64_t cut;		  /* lines cut at 64 KiB, NULs in them or not */
 	struct nccl_log_raw *raw; /* the reader's own; NULL after finish */
+	int keep; /* at most so many calls of a member, an even number; may be set after init */
 	void *texts;
 };
 
@@ -172,6 +181,10 @@ int nccl_log_init(struct nccl_log *log, struct error *err);
  * Each call starts a new line. 0, or -ENOMEM. */
 int nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint,
 		  struct error *err);
+
+/* The same for a stream, line by line; lines are `name`'s from then on. */
+int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int rank_hint,
+			 struct error *err);
 
 /* The same for a file; "-" is standard input. 0, -ENOMEM, or what opening or reading it failed
  * with (OUTCOME_USAGE). */
@@ -196,52 +209,83 @@ const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int f
 
 enum nccl_log_calls_verdict {
 	NCCL_CALLS_NONE,    /* no COLL lines */
-	NCCL_CALLS_UNKNOWN, /* a guessed communicator with more members than ranks: several
-	                     * in one */
+	NCCL_CALLS_UNKNOWN, /* a guessed communicator with more members than ranks: several in
+	                     * one; or logs without heads, and no opCount that aligns them */
 	NCCL_CALLS_SAME,    /* every rank that is here made the same calls */
 	NCCL_CALLS_FEWER,   /* the same calls as far as they go, but some ranks made fewer */
 	NCCL_CALLS_DIFFER,  /* a call number at which the ranks' calls differ */
+	NCCL_CALLS_BEFORE   /* they differ before it, where not all are kept */
+};
+
+enum nccl_field {
+	NCCL_FUNCTION,
+	NCCL_COUNT,
+	NCCL_DTYPE,
+	NCCL_OP,
+	NCCL_ROOT,
+	NCCL_FIELDS,
+	NCCL_HISTORY = NCCL_FIELDS /* all calls before */
+};
+
+/* What those who made a call have in one field of it: the call of one of more than half of them,
+ * NULL: of none; and how many have that. */
+struct nccl_vote {
+	const struct nccl_call *most;
+	int votes;
 };
 
 enum nccl_odd_how {
 	NCCL_ODD_OTHER,	   /* another call */
 	NCCL_ODD_LEFT_OUT, /* what it calls is the majority's sequence without this call */
 	NCCL_ODD_EXTRA,	   /* ... with one more call here */
+	NCCL_ODD_SWAPPED,  /* ... with this call and the next in the other order */
 	NCCL_ODD_ENDED	   /* no further call */
 };
 
 struct nccl_odd {
 	int member; /* in comm->members */
 	enum nccl_odd_how how;
-	const struct nccl_call *call; /* its call at index; NULL where it ended */
+	const struct nccl_call *call; /* at index; where it ended its last one, NULL for none */
 };
 
 struct nccl_log_calls {
 	enum nccl_log_calls_verdict verdict;
-	int index; /* first collective call (from 0) where ranks differ, or that one lacks; -1 */
-	int fewest, most; /* collective calls of a rank */
-	/* At index, of those who made a call; NULL when no call has more than half of them. */
+	uint64_t launch; /* calls count from the first with this opCount; 0: from the first */
+	int64_t index;	 /* first collective call (from 0) where ranks differ, or that one lacks */
+	int64_t fewest, most; /* collective calls of a rank */
+	int voters;	      /* that made the call at index, and it is kept */
+	struct nccl_vote votes[NCCL_FIELDS + 1];
+	/* At index, the call that agrees with all votes; NULL where a field has no majority, or
+	 * nobody made it so. */
 	const struct nccl_call *majority;
-	struct nccl_odd *odd; /* without majority: all */
+	struct nccl_odd *odd; /* where a field has no majority: all */
 	int n_odd;
 };
 
-/* Compare the collective calls (not Send and Recv) of a communicator's ranks. A rank with an Init
- * line and no COLL line made none. 0 or -ENOMEM. Owned by the caller: nccl_log_calls_release. */
+/* Compare the collective calls (not Send and Recv) of a communicator's ranks, field by field. A
+ * rank with an Init line and no COLL line made none. The n-th call of one rank is the n-th of
+ * another, but where a log begins after opCount 0: then calls of equal opCount are. 0 or -ENOMEM.
+ * Owned by the caller: nccl_log_calls_release. */
 int nccl_log_calls_compare(const struct nccl_comm *comm, struct nccl_log_calls *calls);
 void nccl_log_calls_release(struct nccl_log_calls *calls);
 
+/* The n-th Send and the n-th Recv of a pair. */
 struct nccl_unmatched {
 	int from, to;
-	int sends, recvs;
+	int64_t sends, recvs; /* calls in all */
+	/* The first two of one number that differ in amount or type; else the first one without
+	 * a partner, and NULL. Both NULL: it is not kept. */
+	const struct nccl_call *send, *recv;
 };
 
-/* Pairs whose numbers of Send and Recv calls differ, both ranks being here: an array of *n, NULL
- * for none; the caller frees it. 0 or -ENOMEM. */
+/* Pairs whose Send and Recv calls differ in number, amount or type, both ranks being here: an array
+ * of *n, NULL for none; the caller frees it. 0 or -ENOMEM. */
 int nccl_log_calls_unmatched(const struct nccl_comm *comm, struct nccl_unmatched **pairs, int *n);
 
 /* True when both are the same call: function, count, type, operator and root. */
 bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b);
+
+bool nccl_field_same(const struct nccl_call *a, const struct nccl_call *b, enum nccl_field field);
 
 /* "AllReduce count=4 dtype=f32 op=sum root=0", at most len bytes; returns buf. */
 char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len);

@@ -1,29 +1,51 @@
 /* nccl_log_calls.c: the ranks' calls on one communicator side by side. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "nccl_log/nccl_log.h"
+#include "nccl_log/nccl_log_raw.h"
 
 /* So many calls of a tail must agree to call it the majority's sequence moved by one. */
 #define TAIL 64
 
-/* The collective calls of each member. */
+/* The collective calls of each member that are kept. */
 struct sequences {
 	const struct nccl_call **calls; /* all of them, member by member */
 	int *first, *n;
+	int64_t *base; /* of each member's first one: calls before it */
+	int64_t start; /* from here on all are kept, or ended */
 	int members;
+	bool shifted; /* some logs begin late, and opCount says where */
 };
 
-static bool is_p2p(const struct nccl_call *call)
+static uint64_t field_of(const struct nccl_call *call, enum nccl_field field)
 {
-	return strcmp(call->function, "Send") == 0 || strcmp(call->function, "Recv") == 0;
+	switch (field) {
+	case NCCL_FUNCTION:
+		return (uintptr_t)call->function;
+	case NCCL_COUNT:
+		return call->count;
+	case NCCL_DTYPE:
+		return (uint64_t)(int64_t)call->dtype;
+	case NCCL_OP:
+		return (uint64_t)(int64_t)call->op;
+	case NCCL_ROOT:
+		return (uint64_t)(int64_t)call->root;
+	default:
+		return call->history;
+	}
+}
+
+bool nccl_field_same(const struct nccl_call *a, const struct nccl_call *b, enum nccl_field field)
+{
+	return field_of(a, field) == field_of(b, field);
 }
 
 bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b)
 {
-	return a->function == b->function && a->count == b->count && a->dtype == b->dtype &&
-	       a->op == b->op && a->root == b->root;
+	for (int f = 0; f < NCCL_FIELDS; f++)
+		if (!nccl_field_same(a, b, (enum nccl_field)f))
+			return false;
+	return true;
 }
 
 static void sequences_release(struct sequences *s)
@@ -31,65 +53,156 @@ static void sequences_release(struct sequences *s)
 	free(s->calls);
 	free(s->first);
 	free(s->n);
+	free(s->base);
 }
 
 static int sequences_init(struct sequences *s, const struct nccl_comm *comm)
 {
-	size_t total = 0;
+	size_t total = 0, n = (size_t)comm->n_members + 1;
 	int at = 0;
 
 	for (int m = 0; m < comm->n_members; m++)
 		total += (size_t)comm->members[m]->n_calls;
 	*s = (struct sequences){ .members = comm->n_members };
 	s->calls = malloc(total * sizeof(struct nccl_call *) + 1);
-	s->first = calloc((size_t)comm->n_members + 1, sizeof(*s->first));
-	s->n = calloc((size_t)comm->n_members + 1, sizeof(*s->n));
-	if (!s->calls || !s->first || !s->n) {
+	s->first = calloc(n, sizeof(*s->first));
+	s->n = calloc(n, sizeof(*s->n));
+	s->base = calloc(n, sizeof(*s->base));
+	if (!s->calls || !s->first || !s->n || !s->base) {
 		sequences_release(s);
 		return -ENOMEM;
 	}
 	for (int m = 0; m < comm->n_members; m++) {
+		const struct nccl_member *member = comm->members[m];
+
 		s->first[m] = at;
-		for (int i = 0; i < comm->members[m]->n_calls; i++)
-			if (!is_p2p(&comm->members[m]->calls[i]))
-				s->calls[at++] = &comm->members[m]->calls[i];
+		for (int i = 0; i < member->n_calls; i++)
+			if (nccl_call_kind(&member->calls[i]) == NCCL_COLLECTIVE)
+				s->calls[at++] = &member->calls[i];
 		s->n[m] = at - s->first[m];
+		s->base[m] = member->collectives - s->n[m];
+		s->start = s->base[m] > s->start ? s->base[m] : s->start;
 	}
 	return 0;
 }
 
-static const struct nccl_call *call_at(const struct sequences *s, int member, int index)
+static int64_t end_of(const struct sequences *s, int member)
 {
-	return index >= 0 && index < s->n[member] ? s->calls[s->first[member] + index] : NULL;
+	return s->base[member] + s->n[member];
 }
 
-/* The call that more than half of those who made call `index` made, or NULL; *differ: not all. */
-static const struct nccl_call *majority_at(const struct sequences *s, int index, bool *differ)
+static const struct nccl_call *call_at(const struct sequences *s, int member, int64_t index)
+{
+	return index >= s->base[member] && index < end_of(s, member)
+		       ? s->calls[s->first[member] + (index - s->base[member])]
+		       : NULL;
+}
+
+/* The index in a member's kept calls of the first one behind launch `op` (`of`: of it); -1: none. */
+static int find_launch(const struct sequences *s, int member, uint64_t op, bool of)
+{
+	for (int i = 0; i < s->n[member]; i++) {
+		uint64_t at = s->calls[s->first[member] + i]->op_count;
+
+		if (of ? at == op : at > op)
+			return i;
+	}
+	return -1;
+}
+
+/* Where logs begin after opCount 0 their heads are missing: calls then count from the first launch
+ * that all have whole. 0: all have their heads. False where opCount does not align them. */
+static bool align(struct sequences *s, const struct nccl_comm *comm, uint64_t *launch)
+{
+	int i;
+
+	*launch = 0;
+	for (int m = 0; m < s->members; m++) {
+		if (comm->members[m]->begins == 0)
+			continue;
+		i = find_launch(s, m, comm->members[m]->begins, false);
+		if (i < 0)
+			return false;
+		if (s->calls[s->first[m] + i]->op_count > *launch)
+			*launch = s->calls[s->first[m] + i]->op_count;
+	}
+	for (int m = 0; m<s->members && * launch> 0; m++) {
+		i = s->n[m] ? find_launch(s, m, *launch, true) : 0;
+		if (i < 0)
+			return false;
+		s->base[m] = -i;
+	}
+	if (*launch > 0)
+		s->start = 0;
+	return true;
+}
+
+/* What those who made call `index` have in one field of it. */
+static void vote_field(const struct sequences *s, int64_t index, enum nccl_field field,
+		       struct nccl_vote *vote)
 {
 	const struct nccl_call *candidate = NULL, *call;
-	int votes = 0, voters = 0;
+	int lead = 0, voters = 0;
 
-	*differ = false;
+	*vote = (struct nccl_vote){ .votes = 0 };
 	for (int m = 0; m < s->members; m++) {
 		call = call_at(s, m, index);
 		if (!call)
 			continue;
 		voters++;
-		if (votes == 0)
+		if (lead == 0)
 			candidate = call;
-		votes += nccl_call_same(candidate, call) ? 1 : -1;
+		lead += nccl_field_same(candidate, call, field) ? 1 : -1;
 	}
-	votes = 0;
 	for (int m = 0; m < s->members; m++) {
 		call = call_at(s, m, index);
-		votes += call && nccl_call_same(candidate, call);
+		vote->votes += call && nccl_field_same(candidate, call, field);
 	}
-	*differ = votes != voters;
-	return 2 * votes > voters ? candidate : NULL;
+	vote->most = 2 * vote->votes > voters ? candidate : NULL;
+}
+
+/* True when the call is what most have in each field. */
+static bool agrees(const struct nccl_log_calls *calls, const struct nccl_call *call)
+{
+	for (int f = 0; f < NCCL_FIELDS; f++)
+		if (!calls->votes[f].most ||
+		    !nccl_field_same(call, calls->votes[f].most, (enum nccl_field)f))
+			return false;
+	return true;
+}
+
+/* True when not all who made call `index` agree in it; or (`before`) in those before it. */
+static bool differ_at(const struct sequences *s, int64_t index, bool before)
+{
+	const struct nccl_call *first = NULL, *call;
+
+	for (int m = 0; m < s->members; m++) {
+		call = call_at(s, m, index);
+		first = first ? first : call;
+		if (call &&
+		    (before ? call->history != first->history : !nccl_call_same(first, call)))
+			return true;
+	}
+	return false;
+}
+
+static void vote(const struct sequences *s, struct nccl_log_calls *calls, int64_t index)
+{
+	calls->index = index;
+	calls->voters = 0;
+	for (int f = 0; f <= NCCL_HISTORY; f++)
+		vote_field(s, index, (enum nccl_field)f, &calls->votes[f]);
+	for (int m = 0; m < s->members; m++) {
+		const struct nccl_call *call = call_at(s, m, index);
+
+		calls->voters += call != NULL;
+		if (call && !calls->majority && agrees(calls, call))
+			calls->majority = call;
+	}
 }
 
 /* True when a's calls from i on are b's from j on, as far as both go, and there are some. */
-static bool tails_agree(const struct sequences *s, int a, int i, int b, int j)
+static bool tails_agree(const struct sequences *s, int a, int64_t i, int b, int64_t j)
 {
 	const struct nccl_call *x, *y;
 
@@ -104,145 +217,112 @@ static bool tails_agree(const struct sequences *s, int a, int i, int b, int j)
 	return true;
 }
 
+/* True when a's calls i and i + 1 are b's in the other order. */
+static bool swapped(const struct sequences *s, int a, int b, int64_t i)
+{
+	const struct nccl_call *first = call_at(s, a, i), *second = call_at(s, a, i + 1);
+	const struct nccl_call *x = call_at(s, b, i), *y = call_at(s, b, i + 1);
+
+	return second && y && nccl_call_same(first, y) && nccl_call_same(second, x);
+}
+
 static enum nccl_odd_how how_odd(const struct sequences *s, const struct nccl_log_calls *calls,
 				 int member)
 {
+	int64_t i = calls->index;
 	int reference = -1;
 
-	if (!call_at(s, member, calls->index))
-		return NCCL_ODD_ENDED;
-	for (int m = 0; m < s->members && calls->majority && reference < 0; m++) {
-		const struct nccl_call *call = call_at(s, m, calls->index);
-
-		if (call && nccl_call_same(call, calls->majority))
+	for (int m = 0; m < s->members && calls->majority && reference < 0; m++)
+		if (call_at(s, m, i) == calls->majority)
 			reference = m;
-	}
 	if (reference < 0)
 		return NCCL_ODD_OTHER;
 	/* Other arguments in one call: the calls after it agree as they stand. */
-	if (tails_agree(s, member, calls->index + 1, reference, calls->index + 1))
+	if (tails_agree(s, member, i + 1, reference, i + 1))
 		return NCCL_ODD_OTHER;
-	if (tails_agree(s, member, calls->index, reference, calls->index + 1))
+	if (swapped(s, member, reference, i))
+		return NCCL_ODD_SWAPPED;
+	if (tails_agree(s, member, i, reference, i + 1))
 		return NCCL_ODD_LEFT_OUT;
-	if (tails_agree(s, member, calls->index + 1, reference, calls->index))
+	if (tails_agree(s, member, i + 1, reference, i))
 		return NCCL_ODD_EXTRA;
 	return NCCL_ODD_OTHER;
 }
 
-static int find_odd(const struct sequences *s, struct nccl_log_calls *calls)
+static void find_odd(const struct sequences *s, struct nccl_log_calls *calls)
 {
-	calls->odd = malloc((size_t)s->members * sizeof(*calls->odd) + 1);
-	if (!calls->odd)
-		return -ENOMEM;
+	const struct nccl_call *history = calls->votes[NCCL_HISTORY].most;
+	bool before = calls->verdict == NCCL_CALLS_BEFORE;
+
 	for (int m = 0; m < s->members; m++) {
 		const struct nccl_call *call = call_at(s, m, calls->index);
+		struct nccl_odd odd = { .member = m, .call = call };
 
-		if (call && calls->majority && nccl_call_same(call, calls->majority))
+		if (call && (before ? history && nccl_field_same(call, history, NCCL_HISTORY)
+				    : agrees(calls, call)))
 			continue;
-		calls->odd[calls->n_odd++] =
-			(struct nccl_odd){ .member = m, .how = how_odd(s, calls, m), .call = call };
+		if (!call && (before || calls->index < s->base[m]))
+			continue; /* it is not about this one, or its line is not kept */
+		odd.how = before ? NCCL_ODD_OTHER : call ? how_odd(s, calls, m) : NCCL_ODD_ENDED;
+		if (!call && s->n[m] > 0)
+			odd.call = s->calls[s->first[m] + s->n[m] - 1];
+		calls->odd[calls->n_odd++] = odd;
 	}
-	return 0;
+}
+
+static void compare(struct sequences *s, const struct nccl_comm *comm, struct nccl_log_calls *calls)
+{
+	int64_t i;
+
+	calls->verdict = NCCL_CALLS_UNKNOWN;
+	if ((comm->guessed && comm->nranks > 0 && comm->n_members > comm->nranks) ||
+	    !align(s, comm, &calls->launch))
+		return;
+	for (int m = 0; m < s->members; m++) {
+		calls->most = end_of(s, m) > calls->most ? end_of(s, m) : calls->most;
+		calls->fewest =
+			m == 0 || end_of(s, m) < calls->fewest ? end_of(s, m) : calls->fewest;
+	}
+	i = s->start;
+	if (i > 0 && differ_at(s, i, true)) {
+		calls->verdict = NCCL_CALLS_BEFORE;
+	} else {
+		while (i < calls->most && !differ_at(s, i, false))
+			i++;
+		if (calls->launch > 0 && i == 0 && i < calls->most)
+			return; /* one opCount, and not one call: it does not align them */
+		calls->verdict = i < calls->most	       ? NCCL_CALLS_DIFFER
+				 : calls->fewest < calls->most ? NCCL_CALLS_FEWER
+							       : NCCL_CALLS_SAME;
+	}
+	if (calls->verdict == NCCL_CALLS_SAME)
+		return;
+	vote(s, calls, i < calls->most ? i : calls->fewest);
+	find_odd(s, calls);
 }
 
 int nccl_log_calls_compare(const struct nccl_comm *comm, struct nccl_log_calls *calls)
 {
 	struct sequences s;
-	bool differ = false;
-	int rc = 0;
+	int64_t total = 0;
 
 	*calls = (struct nccl_log_calls){ .index = -1 };
-	if (sequences_init(&s, comm) < 0)
+	for (int m = 0; m < comm->n_members; m++)
+		total += comm->members[m]->collectives;
+	if (total == 0)
+		return 0;
+	calls->odd = malloc((size_t)comm->n_members * sizeof(*calls->odd));
+	if (!calls->odd || sequences_init(&s, comm) < 0) {
+		nccl_log_calls_release(calls);
 		return -ENOMEM;
-	for (int m = 0; m < s.members; m++) {
-		calls->most = s.n[m] > calls->most ? s.n[m] : calls->most;
-		calls->fewest = m == 0 || s.n[m] < calls->fewest ? s.n[m] : calls->fewest;
 	}
-	if (calls->most == 0)
-		goto out;
-	calls->verdict = NCCL_CALLS_UNKNOWN;
-	if (comm->guessed && comm->nranks > 0 && comm->n_members > comm->nranks)
-		goto out;
-	calls->verdict = NCCL_CALLS_SAME;
-	for (int i = 0; i < calls->most && !differ; i++) {
-		calls->majority = majority_at(&s, i, &differ);
-		calls->index = i;
-	}
-	if (differ)
-		calls->verdict = NCCL_CALLS_DIFFER;
-	else if (calls->fewest < calls->most)
-		calls->verdict = NCCL_CALLS_FEWER;
-	calls->index = differ ? calls->index : calls->fewest < calls->most ? calls->fewest : -1;
-	if (calls->index < 0)
-		calls->majority = NULL;
-	else
-		calls->majority = majority_at(&s, calls->index, &differ);
-	if (calls->index >= 0)
-		rc = find_odd(&s, calls);
-out:
+	compare(&s, comm, calls);
 	sequences_release(&s);
-	return rc;
+	return 0;
 }
 
 void nccl_log_calls_release(struct nccl_log_calls *calls)
 {
 	free(calls->odd);
 	*calls = (struct nccl_log_calls){ .index = -1 };
-}
-
-/* ---- Send and Recv ------------------------------------------------------------------------ */
-
-static int by_pair(const void *a, const void *b)
-{
-	const struct nccl_unmatched *x = a, *y = b;
-
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return x->to < y->to ? -1 : x->to > y->to;
-}
-
-int nccl_log_calls_unmatched(const struct nccl_comm *comm, struct nccl_unmatched **pairs, int *n)
-{
-	struct nccl_unmatched *all;
-	size_t total = 0;
-	int used = 0, kept = 0, end;
-
-	*pairs = NULL;
-	*n = 0;
-	for (int m = 0; m < comm->n_members; m++)
-		total += (size_t)comm->members[m]->n_calls;
-	all = malloc(total * sizeof(*all) + 1);
-	if (!all)
-		return -ENOMEM;
-	for (int m = 0; m < comm->n_members; m++) {
-		const struct nccl_member *member = comm->members[m];
-
-		for (int i = 0; i < member->n_calls; i++) {
-			const struct nccl_call *call = &member->calls[i];
-			bool send = strcmp(call->function, "Send") == 0;
-
-			if (!is_p2p(call) || !nccl_comm_member(comm, call->root))
-				continue;
-			all[used++] =
-				send ? (struct nccl_unmatched){ member->rank, call->root, 1, 0 }
-				     : (struct nccl_unmatched){ call->root, member->rank, 0, 1 };
-		}
-	}
-	qsort(all, (size_t)used, sizeof(*all), by_pair);
-	for (int i = 0; i < used; i = end) {
-		struct nccl_unmatched pair = all[i];
-
-		for (end = i + 1; end < used && by_pair(&all[end], &pair) == 0; end++) {
-			pair.sends += all[end].sends;
-			pair.recvs += all[end].recvs;
-		}
-		if (pair.sends != pair.recvs)
-			all[kept++] = pair;
-	}
-	if (kept == 0)
-		free(all);
-	else
-		*pairs = all;
-	*n = kept;
-	return 0;
 }

@@ -58,6 +58,7 @@ static int member_new(struct nccl_log *log, const struct message *message, int c
 					   .rank = rank,
 					   .dev = dev,
 					   .pid = message->pid,
+					   .file = log->raw->file,
 					   .host = message->host }))
 		return -1;
 	return number;
@@ -260,32 +261,82 @@ static int call_member(struct nccl_log *log, const struct message *message, uint
 	return place->member;
 }
 
+enum nccl_call_kind nccl_call_kind(const struct nccl_call *call)
+{
+	return strcmp(call->function, "Send") == 0   ? NCCL_SEND
+	       : strcmp(call->function, "Recv") == 0 ? NCCL_RECV
+						     : NCCL_COLLECTIVE;
+}
+
+static int64_t number_collective(struct nccl_member *member, struct nccl_call *call)
+{
+	const uint64_t said[] = { (uintptr_t)call->function, call->count, (uint32_t)call->dtype,
+				  (uint32_t)call->op, (uint32_t)call->root };
+
+	call->history = member->history;
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) /* FNV-1a, by words */
+		member->history = (member->history ^ said[i]) * 0x100000001b3ull;
+	return ++member->collectives;
+}
+
+/* A Send's or Recv's among those of its member and peer; 0 without memory. */
+static int64_t number_pair(struct nccl_log *log, int member, enum place_kind kind, int peer)
+{
+	struct place *place = nccl_place(log, NULL, member, kind, (uint32_t)peer);
+
+	return place ? ++place->calls : 0;
+}
+
+static void call_take(struct nccl_log *log, int number, struct nccl_call *call)
+{
+	struct nccl_member *member = &log->members[number];
+	enum nccl_call_kind kind = nccl_call_kind(call);
+
+	if (kind == NCCL_COLLECTIVE)
+		call->number = number_collective(member, call);
+	else
+		call->number =
+			number_pair(log, number, kind == NCCL_SEND ? PLACE_SENDS : PLACE_RECVS,
+				    call->root);
+	if (member->made == 0)
+		member->begins = call->op_count;
+	if (member->n_calls == log->keep) {
+		member->n_calls /= 2;
+		memmove(member->calls, member->calls + log->keep - member->n_calls,
+			(size_t)member->n_calls * sizeof(*call));
+	}
+	if (raw_add(log, member->calls, member->n_calls, *call)) {
+		member->made++;
+		log->calls++;
+	}
+}
+
 bool nccl_message_call(struct nccl_log *log, const struct message *message)
 {
 	const char *at = strstr(message->text, ": opCount "), *p;
-	struct nccl_call call;
+	struct nccl_call call = { .file = log->raw->file, .line = log->raw->file_line };
 	uint64_t unused, address;
 	struct message from = *message;
 	int64_t count;
-	int nranks;
+	int nranks, member;
 
 	if (!at)
 		return false;
 	p = nccl_match(at,
 		       ": opCount %x sendbuff %x recvbuff %x count %l datatype %d op %d root %d "
 		       "comm %x [nranks=%d]",
-		       &unused, &unused, &unused, &count, &call.dtype, &call.op, &call.root,
+		       &call.op_count, &unused, &unused, &count, &call.dtype, &call.op, &call.root,
 		       &address, &nranks);
 	if (!p || nranks < 1 || nranks > NCCL_LOG_RANKS || at == message->text)
 		return true;
 	call.count = (uint64_t)count;
 	call.function = nccl_log_text(log, message->text, (size_t)(at - message->text));
-	call.member = call_member(log, message, address, nranks);
-	if (!call.function || call.member < 0)
+	member = call_member(log, message, address, nranks);
+	if (!call.function || member < 0)
 		return true;
-	from.dev = log->members[call.member].dev;
-	member_take(log, &from, call.member, false);
-	raw_add(log, log->calls, log->n_calls, call);
+	from.dev = log->members[member].dev;
+	member_take(log, &from, member, false);
+	call_take(log, member, &call);
 	return true;
 }
 

@@ -6,6 +6,8 @@
 
 #include "nccl_log/nccl_log_raw.h"
 
+#define COMPACT_LINES 65536 /* what so many lines at least have said is sorted at once */
+
 /* ---- orders ------------------------------------------------------------------------------- */
 
 static int by(int64_t a, int64_t b)
@@ -113,14 +115,14 @@ static int by_warning(const void *a, const void *b)
 		return x->where < y->where ? -1 : 1;
 	if (x->text != y->text)
 		return x->text < y->text ? -1 : 1;
-	return by(x->number, y->number);
+	return by(x->rank, y->rank);
 }
 
-static int by_count(const void *a, const void *b)
+static int by_first(const void *a, const void *b)
 {
 	const struct nccl_warning *x = a, *y = b;
 
-	return by(x->n_ranks, y->n_ranks); /* still the number of the first line */
+	return by(x->first, y->first);
 }
 
 static int by_member(const void *a, const void *b)
@@ -130,11 +132,6 @@ static int by_member(const void *a, const void *b)
 
 	d = d ? d : by((*x)->rank, (*y)->rank);
 	return d ? d : (*x < *y ? -1 : *x > *y);
-}
-
-static int by_int(const void *a, const void *b)
-{
-	return by(*(const int *)a, *(const int *)b);
 }
 
 static void sort(void *array, int n, size_t size, int (*compare)(const void *, const void *))
@@ -188,7 +185,7 @@ static int merge_tunings(struct nccl_tuning *tunings, int n)
 	sort(tunings, n, sizeof(*tunings), by_tuning);
 	for (int i = 0; i < n; i++) {
 		if (kept > 0 && by_tuning(&tunings[kept - 1], &tunings[i]) == 0)
-			tunings[kept - 1].count++;
+			tunings[kept - 1].count += tunings[i].count;
 		else
 			tunings[kept++] = tunings[i];
 	}
@@ -232,7 +229,7 @@ static int slice_comms(struct nccl_log *log)
 	return 0;
 }
 
-/* ---- members and their calls -------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------------------------ */
 
 static int join_members(struct nccl_log *log)
 {
@@ -262,59 +259,45 @@ out:
 	return rc;
 }
 
-static int join_calls(struct nccl_log *log)
-{
-	struct nccl_call *sorted = malloc((size_t)log->n_calls * sizeof(*sorted) + 1);
-	int first = 0;
-
-	if (!sorted)
-		return -ENOMEM;
-	for (int i = 0; i < log->n_calls; i++)
-		log->members[log->calls[i].member].n_calls++;
-	for (int i = 0; i < log->n_members; i++) {
-		log->members[i].calls = log->members[i].n_calls ? sorted + first : NULL;
-		first += log->members[i].n_calls;
-		log->members[i].n_calls = 0;
-	}
-	for (int i = 0; i < log->n_calls; i++) {
-		struct nccl_member *member = &log->members[log->calls[i].member];
-
-		member->calls[member->n_calls++] = log->calls[i];
-	}
-	free(log->calls);
-	log->calls = sorted;
-	return 0;
-}
-
 /* ---- warnings ----------------------------------------------------------------------------- */
 
-/* One warning from n lines with the same text. n_ranks is the first line's number until all are
- * sorted by it. */
+/* Each rank's once, with the number of the first. */
+static int merge_warnings(struct raw_warning *raw, int n)
+{
+	int kept = 0;
+
+	sort(raw, n, sizeof(*raw), by_warning);
+	for (int i = 0; i < n; i++) {
+		struct raw_warning *last = kept > 0 ? &raw[kept - 1] : NULL;
+
+		if (last && by_warning(last, &raw[i]) == 0) {
+			last->count += raw[i].count;
+			last->first = raw[i].first < last->first ? raw[i].first : last->first;
+		} else {
+			raw[kept++] = raw[i];
+		}
+	}
+	return kept;
+}
+
+/* One warning from those of n ranks with the same text. */
 static int join_warning(struct nccl_warning *warning, const struct raw_warning *raw, int n)
 {
 	*warning = (struct nccl_warning){ .where = raw->where,
 					  .text = raw->text,
 					  .trace = raw->trace,
-					  .count = n,
+					  .first = raw->first,
 					  .ranks = malloc((size_t)n * sizeof(int) + 1) };
 	if (!warning->ranks)
 		return -ENOMEM;
-	for (int i = 0; i < n; i++)
-		warning->ranks[i] = raw[i].rank;
-	warning->n_ranks = raw->number;
+	for (int i = 0; i < n; i++) {
+		warning->count += raw[i].count;
+		if (raw[i].first < warning->first)
+			warning->first = raw[i].first;
+		if (raw[i].rank >= 0)
+			warning->ranks[warning->n_ranks++] = raw[i].rank;
+	}
 	return 0;
-}
-
-/* Ranks ascending, each once, without those that are not known. */
-static void warning_ranks(struct nccl_warning *warning)
-{
-	int kept = 0;
-
-	warning->n_ranks = sort_unique(warning->ranks, warning->count, sizeof(int), by_int);
-	for (int i = 0; i < warning->n_ranks; i++)
-		if (warning->ranks[i] >= 0)
-			warning->ranks[kept++] = warning->ranks[i];
-	warning->n_ranks = kept;
 }
 
 static int join_warnings(struct nccl_log *log)
@@ -322,7 +305,6 @@ static int join_warnings(struct nccl_log *log)
 	struct raw_warning *raw = log->raw->warnings;
 	int n = log->raw->n_warnings, first = 0, end;
 
-	sort(raw, n, sizeof(*raw), by_warning);
 	log->warnings = malloc((size_t)n * sizeof(*log->warnings) + 1);
 	if (!log->warnings)
 		return -ENOMEM;
@@ -335,10 +317,25 @@ static int join_warnings(struct nccl_log *log)
 			return -ENOMEM;
 		log->n_warnings++;
 	}
-	sort(log->warnings, log->n_warnings, sizeof(*log->warnings), by_count);
-	for (int i = 0; i < log->n_warnings; i++)
-		warning_ranks(&log->warnings[i]);
+	sort(log->warnings, log->n_warnings, sizeof(*log->warnings), by_first);
 	return 0;
+}
+
+void nccl_log_compact(struct nccl_log *log)
+{
+	struct nccl_log_raw *raw = log->raw;
+
+	raw->n_edges = sort_unique(raw->edges, raw->n_edges, sizeof(*raw->edges), by_edge);
+	raw->n_trees = merge_trees(raw->trees, raw->n_trees);
+	raw->n_links = sort_unique(raw->links, raw->n_links, sizeof(*raw->links), by_link);
+	raw->n_tunings = merge_tunings(raw->tunings, raw->n_tunings);
+	raw->n_graphs = sort_unique(raw->graphs, raw->n_graphs, sizeof(*raw->graphs), by_graph);
+	raw->n_warnings = merge_warnings(raw->warnings, raw->n_warnings);
+	log->n_paths = sort_unique(log->paths, log->n_paths, sizeof(*log->paths), by_path);
+	log->n_settings =
+		sort_unique(log->settings, log->n_settings, sizeof(*log->settings), by_setting);
+	raw->compact_at = log->lines + COMPACT_LINES + raw->n_edges + raw->n_trees + raw->n_links +
+			  raw->n_tunings + raw->n_graphs + raw->n_warnings + log->n_paths;
 }
 
 int nccl_log_join(struct nccl_log *log)
@@ -347,17 +344,9 @@ int nccl_log_join(struct nccl_log *log)
 	int rc;
 
 	sort(raw->orders, raw->n_orders, sizeof(*raw->orders), by_order);
-	raw->n_edges = sort_unique(raw->edges, raw->n_edges, sizeof(*raw->edges), by_edge);
-	raw->n_trees = merge_trees(raw->trees, raw->n_trees);
-	raw->n_links = sort_unique(raw->links, raw->n_links, sizeof(*raw->links), by_link);
-	raw->n_tunings = merge_tunings(raw->tunings, raw->n_tunings);
-	raw->n_graphs = sort_unique(raw->graphs, raw->n_graphs, sizeof(*raw->graphs), by_graph);
-	log->n_paths = sort_unique(log->paths, log->n_paths, sizeof(*log->paths), by_path);
-	log->n_settings =
-		sort_unique(log->settings, log->n_settings, sizeof(*log->settings), by_setting);
+	nccl_log_compact(log);
 	rc = slice_comms(log);
 	rc = rc ? rc : join_members(log);
-	rc = rc ? rc : join_calls(log);
 	rc = rc ? rc : join_warnings(log);
 	return rc ? rc : nccl_log_join_rings(log);
 }

@@ -22,7 +22,7 @@ static json_t *numbers(const int *values, int n)
 	return array;
 }
 
-static json_t *unless_negative(int value)
+static json_t *unless_negative(int64_t value)
 {
 	return value < 0 ? json_null() : json_integer(value);
 }
@@ -75,7 +75,7 @@ static json_t *member_json(const struct nccl_member *member)
 	put(object, "state", json_string(states[member->state]));
 	put(object, "init_seconds",
 	    member->timed ? json_value_real(member->times[0]) : json_null());
-	put(object, "calls", json_integer(member->n_calls));
+	put(object, "calls", json_integer(member->made));
 	return object;
 }
 
@@ -130,8 +130,9 @@ static json_t *verdict_json(const struct nccl_lint *lint)
 
 static json_t *calls_json(const struct nccl_comm *comm, const struct nccl_log_calls *calls)
 {
-	static const char *const verdicts[] = { "none", "unknown", "same", "fewer", "differ" };
-	static const char *const hows[] = { "other", "left-out", "extra", "ended" };
+	static const char *const verdicts[] = { "none",	 "unknown", "same",
+						"fewer", "differ",  "before" };
+	static const char *const hows[] = { "other", "left-out", "extra", "swapped", "ended" };
 	json_t *object = json_object(), *odd = json_array();
 	char text[160];
 
@@ -142,8 +143,14 @@ static json_t *calls_json(const struct nccl_comm *comm, const struct nccl_log_ca
 		put(entry, "rank", unless_negative(comm->members[one->member]->rank));
 		put(entry, "how", json_string(hows[one->how]));
 		put(entry, "call",
-		    json_value_text(one->call ? nccl_call_text(one->call, text, sizeof(text))
-					      : NULL));
+		    json_value_text(one->how != NCCL_ODD_ENDED
+					    ? nccl_call_text(one->call, text, sizeof(text))
+					    : NULL));
+		put(entry, "file", json_value_text(one->call ? one->call->file : NULL));
+		put(entry, "line", one->call ? json_integer(one->call->line) : json_null());
+		put(entry, "opcount",
+		    one->call ? json_sprintf("%llx", (unsigned long long)one->call->op_count)
+			      : json_null());
 		json_array_append_new(odd, entry);
 	}
 	put(object, "verdict", json_string(verdicts[calls->verdict]));

@@ -1,4 +1,5 @@
 /* nccl_log_line.c: what each kind of message says. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -364,8 +365,10 @@ static void on_warning(struct nccl_log *log, const struct message *message, cons
 				       .text = nccl_log_text(log, text, strlen(text)),
 				       .trace = !message->where,
 				       .rank = world_rank(log, message),
-				       .number = log->raw->n_warnings };
+				       .first = log->raw->warned,
+				       .count = 1 };
 
+	log->raw->warned += log->raw->warned < INT_MAX;
 	if (warning.where && warning.text)
 		raw_add(log, log->raw->warnings, log->raw->n_warnings, warning);
 }

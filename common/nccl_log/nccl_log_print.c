@@ -1,5 +1,4 @@
-/* nccl_log_print.c: the log as readable text: summary, calls, tuning, verdict on rings,
- * warnings. */
+/* nccl_log_print.c: the log as readable text: summary, tuning, verdict on rings, warnings. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,23 +7,6 @@
 static const char *name_of(const char *const *names, int n, int number)
 {
 	return number >= 0 && number < n ? names[number] : NULL;
-}
-
-char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len)
-{
-	/* nccl.h: ncclDataType_t and ncclRedOp_t; operators from 5 on are the user's. */
-	static const char *const dtypes[] = { "i8",  "u8",  "i32", "u32",  "i64",    "u64",
-					      "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2" };
-	static const char *const ops[] = { "sum", "prod", "max", "min", "avg" };
-	const char *dtype = name_of(dtypes, 12, call->dtype), *op = name_of(ops, 5, call->op);
-	char other_dtype[16], other_op[16];
-
-	snprintf(other_dtype, sizeof(other_dtype), "%d", call->dtype);
-	snprintf(other_op, sizeof(other_op), "user%d", call->op);
-	snprintf(buf, len, "%s count=%llu dtype=%s op=%s root=%d", call->function,
-		 (unsigned long long)call->count, dtype ? dtype : other_dtype, op ? op : other_op,
-		 call->root);
-	return buf;
 }
 
 void nccl_log_print_list(FILE *out, const int *numbers, int n, int width)
@@ -38,7 +20,7 @@ void nccl_log_print_list(FILE *out, const int *numbers, int n, int width)
 	}
 }
 
-static void print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
+void nccl_log_print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
 {
 	fprintf(out, "communicator %d (%s): ", (int)(comm - log->comms), comm->id);
 	if (comm->nranks)
@@ -128,7 +110,7 @@ void nccl_log_print_summary(FILE *out, const struct nccl_log *log)
 	for (int i = 0; i < log->n_comms; i++) {
 		const struct nccl_comm *comm = &log->comms[i];
 
-		print_title(out, log, comm);
+		nccl_log_print_title(out, log, comm);
 		print_states(out, comm);
 		if (comm->coll_channels >= 0)
 			fprintf(out,
@@ -166,84 +148,6 @@ void nccl_log_print_tunings(FILE *out, const struct nccl_log *log)
 				tuning->count == 1 ? "" : "s");
 		}
 	}
-}
-
-/* ---- calls -------------------------------------------------------------------------------- */
-
-static void print_odd(FILE *out, const struct nccl_comm *comm, const struct nccl_odd *odd)
-{
-	static const char *const how[] = { [NCCL_ODD_OTHER] = "",
-					   [NCCL_ODD_LEFT_OUT] = ": it left this call out",
-					   [NCCL_ODD_EXTRA] = ": one call more than the others",
-					   [NCCL_ODD_ENDED] = "no further call" };
-	const struct nccl_member *member = comm->members[odd->member];
-	char text[160];
-
-	if (member->rank >= 0)
-		fprintf(out, "    rank %d: ", member->rank);
-	else
-		fprintf(out, "    %s:%lld: ", member->host, (long long)member->pid);
-	fprintf(out, "%s%s\n", odd->call ? nccl_call_text(odd->call, text, sizeof(text)) : "",
-		how[odd->how]);
-}
-
-static void print_comparison(FILE *out, const struct nccl_comm *comm,
-			     const struct nccl_log_calls *calls)
-{
-	char text[160];
-
-	switch (calls->verdict) {
-	case NCCL_CALLS_NONE:
-		fprintf(out, "  no collective calls (subsystem COLL)\n");
-		return;
-	case NCCL_CALLS_UNKNOWN:
-		fprintf(out, "  without Init lines these can't be told apart\n");
-		return;
-	case NCCL_CALLS_SAME:
-		fprintf(out, "  %d collective calls, the same on all %d ranks here\n", calls->most,
-			comm->n_members);
-		return;
-	case NCCL_CALLS_FEWER:
-		fprintf(out,
-			"  the same calls, but not as many: %d to %d; from call %d on some are "
-			"missing\n",
-			calls->fewest, calls->most, calls->index + 1);
-		break;
-	case NCCL_CALLS_DIFFER:
-		fprintf(out, "  ranks differ, first at call %d (%d to %d calls)\n",
-			calls->index + 1, calls->fewest, calls->most);
-		break;
-	}
-	if (calls->majority)
-		fprintf(out, "    most ranks: %s\n",
-			nccl_call_text(calls->majority, text, sizeof(text)));
-	else
-		fprintf(out, "    no majority\n");
-	for (int i = 0; i < calls->n_odd; i++)
-		print_odd(out, comm, &calls->odd[i]);
-}
-
-int nccl_log_print_calls(FILE *out, const struct nccl_log *log)
-{
-	struct nccl_unmatched *pairs;
-	struct nccl_log_calls calls;
-	int n;
-
-	for (int i = 0; i < log->n_comms; i++) {
-		const struct nccl_comm *comm = &log->comms[i];
-
-		if (nccl_log_calls_compare(comm, &calls) < 0 ||
-		    nccl_log_calls_unmatched(comm, &pairs, &n) < 0)
-			return -1;
-		print_title(out, log, comm);
-		print_comparison(out, comm, &calls);
-		for (int p = 0; p < n; p++)
-			fprintf(out, "  rank %d -> rank %d: %d Send, %d Recv\n", pairs[p].from,
-				pairs[p].to, pairs[p].sends, pairs[p].recvs);
-		free(pairs);
-		nccl_log_calls_release(&calls);
-	}
-	return 0;
 }
 
 /* ---- verdict and warnings ----------------------------------------------------------------- */

@@ -5,7 +5,14 @@
 #include "nccl_log/nccl_log.h"
 
 /* Something that a line comes from or names, and the member it stands for. */
-enum place_kind { PLACE_PROCESS, PLACE_THREAD, PLACE_DEVICE, PLACE_ADDRESS };
+enum place_kind {
+	PLACE_PROCESS,
+	PLACE_THREAD,
+	PLACE_DEVICE,
+	PLACE_ADDRESS,
+	PLACE_SENDS, /* of a member (whose number stands for the pid) to a peer */
+	PLACE_RECVS  /* from it */
+};
 
 struct place {
 	const char *host;
@@ -16,7 +23,8 @@ struct place {
 	int first;  /* device: its first member */
 	int tuner;  /* process: the rank 0 that called last */
 	bool in_init;
-	int guesses; /* device: communicators without an id so far */
+	int guesses;   /* device: communicators without an id so far */
+	int64_t calls; /* sends, receives: so far */
 };
 
 /* Rank 0's "Channel" line: ranks in pool[first] on. */
@@ -33,7 +41,7 @@ struct raw_edge {
 struct raw_warning {
 	const char *where, *text;
 	bool trace;
-	int rank, number;
+	int rank, first, count; /* first: warnings before it */
 };
 
 struct nccl_log_raw {
@@ -48,7 +56,10 @@ struct nccl_log_raw {
 	struct nccl_graph *graphs;
 	int *pool;
 	int n_orders, n_edges, n_warnings, n_trees, n_links, n_tunings, n_graphs, n_pool;
-	int rank_hint;
+	int rank_hint, warned;
+	int64_t compact_at; /* lines */
+	const char *file;   /* that is being read */
+	int64_t file_line;
 	char *line; /* the one being read, clean */
 	bool no_memory;
 };
@@ -95,6 +106,9 @@ int nccl_log_member(struct nccl_log *log, const struct message *message, int ran
  * begins one, whose communicator is guessed (NCCL before 2.18 says nothing at its start). */
 int nccl_log_builder(struct nccl_log *log, const struct message *message, int rank);
 
+enum nccl_call_kind { NCCL_COLLECTIVE, NCCL_SEND, NCCL_RECV };
+enum nccl_call_kind nccl_call_kind(const struct nccl_call *call);
+
 /* Take in one message. */
 void nccl_log_message(struct nccl_log *log, const struct message *message);
 
@@ -103,10 +117,14 @@ bool nccl_message_init(struct nccl_log *log, const struct message *message);
 bool nccl_message_call(struct nccl_log *log, const struct message *message);
 bool nccl_message_tuning(struct nccl_log *log, const struct message *message);
 
-/* nccl_log_join.c and nccl_log_rings.c: sort and join. */
+/* nccl_log_join.c and nccl_log_rings.c: sort and join; what was said twice once, while more is read. */
+void nccl_log_compact(struct nccl_log *log);
 int nccl_log_join(struct nccl_log *log);
 int nccl_log_join_rings(struct nccl_log *log);
 void nccl_log_raw_free(struct nccl_log *log);
+
+/* A communicator's line that is the head of what is printed of it. */
+void nccl_log_print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm);
 
 /* A small sscanf that can't overflow: %d int, %l int64_t, %x uint64_t (0x or not, "(nil)" is 0),
  * %f double, %w char[64] (up to a blank or one of ",:)"), blank: any blanks, even none; anything

@@ -1,0 +1,247 @@
+/* nccl_log_print_calls.c: the ranks' calls side by side: the lines at which they part. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "nccl_log/nccl_log_raw.h"
+
+#define ODD_SHOWN   16 /* lines */
+#define SIDES_SHOWN 4  /* values without majority, and lines of each */
+
+/* "AllReduce", "count 4", "dtype f32", "op sum", "root 0"; `blank` stands between. */
+static const char *field_text(const struct nccl_call *call, int field, char blank, char *buf,
+			      size_t len)
+{
+	/* nccl.h: ncclDataType_t and ncclRedOp_t; operators from 5 on are the user's. */
+	static const char *const dtypes[] = { "i8",  "u8",  "i32", "u32",  "i64",    "u64",
+					      "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2" };
+	static const char *const ops[] = { "sum", "prod", "max", "min", "avg" };
+
+	if (field == NCCL_FUNCTION)
+		return call->function;
+	if (field == NCCL_COUNT)
+		snprintf(buf, len, "count%c%" PRIu64, blank, call->count);
+	else if (field == NCCL_ROOT)
+		snprintf(buf, len, "root%c%d", blank, call->root);
+	else if (field == NCCL_DTYPE && call->dtype >= 0 && call->dtype < 12)
+		snprintf(buf, len, "dtype%c%s", blank, dtypes[call->dtype]);
+	else if (field == NCCL_DTYPE)
+		snprintf(buf, len, "dtype%c%d", blank, call->dtype);
+	else if (call->op >= 0 && call->op < 5)
+		snprintf(buf, len, "op%c%s", blank, ops[call->op]);
+	else
+		snprintf(buf, len, "op%cuser%d", blank, call->op);
+	return buf;
+}
+
+/* Those fields of the call, each after a blank. */
+static void print_fields(FILE *out, const struct nccl_call *call, unsigned fields)
+{
+	char text[40];
+
+	for (int f = 0; f < NCCL_FIELDS; f++)
+		if (fields & 1u << f)
+			fprintf(out, " %s", field_text(call, f, ' ', text, sizeof(text)));
+}
+
+char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len)
+{
+	char text[4][40];
+
+	for (int f = NCCL_COUNT; f <= NCCL_ROOT; f++)
+		field_text(call, f, '=', text[f - 1], sizeof(text[0]));
+	snprintf(buf, len, "%s %s %s %s %s", call->function, text[0], text[1], text[2], text[3]);
+	return buf;
+}
+
+static const char *name_member(const struct nccl_member *member, char *buf, size_t len)
+{
+	if (member->rank >= 0)
+		snprintf(buf, len, "rank %d", member->rank);
+	else
+		snprintf(buf, len, "%.64s:%" PRId64, member->host, member->pid);
+	return buf;
+}
+
+/* The call that this member makes, and what most have instead in the fields in which they agree. */
+static void print_other(FILE *out, const struct nccl_comm *comm, const struct nccl_log_calls *calls,
+			const struct nccl_odd *odd)
+{
+	static const char *const how[] = { "", " left that out", " makes one call more here",
+					   " makes that one next" };
+	const unsigned name = 1u << NCCL_FUNCTION | 1u << NCCL_COUNT;
+	unsigned fields = odd->how == NCCL_ODD_OTHER ? 0 : name;
+	int others = calls->voters;
+	char text[96];
+
+	for (int f = 0; f < NCCL_FIELDS; f++)
+		if (calls->votes[f].most &&
+		    !nccl_field_same(odd->call, calls->votes[f].most, (enum nccl_field)f)) {
+			fields |= 1u << f;
+			others = calls->votes[f].votes < others ? calls->votes[f].votes : others;
+		}
+	if (fields == 0)
+		return; /* what it has is one of the sides of a tie */
+	fprintf(out, "    %s:%" PRId64 ":", odd->call->file, odd->call->line);
+	print_fields(out, odd->call, fields | name);
+	fprintf(out, " opCount %" PRIx64, odd->call->op_count);
+	if (others == comm->n_members - 1)
+		fprintf(out, "; all others:");
+	else
+		fprintf(out, "; %d other%s:", others, others == 1 ? "" : "s");
+	for (int f = 0; f < NCCL_FIELDS; f++)
+		print_fields(out, calls->votes[f].most, fields & 1u << f);
+	fprintf(out, " (%s%s)\n", name_member(comm->members[odd->member], text, sizeof(text)),
+		how[odd->how]);
+}
+
+static void print_ended(FILE *out, const struct nccl_comm *comm, const struct nccl_log_calls *calls,
+			const struct nccl_odd *odd)
+{
+	const struct nccl_member *member = comm->members[odd->member];
+	const struct nccl_call *next = calls->majority;
+	char text[96];
+
+	fprintf(out, "    %s ", member->file);
+	if (odd->call)
+		fprintf(out, "ends after opCount %" PRIx64, odd->call->op_count);
+	else
+		fprintf(out, "has no collective call");
+	if (next)
+		fprintf(out, "; %s issued %" PRIx64 " %s count %" PRIu64,
+			calls->voters > 1 ? "the others" : "another", next->op_count,
+			next->function, next->count);
+	else
+		fprintf(out, "; %s",
+			calls->voters ? "the others differ" : "the others' lines are not kept");
+	fprintf(out, " (%s)\n", name_member(member, text, sizeof(text)));
+}
+
+/* The lines with this side's value of a field in which no value has a majority. */
+static void print_side(FILE *out, const struct nccl_log_calls *calls, const struct nccl_call *side,
+		       int field)
+{
+	int lines = 0;
+	char text[40];
+
+	fprintf(out, " %s in", field_text(side, field, ' ', text, sizeof(text)));
+	for (int i = 0; i < calls->n_odd; i++) {
+		const struct nccl_call *call = calls->odd[i].call;
+
+		if (calls->odd[i].how == NCCL_ODD_ENDED ||
+		    !nccl_field_same(call, side, (enum nccl_field)field) || lines++ >= SIDES_SHOWN)
+			continue;
+		fprintf(out, "%s %s:%" PRId64, lines > 1 ? "," : "", call->file, call->line);
+	}
+	if (lines > SIDES_SHOWN)
+		fprintf(out, " and %d more", lines - SIDES_SHOWN);
+}
+
+static void print_sides(FILE *out, const struct nccl_log_calls *calls, int field)
+{
+	const struct nccl_call *sides[SIDES_SHOWN];
+	int n = 0, known;
+
+	fprintf(out, "    no majority:");
+	for (int i = 0; i < calls->n_odd && n < SIDES_SHOWN; i++) {
+		if (calls->odd[i].how == NCCL_ODD_ENDED)
+			continue;
+		for (known = 0; known < n && !nccl_field_same(sides[known], calls->odd[i].call,
+							      (enum nccl_field)field);)
+			known++;
+		if (known < n)
+			continue;
+		fprintf(out, "%s", n > 0 ? ";" : "");
+		print_side(out, calls, sides[n++] = calls->odd[i].call, field);
+	}
+	fprintf(out, "%s\n", n == SIDES_SHOWN ? "; ..." : "");
+}
+
+static void print_odds(FILE *out, const struct nccl_comm *comm, const struct nccl_log_calls *calls)
+{
+	bool before = calls->verdict == NCCL_CALLS_BEFORE;
+	char text[96];
+
+	for (int f = 0; f < NCCL_FIELDS && !before; f++)
+		if (calls->voters > 0 && !calls->votes[f].most)
+			print_sides(out, calls, f);
+	for (int i = 0; i < calls->n_odd && i < ODD_SHOWN; i++) {
+		const struct nccl_odd *odd = &calls->odd[i];
+
+		if (before)
+			fprintf(out,
+				"    %s:%" PRId64 ": other calls before this line than %s (%s)\n",
+				odd->call->file, odd->call->line,
+				calls->votes[NCCL_HISTORY].most ? "most" : "others, no majority",
+				name_member(comm->members[odd->member], text, sizeof(text)));
+		else if (odd->how == NCCL_ODD_ENDED)
+			print_ended(out, comm, calls, odd);
+		else
+			print_other(out, comm, calls, odd);
+	}
+	if (calls->n_odd > ODD_SHOWN)
+		fprintf(out, "    and %d more\n", calls->n_odd - ODD_SHOWN);
+}
+
+static void print_comparison(FILE *out, const struct nccl_comm *comm,
+			     const struct nccl_log_calls *calls)
+{
+	static const char *const heads[] = {
+		"no collective calls (subsystem COLL)",
+		"these can't be told apart: Init lines, or the heads of logs, are missing",
+		"the same calls on all ranks here",
+		"the same calls, but not as many: some ranks end before call",
+		"ranks differ, first at call",
+		"ranks differ in lines that are not kept, before call",
+	};
+
+	fprintf(out, "  %s", heads[calls->verdict]);
+	if (calls->verdict > NCCL_CALLS_SAME)
+		fprintf(out, " %" PRId64, calls->index + 1);
+	if (calls->launch > 0 && calls->verdict >= NCCL_CALLS_SAME)
+		fprintf(out, ", counted from opCount %" PRIx64, calls->launch);
+	if (calls->verdict >= NCCL_CALLS_SAME)
+		fprintf(out, " (%d ranks made %" PRId64, comm->n_members, calls->fewest);
+	if (calls->most > calls->fewest)
+		fprintf(out, " to %" PRId64, calls->most);
+	fprintf(out, "%s\n", calls->verdict >= NCCL_CALLS_SAME ? ")" : "");
+	print_odds(out, comm, calls);
+}
+
+static void print_pair(FILE *out, const struct nccl_unmatched *pair)
+{
+	const struct nccl_call *const calls[] = { pair->send, pair->recv };
+
+	fprintf(out, "  rank %d -> rank %d: %" PRId64 " Send, %" PRId64 " Recv", pair->from,
+		pair->to, pair->sends, pair->recvs);
+	for (int i = 0; i < 2; i++) {
+		if (!calls[i])
+			continue;
+		fprintf(out, "; %s:%" PRId64 ":", calls[i]->file, calls[i]->line);
+		print_fields(out, calls[i],
+			     1u << NCCL_FUNCTION | 1u << NCCL_COUNT | 1u << NCCL_DTYPE);
+		fprintf(out, "%s", calls[!i] ? "" : " has no partner");
+	}
+	fprintf(out, "\n");
+}
+
+int nccl_log_print_calls(FILE *out, const struct nccl_log *log)
+{
+	struct nccl_unmatched *pairs;
+	struct nccl_log_calls calls;
+	int n;
+
+	for (int i = 0; i < log->n_comms; i++) {
+		const struct nccl_comm *comm = &log->comms[i];
+
+		if (nccl_log_calls_compare(comm, &calls) < 0 ||
+		    nccl_log_calls_unmatched(comm, &pairs, &n) < 0)
+			return -1;
+		nccl_log_print_title(out, log, comm);
+		print_comparison(out, comm, &calls);
+		for (int p = 0; p < n; p++)
+			print_pair(out, &pairs[p]);
+		free(pairs);
+		nccl_log_calls_release(&calls);
+	}
+	return 0;
+}

@@ -16,6 +16,7 @@
 struct walk {
 	struct rule_ctx ctx;
 	struct teams teams;
+	struct waits waits;
 	struct plan *plans;    /* of each team */
 	struct team_part part; /* of the team at hand, unless that is the whole run */
 	struct align made[2];  /* the last one that was made: plain, strict */
@@ -217,11 +218,23 @@ static enum rule_outcomes outcome_bit(enum outcome outcome)
 					  : ON_OTHER;
 }
 
+/* Who waits for whom, where that takes more than a look at one communicator. */
+static void find_waits(struct walk *w)
+{
+	if (w->ctx.outcome != OUTCOME_HANG || (w->teams.n < 2 && !w->ctx.in_pairs))
+		return;
+	if (waits_init(&w->waits, w->ctx.run, &w->teams) == 0)
+		w->ctx.waits = &w->waits;
+	else
+		w->poor = true;
+}
+
 static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 {
 	enum rule_outcomes outcome = outcome_bit(w->ctx.outcome);
 
 	survey_pairs(w);
+	find_waits(w);
 	w->ctx.settled = is_settled(w);
 	for (size_t i = 0; i < n; i++)
 		if ((table[i].outcomes & outcome) && ask_row(w, &table[i])) {
@@ -267,6 +280,7 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 	align_release(&w.made[0]);
 	align_release(&w.made[1]);
 	team_part_release(&w.part);
+	waits_release(&w.waits);
 	teams_release(&w.teams);
 	free(w.plans);
 	free(w.finding.culprits.in);

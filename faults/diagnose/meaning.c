@@ -166,6 +166,15 @@ static const struct meaning {
 			     "Let one script start all ranks; print NCCL_* of every rank before "
 			     "the "
 			     "first call. NCCL_DEBUG=VERSION prints the library's version." },
+	[CLASS_CYCLE] = { "Ranks make calls of several communicators in different orders, and wait "
+			  "for "
+			  "each other in a circle.",
+			  "Find where the culprit comes to the one communicator before the other: "
+			  "a "
+			  "branch, a hook, a thread that makes calls beside the main one.",
+			  "Make the calls of all communicators in one order on all ranks, from one "
+			  "thread; where they are to overlap, launch them in one group "
+			  "(ncclGroupStart/End), or let their streams wait for each other." },
 	[CLASS_UNEXPLAINED] = { "The evidence fits none of the known causes.",
 				"Take native stacks of all ranks and NCCL's own log, and compare "
 				"them.",

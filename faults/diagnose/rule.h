@@ -12,7 +12,7 @@
 
 #include "align/align.h"
 #include "diagnose/diagnose.h"
-#include "waits/teams.h"
+#include "waits/waits.h"
 
 /* Sends and receives tell this of a team when they are compared strictly. */
 struct plan {
@@ -30,6 +30,8 @@ struct rule_ctx {
 	bool in_pairs;	      /* sends and receives are among what ranks wait for */
 	bool settled; /* all came to their end, and what was sent was received: more calls of one rank are
 	               * its right */
+	const struct waits *waits; /* of a hang that is not of one communicator's collectives alone;
+	                            * else NULL */
 	const struct team *team; /* at hand; this and the next ones are NULL in a row for the run */
 	const struct plan *plan; /* its; nothing unless in_pairs */
 	const struct align *align;

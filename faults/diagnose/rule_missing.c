@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options/backend_kind.h"
 #include "diagnose/host.h"
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"
@@ -77,12 +76,11 @@ static uint64_t fewest_calls(const struct rule_ctx *ctx, bool idle)
  * told there. */
 static bool waits_elsewhere(const struct rule_ctx *ctx, int rank)
 {
-	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
-	const struct record *newest = r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
+	int number = team_rank(ctx->team, rank);
+	const struct wait_call *in =
+		ctx->waits && number >= 0 ? waits_in(ctx->waits, number) : NULL;
 
-	return newest && newest->comm != ctx->align->comm && r->view.completed < r->view.issued &&
-	       (newest->state == RECORD_ISSUING ||
-		!backend_lacks(ctx->run->backend, BACKEND_ASYNC));
+	return in && in->team != ctx->team;
 }
 
 /* Those that made fewest calls and are not inside one; who waits for a partner may be behind the

@@ -44,6 +44,7 @@ const struct rule rules[] = {
 	  .comms = COMMS_EACH,
 	  .diverged = true,
 	  .f = rule_deviation },
+	{ .name = "cycle", .outcomes = ON_HANG, .comms = COMMS_NONE, .f = rule_cycle },
 	{ .name = "missing", .outcomes = ON_HANG, .comms = COMMS_EACH, .f = rule_missing },
 	{ .name = "split",
 	  .outcomes = ON_HANG | ON_ERROR,

@@ -33,6 +33,9 @@ rule_fn rule_split; /* two sides, and nobody can say which is right */
 /* What the team at hand, whose alignment is strict, tells of its plan; `plan` is zero before. */
 void plan_find(const struct rule_ctx *ctx, struct plan *plan);
 
+/* rule_cycle.c: ranks wait for each other in a circle. */
+rule_fn rule_cycle; /* over several communicators */
+
 /* rule_missing.c: some made a call that others, not inside one, never did. */
 rule_fn rule_missing;
 rule_fn rule_missing_at_end; /* and all came to their end */

@@ -23,6 +23,7 @@ static const char *const names[CLASS_COUNT] = {
 	[CLASS_INIT_UNREACHABLE] = "init-unreachable",
 	[CLASS_ABORTED] = "aborted",
 	[CLASS_SETTINGS] = "settings-mismatch",
+	[CLASS_CYCLE] = "order-cycle",
 	[CLASS_UNEXPLAINED] = "unexplained",
 	[CLASS_DIED] = "rank-died",
 	[CLASS_ERROR] = "error",

@@ -30,6 +30,7 @@ enum diagnosis_class {
 	CLASS_INIT_UNREACHABLE, /* lives in another network than the others */
 	CLASS_ABORTED,		/* aborted its communicator by itself */
 	CLASS_SETTINGS,		/* has other settings, or another library, than most */
+	CLASS_CYCLE,		/* ranks wait for each other in calls of several communicators */
 	CLASS_UNEXPLAINED,	/* a hang for which no cause was found */
 
 	/* the monitor's, where nobody could look at the calls */

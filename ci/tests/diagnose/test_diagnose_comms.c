@@ -5,7 +5,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an
- * all-gather instead, sN a send to N, rN a receive from N, + or - of another amount. | what stands
+ * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount. | what stands
  * before it has completed, ! the last call has not returned (then calls block, else they queue), z
  * asleep in host code, e past the last call. */
 struct row {
@@ -74,6 +74,8 @@ static void tell(struct evidence_rank *r, const char *calls)
 			strcpy(r->view.what, "the slowest rank's figures");
 		else if (*calls == '!')
 			last->state = RECORD_ISSUING;
+		else if (*calls == '\'')
+			last->stream = 1;
 		else if (*calls == 'g')
 			last->kind = CALL_ALL_GATHER;
 		else if (*calls == '+' || *calls == '-')
@@ -128,6 +130,55 @@ static const struct row rows[] = {
 	  { "0!", "1!", "z", "0!" },
 	  "missing-call 2 comm=1 seq=1 proved",
 	  NULL },
+	{ "two communicators in the other order",
+	  "aaaa",
+	  "010101",
+	  { "0!", "0!", "1!", "0!" },
+	  "order-cycle 2 comm=0 seq=4 majority",
+	  "Rank 0 waits in AllReduce call 4 of communicator 0 for rank 2, which waits in AllReduce "
+	  "call 4 of communicator 1 for rank 0." },
+	{ "the same, enqueued",
+	  "aaaa",
+	  "010101",
+	  { "01", "01", "10", "01" },
+	  "order-cycle 2 comm=0 seq=4 majority",
+	  "By the order of most rank 2 should have made call 4 of communicator 0 first, and made "
+	  "call "
+	  "4 of communicator 1 first." },
+	{ "on streams of their own nothing queues",
+	  "aaaa",
+	  "010101",
+	  { "01'", "01'", "1'0", "01'" },
+	  "unexplained - comm=0 seq=-1 inconclusive",
+	  NULL },
+	{ "half of the ranks",
+	  "aaaa",
+	  "010101",
+	  { "0!", "0!", "1!", "1!" },
+	  "order-cycle 2,3 comm=0 seq=4 majority",
+	  NULL },
+	{ "half of the ranks, and nothing before",
+	  "aaaa",
+	  "",
+	  { "0!", "0!", "1!", "1!" },
+	  "order-cycle - comm=1 seq=1 inconclusive",
+	  "As many ranks make the one call first as the other: either order may be the wrong "
+	  "one." },
+	{ "its half before all: the other half shows the order",
+	  "aa.. ..bb",
+	  "",
+	  { "010!", "010!", "020!", "022!" },
+	  "order-cycle 3 comm=0 seq=2 majority",
+	  NULL },
+	{ "three communicators of two",
+	  "aa. .bb c.c",
+	  "",
+	  { "1313133!", "1212121!", "2323232!" },
+	  "order-cycle 0 comm=1 seq=4 majority",
+	  "Rank 0 waits in AllReduce call 4 of communicator 3 for rank 2, which waits in AllReduce "
+	  "call 4 of communicator 2 for rank 1, which waits in AllReduce call 4 of communicator 1 "
+	  "for "
+	  "rank 0." },
 };
 
 static void test_rows(void)

@@ -248,6 +248,16 @@ static void mistakes(struct evidence_rank *r)
 	r->calls[OP - 1].dtype = DT_INT32;
 }
 
+/* Its call is on communicator 1, of which each made one before. */
+static void swaps(struct evidence_rank *r)
+{
+	play(1, OP, odd_count, true);
+	for (int i = 0; i < 3; i++)
+		evidence.ranks[i].calls[0].comm = 1;
+	r->calls[OP - 1].comm = 1;
+	r->calls[OP - 1].seq = 2;
+}
+
 static void does_as_all(struct evidence_rank *r)
 {
 	(void)r;
@@ -295,6 +305,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_INIT_UNREACHABLE] = { .init = true, .comm_state = RECORD_COMM_INIT, .netns = 5 },
 	[CLASS_ABORTED] = { .state = 'S', .comm_state = RECORD_COMM_ABORTED },
 	[CLASS_SETTINGS] = { is_set_otherwise, .state = 'S' },
+	[CLASS_CYCLE] = { swaps, .state = 'R', .share = 1 },
 	[CLASS_UNEXPLAINED] = { does_as_all, .state = 'S' },
 };
 

@@ -1,0 +1,243 @@
+/* rule_cycle.c: the rules about ranks that wait for each other in a circle: over communicators in
+ * which they make calls in other orders, and in sends or receives that none of them groups. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/call_value.h"
+#include "diagnose/pairs.h"
+#include "diagnose/rules.h"
+#include "diagnose/words.h"
+#include "waits/waits.h"
+
+#define CIRCLE_MAX 64
+#define PERIOD_MAX 64
+
+/* Ranks in a circle. Each made the call that it is in before the one that the rank before it waits for. */
+struct circle {
+	const struct wait_call *calls[CIRCLE_MAX];
+	size_t n;
+};
+
+static const struct wait_call *owed_by(const struct circle *c, size_t i)
+{
+	return c->calls[(i + c->n - 1) % c->n];
+}
+
+/* "Rank 0 waits in AllReduce call 8 of communicator 1 for rank 2, which waits in ... for rank 0." */
+static void note_circle(const struct rule_ctx *ctx, struct finding *f, const struct circle *c)
+{
+	char line[256], hop[96];
+
+	snprintf(line, sizeof(line), "Rank %d", rank_number(ctx->run, c->calls[0]->rank));
+	for (size_t i = 0; i < c->n; i++) {
+		const struct record *call = c->calls[i]->call;
+		int next = c->calls[(i + 1) % c->n]->rank;
+
+		snprintf(hop, sizeof(hop),
+			 "%s waits in %s call %" PRIu64 " of communicator %u for rank %d%s",
+			 i ? " which" : "", call_kind_name((enum call_kind)call->kind), call->seq,
+			 call->comm, rank_number(ctx->run, next), i + 1 == c->n ? "." : ",");
+		if (strlen(line) + strlen(hop) >= sizeof(line)) {
+			finding_note(f, "%s", line);
+			line[0] = '\0';
+		}
+		strcat(line, line[0] ? hop : hop + 1);
+	}
+	finding_note(f, "%s", line);
+}
+
+/* ---- orders ---- */
+
+/* The communicator of `v` that has the place of `rank`'s `comm` among those that each is in. -1: they are
+ * not in as many. */
+static int same_role(const struct waits *w, int rank, uint32_t comm, int v)
+{
+	int role = 0, n = 0, found = -1;
+
+	for (uint32_t c = 0; c < RECORD_COMMS; c++)
+		n += w->ranks[rank].comms[c].made > 0;
+	for (uint32_t c = 0; c < comm; c++)
+		role += w->ranks[rank].comms[c].made > 0;
+	for (int c = 0; c < RECORD_COMMS; c++) {
+		if (w->ranks[v].comms[c].made == 0)
+			continue;
+		found = role-- == 0 ? c : found;
+		n--;
+	}
+	return n == 0 ? found : -1;
+}
+
+/* 1: `v` made `first` before `second`, calls of another rank or their like on its own communicators; -1: the
+ * other way round; 0: it made neither, or nobody knows. */
+static int order_of(const struct waits *w, int v, const struct wait_call *first,
+		    const struct wait_call *second, int rank, bool alike)
+{
+	int a = alike ? same_role(w, rank, first->call->comm, v) : (int)first->call->comm;
+	int b = alike ? same_role(w, rank, second->call->comm, v) : (int)second->call->comm;
+	const struct record *x, *y;
+
+	if (!w->ranks[v].known || a < 0 || b < 0)
+		return 0;
+	if (!alike &&
+	    (w->ranks[v].comms[a].team != first->team || w->ranks[v].comms[b].team != second->team))
+		return 0;
+	if (w->ranks[v].comms[a].made < first->nth || w->ranks[v].comms[b].made < second->nth)
+		return (w->ranks[v].comms[a].made >= first->nth) -
+		       (w->ranks[v].comms[b].made >= second->nth);
+	x = waits_collective(w, v, (uint32_t)a, first->nth);
+	y = waits_collective(w, v, (uint32_t)b, second->nth);
+	return !x || !y ? 0 : x->ticket < y->ticket ? 1 : -1;
+}
+
+/* Marks those whose order of two calls in the circle is not that of most. */
+static void mark_minority(const struct rule_ctx *ctx, const struct circle *c, bool alike,
+			  struct culprits *culprits)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct wait_call *in = c->calls[i], *owed = owed_by(c, i);
+		int with = 0, against = 0;
+
+		if (call_in_pairs(in->call) || call_in_pairs(owed->call) || in->team == owed->team)
+			continue;
+		for (int v = 0; v < ctx->run->nranks; v++) {
+			int order = order_of(ctx->waits, v, in, owed, in->rank, alike);
+
+			with += order > 0;
+			against += order < 0;
+		}
+		for (int v = 0; v < ctx->run->nranks && with < against; v++)
+			if (order_of(ctx->waits, v, in, owed, in->rank, alike) > 0)
+				mark_culprit(culprits, v);
+	}
+}
+
+/* Returns 1 if the rank's communicators have followed each other in a period, up to the call that it
+ * is in; -1: up to the one before that; 0: in none. */
+static int keeps_period(const struct rule_ctx *ctx, const struct wait_call *in)
+{
+	const struct record *calls = ctx->run->ranks[in->rank].calls;
+	size_t at = (size_t)(in->call - calls);
+
+	for (size_t p = 1; p <= PERIOD_MAX && at >= 2 * p; p++) {
+		size_t need = p < 3 ? 3 : p, i = 1;
+
+		while (i <= need && at >= i + p && calls[at - i].comm == calls[at - i - p].comm)
+			i++;
+		if (i > need)
+			return calls[at].comm == calls[at - p].comm ? 1 : -1;
+	}
+	return 0;
+}
+
+/* Marks those who are in the same call as this one, out of their own order. */
+static void mark_alike(const struct rule_ctx *ctx, const struct wait_call *one,
+		       struct culprits *culprits)
+{
+	for (int v = 0; v < ctx->run->nranks; v++) {
+		const struct wait_call *in = waits_in(ctx->waits, v);
+
+		if (in && in->team == one->team && in->nth == one->nth && keeps_period(ctx, in) < 0)
+			mark_culprit(culprits, v);
+	}
+}
+
+/* Marks those who have left their own order, where others in the circle have kept theirs. */
+static void mark_changed(const struct rule_ctx *ctx, const struct circle *c,
+			 struct culprits *culprits)
+{
+	size_t changed = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		int keeps = keeps_period(ctx, c->calls[i]);
+
+		if (keeps == 0)
+			return;
+		changed += keeps < 0;
+	}
+	for (size_t i = 0; i < c->n && changed < c->n; i++)
+		if (keeps_period(ctx, c->calls[i]) < 0)
+			mark_alike(ctx, c->calls[i], culprits);
+}
+
+static void name_order(char *buf, size_t len, const struct wait_call *first)
+{
+	snprintf(buf, len, "call %" PRIu64 " of communicator %u first", first->call->seq,
+		 first->call->comm);
+}
+
+/* Between the call that culprit `i` (nobody: the first rank) owes, and the one that it made before. */
+static void place_order(struct finding *f, const struct circle *c)
+{
+	size_t i = 0;
+
+	while (i + 1 < c->n && !f->culprits.in[c->calls[i]->rank])
+		i++;
+	if (f->culprits.n == 0)
+		i = 0;
+	f->comm = owed_by(c, i)->call->comm;
+	f->seq_low = f->seq_high = f->hang_seq = (int64_t)owed_by(c, i)->call->seq;
+	snprintf(f->field, sizeof(f->field), "order");
+	name_order(f->theirs, sizeof(f->theirs), c->calls[i]);
+	name_order(f->majority, sizeof(f->majority), owed_by(c, i));
+}
+
+static bool made_owed(const struct rule_ctx *ctx, const struct circle *c,
+		      const struct culprits *culprits)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		int rank = c->calls[i]->rank;
+
+		if (culprits->in[rank] &&
+		    ctx->waits->ranks[rank].comms[owed_by(c, i)->call->comm].made <
+			    owed_by(c, i)->nth)
+			return false;
+	}
+	return true;
+}
+
+static void note_orders(const struct rule_ctx *ctx, struct finding *f, const struct circle *c,
+			const char *why)
+{
+	char names[80];
+
+	if (f->culprits.n == 0) {
+		finding_note(f, "As many ranks make the one call first as the other: either order "
+				"may be the wrong one.");
+		return;
+	}
+	ranks_words(ctx->run, f->culprits.in, names, sizeof(names));
+	finding_note(f, "By %s %s should have made %s, and made %s.", why, names, f->majority,
+		     f->theirs);
+	if (!made_owed(ctx, c, &f->culprits))
+		finding_note(f,
+			     "Whether %s would make the other call later, or left it out, cannot "
+			     "be told.",
+			     names);
+}
+
+bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
+{
+	struct circle c;
+	const char *why = "the order of most";
+
+	if (!ctx->waits)
+		return false;
+	c.n = waits_circle(ctx->waits, false, c.calls, CIRCLE_MAX);
+	if (c.n == 0)
+		return false;
+	mark_minority(ctx, &c, false, &f->culprits);
+	if (f->culprits.n == 0)
+		mark_minority(ctx, &c, true, &f->culprits);
+	if (f->culprits.n == 0) {
+		mark_changed(ctx, &c, &f->culprits);
+		why = "the order so far";
+	}
+	note_circle(ctx, f, &c);
+	place_order(f, &c);
+	note_orders(ctx, f, &c, why);
+	f->class = CLASS_CYCLE;
+	f->confidence = f->culprits.n ? "majority" : "inconclusive";
+	return true;
+}

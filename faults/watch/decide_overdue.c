@@ -1,27 +1,93 @@
-/* decide_overdue.c: who is overdue. A rank's deadline is its own; a busy host makes it later, and ranks
- * that will never meet at communicator init make it sooner. */
+/* decide_overdue.c: who is overdue. A rank's deadline is its own; a busy host makes it later; ranks that
+ * will never meet at communicator init, and settings that differ, make it sooner. */
 #include "watch/decide_parts.h"
 
+#include <math.h>
+
+#include "base/dtype.h"
 #include "process/watch.h"
 #include "watch/decide_times.h"
 
-static bool past_deadline(const struct decide_rank *rank, uint64_t now)
+/* `soonest`: what counts where a deadline is later, 0: nothing. */
+static bool past_deadline(const struct decide_rank *rank, uint64_t now, uint64_t soonest)
 {
 	const struct rank_view *view = &rank->view;
+	uint64_t deadline = soonest && soonest < view->deadline_ns ? soonest : view->deadline_ns;
 
-	return view->waiting && view->deadline_ns != 0 &&
-	       now > view->deadline_ns + rank->track.grace_ns;
+	return view->waiting && view->deadline_ns != 0 && now > deadline + rank->track.grace_ns;
 }
+
+/* ---- settings that differ ---- */
+
+static bool settings_differ(const struct decide_input *in)
+{
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < in->nranks; i++) {
+		uint64_t settings = in->ranks[i].view.settings;
+
+		if (settings && first && settings != first)
+			return true;
+		first = settings ? settings : first;
+	}
+	return false;
+}
+
+/* Its calls have returned, none ever completed, and it waits for its device: nothing is set up any more. */
+static bool waits_for_first(const struct rank_view *view)
+{
+	return view->process == PROCESS_ALIVE && view->waiting && view->completed == 0 &&
+	       view->last.ticket != 0 && view->last.state == RECORD_RETURNED &&
+	       view->device_wait == RECORD_DEVICE_AWAITED;
+}
+
+/* What its part of the calls that it waits for takes on a slow network. */
+static uint64_t transfer_ns(const struct rank_view *view)
+{
+	double each = view->last.dtype < DT_COUNT ? dtype_size(view->last.dtype) : 1,
+	       bytes = each * (double)view->last.count * (double)view->issued;
+
+	return (uint64_t)(fmin(bytes / decide_times.settings_bytes_per_s, 1e5) * 1e9);
+}
+
+/* The first calls' deadlines allow for connections that are made in them. Where all ranks of a run, on one
+ * host, are through with that, and have settings that differ, a hang has its first suspect: they count
+ * until this time. 0: as they are. */
+static uint64_t settings_deadline(const struct decide_state *s, const struct decide_input *in)
+{
+	uint64_t patience = (uint64_t)(s->config.init_seconds * decide_times.settings_part * 1e9);
+	uint64_t latest = 0, longest = 0;
+	int waiting = 0;
+
+	if (patience == 0 || !settings_differ(in))
+		return 0;
+	for (size_t i = 0; i < in->nranks; i++) {
+		const struct rank_view *view = &in->ranks[i].view;
+		uint64_t returned = view->last.returned_ns, took = transfer_ns(view);
+
+		if (view->rank < 0)
+			continue;
+		if (!waits_for_first(view))
+			return 0;
+		returned = returned > view->since_ns ? returned : view->since_ns;
+		latest = returned > latest ? returned : latest;
+		longest = took > longest ? took : longest;
+		waiting++;
+	}
+	return waiting == in->job_ranks ? latest + patience + longest * (uint64_t)waiting : 0;
+}
+
+/* ---- who is overdue ---- */
 
 /* Tells whether somebody who lives is past its deadline, and whether some rank has made a step
  * lately. */
-static void survey(const struct decide_input *in, bool *late, bool *moving)
+static void survey(const struct decide_input *in, uint64_t soonest, bool *late, bool *moving)
 {
 	*late = *moving = false;
 	for (size_t i = 0; i < in->nranks; i++) {
 		if (in->ranks[i].view.process >= PROCESS_EXITED)
 			continue;
-		*late |= past_deadline(&in->ranks[i], in->now);
+		*late |= past_deadline(&in->ranks[i], in->now, soonest);
 		*moving |= progress_lately(&in->ranks[i], in->now);
 	}
 }
@@ -58,11 +124,12 @@ static bool any_free_to_call(const struct decide_input *in)
  * - while a rank of this host has made a step lately;
  * - for five seconds, while the host keeps a rank from running: unless another one is free to make the
  *   call that it did not make. Then the diagnoser says for whom the others wait. */
-static bool deadlines_stand(struct decide_state *s, const struct decide_input *in, bool starved)
+static bool deadlines_stand(struct decide_state *s, const struct decide_input *in, bool starved,
+			    uint64_t soonest)
 {
 	bool late, moving;
 
-	survey(in, &late, &moving);
+	survey(in, soonest, &late, &moving);
 	if (!late || moving)
 		s->overdue_ns = in->now;
 	if (moving)
@@ -73,7 +140,8 @@ static bool deadlines_stand(struct decide_state *s, const struct decide_input *i
 
 void overdue_mark(struct decide_state *s, struct decide_input *in, bool starved)
 {
-	bool stand = deadlines_stand(s, in, starved);
+	uint64_t soonest = settings_deadline(s, in);
+	bool stand = deadlines_stand(s, in, starved, soonest);
 	enum rendezvous how = init_look(s, in);
 	bool never = how == RENDEZVOUS_MISSING || how == RENDEZVOUS_MISMATCH;
 
@@ -83,7 +151,7 @@ void overdue_mark(struct decide_state *s, struct decide_input *in, bool starved)
 		bool held = never && rendezvous_holds(view, how);
 
 		s->init.marked |= held;
-		view->overdue = held || (stand && past_deadline(&in->ranks[i], in->now));
+		view->overdue = held || (stand && past_deadline(&in->ranks[i], in->now, soonest));
 	}
 }
 

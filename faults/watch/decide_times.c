@@ -62,6 +62,12 @@ const struct decide_times decide_times = {
 	/* The root may grant so much to another host; it is a number from the network. */
 	.extension_most_ns = 3600000 * MS,
 
+	/* Where settings differ, first calls that all ranks have enqueued are given this part of the time
+	 * for init, which progress_ns makes half a second, ... */
+	.settings_part = 0.5,
+	/* ... and what they take at a speed below that of any network in use. */
+	.settings_bytes_per_s = 1e8,
+
 	/* The first census at init is taken after this part of the time in which all come there: who
 	 * is missing is watched from then on, and has had own_time_ns when it is over. */
 	.census_early = 0.2,

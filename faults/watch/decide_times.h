@@ -31,6 +31,9 @@ struct decide_times {
 	double extension_step;
 	uint64_t extension_look_ns;
 	uint64_t extension_most_ns;
+	/* ---- settings that differ ---- */
+	double settings_part;
+	double settings_bytes_per_s;
 	/* ---- communicator init ---- */
 	double census_early;
 	uint64_t census_answer_ns;

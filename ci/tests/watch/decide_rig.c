@@ -7,6 +7,7 @@
 
 #include "watch/decide_rig.h"
 
+#include "base/dtype.h"
 #include "process/watch.h"
 #include "rig/unit.h"
 #include "watch/decide.h"
@@ -119,6 +120,18 @@ static void act_call(struct rank_view *v, const struct event *e, uint64_t *hash)
 	case CALLING:
 		v->issued++;
 		v->last.state = RECORD_ISSUING;
+		break;
+	case ENQUEUED:
+		v->issued++;
+		v->last = (struct record){ .ticket = v->issued,
+					   .state = RECORD_RETURNED,
+					   .dtype = DT_INT8,
+					   .count = (uint64_t)e->a * 1000000,
+					   .returned_ns = clock_at(e->at) };
+		v->device_wait = RECORD_DEVICE_AWAITED;
+		break;
+	case SET:
+		v->settings = (uint64_t)e->a;
 		break;
 	default:
 		*hash = (uint64_t)e->a;

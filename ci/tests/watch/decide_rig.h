@@ -20,6 +20,8 @@ enum act {
 	CALLED,		/* has made and completed `a` calls */
 	CALLING,	/* and is inside of one more */
 	HASHED,		/* hash `a` of its calls */
+	ENQUEUED,	/* one more, of `a` MB, has returned, and it waits for its device */
+	SET,		/* has settings `a` */
 	ENTERS,		/* communicator init for `a` ranks with id `b`: a wait of 10 s */
 	READY,		/* it is through, and waits in its first call, for 10 s */
 	WAITS_BY_TURNS, /* leaves and enters a wait with deadline 100 every `a` until `b` */

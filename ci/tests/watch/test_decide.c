@@ -119,6 +119,42 @@ static void test_errors(void)
 	ROWS_PLAY(errors);
 }
 
+/* ---- settings that differ ---- */
+
+/* Ranks 0 to 2 wait 10 s for calls of `mb` MB that they have enqueued, ranks 0 and 1 at 50 ms. */
+#define ALL_WAIT(mb)                                                                               \
+	{ 0, 0, SET, 1 }, { 0, 1, SET, 1 }, { 0, 0, WAITS, 10000 }, { 0, 1, WAITS, 10000 },        \
+		{ 0, 2, WAITS, 10000 }, { 50, 0, ENQUEUED, mb },                                   \
+	{                                                                                          \
+		50, 1, ENQUEUED, mb                                                                \
+	}
+
+static const struct row settings[] = {
+	{ "E35: enqueued first calls have half a second", "000", 750, .extensions = true,
+	  .answer = "2", .events = { ALL_WAIT(0), { 0, 2, SET, 2 }, { 300, 2, ENQUEUED, 0 } },
+	  .until = 3000, .expect = { 900, 960, OUTCOME_HANG, "2" } },
+	{ "E35: and what large ones take", "000", 750, .extensions = true, .answer = "2",
+	  .events = { ALL_WAIT(50), { 0, 2, SET, 2 }, { 50, 2, ENQUEUED, 0 } }, .until = 4000,
+	  .expect = { 2020, 2080, OUTCOME_HANG, "2" } },
+	{ "E35: settings are alike", "000", 750, .extensions = true, .answer = "2",
+	  .events = { ALL_WAIT(0), { 0, 2, SET, 1 }, { 50, 2, ENQUEUED, 0 } }, .until = 3000 },
+	{ "E35: one is still inside of its call", "000", 750, .extensions = true, .answer = "2",
+	  .events = { ALL_WAIT(0), { 0, 2, SET, 2 }, { 50, 2, CALLING } }, .until = 3000 },
+	{ "E35: calls have completed with them", "000", 750, .extensions = true, .answer = "2",
+	  .events = { { 0, 2, CALLED, 1 }, ALL_WAIT(0), { 0, 2, SET, 2 }, { 50, 2, ENQUEUED, 0 } },
+	  .until = 3000 },
+	{ "E35: -T is taken at its word", "000", 0, .answer = "2",
+	  .events = { ALL_WAIT(0), { 0, 2, SET, 2 }, { 50, 2, ENQUEUED, 0 } }, .until = 3000 },
+	{ "E35: of several hosts none knows", "001", 750, .extensions = true, .answer = "2",
+	  .events = { ALL_WAIT(0), { 0, 1, SET, 2 }, { 0, 2, SET, 2 }, { 50, 2, ENQUEUED, 0 } },
+	  .until = 3000 },
+};
+
+static void test_settings(void)
+{
+	ROWS_PLAY(settings);
+}
+
 /* ---- a hang that nothing explains ---- */
 
 static const struct row extensions[] = {
@@ -261,6 +297,7 @@ int main(void)
 		{ "every day", test_everyday },
 		{ "what is nobody's delay", test_pauses },
 		{ "an error, and a death", test_errors },
+		{ "settings that differ", test_settings },
 		{ "a hang that nothing explains", test_extensions },
 		{ "a busy host", test_crowds },
 		{ "the end", test_end },

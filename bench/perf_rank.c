@@ -244,7 +244,7 @@ static int open_comm(struct rank *r)
 	rc = job_barrier(&r->job, "the start of communicator init");
 	if (rc < 0)
 		return rc;
-	rc = chain_init(&r->bench.chain); /* watches its own waits */
+	rc = chain_init(&r->bench.chain, &r->bench.comms); /* watches its own waits */
 	nccl_seen_asked(&r->reconcile.asked);
 	if (rc == 0)
 		rc = buffers_register(&r->bench.buffers);

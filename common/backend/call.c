@@ -30,29 +30,43 @@ int chain_emit(struct chain *chain, const struct call *call)
 /* The first rank sends this to all others. */
 struct naming {
 	int rc;
-	unsigned char id[COMM_ID_BYTES];
+	unsigned char ids[COMM_SET_MAX][COMM_ID_BYTES];
 };
 
-int chain_init(struct chain *chain)
+static int open_comm(struct chain *chain, const struct comm_set *comms, uint32_t comm,
+		     const struct naming *naming)
+{
+	struct comm_request request = {
+		.comm = comm,
+		.rank = comm_set_rank(comms, comm, chain->backend->job->group_rank),
+		.nranks = comms->spans[comm].n,
+		.span = comms->spans[comm],
+	};
+
+	memcpy(request.id, naming->ids[comm], sizeof(request.id));
+	if (chain->filter && chain->filter->init)
+		return chain->filter->init(chain->filter->state, &request, chain);
+	return chain_emit_init(chain, &request);
+}
+
+int chain_init(struct chain *chain, const struct comm_set *comms)
 {
 	struct backend *be = chain->backend;
-	struct comm_request request = { .rank = be->job->group_rank,
-					.nranks = be->job->group_size };
 	struct naming naming = { 0 };
-	int rc;
+	int rank = be->job->group_rank, rc;
 
-	if (request.rank == 0)
-		naming.rc = be->ops->comm_id(be, naming.id);
+	for (int i = 0; rank == 0 && i < comms->n && naming.rc == 0; i++)
+		naming.rc = be->ops->comm_id(be, naming.ids[i]);
 	rc = job_group_bcast(be->job, &naming, sizeof(naming));
 	if (rc < 0)
 		return rc;
 	if (naming.rc < 0)
 		return error_set(be->err, OUTCOME_ERROR, naming.rc,
-				 "the first rank found no name for the communicator");
-	memcpy(request.id, naming.id, sizeof(request.id));
-	if (chain->filter && chain->filter->init)
-		return chain->filter->init(chain->filter->state, &request, chain);
-	return chain_emit_init(chain, &request);
+				 "the first rank found no name for a communicator");
+	for (int c = comm_set_next(comms, 0, rank); c >= 0 && rc == 0;
+	     c = comm_set_next(comms, c + 1, rank))
+		rc = open_comm(chain, comms, (uint32_t)c, &naming);
+	return rc;
 }
 
 int chain_emit_init(struct chain *chain, const struct comm_request *request)
@@ -82,6 +96,21 @@ int chain_started(struct chain *chain)
 	const struct backend_ops *ops = chain->backend->ops;
 
 	return ops->started ? ops->started(chain->backend) : -ENOTSUP;
+}
+
+int chain_launch(struct chain *chain, void *graph, void *other, uint32_t calls)
+{
+	const struct call_filter *filter = chain->filter;
+	enum launch_verdict verdict =
+		filter && filter->launch ? filter->launch(filter->state) : LAUNCH_IT;
+	void *launched = verdict == LAUNCH_IT	   ? graph
+			 : verdict == LAUNCH_OTHER ? other
+						   : NULL;
+	int rc = launched ? chain->backend->ops->graph->launch(chain->backend, launched) : 0;
+
+	if (rc == 0 && launched == graph)
+		watch_replayed(chain->watch, calls);
+	return rc;
 }
 
 int chain_group_begin(struct chain *chain)

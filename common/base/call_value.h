@@ -45,10 +45,17 @@ struct call {
 
 #define COMM_ID_BYTES 128
 
+/* Ranks of the group that share a communicator: n of them from `first` on, modulo the group's size; the
+ * i-th is rank i of the communicator. */
+struct comm_span {
+	int first, n;
+};
+
 /* One rank hands this to communicator init. All ranks must agree in nranks and id. */
 struct comm_request {
-	uint32_t comm; /* communicator id, as in struct call */
-	int rank, nranks;
+	uint32_t comm;	       /* communicator id, as in struct call */
+	int rank, nranks;      /* in the communicator */
+	struct comm_span span; /* its members; where nranks is not n, those that follow them */
 	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
 	                                  * tag (uint32_t) */
 };

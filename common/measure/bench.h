@@ -7,6 +7,7 @@
 #include "measure/buffers.h"
 #include "backend/call.h"
 #include "backend/collective.h"
+#include "backend/comm_set.h"
 #include "base/error.h"
 #include "backend/job.h"
 #include "options/options.h"
@@ -21,6 +22,8 @@ struct bench {
 	struct job *job;
 	struct backend *backend;
 	struct chain chain;
+	struct comm_set comms;
+	const struct collective *const *collectives; /* that a schedule may mix, NULL-terminated */
 	struct traffic traffic; /* irregular collectives only */
 	struct buffers buffers;
 	/* The point before: what a call took (slowest rank, seconds) on how many bytes. 0: there

@@ -9,14 +9,16 @@
 
 struct geometry plan_geometry(const struct bench *bench, const struct point *point, int rank)
 {
+	const struct collective *collective = point->collective ? point->collective : bench->collective;
+
 	return (struct geometry){
-		.rank = rank,
-		.nranks = bench->job->group_size,
+		.rank = point->comm ? comm_set_rank(&bench->comms, point->comm, rank) : rank,
+		.nranks = point->comm ? bench->comms.spans[point->comm].n : bench->job->group_size,
 		.root = point->root,
 		.elsize = dtype_size(point->dtype),
 		.bytes = point->bytes,
 		.align = bench->options->align,
-		.traffic = bench->collective->irregular ? &bench->traffic : NULL,
+		.traffic = collective->irregular ? &bench->traffic : NULL,
 	};
 }
 
@@ -54,7 +56,7 @@ static int make_segments(struct plan *plan)
 		free(raw);
 		return error_set(plan->bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 	}
-	n = plan->bench->collective->segments(&plan->geometry, &plan->shape, raw);
+	n = plan->collective->segments(&plan->geometry, &plan->shape, raw);
 	for (int i = 0; i < n; i++) {
 		if (plan->in_place && raw[i].kind == SEGMENT_KEEP)
 			plan->nsegments +=
@@ -72,9 +74,11 @@ int plan_init(struct plan *plan, struct bench *bench, const struct point *point,
 
 	memset(plan, 0, sizeof(*plan));
 	plan->bench = bench;
+	plan->collective = point->collective ? point->collective : bench->collective;
+	plan->comm = point->comm;
 	plan->in_place = in_place;
 	plan->geometry = plan_geometry(bench, point, bench->job->group_rank);
-	bench->collective->shape(&plan->geometry, &plan->shape);
+	plan->collective->shape(&plan->geometry, &plan->shape);
 	if (plan->shape.bytes == 0)
 		return -ENODATA;
 	plan->shift_bytes = (size_t)bench->options->unalign * plan->geometry.elsize;
@@ -104,7 +108,6 @@ static char *slot_address(const struct plan *plan, char *pool, size_t index)
 
 static int issue_at(struct plan *plan, size_t index, char *send, char *recv)
 {
-	const struct bench *bench = plan->bench;
 	size_t elsize = plan->geometry.elsize;
 	struct invocation invocation = {
 		.geometry = &plan->geometry,
@@ -113,11 +116,12 @@ static int issue_at(struct plan *plan, size_t index, char *send, char *recv)
 		.recv = plan->in_place ? recv + plan->shape.inplace_recv * elsize : recv,
 		.dtype = plan->data.dtype,
 		.op = plan->data.op,
+		.comm = plan->comm,
 		.offset = buffers_offset(&plan->bench->buffers, plan->slot_bytes, index) +
 			  plan->shift_bytes,
 	};
 
-	return bench->collective->run(&plan->bench->chain, &invocation);
+	return plan->collective->run(&plan->bench->chain, &invocation);
 }
 
 int plan_issue(struct plan *plan, size_t index)
@@ -179,6 +183,18 @@ int plan_prepare(struct plan *plan, struct checked_slot slot)
 	return be->ops->fill(be, recv + plan->shape.inplace_send * plan->geometry.elsize,
 			     &plan->data, plan->geometry.rank, slot_base(plan, slot.index),
 			     plan->shape.send);
+}
+
+int plan_fill(struct plan *plan, struct checked_slot slot)
+{
+	struct backend *be = plan->bench->backend;
+	size_t elsize = plan->geometry.elsize;
+	char *from = slot_address(plan, plan->bench->buffers.send, slot.index) - CHECK_GUARD;
+
+	buffers_dirty(&plan->bench->buffers);
+	return be->ops->fill(be, from, &plan->data, plan->geometry.rank,
+			     slot_base(plan, slot.index) - CHECK_GUARD / elsize,
+			     (plan->shape.bytes + 2 * CHECK_GUARD) / elsize);
 }
 
 int plan_check(struct plan *plan, struct checked_slot slot, struct check_report *report)

@@ -14,7 +14,9 @@
 
 struct plan {
 	struct bench *bench;
-	struct geometry geometry;
+	const struct collective *collective;
+	uint32_t comm;
+	struct geometry geometry; /* rank and nranks are the communicator's */
 	struct shape shape;
 	struct check_data data;
 	bool in_place;
@@ -49,6 +51,8 @@ struct checked_slot plan_last_slot(const struct plan *plan, size_t calls);
 
 /* Poison the receive side, guards included, and put the data to send in place. */
 int plan_prepare(struct plan *plan, struct checked_slot slot);
+/* Fill the slot of the send pool, guards included, with this plan's data alone. */
+int plan_fill(struct plan *plan, struct checked_slot slot);
 int plan_issue_checked(struct plan *plan, struct checked_slot slot);
 /* Compare everything; `report` as from check_call. The slot must have completed. */
 int plan_check(struct plan *plan, struct checked_slot slot, struct check_report *report);

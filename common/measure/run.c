@@ -27,8 +27,6 @@ size_t run_largest(const struct bench *bench)
 	struct point point;
 	size_t largest = 0;
 
-	if (bench->options->nfaults)
-		return schedule_first(bench->options);
 	begin_sweep(&sweep, bench);
 	while (sweep_next(&sweep, &point)) {
 		struct geometry g = plan_geometry(bench, &point, bench->job->group_rank);

@@ -99,7 +99,8 @@ struct options {
 		const char *faults[8];
 		int nfaults;
 		bool list_faults; /* --list-faults */
-		bool size_given;  /* -b or -e was */
+		bool size_given, ends_given; /* -b or -e was; both were */
+		const char *schedule;	     /* --schedule; NULL: the fault's own, or plain */
 	};
 	/* watching */
 	struct {

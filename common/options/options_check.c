@@ -27,7 +27,9 @@ static int check_sizes(struct option_set *set)
 		return reject(set, "stepbytes", "can't be combined with -f %s; give one of the two",
 			      text_of(set, "stepfactor"));
 	if (o->nfaults && !given(set, "maxbytes"))
-		o->max_bytes = o->min_bytes; /* a schedule starts at -b and has no other end */
+		o->max_bytes = o->min_bytes; /* a schedule's first step, and no other end */
+	if (o->nfaults && given(set, "maxbytes") && !given(set, "minbytes"))
+		o->min_bytes = o->max_bytes;
 	if (o->max_bytes < o->min_bytes)
 		return reject(set, "maxbytes", "must be at least -b, which is %s",
 			      text_of(set, "minbytes"));
@@ -202,15 +204,20 @@ static int check_files(struct option_set *set)
 static int check_faults(struct option_set *set)
 {
 	static const char *const sweeps[] = {
-		"maxbytes",	   "stepbytes", "stepfactor", "iters",	   "warmup_iters",
-		"run_cycles",	   "mode",	"cudagraph",  "agg_iters", "blocking",
+		"stepbytes", "stepfactor", "iters",	   "warmup_iters",
+		"run_cycles",	   "agg_iters", "blocking",
 		"per_iter_timing", "vendor",	"good",	      "low",	   "reconcile"
 	};
 	struct options *o = set->options;
 
 	o->size_given = given(set, "minbytes") || given(set, "maxbytes");
+	o->ends_given = given(set, "minbytes") && given(set, "maxbytes");
 	if (o->nfaults == 0)
-		return 0;
+		return o->schedule ? reject(set, "schedule", "goes with --fault, or --fault=none") : 0;
+	if (o->mode == MODE_ISOLATED)
+		return reject(set, "mode", "must be stream or graph with --fault");
+	if (o->schedule && o->split_kind != SPLIT_NONE)
+		return reject(set, "schedule", "can't be combined with NCCL_TESTS_SPLIT");
 	for (size_t i = 0; i < sizeof(sweeps) / sizeof(sweeps[0]); i++)
 		if (given(set, sweeps[i]))
 			return reject(

@@ -182,10 +182,15 @@ const struct option_row option_rows[] = {
 
 	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
 	  SAME, .group = GROUP_WATCH,
-	  .help = "break something on purpose, in a fixed schedule of 25 steps, at a rank's call "
-		  "number OP, counted from 1 (default: the first of step 8): sendrecv makes 2 calls "
-		  "a step, hypercube 2 for each doubling of ranks, all others 1; none: the same "
-		  "schedule, healthy" },
+	  .help = "break something on purpose, in a fixed schedule of 25 steps (-b and -e: sizes of the last and first), "
+		  "at a rank's call number OP, counted from 1 (default: the first of step 8 that it fits): "
+		  "sendrecv makes 2 calls a step, hypercube 2 for each doubling of ranks, all others 1; "
+		  "none: the same schedule, healthy" },
+	{ "schedule", .arg = "NAME", .kind = &kind_text, FIELD(schedule), SAME, .group = GROUP_WATCH,
+	  .help = "what a step of a run with --fault issues. plain: the program's collective on all ranks; "
+		  "mixed: others in turn besides; halves, pairs: again in each half or pair of ranks; ring: "
+		  "between neighbours, on communicators of two, alone; p2p: sends and receives outside of "
+		  "groups besides. Without it the fault's own, or plain" },
 	{ "list-faults", FLAG("1", "0"), FIELD(list_faults), FREE, .group = GROUP_WATCH,
 	  .help = "what can be broken, and how it ends" },
 	{ "timeout", 'T', .arg = "SECONDS", .initial = "0", WHOLE(0, INT_MAX), FIELD(timeout),

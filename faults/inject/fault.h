@@ -1,7 +1,7 @@
 /* fault.h: what a fault is, how one is asked for, and how it fires. One file per fault, one table.
  *
  * A file of this folder says what is broken, never when: the injector decides that from the spec
- * (communicator, index of the call on it, rank), never from time. */
+ * (index of the call, rank), never from time. */
 #ifndef HANGAR_FAULT_H
 #define HANGAR_FAULT_H
 
@@ -12,6 +12,7 @@
 
 #include "backend/call.h"
 #include "base/error.h"
+#include "schedule/schedule.h"
 
 #define FAULT_MAX_RANKS 64
 #define FAULT_MAX_ARGS	4
@@ -33,13 +34,16 @@ enum fault_need {
 	NEED_NAMESPACE = 8 /* a network namespace of the rank's own */
 };
 
+/* What carries the calls: bits. */
+enum fault_transport { BY_MPI = 1, BY_P2P = 2, BY_SHM = 4, BY_NET = 8, BY_ANY = 15 };
+
 struct fault;
 
 /* Describes what this machine and this job have. */
 struct fault_machine {
 	const char *backend; /* "nccl" or "mpi" */
 	unsigned have;	     /* bits of fault_need */
-	int communicators;   /* that the schedule uses */
+	unsigned transport;  /* one bit of fault_transport */
 	const char *cgroup;  /* folder of the rank's own memory cgroup, NULL: none; borrowed */
 };
 
@@ -49,14 +53,15 @@ struct fault_spec {
 	const struct fault *fault;
 	int ranks[FAULT_MAX_RANKS]; /* culprits, ascending, no doubles; default: the last rank */
 	int nranks;		    /* 0: default */
-	long op;		    /* index of the call on communicator 0, from 1, or
+	long op;		    /* index of the call among all of the rank's, from 1, or
 	                             * FAULT_OP_INIT; 0: the default */
 	enum fault_when when;
 	struct {
 		char key[16], value[48];
 	} args[FAULT_MAX_ARGS];
 	int nargs;
-	const char *text; /* as typed; borrowed */
+	const struct fault_way *way; /* taken; NULL: the fault has none */
+	const char *text;	     /* as typed; borrowed */
 };
 
 /* Written by the culprit when its fault fires, read by its supervisor alone: the diagnoser
@@ -83,23 +88,43 @@ struct fault_act {
  * happen (after). */
 enum fault_verdict {
 	FAULT_PASS,
-	FAULT_SWALLOW
-}; /* swallow: it was made otherwise, or is
-                                                   * not made */
+	FAULT_SWALLOW, /* it was made otherwise, or is not made */
+	FAULT_HOLD     /* it is made behind the next call that the fault's `behind` says yes to */
+};
+
+/* How a fault comes to an outcome: the arguments that make it, where, and for which calls. */
+struct fault_way {
+	const char *outcome; /* "hang" "corrupt" "silent" */
+	unsigned transports; /* bits of fault_transport */
+	uint32_t kinds;	     /* a bit 1 << enum call_kind for each; 0: any */
+	size_t least, most;  /* bytes of the call's buffer of `count` elements; 0: no limit */
+	const char *args;    /* "factor=half", which the user has not given; "" none */
+};
 
 struct fault {
 	const char *name;   /* "drop-rank" */
 	const char *help;   /* one line */
 	const char *source; /* the incident, thread or paper that it reproduces */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
-	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, "how=lock|read"
+	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, "how=lock|read"
 	 * one of these words. */
 	const char *args;
 	struct {
-		int ranks;	   /* of the job, at least */
-		int communicators; /* at least */
-		unsigned machine;  /* bits of fault_need */
+		int ranks;	  /* of the job, at least */
+		unsigned machine; /* bits of fault_need */
+		bool graph;	  /* calls that are captured and launched (--mode graph) */
 	} needs;
+	/* The schedule that a run takes where none is asked for; NULL: plain. */
+	const char *schedule;
+	/* Calls that it can break; NULL: any. */
+	bool (*applies)(const struct planned_call *call);
+	/* FAULT_HOLD alone: the held call is made right behind this one. */
+	bool (*behind)(const struct call *held, const struct call *next);
+	/* A captured graph is launched for the call's step; NULL: as asked. The fault fires there. */
+	enum launch_verdict (*launch)(const struct fault_spec *spec);
+	/* outcome=: the ways to each, best first; an entry without outcome ends them. NULL: the key is not
+	 * known. */
+	const struct fault_way *ways;
 	unsigned where;	  /* bits of fault_where; without FAULT_AT_CALL the default op
 	                        * is init */
 	bool only_before; /* when=inflight and when=after make no sense */
@@ -129,13 +154,18 @@ int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 /* Value of a key, or NULL. */
 const char *fault_arg(const struct fault_spec *spec, const char *key);
 
+/* Choose the way of a spec whose fault has some: the first that fits the machine, the call and what the user
+ * gave (outcome=, keys). 0; -ENOTSUP with what is missing in words in `why`. */
+int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machine,
+		     const struct call *call, char *why, size_t len);
+
 /* Fires by sleeping for ever: for faults in which a rank is alive and idle. Returns a negative
  * errno, never 0. */
 int fault_idle(const struct fault_act *act);
 
 /* Tells whether `spec` can run in a job of `nranks` ranks on this machine. Returns 0; or
  * -ENOTSUP, with what is missing in words in `why`: the backend where the fault cannot occur, a
- * number of communicators, a need of the machine. */
+ * need of the machine. */
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why,
 	       size_t len);
 

@@ -53,13 +53,15 @@ static bool word_of(const struct key *key, const char *value)
 
 bool fault_key_allows(const struct key *key, const char *value)
 {
-	int64_t status;
+	int64_t status, number;
 	double seconds;
 
 	if (fault_key_is(key, "SECONDS"))
 		return parse_real(value, 0, 86400, &seconds) == 0;
 	if (fault_key_is(key, "STATUS"))
 		return parse_int(value, 0, 255, &status) == 0;
+	if (fault_key_is(key, "NUMBER"))
+		return parse_int(value, -1000000000, 1000000000, &number) == 0;
 	return word_of(key, value);
 }
 
@@ -69,6 +71,8 @@ void fault_key_help(const struct key *key, char *buf, size_t len)
 		snprintf(buf, len, "seconds from 0 to 86400");
 	else if (fault_key_is(key, "STATUS"))
 		snprintf(buf, len, "an exit status from 0 to 255");
+	else if (fault_key_is(key, "NUMBER"))
+		snprintf(buf, len, "a number");
 	else
 		snprintf(buf, len, "%.*s", (int)key->value_len, key->value);
 }

@@ -58,11 +58,6 @@ static int row_runs(const struct fault *fault, const struct fault_machine *machi
 			 fault->why_not);
 		return -ENOTSUP;
 	}
-	if (fault->needs.communicators > machine->communicators) {
-		snprintf(why, len, "needs %d communicators, the schedule has %d",
-			 fault->needs.communicators, machine->communicators);
-		return -ENOTSUP;
-	}
 	if (lacking) {
 		snprintf(why, len, "needs %s", need_lacking(lacking & -lacking));
 		return -ENOTSUP;
@@ -86,12 +81,71 @@ int fault_runs(const struct fault_spec *spec, const struct fault_machine *machin
 	return rc;
 }
 
+/* What of the way's keys the user has given otherwise rules it out. */
+static bool way_agrees(const struct fault_spec *spec, const struct fault_way *way)
+{
+	const char *args = way->args;
+	struct key key;
+
+	while (fault_key_next(&args, &key))
+		for (int i = 0; i < spec->nargs; i++)
+			if (strlen(spec->args[i].key) == key.name_len &&
+			    memcmp(spec->args[i].key, key.name, key.name_len) == 0 &&
+			    (strlen(spec->args[i].value) != key.value_len ||
+			     memcmp(spec->args[i].value, key.value, key.value_len) != 0))
+				return false;
+	return true;
+}
+
+static void take_way(struct fault_spec *spec, const struct fault_way *way)
+{
+	const char *args = way->args;
+	struct key key;
+
+	spec->way = way;
+	while (fault_key_next(&args, &key) && spec->nargs < FAULT_MAX_ARGS) {
+		char name[sizeof(spec->args[0].key)];
+
+		snprintf(name, sizeof(name), "%.*s", (int)key.name_len, key.name);
+		if (fault_arg(spec, name))
+			continue;
+		memcpy(spec->args[spec->nargs].key, name, sizeof(name));
+		snprintf(spec->args[spec->nargs].value, sizeof(spec->args[0].value), "%.*s",
+			 (int)key.value_len, key.value);
+		spec->nargs++;
+	}
+}
+
+int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machine,
+		     const struct call *call, char *why, size_t len)
+{
+	const char *wanted = fault_arg(spec, "outcome");
+	size_t bytes = call->count * dtype_size(call->dtype);
+
+	for (const struct fault_way *way = spec->fault->ways; way && way->outcome; way++) {
+		if ((wanted && strcmp(way->outcome, wanted) != 0) ||
+		    !(way->transports & machine->transport) ||
+		    (way->kinds && !(way->kinds & 1u << call->kind)) || bytes < way->least ||
+		    (way->most && bytes > way->most) || !way_agrees(spec, way))
+			continue;
+		take_way(spec, way);
+		return 0;
+	}
+	if (!wanted)
+		return 0;
+	snprintf(why, len, "is not known to come to outcome=%s in %s of %zu bytes on this transport",
+		 wanted, call_kind_name(call->kind), bytes);
+	return -ENOTSUP;
+}
+
 static void list_needs(FILE *out, const struct fault *fault)
 {
 	fprintf(out, "#   needs: %d rank%s", fault->needs.ranks,
 		fault->needs.ranks == 1 ? "" : "s");
-	if (fault->needs.communicators > 1)
-		fprintf(out, ", %d communicators", fault->needs.communicators);
+	if (fault->needs.graph)
+		fprintf(out, ", --mode graph");
+	if (fault->schedule)
+		fprintf(out, "; --schedule %s unless another is asked for", fault->schedule);
 	for (unsigned bit = 1; bit <= NEED_NAMESPACE; bit <<= 1)
 		if (fault->needs.machine & bit)
 			fprintf(out, ", %s", fault_need_name(bit));

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -21,13 +22,11 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 	return rc;
 }
 
-/* Its ranks and its call, given or not, against the job's. */
-static int check_spec(const struct fault_spec *spec, const struct inject_place *place,
-		      struct error *err)
+/* Its ranks against the job's. */
+static int check_ranks(const struct fault_spec *spec, const struct inject_place *place,
+		       struct error *err)
 {
-	const long calls = (long)place->steps * place->step_calls;
 	const int last = spec->nranks ? spec->ranks[spec->nranks - 1] : place->nranks - 1;
-	const long op = spec->op ? spec->op : (place->default_step - 1L) * place->step_calls + 1;
 
 	if (place->nranks < spec->fault->needs.ranks)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
@@ -37,39 +36,119 @@ static int check_spec(const struct fault_spec *spec, const struct inject_place *
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: rank out of range: %d, the job has 0 to %d",
 				 spec->text, last, place->nranks - 1);
-	if (op > calls)
+	if (spec->fault->needs.graph && place->schedule->options->mode != MODE_GRAPH)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--fault=%.80s: call %ld is never reached: the schedule has %ld "
-				 "calls, %d in each of %d steps",
-				 spec->text, op, calls, place->step_calls, place->steps);
+				 "--fault=%.80s: %s needs --mode graph", spec->text,
+				 spec->fault->name);
 	return 0;
+}
+
+static bool applies(const struct fault *fault, const struct agenda *agenda, int i)
+{
+	bool followed = !fault->behind;
+
+	if (fault->applies && !fault->applies(&agenda->calls[i]))
+		return false;
+	for (int k = i + 1; k < agenda->n && !followed; k++)
+		followed = fault->behind(&agenda->calls[i].call, &agenda->calls[k].call);
+	return followed;
+}
+
+/* The first call from `step` on that the fault applies to; -1: none. */
+static int find_call(const struct fault *fault, const struct agenda *agenda, int step)
+{
+	for (int i = 0; i < agenda->n; i++)
+		if (agenda->calls[i].step >= step && applies(fault, agenda, i))
+			return i;
+	return -1;
+}
+
+/* The call of rank `rank` at which the spec fires, given or not: its number in the agenda, from 0; or
+ * -EINVAL with the error set. */
+static int check_op(const struct fault_spec *spec, const struct inject_place *place, int rank,
+		    const struct agenda *agenda, struct error *err)
+{
+	const struct fault *fault = spec->fault;
+	int at = spec->op ? (int)(spec->op - 1) : find_call(fault, agenda, place->default_step);
+
+	if (spec->op > agenda->n)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "--fault=%.80s: call %ld is never reached: rank %d makes %d calls in "
+				 "the schedule",
+				 spec->text, spec->op, rank, agenda->n);
+	if (at >= 0 && applies(fault, agenda, at))
+		return at;
+	if (at < 0)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "--fault=%.80s: %s applies to none of the %d calls that rank %d "
+				 "makes from step %d on (another --schedule may have such calls)",
+				 spec->text, fault->name, agenda->n, rank, place->default_step);
+	at = find_call(fault, agenda, 1);
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+			 "--fault=%.80s: %s does not apply to call %ld of rank %d; the first that it "
+			 "applies to: %d (0: none)",
+			 spec->text, fault->name, spec->op, rank, at + 1);
+}
+
+/* Of every culprit: where it fires, and how. Fills in op (rank `own`'s where that is one), way and the step's
+ * bit in *meets. */
+static int resolve(struct fault_spec *spec, const struct inject_place *place, uint32_t *meets,
+		   struct error *err)
+{
+	const long given = spec->op;
+	long op = given;
+	char why[360];
+	int rc = check_ranks(spec, place, err);
+
+	if (rc == 0 && spec->nranks == 0)
+		spec->ranks[spec->nranks++] = place->nranks - 1;
+	for (int i = 0; i < spec->nranks && rc == 0 && given != FAULT_OP_INIT; i++) {
+		struct agenda agenda;
+		int at;
+
+		if (schedule_agenda(place->schedule, spec->ranks[i], &agenda) < 0)
+			return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+		at = check_op(spec, place, spec->ranks[i], &agenda, err);
+		rc = at < 0 ? at : 0;
+		if (rc == 0) {
+			*meets |= 1u << (agenda.calls[at].step - 1);
+			if (i == 0 || spec->ranks[i] == place->rank)
+				op = at + 1;
+		}
+		if (rc == 0 && spec->fault->ways && place->machine.transport &&
+		    fault_choose_way(spec, &place->machine, &agenda.calls[at].call, why, sizeof(why)) < 0)
+			rc = error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
+				       spec->text, spec->fault->name, why);
+		agenda_release(&agenda);
+	}
+	spec->op = op;
+	return rc;
 }
 
 int inject_check(const struct injector *injector, const struct inject_place *place,
 		 struct error *err)
 {
+	uint32_t meets = 0;
 	int rc = 0;
 
-	for (int i = 0; i < injector->nspecs && rc == 0; i++)
-		rc = check_spec(&injector->specs[i], place, err);
+	for (int i = 0; i < injector->nspecs && rc == 0; i++) {
+		struct fault_spec spec = injector->specs[i];
+
+		rc = resolve(&spec, place, &meets, err);
+	}
 	return rc;
 }
 
-static int place_spec(struct fault_spec *spec, const struct inject_place *place, struct error *err)
+static int place_spec(struct fault_spec *spec, const struct inject_place *place, uint32_t *meets,
+		      struct error *err)
 {
 	char why[360];
-	int rc = check_spec(spec, place, err);
+	int rc = check_ranks(spec, place, err);
 
-	if (rc < 0)
-		return rc;
-	if (spec->nranks == 0)
-		spec->ranks[spec->nranks++] = place->nranks - 1;
-	if (spec->op == 0)
-		spec->op = (place->default_step - 1L) * place->step_calls + 1;
-	if (fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
-		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
-				 spec->text, spec->fault->name, why);
-	return 0;
+	if (rc == 0 && fault_runs(spec, &place->machine, why, sizeof(why)) < 0)
+		rc = error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
+			       spec->text, spec->fault->name, why);
+	return rc < 0 ? rc : resolve(spec, place, meets, err);
 }
 
 static bool spec_names(const struct fault_spec *spec, int rank)
@@ -82,15 +161,18 @@ static bool spec_names(const struct fault_spec *spec, int rank)
 
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err)
 {
-	int rc = 0;
+	uint32_t meets = 0;
+	int culprits = 0, rc = 0;
 
-	for (int i = 0; i < injector->nspecs && rc == 0; i++)
-		rc = place_spec(&injector->specs[i], place, err);
+	for (int i = 0; i < injector->nspecs && rc == 0; i++) {
+		rc = place_spec(&injector->specs[i], place, &meets, err);
+		culprits += injector->specs[i].nranks;
+	}
 	if (rc < 0)
 		return rc;
 	injector->rank = place->rank;
 	injector->nranks = place->nranks;
-	injector->step_calls = place->step_calls;
+	injector->meets = culprits > 1 ? meets : 0;
 	injector->machine = place->machine;
 	injector->record = place->record;
 	for (int i = 0; place->record && i < injector->nspecs; i++)
@@ -101,17 +183,7 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 
 uint32_t inject_meets(const struct injector *injector)
 {
-	uint32_t steps = 0;
-	int culprits = 0;
-
-	for (int i = 0; i < injector->nspecs; i++) {
-		const struct fault_spec *spec = &injector->specs[i];
-
-		culprits += spec->nranks;
-		if (spec->op >= 1)
-			steps |= 1u << (spec->op - 1) / injector->step_calls;
-	}
-	return culprits > 1 ? steps : 0;
+	return injector->meets;
 }
 
 int inject_unfired(const struct injector *injector, const struct fault_record *record)
@@ -150,7 +222,7 @@ static bool due(const struct injector *injector, const struct fault_spec *spec,
 		return !call && spec->op == FAULT_OP_INIT;
 	if (spec->fault->sticky)
 		return injector->calls >= (uint64_t)spec->op;
-	return call->comm == 0 && injector->calls == (uint64_t)spec->op;
+	return injector->calls == (uint64_t)spec->op;
 }
 
 /* A reader that sees that it fired also sees when. */
@@ -195,6 +267,48 @@ static int fire_one(struct injector *injector, const struct fault_spec *spec,
 	return rc;
 }
 
+/* A call that waits for another one to be made before it. */
+struct held {
+	const struct fault *fault;
+	struct call call;
+	size_t counts[]; /* alltoallv's four arrays, which the caller takes back */
+};
+
+/* Returns FAULT_SWALLOW, or -ENOMEM. */
+static int hold(struct injector *injector, const struct fault *fault, const struct call *call)
+{
+	const size_t *arrays[] = { call->send_counts, call->send_at, call->recv_counts, call->recv_at };
+	size_t n = call->kind == CALL_ALLTOALLV ? (size_t)injector->nranks : 0;
+	struct held *held = malloc(sizeof(*held) + 4 * n * sizeof(held->counts[0]));
+
+	if (!held)
+		return -ENOMEM;
+	*held = (struct held){ .fault = fault, .call = *call };
+	for (size_t i = 0; i < 4 && n > 0; i++)
+		memcpy(held->counts + i * n, arrays[i], n * sizeof(held->counts[0]));
+	held->call.send_counts = held->counts;
+	held->call.send_at = held->counts + n;
+	held->call.recv_counts = held->counts + 2 * n;
+	held->call.recv_at = held->counts + 3 * n;
+	free(injector->held);
+	injector->held = held;
+	return FAULT_SWALLOW;
+}
+
+/* `call` has just been made: what waited for it is made now. */
+static int let_go(struct injector *injector, const struct call *call, struct chain *chain)
+{
+	struct held *held = injector->held;
+	int rc;
+
+	if (!held || !held->fault->behind(&held->call, call))
+		return 0;
+	injector->held = NULL;
+	rc = chain_emit(chain, &held->call);
+	free(held);
+	return rc;
+}
+
 /* All that is due fires, in the order of the command line. FAULT_SWALLOW when one of them
  * says so. */
 static int fire(struct injector *injector, const struct moment *moment, struct chain *chain)
@@ -205,9 +319,13 @@ static int fire(struct injector *injector, const struct moment *moment, struct c
 		const struct fault_spec *spec = &injector->specs[i];
 		int rc;
 
-		if (spec->when != moment->when || !due(injector, spec, moment->call))
+		if (spec->when != moment->when || spec->fault->launch || !due(injector, spec, moment->call))
 			continue;
 		rc = fire_one(injector, spec, moment, chain);
+		if (rc < 0)
+			return rc;
+		if (rc == FAULT_HOLD)
+			rc = hold(injector, spec->fault, moment->call);
 		if (rc < 0)
 			return rc;
 		if (rc == FAULT_SWALLOW)
@@ -231,12 +349,13 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 	struct injector *injector = state;
 	int rc;
 
-	if (call->comm == 0)
-		injector->calls++;
+	injector->calls++;
 	rc = fire(injector, &(struct moment){ .when = FAULT_BEFORE, .call = call }, chain);
 	if (rc != FAULT_PASS)
 		return rc < 0 ? rc : 0;
 	rc = chain_emit(chain, call);
+	if (rc == 0)
+		rc = let_go(injector, call, chain);
 	if (rc == 0 && wants_flight(injector, call)) {
 		rc = chain_started(chain);
 		if (rc == 0)
@@ -248,16 +367,34 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 	return rc < 0 ? rc : 0;
 }
 
+/* A launch of the graph that was captured last: what the call that is due in it says. */
+static enum launch_verdict inject_launch(void *state)
+{
+	struct injector *injector = state;
+	enum launch_verdict verdict = LAUNCH_IT;
+
+	for (int i = 0; i < injector->nspecs; i++) {
+		const struct fault_spec *spec = &injector->specs[i];
+
+		if (!spec->fault->launch || !due(injector, spec, &(struct call){ 0 }))
+			continue;
+		note(injector->record, i);
+		verdict = spec->fault->launch(spec);
+	}
+	return verdict;
+}
+
+/* Faults at init are about the communicator of all ranks. */
 static int inject_init_comm(void *state, const struct comm_request *request, struct chain *chain)
 {
 	struct injector *injector = state;
-	int rc =
+	int rc = request->comm ? FAULT_PASS :
 		fire(injector, &(struct moment){ .when = FAULT_BEFORE, .request = request }, chain);
 
 	if (rc != FAULT_PASS)
 		return rc < 0 ? rc : 0;
 	rc = chain_emit_init(chain, request);
-	if (rc == 0)
+	if (rc == 0 && !request->comm)
 		rc = fire(injector, &(struct moment){ .when = FAULT_AFTER, .request = request },
 			  chain);
 	return rc < 0 ? rc : 0;
@@ -269,5 +406,6 @@ struct call_filter inject_filter(struct injector *injector)
 		.state = injector,
 		.issue = inject_issue,
 		.init = inject_init_comm,
+		.launch = inject_launch,
 	};
 }

@@ -5,6 +5,8 @@
 #include "backend/call.h"
 #include "inject/fault.h"
 
+struct held;
+
 #define INJECT_MAX 8
 
 struct injector {
@@ -12,8 +14,9 @@ struct injector {
 	int nspecs;
 	int rank, nranks; /* set by inject_place; rank -1 before: nothing fires */
 	struct fault_machine machine;
-	int step_calls; /* set by inject_place */
-	uint64_t calls; /* made on communicator 0 so far, as the benchmark asked for them */
+	uint32_t meets; /* set by inject_place */
+	uint64_t calls; /* so far, as the benchmark asked for them */
+	struct held *held;	     /* a call that is made behind another one; owned */
 	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */
 };
 
@@ -23,9 +26,8 @@ int inject_init(struct injector *injector, const char *const *texts, int n, stru
 /* Describes the job in which the injector stands. */
 struct inject_place {
 	int rank, nranks;
-	int steps;	  /* of the schedule */
-	int step_calls;	  /* that a rank makes in each, on communicator 0 */
-	int default_step; /* from 1: its first call is the op of faults that name none */
+	const struct schedule_setup *schedule;
+	int default_step; /* from 1: its first call that a fault applies to is the op of one that names none */
 	struct fault_machine machine; /* copied; what it points to is borrowed */
 	struct fault_record *record;  /* borrowed, may be NULL */
 };

@@ -2,6 +2,7 @@
 #include "inject/machine.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,11 +33,26 @@ static bool can_cgroup(const char *run)
 
 void machine_look(struct fault_machine *machine, const char *run)
 {
-	*machine = (struct fault_machine){ .backend = "mpi", .communicators = 1 };
+	*machine = (struct fault_machine){ .backend = "mpi", .transport = BY_MPI };
 	if (can_cgroup(run))
 		machine->have |= NEED_CGROUP;
 	if (can_unshare())
 		machine->have |= NEED_NAMESPACE;
+}
+
+/* What NCCL may take is for the environment to say, which is alike on all ranks; between hosts, and where
+ * ranks share a GPU and so are hosts of their own to NCCL, it is the network. */
+static unsigned machine_transport(const char *backend)
+{
+	const char *p2p = getenv("NCCL_P2P_DISABLE"), *shm = getenv("NCCL_SHM_DISABLE");
+
+	if (!backend_has(backend, BACKEND_DEVICE))
+		return BY_MPI;
+	if (getenv("NCCL_HOSTID"))
+		return BY_NET;
+	if (!p2p || strcmp(p2p, "0") == 0)
+		return BY_P2P;
+	return shm && strcmp(shm, "0") != 0 ? BY_NET : BY_SHM;
 }
 
 void machine_serve(struct fault_machine *machine, const char *backend, int gpus)
@@ -44,6 +60,7 @@ void machine_serve(struct fault_machine *machine, const char *backend, int gpus)
 	machine->backend = backend;
 	if (gpus > 0)
 		machine->have |= NEED_GPU;
+	machine->transport = machine_transport(backend);
 	if (backend_has(backend, BACKEND_SOCKETS))
 		machine->have |= NEED_NET; /* its bootstrap always uses sockets */
 }

@@ -20,6 +20,12 @@ static MPI_Op op_of(const struct mpi *mpi, const struct call *call)
 	return mpi->types.op[call->dtype][call->op];
 }
 
+/* The communicator of a call. */
+static const struct mpi_comm *of(const struct mpi *mpi, const struct call *call)
+{
+	return &mpi->comms[call->comm];
+}
+
 static size_t call_bytes(const struct call *call)
 {
 	return call->count * dtype_size(call->dtype);
@@ -39,27 +45,27 @@ static int all_reduce(struct mpi *mpi, const struct call *call)
 	const void *send = call->send == call->recv ? MPI_IN_PLACE : call->send;
 
 	return MPI_Allreduce(send, call->recv, (int)call->count, type_of(mpi, call),
-			     op_of(mpi, call), mpi->comm);
+			     op_of(mpi, call), of(mpi, call)->comm);
 }
 
 static int all_gather(struct mpi *mpi, const struct call *call)
 {
-	bool in_place = call->send == slice_of(call, call->recv, mpi->be.job->group_rank);
+	bool in_place = call->send == slice_of(call, call->recv, of(mpi, call)->rank);
 
 	return MPI_Allgather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
 			     type_of(mpi, call), call->recv, (int)call->count, type_of(mpi, call),
-			     mpi->comm);
+			     of(mpi, call)->comm);
 }
 
 /* MPI leaves an in-place result at the start of the buffer, NCCL's callers expect it in the
  * rank's own slice. */
 static int reduce_scatter(struct mpi *mpi, const struct call *call)
 {
-	bool in_place = call->recv == slice_of(call, call->send, mpi->be.job->group_rank);
+	bool in_place = call->recv == slice_of(call, call->send, of(mpi, call)->rank);
 	void *recv = in_place ? (void *)call->send : call->recv;
 	int rc = MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : call->send, recv,
 					  (int)call->count, type_of(mpi, call), op_of(mpi, call),
-					  mpi->comm);
+					  of(mpi, call)->comm);
 
 	if (rc == MPI_SUCCESS && recv != call->recv)
 		memcpy(call->recv, recv, call_bytes(call));
@@ -70,9 +76,9 @@ static int reduce_scatter(struct mpi *mpi, const struct call *call)
  * others have theirs. */
 static int broadcast(struct mpi *mpi, const struct call *call)
 {
-	bool root = mpi->be.job->group_rank == call->peer;
+	bool root = of(mpi, call)->rank == call->peer;
 	int rc = MPI_Bcast(root ? (void *)call->send : call->recv, (int)call->count,
-			   type_of(mpi, call), call->peer, mpi->comm);
+			   type_of(mpi, call), call->peer, of(mpi, call)->comm);
 
 	if (rc == MPI_SUCCESS && root && call->send != call->recv)
 		memcpy(call->recv, call->send, call_bytes(call));
@@ -81,22 +87,22 @@ static int broadcast(struct mpi *mpi, const struct call *call)
 
 static int reduce(struct mpi *mpi, const struct call *call)
 {
-	bool root = mpi->be.job->group_rank == call->peer;
+	bool root = of(mpi, call)->rank == call->peer;
 
 	return MPI_Reduce(root && call->send == call->recv ? MPI_IN_PLACE : call->send,
 			  root ? call->recv : NULL, (int)call->count, type_of(mpi, call),
-			  op_of(mpi, call), call->peer, mpi->comm);
+			  op_of(mpi, call), call->peer, of(mpi, call)->comm);
 }
 
 static int alltoall(struct mpi *mpi, const struct call *call)
 {
 	return MPI_Alltoall(call->send, (int)call->count, type_of(mpi, call), call->recv,
-			    (int)call->count, type_of(mpi, call), mpi->comm);
+			    (int)call->count, type_of(mpi, call), of(mpi, call)->comm);
 }
 
 static int alltoallv(struct mpi *mpi, const struct call *call)
 {
-	int n = mpi->be.job->group_size;
+	int n = of(mpi, call)->size;
 	int *send_counts = mpi->counts, *send_at = send_counts + n;
 	int *recv_counts = send_at + n, *recv_at = recv_counts + n;
 
@@ -107,27 +113,27 @@ static int alltoallv(struct mpi *mpi, const struct call *call)
 		recv_at[i] = (int)call->recv_at[i];
 	}
 	return MPI_Alltoallv(call->send, send_counts, send_at, type_of(mpi, call), call->recv,
-			     recv_counts, recv_at, type_of(mpi, call), mpi->comm);
+			     recv_counts, recv_at, type_of(mpi, call), of(mpi, call)->comm);
 }
 
 static int gather(struct mpi *mpi, const struct call *call)
 {
-	bool root = mpi->be.job->group_rank == call->peer;
+	bool root = of(mpi, call)->rank == call->peer;
 	bool in_place = root && call->send == slice_of(call, call->recv, call->peer);
 
 	return MPI_Gather(in_place ? MPI_IN_PLACE : call->send, (int)call->count,
 			  type_of(mpi, call), root ? call->recv : NULL, (int)call->count,
-			  type_of(mpi, call), call->peer, mpi->comm);
+			  type_of(mpi, call), call->peer, of(mpi, call)->comm);
 }
 
 static int scatter(struct mpi *mpi, const struct call *call)
 {
-	bool root = mpi->be.job->group_rank == call->peer;
+	bool root = of(mpi, call)->rank == call->peer;
 	bool in_place = root && call->recv == slice_of(call, call->send, call->peer);
 
 	return MPI_Scatter(root ? call->send : NULL, (int)call->count, type_of(mpi, call),
 			   in_place ? MPI_IN_PLACE : call->recv, (int)call->count,
-			   type_of(mpi, call), call->peer, mpi->comm);
+			   type_of(mpi, call), call->peer, of(mpi, call)->comm);
 }
 
 /* Room for one more request; MPI_ERR_NO_MEM when there is none. */
@@ -152,11 +158,11 @@ static int send_one(struct mpi *mpi, const struct call *call)
 
 	if (!mpi->depth)
 		return MPI_Send(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
-				mpi->comm);
+				of(mpi, call)->comm);
 	rc = request_room(mpi);
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Isend(call->send, (int)call->count, type_of(mpi, call), call->peer, 0,
-			       mpi->comm, &mpi->requests[mpi->nrequests]);
+			       of(mpi, call)->comm, &mpi->requests[mpi->nrequests]);
 	mpi->nrequests += rc == MPI_SUCCESS;
 	return rc;
 }
@@ -167,11 +173,11 @@ static int recv_one(struct mpi *mpi, const struct call *call)
 
 	if (!mpi->depth)
 		return MPI_Recv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
-				mpi->comm, MPI_STATUS_IGNORE);
+				of(mpi, call)->comm, MPI_STATUS_IGNORE);
 	rc = request_room(mpi);
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Irecv(call->recv, (int)call->count, type_of(mpi, call), call->peer, 0,
-			       mpi->comm, &mpi->requests[mpi->nrequests]);
+			       of(mpi, call)->comm, &mpi->requests[mpi->nrequests]);
 	mpi->nrequests += rc == MPI_SUCCESS;
 	return rc;
 }
@@ -198,7 +204,7 @@ static const struct issuer {
 /* The largest number that has to fit into an int. */
 static size_t largest_count(const struct mpi *mpi, const struct call *call)
 {
-	size_t largest = call->count, n = (size_t)mpi->be.job->group_size;
+	size_t largest = call->count, n = (size_t)of(mpi, call)->size;
 
 	if (issuers[call->kind].slices)
 		return largest <= INT_MAX ? largest * n : largest;
@@ -217,7 +223,7 @@ static int call_check(struct mpi *mpi, const struct call *call)
 	size_t largest;
 
 	if ((unsigned)call->kind >= CALL_KIND_COUNT || (unsigned)call->dtype >= DT_COUNT ||
-	    call->comm || call->stream)
+	    call->comm >= COMM_SET_MAX || of(mpi, call)->comm == MPI_COMM_NULL || call->stream)
 		return error_set(
 			mpi->be.err, OUTCOME_INTERNAL, -EINVAL,
 			"the mpi backend has no kind %d, type %d, communicator %u or stream %u",
@@ -248,8 +254,8 @@ int mpi_issue(struct backend *be, const struct call *call, uint64_t ticket)
 	if (rc != MPI_SUCCESS)
 		return mpi_fail(mpi, call_kind_name(call->kind), rc);
 	if (issuers[call->kind].reduces && call->op == OP_AVG &&
-	    (call->kind != CALL_REDUCE || be->job->group_rank == call->peer))
-		mpi_types_average(call->dtype, call->recv, call->count, be->job->group_size);
+	    (call->kind != CALL_REDUCE || of(mpi, call)->rank == call->peer))
+		mpi_types_average(call->dtype, call->recv, call->count, of(mpi, call)->size);
 	return 0;
 }
 

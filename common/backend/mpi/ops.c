@@ -50,7 +50,8 @@ static int mpi_open(struct job *job, const struct watch *watch, struct error *er
 		.err = err,
 		.config = *config,
 	};
-	mpi->comm = MPI_COMM_NULL;
+	for (int i = 0; i < COMM_SET_MAX; i++)
+		mpi->comms[i].comm = MPI_COMM_NULL;
 	mpi->available = host_memory_available("");
 	rc = mpi_types_init(&mpi->types);
 	if (rc != MPI_SUCCESS) {
@@ -68,8 +69,9 @@ static void mpi_comm_close(struct backend *be)
 
 	free(mpi->counts);
 	mpi->counts = NULL;
-	if (mpi->comm != MPI_COMM_NULL)
-		MPI_Comm_free(&mpi->comm);
+	for (int i = 0; i < COMM_SET_MAX; i++)
+		if (mpi->comms[i].comm != MPI_COMM_NULL)
+			MPI_Comm_free(&mpi->comms[i].comm);
 }
 
 static void mpi_close(struct backend *be)
@@ -140,27 +142,32 @@ static bool mpi_supports(struct backend *be, enum dtype dtype, enum redop op, ch
 static int mpi_comm_id(struct backend *be, unsigned char *id)
 {
 	struct mpi *mpi = to_mpi(be);
-	uint32_t tag = (uint32_t)(getpid() & 0xfff) << 3 | (++mpi->comms & 7);
+	uint32_t tag = (uint32_t)(getpid() & 0xfff) << 4 | (++mpi->named & 15);
 
 	memset(id, 0, COMM_ID_BYTES);
 	memcpy(id, &tag, sizeof(tag));
 	return 0;
 }
 
-/* The first `nranks` ranks, those who ask for as many and by the same tag. */
-static int make_comm(struct mpi *mpi, const struct comm_request *request)
+/* Those of the group who ask for as many ranks and by the same tag. */
+static int make_comm(struct mpi *mpi, const struct comm_request *request, MPI_Comm *comm)
 {
-	int first_to_last[1][3] = { { 0, request->nranks - 1, 1 } };
+	int size = mpi->be.job->group_size,
+	    *members = calloc((size_t)request->nranks + 1, sizeof(int));
 	MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
 	uint32_t tag;
-	int rc;
+	int rc = members ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 
 	memcpy(&tag, request->id, sizeof(tag));
-	rc = MPI_Comm_group(mpi->be.job->traffic, &all);
+	for (int i = 0; members && i < request->nranks; i++)
+		members[i] = (request->span.first + i) % size;
 	if (rc == MPI_SUCCESS)
-		rc = MPI_Group_range_incl(all, 1, first_to_last, &some);
+		rc = MPI_Comm_group(mpi->be.job->traffic, &all);
 	if (rc == MPI_SUCCESS)
-		rc = MPI_Comm_create_group(mpi->be.job->traffic, some, (int)tag, &mpi->comm);
+		rc = MPI_Group_incl(all, request->nranks, members, &some);
+	if (rc == MPI_SUCCESS)
+		rc = MPI_Comm_create_group(mpi->be.job->traffic, some, (int)tag, comm);
+	free(members);
 	if (some != MPI_GROUP_NULL)
 		MPI_Group_free(&some);
 	if (all != MPI_GROUP_NULL)
@@ -171,24 +178,28 @@ static int make_comm(struct mpi *mpi, const struct comm_request *request)
 static int mpi_comm_open(struct backend *be, const struct comm_request *request)
 {
 	struct mpi *mpi = to_mpi(be);
+	struct mpi_comm *comm = &mpi->comms[request->comm];
 	int rc;
 
-	mpi->counts = calloc(4 * (size_t)be->job->group_size, sizeof(*mpi->counts));
+	if (!mpi->counts)
+		mpi->counts = calloc(4 * (size_t)be->job->group_size, sizeof(*mpi->counts));
 	if (!mpi->counts)
 		return error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "no memory for %d ranks",
 				 be->job->group_size);
 	watch_enter(be->watch, "MPI_Comm_create_group",
 		    be->job->deadline > INIT_SECONDS ? be->job->deadline : INIT_SECONDS);
-	rc = make_comm(mpi, request);
+	rc = make_comm(mpi, request, &comm->comm);
 	watch_leave(be->watch);
 	if (rc != MPI_SUCCESS)
 		return mpi_fail(mpi, "MPI_Comm_create_group", rc);
-	if (mpi->comm == MPI_COMM_NULL)
+	if (comm->comm == MPI_COMM_NULL)
 		return error_set(be->err, OUTCOME_ERROR, -EIO,
 				 "MPI_Comm_create_group made no communicator of %d ranks with "
 				 "rank %d",
 				 request->nranks, request->rank);
-	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
+	comm->rank = request->rank;
+	comm->size = request->nranks;
+	MPI_Comm_set_errhandler(comm->comm, MPI_ERRORS_RETURN);
 	return 0;
 }
 

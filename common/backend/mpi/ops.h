@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "backend/comm_set.h"
 #include "backend/mpi/types.h"
 
 enum { BACKEND_MARKS = 1024 };
@@ -18,11 +19,17 @@ struct mpi_mapping {
 	size_t bytes, used;
 };
 
+/* A communicator of the measured calls. */
+struct mpi_comm {
+	MPI_Comm comm; /* MPI_COMM_NULL: none */
+	int rank, size;
+};
+
 struct mpi {
 	struct backend be;
 	struct mpi_types types;
-	MPI_Comm comm;	/* of the measured calls; MPI_COMM_NULL: none yet */
-	uint32_t comms; /* communicators so far */
+	struct mpi_comm comms[COMM_SET_MAX];
+	uint32_t named; /* communicators so far */
 	struct mpi_mapping *mappings;
 	size_t held;	       /* bytes that mappings may take */
 	size_t available;      /* bytes that the node could give at open, SIZE_MAX: unknown */

@@ -69,29 +69,37 @@ static const uint64_t mulsum_factor[DT_COUNT][2] = {
 	[DT_F8E5M2] = { 0x3c, 0x40 },
 };
 
-/* Made at the first call with a type, which is a warm-up call: no timed one pays for it. */
-static int mulsum_op(struct nccl *nccl, enum dtype dtype, ncclRedOp_t *op)
+/* The communicator of a call. */
+static struct nccl_comm *of(struct nccl *nccl, const struct call *call)
 {
-	uint64_t factor = mulsum_factor[dtype][nccl->be.job->group_rank % 2];
+	return &nccl->comms[call->comm];
+}
+
+/* Made at the first call with a type, which is a warm-up call: no timed one pays for it. */
+static int mulsum_op(struct nccl *nccl, const struct call *call, ncclRedOp_t *op)
+{
+	struct nccl_comm *comm = of(nccl, call);
+	enum dtype dtype = call->dtype;
+	uint64_t factor = mulsum_factor[dtype][comm->rank % 2];
 	ncclResult_t rc;
 
-	if (!nccl->mulsum_made[dtype]) {
-		rc = ncclRedOpCreatePreMulSum(&nccl->mulsum[dtype], &factor, nccl_type(dtype),
-					      ncclScalarHostImmediate, nccl->comm);
+	if (!comm->mulsum_made[dtype]) {
+		rc = ncclRedOpCreatePreMulSum(&comm->mulsum[dtype], &factor, nccl_type(dtype),
+					      ncclScalarHostImmediate, comm->comm);
 		if (rc != ncclSuccess)
 			return nccl_fail(nccl, "ncclRedOpCreatePreMulSum", rc);
-		nccl->mulsum_made[dtype] = true;
+		comm->mulsum_made[dtype] = true;
 	}
-	*op = nccl->mulsum[dtype];
+	*op = comm->mulsum[dtype];
 	return 0;
 }
 
-void nccl_calls_release(struct nccl *nccl)
+void nccl_calls_release(struct nccl_comm *comm)
 {
 	for (int dtype = 0; dtype < DT_COUNT; dtype++) {
-		if (nccl->mulsum_made[dtype])
-			ncclRedOpDestroy(nccl->mulsum[dtype], nccl->comm);
-		nccl->mulsum_made[dtype] = false;
+		if (comm->mulsum_made[dtype])
+			ncclRedOpDestroy(comm->mulsum[dtype], comm->comm);
+		comm->mulsum_made[dtype] = false;
 	}
 }
 
@@ -116,7 +124,7 @@ static int nccl_op(struct nccl *nccl, const struct call *call, ncclRedOp_t *op)
 		*op = ncclAvg;
 		return 0;
 	case OP_MULSUM:
-		return mulsum_op(nccl, call->dtype, op);
+		return mulsum_op(nccl, call, op);
 	case OP_COUNT:
 		break;
 	}
@@ -136,14 +144,14 @@ static ncclResult_t alltoall_pairs(struct nccl *nccl, const struct call *call)
 	ncclDataType_t type = nccl_type(call->dtype);
 	ncclResult_t rc = ncclGroupStart(), end;
 
-	for (int peer = 0; rc == ncclSuccess && peer < nccl->be.job->group_size; peer++) {
+	for (int peer = 0; rc == ncclSuccess && peer < of(nccl, call)->size; peer++) {
 		size_t first = call->count * (size_t)peer;
 
 		rc = ncclSend(at(call->send, first, call->dtype), call->count, type, peer,
-			      nccl->comm, nccl->stream);
+			      of(nccl, call)->comm, nccl->stream);
 		if (rc == ncclSuccess)
 			rc = ncclRecv(at(call->recv, first, call->dtype), call->count, type, peer,
-				      nccl->comm, nccl->stream);
+				      of(nccl, call)->comm, nccl->stream);
 	}
 	end = ncclGroupEnd();
 	return rc == ncclSuccess ? end : rc;
@@ -151,30 +159,32 @@ static ncclResult_t alltoall_pairs(struct nccl *nccl, const struct call *call)
 
 static ncclResult_t gather_pairs(struct nccl *nccl, const struct call *call)
 {
-	int sources = nccl->be.job->group_rank == call->peer ? nccl->be.job->group_size : 0;
+	int sources = of(nccl, call)->rank == call->peer ? of(nccl, call)->size : 0;
 	ncclDataType_t type = nccl_type(call->dtype);
 	ncclResult_t rc = ncclGroupStart(), end;
 
 	if (rc == ncclSuccess)
-		rc = ncclSend(call->send, call->count, type, call->peer, nccl->comm, nccl->stream);
+		rc = ncclSend(call->send, call->count, type, call->peer, of(nccl, call)->comm,
+			      nccl->stream);
 	for (int peer = 0; rc == ncclSuccess && peer < sources; peer++)
 		rc = ncclRecv(at(call->recv, call->count * (size_t)peer, call->dtype), call->count,
-			      type, peer, nccl->comm, nccl->stream);
+			      type, peer, of(nccl, call)->comm, nccl->stream);
 	end = ncclGroupEnd();
 	return rc == ncclSuccess ? end : rc;
 }
 
 static ncclResult_t scatter_pairs(struct nccl *nccl, const struct call *call)
 {
-	int targets = nccl->be.job->group_rank == call->peer ? nccl->be.job->group_size : 0;
+	int targets = of(nccl, call)->rank == call->peer ? of(nccl, call)->size : 0;
 	ncclDataType_t type = nccl_type(call->dtype);
 	ncclResult_t rc = ncclGroupStart(), end;
 
 	for (int peer = 0; rc == ncclSuccess && peer < targets; peer++)
 		rc = ncclSend(at(call->send, call->count * (size_t)peer, call->dtype), call->count,
-			      type, peer, nccl->comm, nccl->stream);
+			      type, peer, of(nccl, call)->comm, nccl->stream);
 	if (rc == ncclSuccess)
-		rc = ncclRecv(call->recv, call->count, type, call->peer, nccl->comm, nccl->stream);
+		rc = ncclRecv(call->recv, call->count, type, call->peer, of(nccl, call)->comm,
+			      nccl->stream);
 	end = ncclGroupEnd();
 	return rc == ncclSuccess ? end : rc;
 }
@@ -184,14 +194,14 @@ static ncclResult_t alltoallv_pairs(struct nccl *nccl, const struct call *call)
 	ncclDataType_t type = nccl_type(call->dtype);
 	ncclResult_t rc = ncclGroupStart(), end;
 
-	for (int peer = 0; rc == ncclSuccess && peer < nccl->be.job->group_size; peer++) {
+	for (int peer = 0; rc == ncclSuccess && peer < of(nccl, call)->size; peer++) {
 		if (call->send_counts[peer])
 			rc = ncclSend(at(call->send, call->send_at[peer], call->dtype),
-				      call->send_counts[peer], type, peer, nccl->comm,
+				      call->send_counts[peer], type, peer, of(nccl, call)->comm,
 				      nccl->stream);
 		if (rc == ncclSuccess && call->recv_counts[peer])
 			rc = ncclRecv(at(call->recv, call->recv_at[peer], call->dtype),
-				      call->recv_counts[peer], type, peer, nccl->comm,
+				      call->recv_counts[peer], type, peer, of(nccl, call)->comm,
 				      nccl->stream);
 	}
 	end = ncclGroupEnd();
@@ -206,17 +216,19 @@ static ncclResult_t issue_exchange(struct nccl *nccl, const struct call *call)
 
 	switch (call->kind) {
 	case CALL_ALLTOALL:
-		return symbols->alltoall ? symbols->alltoall(call->send, call->recv, call->count,
-							     type, nccl->comm, nccl->stream)
-					 : alltoall_pairs(nccl, call);
+		return symbols->alltoall
+			       ? symbols->alltoall(call->send, call->recv, call->count, type,
+						   of(nccl, call)->comm, nccl->stream)
+			       : alltoall_pairs(nccl, call);
 	case CALL_GATHER:
-		return symbols->gather ? symbols->gather(call->send, call->recv, call->count, type,
-							 call->peer, nccl->comm, nccl->stream)
-				       : gather_pairs(nccl, call);
+		return symbols->gather
+			       ? symbols->gather(call->send, call->recv, call->count, type,
+						 call->peer, of(nccl, call)->comm, nccl->stream)
+			       : gather_pairs(nccl, call);
 	case CALL_SCATTER:
 		return symbols->scatter
 			       ? symbols->scatter(call->send, call->recv, call->count, type,
-						  call->peer, nccl->comm, nccl->stream)
+						  call->peer, of(nccl, call)->comm, nccl->stream)
 			       : scatter_pairs(nccl, call);
 	case CALL_ALLTOALLV:
 		return alltoallv_pairs(nccl, call);
@@ -229,7 +241,7 @@ static ncclResult_t issue_one(struct nccl *nccl, const struct call *call, ncclRe
 {
 	ncclDataType_t type = nccl_type(call->dtype);
 	cudaStream_t stream = nccl->stream;
-	ncclComm_t comm = nccl->comm;
+	ncclComm_t comm = of(nccl, call)->comm;
 
 	switch (call->kind) {
 	case CALL_ALL_REDUCE:
@@ -276,8 +288,8 @@ static int span_end(struct nccl *nccl)
 
 static int call_check(struct nccl *nccl, const struct call *call)
 {
-	if (nccl->comm && (unsigned)call->kind < CALL_KIND_COUNT &&
-	    (unsigned)call->dtype < DT_COUNT && !call->comm && !call->stream)
+	if ((unsigned)call->kind < CALL_KIND_COUNT && (unsigned)call->dtype < DT_COUNT &&
+	    call->comm < COMM_SET_MAX && of(nccl, call)->comm && !call->stream)
 		return 0;
 	return error_set(nccl->be.err, OUTCOME_INTERNAL, -EINVAL,
 			 "the nccl backend has no kind %d, type %d, communicator %u or stream %u",

@@ -17,33 +17,54 @@ void nccl_enter(struct backend *be, const char *what, double seconds)
 void nccl_deregister(struct nccl *nccl, struct nccl_memory *memory)
 {
 	if (memory->handle && memory->window)
-		nccl->symbols.window_deregister(nccl->comm, memory->handle);
+		nccl->symbols.window_deregister(nccl->comms[0].comm, memory->handle);
 	else if (memory->handle)
-		ncclCommDeregister(nccl->comm, memory->handle);
+		ncclCommDeregister(nccl->comms[0].comm, memory->handle);
 	memory->handle = NULL;
 }
 
 /* The communicator is gone, and with it what was registered or made on it. */
-static void forget_comm(struct nccl *nccl)
+static void forget_comm(struct nccl *nccl, struct nccl_comm *comm)
 {
-	nccl->comm = NULL;
-	memset(nccl->mulsum_made, 0, sizeof(nccl->mulsum_made));
-	for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
+	memset(comm, 0, sizeof(*comm));
+	for (struct nccl_memory *memory = nccl->memory; memory && comm == nccl->comms;
+	     memory = memory->next)
 		memory->handle = NULL;
 }
 
 int nccl_comm_abort(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
-	ncclResult_t result;
+	ncclResult_t result = ncclSuccess;
 
-	if (!nccl->comm)
-		return 0;
-	/* Before: the abort may wait for other ranks of the host, whose proxies talk to ours. */
-	watch_comm(be->watch, 0, COMM_ABORTED, NULL);
-	result = ncclCommAbort(nccl->comm);
-	forget_comm(nccl);
+	for (uint32_t i = 0; i < COMM_SET_MAX; i++) {
+		struct nccl_comm *comm = &nccl->comms[i];
+		ncclResult_t one;
+
+		if (!comm->comm)
+			continue;
+		/* Before: the abort may wait for other ranks of the host, whose proxies talk to ours. */
+		watch_comm(be->watch, i, COMM_ABORTED, NULL);
+		one = ncclCommAbort(comm->comm);
+		forget_comm(nccl, comm);
+		result = result == ncclSuccess ? one : result;
+	}
 	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommAbort", result);
+}
+
+static void destroy_comms(struct nccl *nccl)
+{
+	for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
+		nccl_deregister(nccl, memory);
+	for (int i = COMM_SET_MAX - 1; i >= 0; i--) {
+		struct nccl_comm *comm = &nccl->comms[i];
+
+		if (!comm->comm)
+			continue;
+		nccl_calls_release(comm);
+		ncclCommDestroy(comm->comm);
+		forget_comm(nccl, comm);
+	}
 }
 
 /* A communicator that failed is aborted: its peers may be gone, and destroying waits for them. */
@@ -51,18 +72,13 @@ void nccl_comm_close(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
 
-	if (!nccl->comm)
+	if (!nccl->comms[0].comm)
 		return;
 	nccl_enter(be, "ncclCommDestroy", DESTROY_SECONDS);
-	if (nccl->broken) {
+	if (nccl->broken)
 		nccl_comm_abort(be);
-	} else {
-		for (struct nccl_memory *memory = nccl->memory; memory; memory = memory->next)
-			nccl_deregister(nccl, memory);
-		nccl_calls_release(nccl);
-		ncclCommDestroy(nccl->comm);
-		forget_comm(nccl);
-	}
+	else
+		destroy_comms(nccl);
 	watch_leave(be->watch);
 }
 
@@ -107,6 +123,7 @@ int nccl_comm_id(struct backend *be, unsigned char *id)
 int nccl_comm_open(struct backend *be, const struct comm_request *request)
 {
 	struct nccl *nccl = to_nccl(be);
+	struct nccl_comm *comm = &nccl->comms[request->comm];
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 	ncclResult_t result;
 	ncclUniqueId id;
@@ -116,7 +133,9 @@ int nccl_comm_open(struct backend *be, const struct comm_request *request)
 		return rc;
 	memcpy(&id, request->id, sizeof(id));
 	nccl_enter(be, "ncclCommInitRank", NCCL_INIT_SECONDS);
-	result = ncclCommInitRankConfig(&nccl->comm, request->nranks, id, request->rank, &config);
+	result = ncclCommInitRankConfig(&comm->comm, request->nranks, id, request->rank, &config);
 	watch_leave(be->watch);
+	comm->rank = request->rank;
+	comm->size = request->nranks;
 	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommInitRank", result);
 }

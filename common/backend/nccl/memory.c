@@ -94,14 +94,14 @@ int nccl_register(struct backend *be, void *ptr, size_t bytes)
 				 "this buffer can't be registered");
 	memory->window = be->config.local_register == 2;
 	if (!memory->window) {
-		result = ncclCommRegister(nccl->comm, ptr, bytes, &memory->handle);
+		result = ncclCommRegister(nccl->comms[0].comm, ptr, bytes, &memory->handle);
 		return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommRegister", result);
 	}
 	if (!nccl->symbols.window_register || !nccl->symbols.window_deregister)
 		return error_set(be->err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "-R 2 needs NCCL 2.27 or later, this is %d", nccl->version);
 	nccl_enter(be, "ncclCommWindowRegister", NCCL_INIT_SECONDS);
-	result = nccl->symbols.window_register(nccl->comm, ptr, bytes, &memory->handle,
+	result = nccl->symbols.window_register(nccl->comms[0].comm, ptr, bytes, &memory->handle,
 					       1 /* COLL_SYMMETRIC */);
 	watch_leave(be->watch);
 	return result == ncclSuccess ? 0 : nccl_fail(nccl, "ncclCommWindowRegister", result);

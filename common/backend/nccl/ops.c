@@ -30,9 +30,9 @@ static bool lacks_memory(ncclResult_t rc, const char *detail)
 
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 {
-	const char *detail = ncclGetLastError(nccl->comm);
+	const char *detail = ncclGetLastError(nccl->comms[0].comm);
 
-	nccl->broken = nccl->comm != NULL;
+	nccl->broken = nccl->comms[0].comm != NULL;
 	return error_set(nccl->be.err, OUTCOME_ERROR, lacks_memory(rc, detail) ? -ENOMEM : -EIO,
 			 "%s failed: %s (%.*s)", what, ncclGetErrorString(rc), line_length(detail),
 			 detail ? detail : "");
@@ -40,7 +40,7 @@ int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)
 {
-	nccl->broken = nccl->comm != NULL;
+	nccl->broken = nccl->comms[0].comm != NULL;
 	return error_set(nccl->be.err, OUTCOME_ERROR,
 			 rc == cudaErrorMemoryAllocation ? -ENOMEM : -EIO, "%s failed: %s: %s",
 			 what, cudaGetErrorName(rc), cudaGetErrorString(rc));
@@ -218,16 +218,20 @@ static bool nccl_supports(struct backend *be, enum dtype dtype, enum redop op, c
 /* Reports what another rank or the network did to the communicator. */
 static int async_error(struct nccl *nccl)
 {
-	ncclResult_t state = ncclSuccess, rc;
+	for (uint32_t i = 0; i < COMM_SET_MAX; i++) {
+		ncclResult_t state = ncclSuccess, rc;
 
-	if (!nccl->comm)
-		return 0;
-	rc = ncclCommGetAsyncError(nccl->comm, &state);
-	if (rc != ncclSuccess)
-		return nccl_fail(nccl, "ncclCommGetAsyncError", rc);
-	state = state == ncclInProgress ? ncclSuccess : state;
-	watch_asked(nccl->be.watch, 0, (int)state);
-	return state == ncclSuccess ? 0 : nccl_fail(nccl, "the communicator", state);
+		if (!nccl->comms[i].comm)
+			continue;
+		rc = ncclCommGetAsyncError(nccl->comms[i].comm, &state);
+		if (rc != ncclSuccess)
+			return nccl_fail(nccl, "ncclCommGetAsyncError", rc);
+		state = state == ncclInProgress ? ncclSuccess : state;
+		watch_asked(nccl->be.watch, i, (int)state);
+		if (state != ncclSuccess)
+			return nccl_fail(nccl, "the communicator", state);
+	}
+	return 0;
 }
 
 /* Known where calls get device times: the event before the last call is past. */

@@ -51,13 +51,21 @@ struct nccl_memory {
 	bool window;
 };
 
+/* A communicator. The first one is that of all ranks: memory is registered with it. */
+struct nccl_comm {
+	ncclComm_t comm; /* NULL: none */
+	int rank, size;
+	bool mulsum_made[DT_COUNT];
+	ncclRedOp_t mulsum[DT_COUNT];
+};
+
 struct nccl {
 	struct backend be;
 	struct nccl_symbols symbols;
 	struct nccl_probe probe;
 	cudaStream_t stream; /* NULL with -y */
-	ncclComm_t comm;
-	bool broken; /* an error was seen: the communicator can only be aborted */
+	struct nccl_comm comms[COMM_SET_MAX];
+	bool broken; /* an error was seen: the communicators can only be aborted */
 	bool capturing;
 	int depth;	/* of open groups */
 	int version;	/* of the library, ncclGetVersion */
@@ -66,8 +74,6 @@ struct nccl {
 	cudaEvent_t *marks; /* made by the first mark; NULL entries at the end of a failed start */
 	struct device_clock *clock;	   /* NULL without --record=full */
 	struct check_cuda_result *verdict; /* device memory, of the verify under way */
-	bool mulsum_made[DT_COUNT];
-	ncclRedOp_t mulsum[DT_COUNT];
 };
 
 static inline struct nccl *to_nccl(struct backend *be)
@@ -117,7 +123,7 @@ int nccl_group_begin(struct backend *be);
 int nccl_group_end(struct backend *be);
 
 /* Destroy the operators that issue made; before the communicator. */
-void nccl_calls_release(struct nccl *nccl);
+void nccl_calls_release(struct nccl_comm *comm);
 
 /* Resolve them. */
 void nccl_symbols_init(struct nccl_symbols *symbols);

@@ -64,7 +64,7 @@ const struct fault fault_block_rank = {
 		"returns",
 	.source = "NVIDIA/TensorRT-LLM#2560: one rank stuck in another place than the others",
 	.args = "how=lock|read",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.mpi = "hang",
 	.nccl = "hang",

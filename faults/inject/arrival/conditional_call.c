@@ -32,7 +32,7 @@ const struct fault fault_conditional_call = {
 	.name = "conditional-call",
 	.help = "makes a call of another kind that nobody else makes, before its own",
 	.source = "dylanyunlon/Neuron_SP#197: an all-reduce of one element that rank 0 alone makes",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL,
 	.only_before = true,
 	.mpi = "hang",

@@ -29,7 +29,7 @@ const struct fault fault_crash_rank = {
 	.name = "crash-rank",
 	.help = "its process crashes (SIGSEGV)",
 	.source = "NVIDIA nvidia-resiliency-ext inject_fault SEGFAULT; NVIDIA/nccl#529",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.mpi = "died",
 	.nccl = "died",

@@ -6,7 +6,7 @@ const struct fault fault_drop_rank = {
 	.help = "alive, idle, never calls again",
 	.source = "jax-ml/jax#38503: one rank alive but out of the collective, all others wait for "
 		  "ever",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.mpi = "hang",
 	.nccl = "hang",

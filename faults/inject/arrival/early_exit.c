@@ -11,7 +11,7 @@ const struct fault fault_early_exit = {
 	.name = "early-exit",
 	.help = "leaves the loop early: makes no more calls, goes on to the end of the run",
 	.source = "pytorch/pytorch#38174: ranks with unequal numbers of batches",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL,
 	.only_before = true,
 	.sticky = true,

@@ -22,7 +22,7 @@ const struct fault fault_exit_rank = {
 	.help = "its process exits (status 0)",
 	.source = "NCCL 2.31 docs/examples/08_ras/01_fault_detection --type exit",
 	.args = "code=STATUS",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.mpi = "died",
 	.nccl = "died",

@@ -54,7 +54,7 @@ const struct fault fault_gpu_oom = {
 	.name = "gpu-oom",
 	.help = "a device allocation fails because the GPU is full; the rank gives up",
 	.source = "NVIDIA/nccl#582: out of memory on one rank, the others wait for ever",
-	.needs = { .ranks = 2, .communicators = 1, .machine = NEED_GPU },
+	.needs = { .ranks = 2, .machine = NEED_GPU },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.only_before = true,
 	.nccl = "error",

@@ -19,7 +19,7 @@ const struct fault fault_kill_rank = {
 	.help = "its process is killed (SIGKILL)",
 	.source = "NVIDIA/nccl#585: one of eight killed, seven wait in cudaStreamSynchronize for "
 		  "ever",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.mpi = "died",
 	.nccl = "died",

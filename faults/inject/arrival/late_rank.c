@@ -29,7 +29,7 @@ const struct fault fault_late_rank = {
 	.help = "comes late (0.2 s): no fault under the deadline, a hang over it",
 	.source = "meta-pytorch/torchtune#2093: a timeout while a checkpoint is saved",
 	.args = "delay=SECONDS",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.mpi = "ok|hang",
 	.nccl = "ok|hang",

@@ -33,7 +33,7 @@ const struct fault fault_oom_rank = {
 	.name = "oom-rank",
 	.help = "takes more memory than its cgroup allows; the kernel kills it",
 	.source = "Kubernetes and Slurm: OOMKilled, a step's oom_kill event; NVIDIA/nccl#585",
-	.needs = { .ranks = 2, .communicators = 1, .machine = NEED_CGROUP },
+	.needs = { .ranks = 2, .machine = NEED_CGROUP },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.mpi = "died",
 	.nccl = "died",

@@ -11,7 +11,7 @@ const struct fault fault_skip_call = {
 	.name = "skip-call",
 	.help = "leaves out one call, goes on with the next",
 	.source = "NVIDIA-NeMo/Automodel#2468: one rank skips a batch and with it the all-reduce",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL,
 	.only_before = true,
 	/* Open MPI calls the longer one of two shifted messages truncated. */

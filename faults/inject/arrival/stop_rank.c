@@ -16,7 +16,7 @@ const struct fault fault_stop_rank = {
 	.name = "stop-rank",
 	.help = "its process is stopped (SIGSTOP); after the call a GPU still completes it",
 	.source = "NCCL 2.31 docs/examples/08_ras/01_fault_detection --type suspend",
-	.needs = { .ranks = 2, .communicators = 1 },
+	.needs = { .ranks = 2 },
 	.where = FAULT_AT_CALL | FAULT_AT_INIT,
 	.mpi = "hang",
 	.nccl = "hang",

@@ -48,7 +48,6 @@ const struct fault fault_init_iface = {
 	.source = "NCCL user guide, NCCL_SOCKET_IFNAME: bootstrap over a docker or loopback "
 		  "interface",
 	.needs = { .ranks = 2,
-		   .communicators = 1,
 		   .machine = NEED_GPU | NEED_NET | NEED_NAMESPACE },
 	.where = FAULT_AT_INIT,
 	.only_before = true,

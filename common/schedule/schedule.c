@@ -1,0 +1,277 @@
+/* schedule.c: runs a schedule: known steps in a known order. */
+#include "schedule/schedule_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/check_gather.h"
+#include "base/clock.h"
+#include "measure/plan.h"
+#include "measure/timing.h"
+
+#define CHECK_SECONDS 60.0
+
+_Static_assert(SCHEDULE_STEPS <= 32, "schedule_run's meets have a bit per step");
+
+struct schedule {
+	struct run *run;
+	const struct schedule_setup *setup;
+	struct plan plans[SCHEDULE_STEPS * SCHEME_PARTS];
+	int nplans;
+	int first[SCHEDULE_STEPS + 1]; /* plan of each step; and the end */
+	size_t slot_bytes;
+	double slowest; /* warm-up step, seconds */
+	void *graphs[SCHEDULE_STEPS];
+};
+
+/* The first and the last slot of the pool stay free. */
+static struct checked_slot slot_of(int i)
+{
+	return (struct checked_slot){ .index = (size_t)i + 1 };
+}
+
+/* Preparing or comparing all of it may take so long. */
+static double data_seconds(const struct schedule *s)
+{
+	return CHECK_SECONDS + s->nplans * (double)s->slot_bytes / CHECK_BYTES_PER_SECOND;
+}
+
+static int add_plans(struct schedule *s, int i)
+{
+	struct bench *bench = s->run->bench;
+	struct step_part parts[SCHEME_PARTS];
+	int n = schedule_parts(s->setup, bench->job->group_rank, i, parts), rc = 0;
+
+	s->first[i] = s->nplans;
+	for (int k = 0; k < n && rc == 0; k++) {
+		struct point point = schedule_point(s->setup, &parts[k], i);
+		struct plan *plan = &s->plans[s->nplans++];
+
+		rc = plan_init(plan, bench, &point, false);
+		if (plan->slot_bytes > s->slot_bytes)
+			s->slot_bytes = plan->slot_bytes;
+	}
+	return rc;
+}
+
+static int make_plans(struct schedule *s)
+{
+	int rc = 0;
+
+	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
+		rc = add_plans(s, i);
+	s->first[SCHEDULE_STEPS] = s->nplans;
+	/* one rotation for all, with room for each one's guards */
+	s->slot_bytes += 2 * CHECK_GUARD;
+	for (int i = 0; i < s->nplans; i++)
+		s->plans[i].slot_bytes = s->slot_bytes;
+	return rc;
+}
+
+static int prepare(struct schedule *s)
+{
+	struct bench *bench = s->run->bench;
+	int rc = 0;
+
+	watch_phase(bench->watch, PHASE_SETUP);
+	watch_work(bench->watch, "preparing buffers", data_seconds(s));
+	for (int i = 0; i < s->nplans && rc == 0; i++) {
+		rc = plan_fill(&s->plans[i], slot_of(i));
+		if (rc == 0)
+			rc = plan_prepare(&s->plans[i], slot_of(i));
+	}
+	if (rc == 0)
+		rc = bench->backend->ops->wait(bench->backend);
+	watch_leave(bench->watch);
+	bench->job->deadline = data_seconds(s);
+	return rc < 0 ? rc : job_await_work(bench->job, "the others' buffers");
+}
+
+static int issue_step(struct schedule *s, int i)
+{
+	int rc = 0;
+
+	for (int k = s->first[i]; k < s->first[i + 1] && rc == 0; k++)
+		rc = plan_issue_checked(&s->plans[k], slot_of(k));
+	return rc;
+}
+
+/* The step's calls are captured, and launched as often as -G says. */
+static int replay_step(struct schedule *s, int i)
+{
+	struct bench *bench = s->run->bench;
+	struct backend *be = bench->backend;
+	int launches = bench->options->graph_launches > 0 ? bench->options->graph_launches : 1;
+	int rc = be->ops->graph->begin(be), calls = 0, end;
+
+	if (rc < 0)
+		return rc;
+	for (int k = s->first[i]; k < s->first[i + 1]; k++)
+		calls += collective_calls(s->plans[k].collective, s->plans[k].geometry.nranks);
+	rc = issue_step(s, i);
+	end = be->ops->graph->end(be, &s->graphs[i]);
+	for (int k = 0; k < launches && rc == 0 && end == 0; k++)
+		end = chain_launch(&bench->chain, s->graphs[i],
+				   i > SCHEDULE_WARMUP ? s->graphs[i - 1] : NULL,
+				   (uint32_t)calls);
+	return rc < 0 ? rc : end;
+}
+
+/* One step to its end; its wait has a deadline of its own. */
+static int one_step(struct schedule *s, int i)
+{
+	struct bench *bench = s->run->bench;
+	bool graph = bench->options->mode == MODE_GRAPH && i >= SCHEDULE_WARMUP;
+	int rc;
+
+	watch_enter(bench->watch, "a scheduled call", timing_deadline(s->slowest, 1));
+	rc = graph ? replay_step(s, i) : issue_step(s, i);
+	if (rc == 0)
+		rc = bench->backend->ops->wait(bench->backend);
+	if (rc == 0)
+		watch_completed(bench->watch);
+	watch_leave(bench->watch);
+	return rc;
+}
+
+static int warm_up(struct schedule *s)
+{
+	struct bench *bench = s->run->bench;
+	double seconds;
+	int rc = 0;
+
+	watch_phase(bench->watch, PHASE_WARMUP);
+	for (int i = 0; i < SCHEDULE_WARMUP && rc == 0; i++) {
+		seconds = clock_seconds();
+		rc = one_step(s, i);
+		seconds = clock_seconds() - seconds;
+		if (rc == 0)
+			rc = job_max(bench->job, &seconds, 1);
+		if (i > 0 && seconds > s->slowest)
+			s->slowest = seconds;
+	}
+	return rc;
+}
+
+/* Part `part` of step `i`; a rank that has none checks nothing. */
+static int check_part(struct schedule *s, int i, int part)
+{
+	struct run *run = s->run;
+	struct bench *bench = run->bench;
+	int k = s->first[i] + part;
+	struct check_report report = { 0 };
+	struct check_sum sum;
+	char text[256];
+	int rc;
+
+	watch_work(bench->watch, "comparing data", data_seconds(s));
+	rc = k < s->first[i + 1] ? plan_check(&s->plans[k], slot_of(k), &report) : 0;
+	watch_leave(bench->watch);
+	if (report.wrong && report.culprit >= 0)
+		report.culprit =
+			comm_set_member(&s->setup->comms, s->plans[k].comm, report.culprit);
+	if (rc == 0)
+		rc = check_gather(bench->job, &report, &sum);
+	if (rc < 0 || report.wrong == 0)
+		return rc;
+	run_note_culprits(run, &report);
+	if (!run->report)
+		return 0;
+	run->report->wrong_checks++;
+	return report_comment(run->report, "step %d wrong: %s", i + 1,
+			      check_describe(&report, text, sizeof(text)));
+}
+
+/* The steps that are timed, each to its end. */
+static int make_steps(struct schedule *s, uint32_t meets)
+{
+	struct bench *bench = s->run->bench;
+	int rc = job_barrier(bench->job, "the start of the schedule");
+
+	watch_phase(bench->watch, PHASE_TIMED);
+	for (int i = SCHEDULE_WARMUP; i < SCHEDULE_STEPS && rc == 0; i++) {
+		if (meets & 1u << i)
+			rc = job_barrier(bench->job, "the others before a fault");
+		if (rc == 0)
+			rc = one_step(s, i);
+	}
+	bench->job->deadline = timing_deadline(s->slowest, SCHEDULE_TIMED);
+	return rc < 0 ? rc : job_barrier(bench->job, "the end of the schedule");
+}
+
+/* Says what will be done, as a remark. */
+static int announce(const struct schedule *s, uint32_t meets)
+{
+	const struct run *run = s->run;
+	const struct options *o = run->bench->options;
+	char where[256] = "";
+
+	for (int i = SCHEDULE_WARMUP; i < SCHEDULE_STEPS; i++)
+		if (meets & 1u << i)
+			snprintf(where + strlen(where), sizeof(where) - strlen(where), "%sstep %d",
+				 where[0] ? ", " : "; all ranks meet before ", i + 1);
+	return report_comment(run->report, "schedule %s: %d + %d steps of %s, %zu to %zu bytes%s",
+			      s->setup->scheme->name, SCHEDULE_WARMUP, SCHEDULE_TIMED,
+			      run->bench->collective->name, schedule_bytes(o, 0),
+			      schedule_bytes(o, SCHEDULE_STEPS - 1), where);
+}
+
+static int check_all(struct schedule *s)
+{
+	int parts = 0, rc;
+
+	for (int i = 0; i < SCHEDULE_STEPS; i++)
+		if (s->first[i + 1] - s->first[i] > parts)
+			parts = s->first[i + 1] - s->first[i];
+	rc = job_max_int(s->run->bench->job, &parts, 1);
+	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
+		for (int part = 0; part < parts && rc == 0; part++)
+			rc = check_part(s, i, part);
+	return rc;
+}
+
+static void release(struct schedule *s)
+{
+	struct backend *be = s->run->bench->backend;
+
+	for (int i = 0; i < SCHEDULE_STEPS; i++)
+		if (s->graphs[i])
+			be->ops->graph->release(be, s->graphs[i]);
+	for (int i = 0; i < s->nplans; i++)
+		plan_release(&s->plans[i]);
+	free(s);
+}
+
+int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets)
+{
+	struct bench *bench = run->bench;
+	struct schedule *s = calloc(1, sizeof(*s));
+	struct agenda agenda;
+	int rc;
+
+	if (!s)
+		return error_set(bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	s->run = run;
+	s->setup = setup;
+	rc = make_plans(s);
+	if (rc == 0 && run->report)
+		rc = announce(s, meets);
+	if (rc == 0)
+		rc = prepare(s);
+	if (rc == 0)
+		rc = warm_up(s);
+	if (rc == 0)
+		rc = make_steps(s, meets);
+	bench->job->deadline = data_seconds(s);
+	watch_phase(bench->watch, PHASE_CHECK);
+	if (rc == 0)
+		rc = check_all(s);
+	if (rc == 0 && schedule_agenda(setup, bench->job->group_rank, &agenda) == 0) {
+		run->calls_checked = agenda.n;
+		agenda_release(&agenda);
+	}
+	release(s);
+	return rc;
+}

@@ -1,0 +1,14 @@
+/* schedule_parts.h: what the parts of schedule share. For common/schedule/ only. */
+#ifndef HANGAR_SCHEDULE_PARTS_H
+#define HANGAR_SCHEDULE_PARTS_H
+
+#include "schedule/schedule.h"
+
+/* The parts of step `i` (from 0) on rank `rank`; how many. */
+int schedule_parts(const struct schedule_setup *setup, int rank, int i,
+		   struct step_part parts[SCHEME_PARTS]);
+
+/* What a part of step `i` measures. */
+struct point schedule_point(const struct schedule_setup *setup, const struct step_part *part, int i);
+
+#endif

@@ -1,0 +1,256 @@
+/* schedule_plan.c: what the steps of a schedule are, before anything is run. */
+#include "schedule/schedule_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/plan.h"
+
+#define FRACTION 64 /* a step is a 64th of the first smaller than the one before, unless -b ends them */
+#define UNIT	 512 /* bytes, at least, between two steps */
+
+int schedule_setup(struct schedule_setup *setup, const char *name, int nranks, struct error *err)
+{
+	char names[128] = "";
+
+	setup->scheme = scheme_find(name);
+	for (int i = 0; !setup->scheme && schemes[i].name; i++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ", " : "",
+			 schemes[i].name);
+	if (!setup->scheme)
+		return error_set(err, OUTCOME_USAGE, -EINVAL, "--schedule %.40s: must be one of %s",
+				 name, names);
+	if (comm_set_make(&setup->comms, setup->scheme->family, nranks) == 0)
+		return 0;
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+			 "--schedule %s: not on %d rank%s: needs 2 (ring: 3), and has room for %d "
+			 "communicators",
+			 setup->scheme->name, nranks, nranks == 1 ? "" : "s", COMM_SET_MAX - 1);
+}
+
+size_t schedule_bytes(const struct options *o, int i)
+{
+	size_t first = o->max_bytes > o->min_bytes ? o->max_bytes : o->min_bytes, step, less;
+
+	if (!o->size_given)
+		first = SCHEDULE_BYTES;
+	step = o->ends_given ? (first - o->min_bytes) / (SCHEDULE_STEPS - 1) : first / FRACTION;
+	step = step / UNIT * UNIT;
+	less = (size_t)i * (step ? step : UNIT);
+	return first > less ? first - less : 0;
+}
+
+struct point schedule_point(const struct schedule_setup *setup, const struct step_part *part, int i)
+{
+	const struct options *o = setup->options;
+	int root = o->root < 0 ? 0 : o->root;
+
+	return (struct point){
+		.dtype = (enum dtype)o->dtype_first,
+		.op = !part->collective->reduces     ? OP_NONE
+		      : setup->collective->reduces ? (enum redop)o->op_first
+						     : OP_SUM,
+		.root = part->collective->rooted ? root % setup->comms.spans[part->comm].n : -1,
+		.bytes = schedule_bytes(o, i),
+		.collective = part->collective,
+		.comm = part->comm,
+	};
+}
+
+int schedule_parts(const struct schedule_setup *setup, int rank, int i,
+		   struct step_part parts[SCHEME_PARTS])
+{
+	return scheme_parts(setup->scheme, setup->collective, setup->collectives, &setup->comms, rank, i,
+			    parts);
+}
+
+/* Where rank `rank` of all is in the part, and what its buffers are. */
+static void measure_part(const struct schedule_setup *setup, const struct step_part *part, int rank,
+			 int i, struct geometry *geometry, struct shape *shape)
+{
+	struct point point = schedule_point(setup, part, i);
+
+	*geometry = (struct geometry){
+		.rank = comm_set_rank(&setup->comms, part->comm, rank),
+		.nranks = setup->comms.spans[part->comm].n,
+		.root = point.root,
+		.elsize = dtype_size(point.dtype),
+		.bytes = point.bytes,
+		.align = setup->options->align,
+		.traffic = part->collective->irregular ? setup->traffic : NULL,
+	};
+	part->collective->shape(geometry, shape);
+}
+
+size_t schedule_largest(const struct schedule_setup *setup, int rank)
+{
+	struct step_part parts[SCHEME_PARTS];
+	size_t largest = 0;
+
+	for (int i = 0; i < SCHEDULE_STEPS; i++)
+		for (int n = schedule_parts(setup, rank, i, parts) - 1; n >= 0; n--) {
+			struct geometry geometry;
+			struct shape shape;
+			size_t bytes;
+
+			measure_part(setup, &parts[n], rank, i, &geometry, &shape);
+			bytes = shape.bytes + (size_t)setup->options->unalign * geometry.elsize;
+			largest = bytes > largest ? bytes : largest;
+		}
+	return largest;
+}
+
+/* All calls lie in the pools at once, for they are checked at the end; with a slot more at each end, for
+ * what a fault writes beyond its own. */
+size_t schedule_pool(const struct schedule_setup *setup, size_t largest)
+{
+	size_t slot = largest + 2 * CHECK_GUARD + BUFFERS_ALIGN;
+	size_t slots = SCHEDULE_STEPS * SCHEME_PARTS + 2, pool;
+
+	if (setup->scheme->nalways == 1 && setup->scheme->nturns == 0 &&
+	    setup->scheme->family == COMMS_WORLD)
+		slots = SCHEDULE_STEPS + 2;
+	pool = slot < SIZE_MAX / slots ? slots * slot : SIZE_MAX / 4;
+	return pool > BUFFERS_POOL ? pool : BUFFERS_POOL;
+}
+
+static int check_part(const struct schedule_setup *setup, const struct step_part *part, int rank,
+		      int i, struct error *err)
+{
+	struct geometry geometry;
+	struct shape shape;
+
+	measure_part(setup, part, rank, i, &geometry, &shape);
+	if (part->collective->power_of_two && geometry.nranks & (geometry.nranks - 1))
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "--schedule %s: %s runs on 2, 4, 8... ranks, and communicator %u "
+				 "has %d",
+				 setup->scheme->name, part->collective->name, part->comm,
+				 geometry.nranks);
+	if (shape.bytes > 0)
+		return 0;
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+			 "-b %zu: too small for a schedule of %d steps on %d ranks",
+			 schedule_bytes(setup->options, 0), SCHEDULE_STEPS, setup->comms.group_size);
+}
+
+int schedule_check(const struct schedule_setup *setup, struct error *err)
+{
+	struct step_part parts[SCHEME_PARTS];
+	int rc = 0;
+
+	/* shapes are alike in a communicator: its first rank speaks for all */
+	for (int c = 0; c < setup->comms.n && rc == 0; c++)
+		for (int i = SCHEDULE_STEPS - 1; i >= SCHEDULE_WARMUP && rc == 0; i--) {
+			int rank = comm_set_member(&setup->comms, (uint32_t)c, 0);
+			int n = schedule_parts(setup, rank, i, parts);
+
+			for (int k = 0; k < n && rc == 0; k++)
+				rc = check_part(setup, &parts[k], rank, i, err);
+		}
+	return rc;
+}
+
+/* ---- agenda: the collectives' own code, in a chain that only notes ---- */
+
+struct noting {
+	struct backend be;
+	struct agenda *agenda;
+	int room, step, depth;
+};
+
+static int note_call(void *state, const struct call *call, struct chain *chain)
+{
+	struct noting *noting = state;
+	struct agenda *agenda = noting->agenda;
+	struct planned_call *more = agenda->calls;
+
+	(void)chain;
+	if (agenda->n == noting->room) {
+		more = realloc(more, (size_t)(2 * noting->room + 64) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		agenda->calls = more;
+		noting->room = 2 * noting->room + 64;
+	}
+	more[agenda->n++] = (struct planned_call){
+		.step = noting->step,
+		.grouped = noting->depth > 0,
+		.call = *call,
+	};
+	more[agenda->n - 1].call.send_counts = more[agenda->n - 1].call.send_at = NULL;
+	more[agenda->n - 1].call.recv_counts = more[agenda->n - 1].call.recv_at = NULL;
+	return 0;
+}
+
+static int note_begin(struct backend *be)
+{
+	((struct noting *)be)->depth++;
+	return 0;
+}
+
+static int note_end(struct backend *be)
+{
+	((struct noting *)be)->depth--;
+	return 0;
+}
+
+static int note_copy(struct backend *be, void *dst, const void *src, size_t bytes)
+{
+	(void)be;
+	(void)dst;
+	(void)src;
+	(void)bytes;
+	return 0;
+}
+
+static const struct backend_ops noting_ops = {
+	.group_begin = note_begin,
+	.group_end = note_end,
+	.copy = note_copy,
+};
+
+/* Never written through: calls are only noted. */
+static char nowhere[2];
+
+int schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda)
+{
+	struct noting noting = { .be = { .ops = &noting_ops }, .agenda = agenda };
+	struct call_filter filter = { .state = &noting, .issue = note_call };
+	struct chain chain = { .backend = &noting.be, .filter = &filter };
+	struct step_part parts[SCHEME_PARTS];
+	int rc = 0;
+
+	*agenda = (struct agenda){ 0 };
+	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++) {
+		int n = schedule_parts(setup, rank, i, parts);
+
+		noting.step = i + 1;
+		for (int k = 0; k < n && rc == 0; k++) {
+			struct point point = schedule_point(setup, &parts[k], i);
+			struct geometry geometry;
+			struct shape shape;
+
+			measure_part(setup, &parts[k], rank, i, &geometry, &shape);
+			rc = parts[k].collective->run(&chain, &(struct invocation){
+								      .geometry = &geometry,
+								      .shape = &shape,
+								      .send = nowhere,
+								      .recv = nowhere + 1,
+								      .dtype = point.dtype,
+								      .op = point.op,
+								      .comm = point.comm,
+							      });
+		}
+	}
+	if (rc < 0)
+		agenda_release(agenda);
+	return rc;
+}
+
+void agenda_release(struct agenda *agenda)
+{
+	free(agenda->calls);
+	*agenda = (struct agenda){ 0 };
+}

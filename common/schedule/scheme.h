@@ -1,0 +1,49 @@
+/* scheme.h: what the steps of a schedule are made of: collectives and communicators, by the scheme's name.
+ * Pure. */
+#ifndef HANGAR_SCHEME_H
+#define HANGAR_SCHEME_H
+
+#include <stddef.h>
+
+#include "backend/collective.h"
+#include "backend/comm_set.h"
+
+#define SCHEME_PARTS 6 /* of one step on one rank, at most */
+
+/* One issue of a collective in every step, or in every n-th. */
+struct scheme_part {
+	const char *collective; /* NULL: the program's own */
+	bool family;		/* on the rank's communicators of the scheme's family, else on all ranks' */
+};
+
+struct scheme {
+	const char *name, *help;
+	enum comm_family family;
+	struct scheme_part always[2], turns[6]; /* every step; one of these in turn, besides */
+	int nalways, nturns;
+};
+
+/* All schemes, in the order of the help; a NULL name at the end. */
+extern const struct scheme schemes[];
+
+/* The scheme of that name; NULL: the first one, "plain". NULL when there is none. */
+const struct scheme *scheme_find(const char *name);
+
+/* One issue on one rank. */
+struct step_part {
+	const struct collective *collective;
+	uint32_t comm;
+};
+
+/* The parts of step `step` (from 0) on rank `rank` of the group, in their order. `known` is a table of
+ * collectives, NULL-terminated. On communicators beside the first one an irregular collective, whose
+ * matrix is that of all ranks, is alltoall instead. Returns how many. */
+int scheme_parts(const struct scheme *scheme, const struct collective *own,
+		 const struct collective *const *known, const struct comm_set *comms, int rank,
+		 int step, struct step_part parts[SCHEME_PARTS]);
+
+/* handoff.c: an exchange without a group: partners are 0 and 1, 2 and 3 ...; the lower one sends first and
+ * then receives, the upper one the other way round. A rank without a partner does nothing. */
+extern const struct collective handoff;
+
+#endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "measure/predict.h"
-#include "measure/schedule.h"
+#include "schedule/schedule.h"
 #include "measure/sweep.h"
 #include "report/report.h"
 #include "base/output.h"
@@ -25,24 +25,39 @@ int check_expect(const struct options *options, struct error *err)
 			 options->expect, class, class_list(names, sizeof(names)));
 }
 
+const char *program_schedule(const struct program *program)
+{
+	const struct injector *injector = program->injector;
+
+	for (int i = 0; !program->options->schedule && injector && i < injector->nspecs; i++)
+		if (injector->specs[i].fault->schedule)
+			return injector->specs[i].fault->schedule;
+	return program->options->schedule;
+}
+
 /* Checks the schedule before any rank starts. `traffic`: of an irregular collective. */
 static int check_schedule(const struct program *program, int ranks, const struct traffic *traffic,
 			  struct error *err)
 {
-	const struct collective *collective = program->collective;
+	struct schedule_setup setup = {
+		.options = program->options,
+		.collective = program->collective,
+		.collectives = collectives,
+		.traffic = traffic,
+	};
 	struct inject_place place = {
 		.nranks = ranks,
-		.steps = SCHEDULE_STEPS,
-		.step_calls = collective_calls(collective, ranks),
+		.schedule = &setup,
 		.default_step = SCHEDULE_FAULT_STEP,
 	};
-	int rc = 0;
+	int rc;
 
 	if (program->options->nfaults == 0)
 		return 0;
-	if (program->injector)
-		rc = inject_check(program->injector, &place, err);
-	return rc < 0 ? rc : schedule_check(program->options, collective, ranks, traffic, err);
+	rc = schedule_setup(&setup, program_schedule(program), ranks, err);
+	if (rc == 0)
+		rc = schedule_check(&setup, err);
+	return rc == 0 && program->injector ? inject_check(program->injector, &place, err) : rc;
 }
 
 /* Roots, numbers of ranks, the traffic matrix, the schedule; what groups of ranks make of these, the

@@ -8,6 +8,10 @@
  * error. */
 int check_expect(const struct options *options, struct error *err);
 
+/* The schedule of a run with --fault: what was asked for, else what its first fault that has one wants; NULL:
+ * the plain one. */
+const char *program_schedule(const struct program *program);
+
 /* Of a bare start of `ranks` ranks, what these would find out later, each for itself: files and folders
  * that cannot be made, a topology or a traffic matrix that cannot be read, a root that is no rank,
  * faults and their schedule, a standard output that nothing can be written to. 0 or a negative errno

@@ -8,13 +8,14 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "measure/schedule.h"
+#include "schedule/schedule.h"
 #include "measure/sweep.h"
 #include "measure/timing.h"
 #include "inject/machine.h"
 #include "options/settings_read.h"
 #include "watch/uplink.h"
 #include "perf_agree.h"
+#include "perf_check.h"
 #include "perf_report.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; nobody waits for others here */
@@ -150,7 +151,8 @@ static int check_groups(struct rank *r)
 static int allocate(struct rank *r)
 {
 	const struct options *o = r->program->options;
-	size_t largest = run_largest(&r->bench);
+	size_t largest = o->nfaults ? schedule_largest(&r->schedule, r->job.group_rank)
+				    : run_largest(&r->bench);
 	struct error why;
 	int rc;
 
@@ -178,8 +180,7 @@ static int place_faults(struct rank *r)
 	struct inject_place place = {
 		.rank = r->job.rank,
 		.nranks = r->job.nranks,
-		.steps = SCHEDULE_STEPS,
-		.step_calls = collective_calls(r->bench.collective, r->job.group_size),
+		.schedule = &r->schedule,
 		.default_step = SCHEDULE_FAULT_STEP,
 		.machine = r->program->machine,
 		.record = r->program->fault_record,
@@ -189,6 +190,25 @@ static int place_faults(struct rank *r)
 	if (place.machine.cgroup && cgroup_enter(place.machine.cgroup) < 0)
 		place.machine.have &= ~(unsigned)NEED_CGROUP;
 	return inject_place(r->program->injector, &place, &r->err);
+}
+
+/* The communicators, and the schedule that has others beside the first. */
+static int prepare_schedule(struct rank *r)
+{
+	struct bench *b = &r->bench;
+	int rc;
+
+	if (b->options->nfaults == 0)
+		return comm_set_make(&b->comms, COMMS_WORLD, r->job.group_size);
+	r->schedule = (struct schedule_setup){
+		.options = b->options,
+		.collective = b->collective,
+		.collectives = collectives,
+		.traffic = b->collective->irregular ? &b->traffic : NULL,
+	};
+	rc = schedule_setup(&r->schedule, program_schedule(r->program), r->job.group_size, &r->err);
+	b->comms = r->schedule.comms;
+	return rc < 0 ? rc : schedule_check(&r->schedule, &r->err);
 }
 
 /* Everything that can be refused before ranks communicate: types, roots, matrices, memory. */
@@ -213,9 +233,7 @@ static int check_request(struct rank *r)
 	rc = sweep_check(&sweep, &r->err);
 	if (rc < 0)
 		return rc;
-	if (b->options->nfaults)
-		rc = schedule_check(b->options, b->collective, r->job.group_size, &b->traffic,
-				    &r->err);
+	rc = prepare_schedule(r);
 	if (rc == 0 && r->program->injector)
 		rc = place_faults(r);
 	if (rc < 0)
@@ -286,7 +304,8 @@ static int run_all(struct rank *r)
 
 	if (r->program->options->nfaults == 0)
 		return run_sweep(&r->run);
-	rc = schedule_run(&r->run, r->program->injector ? inject_meets(r->program->injector) : 0);
+	rc = schedule_run(&r->run, &r->schedule,
+			  r->program->injector ? inject_meets(r->program->injector) : 0);
 	return rc < 0 ? rc : check_fired(r);
 }
 

@@ -9,6 +9,7 @@
 #include "measure/predict.h"
 #include "measure/run.h"
 #include "options/settings.h"
+#include "schedule/schedule.h"
 #include "perf_rank.h"
 #include "reconcile/reconcile.h"
 #include "record/recorder.h"
@@ -23,6 +24,7 @@ struct rank {
 	struct job job;
 	struct device_choice choice;
 	struct bench bench;
+	struct schedule_setup schedule; /* of a run with --fault */
 	struct call_filter faults;
 	struct settings settings; /* of NCCL; none where the backend does not read them */
 	struct run run;

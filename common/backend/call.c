@@ -103,9 +103,7 @@ int chain_launch(struct chain *chain, void *graph, void *other, uint32_t calls)
 	const struct call_filter *filter = chain->filter;
 	enum launch_verdict verdict =
 		filter && filter->launch ? filter->launch(filter->state) : LAUNCH_IT;
-	void *launched = verdict == LAUNCH_IT	   ? graph
-			 : verdict == LAUNCH_OTHER ? other
-						   : NULL;
+	void *launched = verdict == LAUNCH_IT ? graph : verdict == LAUNCH_OTHER ? other : NULL;
 	int rc = launched ? chain->backend->ops->graph->launch(chain->backend, launched) : 0;
 
 	if (rc == 0 && launched == graph)

@@ -23,7 +23,6 @@ struct bench {
 	struct backend *backend;
 	struct chain chain;
 	struct comm_set comms;
-	const struct collective *const *collectives; /* that a schedule may mix, NULL-terminated */
 	struct traffic traffic; /* irregular collectives only */
 	struct buffers buffers;
 	/* The point before: what a call took (slowest rank, seconds) on how many bytes. 0: there

@@ -9,7 +9,8 @@
 
 struct geometry plan_geometry(const struct bench *bench, const struct point *point, int rank)
 {
-	const struct collective *collective = point->collective ? point->collective : bench->collective;
+	const struct collective *collective =
+		point->collective ? point->collective : bench->collective;
 
 	return (struct geometry){
 		.rank = point->comm ? comm_set_rank(&bench->comms, point->comm, rank) : rank,

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "measure/irregular.h"
 #include "measure/point.h"
-#include "measure/schedule.h"
 #include "measure/sweep.h"
 
 #define REPORT_SECONDS 60 /* the last words of the sinks: a document of millions of samples */

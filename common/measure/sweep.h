@@ -9,9 +9,9 @@
 /* One point without its placement. */
 struct point {
 	enum dtype dtype;
-	enum redop op;	      /* OP_NONE when the collective does not reduce */
-	int root;	      /* -1 when it has none */
-	size_t bytes;	      /* as asked for, one entry of -b..-e */
+	enum redop op; /* OP_NONE when the collective does not reduce */
+	int root;      /* -1 when it has none */
+	size_t bytes;  /* as asked for, one entry of -b..-e */
 	/* A schedule's: NULL and 0 are the program's own, on all ranks of the group. */
 	const struct collective *collective;
 	uint32_t comm;

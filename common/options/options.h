@@ -98,7 +98,7 @@ struct options {
 	struct {
 		const char *faults[8];
 		int nfaults;
-		bool list_faults; /* --list-faults */
+		bool list_faults;	     /* --list-faults */
 		bool size_given, ends_given; /* -b or -e was; both were */
 		const char *schedule;	     /* --schedule; NULL: the fault's own, or plain */
 	};

@@ -204,16 +204,16 @@ static int check_files(struct option_set *set)
 static int check_faults(struct option_set *set)
 {
 	static const char *const sweeps[] = {
-		"stepbytes", "stepfactor", "iters",	   "warmup_iters",
-		"run_cycles",	   "agg_iters", "blocking",
-		"per_iter_timing", "vendor",	"good",	      "low",	   "reconcile"
+		"stepbytes", "stepfactor",	"iters",  "warmup_iters", "run_cycles", "agg_iters",
+		"blocking",  "per_iter_timing", "vendor", "good",	  "low",	"reconcile"
 	};
 	struct options *o = set->options;
 
 	o->size_given = given(set, "minbytes") || given(set, "maxbytes");
 	o->ends_given = given(set, "minbytes") && given(set, "maxbytes");
 	if (o->nfaults == 0)
-		return o->schedule ? reject(set, "schedule", "goes with --fault, or --fault=none") : 0;
+		return o->schedule ? reject(set, "schedule", "goes with --fault, or --fault=none")
+				   : 0;
 	if (o->mode == MODE_ISOLATED)
 		return reject(set, "mode", "must be stream or graph with --fault");
 	if (o->schedule && o->split_kind != SPLIT_NONE)

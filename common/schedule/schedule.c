@@ -19,6 +19,7 @@ struct schedule {
 	struct run *run;
 	const struct schedule_setup *setup;
 	struct plan plans[SCHEDULE_STEPS * SCHEME_PARTS];
+	size_t slots[SCHEDULE_STEPS * SCHEME_PARTS]; /* of each: the same on all its ranks */
 	int nplans;
 	int first[SCHEDULE_STEPS + 1]; /* plan of each step; and the end */
 	size_t slot_bytes;
@@ -26,10 +27,9 @@ struct schedule {
 	void *graphs[SCHEDULE_STEPS];
 };
 
-/* The first and the last slot of the pool stay free. */
-static struct checked_slot slot_of(int i)
+static struct checked_slot slot_of(const struct schedule *s, int plan)
 {
-	return (struct checked_slot){ .index = (size_t)i + 1 };
+	return (struct checked_slot){ .index = s->slots[plan] };
 }
 
 /* Preparing or comparing all of it may take so long. */
@@ -47,8 +47,10 @@ static int add_plans(struct schedule *s, int i)
 	s->first[i] = s->nplans;
 	for (int k = 0; k < n && rc == 0; k++) {
 		struct point point = schedule_point(s->setup, &parts[k], i);
-		struct plan *plan = &s->plans[s->nplans++];
+		struct plan *plan = &s->plans[s->nplans];
 
+		/* the first and the last slot of the pool stay free */
+		s->slots[s->nplans++] = (size_t)(i * SCHEME_PARTS + parts[k].slot + 1);
 		rc = plan_init(plan, bench, &point, false);
 		if (plan->slot_bytes > s->slot_bytes)
 			s->slot_bytes = plan->slot_bytes;
@@ -58,13 +60,17 @@ static int add_plans(struct schedule *s, int i)
 
 static int make_plans(struct schedule *s)
 {
+	double most;
 	int rc = 0;
 
 	for (int i = 0; i < SCHEDULE_STEPS && rc == 0; i++)
 		rc = add_plans(s, i);
 	s->first[SCHEDULE_STEPS] = s->nplans;
-	/* one rotation for all, with room for each one's guards */
-	s->slot_bytes += 2 * CHECK_GUARD;
+	/* one rotation for all, on all ranks, with room for each one's guards */
+	most = (double)(s->slot_bytes + 2 * CHECK_GUARD);
+	if (rc == 0)
+		rc = job_max(s->run->bench->job, &most, 1);
+	s->slot_bytes = (size_t)most;
 	for (int i = 0; i < s->nplans; i++)
 		s->plans[i].slot_bytes = s->slot_bytes;
 	return rc;
@@ -78,9 +84,9 @@ static int prepare(struct schedule *s)
 	watch_phase(bench->watch, PHASE_SETUP);
 	watch_work(bench->watch, "preparing buffers", data_seconds(s));
 	for (int i = 0; i < s->nplans && rc == 0; i++) {
-		rc = plan_fill(&s->plans[i], slot_of(i));
+		rc = plan_fill(&s->plans[i], slot_of(s, i));
 		if (rc == 0)
-			rc = plan_prepare(&s->plans[i], slot_of(i));
+			rc = plan_prepare(&s->plans[i], slot_of(s, i));
 	}
 	if (rc == 0)
 		rc = bench->backend->ops->wait(bench->backend);
@@ -94,7 +100,7 @@ static int issue_step(struct schedule *s, int i)
 	int rc = 0;
 
 	for (int k = s->first[i]; k < s->first[i + 1] && rc == 0; k++)
-		rc = plan_issue_checked(&s->plans[k], slot_of(k));
+		rc = plan_issue_checked(&s->plans[k], slot_of(s, k));
 	return rc;
 }
 
@@ -114,8 +120,7 @@ static int replay_step(struct schedule *s, int i)
 	end = be->ops->graph->end(be, &s->graphs[i]);
 	for (int k = 0; k < launches && rc == 0 && end == 0; k++)
 		end = chain_launch(&bench->chain, s->graphs[i],
-				   i > SCHEDULE_WARMUP ? s->graphs[i - 1] : NULL,
-				   (uint32_t)calls);
+				   i > SCHEDULE_WARMUP ? s->graphs[i - 1] : NULL, (uint32_t)calls);
 	return rc < 0 ? rc : end;
 }
 
@@ -167,7 +172,7 @@ static int check_part(struct schedule *s, int i, int part)
 	int rc;
 
 	watch_work(bench->watch, "comparing data", data_seconds(s));
-	rc = k < s->first[i + 1] ? plan_check(&s->plans[k], slot_of(k), &report) : 0;
+	rc = k < s->first[i + 1] ? plan_check(&s->plans[k], slot_of(s, k), &report) : 0;
 	watch_leave(bench->watch);
 	if (report.wrong && report.culprit >= 0)
 		report.culprit =

@@ -9,6 +9,7 @@ int schedule_parts(const struct schedule_setup *setup, int rank, int i,
 		   struct step_part parts[SCHEME_PARTS]);
 
 /* What a part of step `i` measures. */
-struct point schedule_point(const struct schedule_setup *setup, const struct step_part *part, int i);
+struct point schedule_point(const struct schedule_setup *setup, const struct step_part *part,
+			    int i);
 
 #endif

@@ -7,8 +7,9 @@
 
 #include "measure/plan.h"
 
-#define FRACTION 64 /* a step is a 64th of the first smaller than the one before, unless -b ends them */
-#define UNIT	 512 /* bytes, at least, between two steps */
+#define FRACTION                                                                                   \
+	64 /* a step is a 64th of the first smaller than the one before, unless -b ends them */
+#define UNIT 512 /* bytes, at least, between two steps */
 
 int schedule_setup(struct schedule_setup *setup, const char *name, int nranks, struct error *err)
 {
@@ -16,8 +17,8 @@ int schedule_setup(struct schedule_setup *setup, const char *name, int nranks, s
 
 	setup->scheme = scheme_find(name);
 	for (int i = 0; !setup->scheme && schemes[i].name; i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? ", " : "",
-			 schemes[i].name);
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", schemes[i].name);
 	if (!setup->scheme)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "--schedule %.40s: must be one of %s",
 				 name, names);
@@ -48,9 +49,9 @@ struct point schedule_point(const struct schedule_setup *setup, const struct ste
 
 	return (struct point){
 		.dtype = (enum dtype)o->dtype_first,
-		.op = !part->collective->reduces     ? OP_NONE
+		.op = !part->collective->reduces   ? OP_NONE
 		      : setup->collective->reduces ? (enum redop)o->op_first
-						     : OP_SUM,
+						   : OP_SUM,
 		.root = part->collective->rooted ? root % setup->comms.spans[part->comm].n : -1,
 		.bytes = schedule_bytes(o, i),
 		.collective = part->collective,
@@ -61,8 +62,8 @@ struct point schedule_point(const struct schedule_setup *setup, const struct ste
 int schedule_parts(const struct schedule_setup *setup, int rank, int i,
 		   struct step_part parts[SCHEME_PARTS])
 {
-	return scheme_parts(setup->scheme, setup->collective, setup->collectives, &setup->comms, rank, i,
-			    parts);
+	return scheme_parts(setup->scheme, setup->collective, setup->collectives, &setup->comms,
+			    rank, i, parts);
 }
 
 /* Where rank `rank` of all is in the part, and what its buffers are. */
@@ -103,14 +104,11 @@ size_t schedule_largest(const struct schedule_setup *setup, int rank)
 
 /* All calls lie in the pools at once, for they are checked at the end; with a slot more at each end, for
  * what a fault writes beyond its own. */
-size_t schedule_pool(const struct schedule_setup *setup, size_t largest)
+size_t schedule_pool(size_t largest)
 {
 	size_t slot = largest + 2 * CHECK_GUARD + BUFFERS_ALIGN;
 	size_t slots = SCHEDULE_STEPS * SCHEME_PARTS + 2, pool;
 
-	if (setup->scheme->nalways == 1 && setup->scheme->nturns == 0 &&
-	    setup->scheme->family == COMMS_WORLD)
-		slots = SCHEDULE_STEPS + 2;
 	pool = slot < SIZE_MAX / slots ? slots * slot : SIZE_MAX / 4;
 	return pool > BUFFERS_POOL ? pool : BUFFERS_POOL;
 }
@@ -132,7 +130,8 @@ static int check_part(const struct schedule_setup *setup, const struct step_part
 		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
 			 "-b %zu: too small for a schedule of %d steps on %d ranks",
-			 schedule_bytes(setup->options, 0), SCHEDULE_STEPS, setup->comms.group_size);
+			 schedule_bytes(setup->options, 0), SCHEDULE_STEPS,
+			 setup->comms.group_size);
 }
 
 int schedule_check(const struct schedule_setup *setup, struct error *err)

@@ -9,7 +9,8 @@ const struct scheme schemes[] = {
 	  .always = { { 0 } },
 	  .nalways = 1 },
 	{ .name = "mixed",
-	  .help = "the same, and all_reduce, broadcast, all_gather, sendrecv, reduce_scatter, alltoall in turn",
+	  .help = "the same, and all_reduce, broadcast, all_gather, sendrecv, reduce_scatter, "
+		  "alltoall in turn",
 	  .always = { { 0 } },
 	  .nalways = 1,
 	  .turns = { { "all_reduce", false },
@@ -35,7 +36,8 @@ const struct scheme schemes[] = {
 	  .always = { { NULL, true } },
 	  .nalways = 1 },
 	{ .name = "p2p",
-	  .help = "the program's collective, then sends and receives between pairs, outside of groups",
+	  .help = "the program's collective, then sends and receives between pairs, outside of "
+		  "groups",
 	  .always = { { 0 }, { "handoff", false } },
 	  .nalways = 2 },
 	{ .name = NULL },
@@ -63,10 +65,16 @@ struct parts {
 	int n;
 };
 
-static void add(struct parts *parts, const struct collective *collective, uint32_t comm)
+static void add(struct parts *parts, const struct collective *collective, uint32_t comm, int slot)
 {
 	if (collective && parts->n < SCHEME_PARTS)
-		parts->at[parts->n++] = (struct step_part){ collective, comm };
+		parts->at[parts->n++] = (struct step_part){ collective, comm, slot };
+}
+
+/* Neighbours in a ring have different ones, which takes three where it is odd. */
+static int ring_slot(const struct comm_set *comms, int comm)
+{
+	return comm == comms->group_size && comm % 2 == 1 ? 2 : comm % 2;
 }
 
 int scheme_parts(const struct scheme *scheme, const struct collective *own,
@@ -82,11 +90,12 @@ int scheme_parts(const struct scheme *scheme, const struct collective *own,
 							 : &scheme->turns[step % scheme->nturns];
 
 		if (!part->family)
-			add(&parts, part->collective ? by_name(known, part->collective) : own, 0);
+			add(&parts, part->collective ? by_name(known, part->collective) : own, 0,
+			    i);
 		for (int c = comm_set_next(comms, 1, rank); part->family && c >= 0;
 		     c = comm_set_next(comms, c + 1, rank))
 			add(&parts, part->collective ? by_name(known, part->collective) : inner,
-			    (uint32_t)c);
+			    (uint32_t)c, scheme->family == COMMS_RING ? ring_slot(comms, c) : i);
 	}
 	return parts.n;
 }

@@ -8,12 +8,12 @@
 #include "backend/collective.h"
 #include "backend/comm_set.h"
 
-#define SCHEME_PARTS 6 /* of one step on one rank, at most */
+#define SCHEME_PARTS 3 /* of one step on one rank, at most */
 
 /* One issue of a collective in every step, or in every n-th. */
 struct scheme_part {
 	const char *collective; /* NULL: the program's own */
-	bool family;		/* on the rank's communicators of the scheme's family, else on all ranks' */
+	bool family; /* on the rank's communicators of the scheme's family, else on all ranks' */
 };
 
 struct scheme {
@@ -33,6 +33,7 @@ const struct scheme *scheme_find(const char *name);
 struct step_part {
 	const struct collective *collective;
 	uint32_t comm;
+	int slot; /* 0 to SCHEME_PARTS - 1: the same on all ranks of the communicator */
 };
 
 /* The parts of step `step` (from 0) on rank `rank` of the group, in their order. `known` is a table of

@@ -80,7 +80,8 @@ struct fault_act {
 	const struct comm_request *request; /* at init, what is about to be, or has been, asked for;
 	                                     * else NULL */
 	const struct fault_machine *machine;
-	struct chain *chain; /* chain_emit() makes a call */
+	const struct comm_set *comms; /* who is in which communicator */
+	struct chain *chain;	      /* chain_emit() makes a call */
 	int rank, nranks;
 };
 
@@ -147,7 +148,7 @@ extern const struct fault *const fault_table[];
 const struct fault *fault_find(const char *name);
 
 /* Parse one spec. 0, or -EINVAL with a usage error naming the part that is wrong and what is
- * allowed: unknown fault (lists the known), bad rank list ("3", "1,3", "0-2"), bad op, unknown key
+ * allowed: unknown fault, bad rank list ("3", "1,3", "0-2"), bad op, unknown key
  * or bad value. */
 int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 

@@ -133,8 +133,9 @@ int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machin
 	}
 	if (!wanted)
 		return 0;
-	snprintf(why, len, "is not known to come to outcome=%s in %s of %zu bytes on this transport",
-		 wanted, call_kind_name(call->kind), bytes);
+	snprintf(why, len,
+		 "is not known to come to outcome=%s in %s of %zu bytes on this transport", wanted,
+		 call_kind_name(call->kind), bytes);
 	return -ENOTSUP;
 }
 

@@ -10,7 +10,12 @@
 	row(fault_conditional_call)                                                                \
 	row(fault_oom_rank) row(fault_gpu_oom)                                                     \
 	row(fault_init_missing) row(fault_init_nranks) row(fault_init_id) row(fault_init_iface)    \
-	row(fault_abort_one)
+	row(fault_abort_one)                                                                       \
+	row(fault_size_mismatch) row(fault_dtype_mismatch) row(fault_redop_mismatch)               \
+	row(fault_root_mismatch) row(fault_coll_mismatch) row(fault_swap_calls)                    \
+	row(fault_order_swap) row(fault_p2p_unmatched) row(fault_p2p_size) row(fault_p2p_peer)     \
+	row(fault_p2p_deadlock) row(fault_alltoallv_counts) row(fault_group_unbalanced)            \
+	row(fault_graph_replay)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct fault name;

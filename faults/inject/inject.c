@@ -72,10 +72,11 @@ static int check_op(const struct fault_spec *spec, const struct inject_place *pl
 	int at = spec->op ? (int)(spec->op - 1) : find_call(fault, agenda, place->default_step);
 
 	if (spec->op > agenda->n)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--fault=%.80s: call %ld is never reached: rank %d makes %d calls in "
-				 "the schedule",
-				 spec->text, spec->op, rank, agenda->n);
+		return error_set(
+			err, OUTCOME_USAGE, -EINVAL,
+			"--fault=%.80s: call %ld is never reached: rank %d makes %d calls in "
+			"the schedule",
+			spec->text, spec->op, rank, agenda->n);
 	if (at >= 0 && applies(fault, agenda, at))
 		return at;
 	if (at < 0)
@@ -84,10 +85,11 @@ static int check_op(const struct fault_spec *spec, const struct inject_place *pl
 				 "makes from step %d on (another --schedule may have such calls)",
 				 spec->text, fault->name, agenda->n, rank, place->default_step);
 	at = find_call(fault, agenda, 1);
-	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "--fault=%.80s: %s does not apply to call %ld of rank %d; the first that it "
-			 "applies to: %d (0: none)",
-			 spec->text, fault->name, spec->op, rank, at + 1);
+	return error_set(
+		err, OUTCOME_USAGE, -EINVAL,
+		"--fault=%.80s: %s does not apply to call %ld of rank %d; the first that it "
+		"applies to: %d (0: none)",
+		spec->text, fault->name, spec->op, rank, at + 1);
 }
 
 /* Of every culprit: where it fires, and how. Fills in op (rank `own`'s where that is one), way and the step's
@@ -106,7 +108,10 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, ui
 		struct agenda agenda;
 		int at;
 
-		if (schedule_agenda(place->schedule, spec->ranks[i], &agenda) < 0)
+		/* of groups (NCCL_TESTS_SPLIT) all have the same */
+		if (schedule_agenda(place->schedule,
+				    spec->ranks[i] % place->schedule->comms.group_size,
+				    &agenda) < 0)
 			return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 		at = check_op(spec, place, spec->ranks[i], &agenda, err);
 		rc = at < 0 ? at : 0;
@@ -116,7 +121,8 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, ui
 				op = at + 1;
 		}
 		if (rc == 0 && spec->fault->ways && place->machine.transport &&
-		    fault_choose_way(spec, &place->machine, &agenda.calls[at].call, why, sizeof(why)) < 0)
+		    fault_choose_way(spec, &place->machine, &agenda.calls[at].call, why,
+				     sizeof(why)) < 0)
 			rc = error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP, "--fault=%.80s: %s %s",
 				       spec->text, spec->fault->name, why);
 		agenda_release(&agenda);
@@ -174,6 +180,7 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 	injector->nranks = place->nranks;
 	injector->meets = culprits > 1 ? meets : 0;
 	injector->machine = place->machine;
+	injector->comms = place->schedule->comms;
 	injector->record = place->record;
 	for (int i = 0; place->record && i < injector->nspecs; i++)
 		if (spec_names(&injector->specs[i], place->rank))
@@ -252,6 +259,7 @@ static int fire_one(struct injector *injector, const struct fault_spec *spec,
 		.call = moment->call,
 		.request = moment->request,
 		.machine = &injector->machine,
+		.comms = &injector->comms,
 		.chain = chain,
 		.rank = injector->rank,
 		.nranks = injector->nranks,
@@ -277,7 +285,8 @@ struct held {
 /* Returns FAULT_SWALLOW, or -ENOMEM. */
 static int hold(struct injector *injector, const struct fault *fault, const struct call *call)
 {
-	const size_t *arrays[] = { call->send_counts, call->send_at, call->recv_counts, call->recv_at };
+	const size_t *arrays[] = { call->send_counts, call->send_at, call->recv_counts,
+				   call->recv_at };
 	size_t n = call->kind == CALL_ALLTOALLV ? (size_t)injector->nranks : 0;
 	struct held *held = malloc(sizeof(*held) + 4 * n * sizeof(held->counts[0]));
 
@@ -319,7 +328,8 @@ static int fire(struct injector *injector, const struct moment *moment, struct c
 		const struct fault_spec *spec = &injector->specs[i];
 		int rc;
 
-		if (spec->when != moment->when || spec->fault->launch || !due(injector, spec, moment->call))
+		if (spec->when != moment->when || spec->fault->launch ||
+		    !due(injector, spec, moment->call))
 			continue;
 		rc = fire_one(injector, spec, moment, chain);
 		if (rc < 0)
@@ -376,11 +386,14 @@ static enum launch_verdict inject_launch(void *state)
 	for (int i = 0; i < injector->nspecs; i++) {
 		const struct fault_spec *spec = &injector->specs[i];
 
-		if (!spec->fault->launch || !due(injector, spec, &(struct call){ 0 }))
+		if (!spec->fault->launch || injector->rank < 0 ||
+		    !spec_names(spec, injector->rank) || spec->op <= injector->launched ||
+		    spec->op > (long)injector->calls)
 			continue;
 		note(injector->record, i);
 		verdict = spec->fault->launch(spec);
 	}
+	injector->launched = (long)injector->calls;
 	return verdict;
 }
 
@@ -388,8 +401,10 @@ static enum launch_verdict inject_launch(void *state)
 static int inject_init_comm(void *state, const struct comm_request *request, struct chain *chain)
 {
 	struct injector *injector = state;
-	int rc = request->comm ? FAULT_PASS :
-		fire(injector, &(struct moment){ .when = FAULT_BEFORE, .request = request }, chain);
+	int rc = request->comm ? FAULT_PASS
+			       : fire(injector,
+				      &(struct moment){ .when = FAULT_BEFORE, .request = request },
+				      chain);
 
 	if (rc != FAULT_PASS)
 		return rc < 0 ? rc : 0;

@@ -14,8 +14,10 @@ struct injector {
 	int nspecs;
 	int rank, nranks; /* set by inject_place; rank -1 before: nothing fires */
 	struct fault_machine machine;
-	uint32_t meets; /* set by inject_place */
-	uint64_t calls; /* so far, as the benchmark asked for them */
+	struct comm_set comms;
+	uint32_t meets;		     /* set by inject_place */
+	uint64_t calls;		     /* so far, as the benchmark asked for them */
+	long launched;		     /* of these, in a graph that has been launched */
 	struct held *held;	     /* a call that is made behind another one; owned */
 	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */
 };

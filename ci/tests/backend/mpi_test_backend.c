@@ -25,9 +25,12 @@ static void set_up(void)
 {
 	const struct backend_config config = { .device = 0, .cta_policy = -1 };
 
+	struct comm_set comms;
+
+	comm_set_make(&comms, COMMS_WORLD, job.group_size);
 	memset(&err, 0, sizeof(err));
 	CU_ASSERT_EQUAL_FATAL(backend_mpi.open(&job, NULL, &err, &config, &be), 0);
-	CU_ASSERT_EQUAL_FATAL(chain_init(&(struct chain){ .backend = be }), 0);
+	CU_ASSERT_EQUAL_FATAL(chain_init(&(struct chain){ .backend = be }, &comms), 0);
 	for (int i = 0; i < 2; i++) {
 		void *ptr;
 

@@ -41,7 +41,8 @@ static bool args_ok(const char *args)
 		    key.name_len >= sizeof(spec->args[0].key) ||
 		    strspn(key.name, lower) != key.name_len || key.name[key.name_len] != '=')
 			return false;
-		if (fault_key_is(&key, "SECONDS") || fault_key_is(&key, "STATUS"))
+		if (fault_key_is(&key, "SECONDS") || fault_key_is(&key, "STATUS") ||
+		    fault_key_is(&key, "NUMBER"))
 			continue;
 		if (key.value_len == 0 ||
 		    strspn(key.value, "abcdefghijklmnopqrstuvwxyz|") != key.value_len)
@@ -66,19 +67,19 @@ static const char *row_check(const struct fault *fault)
 	bool everywhere = fault->mpi && fault->nccl;
 
 	if (!is_line(fault->name) ||
-	    strspn(fault->name, "abcdefghijklmnopqrstuvwxyz-") != strlen(fault->name) ||
+	    strspn(fault->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(fault->name) ||
 	    strlen(fault->name) >= 32)
 		return "a fault without a name of small letters and '-'";
 	if (!is_line(fault->help))
 		return "a fault without a line of help";
 	if (!is_line(fault->source))
 		return "a fault without a source";
-	if (!fault->fire)
+	if (!fault->fire == !fault->launch)
 		return "a fault that does nothing";
 	if (fault->needs.ranks < 1)
 		return "a fault without a number of ranks";
-	if (fault->needs.communicators < 1)
-		return "a fault without a number of communicators";
+	if (fault->schedule && !scheme_find(fault->schedule))
+		return "a fault whose schedule does not exist";
 	if (!needs_ok(fault))
 		return "a fault whose needs do not fit its outcomes";
 	if (!(fault->where & (FAULT_AT_CALL | FAULT_AT_INIT)) ||

@@ -84,12 +84,37 @@ struct rig {
 
 static unsigned rig_have = ~0u; /* what the machine has */
 static int rig_step_calls = 1;
+static bool rig_alternates; /* every other call is communicator 1's */
 static char send_buffer[64], recv_buffer[64];
+
+static inline int rig_run(struct chain *chain, const struct invocation *invocation)
+{
+	int rc = 0;
+
+	for (int i = 0; i < rig_step_calls && rc == 0; i++) {
+		struct invocation one = *invocation;
+
+		one.comm = rig_alternates && i % 2;
+		rc = run_call(chain, &one, CALL_ALL_REDUCE);
+	}
+	return rc;
+}
+
+/* Steps of so many calls each. */
+static const struct collective rig_collective = {
+	.name = "rig",
+	.reduces = true,
+	.shape = shape_whole,
+	.run = rig_run,
+};
+static const struct options rig_options = { .align = 1, .dtype_first = DT_FLOAT };
 
 static inline int rig_open(struct rig *rig, const char *const *specs, int n, int rank, int nranks)
 {
+	struct schedule_setup setup = { .options = &rig_options, .collective = &rig_collective };
 	int rc;
 
+	schedule_setup(&setup, NULL, nranks, &rig->note.err);
 	*rig = (struct rig){ .note = { .be = { .ops = &note_ops } } };
 	rig->note.be.err = &rig->note.err;
 	rc = inject_init(&rig->injector, specs, n, &rig->note.err);
@@ -98,10 +123,9 @@ static inline int rig_open(struct rig *rig, const char *const *specs, int n, int
 				  &(struct inject_place){
 					  .rank = rank,
 					  .nranks = nranks,
-					  .steps = 32,
-					  .step_calls = rig_step_calls,
+					  .schedule = &setup,
 					  .default_step = 4,
-					  .machine = { "nccl", rig_have, 1, NULL },
+					  .machine = { "nccl", rig_have, BY_NET, NULL },
 					  .record = &rig->record,
 				  },
 				  &rig->note.err);

@@ -121,12 +121,12 @@ static void test_meets(void)
 		{ { "kill-rank:1@8", "drop-rank:2@20" }, 2, 1, 1u << 7 | 1u << 19 },
 		{ { "init-missing:1,2" }, 1, 1, 0 },
 		{ { "drop-rank:0,1@first" }, 1, 1, 1 },
-		{ { "drop-rank:0,1@32" }, 1, 1, 1u << 31 },
+		{ { "drop-rank:0,1@25" }, 1, 1, 1u << 24 },
 		{ { "kill-rank:1,2" }, 1, 2, 1u << 3 },
 		{ { "kill-rank:1,2@8" }, 1, 2, 1u << 3 },
 		{ { "kill-rank:1,2@9" }, 1, 2, 1u << 4 },
 		{ { "kill-rank:1@28", "drop-rank:2@29" }, 2, 4, 1u << 6 | 1u << 7 },
-		{ { "drop-rank:0,1@192" }, 1, 6, 1u << 31 },
+		{ { "drop-rank:0,1@150" }, 1, 6, 1u << 24 },
 		{ { "init-missing:1,2" }, 1, 0, 0 }, /* a hypercube of one rank */
 	};
 	struct rig rig;
@@ -139,7 +139,7 @@ static void test_meets(void)
 	rig_step_calls = 1;
 }
 
-/* Without @OP the first call of step 4 of 32, this rig's default; and no call beyond the last. */
+/* Without @OP the first call of step 4 of 25, this rig's default; and no call beyond the last. */
 static void test_steps(void)
 {
 	static const struct {
@@ -153,14 +153,19 @@ static void test_steps(void)
 		{ "drop-rank", 4, 13, NULL },
 		{ "drop-rank", 6, 19, NULL },
 		{ "drop-rank@5", 6, 5, NULL },
-		{ "drop-rank@32", 1, 32, NULL },
-		{ "drop-rank@33", 2, 33, NULL },
-		{ "drop-rank@64", 2, 64, NULL },
+		{ "drop-rank@25", 1, 25, NULL },
+		{ "drop-rank@26", 2, 26, NULL },
+		{ "drop-rank@50", 2, 50, NULL },
 		{ "init-missing", 2, FAULT_OP_INIT, NULL },
 		{ "init-missing", 0, FAULT_OP_INIT, NULL },
-		{ "drop-rank@33", 1, 0, "call 33 is never reached: the schedule has 32 calls, 1 " },
-		{ "drop-rank@65", 2, 0, "call 65 is never reached: the schedule has 64 calls, 2 " },
-		{ "drop-rank", 0, 0, "call 1 is never reached: the schedule has 0 calls, 0 " },
+		{ "drop-rank@26", 1, 0, "call 26 is never reached: rank 3 makes 25 calls" },
+		{ "drop-rank@51", 2, 0, "call 51 is never reached: rank 3 makes 50 calls" },
+		{ "drop-rank", 0, 0, "applies to none of the 0 calls that rank 3 makes" },
+		{ "swap-calls", 1, 4, NULL },
+		{ "swap-calls@25", 1, 0,
+		  "does not apply to call 25 of rank 3; the first that it applies to: 1 " },
+		{ "root-mismatch", 1, 0, "applies to none of the 25 calls" },
+		{ "order-swap", 1, 0, "applies to none of the 25 calls" },
 	};
 	struct rig rig;
 
@@ -184,7 +189,7 @@ static void test_machine(void)
 
 	machine_look(&machine, NULL);
 	CU_ASSERT_STRING_EQUAL(machine.backend, "mpi");
-	CU_ASSERT_EQUAL(machine.communicators, 1);
+	CU_ASSERT_EQUAL(machine.transport, BY_MPI);
 	CU_ASSERT_PTR_NULL(machine.cgroup);
 	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), 0);
 	machine_serve(&machine, "nccl", 0);

@@ -196,9 +196,12 @@ static inline int open_all(void)
 {
 	const struct backend_config config = { .cta_policy = -1 };
 
+	struct comm_set comms;
+
 	if (job_init(&job, &watch, &err, 0) < 0 || job_select(&job, 0) < 0 || job.nranks != RANKS ||
+	    comm_set_make(&comms, COMMS_WORLD, RANKS) < 0 ||
 	    backend_mpi.open(&job, NULL, &err, &config, &be) < 0 ||
-	    chain_init(&(struct chain){ .backend = be }) < 0)
+	    chain_init(&(struct chain){ .backend = be }, &comms) < 0)
 		return -1;
 	return buffers_init(&bench.buffers, be, 8, BUFFERS_POOL, SIZE_MAX);
 }

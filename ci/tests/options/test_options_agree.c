@@ -92,6 +92,8 @@ static const struct {
 	  .said = "rank 0 has --fault none, rank 1 has --fault drop-rank:1" },
 	{ "record", "", .other_line = "--record off",
 	  .said = "rank 0 has --record calls, rank 1 has --record off" },
+	{ "schedule", "--fault none", .other_line = "--fault none --schedule pairs",
+	  .said = "rank 0 has no --schedule, rank 1 has --schedule pairs" },
 	{ "expect", "", .other_line = "--expect hang",
 	  .said = "rank 0 has no --expect, rank 1 has --expect hang" },
 	{ "NCCL_TESTS_SPLIT", "", NULL, "", "NCCL_TESTS_SPLIT=MOD 2", NULL,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backend/collective.h"
-#include "measure/schedule.h"
+#include "schedule/schedule.h"
 
 /* A 64th of the first, in whole 512 bytes and at least that much, less from step to step. */
 static void test_bytes(void)
@@ -30,8 +30,22 @@ static void test_bytes(void)
 		{ (size_t)1 << 40, 24, 687194767360 },
 	};
 
+	const struct options ends = {
+		.size_given = true, .ends_given = true, .min_bytes = 65536, .max_bytes = 1 << 20
+	};
+
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		CU_ASSERT_EQUAL(schedule_bytes(table[i].first, table[i].step), table[i].bytes);
+		CU_ASSERT_EQUAL(schedule_bytes(&(struct options){ .size_given = true,
+								  .min_bytes = table[i].first,
+								  .max_bytes = table[i].first },
+					       table[i].step),
+				table[i].bytes);
+	CU_ASSERT_EQUAL(schedule_bytes(&(struct options){ .min_bytes = 5, .max_bytes = 5 }, 0),
+			1 << 20);
+	/* from -e down to -b */
+	CU_ASSERT_EQUAL(schedule_bytes(&ends, 0), 1 << 20);
+	CU_ASSERT_EQUAL(schedule_bytes(&ends, 24), 65536);
+	CU_ASSERT_EQUAL(schedule_bytes(&ends, 1), (1 << 20) - 40960);
 }
 
 static const struct collective each_a_share = { .name = "x", .shape = shape_scatter };
@@ -40,19 +54,76 @@ static const struct collective each_a_share = { .name = "x", .shape = shape_scat
 static void test_check(void)
 {
 	struct options options = { .size_given = true, .align = 16, .dtype_first = DT_FLOAT };
+	struct schedule_setup setup = { .options = &options, .collective = &each_a_share };
 	struct error err = { .rank = -1 };
 
+	CU_ASSERT_EQUAL(schedule_setup(&setup, NULL, 4, &err), 0);
 	options.min_bytes = 12288 + 64;
-	CU_ASSERT_EQUAL(schedule_check(&options, &each_a_share, 4, NULL, &err), 0);
+	CU_ASSERT_EQUAL(schedule_check(&setup, &err), 0);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
 	options.min_bytes = 12288 + 63;
-	CU_ASSERT_EQUAL(schedule_check(&options, &each_a_share, 4, NULL, &err), -EINVAL);
+	CU_ASSERT_EQUAL(schedule_check(&setup, &err), -EINVAL);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
 	CU_ASSERT_STRING_EQUAL(err.text,
 			       "-b 12351: too small for a schedule of 25 steps on 4 ranks");
 }
 
+static int run_once(struct chain *chain, const struct invocation *invocation)
+{
+	return run_call(chain, invocation, CALL_ALL_REDUCE);
+}
+
+/* What rank `rank` of `n` does in one step, as "A0 S0 R0": a collective, a send, a receive, and on which
+ * communicator. */
+static void test_schemes(void)
+{
+	static const struct {
+		const char *scheme;
+		int n, rank;
+		const char *calls; /* of step 1; NULL: refused */
+	} table[] = {
+		{ "plain", 4, 3, "A0 " },     { "halves", 4, 1, "A0 A1 " },
+		{ "halves", 4, 2, "A0 A2 " }, { "halves", 3, 0, "A0 A1 " },
+		{ "pairs", 5, 3, "A0 A2 " },  { "pairs", 5, 4, "A0 " },
+		{ "ring", 4, 0, "A1 A4 " },   { "ring", 4, 3, "A3 A4 " },
+		{ "ring", 2, 0, NULL },	      { "ring", 16, 0, NULL },
+		{ "p2p", 4, 0, "A0 S0 R0 " }, { "p2p", 4, 1, "A0 R0 S0 " },
+		{ "p2p", 5, 4, "A0 " },	      { "nonsense", 4, 0, NULL },
+		{ "pairs", 32, 0, NULL },     { "halves", 1, 0, NULL },
+	};
+	const struct collective one = {
+		.name = "one", .shape = shape_whole, .reduces = true, .run = run_once
+	};
+	const struct collective *const known[] = { &one, NULL };
+	const struct options options = { .align = 1, .dtype_first = DT_FLOAT };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct schedule_setup setup = { .options = &options,
+						.collective = &one,
+						.collectives = known };
+		struct error err = { .rank = -1 };
+		struct agenda agenda;
+		char calls[64] = "";
+		int rc = schedule_setup(&setup, table[i].scheme, table[i].n, &err);
+
+		CU_ASSERT_EQUAL(rc, table[i].calls ? 0 : -EINVAL);
+		if (rc < 0)
+			continue;
+		CU_ASSERT_EQUAL_FATAL(schedule_agenda(&setup, table[i].rank, &agenda), 0);
+		for (int k = 0; k < agenda.n && agenda.calls[k].step == 1; k++)
+			sprintf(calls + strlen(calls), "%c%u ",
+				agenda.calls[k].call.kind == CALL_SEND	 ? 'S'
+				: agenda.calls[k].call.kind == CALL_RECV ? 'R'
+									 : 'A',
+				agenda.calls[k].call.comm);
+		CU_ASSERT_STRING_EQUAL(calls, table[i].calls);
+		CU_ASSERT_EQUAL(agenda.calls[agenda.n - 1].step, SCHEDULE_STEPS);
+		agenda_release(&agenda);
+	}
+}
+
 static const struct unit_case cases[] = {
+	{ "schemes", test_schemes },
 	{ "sizes of the steps", test_bytes },
 	{ "large enough", test_check },
 };

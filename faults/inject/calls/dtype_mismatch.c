@@ -1,0 +1,51 @@
+/* dtype_mismatch.c: the rank makes a call with another type than the others. */
+#include <string.h>
+
+#include "inject/calls/change.h"
+
+/* Another type: of the same width, of half of it (of 1 byte: the double), or the other 16-bit float. */
+static enum dtype other_type(enum dtype dtype, const char *how)
+{
+	static const enum dtype same[DT_COUNT] = {
+		[DT_INT8] = DT_UINT8,	 [DT_UINT8] = DT_INT8,	 [DT_INT32] = DT_FLOAT,
+		[DT_UINT32] = DT_INT32,	 [DT_INT64] = DT_DOUBLE, [DT_UINT64] = DT_INT64,
+		[DT_HALF] = DT_BFLOAT16, [DT_FLOAT] = DT_INT32,	 [DT_DOUBLE] = DT_INT64,
+		[DT_BFLOAT16] = DT_HALF, [DT_F8E4M3] = DT_INT8,	 [DT_F8E5M2] = DT_INT8,
+	};
+	static const enum dtype narrow[9] = {
+		[1] = DT_HALF, [2] = DT_INT8, [4] = DT_HALF, [8] = DT_FLOAT
+	};
+
+	return strcmp(how, "width") == 0 ? narrow[dtype_size(dtype)] : same[dtype];
+}
+
+static bool applies(const struct planned_call *planned)
+{
+	return !change_is_pair(planned->call.kind) && planned->call.kind != CALL_ALLTOALLV;
+}
+
+static int fire(const struct fault_act *act)
+{
+	const char *how = fault_arg(act->spec, "how");
+	struct call call = *act->call;
+
+	call.dtype = other_type(call.dtype, how ? how : "width");
+	return change_emit(act, &call);
+}
+
+const struct fault fault_dtype_mismatch = {
+	.name = "dtype-mismatch",
+	.help = "makes one collective call with another type: of half the width, or of the same "
+		"(half against "
+		"bfloat16, float against int32)",
+	.source = "PyTorch checks for it with TORCH_DISTRIBUTED_DEBUG=DETAIL; mixed precision on "
+		  "one rank alone",
+	.args = "how=width|same outcome=hang|corrupt|silent",
+	.needs = { .ranks = 2 },
+	.where = FAULT_AT_CALL,
+	.only_before = true,
+	.applies = applies,
+	.mpi = "hang|error|wrong-data|diverged|died",
+	.nccl = "hang|error|wrong-data|diverged",
+	.fire = fire,
+};

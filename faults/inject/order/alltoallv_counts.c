@@ -1,0 +1,42 @@
+/* alltoallv_counts.c: the rank sends the next one another amount than that one expects. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/calls/change.h"
+
+static bool applies(const struct planned_call *planned)
+{
+	return planned->call.kind == CALL_ALLTOALLV;
+}
+
+static int fire(const struct fault_act *act)
+{
+	size_t n = (size_t)act->nranks, *counts = malloc(n * sizeof(*counts));
+	struct call call = *act->call;
+	int next = (act->rank + 1) % act->nranks, rc;
+
+	if (!counts)
+		return -ENOMEM;
+	memcpy(counts, call.send_counts, n * sizeof(*counts));
+	counts[next] = change_count(act->spec, counts[next]);
+	call.send_counts = counts;
+	rc = change_emit(act, &call);
+	free(counts);
+	return rc;
+}
+
+const struct fault fault_alltoallv_counts = {
+	.name = "alltoallv-counts",
+	.help = "makes one alltoallv in which it sends the next rank more or less than that one "
+		"expects",
+	.source = "MPI-BugBench, parameter matching; experts that disagree about their tokens",
+	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
+	.needs = { .ranks = 2 },
+	.where = FAULT_AT_CALL,
+	.only_before = true,
+	.applies = applies,
+	.mpi = "hang|error|wrong-data|diverged|died",
+	.nccl = "hang|error|wrong-data|diverged",
+	.fire = fire,
+};

@@ -1,0 +1,25 @@
+/* graph_replay.c: the rank launches a captured graph once less, or another one. */
+#include <string.h>
+
+#include "inject/fault.h"
+
+static enum launch_verdict launch(const struct fault_spec *spec)
+{
+	const char *how = fault_arg(spec, "how");
+
+	return how && strcmp(how, "other") == 0 ? LAUNCH_OTHER : LAUNCH_NOTHING;
+}
+
+const struct fault fault_graph_replay = {
+	.name = "graph-replay",
+	.help = "launches a captured graph once less than the others, or the one of the step "
+		"before",
+	.source = "Meta's NCCLX counts graph replays in its trace for it",
+	.args = "how=less|other",
+	.needs = { .ranks = 2, .machine = NEED_GPU, .graph = true },
+	.where = FAULT_AT_CALL,
+	.only_before = true,
+	.launch = launch,
+	.nccl = "hang|error|wrong-data|diverged",
+	.why_not = "it has no graphs",
+};

@@ -1,0 +1,36 @@
+/* order_swap.c: the rank makes calls of two communicators in the other order. */
+#include "inject/fault.h"
+
+static bool applies(const struct planned_call *planned)
+{
+	return !planned->grouped;
+}
+
+static bool behind(const struct call *held, const struct call *next)
+{
+	return next->comm != held->comm;
+}
+
+static int fire(const struct fault_act *act)
+{
+	(void)act;
+	return FAULT_HOLD;
+}
+
+const struct fault fault_order_swap = {
+	.name = "order-swap",
+	.help = "makes a call and the next one of another communicator in the other order; in the "
+		"schedule ring "
+		"rank 0's closes a cycle of all",
+	.source =
+		"NCCL user guide, using multiple communicators concurrently; DFCCL's deadlock rigs",
+	.needs = { .ranks = 2 },
+	.schedule = "halves",
+	.where = FAULT_AT_CALL,
+	.only_before = true,
+	.applies = applies,
+	.behind = behind,
+	.mpi = "hang|diverged|ok",
+	.nccl = "hang|diverged|ok",
+	.fire = fire,
+};

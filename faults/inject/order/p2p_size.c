@@ -1,0 +1,30 @@
+/* p2p_size.c: the rank sends or receives another amount than its partner. */
+#include "inject/calls/change.h"
+
+static bool applies(const struct planned_call *planned)
+{
+	return change_is_pair(planned->call.kind) && planned->call.count > 1;
+}
+
+static int fire(const struct fault_act *act)
+{
+	struct call call = *act->call;
+
+	call.count = change_count(act->spec, call.count);
+	return change_emit(act, &call);
+}
+
+const struct fault fault_p2p_size = {
+	.name = "p2p-size",
+	.help = "makes one send or receive with another count than its partner",
+	.source = "MPI-BugBench, parameter matching; pipeline stages that disagree about a shape",
+	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
+	.needs = { .ranks = 2 },
+	.schedule = "p2p",
+	.where = FAULT_AT_CALL,
+	.only_before = true,
+	.applies = applies,
+	.mpi = "hang|error|wrong-data|diverged|died",
+	.nccl = "hang|error|wrong-data|diverged",
+	.fire = fire,
+};

@@ -249,6 +249,7 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	if (d->seq_low >= 0) {
 		verdict->comm = d->comm;
 		verdict->seq = d->seq_low;
+		verdict->hang_seq = d->hang_seq;
 	}
 	return result;
 }

@@ -24,5 +24,6 @@ int check_gather(struct job *job, struct check_report *report, struct check_sum 
 	rc = job_sum_int64(job, sums, 2);
 	sum->elements = sums[0];
 	sum->ranks = sums[1];
+	report->ranks = (int32_t)sums[1];
 	return rc;
 }

@@ -59,6 +59,7 @@ struct check_report {
 	uint64_t wrong;	  /* wrong elements of this rank (for guard: wrong bytes) */
 	int32_t kind;	  /* enum wrong_kind of the first */
 	int32_t rank;	  /* the rank whose buffer is wrong */
+	int32_t ranks;	  /* whose buffers are, where that was gathered; 0: it was not */
 	int32_t culprit;  /* rank whose contribution is missing or doubled, -1 where that is
 	                       * not known */
 	int64_t shift;	  /* WRONG_SHIFTED: elements; positive: data stand too late */

@@ -86,6 +86,8 @@ void run_note_culprits(struct run *run, const struct check_report *report)
 	if (report->wrong == 0)
 		return;
 	run->outcome = OUTCOME_WRONG_DATA;
+	if (report->ranks > 1 && report->ranks == run->bench->job->nranks)
+		return; /* wrong on all alike: that points at nobody */
 	snprintf(name, sizeof(name), "%d", report->rank);
 	for (const char *at = run->culprits; *at; at += strspn(at, ",")) {
 		size_t n = strcspn(at, ",");

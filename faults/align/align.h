@@ -62,6 +62,11 @@ void align_release(struct align *align);
 /* Tells how `rank` differs from the reference. */
 struct deviation align_compare(const struct align *align, int rank);
 
+/* Returns true if the sequences themselves, whatever the number of ranks, speak for the rank's call `at`
+ * and against the reference's: what came before goes on with it, or the reference lacks it, or has
+ * made another one twice. */
+bool align_speaks_for(const struct align *align, int rank, uint64_t at);
+
 /* Signature of rank's call `seq`, 0 when not known. */
 uint64_t align_sig(const struct align *align, int rank, uint64_t seq);
 

@@ -62,7 +62,7 @@ static bool is_without(const struct align *a, int less, int more, uint64_t at)
 	return compared > 0;
 }
 
-/* A tie at call `at`, between the sides of ranks x and y: the signature that the sequences
+/* At call `at` two sides differ, those of ranks x and y: the signature that the sequences
  * themselves call right, 0: they do not say. */
 static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 {
@@ -81,6 +81,16 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 	if (x_short)
 		return sy == align_sig(a, y, at - 1) ? sx : sy;
 	return sx == align_sig(a, x, at - 1) ? sy : sx;
+}
+
+bool align_speaks_for(const struct align *a, int rank, uint64_t at)
+{
+	uint64_t mine = align_sig(a, rank, at), ref = align_reference_sig(a, at);
+
+	for (int r = 0; mine && ref && r < a->nranks; r++)
+		if (align_sig(a, r, at) == ref)
+			return mine != ref && right_side(a, rank, r, at) == mine;
+	return false;
 }
 
 /* Keep one side of the tie at `at` in the vote. False when neither is right. */

@@ -98,6 +98,14 @@ static const struct meaning {
 			  "inputs use the join context torch.distributed.algorithms.Join, or "
 			  "DistributedSampler "
 			  "with drop_last=True." },
+	[CLASS_SKIPPED_OR_EARLY] = { "A culprit is past the last call that anyone made: it left "
+				     "out this one alone, or left the loop of calls before it.",
+				     "Find the condition around the call at the divergence point; "
+				     "then compare the iteration counts of ranks.",
+				     "One all-reduce (MAX) of the call count and its negative at "
+				     "step ends shows either; TORCH_DISTRIBUTED_DEBUG=DETAIL "
+				     "checks every collective against the other ranks' before it "
+				     "is made." },
 	[CLASS_MISMATCH] = { "Ranks made the same call with different arguments.",
 			     "Compare the field named at the divergence point with where each rank "
 			     "takes it from.",

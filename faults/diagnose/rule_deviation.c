@@ -103,6 +103,7 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 {
 	const struct align *a = ctx->align;
 	bool tied = a->tie && a->tie <= first->high;
+	bool open = !tied && align_speaks_for(a, rank, first->high);
 
 	f->comm = a->comm;
 	f->seq_low = (int64_t)first->low;
@@ -114,7 +115,12 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 	if (first->kind == DEVIATION_SKIPPED || first->kind == DEVIATION_EXTRA)
 		snprintf(f->field, sizeof(f->field), "call");
 	note_deviation(ctx, f, first, rank);
-	if (tied && first->kind == DEVIATION_FIELD) {
+	if (open) {
+		finding_note(f,
+			     "More ranks made the one, and what was made before and after speaks "
+			     "for the other: either side may be the one that is wrong.");
+		clear_culprits(&f->culprits);
+	} else if (tied && first->kind == DEVIATION_FIELD) {
 		finding_note(
 			f,
 			"As many ranks made the one as the other: either side may be the one that "
@@ -126,8 +132,9 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			"As many ranks made the one as the other; what was made before and after "
 			"decides.");
 	}
-	finding_conclude(ctx, f, deviation_class(first->kind),
-			 tied || first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
+	finding_conclude(ctx, f, open ? CLASS_MISMATCH : deviation_class(first->kind),
+			 open || tied || first->kind == DEVIATION_UNCLEAR ||
+					 may_be_apart(a, first, rank) ||
 					 pairs_contradict(ctx, &f->culprits, first, rank)
 				 ? "inconclusive"
 				 : "majority");

@@ -8,6 +8,7 @@
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"
 #include "diagnose/rules.h"
+#include "diagnose/words.h"
 #include "record/verdict.h"
 #include "process/watch.h"
 
@@ -17,7 +18,6 @@ struct makers {
 	uint32_t phase; /* the furthest */
 	const char *
 		what; /* what one of those waits for whose calls have not completed, NULL: none does */
-	const char *past; /* one whose calls have: of a broadcast's root, for one. NULL: none */
 };
 
 /* Returns true if this rank's own account puts it past the calls that others are still in. The
@@ -34,27 +34,23 @@ static bool is_beyond(const struct evidence_rank *rank, const struct makers *mak
 	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;
 }
 
-/* Returns true for a rank past the call, but no further than those whom the call let go, if that
- * call is all that is missing. */
-static bool left_one_out(const struct rule_ctx *ctx, int rank, const struct makers *makers)
+/* What is lacking from call `seq` on may be one call: of sends and receives each rank has its own
+ * number, by right. */
+static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 {
-	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
-	uint64_t next = ctx->align->tracks[rank].last + 1;
-
-	if (view_finished(v) || v->phase > makers->phase || next != ctx->align->top)
-		return false;
-	return align_run(ctx->align, next) < next ||
-	       (makers->past && strcmp(v->what, makers->past) == 0);
+	return seq == ctx->align->top || call_in_pairs(align_reference(ctx->align, seq));
 }
 
+/* What was left out once at the end, and a loop left that much early, leave the same evidence. */
 static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 					  const struct makers *makers)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 
-	if (is_beyond(r, makers))
-		return left_one_out(ctx, rank, makers) ? CLASS_SKIPPED : CLASS_EARLY;
-	return host_class(r, CLASS_MISSING);
+	if (!is_beyond(r, makers))
+		return host_class(r, CLASS_MISSING);
+	return is_one_step(ctx, ctx->align->tracks[rank].last + 1) ? CLASS_SKIPPED_OR_EARLY
+								   : CLASS_EARLY;
 }
 
 /* The fewest calls that any rank made; `idle`: leaving out those who wait for their own sends and
@@ -113,8 +109,6 @@ static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
 		makers->phase = v->phase > makers->phase ? v->phase : makers->phase;
 		if (v->waiting && v->completed < v->issued)
 			makers->what = v->what;
-		else if (v->waiting)
-			makers->past = v->what;
 	}
 	return behind->n ? least + 1 : 0;
 }
@@ -140,18 +134,7 @@ static void turn_round(const struct rule_ctx *ctx, struct culprits *behind, uint
 	}
 }
 
-/* The calls from `seq` on may all belong to one step of the schedule: a step of sends and receives
- * has one to each rank. */
-static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
-{
-	uint64_t lacking = ctx->align->top - seq + 1;
-
-	return lacking == 1 || (call_in_pairs(align_reference(ctx->align, seq)) &&
-				lacking <= 2 * (uint64_t)ctx->align->nranks);
-}
-
-/* Of culprits that are past call `seq`. Returns the confidence: the ranks are proved, but
- * what was left out once at the end, and a loop left that much early, leave the same evidence. */
+/* Of culprits that are past call `seq`: says so, and what cannot be told. Returns the confidence. */
 static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
 {
 	bool one = f->culprits.n == 1;
@@ -177,10 +160,7 @@ static const char *note_past(const struct rule_ctx *ctx, struct finding *f, uint
 			"left out these alone or all from there on cannot be told (skipped-call or "
 			"early-exit).",
 			seq, top, one ? "the rank" : "they");
-	return call_in_pairs(align_reference(ctx->align, seq)) &&
-			       2 * f->culprits.n >= (size_t)ctx->align->nranks
-		       ? "inconclusive"
-		       : "majority";
+	return "majority";
 }
 
 /* Of culprits in host code: with sends or receives of their own pending it may be those that
@@ -214,13 +194,52 @@ bool missing_explained(const struct rule_ctx *ctx, struct finding *f)
 	       is_explained(ctx, &f->culprits);
 }
 
+/* The two are one call, made twice. */
+static bool is_twice(const struct record *a, const struct record *b)
+{
+	return a && b && a->kind == b->kind && a->count == b->count && a->dtype == b->dtype &&
+	       a->op == b->op && a->peer == b->peer;
+}
+
+/* Returns true if all who made call `seq`, the last, made their call before once more, where the
+ * schedule repeats none by itself. */
+static bool is_repeated(const struct rule_ctx *ctx, const struct culprits *makers, uint64_t seq)
+{
+	const struct align *a = ctx->align;
+	bool repeated = seq == a->top && seq > 2;
+
+	for (int i = 0; i < a->nranks && repeated; i++) {
+		const struct record *before = align_record(a, i, seq - 1);
+
+		repeated = !makers->in[i] || (is_twice(align_record(a, i, seq), before) &&
+					      align_record(a, i, seq - 2) &&
+					      !is_twice(before, align_record(a, i, seq - 2)));
+	}
+	return repeated;
+}
+
+/* The culprits at first are those without the call. Nothing but numbers makes a call one too many that
+ * repeats none: then nobody is named, and both sides are listed. */
 static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool loose)
 {
+	char less[64], more[64];
+
+	ranks_words(ctx->evidence, f->culprits.in, less, sizeof(less));
 	turn_round(ctx, &f->culprits, seq);
+	ranks_words(ctx->evidence, f->culprits.in, more, sizeof(more));
 	memcpy(f->theirs, f->majority, sizeof(f->theirs));
 	snprintf(f->majority, sizeof(f->majority), "no call");
 	f->seq_low = (int64_t)align_run(ctx->align, seq);
-	finding_conclude(ctx, f, CLASS_EXTRA, loose ? "inconclusive" : "majority");
+	if (is_repeated(ctx, &f->culprits, seq)) {
+		finding_conclude(ctx, f, CLASS_EXTRA, loose ? "inconclusive" : "majority");
+		return true;
+	}
+	clear_culprits(&f->culprits);
+	finding_note(f,
+		     "Either %s made call %" PRIu64 " too many, or %s left it out or left before "
+		     "it: nothing but their numbers speaks for a side.",
+		     more, seq, less);
+	finding_conclude(ctx, f, CLASS_MISMATCH, "inconclusive");
 	return true;
 }
 
@@ -232,14 +251,19 @@ static bool is_loose(const struct rule_ctx *ctx, const struct culprits *behind, 
 	       (!ctx->plan->followed || !culprits_awaited(ctx, behind));
 }
 
+static bool is_past(enum diagnosis_class class)
+{
+	return class == CLASS_SKIPPED_OR_EARLY || class == CLASS_EARLY;
+}
+
 static bool report_missing(const struct rule_ctx *ctx, struct finding *f, uint64_t seq,
 			   enum diagnosis_class class, bool loose)
 {
 	const char *confidence = "proved";
 
-	if (class == CLASS_SKIPPED && !ctx->plan->followed)
+	if (class == CLASS_SKIPPED_OR_EARLY && seq == ctx->align->top && !ctx->plan->followed)
 		f->seq_low = (int64_t)align_run(ctx->align, seq);
-	if (class == CLASS_SKIPPED || class == CLASS_EARLY)
+	if (is_past(class))
 		confidence = note_past(ctx, f, seq);
 	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
 		confidence = note_own_pairs(ctx, f);
@@ -271,8 +295,13 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->align->nranks; i++)
 		if (f->culprits.in[i])
 			class = shared_class(class, missing_class(ctx, i, &makers), CLASS_MISSING);
-	if (class == CLASS_SKIPPED && split)
+	if (class == CLASS_SKIPPED_OR_EARLY && split)
 		return false;
+	if (is_past(class) && f->culprits.n >= makers.n) {
+		finding_note(f, "As many ranks made the call as did not: those who did may have "
+				"made one too many.");
+		loose = true;
+	}
 	return report_missing(ctx, f, seq, class, loose);
 }
 

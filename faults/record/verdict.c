@@ -103,6 +103,7 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "-");
 	find_place(verdict, views, n);
+	verdict->hang_seq = -1;
 	switch (verdict->outcome) {
 	case OUTCOME_DIED:
 		verdict->class = CLASS_DIED;
@@ -118,6 +119,9 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 		verdict->class = CLASS_ERROR;
 		verdict->detect_ms = error_seconds * 1e3;
 		name_ranks(verdict->ranks, sizeof(verdict->ranks), views, n, view_failed);
+		break;
+	case OUTCOME_WRONG_DATA: /* whose data are wrong says nothing of who made them so */
+		verdict->confidence = "inconclusive";
 		break;
 	default:
 		verdict->class = CLASS_OUTCOME;
@@ -138,10 +142,14 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 
 	fprintf(out,
 		"# verdict: outcome=%s class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
-		" confidence=%s detect_ms=%.0f%s%s evidence=%s\n",
+		" confidence=%s detect_ms=%.0f",
 		outcome_name(v->outcome), class_name(v->class, v->outcome), v->ranks, v->comm,
-		v->seq, v->confidence, v->detect_ms, v->field[0] ? " field=" : "", v->field,
-		v->evidence);
+		v->seq, v->confidence, v->detect_ms);
+	if (v->field[0])
+		fprintf(out, " field=%s", v->field);
+	if (v->hang_seq >= 0 && v->hang_seq != v->seq)
+		fprintf(out, " hang_seq=%" PRId64, v->hang_seq);
+	fprintf(out, " evidence=%s\n", v->evidence);
 	if (!all_finished(views, n))
 		for (size_t i = 0; i < n; i++)
 			fprintf(out, "# %s\n", view_describe(&views[i], line, sizeof(line)));

@@ -15,9 +15,10 @@
 struct verdict {
 	enum outcome outcome;
 	enum diagnosis_class class;
-	char ranks[256];	/* culprits, "1,3"; "-" when nobody is named */
-	int64_t comm, seq;	/* where the healthy ranks stand, -1 when unknown */
-	const char *confidence; /* "proved" "inconclusive" */
+	char ranks[256];   /* culprits, "1,3"; "-" when nobody is named */
+	int64_t comm, seq; /* where the healthy ranks stand, or timelines parted; -1: unknown */
+	int64_t hang_seq;  /* where they parted elsewhere, and the others stand here; else -1 */
+	const char *confidence; /* "proved" "majority" "inconclusive" */
 	char field[48];		/* in which arguments or settings differ, "" for none */
 	char evidence[256];	/* folder, "-" for none */
 	double detect_ms;	/* from the latest entry into a wait, the observed death, or

@@ -55,6 +55,8 @@ static void apply(const struct arrival *a, int rank)
  * inside it (mpi). */
 static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int ahead)
 {
+	/* who has left a loop and lacks one known call may have left out that one alone */
+	bool left = strcmp(a->class, "early-exit") == 0, either = left && !ahead;
 	char names[64];
 
 	set_up(nranks);
@@ -68,10 +70,11 @@ static void arrival_case(const struct arrival *a, int nranks, uint32_t set, int 
 			apply(a, i);
 	}
 	name_set(set, names);
-	expect(a->outcome, a->class, names, OP, OP, OP);
-	/* who has left a loop and lacks one known call may have left out that one alone */
-	CU_ASSERT_STRING_EQUAL(found.confidence,
-			       strcmp(a->class, "early-exit") || ahead ? "proved" : "majority");
+	expect(a->outcome, either ? "skipped-or-early-exit" : a->class, names, OP, OP, OP);
+	/* of two, the other one may have gone on too long */
+	CU_ASSERT_STRING_EQUAL(found.confidence, left && nranks == 2 ? "inconclusive"
+						 : either	     ? "majority"
+								     : "proved");
 }
 
 static void test_arrivals(void)
@@ -143,8 +146,8 @@ static void test_some_let_go(void)
 		{ "missing-call", "timed calls", 'S', true },
 		{ "host-busy", "timed calls", 'R', true },
 		{ "missing-call", "timed calls", 'S', false },
-		{ "skipped-call", "the slowest rank's figures", 'R', true },
-		{ "early-exit", "the end of the schedule", 'R', true },
+		{ "skipped-or-early-exit", "the slowest rank's figures", 'R', true },
+		{ "skipped-or-early-exit", "the end of the schedule", 'R', true },
 	};
 
 	for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++)

@@ -267,8 +267,8 @@ static bool is_class_of(enum fault_played fault, const char *class)
 		[FAULT_BUSY] = { "host-busy" },
 		[FAULT_IDLE] = { "missing-call" },
 		[FAULT_BLOCK] = { "host-blocked" },
-		[FAULT_SKIP] = { "skipped-call", "early-exit" },
-		[FAULT_EARLY] = { "early-exit", "skipped-call" },
+		[FAULT_SKIP] = { "skipped-call", "skipped-or-early-exit" },
+		[FAULT_EARLY] = { "early-exit", "skipped-or-early-exit" },
 		[FAULT_EXTRA] = { "extra-call" },
 	};
 

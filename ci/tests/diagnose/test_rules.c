@@ -242,6 +242,12 @@ static void repeats(struct evidence_rank *r)
 		r->calls[k].count = odd_count((uint64_t)k);
 }
 
+static void leaves(struct evidence_rank *r)
+{
+	play(1, OP - 2, odd_count, false);
+	r->cpu_share = -1;
+}
+
 static void mistakes(struct evidence_rank *r)
 {
 	play(1, OP, odd_count, true);
@@ -293,7 +299,8 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_STOPPED] = { .process = PROCESS_STOPPED, .state = 'T' },
 	[CLASS_SKIPPED] = { skips, .state = 'S' },
 	[CLASS_EXTRA] = { repeats, .state = 'S' },
-	[CLASS_EARLY] = { .state = 'S', .phase = PHASE_FINALISE },
+	[CLASS_EARLY] = { leaves, .state = 'S', .phase = PHASE_FINALISE },
+	[CLASS_SKIPPED_OR_EARLY] = { .state = 'S', .phase = PHASE_FINALISE },
 	[CLASS_MISMATCH] = { mistakes, .state = 'S' },
 	[CLASS_OOM] = { .process = PROCESS_KILLED, .status = 9, .oom_kills = 1 },
 	[CLASS_GPU_OOM] = { .process = PROCESS_EXITED,

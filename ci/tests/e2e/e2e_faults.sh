@@ -59,7 +59,7 @@ for guilty in 0 1 3; do
 	broken "kill-rank:$guilty" 4 14 rank-killed $guilty
 	broken "crash-rank:$guilty" 4 14 rank-crashed $guilty
 	broken "stop-rank:$guilty" 4 10 rank-stopped $guilty
-	broken "early-exit:$guilty" 4 10 early-exit $guilty
+	broken "early-exit:$guilty" 4 10 skipped-or-early-exit $guilty
 done
 broken "block-rank:2,how=read" 3 10 host-blocked 2
 broken "busy-rank:1" 2 10 host-busy 1

@@ -50,7 +50,7 @@ again() {
 # The guilty rank on the second of two hosts, and on the third of three.
 for case in drop-rank:10:missing-call block-rank:10:host-blocked busy-rank:10:host-busy \
 	kill-rank:14:rank-killed stop-rank:10:rank-stopped "skip-call:10|11|14:skipped-call" \
-	"extra-call:10|11|14:extra-call" early-exit:10:early-exit; do
+	"extra-call:10|11|14:extra-call" early-exit:10:skipped-or-early-exit; do
 	IFS=: read -r fault code class <<<"$case"
 	broken 2,2 "$fault:2" "$code" "$class" 2 "$work"
 	again "$class" 2

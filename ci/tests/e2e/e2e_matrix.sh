@@ -60,7 +60,7 @@ leaks=$(grep -lF -e early-exit -e --fault "$dir"/rank-* "$dir/run.json")
 holds "evidence names the fault: $leaks" [ -z "$leaks" ]
 
 # Wrong expectations, one at a time: another class, a fault without a row, a twin that should hang.
-sed 's/^early-exit,,,,hang,early-exit/early-exit,,,,hang,host-busy/' $table >"$work/class.csv"
+sed 's/^early-exit,,,,hang,[^,]*/early-exit,,,,hang,host-busy/' $table >"$work/class.csv"
 sed '/^early-exit,/d' $table >"$work/unknown.csv"
 sed 's/^none,,,,ok/none,,,,hang/' $table >"$work/twin.csv"
 for wrong in class unknown twin; do

@@ -54,6 +54,8 @@ cases = [
     ("skip-call", {1}, 2, verdict("hang", "mismatch", [], 8, confidence="inconclusive"), ""),
     ("skip-call", {1}, 2, verdict("hang", "mismatch", [0], 8, confidence="inconclusive"), "ranks"),
     ("skip-call", {1}, 4, verdict("hang", "mismatch", [], 8, confidence="inconclusive"), "class"),
+    ("skip-call", {0, 1, 2}, 4, verdict("hang", "mismatch", [], 8, confidence="inconclusive"), ""),
+    ("skip-call", {0, 1, 2}, 4, verdict("hang", "mismatch", [3], 8), "ranks"),
     ("drop-rank", {1}, 2, verdict("hang", "missing-call", [], 8), "ranks"),
     # ... nor of three of four
     ("skip-call", {0, 1, 2}, 4, verdict("hang", "skipped-call", [0, 1, 2], 8), "confidence"),

@@ -176,13 +176,14 @@ static void test_others(void)
 		enum outcome outcome;
 		const char *class, *ranks;
 		double detect_ms;
+		const char *confidence;
 	} cases[] = {
-		{ OUTCOME_ERROR, "error", "2", 500 },
-		{ OUTCOME_INTERNAL, "error", "2", 500 },
-		{ OUTCOME_WRONG_DATA, "wrong-data", "-", 0 },
-		{ OUTCOME_SLOW, "slow", "-", 0 },
-		{ OUTCOME_USAGE, "usage", "-", 0 },
-		{ OUTCOME_UNSUPPORTED, "unsupported", "-", 0 },
+		{ OUTCOME_ERROR, "error", "2", 500, "proved" },
+		{ OUTCOME_INTERNAL, "error", "2", 500, "proved" },
+		{ OUTCOME_WRONG_DATA, "wrong-data", "-", 0, "inconclusive" },
+		{ OUTCOME_SLOW, "slow", "-", 0, "proved" },
+		{ OUTCOME_USAGE, "usage", "-", 0, "proved" },
+		{ OUTCOME_UNSUPPORTED, "unsupported", "-", 0, "proved" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -195,7 +196,7 @@ static void test_others(void)
 		CU_ASSERT_EQUAL(v.outcome, cases[i].outcome);
 		CU_ASSERT_STRING_EQUAL(class_name(v.class, v.outcome), cases[i].class);
 		CU_ASSERT_STRING_EQUAL(v.ranks, cases[i].ranks);
-		CU_ASSERT_STRING_EQUAL(v.confidence, "proved");
+		CU_ASSERT_STRING_EQUAL(v.confidence, cases[i].confidence);
 		CU_ASSERT_EQUAL(v.detect_ms, cases[i].detect_ms);
 	}
 }
@@ -271,10 +272,19 @@ static void test_print(void)
 		finish(i, i == 3 ? OUTCOME_WRONG_DATA : OUTCOME_OK);
 	views[2].error[0] = '\0';
 	v = judge(0);
-	strcpy(v.field, "NCCL_ALGO");
-	CU_ASSERT_STRING_EQUAL(
-		print(&v), "# verdict: outcome=wrong-data class=wrong-data ranks=- comm=-1 seq=-1 "
-			   "confidence=proved detect_ms=0 field=NCCL_ALGO evidence=-\n");
+	v.seq = 8;
+	for (v.hang_seq = 7; v.hang_seq < 10; v.hang_seq++) { /* it differs, or is the same */
+		char wanted[256];
+
+		snprintf(v.field, sizeof(v.field), "%s", v.hang_seq == 9 ? "count" : "");
+		snprintf(wanted, sizeof(wanted),
+			 "# verdict: outcome=wrong-data class=wrong-data ranks=- comm=-1 seq=8 "
+			 "confidence=inconclusive detect_ms=0%s evidence=-\n",
+			 v.hang_seq == 9   ? " field=count hang_seq=9"
+			 : v.hang_seq == 7 ? " hang_seq=7"
+					   : "");
+		CU_ASSERT_STRING_EQUAL(print(&v), wanted);
+	}
 }
 
 int main(void)

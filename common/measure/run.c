@@ -82,13 +82,16 @@ void run_note_culprits(struct run *run, const struct check_report *report)
 {
 	char name[16];
 	size_t len = strlen(run->culprits);
+	/* wrong on all alike: that points at whose contribution is at fault, or at nobody */
+	bool all = report->ranks > 1 && report->ranks == run->bench->job->nranks;
+	int who = all ? report->culprit : report->rank;
 
 	if (report->wrong == 0)
 		return;
 	run->outcome = OUTCOME_WRONG_DATA;
-	if (report->ranks > 1 && report->ranks == run->bench->job->nranks)
-		return; /* wrong on all alike: that points at nobody */
-	snprintf(name, sizeof(name), "%d", report->rank);
+	if (who < 0)
+		return;
+	snprintf(name, sizeof(name), "%d", who);
 	for (const char *at = run->culprits; *at; at += strspn(at, ",")) {
 		size_t n = strcspn(at, ",");
 

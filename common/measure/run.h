@@ -40,7 +40,8 @@ size_t run_largest(const struct bench *bench);
 /* Measure every point of every cycle. 0, or a negative errno with the error set. Collective. */
 int run_sweep(struct run *run);
 
-/* A check found wrong data: remember whose, unless it is everybody's. A report without wrong elements is fine. */
+/* A check found wrong data: remember whose; where all ranks have them, whose contribution
+ * is at fault, if that is known. A report without wrong elements is fine. */
 void run_note_culprits(struct run *run, const struct check_report *report);
 
 /* Closing lines; decides between ok, wrong data and slow. Rank 0's figures; the outcome is

@@ -69,6 +69,9 @@ spoil() {
 	wrong=$(awk -F, 'NR > 1 && $17 > 0' "$work/rows.csv" | wc -l)
 	holds "$collective $kind: not one '# wrong' line for each of $wrong rows" \
 		[ "$(grep -c "^# wrong: rank $rank $place " "$work/out")" -eq "$wrong" ]
+	case $kind in # these every rank receives
+	unsent | twice) rank=$culprit ;;
+	esac
 	[ "$kind" = none ] || expect_out "^# verdict: outcome=wrong-data class=[^ ]* ranks=[0-9,]*$rank"
 	case $kind in
 	missing | unsent) expect_out "missing contribution of rank $culprit" ;;

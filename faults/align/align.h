@@ -27,6 +27,7 @@ enum deviation_kind {
 	DEVIATION_SKIPPED, /* the reference without `shift` calls */
 	DEVIATION_EXTRA,   /* the reference with `shift` more */
 	DEVIATION_FIELD,   /* same place, other arguments */
+	DEVIATION_SWAPPED, /* a call and the one `shift` behind it in each other's place */
 	DEVIATION_UNCLEAR  /* differs, and none of these fits */
 };
 
@@ -66,6 +67,10 @@ struct deviation align_compare(const struct align *align, int rank);
  * and against the reference's: what came before goes on with it, or the reference lacks it, or has
  * made another one twice. */
 bool align_speaks_for(const struct align *align, int rank, uint64_t at);
+
+/* `rank` and `other` (-1: the reference) differ at `at`. How many calls later each has what the other has
+ * there, all else alike; 0: they have not. */
+uint64_t align_swapped(const struct align *align, int rank, int other, uint64_t at);
 
 /* Signature of rank's call `seq`, 0 when not known. */
 uint64_t align_sig(const struct align *align, int rank, uint64_t seq);

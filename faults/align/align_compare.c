@@ -68,6 +68,29 @@ static enum deviation_kind kind_by_length(const struct align *a, int rank, bool 
 	return DEVIATION_UNCLEAR;
 }
 
+static uint64_t sig_of(const struct align *a, int rank, uint64_t seq)
+{
+	return rank < 0 ? align_reference_sig(a, seq) : align_sig(a, rank, seq);
+}
+
+uint64_t align_swapped(const struct align *a, int rank, int other, uint64_t at)
+{
+	uint64_t n = 0;
+
+	for (uint64_t s = at; s <= a->tracks[rank].last; s++) {
+		uint64_t own = align_sig(a, rank, s);
+		uint64_t ref = sig_of(a, other, s);
+
+		if (!own || !ref || own == ref || s == at)
+			continue;
+		if (n > 0 || s - at > SHIFT_MAX || own != sig_of(a, other, at) ||
+		    ref != align_sig(a, rank, at))
+			return 0;
+		n = s - at;
+	}
+	return n;
+}
+
 static enum deviation_kind find_kind(const struct align *a, int rank, uint64_t at, uint64_t *shift)
 {
 	bool field = fits(a, rank, at, 0) > 0;
@@ -76,6 +99,10 @@ static enum deviation_kind find_kind(const struct align *a, int rank, uint64_t a
 	*shift = 1;
 	if (at == a->tracks[rank].last)
 		return kind_of_last(a, rank, at);
+	*shift = align_swapped(a, rank, -1, at);
+	if (*shift && kind_by_length(a, rank, fits(a, rank, at, 1) > 0,
+				     at > 1 && fits(a, rank, at, -1) > 0) == DEVIATION_UNCLEAR)
+		return DEVIATION_SWAPPED;
 	for (uint64_t n = 1; n <= SHIFT_MAX; n++) {
 		bool skipped = fits(a, rank, at, (int64_t)n) > 0 || (n == 1 && ahead);
 		bool extra = n < at && fits(a, rank, at, -(int64_t)n) > 0;

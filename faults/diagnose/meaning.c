@@ -106,6 +106,15 @@ static const struct meaning {
 				     "step ends shows either; TORCH_DISTRIBUTED_DEBUG=DETAIL "
 				     "checks every collective against the other ranks' before it "
 				     "is made." },
+	[CLASS_SWAPPED] = { "A culprit made two calls of a communicator in the other order than "
+			    "the others.",
+			    "Find what decides the order of the two on this rank: a queue, a hash "
+			    "map, "
+			    "a thread, the arrival of data.",
+			    "Make calls in an order that does not depend on the rank: sort what is "
+			    "to "
+			    "be exchanged, call from one thread. NCCL matches calls by their order "
+			    "alone, and takes two of one size for each other without a word." },
 	[CLASS_MISMATCH] = { "Ranks made the same call with different arguments.",
 			     "Compare the field named at the divergence point with where each rank "
 			     "takes it from.",

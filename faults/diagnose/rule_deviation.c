@@ -27,10 +27,19 @@ static void name_field(const struct rule_ctx *ctx, struct finding *f, const stru
 	call_words(ctx->evidence, ours, f->majority, sizeof(f->majority));
 }
 
+static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
+{
+	snprintf(f->field, sizeof(f->field), "order");
+	finding_note(f, "Calls %" PRIu64 " and %" PRIu64 " are in the other order.", at,
+		     at + shift);
+}
+
 void report_tie(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct align *a = ctx->align;
 	const struct record *first = NULL, *second = NULL;
+	int one = 0, other = 0;
+	uint64_t swapped;
 
 	for (int i = 0; i < a->nranks; i++) {
 		const struct record *r;
@@ -42,9 +51,9 @@ void report_tie(const struct rule_ctx *ctx, struct finding *f)
 		if (!r)
 			continue;
 		if (!first)
-			first = r;
+			first = align_record(a, one = i, a->tie);
 		else if (!second && align_signed(a, r) != align_signed(a, first))
-			second = r;
+			second = align_record(a, other = i, a->tie);
 		finding_note(f, "Rank %d made call %" PRIu64 " of communicator %u as %s.",
 			     rank_number(ctx->evidence, i), a->tie, a->comm,
 			     call_words(ctx->evidence, r, call, sizeof(call)));
@@ -53,16 +62,20 @@ void report_tie(const struct rule_ctx *ctx, struct finding *f)
 	f->comm = a->comm;
 	f->hang_seq = hang_point(ctx);
 	name_field(ctx, f, second, first);
-	finding_conclude(ctx, f, CLASS_MISMATCH, "inconclusive");
+	swapped = second ? align_swapped(a, one, other, a->tie) : 0;
+	if (swapped)
+		note_swapped(f, a->tie, swapped);
+	finding_conclude(ctx, f, swapped ? CLASS_SWAPPED : CLASS_MISMATCH, "inconclusive");
 	finding_note(f, "No value has a majority: either side may be the one that is wrong.");
 }
 
 static enum diagnosis_class deviation_class(enum deviation_kind kind)
 {
-	return kind == DEVIATION_SKIPPED ? CLASS_SKIPPED
-	       : kind == DEVIATION_EXTRA ? CLASS_EXTRA
-	       : kind == DEVIATION_FIELD ? CLASS_MISMATCH
-					 : CLASS_UNEXPLAINED;
+	return kind == DEVIATION_SKIPPED   ? CLASS_SKIPPED
+	       : kind == DEVIATION_EXTRA   ? CLASS_EXTRA
+	       : kind == DEVIATION_FIELD   ? CLASS_MISMATCH
+	       : kind == DEVIATION_SWAPPED ? CLASS_SWAPPED
+					   : CLASS_UNEXPLAINED;
 }
 
 /* Notes what the culprits made there, in the words of `rank`, one of them: they need not all
@@ -88,6 +101,8 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 			     f->culprits.n == 1 ? "its" : "their",
 			     a->nranks - (int)f->culprits.n == 1 ? "the other's" : "the others'",
 			     first->shift);
+	if (first->kind == DEVIATION_SWAPPED)
+		note_swapped(f, first->high, first->shift);
 }
 
 /* One made a send or receive where others are in a collective, and little was alike before: some

@@ -9,7 +9,7 @@
 static bool is_of_plan(const struct rule_ctx *ctx, const struct deviation *one, int rank,
 		       size_t odd)
 {
-	if (one->kind == DEVIATION_FIELD || one->kind == DEVIATION_UNCLEAR)
+	if (one->kind != DEVIATION_SKIPPED && one->kind != DEVIATION_EXTRA)
 		return false;
 	return one->agreed >= PLAN_MIN ||
 	       (odd < POINTED_MAX && pairs_point_at(ctx, rank, one->kind == DEVIATION_EXTRA));

@@ -16,6 +16,7 @@ static const char *const names[CLASS_COUNT] = {
 	[CLASS_EXTRA] = "extra-call",
 	[CLASS_EARLY] = "early-exit",
 	[CLASS_SKIPPED_OR_EARLY] = "skipped-or-early-exit",
+	[CLASS_SWAPPED] = "swapped-calls",
 	[CLASS_MISMATCH] = "mismatch",
 	[CLASS_OOM] = "rank-oom",
 	[CLASS_GPU_OOM] = "rank-gpu-oom",

@@ -23,6 +23,7 @@ enum diagnosis_class {
 	CLASS_EXTRA,		/* made one too many */
 	CLASS_EARLY,		/* left the loop of calls before the others */
 	CLASS_SKIPPED_OR_EARLY, /* left out the last call that anyone made, or all from it on */
+	CLASS_SWAPPED,		/* made two in the other order */
 	CLASS_MISMATCH,		/* same place, other arguments */
 	CLASS_OOM,		/* killed for its cgroup's limit */
 	CLASS_GPU_OOM,		/* gave up: no device memory left */

@@ -21,13 +21,18 @@ static uint64_t same_count(uint64_t seq)
 	return 512;
 }
 
-/* Leave out (by < 0) or double (by > 0) call `op` of what was played. */
+/* Leave out (by < 0) or double (by > 0) call `op` of what was played, or swap it with the next. */
 static void shift(int rank, int op, int by)
 {
 	struct evidence_rank *r = &evidence.ranks[rank];
 	size_t k = (size_t)op - 1;
 
-	if (by < 0)
+	if (by == 0) {
+		uint64_t count = r->calls[k].count;
+
+		r->calls[k].count = r->calls[k + 1].count;
+		r->calls[k + 1].count = count;
+	} else if (by < 0)
 		memmove(&r->calls[k], &r->calls[k + 1], (r->ncalls - k - 1) * sizeof(*r->calls));
 	else
 		memmove(&r->calls[k + 1], &r->calls[k], (r->ncalls - k) * sizeof(*r->calls));
@@ -52,12 +57,14 @@ static void shift_case(int nranks, uint32_t set, int by)
 			shift(i, OP, by);
 	}
 	name_set(set, names);
-	if (by < 0)
+	if (by == 0)
+		expect(OUTCOME_HANG, "swapped-calls", nranks == 2 ? "-" : names, OP, OP, -1);
+	else if (by < 0)
 		expect(OUTCOME_HANG, "skipped-call", names, OP, OP, last);
 	else
 		expect(OUTCOME_HANG, "extra-call", names, OP, OP + 1, last);
 	CU_ASSERT_STRING_EQUAL(found.confidence, nranks == 2 ? "inconclusive" : "majority");
-	CU_ASSERT_STRING_EQUAL(found.field, "call");
+	CU_ASSERT_STRING_EQUAL(found.field, by ? "call" : "order");
 }
 
 static void test_shifts(void)
@@ -67,10 +74,9 @@ static void test_shifts(void)
 	for (size_t s = 0; s < 4; s++) {
 		size_t n = culprit_sets(job_sizes[s], sets);
 
-		for (size_t i = 0; i < n; i++) {
-			shift_case(job_sizes[s], sets[i], -1);
-			shift_case(job_sizes[s], sets[i], 1);
-		}
+		for (size_t i = 0; i < n; i++)
+			for (int by = -1; by <= 1; by++)
+				shift_case(job_sizes[s], sets[i], by);
 	}
 }
 

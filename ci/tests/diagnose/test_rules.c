@@ -254,6 +254,13 @@ static void mistakes(struct evidence_rank *r)
 	r->calls[OP - 1].dtype = DT_INT32;
 }
 
+static void crosses(struct evidence_rank *r)
+{
+	play(1, OP, odd_count, true);
+	r->calls[OP / 2].count = odd_count(OP / 2 + 2);
+	r->calls[OP / 2 + 1].count = odd_count(OP / 2 + 1);
+}
+
 /* Its call is on communicator 1, of which each made one before. */
 static void swaps(struct evidence_rank *r)
 {
@@ -301,6 +308,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_EXTRA] = { repeats, .state = 'S' },
 	[CLASS_EARLY] = { leaves, .state = 'S', .phase = PHASE_FINALISE },
 	[CLASS_SKIPPED_OR_EARLY] = { .state = 'S', .phase = PHASE_FINALISE },
+	[CLASS_SWAPPED] = { crosses, .state = 'S' },
 	[CLASS_MISMATCH] = { mistakes, .state = 'S' },
 	[CLASS_OOM] = { .process = PROCESS_KILLED, .status = 9, .oom_kills = 1 },
 	[CLASS_GPU_OOM] = { .process = PROCESS_EXITED,

@@ -41,7 +41,7 @@ bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprit
 bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
 		      const struct deviation *deviation, int rank);
 
-/* pairs_met.c: returns true if there is a send or receive that the partner has no part of, or
+/* Returns true if there is a send or receive that the partner has no part of, or
  * another amount, or a collective that not all made, in the same order. True also where that
  * cannot be told. Linear in the calls. */
 bool pairs_unmet(const struct rule_ctx *ctx);

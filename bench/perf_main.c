@@ -20,6 +20,7 @@
 #include "process/supervisor.h"
 #include "base/output.h"
 #include "inject/machine.h"
+#include "schedule/schedule.h"
 #include "watch/monitor.h"
 #include "record/recorder.h"
 #include "perf_check.h"
@@ -126,6 +127,22 @@ static int read_faults(struct program *program, struct injector *injector, struc
 		return 0;
 	program->injector = injector;
 	return inject_init(injector, texts, n, err);
+}
+
+/* Some faults are there before any library is; this process may become another one for it. */
+static int start_faults(const struct program *program, struct error *err)
+{
+	int rc = 0;
+
+	if (program->injector)
+		rc = inject_start(program->injector, program->launch->rank,
+				  program->launch->announced, schedule_bytes(program->options, 0),
+				  err);
+	if (rc <= 0)
+		return rc;
+	execv("/proc/self/exe", program->argv);
+	rc = -errno;
+	return error_set(err, OUTCOME_INTERNAL, rc, "cannot start again: %s", strerror(-rc));
 }
 
 /* A fault that nobody asked so many ranks for, and that would bring this host down, is a typing
@@ -346,6 +363,8 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 		return fail(&err, &program);
 	if (!launch.launched)
 		return start_bare(&program, &options, &err);
+	if (start_faults(&program, &err) < 0)
+		return fail(&err, &program);
 	warn_unwatched(&program);
 	return supervise(&program, &err);
 }

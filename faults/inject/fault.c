@@ -180,7 +180,8 @@ static int parse_pair(struct parser *p, const char **text)
 	    value_len >= sizeof(spec->args[0].value))
 		return WRONG(p, "bad \"%.*s\": wanted key=value", (int)(len < 40 ? len : 40),
 			     *text);
-	/* A place is left: no key is stored twice, and the table check sees to the number of keys. */
+	if (spec->nargs == FAULT_MAX_ARGS)
+		return WRONG(p, "more than %d keys", FAULT_MAX_ARGS);
 	memset(&spec->args[spec->nargs], 0, sizeof(spec->args[0]));
 	memcpy(spec->args[spec->nargs].key, *text, name);
 	memcpy(spec->args[spec->nargs].value, value, value_len);

@@ -15,7 +15,9 @@
 #include "schedule/schedule.h"
 
 #define FAULT_MAX_RANKS 64
-#define FAULT_MAX_ARGS	4
+#define FAULT_MAX_ARGS	8
+#define FAULT_AGAIN                                                                                \
+	1 /* `start`: the program is to be started again, with the environment as it is */
 
 /* Before the call (or init) is made; while it is in progress; after it has been made: on a
  * GPU, enqueued. */
@@ -57,7 +59,7 @@ struct fault_spec {
 	                             * FAULT_OP_INIT; 0: the default */
 	enum fault_when when;
 	struct {
-		char key[16], value[48];
+		char key[48], value[200];
 	} args[FAULT_MAX_ARGS];
 	int nargs;
 	const struct fault_way *way; /* taken; NULL: the fault has none */
@@ -108,7 +110,7 @@ struct fault {
 	const char *source; /* the incident, thread or paper that it reproduces */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
 	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, "how=lock|read"
-	 * one of these words. */
+	 * one of these words, VALUE and PATH any text without a comma; NCCL_* is any name that begins so. */
 	const char *args;
 	struct {
 		int ranks;	  /* of the job, at least */
@@ -135,6 +137,9 @@ struct fault {
 	 * cannot occur there, and why_not says why. */
 	const char *mpi, *nccl;
 	const char *why_not;
+	/* Optional: the rank's process starts, before MPI and the libraries: 0, FAULT_AGAIN or a negative
+	 * errno. `bytes`: of the schedule's first calls. It fires at init, when that has its effect. */
+	int (*start)(const struct fault_spec *spec, size_t bytes);
 	/* Fire: act, and say what becomes of the call. May not return at all. A negative errno
 	 * makes the rank fail: with the backend's error that the fault has set, else with one that
 	 * says that the injection failed. */

@@ -22,10 +22,20 @@ bool fault_key_next(const char **args, struct key *key)
 	return true;
 }
 
+/* "NCCL_*" is the key of all names that begin so. */
+static bool key_takes(const struct key *key, const char *name, size_t len)
+{
+	size_t head = key->name_len - 1;
+
+	if (key->name[head] == '*')
+		return len > head && memcmp(key->name, name, head) == 0;
+	return key->name_len == len && memcmp(key->name, name, len) == 0;
+}
+
 bool fault_key_find(const char *args, const char *name, size_t len, struct key *key)
 {
 	while (fault_key_next(&args, key))
-		if (key->name_len == len && memcmp(key->name, name, len) == 0)
+		if (key_takes(key, name, len))
 			return true;
 	return false;
 }
@@ -62,6 +72,8 @@ bool fault_key_allows(const struct key *key, const char *value)
 		return parse_int(value, 0, 255, &status) == 0;
 	if (fault_key_is(key, "NUMBER"))
 		return parse_int(value, -1000000000, 1000000000, &number) == 0;
+	if (fault_key_is(key, "VALUE") || fault_key_is(key, "PATH"))
+		return *value != '\0';
 	return word_of(key, value);
 }
 

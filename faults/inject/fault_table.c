@@ -1,5 +1,5 @@
 /* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls
- * otherwise, who runs out of memory, who comes to init otherwise. */
+ * otherwise, who runs out of memory, who comes to init otherwise, who has other settings. */
 #include "inject/fault.h"
 
 /* clang-format off */
@@ -15,7 +15,8 @@
 	row(fault_root_mismatch) row(fault_coll_mismatch) row(fault_swap_calls)                    \
 	row(fault_order_swap) row(fault_p2p_unmatched) row(fault_p2p_size) row(fault_p2p_peer)     \
 	row(fault_p2p_deadlock) row(fault_alltoallv_counts) row(fault_group_unbalanced)            \
-	row(fault_graph_replay)
+	row(fault_graph_replay)                                                                    \
+	row(fault_settings_mismatch)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct fault name;

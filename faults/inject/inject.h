@@ -25,6 +25,12 @@ struct injector {
 /* Parse `n` --fault values. 0 or a negative errno with the error set. */
 int inject_init(struct injector *injector, const char *const *texts, int n, struct error *err);
 
+/* In the process of the launcher's rank `rank` of `nranks`, as soon as it starts: what faults have to do
+ * before libraries are initialised. Returns 0, 1 when the program is to be started again with the
+ * environment as it is now, or a negative errno with a usage error. */
+int inject_start(const struct injector *injector, int rank, int nranks, size_t bytes,
+		 struct error *err);
+
 /* Describes the job in which the injector stands. */
 struct inject_place {
 	int rank, nranks;

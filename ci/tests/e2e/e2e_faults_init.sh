@@ -97,7 +97,7 @@ for spec in late-rank:1@init,delay=0.5 late-rank:2@first,delay=0.3 none; do
 done
 
 # What cannot occur here, and what is wrong anywhere.
-for spec in gpu-oom abort-one init-iface drop-rank,when=inflight; do
+for spec in gpu-oom abort-one init-iface settings-mismatch:1,NCCL_ALGO=Tree drop-rank,when=inflight; do
 	perf all_reduce -g 2 "--fault=$spec"
 	expect_rc 77 "$spec:"
 	expect_err 'cannot occur on the mpi backend: '

@@ -38,11 +38,13 @@ static bool args_ok(const char *args)
 
 	while (fault_key_next(&args, &key)) {
 		if (++n == FAULT_MAX_ARGS || key.name_len == 0 ||
-		    key.name_len >= sizeof(spec->args[0].key) ||
-		    strspn(key.name, lower) != key.name_len || key.name[key.name_len] != '=')
+		    key.name_len >= sizeof(spec->args[0].key) || key.name[key.name_len] != '=')
+			return false;
+		if (strspn(key.name, lower) != key.name_len && strncmp(key.name, "NCCL_*=", 7) != 0)
 			return false;
 		if (fault_key_is(&key, "SECONDS") || fault_key_is(&key, "STATUS") ||
-		    fault_key_is(&key, "NUMBER"))
+		    fault_key_is(&key, "NUMBER") || fault_key_is(&key, "VALUE") ||
+		    fault_key_is(&key, "PATH"))
 			continue;
 		if (key.value_len == 0 ||
 		    strspn(key.value, "abcdefghijklmnopqrstuvwxyz|") != key.value_len)

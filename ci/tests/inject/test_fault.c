@@ -62,6 +62,11 @@ static const struct good good[] = {
 	{ "init-nranks:1,by=less", "init-nranks", " 1", FAULT_OP_INIT, FAULT_BEFORE, "by", "less" },
 	{ "abort-one@first", "abort-one", "", 1, FAULT_BEFORE, NULL, NULL },
 	{ "exit-rank,code=0", "exit-rank", "", 0, FAULT_BEFORE, "code", "0" },
+	{ "settings-mismatch", "settings-mismatch", "", FAULT_OP_INIT, FAULT_BEFORE, NULL, NULL },
+	{ "settings-mismatch:3,NCCL_MAX_NCHANNELS=1", "settings-mismatch", " 3", FAULT_OP_INIT,
+	  FAULT_BEFORE, "NCCL_MAX_NCHANNELS", "1" },
+	{ "settings-mismatch:0,1,lib=/a/b=c.so", "settings-mismatch", " 0 1", FAULT_OP_INIT,
+	  FAULT_BEFORE, "lib", "/a/b=c.so" },
 	{ "exit-rank:2@3,code=255", "exit-rank", " 2", 3, FAULT_BEFORE, "code", "255" },
 };
 
@@ -103,6 +108,8 @@ static void test_good(void)
 		CU_ASSERT_EQUAL(err.code, 0);
 	}
 }
+
+#define FIFTY "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwx"
 
 /* What is wrong, and the part of the message that says so. */
 static const struct {
@@ -168,8 +175,14 @@ static const struct {
 	{ "late-rank,DELAY=1", "unknown key \"DELAY\"" },
 	{ "late-rank,dela=1", "late-rank takes delay=SECONDS when=before|inflight|after" },
 	{ "late-rank,delays=1", "unknown key \"delays\"" },
-	{ "late-rank,abcdefghijklmnopqrstuvwxyz=1", "wanted key=value" },
-	{ "late-rank,delay=0000000000000000000000000000000000000000000000001", "wanted key=value" },
+	{ "late-rank," FIFTY "=1", "wanted key=value" },
+	{ "late-rank,delay=" FIFTY FIFTY FIFTY FIFTY, "wanted key=value" },
+	{ "settings-mismatch,CUDA=1", "settings-mismatch takes NCCL_*=VALUE lib=PATH" },
+	{ "settings-mismatch,NCCL_A=1,NCCL_A=2", "NCCL_A is given twice" },
+	{ "settings-mismatch,NCCL_A=1,NCCL_B=1,NCCL_C=1,NCCL_D=1,NCCL_E=1,NCCL_F=1,NCCL_G=1,"
+	  "NCCL_H=1,NCCL_I=1",
+	  "more than 8 keys" },
+	{ "settings-mismatch@3", "fires at init only" },
 	{ "late-rank,delay=x", "bad delay=x: wanted seconds from 0 to 86400" },
 	{ "late-rank,delay=-1", "bad delay=-1" },
 	{ "late-rank,delay=86401", "bad delay=86401" },
@@ -347,8 +360,8 @@ static const struct {
 	{ "keys", offsetof(struct fault, args), "=SECONDS" },
 	{ "keys", offsetof(struct fault, args), "delay=FORTNIGHTS" },
 	{ "keys", offsetof(struct fault, args), "a=x  b=y" },
-	{ "keys", offsetof(struct fault, args), "a=x b=x c=x d=x" },
-	{ "keys", offsetof(struct fault, args), "abcdefghijklmnop=x" },
+	{ "keys", offsetof(struct fault, args), "a=x b=x c=x d=x e=x f=x g=x h=x" },
+	{ "keys", offsetof(struct fault, args), FIFTY "=x" },
 	{ "outcomes", offsetof(struct fault, mpi), "" },
 	{ "outcomes", offsetof(struct fault, mpi), "hangs" },
 	{ "outcomes", offsetof(struct fault, mpi), "hang|" },
@@ -504,6 +517,8 @@ static const struct {
 	{ "gpu-oom", { "mpi", ~0u, BY_NET, NULL }, "cannot occur on the mpi backend: its buffers" },
 	{ "gpu-oom", { "nccl", 0, BY_NET, NULL }, "needs a GPU" },
 	{ "gpu-oom", { "nccl", NEED_GPU, BY_NET, NULL }, NULL },
+	{ "settings-mismatch", { "mpi", ~0u, BY_MPI, NULL }, "mpi backend: MPI does not read" },
+	{ "settings-mismatch", { "nccl", NEED_GPU, BY_NET, NULL }, NULL },
 	{ "abort-one", { "mpi", ~0u, BY_NET, NULL }, "cannot occur on the mpi backend: MPI 3" },
 	{ "init-iface",
 	  { "nccl", NEED_GPU | NEED_NET, BY_NET, NULL },

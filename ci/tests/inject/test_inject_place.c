@@ -3,6 +3,7 @@
 #include "inject_rig.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "inject/machine.h"
@@ -199,6 +200,56 @@ static void test_machine(void)
 	CU_ASSERT_EQUAL(machine.have, NEED_GPU);
 }
 
+/* In the culprit's process alone, before anything else: what it has in its environment then, and what it
+ * comes to at init. */
+static void test_start(void)
+{
+	static const struct {
+		const char *spec;
+		int rank; /* of the launcher's 4 */
+		size_t bytes;
+		int rc;
+		const char *name, *value; /* NULL: not set */
+		bool fires;
+	} cases[] = {
+		{ "settings-mismatch:2,NCCL_ALGO=Tree", 2, 1, 0, "NCCL_ALGO", "Tree", true },
+		{ "settings-mismatch:2,NCCL_ALGO=Tree", 1, 1, 0, "NCCL_ALGO", NULL, false },
+		{ "settings-mismatch", 3, 1 << 20, 0, "NCCL_PROTO", "LL", true },
+		{ "settings-mismatch", 3, 1 << 10, 0, "NCCL_PROTO", "Simple", true },
+		{ "settings-mismatch", 2, 1 << 10, 0, "NCCL_PROTO", NULL, false },
+		{ "settings-mismatch:0,NCCL_PROTO=LL,NCCL_NET=IB", 0, 1, 0, "NCCL_NET", "IB",
+		  true },
+		{ "settings-mismatch:0,lib=/nowhere/libnccl.so", 0, 1, -ENOENT, "LD_PRELOAD", NULL,
+		  false },
+		/* started again with it, and not a third time; it is no libnccl */
+		{ "settings-mismatch:0,lib=/proc/self/exe", 0, 1, 1, "LD_PRELOAD", "/proc/self/exe",
+		  false },
+		{ "settings-mismatch:0,lib=/proc/self/exe", 0, 1, 0, "LD_PRELOAD", "/proc/self/exe",
+		  false },
+		{ "drop-rank:0", 0, 1, 0, "NCCL_PROTO", NULL, true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct error err = { .code = 0 };
+		struct injector injector;
+		const char *now;
+
+		unsetenv("NCCL_PROTO");
+		unsetenv("NCCL_ALGO");
+		CU_ASSERT_EQUAL_FATAL(inject_init(&injector, &cases[i].spec, 1, &err), 0);
+		CU_ASSERT_EQUAL(inject_start(&injector, cases[i].rank, 4, cases[i].bytes, &err),
+				cases[i].rc);
+		CU_ASSERT_EQUAL(err.outcome == OUTCOME_USAGE, cases[i].rc < 0);
+		now = getenv(cases[i].name);
+		CU_ASSERT_STRING_EQUAL(now ? now : "", cases[i].value ? cases[i].value : "");
+		if (injector.specs[0].fault->start)
+			CU_ASSERT_EQUAL(injector.specs[0].fault->fire(&(struct fault_act){
+						.spec = &injector.specs[0] }) == FAULT_PASS,
+					cases[i].fires);
+	}
+	unsetenv("LD_PRELOAD");
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -209,6 +260,7 @@ int main(void)
 		{ "needs", test_needs },
 		{ "what the machine has", test_machine },
 		{ "defaults", test_defaults },
+		{ "what is done at the start", test_start },
 	};
 
 	return unit_main("inject_place", cases, COUNT(cases));

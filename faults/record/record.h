@@ -56,6 +56,8 @@ struct record_comm {
 /* A wait in progress. `sequence` is odd while one is. */
 struct record_wait {
 	_Atomic uint32_t sequence;
+	_Atomic uint32_t
+		work; /* 1: the rank is at work of its own, or waits for others' (was padding) */
 	_Atomic uint64_t since_ns;
 	_Atomic uint64_t deadline_ns; /* 0: none */
 	char what[40];

@@ -92,13 +92,14 @@ static void recorder_phase(void *ctx, enum phase phase)
 	beat(&recorder->memory->header);
 }
 
-static void begin_wait(struct recorder *recorder, const char *what, double seconds)
+static void begin_wait(struct recorder *recorder, const char *what, double seconds, bool work)
 {
 	struct record_wait *wait = &recorder->memory->header.wait;
 	uint64_t now = clock_ns();
 
 	seconds *= recorder->stretch;
 	wait->since_ns = now;
+	wait->work = work;
 	wait->deadline_ns = seconds > 0 ? now + (uint64_t)(seconds * 1e9) : 0;
 	strncpy(wait->what, what, sizeof(wait->what) - 1);
 	/* odd, also should a wait begin inside another */
@@ -112,7 +113,7 @@ static void recorder_enter(void *ctx, const char *what, double seconds)
 
 	if (seconds > 0 && recorder->timeout > 0)
 		seconds = recorder->timeout;
-	begin_wait(recorder, what, seconds);
+	begin_wait(recorder, what, seconds, false);
 }
 
 static void recorder_work(void *ctx, const char *what, double seconds)
@@ -121,7 +122,7 @@ static void recorder_work(void *ctx, const char *what, double seconds)
 
 	if (seconds > 0 && recorder->timeout > seconds)
 		seconds = recorder->timeout;
-	begin_wait(recorder, what, seconds);
+	begin_wait(recorder, what, seconds, true);
 }
 
 static void recorder_leave(void *ctx)

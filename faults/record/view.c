@@ -14,6 +14,7 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	uint32_t before = atomic_load_explicit(&wait->sequence, memory_order_acquire);
 	uint64_t since = atomic_load_explicit(&wait->since_ns, memory_order_relaxed);
 	uint64_t deadline = atomic_load_explicit(&wait->deadline_ns, memory_order_relaxed);
+	uint32_t work = atomic_load_explicit(&wait->work, memory_order_relaxed);
 
 	memcpy(view->what, wait->what, sizeof(view->what));
 	view->what[sizeof(view->what) - 1] = '\0';
@@ -23,6 +24,7 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	view->waited = view->waiting && now > since ? (double)(now - since) * 1e-9 : 0;
 	view->since_ns = view->waiting ? since : 0;
 	view->deadline_ns = view->waiting ? deadline : 0;
+	view->working = view->waiting && work;
 }
 
 static void read_last(struct rank_view *view, const struct record_memory *memory)
@@ -49,6 +51,23 @@ static void read_init(struct rank_view *view, const struct record_init *init)
 	view->asked = init->asked;
 }
 
+/* After `issued`: a call that is counted there has been counted here. */
+static void read_comms(struct rank_view *view, const struct record_header *h)
+{
+	for (int i = 0; i < RECORD_COMMS; i++) {
+		const struct record_init *init = &h->inits[i];
+		uint32_t state = atomic_load_explicit(&init->state, memory_order_acquire);
+
+		view->comms[i] = (struct view_comm){
+			.id = state == RECORD_COMM_NONE ? 0 : init->id,
+			.seq = atomic_load_explicit(&h->comms[i].seq, memory_order_relaxed),
+			.rank = init->rank,
+			.nranks = init->nranks,
+			.state = state,
+		};
+	}
+}
+
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
 	const struct record_header *h = &memory->header;
@@ -64,6 +83,7 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	read_wait(view, &h->wait, now);
 	read_last(view, memory);
 	read_init(view, &h->inits[0]);
+	read_comms(view, h);
 	snprintf(view->host, sizeof(view->host), "%.63s", h->host);
 	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
 	view->error_code = h->error_code;

@@ -10,6 +10,16 @@
 
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
 
+/* A communicator as the rank sees it. */
+struct view_comm {
+	uint64_t
+		id; /* hash of the id handed to its init, 0: init was not called; equal for its members */
+	uint64_t seq;	      /* calls that the rank has made on it */
+	int32_t rank, nranks; /* handed to its init */
+	uint32_t state;	      /* enum record_comm_state */
+	uint32_t unused;
+};
+
 struct rank_view {
 	int32_t rank;  /* -1 while MPI has not said; then `local` is all that is known */
 	int32_t local; /* order of arrival at the node's monitor */
@@ -47,6 +57,8 @@ struct rank_view {
 	                         * known of that yet: that it is not where others are says nothing */
 	uint32_t starved;    /* 1: its host did not let it run lately (progress.h) */
 	uint32_t progressed; /* 1: it made a step lately */
+	uint32_t working;    /* 1: that wait is for work, its own or others' (watch_work) */
+	struct view_comm comms[RECORD_COMMS];
 };
 
 /* Read `memory` as of now (clock_ns) into the view; what is said to be the caller's, the process and what

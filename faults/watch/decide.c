@@ -269,9 +269,9 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 	bool hang = outcome == OUTCOME_HANG;
 
 	s->stage = STAGE_WATCH;
-	if (hang && result != DIAGNOSIS_NAMED && init_dismiss(s))
+	if (hang && result != DIAGNOSIS_NAMED && init_dismiss(s, in))
 		return (struct decision){ .action = DECIDE_RENDEZVOUS,
-					  .rendezvous = RENDEZVOUS_COMPLETE };
+					  .rendezvous = RENDEZVOUS_DISMISSED };
 	if (hang && result != DIAGNOSIS_NOT_ASKED &&
 	    extend(s, in, result == DIAGNOSIS_UNEXPLAINED, ranks)) {
 		s->root_until = s->extension.until_ns;

@@ -84,8 +84,9 @@ struct decide_input {
 struct decide_config {
 	bool deadlines;	     /* a wait past its deadline is a hang */
 	bool extensions;     /* a hang that nothing explains is given more time */
-	double init_seconds; /* ranks come to communicator init within this time, and alike; 0: only
-	                      * init's own deadline counts */
+	double init_seconds; /* ranks come to communicator init within this time, and alike, and to a
+	                      * communicator's first call in a part of it (decide_times.h); 0: only
+	                      * deadlines of their own count */
 };
 
 enum decide_stage {
@@ -115,7 +116,7 @@ struct decision {
 	enum decide_action action;
 	struct verdict verdict;	    /* DIAGNOSE, END */
 	uint64_t extension_ns;	    /* EXTEND */
-	enum rendezvous rendezvous; /* RENDEZVOUS: COMPLETE, MISSING or MISMATCH */
+	enum rendezvous rendezvous; /* RENDEZVOUS: all but OPEN */
 };
 
 /* The diagnoser says one of these of a run that went wrong. */
@@ -135,11 +136,13 @@ struct extension {
 	uint64_t wait_ns;  /* ... since when, on its host's clock: the wait that this is about */
 };
 
-/* Follows how the ranks come to communicator init. */
+/* Follows how the ranks come to communicator init, and to first calls. */
 struct init_state {
 	bool marked;	       /* some rank here is overdue for no other reason */
-	bool complete;	       /* they all came, or the diagnoser saw no cause in it: never again */
-	enum rendezvous found; /* several hosts: what a census said, of MISSING and MISMATCH */
+	bool complete;	       /* they all came to init */
+	bool called;	       /* several hosts: and to communicator 0's first call */
+	bool dismissed;	       /* the diagnoser saw no cause in it: never again */
+	enum rendezvous found; /* several hosts: what a census said, of MISSING, MISMATCH, ABSENT */
 	bool overdue;	       /* several hosts: ranks here wait so long that one is due */
 	bool reported;	       /* leader elsewhere: so the root was told */
 	bool counted;	       /* several hosts: one was taken, and ranks here are watched since */

@@ -1,7 +1,8 @@
-/* decide_init.c: who waits at communicator init for others that will never come. Init itself may take a
- * library long, and its deadline is long; that all come, and alike, takes no time. A host by itself sees
- * all its ranks. Of several, a leader whose ranks wait says so, the root takes a census, and again until
- * all have come, alike or not, or have had the time to. */
+/* decide_init.c: who waits at communicator init, or in a communicator's first call, for others that will
+ * never come. Either may take a library long, and their deadlines are long; that all come, and alike, takes
+ * no time. A host by itself sees all its ranks, and a leader all of a communicator that its host has to
+ * itself. Of several hosts a leader whose ranks wait says so, the root takes a census, and again until all
+ * have come, alike or not, or have had the time to: of first calls, to communicator 0's. */
 #include "watch/decide_parts.h"
 
 #include <stdlib.h>
@@ -20,58 +21,93 @@ static double longest_hold(const struct rank_view *views, size_t n, enum rendezv
 	return longest;
 }
 
-/* The same on this host. */
-static double longest_here(const struct decide_input *in)
+/* The same on this host, of whatever may hold somebody up. */
+static double longest_here(const struct decide_state *s, const struct decide_input *in)
 {
+	enum rendezvous how = s->init.complete ? RENDEZVOUS_ABSENT : RENDEZVOUS_MISMATCH;
 	double longest = 0;
 
 	for (size_t i = 0; i < in->nranks; i++) {
-		double own = longest_hold(&in->ranks[i].view, 1, RENDEZVOUS_MISMATCH);
+		double own = longest_hold(&in->ranks[i].view, 1, how);
 
 		longest = own > longest ? own : longest;
 	}
 	return longest;
 }
 
-/* Tells how the ranks meet that this leader knows: all, at the root. */
-static enum rendezvous how_they_meet(const struct decide_input *in, double *longest)
+static double first_call_seconds(const struct decide_state *s)
 {
+	return s->config.init_seconds * decide_times.first_call_part;
+}
+
+/* Tells how the ranks meet that this leader knows: all, at the root. Of one host, at init alone:
+ * init_abandoned() is about what follows. *left: seconds that those who are held up can be left so. */
+static enum rendezvous how_they_meet(const struct decide_state *s, const struct decide_input *in,
+				     double *left)
+{
+	enum rendezvous how = s->init.complete ? RENDEZVOUS_COMPLETE : RENDEZVOUS_OPEN;
 	struct rank_view *views;
 	size_t n = decide_views(in, &views);
-	enum rendezvous how = n > 0 ? rendezvous_of(views, n, in->job_ranks) : RENDEZVOUS_OPEN;
 
-	*longest = longest_hold(views, n, how);
+	if (n > 0 && !s->init.complete)
+		how = rendezvous_of(views, n, in->job_ranks);
+	*left = s->config.init_seconds - longest_hold(views, n, how);
+	if (n > 0 && how == RENDEZVOUS_COMPLETE && in->job_hosts > 1) {
+		how = rendezvous_first_call(views, n, in->job_ranks);
+		*left = first_call_seconds(s) - longest_hold(views, n, RENDEZVOUS_ABSENT);
+	}
+	if (how == RENDEZVOUS_COMPLETE && s->init.complete)
+		how = RENDEZVOUS_OPEN; /* that is no news */
 	free(views);
 	return how;
 }
 
 static bool is_wanted(const struct decide_state *s, const struct decide_input *in)
 {
-	return s->config.init_seconds > 0 && !s->init.complete && in->job_hosts >= 1;
+	return s->config.init_seconds > 0 && !s->init.dismissed && in->job_hosts >= 1 &&
+	       !(s->init.complete && s->init.called);
 }
 
 enum rendezvous init_look(struct decide_state *s, const struct decide_input *in)
 {
 	enum rendezvous how = s->init.found;
-	double longest;
+	double longest, left;
 
 	s->init.overdue = false;
 	if (!is_wanted(s, in))
 		return RENDEZVOUS_OPEN;
-	longest = longest_here(in);
+	longest = longest_here(s, in);
 	if (in->job_hosts > 1)
 		s->init.overdue = longest > decide_times.census_early * s->config.init_seconds;
 	else if (longest > s->config.init_seconds)
-		how = how_they_meet(in, &longest);
+		how = how_they_meet(s, in, &left);
 	return progress_quiet(in) ? how : RENDEZVOUS_OPEN;
+}
+
+bool init_abandoned(const struct decide_state *s, const struct decide_input *in,
+		    const struct decide_rank *rank)
+{
+	const struct rank_view *view = &rank->view;
+	struct gathering g = { 0 };
+
+	if (s->config.init_seconds <= 0 || s->init.dismissed || !rendezvous_in_first_call(view) ||
+	    view->waited - view->grace <= first_call_seconds(s))
+		return false;
+	for (size_t i = 0; i < in->nranks; i++)
+		rendezvous_gather(&g, view, &in->ranks[i].view);
+	return rendezvous_abandoned(&g, view);
 }
 
 /* All ranks meet, or are known not to: everybody acts on it. */
 static struct decision settle(struct decide_state *s, enum rendezvous how)
 {
 	s->init.counted = s->init.counting = false;
-	s->init.found = how == RENDEZVOUS_COMPLETE ? RENDEZVOUS_OPEN : how;
-	s->init.complete = how == RENDEZVOUS_COMPLETE;
+	s->init.found = rendezvous_never(how) ? how : RENDEZVOUS_OPEN;
+	s->init.complete |= how == RENDEZVOUS_COMPLETE || how > RENDEZVOUS_MISMATCH;
+	s->init.called |= how == RENDEZVOUS_CALLED;
+	s->init.dismissed |= how == RENDEZVOUS_DISMISSED;
+	if (how == RENDEZVOUS_COMPLETE)
+		s->init.reported = false; /* the first call is another matter */
 	return (struct decision){ .action = DECIDE_RENDEZVOUS, .rendezvous = how };
 }
 
@@ -113,7 +149,7 @@ struct decision init_lead(struct decide_state *s, const struct decide_input *in)
 {
 	const struct decision nothing = { .action = DECIDE_NOTHING };
 	enum rendezvous how = RENDEZVOUS_OPEN;
-	double longest = 0, left;
+	double left = s->config.init_seconds;
 
 	if (!is_wanted(s, in) || in->job_hosts < 2 || s->init.found != RENDEZVOUS_OPEN ||
 	    !is_due(s, in))
@@ -121,13 +157,12 @@ struct decision init_lead(struct decide_state *s, const struct decide_input *in)
 	if (!s->init.counting)
 		return in->now >= s->init.census_ns ? take_census(s, in->now) : nothing;
 	if (all_counted(in))
-		how = how_they_meet(in, &longest);
+		how = how_they_meet(s, in, &left);
 	else if (in->now < s->init.census_ns)
 		return nothing;
-	left = s->config.init_seconds - longest;
 	s->init.counting = false;
 	s->init.census_ns = in->now + pause_for(left, s->config.init_seconds);
-	if (how == RENDEZVOUS_COMPLETE || (how != RENDEZVOUS_OPEN && left < 0))
+	if (how != RENDEZVOUS_OPEN && (!rendezvous_never(how) || left < 0))
 		return settle(s, how);
 	return nothing;
 }
@@ -137,14 +172,28 @@ void init_follow(struct decide_state *s, const struct decide_orders *orders)
 	if (orders->census)
 		s->init.counted = true;
 	if (orders->told_rendezvous)
-		settle(s, orders->rendezvous <= RENDEZVOUS_MISMATCH ? orders->rendezvous
-								    : RENDEZVOUS_COMPLETE);
+		settle(s, orders->rendezvous <= RENDEZVOUS_DISMISSED ? orders->rendezvous
+								     : RENDEZVOUS_COMPLETE);
 }
 
-bool init_dismiss(struct decide_state *s)
+/* Overdue on another host, before the deadline of its own. */
+static bool marked_elsewhere(const struct decide_input *in)
 {
-	if (!s->init.marked && s->init.found == RENDEZVOUS_OPEN)
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
+			const struct rank_view *view = &in->hosts[i].views[k];
+
+			if (view->overdue && view->seen_ns < view->deadline_ns)
+				return true;
+		}
+	return false;
+}
+
+bool init_dismiss(struct decide_state *s, const struct decide_input *in)
+{
+	if (s->init.dismissed ||
+	    (!s->init.marked && s->init.found == RENDEZVOUS_OPEN && !marked_elsewhere(in)))
 		return false;
-	settle(s, RENDEZVOUS_COMPLETE);
+	settle(s, RENDEZVOUS_DISMISSED);
 	return true;
 }

@@ -143,12 +143,13 @@ void overdue_mark(struct decide_state *s, struct decide_input *in, bool starved)
 	uint64_t soonest = settings_deadline(s, in);
 	bool stand = deadlines_stand(s, in, starved, soonest);
 	enum rendezvous how = init_look(s, in);
-	bool never = how == RENDEZVOUS_MISSING || how == RENDEZVOUS_MISMATCH;
+	bool never = rendezvous_never(how);
 
 	s->init.marked = false;
 	for (size_t i = 0; i < in->nranks; i++) {
 		struct rank_view *view = &in->ranks[i].view;
-		bool held = never && rendezvous_holds(view, how);
+		bool held = (never && rendezvous_holds(view, how)) ||
+			    init_abandoned(s, in, &in->ranks[i]);
 
 		s->init.marked |= held;
 		view->overdue = held || (stand && past_deadline(&in->ranks[i], in->now, soonest));

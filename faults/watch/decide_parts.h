@@ -40,11 +40,16 @@ void overdue_mark(struct decide_state *state, struct decide_input *in, bool star
  * have given it more time for a moment. */
 bool overdue_ever_since(const struct decide_state *state, uint64_t since);
 
-/* ---- decide_init.c: communicator init ---- */
+/* ---- decide_init.c: communicator init, and first calls ---- */
 
 /* Tells how the ranks of this host are held up at init, if they will never meet there: OPEN or
  * COMPLETE if they are not. Several hosts: whether a census is due. */
 enum rendezvous init_look(struct decide_state *state, const struct decide_input *in);
+
+/* Returns true if it waits in the first call on a communicator, all of whose ranks are on this host, for
+ * one that will not come to it. */
+bool init_abandoned(const struct decide_state *state, const struct decide_input *in,
+		    const struct decide_rank *rank);
 
 /* Root, while nothing is wrong: CENSUS or RENDEZVOUS when it is time. */
 struct decision init_lead(struct decide_state *state, const struct decide_input *in);
@@ -52,9 +57,9 @@ struct decision init_lead(struct decide_state *state, const struct decide_input 
 /* Leader elsewhere: what the root says of it. */
 void init_follow(struct decide_state *state, const struct decide_orders *orders);
 
-/* The diagnoser saw no cause in how they meet. Returns whether somebody was overdue for that; then nobody
- * is again, on any host. */
-bool init_dismiss(struct decide_state *state);
+/* The diagnoser saw no cause in how they meet. Returns whether somebody was overdue for that, on any host;
+ * then nobody is again. */
+bool init_dismiss(struct decide_state *state, const struct decide_input *in);
 
 /* ---- decide_extension.c: more time for a hang ---- */
 

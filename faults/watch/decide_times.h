@@ -34,7 +34,8 @@ struct decide_times {
 	/* ---- settings that differ ---- */
 	double settings_part;
 	double settings_bytes_per_s;
-	/* ---- communicator init ---- */
+	/* ---- communicator init, and a first call ---- */
+	double first_call_part;
 	double census_early;
 	uint64_t census_answer_ns;
 	uint64_t census_again_ns;

@@ -136,7 +136,7 @@ static void carry_out(struct monitor *m, const struct decision *d)
 		nodes_census(m);
 		break;
 	case DECIDE_RENDEZVOUS:
-		nodes_send_all(m, MESSAGE_RENDEZVOUS, &how, sizeof(how));
+		nodes_rendezvous(m, how);
 		break;
 	case DECIDE_REPORT_ABNORMAL:
 		nodes_report(m, MESSAGE_ABNORMAL);

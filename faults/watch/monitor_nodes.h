@@ -2,7 +2,7 @@
  * monitor.
  *
  * A node's leader reports by itself (JOIN, ABNORMAL, DONE, INIT_OVERDUE). Where ranks wait at
- * communicator init the root takes a census (CENSUS, PRESENT, RENDEZVOUS). When something seems wrong
+ * communicator init, or in its first call, the root takes a census (CENSUS, PRESENT, RENDEZVOUS). When something seems wrong
  * the root says so (PREPARE), and asks before it decides (QUERY): the leader answers with the evidence
  * of each of its ranks (TAIL: token-free saved form, opaque here) and then their views (VIEWS). After
  * the verdict the root asks for what takes longer (SLOW, with the name of the evidence folder): texts
@@ -34,7 +34,7 @@ enum message {
 	MESSAGE_EXTENSION, /* root to leader: uint64 ns that the run is given before it is
 	                    * looked at again */
 	MESSAGE_COUNTERS, /* leader to root: struct evidence_head, then what its host counted, as text */
-	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at communicator init */
+	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at init, or in a first call */
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
 	MESSAGE_RENDEZVOUS    /* root to leader: uint32 enum rendezvous, as the census says */
@@ -59,6 +59,8 @@ void nodes_send_all(struct monitor *m, enum message type, const void *payload, u
 bool nodes_answered(const struct monitor *m);
 /* Root: ask anew who has come to communicator init. */
 void nodes_census(struct monitor *m);
+/* Root: say how the ranks meet (enum rendezvous); who waits from now on says so anew. */
+void nodes_rendezvous(struct monitor *m, uint32_t how);
 /* Root: what is known of the hosts that have shown the token, to m->hosts; how many they are. */
 size_t nodes_known(struct monitor *m);
 void nodes_release(struct monitor *m);

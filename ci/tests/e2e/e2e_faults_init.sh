@@ -86,6 +86,8 @@ broken stop-rank:0@init 4 10 rank-stopped 0 0
 broken kill-rank:3@init 4 14 rank-killed 3 0
 broken exit-rank:1@init 4 14 rank-exited 1 0
 broken drop-rank:1@first 4 10 missing-call 1 1 -T 3
+broken drop-rank:1@first 2 10 missing-call 1 1 # long before the call's own deadline of 10 s
+holds "drop-rank@first named after $detect ms" [ "${detect:-0}" -gt 450 -a "${detect:-0}" -lt 7000 ]
 broken kill-rank:0@first 4 14 rank-killed 0 1
 broken crash-rank:2@init,when=after 4 14 rank-crashed 2 -1
 

@@ -75,7 +75,7 @@ static void enter(struct world *w, int rank, int deadline)
 static void leave(struct rank_view *v)
 {
 	v->heartbeat++;
-	v->waiting = 0;
+	v->waiting = v->working = 0;
 	v->since_ns = v->deadline_ns = 0;
 	v->waited = 0;
 }
@@ -114,11 +114,13 @@ static void act_call(struct rank_view *v, const struct event *e, uint64_t *hash)
 {
 	switch (e->act) {
 	case CALLED:
-		v->issued = v->completed = (uint64_t)e->a;
+		v->issued = v->completed = v->comms[0].seq = (uint64_t)e->a;
 		v->last.state = RECORD_RETURNED;
 		break;
 	case CALLING:
-		v->issued++;
+		v->last.ticket = ++v->issued;
+		v->last.comm = (uint16_t)e->a;
+		v->last.seq = ++v->comms[e->a].seq;
 		v->last.state = RECORD_ISSUING;
 		break;
 	case ENQUEUED:
@@ -153,6 +155,10 @@ static void act_rank(struct world *w, const struct event *e)
 	case WAITS:
 		enter(w, e->rank, e->a);
 		break;
+	case WORKS:
+		enter(w, e->rank, e->a);
+		v->working = 1;
+		break;
 	case LEAVES:
 		leave(v);
 		break;
@@ -160,10 +166,13 @@ static void act_rank(struct world *w, const struct event *e)
 		v->comm_state = RECORD_COMM_INIT;
 		v->init_nranks = e->a;
 		v->init_id = (uint64_t)e->b;
+		v->comms[0] = (struct view_comm){
+			.id = v->init_id, .rank = e->rank, .nranks = e->a, .state = RECORD_COMM_INIT
+		};
 		enter(w, e->rank, 10000);
 		break;
 	case READY:
-		v->comm_state = RECORD_COMM_READY;
+		v->comm_state = v->comms[0].state = RECORD_COMM_READY;
 		enter(w, e->rank, 10000);
 		break;
 	case WAITS_BY_TURNS:
@@ -211,6 +220,7 @@ static void live(struct world *w, int i)
 	actor->queued_ns += actor->runs == STARVES  ? TICK * MS
 			    : actor->runs == SHARES ? TICK * MS / 2
 						    : 0;
+	rank->view.seen_ns = clock_at(w->now);
 	if (rank->view.waiting)
 		rank->view.waited = (w->now - actor->since) * 1e-3;
 }
@@ -305,6 +315,7 @@ static void order_all(struct world *w, const struct decision *d)
 			h->orders.census = h->present = true;
 			break;
 		case DECIDE_RENDEZVOUS:
+			w->others[i - 1].init_overdue = false;
 			h->orders.told_rendezvous = true;
 			h->orders.rendezvous = d->rendezvous;
 			break;

@@ -16,14 +16,15 @@ enum act {
 	ACT_NONE,
 	BEATS,		/* makes a step every `a` until `b` */
 	WAITS,		/* enters a wait with deadline `a` after its beginning; 0: none */
+	WORKS,		/* the same for work of its own, announced */
 	LEAVES,		/* the wait */
 	CALLED,		/* has made and completed `a` calls */
-	CALLING,	/* and is inside of one more */
+	CALLING,	/* and is inside of one more, on communicator `a` */
 	HASHED,		/* hash `a` of its calls */
 	ENQUEUED,	/* one more, of `a` MB, has returned, and it waits for its device */
 	SET,		/* has settings `a` */
 	ENTERS,		/* communicator init for `a` ranks with id `b`: a wait of 10 s */
-	READY,		/* it is through, and waits in its first call, for 10 s */
+	READY,		/* it is through, and waits where calls are made, for 10 s */
 	WAITS_BY_TURNS, /* leaves and enters a wait with deadline 100 every `a` until `b` */
 	PHASE,		/* enum phase `a` */
 	SPARE,		/* a surplus process, without a rank */

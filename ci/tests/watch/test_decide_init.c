@@ -86,6 +86,66 @@ static const struct row one_host[] = {
 	  .until = 5000 },
 };
 
+/* All are through init at 20; ranks 0 and 1 make the first call, rank 2 is where it could. */
+#define THROUGH3                                                                                   \
+	TWO_OF_3, { 0, 2, ENTERS, 3, 1 }, { 20, 0, READY }, { 20, 1, READY }, { 20, 2, READY },    \
+		{ 20, 0, CALLING },                                                                \
+	{                                                                                          \
+		20, 1, CALLING                                                                     \
+	}
+
+static const struct row first_calls[] = {
+	{ "E36a: one does not come to the first call", "000", 750, .answer = "2",
+	  .events = { THROUGH3 }, .until = 9000,
+	  .expect = { 560, 740, OUTCOME_HANG, "2", .overdue = "01" } },
+	{ "E36a: one was there, and is through", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 40, 0, CALLED, 1 }, { 40, 0, LEAVES }, { 40, 0, WAITS, 10000 } },
+	  .until = 9000, .expect = { 560, 740, OUTCOME_HANG, "2", .overdue = "1" } },
+	{ "E36a: two do not come", "0000", 750, .answer = "2,3",
+	  .events = { SET_UP4,
+		      { 0, 0, ENTERS, 4, 1 },
+		      { 0, 1, ENTERS, 4, 1 },
+		      { 0, 2, ENTERS, 4, 1 },
+		      { 0, 3, ENTERS, 4, 1 },
+		      { 20, 0, READY },
+		      { 20, 1, READY },
+		      { 20, 2, READY },
+		      { 20, 3, READY },
+		      { 20, 0, CALLING },
+		      { 20, 1, CALLING } },
+	  .until = 9000, .expect = { 560, 740, OUTCOME_HANG, "2,3", .overdue = "01" } },
+	{ "E36b: all are in it, and it takes its time", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 20, 2, CALLING } }, .until = 9000 },
+	{ "E36b: one comes a little later", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 400, 2, CALLING } }, .until = 9000 },
+	{ "E36c: one still makes steps", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 20, 2, BEATS, 200, 3000 }, { 3000, 2, CALLING } },
+	  .until = 9000 },
+	{ "E36c: one is at work that it announced", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 20, 2, WORKS, 60000 } }, .until = 9000 },
+	{ "E36c: one is starved", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 20, 2, STARVES } }, .until = 9000 },
+	{ "E36c: one is inside another call", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 20, 2, CALLING, 1 } }, .until = 9000 },
+	{ "E36c: one is not through init yet", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 20, 2, ENTERS, 3, 1 } }, .until = 9000 },
+	{ "E36d: one is stopped", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 20, 2, STOPS } }, .until = 9000,
+	  .expect = { 560, 740, OUTCOME_HANG, "2" } },
+	{ "E36e: no cause in it: asked once", "000", 750, .answer = "U", .events = { THROUGH3 },
+	  .until = 9000, .expect = { .looks_min = 1, .looks_max = 1 } },
+	{ "E36e: the call's own deadline stands", "000", 750, .answer = "U", .events = { THROUGH3 },
+	  .until = 12000, .expect = { 10100, 10180, OUTCOME_HANG, "-", 2, 2 } },
+	{ "E36f: -T", "000", 0, .answer = "2", .events = { THROUGH3 }, .until = 9000 },
+	{ "E36g: the whole job was stopped", "000", 750, .answer = "2",
+	  .events = { THROUGH3, { 300, 0, PAUSES, 2300 }, { 2460, 2, CALLING } }, .until = 5000 },
+};
+
+static void test_first_calls(void)
+{
+	ROWS_PLAY(first_calls);
+}
+
 static void test_one_host(void)
 {
 	ROWS_PLAY(one_host);
@@ -192,6 +252,60 @@ static const struct row two_hosts[] = {
 	  .expect = { .censuses_max = 13 } },
 };
 
+#define THROUGH4                                                                                   \
+	THREE_OF_4, { 0, 3, ENTERS, 4, 1 }, { 20, 0, READY }, { 20, 1, READY }, { 20, 2, READY },  \
+		{ 20, 3, READY }, { 20, 1, CALLING },                                              \
+	{                                                                                          \
+		20, 2, CALLING                                                                     \
+	}
+
+static const struct row first_calls_of_two[] = {
+	{ "E36h: rank 3 does not come", "0011", 750, .answer = "3",
+	  .events = { THROUGH4, { 20, 0, CALLING } }, .until = 9000,
+	  .expect = { 560, 900, OUTCOME_HANG, "3", .overdue = "012" } },
+	{ "E36h: rank 0 does not come", "0011", 750, .answer = "0",
+	  .events = { THROUGH4, { 20, 3, CALLING } }, .until = 9000,
+	  .expect = { 560, 900, OUTCOME_HANG, "0", .overdue = "123" } },
+	{ "E36h: init took its time, and only the other host waits", "0011", 750, .answer = "0,1",
+	  .events = { THREE_OF_4,
+		      { 0, 3, ENTERS, 4, 1 },
+		      { 3000, 0, READY },
+		      { 3000, 1, READY },
+		      { 3000, 2, READY },
+		      { 3000, 3, READY },
+		      { 3000, 2, CALLING },
+		      { 3000, 3, CALLING } },
+	  .until = 9000,
+	  .expect = { 3560, 3900, OUTCOME_HANG, "0,1", .overdue = "23", .censuses_max = 4 } },
+	{ "E36i: all are in it, are counted once, and it takes its time", "0011", 750,
+	  .answer = "3", .events = { THROUGH4, { 20, 0, CALLING }, { 20, 3, CALLING } },
+	  .until = 9000, .expect = { .censuses_max = 1 } },
+	{ "E36i: one still makes steps", "0011", 750, .answer = "3",
+	  .events = { THROUGH4,
+		      { 20, 0, CALLING },
+		      { 20, 3, BEATS, 200, 3000 },
+		      { 3000, 3, CALLING } },
+	  .until = 9000 },
+	{ "E36j: no cause in it: asked once", "0011", 750, .answer = "U",
+	  .events = { THROUGH4, { 20, 3, CALLING } }, .until = 9000,
+	  .expect = { .looks_min = 1, .looks_max = 1 } },
+	{ "E36j: nor in what a host saw by itself", "0011", 750, .extensions = true, .answer = "U",
+	  .events = { SET_UP4,
+		      { 0, 0, ENTERS, 2, 1 },
+		      { 0, 1, ENTERS, 2, 1 },
+		      { 0, 2, ENTERS, 2, 2 },
+		      { 0, 3, ENTERS, 2, 2 },
+		      { 20, 2, READY },
+		      { 20, 3, READY },
+		      { 20, 2, CALLING } },
+	  .until = 9000, .expect = { .looks_min = 1, .looks_max = 1, .overdue = "2" } },
+};
+
+static void test_first_calls_of_two(void)
+{
+	ROWS_PLAY(first_calls_of_two);
+}
+
 static void test_two_hosts(void)
 {
 	ROWS_PLAY(two_hosts);
@@ -202,6 +316,8 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{ "one host", test_one_host },
 		{ "two hosts", test_two_hosts },
+		{ "first calls", test_first_calls },
+		{ "first calls of two hosts", test_first_calls_of_two },
 	};
 
 	return unit_main("decide_init", cases, sizeof(cases) / sizeof(cases[0]));

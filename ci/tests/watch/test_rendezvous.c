@@ -1,6 +1,9 @@
 /* test_rendezvous.c: who lacks at communicator init, and whether those who came fit together. */
+#include <string.h>
+
 #include "rig/unit.h"
 
+#include "base/call_value.h"
 #include "watch/rendezvous.h"
 #include "process/watch.h"
 
@@ -96,11 +99,80 @@ static void test_rendezvous_of(void)
 	CU_ASSERT_EQUAL(rendezvous_of(views, 4, 4), RENDEZVOUS_MISSING);
 }
 
+/* A rank by a letter, on communicator `comm`: I in its first call, P through it, A could make it; D its host
+ * does not let it, W is at work that it announced, N is not through init, O in a call on another one; S
+ * stopped in the call, s before it; a digit: it receives from that rank; a capital X is no member. */
+static struct rank_view stands(char letter, uint32_t comm, int rank, int nranks)
+{
+	bool pair = letter >= '0' && letter <= '9', in = pair || strchr("IS", letter) != NULL;
+	struct rank_view view = {
+		.rank = rank,
+		.process = letter == 'S' || letter == 's' ? PROCESS_STOPPED : PROCESS_ALIVE,
+		.waiting = 1,
+		.working = letter == 'W',
+		.descheduled = letter == 'D',
+		.issued = letter == 'A' ? 4 : 5,
+		.completed = in || letter == 'O' ? 4 : 5,
+		.last = { .ticket = 5,
+			  .seq = 1,
+			  .comm = (uint16_t)(in ? comm : comm + 1),
+			  .kind = pair ? CALL_RECV : CALL_ALL_GATHER,
+			  .peer = pair ? letter - '0' : -1 },
+	};
+
+	if (letter == 'A' || letter == 's')
+		view.completed = view.issued;
+	view.comms[comm] =
+		(struct view_comm){ .id = letter == 'X' ? 8 : 7,
+				    .seq = in || letter == 'P',
+				    .rank = rank,
+				    .nranks = nranks,
+				    .state = letter == 'N' ? RECORD_COMM_INIT : RECORD_COMM_READY };
+	return view;
+}
+
+static void test_first_call(void)
+{
+	static const struct {
+		const char *ranks; /* the first one waits */
+		int nranks;
+		bool abandoned;
+	} cases[] = {
+		{ "IIII", 4, false }, { "IIIA", 4, true },  { "IAPI", 4, true },
+		{ "IAAI", 4, true },  { "IIAD", 4, false }, { "IIAW", 4, false },
+		{ "IIAN", 4, false }, { "IIAO", 4, false }, { "IISI", 4, true },
+		{ "IIsI", 4, true },  { "IIAs", 4, true },  { "IPPP", 4, false },
+		{ "IIA", 4, false }, /* one is not known */
+		{ "IAXI", 3, true },  { "IXXI", 2, false }, { "IXDA", 3, false },
+		{ "1A00", 4, true },  { "2A00", 4, false }, /* its partner came */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (uint32_t comm = 0; comm < 2; comm++) {
+			struct rank_view views[4] = { 0 };
+			struct gathering g = { 0 };
+			size_t n = strlen(cases[i].ranks);
+
+			for (size_t r = 0; r < n; r++)
+				views[r] = stands(cases[i].ranks[r], comm, (int)r, cases[i].nranks);
+			CU_ASSERT_TRUE_FATAL(rendezvous_in_first_call(&views[0]));
+			for (size_t r = 0; r < n; r++)
+				rendezvous_gather(&g, &views[0], &views[r]);
+			CU_ASSERT_EQUAL(rendezvous_abandoned(&g, &views[0]), cases[i].abandoned);
+			CU_ASSERT_EQUAL(rendezvous_first_call(views, n, (int)n) ==
+						RENDEZVOUS_ABSENT,
+					cases[i].abandoned && comm == 0);
+			views[0].last.seq = 2; /* it has made one before */
+			CU_ASSERT_FALSE(rendezvous_in_first_call(&views[0]));
+		}
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "who lacks", test_lacks },
 		{ "how they meet", test_rendezvous_of },
+		{ "the first call", test_first_call },
 		{ "groups that do not fit", test_incomplete },
 	};
 

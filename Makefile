@@ -26,7 +26,8 @@ PROGRAMS := faults/postmortem/hang_diagnose.c common/nccl_log/nccl_log_main.c co
 # The rooms, in the order of their layers: a file includes from its own room and from those before.
 LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl backend/null topo \
 	nccl_log report machine measure schedule reconcile) \
-	$(addprefix faults/,record inject inject/arrival inject/init inject/calls inject/order inject/settings watch evidence align waits diagnose probe \
+	$(addprefix faults/,record inject inject/arrival inject/init inject/calls inject/order inject/data inject/gpu \
+	inject/settings watch evidence align waits diagnose probe \
 	postmortem)
 LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*.cu common/*/*/*.cu)

@@ -241,6 +241,7 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		verdict->class = d->class;
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 		verdict->confidence = d->confidence;
+		verdict->side = d->side;
 	}
 	if (result == DIAGNOSIS_NAMED &&
 	    (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||

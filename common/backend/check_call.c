@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/wrong.h"
 #include "check/check_classify.h"
 
 static const struct segment *segment_of(const struct check_place *place, uint64_t element)
@@ -15,6 +16,52 @@ static const struct segment *segment_of(const struct check_place *place, uint64_
 			return s;
 	}
 	return NULL;
+}
+
+/* Tells the watch of a wrong element that must hold what `segment` says; it lies at `at`. */
+static int note_element(struct backend *be, const struct check_data *data,
+			const struct check_place *place, const struct segment *segment,
+			const char *at, struct wrong_data *wrong)
+{
+	size_t width = dtype_size(data->dtype);
+	uint64_t index = place->base + wrong->index;
+	int rc = be->ops->fetch(be, &wrong->got, at, width);
+
+	if (rc < 0 || segment->kind == SEGMENT_KEEP)
+		return rc;
+	wrong->offset = place->base * width;
+	wrong->dtype = data->dtype;
+	wrong->from = segment->kind == SEGMENT_COPY ? segment->from : -1;
+	if (segment->kind == SEGMENT_COPY)
+		check_element(data, segment->from, index, &wrong->expected);
+	else
+		check_reduced(data, index, &wrong->expected);
+	watch_wrong(be->watch, wrong);
+	return 0;
+}
+
+/* Each stretch by itself, since each may come from another rank. */
+static int note_received(struct backend *be, const struct check_data *data,
+			 const struct check_place *place, int culprit)
+{
+	int rc = 0;
+
+	for (int i = 0; rc == 0 && be->watch && i < place->nsegments; i++) {
+		const struct segment *s = &place->segments[i];
+		struct wrong_data wrong = { .culprit = culprit };
+		struct verify_result result = { 0, 0 };
+
+		rc = be->ops->verify(be, place->recv, s, 1, data, place->base, &result);
+		if (rc < 0 || result.wrong == 0)
+			continue;
+		wrong.count = result.wrong;
+		wrong.index = s->from_at + (result.first - s->at);
+		rc = note_element(be, data, place, s,
+				  (const char *)place->recv +
+					  result.first * dtype_size(data->dtype),
+				  &wrong);
+	}
+	return rc;
 }
 
 static int check_recv(struct backend *be, const struct check_data *data,
@@ -45,7 +92,7 @@ static int check_recv(struct backend *be, const struct check_data *data,
 	if (rc < 0)
 		return rc;
 	check_classify(data, segment, place->base, result.first, n, window, report);
-	return 0;
+	return note_received(be, data, place, report->culprit);
 }
 
 /* Count changed bytes of one guard, whose first byte is `offset` bytes from the receive buffer. */
@@ -91,7 +138,7 @@ static int check_send(struct backend *be, const struct check_data *data, int ran
 	size_t before = 0, after = 0;
 	struct segment segment = { .kind = SEGMENT_COPY, .from = rank };
 	struct verify_result result = { 0, 0 };
-	unsigned char got[8], good[8];
+	struct wrong_data wrong = { .sent = true, .culprit = -1 };
 	const char *first;
 	int rc;
 
@@ -106,15 +153,16 @@ static int check_send(struct backend *be, const struct check_data *data, int ran
 	rc = be->ops->verify(be, first, &segment, 1, data, place->base - before, &result);
 	if (rc < 0 || result.wrong == 0)
 		return rc;
-	rc = be->ops->fetch(be, got, first + result.first * width, width);
-	if (rc < 0)
-		return rc;
-	check_element(data, rank, place->base - before + result.first, good);
+	wrong.count = result.wrong;
+	wrong.index = result.first - before; /* as int64_t below zero in front of the buffer */
+	rc = note_element(be, data, place, &segment, first + result.first * width, &wrong);
+	if (rc < 0 || report->wrong > 0)
+		return rc; /* what was received says more */
 	report->wrong = result.wrong;
 	report->kind = WRONG_SEND;
-	report->element = result.first - before; /* as int64_t below zero in front of the buffer */
-	dtype_format(data->dtype, good, report->expected, sizeof(report->expected));
-	dtype_format(data->dtype, got, report->got, sizeof(report->got));
+	report->element = wrong.index;
+	dtype_format(data->dtype, &wrong.expected, report->expected, sizeof(report->expected));
+	dtype_format(data->dtype, &wrong.got, report->got, sizeof(report->got));
 	return 0;
 }
 
@@ -129,7 +177,7 @@ int check_call(struct backend *be, const struct check_data *data, int rank,
 	rc = check_recv(be, data, place, report);
 	if (rc == 0 && report->wrong == 0)
 		rc = check_guards(be, place, report);
-	if (rc == 0 && report->wrong == 0)
+	if (rc == 0)
 		rc = check_send(be, data, rank, place, report);
 	return rc;
 }

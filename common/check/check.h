@@ -39,13 +39,14 @@ enum wrong_kind {
 	WRONG_MISSING, /* one rank's contribution left out */
 	WRONG_DOUBLED, /* one rank's contribution counted twice */
 	WRONG_NAN,
-	WRONG_GUARD, /* bytes outside the receive buffer changed */
-	WRONG_SEND,  /* the send buffer changed */
-	WRONG_KEEP,  /* a buffer that must stay untouched was written */
-	WRONG_OTHER  /* none of the above fits */
+	WRONG_FLIPPED, /* one bit of one element, or of one rank's contribution to it */
+	WRONG_GUARD,   /* bytes outside the receive buffer changed */
+	WRONG_SEND,    /* the send buffer changed */
+	WRONG_KEEP,    /* a buffer that must stay untouched was written */
+	WRONG_OTHER    /* none of the above fits */
 };
 
-/* "none" "zero" "stale" "shifted" "missing" "doubled" "nan" "guard" "send" "keep" "other". */
+/* "none" "zero" "stale" "shifted" "missing" "doubled" "nan" "flipped" "guard" "send" "keep" "other". */
 const char *wrong_kind_name(enum wrong_kind kind);
 
 /* Raw outcome of comparing one receive buffer. */
@@ -56,14 +57,14 @@ struct verify_result {
 
 /* A failed check is reported like this; plain data, so that ranks can gather it. */
 struct check_report {
-	uint64_t wrong;	  /* wrong elements of this rank (for guard: wrong bytes) */
-	int32_t kind;	  /* enum wrong_kind of the first */
-	int32_t rank;	  /* the rank whose buffer is wrong */
-	int32_t ranks;	  /* whose buffers are, where that was gathered; 0: it was not */
-	int32_t culprit;  /* rank whose contribution is missing or doubled, -1 where that is
+	uint64_t wrong;	 /* wrong elements of this rank (for guard: wrong bytes) */
+	int32_t kind;	 /* enum wrong_kind of the first */
+	int32_t rank;	 /* the rank whose buffer is wrong */
+	int32_t ranks;	 /* whose buffers are, where that was gathered; 0: it was not */
+	int32_t culprit; /* rank whose contribution is missing, doubled or flipped, -1 where that is
 	                       * not known */
-	int64_t shift;	  /* WRONG_SHIFTED: elements; positive: data stand too late */
-	uint64_t element; /* first wrong element, index in the receive buffer (guard: byte
+	int64_t shift;	 /* WRONG_SHIFTED: elements; positive: data stand too late */
+	uint64_t element;	    /* first wrong element, index in the receive buffer (guard: byte
 	                       * offset from its start, as int64_t; send: element relative to the
 	                       * send buffer, as int64_t) */
 	char expected[48], got[48]; /* as dtype_format prints them */

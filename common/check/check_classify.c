@@ -38,18 +38,32 @@ static uint64_t expected(const struct scene *s, int64_t i)
 	return s->around[i + CHECK_REACH];
 }
 
-/* ---- A reduction with one contribution too few or too many ---- */
+/* ---- A reduction with one contribution too few, too many, or another ---- */
 
-static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
-			   uint32_t times)
+struct change {
+	uint32_t rank, times; /* its contribution is counted so many times */
+	bool replaced;	      /* and is `bits` */
+	uint64_t bits;
+};
+
+/* Ranks that contribute: a neutral element counts where it has become another. */
+static uint32_t changed_active(const struct check_plan *p, const struct change *change)
+{
+	return change->replaced ? p->nranks : p->active;
+}
+
+static uint64_t float_with(const struct check_plan *p, uint64_t index, const struct change *change)
 {
 	double sum = 0, product = 1, value;
 	uint32_t turn = check_turn(p, index), rank = turn, count;
 
-	for (uint32_t phase = 0; phase < p->active; phase++) {
-		value = check_decode(p->dtype, check_element_at(p, rank, index, turn)) *
-			(1 + (rank & p->scaled));
-		for (count = rank == culprit ? times : 1; count > 0; count--) {
+	for (uint32_t phase = 0; phase < changed_active(p, change); phase++) {
+		uint64_t bits = rank == change->rank && change->replaced
+					? change->bits
+					: check_element_at(p, rank, index, turn);
+
+		value = check_decode(p->dtype, bits) * (1 + (rank & p->scaled));
+		for (count = rank == change->rank ? change->times : 1; count > 0; count--) {
 			sum += value;
 			product *= value;
 		}
@@ -61,22 +75,43 @@ static uint64_t float_with(const struct check_plan *p, uint64_t index, uint32_t 
 			       : check_round(p->dtype, sum);
 }
 
-uint64_t check_reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
-			    uint32_t times)
+static uint64_t reduced_with(const struct check_plan *p, uint64_t index,
+			     const struct change *change)
 {
 	uint32_t turn = check_turn(p, index), rank = turn, count;
 	uint64_t carrier = p->start, next;
 
 	if (check_is_float(p->dtype) && p->fold != FOLD_MAX)
-		return float_with(p, index, culprit, times);
-	for (uint32_t phase = 0; phase < p->active; phase++) {
-		next = check_contribution(p, check_hash(p, rank, index), phase, index)
-		       << (rank & p->scaled);
-		for (count = rank == culprit ? times : 1; count > 0; count--)
+		return float_with(p, index, change);
+	for (uint32_t phase = 0; phase < changed_active(p, change); phase++) {
+		uint64_t bits = rank == change->rank && change->replaced
+					? change->bits
+					: check_element_at(p, rank, index, turn);
+
+		next = (p->fold == FOLD_MAX ? check_to_key(p, bits) : bits) << (rank & p->scaled);
+		for (count = rank == change->rank ? change->times : 1; count > 0; count--)
 			carrier = check_folded(p, carrier, next);
 		rank = check_next_turn(p, rank, 1);
 	}
 	return p->op == OP_AVG ? check_average(p, carrier) : check_carried(p, carrier, p->active);
+}
+
+uint64_t check_reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
+			    uint32_t times)
+{
+	return reduced_with(p, index, &(struct change){ .rank = culprit, .times = times });
+}
+
+uint64_t check_reduced_flipped(const struct check_plan *p, uint64_t index, uint32_t culprit,
+			       uint32_t bit)
+{
+	uint64_t bits = check_element_at(p, culprit, index, check_turn(p, index));
+
+	return reduced_with(p, index,
+			    &(struct change){ .rank = culprit,
+					      .times = 1,
+					      .replaced = true,
+					      .bits = bits ^ (uint64_t)1 << bit });
 }
 
 /* ---- Hypotheses ---- */
@@ -159,6 +194,36 @@ static bool name_contribution(const struct scene *s, struct check_report *report
 	is_missing = missing.fit && (!doubled.fit || missing.fit_all);
 	report->kind = is_missing ? WRONG_MISSING : WRONG_DOUBLED;
 	report->culprit = culprit_of(is_missing ? &missing : &doubled);
+	return true;
+}
+
+/* One bit flipped in rank `rank`'s contribution to the first element explains it. */
+static bool flip_fits(const struct scene *s, uint32_t rank)
+{
+	for (uint32_t bit = 0; bit < 8 * s->plan.width; bit++)
+		if (check_reduced_flipped(&s->plan, s->index, rank, bit) == s->got[0])
+			return true;
+	return false;
+}
+
+/* A single element, or a single rank's contribution to it, with one bit flipped. */
+static bool name_flip(const struct scene *s, struct check_report *report)
+{
+	uint64_t differ = s->got[0] ^ expected(s, 0);
+	bool reduced = s->segment->kind == SEGMENT_REDUCE;
+	uint32_t ranks = reduced ? s->plan.nranks : 1;
+	int fits = 0;
+
+	if (s->wrong != 1 || may_be_luck(s, 8.0 * s->plan.width * ranks, 1))
+		return false;
+	for (uint32_t rank = 0; reduced && rank < ranks; rank++)
+		if (flip_fits(s, rank) && fits++ == 0)
+			report->culprit = (int)rank;
+	if (fits != 1)
+		report->culprit = -1;
+	if (!fits && (differ & (differ - 1)))
+		return false;
+	report->kind = WRONG_FLIPPED;
 	return true;
 }
 
@@ -265,6 +330,6 @@ void check_classify(const struct check_data *data, const struct segment *segment
 		report->kind = WRONG_STALE;
 	else if (all_wrong_are_nan(&s))
 		report->kind = WRONG_NAN;
-	else if (!name_contribution(&s, report))
-		name_shift(&s, report);
+	else if (!name_contribution(&s, report) && !name_shift(&s, report))
+		name_flip(&s, report);
 }

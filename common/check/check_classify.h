@@ -22,4 +22,8 @@ uint64_t check_expected_at(const struct check_plan *p, const struct segment *seg
 uint64_t check_reduced_with(const struct check_plan *p, uint64_t index, uint32_t culprit,
 			    uint32_t times);
 
+/* The reduction at `index` with one bit of `culprit`'s contribution flipped. */
+uint64_t check_reduced_flipped(const struct check_plan *p, uint64_t index, uint32_t culprit,
+			       uint32_t bit);
+
 #endif

@@ -7,8 +7,8 @@
 static const char *const kind_names[] = {
 	[WRONG_NONE] = "none",	     [WRONG_ZERO] = "zero",	  [WRONG_STALE] = "stale",
 	[WRONG_SHIFTED] = "shifted", [WRONG_MISSING] = "missing", [WRONG_DOUBLED] = "doubled",
-	[WRONG_NAN] = "nan",	     [WRONG_GUARD] = "guard",	  [WRONG_SEND] = "send",
-	[WRONG_KEEP] = "keep",	     [WRONG_OTHER] = "other",
+	[WRONG_NAN] = "nan",	     [WRONG_FLIPPED] = "flipped", [WRONG_GUARD] = "guard",
+	[WRONG_SEND] = "send",	     [WRONG_KEEP] = "keep",	  [WRONG_OTHER] = "other",
 };
 
 const char *wrong_kind_name(enum wrong_kind kind)
@@ -28,6 +28,9 @@ static const char *describe_kind(const struct check_report *report, char *buf, s
 		snprintf(buf, len, "%s contribution of rank %" PRId32, name, report->culprit);
 	else if (report->kind == WRONG_MISSING || report->kind == WRONG_DOUBLED)
 		snprintf(buf, len, "%s contribution of an unknown rank", name);
+	else if (report->kind == WRONG_FLIPPED && report->culprit >= 0)
+		snprintf(buf, len, "one bit %s in the contribution of rank %" PRId32, name,
+			 report->culprit);
 	else
 		snprintf(buf, len, "%s", name);
 	return buf;

@@ -8,6 +8,7 @@
 
 struct call;
 struct comm_request;
+struct wrong_data;
 
 enum phase {
 	PHASE_START, /* process started, MPI not yet initialised */
@@ -62,8 +63,11 @@ struct watch {
 	/* The rank begins (`waits`), or has ended, to wait until its device has completed what is
 	 * enqueued. Backends whose calls block say nothing. */
 	void (*device)(void *ctx, bool waits);
-	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full). */
+	/* Device times of a call, in ns on CLOCK_MONOTONIC's scale (--record=full); end 0: the
+	 * device has come to it and is not done. */
 	void (*device_times)(void *ctx, uint64_t ticket, uint64_t start_ns, uint64_t end_ns);
+	/* The check of a call, the newest with its offset, found this. */
+	void (*wrong)(void *ctx, const struct wrong_data *wrong);
 };
 
 static inline void watch_phase(const struct watch *w, enum phase phase)
@@ -113,6 +117,12 @@ static inline void watch_device(const struct watch *w, bool waits)
 {
 	if (w && w->device)
 		w->device(w->ctx, waits);
+}
+
+static inline void watch_wrong(const struct watch *w, const struct wrong_data *wrong)
+{
+	if (w && w->wrong)
+		w->wrong(w->ctx, wrong);
 }
 
 static inline void watch_completed(const struct watch *w)

@@ -46,6 +46,7 @@ int schedule_check(const struct schedule_setup *setup, struct error *err);
 /* A call of the schedule, as a rank asks for it. */
 struct planned_call {
 	int step;	  /* from 1 */
+	int rank, nranks; /* of its communicator: who makes it, and of how many */
 	bool grouped;	  /* with others: their order says nothing */
 	struct call call; /* without alltoallv's counts; its buffers are no addresses */
 };

@@ -157,6 +157,8 @@ struct noting {
 	struct backend be;
 	struct agenda *agenda;
 	int room, step, depth;
+	const struct comm_set *comms;
+	int rank; /* of the group */
 };
 
 static int note_call(void *state, const struct call *call, struct chain *chain)
@@ -175,6 +177,8 @@ static int note_call(void *state, const struct call *call, struct chain *chain)
 	}
 	more[agenda->n++] = (struct planned_call){
 		.step = noting->step,
+		.rank = comm_set_rank(noting->comms, call->comm, noting->rank),
+		.nranks = noting->comms->spans[call->comm].n,
 		.grouped = noting->depth > 0,
 		.call = *call,
 	};
@@ -215,7 +219,9 @@ static char nowhere[2];
 
 int schedule_agenda(const struct schedule_setup *setup, int rank, struct agenda *agenda)
 {
-	struct noting noting = { .be = { .ops = &noting_ops }, .agenda = agenda };
+	struct noting noting = {
+		.be = { .ops = &noting_ops }, .agenda = agenda, .comms = &setup->comms, .rank = rank
+	};
 	struct call_filter filter = { .state = &noting, .issue = note_call };
 	struct chain chain = { .backend = &noting.be, .filter = &filter };
 	struct step_part parts[SCHEME_PARTS];

@@ -30,6 +30,8 @@ struct diagnosis {
 	const char *confidence;		  /* "proved" "majority" "inconclusive" */
 	char lines[DIAGNOSIS_LINES][256]; /* evidence, sentences */
 	size_t nlines;
+	const char *side; /* where the fault lies: "host" "gpu" "fabric", NULL: the evidence does
+	                   * not show it */
 	const char *cause, *fix, *prevention; /* constants, one paragraph each */
 };
 

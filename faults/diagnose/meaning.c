@@ -192,6 +192,38 @@ static const struct meaning {
 			  "Make the calls of all communicators in one order on all ranks, from one "
 			  "thread; where they are to overlap, launch them in one group "
 			  "(ncclGroupStart/End), or let their streams wait for each other." },
+	[CLASS_GPU_STUCK] = { "A culprit's GPU does not come to the call that was enqueued: a "
+			      "kernel or a wait stands ahead of it on its stream.",
+			      "Find what that stream was given before the call: a kernel that "
+			      "does not end, a wait for an event or a memory word that nobody "
+			      "writes. cuda-gdb (info cuda kernels) and py-spy --native name it; "
+			      "compute-sanitizer --tool synccheck finds barriers that not all "
+			      "threads reach.",
+			      "Bound every spin in a kernel and every stream wait; give "
+			      "communication a stream of its own, with an event between it and "
+			      "computation. Two kernels that wait for each other need room on "
+			      "the GPU for both." },
+	[CLASS_GPU_FAULT] = { "A kernel on a culprit's GPU broke its CUDA context (a bad address, "
+			      "as a rule): every call of that process fails from there on, and "
+			      "the others wait for it.",
+			      "Run the rank under compute-sanitizer, or with "
+			      "CUDA_LAUNCH_BLOCKING=1: the first call that fails is the kernel. "
+			      "dmesg has an Xid line: 13 and 31 are the program's, 48, 63, 64, "
+			      "74, 79, 94 and 95 the hardware's.",
+			      "Check CUDA's return codes after each launch in tests; on an error "
+			      "end the process at once, so that the launcher ends the others." },
+	[CLASS_CORRUPT] = { "All ranks made the same calls, and data are not what they must be.",
+			    "Where the send buffer itself is wrong look at who writes it: a "
+			    "kernel on another stream without an event between, a buffer used "
+			    "again before its call completed, NaN out of the computation, "
+			    "memory. Where it is right repeat the call: what stays with a rank "
+			    "or a pair of ranks is hardware (dcgmi diag -r 3, nvidia-smi -q -d "
+			    "ECC, NVLink and NIC error counters), what moves is a race.",
+			    "Wait for a call's event before its buffers are written again "
+			    "(PyTorch: Tensor.record_stream). TORCH_NCCL_NAN_CHECK=1 stops at "
+			    "the first rank that sends a NaN. Check sums of what is sent and "
+			    "received every few hundred steps; run this data check (-c 1) on "
+			    "new nodes." },
 	[CLASS_UNEXPLAINED] = { "The evidence fits none of the known causes.",
 				"Take native stacks of all ranks and NCCL's own log, and compare "
 				"them.",
@@ -199,6 +231,14 @@ static const struct meaning {
 				"NCCL_DEBUG_FILE=DIR/nccl-%h-%p.log; ask ncclras while it hangs "
 				"(NCCL RAS, since "
 				"2.24, is on unless NCCL_RAS_ENABLE=0)." },
+};
+
+/* Where the fault lies, of classes whose evidence shows it. */
+static const char *const sides[CLASS_COUNT] = {
+	[CLASS_MISSING] = "host",      [CLASS_BLOCKED] = "host",  [CLASS_BUSY] = "host",
+	[CLASS_KILLED] = "host",       [CLASS_CRASHED] = "host",  [CLASS_EXITED] = "host",
+	[CLASS_STOPPED] = "host",      [CLASS_OOM] = "host",	  [CLASS_GPU_OOM] = "gpu",
+	[CLASS_INIT_MISSING] = "host", [CLASS_GPU_STUCK] = "gpu", [CLASS_GPU_FAULT] = "gpu",
 };
 
 /* A mismatch of which call it is, rather than of what it was given. */
@@ -227,6 +267,7 @@ void class_explain(struct diagnosis *d)
 {
 	const struct meaning *m = meaning_of(d);
 
+	d->side = sides[d->class];
 	d->cause = m			      ? m->cause
 		   : d->outcome == OUTCOME_OK ? "Nothing is wrong."
 					      : "The ranks reported it themselves.";

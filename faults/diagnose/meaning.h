@@ -4,7 +4,7 @@
 
 #include "diagnose/diagnose.h"
 
-/* Fill in cause, fix and prevention of the diagnosis' class. */
+/* Fill in cause, fix, prevention and side of the diagnosis' class. */
 void class_explain(struct diagnosis *diagnosis);
 
 #endif

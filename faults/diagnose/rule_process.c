@@ -1,12 +1,17 @@
-/* rule_process.c: the rules about how a rank's process is: dead, stopped, out of device memory. */
+/* rule_process.c: the rules about how a rank's process and its device are: dead, stopped, out of device
+ * memory; the device broke, or does not come to a call that was enqueued. */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 
 #include "diagnose/host.h"
 #include "diagnose/place.h"
 #include "diagnose/rules.h"
 #include "diagnose/words.h"
 #include "record/verdict.h"
+
+#define APART_NS 1000000ull /* errors of one host so far apart have an order */
 
 static enum diagnosis_class death_class(const struct rank_view *v)
 {
@@ -77,6 +82,165 @@ bool rule_device_memory(const struct rule_ctx *ctx, struct finding *f)
 	place_missing(ctx, f);
 	finding_conclude(ctx, f, CLASS_GPU_OOM, "proved");
 	note_missing_too(ctx, f);
+	return true;
+}
+
+enum stand {
+	STAND_UNKNOWN,
+	STAND_THROUGH, /* it waits for no call */
+	STAND_STARTED, /* its device has come to the first call that is not done */
+	STAND_AHEAD    /* it has not: something stands ahead of the call */
+};
+
+/* The rank's first call that is not known to be done; NULL: there is none. */
+static const struct record *first_open(const struct evidence_rank *r)
+{
+	for (size_t k = 0; k < r->ncalls; k++)
+		if (r->calls[k].ticket > r->view.completed && !(r->times && r->times[k].end_ns))
+			return &r->calls[k];
+	return NULL;
+}
+
+/* A call without times says nothing if the one before has none either: then they were not taken. */
+static bool is_sampled(const struct evidence_rank *r, const struct record *call)
+{
+	size_t k = (size_t)(call - r->calls);
+
+	return k == 0 ? call->ticket == 1 : r->times && r->times[k - 1].start_ns != 0;
+}
+
+static enum stand stand_of(const struct rule_ctx *ctx, int rank)
+{
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+	const struct record *call = r->present ? first_open(r) : NULL;
+
+	if (!call)
+		return r->present && r->view.completed >= r->view.issued ? STAND_THROUGH
+									 : STAND_UNKNOWN;
+	if (r->view.process != PROCESS_ALIVE || call->state != RECORD_RETURNED ||
+	    r->view.device_wait != RECORD_DEVICE_AWAITED)
+		return STAND_UNKNOWN;
+	if (r->times && r->times[call - r->calls].start_ns)
+		return STAND_STARTED;
+	return is_sampled(r, call) ? STAND_AHEAD : STAND_UNKNOWN;
+}
+
+/* What the ranks' devices do. */
+struct stands {
+	size_t started, ahead, unknown;
+	uint64_t first; /* number of the first call on the communicator at hand that some device has
+	                 * not come to */
+	bool sampled;	/* some device's times are there: they were taken */
+};
+
+static struct stands look_at_all(const struct rule_ctx *ctx, struct finding *f)
+{
+	struct stands all = { .first = UINT64_MAX };
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+		enum stand stand = stand_of(ctx, i);
+		const struct record *call = first_open(r);
+
+		all.started += stand == STAND_STARTED;
+		all.unknown += stand == STAND_UNKNOWN;
+		all.sampled = all.sampled || r->times;
+		if (stand != STAND_AHEAD || call->comm != ctx->align->comm)
+			continue;
+		all.ahead++;
+		all.first = call->seq < all.first ? call->seq : all.first;
+		mark_culprit(&f->culprits, i);
+	}
+	return all;
+}
+
+bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
+{
+	struct stands all = look_at_all(ctx, f);
+
+	if (all.ahead == 0 || !all.sampled)
+		return false;
+	f->comm = ctx->align->comm;
+	f->seq_low = f->seq_high = f->hang_seq = (int64_t)all.first;
+	finding_note(f,
+		     "Call %" PRIu64
+		     " of communicator %u is enqueued on %s, and the device has not "
+		     "come to it; no call of theirs stands ahead of it. %zu other%s come to their "
+		     "first call that is not done and wait in it.",
+		     all.first, ctx->align->comm,
+		     f->culprits.n == 1 ? "the culprit" : "the culprits", all.started,
+		     all.started == 1 ? " has" : "s have");
+	finding_conclude(ctx, f, CLASS_GPU_STUCK, all.unknown == 0 ? "proved" : "majority");
+	return true;
+}
+
+static bool is_broken(const struct evidence_rank *r)
+{
+	return r->present && view_finished(&r->view) && r->view.outcome == OUTCOME_ERROR &&
+	       r->view.error_code == -EFAULT;
+}
+
+static uint64_t end_of(const struct evidence_rank *r)
+{
+	return r->recorder ? r->recorder->ended_ns : 0;
+}
+
+/* Returns true if rank `rank`'s end came before all other broken ones', on their host's one clock. */
+static bool came_first(const struct rule_ctx *ctx, int rank)
+{
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct evidence_rank *other = &ctx->evidence->ranks[i];
+
+		if (i == rank || !is_broken(other))
+			continue;
+		if (!end_of(r) || end_of(other) < end_of(r) + APART_NS ||
+		    strcmp(r->view.host, other->view.host) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The first call that a culprit did not get done. */
+static void place_fault(const struct rule_ctx *ctx, struct finding *f)
+{
+	f->comm = ctx->align->comm;
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		int64_t seq = f->culprits.in[i] ? (int64_t)calls_completed(ctx, i) + 1 : -1;
+
+		if (seq > 0 && (f->seq_low < 0 || seq < f->seq_low))
+			f->seq_low = f->seq_high = seq;
+	}
+	f->hang_seq = hang_point(ctx);
+}
+
+bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
+{
+	int first = -1;
+	size_t n = 0;
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		if (!is_broken(&ctx->evidence->ranks[i]))
+			continue;
+		n++;
+		mark_culprit(&f->culprits, i);
+		first = came_first(ctx, i) ? i : first;
+		finding_note(f, "Rank %d's device broke: %.190s", rank_number(ctx->evidence, i),
+			     ctx->evidence->ranks[i].view.error);
+	}
+	if (n == 0)
+		return false;
+	if (n > 1 && first >= 0) {
+		clear_culprits(&f->culprits);
+		mark_culprit(&f->culprits, first);
+		finding_note(f, "Rank %d's error came first.", rank_number(ctx->evidence, first));
+	}
+	place_fault(ctx, f);
+	finding_conclude(ctx, f, CLASS_GPU_FAULT,
+			 n == 1	     ? "proved"
+			 : first < 0 ? "inconclusive"
+				     : "majority");
 	return true;
 }
 

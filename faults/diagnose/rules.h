@@ -4,10 +4,12 @@
 
 #include "diagnose/rule.h"
 
-/* rule_process.c: how a rank's process is. */
+/* rule_process.c: how a rank's process and its device are. */
 rule_fn rule_dead;	    /* ended without saying so */
 rule_fn rule_stopped;	    /* by a signal or debugger */
 rule_fn rule_device_memory; /* gave up because its device had no memory left */
+rule_fn rule_stuck;	    /* its device does not come to a call that was enqueued */
+rule_fn rule_device_fault;  /* a kernel broke its device's context */
 rule_fn rule_reported;	    /* no more than the ranks said themselves */
 
 /* rule_init.c: who did not come to init, who came otherwise, who left. */
@@ -53,6 +55,9 @@ rule_fn remark_open_pairs; /* the partner has not made its part */
 rule_fn rule_settings;
 /* A line of evidence for each difference that can matter, whatever the diagnosis is. */
 void note_settings(const struct evidence *evidence, struct diagnosis *diagnosis);
+/* rule_data.c: the ranks made the same calls, and data are wrong. */
+rule_fn rule_own_data; /* a send buffer shows whose */
+rule_fn rule_data;     /* what was received shows it */
 
 /* rule_outside.c: all calls that were made have ended. */
 rule_fn rule_behind; /* and a rank does not come to where the others wait for it */

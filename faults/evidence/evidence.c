@@ -50,7 +50,7 @@ static size_t copy_calls(struct record *calls, struct call_times *times,
 		last_seq[calls[n].comm] = calls[n].seq;
 		times[n].start_ns = memory->times[k].start_ns;
 		times[n].end_ns = memory->times[k].end_ns;
-		*sampled |= times[n].end_ns != 0;
+		*sampled |= times[n].start_ns != 0;
 		n++;
 	}
 	return n;

@@ -109,13 +109,15 @@ struct fault {
 	const char *help;   /* one line */
 	const char *source; /* the incident, thread or paper that it reproduces */
 	/* Keys that it takes, "delay=SECONDS code=STATUS", NULL: none. This row is parser and help:
-	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, "how=lock|read"
+	 * SECONDS is a number from 0 to 86400, STATUS an exit status from 0 to 255, NUMBER any, ELEMENT one from 0,
+	 * BIT one from 0 to 63, "how=lock|read"
 	 * one of these words, VALUE and PATH any text without a comma; NCCL_* is any name that begins so. */
 	const char *args;
 	struct {
 		int ranks;	  /* of the job, at least */
 		unsigned machine; /* bits of fault_need */
 		bool graph;	  /* calls that are captured and launched (--mode graph) */
+		bool stream;	  /* calls that run when they are issued (no --mode graph) */
 	} needs;
 	/* The schedule that a run takes where none is asked for; NULL: plain. */
 	const char *schedule;

@@ -63,17 +63,21 @@ static bool word_of(const struct key *key, const char *value)
 
 bool fault_key_allows(const struct key *key, const char *value)
 {
-	int64_t status, number;
+	int64_t number;
 	double seconds;
 
 	if (fault_key_is(key, "SECONDS"))
 		return parse_real(value, 0, 86400, &seconds) == 0;
 	if (fault_key_is(key, "STATUS"))
-		return parse_int(value, 0, 255, &status) == 0;
+		return parse_int(value, 0, 255, &number) == 0;
 	if (fault_key_is(key, "NUMBER"))
 		return parse_int(value, -1000000000, 1000000000, &number) == 0;
 	if (fault_key_is(key, "VALUE") || fault_key_is(key, "PATH"))
 		return *value != '\0';
+	if (fault_key_is(key, "ELEMENT"))
+		return parse_int(value, 0, INT64_MAX, &number) == 0;
+	if (fault_key_is(key, "BIT"))
+		return parse_int(value, 0, 63, &number) == 0;
 	return word_of(key, value);
 }
 
@@ -85,6 +89,10 @@ void fault_key_help(const struct key *key, char *buf, size_t len)
 		snprintf(buf, len, "an exit status from 0 to 255");
 	else if (fault_key_is(key, "NUMBER"))
 		snprintf(buf, len, "a number");
+	else if (fault_key_is(key, "ELEMENT"))
+		snprintf(buf, len, "an element's number, from 0");
+	else if (fault_key_is(key, "BIT"))
+		snprintf(buf, len, "a bit from 0 to 63");
 	else
 		snprintf(buf, len, "%.*s", (int)key->value_len, key->value);
 }

@@ -1,5 +1,6 @@
 /* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls
- * otherwise, who runs out of memory, who comes to init otherwise, who has other settings. */
+ * otherwise, who runs out of memory, who comes to init otherwise, who has other settings,
+ * whose data are wrong. */
 #include "inject/fault.h"
 
 /* clang-format off */
@@ -16,7 +17,8 @@
 	row(fault_order_swap) row(fault_p2p_unmatched) row(fault_p2p_size) row(fault_p2p_peer)     \
 	row(fault_p2p_deadlock) row(fault_alltoallv_counts) row(fault_group_unbalanced)            \
 	row(fault_graph_replay)                                                                    \
-	row(fault_settings_mismatch)
+	row(fault_settings_mismatch)          \
+	row(fault_corrupt_send) row(fault_corrupt_recv) row(fault_nan)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct fault name;

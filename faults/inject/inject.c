@@ -40,6 +40,10 @@ static int check_ranks(const struct fault_spec *spec, const struct inject_place 
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: %s needs --mode graph", spec->text,
 				 spec->fault->name);
+	if (spec->fault->needs.stream && place->schedule->options->mode == MODE_GRAPH)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "--fault=%.80s: %s acts on calls as they run, not in --mode graph",
+				 spec->text, spec->fault->name);
 	return 0;
 }
 

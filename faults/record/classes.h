@@ -33,6 +33,9 @@ enum diagnosis_class {
 	CLASS_ABORTED,		/* aborted its communicator by itself */
 	CLASS_SETTINGS,		/* has other settings, or another library, than most */
 	CLASS_CYCLE,		/* ranks wait for each other in calls of several communicators */
+	CLASS_GPU_STUCK,	/* a kernel or a wait stands on its stream ahead of the call */
+	CLASS_GPU_FAULT,	/* a kernel of its broke its CUDA context */
+	CLASS_CORRUPT,		/* calls were alike, data were not what they must be */
 	CLASS_UNEXPLAINED,	/* a hang for which no cause was found */
 
 	/* the monitor's, where nobody could look at the calls */

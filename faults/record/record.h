@@ -14,6 +14,7 @@
 #define RECORD_RING	4096 /* records; a power of two */
 #define RECORD_COMMS	16
 #define RECORD_SETTINGS 2048
+#define RECORD_WRONGS	8
 
 enum record_state {
 	RECORD_EMPTY,
@@ -90,6 +91,18 @@ struct record_init {
 	uint64_t aborted_after; /* calls issued on it before it was aborted */
 };
 
+/* The rank's check found a wrong element in what calls seq to seq_last of `comm` left: the fields
+ * of struct wrong_data (base/wrong.h). seq 0: which calls is not known any more. */
+struct record_wrong {
+	uint64_t seq, seq_last;
+	uint64_t index, count, expected, got;
+	int32_t from, culprit;
+	uint16_t comm;
+	uint8_t dtype; /* enum dtype */
+	uint8_t sent;  /* 1: in the rank's own send buffer */
+	uint32_t unused;
+};
+
 struct record_header {
 	char magic[8];
 	uint32_t version, header_bytes, record_bytes, ring_records;
@@ -128,6 +141,9 @@ struct record_header {
 	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (options/settings.h) */
 	_Atomic uint64_t settings_hash; /* of those that must be alike; stored last, 0: none are
 	                                 * known */
+	_Atomic uint64_t ended_ns;	/* when the rank said its outcome, 0: not yet */
+	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */
+	struct record_wrong wrong[RECORD_WRONGS];
 };
 
 struct record_memory {

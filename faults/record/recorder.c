@@ -10,6 +10,7 @@
 
 #include "base/call_value.h"
 #include "base/clock.h"
+#include "base/wrong.h"
 
 _Static_assert(sizeof(struct record) == 64, "the saved format has 64-byte records");
 _Static_assert((RECORD_RING & (RECORD_RING - 1)) == 0, "the ring is indexed by a mask");
@@ -279,6 +280,47 @@ static void recorder_device_times(void *ctx, uint64_t ticket, uint64_t start_ns,
 	set_times(recorder->memory, ticket, start_ns, end_ns);
 }
 
+/* The newest calls in a row that have this offset. A step of several calls has one for all. */
+static void find_calls(struct record_memory *memory, uint64_t offset, struct record_wrong *wrong)
+{
+	uint64_t ticket = memory->header.issued_ticket, oldest;
+
+	oldest = ticket > RECORD_RING ? ticket - RECORD_RING : 0;
+	while (ticket > oldest && slot_of(memory, ticket)->offset != offset)
+		ticket--;
+	for (; ticket > oldest; ticket--) {
+		const struct record *r = slot_of(memory, ticket);
+
+		if (r->offset != offset || (wrong->seq && r->comm != wrong->comm))
+			break;
+		wrong->comm = r->comm;
+		wrong->seq_last = wrong->seq ? wrong->seq_last : r->seq;
+		wrong->seq = r->seq;
+	}
+}
+
+static void recorder_wrong(void *ctx, const struct wrong_data *data)
+{
+	struct recorder *recorder = ctx;
+	struct record_header *h = &recorder->memory->header;
+	struct record_wrong *wrong = &h->wrong[h->wrongs];
+
+	if (h->wrongs == RECORD_WRONGS)
+		return;
+	*wrong = (struct record_wrong){
+		.index = data->index,
+		.count = data->count,
+		.expected = data->expected,
+		.got = data->got,
+		.from = data->from,
+		.culprit = data->culprit,
+		.dtype = (uint8_t)data->dtype,
+		.sent = data->sent,
+	};
+	find_calls(recorder->memory, data->offset, wrong);
+	atomic_store_explicit(&h->wrongs, h->wrongs + 1, memory_order_release);
+}
+
 void recorder_init(struct recorder *recorder, struct record_memory *memory, bool calls,
 		   double timeout)
 {
@@ -314,6 +356,7 @@ struct watch recorder_watch(struct recorder *recorder)
 		watch.completed = recorder_completed;
 		watch.replayed = recorder_replayed;
 		watch.device_times = recorder_device_times;
+		watch.wrong = recorder_wrong;
 	}
 	return watch;
 }
@@ -372,5 +415,6 @@ void recorder_finish(struct recorder *recorder, enum outcome outcome, const char
 		atomic_store_explicit(&h->error_code, err->code, memory_order_relaxed);
 	}
 	recorder_phase(recorder, PHASE_DONE);
+	atomic_store_explicit(&h->ended_ns, clock_ns(), memory_order_relaxed);
 	atomic_store_explicit(&h->outcome, (int32_t)outcome, memory_order_release);
 }

@@ -149,6 +149,8 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 		fprintf(out, " field=%s", v->field);
 	if (v->hang_seq >= 0 && v->hang_seq != v->seq)
 		fprintf(out, " hang_seq=%" PRId64, v->hang_seq);
+	if (v->side)
+		fprintf(out, " side=%s", v->side);
 	fprintf(out, " evidence=%s\n", v->evidence);
 	if (!all_finished(views, n))
 		for (size_t i = 0; i < n; i++)

@@ -20,6 +20,7 @@ struct verdict {
 	int64_t hang_seq;  /* where they parted elsewhere, and the others stand here; else -1 */
 	const char *confidence; /* "proved" "majority" "inconclusive" */
 	char field[48];		/* in which arguments or settings differ, "" for none */
+	const char *side;	/* "host" "gpu" "fabric", NULL: not known */
 	char evidence[256];	/* folder, "-" for none */
 	double detect_ms;	/* from the latest entry into a wait, the observed death, or
 	                         * the observed end of a rank that left with an error, to now */

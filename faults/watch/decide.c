@@ -150,9 +150,10 @@ static bool calls_differ(const struct decide_input *in)
 static bool wants_diagnosis(const struct decide_input *in, enum outcome outcome,
 			    const struct rank_view *views, size_t n)
 {
-	if (outcome == OUTCOME_OK || outcome == OUTCOME_WRONG_DATA)
+	if (outcome == OUTCOME_OK)
 		return calls_differ(in) || rendezvous_mismatched(views, n);
-	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR;
+	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR ||
+	       outcome == OUTCOME_WRONG_DATA;
 }
 
 /* Returns true if the wait that an extension is about, if there is one, still goes on. */

@@ -270,6 +270,35 @@ static void test_never_the_wrong_rank(void)
 	CU_ASSERT(named > 700);
 }
 
+/* One bit of a moved element; and one bit of a rank's contribution to one element, which a missing one may
+ * explain as well: nobody else is ever named, and somebody is where values have many bits. */
+static void test_flipped(void)
+{
+	const enum dtype types[] = { DT_INT32, DT_UINT64, DT_FLOAT, DT_HALF, DT_F8E4M3 };
+	uint32_t named = 0, innocent = 0, flipped = 0;
+
+	for (size_t k = 0; k < LENGTH(types) * OP_COUNT * 40; k++) {
+		int culprit = k % 8 ? (int)(k % 4) : -1;
+		struct check_report report;
+		struct scene s;
+		size_t first;
+
+		if (culprit < 0)
+			scene_gather(&s, types[k % LENGTH(types)]);
+		else
+			scene_reduce(&s, types[k % LENGTH(types)],
+				     (enum redop)(k / LENGTH(types) % OP_COUNT), 4);
+		if (spoil(&s, WRONG_FLIPPED, culprit, 11 * (k % 97), 1, &first) == 0) {
+			report = checked(&s);
+			flipped += report.kind == WRONG_FLIPPED;
+			innocent += report.culprit != -1 && report.culprit != culprit;
+			named += report.culprit != -1;
+		}
+		scene_release(&s);
+	}
+	CU_ASSERT(innocent == 0 && named > 150 && flipped > 400);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -283,6 +312,7 @@ int main(void)
 		{ "missing: two ranks fit", test_missing_is_ambiguous },
 		{ "missing or doubled", test_missing_or_doubled },
 		{ "missing: too few bits", test_single_small_element_names_nobody },
+		{ "one bit flipped", test_flipped },
 		{ "missing: never the wrong rank", test_never_the_wrong_rank },
 	};
 

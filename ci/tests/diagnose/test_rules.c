@@ -296,6 +296,40 @@ static void is_set_otherwise(struct evidence_rank *r)
 	give_settings((const char *[]){ "", "NCCL_ALGO=Tree\n", "" });
 }
 
+/* Its device has not come to the last call, which those of the others wait in. */
+static void stands_ahead(struct evidence_rank *stuck)
+{
+	play(1, OP, odd_count, false);
+	for (int i = 0; i < 3; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		r->view.device_wait = RECORD_DEVICE_AWAITED;
+		r->view.completed = OP - 1;
+		r->calls[OP - 1].state = RECORD_RETURNED;
+		r->times = calloc(OP, sizeof(*r->times));
+		for (int k = 0; k < OP; k++)
+			r->times[k] = (struct call_times){ 1, k < OP - 1 };
+		if (r == stuck)
+			r->times[OP - 1].start_ns = 0;
+	}
+}
+
+/* Its send buffer is not what it must be; all end with wrong data. */
+static void corrupts(struct evidence_rank *r)
+{
+	play(1, OP, odd_count, false);
+	give_settings((const char *[]){ NULL, NULL, NULL });
+	r->recorder->wrongs = 1;
+	r->recorder->wrong[0] = (struct record_wrong){ .from = 1, .culprit = -1, .sent = 1 };
+	for (int i = 0; i < 3; i++) {
+		struct rank_view *v = &evidence.ranks[i].view;
+
+		v->completed = v->issued;
+		v->process = PROCESS_EXITED;
+		v->outcome = v->status = OUTCOME_WRONG_DATA;
+	}
+}
+
 static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_MISSING] = { .state = 'S', .syscall = "clock_nanosleep" },
 	[CLASS_BLOCKED] = { .state = 'S', .syscall = "futex" },
@@ -321,6 +355,12 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_ABORTED] = { .state = 'S', .comm_state = RECORD_COMM_ABORTED },
 	[CLASS_SETTINGS] = { is_set_otherwise, .state = 'S' },
 	[CLASS_CYCLE] = { swaps, .state = 'R', .share = 1 },
+	[CLASS_GPU_STUCK] = { stands_ahead, .state = 'R', .share = 1 },
+	[CLASS_GPU_FAULT] = { .process = PROCESS_EXITED,
+			      .status = OUTCOME_ERROR,
+			      .outcome = OUTCOME_ERROR,
+			      .error_code = -EFAULT },
+	[CLASS_CORRUPT] = { corrupts },
 	[CLASS_UNEXPLAINED] = { does_as_all, .state = 'S' },
 };
 

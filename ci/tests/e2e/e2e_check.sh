@@ -69,10 +69,13 @@ spoil() {
 	wrong=$(awk -F, 'NR > 1 && $17 > 0' "$work/rows.csv" | wc -l)
 	holds "$collective $kind: not one '# wrong' line for each of $wrong rows" \
 		[ "$(grep -c "^# wrong: rank $rank $place " "$work/out")" -eq "$wrong" ]
-	case $kind in # these every rank receives
-	unsent | twice) rank=$culprit ;;
+	case $kind in
+	none) ;;
+	guard) expect_out "^# verdict: outcome=wrong-data class=wrong-data ranks=$rank " ;;
+	unsent | twice) expect_out "^# verdict: outcome=wrong-data class=corrupt-data ranks=$culprit .*=majority" ;;
+	send) expect_out "^# verdict: outcome=wrong-data class=corrupt-data ranks=$rank .*=proved" ;;
+	*) expect_out "^# verdict: outcome=wrong-data class=corrupt-data ranks=$rank .*=majority" ;;
 	esac
-	[ "$kind" = none ] || expect_out "^# verdict: outcome=wrong-data class=[^ ]* ranks=[0-9,]*$rank"
 	case $kind in
 	missing | unsent) expect_out "missing contribution of rank $culprit" ;;
 	doubled | twice) expect_out "doubled contribution of rank $culprit" ;;

@@ -59,9 +59,12 @@ for guilty in 0 1 3; do
 	broken "kill-rank:$guilty" 4 14 rank-killed $guilty
 	broken "crash-rank:$guilty" 4 14 rank-crashed $guilty
 	broken "stop-rank:$guilty" 4 10 rank-stopped $guilty
+	broken "corrupt-send:$guilty,at=$guilty" 4 12 corrupt-data $guilty
 	broken "early-exit:$guilty" 4 10 skipped-or-early-exit $guilty
 done
 broken "block-rank:2,how=read" 3 10 host-blocked 2
+broken "corrupt-recv:2@9,bit=0" 4 12 corrupt-data 2 9
+broken "nan:1,2" 4 12 corrupt-data 1,2
 broken "busy-rank:1" 2 10 host-busy 1
 broken "drop-rank:0" 2 10 missing-call 0
 broken "drop-rank:1,2" 4 10 missing-call 1,2
@@ -78,7 +81,7 @@ done
 # A fault that cannot fire proves nothing: refused before ranks communicate.
 perf all_reduce -g 2 --fault=drop-rank:1@1000
 expect_rc 2 'beyond the schedule:'
-expect_err 'call 1000 is never reached: the schedule has 25 calls, 1 in each of 25 steps'
+expect_err 'call 1000 is never reached: rank 1 makes 25 calls in the schedule'
 holds 'stdout is not empty' [ ! -s "$work/out" ]
 
 # One that never comes to its call is told, and what was expected is not shown by such a run.

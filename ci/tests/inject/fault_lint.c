@@ -44,7 +44,8 @@ static bool args_ok(const char *args)
 			return false;
 		if (fault_key_is(&key, "SECONDS") || fault_key_is(&key, "STATUS") ||
 		    fault_key_is(&key, "NUMBER") || fault_key_is(&key, "VALUE") ||
-		    fault_key_is(&key, "PATH"))
+		    fault_key_is(&key, "PATH") || fault_key_is(&key, "ELEMENT") ||
+		    fault_key_is(&key, "BIT"))
 			continue;
 		if (key.value_len == 0 ||
 		    strspn(key.value, "abcdefghijklmnopqrstuvwxyz|") != key.value_len)

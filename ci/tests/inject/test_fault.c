@@ -67,6 +67,9 @@ static const struct good good[] = {
 	  FAULT_BEFORE, "NCCL_MAX_NCHANNELS", "1" },
 	{ "settings-mismatch:0,1,lib=/a/b=c.so", "settings-mismatch", " 0 1", FAULT_OP_INIT,
 	  FAULT_BEFORE, "lib", "/a/b=c.so" },
+	{ "corrupt-send,at=9223372036854775807", "corrupt-send", "", 0, FAULT_BEFORE, "at",
+	  "9223372036854775807" },
+	{ "corrupt-recv:1@3,bit=63", "corrupt-recv", " 1", 3, FAULT_BEFORE, "bit", "63" },
 	{ "exit-rank:2@3,code=255", "exit-rank", " 2", 3, FAULT_BEFORE, "code", "255" },
 };
 
@@ -193,6 +196,8 @@ static const struct {
 	{ "exit-rank,code=256", "bad code=256: wanted an exit status from 0 to 255" },
 	{ "exit-rank,code=-1", "bad code=-1" },
 	{ "exit-rank,code=1.5", "bad code=1.5" },
+	{ "corrupt-send,bit=64", "bad bit=64: wanted a bit from 0 to 63" },
+	{ "nan,at=-1", "bad at=-1: wanted an element's number, from 0" },
 	{ "block-rank,how=x", "bad how=x: wanted lock|read" },
 	{ "block-rank,how=loc", "bad how=loc" },
 	{ "block-rank,how=lock|read", "bad how=lock|read" },

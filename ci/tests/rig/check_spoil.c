@@ -52,6 +52,10 @@ static uint64_t dirty_bits(const struct check_plan *p, enum wrong_kind kind,
 		return check_reduced_with(p, index, (uint32_t)culprit, 2);
 	case WRONG_NAN:
 		return quiet_nan(p->dtype);
+	case WRONG_FLIPPED:
+		return culprit < 0 ? good ^ p->sign
+				   : check_reduced_flipped(p, index, (uint32_t)culprit,
+							   8 * p->width - 2);
 	case WRONG_OTHER:
 		return good ^ 1;
 	default:

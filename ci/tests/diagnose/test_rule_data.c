@@ -1,0 +1,131 @@
+/* test_rule_data.c: whose doing wrong data are, by what the ranks' checks noted. */
+#include "calls_played.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* "OBSERVER FROM" of element 7 in call 5: a capital observer found it in its own send buffer; from '-' is a
+ * reduction. Then what differs: '+' another element, '=' another value, '6' in call 6, or for a
+ * reduction the rank whose contribution alone accounts for it. */
+static const struct {
+	int nranks;
+	enum call_kind kind;
+	const char *noted, *ranks, *confidence;
+} cases[] = {
+	/* all see it, and one send buffer shows it: a gather's, a reduction's, a NaN's, two of them */
+	{ 4, CALL_ALL_GATHER, "C2 a2 b2 c2 d2", "2", "proved" },
+	{ 4, CALL_ALL_REDUCE, "C2 a- b- c- d-", "2", "proved" },
+	{ 2, CALL_ALL_REDUCE, "B1 a- b-", "1", "proved" },
+	{ 4, CALL_ALL_GATHER, "A0 D3 a0 a3 b0 b3 c0 c3 d0 d3", "0,3", "proved" },
+	{ 4, CALL_BROADCAST, "B1", "1", "proved" },
+	/* another's receive buffer beside it: more than the send buffer explains */
+	{ 4, CALL_ALL_GATHER, "C2 a2 b2 c2 d2 d1", "2,3", "majority" },
+	{ 4, CALL_ALL_REDUCE, "C2 a- b- c- d- b-6", "1,2", "majority" },
+	/* one rank alone: its receive buffer; as many right as wrong, or nobody else receives: who knows */
+	{ 4, CALL_ALL_REDUCE, "d-", "3", "majority" },
+	{ 3, CALL_ALL_GATHER, "b0", "1", "majority" },
+	{ 4, CALL_ALLTOALL, "b3", "1", "majority" },
+	{ 8, CALL_ALL_GATHER, "b2 d2", "1,3", "majority" },
+	{ 8, CALL_ALL_REDUCE, "b-+ d-", "1,3", "majority" },
+	{ 2, CALL_ALL_REDUCE, "a-", "0", "inconclusive" },
+	{ 4, CALL_ALL_GATHER, "b2 d2", "-", "inconclusive" },
+	{ 4, CALL_GATHER, "a2", "0", "inconclusive" },
+	{ 4, CALL_REDUCE, "a-", "0", "inconclusive" },
+	/* all see it and the send buffers are right: the sender's way out, or the contribution that fits */
+	{ 4, CALL_ALL_GATHER, "a2 b2 c2 d2", "2", "majority" },
+	{ 4, CALL_ALL_GATHER, "a2 b2 d2", "2", "majority" },
+	{ 4, CALL_ALL_REDUCE, "a-1 b-1 c-1 d-1", "1", "majority" },
+	{ 4, CALL_ALL_REDUCE, "a- b- c- d-", "-", "inconclusive" },
+	/* they see different values: nobody's contribution */
+	{ 4, CALL_ALL_REDUCE, "a- b- c-= d-=", "-", "inconclusive" },
+	/* whole buffers of all are wrong: no single rank's doing */
+	{ 4, CALL_ALL_GATHER, "a0 a1 a2 b0 b1 b2 c0 c1 c2 d0 d1 d2", "0,1,2", "inconclusive" },
+};
+
+static void note(const char *word)
+{
+	bool sent = word[0] < 'a';
+	struct evidence_rank *r = &evidence.ranks[(word[0] | 32) - 'a'];
+	char more = word[2];
+	struct record_wrong *w = &r->recorder->wrong[r->recorder->wrongs++];
+
+	*w = (struct record_wrong){
+		.seq = more == '6' ? 6 : 5,
+		.index = more == '+' ? 8 : 7,
+		.count = 1,
+		.expected = 0x40400000,
+		.got = more == '=' ? 0x40400001 : 0x7fc00000,
+		.from = word[1] == '-' ? -1 : word[1] - '0',
+		.culprit = more >= '0' && more <= '3' ? more - '0' : -1,
+		.dtype = DT_FLOAT,
+		.sent = sent,
+	};
+	w->seq_last = w->seq;
+}
+
+static void end_all(int nranks, enum call_kind kind)
+{
+	set_up(nranks);
+	for (int i = 0; i < nranks; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		play(i, OP, odd_count, false);
+		for (int k = 0; k < OP; k++)
+			r->calls[k].kind = (uint8_t)kind;
+		r->view.process = PROCESS_EXITED;
+		r->view.outcome = r->view.status = OUTCOME_WRONG_DATA;
+		r->view.overdue = r->view.waiting = 0;
+		r->recorder = aligned_alloc(64, sizeof(*r->recorder));
+		memset(r->recorder, 0, sizeof(*r->recorder));
+	}
+}
+
+static void test_cases(void)
+{
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		end_all(cases[i].nranks, cases[i].kind);
+		for (const char *at = cases[i].noted; *at; at += strspn(at, " ")) {
+			note(at);
+			at += strcspn(at, " ");
+		}
+		expect(OUTCOME_WRONG_DATA, "corrupt-data", cases[i].ranks, 5, 5, -1);
+		CU_ASSERT_STRING_EQUAL(found.confidence, cases[i].confidence);
+		if (strcmp(found.confidence, cases[i].confidence) != 0)
+			printf("  %s: %s\n", cases[i].noted, found.confidence);
+		CU_ASSERT(said("Rank") &&
+			  strstr(found.lines[0], "is nan (0x7fc00000) (NaN), not 3"));
+	}
+}
+
+/* Numbers that no check can have noted are passed over; nothing noted is no answer. */
+static void test_unsound(void)
+{
+	static const struct record_wrong unsound[] = {
+		{ .dtype = DT_COUNT },
+		{ .from = 4 },
+		{ .from = -2 },
+		{ .culprit = 4 },
+		{ .comm = RECORD_COMMS },
+		{ .seq = 7, .seq_last = 6 },
+		{ .sent = 2 },
+	};
+
+	for (size_t i = 0; i <= COUNT(unsound); i++) {
+		end_all(4, CALL_ALL_REDUCE);
+		if (i < COUNT(unsound)) {
+			evidence.ranks[1].recorder->wrongs = i == 0 ? UINT32_MAX : 1;
+			for (int k = 0; k < RECORD_WRONGS; k++)
+				evidence.ranks[1].recorder->wrong[k] = unsound[i];
+		}
+		expect(OUTCOME_WRONG_DATA, "wrong-data", "0,1,2,3", -1, -1, -1);
+	}
+}
+
+int main(void)
+{
+	static const struct unit_case tests[] = {
+		{ "whose doing", test_cases },
+		{ "unsound numbers", test_unsound },
+	};
+
+	return unit_main("rule data", tests, COUNT(tests));
+}

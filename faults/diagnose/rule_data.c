@@ -1,0 +1,243 @@
+/* rule_data.c: the rule about data that are wrong although all made the same calls: whose they are. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/call_value.h"
+#include "base/element.h"
+#include "diagnose/rules.h"
+#include "diagnose/words.h"
+
+/* A rank's `n` wrong elements, as it noted them: whatever may stand there. */
+static const struct record_wrong *wrongs_of(const struct rule_ctx *ctx, int rank, uint32_t *n)
+{
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+
+	*n = r->present && r->recorder ? r->recorder->wrongs : 0;
+	if (*n > RECORD_WRONGS)
+		*n = RECORD_WRONGS;
+	return *n > 0 ? r->recorder->wrong : NULL;
+}
+
+/* Returns true if it is of the communicator at hand, and later code can rely on it. */
+static bool is_sound(const struct rule_ctx *ctx, const struct record_wrong *w)
+{
+	return w->dtype < DT_COUNT && w->sent <= 1 && w->comm == ctx->align->comm &&
+	       w->from >= -1 && w->from < ctx->evidence->nranks && w->culprit >= -1 &&
+	       w->culprit < ctx->evidence->nranks && w->seq <= w->seq_last;
+}
+
+static bool same_calls(const struct record_wrong *a, const struct record_wrong *b)
+{
+	return a->seq == b->seq;
+}
+
+static bool same_element(const struct record_wrong *a, const struct record_wrong *b)
+{
+	return same_calls(a, b) && a->from == b->from && a->index == b->index;
+}
+
+/* What all ranks noted about an element. */
+struct witnesses {
+	int alike;	  /* ranks that received it with the same wrong value */
+	bool sender;	  /* the one that it comes from is among them */
+	bool contributed; /* the send buffer that it comes from, or any for a reduction, is wrong */
+};
+
+static struct witnesses ask_all(const struct rule_ctx *ctx, const struct record_wrong *w)
+{
+	struct witnesses all = { 0 };
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		bool alike = false;
+		uint32_t n;
+		const struct record_wrong *own = wrongs_of(ctx, i, &n);
+
+		for (uint32_t k = 0; k < n; k++) {
+			if (!is_sound(ctx, &own[k]) || !same_calls(&own[k], w))
+				continue;
+			if (own[k].sent)
+				all.contributed |= w->from < 0 || w->from == i;
+			else
+				alike |= same_element(&own[k], w) && own[k].got == w->got;
+		}
+		all.alike += alike;
+		all.sender |= alike && i == w->from;
+	}
+	return all;
+}
+
+/* Ranks that receive something in the call: the vote is among them. */
+static int receivers_of(const struct rule_ctx *ctx, int rank, const struct record_wrong *w)
+{
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+
+	for (size_t k = r->ncalls; k-- > 0;)
+		if (r->calls[k].comm == w->comm && r->calls[k].seq == w->seq)
+			return r->calls[k].kind == CALL_GATHER || r->calls[k].kind == CALL_REDUCE
+				       ? 1
+				       : ctx->evidence->nranks;
+	return ctx->evidence->nranks;
+}
+
+/* The ranks that noted the same of the same element. Returns the first of them. */
+static int mark_alike(const struct rule_ctx *ctx, const struct record_wrong *w, bool *in)
+{
+	int first = -1;
+
+	for (int i = ctx->evidence->nranks - 1; i >= 0; i--) {
+		uint32_t n;
+		const struct record_wrong *own = wrongs_of(ctx, i, &n);
+
+		in[i] = false;
+		for (uint32_t k = 0; k < n; k++)
+			in[i] = in[i] || (is_sound(ctx, &own[k]) && own[k].sent == w->sent &&
+					  same_element(&own[k], w) && own[k].got == w->got);
+		first = in[i] ? i : first;
+	}
+	return first;
+}
+
+/* What stands there: no number, or the value it must have but for one bit. */
+static const char *oddity(const struct record_wrong *w, char *buf, size_t len)
+{
+	uint64_t differ = w->expected ^ w->got;
+	enum dtype dtype = (enum dtype)w->dtype;
+
+	buf[0] = '\0';
+	if (check_is_float(dtype) && isnan(check_decode(dtype, w->got)))
+		snprintf(buf, len, " (NaN)");
+	else if (differ && !(differ & (differ - 1)))
+		snprintf(buf, len, " (bit %d flipped)", __builtin_ctzll(differ));
+	return buf;
+}
+
+/* `in`: the ranks that say so. */
+static void note_element(const struct rule_ctx *ctx, struct finding *f, const bool *in,
+			 const struct record_wrong *w)
+{
+	char who[64], expected[48], got[48], odd[32], from[48] = "", call[64] = "";
+
+	ranks_words(ctx->evidence, in, who, sizeof(who));
+	who[0] = 'R';
+	dtype_format((enum dtype)w->dtype, &w->expected, expected, sizeof(expected));
+	dtype_format((enum dtype)w->dtype, &w->got, got, sizeof(got));
+	if (!w->sent && w->from >= 0)
+		snprintf(from, sizeof(from), ", sent by rank %d,",
+			 rank_number(ctx->evidence, w->from));
+	if (w->seq > 0)
+		snprintf(call, sizeof(call), " in call %" PRIu64 " of communicator %u", w->seq,
+			 w->comm);
+	finding_note(f, "%s: %s%s: element %" PRIu64 "%s is %s%s, not %s; %" PRIu64 " wrong.", who,
+		     w->sent ? "own send buffer wrong" : "receive buffer wrong", call, w->index,
+		     from, got, oddity(w, odd, sizeof(odd)), expected, w->count);
+}
+
+/* The first of the calls whose data are wrong. */
+static void place_wrong(struct finding *f, const struct record_wrong *w)
+{
+	if (w->seq == 0 || (f->comm >= 0 && f->seq_low <= (int64_t)w->seq))
+		return;
+	f->comm = w->comm;
+	f->seq_low = (int64_t)w->seq;
+	f->seq_high = (int64_t)w->seq_last;
+}
+
+/* What is known of one wrong element against all ranks' accounts. */
+struct inquiry {
+	bool own;  /* some send buffer is wrong: proved */
+	bool vote; /* somebody is named because others' data are right */
+	bool open; /* something is left that names nobody, or as many are wrong as right */
+};
+
+/* Of what `rank` received and no send buffer shows: it is the receiver's doing if most of those who
+ * received something have it right, the sender's if all have it wrong alike. */
+static void judge_received(const struct rule_ctx *ctx, struct finding *f, int rank,
+			   const struct record_wrong *w, struct inquiry *inquiry)
+{
+	struct witnesses all = ask_all(ctx, w);
+	int receivers = receivers_of(ctx, rank, w), who = -1;
+	bool few = 2 * all.alike < receivers;
+
+	if (all.contributed)
+		return; /* that explains it */
+	if (few || all.alike == 1)
+		who = rank;
+	else if (all.alike >= receivers - (w->from >= 0 && !all.sender))
+		who = w->from >= 0 ? w->from : w->culprit;
+	inquiry->open |= who < 0 || (who == rank && !few && all.alike == 1);
+	if (who < 0)
+		return;
+	inquiry->vote = true;
+	mark_culprit(&f->culprits, who);
+}
+
+static void judge_rank(const struct rule_ctx *ctx, struct finding *f, int rank,
+		       struct inquiry *inquiry)
+{
+	uint32_t n;
+	const struct record_wrong *wrong = wrongs_of(ctx, rank, &n);
+
+	for (uint32_t k = 0; k < n; k++) {
+		if (!is_sound(ctx, &wrong[k]))
+			continue;
+		place_wrong(f, &wrong[k]);
+		if (wrong[k].sent) {
+			inquiry->own = true;
+			mark_culprit(&f->culprits, rank);
+		} else {
+			judge_received(ctx, f, rank, &wrong[k], inquiry);
+		}
+	}
+}
+
+/* Those about send buffers first: they prove. Each element once. */
+static void note_wrongs(const struct rule_ctx *ctx, struct finding *f)
+{
+	const int nranks = ctx->evidence->nranks;
+	bool *in = calloc((size_t)nranks + 1, sizeof(*in));
+
+	for (int i = 0; in && i < 2 * nranks; i++) {
+		uint32_t n;
+		const struct record_wrong *wrong = wrongs_of(ctx, i % nranks, &n);
+
+		for (uint32_t k = 0; k < n && finding_has_room(f); k++)
+			if (is_sound(ctx, &wrong[k]) && wrong[k].sent == (i < nranks) &&
+			    mark_alike(ctx, &wrong[k], in) == i % nranks)
+				note_element(ctx, f, in, &wrong[k]);
+	}
+	free(in);
+}
+
+static bool judge(const struct rule_ctx *ctx, struct finding *f, bool own)
+{
+	struct inquiry inquiry = { 0 };
+
+	for (int i = 0; i < ctx->evidence->nranks; i++)
+		judge_rank(ctx, f, i, &inquiry);
+	if (own ? !inquiry.own : !inquiry.vote && !inquiry.open)
+		return false;
+	note_wrongs(ctx, f);
+	f->class = CLASS_CORRUPT;
+	f->confidence =
+		inquiry.open || (!inquiry.own && 2 * (int)f->culprits.n >= ctx->evidence->nranks)
+			? "inconclusive"
+		: inquiry.vote ? "majority"
+			       : "proved";
+	finding_note(f, inquiry.own ? "What a rank sends is its own: nobody else's data or calls "
+				      "explain it."
+				    : "All send buffers hold what they must: the data were damaged "
+				      "on their way, or where they arrived.");
+	return true;
+}
+
+bool rule_own_data(const struct rule_ctx *ctx, struct finding *f)
+{
+	return judge(ctx, f, true);
+}
+
+bool rule_data(const struct rule_ctx *ctx, struct finding *f)
+{
+	return judge(ctx, f, false);
+}

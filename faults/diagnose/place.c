@@ -32,6 +32,13 @@ uint64_t calls_completed(const struct rule_ctx *ctx, int which)
 	return r ? (r->comm == comm ? r->seq : t->first - 1) : 0;
 }
 
+bool awaits_device(const struct rule_ctx *ctx, int rank)
+{
+	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
+
+	return v->device_wait == RECORD_DEVICE_AWAITED && v->completed < v->issued;
+}
+
 int64_t hang_point(const struct rule_ctx *ctx)
 {
 	const struct align *a = ctx->align;
@@ -39,7 +46,7 @@ int64_t hang_point(const struct rule_ctx *ctx)
 
 	for (int i = 0; i < a->nranks; i++) {
 		const struct track *t = &a->tracks[i];
-		uint64_t at = t->last + !t->inside;
+		uint64_t at = t->last + !(t->inside || awaits_device(ctx, i));
 
 		if (!t->known)
 			continue;

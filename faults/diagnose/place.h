@@ -7,6 +7,10 @@
 /* A rank's number of calls on the communicator that are known to have completed. */
 uint64_t calls_completed(const struct rule_ctx *ctx, int rank);
 
+/* Returns true if the rank waits until its device has done what it enqueued: then it is in no host code of
+ * its own, whoever was let go before it. */
+bool awaits_device(const struct rule_ctx *ctx, int rank);
+
 /* The first call that not all ranks completed, -1 when nobody waits for one. */
 int64_t hang_point(const struct rule_ctx *ctx);
 

@@ -100,7 +100,7 @@ static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
 			continue;
 		if (a->tracks[i].last < a->top && waits_elsewhere(ctx, i))
 			return 0;
-		if (a->tracks[i].last == least && !a->tracks[i].inside &&
+		if (a->tracks[i].last == least && !a->tracks[i].inside && !awaits_device(ctx, i) &&
 		    !(idle && waits_in_pairs(ctx, i)))
 			mark_culprit(behind, i);
 		if (a->tracks[i].last <= least)

@@ -92,6 +92,22 @@ static void test_arrivals(void)
 		}
 }
 
+/* A rank that its own call's partner let go a call further leaves the other one waiting for its device: that
+ * one is in no loop of its own, though its process runs (an alltoallv whose counts disagree, two H200). */
+static void test_on_device(void)
+{
+	set_up(2);
+	play(0, OP, odd_count, false);
+	play(1, OP + 1, odd_count, false);
+	evidence.ranks[0].view.completed = OP - 1;
+	evidence.ranks[1].view.completed = OP;
+	evidence.ranks[0].view.device_wait = evidence.ranks[1].view.device_wait =
+		RECORD_DEVICE_AWAITED;
+	evidence.ranks[0].state = 'R';
+	evidence.ranks[0].cpu_share = 0.97;
+	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
+}
+
 /* All made the same calls, and a rank that stopped or died keeps the others from completing call
  * OP - 1: over sockets it may be done with that itself (`own` calls) while a thread of its own
  * still owes the others data. */
@@ -360,6 +376,7 @@ static void test_hostile_calls(void)
 static const struct unit_case cases[] = {
 	{ "who did not arrive, and how its process is", test_arrivals },
 	{ "stopped or dead after the calls that all made", test_same_calls },
+	{ "a rank on its device", test_on_device },
 	{ "calls that let some ranks go", test_some_let_go },
 	{ "other arguments", test_mismatch },
 	{ "fewer calls, and nobody waits", test_fewer_calls },

@@ -231,7 +231,8 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		look(self);
 	name_time(&self->evidence);
 	diagnose(&self->evidence, d);
-	if (ended && d->class == CLASS_OUTCOME && d->outcome == verdict->outcome)
+	if (ended && (d->outcome == OUTCOME_INTERNAL ||
+		      (d->class == CLASS_OUTCOME && d->outcome == verdict->outcome)))
 		return result; /* the calls say no more than the ranks did */
 	if (verdict->outcome == OUTCOME_OK)
 		verdict->outcome = d->outcome;

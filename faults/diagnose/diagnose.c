@@ -310,6 +310,37 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 	return n;
 }
 
+/* Returns true if newest calls of some rank are lost. */
+static bool any_torn(const struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++) {
+		const struct evidence_rank *r = &e->ranks[i];
+		uint64_t last = r->ncalls ? r->calls[r->ncalls - 1].ticket : 0;
+
+		if (r->present && last < r->view.issued)
+			return true;
+	}
+	return false;
+}
+
+/* `absent` ranks may be culprits too, or instead; and that others are well says nothing of them. */
+static void doubt(const struct evidence *e, size_t absent, struct diagnosis *d)
+{
+	bool few = absent * 2 < (size_t)e->nranks;
+
+	if (absent == 0 && !e->uncounted && !(d->outcome == OUTCOME_OK && any_torn(e)))
+		return;
+	if (!few || d->outcome == OUTCOME_OK)
+		d->confidence = "inconclusive";
+	else if (strcmp(d->confidence, "proved") == 0)
+		d->confidence = "majority";
+	if (d->outcome != OUTCOME_OK)
+		return;
+	d->outcome = OUTCOME_INTERNAL;
+	d->class = CLASS_UNEXPLAINED;
+	diagnosis_note(d, "Nothing is wrong in what is known: what became of the run is not.");
+}
+
 void diagnose(const struct evidence *evidence, struct diagnosis *d)
 {
 	size_t absent;
@@ -321,9 +352,6 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 	if (evidence->uncounted)
 		diagnosis_note(d, "How many ranks there were is not known: at least %d.",
 			       evidence->nranks);
-	/* they may be culprits too, or instead */
-	if ((absent > 0 || evidence->uncounted) && strcmp(d->confidence, "proved") == 0 &&
-	    d->outcome != OUTCOME_OK)
-		d->confidence = absent * 2 < (size_t)evidence->nranks ? "majority" : "inconclusive";
+	doubt(evidence, absent, d);
 	class_explain(d);
 }

@@ -35,7 +35,8 @@ struct diagnosis {
 	const char *cause, *fix, *prevention; /* constants, one paragraph each */
 };
 
-/* Never fails: what does not fit is "unexplained", with the evidence. Cost linear in ranks x
+/* Never fails: what does not fit is "unexplained", with the evidence; where ranks or calls are not
+ * known and nothing else is wrong, with the outcome "internal": the run's is not known. Cost linear in ranks x
  * calls. */
 void diagnose(const struct evidence *evidence, struct diagnosis *diagnosis);
 

@@ -254,12 +254,23 @@ static const struct meaning other_call = {
 	"compare rank by rank.",
 };
 
+/* Of some ranks evidence is missing, and there is nothing wrong in what is there. */
+static const struct meaning not_known = {
+	"Evidence of some ranks is missing or torn, and what there is shows no harm.",
+	"Bring the folders of all hosts together and diagnose them as one: hang_diagnose DIR "
+	"DIR...",
+	"Let runs write to a file system that all hosts share: then their evidence is in one "
+	"folder.",
+};
+
 static const struct meaning *meaning_of(const struct diagnosis *d)
 {
 	bool call = strcmp(d->field, "kind") == 0 || strcmp(d->field, "call") == 0;
 
 	if (call && d->class == CLASS_MISMATCH)
 		return &other_call;
+	if (d->outcome == OUTCOME_INTERNAL && d->class == CLASS_UNEXPLAINED)
+		return &not_known;
 	return meanings[d->class].cause ? &meanings[d->class] : NULL;
 }
 

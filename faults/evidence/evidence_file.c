@@ -256,8 +256,9 @@ static void *read_ranks(void *arg)
 	const struct reader *r = arg;
 
 	for (int i = r->first; i < r->evidence->nranks; i += r->step)
-		read_rank(&r->evidence->ranks[i], i, r->dir, r->evidence->nranks >= MAPPED_RANKS,
-			  &r->readings[i]);
+		if (!r->readings[i].missing)
+			read_rank(&r->evidence->ranks[i], i, r->dir,
+				  r->evidence->nranks >= MAPPED_RANKS, &r->readings[i]);
 	return NULL;
 }
 
@@ -350,33 +351,25 @@ static void load_run(struct evidence *e, const char *dir)
 	json_decref(j);
 }
 
-/* N of a name "rank-N.fr" that evidence_save would write, else -1. */
-static int name_rank(const char *name)
-{
-	char back[32];
-	int number;
-
-	if (sscanf(name, "rank-%7d", &number) != 1 || number < 0)
-		return -1;
-	snprintf(back, sizeof(back), "rank-%d.fr", number);
-	return strcmp(name, back) == 0 && number <= EVIDENCE_RANKS ? number : -1;
-}
-
-/* Highest rank that has a file, -1: none. */
-static int highest_rank(DIR *d)
+/* Marks the ranks that have a file in `there` (EVIDENCE_RANKS + 1 marks): a rank that a file claims to
+ * exist costs no look for it. Returns the highest, -1: none. */
+static int find_ranks(DIR *d, bool *there)
 {
 	struct dirent *entry;
 	int highest = -1;
 
 	while ((entry = readdir(d))) {
-		int number = name_rank(entry->d_name);
+		int number = evidence_file_rank(entry->d_name, ".fr");
 
+		if (number < 0 || number > EVIDENCE_RANKS)
+			continue;
+		there[number] = true;
 		highest = number > highest ? number : highest;
 	}
 	return highest;
 }
 
-static int load_ranks(struct evidence *e, int dir)
+static int load_ranks(struct evidence *e, int dir, const bool *there)
 {
 	struct reading *readings = calloc((size_t)e->nranks + 1, sizeof(*readings));
 
@@ -385,6 +378,8 @@ static int load_ranks(struct evidence *e, int dir)
 		free(readings);
 		return -ENOMEM;
 	}
+	for (int i = 0; i < e->nranks; i++)
+		readings[i].missing = !there[i];
 	read_all(e, dir, readings);
 	for (int i = 0; i < e->nranks; i++) {
 		e->ranks[i].unread = readings[i].fault && !readings[i].missing;
@@ -401,14 +396,16 @@ static int load_ranks(struct evidence *e, int dir)
 int evidence_read_folder(struct evidence *evidence, const char *dir, struct error *err)
 {
 	DIR *d = opendir(dir);
-	int highest, rc;
+	int rc = d ? 0 : -errno, highest;
+	bool *there = calloc(EVIDENCE_RANKS + 1, sizeof(*there));
 
 	memset(evidence, 0, sizeof(*evidence));
-	if (!d) {
-		rc = -errno;
-		return error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir, strerror(-rc));
+	if (!d || !there) {
+		rc = d ? -ENOMEM : rc;
+		error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir, strerror(-rc));
+		goto out;
 	}
-	highest = highest_rank(d);
+	highest = find_ranks(d, there);
 	if (highest < 0) {
 		rc = error_set(err, OUTCOME_INTERNAL, -ENOENT, "%s holds no evidence (rank-N.fr)",
 			       dir);
@@ -418,13 +415,15 @@ int evidence_read_folder(struct evidence *evidence, const char *dir, struct erro
 	evidence->uncounted = evidence->nranks == 0;
 	if (evidence->nranks < highest + 1)
 		evidence->nranks = highest + 1;
-	rc = load_ranks(evidence, dirfd(d));
+	rc = load_ranks(evidence, dirfd(d), there);
 	if (rc == 0)
 		evidence_load_texts(evidence, dir);
 	else
 		error_set(err, OUTCOME_INTERNAL, rc, "%s: no memory for evidence", dir);
 out:
-	closedir(d);
+	free(there);
+	if (d)
+		closedir(d);
 	if (rc < 0)
 		evidence_release(evidence);
 	return rc;

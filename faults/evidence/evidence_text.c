@@ -2,6 +2,7 @@
  * rank-N.counters.json, written and read. */
 #include "evidence/evidence_text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -127,30 +128,53 @@ static char *read_text(const char *path, size_t limit)
 	return text;
 }
 
-static void load_counters(struct evidence *e, int number, const char *dir)
+static void load_counters(struct evidence *e, int number, const char *path)
 {
-	char path[4096], *text;
+	char *text = read_text(path, READING_BYTES);
 
-	snprintf(path, sizeof(path), "%s/rank-%d.counters.json", dir, number);
-	text = read_text(path, READING_BYTES);
 	if (text && !evidence_parse_counters(&e->ranks[number], text))
 		evidence_remark(e, "rank-%d.counters.json is torn or not ours: left out.", number);
 	free(text);
 }
 
+int evidence_file_rank(const char *name, const char *suffix)
+{
+	char back[48];
+	int number;
+
+	if (sscanf(name, "rank-%7d", &number) != 1 || number < 0)
+		return -1;
+	snprintf(back, sizeof(back), "rank-%d%s", number, suffix);
+	return strcmp(name, back) == 0 ? number : -1;
+}
+
+/* Takes the file in if it is a text of a rank that there is. */
+static void load_text(struct evidence *e, const char *dir, const char *name)
+{
+	int stack = evidence_file_rank(name, ".stack.txt");
+	int counters = evidence_file_rank(name, ".counters.json");
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (stack >= 0 && stack < e->nranks) {
+		free(e->ranks[stack].stack);
+		e->ranks[stack].stack = read_text(path, EVIDENCE_STACK_BYTES);
+	}
+	if (counters >= 0 && counters < e->nranks)
+		load_counters(e, counters, path);
+}
+
 void evidence_load_texts(struct evidence *evidence, const char *dir)
 {
+	DIR *d = opendir(dir);
+	struct dirent *entry;
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/ras.txt", dir);
 	free(evidence->ras);
 	evidence->ras = read_text(path, EVIDENCE_RAS_BYTES);
-	for (int i = 0; i < evidence->nranks; i++) {
-		struct evidence_rank *rank = &evidence->ranks[i];
-
-		snprintf(path, sizeof(path), "%s/rank-%d.stack.txt", dir, i);
-		free(rank->stack);
-		rank->stack = read_text(path, EVIDENCE_STACK_BYTES);
-		load_counters(evidence, i, dir);
-	}
+	while (d && (entry = readdir(d)))
+		load_text(evidence, dir, entry->d_name);
+	if (d)
+		closedir(d);
 }

@@ -10,6 +10,9 @@ enum {
 	EVIDENCE_RAS_BYTES = 4 << 20,	    /* RAS writes about 700 bytes of JSON for a rank */
 };
 
+/* N of a name "rank-N" + suffix (".fr") as the files of a folder have it, else -1. */
+int evidence_file_rank(const char *name, const char *suffix);
+
 /* Nothing but printable ASCII and newlines, in place: tabs become blanks, anything else '?'. */
 void evidence_clean(char *text);
 

@@ -53,7 +53,7 @@ static const struct argp argp = {
 	       "report.txt, postmortem.md, timeline.json and timeline.csv beside it. Several DIR, "
 	       "of the hosts of one run, are joined; what is written goes to the first.\v"
 	       "The exit code is the outcome's: 0 ok, 10 hang, 11 error, 12 wrong data, 14 a rank "
-	       "died, 16 diverged; 1 unreadable evidence, 2 usage.",
+	       "died, 16 diverged; 1 unreadable evidence, or too little of it, 2 usage.",
 };
 
 static int diagnose_folders(const struct arguments *arguments, struct error *err)

@@ -301,6 +301,20 @@ static void test_absent_ranks(void)
 							 : absent == 1 ? "majority"
 								       : "inconclusive");
 	}
+	/* the others are well: that says nothing of the run */
+	for (int ended = 0; ended <= 2; ended++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++) {
+			play(i, OP, odd_count, !ended);
+			evidence.ranks[i].view.overdue = 0;
+			evidence.ranks[i].view.process = ended ? PROCESS_EXITED : PROCESS_ALIVE;
+			evidence.ranks[i].view.outcome = ended ? OUTCOME_OK : -1;
+		}
+		evidence.ranks[3].present = ended == 2;
+		evidence.ranks[3].ncalls -= ended == 2; /* torn */
+		expect(OUTCOME_INTERNAL, "unexplained", "-", -1, -1, -1);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	}
 	set_up(4); /* of which nobody says that they were all */
 	for (int i = 0; i < 4; i++)
 		play(i, i == 1 ? OP - 1 : OP, odd_count, i != 1);

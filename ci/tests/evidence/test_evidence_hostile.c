@@ -2,6 +2,7 @@
 #include "rig/evidence_saved.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 static void drop(const char *name)
@@ -79,6 +80,7 @@ static void test_foreign(void)
 static void test_truncated_and_missing(void)
 {
 	struct saved_header *h;
+	clock_t began;
 	size_t bytes;
 
 	set_up();
@@ -96,6 +98,12 @@ static void test_truncated_and_missing(void)
 		CU_ASSERT_PTR_NULL(loaded.ranks[1].times);
 	}
 	free(h);
+	put("rank-262143.fr", "", 0); /* those between have no files, and cost no look for any */
+	began = clock();
+	CU_ASSERT_EQUAL(load(), 0);
+	CU_ASSERT_EQUAL(loaded.nranks, 262144);
+	CU_ASSERT(clock() - began < 3 * CLOCKS_PER_SEC / 2);
+	drop("rank-262143.fr");
 	put("rank-0.fr", "", 0);
 	CU_ASSERT_EQUAL(load(), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "rank-0.fr is too short to be evidence."));

@@ -258,7 +258,8 @@ struct nccl_log_calls {
 	/* At index, the call that agrees with all votes; NULL where a field has no majority, or
 	 * nobody made it so. */
 	const struct nccl_call *majority;
-	struct nccl_odd *odd; /* where a field has no majority: all */
+	bool tie;	      /* a field has no majority */
+	struct nccl_odd *odd; /* in a tie: all */
 	int n_odd;
 };
 

@@ -192,6 +192,8 @@ static void vote(const struct sequences *s, struct nccl_log_calls *calls, int64_
 	calls->voters = 0;
 	for (int f = 0; f <= NCCL_HISTORY; f++)
 		vote_field(s, index, (enum nccl_field)f, &calls->votes[f]);
+	for (int f = 0; f < NCCL_FIELDS; f++)
+		calls->tie |= !calls->votes[f].most;
 	for (int m = 0; m < s->members; m++) {
 		const struct nccl_call *call = call_at(s, m, index);
 

@@ -4,8 +4,7 @@
 
 #include "nccl_log/nccl_log_raw.h"
 
-#define ODD_SHOWN   16 /* lines */
-#define SIDES_SHOWN 4  /* values without majority, and lines of each */
+#define ODD_SHOWN 16 /* lines */
 
 /* "AllReduce", "count 4", "dtype f32", "op sum", "root 0"; `blank` stands between. */
 static const char *field_text(const struct nccl_call *call, int field, char blank, char *buf,
@@ -79,8 +78,6 @@ static void print_other(FILE *out, const struct nccl_comm *comm, const struct nc
 			fields |= 1u << f;
 			others = calls->votes[f].votes < others ? calls->votes[f].votes : others;
 		}
-	if (fields == 0)
-		return; /* what it has is one of the sides of a tie */
 	fprintf(out, "    %s:%" PRId64 ":", odd->call->file, odd->call->line);
 	print_fields(out, odd->call, fields | name);
 	fprintf(out, " opCount %" PRIx64, odd->call->op_count);
@@ -116,70 +113,52 @@ static void print_ended(FILE *out, const struct nccl_comm *comm, const struct nc
 	fprintf(out, " (%s)\n", name_member(member, text, sizeof(text)));
 }
 
-/* The lines with this side's value of a field in which no value has a majority. */
-static void print_side(FILE *out, const struct nccl_log_calls *calls, const struct nccl_call *side,
-		       int field)
+/* One side of a tie: the first call of its kind, and whose is the same. False: it is not the first. */
+static bool print_side(FILE *out, const struct nccl_comm *comm, const struct nccl_log_calls *calls,
+		       int odd)
 {
-	int lines = 0;
-	char text[40];
+	const struct nccl_call *side = calls->odd[odd].call, *call;
+	int *ranks = malloc((size_t)calls->n_odd * sizeof(*ranks)), n = 0;
+	bool first = ranks != NULL;
+	char text[160];
 
-	fprintf(out, " %s in", field_text(side, field, ' ', text, sizeof(text)));
-	for (int i = 0; i < calls->n_odd; i++) {
-		const struct nccl_call *call = calls->odd[i].call;
-
-		if (calls->odd[i].how == NCCL_ODD_ENDED ||
-		    !nccl_field_same(call, side, (enum nccl_field)field) || lines++ >= SIDES_SHOWN)
+	for (int i = 0; i < calls->n_odd && first; i++) {
+		call = calls->odd[i].call;
+		if (calls->odd[i].how == NCCL_ODD_ENDED || !nccl_call_same(call, side))
 			continue;
-		fprintf(out, "%s %s:%" PRId64, lines > 1 ? "," : "", call->file, call->line);
+		first = n > 0 || i == odd;
+		ranks[n++] = comm->members[calls->odd[i].member]->rank;
 	}
-	if (lines > SIDES_SHOWN)
-		fprintf(out, " and %d more", lines - SIDES_SHOWN);
+	if (first) {
+		fprintf(out,
+			"    no majority: %s:%" PRId64 ": %s opCount %" PRIx64 " (%d of %d: rank ",
+			side->file, side->line, nccl_call_text(side, text, sizeof(text)),
+			side->op_count, n, calls->voters);
+		nccl_log_print_list(out, ranks, n, 1);
+		fprintf(out, ")\n");
+	}
+	free(ranks);
+	return first;
 }
 
-static void print_sides(FILE *out, const struct nccl_log_calls *calls, int field)
+static bool print_odd(FILE *out, const struct nccl_comm *comm, const struct nccl_log_calls *calls,
+		      int i)
 {
-	const struct nccl_call *sides[SIDES_SHOWN];
-	int n = 0, known;
-
-	fprintf(out, "    no majority:");
-	for (int i = 0; i < calls->n_odd && n < SIDES_SHOWN; i++) {
-		if (calls->odd[i].how == NCCL_ODD_ENDED)
-			continue;
-		for (known = 0; known < n && !nccl_field_same(sides[known], calls->odd[i].call,
-							      (enum nccl_field)field);)
-			known++;
-		if (known < n)
-			continue;
-		fprintf(out, "%s", n > 0 ? ";" : "");
-		print_side(out, calls, sides[n++] = calls->odd[i].call, field);
-	}
-	fprintf(out, "%s\n", n == SIDES_SHOWN ? "; ..." : "");
-}
-
-static void print_odds(FILE *out, const struct nccl_comm *comm, const struct nccl_log_calls *calls)
-{
-	bool before = calls->verdict == NCCL_CALLS_BEFORE;
+	const struct nccl_odd *odd = &calls->odd[i];
 	char text[96];
 
-	for (int f = 0; f < NCCL_FIELDS && !before; f++)
-		if (calls->voters > 0 && !calls->votes[f].most)
-			print_sides(out, calls, f);
-	for (int i = 0; i < calls->n_odd && i < ODD_SHOWN; i++) {
-		const struct nccl_odd *odd = &calls->odd[i];
-
-		if (before)
-			fprintf(out,
-				"    %s:%" PRId64 ": other calls before this line than %s (%s)\n",
-				odd->call->file, odd->call->line,
-				calls->votes[NCCL_HISTORY].most ? "most" : "others, no majority",
-				name_member(comm->members[odd->member], text, sizeof(text)));
-		else if (odd->how == NCCL_ODD_ENDED)
-			print_ended(out, comm, calls, odd);
-		else
-			print_other(out, comm, calls, odd);
-	}
-	if (calls->n_odd > ODD_SHOWN)
-		fprintf(out, "    and %d more\n", calls->n_odd - ODD_SHOWN);
+	if (calls->verdict == NCCL_CALLS_BEFORE)
+		fprintf(out, "    %s:%" PRId64 ": other calls before this line than %s (%s)\n",
+			odd->call->file, odd->call->line,
+			calls->votes[NCCL_HISTORY].most ? "most" : "others, no majority",
+			name_member(comm->members[odd->member], text, sizeof(text)));
+	else if (odd->how == NCCL_ODD_ENDED)
+		print_ended(out, comm, calls, odd);
+	else if (calls->tie)
+		return print_side(out, comm, calls, i);
+	else
+		print_other(out, comm, calls, odd);
+	return true;
 }
 
 static void print_comparison(FILE *out, const struct nccl_comm *comm,
@@ -193,6 +172,7 @@ static void print_comparison(FILE *out, const struct nccl_comm *comm,
 		"ranks differ, first at call",
 		"ranks differ in lines that are not kept, before call",
 	};
+	int shown = 0;
 
 	fprintf(out, "  %s", heads[calls->verdict]);
 	if (calls->verdict > NCCL_CALLS_SAME)
@@ -204,7 +184,10 @@ static void print_comparison(FILE *out, const struct nccl_comm *comm,
 	if (calls->most > calls->fewest)
 		fprintf(out, " to %" PRId64, calls->most);
 	fprintf(out, "%s\n", calls->verdict >= NCCL_CALLS_SAME ? ")" : "");
-	print_odds(out, comm, calls);
+	for (int i = 0; i < calls->n_odd && shown < ODD_SHOWN; i++)
+		shown += print_odd(out, comm, calls, i);
+	if (shown == ODD_SHOWN)
+		fprintf(out, "    ...\n");
 }
 
 static void print_pair(FILE *out, const struct nccl_unmatched *pair)

@@ -85,8 +85,10 @@ static const struct {
 	{ 0,
 	  { "AB", "AB", "AC", "AC" },
 	  "ranks differ, first at call 2 (4 ranks made 2)\n"
-	  "    no majority: count 66 in rank0.log:4, rank1.log:4; count 67 in rank2.log:4, "
-	  "rank3.log:4\n" },
+	  "    no majority: rank0.log:4: AllReduce count=66 dtype=f32 op=sum root=0 opCount 1 "
+	  "(2 of 4: rank 0,1)\n"
+	  "    no majority: rank2.log:4: AllReduce count=67 dtype=f32 op=sum root=0 opCount 1 "
+	  "(2 of 4: rank 2,3)\n" },
 	/* Each field has a majority of its own. */
 	{ 0,
 	  { "AB", "AC", "A9", "AB" },

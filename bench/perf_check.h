@@ -21,4 +21,8 @@ int check_start(const struct program *program, int ranks, struct error *err);
 /* Says on standard error, once a run, that with --fault and --no-watch nobody will notice a hang. */
 void warn_unwatched(const struct program *program);
 
+/* --baseline: the folder must hold the healthy twin of this command on `ranks` ranks (0: not known). 0 or -EINVAL
+ * with a usage error. */
+int check_baseline(const struct program *program, int ranks, struct error *err);
+
 #endif

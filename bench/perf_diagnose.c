@@ -26,15 +26,6 @@
 #define TAIL_SHORT   64
 #define TAIL_RANKS   1024
 
-static void name_command(struct perf_diagnose *self)
-{
-	char command[COMMAND_MAX];
-
-	command_join(command, sizeof(command), self->program->argc,
-		     (const char *const *)self->program->argv);
-	evidence_blind_command(command, self->evidence.command, sizeof(self->evidence.command));
-}
-
 static void name_time(struct evidence *e)
 {
 	time_t now = time(NULL);
@@ -134,7 +125,8 @@ static bool collect(struct perf_diagnose *self, const struct rank_view *views,
 		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS &&
 		    !take_rank(self, &views[i], memories[i]))
 			return false;
-	name_command(self);
+	folder_describe(self->program, e);
+	e->baseline = self->program->options->baseline;
 	return true;
 }
 

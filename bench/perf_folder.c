@@ -3,9 +3,16 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "base/clock.h"
+#include "options/options_agree.h"
+#include "perf_check.h"
+#include "process/command.h"
+#include "schedule/schedule.h"
 
 #define RUNS "results/runs/"
 
@@ -52,4 +59,45 @@ bool folder_take(char *path, size_t len, const char *told, const struct program 
 	}
 	snprintf(path, len, "%s", told);
 	return true;
+}
+
+void folder_describe(const struct program *program, struct evidence *evidence)
+{
+	const char *schedule = program_schedule(program);
+	char command[COMMAND_MAX];
+	int n = snprintf(evidence->options, sizeof(evidence->options), "schedule %.40s",
+			 schedule ? schedule : "plain");
+
+	command_join(command, sizeof(command), program->argc, (const char *const *)program->argv);
+	evidence_blind_command(command, evidence->command, sizeof(evidence->command));
+	options_agree_text(program->options, program->collective->irregular, evidence->options + n,
+			   sizeof(evidence->options) - (size_t)n);
+}
+
+int folder_keep_twin(const struct program *program, int rank, int nranks, const char *backend,
+		     struct error *err)
+{
+	const char *dir = program->options->out;
+	struct evidence e = { .nranks = nranks,
+			      .steps = SCHEDULE_STEPS,
+			      .warmup = SCHEDULE_WARMUP };
+	int rc = -ENOMEM;
+
+	if (!dir || program->options->nfaults == 0 || program->injector)
+		return 0;
+	e.ranks = calloc((size_t)nranks, sizeof(*e.ranks));
+	if (e.ranks && evidence_take_calls(&e.ranks[rank], program->memory) == 0) {
+		e.ranks[rank].present = true;
+		view_read(&e.ranks[rank].view, program->memory, clock_ns());
+		evidence_identify(&e, &program->memory->header);
+		snprintf(e.backend, sizeof(e.backend), "%s", backend);
+		folder_describe(program, &e);
+		rc = rank == 0 ? evidence_save(&e, dir, err)
+			       : evidence_save_rank(&e.ranks[rank], rank, dir);
+	}
+	evidence_release(&e);
+	if (rc == 0 || rank > 0) /* a host that does not share the folder has none */
+		return 0;
+	return error_set(err, OUTCOME_INTERNAL, rc, "cannot keep the healthy run in %s: %s", dir,
+			 strerror(-rc));
 }

@@ -363,6 +363,8 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 		return fail(&err, &program);
 	if (!launch.launched)
 		return start_bare(&program, &options, &err);
+	if (launch.rank == 0 && check_baseline(&program, launch.announced, &err) < 0)
+		return fail(&err, &program);
 	if (start_faults(&program, &err) < 0)
 		return fail(&err, &program);
 	warn_unwatched(&program);

@@ -15,7 +15,9 @@
 #include "options/settings_read.h"
 #include "watch/uplink.h"
 #include "perf_agree.h"
+#include "perf_folder.h"
 #include "perf_check.h"
+#include "perf_folder.h"
 #include "perf_report.h"
 
 #define OPEN_SECONDS  60.0 /* context and module load; nobody waits for others here */
@@ -331,7 +333,11 @@ static int measure(struct rank *r)
 		return rc;
 	r->run.memory_collectives = memory_used(r) - before;
 	watch_phase(&r->watch, PHASE_FINALISE);
-	return run_finish(&r->run);
+	rc = run_finish(&r->run);
+	if (rc == 0 && r->run.outcome == OUTCOME_OK)
+		rc = folder_keep_twin(r->program, r->job.rank, r->job.nranks,
+				      r->bench.backend->ops->name, &r->err);
+	return rc;
 }
 
 static void tear_down(struct rank *r)

@@ -71,6 +71,24 @@ void options_agree_fill(struct options_agree *mine, const struct options *option
 	}
 }
 
+void options_agree_text(const struct options *options, bool irregular, char *buf, size_t len)
+{
+	struct options_agree mine, other;
+	struct options defaults;
+	size_t n = 0;
+
+	option_defaults(&defaults);
+	options_agree_fill(&mine, options, "", "", "", irregular);
+	options_agree_fill(&other, &defaults, "", "", "", irregular);
+	buf[0] = '\0';
+	for (int i = ROWS; i < AGREE_VALUES && n < len; i++)
+		if (mine.values[i].hash != other.values[i].hash &&
+		    strcmp(option_rows[i - ROWS].name, "fault") != 0 &&
+		    strcmp(option_rows[i - ROWS].name, "schedule") != 0 &&
+		    strcmp(option_rows[i - ROWS].name, "expect") != 0)
+			n += (size_t)snprintf(buf + n, len - n, ", %s", mine.values[i].text);
+}
+
 uint64_t options_agree_hash(const struct options_agree *mine)
 {
 	uint64_t hash = 0xcbf29ce484222325ull;

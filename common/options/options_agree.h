@@ -27,6 +27,10 @@ void options_agree_fill(struct options_agree *mine, const struct options *option
 			const char *version, const char *program, const char *backend,
 			bool irregular);
 
+/* The options that all ranks must have alike, but for defaults, --fault, --schedule and --expect:
+ * ", -d half, --share-gpu". */
+void options_agree_text(const struct options *options, bool irregular, char *buf, size_t len);
+
 /* Equal for ranks that agree. */
 uint64_t options_agree_hash(const struct options_agree *mine);
 

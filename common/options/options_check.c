@@ -212,8 +212,10 @@ static int check_faults(struct option_set *set)
 	o->size_given = given(set, "minbytes") || given(set, "maxbytes");
 	o->ends_given = given(set, "minbytes") && given(set, "maxbytes");
 	if (o->nfaults == 0)
-		return o->schedule ? reject(set, "schedule", "goes with --fault, or --fault=none")
-				   : 0;
+		return o->schedule   ? reject(set, "schedule", "goes with --fault, or --fault=none")
+		       : o->baseline ? reject(set, "baseline",
+					      "goes with --fault, whose healthy twin it is")
+				     : 0;
 	if (o->mode == MODE_ISOLATED)
 		return reject(set, "mode", "must be stream or graph with --fault");
 	if (o->schedule && o->split_kind != SPLIT_NONE)

@@ -191,6 +191,9 @@ const struct option_row option_rows[] = {
 		  "mixed: others in turn besides; halves, pairs: again in each half or pair of ranks; ring: "
 		  "between neighbours, on communicators of two, alone; p2p: sends and receives outside of "
 		  "groups besides. Without it the fault's own, or plain" },
+	{ "baseline", .arg = "DIR", .kind = &kind_text, FIELD(baseline), FREE, .group = GROUP_WATCH,
+	  .help = "with --fault: the post-mortem opens with what the healthy twin delivered, which is the "
+		  "same command with --fault=none --out DIR" },
 	{ "list-faults", FLAG("1", "0"), FIELD(list_faults), FREE, .group = GROUP_WATCH,
 	  .help = "what can be broken, and how it ends" },
 	{ "timeout", 'T', .arg = "SECONDS", .initial = "0", WHOLE(0, INT_MAX), FIELD(timeout),

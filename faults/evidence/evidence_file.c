@@ -22,6 +22,7 @@
 
 #define EVIDENCE_VERSION 1
 #define EVIDENCE_RANKS	 (1 << 18)
+#define EVIDENCE_STEPS	 (1 << 18)
 #define JSON_BYTES	 (1 << 20) /* larger files are not ours */
 #define MAPPED_RANKS	 256	   /* from here on files are mapped: memory stays small */
 #define NAMING_RANKS	 64	   /* who does not name program and library by then does not know */
@@ -96,13 +97,15 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 
 	name_run(evidence, dir, name, sizeof(name));
 	evidence_blind_command(evidence->command, command, sizeof(command));
-	run = json_pack("{s:i s:o s:i s:o s:o s:o s:o s:o s:o s:o}", "version", EVIDENCE_VERSION,
-			"run", json_value_text(name), "nranks", evidence->nranks, "backend",
-			json_value_text(evidence->backend), "library",
+	run = json_pack("{s:i s:o s:i s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "version",
+			EVIDENCE_VERSION, "run", json_value_text(name), "nranks", evidence->nranks,
+			"backend", json_value_text(evidence->backend), "library",
 			json_value_text(evidence->library), "program",
 			json_value_text(evidence->program), "when", json_value_text(evidence->when),
 			"detect_ms", json_value_real(evidence->detect_ms), "command",
-			json_value_text(command), "remarks", json_value_text(evidence->remarks));
+			json_value_text(command), "remarks", json_value_text(evidence->remarks),
+			"options", json_value_text(evidence->options), "steps", evidence->steps,
+			"warmup", evidence->warmup);
 	if (!run)
 		return -ENOMEM;
 	name_draft(path, draft, sizeof(draft));
@@ -348,6 +351,11 @@ static void load_run(struct evidence *e, const char *dir)
 	get_text(j, "command", command, sizeof(command));
 	evidence_blind_command(command, e->command, sizeof(e->command));
 	get_text(j, "remarks", e->remarks, sizeof(e->remarks));
+	get_text(j, "options", e->options, sizeof(e->options));
+	n = json_integer_value(json_object_get(j, "steps"));
+	e->steps = n > 0 && n <= EVIDENCE_STEPS ? (int)n : 0;
+	n = json_integer_value(json_object_get(j, "warmup"));
+	e->warmup = n > 0 && n < e->steps ? (int)n : 0;
 	json_decref(j);
 }
 

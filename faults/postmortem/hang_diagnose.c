@@ -8,12 +8,14 @@
 #include "base/output.h"
 #include "diagnose/diagnose.h"
 #include "evidence/evidence.h"
+#include "postmortem/baseline.h"
 #include "probe/probe.h"
 
 struct arguments {
 	const char **dirs; /* owned: room for all of argv */
 	size_t ndirs;
 	bool dry_run;
+	const char *baseline;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -23,6 +25,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		arguments->dry_run = true;
+		return 0;
+	case 'b':
+		arguments->baseline = arg;
 		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
@@ -41,6 +46,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
+	{ "baseline", 'b', "DIR", 0,
+	  "Compare with the healthy twin kept there (the same command with --fault=none --out DIR)",
+	  0 },
 	{ "dry-run", 'n', NULL, 0, "Print the report, write nothing", 0 },
 	{ 0 },
 };
@@ -58,7 +66,7 @@ static const struct argp argp = {
 
 static int diagnose_folders(const struct arguments *arguments, struct error *err)
 {
-	struct evidence evidence;
+	struct evidence evidence, twin = { 0 };
 	struct diagnosis diagnosis;
 	int code = OUTCOME_INTERNAL;
 
@@ -66,12 +74,19 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 		err->outcome = OUTCOME_USAGE; /* a folder that was named is none of this run */
 		return OUTCOME_USAGE;
 	}
+	evidence.baseline = arguments->baseline;
+	if (evidence.baseline && baseline_load(&twin, evidence.baseline, &evidence, err) < 0) {
+		code = OUTCOME_USAGE;
+		goto out;
+	}
 	diagnose(&evidence, &diagnosis);
 	probe_note(&evidence, &diagnosis);
 	diagnosis_print(stdout, &diagnosis, &evidence);
 	if (arguments->dry_run ||
 	    diagnosis_save(&diagnosis, &evidence, arguments->dirs[0], err) >= 0)
 		code = diagnosis.outcome;
+out:
+	evidence_release(&twin);
 	evidence_release(&evidence);
 	return code;
 }

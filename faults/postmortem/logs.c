@@ -2,7 +2,9 @@
 #include "postmortem/logs.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,15 +21,21 @@ static int read_all(struct nccl_log *log, const char *dir, int *used)
 	*used = 0;
 	while (d && (entry = readdir(d)) && found < LOGS_MOST) {
 		struct error err = { .rank = -1 };
-		char path[4096];
 		struct stat st;
+		FILE *in;
+		int fd;
 
 		if (fnmatch("nccl-*.log", entry->d_name, 0) != 0)
 			continue;
 		found++;
-		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= LOGS_BYTES)
-			*used += nccl_log_read_file(log, path, -1, &err) == 0;
+		fd = openat(dirfd(d), entry->d_name,
+			    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		in = fd < 0 ? NULL : fdopen(fd, "r");
+		if (!in)
+			continue;
+		if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= LOGS_BYTES)
+			*used += nccl_log_read_stream(log, in, entry->d_name, -1, &err) == 0;
+		fclose(in);
 	}
 	if (d)
 		closedir(d);
@@ -58,7 +66,7 @@ static int print_warnings(FILE *out, const struct nccl_log *log)
 	return 0;
 }
 
-static void print_log(FILE *out, const struct nccl_log *log)
+static void print_log(FILE *out, const struct nccl_log *log, size_t nparts)
 {
 	static const struct {
 		const char *title;
@@ -70,7 +78,7 @@ static void print_log(FILE *out, const struct nccl_log *log)
 		{ "Warnings", print_warnings },
 	};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < nparts && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		char *text = NULL;
 		size_t len = 0;
 		FILE *f = open_memstream(&text, &len);
@@ -82,7 +90,7 @@ static void print_log(FILE *out, const struct nccl_log *log)
 	}
 }
 
-int logs_print(FILE *out, const char *dir)
+static int print_parts(FILE *out, const char *dir, size_t nparts)
 {
 	struct error err = { .rank = -1 };
 	struct nccl_log log;
@@ -94,7 +102,17 @@ int logs_print(FILE *out, const char *dir)
 	if (found > 0)
 		fprintf(out, "From NCCL's own logs here: %d of %d could be read.\n", used, found);
 	if (used > 0 && nccl_log_finish(&log, &err) == 0)
-		print_log(out, &log);
+		print_log(out, &log, nparts);
 	nccl_log_release(&log);
 	return found;
+}
+
+int logs_print(FILE *out, const char *dir)
+{
+	return print_parts(out, dir, SIZE_MAX);
+}
+
+int logs_print_rings(FILE *out, const char *dir)
+{
+	return print_parts(out, dir, 1);
 }

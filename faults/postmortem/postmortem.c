@@ -7,6 +7,7 @@
 
 #include "options/backend_kind.h"
 #include "base/call_value.h"
+#include "postmortem/baseline.h"
 #include "postmortem/logs.h"
 #include "base/rank_list.h"
 #include "postmortem/report_stacks.h"
@@ -274,6 +275,7 @@ void postmortem_print(FILE *out, const struct diagnosis *d, const struct evidenc
 	fprintf(out, "# Post-mortem: %s, %s, %s\n\n", outcome_name(d->outcome),
 		class_name(d->class, d->outcome),
 		name_culprits(d, false, culprits, sizeof(culprits)));
+	baseline_print(out, e);
 	print_run(out, d, e);
 	print_rings(out, e, dir);
 	print_reproducer(out, dir);

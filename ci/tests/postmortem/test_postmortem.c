@@ -4,6 +4,8 @@
 
 #include <jansson.h>
 
+#include "postmortem/baseline.h"
+
 static struct diagnosis diagnosis;
 
 static const char *contents(const char *name)
@@ -155,6 +157,76 @@ static void test_no_picture(void)
 	tear_down();
 }
 
+/* Call k of rank r takes r + 1 us; two of the ten are warm-up. */
+static void set_up_twin(void)
+{
+	set_up();
+	for (int r = 0; r < RANKS; r++)
+		for (size_t k = 0; k < saved.ranks[r].ncalls; k++) {
+			saved.ranks[r].calls[k].enqueued_ns = 1000000 * (k + 1);
+			saved.ranks[r].calls[k].returned_ns =
+				1000000 * (k + 1) + 1000 * ((uint64_t)r + 1);
+		}
+	strcpy(saved.options, "schedule plain");
+	saved.steps = 10;
+	saved.warmup = 2;
+	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
+}
+
+/* The healthy twin's calls beside the run's, of which one did not end. */
+static void test_baseline(void)
+{
+	const char *text;
+
+	set_up_twin();
+	saved.steps = 0;
+	saved.baseline = dir;
+	saved.ranks[1].calls[4].returned_ns = 0;
+	report(&saved);
+	text = contents("postmortem.md");
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n\n## The healthy twin\n\n| comm:call |"));
+	CU_ASSERT_PTR_NULL(strstr(text, "| 0:2 | AllGather"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "\n| 0:3 | AllGather | 72 | 3.0 | 0.016 | 3.0 | 0.016 |\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n| 0:5 | AllGather | 84 | 3.0 | 0.0187 | - | - |\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text,
+		       "Healthy: 7 of these calls ended, the slowest, 0:3, in 3.0 us.\n\n"
+		       "Here: 6 of these calls ended, the slowest, 0:3, in 3.0 us.\n\n## The run"));
+	tear_down();
+}
+
+/* Whatever differs, this is no baseline, and it is said what. */
+static void test_no_baseline(void)
+{
+	static const struct {
+		char *field;
+		const char *value, *text;
+	} rows[] = {
+		{ saved.program, "x", "other program: all_reduce_perf, here x" },
+		{ saved.backend, "nccl", "other backend: mpi, here nccl" },
+		{ saved.options, "-d half", "other options: schedule plain, here -d half" },
+		{ (char *)&saved.nranks, "\2", "other ranks: 3, here 2" },
+		{ (char *)&saved.steps, "\0", "no healthy run was kept there" },
+		{ NULL, NULL, "another schedule" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		set_up_twin();
+		if (rows[i].field)
+			strcpy(rows[i].field, rows[i].value);
+		for (int r = 0; r < RANKS && !rows[i].field; r++)
+			saved.ranks[r].calls[3].count++;
+		if (saved.steps == 0)
+			CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
+		CU_ASSERT_EQUAL(baseline_load(&loaded, dir, &saved, &err), -EINVAL);
+		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, rows[i].text));
+		saved.nranks = RANKS;
+		tear_down();
+	}
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -162,6 +234,8 @@ int main(void)
 		{ "an error without end", test_endless },
 		{ "how many are shown", test_how_many },
 		{ "no picture without calls", test_no_picture },
+		{ "beside the healthy twin", test_baseline },
+		{ "another run is no twin", test_no_baseline },
 	};
 
 	return unit_main("postmortem", cases, sizeof(cases) / sizeof(cases[0]));

@@ -313,7 +313,7 @@ static void describe(const struct rank_groups *g, const char *const *texts, cons
 	for (int i = 0; i < g->ngroups && n < len; i++) {
 		bool last = g->most && i == g->ngroups - 1;
 
-		n += (size_t)snprintf(words + n, len - n, "%s%s%s: %.64s", i ? "; " : "",
+		n += (size_t)snprintf(words + n, len - n, "%s%s%s: %.100s", i ? "; " : "",
 				      last && g->more ? "others differ again; " : "",
 				      g->groups[i].words,
 				      value_of(texts[g->groups[i].rank], name, value,

@@ -35,7 +35,7 @@ uint64_t settings_hash(const struct settings *settings);
 struct setting_difference {
 	char name[SETTING_NAME];
 	enum setting_weight weight;
-	char words[224]; /* "rank 3: Tree; ranks 0-2: unset", the odd ones first */
+	char words[320]; /* "rank 3: Tree; ranks 0-2: unset", the odd ones first */
 	char theirs[64]; /* the value of the first odd one */
 	char most[64];	 /* ... and of the last ones in `words` */
 	int rank; /* a rank that has the value of more than half of those known, -1: no value has

@@ -33,48 +33,60 @@ static bool settings_differ(const struct decide_input *in)
 	return false;
 }
 
-/* Its calls have returned, none ever completed, and it waits for its device: nothing is set up any more. */
-static bool waits_for_first(const struct rank_view *view)
-{
-	return view->process == PROCESS_ALIVE && view->waiting && view->completed == 0 &&
-	       view->last.ticket != 0 && view->last.state == RECORD_RETURNED &&
-	       view->device_wait == RECORD_DEVICE_AWAITED;
-}
-
-/* What its part of the calls that it waits for takes on a slow network. */
-static uint64_t transfer_ns(const struct rank_view *view)
+/* What a rank's part of its calls takes on a slow network, with that of `nranks`. */
+static uint64_t transfer_ns(const struct rank_view *view, size_t nranks)
 {
 	double each = view->last.dtype < DT_COUNT ? dtype_size(view->last.dtype) : 1,
-	       bytes = each * (double)view->last.count * (double)view->issued;
+	       bytes = each * (double)view->last.count * (double)view->issued * (double)nranks;
 
 	return (uint64_t)(fmin(bytes / decide_times.settings_bytes_per_s, 1e5) * 1e9);
 }
 
-/* The first calls' deadlines allow for connections that are made in them. Where all ranks of a run, on one
- * host, are through with that, and have settings that differ, a hang has its first suspect: they count
- * until this time. 0: as they are. */
+/* Until then a rank at init, or in its first call, is given where settings differ; 0: it is in neither.
+ * Connections are made inside of the call, and none any more once it has returned. */
+static uint64_t settings_until(const struct decide_state *s, const struct rank_view *view,
+			       size_t nranks)
+{
+	bool init = view->comm_state == RECORD_COMM_INIT,
+	     inside = view->last.state == RECORD_ISSUING;
+	uint64_t from = view->since_ns;
+	double part = init     ? decide_times.settings_init
+		      : inside ? decide_times.settings_inside
+			       : decide_times.settings_part;
+
+	if (view->process != PROCESS_ALIVE || !view->waiting)
+		return 0;
+	if (!init && (view->completed > 0 || view->last.ticket == 0 ||
+		      (!inside && view->device_wait != RECORD_DEVICE_AWAITED)))
+		return 0;
+	if (!init && !inside && view->last.returned_ns > from)
+		from = view->last.returned_ns;
+	return from + (uint64_t)(s->config.init_seconds * part * 1e9) +
+	       (init ? 0 : transfer_ns(view, nranks));
+}
+
+/* Deadlines of init and of first calls allow for whatever is set up in them. Where all ranks of a run, on one
+ * host, are there, and have settings that differ, a hang has its first suspect: they count until this time.
+ * 0: as they are. */
 static uint64_t settings_deadline(const struct decide_state *s, const struct decide_input *in)
 {
-	uint64_t patience = (uint64_t)(s->config.init_seconds * decide_times.settings_part * 1e9);
-	uint64_t latest = 0, longest = 0;
+	uint64_t latest = 0;
 	int waiting = 0;
 
-	if (patience == 0 || !settings_differ(in))
+	if (s->config.init_seconds <= 0 || !settings_differ(in))
 		return 0;
 	for (size_t i = 0; i < in->nranks; i++) {
 		const struct rank_view *view = &in->ranks[i].view;
-		uint64_t returned = view->last.returned_ns, took = transfer_ns(view);
+		uint64_t until = settings_until(s, view, in->nranks);
 
 		if (view->rank < 0)
 			continue;
-		if (!waits_for_first(view))
+		if (until == 0)
 			return 0;
-		returned = returned > view->since_ns ? returned : view->since_ns;
-		latest = returned > latest ? returned : latest;
-		longest = took > longest ? took : longest;
+		latest = until > latest ? until : latest;
 		waiting++;
 	}
-	return waiting == in->job_ranks ? latest + patience + longest * (uint64_t)waiting : 0;
+	return waiting == in->job_ranks ? latest : 0;
 }
 
 /* ---- who is overdue ---- */

@@ -33,6 +33,8 @@ struct decide_times {
 	uint64_t extension_most_ns;
 	/* ---- settings that differ ---- */
 	double settings_part;
+	double settings_inside;
+	double settings_init;
 	double settings_bytes_per_s;
 	/* ---- communicator init, and a first call ---- */
 	double first_call_part;

@@ -126,9 +126,9 @@ static void act_call(struct rank_view *v, const struct event *e, uint64_t *hash)
 	case ENQUEUED:
 		v->issued++;
 		v->last = (struct record){ .ticket = v->issued,
-					   .state = RECORD_RETURNED,
+					   .state = e->a < 0 ? RECORD_ISSUING : RECORD_RETURNED,
 					   .dtype = DT_INT8,
-					   .count = (uint64_t)e->a * 1000000,
+					   .count = e->a < 0 ? 0 : (uint64_t)e->a * 1000000,
 					   .returned_ns = clock_at(e->at) };
 		v->device_wait = RECORD_DEVICE_AWAITED;
 		break;

@@ -21,7 +21,8 @@ enum act {
 	CALLED,		/* has made and completed `a` calls */
 	CALLING,	/* and is inside of one more, on communicator `a` */
 	HASHED,		/* hash `a` of its calls */
-	ENQUEUED,	/* one more, of `a` MB, has returned, and it waits for its device */
+	ENQUEUED,	/* one more, of `a` MB, has returned, and it waits for its device; -1: not
+	                 * returned */
 	SET,		/* has settings `a` */
 	ENTERS,		/* communicator init for `a` ranks with id `b`: a wait of 10 s */
 	READY,		/* it is through, and waits where calls are made, for 10 s */

@@ -10,10 +10,13 @@
 
 #define PRELOAD "LD_PRELOAD"
 
-/* Of which of NCCL's protocols it is certain that it is not what NCCL takes for a call of so many bytes. */
-static const char *other_protocol(size_t bytes)
+/* Where no setting is named: another protocol than NCCL takes for calls of so many bytes, and for sends and
+ * receives, which have none, other buffers and so another length of their pieces. */
+static int set_default(size_t bytes)
 {
-	return bytes < (size_t)256 << 10 ? "Simple" : "LL";
+	const char *protocol = bytes < (size_t)256 << 10 ? "Simple" : "LL";
+
+	return setenv("NCCL_PROTO", protocol, 1) < 0 ? -1 : setenv("NCCL_BUFFSIZE", "65536", 1);
 }
 
 /* The loader puts it before the library that the program is linked with, in a program that is started
@@ -39,7 +42,7 @@ static int start(const struct fault_spec *spec, size_t bytes)
 	int again = 0, rc = 0;
 
 	if (spec->nargs == 0)
-		rc = setenv("NCCL_PROTO", other_protocol(bytes), 1);
+		rc = set_default(bytes);
 	for (int i = 0; i < spec->nargs && rc >= 0; i++) {
 		const char *key = spec->args[i].key, *value = spec->args[i].value;
 
@@ -77,7 +80,8 @@ static int fire(const struct fault_act *act)
 
 const struct fault fault_settings_mismatch = {
 	.name = "settings-mismatch",
-	.help = "has other settings of NCCL (NCCL_PROTO, unless others are given), or another "
+	.help = "has other settings of NCCL (unless some are given: NCCL_PROTO and NCCL_BUFFSIZE), "
+		"or another "
 		"libnccl",
 	.source =
 		"NVIDIA/nccl#1328: variables set on one rank but not the other; #1136: ranks that "

@@ -238,8 +238,10 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	}
 	if (result == DIAGNOSIS_NAMED &&
 	    (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||
-	     d->class == CLASS_SETTINGS))
+	     d->class == CLASS_PAIR_SIZE || d->class == CLASS_SETTINGS))
 		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
+	if (result == DIAGNOSIS_NAMED)
+		snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
 	if (d->seq_low >= 0) {
 		verdict->comm = d->comm;
 		verdict->seq = d->seq_low;

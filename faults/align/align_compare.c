@@ -3,6 +3,22 @@
 
 #define SHIFT_MAX 8 /* calls skipped or added in one place */
 
+static uint64_t sig_of(const struct align *a, int rank, uint64_t seq)
+{
+	return rank < 0 ? align_reference_sig(a, seq) : align_sig(a, rank, seq);
+}
+
+bool align_alike(const struct align *a, int rank, uint64_t x, uint64_t y)
+{
+	const struct record *one, *other;
+
+	if (!sig_of(a, rank, x) || sig_of(a, rank, x) != sig_of(a, rank, y))
+		return false;
+	one = rank < 0 ? align_reference(a, x) : align_record(a, rank, x);
+	other = rank < 0 ? align_reference(a, y) : align_record(a, rank, y);
+	return !one || !other || evidence_signature_strict(one) == evidence_signature_strict(other);
+}
+
 uint64_t align_first_difference(const struct align *a, int rank)
 {
 	uint64_t from, to;
@@ -68,11 +84,6 @@ static enum deviation_kind kind_by_length(const struct align *a, int rank, bool 
 	return DEVIATION_UNCLEAR;
 }
 
-static uint64_t sig_of(const struct align *a, int rank, uint64_t seq)
-{
-	return rank < 0 ? align_reference_sig(a, seq) : align_sig(a, rank, seq);
-}
-
 uint64_t align_swapped(const struct align *a, int rank, int other, uint64_t at)
 {
 	uint64_t n = 0;
@@ -124,20 +135,9 @@ static uint64_t earliest(const struct align *a, int rank, uint64_t at, const str
 
 	if (at == t->first && t->first > 1)
 		return 1; /* it lies before what the ring still holds */
-	while (at > a->base + 1) {
-		uint64_t now, then;
-
-		if (d->kind == DEVIATION_SKIPPED) {
-			now = align_reference_sig(a, at - 1 + d->shift);
-			then = align_reference_sig(a, at - 1);
-		} else {
-			now = align_sig(a, rank, at - 1 + d->shift);
-			then = align_sig(a, rank, at - 1);
-		}
-		if (!now || now != then)
-			break;
+	while (at > a->base + 1 &&
+	       align_alike(a, d->kind == DEVIATION_SKIPPED ? -1 : rank, at - 1 + d->shift, at - 1))
 		at--;
-	}
 	return at;
 }
 

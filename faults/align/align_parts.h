@@ -19,6 +19,10 @@ int align_find_reference(struct align *a);
 /* align_compare.c: the first call in which rank and reference differ, 0: none. */
 uint64_t align_first_difference(const struct align *a, int rank);
 
+/* align_compare.c: returns true if the rank's (-1: the reference's) calls x and y are alike. Of sends
+ * and receives that says no more than that both are one: then kind and amount, too. */
+bool align_alike(const struct align *a, int rank, uint64_t x, uint64_t y);
+
 /* align_schedule.c: what the reference up to `seq` itself says of the call after it, where it has
  * a period: a signature, 0: it says nothing. */
 uint64_t align_next_expected(const struct align *a, uint64_t seq);

@@ -79,8 +79,8 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 	/* The longer side's call is one too many if it repeats the one before it, else the
 	 * other one is missing it. */
 	if (x_short)
-		return sy == align_sig(a, y, at - 1) ? sx : sy;
-	return sx == align_sig(a, x, at - 1) ? sy : sx;
+		return align_alike(a, y, at, at - 1) ? sx : sy;
+	return align_alike(a, x, at, at - 1) ? sy : sx;
 }
 
 bool align_speaks_for(const struct align *a, int rank, uint64_t at)

@@ -201,6 +201,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	d->seq_high = f->seq_high;
 	d->hang_seq = f->hang_seq;
 	memcpy(d->field, f->field, sizeof(d->field));
+	memcpy(d->pair, f->pair, sizeof(d->pair));
 	memcpy(d->theirs, f->theirs, sizeof(d->theirs));
 	memcpy(d->majority, f->majority, sizeof(d->majority));
 	culprits_list(&w->ctx, &f->culprits, d->ranks, sizeof(d->ranks));

@@ -14,7 +14,7 @@ void finding_reset(struct finding *f)
 	f->class = CLASS_OUTCOME;
 	f->confidence = "inconclusive";
 	f->comm = f->seq_low = f->seq_high = f->hang_seq = -1;
-	f->field[0] = f->theirs[0] = f->majority[0] = '\0';
+	f->field[0] = f->theirs[0] = f->majority[0] = f->pair[0] = '\0';
 	f->nnotes = 0;
 }
 

@@ -183,6 +183,38 @@ static const struct meaning {
 			     "Let one script start all ranks; print NCCL_* of every rank before "
 			     "the "
 			     "first call. NCCL_DEBUG=VERSION prints the library's version." },
+	[CLASS_UNMATCHED] = { "A send has no receive, or a receive no send: a culprit left out "
+			      "one, or made one too many.",
+			      "Compare the lists of partners of both ranks at the divergence "
+			      "point.",
+			      "Build send and receive lists of all ranks from one table; count "
+			      "what each pair "
+			      "of ranks exchanges in tests (the sums must agree)." },
+	[CLASS_PAIR_SIZE] = { "A send and the receive that meets it differ in amount or type.",
+			      "Compare how both ranks come to the field named.",
+			      "Exchange amounts before data, or compute both from one table. NCCL "
+			      "compares "
+			      "nothing: what is too long hangs, what is too short passes "
+			      "unnoticed." },
+	[CLASS_PAIR_PEER] = { "A culprit made a send or receive with another partner than the one "
+			      "that waits "
+			      "for it.",
+			      "Check how it computes its partner: wrap-around, number of ranks, a "
+			      "rank "
+			      "numbered in another communicator.",
+			      "Let both sides take partners from one function; assert "
+			      "partner(partner(rank)) == "
+			      "rank." },
+	[CLASS_PAIR_DEADLOCK] = { "Ranks send to each other first, or receive from each other "
+				  "first, outside "
+				  "of a group: each waits for what the other does next.",
+				  "Put the sends and receives of the exchange between "
+				  "ncclGroupStart and "
+				  "ncclGroupEnd, or use MPI_Sendrecv.",
+				  "Never make a blocking send before the receive on both sides. It "
+				  "works as "
+				  "long as messages fit into a buffer, and hangs with the first "
+				  "that do not." },
 	[CLASS_CYCLE] = { "Ranks make calls of several communicators in different orders, and wait "
 			  "for "
 			  "each other in a circle.",

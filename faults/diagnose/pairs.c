@@ -1,10 +1,13 @@
 /* pairs.c: sends and receives between two ranks: who waits for whom. */
 #include "diagnose/pairs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/call_value.h"
+#include "options/backend_kind.h"
 #include "diagnose/place.h"
+#include "diagnose/words.h"
 
 #define PENDING_MAX 64 /* pending calls of a rank that are looked at */
 
@@ -36,10 +39,65 @@ bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culpri
 
 bool ranks_in_pairs(const struct rule_ctx *ctx)
 {
-	for (int i = 0; i < ctx->align->nranks; i++)
-		if (waits_in_pairs(ctx, i))
-			return true;
-	return call_in_pairs(align_reference(ctx->align, ctx->align->top));
+	static const struct record send = { .kind = CALL_SEND };
+	uint64_t pair = evidence_signature(&send);
+
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		const struct track *t = &ctx->align->tracks[i];
+
+		for (uint64_t s = 0; t->final && s <= t->last - t->first; s++)
+			if (t->sig[s] == pair)
+				return true;
+	}
+	return false;
+}
+
+/* How far a partner is from a rank, going round or in bits. */
+static int distance(int n, int from, int to, bool bits)
+{
+	return bits ? from ^ to : (to - from + n) % n;
+}
+
+/* The distance that most ranks have to the partners of their calls `seq`, -1: there is none. */
+static int common_distance(const struct rule_ctx *ctx, uint64_t seq, int kind, bool bits)
+{
+	int n = ctx->align->nranks, common = -1, votes = 0, with = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < n; i++) {
+			const struct record *r = align_record(ctx->align, i, seq);
+			int d;
+
+			if (!r || r->kind != kind || r->peer < 0 || r->peer >= n)
+				continue;
+			d = distance(n, i, r->peer, bits);
+			if (pass == 0 && votes == 0)
+				common = d;
+			votes += pass ? 0 : d == common ? 1 : -1;
+			with += pass && d == common;
+		}
+	return 2 * with > n ? common : -1;
+}
+
+int plan_peer(const struct rule_ctx *ctx, int rank, uint64_t seq, int kind)
+{
+	int n = ctx->align->nranks, round = common_distance(ctx, seq, kind, false);
+	int bits = round < 0 ? common_distance(ctx, seq, kind, true) : -1;
+
+	if (round >= 0)
+		return (rank + round) % n;
+	return bits >= 0 && (rank ^ bits) < n ? rank ^ bits : -1;
+}
+
+void name_pair(const struct rule_ctx *ctx, struct finding *f, int rank, int kind, int peer)
+{
+	int one = rank_number(ctx->evidence, rank), other;
+
+	if (peer < 0 || peer >= ctx->evidence->nranks)
+		return;
+	other = rank_number(ctx->evidence, peer);
+	snprintf(f->pair, sizeof(f->pair), "%d>%d", kind == CALL_SEND ? one : other,
+		 kind == CALL_SEND ? other : one);
 }
 
 /* Returns true if the rank's number within its communicator is that of the run. Where ranks are
@@ -90,6 +148,28 @@ static const struct record *find_nth(const struct rule_ctx *ctx, int rank, enum 
 	return NULL;
 }
 
+/* Where calls block, those that have returned are over, but for sends and receives of the last group. */
+static bool is_over(const struct rule_ctx *ctx, const struct track *t, uint64_t seq, int rank)
+{
+	const struct record *r = align_record(ctx->align, rank, seq);
+
+	if (!backend_lacks(ctx->run->backend, BACKEND_ASYNC) || seq == t->last)
+		return false;
+	return !call_in_pairs(r) || t->inside || !is_pair_kind(t->last_kind);
+}
+
+/* The last of the rank's calls that it is known not to wait for. */
+static uint64_t last_over(const struct rule_ctx *ctx, int rank)
+{
+	const struct track *t = &ctx->align->tracks[rank];
+	uint64_t done = calls_completed(ctx, rank);
+
+	for (uint64_t seq = t->last; t->final && seq > done; seq--)
+		if (is_over(ctx, t, seq, rank))
+			return seq;
+	return done;
+}
+
 static uint64_t last_looked(const struct track *t, uint64_t done)
 {
 	return t->last < done + PENDING_MAX ? t->last : done + PENDING_MAX;
@@ -98,7 +178,7 @@ static uint64_t last_looked(const struct track *t, uint64_t done)
 bool partners_known(const struct rule_ctx *ctx, int rank)
 {
 	const struct track *t = &ctx->align->tracks[rank];
-	uint64_t done = calls_completed(ctx, rank);
+	uint64_t done = last_over(ctx, rank);
 
 	if (!knows_all_calls(ctx, rank) || t->last > done + PENDING_MAX)
 		return false;
@@ -118,7 +198,7 @@ const struct record *open_pair(const struct rule_ctx *ctx, int rank, const struc
 
 	if (!knows_all_calls(ctx, rank) || !t->final)
 		return NULL;
-	done = calls_completed(ctx, rank);
+	done = last_over(ctx, rank);
 	for (uint64_t seq = done + 1; seq <= last_looked(t, done); seq++) {
 		const struct record *r = align_record(ctx->align, rank, seq);
 
@@ -192,6 +272,22 @@ bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprit
 		return true;
 	return skipped ? !culprits_awaited(ctx, culprits)
 		       : partners_known(ctx, rank) && !waits_in_pairs(ctx, rank);
+}
+
+void name_lacking_pair(const struct rule_ctx *ctx, struct finding *f, int rank, uint64_t seq,
+		       const struct record *like)
+{
+	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
+	const struct record *theirs;
+
+	for (int i = 0; i < n && !f->pair[0]; i++) {
+		const struct record *own = open_pair(ctx, i, &theirs);
+
+		if (own && own->peer == rank && own->kind != like->kind)
+			name_pair(ctx, f, i, own->kind, rank);
+	}
+	if (!f->pair[0])
+		name_pair(ctx, f, rank, like->kind, plan_peer(ctx, rank, seq, like->kind));
 }
 
 /* A send and its receive have this in common: between whom, which of theirs, how much. Sums of

@@ -15,7 +15,7 @@ bool call_in_pairs(const struct record *record);
 bool waits_in_pairs(const struct rule_ctx *ctx, int rank);
 /* Returns true if all of the culprits do; false for none. */
 bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits);
-/* Returns true if sends and receives are among what the ranks wait for. */
+/* Returns true if there are sends and receives among the calls. */
 bool ranks_in_pairs(const struct rule_ctx *ctx);
 
 /* Returns true if it can be told what became of all that the rank waits for. It cannot where
@@ -40,6 +40,18 @@ bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprit
  * all that it has in common with others. False for other deviations. */
 bool pairs_contradict(const struct rule_ctx *ctx, const struct culprits *culprits,
 		      const struct deviation *deviation, int rank);
+
+/* The partner of the rank's call `seq`, where most ranks make a send (receive) there to one equally far
+ * from them, or with a number as many bits away; -1: they do not. */
+int plan_peer(const struct rule_ctx *ctx, int rank, uint64_t seq, int kind);
+
+/* Writes between whom a send or receive of `rank` is, as the verdict says it ("1>2": from 1 to 2). */
+void name_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, int kind, int peer);
+
+/* The same of a call `seq` that `rank` left out, as `like` is in its place: by who waits for it, else by
+ * most ranks' partners. */
+void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int rank, uint64_t seq,
+		       const struct record *like);
 
 /* Returns true if there is a send or receive that the partner has no part of, or
  * another amount, or a collective that not all made, in the same order. True also where that

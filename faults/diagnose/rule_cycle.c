@@ -113,9 +113,14 @@ static void mark_minority(const struct rule_ctx *ctx, const struct circle *c, bo
 	}
 }
 
-/* Returns 1 if the rank's communicators have followed each other in a period, up to the call that it
- * is in; -1: up to the one before that; 0: in none. */
-static int keeps_period(const struct rule_ctx *ctx, const struct wait_call *in)
+static bool same_turn(const struct record *a, const struct record *b, bool kinds)
+{
+	return a->comm == b->comm && (!kinds || a->kind == b->kind);
+}
+
+/* Returns 1 if the rank's communicators (and `kinds` of calls) have followed each other in a period, up
+ * to the call that it is in; -1: up to the one before that; 0: in none. */
+static int keeps_period(const struct rule_ctx *ctx, const struct wait_call *in, bool kinds)
 {
 	const struct record *calls = ctx->run->ranks[in->rank].calls;
 	size_t at = (size_t)(in->call - calls);
@@ -123,42 +128,44 @@ static int keeps_period(const struct rule_ctx *ctx, const struct wait_call *in)
 	for (size_t p = 1; p <= PERIOD_MAX && at >= 2 * p; p++) {
 		size_t need = p < 3 ? 3 : p, i = 1;
 
-		while (i <= need && at >= i + p && calls[at - i].comm == calls[at - i - p].comm)
+		while (i <= need && at >= i + p &&
+		       same_turn(&calls[at - i], &calls[at - i - p], kinds))
 			i++;
 		if (i > need)
-			return calls[at].comm == calls[at - p].comm ? 1 : -1;
+			return same_turn(&calls[at], &calls[at - p], kinds) ? 1 : -1;
 	}
 	return 0;
 }
 
 /* Marks those who are in the same call as this one, out of their own order. */
-static void mark_alike(const struct rule_ctx *ctx, const struct wait_call *one,
+static void mark_alike(const struct rule_ctx *ctx, const struct wait_call *one, bool kinds,
 		       struct culprits *culprits)
 {
 	for (int v = 0; v < ctx->run->nranks; v++) {
 		const struct wait_call *in = waits_in(ctx->waits, v);
 
-		if (in && in->team == one->team && in->nth == one->nth && keeps_period(ctx, in) < 0)
+		if (in && in->team == one->team && in->nth == one->nth &&
+		    keeps_period(ctx, in, kinds) < 0)
 			mark_culprit(culprits, v);
 	}
 }
 
 /* Marks those who have left their own order, where others in the circle have kept theirs. */
-static void mark_changed(const struct rule_ctx *ctx, const struct circle *c,
+static void mark_changed(const struct rule_ctx *ctx, const struct circle *c, bool kinds,
 			 struct culprits *culprits)
 {
 	size_t changed = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		int keeps = keeps_period(ctx, c->calls[i]);
+		int keeps = keeps_period(ctx, c->calls[i], kinds);
 
 		if (keeps == 0)
 			return;
 		changed += keeps < 0;
 	}
 	for (size_t i = 0; i < c->n && changed < c->n; i++)
-		if (keeps_period(ctx, c->calls[i]) < 0)
-			mark_alike(ctx, c->calls[i], culprits);
+		if (keeps_period(ctx, c->calls[i], kinds) < 0)
+			mark_alike(ctx, c->calls[i], kinds, culprits);
 }
 
 static void name_order(char *buf, size_t len, const struct wait_call *first)
@@ -231,7 +238,7 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	if (f->culprits.n == 0)
 		mark_minority(ctx, &c, true, &f->culprits);
 	if (f->culprits.n == 0) {
-		mark_changed(ctx, &c, &f->culprits);
+		mark_changed(ctx, &c, false, &f->culprits);
 		why = "the order so far";
 	}
 	note_circle(ctx, f, &c);
@@ -239,5 +246,46 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	note_orders(ctx, f, &c, why);
 	f->class = CLASS_CYCLE;
 	f->confidence = f->culprits.n ? "majority" : "inconclusive";
+	return true;
+}
+
+/* Returns true if each is inside a call of the same kind: nobody groups them. */
+static bool none_grouped(const struct circle *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->calls[i]->call->state != RECORD_ISSUING ||
+		    c->calls[i]->call->kind != c->calls[0]->call->kind)
+			return false;
+	return c->n > 0;
+}
+
+bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
+{
+	struct circle c = { .n = 0 };
+	size_t first = 0;
+	bool named;
+
+	if (ctx->waits)
+		c.n = waits_circle(ctx->waits, true, c.calls, CIRCLE_MAX);
+	if (!none_grouped(&c))
+		return false;
+	note_circle(ctx, f, &c);
+	mark_changed(ctx, &c, true, &f->culprits);
+	named = f->culprits.n > 0;
+	if (named)
+		finding_note(f, "By the order so far the %s should have come first.",
+			     call_kind_name(c.calls[0]->call->kind == CALL_SEND ? CALL_RECV
+										: CALL_SEND));
+	for (size_t i = 0; i < c.n && !named; i++)
+		mark_culprit(&f->culprits, c.calls[i]->rank);
+	while (first + 1 < c.n && !f->culprits.in[c.calls[first]->rank])
+		first++;
+	f->comm = c.calls[first]->call->comm;
+	f->seq_low = f->seq_high = f->hang_seq = (int64_t)c.calls[first]->call->seq;
+	snprintf(f->field, sizeof(f->field), "order");
+	snprintf(f->pair, sizeof(f->pair), "%d>%d", rank_number(ctx->run, c.calls[first]->rank),
+		 rank_number(ctx->run, c.calls[first]->partner));
+	f->class = CLASS_PAIR_DEADLOCK;
+	f->confidence = named || 2 * c.n < (size_t)ctx->run->nranks ? "majority" : "inconclusive";
 	return true;
 }

@@ -113,6 +113,23 @@ static bool may_be_apart(const struct align *a, const struct deviation *first, i
 						   call_in_pairs(align_reference(a, first->high));
 }
 
+/* A send or receive left out, or one too many, is unmatched: between whom is said. */
+static enum diagnosis_class class_of(const struct rule_ctx *ctx, struct finding *f,
+				     const struct deviation *one, int rank)
+{
+	bool extra = one->kind == DEVIATION_EXTRA;
+	const struct record *r = extra ? align_record(ctx->align, rank, one->high)
+				       : align_reference(ctx->align, one->high);
+
+	if (!call_in_pairs(r) || (!extra && one->kind != DEVIATION_SKIPPED))
+		return deviation_class(one->kind);
+	if (extra)
+		name_pair(ctx, f, rank, r->kind, r->peer);
+	else
+		name_lacking_pair(ctx, f, rank, one->high, r);
+	return CLASS_UNMATCHED;
+}
+
 static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			     const struct deviation *first, int rank)
 {
@@ -147,7 +164,7 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			"As many ranks made the one as the other; what was made before and after "
 			"decides.");
 	}
-	finding_conclude(ctx, f, open ? CLASS_MISMATCH : deviation_class(first->kind),
+	finding_conclude(ctx, f, open ? CLASS_MISMATCH : class_of(ctx, f, first, rank),
 			 open || tied || first->kind == DEVIATION_UNCLEAR ||
 					 may_be_apart(a, first, rank) ||
 					 pairs_contradict(ctx, &f->culprits, first, rank)

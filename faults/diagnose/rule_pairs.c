@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/call_value.h"
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"
 #include "diagnose/rules.h"
 #include "diagnose/words.h"
+#include "waits/flows.h"
 
 static void note_open(const struct rule_ctx *ctx, struct finding *f, int rank,
 		      const struct record *own, const struct record *theirs)
@@ -29,23 +31,254 @@ static void note_open(const struct rule_ctx *ctx, struct finding *f, int rank,
 			     number, own->seq, one, partner);
 }
 
-/* Places the finding where two that do not fit have met: either may be the one that is wrong. */
-static void place_unequal(const struct rule_ctx *ctx, struct finding *f, const struct record *own,
-			  const struct record *theirs)
+/* A send and the receive that meets it, of which one is not what the other takes it for. */
+struct gap {
+	int from, to;
+	struct flow sent, received;
+	size_t at;
+	const struct record *send, *recv;
+};
+
+static bool fit(const struct record *a, const struct record *b)
 {
-	f->comm = ctx->align->comm;
-	f->hang_seq = hang_point(ctx);
-	f->seq_low = (int64_t)(own->seq < theirs->seq ? own->seq : theirs->seq);
-	f->seq_high = (int64_t)(own->seq < theirs->seq ? theirs->seq : own->seq);
-	snprintf(f->field, sizeof(f->field), own->count != theirs->count ? "count" : "dtype");
-	call_words(ctx->evidence, theirs, f->theirs, sizeof(f->theirs));
-	call_words(ctx->evidence, own, f->majority, sizeof(f->majority));
+	return a->count == b->count && a->dtype == b->dtype;
 }
 
-bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
+/* The first of what is sent from one to the other that does not fit its receive. */
+static bool find_gap(const struct flows *flows, struct gap *gap)
+{
+	size_t n;
+
+	gap->sent = flow_of(flows, gap->from, CALL_SEND, gap->to);
+	gap->received = flow_of(flows, gap->to, CALL_RECV, gap->from);
+	n = gap->sent.n < gap->received.n ? gap->sent.n : gap->received.n;
+	for (gap->at = 0; gap->at < n; gap->at++) {
+		gap->send = gap->sent.calls[gap->at];
+		gap->recv = gap->received.calls[gap->at];
+		if (!fit(gap->send, gap->recv))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t place_of(const struct gap *gap)
+{
+	return gap->send->seq < gap->recv->seq ? gap->send->seq : gap->recv->seq;
+}
+
+/* The first gap of the team. False: there is none that can be told. */
+static bool first_gap(const struct rule_ctx *ctx, const struct flows *flows, struct gap *first)
+{
+	bool any = false;
+
+	for (int i = 0; i < flows->nranks; i++)
+		for (size_t k = flows->first[i]; k < flows->first[i + 1]; k++) {
+			const struct record *r = flows->calls[k];
+			struct gap gap = { .from = i, .to = r->peer };
+
+			if (k > flows->first[i] && flows->calls[k - 1]->kind == r->kind &&
+			    flows->calls[k - 1]->peer == r->peer)
+				continue;
+			if (r->kind != CALL_SEND || !knows_all_calls(ctx, i) ||
+			    !knows_all_calls(ctx, r->peer) || !find_gap(flows, &gap))
+				continue;
+			if (!any || place_of(&gap) < place_of(first))
+				*first = gap;
+			any = true;
+		}
+	return any;
+}
+
+/* Returns true if this call is other than most ranks', the rank's first such, and no other rank differs. */
+static bool differs_alone(const struct rule_ctx *ctx, int rank, const struct record *r)
+{
+	const struct align *a = ctx->align;
+	struct deviation own = align_compare(a, rank);
+	bool alone = !a->tie && own.kind == DEVIATION_FIELD && own.high == r->seq &&
+		     own.agreed >= PLAN_MIN && align_reference(a, r->seq)->kind == r->kind;
+
+	for (int i = 0; i < a->nranks && alone; i++)
+		alone = i == rank || align_compare(a, i).kind == DEVIATION_NONE;
+	return alone;
+}
+
+/* The flow from `at` on is the other one from its next call on: as far as both go, once at least. */
+static bool is_moved(const struct flow *flow, const struct flow *other, size_t at)
+{
+	size_t i = at;
+
+	while (i < flow->n && i + 1 < other->n && fit(flow->calls[i], other->calls[i + 1]))
+		i++;
+	return i > at && (i == flow->n || i + 1 == other->n);
+}
+
+/* What a gap comes to: whose call is the odd one (-1: nobody can say), how it goes on from those before it. */
+struct judgement {
+	int culprit;
+	enum flow_step step;
+	bool moved; /* a call was left out, or is one too many */
+};
+
+static struct judgement judge(const struct rule_ctx *ctx, const struct gap *gap)
+{
+	enum flow_step sent = flow_step(&gap->sent, gap->at);
+	enum flow_step received = flow_step(&gap->received, gap->at);
+	bool from = sent > received && (received == STEP_EXACT || received == STEP_KEEPS);
+	bool to = received > sent && (sent == STEP_EXACT || sent == STEP_KEEPS);
+	struct judgement j = { .culprit = -1 };
+
+	if (from == to) {
+		from = differs_alone(ctx, gap->from, gap->send);
+		to = differs_alone(ctx, gap->to, gap->recv);
+	}
+	if (from != to) {
+		j.culprit = from ? gap->from : gap->to;
+		j.step = from ? sent : received;
+	}
+	j.moved = j.step == STEP_AHEAD || j.step == STEP_AGAIN ||
+		  is_moved(&gap->sent, &gap->received, gap->at) ||
+		  is_moved(&gap->received, &gap->sent, gap->at);
+	return j;
+}
+
+/* Places the finding at two calls that have met, of which `odd` is, or may be, the wrong one. */
+static void place_gap(const struct rule_ctx *ctx, struct finding *f, const struct record *odd,
+		      const struct record *other, bool sure)
+{
+	f->comm = ctx->align->comm;
+	f->hang_seq = ctx->outcome == OUTCOME_HANG ? hang_point(ctx) : -1;
+	f->seq_low = f->seq_high = (int64_t)odd->seq;
+	if (!sure && other->seq < odd->seq)
+		f->seq_low = (int64_t)other->seq;
+	if (!sure && other->seq > odd->seq)
+		f->seq_high = (int64_t)other->seq;
+	snprintf(f->field, sizeof(f->field), odd->count != other->count ? "count" : "dtype");
+	call_words(ctx->evidence, odd, f->theirs, sizeof(f->theirs));
+	call_words(ctx->evidence, other, f->majority, sizeof(f->majority));
+	name_pair(ctx, f, odd->kind == CALL_SEND ? other->peer : odd->peer, CALL_SEND,
+		  odd->kind == CALL_SEND ? odd->peer : other->peer);
+}
+
+/* Returns true if nobody is free on whom the rank's wait depends: it will not come. */
+static bool is_stuck(const struct rule_ctx *ctx, int rank)
+{
+	int number = team_rank(ctx->team, rank);
+
+	return ctx->waits && number >= 0 && waits_closed(ctx->waits, number);
+}
+
+/* A call of `rank`'s, of this kind and amount, with a partner that has no part in it, where it lacks one with
+ * `partner`. NULL: there is none. */
+static const struct record *find_stray(const struct rule_ctx *ctx, const struct flows *flows,
+				       int rank, const struct record *lacking, int partner)
+{
+	int kind = lacking->kind == CALL_SEND ? CALL_RECV : CALL_SEND;
+
+	for (size_t k = flows->first[rank]; k < flows->first[rank + 1]; k++) {
+		const struct record *r = flows->calls[k];
+		struct flow flow = flow_of(flows, rank, kind, r->peer), theirs;
+		bool strange;
+
+		if (r->kind != kind || r->peer == partner || !fit(r, lacking) ||
+		    !knows_all_calls(ctx, r->peer) || flow.calls[flow.n - 1] != r)
+			continue;
+		theirs = flow_of(flows, r->peer, lacking->kind, rank);
+		strange = flow.n == 1 && flow_of(flows, rank, kind, partner).n > 0 &&
+			  is_stuck(ctx, r->peer);
+		if (theirs.n < flow.n && (strange || plan_peer(ctx, rank, r->seq, kind) == partner))
+			return r;
+	}
+	return NULL;
+}
+
+static void report_stray(const struct rule_ctx *ctx, struct finding *f, int rank,
+			 const struct record *stray, const struct record *lacking, int partner)
+{
+	struct record right = *stray;
+	char one[160], other[160];
+
+	right.peer = partner;
+	mark_culprit(&f->culprits, rank);
+	place_gap(ctx, f, stray, lacking, true);
+	snprintf(f->field, sizeof(f->field), "peer");
+	call_words(ctx->evidence, &right, f->majority, sizeof(f->majority));
+	name_pair(ctx, f, rank, stray->kind, partner);
+	finding_note(f,
+		     "Rank %d made call %" PRIu64 " (%s), of which rank %d has no part; rank %d's "
+		     "call %" PRIu64 " (%s) lacks its counterpart.",
+		     rank_number(ctx->evidence, rank), stray->seq,
+		     call_words(ctx->evidence, stray, one, sizeof(one)),
+		     rank_number(ctx->evidence, stray->peer), rank_number(ctx->evidence, partner),
+		     lacking->seq, call_words(ctx->evidence, lacking, other, sizeof(other)));
+	finding_conclude(ctx, f, CLASS_PAIR_PEER, "majority");
+}
+
+/* Somebody waits for a call that a rank made with another one. */
+static bool find_peer(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows)
 {
 	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
-	bool unequal = false;
+
+	for (int i = 0; i < n; i++) {
+		const struct record *theirs, *own = open_pair(ctx, i, &theirs), *stray;
+
+		stray = own ? find_stray(ctx, flows, own->peer, own, i) : NULL;
+		if (!stray)
+			continue;
+		report_stray(ctx, f, own->peer, stray, own, i);
+		return true;
+	}
+	return false;
+}
+
+static void report_gap(const struct rule_ctx *ctx, struct finding *f, const struct gap *gap)
+{
+	struct judgement j = judge(ctx, gap);
+	bool from = j.culprit == gap->from;
+	const struct record *odd = from ? gap->send : gap->recv;
+	int rank = rank_number(ctx->evidence, j.culprit >= 0 ? j.culprit : gap->to);
+
+	place_gap(ctx, f, odd, from ? gap->recv : gap->send, j.culprit >= 0);
+	note_open(ctx, f, from ? gap->from : gap->to, odd, from ? gap->recv : gap->send);
+	if (j.culprit >= 0)
+		mark_culprit(&f->culprits, j.culprit);
+	if (j.moved)
+		snprintf(f->field, sizeof(f->field), "call");
+	if (j.step == STEP_AHEAD)
+		finding_note(f, "By the calls before it rank %d left one out.", rank);
+	else if (j.step == STEP_AGAIN)
+		finding_note(f, "Rank %d made the call before it once more.", rank);
+	else if (j.culprit < 0)
+		finding_note(f,
+			     "Nothing speaks for one or the other: either may be the one that is "
+			     "wrong.");
+	finding_conclude(ctx, f, j.moved ? CLASS_UNMATCHED : CLASS_PAIR_SIZE,
+			 j.culprit >= 0 ? "majority" : "inconclusive");
+}
+
+bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
+{
+	struct flows flows;
+	struct gap gap;
+	bool found = false;
+
+	if (ctx->align->nranks <= PAIR_RANKS_MAX &&
+	    flows_init(&flows, ctx->evidence, ctx->align->comm) == 0) {
+		found = find_peer(ctx, f, &flows);
+		if (!found && first_gap(ctx, &flows, &gap)) {
+			report_gap(ctx, f, &gap);
+			found = true;
+		}
+	}
+	flows_release(&flows);
+	return found;
+}
+
+/* Writes down who waits for whom. Returns the first call that met one which does not fit, NULL: none. */
+static const struct record *note_all_open(const struct rule_ctx *ctx, struct finding *f,
+					  const struct record **met)
+{
+	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
+	const struct record *first = NULL;
 
 	for (int i = 0; i < n && finding_has_room(f); i++) {
 		const struct record *theirs = NULL, *own = open_pair(ctx, i, &theirs);
@@ -53,20 +286,31 @@ bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
 		if (!own)
 			continue;
 		note_open(ctx, f, i, own, theirs);
-		if (theirs && !unequal)
-			place_unequal(ctx, f, own, theirs);
-		unequal = unequal || theirs;
+		if (theirs && !first)
+			*met = theirs;
+		first = first || !theirs ? first : own;
 	}
-	if (unequal)
-		finding_conclude(ctx, f, CLASS_MISMATCH, "inconclusive");
-	return unequal;
+	return first;
+}
+
+bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct record *met, *own = note_all_open(ctx, f, &met);
+
+	if (!own)
+		return false;
+	place_gap(ctx, f, met, own, false);
+	finding_conclude(ctx, f, CLASS_PAIR_SIZE, "inconclusive");
+	return true;
 }
 
 bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
+	const struct record *met;
+
 	if (ctx->outcome == OUTCOME_HANG && !missing_explained(ctx, f))
 		return false;
 	clear_culprits(&f->culprits);
-	rule_unequal(ctx, f);
+	note_all_open(ctx, f, &met);
 	return f->nnotes > 0;
 }

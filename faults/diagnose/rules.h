@@ -36,7 +36,8 @@ rule_fn rule_split; /* two sides, and nobody can say which is right */
 void plan_find(const struct rule_ctx *ctx, struct plan *plan);
 
 /* rule_cycle.c: ranks wait for each other in a circle. */
-rule_fn rule_cycle; /* over several communicators */
+rule_fn rule_cycle;    /* over several communicators */
+rule_fn rule_deadlock; /* in sends alone, or receives alone, which they made outside of groups */
 
 /* rule_missing.c: some made a call that others, not inside one, never did. */
 rule_fn rule_missing;
@@ -48,6 +49,7 @@ bool missing_explained(const struct rule_ctx *ctx, struct finding *finding);
 void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
 
 /* rule_pairs.c: sends and receives that cannot end. */
+rule_fn rule_pairs;	   /* that have met and do not fit, or are with another partner */
 rule_fn rule_unequal;	   /* the partner made its part with another amount; no culprit */
 rule_fn remark_open_pairs; /* the partner has not made its part */
 

@@ -32,6 +32,10 @@ enum diagnosis_class {
 	CLASS_INIT_UNREACHABLE, /* lives in another network than the others */
 	CLASS_ABORTED,		/* aborted its communicator by itself */
 	CLASS_SETTINGS,		/* has other settings, or another library, than most */
+	CLASS_UNMATCHED,	/* left out a send or receive, or made one too many */
+	CLASS_PAIR_SIZE,	/* sent another amount or type than is received */
+	CLASS_PAIR_PEER,	/* made one with another partner */
+	CLASS_PAIR_DEADLOCK,	/* all send first, or all receive first, none in a group */
 	CLASS_CYCLE,		/* ranks wait for each other in calls of several communicators */
 	CLASS_GPU_STUCK,	/* a kernel or a wait stands on its stream ahead of the call */
 	CLASS_GPU_FAULT,	/* a kernel of its broke its CUDA context */

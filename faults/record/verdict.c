@@ -147,6 +147,8 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 		v->seq, v->confidence, v->detect_ms);
 	if (v->field[0])
 		fprintf(out, " field=%s", v->field);
+	if (v->pair[0])
+		fprintf(out, " pair=%s", v->pair);
 	if (v->hang_seq >= 0 && v->hang_seq != v->seq)
 		fprintf(out, " hang_seq=%" PRId64, v->hang_seq);
 	if (v->side)

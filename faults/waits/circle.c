@@ -104,3 +104,35 @@ size_t waits_circle(const struct waits *w, bool pairs, const struct wait_call **
 	free(s.way);
 	return n;
 }
+
+/* Adds those for whom `rank` waits to the list. */
+static size_t add_awaited(const struct waits *w, int rank, int *list, size_t n, bool *in)
+{
+	for (const struct wait_call *c = waits_in(w, rank); c; c = waits_also(w, c))
+		for (int i = 0; i < w->evidence->nranks; i++)
+			if (!in[i] && waits_for(w, c, i)) {
+				in[i] = true;
+				list[n++] = i;
+			}
+	return n;
+}
+
+bool waits_closed(const struct waits *w, int rank)
+{
+	size_t ranks = (size_t)w->evidence->nranks, n = 1;
+	int *list = malloc((ranks + 1) * sizeof(*list));
+	bool *in = calloc(ranks + 1, sizeof(*in));
+	bool closed = list && in;
+
+	if (closed) {
+		list[0] = rank;
+		in[rank] = true;
+	}
+	for (size_t i = 0; closed && i < n; i++) {
+		closed = waits_in(w, list[i]) != NULL;
+		n = add_awaited(w, list[i], list, n, in);
+	}
+	free(list);
+	free(in);
+	return closed;
+}

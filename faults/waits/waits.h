@@ -72,6 +72,9 @@ bool waits_behind(const struct waits *waits, const struct wait_call *in,
 const struct record *waits_collective(const struct waits *waits, int rank, uint32_t comm,
 				      uint64_t nth);
 
+/* circle.c: returns true if this rank waits in a call, as do all for whom it waits, and so on. */
+bool waits_closed(const struct waits *waits, int rank);
+
 /* circle.c: calls each of which waits for the rank that is in the next one, the last for the first's:
  * of sends and receives alone (`pairs`), or on two communicators at least. Begins with the lowest rank.
  * Returns how many, 0: there is no such circle of at most `max`. */

@@ -40,13 +40,16 @@ static void set_teams(const char *teams, int nranks)
 		}
 }
 
+/* Amounts are those of the round: of the last collective on the communicator. */
 static void add_call(struct evidence_rank *r, uint32_t comm)
 {
-	uint64_t seq = 1;
+	uint64_t seq = 1, round = 1;
 
-	for (size_t k = 0; k < r->ncalls; k++)
+	for (size_t k = 0; k < r->ncalls; k++) {
 		seq += r->calls[k].comm == comm;
-	r->calls[r->ncalls] = make_call(r->ncalls + 1, odd_count(seq));
+		round += r->calls[k].comm == comm && r->calls[k].kind < CALL_SEND;
+	}
+	r->calls[r->ncalls] = make_call(r->ncalls + 1, step_count(round));
 	r->calls[r->ncalls].comm = (uint16_t)comm;
 	r->calls[r->ncalls].seq = seq;
 	r->view.issued = ++r->ncalls;
@@ -56,6 +59,7 @@ static void tell_pair(struct record *last, char kind, char peer)
 {
 	last->kind = kind == 's' ? CALL_SEND : CALL_RECV;
 	last->op = OP_NONE;
+	last->count -= step_count(1);
 	last->peer = peer - '0';
 }
 
@@ -79,7 +83,7 @@ static void tell(struct evidence_rank *r, const char *calls)
 		else if (*calls == 'g')
 			last->kind = CALL_ALL_GATHER;
 		else if (*calls == '+' || *calls == '-')
-			last->count += *calls == '+' ? 5000 : -500ull;
+			last->count += *calls == '+' ? 7 : -7ull;
 		else if (*calls != ' ')
 			tell_pair(last, calls[0], calls[1]), calls++;
 	}
@@ -104,6 +108,13 @@ static void play_row(const struct row *row)
 	strcpy(evidence.backend, blocks ? "mpi" : "nccl");
 	finish();
 }
+
+/* A collective, then pairs of ranks hand over, outside of groups: the lower one sends first. */
+#define H0	  "0 0s1 0r1|"
+#define H1	  "0 0r0 0s0|"
+#define H2	  "0 0s3 0r3|"
+#define H3	  "0 0r2 0s2|"
+#define TIMES5(h) h h h h h
 
 static const struct row rows[] = {
 	{ "asleep before a call of its half",
@@ -179,6 +190,51 @@ static const struct row rows[] = {
 	  "call 4 of communicator 2 for rank 1, which waits in AllReduce call 4 of communicator 1 "
 	  "for "
 	  "rank 0." },
+	{ "a send of less",
+	  "",
+	  "",
+	  { TIMES5(H0) "|0", TIMES5(H1) "|0", TIMES5(H2) "| 0 0s3-", TIMES5(H3) "| 0 0r2 0s2" },
+	  "p2p-size 2 comm=0 seq=17 majority 2>3",
+	  NULL },
+	{ "two sizes, and nothing before",
+	  "",
+	  "",
+	  { "0", "0", "00s3-", "00r20s2" },
+	  "p2p-size - comm=0 seq=2 inconclusive 2>3",
+	  NULL },
+	{ "a send to another rank",
+	  "",
+	  "",
+	  { TIMES5(H0) H0 "0!", TIMES5(H1) H1 "0!", TIMES5(H2) "0 0s0!", TIMES5(H3) "0 0r2!" },
+	  "p2p-peer 2 comm=0 seq=17 majority 2>3",
+	  NULL },
+	{ "a receive left out",
+	  "",
+	  "",
+	  { TIMES5(H0) H0 "0!", TIMES5(H1) H1 "0!", TIMES5(H2) "0 0s3 0!",
+	    TIMES5(H3) "0 0r2 0s2!" },
+	  "p2p-unmatched 2 comm=0 seq=18 majority 3>2",
+	  NULL },
+	{ "a receive too many",
+	  "",
+	  "",
+	  { TIMES5(H0) H0 "0!", TIMES5(H1) H1 "0!", TIMES5(H2) H2 "0r3!", TIMES5(H3) H3 "0!" },
+	  "p2p-unmatched 2 comm=0 seq=18 majority 3>2",
+	  NULL },
+	{ "both send first",
+	  "",
+	  "",
+	  { TIMES5(H0) H0 "0!", TIMES5(H1) H1 "0!", TIMES5(H2) "0 0s3!", TIMES5(H3) "0 0s2!" },
+	  "p2p-deadlock 3 comm=0 seq=17 majority 3>2",
+	  "Rank 2 waits in Send call 17 of communicator 0 for rank 3, which waits in Send call 17 "
+	  "of "
+	  "communicator 0 for rank 2." },
+	{ "both send first, as ever",
+	  "",
+	  "",
+	  { "0s1 0r1|e", "0r0 0s0|e", "0s3!", "0s2!" },
+	  "p2p-deadlock 2,3 comm=0 seq=1 inconclusive 2>3",
+	  NULL },
 };
 
 static void test_rows(void)
@@ -187,9 +243,10 @@ static void test_rows(void)
 		char verdict[512];
 
 		play_row(&rows[i]);
-		snprintf(verdict, sizeof(verdict), "%s %s comm=%ld seq=%ld %s",
+		snprintf(verdict, sizeof(verdict), "%s %s comm=%ld seq=%ld %s%s%s",
 			 class_name(found.class, found.outcome), found.ranks, (long)found.comm,
-			 (long)found.seq_low, found.confidence);
+			 (long)found.seq_low, found.confidence, found.pair[0] ? " " : "",
+			 found.pair);
 		CU_ASSERT_STRING_EQUAL(verdict, rows[i].verdict);
 		if (strcmp(verdict, rows[i].verdict) != 0)
 			printf("\n  %s: wanted %s, found %s\n", rows[i].what, rows[i].verdict,

@@ -263,16 +263,16 @@ struct score {
 /* Is this what the fault is called? What was left out last, or to the end, cannot be told apart. */
 static bool is_class_of(enum fault_played fault, const char *class)
 {
-	static const char *const classes[FAULTS_PLAYED][2] = {
+	static const char *const classes[FAULTS_PLAYED][3] = {
 		[FAULT_BUSY] = { "host-busy" },
 		[FAULT_IDLE] = { "missing-call" },
 		[FAULT_BLOCK] = { "host-blocked" },
-		[FAULT_SKIP] = { "skipped-call", "skipped-or-early-exit" },
+		[FAULT_SKIP] = { "skipped-call", "skipped-or-early-exit", "p2p-unmatched" },
 		[FAULT_EARLY] = { "early-exit", "skipped-or-early-exit" },
-		[FAULT_EXTRA] = { "extra-call" },
+		[FAULT_EXTRA] = { "extra-call", "p2p-unmatched" },
 	};
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		if (classes[fault][i] && strcmp(class, classes[fault][i]) == 0)
 			return true;
 	return false;

@@ -184,6 +184,8 @@ static void end_with(int nranks, const char *const *kinds, int wrong)
 		play(i, n, odd_count, false);
 		for (int k = 0; k < n; k++) {
 			r->calls[k].kind = strchr("sS", kinds[i][k]) ? CALL_SEND : CALL_RECV;
+			if (r->calls[k].kind == CALL_RECV)
+				r->calls[k].count = odd_count(1);
 			r->calls[k].op = -1;
 			r->calls[k].peer = (i + (kinds[i][k] < 'a' ? nranks - 1 : 1)) % nranks;
 		}
@@ -259,6 +261,54 @@ static void crosses(struct evidence_rank *r)
 	play(1, OP, odd_count, true);
 	r->calls[OP / 2].count = odd_count(OP / 2 + 2);
 	r->calls[OP / 2 + 1].count = odd_count(OP / 2 + 1);
+}
+
+/* All send to the next rank and receive from the one before, in turn; rank 1 without its call `lacking` (0:
+ * with all), and in the last one. */
+static void exchange(uint64_t lacking)
+{
+	for (int i = 0; i < 3; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		play(i, OP, odd_count, true);
+		for (uint64_t k = 0; k < OP; k++) {
+			uint64_t step = k + (i == 1 && lacking && k + 1 >= lacking);
+
+			r->calls[k].kind = step % 2 ? CALL_RECV : CALL_SEND;
+			r->calls[k].op = OP_NONE;
+			r->calls[k].peer = (i + (step % 2 ? 2 : 1)) % 3;
+			r->calls[k].count = odd_count(step / 2);
+		}
+	}
+}
+
+static void lacks_one(struct evidence_rank *r)
+{
+	(void)r;
+	exchange(OP / 2);
+}
+
+static void sends_less(struct evidence_rank *r)
+{
+	exchange(0);
+	r->calls[OP - 2].count--;
+}
+
+static void sends_elsewhere(struct evidence_rank *r)
+{
+	exchange(0);
+	r->calls[OP - 2].peer = 0;
+	r->view.completed = evidence.ranks[2].view.completed = OP - 2;
+}
+
+static void sends_first(struct evidence_rank *r)
+{
+	exchange(0);
+	for (int i = 0; i < 3; i++)
+		evidence.ranks[i].ncalls = evidence.ranks[i].view.issued = OP - 1;
+	r->calls[OP - 2].state = evidence.ranks[0].calls[OP - 2].state = RECORD_ISSUING;
+	r->calls[OP - 2].peer = 0;
+	r->view.completed = evidence.ranks[0].view.completed = OP - 2;
 }
 
 /* Its call is on communicator 1, of which each made one before. */
@@ -354,6 +404,10 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_INIT_UNREACHABLE] = { .init = true, .comm_state = RECORD_COMM_INIT, .netns = 5 },
 	[CLASS_ABORTED] = { .state = 'S', .comm_state = RECORD_COMM_ABORTED },
 	[CLASS_SETTINGS] = { is_set_otherwise, .state = 'S' },
+	[CLASS_UNMATCHED] = { lacks_one, .state = 'S' },
+	[CLASS_PAIR_SIZE] = { sends_less, .state = 'S' },
+	[CLASS_PAIR_PEER] = { sends_elsewhere, .state = 'S' },
+	[CLASS_PAIR_DEADLOCK] = { sends_first, .state = 'R' },
 	[CLASS_CYCLE] = { swaps, .state = 'R', .share = 1 },
 	[CLASS_GPU_STUCK] = { stands_ahead, .state = 'R', .share = 1 },
 	[CLASS_GPU_FAULT] = { .process = PROCESS_EXITED,
@@ -408,7 +462,9 @@ static void test_reached(void)
 		do_deed(&deeds[class]);
 		finish();
 		CU_ASSERT_EQUAL((int)found.class, class);
-		CU_ASSERT_STRING_EQUAL(found.ranks, class == CLASS_UNEXPLAINED ? "-" : "1");
+		CU_ASSERT_STRING_EQUAL(found.ranks, class == CLASS_UNEXPLAINED	   ? "-"
+						    : class == CLASS_PAIR_DEADLOCK ? "0,1"
+										   : "1");
 		CU_ASSERT_PTR_NULL(strstr(found.cause, "reported it themselves"));
 		if ((int)found.class != class)
 			printf("  not %s but %s\n", class_name(class, 0),

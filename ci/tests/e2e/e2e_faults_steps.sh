@@ -45,15 +45,15 @@ expect_out '^# verdict: outcome=diverged class=init-mismatch ranks=4 comm=0 seq=
 # before and after does.
 for case in sendrecv:15 hypercube:29; do
 	IFS=: read -r collective seq <<<"$case"
-	for fault in skip-call:skipped-call extra-call:extra-call conditional-call:mismatch; do
+	for fault in skip-call:p2p-unmatched extra-call:p2p-unmatched conditional-call:mismatch; do
 		perf "$collective" -g 4 "--fault=${fault%:*}:1"
 		expect_out "^# verdict: .* class=${fault#*:} ranks=1 comm=0 seq=$seq confidence=majority "
 	done
 	perf "$collective" -g 4 --fault=skip-call:1,2
-	expect_out "^# verdict: .* class=skipped-call ranks=1,2 comm=0 seq=$seq confidence=inconclusive "
+	expect_out "^# verdict: .* class=p2p-unmatched ranks=1,2 comm=0 seq=$seq confidence=inconclusive "
 done
 perf sendrecv -g 2 --fault=extra-call:1
-expect_out '^# verdict: .* class=extra-call ranks=1 comm=0 seq=15 confidence=inconclusive '
+expect_out '^# verdict: .* class=p2p-unmatched ranks=1 comm=0 seq=15 confidence=inconclusive '
 
 # The last call fires, the one after it is refused: sendrecv 25 * 2, hypercube of four 25 * 4.
 for last in sendrecv:50:2 hypercube:100:4 broadcast:25:1; do

@@ -1,0 +1,110 @@
+/* flows.c: sends and receives by partner; steps of their amounts. */
+#include "waits/flows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/call_value.h"
+
+static bool is_pair(const struct record *r, uint32_t comm)
+{
+	return r->comm == comm && (r->kind == CALL_SEND || r->kind == CALL_RECV);
+}
+
+/* By kind, partner, time. */
+static int compare_calls(const void *a, const void *b)
+{
+	const struct record *x = *(const struct record *const *)a;
+	const struct record *y = *(const struct record *const *)b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->peer != y->peer)
+		return x->peer < y->peer ? -1 : 1;
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+int flows_init(struct flows *f, const struct evidence *e, uint32_t comm)
+{
+	size_t n = 0;
+
+	memset(f, 0, sizeof(*f));
+	f->nranks = e->nranks;
+	for (int i = 0; i < e->nranks; i++)
+		n += e->ranks[i].ncalls;
+	f->calls = malloc((n + 1) * sizeof(*f->calls));
+	f->first = calloc((size_t)e->nranks + 1, sizeof(*f->first));
+	if (!f->calls || !f->first)
+		return -ENOMEM;
+	n = 0;
+	for (int i = 0; i < e->nranks; i++) {
+		f->first[i] = n;
+		for (size_t k = 0; k < e->ranks[i].ncalls; k++)
+			if (is_pair(&e->ranks[i].calls[k], comm))
+				f->calls[n++] = &e->ranks[i].calls[k];
+		qsort(f->calls + f->first[i], n - f->first[i], sizeof(*f->calls), compare_calls);
+	}
+	f->first[e->nranks] = n;
+	return 0;
+}
+
+void flows_release(struct flows *f)
+{
+	free(f->calls);
+	free(f->first);
+	memset(f, 0, sizeof(*f));
+}
+
+/* The first of the rank's calls that is not before this kind and partner. */
+static size_t find_first(const struct flows *f, int rank, int kind, int64_t peer)
+{
+	size_t low = f->first[rank], high = f->first[rank + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct record *r = f->calls[middle];
+
+		if (r->kind < kind || (r->kind == kind && r->peer < peer))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct flow flow_of(const struct flows *f, int rank, int kind, int peer)
+{
+	size_t first = find_first(f, rank, kind, peer);
+
+	return (struct flow){ f->calls + first,
+			      find_first(f, rank, kind, (int64_t)peer + 1) - first };
+}
+
+static double amount(const struct record *r)
+{
+	return (double)r->count;
+}
+
+enum flow_step flow_step(const struct flow *flow, size_t at)
+{
+	const struct record *const *c = flow->calls + at;
+	double step, before, now, off;
+
+	if (at < 3 || at >= flow->n)
+		return STEP_UNKNOWN;
+	step = amount(c[-1]) - amount(c[-2]);
+	before = amount(c[-2]) - amount(c[-3]);
+	now = amount(c[0]) - amount(c[-1]);
+	off = fabs(step) / 8;
+	if (c[-1]->dtype != c[-2]->dtype || fabs(step - before) > off)
+		return STEP_UNKNOWN;
+	if (c[0]->dtype != c[-1]->dtype)
+		return STEP_BREAKS;
+	if (fabs(now - step) <= off)
+		return now == step ? STEP_EXACT : STEP_KEEPS;
+	if (c[0]->count == c[-1]->count)
+		return STEP_AGAIN;
+	return fabs(now - 2 * step) <= 2 * off ? STEP_AHEAD : STEP_BREAKS;
+}

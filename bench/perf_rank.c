@@ -300,14 +300,29 @@ static int check_fired(struct rank *r)
 	return rc;
 }
 
+/* What will be broken, as remarks. */
+static int announce_faults(struct rank *r)
+{
+	const struct injector *injector = r->program->injector;
+	char text[256];
+	int rc = 0;
+
+	for (int i = 0; r->run.report && injector && i < injector->nspecs && rc == 0; i++)
+		rc = report_comment(r->run.report, "fault %s",
+				    inject_describe(injector, i, text, sizeof(text)));
+	return rc;
+}
+
 static int run_all(struct rank *r)
 {
 	int rc;
 
 	if (r->program->options->nfaults == 0)
 		return run_sweep(&r->run);
-	rc = schedule_run(&r->run, &r->schedule,
-			  r->program->injector ? inject_meets(r->program->injector) : 0);
+	rc = announce_faults(r);
+	if (rc == 0)
+		rc = schedule_run(&r->run, &r->schedule,
+				  r->program->injector ? inject_meets(r->program->injector) : 0);
 	return rc < 0 ? rc : check_fired(r);
 }
 

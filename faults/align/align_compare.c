@@ -102,6 +102,23 @@ uint64_t align_swapped(const struct align *a, int rank, int other, uint64_t at)
 	return n;
 }
 
+/* The others stand in call `at`, which let this rank go on: nothing of theirs is there to compare what follows
+ * with. It is that call, made otherwise, where more than its amount is the same, or where the schedule so far
+ * has what this rank made next. */
+static bool is_other_field(const struct align *a, int rank, uint64_t at)
+{
+	const struct record *own = align_record(a, rank, at), *ref = align_reference(a, at);
+	uint64_t next = align_next_expected(a, at);
+
+	if (align_reference_sig(a, at + 1) || !own || !ref || own->kind != ref->kind)
+		return false;
+	if (own->count == ref->count)
+		return (own->dtype != ref->dtype) + (own->op != ref->op) +
+			       (own->peer != ref->peer) ==
+		       1;
+	return next ? align_sig(a, rank, at + 1) == next : align_is_step(a, rank, at + 1, at, 1);
+}
+
 static enum deviation_kind find_kind(const struct align *a, int rank, uint64_t at, uint64_t *shift)
 {
 	bool field = fits(a, rank, at, 0) > 0;
@@ -125,7 +142,7 @@ static enum deviation_kind find_kind(const struct align *a, int rank, uint64_t a
 			return kind_by_length(a, rank, skipped, extra);
 		return skipped ? DEVIATION_SKIPPED : DEVIATION_EXTRA;
 	}
-	return field ? DEVIATION_FIELD : DEVIATION_UNCLEAR;
+	return field || is_other_field(a, rank, at) ? DEVIATION_FIELD : DEVIATION_UNCLEAR;
 }
 
 /* Removing or adding the calls a little earlier would have given the same sequence. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,6 +191,22 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 		if (spec_names(&injector->specs[i], place->rank))
 			atomic_fetch_or(&place->record->due, 1u << i);
 	return 0;
+}
+
+char *inject_describe(const struct injector *injector, int i, char *buf, size_t len)
+{
+	const struct fault_spec *spec = &injector->specs[i];
+	size_t n = (size_t)snprintf(buf, len, "%s: rank %d%s", spec->fault->name, spec->ranks[0],
+				    spec->nranks > 1 ? " and others" : "");
+
+	if (spec->op != FAULT_OP_INIT && n < len)
+		n += (size_t)snprintf(buf + n, len - n, ", call %ld", spec->op);
+	for (int k = 0; k < spec->nargs && n < len; k++)
+		n += (size_t)snprintf(buf + n, len - n, ", %s=%s", spec->args[k].key,
+				      spec->args[k].value);
+	if (spec->way && n < len)
+		snprintf(buf + n, len - n, ": should come to outcome=%s", spec->way->outcome);
+	return buf;
 }
 
 uint32_t inject_meets(const struct injector *injector)

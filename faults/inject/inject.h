@@ -52,6 +52,10 @@ int inject_check(const struct injector *injector, const struct inject_place *pla
  * reached"); -ENOTSUP with OUTCOME_UNSUPPORTED and the need in words. */
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err);
 
+/* One line of spec number `i`, placed: its fault, the first of its ranks and calls, and the way that was
+ * taken: "size-mismatch: rank 3, call 8, factor=half: should come to hang". Returns buf. */
+char *inject_describe(const struct injector *injector, int i, char *buf, size_t len);
+
 /* Returns true if any of the faults needs this, a bit of fault_need. */
 bool inject_needs(const struct injector *injector, unsigned need);
 

@@ -24,6 +24,63 @@ static bool applies(const struct planned_call *planned)
 	return !change_is_pair(planned->call.kind) && planned->call.kind != CALL_ALLTOALLV;
 }
 
+/* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */
+static const struct fault_way ways[] = {
+	{ .outcome = "hang",
+	  .transports = BY_P2P,
+	  .kinds = 1u << CALL_ALL_REDUCE | 1u << CALL_ALL_GATHER | 1u << CALL_REDUCE_SCATTER |
+		   1u << CALL_BROADCAST | 1u << CALL_REDUCE | 1u << CALL_ALLTOALL |
+		   1u << CALL_GATHER,
+	  .args = "how=width" },
+	{ .outcome = "hang",
+	  .transports = BY_SHM,
+	  .kinds = 1u << CALL_ALL_GATHER | 1u << CALL_REDUCE_SCATTER | 1u << CALL_ALLTOALL |
+		   1u << CALL_GATHER,
+	  .args = "how=width" },
+	{ .outcome = "hang",
+	  .transports = BY_NET,
+	  .kinds = 1u << CALL_GATHER,
+	  .args = "how=width" },
+	{ .outcome = "hang",
+	  .transports = BY_NET,
+	  .kinds = 1u << CALL_ALL_GATHER | 1u << CALL_ALL_REDUCE | 1u << CALL_REDUCE |
+		   1u << CALL_REDUCE_SCATTER,
+	  .most = 64 << 10,
+	  .args = "how=width" },
+	{ .outcome = "hang",
+	  .transports = BY_MPI,
+	  .kinds = 1u << CALL_ALL_REDUCE | 1u << CALL_REDUCE_SCATTER | 1u << CALL_REDUCE,
+	  .args = "how=width" },
+	{ .outcome = "corrupt",
+	  .transports = BY_ANY,
+	  .kinds = 1u << CALL_ALL_REDUCE | 1u << CALL_REDUCE_SCATTER,
+	  .args = "how=same" },
+	{ .outcome = "corrupt",
+	  .transports = BY_P2P | BY_SHM,
+	  .kinds = 1u << CALL_SCATTER,
+	  .args = "how=width" },
+	{ .outcome = "corrupt",
+	  .transports = BY_SHM,
+	  .kinds = 1u << CALL_ALL_REDUCE | 1u << CALL_BROADCAST | 1u << CALL_REDUCE,
+	  .args = "how=width" },
+	{ .outcome = "corrupt",
+	  .transports = BY_NET,
+	  .kinds = 1u << CALL_ALL_REDUCE | 1u << CALL_BROADCAST | 1u << CALL_REDUCE |
+		   1u << CALL_REDUCE_SCATTER,
+	  .least = 64 << 10,
+	  .args = "how=width" },
+	{ .outcome = "corrupt",
+	  .transports = BY_MPI,
+	  .kinds = 1u << CALL_GATHER,
+	  .args = "how=width" },
+	{ .outcome = "silent",
+	  .transports = BY_ANY,
+	  .kinds = 1u << CALL_ALL_GATHER | 1u << CALL_ALLTOALL | 1u << CALL_BROADCAST |
+		   1u << CALL_GATHER | 1u << CALL_SCATTER,
+	  .args = "how=same" },
+	{ .outcome = NULL },
+};
+
 static int fire(const struct fault_act *act)
 {
 	const char *how = fault_arg(act->spec, "how");
@@ -45,6 +102,7 @@ const struct fault fault_dtype_mismatch = {
 	.where = FAULT_AT_CALL,
 	.only_before = true,
 	.applies = applies,
+	.ways = ways,
 	.mpi = "hang|error|wrong-data|diverged|died",
 	.nccl = "hang|error|wrong-data|diverged",
 	.fire = fire,

@@ -25,7 +25,7 @@ const struct fault fault_order_swap = {
 	.source =
 		"NCCL user guide, using multiple communicators concurrently; DFCCL's deadlock rigs",
 	.needs = { .ranks = 2 },
-	.schedule = "halves",
+	.schedule = "pairs",
 	.where = FAULT_AT_CALL,
 	.only_before = true,
 	.applies = applies,

@@ -84,36 +84,24 @@ static int list_member(const struct nccl_comm *comm, const struct nccl_member *m
 int nccl_log_calls_unmatched(const struct nccl_comm *comm, struct nccl_unmatched **pairs, int *n)
 {
 	struct entry *all;
-	size_t total = 0;
-	int used = 0, end, rc = 0;
+	size_t total = 1;
+	int used = 0, end;
 
-	*pairs = NULL;
 	*n = 0;
 	for (int m = 0; m < comm->n_members; m++)
 		total += (size_t)comm->members[m]->n_calls;
-	all = malloc(total * sizeof(*all) + 1);
+	all = malloc(total * sizeof(*all));
 	for (int m = 0; m < comm->n_members && all; m++)
 		used += list_member(comm, comm->members[m], all + used);
+	*pairs = malloc(((size_t)used + 1) * sizeof(**pairs));
 	if (all && used > 1)
 		qsort(all, (size_t)used, sizeof(*all), by_pair);
-	for (int i = 0; rc == 0 && i < used; i = end) {
-		struct nccl_unmatched *room = nccl_array_room(*pairs, *n, sizeof(*room));
-
+	for (int i = 0; *pairs && i < used; i = end) {
 		for (end = i + 1;
 		     end < used && all[end].from == all[i].from && all[end].to == all[i].to;)
 			end++;
-		if (!room) {
-			rc = -ENOMEM;
-			break;
-		}
-		*pairs = room;
-		*n += match_pair(comm, &all[i], end - i, &room[*n]);
+		*n += match_pair(comm, &all[i], end - i, &(*pairs)[*n]);
 	}
 	free(all);
-	if (all && rc == 0)
-		return 0;
-	free(*pairs);
-	*pairs = NULL;
-	*n = 0;
-	return -ENOMEM;
+	return all && *pairs ? 0 : -ENOMEM;
 }

@@ -207,24 +207,29 @@ static void print_pair(FILE *out, const struct nccl_unmatched *pair)
 	fprintf(out, "\n");
 }
 
+static int print_comm(FILE *out, const struct nccl_comm *comm)
+{
+	struct nccl_unmatched *pairs = NULL;
+	struct nccl_log_calls calls = { .odd = NULL };
+	int n, rc = nccl_log_calls_compare(comm, &calls);
+
+	if (rc == 0)
+		rc = nccl_log_calls_unmatched(comm, &pairs, &n);
+	if (rc == 0)
+		print_comparison(out, comm, &calls);
+	for (int p = 0; rc == 0 && p < n; p++)
+		print_pair(out, &pairs[p]);
+	free(pairs);
+	nccl_log_calls_release(&calls);
+	return rc;
+}
+
 int nccl_log_print_calls(FILE *out, const struct nccl_log *log)
 {
-	struct nccl_unmatched *pairs;
-	struct nccl_log_calls calls;
-	int n;
-
 	for (int i = 0; i < log->n_comms; i++) {
-		const struct nccl_comm *comm = &log->comms[i];
-
-		if (nccl_log_calls_compare(comm, &calls) < 0 ||
-		    nccl_log_calls_unmatched(comm, &pairs, &n) < 0)
+		nccl_log_print_title(out, log, &log->comms[i]);
+		if (print_comm(out, &log->comms[i]) < 0)
 			return -1;
-		nccl_log_print_title(out, log, comm);
-		print_comparison(out, comm, &calls);
-		for (int p = 0; p < n; p++)
-			print_pair(out, &pairs[p]);
-		free(pairs);
-		nccl_log_calls_release(&calls);
 	}
 	return 0;
 }

@@ -246,7 +246,7 @@ void baseline_print(FILE *out, const struct evidence *run)
 		here = list_calls(run, &twin, &nhere);
 		if (healthy && here)
 			print_calls(out, healthy, n, here, nhere);
-		logs_print_rings(out, run->baseline);
+		logs_print(out, run->baseline, true);
 		fprintf(out, "\n");
 	}
 	free(healthy);

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -66,7 +65,7 @@ static int print_warnings(FILE *out, const struct nccl_log *log)
 	return 0;
 }
 
-static void print_log(FILE *out, const struct nccl_log *log, size_t nparts)
+static void print_log(FILE *out, const struct nccl_log *log, bool rings)
 {
 	static const struct {
 		const char *title;
@@ -78,7 +77,7 @@ static void print_log(FILE *out, const struct nccl_log *log, size_t nparts)
 		{ "Warnings", print_warnings },
 	};
 
-	for (size_t i = 0; i < nparts && i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < (rings ? 1 : sizeof(parts) / sizeof(parts[0])); i++) {
 		char *text = NULL;
 		size_t len = 0;
 		FILE *f = open_memstream(&text, &len);
@@ -90,7 +89,7 @@ static void print_log(FILE *out, const struct nccl_log *log, size_t nparts)
 	}
 }
 
-static int print_parts(FILE *out, const char *dir, size_t nparts)
+int logs_print(FILE *out, const char *dir, bool rings)
 {
 	struct error err = { .rank = -1 };
 	struct nccl_log log;
@@ -102,17 +101,7 @@ static int print_parts(FILE *out, const char *dir, size_t nparts)
 	if (found > 0)
 		fprintf(out, "From NCCL's own logs here: %d of %d could be read.\n", used, found);
 	if (used > 0 && nccl_log_finish(&log, &err) == 0)
-		print_log(out, &log, nparts);
+		print_log(out, &log, rings);
 	nccl_log_release(&log);
 	return found;
-}
-
-int logs_print(FILE *out, const char *dir)
-{
-	return print_parts(out, dir, SIZE_MAX);
-}
-
-int logs_print_rings(FILE *out, const char *dir)
-{
-	return print_parts(out, dir, 1);
 }

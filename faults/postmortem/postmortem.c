@@ -128,7 +128,7 @@ static void print_run(FILE *out, const struct diagnosis *d, const struct evidenc
 static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 {
 	fprintf(out, "\n### Ring topology\n\n");
-	if (logs_print(out, dir) > 0)
+	if (logs_print(out, dir, false) > 0)
 		return;
 	if (backend_lacks(e->backend, BACKEND_RAS))
 		fprintf(out, "The MPI library does not tell in which order it connects ranks.\n");

@@ -22,97 +22,68 @@ static const char *in_dir(const char *name)
 	return path;
 }
 
-/* What is printed of the folder; the caller frees. */
-static char *printed(int logs)
+/* What is printed of the folder has this in it; "" is all of it. */
+static void expect(bool rings, int logs, const char *const *has, const char *lacks)
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_EQUAL(logs_print(f, dir), logs);
+	CU_ASSERT_EQUAL(logs_print(f, dir, rings), logs);
 	fclose(f);
-	return text;
-}
-
-static void set_up(void)
-{
-	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
+	for (int i = 0; has[i]; i++)
+		CU_ASSERT_TRUE(has[i][0] ? strstr(text, has[i]) != NULL : len == 0);
+	CU_ASSERT_PTR_NULL(strstr(text, lacks));
+	free(text);
 }
 
 static void copy_log(const char *name)
 {
-	FILE *from = fopen(REAL, "r"), *to = fopen(in_dir(name), "w");
-	int c;
+	char text[1 << 17];
+	FILE *from = fopen(REAL, "r");
 
-	CU_ASSERT_TRUE_FATAL(from && to);
-	while ((c = getc(from)) != EOF)
-		putc(c, to);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(from);
+	CU_ASSERT_EQUAL(unit_put(dir, name, text, fread(text, 1, sizeof(text), from)), 0);
 	fclose(from);
-	fclose(to);
 }
 
+/* Not under another name; a folder that is gone has none. */
 static void test_real(void)
 {
-	char *text;
-
-	set_up();
-	copy_log("nccl-vm-1.log");
-	text = printed(1);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "1 of 1 could be read"));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(text, "\n    communicator 0: is this ring rational? rational\n"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "0 -P2P/direct pointer-> 1"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "the same calls on all ranks here (4 ranks made 9)"));
-	free(text);
-	unlink(in_dir("nccl-vm-1.log"));
-	rmdir(dir);
-}
-
-static void test_none(void)
-{
-	char *text;
-
-	set_up();
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	copy_log("other.log");
-	text = printed(0);
-	CU_ASSERT_STRING_EQUAL(text, "");
-	free(text);
-	unlink(in_dir("other.log"));
-	rmdir(dir);
-	text = printed(0); /* no such folder */
-	CU_ASSERT_STRING_EQUAL(text, "");
-	free(text);
+	expect(false, 0, (const char *[]){ "", NULL }, "x");
+	copy_log("nccl-vm-1.log");
+	expect(false, 1,
+	       (const char *[]){ "1 of 1 could be read",
+				 "\n    communicator 0: is this ring rational? rational\n",
+				 "0 -P2P/direct pointer-> 1",
+				 "the same calls on all ranks here (4 ranks made 9)", NULL },
+	       "other.log");
+	expect(true, 1, (const char *[]){ "0 -P2P/direct pointer-> 1", NULL }, "rational");
+	CU_ASSERT_EQUAL(unit_remove(dir), 0);
+	expect(false, 0, (const char *[]){ "", NULL }, "x");
 }
 
 /* A folder, a link to elsewhere and binary rubbish of that name: counted, not followed,
  * no crash. */
 static void test_hostile(void)
 {
-	char *text;
-	FILE *f;
+	char rubbish[100000];
 
-	set_up();
+	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	CU_ASSERT_EQUAL(mkdir(in_dir("nccl-a.log"), 0700), 0);
 	CU_ASSERT_EQUAL(symlink("/etc/passwd", in_dir("nccl-b.log")), 0);
-	f = fopen(in_dir("nccl-c.log"), "w");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	for (int i = 0; i < 100000; i++)
-		putc(i * 7919 >> 3, f);
-	fclose(f);
-	text = printed(3);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "1 of 3 could be read"));
-	CU_ASSERT_PTR_NULL(strstr(text, "root:"));
-	free(text);
-	rmdir(in_dir("nccl-a.log"));
-	unlink(in_dir("nccl-b.log"));
-	unlink(in_dir("nccl-c.log"));
-	rmdir(dir);
+	for (int i = 0; i < (int)sizeof(rubbish); i++)
+		rubbish[i] = (char)(i * 7919 >> 3);
+	CU_ASSERT_EQUAL(unit_put(dir, "nccl-c.log", rubbish, sizeof(rubbish)), 0);
+	expect(false, 3, (const char *[]){ "1 of 3 could be read", NULL }, "root:");
+	CU_ASSERT_EQUAL(unit_remove(dir), 0);
 }
 
 static const struct unit_case cases[] = {
-	{ "a real log", test_real },
-	{ "no logs", test_none },
+	{ "real logs and none", test_real },
 	{ "what only looks like one", test_hostile },
 };
 

@@ -17,6 +17,7 @@
 #include "probe/counter_delta.h"
 #include "probe/probe.h"
 #include "record/verdict.h"
+#include "options/settings.h"
 #include "perf_folder.h"
 
 #define LINES_SHOWN  4
@@ -242,6 +243,9 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		snprintf(verdict->field, sizeof(verdict->field), "%s", d->field);
 	if (result == DIAGNOSIS_NAMED)
 		snprintf(verdict->pair, sizeof(verdict->pair), "%s", d->pair);
+	/* as likely harmless: it gets the time of what nothing explains, since slow is not hung */
+	if (d->class == CLASS_SETTINGS && setting_weight(d->field) != SETTING_BREAKS)
+		result = DIAGNOSIS_UNEXPLAINED;
 	if (d->seq_low >= 0) {
 		verdict->comm = d->comm;
 		verdict->seq = d->seq_low;

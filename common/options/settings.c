@@ -20,30 +20,38 @@ enum {
 };
 
 /* Settings by name, in the order in which they are suspected; "*" at the end: all that begin so. The first
- * row that fits counts. Both ends of a connection, or all ranks of a call, act on what matters; what is
- * free is a rank's own: its logs, its names, its interfaces. */
+ * row that fits counts. What breaks calls did so on NCCL 2.28.9 over sockets (hang or "message truncated"),
+ * or chooses the transport at each end by itself; NCCL_NTHREADS, NCCL_CHUNK_SIZE, NCCL_CROSS_NIC and
+ * NCCL_NSOCKS_PERTHREAD did no harm there. What is free is a rank's own: its logs, its names, its interfaces. */
 static const struct {
 	const char *name;
 	enum setting_weight weight;
 } rows[] = {
-	{ "NCCL_ALGO", SETTING_MATTERS },
-	{ "NCCL_PROTO", SETTING_MATTERS },
-	{ "libnccl", SETTING_MATTERS },
-	{ "NCCL_BUFFSIZE", SETTING_MATTERS },
-	{ "NCCL_LL_BUFFSIZE", SETTING_MATTERS },
-	{ "NCCL_LL128_*", SETTING_MATTERS },
-	{ "NCCL_MIN_*", SETTING_MATTERS },
-	{ "NCCL_MAX_*", SETTING_MATTERS },
+	{ "NCCL_ALGO", SETTING_BREAKS },
+	{ "NCCL_PROTO", SETTING_BREAKS },
+	{ "libnccl", SETTING_BREAKS },
+	{ "NCCL_BUFFSIZE", SETTING_BREAKS },
+	{ "NCCL_LL_BUFFSIZE", SETTING_BREAKS },
+	{ "NCCL_LL128_*", SETTING_BREAKS },
+	{ "NCCL_MIN_*", SETTING_BREAKS },
+	{ "NCCL_MAX_*", SETTING_BREAKS },
+	{ "NCCL_NET", SETTING_BREAKS },
+	{ "NCCL_P2P_DISABLE", SETTING_BREAKS },
+	{ "NCCL_P2P_LEVEL", SETTING_BREAKS },
+	{ "NCCL_P2P_NET_CHUNKSIZE", SETTING_BREAKS },
+	{ "NCCL_P2P_NVL_CHUNKSIZE", SETTING_BREAKS },
+	{ "NCCL_P2P_PCI_CHUNKSIZE", SETTING_BREAKS },
+	{ "NCCL_SHM_DISABLE", SETTING_BREAKS },
+
+	{ "NCCL_P2P_*", SETTING_MATTERS },
+	{ "NCCL_SHM_*", SETTING_MATTERS },
 	{ "NCCL_NTHREADS", SETTING_MATTERS },
 	{ "NCCL_THREAD_THRESHOLDS", SETTING_MATTERS },
 	{ "NCCL_CHUNK_SIZE", SETTING_MATTERS },
 	{ "NCCL_NCHANNELS_PER_NET_PEER", SETTING_MATTERS },
-	{ "NCCL_P2P_*", SETTING_MATTERS },
-	{ "NCCL_SHM_*", SETTING_MATTERS },
 	{ "NCCL_NVLS*", SETTING_MATTERS },
 	{ "NCCL_COLLNET_*", SETTING_MATTERS },
 	{ "NCCL_CROSS_NIC", SETTING_MATTERS },
-	{ "NCCL_NET", SETTING_MATTERS },
 	{ "NCCL_NET_*", SETTING_MATTERS },
 	{ "NCCL_NETDEVS_POLICY*", SETTING_MATTERS },
 	{ "NCCL_TUNER_*", SETTING_MATTERS },
@@ -229,7 +237,7 @@ uint64_t settings_hash(const struct settings *s)
 
 	while (next_line(s->text, &at, &line)) {
 		snprintf(name, sizeof(name), "%.*s", (int)line.name, line.at);
-		if (setting_weight(name) != SETTING_MATTERS)
+		if (setting_weight(name) != SETTING_BREAKS)
 			continue;
 		value_of(s->text, name, value, sizeof(value));
 		hash = hash * 31 + rank_groups_value(name) * 7 + rank_groups_value(value);
@@ -360,7 +368,7 @@ size_t settings_compare(const char *const *texts, int nranks, struct setting_dif
 
 	if (values && names)
 		find_names(names, texts, nranks);
-	for (int weight = SETTING_MATTERS; weight > SETTING_FREE; weight--)
+	for (int weight = SETTING_BREAKS; weight > SETTING_FREE; weight--)
 		for (int i = 0; names && i < names->n && n < SETTINGS_DIFFERENCES; i++) {
 			if ((int)setting_weight(names->names[i]) != weight)
 				continue;

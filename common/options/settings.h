@@ -11,9 +11,10 @@ enum { SETTINGS_BYTES = 2048, SETTING_NAME = 48 };
 
 /* What it means that ranks have different values. */
 enum setting_weight {
-	SETTING_FREE, /* nothing: each may have its own */
-	SETTING_MAY,  /* it may matter: nothing is known of this setting, or it depends */
-	SETTING_MATTERS
+	SETTING_FREE,	 /* nothing: each may have its own */
+	SETTING_MAY,	 /* it may matter: nothing is known of this setting, or it depends */
+	SETTING_MATTERS, /* both ends of a connection, or all ranks of a call, act on it */
+	SETTING_BREAKS	 /* and one alone that has another value breaks calls, as a rule */
 };
 
 enum setting_weight setting_weight(const char *name);
@@ -28,7 +29,7 @@ struct settings {
  * matter should come first, as there may be no room for all, and the same ones in the same order. */
 void settings_put(struct settings *settings, const char *name, const char *value);
 
-/* A hash of those that matter; never 0. */
+/* A hash of those that break calls where they differ; never 0. */
 uint64_t settings_hash(const struct settings *settings);
 
 /* Something in which ranks differ. */

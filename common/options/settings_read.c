@@ -91,6 +91,7 @@ void settings_read(struct settings *s, char *const *environment, const char *con
 	for (; *files; files++)
 		add_file(e, *files);
 	qsort(e->texts, e->n, sizeof(e->texts[0]), by_text);
+	put_all(s, e, SETTING_BREAKS);
 	put_all(s, e, SETTING_MATTERS);
 	put_all(s, e, SETTING_MAY);
 	for (size_t i = 0; i < e->n; i++)

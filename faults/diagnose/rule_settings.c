@@ -51,14 +51,14 @@ static void mark_odd(const struct rule_ctx *ctx, const struct survey *s,
 }
 
 /* Marks whom the first difference makes the odd ones. Returns false if no value has a majority, or if another
- * setting that matters makes it others. */
+ * setting of the same weight makes it others. */
 static bool mark_all(const struct rule_ctx *ctx, const struct survey *s, struct culprits *culprits)
 {
 	size_t first;
 
 	mark_odd(ctx, s, &s->found[0], culprits);
 	first = culprits->n;
-	for (size_t k = 1; k < s->nfound && s->found[k].weight == SETTING_MATTERS; k++) {
+	for (size_t k = 1; k < s->nfound && s->found[k].weight == s->found[0].weight; k++) {
 		size_t odd = 0;
 
 		for (int i = 0; i < ctx->evidence->nranks && s->found[k].rank >= 0; i++) {
@@ -116,7 +116,7 @@ bool rule_settings(const struct rule_ctx *ctx, struct finding *f)
 	if (!anything_wrong(ctx))
 		return false;
 	survey_take(&survey, ctx->evidence);
-	found = survey.nfound > 0 && survey.found[0].weight == SETTING_MATTERS;
+	found = survey.nfound > 0 && survey.found[0].weight >= SETTING_MATTERS;
 	if (found)
 		conclude(ctx, &survey, f);
 	free(survey.texts);

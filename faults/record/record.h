@@ -139,7 +139,7 @@ struct record_header {
 
 	/* since version 3 */
 	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (options/settings.h) */
-	_Atomic uint64_t settings_hash; /* of those that must be alike; stored last, 0: none are
+	_Atomic uint64_t settings_hash; /* of those that break calls; stored last, 0: none are
 	                                 * known */
 	_Atomic uint64_t ended_ns;	/* when the rank said its outcome, 0: not yet */
 	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */

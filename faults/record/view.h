@@ -51,7 +51,7 @@ struct rank_view {
 	uint64_t aborted_after; /* calls made on it before this rank aborted it */
 	int32_t asked;		/* what the library said of it: record_init.asked */
 	uint32_t device_wait;	/* enum record_device */
-	uint64_t settings;	/* hash of those settings that must be alike, 0: not known */
+	uint64_t settings;	/* hash of those settings that break calls, 0: not known */
 	uint32_t
 		descheduled; /* 1: it moved lately, or its host keeps it from running, or nothing is
 	                         * known of that yet: that it is not where others are says nothing */

@@ -62,7 +62,7 @@ const struct decide_times decide_times = {
 	/* The root may grant so much to another host; it is a number from the network. */
 	.extension_most_ns = 3600000 * MS,
 
-	/* Where settings differ, first calls that all ranks have enqueued are given this part of the time
+	/* Where settings that break calls differ, first calls that all ranks have enqueued are given this part of the time
 	 * for init, which progress_ns makes half a second, ... */
 	.settings_part = 0.5,
 	/* ... as long as some rank connects inside of its call, 3 s: 0.1 to 0.3 s were measured with 16

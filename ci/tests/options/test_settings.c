@@ -16,9 +16,9 @@ static void test_weights(void)
 		const char *name;
 		enum setting_weight weight;
 	} cases[] = {
-		{ "NCCL_ALGO", SETTING_MATTERS },
-		{ "libnccl", SETTING_MATTERS },
-		{ "NCCL_MAX_NCHANNELS", SETTING_MATTERS },
+		{ "NCCL_ALGO", SETTING_BREAKS },
+		{ "libnccl", SETTING_BREAKS },
+		{ "NCCL_MAX_NCHANNELS", SETTING_BREAKS },
 		{ "NCCL_IB_TC", SETTING_MATTERS },
 		{ "NCCL_IB_HCA", SETTING_MAY },
 		{ "NCCL_ALGORITHM", SETTING_MAY },
@@ -37,69 +37,77 @@ static void test_weights(void)
 }
 
 /* Texts as they may come out of evidence, too. */
+static const struct {
+	const char *texts[5], *words;
+	int rank;      /* of most */
+	bool odd_hash; /* rank 0's and the last one's differ in what breaks calls */
+} compared[] = {
+	{ { "NCCL_ALGO=Tree\n", "NCCL_ALGO=Tree\n" }, "", 0, false },
+	{ { "A=1\n", "A=1\n", "A=1\n", "NCCL_ALGO=Tree\nA=1\n" },
+	  "NCCL_ALGO: rank 3: Tree; ranks 0-2: unset",
+	  0,
+	  true },
+	{ { "NCCL_PROTO=LL\n", "", "" }, "NCCL_PROTO: rank 0: LL; ranks 1,2: unset", 1, true },
+	{ { "NCCL_PROTO=LL\n", "NCCL_PROTO=Simple\n" },
+	  "NCCL_PROTO: rank 0: LL; rank 1: Simple",
+	  -1,
+	  true },
+	{ { "NCCL_NET=IB\n", "NCCL_NET=Socket\n", "", "" },
+	  "NCCL_NET: rank 0: IB; rank 1: Socket; ranks 2,3: unset",
+	  -1,
+	  true },
+	/* what matters comes first, whatever its name */
+	{ { "NCCL_FOO=1\n", "NCCL_PROTO=LL\nNCCL_ALGO=Ring\n", "NCCL_FOO=1\n" },
+	  "NCCL_ALGO: rank 1: Ring; ranks 0,2: unset. NCCL_PROTO: rank 1: LL; ranks 0,2: "
+	  "unset. NCCL_FOO (may matter): rank 1: unset; ranks 0,2: 1",
+	  0,
+	  false },
+	{ { "NCCL_FOO=1\n", "", "" },
+	  "NCCL_FOO (may matter): rank 0: 1; ranks 1,2: unset",
+	  1,
+	  false },
+	{ { "NCCL_CROSS_NIC=1\n", "NCCL_PROTO=LL\n", "NCCL_PROTO=LL\n" },
+	  "NCCL_PROTO: rank 0: unset; ranks 1,2: LL. NCCL_CROSS_NIC: rank 0: 1; ranks 1,2: "
+	  "unset",
+	  1,
+	  true },
+	{ { "NCCL_CROSS_NIC=1\n", "", "" },
+	  "NCCL_CROSS_NIC: rank 0: 1; ranks 1,2: unset",
+	  1,
+	  false },
+	/* unsound ones: no end, no value, no name, no print */
+	{ { "NCCL_ALGO=Tree", "NCCL_ALGO", "NCCL_ALGO=Tree" },
+	  "NCCL_ALGO: rank 1: ?; ranks 0,2: Tree",
+	  0,
+	  false },
+	{ { "\n\n=1\n\x01=2\n", "NCCL_ALGO=\x02\n", "" },
+	  "NCCL_ALGO: rank 1: ?; ranks 0,2: unset",
+	  0,
+	  false },
+};
+
 static void test_compare(void)
 {
-	static const struct {
-		const char *texts[5], *words;
-		int rank;      /* of most */
-		bool odd_hash; /* rank 0's and the last one's differ in what matters */
-	} cases[] = {
-		{ { "NCCL_ALGO=Tree\n", "NCCL_ALGO=Tree\n" }, "", 0, false },
-		{ { "A=1\n", "A=1\n", "A=1\n", "NCCL_ALGO=Tree\nA=1\n" },
-		  "NCCL_ALGO: rank 3: Tree; ranks 0-2: unset",
-		  0,
-		  true },
-		{ { "NCCL_PROTO=LL\n", "", "" },
-		  "NCCL_PROTO: rank 0: LL; ranks 1,2: unset",
-		  1,
-		  true },
-		{ { "NCCL_PROTO=LL\n", "NCCL_PROTO=Simple\n" },
-		  "NCCL_PROTO: rank 0: LL; rank 1: Simple",
-		  -1,
-		  true },
-		{ { "NCCL_NET=IB\n", "NCCL_NET=Socket\n", "", "" },
-		  "NCCL_NET: rank 0: IB; rank 1: Socket; ranks 2,3: unset",
-		  -1,
-		  true },
-		/* what matters comes first, whatever its name */
-		{ { "NCCL_FOO=1\n", "NCCL_PROTO=LL\nNCCL_ALGO=Ring\n", "NCCL_FOO=1\n" },
-		  "NCCL_ALGO: rank 1: Ring; ranks 0,2: unset. NCCL_PROTO: rank 1: LL; ranks 0,2: "
-		  "unset. NCCL_FOO (may matter): rank 1: unset; ranks 0,2: 1",
-		  0,
-		  false },
-		{ { "NCCL_FOO=1\n", "", "" },
-		  "NCCL_FOO (may matter): rank 0: 1; ranks 1,2: unset",
-		  1,
-		  false },
-		/* unsound ones: no end, no value, no name, no print */
-		{ { "NCCL_ALGO=Tree", "NCCL_ALGO", "NCCL_ALGO=Tree" },
-		  "NCCL_ALGO: rank 1: ?; ranks 0,2: Tree",
-		  0,
-		  false },
-		{ { "\n\n=1\n\x01=2\n", "NCCL_ALGO=\x02\n", "" },
-		  "NCCL_ALGO: rank 1: ?; ranks 0,2: unset",
-		  0,
-		  false },
-	};
 	struct setting_difference found[SETTINGS_DIFFERENCES];
 	struct settings first = { .more = 0 }, last = { .more = 0 };
 	char words[600];
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < COUNT(compared); i++) {
 		int n = 0;
 		size_t differences;
 
-		while (n < 5 && cases[i].texts[n])
+		while (n < 5 && compared[i].texts[n])
 			n++;
-		differences = settings_compare(cases[i].texts, n, found);
+		differences = settings_compare(compared[i].texts, n, found);
 		settings_words(found, differences, words, sizeof(words));
-		CU_ASSERT_STRING_EQUAL(words, cases[i].words);
-		CU_ASSERT_EQUAL(differences > 0, cases[i].words[0] != '\0');
+		CU_ASSERT_STRING_EQUAL(words, compared[i].words);
+		CU_ASSERT_EQUAL(differences > 0, compared[i].words[0] != '\0');
 		if (differences > 0)
-			CU_ASSERT_EQUAL(found[0].rank, cases[i].rank);
-		snprintf(first.text, sizeof(first.text), "%s", cases[i].texts[0]);
-		snprintf(last.text, sizeof(last.text), "%s", cases[i].texts[n - 1]);
-		CU_ASSERT_EQUAL(settings_hash(&first) != settings_hash(&last), cases[i].odd_hash);
+			CU_ASSERT_EQUAL(found[0].rank, compared[i].rank);
+		snprintf(first.text, sizeof(first.text), "%s", compared[i].texts[0]);
+		snprintf(last.text, sizeof(last.text), "%s", compared[i].texts[n - 1]);
+		CU_ASSERT_EQUAL(settings_hash(&first) != settings_hash(&last),
+				compared[i].odd_hash);
 	}
 }
 

@@ -11,6 +11,8 @@
 _Static_assert(SETTINGS_BYTES == RECORD_SETTINGS, "the recorder has room for a rank's settings");
 _Static_assert(SETTING_NAME <= sizeof(((struct finding *)0)->field), "a field may be a setting");
 
+#define SURVEY_RANKS 256
+
 /* Ranks' settings by their numbers in the run, and in what they differ. */
 struct survey {
 	const char **texts;
@@ -26,9 +28,22 @@ static const char *text_of(const struct evidence_rank *rank)
 	return known ? rank->recorder->settings : NULL;
 }
 
+/* Of a large run the texts are on disk, a page and more of memory a rank: they are not looked at where
+ * what must be alike is. */
+static bool is_alike(const struct evidence *e)
+{
+	for (int i = 1; i < e->nranks; i++)
+		if (e->ranks[i].view.settings != e->ranks[0].view.settings)
+			return false;
+	return e->nranks >= SURVEY_RANKS;
+}
+
 static void survey_take(struct survey *s, const struct evidence *e)
 {
 	s->n = s->nfound = 0;
+	s->texts = NULL;
+	if (is_alike(e))
+		return;
 	for (int i = 0; i < e->nranks; i++)
 		s->n = rank_number(e, i) >= s->n ? rank_number(e, i) + 1 : s->n;
 	s->texts = calloc((size_t)s->n + 1, sizeof(*s->texts));

@@ -220,7 +220,7 @@ static void print_calls(FILE *out, const struct timed *twin, size_t n, const str
 			print_call(out, t, bsearch(t, run, nrun, sizeof(*run), by_call), slowest,
 				   ended);
 	for (int k = 0; k < 2; k++) {
-		fprintf(out, "\n%s: %d of these calls ended", who[k], ended[k]);
+		fprintf(out, "\n%s: %d of these calls are known to have ended", who[k], ended[k]);
 		if (slowest[k])
 			fprintf(out, ", the slowest, %u:%" PRIu64 ", in %.1f us",
 				slowest[k]->call->comm, slowest[k]->call->seq,

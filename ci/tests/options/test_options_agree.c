@@ -28,106 +28,86 @@ static void fill(struct options_agree *agree, const struct option_target *target
 
 static const struct {
 	const char *row; /* its name in the table */
-	const char *line, *env, *other_line, *other_env;
+	const char *line, *env, *other, *other_env;
 	const struct option_target *target; /* NULL: all_reduce's */
-	const char *said;		    /* rank 1 has the other line */
+	const char *said, *other_said;	    /* what rank 0 has, and rank 1; NULL: as it was given */
 } same[] = {
-	{ "minbytes", "-b 1K", .other_line = "-b 1M",
-	  .said = "rank 0 has -b 1K, rank 1 has -b 1M" },
-	{ "maxbytes", "", .other_line = "-e 64M", .said = "rank 0 has -e 32M, rank 1 has -e 64M" },
-	{ "stepbytes", "-i 1K", .other_line = "-i 1000",
-	  .said = "rank 0 has -i 1K, rank 1 has -i 1000" },
-	{ "stepfactor", "-f 3", .other_line = "-f 4", .said = "rank 0 has -f 3, rank 1 has -f 4" },
-	{ "align", "", .other_line = "--align 8",
-	  .said = "rank 0 has --align 16, rank 1 has --align 8" },
-	{ "unalign", "", .other_line = "-u 1", .said = "rank 0 has -u 0, rank 1 has -u 1" },
-	{ "op", "", .other_line = "-o all", .said = "rank 0 has -o sum, rank 1 has -o all" },
-	{ "datatype", "", .other_line = "-d half",
-	  .said = "rank 0 has -d float, rank 1 has -d half" },
-	{ "root", "", .other_line = "-r all", .target = &broadcast,
-	  .said = "rank 0 has -r 0, rank 1 has -r all" },
-	{ "seed", "", .other_line = "--seed 7",
-	  .said = "rank 0 has --seed 1, rank 1 has --seed 7" },
-	{ "mode", "", .other_line = "--mode isolated",
-	  .said = "rank 0 has --mode stream, rank 1 has --mode isolated" },
-	{ "cudagraph", "-G 2", .other_line = "-G 3", .said = "rank 0 has -G 2, rank 1 has -G 3" },
-	{ "blocking", "", .other_line = "-z 1", .said = "rank 0 has -z 0, rank 1 has -z 1" },
-	{ "iters", "", .other_line = "-n 5", .said = "rank 0 has -n adaptive, rank 1 has -n 5" },
-	{ "ci", "", .other_line = "--ci 2.5", .said = "rank 0 has --ci 1, rank 1 has --ci 2.5" },
-	{ "budget", "", .other_line = "--budget 2",
-	  .said = "rank 0 has --budget 0.5, rank 1 has --budget 2" },
-	{ "warmup_iters", "", .other_line = "-w 3",
-	  .said = "rank 0 has -w steady, rank 1 has -w 3" },
-	{ "agg_iters", "", .other_line = "-m 2", .said = "rank 0 has -m 1, rank 1 has -m 2" },
-	{ "run_cycles", "", .other_line = "-N 0", .said = "rank 0 has -N 1, rank 1 has -N 0" },
-	{ "check", "", .other_line = "-c 0", .said = "rank 0 has -c 1, rank 1 has -c 0" },
-	{ "check-every", "", .other_line = "--check-every",
-	  .said = "rank 0 has no --check-every, rank 1 has --check-every" },
-	{ "share-gpu", "", .other_line = "--share-gpu",
-	  .said = "rank 0 has no --share-gpu, rank 1 has --share-gpu" },
-	{ "alloc", "", .other_line = "--alloc cuda",
-	  .said = "rank 0 has --alloc nccl, rank 1 has --alloc cuda" },
-	{ "local_register", "", .other_line = "-R 1", .said = "rank 0 has -R 0, rank 1 has -R 1" },
-	{ "cta_policy", "", .other_line = "-x 1", .said = "rank 0 has -x unset, rank 1 has -x 1" },
-	{ "nvlink-centric", "", .other_line = "--nvlink-centric 0",
-	  .said = "rank 0 has --nvlink-centric 1, rank 1 has --nvlink-centric 0" },
-	{ "stream_null", "", .other_line = "-y 1", .said = "rank 0 has -y 0, rank 1 has -y 1" },
-	{ "average", "", .other_line = "-a 1", .said = "rank 0 has -a 3, rank 1 has -a 1" },
-	{ "report_cputime", "", .other_line = "-C 1", .said = "rank 0 has -C 0, rank 1 has -C 1" },
-	{ "per_iter_timing", "", .other_line = "-I 1", .said = "rank 0 has -I 0, rank 1 has -I 1" },
-	{ "per_iter_skip", "-I 1", .other_line = "-I 1 -K 2",
-	  .said = "rank 0 has -K 0, rank 1 has -K 2" },
-	{ "topo", "", .other_line = "--topo none",
-	  .said = "rank 0 has --topo live, rank 1 has --topo none" },
-	{ "min-busbw", "", .other_line = "--min-busbw 3",
-	  .said = "rank 0 has --min-busbw 0, rank 1 has --min-busbw 3" },
-	{ "min-percent", "", .other_line = "--min-percent 9",
-	  .said = "rank 0 has --min-percent 0, rank 1 has --min-percent 9" },
-	{ "good", "", .other_line = "--good 90",
-	  .said = "rank 0 has --good 80, rank 1 has --good 90" },
-	{ "low", "", .other_line = "--low 9", .said = "rank 0 has --low 50, rank 1 has --low 9" },
-	{ "reconcile", "", .other_line = "--reconcile",
-	  .said = "rank 0 has no --reconcile, rank 1 has --reconcile" },
-	{ "fault", "--fault none", .other_line = "--fault drop-rank:1",
-	  .said = "rank 0 has --fault none, rank 1 has --fault drop-rank:1" },
-	{ "record", "", .other_line = "--record off",
-	  .said = "rank 0 has --record calls, rank 1 has --record off" },
-	{ "schedule", "--fault none", .other_line = "--fault none --schedule pairs",
-	  .said = "rank 0 has no --schedule, rank 1 has --schedule pairs" },
-	{ "expect", "", .other_line = "--expect hang",
-	  .said = "rank 0 has no --expect, rank 1 has --expect hang" },
-	{ "NCCL_TESTS_SPLIT", "", NULL, "", "NCCL_TESTS_SPLIT=MOD 2", NULL,
-	  "rank 0 has no NCCL_TESTS_SPLIT, rank 1 has NCCL_TESTS_SPLIT=MOD 2" },
-	{ "NCCL_TESTS_SPLIT_MASK", "", "NCCL_TESTS_SPLIT_MASK=1", "", "NCCL_TESTS_SPLIT_MASK=3",
-	  NULL, "rank 0 has NCCL_TESTS_SPLIT=AND 1, rank 1 has NCCL_TESTS_SPLIT=AND 3" },
-	{ "NCCL_TESTS_ALLTOALLV_SPREAD", "", NULL, "", "NCCL_TESTS_ALLTOALLV_SPREAD=0.5",
-	  &alltoallv,
-	  "rank 0 has NCCL_TESTS_ALLTOALLV_SPREAD=1, rank 1 has NCCL_TESTS_ALLTOALLV_SPREAD=0.5" },
-	{ "NCCL_TESTS_ALLTOALLV_MATRIX_FILE", "", NULL, "", "NCCL_TESTS_ALLTOALLV_MATRIX_FILE=m",
-	  &alltoallv,
-	  "rank 0 has no NCCL_TESTS_ALLTOALLV_MATRIX_FILE, rank 1 has "
-	  "NCCL_TESTS_ALLTOALLV_MATRIX_FILE=m" },
-	{ "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE", "", NULL, "",
-	  "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1.0000000596046448", &alltoallv,
-	  "rank 0 has NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1, rank 1 has "
-	  "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1.00000005..." },
+	{ "minbytes", "-b 1K", .other = "-b 1M", .said = "-b 1K" },
+	{ "maxbytes", "", .other = "-e 64M", .said = "-e 32M" },
+	{ "stepbytes", "-i 1K", .other = "-i 1000", .said = "-i 1K" },
+	{ "stepfactor", "-f 3", .other = "-f 4", .said = "-f 3" },
+	{ "align", "", .other = "--align 8", .said = "--align 16" },
+	{ "unalign", "", .other = "-u 1", .said = "-u 0" },
+	{ "op", "", .other = "-o all", .said = "-o sum" },
+	{ "datatype", "", .other = "-d half", .said = "-d float" },
+	{ "root", "", .other = "-r all", .target = &broadcast, .said = "-r 0" },
+	{ "seed", "", .other = "--seed 7", .said = "--seed 1" },
+	{ "mode", "", .other = "--mode isolated", .said = "--mode stream" },
+	{ "cudagraph", "-G 2", .other = "-G 3", .said = "-G 2" },
+	{ "blocking", "", .other = "-z 1", .said = "-z 0" },
+	{ "iters", "", .other = "-n 5", .said = "-n adaptive" },
+	{ "ci", "", .other = "--ci 2.5", .said = "--ci 1" },
+	{ "budget", "", .other = "--budget 2", .said = "--budget 0.5" },
+	{ "warmup_iters", "", .other = "-w 3", .said = "-w steady" },
+	{ "agg_iters", "", .other = "-m 2", .said = "-m 1" },
+	{ "run_cycles", "", .other = "-N 0", .said = "-N 1" },
+	{ "check", "", .other = "-c 0", .said = "-c 1" },
+	{ "check-every", "", .other = "--check-every", .said = "no --check-every" },
+	{ "share-gpu", "", .other = "--share-gpu", .said = "no --share-gpu" },
+	{ "alloc", "", .other = "--alloc cuda", .said = "--alloc nccl" },
+	{ "local_register", "", .other = "-R 1", .said = "-R 0" },
+	{ "cta_policy", "", .other = "-x 1", .said = "-x unset" },
+	{ "nvlink-centric", "", .other = "--nvlink-centric 0", .said = "--nvlink-centric 1" },
+	{ "stream_null", "", .other = "-y 1", .said = "-y 0" },
+	{ "average", "", .other = "-a 1", .said = "-a 3" },
+	{ "report_cputime", "", .other = "-C 1", .said = "-C 0" },
+	{ "per_iter_timing", "", .other = "-I 1", .said = "-I 0" },
+	{ "per_iter_skip", "-I 1", .other = "-I 1 -K 2", .said = "-K 0", .other_said = "-K 2" },
+	{ "topo", "", .other = "--topo none", .said = "--topo live" },
+	{ "min-busbw", "", .other = "--min-busbw 3", .said = "--min-busbw 0" },
+	{ "min-percent", "", .other = "--min-percent 9", .said = "--min-percent 0" },
+	{ "good", "", .other = "--good 90", .said = "--good 80" },
+	{ "low", "", .other = "--low 9", .said = "--low 50" },
+	{ "reconcile", "", .other = "--reconcile", .said = "no --reconcile" },
+	{ "fault", "--fault none", .other = "--fault drop-rank:1", .said = "--fault none" },
+	{ "record", "", .other = "--record off", .said = "--record calls" },
+	{ "schedule", "--fault none", .other = "--fault none --schedule pairs",
+	  .said = "no --schedule", .other_said = "--schedule pairs" },
+	{ "expect", "", .other = "--expect hang", .said = "no --expect" },
+	{ "NCCL_TESTS_SPLIT", "", .other_env = "NCCL_TESTS_SPLIT=MOD 2",
+	  .said = "no NCCL_TESTS_SPLIT" },
+	{ "NCCL_TESTS_SPLIT_MASK", "", .env = "NCCL_TESTS_SPLIT_MASK=1",
+	  .other_env = "NCCL_TESTS_SPLIT_MASK=3", .said = "NCCL_TESTS_SPLIT=AND 1",
+	  .other_said = "NCCL_TESTS_SPLIT=AND 3" },
+	{ "NCCL_TESTS_ALLTOALLV_SPREAD", "", .other_env = "NCCL_TESTS_ALLTOALLV_SPREAD=0.5",
+	  .target = &alltoallv, .said = "NCCL_TESTS_ALLTOALLV_SPREAD=1" },
+	{ "NCCL_TESTS_ALLTOALLV_MATRIX_FILE", "", .other_env = "NCCL_TESTS_ALLTOALLV_MATRIX_FILE=m",
+	  .target = &alltoallv, .said = "no NCCL_TESTS_ALLTOALLV_MATRIX_FILE" },
+	{ "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE", "",
+	  .other_env = "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1.0000000596046448", .target = &alltoallv,
+	  .said = "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1",
+	  .other_said = "NCCL_TESTS_ALLTOALLV_MATRIX_SCALE=1.00000005..." },
 };
 #define SAME_COUNT (sizeof(same) / sizeof(same[0]))
 
 static void test_same(void)
 {
 	struct options_agree both[2];
-	char text[400];
+	char text[400], said[400];
 
 	for (size_t i = 0; i < SAME_COUNT; i++) {
 		const struct option_target *target = same[i].target ? same[i].target : &all_reduce;
 
 		fill(&both[0], target, same[i].line, same[i].env);
-		fill(&both[1], target, same[i].other_line, same[i].other_env);
+		fill(&both[1], target, same[i].other ? same[i].other : "", same[i].other_env);
+		snprintf(said, sizeof(said), "rank 0 has %s, rank 1 has %s", same[i].said,
+			 same[i].other_said  ? same[i].other_said
+			 : same[i].other_env ? same[i].other_env
+					     : same[i].other);
 		CU_ASSERT_NOT_EQUAL(options_agree_hash(&both[0]), options_agree_hash(&both[1]));
 		CU_ASSERT_FALSE(options_agree_same(both, 2, text, sizeof(text)));
-		CU_ASSERT_STRING_EQUAL(text, same[i].said);
-		if (strcmp(text, same[i].said) != 0)
+		CU_ASSERT_STRING_EQUAL(text, said);
+		if (strcmp(text, said) != 0)
 			printf(" %s", text);
 	}
 }

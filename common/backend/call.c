@@ -27,6 +27,9 @@ int chain_emit(struct chain *chain, const struct call *call)
 	return rc;
 }
 
+/* From where all ranks meet to the backend, which sets deadlines of its own, nothing takes time. */
+#define COME_SECONDS 1
+
 /* The first rank sends this to all others. */
 struct naming {
 	int rc;
@@ -42,11 +45,15 @@ static int open_comm(struct chain *chain, const struct comm_set *comms, uint32_t
 		.nranks = comms->spans[comm].n,
 		.span = comms->spans[comm],
 	};
+	int rc;
 
 	memcpy(request.id, naming->ids[comm], sizeof(request.id));
-	if (chain->filter && chain->filter->init)
-		return chain->filter->init(chain->filter->state, &request, chain);
-	return chain_emit_init(chain, &request);
+	watch_work(chain->watch, "before communicator init", COME_SECONDS);
+	rc = chain->filter && chain->filter->init
+		     ? chain->filter->init(chain->filter->state, &request, chain)
+		     : chain_emit_init(chain, &request);
+	watch_leave(chain->watch);
+	return rc;
 }
 
 int chain_init(struct chain *chain, const struct comm_set *comms)

@@ -142,8 +142,8 @@ static const struct meaning {
 			    "Allocate everything before the first step; on an error agree with the "
 			    "other ranks "
 			    "before ending." },
-	[CLASS_INIT_MISSING] = { "The others are inside communicator init; a culprit is alive "
-				 "and never called it.",
+	[CLASS_INIT_MISSING] = { "A culprit is alive and never called communicator init; "
+				 "whoever did waits inside for it.",
 				 "Find why its control flow does not reach init: an exception, a "
 				 "wait, a condition that "
 				 "only this rank takes.",

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "diagnose/host.h"
 #include "diagnose/place.h"
@@ -9,6 +10,7 @@
 #include "diagnose/words.h"
 #include "record/verdict.h"
 #include "watch/rendezvous.h"
+#include "process/watch.h"
 
 static const struct rank_view *view_of(const struct rule_ctx *ctx, int rank)
 {
@@ -103,6 +105,35 @@ bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 	return found;
 }
 
+/* All wait in one place before init. Whether one of them keeps the others from it cannot be told. */
+static bool nobody_came(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct rank_view *first = NULL;
+	size_t n = 0;
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct rank_view *v = view_of(ctx, i);
+
+		if (ctx->evidence->ranks[i].present && v->phase == PHASE_SPARE)
+			continue;
+		if (!ctx->evidence->ranks[i].present || !rendezvous_missing(v) || !v->waiting ||
+		    (first && strcmp(first->what, v->what) != 0))
+			return false;
+		first = v;
+		n++;
+	}
+	if (n == 0 || ctx->outcome != OUTCOME_HANG)
+		return false;
+	place_init(f, true);
+	finding_note(
+		f,
+		"Nobody has come to communicator init: all %zu ranks wait in '%s'. Whether one "
+		"of them keeps the others from it cannot be told.",
+		n, first->what);
+	finding_conclude(ctx, f, CLASS_INIT_MISSING, "inconclusive");
+	return true;
+}
+
 bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 {
 	size_t inside = count_inside_init(ctx);
@@ -119,7 +150,7 @@ bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 		mark_culprit(&f->culprits, i);
 	}
 	if (!class)
-		return false;
+		return inside == 0 && nobody_came(ctx, f);
 	place_missing_init(ctx, f);
 	finding_note(f, "%zu of %d ranks %s inside communicator init.", inside,
 		     ctx->evidence->nranks, inside == 1 ? "is" : "are");

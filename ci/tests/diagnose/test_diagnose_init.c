@@ -136,6 +136,23 @@ static const struct {
 	{ 'R', "", 0.1, "init-missing-rank" },
 };
 
+/* None of them: who keeps whom from it is not known, unless they are in different places. */
+static void test_nobody_came(void)
+{
+	for (int apart = 0; apart <= 1; apart++) {
+		at_init(4);
+		for (int i = 0; i < 4; i++) {
+			never_came(i, 'S', "clock_nanosleep", 0);
+			ranks[i].view.waiting = ranks[i].view.overdue = 1;
+			strcpy(ranks[i].view.what, apart && i ? "the store" : "before init");
+		}
+		if (apart)
+			expect(OUTCOME_HANG, "unexplained", "-", -1, "", "inconclusive");
+		else
+			expect(OUTCOME_HANG, "init-missing-rank", "-", 0, "", "inconclusive");
+	}
+}
+
 static void test_missing(void)
 {
 	static const int sizes[] = { 2, 4, 8 };
@@ -412,6 +429,7 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "a rank that never came to init", test_missing },
+		{ "nobody came to init", test_nobody_came },
 		{ "a rank that was gone before init", test_gone_before_init },
 		{ "other arguments of init", test_arguments },
 		{ "arguments explain what follows", test_arguments_first },

@@ -314,3 +314,78 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 	note_all_open(ctx, f, &met);
 	return f->nnotes > 0;
 }
+
+/* ---- alltoallv: what one sends another, and what that one expects ---- */
+
+/* The amounts of the rank's alltoallv `seq` on the communicator at hand; NULL: they are not kept. */
+static const struct record_counts *counts_of(const struct rule_ctx *ctx, int rank, uint64_t seq)
+{
+	const struct record_header *h = ctx->evidence->ranks[rank].recorder;
+	const struct record_counts *c = h ? &h->counts[seq % RECORD_COUNTS] : NULL;
+
+	return c && c->seq == seq && c->comm == ctx->align->comm &&
+			       c->n == (uint32_t)ctx->align->nranks && c->n <= RECORD_PEERS
+		       ? c
+		       : NULL;
+}
+
+/* Marks all who are in a pair that disagrees in call `seq`, and notes each pair; the first is the finding's.
+ * Returns how many pairs. */
+static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, int *pairs)
+{
+	int n = 0;
+
+	for (int from = 0; from < ctx->align->nranks; from++)
+		for (int to = 0; to < ctx->align->nranks; to++) {
+			const struct record_counts *out = counts_of(ctx, from, seq);
+			const struct record_counts *in = counts_of(ctx, to, seq);
+
+			if (!out || !in || out->send[to] == in->recv[from])
+				continue;
+			if (n++ == 0) {
+				snprintf(f->pair, sizeof(f->pair), "%d>%d",
+					 rank_number(ctx->evidence, from),
+					 rank_number(ctx->evidence, to));
+				snprintf(f->theirs, sizeof(f->theirs), "%" PRIu32 " sent",
+					 out->send[to]);
+				snprintf(f->majority, sizeof(f->majority), "%" PRIu32 " expected",
+					 in->recv[from]);
+			}
+			finding_note(f,
+				     "AlltoAllv %" PRIu64 ": rank %d sends rank %d %" PRIu32
+				     " elements, which expects %" PRIu32 ".",
+				     seq, rank_number(ctx->evidence, from),
+				     rank_number(ctx->evidence, to), out->send[to], in->recv[from]);
+			pairs[from]++;
+			pairs[to]++;
+		}
+	return n;
+}
+
+/* One who disagrees with several is the culprit by majority; of one pair either may be. */
+bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct align *a = ctx->align;
+	int pairs[RECORD_PEERS] = { 0 }, n = 0;
+	uint64_t seq = a->top > RECORD_COUNTS ? a->top - RECORD_COUNTS + 1 : 1;
+
+	if (a->nranks > RECORD_PEERS)
+		return false;
+	for (; seq <= a->top && n == 0; seq++)
+		n = find_unequal(ctx, f, seq, pairs);
+	if (n == 0)
+		return false;
+	for (int i = 0; i < a->nranks && n > 1; i++)
+		if (pairs[i] == n)
+			mark_culprit(&f->culprits, i);
+	if (f->culprits.n != 1)
+		clear_culprits(&f->culprits);
+	f->comm = a->comm;
+	f->seq_low = f->seq_high = (int64_t)seq - 1;
+	f->hang_seq = ctx->outcome == OUTCOME_HANG ? hang_point(ctx) : -1;
+	snprintf(f->field, sizeof(f->field), "count");
+	finding_conclude(ctx, f, CLASS_MISMATCH, f->culprits.n ? "majority" : "inconclusive");
+	if (f->culprits.n == 0)
+		finding_note(f, "Either side of the pair may be the one that is wrong.");
+	return true;
+}

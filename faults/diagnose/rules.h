@@ -50,6 +50,7 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *finding);
 
 /* rule_pairs.c: sends and receives that cannot end. */
 rule_fn rule_pairs;	   /* that have met and do not fit, or are with another partner */
+rule_fn rule_counts;	   /* ranks of an alltoallv disagree about an amount */
 rule_fn rule_unequal;	   /* the partner made its part with another amount; no culprit */
 rule_fn remark_open_pairs; /* the partner has not made its part */
 

@@ -103,6 +103,17 @@ struct record_wrong {
 	uint32_t unused;
 };
 
+#define RECORD_PEERS  32 /* ranks of an alltoallv whose amounts are kept */
+#define RECORD_COUNTS 32 /* a power of two: of the newest so many */
+
+/* What one alltoallv sends to and receives from each rank of its communicator, elements. `seq` is stored last,
+ * 0 while the rest is rewritten. */
+struct record_counts {
+	_Atomic uint64_t seq;
+	uint32_t comm, n;				 /* ranks, at most RECORD_PEERS */
+	uint32_t send[RECORD_PEERS], recv[RECORD_PEERS]; /* UINT32_MAX: that many or more */
+};
+
 struct record_header {
 	char magic[8];
 	uint32_t version, header_bytes, record_bytes, ring_records;
@@ -144,6 +155,7 @@ struct record_header {
 	_Atomic uint64_t ended_ns;	/* when the rank said its outcome, 0: not yet */
 	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */
 	struct record_wrong wrong[RECORD_WRONGS];
+	struct record_counts counts[RECORD_COUNTS]; /* by sequence number */
 };
 
 struct record_memory {

@@ -150,6 +150,30 @@ static void set_times(struct record_memory *memory, uint64_t ticket, uint64_t st
 	atomic_store_explicit(&times->end_ns, end_ns, memory_order_release);
 }
 
+static uint32_t at_most(size_t count)
+{
+	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
+/* Of more ranks than there is room for nothing is kept. */
+static void keep_counts(struct record_header *h, const struct call *call, uint64_t seq)
+{
+	struct record_counts *c = &h->counts[seq % RECORD_COUNTS];
+	int n = h->inits[call->comm % RECORD_COMMS].nranks;
+
+	if (n < 1 || n > RECORD_PEERS)
+		return;
+	atomic_store_explicit(&c->seq, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	c->comm = call->comm;
+	c->n = (uint32_t)n;
+	for (int i = 0; i < n; i++) {
+		c->send[i] = at_most(call->send_counts[i]);
+		c->recv[i] = at_most(call->recv_counts[i]);
+	}
+	atomic_store_explicit(&c->seq, seq, memory_order_release);
+}
+
 static uint64_t recorder_call(void *ctx, const struct call *call)
 {
 	struct recorder *recorder = ctx;
@@ -173,6 +197,8 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	r->failed = 0;
 	r->count = call->count;
 	r->offset = call->offset;
+	if (call->kind == CALL_ALLTOALLV && call->send_counts)
+		keep_counts(h, call, r->seq);
 	r->enqueued_ns = clock_ns();
 	atomic_store_explicit(&r->returned_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&r->replays, 0, memory_order_relaxed);

@@ -412,9 +412,37 @@ static void test_in_common(void)
 	}
 }
 
+/* Every rank sends 100 elements to each; rank 3 sends 50 to rank 0, or to all. */
+static void test_amounts(void)
+{
+	for (int all = 0; all < 2; all++) {
+		static struct record_header headers[4];
+
+		set_up(4);
+		for (int i = 0; i < 4; i++) {
+			struct record_counts *c = &headers[i].counts[OP % RECORD_COUNTS];
+
+			play(i, OP, odd_count, true);
+			evidence.ranks[i].calls[OP - 1].kind = CALL_ALLTOALLV;
+			*c = (struct record_counts){ .seq = OP, .n = 4 };
+			for (int k = 0; k < 4; k++) {
+				c->recv[k] = 100;
+				c->send[k] = i == 3 && (all ? k < 3 : k == 0) ? 50 : 100;
+			}
+			evidence.ranks[i].recorder = malloc(sizeof(headers[i]));
+			memcpy(evidence.ranks[i].recorder, &headers[i], sizeof(headers[i]));
+		}
+		expect(OUTCOME_HANG, "mismatch", all ? "3" : "-", OP, OP, OP);
+		CU_ASSERT_STRING_EQUAL(found.pair, "3>0");
+		CU_ASSERT_STRING_EQUAL(found.field, "count");
+		CU_ASSERT_STRING_EQUAL(found.confidence, all ? "majority" : "inconclusive");
+	}
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
+		{ "an alltoallv's amounts", test_amounts },
 		{ "one left out, wherever it was", test_one_left_out },
 		{ "a partner that waits is behind", test_partner_behind },
 		{ "one too many", test_one_too_many },

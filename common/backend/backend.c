@@ -68,6 +68,9 @@ static const struct hook marks_hooks[] = { OF(marks, mark), OF(marks, between) }
 static const struct hook tuning_hooks[] = { OF(tuning, refusal), OF(tuning, begin), OF(tuning, end),
 					    OF(tuning, estimate_begin), OF(tuning, estimate_end) };
 
+static const struct hook breakage_hooks[] = { OF(breakage, spin), OF(breakage, wait_word),
+					      OF(breakage, bad_access), OF(breakage, let_go) };
+
 static bool is_set(const void *table, const struct hook *hook)
 {
 	void *pointer;
@@ -98,5 +101,7 @@ const char *backend_check(const struct backend_ops *ops)
 		wrong = WRONG_OF(ops->marks, marks_hooks, 0);
 	if (!wrong)
 		wrong = WRONG_OF(ops->tuning, tuning_hooks, 0);
+	if (!wrong)
+		wrong = WRONG_OF(ops->breakage, breakage_hooks, 0);
 	return wrong;
 }

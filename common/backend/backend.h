@@ -105,6 +105,19 @@ struct backend_tuning {
 	int (*kernel_cost)(struct backend *be, struct kernel_cost *cost);
 };
 
+/* Ways to break what the device does with calls, for faults. All hooks are required; all but the last are
+ * ordered on the stream of calls, ahead of what is issued next, and return at once. */
+struct backend_breakage {
+	/* A kernel spins until let_go, `seconds` at most, also when this process is gone. */
+	int (*spin)(struct backend *be, double seconds);
+	/* The stream waits for a word in memory, until let_go or for as long. */
+	int (*wait_word)(struct backend *be, double seconds);
+	/* A kernel writes to an address that nobody has mapped: from there on nothing works. */
+	int (*bad_access)(struct backend *be);
+	/* End what was made to wait, at once. Fine when nothing is; errors and close do the same. */
+	void (*let_go)(struct backend *be);
+};
+
 struct backend_ops {
 	/* Required. help is one line. */
 	const char *name, *help;
@@ -177,9 +190,10 @@ struct backend_ops {
 	/* Required. Until everything issued has completed; polls the communicator's async error. */
 	int (*wait)(struct backend *be);
 
-	const struct backend_graph *graph;   /* required with BACKEND_GRAPH */
-	const struct backend_marks *marks;   /* optional */
-	const struct backend_tuning *tuning; /* optional */
+	const struct backend_graph *graph;	 /* required with BACKEND_GRAPH */
+	const struct backend_marks *marks;	 /* optional */
+	const struct backend_tuning *tuning;	 /* optional */
+	const struct backend_breakage *breakage; /* optional */
 };
 
 extern const struct backend_ops backend_mpi;

@@ -1,6 +1,6 @@
 /* fault_table.c: all faults, in the order of --list-faults: who does not come, who dies, who calls
  * otherwise, who runs out of memory, who comes to init otherwise, who has other settings,
- * whose data are wrong. */
+ * whose data are wrong, whose GPU stands or breaks. */
 #include "inject/fault.h"
 
 /* clang-format off */
@@ -18,7 +18,8 @@
 	row(fault_p2p_deadlock) row(fault_alltoallv_counts) row(fault_group_unbalanced)            \
 	row(fault_graph_replay)                                                                    \
 	row(fault_settings_mismatch)          \
-	row(fault_corrupt_send) row(fault_corrupt_recv) row(fault_nan)
+	row(fault_corrupt_send) row(fault_corrupt_recv) row(fault_nan) row(fault_stale_buffer)     \
+	row(fault_gpu_stuck) row(fault_stream_wait) row(fault_gpu_fault)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct fault name;

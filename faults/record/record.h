@@ -44,7 +44,7 @@ struct record {
 };
 
 /* The device ran the call of the same slot at these times, sampled with --record=full; 0: not
- * sampled. */
+ * sampled, or not yet. */
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns;
 };
@@ -145,7 +145,7 @@ struct record_header {
 	/* since version 2 */
 	struct record_init inits[RECORD_COMMS];
 	_Atomic int32_t error_code; /* of `error`: negative errno, 0: none; -ENOMEM: the device had
-	                             * no memory left */
+	                             * no memory left, -EFAULT: a kernel broke it */
 	_Atomic uint32_t device_wait; /* enum record_device; was padding, so still version 2 */
 
 	/* since version 3 */

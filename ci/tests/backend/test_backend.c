@@ -57,6 +57,7 @@ static void test_each_hook_is_missed(void)
 	static struct backend_graph graph;
 	static struct backend_marks marks;
 	static struct backend_tuning tuning;
+	static struct backend_breakage breakage;
 	struct backend_ops whole = backend_mpi;
 
 	fill_hooks(&whole, offsetof(struct backend_ops, devices),
@@ -64,18 +65,21 @@ static void test_each_hook_is_missed(void)
 	fill_hooks(&graph, 0, sizeof(graph));
 	fill_hooks(&marks, 0, sizeof(marks));
 	fill_hooks(&tuning, 0, sizeof(tuning));
+	fill_hooks(&breakage, 0, sizeof(breakage));
 	whole.graph = &graph;
 	whole.marks = &marks;
 	whole.tuning = &tuning;
+	whole.breakage = &breakage;
 	whole.flags = BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH;
 	CU_ASSERT_PTR_NULL(backend_check(&whole));
-	/* memory_used, register_memory, marks and tuning; the strings are looked at below */
+	/* memory_used, register_memory, marks, tuning and breakage; the strings are looked at below */
 	CU_ASSERT_EQUAL(missed(&whole, &whole, offsetof(struct backend_ops, devices),
 			       sizeof(whole)) -
 				offsetof(struct backend_ops, devices) / sizeof(void *),
-			4);
+			5);
 	CU_ASSERT_EQUAL(missed(&whole, &graph, 0, sizeof(graph)), 0);
 	CU_ASSERT_EQUAL(missed(&whole, &marks, 0, sizeof(marks)), 0);
+	CU_ASSERT_EQUAL(missed(&whole, &breakage, 0, sizeof(breakage)), 0);
 	CU_ASSERT_EQUAL(missed(&whole, &tuning, 0, sizeof(tuning)), 1); /* kernel_cost */
 }
 

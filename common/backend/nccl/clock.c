@@ -35,6 +35,7 @@ struct device_clock {
 	cudaEvent_t base;
 	uint64_t base_ns;
 	uint64_t head, tail; /* spans recorded and harvested; the ring holds tail..head */
+	uint64_t started;    /* spans reported to have begun, at least */
 	bool open;	     /* between begin and end, with a span */
 	struct span spans[SPANS];
 };
@@ -158,25 +159,52 @@ static cudaError_t event_ns(const struct device_clock *clock, cudaEvent_t event,
 	return rc;
 }
 
-cudaError_t device_clock_harvest(struct device_clock *clock)
+static void report(const struct device_clock *clock, const struct span *span, uint64_t start,
+		   uint64_t end)
 {
 	const struct watch *watch = clock->watch;
 
+	for (int i = 0; watch && watch->device_times && i < span->ntickets; i++)
+		watch->device_times(watch->ctx, span->tickets[i], start, end);
+}
+
+/* The stream has passed the beginning of these, and no end. */
+static cudaError_t harvest_started(struct device_clock *clock)
+{
+	if (clock->started < clock->tail)
+		clock->started = clock->tail;
+	for (; clock->started != clock->head; clock->started++) {
+		struct span *span = &clock->spans[clock->started % SPANS];
+		cudaError_t rc = cudaEventQuery(span->start);
+		uint64_t start = 0;
+
+		if (rc == cudaErrorNotReady)
+			return cudaSuccess;
+		if (rc == cudaSuccess)
+			rc = event_ns(clock, span->start, &start);
+		if (rc != cudaSuccess)
+			return rc;
+		report(clock, span, start, 0);
+	}
+	return cudaSuccess;
+}
+
+cudaError_t device_clock_harvest(struct device_clock *clock)
+{
 	for (; clock->tail != clock->head; clock->tail++) {
 		struct span *span = &clock->spans[clock->tail % SPANS];
 		cudaError_t rc = cudaEventQuery(span->stop);
 		uint64_t start = 0, end = 0;
 
 		if (rc == cudaErrorNotReady)
-			return cudaSuccess;
+			return harvest_started(clock);
 		if (rc == cudaSuccess)
 			rc = event_ns(clock, span->start, &start);
 		if (rc == cudaSuccess)
 			rc = event_ns(clock, span->stop, &end);
 		if (rc != cudaSuccess)
 			return rc;
-		for (int i = 0; watch && watch->device_times && i < span->ntickets; i++)
-			watch->device_times(watch->ctx, span->tickets[i], start, end);
+		report(clock, span, start, end);
 	}
 	return cudaSuccess;
 }

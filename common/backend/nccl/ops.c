@@ -28,22 +28,52 @@ static bool lacks_memory(ncclResult_t rc, const char *detail)
 		strstr(detail, "Failed to CUDA calloc") || strstr(detail, "Failed to CUDA malloc"));
 }
 
+/* A kernel that went wrong has broken the context: every call gives this from there on. */
+static bool is_sticky(cudaError_t rc)
+{
+	switch (rc) {
+	case cudaErrorIllegalAddress:
+	case cudaErrorMisalignedAddress:
+	case cudaErrorInvalidAddressSpace:
+	case cudaErrorInvalidPc:
+	case cudaErrorIllegalInstruction:
+	case cudaErrorHardwareStackError:
+	case cudaErrorLaunchFailure:
+	case cudaErrorLaunchTimeout:
+	case cudaErrorAssert:
+	case cudaErrorECCUncorrectable:
+	case cudaErrorNvlinkUncorrectable:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int code_of(cudaError_t rc)
+{
+	return rc == cudaErrorMemoryAllocation ? -ENOMEM : is_sticky(rc) ? -EFAULT : -EIO;
+}
+
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 {
 	const char *detail = ncclGetLastError(nccl->comms[0].comm);
 
+	cudaError_t cuda = cudaStreamQuery(nccl->stream);
+
+	(void)cudaGetLastError();
+	nccl_let_go(&nccl->be);
 	nccl->broken = nccl->comms[0].comm != NULL;
-	return error_set(nccl->be.err, OUTCOME_ERROR, lacks_memory(rc, detail) ? -ENOMEM : -EIO,
-			 "%s failed: %s (%.*s)", what, ncclGetErrorString(rc), line_length(detail),
-			 detail ? detail : "");
+	return error_set(nccl->be.err, OUTCOME_ERROR,
+			 lacks_memory(rc, detail) ? -ENOMEM : code_of(cuda), "%s failed: %s (%.*s)",
+			 what, ncclGetErrorString(rc), line_length(detail), detail ? detail : "");
 }
 
 int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)
 {
+	nccl_let_go(&nccl->be);
 	nccl->broken = nccl->comms[0].comm != NULL;
-	return error_set(nccl->be.err, OUTCOME_ERROR,
-			 rc == cudaErrorMemoryAllocation ? -ENOMEM : -EIO, "%s failed: %s: %s",
-			 what, cudaGetErrorName(rc), cudaGetErrorString(rc));
+	return error_set(nccl->be.err, OUTCOME_ERROR, code_of(rc), "%s failed: %s: %s", what,
+			 cudaGetErrorName(rc), cudaGetErrorString(rc));
 }
 
 static int nccl_devices(void)
@@ -136,6 +166,7 @@ static void nccl_close(struct backend *be)
 		return;
 	nccl = to_nccl(be);
 	nccl_comm_close(be);
+	nccl_breakage_release(nccl);
 	while (nccl->memory)
 		be->ops->release(be, nccl->memory->ptr);
 	nccl_marks_release(nccl);
@@ -258,6 +289,9 @@ static int stream_wait(struct nccl *nccl)
 		error = async_error(nccl);
 		if (error)
 			return error;
+		rc = nccl->clock ? device_clock_harvest(nccl->clock) : cudaSuccess;
+		if (rc != cudaSuccess)
+			return nccl_cuda_fail(nccl, "reading an event", rc);
 		sched_yield(); /* ranks may share a core */
 	}
 }
@@ -365,6 +399,13 @@ static const struct backend_tuning nccl_tuning = {
 	.kernel_cost = nccl_kernel_cost,
 };
 
+static const struct backend_breakage nccl_breakage = {
+	.spin = nccl_spin,
+	.wait_word = nccl_wait_word,
+	.bad_access = nccl_bad_access,
+	.let_go = nccl_let_go,
+};
+
 const struct backend_ops backend_nccl = {
 	.name = "nccl",
 	.help = "GPU memory, NCCL's collectives",
@@ -397,4 +438,5 @@ const struct backend_ops backend_nccl = {
 	.graph = &nccl_graph,
 	.marks = &nccl_marks,
 	.tuning = &nccl_tuning,
+	.breakage = &nccl_breakage,
 };

@@ -59,6 +59,13 @@ struct nccl_comm {
 	ncclRedOp_t mulsum[DT_COUNT];
 };
 
+/* What holds the stream up ends when *word is `until` or more. */
+struct nccl_hold {
+	uint32_t *word, *on_device; /* host memory, and its address there; NULL until needed */
+	uint32_t until;
+	cudaStream_t aside; /* of the kernel that ends a wait for the word; NULL until needed */
+};
+
 struct nccl {
 	struct backend be;
 	struct nccl_symbols symbols;
@@ -72,7 +79,8 @@ struct nccl {
 	int capability; /* compute capability x 10 */
 	struct nccl_memory *memory;
 	cudaEvent_t *marks; /* made by the first mark; NULL entries at the end of a failed start */
-	struct device_clock *clock;	   /* NULL without --record=full */
+	struct device_clock *clock; /* NULL without --record=full */
+	struct nccl_hold hold;
 	struct check_cuda_result *verdict; /* device memory, of the verify under way */
 };
 
@@ -147,6 +155,15 @@ void nccl_marks_release(struct nccl *nccl);
 /* kernel.c: hook. */
 int nccl_kernel_cost(struct backend *be, struct kernel_cost *cost);
 
+/* breakage.c: hooks. */
+int nccl_spin(struct backend *be, double seconds);
+int nccl_wait_word(struct backend *be, double seconds);
+int nccl_bad_access(struct backend *be);
+void nccl_let_go(struct backend *be);
+
+/* Let go, and give the memory back. */
+void nccl_breakage_release(struct nccl *nccl);
+
 /* clock.c: device times of calls. Event pairs in a ring are recorded around a call,
  * or around a group of them, and read once the stream has passed them. Nothing here waits but
  * open and refresh; when the ring is full of unfinished pairs, a call goes without times. */
@@ -165,7 +182,7 @@ cudaError_t device_clock_end(struct device_clock *clock);
 /* Wait, a tenth of a second at most, until the stream has come to the last call or group. */
 cudaError_t device_clock_started(struct device_clock *clock);
 
-/* Report every finished pair to the watch. */
+/* Report every finished pair to the watch, and the calls that the stream has come to and not finished. */
 cudaError_t device_clock_harvest(struct device_clock *clock);
 
 /* The stream is idle: tie device time to CLOCK_MONOTONIC anew if that was more than a second

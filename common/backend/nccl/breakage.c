@@ -1,0 +1,105 @@
+/* breakage.c: what faults do to a stream: it is held up, or a kernel on it breaks the context. Whatever holds
+ * it ends when it is released, and after its time in any case: a kernel's end writes the word, too. */
+#include <dlfcn.h>
+
+#include "backend/nccl/breakage_cuda.h"
+#include "backend/nccl/ops.h"
+
+enum { WAIT_GEQ = 0 }; /* CU_STREAM_WAIT_VALUE_GEQ */
+
+typedef int wait_value_fn(cudaStream_t, unsigned long long, unsigned, unsigned);
+
+/* The driver's cuStreamWaitValue32, NULL where it has none. The runtime has loaded the driver. */
+static wait_value_fn *find_wait_value(void)
+{
+	static const char *const names[] = { "cuStreamWaitValue32_v2", "cuStreamWaitValue32" };
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	wait_value_fn *found = NULL;
+
+	for (size_t i = 0; driver && !found && i < sizeof(names) / sizeof(names[0]); i++)
+		found = (wait_value_fn *)dlsym(driver, names[i]);
+	if (driver)
+		dlclose(driver); /* the runtime still holds it */
+	return found;
+}
+
+/* The word, in host memory that the device sees; it grows, so that a wait which is over stays so. */
+static cudaError_t arm(struct nccl *nccl)
+{
+	struct nccl_hold *hold = &nccl->hold;
+	cudaError_t rc = cudaSuccess;
+
+	if (!hold->word) {
+		rc = cudaHostAlloc((void **)&hold->word, sizeof(*hold->word), cudaHostAllocMapped);
+		if (rc == cudaSuccess)
+			rc = cudaHostGetDevicePointer((void **)&hold->on_device, (void *)hold->word,
+						      0);
+		if (rc == cudaSuccess)
+			*hold->word = 0;
+	}
+	hold->until++;
+	return rc;
+}
+
+static cudaError_t hold_stream(struct nccl *nccl, cudaStream_t stream, double seconds)
+{
+	return (cudaError_t)breakage_cuda_hold(stream, nccl->hold.on_device, nccl->hold.until,
+					       (uint64_t)(seconds * 1e9));
+}
+
+int nccl_spin(struct backend *be, double seconds)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc = arm(nccl);
+
+	if (rc == cudaSuccess)
+		rc = hold_stream(nccl, nccl->stream, seconds);
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "launching a kernel", rc);
+}
+
+/* A kernel on a stream of its own writes the word when the time is over. */
+int nccl_wait_word(struct backend *be, double seconds)
+{
+	struct nccl *nccl = to_nccl(be);
+	struct nccl_hold *hold = &nccl->hold;
+	wait_value_fn *wait_value = find_wait_value();
+	cudaError_t rc = cudaSuccess;
+
+	if (!wait_value)
+		return nccl_spin(be, seconds);
+	rc = arm(nccl);
+	if (rc == cudaSuccess && !hold->aside)
+		rc = cudaStreamCreateWithFlags(&hold->aside, cudaStreamNonBlocking);
+	if (rc == cudaSuccess)
+		rc = hold_stream(nccl, hold->aside, seconds);
+	if (rc == cudaSuccess)
+		rc = (cudaError_t)wait_value(nccl->stream, (uintptr_t)hold->on_device, hold->until,
+					     WAIT_GEQ);
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "cuStreamWaitValue32", rc);
+}
+
+int nccl_bad_access(struct backend *be)
+{
+	struct nccl *nccl = to_nccl(be);
+	cudaError_t rc = (cudaError_t)breakage_cuda_bad_access(nccl->stream);
+
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "launching a kernel", rc);
+}
+
+void nccl_let_go(struct backend *be)
+{
+	struct nccl_hold *hold = &to_nccl(be)->hold;
+
+	if (hold->word)
+		__atomic_store_n(hold->word, hold->until, __ATOMIC_RELEASE);
+}
+
+void nccl_breakage_release(struct nccl *nccl)
+{
+	nccl_let_go(&nccl->be);
+	if (nccl->hold.aside)
+		cudaStreamDestroy(nccl->hold.aside);
+	if (nccl->hold.word)
+		cudaFreeHost((void *)nccl->hold.word);
+	nccl->hold = (struct nccl_hold){ 0 };
+}

@@ -101,11 +101,14 @@ static const struct record *first_open(const struct evidence_rank *r)
 	return NULL;
 }
 
-/* A call without times says nothing if the one before has none either: then they were not taken. */
+/* A call without times says nothing if the one before has none either, or a graph repeats it: then they
+ * were not taken. */
 static bool is_sampled(const struct evidence_rank *r, const struct record *call)
 {
 	size_t k = (size_t)(call - r->calls);
 
+	if (call->replays)
+		return false;
 	return k == 0 ? call->ticket == 1 : r->times && r->times[k - 1].start_ns != 0;
 }
 

@@ -1,4 +1,7 @@
-/* test_rule_data.c: whose doing wrong data are, by what the ranks' checks noted. */
+/* test_rule_data.c: whose doing wrong data are, by what the ranks' checks noted; whose device does not come
+ * to a call, or broke. */
+#include <errno.h>
+
 #include "calls_played.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -120,12 +123,86 @@ static void test_unsound(void)
 	}
 }
 
+/* Ranks whose last call their device: s has started; a has not come to; n has no time of, as of the one before;
+ * g repeats as a graph. i: the rank is inside it; b: it waits elsewhere; t: is through with all calls. */
+static const struct {
+	const char *how, *ranks, *confidence; /* NULL: not this class */
+} stands[] = {
+	{ "ssas", "2", "proved" },   { "as", "0", "proved" },	  { "aaaa", "0,1,2,3", "proved" },
+	{ "tssa", "3", "proved" },   { "nsas", "2", "majority" }, { "isas", "2", "majority" },
+	{ "assa", "0,3", "proved" }, { "ssss", NULL, NULL },	  { "nnnn", NULL, NULL },
+	{ "gggg", NULL, NULL },	     { "sgss", NULL, NULL },	  { "sbss", NULL, NULL },
+};
+
+static void play_stand(struct evidence_rank *r, char how)
+{
+	r->times = calloc(OP, sizeof(*r->times));
+	for (int k = 0; k < OP; k++)
+		r->times[k] = (struct call_times){ 1, k < OP - 1 };
+	if (how != 's' && how != 't')
+		r->times[OP - 1].start_ns = 0;
+	if (how == 'n')
+		r->times[OP - 2].start_ns = 0;
+	r->calls[OP - 1].state = how == 'i' ? RECORD_ISSUING : RECORD_RETURNED;
+	r->calls[OP - 1].replays = how == 'g';
+	r->view.completed = how == 't' ? OP : OP - 1;
+	r->view.device_wait = how == 'b' ? RECORD_DEVICE_LEFT : RECORD_DEVICE_AWAITED;
+}
+
+static void test_stands(void)
+{
+	for (size_t i = 0; i < COUNT(stands); i++) {
+		int nranks = (int)strlen(stands[i].how);
+
+		set_up(nranks);
+		for (int k = 0; k < nranks; k++) {
+			play(k, OP, odd_count, false);
+			play_stand(&evidence.ranks[k], stands[i].how[k]);
+		}
+		finish();
+		CU_ASSERT_EQUAL(found.class == CLASS_GPU_STUCK, stands[i].ranks != NULL);
+		if (!stands[i].ranks)
+			continue;
+		CU_ASSERT_STRING_EQUAL(found.ranks, stands[i].ranks);
+		CU_ASSERT_STRING_EQUAL(found.confidence, stands[i].confidence);
+		CU_ASSERT_STRING_EQUAL(found.side, "gpu");
+		CU_ASSERT(found.seq_low == OP && found.seq_high == OP && found.hang_seq == OP);
+	}
+}
+
+/* Ranks 1 and 2 of 4 say that their devices broke, 5 ms or 0.5 ms apart, on one host or two. */
+static void test_faults(void)
+{
+	for (int i = 0; i < 4; i++) {
+		set_up(4);
+		for (int k = 0; k < 4; k++)
+			play(k, OP, odd_count, k != 1);
+		for (int k = 1; k < 3; k++) {
+			struct evidence_rank *r = &evidence.ranks[k];
+
+			r->view.process = PROCESS_EXITED;
+			r->view.status = r->view.outcome = OUTCOME_ERROR;
+			r->view.error_code = -EFAULT;
+			r->recorder = aligned_alloc(64, sizeof(*r->recorder));
+			memset(r->recorder, 0, sizeof(*r->recorder));
+			r->recorder->ended_ns = k == 2 ? 1000 : i & 1 ? 501000 : 5001000;
+			strcpy(r->view.host, i & 2 && k == 1 ? "node1" : "node0");
+		}
+		finish();
+		CU_ASSERT_EQUAL(found.class, CLASS_GPU_FAULT);
+		CU_ASSERT_STRING_EQUAL(found.ranks, i ? "1,2" : "2");
+		CU_ASSERT_STRING_EQUAL(found.confidence, i ? "inconclusive" : "majority");
+	}
+}
+
 int main(void)
 {
 	static const struct unit_case tests[] = {
 		{ "whose doing", test_cases },
 		{ "unsound numbers", test_unsound },
+		{ "devices that stand", test_stands },
+		{ "devices that broke", test_faults },
 	};
 
-	return unit_main("rule data", tests, COUNT(tests));
+	return unit_main("rules of data and devices", tests, COUNT(tests));
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Stream queries, 1 us each, between looks at the communicator. */
 enum { POLLS_PER_LOOK = 200 };
 
@@ -54,13 +56,26 @@ static int code_of(cudaError_t rc)
 	return rc == cudaErrorMemoryAllocation ? -ENOMEM : is_sticky(rc) ? -EFAULT : -EIO;
 }
 
+/* What the own device says, a tenth of a second at most: others' errors may come before it has said that a
+ * kernel broke it. */
+static cudaError_t device_state(struct nccl *nccl)
+{
+	const uint64_t give_up = clock_ns() + 100000000u;
+	cudaError_t rc;
+
+	do
+		rc = cudaStreamQuery(nccl->stream);
+	while (rc == cudaErrorNotReady && clock_ns() < give_up);
+	(void)cudaGetLastError();
+	return rc;
+}
+
 int nccl_fail(struct nccl *nccl, const char *what, ncclResult_t rc)
 {
 	const char *detail = ncclGetLastError(nccl->comms[0].comm);
 
-	cudaError_t cuda = cudaStreamQuery(nccl->stream);
+	cudaError_t cuda = device_state(nccl);
 
-	(void)cudaGetLastError();
 	nccl_let_go(&nccl->be);
 	nccl->broken = nccl->comms[0].comm != NULL;
 	return error_set(nccl->be.err, OUTCOME_ERROR,

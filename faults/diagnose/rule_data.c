@@ -134,14 +134,27 @@ static void note_element(const struct rule_ctx *ctx, struct finding *f, const bo
 		     from, got, oddity(w, odd, sizeof(odd)), expected, w->count);
 }
 
-/* The first of the calls whose data are wrong. */
-static void place_wrong(struct finding *f, const struct record_wrong *w)
+/* The first of the calls whose data are wrong: of several with the same buffers those that send, or those
+ * that receive. */
+static void place_wrong(const struct rule_ctx *ctx, struct finding *f, int rank,
+			const struct record_wrong *w)
 {
-	if (w->seq == 0 || (f->comm >= 0 && f->seq_low <= (int64_t)w->seq))
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+	int64_t low = (int64_t)w->seq, high = (int64_t)w->seq_last;
+
+	for (size_t k = 0; k < r->ncalls && w->seq < w->seq_last; k++) {
+		const struct record *c = &r->calls[k];
+
+		if (c->comm != w->comm || c->kind != (w->sent ? CALL_RECV : CALL_SEND))
+			continue;
+		low += (int64_t)c->seq == low;
+		high -= (int64_t)c->seq == (int64_t)w->seq_last;
+	}
+	if (w->seq == 0 || (f->comm >= 0 && f->seq_low <= low))
 		return;
 	f->comm = w->comm;
-	f->seq_low = (int64_t)w->seq;
-	f->seq_high = (int64_t)w->seq_last;
+	f->seq_low = low;
+	f->seq_high = high;
 }
 
 /* What is known of one wrong element against all ranks' accounts. */
@@ -182,7 +195,7 @@ static void judge_rank(const struct rule_ctx *ctx, struct finding *f, int rank,
 	for (uint32_t k = 0; k < n; k++) {
 		if (!is_sound(ctx, &wrong[k]))
 			continue;
-		place_wrong(f, &wrong[k]);
+		place_wrong(ctx, f, rank, &wrong[k]);
 		if (wrong[k].sent) {
 			inquiry->own = true;
 			mark_culprit(&f->culprits, rank);

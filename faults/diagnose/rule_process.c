@@ -11,8 +11,6 @@
 #include "diagnose/words.h"
 #include "record/verdict.h"
 
-#define APART_NS 1000000ull /* errors of one host so far apart have an order */
-
 static enum diagnosis_class death_class(const struct rank_view *v)
 {
 	return v->process == PROCESS_EXITED ? CLASS_EXITED
@@ -183,28 +181,6 @@ static bool is_broken(const struct evidence_rank *r)
 	       r->view.error_code == -EFAULT;
 }
 
-static uint64_t end_of(const struct evidence_rank *r)
-{
-	return r->recorder ? r->recorder->ended_ns : 0;
-}
-
-/* Returns true if rank `rank`'s end came before all other broken ones', on their host's one clock. */
-static bool came_first(const struct rule_ctx *ctx, int rank)
-{
-	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
-
-	for (int i = 0; i < ctx->evidence->nranks; i++) {
-		const struct evidence_rank *other = &ctx->evidence->ranks[i];
-
-		if (i == rank || !is_broken(other))
-			continue;
-		if (!end_of(r) || end_of(other) < end_of(r) + APART_NS ||
-		    strcmp(r->view.host, other->view.host) != 0)
-			return false;
-	}
-	return true;
-}
-
 /* The first call that a culprit did not get done. */
 static void place_fault(const struct rule_ctx *ctx, struct finding *f)
 {
@@ -220,30 +196,25 @@ static void place_fault(const struct rule_ctx *ctx, struct finding *f)
 
 bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 {
-	int first = -1;
-	size_t n = 0;
+	const int nranks = ctx->evidence->nranks;
 
-	for (int i = 0; i < ctx->evidence->nranks; i++) {
-		if (!is_broken(&ctx->evidence->ranks[i]))
+	for (int i = 0; i < nranks; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+
+		if (!is_broken(r))
 			continue;
-		n++;
 		mark_culprit(&f->culprits, i);
-		first = came_first(ctx, i) ? i : first;
-		finding_note(f, "Rank %d's device broke: %.190s", rank_number(ctx->evidence, i),
-			     ctx->evidence->ranks[i].view.error);
+		if (finding_has_room(f))
+			finding_note(f, "Rank %d's device broke: %.190s",
+				     rank_number(ctx->evidence, i), r->view.error);
 	}
-	if (n == 0)
+	if (f->culprits.n == 0)
 		return false;
-	if (n > 1 && first >= 0) {
-		clear_culprits(&f->culprits);
-		mark_culprit(&f->culprits, first);
-		finding_note(f, "Rank %d's error came first.", rank_number(ctx->evidence, first));
-	}
 	place_fault(ctx, f);
 	finding_conclude(ctx, f, CLASS_GPU_FAULT,
-			 n == 1	     ? "proved"
-			 : first < 0 ? "inconclusive"
-				     : "majority");
+			 f->culprits.n == 1		   ? "proved"
+			 : 2 * (int)f->culprits.n < nranks ? "majority"
+							   : "inconclusive");
 	return true;
 }
 

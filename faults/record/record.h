@@ -152,7 +152,6 @@ struct record_header {
 	char settings[RECORD_SETTINGS]; /* of NCCL, lines "NAME=VALUE" (options/settings.h) */
 	_Atomic uint64_t settings_hash; /* of those that break calls; stored last, 0: none are
 	                                 * known */
-	_Atomic uint64_t ended_ns;	/* when the rank said its outcome, 0: not yet */
 	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */
 	struct record_wrong wrong[RECORD_WRONGS];
 	struct record_counts counts[RECORD_COUNTS]; /* by sequence number */

@@ -441,6 +441,5 @@ void recorder_finish(struct recorder *recorder, enum outcome outcome, const char
 		atomic_store_explicit(&h->error_code, err->code, memory_order_relaxed);
 	}
 	recorder_phase(recorder, PHASE_DONE);
-	atomic_store_explicit(&h->ended_ns, clock_ns(), memory_order_relaxed);
 	atomic_store_explicit(&h->outcome, (int32_t)outcome, memory_order_release);
 }

@@ -98,8 +98,8 @@ static const struct meaning {
 			  "inputs use the join context torch.distributed.algorithms.Join, or "
 			  "DistributedSampler "
 			  "with drop_last=True." },
-	[CLASS_SKIPPED_OR_EARLY] = { "A culprit is past the last call that anyone made: it left "
-				     "out this one alone, or left the loop of calls before it.",
+	[CLASS_SKIPPED_OR_EARLY] = { "A call was left out alone, or the loop of calls left before "
+				     "it: no later call shows which.",
 				     "Find the condition around the call at the divergence point; "
 				     "then compare the iteration counts of ranks.",
 				     "One all-reduce (MAX) of the call count and its negative at "

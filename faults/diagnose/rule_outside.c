@@ -194,6 +194,34 @@ bool remark_nobody_called(const struct rule_ctx *ctx, struct finding *f)
 	return all;
 }
 
+/* Returns true if the rank received wrong data, and all of them in buffers of no call that it made. */
+static bool is_uncalled(const struct evidence_rank *r)
+{
+	uint32_t n = r->present && r->recorder && !r->wrapped ? r->recorder->wrongs : 0;
+
+	n = n > RECORD_WRONGS ? RECORD_WRONGS : n;
+	for (uint32_t k = 0; k < n; k++)
+		if (r->recorder->wrong[k].seq != 0 || r->recorder->wrong[k].sent)
+			return false;
+	return n > 0;
+}
+
+bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
+{
+	for (int i = 0; i < ctx->evidence->nranks; i++)
+		if (!is_uncalled(&ctx->evidence->ranks[i]) &&
+		    ctx->evidence->ranks[i].view.phase != PHASE_SPARE)
+			return false;
+	f->class = CLASS_SKIPPED_OR_EARLY;
+	finding_note(f,
+		     "Nothing diverged: all ranks made the same %" PRIu64
+		     " calls on communicator %u.",
+		     ctx->align->top, ctx->align->comm);
+	finding_note(f, "The wrong data are in buffers of calls that nobody made: all ranks left "
+			"them out alike, or left before them.");
+	return true;
+}
+
 bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 {
 	f->class = CLASS_UNEXPLAINED;

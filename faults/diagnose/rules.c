@@ -93,6 +93,7 @@ const struct rule rules[] = {
 	  .outcomes = ON_HANG | ON_ERROR | ON_OTHER,
 	  .comms = COMMS_EACH,
 	  .f = rule_settings },
+	{ .name = "uncalled", .outcomes = ON_OTHER, .comms = COMMS_FIRST, .f = rule_uncalled },
 	{ .name = "data", .outcomes = ON_OTHER, .comms = COMMS_EACH, .f = rule_data },
 	{ .name = "unexplained", .outcomes = ON_HANG, .comms = COMMS_FIRST, .f = rule_unexplained },
 	{ .name = "reported",

@@ -99,6 +99,32 @@ static void test_cases(void)
 	}
 }
 
+/* All received what no call of theirs brought, as far as all calls are known, and one's send buffer is not
+ * wrong: all left it out. */
+static void test_uncalled(void)
+{
+	for (int odd = 0; odd <= 3; odd++) {
+		end_all(4, CALL_ALL_GATHER);
+		for (int i = 0; i < 4; i++) {
+			struct evidence_rank *r = &evidence.ranks[i];
+
+			note((const char[]){ (char)('a' + i), '0', '\0' });
+			r->recorder->wrong[0].seq = r->recorder->wrong[0].seq_last = 0;
+		}
+		evidence.ranks[1].wrapped = odd == 1;
+		evidence.ranks[2].recorder->wrongs = odd != 2;
+		evidence.ranks[3].recorder->wrong[0].sent = odd == 3;
+		finish();
+		CU_ASSERT_EQUAL(found.outcome, OUTCOME_WRONG_DATA);
+		CU_ASSERT_EQUAL(found.class == CLASS_SKIPPED_OR_EARLY, odd == 0);
+		if (odd == 0) {
+			CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+			CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+			CU_ASSERT(said("Nothing diverged: all ranks made the same 20 calls on "));
+		}
+	}
+}
+
 /* Numbers that no check can have noted are passed over; nothing noted is no answer. */
 static void test_unsound(void)
 {
@@ -197,9 +223,8 @@ static void test_faults(void)
 int main(void)
 {
 	static const struct unit_case tests[] = {
-		{ "whose doing", test_cases },
-		{ "unsound numbers", test_unsound },
-		{ "devices that stand", test_stands },
+		{ "whose doing", test_cases },	       { "calls that nobody made", test_uncalled },
+		{ "unsound numbers", test_unsound },   { "devices that stand", test_stands },
 		{ "devices that broke", test_faults },
 	};
 

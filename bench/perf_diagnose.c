@@ -216,7 +216,8 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	struct perf_diagnose *self = ctx;
 	struct diagnosis *d = &self->diagnosis;
 	enum diagnosis_result result = DIAGNOSIS_UNEXPLAINED;
-	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA;
+	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA ||
+		     verdict->outcome == OUTCOME_DIVERGED;
 
 	if (!collect(self, views, memories, n))
 		return result;

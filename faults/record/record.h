@@ -15,6 +15,8 @@
 #define RECORD_COMMS	16
 #define RECORD_SETTINGS 2048
 #define RECORD_WRONGS	8
+#define RECORD_STRIDE	256 /* collectives from one mark to the next */
+#define RECORD_MARKS	64
 
 enum record_state {
 	RECORD_EMPTY,
@@ -51,7 +53,14 @@ struct record_times {
 
 struct record_comm {
 	_Atomic uint64_t seq;  /* calls issued */
-	_Atomic uint64_t hash; /* rolling hash of all call signatures (record_hash) */
+	_Atomic uint64_t hash; /* rolling hash of all collectives' signatures (record_hash) */
+};
+
+/* How the hash was when every RECORD_STRIDE-th collective had been issued: observers compare ranks at
+ * equal numbers, and come too seldom to see each call. */
+struct record_mark {
+	_Atomic uint64_t calls; /* collectives up to here; stored last, 0 while it is rewritten */
+	_Atomic uint64_t ticket, hash;
 };
 
 /* A wait in progress. `sequence` is odd while one is. */
@@ -155,13 +164,22 @@ struct record_header {
 	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */
 	struct record_wrong wrong[RECORD_WRONGS];
 	struct record_counts counts[RECORD_COUNTS]; /* by sequence number */
+	_Atomic uint64_t pairs[RECORD_COMMS];	    /* of comms[].seq: sends and receives */
 };
 
 struct record_memory {
 	struct record_header header;
 	_Alignas(64) struct record ring[RECORD_RING];
 	struct record_times times[RECORD_RING];
+	struct record_mark marks[RECORD_COMMS][RECORD_MARKS]; /* by calls / RECORD_STRIDE */
 };
+
+/* The mark of that many collectives, a multiple of RECORD_STRIDE, unless it was overwritten. */
+static inline const struct record_mark *record_mark_of(const struct record_memory *memory,
+						       uint32_t comm, uint64_t calls)
+{
+	return &memory->marks[comm][calls / RECORD_STRIDE % RECORD_MARKS];
+}
 
 /* Add a call to a rolling hash of what must be alike on all ranks: FNV-1a over (kind, count, dtype,
  * op, peer). Partners, amounts and types of sends and receives differ by right: all of them are one

@@ -174,6 +174,36 @@ static void keep_counts(struct record_header *h, const struct call *call, uint64
 	atomic_store_explicit(&c->seq, seq, memory_order_release);
 }
 
+static void set_mark(struct record_mark *mark, uint64_t calls, uint64_t ticket, uint64_t hash)
+{
+	atomic_store_explicit(&mark->calls, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&mark->ticket, ticket, memory_order_relaxed);
+	atomic_store_explicit(&mark->hash, hash, memory_order_relaxed);
+	atomic_store_explicit(&mark->calls, calls, memory_order_release);
+}
+
+/* Counts the call: collectives, which all ranks make alike, apart from sends and receives. */
+static void count_call(struct record_memory *memory, const struct record *r, uint64_t ticket)
+{
+	uint32_t at = r->comm % RECORD_COMMS;
+	struct record_comm *comm = &memory->header.comms[at];
+	_Atomic uint64_t *pairs = &memory->header.pairs[at];
+	uint64_t calls, hash;
+
+	atomic_store_explicit(&comm->seq, r->seq, memory_order_release);
+	if (in_pairs(r) || r->comm >= RECORD_COMMS) {
+		atomic_store_explicit(pairs, *pairs + 1, memory_order_release);
+		return;
+	}
+	hash = record_hash(comm->hash, r);
+	atomic_store_explicit(&comm->hash, hash, memory_order_relaxed);
+	calls = r->seq - *pairs;
+	if (calls % RECORD_STRIDE == 0)
+		set_mark((struct record_mark *)record_mark_of(memory, at, calls), calls, ticket,
+			 hash);
+}
+
 static uint64_t recorder_call(void *ctx, const struct call *call)
 {
 	struct recorder *recorder = ctx;
@@ -203,8 +233,7 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	atomic_store_explicit(&r->returned_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&r->replays, 0, memory_order_relaxed);
 	atomic_store_explicit(&r->state, RECORD_ISSUING, memory_order_relaxed);
-	atomic_store_explicit(&comm->hash, record_hash(comm->hash, r), memory_order_relaxed);
-	atomic_store_explicit(&comm->seq, r->seq, memory_order_relaxed);
+	count_call(memory, r, ticket);
 	atomic_store_explicit(&r->ticket, ticket, memory_order_release);
 	atomic_store_explicit(&h->issued_ticket, ticket, memory_order_release);
 	beat(h);

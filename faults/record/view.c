@@ -51,21 +51,19 @@ static void read_init(struct rank_view *view, const struct record_init *init)
 	view->asked = init->asked;
 }
 
-/* After `issued`: a call that is counted there has been counted here. */
-static void read_comms(struct rank_view *view, const struct record_header *h)
+static void read_comm(struct view_comm *view, const struct record_header *h, int i)
 {
-	for (int i = 0; i < RECORD_COMMS; i++) {
-		const struct record_init *init = &h->inits[i];
-		uint32_t state = atomic_load_explicit(&init->state, memory_order_acquire);
+	const struct record_init *init = &h->inits[i];
+	/* before `seq`, which counts them first: never less than there are */
+	uint64_t pairs = atomic_load_explicit(&h->pairs[i], memory_order_acquire);
 
-		view->comms[i] = (struct view_comm){
-			.id = state == RECORD_COMM_NONE ? 0 : init->id,
-			.seq = atomic_load_explicit(&h->comms[i].seq, memory_order_relaxed),
-			.rank = init->rank,
-			.nranks = init->nranks,
-			.state = state,
-		};
-	}
+	view->state = atomic_load_explicit(&init->state, memory_order_acquire);
+	view->id = view->state == RECORD_COMM_NONE ? 0 : init->id;
+	view->rank = init->rank;
+	view->nranks = init->nranks;
+	view->seq = atomic_load_explicit(&h->comms[i].seq, memory_order_acquire);
+	view->calls = view->seq > pairs ? view->seq - pairs : 0;
+	view->hash = atomic_load_explicit(&h->comms[i].hash, memory_order_relaxed);
 }
 
 void view_read(struct rank_view *view, const struct record_memory *memory, uint64_t now)
@@ -83,7 +81,8 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	read_wait(view, &h->wait, now);
 	read_last(view, memory);
 	read_init(view, &h->inits[0]);
-	read_comms(view, h);
+	for (int i = 0; i < RECORD_COMMS; i++) /* after `issued`: what counts there counts here */
+		read_comm(&view->comms[i], h, i);
 	snprintf(view->host, sizeof(view->host), "%.63s", h->host);
 	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
 	view->error_code = h->error_code;

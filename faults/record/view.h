@@ -15,6 +15,7 @@ struct view_comm {
 	uint64_t
 		id; /* hash of the id handed to its init, 0: init was not called; equal for its members */
 	uint64_t seq;	      /* calls that the rank has made on it */
+	uint64_t calls, hash; /* collectives among them; of their signatures (record_comm) */
 	int32_t rank, nranks; /* handed to its init */
 	uint32_t state;	      /* enum record_comm_state */
 	uint32_t unused;

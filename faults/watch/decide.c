@@ -2,6 +2,7 @@
  * look, end; or follow the root. The rules of a stage stand in the order in which they are asked. */
 #include "watch/decide_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,44 +117,72 @@ static void note_ends(struct decide_state *s, const struct decide_input *in)
 
 /* ---- a verdict, or not yet ---- */
 
-/* Returns true if ranks made different calls. Their numbers tell, and on this host the rolling
- * hashes. A process without a rank makes none by right. */
-static bool calls_differ(const struct decide_input *in)
+static int compare_ids(const void *a, const void *b)
 {
-	const struct decide_rank *first = NULL;
-	const struct rank_view *other = NULL;
+	const struct view_comm *x = *(const struct view_comm *const *)a;
+	const struct view_comm *y = *(const struct view_comm *const *)b;
 
-	for (size_t i = 0; i < in->nranks; i++) {
-		if (in->ranks[i].view.rank < 0)
-			continue;
-		if (first && (in->ranks[i].view.issued != first->view.issued ||
-			      in->ranks[i].calls_hash != first->calls_hash))
-			return true;
-		first = &in->ranks[i];
-	}
-	other = first ? &first->view : NULL;
-	for (size_t i = 0; i < in->nhosts; i++)
-		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
-			const struct rank_view *view = &in->hosts[i].views[k];
+	return (x->id > y->id) - (x->id < y->id);
+}
 
-			if (view->rank < 0)
+enum history { HISTORY_ALIKE, HISTORY_UNEQUAL, HISTORY_DIFFERENT };
+
+/* Of two that belong to one communicator: as many collectives cannot be others by right. */
+static enum history compare_histories(const struct view_comm *a, const struct view_comm *b)
+{
+	if (a->hash != b->hash && a->calls == b->calls)
+		return HISTORY_DIFFERENT;
+	return a->seq != b->seq || a->hash != b->hash ? HISTORY_UNEQUAL : HISTORY_ALIKE;
+}
+
+/* Tells whether ranks made different calls: their numbers on each communicator tell, and the rolling
+ * hashes. A process without a rank makes none by right. Without memory they are alike. */
+static enum history compare_calls(const struct rank_view *views, size_t n)
+{
+	const struct view_comm **comms = malloc((n + 1) * sizeof(*comms));
+	enum history worst = HISTORY_ALIKE, one;
+
+	for (int c = 0; comms && c < RECORD_COMMS; c++) {
+		size_t known = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (views[i].rank >= 0)
+				comms[known++] = &views[i].comms[c];
+		qsort(comms, known, sizeof(*comms), compare_ids);
+		for (size_t i = 1; i < known; i++) {
+			if (comms[i]->id != comms[i - 1]->id)
 				continue;
-			if (other && view->issued != other->issued)
-				return true;
-			other = view;
+			one = compare_histories(comms[i], comms[i - 1]);
+			worst = one > worst ? one : worst;
 		}
-	return false;
+	}
+	free(comms);
+	return worst;
 }
 
 /* Returns true if the diagnoser should look. It also looks where a run came to its end, though
  * ranks made different calls, or made communicators otherwise than the others and got through. */
-static bool wants_diagnosis(const struct decide_input *in, enum outcome outcome,
-			    const struct rank_view *views, size_t n)
+static bool wants_diagnosis(enum outcome outcome, const struct rank_view *views, size_t n)
 {
 	if (outcome == OUTCOME_OK)
-		return calls_differ(in) || rendezvous_mismatched(views, n);
+		return compare_calls(views, n) != HISTORY_ALIKE || rendezvous_mismatched(views, n);
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR ||
-	       outcome == OUTCOME_WRONG_DATA;
+	       outcome == OUTCOME_WRONG_DATA || outcome == OUTCOME_DIVERGED;
+}
+
+/* Nothing worse came of calls that were different; what was seen of them while they were made may have left
+ * the rings since. */
+static void note_parted(struct verdict *verdict, const struct unison_found *parted)
+{
+	verdict->outcome = OUTCOME_DIVERGED;
+	verdict->confidence = "inconclusive";
+	if (!parted)
+		return;
+	verdict->class = CLASS_MISMATCH;
+	verdict->confidence = "majority";
+	verdict->comm = parted->comm;
+	verdict->seq = (int64_t)parted->low;
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", parted->ranks);
 }
 
 /* Returns true if the wait that an extension is about, if there is one, still goes on. */
@@ -208,11 +237,13 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 		d.verdict.class = CLASS_DIED;
 		d.verdict.confidence = "inconclusive";
 	}
+	if (d.verdict.outcome == OUTCOME_OK && compare_calls(views, n) == HISTORY_DIFFERENT)
+		note_parted(&d.verdict, in->parted);
 	if (unfinished && !in->root_lost) {
 		s->stage = STAGE_WATCH;
 		s->reported = false;
 		d = nothing;
-	} else if (wants_diagnosis(in, d.verdict.outcome, views, n)) {
+	} else if (wants_diagnosis(d.verdict.outcome, views, n)) {
 		s->stage = STAGE_DIAGNOSE;
 		d.action = DECIDE_DIAGNOSE;
 	} else {

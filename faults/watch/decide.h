@@ -14,6 +14,7 @@
 #include "record/verdict.h"
 #include "record/view.h"
 #include "watch/rendezvous.h"
+#include "watch/unison.h"
 
 /* Follows how a rank gets on, over time; decide()'s own, zeroed at first. */
 struct rank_track {
@@ -41,7 +42,6 @@ struct decide_rank {
 	struct rank_view view; /* just read; decide() says overdue, grace, progressed, descheduled
 	                        * and starved of it */
 	struct rank_account account; /* where decide_wants_account() */
-	uint64_t calls_hash;	     /* of all its calls' signatures */
 	struct rank_track track;
 };
 
@@ -74,10 +74,12 @@ struct decide_input {
 	const struct decide_host *hosts; /* at the root: the others */
 	size_t nhosts;
 	int job_ranks, job_hosts; /* as any rank that knows says; -1: none does */
-	bool reported;		  /* another host says since the last call that something is wrong
+	const struct unison_found
+		*parted; /* ranks here were seen to make different calls; NULL: not */
+	bool reported;	 /* another host says since the last call that something is wrong
 	                           * there, or was lost */
-	bool follows;		  /* a leader elsewhere, which the root can reach */
-	bool root_lost;		  /* it could */
+	bool follows;	 /* a leader elsewhere, which the root can reach */
+	bool root_lost;	 /* it could */
 	struct decide_orders orders;
 };
 

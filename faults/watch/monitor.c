@@ -154,6 +154,25 @@ static void carry_out(struct monitor *m, const struct decision *d)
 	}
 }
 
+/* Says, once for a communicator, that ranks of this host made different calls; the run goes on. */
+static void compare_calls(struct monitor *m)
+{
+	struct unison_member *members = calloc(m->nranks + 1, sizeof(*members));
+	struct unison_found found;
+
+	for (size_t i = 0; members && i < m->nranks; i++)
+		members[i] =
+			(struct unison_member){ m->memories[i], &m->ranks[i].view, &m->unison[i] };
+	while (members && unison_look(members, m->nranks, &found)) {
+		printf("# %s\n", found.text);
+		fflush(stdout);
+		if (!m->parted)
+			m->found = found;
+		m->parted = true;
+	}
+	free(members);
+}
+
 /* Leader: everything that is seen, to decide(), and what it says is done. */
 static void step_leader(struct monitor *m, const struct supervised *child, uint64_t now)
 {
@@ -170,6 +189,8 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 		m->input.reported = nodes_receive(m, now);
 	if (m->ended)
 		return;
+	compare_calls(m);
+	m->input.parted = m->parted ? &m->found : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;
 	m->input.hosts = m->hosts;

@@ -106,8 +106,11 @@ struct monitor {
 	bool up_is_root;	    /* `up` is the TCP connection of a leader */
 	struct monitor_peer *peers; /* leader: local ranks, the own one first, and strangers */
 	size_t npeers;
-	struct decide_rank *ranks;	 /* leader: this host's */
+	struct decide_rank *ranks; /* leader: this host's */
+	struct unison_rank *unison;
 	struct record_memory **memories; /* theirs, mapped */
+	bool parted;			 /* their calls did: ... */
+	struct unison_found found;	 /* ... first so, as was said */
 	size_t nranks;
 	int uplink_fd;		    /* root: TCP listener, else -1 */
 	struct monitor_node *nodes; /* root: other nodes */

@@ -130,7 +130,7 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 {
 	struct verdict verdict = d->verdict;
 	const struct verdict before = d->verdict;
-	bool closer = unexpected_end(verdict.outcome);
+	bool closer = unexpected_end(verdict.outcome) || verdict.outcome == OUTCOME_DIVERGED;
 	uint64_t began = clock_ns();
 	struct decision next = *d;
 	struct rank_view *views;

@@ -56,16 +56,22 @@ static int add_peer(struct monitor *m, int fd)
 static int add_rank(struct monitor *m, struct monitor_peer *peer, struct record_memory *memory)
 {
 	struct decide_rank *ranks = realloc(m->ranks, (m->nranks + 1) * sizeof(*ranks));
+	struct unison_rank *unison;
 	struct record_memory **memories;
 
 	if (!ranks)
 		return -ENOMEM;
 	m->ranks = ranks;
+	unison = realloc(m->unison, (m->nranks + 1) * sizeof(*unison));
+	if (!unison)
+		return -ENOMEM;
+	m->unison = unison;
 	memories = realloc(m->memories, (m->nranks + 1) * sizeof(struct record_memory *));
 	if (!memories)
 		return -ENOMEM;
 	m->memories = memories;
 	memories[m->nranks] = memory;
+	unison[m->nranks] = (struct unison_rank){ 0 };
 	ranks[m->nranks] = (struct decide_rank){
 		.view = { .rank = -1, .local = (int32_t)m->nranks, .outcome = -1 }
 	};
@@ -133,9 +139,11 @@ void members_release(struct monitor *m)
 			munmap(m->memories[i], sizeof(struct record_memory));
 	free(m->peers);
 	free(m->ranks);
+	free(m->unison);
 	free(m->memories);
 	m->peers = NULL;
 	m->ranks = NULL;
+	m->unison = NULL;
 	m->memories = NULL;
 	m->npeers = m->nranks = 0;
 	if (m->listen_fd >= 0)
@@ -255,7 +263,6 @@ void members_look(struct monitor *m, const struct supervised *child, uint64_t no
 
 		view_read(&rank->view, m->memories[i], now);
 		rank->view.pid = m->memories[i]->header.pid;
-		rank->calls_hash = m->memories[i]->header.comms[0].hash;
 	}
 }
 

@@ -40,6 +40,12 @@ perf hypercube -g 8 --fault=init-nranks:4
 expect_rc 16 'init-nranks that nothing came of:'
 expect_out '^# verdict: outcome=diverged class=init-mismatch ranks=4 comm=0 seq=0 '
 
+# Who made a call otherwise is said while the run goes on, which ends well but for that.
+perf all_gather -g 4 --fault=dtype-mismatch:1,how=same
+expect_rc 16 'dtype-mismatch that nothing came of:'
+expect_out '^# ranks made different calls at call 8 of communicator 0: rank 1: AllGather 58368 int32, the others: AllGather 58368 float$'
+expect_out '^# verdict: outcome=diverged class=mismatch ranks=1 comm=0 seq=8 confidence=majority '
+
 # One call too few, too many, or of another kind. Half against half no vote decides: what was made
 # before and after does.
 for case in sendrecv:15 hypercube:29; do

@@ -110,17 +110,18 @@ static void act_host(struct world *w, const struct event *e)
 	}
 }
 
-static void act_call(struct rank_view *v, const struct event *e, uint64_t *hash)
+static void act_call(struct rank_view *v, const struct event *e)
 {
 	switch (e->act) {
 	case CALLED:
-		v->issued = v->completed = v->comms[0].seq = (uint64_t)e->a;
+		v->issued = v->completed = (uint64_t)e->a;
+		v->comms[0].seq = v->comms[0].calls = v->issued;
 		v->last.state = RECORD_RETURNED;
 		break;
 	case CALLING:
 		v->last.ticket = ++v->issued;
 		v->last.comm = (uint16_t)e->a;
-		v->last.seq = ++v->comms[e->a].seq;
+		v->last.seq = v->comms[e->a].calls = ++v->comms[e->a].seq;
 		v->last.state = RECORD_ISSUING;
 		break;
 	case ENQUEUED:
@@ -136,7 +137,7 @@ static void act_call(struct rank_view *v, const struct event *e, uint64_t *hash)
 		v->settings = (uint64_t)e->a;
 		break;
 	default:
-		*hash = (uint64_t)e->a;
+		v->comms[0].hash = (uint64_t)e->a;
 	}
 	v->heartbeat++;
 }
@@ -202,7 +203,7 @@ static void act_rank(struct world *w, const struct event *e)
 		ends(v, PROCESS_KILLED, SIGKILL, -1);
 		break;
 	default:
-		act_call(v, e, &rank->calls_hash);
+		act_call(v, e);
 	}
 }
 
@@ -373,10 +374,13 @@ static void step_host(struct world *w, int host)
 				   .follows = host > 0,
 				   .root_lost = w->root_lost,
 				   .orders = h->orders };
+	struct unison_found found = { .low = 8, .high = 8 };
 	struct decision d;
 
 	if (w->now < h->paused_until)
 		return;
+	snprintf(found.ranks, sizeof(found.ranks), "%s", w->row->parted ? w->row->parted : "");
+	in.parted = w->row->parted ? &found : NULL;
 	for (int i = 0; i < w->nranks; i++)
 		in.job_ranks += rank_of(w, i)->view.rank >= 0;
 	if (host == 0) {

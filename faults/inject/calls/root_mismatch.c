@@ -6,6 +6,38 @@ static bool applies(const struct planned_call *planned)
 	return planned->call.peer >= 0 && !change_is_pair(planned->call.kind);
 }
 
+/* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */
+static const struct fault_way ways[] = {
+	{ .outcome = "hang",
+	  .transports = BY_MPI | BY_P2P,
+	  .kinds =
+		  1u << CALL_BROADCAST | 1u << CALL_REDUCE | 1u << CALL_GATHER | 1u << CALL_SCATTER,
+	  .args = "" },
+	{ .outcome = "hang",
+	  .transports = BY_SHM,
+	  .kinds = 1u << CALL_REDUCE | 1u << CALL_GATHER | 1u << CALL_SCATTER,
+	  .args = "" },
+	{ .outcome = "hang",
+	  .transports = BY_SHM,
+	  .kinds = 1u << CALL_BROADCAST,
+	  .most = 64 << 10,
+	  .args = "" },
+	{ .outcome = "hang",
+	  .transports = BY_NET,
+	  .kinds = 1u << CALL_GATHER | 1u << CALL_SCATTER,
+	  .args = "" },
+	{ .outcome = "corrupt",
+	  .transports = BY_SHM,
+	  .kinds = 1u << CALL_BROADCAST,
+	  .least = 64 << 10,
+	  .args = "" },
+	{ .outcome = "silent",
+	  .transports = BY_NET,
+	  .kinds = 1u << CALL_BROADCAST | 1u << CALL_REDUCE,
+	  .args = "" },
+	{ .outcome = NULL },
+};
+
 static int fire(const struct fault_act *act)
 {
 	struct call call = *act->call;
@@ -22,6 +54,8 @@ const struct fault fault_root_mismatch = {
 	.where = FAULT_AT_CALL,
 	.only_before = true,
 	.applies = applies,
+	.args = "outcome=hang|corrupt|silent",
+	.ways = ways,
 	.mpi = "hang|error|wrong-data|diverged|died",
 	.nccl = "hang|error|wrong-data|diverged",
 	.fire = fire,

@@ -241,62 +241,36 @@ static void test_single_small_element_names_nobody(void)
 	CU_ASSERT_EQUAL(named, 0);
 }
 
-/* Whatever the length of the stretch, nobody innocent is ever named. */
+/* Whatever the length of the stretch, nobody innocent is ever named: of a contribution that is missing, or has
+ * one bit flipped, which a missing one may explain as well. */
 static void test_never_the_wrong_rank(void)
 {
-	const enum dtype types[] = {
-		DT_INT8, DT_HALF, DT_BFLOAT16, DT_F8E4M3, DT_F8E5M2, DT_FLOAT
-	};
-	uint32_t innocent = 0, other_kind = 0, named = 0;
+	const enum dtype types[] = { DT_INT8,	DT_HALF,  DT_BFLOAT16, DT_F8E4M3,
+				     DT_F8E5M2, DT_FLOAT, DT_INT32 };
+	uint32_t innocent = 0, other_kind = 0, named = 0, flipped = 0;
 
-	for (size_t k = 0; k < LENGTH(types) * OP_COUNT * 40; k++) {
+	for (size_t k = 0; k < LENGTH(types) * OP_COUNT * 80; k++) {
+		bool flip = k >= LENGTH(types) * OP_COUNT * 40;
 		struct check_report report;
 		struct scene s;
 		size_t first;
 
 		scene_reduce(&s, types[k % LENGTH(types)],
 			     (enum redop)(k / LENGTH(types) % OP_COUNT), 5);
-		if (spoil(&s, WRONG_MISSING, 3, 11 * (k % 97), 1 + k / LENGTH(types) / OP_COUNT,
-			  &first) == 0) {
+		if (spoil(&s, flip ? WRONG_FLIPPED : WRONG_MISSING, 3, 11 * (k % 97),
+			  flip ? 1 : 1 + k / LENGTH(types) / OP_COUNT, &first) == 0) {
 			report = checked(&s);
 			innocent += report.culprit != -1 && report.culprit != 3;
-			other_kind += report.kind == WRONG_DOUBLED || report.kind == WRONG_SHIFTED;
-			named += report.culprit == 3;
+			other_kind += !flip && (report.kind == WRONG_DOUBLED ||
+						report.kind == WRONG_SHIFTED);
+			named += !flip && report.culprit == 3;
+			flipped += flip && report.kind == WRONG_FLIPPED;
 		}
 		scene_release(&s);
 	}
 	CU_ASSERT_EQUAL(innocent, 0);
 	CU_ASSERT_EQUAL(other_kind, 0);
-	CU_ASSERT(named > 700);
-}
-
-/* One bit of a moved element; and one bit of a rank's contribution to one element, which a missing one may
- * explain as well: nobody else is ever named, and somebody is where values have many bits. */
-static void test_flipped(void)
-{
-	const enum dtype types[] = { DT_INT32, DT_UINT64, DT_FLOAT, DT_HALF, DT_F8E4M3 };
-	uint32_t named = 0, innocent = 0, flipped = 0;
-
-	for (size_t k = 0; k < LENGTH(types) * OP_COUNT * 40; k++) {
-		int culprit = k % 8 ? (int)(k % 4) : -1;
-		struct check_report report;
-		struct scene s;
-		size_t first;
-
-		if (culprit < 0)
-			scene_gather(&s, types[k % LENGTH(types)]);
-		else
-			scene_reduce(&s, types[k % LENGTH(types)],
-				     (enum redop)(k / LENGTH(types) % OP_COUNT), 4);
-		if (spoil(&s, WRONG_FLIPPED, culprit, 11 * (k % 97), 1, &first) == 0) {
-			report = checked(&s);
-			flipped += report.kind == WRONG_FLIPPED;
-			innocent += report.culprit != -1 && report.culprit != culprit;
-			named += report.culprit != -1;
-		}
-		scene_release(&s);
-	}
-	CU_ASSERT(innocent == 0 && named > 150 && flipped > 400);
+	CU_ASSERT(named > 700 && flipped > 150);
 }
 
 int main(void)
@@ -312,7 +286,6 @@ int main(void)
 		{ "missing: two ranks fit", test_missing_is_ambiguous },
 		{ "missing or doubled", test_missing_or_doubled },
 		{ "missing: too few bits", test_single_small_element_names_nobody },
-		{ "one bit flipped", test_flipped },
 		{ "missing: never the wrong rank", test_never_the_wrong_rank },
 	};
 

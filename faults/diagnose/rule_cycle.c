@@ -259,6 +259,28 @@ static bool none_grouped(const struct circle *c)
 	return c->n > 0;
 }
 
+/* Returns true if the rank has made the same call just before: then it may be one too many. */
+static bool is_again(const struct rule_ctx *ctx, const struct wait_call *in)
+{
+	const struct record *r = in->call;
+
+	return r > ctx->run->ranks[in->rank].calls && r[-1].comm == r->comm &&
+	       r[-1].peer == r->peer &&
+	       evidence_signature_strict(r - 1) == evidence_signature_strict(r);
+}
+
+static void place_circle(const struct rule_ctx *ctx, struct finding *f, const struct wait_call *in)
+{
+	bool sends = in->call->kind == CALL_SEND;
+
+	f->comm = in->call->comm;
+	f->seq_low = f->seq_high = f->hang_seq = (int64_t)in->call->seq;
+	snprintf(f->field, sizeof(f->field), "order");
+	snprintf(f->pair, sizeof(f->pair), "%d>%d",
+		 rank_number(ctx->run, sends ? in->rank : in->partner),
+		 rank_number(ctx->run, sends ? in->partner : in->rank));
+}
+
 bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct circle c = { .n = 0 };
@@ -280,12 +302,14 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 		mark_culprit(&f->culprits, c.calls[i]->rank);
 	while (first + 1 < c.n && !f->culprits.in[c.calls[first]->rank])
 		first++;
-	f->comm = c.calls[first]->call->comm;
-	f->seq_low = f->seq_high = f->hang_seq = (int64_t)c.calls[first]->call->seq;
-	snprintf(f->field, sizeof(f->field), "order");
-	snprintf(f->pair, sizeof(f->pair), "%d>%d", rank_number(ctx->run, c.calls[first]->rank),
-		 rank_number(ctx->run, c.calls[first]->partner));
+	place_circle(ctx, f, c.calls[first]);
 	f->class = CLASS_PAIR_DEADLOCK;
+	if (named && is_again(ctx, c.calls[first])) {
+		f->class = CLASS_UNMATCHED;
+		f->seq_low--;
+		finding_note(f, "Rank %d had just made this call: one of the two is too many.",
+			     rank_number(ctx->run, c.calls[first]->rank));
+	}
 	f->confidence = named || 2 * c.n < (size_t)ctx->run->nranks ? "majority" : "inconclusive";
 	return true;
 }

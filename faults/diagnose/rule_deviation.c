@@ -78,6 +78,16 @@ static enum diagnosis_class deviation_class(enum deviation_kind kind)
 					   : CLASS_UNEXPLAINED;
 }
 
+/* Another call, rather than other arguments of the same. */
+static bool is_other_call(const struct rule_ctx *ctx, const struct deviation *one, int rank)
+{
+	const struct record *own = align_record(ctx->align, rank, one->high);
+	const struct record *ref = align_reference(ctx->align, one->high);
+
+	return one->kind == DEVIATION_SKIPPED ||
+	       (one->kind == DEVIATION_FIELD && own && ref && own->kind != ref->kind);
+}
+
 /* Notes what the culprits made there, in the words of `rank`, one of them: they need not all
  * have made the same. */
 static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
@@ -101,6 +111,11 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 			     f->culprits.n == 1 ? "its" : "their",
 			     a->nranks - (int)f->culprits.n == 1 ? "the other's" : "the others'",
 			     first->shift);
+	if (ctx->outcome == OUTCOME_HANG && f->culprits.n == 1 && a->tracks[rank].inside &&
+	    a->tracks[rank].last == first->high && is_other_call(ctx, first, rank))
+		finding_note(f,
+			     "It stands in this call: whether it left out the others' one or would "
+			     "make it behind this one cannot be told.");
 	if (first->kind == DEVIATION_SWAPPED)
 		note_swapped(f, first->high, first->shift);
 }

@@ -180,7 +180,7 @@ static const struct record *find_stray(const struct rule_ctx *ctx, const struct 
 		bool strange;
 
 		if (r->kind != kind || r->peer == partner || !fit(r, lacking) ||
-		    !knows_all_calls(ctx, r->peer) || flow.calls[flow.n - 1] != r)
+		    !knows_all_calls(ctx, r->peer))
 			continue;
 		theirs = flow_of(flows, r->peer, lacking->kind, rank);
 		strange = flow.n == 1 && flow_of(flows, rank, kind, partner).n > 0 &&

@@ -160,12 +160,23 @@ static enum history compare_calls(const struct rank_view *views, size_t n)
 	return worst;
 }
 
+/* Returns true if there are sends or receives: whether all have met, no hash tells. */
+static bool any_pairs(const struct rank_view *views, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (int c = 0; c < RECORD_COMMS; c++)
+			if (views[i].rank >= 0 && views[i].comms[c].seq > views[i].comms[c].calls)
+				return true;
+	return false;
+}
+
 /* Returns true if the diagnoser should look. It also looks where a run came to its end, though
  * ranks made different calls, or made communicators otherwise than the others and got through. */
 static bool wants_diagnosis(enum outcome outcome, const struct rank_view *views, size_t n)
 {
 	if (outcome == OUTCOME_OK)
-		return compare_calls(views, n) != HISTORY_ALIKE || rendezvous_mismatched(views, n);
+		return compare_calls(views, n) != HISTORY_ALIKE || any_pairs(views, n) ||
+		       rendezvous_mismatched(views, n);
 	return outcome == OUTCOME_HANG || outcome == OUTCOME_DIED || outcome == OUTCOME_ERROR ||
 	       outcome == OUTCOME_WRONG_DATA || outcome == OUTCOME_DIVERGED;
 }

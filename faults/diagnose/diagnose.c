@@ -22,6 +22,7 @@ struct walk {
 	struct align made[2];  /* the last one that was made: plain, strict */
 	const struct team *made_of[2];
 	struct finding finding;
+	struct culprits named; /* of the run */
 	struct diagnosis *d;
 	bool poor; /* there was too little memory to compare the calls */
 };
@@ -162,28 +163,18 @@ static bool ask(struct walk *w, const struct rule *rule)
 	return !rule->remark;
 }
 
-/* Returns true if the answer is in what the row finds, in the communicators that it looks at. */
-static bool ask_row(struct walk *w, const struct rule *rule)
+/* Those that the finding names, and who was named before, to the diagnosis. */
+static void name_culprits(struct walk *w)
 {
-	const struct team *team = w->teams.list;
+	const struct culprits *found = &w->finding.culprits;
 
-	if (rule->strict && !w->ctx.in_pairs)
-		return false;
-	if (rule->comms == COMMS_NONE) {
-		look_at_run(w);
-		return ask(w, rule);
+	for (int i = 0; i < found->nranks; i++) {
+		int rank = w->ctx.team ? team_rank(w->ctx.team, i) : i;
+
+		if (found->in[i] && rank >= 0)
+			mark_culprit(&w->named, rank);
 	}
-	if (rule->comms != COMMS_EACH)
-		return look_at(w, rule->comms == COMMS_INIT ? team : first_whole(w),
-			       rule->strict) &&
-		       ask(w, rule);
-	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
-		if (!look_at(w, team, rule->strict))
-			return false;
-		if (ask(w, rule))
-			return true;
-	}
-	return false;
+	culprits_list(w->ctx.run, &w->named, w->d->ranks, sizeof(w->d->ranks));
 }
 
 static void write_diagnosis(struct walk *w, const struct rule *rule)
@@ -204,11 +195,58 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	memcpy(d->pair, f->pair, sizeof(d->pair));
 	memcpy(d->theirs, f->theirs, sizeof(d->theirs));
 	memcpy(d->majority, f->majority, sizeof(d->majority));
-	culprits_list(&w->ctx, &f->culprits, d->ranks, sizeof(d->ranks));
+	name_culprits(w);
 	write_notes(d, f);
 	if (w->ctx.evidence != w->ctx.run)
 		diagnosis_note(d, "Communicator %u is that of %s.", w->ctx.team->comm,
 			       ranks_words(w->ctx.evidence, NULL, names, sizeof(names)));
+}
+
+/* Who is guilty of the same on further communicators, where others wait. */
+static void ask_others(struct walk *w, const struct rule *rule, const struct team *team)
+{
+	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
+		if (!look_at(w, team, rule->strict))
+			return;
+		if (!ask(w, rule) || w->finding.class != w->d->class)
+			continue;
+		name_culprits(w);
+		write_notes(w->d, &w->finding);
+	}
+}
+
+/* Returns true if the answer is in what the row finds, in the communicators that it looks at; it is in
+ * the diagnosis then. */
+static bool ask_row(struct walk *w, const struct rule *rule)
+{
+	const struct team *team = w->teams.list;
+
+	if (rule->strict && !w->ctx.in_pairs)
+		return false;
+	if (rule->comms != COMMS_EACH) {
+		bool known = true;
+
+		if (rule->comms == COMMS_NONE)
+			look_at_run(w);
+		else
+			known = look_at(w, rule->comms == COMMS_INIT ? team : first_whole(w),
+					rule->strict);
+		if (!known || !ask(w, rule))
+			return false;
+		write_diagnosis(w, rule);
+		return true;
+	}
+	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
+		if (!look_at(w, team, rule->strict))
+			return false;
+		if (!ask(w, rule))
+			continue;
+		write_diagnosis(w, rule);
+		if (rule->joins)
+			ask_others(w, rule, team + 1);
+		return true;
+	}
+	return false;
 }
 
 static enum rule_outcomes outcome_bit(enum outcome outcome)
@@ -222,7 +260,10 @@ static enum rule_outcomes outcome_bit(enum outcome outcome)
 /* Who waits for whom, where that takes more than a look at one communicator. */
 static void find_waits(struct walk *w)
 {
-	if (w->ctx.outcome != OUTCOME_HANG || (w->teams.n < 2 && !w->ctx.in_pairs))
+	bool stands = w->ctx.outcome == OUTCOME_HANG || w->ctx.outcome == OUTCOME_DIED ||
+		      w->ctx.outcome == OUTCOME_ERROR;
+
+	if (!stands || (w->teams.n < 2 && !w->ctx.in_pairs))
 		return;
 	if (waits_init(&w->waits, w->ctx.run, &w->teams) == 0)
 		w->ctx.waits = &w->waits;
@@ -238,10 +279,8 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 	find_waits(w);
 	w->ctx.settled = is_settled(w);
 	for (size_t i = 0; i < n; i++)
-		if ((table[i].outcomes & outcome) && ask_row(w, &table[i])) {
-			write_diagnosis(w, &table[i]);
+		if ((table[i].outcomes & outcome) && ask_row(w, &table[i]))
 			break;
-		}
 	if (w->poor)
 		diagnosis_note(w->d, "Too little memory to compare the calls.");
 }
@@ -261,7 +300,11 @@ static bool make_room(struct walk *w)
 {
 	w->finding.culprits.in =
 		calloc((size_t)w->ctx.run->nranks + 1, sizeof(*w->finding.culprits.in));
-	if (!w->finding.culprits.in || teams_init(&w->teams, w->ctx.run) < 0)
+	w->named = (struct culprits){
+		.in = calloc((size_t)w->ctx.run->nranks + 1, sizeof(*w->named.in)),
+		.nranks = w->ctx.run->nranks,
+	};
+	if (!w->finding.culprits.in || !w->named.in || teams_init(&w->teams, w->ctx.run) < 0)
 		return false;
 	w->plans = calloc(w->teams.n, sizeof(*w->plans));
 	return w->plans != NULL;
@@ -285,6 +328,7 @@ void rules_walk(const struct rule *table, size_t n, const struct evidence *evide
 	teams_release(&w.teams);
 	free(w.plans);
 	free(w.finding.culprits.in);
+	free(w.named.in);
 }
 
 static void investigate(const struct evidence *evidence, struct diagnosis *d)

@@ -46,7 +46,7 @@ void clear_culprits(struct culprits *culprits)
 	culprits->n = 0;
 }
 
-bool culprits_list(const struct rule_ctx *ctx, const struct culprits *culprits, char *buf,
+bool culprits_list(const struct evidence *evidence, const struct culprits *culprits, char *buf,
 		   size_t len)
 {
 	size_t at = 0;
@@ -58,7 +58,7 @@ bool culprits_list(const struct rule_ctx *ctx, const struct culprits *culprits, 
 		if (!culprits->in[i])
 			continue;
 		step = snprintf(buf + at, len - at, "%s%d", at ? "," : "",
-				rank_number(ctx->evidence, i));
+				rank_number(evidence, i));
 		all = step >= 0 && (size_t)step < len - at;
 		if (all)
 			at += (size_t)step;
@@ -101,7 +101,7 @@ static void note_culprits(const struct rule_ctx *ctx, struct finding *f)
 {
 	char list[sizeof(((struct diagnosis *)0)->ranks)];
 
-	if (!culprits_list(ctx, &f->culprits, list, sizeof(list)))
+	if (!culprits_list(ctx->evidence, &f->culprits, list, sizeof(list)))
 		finding_note(f, "%zu ranks are culprits; the list is cut.", f->culprits.n);
 	for (int i = 0; i < f->culprits.nranks && finding_has_room(f); i++)
 		if (f->culprits.in[i])
@@ -116,7 +116,7 @@ static void note_others(const struct rule_ctx *ctx, struct finding *f)
 	char call[160];
 	size_t n;
 
-	if (f->hang_seq < 1)
+	if (f->hang_seq < 1 || f->comm != a->comm)
 		return;
 	common_call(ctx, &f->culprits, seq, &n, call, sizeof(call));
 	if (n > 0)

@@ -182,6 +182,51 @@ static void place_end(const struct rule_ctx *ctx, struct finding *f)
 		snprintf(f->majority, sizeof(f->majority), "not made yet");
 }
 
+/* Returns true if the call lacks the culprits, and nobody else. */
+static bool lacks_only(const struct rule_ctx *ctx, const struct culprits *culprits,
+		       const struct wait_call *in)
+{
+	bool any = false;
+
+	for (int i = 0; i < in->team->nranks; i++) {
+		int rank = team_rank(in->team, i);
+
+		if (rank < 0 || !waits_for(ctx->waits, in, rank))
+			continue;
+		if (!culprits->in[rank])
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* Where the culprits are awaited in a call of another communicator than the one at hand, and not in one of
+ * that: there. */
+static bool place_elsewhere(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct wait_call *there = NULL;
+
+	if (!ctx->waits || ctx->evidence != ctx->run)
+		return false;
+	for (int i = 0; i < ctx->run->nranks; i++) {
+		const struct wait_call *in = f->culprits.in[i] ? NULL : waits_in(ctx->waits, i);
+
+		if (!in || !lacks_only(ctx, &f->culprits, in))
+			continue;
+		if (in->team == ctx->team)
+			return false;
+		there = there ? there : in;
+	}
+	if (!there)
+		return false;
+	f->comm = there->call->comm;
+	f->seq_low = f->seq_high = f->hang_seq = (int64_t)there->call->seq;
+	snprintf(f->field, sizeof(f->field), "call");
+	snprintf(f->theirs, sizeof(f->theirs), "no call");
+	call_words(ctx->run, there->call, f->majority, sizeof(f->majority));
+	return true;
+}
+
 void place_missing(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct align *a = ctx->align;
@@ -193,7 +238,7 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 			least = a->tracks[i].last;
 	f->comm = a->comm;
 	f->hang_seq = hang_point(ctx);
-	if (place_missing_init(ctx, f) || least == UINT64_MAX)
+	if (place_missing_init(ctx, f) || place_elsewhere(ctx, f) || least == UINT64_MAX)
 		return;
 	if (least >= a->top) {
 		place_end(ctx, f);

@@ -80,6 +80,7 @@ struct rule {
 	enum rule_comms comms;
 	bool strict;   /* sends and receives told apart; only where ctx->in_pairs */
 	bool diverged; /* what it finds makes the outcome diverged at least */
+	bool joins;    /* who is guilty of the same on further communicators is named, too */
 	bool remark;   /* never the answer: its notes are taken over, and the next row is asked */
 	rule_fn *f;
 };
@@ -106,7 +107,7 @@ void mark_culprit(struct culprits *culprits, int rank);
 void clear_culprits(struct culprits *culprits);
 
 /* Culprits as "1,3", "-" for none; false when not all of them fit. */
-bool culprits_list(const struct rule_ctx *ctx, const struct culprits *culprits, char *buf,
+bool culprits_list(const struct evidence *evidence, const struct culprits *culprits, char *buf,
 		   size_t len);
 
 /* A line: how the rank is, what it does, what calls it made; `tail` before the full stop. */

@@ -224,6 +224,30 @@ static void note_orders(const struct rule_ctx *ctx, struct finding *f, const str
 			     names);
 }
 
+/* Returns true if the rank has made the same call just before, and another one before that: one of the two
+ * may be too many. */
+static bool is_again(const struct rule_ctx *ctx, const struct wait_call *in)
+{
+	const struct record *calls = ctx->run->ranks[in->rank].calls, *r = in->call;
+	uint64_t sig = evidence_signature_strict(r);
+
+	return r > calls + 1 && r[-1].comm == r->comm && r[-1].peer == r->peer &&
+	       evidence_signature_strict(r - 1) == sig &&
+	       (r[-2].comm != r->comm || evidence_signature_strict(r - 2) != sig);
+}
+
+static void name_again(const struct rule_ctx *ctx, struct finding *f, const struct wait_call *in,
+		       enum diagnosis_class class)
+{
+	f->class = class;
+	f->comm = in->call->comm;
+	f->seq_high = f->hang_seq = (int64_t)in->call->seq;
+	f->seq_low = f->seq_high - 1;
+	snprintf(f->field, sizeof(f->field), "call");
+	finding_note(f, "Rank %d had just made this call: one of the two is too many.",
+		     rank_number(ctx->run, in->rank));
+}
+
 bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct circle c;
@@ -243,8 +267,12 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	}
 	note_circle(ctx, f, &c);
 	place_order(f, &c);
-	note_orders(ctx, f, &c, why);
 	f->class = CLASS_CYCLE;
+	for (size_t i = 0; i < c.n && f->class == CLASS_CYCLE; i++)
+		if (f->culprits.in[c.calls[i]->rank] && is_again(ctx, c.calls[i]))
+			name_again(ctx, f, c.calls[i], CLASS_EXTRA);
+	if (f->class == CLASS_CYCLE)
+		note_orders(ctx, f, &c, why);
 	f->confidence = f->culprits.n ? "majority" : "inconclusive";
 	return true;
 }
@@ -257,16 +285,6 @@ static bool none_grouped(const struct circle *c)
 		    c->calls[i]->call->kind != c->calls[0]->call->kind)
 			return false;
 	return c->n > 0;
-}
-
-/* Returns true if the rank has made the same call just before: then it may be one too many. */
-static bool is_again(const struct rule_ctx *ctx, const struct wait_call *in)
-{
-	const struct record *r = in->call;
-
-	return r > ctx->run->ranks[in->rank].calls && r[-1].comm == r->comm &&
-	       r[-1].peer == r->peer &&
-	       evidence_signature_strict(r - 1) == evidence_signature_strict(r);
 }
 
 static void place_circle(const struct rule_ctx *ctx, struct finding *f, const struct wait_call *in)
@@ -304,12 +322,8 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 		first++;
 	place_circle(ctx, f, c.calls[first]);
 	f->class = CLASS_PAIR_DEADLOCK;
-	if (named && is_again(ctx, c.calls[first])) {
-		f->class = CLASS_UNMATCHED;
-		f->seq_low--;
-		finding_note(f, "Rank %d had just made this call: one of the two is too many.",
-			     rank_number(ctx->run, c.calls[first]->rank));
-	}
+	if (named && is_again(ctx, c.calls[first]))
+		name_again(ctx, f, c.calls[first], CLASS_UNMATCHED);
 	f->confidence = named || 2 * c.n < (size_t)ctx->run->nranks ? "majority" : "inconclusive";
 	return true;
 }

@@ -5,7 +5,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an
- * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount. | what stands
+ * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. | what stands
  * before it has completed, ! the last call has not returned (then calls block, else they queue), z
  * asleep in host code, e past the last call. */
 struct row {
@@ -82,6 +82,8 @@ static void tell(struct evidence_rank *r, const char *calls)
 			last->stream = 1;
 		else if (*calls == 'g')
 			last->kind = CALL_ALL_GATHER;
+		else if (*calls == '=')
+			last->count = last[-1].count;
 		else if (*calls == '+' || *calls == '-')
 			last->count += *calls == '+' ? 7 : -7ull;
 		else if (*calls != ' ')
@@ -134,6 +136,18 @@ static const struct row rows[] = {
 	  "010101",
 	  { "10!", "10!", "10!", "1|z" },
 	  "missing-call 3 comm=0 seq=4 proved",
+	  NULL },
+	{ "one asleep in each half",
+	  "aa.. ..bb",
+	  "",
+	  { "0z", "01!", "02!", "0z" },
+	  "missing-call 0,3 comm=1 seq=1 proved",
+	  NULL },
+	{ "a call too many, of a half",
+	  "aa.. ..bb",
+	  "",
+	  { "010101011=!", "010101010!", "020202020!", "020202020!" },
+	  "extra-call 0 comm=1 seq=4 majority",
 	  NULL },
 	{ "the others are no members",
 	  ".aa.",

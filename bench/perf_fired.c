@@ -28,12 +28,13 @@ static bool fired_step(void *ctx, const struct supervised *child, int *exit_code
 {
 	struct fired_watch *watch = ctx;
 	const struct program *program = watch->program;
-	uint64_t fired_ns = atomic_load(&program->fault_record->fired_ns);
+	bool fired = atomic_load(&program->fault_record->fired_ns) > 0;
 	const char *missed;
 	bool ended;
 
-	if (program->hooks.fired && !watch->done && fired_ns > 0) {
-		program->hooks.fired(atomic_load(&program->memory->header.rank), fired_ns);
+	if (program->hooks.fired && !watch->done && fired) {
+		program->hooks.fired(atomic_load(&program->memory->header.rank),
+				     program->fault_record);
 		watch->done = true;
 	}
 	ended = watch->hooks.step(watch->hooks.ctx, child, exit_code);

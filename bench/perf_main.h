@@ -6,6 +6,7 @@
 
 #include "backend/call.h"
 #include "backend/collective.h"
+#include "inject/fault.h"
 
 /* NAME_perf.c: what is special to each. */
 extern const struct collective all_gather, all_reduce, alltoall, alltoallv, broadcast, gather,
@@ -21,9 +22,8 @@ int perf_main(const struct collective *collective, int argc, char **argv);
 struct perf_hooks {
 	/* In every rank's call chain, unless --fault has its own there. */
 	const struct call_filter *filter;
-	/* Called by a rank's supervisor when it sees that a fault has fired on the rank, once:
-	 * CLOCK_MONOTONIC, of the first time. */
-	void (*fired)(int rank, uint64_t fired_ns);
+	/* Called by a rank's supervisor when it sees that a fault has fired on the rank, once. */
+	void (*fired)(int rank, const struct fault_record *record);
 };
 
 /* The same with hooks. */

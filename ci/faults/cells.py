@@ -17,6 +17,7 @@ import re
 import shlex
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -27,13 +28,15 @@ from tables import write_csv  # noqa: E402
 
 FACTORS = ["collective", "ranks", "place", "size", "dtype", "mode", "transport", "schedule", "when",
            "keys"]
-COLUMNS = ["cell", "fault", *FACTORS, "culprits", "op", "spec", "command"]
+COLUMNS = ["cell", "fault", *FACTORS, "culprits", "spec", "command"]
 COVERAGE = ["fault", "cells", "spoilt", "covered", "feasible", "infeasible"]
 REFUSED = ["fault", "transport", "exit_code", "why", "times", "command"]
 PLACES = ["first", "middle", "last", "several", "rest"]
 TRIES = 3  # so many cells with a pair were refused by started ranks and none was not: it cannot be
+MISSES = 8  # cells with a pair that the program refused, and it is given up
 CANDIDATES = 12
 BEYOND = 99999999  # no schedule has so many calls
+SEARCH = 8  # calls that are tried until all culprits make one and the fault applies to it
 
 
 # ---- what is expected of a cell ----
@@ -112,6 +115,8 @@ def factors_of(fault, transports, fires):
         values[name] = env[name.upper() + ("" if name == "ranks" else "S")].split()
     if fault == "none":
         values.update(place=["-"], when=["-"])
+    if len(values["schedule"]) > 5:  # halves and pairs are alike: each for half of the faults
+        values["schedule"].remove(("halves", "pairs")[zlib.crc32(fault.encode()) % 2])
     return {name: values[name] for name in FACTORS}
 
 
@@ -140,47 +145,56 @@ def command(cell, row):
     words = [program(cell["collective"]), "--backend", backend(cell), "-g", cell["ranks"],
              "-b", cell["size"], "-d", cell["dtype"]]
     words += ["--mode", cell["mode"]] * (cell["mode"] != "stream")
-    words += [f"--schedule={cell['schedule']}"] * (cell["schedule"] != "plain")
+    words.append(f"--schedule={cell['schedule']}")
     words += ["--share-gpu"] * (cell["transport"] == "net")
     return words + shlex.split(row["options"] if row else "") + \
         shlex.split(os.environ.get("OPTIONS", ""))
 
 
+@functools.cache
 def ask(words):
-    """(exit code, what was said last) of a start whose launcher starts nothing."""
-    path = os.environ["NOLAUNCH"] + os.pathsep + os.environ["PATH"]
-    run = subprocess.run(words, env=dict(os.environ, PATH=path), text=True, timeout=60,
-                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    """(exit code, what was said last) of a start whose launcher starts nothing. No GPU is shown: they
+    take time and are looked at by ranks."""
+    env = dict(os.environ, CUDA_VISIBLE_DEVICES="",
+               PATH=os.environ["NOLAUNCH"] + os.pathsep + os.environ["PATH"])
+    run = subprocess.run([{"nccl": "auto"}.get(word, word) for word in words], env=env, text=True,
+                         timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     lines = run.stderr.strip().splitlines()
     return run.returncode, lines[-1].split(": ", 1)[-1] if lines else ""
 
 
-def calls_of(words, fault):
-    """(first call of step 8, last call): how many there are is said of a call beyond them."""
-    said = ask(words + [f"--fault={fault}@{BEYOND}"])[1]
-    found = re.search(r"schedule has (\d+) calls?(?:, (\d+) in each)?", said)
-    return (7 * int(found[2] or 1) + 1, int(found[1])) if found else (-1, BEYOND)
+def spec_of(cell, who, op):
+    return f"{cell['fault']}:{','.join(map(str, who))}{op and f'@{op}'}" + \
+        ("," + cell["keys"] if cell["keys"] else "")
+
+
+def nearer(why, when):
+    """The call to try instead of one that the program refuses, in its own words; None."""
+    beyond = re.search(r"makes (\d+) calls in the schedule", why)
+    apart = re.search(r"does not apply to call (\d+) .*applies to: (\d+)", why)
+    if when == "last":
+        return int(beyond[1]) if beyond else int(apart[1]) - 1 if apart and int(apart[2]) else None
+    return int(apart[2]) if when == "first" and apart else None
 
 
 def fill(cell, turn):
-    """Culprits, op, spec and command line; returns (0, 2 or 77, why)."""
-    fault, words = cell["fault"], command(cell, expectation(cell))
-    who, mark, op = [], "", ""
-    if fault != "none":
+    """Culprits, spec and command line; returns (0, 2 or 77, why). `first` and `last` are of the calls
+    that the fault applies to."""
+    words, when, who = command(cell, expectation(cell)), cell["when"], []
+    spec = "none"
+    if cell["fault"] != "none":
         who = culprits(cell["place"], int(cell["ranks"]), turn)
-        if cell["when"] in ("init", "first"):
-            op, mark = int(cell["when"] == "first"), "@" + cell["when"]
-        elif cell["when"] == "last":
-            op = calls_of(words, fault)[1]
-            mark = f"@{op}"
-        else:
-            op = calls_of(words, fault)[0]
-    listed = ",".join(map(str, who))
-    spec = "none" if fault == "none" else \
-        f"{fault}:{listed}{mark}" + ("," + cell["keys"] if cell["keys"] else "")
-    words.append(f"--fault={spec}")
-    cell.update(culprits=listed, op=op, spec=spec, command=shlex.join(words))
-    return ask(words)
+        spec = spec_of(cell, who, {"default": "", "last": BEYOND}.get(when, when))
+    code, why = ask((*words, f"--fault={spec}"))
+    for _ in range(SEARCH):
+        op = nearer(why, when) if code == 2 else None
+        if not op:
+            break
+        spec = spec_of(cell, who, op)
+        code, why = ask((*words, f"--fault={spec}"))
+    cell.update(culprits=",".join(map(str, who)), spec=spec,
+                command=shlex.join([*words, f"--fault={spec}"]))
+    return code, why
 
 
 # ---- the covering array ----
@@ -214,8 +228,8 @@ class Array:
         if good:
             self.open -= pairs_of(cell)
 
-    def hopeless(self, pair):
-        return pair in self.barren or any(cause <= set(pair) for cause in self.causes) or \
+    def cannot(self, pair):
+        return not possible(dict(pair)) or any(cause <= set(pair) for cause in self.causes) or \
             self.fails[pair] >= TRIES and not self.good[pair]
 
     def hits(self, cell):
@@ -231,13 +245,15 @@ class Array:
         return len({pair for pair in self.open if (name, value) in pair and
                     all(tried.get(other) == what for other, what in pair)})
 
-    def candidate(self, pair):
-        """A cell with the pair: the other factors, in random order, take what is worth most."""
+    def candidate(self, pair, greedy=True):
+        """A cell with the pair: the other factors, in random order, take what is worth most, or any
+        value that can be."""
         cell = dict(pair, fault=self.fault)
         for name in self.dice.sample(FACTORS, len(FACTORS)):
             if name not in cell:
                 values = self.dice.sample(self.factors[name], len(self.factors[name]))
-                cell[name] = max(values, key=lambda value: self.worth(cell, name, value))
+                cell[name] = max(values, key=lambda value: self.worth(cell, name, value) *
+                                 (greedy or self.worth(cell, name, value) < 0))
         return cell
 
     def usable(self, cell):
@@ -245,35 +261,56 @@ class Array:
 
     def best(self, pair):
         """Of some candidates that can be and are new the one that covers most; or None."""
-        made = [c for c in (self.candidate(pair) for _ in range(CANDIDATES)) if self.usable(c)]
+        for greedy in (True, False):
+            made = [c for c in (self.candidate(pair, greedy) for _ in range(CANDIDATES))
+                    if self.usable(c)]
+            if made:
+                break
         return max(made, key=lambda c: len(pairs_of(c) & self.open), default=None)
 
     def asked(self, cell):
-        """"", or why the program refuses the cell; numbers left out."""
+        """"", or for what reason the program refuses the cell."""
         code, why = fill(cell, len(self.cells))
-        if code:
-            key = (self.fault, cell["transport"], code, why)
-            self.said[key] = (self.said.get(key, (0,))[0] + 1, cell["command"])
-        return re.sub(r"\d+", "N", why or str(code)) if code else ""
+        if not code:
+            return ""
+        reason = "applies" if re.search("applies to none|does not apply", why) else \
+            re.sub(r"\d+", "N", re.sub(r"--fault=\S+ ", "", why))
+        times, first = self.said.get((cell["transport"], code, reason), (0, (why, cell["command"])))
+        self.said[cell["transport"], code, reason] = times + 1, first
+        return reason or str(code)
 
-    def find_cause(self, bad, why):
+    def find_cause(self, bad, reason):
         """Which of a refused cell's values it takes: one that can be another, and is refused for the
-        same reason, is not needed. What is called a cause is in no cell that was not refused."""
+        same reason, is not needed. A cause is believed when it is refused beside every other value."""
         cause = {name: bad[name] for name in FACTORS if len(self.factors[name]) > 1}
-        for name in list(cause):
+        for name in self.dice.sample(list(cause), len(cause)):
             other = self.dice.choice([v for v in self.factors[name] if v != bad[name]])
             changed = dict(bad, **{name: other})
-            if possible(changed) and self.asked(changed) == why:
+            if possible(changed) and self.asked(changed) == reason:
                 del cause[name]
                 bad = changed
-        found = frozenset(cause.items())
-        if not any(found <= {(name, cell[name]) for name in FACTORS} for cell in self.cells):
-            self.causes.append(found)
+        if cause and all(self.asked(cell) for cell in self.beside(cause)):
+            self.causes.append(frozenset(cause.items()))
+
+    def beside(self, cause):
+        """Cells with these values, in which each value of each other factor is."""
+        columns = {name: self.dice.sample(values, len(values))
+                   for name, values in self.factors.items() if name not in cause}
+        for i in range(max(map(len, columns.values())) * (2 if len(cause) == 1 else 1)):
+            cell = dict(cause, fault=self.fault, **{name: values[i % len(values)]
+                                                   for name, values in columns.items()})
+            for _ in range(CANDIDATES):
+                if possible(cell):
+                    yield cell
+                    break
+                for name in {"ranks", "place", "transport"} - cause.keys():
+                    cell[name] = self.dice.choice(self.factors[name])
 
     def extend(self, limit):
         """Adds cells until all pairs that can be are covered, or there are `limit`."""
+        misses = Counter()
         while len(self.cells) < limit:
-            left = sorted(pair for pair in self.open if not self.hopeless(pair))
+            left = sorted(pair for pair in self.open if pair not in self.barren and not self.cannot(pair))
             if not left:
                 break
             pair = self.dice.choice(left)
@@ -281,29 +318,33 @@ class Array:
             if cell is None:
                 self.barren.add(pair)
                 continue
-            why = self.asked(cell)
-            if why:
+            reason = self.asked(cell)
+            if reason:
                 self.seen.add(values_of(cell))
-                self.find_cause(cell, why)
+                self.find_cause(dict(cell), reason)
+                misses[pair] += 1
+                self.barren |= {pair} if misses[pair] == MISSES else set()
             else:
                 self.note(cell, True)
                 self.cells.append(dict(cell, cell=f"{self.fault}.{len(self.cells) + 1:02d}"))
 
     def coverage(self, spoilt):
-        """Of pairs of factors with several values: covered, feasible, infeasible."""
+        """Of pairs of factors with several values: covered, feasible, infeasible; a pair that no cell was
+        found for counts as feasible unless it is known why."""
         real = {p for p in self.pairs if all(len(self.factors[name]) > 1 for name, _ in p)}
         left = real & self.open
-        cannot = sum(self.hopeless(pair) for pair in left)
+        cannot = sum(self.cannot(pair) for pair in left)
         return [self.fault, len(self.cells) - spoilt, spoilt, len(real) - len(left),
                 len(real) - cannot, cannot]
 
 
 def extended(fault, factors, cells, spoilt, limit):
-    """(cells, what was refused, coverage) of one fault."""
+    """(cells, coverage, what was refused) of one fault."""
     array = Array(fault, factors, cells, spoilt)
     array.extend(limit)
-    return array.cells, [[*key, *value] for key, value in array.said.items()], \
-        array.coverage(len(spoilt))
+    return array.cells, array.coverage(len(spoilt)), [
+        [fault, transport, code, why, times, words]
+        for (transport, code, _), (times, (why, words)) in array.said.items()]
 
 
 # ---- all faults ----
@@ -342,7 +383,7 @@ def plan(out):
     cells = {fault: [c for c in old if c["fault"] == fault] for fault in coverage}
     refused += cannot if not old else []
     for job in jobs:
-        made, said, covered = job.result()
+        made, covered, said = job.result()
         cells[covered[0]], coverage[covered[0]] = made, covered
         refused += said
     if jobs:
@@ -353,11 +394,22 @@ def plan(out):
     return read_csv(out / "cells.csv"), spoilt
 
 
+def forget_wrong(out):
+    """They go to wrong.csv and are run again."""
+    rows = read_csv(out / "matrix.csv")
+    wrong = [row for row in rows if row["verdict"] == "wrong"]
+    for path, lines in ((out / "wrong.csv", wrong), (out / "matrix.csv", [r for r in rows if r not in wrong])):
+        if rows:
+            write_csv(path, list(rows[0]), [line.values() for line in lines])
+
+
 def todo(out):
     """Prints "NAME TRANSPORT RANKS COMMAND" of each run that has no line yet. Repeats come outermost
     and faults take turns, so that what is cut short has covered all alike. Exit 2: no such fault."""
     with open(out / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.environ["RETRY"] == "1":
+            forget_wrong(out)
         cells, spoilt = plan(out)
     ran = {(row["cell"], row["repeat"]) for row in read_csv(out / "matrix.csv")}
     for repeat in range(1, int(os.environ["REPEATS"]) + 1):

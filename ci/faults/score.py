@@ -22,9 +22,9 @@ from tables import table, write_csv  # noqa: E402
 
 CODES = {"ok": 0, "internal": 1, "usage": 2, "hang": 10, "error": 11, "wrong-data": 12, "died": 14,
          "diverged": 16, "not-fired": 20}
-COLUMNS = ["cell", "repeat", "fault", "spec", *FACTORS, "culprits", "op", "expected", "exit_code",
+COLUMNS = ["cell", "repeat", "fault", "spec", *FACTORS, "culprits", "expected", "exit_code",
            "outcome", "class", "named", "comm", "seq_low", "seq_high", "confidence", "fired",
-           "detect_ms", "observed_ms", "printed_detect_ms", "scored_equal", "permuted", "verdict",
+           "fired_at",           "detect_ms", "observed_ms", "printed_detect_ms", "scored_equal", "permuted", "verdict",
            "why", "seconds", "processes", "shm", "cgroups", "command"]
 SUMMARY = ["fault", "keys", "transport", "runs", "right", "inconclusive", "wrong", "not_fired",
            "impossible", "detect_p50_ms", "detect_p99_ms", "detect_max_ms", "observed_max_ms",
@@ -35,14 +35,14 @@ VOID = ("impossible", "refused")
 
 # ---- expectations ----
 
-def point_right(rule, op, verdict):
-    """`op`: the call at which the fault fires. Init comes before call 1."""
+def point_right(rule, points, verdict):
+    """`points`: where the fault fired, (communicator, call on it). Init comes before call 1."""
     low, high = verdict["seq_low"], verdict["seq_high"]
     if rule in ("", "-"):
         return low < 0
-    points = {"init": 0, "op": op, "op+1": op + 1}
-    bounds = [points[end] for end in rule.split("..")]
-    return verdict["comm"] == 0 and bounds[0] <= low <= high <= bounds[-1]
+    ends = [{"init": 0, "op": 0, "op+1": 1}[end] for end in rule.split("..")]
+    return any(verdict["comm"] == comm and op + ends[0] <= low <= high <= op + ends[-1]
+               for comm, op in points)
 
 
 def is_tie(row, guilty, ranks):
@@ -50,7 +50,7 @@ def is_tie(row, guilty, ranks):
     return bool(row["tie"]) and 2 * len(guilty) >= ranks
 
 
-def fault_of(row, guilty, ranks, op, verdict):
+def fault_of(row, guilty, ranks, points, verdict):
     """What is wrong with a verdict; "" when it is right."""
     if row is None:
         return "expected.csv has no row for this cell"
@@ -64,8 +64,9 @@ def fault_of(row, guilty, ranks, op, verdict):
         return f"class {verdict['class']} instead of {'|'.join(classes)}"
     if verdict["named"] not in sides:
         return f"ranks {listed(verdict['named'])} instead of {listed(named)}"
-    if not point_right(row["point"], op, verdict):
-        return f"parted at {verdict['seq_low']}..{verdict['seq_high']} instead of {row['point']}, op {op}"
+    if not point_right(row["point"], points, verdict):
+        return (f"parted at {verdict['comm']}:{verdict['seq_low']}..{verdict['seq_high']} instead of "
+                f"{row['point']}, fired at {marked(points)}")
     if tie and verdict["confidence"] != "inconclusive":
         return f"confidence {verdict['confidence']} in a tie"
     return ""
@@ -152,9 +153,18 @@ def same(line, verdict):
 
 
 def fired(folder):
+    """Rank -> (when, communicator, call on it)."""
     path = folder / "fired.txt"
-    lines = path.read_text().split("\n") if path.exists() else []
-    return {int(r): int(ns) for r, ns in (line.split() for line in lines if line)}
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {rank: rest for rank, *rest in (map(int, line.split()) for line in lines)}
+
+
+def marked(points):
+    return " ".join(f"{comm}:{op}" for comm, op in sorted(points))
+
+
+def points_of(text):
+    return {tuple(map(int, point.split(":"))) for point in text.split()}
 
 
 def entered(evidence):
@@ -171,14 +181,14 @@ def times(evidence, line, shots):
     if not said_ns or not shots:
         return "", ""
     late = [ns for rank, ns in entered(evidence).items() if rank not in shots]
-    detect = (said_ns - max(list(shots.values()) + late)) / 1e6
+    detect = (said_ns - max([ns for ns, _, _ in shots.values()] + late)) / 1e6
     observed = ""
     if line["outcome"] == "died":
-        observed = f"{(said_ns - min(shots.values())) / 1e6 - float(line['detect_ms']):.1f}"
+        observed = f"{(said_ns - min(shots.values())[0]) / 1e6 - float(line['detect_ms']):.1f}"
     return f"{detect:.1f}", observed
 
 
-def permuted(evidence, cell, row, guilty):
+def permuted(evidence, cell, row, guilty, points):
     """The same evidence with ranks renumbered must name the renumbered ranks: "yes" or why not."""
     ranks, tool = int(cell["ranks"]), Path(os.environ["BUILD"]) / "tests" / "tool_evidence"
     with tempfile.TemporaryDirectory() as folder:
@@ -186,13 +196,14 @@ def permuted(evidence, cell, row, guilty):
         made = subprocess.run([tool, "permute", evidence, copy]).returncode == 0
         verdict = diagnose(copy) if made else None
     moved = {ranks - 1 - rank for rank in guilty}
-    why = fault_of(row, moved, ranks, int(cell["op"] or -1), verdict) if verdict else "no verdict"
+    why = fault_of(row, moved, ranks, points, verdict) if verdict else "no verdict"
     return f"ranks renumbered: {why}" if why else "yes"
 
 
 def judge(folder, cell, row, line, found):
     """The verdict, which a fresh process reaches again, and why it is not right ("")."""
-    guilty, why, verdict = found["guilty"], "", from_line(line, found["exit_code"])
+    guilty, points, why = found["guilty"], points_of(found["fired_at"]), ""
+    verdict = from_line(line, found["exit_code"])
     if line and line["evidence"] != "-":
         source, copy = folder / line["evidence"], folder / "evidence"
         found["detect_ms"], found["observed_ms"] = times(source, line, found["shots"])
@@ -202,12 +213,12 @@ def judge(folder, cell, row, line, found):
         found["scored_equal"] = "yes" if fresh and same(verdict, fresh) else "no"
         verdict = fresh or verdict
         shutil.rmtree(source)
-        why = why or fault_of(row, guilty, int(cell["ranks"]), int(cell["op"] or -1), verdict)
+        why = why or fault_of(row, guilty, int(cell["ranks"]), points, verdict)
         if cell["schedule"] == "plain" and not why:
-            found["permuted"] = why = permuted(copy, cell, row, guilty)
+            found["permuted"] = why = permuted(copy, cell, row, guilty, points)
             why = "" if why == "yes" else why
     else:
-        why = fault_of(row, guilty, int(cell["ranks"]), int(cell["op"] or -1), verdict)
+        why = fault_of(row, guilty, int(cell["ranks"]), points, verdict)
     if not why and found["exit_code"] != CODES.get(verdict["outcome"]):
         why = f"exit {found['exit_code']} with outcome {verdict['outcome']}"
     if not why and found["scored_equal"] == "no":
@@ -234,6 +245,7 @@ def score(out, name):
     guilty = {int(rank) for rank in cell["culprits"].split(",") if rank}
     found = dict.fromkeys(COLUMNS, "")
     found.update(cell, repeat=repeat, expected=expected(row, cell), guilty=guilty, shots=shots,
+                 fired_at=marked({(comm, op) for _, comm, op in shots.values()}),
                  exit_code=int(end[0]), seconds=end[1], processes=end[2], shm=end[3], cgroups=end[4])
     found["fired"] = "yes" if set(shots) == guilty and int(end[0]) != CODES["not-fired"] else "no"
     verdict = from_line(None, int(end[0]))
@@ -341,7 +353,7 @@ def swapped(rows):
                 said = dict(other, named=ranks_of(other["named"]), **{
                     key: int(other[key]) for key in ("comm", "seq_low", "seq_high")})
                 tried += 1
-                wrong += bool(fault_of(row, guilty, ranks, int(mine["op"] or -1), said))
+                wrong += bool(fault_of(row, guilty, ranks, points_of(mine["fired_at"]), said))
     return wrong, tried
 
 

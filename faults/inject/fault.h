@@ -71,6 +71,8 @@ struct fault_spec {
 struct fault_record {
 	_Atomic uint32_t fired;	    /* how often, all faults together */
 	_Atomic uint64_t fired_ns;  /* CLOCK_MONOTONIC, of the first time */
+	_Atomic uint32_t comm;	    /* where it was: the communicator, */
+	_Atomic uint64_t seq;	    /* and the number of the call on it, from 1; 0: init */
 	_Atomic uint32_t due, done; /* bit i: --fault number i names this rank; has fired on it */
 };
 

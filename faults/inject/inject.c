@@ -254,13 +254,17 @@ static bool due(const struct injector *injector, const struct fault_spec *spec,
 }
 
 /* A reader that sees that it fired also sees when. */
-static void note(struct fault_record *record, int number)
+static void note(const struct injector *injector, int number)
 {
-	uint64_t never = 0;
+	struct fault_record *record = injector->record;
 
 	if (!record)
 		return;
-	atomic_compare_exchange_strong(&record->fired_ns, &never, clock_ns());
+	if (atomic_load(&record->fired_ns) == 0) {
+		atomic_store(&record->comm, injector->comm);
+		atomic_store(&record->seq, injector->made[injector->comm]);
+		atomic_store(&record->fired_ns, clock_ns());
+	}
 	atomic_fetch_or(&record->done, 1u << number);
 	atomic_fetch_add(&record->fired, 1);
 }
@@ -287,7 +291,7 @@ static int fire_one(struct injector *injector, const struct fault_spec *spec,
 	};
 	int rc;
 
-	note(injector->record, (int)(spec - injector->specs));
+	note(injector, (int)(spec - injector->specs));
 	rc = spec->fault->fire(&act);
 	/* the first error stands: the fault's own, or what the library said */
 	if (rc < 0 && chain->backend && chain->backend->err)
@@ -381,6 +385,8 @@ static int inject_issue(void *state, const struct call *call, struct chain *chai
 	int rc;
 
 	injector->calls++;
+	injector->comm = call->comm;
+	injector->made[call->comm]++;
 	rc = fire(injector, &(struct moment){ .when = FAULT_BEFORE, .call = call }, chain);
 	if (rc != FAULT_PASS)
 		return rc < 0 ? rc : 0;
@@ -411,7 +417,7 @@ static enum launch_verdict inject_launch(void *state)
 		    !spec_names(spec, injector->rank) || spec->op <= injector->launched ||
 		    spec->op > (long)injector->calls)
 			continue;
-		note(injector->record, i);
+		note(injector, i);
 		verdict = spec->fault->launch(spec);
 	}
 	injector->launched = (long)injector->calls;

@@ -17,6 +17,8 @@ struct injector {
 	struct comm_set comms;
 	uint32_t meets;		     /* set by inject_place */
 	uint64_t calls;		     /* so far, as the benchmark asked for them */
+	uint64_t made[COMM_SET_MAX]; /* of these, by communicator */
+	uint32_t comm;		     /* of the last one */
 	long launched;		     /* of these, in a graph that has been launched */
 	struct held *held;	     /* a call that is made behind another one; owned */
 	struct fault_record *record; /* shared with the supervisor; borrowed, may be NULL */

@@ -66,7 +66,7 @@ cases = [
     ("no-such-fault", {1}, 2, verdict("hang", "missing-call", [1], 8), "no row"),
 ]
 for name, guilty, ranks, said, complaint in cases:
-    why = score.fault_of(row(name), guilty, ranks, 0 if name.startswith("init") else 8, said)
+    why = score.fault_of(row(name), guilty, ranks, {(0, 0 if name.startswith("init") else 8)}, said)
     check(f"{name} {guilty} of {ranks}, {said}: '{why}'",
           complaint in why if complaint else why == "")
 
@@ -82,7 +82,7 @@ for place, ranks, turn, guilty in (("first", 4, 0, [0]), ("last", 2, 0, [1]), ("
 
 # The array: all pairs that can be are met, the others are known; the same again for the same seed.
 def refuses(cell, turn):
-    cell.update(command="", op=0)
+    cell.update(command="")
     return (2, "too small") if cell["size"] == "1K" and cell["dtype"] == "int8" or \
         cell["collective"] == "reduce" else (0, "")
 
@@ -94,7 +94,7 @@ factors = {"collective": ["gather", "reduce", "hypercube"], "ranks": ["2", "3", 
            "keys": [""]}
 array = [cells.extended("f", factors, [], set(), 60) for _ in range(2)]
 check("another array", array[0] == array[1])
-made, said, covered = array[0]
+made, covered, said = array[0]
 met = set().union(*map(cells.pairs_of, made))
 check("14 to 40 cells", 14 <= len(made) <= 40)
 # 132 pairs of values that have a choice; those of reduce (15), 2 ranks and three places, 3 ranks and
@@ -105,7 +105,7 @@ check("pairs met", all(((a, x), (b, y)) in met for a, x, b, y in (
     ("size", "1K", "dtype", "half"), ("dtype", "int8", "when", "last"))))
 check("what was refused", {(line[2], line[3]) for line in said} == {(2, "too small")})
 spoilt = {made[0]["cell"]}
-again, _, covered = cells.extended("f", factors, made, spoilt, 60)
+again, covered, _ = cells.extended("f", factors, made, spoilt, 60)
 check(f"a spoilt cell is replaced: {covered} {len(made)}", again[:len(made)] == made and len(again) > len(made) and
       covered[:3] == ["f", len(again) - 1, 1] and covered[3] == 111)
 check("a limit", len(cells.extended("f", factors, [], set(), 5)[0]) == 5)

@@ -1,10 +1,11 @@
 /* tool_fired.c: the *_perf program by whose name it is called (build/tests/fired/NAME_perf), which
  * also notes when a fault fired: past the diagnoser, for ci/faults/matrix.
  *
- * HANGAR_FAULT_LOG=FOLDER: the rank's supervisor appends "RANK NANOSECONDS" (CLOCK_MONOTONIC, of
- * the first time) to FOLDER/fired.txt. */
+ * HANGAR_FAULT_LOG=FOLDER: the rank's supervisor appends "RANK NANOSECONDS COMM SEQ" (CLOCK_MONOTONIC,
+ * of the first time; the communicator, and the number of the call on it) to FOLDER/fired.txt. */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,14 @@
 
 #include "bench/perf_main.h"
 
-static void write_line(int rank, uint64_t fired_ns)
+static void write_line(int rank, const struct fault_record *record)
 {
 	const char *folder = getenv("HANGAR_FAULT_LOG");
 	char path[4096], line[64];
-	int len = snprintf(line, sizeof(line), "%d %" PRIu64 "\n", rank, fired_ns), fd;
+	int len = snprintf(line, sizeof(line), "%d %" PRIu64 " %" PRIu32 " %" PRIu64 "\n", rank,
+			   atomic_load(&record->fired_ns), atomic_load(&record->comm),
+			   atomic_load(&record->seq)),
+	    fd;
 
 	if (!folder)
 		return;

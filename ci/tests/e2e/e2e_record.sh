@@ -182,7 +182,7 @@ for mode in isolated graph; do
 done
 net=$(awk -F, 'NR > 1 { print $11 }' "$work/gpus/faults-net-8/matrix.csv" | sort -u)
 holds "transport of ranks that share: $net" [ "$net" = net ]
-holds 'not two ranks on each GPU' grep -qE '^0,1,2,3 .*-g 8 -b 1M -d float --fault=crash-rank:7' "$work/asked"
+holds 'not two ranks on each GPU' grep -qE '^0,1,2,3 .*-g 8 -b 1M -d float --schedule=plain --fault=crash-rank:7' "$work/asked"
 holds 'not 2 points a placement and number of ranks' \
 	[ "$(grep -c 'ranks,1024,in-place' "$work/gpus/accuracy.csv")" -eq 2 ]
 finish

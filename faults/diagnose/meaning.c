@@ -215,6 +215,16 @@ static const struct meaning {
 				  "works as "
 				  "long as messages fit into a buffer, and hangs with the first "
 				  "that do not." },
+	[CLASS_REPLAY] = { "A culprit launched a captured graph less often than the others, or "
+			   "another one in its "
+			   "place.",
+			   "Count launches by graph on each rank; find the condition before the "
+			   "one that is "
+			   "lacking.",
+			   "Let all ranks choose the graph by what all of them know (a shape after "
+			   "an "
+			   "all-reduce of it); agree on the number of iterations before the "
+			   "loop." },
 	[CLASS_CYCLE] = { "Ranks make calls of several communicators in different orders, and wait "
 			  "for "
 			  "each other in a circle.",

@@ -235,6 +235,78 @@ bool rule_deviation(const struct rule_ctx *ctx, struct finding *f)
 	return !ctx->settled && find_deviation(ctx, f);
 }
 
+/* Returns true if the rank went on behind call `seq` of a captured graph: launched a later one, ended, or
+ * waits for its device. */
+static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
+{
+	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
+	const struct record *r;
+
+	while ((r = align_record(ctx->align, rank, ++seq)))
+		if (r->replays > 0)
+			return true;
+	return view_finished(v) || v->device_wait == RECORD_DEVICE_AWAITED;
+}
+
+/* Marks those who launched call `seq` less often than the others, and went on. `least`: how often, of one of
+ * them. */
+static void mark_fewer(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, uint32_t *most,
+		       uint32_t *least)
+{
+	const struct record *r;
+
+	*most = *least = 0;
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		r = align_record(ctx->align, i, seq);
+		*most = r && r->replays > *most ? r->replays : *most;
+	}
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		r = align_record(ctx->align, i, seq);
+		if (!r || r->replays == *most || !went_on(ctx, i, seq))
+			continue;
+		*least = r->replays;
+		mark_culprit(&f->culprits, i);
+	}
+}
+
+static bool any_replays(const struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].view.last.ticket && e->ranks[i].view.last.replays > 0)
+			return true;
+	return false;
+}
+
+bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct align *a = ctx->align;
+	uint64_t seq = a->base, end = any_replays(ctx->evidence) ? a->base + a->span : 0;
+	uint32_t most = 0, least = 0;
+	bool tie;
+
+	while (seq < end && f->culprits.n == 0)
+		mark_fewer(ctx, f, seq++, &most, &least);
+	if (f->culprits.n == 0)
+		return false;
+	seq--;
+	tie = 2 * f->culprits.n >= (size_t)a->nranks;
+	f->comm = a->comm;
+	f->seq_low = f->seq_high = (int64_t)seq;
+	f->hang_seq = hang_point(ctx);
+	snprintf(f->field, sizeof(f->field), "replays");
+	snprintf(f->theirs, sizeof(f->theirs), "%u", least);
+	snprintf(f->majority, sizeof(f->majority), "%u", most);
+	finding_note(f,
+		     "The graph of call %" PRIu64
+		     " of communicator %u: launched %u times, by others %u "
+		     "times.",
+		     seq, a->comm, least, most);
+	if (tie)
+		clear_culprits(&f->culprits);
+	finding_conclude(ctx, f, CLASS_REPLAY, tie ? "inconclusive" : "majority");
+	return true;
+}
+
 /* Returns true if every rank that died did so by a signal of its own making, within a call. Then
  * the call may have killed it: arguments that do not fit those of the others, met by a library
  * that gives up. */

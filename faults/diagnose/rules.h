@@ -24,6 +24,7 @@ rule_fn rule_namespace; /* all wait */
 /* rule_deviation.c: ranks' calls are other than most ranks'; or no side is larger, and nobody is named. */
 rule_fn rule_died_in_call; /* of a call whose arguments were others than the others' */
 rule_fn rule_deviation;
+rule_fn rule_replays; /* calls of a graph that others launched more often */
 bool find_deviation(const struct rule_ctx *ctx, struct finding *finding);
 /* A tie that nothing decides: both sides, no culprit. */
 void report_tie(const struct rule_ctx *ctx, struct finding *finding);

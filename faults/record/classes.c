@@ -29,6 +29,7 @@ static const char *const names[CLASS_COUNT] = {
 	[CLASS_PAIR_SIZE] = "p2p-size",
 	[CLASS_PAIR_PEER] = "p2p-peer",
 	[CLASS_PAIR_DEADLOCK] = "p2p-deadlock",
+	[CLASS_REPLAY] = "graph-replay",
 	[CLASS_CYCLE] = "order-cycle",
 	[CLASS_GPU_STUCK] = "gpu-stuck",
 	[CLASS_GPU_FAULT] = "gpu-fault",

@@ -36,6 +36,7 @@ enum diagnosis_class {
 	CLASS_PAIR_SIZE,	/* sent another amount or type than is received */
 	CLASS_PAIR_PEER,	/* made one with another partner */
 	CLASS_PAIR_DEADLOCK,	/* all send first, or all receive first, none in a group */
+	CLASS_REPLAY,		/* launched a captured graph less often, or another one */
 	CLASS_CYCLE,		/* ranks wait for each other in calls of several communicators */
 	CLASS_GPU_STUCK,	/* a kernel or a wait stands on its stream ahead of the call */
 	CLASS_GPU_FAULT,	/* a kernel of its broke its CUDA context */

@@ -5,7 +5,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an
- * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. | what stands
+ * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. * launched in a graph, | what stands
  * before it has completed, ! the last call has not returned (then calls block, else they queue), z
  * asleep in host code, e past the last call. */
 struct row {
@@ -82,6 +82,8 @@ static void tell(struct evidence_rank *r, const char *calls)
 			last->stream = 1;
 		else if (*calls == 'g')
 			last->kind = CALL_ALL_GATHER;
+		else if (*calls == '*')
+			last->replays++;
 		else if (*calls == '=')
 			last->count = last[-1].count;
 		else if (*calls == '+' || *calls == '-')
@@ -104,6 +106,9 @@ static void play_row(const struct row *row)
 		tell(&evidence.ranks[i], row->before);
 		tell(&evidence.ranks[i], "|");
 		tell(&evidence.ranks[i], row->calls[i]);
+		if (evidence.ranks[i].ncalls)
+			evidence.ranks[i].view.last =
+				evidence.ranks[i].calls[evidence.ranks[i].ncalls - 1];
 		evidence_index(&evidence.ranks[i]);
 		blocks = blocks || strchr(row->calls[i], '!');
 	}
@@ -248,6 +253,18 @@ static const struct row rows[] = {
 	  "",
 	  { "0s1 0r1|e", "0r0 0s0|e", "0s3!", "0s2!" },
 	  "p2p-deadlock 2,3 comm=0 seq=1 inconclusive 2>3",
+	  NULL },
+	{ "a graph launched once less",
+	  "",
+	  "",
+	  { "0*0**", "0*0**", "0*0**", "00**" },
+	  "graph-replay 3 comm=0 seq=1 majority",
+	  NULL },
+	{ "a graph that is not launched yet",
+	  "",
+	  "",
+	  { "0*0*", "0*0*", "0*0*", "0*|0z" },
+	  "unexplained - comm=0 seq=-1 inconclusive",
 	  NULL },
 };
 

@@ -311,6 +311,16 @@ static void sends_first(struct evidence_rank *r)
 	r->view.completed = evidence.ranks[0].view.completed = OP - 2;
 }
 
+static void launches_less(struct evidence_rank *r)
+{
+	play(1, OP, odd_count, true);
+	for (int i = 0; i < 3; i++)
+		for (size_t k = 0; k < OP; k++)
+			evidence.ranks[i].calls[k].replays = 1;
+	r->calls[OP / 2].replays = 0;
+	r->view.last = r->calls[OP - 1];
+}
+
 /* Its call is on communicator 1, of which each made one before. */
 static void swaps(struct evidence_rank *r)
 {
@@ -408,6 +418,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_PAIR_SIZE] = { sends_less, .state = 'S' },
 	[CLASS_PAIR_PEER] = { sends_elsewhere, .state = 'S' },
 	[CLASS_PAIR_DEADLOCK] = { sends_first, .state = 'R' },
+	[CLASS_REPLAY] = { launches_less, .state = 'S' },
 	[CLASS_CYCLE] = { swaps, .state = 'R', .share = 1 },
 	[CLASS_GPU_STUCK] = { stands_ahead, .state = 'R', .share = 1 },
 	[CLASS_GPU_FAULT] = { .process = PROCESS_EXITED,

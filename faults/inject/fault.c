@@ -115,7 +115,7 @@ static int parse_op(struct parser *p, const char **text)
 			     "bad call \"@%.*s\": wanted the number of a call, from 1, or first "
 			     "or init",
 			     (int)(len < 40 ? len : 40), *text);
-	if (!(fault->where & (op == FAULT_OP_INIT ? FAULT_AT_INIT : FAULT_AT_CALL)))
+	if (fault->where == (op == FAULT_OP_INIT ? FAULT_AT_CALL : FAULT_AT_INIT))
 		return WRONG(p, "%s fires at %s only", fault->name,
 			     op == FAULT_OP_INIT ? "calls" : "init");
 	p->spec->op = (long)op;
@@ -139,7 +139,7 @@ static int parse_when(struct parser *p, const char *value)
 		return WRONG(p, "when is given twice");
 	if (when > FAULT_AFTER)
 		return WRONG(p, "bad when=%s: wanted before, inflight or after", value);
-	if (when != FAULT_BEFORE && p->spec->fault->only_before)
+	if (when != FAULT_BEFORE && !p->spec->fault->any_when)
 		return WRONG(p, "%s fires before the call only", p->spec->fault->name);
 	p->timed = true;
 	p->spec->when = (enum fault_when)when;
@@ -224,7 +224,7 @@ int fault_parse(struct fault_spec *spec, const char *text, struct error *err)
 		text++;
 		rc = parse_pair(&parser, &text);
 	}
-	if (rc == 0 && spec->op == 0 && !(spec->fault->where & FAULT_AT_CALL))
+	if (rc == 0 && spec->op == 0 && spec->fault->where == FAULT_AT_INIT)
 		spec->op = FAULT_OP_INIT;
 	if (rc == 0 && spec->op == FAULT_OP_INIT && spec->when == FAULT_INFLIGHT)
 		rc = WRONG(&parser, "when=inflight is for calls: init returns when it is done");

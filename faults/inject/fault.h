@@ -23,8 +23,8 @@
  * GPU, enqueued. */
 enum fault_when { FAULT_BEFORE, FAULT_INFLIGHT, FAULT_AFTER };
 
-/* A fault may fire at these places: bits. */
-enum fault_where { FAULT_AT_CALL = 1, FAULT_AT_INIT = 2 };
+/* A fault may fire at these places. */
+enum fault_where { FAULT_AT_CALL, FAULT_AT_INIT, FAULT_AT_BOTH };
 
 #define FAULT_OP_INIT (-1) /* @init */
 
@@ -106,6 +106,8 @@ struct fault_way {
 	const char *args;    /* "factor=half", which the user has not given; "" none */
 };
 
+#define KIND(name) (1u << CALL_##name) /* of fault_way.kinds */
+
 struct fault {
 	const char *name;   /* "drop-rank" */
 	const char *help;   /* one line */
@@ -116,7 +118,7 @@ struct fault {
 	 * one of these words, VALUE and PATH any text without a comma; NCCL_* is any name that begins so. */
 	const char *args;
 	struct {
-		int ranks;	  /* of the job, at least */
+		int ranks;	  /* of the job, at least; 0: two */
 		unsigned machine; /* bits of fault_need */
 		bool graph;	  /* calls that are captured and launched (--mode graph) */
 		bool stream;	  /* calls that run when they are issued (no --mode graph) */
@@ -132,10 +134,9 @@ struct fault {
 	/* outcome=: the ways to each, best first; an entry without outcome ends them. NULL: the key is not
 	 * known. */
 	const struct fault_way *ways;
-	unsigned where;	  /* bits of fault_where; without FAULT_AT_CALL the default op
-	                        * is init */
-	bool only_before; /* when=inflight and when=after make no sense */
-	bool sticky;	  /* fires at the op and at every later call of the rank, on whatever
+	enum fault_where where; /* at FAULT_AT_INIT the default op is init */
+	bool any_when;		/* when=inflight and when=after make sense */
+	bool sticky;		/* fires at the op and at every later call of the rank, on whatever
 	                        * communicator */
 	/* Acceptable outcomes per backend, as in --expect, alternatives separated by '|'. NULL:
 	 * cannot occur there, and why_not says why. */
@@ -173,14 +174,18 @@ int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machin
  * errno, never 0. */
 int fault_idle(const struct fault_act *act);
 
+/* Fire by returning FAULT_SWALLOW, FAULT_HOLD, and nothing else. */
+int fault_swallow(const struct fault_act *act);
+int fault_hold(const struct fault_act *act);
+
+/* The ranks that a job needs for it. */
+int fault_ranks(const struct fault *fault);
+
 /* Tells whether `spec` can run in a job of `nranks` ranks on this machine. Returns 0; or
  * -ENOTSUP, with what is missing in words in `why`: the backend where the fault cannot occur, a
  * need of the machine. */
 int fault_runs(const struct fault_spec *spec, const struct fault_machine *machine, char *why,
 	       size_t len);
-
-/* The name of one need bit, "cgroup" "GPU" "NET" "namespace"; NULL for any other. */
-const char *fault_need_name(unsigned need);
 
 /* Print the table for --list-faults: name, arguments, needs, outcomes on the machine's backend and
  * whether it can run there, source. Every line starts with '#'. */

@@ -40,9 +40,33 @@ bool fault_key_find(const char *args, const char *name, size_t len, struct key *
 	return false;
 }
 
-bool fault_key_is(const struct key *key, const char *kind)
+/* Kinds of values: numbers have a range, texts are any but an empty one. */
+static const struct kind {
+	const char *name, *help;
+	int64_t min, max;
+	bool real;
+} kinds[] = {
+	{ "SECONDS", "seconds from 0 to 86400", 0, 86400, true },
+	{ "STATUS", "an exit status from 0 to 255", 0, 255, false },
+	{ "NUMBER", "a number", -1000000000, 1000000000, false },
+	{ "ELEMENT", "an element's number, from 0", 0, INT64_MAX, false },
+	{ "BIT", "a bit from 0 to 63", 0, 63, false },
+	{ "VALUE", NULL, 0, 0, false },
+	{ "PATH", NULL, 0, 0, false },
+};
+
+static const struct kind *kind_of(const struct key *key)
 {
-	return key->value_len == strlen(kind) && memcmp(key->value, kind, key->value_len) == 0;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (key->value_len == strlen(kinds[i].name) &&
+		    memcmp(key->value, kinds[i].name, key->value_len) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+bool fault_key_has_kind(const struct key *key)
+{
+	return kind_of(key) != NULL;
 }
 
 /* Returns true if `value` is one of the words of "lock|read". */
@@ -63,36 +87,24 @@ static bool word_of(const struct key *key, const char *value)
 
 bool fault_key_allows(const struct key *key, const char *value)
 {
+	const struct kind *kind = kind_of(key);
 	int64_t number;
-	double seconds;
+	double real;
 
-	if (fault_key_is(key, "SECONDS"))
-		return parse_real(value, 0, 86400, &seconds) == 0;
-	if (fault_key_is(key, "STATUS"))
-		return parse_int(value, 0, 255, &number) == 0;
-	if (fault_key_is(key, "NUMBER"))
-		return parse_int(value, -1000000000, 1000000000, &number) == 0;
-	if (fault_key_is(key, "VALUE") || fault_key_is(key, "PATH"))
+	if (!kind)
+		return word_of(key, value);
+	if (!kind->help)
 		return *value != '\0';
-	if (fault_key_is(key, "ELEMENT"))
-		return parse_int(value, 0, INT64_MAX, &number) == 0;
-	if (fault_key_is(key, "BIT"))
-		return parse_int(value, 0, 63, &number) == 0;
-	return word_of(key, value);
+	return kind->real ? parse_real(value, (double)kind->min, (double)kind->max, &real) == 0
+			  : parse_int(value, kind->min, kind->max, &number) == 0;
 }
 
 void fault_key_help(const struct key *key, char *buf, size_t len)
 {
-	if (fault_key_is(key, "SECONDS"))
-		snprintf(buf, len, "seconds from 0 to 86400");
-	else if (fault_key_is(key, "STATUS"))
-		snprintf(buf, len, "an exit status from 0 to 255");
-	else if (fault_key_is(key, "NUMBER"))
-		snprintf(buf, len, "a number");
-	else if (fault_key_is(key, "ELEMENT"))
-		snprintf(buf, len, "an element's number, from 0");
-	else if (fault_key_is(key, "BIT"))
-		snprintf(buf, len, "a bit from 0 to 63");
+	const struct kind *kind = kind_of(key);
+
+	if (kind && kind->help)
+		snprintf(buf, len, "%s", kind->help);
 	else
 		snprintf(buf, len, "%.*s", (int)key->value_len, key->value);
 }

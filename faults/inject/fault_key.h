@@ -17,9 +17,9 @@ bool fault_key_next(const char **args, struct key *key);
 /* The key of that name. False: there is none. */
 bool fault_key_find(const char *args, const char *name, size_t len, struct key *key);
 
-/* Returns true if the key takes a value of that kind, "SECONDS" "STATUS" "ELEMENT" "BIT"
- * "VALUE" or "PATH". */
-bool fault_key_is(const struct key *key, const char *kind);
+/* Returns true if the key takes a kind of value ("SECONDS" "STATUS" "NUMBER" "ELEMENT" "BIT" "VALUE"
+ * "PATH"), false if words. */
+bool fault_key_has_kind(const struct key *key);
 
 /* Returns true if this text is a value that the key takes. */
 bool fault_key_allows(const struct key *key, const char *value);

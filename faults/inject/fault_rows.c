@@ -15,32 +15,19 @@ const struct fault *fault_find(const char *name)
 	return NULL;
 }
 
-const char *fault_need_name(unsigned need)
-{
-	switch (need) {
-	case NEED_CGROUP:
-		return "cgroup";
-	case NEED_GPU:
-		return "GPU";
-	case NEED_NET:
-		return "NET";
-	case NEED_NAMESPACE:
-		return "namespace";
-	}
-	return NULL;
-}
+/* By the bits of fault_need, from the lowest on. */
+static const struct {
+	const char *name, *lacking;
+} needs[] = {
+	{ "cgroup", "a memory cgroup that may be made and limited here" },
+	{ "GPU", "a GPU" },
+	{ "NET", "ranks that talk over sockets" },
+	{ "namespace", "a network namespace of its own (CAP_SYS_ADMIN)" },
+};
 
-static const char *need_lacking(unsigned need)
+int fault_ranks(const struct fault *fault)
 {
-	switch (need) {
-	case NEED_CGROUP:
-		return "a memory cgroup that may be made and limited here";
-	case NEED_GPU:
-		return "a GPU";
-	case NEED_NET:
-		return "ranks that talk over sockets";
-	}
-	return "a network namespace of its own (CAP_SYS_ADMIN)";
+	return fault->needs.ranks ? fault->needs.ranks : 2;
 }
 
 static const char *outcomes_on(const struct fault *fault, const struct fault_machine *machine)
@@ -59,7 +46,7 @@ static int row_runs(const struct fault *fault, const struct fault_machine *machi
 		return -ENOTSUP;
 	}
 	if (lacking) {
-		snprintf(why, len, "needs %s", need_lacking(lacking & -lacking));
+		snprintf(why, len, "needs %s", needs[__builtin_ctz(lacking)].lacking);
 		return -ENOTSUP;
 	}
 	return 0;
@@ -141,15 +128,14 @@ int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machin
 
 static void list_needs(FILE *out, const struct fault *fault)
 {
-	fprintf(out, "#   needs: %d rank%s", fault->needs.ranks,
-		fault->needs.ranks == 1 ? "" : "s");
+	fprintf(out, "#   needs: %d ranks", fault_ranks(fault));
 	if (fault->needs.graph)
 		fprintf(out, ", --mode graph");
 	if (fault->schedule)
 		fprintf(out, "; --schedule %s unless another is asked for", fault->schedule);
-	for (unsigned bit = 1; bit <= NEED_NAMESPACE; bit <<= 1)
-		if (fault->needs.machine & bit)
-			fprintf(out, ", %s", fault_need_name(bit));
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (fault->needs.machine & 1u << i)
+			fprintf(out, ", %s", needs[i].name);
 	fputc('\n', out);
 }
 
@@ -158,7 +144,7 @@ static void list_row(FILE *out, const struct fault *fault, const struct fault_ma
 	static const char *const places[] = {
 		[FAULT_AT_CALL] = "@NUMBER @first",
 		[FAULT_AT_INIT] = "@init",
-		[FAULT_AT_CALL | FAULT_AT_INIT] = "@NUMBER @first @init",
+		[FAULT_AT_BOTH] = "@NUMBER @first @init",
 	};
 	const char *outcomes = outcomes_on(fault, machine);
 	char why[320];
@@ -166,7 +152,7 @@ static void list_row(FILE *out, const struct fault *fault, const struct fault_ma
 	fprintf(out, "# %-17s %s\n", fault->name, fault->help);
 	fprintf(out, "#   fires: %s\n", places[fault->where]);
 	fprintf(out, "#   keys: %s%s%s\n", fault->args ? fault->args : "", fault->args ? " " : "",
-		fault->only_before ? "when=before" : "when=before|inflight|after");
+		fault->any_when ? "when=before|inflight|after" : "when=before");
 	list_needs(out, fault);
 	if (row_runs(fault, machine, why, sizeof(why)) == 0)
 		fprintf(out, "#   here: can run\n");

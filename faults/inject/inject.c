@@ -29,10 +29,10 @@ static int check_ranks(const struct fault_spec *spec, const struct inject_place 
 {
 	const int last = spec->nranks ? spec->ranks[spec->nranks - 1] : place->nranks - 1;
 
-	if (place->nranks < spec->fault->needs.ranks)
+	if (place->nranks < fault_ranks(spec->fault))
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: %s needs %d ranks, the job has %d", spec->text,
-				 spec->fault->name, spec->fault->needs.ranks, place->nranks);
+				 spec->fault->name, fault_ranks(spec->fault), place->nranks);
 	if (last >= place->nranks)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: rank out of range: %d, the job has 0 to %d",
@@ -228,14 +228,6 @@ bool inject_needs(const struct injector *injector, unsigned need)
 {
 	for (int i = 0; i < injector->nspecs; i++)
 		if (injector->specs[i].fault->needs.machine & need)
-			return true;
-	return false;
-}
-
-bool inject_is_culprit(const struct injector *injector)
-{
-	for (int i = 0; i < injector->nspecs; i++)
-		if (injector->rank >= 0 && spec_names(&injector->specs[i], injector->rank))
 			return true;
 	return false;
 }

@@ -61,9 +61,6 @@ char *inject_describe(const struct injector *injector, int i, char *buf, size_t 
 /* Returns true if any of the faults needs this, a bit of fault_need. */
 bool inject_needs(const struct injector *injector, unsigned need);
 
-/* Returns true if some fault has this rank as its culprit; false before inject_place. */
-bool inject_is_culprit(const struct injector *injector);
-
 /* Steps, from 1, as bits (step 1: bit 0), before which all ranks should meet: those in which
  * something fires when more than one rank is a culprit. What befalls the first of them may else keep
  * the next from ever coming to its call: over sockets a rank that is stopped or dead still owes the

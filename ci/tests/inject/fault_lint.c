@@ -42,10 +42,7 @@ static bool args_ok(const char *args)
 			return false;
 		if (strspn(key.name, lower) != key.name_len && strncmp(key.name, "NCCL_*=", 7) != 0)
 			return false;
-		if (fault_key_is(&key, "SECONDS") || fault_key_is(&key, "STATUS") ||
-		    fault_key_is(&key, "NUMBER") || fault_key_is(&key, "VALUE") ||
-		    fault_key_is(&key, "PATH") || fault_key_is(&key, "ELEMENT") ||
-		    fault_key_is(&key, "BIT"))
+		if (fault_key_has_kind(&key))
 			continue;
 		if (key.value_len == 0 ||
 		    strspn(key.value, "abcdefghijklmnopqrstuvwxyz|") != key.value_len)
@@ -57,12 +54,8 @@ static bool args_ok(const char *args)
 /* Only bits that have a name; and what needs a GPU cannot occur without one. */
 static bool needs_ok(const struct fault *fault)
 {
-	unsigned left = fault->needs.machine;
-
-	for (unsigned bit = 1; bit <= NEED_NAMESPACE; bit <<= 1)
-		if (fault_need_name(bit))
-			left &= ~bit;
-	return left == 0 && !(fault->needs.machine & NEED_GPU && fault->mpi);
+	return fault->needs.machine < NEED_NAMESPACE << 1 &&
+	       !(fault->needs.machine & NEED_GPU && fault->mpi);
 }
 
 static const char *row_check(const struct fault *fault)
@@ -79,18 +72,15 @@ static const char *row_check(const struct fault *fault)
 		return "a fault without a source";
 	if (!fault->fire == !fault->launch)
 		return "a fault that does nothing";
-	if (fault->needs.ranks < 1)
-		return "a fault without a number of ranks";
 	if (fault->schedule && !scheme_find(fault->schedule))
 		return "a fault whose schedule does not exist";
 	if (!needs_ok(fault))
 		return "a fault whose needs do not fit its outcomes";
-	if (!(fault->where & (FAULT_AT_CALL | FAULT_AT_INIT)) ||
-	    fault->where & ~(unsigned)(FAULT_AT_CALL | FAULT_AT_INIT))
+	if (fault->where > FAULT_AT_BOTH)
 		return "a fault that fires nowhere";
 	if (fault->args && (!*fault->args || !args_ok(fault->args)))
 		return "a fault with malformed keys";
-	if (fault->sticky && !fault->only_before)
+	if (fault->sticky && fault->any_when)
 		return "a sticky fault that may fire after the call";
 	if (fault->sticky && fault->where != FAULT_AT_CALL)
 		return "a sticky fault that fires at init";

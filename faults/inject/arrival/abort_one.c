@@ -16,9 +16,7 @@ const struct fault fault_abort_one = {
 	.name = "abort-one",
 	.help = "aborts its communicator, goes on to the end of the run without it",
 	.source = "NVIDIA/nccl#549 and #1013: ncclCommAbort on one rank, peers are not told",
-	.needs = { .ranks = 2, .machine = NEED_GPU },
-	.where = FAULT_AT_CALL,
-	.only_before = true,
+	.needs = { .machine = NEED_GPU },
 	.sticky = true,
 	/* Over sockets the neighbours are told by the end of a connection. */
 	.nccl = "hang|error|wrong-data",

@@ -24,8 +24,8 @@ const struct fault fault_busy_rank = {
 	.help = "stuck in a loop on the host, a core at 100 %",
 	.source = "NVIDIA nvidia-resiliency-ext inject_fault LOCK_GIL: a loop that lets nothing "
 		  "else run",
-	.needs = { .ranks = 2 },
-	.where = FAULT_AT_CALL | FAULT_AT_INIT,
+	.where = FAULT_AT_BOTH,
+	.any_when = true,
 	.mpi = "hang",
 	.nccl = "hang",
 	.fire = fire,

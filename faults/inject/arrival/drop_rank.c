@@ -6,8 +6,8 @@ const struct fault fault_drop_rank = {
 	.help = "alive, idle, never calls again",
 	.source = "jax-ml/jax#38503: one rank alive but out of the collective, all others wait for "
 		  "ever",
-	.needs = { .ranks = 2 },
-	.where = FAULT_AT_CALL | FAULT_AT_INIT,
+	.where = FAULT_AT_BOTH,
+	.any_when = true,
 	.mpi = "hang",
 	.nccl = "hang",
 	.fire = fault_idle,

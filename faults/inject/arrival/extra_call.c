@@ -12,9 +12,6 @@ const struct fault fault_extra_call = {
 	.name = "extra-call",
 	.help = "makes one call twice",
 	.source = "k2-fsa/snowfall#152: the rank with one batch more hangs at the end",
-	.needs = { .ranks = 2 },
-	.where = FAULT_AT_CALL,
-	.only_before = true,
 	/* Open MPI calls the longer one of two shifted messages truncated; who only sends a small
 	 * message is through before anybody listens. */
 	.mpi = "hang|error|died|wrong-data|diverged|ok",

@@ -1,4 +1,4 @@
-/* idle.c: what a rank does that stays alive and does nothing more. */
+/* idle.c: ways to fire that several faults share. */
 #include <errno.h>
 #include <time.h>
 
@@ -14,4 +14,16 @@ int fault_idle(const struct fault_act *act)
 		rc = clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
 	while (rc == 0 || rc == EINTR);
 	return -rc;
+}
+
+int fault_swallow(const struct fault_act *act)
+{
+	(void)act;
+	return FAULT_SWALLOW;
+}
+
+int fault_hold(const struct fault_act *act)
+{
+	(void)act;
+	return FAULT_HOLD;
 }

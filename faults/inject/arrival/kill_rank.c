@@ -19,8 +19,8 @@ const struct fault fault_kill_rank = {
 	.help = "its process is killed (SIGKILL)",
 	.source = "NVIDIA/nccl#585: one of eight killed, seven wait in cudaStreamSynchronize for "
 		  "ever",
-	.needs = { .ranks = 2 },
-	.where = FAULT_AT_CALL | FAULT_AT_INIT,
+	.where = FAULT_AT_BOTH,
+	.any_when = true,
 	.mpi = "died",
 	.nccl = "died",
 	.fire = fire,

@@ -8,7 +8,7 @@ static bool applies(const struct planned_call *planned)
 
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */
 static const struct fault_way ways[] = {
-	{ .outcome = "hang", .transports = BY_ANY, .args = "" },
+	{ "hang", BY_ANY, 0, 0, 0, "" },
 	{ .outcome = NULL },
 };
 
@@ -33,9 +33,6 @@ const struct fault fault_coll_mismatch = {
 		"they make one",
 	.source =
 		"pytorch/pytorch#118369: a rank did not call the right function at the right time",
-	.needs = { .ranks = 2 },
-	.where = FAULT_AT_CALL,
-	.only_before = true,
 	.applies = applies,
 	.args = "outcome=hang",
 	.ways = ways,

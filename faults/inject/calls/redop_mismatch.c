@@ -8,15 +8,9 @@ static bool applies(const struct planned_call *planned)
 
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */
 static const struct fault_way ways[] = {
-	{ .outcome = "corrupt",
-	  .transports = BY_ANY,
-	  .kinds = 1u << CALL_ALL_REDUCE | 1u << CALL_REDUCE_SCATTER,
-	  .args = "" },
-	{ .outcome = "corrupt", .transports = BY_NET, .kinds = 1u << CALL_REDUCE, .args = "" },
-	{ .outcome = "silent",
-	  .transports = BY_MPI | BY_P2P | BY_SHM,
-	  .kinds = 1u << CALL_REDUCE,
-	  .args = "" },
+	{ "corrupt", BY_ANY, KIND(ALL_REDUCE) | KIND(REDUCE_SCATTER), 0, 0, "" },
+	{ "corrupt", BY_NET, KIND(REDUCE), 0, 0, "" },
+	{ "silent", BY_MPI | BY_P2P | BY_SHM, KIND(REDUCE), 0, 0, "" },
 	{ .outcome = NULL },
 };
 
@@ -32,9 +26,6 @@ const struct fault fault_redop_mismatch = {
 	.name = "redop-mismatch",
 	.help = "makes one reduction with another operator: max, or sum where the others take max",
 	.source = "MPI-BugBench, parameter matching: neither NCCL nor PyTorch compares operators",
-	.needs = { .ranks = 2 },
-	.where = FAULT_AT_CALL,
-	.only_before = true,
 	.applies = applies,
 	.args = "outcome=corrupt|silent",
 	.ways = ways,

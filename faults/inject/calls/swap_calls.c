@@ -11,22 +11,13 @@ static bool behind(const struct call *held, const struct call *next)
 	return next->comm == held->comm;
 }
 
-static int fire(const struct fault_act *act)
-{
-	(void)act;
-	return FAULT_HOLD;
-}
-
 const struct fault fault_swap_calls = {
 	.name = "swap-calls",
 	.help = "makes a call and the next one of the same communicator in the other order",
 	.source = "MPI-BugBench, call ordering; a rank that walks its buckets in another order",
-	.needs = { .ranks = 2 },
-	.where = FAULT_AT_CALL,
-	.only_before = true,
 	.applies = applies,
 	.behind = behind,
 	.mpi = "hang|error|wrong-data|diverged|died",
 	.nccl = "hang|error|wrong-data|diverged",
-	.fire = fire,
+	.fire = fault_hold,
 };

@@ -15,9 +15,7 @@ const struct fault fault_gpu_fault = {
 	.source =
 		"NVIDIA Xid 31; dmlc/xgboost#11217: one worker fails, another hangs in a stream's "
 		"synchronisation",
-	.needs = { .ranks = 2, .machine = NEED_GPU, .stream = true },
-	.where = FAULT_AT_CALL,
-	.only_before = true,
+	.needs = { .machine = NEED_GPU, .stream = true },
 	.nccl = "error",
 	.why_not = "no kernel runs: crash-rank is the fault of a host's bad address",
 	.fire = fire,

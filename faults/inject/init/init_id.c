@@ -17,9 +17,7 @@ const struct fault fault_init_id = {
 	.help = "calls communicator init with another unique id (MPI: another tag)",
 	.source = "NCCL 2.28 bootstrap.cc: two valid unique ids, each group waits for ranks of the "
 		  "other's",
-	.needs = { .ranks = 2 },
 	.where = FAULT_AT_INIT,
-	.only_before = true,
 	.mpi = "hang",
 	.nccl = "hang",
 	.fire = fire,

@@ -47,9 +47,8 @@ const struct fault fault_init_iface = {
 	.help = "calls communicator init from an interface that the others cannot reach",
 	.source = "NCCL user guide, NCCL_SOCKET_IFNAME: bootstrap over a docker or loopback "
 		  "interface",
-	.needs = { .ranks = 2, .machine = NEED_GPU | NEED_NET | NEED_NAMESPACE },
+	.needs = { .machine = NEED_GPU | NEED_NET | NEED_NAMESPACE },
 	.where = FAULT_AT_INIT,
-	.only_before = true,
 	.nccl = "hang|error",
 	.why_not = "MPI has connected its ranks before a communicator is made, over shared memory",
 	.fire = fire,

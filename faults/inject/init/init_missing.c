@@ -6,9 +6,7 @@ const struct fault fault_init_missing = {
 	.help = "alive, never calls communicator init: the others wait in it",
 	.source = "NVIDIA/nccl#582: an exception on one rank before init, all others wait in "
 		  "bootstrap",
-	.needs = { .ranks = 2 },
 	.where = FAULT_AT_INIT,
-	.only_before = true,
 	.mpi = "hang",
 	.nccl = "hang",
 	.fire = fault_idle,

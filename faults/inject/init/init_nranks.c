@@ -30,9 +30,7 @@ const struct fault fault_init_nranks = {
 	.source = "NCCL 2.28 bootstrap.cc: \"mismatch in info from procs\", which ends the root's "
 		  "thread alone",
 	.args = "by=less|more",
-	.needs = { .ranks = 2 },
 	.where = FAULT_AT_INIT,
-	.only_before = true,
 	/* Open MPI may make communicators of two sizes, whose first call then hangs, crashes or
 	 * is wrong. */
 	.mpi = "hang|error|died|wrong-data|diverged",

@@ -12,9 +12,9 @@ static bool applies(const struct planned_call *planned)
 
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets, NCCL 2.28.9, H200. */
 static const struct fault_way ways[] = {
-	{ .outcome = "hang", .transports = BY_P2P | BY_SHM | BY_NET, .args = "factor=half" },
-	{ .outcome = "corrupt", .transports = BY_P2P, .args = "factor=double" },
-	{ .outcome = "corrupt", .transports = BY_MPI, .args = "factor=half" },
+	{ "hang", BY_P2P | BY_SHM | BY_NET, 0, 0, 0, "factor=half" },
+	{ "corrupt", BY_P2P, 0, 0, 0, "factor=double" },
+	{ "corrupt", BY_MPI, 0, 0, 0, "factor=half" },
 	{ .outcome = NULL },
 };
 
@@ -40,9 +40,6 @@ const struct fault fault_alltoallv_counts = {
 		"expects",
 	.source = "MPI-BugBench, parameter matching; experts that disagree about their tokens",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
-	.needs = { .ranks = 2 },
-	.where = FAULT_AT_CALL,
-	.only_before = true,
 	.applies = applies,
 	.ways = ways,
 	.mpi = "hang|error|wrong-data|diverged|died",

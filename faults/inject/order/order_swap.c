@@ -11,12 +11,6 @@ static bool behind(const struct call *held, const struct call *next)
 	return next->comm != held->comm;
 }
 
-static int fire(const struct fault_act *act)
-{
-	(void)act;
-	return FAULT_HOLD;
-}
-
 const struct fault fault_order_swap = {
 	.name = "order-swap",
 	.help = "makes a call and the next one of another communicator in the other order; in the "
@@ -24,13 +18,10 @@ const struct fault fault_order_swap = {
 		"rank 0's closes a cycle of all",
 	.source =
 		"NCCL user guide, using multiple communicators concurrently; DFCCL's deadlock rigs",
-	.needs = { .ranks = 2 },
 	.schedule = "pairs",
-	.where = FAULT_AT_CALL,
-	.only_before = true,
 	.applies = applies,
 	.behind = behind,
 	.mpi = "hang|diverged|ok",
 	.nccl = "hang|diverged|ok",
-	.fire = fire,
+	.fire = fault_hold,
 };

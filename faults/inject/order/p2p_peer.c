@@ -25,8 +25,6 @@ const struct fault fault_p2p_peer = {
 	.source = "MPI-BugBench, parameter matching; a pipeline stage wired to the wrong neighbour",
 	.needs = { .ranks = 3 },
 	.schedule = "p2p",
-	.where = FAULT_AT_CALL,
-	.only_before = true,
 	.applies = applies,
 	.mpi = "hang|error|wrong-data|diverged|died",
 	.nccl = "hang|error|wrong-data|diverged",

@@ -8,10 +8,10 @@ static bool applies(const struct planned_call *planned)
 
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 1 MiB, NCCL 2.28.9, H200. */
 static const struct fault_way ways[] = {
-	{ .outcome = "hang", .transports = BY_P2P | BY_SHM, .args = "factor=double" },
-	{ .outcome = "hang", .transports = BY_P2P, .args = "factor=half" },
-	{ .outcome = "corrupt", .transports = BY_SHM | BY_NET, .args = "factor=half" },
-	{ .outcome = "corrupt", .transports = BY_NET, .args = "factor=double" },
+	{ "hang", BY_P2P | BY_SHM, 0, 0, 0, "factor=double" },
+	{ "hang", BY_P2P, 0, 0, 0, "factor=half" },
+	{ "corrupt", BY_SHM | BY_NET, 0, 0, 0, "factor=half" },
+	{ "corrupt", BY_NET, 0, 0, 0, "factor=double" },
 	{ .outcome = NULL },
 };
 
@@ -28,10 +28,7 @@ const struct fault fault_p2p_size = {
 	.help = "makes one send or receive with another count than its partner",
 	.source = "MPI-BugBench, parameter matching; pipeline stages that disagree about a shape",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
-	.needs = { .ranks = 2 },
 	.schedule = "p2p",
-	.where = FAULT_AT_CALL,
-	.only_before = true,
 	.applies = applies,
 	.ways = ways,
 	.mpi = "hang|error|wrong-data|diverged|died",

@@ -87,9 +87,8 @@ const struct fault fault_settings_mismatch = {
 		"NVIDIA/nccl#1328: variables set on one rank but not the other; #1136: ranks that "
 		"take other algorithms hang",
 	.args = "NCCL_*=VALUE lib=PATH",
-	.needs = { .ranks = 2, .machine = NEED_GPU },
+	.needs = { .machine = NEED_GPU },
 	.where = FAULT_AT_INIT,
-	.only_before = true,
 	.nccl = "hang|error|wrong-data|ok",
 	.why_not = "MPI does not read NCCL's settings",
 	.start = start,

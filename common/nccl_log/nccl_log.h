@@ -47,14 +47,12 @@ enum nccl_timing {
 	NCCL_TIMES
 };
 
-/* One collective or point-to-point call as its rank enqueued it (subsystem COLL). */
+/* One collective call as its rank enqueued it (subsystem COLL). */
 struct nccl_call {
-	int dtype, op, root; /* NCCL's numbers; root is the peer of Send and Recv */
+	int dtype, op, root; /* NCCL's numbers */
 	uint64_t count;
 	uint64_t op_count; /* launches with proxy work before it: on one node often 0 in all */
 	uint64_t history;  /* hash of its member's collectives before it */
-	int64_t number;	   /* from 1: of its member's collectives; of its Sends to, or Recvs from,
-			    * this peer */
 	const char *function, *file;
 	int64_t line; /* in the file, from 1 */
 };
@@ -71,7 +69,7 @@ struct nccl_member {
 	bool timed;
 	double times[NCCL_TIMES]; /* seconds */
 	const char *file;	  /* that named it first */
-	struct nccl_call *calls;  /* the newest, in order; NULL for none */
+	struct nccl_call *calls;  /* the newest collectives, in order; NULL for none */
 	int n_calls;
 	int64_t made, collectives; /* calls in all, and how many of them are no Send or Recv */
 	uint64_t begins, history;  /* opCount of the first; hash of all collectives */
@@ -269,19 +267,6 @@ struct nccl_log_calls {
  * Owned by the caller: nccl_log_calls_release. */
 int nccl_log_calls_compare(const struct nccl_comm *comm, struct nccl_log_calls *calls);
 void nccl_log_calls_release(struct nccl_log_calls *calls);
-
-/* The n-th Send and the n-th Recv of a pair. */
-struct nccl_unmatched {
-	int from, to;
-	int64_t sends, recvs; /* calls in all */
-	/* The first two of one number that differ in amount or type; else the first one without
-	 * a partner, and NULL. Both NULL: it is not kept. */
-	const struct nccl_call *send, *recv;
-};
-
-/* Pairs whose Send and Recv calls differ in number, amount or type, both ranks being here: an array
- * of *n, NULL for none; the caller frees it. 0 or -ENOMEM. */
-int nccl_log_calls_unmatched(const struct nccl_comm *comm, struct nccl_unmatched **pairs, int *n);
 
 /* True when both are the same call: function, count, type, operator and root. */
 bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b);

@@ -9,12 +9,10 @@
 
 /* The collective calls of each member that are kept. */
 struct sequences {
-	const struct nccl_call **calls; /* all of them, member by member */
-	int *first, *n;
+	const struct nccl_comm *comm;
 	int64_t *base; /* of each member's first one: calls before it */
 	int64_t start; /* from here on all are kept, or ended */
 	int members;
-	bool shifted; /* some logs begin late, and opCount says where */
 };
 
 static uint64_t field_of(const struct nccl_call *call, enum nccl_field field)
@@ -48,86 +46,56 @@ bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b)
 	return true;
 }
 
-static void sequences_release(struct sequences *s)
-{
-	free(s->calls);
-	free(s->first);
-	free(s->n);
-	free(s->base);
-}
-
 static int sequences_init(struct sequences *s, const struct nccl_comm *comm)
 {
-	size_t total = 0, n = (size_t)comm->n_members + 1;
-	int at = 0;
-
-	for (int m = 0; m < comm->n_members; m++)
-		total += (size_t)comm->members[m]->n_calls;
-	*s = (struct sequences){ .members = comm->n_members };
-	s->calls = malloc(total * sizeof(struct nccl_call *) + 1);
-	s->first = calloc(n, sizeof(*s->first));
-	s->n = calloc(n, sizeof(*s->n));
-	s->base = calloc(n, sizeof(*s->base));
-	if (!s->calls || !s->first || !s->n || !s->base) {
-		sequences_release(s);
-		return -ENOMEM;
-	}
-	for (int m = 0; m < comm->n_members; m++) {
-		const struct nccl_member *member = comm->members[m];
-
-		s->first[m] = at;
-		for (int i = 0; i < member->n_calls; i++)
-			if (nccl_call_kind(&member->calls[i]) == NCCL_COLLECTIVE)
-				s->calls[at++] = &member->calls[i];
-		s->n[m] = at - s->first[m];
-		s->base[m] = member->collectives - s->n[m];
+	*s = (struct sequences){ .comm = comm, .members = comm->n_members };
+	s->base = calloc((size_t)comm->n_members + 1, sizeof(*s->base));
+	for (int m = 0; m < s->members && s->base; m++) {
+		s->base[m] = comm->members[m]->collectives - comm->members[m]->n_calls;
 		s->start = s->base[m] > s->start ? s->base[m] : s->start;
 	}
-	return 0;
+	return s->base ? 0 : -ENOMEM;
 }
 
 static int64_t end_of(const struct sequences *s, int member)
 {
-	return s->base[member] + s->n[member];
+	return s->base[member] + s->comm->members[member]->n_calls;
 }
 
 static const struct nccl_call *call_at(const struct sequences *s, int member, int64_t index)
 {
 	return index >= s->base[member] && index < end_of(s, member)
-		       ? s->calls[s->first[member] + (index - s->base[member])]
+		       ? &s->comm->members[member]->calls[index - s->base[member]]
 		       : NULL;
 }
 
 /* The index in a member's kept calls of the first one behind launch `op` (`of`: of it); -1: none. */
-static int find_launch(const struct sequences *s, int member, uint64_t op, bool of)
+static int find_launch(const struct nccl_member *member, uint64_t op, bool of)
 {
-	for (int i = 0; i < s->n[member]; i++) {
-		uint64_t at = s->calls[s->first[member] + i]->op_count;
-
-		if (of ? at == op : at > op)
+	for (int i = 0; i < member->n_calls; i++)
+		if (of ? member->calls[i].op_count == op : member->calls[i].op_count > op)
 			return i;
-	}
 	return -1;
 }
 
 /* Where logs begin after opCount 0 their heads are missing: calls then count from the first launch
  * that all have whole. 0: all have their heads. False where opCount does not align them. */
-static bool align(struct sequences *s, const struct nccl_comm *comm, uint64_t *launch)
+static bool align(struct sequences *s, uint64_t *launch)
 {
-	int i;
-
 	*launch = 0;
 	for (int m = 0; m < s->members; m++) {
-		if (comm->members[m]->begins == 0)
-			continue;
-		i = find_launch(s, m, comm->members[m]->begins, false);
+		const struct nccl_member *member = s->comm->members[m];
+		int i = member->begins ? find_launch(member, member->begins, false) : 0;
+
 		if (i < 0)
 			return false;
-		if (s->calls[s->first[m] + i]->op_count > *launch)
-			*launch = s->calls[s->first[m] + i]->op_count;
+		if (member->begins && member->calls[i].op_count > *launch)
+			*launch = member->calls[i].op_count;
 	}
-	for (int m = 0; m<s->members && * launch> 0; m++) {
-		i = s->n[m] ? find_launch(s, m, *launch, true) : 0;
+	for (int m = 0; m < s->members && *launch; m++) {
+		const struct nccl_member *member = s->comm->members[m];
+		int i = member->n_calls ? find_launch(member, *launch, true) : 0;
+
 		if (i < 0)
 			return false;
 		s->base[m] = -i;
@@ -266,19 +234,20 @@ static void find_odd(const struct sequences *s, struct nccl_log_calls *calls)
 		if (!call && (before || calls->index < s->base[m]))
 			continue; /* it is not about this one, or its line is not kept */
 		odd.how = before ? NCCL_ODD_OTHER : call ? how_odd(s, calls, m) : NCCL_ODD_ENDED;
-		if (!call && s->n[m] > 0)
-			odd.call = s->calls[s->first[m] + s->n[m] - 1];
+		if (!call)
+			odd.call = call_at(s, m, end_of(s, m) - 1);
 		calls->odd[calls->n_odd++] = odd;
 	}
 }
 
-static void compare(struct sequences *s, const struct nccl_comm *comm, struct nccl_log_calls *calls)
+static void compare(struct sequences *s, struct nccl_log_calls *calls)
 {
+	const struct nccl_comm *comm = s->comm;
 	int64_t i;
 
 	calls->verdict = NCCL_CALLS_UNKNOWN;
 	if ((comm->guessed && comm->nranks > 0 && comm->n_members > comm->nranks) ||
-	    !align(s, comm, &calls->launch))
+	    !align(s, &calls->launch))
 		return;
 	for (int m = 0; m < s->members; m++) {
 		calls->most = end_of(s, m) > calls->most ? end_of(s, m) : calls->most;
@@ -318,8 +287,8 @@ int nccl_log_calls_compare(const struct nccl_comm *comm, struct nccl_log_calls *
 		nccl_log_calls_release(calls);
 		return -ENOMEM;
 	}
-	compare(&s, comm, calls);
-	sequences_release(&s);
+	compare(&s, calls);
+	free(s.base);
 	return 0;
 }
 

@@ -261,14 +261,12 @@ static int call_member(struct nccl_log *log, const struct message *message, uint
 	return place->member;
 }
 
-enum nccl_call_kind nccl_call_kind(const struct nccl_call *call)
+static bool is_pair(const struct nccl_call *call)
 {
-	return strcmp(call->function, "Send") == 0   ? NCCL_SEND
-	       : strcmp(call->function, "Recv") == 0 ? NCCL_RECV
-						     : NCCL_COLLECTIVE;
+	return strcmp(call->function, "Send") == 0 || strcmp(call->function, "Recv") == 0;
 }
 
-static int64_t number_collective(struct nccl_member *member, struct nccl_call *call)
+static void add_history(struct nccl_member *member, struct nccl_call *call)
 {
 	const uint64_t said[] = { (uintptr_t)call->function, call->count, (uint32_t)call->dtype,
 				  (uint32_t)call->op, (uint32_t)call->root };
@@ -276,39 +274,26 @@ static int64_t number_collective(struct nccl_member *member, struct nccl_call *c
 	call->history = member->history;
 	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) /* FNV-1a, by words */
 		member->history = (member->history ^ said[i]) * 0x100000001b3ull;
-	return ++member->collectives;
+	member->collectives++;
 }
 
-/* A Send's or Recv's among those of its member and peer; 0 without memory. */
-static int64_t number_pair(struct nccl_log *log, int member, enum place_kind kind, int peer)
-{
-	struct place *place = nccl_place(log, NULL, member, kind, (uint32_t)peer);
-
-	return place ? ++place->calls : 0;
-}
-
+/* Of Sends and Recvs it is kept only how many there are. */
 static void call_take(struct nccl_log *log, int number, struct nccl_call *call)
 {
 	struct nccl_member *member = &log->members[number];
-	enum nccl_call_kind kind = nccl_call_kind(call);
 
-	if (kind == NCCL_COLLECTIVE)
-		call->number = number_collective(member, call);
-	else
-		call->number =
-			number_pair(log, number, kind == NCCL_SEND ? PLACE_SENDS : PLACE_RECVS,
-				    call->root);
-	if (member->made == 0)
+	if (member->made++ == 0)
 		member->begins = call->op_count;
+	log->calls++;
+	if (is_pair(call))
+		return;
+	add_history(member, call);
 	if (member->n_calls == log->keep) {
 		member->n_calls /= 2;
 		memmove(member->calls, member->calls + log->keep - member->n_calls,
 			(size_t)member->n_calls * sizeof(*call));
 	}
-	if (raw_add(log, member->calls, member->n_calls, *call)) {
-		member->made++;
-		log->calls++;
-	}
+	raw_add(log, member->calls, member->n_calls, *call);
 }
 
 bool nccl_message_call(struct nccl_log *log, const struct message *message)

@@ -190,36 +190,13 @@ static void print_comparison(FILE *out, const struct nccl_comm *comm,
 		fprintf(out, "    ...\n");
 }
 
-static void print_pair(FILE *out, const struct nccl_unmatched *pair)
-{
-	const struct nccl_call *const calls[] = { pair->send, pair->recv };
-
-	fprintf(out, "  rank %d -> rank %d: %" PRId64 " Send, %" PRId64 " Recv", pair->from,
-		pair->to, pair->sends, pair->recvs);
-	for (int i = 0; i < 2; i++) {
-		if (!calls[i])
-			continue;
-		fprintf(out, "; %s:%" PRId64 ":", calls[i]->file, calls[i]->line);
-		print_fields(out, calls[i],
-			     1u << NCCL_FUNCTION | 1u << NCCL_COUNT | 1u << NCCL_DTYPE);
-		fprintf(out, "%s", calls[!i] ? "" : " has no partner");
-	}
-	fprintf(out, "\n");
-}
-
 static int print_comm(FILE *out, const struct nccl_comm *comm)
 {
-	struct nccl_unmatched *pairs = NULL;
-	struct nccl_log_calls calls = { .odd = NULL };
-	int n, rc = nccl_log_calls_compare(comm, &calls);
+	struct nccl_log_calls calls;
+	int rc = nccl_log_calls_compare(comm, &calls);
 
 	if (rc == 0)
-		rc = nccl_log_calls_unmatched(comm, &pairs, &n);
-	if (rc == 0)
 		print_comparison(out, comm, &calls);
-	for (int p = 0; rc == 0 && p < n; p++)
-		print_pair(out, &pairs[p]);
-	free(pairs);
 	nccl_log_calls_release(&calls);
 	return rc;
 }

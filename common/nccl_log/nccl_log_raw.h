@@ -5,14 +5,7 @@
 #include "nccl_log/nccl_log.h"
 
 /* Something that a line comes from or names, and the member it stands for. */
-enum place_kind {
-	PLACE_PROCESS,
-	PLACE_THREAD,
-	PLACE_DEVICE,
-	PLACE_ADDRESS,
-	PLACE_SENDS, /* of a member (whose number stands for the pid) to a peer */
-	PLACE_RECVS  /* from it */
-};
+enum place_kind { PLACE_PROCESS, PLACE_THREAD, PLACE_DEVICE, PLACE_ADDRESS };
 
 struct place {
 	const char *host;
@@ -23,8 +16,7 @@ struct place {
 	int first;  /* device: its first member */
 	int tuner;  /* process: the rank 0 that called last */
 	bool in_init;
-	int guesses;   /* device: communicators without an id so far */
-	int64_t calls; /* sends, receives: so far */
+	int guesses; /* device: communicators without an id so far */
 };
 
 /* Rank 0's "Channel" line: ranks in pool[first] on. */
@@ -105,9 +97,6 @@ int nccl_log_member(struct nccl_log *log, const struct message *message, int ran
 /* The same for a message that NCCL prints during initialisation only: a thread that is in none
  * begins one, whose communicator is guessed (NCCL before 2.18 says nothing at its start). */
 int nccl_log_builder(struct nccl_log *log, const struct message *message, int rank);
-
-enum nccl_call_kind { NCCL_COLLECTIVE, NCCL_SEND, NCCL_RECV };
-enum nccl_call_kind nccl_call_kind(const struct nccl_call *call);
 
 /* Take in one message. */
 void nccl_log_message(struct nccl_log *log, const struct message *message);

@@ -16,131 +16,88 @@ enum {
 	VALUE_WHOLE = 100,
 	MORE_ROOM = 40,	 /* for the line of what has no room */
 	NAMES_MOST = 64, /* in which ranks differ and which are looked at */
-	UNKNOWN = 999	 /* row of a setting that nobody knows */
+	UNKNOWN = 999	 /* place of a setting that nobody knows */
 };
 
-/* Settings by name, in the order in which they are suspected; "*" at the end: all that begin so. The first
- * row that fits counts. What breaks calls did so on NCCL 2.28.9 over sockets (hang or "message truncated"),
- * or chooses the transport at each end by itself; NCCL_NTHREADS, NCCL_CHUNK_SIZE, NCCL_CROSS_NIC and
- * NCCL_NSOCKS_PERTHREAD did no harm there. What is free is a rank's own: its logs, its names, its interfaces. */
+/* Settings by name, those that fit twice by the first; "*" at the end: all that begin so. Of those that break
+ * calls or matter the order is that in which they are suspected. What breaks calls did so on NCCL 2.28.9 over
+ * sockets (hang or "message truncated"), or chooses the transport at each end by itself; NCCL_NTHREADS,
+ * NCCL_CHUNK_SIZE, NCCL_CROSS_NIC and NCCL_NSOCKS_PERTHREAD did no harm there. What is free is a rank's own: its
+ * logs, its names, its interfaces, options of ours, and where containers and builds look for the library; what
+ * NCCL_CONF_FILE holds is compared. A rank may have a NIC of its own. "CUDA": versions of runtime and driver. */
 static const struct {
-	const char *name;
 	enum setting_weight weight;
+	const char *names;
 } rows[] = {
-	{ "NCCL_ALGO", SETTING_BREAKS },
-	{ "NCCL_PROTO", SETTING_BREAKS },
-	{ "libnccl", SETTING_BREAKS },
-	{ "NCCL_BUFFSIZE", SETTING_BREAKS },
-	{ "NCCL_LL_BUFFSIZE", SETTING_BREAKS },
-	{ "NCCL_LL128_*", SETTING_BREAKS },
-	{ "NCCL_MIN_*", SETTING_BREAKS },
-	{ "NCCL_MAX_*", SETTING_BREAKS },
-	{ "NCCL_NET", SETTING_BREAKS },
-	{ "NCCL_P2P_DISABLE", SETTING_BREAKS },
-	{ "NCCL_P2P_LEVEL", SETTING_BREAKS },
-	{ "NCCL_P2P_NET_CHUNKSIZE", SETTING_BREAKS },
-	{ "NCCL_P2P_NVL_CHUNKSIZE", SETTING_BREAKS },
-	{ "NCCL_P2P_PCI_CHUNKSIZE", SETTING_BREAKS },
-	{ "NCCL_SHM_DISABLE", SETTING_BREAKS },
-
-	{ "NCCL_P2P_*", SETTING_MATTERS },
-	{ "NCCL_SHM_*", SETTING_MATTERS },
-	{ "NCCL_NTHREADS", SETTING_MATTERS },
-	{ "NCCL_THREAD_THRESHOLDS", SETTING_MATTERS },
-	{ "NCCL_CHUNK_SIZE", SETTING_MATTERS },
-	{ "NCCL_NCHANNELS_PER_NET_PEER", SETTING_MATTERS },
-	{ "NCCL_NVLS*", SETTING_MATTERS },
-	{ "NCCL_COLLNET_*", SETTING_MATTERS },
-	{ "NCCL_CROSS_NIC", SETTING_MATTERS },
-	{ "NCCL_NET_*", SETTING_MATTERS },
-	{ "NCCL_NETDEVS_POLICY*", SETTING_MATTERS },
-	{ "NCCL_TUNER_*", SETTING_MATTERS },
-	{ "NCCL_GRAPH_DUMP_FILE*", SETTING_FREE },
-	{ "NCCL_GRAPH_*", SETTING_MATTERS },
-	{ "NCCL_TOPO_DUMP_FILE*", SETTING_FREE },
-	{ "NCCL_TOPO_FILE", SETTING_MATTERS },
-	{ "NCCL_IB_HCA", SETTING_MAY }, /* a rank may have a NIC of its own */
-	{ "NCCL_IB_*", SETTING_MATTERS },
-	{ "NCCL_SOCKET_IFNAME", SETTING_FREE },
-	{ "NCCL_SOCKET_*", SETTING_MATTERS },
-	{ "NCCL_NSOCKS_PERTHREAD", SETTING_MATTERS },
-	{ "NCCL_CUMEM_*", SETTING_MATTERS },
-	{ "NCCL_PXN_*", SETTING_MATTERS },
-	{ "NCCL_NVB_*", SETTING_MATTERS },
-	{ "NCCL_MNNVL_UUID", SETTING_MAY },
-	{ "NCCL_MNNVL_CLIQUE_ID", SETTING_MAY },
-	{ "NCCL_MNNVL_*", SETTING_MATTERS },
-	{ "NCCL_ALLOC_P2P_NET_LL_BUFFERS", SETTING_MATTERS },
-	{ "NCCL_CONNECT_ROUND_MAX_PEERS", SETTING_MATTERS },
-	{ "NCCL_RUNTIME_CONNECT", SETTING_MATTERS },
-	{ "NCCL_PAT_ENABLE", SETTING_MATTERS },
-	{ "NCCL_SYM_*", SETTING_MATTERS },
-	{ "NCCL_WIN_*", SETTING_MATTERS },
-	{ "NCCL_CTA_POLICY", SETTING_MATTERS },
-	{ "NCCL_UNPACK_*", SETTING_MATTERS },
-	{ "NCCL_LOCAL_REGISTER", SETTING_MATTERS },
-	{ "NCCL_LEGACY_CUDA_REGISTER", SETTING_MATTERS },
-	{ "NCCL_LAUNCH_MODE", SETTING_MATTERS },
-	{ "NCCL_CHECK*", SETTING_MATTERS },
-	{ "NCCL_COMM_ID", SETTING_MATTERS },
-	{ "NCCL_OOB_NET_ENABLE", SETTING_MATTERS },
-
-	{ "libnccl-path", SETTING_MAY },
-	{ "CUDA", SETTING_MAY }, /* versions of runtime and driver */
-	{ "CUDA_LAUNCH_BLOCKING", SETTING_MAY },
-	{ "CUDA_DEVICE_MAX_CONNECTIONS", SETTING_MAY },
-	{ "CUDA_MODULE_LOADING", SETTING_MAY },
-	{ MORE, SETTING_MAY },
-
-	{ "NCCL_DEBUG*", SETTING_FREE },
-	{ "NCCL_WARN_*", SETTING_FREE },
-	{ "NCCL_PROFILE*", SETTING_FREE },
-	{ "NCCL_NVTX_*", SETTING_FREE },
-	{ "NCCL_REPORT_*", SETTING_FREE },
-	{ "NCCL_RAS_*", SETTING_FREE },
-	{ "NCCL_HOSTID", SETTING_FREE },
-	{ "NCCL_OOB_NET_IFNAME", SETTING_FREE },
-	{ "NCCL_CONF_FILE", SETTING_FREE }, /* what it holds is compared */
-	{ "NCCL_IGNORE_CPU_AFFINITY", SETTING_FREE },
-	{ "NCCL_SET_*", SETTING_FREE },
-	{ "NCCL_PROXY_CPUSET", SETTING_FREE },
-	{ "NCCL_PROXY_DUMP_SIGNAL", SETTING_FREE },
-	{ "NCCL_UID_STAGGER*", SETTING_FREE },
-	{ "NCCL_TESTS_*", SETTING_FREE }, /* options of ours */
-	/* where containers and builds look for it */
-	{ "NCCL_HOME", SETTING_FREE },
-	{ "NCCL_ROOT*", SETTING_FREE },
-	{ "NCCL_DIR", SETTING_FREE },
-	{ "NCCL_VERSION", SETTING_FREE },
-	{ "NCCL_INCLUDE*", SETTING_FREE },
-	{ "NCCL_LIB*", SETTING_FREE },
+	{ SETTING_FREE,
+	  "NCCL_GRAPH_DUMP_FILE* NCCL_TOPO_DUMP_FILE* NCCL_SOCKET_IFNAME NCCL_DEBUG* "
+	  "NCCL_WARN_* NCCL_PROFILE* NCCL_NVTX_* NCCL_REPORT_* NCCL_RAS_* NCCL_HOSTID "
+	  "NCCL_OOB_NET_IFNAME NCCL_CONF_FILE NCCL_IGNORE_CPU_AFFINITY NCCL_SET_* "
+	  "NCCL_PROXY_CPUSET NCCL_PROXY_DUMP_SIGNAL NCCL_UID_STAGGER* NCCL_TESTS_* "
+	  "NCCL_HOME NCCL_ROOT* NCCL_DIR NCCL_VERSION NCCL_INCLUDE* NCCL_LIB*" },
+	{ SETTING_MAY,
+	  "NCCL_IB_HCA NCCL_MNNVL_UUID NCCL_MNNVL_CLIQUE_ID libnccl-path CUDA "
+	  "CUDA_LAUNCH_BLOCKING CUDA_DEVICE_MAX_CONNECTIONS CUDA_MODULE_LOADING " MORE },
+	{ SETTING_BREAKS,
+	  "NCCL_ALGO NCCL_PROTO libnccl NCCL_BUFFSIZE NCCL_LL_BUFFSIZE NCCL_LL128_* "
+	  "NCCL_MIN_* NCCL_MAX_* NCCL_NET NCCL_P2P_DISABLE NCCL_P2P_LEVEL "
+	  "NCCL_P2P_NET_CHUNKSIZE NCCL_P2P_NVL_CHUNKSIZE NCCL_P2P_PCI_CHUNKSIZE "
+	  "NCCL_SHM_DISABLE" },
+	{ SETTING_MATTERS,
+	  "NCCL_P2P_* NCCL_SHM_* NCCL_NTHREADS NCCL_THREAD_THRESHOLDS NCCL_CHUNK_SIZE "
+	  "NCCL_NCHANNELS_PER_NET_PEER NCCL_NVLS* NCCL_COLLNET_* NCCL_CROSS_NIC "
+	  "NCCL_NET_* NCCL_NETDEVS_POLICY* NCCL_TUNER_* NCCL_GRAPH_* NCCL_TOPO_FILE "
+	  "NCCL_IB_* NCCL_SOCKET_* NCCL_NSOCKS_PERTHREAD NCCL_CUMEM_* NCCL_PXN_* "
+	  "NCCL_NVB_* NCCL_MNNVL_* NCCL_ALLOC_P2P_NET_LL_BUFFERS "
+	  "NCCL_CONNECT_ROUND_MAX_PEERS NCCL_RUNTIME_CONNECT NCCL_PAT_ENABLE "
+	  "NCCL_SYM_* NCCL_WIN_* NCCL_CTA_POLICY NCCL_UNPACK_* NCCL_LOCAL_REGISTER "
+	  "NCCL_LEGACY_CUDA_REGISTER NCCL_LAUNCH_MODE NCCL_CHECK* NCCL_COMM_ID "
+	  "NCCL_OOB_NET_ENABLE" },
 };
 
-static bool fits(const char *pattern, const char *name)
+/* Which of the names, separated by blanks, fits; -1: none. */
+static int fits(const char *names, const char *name)
 {
-	size_t n = strcspn(pattern, "*");
+	for (int i = 0; *names; i++, names += strspn(names, " ")) {
+		size_t n = strcspn(names, "* ");
 
-	return pattern[n] ? strncmp(pattern, name, n) == 0 : strcmp(pattern, name) == 0;
+		if (strncmp(names, name, n) == 0 && (names[n] == '*' || name[n] == '\0'))
+			return i;
+		names += strcspn(names, " ");
+	}
+	return -1;
 }
 
-static int row_of(const char *name)
+/* The place of a name, hundreds by row; UNKNOWN. */
+static int place_of(const char *name)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (fits(rows[i].name, name))
-			return (int)i;
+	for (int i = 0; i < (int)(sizeof(rows) / sizeof(rows[0])); i++) {
+		int at = fits(rows[i].names, name);
+
+		if (at >= 0)
+			return 100 * i + at;
+	}
 	return UNKNOWN;
 }
 
 enum setting_weight setting_weight(const char *name)
 {
-	int row = row_of(name);
+	int place = place_of(name);
 
-	if (row != UNKNOWN)
-		return rows[row].weight;
+	if (place != UNKNOWN)
+		return rows[place / 100].weight;
 	return strncmp(name, "NCCL_", 5) == 0 ? SETTING_MAY : SETTING_FREE;
 }
 
 /* ---- one rank's ---- */
+
+static char *make_printable(char *text)
+{
+	for (char *c = text; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+	return text;
+}
 
 /* `value` as it is kept: printable, and not longer than VALUE_WHOLE. */
 static void shorten(const char *value, char *to, size_t len)
@@ -150,9 +107,7 @@ static void shorten(const char *value, char *to, size_t len)
 	else
 		snprintf(to, len, "%.*s...#%08" PRIx32, VALUE_SHOWN, value,
 			 (uint32_t)rank_groups_value(value));
-	for (; *to; to++)
-		if (!isprint((unsigned char)*to))
-			*to = '?';
+	make_printable(to);
 }
 
 void settings_put(struct settings *s, const char *name, const char *value)
@@ -222,10 +177,7 @@ static char *value_of(const char *text, const char *name, char *buf, size_t len)
 	else
 		snprintf(buf, len, "%.*s", (int)(line.len - line.name - 1),
 			 line.at + line.name + 1);
-	for (char *c = buf; *c; c++)
-		if (!isprint((unsigned char)*c))
-			*c = '?';
-	return buf;
+	return make_printable(buf);
 }
 
 uint64_t settings_hash(const struct settings *s)
@@ -290,9 +242,9 @@ static void add_unlike(struct names *names, const char *a, const char *b)
 	}
 }
 
-static int by_row(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
-	int x = row_of(a), y = row_of(b);
+	int x = place_of(a), y = place_of(b);
 
 	return x != y ? (x > y) - (x < y) : strcmp(a, b);
 }
@@ -309,7 +261,7 @@ static void find_names(struct names *names, const char *const *texts, int nranks
 		add_unlike(names, texts[i], first);
 		add_unlike(names, first, texts[i]);
 	}
-	qsort(names->names, (size_t)names->n, sizeof(names->names[0]), by_row);
+	qsort(names->names, (size_t)names->n, sizeof(names->names[0]), by_place);
 }
 
 static void describe(const struct rank_groups *g, const char *const *texts, const char *name,

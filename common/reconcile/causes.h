@@ -16,11 +16,11 @@ struct cause_finding {
 
 struct cause {
 	const char *name; /* "forced-settings" */
-	const char *what; /* in a few words */
-	const char *fix;
-	bool gpu; /* of runs on GPUs alone */
+	bool gpu;	  /* of runs on GPUs alone */
 	/* Looks at the observation alone. The finding is CAUSE_NO before. */
 	void (*check)(const struct observation *observation, struct cause_finding *finding);
+	const char *what; /* in a few words */
+	const char *fix;
 };
 
 /* Strongest evidence first. */

@@ -59,3 +59,11 @@ json_t *json_value_texts(char *const *texts, int n)
 	}
 	return list;
 }
+
+json_t *json_value_if(json_t *value, int rc)
+{
+	if (rc == 0)
+		return value;
+	json_decref(value);
+	return NULL;
+}

@@ -129,11 +129,7 @@ static json_t *options_object(const struct options *options)
 
 	for (size_t i = 0; rc == 0 && i < sizeof(option_fields) / sizeof(option_fields[0]); i++)
 		rc = json_object_set_new(to, option_fields[i].name, option_value(options, i));
-	if (rc < 0) {
-		json_decref(to);
-		return NULL;
-	}
-	return to;
+	return json_value_if(to, rc);
 }
 
 static json_t *rank_object(const struct rank_facts *rank, const struct options *options)
@@ -157,25 +153,17 @@ static json_t *rank_object(const struct rank_facts *rank, const struct options *
 	rc |= json_object_set_new(to, "device_memory_bytes",
 				  json_integer((json_int_t)device->device_memory));
 	rc |= json_object_set_new(to, "config", json_value_text(device->config));
-	if (rc < 0) {
-		json_decref(to);
-		return NULL;
-	}
-	return to;
+	return json_value_if(to, rc);
 }
 
 static json_t *ranks_array(const struct run_facts *facts)
 {
 	json_t *list = json_array();
+	int rc = 0;
 
-	for (int i = 0; list && i < facts->nranks; i++) {
-		if (json_array_append_new(list, rank_object(&facts->ranks[i], facts->options)) <
-		    0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
+	for (int i = 0; rc == 0 && i < facts->nranks; i++)
+		rc = json_array_append_new(list, rank_object(&facts->ranks[i], facts->options));
+	return json_value_if(list, rc);
 }
 
 /* Each host once, in the order of their lowest rank. */
@@ -190,11 +178,7 @@ static json_t *hosts_array(const struct run_facts *facts)
 		rc = json_array_append_new(list, json_value_text(facts->ranks[i].host));
 		next++;
 	}
-	if (rc < 0) {
-		json_decref(list);
-		return NULL;
-	}
-	return list;
+	return json_value_if(list, rc);
 }
 
 /* Takes `object`, which may be NULL, as a line. */
@@ -220,20 +204,7 @@ static json_t *typed_object(const char *type)
 {
 	json_t *object = json_object();
 
-	if (object && json_object_set_new(object, "type", json_string(type)) < 0) {
-		json_decref(object);
-		return NULL;
-	}
-	return object;
-}
-
-/* Gives the object back when rc tells that all additions worked, else frees it. */
-static json_t *object_if(json_t *object, int rc)
-{
-	if (rc == 0)
-		return object;
-	json_decref(object);
-	return NULL;
+	return json_value_if(object, json_object_set_new(object, "type", json_string(type)));
 }
 
 static json_t *header_object(const struct run_facts *facts)
@@ -255,7 +226,7 @@ static json_t *header_object(const struct run_facts *facts)
 	rc |= json_object_set_new(to, "seed", json_integer(facts->options->seed));
 	rc |= json_object_set_new(to, "options", options_object(facts->options));
 	rc |= json_object_set_new(to, "env", sink_environment(false));
-	return object_if(to, rc);
+	return json_value_if(to, rc);
 }
 
 static int json_begin(struct sink *sink, const struct run_facts *facts)
@@ -299,7 +270,7 @@ static json_t *per_rank_object(int rank, const struct stats *stats)
 	rc |= json_object_set_new(to, "min_us", json_value_real(stats->min));
 	rc |= json_object_set_new(to, "max_us", json_value_real(stats->max));
 	rc |= json_object_set_new(to, "p99_us", json_value_real(stats->p99));
-	return object_if(to, rc);
+	return json_value_if(to, rc);
 }
 
 static json_t *per_rank_array(const struct row *row)
@@ -309,7 +280,7 @@ static json_t *per_rank_array(const struct row *row)
 
 	for (int i = 0; rc == 0 && i < row->nranks; i++)
 		rc = json_array_append_new(list, per_rank_object(i, &row->per_rank[i]));
-	return object_if(list, rc);
+	return json_value_if(list, rc);
 }
 
 /* One array per sample, in it one time per rank. */
@@ -326,7 +297,7 @@ static json_t *samples_array(const struct row *row)
 				sample, json_value_real(row->sample_times_us[i * row->nranks + r]));
 		rc |= json_array_append_new(list, sample);
 	}
-	return object_if(list, rc);
+	return json_value_if(list, rc);
 }
 
 static bool samples_wanted(const struct row *row)
@@ -348,7 +319,7 @@ static int json_row(struct sink *sink, const struct row *row)
 		rc |= json_object_set_new(to, "per_rank", per_rank_array(row));
 	if (samples_wanted(row))
 		rc |= json_object_set_new(to, "samples_us", samples_array(row));
-	return write_object(sink, object_if(to, rc));
+	return write_object(sink, json_value_if(to, rc));
 }
 
 static int json_comment(struct sink *sink, const char *line)
@@ -356,7 +327,7 @@ static int json_comment(struct sink *sink, const char *line)
 	json_t *to = typed_object("comment");
 	int rc = json_object_set_new(to, "text", json_value_text(line));
 
-	return write_object(sink, object_if(to, rc));
+	return write_object(sink, json_value_if(to, rc));
 }
 
 static json_t *error_object(const struct error *err)
@@ -373,7 +344,7 @@ static json_t *error_object(const struct error *err)
 	rc |= json_object_set_new(to, "file", json_value_text(err->file));
 	rc |= json_object_set_new(to, "line", json_integer(err->line));
 	rc |= json_object_set_new(to, "text", json_value_text(err->text));
-	return object_if(to, rc);
+	return json_value_if(to, rc);
 }
 
 static json_t *memory_object(const struct run_summary *summary)
@@ -385,7 +356,7 @@ static json_t *memory_object(const struct run_summary *summary)
 	rc |= json_object_set_new(to, "buffers", json_integer((json_int_t)summary->memory_buffers));
 	rc |= json_object_set_new(to, "collectives",
 				  json_integer((json_int_t)summary->memory_collectives));
-	return object_if(to, rc);
+	return json_value_if(to, rc);
 }
 
 static int json_end(struct sink *sink, const struct run_summary *summary)
@@ -399,7 +370,7 @@ static int json_end(struct sink *sink, const struct run_summary *summary)
 	rc |= json_object_set_new(to, "avg_busbw_gbs", json_value_real(summary->avg_busbw_gbs));
 	rc |= json_object_set_new(to, "error", error_object(summary->err));
 	rc |= json_object_set_new(to, "memory_bytes", memory_object(summary));
-	return write_object(sink, object_if(to, rc));
+	return write_object(sink, json_value_if(to, rc));
 }
 
 static const struct sink_ops json_ops = {

@@ -44,14 +44,6 @@ static json_t *number(double value)
 	return json_real(value);
 }
 
-static json_t *object_if(json_t *object, int rc)
-{
-	if (rc == 0)
-		return object;
-	json_decref(object);
-	return NULL;
-}
-
 /* ---- the head ---- */
 
 static json_t *device_object(const struct rank_facts *rank, const struct options *options)
@@ -73,7 +65,7 @@ static json_t *devices_array(const struct run_facts *facts)
 
 	for (int i = 0; rc == 0 && i < facts->nranks; i++)
 		rc = json_array_append_new(list, device_object(&facts->ranks[i], facts->options));
-	return object_if(list, rc);
+	return json_value_if(list, rc);
 }
 
 static json_t *config_object(const struct run_facts *facts)
@@ -132,7 +124,7 @@ static json_t *times_array(const double *times, int64_t n, int64_t stride)
 
 	for (int64_t i = 0; rc == 0 && i < n; i++)
 		rc = json_array_append_new(list, number(times[i * stride]));
-	return object_if(list, rc);
+	return json_value_if(list, rc);
 }
 
 static json_t *times_of_ranks(const struct row *row)
@@ -143,7 +135,7 @@ static json_t *times_of_ranks(const struct row *row)
 	for (int r = 0; rc == 0 && r < row->nranks; r++)
 		rc = json_array_append_new(list, times_array(row->sample_times_us + r, row->samples,
 							     row->nranks));
-	return object_if(list, rc);
+	return json_value_if(list, rc);
 }
 
 /* The slowest rank's time of every sample; to be freed. */
@@ -185,7 +177,7 @@ static json_t *per_iteration_object(const struct row *row, int skip)
 	rc = json_object_set_new(to, "times_us", times_array(times, row->samples, 1));
 	if (row->nranks > 1)
 		rc |= json_object_set_new(to, "per_process_max_times_us", times_of_ranks(row));
-	to = object_if(to, rc);
+	to = json_value_if(to, rc);
 out:
 	free(times);
 	return to;
@@ -234,7 +226,7 @@ static json_t *result_object(const struct sink_nccl_json *json)
 	rc |= json_object_set_new(to, "actual_iterations",
 				  json_integer(iterations_of(row, json->facts->options)));
 	rc |= json_object_set_new(to, "experiment_name", json_string(""));
-	return object_if(to, rc);
+	return json_value_if(to, rc);
 }
 
 /* ---- the document ---- */

@@ -28,16 +28,14 @@ out:
 json_t *sink_environment(bool list)
 {
 	json_t *to = list ? json_array() : json_object();
+	int rc = 0;
 
-	for (char **variable = environ; to && variable && *variable; variable++) {
+	for (char **variable = environ; to && variable && *variable && rc == 0; variable++) {
 		const char *equals = strchr(*variable, '=');
 
-		if (equals && add_variable(to, *variable, equals) < 0) {
-			json_decref(to);
-			return NULL;
-		}
+		rc = equals ? add_variable(to, *variable, equals) : 0;
 	}
-	return to;
+	return json_value_if(to, rc);
 }
 
 json_t *sink_column_value(const struct column *column, const struct row *row)

@@ -238,3 +238,11 @@ const char *fault_arg(const struct fault_spec *spec, const char *key)
 			return spec->args[i].value;
 	return NULL;
 }
+
+bool fault_names(const struct fault_spec *spec, int rank, int nranks)
+{
+	for (int i = 0; i < spec->nranks; i++)
+		if (spec->ranks[i] == rank)
+			return true;
+	return spec->nranks == 0 && rank == nranks - 1;
+}

@@ -106,7 +106,9 @@ struct fault_way {
 	const char *args;    /* "factor=half", which the user has not given; "" none */
 };
 
-#define KIND(name) (1u << CALL_##name) /* of fault_way.kinds */
+/* Of `kinds`. */
+#define KIND(name) (1u << CALL_##name)
+#define KIND_PAIR  (KIND(SEND) | KIND(RECV))
 
 struct fault {
 	const char *name;   /* "drop-rank" */
@@ -125,7 +127,8 @@ struct fault {
 	} needs;
 	/* The schedule that a run takes where none is asked for; NULL: plain. */
 	const char *schedule;
-	/* Calls that it can break; NULL: any. */
+	/* Calls that it can break: a bit 1 << enum call_kind for each, 0: any; of these, NULL: all. */
+	uint32_t kinds;
 	bool (*applies)(const struct planned_call *call);
 	/* FAULT_HOLD alone: the held call is made right behind this one. */
 	bool (*behind)(const struct call *held, const struct call *next);
@@ -165,6 +168,9 @@ int fault_parse(struct fault_spec *spec, const char *text, struct error *err);
 /* Value of a key, or NULL. */
 const char *fault_arg(const struct fault_spec *spec, const char *key);
 
+/* Returns true if the rank is one of its culprits, the last one of the job by default. */
+bool fault_names(const struct fault_spec *spec, int rank, int nranks);
+
 /* Choose the way of a spec whose fault has some: the first that fits the machine, the call and what the user
  * gave (outcome=, keys). 0; -ENOTSUP with what is missing in words in `why`. */
 int fault_choose_way(struct fault_spec *spec, const struct fault_machine *machine,
@@ -177,6 +183,9 @@ int fault_idle(const struct fault_act *act);
 /* Fire by returning FAULT_SWALLOW, FAULT_HOLD, and nothing else. */
 int fault_swallow(const struct fault_act *act);
 int fault_hold(const struct fault_act *act);
+
+/* For `applies`: the call is in no group. */
+bool fault_ungrouped(const struct planned_call *call);
 
 /* The ranks that a job needs for it. */
 int fault_ranks(const struct fault *fault);

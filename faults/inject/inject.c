@@ -50,12 +50,14 @@ static int check_ranks(const struct fault_spec *spec, const struct inject_place 
 
 static bool applies(const struct fault *fault, const struct agenda *agenda, int i)
 {
+	const struct planned_call *call = &agenda->calls[i];
 	bool followed = !fault->behind;
 
-	if (fault->applies && !fault->applies(&agenda->calls[i]))
+	if ((fault->kinds && !(fault->kinds & 1u << call->call.kind)) ||
+	    (fault->applies && !fault->applies(call)))
 		return false;
 	for (int k = i + 1; k < agenda->n && !followed; k++)
-		followed = fault->behind(&agenda->calls[i].call, &agenda->calls[k].call);
+		followed = fault->behind(&call->call, &agenda->calls[k].call);
 	return followed;
 }
 
@@ -162,14 +164,6 @@ static int place_spec(struct fault_spec *spec, const struct inject_place *place,
 	return rc < 0 ? rc : resolve(spec, place, meets, err);
 }
 
-static bool spec_names(const struct fault_spec *spec, int rank)
-{
-	for (int i = 0; i < spec->nranks; i++)
-		if (spec->ranks[i] == rank)
-			return true;
-	return false;
-}
-
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err)
 {
 	uint32_t meets = 0;
@@ -188,7 +182,7 @@ int inject_place(struct injector *injector, const struct inject_place *place, st
 	injector->comms = place->schedule->comms;
 	injector->record = place->record;
 	for (int i = 0; place->record && i < injector->nspecs; i++)
-		if (spec_names(&injector->specs[i], place->rank))
+		if (fault_names(&injector->specs[i], place->rank, place->nranks))
 			atomic_fetch_or(&place->record->due, 1u << i);
 	return 0;
 }
@@ -236,7 +230,7 @@ bool inject_needs(const struct injector *injector, unsigned need)
 static bool due(const struct injector *injector, const struct fault_spec *spec,
 		const struct call *call)
 {
-	if (injector->rank < 0 || !spec_names(spec, injector->rank))
+	if (injector->rank < 0 || !fault_names(spec, injector->rank, injector->nranks))
 		return false;
 	if (!call || spec->op == FAULT_OP_INIT)
 		return !call && spec->op == FAULT_OP_INIT;
@@ -406,8 +400,8 @@ static enum launch_verdict inject_launch(void *state)
 		const struct fault_spec *spec = &injector->specs[i];
 
 		if (!spec->fault->launch || injector->rank < 0 ||
-		    !spec_names(spec, injector->rank) || spec->op <= injector->launched ||
-		    spec->op > (long)injector->calls)
+		    !fault_names(spec, injector->rank, injector->nranks) ||
+		    spec->op <= injector->launched || spec->op > (long)injector->calls)
 			continue;
 		note(injector, i);
 		verdict = spec->fault->launch(spec);

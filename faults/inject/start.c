@@ -4,14 +4,6 @@
 
 #include "inject/inject.h"
 
-static bool names_rank(const struct fault_spec *spec, int rank, int nranks)
-{
-	for (int i = 0; i < spec->nranks; i++)
-		if (spec->ranks[i] == rank)
-			return true;
-	return spec->nranks == 0 && rank == nranks - 1;
-}
-
 int inject_start(const struct injector *injector, int rank, int nranks, size_t bytes,
 		 struct error *err)
 {
@@ -21,7 +13,7 @@ int inject_start(const struct injector *injector, int rank, int nranks, size_t b
 		const struct fault_spec *spec = &injector->specs[i];
 		int rc = 0;
 
-		if (spec->fault->start && names_rank(spec, rank, nranks))
+		if (spec->fault->start && fault_names(spec, rank, nranks))
 			rc = spec->fault->start(spec, bytes);
 		if (rc < 0)
 			return error_set(err, OUTCOME_USAGE, rc, "--fault=%.200s: %s", spec->text,

@@ -1,4 +1,4 @@
-/* idle.c: ways to fire that several faults share. */
+/* idle.c: what several faults share: ways to fire, and which calls they are about. */
 #include <errno.h>
 #include <time.h>
 
@@ -26,4 +26,9 @@ int fault_hold(const struct fault_act *act)
 {
 	(void)act;
 	return FAULT_HOLD;
+}
+
+bool fault_ungrouped(const struct planned_call *call)
+{
+	return !call->grouped;
 }

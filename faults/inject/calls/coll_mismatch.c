@@ -1,11 +1,6 @@
 /* coll_mismatch.c: the rank makes another collective than the others. */
 #include "inject/calls/change.h"
 
-static bool applies(const struct planned_call *planned)
-{
-	return !change_is_pair(planned->call.kind);
-}
-
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */
 static const struct fault_way ways[] = {
 	{ "hang", BY_ANY, 0, 0, 0, "" },
@@ -33,7 +28,7 @@ const struct fault fault_coll_mismatch = {
 		"they make one",
 	.source =
 		"pytorch/pytorch#118369: a rank did not call the right function at the right time",
-	.applies = applies,
+	.kinds = ~KIND_PAIR,
 	.args = "outcome=hang",
 	.ways = ways,
 	.mpi = "hang|error|wrong-data|diverged|died",

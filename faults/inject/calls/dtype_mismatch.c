@@ -19,11 +19,6 @@ static enum dtype other_type(enum dtype dtype, const char *how)
 	return strcmp(how, "width") == 0 ? narrow[dtype_size(dtype)] : same[dtype];
 }
 
-static bool applies(const struct planned_call *planned)
-{
-	return !change_is_pair(planned->call.kind) && planned->call.kind != CALL_ALLTOALLV;
-}
-
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */
 static const struct fault_way ways[] = {
 	{ "hang", BY_P2P,
@@ -67,7 +62,7 @@ const struct fault fault_dtype_mismatch = {
 	.source = "PyTorch checks for it with TORCH_DISTRIBUTED_DEBUG=DETAIL; mixed precision on "
 		  "one rank alone",
 	.args = "how=width|same outcome=hang|corrupt|silent",
-	.applies = applies,
+	.kinds = ~(KIND_PAIR | KIND(ALLTOALLV)),
 	.ways = ways,
 	.mpi = "hang|error|wrong-data|diverged|died",
 	.nccl = "hang|error|wrong-data|diverged",

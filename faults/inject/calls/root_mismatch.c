@@ -3,12 +3,13 @@
 
 static bool applies(const struct planned_call *planned)
 {
-	return planned->call.peer >= 0 && !change_is_pair(planned->call.kind);
+	return planned->call.peer >= 0;
 }
 
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */
 static const struct fault_way ways[] = {
-	{ "hang", BY_MPI | BY_P2P, 0, 0, 0, "" },
+	{ "hang", BY_MPI | BY_P2P, KIND(BROADCAST) | KIND(REDUCE) | KIND(GATHER) | KIND(SCATTER), 0,
+	  0, "" },
 	{ "hang", BY_SHM, KIND(REDUCE) | KIND(GATHER) | KIND(SCATTER), 0, 0, "" },
 	{ "hang", BY_SHM, KIND(BROADCAST), 0, 64 << 10, "" },
 	{ "hang", BY_NET, KIND(GATHER) | KIND(SCATTER), 0, 0, "" },
@@ -29,6 +30,7 @@ const struct fault fault_root_mismatch = {
 	.name = "root-mismatch",
 	.help = "makes one call with the next rank as its root",
 	.source = "MPI-BugBench, parameter matching: neither NCCL nor PyTorch compares roots",
+	.kinds = ~KIND_PAIR,
 	.applies = applies,
 	.args = "outcome=hang|corrupt|silent",
 	.ways = ways,

@@ -5,8 +5,7 @@
 
 static bool applies(const struct planned_call *planned)
 {
-	return planned->call.count > 1 && !change_is_pair(planned->call.kind) &&
-	       planned->call.kind != CALL_ALLTOALLV;
+	return planned->call.count > 1;
 }
 
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */
@@ -47,6 +46,7 @@ const struct fault fault_size_mismatch = {
 	.help = "makes one collective call with more or fewer elements than the others",
 	.source = "PyTorch checks for it with TORCH_DISTRIBUTED_DEBUG=DETAIL; uneven last batches",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
+	.kinds = ~(KIND_PAIR | KIND(ALLTOALLV)),
 	.applies = applies,
 	.ways = ways,
 	.mpi = "hang|error|wrong-data|diverged|died",

@@ -5,11 +5,6 @@
 
 #include "inject/calls/change.h"
 
-static bool applies(const struct planned_call *planned)
-{
-	return planned->call.kind == CALL_ALLTOALLV;
-}
-
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets, NCCL 2.28.9, H200. */
 static const struct fault_way ways[] = {
 	{ "hang", BY_P2P | BY_SHM | BY_NET, 0, 0, 0, "factor=half" },
@@ -40,7 +35,7 @@ const struct fault fault_alltoallv_counts = {
 		"expects",
 	.source = "MPI-BugBench, parameter matching; experts that disagree about their tokens",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
-	.applies = applies,
+	.kinds = KIND(ALLTOALLV),
 	.ways = ways,
 	.mpi = "hang|error|wrong-data|diverged|died",
 	.nccl = "hang|error|wrong-data|diverged",

@@ -1,11 +1,6 @@
 /* order_swap.c: the rank makes calls of two communicators in the other order. */
 #include "inject/fault.h"
 
-static bool applies(const struct planned_call *planned)
-{
-	return !planned->grouped;
-}
-
 static bool behind(const struct call *held, const struct call *next)
 {
 	return next->comm != held->comm;
@@ -19,7 +14,7 @@ const struct fault fault_order_swap = {
 	.source =
 		"NCCL user guide, using multiple communicators concurrently; DFCCL's deadlock rigs",
 	.schedule = "pairs",
-	.applies = applies,
+	.applies = fault_ungrouped,
 	.behind = behind,
 	.mpi = "hang|diverged|ok",
 	.nccl = "hang|diverged|ok",

@@ -1,11 +1,6 @@
 /* p2p_deadlock.c: both partners send first, or both receive first. */
 #include "inject/calls/change.h"
 
-static bool applies(const struct planned_call *planned)
-{
-	return !planned->grouped && change_is_pair(planned->call.kind);
-}
-
 static bool behind(const struct call *held, const struct call *next)
 {
 	return next->comm == held->comm && change_is_pair(next->kind) && next->kind != held->kind &&
@@ -30,7 +25,8 @@ const struct fault fault_p2p_deadlock = {
 	.source =
 		"NCCL user guide, point-to-point communication; MBI/MPI-BugBench, 'call ordering'",
 	.schedule = "p2p",
-	.applies = applies,
+	.kinds = KIND_PAIR,
+	.applies = fault_ungrouped,
 	.behind = behind,
 	.args = "outcome=hang|silent",
 	.ways = ways,

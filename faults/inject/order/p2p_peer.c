@@ -1,11 +1,6 @@
 /* p2p_peer.c: the rank sends to, or receives from, another rank than it should. */
 #include "inject/calls/change.h"
 
-static bool applies(const struct planned_call *planned)
-{
-	return change_is_pair(planned->call.kind);
-}
-
 /* The next rank that is neither itself nor the right one. */
 static int fire(const struct fault_act *act)
 {
@@ -25,7 +20,7 @@ const struct fault fault_p2p_peer = {
 	.source = "MPI-BugBench, parameter matching; a pipeline stage wired to the wrong neighbour",
 	.needs = { .ranks = 3 },
 	.schedule = "p2p",
-	.applies = applies,
+	.kinds = KIND_PAIR,
 	.mpi = "hang|error|wrong-data|diverged|died",
 	.nccl = "hang|error|wrong-data|diverged",
 	.fire = fire,

@@ -3,11 +3,6 @@
 
 #include "inject/calls/change.h"
 
-static bool applies(const struct planned_call *planned)
-{
-	return change_is_pair(planned->call.kind);
-}
-
 /* The other half of what the call is: what it reads or writes is its own buffer. */
 static int fire(const struct fault_act *act)
 {
@@ -29,7 +24,7 @@ const struct fault fault_p2p_unmatched = {
 	.source = "NCCL user guide, point-to-point communication: each send has its receive",
 	.args = "how=send|recv",
 	.schedule = "p2p",
-	.applies = applies,
+	.kinds = KIND_PAIR,
 	.mpi = "hang|error|wrong-data|diverged|ok|died",
 	.nccl = "hang|error|wrong-data|diverged|ok",
 	.fire = fire,

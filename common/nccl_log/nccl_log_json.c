@@ -1,6 +1,7 @@
 /* nccl_log_json.c: the log as one JSON object, for scripts. */
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/json_value.h"
@@ -34,98 +35,75 @@ static json_t *true_false(int value)
 
 static json_t *ring_json(const struct nccl_comm *comm, const struct nccl_ring *ring)
 {
-	json_t *object = json_object(), *transports = json_array();
+	json_t *transports = json_array();
 	int steps = ring->closed ? ring->n : ring->n - 1;
 
 	for (int i = 0; i < steps; i++)
 		json_array_append_new(transports, json_value_text(nccl_comm_transport(
 							  comm, ring->channel, ring->order[i],
 							  ring->order[(i + 1) % ring->n])));
-	put(object, "channel", json_integer(ring->channel));
-	put(object, "order", numbers(ring->order, ring->n));
-	put(object, "transports", transports);
-	put(object, "complete", json_boolean(ring->closed));
-	put(object, "contradictory", json_boolean(ring->differs));
-	return object;
+	return json_pack("{s:i, s:o, s:o, s:b, s:b}", "channel", ring->channel, "order",
+			 numbers(ring->order, ring->n), "transports", transports, "complete",
+			 ring->closed, "contradictory", ring->differs);
 }
 
 static json_t *tree_json(const struct nccl_tree *tree)
 {
-	json_t *object = json_object();
-
-	put(object, "channel", json_integer(tree->channel));
-	put(object, "rank", json_integer(tree->rank));
-	put(object, "up", json_integer(tree->up));
-	put(object, "down", numbers(tree->down, 3));
-	return object;
+	return json_pack("{s:i, s:i, s:i, s:o}", "channel", tree->channel, "rank", tree->rank, "up",
+			 tree->up, "down", numbers(tree->down, 3));
 }
 
 static json_t *member_json(const struct nccl_member *member)
 {
 	static const char *const states[] = { "seen", "initialising", "ready", "aborted",
 					      "destroyed" };
-	json_t *object = json_object();
 
-	put(object, "rank", unless_negative(member->rank));
-	put(object, "host", json_value_text(member->host));
-	put(object, "pid", json_integer(member->pid));
-	put(object, "device", unless_negative(member->dev));
-	put(object, "bus", json_sprintf("%llx", (unsigned long long)member->bus));
-	put(object, "comm", json_sprintf("0x%llx", (unsigned long long)member->address));
-	put(object, "state", json_string(states[member->state]));
-	put(object, "init_seconds",
-	    member->timed ? json_value_real(member->times[0]) : json_null());
-	put(object, "calls", json_integer(member->made));
-	return object;
+	return json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o, s:I}", "rank",
+			 unless_negative(member->rank), "host", json_value_text(member->host),
+			 "pid", (json_int_t)member->pid, "device", unless_negative(member->dev),
+			 "bus", json_sprintf("%llx", (unsigned long long)member->bus), "comm",
+			 json_sprintf("0x%llx", (unsigned long long)member->address), "state",
+			 states[member->state], "init_seconds",
+			 json_value_real(member->timed ? member->times[0] : NAN), "calls",
+			 (json_int_t)member->made);
 }
 
 static json_t *tuning_json(const struct nccl_tuning *tuning)
 {
-	json_t *object = json_object();
-
-	put(object, "function", json_value_text(tuning->function));
-	put(object, "bytes", json_integer(tuning->bytes));
-	put(object, "algorithm", json_value_text(tuning->algorithm));
-	put(object, "protocol", json_value_text(tuning->protocol));
-	put(object, "first_channel", json_integer(tuning->low));
-	put(object, "last_channel", json_integer(tuning->high));
-	put(object, "count", json_integer(tuning->count));
-	return object;
+	return json_pack("{s:o, s:I, s:o, s:o, s:i, s:i, s:i}", "function",
+			 json_value_text(tuning->function), "bytes", (json_int_t)tuning->bytes,
+			 "algorithm", json_value_text(tuning->algorithm), "protocol",
+			 json_value_text(tuning->protocol), "first_channel", tuning->low,
+			 "last_channel", tuning->high, "count", tuning->count);
 }
 
 static json_t *graph_json(const struct nccl_graph *graph)
 {
-	json_t *object = json_object();
-
-	put(object, "pattern", json_integer(graph->pattern));
-	put(object, "channels", json_integer(graph->channels));
-	put(object, "bw_intra", json_value_real(graph->bw_intra));
-	put(object, "bw_inter", json_value_real(graph->bw_inter));
-	put(object, "type_intra", json_value_text(graph->type_intra));
-	put(object, "type_inter", json_value_text(graph->type_inter));
-	return object;
+	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o}", "pattern", graph->pattern, "channels",
+			 graph->channels, "bw_intra", json_value_real(graph->bw_intra), "bw_inter",
+			 json_value_real(graph->bw_inter), "type_intra",
+			 json_value_text(graph->type_intra), "type_inter",
+			 json_value_text(graph->type_inter));
 }
 
 static json_t *verdict_json(const struct nccl_lint *lint)
 {
-	json_t *object = json_object(), *findings = json_array();
+	json_t *findings = json_array();
 
 	for (int i = 0; i < lint->n_findings; i++) {
 		const struct nccl_finding *finding = &lint->findings[i];
-		json_t *one = json_object();
 
-		put(one, "channel", json_integer(finding->channel));
-		put(one, "channels", json_integer(finding->channels));
-		put(one, "from", unless_negative(finding->from));
-		put(one, "to", unless_negative(finding->to));
-		put(one, "reason", json_value_text(finding->reason));
-		json_array_append_new(findings, one);
+		json_array_append_new(findings,
+				      json_pack("{s:i, s:i, s:o, s:o, s:o}", "channel",
+						finding->channel, "channels", finding->channels,
+						"from", unless_negative(finding->from), "to",
+						unless_negative(finding->to), "reason",
+						json_value_text(finding->reason)));
 	}
-	put(object, "verdict", json_string(nccl_verdict_name(lint->verdict)));
-	put(object, "irrational", findings);
-	put(object, "missing", json_value_texts(lint->missing, lint->n_missing));
-	put(object, "notes", json_value_texts(lint->notes, lint->n_notes));
-	return object;
+	return json_pack("{s:s, s:o, s:o, s:o}", "verdict", nccl_verdict_name(lint->verdict),
+			 "irrational", findings, "missing",
+			 json_value_texts(lint->missing, lint->n_missing), "notes",
+			 json_value_texts(lint->notes, lint->n_notes));
 }
 
 static json_t *calls_json(const struct nccl_comm *comm, const struct nccl_log_calls *calls)
@@ -133,51 +111,47 @@ static json_t *calls_json(const struct nccl_comm *comm, const struct nccl_log_ca
 	static const char *const verdicts[] = { "none",	 "unknown", "same",
 						"fewer", "differ",  "before" };
 	static const char *const hows[] = { "other", "left-out", "extra", "swapped", "ended" };
-	json_t *object = json_object(), *odd = json_array();
+	json_t *odd = json_array();
 	char text[160];
 
 	for (int i = 0; i < calls->n_odd; i++) {
 		const struct nccl_odd *one = &calls->odd[i];
-		json_t *entry = json_object();
+		const struct nccl_call *call = one->call;
+		json_t *entry =
+			json_pack("{s:o, s:s, s:o}", "rank",
+				  unless_negative(comm->members[one->member]->rank), "how",
+				  hows[one->how], "call",
+				  json_value_text(one->how != NCCL_ODD_ENDED
+							  ? nccl_call_text(call, text, sizeof(text))
+							  : NULL));
 
-		put(entry, "rank", unless_negative(comm->members[one->member]->rank));
-		put(entry, "how", json_string(hows[one->how]));
-		put(entry, "call",
-		    json_value_text(one->how != NCCL_ODD_ENDED
-					    ? nccl_call_text(one->call, text, sizeof(text))
-					    : NULL));
-		put(entry, "file", json_value_text(one->call ? one->call->file : NULL));
-		put(entry, "line", one->call ? json_integer(one->call->line) : json_null());
+		put(entry, "file", json_value_text(call ? call->file : NULL));
+		put(entry, "line", call ? json_integer(call->line) : json_null());
 		put(entry, "opcount",
-		    one->call ? json_sprintf("%llx", (unsigned long long)one->call->op_count)
-			      : json_null());
+		    call ? json_sprintf("%llx", (unsigned long long)call->op_count) : json_null());
 		json_array_append_new(odd, entry);
 	}
-	put(object, "verdict", json_string(verdicts[calls->verdict]));
-	put(object, "index", unless_negative(calls->index));
-	put(object, "fewest", json_integer(calls->fewest));
-	put(object, "most", json_integer(calls->most));
-	put(object, "majority",
-	    json_value_text(calls->majority ? nccl_call_text(calls->majority, text, sizeof(text))
-					    : NULL));
-	put(object, "odd", odd);
-	return object;
+	return json_pack("{s:s, s:o, s:I, s:I, s:o, s:o}", "verdict", verdicts[calls->verdict],
+			 "index", unless_negative(calls->index), "fewest",
+			 (json_int_t)calls->fewest, "most", (json_int_t)calls->most, "majority",
+			 json_value_text(calls->majority ? nccl_call_text(calls->majority, text,
+									  sizeof(text))
+							 : NULL),
+			 "odd", odd);
 }
 
-static void put_facts(json_t *object, const struct nccl_comm *comm)
+static json_t *facts_json(const struct nccl_comm *comm)
 {
-	put(object, "id", json_value_text(comm->id));
-	put(object, "guessed", json_boolean(comm->guessed));
-	put(object, "ranks", json_integer(comm->nranks));
-	put(object, "nodes", json_integer(comm->nnodes));
-	put(object, "pxn", true_false(comm->pxn));
-	put(object, "gdr", true_false(comm->gdr));
-	put(object, "nvls", true_false(comm->nvls_channels == 0 ? 0 : comm->nvls));
-	put(object, "coll_channels", unless_negative(comm->coll_channels));
-	put(object, "collnet_channels", unless_negative(comm->collnet_channels));
-	put(object, "nvls_channels", unless_negative(comm->nvls_channels));
-	put(object, "p2p_channels", unless_negative(comm->p2p_channels));
-	put(object, "p2p_channels_per_peer", unless_negative(comm->p2p_per_peer));
+	return json_pack("{s:o, s:b, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+			 json_value_text(comm->id), "guessed", comm->guessed, "ranks", comm->nranks,
+			 "nodes", comm->nnodes, "pxn", true_false(comm->pxn), "gdr",
+			 true_false(comm->gdr), "nvls",
+			 true_false(comm->nvls_channels == 0 ? 0 : comm->nvls), "coll_channels",
+			 unless_negative(comm->coll_channels), "collnet_channels",
+			 unless_negative(comm->collnet_channels), "nvls_channels",
+			 unless_negative(comm->nvls_channels), "p2p_channels",
+			 unless_negative(comm->p2p_channels), "p2p_channels_per_peer",
+			 unless_negative(comm->p2p_per_peer));
 }
 
 static void put_lists(json_t *object, const struct nccl_comm *comm)
@@ -206,11 +180,10 @@ static void put_lists(json_t *object, const struct nccl_comm *comm)
 static json_t *comm_json(const struct nccl_log *log, const struct nccl_comm *comm,
 			 const struct topo_system *topo)
 {
-	json_t *object = json_object();
+	json_t *object = facts_json(comm);
 	struct nccl_lint lint;
 	struct nccl_log_calls calls;
 
-	put_facts(object, comm);
 	put_lists(object, comm);
 	if (nccl_log_lint(log, comm, topo, &lint) < 0)
 		goto no_memory;
@@ -228,14 +201,10 @@ no_memory:
 
 static json_t *warning_json(const struct nccl_warning *warning)
 {
-	json_t *object = json_object();
-
-	put(object, "kind", json_string(warning->trace ? "trace" : "warning"));
-	put(object, "where", json_value_text(warning->where));
-	put(object, "text", json_value_text(warning->text));
-	put(object, "count", json_integer(warning->count));
-	put(object, "ranks", numbers(warning->ranks, warning->n_ranks));
-	return object;
+	return json_pack("{s:s, s:o, s:o, s:i, s:o}", "kind", warning->trace ? "trace" : "warning",
+			 "where", json_value_text(warning->where), "text",
+			 json_value_text(warning->text), "count", warning->count, "ranks",
+			 numbers(warning->ranks, warning->n_ranks));
 }
 
 int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct topo_system *topo)

@@ -79,6 +79,20 @@ uint64_t align_sig(const struct align *align, int rank, uint64_t seq);
 const struct record *align_record(const struct align *align, int rank, uint64_t seq);
 const struct record *align_reference(const struct align *align, uint64_t seq);
 
+/* What a collective is called with, in the order in which differences are told. */
+enum call_field { FIELD_KIND, FIELD_COUNT, FIELD_DTYPE, FIELD_OP, FIELD_ROOT, CALL_FIELDS };
+
+/* "kind" "count" "dtype" "op" "root"; of a send or receive "peer". */
+const char *field_name(enum call_field field, const struct record *record);
+/* Returns true if the two have other values there; calls of other kinds differ in their kind alone. */
+bool field_differs(enum call_field field, const struct record *a, const struct record *b);
+/* The first in which they do, CALL_FIELDS: none. */
+enum call_field field_first(const struct record *a, const struct record *b);
+
+/* Writes to *most what more than half of the ranks gave each field of call `seq`: a call that perhaps
+ * nobody made. False where a field has no majority. Looks at a record of every rank. */
+bool align_fieldwise(const struct align *align, uint64_t seq, struct record *most);
+
 /* First number of the stretch of identical reference calls that ends with call `seq`. */
 uint64_t align_run(const struct align *align, uint64_t seq);
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"
@@ -14,17 +15,54 @@
 static void name_field(const struct rule_ctx *ctx, struct finding *f, const struct record *theirs,
 		       const struct record *ours)
 {
-	const char *field = "call";
+	enum call_field field = theirs && ours ? field_first(theirs, ours) : CALL_FIELDS;
 
-	if (theirs && ours)
-		field = theirs->kind != ours->kind     ? "kind"
-			: theirs->count != ours->count ? "count"
-			: theirs->dtype != ours->dtype ? "dtype"
-			: theirs->op != ours->op       ? "op"
-						       : "peer";
-	snprintf(f->field, sizeof(f->field), "%s", field);
+	snprintf(f->field, sizeof(f->field), "%s",
+		 field < CALL_FIELDS ? field_name(field, theirs) : "call");
 	call_words(ctx->evidence, theirs, f->theirs, sizeof(f->theirs));
 	call_words(ctx->evidence, ours, f->majority, sizeof(f->majority));
+}
+
+/* Marks the culprits that gave the field of call `seq` the value that `rank` gave it. */
+static void mark_value(const struct rule_ctx *ctx, const struct finding *f, uint64_t seq,
+		       enum call_field field, int rank, bool *in)
+{
+	const struct record *theirs = align_record(ctx->align, rank, seq);
+
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		const struct record *r =
+			f->culprits.in[i] ? align_record(ctx->align, i, seq) : NULL;
+
+		in[i] = r && r->kind == theirs->kind && !field_differs(field, r, theirs);
+	}
+}
+
+/* A line for each field of call `seq` and value in which culprits differ from `ours`. */
+static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t seq,
+			const struct record *ours)
+{
+	int nranks = ctx->align->nranks, most = nranks - (int)f->culprits.n;
+	bool *in = calloc((size_t)nranks + 1, sizeof(*in));
+	char names[80], value[48], others[48];
+
+	for (enum call_field field = 0; in && field < CALL_FIELDS; field++)
+		for (int i = 0; i < nranks && finding_has_room(f); i++) {
+			const struct record *r =
+				f->culprits.in[i] ? align_record(ctx->align, i, seq) : NULL;
+
+			if (!r || !field_differs(field, r, ours))
+				continue;
+			mark_value(ctx, f, seq, field, i, in);
+			if (memchr(in, true, (size_t)i))
+				continue; /* it was told with another rank's */
+			finding_note(f, "%s: %s: %s, the other%s: %s.", field_name(field, ours),
+				     ranks_words(ctx->evidence, in, names, sizeof(names)),
+				     field_words(ctx->evidence, field, r, value, sizeof(value)),
+				     most == 1 ? "" : "s",
+				     field_words(ctx->evidence, field, ours, others,
+						 sizeof(others)));
+		}
+	free(in);
 }
 
 static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
@@ -34,35 +72,79 @@ static void note_swapped(struct finding *f, uint64_t at, uint64_t shift)
 		     at + shift);
 }
 
+/* No call has a majority where two ranks differ in one way each, but each field may have one. Then they
+ * are named. */
+static bool report_fieldwise(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct align *a = ctx->align;
+	struct record most;
+	int who = -1;
+	bool made = false, pairs = false;
+
+	if (!align_fieldwise(a, a->tie, &most))
+		return false;
+	for (int i = a->nranks - 1; i >= 0; i--) {
+		const struct record *r = align_record(a, i, a->tie);
+
+		pairs |= call_in_pairs(r);
+		made |= r && field_first(r, &most) == CALL_FIELDS;
+		if (!r || field_first(r, &most) == CALL_FIELDS)
+			continue;
+		mark_culprit(&f->culprits, i);
+		who = i;
+	}
+	if (who < 0 || !made || pairs) { /* nobody is right in all, or all may be by right */
+		clear_culprits(&f->culprits);
+		return false;
+	}
+	name_field(ctx, f, align_record(a, who, a->tie), &most);
+	note_fields(ctx, f, a->tie, &most);
+	finding_conclude(ctx, f, CLASS_MISMATCH, "majority");
+	return true;
+}
+
+/* Notes who made which call there. Returns the first rank of the first two sides in sides[]. */
+static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides)
+{
+	const struct align *a = ctx->align;
+	bool *in = calloc((size_t)a->nranks + 1, sizeof(*in));
+	char names[80], call[160];
+	int n = 0;
+
+	for (int i = 0; in && i < a->nranks && f->nnotes < DIAGNOSIS_LINES; i++) {
+		const struct record *r = align_record(a, i, a->tie);
+
+		for (int k = 0; r && k < a->nranks; k++)
+			in[k] = align_sig(a, k, a->tie) == align_sig(a, i, a->tie);
+		if (!r || memchr(in, true, (size_t)i))
+			continue; /* it is among those of another rank */
+		if (n < 2)
+			sides[n++] = i;
+		ranks_words(ctx->evidence, in, names, sizeof(names));
+		names[0] = 'R';
+		finding_note(f, "%s made call %" PRIu64 " of communicator %u as %s.", names, a->tie,
+			     a->comm, call_words(ctx->evidence, r, call, sizeof(call)));
+	}
+	free(in);
+}
+
 void report_tie(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct align *a = ctx->align;
-	const struct record *first = NULL, *second = NULL;
-	int one = 0, other = 0;
-	uint64_t swapped;
+	int sides[2] = { -1, -1 };
+	uint64_t swapped = 0;
 
-	for (int i = 0; i < a->nranks; i++) {
-		const struct record *r;
-		char call[160];
-
-		if (first && second && f->nnotes == DIAGNOSIS_LINES)
-			break;
-		r = align_record(a, i, a->tie);
-		if (!r)
-			continue;
-		if (!first)
-			first = align_record(a, one = i, a->tie);
-		else if (!second && align_signed(a, r) != align_signed(a, first))
-			second = align_record(a, other = i, a->tie);
-		finding_note(f, "Rank %d made call %" PRIu64 " of communicator %u as %s.",
-			     rank_number(ctx->evidence, i), a->tie, a->comm,
-			     call_words(ctx->evidence, r, call, sizeof(call)));
-	}
 	f->seq_low = f->seq_high = (int64_t)a->tie;
 	f->comm = a->comm;
 	f->hang_seq = hang_point(ctx);
-	name_field(ctx, f, second, first);
-	swapped = second ? align_swapped(a, one, other, a->tie) : 0;
+	if (!a->strict && report_fieldwise(ctx, f))
+		return;
+	note_sides(ctx, f, sides);
+	if (sides[1] >= 0) {
+		name_field(ctx, f, align_record(a, sides[1], a->tie),
+			   align_record(a, sides[0], a->tie));
+		swapped = align_swapped(a, sides[0], sides[1], a->tie);
+	}
 	if (swapped)
 		note_swapped(f, a->tie, swapped);
 	finding_conclude(ctx, f, swapped ? CLASS_SWAPPED : CLASS_MISMATCH, "inconclusive");
@@ -118,6 +200,8 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 			     "make it behind this one cannot be told.");
 	if (first->kind == DEVIATION_SWAPPED)
 		note_swapped(f, first->high, first->shift);
+	if (first->kind == DEVIATION_FIELD)
+		note_fields(ctx, f, first->high, align_reference(a, first->high));
 }
 
 /* One made a send or receive where others are in a collective, and little was alike before: some

@@ -56,6 +56,25 @@ const char *call_words(const struct evidence *e, const struct record *r, char *b
 	return buf;
 }
 
+const char *field_words(const struct evidence *e, enum call_field field, const struct record *r,
+			char *buf, size_t len)
+{
+	const char *word = field == FIELD_KIND ? call_kind_name((enum call_kind)r->kind)
+			   : field == FIELD_DTYPE
+				   ? (r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "?")
+			   : field == FIELD_OP && r->op >= 0 && r->op < OP_COUNT
+				   ? redop_name((enum redop)r->op)
+				   : "none";
+
+	if (field == FIELD_COUNT)
+		snprintf(buf, len, "%" PRIu64, r->count);
+	else if (field == FIELD_ROOT && r->peer >= 0)
+		snprintf(buf, len, "%d", peer_number(e, r->peer));
+	else
+		snprintf(buf, len, "%s", word);
+	return buf;
+}
+
 const char *process_words(const struct rank_view *v, char *buf, size_t len)
 {
 	const char *verb = v->process == PROCESS_EXITED	  ? ""

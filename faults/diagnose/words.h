@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "align/align.h"
 #include "evidence/evidence.h"
 
 /* A rank's number for people: in the run, where the evidence is of a group. */
@@ -16,6 +17,10 @@ const char *ranks_words(const struct evidence *evidence, const bool *in, char *b
 /* A call in words, its root or partner as people number it, "no call" for NULL. Returns buf. */
 const char *call_words(const struct evidence *evidence, const struct record *record, char *buf,
 		       size_t len);
+
+/* The value of one field of a call. Returns buf. */
+const char *field_words(const struct evidence *evidence, enum call_field field,
+			const struct record *record, char *buf, size_t len);
 
 /* "is stopped", "was killed by SIGKILL", "exited with 3". Returns buf. */
 const char *process_words(const struct rank_view *view, char *buf, size_t len);

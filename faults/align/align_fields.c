@@ -1,0 +1,87 @@
+/* align_fields.c: one call of all ranks, field by field. */
+#include "align/align.h"
+
+#include "base/call_value.h"
+
+static int64_t value_of(enum call_field field, const struct record *r)
+{
+	switch (field) {
+	case FIELD_KIND:
+		return r->kind;
+	case FIELD_COUNT:
+		return (int64_t)r->count;
+	case FIELD_DTYPE:
+		return r->dtype;
+	case FIELD_OP:
+		return r->op;
+	default:
+		return r->peer;
+	}
+}
+
+const char *field_name(enum call_field field, const struct record *r)
+{
+	static const char *const names[CALL_FIELDS] = { "kind", "count", "dtype", "op", "root" };
+	bool pairs = r->kind == CALL_SEND || r->kind == CALL_RECV;
+
+	return field == FIELD_ROOT && pairs ? "peer" : names[field];
+}
+
+bool field_differs(enum call_field field, const struct record *a, const struct record *b)
+{
+	return value_of(field, a) != value_of(field, b) &&
+	       (field == FIELD_KIND || a->kind == b->kind);
+}
+
+enum call_field field_first(const struct record *a, const struct record *b)
+{
+	enum call_field field = FIELD_KIND;
+
+	while (field < CALL_FIELDS && !field_differs(field, a, b))
+		field++;
+	return field;
+}
+
+/* The record whose value of the field more than half of those have that made call `seq`, of this kind where
+ * that is given; NULL: there is none. */
+static const struct record *most_of(const struct align *a, uint64_t seq, enum call_field field,
+				    const struct record *kind)
+{
+	const struct record *most = NULL;
+	size_t votes = 0, total = 0, agree = 0;
+
+	for (int i = 0; i < 2 * a->nranks; i++) {
+		const struct record *r = align_record(a, i % a->nranks, seq);
+
+		if (!r || (kind && r->kind != kind->kind))
+			continue;
+		if (i >= a->nranks) {
+			total++;
+			agree += value_of(field, r) == value_of(field, most);
+			continue;
+		}
+		most = votes ? most : r;
+		votes += value_of(field, r) == value_of(field, most) ? 1 : (size_t)-1;
+	}
+	return 2 * agree > total ? most : NULL;
+}
+
+bool align_fieldwise(const struct align *a, uint64_t seq, struct record *most)
+{
+	const struct record *kind = most_of(a, seq, FIELD_KIND, NULL);
+	const struct record *each[CALL_FIELDS] = { kind };
+
+	for (enum call_field field = FIELD_COUNT; kind && field < CALL_FIELDS; field++) {
+		each[field] = most_of(a, seq, field, kind);
+		if (!each[field])
+			return false;
+	}
+	if (!kind)
+		return false;
+	*most = *kind;
+	most->count = each[FIELD_COUNT]->count;
+	most->dtype = each[FIELD_DTYPE]->dtype;
+	most->op = each[FIELD_OP]->op;
+	most->peer = each[FIELD_ROOT]->peer;
+	return true;
+}

@@ -251,6 +251,7 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		verdict->comm = d->comm;
 		verdict->seq = d->seq_low;
 		verdict->hang_seq = d->hang_seq;
+		verdict->wrong_seq = d->wrong_seq;
 	}
 	return result;
 }

@@ -292,7 +292,7 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 	d->outcome = outcome;
 	d->class = CLASS_UNEXPLAINED;
 	d->confidence = outcome == OUTCOME_OK ? "proved" : "inconclusive";
-	d->comm = d->seq_low = d->seq_high = d->hang_seq = -1;
+	d->comm = d->seq_low = d->seq_high = d->hang_seq = d->wrong_seq = -1;
 	snprintf(d->ranks, sizeof(d->ranks), "-");
 }
 
@@ -355,6 +355,24 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 	return n;
 }
 
+/* What diverged in one call may do its damage in a later one. */
+static void find_damage(const struct evidence *e, struct diagnosis *d)
+{
+	for (int i = 0; i < e->nranks; i++) {
+		const struct record_header *h = e->ranks[i].present ? e->ranks[i].recorder : NULL;
+		uint32_t n = h ? h->wrongs : 0;
+
+		for (uint32_t k = 0; k < n && k < RECORD_WRONGS; k++) {
+			const struct record_wrong *w = &h->wrong[k];
+			int64_t seq = (int64_t)w->seq;
+
+			if (w->comm == d->comm && seq > 0 && w->seq <= w->seq_last &&
+			    (d->wrong_seq < 0 || seq < d->wrong_seq))
+				d->wrong_seq = seq;
+		}
+	}
+}
+
 /* Returns true if newest calls of some rank are lost. */
 static bool any_torn(const struct evidence *e)
 {
@@ -393,6 +411,7 @@ void diagnose(const struct evidence *evidence, struct diagnosis *d)
 	if (!groups_investigate(evidence, investigate, d))
 		investigate(evidence, d);
 	note_settings(evidence, d);
+	find_damage(evidence, d);
 	absent = note_absent(evidence, d);
 	if (evidence->uncounted)
 		diagnosis_note(d, "How many ranks there were is not known: at least %d.",

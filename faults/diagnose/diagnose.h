@@ -26,6 +26,7 @@ struct diagnosis {
 	char theirs[64], majority[64];
 	char pair[24];	  /* a send and its receive are between these: "1>2" from 1 to 2; "" none */
 	int64_t hang_seq; /* the call in which the others stand, 0: init; -1: none */
+	int64_t wrong_seq; /* the first whose data were found wrong on any rank, -1: none is known */
 	uint64_t
 		said_ns; /* CLOCK_MONOTONIC when the run's monitor had said it; 0: diagnosed later */
 	const char *confidence;		  /* "proved" "majority" "inconclusive" */

@@ -41,6 +41,8 @@ void report_hang(FILE *out, const struct diagnosis *d)
 		fprintf(out, "communicator %" PRId64 ", init", d->comm);
 	else
 		fprintf(out, "communicator %" PRId64 ", call %" PRId64, d->comm, d->hang_seq);
+	if (d->wrong_seq > 0)
+		fprintf(out, "; data are wrong from call %" PRId64 " on", d->wrong_seq);
 }
 
 int report_errors(const struct evidence *e, const char *culprits, int *ranks)

@@ -13,7 +13,8 @@
 void postmortem_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence,
 		      const char *dir, bool drawable);
 
-/* Writes where timelines parted, and in which call the others stand; no full stop, no newline. */
+/* Writes where timelines parted, and in which call the others stand, or whose data were wrong
+ * first; no full stop, no newline. */
 void report_place(FILE *out, const struct diagnosis *diagnosis);
 void report_hang(FILE *out, const struct diagnosis *diagnosis);
 

@@ -103,7 +103,7 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "-");
 	find_place(verdict, views, n);
-	verdict->hang_seq = -1;
+	verdict->hang_seq = verdict->wrong_seq = -1;
 	switch (verdict->outcome) {
 	case OUTCOME_DIED:
 		verdict->class = CLASS_DIED;
@@ -151,6 +151,8 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 		fprintf(out, " pair=%s", v->pair);
 	if (v->hang_seq >= 0 && v->hang_seq != v->seq)
 		fprintf(out, " hang_seq=%" PRId64, v->hang_seq);
+	if (v->wrong_seq >= 0 && v->wrong_seq != v->seq)
+		fprintf(out, " wrong_seq=%" PRId64, v->wrong_seq);
 	if (v->side)
 		fprintf(out, " side=%s", v->side);
 	fprintf(out, " evidence=%s\n", v->evidence);

@@ -18,6 +18,7 @@ struct verdict {
 	char ranks[256];   /* culprits, "1,3"; "-" when nobody is named */
 	int64_t comm, seq; /* where the healthy ranks stand, or timelines parted; -1: unknown */
 	int64_t hang_seq;  /* where they parted elsewhere, and the others stand here; else -1 */
+	int64_t wrong_seq; /* and data were first found wrong in this one; else -1 */
 	const char *confidence; /* "proved" "majority" "inconclusive" */
 	char field[48];		/* in which arguments or settings differ, "" for none */
 	const char *side;	/* "host" "gpu" "fabric", NULL: not known */

@@ -91,12 +91,23 @@ static void test_cases(void)
 			at += strcspn(at, " ");
 		}
 		expect(OUTCOME_WRONG_DATA, "corrupt-data", cases[i].ranks, 5, 5, -1);
+		CU_ASSERT_EQUAL(found.wrong_seq, 5);
 		CU_ASSERT_STRING_EQUAL(found.confidence, cases[i].confidence);
 		if (strcmp(found.confidence, cases[i].confidence) != 0)
 			printf("  %s: %s\n", cases[i].noted, found.confidence);
 		CU_ASSERT(said("Rank") &&
 			  strstr(found.lines[0], "is nan (0x7fc00000) (NaN), not 3"));
 	}
+}
+
+/* What diverged did its damage later: both points are told. */
+static void test_deferred(void)
+{
+	end_all(4, CALL_ALL_REDUCE);
+	note("a-");
+	evidence.ranks[1].calls[2].dtype = DT_INT32;
+	expect(OUTCOME_WRONG_DATA, "mismatch", "1", 3, 3, -1);
+	CU_ASSERT_EQUAL(found.wrong_seq, 5);
 }
 
 /* All received what no call of theirs brought, as far as all calls are known, and one's send buffer is not
@@ -213,6 +224,7 @@ int main(void)
 {
 	static const struct unit_case tests[] = {
 		{ "whose doing", test_cases },
+		{ "damage in a later call", test_deferred },
 		{ "calls that nobody made", test_uncalled },
 		{ "unsound numbers", test_unsound },
 		{ "devices that stand", test_stands },

@@ -276,11 +276,12 @@ static void test_print(void)
 	for (v.hang_seq = 7; v.hang_seq < 10; v.hang_seq++) { /* it differs, or is the same */
 		char wanted[256];
 
+		v.wrong_seq = v.hang_seq == 9 ? 12 : 8;
 		snprintf(v.field, sizeof(v.field), "%s", v.hang_seq == 9 ? "count" : "");
 		snprintf(wanted, sizeof(wanted),
 			 "# verdict: outcome=wrong-data class=wrong-data ranks=- comm=-1 seq=8 "
 			 "confidence=inconclusive detect_ms=0%s evidence=-\n",
-			 v.hang_seq == 9   ? " field=count hang_seq=9"
+			 v.hang_seq == 9   ? " field=count hang_seq=9 wrong_seq=12"
 			 : v.hang_seq == 7 ? " hang_seq=7"
 					   : "");
 		CU_ASSERT_STRING_EQUAL(print(&v), wanted);

@@ -299,84 +299,79 @@ static void test_difference(void)
 }
 
 /* Field by field, with both values; cause and fix speak of what differs: the call, or what it was given. */
+static const struct {
+	unsigned kind, count, dtype, op, peer; /* bits of ranks that have another one */
+	const char *ranks, *field, *lines[2];
+} field_cases[] = {
+	{ .kind = 4,
+	  .ranks = "2",
+	  .field = "kind",
+	  .lines = { "kind: rank 2: Broadcast, the others: AllReduce." } },
+	{ .count = 4,
+	  .ranks = "2",
+	  .field = "count",
+	  .lines = { "count: rank 2: 7, the others: 1280." } },
+	{ .dtype = 5,
+	  .ranks = "0,2",
+	  .field = "dtype",
+	  .lines = { "dtype: ranks 0,2: bfloat16, the others: float." } },
+	{ .op = 4, .ranks = "2", .field = "op", .lines = { "op: rank 2: max, the others: sum." } },
+	{ .peer = 4,
+	  .ranks = "2",
+	  .field = "root",
+	  .lines = { "root: rank 2: 1, the others: none." } },
+	{ .op = 4,
+	  .dtype = 4,
+	  .ranks = "2",
+	  .field = "dtype",
+	  .lines = { "dtype: rank 2: bfloat16, ", "op: rank 2: max, " } },
+	/* two at once: no call has a majority, each field has */
+	{ .op = 1,
+	  .dtype = 10,
+	  .ranks = "0,1,3",
+	  .field = "op",
+	  .lines = { "dtype: ranks 1,3: bfloat16, ", "op: rank 0: max, " } },
+	/* each value of each, but not together */
+	{ .op = 22, .dtype = 11, .count = 3, .field = "op", .lines = { "Rank 0 made call 20 " } },
+	/* nor has a field, of four ranks */
+	{ .op = 3,
+	  .count = 4,
+	  .field = "count",
+	  .lines = { "Ranks 0,1 made call 20 of communicator 0 as AllReduce count 1280 "
+		     "float max.",
+		     "Rank 2 made call 20 of communicator 0 as AllReduce count 7 float "
+		     "sum." } },
+};
+
 static void test_fields(void)
 {
-	static const struct {
-		unsigned kind, count, dtype, op, peer; /* bits of ranks that have another one */
-		const char *ranks, *field, *lines[2];
-	} table[] = {
-		{ .kind = 4,
-		  .ranks = "2",
-		  .field = "kind",
-		  .lines = { "kind: rank 2: Broadcast, the others: AllReduce." } },
-		{ .count = 4,
-		  .ranks = "2",
-		  .field = "count",
-		  .lines = { "count: rank 2: 7, the others: 1280." } },
-		{ .dtype = 5,
-		  .ranks = "0,2",
-		  .field = "dtype",
-		  .lines = { "dtype: ranks 0,2: bfloat16, the others: float." } },
-		{ .op = 4,
-		  .ranks = "2",
-		  .field = "op",
-		  .lines = { "op: rank 2: max, the others: sum." } },
-		{ .peer = 4,
-		  .ranks = "2",
-		  .field = "root",
-		  .lines = { "root: rank 2: 1, the others: none." } },
-		{ .op = 4,
-		  .dtype = 4,
-		  .ranks = "2",
-		  .field = "dtype",
-		  .lines = { "dtype: rank 2: bfloat16, ", "op: rank 2: max, " } },
-		/* two at once: no call has a majority, each field has */
-		{ .op = 1,
-		  .dtype = 10,
-		  .ranks = "0,1,3",
-		  .field = "op",
-		  .lines = { "dtype: ranks 1,3: bfloat16, ", "op: rank 0: max, " } },
-		/* each value of each, but not together */
-		{ .op = 22,
-		  .dtype = 11,
-		  .count = 3,
-		  .field = "op",
-		  .lines = { "Rank 0 made call 20 " } },
-		/* nor has a field, of four ranks */
-		{ .op = 3,
-		  .count = 4,
-		  .field = "count",
-		  .lines = { "Ranks 0,1 made call 20 of communicator 0 as AllReduce count 1280 "
-			     "float max.",
-			     "Rank 2 made call 20 of communicator 0 as AllReduce count 7 float "
-			     "sum." } },
-	};
-
-	for (size_t k = 0; k < sizeof(table) / sizeof(table[0]); k++) {
-		int nranks = table[k].op == 3 ? 4 : 5;
+	for (size_t k = 0; k < sizeof(field_cases) / sizeof(field_cases[0]); k++) {
+		int nranks = field_cases[k].op == 3 ? 4 : 5;
 
 		set_up(nranks);
 		for (int i = 0; i < nranks; i++) {
 			struct record *r = &evidence.ranks[i].calls[OP - 1];
 
 			play(i, OP, step_count, true);
-			r->kind = table[k].kind >> i & 1 ? CALL_BROADCAST : CALL_ALL_REDUCE;
-			r->count = table[k].count >> i & 1 ? 7 : r->count;
-			r->dtype = table[k].dtype >> i & 1 ? DT_BFLOAT16 : DT_FLOAT;
-			r->op = table[k].op >> i & 1 ? OP_MAX : OP_SUM;
-			r->peer = table[k].peer >> i & 1 ? 1 : -1;
+			r->kind = field_cases[k].kind >> i & 1 ? CALL_BROADCAST : CALL_ALL_REDUCE;
+			r->count = field_cases[k].count >> i & 1 ? 7 : r->count;
+			r->dtype = field_cases[k].dtype >> i & 1 ? DT_BFLOAT16 : DT_FLOAT;
+			r->op = field_cases[k].op >> i & 1 ? OP_MAX : OP_SUM;
+			r->peer = field_cases[k].peer >> i & 1 ? 1 : -1;
 		}
 		finish();
 		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "mismatch");
-		CU_ASSERT_STRING_EQUAL(found.ranks, table[k].ranks ? table[k].ranks : "-");
+		CU_ASSERT_STRING_EQUAL(found.ranks,
+				       field_cases[k].ranks ? field_cases[k].ranks : "-");
 		CU_ASSERT_STRING_EQUAL(found.confidence,
-				       table[k].ranks ? "majority" : "inconclusive");
-		if (table[k].field)
-			CU_ASSERT_STRING_EQUAL(found.field, table[k].field);
-		for (int n = 0; n < 2 && table[k].lines[n]; n++)
-			CU_ASSERT(said(table[k].lines[n]));
-		CU_ASSERT_EQUAL(strstr(found.cause, "different calls") != NULL, table[k].kind > 0);
-		CU_ASSERT_EQUAL(strstr(found.fix, "branch") != NULL, table[k].kind > 0);
+				       field_cases[k].ranks ? "majority" : "inconclusive");
+		if (field_cases[k].field)
+			CU_ASSERT_STRING_EQUAL(found.field, field_cases[k].field);
+		for (int n = 0; n < 2 && field_cases[k].lines[n]; n++)
+			CU_ASSERT(said(field_cases[k].lines[n]));
+		CU_ASSERT_EQUAL(strstr(found.cause, "different calls") != NULL,
+				field_cases[k].kind > 0);
+		CU_ASSERT_EQUAL(strstr(found.fix, "branch") != NULL, field_cases[k].kind > 0);
 	}
 }
 

@@ -89,30 +89,60 @@ size_t rendezvous_incomplete(const struct rank_view **views, size_t n)
 	return left;
 }
 
-/* ---- the first call ---- */
+/* ---- the first calls ---- */
+
+/* The second one has no warm call before it that a deadline could be taken from. */
+#define FIRST_CALLS 2
 
 bool rendezvous_in_first_call(const struct rank_view *view)
 {
 	uint64_t pending = view->issued - view->completed;
 
 	return view->process == PROCESS_ALIVE && view->waiting && view->last.ticket &&
-	       view->last.comm < RECORD_COMMS && pending > 0 && pending >= view->last.seq;
+	       view->last.comm < RECORD_COMMS && pending > 0 &&
+	       (pending >= view->last.seq || view->last.seq <= FIRST_CALLS);
 }
 
-static bool never_comes(const struct rank_view *view, const struct view_comm *comm)
+static bool is_pair(const struct record *call)
+{
+	return call->kind == CALL_SEND || call->kind == CALL_RECV;
+}
+
+/* It has made the call in which the other one waits; sends and receives have no numbers in common. */
+static bool has_come(const struct view_comm *comm, const struct rank_view *waiting)
+{
+	return is_pair(&waiting->last) ? comm->seq > comm->calls
+				       : comm->calls >= waiting->comms[waiting->last.comm].calls;
+}
+
+/* It is inside of no call, and does not wait for its device either. Sends and receives that returned may
+ * be waited for at the end of their group. */
+static bool in_no_call(const struct rank_view *view)
+{
+	if (view->issued == view->completed)
+		return true;
+	return view->last.ticket && view->last.state == RECORD_RETURNED && !is_pair(&view->last) &&
+	       view->device_wait != RECORD_DEVICE_AWAITED;
+}
+
+/* It could make a call, and is not about to. */
+static bool is_idle(const struct rank_view *view, const struct view_comm *comm)
+{
+	return view->process == PROCESS_ALIVE && comm->state == RECORD_COMM_READY &&
+	       in_no_call(view) && !view->working && !view->descheduled;
+}
+
+static bool never_comes(const struct rank_view *view, const struct view_comm *comm,
+			const struct rank_view *waiting)
 {
 	if (view->process == PROCESS_STOPPED)
-		return comm->seq == 0 || view->issued > view->completed;
-	return view->process == PROCESS_ALIVE && comm->state == RECORD_COMM_READY &&
-	       comm->seq == 0 && view->issued == view->completed && !view->working &&
-	       !view->descheduled;
+		return !has_come(comm, waiting) || view->issued > view->completed;
+	return !has_come(comm, waiting) && is_idle(view, comm);
 }
 
 static bool waits_for(const struct rank_view *waiting, const struct view_comm *comm)
 {
-	bool pair = waiting->last.kind == CALL_SEND || waiting->last.kind == CALL_RECV;
-
-	return !pair || waiting->last.peer == comm->rank;
+	return !is_pair(&waiting->last) || waiting->last.peer == comm->rank;
 }
 
 void rendezvous_gather(struct gathering *g, const struct rank_view *waiting,
@@ -123,10 +153,10 @@ void rendezvous_gather(struct gathering *g, const struct rank_view *waiting,
 	if (comm->id == 0 || comm->id != waiting->comms[waiting->last.comm].id)
 		return;
 	g->members++;
-	if (never_comes(view, comm))
+	if (never_comes(view, comm, waiting))
 		g->absent += waits_for(waiting, comm);
 	else
-		g->open += comm->seq == 0;
+		g->open += !has_come(comm, waiting);
 }
 
 bool rendezvous_abandoned(const struct gathering *g, const struct rank_view *waiting)
@@ -144,28 +174,59 @@ static const struct rank_view *waiter_for(const struct rank_view *view,
 
 	for (size_t i = 0; i < n; i++)
 		if (rendezvous_holds(&views[i], RENDEZVOUS_ABSENT) &&
-		    views[i].comms[0].id == comm->id && waits_for(&views[i], comm))
+		    views[i].comms[0].id == comm->id && waits_for(&views[i], comm) &&
+		    never_comes(view, comm, &views[i]))
 			return &views[i];
 	return NULL;
 }
 
+/* Made on communicator 0, by whoever made most. */
+struct calls_made {
+	uint64_t collectives, pairs;
+};
+
+static struct calls_made most_calls(const struct rank_view *views, size_t n)
+{
+	struct calls_made most = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		const struct view_comm *comm = &views[i].comms[0];
+
+		if (comm->calls > most.collectives)
+			most.collectives = comm->calls;
+		if (comm->seq - comm->calls > most.pairs)
+			most.pairs = comm->seq - comm->calls;
+	}
+	return most;
+}
+
+/* Somebody may wait for it in communicator 0's first call: cheap to ask of everybody. */
+static bool may_lack(const struct rank_view *view, const struct calls_made *most)
+{
+	const struct view_comm *comm = &view->comms[0];
+
+	return view->process == PROCESS_STOPPED ||
+	       (is_idle(view, comm) &&
+		(comm->calls < most->collectives || (comm->seq == comm->calls && most->pairs > 0)));
+}
+
 enum rendezvous rendezvous_first_call(const struct rank_view *views, size_t n, int nranks)
 {
+	struct calls_made most = most_calls(views, n);
 	uint64_t looked_at = 0; /* the communicator: once is enough */
 	size_t called = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct rank_view *waiting;
+		const struct view_comm *comm = &views[i].comms[0];
+		const struct rank_view *waiting = NULL;
 		struct gathering g = { 0 };
 
-		called += views[i].comms[0].seq > 0;
-		if (views[i].comms[0].id == looked_at ||
-		    !never_comes(&views[i], &views[i].comms[0]))
-			continue;
-		waiting = waiter_for(&views[i], views, n);
+		called += comm->seq > 0;
+		if (comm->id != looked_at && may_lack(&views[i], &most))
+			waiting = waiter_for(&views[i], views, n);
 		if (!waiting)
 			continue;
-		looked_at = waiting->comms[0].id;
+		looked_at = comm->id;
 		for (size_t k = 0; k < n; k++)
 			rendezvous_gather(&g, waiting, &views[k]);
 		if (rendezvous_abandoned(&g, waiting))

@@ -42,7 +42,7 @@ bool rendezvous_holds(const struct rank_view *view, enum rendezvous how);
  * never do. */
 bool rendezvous_missing(const struct rank_view *view);
 
-/* Returns true if it is in the first call on a communicator: none that it made there has completed. */
+/* Returns true if it is in a first call on a communicator: none that it made there has completed, or one. */
 bool rendezvous_in_first_call(const struct rank_view *view);
 
 /* Of the members of a communicator in whose first call a rank waits: how many are known, how many never
@@ -51,9 +51,9 @@ struct gathering {
 	size_t members, absent, open;
 };
 
-/* Counts `view`, which may be the waiting one's own. Never comes: who has made no call there, is in none,
- * nor at work that it announced, and could make one (or is stopped). Whoever waits for a send or
- * receive waits for its partner alone. */
+/* Counts `view`, which may be the waiting one's own. Never comes: who has made fewer collectives there than
+ * the one that is waited in, is in no call, nor at work that it announced, and could make one (or is
+ * stopped). Whoever waits for a send or receive waits for its partner alone, if that made no call there. */
 void rendezvous_gather(struct gathering *gathering, const struct rank_view *waiting,
 		       const struct rank_view *view);
 

@@ -100,7 +100,8 @@ static void test_rendezvous_of(void)
 }
 
 /* A rank by a letter, on communicator `comm`: I in its first call, P through it, A could make it; D its host
- * does not let it, W is at work that it announced, N is not through init, O in a call on another one; S
+ * does not let it, W is at work that it announced, N is not through init, O in a call on another one, R through
+ * it in the same step, V in sends and receives, E waits for its device; S
  * stopped in the call, s before it; a digit: it receives from that rank; a capital X is no member. */
 static struct rank_view stands(char letter, uint32_t comm, int rank, int nranks)
 {
@@ -112,11 +113,13 @@ static struct rank_view stands(char letter, uint32_t comm, int rank, int nranks)
 		.working = letter == 'W',
 		.descheduled = letter == 'D',
 		.issued = letter == 'A' ? 4 : 5,
-		.completed = in || letter == 'O' ? 4 : 5,
+		.completed = in || strchr("OREV", letter) ? 4 : 5,
+		.device_wait = letter == 'E' ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_UNKNOWN,
 		.last = { .ticket = 5,
 			  .seq = 1,
 			  .comm = (uint16_t)(in ? comm : comm + 1),
-			  .kind = pair ? CALL_RECV : CALL_ALL_GATHER,
+			  .state = strchr("REV", letter) ? RECORD_RETURNED : RECORD_ISSUING,
+			  .kind = pair || letter == 'V' ? CALL_RECV : CALL_ALL_GATHER,
 			  .peer = pair ? letter - '0' : -1 },
 	};
 
@@ -125,6 +128,7 @@ static struct rank_view stands(char letter, uint32_t comm, int rank, int nranks)
 	view.comms[comm] =
 		(struct view_comm){ .id = letter == 'X' ? 8 : 7,
 				    .seq = in || letter == 'P',
+				    .calls = !pair && (in || letter == 'P'),
 				    .rank = rank,
 				    .nranks = nranks,
 				    .state = letter == 'N' ? RECORD_COMM_INIT : RECORD_COMM_READY };
@@ -140,11 +144,13 @@ static void test_first_call(void)
 	} cases[] = {
 		{ "IIII", 4, false }, { "IIIA", 4, true },  { "IAPI", 4, true },
 		{ "IAAI", 4, true },  { "IIAD", 4, false }, { "IIAW", 4, false },
-		{ "IIAN", 4, false }, { "IIAO", 4, false }, { "IISI", 4, true },
+		{ "IIAN", 4, false }, { "IIAO", 4, false }, { "IIRI", 4, true },
+		{ "IIVI", 4, false }, { "IIEI", 4, false }, { "IISI", 4, true },
 		{ "IIsI", 4, true },  { "IIAs", 4, true },  { "IPPP", 4, false },
 		{ "IIA", 4, false }, /* one is not known */
 		{ "IAXI", 3, true },  { "IXXI", 2, false }, { "IXDA", 3, false },
 		{ "1A00", 4, true },  { "2A00", 4, false }, /* its partner came */
+		{ "1P00", 4, true },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -162,7 +168,7 @@ static void test_first_call(void)
 			CU_ASSERT_EQUAL(rendezvous_first_call(views, n, (int)n) ==
 						RENDEZVOUS_ABSENT,
 					cases[i].abandoned && comm == 0);
-			views[0].last.seq = 2; /* it has made one before */
+			views[0].last.seq = 3; /* it has made two before */
 			CU_ASSERT_FALSE(rendezvous_in_first_call(&views[0]));
 		}
 }

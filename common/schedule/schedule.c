@@ -50,7 +50,7 @@ static int add_plans(struct schedule *s, int i)
 		struct plan *plan = &s->plans[s->nplans];
 
 		/* the first and the last slot of the pool stay free */
-		s->slots[s->nplans++] = (size_t)(i * SCHEME_PARTS + parts[k].slot + 1);
+		s->slots[s->nplans++] = (size_t)(i * schedule_width(s->setup) + parts[k].slot + 1);
 		rc = plan_init(plan, bench, &point, false);
 		if (plan->slot_bytes > s->slot_bytes)
 			s->slot_bytes = plan->slot_bytes;

@@ -37,7 +37,7 @@ size_t schedule_bytes(const struct options *options, int i);
 /* The largest buffer of any step on rank `rank`, bytes; and bytes of a pool in which those of all steps lie
  * beside each other. */
 size_t schedule_largest(const struct schedule_setup *setup, int rank);
-size_t schedule_pool(size_t largest);
+size_t schedule_pool(const struct schedule_setup *setup, size_t largest);
 
 /* Checks that every step is large enough to give each rank a slice, and that every collective runs on as
  * many ranks as its communicator has. 0, or -EINVAL with a usage error. */

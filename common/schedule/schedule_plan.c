@@ -104,10 +104,15 @@ size_t schedule_largest(const struct schedule_setup *setup, int rank)
 
 /* All calls lie in the pools at once, for they are checked at the end; with a slot more at each end, for
  * what a fault writes beyond its own. */
-size_t schedule_pool(size_t largest)
+int schedule_width(const struct schedule_setup *setup)
+{
+	return setup->scheme->family == COMMS_RING ? 3 : 2;
+}
+
+size_t schedule_pool(const struct schedule_setup *setup, size_t largest)
 {
 	size_t slot = largest + 2 * CHECK_GUARD + BUFFERS_ALIGN;
-	size_t slots = SCHEDULE_STEPS * SCHEME_PARTS + 2, pool;
+	size_t slots = (size_t)(SCHEDULE_STEPS * schedule_width(setup) + 2), pool;
 
 	pool = slot < SIZE_MAX / slots ? slots * slot : SIZE_MAX / 4;
 	return pool > BUFFERS_POOL ? pool : BUFFERS_POOL;

@@ -71,16 +71,16 @@ int fault_runs(const struct fault_spec *spec, const struct fault_machine *machin
 /* What of the way's keys the user has given otherwise rules it out. */
 static bool way_agrees(const struct fault_spec *spec, const struct fault_way *way)
 {
-	const char *args = way->args;
-	struct key key;
+	for (int i = 0; i < spec->nargs; i++) {
+		const char *name = spec->args[i].key, *value = spec->args[i].value;
+		struct key key;
 
-	while (fault_key_next(&args, &key))
-		for (int i = 0; i < spec->nargs; i++)
-			if (strlen(spec->args[i].key) == key.name_len &&
-			    memcmp(spec->args[i].key, key.name, key.name_len) == 0 &&
-			    (strlen(spec->args[i].value) != key.value_len ||
-			     memcmp(spec->args[i].value, key.value, key.value_len) != 0))
-				return false;
+		if (strcmp(name, "outcome") != 0 &&
+		    (!fault_key_find(way->args, name, strlen(name), &key) ||
+		     strlen(value) != key.value_len ||
+		     memcmp(value, key.value, key.value_len) != 0))
+			return false;
+	}
 	return true;
 }
 

@@ -41,6 +41,16 @@ static int check_ranks(const struct fault_spec *spec, const struct inject_place 
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: %s needs --mode graph", spec->text,
 				 spec->fault->name);
+	if (place->schedule->options->mode == MODE_GRAPH && spec->when != FAULT_BEFORE)
+		return error_set(
+			err, OUTCOME_USAGE, -EINVAL,
+			"--fault=%.80s: when= is about calls as they run, not in --mode graph",
+			spec->text);
+	if (place->schedule->options->split_kind != SPLIT_NONE &&
+	    (spec->fault->kinds || spec->fault->applies || spec->fault->behind))
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "--fault=%.80s: %s can't be combined with NCCL_TESTS_SPLIT",
+				 spec->text, spec->fault->name);
 	if (spec->fault->needs.stream && place->schedule->options->mode == MODE_GRAPH)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "--fault=%.80s: %s acts on calls as they run, not in --mode graph",

@@ -155,14 +155,18 @@ static enum answer pass_calls(struct team *team, uint64_t most)
 
 /* ---- in words ---- */
 
+/* Of all the communicator's ranks: some may be on other hosts. */
 static const struct part *majority_of(const struct team *team)
 {
+	int32_t nranks = team->parts[0].member->memory->header.inits[team->comm].nranks;
+	size_t all = nranks > 0 && (size_t)nranks > team->n ? (size_t)nranks : team->n;
+
 	for (size_t i = 0; i < team->n; i++) {
 		size_t same = 0;
 
 		for (size_t k = 0; k < team->n; k++)
 			same += team->parts[k].sign == team->parts[i].sign;
-		if (2 * same > team->n)
+		if (2 * same > all)
 			return &team->parts[i];
 	}
 	return NULL;

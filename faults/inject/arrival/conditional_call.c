@@ -19,7 +19,9 @@ static int fire(const struct fault_act *act)
 		.count = 1,
 		.dtype = DT_UINT8,
 		.op = OP_SUM,
-		.peer = call->kind == CALL_ALL_REDUCE ? act->rank : -1,
+		.peer = call->kind == CALL_ALL_REDUCE
+				? comm_set_rank(act->comms, call->comm, act->rank)
+				: -1,
 		.stream = call->stream,
 		.offset = call->offset,
 	};

@@ -3,7 +3,7 @@
 
 static bool applies(const struct planned_call *planned)
 {
-	return planned->call.peer >= 0;
+	return planned->call.peer >= 0 && planned->nranks > 1;
 }
 
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 32 KiB to 1 MiB, NCCL 2.28.9, H200. */

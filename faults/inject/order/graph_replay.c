@@ -3,6 +3,11 @@
 
 #include "inject/fault.h"
 
+static bool applies(const struct planned_call *planned)
+{
+	return planned->step > SCHEDULE_WARMUP;
+}
+
 static enum launch_verdict launch(const struct fault_spec *spec)
 {
 	const char *how = fault_arg(spec, "how");
@@ -17,6 +22,7 @@ const struct fault fault_graph_replay = {
 	.source = "Meta's NCCLX counts graph replays in its trace for it",
 	.args = "how=less|other",
 	.needs = { .machine = NEED_GPU, .graph = true },
+	.applies = applies,
 	.launch = launch,
 	.nccl = "hang|error|wrong-data|diverged",
 	.why_not = "it has no graphs",

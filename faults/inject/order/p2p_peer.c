@@ -1,6 +1,11 @@
 /* p2p_peer.c: the rank sends to, or receives from, another rank than it should. */
 #include "inject/calls/change.h"
 
+static bool applies(const struct planned_call *planned)
+{
+	return planned->nranks > 2;
+}
+
 /* The next rank that is neither itself nor the right one. */
 static int fire(const struct fault_act *act)
 {
@@ -21,6 +26,7 @@ const struct fault fault_p2p_peer = {
 	.needs = { .ranks = 3 },
 	.schedule = "p2p",
 	.kinds = KIND_PAIR,
+	.applies = applies,
 	.mpi = "hang|error|wrong-data|diverged|died",
 	.nccl = "hang|error|wrong-data|diverged",
 	.fire = fire,

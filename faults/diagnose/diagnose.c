@@ -212,6 +212,8 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct tea
 			continue;
 		name_culprits(w);
 		write_notes(w->d, &w->finding);
+		if (strcmp(w->d->confidence, "proved") == 0)
+			w->d->confidence = w->finding.confidence;
 	}
 }
 
@@ -378,7 +380,9 @@ static bool any_torn(const struct evidence *e)
 {
 	for (int i = 0; i < e->nranks; i++) {
 		const struct evidence_rank *r = &e->ranks[i];
-		uint64_t last = r->ncalls ? r->calls[r->ncalls - 1].ticket : 0;
+		uint64_t last = r->index.sig ? r->index.last_ticket
+				: r->ncalls  ? r->calls[r->ncalls - 1].ticket
+					     : 0;
 
 		if (r->present && last < r->view.issued)
 			return true;
@@ -391,7 +395,7 @@ static void doubt(const struct evidence *e, size_t absent, struct diagnosis *d)
 {
 	bool few = absent * 2 < (size_t)e->nranks;
 
-	if (absent == 0 && !e->uncounted && !(d->outcome == OUTCOME_OK && any_torn(e)))
+	if (absent == 0 && !e->uncounted && !any_torn(e))
 		return;
 	if (!few || d->outcome == OUTCOME_OK)
 		d->confidence = "inconclusive";

@@ -27,8 +27,9 @@ static bool is_beyond(const struct evidence_rank *rank, const struct makers *mak
 {
 	const struct rank_view *v = &rank->view;
 
+	/* an error ends ranks wherever they are */
 	if (view_finished(v))
-		return true;
+		return v->outcome != OUTCOME_ERROR || v->error_code == 0;
 	if (v->phase > makers->phase && v->phase != PHASE_SPARE)
 		return true;
 	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;

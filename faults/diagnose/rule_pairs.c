@@ -257,7 +257,7 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 
 bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
-	struct flows flows;
+	struct flows flows = { 0 };
 	struct gap gap;
 	bool found = false;
 

@@ -93,10 +93,20 @@ enum stand {
 /* The rank's first call that is not known to be done; NULL: there is none. */
 static const struct record *first_open(const struct evidence_rank *r)
 {
-	for (size_t k = 0; k < r->ncalls; k++)
-		if (r->calls[k].ticket > r->view.completed && !(r->times && r->times[k].end_ns))
-			return &r->calls[k];
-	return NULL;
+	size_t low = 0, high = r->ncalls;
+
+	/* tickets ascend; of a mapped file every look costs */
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (r->calls[mid].ticket > r->view.completed)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	while (low < r->ncalls && r->times && r->times[low].end_ns)
+		low++;
+	return low < r->ncalls ? &r->calls[low] : NULL;
 }
 
 /* A call without times says nothing if the one before has none either, or a graph repeats it: then they
@@ -113,13 +123,16 @@ static bool is_sampled(const struct evidence_rank *r, const struct record *call)
 static enum stand stand_of(const struct rule_ctx *ctx, int rank)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
-	const struct record *call = r->present ? first_open(r) : NULL;
+	const struct record *call;
 
-	if (!call)
-		return r->present && r->view.completed >= r->view.issued ? STAND_THROUGH
-									 : STAND_UNKNOWN;
-	if (r->view.process != PROCESS_ALIVE || call->state != RECORD_RETURNED ||
-	    r->view.device_wait != RECORD_DEVICE_AWAITED)
+	if (!r->present)
+		return STAND_UNKNOWN;
+	if (r->view.completed >= r->view.issued)
+		return STAND_THROUGH;
+	if (r->view.process != PROCESS_ALIVE || r->view.device_wait != RECORD_DEVICE_AWAITED)
+		return STAND_UNKNOWN;
+	call = first_open(r);
+	if (!call || call->state != RECORD_RETURNED)
 		return STAND_UNKNOWN;
 	if (r->times && r->times[call - r->calls].start_ns)
 		return STAND_STARTED;
@@ -141,12 +154,13 @@ static struct stands look_at_all(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
 		enum stand stand = stand_of(ctx, i);
-		const struct record *call = first_open(r);
+		const struct record *call = stand == STAND_AHEAD ? first_open(r) : NULL;
 
 		all.started += stand == STAND_STARTED;
-		all.unknown += stand == STAND_UNKNOWN;
+		/* who waits for no call may lack the one that the others wait in */
+		all.unknown += stand == STAND_UNKNOWN || stand == STAND_THROUGH;
 		all.sampled = all.sampled || r->times;
-		if (stand != STAND_AHEAD || call->comm != ctx->align->comm)
+		if (!call || call->comm != ctx->align->comm)
 			continue;
 		all.ahead++;
 		all.first = call->seq < all.first ? call->seq : all.first;

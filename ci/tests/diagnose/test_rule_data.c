@@ -168,7 +168,7 @@ static const struct {
 	{ "ssas", "gpu-stuck", "2", "proved" },
 	{ "as", "gpu-stuck", "0", "proved" },
 	{ "aaaa", "gpu-stuck", "0,1,2,3", "proved" },
-	{ "tssa", "gpu-stuck", "3", "proved" },
+	{ "tssa", "gpu-stuck", "3", "majority" },
 	{ "nsas", "gpu-stuck", "2", "majority" },
 	{ "isas", "gpu-stuck", "2", "majority" },
 	{ "ssss", "unexplained", "-", NULL },

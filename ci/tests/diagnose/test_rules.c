@@ -425,7 +425,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 			      .status = OUTCOME_ERROR,
 			      .outcome = OUTCOME_ERROR,
 			      .error_code = -EFAULT },
-	[CLASS_CORRUPT] = { corrupts },
+	[CLASS_CORRUPT] = { corrupts, .state = 0 },
 	[CLASS_UNEXPLAINED] = { does_as_all, .state = 'S' },
 };
 

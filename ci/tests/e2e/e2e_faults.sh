@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 
 # verdict FIELD: of the last run's line
 verdict() {
-	sed -n "s/^# verdict: .*$1=\([^ ]*\).*/\1/p" "$work/out"
+	sed -n "s/^# verdict: .* $1=\([^ ]*\).*/\1/p" "$work/out"
 }
 
 # folder: where the last run kept its evidence

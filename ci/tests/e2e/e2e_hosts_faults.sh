@@ -16,7 +16,7 @@ idle=$(awk -v n="$(nproc)" '{ print $1 < n ? 1 : 0 }' /proc/loadavg)
 
 # verdict FIELD: of the last run's line
 verdict() {
-	sed -n "s/^# verdict: .*$1=\([^ ]*\).*/\1/p" "$work/out"
+	sed -n "s/^# verdict: .* $1=\([^ ]*\).*/\1/p" "$work/out"
 }
 
 # broken SLOTS SPEC CODES CLASS GUILTY FOLDER [SEQ]: a run with a fault, its evidence below FOLDER. CODES:

@@ -152,7 +152,7 @@ check("by fault", [line[3:9] for line in score.by_fault(score.read_csv(path))] =
     [1, 1, 0, 0, 0, 0], [2, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 1]])
 sys.exit(1 if failures else 0)
 END
-run env SEED=1 PYTHONPATH=ci/faults PYTHONDONTWRITEBYTECODE=1 python3 "$work/test_score.py" "$work"
+run env SEED=1 PYTHONHASHSEED=0 PYTHONPATH=ci/faults PYTHONDONTWRITEBYTECODE=1 python3 "$work/test_score.py" "$work"
 expect_rc 0 'score.py:'
 expect_no_out '^FAIL'
 finish

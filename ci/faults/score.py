@@ -35,39 +35,53 @@ VOID = ("impossible", "refused")
 
 # ---- expectations ----
 
-def point_right(rule, points, verdict):
-    """`points`: where the fault fired, (communicator, call on it). Init comes before call 1."""
+def members(cell, comm):
+    """The ranks of a communicator of the cell's schedule: common/backend/comm_set.c."""
+    n = int(cell["ranks"])
+    if comm > 0 and cell["schedule"] == "ring":
+        return {comm - 1, comm % n}
+    if comm > 0 and cell["schedule"] == "pairs":
+        return {2 * comm - 2, 2 * comm - 1}
+    if comm > 0 and cell["schedule"] == "halves":
+        return set(range(n // 2)) if comm == 1 else set(range(n // 2, n))
+    return set(range(n))
+
+
+def point_right(rule, shots, verdict):
+    """`rule`: "op", "op-1..op+1", "init", which comes before call 1; "-": no point."""
     low, high = verdict["seq_low"], verdict["seq_high"]
-    if rule in ("", "-"):
+    if rule == "-":
         return low < 0
-    ends = [{"init": 0, "op": 0, "op+1": 1}[end] for end in rule.split("..")]
+    ends = [int(end.removeprefix("init").removeprefix("op") or 0) for end in rule.split("..")]
     return any(verdict["comm"] == comm and op + ends[0] <= low <= high <= op + ends[-1]
-               for comm, op in points)
+               for comm, op in shots.values())
 
 
-def is_tie(row, guilty, ranks):
-    """No more ranks called as they were meant to than otherwise: no majority says which."""
-    return bool(row["tie"]) and 2 * len(guilty) >= ranks
-
-
-def fault_of(row, guilty, ranks, points, verdict):
-    """What is wrong with a verdict; "" when it is right."""
+def fault_of(row, shots, cell, verdict):
+    """What is wrong with a verdict; "" when it is right. `shots`: rank -> (communicator, number of the
+    call on it) where a fault fired. Who fired on another communicator may be left unnamed."""
     if row is None:
         return "expected.csv has no row for this cell"
-    tie = is_tie(row, guilty, ranks)
-    named = set() if row["class"] == "-" else guilty
-    classes = (row["tie"] if tie else row["class"]).split("|")
-    sides = [named, set(), set(range(ranks))] if tie else [named]
     if verdict["outcome"] not in row["outcome"].split("|"):
         return f"outcome {verdict['outcome']} instead of {row['outcome']}"
+    if verdict["outcome"] == "ok":
+        row = dict(row, **{"class": "-", "tie": "", "point": "-"})
+    circle = members(cell, verdict["comm"])
+    here = {rank for rank, (comm, _) in shots.items() if comm == verdict["comm"]} or set(shots)
+    tie = bool(row["tie"]) and 2 * len(here) >= len(circle)
+    named = set() if row["class"] == "-" else set(shots)
+    classes = row["class"].split("|") + (row["tie"].removeprefix("?").split("|") if tie else [])
+    sides = [named, here if named else named]
+    if tie and verdict["confidence"] == "inconclusive":
+        sides += [set(), circle, set(range(int(cell["ranks"])))]
     if verdict["class"] not in classes:
         return f"class {verdict['class']} instead of {'|'.join(classes)}"
     if verdict["named"] not in sides:
         return f"ranks {listed(verdict['named'])} instead of {listed(named)}"
-    if not point_right(row["point"], points, verdict):
+    if not point_right(row["point"], shots, verdict):
         return (f"parted at {verdict['comm']}:{verdict['seq_low']}..{verdict['seq_high']} instead of "
-                f"{row['point']}, fired at {marked(points)}")
-    if tie and verdict["confidence"] != "inconclusive":
+                f"{row['point']}, fired at {marked(shots)}")
+    if tie and not row["tie"].startswith("?") and verdict["confidence"] != "inconclusive":
         return f"confidence {verdict['confidence']} in a tie"
     return ""
 
@@ -159,12 +173,13 @@ def fired(folder):
     return {rank: rest for rank, *rest in (map(int, line.split()) for line in lines)}
 
 
-def marked(points):
-    return " ".join(f"{comm}:{op}" for comm, op in sorted(points))
+def marked(shots):
+    return " ".join(f"{rank}@{comm}:{op}" for rank, (comm, op) in sorted(shots.items()))
 
 
-def points_of(text):
-    return {tuple(map(int, point.split(":"))) for point in text.split()}
+def shots_of(text):
+    shots = [list(map(int, re.split("[@:]", shot))) for shot in text.split()]
+    return {rank: (comm, op) for rank, comm, op in shots}
 
 
 def entered(evidence):
@@ -174,51 +189,50 @@ def entered(evidence):
     return {int(r): int(ns) for r, ns in (line.split() for line in text.splitlines())}
 
 
-def times(evidence, line, shots):
+def times(evidence, line, fired_ns):
     """detect: the verdict minus the later of "the fault fired" and "the last healthy rank entered
     its last call"; observed: how long after the fault the first death was seen."""
     said_ns = json.loads((evidence / "verdict.json").read_text()).get("said_ns", 0)
-    if not said_ns or not shots:
+    if not said_ns or not fired_ns:
         return "", ""
-    late = [ns for rank, ns in entered(evidence).items() if rank not in shots]
-    detect = (said_ns - max([ns for ns, _, _ in shots.values()] + late)) / 1e6
+    late = [ns for rank, ns in entered(evidence).items() if rank not in fired_ns]
+    detect = (said_ns - max([*fired_ns.values(), *late])) / 1e6
     observed = ""
     if line["outcome"] == "died":
-        observed = f"{(said_ns - min(shots.values())[0]) / 1e6 - float(line['detect_ms']):.1f}"
+        observed = f"{(said_ns - min(fired_ns.values())) / 1e6 - float(line['detect_ms']):.1f}"
     return f"{detect:.1f}", observed
 
 
-def permuted(evidence, cell, row, guilty, points):
+def permuted(evidence, cell, row, shots):
     """The same evidence with ranks renumbered must name the renumbered ranks: "yes" or why not."""
     ranks, tool = int(cell["ranks"]), Path(os.environ["BUILD"]) / "tests" / "tool_evidence"
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "permuted"
         made = subprocess.run([tool, "permute", evidence, copy]).returncode == 0
         verdict = diagnose(copy) if made else None
-    moved = {ranks - 1 - rank for rank in guilty}
-    why = fault_of(row, moved, ranks, points, verdict) if verdict else "no verdict"
+    moved = {ranks - 1 - rank: where for rank, where in shots.items()}
+    why = fault_of(row, moved, cell, verdict) if verdict else "no verdict"
     return f"ranks renumbered: {why}" if why else "yes"
 
 
 def judge(folder, cell, row, line, found):
     """The verdict, which a fresh process reaches again, and why it is not right ("")."""
-    guilty, points, why = found["guilty"], points_of(found["fired_at"]), ""
-    verdict = from_line(line, found["exit_code"])
+    shots, verdict, why = shots_of(found["fired_at"]), from_line(line, found["exit_code"]), ""
     if line and line["evidence"] != "-":
         source, copy = folder / line["evidence"], folder / "evidence"
-        found["detect_ms"], found["observed_ms"] = times(source, line, found["shots"])
+        found["detect_ms"], found["observed_ms"] = times(source, line, found["fired_ns"])
         copy.mkdir()
         why = copy_evidence(source, copy, cell["fault"])
         fresh = diagnose(copy)
         found["scored_equal"] = "yes" if fresh and same(verdict, fresh) else "no"
         verdict = fresh or verdict
         shutil.rmtree(source)
-        why = why or fault_of(row, guilty, int(cell["ranks"]), points, verdict)
+        why = why or fault_of(row, shots, cell, verdict)
         if cell["schedule"] == "plain" and not why:
-            found["permuted"] = why = permuted(copy, cell, row, guilty, points)
+            found["permuted"] = why = permuted(copy, cell, row, shots)
             why = "" if why == "yes" else why
     else:
-        why = fault_of(row, guilty, int(cell["ranks"]), points, verdict)
+        why = fault_of(row, shots, cell, verdict)
     if not why and found["exit_code"] != CODES.get(verdict["outcome"]):
         why = f"exit {found['exit_code']} with outcome {verdict['outcome']}"
     if not why and found["scored_equal"] == "no":
@@ -242,12 +256,11 @@ def score(out, name):
     folder, (cell_name, repeat) = out / "raw" / name, name.rsplit("-", 1)
     cell = next(c for c in read_csv(out / "cells.csv") if c["cell"] == cell_name)
     end, shots, row = (folder / "end.txt").read_text().split(), fired(folder), expectation(cell)
-    guilty = {int(rank) for rank in cell["culprits"].split(",") if rank}
     found = dict.fromkeys(COLUMNS, "")
-    found.update(cell, repeat=repeat, expected=expected(row, cell), guilty=guilty, shots=shots,
-                 fired_at=marked({(comm, op) for _, comm, op in shots.values()}),
-                 exit_code=int(end[0]), seconds=end[1], processes=end[2], shm=end[3], cgroups=end[4])
-    found["fired"] = "yes" if set(shots) == guilty and int(end[0]) != CODES["not-fired"] else "no"
+    found.update(cell, repeat=repeat, expected=expected(row, cell),
+                 fired_at=marked({rank: where for rank, (_, *where) in shots.items()}),
+                 fired_ns={rank: ns for rank, (ns, _, _) in shots.items()}, exit_code=int(end[0]), seconds=end[1], processes=end[2], shm=end[3], cgroups=end[4])
+    found["fired"] = "yes" if shots or cell["fault"] == "none" else "no"
     verdict = from_line(None, int(end[0]))
     if int(end[0]) in (2, 77):
         found["verdict"], why = "refused" if int(end[0]) == 2 else "impossible", last_line(folder)
@@ -345,15 +358,14 @@ def swapped(rows):
     """(found wrong, tried): what one fault's run said, scored as another's with the same culprits."""
     tried = wrong = 0
     for mine in rows:
-        row = expectation(mine)
-        guilty, ranks = {int(r) for r in mine["culprits"].split(",") if r}, int(mine["ranks"])
-        for other in rows if row and not is_tie(row, guilty, ranks) else []:
+        row, shots = expectation(mine), shots_of(mine["fired_at"])
+        for other in rows if row and 2 * len(shots) < len(members(mine, 0)) else []:
             if (other["ranks"], other["place"]) == (mine["ranks"], mine["place"]) and \
                     other["class"] not in row["class"].split("|"):
                 said = dict(other, named=ranks_of(other["named"]), **{
                     key: int(other[key]) for key in ("comm", "seq_low", "seq_high")})
                 tried += 1
-                wrong += bool(fault_of(row, guilty, ranks, points_of(mine["fired_at"]), said))
+                wrong += bool(fault_of(row, shots, mine, said))
     return wrong, tried
 
 

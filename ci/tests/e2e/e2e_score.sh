@@ -66,10 +66,24 @@ cases = [
     ("no-such-fault", {1}, 2, verdict("hang", "missing-call", [1], 8), "no row"),
 ]
 for name, guilty, ranks, said, complaint in cases:
-    why = score.fault_of(row(name), guilty, ranks, {(0, 0 if name.startswith("init") else 8)}, said)
+    shots = {rank: (0, 0 if name.startswith("init") else 8) for rank in guilty}
+    why = score.fault_of(row(name), shots, {"ranks": ranks, "schedule": "plain"}, said)
     check(f"{name} {guilty} of {ranks}, {said}: '{why}'",
           complaint in why if complaint else why == "")
 
+# In communicators of two nobody is the majority, and who fired elsewhere may be left out.
+for comm, shots, said, complaint in (
+        (2, {3: (2, 8)}, verdict("hang", "mismatch", [2, 3], 8, comm=2, confidence="inconclusive"), ""),
+        (2, {3: (2, 8)}, verdict("hang", "skipped-call", [3], 8, comm=2), "confidence"),
+        (2, {0: (1, 4), 3: (2, 8)}, verdict("hang", "mismatch", [3], 8, comm=2, confidence="inconclusive"), ""),
+        (0, {0: (1, 4), 3: (0, 8)}, verdict("hang", "skipped-call", [3], 8), ""),
+        (0, {0: (1, 4), 3: (0, 8)}, verdict("hang", "skipped-call", [0], 8), "ranks"),
+        (0, {0: (1, 4), 3: (0, 8)}, verdict("hang", "skipped-call", [3], 4), "parted")):
+    why = score.fault_of(row("skip-call"), shots, {"ranks": "4", "schedule": "pairs"}, said)
+    check(f"{shots} {said}: '{why}'", complaint in why if complaint else why == "")
+check("members", [score.members({"ranks": "5", "schedule": s}, c) for s, c in
+                  (("halves", 1), ("halves", 2), ("pairs", 2), ("ring", 5), ("ring", 0))] ==
+      [{0, 1}, {2, 3, 4}, {2, 3}, {4, 0}, {0, 1, 2, 3, 4}])
 check("a row for what the cell is", row("drop-rank", when="init")["class"] == "init-missing-rank")
 check("the first row that fits", row("drop-rank", transport="net", when="first")["options"] == "-T 12")
 for place, ranks, turn, guilty in (("first", 4, 0, [0]), ("last", 2, 0, [1]), ("middle", 2, 0, None),

@@ -41,12 +41,40 @@ static void swap_ranks(struct evidence *e)
 	}
 }
 
+static void reverse(uint32_t *amounts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++) {
+		uint32_t kept = amounts[i];
+
+		amounts[i] = amounts[n - 1 - i];
+		amounts[n - 1 - i] = kept;
+	}
+}
+
+/* Ranks in what is noted beside the calls: amounts by rank, whose data are wrong. */
+static void rename_notes(struct record_header *recorder, int nranks)
+{
+	for (int i = 0; i < RECORD_COUNTS; i++)
+		if (recorder->counts[i].n <= RECORD_PEERS) {
+			reverse(recorder->counts[i].send, recorder->counts[i].n);
+			reverse(recorder->counts[i].recv, recorder->counts[i].n);
+		}
+	for (int i = 0; i < RECORD_WRONGS; i++) {
+		struct record_wrong *wrong = &recorder->wrong[i];
+
+		wrong->from = wrong->from < 0 ? wrong->from : nranks - 1 - wrong->from;
+		wrong->culprit = wrong->culprit < 0 ? wrong->culprit : nranks - 1 - wrong->culprit;
+	}
+}
+
 /* The rank's own number, and roots and peers, which are rank numbers as well. */
 static void rename_rank(struct evidence_rank *rank, int number, int nranks)
 {
 	rank->view.rank = number;
-	if (rank->recorder)
+	if (rank->recorder) {
 		rank->recorder->rank = number;
+		rename_notes(rank->recorder, nranks);
+	}
 	for (size_t i = 0; i < rank->ncalls; i++)
 		if (rank->calls[i].peer >= 0 && rank->calls[i].peer < nranks)
 			rank->calls[i].peer = nranks - 1 - rank->calls[i].peer;

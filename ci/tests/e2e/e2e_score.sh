@@ -26,7 +26,8 @@ def verdict(outcome, kind, named, low, high=None, comm=0, confidence="majority")
 
 
 def row(fault, keys="", transport="mpi", when="default"):
-    return score.expectation({"fault": fault, "keys": keys, "transport": transport, "when": when})
+    return score.expectation({"fault": fault, "keys": keys, "transport": transport, "when": when,
+                              "schedule": "plain", "collective": "all_reduce", "mode": "stream"})
 
 
 # fault, guilty, ranks, verdict, part of the complaint ("" for right)

@@ -38,32 +38,69 @@ static bool same_element(const struct record_wrong *a, const struct record_wrong
 	return same_calls(a, b) && a->from == b->from && a->index == b->index;
 }
 
+static bool is_nan(const struct record_wrong *w)
+{
+	enum dtype dtype = (enum dtype)w->dtype;
+
+	return check_is_float(dtype) && isnan(check_decode(dtype, w->got));
+}
+
+/* The same wrong value: NaN's bits may differ. */
+static bool same_value(const struct record_wrong *a, const struct record_wrong *b)
+{
+	return a->got == b->got || (is_nan(a) && is_nan(b));
+}
+
+/* Of very many ranks all note much the same: what was looked at is kept. */
+#define SEEN_MAX 512
+
+struct seen {
+	struct record_wrong list[SEEN_MAX];
+	int n;
+};
+
+/* Returns true if it, or what says the same, is there already; else it is taken in, if there is room. */
+static bool seen_before(struct seen *seen, const struct record_wrong *w)
+{
+	for (int i = 0; i < seen->n; i++)
+		if (seen->list[i].sent == w->sent && same_element(&seen->list[i], w) &&
+		    same_value(&seen->list[i], w))
+			return true;
+	if (seen->n < SEEN_MAX)
+		seen->list[seen->n++] = *w;
+	return false;
+}
+
 /* What all ranks noted about an element. */
 struct witnesses {
 	int alike;	  /* ranks that received it with the same wrong value */
+	int otherwise;	  /* with another wrong value */
 	bool sender;	  /* the one that it comes from is among them */
 	bool contributed; /* the send buffer that it comes from, or any for a reduction, is wrong */
 };
 
-static struct witnesses ask_all(const struct rule_ctx *ctx, const struct record_wrong *w)
+/* in[i]: rank i noted the same as `w`, of what it sent or of what it received. */
+static struct witnesses ask_all(const struct rule_ctx *ctx, const struct record_wrong *w, bool *in)
 {
 	struct witnesses all = { 0 };
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
-		bool alike = false;
+		bool received = false;
 		uint32_t n;
 		const struct record_wrong *own = wrongs_of(ctx, i, &n);
 
+		in[i] = false;
 		for (uint32_t k = 0; k < n; k++) {
-			if (!is_sound(ctx, &own[k]) || !same_calls(&own[k], w))
-				continue;
-			if (own[k].sent)
+			bool same = is_sound(ctx, &own[k]) && same_element(&own[k], w);
+
+			in[i] |= same && own[k].sent == w->sent && same_value(&own[k], w);
+			received |= same && !own[k].sent;
+			if (is_sound(ctx, &own[k]) && same_calls(&own[k], w) && own[k].sent)
 				all.contributed |= w->from < 0 || w->from == i;
-			else
-				alike |= same_element(&own[k], w) && own[k].got == w->got;
 		}
-		all.alike += alike;
-		all.sender |= alike && i == w->from;
+		all.alike += in[i];
+		all.otherwise += received && !in[i];
+		all.sender |= in[i] && i == w->from;
 	}
 	return all;
 }
@@ -81,32 +118,13 @@ static int receivers_of(const struct rule_ctx *ctx, int rank, const struct recor
 	return ctx->evidence->nranks;
 }
 
-/* The ranks that noted the same of the same element. Returns the first of them. */
-static int mark_alike(const struct rule_ctx *ctx, const struct record_wrong *w, bool *in)
-{
-	int first = -1;
-
-	for (int i = ctx->evidence->nranks - 1; i >= 0; i--) {
-		uint32_t n;
-		const struct record_wrong *own = wrongs_of(ctx, i, &n);
-
-		in[i] = false;
-		for (uint32_t k = 0; k < n; k++)
-			in[i] = in[i] || (is_sound(ctx, &own[k]) && own[k].sent == w->sent &&
-					  same_element(&own[k], w) && own[k].got == w->got);
-		first = in[i] ? i : first;
-	}
-	return first;
-}
-
 /* What stands there: no number, or the value it must have but for one bit. */
 static const char *oddity(const struct record_wrong *w, char *buf, size_t len)
 {
 	uint64_t differ = w->expected ^ w->got;
-	enum dtype dtype = (enum dtype)w->dtype;
 
 	buf[0] = '\0';
-	if (check_is_float(dtype) && isnan(check_decode(dtype, w->got)))
+	if (is_nan(w))
 		snprintf(buf, len, " (NaN)");
 	else if (differ && !(differ & (differ - 1)))
 		snprintf(buf, len, " (bit %d flipped)", __builtin_ctzll(differ));
@@ -157,33 +175,36 @@ static void place_wrong(const struct rule_ctx *ctx, struct finding *f, int rank,
 	f->seq_high = high;
 }
 
-/* What is known of one wrong element against all ranks' accounts. */
+/* What is known of wrong elements against all ranks' accounts. */
 struct inquiry {
 	bool own;  /* some send buffer is wrong: proved */
 	bool vote; /* somebody is named because others' data are right */
 	bool open; /* something is left that names nobody, or as many are wrong as right */
+	struct seen seen;
+	bool in[]; /* the ranks that say the same of the element at hand */
 };
 
-/* Of what `rank` received and no send buffer shows: it is the receiver's doing if most of those who
- * received something have it right, the sender's if all have it wrong alike. */
+/* Of an element that `rank` received and no send buffer shows: it is the receivers' doing if most of those
+ * who received something have it right, the sender's if all have it wrong alike. */
 static void judge_received(const struct rule_ctx *ctx, struct finding *f, int rank,
 			   const struct record_wrong *w, struct inquiry *inquiry)
 {
-	struct witnesses all = ask_all(ctx, w);
-	int receivers = receivers_of(ctx, rank, w), who = -1;
-	bool few = 2 * all.alike < receivers;
+	struct witnesses all = ask_all(ctx, w, inquiry->in);
+	int receivers = receivers_of(ctx, rank, w), nranks = ctx->evidence->nranks;
+	bool few = 2 * all.alike < receivers, sole = !few && all.alike == 1;
+	int who = w->from >= 0 ? w->from : w->culprit;
 
-	if (all.contributed)
+	if (all.contributed && all.otherwise <= all.alike)
 		return; /* that explains it */
-	if (few || all.alike == 1)
-		who = rank;
-	else if (all.alike >= receivers - (w->from >= 0 && !all.sender))
-		who = w->from >= 0 ? w->from : w->culprit;
-	inquiry->open |= who < 0 || (who == rank && !few && all.alike == 1);
-	if (who < 0)
-		return;
-	inquiry->vote = true;
-	mark_culprit(&f->culprits, who);
+	for (int i = 0; i < nranks && (few || sole); i++)
+		if (inquiry->in[i])
+			mark_culprit(&f->culprits, i);
+	if (!few && !sole && all.alike < receivers - (w->from >= 0 && !all.sender))
+		who = -1;
+	if (!few && !sole && who >= 0)
+		mark_culprit(&f->culprits, who);
+	inquiry->open |= sole || (!few && who < 0);
+	inquiry->vote |= few || sole || who >= 0;
 }
 
 static void judge_rank(const struct rule_ctx *ctx, struct finding *f, int rank,
@@ -199,50 +220,62 @@ static void judge_rank(const struct rule_ctx *ctx, struct finding *f, int rank,
 		if (wrong[k].sent) {
 			inquiry->own = true;
 			mark_culprit(&f->culprits, rank);
-		} else {
+		} else if (inquiry->seen.n == SEEN_MAX) {
+			inquiry->open = true;
+		} else if (!seen_before(&inquiry->seen, &wrong[k])) {
 			judge_received(ctx, f, rank, &wrong[k], inquiry);
 		}
 	}
 }
 
 /* Those about send buffers first: they prove. Each element once. */
-static void note_wrongs(const struct rule_ctx *ctx, struct finding *f)
+static void note_wrongs(const struct rule_ctx *ctx, struct finding *f, struct inquiry *inquiry)
 {
 	const int nranks = ctx->evidence->nranks;
-	bool *in = calloc((size_t)nranks + 1, sizeof(*in));
 
-	for (int i = 0; in && i < 2 * nranks; i++) {
+	inquiry->seen.n = 0;
+	for (int i = 0; i < 2 * nranks; i++) {
 		uint32_t n;
 		const struct record_wrong *wrong = wrongs_of(ctx, i % nranks, &n);
 
 		for (uint32_t k = 0; k < n && finding_has_room(f); k++)
 			if (is_sound(ctx, &wrong[k]) && wrong[k].sent == (i < nranks) &&
-			    mark_alike(ctx, &wrong[k], in) == i % nranks)
-				note_element(ctx, f, in, &wrong[k]);
+			    !seen_before(&inquiry->seen, &wrong[k])) {
+				ask_all(ctx, &wrong[k], inquiry->in);
+				note_element(ctx, f, inquiry->in, &wrong[k]);
+			}
 	}
-	free(in);
 }
 
+static const char *confidence_of(const struct rule_ctx *ctx, const struct finding *f,
+				 const struct inquiry *inquiry)
+{
+	bool most = !inquiry->own && 2 * (int)f->culprits.n >= ctx->evidence->nranks;
+
+	return inquiry->open || most ? "inconclusive" : inquiry->vote ? "majority" : "proved";
+}
+
+/* `own`: only if a send buffer is wrong. */
 static bool judge(const struct rule_ctx *ctx, struct finding *f, bool own)
 {
-	struct inquiry inquiry = { 0 };
+	struct inquiry *inquiry = calloc(1, sizeof(*inquiry) + (size_t)ctx->evidence->nranks);
+	bool found;
 
-	for (int i = 0; i < ctx->evidence->nranks; i++)
-		judge_rank(ctx, f, i, &inquiry);
-	if (own ? !inquiry.own : !inquiry.vote && !inquiry.open)
-		return false;
-	note_wrongs(ctx, f);
-	f->class = CLASS_CORRUPT;
-	f->confidence =
-		inquiry.open || (!inquiry.own && 2 * (int)f->culprits.n >= ctx->evidence->nranks)
-			? "inconclusive"
-		: inquiry.vote ? "majority"
-			       : "proved";
-	finding_note(f, inquiry.own ? "What a rank sends is its own: nobody else's data or calls "
-				      "explain it."
-				    : "All send buffers hold what they must: the data were damaged "
-				      "on their way, or where they arrived.");
-	return true;
+	for (int i = 0; inquiry && i < ctx->evidence->nranks; i++)
+		judge_rank(ctx, f, i, inquiry);
+	found = inquiry && (own ? inquiry->own : inquiry->vote || inquiry->open);
+	if (found) {
+		note_wrongs(ctx, f, inquiry);
+		f->class = CLASS_CORRUPT;
+		f->confidence = confidence_of(ctx, f, inquiry);
+		finding_note(f, inquiry->own
+					? "What a rank sends is its own: nobody else's data or "
+					  "calls explain it."
+					: "All send buffers hold what they must: the data were "
+					  "damaged on their way, or where they arrived.");
+	}
+	free(inquiry);
+	return found;
 }
 
 bool rule_own_data(const struct rule_ctx *ctx, struct finding *f)

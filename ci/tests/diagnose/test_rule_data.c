@@ -23,6 +23,8 @@ static const struct {
 	/* another's receive buffer beside it: more than the send buffer explains */
 	{ 4, CALL_ALL_GATHER, "C2 a2 b2 c2 d2 d1", "2,3", "majority" },
 	{ 4, CALL_ALL_REDUCE, "C2 a- b- c- d- b-6", "1,2", "majority" },
+	{ 4, CALL_ALL_REDUCE, "C2 a- b-= c- d-", "1,2", "majority" },
+	{ 4, CALL_REDUCE_SCATTER, "C2 b-", "2", "proved" },
 	/* one rank alone: its receive buffer; as many right as wrong, or nobody else receives: who knows */
 	{ 4, CALL_ALL_REDUCE, "d-", "3", "majority" },
 	{ 3, CALL_ALL_GATHER, "b0", "1", "majority" },

@@ -357,11 +357,15 @@ static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 	return n;
 }
 
-/* What diverged in one call may do its damage in a later one. */
+/* What diverged in one call may do its damage in a later one. Of a large run the records are on disk: they
+ * are not looked at where no check told of anything. */
 static void find_damage(const struct evidence *e, struct diagnosis *d)
 {
 	for (int i = 0; i < e->nranks; i++) {
-		const struct record_header *h = e->ranks[i].present ? e->ranks[i].recorder : NULL;
+		const struct evidence_rank *r = &e->ranks[i];
+		bool wanted = r->present && r->recorder &&
+			      (!r->mapped || d->outcome == OUTCOME_WRONG_DATA);
+		const struct record_header *h = wanted ? r->recorder : NULL;
 		uint32_t n = h ? h->wrongs : 0;
 
 		for (uint32_t k = 0; k < n && k < RECORD_WRONGS; k++) {

@@ -253,15 +253,14 @@ static void test_print(void)
 	views[1].process = PROCESS_KILLED;
 	views[1].status = SIGKILL;
 	v = judge(0.0625);
+	v.hang_seq = 3;
 	snprintf(views[2].error, sizeof(views[2].error), "MPI_Allreduce failed\nbadly");
 	text = print(&v);
-	CU_ASSERT_EQUAL(
-		strncmp(text,
-			"# verdict: outcome=died class=rank-died ranks=1 comm=-1 seq=-1 "
-			"confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1",
-			strlen("# verdict: outcome=died class=rank-died ranks=1 comm=-1 seq=-1 "
-			       "confidence=proved detect_ms=62 evidence=-\n# rank 0 (node1")),
-		0);
+	CU_ASSERT_EQUAL(strspn(text, "#"), 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text,
+				      " verdict: outcome=died class=rank-died ranks=1 comm=-1 "
+				      "seq=-1 confidence=proved detect_ms=62 hang_seq=3 "
+				      "evidence=-\n# rank 0 (node1"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "killed by SIGKILL"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "# rank 2 reported: MPI_Allreduce failed?badly\n"));
 	for (char *line = text; *line; line = strchr(line, '\n') + 1, lines++)
@@ -272,20 +271,12 @@ static void test_print(void)
 		finish(i, i == 3 ? OUTCOME_WRONG_DATA : OUTCOME_OK);
 	views[2].error[0] = '\0';
 	v = judge(0);
-	v.seq = 8;
-	for (v.hang_seq = 7; v.hang_seq < 10; v.hang_seq++) { /* it differs, or is the same */
-		char wanted[256];
-
-		v.wrong_seq = v.hang_seq == 9 ? 12 : 8;
-		snprintf(v.field, sizeof(v.field), "%s", v.hang_seq == 9 ? "count" : "");
-		snprintf(wanted, sizeof(wanted),
-			 "# verdict: outcome=wrong-data class=wrong-data ranks=- comm=-1 seq=8 "
-			 "confidence=inconclusive detect_ms=0%s evidence=-\n",
-			 v.hang_seq == 9   ? " field=count hang_seq=9 wrong_seq=12"
-			 : v.hang_seq == 7 ? " hang_seq=7"
-					   : "");
-		CU_ASSERT_STRING_EQUAL(print(&v), wanted);
-	}
+	v.seq = v.hang_seq = 8; /* the other point is told where it is another */
+	v.wrong_seq = 12;
+	strcpy(v.field, "count");
+	CU_ASSERT_STRING_EQUAL(print(&v), "# verdict: outcome=wrong-data class=wrong-data ranks=- "
+					  "comm=-1 seq=8 confidence=inconclusive detect_ms=0 "
+					  "field=count wrong_seq=12 evidence=-\n");
 }
 
 int main(void)

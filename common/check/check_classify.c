@@ -217,10 +217,9 @@ static bool name_flip(const struct scene *s, struct check_report *report)
 	if (s->wrong != 1 || may_be_luck(s, 8.0 * s->plan.width * ranks, 1))
 		return false;
 	for (uint32_t rank = 0; reduced && rank < ranks; rank++)
-		if (flip_fits(s, rank) && fits++ == 0)
-			report->culprit = (int)rank;
-	if (fits != 1)
-		report->culprit = -1;
+		fits += flip_fits(s, rank);
+	/* a bit of the finished sum may look like one of some rank's contribution */
+	report->culprit = -1;
 	if (!fits && (differ & (differ - 1)))
 		return false;
 	report->kind = WRONG_FLIPPED;

@@ -105,16 +105,18 @@ static struct witnesses ask_all(const struct rule_ctx *ctx, const struct record_
 	return all;
 }
 
-/* Ranks that receive something in the call: the vote is among them. */
+/* Ranks that receive the same element in the call: the vote is among them. */
 static int receivers_of(const struct rule_ctx *ctx, int rank, const struct record_wrong *w)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 
 	for (size_t k = r->ncalls; k-- > 0;)
 		if (r->calls[k].comm == w->comm && r->calls[k].seq == w->seq)
-			return r->calls[k].kind == CALL_GATHER || r->calls[k].kind == CALL_REDUCE
-				       ? 1
-				       : ctx->evidence->nranks;
+			return r->calls[k].kind == CALL_ALL_REDUCE ||
+					       r->calls[k].kind == CALL_ALL_GATHER ||
+					       r->calls[k].kind == CALL_BROADCAST
+				       ? ctx->evidence->nranks
+				       : 1;
 	return ctx->evidence->nranks;
 }
 
@@ -184,8 +186,9 @@ struct inquiry {
 	bool in[]; /* the ranks that say the same of the element at hand */
 };
 
-/* Of an element that `rank` received and no send buffer shows: it is the receivers' doing if most of those
- * who received something have it right, the sender's if all have it wrong alike. */
+/* Of an element that `rank` received and no send buffer shows: it is the receiver's doing if most of those who
+ * received it have it right, the sender's if all have it wrong alike. Several who hold the same wrong value
+ * may have it from one place between them: nobody can tell. */
 static void judge_received(const struct rule_ctx *ctx, struct finding *f, int rank,
 			   const struct record_wrong *w, struct inquiry *inquiry)
 {
@@ -203,7 +206,7 @@ static void judge_received(const struct rule_ctx *ctx, struct finding *f, int ra
 		who = -1;
 	if (!few && !sole && who >= 0)
 		mark_culprit(&f->culprits, who);
-	inquiry->open |= sole || (!few && who < 0);
+	inquiry->open |= sole || (!few && who < 0) || (few && all.alike > 1);
 	inquiry->vote |= few || sole || who >= 0;
 }
 

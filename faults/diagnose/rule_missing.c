@@ -74,9 +74,13 @@ static uint64_t fewest_calls(const struct rule_ctx *ctx, bool idle)
 static bool waits_elsewhere(const struct rule_ctx *ctx, int rank)
 {
 	int number = team_rank(ctx->team, rank);
+	const struct record_header *h = ctx->evidence->ranks[rank].recorder;
 	const struct wait_call *in =
 		ctx->waits && number >= 0 ? waits_in(ctx->waits, number) : NULL;
 
+	for (uint32_t c = 1; h && c < RECORD_COMMS; c++)
+		if (c != ctx->align->comm && h->inits[c].state == RECORD_COMM_INIT)
+			return true; /* inside init of a communicator, for who does not come */
 	return in && in->team != ctx->team;
 }
 
@@ -257,7 +261,7 @@ static bool is_past(enum diagnosis_class class)
 	return class == CLASS_SKIPPED_OR_EARLY || class == CLASS_EARLY;
 }
 
-static bool report_missing(const struct rule_ctx *ctx, struct finding *f, uint64_t seq,
+static void report_missing(const struct rule_ctx *ctx, struct finding *f, uint64_t seq,
 			   enum diagnosis_class class, bool loose)
 {
 	const char *confidence = "proved";
@@ -269,12 +273,11 @@ static bool report_missing(const struct rule_ctx *ctx, struct finding *f, uint64
 	else if (class == CLASS_BLOCKED || class == CLASS_BUSY)
 		confidence = note_own_pairs(ctx, f);
 	finding_conclude(ctx, f, class, loose ? "inconclusive" : confidence);
-	return true;
 }
 
 bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 {
-	bool split = ctx->plan->split, loose;
+	bool split = ctx->plan->split, mixed = false, loose;
 	enum diagnosis_class class = CLASS_OUTCOME;
 	struct makers makers;
 	uint64_t seq = find_behind(ctx, &f->culprits, &makers);
@@ -294,8 +297,12 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 		return rule_unequal(ctx, f);
 	}
 	for (int i = 0; i < ctx->align->nranks; i++)
-		if (f->culprits.in[i])
-			class = shared_class(class, missing_class(ctx, i, &makers), CLASS_MISSING);
+		if (f->culprits.in[i]) {
+			enum diagnosis_class one = missing_class(ctx, i, &makers);
+
+			mixed |= class != CLASS_OUTCOME && one != class;
+			class = shared_class(class, one, CLASS_MISSING);
+		}
 	if (class == CLASS_SKIPPED_OR_EARLY && split)
 		return false;
 	if (is_past(class) && f->culprits.n >= makers.n) {
@@ -303,7 +310,11 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 				"made one too many.");
 		loose = true;
 	}
-	return report_missing(ctx, f, seq, class, loose);
+	report_missing(ctx, f, seq, class, loose);
+	/* who does something else than the others may wait for one of them */
+	if (mixed && strcmp(f->confidence, "proved") == 0)
+		f->confidence = "majority";
+	return true;
 }
 
 bool rule_missing_at_end(const struct rule_ctx *ctx, struct finding *f)

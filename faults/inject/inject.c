@@ -148,11 +148,24 @@ static int resolve(struct fault_spec *spec, const struct inject_place *place, ui
 	return rc;
 }
 
+/* A rank holds one call back at a time. */
+static int check_order(const struct injector *injector, struct error *err)
+{
+	int n = 0;
+
+	for (int i = 0; i < injector->nspecs; i++)
+		n += injector->specs[i].fault->behind != NULL;
+	if (n <= 1)
+		return 0;
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+			 "--fault: %d of them make calls in another order; at most one can", n);
+}
+
 int inject_check(const struct injector *injector, const struct inject_place *place,
 		 struct error *err)
 {
 	uint32_t meets = 0;
-	int rc = 0;
+	int rc = check_order(injector, err);
 
 	for (int i = 0; i < injector->nspecs && rc == 0; i++) {
 		struct fault_spec spec = injector->specs[i];
@@ -177,7 +190,7 @@ static int place_spec(struct fault_spec *spec, const struct inject_place *place,
 int inject_place(struct injector *injector, const struct inject_place *place, struct error *err)
 {
 	uint32_t meets = 0;
-	int culprits = 0, rc = 0;
+	int culprits = 0, rc = check_order(injector, err);
 
 	for (int i = 0; i < injector->nspecs && rc == 0; i++) {
 		rc = place_spec(&injector->specs[i], place, &meets, err);
@@ -320,7 +333,6 @@ static int hold(struct injector *injector, const struct fault *fault, const stru
 	held->call.send_at = held->counts + n;
 	held->call.recv_counts = held->counts + 2 * n;
 	held->call.recv_at = held->counts + 3 * n;
-	free(injector->held);
 	injector->held = held;
 	return FAULT_SWALLOW;
 }
@@ -378,14 +390,19 @@ static bool wants_flight(const struct injector *injector, const struct call *cal
 static int inject_issue(void *state, const struct call *call, struct chain *chain)
 {
 	struct injector *injector = state;
+	bool waits;
 	int rc;
 
 	injector->calls++;
 	injector->comm = call->comm;
 	injector->made[call->comm]++;
+	waits = injector->held != NULL;
 	rc = fire(injector, &(struct moment){ .when = FAULT_BEFORE, .call = call }, chain);
+	if (rc < 0)
+		return rc;
+	/* made otherwise or not at all, it is what the held one waited for */
 	if (rc != FAULT_PASS)
-		return rc < 0 ? rc : 0;
+		return waits ? let_go(injector, call, chain) : 0;
 	rc = chain_emit(chain, call);
 	if (rc == 0)
 		rc = let_go(injector, call, chain);

@@ -7,7 +7,7 @@
 
 /* Largest payload: the views of 256 local ranks with room to spare. A larger announcement is a
  * protocol error and ends the connection. */
-#define LINK_MAX (512 * 1024)
+#define LINK_MAX (2048 * 1024) /* views of some 1,500 ranks of a host */
 
 struct link {
 	int fd;	       /* -1: closed */

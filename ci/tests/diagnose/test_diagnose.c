@@ -108,6 +108,26 @@ static void test_on_device(void)
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 }
 
+/* Two lack the call: one asleep, one in a loop, which may be for the first. Who is inside init of another
+ * communicator is kept there. */
+static void test_not_proved(void)
+{
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, i < 2 ? OP : OP - 1, odd_count, i < 2);
+	evidence.ranks[3].state = 'R';
+	evidence.ranks[3].cpu_share = 0.97;
+	expect(OUTCOME_HANG, "missing-call", "2,3", OP, OP, OP);
+	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+
+	set_up(4);
+	for (int i = 0; i < 4; i++)
+		play(i, i == 2 ? OP - 1 : OP, odd_count, i != 2);
+	evidence.ranks[2].recorder = calloc(1, sizeof(*evidence.ranks[2].recorder));
+	evidence.ranks[2].recorder->inits[1].state = RECORD_COMM_INIT;
+	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
+}
+
 /* All made the same calls, and a rank that stopped or died keeps the others from completing call
  * OP - 1: over sockets it may be done with that itself (`own` calls) while a thread of its own
  * still owes the others data. */
@@ -355,6 +375,7 @@ static const struct unit_case cases[] = {
 	{ "who did not arrive, and how its process is", test_arrivals },
 	{ "stopped or dead after the calls that all made", test_same_calls },
 	{ "a rank on its device", test_on_device },
+	{ "who waits elsewhere, or may", test_not_proved },
 	{ "calls that let some ranks go", test_some_let_go },
 	{ "other arguments", test_mismatch },
 	{ "fewer calls, and nobody waits", test_fewer_calls },

@@ -28,8 +28,9 @@ static const struct {
 	/* one rank alone: its receive buffer; as many right as wrong, or nobody else receives: who knows */
 	{ 4, CALL_ALL_REDUCE, "d-", "3", "majority" },
 	{ 3, CALL_ALL_GATHER, "b0", "1", "majority" },
-	{ 4, CALL_ALLTOALL, "b3", "1", "majority" },
-	{ 8, CALL_ALL_GATHER, "b2 d2", "1,3", "majority" },
+	{ 4, CALL_ALLTOALL, "b3", "1", "inconclusive" },
+	{ 8, CALL_ALL_GATHER, "b2 d2", "1,3", "inconclusive" },
+	{ 8, CALL_BROADCAST, "f4 g4 h4", "5,6,7", "inconclusive" },
 	{ 8, CALL_ALL_REDUCE, "b-+ d-", "1,3", "majority" },
 	{ 2, CALL_ALL_REDUCE, "a-", "0", "inconclusive" },
 	{ 4, CALL_ALL_GATHER, "b2 d2", "-", "inconclusive" },

@@ -40,6 +40,9 @@ static const struct {
 	/* The same call: swallowed is swallowed, and what did not happen has no after. */
 	{ { "skip-call@2", "late-rank@2,delay=0" }, 3, " 1 3 4 5 6 7 8", 2 },
 	{ { "skip-call@2", "late-rank@2,delay=0,when=after" }, 3, " 1 3 4 5 6 7 8", 1 },
+	/* What a held call waited for is made otherwise, or not. */
+	{ { "swap-calls@3", "skip-call@4" }, 3, " 1 2 3 5 6 7 8", 2 },
+	{ { "swap-calls@3", "size-mismatch@4,factor=double" }, 3, " 1 2 8 3 5 6 7 8", 2 },
 	{ { "extra-call@2", "extra-call@2" }, 3, " 1 2 2 2 3 4 5 6 7 8", 2 },
 };
 

@@ -10,7 +10,8 @@
 
 static void test_init(void)
 {
-	const char *many[INJECT_MAX + 1], *wrong[] = { "skip-call", "nonsense" };
+	const char *many[INJECT_MAX + 1], *wrong[] = { "skip-call", "nonsense" },
+					  *reorder[] = { "swap-calls@3", "order-swap@5" };
 	struct error err = { .code = 0 };
 	struct injector injector;
 	struct rig rig;
@@ -26,6 +27,9 @@ static void test_init(void)
 	CU_ASSERT_EQUAL(inject_init(&injector, wrong, 2, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "nonsense"));
 	CU_ASSERT_EQUAL(injector.nspecs, 0);
+
+	CU_ASSERT_EQUAL(rig_open(&rig, reorder, 2, 3, 4), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "2 of them make calls in another order"));
 
 	/* Nothing fires before the ranks are known, and nobody need want the record. */
 	CU_ASSERT_EQUAL(rig_open(&rig, many, 1, 3, 4), 0);

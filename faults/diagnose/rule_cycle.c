@@ -251,7 +251,7 @@ static void name_again(const struct rule_ctx *ctx, struct finding *f, const stru
 bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 {
 	struct circle c;
-	const char *why = "the order of most";
+	const char *const usual = "the order of most", *why = usual;
 
 	if (!ctx->waits)
 		return false;
@@ -259,11 +259,14 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 	if (c.n == 0)
 		return false;
 	mark_minority(ctx, &c, false, &f->culprits);
-	if (f->culprits.n == 0)
-		mark_minority(ctx, &c, true, &f->culprits);
 	if (f->culprits.n == 0) {
 		mark_changed(ctx, &c, false, &f->culprits);
 		why = "the order so far";
+	}
+	/* numbers of communicators say less than what a rank did before */
+	if (f->culprits.n == 0) {
+		mark_minority(ctx, &c, true, &f->culprits);
+		why = usual;
 	}
 	note_circle(ctx, f, &c);
 	place_order(f, &c);
@@ -324,6 +327,6 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	f->class = CLASS_PAIR_DEADLOCK;
 	if (named && is_again(ctx, c.calls[first]))
 		name_again(ctx, f, c.calls[first], CLASS_UNMATCHED);
-	f->confidence = named || 2 * c.n < (size_t)ctx->run->nranks ? "majority" : "inconclusive";
+	f->confidence = named ? "majority" : "inconclusive";
 	return true;
 }

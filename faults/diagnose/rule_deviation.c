@@ -229,6 +229,18 @@ static enum diagnosis_class class_of(const struct rule_ctx *ctx, struct finding 
 	return CLASS_UNMATCHED;
 }
 
+/* More than half of all ranks made call `seq` as the reference has it: those who have not come to it could
+ * not change that. */
+static bool has_voices(const struct align *a, uint64_t seq)
+{
+	uint64_t sig = align_reference(a, seq) ? align_signed(a, align_reference(a, seq)) : 0;
+	int n = 0;
+
+	for (int i = 0; i < a->nranks; i++)
+		n += sig && align_sig(a, i, seq) == sig;
+	return 2 * n > a->nranks;
+}
+
 static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			     const struct deviation *first, int rank)
 {
@@ -263,12 +275,13 @@ static void report_deviation(const struct rule_ctx *ctx, struct finding *f,
 			"As many ranks made the one as the other; what was made before and after "
 			"decides.");
 	}
-	finding_conclude(ctx, f, open ? CLASS_MISMATCH : class_of(ctx, f, first, rank),
-			 open || tied || first->kind == DEVIATION_UNCLEAR ||
-					 may_be_apart(a, first, rank) ||
-					 pairs_contradict(ctx, &f->culprits, first, rank)
-				 ? "inconclusive"
-				 : "majority");
+	finding_conclude(
+		ctx, f, open ? CLASS_MISMATCH : class_of(ctx, f, first, rank),
+		open || tied || (first->kind == DEVIATION_FIELD && !has_voices(a, first->high)) ||
+				first->kind == DEVIATION_UNCLEAR || may_be_apart(a, first, rank) ||
+				pairs_contradict(ctx, &f->culprits, first, rank)
+			? "inconclusive"
+			: "majority");
 }
 
 /* The first deviation of any rank, and who else deviates there and so. Returns one of them, -1: none. */
@@ -329,7 +342,9 @@ static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 	while ((r = align_record(ctx->align, rank, ++seq)))
 		if (r->replays > 0)
 			return true;
-	return view_finished(v) || v->device_wait == RECORD_DEVICE_AWAITED;
+	if (view_finished(v))
+		return v->outcome != OUTCOME_ERROR || v->error_code == 0;
+	return v->device_wait == RECORD_DEVICE_AWAITED;
 }
 
 /* Marks those who launched call `seq` less often than the others, and went on. `least`: how often, of one of

@@ -27,9 +27,8 @@ static bool is_beyond(const struct evidence_rank *rank, const struct makers *mak
 {
 	const struct rank_view *v = &rank->view;
 
-	/* an error ends ranks wherever they are */
 	if (view_finished(v))
-		return v->outcome != OUTCOME_ERROR || v->error_code == 0;
+		return true;
 	if (v->phase > makers->phase && v->phase != PHASE_SPARE)
 		return true;
 	return v->waiting && makers->what && strcmp(v->what, makers->what) != 0;
@@ -84,6 +83,12 @@ static bool waits_elsewhere(const struct rule_ctx *ctx, int rank)
 	return in && in->team != ctx->team;
 }
 
+/* An error of the library ends ranks wherever they are: how many calls they made says nothing. */
+static bool ended_by_error(const struct rank_view *v)
+{
+	return view_finished(v) && v->outcome == OUTCOME_ERROR && v->error_code != 0;
+}
+
 /* Those that made fewest calls and are not inside one; who waits for a partner may be behind the
  * one that left it alone. Returns the number of the call they did not make, 0: all made it. */
 static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
@@ -106,7 +111,7 @@ static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
 		if (a->tracks[i].last < a->top && waits_elsewhere(ctx, i))
 			return 0;
 		if (a->tracks[i].last == least && !a->tracks[i].inside && !awaits_device(ctx, i) &&
-		    !(idle && waits_in_pairs(ctx, i)))
+		    !ended_by_error(v) && !(idle && waits_in_pairs(ctx, i)))
 			mark_culprit(behind, i);
 		if (a->tracks[i].last <= least)
 			continue;

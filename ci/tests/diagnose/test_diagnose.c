@@ -2,6 +2,8 @@
  * be concluded. Calls left out or added are in test_diagnose_shift.c. */
 #include "calls_played.h"
 
+#include <errno.h>
+
 #include <signal.h>
 
 /* How the culprit's process is, and what must be said of it. */
@@ -119,6 +121,31 @@ static void test_not_proved(void)
 	evidence.ranks[3].cpu_share = 0.97;
 	expect(OUTCOME_HANG, "missing-call", "2,3", OP, OP, OP);
 	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+
+	/* Two of eight against one, and five who have not come to it. */
+	set_up(8);
+	for (int i = 0; i < 8; i++) {
+		play(i, i < 3 ? OP : OP - 1, odd_count, i < 3);
+		if (i < 2)
+			evidence.ranks[i].calls[OP - 1].count++;
+	}
+	finish();
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+
+	/* An error of the library ends all, wherever they are: one made fewer calls. */
+	set_up(4);
+	for (int i = 0; i < 4; i++) {
+		struct rank_view *v = &evidence.ranks[i].view;
+
+		play(i, i == 2 ? OP - 7 : OP, odd_count, false);
+		v->process = PROCESS_EXITED;
+		v->status = v->outcome = OUTCOME_ERROR;
+		v->error_code = -EIO;
+		v->overdue = v->waiting = 0;
+	}
+	finish();
+	CU_ASSERT_STRING_NOT_EQUAL(class_name(found.class, found.outcome), "early-exit");
+	CU_ASSERT_STRING_NOT_EQUAL(found.confidence, "proved");
 
 	set_up(4);
 	for (int i = 0; i < 4; i++)

@@ -1,0 +1,207 @@
+"""compare.py: launches of BASE beside launches of NEW: slower, faster, same, or cannot tell.
+
+The unit is the launch: a point's value in a launch is its median there. Three things have to agree
+before a point is called slower or faster:
+
+- the rank test (Mann-Whitney) orders its launches: p at most RANK_P;
+- of all points, no random exchange of BASE's and NEW's launches makes one as extreme, but for ALPHA
+  of the exchanges (Westfall and Young's step-down maximum: it corrects for the number of points and
+  keeps what sizes of one launch have in common; `p` of a row);
+- the 95 % bootstrap interval of the ratio of medians lies beyond the minimum effect.
+
+"Same" is an interval within the minimum effect; everything else is "cannot tell". No distribution is
+assumed. ci/night/simulate.py shows what that comes to on recorded launches.
+"""
+import math
+from collections import defaultdict
+from itertools import groupby
+
+import numpy as np
+from scipy import stats
+
+import rows as launches_of
+
+ALPHA = 0.005      # false alarms, a direction and comparison of all points
+RANK_P = 0.01      # five launches against five: all on their side
+MIN_LAUNCHES = 5   # fewer permit no conclusion
+MIN_EFFECT = 0.02
+RESAMPLES = 1999
+EXCHANGES = 9999   # all of them where there are no more
+FLOOR = 0.001      # of the noise, as a ratio: no point is quieter than clocks are
+
+COLUMNS = ("collective", "bytes", "mode", "placement", "unit", "base_median", "new_median", "ratio", "low", "high",
+           "p", "base_launches", "new_launches", "launches_needed", "verdict", "min_effect", "ceiling_percent",
+           "ceiling_moved", "vendor_percent", "vendor_moved", "text", "variant", "rank_p")
+
+
+# ---- statistics over many points with the same numbers of launches: arrays of points x launches ----
+
+def distance(base, new, axis=-1):
+    """Difference of the means of log times over its standard error."""
+    n, m = base.shape[axis], new.shape[axis]
+    squares = base.var(axis=axis) * n + new.var(axis=axis) * m
+    error = np.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
+    return (new.mean(axis=axis) - base.mean(axis=axis)) / (error + FLOOR)
+
+
+def exchanged(base, new, seed):
+    """Distances of all points for each exchange of launches, exchanges x points; all points are exchanged
+    alike."""
+    found = stats.permutation_test((base, new), distance, vectorized=True, n_resamples=EXCHANGES, batch=200,
+                                   axis=-1, random_state=seed)
+    null = np.asarray(found.null_distribution)
+    everyone = len(null) == math.comb(base.shape[-1] + new.shape[-1], base.shape[-1])
+    return null if everyone else np.concatenate([null, distance(base, new)[None]])
+
+
+def ratio_of_medians(base, new, axis=-1):
+    return np.median(new, axis=axis) / np.median(base, axis=axis)
+
+
+def interval(base, new, seed, confidence=0.95):
+    """(low, high) of the ratio of medians for each point."""
+    found = stats.bootstrap((base, new), ratio_of_medians, vectorized=True, n_resamples=RESAMPLES, batch=200, axis=-1,
+                            confidence_level=confidence, method="percentile", random_state=seed)
+    return found.confidence_interval.low, found.confidence_interval.high
+
+
+class Family:
+    """Points with the same numbers of launches on both sides."""
+
+    def __init__(self, points, base, new, seed):
+        self.points = points
+        self.base, self.new = (np.array([side[p] for p in points], dtype=float) for side in (base, new))
+        logs = np.log(self.base), np.log(self.new)
+        self.distance = distance(*logs)
+        self.null = exchanged(*logs, seed)
+        self.low, self.high = interval(self.base, self.new, seed)
+        self.rank_p = stats.mannwhitneyu(self.base, self.new, axis=-1).pvalue
+
+    def exceeded(self, sign, limits):
+        """Share of exchanges in which one of the points that are at most as extreme as the limit reaches
+        it, for each limit; `sign` 1 looks for slower points, -1 for faster ones."""
+        order = np.argsort(sign * self.distance)
+        highest = np.maximum.accumulate(sign * self.null[:, order], axis=1)
+        members = np.searchsorted(sign * self.distance[order], limits + 1e-9, side="right")
+        shares = np.zeros(len(limits))
+        for i in np.flatnonzero(members):
+            shares[i] = np.mean(highest[:, members[i] - 1] >= limits[i] - 1e-9)
+        return shares
+
+
+def corrected(families, sign):
+    """Adjusted p of each family's points, step by step from the most extreme one. Families were measured by
+    launches of their own: their maxima are independent."""
+    limits = np.concatenate([sign * f.distance for f in families])
+    kept = np.ones(len(limits))
+    for family in families:
+        kept *= 1 - family.exceeded(sign, limits)
+    order = np.argsort(-limits)
+    adjusted = np.empty(len(limits))
+    adjusted[order] = np.maximum.accumulate((1 - kept)[order])
+    return np.split(adjusted, np.cumsum([len(f.points) for f in families])[:-1])
+
+
+# ---- one point's verdict ----
+
+def needed(row, limit):
+    """Launches a side at which this point's noise would permit a conclusion, roughly: intervals shrink with
+    the square root. Differences near the minimum effect itself are not asked for."""
+    have = min(row["base_launches"], row["new_launches"])
+    if have < MIN_LAUNCHES or row["low"] is None:
+        return MIN_LAUNCHES
+    half = (math.log(row["high"]) - math.log(row["low"])) / 2
+    away = abs(abs(math.log(row["ratio"])) - limit)
+    factor = half / max(away, limit / 2)
+    return max(have + 1, MIN_LAUNCHES, math.ceil(have * factor * factor))
+
+
+def decide(row, slower_p, faster_p, min_effect):
+    """The verdict of a point with enough launches."""
+    above = row["low"] > 1 + min_effect
+    below = row["high"] < 1 / (1 + min_effect)
+    ordered = row["rank_p"] <= RANK_P
+    if above and ordered and slower_p <= ALPHA:
+        return "slower"
+    if below and ordered and faster_p <= ALPHA:
+        return "faster"
+    if row["low"] > 1 / (1 + min_effect) and row["high"] < 1 + min_effect:
+        return "same"
+    return "cannot-tell"
+
+
+def _percent(value):
+    return f"{value:.1f}".removesuffix(".0") if abs(value) < 10 else f"{value:.0f}"
+
+
+def sentence(row):
+    """The verdict for people: "slower by 4 to 6 %"."""
+    verdict, low, high = row["verdict"], row["low"], row["high"]
+    if verdict == "slower" and low >= 1.5:
+        return f"slower by a factor of {low:.3g} to {high:.3g}"
+    if verdict == "slower":
+        return f"slower by {_percent(100 * (low - 1))} to {_percent(100 * (high - 1))} %"
+    if verdict == "faster":
+        return f"faster by {_percent(100 * (1 - high))} to {_percent(100 * (1 - low))} %"
+    if verdict == "same":
+        return f"same within {_percent(100 * row['min_effect'])} %"
+    if verdict == "cannot-tell":
+        return f"cannot tell (would need {row['launches_needed']} launches)"
+    return {"new": "only in NEW", "gone": "only in BASE"}[verdict]
+
+
+# ---- comparing ----
+
+def _blank(point, base, new, min_effect):
+    row = dict.fromkeys(COLUMNS)
+    row.update(collective=point[0], bytes=point[1], mode=point[2], placement=point[3], unit="us",
+               base_launches=len(base), new_launches=len(new), min_effect=min_effect,
+               variant=point[4] if len(point) > 4 else "")
+    if base:
+        row["base_median"] = float(np.median(base))
+    if new:
+        row["new_median"] = float(np.median(new))
+    if base and new:
+        row["ratio"] = row["new_median"] / row["base_median"]
+    row["verdict"] = "cannot-tell" if base and new else "new" if new else "gone"
+    return row
+
+
+def _families(base, new, seed):
+    sizes = defaultdict(list)
+    for point in base:
+        if min(len(base[point]), len(new.get(point, ()))) >= MIN_LAUNCHES:
+            sizes[len(base[point]), len(new[point])].append(point)
+    return [Family(points, base, new, seed) for points in sizes.values()]
+
+
+def compare_points(base, new, min_effect=MIN_EFFECT, seed=1):
+    """Rows, one per point of either side, in BASE's order: dicts of COLUMNS with None where nothing is known.
+    `base`, `new`: {Point or (collective, bytes, mode, placement): [median time of each launch]}, in the order
+    of the launches; larger is slower. The same input gives the same rows."""
+    found = {p: _blank(p, base.get(p, ()), new.get(p, ()), min_effect) for p in [*base, *new]}
+    families = _families(base, new, seed)
+    both = [corrected(families, sign) for sign in (1, -1)] if families else []
+    for i, family in enumerate(families):
+        for k, point in enumerate(family.points):
+            row, ps = found[point], [float(both[s][i][k]) for s in (0, 1)]
+            row.update(low=float(family.low[k]), high=float(family.high[k]), p=min(ps), rank_p=float(family.rank_p[k]))
+            row["verdict"] = decide(row, *ps, min_effect)
+    for row in found.values():
+        if row["verdict"] == "cannot-tell":
+            row["launches_needed"] = needed(row, math.log(1 + min_effect))
+        row["text"] = sentence(row)
+    return list(found.values())
+
+
+def ranges(compared):
+    """Neighbouring sizes with one verdict, as lists of rows: a finding each."""
+    def series(row):
+        return row["collective"], row["mode"], row["placement"], row["variant"]
+    ordered = sorted(compared, key=lambda row: (*series(row), row["bytes"]))
+    return [list(group) for _, group in groupby(ordered, key=lambda row: (*series(row), row["verdict"]))]
+
+
+def compare_sides(base, new, min_effect=MIN_EFFECT, seed=1):
+    """compare_points of two lists of launches (rows.read_side)."""
+    return compare_points(launches_of.columns(base), launches_of.columns(new), min_effect, seed)

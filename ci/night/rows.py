@@ -1,0 +1,317 @@
+"""rows.py: what runs leave behind, read: launches, their rows, what they ran on, baseline files.
+
+A launch is one folder of `--out`: rows.csv, and beside it rows.jsonl, whose first line says on what
+it ran. A side (BASE, NEW) is a folder of launches at any depth, a night among them, or a baseline
+file. What cannot be read raises RowsError, whose text is for people; what can be read in part leaves
+a note with its launch.
+"""
+import csv
+import io
+import json
+import math
+import os
+import re
+from collections import defaultdict, namedtuple
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+SCHEMA = 1  # ROW_SCHEMA of common/report/row.h
+BASELINE_SCHEMA = 1
+
+# What is compared with what. `variant` has all else that must be equal: ranks, type, operator, root.
+Point = namedtuple("Point", "collective bytes mode placement variant")
+# `name` differs between the sides; `base` and `new` are what it was there, as text.
+Difference = namedtuple("Difference", "name base new")
+
+REQUIRED = ("schema", "collective", "backend", "nranks", "nnodes", "size_bytes", "dtype", "redop", "root",
+            "placement", "mode", "time_us", "busbw_gbs")
+NUMBERS = ("time_us", "busbw_gbs", "ci_percent", "predicted_us", "ceiling_busbw_gbs", "of_predicted_percent",
+           "of_ceiling_percent")
+KEPT = REQUIRED + NUMBERS[2:] + ("used_algo", "used_proto", "used_channels", "timestamp")
+
+# Variables that Open MPI sets for its own use, and options that say where and how long, not what.
+_OMPI = re.compile(r"OMPI_MCA_(btl|pml|mtl|coll|osc|topo)(_(?!vader_backing_directory)|$)")
+_SETTING = re.compile(r"(NCCL|UCX|FI|HANGAR)_|CUDA_(?!HOME$)|OMP_NUM_THREADS$|LD_PRELOAD$")
+_OPTIONS_LEFT_OUT = {
+    "csv", "json", "nccl_json", "out", "min_bytes", "max_bytes", "step_bytes", "step_factor", "budget", "seed",
+    "dtype_first", "dtype_last", "op_first", "op_last", "root", "mode", "min_bw", "expect", "table_plain", "cycles",
+    "backend", "per_iter", "per_iter_skip", "timeout", "memory_report", "timestamps", "matrix_summary"}
+
+
+class RowsError(Exception):
+    """What cannot be compared, and why, for people."""
+
+
+@dataclass
+class Launch:
+    path: str
+    facts: dict = field(default_factory=dict)  # name -> text; see facts_of
+    rows: list = field(default_factory=list)   # dicts of KEPT; numbers as float, NaN where not known
+    notes: list = field(default_factory=list)  # what was left out, for people
+
+
+# ---- one launch ----
+
+def number(text):
+    """A cell as a float, NaN where it holds none."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def point_of(row):
+    rooted = f", root {row['root']}" if str(row["root"]) not in ("-1", "") else ""
+    nodes = f" on {row['nnodes']} nodes" if str(row["nnodes"]) not in ("1", "") else ""
+    operator = f" {row['redop']}" if row["redop"] not in ("none", "") else ""
+    variant = f"{row['nranks']} ranks{nodes}, {row['backend']}, {row['dtype']}{operator}{rooted}"
+    return Point(row["collective"], row["size_bytes"], row["mode"], row["placement"], variant)
+
+
+def _header(path, header):
+    missing = [c for c in REQUIRED if c not in header]
+    if missing and "size_bytes" not in header:
+        raise RowsError(f"{path}: this is no rows.csv of a *_perf program (no column {missing[0]})")
+    if missing:
+        raise RowsError(f"{path}: without column {', '.join(missing)}")
+
+
+def _row(path, line, cells):
+    if cells["schema"] != str(SCHEMA):
+        raise RowsError(f"{path}:{line}: rows of schema {cells['schema']!r}; this program reads schema {SCHEMA}: "
+                        "measure again, or compare with the tree that wrote them")
+    row = {c: cells.get(c) or "" for c in KEPT}
+    row.update((c, number(row[c])) for c in NUMBERS)
+    if not row["size_bytes"].isdigit():
+        raise RowsError(f"{path}:{line}: size_bytes is {row['size_bytes']!r}")
+    row["size_bytes"] = int(row["size_bytes"])
+    return row
+
+
+def read_csv(path):
+    """(rows, notes) of a rows.csv. A torn last line is left out with a note."""
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode(errors="replace")
+    except OSError as error:
+        raise RowsError(f"{path}: {error.strerror}") from error
+    lines = list(csv.reader(io.StringIO(text.replace("\0", ""))))
+    if not lines:
+        raise RowsError(f"{path}: empty")
+    header, notes, rows = lines[0], [], []
+    _header(path, header)
+    for i, cells in enumerate(lines[1:], 2):
+        last = i == len(lines)
+        if len(cells) != len(header) or (last and not text.endswith("\n")):
+            if not last:
+                raise RowsError(f"{path}:{i}: {len(cells)} cells where the first line has {len(header)}")
+            notes.append(f"{path}:{i}: the last line is torn and was left out: that launch did not end by itself")
+            continue
+        row = _row(path, i, dict(zip(header, cells)))
+        if row["time_us"] > 0:
+            rows.append(row)
+        else:
+            notes.append(f"{path}:{i}: no time; left out")
+    return rows, notes
+
+
+def _settings(header):
+    for name, value in (header.get("env") or {}).items():
+        if _SETTING.match(name) or _OMPI.match(name):
+            yield name, str(value)
+    for name, value in (header.get("options") or {}).items():
+        if name not in _OPTIONS_LEFT_OUT:
+            yield f"option {name}", json.dumps(value)
+
+
+def _counted(values):
+    """"4 x NVIDIA H200", or several of them."""
+    values = [v for v in values if v]
+    return ", ".join(f"{values.count(v)} x {v}" for v in dict.fromkeys(values))
+
+
+def facts_of(header):
+    """name -> text of what a launch ran on, from the first line of rows.jsonl: host, device, nccl, mpi,
+    cuda, hangar, started, library, settings by their names, options as "option NAME"."""
+    ranks = header.get("ranks") or []
+    libraries = sorted({str(r.get("library")) for r in ranks if r.get("library")})
+    nccl = [text.split()[1] for text in libraries if text.startswith("NCCL ")]
+    facts = {
+        "host": ", ".join(map(str, header.get("hosts") or [])),
+        "device": _counted([str(r.get("device") or "") for r in ranks]),
+        "nccl": ", ".join(n.rstrip(",") for n in nccl),
+        "cuda": ", ".join(sorted({str(r.get("runtime")) for r in ranks if r.get("runtime")})),
+        "communicator": ", ".join(sorted({str(r.get("config")) for r in ranks if r.get("config")})),
+        "mpi": str(header.get("mpi_library") or ""),
+        "hangar": str(header.get("hangar_version") or ""),
+        "started": str(header.get("started") or ""),
+    }
+    facts.update(_settings(header))
+    return {name: text for name, text in facts.items() if text}
+
+
+def _read_facts(folder, notes):
+    """Facts of the launch in `folder`; none where rows.jsonl is missing or torn."""
+    path = Path(folder) / "rows.jsonl"
+    try:
+        with open(path, errors="replace") as file:
+            header = json.loads(file.readline() or "null")
+        if isinstance(header, dict) and header.get("type") == "header":
+            return facts_of(header)
+        notes.append(f"{path}: its first line is no header: what it ran on is not known")
+    except FileNotFoundError:
+        notes.append(f"{path}: not there: what it ran on is not known")
+    except (OSError, ValueError):
+        notes.append(f"{path}: unreadable: what it ran on is not known")
+    return {}
+
+
+def read_launch(folder):
+    """The launch in `folder`, which holds rows.csv. Raises RowsError."""
+    rows, notes = read_csv(Path(folder) / "rows.csv")
+    return Launch(str(folder), _read_facts(folder, notes), rows, notes)
+
+
+# ---- a side ----
+
+def _natural(path):
+    return [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", str(path))]
+
+
+def _fault_runs(root):
+    """Names of a night's runs that inject faults: their times are no measurement."""
+    try:
+        night = json.loads((root / "night.json").read_text())
+        return {run["name"] for run in night["runs"] if run.get("kind") == "fault"}
+    except (OSError, ValueError, TypeError, KeyError):
+        return set()
+
+
+def find_launches(folder):
+    """Folders with a rows.csv, `folder` itself or below, in their order; a night's fault runs are not
+    among them."""
+    root = Path(folder)
+    left_out = {root / "runs" / name for name in _fault_runs(root)}
+    found = []
+    for place, folders, files in os.walk(root):
+        folders[:] = [f for f in folders if Path(place, f) not in left_out]
+        if "rows.csv" in files:
+            found.append(Path(place))
+    return sorted(found, key=_natural)
+
+
+def read_side(path):
+    """Launches of a folder or a baseline file, in the order in which they began. A launch that cannot be
+    read is an error: what is left out silently is not compared. Raises RowsError."""
+    path = Path(path)
+    if path.is_file():
+        if path.suffix == ".csv":
+            return [Launch(str(path), {}, *read_csv(path))]
+        return read_baseline(path)
+    if not path.is_dir():
+        raise RowsError(f"{path}: no such folder or baseline file")
+    folders = find_launches(path)
+    if not folders:
+        raise RowsError(f"{path}: no rows.csv in it or below: a launch is a folder that --out of a *_perf program made")
+    launches = [read_launch(folder) for folder in folders]
+    if not any(launch.rows for launch in launches):
+        raise RowsError(f"{path}: {len(launches)} launches without a single row")
+    return sorted(launches, key=lambda launch: launch.facts.get("started", ""))
+
+
+def columns(launches, column="time_us"):
+    """Point -> one value per launch that measured it, in the order of the launches: the median over the
+    launch's rows of that point (-N makes several). NaN is left out."""
+    found = defaultdict(list)
+    for launch in launches:
+        here = defaultdict(list)
+        for row in launch.rows:
+            value = row[column]
+            if not isinstance(value, float) or not math.isnan(value):
+                here[point_of(row)].append(value)
+        for point, values in here.items():
+            found[point].append(median(values) if isinstance(values[0], float) else values[-1])
+    return dict(found)
+
+
+# ---- what differs between sides ----
+
+def fact_text(launches, name):
+    """What the launches say of a fact: one text, or each with its count. "" where none says anything."""
+    values = [launch.facts.get(name, "") for launch in launches]
+    if len(set(values)) == 1:
+        return values[0]
+    return ", ".join(f"{v or 'not set'} ({values.count(v)} launches)" for v in sorted(set(values)))
+
+
+_ORDER = ("NCCL_", "nccl", "cuda", "device", "host", "communicator", "mpi", "hangar", "CUDA_", "UCX_", "FI_")
+
+_MACHINE = ("nccl", "cuda", "device", "host", "mpi", "hangar")  # of one kind within a side
+
+
+def _rank(name):
+    return next((i for i, start in enumerate(_ORDER) if name.startswith(start)), len(_ORDER))
+
+
+def differences(base, new):
+    """Facts that differ between two sides, the likeliest suspects first: settings of NCCL, its version,
+    machines, options; and versions and machines that differ within a side. Sides of which nothing is
+    known differ in nothing."""
+    known = [[launch for launch in side if launch.facts] for side in (base, new)]
+    if not all(known):
+        return []
+    names = {n for side in known for launch in side for n in launch.facts} - {"started"}
+    found = []
+    for name in sorted(names, key=lambda n: (_rank(n), n)):
+        values = [{launch.facts.get(name) for launch in side} for side in known]
+        if values[0] != values[1] or (name in _MACHINE and len(values[0]) > 1):
+            found.append(Difference(name, *(fact_text(side, name) or "not set" for side in known)))
+    return found
+
+
+# ---- baselines ----
+
+def write_baseline(path, launches, **about):
+    """Keeps launches as one file, whole or not at all. `about`: what else to note, as JSON (host_class,
+    nccl, date)."""
+    def cell(value):
+        return None if isinstance(value, float) and math.isnan(value) else value
+    document = {"schema": BASELINE_SCHEMA, "kind": "hangar-baseline", **about, "launches": [
+        {"path": launch.path, "facts": launch.facts,
+         "rows": [{c: cell(v) for c, v in row.items()} for row in launch.rows]} for launch in launches]}
+    path = Path(path)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(document))
+    os.replace(partial, path)
+
+
+def read_baseline(path):
+    """Launches of a baseline file. Raises RowsError."""
+    path = Path(path)
+    try:
+        document = json.loads(path.read_text())
+    except OSError as error:
+        raise RowsError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise RowsError(f"{path}: neither a folder nor a baseline file (JSON: {error})") from error
+    if not isinstance(document, dict) or document.get("kind") != "hangar-baseline":
+        raise RowsError(f"{path}: JSON, but no baseline file; ci/nightly --accept makes them")
+    if document.get("schema") != BASELINE_SCHEMA:
+        raise RowsError(f"{path}: a baseline of schema {document.get('schema')!r}; this program reads schema "
+                        f"{BASELINE_SCHEMA}: make it again with ci/nightly --accept")
+    try:
+        return [_kept_launch(kept) for kept in document["launches"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise RowsError(f"{path}: damaged: {error!r}") from error
+
+
+def _kept_launch(kept):
+    rows = []
+    for row in kept["rows"]:
+        whole = {c: "" if row.get(c) is None else row[c] for c in KEPT}
+        whole.update((c, number(row.get(c))) for c in NUMBERS)
+        if str(whole["schema"]) != str(SCHEMA) or not isinstance(whole["size_bytes"], int):
+            raise ValueError(f"a row of schema {whole['schema']!r}, size {whole['size_bytes']!r}")
+        rows.append(whole)
+    return Launch(str(kept["path"]), dict(kept["facts"]), rows)

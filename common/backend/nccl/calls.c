@@ -279,6 +279,13 @@ static int span_begin(struct nccl *nccl)
 	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "recording an event", rc);
 }
 
+static int span_launch(struct nccl *nccl)
+{
+	cudaError_t rc = clocked(nccl) ? device_clock_launch(nccl->clock) : cudaSuccess;
+
+	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "recording an event", rc);
+}
+
 static int span_end(struct nccl *nccl)
 {
 	cudaError_t rc = clocked(nccl) ? device_clock_end(nccl->clock) : cudaSuccess;
@@ -310,6 +317,8 @@ int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket)
 		rc = nccl_op(nccl, call, &op);
 	if (!rc && alone)
 		rc = span_begin(nccl);
+	if (!rc && alone)
+		rc = span_launch(nccl);
 	if (rc)
 		return rc;
 	if (clocked(nccl))
@@ -339,11 +348,15 @@ int nccl_group_end(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
 	ncclResult_t result;
+	int rc;
 
 	if (nccl->depth == 0)
 		return error_set(be->err, OUTCOME_INTERNAL, -EINVAL,
 				 "a group ended that never began");
 	nccl->depth--;
+	rc = nccl->depth == 0 ? span_launch(nccl) : 0;
+	if (rc)
+		return rc;
 	result = ncclGroupEnd();
 	if (result != ncclSuccess)
 		return nccl_fail(nccl, "ncclGroupEnd", result);

@@ -111,8 +111,18 @@ cudaError_t device_clock_begin(struct device_clock *clock)
 			return rc;
 	}
 	span->ntickets = 0;
-	rc = cudaEventRecord(span->start, clock->stream);
-	clock->open = rc == cudaSuccess;
+	clock->open = true;
+	return cudaSuccess;
+}
+
+cudaError_t device_clock_launch(struct device_clock *clock)
+{
+	struct span *span = &clock->spans[clock->head % SPANS];
+	cudaError_t rc = cudaSuccess;
+
+	if (clock->open)
+		rc = cudaEventRecord(span->start, clock->stream);
+	clock->open = clock->open && rc == cudaSuccess;
 	return rc;
 }
 

@@ -174,8 +174,9 @@ cudaError_t device_clock_open(struct device_clock **out, cudaStream_t stream,
 			      const struct watch *watch);
 void device_clock_close(struct device_clock *clock); /* NULL is fine */
 
-/* Before the call or group; a call made in between; after it. */
+/* Before the call or group; before that is launched; a call made in between; after it. */
 cudaError_t device_clock_begin(struct device_clock *clock);
+cudaError_t device_clock_launch(struct device_clock *clock);
 void device_clock_ticket(struct device_clock *clock, uint64_t ticket);
 cudaError_t device_clock_end(struct device_clock *clock);
 

@@ -16,7 +16,7 @@
 
 int check_expect(const struct options *options, struct error *err)
 {
-	char class[64], names[400];
+	char class[64], names[512];
 
 	if (!options->expect)
 		return 0;

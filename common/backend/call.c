@@ -125,7 +125,12 @@ int chain_group_begin(struct chain *chain)
 
 int chain_group_end(struct chain *chain)
 {
-	return chain->backend->ops->group_end(chain->backend);
+	int rc;
+
+	watch_closing(chain->watch, true);
+	rc = chain->backend->ops->group_end(chain->backend);
+	watch_closing(chain->watch, false);
+	return rc;
 }
 
 int chain_copy(struct chain *chain, void *dst, const void *src, size_t bytes)

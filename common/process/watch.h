@@ -49,6 +49,9 @@ struct watch {
 	/* The call is about to be handed to the backend; returns a ticket for `returned`. */
 	uint64_t (*call)(void *ctx, const struct call *call);
 	void (*returned)(void *ctx, uint64_t ticket, int rc);
+	/* The end of a group, whose last call is the newest, is about to be handed to the backend
+	 * (`begins`), or has returned. */
+	void (*closing)(void *ctx, bool begins);
 	/* Everything enqueued so far on every stream has completed. */
 	void (*completed)(void *ctx);
 	/* A captured graph was launched: the last `calls` calls run once more. */
@@ -99,6 +102,12 @@ static inline void watch_comm(const struct watch *w, uint32_t comm, enum comm_ev
 {
 	if (w && w->comm)
 		w->comm(w->ctx, comm, event, request);
+}
+
+static inline void watch_closing(const struct watch *w, bool begins)
+{
+	if (w && w->closing)
+		w->closing(w->ctx, begins);
 }
 
 static inline void watch_replayed(const struct watch *w, uint32_t calls)

@@ -245,6 +245,14 @@ static const struct meaning {
 			      "communication a stream of its own, with an event between it and "
 			      "computation. Two kernels that wait for each other need room on "
 			      "the GPU for both." },
+	[CLASS_INSIDE] = { "The library does not return from a call that all ranks made: a first "
+			   "launch of a kernel waits for the device, behind whatever occupies it, "
+			   "or a connection is not accepted.",
+			   "Look at the culprit's native stack: ncclLaunchKernel and "
+			   "cudaLaunchKernel wait for the device (what was its stream given "
+			   "before?), socket and bootstrap functions for a peer.",
+			   "Make a first call on each communicator while devices are idle; "
+			   "CUDA_MODULE_LOADING=EAGER loads kernels before." },
 	[CLASS_GPU_FAULT] = { "A kernel on a culprit's GPU broke its CUDA context (a bad address, "
 			      "as a rule): every call of that process fails from there on, and "
 			      "the others wait for it.",

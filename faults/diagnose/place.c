@@ -182,6 +182,53 @@ static void place_end(const struct rule_ctx *ctx, struct finding *f)
 		snprintf(f->majority, sizeof(f->majority), "not made yet");
 }
 
+const struct record *first_open(const struct evidence_rank *r)
+{
+	size_t low = 0, high = r->ncalls;
+
+	/* tickets ascend; of a mapped file every look costs */
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (r->calls[mid].ticket > r->view.completed)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	while (low < r->ncalls && r->times && r->times[low].end_ns)
+		low++;
+	return low < r->ncalls ? &r->calls[low] : NULL;
+}
+
+/* Where the culprits' own calls end, of all communicators: the first that one of them did not get done,
+ * up to the newest; where all are done, the newest. */
+void place_own(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct record *low = NULL, *high = NULL;
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct evidence_rank *r = &ctx->evidence->ranks[i];
+		const struct record *newest = r->ncalls ? &r->calls[r->ncalls - 1] : NULL,
+				    *open = newest ? first_open(r) : NULL;
+
+		if (!f->culprits.in[i] || !newest || (low && low->enqueued_ns <= newest->enqueued_ns))
+			continue;
+		low = open ? open : newest;
+		high = newest;
+	}
+	if (!low)
+		return;
+	if (low->comm != f->comm)
+		f->hang_seq = -1;
+	f->comm = low->comm;
+	f->seq_low = f->seq_high = (int64_t)low->seq;
+	if (high->comm == low->comm && call_in_pairs(high))
+		f->seq_high = (int64_t)high->seq;
+	snprintf(f->field, sizeof(f->field), "completion");
+	snprintf(f->theirs, sizeof(f->theirs), "made, not known to have completed");
+	call_words(ctx->evidence, low, f->majority, sizeof(f->majority));
+}
+
 /* Returns true if the call lacks the culprits, and nobody else. */
 static bool lacks_only(const struct rule_ctx *ctx, const struct culprits *culprits,
 		       const struct wait_call *in)
@@ -240,6 +287,10 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 	f->hang_seq = hang_point(ctx);
 	if (place_missing_init(ctx, f) || place_elsewhere(ctx, f) || least == UINT64_MAX)
 		return;
+	if (least >= a->top && a->top == 0) {
+		place_own(ctx, f);
+		return;
+	}
 	if (least >= a->top) {
 		place_end(ctx, f);
 		return;

@@ -28,6 +28,12 @@ void place_init(struct finding *finding, bool hangs);
  * the place. */
 bool place_missing_init(const struct rule_ctx *ctx, struct finding *finding);
 
+/* A rank's first call, of any communicator, that is not known to be done; NULL: there is none. */
+const struct record *first_open(const struct evidence_rank *rank);
+
+/* Where the calls of culprits themselves end, whatever the others did. */
+void place_own(const struct rule_ctx *ctx, struct finding *finding);
+
 /* The call that culprits did not make though others did; init, where that is missing. */
 void place_missing(const struct rule_ctx *ctx, struct finding *finding);
 

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "options/backend_kind.h"
 #include "diagnose/host.h"
+#include "diagnose/pairs.h"
 #include "diagnose/place.h"
 #include "diagnose/rules.h"
 #include "diagnose/words.h"
@@ -90,25 +92,6 @@ enum stand {
 	STAND_AHEAD    /* it has not: something stands ahead of the call */
 };
 
-/* The rank's first call that is not known to be done; NULL: there is none. */
-static const struct record *first_open(const struct evidence_rank *r)
-{
-	size_t low = 0, high = r->ncalls;
-
-	/* tickets ascend; of a mapped file every look costs */
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->calls[mid].ticket > r->view.completed)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	while (low < r->ncalls && r->times && r->times[low].end_ns)
-		low++;
-	return low < r->ncalls ? &r->calls[low] : NULL;
-}
-
 /* A call without times says nothing if the one before has none either, or a graph repeats it: then they
  * were not taken. */
 static bool is_sampled(const struct evidence_rank *r, const struct record *call)
@@ -189,23 +172,73 @@ bool rule_stuck(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+/* ---- inside a call that all made ---- */
+
+/* The rank's newest call, or the group that ends with it, has not returned; NULL: it has. */
+static const struct record *not_returned(const struct evidence_rank *r)
+{
+	const struct record *newest = r->present && r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
+
+	return newest && newest->state != RECORD_RETURNED && newest->ticket > r->view.completed &&
+			       r->view.process == PROCESS_ALIVE
+		       ? newest
+		       : NULL;
+}
+
+/* Returns true if the rank's call `seq` of the communicator at hand waits for nobody to come. */
+static bool all_came(const struct rule_ctx *ctx, int rank, uint64_t seq)
+{
+	int number = team_rank(ctx->team, rank);
+
+	if (ctx->waits)
+		return number >= 0 && ctx->waits->ranks[number].known &&
+		       !waits_in(ctx->waits, number);
+	for (int i = 0; i < ctx->align->nranks; i++)
+		if (!ctx->align->tracks[i].known || ctx->align->tracks[i].last < seq)
+			return false;
+	return true;
+}
+
+/* Where calls return once they are enqueued, one that all came to holds nobody. Where all are inside, or
+ * are inside different ones, nothing tells who holds whom. */
+bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
+{
+	const int nranks = ctx->evidence->nranks;
+	const struct record *at = NULL;
+	char call[96];
+
+	if (!backend_has(ctx->run->backend, BACKEND_ASYNC))
+		return false;
+	for (int i = 0; i < nranks; i++) {
+		const struct record *r = not_returned(&ctx->evidence->ranks[i]);
+
+		if (!r || r->comm != ctx->align->comm || !all_came(ctx, i, r->seq))
+			continue;
+		if (at && r->seq != at->seq && !call_in_pairs(r))
+			return false;
+		at = at ? at : r;
+		mark_culprit(&f->culprits, i);
+	}
+	if (!at || (int)f->culprits.n == nranks)
+		return false;
+	f->comm = ctx->align->comm;
+	f->seq_low = f->seq_high = f->hang_seq = (int64_t)at->seq;
+	finding_note(f,
+		     "Call %" PRIu64 " of communicator %u (%s) waits for nobody any more, and has "
+		     "not returned on %s; on the other%s it has.",
+		     at->seq, at->comm, call_words(ctx->evidence, at, call, sizeof(call)),
+		     f->culprits.n == 1 ? "the culprit" : "the culprits",
+		     nranks - (int)f->culprits.n == 1 ? "" : "s");
+	finding_conclude(ctx, f, CLASS_INSIDE, "majority");
+	return true;
+}
+
+/* ---- a broken device ---- */
+
 static bool is_broken(const struct evidence_rank *r)
 {
 	return r->present && view_finished(&r->view) && r->view.outcome == OUTCOME_ERROR &&
 	       r->view.error_code == -EFAULT;
-}
-
-/* The first call that a culprit did not get done. */
-static void place_fault(const struct rule_ctx *ctx, struct finding *f)
-{
-	f->comm = ctx->align->comm;
-	for (int i = 0; i < ctx->evidence->nranks; i++) {
-		int64_t seq = f->culprits.in[i] ? (int64_t)calls_completed(ctx, i) + 1 : -1;
-
-		if (seq > 0 && (f->seq_low < 0 || seq < f->seq_low))
-			f->seq_low = f->seq_high = seq;
-	}
-	f->hang_seq = hang_point(ctx);
 }
 
 bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
@@ -224,11 +257,13 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 	}
 	if (f->culprits.n == 0)
 		return false;
-	place_fault(ctx, f);
+	f->comm = ctx->align->comm;
+	f->hang_seq = hang_point(ctx);
+	place_own(ctx, f);
+	/* what a peer sent may break a device, too */
 	finding_conclude(ctx, f, CLASS_GPU_FAULT,
-			 f->culprits.n == 1		   ? "proved"
-			 : 2 * (int)f->culprits.n < nranks ? "majority"
-							   : "inconclusive");
+			 f->culprits.n == 1 || 2 * (int)f->culprits.n < nranks ? "majority"
+									       : "inconclusive");
 	return true;
 }
 

@@ -70,6 +70,7 @@ const struct rule rules[] = {
 	  .f = rule_pairs },
 	{ .name = "deadlock", .outcomes = ON_HANG, .comms = COMMS_NONE, .f = rule_deadlock },
 	{ .name = "cycle", .outcomes = ON_HANG, .comms = COMMS_NONE, .f = rule_cycle },
+	{ .name = "inside a call", .outcomes = ON_HANG, .comms = COMMS_EACH, .f = rule_inside },
 	{ .name = "missing",
 	  .outcomes = ON_HANG,
 	  .comms = COMMS_EACH,

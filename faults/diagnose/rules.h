@@ -9,6 +9,7 @@ rule_fn rule_dead;	    /* ended without saying so */
 rule_fn rule_stopped;	    /* by a signal or debugger */
 rule_fn rule_device_memory; /* gave up because its device had no memory left */
 rule_fn rule_stuck;	    /* its device does not come to a call that was enqueued */
+rule_fn rule_inside;	    /* it does not come out of a call that all made */
 rule_fn rule_device_fault;  /* a kernel broke its device's context */
 rule_fn rule_reported;	    /* no more than the ranks said themselves */
 

@@ -187,7 +187,7 @@ static void print_rank(FILE *out, int number, bool culprit, const struct evidenc
 	if (last)
 		fprintf(out, "%u:%" PRIu64 " %s count %" PRIu64 "%s | ", last->comm, last->seq,
 			call_kind_name((enum call_kind)last->kind), last->count,
-			last->state == RECORD_ISSUING ? ", not returned" : ", returned");
+			last->state == RECORD_RETURNED ? ", returned" : ", not returned");
 	else
 		fprintf(out, "none | ");
 	put(out, r->syscall[0] ? r->syscall : "-");

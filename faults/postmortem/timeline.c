@@ -129,7 +129,7 @@ static enum span_state state_of(const struct timeline *t, const struct evidence_
 {
 	if (call->failed)
 		return SPAN_FAILED;
-	if (call->state == RECORD_ISSUING)
+	if (call->state == RECORD_ISSUING || call->state == RECORD_CLOSING)
 		return SPAN_UNFINISHED;
 	if (ended_on_device || call->ticket <= rank->view.completed)
 		return SPAN_DONE;

@@ -32,6 +32,7 @@ static const char *const names[CLASS_COUNT] = {
 	[CLASS_REPLAY] = "graph-replay",
 	[CLASS_CYCLE] = "order-cycle",
 	[CLASS_GPU_STUCK] = "gpu-stuck",
+	[CLASS_INSIDE] = "stuck-in-call",
 	[CLASS_GPU_FAULT] = "gpu-fault",
 	[CLASS_CORRUPT] = "corrupt-data",
 	[CLASS_UNEXPLAINED] = "unexplained",

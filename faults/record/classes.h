@@ -39,6 +39,7 @@ enum diagnosis_class {
 	CLASS_REPLAY,		/* launched a captured graph less often, or another one */
 	CLASS_CYCLE,		/* ranks wait for each other in calls of several communicators */
 	CLASS_GPU_STUCK,	/* a kernel or a wait stands on its stream ahead of the call */
+	CLASS_INSIDE,		/* the library does not come out of a call that all ranks made */
 	CLASS_GPU_FAULT,	/* a kernel of its broke its CUDA context */
 	CLASS_CORRUPT,		/* calls were alike, data were not what they must be */
 	CLASS_UNEXPLAINED,	/* a hang for which no cause was found */

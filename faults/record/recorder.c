@@ -286,6 +286,16 @@ static void recorder_returned(void *ctx, uint64_t ticket, int rc)
 	atomic_store_explicit(&r->state, RECORD_RETURNED, memory_order_release);
 }
 
+static void recorder_closing(void *ctx, bool begins)
+{
+	struct recorder *recorder = ctx;
+	struct record *r = slot_of(recorder->memory, recorder->memory->header.issued_ticket);
+
+	if (r->ticket != 0)
+		atomic_store_explicit(&r->state, begins ? RECORD_CLOSING : RECORD_RETURNED,
+				      memory_order_release);
+}
+
 static void recorder_completed(void *ctx)
 {
 	struct recorder *recorder = ctx;
@@ -408,6 +418,7 @@ struct watch recorder_watch(struct recorder *recorder)
 	if (recorder->calls) {
 		watch.call = recorder_call;
 		watch.returned = recorder_returned;
+		watch.closing = recorder_closing;
 		watch.completed = recorder_completed;
 		watch.replayed = recorder_replayed;
 		watch.device_times = recorder_device_times;

@@ -143,7 +143,9 @@ char *view_describe(const struct rank_view *v, char *buf, size_t len)
 			 call_kind_name((enum call_kind)v->last.kind), v->last.count,
 			 last_dtype(&v->last), v->last.op >= 0 ? " " : "",
 			 v->last.op >= 0 ? last_op(&v->last) : "",
-			 v->last.state == RECORD_ISSUING ? ", inside the call" : "");
+			 v->last.state == RECORD_ISSUING   ? ", inside the call"
+			 : v->last.state == RECORD_CLOSING ? ", inside the end of its group"
+							   : "");
 	if (v->waiting)
 		snprintf(wait, sizeof(wait), ", waits %.2f s in '%s'%s", v->waited, v->what,
 			 v->overdue ? " (overdue)" : "");

@@ -4,6 +4,8 @@
  * busy host starves who is named, the run goes on for a while. */
 #include "watch/decide_parts.h"
 
+#include <math.h>
+
 #include "base/rank_list.h"
 #include "watch/decide_times.h"
 
@@ -21,7 +23,9 @@ bool extension_grant(struct extension *x, double waited, uint64_t starved_until_
 
 	if (!x->unexplained && waited > 0) { /* once, however long it has lasted by then */
 		x->unexplained = true;
-		end = later(end, now + (uint64_t)(waited * decide_times.extension_times * 1e9));
+		end = later(end, now + (uint64_t)(fmin(waited * decide_times.extension_times,
+						       decide_times.extension_cap) *
+						  1e9));
 	}
 	x->end_ns = later(x->end_ns, end);
 	if (now >= x->end_ns)

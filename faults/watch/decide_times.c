@@ -55,6 +55,8 @@ const struct decide_times decide_times = {
 	/* A hang that nothing explains is given so many times what it had lasted when it was first
 	 * looked at: 2 of 151 healthy runs on crowded hosts were called hung before. */
 	.extension_times = 5,
+	/* But not more than this: first calls have ten seconds of their own. */
+	.extension_cap = 10,
 	/* It is looked at again after this part of the time that it has lasted, ... */
 	.extension_step = 0.5,
 	/* ... but not more often than this; of a wait on a starved rank, exactly so often. */

@@ -28,6 +28,7 @@ struct decide_times {
 	uint64_t starved_queued_part;
 	/* ---- a hang that nothing explains ---- */
 	double extension_times;
+	double extension_cap; /* seconds */
 	double extension_step;
 	uint64_t extension_look_ns;
 	uint64_t extension_most_ns;

@@ -344,7 +344,7 @@ static void test_class_names(void)
 					     "wrong-data", "ok" };
 	static const char *const unknown[] = { "", "nosuchclass", "missing", "missing-call ",
 					       "rank" };
-	char list[400];
+	char list[512];
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		CU_ASSERT_TRUE(class_known(known[i]));

@@ -129,11 +129,12 @@ static void test_nobody(void)
 			evidence.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
 			does(1, 'R', "", 0.98);
 			break;
-		case 12: /* the call has not returned */
+		case 12: /* all are inside the call */
 			strcpy(evidence.backend, "nccl");
-			evidence.ranks[1].view.completed = 9;
-			evidence.ranks[1].view.device_wait = RECORD_DEVICE_LEFT;
-			evidence.ranks[1].calls[9].state = RECORD_ISSUING;
+			for (int r = 0; r < 4; r++) {
+				evidence.ranks[r].view.completed = 9;
+				evidence.ranks[r].calls[9].state = RECORD_ISSUING;
+			}
 			break;
 		case 7: /* a group of sends waits at its end */
 			for (int r = 0; r < 4; r++)

@@ -179,7 +179,10 @@ static const struct {
 	{ "gggg", "unexplained", "-", NULL },
 	{ "sgss", "unexplained", "-", NULL },
 	{ "sbss", "unexplained", "-", NULL },
-	{ "sess", "gpu-fault", "1", "proved" },
+	{ "ssis", "stuck-in-call", "2", NULL },
+	{ "siis", "stuck-in-call", "1,2", NULL },
+	{ "iiii", "unexplained", "-", NULL },
+	{ "sess", "gpu-fault", "1", "majority" },
 	{ "seess", "gpu-fault", "1,2", "majority" },
 	{ "sees", "gpu-fault", "1,2", "inconclusive" },
 };
@@ -210,6 +213,7 @@ static void test_stands(void)
 		int nranks = (int)strlen(stands[i].how);
 
 		set_up(nranks);
+		strcpy(evidence.backend, "nccl");
 		for (int k = 0; k < nranks; k++)
 			play_stand(k, stands[i].how[k]);
 		finish();

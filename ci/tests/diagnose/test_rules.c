@@ -356,6 +356,18 @@ static void is_set_otherwise(struct evidence_rank *r)
 	give_settings((const char *[]){ "", "NCCL_ALGO=Tree\n", "" });
 }
 
+/* The others' has returned. */
+static void comes_not_out(struct evidence_rank *r)
+{
+	strcpy(evidence.backend, "nccl");
+	for (int i = 0; i < 3; i++) {
+		play(i, OP, odd_count, false);
+		evidence.ranks[i].view.completed = OP - 1;
+		evidence.ranks[i].calls[OP - 1].state = RECORD_RETURNED;
+	}
+	r->calls[OP - 1].state = RECORD_CLOSING;
+}
+
 /* Its device has not come to the last call, which those of the others wait in. */
 static void stands_ahead(struct evidence_rank *stuck)
 {
@@ -421,6 +433,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_REPLAY] = { launches_less, .state = 'S' },
 	[CLASS_CYCLE] = { swaps, .state = 'R', .share = 1 },
 	[CLASS_GPU_STUCK] = { stands_ahead, .state = 'R', .share = 1 },
+	[CLASS_INSIDE] = { comes_not_out, .state = 'R', .share = 1 },
 	[CLASS_GPU_FAULT] = { .process = PROCESS_EXITED,
 			      .status = OUTCOME_ERROR,
 			      .outcome = OUTCOME_ERROR,

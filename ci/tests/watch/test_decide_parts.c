@@ -17,20 +17,24 @@ static void test_benefit(void)
 
 	CU_ASSERT_FALSE(extension_holds(&extension, begin));
 	CU_ASSERT_FALSE(extension_over(&extension, begin));
-	CU_ASSERT_TRUE(
-		extension_grant(&extension, 10, 0, begin)); /* 50 s more, looked at after 5 */
-	CU_ASSERT_EQUAL(extension.until_ns, begin + 5 * SECOND);
-	CU_ASSERT_EQUAL(extension.end_ns, begin + 50 * SECOND);
-	CU_ASSERT_TRUE(extension_holds(&extension, begin + 5 * SECOND - 1));
-	CU_ASSERT_FALSE(extension_holds(&extension, begin + 5 * SECOND));
-	CU_ASSERT_FALSE(extension_over(&extension, begin + 5 * SECOND - 1));
-	CU_ASSERT_TRUE(extension_over(&extension, begin + 5 * SECOND));
+	/* 5 s more, looked at after half a second */
+	CU_ASSERT_TRUE(extension_grant(&extension, 1, 0, begin));
+	CU_ASSERT_EQUAL(extension.until_ns, begin + SECOND / 2);
+	CU_ASSERT_EQUAL(extension.end_ns, begin + 5 * SECOND);
+	CU_ASSERT_TRUE(extension_holds(&extension, begin + SECOND / 2 - 1));
+	CU_ASSERT_FALSE(extension_holds(&extension, begin + SECOND / 2));
+	CU_ASSERT_FALSE(extension_over(&extension, begin + SECOND / 2 - 1));
+	CU_ASSERT_TRUE(extension_over(&extension, begin + SECOND / 2));
 	CU_ASSERT_EQUAL(extension.since_ns, begin);
 	/* the end stays where it is, and the beginning */
-	CU_ASSERT_TRUE(extension_grant(&extension, 45, 0, begin + 35 * SECOND));
+	CU_ASSERT_TRUE(extension_grant(&extension, 4.5, 0, begin + 7 * SECOND / 2));
 	CU_ASSERT_EQUAL(extension.since_ns, begin);
-	CU_ASSERT_EQUAL(extension.until_ns, begin + 50 * SECOND);
-	CU_ASSERT_FALSE(extension_grant(&extension, 60, 0, begin + 50 * SECOND));
+	CU_ASSERT_EQUAL(extension.until_ns, begin + 5 * SECOND);
+	CU_ASSERT_FALSE(extension_grant(&extension, 6, 0, begin + 5 * SECOND));
+	/* of a first call's ten seconds no fifty are made */
+	extension = (struct extension){ 0 };
+	CU_ASSERT_TRUE(extension_grant(&extension, 10, 0, begin));
+	CU_ASSERT_EQUAL(extension.end_ns, begin + 10 * SECOND);
 }
 
 static void test_short_waits(void)

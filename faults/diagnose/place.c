@@ -211,7 +211,8 @@ void place_own(const struct rule_ctx *ctx, struct finding *f)
 		const struct record *newest = r->ncalls ? &r->calls[r->ncalls - 1] : NULL,
 				    *open = newest ? first_open(r) : NULL;
 
-		if (!f->culprits.in[i] || !newest || (low && low->enqueued_ns <= newest->enqueued_ns))
+		if (!f->culprits.in[i] || !newest ||
+		    (low && low->enqueued_ns <= newest->enqueued_ns))
 			continue;
 		low = open ? open : newest;
 		high = newest;

@@ -27,8 +27,8 @@ bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *las
 {
 	return r->ticket == ticket && r->comm < RECORD_COMMS && r->seq >= 1 && r->seq <= ticket &&
 	       r->seq > last_seq[r->comm] && r->kind < CALL_KIND_COUNT && r->dtype < DT_COUNT &&
-	       r->op >= OP_NONE && r->op < OP_COUNT &&
-	       r->state >= RECORD_ISSUING && r->state <= RECORD_CLOSING;
+	       r->op >= OP_NONE && r->op < OP_COUNT && r->state >= RECORD_ISSUING &&
+	       r->state <= RECORD_CLOSING;
 }
 
 /* *sampled: the device's times of any call are there. */

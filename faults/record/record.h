@@ -20,9 +20,9 @@
 
 enum record_state {
 	RECORD_EMPTY,
-	RECORD_ISSUING, /* handed to the backend, which has not returned */
+	RECORD_ISSUING,	 /* handed to the backend, which has not returned */
 	RECORD_RETURNED, /* the backend returned; whether it completed says `completed_ticket` */
-	RECORD_CLOSING	 /* the newest call of a group whose end, which starts it, has not returned */
+	RECORD_CLOSING /* the newest call of a group whose end, which starts it, has not returned */
 };
 
 /* 64 bytes, one cache line: data in motion push the ring out of the caches, so every line costs.

@@ -168,22 +168,14 @@ static void test_unsound(void)
 static const struct {
 	const char *how, *class, *ranks, *confidence; /* NULL: not this class */
 } stands[] = {
-	{ "ssas", "gpu-stuck", "2", "proved" },
-	{ "as", "gpu-stuck", "0", "proved" },
-	{ "aaaa", "gpu-stuck", "0,1,2,3", "proved" },
-	{ "tssa", "gpu-stuck", "3", "majority" },
-	{ "nsas", "gpu-stuck", "2", "majority" },
-	{ "isas", "gpu-stuck", "2", "majority" },
-	{ "ssss", "unexplained", "-", NULL },
-	{ "nnnn", "unexplained", "-", NULL },
-	{ "gggg", "unexplained", "-", NULL },
-	{ "sgss", "unexplained", "-", NULL },
-	{ "sbss", "unexplained", "-", NULL },
-	{ "ssis", "stuck-in-call", "2", NULL },
-	{ "siis", "stuck-in-call", "1,2", NULL },
-	{ "iiii", "unexplained", "-", NULL },
-	{ "sess", "gpu-fault", "1", "majority" },
-	{ "seess", "gpu-fault", "1,2", "majority" },
+	{ "ssas", "gpu-stuck", "2", "proved" },		{ "as", "gpu-stuck", "0", "proved" },
+	{ "aaaa", "gpu-stuck", "0,1,2,3", "proved" },	{ "tssa", "gpu-stuck", "3", "majority" },
+	{ "nsas", "gpu-stuck", "2", "majority" },	{ "isas", "gpu-stuck", "2", "majority" },
+	{ "ssss", "unexplained", "-", NULL },		{ "nnnn", "unexplained", "-", NULL },
+	{ "gggg", "unexplained", "-", NULL },		{ "sgss", "unexplained", "-", NULL },
+	{ "sbss", "unexplained", "-", NULL },		{ "ssis", "stuck-in-call", "2", NULL },
+	{ "siis", "stuck-in-call", "1,2", NULL },	{ "iiii", "unexplained", "-", NULL },
+	{ "sess", "gpu-fault", "1", "majority" },	{ "seess", "gpu-fault", "1,2", "majority" },
 	{ "sees", "gpu-fault", "1,2", "inconclusive" },
 };
 

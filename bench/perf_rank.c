@@ -111,8 +111,8 @@ static int open_backend(struct rank *r)
 		.cta_policy = o->cta_policy,
 		.nvlink_centric = o->nvlink_centric,
 		.stream_null = o->stream_null,
-		.record_devices =
-			o->record == RECORD_FULL || (o->nfaults && o->record != RECORD_OFF),
+		.record_devices = o->record == RECORD_FULL ||
+				  ((o->nfaults || o->trace) && o->record != RECORD_OFF),
 	};
 	struct backend_facts facts;
 	int rc;
@@ -350,6 +350,8 @@ static int measure(struct rank *r)
 	r->run.memory_collectives = memory_used(r) - before;
 	watch_phase(&r->watch, PHASE_FINALISE);
 	rc = run_finish(&r->run);
+	if (rc == 0)
+		rc = rank_save_trace(r);
 	if (rc == 0 && r->run.outcome == OUTCOME_OK)
 		rc = folder_keep_twin(r->program, r->job.rank, r->job.nranks,
 				      r->bench.backend->ops->name, &r->err);

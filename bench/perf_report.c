@@ -2,7 +2,14 @@
  * causes. */
 #include "perf_report.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "postmortem/timeline.h"
+
+#define TRACE_SECONDS 60 /* gathered and written */
 
 int rank_explain_empty(struct rank *r)
 {
@@ -78,6 +85,62 @@ int rank_open_report(struct rank *r)
 			 &r->err);
 	r->run.report = &r->report;
 	r->run.progress = launch_progress();
+	return rc;
+}
+
+/* All ranks' recorders, which stand still now, to rank 0. 0 or a negative errno. */
+static int gather_calls(struct rank *r, struct evidence *e)
+{
+	bool root = r->job.rank == 0;
+	size_t n = root ? (size_t)e->nranks : 1;
+	struct record_memory *all = aligned_alloc(_Alignof(struct record_memory), n * sizeof(*all));
+	int rc;
+
+	e->ranks = calloc((size_t)e->nranks, sizeof(*e->ranks));
+	rc = job_agree(&r->job, all && e->ranks ? 0 : -ENOMEM);
+	if (rc == 0)
+		rc = job_gather(&r->job, r->program->memory, sizeof(*all), all);
+	for (size_t i = 0; rc == 0 && root && i < n; i++) {
+		e->ranks[i].present = true;
+		view_read(&e->ranks[i].view, &all[i], 0); /* its newest call is when it was seen */
+		e->ranks[i].view.waiting = 0;		  /* but for this */
+		rc = evidence_take_calls(&e->ranks[i], &all[i]);
+	}
+	free(all);
+	return rc;
+}
+
+static int save_trace(const struct evidence *e, const char *path, struct error *err)
+{
+	struct timeline timeline;
+	int rc = timeline_init(&timeline, NULL, e);
+
+	if (rc == 0)
+		rc = timeline_save_trace(&timeline, path);
+	timeline_release(&timeline);
+	return rc == 0 ? 0
+		       : error_set(err, OUTCOME_INTERNAL, rc, "--trace %.400s: %s", path,
+				   strerror(-rc));
+}
+
+int rank_save_trace(struct rank *r)
+{
+	const char *path = r->program->options->trace;
+	struct job_time former = job_unhurry(&r->job, TRACE_SECONDS);
+	struct evidence e = { .nranks = r->job.nranks };
+	int wanted = path != NULL, rc = job_bcast(&r->job, &wanted, sizeof(wanted));
+
+	if (rc == 0 && wanted) {
+		snprintf(e.backend, sizeof(e.backend), "%s", r->bench.backend->ops->name);
+		rc = gather_calls(r, &e);
+		watch_work(&r->watch, "writing the trace", TRACE_SECONDS);
+		if (rc == 0 && r->job.rank == 0)
+			rc = save_trace(&e, path, &r->err);
+		watch_leave(&r->watch);
+		rc = job_agree(&r->job, rc);
+	}
+	job_hurry(&r->job, former);
+	evidence_release(&e);
 	return rc;
 }
 

@@ -51,6 +51,9 @@ int rank_open_vendor(struct rank *r);
 /* Rows that can be called slow, or a user who asks. Collective. */
 int rank_open_reconcile(struct rank *r);
 
+/* --trace, of a run that came to its end: rank 0 writes the newest calls of all. Collective. */
+int rank_save_trace(struct rank *r);
+
 /* --reconcile: before NCCL's first call, which is when it reads its settings. */
 void rank_ask_nccl(struct rank *r);
 

@@ -21,6 +21,33 @@ int output_close(FILE *f)
 	return !failed ? 0 : why > 0 ? -why : -EIO;
 }
 
+static int write_whole(const char *path, const void *data, size_t bytes)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return -errno;
+	fwrite(data, 1, bytes, f);
+	return output_close(f);
+}
+
+/* Hosts that share a folder may write the same file, and be ended meanwhile: each has a name of
+ * its own for the draft. */
+int output_whole(const char *path, const void *data, size_t bytes)
+{
+	char draft[4224], host[64] = "";
+	int rc;
+
+	gethostname(host, sizeof(host) - 1);
+	snprintf(draft, sizeof(draft), "%s.%s.%d", path, host, (int)getpid());
+	rc = write_whole(draft, data, bytes);
+	if (rc == 0 && rename(draft, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(draft);
+	return rc;
+}
+
 static int refuse_stdout(struct error *err, int code)
 {
 	return error_set(err, OUTCOME_INTERNAL, code, "standard output: %s", strerror(-code));

@@ -15,6 +15,10 @@ int output_close(FILE *f);
  * anything that was printed did not arrive; why, as above. */
 int output_stdout(struct error *err);
 
+/* Write a file whole or not at all, whoever else does at the same time: under another name in its
+ * folder, then renamed. What was there is replaced. 0 or a negative errno. */
+int output_whole(const char *path, const void *data, size_t bytes);
+
 /* From now on the end of this process, by exit() or from main(), asks output_stdout(): a failure is
  * told on standard error, in the name of `program`, and turns the exit code into 1. */
 void output_guard(const char *program);

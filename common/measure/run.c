@@ -2,6 +2,7 @@
 #include "measure/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,6 +144,18 @@ static int report_point(struct run *run, struct measured *measured)
 	return rc;
 }
 
+/* Of a sweep that runs again: is it as it was? */
+static int watch_drift(struct run *run, const struct row *row)
+{
+	char text[192];
+
+	if (run->bench->options->cycles == 1 ||
+	    !soak_row(&run->soak, run->at++, row->time_us, text, sizeof(text)))
+		return 0;
+	return report_comment(run->report, "%s %s %s %" PRIu64 " B %s: %s", row->collective,
+			      row->type, row->redop, row->size, row->placement, text);
+}
+
 static int one_placement(struct run *run, const struct point *point, bool in_place, int cycle)
 {
 	struct measured measured;
@@ -156,6 +169,8 @@ static int one_placement(struct run *run, const struct point *point, bool in_pla
 		run_note_culprits(run, &measured.row.report);
 		if (run->report)
 			rc = report_point(run, &measured);
+		if (run->report && rc == 0)
+			rc = watch_drift(run, &measured.row);
 	}
 	point_release(&measured);
 	run->done++;
@@ -168,6 +183,7 @@ static int one_cycle(struct run *run, int cycle)
 	struct point point;
 	int rc = 0;
 
+	run->at = 0;
 	begin_sweep(&sweep, run->bench);
 	while (rc == 0 && sweep_next(&sweep, &point)) {
 		if (run->progress)
@@ -188,6 +204,7 @@ int run_sweep(struct run *run)
 	run->started = clock_seconds();
 	for (int cycle = 0; rc == 0 && (cycles == 0 || cycle < cycles); cycle++)
 		rc = one_cycle(run, cycle);
+	soak_release(&run->soak);
 	if (rc == 0 && run->too_small && run->report)
 		rc = report_comment(
 			run->report,

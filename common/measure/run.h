@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "measure/bench.h"
+#include "measure/soak.h"
 #include "process/launch.h"
 #include "base/outcome.h"
 #include "report/report.h"
@@ -24,6 +25,8 @@ struct run {
 	struct report *report; /* rank 0 only, else NULL */
 	/* Rank 0; NULL: not asked for. */
 	const struct run_hook *reconciler, *vendor;
+	struct soak soak;	/* rank 0, of more than one cycle */
+	size_t at;		/* rows of this cycle */
 	enum outcome outcome;	/* ok, wrong data or too slow */
 	char culprits[64];	/* ranks with wrong data, "1,3" */
 	long long points, done; /* for the progress line; rank 0 */

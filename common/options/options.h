@@ -92,6 +92,7 @@ struct options {
 		const char *nccl_json; /* -J FILE.json; NULL: none. The strings are argv's or the
 	                       * environment's. */
 		const char *csv, *json, *out; /* --csv --json --out */
+		const char *metrics, *trace;  /* --metrics --trace */
 	};
 	/* faults: --fault, as given; the grammar is faults/inject/fault.h's. "none": the healthy
 	 * twin */

@@ -194,6 +194,11 @@ static int check_files(struct option_set *set)
 		return reject(set, "json", "must be another file than --csv");
 	if (same(o->nccl_json, o->json) || same(o->nccl_json, o->csv))
 		return reject(set, "output_file", "must be another file than --json and --csv");
+	if (o->trace && o->record == RECORD_OFF)
+		return reject(set, "trace", "can't be combined with --record off");
+	if (o->trace && o->cycles == 0)
+		return reject(set, "trace",
+			      "can't be combined with -N 0: it is written when the run ends");
 	if (o->nccl_json && o->cycles == 0)
 		return reject(set, "output_file",
 			      "can't be combined with -N 0: it is written when the run ends");

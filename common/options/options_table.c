@@ -85,7 +85,7 @@ const struct option_row option_rows[] = {
 	{ "agg_iters", 'm', .arg = "N", .initial = "1", WHOLE(1, INT_MAX), FIELD(agg_iters),
 	  SAME, .group = GROUP_REPEAT, .help = "calls in one group per iteration; times are per call" },
 	{ "run_cycles", 'N', .arg = "N", .initial = "1", WHOLE(0, INT_MAX), FIELD(cycles),
-	  SAME, .group = GROUP_REPEAT, .help = "run the whole sweep so often; 0: for ever" },
+	  SAME, .group = GROUP_REPEAT, .help = "run the whole sweep so often; 0: for ever; outliers and drift of a point are said as they come" },
 	{ "check", 'c', .arg = "N", .initial = "1", WHOLE(0, INT_MAX), FIELD(check),
 	  SAME, .group = GROUP_REPEAT,
 	  .help = "extra iterations whose data are checked, beside the last timed one; 0: no "
@@ -179,6 +179,12 @@ const struct option_row option_rows[] = {
 	{ "output_file", 'J', .arg = "FILE.json", .kind = &kind_text, .suffix = ".json",
 	  FIELD(nccl_json), FREE, .group = GROUP_REPORT, .help = "nccl-tests' JSON, written when the run ends: one that is killed leaves an empty "
 		  "file" },
+
+	{ "metrics", .arg = "FILE.prom", .kind = &kind_text, .suffix = ".prom", FIELD(metrics),
+	  FREE, .group = GROUP_REPORT, .help = "Prometheus text for node_exporter's textfile collector, replaced as the run goes on" },
+	{ "trace", .arg = "FILE", .kind = &kind_text, FIELD(trace), FREE, .group = GROUP_REPORT,
+	  .help = "the last calls of all ranks of a run that came to its end, for chrome://tracing and Perfetto; "
+		  "on a GPU with their device times, which cost about 1 us a call" },
 
 	{ "fault", .arg = "NAME[:RANKS][@OP][,key=value...]", .kind = &kind_fault,
 	  SAME, .group = GROUP_WATCH,

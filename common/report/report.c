@@ -72,6 +72,8 @@ int report_open(struct report *report, const struct options *options,
 		rc = add(report, sink_json_new(options->json, err));
 	if (rc == 0 && options->nccl_json)
 		rc = add(report, sink_nccl_json_new(options->nccl_json, err));
+	if (rc == 0 && options->metrics)
+		rc = add(report, sink_metrics_new(options->metrics, err));
 	for (size_t i = 0; i < report->n && rc == 0; i++)
 		if (report->sinks[i]->ops->begin)
 			rc = report->sinks[i]->ops->begin(report->sinks[i], facts);
@@ -106,14 +108,14 @@ static int takes_entry(const char *path)
 	return writable(folder);
 }
 
-/* `numbered`: where it exists, one beside it is made. */
-static int check_file(const char *option, const char *path, bool numbered, struct error *err)
+/* `may_exist`: then one beside it is made, or it is replaced. */
+static int check_file(const char *option, const char *path, bool may_exist, struct error *err)
 {
 	int rc;
 
 	if (!path)
 		return 0;
-	if (!numbered && exists(path))
+	if (!may_exist && exists(path))
 		return error_set(err, OUTCOME_USAGE, -EEXIST,
 				 "%s %.400s: exists already; name a file that does not", option,
 				 path);
@@ -151,6 +153,10 @@ int report_check(const struct options *options, struct error *err)
 		rc = check_file("--csv", options->csv, false, err);
 	if (rc == 0)
 		rc = check_file("--json", options->json, false, err);
+	if (rc == 0)
+		rc = check_file("--metrics", options->metrics, true, err);
+	if (rc == 0)
+		rc = check_file("--trace", options->trace, false, err);
 	return rc < 0 ? rc : check_file("-J", options->nccl_json, true, err);
 }
 

@@ -21,7 +21,7 @@ struct report {
 };
 
 /* Open what the options name and write the headers: the table on standard output; --csv, --json,
- * -J; and with --out DIR (made if missing, must not hold a run yet) table.txt, rows.csv and
+ * -J, --metrics; and with --out DIR (made if missing, must not hold a run yet) table.txt, rows.csv and
  * rows.jsonl. 0 or a negative errno with the error set. */
 int report_open(struct report *report, const struct options *options,
 		const struct collective *collective, const struct run_facts *facts,

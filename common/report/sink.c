@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "report/sink_shared.h"
 
 const char *const sink_wrong_names[SINK_WRONG_COLUMNS] = {
@@ -42,21 +43,12 @@ static int write_failed(struct error *err, const char *path, int code)
 	return error_set(err, OUTCOME_INTERNAL, code, "writing %s: %s", path, strerror(-code));
 }
 
-int sink_file_write_at(struct error *err, int fd, const char *path, const char *data, size_t len,
-		       size_t offset)
+int sink_file_replace(struct error *err, const char *path, char *text)
 {
-	while (len > 0) {
-		ssize_t n = pwrite(fd, data, len, (off_t)offset);
+	int rc = text ? output_whole(path, text, strlen(text)) : -ENOMEM;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return write_failed(err, path, n < 0 ? -errno : -EIO);
-		data += n;
-		len -= (size_t)n;
-		offset += (size_t)n;
-	}
-	return 0;
+	free(text);
+	return rc < 0 ? write_failed(err, path, rc) : 0;
 }
 
 struct sink_lines {

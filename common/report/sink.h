@@ -1,5 +1,5 @@
-/* sink.h: where rows go. Table on standard output, CSV, JSON lines, nccl-tests' JSON. Only rank
- * 0 has sinks. */
+/* sink.h: where rows go. Table on standard output, CSV, JSON lines, nccl-tests' JSON,
+ * Prometheus text. Only rank 0 has sinks. */
 #ifndef HANGAR_SINK_H
 #define HANGAR_SINK_H
 
@@ -85,6 +85,11 @@ struct sink *sink_json_new(const char *path, struct error *err);
 /* nccl-tests' JSON version 3, written when the run ends; without an end the file is removed again. An existing FILE is kept and FILE.0, FILE.1, ... is
  * taken, as nccl-tests does. "env" holds the allow-listed variables alone. */
 struct sink *sink_nccl_json_new(const char *path, struct error *err);
+
+/* Prometheus text (metrics hangar_*), for node_exporter's textfile collector: `path`, which is
+ * borrowed, is replaced as a whole when the run begins, every 10 s while rows come, and at its end;
+ * of a run that hangs or is killed it says hangar_run_completed 0. NULL on lack of memory. */
+struct sink *sink_metrics_new(const char *path, struct error *err);
 
 /* The file that was really taken: `path` or one with a number behind it. Lives as long as the
  * sink. */

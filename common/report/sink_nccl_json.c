@@ -303,11 +303,9 @@ static int nccl_json_end(struct sink *sink, const struct run_summary *summary)
 	char *text = all ? json_dumps(all, DUMP_FLAGS) : NULL;
 
 	json_decref(all);
-	if (!text)
-		return rc < 0 ? rc : no_memory(json);
-	rc = sink_file_write_at(json->base.err, json->fd, json->path, text, strlen(text), 0);
+	if (rc == 0)
+		rc = sink_file_replace(json->base.err, json->path, text);
 	json->written = rc == 0;
-	free(text);
 	return rc;
 }
 
@@ -318,7 +316,7 @@ static void nccl_json_free(struct sink *sink)
 	row_pair_clear(&json->pair);
 	json_decref(json->results);
 	if (json->fd >= 0) {
-		close(json->fd);
+		close(json->fd); /* it held the name */
 		if (!json->written)
 			unlink(json->path); /* no half of a document */
 	}

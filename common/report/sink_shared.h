@@ -19,9 +19,8 @@ int sink_file_create(const char *path);
 /* Keep in `err` that `path` could not be created; returns `code`. */
 int sink_file_refused(struct error *err, const char *path, int code);
 
-/* Write everything at `offset`, with one write (more only where the kernel takes less). */
-int sink_file_write_at(struct error *err, int fd, const char *path, const char *data, size_t len,
-		       size_t offset);
+/* The file becomes `text`, whole or not at all; frees it. NULL: there was no memory for it. */
+int sink_file_replace(struct error *err, const char *path, char *text);
 
 /* A sink whose only state is a file that gets lines. `new` creates `path`, which must not exist;
  * NULL with the error set when it can't. `free` is a hook; what takes a sink wants one of these. */

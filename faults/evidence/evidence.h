@@ -142,9 +142,6 @@ int evidence_load(struct evidence *evidence, const char *dir, struct error *err)
 int evidence_load_all(struct evidence *evidence, const char *const *dirs, size_t n,
 		      struct error *err);
 
-/* Write a file whole or not at all, whoever else does at the same time. 0 or a negative errno. */
-int evidence_write(const char *path, const void *data, size_t bytes);
-
 /* Add a sentence to evidence->remarks, as long as there is room. */
 void evidence_remark(struct evidence *evidence, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

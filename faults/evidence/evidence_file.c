@@ -18,6 +18,7 @@
 #include "evidence/evidence_join.h"
 #include "evidence/evidence_text.h"
 #include "base/json_value.h"
+#include "base/output.h"
 #include "evidence/saved.h"
 
 #define EVIDENCE_VERSION 1
@@ -30,49 +31,6 @@
 #define READER_RANKS	 128	   /* a thread is not worth it for fewer */
 
 /* ---- writing ---- */
-
-static int write_whole(const char *path, const void *data, size_t bytes)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	const char *at = data;
-	int rc = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (bytes > 0 && rc == 0) {
-		ssize_t n = write(fd, at, bytes);
-
-		if (n < 0 && errno != EINTR)
-			rc = -errno;
-		if (n > 0) {
-			at += n;
-			bytes -= (size_t)n;
-		}
-	}
-	if (close(fd) < 0 && rc == 0)
-		rc = -errno;
-	return rc;
-}
-
-/* Hosts that share the folder may write the same file, and be ended meanwhile: whole, each under
- * a name of its own first. */
-static void name_draft(const char *path, char *draft, size_t len)
-{
-	char host[64] = "";
-
-	gethostname(host, sizeof(host) - 1);
-	snprintf(draft, len, "%s.%s.%d", path, host, (int)getpid());
-}
-
-/* The draft, once it is written (`rc` 0), becomes the file. */
-static int keep_draft(const char *draft, const char *path, int rc)
-{
-	if (rc == 0 && rename(draft, path) < 0)
-		rc = -errno;
-	if (rc < 0)
-		unlink(draft);
-	return rc;
-}
 
 /* The run's name: that of the folder it was first saved in, which is the same on all hosts. */
 static void name_run(const struct evidence *evidence, const char *dir, char *name, size_t len)
@@ -91,9 +49,9 @@ static void name_run(const struct evidence *evidence, const char *dir, char *nam
 
 static int save_run(const struct evidence *evidence, const char *dir, const char *path)
 {
-	char command[sizeof(evidence->command)], draft[4224], name[sizeof(evidence->run)];
+	char command[sizeof(evidence->command)], name[sizeof(evidence->run)], *text;
 	json_t *run;
-	int rc;
+	int rc = -ENOMEM;
 
 	name_run(evidence, dir, name, sizeof(name));
 	evidence_blind_command(evidence->command, command, sizeof(command));
@@ -106,20 +64,12 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 			json_value_text(command), "remarks", json_value_text(evidence->remarks),
 			"options", json_value_text(evidence->options), "steps", evidence->steps,
 			"warmup", evidence->warmup);
-	if (!run)
-		return -ENOMEM;
-	name_draft(path, draft, sizeof(draft));
-	rc = json_value_save(run, draft, JSON_INDENT(1));
+	text = run ? json_dumps(run, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
+	if (text)
+		rc = output_whole(path, text, strlen(text));
+	free(text);
 	json_decref(run);
-	return keep_draft(draft, path, rc);
-}
-
-int evidence_write(const char *path, const void *data, size_t bytes)
-{
-	char draft[4224];
-
-	name_draft(path, draft, sizeof(draft));
-	return keep_draft(draft, path, write_whole(draft, data, bytes));
+	return rc;
 }
 
 int evidence_save_rank(const struct evidence_rank *rank, int number, const char *dir)
@@ -133,7 +83,7 @@ int evidence_save_rank(const struct evidence_rank *rank, int number, const char 
 		return -ENOMEM;
 	saved_pack(rank, number, rank->ncalls, image);
 	snprintf(path, sizeof(path), "%s/rank-%d.fr", dir, number);
-	rc = evidence_write(path, image, bytes);
+	rc = output_whole(path, image, bytes);
 	free(image);
 	return rc;
 }

@@ -63,7 +63,7 @@ static int write_counters(const char *path, const struct evidence_rank *rank)
 	int rc = rank->counters && !text ? -ENOMEM : 0;
 
 	if (text)
-		rc = evidence_write(path, text, strlen(text));
+		rc = output_whole(path, text, strlen(text));
 	free(text);
 	return rc;
 }

@@ -22,6 +22,22 @@ const char *span_state_name(enum span_state state)
 	return names[state];
 }
 
+static const struct diagnosis healthy = {
+	.outcome = OUTCOME_OK,
+	.class = CLASS_OUTCOME,
+	.ranks = "-",
+	.seq_low = -1,
+	.seq_high = -1,
+	.hang_seq = -1,
+};
+
+size_t timeline_newest(int nranks)
+{
+	size_t each = TIMELINE_TRACE / (size_t)(nranks > 0 ? nranks : 1);
+
+	return each < TIMELINE_BEFORE ? TIMELINE_BEFORE : each < RECORD_RING ? each : RECORD_RING;
+}
+
 /* Mark `rank` as chosen unless it is, there is no such rank, or there is no room. */
 static void choose(bool *chosen, int nranks, int rank, size_t *left)
 {
@@ -104,6 +120,8 @@ static size_t first_shown(const struct timeline *t, const struct evidence_rank *
 	const struct diagnosis *d = t->diagnosis;
 	int64_t low = d->seq_low;
 
+	if (d == &healthy)
+		return rank->ncalls > t->calls ? rank->ncalls - t->calls : 0;
 	if (d->hang_seq >= 0 && (low < 0 || d->hang_seq < low))
 		low = d->hang_seq;
 	for (size_t i = 0; low >= 0 && i < rank->ncalls; i++)
@@ -199,11 +217,11 @@ static int fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 	const struct evidence_rank *rank = rank_of(t, lane);
 	size_t first = first_shown(t, rank);
 
-	lane->spans = calloc(TIMELINE_CALLS, sizeof(*lane->spans));
+	lane->spans = calloc(t->calls, sizeof(*lane->spans));
 	if (!lane->spans)
 		return -ENOMEM;
 	for (size_t i = first; i < rank->ncalls; i++) {
-		if (lane->nspans == TIMELINE_CALLS - 1 && i + 1 < rank->ncalls) {
+		if (lane->nspans == t->calls - 1 && i + 1 < rank->ncalls) {
 			t->dropped += rank->ncalls - 1 - i;
 			i = rank->ncalls - 1;
 		}
@@ -250,7 +268,7 @@ static size_t members(const struct timeline *t, uint32_t comm)
  * end. */
 static int find_joined(struct timeline *t)
 {
-	struct span **all = calloc(TIMELINE_LANES * TIMELINE_CALLS, sizeof(struct span *));
+	struct span **all = calloc(t->nlanes * t->calls + 1, sizeof(struct span *));
 	size_t n = 0, of_comm = 0;
 	int comm = -1;
 
@@ -379,10 +397,13 @@ static void note_selection(struct timeline *t, const struct record *common)
 		     "%zu of %d ranks are drawn: the culprits, their neighbours, the first and the "
 		     "last.",
 		     t->ndrawn, t->evidence->nranks);
+	if (t->diagnosis == &healthy)
+		note(t, "At most the newest %zu calls of each rank are shown.", t->calls);
 	if (t->dropped > 0)
 		note(t,
-		     "%zu calls are left out: beyond the %d of a rank, or at times that cannot be.",
-		     t->dropped, TIMELINE_CALLS);
+		     "%zu calls are left out: beyond the %zu of a rank, or at times that cannot "
+		     "be.",
+		     t->dropped, t->calls);
 	if (t->nhosts > 1 && common)
 		note(t,
 		     "The clocks of %zu hosts are aligned on the end of call %llu of communicator "
@@ -405,7 +426,8 @@ int timeline_init(struct timeline *t, const struct diagnosis *d, const struct ev
 
 	memset(t, 0, sizeof(*t));
 	t->evidence = e;
-	t->diagnosis = d;
+	t->diagnosis = d ? d : &healthy;
+	t->calls = d ? TIMELINE_CALLS : timeline_newest(e->nranks);
 	rc = make_lanes(t);
 	for (size_t i = 0; rc == 0 && i < t->nlanes; i++) {
 		seen[i] = axis_seen(rank_of(t, &t->lanes[i]));
@@ -418,8 +440,8 @@ int timeline_init(struct timeline *t, const struct diagnosis *d, const struct ev
 	rc = find_joined(t);
 	if (rc < 0)
 		return rc;
-	t->divergence = first_entry(t, d->seq_low);
-	t->hang = first_entry(t, d->hang_seq);
+	t->divergence = first_entry(t, t->diagnosis->seq_low);
+	t->hang = first_entry(t, t->diagnosis->hang_seq);
 	for (size_t i = 0; i < t->nlanes; i++)
 		describe_lane(t, &t->lanes[i]);
 	note_selection(t, common);

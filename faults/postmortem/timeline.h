@@ -15,8 +15,9 @@
 
 #define TIMELINE_BEFORE 4
 #define TIMELINE_CALLS	64
-#define TIMELINE_LANES	128 /* ranks in the trace: those drawn, then by number */
-#define TIMELINE_DRAWN	16  /* all ranks, else the culprits, their neighbours, first and last */
+#define TIMELINE_TRACE	65536 /* calls of all ranks together of a run that came to its end */
+#define TIMELINE_LANES	128   /* ranks in the trace: those drawn, then by number */
+#define TIMELINE_DRAWN	16    /* all ranks, else the culprits, their neighbours, first and last */
 #define TIMELINE_BREAKS 8
 
 enum span_state {
@@ -54,6 +55,7 @@ struct timeline {
 	const struct diagnosis *diagnosis;
 	struct lane *lanes; /* owned, by rank */
 	size_t nlanes, ndrawn;
+	size_t calls;		 /* at most so many of a lane */
 	double end;		 /* the verdict */
 	double divergence, hang; /* first entry into these calls, NAN: none */
 	/* long stretches in which nothing begins or ends on the drawn lanes */
@@ -63,7 +65,11 @@ struct timeline {
 	char notes[512]; /* what a reader must know: clocks, what was left out; sentences */
 };
 
-/* 0 or -ENOMEM; timeline_release in either case. The evidence and the diagnosis must outlive it. */
+/* How many of a rank's newest calls are shown of a run that came to its end. */
+size_t timeline_newest(int nranks);
+
+/* 0 or -ENOMEM; timeline_release in either case. The evidence and the diagnosis must outlive it.
+ * `diagnosis` NULL: the run came to its end, and the newest calls are shown. */
 int timeline_init(struct timeline *timeline, const struct diagnosis *diagnosis,
 		  const struct evidence *evidence);
 void timeline_release(struct timeline *timeline);

@@ -203,7 +203,7 @@ static size_t find_events(const struct timeline *t, double *events)
 
 int axis_breaks(struct timeline *t)
 {
-	size_t room = 2 * TIMELINE_LANES * TIMELINE_CALLS + 1, n;
+	size_t room = 2 * t->nlanes * t->calls + 1, n;
 	double *events = calloc(room, sizeof(*events)), rest = 0, best = GAP_JUMP;
 	struct gap *gaps = calloc(room, sizeof(*gaps));
 

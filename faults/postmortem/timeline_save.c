@@ -117,7 +117,7 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 	add_instant(events, name, t->divergence);
 	name_point(name, sizeof(name), "hang", d->comm, d->hang_seq);
 	add_instant(events, name, t->hang);
-	add_instant(events, "verdict", t->end);
+	add_instant(events, d->outcome == OUTCOME_OK ? "end of the run" : "verdict", t->end);
 	top = json_pack("{s:o s:s s:{s:s s:s s:s s:i s:o}}", "traceEvents", events,
 			"displayTimeUnit", "ms", "otherData", "outcome", outcome_name(d->outcome),
 			"class", class_name(d->class, d->outcome), "ranks", d->ranks, "nranks",

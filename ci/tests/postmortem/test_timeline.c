@@ -79,6 +79,28 @@ static void expect_arg(const json_t *e, const char *key, const char *text, json_
 	CU_ASSERT_STRING_EQUAL(json_string_value(value), text);
 }
 
+/* A run that came to its end: all calls, as many as there is room for. */
+static void test_healthy(void)
+{
+	static const int room[][2] = { { 1, 4096 }, { 16, 4096 }, { 128, 512 }, { 100000, 4 } };
+	json_t *top;
+
+	for (size_t i = 0; i < sizeof(room) / sizeof(room[0]); i++)
+		CU_ASSERT_EQUAL(timeline_newest(room[i][0]), (size_t)room[i][1]);
+	set_up(2);
+	for (uint64_t i = 0; i < 99; i++)
+		for (int rank = 0; rank < 2; rank++)
+			add(rank, i, i + 1);
+	CU_ASSERT_EQUAL_FATAL(timeline_init(&timeline, NULL, &evidence), 0);
+	CU_ASSERT_EQUAL(timeline.lanes[1].nspans, 99);
+	top = save_trace();
+	expect_event(top, 1, 98, "AllReduce", 0, 98000, 1000);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(event(top, "i", -1, 0), "name")),
+			       "end of the run");
+	json_decref(top);
+	tear_down();
+}
+
 static void test_trace(void)
 {
 	const json_t *e;
@@ -384,6 +406,7 @@ static void test_no_folder(void)
 static const struct unit_case cases[] = {
 	{ "two ranks: times, waiting, verdict", test_two_ranks },
 	{ "trace, event by event", test_trace },
+	{ "trace of a healthy run", test_healthy },
 	{ "table, cell by cell", test_table },
 	{ "title of several ranks", test_title },
 	{ "four ranks on a device", test_device },

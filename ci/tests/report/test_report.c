@@ -164,19 +164,22 @@ static void test_no_rows(void)
 static void test_everything(void)
 {
 	struct run_summary summary = { .outcome = OUTCOME_OK, .checked = true };
-	char out[UNIT_PATH], csv[UNIT_PATH], json[UNIT_PATH], nccl[UNIT_PATH], table[UNIT_PATH];
+	char out[UNIT_PATH], csv[UNIT_PATH], json[UNIT_PATH], nccl[UNIT_PATH], table[UNIT_PATH],
+		metrics[UNIT_PATH];
 
 	set_up();
 	snprintf(out, sizeof(out), "%s", in_folder("run"));
 	snprintf(csv, sizeof(csv), "%s", in_folder("a.csv"));
 	snprintf(json, sizeof(json), "%s", in_folder("a.jsonl"));
 	snprintf(nccl, sizeof(nccl), "%s", in_folder("a.json"));
+	snprintf(metrics, sizeof(metrics), "%s", in_folder("a.prom"));
 	options.out = out;
 	options.csv = csv;
 	options.json = json;
 	options.nccl_json = nccl;
+	options.metrics = metrics;
 	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
-	CU_ASSERT_EQUAL(report.n, 7);
+	CU_ASSERT_EQUAL(report.n, 8);
 	CU_ASSERT(report.n <= REPORT_SINKS);
 	CU_ASSERT_EQUAL(feed(), 0);
 	CU_ASSERT_EQUAL(report_end(&report, &summary), 0);
@@ -190,6 +193,8 @@ static void test_everything(void)
 	CU_ASSERT_EQUAL(lines_of(json), 5); /* header, two rows, comment, end */
 	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.jsonl")), 5);
 	CU_ASSERT(strlen(contents(nccl)) > 100);
+	CU_ASSERT(strlen(contents(metrics)) > 100);
+	unlink(metrics);
 
 	/* a folder that holds a run is left alone */
 	set_up();

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- CSV ---- */
@@ -226,6 +227,65 @@ static void test_full_disk_mid_line(void)
 	}
 }
 
+/* ---- metrics ---- */
+
+/* The whole file, in one piece: the newest of a point's rows, what is not known left out. */
+static const char *const metric_lines[] = {
+	"# HELP hangar_run_info ",
+	"hangar_run_info{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\",nnodes=\"2\","
+	"host=\"n?d?\"",
+	"hangar_run_completed{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\"} 1\n",
+	"hangar_run_exit_code{program=\"all_reduce_perf\",backend=\"nccl\",nranks=\"2\"} 13\n",
+	"# TYPE hangar_collective_time_seconds "
+	"gauge\nhangar_collective_time_seconds{collective=\"all_reduce\","
+	"backend=\"nccl\",nranks=\"2\",size_bytes=\"8\",dtype=\"float\",redop=\"sum\",root=\"-1\","
+	"placement=\"out-of-place\",mode=\"stream\"} 2e-05\nhangar_collective_time_seconds{",
+	"hangar_collective_busbw_bytes_per_second{",
+	"hangar_collective_ci_ratio{",
+	"hangar_collective_wrong{",
+};
+
+static void test_metrics(void)
+{
+	struct run_summary summary = make_summary();
+	struct row row = make_row(8, false);
+	struct sink *sink;
+	char *text;
+
+	set_up();
+	strcpy(ranks[0].host, "n\"d\\");
+	CU_ASSERT_EQUAL(unit_put(folder, "m.prom", "old", 3), 0);
+	sink = sink_metrics_new(path_of("m.prom"), &err);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
+	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
+	text = slurp(path_of("m.prom"), NULL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "nranks=\"2\"} 0\n"));
+	CU_ASSERT_PTR_NULL(strstr(text, "collective"));
+	CU_ASSERT_PTR_NULL(strstr(text, "exit_code"));
+	free(text);
+	put(sink, row);
+	put(sink, make_row(8, true));
+	row.time_us = 20;
+	row.of_predicted_percent = NAN;
+	put(sink, row);
+	summary.outcome = OUTCOME_SLOW;
+	CU_ASSERT_EQUAL(sink->ops->end(sink, &summary), 0);
+	text = slurp(path_of("m.prom"), NULL);
+	for (size_t i = 0; i < sizeof(metric_lines) / sizeof(metric_lines[0]); i++)
+		CU_ASSERT_PTR_NOT_NULL(strstr(text, metric_lines[i]));
+	CU_ASSERT_PTR_NULL(strstr(text, "1.225e-05"));
+	CU_ASSERT_PTR_NULL(strstr(text, "nan"));
+	free(text);
+	unlink(path_of("m.prom"));
+	CU_ASSERT_EQUAL(mkdir(path_of("m.prom"), 0700), 0); /* nothing to be replaced */
+	CU_ASSERT(sink->ops->end(sink, &summary) < 0);
+	CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
+	CU_ASSERT_EQUAL(rmdir(path_of("m.prom")), 0);
+	sink->ops->free(sink);
+	CU_ASSERT_EQUAL(rmdir(folder), 0); /* no draft is left */
+	CU_ASSERT_EQUAL(mkdir(folder, 0700), 0);
+}
+
 /* ---- the environment ---- */
 
 static void test_environment_list(void)
@@ -266,6 +326,7 @@ static void test_environment_list(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
+		{ "metrics", test_metrics }, /* in a folder that is empty yet */
 		{ "CSV", test_csv },
 		{ "existing file refused", test_existing_file_refused },
 		{ "unusable path", test_unusable_path },

@@ -1,0 +1,114 @@
+/* soak.c: outliers and drift of a point over the cycles of a sweep. */
+#include "measure/soak.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTLIER_ROWS  6	  /* fewer say nothing of what is usual */
+#define OUTLIER_SHARE .25 /* of the median, at least */
+#define OUTLIER_MADS  10. /* median absolute deviations, at least */
+#define DRIFT_SHARE   .02
+#define DRIFT_BUT     2 /* rows of a window that may be as in the other */
+
+static int by_value(const void *a, const void *b)
+{
+	double p = *(const double *)a, q = *(const double *)b;
+
+	return (p > q) - (p < q);
+}
+
+static double sorted(const double *values, size_t n, double *to)
+{
+	memcpy(to, values, n * sizeof(*to));
+	qsort(to, n, sizeof(*to), by_value);
+	return (to[(n - 1) / 2] + to[n / 2]) / 2;
+}
+
+static const char *judge_outlier(struct soak_point *p, double us, char *text, size_t len)
+{
+	size_t n = p->rows < SOAK_WINDOW ? p->rows : SOAK_WINDOW;
+	double values[SOAK_WINDOW], median, mad;
+	int at;
+
+	if (n < OUTLIER_ROWS)
+		return NULL;
+	median = sorted(p->newest, n, values);
+	for (size_t i = 0; i < n; i++)
+		values[i] = fabs(values[i] - median);
+	mad = sorted(values, n, (double[SOAK_WINDOW]){ 0 });
+	if (!(fabs(us - median) > fmax(OUTLIER_MADS * mad, OUTLIER_SHARE * median)))
+		return NULL;
+	if (p->said && p->rows < p->said + SOAK_WINDOW) {
+		p->unsaid++;
+		return NULL;
+	}
+	at = snprintf(text, len, "outlier: cycle %zu took %.4g us, %.3g times the usual %.4g us",
+		      p->rows, us, us / median, median);
+	if (p->unsaid && (size_t)at < len)
+		snprintf(text + at, len - (size_t)at, "; %zu more since cycle %zu", p->unsaid,
+			 p->said);
+	p->said = p->rows;
+	p->unsaid = 0;
+	return text;
+}
+
+static const char *judge_drift(struct soak_point *p, char *text, size_t len)
+{
+	const size_t low = DRIFT_BUT, high = SOAK_WINDOW - 1 - DRIFT_BUT;
+	double a[SOAK_WINDOW], b[SOAK_WINDOW], before, now, change;
+
+	before = sorted(p->former, SOAK_WINDOW, a);
+	now = sorted(p->newest, SOAK_WINDOW, b);
+	change = now / before - 1;
+	if (!(fabs(change) >= DRIFT_SHARE) || !(b[low] > a[high] || b[high] < a[low]))
+		return NULL;
+	snprintf(text, len,
+		 "drift: cycles %zu to %zu took %.4g us, %.2g %% %s than the %.4g us of cycles %zu "
+		 "to %zu",
+		 p->rows - SOAK_WINDOW, p->rows - 1, now, fabs(change) * 100,
+		 change > 0 ? "more" : "less", before, p->former_from,
+		 p->former_from + SOAK_WINDOW - 1);
+	return text;
+}
+
+static void keep_window(struct soak_point *p)
+{
+	memcpy(p->former, p->newest, sizeof(p->former));
+	p->former_from = p->rows - SOAK_WINDOW;
+}
+
+const char *soak_judge(struct soak_point *p, double us, char *text, size_t len)
+{
+	const char *said = judge_outlier(p, us, text, len);
+
+	p->newest[p->rows++ % SOAK_WINDOW] = us;
+	if (p->rows == SOAK_WINDOW) {
+		keep_window(p);
+	} else if (p->rows % SOAK_WINDOW == 0 && judge_drift(p, text, len)) {
+		keep_window(p);
+		said = text;
+	}
+	return said;
+}
+
+const char *soak_row(struct soak *soak, size_t i, double us, char *text, size_t len)
+{
+	if (i >= soak->npoints) {
+		struct soak_point *more = realloc(soak->points, (i + 1) * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(&more[soak->npoints], 0, (i + 1 - soak->npoints) * sizeof(*more));
+		soak->points = more;
+		soak->npoints = i + 1;
+	}
+	return soak_judge(&soak->points[i], us, text, len);
+}
+
+void soak_release(struct soak *soak)
+{
+	free(soak->points);
+	*soak = (struct soak){ .points = NULL };
+}

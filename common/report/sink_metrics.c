@@ -1,0 +1,191 @@
+/* sink_metrics.c: the run as Prometheus text for node_exporter's textfile collector, which may read
+ * the file at any moment: it is replaced as a whole. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/output.h"
+#include "report/sink.h"
+#include "report/sink_shared.h"
+
+#define SECONDS 10 /* from one writing to the next while rows come */
+
+/* Prometheus has base units: the end of a column's name becomes another, and its value is scaled. */
+static const struct {
+	const char *unit, *end, *metric_end;
+	double scale;
+} units[] = {
+	{ "us", "_us", "_seconds", 1e-6 },
+	{ "GB/s", "_gbs", "_bytes_per_second", 1e9 },
+	{ "%", "_percent", "_ratio", .01 },
+};
+
+struct kept {
+	struct row row;
+	char labels[320]; /* of its point */
+};
+
+struct sink_metrics {
+	struct sink base;
+	const char *path;	       /* borrowed */
+	const struct run_facts *facts; /* borrowed */
+	time_t started;
+	double written;
+	struct kept *rows; /* the newest of each point; owned */
+	size_t nrows;
+};
+
+static void put_head(FILE *f, const char *name, const char *help)
+{
+	fprintf(f, "# HELP hangar_%s %s.\n# TYPE hangar_%s gauge\n", name, help, name);
+}
+
+static void put_run(FILE *f, const struct run_facts *facts, const char *name, const char *help,
+		    double value)
+{
+	put_head(f, name, help);
+	fprintf(f, "hangar_%s{program=\"%s\",backend=\"%s\",nranks=\"%d\"} %.17g\n", name,
+		facts->program, facts->backend, facts->nranks, value);
+}
+
+/* Others' text, with '?' for what the format would take for its own. */
+static void put_label(FILE *f, const char *name, const char *value)
+{
+	fprintf(f, ",%s=\"", name);
+	for (const char *c = value; *c; c++)
+		putc(*c < ' ' || *c > '~' || *c == '"' || *c == '\\' ? '?' : *c, f);
+	putc('"', f);
+}
+
+static void put_info(FILE *f, const struct run_facts *facts)
+{
+	put_head(f, "run_info", "what ran, and on what");
+	fprintf(f, "hangar_run_info{program=\"%s\",backend=\"%s\",nranks=\"%d\",nnodes=\"%d\"",
+		facts->program, facts->backend, facts->nranks, facts->nnodes);
+	put_label(f, "host", facts->ranks[0].host);
+	put_label(f, "device", facts->ranks[0].device.device);
+	put_label(f, "library", facts->ranks[0].device.library);
+	put_label(f, "version", facts->hangar_version);
+	fprintf(f, "} 1\n");
+}
+
+/* What is not known is absent, not zero. */
+static void put_column(FILE *f, const struct sink_metrics *m, const struct column *c)
+{
+	double scale = 1;
+	char name[64];
+
+	snprintf(name, sizeof(name), "collective_%s", c->name);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strcmp(c->unit, units[i].unit) == 0) {
+			size_t len = strlen(name) - strlen(units[i].end);
+
+			snprintf(name + len, sizeof(name) - len, "%s", units[i].metric_end);
+			scale = units[i].scale;
+		}
+	put_head(f, name, c->help);
+	for (size_t k = 0; k < m->nrows; k++) {
+		const void *at = (const char *)&m->rows[k].row + c->offset;
+		double value = c->type == COLUMN_DOUBLE ? *(const double *)at
+							: (double)*(const int64_t *)at;
+
+		if (isfinite(value) && value >= 0)
+			fprintf(f, "hangar_%s{%s} %.10g\n", name, m->rows[k].labels, value * scale);
+	}
+}
+
+/* `summary` NULL: the run goes on. */
+static int save(struct sink_metrics *m, const struct run_summary *summary)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return sink_file_refused(m->base.err, m->path, -ENOMEM);
+	put_info(f, m->facts);
+	put_run(f, m->facts, "run_start_timestamp_seconds", "when it began", (double)m->started);
+	put_run(f, m->facts, "run_update_timestamp_seconds", "when this was written",
+		(double)time(NULL));
+	put_run(f, m->facts, "run_completed", "0: it goes on, hangs or was killed",
+		summary != NULL);
+	if (summary)
+		put_run(f, m->facts, "run_exit_code", "how it ended, as hangar's README lists",
+			summary->outcome);
+	for (size_t i = 0; i < row_column_count && m->nrows > 0; i++)
+		if (row_columns[i].type == COLUMN_DOUBLE || row_columns[i].type == COLUMN_INT64)
+			put_column(f, m, &row_columns[i]);
+	if (fclose(f) != 0) {
+		free(text);
+		text = NULL;
+	}
+	m->written = clock_seconds();
+	return sink_file_replace(m->base.err, m->path, text);
+}
+
+static int metrics_begin(struct sink *sink, const struct run_facts *facts)
+{
+	struct sink_metrics *m = (struct sink_metrics *)sink;
+
+	m->facts = facts;
+	m->started = time(NULL);
+	return save(m, NULL);
+}
+
+/* A later cycle's row takes the place of the former one. */
+static int metrics_row(struct sink *sink, const struct row *row)
+{
+	struct sink_metrics *m = (struct sink_metrics *)sink;
+	struct kept kept = { .row = *row }, *more = realloc(m->rows, (m->nrows + 1) * sizeof(kept));
+	size_t i = 0;
+
+	if (!more)
+		return sink_file_refused(sink->err, m->path, -ENOMEM);
+	m->rows = more;
+	snprintf(kept.labels, sizeof(kept.labels),
+		 "collective=\"%s\",backend=\"%s\",nranks=\"%d\",size_bytes=\"%" PRIu64
+		 "\",dtype=\"%s\",redop=\"%s\",root=\"%d\",placement=\"%s\",mode=\"%s\"",
+		 row->collective, row->backend, row->nranks, row->size, row->type, row->redop,
+		 row->root, row->placement, row->mode);
+	while (i < m->nrows && strcmp(m->rows[i].labels, kept.labels) != 0)
+		i++;
+	m->nrows += i == m->nrows;
+	m->rows[i] = kept;
+	return clock_seconds() - m->written < SECONDS ? 0 : save(m, NULL);
+}
+
+static int metrics_end(struct sink *sink, const struct run_summary *summary)
+{
+	return save((struct sink_metrics *)sink, summary);
+}
+
+static void metrics_free(struct sink *sink)
+{
+	free(((struct sink_metrics *)sink)->rows);
+	free(sink);
+}
+
+static const struct sink_ops metrics_ops = {
+	.name = "metrics",
+	.begin = metrics_begin,
+	.row = metrics_row,
+	.end = metrics_end,
+	.free = metrics_free,
+};
+
+struct sink *sink_metrics_new(const char *path, struct error *err)
+{
+	struct sink_metrics *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		sink_file_refused(err, path, -ENOMEM);
+		return NULL;
+	}
+	m->base = (struct sink){ &metrics_ops, err };
+	m->path = path;
+	return &m->base;
+}

@@ -4,7 +4,7 @@
 #define HANGAR_PERF_DIAGNOSE_H
 
 #include "diagnose/diagnose.h"
-#include "probe/task.h"
+#include "process/task.h"
 #include "watch/monitor.h"
 #include "perf_rank.h"
 

@@ -38,6 +38,13 @@ static const struct symbol symbols[] = {
 	SYMBOL(by_index, "nvmlDeviceGetHandleByIndex_v2", NULL),
 	SYMBOL(pcie_replays, "nvmlDeviceGetPcieReplayCounter", NULL),
 	SYMBOL(remapped_rows, "nvmlDeviceGetRemappedRows", NULL),
+	SYMBOL(temperature, "nvmlDeviceGetTemperature", NULL),
+	SYMBOL(power, "nvmlDeviceGetPowerUsage", NULL),
+	SYMBOL(power_limit, "nvmlDeviceGetEnforcedPowerLimit", NULL),
+	SYMBOL(utilization, "nvmlDeviceGetUtilizationRates", NULL),
+	SYMBOL(memory, "nvmlDeviceGetMemoryInfo", NULL),
+	SYMBOL(pci, "nvmlDeviceGetPciInfo_v3", NULL),
+	SYMBOL(driver, "nvmlSystemGetDriverVersion", NULL),
 };
 
 static void find_symbols(struct nvml *nvml)

@@ -20,6 +20,20 @@ struct nvml_violation { /* nvmlViolationTime_t */
 	unsigned long long reference_us, violation_ns;
 };
 
+struct nvml_utilization { /* nvmlUtilization_t, percent of the last second or less */
+	unsigned gpu, memory;
+};
+
+struct nvml_memory { /* nvmlMemory_t */
+	unsigned long long total, free, used;
+};
+
+struct nvml_pci { /* nvmlPciInfo_t */
+	char legacy_bus[16];
+	unsigned domain, bus_number, device, id, subsystem;
+	char bus[32];
+};
+
 struct nvml {
 	void *library; /* dlopen's */
 	char why[96];  /* why it is not there */
@@ -46,6 +60,13 @@ struct nvml {
 	int (*pcie_replays)(nvml_device device, unsigned *count);
 	int (*remapped_rows)(nvml_device device, unsigned *corrected, unsigned *uncorrected,
 			     unsigned *pending, unsigned *failed);
+	int (*temperature)(nvml_device device, unsigned sensor, unsigned *celsius);
+	int (*power)(nvml_device device, unsigned *milliwatt);
+	int (*power_limit)(nvml_device device, unsigned *milliwatt);
+	int (*utilization)(nvml_device device, struct nvml_utilization *utilization);
+	int (*memory)(nvml_device device, struct nvml_memory *memory);
+	int (*pci)(nvml_device device, struct nvml_pci *pci);
+	int (*driver)(char *version, unsigned len);
 };
 
 /* Load and initialise; false with `why` where there is none. Closed by nvml_close either way. */

@@ -47,9 +47,31 @@ static void read_settings(const struct read_request *request, struct reading *m)
 
 /* ---- GPUs --------------------------------------------------------------------------------- */
 
-/* Those of the job's ranks on this host, each once; then what /sys shows of them. */
+/* All that there are, whoever uses them, as "GPU 2". */
+static void find_gpus(const struct nvml *nvml, struct reading *m)
+{
+	struct nvml_pci pci;
+	nvml_device device;
+	unsigned n = 0;
+
+	if (!nvml || !nvml->count || !nvml->by_index || !nvml->pci || nvml->count(&n) != 0)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		char part[sizeof(m->list->part)];
+
+		if (nvml->by_index(i, &device) != 0 || nvml->pci(device, &pci) != 0)
+			continue;
+		snprintf(part, sizeof(part), "GPU %u", i);
+		/* the kernel, and CUDA, write a domain of four digits */
+		reading_say(m, part, "bus", pci.bus + (strncmp(pci.bus, "00000000:", 9) ? 0 : 4));
+	}
+}
+
+/* Those of the job's ranks on this host, each once, or all; then what /sys shows of them. */
 static void read_gpus(const struct read_request *request, struct reading *m)
 {
+	if (!request->ranks)
+		find_gpus(request->nvml, m);
 	for (int r = 0; r < request->nranks; r++) {
 		const struct observed_rank *rank = &request->ranks[r];
 		char part[sizeof(rank->bus) + 4];
@@ -69,8 +91,9 @@ static const struct reader {
 	unsigned bit;
 	reader_fn *read;
 } readers[] = {
-	{ READ_TCP, read_tcp },		{ READ_CPU, read_cpu },	  { READ_SETTINGS, read_settings },
-	{ READ_GPUS, read_gpus },	{ READ_NVML, read_nvml }, { READ_NICS, read_nics },
+	{ READ_TCP, read_tcp },		  { READ_CPU, read_cpu },   { READ_CPU, read_memory },
+	{ READ_SETTINGS, read_settings }, { READ_GPUS, read_gpus }, { READ_NVML, read_nvml },
+	{ READ_XIDS, read_xids },	  { READ_NICS, read_nics }, { READ_VERBS, read_verbs },
 	{ READ_TRAFFIC, read_traffic },
 };
 

@@ -9,22 +9,35 @@
 
 /* The readers, a bit each. */
 enum {
-	READ_CPU = 1 << 0,	/* /proc/stat: ticks of all CPUs, how many there are */
+	READ_CPU = 1 << 0,	/* ticks of all CPUs, how many there are, their frequency; memory */
 	READ_TCP = 1 << 1,	/* /proc/net: segments sent, sent again, timeouts */
 	READ_TRAFFIC = 1 << 2,	/* interfaces and RDMA ports: bytes, errors, drops */
 	READ_SETTINGS = 1 << 3, /* NCCL_* and CUDA_* of the environment */
-	READ_GPUS = 1 << 4,	/* the job's: PCIe links, bridges, IOMMU, CPUs beside them */
-	READ_NVML = 1 << 5,	/* of the job's GPUs, or of all: clocks, errors, links, processes */
-	READ_NICS = 1 << 6,	/* interfaces and RDMA ports: speed, MTU, PCIe links */
+	READ_GPUS = 1 << 4,  /* the job's, or all: PCIe links, bridges, IOMMU, CPUs beside them */
+	READ_NVML = 1 << 5,  /* of the job's GPUs, or of all: clocks, errors, links, processes */
+	READ_NICS = 1 << 6,  /* interfaces and RDMA ports: speed, MTU, PCIe links */
+	READ_XIDS = 1 << 7,  /* of READ_GPUS', what the kernel's log says */
+	READ_VERBS = 1 << 8, /* active MTU of READ_NICS' ports, which opens the devices */
+};
+
+/* libibverbs' functions, as its ABI has them. */
+struct verbs {
+	void **(*list)(int *n);
+	void (*free)(void **devices);
+	const char *(*name)(void *device);
+	void *(*open)(void *device);
+	int (*close)(void *context);
+	int (*query_port)(void *context, uint8_t port, unsigned *attributes);
 };
 
 struct read_request {
 	unsigned readers;
-	const char *root;	  /* before /proc and /sys; "" outside of tests */
-	char *const *environment; /* as environ; NULL: none */
-	const struct nvml *nvml;  /* as nvml_open left it; NULL: not asked */
+	const char *root;	   /* before /proc and /sys; "" outside of tests */
+	char *const *environment;  /* as environ; NULL: none */
+	const struct nvml *nvml;   /* as nvml_open left it; NULL: not asked */
+	const struct verbs *verbs; /* NULL: loaded where it is installed */
 	const struct observed_rank
-		*ranks; /* of the whole job; NULL: all GPUs, their health alone */
+		*ranks; /* of the whole job; NULL: all GPUs, without READ_GPUS their health alone */
 	int nranks;
 	int node; /* this host's number in ranks */
 };
@@ -40,7 +53,8 @@ void read_rank(const char *root, struct observed_rank *rank);
 /* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
 
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
-reader_fn read_cpu, read_tcp, read_traffic, read_nics, read_pci, read_nvml;
+reader_fn read_cpu, read_memory, read_tcp, read_traffic, read_nics, read_pci, read_nvml, read_xids,
+	read_verbs;
 
 /* Lanes and generations of the slowest link between a device, named by its folder below /sys, and
  * the CPU, as states of a part: width, max_width, gen, max_gen. */

@@ -9,7 +9,7 @@
 #define PROCESSES 64
 
 /* nvml.h: nvmlClockType_t, nvmlPerfPolicyType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkErrorCounter_t */
-enum { CLOCK_SM = 1 };
+enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };
 enum { POLICY_POWER = 0, POLICY_THERMAL = 1 };
 enum { P2P_READ = 0, P2P_WRITE = 1 };
 enum { LINK_REPLAY = 0, LINK_RECOVERY = 1, LINK_CRC_FLIT = 2, LINK_CRC_DATA = 3 };
@@ -60,7 +60,9 @@ static void read_errors(const struct gpu *gpu)
 {
 	int64_t flits = link_errors(gpu, LINK_CRC_FLIT), data = link_errors(gpu, LINK_CRC_DATA);
 
+	/* what moved, and that there was any */
 	reading_count(gpu->m, gpu->part, "ecc_uncorrected", ecc_errors(gpu, 1));
+	reading_state(gpu->m, gpu->part, "ecc_uncorrected_total", ecc_errors(gpu, 1));
 	reading_count(gpu->m, gpu->part, "ecc_corrected", ecc_errors(gpu, 0));
 	reading_count(gpu->m, gpu->part, "link_replays", link_errors(gpu, LINK_REPLAY));
 	reading_count(gpu->m, gpu->part, "link_recoveries", link_errors(gpu, LINK_RECOVERY));
@@ -81,15 +83,50 @@ static int64_t violation(const struct gpu *gpu, unsigned policy)
 
 static void read_clocks(const struct gpu *gpu)
 {
+	static const struct {
+		unsigned type;
+		const char *now, *most;
+	} clocks[] = { { CLOCK_SM, "sm_mhz", "sm_max_mhz" },
+		       { CLOCK_MEMORY, "memory_mhz", "memory_max_mhz" } };
+	const struct nvml *nvml = gpu->nvml;
 	unsigned long long reasons;
+	unsigned value;
 
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+		if (nvml->clock && nvml->clock(gpu->device, clocks[i].type, &value) == 0)
+			reading_state(gpu->m, gpu->part, clocks[i].now, value);
+		if (nvml->max_clock && nvml->max_clock(gpu->device, clocks[i].type, &value) == 0)
+			reading_state(gpu->m, gpu->part, clocks[i].most, value);
+	}
 	reading_count(gpu->m, gpu->part, "power_ns", violation(gpu, POLICY_POWER));
 	reading_count(gpu->m, gpu->part, "thermal_ns", violation(gpu, POLICY_THERMAL));
 	if (gpu->nvml->reasons && gpu->nvml->reasons(gpu->device, &reasons) == 0)
 		reading_state(gpu->m, gpu->part, "clock_reasons", counter(reasons));
 }
 
-static void read_memory(const struct gpu *gpu)
+/* Heat, power, use. */
+static void read_load(const struct gpu *gpu)
+{
+	const struct nvml *nvml = gpu->nvml;
+	struct nvml_utilization busy;
+	struct nvml_memory memory;
+	unsigned value;
+
+	if (nvml->temperature && nvml->temperature(gpu->device, 0, &value) == 0)
+		reading_state(gpu->m, gpu->part, "temperature_c", value);
+	if (nvml->power && nvml->power(gpu->device, &value) == 0)
+		reading_state(gpu->m, gpu->part, "power_mw", value);
+	if (nvml->power_limit && nvml->power_limit(gpu->device, &value) == 0)
+		reading_state(gpu->m, gpu->part, "power_limit_mw", value);
+	if (nvml->utilization && nvml->utilization(gpu->device, &busy) == 0)
+		reading_state(gpu->m, gpu->part, "busy_percent", busy.gpu);
+	if (nvml->memory && nvml->memory(gpu->device, &memory) == 0) {
+		reading_state(gpu->m, gpu->part, "memory_bytes", counter(memory.total));
+		reading_state(gpu->m, gpu->part, "memory_used_bytes", counter(memory.used));
+	}
+}
+
+static void read_rows(const struct gpu *gpu)
 {
 	unsigned replays, corrected, uncorrected, pending, failed;
 
@@ -98,6 +135,8 @@ static void read_memory(const struct gpu *gpu)
 	if (gpu->nvml->remapped_rows &&
 	    gpu->nvml->remapped_rows(gpu->device, &corrected, &uncorrected, &pending, &failed) ==
 		    0) {
+		reading_count(gpu->m, gpu->part, "rows_remapped", corrected);
+		reading_count(gpu->m, gpu->part, "rows_remapped_uncorrected", uncorrected);
 		reading_state(gpu->m, gpu->part, "remap_pending", pending != 0);
 		reading_state(gpu->m, gpu->part, "remap_failed", failed != 0);
 	}
@@ -107,7 +146,8 @@ static void read_health(const struct gpu *gpu)
 {
 	read_errors(gpu);
 	read_clocks(gpu);
-	read_memory(gpu);
+	read_load(gpu);
+	read_rows(gpu);
 }
 
 /* ---- how it is set up --------------------------------------------------------------------- */
@@ -148,10 +188,6 @@ static void read_setup(const struct gpu *gpu)
 		reading_state(gpu->m, gpu->part, "links", links);
 		reading_state(gpu->m, gpu->part, "links_active", up);
 	}
-	if (nvml->clock && nvml->clock(gpu->device, CLOCK_SM, &value) == 0)
-		reading_state(gpu->m, gpu->part, "sm_mhz", value);
-	if (nvml->max_clock && nvml->max_clock(gpu->device, CLOCK_SM, &value) == 0)
-		reading_state(gpu->m, gpu->part, "sm_max_mhz", value);
 	read_pcie(gpu);
 }
 
@@ -277,6 +313,8 @@ static int find_by_number(const struct nvml *nvml, struct reading *m, struct gpu
 void read_nvml(const struct read_request *request, struct reading *m)
 {
 	const struct nvml *nvml = request->nvml;
+	bool setup = request->ranks || request->readers & READ_GPUS;
+	char driver[80] = ""; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
 	struct gpu gpus[GPUS];
 	int n;
 
@@ -285,10 +323,12 @@ void read_nvml(const struct read_request *request, struct reading *m)
 	snprintf(m->why, sizeof(m->why), "%s", nvml->why);
 	if (!nvml->by_bus)
 		return;
-	n = request->ranks ? find_by_bus(nvml, m, gpus) : find_by_number(nvml, m, gpus);
+	n = setup ? find_by_bus(nvml, m, gpus) : find_by_number(nvml, m, gpus);
+	if (nvml->driver && nvml->driver(driver, sizeof(driver)) == 0)
+		reading_say(m, "NVML", "driver", driver);
 	for (int i = 0; i < n; i++) {
 		read_health(&gpus[i]);
-		if (!request->ranks)
+		if (!setup)
 			continue;
 		read_setup(&gpus[i]);
 		read_processes(&gpus[i], request);

@@ -1,6 +1,8 @@
-/* read_proc.c: what the kernel counts: ticks of the CPUs, TCP's segments, interfaces, RDMA ports. */
+/* read_proc.c: what the kernel counts: ticks of the CPUs, memory pressure, TCP's segments, interfaces,
+ * RDMA ports, Xids. */
 #include "machine/read.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +12,10 @@
 #include "machine/file.h"
 
 #define ROOM	   (512 << 10) /* /proc/stat has a line per CPU, /proc/net/dev one per interface */
-#define INTERFACES 64	       /* hosts of containers have hundreds: those of hardware first */
-#define DEVICES	   32	       /* of RDMA */
-#define PORTS	   4	       /* of a device */
+#define KERNEL_LOG (4 << 20)
+#define INTERFACES 64 /* hosts of containers have hundreds: those of hardware first */
+#define DEVICES	   32 /* of RDMA */
+#define PORTS	   4  /* of a device */
 
 /* ---- CPUs --------------------------------------------------------------------------------- */
 
@@ -44,6 +47,28 @@ static int count_cpus(const char *text)
 	return n > 0 ? n : -1;
 }
 
+/* The slowest CPU now, and what they can; how often any was slowed down for heat (one of a package
+ * speaks for all of it). Virtual machines show neither. */
+static void read_frequency(const char *root, struct reading *m)
+{
+	static const char *const folder = "/sys/devices/system/cpu/cpu%d/%s";
+	int64_t throttled = -1, slowest = -1;
+	int64_t cpus = reading_value(m, "CPU", "cpus");
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		int64_t khz = file_number(root, folder, cpu, "cpufreq/scaling_cur_freq");
+		int64_t n =
+			file_number(root, folder, cpu, "thermal_throttle/package_throttle_count");
+
+		slowest = khz >= 0 && (slowest < 0 || khz < slowest) ? khz : slowest;
+		throttled = n > throttled ? n : throttled;
+	}
+	reading_state(m, "CPU", "slowest_khz", slowest);
+	reading_state(m, "CPU", "max_khz",
+		      file_number(root, folder, 0, "cpufreq/cpuinfo_max_freq"));
+	reading_count(m, "CPU", "throttled", throttled);
+}
+
 void read_cpu(const struct read_request *request, struct reading *m)
 {
 	char *text = malloc(ROOM);
@@ -52,6 +77,71 @@ void read_cpu(const struct read_request *request, struct reading *m)
 		take_ticks(text, m);
 		reading_state(m, "CPU", "cpus", count_cpus(text));
 	}
+	free(text);
+	read_frequency(request->root, m);
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/* The number behind `key`, "some avg10=0.00 avg60=0.00 avg300=0.00 total=5": -1: none. */
+static int64_t number_behind(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? file_count(at + strlen(key) + strspn(at + strlen(key), " ")) : -1;
+}
+
+void read_memory(const struct read_request *request, struct reading *m)
+{
+	char text[8 << 10];
+
+	if (file_text(request->root, text, sizeof(text), "/proc/pressure/memory") > 0)
+		reading_count(m, "memory", "stalled_us", number_behind(text, "total="));
+	if (file_text(request->root, text, sizeof(text), "/proc/vmstat") > 0)
+		reading_count(m, "memory", "oom_kills", number_behind(text, "\noom_kill "));
+	if (file_text(request->root, text, sizeof(text), "/proc/meminfo") > 0) {
+		reading_state(m, "memory", "all_kib", number_behind(text, "MemTotal:"));
+		reading_state(m, "memory", "available_kib", number_behind(text, "MemAvailable:"));
+	}
+}
+
+/* ---- Xids --------------------------------------------------------------------------------- */
+
+/* "NVRM: Xid (PCI:0000:18:00): 79, pid=...", of the GPU that has this bus. */
+static void count_xids(const char *text, const char *part, const char *bus, struct reading *m)
+{
+	static const char start[] = "NVRM: Xid (PCI:";
+	int64_t n = 0;
+
+	for (const char *at = text; (at = strstr(at, start));) {
+		size_t len = strcspn(at += sizeof(start) - 1, ")\n");
+		const char *code = at + len + strspn(at + len, "): ");
+		char name[32], address[32];
+		int64_t number = file_count(code);
+
+		snprintf(address, sizeof(address), "%.*s", (int)len, at);
+		if (number < 0 || number > 9999 || !strcasestr(bus, address))
+			continue;
+		n++;
+		reading_state(m, part, "xid_last", number);
+		snprintf(name, sizeof(name), "xid_%" PRId64, number);
+		reading_state(m, part, name, 1);
+	}
+	reading_count(m, part, "xids", n);
+}
+
+/* As far back as the kernel's log goes, where we may read it. */
+void read_xids(const struct read_request *request, struct reading *m)
+{
+	char part[sizeof(m->list->part)], *text = malloc(KERNEL_LOG);
+	const char *next;
+	size_t at = 0;
+
+	if (text && file_text(request->root, text, KERNEL_LOG, "/dev/kmsg") > 0)
+		while ((next = reading_next(m, "bus", &at))) {
+			snprintf(part, sizeof(part), "%s", next); /* the list moves as it grows */
+			count_xids(text, part, reading_text(m, part, "bus"), m);
+		}
 	free(text);
 }
 
@@ -141,11 +231,19 @@ static void read_port(struct reading *m, const char *root, const char *device, c
 		{ "counters/port_xmit_data", "tx_bytes", 4 },
 		{ "counters/symbol_error", "symbol_errors", 1 },
 		{ "counters/link_downed", "link_downed", 1 },
+		{ "counters/link_error_recovery", "link_recoveries", 1 },
+		{ "counters/local_link_integrity_errors", "integrity_errors", 1 },
+		{ "counters/excessive_buffer_overrun_errors", "overruns", 1 },
 		{ "counters/port_rcv_errors", "rx_errors", 1 },
 		{ "counters/port_xmit_discards", "tx_dropped", 1 },
 		{ "counters/port_xmit_wait", "tx_wait", 1 },
 		{ "hw_counters/packet_seq_err", "sequence_errors", 1 },
 		{ "hw_counters/local_ack_timeout_err", "timeouts", 1 },
+		{ "hw_counters/out_of_buffer", "out_of_buffer", 1 },
+		{ "hw_counters/rnr_nak_retry_err", "rnr_retries_over", 1 },
+		{ "hw_counters/np_ecn_marked_roce_packets", "ecn_marked", 1 },
+		{ "hw_counters/np_cnp_sent", "cnp_sent", 1 },
+		{ "hw_counters/rp_cnp_handled", "cnp_handled", 1 },
 	};
 	char part[sizeof(m->list->part)], text[72];
 

@@ -62,6 +62,9 @@ static void read_port(const char *root, const char *name, struct reading *m)
 	reading_state(m, part, "mbps", port_rate(text));
 	if (file_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/state", name) > 0)
 		reading_say(m, part, "state", strstr(text, "ACTIVE") ? "up" : "down");
+	if (file_text(root, text, sizeof(text), "/sys/class/infiniband/%s/ports/1/phys_state",
+		      name) > 3)
+		reading_say(m, part, "physical", text + strcspn(text, " ") + 1); /* "5: LinkUp" */
 	snprintf(text, sizeof(text), "/sys/class/infiniband/%.31s/device", name);
 	read_link(root, text, part, m);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "diagnose/diagnose.h"
-#include "probe/task.h"
+#include "process/task.h"
 #include "evidence/evidence.h"
 
 /* A reading of this host as a task: texts of reading.h, the host's first, then GPUs' where

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "options/backend_kind.h"
-#include "probe/task.h"
+#include "process/task.h"
 #include "base/rank_list.h"
 #include "evidence/evidence_text.h"
 #include "probe/ras.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "diagnose/diagnose.h"
-#include "probe/task.h"
+#include "process/task.h"
 #include "evidence/evidence.h"
 
 #define PROBE_SECONDS 2.0 /* for all */

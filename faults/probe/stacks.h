@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "probe/task.h"
+#include "process/task.h"
 
 #define STACKS_BYTES 16384
 

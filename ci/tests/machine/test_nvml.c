@@ -5,15 +5,16 @@
 #include <string.h>
 
 #include "machine/read.h"
+#include "rig/tree.h"
 
 /* Two GPUs: the second has lost link 3, refuses P2P, and has another process on it. */
 static int devices[2];
 
 static int by_bus(const char *bus, nvml_device *device)
 {
-	if (strcmp(bus, "0000:18:00.0") == 0)
+	if (strcasecmp(bus, "0000:18:00.0") == 0)
 		*device = &devices[0];
-	else if (strcmp(bus, "0000:2a:00.0") == 0)
+	else if (strcasecmp(bus, "0000:2a:00.0") == 0)
 		*device = &devices[1];
 	else
 		return 6; /* NVML_ERROR_NOT_FOUND */
@@ -47,7 +48,7 @@ static int width(nvml_device device, unsigned *lanes)
 static int clock_mhz(nvml_device device, unsigned type, unsigned *mhz)
 {
 	(void)device;
-	*mhz = type == 1 ? 1980 : 1;
+	*mhz = type == 1 ? 1980 : type == 2 ? 3201 : 1;
 	return 0;
 }
 
@@ -93,6 +94,60 @@ static int p2p(nvml_device a, nvml_device b, unsigned index, unsigned *status)
 	return 0;
 }
 
+static int celsius(nvml_device device, unsigned sensor, unsigned *value)
+{
+	*value = device == &devices[1] && sensor == 0 ? 86 : 40;
+	return 0;
+}
+
+static int busy(nvml_device device, struct nvml_utilization *utilization)
+{
+	(void)device;
+	*utilization = (struct nvml_utilization){ .gpu = 97, .memory = 12 };
+	return 0;
+}
+
+static int memory(nvml_device device, struct nvml_memory *bytes)
+{
+	(void)device;
+	*bytes = (struct nvml_memory){ .total = 1000, .free = 800, .used = 200 };
+	return 0;
+}
+
+static int rows(nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
+		unsigned *failed)
+{
+	*corrected = 0;
+	*uncorrected = 2;
+	*pending = device == &devices[1];
+	*failed = 0;
+	return 0;
+}
+
+static int count(unsigned *n)
+{
+	*n = 2;
+	return 0;
+}
+
+static int by_index(unsigned index, nvml_device *device)
+{
+	*device = &devices[index];
+	return 0;
+}
+
+static int pci(nvml_device device, struct nvml_pci *to)
+{
+	strcpy(to->bus, device == &devices[1] ? "00000000:2A:00.0" : "00000000:18:00.0");
+	return 0;
+}
+
+static int driver(char *version, unsigned len)
+{
+	snprintf(version, len, "580.95.05");
+	return 0;
+}
+
 static const struct nvml whole = {
 	.by_bus = by_bus,
 	.link_state = link_state,
@@ -105,6 +160,15 @@ static const struct nvml whole = {
 	.ecc_errors = ecc_errors,
 	.processes = processes,
 	.p2p = p2p,
+	.temperature = celsius,
+	.power_limit = width,
+	.utilization = busy,
+	.memory = memory,
+	.remapped_rows = rows,
+	.count = count,
+	.by_index = by_index,
+	.pci = pci,
+	.driver = driver,
 };
 
 static struct reading host;
@@ -155,11 +219,23 @@ static void test_whole(void)
 	CU_ASSERT_EQUAL(value(1, "width"), 16);
 	CU_ASSERT_EQUAL(value(1, "gen"), -1); /* no such function */
 	CU_ASSERT_EQUAL(value(1, "sm_mhz"), 1980);
+	CU_ASSERT_EQUAL(value(1, "memory_mhz"), 3201);
+	CU_ASSERT_EQUAL(value(0, "temperature_c"), 40);
+	CU_ASSERT_EQUAL(value(1, "temperature_c"), 86);
+	CU_ASSERT_EQUAL(value(1, "power_mw"), -1); /* no such function */
+	CU_ASSERT_EQUAL(value(1, "power_limit_mw"), 16);
+	CU_ASSERT_EQUAL(value(1, "busy_percent"), 97);
+	CU_ASSERT_EQUAL(value(1, "memory_used_bytes"), 200);
+	CU_ASSERT_EQUAL(value(1, "rows_remapped_uncorrected"), 2);
+	CU_ASSERT_EQUAL(value(0, "remap_pending"), 0);
+	CU_ASSERT_EQUAL(value(1, "remap_pending"), 1);
+	CU_ASSERT_STRING_EQUAL(reading_text(&host, "NVML", "driver"), "580.95.05");
 	CU_ASSERT_EQUAL(value(1, "clock_reasons"), 4);
 	CU_ASSERT_EQUAL(value(1, "power_ns"), 123456);
 	CU_ASSERT_EQUAL(value(1, "thermal_ns"), -1);
 	CU_ASSERT_EQUAL(value(1, "ecc_corrected"), 100);
 	CU_ASSERT_EQUAL(value(1, "ecc_uncorrected"), 110);
+	CU_ASSERT_EQUAL(value(1, "ecc_uncorrected_total"), 110);
 	CU_ASSERT_EQUAL(value(1, "processes"), 2);
 	CU_ASSERT_EQUAL(value(1, "processes_ours"), 1);
 	CU_ASSERT_EQUAL(value(1, "foreign_pid"), 4711);
@@ -173,6 +249,34 @@ static void test_whole(void)
 	/* a GPU that NVML does not know */
 	CU_ASSERT_EQUAL(value(2, "links"), -1);
 	CU_ASSERT_EQUAL(value(2, "peers"), -1);
+}
+
+/* All GPUs of a host, by number, and what the kernel's log says of them. */
+static void test_all(void)
+{
+	static const struct tree_file files[] = {
+		{ "/dev/kmsg",
+		  "6,1,5,-;NVRM: Xid (PCI:0000:2a:00): 31, pid=7\n"
+		  "6,2,6,-;NVRM: Xid (PCI:0000:2a:00): 79, pid='<unknown>', GPU has fallen off the "
+		  "bus.\n6,3,7,-;NVRM: Xid (PCI:0000:99:00): 48\n6,4,8,-;NVRM: Xid (PCI:",
+		  0 },
+		{ NULL, NULL, 0 },
+	};
+	const struct read_request request = { .readers = READ_GPUS | READ_NVML | READ_XIDS,
+					      .root = tree_make(files),
+					      .nvml = &whole };
+
+	reading_release(&host);
+	read_host(&request, &host);
+	tree_remove();
+	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), 2);
+	CU_ASSERT_STRING_EQUAL(reading_text(&host, "GPU 1", "bus"), "0000:2A:00.0");
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "links_active"), 3);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 0", "xids"), 0);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "xids"), 2);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "xid_last"), 79);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "xid_31"), 1);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "xid_48"), -1);
 }
 
 /* Of an old library, or one that refuses: everything stays unseen. */
@@ -211,6 +315,7 @@ static void test_open(void)
 
 static const struct unit_case cases[] = {
 	{ "a library that tells everything", test_whole },
+	{ "all of a host", test_all },
 	{ "one that tells nothing", test_nothing },
 	{ "opening it", test_open },
 };

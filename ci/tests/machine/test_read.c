@@ -13,10 +13,50 @@
 
 static struct reading host;
 
+/* A library of two RDMA devices, of which one opens: with an MTU of 2048. */
+static const char *devices[] = { "mlx5_0", "mlx5_1" };
+
+static void **list_devices(int *n)
+{
+	static void *list[] = { &devices[0], &devices[1], NULL };
+
+	*n = 2;
+	return list;
+}
+
+static void free_devices(void **list)
+{
+	(void)list;
+}
+
+static const char *name_of(void *device)
+{
+	return *(const char **)device;
+}
+
+static void *open_device(void *device)
+{
+	return device == &devices[0] ? device : NULL;
+}
+
+static int close_device(void *context)
+{
+	return context != &devices[0];
+}
+
+static int query_port(void *context, uint8_t port, unsigned *attributes)
+{
+	attributes[2] = 4;
+	return context != &devices[0] || port != 1;
+}
+
+static const struct verbs verbs = { list_devices, free_devices, name_of,
+				    open_device,  close_device, query_port };
+
 /* What these readers see below a root. */
 static void look(unsigned readers, const char *root)
 {
-	const struct read_request request = { .readers = readers, .root = root };
+	const struct read_request request = { .readers = readers, .root = root, .verbs = &verbs };
 
 	reading_release(&host);
 	read_host(&request, &host);
@@ -44,11 +84,24 @@ static const char *part_of(const char *name, int i)
 
 /* ---- CPUs --------------------------------------------------------------------------------- */
 
+#define CPU "/sys/devices/system/cpu/cpu"
+
 static void test_cpu(void)
 {
 	static const struct tree_file files[] = {
 		{ "/proc/stat", "cpu  100 20 30 1000 50 6 7 8 9 10\ncpu0 1 2\ncpu1 3 4\nintr 5\n",
 		  0 },
+		{ CPU "0/cpufreq/scaling_cur_freq", "2100000\n", 0 },
+		{ CPU "0/cpufreq/cpuinfo_max_freq", "3900000\n", 0 },
+		{ CPU "0/thermal_throttle/package_throttle_count", "3\n", 0 },
+		{ CPU "1/cpufreq/scaling_cur_freq", "800000\n", 0 },
+		{ CPU "1/thermal_throttle/package_throttle_count", "4\n", 0 },
+		{ "/proc/pressure/memory",
+		  "some avg10=0.00 avg60=0.00 avg300=0.00 total=77\n"
+		  "full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n",
+		  0 },
+		{ "/proc/vmstat", "pgfault 5\noom_kill 2\n", 0 },
+		{ "/proc/meminfo", "MemTotal:  8000 kB\nMemAvailable:   300 kB\n", 0 },
 		{ NULL, NULL, 0 },
 	};
 
@@ -58,6 +111,13 @@ static void test_cpu(void)
 	CU_ASSERT_EQUAL(value("CPU", "busy_ticks"),
 			171); /* without idle 1000 and waiting for disks 50 */
 	CU_ASSERT_EQUAL(value("CPU", "cpus"), 2);
+	CU_ASSERT_EQUAL(value("CPU", "slowest_khz"), 800000);
+	CU_ASSERT_EQUAL(value("CPU", "max_khz"), 3900000);
+	CU_ASSERT_EQUAL(value("CPU", "throttled"), 4);
+	CU_ASSERT_EQUAL(value("memory", "stalled_us"), 77);
+	CU_ASSERT_EQUAL(value("memory", "oom_kills"), 2);
+	CU_ASSERT_EQUAL(value("memory", "all_kib"), 8000);
+	CU_ASSERT_EQUAL(value("memory", "available_kib"), 300);
 	tree_remove();
 }
 
@@ -75,6 +135,17 @@ static void test_net(void)
 		{ "/sys/class/net/bridge/operstate", "up\n", 0 },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n", 0 },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/phys_state", "5: LinkUp\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data", "5\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/link_error_recovery", "1\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/counters/"
+		  "excessive_buffer_overrun_errors",
+		  "2\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/np_ecn_marked_roce_packets",
+		  "3\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/rp_cnp_handled", "4\n", 0 },
+		{ "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/out_of_buffer",
+		  "N/A (no PMA)\n", 0 },
 		{ "/sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n", 0 },
 		{ "/sys/class/infiniband/mlx5_1/ports/1/rate", "2.5 Gb/sec (1X SDR)\n", 0 },
 		{ "/sys/class/infiniband/mlx5_1/ports/1/state", "1: DOWN\n", 0 },
@@ -91,12 +162,21 @@ static void test_net(void)
 		{ NULL, NULL, 0 },
 	};
 
-	look(READ_NICS | READ_TCP, tree_make(files));
+	look(READ_NICS | READ_VERBS | READ_TRAFFIC | READ_TCP, tree_make(files));
 	CU_ASSERT_STRING_EQUAL(part_of("rdma", 5), "");
 	CU_ASSERT_STRING_EQUAL(part_of("rdma", 0), "RDMA mlx5_0:1");
 	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "name"), "mlx5_0");
 	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "mbps"), 400000);
 	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "state"), "up");
+	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "physical"), "LinkUp");
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "rx_bytes"), 20);
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "link_recoveries"), 1);
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "overruns"), 2);
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "ecn_marked"), 3);
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "cnp_handled"), 4);
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "out_of_buffer"), -1);
+	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "mtu"), 2048);
+	CU_ASSERT_EQUAL(value("RDMA mlx5_1:1", "mtu"), -1); /* can't be opened */
 	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "link"), "InfiniBand");
 	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "rdma"), 1);
 	CU_ASSERT_EQUAL(value("RDMA mlx5_1:1", "mbps"), 2500);

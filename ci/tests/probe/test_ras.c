@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probe/task.h"
+#include "process/task.h"
 #include "probe/ras.h"
 
 #define REPORT "NCCL version 2.27.3 compiled with CUDA 12.9\n\nWarnings\n========\n\n"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "probe/task.h"
+#include "process/task.h"
 
 static void say(int fd, const void *arg)
 {

@@ -1,5 +1,5 @@
 /* task.c: children with a pipe each, a deadline each, and one for all. */
-#include "probe/task.h"
+#include "process/task.h"
 
 #include <errno.h>
 #include <fcntl.h>

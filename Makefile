@@ -238,6 +238,8 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(BUILD)/obj/common/machine/health.o: common/machine/health_rules.txt
+
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS)
 	$(say) NVCC $<
 	@mkdir -p $(@D)

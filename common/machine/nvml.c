@@ -90,21 +90,3 @@ void nvml_close(struct nvml *nvml)
 	dlclose(nvml->library);
 	nvml->library = NULL;
 }
-
-/* Idle (0x1) and application clocks (0x2) are none. */
-const char *nvml_held_by(int64_t bits)
-{
-	static const struct {
-		int64_t bit;
-		const char *name;
-	} reasons[] = {
-		{ 0x40, "heat (hardware)" },   { 0x20, "heat (driver)" }, { 0x80, "power brake" },
-		{ 0x08, "hardware slowdown" }, { 0x04, "power cap" },	  { 0x10, "sync boost" },
-		{ 0x100, "display clocks" },
-	};
-
-	for (size_t i = 0; bits > 0 && i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (bits & reasons[i].bit)
-			return reasons[i].name;
-	return NULL;
-}

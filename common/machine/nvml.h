@@ -73,8 +73,4 @@ struct nvml {
 bool nvml_open(struct nvml *nvml);
 void nvml_close(struct nvml *nvml);
 
-/* Names what holds clocks down, of the bits of nvml.h's "Clocks Event Reasons": "power cap"; NULL
- * when nothing does. */
-const char *nvml_held_by(int64_t bits);
-
 #endif

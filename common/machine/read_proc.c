@@ -133,10 +133,12 @@ static void count_xids(const char *text, const char *part, const char *bus, stru
 /* As far back as the kernel's log goes, where we may read it. */
 void read_xids(const struct read_request *request, struct reading *m)
 {
-	char part[sizeof(m->list->part)], *text = malloc(KERNEL_LOG);
-	const char *next;
 	size_t at = 0;
+	bool any = reading_next(m, "bus", &at);
+	char part[sizeof(m->list->part)], *text = any ? malloc(KERNEL_LOG) : NULL;
+	const char *next;
 
+	at = 0;
 	if (text && file_text(request->root, text, KERNEL_LOG, "/dev/kmsg") > 0)
 		while ((next = reading_next(m, "bus", &at))) {
 			snprintf(part, sizeof(part), "%s", next); /* the list moves as it grows */

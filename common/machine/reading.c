@@ -118,6 +118,11 @@ const struct reading_entry *reading_find(const struct reading *m, const char *pa
 	return find(m, part, name);
 }
 
+bool reading_has(const struct reading *m, const char *part)
+{
+	return find(m, part, NULL) != NULL;
+}
+
 int64_t reading_value(const struct reading *m, const char *part, const char *name)
 {
 	const struct reading_entry *entry = find(m, part, name);
@@ -177,6 +182,14 @@ static int add_gone(const struct reading *earlier, const struct reading *later,
 	return rc;
 }
 
+static int64_t state_of(const struct reading *earlier, const struct reading_entry *later)
+{
+	bool link = strcmp(later->name, "gen") == 0 || strcmp(later->name, "width") == 0;
+	int64_t before = link ? reading_value(earlier, later->part, later->name) : -1;
+
+	return before > later->value ? before : later->value;
+}
+
 int counter_delta(const struct reading *earlier, const struct reading *later, struct reading *delta)
 {
 	int rc = 0;
@@ -193,7 +206,7 @@ int counter_delta(const struct reading *earlier, const struct reading *later, st
 			rc = reading_count(delta, e->part, e->name,
 					   reading_step(earlier, later, e->part, e->name));
 		else if (e->kind == READING_STATE)
-			rc = reading_state(delta, e->part, e->name, e->value);
+			rc = reading_state(delta, e->part, e->name, state_of(earlier, e));
 		else
 			rc = reading_say(delta, e->part, e->name, e->text);
 	}

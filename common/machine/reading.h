@@ -57,6 +57,9 @@ void reading_part(char *part, size_t len, const char *name);
 const struct reading_entry *reading_find(const struct reading *reading, const char *part,
 					 const char *name);
 
+/* True when anything of this part is in the list. */
+bool reading_has(const struct reading *reading, const char *part);
+
 /* The number, or -1; the text, or "". */
 int64_t reading_value(const struct reading *reading, const char *part, const char *name);
 const char *reading_text(const struct reading *reading, const char *part, const char *name);
@@ -71,7 +74,7 @@ int64_t reading_step(const struct reading *earlier, const struct reading *later,
 
 /* Fills `delta` with what happened between two readings of one host: counters that both have, the
  * later one's less the earlier one's, without those that ran backwards; and states as they were
- * later. A GPU or RDMA port that counts nothing any more, though it was asked, has the state "gone"
+ * later, but of a PCIe link the better of both: it falls when nobody uses it. A GPU or RDMA port that counts nothing any more, though it was asked, has the state "gone"
  * 1: interfaces of containers come and go, so theirs say nothing. `earlier` may be empty. The
  * caller releases what is in `delta`. 0 or -ENOMEM. */
 int counter_delta(const struct reading *earlier, const struct reading *later,

@@ -63,58 +63,14 @@ void cause_links(const struct observation *o, struct cause_finding *f)
 
 /* ---- PCIe --------------------------------------------------------------------------------- */
 
-/* The better of the two looks: an idle GPU's link falls to generation 1. */
-static int64_t larger(const struct observation *o, int h, const char *part, const char *name)
-{
-	int64_t a = cause_before(o, h, part, name), b = cause_after(o, h, part, name);
-
-	return a > b ? a : b;
-}
-
-/* 0: fine, 1: degraded, -1: not seen. */
-static int degraded(const struct observation *o, int h, const char *part, char *text, size_t len)
-{
-	int64_t width = larger(o, h, part, "width"), most = larger(o, h, part, "max_width");
-	int64_t gen = larger(o, h, part, "gen"), best = larger(o, h, part, "max_gen");
-
-	if ((width < 0 || most < 0) && (gen < 0 || best < 0))
-		return -1;
-	snprintf(text, len, "PCIe x%" PRId64 " of x%" PRId64 ", generation %" PRId64 " of %" PRId64,
-		 width, most, gen, best);
-	return (width > 0 && width < most) || (gen > 0 && gen < best);
-}
-
-static void check_pcie(const struct observation *o, int h, const char *gpu, struct cause_finding *f)
-{
-	char text[128];
-	int bad = degraded(o, h, gpu, text, sizeof(text));
-
-	if (bad > 0)
-		cause_yes(f, "%s on %s: %s", gpu, cause_host(o, h), text);
-	else if (bad < 0)
-		cause_unseen(
-			f, "neither /sys nor NVML shows the PCIe link (virtual machines hide it)");
-}
-
-static void check_nics(const struct observation *o, int h, struct cause_finding *f)
-{
-	const char *nic;
-	char text[128];
-
-	for (size_t at = 0; (nic = reading_next(&o->before[h], "rdma", &at));)
-		if (cause_before(o, h, nic, "rdma") == 1 &&
-		    degraded(o, h, nic, text, sizeof(text)) > 0)
-			cause_yes(f, "NIC %s on %s: %s", cause_text(o, h, nic, "name"),
-				  cause_host(o, h), text);
-}
-
 void cause_pcie(const struct observation *o, struct cause_finding *f)
 {
 	if (!over_pcie(o))
 		return;
-	cause_each_gpu(o, f, check_pcie);
-	for (int h = 0; h < o->nhosts && o->run.nodes > 1; h++)
-		check_nics(o, h, f);
+	cause_rules(o, "pcie", "GPU ",
+		    "neither /sys nor NVML shows the PCIe link (virtual machines hide it)", f);
+	if (o->run.nodes > 1)
+		cause_rules(o, "pcie", "RDMA ", "", f);
 }
 
 /* ---- P2P ---------------------------------------------------------------------------------- */

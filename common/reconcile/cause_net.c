@@ -6,9 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define LOST_FRACTION 0.001 /* of TCP's segments sent twice */
-#define LOST_MIN      10
-
 /* A network interface or a port of an RDMA device, at the first look. */
 struct nic {
 	const char *part, *name, *link, *state; /* "eth0", "eth0", "Ethernet", "up" */
@@ -241,16 +238,7 @@ void cause_retransmits(const struct observation *o, struct cause_finding *f)
 {
 	if (!cause_network(o) || (cause_on_gpus(o) && !cause_tcp(o)))
 		return;
-	for (int h = 0; h < o->nhosts; h++) {
-		int64_t sent = cause_step(o, h, "TCP", "sent");
-		int64_t again = cause_step(o, h, "TCP", "resent");
-
-		if (sent < 0 || again < 0)
-			cause_unseen(f, "/proc/net/snmp does not show TCP's segments");
-		else if (again >= LOST_MIN && (double)again > LOST_FRACTION * (double)sent)
-			cause_yes(f, "%s sent %" PRId64 " of %" PRId64 " TCP segments again",
-				  cause_host(o, h), again, sent);
-	}
+	cause_rules(o, "tcp-retransmits", "TCP", "/proc/net/snmp does not show TCP's segments", f);
 }
 
 /* ---- GPUDirect RDMA, PXN ------------------------------------------------------------------ */

@@ -60,6 +60,12 @@ typedef void cause_gpu_fn(const struct observation *observation, int h, const ch
 void cause_each_gpu(const struct observation *observation, struct cause_finding *finding,
 		    cause_gpu_fn *check);
 
+/* What the health rules of this group (machine/health.h) say of parts that begin so, of every host.
+ * Unseen of one, for the reason `blind` (NULL: NVML's, "": no matter), where none of its rules could be
+ * judged; and of all, where there is none. */
+void cause_rules(const struct observation *observation, const char *group, const char *parts,
+		 const char *blind, struct cause_finding *finding);
+
 typedef void cause_fn(const struct observation *observation, struct cause_finding *finding);
 cause_fn cause_settings, cause_choice, cause_channels, cause_nvls, cause_transport, cause_rings,
 	cause_gdr, cause_pxn;

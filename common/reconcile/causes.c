@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/health.h"
 #include "options/backend_kind.h"
 
 const struct cause cause_table[] = {
@@ -205,6 +206,69 @@ int cause_ranks_of(const struct observation *o, int host)
 	for (int r = 0; r < o->nranks; r++)
 		n += o->ranks_before[r].node == host;
 	return n;
+}
+
+/* A host's findings of one group on parts of one kind; they come part by part. */
+struct ruled {
+	const struct observation *o;
+	int host;
+	const char *group, *parts;
+	char judged[40]; /* the part whose rules could be judged last */
+	int parts_judged;
+	struct cause_finding *finding;
+};
+
+static void take_rule(void *ctx, const struct health_finding *f)
+{
+	struct ruled *r = ctx;
+
+	if (strcmp(f->group, r->group) != 0 || strncmp(f->part, r->parts, strlen(r->parts)) != 0)
+		return;
+	r->parts_judged += strcmp(r->judged, f->part) != 0;
+	snprintf(r->judged, sizeof(r->judged), "%s", f->part);
+	if (f->holds)
+		cause_yes(r->finding, "%s on %s: %s", f->part, cause_host(r->o, r->host), f->text);
+}
+
+/* How many parts of this kind there are in both looks. */
+static int parts_of(const struct observation *o, int h, const char *parts)
+{
+	const struct reading *before = &o->before[h];
+	int n = 0;
+
+	for (size_t i = 0; i < before->n; i++) {
+		const char *part = before->list[i].part;
+
+		n += strncmp(part, parts, strlen(parts)) == 0 &&
+		     (i == 0 || strcmp(before->list[i - 1].part, part) != 0) &&
+		     reading_has(&o->after[h], part);
+	}
+	return n;
+}
+
+void cause_rules(const struct observation *o, const char *group, const char *parts,
+		 const char *blind, struct cause_finding *f)
+{
+	struct error err = { .rank = -1 };
+	struct health *rules = health_open(NULL, &err);
+	int seen = 0;
+
+	for (int h = 0; rules && h < o->nhosts; h++) {
+		struct ruled r = { o, h, group, parts, "", 0, f };
+		int n = parts_of(o, h, parts);
+		struct reading delta;
+
+		seen += n;
+		if (n == 0 || counter_delta(&o->before[h], &o->after[h], &delta) < 0)
+			continue;
+		health_judge(rules, &delta, take_rule, &r);
+		reading_release(&delta);
+		if (r.parts_judged < n && (!blind || *blind))
+			cause_unseen(f, "%s", blind ? blind : cause_no_nvml(o, h));
+	}
+	health_free(rules);
+	if (seen == 0 && (!blind || *blind))
+		cause_unseen(f, "%s", strcmp(parts, "GPU ") ? blind : "no GPU was looked at twice");
 }
 
 /* ---- running and telling ------------------------------------------------------------------ */

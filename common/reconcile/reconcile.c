@@ -11,6 +11,8 @@
 
 #include "reconcile/causes.h"
 #include "base/clock.h"
+#include "machine/gather.h"
+#include "machine/health.h"
 #include "machine/read.h"
 
 #define LOOK_SECONDS 60.0 /* a driver that no process keeps loaded needs seconds to answer */
@@ -39,7 +41,8 @@ static void look_at_host(struct reconcile *r, struct reading *mine)
 {
 	struct job *job = r->bench->job;
 	struct read_request request = {
-		.readers = READ_TCP | READ_CPU | READ_SETTINGS | READ_GPUS | READ_NVML | READ_NICS,
+		.readers = READ_TCP | READ_CPU | READ_SETTINGS | READ_GPUS | READ_NVML | READ_NICS |
+			   READ_TRAFFIC | READ_XIDS | (job->nnodes > 1 ? READ_VERBS : 0),
 		.root = "",
 		.environment = environ,
 		.nvml = r->bench->backend->ops->flags & BACKEND_DEVICE ? &r->nvml : NULL,
@@ -57,32 +60,6 @@ static void look_at_host(struct reconcile *r, struct reading *mine)
 	watch_leave(r->bench->watch);
 }
 
-/* The hosts' lists at rank 0, in `hosts`: texts, each as long as the longest. `text` is this
- * host's, NULL where another rank reads it. */
-static int bring(struct job *job, const char *text, struct reading *hosts)
-{
-	int len = text ? (int)strlen(text) + 1 : 0, rc = job_max_int(job, &len, 1);
-	char *mine = NULL, *all = NULL;
-
-	if (rc < 0)
-		return rc;
-	mine = calloc(1, (size_t)len + 1);
-	all = calloc(job->rank == 0 ? (size_t)job->nnodes : 1, (size_t)len + 1);
-	if (!mine || !all)
-		rc = error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = job_agree(job, rc);
-	if (rc == 0 && text)
-		strcpy(mine, text);
-	if (rc == 0)
-		rc = job_gather_nodes(job, mine, (size_t)len, all);
-	/* a list for which a host had no memory stays empty */
-	for (int h = 0; rc == 0 && job->rank == 0 && h < job->nnodes; h++)
-		reading_parse(&hosts[h], all + (size_t)h * (size_t)len);
-	free(mine);
-	free(all);
-	return rc;
-}
-
 static int look(struct reconcile *r, struct reading *hosts)
 {
 	struct job *job = r->bench->job;
@@ -98,7 +75,7 @@ static int look(struct reconcile *r, struct reading *hosts)
 	}
 	/* all stay until all have looked: whoever went on would wait for the others in its
 	 * own hurry */
-	rc = job_agree(job, bring(job, text, hosts));
+	rc = job_agree(job, reading_gather(job, text, hosts));
 	job_hurry(job, former);
 	free(text);
 	return rc;
@@ -231,6 +208,24 @@ static int keep(const struct reconcile *r, struct report *report)
 	return rc < 0 ? report_comment(report, "%.400s: %s", path, strerror(-rc)) : 0;
 }
 
+/* A line per host where anything is worth one. */
+static int tell_health(const struct observation *o, struct report *report)
+{
+	int rc = 0;
+
+	for (int h = 0; rc == 0 && h < o->nhosts; h++) {
+		struct reading delta;
+		char text[1000];
+
+		if (counter_delta(&o->before[h], &o->after[h], &delta) < 0)
+			continue;
+		if (health_line(&delta, text, sizeof(text)) > 0)
+			rc = report_comment(report, "health: %s: %s", delta.host, text);
+		reading_release(&delta);
+	}
+	return rc;
+}
+
 static int explain(void *ctx, struct report *report)
 {
 	struct reconcile *r = ctx;
@@ -246,6 +241,8 @@ static int explain(void *ctx, struct report *report)
 	if (r->predict)
 		run->median_percent = r->predict->median;
 	rc = keep(r, report);
+	if (rc == 0)
+		rc = tell_health(&r->observation, report);
 	if (rc == 0 && low && causes_slowest(&r->observation, text, sizeof(text)))
 		rc = report_comment(report, "%s", text);
 	if (rc < 0 || (!low && !r->bench->options->reconcile))

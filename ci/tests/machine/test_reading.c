@@ -267,7 +267,7 @@ static void test_gpus(void)
 	read_gpus(&whole);
 	CU_ASSERT_STRING_EQUAL(counters.why, "");
 	CHECK_VALUES(want);
-	CU_ASSERT_EQUAL(counters.n, 1 + 8 + 2); /* and nothing of GPU 1 */
+	CU_ASSERT_EQUAL(counters.n, 1 + 11 + 3); /* and nothing of GPU 1 */
 	reading_release(&counters);
 	read_gpus(&old);
 	CU_ASSERT_EQUAL(counters.n, 0);
@@ -289,6 +289,8 @@ static void test_between(void)
 	reading_count(&a, "eth1", "rx_dropped", 3);
 	reading_state(&a, "GPU 0", "clock_reasons", 8);
 	reading_count(&a, "GPU 1", "ecc_uncorrected", 0);
+	reading_state(&a, "GPU 0", "gen", 5); /* the GPU came to rest */
+	reading_state(&b, "GPU 0", "gen", 1);
 	reading_count(&b, "TCP", "resent", 22);
 	reading_count(&b, "eth0", "rx_dropped", 7); /* ran backwards */
 	reading_count(&b, "eth0", "tx_dropped", 3);
@@ -305,17 +307,18 @@ static void test_between(void)
 	CU_ASSERT_EQUAL(value("eth2", "rx_dropped"), -1);
 	CU_ASSERT_EQUAL(value("GPU 0", "clock_reasons"), 4);
 	CU_ASSERT_EQUAL(value("GPU 0", "remap_pending"), 1);
-	CU_ASSERT_EQUAL(counters.n, 4); /* GPU 1: NVML was not asked again, or did not answer */
+	CU_ASSERT_EQUAL(value("GPU 0", "gen"), 5);
+	CU_ASSERT_EQUAL(counters.n, 5); /* GPU 1: NVML was not asked again, or did not answer */
 	reading_release(&counters);
 	reading_state(&b, "NVML", "gpus", 2);
 	CU_ASSERT_EQUAL(counter_delta(&a, &b, &counters), 0);
 	CU_ASSERT_EQUAL(value("GPU 1", "gone"), 1);
 	CU_ASSERT_EQUAL(value("eth1", "gone"), -1);
-	CU_ASSERT_EQUAL(counters.n, 6);
+	CU_ASSERT_EQUAL(counters.n, 7);
 	reading_release(&counters);
 	/* no earlier reading: what is a state, and no time */
 	CU_ASSERT_EQUAL(counter_delta(&empty, &b, &counters), 0);
-	CU_ASSERT_EQUAL(counters.n, 3);
+	CU_ASSERT_EQUAL(counters.n, 4);
 	CU_ASSERT_EQUAL(value("NVML", "gpus"), 2);
 	CU_ASSERT_EQUAL(counters.seconds, 0);
 	reading_release(&a);

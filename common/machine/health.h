@@ -1,0 +1,40 @@
+/* health.h: what in a host's readings is worth saying, by the rules of health_rules.txt. */
+#ifndef HANGAR_HEALTH_H
+#define HANGAR_HEALTH_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "machine/reading.h"
+
+enum health_weight { HEALTH_NOTE, HEALTH_WARN, HEALTH_DRAIN };
+
+/* "note", "warn", "drain" */
+const char *health_weight_name(enum health_weight weight);
+
+struct health_finding {
+	const char *group, *part, *fix;
+	enum health_weight weight;
+	bool holds;	/* false: looked at, and in order; then `text` is "" */
+	char text[200]; /* "3 NVLink replays" */
+};
+
+/* Rules. */
+struct health;
+
+/* Those of a file, or of `path` NULL the built-in ones. NULL with the error set (OUTCOME_USAGE:
+ * the file, the line, what is wrong). The caller frees. */
+struct health *health_open(const char *path, struct error *err);
+void health_free(struct health *health);
+
+/* Hand over each rule that could be judged, part by part, of what lies between two readings
+ * (counter_delta). What a finding points to lives as long as the rules and the reading. */
+typedef void health_fn(void *ctx, const struct health_finding *finding);
+void health_judge(const struct health *health, const struct reading *delta, health_fn *each,
+		  void *ctx);
+
+/* "TCP: 12 of 900 segments sent again; eth0: ...", by the built-in rules, into `buf`; what does not
+ * fit is counted at its end. Returns how many findings hold. */
+size_t health_line(const struct reading *delta, char *buf, size_t len);
+
+#endif

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import stats
 
 import rows as launches_of
+from rows import human
 
 ALPHA = 0.005      # false alarms, a direction and comparison of all points
 RANK_P = 0.01      # five launches against five: all on their side
@@ -27,6 +28,7 @@ MIN_LAUNCHES = 5   # fewer permit no conclusion
 MIN_EFFECT = 0.02
 RESAMPLES = 1999
 EXCHANGES = 9999   # all of them where there are no more
+MANY = 1000        # launches that nobody makes
 FLOOR = 0.001      # of the noise, as a ratio: no point is quieter than clocks are
 
 COLUMNS = ("collective", "bytes", "mode", "placement", "unit", "base_median", "new_median", "ratio", "low", "high",
@@ -75,7 +77,9 @@ class Family:
         self.distance = distance(*logs)
         self.null = exchanged(*logs, seed)
         self.low, self.high = interval(self.base, self.new, seed)
-        self.rank_p = stats.mannwhitneyu(self.base, self.new, axis=-1).pvalue
+        # "auto" leaves the exact test for all points when one of them has a tie.
+        exact = max(self.base.shape[-1], self.new.shape[-1]) <= 50
+        self.rank_p = stats.mannwhitneyu(self.base, self.new, axis=-1, method="exact" if exact else "asymptotic").pvalue
 
     def exceeded(self, sign, limits):
         """Share of exchanges in which one of the points that are at most as extreme as the limit reaches
@@ -146,7 +150,8 @@ def sentence(row):
     if verdict == "same":
         return f"same within {_percent(100 * row['min_effect'])} %"
     if verdict == "cannot-tell":
-        return f"cannot tell (would need {row['launches_needed']} launches)"
+        n = row["launches_needed"]
+        return f"cannot tell (would need {n if n <= MANY else f'more than {MANY}'} launches)"
     return {"new": "only in NEW", "gone": "only in BASE"}[verdict]
 
 
@@ -157,13 +162,13 @@ def _blank(point, base, new, min_effect):
     row.update(collective=point[0], bytes=point[1], mode=point[2], placement=point[3], unit="us",
                base_launches=len(base), new_launches=len(new), min_effect=min_effect,
                variant=point[4] if len(point) > 4 else "")
-    if base:
+    if len(base):
         row["base_median"] = float(np.median(base))
-    if new:
+    if len(new):
         row["new_median"] = float(np.median(new))
-    if base and new:
+    if len(base) and len(new):
         row["ratio"] = row["new_median"] / row["base_median"]
-    row["verdict"] = "cannot-tell" if base and new else "new" if new else "gone"
+    row["verdict"] = "gone" if not len(new) else "cannot-tell" if len(base) else "new"
     return row
 
 
@@ -202,6 +207,34 @@ def ranges(compared):
     return [list(group) for _, group in groupby(ordered, key=lambda row: (*series(row), row["verdict"]))]
 
 
+def range_text(group):
+    """A range for people, with its largest change: "all_reduce 1 MiB to 64 MiB in-place stream: ..."."""
+    sizes = sorted({row["bytes"] for row in group})
+    most = max(group, key=lambda row: row["launches_needed"] or abs(math.log(row["ratio"] or 1)))
+    several = len(sizes) > 1
+    return (f"{group[0]['collective']} {human(sizes[0])}{f' to {human(sizes[-1])}' if several else ''} "
+            f"{group[0]['placement']} {group[0]['mode']}: {most['text']}"
+            f"{' at ' + human(most['bytes']) if several else ''}")
+
+
+def _tuning(launches):
+    """Point -> what NCCL said most often that it used: "Ring, LL128, 24 channels"; "" where it said nothing."""
+    parts = [launches_of.columns(launches, c) for c in ("used_algo", "used_proto", "used_channels")]
+    said = {}
+    for point in parts[0]:
+        each = [f"{a}, {p}, {c} channels" if a else "" for a, p, c in zip(*(part[point] for part in parts))]
+        said[point] = max(set(each), key=each.count)
+    return said
+
+
 def compare_sides(base, new, min_effect=MIN_EFFECT, seed=1):
-    """compare_points of two lists of launches (rows.read_side)."""
-    return compare_points(launches_of.columns(base), launches_of.columns(new), min_effect, seed)
+    """compare_points of two lists of launches (rows.read_side); rows that changed say when NCCL chose
+    otherwise."""
+    compared = compare_points(launches_of.columns(base), launches_of.columns(new), min_effect, seed)
+    before, after = _tuning(base), _tuning(new)
+    for row in compared:
+        point = launches_of.Point(*(row[c] for c in launches_of.Point._fields))
+        was, now = before.get(point), after.get(point)
+        if was and now and was != now and row["verdict"] in ("slower", "faster"):
+            row["text"] += f" (NCCL used {was}, now {now})"
+    return compared

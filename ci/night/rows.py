@@ -53,6 +53,12 @@ class Launch:
 
 # ---- one launch ----
 
+def human(size):
+    """1048576: "1 MiB"."""
+    unit = min(int(math.log2(size)) // 10, 4) if size else 0
+    return f"{size / 1024 ** unit:g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"
+
+
 def number(text):
     """A cell as a float, NaN where it holds none."""
     try:
@@ -96,7 +102,7 @@ def read_csv(path):
         text = path.read_bytes().decode(errors="replace")
     except OSError as error:
         raise RowsError(f"{path}: {error.strerror}") from error
-    lines = list(csv.reader(io.StringIO(text.replace("\0", ""))))
+    lines = list(csv.reader(io.StringIO(text.replace("\0", "?"))))
     if not lines:
         raise RowsError(f"{path}: empty")
     header, notes, rows = lines[0], [], []
@@ -151,6 +157,19 @@ def facts_of(header):
     return {name: text for name, text in facts.items() if text}
 
 
+def _note_end(path, notes):
+    """Notes a launch that did not end well: its times may be those of a sick run."""
+    with open(path, "rb") as file:
+        file.seek(max(0, os.stat(path).st_size - 4096))
+        last = file.read().decode(errors="replace").splitlines()[-1]
+    try:
+        outcome = json.loads(last).get("outcome", "no end")
+    except (ValueError, AttributeError):
+        outcome = "a torn line"
+    if outcome != "ok":
+        notes.append(f"{path}: the launch ended with {outcome}; its rows up to there are used")
+
+
 def _read_facts(folder, notes):
     """Facts of the launch in `folder`; none where rows.jsonl is missing or torn."""
     path = Path(folder) / "rows.jsonl"
@@ -158,6 +177,7 @@ def _read_facts(folder, notes):
         with open(path, errors="replace") as file:
             header = json.loads(file.readline() or "null")
         if isinstance(header, dict) and header.get("type") == "header":
+            _note_end(path, notes)
             return facts_of(header)
         notes.append(f"{path}: its first line is no header: what it ran on is not known")
     except FileNotFoundError:
@@ -277,9 +297,9 @@ def write_baseline(path, launches, **about):
     nccl, date)."""
     def cell(value):
         return None if isinstance(value, float) and math.isnan(value) else value
-    document = {"schema": BASELINE_SCHEMA, "kind": "hangar-baseline", **about, "launches": [
+    document = {"schema": BASELINE_SCHEMA, "kind": "hangar-baseline", **about, "columns": KEPT, "launches": [
         {"path": launch.path, "facts": launch.facts,
-         "rows": [{c: cell(v) for c, v in row.items()} for row in launch.rows]} for launch in launches]}
+         "rows": [[cell(row[c]) for c in KEPT] for row in launch.rows]} for launch in launches]}
     path = Path(path)
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(document))
@@ -301,17 +321,17 @@ def read_baseline(path):
         raise RowsError(f"{path}: a baseline of schema {document.get('schema')!r}; this program reads schema "
                         f"{BASELINE_SCHEMA}: make it again with ci/nightly --accept")
     try:
-        return [_kept_launch(kept) for kept in document["launches"]]
+        return [_kept_launch(kept, document["columns"]) for kept in document["launches"]]
     except (KeyError, TypeError, ValueError) as error:
         raise RowsError(f"{path}: damaged: {error!r}") from error
 
 
-def _kept_launch(kept):
+def _kept_launch(kept, names):
     rows = []
-    for row in kept["rows"]:
-        whole = {c: "" if row.get(c) is None else row[c] for c in KEPT}
-        whole.update((c, number(row.get(c))) for c in NUMBERS)
-        if str(whole["schema"]) != str(SCHEMA) or not isinstance(whole["size_bytes"], int):
-            raise ValueError(f"a row of schema {whole['schema']!r}, size {whole['size_bytes']!r}")
-        rows.append(whole)
+    for cells in kept["rows"]:
+        row = dict.fromkeys(KEPT, "") | {c: "" if v is None else v for c, v in zip(names, cells, strict=True)}
+        row.update((c, number(row[c])) for c in NUMBERS)
+        if str(row["schema"]) != str(SCHEMA) or not isinstance(row["size_bytes"], int):
+            raise ValueError(f"a row of schema {row['schema']!r}, size {row['size_bytes']!r}")
+        rows.append(row)
     return Launch(str(kept["path"]), dict(kept["facts"]), rows)

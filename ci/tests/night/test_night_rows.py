@@ -1,0 +1,105 @@
+"""test_night_rows.py: what can be read of launches, and what is said about the rest."""
+import json
+
+from case import HEADER, ROW, NightCase, rows, unittest
+
+
+def header(**changes):
+    return {**HEADER, **changes}
+
+
+class Csv(NightCase):
+    def test_damage(self):
+        """What cannot be read says where and why; only a torn last line is left out."""
+        names, first = ",".join(ROW), ",".join(str(v) for v in ROW.values())
+        columns = list(ROW)
+        short = ",".join(columns[:columns.index("time_us")])
+        cases = (
+            ("", "empty"),
+            ("hello\n", "no rows.csv of a"),
+            (f"{short}\n", "without column time_us"),
+            (f"{names}\n2{first[1:]}\n", "schema '2'.*reads schema 1"),
+            (f"{names}\n1,all_red\n{first}\n", ":2: 2 cells"),
+            (f"{names}\n{first.replace(str(1 << 20), '1M')}\n", "size_bytes is '1M'"))
+        path = self.place / "rows.csv"
+        for text, message in cases:
+            path.write_text(text)
+            with self.subTest(message), self.assertRaisesRegex(rows.RowsError, f"{path}.*{message}"):
+                rows.read_csv(path)
+        for tail in (first[:40], first, "\0\0\0"):
+            path.write_text(f"{names}\n{first}\n{tail}")
+            found, notes = rows.read_csv(path)
+            with self.subTest(tail):
+                self.assertEqual(len(found), 1)
+                self.assertRegex(notes[0], ":3: the last line is torn")
+
+    def test_sides(self):
+        """Folders of one launch, of several, a night without its fault runs; what is none of them."""
+        self.launch("night/runs/sweep/10")
+        self.launch("night/runs/sweep/9", outcome="hang")
+        self.launch("night/runs/drop/1", header=None)
+        (self.place / "night/night.json").write_text(json.dumps(
+            {"runs": [{"name": "sweep", "kind": "bench"}, {"name": "drop", "kind": "fault"}]}))
+        found = rows.read_side(self.place / "night")
+        self.assertEqual([launch.path[-8:] for launch in found], ["/sweep/9", "sweep/10"])
+        self.assertRegex(found[0].notes[0], "ended with hang")
+        self.assertEqual(len(rows.read_side(self.place / "night/runs/drop/1")), 1)
+        (self.place / "empty").mkdir()
+        self.launch("rowless/1", rows_of=())
+        (self.place / "text").write_text("{")
+        (self.place / "list").write_text("[]")
+        for name, message in (("empty", "no rows.csv in it or below"), ("nope", "no such folder"),
+                              ("rowless", "1 launches without a single row"), ("text", "neither a folder nor"),
+                              ("list", "no baseline file")):
+            with self.subTest(name), self.assertRaisesRegex(rows.RowsError, message):
+                rows.read_side(self.place / name)
+
+    def test_points(self):
+        """A point's value in a launch is the median over its cycles; type, operator and ranks are apart."""
+        self.launch("a", ({"time_us": 1}, {"time_us": 3}, {"time_us": 8}, {"dtype": "half"}, {"time_us": "nan"}))
+        times = rows.columns(rows.read_side(self.place / "a"))
+        self.assertEqual(sorted(times.values()), [[3.0], [10.0]])
+        self.assertEqual({p.variant for p in times}, {"2 ranks, nccl, float sum", "2 ranks, nccl, half sum"})
+
+
+class Baseline(NightCase):
+    def test_kept(self):
+        """What is written is read again, times and facts alike; another schema and damage are told."""
+        self.launch("a", ({}, {"of_ceiling_percent": "nan", "size_bytes": 8}))
+        launches, path = rows.read_side(self.place), self.place / "b.json"
+        rows.write_baseline(path, launches, host_class="h200x2")
+        again = rows.read_side(path)
+        self.assertEqual(rows.columns(again), rows.columns(launches))
+        self.assertEqual(rows.columns(again, "of_ceiling_percent"), rows.columns(launches, "of_ceiling_percent"))
+        self.assertEqual(again[0].facts, launches[0].facts)
+        whole = json.loads(path.read_text())
+        self.assertEqual(whole["host_class"], "h200x2")
+        for changes, message in (({"schema": 7}, "baseline of schema 7.*--accept"), ({"columns": ["schema"]}, "damaged"),
+                                 ({"launches": [{}]}, "damaged")):
+            path.write_text(json.dumps({**whole, **changes}))
+            with self.subTest(message), self.assertRaisesRegex(rows.RowsError, message):
+                rows.read_side(path)
+
+
+class Differences(NightCase):
+    def test_named(self):
+        """What differs is named, settings of NCCL first; what Open MPI sets for itself is not."""
+        self.launch("base/1", header=header(env={"NCCL_MAX_NCHANNELS": "32", "OMPI_MCA_orte_jobfam": "1"}))
+        self.launch("new/1", header=header(env={"NCCL_MAX_NCHANNELS": "16", "OMPI_MCA_btl": "tcp,self"},
+                                           hosts=["h2"], hangar_version="0.2.0", options={"check": 0, "out": "x"}))
+        other = dict(HEADER, ranks=[{**HEADER["ranks"][0], "library": "NCCL 2.28.3"}])
+        self.launch("new/2", header=other)
+        base, new = (rows.read_side(self.place / side) for side in ("base", "new"))
+        found = rows.differences(base, new[:1])
+        self.assertEqual([tuple(d) for d in found], [
+            ("NCCL_MAX_NCHANNELS", "32", "16"), ("host", "h1", "h2"), ("hangar", "0.1.0", "0.2.0"),
+            ("OMPI_MCA_btl", "not set", "tcp,self"), ("option check", "1", "0")])
+        mixed = {d.name: d for d in rows.differences(new, new)}
+        self.assertEqual(mixed["nccl"].base, "2.28.3 (1 launches), 2.28.9 (1 launches)")
+        self.assertNotIn("NCCL_MAX_NCHANNELS", mixed)
+        self.launch("bare/1", header=None)
+        self.assertEqual(rows.differences(base, rows.read_side(self.place / "bare")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

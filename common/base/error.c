@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Values that users typed end up in the text: whatever they hold, it stays one line of a
  * terminal. */
@@ -52,4 +53,19 @@ void error_print(const struct error *err, const char *program)
 			fprintf(stderr, "%s: rank %d: %s (%s:%d)\n", program, err->rank, err->text,
 				err->file, err->line);
 	}
+}
+
+void *must(void *memory)
+{
+	if (memory)
+		return memory;
+	fputs("out of memory\n", stderr);
+	exit(OUTCOME_INTERNAL);
+}
+
+void *must_room(void *array, int n, size_t size)
+{
+	if (n & (n - 1) || (n > 0 && n < 8))
+		return array;
+	return must(realloc(array, (n < 8 ? 8 : 2 * (size_t)n) * size));
 }

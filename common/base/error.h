@@ -3,6 +3,8 @@
 #ifndef HANGAR_ERROR_H
 #define HANGAR_ERROR_H
 
+#include <stddef.h>
+
 #include "base/outcome.h"
 
 struct error {
@@ -26,5 +28,12 @@ int error_set_at(struct error *err, enum outcome outcome, int code, const char *
 /* One line on standard error: "PROGRAM: TEXT", plus rank and file:line where the outcome is no
  * usage error. */
 void error_print(const struct error *err, const char *program);
+
+/* `memory`, as malloc and its like returned it; on NULL the process ends here: "out of memory" on
+ * standard error, exit OUTCOME_INTERNAL. For readers and printers, which have nothing to undo. */
+void *must(void *memory);
+
+/* Room for element n of an array whose capacity doubles: the array, perhaps elsewhere; as must. */
+void *must_room(void *array, int n, size_t size);
 
 #endif

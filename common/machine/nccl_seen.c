@@ -127,11 +127,11 @@ static void take_findings(struct observed_nccl *nccl, const struct nccl_log *log
 {
 	struct nccl_lint lint;
 
-	if (nccl_log_lint(log, comm, NULL, &lint) < 0)
-		return;
-	for (int i = 0; i < lint.n_findings && i < OBSERVED_FINDINGS; i++)
-		snprintf(nccl->findings[nccl->nfindings++].text, sizeof(nccl->findings[0].text),
-			 "%s", lint.findings[i].reason);
+	nccl_log_lint(log, comm, NULL, &lint);
+	for (int i = 0; i < lint.n_findings && nccl->nfindings < OBSERVED_FINDINGS; i++)
+		if (lint.findings[i].kind == NCCL_FOUND)
+			snprintf(nccl->findings[nccl->nfindings++].text,
+				 sizeof(nccl->findings[0].text), "%s", lint.findings[i].reason);
 	nccl_lint_release(&lint);
 }
 
@@ -213,13 +213,13 @@ void nccl_seen_read(const struct nccl_asked *asked, const struct reading *hosts,
 {
 	const char *none = no_log(asked, hosts, nhosts);
 	struct logs logs = { .nfiles = 0 };
-	struct error err = { .rank = -1 };
 
 	nccl->logs = 0;
-	if (none || nccl_log_init(&logs.log, &err) < 0) {
-		snprintf(nccl->why, sizeof(nccl->why), "%s", none ? none : "out of memory");
+	if (none) {
+		snprintf(nccl->why, sizeof(nccl->why), "%s", none);
 		return;
 	}
+	nccl_log_init(&logs.log);
 	for (int r = 0; r < nranks; r++)
 		nccl->logs += read_one(&logs, asked->pattern,
 				       ranks[r].node >= 0 && ranks[r].node < nhosts
@@ -229,7 +229,8 @@ void nccl_seen_read(const struct nccl_asked *asked, const struct reading *hosts,
 	if (nccl->logs < nranks)
 		snprintf(nccl->why, sizeof(nccl->why),
 			 "NCCL's logs of %d of %d ranks could be read here", nccl->logs, nranks);
-	if (nccl->logs > 0 && nccl_log_finish(&logs.log, &err) == 0)
+	nccl_log_finish(&logs.log);
+	if (nccl->logs > 0)
 		take_log(nccl, &logs.log);
 	nccl_log_release(&logs.log);
 }

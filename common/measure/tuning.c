@@ -65,18 +65,17 @@ static int iteration(struct timing *t)
 	return rc;
 }
 
-/* Into the row's used fields. 0, or -ENOMEM with the error set. */
-static int note_used(const struct backend_used *used, struct error *err, struct row *row)
+/* Into the row's used fields. */
+static void note_used(const struct backend_used *used, struct row *row)
 {
 	struct nccl_choice choice = { .algo = used->p2p ? model_algo_name(MODEL_P2P) : NULL,
 				      .channels = -1 };
 
-	if (used->log && nccl_choice_read(&choice, used->log, used->len) == -ENOMEM)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	if (used->log)
+		nccl_choice_read(&choice, used->log, used->len);
 	row->used_algo = choice.algo;
 	row->used_proto = choice.proto;
 	row->used_channels = choice.channels;
-	return 0;
 }
 
 /* *kinds: the kinds of calls that an iteration is made of. */
@@ -96,7 +95,7 @@ static int use(struct timing *t, unsigned *kinds, struct row *row)
 	end = be->ops->tuning->end(be, *kinds, &used);
 	rc = rc < 0 ? rc : end;
 	if (rc == 0)
-		rc = note_used(&used, bench->err, row);
+		note_used(&used, row);
 	free(used.log);
 	return rc;
 }

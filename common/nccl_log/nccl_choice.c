@@ -52,29 +52,23 @@ static void take(struct seen *seen, const struct nccl_tuning *tuning)
 		seen->algo = NULL;
 	if (seen->proto != proto)
 		seen->proto = NULL;
-	for (int c = tuning->low < 0 ? 0 : tuning->low; c <= tuning->high && c < NCCL_LOG_CHANNELS;
-	     c++)
+	for (int c = tuning->low; c <= tuning->high && c < NCCL_LOG_CHANNELS; c++)
 		seen->channel[c] = true;
 }
 
 int nccl_choice_read(struct nccl_choice *choice, const char *log, size_t len)
 {
 	struct seen seen = { .any = false };
-	struct error err = { .rank = -1 };
 	struct nccl_log read;
-	int rc = nccl_log_init(&read, &err), channels = 0;
+	int channels = 0;
 
-	if (rc < 0)
-		return rc;
-	rc = nccl_log_read(&read, log, len, 0, &err);
-	if (rc == 0)
-		rc = nccl_log_finish(&read, &err);
-	for (int i = 0; rc == 0 && i < read.n_comms; i++)
+	nccl_log_init(&read);
+	nccl_log_read(&read, log, len, 0);
+	nccl_log_finish(&read);
+	for (int i = 0; i < read.n_comms; i++)
 		for (int k = 0; k < read.comms[i].n_tunings; k++)
 			take(&seen, &read.comms[i].tunings[k]);
 	nccl_log_release(&read);
-	if (rc < 0)
-		return rc;
 	if (!seen.any)
 		return -ENODATA;
 	for (int c = 0; c < NCCL_LOG_CHANNELS; c++)

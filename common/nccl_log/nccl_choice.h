@@ -13,8 +13,8 @@ struct nccl_choice {
 };
 
 /* Read the log of some calls on one communicator, written at level INFO with subsystems COLL and
- * TUNING by rank 0 (NCCL 2.25 to 2.30). 0, -ENODATA when no line says anything (`choice` is left
- * alone), or -ENOMEM. */
+ * TUNING by rank 0 (NCCL 2.25 to 2.30). 0, or -ENODATA when no line says anything (`choice` is left
+ * alone). */
 int nccl_choice_read(struct nccl_choice *choice, const char *log, size_t len);
 
 #endif

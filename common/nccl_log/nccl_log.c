@@ -10,13 +10,10 @@
 #include "nccl_log/nccl_log_raw.h"
 #include "base/parse.h"
 
-/* NCCL's own lines have at most 1024 bytes; a launcher's prefix and the application's text before
- * them come on top. */
-#define LINE_MAX_BYTES 65536
 /* From this length on NCCL may have cut a message (buffer of 1024 bytes, prefix included). */
 #define MESSAGE_FULL 1000
 
-/* ---- texts and arrays --------------------------------------------------------------------- */
+/* ---- texts and places --------------------------------------------------------------------- */
 
 static int text_compare(const void *a, const void *b)
 {
@@ -25,42 +22,13 @@ static int text_compare(const void *a, const void *b)
 
 const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len)
 {
-	char *new = malloc(len + 1), **found;
+	char *new = must(strndup(text, len)), **found;
 
-	if (!new)
-		goto no_memory;
-	memcpy(new, text, len);
-	new[len] = '\0';
-	found = tsearch(new, &log->texts, text_compare);
-	if (!found)
-		goto no_memory;
+	found = must(tsearch(new, &log->texts, text_compare));
 	if (*found != new)
 		free(new);
 	return *found;
-no_memory:
-	free(new);
-	if (log->raw)
-		log->raw->no_memory = true;
-	return NULL;
 }
-
-void *nccl_array_room(void *array, int n, size_t size)
-{
-	if (n & (n - 1) || (n > 0 && n < 8))
-		return array;
-	return realloc(array, (n < 8 ? 8 : 2 * (size_t)n) * size);
-}
-
-void *raw_room(struct nccl_log *log, void *array, int n, size_t size)
-{
-	void *room = n < 1 << 29 ? nccl_array_room(array, n, size) : NULL;
-
-	if (!room)
-		log->raw->no_memory = true;
-	return room ? room : array;
-}
-
-/* ---- places ------------------------------------------------------------------------------- */
 
 static int place_compare(const void *a, const void *b)
 {
@@ -75,37 +43,18 @@ static int place_compare(const void *a, const void *b)
 	return x->id == y->id ? 0 : x->id < y->id ? -1 : 1;
 }
 
-struct place *nccl_place_find(struct nccl_log *log, const char *host, int64_t pid,
-			      enum place_kind kind, uint64_t id)
-{
-	struct place key = { .host = host, .pid = pid, .kind = kind, .id = id };
-	struct place **found = tfind(&key, &log->raw->places, place_compare);
-
-	return found ? *found : NULL;
-}
-
 struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, enum place_kind kind,
 			 uint64_t id)
 {
-	struct place *place = nccl_place_find(log, host, pid, kind, id);
+	struct place key = { .host = host, .pid = pid, .kind = kind, .id = id };
+	struct place **found = tfind(&key, &log->raw->places, place_compare), *place;
 
-	if (place)
-		return place;
-	place = malloc(sizeof(*place));
-	if (place) {
-		*place = (struct place){ .host = host,
-					 .pid = pid,
-					 .kind = kind,
-					 .id = id,
-					 .member = -1,
-					 .first = -1,
-					 .tuner = -1 };
-		if (tsearch(place, &log->raw->places, place_compare))
-			return place;
-		free(place);
-	}
-	log->raw->no_memory = true;
-	return NULL;
+	if (found)
+		return *found;
+	place = must(malloc(sizeof(*place)));
+	*place = key;
+	must(tsearch(place, &log->raw->places, place_compare));
+	return place;
 }
 
 /* ---- prefixes ----------------------------------------------------------------------------- */
@@ -139,12 +88,12 @@ static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t
 	size_t len = (size_t)(end - start), known;
 	const char *host = nccl_log_text(log, start, len);
 
-	if (!host || nccl_place_find(log, host, pid, PLACE_PROCESS, 0))
+	if (nccl_place(log, host, pid, PLACE_PROCESS, 0)->seen)
 		return host;
 	for (int i = 0; i < log->n_hosts; i++) {
 		known = strlen(log->hosts[i]);
 		if (known < len && strncmp(end - known, log->hosts[i], known) == 0 &&
-		    nccl_place_find(log, log->hosts[i], pid, PLACE_PROCESS, 0))
+		    nccl_place(log, log->hosts[i], pid, PLACE_PROCESS, 0)->seen)
 			return log->hosts[i];
 	}
 	return host;
@@ -176,25 +125,27 @@ static char *origin_before(struct nccl_log *log, char *start, char *end, struct 
 		return NULL;
 	message->dev = (int)dev;
 	message->host = host_of(log, p, host_end, message->pid);
-	return message->host ? host_end - strlen(message->host) : NULL;
+	return host_end - strlen(message->host);
 }
 
 /* The rank in a launcher's prefix: "[1,3]<stdout>:" (mpirun --tag-output), "3: " (srun -l),
  * "rank3 | " and the like, "[rank3]:"; -1 for none. */
 static int prefix_rank(const char *line, const char *end)
 {
-	int job, rank = -1;
+	int rank = -1, n = 0;
 	const char *p;
 
-	if (nccl_match(line, " [%d,%d]", &job, &rank) && rank >= 0)
+	if (sscanf(line, " [%*d,%d]%n", &rank, &n) == 1 && n && rank >= 0)
 		return rank;
-	p = nccl_match(line, " %d:", &rank);
-	if (p && p <= end && (*p == ' ' || p == end))
+	n = 0;
+	if (sscanf(line, " %d:%n", &rank, &n) == 1 && n && line + n <= end &&
+	    (line[n] == ' ' || line + n == end))
 		return rank;
-	for (p = line; p + 4 < end; p++)
-		if (strncasecmp(p, "rank", 4) == 0 &&
-		    nccl_match(p + 4 + (p[4] == ' ' || p[4] == '_' || p[4] == '-'), "%d", &rank))
+	for (p = line; p + 4 < end; p++) {
+		n = p[4] == ' ' || p[4] == '_' || p[4] == '-';
+		if (strncasecmp(p, "rank", 4) == 0 && sscanf(p + 4 + n, "%d", &rank) == 1)
 			return rank >= 0 ? rank : -1;
+	}
 	return -1;
 }
 
@@ -223,19 +174,18 @@ static char *message_origin(struct nccl_log *log, char *start, char *marker, boo
 	if (where == start || !memchr(where, ':', (size_t)(marker - where)))
 		return NULL;
 	message->where = nccl_log_text(log, where, (size_t)(marker - where));
-	return message->where ? origin_before(log, start, where - 1, message) : NULL;
+	return origin_before(log, start, where - 1, message);
 }
 
-static bool note_host(struct nccl_log *log, const struct message *message)
+static void note_host(struct nccl_log *log, const struct message *message)
 {
-	if (nccl_place_find(log, message->host, message->pid, PLACE_PROCESS, 0))
-		return true;
-	if (!nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0))
-		return false;
-	for (int i = 0; i < log->n_hosts; i++)
-		if (log->hosts[i] == message->host)
-			return true;
-	return raw_add(log, log->hosts, log->n_hosts, message->host);
+	struct place *host = nccl_place(log, message->host, 0, PLACE_HOST, 0);
+
+	nccl_place(log, message->host, message->pid, PLACE_PROCESS, 0)->seen = true;
+	if (host->number == 0) {
+		raw_add(log->hosts, log->n_hosts, message->host);
+		host->number = log->n_hosts;
+	}
 }
 
 /* All messages of one clean line: writers that share a stream may lack a newline between them. */
@@ -260,8 +210,7 @@ static void read_line(struct nccl_log *log, char *line)
 		*origin = '\0';
 		if (text)
 			nccl_log_message(log, &message);
-		if (!note_host(log, &next))
-			return;
+		note_host(log, &next);
 		message = next;
 		message.text = text = start;
 	}
@@ -290,84 +239,38 @@ static void clean(char *to, const char *from, size_t len)
 	*to = '\0';
 }
 
-int nccl_log_init(struct nccl_log *log, struct error *err)
+void nccl_log_init(struct nccl_log *log)
 {
-	*log = (struct nccl_log){ 0 };
-	log->raw = calloc(1, sizeof(*log->raw));
-	if (log->raw)
-		log->raw->line = malloc(LINE_MAX_BYTES + 1);
-	log->keep = NCCL_LOG_CALLS;
-	if (log->raw && log->raw->line)
-		return 0;
-	nccl_log_release(log);
-	return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for an NCCL log");
-}
-
-/* One line as it stands, of any length. */
-static void take_line(struct nccl_log *log, const char *data, size_t len)
-{
-	if (len > LINE_MAX_BYTES) {
-		log->cut++;
-		len = LINE_MAX_BYTES;
-	}
-	clean(log->raw->line, data, len);
-	read_line(log, log->raw->line);
-	if (log->lines >= log->raw->compact_at)
-		nccl_log_compact(log);
-}
-
-/* Lines from here on are of `name`. */
-static void begin_file(struct nccl_log *log, const char *name, int rank_hint)
-{
-	char known[1024];
-
-	clean(known, name, strnlen(name, sizeof(known) - 1));
-	log->raw->file = nccl_log_text(log, known, strlen(known));
-	log->raw->file_line = 0;
-	log->raw->rank_hint = rank_hint;
+	*log = (struct nccl_log){ .raw = must(calloc(1, sizeof(*log->raw))) };
 }
 
 int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int rank_hint,
 			 struct error *err)
 {
-	char *line;
-	size_t n = 0;
-	int c = 0;
+	char *line = NULL, *cleaned = must(malloc(strlen(name) + 1));
+	size_t room = 0;
+	ssize_t n;
 
-	if (!log->raw)
-		return error_set(err, OUTCOME_INTERNAL, -EINVAL, "an NCCL log that is finished");
-	line = malloc(LINE_MAX_BYTES + 1);
-	begin_file(log, name, rank_hint);
-	while (line && c != EOF && !log->raw->no_memory) {
-		c = getc_unlocked(in);
-		if (c != EOF && c != '\n') {
-			if (n <= LINE_MAX_BYTES) /* one byte more says that it is cut */
-				line[n++] = (char)c;
-			continue;
-		}
-		if (c == '\n' || n > 0)
-			take_line(log, line, n);
-		n = 0;
+	clean(cleaned, name, strlen(name));
+	log->raw->file = nccl_log_text(log, cleaned, strlen(cleaned));
+	log->raw->file_line = 0;
+	log->raw->rank_hint = rank_hint;
+	while ((n = getline(&line, &room, in)) >= 0) {
+		clean(line, line, (size_t)n);
+		read_line(log, line);
 	}
+	free(cleaned);
 	free(line);
-	if (!line || log->raw->no_memory)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for an NCCL log");
-	if (ferror(in))
-		return error_set(err, OUTCOME_USAGE, -EIO, "%s: can't be read", name);
-	return 0;
+	return ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%s: can't be read", name) : 0;
 }
 
-int nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint,
-		  struct error *err)
+void nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint)
 {
-	FILE *in = fmemopen((void *)(uintptr_t)data, len, "r");
-	int rc;
+	FILE *in = must(fmemopen((void *)(uintptr_t)data, len, "r"));
+	struct error err = { .rank = -1 };
 
-	if (!in)
-		return error_set(err, OUTCOME_INTERNAL, -errno, "an NCCL log in memory");
-	rc = nccl_log_read_stream(log, in, "memory", rank_hint, err);
+	nccl_log_read_stream(log, in, "memory", rank_hint, &err);
 	fclose(in);
-	return rc;
 }
 
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err)
@@ -384,37 +287,46 @@ int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, st
 	return rc;
 }
 
-int nccl_log_finish(struct nccl_log *log, struct error *err)
+static void raw_free(struct nccl_log *log)
 {
-	int rc = log->raw ? nccl_log_join(log) : -EINVAL;
+	if (!log->raw)
+		return;
+	tdestroy(log->raw->places, free);
+	free(log->raw->warnings);
+	free(log->raw);
+	log->raw = NULL;
+}
 
-	if (rc < 0)
-		return error_set(err, OUTCOME_INTERNAL, rc, "NCCL log: %s", strerror(-rc));
-	nccl_log_raw_free(log);
-	return 0;
+void nccl_log_finish(struct nccl_log *log)
+{
+	nccl_log_join(log);
+	raw_free(log);
+}
+
+static void comm_free(struct nccl_comm *comm)
+{
+	for (int r = 0; r < comm->n_rings; r++)
+		free(comm->rings[r].order);
+	for (int m = 0; m < comm->n_members; m++) {
+		free(comm->members[m]->calls);
+		free(comm->members[m]);
+	}
+	free(comm->rings);
+	free(comm->members);
+	free(comm->edges);
+	free(comm->trees);
+	free(comm->links);
+	free(comm->tunings);
 }
 
 void nccl_log_release(struct nccl_log *log)
 {
-	nccl_log_raw_free(log);
-	for (int i = 0; i < log->n_comms; i++) {
-		struct nccl_comm *comm = &log->comms[i];
-
-		for (int r = 0; r < comm->n_rings; r++)
-			free(comm->rings[r].order);
-		free(comm->rings);
-		free(comm->members);
-		free(comm->trees);
-		free(comm->links);
-		free(comm->tunings);
-		free(comm->graphs);
-	}
+	raw_free(log);
+	for (int i = 0; i < log->n_comms; i++)
+		comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
 	free(log->hosts);
-	for (int i = 0; i < log->n_members; i++)
-		free(log->members[i].calls);
-	free(log->members);
 	free(log->comms);
 	free(log->warnings);
 	free(log->paths);

@@ -10,21 +10,19 @@
 #include "base/error.h"
 
 /* Use: nccl_log_init, nccl_log_read or nccl_log_read_file any number of times, nccl_log_finish
- * once, then look and print, nccl_log_release. Formats: NCCL 2.8 to 2.28 (rings.cc, init.cc,
- * enqueue.cc, p2p.cc, shm.cc, net.cc, topo.cc, search.cc). Lines that fit none are passed over.
+ * once, then look and print, nccl_log_release. Formats: NCCL 2.19 to 2.30 (init.cc, enqueue.cc,
+ * p2p.cc, shm.cc, net.cc, topo.cc). Lines that fit none are passed over. Lack of memory ends the
+ * process (must).
  *
  * Lines name no communicator, except a few: a line belongs to the communicator that its thread
  * (host:pid:tid) initialises, else to the one that its device called last. Communicators of several
  * ranks are the same where the commId is, or parent, split count and colour. Without such lines
  * the n-th unknown communicator of each process and device is taken for the same one (`guessed`).
  *
- * All text belongs to the log, equal texts have equal addresses. Memory grows with what is new in
- * the input, never with a number in it: a line that repeats what is known is counted, and of a
- * rank's calls the newest are kept. */
+ * All text belongs to the log, equal texts have equal addresses. */
 
 #define NCCL_LOG_RANKS	  (1 << 22) /* ranks from 0 to this; others are no ranks */
 #define NCCL_LOG_CHANNELS 128	    /* NCCL has at most 64 */
-#define NCCL_LOG_CALLS	  (1 << 16) /* of a member, at least the newer half of so many is kept */
 
 enum nccl_state {
 	NCCL_STATE_UNKNOWN, /* seen in other lines only */
@@ -34,25 +32,11 @@ enum nccl_state {
 	NCCL_STATE_DESTROYED
 };
 
-enum nccl_timing {
-	NCCL_TIME_TOTAL,
-	NCCL_TIME_KERNELS,
-	NCCL_TIME_ALLOC,
-	NCCL_TIME_BOOTSTRAP,
-	NCCL_TIME_ALLGATHERS,
-	NCCL_TIME_TOPO,
-	NCCL_TIME_GRAPHS,
-	NCCL_TIME_CONNECTIONS,
-	NCCL_TIME_REST,
-	NCCL_TIMES
-};
-
 /* One collective call as its rank enqueued it (subsystem COLL). */
 struct nccl_call {
 	int dtype, op, root; /* NCCL's numbers */
 	uint64_t count;
 	uint64_t op_count; /* launches with proxy work before it: on one node often 0 in all */
-	uint64_t history;  /* hash of its member's collectives before it */
 	const char *function, *file;
 	int64_t line; /* in the file, from 1 */
 };
@@ -61,56 +45,42 @@ struct nccl_call {
 struct nccl_member {
 	int comm, rank; /* rank is -1 where no line says it */
 	int dev;	/* CUDA device, -1 unknown */
+	int host_number;
 	int64_t pid;
 	uint64_t address; /* of its ncclComm; 0 unknown */
 	uint64_t bus;	  /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
-	bool timed;
-	double times[NCCL_TIMES]; /* seconds */
-	const char *file;	  /* that named it first */
-	struct nccl_call *calls;  /* the newest collectives, in order; NULL for none */
+	double init;		 /* seconds; NAN unknown */
+	const char *file;	 /* that named it first */
+	struct nccl_call *calls; /* collectives, in order */
 	int n_calls;
-	int64_t made, collectives; /* calls in all, and how many of them are no Send or Recv */
-	uint64_t begins, history;  /* opCount of the first; hash of all collectives */
+	int64_t made;	 /* calls in all, Send and Recv too */
+	uint64_t begins; /* opCount of the first: above 0 the log's head is missing */
 };
 
-struct nccl_comm {
-	const char *id; /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
-	bool guessed;
-	int nranks, nnodes; /* 0 unknown */
-	int pxn, gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while it does not */
-	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
-	int collnet;	    /* 1 connected, -1 unknown */
-	int coll_channels, collnet_channels, nvls_channels, p2p_channels, p2p_per_peer; /* -1 */
-	struct nccl_member **members; /* by rank */
-	struct nccl_ring *rings;      /* by channel */
-	struct nccl_tree *trees;      /* by channel and rank */
-	struct nccl_link *links;      /* by channel, sender, receiver, connection */
-	struct nccl_tuning *tunings;  /* by function and size */
-	struct nccl_graph *graphs;    /* each once */
-	int n_members, n_rings, n_trees, n_links, n_tunings, n_graphs;
+/* A rank's successor in a channel's ring, as a Ring line or rank 0's Channel line has it. */
+struct nccl_edge {
+	int channel, rank, next;
 };
 
 /* The order of ranks, from the smallest rank on; order[n - 1] sends to order[0] where closed. */
 struct nccl_ring {
-	int comm, channel;
+	int channel;
 	int n;
 	int *order;
 	bool closed;  /* the last rank's successor is the first one, and all nranks are there */
-	bool differs; /* rank 0's Channel line and the ranks' Ring lines contradict each other */
+	bool differs; /* lines contradict each other */
 };
 
 /* A rank's place in a channel's tree; -1 for none. */
 struct nccl_tree {
-	int comm, channel, rank;
+	int channel, rank;
 	int up, down[3];
-	int source;
 };
 
 struct nccl_link {
-	int comm, channel, connection;
-	int from, to;
+	int channel, from, to, connection;
 	bool receiving;	       /* the receiver's line; else the sender's */
 	const char *transport; /* "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0/GDRDMA/Shared" */
 };
@@ -119,18 +89,30 @@ struct nccl_link {
 #define NCCL_SYMMETRIC "Symmetric"
 
 struct nccl_tuning {
-	int comm;
-	const char *function, *algorithm, *protocol;
+	const char *function;
 	int64_t bytes;
+	const char *algorithm, *protocol;
 	int low, high; /* channels */
 	int count;     /* calls */
 };
 
-struct nccl_graph {
-	int comm;
-	int pattern, cross_nic, channels, same_channels;
-	double bw_intra, bw_inter; /* GB/s per channel */
-	const char *type_intra, *type_inter;
+#define NCCL_SAYS 32
+
+struct nccl_comm {
+	const char *id; /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
+	bool guessed;
+	int nranks, nnodes;		  /* 0 unknown */
+	int pxn, gdr;			  /* 1 or 0 as "Connected all rings" says; -1 while not */
+	int nvls;			  /* 1 multicast available, 0 not, -1 unknown */
+	int coll_channels, nvls_channels; /* -1 unknown */
+	const char *says[NCCL_SAYS];  /* lines on channels, graph search, transports; each once */
+	struct nccl_member **members; /* by rank */
+	struct nccl_edge *edges;      /* by channel and rank */
+	struct nccl_ring *rings;      /* by channel */
+	struct nccl_tree *trees;      /* by channel and rank */
+	struct nccl_link *links;      /* by channel, sender, receiver, connection */
+	struct nccl_tuning *tunings;  /* by function and size */
+	int n_says, n_members, n_edges, n_rings, n_trees, n_links, n_tunings;
 };
 
 /* A WARN line, or NCCL's "file:line -> result" trace, each text once. */
@@ -158,46 +140,37 @@ struct nccl_setting {
 struct nccl_log {
 	const char *version, *network; /* NULL while unknown */
 	const char **hosts;
-	struct nccl_member *members;
 	struct nccl_comm *comms;
-	struct nccl_warning *warnings;
-	struct nccl_path *paths;       /* sorted; each once */
-	struct nccl_setting *settings; /* NCCL_* "set by environment" */
-	int n_hosts, n_members, n_comms, n_warnings, n_paths, n_settings;
+	struct nccl_warning *warnings; /* by first */
+	struct nccl_path *paths;       /* by host and GPU */
+	struct nccl_setting *settings; /* NCCL_* "set by environment", by name */
+	int n_hosts, n_comms, n_warnings, n_paths, n_settings;
 	int64_t lines, nccl_lines, calls;
 	int64_t unplaced;	  /* lines about a communicator that could not be told */
-	int64_t cut;		  /* lines cut at 64 KiB, NULs in them or not */
 	struct nccl_log_raw *raw; /* the reader's own; NULL after finish */
-	int keep; /* at most so many calls of a member, an even number; may be set after init */
 	void *texts;
 };
 
-/* 0, or -ENOMEM with the error set. */
-int nccl_log_init(struct nccl_log *log, struct error *err);
+void nccl_log_init(struct nccl_log *log);
 
-/* Read what is in memory. rank_hint: the rank whose log this is, where its lines don't say, or -1.
- * Each call starts a new line. 0, or -ENOMEM. */
-int nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint,
-		  struct error *err);
-
-/* The same for a stream, line by line; lines are `name`'s from then on. */
+/* Read a stream, line by line; lines are `name`'s from then on. rank_hint: the rank whose log this
+ * is, where its lines don't say, or -1. 0, or -EIO (OUTCOME_USAGE). */
 int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int rank_hint,
 			 struct error *err);
 
-/* The same for a file; "-" is standard input. 0, -ENOMEM, or what opening or reading it failed
- * with (OUTCOME_USAGE). */
+/* The same for a file; "-" is standard input. 0, or what opening or reading it failed with. */
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err);
 
-/* Sort, count, join. 0 or -ENOMEM. */
-int nccl_log_finish(struct nccl_log *log, struct error *err);
+/* The same for what is in memory. */
+void nccl_log_read(struct nccl_log *log, const char *data, size_t len, int rank_hint);
+
+/* Sort, count, join. */
+void nccl_log_finish(struct nccl_log *log);
 
 void nccl_log_release(struct nccl_log *log);
 
-/* The member with this rank, or NULL. Of several (a restart) the last one. */
+/* The member with this rank, or NULL. Of several (a restart) any. */
 const struct nccl_member *nccl_comm_member(const struct nccl_comm *comm, int rank);
-
-/* Its index in comm->members, or -1. */
-int nccl_comm_member_index(const struct nccl_comm *comm, int rank);
 
 /* The transport from one rank to the next on a channel, or NULL. Of several connections the first.
  * Where sender's and receiver's lines differ, the sender's. */
@@ -208,28 +181,10 @@ const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int f
 enum nccl_log_calls_verdict {
 	NCCL_CALLS_NONE,    /* no COLL lines */
 	NCCL_CALLS_UNKNOWN, /* a guessed communicator with more members than ranks: several in
-	                     * one; or logs without heads, and no opCount that aligns them */
+	                     * one; or logs without heads */
 	NCCL_CALLS_SAME,    /* every rank that is here made the same calls */
 	NCCL_CALLS_FEWER,   /* the same calls as far as they go, but some ranks made fewer */
-	NCCL_CALLS_DIFFER,  /* a call number at which the ranks' calls differ */
-	NCCL_CALLS_BEFORE   /* they differ before it, where not all are kept */
-};
-
-enum nccl_field {
-	NCCL_FUNCTION,
-	NCCL_COUNT,
-	NCCL_DTYPE,
-	NCCL_OP,
-	NCCL_ROOT,
-	NCCL_FIELDS,
-	NCCL_HISTORY = NCCL_FIELDS /* all calls before */
-};
-
-/* What those who made a call have in one field of it: the call of one of more than half of them,
- * NULL: of none; and how many have that. */
-struct nccl_vote {
-	const struct nccl_call *most;
-	int votes;
+	NCCL_CALLS_DIFFER   /* a call number at which the ranks' calls differ */
 };
 
 enum nccl_odd_how {
@@ -241,37 +196,29 @@ enum nccl_odd_how {
 };
 
 struct nccl_odd {
-	int member; /* in comm->members */
+	const struct nccl_member *member;
 	enum nccl_odd_how how;
 	const struct nccl_call *call; /* at index; where it ended its last one, NULL for none */
 };
 
 struct nccl_log_calls {
 	enum nccl_log_calls_verdict verdict;
-	uint64_t launch; /* calls count from the first with this opCount; 0: from the first */
-	int64_t index;	 /* first collective call (from 0) where ranks differ, or that one lacks */
-	int64_t fewest, most; /* collective calls of a rank */
-	int voters;	      /* that made the call at index, and it is kept */
-	struct nccl_vote votes[NCCL_FIELDS + 1];
-	/* At index, the call that agrees with all votes; NULL where a field has no majority, or
-	 * nobody made it so. */
-	const struct nccl_call *majority;
-	bool tie;	      /* a field has no majority */
-	struct nccl_odd *odd; /* in a tie: all */
+	int index; /* first collective call (from 0) where ranks differ, or that one lacks; or -1 */
+	int fewest, most;		  /* collective calls of a rank */
+	int voters, votes;		  /* that made a call at index; that made the majority's */
+	const struct nccl_call *majority; /* what more than half of the voters made; NULL: a tie */
+	struct nccl_odd *odd;		  /* who made another or none; in a tie: all */
 	int n_odd;
 };
 
-/* Compare the collective calls (not Send and Recv) of a communicator's ranks, field by field. A
- * rank with an Init line and no COLL line made none. The n-th call of one rank is the n-th of
- * another, but where a log begins after opCount 0: then calls of equal opCount are. 0 or -ENOMEM.
- * Owned by the caller: nccl_log_calls_release. */
-int nccl_log_calls_compare(const struct nccl_comm *comm, struct nccl_log_calls *calls);
+/* Compare the collective calls (not Send and Recv) of a communicator's ranks: the n-th of one rank
+ * is the n-th of another. A rank with an Init line and no COLL line made none. Owned by the
+ * caller: nccl_log_calls_release. */
+void nccl_log_calls_compare(const struct nccl_comm *comm, struct nccl_log_calls *calls);
 void nccl_log_calls_release(struct nccl_log_calls *calls);
 
 /* True when both are the same call: function, count, type, operator and root. */
 bool nccl_call_same(const struct nccl_call *a, const struct nccl_call *b);
-
-bool nccl_field_same(const struct nccl_call *a, const struct nccl_call *b, enum nccl_field field);
 
 /* "AllReduce count=4 dtype=f32 op=sum root=0", at most len bytes; returns buf. */
 char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len);
@@ -280,9 +227,16 @@ char *nccl_call_text(const struct nccl_call *call, char *buf, size_t len);
 
 enum nccl_verdict { NCCL_RATIONAL, NCCL_IRRATIONAL, NCCL_CANNOT_SAY };
 
+enum nccl_finding_kind {
+	NCCL_FOUND,   /* why irrational */
+	NCCL_MISSING, /* why it can't be said, or not in full */
+	NCCL_NOTE     /* what looks odd and is none */
+};
+
 struct topo_system; /* topo.h */
 
 struct nccl_finding {
+	enum nccl_finding_kind kind;
 	int channel;  /* the first one that has it */
 	int channels; /* how many do */
 	int from, to; /* the pair; -1 for none */
@@ -291,18 +245,14 @@ struct nccl_finding {
 
 struct nccl_lint {
 	enum nccl_verdict verdict;
-	struct nccl_finding *findings; /* why irrational */
+	struct nccl_finding *findings;
 	int n_findings;
-	char **missing; /* why it can't be said, or not in full */
-	int n_missing;
-	char **notes; /* what looks odd and is none */
-	int n_notes;
 };
 
-/* Check whether a communicator's rings are rational. topo (may be NULL): every host's topology, in place of the log's
- * own graph lines. 0 or -ENOMEM. Owned by the caller: nccl_lint_release. */
-int nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
-		  const struct topo_system *topo, struct nccl_lint *lint);
+/* Check whether a communicator's rings are rational. topo (may be NULL): every host's topology, in
+ * place of the log's own graph lines. Owned by the caller: nccl_lint_release. */
+void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
+		   const struct topo_system *topo, struct nccl_lint *lint);
 void nccl_lint_release(struct nccl_lint *lint);
 
 /* "rational", "irrational", "cannot say" */
@@ -311,20 +261,21 @@ const char *nccl_verdict_name(enum nccl_verdict verdict);
 /* ---- text --------------------------------------------------------------------------------- */
 
 /* Everything, in the order of the following. */
-int nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
+void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 
 void nccl_log_print_summary(FILE *out, const struct nccl_log *log);
 /* Rings of every communicator, equal channels merged:
  * "channels 00-23: 0 -P2P/CUMEM-> 1 -P2P/CUMEM-> 0". */
-int nccl_log_print_rings(FILE *out, const struct nccl_log *log);
-int nccl_log_print_trees(FILE *out, const struct nccl_log *log);
+void nccl_log_print_rings(FILE *out, const struct nccl_log *log);
+/* Trees, parent and child: "channels 00-23: 0>1 1>2". */
+void nccl_log_print_trees(FILE *out, const struct nccl_log *log);
 void nccl_log_print_tunings(FILE *out, const struct nccl_log *log);
-int nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
+void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 /* Calls compared across ranks, per communicator. */
-int nccl_log_print_calls(FILE *out, const struct nccl_log *log);
+void nccl_log_print_calls(FILE *out, const struct nccl_log *log);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);
 
-/* All of it as JSON (indented, one object). 0, -ENOMEM, or -EIO. */
+/* All of it as JSON (indented, one object). 0 or -EIO. */
 int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 
 /* "0-3,7" of n ascending numbers of at least `width` digits. */

@@ -1,18 +1,10 @@
 /* nccl_log_json.c: the log as one JSON object, for scripts. */
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/json_value.h"
 #include "nccl_log/nccl_log.h"
-
-/* jansson takes NULL for an object or a value as a failure that it reports and survives: on lack of
- * memory an entry is missing, and printing then fails as well. */
-static int put(json_t *object, const char *name, json_t *value)
-{
-	return json_object_set_new(object, name, value);
-}
 
 static json_t *numbers(const int *values, int n)
 {
@@ -61,10 +53,9 @@ static json_t *member_json(const struct nccl_member *member)
 	return json_pack("{s:o, s:o, s:I, s:o, s:o, s:o, s:s, s:o, s:I}", "rank",
 			 unless_negative(member->rank), "host", json_value_text(member->host),
 			 "pid", (json_int_t)member->pid, "device", unless_negative(member->dev),
-			 "bus", json_sprintf("%llx", (unsigned long long)member->bus), "comm",
-			 json_sprintf("0x%llx", (unsigned long long)member->address), "state",
-			 states[member->state], "init_seconds",
-			 json_value_real(member->timed ? member->times[0] : NAN), "calls",
+			 "bus", json_sprintf("%lx", member->bus), "comm",
+			 json_sprintf("0x%lx", member->address), "state", states[member->state],
+			 "init_seconds", json_value_real(member->init), "calls",
 			 (json_int_t)member->made);
 }
 
@@ -77,39 +68,34 @@ static json_t *tuning_json(const struct nccl_tuning *tuning)
 			 "last_channel", tuning->high, "count", tuning->count);
 }
 
-static json_t *graph_json(const struct nccl_graph *graph)
+static json_t *lint_json(const struct nccl_lint *lint)
 {
-	return json_pack("{s:i, s:i, s:o, s:o, s:o, s:o}", "pattern", graph->pattern, "channels",
-			 graph->channels, "bw_intra", json_value_real(graph->bw_intra), "bw_inter",
-			 json_value_real(graph->bw_inter), "type_intra",
-			 json_value_text(graph->type_intra), "type_inter",
-			 json_value_text(graph->type_inter));
-}
-
-static json_t *verdict_json(const struct nccl_lint *lint)
-{
-	json_t *findings = json_array();
+	json_t *findings = json_array(),
+	       *lists[] = { [NCCL_MISSING] = json_array(), [NCCL_NOTE] = json_array() };
 
 	for (int i = 0; i < lint->n_findings; i++) {
 		const struct nccl_finding *finding = &lint->findings[i];
+		json_t *reason = json_value_text(finding->reason);
 
-		json_array_append_new(findings,
-				      json_pack("{s:i, s:i, s:o, s:o, s:o}", "channel",
-						finding->channel, "channels", finding->channels,
-						"from", unless_negative(finding->from), "to",
-						unless_negative(finding->to), "reason",
-						json_value_text(finding->reason)));
+		if (finding->kind != NCCL_FOUND)
+			json_array_append_new(lists[finding->kind], reason);
+		else
+			json_array_append_new(findings,
+					      json_pack("{s:i, s:i, s:o, s:o, s:o}", "channel",
+							finding->channel, "channels",
+							finding->channels, "from",
+							unless_negative(finding->from), "to",
+							unless_negative(finding->to), "reason",
+							reason));
 	}
 	return json_pack("{s:s, s:o, s:o, s:o}", "verdict", nccl_verdict_name(lint->verdict),
-			 "irrational", findings, "missing",
-			 json_value_texts(lint->missing, lint->n_missing), "notes",
-			 json_value_texts(lint->notes, lint->n_notes));
+			 "irrational", findings, "missing", lists[NCCL_MISSING], "notes",
+			 lists[NCCL_NOTE]);
 }
 
-static json_t *calls_json(const struct nccl_comm *comm, const struct nccl_log_calls *calls)
+static json_t *calls_json(const struct nccl_log_calls *calls)
 {
-	static const char *const verdicts[] = { "none",	 "unknown", "same",
-						"fewer", "differ",  "before" };
+	static const char *const verdicts[] = { "none", "unknown", "same", "fewer", "differ" };
 	static const char *const hows[] = { "other", "left-out", "extra", "swapped", "ended" };
 	json_t *odd = json_array();
 	char text[160];
@@ -117,23 +103,21 @@ static json_t *calls_json(const struct nccl_comm *comm, const struct nccl_log_ca
 	for (int i = 0; i < calls->n_odd; i++) {
 		const struct nccl_odd *one = &calls->odd[i];
 		const struct nccl_call *call = one->call;
-		json_t *entry =
-			json_pack("{s:o, s:s, s:o}", "rank",
-				  unless_negative(comm->members[one->member]->rank), "how",
-				  hows[one->how], "call",
-				  json_value_text(one->how != NCCL_ODD_ENDED
-							  ? nccl_call_text(call, text, sizeof(text))
-							  : NULL));
+		const char *made = one->how == NCCL_ODD_ENDED
+					   ? NULL
+					   : nccl_call_text(call, text, sizeof(text));
 
-		put(entry, "file", json_value_text(call ? call->file : NULL));
-		put(entry, "line", call ? json_integer(call->line) : json_null());
-		put(entry, "opcount",
-		    call ? json_sprintf("%llx", (unsigned long long)call->op_count) : json_null());
-		json_array_append_new(odd, entry);
+		json_array_append_new(
+			odd, json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "rank",
+				       unless_negative(one->member->rank), "how", hows[one->how],
+				       "call", json_value_text(made), "file",
+				       json_value_text(call ? call->file : NULL), "line",
+				       call ? json_integer(call->line) : json_null(), "opcount",
+				       call ? json_sprintf("%lx", call->op_count) : json_null()));
 	}
-	return json_pack("{s:s, s:o, s:I, s:I, s:o, s:o}", "verdict", verdicts[calls->verdict],
-			 "index", unless_negative(calls->index), "fewest",
-			 (json_int_t)calls->fewest, "most", (json_int_t)calls->most, "majority",
+	return json_pack("{s:s, s:o, s:i, s:i, s:o, s:o}", "verdict", verdicts[calls->verdict],
+			 "index", unless_negative(calls->index), "fewest", calls->fewest, "most",
+			 calls->most, "majority",
 			 json_value_text(calls->majority ? nccl_call_text(calls->majority, text,
 									  sizeof(text))
 							 : NULL),
@@ -142,22 +126,20 @@ static json_t *calls_json(const struct nccl_comm *comm, const struct nccl_log_ca
 
 static json_t *facts_json(const struct nccl_comm *comm)
 {
-	return json_pack("{s:o, s:b, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+	return json_pack("{s:o, s:b, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
 			 json_value_text(comm->id), "guessed", comm->guessed, "ranks", comm->nranks,
 			 "nodes", comm->nnodes, "pxn", true_false(comm->pxn), "gdr",
 			 true_false(comm->gdr), "nvls",
 			 true_false(comm->nvls_channels == 0 ? 0 : comm->nvls), "coll_channels",
-			 unless_negative(comm->coll_channels), "collnet_channels",
-			 unless_negative(comm->collnet_channels), "nvls_channels",
-			 unless_negative(comm->nvls_channels), "p2p_channels",
-			 unless_negative(comm->p2p_channels), "p2p_channels_per_peer",
-			 unless_negative(comm->p2p_per_peer));
+			 unless_negative(comm->coll_channels), "nvls_channels",
+			 unless_negative(comm->nvls_channels), "says",
+			 json_value_texts((char *const *)comm->says, comm->n_says));
 }
 
 static void put_lists(json_t *object, const struct nccl_comm *comm)
 {
 	json_t *members = json_array(), *rings = json_array(), *trees = json_array();
-	json_t *tunings = json_array(), *graphs = json_array();
+	json_t *tunings = json_array();
 
 	for (int i = 0; i < comm->n_members; i++)
 		json_array_append_new(members, member_json(comm->members[i]));
@@ -167,16 +149,12 @@ static void put_lists(json_t *object, const struct nccl_comm *comm)
 		json_array_append_new(trees, tree_json(&comm->trees[i]));
 	for (int i = 0; i < comm->n_tunings; i++)
 		json_array_append_new(tunings, tuning_json(&comm->tunings[i]));
-	for (int i = 0; i < comm->n_graphs; i++)
-		json_array_append_new(graphs, graph_json(&comm->graphs[i]));
-	put(object, "members", members);
-	put(object, "rings", rings);
-	put(object, "trees", trees);
-	put(object, "tunings", tunings);
-	put(object, "searches", graphs);
+	json_object_set_new(object, "members", members);
+	json_object_set_new(object, "rings", rings);
+	json_object_set_new(object, "trees", trees);
+	json_object_set_new(object, "tunings", tunings);
 }
 
-/* NULL on lack of memory. */
 static json_t *comm_json(const struct nccl_log *log, const struct nccl_comm *comm,
 			 const struct topo_system *topo)
 {
@@ -185,18 +163,13 @@ static json_t *comm_json(const struct nccl_log *log, const struct nccl_comm *com
 	struct nccl_log_calls calls;
 
 	put_lists(object, comm);
-	if (nccl_log_lint(log, comm, topo, &lint) < 0)
-		goto no_memory;
-	put(object, "rational", verdict_json(&lint));
+	nccl_log_lint(log, comm, topo, &lint);
+	json_object_set_new(object, "rational", lint_json(&lint));
 	nccl_lint_release(&lint);
-	if (nccl_log_calls_compare(comm, &calls) < 0)
-		goto no_memory;
-	put(object, "calls", calls_json(comm, &calls));
+	nccl_log_calls_compare(comm, &calls);
+	json_object_set_new(object, "calls", calls_json(&calls));
 	nccl_log_calls_release(&calls);
 	return object;
-no_memory:
-	json_decref(object);
-	return NULL;
 }
 
 static json_t *warning_json(const struct nccl_warning *warning)
@@ -209,33 +182,25 @@ static json_t *warning_json(const struct nccl_warning *warning)
 
 int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
-	json_t *root = json_object(), *comms = json_array(), *warnings = json_array();
-	json_t *settings = json_object(), *hosts = json_array();
-	bool whole = root && comms && warnings && settings && hosts;
-	int rc = -ENOMEM;
+	json_t *comms = json_array(), *warnings = json_array(), *settings = json_object();
+	json_t *root;
+	int rc;
 
-	for (int i = 0; i < log->n_comms && whole; i++)
-		whole = json_array_append_new(comms, comm_json(log, &log->comms[i], topo)) == 0;
+	for (int i = 0; i < log->n_comms; i++)
+		json_array_append_new(comms, comm_json(log, &log->comms[i], topo));
 	for (int i = 0; i < log->n_warnings; i++)
 		json_array_append_new(warnings, warning_json(&log->warnings[i]));
-	for (int i = 0; i < log->n_hosts; i++)
-		json_array_append_new(hosts, json_value_text(log->hosts[i]));
 	for (int i = 0; i < log->n_settings; i++)
 		if (json_object_set_new(settings, log->settings[i].name,
 					json_value_text(log->settings[i].value)) < 0)
 			json_object_set_new(settings, "(name is no UTF-8)", json_null());
-	put(root, "version", json_value_text(log->version));
-	put(root, "network", json_value_text(log->network));
-	put(root, "hosts", hosts);
-	put(root, "settings", settings);
-	put(root, "communicators", comms);
-	put(root, "warnings", warnings);
-	put(root, "lines", json_integer(log->lines));
-	put(root, "nccl_lines", json_integer(log->nccl_lines));
-	put(root, "unplaced_lines", json_integer(log->unplaced));
-	if (whole)
-		rc = json_dumpf(root, out, JSON_INDENT(1)) < 0 || fputc('\n', out) == EOF ? -EIO
-											  : 0;
+	root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "version",
+			 json_value_text(log->version), "network", json_value_text(log->network),
+			 "hosts", json_value_texts((char *const *)log->hosts, log->n_hosts),
+			 "settings", settings, "communicators", comms, "warnings", warnings,
+			 "lines", log->lines, "nccl_lines", log->nccl_lines, "unplaced_lines",
+			 log->unplaced);
+	rc = json_dumpf(must(root), out, JSON_INDENT(1)) < 0 || fputc('\n', out) == EOF ? -EIO : 0;
 	json_decref(root);
 	return rc;
 }

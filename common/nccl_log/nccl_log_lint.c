@@ -1,5 +1,4 @@
 /* nccl_log_lint.c: is this ring rational? The log's rings against hosts and topology. */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,33 +28,18 @@ const char *nccl_verdict_name(enum nccl_verdict verdict)
 	return names[verdict];
 }
 
-/* ---- results ------------------------------------------------------------------------------ */
-
-__attribute__((format(printf, 2, 0))) static char *text_of(struct linter *lint, const char *format,
-							   va_list args)
-{
-	char *text;
-
-	if (vasprintf(&text, format, args) >= 0)
-		return text;
-	lint->no_memory = true;
-	return NULL;
-}
-
-/* Equal findings of several channels are one. */
-void nccl_lint_found(struct linter *lint, const struct nccl_ring *ring, int from, int to,
-		     const char *format, ...)
+void nccl_lint_add(struct linter *lint, enum nccl_finding_kind kind, const struct nccl_ring *ring,
+		   int from, int to, const char *format, ...)
 {
 	struct nccl_lint *out = lint->out;
-	struct nccl_finding *room;
+	char *text = NULL;
 	va_list args;
-	char *text;
 
 	va_start(args, format);
-	text = text_of(lint, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
-	if (!text)
-		return;
+	must(text);
 	for (int i = 0; i < out->n_findings; i++) {
 		if (strcmp(out->findings[i].reason, text) == 0) {
 			out->findings[i].channels++;
@@ -63,60 +47,24 @@ void nccl_lint_found(struct linter *lint, const struct nccl_ring *ring, int from
 			return;
 		}
 	}
-	room = nccl_array_room(out->findings, out->n_findings, sizeof(*room));
-	if (!room) {
-		free(text);
-		lint->no_memory = true;
-		return;
-	}
-	out->findings = room;
-	room[out->n_findings++] = (struct nccl_finding){
-		.channel = ring->channel, .channels = 1, .from = from, .to = to, .reason = text
-	};
-}
-
-void nccl_lint_line(struct linter *lint, char ***list, int *n, const char *format, ...)
-{
-	va_list args;
-	char *text, **room;
-
-	va_start(args, format);
-	text = text_of(lint, format, args);
-	va_end(args);
-	for (int i = 0; i < *n && text; i++) {
-		if (strcmp((*list)[i], text) == 0) {
-			free(text);
-			return;
-		}
-	}
-	room = text ? nccl_array_room(*list, *n, sizeof(*room)) : NULL;
-	if (!room) {
-		free(text);
-		lint->no_memory = true;
-		return;
-	}
-	*list = room;
-	room[(*n)++] = text;
+	raw_add(out->findings, out->n_findings,
+		(struct nccl_finding){ .kind = kind,
+				       .channel = ring ? ring->channel : -1,
+				       .channels = 1,
+				       .from = from,
+				       .to = to,
+				       .reason = text });
 }
 
 /* ---- who is where ------------------------------------------------------------------------- */
 
 int nccl_lint_host(const struct linter *lint, int rank)
 {
-	int member = nccl_comm_member_index(lint->comm, rank);
+	const struct nccl_member *member = nccl_comm_member(lint->comm, rank);
 
-	if (member < 0 && lint->comm->nnodes == 1 && lint->comm->n_members)
-		member = 0;
-	return member < 0 ? -1 : lint->member_host[member];
-}
-
-static int host_number(const struct nccl_log *log, const char *host)
-{
-	int i = 0;
-
-	while (i < log->n_hosts - 1 && log->hosts[i] != host)
-		i++;
-	return i;
+	if (!member && lint->comm->nnodes == 1 && lint->comm->n_members)
+		member = lint->comm->members[0];
+	return member ? member->host_number : -1;
 }
 
 enum nccl_near nccl_lint_near(const struct linter *lint, int a, int b, double *bw)
@@ -127,21 +75,15 @@ enum nccl_near nccl_lint_near(const struct linter *lint, int a, int b, double *b
 	return x && y ? nccl_topo_near(lint->log, lint->topo, x, y, bw) : NEAR_UNKNOWN;
 }
 
-static bool survey_hosts(struct linter *lint)
+static void survey_hosts(struct linter *lint)
 {
-	bool *seen = calloc((size_t)lint->log->n_hosts + 1, sizeof(*seen));
+	lint->best = must(calloc((size_t)lint->log->n_hosts + 1, sizeof(*lint->best)));
+	for (int m = 0; m < lint->comm->n_members; m++) {
+		struct best *best = &lint->best[lint->comm->members[m]->host_number];
 
-	lint->best = calloc((size_t)lint->log->n_hosts + 1, sizeof(*lint->best));
-	lint->member_host = calloc((size_t)lint->comm->n_members + 1, sizeof(*lint->member_host));
-	for (int m = 0; m < lint->comm->n_members && seen && lint->member_host; m++) {
-		int host = host_number(lint->log, lint->comm->members[m]->host);
-
-		lint->member_host[m] = host;
-		lint->hosts += !seen[host];
-		seen[host] = true;
+		lint->hosts += !best->has_member;
+		best->has_member = true;
 	}
-	free(seen);
-	return seen && lint->best && lint->member_host;
 }
 
 static void survey_links(struct linter *lint)
@@ -157,7 +99,7 @@ static void survey_links(struct linter *lint)
 			continue;
 		if (lint->best[host].transport == T_UNKNOWN ||
 		    transport < lint->best[host].transport)
-			lint->best[host] = (struct best){ transport, link->from, link->to };
+			lint->best[host] = (struct best){ transport, link->from, link->to, true };
 	}
 }
 
@@ -166,12 +108,8 @@ static void survey_links(struct linter *lint)
 /* Counts how often the ring comes to each host: once is right. */
 static void lint_crossings(struct linter *lint, const struct nccl_ring *ring)
 {
-	int *visits = calloc((size_t)lint->log->n_hosts + 1, sizeof(*visits));
+	int *visits = must(calloc((size_t)lint->log->n_hosts + 1, sizeof(*visits)));
 
-	if (!visits) {
-		lint->no_memory = true;
-		return;
-	}
 	for (int i = 0; i < ring->n; i++) {
 		int from = ring->order[(i + ring->n - 1) % ring->n], to = ring->order[i];
 		int a = nccl_lint_host(lint, from), b = nccl_lint_host(lint, to);
@@ -179,11 +117,10 @@ static void lint_crossings(struct linter *lint, const struct nccl_ring *ring)
 		if (a < 0 || b < 0 || a == b)
 			continue;
 		if (++visits[b] == 2)
-			nccl_lint_found(
-				lint, ring, from, to,
-				"the ring leaves host %s and comes back more than once: again with "
-				"%d -> %d",
-				lint->log->hosts[b], from, to);
+			found(lint, ring, from, to,
+			      "the ring leaves host %s and comes back more than once: again with "
+			      "%d -> %d",
+			      lint->log->hosts[b], from, to);
 	}
 	free(visits);
 }
@@ -195,22 +132,20 @@ static void lint_net(struct linter *lint, const struct nccl_ring *ring, int from
 
 	if (nccl_lint_host(lint, from) != nccl_lint_host(lint, to)) {
 		if (lint->gdr && !strstr(text, "/GDRDMA"))
-			nccl_lint_found(
-				lint, ring, from, to,
-				"%d -> %d uses %s without GPUDirect RDMA, which %d -> %d has", from,
-				to, text, lint->gdr->from, lint->gdr->to);
+			found(lint, ring, from, to,
+			      "%d -> %d uses %s without GPUDirect RDMA, which %d -> %d has", from,
+			      to, text, lint->gdr->from, lint->gdr->to);
 		return;
 	}
 	if (lint->comm->nnodes > lint->hosts && lint->comm->n_members == lint->comm->nranks)
-		nccl_lint_found(
-			lint, ring, from, to,
-			"%d -> %d uses %s inside host %s: NCCL counts %d nodes on %d host%s "
-			"(NCCL_HOSTID, or P2P and SHM refused)",
-			from, to, text, host, lint->comm->nnodes, lint->hosts,
-			lint->hosts == 1 ? "" : "s");
+		found(lint, ring, from, to,
+		      "%d -> %d uses %s inside host %s: NCCL counts %d nodes on %d host%s "
+		      "(NCCL_HOSTID, or P2P and SHM refused)",
+		      from, to, text, host, lint->comm->nnodes, lint->hosts,
+		      lint->hosts == 1 ? "" : "s");
 	else
-		nccl_lint_found(lint, ring, from, to, "%d -> %d uses %s inside host %s", from, to,
-				text, host);
+		found(lint, ring, from, to, "%d -> %d uses %s inside host %s", from, to, text,
+		      host);
 }
 
 /* Shared memory or a detour over a third GPU, where peers could reach each other. */
@@ -225,15 +160,14 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 		note(lint, "%d -> %d uses %s: their GPUs are %s apart, too far for P2P by default",
 		     from, to, text, name);
 	else if (near != NEAR_UNKNOWN)
-		nccl_lint_found(lint, ring, from, to,
-				"%d -> %d uses %s although their GPUs are %s apart", from, to, text,
-				name);
+		found(lint, ring, from, to, "%d -> %d uses %s although their GPUs are %s apart",
+		      from, to, text, name);
 	else if (best->transport < transport_of(text))
-		nccl_lint_found(lint, ring, from, to,
-				"%d -> %d uses %s while %d -> %d on the same host uses %s "
-				"(no topology at hand that would explain it)",
-				from, to, text, best->from, best->to,
-				best->transport == T_P2P ? "P2P" : "a faster transport");
+		found(lint, ring, from, to,
+		      "%d -> %d uses %s while %d -> %d on the same host uses %s "
+		      "(no topology at hand that would explain it)",
+		      from, to, text, best->from, best->to,
+		      best->transport == T_P2P ? "P2P" : "a faster transport");
 }
 
 static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
@@ -286,17 +220,15 @@ static void lint_missing(struct linter *lint)
 			lint->no_transport);
 }
 
-int nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
-		  const struct topo_system *topo, struct nccl_lint *found)
+void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
+		   const struct topo_system *topo, struct nccl_lint *out)
 {
-	struct linter lint = { .log = log, .comm = comm, .topo = topo, .out = found };
+	struct linter lint = { .log = log, .comm = comm, .topo = topo, .out = out };
 
-	*found = (struct nccl_lint){ 0 };
-	if (survey_hosts(&lint))
-		survey_links(&lint);
-	else
-		lint.no_memory = true;
-	for (int r = 0; r < comm->n_rings && !lint.no_memory; r++) {
+	*out = (struct nccl_lint){ .verdict = NCCL_RATIONAL };
+	survey_hosts(&lint);
+	survey_links(&lint);
+	for (int r = 0; r < comm->n_rings; r++) {
 		const struct nccl_ring *ring = &comm->rings[r];
 
 		lint.open += !ring->closed;
@@ -307,31 +239,20 @@ int nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,
 		if (ring->closed)
 			nccl_lint_numa(&lint, ring);
 	}
-	if (!lint.no_memory) {
-		nccl_lint_orders(&lint);
-		lint_missing(&lint);
-	}
+	nccl_lint_orders(&lint);
+	lint_missing(&lint);
 	free(lint.best);
-	free(lint.member_host);
-	found->verdict = found->n_findings  ? NCCL_IRRATIONAL
-			 : found->n_missing ? NCCL_CANNOT_SAY
-					    : NCCL_RATIONAL;
-	if (!lint.no_memory)
-		return 0;
-	nccl_lint_release(found);
-	return -ENOMEM;
+	for (int i = 0; i < out->n_findings; i++)
+		if (out->findings[i].kind == NCCL_FOUND)
+			out->verdict = NCCL_IRRATIONAL;
+		else if (out->findings[i].kind == NCCL_MISSING && out->verdict == NCCL_RATIONAL)
+			out->verdict = NCCL_CANNOT_SAY;
 }
 
-void nccl_lint_release(struct nccl_lint *found)
+void nccl_lint_release(struct nccl_lint *lint)
 {
-	for (int i = 0; i < found->n_findings; i++)
-		free(found->findings[i].reason);
-	for (int i = 0; i < found->n_missing; i++)
-		free(found->missing[i]);
-	for (int i = 0; i < found->n_notes; i++)
-		free(found->notes[i]);
-	free(found->findings);
-	free(found->missing);
-	free(found->notes);
-	*found = (struct nccl_lint){ 0 };
+	for (int i = 0; i < lint->n_findings; i++)
+		free(lint->findings[i].reason);
+	free(lint->findings);
+	*lint = (struct nccl_lint){ 0 };
 }

@@ -11,6 +11,7 @@ enum transport { T_UNKNOWN, T_P2P, T_INDIRECT, T_SHM, T_NET };
 struct best {
 	enum transport transport;
 	int from, to;
+	bool has_member; /* of the communicator, on this host */
 };
 
 struct linter {
@@ -19,26 +20,22 @@ struct linter {
 	const struct topo_system *topo;
 	struct nccl_lint *out;
 	struct best *best;	     /* by number of host */
-	int *member_host;	     /* number of each member's host */
 	int hosts;		     /* of this communicator */
 	const struct nccl_link *gdr; /* a pair that uses GPUDirect RDMA */
 	int open, differing, no_transport, no_host;
-	bool no_memory;
 };
 
-/* Note why a ring is irrational: a line; the same line for several channels is kept once. */
-__attribute__((format(printf, 5, 6))) void nccl_lint_found(struct linter *lint,
-							   const struct nccl_ring *ring, int from,
-							   int to, const char *format, ...);
+/* Note something, on a channel's ring (NULL: on none) and a pair; the same line for several channels
+ * is kept once. */
+__attribute__((format(printf, 6, 7))) void nccl_lint_add(struct linter *lint,
+							 enum nccl_finding_kind kind,
+							 const struct nccl_ring *ring, int from,
+							 int to, const char *format, ...);
 
-/* Append a line to a list, once. */
-__attribute__((format(printf, 4, 5))) void nccl_lint_line(struct linter *lint, char ***list, int *n,
-							  const char *format, ...);
-
-#define missing(lint, ...)                                                                         \
-	nccl_lint_line((lint), &(lint)->out->missing, &(lint)->out->n_missing, __VA_ARGS__)
-#define note(lint, ...)                                                                            \
-	nccl_lint_line((lint), &(lint)->out->notes, &(lint)->out->n_notes, __VA_ARGS__)
+#define missing(lint, ...) nccl_lint_add((lint), NCCL_MISSING, NULL, -1, -1, __VA_ARGS__)
+#define note(lint, ...)	   nccl_lint_add((lint), NCCL_NOTE, NULL, -1, -1, __VA_ARGS__)
+#define found(lint, ring, from, to, ...)                                                           \
+	nccl_lint_add((lint), NCCL_FOUND, (ring), (from), (to), __VA_ARGS__)
 
 /* The number of a rank's host, -1 unknown. With one node all are where the known ones are. */
 int nccl_lint_host(const struct linter *lint, int rank);

@@ -45,23 +45,18 @@ static void count_numa(struct linter *lint, const struct nccl_ring *ring, struct
  * closes there. */
 void nccl_lint_numa(struct linter *lint, const struct nccl_ring *ring)
 {
-	struct numa *numas = calloc((size_t)lint->log->n_hosts + 1, sizeof(*numas));
+	struct numa *numas = must(calloc((size_t)lint->log->n_hosts + 1, sizeof(*numas)));
 
-	if (!numas) {
-		lint->no_memory = true;
-		return;
-	}
 	count_numa(lint, ring, numas);
 	for (int h = 0; h < lint->log->n_hosts; h++) {
 		const struct numa *numa = &numas[h];
 		int fewest = __builtin_popcountll(numa->nodes) - (lint->hosts > 1);
 
 		if (numa->changes > fewest && fewest > 0)
-			nccl_lint_found(
-				lint, ring, numa->from, numa->to,
-				"the ring changes NUMA node %d times on host %s, %d would do: last "
-				"with %d -> %d",
-				numa->changes, lint->log->hosts[h], fewest, numa->from, numa->to);
+			found(lint, ring, numa->from, numa->to,
+			      "the ring changes NUMA node %d times on host %s, %d would do: last "
+			      "with %d -> %d",
+			      numa->changes, lint->log->hosts[h], fewest, numa->from, numa->to);
 	}
 	free(numas);
 }
@@ -116,11 +111,11 @@ void nccl_lint_orders(struct linter *lint)
 		return;
 	even = uniform(lint);
 	if (even == 1)
-		nccl_lint_found(lint, other, -1, -1,
-				"%d of %d channels have another order than channel %02d without "
-				"need: all GPUs "
-				"are equally far from each other",
-				different, lint->comm->n_rings, first->channel);
+		found(lint, other, -1, -1,
+		      "%d of %d channels have another order than channel %02d without "
+		      "need: all GPUs "
+		      "are equally far from each other",
+		      different, lint->comm->n_rings, first->channel);
 	else if (even == 0)
 		note(lint,
 		     "%d of %d channels have another order than channel %02d: GPUs are not equally "

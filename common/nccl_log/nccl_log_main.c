@@ -81,64 +81,42 @@ static const struct argp argp = {
 	       "unreadable files, 77 no NCCL line in them.",
 };
 
-static int print(const struct nccl_log *log, const struct arguments *arguments,
-		 const struct topo_system *topo)
+/* Where printing fails, output_guard tells of it. */
+static void report(const struct arguments *arguments, const struct topo_system *topo,
+		   struct error *err)
 {
-	int rc = arguments->json ? nccl_log_print_json(stdout, log, topo)
-				 : nccl_log_print(stdout, log, topo);
-
-	return ferror(stdout) ? 0 : rc; /* output_guard tells of that */
-}
-
-static enum outcome report(const struct arguments *arguments, const struct topo_system *topo,
-			   struct error *err)
-{
-	enum outcome outcome = OUTCOME_INTERNAL;
 	struct nccl_log log;
 
-	if (nccl_log_init(&log, err) < 0)
-		return err->outcome;
+	nccl_log_init(&log);
 	for (int i = 0; i < arguments->n; i++)
 		if (nccl_log_read_file(&log, arguments->files[i], arguments->ranks[i], err) < 0)
 			goto out;
-	if (nccl_log_finish(&log, err) < 0)
-		goto out;
+	nccl_log_finish(&log);
 	if (log.nccl_lines == 0 && !log.version)
 		error_set(err, OUTCOME_UNSUPPORTED, -1, "no NCCL line in what was read");
-	else if (print(&log, arguments, topo) < 0)
-		error_set(err, OUTCOME_INTERNAL, -1, "can't print");
+	else if (arguments->json)
+		nccl_log_print_json(stdout, &log, topo);
 	else
-		outcome = OUTCOME_OK;
+		nccl_log_print(stdout, &log, topo);
 out:
 	nccl_log_release(&log);
-	return err->code ? err->outcome : outcome;
 }
 
 int main(int argc, char **argv)
 {
 	struct arguments arguments = { .rank = -1 };
 	struct error err = { .rank = -1 };
-	enum outcome outcome = OUTCOME_INTERNAL;
 	static struct topo_system topo; /* large */
 
 	argp_err_exit_status = OUTCOME_USAGE;
 	output_guard("nccl_log");
-	arguments.files = calloc((size_t)argc + 1, sizeof(*arguments.files));
-	arguments.ranks = calloc((size_t)argc + 1, sizeof(*arguments.ranks));
-	if (!arguments.files || !arguments.ranks)
-		goto out;
-	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0) {
-		outcome = OUTCOME_USAGE;
-		goto out;
-	}
-	if (arguments.topo && topo_read_xml(&topo, arguments.topo, &err) < 0)
-		outcome = err.outcome;
-	else
-		outcome = report(&arguments, arguments.topo ? &topo : NULL, &err);
-	if (err.code)
-		error_print(&err, "nccl_log");
-out:
+	arguments.files = must(calloc((size_t)argc, sizeof(*arguments.files)));
+	arguments.ranks = must(calloc((size_t)argc, sizeof(*arguments.ranks)));
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+	if (!arguments.topo || topo_read_xml(&topo, arguments.topo, &err) == 0)
+		report(&arguments, arguments.topo ? &topo : NULL, &err);
+	error_print(&err, "nccl_log");
 	free(arguments.files);
 	free(arguments.ranks);
-	return outcome;
+	return err.outcome;
 }

@@ -1,13 +1,10 @@
-/* nccl_log_print.c: the log as readable text: summary, tuning, verdict on rings, warnings. */
+/* nccl_log_print.c: the log as readable text: summary, rings and trees, tuning, verdict on rings,
+ * warnings. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nccl_log/nccl_log_raw.h"
-
-static const char *name_of(const char *const *names, int n, int number)
-{
-	return number >= 0 && number < n ? names[number] : NULL;
-}
 
 void nccl_log_print_list(FILE *out, const int *numbers, int n, int width)
 {
@@ -32,18 +29,15 @@ void nccl_log_print_title(FILE *out, const struct nccl_log *log, const struct nc
 	fprintf(out, ", lines of %d here\n", comm->n_members);
 }
 
-static const char *yes_no(int value)
-{
-	return value < 0 ? "not said" : value ? "yes" : "no";
-}
+/* ---- summary ------------------------------------------------------------------------------ */
 
 static void print_states(FILE *out, const struct nccl_comm *comm)
 {
 	static const char *const names[] = { "seen, no Init line", "initialising", "ready",
 					     "aborted", "destroyed" };
-	int *ranks = malloc(((size_t)comm->n_members + 1) * sizeof(*ranks));
+	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
 
-	for (int s = 0; s < 5 && ranks; s++) {
+	for (int s = 0; s < 5; s++) {
 		int n = 0;
 
 		for (int m = 0; m < comm->n_members; m++)
@@ -58,81 +52,144 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 	free(ranks);
 }
 
-static void print_times(FILE *out, const struct nccl_comm *comm)
+static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
 {
-	static const char *const names[NCCL_TIMES] = { "total",	    "kernels",	   "alloc",
-						       "bootstrap", "allgathers",  "topo",
-						       "graphs",    "connections", "rest" };
 	const struct nccl_member *slowest = NULL;
 
+	nccl_log_print_title(out, log, comm);
+	print_states(out, comm);
+	for (int i = 0; i < comm->n_says; i++)
+		fprintf(out, "  %s\n", comm->says[i]);
 	for (int m = 0; m < comm->n_members; m++)
-		if (comm->members[m]->timed &&
-		    (!slowest || comm->members[m]->times[0] > slowest->times[0]))
+		if (isfinite(comm->members[m]->init) &&
+		    (!slowest || comm->members[m]->init > slowest->init))
 			slowest = comm->members[m];
-	if (!slowest)
-		return;
-	fprintf(out, "  init, slowest rank %d:", slowest->rank);
-	for (int t = 0; t < NCCL_TIMES; t++)
-		fprintf(out, " %s %.2f s%s", names[t], slowest->times[t],
-			t + 1 < NCCL_TIMES ? "," : "\n");
-}
-
-static void print_graphs(FILE *out, const struct nccl_comm *comm)
-{
-	/* topo.h: NCCL_TOPO_PATTERN_*. */
-	static const char *const patterns[] = { NULL,	"balanced tree", "split tree",	  "tree",
-						"ring", "NVLS",		 "collnet direct" };
-
-	for (int i = 0; i < comm->n_graphs; i++) {
-		const struct nccl_graph *graph = &comm->graphs[i];
-		const char *name = name_of(patterns, 7, graph->pattern);
-
-		fprintf(out,
-			"  search: pattern %d%s%s%s: %d channels of %.1f GB/s inside (%s), %.1f "
-			"between (%s)\n",
-			graph->pattern, name ? " (" : "", name ? name : "", name ? ")" : "",
-			graph->channels, graph->bw_intra, graph->type_intra, graph->bw_inter,
-			graph->type_inter);
-	}
+	if (slowest)
+		fprintf(out, "  init: %.2f s, slowest rank %d\n", slowest->init, slowest->rank);
 }
 
 void nccl_log_print_summary(FILE *out, const struct nccl_log *log)
 {
-	fprintf(out, "NCCL %s, network %s, %lld of %lld lines are NCCL's\nhosts:",
+	fprintf(out, "NCCL %s, network %s, %ld of %ld lines are NCCL's\nhosts:",
 		log->version ? log->version : "(version not said)",
-		log->network ? log->network : "(not said)", (long long)log->nccl_lines,
-		(long long)log->lines);
+		log->network ? log->network : "(not said)", log->nccl_lines, log->lines);
 	for (int i = 0; i < log->n_hosts; i++)
 		fprintf(out, " %s", log->hosts[i]);
 	fprintf(out, "\n");
 	for (int i = 0; i < log->n_settings; i++)
 		fprintf(out, "set: %s=%s\n", log->settings[i].name, log->settings[i].value);
-	for (int i = 0; i < log->n_comms; i++) {
-		const struct nccl_comm *comm = &log->comms[i];
-
-		nccl_log_print_title(out, log, comm);
-		print_states(out, comm);
-		if (comm->coll_channels >= 0)
-			fprintf(out,
-				"  channels: %d coll, %d collnet, %d nvls, %d p2p, %d p2p per "
-				"peer\n",
-				comm->coll_channels, comm->collnet_channels, comm->nvls_channels,
-				comm->p2p_channels, comm->p2p_per_peer);
-		fprintf(out, "  NVLS %s, ring PXN %s, ring GPUDirect RDMA %s, CollNet %s\n",
-			yes_no(comm->nvls_channels == 0 ? 0 : comm->nvls), yes_no(comm->pxn),
-			yes_no(comm->gdr), yes_no(comm->collnet));
-		print_graphs(out, comm);
-		print_times(out, comm);
-	}
+	for (int i = 0; i < log->n_comms; i++)
+		print_comm(out, log, &log->comms[i]);
 	if (log->unplaced)
-		fprintf(out, "%lld lines about a communicator that can't be told\n",
-			(long long)log->unplaced);
-	if (log->cut)
-		fprintf(out, "%lld lines longer than 64 KiB, the rest left out\n",
-			(long long)log->cut);
+		fprintf(out, "%ld lines about a communicator that can't be told\n", log->unplaced);
 }
 
-/* ---- tuning ------------------------------------------------------------------------------- */
+/* ---- rings and trees ---------------------------------------------------------------------- */
+
+static const char *host_of(const struct nccl_comm *comm, int rank)
+{
+	const struct nccl_member *member = nccl_comm_member(comm, rank);
+
+	return member ? member->host : NULL;
+}
+
+/* "0 -P2P/CUMEM-> 1 -...": a new line, with the host's name, for each host that is reached. */
+static void print_ring(FILE *out, const struct nccl_comm *comm, const struct nccl_ring *ring)
+{
+	const char *host = NULL, *next, *transport;
+
+	for (int i = 0; i < ring->n; i++) {
+		next = host_of(comm, ring->order[i]);
+		if (comm->nnodes > 1 && next && next != host)
+			fprintf(out, "\n    %s: ", next);
+		host = next ? next : host;
+		fprintf(out, "%d", ring->order[i]);
+		if (i == ring->n - 1 && !ring->closed)
+			break;
+		transport = nccl_comm_transport(comm, ring->channel, ring->order[i],
+						ring->order[(i + 1) % ring->n]);
+		fprintf(out, " -%s-> ", transport ? transport : "?");
+	}
+	if (ring->closed)
+		fprintf(out, "%d", ring->order[0]);
+	else
+		fprintf(out, " ... (not complete)");
+	if (ring->differs)
+		fprintf(out, " (lines contradict each other)");
+}
+
+/* The tree of a channel. */
+static void print_tree(FILE *out, const struct nccl_comm *comm, int channel)
+{
+	const char *blank = "";
+
+	for (int i = 0; i < comm->n_trees; i++) {
+		if (comm->trees[i].channel != channel || comm->trees[i].up < 0)
+			continue;
+		fprintf(out, "%s%d>%d", blank, comm->trees[i].up, comm->trees[i].rank);
+		blank = " ";
+	}
+}
+
+/* What is drawn of each channel ("" and NULL: nothing), each text once with the channels that have
+ * it. Frees the texts. */
+static void print_merged(FILE *out, char **texts)
+{
+	int channels[NCCL_LOG_CHANNELS], n;
+
+	for (int i = 0; i < NCCL_LOG_CHANNELS; i++) {
+		n = 0;
+		for (int k = i; k < NCCL_LOG_CHANNELS && texts[i] && texts[i][0]; k++)
+			if (texts[k] && strcmp(texts[k], texts[i]) == 0)
+				channels[n++] = k;
+		if (n > 0) {
+			fprintf(out, "  channel%s ", n == 1 ? "" : "s");
+			nccl_log_print_list(out, channels, n, 2);
+			fprintf(out, ":%s%s\n", texts[i][0] == '\n' ? "" : " ", texts[i]);
+		}
+		for (int k = 1; k < n; k++)
+			texts[channels[k]][0] = '\0';
+		free(texts[i]);
+	}
+}
+
+void nccl_log_print_rings(FILE *out, const struct nccl_log *log)
+{
+	for (int i = 0; i < log->n_comms; i++) {
+		const struct nccl_comm *comm = &log->comms[i];
+		char *texts[NCCL_LOG_CHANNELS] = { NULL };
+		size_t size;
+
+		fprintf(out, "communicator %d%s\n", i, comm->n_rings ? "" : ": none here");
+		for (int r = 0; r < comm->n_rings; r++) {
+			FILE *text = must(open_memstream(&texts[comm->rings[r].channel], &size));
+
+			print_ring(text, comm, &comm->rings[r]);
+			fclose(text);
+		}
+		print_merged(out, texts);
+	}
+}
+
+void nccl_log_print_trees(FILE *out, const struct nccl_log *log)
+{
+	for (int i = 0; i < log->n_comms; i++) {
+		const struct nccl_comm *comm = &log->comms[i];
+		char *texts[NCCL_LOG_CHANNELS] = { NULL };
+		size_t size;
+
+		fprintf(out, "communicator %d%s\n", i, comm->n_trees ? "" : ": none here");
+		for (int c = 0; c < NCCL_LOG_CHANNELS && comm->n_trees; c++) {
+			FILE *text = must(open_memstream(&texts[c], &size));
+
+			print_tree(text, comm, c);
+			fclose(text);
+		}
+		print_merged(out, texts);
+	}
+}
+
+/* ---- tuning, verdict, warnings ------------------------------------------------------------ */
 
 void nccl_log_print_tunings(FILE *out, const struct nccl_log *log)
 {
@@ -141,45 +198,48 @@ void nccl_log_print_tunings(FILE *out, const struct nccl_log *log)
 			const struct nccl_tuning *tuning = &log->comms[i].tunings[t];
 
 			fprintf(out,
-				"communicator %d: %s of %lld bytes: %s %s, channels %d-%d, %d "
+				"communicator %d: %s of %ld bytes: %s %s, channels %d-%d, %d "
 				"time%s\n",
-				i, tuning->function, (long long)tuning->bytes, tuning->algorithm,
+				i, tuning->function, tuning->bytes, tuning->algorithm,
 				tuning->protocol, tuning->low, tuning->high, tuning->count,
 				tuning->count == 1 ? "" : "s");
 		}
 	}
 }
 
-/* ---- verdict and warnings ----------------------------------------------------------------- */
-
-static void print_lint(FILE *out, const struct nccl_lint *lint)
+static void print_findings(FILE *out, const struct nccl_lint *lint, enum nccl_finding_kind kind)
 {
+	bool irrational = lint->verdict == NCCL_IRRATIONAL;
+
 	for (int i = 0; i < lint->n_findings; i++) {
 		const struct nccl_finding *finding = &lint->findings[i];
 
-		fprintf(out, "  irrational: channel %02d%s: %s\n", finding->channel,
-			finding->channels > 1 ? " and others" : "", finding->reason);
+		if (finding->kind != kind)
+			continue;
+		if (kind == NCCL_FOUND)
+			fprintf(out, "  irrational: channel %02d%s: %s\n", finding->channel,
+				finding->channels > 1 ? " and others" : "", finding->reason);
+		else
+			fprintf(out, "  %s: %s\n",
+				kind == NCCL_NOTE ? "note"
+				: irrational	  ? "missing"
+						  : "cannot say",
+				finding->reason);
 	}
-	for (int i = 0; i < lint->n_missing; i++)
-		fprintf(out, "  %s: %s\n", lint->n_findings ? "missing" : "cannot say",
-			lint->missing[i]);
-	for (int i = 0; i < lint->n_notes; i++)
-		fprintf(out, "  note: %s\n", lint->notes[i]);
 }
 
-int nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
 	struct nccl_lint lint;
 
 	for (int i = 0; i < log->n_comms; i++) {
-		if (nccl_log_lint(log, &log->comms[i], topo, &lint) < 0)
-			return -1;
+		nccl_log_lint(log, &log->comms[i], topo, &lint);
 		fprintf(out, "communicator %d: is this ring rational? %s\n", i,
 			nccl_verdict_name(lint.verdict));
-		print_lint(out, &lint);
+		for (int kind = NCCL_FOUND; kind <= NCCL_NOTE; kind++)
+			print_findings(out, &lint, (enum nccl_finding_kind)kind);
 		nccl_lint_release(&lint);
 	}
-	return 0;
 }
 
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
@@ -197,24 +257,19 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 	}
 }
 
-int nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
+void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo)
 {
 	nccl_log_print_summary(out, log);
 	fprintf(out, "\nrings\n");
-	if (nccl_log_print_rings(out, log) < 0)
-		return -1;
+	nccl_log_print_rings(out, log);
 	fprintf(out, "\ntrees\n");
-	if (nccl_log_print_trees(out, log) < 0)
-		return -1;
+	nccl_log_print_trees(out, log);
 	fprintf(out, "\nverdict\n");
-	if (nccl_log_print_lints(out, log, topo) < 0)
-		return -1;
+	nccl_log_print_lints(out, log, topo);
 	fprintf(out, "\nalgorithm and protocol\n");
 	nccl_log_print_tunings(out, log);
 	fprintf(out, "\ncalls\n");
-	if (nccl_log_print_calls(out, log) < 0)
-		return -1;
+	nccl_log_print_calls(out, log);
 	fprintf(out, "\nwarnings\n");
 	nccl_log_print_warnings(out, log);
-	return ferror(out) ? -1 : 0;
 }

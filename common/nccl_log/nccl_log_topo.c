@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "nccl_log/nccl_log_raw.h"
+
 static const char *const near_names[] = {
 	[NEAR_UNKNOWN] = "?", [NEAR_LOC] = "LOC", [NEAR_NVL] = "NVL",
 	[NEAR_NVB] = "NVB",   [NEAR_C2C] = "C2C", [NEAR_PIX] = "PIX",
@@ -44,34 +46,24 @@ static enum nccl_near near_in_file(const struct topo_system *topo, int ia, int i
 	return a->cpu == b->cpu ? NEAR_PHB : NEAR_SYS;
 }
 
-/* The first of the log's paths of this GPU. */
-static int first_path(const struct nccl_log *log, const char *host, uint64_t gpu)
+static bool is_of(const struct nccl_log *log, const struct nccl_path *path,
+		  const struct nccl_member *member)
 {
-	int low = 0, high = log->n_paths;
-
-	while (low < high) {
-		int middle = low + (high - low) / 2, d = strcmp(log->paths[middle].host, host);
-
-		if (d < 0 || (d == 0 && log->paths[middle].gpu < gpu))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return path < log->paths + log->n_paths && path->host == member->host &&
+	       path->gpu == member->bus;
 }
 
 enum nccl_near nccl_topo_near(const struct nccl_log *log, const struct topo_system *topo,
 			      const struct nccl_member *a, const struct nccl_member *b, double *bw)
 {
+	const struct nccl_path *path;
+
 	if (bw)
 		*bw = 0;
 	if (topo)
 		return near_in_file(topo, gpu_of(topo, a->bus), gpu_of(topo, b->bus));
-	for (int i = first_path(log, a->host, a->bus); i < log->n_paths; i++) {
-		const struct nccl_path *path = &log->paths[i];
-
-		if (path->host != a->host || path->gpu != a->bus)
-			break;
+	path = nccl_log_path(log, a->host, a->bus);
+	for (; path && is_of(log, path, a); path++) {
 		if (strcmp(path->kind, "GPU") != 0 || path->to != b->bus)
 			continue;
 		if (bw)
@@ -87,14 +79,12 @@ int nccl_topo_numa(const struct nccl_log *log, const struct topo_system *topo,
 		   const struct nccl_member *member)
 {
 	int gpu = topo ? gpu_of(topo, member->bus) : -1;
+	const struct nccl_path *path;
 
 	if (topo)
 		return gpu >= 0 ? topo->numa[topo->gpu[gpu].cpu] : -1;
-	for (int i = first_path(log, member->host, member->bus); i < log->n_paths; i++) {
-		const struct nccl_path *path = &log->paths[i];
-
-		if (path->host != member->host || path->gpu != member->bus)
-			break;
+	path = nccl_log_path(log, member->host, member->bus);
+	for (; path && is_of(log, path, member); path++) {
 		/* The one CPU that is reached without crossing to another node. */
 		if (strcmp(path->kind, "CPU") == 0 && strcmp(path->type, "SYS") != 0 &&
 		    path->to < 1024)

@@ -54,36 +54,31 @@ static void put_block(FILE *out, const char *title, const char *text)
 	}
 }
 
-static int print_lints(FILE *out, const struct nccl_log *log)
+static void print_lints(FILE *out, const struct nccl_log *log)
 {
-	return nccl_log_print_lints(out, log, NULL);
-}
-
-static int print_warnings(FILE *out, const struct nccl_log *log)
-{
-	nccl_log_print_warnings(out, log);
-	return 0;
+	nccl_log_print_lints(out, log, NULL);
 }
 
 static void print_log(FILE *out, const struct nccl_log *log, bool rings)
 {
 	static const struct {
 		const char *title;
-		int (*print)(FILE *out, const struct nccl_log *log);
+		void (*print)(FILE *out, const struct nccl_log *log);
 	} parts[] = {
 		{ "Rings", nccl_log_print_rings },
 		{ "Are they rational?", print_lints },
 		{ "Calls that NCCL logged, compared across ranks", nccl_log_print_calls },
-		{ "Warnings", print_warnings },
+		{ "Warnings", nccl_log_print_warnings },
 	};
 
 	for (size_t i = 0; i < (rings ? 1 : sizeof(parts) / sizeof(parts[0])); i++) {
 		char *text = NULL;
 		size_t len = 0;
-		FILE *f = open_memstream(&text, &len);
-		int rc = f ? parts[i].print(f, log) : -1;
+		FILE *f = must(open_memstream(&text, &len));
 
-		if (f && fclose(f) == 0 && rc == 0 && len > 0)
+		parts[i].print(f, log);
+		fclose(f);
+		if (len > 0)
 			put_block(out, parts[i].title, text);
 		free(text);
 	}
@@ -91,16 +86,15 @@ static void print_log(FILE *out, const struct nccl_log *log, bool rings)
 
 int logs_print(FILE *out, const char *dir, bool rings)
 {
-	struct error err = { .rank = -1 };
 	struct nccl_log log;
-	int found = 0, used = 0;
+	int found, used;
 
-	if (nccl_log_init(&log, &err) < 0)
-		return 0;
+	nccl_log_init(&log);
 	found = read_all(&log, dir, &used);
 	if (found > 0)
 		fprintf(out, "From NCCL's own logs here: %d of %d could be read.\n", used, found);
-	if (used > 0 && nccl_log_finish(&log, &err) == 0)
+	nccl_log_finish(&log);
+	if (used > 0)
 		print_log(out, &log, rings);
 	nccl_log_release(&log);
 	return found;

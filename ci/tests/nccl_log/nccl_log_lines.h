@@ -126,12 +126,9 @@ static inline void lines_job(struct lines *lines, const char *prefix)
 
 static inline void text_read(struct nccl_log *log, const char *text, size_t len)
 {
-	struct error err = { .rank = -1 };
-
-	CU_ASSERT_EQUAL_FATAL(nccl_log_init(log, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(nccl_log_read(log, text, len, -1, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(nccl_log_finish(log, &err), 0);
-	CU_ASSERT_EQUAL(err.code, 0);
+	nccl_log_init(log);
+	nccl_log_read(log, text, len, -1);
+	nccl_log_finish(log);
 }
 
 /* Closes the lines and reads them. */
@@ -143,7 +140,7 @@ static inline void lines_read(struct lines *lines, struct nccl_log *log)
 }
 
 /* What a printing function prints; the caller frees it. */
-static inline char *printed(int (*print)(FILE *out, const struct nccl_log *log),
+static inline char *printed(void (*print)(FILE *out, const struct nccl_log *log),
 			    const struct nccl_log *log)
 {
 	char *text = NULL;
@@ -151,7 +148,7 @@ static inline char *printed(int (*print)(FILE *out, const struct nccl_log *log),
 	FILE *out = open_memstream(&text, &size);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	CU_ASSERT_EQUAL(print(out, log), 0);
+	print(out, log);
 	fclose(out);
 	return text;
 }

@@ -26,10 +26,19 @@ if (lacking ne "") {
 	print csv, header eq "" ? ": not there, or empty" : ": no column".lacking
 	exit status 1
 }
+# `wants`: numbers that can be done without; it is said which are not there.
+lacking = ""
+if (!exists("wants")) { wants = "" }
+do for [name in wants] {
+	if (!place(name)) { lacking = lacking." ".name }
+}
+if (lacking ne "") { print csv, ": drawn without column".lacking }
 
-set datafile separator ","
+# The file's header line gives its columns their names; a panel is a block of numbers without one.
+of_file = "set datafile separator ','; set key autotitle columnheader"
+of_panel = "set datafile separator whitespace; set key noautotitle"
+eval of_file
 set datafile missing NaN          # a row of another curve leaves no gap in this one's line
-set key autotitle columnheader    # makes the header line give the columns their names
 
 # The last row of a run that was killed may break off: its numbers are not all there.
 whole(row) = (sum [k = 1:words(places)] valid(int(word(places, k)))) == words(places)
@@ -37,11 +46,32 @@ whole(row) = (sum [k = 1:words(places)] valid(int(word(places, k)))) == words(pl
 # "a,b,c" as words
 spaced(s) = (mark = strstrt(s, ","), mark ? s[:mark - 1]." ".spaced(s[mark + 1:]) : s)
 
+# number(name): an optional column's number, NaN where the file or the row has none
+number(name) = place(name) ? valid(place(name)) ? column(name) : NaN : NaN
+
+# keep(words, name): the words, with `name` among them; in quotes, so that a name may hold blanks
+keep(list, name) = strstrt(list, "'".name."'") ? list : list.(list eq "" ? "" : " ")."'".name."'"
+
+index_of(list, name) = (sum [k = 1:words(list)] (word(list, k) eq name ? k : 0))
+
+# Panels on a sheet: columns for so many, and rows
+across(n) = n < 2 ? 1 : n < 5 ? 2 : 3
+down(n) = (n + across(n) - 1) / across(n)
+
 # Colours that colour-blind readers can tell apart (Okabe and Ito).
 array colours[8] = [0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x000000, 0x999999]
-set border 3 linecolor rgb "#555555"
-set tics nomirror out textcolor rgb "#222222"
-set grid xtics ytics linetype 1 linecolor rgb "#e4e4e4" linewidth 1
+look = "set border 3 linecolor rgb '#555555'; set tics nomirror out textcolor rgb '#222222'; \
+	set grid xtics ytics linetype 1 linecolor rgb '#e4e4e4' linewidth 1"
+eval look
+
+# What a panel needs: for eval. A strip below all panels, so high (share of the picture), is for
+# the key alone.
+panel_look = look."; unset key; set tics nomirror out font ',11'; set lmargin; set rmargin; set bmargin; set tmargin"
+legend_look(high) = sprintf("unset title; unset label; unset border; unset tics; unset grid; \
+	unset logscale; unset object; unset arrow; set xrange [0:1]; set yrange [0:1]; \
+	set lmargin at screen 0.02; set rmargin at screen 0.98; set bmargin at screen 0; \
+	set tmargin at screen %g; set key on inside center center horizontal samplen 2.5 \
+	noenhanced reverse Left font ',12'", high)
 
 # Ticks at powers of two, labelled 1K 1M 1G, at most about `many` of them: text for eval.
 unit(b) = b >= 2.0**40 ? sprintf("%gT", b / 2.0**40) : \
@@ -55,7 +85,8 @@ power_ticks(from, to, many) = (ticks = "", low = int(floor(log(from) / log(2))),
 	"set xtics (".ticks.")")
 
 # The command that selects a file format: for eval. `wide` and `tall` in units of 900 x 560.
-formats = "svg png"
+# formats='svg' draws no PNG.
+if (!exists("formats")) { formats = "svg png" }
 terminal(format, wide, tall) = format eq "svg" ? \
 	sprintf("set terminal svg size %d, %d dynamic enhanced font 'Helvetica,14' background 'white'", \
 		900 * wide, 560 * tall) : \

@@ -113,7 +113,10 @@ for plot in busbw latency; do
 		holds "no $plot-$kind" [ -s "$work/several/$plot-$kind.png" ]
 	done
 done
-holds 'more than one picture each' [ "$(find "$work/several" -name '*.svg' | wc -l)" -eq 4 ]
+for sheet in sheet scaling predicted; do
+	expect_out "^# $work/several/$sheet.svg $work/several/$sheet.png\$"
+done
+holds 'not one picture each' [ "$(find "$work/several" -name '*.svg' | wc -l)" -eq 7 ]
 holds 'the wrong title' grep -q '>all_gather on nccl, 8 ranks, 1 node<' \
 	"$work/several/busbw-all_gather-8-ranks.svg"
 draw busbw "$work/several/rows.csv"
@@ -121,6 +124,7 @@ refused 1 "holds all_reduce,nccl,4,1 all_gather,nccl,8,1 - one picture each: onl
 run plots/plot "$work/one"
 expect_rc 0 'one collective:'
 expect_out "^# $work/one/busbw.svg "
+holds 'a sheet of one' [ "$(find "$work/one" -name '*.svg' | wc -l)" -eq 3 ]
 run plots/plot "$work/nowhere"
 expect_rc 2 'no folder:'
 holds 'more than a line' [ "$(wc -l <"$work/err")" -eq 1 ]
@@ -197,6 +201,77 @@ draw accuracy "$work/accuracy.csv"
 key_has accuracy 'published plateaus'
 draw accuracy "$work/full.csv"
 refused 1 'no column measured predicted source model unit' 'accuracy of rows'
+
+# ---- many rows, one row, columns that lack ----
+
+# Of each: a header, what a row must hold, a row with %d for a number.
+trend_head=date,host,host_class,nccl,driver,collective,bytes,mode,placement,busbw,low,high,launches
+trend_row='2026-10-%d,h,c,2.28.9,580,all_reduce,1024,stream,out-of-place,1%d,9,13,5'
+row_row='1,all_reduce,nccl,4,1,1024,float,sum,-1,out-of-place,stream,1%d,100,9,11,12,900,450'
+# many PLOT HEAD ROW NEEDED WANTED SETTING KEY: drawn from one row and from ten thousand, without WANTED
+# (which is said), not without NEEDED (which is named); the picture holds the text KEY
+many() {
+	local file=$work/many-$1.csv n
+	echo "$2" >"$file"
+	for ((n = 1; n <= 10000; n++)); do echo "${3//%d/$n}"; done >>"$file"
+	head -n 2 "$file" >"$work/single.csv"
+	echo 1,torn >>"$file"
+	for file in "$file" "$work/single.csv"; do
+		draw "$1" "$file" "formats='svg'; $6"
+		expect_rc 0 "$1 of ${file##*/}:"
+		holds "$1 of ${file##*/}: gnuplot says something" [ ! -s "$work/err" ]
+		key_has "$1 of ${file##*/}" "$7"
+	done
+	sed "1s/\b$4\b/other/" "$work/single.csv" >"$work/lacking.csv"
+	draw "$1" "$work/lacking.csv" "formats='svg'; $6"
+	refused 1 "lacking.csv : no column $4\$" "$1 without $4"
+	head -n 1 "$file" >"$work/none.csv"
+	draw "$1" "$work/none.csv" "formats='svg'; $6"
+	refused 1 'none.csv : no ' "$1 without rows"
+	[ "$5" ] || return 0
+	sed "1s/\b$5\b/other/" "$work/single.csv" >"$work/lacking.csv"
+	draw "$1" "$work/lacking.csv" "formats='svg'; $6"
+	expect_rc 0 "$1 without $5:"
+	expect_err "lacking.csv : drawn without column $5\$"
+}
+many sheet "$names" "$row_row" busbw_gbs predicted_busbw_gbs '' 'float stream'
+many scaling "$names" "$row_row" nranks predicted_busbw_gbs '' 'all_reduce, 1K'
+many accuracy "$names" "$row_row" predicted_us '' 'rows=1' 'nccl: time'
+many trend $trend_head "$trend_row" nccl low '' 'all_reduce, 1K, stream, out-of-place'
+many detection fault,outcome,detect_ms drop-rank,hang,6%d outcome '' '' 'time to the verdict, ms'
+
+# A sheet: panel titles without what all have in common; scaling in percent of the fewest ranks
+draw sheet "$work/full.csv"
+key_has 'sheet' 'bus bandwidth over size, GB/s: nccl, 4 ranks, 1 node'
+draw scaling "$work/several/rows.csv"
+key_has 'scaling' 'percent of what the fewest ranks reached (dashed: predicted)'
+draw accuracy "$work/several/rows.csv" 'rows=1' # reduce is no part of all_reduce
+sed 's/,all_gather,/,reduce,/' "$work/several/rows.csv" >"$work/reduce.csv"
+draw accuracy "$work/reduce.csv" 'rows=1'
+key_has accuracy reduce
+# Nights: limits from five on, apart after a change, which is marked; one night is outside
+nights() {
+	local n
+	echo $trend_head
+	for n in 100 101 102 101 100 99 "$@" 101 100; do
+		echo "2026-10-$((++day + 10)),h,c,${nccl:-2.28.3},580,all_reduce,1024,stream,in-place,$n,98,103,5"
+	done
+}
+trend_of() {
+	draw trend "$work/nights.csv" "formats='svg'"
+	expect_rc 0 'nights:'
+	grep -c 'rgb(213,   0,  94)' "$work/out.svg"
+}
+day=0 nights >"$work/nights.csv"
+even=$(trend_of)
+day=0 nights 80 >"$work/nights.csv"
+holds 'a night outside of the limits is not red' [ "$(trend_of)" -gt "$even" ]
+day=20 nccl=2.29.1 nights 80 | sed 1d >>"$work/nights.csv"
+even=$(trend_of)
+key_has 'a change' ' NCCL 2.29.1'
+head -n 4 "$work/nights.csv" >"$work/few.csv"
+draw trend "$work/few.csv" "formats='svg'"
+holds 'limits of three nights' [ "$(grep -c 'rgb(  0, 158, 115)' "$work/out.svg")" -eq 1 ]
 
 # ---- predict ----
 

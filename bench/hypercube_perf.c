@@ -38,15 +38,6 @@ static int hypercube_run(struct chain *chain, const struct invocation *invocatio
 	return rc;
 }
 
-static int hypercube_calls(int nranks)
-{
-	int calls = 0;
-
-	for (int mask = 1; mask < nranks; mask <<= 1)
-		calls += EXCHANGE_CALLS;
-	return calls;
-}
-
 const struct collective hypercube = {
 	.name = "hypercube",
 	.in_place = true,
@@ -56,5 +47,4 @@ const struct collective hypercube = {
 	.bus_factor = bus_factor_one,
 	.segments = hypercube_segments,
 	.run = hypercube_run,
-	.calls = hypercube_calls,
 };

@@ -428,7 +428,9 @@ int perf_rank(void *arg)
 	rc = prepare(&r);
 	if (rc < 0)
 		return conclude(&r, rc, true);
-	r.bench.chain = (struct chain){ r.bench.backend, &r.watch, p->hooks.filter };
+	r.bench.chain = (struct chain){ .backend = r.bench.backend,
+					.watch = &r.watch,
+					.filter = p->hooks.filter };
 	if (p->injector) {
 		r.faults = inject_filter(p->injector);
 		r.bench.chain.filter = &r.faults;

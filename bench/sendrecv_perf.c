@@ -21,12 +21,6 @@ static int sendrecv_run(struct chain *chain, const struct invocation *invocation
 			    ring_rank(geometry, 1), invocation->recv, ring_rank(geometry, -1));
 }
 
-static int sendrecv_calls(int nranks)
-{
-	(void)nranks;
-	return EXCHANGE_CALLS;
-}
-
 const struct collective sendrecv = {
 	.name = "sendrecv",
 	.shape = shape_whole,
@@ -34,5 +28,4 @@ const struct collective sendrecv = {
 	.bus_factor = bus_factor_one,
 	.segments = sendrecv_segments,
 	.run = sendrecv_run,
-	.calls = sendrecv_calls,
 };

@@ -19,6 +19,7 @@ int chain_emit(struct chain *chain, const struct call *call)
 	uint64_t ticket = 0;
 	int rc;
 
+	chain->emitted++;
 	if (watch && watch->call)
 		ticket = watch->call(watch->ctx, call);
 	rc = chain->backend->ops->issue(chain->backend, call, ticket);

@@ -32,6 +32,7 @@ struct chain {
 	struct backend *backend;
 	const struct watch *watch;	  /* may be NULL */
 	const struct call_filter *filter; /* may be NULL */
+	uint32_t emitted;		  /* calls that went to the backend so far */
 };
 
 /* Make a call: filter, recorder, backend. Returns 0 or a negative errno (kept in the backend's

@@ -12,11 +12,6 @@ struct option_target collective_target(const struct collective *collective)
 	};
 }
 
-int collective_calls(const struct collective *collective, int nranks)
-{
-	return collective->calls ? collective->calls(nranks) : 1;
-}
-
 double alg_bytes_size(const struct geometry *geometry, const struct shape *shape)
 {
 	(void)geometry;

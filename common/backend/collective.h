@@ -69,16 +69,10 @@ struct collective {
 
 	/* Issue the collective once through the chain. Returns 0 or a negative errno. */
 	int (*run)(struct chain *chain, const struct invocation *invocation);
-	/* Optional: how many calls `run` makes on each of `nranks` ranks, the same on every
-	 * backend. NULL: one. */
-	int (*calls)(int nranks);
 };
 
 /* Returns what the options must know of the collective. */
 struct option_target collective_target(const struct collective *collective);
-
-/* Returns how many calls a rank makes when the collective is issued once on `nranks` ranks. */
-int collective_calls(const struct collective *collective, int nranks);
 
 /* Shared by several collectives. */
 /* the size column */

@@ -40,11 +40,6 @@ static int handoff_run(struct chain *chain, const struct invocation *invocation)
 	return rc < 0 ? rc : make(chain, invocation, lower ? CALL_RECV : CALL_SEND);
 }
 
-static int handoff_calls(int nranks)
-{
-	return nranks > 1 ? 2 : 0;
-}
-
 const struct collective handoff = {
 	.name = "handoff",
 	.shape = shape_whole,
@@ -52,5 +47,4 @@ const struct collective handoff = {
 	.bus_factor = bus_factor_one,
 	.segments = handoff_segments,
 	.run = handoff_run,
-	.calls = handoff_calls,
 };

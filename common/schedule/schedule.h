@@ -47,6 +47,7 @@ int schedule_check(const struct schedule_setup *setup, struct error *err);
 struct planned_call {
 	int step;	  /* from 1 */
 	int rank, nranks; /* of its communicator: who makes it, and of how many */
+	bool opens;	  /* it is the first of its step */
 	bool grouped;	  /* with others: their order says nothing */
 	struct call call; /* without alltoallv's counts; its buffers are no addresses */
 };

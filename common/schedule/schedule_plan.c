@@ -180,15 +180,17 @@ static int note_call(void *state, const struct call *call, struct chain *chain)
 		agenda->calls = more;
 		noting->room = 2 * noting->room + 64;
 	}
-	more[agenda->n++] = (struct planned_call){
+	more[agenda->n] = (struct planned_call){
 		.step = noting->step,
 		.rank = comm_set_rank(noting->comms, call->comm, noting->rank),
 		.nranks = noting->comms->spans[call->comm].n,
+		.opens = agenda->n == 0 || more[agenda->n - 1].step != noting->step,
 		.grouped = noting->depth > 0,
 		.call = *call,
 	};
-	more[agenda->n - 1].call.send_counts = more[agenda->n - 1].call.send_at = NULL;
-	more[agenda->n - 1].call.recv_counts = more[agenda->n - 1].call.recv_at = NULL;
+	more[agenda->n].call.send_counts = more[agenda->n].call.send_at = NULL;
+	more[agenda->n].call.recv_counts = more[agenda->n].call.recv_at = NULL;
+	agenda->n++;
 	return 0;
 }
 

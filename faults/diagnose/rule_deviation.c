@@ -332,13 +332,15 @@ bool rule_deviation(const struct rule_ctx *ctx, struct finding *f)
 	return !ctx->settled && find_deviation(ctx, f);
 }
 
-/* Returns true if the rank went on behind call `seq` of a captured graph: launched a later one, ended, or
- * waits for its device. */
+/* Returns true if the rank went on behind call `seq` of a captured graph: its wait for it is over, it launched
+ * a later one, ended, or waits for its device. */
 static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
-	const struct record *r;
+	const struct record *r = align_record(ctx->align, rank, seq);
 
+	if (r->ticket <= v->completed)
+		return true;
 	while ((r = align_record(ctx->align, rank, ++seq)))
 		if (r->replays > 0)
 			return true;

@@ -262,18 +262,28 @@ static bool due(const struct injector *injector, const struct fault_spec *spec,
 	return injector->calls == (uint64_t)spec->op;
 }
 
-/* A reader that sees that it fired also sees when. */
+/* Where the first one fires: at the call that is about to be made. */
+static void note_place(const struct injector *injector)
+{
+	struct fault_record *record = injector->record;
+
+	if (!record || atomic_load(&record->fired_ns) != 0)
+		return;
+	atomic_store(&record->comm, injector->comm);
+	atomic_store(&record->seq, injector->made[injector->comm]);
+}
+
+/* A reader that sees that it fired also sees when, and where. */
 static void note(const struct injector *injector, int number)
 {
 	struct fault_record *record = injector->record;
 
 	if (!record)
 		return;
-	if (atomic_load(&record->fired_ns) == 0) {
-		atomic_store(&record->comm, injector->comm);
-		atomic_store(&record->seq, injector->made[injector->comm]);
+	if (!injector->specs[number].fault->launch)
+		note_place(injector);
+	if (atomic_load(&record->fired_ns) == 0)
 		atomic_store(&record->fired_ns, clock_ns());
-	}
 	atomic_fetch_or(&record->done, 1u << number);
 	atomic_fetch_add(&record->fired, 1);
 }
@@ -361,9 +371,12 @@ static int fire(struct injector *injector, const struct moment *moment, struct c
 		const struct fault_spec *spec = &injector->specs[i];
 		int rc;
 
-		if (spec->when != moment->when || spec->fault->launch ||
-		    !due(injector, spec, moment->call))
+		if (spec->when != moment->when || !due(injector, spec, moment->call))
 			continue;
+		if (spec->fault->launch) { /* when the graph is that holds the call */
+			note_place(injector);
+			continue;
+		}
 		rc = fire_one(injector, spec, moment, chain);
 		if (rc < 0)
 			return rc;

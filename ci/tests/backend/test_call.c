@@ -154,6 +154,7 @@ static void test_filter(void)
 	times = 0;
 	CU_ASSERT_EQUAL(chain_call(&chain, &call), -9);
 	CU_ASSERT_STRING_EQUAL(note.log, "WIRWIR");
+	CU_ASSERT_EQUAL(chain.emitted, 2); /* as many as are made, not as were asked for */
 }
 
 static int comm_rc;

@@ -275,15 +275,6 @@ static size_t world_wrong(const struct world *w, int rank)
 	return wrong;
 }
 
-static int calls_made(const struct recorder *recorder)
-{
-	int calls = 0;
-
-	for (int i = 0; i < recorder->nsteps; i++)
-		calls += recorder->steps[i].kind == STEP_CALL;
-	return calls;
-}
-
 static void simulate(const struct collective *c, int n, int root, bool in_place)
 {
 	struct world w = { .c = c, .in_place = in_place, .n = n };
@@ -296,7 +287,6 @@ static void simulate(const struct collective *c, int n, int root, bool in_place)
 	for (int rank = 0; rank < n; rank++) {
 		world_run(&w, rank);
 		CU_ASSERT_EQUAL(w.ranks[rank].nsteps, w.ranks[0].nsteps);
-		CU_ASSERT_EQUAL(calls_made(&w.ranks[rank]), collective_calls(c, n));
 	}
 	for (int at = 0; at < w.ranks[0].nsteps; at++)
 		world_step(&w, at);
@@ -323,22 +313,6 @@ static void test_calls_meet_the_oracle(void)
 					simulate(c, n, root, true);
 			}
 		}
-	}
-}
-
-/* What simulate() holds every collective to, by hand where it is more than one call. */
-static void test_calls_by_hand(void)
-{
-	static const int ranks[] = { 1, 2, 3, 4, 8, 16, 1024 };
-	/* a send and a receive per dimension */
-	static const int cube[] = { 0, 2, -1, 4, 6, 8, 20 };
-
-	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
-		CU_ASSERT_EQUAL(collective_calls(&all_gather, ranks[i]), 1);
-		CU_ASSERT_EQUAL(collective_calls(&alltoallv, ranks[i]), 1);
-		CU_ASSERT_EQUAL(collective_calls(&sendrecv, ranks[i]), 2);
-		if (cube[i] >= 0)
-			CU_ASSERT_EQUAL(collective_calls(&hypercube, ranks[i]), cube[i]);
 	}
 }
 
@@ -382,7 +356,6 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{ "calls do what the oracle says", test_calls_meet_the_oracle },
-		{ "calls by hand", test_calls_by_hand },
 		{ "a failed call closes its group", test_failed_issue_closes_group },
 	};
 

@@ -107,7 +107,7 @@ static const struct collective rig_collective = {
 	.shape = shape_whole,
 	.run = rig_run,
 };
-static const struct options rig_options = { .align = 1, .dtype_first = DT_FLOAT };
+static struct options rig_options = { .align = 1, .dtype_first = DT_FLOAT };
 
 static inline int rig_open(struct rig *rig, const char *const *specs, int n, int rank, int nranks)
 {

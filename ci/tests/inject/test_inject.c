@@ -138,6 +138,27 @@ static void test_first_time_stays(void)
 	CU_ASSERT_EQUAL(rig.record.fired, 2);
 }
 
+/* A graph is not launched: that fires at the first call that it holds. */
+static void test_launch(void)
+{
+	const char *spec = "graph-replay:3@13";
+	struct rig rig;
+
+	rig_step_calls = 2;
+	rig_options.mode = MODE_GRAPH;
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
+	rig_calls(&rig, 14);
+	CU_ASSERT_EQUAL(rig.record.fired, 0);
+	CU_ASSERT_EQUAL(rig.filter.launch(&rig.injector), LAUNCH_NOTHING);
+	CU_ASSERT_EQUAL(rig.record.seq, 13);
+	CU_ASSERT_EQUAL(rig.record.fired, 1);
+	CU_ASSERT_EQUAL(rig.filter.launch(&rig.injector), LAUNCH_IT);
+	spec = "graph-replay:3@14"; /* the step's second */
+	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), -EINVAL);
+	rig_options.mode = MODE_STREAM;
+	rig_step_calls = 1;
+}
+
 /* Of several faults, which are this rank's and have not fired. */
 static void test_unfired(void)
 {
@@ -377,6 +398,7 @@ int main(void)
 		{ "other communicators", test_other_communicators },
 		{ "late", test_late },
 		{ "the first time stays", test_first_time_stays },
+		{ "a graph is not launched", test_launch },
 		{ "faults that did not fire", test_unfired },
 		{ "a call that nobody else makes", test_conditional },
 		{ "errors", test_errors },

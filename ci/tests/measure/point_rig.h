@@ -161,7 +161,7 @@ static inline void set_up(const struct collective *c, int argc, const char *cons
 	bench.err = &err;
 	bench.job = &job;
 	bench.backend = be;
-	bench.chain = (struct chain){ be, &watch, &filter };
+	bench.chain = (struct chain){ .backend = be, .watch = &watch, .filter = &filter };
 	be->err = &err;
 }
 

@@ -21,7 +21,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
 PROGRAMS := faults/postmortem/hang_diagnose.c common/nccl_log/nccl_log_main.c common/topo/topo_predict.c \
-	common/reconcile/reconcile_main.c
+	common/reconcile/reconcile_main.c common/machine/health_main.c
 
 # The rooms, in the order of their layers: a file includes from its own room and from those before.
 LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl backend/null topo \
@@ -307,6 +307,8 @@ $(DATA): $(BUILD)/%: common/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
+# It meets over MPI, and asks NCCL for its version where it was found.
+$(BUILD)/health: READER_LIBS += $(MPI_LIBS) $(NCCL_RPATH:%/=-Wl,-rpath,%)
 define program # source
 $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 	$$(say) LINK $$@

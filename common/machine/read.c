@@ -1,6 +1,7 @@
 /* read.c: the readers of a host in their order; the environment, and one rank. */
 #include "machine/read.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,22 @@ static void read_gpus(const struct read_request *request, struct reading *m)
 	read_pci(request, m);
 }
 
+static void read_nccl(const struct read_request *request, struct reading *m)
+{
+	void *library = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL);
+	int (*ask)(int *code) = NULL;
+	char text[32];
+	int code;
+
+	(void)request;
+	if (library)
+		*(void **)&ask = dlsym(library, "ncclGetVersion");
+	if (!ask || ask(&code) != 0)
+		return;
+	snprintf(text, sizeof(text), "%d.%d.%d", code / 10000, code / 100 % 100, code % 100);
+	reading_say(m, "NCCL", "version", text);
+}
+
 /* ---- a host ------------------------------------------------------------------------------- */
 
 /* Those that tell most about few come first: a list that is full takes no more. */
@@ -94,7 +111,7 @@ static const struct reader {
 	{ READ_TCP, read_tcp },		  { READ_CPU, read_cpu },   { READ_CPU, read_memory },
 	{ READ_SETTINGS, read_settings }, { READ_GPUS, read_gpus }, { READ_NVML, read_nvml },
 	{ READ_XIDS, read_xids },	  { READ_NICS, read_nics }, { READ_VERBS, read_verbs },
-	{ READ_TRAFFIC, read_traffic },
+	{ READ_TRAFFIC, read_traffic },	  { READ_NCCL, read_nccl },
 };
 
 void read_host(const struct read_request *request, struct reading *m)

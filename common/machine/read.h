@@ -17,6 +17,7 @@ enum {
 	READ_NVML = 1 << 5,  /* of the job's GPUs, or of all: clocks, errors, links, processes */
 	READ_NICS = 1 << 6,  /* interfaces and RDMA ports: speed, MTU, PCIe links */
 	READ_XIDS = 1 << 7,  /* of READ_GPUS', what the kernel's log says */
+	READ_NCCL = 1 << 9,  /* the version of the library that is found */
 	READ_VERBS = 1 << 8, /* active MTU of READ_NICS' ports, which opens the devices */
 };
 

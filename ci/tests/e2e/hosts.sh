@@ -78,8 +78,8 @@ exec nsenter -t "$(cat "${0%/*}/host$((i - 1)).pid")" -n -m -u -p -- bash -c "$*
 END
 chmod +x "$work/agent"
 
-# on_hosts SLOTS OPTION...: puts an mpirun of all_reduce_perf with these slots ("2,2") on the first
-# hosts into $command
+# on_hosts SLOTS OPTION...: puts an mpirun of all_reduce_perf (or of the command $program) with these
+# slots ("2,2") on the first hosts into $command
 on_hosts() {
 	local slots=$1 list='' i=1 n=0 s
 	shift
@@ -90,7 +90,7 @@ on_hosts() {
 	command=(mpirun --quiet -np $n --host "$list" --mca plm_rsh_agent "$work/agent"
 		--mca btl tcp,self --mca oob_tcp_if_include "$net.0/24"
 		--mca btl_tcp_if_include "$net.0/24" --mca orte_tmpdir_base "$work/tmp"
-		"$BUILD/all_reduce_perf" --backend mpi "$@")
+		${program:-"$BUILD/all_reduce_perf" --backend mpi} "$@")
 }
 
 inside() {

@@ -29,6 +29,8 @@ MIN_EFFECT = 0.02
 RESAMPLES = 1999
 EXCHANGES = 9999   # all of them where there are no more
 MANY = 1000        # launches that nobody makes
+MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean
+SMALL_SAMPLE = 1.2     # a median absolute deviation of ten is that much too small
 FLOOR = 0.001      # of the noise, as a ratio: no point is quieter than clocks are
 
 COLUMNS = ("collective", "bytes", "mode", "placement", "unit", "base_median", "new_median", "ratio", "low", "high",
@@ -108,16 +110,18 @@ def corrected(families, sign):
 
 # ---- one point's verdict ----
 
-def needed(row, limit):
-    """Launches a side at which this point's noise would permit a conclusion, roughly: intervals shrink with
-    the square root. Differences near the minimum effect itself are not asked for."""
-    have = min(row["base_launches"], row["new_launches"])
-    if have < MIN_LAUNCHES or row["low"] is None:
+def needed(base, new, limit):
+    """Launches a side at which a point this noisy permits a conclusion, roughly: a median's interval shrinks
+    with the square root of their number. `limit` is the minimum effect as a logarithm; differences nearer
+    to it than half of it are not asked for."""
+    have = min(len(base), len(new))
+    if have < MIN_LAUNCHES:
         return MIN_LAUNCHES
-    half = (math.log(row["high"]) - math.log(row["low"])) / 2
-    away = abs(abs(math.log(row["ratio"])) - limit)
-    factor = half / max(away, limit / 2)
-    return max(have + 1, MIN_LAUNCHES, math.ceil(have * factor * factor))
+    logs = [np.log(side) for side in (base, new)]
+    away = max(abs(abs(np.median(logs[1]) - np.median(logs[0])) - limit), limit / 2)
+    rest = np.concatenate([side - np.median(side) for side in logs])
+    noise = SMALL_SAMPLE * stats.median_abs_deviation(rest, center=lambda x, axis: 0.0, scale="normal")
+    return max(have + 1, math.ceil(2 * (1.96 * MEDIAN_ERROR * noise / away) ** 2))
 
 
 def decide(row, slower_p, faster_p, min_effect):
@@ -192,9 +196,9 @@ def compare_points(base, new, min_effect=MIN_EFFECT, seed=1):
             row, ps = found[point], [float(both[s][i][k]) for s in (0, 1)]
             row.update(low=float(family.low[k]), high=float(family.high[k]), p=min(ps), rank_p=float(family.rank_p[k]))
             row["verdict"] = decide(row, *ps, min_effect)
-    for row in found.values():
+    for point, row in found.items():
         if row["verdict"] == "cannot-tell":
-            row["launches_needed"] = needed(row, math.log(1 + min_effect))
+            row["launches_needed"] = needed(base[point], new[point], math.log(1 + min_effect))
         row["text"] = sentence(row)
     return list(found.values())
 
@@ -209,12 +213,11 @@ def ranges(compared):
 
 def range_text(group):
     """A range for people, with its largest change: "all_reduce 1 MiB to 64 MiB in-place stream: ..."."""
-    sizes = sorted({row["bytes"] for row in group})
+    first, sizes = group[0], sorted({row["bytes"] for row in group})
     most = max(group, key=lambda row: row["launches_needed"] or abs(math.log(row["ratio"] or 1)))
-    several = len(sizes) > 1
-    return (f"{group[0]['collective']} {human(sizes[0])}{f' to {human(sizes[-1])}' if several else ''} "
-            f"{group[0]['placement']} {group[0]['mode']}: {most['text']}"
-            f"{' at ' + human(most['bytes']) if several else ''}")
+    upto = f" to {human(sizes[-1])}" if len(sizes) > 1 else ""
+    where = f" at {human(most['bytes'])}" if upto and first["verdict"] in ("slower", "faster") else ""
+    return f"{first['collective']} {human(sizes[0])}{upto} {first['placement']} {first['mode']}: {most['text']}{where}"
 
 
 def _tuning(launches):

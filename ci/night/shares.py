@@ -23,7 +23,7 @@ def _words(text):
 
 
 def _boards(text):
-    return {board for board in ("PCIe", "NVL") if re.search(rf"\b{board}\b", text)}
+    return {board for board in ("PCIe", "NVL") if re.search(rf"\b{board}\b", text, re.I)}
 
 
 def vendor_gbs(device, specs=SPECS):

@@ -1,7 +1,10 @@
 """case.py: what tests of ci/night share: import it first. Folders of launches, and a program run."""
+import contextlib
 import csv
+import importlib.machinery
+import importlib.util
+import io
 import json
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -45,8 +48,18 @@ class NightCase(unittest.TestCase):
                 json.dumps(line) + "\n" for line in (header, {"type": "end", "outcome": outcome})))
         return folder
 
-    def program(self, *command):
-        """(exit code, standard output, standard error) of a program of ci/, by its name there."""
-        done = subprocess.run([str(TOP / "ci" / command[0]), *map(str, command[1:])], capture_output=True, text=True,
-                              check=False, timeout=60)
-        return done.returncode, done.stdout, done.stderr
+    def program(self, name, *arguments):
+        """(exit code, standard output, standard error) of a program of ci/ that is Python, run in here."""
+        loader = importlib.machinery.SourceFileLoader(name, str(TOP / "ci" / name))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+        loader.exec_module(module)
+        out, err, kept = io.StringIO(), io.StringIO(), sys.argv
+        sys.argv = [name, *map(str, arguments)]
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                code = module.main()
+        except SystemExit as end:  # usage
+            code = end.code
+        finally:
+            sys.argv = kept
+        return code, out.getvalue(), err.getvalue()

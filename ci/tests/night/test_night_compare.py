@@ -1,0 +1,162 @@
+"""test_night_compare.py: verdicts on launches: by hand, by brute force, by the program."""
+import csv
+import io
+import json
+from itertools import combinations
+
+from case import HEADER, NightCase, rows, unittest
+import compare
+import numpy as np
+import shares
+
+QUIET = np.array([100.0, 100.3, 99.8, 100.1, 99.9])
+NOISY = np.array([100.0, 130.0, 90.0, 101.0, 117.0])
+
+
+def point(name, size=1 << 20):
+    return rows.Point(name, size, "stream", "in-place", "")
+
+
+def verdict(base, new, **others):
+    """The row of one point beside others that did not change."""
+    sides = [{point("a"): side, **{point(name): QUIET for name in others}} for side in (base, new)]
+    return compare.compare_points(*sides)[0]
+
+
+class Verdicts(unittest.TestCase):
+    def test_each(self):
+        for base, new, expected, text in (
+                (QUIET, QUIET[::-1], "same", "same within 2 %"),
+                (QUIET, QUIET * 1.05, "slower", r"slower by 4\.\d to 5\.\d %"),
+                (QUIET, QUIET / 1.05, "faster", r"faster by 4\.\d to 5(\.\d)? %"),
+                (QUIET, QUIET * 2, "slower", r"slower by a factor of 1.99 to 2.01"),
+                (QUIET, QUIET * 1.02, "cannot-tell", r"cannot tell \(would need \d+ launches\)"),
+                (NOISY, NOISY[::-1], "cannot-tell", r"cannot tell \(would need more than 1000 launches\)"),
+                (NOISY, NOISY * 1.05, "cannot-tell", "cannot tell"),
+                (QUIET[:4], QUIET * 9, "cannot-tell", r"cannot tell \(would need 5 launches\)"),
+                (QUIET, [], "gone", "only in BASE"), ([], QUIET, "new", "only in NEW")):
+            row = verdict(base, new)
+            with self.subTest(text):
+                self.assertEqual(row["verdict"], expected)
+                self.assertRegex(row["text"], f"^{text}")
+                self.assertEqual(row["launches_needed"] is not None, expected == "cannot-tell")
+
+    def test_one_wild_launch(self):
+        """One launch far off says nothing about a point, on either side."""
+        wild = np.append(QUIET[:4], 400)
+        self.assertEqual(verdict(QUIET, wild)["verdict"], "cannot-tell")
+        self.assertEqual(verdict(wild, QUIET)["verdict"], "cannot-tell")
+        self.assertEqual(verdict(np.tile(QUIET, 4), np.append(np.tile(QUIET, 4), 400))["verdict"], "same")
+
+    def test_number_of_points(self):
+        """What is slower by itself may be chance among many points as noisy: then it cannot be told."""
+        dice = np.random.default_rng(3)
+        noise = {point(f"{i}"): [100 * np.exp(.1 * dice.standard_normal(5)) for _ in "ab"] for i in range(150)}
+        ours = [NOISY, NOISY * 1.55]
+        alone, among = ([compare.compare_points(*({**rest, point("a"): ours[k]} for k, rest in enumerate(sides)))
+                         for sides in ([{}, {}], [{p: v[k] for p, v in noise.items()} for k in (0, 1)])])
+        self.assertEqual(alone[-1]["verdict"], "slower")
+        self.assertEqual(among[-1]["verdict"], "cannot-tell")
+        self.assertEqual(alone[-1]["rank_p"], among[-1]["rank_p"])
+        self.assertLess(alone[-1]["p"], among[-1]["p"])
+
+    def test_order(self):
+        """The same input gives the same rows; other numbers of launches hide no change."""
+        dice = np.random.default_rng(1)
+        base = {point(str(i)): 100 * np.exp(.002 * dice.standard_normal(5 + i % 3)) for i in range(30)}
+        new = {p: v * (1.05 if p[0] in "78" else 3 if p[0] == "9" else 1) for p, v in base.items()}
+        found = compare.compare_points(base, new)
+        self.assertEqual(found, compare.compare_points(base, new))
+        self.assertEqual([r["collective"] for r in found if r["verdict"] != "same"], ["7", "8", "9"])
+
+    def test_ranges(self):
+        found = compare.compare_points(*({point("a", 8 << k): QUIET * (factor if k in (3, 4) else 1) for k in range(6)}
+                                         for factor in (1, 1.3)))
+        self.assertEqual([len(g) for g in compare.ranges(found)], [3, 2, 1])
+        self.assertRegex(compare.range_text(compare.ranges(found)[1]),
+                         r"^a 64 B to 128 B in-place stream: slower by \d+ to \d+ % at (64|128) B$")
+
+
+class Corrected(unittest.TestCase):
+    def test_brute_force(self):
+        """Adjusted p beside the definition: the largest of all that are no more extreme, in every exchange."""
+        dice = np.random.default_rng(2)
+        both = dice.standard_normal((6, 10)).cumsum(axis=0) + 5 * np.arange(10).reshape(1, 10)[:, ::-1] % 3
+        both[2, 5:] += 4
+        sides = [{point(str(i)): np.exp(.01 * row[part]) for i, row in enumerate(both)}
+                 for part in (slice(0, 5), slice(5, 10))]
+        logs = np.concatenate([np.log(np.array(list(side.values()))) for side in sides], axis=1)
+        null = [compare.distance(logs[:, list(c)], logs[:, [i for i in range(10) if i not in c]])
+                for c in combinations(range(10), 5)]
+        family = compare.Family(list(sides[0]), *sides, 1)
+        for sign in (1, -1):
+            seen, expected = sign * null[0], {}
+            for i in np.argsort(-seen):
+                rest = [k for k in range(6) if seen[k] <= seen[i]]
+                p = np.mean([(sign * exchange[rest]).max() >= seen[i] - 1e-9 for exchange in null])
+                expected[i] = max([p, *expected.values()])
+            np.testing.assert_allclose(compare.corrected([family], sign)[0], [expected[i] for i in range(6)])
+
+
+class Shares(NightCase):
+    def test_vendor(self):
+        for device, expected in (("NVIDIA H200", 450), ("NVIDIA H100 80GB HBM3", 450), ("NVIDIA H100 NVL", 300),
+                                 ("NVIDIA A100-PCIE-40GB", 300), ("Tesla V100-SXM2-32GB", 150), ("NVIDIA B200", 900),
+                                 ("NVIDIA GeForce RTX 4090", None), ("AMD EPYC", None)):
+            found = shares.vendor_gbs(device)
+            self.assertEqual(found and found[0], expected, device)
+
+
+class Program(NightCase):
+    def side(self, name, factor=1, ceiling=75.0, header=HEADER):
+        for i, time in enumerate(QUIET):
+            self.launch(f"{name}/{i}", [
+                {"size_bytes": size, "time_us": time * (factor if size == 4 << 20 else 1), "of_ceiling_percent": ceiling,
+                 "busbw_gbs": 300 if size > 8 else 1} for size in (8, 1 << 20, 4 << 20)], header=header)
+        return self.place / name
+
+    def test_planted(self):
+        """Nothing planted: exit 0. One size slower by 5 %, a setting changed: exit 13, and both named."""
+        base, header = self.side("base"), {**HEADER, "env": {"NCCL_MAX_NCHANNELS": "16", "NCCL_DEBUG": "INFO"}}
+        code, out, err = self.program("perf_compare", base, self.side("equal"))
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertRegex(out, r"\n# 3 same within 2 %; exit 0\n$")
+        code, out, _ = self.program("perf_compare", base, self.side("slow", 1.05, 70, header))
+        self.assertEqual(code, 13, out)
+        self.assertRegex(out, "# differs: NCCL_MAX_NCHANNELS: not set in BASE, 16 in NEW: the first suspect\n")
+        self.assertRegex(out, r"# all_reduce 4 MiB out-of-place stream: slower by 4\.\d to 5\.\d %\n"
+                         r"# 1 slower, 2 same within 2 %; exit 13\n$")
+        self.assertRegex(out, r" 70\.0 +-5\.0 +66\.7 +\+0\.0 +slower by")
+
+    def test_thresholds(self):
+        base, new = self.side("base"), self.side("new", header=None)
+        for options, code, text in (
+                (("--min-ceiling", 70, "--min-percent", 90), 0, "3 same"),
+                (("--min-ceiling", 80), 13, r"reaches 75.0 % of the ceiling at best \(4 MiB\): asked for 80 %"),
+                (("--min-percent", 99), 13, r"98.0 % of what was predicted \(median row\)"),
+                (("--min-vendor", 60), 77, "--vendor-gbs"),
+                (("--min-vendor", 60, "--vendor-gbs", 450), 0, "3 same"),
+                (("--min-vendor", 70, "--vendor-gbs", 450), 13, "66.7 % of the vendor's 450 GB/s"),
+                (("--min-effect", "0"), 2, "above 0")):
+            found, out, err = self.program("perf_compare", *options, base, new)
+            with self.subTest(options):
+                self.assertEqual(found, code)
+                self.assertRegex(out + err, text)
+
+    def test_forms(self):
+        """CSV and JSON have the same rows; errors name the file and end with 2."""
+        base = self.side("base")
+        _, text, _ = self.program("perf_compare", "--csv", "-", base, base)
+        code, whole, _ = self.program("perf_compare", "--json", "-", base, base)
+        lines, document = list(csv.DictReader(io.StringIO(text))), json.loads(whole)
+        self.assertEqual((code, document["exit"], list(lines[0])), (0, 0, list(compare.COLUMNS)))
+        self.assertEqual([r["text"] for r in document["comparisons"]], [r["text"] for r in lines])
+        other = self.launch("other/1", [{"collective": "all_gather"}])
+        for new, message in ((self.place / "nope", "nope: no such folder"), (other, "no point in common")):
+            code, out, err = self.program("perf_compare", base, new)
+            self.assertEqual((code, out), (2, ""))
+            self.assertRegex(err, f"^perf_compare: .*{message}")
+
+
+if __name__ == "__main__":
+    unittest.main()

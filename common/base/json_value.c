@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/output.h"
 
 json_t *json_value_text(const char *text)
@@ -19,9 +20,7 @@ json_t *json_value_text(const char *text)
 	value = json_string(text);
 	if (value)
 		return value;
-	clean = strdup(text);
-	if (!clean)
-		return NULL;
+	clean = must(strdup(text));
 	for (char *c = clean; *c; c++)
 		if ((unsigned char)*c > 0x7f)
 			*c = '?';
@@ -51,19 +50,7 @@ json_t *json_value_texts(char *const *texts, int n)
 {
 	json_t *list = json_array();
 
-	for (int i = 0; list && i < n; i++) {
-		if (json_array_append_new(list, json_value_text(texts[i])) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
+	for (int i = 0; i < n; i++)
+		json_array_append_new(list, json_value_text(texts[i]));
 	return list;
-}
-
-json_t *json_value_if(json_t *value, int rc)
-{
-	if (rc == 0)
-		return value;
-	json_decref(value);
-	return NULL;
 }

@@ -17,9 +17,6 @@ json_t *json_value_real(double value);
  * 0 or a negative errno: -ENOSPC on a full disk. */
 int json_value_save(const json_t *value, const char *path, size_t flags);
 
-/* `value` itself when rc tells that all additions to it worked, else NULL, and it is freed. */
-json_t *json_value_if(json_t *value, int rc);
-
 /* n strings. */
 json_t *json_value_texts(char *const *texts, int n);
 

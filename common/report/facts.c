@@ -1,7 +1,6 @@
 /* facts.c: provenance of a run. */
 #include "report/facts.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,12 +17,7 @@ int facts_gather(struct job *job, struct backend *backend, struct rank_facts **r
 
 	gethostname(mine.host, sizeof(mine.host) - 1);
 	backend->ops->facts(backend, &mine.device);
-	*ranks = NULL;
-	if (job->rank == 0) {
-		*ranks = calloc((size_t)job->nranks, sizeof(**ranks));
-		if (!*ranks)
-			return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	}
+	*ranks = job->rank == 0 ? must(calloc((size_t)job->nranks, sizeof(**ranks))) : NULL;
 	return job_gather(job, &mine, sizeof(mine), *ranks);
 }
 

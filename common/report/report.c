@@ -20,11 +20,8 @@ static int add(struct report *report, struct sink *sink)
 static int add_table(struct report *report, FILE *out, const struct options *options,
 		     const struct collective *collective, struct error *err)
 {
-	struct sink *sink = sink_table_new(out, options->table, collective->in_place,
-					   options->check > 0, options->timestamps, err);
-
-	return sink ? add(report, sink)
-		    : error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory for the table");
+	return add(report, sink_table_new(out, options->table, collective->in_place,
+					  options->check > 0, options->timestamps, err));
 }
 
 /* --out DIR: a folder of its own per run. */

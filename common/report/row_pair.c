@@ -1,9 +1,10 @@
 /* row_pair.c: the out-of-place and the in-place row of one point, held until both are there. */
 #include "report/row_pair.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/error.h"
 
 static int side_of(const struct row *row)
 {
@@ -36,36 +37,22 @@ bool row_pair_takes(const struct row_pair *pair, const struct row *row)
 	       same_point(&pair->rows[PAIR_OUT], row);
 }
 
-static int copy_array(const void *from, size_t n, size_t size, void **to)
+static void *copy_array(const void *from, size_t n, size_t size)
 {
-	*to = NULL;
-	if (!from || n == 0)
-		return 0;
-	*to = calloc(n, size);
-	if (!*to)
-		return -ENOMEM;
-	memcpy(*to, from, n * size);
-	return 0;
+	return from && n > 0 ? memcpy(must(malloc(n * size)), from, n * size) : NULL;
 }
 
-int row_pair_put(struct row_pair *pair, const struct row *row)
+void row_pair_put(struct row_pair *pair, const struct row *row)
 {
 	size_t nranks = row->nranks > 0 ? (size_t)row->nranks : 0;
 	size_t nsamples = row->samples > 0 ? (size_t)row->samples : 0;
 	int side = side_of(row);
-	void *times = NULL, *per_rank = NULL;
 
-	if (copy_array(row->sample_times_us, nsamples * nranks, sizeof(double), &times) < 0)
-		return -ENOMEM;
-	if (copy_array(row->per_rank, nranks, sizeof(struct stats), &per_rank) < 0) {
-		free(times);
-		return -ENOMEM;
-	}
 	pair->rows[side] = *row;
-	pair->rows[side].sample_times_us = times;
-	pair->rows[side].per_rank = per_rank;
+	pair->rows[side].sample_times_us =
+		copy_array(row->sample_times_us, nsamples * nranks, sizeof(double));
+	pair->rows[side].per_rank = copy_array(row->per_rank, nranks, sizeof(struct stats));
 	pair->has[side] = true;
-	return 0;
 }
 
 void row_pair_clear(struct row_pair *pair)

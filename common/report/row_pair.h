@@ -23,8 +23,8 @@ bool row_pair_empty(const struct row_pair *pair);
  * in-place twin of the same point. */
 bool row_pair_takes(const struct row_pair *pair, const struct row *row);
 
-/* Hold a copy of a row that row_pair_takes(). 0, or -ENOMEM with the pair unchanged. */
-int row_pair_put(struct row_pair *pair, const struct row *row);
+/* Hold a copy of a row that row_pair_takes(). */
+void row_pair_put(struct row_pair *pair, const struct row *row);
 
 /* Forget what is held and free it. */
 void row_pair_clear(struct row_pair *pair);

@@ -31,8 +31,6 @@ int sink_file_refused(struct error *err, const char *path, int code)
 	if (code == -EEXIST)
 		return error_set(err, OUTCOME_USAGE, code,
 				 "%s exists already; name a file that does not", path);
-	if (code == -ENOMEM)
-		return error_set(err, OUTCOME_INTERNAL, code, "no memory for writing %s", path);
 	return error_set(err, OUTCOME_USAGE, code,
 			 "can't create %s: %s; name a file in a folder that can be written to",
 			 path, strerror(-code));
@@ -45,7 +43,7 @@ static int write_failed(struct error *err, const char *path, int code)
 
 int sink_file_replace(struct error *err, const char *path, char *text)
 {
-	int rc = text ? output_whole(path, text, strlen(text)) : -ENOMEM;
+	int rc = output_whole(path, text, strlen(text));
 
 	free(text);
 	return rc < 0 ? write_failed(err, path, rc) : 0;
@@ -69,26 +67,16 @@ void sink_lines_free(struct sink *sink)
 
 struct sink *sink_lines_new(const struct sink_ops *ops, const char *path, struct error *err)
 {
-	struct sink_lines *lines = calloc(1, sizeof(*lines));
-	int rc = -ENOMEM;
+	struct sink_lines *lines = must(calloc(1, sizeof(*lines)));
 
-	if (!lines)
-		goto fail;
 	lines->base.ops = ops;
 	lines->base.err = err;
-	lines->path = strdup(path);
-	if (!lines->path)
-		goto fail_free;
-	lines->fd = rc = sink_file_create(path);
-	if (rc < 0)
-		goto fail_free;
-	return &lines->base;
-
-fail_free:
-	free(lines->path);
-	free(lines);
-fail:
-	sink_file_refused(err, path, rc);
+	lines->path = must(strdup(path));
+	lines->fd = sink_file_create(path);
+	if (lines->fd >= 0)
+		return &lines->base;
+	sink_file_refused(err, path, lines->fd);
+	sink_lines_free(&lines->base);
 	return NULL;
 }
 
@@ -116,11 +104,6 @@ int sink_lines_append(struct sink *sink, const char *data, size_t len)
 		len -= (size_t)n;
 	}
 	return 0;
-}
-
-int sink_lines_no_memory(struct sink *sink)
-{
-	return sink_file_refused(sink->err, ((struct sink_lines *)sink)->path, -ENOMEM);
 }
 
 bool sink_row_failed(const struct row *row)

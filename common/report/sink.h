@@ -68,7 +68,7 @@ struct sink {
  * says; every other line starts with '#'. TABLE_HANGAR is 140 characters wide: of both placements only
  * the first has room for its prediction, share and spread. `checked` false prints N/A for #wrong. A line holds both placements, so a row is
  * printed when its in-place twin came or is known not to come (`in_place` false). Flushed per
- * line. NULL on lack of memory. */
+ * line. */
 struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool checked,
 			    bool timestamps, struct error *err);
 
@@ -88,7 +88,7 @@ struct sink *sink_nccl_json_new(const char *path, struct error *err);
 
 /* Prometheus text (metrics hangar_*), for node_exporter's textfile collector: `path`, which is
  * borrowed, is replaced as a whole when the run begins, every 10 s while rows come, and at its end;
- * of a run that hangs or is killed it says hangar_run_completed 0. NULL on lack of memory. */
+ * of a run that hangs or is killed it says hangar_run_completed 0. */
 struct sink *sink_metrics_new(const char *path, struct error *err);
 
 /* The file that was really taken: `path` or one with a number behind it. Lives as long as the

@@ -47,20 +47,16 @@ static int write_line(struct sink *sink, const struct row *row)
 {
 	char *line = NULL;
 	size_t len = 0;
-	FILE *out = open_memstream(&line, &len);
+	FILE *out = must(open_memstream(&line, &len));
 	int rc;
 
-	if (!out)
-		return sink_lines_no_memory(sink);
 	if (row)
 		put_cells(out, row);
 	else
 		put_names(out);
 	fputc('\n', out);
-	if (fclose(out) != 0)
-		rc = sink_lines_no_memory(sink);
-	else
-		rc = sink_lines_append(sink, line, len);
+	fclose(out);
+	rc = sink_lines_append(sink, must(line), len);
 	free(line);
 	return rc;
 }

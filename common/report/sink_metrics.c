@@ -103,10 +103,8 @@ static int save(struct sink_metrics *m, const struct run_summary *summary)
 {
 	char *text = NULL;
 	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = must(open_memstream(&text, &len));
 
-	if (!f)
-		return sink_file_refused(m->base.err, m->path, -ENOMEM);
 	put_info(f, m->facts);
 	put_run(f, m->facts, "run_start_timestamp_seconds", "when it began", (double)m->started);
 	put_run(f, m->facts, "run_update_timestamp_seconds", "when this was written",
@@ -119,12 +117,9 @@ static int save(struct sink_metrics *m, const struct run_summary *summary)
 	for (size_t i = 0; i < row_column_count && m->nrows > 0; i++)
 		if (row_columns[i].type == COLUMN_DOUBLE || row_columns[i].type == COLUMN_INT64)
 			put_column(f, m, &row_columns[i]);
-	if (fclose(f) != 0) {
-		free(text);
-		text = NULL;
-	}
+	fclose(f);
 	m->written = clock_seconds();
-	return sink_file_replace(m->base.err, m->path, text);
+	return sink_file_replace(m->base.err, m->path, must(text));
 }
 
 static int metrics_begin(struct sink *sink, const struct run_facts *facts)
@@ -140,12 +135,10 @@ static int metrics_begin(struct sink *sink, const struct run_facts *facts)
 static int metrics_row(struct sink *sink, const struct row *row)
 {
 	struct sink_metrics *m = (struct sink_metrics *)sink;
-	struct kept kept = { .row = *row }, *more = realloc(m->rows, (m->nrows + 1) * sizeof(kept));
+	struct kept kept = { .row = *row };
 	size_t i = 0;
 
-	if (!more)
-		return sink_file_refused(sink->err, m->path, -ENOMEM);
-	m->rows = more;
+	m->rows = must(realloc(m->rows, (m->nrows + 1) * sizeof(kept)));
 	snprintf(kept.labels, sizeof(kept.labels),
 		 "collective=\"%s\",backend=\"%s\",nranks=\"%d\",size_bytes=\"%" PRIu64
 		 "\",dtype=\"%s\",redop=\"%s\",root=\"%d\",placement=\"%s\",mode=\"%s\"",
@@ -179,12 +172,8 @@ static const struct sink_ops metrics_ops = {
 
 struct sink *sink_metrics_new(const char *path, struct error *err)
 {
-	struct sink_metrics *m = calloc(1, sizeof(*m));
+	struct sink_metrics *m = must(calloc(1, sizeof(*m)));
 
-	if (!m) {
-		sink_file_refused(err, path, -ENOMEM);
-		return NULL;
-	}
 	m->base = (struct sink){ &metrics_ops, err };
 	m->path = path;
 	return &m->base;

@@ -61,11 +61,10 @@ static json_t *device_object(const struct rank_facts *rank, const struct options
 static json_t *devices_array(const struct run_facts *facts)
 {
 	json_t *list = json_array();
-	int rc = 0;
 
-	for (int i = 0; rc == 0 && i < facts->nranks; i++)
-		rc = json_array_append_new(list, device_object(&facts->ranks[i], facts->options));
-	return json_value_if(list, rc);
+	for (int i = 0; i < facts->nranks; i++)
+		json_array_append_new(list, device_object(&facts->ranks[i], facts->options));
+	return list;
 }
 
 static json_t *config_object(const struct run_facts *facts)
@@ -120,30 +119,28 @@ static json_t *place_object(const struct row *row, const struct options *options
 static json_t *times_array(const double *times, int64_t n, int64_t stride)
 {
 	json_t *list = json_array();
-	int rc = 0;
 
-	for (int64_t i = 0; rc == 0 && i < n; i++)
-		rc = json_array_append_new(list, number(times[i * stride]));
-	return json_value_if(list, rc);
+	for (int64_t i = 0; i < n; i++)
+		json_array_append_new(list, number(times[i * stride]));
+	return list;
 }
 
 static json_t *times_of_ranks(const struct row *row)
 {
 	json_t *list = json_array();
-	int rc = 0;
 
-	for (int r = 0; rc == 0 && r < row->nranks; r++)
-		rc = json_array_append_new(list, times_array(row->sample_times_us + r, row->samples,
-							     row->nranks));
-	return json_value_if(list, rc);
+	for (int r = 0; r < row->nranks; r++)
+		json_array_append_new(list, times_array(row->sample_times_us + r, row->samples,
+							row->nranks));
+	return list;
 }
 
 /* The slowest rank's time of every sample; to be freed. */
 static double *slowest_times(const struct row *row)
 {
-	double *times = calloc((size_t)row->samples, sizeof(*times));
+	double *times = must(calloc((size_t)row->samples, sizeof(*times)));
 
-	for (int64_t i = 0; times && i < row->samples; i++) {
+	for (int64_t i = 0; i < row->samples; i++) {
 		times[i] = row->sample_times_us[i * row->nranks];
 		for (int r = 1; r < row->nranks; r++)
 			times[i] = fmax(times[i], row->sample_times_us[i * row->nranks + r]);
@@ -166,24 +163,19 @@ static json_t *per_iteration_object(const struct row *row, int skip)
 {
 	double *times = slowest_times(row);
 	int64_t skipped = skip < row->samples ? skip : row->samples;
-	json_t *to = NULL;
 	struct stats stats;
-	int rc;
+	json_t *to;
 
-	if (!times ||
-	    stats_compute(times + skipped, (size_t)(row->samples - skipped), &stats) == -ENOMEM)
-		goto out;
+	stats_compute(times + skipped, (size_t)(row->samples - skipped), &stats);
 	to = iterations_object(&stats, skipped);
-	rc = json_object_set_new(to, "times_us", times_array(times, row->samples, 1));
+	json_object_set_new(to, "times_us", times_array(times, row->samples, 1));
 	if (row->nranks > 1)
-		rc |= json_object_set_new(to, "per_process_max_times_us", times_of_ranks(row));
-	to = json_value_if(to, rc);
-out:
+		json_object_set_new(to, "per_process_max_times_us", times_of_ranks(row));
 	free(times);
 	return to;
 }
 
-static int put_side(json_t *to, const struct sink_nccl_json *json, int side)
+static void put_side(json_t *to, const struct sink_nccl_json *json, int side)
 {
 	static const char *const names[] = { [PAIR_OUT] = "out_of_place", [PAIR_IN] = "in_place" };
 	static const char *const details[] = {
@@ -191,15 +183,12 @@ static int put_side(json_t *to, const struct sink_nccl_json *json, int side)
 	};
 	const struct options *options = json->facts->options;
 	const struct row *row = &json->pair.rows[side];
-	int rc;
+	bool has = json->pair.has[side];
 
-	if (!json->pair.has[side])
-		return json_object_set_new(to, names[side], json_null());
-	rc = json_object_set_new(to, names[side], place_object(row, options));
-	if (options->per_iter && row->sample_times_us && row->samples > 0 && row->nranks > 0)
-		rc |= json_object_set_new(to, details[side],
-					  per_iteration_object(row, options->per_iter_skip));
-	return rc;
+	json_object_set_new(to, names[side], has ? place_object(row, options) : json_null());
+	if (has && options->per_iter && row->sample_times_us && row->samples > 0 && row->nranks > 0)
+		json_object_set_new(to, details[side],
+				    per_iteration_object(row, options->per_iter_skip));
 }
 
 /* nccl-tests counts rounds of -m aggregated calls. */
@@ -215,18 +204,17 @@ static json_t *result_object(const struct sink_nccl_json *json)
 	const struct row *row = row_pair_any(&json->pair);
 	char root[16];
 	json_t *to;
-	int rc;
 
 	snprintf(root, sizeof(root), "%6d", (int)row->root);
 	to = json_pack("{s:I, s:I, s:o, s:o, s:s}", "size", (json_int_t)row->size, "count",
 		       (json_int_t)row->count, "type", json_value_text(row->type), "redop",
 		       json_value_text(row->redop), "root", root);
-	rc = put_side(to, json, PAIR_OUT);
-	rc |= put_side(to, json, PAIR_IN);
-	rc |= json_object_set_new(to, "actual_iterations",
-				  json_integer(iterations_of(row, json->facts->options)));
-	rc |= json_object_set_new(to, "experiment_name", json_string(""));
-	return json_value_if(to, rc);
+	put_side(to, json, PAIR_OUT);
+	put_side(to, json, PAIR_IN);
+	json_object_set_new(to, "actual_iterations",
+			    json_integer(iterations_of(row, json->facts->options)));
+	json_object_set_new(to, "experiment_name", json_string(""));
+	return to;
 }
 
 /* ---- the document ---- */
@@ -260,51 +248,43 @@ static json_t *document(const struct sink_nccl_json *json, const struct run_summ
 
 /* ---- hooks ---- */
 
-static int no_memory(struct sink_nccl_json *json)
-{
-	return sink_file_refused(json->base.err, json->path, -ENOMEM);
-}
-
 static int nccl_json_begin(struct sink *sink, const struct run_facts *facts)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
 
 	json->facts = facts;
-	json->results = json_array();
-	return json->results ? 0 : no_memory(json);
+	json->results = must(json_array());
+	return 0;
 }
 
 /* The point that is held, if any, becomes a result. */
-static int keep_result(struct sink_nccl_json *json)
+static void keep_result(struct sink_nccl_json *json)
 {
-	int rc = 0;
-
 	if (!row_pair_empty(&json->pair))
-		rc = json_array_append_new(json->results, result_object(json));
+		json_array_append_new(json->results, result_object(json));
 	row_pair_clear(&json->pair);
-	return rc < 0 ? no_memory(json) : 0;
 }
 
 static int nccl_json_row(struct sink *sink, const struct row *row)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
-	int rc = row_pair_takes(&json->pair, row) ? 0 : keep_result(json);
 
-	if (rc == 0 && row_pair_put(&json->pair, row) < 0)
-		rc = no_memory(json);
-	return rc;
+	if (!row_pair_takes(&json->pair, row))
+		keep_result(json);
+	row_pair_put(&json->pair, row);
+	return 0;
 }
 
 static int nccl_json_end(struct sink *sink, const struct run_summary *summary)
 {
 	struct sink_nccl_json *json = (struct sink_nccl_json *)sink;
-	int rc = keep_result(json);
-	json_t *all = rc == 0 ? document(json, summary) : NULL;
-	char *text = all ? json_dumps(all, DUMP_FLAGS) : NULL;
+	json_t *all;
+	int rc;
 
+	keep_result(json);
+	all = document(json, summary);
+	rc = sink_file_replace(json->base.err, json->path, must(json_dumps(all, DUMP_FLAGS)));
 	json_decref(all);
-	if (rc == 0)
-		rc = sink_file_replace(json->base.err, json->path, text);
 	json->written = rc == 0;
 	return rc;
 }
@@ -336,18 +316,14 @@ static const struct sink_ops nccl_json_ops = {
  * to be freed. */
 static int create_free_name(const char *path, char **taken)
 {
+	size_t room = strlen(path) + 8;
 	int fd;
 
-	*taken = strdup(path);
-	if (!*taken)
-		return -ENOMEM;
+	*taken = must(malloc(room));
+	strcpy(*taken, path);
 	fd = sink_file_create(path);
 	for (int i = 0; fd == -EEXIST && i < SUFFIXES; i++) {
-		free(*taken);
-		if (asprintf(taken, "%s.%d", path, i) < 0) {
-			*taken = NULL;
-			return -ENOMEM;
-		}
+		snprintf(*taken, room, "%s.%d", path, i);
 		fd = sink_file_create(*taken);
 	}
 	return fd;
@@ -355,21 +331,16 @@ static int create_free_name(const char *path, char **taken)
 
 struct sink *sink_nccl_json_new(const char *path, struct error *err)
 {
-	struct sink_nccl_json *json = calloc(1, sizeof(*json));
+	struct sink_nccl_json *json = must(calloc(1, sizeof(*json)));
 
-	if (!json) {
-		sink_file_refused(err, path, -ENOMEM);
-		return NULL;
-	}
 	json->base.ops = &nccl_json_ops;
 	json->base.err = err;
 	json->fd = create_free_name(path, &json->path);
-	if (json->fd < 0) {
-		sink_file_refused(err, path, json->fd);
-		nccl_json_free(&json->base);
-		return NULL;
-	}
-	return &json->base;
+	if (json->fd >= 0)
+		return &json->base;
+	sink_file_refused(err, path, json->fd);
+	nccl_json_free(&json->base);
+	return NULL;
 }
 
 const char *sink_nccl_json_path(const struct sink *sink)

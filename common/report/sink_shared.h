@@ -19,7 +19,7 @@ int sink_file_create(const char *path);
 /* Keep in `err` that `path` could not be created; returns `code`. */
 int sink_file_refused(struct error *err, const char *path, int code);
 
-/* The file becomes `text`, whole or not at all; frees it. NULL: there was no memory for it. */
+/* The file becomes `text`, whole or not at all; frees it. */
 int sink_file_replace(struct error *err, const char *path, char *text);
 
 /* A sink whose only state is a file that gets lines. `new` creates `path`, which must not exist;
@@ -31,14 +31,11 @@ void sink_lines_free(struct sink *sink);
  * written before a failure is cut off again. */
 int sink_lines_append(struct sink *sink, const char *data, size_t len);
 
-/* Keep that there was no memory for a line; returns -ENOMEM. */
-int sink_lines_no_memory(struct sink *sink);
-
 /* Every allow-listed variable of this process: an object, or with `list` nccl-tests' array of
- * "NAME=value". A new reference; NULL on lack of memory only. */
+ * "NAME=value". A new reference. */
 json_t *sink_environment(bool list);
 
-/* The cell of a column, in its own type; as above. */
+/* The cell of a column, in its own type. */
 json_t *sink_column_value(const struct column *column, const struct row *row);
 
 /* "# TEXT" and a newline, with what would break the line replaced by blanks. */

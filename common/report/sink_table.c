@@ -53,23 +53,19 @@ struct draft {
 	size_t len;
 };
 
-static int draft_open(struct draft *draft, struct error *err)
+static FILE *draft_open(struct draft *draft)
 {
 	draft->text = NULL;
-	draft->out = open_memstream(&draft->text, &draft->len);
-	return draft->out ? 0
-			  : error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the table");
+	return draft->out = must(open_memstream(&draft->text, &draft->len));
 }
 
 static int draft_print(struct draft *draft, struct sink_table *table)
 {
 	int rc = 0;
 
-	if (fclose(draft->out) != 0)
-		rc = error_set(table->base.err, OUTCOME_INTERNAL, -ENOMEM,
-			       "no memory for the table");
-	else if (fwrite(draft->text, 1, draft->len, table->out) != draft->len ||
-		 fflush(table->out) != 0)
+	fclose(draft->out);
+	if (fwrite(must(draft->text), 1, draft->len, table->out) != draft->len ||
+	    fflush(table->out) != 0)
 		rc = error_set(table->base.err, OUTCOME_INTERNAL, -EIO, "writing the table: %s",
 			       strerror(errno));
 	free(draft->text);
@@ -279,17 +275,12 @@ static void put_line(FILE *out, const struct sink_table *table)
 static int print_pair(struct sink_table *table)
 {
 	struct draft draft;
-	int rc;
 
 	if (row_pair_empty(&table->pair))
 		return 0;
-	rc = draft_open(&draft, table->base.err);
-	if (rc == 0) {
-		put_line(draft.out, table);
-		rc = draft_print(&draft, table);
-	}
+	put_line(draft_open(&draft), table);
 	row_pair_clear(&table->pair);
-	return rc;
+	return draft_print(&draft, table);
 }
 
 /* ---- hooks ---- */
@@ -298,17 +289,13 @@ static int table_begin(struct sink *sink, const struct run_facts *facts)
 {
 	struct sink_table *table = (struct sink_table *)sink;
 	struct draft draft;
-	int rc;
 
 	table->cputime = facts->options->cputime;
 	table->min_bw = facts->options->min_bw;
 	table->memory = facts->options->memory_report;
 	table->predicted = facts->predicted;
 	choose_further(table);
-	rc = draft_open(&draft, sink->err);
-	if (rc < 0)
-		return rc;
-	sink_table_head(draft.out, facts);
+	sink_table_head(draft_open(&draft), facts);
 	put_headings(draft.out, table);
 	return draft_print(&draft, table);
 }
@@ -322,8 +309,7 @@ static int table_row(struct sink *sink, const struct row *row)
 		rc = print_pair(table);
 	if (rc < 0)
 		return rc;
-	if (row_pair_put(&table->pair, row) < 0)
-		return error_set(sink->err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the table");
+	row_pair_put(&table->pair, row);
 	if (!table->in_place || table->pair.has[PAIR_IN])
 		rc = print_pair(table);
 	return rc;
@@ -333,11 +319,8 @@ static int table_comment(struct sink *sink, const char *line)
 {
 	struct sink_table *table = (struct sink_table *)sink;
 	struct draft draft;
-	int rc = draft_open(&draft, sink->err);
 
-	if (rc < 0)
-		return rc;
-	sink_put_comment(draft.out, line);
+	sink_put_comment(draft_open(&draft), line);
 	return draft_print(&draft, table);
 }
 
@@ -399,10 +382,7 @@ static int table_end(struct sink *sink, const struct run_summary *summary)
 
 	if (rc < 0)
 		return rc;
-	rc = draft_open(&draft, sink->err);
-	if (rc < 0)
-		return rc;
-	put_error(draft.out, summary->err);
+	put_error(draft_open(&draft), summary->err);
 	if (!summary->checked)
 		fputs("# The data were not checked\n", draft.out);
 	fprintf(draft.out, "# %-20s : %" PRId64 " %s\n", "Out of bounds values",
@@ -438,10 +418,8 @@ static const struct sink_ops table_ops = {
 struct sink *sink_table_new(FILE *out, enum table_kind kind, bool in_place, bool checked,
 			    bool timestamps, struct error *err)
 {
-	struct sink_table *table = calloc(1, sizeof(*table));
+	struct sink_table *table = must(calloc(1, sizeof(*table)));
 
-	if (!table)
-		return NULL;
 	table->base.ops = &table_ops;
 	table->base.err = err;
 	table->out = out;

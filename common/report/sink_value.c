@@ -7,35 +7,23 @@
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
-static int add_variable(json_t *to, const char *variable, const char *equals)
-{
-	char *name = strndup(variable, (size_t)(equals - variable));
-	int rc = 0;
-
-	if (!name)
-		return -1;
-	if (!sink_env_allowed(name))
-		goto out;
-	if (json_is_array(to))
-		rc = json_array_append_new(to, json_value_text(variable));
-	else
-		rc = json_object_set_new(to, name, json_value_text(equals + 1));
-out:
-	free(name);
-	return rc;
-}
-
 json_t *sink_environment(bool list)
 {
 	json_t *to = list ? json_array() : json_object();
-	int rc = 0;
 
-	for (char **variable = environ; to && variable && *variable && rc == 0; variable++) {
-		const char *equals = strchr(*variable, '=');
+	for (char **variable = environ; variable && *variable; variable++) {
+		size_t len = strcspn(*variable, "=");
+		char *name = must(strndup(*variable, len));
 
-		rc = equals ? add_variable(to, *variable, equals) : 0;
+		if (!(*variable)[len] || !sink_env_allowed(name))
+			; /* none, or none of ours */
+		else if (list)
+			json_array_append_new(to, json_value_text(*variable));
+		else
+			json_object_set_new(to, name, json_value_text(*variable + len + 1));
+		free(name);
 	}
-	return json_value_if(to, rc);
+	return to;
 }
 
 json_t *sink_column_value(const struct column *column, const struct row *row)

@@ -193,7 +193,7 @@ static void test_pair(void)
 	other.size = 16;
 	CU_ASSERT_TRUE(row_pair_empty(&pair) && row_pair_takes(&pair, &out) &&
 		       row_pair_takes(&pair, &in));
-	CU_ASSERT_EQUAL(row_pair_put(&pair, &out), 0);
+	row_pair_put(&pair, &out);
 	CU_ASSERT_FALSE(row_pair_empty(&pair));
 	CU_ASSERT_FALSE(row_pair_takes(&pair, &out));
 	CU_ASSERT_FALSE(row_pair_takes(&pair, &other));
@@ -201,7 +201,7 @@ static void test_pair(void)
 	CU_ASSERT_PTR_NOT_EQUAL(row_pair_any(&pair)->sample_times_us, times);
 	CU_ASSERT_EQUAL(memcmp(row_pair_any(&pair)->sample_times_us, times, sizeof(times)), 0);
 	CU_ASSERT_EQUAL(row_pair_any(&pair)->per_rank[1].median, 6);
-	CU_ASSERT_EQUAL(row_pair_put(&pair, &in), 0);
+	row_pair_put(&pair, &in);
 	CU_ASSERT_TRUE(pair.has[PAIR_OUT] && pair.has[PAIR_IN]);
 	CU_ASSERT_FALSE(row_pair_takes(&pair, &in));
 	row_pair_clear(&pair);
@@ -209,7 +209,7 @@ static void test_pair(void)
 	row_pair_clear(&pair);
 
 	/* An in-place row that comes first stands alone. */
-	CU_ASSERT_EQUAL(row_pair_put(&pair, &in), 0);
+	row_pair_put(&pair, &in);
 	CU_ASSERT_FALSE(row_pair_takes(&pair, &out));
 	CU_ASSERT_STRING_EQUAL(row_pair_any(&pair)->placement, "in-place");
 	row_pair_clear(&pair);
@@ -240,7 +240,7 @@ static void test_pair_keys(void)
 	in[4].count = 4;
 	in[5].root = 0;
 	in[6].cycle = 1;
-	CU_ASSERT_EQUAL(row_pair_put(&pair, &out), 0);
+	row_pair_put(&pair, &out);
 	for (int i = 0; i < 7; i++)
 		CU_ASSERT_FALSE(row_pair_takes(&pair, &in[i]));
 	row_pair_clear(&pair);

@@ -1,6 +1,7 @@
 /* topo_predict.c: predicted bus bandwidth for any machine spec, without owning the machine. */
 #include <argp.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,77 +11,65 @@
 
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 
-enum {
-	KEY_GPUS = 256,
-	KEY_NICS,
-	KEY_GBPS,
-	KEY_FABRIC,
-	KEY_OVER,
-	KEY_ALGO,
-	KEY_PROTO,
-	KEY_CSV,
-	KEY_EXPLAIN,
-	KEY_LIST,
-	KEY_VENDOR,
-	KEY_NO_NVLS,
-	KEY_ALL_ALGOS,
-	KEY_PHYSICAL,
-	KEY_FITTED,
-	KEY_NCCL,
-	KEY_FAILURES,
-	KEY_HOURS,
-	KEY_COST,
-	KEY_SHARP,
-	KEY_COUNT
+/* How a value gets into its field of struct predict_job. */
+enum kind { FLAG, WHOLE, REAL, SIZE, TEXT, NODES, COLLS, FABRIC, ALGO, PROTO, VENDOR };
+
+#define AT(field) offsetof(struct predict_job, field)
+
+static const struct row {
+	const char *name;
+	char letter; /* 0: none */
+	const char *arg;
+	const char *help;
+	enum kind kind;
+	size_t at;
+} rows[] = {
+	{ "topo", 't', "SPEC|FILE.xml|FILE.json",
+	  "Machine spec (--list names them) or NCCL topology file", TEXT, AT(topo) },
+	{ "nodes", 'N', "N[-M]", "Number of nodes, or from N doubling up to M, and M", NODES, 0 },
+	{ "collective", 'c', "NAME[,NAME]|all", "Collectives (default: all_reduce)", COLLS, 0 },
+	{ "minbytes", 'b', "SIZE", "Smallest size (default: 1K)", SIZE, AT(from) },
+	{ "maxbytes", 'e', "SIZE", "Largest size (default: 8G)", SIZE, AT(to) },
+	{ "gpus", 0, "N", "GPUs used per node", WHOLE, AT(change.gpus) },
+	{ "nics", 0, "N", "NICs per node", WHOLE, AT(change.nics) },
+	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL, AT(change.nic_gbps) },
+	{ "fabric", 0, "rail|fat-tree", "Network between nodes", FABRIC, 0 },
+	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)", FLAG,
+	  AT(change.sharp) },
+	{ "oversubscription", 0, "FACTOR", "Of a fat tree's uplinks, from 1 (default: 1)", REAL,
+	  AT(change.oversubscription) },
+	{ "algo", 0, "NAME", "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P",
+	  ALGO, AT(algo) },
+	{ "proto", 0, "NAME", "LL, LL128 or Simple", PROTO, AT(proto) },
+	{ "all-algos", 0, NULL, "One row per algorithm", FLAG, AT(all_algos) },
+	{ "no-nvls", 0, NULL, "As with NCCL_NVLS_ENABLE=0", FLAG, AT(no_nvls) },
+	{ "nccl-model", 0, NULL, "Time is NCCL's own estimate; rows without one are left out", FLAG,
+	  AT(nccl_model) },
+	{ "physical", 0, NULL, "Without fitted constants", FLAG, AT(physical) },
+	{ "fitted", 0, "FILE", "Fitted constants (default: fitted.json above the specs)", TEXT,
+	  AT(fitted) },
+	{ "csv", 0, NULL, "CSV on standard output", FLAG, AT(csv) },
+	{ "count", 0, NULL, "Print only how many points came out, for timing", FLAG, AT(count) },
+	{ "explain", 0, NULL, "The derivation of one point: the largest size, or -b's without -e",
+	  FLAG, AT(explain) },
+	{ "list", 0, NULL, "Name the specs", FLAG, AT(list) },
+	{ "vendor", 0, "FILE", "Vendor figures with their sources; with --topo, that machine's",
+	  VENDOR, 0 },
+	{ "failures", 0, "RATE", "Failures per node and year: odds and checkpoint interval", REAL,
+	  AT(rate) },
+	{ "hours", 0, "HOURS", "Length of the job (default: 24)", REAL, AT(hours) },
+	{ "checkpoint", 0, "SECONDS", "Cost of a checkpoint (default: 60)", REAL, AT(cost_s) },
 };
 
-static const struct argp_option rows[] = {
-	{ "topo", 't', "SPEC|FILE.xml|FILE.json", 0,
-	  "Machine spec (--list names them) or NCCL topology file", 0 },
-	{ "nodes", 'N', "N[-M]", 0, "Number of nodes, or from N doubling up to M, and M", 0 },
-	{ "collective", 'c', "NAME[,NAME]|all", 0, "Collectives (default: all_reduce)", 0 },
-	{ "minbytes", 'b', "SIZE", 0, "Smallest size (default: 1K)", 0 },
-	{ "maxbytes", 'e', "SIZE", 0, "Largest size (default: 8G)", 0 },
-	{ "gpus", KEY_GPUS, "N", 0, "GPUs used per node", 0 },
-	{ "nics", KEY_NICS, "N", 0, "NICs per node", 0 },
-	{ "nic-gbps", KEY_GBPS, "GBPS", 0, "Line rate of a NIC", 0 },
-	{ "fabric", KEY_FABRIC, "rail|fat-tree", 0, "Network between nodes", 0 },
-	{ "sharp", KEY_SHARP, NULL, 0, "The network reduces (CollNet, NVLS over several nodes)",
-	  0 },
-	{ "oversubscription", KEY_OVER, "FACTOR", 0, "Of a fat tree's uplinks, from 1 (default: 1)",
-	  0 },
-	{ "algo", KEY_ALGO, "NAME", 0,
-	  "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P", 0 },
-	{ "proto", KEY_PROTO, "NAME", 0, "LL, LL128 or Simple", 0 },
-	{ "all-algos", KEY_ALL_ALGOS, NULL, 0, "One row per algorithm", 0 },
-	{ "no-nvls", KEY_NO_NVLS, NULL, 0, "As with NCCL_NVLS_ENABLE=0", 0 },
-	{ "nccl-model", KEY_NCCL, NULL, 0,
-	  "Time is NCCL's own estimate; rows without one are left out", 0 },
-	{ "physical", KEY_PHYSICAL, NULL, 0, "Without fitted constants", 0 },
-	{ "fitted", KEY_FITTED, "FILE", 0,
-	  "Fitted constants (default: fitted.json above the specs)", 0 },
-	{ "csv", KEY_CSV, NULL, 0, "CSV on standard output", 0 },
-	{ "count", KEY_COUNT, NULL, 0, "Print only how many points came out, for timing", 0 },
-	{ "explain", KEY_EXPLAIN, NULL, 0,
-	  "The derivation of one point: the largest size, or -b's without -e", 0 },
-	{ "list", KEY_LIST, NULL, 0, "Name the specs", 0 },
-	{ "vendor", KEY_VENDOR, "FILE", OPTION_ARG_OPTIONAL,
-	  "Vendor figures with their sources; with --topo, that machine's", 0 },
-	{ "failures", KEY_FAILURES, "RATE", 0,
-	  "Failures per node and year: odds and checkpoint interval", 0 },
-	{ "hours", KEY_HOURS, "HOURS", 0, "Length of the job (default: 24)", 0 },
-	{ "checkpoint", KEY_COST, "SECONDS", 0, "Cost of a checkpoint (default: 60)", 0 },
-	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ 0 },
-};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]), KEY = 256 };
 
-static int positive(struct argp_state *state, const char *text, const char *what)
+static int whole(struct argp_state *state, const char *text, const char *what)
 {
 	char *end;
 	long value = strtol(text, &end, 10);
 
 	if (*text == '\0' || *end != '\0' || value < 1 || value > 1000000)
-		argp_error(state, "%s: a number from 1 to 1000000, not '%s'", what, text);
+		argp_error(state, "--%s: a number from 1 to 1000000, not '%s'", what, text);
 	return (int)value;
 }
 
@@ -90,7 +79,7 @@ static double real(struct argp_state *state, const char *text, const char *what)
 	double value = strtod(text, &end);
 
 	if (*text == '\0' || *end != '\0' || !(value > 0 && value < 1e12))
-		argp_error(state, "%s: a positive number, not '%s'", what, text);
+		argp_error(state, "--%s: a positive number, not '%s'", what, text);
 	return value;
 }
 
@@ -143,62 +132,11 @@ static void parse_nodes(struct argp_state *state, struct predict_job *job, char 
 
 	if (dash != NULL)
 		*dash = '\0';
-	job->nodes_from = job->nodes_to = positive(state, text, "--nodes");
+	job->nodes_from = job->nodes_to = whole(state, text, "nodes");
 	if (dash != NULL)
-		job->nodes_to = positive(state, dash + 1, "--nodes");
+		job->nodes_to = whole(state, dash + 1, "nodes");
 	if (job->nodes_to < job->nodes_from)
 		argp_error(state, "--nodes: the range is empty");
-}
-
-static error_t parse_change(int key, char *arg, struct argp_state *state)
-{
-	struct predict_job *job = state->input;
-
-	switch (key) {
-	case KEY_GPUS:
-		job->change.gpus = positive(state, arg, "--gpus");
-		return 0;
-	case KEY_NICS:
-		job->change.nics = positive(state, arg, "--nics");
-		return 0;
-	case KEY_GBPS:
-		job->change.nic_gbps = real(state, arg, "--nic-gbps");
-		return 0;
-	case KEY_OVER:
-		job->change.oversubscription = real(state, arg, "--oversubscription");
-		if (job->change.oversubscription < 1)
-			argp_error(state, "--oversubscription: from 1, not '%s'", arg);
-		return 0;
-	case KEY_SHARP:
-		job->change.sharp = true;
-		return 0;
-	case KEY_FABRIC:
-		if (strcmp(arg, "rail") != 0 && strcmp(arg, "fat-tree") != 0)
-			argp_error(state, "--fabric is rail or fat-tree, not '%s'", arg);
-		job->change.fabric = 1 + (strcmp(arg, "rail") == 0 ? TOPO_RAIL : TOPO_FAT_TREE);
-		return 0;
-	case KEY_ALGO:
-		job->algo = model_algo_parse(arg);
-		if (job->algo < 0)
-			unknown(state, "algorithm", arg, model_algo_name, MODEL_ALGOS);
-		return 0;
-	case KEY_PROTO:
-		job->proto = model_proto_parse(arg);
-		if (job->proto < 0)
-			unknown(state, "protocol", arg, model_proto_name, MODEL_PROTOS);
-		return 0;
-	case KEY_FAILURES:
-		job->rate = real(state, arg, "--failures");
-		return 0;
-	case KEY_HOURS:
-		job->hours = real(state, arg, "--hours");
-		return 0;
-	case KEY_COST:
-		job->cost_s = real(state, arg, "--checkpoint");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
 }
 
 /* Sizes that were not said, and options that exclude each other. */
@@ -210,6 +148,9 @@ static void check_job(struct argp_state *state, struct predict_job *job)
 		job->to = job->explain && job->from > 0 ? job->from : fmax(8ull << 30, job->from);
 	if (job->from <= 0)
 		job->from = fmin(1 << 10, job->to);
+	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
+		argp_error(state, "--oversubscription: from 1, not '%g'",
+			   job->change.oversubscription);
 	if (job->explain && (job->csv || job->count || job->nccl_model))
 		argp_error(state,
 			   "--explain is for the eye, one point of our model: without --csv, "
@@ -222,57 +163,60 @@ static void check_job(struct argp_state *state, struct predict_job *job)
 		argp_error(state, "--physical takes no --fitted");
 }
 
+static void take(struct argp_state *state, struct predict_job *job, const struct row *row,
+		 char *arg)
+{
+	void *field = (char *)job + row->at;
+
+	switch (row->kind) {
+	case FLAG:
+		*(bool *)field = true;
+		break;
+	case WHOLE:
+		*(int *)field = whole(state, arg, row->name);
+		break;
+	case REAL:
+		*(double *)field = real(state, arg, row->name);
+		break;
+	case SIZE:
+		*(double *)field = size_of(state, arg);
+		break;
+	case TEXT:
+		*(const char **)field = arg;
+		break;
+	case NODES:
+		parse_nodes(state, job, arg);
+		break;
+	case COLLS:
+		parse_colls(state, job, arg);
+		break;
+	case FABRIC:
+		job->change.fabric = 1 + (strcmp(arg, "rail") == 0 ? TOPO_RAIL : TOPO_FAT_TREE);
+		if (strcmp(arg, "rail") != 0 && strcmp(arg, "fat-tree") != 0)
+			argp_error(state, "--fabric is rail or fat-tree, not '%s'", arg);
+		break;
+	case ALGO:
+		job->algo = model_algo_parse(arg);
+		if (job->algo < 0)
+			unknown(state, "algorithm", arg, model_algo_name, MODEL_ALGOS);
+		break;
+	case PROTO:
+		job->proto = model_proto_parse(arg);
+		if (job->proto < 0)
+			unknown(state, "protocol", arg, model_proto_name, MODEL_PROTOS);
+		break;
+	case VENDOR:
+		job->vendor = true;
+		job->vendor_file = arg;
+		break;
+	}
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct predict_job *job = state->input;
 
 	switch (key) {
-	case 't':
-		job->topo = arg;
-		return 0;
-	case 'N':
-		parse_nodes(state, job, arg);
-		return 0;
-	case 'c':
-		parse_colls(state, job, arg);
-		return 0;
-	case 'b':
-		job->from = size_of(state, arg);
-		return 0;
-	case 'e':
-		job->to = size_of(state, arg);
-		return 0;
-	case KEY_CSV:
-		job->csv = true;
-		return 0;
-	case KEY_COUNT:
-		job->count = true;
-		return 0;
-	case KEY_EXPLAIN:
-		job->explain = true;
-		return 0;
-	case KEY_LIST:
-		job->list = true;
-		return 0;
-	case KEY_VENDOR:
-		job->vendor = true;
-		job->vendor_file = arg;
-		return 0;
-	case KEY_NO_NVLS:
-		job->no_nvls = true;
-		return 0;
-	case KEY_ALL_ALGOS:
-		job->all_algos = true;
-		return 0;
-	case KEY_PHYSICAL:
-		job->physical = true;
-		return 0;
-	case KEY_FITTED:
-		job->fitted = arg;
-		return 0;
-	case KEY_NCCL:
-		job->nccl_model = true;
-		return 0;
 	case ARGP_KEY_END:
 		check_job(state, job);
 		return 0;
@@ -282,24 +226,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s' belongs to no option", arg);
 		return 0;
-	default:
-		return parse_change(key, arg, state);
 	}
+	for (int i = 0; i < ROWS; i++) {
+		if (key != (rows[i].letter ? rows[i].letter : KEY + i))
+			continue;
+		take(state, job, &rows[i], arg);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-		rows,
-		parse_option,
-		NULL,
-		"Predicts what a collective should take on a machine, and what its links could "
-		"carry at best.\v"
-		"Examples:\n  topo_predict --topo dgx-h100 --nodes 16\n"
-		"  topo_predict --topo hgx-h200 --gpus 4 --no-nvls -e 64M --explain",
-		NULL,
-		NULL,
-		NULL
+	struct argp_option options[ROWS + 2] = { 0 };
+	const struct argp argp = {
+		.options = options,
+		.parser = parse_option,
+		.doc = "Predicts what a collective should take on a machine, and what its links "
+		       "could carry at best.\v"
+		       "Examples:\n  topo_predict --topo dgx-h100 --nodes 16\n"
+		       "  topo_predict --topo hgx-h200 --gpus 4 --no-nvls -e 64M --explain",
 	};
 	struct predict_job job = { .nodes_from = 1,
 				   .nodes_to = 1,
@@ -310,6 +256,15 @@ int main(int argc, char **argv)
 				   .colls = 1u << MODEL_ALL_REDUCE };
 	struct error err = { .outcome = OUTCOME_OK };
 
+	for (int i = 0; i < ROWS; i++)
+		options[i] =
+			(struct argp_option){ .name = rows[i].name,
+					      .key = rows[i].letter ? rows[i].letter : KEY + i,
+					      .arg = rows[i].arg,
+					      .flags = rows[i].kind == VENDOR ? OPTION_ARG_OPTIONAL
+									      : 0,
+					      .doc = rows[i].help };
+	options[ROWS] = (struct argp_option){ .key = 'h', .flags = OPTION_HIDDEN }; /* as --help */
 	argp_err_exit_status = OUTCOME_USAGE;
 	output_guard("topo_predict");
 	argp_parse(&argp, argc, argv, 0, NULL, &job);

@@ -138,10 +138,7 @@ static int parse_command_line(struct option_set *set, int argc, char **argv)
 						      .key = row->letter ? row->letter
 									 : KEY_BASE + (int)i };
 	}
-	copy = calloc((size_t)argc + 1, sizeof(*copy));
-	if (!copy)
-		return error_set(set->err, OUTCOME_INTERNAL, -ENOMEM, "no memory for %d arguments",
-				 argc);
+	copy = must(calloc((size_t)argc + 1, sizeof(*copy)));
 	memcpy(copy, argv, (size_t)argc * sizeof(*copy));
 	rc = argp_parse(&argp, argc, copy,
 			ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &line);
@@ -171,10 +168,7 @@ int options_parse(struct options *options, const struct option_target *target, i
 	struct option_set set = { .options = options, .target = target, .err = err };
 	int rc;
 
-	rc = option_defaults(options);
-	if (rc < 0)
-		return error_set(err, OUTCOME_INTERNAL, rc, "the table of options is wrong: %s",
-				 options_table_check());
+	option_defaults(options);
 	rc = parse_command_line(&set, argc, argv);
 	/* A user who asks how to use it gets the answer, even where the rest is wrong. */
 	if (rc < 0 || options->help || options->version || options->completion ||

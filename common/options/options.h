@@ -149,8 +149,4 @@ int options_color(const struct options *options, int rank);
 void options_print_help(FILE *out, const struct option_target *target, const char *program);
 int options_print_completion(FILE *out, const char *shell, const char *program);
 
-/* The table itself is tested: unique names and letters, help texts, defaults in range. NULL, or
- * what is wrong. */
-const char *options_table_check(void);
-
 #endif

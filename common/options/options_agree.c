@@ -131,11 +131,10 @@ static void put_groups(const struct options_agree *all, int i, const struct rank
 
 bool options_agree_same(const struct options_agree *all, int nranks, char *text, size_t len)
 {
-	uint64_t *values = calloc((size_t)nranks, sizeof(*values));
+	uint64_t *values = must(calloc((size_t)nranks, sizeof(*values)));
 	struct rank_groups groups;
-	bool differ = !values;
+	bool differ = false;
 
-	snprintf(text, len, "no memory to compare the ranks' options");
 	for (int i = 0; i < AGREE_VALUES && !differ; i++) {
 		differ = differs(all, nranks, i, values);
 		if (!differ)

@@ -119,8 +119,9 @@ static int check_scopes(struct option_set *set)
 	const struct option_target *target = set->target;
 	struct options defaults;
 	size_t i;
-	int rc = option_defaults(&defaults);
+	int rc = 0;
 
+	option_defaults(&defaults);
 	for (i = 0; i < option_row_count && rc == 0; i++) {
 		const struct option_row *row = &option_rows[i];
 
@@ -146,8 +147,7 @@ const char *options_need_gpu(const struct options *options)
 {
 	struct options defaults;
 
-	if (option_defaults(&defaults) < 0)
-		return NULL;
+	option_defaults(&defaults);
 	for (size_t i = 0; i < option_row_count; i++)
 		if (option_rows[i].scope == SCOPE_GPU &&
 		    changed(options, &defaults, &option_rows[i]))
@@ -272,12 +272,11 @@ static int check_verdict(struct option_set *set)
 static int check_device_kernels(struct option_set *set)
 {
 	struct options defaults, *o = set->options;
-	int rc = option_defaults(&defaults);
 	const char *name = o->device_impl ? "device_implementation" : "device_cta_count";
 
-	if (rc < 0 ||
-	    (o->device_impl == defaults.device_impl && o->device_ctas == defaults.device_ctas))
-		return rc;
+	option_defaults(&defaults);
+	if (o->device_impl == defaults.device_impl && o->device_ctas == defaults.device_ctas)
+		return 0;
 	return error_set(set->err, OUTCOME_UNSUPPORTED, -EINVAL,
 			 "-%c %s: device-side kernels are not part of hangar; run without -D",
 			 option_rows[option_find(name)].letter, text_of(set, name));

@@ -1,4 +1,4 @@
-/* options_help.c: --help, --completion and the table's own check. */
+/* options_help.c: --help and --completion. */
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
@@ -161,81 +161,4 @@ int options_print_completion(FILE *out, const char *shell, const char *program)
 	fprintf(out, "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n}\n");
 	fprintf(out, "complete -o default -F %s %s\n", function, function + 8);
 	return 0;
-}
-
-static const char *check_row(const struct option_row *row)
-{
-	const char *p;
-
-	if (!row->help || !*row->help || strchr(row->help, '\n'))
-		return "an option lacks its line of help";
-	if (!row->kind || !row->kind->parse || !row->kind->allowed)
-		return "an option lacks its kind";
-	if (!row->kind->text)
-		return "an option's kind can't write its values";
-	if (row->agree == AGREE_UNDECIDED)
-		return "an option does not say whether all ranks must have the same";
-	if (row->offset + row->kind->size > sizeof(struct options))
-		return "an option writes outside struct options";
-	if (row->min > row->max)
-		return "an option's bounds exclude everything";
-	if (row->group < GROUP_SIZES || row->group >= GROUP_END || !option_group_titles[row->group])
-		return "an option has no group";
-	if (row->env && (row->letter || row->arg || row->flag || row->group != GROUP_ENVIRONMENT))
-		return "an environment variable has what only options have";
-	if (!row->env && !row->arg == !row->flag)
-		return "an option must have an argument or a flag text, and not both";
-	if (row->kind->word == kind_word.word && !row->words)
-		return "an option lacks its words";
-	for (p = row->name; *p; p++) {
-		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-')
-			return "an option's name has a character that no shell would like";
-	}
-	return NULL;
-}
-
-static const char *check_unique(size_t i)
-{
-	size_t j;
-
-	for (j = 0; j < i; j++) {
-		if (strcmp(option_rows[i].name, option_rows[j].name) == 0)
-			return "two options have the same name";
-		if (option_rows[i].letter && option_rows[i].letter == option_rows[j].letter)
-			return "two options have the same letter";
-	}
-	return NULL;
-}
-
-/* Words, defaults and flags are what the row itself accepts. */
-static const char *check_values(const struct option_row *row)
-{
-	struct options scratch = { 0 };
-	const char *word;
-	int i;
-
-	if (row->initial && row->kind->parse(row, row->initial, &scratch) < 0)
-		return "an option's default is not allowed by its row";
-	if (row->flag && row->kind->parse(row, row->flag, &scratch) < 0)
-		return "an option's flag text is not allowed by its row";
-	for (i = 0; row->kind->word && (word = row->kind->word(row, i)); i++) {
-		if (row->kind->parse(row, word, &scratch) < 0)
-			return "an option does not accept one of its words";
-	}
-	return NULL;
-}
-
-const char *options_table_check(void)
-{
-	const char *wrong = NULL;
-	size_t i;
-
-	for (i = 0; i < option_row_count && !wrong; i++) {
-		wrong = check_row(&option_rows[i]);
-		if (!wrong)
-			wrong = check_unique(i);
-		if (!wrong)
-			wrong = check_values(&option_rows[i]);
-	}
-	return wrong;
 }

@@ -269,18 +269,13 @@ int option_find(const char *name)
 	return -1;
 }
 
-int option_defaults(struct options *options)
+void option_defaults(struct options *options)
 {
-	size_t i;
-
 	memset(options, 0, sizeof(*options));
-	for (i = 0; i < option_row_count; i++) {
-		const struct option_row *row = &option_rows[i];
-
-		if (row->initial && row->kind->parse(row, row->initial, options) < 0)
-			return -EINVAL;
-	}
-	return 0;
+	for (size_t i = 0; i < option_row_count; i++)
+		if (option_rows[i].initial)
+			option_rows[i].kind->parse(&option_rows[i], option_rows[i].initial,
+						   options);
 }
 
 int option_take(struct option_set *set, int i, const char *text)

@@ -96,9 +96,8 @@ int option_word_index(const struct option_row *row, const char *text);
 /* The row's index, or -1. */
 int option_find(const char *name);
 
-/* Sets every field to its default. 0, or -EINVAL when a default of the table is not allowed by
- * its row. */
-int option_defaults(struct options *options);
+/* Sets every field to its default. */
+void option_defaults(struct options *options);
 
 /* Parse `text` into row `i`, remember it as given. 0, or -EINVAL with the error set. */
 int option_take(struct option_set *set, int i, const char *text);

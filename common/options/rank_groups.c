@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/rank_list.h"
 
 struct member {
@@ -81,14 +82,12 @@ static void put_group(struct rank_groups *g, const struct span *span, const stru
 void rank_groups(struct rank_groups *g, const uint64_t *values, int nranks)
 {
 	size_t room = (size_t)nranks + 1;
-	struct member *members = malloc(room * sizeof(*members));
-	struct span *spans = malloc(room * sizeof(*spans));
-	bool *in = malloc(room);
-	int count = 0, most;
+	struct member *members = must(malloc(room * sizeof(*members)));
+	struct span *spans = must(malloc(room * sizeof(*spans)));
+	bool *in = must(malloc(room));
+	int count = find_spans(spans, members, take_members(members, values, nranks)), most;
 
 	memset(g, 0, sizeof(*g));
-	if (members && spans && in)
-		count = find_spans(spans, members, take_members(members, values, nranks));
 	most = find_most(spans, count);
 	for (int i = 0; i < count; i++) {
 		g->more |= i != most && g->ngroups == RANK_GROUPS - 1;

@@ -23,7 +23,7 @@ struct rank_groups {
 
 /* Groups ranks 0 .. nranks-1 by their `values`; rank i with 0 is in no group. The largest group is the
  * last one, the others, of which at most three are kept, are in the order of ranks; among groups
- * as large as each other none is the largest. Without memory there are no groups. */
+ * as large as each other none is the largest. */
 void rank_groups(struct rank_groups *groups, const uint64_t *values, int nranks);
 
 /* FNV-1a of a text, never 0: a value for rank_groups. */

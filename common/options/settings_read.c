@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 enum { ENTRIES_MOST = 512 };
 
 struct entries {
@@ -43,8 +45,7 @@ static void add(struct entries *e, const char *text)
 	if (!strchr(text, '=') || weight_of(text) == SETTING_FREE || has_name(e, text) ||
 	    e->n == ENTRIES_MOST)
 		return;
-	e->texts[e->n] = strdup(text);
-	e->n += e->texts[e->n] != NULL;
+	e->texts[e->n++] = must(strdup(text));
 }
 
 static void add_file(struct entries *e, const char *path)
@@ -82,10 +83,8 @@ static void put_all(struct settings *s, const struct entries *e, enum setting_we
 
 void settings_read(struct settings *s, char *const *environment, const char *const *files)
 {
-	struct entries *e = calloc(1, sizeof(*e));
+	struct entries *e = must(calloc(1, sizeof(*e)));
 
-	if (!e)
-		return;
 	for (; *environment; environment++)
 		add(e, *environment);
 	for (; *files; files++)

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "options/options_table.h"
+
 /* Numbers without a leading zero; --low follows a --good below it, unless it is given itself. */
 static void test_lenient(void)
 {
@@ -243,13 +245,35 @@ static void test_text_and_reals(void)
 	CU_ASSERT_STRING_EQUAL(o.matrix_file, "m");
 }
 
+/* Words, defaults and flags are what the row itself accepts. */
+static bool values_allowed(const struct option_row *row)
+{
+	struct options scratch = { 0 };
+	const char *word = NULL;
+
+	for (int i = 0; row->kind->word && (word = row->kind->word(row, i)); i++)
+		if (row->kind->parse(row, word, &scratch) < 0)
+			return false;
+	return (!row->initial || row->kind->parse(row, row->initial, &scratch) == 0) &&
+	       (!row->flag || row->kind->parse(row, row->flag, &scratch) == 0);
+}
+
 static void test_table(void)
 {
-	const char *wrong = options_table_check();
+	for (size_t i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
 
-	CU_ASSERT_PTR_NULL(wrong);
-	if (wrong)
-		fprintf(stderr, "\n%s\n", wrong);
+		CU_ASSERT_TRUE(row->help && *row->help && !strchr(row->help, '\n'));
+		CU_ASSERT_TRUE(row->min <= row->max && row->agree != AGREE_UNDECIDED);
+		CU_ASSERT_PTR_NOT_NULL(option_group_titles[row->group]);
+		CU_ASSERT_EQUAL(row->env, row->group == GROUP_ENVIRONMENT);
+		CU_ASSERT_TRUE(row->env ? !row->letter && !row->arg && !row->flag
+					: !row->arg != !row->flag);
+		CU_ASSERT_TRUE(values_allowed(row));
+		for (size_t j = 0; j < i; j++)
+			CU_ASSERT_TRUE(strcmp(row->name, option_rows[j].name) != 0 &&
+				       (!row->letter || row->letter != option_rows[j].letter));
+	}
 }
 
 static void test_mode_names(void)

@@ -35,6 +35,7 @@ PLACES = ["first", "middle", "last", "several", "rest"]
 TRIES = 3  # so many cells with a pair were refused by started ranks and none was not: it cannot be
 MISSES = 8  # cells with a pair that the program refused, and it is given up
 CANDIDATES = 12
+FEW = 5  # cells of a fault that runs alone
 BEYOND = 99999999  # no schedule has so many calls
 SEARCH = 8  # calls that are tried until all culprits make one and the fault applies to it
 
@@ -52,6 +53,11 @@ def read_csv(path):
 def expectations(fault):
     path = Path(os.environ.get("EXPECTED", Path(__file__).resolve().parent / "expected.csv"))
     return [row for row in read_csv(path) if row["fault"] == fault]
+
+
+def alone(fault):
+    """It takes what its neighbours on the GPU need."""
+    return fault in os.environ.get("ALONE", "").split()
 
 
 def backend(cell):
@@ -89,13 +95,15 @@ def culprits(place, ranks, turn):
 
 def listed_faults(transport):
     """fault -> ("can run" or why not, where it can fire), in the program's own words."""
-    text = subprocess.run([program("all_gather"), "--backend", backend({"transport": transport}),
+    text = subprocess.run([fired("all_gather_perf"), "--backend", backend({"transport": transport}),
                            "--list-faults"], text=True, check=True, stdout=subprocess.PIPE).stdout
     found = {}
     for name, rows in re.findall(r"^# ([a-z][a-z0-9-]*) {2,}.*\n((?:#   .*\n)*)", text, re.M):
         here = re.search(r"^#   here: (.*)$", rows, re.M)
         fires = re.search(r"^#   fires: (.*)$", rows, re.M)
-        found[name] = (here[1] if here else "can run", fires[1].split() if fires else [])
+        # a plan may be made for GPUs of another machine
+        can = not here or here[1] == "needs a GPU" and devices()
+        found[name] = ("can run" if can else here[1], fires[1].split() if fires else [])
     return found
 
 
@@ -122,8 +130,9 @@ def factors_of(fault, transports, fires):
 
 # ---- one cell as a command ----
 
-def program(collective):
-    return str(Path(os.environ["BUILD"]) / "tests" / "fired" / f"{collective}_perf")
+def fired(words):
+    """A command with the whole path of its program: a plan is used where BUILD is another."""
+    return str(Path(os.environ["BUILD"]) / "tests" / "fired" / words)
 
 
 def devices():
@@ -142,7 +151,7 @@ def possible(cell):
 
 
 def command(cell, row):
-    words = [program(cell["collective"]), "--backend", backend(cell), "-g", cell["ranks"],
+    words = [cell["collective"] + "_perf", "--backend", backend(cell), "-g", cell["ranks"],
              "-b", cell["size"], "-d", cell["dtype"]]
     words += ["--mode", cell["mode"]] * (cell["mode"] != "stream")
     words.append(f"--schedule={cell['schedule']}")
@@ -153,12 +162,12 @@ def command(cell, row):
 
 @functools.cache
 def ask(words):
-    """(exit code, what was said last) of a start whose launcher starts nothing. No GPU is shown: they
-    take time and are looked at by ranks."""
+    """(exit code, what was said last) of a start whose launcher starts nothing. No GPU is shown:
+    CUDA's start takes many times the rest, and ranks look at them."""
     env = dict(os.environ, CUDA_VISIBLE_DEVICES="",
                PATH=os.environ["NOLAUNCH"] + os.pathsep + os.environ["PATH"])
-    run = subprocess.run([{"nccl": "auto"}.get(word, word) for word in words], env=env, text=True,
-                         timeout=60, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    run = subprocess.run(words, executable=fired(words[0]), env=env, text=True, timeout=60,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     lines = run.stderr.strip().splitlines()
     return run.returncode, lines[-1].split(": ", 1)[-1] if lines else ""
 
@@ -242,8 +251,10 @@ class Array:
         tried = dict(cell, **{name: value})
         if self.hits(tried) or not possible(tried):
             return -1
-        return len({pair for pair in self.open if (name, value) in pair and
-                    all(tried.get(other) == what for other, what in pair)})
+        mine = FACTORS.index(name)
+        return sum((((name, value), (other, tried[other])) if mine < i else
+                    ((other, tried[other]), (name, value))) in self.open
+                   for i, other in enumerate(FACTORS) if other in tried and i != mine)
 
     def candidate(self, pair, greedy=True):
         """A cell with the pair: the other factors, in random order, take what is worth most, or any
@@ -280,11 +291,14 @@ class Array:
         return reason or str(code)
 
     def find_cause(self, bad, reason):
-        """Which of a refused cell's values it takes: one that can be another, and is refused for the
-        same reason, is not needed. A cause is believed when it is refused beside every other value."""
+        """Which of a refused cell's values it takes: one that can be another, a cell's that is not
+        refused where there is one, and is refused for the same reason, is not needed. A cause is
+        believed when it is refused beside every other value."""
         cause = {name: bad[name] for name in FACTORS if len(self.factors[name]) > 1}
+        good = self.dice.choice(self.cells or [bad])
         for name in self.dice.sample(list(cause), len(cause)):
-            other = self.dice.choice([v for v in self.factors[name] if v != bad[name]])
+            others = [v for v in self.factors[name] if v != bad[name]]
+            other = good[name] if good[name] in others else self.dice.choice(others)
             changed = dict(bad, **{name: other})
             if possible(changed) and self.asked(changed) == reason:
                 del cause[name]
@@ -307,13 +321,16 @@ class Array:
                     cell[name] = self.dice.choice(self.factors[name])
 
     def extend(self, limit):
-        """Adds cells until all pairs that can be are covered, or there are `limit`."""
+        """Adds cells, of each collective first, until all pairs that can be are covered, or there are
+        `limit`."""
         misses = Counter()
         while len(self.cells) < limit:
             left = sorted(pair for pair in self.open if pair not in self.barren and not self.cannot(pair))
             if not left:
                 break
-            pair = self.dice.choice(left)
+            met = {cell["collective"] for cell in self.cells}
+            pair = self.dice.choice([pair for pair in left if pair[0][0] == "collective" and
+                                     pair[0][1] not in met and misses[pair[0]] < MISSES] or left)
             cell = self.best(pair)
             if cell is None:
                 self.barren.add(pair)
@@ -322,7 +339,7 @@ class Array:
             if reason:
                 self.seen.add(values_of(cell))
                 self.find_cause(dict(cell), reason)
-                misses[pair] += 1
+                misses.update([pair, pair[0]])
                 self.barren |= {pair} if misses[pair] == MISSES else set()
             else:
                 self.note(cell, True)
@@ -371,12 +388,13 @@ def plan(out):
     coverage = {row["fault"]: list(row.values()) for row in read_csv(out / "coverage.csv")}
     refused = [list(row.values()) for row in read_csv(out / "refused.csv")]
     found, cannot = runnable() if not old or spoilt else ({}, [])
-    limit = min(int(os.environ["CELLS"]), max(1, int(os.environ["MOST"]) // max(1, len(found))))
+    most = min(int(os.environ["CELLS"]), max(1, int(os.environ["MOST"]) // max(1, len(found))))
     jobs = []
     with ProcessPoolExecutor() as pool:
         for fault, (transports, fires) in found.items():
             mine = [cell for cell in old if cell["fault"] == fault]
             bad = {cell["cell"] for cell in mine} & spoilt
+            limit = min(most, FEW) if alone(fault) else most
             if not old or len(bad) > int(coverage[fault][COVERAGE.index("spoilt")]):
                 jobs.append(pool.submit(extended, fault, factors_of(fault, transports, fires), mine,
                                         bad, min(2 * limit, limit + len(bad))))
@@ -405,18 +423,21 @@ def forget_wrong(out):
 
 def todo(out):
     """Prints "NAME TRANSPORT RANKS COMMAND" of each run that has no line yet. Repeats come outermost
-    and faults take turns, so that what is cut short has covered all alike. Exit 2: no such fault."""
+    and faults take turns, so that what is cut short has covered all alike; what runs alone comes last.
+    Exit 2: no such fault."""
     with open(out / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if os.environ["RETRY"] == "1":
             forget_wrong(out)
         cells, spoilt = plan(out)
     ran = {(row["cell"], row["repeat"]) for row in read_csv(out / "matrix.csv")}
-    for repeat in range(1, int(os.environ["REPEATS"]) + 1):
-        for cell in sorted(cells, key=lambda c: int(c["cell"].rsplit(".", 1)[1])):
-            if (cell["cell"], str(repeat)) not in ran and cell["cell"] not in spoilt and \
-                    os.environ["CELL"] in ("", cell["cell"]):
-                print(f"{cell['cell']}-{repeat}", cell["transport"], cell["ranks"], cell["command"])
+    runs = itertools.product(range(1, int(os.environ["REPEATS"]) + 1), cells)
+    for repeat, cell in sorted(runs, key=lambda r: (alone(r[1]["fault"]), r[0],
+                                                    int(r[1]["cell"].rsplit(".", 1)[1]))):
+        if (cell["cell"], str(repeat)) not in ran and cell["cell"] not in spoilt and \
+                os.environ["CELL"] in ("", cell["cell"]):
+            print(f"{cell['cell']}-{repeat}", cell["transport"], cell["ranks"],
+                  shlex.quote(fired("")) + "/" + cell["command"])
     return 0 if {c["fault"] for c in cells} - {"none"} else 2
 
 

@@ -8,7 +8,7 @@
 # shellcheck source=ci/versus/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../versus/lib.sh"
 token=$$-$EPOCHREALTIME
-running=0
+declare -A weights=()
 
 # pids_of TEXT: processes whose HANGAR_TRIAL begins so; zombies have no environment any more
 pids_of() {
@@ -82,14 +82,21 @@ trial() {
 		"$(left_files "$dir/err.txt")" "$(left_cgroups "$cgroups")" >"$dir/end.txt"
 }
 
-# parallel COMMAND...: in the background, as soon as fewer than JOBS are
+# parallel COMMAND...: in the background, as soon as fewer than JOBS are, and `weight` and theirs
+# together are CORES at most
 parallel() {
-	if [ "$running" -ge "$JOBS" ]; then
-		wait -n || true
-		running=$((running - 1))
+	local pid sum=0 other
+	for other in "${weights[@]}"; do
+		sum=$((sum + other))
+	done
+	if ((sum > 0 && (${#weights[@]} >= JOBS || sum + ${weight:-1} > ${CORES:-9999}))); then
+		wait -n -p pid || true
+		unset "weights[$pid]"
+		parallel "$@"
+	else
+		"$@" &
+		weights[$!]=${weight:-1}
 	fi
-	"$@" &
-	running=$((running + 1))
 }
 
 # need_gpus: exit 77 when the nccl backend has no GPU to run on

@@ -104,6 +104,18 @@ for wrong in PER_GPU=half TRANSPORTS=tcp JOBS=many ONLY=no-such-fault; do
 	expect_rc 2 "$wrong:"
 done
 
+# A plan is made for GPUs of another machine and is run there; who starves its neighbours comes last.
+if grep -q libnccl < <(ldd "$BUILD/all_gather_perf"); then
+	export CUDA_VISIBLE_DEVICES=
+	for wanted in 77 0; do
+		matrix plan TRANSPORTS=p2p DEVICES=2 ONLY='^gpu-(oom|stuck)$' CELLS=7 RANKS=2 LIST=$((wanted == 0)) \
+			SIZES='32K 1M 8M' DTYPES='half float double'
+		expect_rc $wanted 'two GPUs:'
+	done
+	holds "gpu-oom's five are not last" [ "$(tail -n 5 "$work/out" | grep -c '^gpu-oom.0[1-5]-1 p2p 2 .*backend nccl')" -eq 5 ]
+	holds 'not seven of others' [ "$(grep -c '^gpu-stuck' "$work/out")" -eq 7 ]
+fi
+
 run ci/faults/healthy "$work/healthy" BACKEND=mpi N=2 KINDS='none late'
 expect_rc 0 'healthy:'
 expect_out '^0 false verdicts, 0 runs not healthy: passed$'

@@ -93,8 +93,11 @@ int nccl_cuda_fail(struct nccl *nccl, const char *what, cudaError_t rc)
 
 static int nccl_devices(void)
 {
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 	int n = 0;
 
+	if (visible && !*visible)
+		return 0; /* known before the driver has started */
 	if (cudaGetDeviceCount(&n) != cudaSuccess) {
 		(void)cudaGetLastError();
 		return 0;

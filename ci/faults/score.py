@@ -29,7 +29,9 @@ COLUMNS = ["cell", "repeat", "fault", "spec", *FACTORS, "culprits", "expected", 
 SUMMARY = ["fault", "keys", "transport", "runs", "right", "inconclusive", "wrong", "not_fired",
            "impossible", "detect_p50_ms", "detect_p99_ms", "detect_max_ms", "observed_max_ms",
            "leftovers"]
-RIGHT = ("ok", "inconclusive")
+RIGHT = ("ok", "inconclusive", "outvoted")
+# Most ranks did the same wrong thing: by majority the others are the odd ones, which is all that calls can say.
+OUTVOTED = "outvoted"
 VOID = ("impossible", "refused")
 
 
@@ -47,14 +49,28 @@ def members(cell, comm):
     return set(range(n))
 
 
-def point_right(rule, shots, verdict):
-    """`rule`: "op", "op-1..op+1", "init", which comes before call 1; "-": no point."""
-    low, high = verdict["seq_low"], verdict["seq_high"]
+def point_right(rule, shots, verdict, cell):
+    """`rule`: "op", "op-1..op+1", "init", which comes before call 1; "-": no point. With a star also the
+    same step on another communicator of the culprit's, or none where it made no call: what a rank
+    that is gone would have called next no record says."""
+    low, high, star = verdict["seq_low"], verdict["seq_high"], rule.endswith("*")
     if rule == "-":
         return low < 0
-    ends = [int(end.removeprefix("init").removeprefix("op") or 0) for end in rule.split("..")]
-    return any(verdict["comm"] == comm and op + ends[0] <= low <= high <= op + ends[-1]
-               for comm, op in shots.values())
+    ends = [int(end.removeprefix("init").removeprefix("op") or 0) for end in rule.rstrip("*").split("..")]
+
+    def fits(rank, comm, op):
+        if star and low < 0:
+            return op <= 1
+        if star and verdict["comm"] != comm:
+            return rank in members(cell, verdict["comm"]) and op + ends[0] - 1 <= low <= high <= op + ends[-1] + 1
+        return verdict["comm"] == comm and op + ends[0] <= low <= high <= op + ends[-1]
+    return any(fits(rank, *shot) for rank, shot in shots.items())
+
+
+def names_right(named, shots, here, kind):
+    """`here`: who fired on the communicator at hand, or is in it: all of them, of others as many as were
+    seen; of a circle one at least."""
+    return bool(named) and (kind == "order-cycle" or here <= named) and named <= set(shots)
 
 
 def fault_of(row, shots, cell, verdict):
@@ -67,20 +83,23 @@ def fault_of(row, shots, cell, verdict):
     if verdict["outcome"] == "ok":
         row = dict(row, **{"class": "-", "tie": "", "point": "-"})
     circle = members(cell, verdict["comm"])
-    here = {rank for rank, (comm, _) in shots.items() if comm == verdict["comm"]} or set(shots)
+    fired_here = {rank for rank, (comm, _) in shots.items() if comm == verdict["comm"]}
+    here = fired_here or set(shots)
     tie = bool(row["tie"]) and 2 * len(here) >= len(circle)
-    named = set() if row["class"] == "-" else set(shots)
     classes = row["class"].split("|") + (row["tie"].removeprefix("?").split("|") if tie else [])
-    sides = [named, here if named else named]
-    if tie and verdict["confidence"] == "inconclusive":
-        sides += [set(), circle, set(range(int(cell["ranks"])))]
+    nobody = row["class"] == "-" or tie and verdict["confidence"] == "inconclusive"
     if verdict["class"] not in classes:
         return f"class {verdict['class']} instead of {'|'.join(classes)}"
-    if verdict["named"] not in sides:
-        return f"ranks {listed(verdict['named'])} instead of {listed(named)}"
-    if not point_right(row["point"], shots, verdict):
+    if not point_right(row["point"], shots, verdict, cell):
         return (f"parted at {verdict['comm']}:{verdict['seq_low']}..{verdict['seq_high']} instead of "
                 f"{row['point']}, fired at {marked(shots)}")
+    if tie and row["fault"].endswith("-mismatch") and 2 * len(set(shots) & circle) > len(circle) and verdict["confidence"] == "majority" and \
+            verdict["named"] == circle - set(shots):
+        return OUTVOTED
+    if not (nobody and verdict["named"] in (set(), circle, set(range(int(cell["ranks"]))))) and \
+            (row["class"] == "-" or not names_right(
+                verdict["named"], shots, fired_here or set(shots) & circle, verdict["class"])):
+        return f"ranks {listed(verdict['named'])} instead of {listed(shots)}"
     if tie and not row["tie"].startswith("?") and verdict["confidence"] != "inconclusive":
         return f"confidence {verdict['confidence']} in a tie"
     return ""
@@ -212,6 +231,7 @@ def permuted(evidence, cell, row, shots):
         verdict = diagnose(copy) if made else None
     moved = {ranks - 1 - rank: where for rank, where in shots.items()}
     why = fault_of(row, moved, cell, verdict) if verdict else "no verdict"
+    why = "" if why == OUTVOTED else why
     return f"ranks renumbered: {why}" if why else "yes"
 
 
@@ -228,14 +248,14 @@ def judge(folder, cell, row, line, found):
         verdict = fresh or verdict
         shutil.rmtree(source)
         why = why or fault_of(row, shots, cell, verdict)
-        if cell["schedule"] == "plain" and not why:
-            found["permuted"] = why = permuted(copy, cell, row, shots)
-            why = "" if why == "yes" else why
+        if cell["schedule"] == "plain" and why in ("", OUTVOTED):
+            found["permuted"] = permuted(copy, cell, row, shots)
+            why = why if found["permuted"] == "yes" else found["permuted"]
     else:
         why = fault_of(row, shots, cell, verdict)
-    if not why and found["exit_code"] != CODES.get(verdict["outcome"]):
+    if why in ("", OUTVOTED) and found["exit_code"] != CODES.get(verdict["outcome"]):
         why = f"exit {found['exit_code']} with outcome {verdict['outcome']}"
-    if not why and found["scored_equal"] == "no":
+    if why in ("", OUTVOTED) and found["scored_equal"] == "no":
         why = "a fresh process says otherwise than the run's monitor"
     return verdict, why
 
@@ -274,7 +294,7 @@ def score(out, name):
         why = why if found["fired"] == "yes" else "did not fire"
         if not why and sum(map(int, end[2:])):
             why = "left something behind"
-        found["verdict"] = "wrong" if why else \
+        found["verdict"] = "outvoted" if why == OUTVOTED else "wrong" if why else \
             "inconclusive" if verdict["confidence"] == "inconclusive" else "ok"
     found.update({key: verdict[key] for key in ("outcome", "class", "comm", "seq_low", "seq_high",
                                                 "confidence")})
@@ -321,7 +341,7 @@ def by_fault(rows):
         valid = [r for r in group if r["fired"] == "yes"]
         count, delays = Counter(r["verdict"] for r in group), numbers(valid, "detect_ms")
         lost = sum(r["fired"] != "yes" and r["verdict"] not in VOID for r in group)
-        lines.append([fault, keys or "-", transport, len(group), count["ok"], count["inconclusive"],
+        lines.append([fault, keys or "-", transport, len(group), count["ok"], count["inconclusive"] + count["outvoted"],
                       count["wrong"] - lost, lost, sum(count[word] for word in VOID),
                       percentile(delays, 50), percentile(delays, 99), max(delays, default=""),
                       max(numbers(valid, "observed_ms"), default=""), leftovers(group)])

@@ -57,6 +57,11 @@ cases = [
     ("skip-call", {1}, 4, verdict("hang", "mismatch", [], 8, confidence="inconclusive"), "class"),
     ("skip-call", {0, 1, 2}, 4, verdict("hang", "mismatch", [], 8, confidence="inconclusive"), ""),
     ("skip-call", {0, 1, 2}, 4, verdict("hang", "mismatch", [3], 8), "ranks"),
+    # Three of four give another root: by majority, field by field, the fourth does.
+    ("root-mismatch", {0, 1, 2}, 4, verdict("hang", "mismatch", [3], 8), "outvoted"),
+    ("root-mismatch", {0, 1, 2}, 4, verdict("hang", "mismatch", [3], 9), "parted"),
+    ("root-mismatch", {0}, 4, verdict("hang", "mismatch", [3], 8), "ranks"),
+    ("kill-rank", {2}, 4, verdict("died", "rank-killed", [2], -1), "parted"),
     ("drop-rank", {1}, 2, verdict("hang", "missing-call", [], 8), "ranks"),
     # ... nor of three of four
     ("skip-call", {0, 1, 2}, 4, verdict("hang", "skipped-call", [0, 1, 2], 8), "confidence"),

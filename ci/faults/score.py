@@ -62,7 +62,7 @@ def point_right(rule, shots, verdict, cell):
         if star and low < 0:
             return op <= 1
         if star and verdict["comm"] != comm:
-            return rank in members(cell, verdict["comm"]) and op + ends[0] - 1 <= low <= high <= op + ends[-1] + 1
+            return cell["schedule"] in ("halves", "pairs", "ring") and rank in members(cell, verdict["comm"]) and op + ends[0] - 1 <= low <= high <= op + ends[-1] + 1
         return verdict["comm"] == comm and op + ends[0] <= low <= high <= op + ends[-1]
     return any(fits(rank, *shot) for rank, shot in shots.items())
 

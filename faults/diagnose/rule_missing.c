@@ -18,6 +18,7 @@ struct makers {
 	uint32_t phase; /* the furthest */
 	const char *
 		what; /* what one of those waits for whose calls have not completed, NULL: none does */
+	const char *through; /* the same of those whose calls all have */
 };
 
 /* Returns true if this rank's own account puts it past the calls that others are still in. The
@@ -41,16 +42,24 @@ static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 	return seq == ctx->align->top || call_in_pairs(align_reference(ctx->align, seq));
 }
 
+/* It waits, all its calls done, in one place with those who made one more and are done with it. */
+static bool is_level(const struct rank_view *v, const struct makers *makers)
+{
+	return v->waiting && makers->through && v->completed >= v->issued &&
+	       strcmp(v->what, makers->through) == 0;
+}
+
 /* What was left out once at the end, and a loop left that much early, leave the same evidence. */
 static enum diagnosis_class missing_class(const struct rule_ctx *ctx, int rank,
 					  const struct makers *makers)
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 
-	if (!is_beyond(r, makers))
+	bool one_step = is_one_step(ctx, ctx->align->tracks[rank].last + 1);
+
+	if (!is_beyond(r, makers) && !(one_step && is_level(&r->view, makers)))
 		return host_class(r, CLASS_MISSING);
-	return is_one_step(ctx, ctx->align->tracks[rank].last + 1) ? CLASS_SKIPPED_OR_EARLY
-								   : CLASS_EARLY;
+	return one_step ? CLASS_SKIPPED_OR_EARLY : CLASS_EARLY;
 }
 
 /* The fewest calls that any rank made; `idle`: leaving out those who wait for their own sends and
@@ -119,6 +128,8 @@ static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
 		makers->phase = v->phase > makers->phase ? v->phase : makers->phase;
 		if (v->waiting && v->completed < v->issued)
 			makers->what = v->what;
+		else if (v->waiting)
+			makers->through = v->what;
 	}
 	return behind->n ? least + 1 : 0;
 }

@@ -66,21 +66,29 @@ static uint64_t place_of(const struct gap *gap)
 	return gap->send->seq < gap->recv->seq ? gap->send->seq : gap->recv->seq;
 }
 
+/* Finds the gap of the flow that begins with call `k` of the rank; false: there is none that can be told, or
+ * `k` begins none. */
+static bool gap_at(const struct rule_ctx *ctx, const struct flows *flows, int rank, size_t k,
+		   struct gap *gap)
+{
+	const struct record *r = flows->calls[k];
+	const struct record *before = k > flows->first[rank] ? flows->calls[k - 1] : NULL;
+
+	*gap = (struct gap){ .from = rank, .to = r->peer };
+	return r->kind == CALL_SEND &&
+	       (!before || before->kind != r->kind || before->peer != r->peer) &&
+	       knows_all_calls(ctx, rank) && knows_all_calls(ctx, r->peer) && find_gap(flows, gap);
+}
+
 /* The first gap of the team. False: there is none that can be told. */
 static bool first_gap(const struct rule_ctx *ctx, const struct flows *flows, struct gap *first)
 {
+	struct gap gap;
 	bool any = false;
 
 	for (int i = 0; i < flows->nranks; i++)
 		for (size_t k = flows->first[i]; k < flows->first[i + 1]; k++) {
-			const struct record *r = flows->calls[k];
-			struct gap gap = { .from = i, .to = r->peer };
-
-			if (k > flows->first[i] && flows->calls[k - 1]->kind == r->kind &&
-			    flows->calls[k - 1]->peer == r->peer)
-				continue;
-			if (r->kind != CALL_SEND || !knows_all_calls(ctx, i) ||
-			    !knows_all_calls(ctx, r->peer) || !find_gap(flows, &gap))
+			if (!gap_at(ctx, flows, i, k, &gap))
 				continue;
 			if (!any || place_of(&gap) < place_of(first))
 				*first = gap;
@@ -95,7 +103,8 @@ static bool differs_alone(const struct rule_ctx *ctx, int rank, const struct rec
 	const struct align *a = ctx->align;
 	struct deviation own = align_compare(a, rank);
 	bool alone = !a->tie && own.kind == DEVIATION_FIELD && own.high == r->seq &&
-		     own.agreed >= PLAN_MIN && align_reference(a, r->seq)->kind == r->kind;
+		     (own.agreed >= PLAN_MIN || own.high == 1) &&
+		     align_reference(a, r->seq)->kind == r->kind;
 
 	for (int i = 0; i < a->nranks && alone; i++)
 		alone = i == rank || align_compare(a, i).kind == DEVIATION_NONE;
@@ -198,11 +207,15 @@ static void report_stray(const struct rule_ctx *ctx, struct finding *f, int rank
 	char one[160], other[160];
 
 	right.peer = partner;
+	if (f->culprits.n == 0) {
+		place_gap(ctx, f, stray, lacking, true);
+		snprintf(f->field, sizeof(f->field), "peer");
+		call_words(ctx->evidence, &right, f->majority, sizeof(f->majority));
+		name_pair(ctx, f, rank, stray->kind, partner);
+	}
+	if (f->culprits.in[rank])
+		return;
 	mark_culprit(&f->culprits, rank);
-	place_gap(ctx, f, stray, lacking, true);
-	snprintf(f->field, sizeof(f->field), "peer");
-	call_words(ctx->evidence, &right, f->majority, sizeof(f->majority));
-	name_pair(ctx, f, rank, stray->kind, partner);
 	finding_note(f,
 		     "Rank %d made call %" PRIu64 " (%s), of which rank %d has no part; rank %d's "
 		     "call %" PRIu64 " (%s) lacks its counterpart.",
@@ -210,27 +223,70 @@ static void report_stray(const struct rule_ctx *ctx, struct finding *f, int rank
 		     call_words(ctx->evidence, stray, one, sizeof(one)),
 		     rank_number(ctx->evidence, stray->peer), rank_number(ctx->evidence, partner),
 		     lacking->seq, call_words(ctx->evidence, lacking, other, sizeof(other)));
-	finding_conclude(ctx, f, CLASS_PAIR_PEER, "majority");
 }
 
-/* Somebody waits for a call that a rank made with another one. */
-static bool find_peer(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows)
+/* The first call of the flow that begins with call `k` of the rank which its partner has no part of; NULL:
+ * there is none, or `k` begins none. */
+static const struct record *first_lacking(const struct rule_ctx *ctx, const struct flows *flows,
+					  int rank, size_t k)
 {
-	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
+	const struct record *r = flows->calls[k];
+	const struct record *before = k > flows->first[rank] ? flows->calls[k - 1] : NULL;
+	int kind = r->kind == CALL_SEND ? CALL_RECV : CALL_SEND;
+	struct flow own, theirs;
 
-	for (int i = 0; i < n; i++) {
-		const struct record *theirs, *own = open_pair(ctx, i, &theirs), *stray;
-
-		stray = own ? find_stray(ctx, flows, own->peer, own, i) : NULL;
-		if (!stray)
-			continue;
-		report_stray(ctx, f, own->peer, stray, own, i);
-		return true;
-	}
-	return false;
+	if ((before && before->kind == r->kind && before->peer == r->peer) ||
+	    !knows_all_calls(ctx, rank) || !knows_all_calls(ctx, r->peer))
+		return NULL;
+	own = flow_of(flows, rank, r->kind, r->peer);
+	theirs = flow_of(flows, r->peer, kind, rank);
+	return own.n > theirs.n ? own.calls[theirs.n] : NULL;
 }
 
-static void report_gap(const struct rule_ctx *ctx, struct finding *f, const struct gap *gap)
+/* Somebody lacks the counterpart of a call, which a rank made with another one. */
+static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows)
+{
+	for (int i = 0; i < flows->nranks; i++)
+		for (size_t k = flows->first[i]; k < flows->first[i + 1]; k++) {
+			const struct record *own = first_lacking(ctx, flows, i, k);
+			const struct record *stray =
+				own ? find_stray(ctx, flows, own->peer, own, i) : NULL;
+
+			if (stray)
+				report_stray(ctx, f, own->peer, stray, own, i);
+		}
+	if (f->culprits.n == 0)
+		return false;
+	if (2 * (int)f->culprits.n > ctx->align->nranks)
+		finding_conclude(ctx, f, CLASS_PAIR_PEER, "inconclusive");
+	else
+		finding_conclude(ctx, f, CLASS_PAIR_PEER, "majority");
+	return true;
+}
+
+/* Whose calls are odd in the same way in further gaps. */
+static void mark_more(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows,
+		      bool moved)
+{
+	struct gap gap;
+
+	for (int i = 0; i < flows->nranks; i++)
+		for (size_t k = flows->first[i]; k < flows->first[i + 1]; k++) {
+			struct judgement j;
+
+			if (!gap_at(ctx, flows, i, k, &gap))
+				continue;
+			j = judge(ctx, &gap);
+			if (j.culprit < 0 || j.moved != moved || f->culprits.in[j.culprit])
+				continue;
+			mark_culprit(&f->culprits, j.culprit);
+			note_open(ctx, f, j.culprit, j.culprit == gap.from ? gap.send : gap.recv,
+				  j.culprit == gap.from ? gap.recv : gap.send);
+		}
+}
+
+static void report_gap(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows,
+		       const struct gap *gap)
 {
 	struct judgement j = judge(ctx, gap);
 	bool from = j.culprit == gap->from;
@@ -239,8 +295,10 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 
 	place_gap(ctx, f, odd, from ? gap->recv : gap->send, j.culprit >= 0);
 	note_open(ctx, f, from ? gap->from : gap->to, odd, from ? gap->recv : gap->send);
-	if (j.culprit >= 0)
+	if (j.culprit >= 0) {
 		mark_culprit(&f->culprits, j.culprit);
+		mark_more(ctx, f, flows, j.moved);
+	}
 	if (j.moved)
 		snprintf(f->field, sizeof(f->field), "call");
 	if (j.step == STEP_AHEAD)
@@ -263,9 +321,9 @@ bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 
 	if (ctx->align->nranks <= PAIR_RANKS_MAX &&
 	    flows_init(&flows, ctx->evidence, ctx->align->comm) == 0) {
-		found = find_peer(ctx, f, &flows);
+		found = find_peers(ctx, f, &flows);
 		if (!found && first_gap(ctx, &flows, &gap)) {
-			report_gap(ctx, f, &gap);
+			report_gap(ctx, f, &flows, &gap);
 			found = true;
 		}
 	}

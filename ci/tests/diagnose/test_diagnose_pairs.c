@@ -412,6 +412,33 @@ static void test_in_common(void)
 	}
 }
 
+/* Behind a collective each receives from its neighbour, whose send is over by then; rank 3, or 1 and 3, from
+ * another one. */
+static void test_wrong_partner(void)
+{
+	for (int two = 0; two < 2; two++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++) {
+			struct evidence_rank *r = &evidence.ranks[i];
+
+			for (uint64_t k = 0; k < 9; k++) {
+				r->calls[k] = make_call(k + 1, 100 - k);
+				if (k % 3 == 0)
+					continue;
+				r->calls[k].kind = k % 3 == 1 ? CALL_SEND : CALL_RECV;
+				r->calls[k].count = 100 - k / 3;
+				r->calls[k].peer = i ^ 1;
+			}
+			if (i == 3 || (two && i == 1))
+				r->calls[8].peer = i ^ 2;
+			r->ncalls = r->view.issued = 9;
+			r->view.completed = i == 3 ? 6 : 8;
+		}
+		expect(OUTCOME_HANG, "p2p-peer", two ? "1,3" : "3", 9, 9, 7);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
+	}
+}
+
 /* Every rank sends 100 elements to each; rank 3 sends 50 to rank 0, or to all. */
 static void test_amounts(void)
 {
@@ -442,6 +469,7 @@ static void test_amounts(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
+		{ "another partner", test_wrong_partner },
 		{ "an alltoallv's amounts", test_amounts },
 		{ "one left out, wherever it was", test_one_left_out },
 		{ "a partner that waits is behind", test_partner_behind },

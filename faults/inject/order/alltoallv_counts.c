@@ -1,4 +1,4 @@
-/* alltoallv_counts.c: the rank sends the next one another amount than that one expects. */
+/* alltoallv_counts.c: the rank sends the others another amount than they expect. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +17,14 @@ static int fire(const struct fault_act *act)
 {
 	size_t n = (size_t)act->nranks, *counts = malloc(n * sizeof(*counts));
 	struct call call = *act->call;
-	int next = (act->rank + 1) % act->nranks, rc;
+	int rc;
 
 	if (!counts)
 		return -ENOMEM;
 	memcpy(counts, call.send_counts, n * sizeof(*counts));
-	counts[next] = change_count(act->spec, counts[next]);
+	for (int i = 0; i < act->nranks; i++)
+		if (i != act->rank)
+			counts[i] = change_count(act->spec, counts[i]);
 	call.send_counts = counts;
 	rc = change_emit(act, &call);
 	free(counts);
@@ -31,8 +33,8 @@ static int fire(const struct fault_act *act)
 
 const struct fault fault_alltoallv_counts = {
 	.name = "alltoallv-counts",
-	.help = "makes one alltoallv in which it sends the next rank more or less than that one "
-		"expects",
+	.help = "makes one alltoallv in which it sends the other ranks more or less than they "
+		"expect",
 	.source = "MPI-BugBench, parameter matching; experts that disagree about their tokens",
 	.args = "factor=half|double by=NUMBER outcome=hang|corrupt|silent",
 	.kinds = KIND(ALLTOALLV),

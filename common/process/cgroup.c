@@ -16,12 +16,6 @@
 #define PREFIX	  "hangar-"
 #define PATH_LONG 4096
 
-/* A hierarchy: where it is mounted, and which part of it is. */
-struct mount {
-	char root[PATH_LONG], point[PATH_LONG];
-	bool v2;
-};
-
 static int file_write(const char *dir, const char *name, const char *text)
 {
 	char path[CGROUP_PATH + 64];
@@ -38,10 +32,9 @@ static int file_write(const char *dir, const char *name, const char *text)
 	return rc;
 }
 
-/* The number behind `key`, or the file's only one (key ""); -1: there is none. */
-static int64_t file_number(const char *dir, const char *name, const char *key)
+int64_t cgroup_number(const char *dir, const char *name, const char *key)
 {
-	char path[CGROUP_PATH + 64], line[256];
+	char path[CGROUP_PATH + 64], line[256], *end;
 	size_t len = strlen(key);
 	int64_t value = -1;
 	FILE *f;
@@ -50,9 +43,13 @@ static int64_t file_number(const char *dir, const char *name, const char *key)
 	f = fopen(path, "re");
 	if (!f)
 		return -1;
-	while (value < 0 && fgets(line, sizeof(line), f))
-		if (strncmp(line, key, len) == 0 && (len == 0 || line[len] == ' '))
-			value = strtoll(line + len, NULL, 10);
+	while (value < 0 && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, key, len) != 0 || (len > 0 && line[len] != ' '))
+			continue;
+		value = strtoll(line + len, &end, 10);
+		if (end == line + len)
+			value = -1;
+	}
 	fclose(f);
 	return value;
 }
@@ -76,83 +73,36 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-/* Version 1's memory hierarchy if there is one, else version 2's. Lines of mountinfo: "ID PARENT
- * MAJ:MIN ROOT POINT OPTIONS ... - TYPE SOURCE SUPER_OPTIONS". */
-static int find_mount(struct mount *mount)
+/* Lines of /proc/self/cgroup: "4:memory:/path", and "0::/path" of version 2, which has no memory
+ * where version 1 has it. A container sees part of the hierarchy: where there is no such folder,
+ * its own is the mount point. */
+int cgroup_find(const char *root, char *path, size_t len, size_t *base, bool *v2)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char line[3 * PATH_LONG], root[PATH_LONG], point[PATH_LONG], type[32], super[1024];
-	int rc = -ENOENT;
+	char line[PATH_LONG], place[PATH_LONG] = "";
+	FILE *f;
 
-	while (f && rc < 0 && fgets(line, sizeof(line), f)) {
-		const char *rest = strstr(line, " - ");
-		bool v1, v2;
+	*v2 = true;
+	snprintf(line, sizeof(line), "%s/proc/self/cgroup", root);
+	f = fopen(line, "re");
+	while (f && *v2 && fgets(line, sizeof(line), f)) {
+		char *names = strchr(line, ':'), *at = names ? strchr(names + 1, ':') : NULL;
 
-		if (!rest || sscanf(line, "%*s %*s %*s %4095s %4095s", root, point) != 2 ||
-		    sscanf(rest, " - %31s %*s %1023s", type, super) != 2)
+		if (!at)
 			continue;
-		v1 = strcmp(type, "cgroup") == 0 && listed(super, "memory");
-		v2 = strcmp(type, "cgroup2") == 0;
-		if (!v1 && !v2)
-			continue;
-		strcpy(mount->root, root);
-		strcpy(mount->point, point);
-		mount->v2 = v2;
-		if (v1)
-			rc = 0; /* a controller of version 1 is not in version 2 */
-		else
-			rc = rc == -ENOENT ? -EAGAIN : rc;
+		*at++ = '\0';
+		at[strcspn(at, "\n")] = '\0';
+		*v2 = !listed(names + 1, "memory");
+		if (!*v2 || !names[1])
+			strcpy(place, at[0] == '/' && at[1] && !strstr(at, "..") ? at : "");
 	}
 	if (f)
 		fclose(f);
-	return rc == -EAGAIN ? 0 : rc;
-}
-
-/* Lines of /proc/self/cgroup: "4:memory:/path", "0::/path". */
-static int find_place(const struct mount *mount, char *place, size_t len)
-{
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	char line[PATH_LONG];
-	int rc = -ENOENT;
-
-	while (f && rc < 0 && fgets(line, sizeof(line), f)) {
-		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
-
-		if (!path)
-			continue;
-		*path++ = '\0';
-		path[strcspn(path, "\n")] = '\0';
-		if (mount->v2 ? names[1] == '\0' : listed(names + 1, "memory"))
-			rc = (size_t)snprintf(place, len, "%s", path) < len ? 0 : -ENAMETOOLONG;
-	}
-	if (f)
-		fclose(f);
-	return rc;
-}
-
-/* Our cgroup's folder; *base is the length of the mount point, above which there is nothing to
- * see. */
-static int own_folder(char *path, size_t len, size_t *base, bool *v2)
-{
-	struct mount mount;
-	char place[PATH_LONG];
-	const char *below = place;
-	size_t root;
-	int rc = find_mount(&mount);
-
-	if (rc == 0)
-		rc = find_place(&mount, place, sizeof(place));
-	if (rc < 0)
-		return rc;
-	root = strlen(mount.root);
-	if (root > 1 && strncmp(place, mount.root, root) == 0)
-		below = place + root; /* a container sees part of the hierarchy */
-	if (strcmp(below, "/") == 0)
-		below = "";
-	*base = strlen(mount.point);
-	*v2 = mount.v2;
-	if ((size_t)snprintf(path, len, "%s%s", mount.point, below) >= len)
+	*base = (size_t)snprintf(path, len, "%s/sys/fs/cgroup%s", root, *v2 ? "" : "/memory");
+	if (*base + strlen(place) >= len)
 		return -ENAMETOOLONG;
+	strcpy(path + *base, place);
+	if (access(path, F_OK) < 0)
+		path[*base] = '\0';
 	return access(path, F_OK) == 0 ? 0 : -ENOENT;
 }
 
@@ -161,7 +111,7 @@ int cgroup_own(char *path, size_t len)
 	size_t base;
 	bool v2;
 
-	return own_folder(path, len, &base, &v2);
+	return cgroup_find("", path, len, &base, &v2);
 }
 
 /* Below `parent`; -EAGAIN where it could be given no limit. The link comes first: whoever is
@@ -195,7 +145,7 @@ int cgroup_make(struct cgroup *cgroup, const char *name, const char *run)
 	int rc;
 
 	memset(cgroup, 0, sizeof(*cgroup));
-	rc = own_folder(parent, sizeof(parent), &base, &v2);
+	rc = cgroup_find("", parent, sizeof(parent), &base, &v2);
 	if (rc < 0)
 		return rc;
 	if (run)
@@ -221,7 +171,7 @@ int cgroup_enter(const char *path)
 int cgroup_limit(const char *path, size_t room)
 {
 	bool v2 = has(path, "memory.max");
-	int64_t used = file_number(path, v2 ? "memory.current" : "memory.usage_in_bytes", "");
+	int64_t used = cgroup_number(path, v2 ? "memory.current" : "memory.usage_in_bytes", "");
 	char text[32];
 
 	if (used < 0)
@@ -237,9 +187,9 @@ int cgroup_limit(const char *path, size_t room)
 
 int64_t cgroup_oom_kills(const char *path)
 {
-	int64_t kills = file_number(path, "memory.events", "oom_kill");
+	int64_t kills = cgroup_number(path, "memory.events", "oom_kill");
 
-	return kills >= 0 ? kills : file_number(path, "memory.oom_control", "oom_kill");
+	return kills >= 0 ? kills : cgroup_number(path, "memory.oom_control", "oom_kill");
 }
 
 static bool is_ours(const char *path)

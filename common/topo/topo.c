@@ -123,98 +123,40 @@ double topo_pcie_gbs(int gen, int width)
 	return ldexp(12, gen - 3) * width / 16;
 }
 
-/* ---- rings in a mesh ------------------------------------------------------------------------- */
-/* A ring and its reverse together take one link of every pair they join, both directions of it. The
- * links are split into as many Hamiltonian cycles as fit, by trying; each is two rings. */
-struct mesh {
-	int n, bound, best, widest;
-	int path[TOPO_MAX_GPUS];
-	bool used[TOPO_MAX_GPUS];
-	int left[TOPO_MAX_GPUS][TOPO_MAX_GPUS]; /* links that no cycle took yet */
-	long steps;				/* before the search gives up with what it has */
-};
-
-static bool mesh_cycles(struct mesh *mesh, int found);
-
-static void mesh_take(struct mesh *mesh, const int *path, int change)
+/* Links between two GPUs of a mesh, both directions. */
+static int mesh_links(const struct topo_system *sys, int a, int b)
 {
-	for (int i = 0; i < mesh->n; i++) {
-		int a = path[i], b = path[(i + 1) % mesh->n];
+	int there = sys->gpu[a].links[b], back = sys->gpu[b].links[a];
 
-		mesh->left[a][b] += change;
-		mesh->left[b][a] += change;
-	}
+	return there < back ? there : back;
 }
 
-/* The path closes: take its links and look for the next cycle. True when as many were found as
- * there can be. */
-static bool mesh_close(struct mesh *mesh, int found)
-{
-	int path[TOPO_MAX_GPUS];
-	bool done;
-
-	memcpy(path, mesh->path, sizeof(path));
-	mesh_take(mesh, path, -1);
-	done = mesh_cycles(mesh, found + 1);
-	mesh_take(mesh, path, 1);
-	memcpy(mesh->path, path, sizeof(path));
-	memset(mesh->used, true, sizeof(mesh->used));
-	return done;
-}
-
-/* Extend the path, widest remaining connection first. */
-static bool mesh_extend(struct mesh *mesh, int depth, int found)
-{
-	int at = mesh->path[depth - 1];
-
-	if (depth == mesh->n)
-		return mesh->left[at][mesh->path[0]] > 0 && mesh_close(mesh, found);
-	for (int width = mesh->widest; width > 0; width--) {
-		if (mesh->steps-- <= 0)
-			return true;
-		for (int next = 1; next < mesh->n; next++) {
-			if (mesh->used[next] || mesh->left[at][next] != width)
-				continue;
-			mesh->used[next] = true;
-			mesh->path[depth] = next;
-			if (mesh_extend(mesh, depth + 1, found))
-				return true;
-			mesh->used[next] = false;
-		}
-	}
-	return false;
-}
-
-static bool mesh_cycles(struct mesh *mesh, int found)
-{
-	mesh->best = found > mesh->best ? found : mesh->best;
-	if (found >= mesh->bound)
-		return true;
-	memset(mesh->used, 0, sizeof(mesh->used));
-	mesh->used[0] = true;
-	mesh->path[0] = 0;
-	return mesh_extend(mesh, 1, found);
-}
-
+/* A ring and its reverse take two links of each GPU: as many pairs of them as the GPU with the
+ * fewest links has room for, in a mesh that is connected. Exact for the meshes that are built. */
 static int mesh_rings(const struct topo_system *sys)
 {
-	struct mesh mesh = { .n = sys->ngpus, .bound = 1 << 20, .steps = 300000 };
+	bool reached[TOPO_MAX_GPUS] = { true }, grown = true;
+	int fewest = 1 << 20, n = 1;
 
+	while (grown) {
+		grown = false;
+		for (int i = 0; i < sys->ngpus * sys->ngpus; i++) {
+			int from = i / sys->ngpus, to = i % sys->ngpus;
+
+			if (!reached[from] || reached[to] || mesh_links(sys, from, to) == 0)
+				continue;
+			reached[to] = grown = true;
+			n++;
+		}
+	}
 	for (int i = 0; i < sys->ngpus; i++) {
 		int links = 0;
 
-		for (int j = 0; j < sys->ngpus; j++) {
-			mesh.left[i][j] = i == j ? 0
-					  : sys->gpu[i].links[j] < sys->gpu[j].links[i]
-						  ? sys->gpu[i].links[j]
-						  : sys->gpu[j].links[i];
-			links += mesh.left[i][j];
-			mesh.widest = mesh.left[i][j] > mesh.widest ? mesh.left[i][j] : mesh.widest;
-		}
-		mesh.bound = links / 2 < mesh.bound ? links / 2 : mesh.bound;
+		for (int j = 0; j < sys->ngpus; j++)
+			links += i == j ? 0 : mesh_links(sys, i, j);
+		fewest = links < fewest ? links : fewest;
 	}
-	mesh_cycles(&mesh, 0);
-	return 2 * mesh.best;
+	return n == sys->ngpus ? fewest / 2 * 2 : 0;
 }
 
 int topo_ring_links(const struct topo_system *sys)

@@ -113,10 +113,10 @@ static int gather_calls(struct rank *r, struct evidence *e)
 static int save_trace(const struct evidence *e, const char *path, struct error *err)
 {
 	struct timeline timeline;
-	int rc = timeline_init(&timeline, NULL, e);
+	int rc;
 
-	if (rc == 0)
-		rc = timeline_save_trace(&timeline, path);
+	timeline_init(&timeline, NULL, e);
+	rc = timeline_save_trace(&timeline, path);
 	timeline_release(&timeline);
 	return rc == 0 ? 0
 		       : error_set(err, OUTCOME_INTERNAL, rc, "--trace %.400s: %s", path,

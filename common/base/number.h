@@ -1,4 +1,4 @@
-/* number.h: floating-point numbers as text that no locale changes. */
+/* number.h: floating-point numbers as text. */
 #ifndef HANGAR_NUMBER_H
 #define HANGAR_NUMBER_H
 
@@ -15,8 +15,5 @@ char *number_fit(double value, int width, char *buf, size_t len);
 
 /* With so many decimals. Returns buf. */
 char *number_fixed(double value, int decimals, char *buf, size_t len);
-
-/* Replace the locale's decimal point, if `text` has one, by ".". In its own right for the tests. */
-void number_point(char *text, const char *point);
 
 #endif

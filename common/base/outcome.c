@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rank_list.h"
+
 /* From the one that hides all others to the one that any other hides. */
 static const struct {
 	enum outcome outcome;
@@ -71,54 +73,30 @@ struct expectation {
 	const char *ranks; /* "": any */
 };
 
-/* The number at the head of a list of ranks; *rest is what follows its comma, NULL at the end.
- * -EINVAL: no number. */
-static int rank_first(const char *list, const char **rest)
-{
-	char *end;
-	long rank;
-
-	if (!isdigit((unsigned char)*list))
-		return -EINVAL;
-	rank = strtol(list, &end, 10);
-	if (end - list > 9 || (*end && *end != ','))
-		return -EINVAL;
-	*rest = *end ? end + 1 : NULL;
-	return (int)rank;
-}
-
+/* "1,3": numbers of up to nine digits, a comma between two. */
 static int ranks_check(const char *list)
 {
-	while (list) {
-		if (rank_first(list, &list) < 0)
+	for (; *list; list++) {
+		size_t digits = strspn(list, "0123456789");
+
+		list += digits;
+		if (digits == 0 || digits > 9 || (*list && *list != ',') || (*list && !list[1]))
 			return -EINVAL;
+		if (!*list)
+			return 0;
 	}
-	return 0;
-}
-
-static bool ranks_hold(const char *list, int rank)
-{
-	while (list) {
-		int other = rank_first(list, &list);
-
-		if (other < 0)
-			return false;
-		if (other == rank)
-			return true;
-	}
-	return false;
+	return -EINVAL;
 }
 
 /* True when every rank of `a` is one of `b`. */
 static bool ranks_within(const char *a, const char *b)
 {
-	while (a) {
-		int rank = rank_first(a, &a);
-
-		if (rank < 0 || !ranks_hold(b, rank))
-			return false;
+	while (isdigit((unsigned char)*a) && rank_list_has(b, atoi(a))) {
+		a += strcspn(a, ",");
+		if (!*a++)
+			return true;
 	}
-	return true;
+	return false;
 }
 
 static int class_check(const char *class, size_t len)

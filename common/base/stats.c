@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 /* The budget alone does not end a measurement before this many samples: a median of fewer says
  * nothing. */
 #define BUDGET_SAMPLES 3
@@ -117,9 +119,7 @@ int stats_compute(const double *samples, size_t n, struct stats *stats)
 	for (size_t i = 0; i < n; i++)
 		if (isnan(samples[i]))
 			return -EINVAL;
-	sorted = malloc(n * sizeof(*sorted));
-	if (!sorted)
-		return -ENOMEM;
+	sorted = must(malloc(n * sizeof(*sorted)));
 	memcpy(sorted, samples, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), compare);
 
@@ -160,7 +160,7 @@ const char *stop_reason_name(enum stop_reason reason)
 	return names[reason];
 }
 
-/* A sample without a usable value (NaN, no memory) is not precise; the budget ends it. */
+/* A sample without a usable value (NaN) is not precise; the budget ends it. */
 static bool precise(const struct stop_rule *rule, const double *samples, size_t n)
 {
 	struct stats stats;

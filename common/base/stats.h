@@ -20,7 +20,7 @@ struct stats {
 	bool ci_exact;
 };
 
-/* Sorts a copy; `samples` is left alone. Returns 0, -ENOMEM, or -EINVAL when a sample is NaN. */
+/* Sorts a copy; `samples` is left alone. Returns 0, or -EINVAL when a sample is NaN. */
 int stats_compute(const double *samples, size_t n, struct stats *stats);
 
 /* Half width of the confidence interval over the median, in percent; infinity when the median is

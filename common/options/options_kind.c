@@ -2,7 +2,6 @@
  * completed and written. */
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,10 +192,8 @@ static void text_real(const struct option_row *row, const struct options *option
 
 	number_text(value, buf, len);
 	/* the short form must not make two values alike */
-	if (parse_real(buf, row->min, row->max, &back) < 0 || back != value) {
+	if (parse_real(buf, row->min, row->max, &back) < 0 || back != value)
 		snprintf(buf, len, "%.17g", value);
-		number_point(buf, localeconv()->decimal_point);
-	}
 }
 
 const struct option_kind kind_real = { sizeof(double), parse_kind_real, allow_real, text_real,

@@ -178,7 +178,7 @@ static void forget_slurm(void)
 	}
 }
 
-/* mpirun and its options, then our own command line. NULL without memory. */
+/* mpirun and its options, then our own command line. */
 static char **make_command(int ranks, char **argv, const char *tmpdir)
 {
 	static char count[16];
@@ -196,9 +196,7 @@ static char **make_command(int ranks, char **argv, const char *tmpdir)
 	snprintf(count, sizeof(count), "%d", ranks);
 	while (argv[argc])
 		argc++;
-	command = calloc(n + argc + 2, sizeof(*command));
-	if (!command)
-		return NULL;
+	command = must(calloc(n + argc + 2, sizeof(*command)));
 	if (!fixed[n - 1])
 		n--;
 	memcpy(command, fixed, n * sizeof(*command));
@@ -306,10 +304,6 @@ int launch_self(int ranks, char **argv, struct error *err)
 	setenv(ENV_PROGRESS, !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
 	forget_slurm();
 	command = make_command(ranks, argv, folder.path);
-	if (!command) {
-		error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-		goto out;
-	}
 	announce(command);
 	signal(SIGTSTP, SIG_IGN); /* half of a run stopped is a hang: Ctrl-Z does nothing */
 	signal_fd = signals_open(0, &mask);
@@ -323,7 +317,6 @@ int launch_self(int ranks, char **argv, struct error *err)
 		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
 	close(signal_fd);
 	free(command);
-out:
 	run_folder_release(&folder);
 	return code;
 }

@@ -109,7 +109,7 @@ void row_nothing_used(struct row *row);
 extern const struct column row_columns[];
 extern const size_t row_column_count;
 
-/* The cell as text: doubles with up to 6 significant decimals and never in a locale's form; NaN
+/* The cell as text: doubles with up to 6 significant decimals; NaN
  * and infinity as "nan" and "inf". Returns buf. */
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);
 

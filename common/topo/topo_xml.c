@@ -306,8 +306,8 @@ static void join_links(struct reader *r)
 static int parse(struct topo_system *sys, const char *text, size_t size, const char *source,
 		 struct error *err)
 {
-	struct reader *r = calloc(1, sizeof(*r));
-	int rc = -ENOMEM;
+	struct reader *r = must(calloc(1, sizeof(*r)));
+	int rc;
 
 	memset(sys, 0, sizeof(*sys));
 	snprintf(sys->name, sizeof(sys->name), "xml");
@@ -315,13 +315,7 @@ static int parse(struct topo_system *sys, const char *text, size_t size, const c
 	sys->by_sm = true;
 	sys->nnodes = sys->leaf_nodes = 1;
 	sys->oversubscription = 1;
-	if (r == NULL)
-		return error_set(err, OUTCOME_INTERNAL, rc, "out of memory");
-	r->parser = XML_ParserCreate(NULL);
-	if (r->parser == NULL) {
-		error_set(err, OUTCOME_INTERNAL, rc, "out of memory");
-		goto out;
-	}
+	r->parser = must(XML_ParserCreate(NULL));
 	r->sys = sys;
 	r->err = err;
 	r->cpu = r->gpu = -1;
@@ -341,7 +335,6 @@ static int parse(struct topo_system *sys, const char *text, size_t size, const c
 	sys->nvls = sys->ngpus > 1 && sys->gpu[0].switch_links > 0 && sys->gpu[0].model != NULL &&
 		    sys->gpu[0].model->sm >= 90;
 	XML_ParserFree(r->parser);
-out:
 	free(r);
 	return rc;
 }
@@ -354,22 +347,17 @@ int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struc
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err)
 {
 	FILE *in = fopen(path, "r");
-	char *text = NULL;
+	char *text;
 	size_t size;
-	int rc = -ENOMEM;
+	int rc;
 
 	if (in == NULL)
 		return error_set(err, OUTCOME_USAGE, -errno, "%.200s: %s", path, strerror(errno));
-	text = malloc(MAX_FILE + 1);
-	if (text == NULL) {
-		error_set(err, OUTCOME_INTERNAL, rc, "out of memory");
-		goto out;
-	}
+	text = must(malloc(MAX_FILE + 1));
 	size = fread(text, 1, MAX_FILE + 1, in);
 	rc = ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%.200s: cannot be read", path)
 			: parse(sys, text, size, path, err);
 	free(text);
-out:
 	fclose(in);
 	return rc;
 }

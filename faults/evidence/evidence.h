@@ -133,7 +133,7 @@ int evidence_save_rank(const struct evidence_rank *rank, int number, const char 
 
 /* Read what is in `dir`. 0 when there was anything to read; -ENOENT or -EINVAL with the error
  * set otherwise. Files of ranks from 1 << 18 on and such as saved.h rejects are passed over with
- * a remark. Of large runs the files are mapped, not read. */
+ * a remark. The files are mapped, not read. */
 int evidence_load(struct evidence *evidence, const char *dir, struct error *err);
 
 /* The same of several folders of one run, those of its hosts: what each knows is joined. Where two

@@ -25,7 +25,6 @@
 #define EVIDENCE_RANKS	 (1 << 18)
 #define EVIDENCE_STEPS	 (1 << 18)
 #define JSON_BYTES	 (1 << 20) /* larger files are not ours */
-#define MAPPED_RANKS	 256	   /* from here on files are mapped: memory stays small */
 #define NAMING_RANKS	 64	   /* who does not name program and library by then does not know */
 #define READERS		 8	   /* threads at most */
 #define READER_RANKS	 128	   /* a thread is not worth it for fewer */
@@ -51,7 +50,7 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 {
 	char command[sizeof(evidence->command)], name[sizeof(evidence->run)], *text;
 	json_t *run;
-	int rc = -ENOMEM;
+	int rc;
 
 	name_run(evidence, dir, name, sizeof(name));
 	evidence_blind_command(evidence->command, command, sizeof(command));
@@ -64,9 +63,8 @@ static int save_run(const struct evidence *evidence, const char *dir, const char
 			json_value_text(command), "remarks", json_value_text(evidence->remarks),
 			"options", json_value_text(evidence->options), "steps", evidence->steps,
 			"warmup", evidence->warmup);
-	text = run ? json_dumps(run, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
-	if (text)
-		rc = output_whole(path, text, strlen(text));
+	text = must(json_dumps(run, JSON_INDENT(1) | JSON_REAL_PRECISION(15)));
+	rc = output_whole(path, text, strlen(text));
 	free(text);
 	json_decref(run);
 	return rc;
@@ -134,24 +132,6 @@ static int open_plain(int dir, const char *name, size_t *bytes)
 	return fd;
 }
 
-/* The whole file into new memory; shorter than `bytes` when it shrank meanwhile. NULL: none to
- * be had. */
-static void *read_image(int fd, size_t *bytes)
-{
-	char *image = aligned_alloc(64, (*bytes + 63) / 64 * 64 + 64);
-	size_t have = 0;
-	ssize_t n = 1;
-
-	while (image && have < *bytes && n != 0) {
-		n = read(fd, image + have, *bytes - have);
-		if (n < 0 && errno != EINTR)
-			break;
-		have += n > 0 ? (size_t)n : 0;
-	}
-	*bytes = have;
-	return image;
-}
-
 /* Writable, for unsound records to be closed up, but none of it is copied before that. */
 static void *map_image(int fd, size_t bytes)
 {
@@ -166,8 +146,7 @@ static void *map_image(int fd, size_t bytes)
 	return image;
 }
 
-static void read_rank(struct evidence_rank *rank, int number, int dir, bool map,
-		      struct reading *reading)
+static void read_rank(struct evidence_rank *rank, int number, int dir, struct reading *reading)
 {
 	char name[32];
 	size_t bytes = 0;
@@ -180,19 +159,18 @@ static void read_rank(struct evidence_rank *rank, int number, int dir, bool map,
 		reading->fault = "cannot be read";
 		return;
 	}
-	rank->image = map ? map_image(fd, bytes) : NULL;
+	rank->image = map_image(fd, bytes);
 	rank->mapped = rank->image ? bytes : 0;
-	if (!rank->image)
-		rank->image = read_image(fd, &bytes);
 	close(fd);
-	reading->fault = rank->image ? saved_unpack(rank, number, rank->image, bytes,
-						    &reading->unsound, &reading->cut)
-				     : "is larger than the memory there is";
+	reading->fault = rank->image  ? saved_unpack(rank, number, rank->image, bytes,
+						     &reading->unsound, &reading->cut)
+			 : bytes == 0 ? "is too short to be evidence"
+				      : "is larger than the memory there is";
 	reading->untimed = !reading->fault && !rank->times &&
 			   ((struct saved_header *)rank->image)->has_times && rank->ncalls > 0;
 	if (reading->fault)
 		evidence_rank_release(rank);
-	else if (rank->mapped && reading->unsound == 0) /* comes back when it is looked at again */
+	else if (reading->unsound == 0) /* comes back when it is looked at again */
 		madvise(rank->image, rank->mapped, MADV_DONTNEED);
 }
 
@@ -210,8 +188,7 @@ static void *read_ranks(void *arg)
 
 	for (int i = r->first; i < r->evidence->nranks; i += r->step)
 		if (!r->readings[i].missing)
-			read_rank(&r->evidence->ranks[i], i, r->dir,
-				  r->evidence->nranks >= MAPPED_RANKS, &r->readings[i]);
+			read_rank(&r->evidence->ranks[i], i, r->dir, &r->readings[i]);
 	return NULL;
 }
 
@@ -327,15 +304,11 @@ static int find_ranks(DIR *d, bool *there)
 	return highest;
 }
 
-static int load_ranks(struct evidence *e, int dir, const bool *there)
+static void load_ranks(struct evidence *e, int dir, const bool *there)
 {
-	struct reading *readings = calloc((size_t)e->nranks + 1, sizeof(*readings));
+	struct reading *readings = must(calloc((size_t)e->nranks + 1, sizeof(*readings)));
 
 	e->ranks = evidence_ranks_alloc(e->nranks);
-	if (!e->ranks || !readings) {
-		free(readings);
-		return -ENOMEM;
-	}
 	for (int i = 0; i < e->nranks; i++)
 		readings[i].missing = !there[i];
 	read_all(e, dir, readings);
@@ -348,41 +321,30 @@ static int load_ranks(struct evidence *e, int dir, const bool *there)
 	for (int i = 0; i < e->nranks && i < NAMING_RANKS && !(e->library[0] && e->program[0]); i++)
 		if (e->ranks[i].recorder)
 			evidence_identify(e, e->ranks[i].recorder);
-	return 0;
 }
 
 int evidence_read_folder(struct evidence *evidence, const char *dir, struct error *err)
 {
 	DIR *d = opendir(dir);
-	int rc = d ? 0 : -errno, highest;
-	bool *there = calloc(EVIDENCE_RANKS + 1, sizeof(*there));
+	bool *there;
+	int highest;
 
 	memset(evidence, 0, sizeof(*evidence));
-	if (!d || !there) {
-		rc = d ? -ENOMEM : rc;
-		error_set(err, OUTCOME_INTERNAL, rc, "%s: %s", dir, strerror(-rc));
-		goto out;
-	}
+	if (!d)
+		return error_set(err, OUTCOME_INTERNAL, -errno, "%s: %s", dir, strerror(errno));
+	there = must(calloc(EVIDENCE_RANKS + 1, sizeof(*there)));
 	highest = find_ranks(d, there);
-	if (highest < 0) {
-		rc = error_set(err, OUTCOME_INTERNAL, -ENOENT, "%s holds no evidence (rank-N.fr)",
-			       dir);
-		goto out;
-	}
-	load_run(evidence, dir);
-	evidence->uncounted = evidence->nranks == 0;
-	if (evidence->nranks < highest + 1)
-		evidence->nranks = highest + 1;
-	rc = load_ranks(evidence, dirfd(d), there);
-	if (rc == 0)
+	if (highest >= 0) {
+		load_run(evidence, dir);
+		evidence->uncounted = evidence->nranks == 0;
+		if (evidence->nranks < highest + 1)
+			evidence->nranks = highest + 1;
+		load_ranks(evidence, dirfd(d), there);
 		evidence_load_texts(evidence, dir);
-	else
-		error_set(err, OUTCOME_INTERNAL, rc, "%s: no memory for evidence", dir);
-out:
+	}
 	free(there);
-	if (d)
-		closedir(d);
-	if (rc < 0)
-		evidence_release(evidence);
-	return rc;
+	closedir(d);
+	return highest >= 0 ? 0
+			    : error_set(err, OUTCOME_INTERNAL, -ENOENT,
+					"%s holds no evidence (rank-N.fr)", dir);
 }

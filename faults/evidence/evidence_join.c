@@ -11,9 +11,9 @@
 
 struct evidence_rank *evidence_ranks_alloc(int n)
 {
-	struct evidence_rank *ranks = calloc((size_t)n + 1, sizeof(*ranks));
+	struct evidence_rank *ranks = must(calloc((size_t)n + 1, sizeof(*ranks)));
 
-	for (int i = 0; ranks && i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		ranks[i].view = (struct rank_view){ .rank = i, .outcome = -1, .node = -1 };
 		ranks[i].cpu_share = -1;
 	}
@@ -167,8 +167,6 @@ static int join(struct evidence *to, struct evidence *from, const char *const *d
 	if (from->nranks > to->nranks) {
 		struct evidence_rank *more = evidence_ranks_alloc(from->nranks);
 
-		if (!more)
-			return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for evidence");
 		memcpy(more, to->ranks, (size_t)to->nranks * sizeof(*more));
 		free(to->ranks);
 		to->ranks = more;

@@ -14,27 +14,16 @@
 #include "machine/reading.h"
 #include "base/output.h"
 
+/* Whole: hosts that share the folder may write the same, and half of it would be of no use. */
 static int write_text(const char *path, const char *text)
 {
-	FILE *f;
-
-	if (!text)
-		return 0;
-	f = fopen(path, "we");
-	if (!f)
-		return -errno;
-	fputs(text, f);
-	return output_close(f);
+	return text ? output_whole(path, text, strlen(text)) : 0;
 }
 
 void evidence_take_counters(struct evidence_rank *rank, struct reading *delta)
 {
 	if (!rank->counters)
-		rank->counters = calloc(1, sizeof(*rank->counters));
-	if (!rank->counters) {
-		reading_release(delta);
-		return;
-	}
+		rank->counters = must(calloc(1, sizeof(*rank->counters)));
 	reading_release(rank->counters);
 	*rank->counters = *delta;
 }
@@ -56,21 +45,9 @@ char *evidence_counters_text(const struct evidence_rank *rank)
 	return rank->counters ? reading_dump(rank->counters, true) : NULL;
 }
 
-/* Hosts that share the folder may write the same: whole, since half of it would be of no use. */
-static int write_counters(const char *path, const struct evidence_rank *rank)
-{
-	char *text = evidence_counters_text(rank);
-	int rc = rank->counters && !text ? -ENOMEM : 0;
-
-	if (text)
-		rc = output_whole(path, text, strlen(text));
-	free(text);
-	return rc;
-}
-
 int evidence_save_texts(const struct evidence *evidence, const char *dir, struct error *err)
 {
-	char path[4096];
+	char path[4096], *text;
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/ras.txt", dir);
@@ -81,7 +58,9 @@ int evidence_save_texts(const struct evidence *evidence, const char *dir, struct
 		if (rc < 0)
 			break;
 		snprintf(path, sizeof(path), "%s/rank-%d.counters.json", dir, i);
-		rc = write_counters(path, &evidence->ranks[i]);
+		text = evidence_counters_text(&evidence->ranks[i]);
+		rc = write_text(path, text);
+		free(text);
 	}
 	if (rc < 0)
 		return error_set(err, OUTCOME_INTERNAL, rc, "cannot write %s: %s", path,
@@ -103,28 +82,23 @@ void evidence_clean(char *text)
 static char *read_text(const char *path, size_t limit)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *f = fd < 0 ? NULL : must(fdopen(fd, "r"));
 	char *text = NULL;
-	size_t have = 0;
+	size_t have;
 	struct stat st;
-	ssize_t n;
 
-	if (fd < 0)
+	if (!f)
 		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		text = malloc(limit + 1);
-	while (text && have < limit && (n = read(fd, text + have, limit - have)) != 0) {
-		if (n < 0 && errno != EINTR)
-			break;
-		have += n > 0 ? (size_t)n : 0;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		text = must(malloc(limit + 1));
+		have = fread(text, 1, limit, f);
+		text[have] = '\0';
+		for (size_t i = 0; i < have; i++)
+			if (text[i] == '\0')
+				text[i] = '?';
+		evidence_clean(text);
 	}
-	close(fd);
-	if (!text)
-		return NULL;
-	text[have] = '\0';
-	for (size_t i = 0; i < have; i++)
-		if (text[i] == '\0')
-			text[i] = '?';
-	evidence_clean(text);
+	fclose(f);
 	return text;
 }
 

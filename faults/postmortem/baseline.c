@@ -128,7 +128,7 @@ static int by_call(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* All calls, by communicator and number: an array of *n that the caller frees, NULL without memory. */
+/* All calls, by communicator and number: an array of *n that the caller frees. */
 static struct timed *list_calls(const struct evidence *e, const struct evidence *twin, size_t *n)
 {
 	size_t total = 0, room = 1;
@@ -137,8 +137,8 @@ static struct timed *list_calls(const struct evidence *e, const struct evidence 
 	*n = 0;
 	for (int i = 0; i < e->nranks; i++)
 		room += e->ranks[i].ncalls < CALLS_MOST ? e->ranks[i].ncalls : CALLS_MOST;
-	calls = malloc(room * sizeof(*calls));
-	for (int i = 0; calls && i < e->nranks; i++)
+	calls = must(malloc(room * sizeof(*calls)));
+	for (int i = 0; i < e->nranks; i++)
 		total += list_rank(e, twin, i, calls + total);
 	if (total > 1)
 		qsort(calls, total, sizeof(*calls), by_call);
@@ -244,8 +244,7 @@ void baseline_print(FILE *out, const struct evidence *run)
 	} else {
 		healthy = list_calls(&twin, &twin, &n);
 		here = list_calls(run, &twin, &nhere);
-		if (healthy && here)
-			print_calls(out, healthy, n, here, nhere);
+		print_calls(out, healthy, n, here, nhere);
 		logs_print(out, run->baseline, true);
 		fprintf(out, "\n");
 	}

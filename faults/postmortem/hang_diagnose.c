@@ -93,14 +93,12 @@ out:
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = { .dirs = calloc((size_t)argc + 1, sizeof(char *)) };
+	struct arguments arguments = { .dirs = must(calloc((size_t)argc + 1, sizeof(char *))) };
 	struct error err = { .rank = -1 };
 	int code = OUTCOME_USAGE;
 
 	argp_err_exit_status = OUTCOME_USAGE;
 	output_guard("hang_diagnose");
-	if (!arguments.dirs)
-		return OUTCOME_INTERNAL;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) == 0)
 		code = diagnose_folders(&arguments, &err);
 	if (err.code)

@@ -93,11 +93,8 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 static int save_verdict(const struct diagnosis *d, const struct evidence *e, const char *path)
 {
 	json_t *verdict = verdict_json(d, e);
-	int rc;
+	int rc = json_value_save(must(verdict), path, JSON_INDENT(1));
 
-	if (!verdict)
-		return -ENOMEM;
-	rc = json_value_save(verdict, path, JSON_INDENT(1));
 	json_decref(verdict);
 	return rc;
 }
@@ -130,9 +127,11 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 					     "timeline.json", "timeline.csv" };
 	struct timeline timeline;
 	char path[4096];
-	int rc = timeline_init(&timeline, d, e);
-	bool drawable = rc == 0 && timeline_drawable(&timeline);
+	bool drawable;
+	int rc = 0;
 
+	timeline_init(&timeline, d, e);
+	drawable = timeline_drawable(&timeline);
 	snprintf(path, sizeof(path), "%s", dir);
 	for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);

@@ -79,17 +79,13 @@ static void choose_ranks(const struct diagnosis *d, int nranks, size_t limit, bo
 		choose(chosen, nranks, i, &left);
 }
 
-static int make_lanes(struct timeline *t)
+static void make_lanes(struct timeline *t)
 {
 	int n = t->evidence->nranks;
-	bool *chosen = calloc((size_t)n + 1, sizeof(*chosen));
+	bool *chosen = must(calloc((size_t)n + 1, sizeof(*chosen)));
 	size_t k = 0;
 
-	t->lanes = calloc(TIMELINE_LANES, sizeof(*t->lanes));
-	if (!chosen || !t->lanes) {
-		free(chosen);
-		return -ENOMEM;
-	}
+	t->lanes = must(calloc(TIMELINE_LANES, sizeof(*t->lanes)));
 	choose_ranks(t->diagnosis, n, TIMELINE_LANES, true, chosen);
 	for (int i = 0; i < n && k < TIMELINE_LANES; i++)
 		if (chosen[i])
@@ -105,7 +101,6 @@ static int make_lanes(struct timeline *t)
 		t->ndrawn += t->lanes[i].drawn;
 	}
 	free(chosen);
-	return 0;
 }
 
 static const struct evidence_rank *rank_of(const struct timeline *t, const struct lane *lane)
@@ -212,14 +207,12 @@ static void mark_waited(const struct timeline *t, struct lane *lane)
 }
 
 /* Of more calls than there is room for, the first and the very last are taken. */
-static int fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
+static void fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 {
 	const struct evidence_rank *rank = rank_of(t, lane);
 	size_t first = first_shown(t, rank);
 
-	lane->spans = calloc(t->calls, sizeof(*lane->spans));
-	if (!lane->spans)
-		return -ENOMEM;
+	lane->spans = must(calloc(t->calls, sizeof(*lane->spans)));
 	for (size_t i = first; i < rank->ncalls; i++) {
 		if (lane->nspans == t->calls - 1 && i + 1 < rank->ncalls) {
 			t->dropped += rank->ncalls - 1 - i;
@@ -231,11 +224,10 @@ static int fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 			lane->nspans++;
 	}
 	if (!rank->view.waiting)
-		return 0;
+		return;
 	if (!view_finished(&rank->view)) /* else it has left: it waits for no call */
 		mark_waited(t, lane);
 	lane->wait_since = axis_before(rank->view.since_ns, seen);
-	return 0;
 }
 
 static int by_call(const void *a, const void *b)
@@ -266,14 +258,12 @@ static size_t members(const struct timeline *t, uint32_t comm)
 
 /* A call's waiting part lasts until the last rank entered it, and where one never did, to its
  * end. */
-static int find_joined(struct timeline *t)
+static void find_joined(struct timeline *t)
 {
-	struct span **all = calloc(t->nlanes * t->calls + 1, sizeof(struct span *));
+	struct span **all = must(calloc(t->nlanes * t->calls + 1, sizeof(struct span *)));
 	size_t n = 0, of_comm = 0;
 	int comm = -1;
 
-	if (!all)
-		return -ENOMEM;
 	for (size_t i = 0; i < t->nlanes; i++)
 		for (size_t k = 0; k < t->lanes[i].nspans; k++)
 			all[n++] = &t->lanes[i].spans[k];
@@ -291,7 +281,6 @@ static int find_joined(struct timeline *t)
 			all[k]->joined = last < all[k]->leave ? last : all[k]->leave;
 	}
 	free(all);
-	return 0;
 }
 
 static double first_entry(const struct timeline *t, int64_t seq)
@@ -418,34 +407,29 @@ static void note_selection(struct timeline *t, const struct record *common)
 		     t->nhosts);
 }
 
-int timeline_init(struct timeline *t, const struct diagnosis *d, const struct evidence *e)
+void timeline_init(struct timeline *t, const struct diagnosis *d, const struct evidence *e)
 {
 	uint64_t seen[TIMELINE_LANES];
-	const struct record *common = NULL;
-	int rc;
+	const struct record *common;
 
 	memset(t, 0, sizeof(*t));
 	t->evidence = e;
 	t->diagnosis = d ? d : &healthy;
 	t->calls = d ? TIMELINE_CALLS : timeline_newest(e->nranks);
-	rc = make_lanes(t);
-	for (size_t i = 0; rc == 0 && i < t->nlanes; i++) {
+	make_lanes(t);
+	for (size_t i = 0; i < t->nlanes; i++) {
 		seen[i] = axis_seen(rank_of(t, &t->lanes[i]));
-		rc = fill_lane(t, &t->lanes[i], seen[i]);
+		fill_lane(t, &t->lanes[i], seen[i]);
 	}
-	if (rc < 0)
-		return rc;
 	common = axis_align(t, seen);
 	finish_times(t);
-	rc = find_joined(t);
-	if (rc < 0)
-		return rc;
+	find_joined(t);
 	t->divergence = first_entry(t, t->diagnosis->seq_low);
 	t->hang = first_entry(t, t->diagnosis->hang_seq);
 	for (size_t i = 0; i < t->nlanes; i++)
 		describe_lane(t, &t->lanes[i]);
 	note_selection(t, common);
-	return axis_breaks(t);
+	axis_breaks(t);
 }
 
 bool timeline_drawable(const struct timeline *t)

@@ -68,10 +68,10 @@ struct timeline {
 /* How many of a rank's newest calls are shown of a run that came to its end. */
 size_t timeline_newest(int nranks);
 
-/* 0 or -ENOMEM; timeline_release in either case. The evidence and the diagnosis must outlive it.
+/* Until timeline_release. The evidence and the diagnosis must outlive it.
  * `diagnosis` NULL: the run came to its end, and the newest calls are shown. */
-int timeline_init(struct timeline *timeline, const struct diagnosis *diagnosis,
-		  const struct evidence *evidence);
+void timeline_init(struct timeline *timeline, const struct diagnosis *diagnosis,
+		   const struct evidence *evidence);
 void timeline_release(struct timeline *timeline);
 
 /* Returns true if there is a call on a drawn lane. Without one plots/plot draws nothing. */

@@ -201,17 +201,12 @@ static size_t find_events(const struct timeline *t, double *events)
 	return n;
 }
 
-int axis_breaks(struct timeline *t)
+void axis_breaks(struct timeline *t)
 {
 	size_t room = 2 * t->nlanes * t->calls + 1, n;
-	double *events = calloc(room, sizeof(*events)), rest = 0, best = GAP_JUMP;
-	struct gap *gaps = calloc(room, sizeof(*gaps));
+	double *events = must(calloc(room, sizeof(*events))), rest = 0, best = GAP_JUMP;
+	struct gap *gaps = must(calloc(room, sizeof(*gaps)));
 
-	if (!events || !gaps) {
-		free(events);
-		free(gaps);
-		return -ENOMEM;
-	}
 	n = find_events(t, events) - 1;
 	for (size_t i = 0; i < n; i++) {
 		gaps[i] = (struct gap){ events[i], events[i + 1] };
@@ -232,5 +227,4 @@ int axis_breaks(struct timeline *t)
 	qsort(t->breaks, t->nbreaks, sizeof(*gaps), by_place);
 	free(events);
 	free(gaps);
-	return 0;
 }

@@ -20,7 +20,7 @@ double axis_before(uint64_t time, uint64_t seen);
  * which hosts were aligned; NULL when they were aligned on `seen`. */
 const struct record *axis_align(struct timeline *timeline, const uint64_t *seen);
 
-/* Find the breaks. 0 or -ENOMEM. */
-int axis_breaks(struct timeline *timeline);
+/* Find the breaks. */
+void axis_breaks(struct timeline *timeline);
 
 #endif

@@ -122,9 +122,7 @@ int timeline_save_trace(const struct timeline *t, const char *path)
 			"displayTimeUnit", "ms", "otherData", "outcome", outcome_name(d->outcome),
 			"class", class_name(d->class, d->outcome), "ranks", d->ranks, "nranks",
 			t->evidence->nranks, "notes", json_value_text(t->notes));
-	if (!top)
-		return -ENOMEM;
-	rc = json_value_save(top, path, JSON_COMPACT);
+	rc = json_value_save(must(top), path, JSON_COMPACT);
 	json_decref(top);
 	return rc;
 }

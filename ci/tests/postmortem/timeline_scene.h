@@ -79,7 +79,7 @@ static inline const char *path_of(const char *name)
 
 static inline void build(void)
 {
-	CU_ASSERT_EQUAL_FATAL(timeline_init(&timeline, &diagnosis, &evidence), 0);
+	timeline_init(&timeline, &diagnosis, &evidence);
 }
 
 static inline void tear_down(void)

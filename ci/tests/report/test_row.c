@@ -152,25 +152,6 @@ static void test_numbers(void)
 	CU_ASSERT_STRING_EQUAL(number_fixed(2.5, 3, buf, sizeof(buf)), "2.500");
 }
 
-static void test_decimal_points(void)
-{
-	char comma[] = "12,5",
-	     arabic[] = "-1\xd9\xab"
-			"25e-06",
-	     point[] = "3.5", none[] = "7e+06";
-
-	number_point(comma, ",");
-	CU_ASSERT_STRING_EQUAL(comma, "12.5");
-	number_point(arabic, "\xd9\xab");
-	CU_ASSERT_STRING_EQUAL(arabic, "-1.25e-06");
-	number_point(point, ".");
-	CU_ASSERT_STRING_EQUAL(point, "3.5");
-	number_point(none, ",");
-	CU_ASSERT_STRING_EQUAL(none, "7e+06");
-	number_point(none, "");
-	CU_ASSERT_STRING_EQUAL(none, "7e+06");
-}
-
 static void test_pair(void)
 {
 	const double times[] = { 1, 2, 3, 4 };
@@ -266,7 +247,6 @@ int main(void)
 		{ "units in names", test_units_in_names },
 		{ "cells", test_cells },
 		{ "numbers", test_numbers },
-		{ "decimal points", test_decimal_points },
 		{ "pair of placements", test_pair },
 		{ "pair: keys", test_pair_keys },
 		{ "columns both placements share", test_shared_columns },

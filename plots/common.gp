@@ -54,6 +54,9 @@ keep(list, name) = strstrt(list, "'".name."'") ? list : list.(list eq "" ? "" : 
 
 index_of(list, name) = (sum [k = 1:words(list)] (word(list, k) eq name ? k : 0))
 
+# Text of a file goes into a command in single quotes alone: in double ones gnuplot runs `backticks`.
+quoted(s) = (mark = strstrt(s, "'"), mark ? s[:mark - 1]."''".quoted(s[mark + 1:]) : s)
+
 # Panels on a sheet: columns for so many, and rows
 across(n) = n < 2 ? 1 : n < 5 ? 2 : 3
 down(n) = (n + across(n) - 1) / across(n)

@@ -71,7 +71,7 @@ all_series(n, k) = k > nseries ? "" : \
 
 set format y "%g"
 eval of_panel
-entry(text, look) = sprintf(", NaN with %s title \"%s\"", look, text)
+entry(text, look) = sprintf(", NaN with %s title '%s'", look, quoted(text))
 entries(k) = k > nseries ? "" : entry(word(series, k), sprintf("linespoints linecolor rgb %d \
 	linewidth 1.5 pointtype 7 pointsize 0.35", colours[(k - 1) % 8 + 1])).entries(k + 1)
 legend = entries(1).entry("in-place", "lines linecolor rgb 0x555555 linewidth 1.5 dashtype (4, 3)"). \

@@ -4,31 +4,33 @@
 # one bad night does not move, from FEWEST nights on and apart for each host, NCCL and driver. A
 # night outside of them is red.
 # usage: gnuplot -e "csv='DIR/trend.csv'; out='DIR/trend'" plots/trend.gp      writes out.svg, .png
-#        only='COLLECTIVE,BYTES,MODE,PLACEMENT ...'    points to draw; default: the largest size of
-#                                                      every collective and mode
+#        each=1    a panel of each point; default: of the largest size of each collective, mode
+#                  and, where the file says so, variant (ranks, type, operator)
 
 needs = "bytes busbw"
 wants = "low high"
 texts = "date host nccl driver collective mode placement"
 load ARG0[1:strlen(ARG0) - strlen("trend.gp")]."common.gp"
 FEWEST = 5
-if (!exists("only")) { only = "" }
 
-# The points: what was asked for, or a pass for the kinds and one more for each kind's largest size.
-kind_of(row) = strcol("collective").",".strcol("mode")
+# One pass for the kinds of points, and one of each kind for its largest size; or one for all points.
+if (!exists("each")) { each = 0 }
+variant(row) = place("variant") ? strcol("variant") : ""
+kind_of(row) = strcol("collective")."|".strcol("mode")."|".variant(0)
+point_of(row) = sprintf("%s|%s|%s|%s|%s", strcol("collective"), strcol("bytes"), strcol("mode"), \
+	strcol("placement"), variant(0))
 is_kind(name) = whole(0) ? kind_of(0) eq name : 0
 kinds = ""
-if (only eq "") {
-	stats csv using (whole(0) ? (kinds = keep(kinds, kind_of(0)), 0) : 0) nooutput
-}
+points = ""
+note_kind(row) = each ? (points = keep(points, point_of(0)), 0) : (kinds = keep(kinds, kind_of(0)), 0)
+stats csv using (whole(0) ? note_kind(0) : 0) nooutput
+note_size(v) = v > most ? (most = v, point = point_of(0), 0) : 0
 do for [kind in kinds] {
 	most = -1
-	note_point(row) = column("bytes") > most ? (most = column("bytes"), point = sprintf( \
-		"%s,%s,%s,%s", strcol("collective"), strcol("bytes"), strcol("mode"), strcol("placement")), 0) : 0
-	stats csv using (is_kind(kind) ? note_point(0) : 0) nooutput
-	only = only." ".point
+	stats csv using (is_kind(kind) ? note_size(column("bytes")) : 0) nooutput
+	points = keep(points, point)
 }
-npoints = words(only)
+npoints = words(points)
 if (npoints == 0) {
 	print csv, ": no rows to plot"
 	exit status 1
@@ -37,8 +39,6 @@ if (npoints == 0) {
 # A panel's rows, cut out once: night, bandwidth, low, high, phase, step from that phase's last
 # night. A phase is one host, NCCL and driver; what begins one is said at its mark.
 bound(name) = (v = number(name), v == v ? v : column("busbw"))
-point_of(row) = sprintf("%s,%s,%s,%s", strcol("collective"), strcol("bytes"), strcol("mode"), \
-	strcol("placement"))
 is_point(name) = whole(0) ? point_of(0) eq name : 0
 phase_of(row) = sprintf("%s|NCCL %s|driver %s", strcol("host"), strcol("nccl"), strcol("driver"))
 part(s, k) = (mark = strstrt(s, "|"), k == 1 ? (mark ? s[:mark - 1] : s) : part(s[mark + 1:], k - 1))
@@ -71,7 +71,6 @@ level(x1, x2, y, look) = sprintf("set arrow from %g, %.9g to %g, %.9g nohead %s;
 limits(x1, x2, y, far) = level(x1, x2, y, "linecolor rgb '#009E73' linewidth 1"). \
 	level(x1, x2, y - far, "linecolor rgb '#D55E00' linewidth 1 dashtype 3"). \
 	level(x1, x2, y + far, "linecolor rgb '#D55E00' linewidth 1 dashtype 3")
-quoted(s) = (mark = strstrt(s, "'"), mark ? s[:mark - 1]."''".quoted(s[mark + 1:]) : s)
 change(x, text) = sprintf("set arrow from %g, graph 0 to %g, graph 1 nohead linecolor rgb '#777777' \
 	dashtype 2; set label '%s' at %g, graph 0.03 rotate by 90 offset 0.7, 0 noenhanced font ',10' \
 	textcolor rgb '#555555'; ", x, x, quoted(text), x)
@@ -80,7 +79,7 @@ do for [n = 1:npoints] {
 	phases = ""
 	before = ""
 	eval sprintf("set table $panel%d", n)
-	plot csv using (mine = is_point(word(only, n)), mine ? note_night(0) : NaN): \
+	plot csv using (mine = is_point(word(points, n)), mine ? note_night(0) : NaN): \
 		(mine ? column("busbw") : 0):(mine ? bound("low") : 0):(mine ? bound("high") : 0): \
 		(mine ? note_phase(phase_of(0)) : 0):(mine ? note_step(column("busbw")) : 0) \
 		with table if (mine)
@@ -128,9 +127,9 @@ do for [format in formats] {
 	do for [n = 1:npoints] {
 		unset arrow
 		unset label
-		point = spaced(word(only, n))
-		set title sprintf("%s, %s, %s, %s", word(point, 1), unit(real(word(point, 2))), \
-			word(point, 3), word(point, 4)) noenhanced font ":Bold,12" offset 0, -0.6
+		name = word(points, n)
+		set title sprintf("%s, %s, %s, %s\n%s", part(name, 1), unit(real(part(name, 2))), \
+			part(name, 3), part(name, 4), part(name, 5)) noenhanced font ",12" offset 0, -0.6
 		set format y "%g"
 		set autoscale y
 		set offsets 0, 0, graph 0.1, graph 0.1

@@ -262,8 +262,12 @@ void align_release(struct align *a)
 
 uint64_t align_run(const struct align *a, uint64_t seq)
 {
+	const struct record *last = align_reference(a, seq);
+	bool pairs = last && last->kind >= CALL_SEND; /* else signatures say it all */
+
 	while (seq > a->base && align_reference_sig(a, seq) &&
-	       align_reference_sig(a, seq - 1) == align_reference_sig(a, seq))
+	       align_reference_sig(a, seq - 1) == align_reference_sig(a, seq) &&
+	       (!pairs || align_alike(a, -1, seq - 1, seq)))
 		seq--;
 	return seq;
 }

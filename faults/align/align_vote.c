@@ -62,6 +62,15 @@ static bool is_without(const struct align *a, int less, int more, uint64_t at)
 	return compared > 0;
 }
 
+/* The rank made the call before `at` once more, and that was not the one before itself. */
+static bool is_again(const struct align *a, int rank, uint64_t at)
+{
+	const struct record *r = align_record(a, rank, at), *b = align_record(a, rank, at - 1);
+
+	return at > 2 && r && b && r->peer == b->peer && align_alike(a, rank, at, at - 1) &&
+	       !align_alike(a, rank, at - 1, at - 2);
+}
+
 /* At call `at` two sides differ, those of ranks x and y: the signature that the sequences
  * themselves call right, 0: they do not say. */
 static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
@@ -74,6 +83,8 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 		return next;
 	if (align_is_step(a, x, at, at - 1, 1) != align_is_step(a, y, at, at - 1, 1))
 		return align_is_step(a, x, at, at - 1, 1) ? sx : sy;
+	if (x_short == y_short && is_again(a, x, at) != is_again(a, y, at))
+		return is_again(a, x, at) ? sy : sx;
 	if (x_short == y_short)
 		return 0;
 	/* The longer side's call is one too many if it repeats the one before it, else the

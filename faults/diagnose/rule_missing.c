@@ -134,11 +134,11 @@ static uint64_t find_behind(const struct rule_ctx *ctx, struct culprits *behind,
 	return behind->n ? least + 1 : 0;
 }
 
-/* Most ranks are done with the calls; a few make one that nobody else makes. */
+/* Most ranks (`half`: half of them) are done with the calls; the others make one that nobody else makes. */
 static bool is_surplus(const struct rule_ctx *ctx, const struct culprits *behind,
-		       const struct makers *makers)
+		       const struct makers *makers, bool half)
 {
-	if (makers->n >= behind->n)
+	if (makers->n >= behind->n + half)
 		return false;
 	for (int i = 0; i < ctx->align->nranks; i++)
 		if (behind->in[i] && !is_beyond(&ctx->evidence->ranks[i], makers))
@@ -211,7 +211,7 @@ bool missing_explained(const struct rule_ctx *ctx, struct finding *f)
 	struct makers makers;
 
 	return find_behind(ctx, &f->culprits, &makers) > 0 &&
-	       !is_surplus(ctx, &f->culprits, &makers) && !ctx->plan->split &&
+	       !is_surplus(ctx, &f->culprits, &makers, false) && !ctx->plan->split &&
 	       is_explained(ctx, &f->culprits);
 }
 
@@ -224,25 +224,43 @@ static bool is_twice(const struct record *a, const struct record *b)
 
 /* Returns true if all who made call `seq`, the last, made their call before once more, where the
  * schedule repeats none by itself. */
-static bool is_repeated(const struct rule_ctx *ctx, const struct culprits *makers, uint64_t seq)
+static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq)
 {
 	const struct align *a = ctx->align;
-	bool repeated = seq == a->top && seq > 2;
+	bool repeated = seq == a->top && seq > 1;
 
 	for (int i = 0; i < a->nranks && repeated; i++) {
 		const struct record *before = align_record(a, i, seq - 1);
 
-		repeated = !makers->in[i] || (is_twice(align_record(a, i, seq), before) &&
-					      align_record(a, i, seq - 2) &&
-					      !is_twice(before, align_record(a, i, seq - 2)));
+		repeated =
+			a->tracks[i].last < seq || (is_twice(align_record(a, i, seq), before) &&
+						    (seq == 2 || align_record(a, i, seq - 2)) &&
+						    !is_twice(before, align_record(a, i, seq - 2)));
 	}
 	return repeated;
+}
+
+/* A send or receive too many is unmatched: between whom is said of the first who made it. */
+static enum diagnosis_class class_of_surplus(const struct rule_ctx *ctx, struct finding *f,
+					     uint64_t seq)
+{
+	const struct record *r;
+	int who = 0;
+
+	while (who + 1 < ctx->align->nranks && !f->culprits.in[who])
+		who++;
+	r = align_record(ctx->align, who, seq);
+	if (!call_in_pairs(r))
+		return CLASS_EXTRA;
+	name_pair(ctx, f, who, r->kind, r->peer);
+	return CLASS_UNMATCHED;
 }
 
 /* The culprits at first are those without the call. Nothing but numbers makes a call one too many that
  * repeats none: then nobody is named, and both sides are listed. */
 static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, bool loose)
 {
+	enum diagnosis_class class;
 	char less[64], more[64];
 
 	ranks_words(ctx->evidence, f->culprits.in, less, sizeof(less));
@@ -251,8 +269,10 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	memcpy(f->theirs, f->majority, sizeof(f->theirs));
 	snprintf(f->majority, sizeof(f->majority), "no call");
 	f->seq_low = (int64_t)align_run(ctx->align, seq);
-	if (is_repeated(ctx, &f->culprits, seq)) {
-		finding_conclude(ctx, f, CLASS_EXTRA, loose ? "inconclusive" : "majority");
+	if (is_repeated(ctx, seq)) {
+		class = class_of_surplus(ctx, f, seq);
+		/* of the first call of all nothing shows that it is not made twice */
+		finding_conclude(ctx, f, class, loose || seq == 2 ? "inconclusive" : "majority");
 		return true;
 	}
 	clear_culprits(&f->culprits);
@@ -304,8 +324,10 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 	place_missing(ctx, f);
 	if (ctx->outcome != OUTCOME_HANG)
 		f->hang_seq = -1; /* all came to their end: nobody waits */
-	if (is_surplus(ctx, &f->culprits, &makers))
+	if (is_surplus(ctx, &f->culprits, &makers, false))
 		return report_surplus(ctx, f, seq, loose);
+	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq))
+		return report_surplus(ctx, f, seq, true);
 	if (split && all_wait_in_pairs(ctx, &f->culprits))
 		return false;
 	if (is_explained(ctx, &f->culprits)) {

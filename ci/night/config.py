@@ -44,6 +44,8 @@ class Config:
     min_effect: float
     min_vendor: float
     min_ceiling: float
+    launcher: tuple
+    env: dict
     runs: tuple
     text: str
 
@@ -188,7 +190,7 @@ def parse_config(source, path, top):
     reports = top / night["reports"]
     return Config(reports, top / night["baselines"] if night["baselines"] else reports / "baselines",
                   top / night["build"], night["within"], int(night["min_free"]), night["host_class"], **limits,
-                  runs=tuple(runs), text=source)
+                  launcher=night["launcher"], env=night["env"], runs=tuple(runs), text=source)
 
 
 def read(path, top):

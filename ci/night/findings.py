@@ -15,7 +15,8 @@ SEVERITIES = ("failed", "regression", "low", "warning", "info")
 # Exit codes as README's table, the most serious first; a kind that is not here makes 1.
 SERIOUS = (14, 11, 10, 12, 16, 15, 1, 20, 13)
 EXITS = {"died": 14, "error": 11, "hang": 10, "wrong-data": 12, "diverged": 16, "slow-rank": 15,
-         "not-fired": 20, "slower": 13, "below": 13, "below-vendor": 13, "below-ceiling": 13, "lacks": 77}
+         "not-fired": 20, "slower": 13, "below": 13, "below-vendor": 13, "below-ceiling": 13, "health": 13,
+         "lacks": 77}
 MEASURED = (0, 13)  # exit codes of a launch whose rows count
 LEFT_AFTER = 2  # launches of a run that ended abnormally, then the rest of them is left out
 TO_DO = {
@@ -216,6 +217,18 @@ def threshold_findings(kind, sentences, option):
     if sentences is None:
         return [finding("info", "lacks", "", f"{option} is asked for, and no row has that share")]
     return [finding("low", kind, text.split()[0], text, "compare.csv") for text in sentences]
+
+
+# ---- health ----
+
+def health_findings(hosts, file, code, error):
+    """Of what build/health --json printed: a list of hosts, None when it printed none."""
+    if hosts is None:
+        return [] if code == 77 else [finding("warning", "health", "", f"health: exit {code}: {error}", file)]
+    severities = {"note": "info", "warn": "warning", "drain": "low"}
+    return [finding(severities.get(one["weight"], "warning"), "health", "",
+                    f"{host['host']}: {one['part']}: {one['text']}", file, one["fix"])
+            for host in hosts for one in host["findings"]]
 
 
 # ---- the night ----

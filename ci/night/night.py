@@ -317,25 +317,25 @@ class Night:
     # -- the end --
 
     def health(self, when):
-        """What build/health says of the hosts goes to health-WHEN.json; what it found is a finding once."""
-        program, file = self.config.build / "health", self.folder / f"health-{when}.json"
+        """What build/health reads of the hosts goes to health-WHEN.json; what it found is said once."""
+        program = self.config.build / "health"
         if not program.exists():
             self.progress.line(f"health {when}: {program} is not there: not asked")
             return
-        run = subprocess.run([program, "--json", file], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                             stderr=subprocess.STDOUT, errors="replace", timeout=300, check=False)
-        said = "; ".join(line for line in run.stdout.splitlines() if line and not line.startswith("#"))[:1000]
-        if run.returncode and all(one["kind"] != "health" or said not in one["text"] for one in self.extra):
-            self.extra.append(judged.finding("warning", "health", "", f"{when} the night: {said}", file.name))
+        run = subprocess.run([*self.config.launcher, program, "--json"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True, errors="replace", timeout=300, check=False,
+                             env={**os.environ, **self.config.env})
+        file = self.folder / f"health-{when}.json"
+        file.write_text(run.stdout, encoding="utf-8")
+        said = read_json(file)
+        for one in judged.health_findings(said, file.name, run.returncode, run.stderr.strip()[-500:]):
+            if one["text"] not in {other["text"] for other in self.extra}:
+                self.extra.append(one)
 
     def measured(self):
         """Launches whose rows count, as rows.py reads them."""
-        found = []
-        for run in self.night["runs"]:
-            for record in run["launches"] if run["kind"] == "bench" else []:
-                if judged.counts(record):
-                    found.append(rows.read_launch(self.folder / record["dir"]))
-        return found
+        return [rows.read_launch(self.folder / record["dir"]) for run in self.night["runs"] if run["kind"] == "bench"
+                for record in run["launches"] if judged.counts(record)]
 
     def owners(self):
         """Collective -> the run that measures it, where only one does."""

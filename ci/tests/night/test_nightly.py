@@ -113,9 +113,14 @@ class Nights(Rig):
         trend = (folder / "trend.csv").read_text().splitlines()
         self.assertEqual(len(trend), 1 + 24 + 24 + 8)
 
-    def test_below_the_ceiling(self):
+    def test_below_the_ceiling_on_a_sick_host(self):
+        sick = [{"host": "h1", "findings": [{"weight": weight, "part": "GPU 0", "text": f"{weight} it", "fix": "so"}
+                                            for weight in ("note", "warn", "drain")]}]
+        (self.place / "health").write_text(f"#!/bin/sh\necho '{json.dumps(sick)}'\nexit 13\n")
+        (self.place / "health").chmod(0o755)
         self.assertEqual(self.nightly(self.configure({"all_reduce": "", "all_gather": ""}, ceiling=70)), 13, self.said)
-        self.assertEqual(self.bad(), [("below-ceiling", "all_gather")])
+        self.assertEqual(self.bad(), [("below-ceiling", "all_gather"), ("health", ""), ("health", "")])
+        self.assertIn("WARNING health: h1: GPU 0: warn it", self.said)
 
     def test_another_schema_of_baseline_torn_rows_nothing_measured(self):
         path = self.configure({"all_reduce": "torn", "broadcast": "exit=77 err=no-GPU", "all_gather": "exit=2 err=bad-option"})

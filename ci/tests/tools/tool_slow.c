@@ -1,6 +1,7 @@
 /* tool_slow.c: all_reduce_perf in which one rank is slow without being at fault: looks like a hang
  * and is none. HANGAR_SLOW=RANK:FIRST:EVERY:SECONDS: sleeps FIRST seconds before its first call, is
- * busy for SECONDS before every call whose number EVERY divides. */
+ * busy for SECONDS before every call whose number EVERY divides. HANGAR_SLOW=RANK:LOW:HIGH: takes
+ * twice as long for calls of LOW to HIGH elements: a regression at these sizes. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@ struct slowness {
 	int rank;
 	double first, seconds;
 	unsigned long every, calls;
+	size_t low, high;
 };
 
 static void be_busy(double seconds)
@@ -26,6 +28,8 @@ static void be_busy(double seconds)
 static int issue(void *state, const struct call *call, struct chain *chain)
 {
 	struct slowness *s = state;
+	double begin = clock_seconds();
+	int rc;
 
 	if (chain->backend->job->rank == s->rank) {
 		s->calls++;
@@ -34,20 +38,30 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 		if (s->calls % s->every == 0)
 			be_busy(s->seconds);
 	}
-	return chain_emit(chain, call);
+	rc = chain_emit(chain, call);
+	if (chain->backend->job->rank == s->rank && s->low <= call->count && call->count <= s->high)
+		be_busy(clock_seconds() - begin);
+	return rc;
+}
+
+/* 0, or -1 when it is neither form. */
+static int read_slowness(const char *text, struct slowness *s)
+{
+	*s = (struct slowness){ .every = 1, .low = 1 };
+	if (text &&
+	    sscanf(text, "%d:%lf:%lu:%lf", &s->rank, &s->first, &s->every, &s->seconds) == 4)
+		return s->every == 0 ? -1 : 0;
+	*s = (struct slowness){ .every = 1 };
+	return text && sscanf(text, "%d:%zu:%zu", &s->rank, &s->low, &s->high) == 3 ? 0 : -1;
 }
 
 int main(int argc, char **argv)
 {
-	struct slowness slowness = { 0 };
+	struct slowness slowness;
 	struct call_filter filter = { .state = &slowness, .issue = issue };
-	const char *text = getenv("HANGAR_SLOW");
 
-	if (!text ||
-	    sscanf(text, "%d:%lf:%lu:%lf", &slowness.rank, &slowness.first, &slowness.every,
-		   &slowness.seconds) != 4 ||
-	    slowness.every == 0) {
-		fputs("HANGAR_SLOW must be RANK:FIRST:EVERY:SECONDS\n", stderr);
+	if (read_slowness(getenv("HANGAR_SLOW"), &slowness) != 0) {
+		fputs("HANGAR_SLOW must be RANK:FIRST:EVERY:SECONDS or RANK:LOW:HIGH\n", stderr);
 		return 2;
 	}
 	return perf_main_hooked(&all_reduce, &(struct perf_hooks){ .filter = &filter }, argc, argv);

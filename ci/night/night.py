@@ -40,10 +40,6 @@ data, 16 ranks diverged, 1 anything else that failed (also an incomplete night),
 regression or below a threshold; 2 usage; 77 nothing of it can run here; 75 another night is running."""
 
 
-class DiskFull(Exception):
-    """What the night's folder is on is full, or nearly."""
-
-
 class Stopped(Exception):
     """A signal asked the night to end."""
 
@@ -75,6 +71,18 @@ def plan(runs):
 
 def collective_of(run):
     return Path(run.program).name.removesuffix("_perf")
+
+
+def owners(measured):
+    """(collective -> the run that measures it, where one does; runs that measure the same point together)."""
+    runs, points = {}, {}
+    for one in measured:
+        name = Path(one.path).parent.name
+        for row in one.rows:
+            runs.setdefault(row["collective"], set()).add(name)
+            points.setdefault(rows.point_of(row), set()).add(name)
+    mixed = sorted({", ".join(sorted(names)) for names in points.values() if len(names) > 1})
+    return {collective: min(names) for collective, names in runs.items() if len(names) == 1}, mixed
 
 
 def slug(text):
@@ -191,12 +199,12 @@ class Night:
                 (judged.bench_findings(run) if run["kind"] == "bench" else judged.fault_findings(run))]
 
     def room(self):
-        """Raises DiskFull."""
+        """Raises OSError when the disk is nearly full."""
         stat = os.statvfs(self.folder)
         free = stat.f_bavail * stat.f_frsize
         if free < self.config.min_free:
-            raise DiskFull(f"{self.folder}: {free >> 10} KiB are free, {self.config.min_free >> 10} KiB are needed "
-                           "(min_free)")
+            raise OSError(errno.ENOSPC, f"{free >> 10} KiB are free, {self.config.min_free >> 10} KiB are needed "
+                          "(min_free)", str(self.folder))
 
     # -- launches --
 
@@ -212,7 +220,7 @@ class Night:
         return f"{self.folder.resolve()}/"
 
     def one(self, run, number, tick):
-        """Makes one launch and notes it. Raises DiskFull, and then the launch was none."""
+        """Makes one launch and notes it. Where the disk is full afterwards it was none."""
         name = f"runs/{run.name}/{number}"
         folder = self.folder / name
         shutil.rmtree(folder, ignore_errors=True)
@@ -337,14 +345,6 @@ class Night:
         return [rows.read_launch(self.folder / record["dir"]) for run in self.night["runs"] if run["kind"] == "bench"
                 for record in run["launches"] if judged.counts(record)]
 
-    def owners(self):
-        """Collective -> the run that measures it, where only one does."""
-        found = {}
-        for run in self.config.runs:
-            if run.kind == "bench":
-                found.setdefault(collective_of(run), []).append(run.name)
-        return {collective: names[0] for collective, names in found.items() if len(names) == 1}
-
     def compare(self, measured):
         """Compares with the baseline of this host class and library; notes findings."""
         self.night["comparisons"] = []
@@ -370,9 +370,13 @@ class Night:
         vendor = shares.vendor_of(measured)
         shares.add_shares(made, base, measured, vendor and vendor[0])
         self.night["comparisons"] = made
+        owner, mixed = owners(measured)
+        self.extra += [judged.finding("warning", "mixed", "", f"runs {names} measure the same points: their launches are "
+                                      "compared as one", what_to_do="leave one of them to a night of its own")
+                       for names in mixed]
         if base:
             self.extra += judged.comparison_findings(
-                compare.ranges(made), rows.differences(base, measured)[:BLAMED], compare.range_text, self.owners())
+                compare.ranges(made), rows.differences(base, measured)[:BLAMED], compare.range_text, owner)
         for kind, least, what in (("vendor", self.config.min_vendor, "the vendor's figure"),
                                   ("ceiling", self.config.min_ceiling, "the physical ceiling")):
             if least:
@@ -423,14 +427,13 @@ class Night:
             done = self.all()
             self.health("after")
             self.night["state"] = "complete" if done else "incomplete"
-        except DiskFull as trouble:
-            self.full(str(trouble))
         except Stopped as trouble:
             self.extra.append(judged.finding("failed", "incomplete", "", f"stopped by {trouble}"))
         except OSError as trouble:
             if trouble.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            self.full(str(trouble))
+            self.extra.append(judged.finding("failed", "disk", "", f"the disk is full: {trouble.filename or self.folder}: "
+                                             f"{trouble.strerror}"))
         self.reserve.unlink(missing_ok=True)
         self.night["ended"] = stamp()
         try:
@@ -440,10 +443,6 @@ class Night:
             print(f"nightly: the report is incomplete, what was measured is kept: {trouble}", file=sys.stderr)
             return judged.exit_of(self.night["findings"]) or 1
         return self.night["exit"]
-
-    def full(self, text):
-        self.progress.line(f"disk full: {text}")
-        self.extra.append(judged.finding("failed", "disk", "", f"the disk is full: {text}"))
 
 
 # ---- which night ----

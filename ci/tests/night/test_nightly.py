@@ -95,7 +95,7 @@ class Nights(Rig):
                    "broadcast": "exit=12 says=wrong-data:corrupt-data:2"}
         faults = [("drop-rank:1", "exit=10 says=hang:missing-call:2", ""), ("kill-rank:0", "exit=20", ""),
                   ("stop-rank:0,how=x", HANG, 'expect = "hang:missing-call:0|1"')]
-        self.assertEqual(self.nightly(self.configure(planted, faults, limit="1s", env='NCCL_MAX_NCHANNELS = "16"',
+        self.assertEqual(self.nightly(self.configure(planted, faults, limit="4s", env='NCCL_MAX_NCHANNELS = "16"',
                                                      ceiling=70)), 10, self.said)
         self.assertEqual(self.bad(), [("fault-missed", "drop-rank-1"), ("hang", "all_gather"),
                                       ("not-fired", "kill-rank-0"), ("slower", "all_reduce"),
@@ -232,10 +232,10 @@ class Nights(Rig):
             pass  # a terminal whose last writer is gone
         process.wait()
         os.close(master)
-        self.assertRegex(said.decode(), r"\r\x1b\[K\[3/5\] all_reduce 3 of 5: 0:00, about 0:0[1-9] left")
+        self.assertRegex(said.decode(), r"\r\x1b\[K\[3/5\] all_reduce 3 of 5: 0:0\d, about 0:\d\d left")
         log = (night.nights(self.reports)[0] / "log.txt").read_text()
         self.assertNotIn("\r", log)
-        self.assertRegex(log, r"\[5/5\] all_reduce 5 of 5: ok, 0\.\d s")
+        self.assertRegex(log, r"\[5/5\] all_reduce 5 of 5: ok, \d+\.\d s")
 
 
 class Real(Rig):

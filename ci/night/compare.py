@@ -31,7 +31,7 @@ EXCHANGES = 9999   # all of them where there are no more
 MANY = 1000        # launches that nobody makes
 MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean
 SMALL_SAMPLE = 1.2     # a median absolute deviation of ten is that much too small
-FLOOR = 0.001      # of the noise, as a ratio: no point is quieter than clocks are
+FLOOR = 0.002      # of the standard error, as a ratio: keeps accidental quiet from looking like certainty
 
 COLUMNS = ("collective", "bytes", "mode", "placement", "unit", "base_median", "new_median", "ratio", "low", "high",
            "p", "base_launches", "new_launches", "launches_needed", "verdict", "min_effect", "ceiling_percent",

@@ -8,6 +8,7 @@ a note with its launch.
 import csv
 import io
 import json
+import lzma
 import math
 import os
 import re
@@ -294,6 +295,11 @@ def differences(base, new):
 
 # ---- baselines ----
 
+def _opened(path, suffix, mode="rt"):
+    """A baseline's text; NAME.xz is packed."""
+    return (lzma.open if suffix == ".xz" else open)(path, mode, encoding="utf-8")
+
+
 def write_baseline(path, launches, **about):
     """Keeps launches as one file, whole or not at all. `about`: what else to note, as JSON (host_class,
     nccl, date)."""
@@ -304,7 +310,8 @@ def write_baseline(path, launches, **about):
          "rows": [[cell(row[c]) for c in KEPT] for row in launch.rows]} for launch in launches]}
     path = Path(path)
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(document))
+    with _opened(partial, path.suffix, "wt") as file:
+        json.dump(document, file)
     os.replace(partial, path)
 
 
@@ -312,10 +319,11 @@ def read_baseline(path):
     """Launches of a baseline file. Raises RowsError."""
     path = Path(path)
     try:
-        document = json.loads(path.read_text())
+        with _opened(path, path.suffix) as file:
+            document = json.load(file)
     except OSError as error:
         raise RowsError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, EOFError, lzma.LZMAError) as error:
         raise RowsError(f"{path}: neither a folder nor a baseline file (JSON: {error})") from error
     if not isinstance(document, dict) or document.get("kind") != "hangar-baseline":
         raise RowsError(f"{path}: JSON, but no baseline file; ci/nightly --accept makes them")

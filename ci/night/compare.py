@@ -23,7 +23,7 @@ import rows as launches_of
 from rows import human
 
 ALPHA = 0.005      # false alarms, a direction and comparison of all points
-RANK_P = 0.01      # five launches against five: all on their side
+RANK_P = 0.05      # for one point by itself
 MIN_LAUNCHES = 5   # fewer permit no conclusion
 MIN_EFFECT = 0.02
 RESAMPLES = 1999

@@ -121,16 +121,20 @@ int chain_launch(struct chain *chain, void *graph, void *other, uint32_t calls)
 
 int chain_group_begin(struct chain *chain)
 {
-	return chain->backend->ops->group_begin(chain->backend);
+	int rc = chain->backend->ops->group_begin(chain->backend);
+
+	if (rc == 0)
+		watch_group(chain->watch, GROUP_BEGUN);
+	return rc;
 }
 
 int chain_group_end(struct chain *chain)
 {
 	int rc;
 
-	watch_closing(chain->watch, true);
+	watch_group(chain->watch, GROUP_ENDING);
 	rc = chain->backend->ops->group_end(chain->backend);
-	watch_closing(chain->watch, false);
+	watch_group(chain->watch, GROUP_ENDED);
 	return rc;
 }
 

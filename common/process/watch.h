@@ -34,6 +34,13 @@ enum comm_event {
 	COMM_ABORTED /* this rank is about to abort it */
 };
 
+/* Calls made between a group's begin and its end are started by its end, all at once. */
+enum group_event {
+	GROUP_BEGUN,
+	GROUP_ENDING, /* its end is about to be handed to the backend */
+	GROUP_ENDED
+};
+
 /* Any hook may be NULL. None of them fails, blocks or makes system calls. Called from the rank's
  * main thread only. */
 struct watch {
@@ -49,9 +56,7 @@ struct watch {
 	/* The call is about to be handed to the backend; returns a ticket for `returned`. */
 	uint64_t (*call)(void *ctx, const struct call *call);
 	void (*returned)(void *ctx, uint64_t ticket, int rc);
-	/* The end of a group, whose last call is the newest, is about to be handed to the backend
-	 * (`begins`), or has returned. */
-	void (*closing)(void *ctx, bool begins);
+	void (*group)(void *ctx, enum group_event event);
 	/* Everything enqueued so far on every stream has completed. */
 	void (*completed)(void *ctx);
 	/* A captured graph was launched: the last `calls` calls run once more. */
@@ -104,10 +109,10 @@ static inline void watch_comm(const struct watch *w, uint32_t comm, enum comm_ev
 		w->comm(w->ctx, comm, event, request);
 }
 
-static inline void watch_closing(const struct watch *w, bool begins)
+static inline void watch_group(const struct watch *w, enum group_event event)
 {
-	if (w && w->closing)
-		w->closing(w->ctx, begins);
+	if (w && w->group)
+		w->group(w->ctx, event);
 }
 
 static inline void watch_replayed(const struct watch *w, uint32_t calls)

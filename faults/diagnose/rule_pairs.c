@@ -379,12 +379,34 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 static const struct record_counts *counts_of(const struct rule_ctx *ctx, int rank, uint64_t seq)
 {
 	const struct record_header *h = ctx->evidence->ranks[rank].recorder;
-	const struct record_counts *c = h ? &h->counts[seq % RECORD_COUNTS] : NULL;
 
-	return c && c->seq == seq && c->comm == ctx->align->comm &&
-			       c->n == (uint32_t)ctx->align->nranks && c->n <= RECORD_PEERS
-		       ? c
-		       : NULL;
+	for (int i = 0; h && i < RECORD_COUNTS; i++) {
+		const struct record_counts *c = &h->counts[i];
+
+		if (c->seq == seq && c->comm == ctx->align->comm &&
+		    c->n == (uint32_t)ctx->align->nranks && c->n <= RECORD_PEERS)
+			return c;
+	}
+	return NULL;
+}
+
+/* The first alltoallv behind call `seq` of which some rank's amounts are kept, 0: there is none. */
+static uint64_t next_counted(const struct rule_ctx *ctx, uint64_t seq)
+{
+	uint64_t next = 0;
+
+	for (int rank = 0; rank < ctx->align->nranks; rank++) {
+		const struct record_header *h = ctx->evidence->ranks[rank].recorder;
+
+		for (int i = 0; h && i < RECORD_COUNTS; i++) {
+			const struct record_counts *c = &h->counts[i];
+
+			if (c->comm == ctx->align->comm && c->seq > seq &&
+			    (next == 0 || c->seq < next))
+				next = c->seq;
+		}
+	}
+	return next;
 }
 
 /* Marks all who are in a pair that disagrees in call `seq`, and notes each pair; the first is the finding's.
@@ -425,11 +447,11 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct align *a = ctx->align;
 	int pairs[RECORD_PEERS] = { 0 }, n = 0;
-	uint64_t seq = a->top > RECORD_COUNTS ? a->top - RECORD_COUNTS + 1 : 1;
+	uint64_t seq = 0;
 
 	if (a->nranks > RECORD_PEERS)
 		return false;
-	for (; seq <= a->top && n == 0; seq++)
+	while (n == 0 && (seq = next_counted(ctx, seq)) != 0)
 		n = find_unequal(ctx, f, seq, pairs);
 	if (n == 0)
 		return false;
@@ -439,7 +461,7 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 	if (f->culprits.n != 1)
 		clear_culprits(&f->culprits);
 	f->comm = a->comm;
-	f->seq_low = f->seq_high = (int64_t)seq - 1;
+	f->seq_low = f->seq_high = (int64_t)seq;
 	f->hang_seq = ctx->outcome == OUTCOME_HANG ? hang_point(ctx) : -1;
 	snprintf(f->field, sizeof(f->field), "count");
 	finding_conclude(ctx, f, CLASS_MISMATCH, f->culprits.n ? "majority" : "inconclusive");

@@ -97,7 +97,7 @@ static double time_call(const struct evidence *e, const struct evidence_rank *r,
 		end = call->returned_ns;
 	else if (end == 0 && stepwise && last + 1 < r->ncalls && call->replays == 0)
 		end = call[1].enqueued_ns;
-	return call->failed || end <= begin ? 0 : (double)(end - begin) * 1e-9;
+	return call->flags & RECORD_FAILED || end <= begin ? 0 : (double)(end - begin) * 1e-9;
 }
 
 /* The calls of one rank, whose twin says what is a step. Returns how many. */

@@ -140,7 +140,7 @@ static bool on_device(const struct timeline *t)
 static enum span_state state_of(const struct timeline *t, const struct evidence_rank *rank,
 				const struct record *call, bool ended_on_device)
 {
-	if (call->failed)
+	if (call->flags & RECORD_FAILED)
 		return SPAN_FAILED;
 	if (call->state == RECORD_ISSUING || call->state == RECORD_CLOSING)
 		return SPAN_UNFINISHED;

@@ -25,6 +25,11 @@ enum record_state {
 	RECORD_CLOSING /* the newest call of a group whose end, which starts it, has not returned */
 };
 
+enum record_flags {
+	RECORD_FAILED = 1, /* the backend returned an error */
+	RECORD_ALONE = 2   /* made outside of a group: started by itself */
+};
+
 /* 64 bytes, one cache line: data in motion push the ring out of the caches, so every line costs.
  * `ticket` counts the rank's calls from 1; it is stored last, and 0 while the slot is being
  * rewritten: a reader takes the record only if it reads the same ticket before and after. */
@@ -42,7 +47,7 @@ struct record {
 	int8_t op;     /* enum redop */
 	uint8_t stream;
 	_Atomic uint8_t state;	  /* enum record_state */
-	int8_t failed;		  /* 1: the backend returned an error */
+	uint8_t flags;		  /* enum record_flags */
 	_Atomic uint32_t replays; /* graph launches that repeated this call */
 };
 
@@ -114,7 +119,7 @@ struct record_wrong {
 };
 
 #define RECORD_PEERS  32 /* ranks of an alltoallv whose amounts are kept */
-#define RECORD_COUNTS 32 /* a power of two: of the newest so many */
+#define RECORD_COUNTS 32 /* of the newest so many, whatever is called between them */
 
 /* What one alltoallv sends to and receives from each rank of its communicator, elements. `seq` is stored last,
  * 0 while the rest is rewritten. */
@@ -164,7 +169,7 @@ struct record_header {
 	                                 * known */
 	_Atomic uint32_t wrongs;	/* wrong elements noted, at most RECORD_WRONGS */
 	struct record_wrong wrong[RECORD_WRONGS];
-	struct record_counts counts[RECORD_COUNTS]; /* by sequence number */
+	struct record_counts counts[RECORD_COUNTS]; /* of one after the other, round and round */
 	_Atomic uint64_t pairs[RECORD_COMMS];	    /* of comms[].seq: sends and receives */
 };
 

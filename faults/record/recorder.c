@@ -156,9 +156,10 @@ static uint32_t at_most(size_t count)
 }
 
 /* Of more ranks than there is room for nothing is kept. */
-static void keep_counts(struct record_header *h, const struct call *call, uint64_t seq)
+static void keep_counts(struct recorder *recorder, const struct call *call, uint64_t seq)
 {
-	struct record_counts *c = &h->counts[seq % RECORD_COUNTS];
+	struct record_header *h = &recorder->memory->header;
+	struct record_counts *c = &h->counts[recorder->counted++ % RECORD_COUNTS];
 	int n = h->inits[call->comm % RECORD_COMMS].nranks;
 
 	if (n < 1 || n > RECORD_PEERS)
@@ -224,11 +225,11 @@ static uint64_t recorder_call(void *ctx, const struct call *call)
 	r->op = (int8_t)call->op;
 	r->peer = call->peer;
 	r->stream = (uint8_t)call->stream;
-	r->failed = 0;
+	r->flags = recorder->depth == 0 ? RECORD_ALONE : 0;
 	r->count = call->count;
 	r->offset = call->offset;
 	if (call->kind == CALL_ALLTOALLV && call->send_counts)
-		keep_counts(h, call, r->seq);
+		keep_counts(recorder, call, r->seq);
 	r->enqueued_ns = clock_ns();
 	atomic_store_explicit(&r->returned_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&r->replays, 0, memory_order_relaxed);
@@ -281,18 +282,21 @@ static void recorder_returned(void *ctx, uint64_t ticket, int rc)
 	struct recorder *recorder = ctx;
 	struct record *r = slot_of(recorder->memory, ticket);
 
-	r->failed = rc < 0;
+	if (rc < 0)
+		r->flags |= RECORD_FAILED;
 	atomic_store_explicit(&r->returned_ns, clock_ns(), memory_order_relaxed);
 	atomic_store_explicit(&r->state, RECORD_RETURNED, memory_order_release);
 }
 
-static void recorder_closing(void *ctx, bool begins)
+static void recorder_group(void *ctx, enum group_event event)
 {
 	struct recorder *recorder = ctx;
 	struct record *r = slot_of(recorder->memory, recorder->memory->header.issued_ticket);
 
-	if (r->ticket != 0)
-		atomic_store_explicit(&r->state, begins ? RECORD_CLOSING : RECORD_RETURNED,
+	recorder->depth += event == GROUP_BEGUN ? 1 : event == GROUP_ENDED ? -1 : 0;
+	if (event != GROUP_BEGUN && recorder->depth == (event == GROUP_ENDING) && r->ticket != 0)
+		atomic_store_explicit(&r->state,
+				      event == GROUP_ENDING ? RECORD_CLOSING : RECORD_RETURNED,
 				      memory_order_release);
 }
 
@@ -418,7 +422,7 @@ struct watch recorder_watch(struct recorder *recorder)
 	if (recorder->calls) {
 		watch.call = recorder_call;
 		watch.returned = recorder_returned;
-		watch.closing = recorder_closing;
+		watch.group = recorder_group;
 		watch.completed = recorder_completed;
 		watch.replayed = recorder_replayed;
 		watch.device_times = recorder_device_times;

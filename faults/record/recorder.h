@@ -14,6 +14,8 @@ struct recorder {
 	struct record_memory *memory; /* shared with the supervisor; borrowed */
 	bool calls;		      /* --record is not off: calls are noted */
 	bool timed;		      /* device times have been noted: a slot's old ones must go */
+	int depth;		      /* of the groups that are open */
+	uint64_t counted;	      /* alltoallvs whose amounts were kept */
 	double timeout;		      /* -T seconds for every wait for others, 0: the
 	                               * caller's deadline */
 	double stretch;		      /* all deadlines times this */

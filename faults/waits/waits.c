@@ -153,6 +153,12 @@ static bool is_met(const struct waits *w, struct wait_call *in)
 	return in->seen == in->team->nranks;
 }
 
+/* Returns true if it starts beside the sends and receives before it, as far as is known. */
+static bool starts_beside(const struct record *call)
+{
+	return is_pair(call) && !(call->flags & RECORD_ALONE);
+}
+
 /* Starts what nothing on its stream stands before. Returns whether there was any. */
 static bool start_calls(struct waiter *waiter)
 {
@@ -167,13 +173,13 @@ static bool start_calls(struct waiter *waiter)
 		if (c->state == WAIT_ENDED)
 			continue;
 		if (c->state == WAIT_QUEUED &&
-		    (*stream == FREE || (*stream == PAIRS && is_pair(c->call)))) {
+		    (*stream == FREE || (*stream == PAIRS && starts_beside(c->call)))) {
 			c->state = WAIT_STARTED;
 			any = true;
 			if (!is_pair(c->call))
 				waiter->comms[c->call->comm].started = c->nth;
 		}
-		*stream = is_pair(c->call) && *stream != TAKEN ? PAIRS : TAKEN;
+		*stream = starts_beside(c->call) && *stream != TAKEN ? PAIRS : TAKEN;
 	}
 	return any;
 }

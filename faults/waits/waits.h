@@ -1,6 +1,6 @@
 /* waits.h: who waits in which call for whom, over all communicators, streams, sends and receives of
  * a run. Where calls return at once they queue on their stream: one starts when what stands before it
- * on the stream has ended. Of sends and receives in a row all start, as in a group. */
+ * on the stream has ended. Of sends and receives in a row all start that are not known to be no group. */
 #ifndef HANGAR_WAITS_H
 #define HANGAR_WAITS_H
 

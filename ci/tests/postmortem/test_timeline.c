@@ -184,7 +184,7 @@ static void test_device(void)
 		r->times[0] = (struct call_times){ START + 20 * MS, START + 25 * MS };
 		r->times[1] = (struct call_times){ START + 5 * MS, START + 4 * MS }; /* cannot be */
 	}
-	evidence.ranks[3].calls[2].failed = 1;
+	evidence.ranks[3].calls[2].flags = RECORD_FAILED;
 	build();
 	CU_ASSERT_EQUAL_FATAL(timeline.lanes[2].nspans, 3);
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[0].state, SPAN_DONE);

@@ -209,11 +209,24 @@ static void test_record(void)
 	CU_ASSERT_EQUAL(memory->header.comms[3].seq, 1);
 	watch.returned(watch.ctx, ticket, -5);
 	CU_ASSERT_EQUAL(r->state, RECORD_RETURNED);
-	CU_ASSERT_EQUAL(r->failed, 1);
+	CU_ASSERT_EQUAL(r->flags, RECORD_FAILED | RECORD_ALONE);
 	CU_ASSERT(r->returned_ns >= r->enqueued_ns);
 	CU_ASSERT_EQUAL(memory->header.completed_ticket, 0);
 	watch_completed(&watch);
 	CU_ASSERT_EQUAL(memory->header.completed_ticket, 1);
+	/* of a group the newest call is on its way while the outermost end is */
+	watch.group(watch.ctx, GROUP_BEGUN);
+	watch.group(watch.ctx, GROUP_BEGUN);
+	ticket = watch.call(watch.ctx, &call);
+	watch.returned(watch.ctx, ticket, 0);
+	watch.group(watch.ctx, GROUP_ENDING);
+	CU_ASSERT_EQUAL(memory->ring[ticket].state, RECORD_RETURNED);
+	watch.group(watch.ctx, GROUP_ENDED);
+	watch.group(watch.ctx, GROUP_ENDING);
+	CU_ASSERT_EQUAL(memory->ring[ticket].state, RECORD_CLOSING);
+	watch.group(watch.ctx, GROUP_ENDED);
+	CU_ASSERT_EQUAL(memory->ring[ticket].state, RECORD_RETURNED);
+	CU_ASSERT_EQUAL(memory->ring[ticket].flags & RECORD_ALONE, 0);
 	tear_down();
 }
 

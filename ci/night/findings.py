@@ -187,22 +187,27 @@ def fault_findings(run):
 
 # ---- comparisons ----
 
+def blame(differences):
+    """What changed between the baseline's launches and the night's, in words; "" where nothing did."""
+    return differences and "Changed since the baseline: " + "; ".join(
+        f"{d.name}: {d.base} before, {d.new} now" for d in differences)
+
+
 def comparison_findings(groups, changed, range_text, owners):
-    """One finding a collective that became slower, or faster. `groups`: compare.ranges' rows; `changed`:
-    rows.differences of the baseline's and the night's launches; `range_text`: compare.py's;
-    `owners`: collective -> the run that measures it."""
-    found, after = [], ""
-    if changed:
-        after = ". Changed since the baseline: " + "; ".join(f"{d.name}: {d.base} before, {d.new} now" for d in changed)
+    """One finding a collective that became slower, or faster. `groups`: compare.ranges' rows; `changed`: what
+    rows.differences says of the launches of a collective, "" for all; `range_text`: compare.py's; `owners`:
+    collective -> the run that measures it."""
+    found = []
     for verdict, severity in (("slower", "regression"), ("faster", "info")):
         texts = {}
         for group in groups:
             if group[0]["verdict"] == verdict:
                 texts.setdefault((group[0]["collective"], group[0]["mode"]), []).append(range_text(group))
-        found += [finding(severity, verdict, owners.get(collective, collective), "; ".join(said) + after, "compare.csv")
+        found += [finding(severity, verdict, owners.get(collective, collective),
+                          ". ".join(filter(None, ("; ".join(said), blame(changed(collective))))), "compare.csv")
                   for (collective, _), said in texts.items()]
-    if after and not found:
-        found.append(finding("info", "changed", "", f"Nothing became slower{after}"))
+    if not found and blame(changed("")):
+        found.append(finding("info", "changed", "", f"nothing became slower. {blame(changed(''))}"))
     for verdict, text in (("gone", "in the baseline and not measured this night"),
                           ("new", "measured and not in the baseline")):
         points = sum(len(group) for group in groups if group[0]["verdict"] == verdict)

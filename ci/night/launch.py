@@ -1,6 +1,6 @@
 """launch.py: starts one launch of a program, waits for it, and leaves nothing of it behind.
 
-All processes of a launch carry HANGAR_NIGHT=TOKEN in their environment: that is how they are found,
+All processes of a launch carry NIGHTLY_LAUNCH=TOKEN in their environment: that is how they are found,
 whoever started them, and also when the night that started them was killed."""
 import os
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 
 LIMIT_EXIT = 124  # as timeout(1) says it
 NOT_STARTED = 127
-MARK = "HANGAR_NIGHT"
+MARK = "NIGHTLY_LAUNCH"  # not HANGAR_...: those are settings that rows.jsonl notes
 
 
 def marked(prefix):

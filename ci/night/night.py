@@ -375,8 +375,11 @@ class Night:
                                       "compared as one", what_to_do="leave one of them to a night of its own")
                        for names in mixed]
         if base:
-            self.extra += judged.comparison_findings(
-                compare.ranges(made), rows.differences(base, measured)[:BLAMED], compare.range_text, owner)
+            def changed(collective):
+                sides = ([one for one in side if not collective or any(row["collective"] == collective for row in one.rows)]
+                         for side in (base, measured))
+                return rows.differences(*sides)[:BLAMED]
+            self.extra += judged.comparison_findings(compare.ranges(made), changed, compare.range_text, owner)
         for kind, least, what in (("vendor", self.config.min_vendor, "the vendor's figure"),
                                   ("ceiling", self.config.min_ceiling, "the physical ceiling")):
             if least:
@@ -395,7 +398,8 @@ class Night:
         self.keep_history(measured)
         self.save()
         junit.write(self.folder / "junit.xml", self.night)
-        self.page()
+        if self.config.page:
+            self.page()
 
     def keep_history(self, measured):
         path = self.config.reports / "history.sqlite"

@@ -1,6 +1,7 @@
 """progress.py: what a night says while it runs, and how long it will still take."""
 import shutil
 import time
+from statistics import median
 
 
 def clock_text(seconds):
@@ -37,7 +38,7 @@ class Progress:
 
 def seconds_left(todo, seen):
     """What `todo`, names of runs, will take, from seconds seen so far: name -> list; None at the start."""
-    means = {name: sum(values) / len(values) for name, values in seen.items() if values}
+    means = {name: median(values) for name, values in seen.items() if values}
     if not means:
         return None
     other = sum(means.values()) / len(means)

@@ -27,6 +27,7 @@ host_class = "test"
 limit = "{limit}"
 within = "{within}"
 min_free = "{min_free}"
+page = {page}
 env = {{ {env} }}
 [thresholds]
 min_ceiling = {ceiling}
@@ -55,9 +56,9 @@ class Rig(NightCase):
         for name in ("all_reduce", "all_gather", "broadcast"):
             (self.place / f"{name}_perf").symlink_to(Path(__file__).resolve().parent / "fake_perf.py")
 
-    def configure(self, runs, faults=(), limit="60s", within="5m", min_free="1K", env="", ceiling=0, reports=None):
+    def configure(self, runs, faults=(), limit="60s", within="5m", min_free="1K", env="", ceiling=0, reports=None, page="false"):
         text = NIGHT.format(reports=json.dumps(str(reports or self.reports)), build=json.dumps(str(self.place)), limit=limit,
-                            within=within, min_free=min_free, env=env, ceiling=ceiling)
+                            within=within, min_free=min_free, env=env, ceiling=ceiling, page=page)
         text += "".join(RUN.format(name, fake) for name, fake in runs.items())
         text += "".join(FAULT.format(*fault) for fault in faults)
         path = self.place / "night.toml"
@@ -244,18 +245,19 @@ class Real(Rig):
         if not (build / "all_reduce_perf").exists():
             self.skipTest(f"{build} is not built")
         path = self.configure({"all_reduce": ""}, [("drop-rank:1", "", 'args = "--backend mpi -g 4"')],
-                              env='OMPI_ALLOW_RUN_AS_ROOT = "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = "1"')
+                              page="true", env='OMPI_ALLOW_RUN_AS_ROOT = "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = "1"')
         path.write_text(path.read_text().replace(json.dumps(str(self.place)), json.dumps(str(build))).replace(
             '"all_reduce_perf"', '"all_reduce_perf"\nargs = "--backend mpi -g 2 -b 4K -e 16K -n 5 -w 2"'))
         self.assertEqual(self.nightly(path), 0, self.said)
         self.assertIn("hang: missing-call, rank 1, call 8 of communicator 0", self.said)
         self.assertEqual([len(run["launches"]) for run in self.last()["runs"]], [5, 1])
         self.assertEqual((len(self.last()["comparisons"]), self.bad()), (6, []))
+        self.assertIn("drop-rank", (night.nights(self.reports)[0] / "page.html").read_text())
 
 
 class Values(NightCase):
     def test_configurations_that_are_refused(self):
-        good = NIGHT.format(reports='"r"', build='"b"', limit=1, within="1m", min_free="1K", env="", ceiling=0)
+        good = NIGHT.format(reports='"r"', build='"b"', limit=1, within="1m", min_free="1K", env="", ceiling=0, page="true")
         good += RUN.format("all_reduce", "")
         config.parse_config(good, "x.toml", TOP)
         for old, new, complaint in (
@@ -272,6 +274,7 @@ class Values(NightCase):
                 ("schema = 1", "schema = ", "Invalid value"),
                 ('within = "1m"', 'within = "1 fortnight"', "within: a time"),
                 ('min_free = "1K"', 'min_free = true', "min_free: a size"),
+                ("page = true", "page = 1", "page: true or false"),
                 ("min_ceiling = 0", "min_ceiling = 101", "min_ceiling: a number from 0 to 100"),
                 ("min_ceiling = 0", "min_ceilling = 1", "min_ceilling is no setting"),
                 ('FAKE = ""', '"A=B" = ""', "env: { NAME"),

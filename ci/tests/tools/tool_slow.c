@@ -1,9 +1,10 @@
 /* tool_slow.c: all_reduce_perf in which one rank is slow without being at fault: looks like a hang
  * and is none. HANGAR_SLOW=RANK:FIRST:EVERY:SECONDS: sleeps FIRST seconds before its first call, is
- * busy for SECONDS before every call whose number EVERY divides. HANGAR_SLOW=RANK:LOW:HIGH: takes
- * twice as long for calls of LOW to HIGH elements: a regression at these sizes. */
+ * busy for SECONDS before every call whose number EVERY divides. HANGAR_SLOW=RANK:LOW:HIGH:COLLECTIVE: it
+ * takes twice as long for calls of LOW to HIGH elements, in another collective: a regression. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/perf_main.h"
 #include "backend/call.h"
@@ -44,25 +45,33 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 	return rc;
 }
 
-/* 0, or -1 when it is neither form. */
-static int read_slowness(const char *text, struct slowness *s)
+/* What is run, or NULL when it is neither form. */
+static const struct collective *read_slowness(const char *text, struct slowness *s)
 {
+	char name[32];
+
 	*s = (struct slowness){ .every = 1, .low = 1 };
 	if (text &&
 	    sscanf(text, "%d:%lf:%lu:%lf", &s->rank, &s->first, &s->every, &s->seconds) == 4)
-		return s->every == 0 ? -1 : 0;
+		return s->every == 0 ? NULL : &all_reduce;
 	*s = (struct slowness){ .every = 1 };
-	return text && sscanf(text, "%d:%zu:%zu", &s->rank, &s->low, &s->high) == 3 ? 0 : -1;
+	if (text && sscanf(text, "%d:%zu:%zu:%31s", &s->rank, &s->low, &s->high, name) == 4)
+		for (int i = 0; collectives[i]; i++)
+			if (strcmp(collectives[i]->name, name) == 0)
+				return collectives[i];
+	return NULL;
 }
 
 int main(int argc, char **argv)
 {
 	struct slowness slowness;
 	struct call_filter filter = { .state = &slowness, .issue = issue };
+	const struct collective *collective = read_slowness(getenv("HANGAR_SLOW"), &slowness);
 
-	if (read_slowness(getenv("HANGAR_SLOW"), &slowness) != 0) {
-		fputs("HANGAR_SLOW must be RANK:FIRST:EVERY:SECONDS or RANK:LOW:HIGH\n", stderr);
+	if (!collective) {
+		fputs("HANGAR_SLOW must be RANK:FIRST:EVERY:SECONDS or RANK:LOW:HIGH:COLLECTIVE\n",
+		      stderr);
 		return 2;
 	}
-	return perf_main_hooked(&all_reduce, &(struct perf_hooks){ .filter = &filter }, argc, argv);
+	return perf_main_hooked(collective, &(struct perf_hooks){ .filter = &filter }, argc, argv);
 }

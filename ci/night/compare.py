@@ -40,12 +40,18 @@ COLUMNS = ("collective", "bytes", "mode", "placement", "unit", "base_median", "n
 
 # ---- statistics over many points with the same numbers of launches: arrays of points x launches ----
 
+def _middle(logs):
+    """Mean without the lowest and the highest tenth, the squares that go with it (Yuen), how many are left."""
+    logs = np.sort(logs, axis=-1)
+    cut, n = logs.shape[-1] // 10, logs.shape[-1]
+    kept = np.clip(logs, logs[..., cut:cut + 1], logs[..., n - cut - 1:n - cut])
+    return logs[..., cut:n - cut].mean(axis=-1), kept.var(axis=-1) * n, n - 2 * cut
+
+
 def distance(base, new, axis=-1):
-    """Difference of the means of log times over its standard error."""
-    n, m = base.shape[axis], new.shape[axis]
-    squares = base.var(axis=axis) * n + new.var(axis=axis) * m
-    error = np.sqrt(squares / (n + m - 2) * (1 / n + 1 / m))
-    return (new.mean(axis=axis) - base.mean(axis=axis)) / (error + FLOOR)
+    """Difference of the trimmed means of log times over its standard error; launches along the last axis."""
+    (low, squares, n), (high, others, m) = _middle(base), _middle(new)
+    return (high - low) / (np.sqrt((squares + others) / (n + m - 2) * (1 / n + 1 / m)) + FLOOR)
 
 
 def exchanged(base, new, seed):

@@ -1,5 +1,5 @@
 /* gather.c: what hosts read, at rank 0. */
-#include "machine/gather.h"
+#include "machine/read.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,24 +11,17 @@
 #include "base/parse.h"
 #include "machine/file.h"
 
-enum { FIELDS = 5, CONDITIONS = 4, RULES_BYTES = 256 << 10 };
-
-struct condition {
-	char name[48], op[4], other[48]; /* other: a name or a word; "": the factor alone */
-	double factor;
-};
-
 struct rule {
 	const char *group, *text, *fix;
+	const char *when; /* n conditions, each with a NUL behind it */
+	int n;
 	bool otherwise; /* only where the group is silent */
 	enum health_weight weight;
-	struct condition when[CONDITIONS];
-	int n;
 };
 
 struct health {
-	char *text; /* that the rules point into */
-	struct rule *rules;
+	char text[64 << 10]; /* that the rules point into */
+	struct rule rules[256];
 	size_t n;
 };
 
@@ -48,32 +40,103 @@ const char *health_weight_name(enum health_weight weight)
 	return weights[weight];
 }
 
-/* ---- rules -------------------------------------------------------------------------------- */
+/* ---- one part against one rule ------------------------------------------------------------ */
 
-/* "NAME OP [NUMBER] [NAME]"; NULL, or what is wrong. */
-static const char *take_condition(struct condition *c, const char *text)
+/* NaN: not seen. */
+static double number(const struct reading *part, const char *name)
 {
-	static const char *const ops[] = { "<", ">", ">=", "=", "!=", "&", "!&", "^" };
-	char first[48], rest[2];
-	bool known = false;
+	double value = strcmp(name, "seconds") == 0 && part->seconds > 0
+			       ? part->seconds
+			       : (double)reading_value(part, part->list->part, name);
+
+	return value < 0 ? NAN : value;
+}
+
+enum { WRONG = -2, UNSEEN = -1 };
+
+/* "NAME OP [NUMBER] [NAME]"; 1: yes, 0: no. */
+static int meets(const char *condition, const struct reading *part)
+{
+	char name[48], op[3], first[48], other[48] = "", rest[2];
+	int n = sscanf(condition, " %47s %2s %47s %47s %1s", name, op, first, other, rest);
+	bool not = n > 1 && *op == '!';
+	double a, b = 1;
+	const char *text;
 	uint64_t bits;
+
+	if (n < 3 || n > 4 || !op[not ] || !strchr("<>=&", op[not ]) || op[not +1])
+		return WRONG;
+	if (parse_unsigned(first, 0, UINT64_MAX, &bits) == 0)
+		b = (double)bits;
+	else if (parse_real(first, -1e18, 1e18, &b) < 0 && n == 4)
+		return WRONG;
+	else if (parse_real(first, -1e18, 1e18, &b) < 0)
+		strcpy(other, first);
+	text = reading_text(part, part->list->part, name);
+	if (*text && op[not ] == '=')
+		return (strcmp(text, other) == 0) != not ;
+	a = number(part, name);
+	b *= *other ? number(part, other) : 1;
+	if (isnan(a) || isnan(b))
+		return UNSEEN;
+	return (op[not ] == '<'	  ? a < b
+		: op[not ] == '>' ? a > b
+		: op[not ] == '=' ? a == b
+				  : ((uint64_t)a & (uint64_t)b) != 0) != not ;
+}
+
+/* All conditions; WRONG and UNSEEN before yes and no. */
+static int holds(const struct rule *rule, const struct reading *part)
+{
+	const char *at = rule->when;
+	int all = 1;
+
+	for (int i = 0; i < rule->n; i++, at += strlen(at) + 1) {
+		int met = meets(at, part);
+
+		all = met < all ? met : all;
+	}
+	return all;
+}
+
+/* "{NAME}"; nanoseconds as seconds. Returns the number. */
+static double print_value(FILE *out, const char *name, const struct reading *part)
+{
+	const char *text = reading_text(part, part->list->part, name);
+	bool ns = strlen(name) > 3 && strcmp(name + strlen(name) - 3, "_ns") == 0;
+	double value = number(part, name);
+
+	if (isnan(value))
+		fputs(*text ? text : "?", out);
+	else if (ns)
+		fprintf(out, "%.2f s", value * 1e-9);
+	else
+		fprintf(out, strcmp(name, "seconds") == 0 ? "%.2f" : "%.0f", value);
+	return value;
+}
+
+static void fill_text(const char *at, const struct reading *part, char *buf, size_t len)
+{
+	FILE *out = fmemopen(buf, len, "w");
+	double last = 0;
+	char name[48];
 	int n;
 
-	c->factor = 1;
-	c->other[0] = '\0';
-	n = sscanf(text, " %47s %3s %47s %47s %1s", c->name, c->op, first, c->other, rest);
-	for (size_t i = 0; n >= 3 && i < sizeof(ops) / sizeof(ops[0]); i++)
-		known |= strcmp(ops[i], c->op) == 0;
-	if (n < 3 || n > 4 || !known)
-		return "a condition is NAME OP VALUE, as \"gen < max_gen\"";
-	if (parse_unsigned(first, 0, UINT64_MAX, &bits) == 0)
-		c->factor = (double)bits;
-	else if (parse_real(first, -1e18, 1e18, &c->factor) < 0 && n == 3)
-		strcpy(c->other, first);
-	else if (parse_real(first, -1e18, 1e18, &c->factor) < 0)
-		return "a value is a number, a name, or a number and a name";
-	return NULL;
+	for (; out && *at; at += n) {
+		n = 1;
+		if (sscanf(at, "{%47[a-z0-9_]}%n", name, &n) == 1)
+			last = print_value(out, name, part);
+		else if (strncmp(at, "(s)", 3) == 0)
+			n = 3 + (last != 1 && putc('s', out) == EOF);
+		else
+			putc(*at, out);
+	}
+	if (out)
+		fclose(out);
+	buf[len - 1] = '\0';
 }
+
+/* ---- rules -------------------------------------------------------------------------------- */
 
 static char *trim(char *text)
 {
@@ -87,183 +150,61 @@ static char *trim(char *text)
 /* A line without comment, changed; NULL, or what is wrong. */
 static const char *take_rule(struct rule *rule, char *line)
 {
-	char *fields[FIELDS], *condition;
-	const char *wrong = NULL;
-	int n = 0;
+	struct reading_entry entry = { .part = "" };
+	const struct reading nothing = { .list = &entry };
+	char *fields[5], *at;
+	int n = 0, weight = HEALTH_DRAIN;
 
-	for (char *at; n < FIELDS && (at = strsep(&line, "|"));)
+	while (n < 5 && (at = strsep(&line, "|")))
 		fields[n++] = trim(at);
-	if (n < FIELDS || line)
+	if (n < 5 || line)
 		return "a rule is GROUP | WEIGHT | WHEN | WHAT | WHAT TO DO";
 	rule->otherwise = strncmp(fields[0], "else ", 5) == 0;
 	rule->group = fields[0] + (rule->otherwise ? 5 : 0);
+	rule->when = fields[2];
 	rule->text = fields[3];
 	rule->fix = fields[4];
-	for (n = HEALTH_DRAIN; n >= 0 && strcmp(fields[1], weights[n]) != 0;)
-		n--;
-	if (n < 0)
+	while (weight >= 0 && strcmp(fields[1], weights[weight]) != 0)
+		weight--;
+	if (weight < 0)
 		return "a weight is note, warn or drain";
-	rule->weight = (enum health_weight)n;
-	while (!wrong && (condition = strsep(&fields[2], ",")))
-		wrong = rule->n == CONDITIONS ? "too many conditions"
-					      : take_condition(&rule->when[rule->n++], condition);
-	return wrong;
-}
-
-static int take_all(struct health *health, const char *path, struct error *err)
-{
-	char *rest = health->text, *line;
-	const char *wrong = NULL;
-	int number = 0;
-
-	while (!wrong && (line = strsep(&rest, "\n"))) {
-		number++;
-		line = trim(line);
-		if (*line && *line != '#')
-			wrong = take_rule(&health->rules[health->n++], line);
-	}
-	if (!wrong && health->n == 0)
-		wrong = "no rules";
-	return wrong ? error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: line %d: %s", path, number,
-				 wrong)
-		     : 0;
+	rule->weight = (enum health_weight)weight;
+	while (strsep(&fields[2], ","))
+		rule->n++;
+	return holds(rule, &nothing) == WRONG
+		       ? "a condition is NAME < > = & !VALUE, as \"gen < max_gen\", or \"a > 2 b\""
+		       : NULL;
 }
 
 struct health *health_open(const char *path, struct error *err)
 {
 	struct health *health = calloc(1, sizeof(*health));
-	size_t lines = 1;
-	int rc = 0;
+	char *rest = health ? health->text : NULL, *line;
+	const char *wrong = NULL;
+	int number = 0, n = -ENOMEM;
 
-	if (health)
-		health->text = path ? calloc(1, RULES_BYTES) : strdup(health_built_in);
-	if (health && health->text && path)
-		rc = file_text("", health->text, RULES_BYTES, "%s", path);
-	for (const char *at = health ? health->text : NULL; at && (at = strchr(at, '\n')); at++)
-		lines++;
-	if (health)
-		health->rules = calloc(lines, sizeof(*health->rules));
-	if (rc < 0)
-		rc = error_set(err, OUTCOME_USAGE, rc, "%.200s: %s", path, strerror(-rc));
-	else if (!health || !health->text || !health->rules)
-		rc = error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	else
-		rc = take_all(health, path ? path : "health_rules.txt", err);
-	if (rc == 0)
+	if (health && path)
+		n = file_text("", health->text, sizeof(health->text), "%s", path);
+	else if (health)
+		n = snprintf(health->text, sizeof(health->text), "%s", health_built_in);
+	if (n < 0 || n >= (int)sizeof(health->text) - 1)
+		wrong = n < 0 ? strerror(-n) : "too long";
+	while (!wrong && (line = strsep(&rest, "\n"))) {
+		number++;
+		line = trim(line);
+		if (*line && *line != '#')
+			wrong = health->n == 256 ? "too many rules"
+						 : take_rule(&health->rules[health->n++], line);
+	}
+	if (!wrong && health->n > 0)
 		return health;
-	health_free(health);
+	error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: line %d: %s", path ? path : "the rules",
+		  number, wrong ? wrong : "no rules");
+	free(health);
 	return NULL;
 }
 
-void health_free(struct health *health)
-{
-	if (!health)
-		return;
-	free(health->rules);
-	free(health->text);
-	free(health);
-}
-
-/* ---- judging one part --------------------------------------------------------------------- */
-
-/* NaN: not seen. */
-static double number(const struct reading *part, const char *name)
-{
-	double value = strcmp(name, "seconds") == 0 && part->seconds > 0
-			       ? part->seconds
-			       : (double)reading_value(part, part->list->part, name);
-
-	return value < 0 ? NAN : value;
-}
-
-/* "": not seen. */
-static const char *word(const struct reading *part, const char *name)
-{
-	return strcmp(name, "part") == 0 ? part->list->part
-					 : reading_text(part, part->list->part, name);
-}
-
-/* -1: not seen. */
-static int meets(const struct condition *c, const struct reading *part)
-{
-	double a = number(part, c->name), b = c->factor * (*c->other ? number(part, c->other) : 1);
-	const char *text = word(part, c->name);
-
-	if (*text && strcmp(c->op, "^") == 0)
-		return strncmp(text, c->other, strlen(c->other)) == 0;
-	if (*text)
-		return (strcmp(text, c->other) == 0) == (*c->op == '=');
-	if (isnan(a) || isnan(b))
-		return -1;
-	switch (c->op[0]) {
-	case '<':
-		return a < b;
-	case '>':
-		return a > b || (c->op[1] && a == b);
-	case '=':
-		return a == b;
-	case '&':
-		return ((uint64_t)a & (uint64_t)b) != 0;
-	default:
-		return c->op[1] == '&' ? ((uint64_t)a & (uint64_t)b) == 0 : a != b;
-	}
-}
-
-/* -1: not all of it was seen. */
-static int holds(const struct rule *rule, const struct reading *part)
-{
-	int rc = 1;
-
-	for (int i = 0; i < rule->n; i++) {
-		int met = meets(&rule->when[i], part);
-
-		if (met < 0)
-			return -1;
-		rc &= met;
-	}
-	return rc;
-}
-
-/* "{NAME}" or "{NAME:s}", without its braces. Returns the number, NaN for a word. */
-static double print_value(const char *name, const struct reading *part, FILE *out)
-{
-	bool seconds = strlen(name) > 2 && strcmp(name + strlen(name) - 2, ":s") == 0;
-	char key[48];
-	double value;
-
-	snprintf(key, sizeof(key), "%.*s", (int)strlen(name) - (seconds ? 2 : 0), name);
-	value = number(part, key);
-	if (isnan(value))
-		fputs(*word(part, key) ? word(part, key) : "?", out);
-	else if (seconds || value != floor(value) || strcmp(key, "seconds") == 0)
-		fprintf(out, "%.2f", seconds ? value * 1e-9 : value);
-	else
-		fprintf(out, "%.0f", value);
-	return value;
-}
-
-static void fill_text(const struct rule *rule, const struct reading *part, char *buf, size_t len)
-{
-	FILE *out = fmemopen(buf, len, "w");
-	double last = 0;
-	char name[64];
-	int n;
-
-	for (const char *at = rule->text; out && *at; at++) {
-		if (sscanf(at, "{%63[a-z0-9_:]}%n", name, &n) == 1) {
-			last = print_value(name, part, out);
-			at += n - 1;
-		} else if (strncmp(at, "(s)", 3) == 0) {
-			fputs(last == 1 ? "" : "s", out);
-			at += 2;
-		} else {
-			putc(*at, out);
-		}
-	}
-	if (out)
-		fclose(out);
-	buf[len - 1] = '\0';
-}
+/* ---- all of a host ------------------------------------------------------------------------ */
 
 static void judge_part(const struct health *health, const struct reading *part, health_fn *each,
 		       void *ctx)
@@ -272,21 +213,17 @@ static void judge_part(const struct health *health, const struct reading *part, 
 
 	for (size_t i = 0; i < health->n; i++) {
 		const struct rule *rule = &health->rules[i];
-		struct health_finding finding = {
-			.group = rule->group,
-			.part = part->list->part,
-			.fix = rule->fix,
-			.weight = rule->weight,
-		};
-		int rc =
-			rule->otherwise && strcmp(spoke, rule->group) == 0 ? -1 : holds(rule, part);
+		struct health_finding finding = { rule->group, part->list->part,
+						  rule->fix,   rule->weight,
+						  false,       "" };
+		int rc = holds(rule, part);
 
-		if (rc < 0)
+		if (rc < 0 || (rule->otherwise && strcmp(spoke, rule->group) == 0))
 			continue;
 		finding.holds = rc > 0;
 		if (finding.holds) {
 			spoke = rule->group;
-			fill_text(rule, part, finding.text, sizeof(finding.text));
+			fill_text(rule->text, part, finding.text, sizeof(finding.text));
 		}
 		each(ctx, &finding);
 	}
@@ -296,46 +233,43 @@ void health_judge(const struct health *health, const struct reading *delta, heal
 		  void *ctx)
 {
 	/* the entries of a part stand together */
-	for (size_t i = 0, n; i < delta->n; i += n) {
+	for (size_t i = 0; i < delta->n;) {
 		struct reading part = { .seconds = delta->seconds, .list = &delta->list[i] };
 
-		for (n = 1; i + n < delta->n && strcmp(part.list->part, part.list[n].part) == 0;)
-			n++;
-		part.n = n;
+		while (i < delta->n && strcmp(part.list->part, delta->list[i].part) == 0)
+			part.n++, i++;
 		judge_part(health, &part, each, ctx);
 	}
 }
 
-/* ---- a line ------------------------------------------------------------------------------- */
-
 struct line {
 	char *buf;
 	size_t len, at, held, left_out;
-	const char *part; /* of the finding before */
+	char part[40]; /* of the finding before */
 };
 
 static void add_to_line(void *ctx, const struct health_finding *f)
 {
 	struct line *line = ctx;
-	bool same = line->part && strcmp(line->part, f->part) == 0;
+	bool same = strcmp(line->part, f->part) == 0;
 	char text[sizeof(f->text) + 64];
 
 	if (!f->holds)
 		return;
-	line->held++;
-	if (same)
-		snprintf(text, sizeof(text), ", %s", f->text);
-	else
-		snprintf(text, sizeof(text), "%s%s: %s", line->part ? "; " : "", f->part, f->text);
+	snprintf(text, sizeof(text), "%s%s%s%s",
+		 same		? ", "
+		 : line->held++ ? "; "
+				: "",
+		 same ? "" : f->part, same ? "" : ": ", f->text);
 	if (line->left_out || line->at + strlen(text) + 16 > line->len) {
 		line->left_out++;
 		return;
 	}
-	line->at += (size_t)snprintf(line->buf + line->at, line->len - line->at, "%s", text);
-	line->part = f->part;
+	line->at += (size_t)sprintf(line->buf + line->at, "%s", text);
+	strcpy(line->part, f->part);
 }
 
-size_t health_line(const struct reading *delta, char *buf, size_t len)
+bool health_line(const struct reading *delta, char *buf, size_t len)
 {
 	struct line line = { .buf = buf, .len = len };
 	struct error err = { .rank = -1 };
@@ -344,8 +278,8 @@ size_t health_line(const struct reading *delta, char *buf, size_t len)
 	buf[0] = '\0';
 	if (health)
 		health_judge(health, delta, add_to_line, &line);
-	health_free(health);
+	free(health);
 	if (line.left_out)
-		snprintf(buf + line.at, len - line.at, "; %zu more", line.left_out);
-	return line.held;
+		sprintf(buf + line.at, "; %zu more", line.left_out);
+	return buf[0] != '\0';
 }

@@ -23,9 +23,8 @@ struct health_finding {
 struct health;
 
 /* Those of a file, or of `path` NULL the built-in ones. NULL with the error set (OUTCOME_USAGE:
- * the file, the line, what is wrong). The caller frees. */
+ * the file, the line, what is wrong). The caller frees it with free(). */
 struct health *health_open(const char *path, struct error *err);
-void health_free(struct health *health);
 
 /* Hand over each rule that could be judged, part by part, of what lies between two readings
  * (counter_delta). What a finding points to lives as long as the rules and the reading. */
@@ -34,7 +33,7 @@ void health_judge(const struct health *health, const struct reading *delta, heal
 		  void *ctx);
 
 /* "TCP: 12 of 900 segments sent again; eth0: ...", by the built-in rules, into `buf`; what does not
- * fit is counted at its end. Returns how many findings hold. */
-size_t health_line(const struct reading *delta, char *buf, size_t len);
+ * fit is counted at its end. False: nothing is worth it. */
+bool health_line(const struct reading *delta, char *buf, size_t len);
 
 #endif

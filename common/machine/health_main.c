@@ -1,5 +1,6 @@
 /* health_main.c: health, the program: all hosts of an mpirun looked at without a benchmark. */
 #include <argp.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,20 +9,10 @@
 #include "base/json_value.h"
 #include "base/output.h"
 #include "base/parse.h"
-#include "machine/gather.h"
 #include "machine/health.h"
 #include "machine/read.h"
 #include "process/launch.h"
 #include "process/task.h"
-
-enum {
-	OPTION_DRAIN_LIST = 1,
-	OPTION_JSON,
-	OPTION_PATIENCE,
-	OPTION_ROOT,
-	OPTION_RULES,
-	OPTION_SECONDS
-};
 
 struct arguments {
 	const char *rules, *root;
@@ -31,17 +22,13 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
-	{ "drain-list", OPTION_DRAIN_LIST, NULL, 0,
-	  "Print the hosts that should take no work, one a line, and nothing else", 0 },
-	{ "json", OPTION_JSON, NULL, 0, "Print findings, and all that was read, as JSON", 0 },
-	{ "patience", OPTION_PATIENCE, "S", 0,
-	  "Call a driver stuck that answers nothing for so long (default: 30; one that no process "
-	  "keeps loaded takes seconds for each GPU)",
-	  0 },
-	{ "root", OPTION_ROOT, "DIR", OPTION_HIDDEN, "Before /proc, /sys and /dev", 0 },
-	{ "rules", OPTION_RULES, "FILE", 0,
-	  "Thresholds (default: built in, from common/machine/health_rules.txt)", 0 },
-	{ "seconds", OPTION_SECONDS, "S", 0, "Watch counters for so long (default: 1)", 0 },
+	{ "drain-list", 'd', NULL, 0, "The hosts that should take no work, one a line, alone", 0 },
+	{ "json", 'j', NULL, 0, "Findings, and all that was read, as JSON", 0 },
+	{ "patience", 'p', "S", 0, "Give a driver so long to answer (default: 30)", 0 },
+	{ "root", 'R', "DIR", OPTION_HIDDEN, "Before /proc, /sys and /dev", 0 },
+	{ "rules", 'r', "FILE", 0,
+	  "Thresholds (built in: those of common/machine/health_rules.txt)", 0 },
+	{ "seconds", 's', "S", 0, "Watch counters for so long (default: 1)", 0 },
 	{ 0 },
 };
 
@@ -49,51 +36,35 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
-	switch (key) {
-	case OPTION_DRAIN_LIST:
+	if (key == 'd')
 		arguments->drain_list = true;
-		return 0;
-	case OPTION_JSON:
+	else if (key == 'j')
 		arguments->json = true;
-		return 0;
-	case OPTION_ROOT:
+	else if (key == 'R')
 		arguments->root = arg;
-		return 0;
-	case OPTION_RULES:
+	else if (key == 'r')
 		arguments->rules = arg;
-		return 0;
-	case OPTION_SECONDS:
-	case OPTION_PATIENCE:
-		if (parse_real(arg, 0.01, 600,
-			       key == OPTION_SECONDS ? &arguments->seconds : &arguments->patience) <
-		    0)
-			argp_error(state, "%s: seconds are from 0.01 to 600", arg);
-		return 0;
-	case 'h':
+	else if (key == 'h')
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
-	case ARGP_KEY_ARG:
+	else if (key == ARGP_KEY_ARG)
 		argp_error(state, "%s: what is this?", arg);
-		return 0;
-	case ARGP_KEY_END:
-		if (arguments->json && arguments->drain_list)
-			argp_error(state, "--json or --drain-list");
-		return 0;
-	default:
+	else if (key == ARGP_KEY_END && arguments->json && arguments->drain_list)
+		argp_error(state, "--json or --drain-list");
+	else if (key != 's' && key != 'p')
 		return ARGP_ERR_UNKNOWN;
-	}
+	else if (parse_real(arg, 0.01, 600,
+			    key == 's' ? &arguments->seconds : &arguments->patience) < 0)
+		argp_error(state, "%s: seconds are from 0.01 to 600", arg);
+	return 0;
 }
 
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.doc = "Look at this host, or under mpirun at all of its hosts, and say what is wrong with "
-	       "them and what to do."
+	.doc = "Look at this host, or under mpirun at all of its hosts: what is wrong, what to do."
 	       "\vThe exit code is 0 where nothing is wrong (notes are nothing), 13 with findings, "
 	       "2 "
-	       "for a usage error, 11 when MPI fails, 77 where nothing could be read. A GPU that "
-	       "is "
-	       "not there is no finding: how many are seen is said of each host.",
+	       "for a usage error, 11 when MPI fails, 77 where nothing could be read.",
 };
 
 /* ---- looking ------------------------------------------------------------------------------ */
@@ -186,70 +157,64 @@ static void compare(struct reading *hosts, int n, const char *part, const char *
 struct telling {
 	const struct arguments *arguments;
 	const struct reading *host;
-	json_t *findings; /* of this host; NULL: text */
+	json_t *findings; /* of this host */
 	int held[HEALTH_DRAIN + 1], wrong, drained, unread;
 };
 
 static void tell_finding(void *ctx, const struct health_finding *f)
 {
 	struct telling *t = ctx;
+	const char *weight = health_weight_name(f->weight);
 
 	if (!f->holds)
 		return;
 	t->held[f->weight]++;
-	if (t->findings)
+	if (t->arguments->json)
 		json_array_append_new(t->findings,
 				      json_pack("{s:s s:s s:s s:s s:s}", "group", f->group,
-						"weight", health_weight_name(f->weight), "part",
-						f->part, "text", f->text, "fix", f->fix));
+						"weight", weight, "part", f->part, "text", f->text,
+						"fix", f->fix));
 	else if (!t->arguments->drain_list)
-		printf("%s: %s: %s: %s. Do: %s\n", t->host->host, health_weight_name(f->weight),
-		       f->part, f->text, f->fix);
-}
-
-/* NCCL's version comes from a library, not from the machine. */
-static bool is_unread(const struct reading *host)
-{
-	return host->n == (size_t)reading_has(host, "NCCL");
+		printf("%s: %s: %s: %s. Do: %s\n", t->host->host, weight, f->part, f->text, f->fix);
 }
 
 /* "node1: 8 GPUs, driver 580.95.05, NCCL 2.28.9" */
-static void describe(const struct reading *host)
+static void describe(const struct reading *host, bool unread)
 {
-	int64_t gpus = reading_value(host, "NVML", "gpus");
 	const char *driver = reading_text(host, "NVML", "driver");
 	const char *nccl = reading_text(host, "NCCL", "version");
+	int64_t gpus = reading_value(host, "NVML", "gpus");
 
 	printf("%s: ", host->host[0] ? host->host : "a host");
-	if (is_unread(host))
-		printf("nothing could be read");
-	else if (gpus >= 0)
-		printf("%d GPU%s", (int)gpus, gpus == 1 ? "" : "s");
+	if (unread || gpus < 0)
+		printf("%s%s", unread ? "nothing could be read" : "no GPUs seen: ", host->why);
 	else
-		printf("no GPUs seen: %s", host->why[0] ? host->why : "NVML does not tell");
+		printf("%d GPUs", (int)gpus);
 	printf("%s%s%s%s\n", *driver ? ", driver " : "", driver, *nccl ? ", NCCL " : "", nccl);
 }
 
 static json_t *tell_host(struct telling *t, const struct health *health)
 {
+	/* NCCL's version comes from a library, not from the machine */
+	bool unread = t->host->n == (size_t)reading_has(t->host, "NCCL");
+
 	memset(t->held, 0, sizeof(t->held));
-	t->findings = t->arguments->json ? json_array() : NULL;
+	t->findings = json_array();
 	if (!t->arguments->json && !t->arguments->drain_list)
-		describe(t->host);
+		describe(t->host, unread);
 	health_judge(health, t->host, tell_finding, t);
-	t->unread += is_unread(t->host);
-	t->wrong += is_unread(t->host) || t->held[HEALTH_WARN] + t->held[HEALTH_DRAIN] > 0;
+	t->unread += unread;
+	t->wrong += unread || t->held[HEALTH_WARN] + t->held[HEALTH_DRAIN] > 0;
 	t->drained += t->held[HEALTH_DRAIN] > 0;
 	if (t->held[HEALTH_DRAIN] && t->arguments->drain_list)
 		printf("%s\n", t->host->host);
-	return t->findings ? json_pack("{s:s s:b s:o s:o}", "host", t->host->host, "drain",
-				       t->held[HEALTH_DRAIN] > 0, "findings", t->findings,
-				       "reading", reading_json(t->host))
-			   : NULL;
+	return json_pack("{s:s s:b s:o s:o}", "host", t->host->host, "drain",
+			 t->held[HEALTH_DRAIN] > 0, "findings", t->findings, "reading",
+			 reading_json(t->host));
 }
 
-static enum outcome tell(const struct arguments *arguments, const struct health *health,
-			 struct reading *hosts, int n)
+static int tell(const struct arguments *arguments, const struct health *health,
+		struct reading *hosts, int n)
 {
 	struct telling t = { .arguments = arguments };
 	json_t *all = json_array();
@@ -263,62 +228,63 @@ static enum outcome tell(const struct arguments *arguments, const struct health 
 	if (arguments->json)
 		json_dumpf(all, stdout, JSON_INDENT(1));
 	else if (!arguments->drain_list)
-		printf("%d host%s: %d in order, %d with findings, %d of them to be drained", n,
-		       n == 1 ? "" : "s", n - t.wrong, t.wrong, t.drained);
-	if (!arguments->drain_list)
-		putchar('\n');
+		printf("%d hosts: %d in order, %d with findings, %d of them to be drained\n", n,
+		       n - t.wrong, t.wrong, t.drained);
 	json_decref(all);
 	return t.unread == n ? OUTCOME_UNSUPPORTED : t.wrong ? OUTCOME_SLOW : OUTCOME_OK;
 }
 
 /* ---- one host, or all of a job ------------------------------------------------------------ */
 
+/* All of it at rank 0; the outcome, or a negative errno. */
 static int at_hosts(struct job *job, const struct arguments *arguments, const struct health *health,
-		    char *text)
+		    const char *text)
 {
 	struct reading *hosts = calloc((size_t)job->nnodes, sizeof(*hosts));
+	bool several = job->nranks > 1;
 	int outcome = OUTCOME_OK;
 	int rc = hosts ? 0 : error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 
-	if (job->nranks > 1)
-		rc = job_agree(job, rc);
-	if (rc == 0 && job->nranks > 1)
+	rc = several ? job_agree(job, rc) : rc;
+	if (rc == 0 && several)
 		rc = reading_gather(job, text, hosts);
 	else if (rc == 0 && text)
 		reading_parse(&hosts[0], text);
 	if (rc == 0 && job->rank == 0)
 		outcome = tell(arguments, health, hosts, job->nnodes);
-	if (rc == 0 && job->nranks > 1)
+	if (rc == 0 && several)
 		rc = job_bcast(job, &outcome, sizeof(outcome));
 	for (int h = 0; hosts && h < job->nnodes; h++)
 		reading_release(&hosts[h]);
 	free(hosts);
-	return rc < 0 ? (int)job->err->outcome : outcome;
+	return rc < 0 ? rc : outcome;
 }
 
 /* One process of a host looks, before MPI begins where the launcher tells which that is. */
-static int at_job(const struct arguments *arguments, const struct health *health,
-		  const struct launch *launch, struct error *err)
+static int at_job(const struct arguments *arguments, const struct health *health, struct error *err)
 {
 	static const struct watch nobody = { .ctx = NULL };
 	struct job job = { .nranks = 1, .nnodes = 1, .err = err };
 	const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
-	bool first = !launch->launched || (local && strcmp(local, "0") == 0);
-	char *text = first ? look_in_time(arguments) : NULL;
-	int code, rc = 0;
+	struct launch launch;
+	char *text = NULL;
+	int rc = 0;
 
-	if (launch->launched) {
-		rc = job_init(&job, &nobody, err, launch->announced);
-		if (rc == 0)
-			rc = job_select(&job, 0);
-	}
+	launch_detect(&launch);
+	if (!launch.launched || (local && strcmp(local, "0") == 0))
+		text = look_in_time(arguments);
+	if (launch.launched)
+		rc = job_init(&job, &nobody, err, launch.announced);
+	if (rc == 0 && launch.launched)
+		rc = job_select(&job, 0);
 	if (rc == 0 && job.local_rank == 0 && !text)
 		text = look_in_time(arguments);
-	code = rc < 0 ? (int)err->outcome : at_hosts(&job, arguments, health, text);
-	if (launch->launched)
+	if (rc == 0)
+		rc = at_hosts(&job, arguments, health, text);
+	if (launch.launched)
 		job_release(&job);
 	free(text);
-	return code;
+	return rc;
 }
 
 int main(int argc, char **argv)
@@ -326,19 +292,17 @@ int main(int argc, char **argv)
 	struct arguments arguments = { .root = "", .seconds = 1, .patience = 30 };
 	struct error err = { .rank = -1 };
 	struct health *health;
-	struct launch launch;
-	int code = OUTCOME_USAGE;
+	int rc = -EINVAL;
 
 	argp_err_exit_status = OUTCOME_USAGE;
 	output_guard("health");
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return OUTCOME_USAGE;
-	launch_detect(&launch);
 	health = health_open(arguments.rules, &err);
 	if (health)
-		code = at_job(&arguments, health, &launch, &err);
+		rc = at_job(&arguments, health, &err);
 	if (err.code)
 		error_print(&err, "health");
-	health_free(health);
-	return code;
+	free(health);
+	return rc < 0 ? (int)err.outcome : rc;
 }

@@ -108,10 +108,11 @@ static const struct reader {
 	unsigned bit;
 	reader_fn *read;
 } readers[] = {
-	{ READ_TCP, read_tcp },		  { READ_CPU, read_cpu },   { READ_CPU, read_memory },
-	{ READ_SETTINGS, read_settings }, { READ_GPUS, read_gpus }, { READ_NVML, read_nvml },
-	{ READ_XIDS, read_xids },	  { READ_NICS, read_nics }, { READ_VERBS, read_verbs },
-	{ READ_TRAFFIC, read_traffic },	  { READ_NCCL, read_nccl },
+	{ READ_TCP, read_tcp },	    { READ_CPU, read_cpu },
+	{ READ_CPU, read_memory },  { READ_SETTINGS, read_settings },
+	{ READ_GPUS, read_gpus },   { READ_NVML, read_nvml },
+	{ READ_XIDS, read_xids },   { READ_NICS | READ_TRAFFIC, read_nics },
+	{ READ_VERBS, read_verbs }, { READ_NCCL, read_nccl },
 };
 
 void read_host(const struct read_request *request, struct reading *m)

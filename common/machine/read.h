@@ -3,6 +3,7 @@
 #ifndef HANGAR_READ_H
 #define HANGAR_READ_H
 
+#include "backend/job.h"
 #include "machine/reading.h"
 #include "machine/nvml.h"
 #include "machine/observation.h"
@@ -21,22 +22,11 @@ enum {
 	READ_VERBS = 1 << 8, /* active MTU of READ_NICS' ports, which opens the devices */
 };
 
-/* libibverbs' functions, as its ABI has them. */
-struct verbs {
-	void **(*list)(int *n);
-	void (*free)(void **devices);
-	const char *(*name)(void *device);
-	void *(*open)(void *device);
-	int (*close)(void *context);
-	int (*query_port)(void *context, uint8_t port, unsigned *attributes);
-};
-
 struct read_request {
 	unsigned readers;
-	const char *root;	   /* before /proc and /sys; "" outside of tests */
-	char *const *environment;  /* as environ; NULL: none */
-	const struct nvml *nvml;   /* as nvml_open left it; NULL: not asked */
-	const struct verbs *verbs; /* NULL: loaded where it is installed */
+	const char *root;	  /* before /proc and /sys; "" outside of tests */
+	char *const *environment; /* as environ; NULL: none */
+	const struct nvml *nvml;  /* as nvml_open left it; NULL: not asked */
 	const struct observed_rank
 		*ranks; /* of the whole job; NULL: all GPUs, without READ_GPUS their health alone */
 	int nranks;
@@ -51,11 +41,15 @@ void read_host(const struct read_request *request, struct reading *reading);
  * caller's. */
 void read_rank(const char *root, struct observed_rank *rank);
 
+/* The hosts' readings into `hosts`, by node, at rank 0; elsewhere it is not looked at. `text` is one or
+ * several of reading_dump, of this host's local rank 0; NULL on other ranks. A host whose text is none
+ * stays as it was. 0, or a negative errno with the error set. Collective. */
+int reading_gather(struct job *job, const char *text, struct reading *hosts);
+
 /* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
 
 typedef void reader_fn(const struct read_request *request, struct reading *reading);
-reader_fn read_cpu, read_memory, read_tcp, read_traffic, read_nics, read_pci, read_nvml, read_xids,
-	read_verbs;
+reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_xids, read_verbs;
 
 /* Lanes and generations of the slowest link between a device, named by its folder below /sys, and
  * the CPU, as states of a part: width, max_width, gen, max_gen. */

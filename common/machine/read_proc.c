@@ -1,5 +1,4 @@
-/* read_proc.c: what the kernel counts: ticks of the CPUs, memory pressure, TCP's segments, interfaces,
- * RDMA ports, Xids. */
+/* read_proc.c: what the kernel counts: ticks of the CPUs, memory pressure, TCP's segments, Xids. */
 #include "machine/read.h"
 
 #include <inttypes.h>
@@ -11,11 +10,8 @@
 
 #include "machine/file.h"
 
-#define ROOM	   (512 << 10) /* /proc/stat has a line per CPU, /proc/net/dev one per interface */
+#define ROOM	   (512 << 10) /* /proc/stat has a line per CPU */
 #define KERNEL_LOG (4 << 20)
-#define INTERFACES 64 /* hosts of containers have hundreds: those of hardware first */
-#define DEVICES	   32 /* of RDMA */
-#define PORTS	   4  /* of a device */
 
 /* ---- CPUs --------------------------------------------------------------------------------- */
 
@@ -159,131 +155,4 @@ void read_tcp(const struct read_request *request, struct reading *m)
 	}
 	if (file_text(request->root, text, sizeof(text), "/proc/net/netstat") > 0)
 		reading_count(m, "TCP", "timeouts", file_column(text, "TcpExt:", "TCPTimeouts"));
-}
-
-/* ---- interfaces ----------------------------------------------------------------------------- */
-
-/* "  eth0: NUMBER NUMBER ...", changed. */
-static void read_interface(struct reading *m, const char *root, char *line)
-{
-	/* the columns of /proc/net/dev that are taken; "multicast" is the last received one */
-	static const char *const columns[] = { "rx_bytes", NULL, "rx_errors", "rx_dropped",
-					       NULL,	   NULL, NULL,	      NULL,
-					       "tx_bytes", NULL, "tx_errors", "tx_dropped" };
-	char *name = line + strspn(line, " "), *at = strchr(name, ':');
-
-	if (!at || at == name || at - name > 31 || memchr(name, '/', (size_t)(at - name)))
-		return;
-	*at++ = '\0';
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		at += strspn(at, " ");
-		if (columns[i])
-			reading_count(m, name, columns[i], file_count(at));
-		at += strcspn(at, " ");
-	}
-	reading_count(m, name, "carrier_lost",
-		      file_number(root, "/sys/class/net/%s/carrier_down_count", name));
-}
-
-static bool has_hardware(const char *root, const char *line)
-{
-	size_t blank = strspn(line, " ");
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%.4000s/sys/class/net/%.*s/device", root,
-		 (int)strcspn(line + blank, ":/"), line + blank);
-	return access(path, F_OK) == 0;
-}
-
-/* /proc/net/dev, since /sys shows the interfaces of whoever mounted it, which need not be this
- * process' own. The last line of a buffer that is full may be torn: left out. */
-static void read_interfaces(struct reading *m, const char *root, char *buf, size_t len)
-{
-	char *line = buf, *end, *lines[INTERFACES * 8];
-	size_t n = 0, taken = 0;
-
-	if (file_text(root, buf, len - 1, "/proc/net/dev") <= 0)
-		return;
-	if (strlen(buf) < len - 2)
-		strcat(buf, "\n"); /* file_text takes the last one away */
-	for (; (end = strchr(line, '\n')) && n < INTERFACES * 8; line = end + 1) {
-		*end = '\0';
-		if (strchr(line, ':'))
-			lines[n++] = line;
-	}
-	for (int hardware = 1; hardware >= 0; hardware--)
-		for (size_t i = 0; i < n && taken < INTERFACES; i++) {
-			if (!lines[i] || (hardware && !has_hardware(root, lines[i])))
-				continue;
-			read_interface(m, root, lines[i]);
-			lines[i] = NULL;
-			taken++;
-		}
-}
-
-/* ---- RDMA ----------------------------------------------------------------------------------- */
-
-static void read_port(struct reading *m, const char *root, const char *device, const char *port)
-{
-	static const struct {
-		const char *file, *name;
-		int64_t unit;
-	} counters[] = {
-		{ "counters/port_rcv_data", "rx_bytes", 4 }, /* counts words */
-		{ "counters/port_xmit_data", "tx_bytes", 4 },
-		{ "counters/symbol_error", "symbol_errors", 1 },
-		{ "counters/link_downed", "link_downed", 1 },
-		{ "counters/link_error_recovery", "link_recoveries", 1 },
-		{ "counters/local_link_integrity_errors", "integrity_errors", 1 },
-		{ "counters/excessive_buffer_overrun_errors", "overruns", 1 },
-		{ "counters/port_rcv_errors", "rx_errors", 1 },
-		{ "counters/port_xmit_discards", "tx_dropped", 1 },
-		{ "counters/port_xmit_wait", "tx_wait", 1 },
-		{ "hw_counters/packet_seq_err", "sequence_errors", 1 },
-		{ "hw_counters/local_ack_timeout_err", "timeouts", 1 },
-		{ "hw_counters/out_of_buffer", "out_of_buffer", 1 },
-		{ "hw_counters/rnr_nak_retry_err", "rnr_retries_over", 1 },
-		{ "hw_counters/np_ecn_marked_roce_packets", "ecn_marked", 1 },
-		{ "hw_counters/np_cnp_sent", "cnp_sent", 1 },
-		{ "hw_counters/rp_cnp_handled", "cnp_handled", 1 },
-	};
-	char part[sizeof(m->list->part)], text[72];
-
-	snprintf(text, sizeof(text), "RDMA %.31s:%.31s", device, port);
-	if (strlen(text) >= sizeof(part))
-		return;
-	reading_part(part, sizeof(part), text);
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		int64_t value = file_number(root, "/sys/class/infiniband/%s/ports/%s/%s", device,
-					    port, counters[i].file);
-
-		if (value <= INT64_MAX / counters[i].unit)
-			reading_count(m, part, counters[i].name, value * counters[i].unit);
-	}
-}
-
-static void read_rdma(struct reading *m, const char *root)
-{
-	char devices[DEVICES][32], ports[PORTS][32], folder[128];
-	int n = file_list(root, "/sys/class/infiniband", devices, DEVICES);
-
-	for (int i = 0; i < n; i++) {
-		int n_ports;
-
-		snprintf(folder, sizeof(folder), "/sys/class/infiniband/%.31s/ports", devices[i]);
-		n_ports = file_list(root, folder, ports, PORTS);
-		for (int k = 0; k < n_ports; k++)
-			read_port(m, root, devices[i], ports[k]);
-	}
-}
-
-void read_traffic(const struct read_request *request, struct reading *m)
-{
-	char *buf = malloc(ROOM);
-
-	if (!buf)
-		return;
-	read_interfaces(m, request->root, buf, ROOM);
-	read_rdma(m, request->root);
-	free(buf);
 }

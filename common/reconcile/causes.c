@@ -266,7 +266,7 @@ void cause_rules(const struct observation *o, const char *group, const char *par
 		if (r.parts_judged < n && (!blind || *blind))
 			cause_unseen(f, "%s", blind ? blind : cause_no_nvml(o, h));
 	}
-	health_free(rules);
+	free(rules);
 	if (seen == 0 && (!blind || *blind))
 		cause_unseen(f, "%s", strcmp(parts, "GPU ") ? blind : "no GPU was looked at twice");
 }

@@ -11,7 +11,6 @@
 
 #include "reconcile/causes.h"
 #include "base/clock.h"
-#include "machine/gather.h"
 #include "machine/health.h"
 #include "machine/read.h"
 
@@ -219,7 +218,7 @@ static int tell_health(const struct observation *o, struct report *report)
 
 		if (counter_delta(&o->before[h], &o->after[h], &delta) < 0)
 			continue;
-		if (health_line(&delta, text, sizeof(text)) > 0)
+		if (health_line(&delta, text, sizeof(text)))
 			rc = report_comment(report, "health: %s: %s", delta.host, text);
 		reading_release(&delta);
 	}

@@ -77,7 +77,7 @@ void counter_delta_note(const struct evidence *e, struct diagnosis *d)
 		const struct reading *c = e->ranks[i].counters;
 		char text[sizeof(d->lines[0]) - 96];
 
-		if (!c || health_line(c, text, sizeof(text)) == 0)
+		if (!c || !health_line(c, text, sizeof(text)))
 			continue;
 		if (said == HOSTS_SAID || d->nlines + 2 > DIAGNOSIS_LINES) {
 			more++;

@@ -1,0 +1,276 @@
+/* read_net.c: network interfaces and RDMA ports: how they are set up, and what they count. */
+#include "machine/read.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine/file.h"
+
+#define ROOM	   (512 << 10) /* /proc/net/dev has a line per interface */
+#define INTERFACES 64	       /* hosts of containers have hundreds: those of hardware first */
+#define DEVICES	   32	       /* of RDMA */
+#define PORTS	   4	       /* of a device */
+
+/* ---- interfaces ----------------------------------------------------------------------------- */
+
+/* ARPHRD_ETHER, ARPHRD_INFINIBAND; Linux says "unknown" of the state of links that have none:
+ * tunnels, loopback, some virtual NICs. */
+static void read_setup(const char *root, const char *name, bool hardware, struct reading *m)
+{
+	int64_t type = file_number(root, "/sys/class/net/%s/type", name);
+	char text[64], part[32];
+
+	reading_part(part, sizeof(part), name);
+	reading_say(m, part, "name", part);
+	reading_state(m, part, "rdma", 0);
+	reading_state(m, part, "hardware", hardware);
+	if (file_text(root, text, 16, "/sys/class/net/%s/operstate", name) > 0)
+		reading_say(m, part, "state", text);
+	reading_state(m, part, "mtu", file_number(root, "/sys/class/net/%s/mtu", name));
+	reading_state(m, part, "mbps", file_number(root, "/sys/class/net/%s/speed", name));
+	if (type == 1 || type == 32)
+		reading_say(m, part, "link", type == 1 ? "Ethernet" : "InfiniBand");
+	snprintf(text, sizeof(text), "/sys/class/net/%.31s/device", name);
+	if (hardware)
+		read_link(root, text, part, m);
+}
+
+/* "  eth0: NUMBER NUMBER ...", changed. */
+static void read_interface(const struct read_request *request, struct reading *m, char *line,
+			   bool hardware)
+{
+	/* the columns of /proc/net/dev that are taken; "multicast" is the last received one */
+	static const char *const columns[] = { "rx_bytes", NULL, "rx_errors", "rx_dropped",
+					       NULL,	   NULL, NULL,	      NULL,
+					       "tx_bytes", NULL, "tx_errors", "tx_dropped" };
+	char *name = line + strspn(line, " "), *at = strchr(name, ':');
+
+	if (!at || at == name || at - name > 31 || memchr(name, '/', (size_t)(at - name)))
+		return;
+	*at++ = '\0';
+	if (request->readers & READ_NICS)
+		read_setup(request->root, name, hardware, m);
+	for (size_t i = 0;
+	     i < sizeof(columns) / sizeof(columns[0]) && request->readers & READ_TRAFFIC; i++) {
+		at += strspn(at, " ");
+		if (columns[i])
+			reading_count(m, name, columns[i], file_count(at));
+		at += strcspn(at, " ");
+	}
+	if (request->readers & READ_TRAFFIC)
+		reading_count(m, name, "carrier_lost",
+			      file_number(request->root, "/sys/class/net/%s/carrier_down_count",
+					  name));
+}
+
+static bool has_hardware(const char *root, const char *line)
+{
+	size_t blank = strspn(line, " ");
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.4000s/sys/class/net/%.*s/device", root,
+		 (int)strcspn(line + blank, ":/"), line + blank);
+	return access(path, F_OK) == 0;
+}
+
+/* /proc/net/dev, since /sys shows the interfaces of whoever mounted it, which need not be this
+ * process' own. The last line of a buffer that is full may be torn: left out. */
+static void read_interfaces(const struct read_request *request, struct reading *m, char *buf,
+			    size_t len)
+{
+	char *line = buf, *end, *lines[INTERFACES * 8];
+	size_t n = 0, taken = 0;
+
+	if (file_text(request->root, buf, len - 1, "/proc/net/dev") <= 0)
+		return;
+	if (strlen(buf) < len - 2)
+		strcat(buf, "\n"); /* file_text takes the last one away */
+	for (; (end = strchr(line, '\n')) && n < INTERFACES * 8; line = end + 1) {
+		*end = '\0';
+		if (strchr(line, ':'))
+			lines[n++] = line;
+	}
+	for (int hardware = 1; hardware >= 0; hardware--)
+		for (size_t i = 0; i < n && taken < INTERFACES; i++) {
+			if (!lines[i] || (hardware && !has_hardware(request->root, lines[i])))
+				continue;
+			read_interface(request, m, lines[i], hardware);
+			lines[i] = NULL;
+			taken++;
+		}
+}
+
+/* ---- RDMA ----------------------------------------------------------------------------------- */
+
+/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" */
+static int64_t port_rate(const char *text)
+{
+	char *end;
+	double gbps = strtod(text, &end);
+
+	return end > text && strncmp(end, " Gb/sec", 7) == 0 && gbps > 0 && gbps < 1e6
+		       ? (int64_t)(gbps * 1000 + 0.5)
+		       : -1;
+}
+
+static void read_port(const char *root, const char *name, const char *port, const char *part,
+		      struct reading *m)
+{
+	char text[64], at[96];
+
+	snprintf(at, sizeof(at), "/sys/class/infiniband/%.31s/ports/%.31s", name, port);
+	reading_part(text, 32, name);
+	reading_say(m, part, "name", text);
+	reading_state(m, part, "rdma", 1);
+	reading_state(m, part, "hardware", 1);
+	if (file_text(root, text, 16, "%s/link_layer", at) > 0)
+		reading_say(m, part, "link", text);
+	file_text(root, text, sizeof(text), "%s/rate", at);
+	reading_state(m, part, "mbps", port_rate(text));
+	if (file_text(root, text, sizeof(text), "%s/state", at) > 0)
+		reading_say(m, part, "state", strstr(text, "ACTIVE") ? "up" : "down");
+	if (file_text(root, text, sizeof(text), "%s/phys_state", at) > 3)
+		reading_say(m, part, "physical", text + strcspn(text, " ") + 1); /* "5: LinkUp" */
+	snprintf(text, sizeof(text), "/sys/class/infiniband/%.31s/device", name);
+	read_link(root, text, part, m);
+}
+
+static void count_port(const char *root, const char *name, const char *port, const char *part,
+		       struct reading *m)
+{
+	static const struct {
+		const char *file, *name;
+		int64_t unit;
+	} counters[] = {
+		{ "counters/port_rcv_data", "rx_bytes", 4 }, /* counts words */
+		{ "counters/port_xmit_data", "tx_bytes", 4 },
+		{ "counters/symbol_error", "symbol_errors", 1 },
+		{ "counters/link_downed", "link_downed", 1 },
+		{ "counters/link_error_recovery", "recoveries", 1 },
+		{ "counters/local_link_integrity_errors", "integrity_errors", 1 },
+		{ "counters/excessive_buffer_overrun_errors", "overruns", 1 },
+		{ "counters/port_rcv_errors", "rx_errors", 1 },
+		{ "counters/port_xmit_discards", "tx_dropped", 1 },
+		{ "counters/port_xmit_wait", "tx_wait", 1 },
+		{ "hw_counters/packet_seq_err", "sequence_errors", 1 },
+		{ "hw_counters/local_ack_timeout_err", "timeouts", 1 },
+		{ "hw_counters/out_of_buffer", "out_of_buffer", 1 },
+		{ "hw_counters/rnr_nak_retry_err", "rnr_retries_over", 1 },
+		{ "hw_counters/np_ecn_marked_roce_packets", "ecn_marked", 1 },
+		{ "hw_counters/np_cnp_sent", "cnp_sent", 1 },
+		{ "hw_counters/rp_cnp_handled", "cnp_handled", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		int64_t value = file_number(root, "/sys/class/infiniband/%s/ports/%s/%s", name,
+					    port, counters[i].file);
+
+		if (value <= INT64_MAX / counters[i].unit)
+			reading_count(m, part, counters[i].name, value * counters[i].unit);
+	}
+}
+
+static void read_rdma(const struct read_request *request, struct reading *m)
+{
+	char devices[DEVICES][32], ports[PORTS][32], text[128], part[sizeof(m->list->part)];
+	int n = file_list(request->root, "/sys/class/infiniband", devices, DEVICES);
+
+	for (int i = 0; i < n; i++) {
+		int n_ports;
+
+		snprintf(text, sizeof(text), "/sys/class/infiniband/%.31s/ports", devices[i]);
+		n_ports = file_list(request->root, text, ports, PORTS);
+		for (int k = 0; k < n_ports; k++) {
+			snprintf(text, sizeof(text), "RDMA %.28s:%.4s", devices[i], ports[k]);
+			reading_part(part, sizeof(part), text);
+			if (request->readers & READ_NICS)
+				read_port(request->root, devices[i], ports[k], part, m);
+			if (request->readers & READ_TRAFFIC)
+				count_port(request->root, devices[i], ports[k], part, m);
+		}
+	}
+}
+
+/* ---- active MTU --------------------------------------------------------------------------- */
+
+#define ACTIVE_MTU 2  /* of struct ibv_port_attr's words: state, max_mtu, active_mtu, ... */
+#define WORDS	   64 /* the library fills 13 */
+
+/* libibverbs' functions, as its ABI has them. */
+struct verbs {
+	void **(*list)(int *n);
+	void (*free)(void **devices);
+	const char *(*name)(void *device);
+	void *(*open)(void *device);
+	int (*close)(void *context);
+	int (*query)(void *context, uint8_t port, unsigned *attributes);
+};
+
+/* Of its first port; enum ibv_mtu: 1 is 256, 5 is 4096. */
+static void ask_device(const struct verbs *verbs, void *device, struct reading *m)
+{
+	char part[sizeof(m->list->part)], text[64];
+	unsigned port[WORDS] = { 0 };
+	void *context = verbs->open(device);
+
+	if (!context)
+		return;
+	snprintf(text, sizeof(text), "RDMA %.28s:1", verbs->name(device));
+	reading_part(part, sizeof(part), text);
+	if (verbs->query(context, 1, port) == 0 && port[ACTIVE_MTU] >= 1 && port[ACTIVE_MTU] <= 5)
+		reading_state(m, part, "mtu", 128 << port[ACTIVE_MTU]);
+	verbs->close(context);
+}
+
+/* libibverbs alone knows it. */
+void read_verbs(const struct read_request *request, struct reading *m)
+{
+	static const char *const names[] = { "ibv_get_device_list", "ibv_free_device_list",
+					     "ibv_get_device_name", "ibv_open_device",
+					     "ibv_close_device",    "ibv_query_port" };
+	void *found[6] = { NULL }, *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
+	struct verbs verbs;
+	void **devices;
+	int n = 0;
+
+	(void)request;
+	for (int i = 0; i < 6; i++)
+		if (!library || !(found[i] = dlsym(library, names[i])))
+			return;
+	memcpy(&verbs, found, sizeof(verbs));
+	devices = verbs.list(&n);
+	for (int i = 0; devices && i < n; i++)
+		ask_device(&verbs, devices[i], m);
+	if (devices)
+		verbs.free(devices);
+}
+
+/* ---- all of them -------------------------------------------------------------------------- */
+
+/* Notes whether a module for GPUDirect RDMA is loaded. */
+static void read_peermem(const char *root, struct reading *m)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.4000s/sys/module", root);
+	if (access(path, F_OK) == 0)
+		reading_state(m, "kernel", "peermem",
+			      file_number(root, "/sys/module/nvidia_peermem/refcnt") >= 0 ||
+				      file_number(root, "/sys/module/nv_peer_mem/refcnt") >= 0);
+}
+
+void read_nics(const struct read_request *request, struct reading *m)
+{
+	char *buf = malloc(ROOM);
+
+	if (request->readers & READ_NICS)
+		read_peermem(request->root, m);
+	read_rdma(request, m);
+	if (buf)
+		read_interfaces(request, m, buf, ROOM);
+	free(buf);
+}

@@ -7,7 +7,7 @@
 
 /* NVML's functions and structs as its ABI has them (API reference, "NVML API"; unchanged since
  * CUDA 11), so that neither its header nor the library is needed to build. Any but the first
- * three may be NULL. All return 0 for success. */
+ * three may be NULL. All return 0 for success. older_reasons is what `reasons` was called before. */
 typedef void *nvml_device;
 
 struct nvml_process { /* nvmlProcessInfo_v2_t */
@@ -34,39 +34,54 @@ struct nvml_pci { /* nvmlPciInfo_t */
 	char bus[32];
 };
 
+/* F(field, the library's name, arguments) */
+#define NVML_FUNCTIONS(F)                                                                          \
+	F(init, nvmlInit_v2, (void))                                                               \
+	F(shutdown, nvmlShutdown, (void))                                                          \
+	F(by_bus, nvmlDeviceGetHandleByPciBusId_v2, (const char *bus, nvml_device *device))        \
+	F(link_state, nvmlDeviceGetNvLinkState, (nvml_device, unsigned link, unsigned *active))    \
+	F(link_errors, nvmlDeviceGetNvLinkErrorCounter,                                            \
+	  (nvml_device, unsigned link, unsigned counter, unsigned long long *count))               \
+	F(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, (nvml_device, unsigned *lanes))              \
+	F(pcie_gen, nvmlDeviceGetCurrPcieLinkGeneration, (nvml_device, unsigned *gen))             \
+	F(pcie_max_width, nvmlDeviceGetMaxPcieLinkWidth, (nvml_device, unsigned *lanes))           \
+	F(pcie_max_gen, nvmlDeviceGetMaxPcieLinkGeneration, (nvml_device, unsigned *gen))          \
+	F(clock, nvmlDeviceGetClockInfo, (nvml_device, unsigned type, unsigned *mhz))              \
+	F(max_clock, nvmlDeviceGetMaxClockInfo, (nvml_device, unsigned type, unsigned *mhz))       \
+	F(reasons, nvmlDeviceGetCurrentClocksEventReasons,                                         \
+	  (nvml_device, unsigned long long *reasons))                                              \
+	F(violation, nvmlDeviceGetViolationStatus,                                                 \
+	  (nvml_device, unsigned policy, struct nvml_violation *time))                             \
+	F(ecc_errors, nvmlDeviceGetTotalEccErrors,                                                 \
+	  (nvml_device, unsigned kind, unsigned counter, unsigned long long *count))               \
+	F(processes, nvmlDeviceGetComputeRunningProcesses_v3,                                      \
+	  (nvml_device, unsigned *n, struct nvml_process *processes))                              \
+	F(p2p, nvmlDeviceGetP2PStatus,                                                             \
+	  (nvml_device a, nvml_device b, unsigned index, unsigned *status))                        \
+	F(count, nvmlDeviceGetCount_v2, (unsigned *n))                                             \
+	F(by_index, nvmlDeviceGetHandleByIndex_v2, (unsigned index, nvml_device *device))          \
+	F(pcie_replays, nvmlDeviceGetPcieReplayCounter, (nvml_device, unsigned *count))            \
+	F(remapped_rows, nvmlDeviceGetRemappedRows,                                                \
+	  (nvml_device, unsigned *corrected, unsigned *uncorrected, unsigned *pending,             \
+	   unsigned *failed))                                                                      \
+	F(temperature, nvmlDeviceGetTemperature,                                                   \
+	  (nvml_device, unsigned sensor, unsigned *celsius))                                       \
+	F(power, nvmlDeviceGetPowerUsage, (nvml_device, unsigned *milliwatt))                      \
+	F(power_limit, nvmlDeviceGetEnforcedPowerLimit, (nvml_device, unsigned *milliwatt))        \
+	F(utilization, nvmlDeviceGetUtilizationRates,                                              \
+	  (nvml_device, struct nvml_utilization * utilization))                                    \
+	F(memory, nvmlDeviceGetMemoryInfo, (nvml_device, struct nvml_memory * memory))             \
+	F(pci, nvmlDeviceGetPciInfo_v3, (nvml_device, struct nvml_pci * pci))                      \
+	F(driver, nvmlSystemGetDriverVersion, (char *version, unsigned len))                       \
+	F(older_reasons, nvmlDeviceGetCurrentClocksThrottleReasons,                                \
+	  (nvml_device, unsigned long long *reasons))
+
 struct nvml {
 	void *library; /* dlopen's */
 	char why[96];  /* why it is not there */
-	int (*init)(void);
-	int (*shutdown)(void);
-	int (*by_bus)(const char *bus, nvml_device *device);
-	int (*link_state)(nvml_device device, unsigned link, unsigned *active);
-	int (*link_errors)(nvml_device device, unsigned link, unsigned counter,
-			   unsigned long long *count);
-	int (*pcie_width)(nvml_device device, unsigned *lanes);
-	int (*pcie_gen)(nvml_device device, unsigned *gen);
-	int (*pcie_max_width)(nvml_device device, unsigned *lanes);
-	int (*pcie_max_gen)(nvml_device device, unsigned *gen);
-	int (*clock)(nvml_device device, unsigned type, unsigned *mhz);
-	int (*max_clock)(nvml_device device, unsigned type, unsigned *mhz);
-	int (*reasons)(nvml_device device, unsigned long long *reasons);
-	int (*violation)(nvml_device device, unsigned policy, struct nvml_violation *time);
-	int (*ecc_errors)(nvml_device device, unsigned kind, unsigned counter,
-			  unsigned long long *count);
-	int (*processes)(nvml_device device, unsigned *n, struct nvml_process *processes);
-	int (*p2p)(nvml_device a, nvml_device b, unsigned index, unsigned *status);
-	int (*count)(unsigned *n);
-	int (*by_index)(unsigned index, nvml_device *device);
-	int (*pcie_replays)(nvml_device device, unsigned *count);
-	int (*remapped_rows)(nvml_device device, unsigned *corrected, unsigned *uncorrected,
-			     unsigned *pending, unsigned *failed);
-	int (*temperature)(nvml_device device, unsigned sensor, unsigned *celsius);
-	int (*power)(nvml_device device, unsigned *milliwatt);
-	int (*power_limit)(nvml_device device, unsigned *milliwatt);
-	int (*utilization)(nvml_device device, struct nvml_utilization *utilization);
-	int (*memory)(nvml_device device, struct nvml_memory *memory);
-	int (*pci)(nvml_device device, struct nvml_pci *pci);
-	int (*driver)(char *version, unsigned len);
+#define NVML_FIELD(field, symbol, arguments) int(*field) arguments;
+	NVML_FUNCTIONS(NVML_FIELD)
+#undef NVML_FIELD
 };
 
 /* Load and initialise; false with `why` where there is none. Closed by nvml_close either way. */

@@ -24,9 +24,23 @@ struct gpu {
 	struct reading *m;
 };
 
+/* True when this function is there, and answers. */
+#define ASK(gpu, function, ...)                                                                    \
+	((gpu)->nvml->function && (gpu)->nvml->function((gpu)->device, __VA_ARGS__) == 0)
+
 static int64_t counter(unsigned long long value)
 {
 	return value <= INT64_MAX ? (int64_t)value : -1;
+}
+
+static void state(const struct gpu *gpu, const char *name, int64_t value)
+{
+	reading_state(gpu->m, gpu->part, name, value);
+}
+
+static void count(const struct gpu *gpu, const char *name, int64_t value)
+{
+	reading_count(gpu->m, gpu->part, name, value);
 }
 
 /* ---- its health --------------------------------------------------------------------------- */
@@ -34,120 +48,79 @@ static int64_t counter(unsigned long long value)
 /* Of all links together; -1 when no link tells. */
 static int64_t link_errors(const struct gpu *gpu, unsigned kind)
 {
+	unsigned long long errors;
 	int64_t sum = -1;
 
-	for (unsigned link = 0; link < LINKS && gpu->nvml->link_errors; link++) {
-		unsigned long long count;
-
-		if (gpu->nvml->link_errors(gpu->device, link, kind, &count) == 0 &&
-		    count < INT64_MAX / LINKS)
-			sum = (sum < 0 ? 0 : sum) + (int64_t)count;
-	}
+	for (unsigned link = 0; link < LINKS; link++)
+		if (ASK(gpu, link_errors, link, kind, &errors) && errors < INT64_MAX / LINKS)
+			sum = (sum < 0 ? 0 : sum) + (int64_t)errors;
 	return sum;
-}
-
-/* Since the driver was loaded. */
-static int64_t ecc_errors(const struct gpu *gpu, unsigned kind)
-{
-	unsigned long long count;
-
-	return gpu->nvml->ecc_errors && gpu->nvml->ecc_errors(gpu->device, kind, 0, &count) == 0
-		       ? counter(count)
-		       : -1;
 }
 
 static void read_errors(const struct gpu *gpu)
 {
 	int64_t flits = link_errors(gpu, LINK_CRC_FLIT), data = link_errors(gpu, LINK_CRC_DATA);
+	unsigned corrected, uncorrected, pending, failed;
+	unsigned long long errors;
 
-	/* what moved, and that there was any */
-	reading_count(gpu->m, gpu->part, "ecc_uncorrected", ecc_errors(gpu, 1));
-	reading_state(gpu->m, gpu->part, "ecc_uncorrected_total", ecc_errors(gpu, 1));
-	reading_count(gpu->m, gpu->part, "ecc_corrected", ecc_errors(gpu, 0));
-	reading_count(gpu->m, gpu->part, "link_replays", link_errors(gpu, LINK_REPLAY));
-	reading_count(gpu->m, gpu->part, "link_recoveries", link_errors(gpu, LINK_RECOVERY));
-	reading_count(gpu->m, gpu->part, "link_crc",
-		      flits < 0	 ? data
-		      : data < 0 ? flits
-				 : flits + data);
-}
-
-static int64_t violation(const struct gpu *gpu, unsigned policy)
-{
-	struct nvml_violation time;
-
-	return gpu->nvml->violation && gpu->nvml->violation(gpu->device, policy, &time) == 0
-		       ? counter(time.violation_ns)
-		       : -1;
+	if (ASK(gpu, ecc_errors, 1, 0, &errors)) { /* since the driver was loaded */
+		count(gpu, "ecc_uncorrected", counter(errors));
+		state(gpu, "ecc_uncorrected_total", counter(errors));
+	}
+	if (ASK(gpu, ecc_errors, 0, 0, &errors))
+		count(gpu, "ecc_corrected", counter(errors));
+	count(gpu, "link_replays", link_errors(gpu, LINK_REPLAY));
+	count(gpu, "link_recoveries", link_errors(gpu, LINK_RECOVERY));
+	count(gpu, "link_crc", flits < 0 ? data : data < 0 ? flits : flits + data);
+	if (ASK(gpu, pcie_replays, &pending))
+		count(gpu, "pcie_replays", pending);
+	if (ASK(gpu, remapped_rows, &corrected, &uncorrected, &pending, &failed)) {
+		count(gpu, "rows_remapped", corrected);
+		count(gpu, "rows_remapped_uncorrected", uncorrected);
+		state(gpu, "remap_pending", pending != 0);
+		state(gpu, "remap_failed", failed != 0);
+	}
 }
 
 static void read_clocks(const struct gpu *gpu)
 {
-	static const struct {
-		unsigned type;
-		const char *now, *most;
-	} clocks[] = { { CLOCK_SM, "sm_mhz", "sm_max_mhz" },
-		       { CLOCK_MEMORY, "memory_mhz", "memory_max_mhz" } };
-	const struct nvml *nvml = gpu->nvml;
+	struct nvml_violation time;
 	unsigned long long reasons;
-	unsigned value;
+	unsigned mhz;
 
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
-		if (nvml->clock && nvml->clock(gpu->device, clocks[i].type, &value) == 0)
-			reading_state(gpu->m, gpu->part, clocks[i].now, value);
-		if (nvml->max_clock && nvml->max_clock(gpu->device, clocks[i].type, &value) == 0)
-			reading_state(gpu->m, gpu->part, clocks[i].most, value);
-	}
-	reading_count(gpu->m, gpu->part, "power_ns", violation(gpu, POLICY_POWER));
-	reading_count(gpu->m, gpu->part, "thermal_ns", violation(gpu, POLICY_THERMAL));
-	if (gpu->nvml->reasons && gpu->nvml->reasons(gpu->device, &reasons) == 0)
-		reading_state(gpu->m, gpu->part, "clock_reasons", counter(reasons));
+	if (ASK(gpu, clock, CLOCK_SM, &mhz))
+		state(gpu, "sm_mhz", mhz);
+	if (ASK(gpu, max_clock, CLOCK_SM, &mhz))
+		state(gpu, "sm_max_mhz", mhz);
+	if (ASK(gpu, clock, CLOCK_MEMORY, &mhz))
+		state(gpu, "memory_mhz", mhz);
+	if (ASK(gpu, violation, POLICY_POWER, &time))
+		count(gpu, "power_ns", counter(time.violation_ns));
+	if (ASK(gpu, violation, POLICY_THERMAL, &time))
+		count(gpu, "thermal_ns", counter(time.violation_ns));
+	if (ASK(gpu, reasons, &reasons))
+		state(gpu, "clock_reasons", counter(reasons));
 }
 
 /* Heat, power, use. */
 static void read_load(const struct gpu *gpu)
 {
-	const struct nvml *nvml = gpu->nvml;
 	struct nvml_utilization busy;
 	struct nvml_memory memory;
 	unsigned value;
 
-	if (nvml->temperature && nvml->temperature(gpu->device, 0, &value) == 0)
-		reading_state(gpu->m, gpu->part, "temperature_c", value);
-	if (nvml->power && nvml->power(gpu->device, &value) == 0)
-		reading_state(gpu->m, gpu->part, "power_mw", value);
-	if (nvml->power_limit && nvml->power_limit(gpu->device, &value) == 0)
-		reading_state(gpu->m, gpu->part, "power_limit_mw", value);
-	if (nvml->utilization && nvml->utilization(gpu->device, &busy) == 0)
-		reading_state(gpu->m, gpu->part, "busy_percent", busy.gpu);
-	if (nvml->memory && nvml->memory(gpu->device, &memory) == 0) {
-		reading_state(gpu->m, gpu->part, "memory_bytes", counter(memory.total));
-		reading_state(gpu->m, gpu->part, "memory_used_bytes", counter(memory.used));
+	if (ASK(gpu, temperature, 0, &value))
+		state(gpu, "temperature_c", value);
+	if (ASK(gpu, power, &value))
+		state(gpu, "power_mw", value);
+	if (ASK(gpu, power_limit, &value))
+		state(gpu, "power_limit_mw", value);
+	if (ASK(gpu, utilization, &busy))
+		state(gpu, "busy_percent", busy.gpu);
+	if (ASK(gpu, memory, &memory)) {
+		state(gpu, "memory_bytes", counter(memory.total));
+		state(gpu, "memory_used_bytes", counter(memory.used));
 	}
-}
-
-static void read_rows(const struct gpu *gpu)
-{
-	unsigned replays, corrected, uncorrected, pending, failed;
-
-	if (gpu->nvml->pcie_replays && gpu->nvml->pcie_replays(gpu->device, &replays) == 0)
-		reading_count(gpu->m, gpu->part, "pcie_replays", replays);
-	if (gpu->nvml->remapped_rows &&
-	    gpu->nvml->remapped_rows(gpu->device, &corrected, &uncorrected, &pending, &failed) ==
-		    0) {
-		reading_count(gpu->m, gpu->part, "rows_remapped", corrected);
-		reading_count(gpu->m, gpu->part, "rows_remapped_uncorrected", uncorrected);
-		reading_state(gpu->m, gpu->part, "remap_pending", pending != 0);
-		reading_state(gpu->m, gpu->part, "remap_failed", failed != 0);
-	}
-}
-
-static void read_health(const struct gpu *gpu)
-{
-	read_errors(gpu);
-	read_clocks(gpu);
-	read_load(gpu);
-	read_rows(gpu);
 }
 
 /* ---- how it is set up --------------------------------------------------------------------- */
@@ -155,38 +128,31 @@ static void read_health(const struct gpu *gpu)
 /* /sys saw the link first, and the whole way to the CPU; virtual machines hide it there. */
 static void read_pcie(const struct gpu *gpu)
 {
-	const struct {
-		int (*ask)(nvml_device device, unsigned *value);
-		const char *name;
-	} links[] = {
-		{ gpu->nvml->pcie_width, "width" },
-		{ gpu->nvml->pcie_max_width, "max_width" },
-		{ gpu->nvml->pcie_gen, "gen" },
-		{ gpu->nvml->pcie_max_gen, "max_gen" },
-	};
 	unsigned value;
 
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-		if (reading_value(gpu->m, gpu->part, links[i].name) < 0 && links[i].ask &&
-		    links[i].ask(gpu->device, &value) == 0)
-			reading_state(gpu->m, gpu->part, links[i].name, value);
+	if (reading_value(gpu->m, gpu->part, "width") < 0 && ASK(gpu, pcie_width, &value))
+		state(gpu, "width", value);
+	if (reading_value(gpu->m, gpu->part, "max_width") < 0 && ASK(gpu, pcie_max_width, &value))
+		state(gpu, "max_width", value);
+	if (reading_value(gpu->m, gpu->part, "gen") < 0 && ASK(gpu, pcie_gen, &value))
+		state(gpu, "gen", value);
+	if (reading_value(gpu->m, gpu->part, "max_gen") < 0 && ASK(gpu, pcie_max_gen, &value))
+		state(gpu, "max_gen", value);
 }
 
 static void read_setup(const struct gpu *gpu)
 {
-	const struct nvml *nvml = gpu->nvml;
 	int links = 0, up = 0;
 	unsigned value;
 
-	for (unsigned link = 0; link < LINKS && nvml->link_state; link++) {
-		if (nvml->link_state(gpu->device, link, &value) != 0)
-			continue;
-		links++;
-		up += value == 1;
-	}
-	if (nvml->link_state) {
-		reading_state(gpu->m, gpu->part, "links", links);
-		reading_state(gpu->m, gpu->part, "links_active", up);
+	for (unsigned link = 0; link < LINKS; link++)
+		if (ASK(gpu, link_state, link, &value)) {
+			links++;
+			up += value == 1;
+		}
+	if (gpu->nvml->link_state) {
+		state(gpu, "links", links);
+		state(gpu, "links_active", up);
 	}
 	read_pcie(gpu);
 }
@@ -208,21 +174,20 @@ static void read_processes(const struct gpu *gpu, const struct read_request *req
 	unsigned n = PROCESSES;
 	int64_t ours = 0, foreign = 0;
 
-	if (!gpu->nvml->processes || gpu->nvml->processes(gpu->device, &n, processes) != 0 ||
-	    n > PROCESSES)
+	if (!ASK(gpu, processes, &n, processes) || n > PROCESSES)
 		return;
 	for (unsigned i = 0; i < n; i++) {
 		if (is_ours(request, processes[i].pid)) {
 			ours++;
 			continue;
 		}
-		reading_state(gpu->m, gpu->part, "foreign_pid", processes[i].pid & 0x7fffffff);
+		state(gpu, "foreign_pid", processes[i].pid & 0x7fffffff);
 		if (processes[i].bytes < 1ull << 50) /* NVML_VALUE_NOT_AVAILABLE is all ones */
 			foreign += (int64_t)processes[i].bytes;
 	}
-	reading_state(gpu->m, gpu->part, "processes", n);
-	reading_state(gpu->m, gpu->part, "processes_ours", ours);
-	reading_state(gpu->m, gpu->part, "foreign_bytes", foreign);
+	state(gpu, "processes", n);
+	state(gpu, "processes_ours", ours);
+	state(gpu, "foreign_bytes", foreign);
 }
 
 /* nvmlGpuP2PStatus_t; NULL: it does not know. */
@@ -265,8 +230,8 @@ static void read_peers(const struct gpu *gpus, int n, int i)
 		if (why && *why)
 			reading_say(gpu->m, gpu->part, "refusal", why);
 	}
-	reading_state(gpu->m, gpu->part, "peers", peers);
-	reading_state(gpu->m, gpu->part, "peers_refused", refused);
+	state(gpu, "peers", peers);
+	state(gpu, "peers_refused", refused);
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
@@ -327,7 +292,9 @@ void read_nvml(const struct read_request *request, struct reading *m)
 	if (nvml->driver && nvml->driver(driver, sizeof(driver)) == 0)
 		reading_say(m, "NVML", "driver", driver);
 	for (int i = 0; i < n; i++) {
-		read_health(&gpus[i]);
+		read_errors(&gpus[i]);
+		read_clocks(&gpus[i]);
+		read_load(&gpus[i]);
 		if (!setup)
 			continue;
 		read_setup(&gpus[i]);

@@ -21,6 +21,8 @@ PLOT = HERE.parents[1] / "plots" / "plot"
 PICTURES_MOST = 3_500_000  # bytes of pictures in a page; what does not fit stays a link
 FILES_MOST = 1000
 RANKS_DRAWN = 128
+SLOWER_DRAWN = 9  # of the points that became slower, evenly chosen
+HEALTH_MOST = 3000
 SEVERITIES = ("failed", "regression", "low", "warning", "info")
 VERDICTS = ("slower", "faster", "cannot-tell", "gone", "new", "same")
 LOW_PERCENT = 80  # of the prediction: a point below that is pointed at
@@ -31,9 +33,12 @@ def esc(value):
     return escape("" if value is None else str(value))
 
 
-def num(value, form="{:.4g}"):
+def num(value, form=None):
+    """A number for people, "" for what is none; without a form four digits, and never fewer than it has before the point."""
     value = rows.number(value)
-    return "" if math.isnan(value) or math.isinf(value) else form.format(value)
+    if math.isnan(value) or math.isinf(value):
+        return ""
+    return (form or ("{:.0f}" if abs(value) >= 1000 else "{:.4g}")).format(value)
 
 
 def size_text(value):
@@ -85,12 +90,13 @@ def table(name, columns, lines):
             mark = "" if value is None else f' data-v="{esc(value)}"'
             cells.append(f"<td class={column[1]}{mark}>{shown}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    return (f'<div class="wide"><table id="{name}" class="tools"><thead><tr>{head}</tr></thead>\n<tbody>'
+    return (f'<div class="wide{" long" if len(lines) > 100 else ""}"><table id="{name}" class="tools"><thead><tr>{head}</tr></thead>\n<tbody>'
             + "\n".join(body) + "</tbody></table></div>\n")
 
 
 def pairs(lines):
     """A plain table of names and values, without those that are empty."""
+    lines = list(lines)
     return ('<div class="wide"><table class="pairs"><tbody>' + "".join(
         f"<tr><th scope=row>{esc(name)}</th><td>{esc(value)}</td></tr>" for name, value in lines if value)
         + "</tbody></table></div>") if any(value for _, value in lines) else ""
@@ -282,7 +288,7 @@ class Pictures:
             write(place / "all" / "detection.csv", ["fault", "outcome", "detect_ms"], [list(map(plain, t)) for t in times])
             folders["all"] = ""
         if data.trend:
-            write_trend(data.trend, place / "all" / "trend.csv", data)
+            self.trend(place / "all")
             folders["all"] = ""
         for i, one in enumerate(data.evidence):
             if one.timeline:
@@ -293,6 +299,21 @@ class Pictures:
             self.run(place / name)
             for path in sorted((place / name).glob("*.svg")):
                 self.svg[path.stem + suffix] = path.read_text(errors="replace")
+
+    def trend(self, place):
+        """The history, and of it apart the points that became slower."""
+        lines = [[plain(cell) for cell in line]
+                 for line in csv.reader(source.text_of(self.data.trend, self.notes, 64 << 20).splitlines())] or [[]]
+        head, whole = lines[0], [line for line in lines[1:] if len(line) == len(lines[0])]
+        names = ("collective", "bytes", "mode", "placement", "variant")
+        at = [head.index(name) if name in head else None for name in names]
+        slower = [tuple(plain(row.get(name) or "") if i is not None else "" for i, name in zip(at, names))
+                  for row in source.listed(self.data.night, "comparisons") if row.get("verdict") == "slower"]
+        asked = set(slower[::-(-len(slower) // SLOWER_DRAWN) or 1])
+        write(place / "trend.csv", head, whole)
+        drawn = [line for line in whole if tuple("" if i is None else line[i] for i in at) in asked]
+        if drawn:
+            write(place / "slower.csv", head, drawn)
 
     def run(self, place):
         try:
@@ -338,15 +359,7 @@ def write(path, head, lines):
         csv.writer(file, lineterminator="\n").writerows([head, *lines])
 
 
-def write_trend(path, to, data):
-    """Of the history what is worth a picture: of each kind the largest size (trend.gp chooses it), and every
-    point that became slower."""
-    text = source.text_of(path, data.notes, 64 << 20).splitlines()
-    lines = [[plain(cell) for cell in line] for line in csv.reader(text)]
-    write(to, lines[0] if lines else [], [line for line in lines[1:] if len(line) == len(lines[0])])
-
-
-PICTURES = (("sheet", "All collectives: bus bandwidth over size"), ("predicted", "Measured against predicted"),
+PICTURES = (("slower", "Over nights: points that are slower now"), ("sheet", "All collectives: bus bandwidth over size"), ("predicted", "Measured against predicted"),
             ("trend", "Over nights: bus bandwidth, control limits, changes of host, NCCL and driver"),
             ("scaling", "Over ranks"), ("detection", "Time to the verdict"))
 
@@ -396,6 +409,20 @@ def topology_section(data):
                    + fold(plural(len(ranks), "rank"), table("ranks", columns, lines)))
 
 
+def health_section(data):
+    """What differs before and after comes first; what was not read is absent, not 0."""
+    lines = []
+    for (host, part, name), values in data.health.items():
+        before, after = (values.get(when) for when in ("before", "after"))
+        moved = None not in (before, after) and before != after
+        shown = ["<span class=quiet>absent</span>" if v is None else esc(v) for v in (before, after)]
+        lines.append([esc(host), esc(part), esc(name), *shown, ("moved" if moved else "", 0 if moved else 1)])
+    lines.sort(key=lambda line: line[-1][1])
+    columns = (("host", "c"), ("part", "c"), ("what", "t"), ("before", "n"), ("after", "n"), ("", "c"))
+    more = f"<p>and {len(lines) - HEALTH_MOST} more</p>" if len(lines) > HEALTH_MOST else ""
+    return section("health", "Health before and after", table("health-table", columns, lines[:HEALTH_MOST]) + more)
+
+
 def environment_section(data):
     known = [rows.Launch(str(run.path), rows.facts_of(run.header)) for run in data.runs if run.header and not run.fault]
     names = dict.fromkeys(name for launch in known for name in launch.facts if name != "started")
@@ -405,7 +432,7 @@ def environment_section(data):
     commands = dict.fromkeys(" ".join(map(str, run.header.get("command") or [])) for run in data.runs if run.header)
     said = dict.fromkeys(text for run in data.runs for text in run.comments)
     texts = dict(data.texts)
-    return section("environment", "Environment", pairs(night + [f for f in facts if f not in options])
+    return section("environment", "Environment", pairs((dict(night) | dict(f for f in facts if f not in options)).items())
                    + fold("Options", pairs(options)) + fold("Commands", pre(commands)) + fold("What the runs said", pre(said))
                    + "".join(fold(esc(name), pre([text])) for name, text in texts.items()))
 
@@ -458,7 +485,8 @@ def render(data):
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     sections = (verdict_section(data, points, pictures), changed_section(data), runs_section(data),
                 section("points", "Points", table("points-table", MEASURED, [point_line(p) for p in points])),
-                pictures_section(pictures), topology_section(data), environment_section(data), files_section(data))
+                pictures_section(pictures), health_section(data), topology_section(data),
+                environment_section(data), files_section(data))
     names = [(part.split('"', 2)[1], part.split("<h2>", 1)[1].split("</h2>")[0]) for part in sections if part]
     menu = "".join(f'<a href="#{name}">{name_of}</a>' for name, name_of in names)
     return f"""<!doctype html>

@@ -48,6 +48,7 @@ class Data:
     runs: list = field(default_factory=list)
     evidence: list = field(default_factory=list)
     texts: dict = field(default_factory=dict)  # name -> text of machine.txt, command.txt
+    health: dict = field(default_factory=dict)  # (host, part, name) -> {"before": value, "after": value}
     trend: Path = None
     files: list = field(default_factory=list)  # all of them, relative to path
     notes: list = field(default_factory=list)
@@ -76,6 +77,20 @@ def object_of(path, notes):
         notes.append(f"{path}: no JSON object")
         return {}
     return value
+
+
+def read_health(data):
+    """What health-before.json and health-after.json of a night say, by host, part and name."""
+    for when in ("before", "after"):
+        path = data.path / f"health-{when}.json"
+        try:
+            hosts = json.loads(text_of(path, data.notes, 64 << 20)) if path.exists() else []
+            for host in hosts:
+                for part, kinds in host["reading"]["parts"].items():
+                    for name, value in (kinds.get("states") or {}).items() | (kinds.get("counters") or {}).items():
+                        data.health.setdefault((host["host"], part, name), {})[when] = value
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            data.notes.append(f"{path}: damaged: {error!r}")
 
 
 def read_rows(path, notes):
@@ -164,6 +179,7 @@ def gather(path):
             data.evidence.append(read_evidence(place, data.notes))
     if not (data.night or data.runs or data.evidence):
         raise FileNotFoundError(f"{path}: no night.json, rows.csv or verdict.json in it or below")
+    read_health(data)
     data.trend = path / "trend.csv" if (path / "trend.csv").exists() else None
     return data
 

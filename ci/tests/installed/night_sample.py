@@ -97,5 +97,8 @@ def make(folder):
         "state": "complete", "exit": 10, "started": "2026-11-22T03:00:00+00:00", "ended": "2026-11-22T03:08:00+00:00",
         "runs": runs, "comparisons": comparisons, "findings": [
             {"severity": s, "kind": k, "run": "alltoall", "text": t, "what_to_do": "look", "evidence": e} for s, k, t, e in found]}))
+    for when, sent in (("before", 1), ("after", 2)):
+        (folder / f"health-{when}.json").write_text(json.dumps([{"host": HOSTILE, "reading": {"parts": {
+            "GPU 0": {"states": {"celsius": 40}, "counters": {"sent": sent}}, f"only {when}": {"states": {"up": 1}}}}}]))
     (folder / "trend.csv").write_text("\n".join(trend_lines(noise)) + "\n")
     return folder

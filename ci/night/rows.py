@@ -61,10 +61,10 @@ def human(size):
 
 
 def number(text):
-    """A cell as a float, NaN where it holds none."""
+    """A cell as a float, NaN where it holds no finite one."""
     try:
-        return float(text)
-    except (TypeError, ValueError):
+        return float(text) if math.isfinite(float(text)) else math.nan
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
@@ -84,14 +84,15 @@ def _header(path, header):
         raise RowsError(f"{path}: without column {', '.join(missing)}")
 
 
-def _row(path, line, cells):
-    if cells["schema"] != str(SCHEMA):
-        raise RowsError(f"{path}:{line}: rows of schema {cells['schema']!r}; this program reads schema {SCHEMA}: "
-                        "measure again, or compare with the tree that wrote them")
-    row = {c: cells.get(c) or "" for c in KEPT}
+def _row(cells):
+    """A row of KEPT from cells by column, as text or as JSON has them. Raises ValueError."""
+    row = {c: "" if cells.get(c) is None else str(cells[c]) for c in KEPT}
     row.update((c, number(row[c])) for c in NUMBERS)
-    if not row["size_bytes"].isdigit():
-        raise RowsError(f"{path}:{line}: size_bytes is {row['size_bytes']!r}")
+    if row["schema"] != str(SCHEMA):
+        raise ValueError(f"rows of schema {row['schema']!r}; this program reads schema {SCHEMA}: measure again, or "
+                         "compare with the tree that wrote them")
+    if not re.fullmatch("[0-9]{1,18}", row["size_bytes"]):
+        raise ValueError(f"size_bytes is {row['size_bytes']!r}")
     row["size_bytes"] = int(row["size_bytes"])
     return row
 
@@ -115,7 +116,10 @@ def read_csv(path):
                 raise RowsError(f"{path}:{i}: {len(cells)} cells where the first line has {len(header)}")
             notes.append(f"{path}:{i}: the last line is torn and was left out: that launch did not end by itself")
             continue
-        row = _row(path, i, dict(zip(header, cells)))
+        try:
+            row = _row(dict(zip(header, cells)))
+        except ValueError as error:
+            raise RowsError(f"{path}:{i}: {error}") from error
         if row["time_us"] > 0:
             rows.append(row)
         else:
@@ -332,16 +336,11 @@ def read_baseline(path):
                         f"{BASELINE_SCHEMA}: make it again with ci/nightly --accept")
     try:
         return [_kept_launch(kept, document["columns"]) for kept in document["launches"]]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RowsError(f"{path}: damaged: {error!r}") from error
 
 
 def _kept_launch(kept, names):
-    rows = []
-    for cells in kept["rows"]:
-        row = dict.fromkeys(KEPT, "") | {c: "" if v is None else v for c, v in zip(names, cells, strict=True)}
-        row.update((c, number(row[c])) for c in NUMBERS)
-        if str(row["schema"]) != str(SCHEMA) or not isinstance(row["size_bytes"], int):
-            raise ValueError(f"a row of schema {row['schema']!r}, size {row['size_bytes']!r}")
-        rows.append(row)
-    return Launch(str(kept["path"]), dict(kept["facts"]), rows)
+    kept_rows = [_row(dict(zip(names, cells, strict=True))) for cells in kept["rows"]]
+    facts = {str(name): str(text) for name, text in kept["facts"].items()}
+    return Launch(str(kept["path"]), facts, [row for row in kept_rows if row["time_us"] > 0])

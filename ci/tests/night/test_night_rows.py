@@ -56,7 +56,7 @@ class Csv(NightCase):
 
     def test_points(self):
         """A point's value in a launch is the median over its cycles; type, operator and ranks are apart."""
-        self.launch("a", ({"time_us": 1}, {"time_us": 3}, {"time_us": 8}, {"dtype": "half"}, {"time_us": "nan"}))
+        self.launch("a", ({"time_us": 1}, {"time_us": 3}, {"time_us": 8}, {"dtype": "half"}, {"time_us": "nan"}, {"time_us": "inf"}, {"time_us": -1}))
         times = rows.columns(rows.read_side(self.place / "a"))
         self.assertEqual(sorted(times.values()), [[3.0], [10.0]])
         self.assertEqual({p.variant for p in times}, {"2 ranks, nccl, float sum", "2 ranks, nccl, half sum"})
@@ -75,7 +75,8 @@ class Baseline(NightCase):
         whole = json.loads(path.read_text())
         self.assertEqual(whole["host_class"], "h200x2")
         for changes, message in (({"schema": 7}, "baseline of schema 7.*--accept"), ({"columns": ["schema"]}, "damaged"),
-                                 ({"launches": [{}]}, "damaged")):
+                                 ({"launches": [{}]}, "damaged"), ({"launches": [{"path": "", "facts": []}]}, "damaged"),
+                                 ({"launches": [{"path": "", "facts": {}, "rows": [[-1] * len(rows.KEPT)]}]}, "-1")):
             path.write_text(json.dumps({**whole, **changes}))
             with self.subTest(message), self.assertRaisesRegex(rows.RowsError, message):
                 rows.read_side(path)

@@ -3,16 +3,13 @@
 night.json is written whole after every launch: what it does not hold was not run. The same command goes
 on with what is missing."""
 import argparse
-import datetime
 import errno
-import fcntl
 import json
 import os
 import re
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,12 +20,12 @@ import history
 import junit
 import launch
 import rows
+from place import (SCHEMA, ask, baseline_path, folder_of, fresh, lock, machine, nights, read_json, stamp, tail,
+                   write_json)
 from progress import Progress, clock_text, seconds_left
 from tables import write_csv
 
 TOP = Path(__file__).resolve().parent.parent.parent
-SCHEMA = 1
-GOES_ON = 20 * 3600  # seconds: an incomplete night younger than this goes on, an older one stays as it is
 RESERVE = 1 << 18    # bytes kept free for saying that the disk is full
 BLAMED = 6           # changed settings that a finding names
 DESCRIPTION = """Runs what CONFIG lists (ci/nightly.toml is a commented example), compares it with the
@@ -42,14 +39,6 @@ regression or below a threshold; 2 usage; 77 nothing of it can run here; 75 anot
 
 class Stopped(Exception):
     """A signal asked the night to end."""
-
-
-def now():
-    return datetime.datetime.now().astimezone()
-
-
-def stamp():
-    return now().isoformat(timespec="seconds")
 
 
 # ---- pure decisions ----
@@ -85,14 +74,6 @@ def owners(measured):
     return {collective: min(names) for collective, names in runs.items() if len(names) == 1}, mixed
 
 
-def slug(text):
-    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-") or "unknown"
-
-
-def baseline_path(folder, host_class, library):
-    return folder / f"{slug(host_class)}--{slug(library)}.json"
-
-
 def status_of(run, found):
     """(status, why) of a run: ok, finding, failed or not-run."""
     mine, planned, have = [f for f in found if f["run"] == run["name"]], run["planned"], len(run["launches"])
@@ -103,70 +84,6 @@ def status_of(run, found):
     if not have or any(f["kind"] == "lacks" for f in mine):
         return "not-run", mine[0]["text"] if mine else "the night ended before"
     return "finding" if severities & {"regression", "low", "warning"} else "ok", why
-
-
-# ---- what the machine says ----
-
-def output_of(*argv):
-    try:
-        return subprocess.run(argv, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              stdin=subprocess.DEVNULL, timeout=60, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return ""
-
-
-def machine():
-    """(class of host, driver): its GPUs, or where there are none its processor."""
-    cards = [line.split(", ") for line in output_of(
-        "nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").splitlines()]
-    names = [card[0] for card in cards if len(card) == 2]
-    if names:
-        return " ".join(f"{names.count(name)}x {name}" for name in dict.fromkeys(names)), cards[0][1]
-    match = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
-    return f"{os.cpu_count()} cores {match[1].strip() if match else os.uname().machine}", ""
-
-
-# ---- files ----
-
-def write_json(path, document):
-    """Whole or not at all, and on the disk when this returns."""
-    partial = path.with_name(path.name + ".partial")
-    with open(partial, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-
-
-def read_json(path):
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def tail(path):
-    """The last line of a text, without the program's name."""
-    try:
-        lines = path.read_bytes()[-4096:].decode(errors="replace").strip().splitlines()
-    except OSError:
-        return ""
-    return lines[-1][:500] if lines else ""
-
-
-def lock(reports):
-    """The file whose lock keeps nights of this host apart, None where another holds it."""
-    file = open(reports / f".lock-{os.uname().nodename}", "a+", encoding="utf-8")  # noqa: SIM115
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.seek(0)
-        print(f"nightly: another night is running: {file.read().strip()}", file=sys.stderr)
-        return None
-    file.truncate(0)
-    file.write(f"process {os.getpid()}, since {stamp()}\n")
-    file.flush()
-    return file
 
 
 # ---- a night ----
@@ -192,6 +109,8 @@ class Night:
             self.night["exit"] = self.night["exit"] or 1
         for run in self.night["runs"]:
             run["status"], run["why"] = status_of(run, self.night["findings"])
+        if not self.night["exit"] and all(run["status"] == "not-run" for run in self.night["runs"]):
+            self.night["exit"] = 77
         write_json(self.folder / "night.json", self.night)
 
     def found(self):
@@ -330,9 +249,7 @@ class Night:
         if not program.exists():
             self.progress.line(f"health {when}: {program} is not there: not asked")
             return
-        run = subprocess.run([*self.config.launcher, program, "--json"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                             stdout=subprocess.PIPE, text=True, errors="replace", timeout=300, check=False,
-                             env={**os.environ, **self.config.env})
+        run = ask(*self.config.launcher, program, "--json", seconds=300, env=self.config.env)
         file = self.folder / f"health-{when}.json"
         file.write_text(run.stdout, encoding="utf-8")
         said = read_json(file)
@@ -415,10 +332,9 @@ class Night:
         if not program.exists():
             self.progress.line("page: ci/page is not there: no page")
             return
-        run = subprocess.run([program, self.folder], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True, errors="replace", timeout=600, check=False)
+        run = ask(program, self.folder, seconds=600)
         if run.returncode:
-            said = (run.stdout.strip().splitlines() or ["it said nothing"])[-1]
+            said = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
             self.extra.append(judged.finding("warning", "page", "", f"no page: exit {run.returncode}: {said}"))
             self.save()
 
@@ -449,45 +365,7 @@ class Night:
         return self.night["exit"]
 
 
-# ---- which night ----
-
-def fresh(config, folder, host_class, driver):
-    return {"schema": SCHEMA, "date": folder.name[:10], "host": os.uname().nodename, "host_class": host_class, "nccl": "",
-            "driver": driver, "state": "incomplete", "exit": 1, "started": stamp(), "ended": "", "config": config.text,
-            "runs": [{"name": run.name, "kind": run.kind, "command": "", "planned": run.launches, "fault": run.fault,
-                      "expect": run.expect, "status": "not-run", "why": "", "launches": []} for run in config.runs],
-            "findings": [], "comparisons": []}
-
-
-def goes_on(document, config):
-    """An incomplete night of this host and this configuration that is not too old."""
-    if not document or document.get("schema") != SCHEMA or document["state"] == "complete":
-        return False
-    age = (now() - datetime.datetime.fromisoformat(document["started"])).total_seconds()
-    return document["host"] == os.uname().nodename and document["config"] == config.text and age < GOES_ON
-
-
-def nights(reports):
-    """Folders of nights, the newest last."""
-    found = [path.parent for path in reports.glob("*/night.json")]
-    return sorted(found, key=lambda path: ((read_json(path / "night.json") or {}).get("started", ""), path.name))
-
-
-def folder_of(config):
-    """(folder, its night.json or None): the night that goes on, or a new one."""
-    for folder in reversed(nights(config.reports)):
-        document = read_json(folder / "night.json")
-        if goes_on(document, config):
-            return folder, document
-    for number in range(1, 1000):
-        folder = config.reports / (f"{now():%Y-%m-%d}" + (f"-{number}" if number > 1 else ""))
-        try:
-            folder.mkdir()
-            return folder, None
-        except FileExistsError:
-            continue
-    raise OSError(errno.EEXIST, "a thousand nights today", str(config.reports))
-
+# ---- commands ----
 
 def begin(config, progress):
     """A night, new or going on."""
@@ -505,8 +383,6 @@ def begin(config, progress):
         entry["command"] = shlex.join(night.command(night.runs[entry["name"]]))
     return night
 
-
-# ---- commands ----
 
 def stop_on_signals():
     def stop(number, _frame):
@@ -597,6 +473,6 @@ def main(arguments):
     except configuration.ConfigError as trouble:
         print(f"nightly: {trouble}".replace("\n", "\nnightly: "), file=sys.stderr)
         return 2
-    except (OSError, rows.RowsError) as trouble:
+    except (OSError, rows.RowsError, Stopped) as trouble:
         print(f"nightly: {trouble}", file=sys.stderr)
         return 1

@@ -18,6 +18,7 @@ import findings
 import history
 import junit
 import night
+import place
 
 NIGHT = """schema = 1
 [night]
@@ -75,7 +76,7 @@ class Rig(NightCase):
         return run.returncode
 
     def last(self, reports=None):
-        return json.loads((night.nights(reports or self.reports)[-1] / "night.json").read_text())
+        return json.loads((place.nights(reports or self.reports)[-1] / "night.json").read_text())
 
     def bad(self):
         """(kind, run) of all findings that are more than a note."""
@@ -108,7 +109,7 @@ class Nights(Rig):
             for word in words:
                 self.assertIn(word, texts[kind])
         self.assertEqual([len(run["launches"]) for run in self.last()["runs"]], [5, 1, 2, 1, 1, 1])
-        folder = night.nights(self.reports)[-1]
+        folder = place.nights(self.reports)[-1]
         root = xml.parse(folder / "junit.xml").getroot()
         self.assertEqual(len(root.findall("testsuite[@name='comparison']/testcase/failure")), 4)
         self.assertEqual(len(root.findall("testsuite[@name='bench']/testcase/failure")), 3)
@@ -135,6 +136,7 @@ class Nights(Rig):
         self.assertIn("rows.csv:9: the last line is torn", self.said)
         self.assertEqual([(run["status"], len(run["launches"])) for run in self.last()["runs"]],
                          [("finding", 5), ("not-run", 1), ("failed", 1)])
+        self.assertEqual(self.nightly(self.configure({"broadcast": "exit=77 err=no-GPU"})), 77, self.said)
 
     def test_time_is_up_then_it_goes_on(self):
         path = self.configure({"all_reduce": "sleep=0.4"}, within="1.2s")
@@ -146,7 +148,7 @@ class Nights(Rig):
         code, began = 1, time.monotonic()
         while code == 1 and time.monotonic() < began + 30:
             code = self.nightly(path)
-        self.assertEqual((code, len(night.nights(self.reports)), self.last()["state"]), (0, 1, "complete"), self.said)
+        self.assertEqual((code, len(place.nights(self.reports)), self.last()["state"]), (0, 1, "complete"), self.said)
 
     def started(self, path, launches):
         """A night that has noted so many launches and waits in the next one."""
@@ -154,7 +156,7 @@ class Nights(Rig):
         until = time.monotonic() + 30
         while time.monotonic() < until:
             time.sleep(0.05)
-            found = night.nights(self.reports)
+            found = place.nights(self.reports)
             if found and len(self.last()["runs"][0]["launches"]) >= launches:
                 return process
         self.fail("it did not get so far")
@@ -168,7 +170,7 @@ class Nights(Rig):
         process.wait()
         kept = self.last()
         self.assertEqual((kept["state"], kept["exit"]), ("incomplete", 1))
-        began = (night.nights(self.reports)[0] / "runs" / "all_reduce" / "1" / "rows.csv").stat().st_mtime_ns
+        began = (place.nights(self.reports)[0] / "runs" / "all_reduce" / "1" / "rows.csv").stat().st_mtime_ns
         process = self.started(path, 4)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(), 1)
@@ -176,8 +178,8 @@ class Nights(Rig):
         self.assertEqual(self.nightly(path), 0, self.said)
         self.assertIn("goes on", self.said)
         self.assertEqual(self.last()["runs"][0]["launches"][:2], kept["runs"][0]["launches"][:2])
-        self.assertEqual(began, (night.nights(self.reports)[0] / "runs/all_reduce/1/rows.csv").stat().st_mtime_ns)
-        self.assertEqual((len(night.nights(self.reports)), len(self.last()["runs"][0]["launches"])), (1, 5))
+        self.assertEqual(began, (place.nights(self.reports)[0] / "runs/all_reduce/1/rows.csv").stat().st_mtime_ns)
+        self.assertEqual((len(place.nights(self.reports)), len(self.last()["runs"][0]["launches"])), (1, 5))
 
     def test_orphans_of_a_killed_night_are_ended(self):
         path = self.configure({"all_reduce": "sleep=600"}, limit="1s")
@@ -234,7 +236,7 @@ class Nights(Rig):
         process.wait()
         os.close(master)
         self.assertRegex(said.decode(), r"\r\x1b\[K\[3/5\] all_reduce 3 of 5: 0:0\d, about 0:\d\d left")
-        log = (night.nights(self.reports)[0] / "log.txt").read_text()
+        log = (place.nights(self.reports)[0] / "log.txt").read_text()
         self.assertNotIn("\r", log)
         self.assertRegex(log, r"\[5/5\] all_reduce 5 of 5: ok, \d+\.\d s")
 
@@ -252,7 +254,7 @@ class Real(Rig):
         self.assertIn("hang: missing-call, rank 1, call 8 of communicator 0", self.said)
         self.assertEqual([len(run["launches"]) for run in self.last()["runs"]], [5, 1])
         self.assertEqual((len(self.last()["comparisons"]), self.bad()), (6, []))
-        self.assertIn("drop-rank", (night.nights(self.reports)[0] / "page.html").read_text())
+        self.assertIn("drop-rank", (place.nights(self.reports)[0] / "page.html").read_text())
 
 
 class Values(NightCase):

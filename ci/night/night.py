@@ -461,6 +461,8 @@ def main(arguments):
                            "NCCL version; runs nothing")
     what.add_argument("--report", metavar="NIGHT", help="compare and report once more; runs nothing")
     options = parser.parse_args(arguments)
+    if options.accept and Path(options.accept).is_file():
+        options.config, options.accept = options.accept, ""
     try:
         config = configuration.read(options.config, TOP)
         config.reports.mkdir(parents=True, exist_ok=True)

@@ -90,7 +90,7 @@ class Nights(Rig):
         self.assertEqual(self.nightly(self.configure(healthy, faults)), 0, self.said)
         self.assertEqual(self.bad(), [])
         self.assertIn("no baseline", self.said)
-        self.assertEqual(self.nightly("--accept", "--", self.place / "night.toml"), 0, self.said)
+        self.assertEqual(self.nightly("--accept", self.place / "night.toml"), 0, self.said)
         self.assertEqual(self.nightly(self.place / "night.toml"), 0, self.said)
         self.assertEqual({row["verdict"] for row in self.last()["comparisons"]}, {"same"})
         planted = {"all_reduce": "slow=4096:16384:2", "all_gather": "sleep=60",

@@ -98,7 +98,7 @@ def listed_faults(transport):
     text = subprocess.run([fired("all_gather_perf"), "--backend", backend({"transport": transport}),
                            "--list-faults"], text=True, check=True, stdout=subprocess.PIPE).stdout
     found = {}
-    for name, rows in re.findall(r"^# ([a-z][a-z0-9-]*) {2,}.*\n((?:#   .*\n)*)", text, re.M):
+    for name, rows in re.findall(r"^# ([a-z][a-z0-9-]*) .*\n((?:#   .*\n)+)", text, re.M):
         here = re.search(r"^#   here: (.*)$", rows, re.M)
         fires = re.search(r"^#   fires: (.*)$", rows, re.M)
         # a plan may be made for GPUs of another machine

@@ -4,7 +4,6 @@
 static int all_reduce_segments(const struct geometry *geometry, const struct shape *shape,
 			       struct segment *segments)
 {
-	(void)geometry;
 	return segments_one(SEGMENT_REDUCE, shape->recv, -1, 0, segments);
 }
 

@@ -29,7 +29,6 @@ static int alltoallv_segments(const struct geometry *geometry, const struct shap
 	size_t at = 0;
 	int n = 0;
 
-	(void)shape;
 	for (int from = 0; from < geometry->nranks; from++) {
 		struct segment segment = { .kind = SEGMENT_COPY, .at = at, .from = from };
 

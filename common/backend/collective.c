@@ -14,13 +14,11 @@ struct option_target collective_target(const struct collective *collective)
 
 double alg_bytes_size(const struct geometry *geometry, const struct shape *shape)
 {
-	(void)geometry;
 	return (double)shape->bytes;
 }
 
 double bus_factor_one(const struct geometry *geometry)
 {
-	(void)geometry;
 	return 1.0;
 }
 

@@ -9,13 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* Wide enough for any size_t times 2^40. */
-__extension__ typedef unsigned __int128 wide;
-
-/* More fraction digits than this would not fit, and none that is a whole number of bytes needs
- * them in practice. */
-enum { FRACTION_DIGITS = 18 };
-
 static bool digit(const char *p)
 {
 	return isdigit((unsigned char)*p);
@@ -37,53 +30,25 @@ static int take_suffix(const char **p)
 	return 10 * (int)(found - letters + 1);
 }
 
-static int take_whole(const char **p, wide *whole)
-{
-	if (!digit(*p + (**p == '.'))) /* ".5" is a number */
-		return -EINVAL;
-	for (*whole = 0; digit(*p); (*p)++) {
-		*whole = *whole * 10 + (wide)(**p - '0');
-		if (*whole > SIZE_MAX)
-			return -ERANGE;
-	}
-	return 0;
-}
-
-/* ".25" as 25 / 100. */
-static int take_fraction(const char **p, wide *part, wide *scale)
-{
-	int n;
-
-	*part = 0;
-	*scale = 1;
-	if (**p != '.')
-		return 0;
-	(*p)++;
-	for (n = 0; digit(*p) && n < FRACTION_DIGITS; n++, (*p)++) {
-		*part = *part * 10 + (wide)(**p - '0');
-		*scale *= 10;
-	}
-	return n == 0 || digit(*p) ? -EINVAL : 0;
-}
-
 int parse_size(const char *text, size_t *value)
 {
-	wide whole, part, scale, total;
-	int bits, rc;
+	long double size;
+	char *rest;
+	const char *end;
 
-	rc = take_whole(&text, &whole);
-	if (rc < 0)
-		return rc;
-	rc = take_fraction(&text, &part, &scale);
-	if (rc < 0)
-		return rc;
-	bits = take_suffix(&text);
-	if (*text || (part << bits) % scale != 0)
+	/* strtold also takes blanks, signs, exponents and names of no number */
+	if (!digit(text + (*text == '.')))
 		return -EINVAL;
-	total = (whole << bits) + (part << bits) / scale;
-	if (total > SIZE_MAX)
+	end = text + strspn(text, "0123456789.");
+	size = strtold(text, &rest);
+	if (rest != end || end[-1] == '.')
+		return -EINVAL;
+	size = ldexpl(size, take_suffix(&end));
+	if (*end || size != floorl(size))
+		return -EINVAL;
+	if (size > (long double)SIZE_MAX)
 		return -ERANGE;
-	*value = (size_t)total;
+	*value = (size_t)size;
 	return 0;
 }
 

@@ -92,7 +92,6 @@ static void read_nccl(const struct read_request *request, struct reading *m)
 	char text[32];
 	int code;
 
-	(void)request;
 	if (library)
 		*(void **)&ask = dlsym(library, "ncclGetVersion");
 	if (!ask || ask(&code) != 0)

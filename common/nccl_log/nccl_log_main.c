@@ -10,9 +10,9 @@
 #include "base/output.h"
 
 struct arguments {
-	char **files; /* as in argv; -r RANK holds for the files after it */
-	int *ranks;
-	int n, rank;
+	struct nccl_log log;
+	struct error err; /* the first file that can't be read */
+	int files, rank;  /* -r RANK holds for the files after it */
 	bool json;
 	const char *topo;
 };
@@ -30,13 +30,6 @@ static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
 	{ 0 },
 };
-
-static error_t add_file(struct arguments *arguments, char *name)
-{
-	arguments->files[arguments->n] = name;
-	arguments->ranks[arguments->n++] = arguments->rank;
-	return 0;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -59,9 +52,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
-		return add_file(arguments, arg);
+		arguments->files++;
+		nccl_log_read_file(&arguments->log, arg, arguments->rank, &arguments->err);
+		return 0;
 	case ARGP_KEY_END:
-		if (arguments->n == 0)
+		if (arguments->files == 0)
 			argp_error(state, "which log? (- is standard input)");
 		return 0;
 	default:
@@ -85,38 +80,32 @@ static const struct argp argp = {
 static void report(const struct arguments *arguments, const struct topo_system *topo,
 		   struct error *err)
 {
-	struct nccl_log log;
+	const struct nccl_log *log = &arguments->log;
 
-	nccl_log_init(&log);
-	for (int i = 0; i < arguments->n; i++)
-		if (nccl_log_read_file(&log, arguments->files[i], arguments->ranks[i], err) < 0)
-			goto out;
-	nccl_log_finish(&log);
-	if (log.nccl_lines == 0 && !log.version)
+	if (log->nccl_lines == 0 && !log->version)
 		error_set(err, OUTCOME_UNSUPPORTED, -1, "no NCCL line in what was read");
 	else if (arguments->json)
-		nccl_log_print_json(stdout, &log, topo);
+		nccl_log_print_json(stdout, log, topo);
 	else
-		nccl_log_print(stdout, &log, topo);
-out:
-	nccl_log_release(&log);
+		nccl_log_print(stdout, log, topo);
 }
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = { .rank = -1 };
-	struct error err = { .rank = -1 };
+	struct arguments arguments = { .rank = -1, .err = { .rank = -1 } };
+	struct error *err = &arguments.err;
 	static struct topo_system topo; /* large */
 
 	argp_err_exit_status = OUTCOME_USAGE;
 	output_guard("nccl_log");
-	arguments.files = must(calloc((size_t)argc, sizeof(*arguments.files)));
-	arguments.ranks = must(calloc((size_t)argc, sizeof(*arguments.ranks)));
+	nccl_log_init(&arguments.log);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
-	if (!arguments.topo || topo_read_xml(&topo, arguments.topo, &err) == 0)
-		report(&arguments, arguments.topo ? &topo : NULL, &err);
-	error_print(&err, "nccl_log");
-	free(arguments.files);
-	free(arguments.ranks);
-	return err.outcome;
+	nccl_log_finish(&arguments.log);
+	if (err->code == 0 && arguments.topo)
+		topo_read_xml(&topo, arguments.topo, err);
+	if (err->code == 0)
+		report(&arguments, arguments.topo ? &topo : NULL, err);
+	error_print(err, "nccl_log");
+	nccl_log_release(&arguments.log);
+	return err->outcome;
 }

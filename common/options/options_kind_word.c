@@ -139,13 +139,11 @@ static int parse_kind_redop(const struct option_row *row, const char *text, stru
 
 static const char *dtype_word(const struct option_row *row, int i)
 {
-	(void)row;
 	return i < DT_COUNT ? dtype_name((enum dtype)i) : i == DT_COUNT ? "all" : NULL;
 }
 
 static const char *redop_word(const struct option_row *row, int i)
 {
-	(void)row;
 	return i < OP_COUNT ? redop_name((enum redop)i) : i == OP_COUNT ? "all" : NULL;
 }
 
@@ -194,7 +192,6 @@ static int parse_kind_fault(const struct option_row *row, const char *text, stru
 {
 	int room = (int)(sizeof(options->faults) / sizeof(options->faults[0]));
 
-	(void)row;
 	if (!*text || options->nfaults >= room)
 		return -EINVAL;
 	options->faults[options->nfaults++] = text;
@@ -203,7 +200,6 @@ static int parse_kind_fault(const struct option_row *row, const char *text, stru
 
 static void allow_fault(const struct option_row *row, char *buf, size_t len)
 {
-	(void)row;
 	snprintf(buf, len,
 		 "NAME[:RANKS][@OP][,key=value...], at most eight times; see "
 		 "--list-faults");
@@ -215,7 +211,6 @@ static void text_fault(const struct option_row *row, const struct options *optio
 {
 	size_t n = 0;
 
-	(void)row;
 	buf[0] = '\0';
 	for (int i = 0; i < options->nfaults && n < len; i++)
 		n += (size_t)snprintf(buf + n, len - n, "%s%s", i ? " " : "", options->faults[i]);
@@ -251,7 +246,6 @@ static int parse_kind_split(const struct option_row *row, const char *text, stru
 	uint64_t value;
 	int rc;
 
-	(void)row;
 	if (len == 0)
 		return -EINVAL;
 	text += len;
@@ -269,7 +263,6 @@ static int parse_kind_split(const struct option_row *row, const char *text, stru
 
 static void allow_split(const struct option_row *row, char *buf, size_t len)
 {
-	(void)row;
 	snprintf(buf, len,
 		 "AND, OR, MOD or DIV (or &, |, %%, /) and a number (decimal, 0x.. or 0b..) "
 		 "up to %d, not 0 for MOD and DIV",
@@ -283,7 +276,6 @@ static void text_split(const struct option_row *row, const struct options *optio
 		[SPLIT_AND] = "AND", [SPLIT_OR] = "OR", [SPLIT_MOD] = "MOD", [SPLIT_DIV] = "DIV"
 	};
 
-	(void)row;
 	buf[0] = '\0';
 	if (options->split_kind != SPLIT_NONE)
 		snprintf(buf, len, "%s %lu", names[options->split_kind], options->split_value);
@@ -298,7 +290,6 @@ static int parse_kind_split_mask(const struct option_row *row, const char *text,
 	uint64_t value;
 	int rc = parse_unsigned(text, 16, UINT32_MAX, &value);
 
-	(void)row;
 	if (rc < 0)
 		return rc;
 	options->split_kind = SPLIT_AND;
@@ -308,7 +299,6 @@ static int parse_kind_split_mask(const struct option_row *row, const char *text,
 
 static void allow_split_mask(const struct option_row *row, char *buf, size_t len)
 {
-	(void)row;
 	snprintf(buf, len, "a hexadecimal number up to ffffffff");
 }
 
@@ -316,8 +306,6 @@ static void allow_split_mask(const struct option_row *row, char *buf, size_t len
 static void text_split_mask(const struct option_row *row, const struct options *options, char *buf,
 			    size_t len)
 {
-	(void)row;
-	(void)options;
 	snprintf(buf, len, "%s", "");
 }
 

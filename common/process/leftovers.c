@@ -64,8 +64,6 @@ void leftovers_remove(struct leftovers *l)
 
 static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
-	(void)st;
-	(void)ftw;
 	/* A cgroup whose last process is still ending: the link stays, and with it the folder,
 	 * for another try. */
 	if (flag == FTW_SL && cgroup_remove_link(path) < 0)

@@ -9,7 +9,6 @@
 
 static bool is_on(const char *value, const struct observation *o)
 {
-	(void)o;
 	return atoi(value) != 0;
 }
 
@@ -54,7 +53,6 @@ static bool small_buffer(const char *value, const struct observation *o)
 {
 	long long n = atoll(value);
 
-	(void)o;
 	return n > 0 && n < 4 << 20; /* NCCL's default (src/include/device.h) */
 }
 
@@ -62,7 +60,6 @@ static bool few_threads(const char *value, const struct observation *o)
 {
 	int n = atoi(value);
 
-	(void)o;
 	return n > 0 && n < 512;
 }
 

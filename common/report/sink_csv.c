@@ -63,7 +63,6 @@ static int write_line(struct sink *sink, const struct row *row)
 
 static int csv_begin(struct sink *sink, const struct run_facts *facts)
 {
-	(void)facts;
 	return write_line(sink, NULL);
 }
 

@@ -172,7 +172,6 @@ static int note_call(void *state, const struct call *call, struct chain *chain)
 	struct agenda *agenda = noting->agenda;
 	struct planned_call *more = agenda->calls;
 
-	(void)chain;
 	if (agenda->n == noting->room) {
 		more = realloc(more, (size_t)(2 * noting->room + 64) * sizeof(*more));
 		if (!more)
@@ -208,10 +207,6 @@ static int note_end(struct backend *be)
 
 static int note_copy(struct backend *be, void *dst, const void *src, size_t bytes)
 {
-	(void)be;
-	(void)dst;
-	(void)src;
-	(void)bytes;
 	return 0;
 }
 

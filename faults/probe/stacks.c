@@ -112,8 +112,6 @@ static int find_elf(Dwfl_Module *module, void **user, const char *name, Dwarf_Ad
 static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
 			  const char *file, const char *link, GElf_Word crc, char **debug)
 {
-	(void)module, (void)user, (void)name, (void)base;
-	(void)file, (void)link, (void)crc, (void)debug;
 	return -1;
 }
 

@@ -25,7 +25,6 @@ static struct {
 
 static void see_enter(void *ctx, const char *what, double seconds)
 {
-	(void)ctx;
 	seen.depth++;
 	seen.waits++;
 	if (seen.depth > seen.deepest)
@@ -45,7 +44,6 @@ static void see_work(void *ctx, const char *what, double seconds)
 
 static void see_leave(void *ctx)
 {
-	(void)ctx;
 	seen.depth--;
 }
 

@@ -98,7 +98,6 @@ static void test_missing_is_named(void)
 
 static int one(struct backend *be)
 {
-	(void)be;
 	return 0;
 }
 

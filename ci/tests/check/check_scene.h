@@ -22,14 +22,12 @@ static inline int fake_verify(struct backend *be, const void *recv, const struct
 			      int n, const struct check_data *data, uint64_t base,
 			      struct verify_result *result)
 {
-	(void)be;
 	check_verify(data, recv, segments, n, base, result);
 	return 0;
 }
 
 static inline int fake_fetch(struct backend *be, void *host, const void *src, size_t bytes)
 {
-	(void)be;
 	if (fetches_until_failure >= 0 && fetches_until_failure-- == 0)
 		return -EIO;
 	memcpy(host, src, bytes);

@@ -243,7 +243,6 @@ static int failing_verify(struct backend *be, const void *recv, const struct seg
 			  int n, const struct check_data *data, uint64_t base,
 			  struct verify_result *result)
 {
-	(void)be, (void)recv, (void)segments, (void)n, (void)data, (void)base, (void)result;
 	return -ENODEV;
 }
 

@@ -83,7 +83,6 @@ static bool says_yes(const struct rule_ctx *ctx, struct finding *f)
 
 static bool names_one(const struct rule_ctx *ctx, struct finding *f)
 {
-	(void)ctx;
 	no_is_seen = no_is_seen || !is_blank(f);
 	f->class = CLASS_BUSY;
 	mark_culprit(&f->culprits, 1);
@@ -284,7 +283,6 @@ static void exchange(uint64_t lacking)
 
 static void lacks_one(struct evidence_rank *r)
 {
-	(void)r;
 	exchange(OP / 2);
 }
 
@@ -333,7 +331,6 @@ static void swaps(struct evidence_rank *r)
 
 static void does_as_all(struct evidence_rank *r)
 {
-	(void)r;
 	play(1, OP, odd_count, true);
 }
 

@@ -27,7 +27,6 @@ static inline int note_issue(struct backend *be, const struct call *call, uint64
 {
 	struct note *note = (struct note *)be;
 
-	(void)ticket;
 	if (note->n < MADE)
 		note->made[note->n++] = *call;
 	if (note->seen)

@@ -275,7 +275,6 @@ static void test_table(void)
 
 static int fire_nothing(const struct fault_act *act)
 {
-	(void)act;
 	return FAULT_PASS;
 }
 

@@ -16,7 +16,6 @@ static char told[4096], path[UNIT_TEMP];
 
 static void tell(void *ctx, const struct health_finding *f)
 {
-	(void)ctx;
 	if (f->holds)
 		snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s%s %s: %s: %s",
 			 told[0] ? "; " : "", health_weight_name(f->weight), f->group, f->part,

@@ -40,28 +40,24 @@ static int link_errors(nvml_device device, unsigned link, unsigned counter,
 
 static int width(nvml_device device, unsigned *lanes)
 {
-	(void)device;
 	*lanes = 16;
 	return 0;
 }
 
 static int clock_mhz(nvml_device device, unsigned type, unsigned *mhz)
 {
-	(void)device;
 	*mhz = type == 1 ? 1980 : type == 2 ? 3201 : 1;
 	return 0;
 }
 
 static int event_reasons(nvml_device device, unsigned long long *reasons)
 {
-	(void)device;
 	*reasons = 4;
 	return 0;
 }
 
 static int violation(nvml_device device, unsigned policy, struct nvml_violation *time)
 {
-	(void)device;
 	time->reference_us = 1;
 	time->violation_ns =
 		policy == 0 ? 123456 : UINT64_MAX; /* the latter: more than a counter holds */
@@ -71,7 +67,6 @@ static int violation(nvml_device device, unsigned policy, struct nvml_violation 
 static int ecc_errors(nvml_device device, unsigned kind, unsigned counter,
 		      unsigned long long *count)
 {
-	(void)device;
 	*count = 100 + 10 * kind + counter;
 	return 0;
 }
@@ -89,7 +84,6 @@ static int processes(nvml_device device, unsigned *n, struct nvml_process *list)
 
 static int p2p(nvml_device a, nvml_device b, unsigned index, unsigned *status)
 {
-	(void)b;
 	*status = a == &devices[1] && index == 1 ? 4 : 0;
 	return 0;
 }
@@ -102,14 +96,12 @@ static int celsius(nvml_device device, unsigned sensor, unsigned *value)
 
 static int busy(nvml_device device, struct nvml_utilization *utilization)
 {
-	(void)device;
 	*utilization = (struct nvml_utilization){ .gpu = 97, .memory = 12 };
 	return 0;
 }
 
 static int memory(nvml_device device, struct nvml_memory *bytes)
 {
-	(void)device;
 	*bytes = (struct nvml_memory){ .total = 1000, .free = 800, .used = 200 };
 	return 0;
 }

@@ -192,7 +192,6 @@ static void test_deadline(void)
 
 static void predict_second(void *ctx, struct row *row)
 {
-	(void)ctx;
 	CU_ASSERT_EQUAL(row->size, 1024);
 	CU_ASSERT_EQUAL(row->time_us, 0); /* asked before anything was measured */
 	row->predicted_us = 1e6;
@@ -200,7 +199,6 @@ static void predict_second(void *ctx, struct row *row)
 
 static void predict_nothing(void *ctx, struct row *row)
 {
-	(void)ctx;
 	CU_ASSERT(isnan(row->predicted_us));
 }
 
@@ -364,7 +362,6 @@ static void test_too_small(void)
 /* A refusal by the backend comes back on the rank that has it, with its text. */
 static int refuse(void *state, const struct call *call, struct chain *chain)
 {
-	(void)call;
 	return *(int *)state ? chain_emit(chain, call)
 			     : error_set(chain->backend->err, OUTCOME_ERROR, -EIO, "no luck");
 }
@@ -398,7 +395,6 @@ static struct {
 
 static int graph_begin(struct backend *b)
 {
-	(void)b;
 	gpu.capturing = true;
 	gpu.current = calloc(1, sizeof(*gpu.current));
 	return gpu.current ? 0 : -ENOMEM;
@@ -431,7 +427,6 @@ static int graph_launch(struct backend *b, void *graph)
 
 static void graph_free(struct backend *b, void *graph)
 {
-	(void)b;
 	gpu.graphs--;
 	free(graph);
 }

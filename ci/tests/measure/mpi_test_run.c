@@ -32,7 +32,6 @@ static int spoil_by_size(void *state, const struct call *call, struct chain *cha
 {
 	int rc = chain_emit(chain, call), rank = call->count == 512 ? 0 : 2;
 
-	(void)state;
 	if (call->count >= 256 && job.rank == rank)
 		*(char *)call->recv ^= 1;
 	return rc;
@@ -90,7 +89,6 @@ static char remarks[4096];
 
 static int keep_remark(struct sink *sink, const char *line)
 {
-	(void)sink;
 	strncat(remarks, line, sizeof(remarks) - strlen(remarks) - 2);
 	strcat(remarks, "\n");
 	return 0;
@@ -100,15 +98,12 @@ static double reached; /* what the rows came to, percent */
 
 static double tell_reached(void *ctx, char *text, size_t len)
 {
-	(void)ctx;
 	snprintf(text, len, "the share");
 	return reached;
 }
 
 static void predict_nothing(void *ctx, struct row *row)
 {
-	(void)ctx;
-	(void)row;
 }
 
 /* --min-percent: a share that is not there, or no measure, proves nothing. */

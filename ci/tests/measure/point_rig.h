@@ -46,13 +46,11 @@ static struct {
 
 static inline void see_phase(void *ctx, enum phase phase)
 {
-	(void)ctx;
 	seen.phase = phase;
 }
 
 static inline void see_enter(void *ctx, const char *what, double seconds)
 {
-	(void)ctx;
 	if (++seen.depth > seen.deepest)
 		seen.deepest = seen.depth;
 	seen.endless += seconds <= 0;
@@ -71,7 +69,6 @@ static inline void see_work(void *ctx, const char *what, double seconds)
 
 static inline void see_leave(void *ctx)
 {
-	(void)ctx;
 	seen.depth--;
 }
 
@@ -117,7 +114,6 @@ static inline int see_call(void *state, const struct call *call, struct chain *c
 	size_t last = (call->count - 1) * dtype_size(call->dtype);
 	int rc = 0;
 
-	(void)state;
 	seen.calls[seen.phase]++;
 	seen.far += beyond(call);
 	if (seen.phase == PHASE_TIMED)

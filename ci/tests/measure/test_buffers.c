@@ -258,7 +258,6 @@ static int registered, register_rc;
 
 static int fake_register(struct backend *be, void *ptr, size_t bytes)
 {
-	(void)be;
 	CU_ASSERT_PTR_EQUAL(ptr, fake.ptrs[registered]);
 	CU_ASSERT_EQUAL(bytes, fake.bytes[registered]);
 	registered++;

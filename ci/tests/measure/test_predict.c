@@ -20,7 +20,6 @@ static char text[400];
 
 static void facts(struct backend *be, struct backend_facts *to)
 {
-	(void)be;
 	memset(to, 0, sizeof(*to));
 	strcpy(to->device, "NVIDIA H200");
 }

@@ -145,7 +145,6 @@ static void test_all(void)
 /* A backend that can do floats, of operators sum and max, and int8 of sum. */
 static bool some(struct backend *be, enum dtype dtype, enum redop op, char *why, size_t len)
 {
-	(void)be;
 	if ((dtype == DT_FLOAT && (op == OP_SUM || op == OP_MAX || op == OP_NONE)) ||
 	    (dtype == DT_INT8 && op == OP_SUM))
 		return true;

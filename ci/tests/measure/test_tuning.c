@@ -129,19 +129,16 @@ static int note(char letter)
 
 static const char *no_refusal(struct backend *be)
 {
-	(void)be;
 	return NULL;
 }
 
 static int used_begin(struct backend *be)
 {
-	(void)be;
 	return note('<');
 }
 
 static int used_end(struct backend *be, unsigned made, struct backend_used *used)
 {
-	(void)be;
 	kinds = made;
 	static const char log[] = CALL TUNED("Algo RING proto LL channel{Lo..Hi}={0..23}");
 
@@ -153,45 +150,37 @@ static int used_end(struct backend *be, unsigned made, struct backend_used *used
 
 static int estimate_begin(struct backend *be)
 {
-	(void)be;
 	return note('[');
 }
 
 static int estimate_end(struct backend *be, double *us)
 {
-	(void)be;
 	*us = 12;
 	return note(']');
 }
 
 static int issue(struct backend *be, const struct call *call, uint64_t ticket)
 {
-	(void)be;
-	(void)call;
 	return note(ticket ? 'I' : 'i'); /* recorded or not */
 }
 
 static int group_begin(struct backend *be)
 {
-	(void)be;
 	return note('(');
 }
 
 static int group_end(struct backend *be)
 {
-	(void)be;
 	return note(')');
 }
 
 static int wait_for(struct backend *be)
 {
-	(void)be;
 	return note('W');
 }
 
 static int graph_begin(struct backend *be)
 {
-	(void)be;
 	return note('{');
 }
 
@@ -203,15 +192,11 @@ static int graph_end(struct backend *be, void **graph)
 
 static int graph_launch(struct backend *be, void *graph)
 {
-	(void)be;
-	(void)graph;
 	return note('L');
 }
 
 static void graph_free(struct backend *be, void *graph)
 {
-	(void)be;
-	(void)graph;
 	note('F');
 }
 
@@ -232,8 +217,6 @@ static const struct backend_tuning tuning = {
 
 static uint64_t ticket_of(void *ctx, const struct call *call)
 {
-	(void)ctx;
-	(void)call;
 	return 1;
 }
 

@@ -54,21 +54,18 @@ static void serve(int fd, const char *format, const char *report, const char *en
 /* NCCL 2.28.7 and later. */
 static void serve_well(int fd, int nth)
 {
-	(void)nth;
 	serve(fd, "OK", JSON, "\n");
 }
 
 /* It knows no formats. */
 static void serve_text(int fd, int nth)
 {
-	(void)nth;
 	serve(fd, "ERROR: Unknown command SET FORMAT json", REPORT, "the end\n");
 }
 
 /* It knows other formats. */
 static void serve_refusal(int fd, int nth)
 {
-	(void)nth;
 	serve(fd, "ERROR: Invalid format json", REPORT, "the end\n");
 }
 
@@ -83,21 +80,17 @@ static void serve_second(int fd, int nth)
 
 static void serve_silence(int fd, int nth)
 {
-	(void)fd;
-	(void)nth;
 	clock_nap(30);
 }
 
 static void serve_garbage(int fd, int nth)
 {
-	(void)nth;
 	dprintf(fd, "SSH-2.0-OpenSSH_9.2\r\n");
 	clock_nap(0.1);
 }
 
 static void serve_long_line(int fd, int nth)
 {
-	(void)nth;
 	for (int i = 0; i < 1000; i++)
 		dprintf(fd, "no newline comes ");
 	clock_nap(0.1);
@@ -105,7 +98,6 @@ static void serve_long_line(int fd, int nth)
 
 static void serve_endless(int fd, int nth)
 {
-	(void)nth;
 	dprintf(fd, "SERVER PROTOCOL 2\nOK\nOK\n");
 	while (dprintf(fd, "and on and on\n") > 0)
 		;
@@ -113,7 +105,6 @@ static void serve_endless(int fd, int nth)
 
 static void serve_half(int fd, int nth)
 {
-	(void)nth;
 	dprintf(fd, "SERVER PROTOCOL 2\nOK\nOK\nhalf a report");
 	clock_nap(30);
 }
@@ -121,15 +112,12 @@ static void serve_half(int fd, int nth)
 /* The answer to a command never comes. */
 static void serve_no_format(int fd, int nth)
 {
-	(void)nth;
 	dprintf(fd, "SERVER PROTOCOL 2\nOK\n");
 	clock_nap(30);
 }
 
 static void serve_hangup(int fd, int nth)
 {
-	(void)fd;
-	(void)nth;
 }
 
 static struct server start(void (*answer)(int fd, int nth))

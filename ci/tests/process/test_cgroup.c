@@ -124,9 +124,6 @@ struct look {
 
 static size_t no_fds(void *ctx, struct pollfd *fds, size_t room)
 {
-	(void)ctx;
-	(void)fds;
-	(void)room;
 	return 0;
 }
 
@@ -142,7 +139,6 @@ static bool step(void *ctx, const struct supervised *child, int *exit_code)
 
 static int interval(void *ctx)
 {
-	(void)ctx;
 	return 20;
 }
 

@@ -32,7 +32,6 @@ static int interval_ms = 50;
 
 static size_t hook_fds(void *ctx, struct pollfd *fds, size_t room)
 {
-	(void)ctx;
 	if (wake < 0 || room == 0)
 		return 0;
 	fds[0] = (struct pollfd){ .fd = wake, .events = POLLIN };
@@ -41,7 +40,6 @@ static size_t hook_fds(void *ctx, struct pollfd *fds, size_t room)
 
 static int hook_interval(void *ctx)
 {
-	(void)ctx;
 	return interval_ms;
 }
 
@@ -50,7 +48,6 @@ static bool hook_step(void *ctx, const struct supervised *child, int *exit_code)
 {
 	uint64_t count;
 
-	(void)ctx;
 	if (wake >= 0)
 		(void)!read(wake, &count, sizeof(count));
 	board->steps++;
@@ -124,7 +121,6 @@ static int sleep_long(void *unused)
 {
 	sigset_t mask;
 
-	(void)unused;
 	sigprocmask(SIG_BLOCK, NULL, &mask);
 	board->blocked = sigismember(&mask, SIGTERM) || sigismember(&mask, SIGCHLD);
 	board->group = getpgid(0) == getpid();

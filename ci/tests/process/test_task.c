@@ -30,7 +30,6 @@ static void hang(int fd, const void *arg)
 
 static void hang_silently(int fd, const void *arg)
 {
-	(void)arg;
 	close(fd);
 	for (;;)
 		pause();
@@ -60,7 +59,6 @@ static void list_open(int fd, const void *arg)
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
 
-	(void)arg;
 	while (dir && (entry = readdir(dir))) {
 		char target[256] = "";
 

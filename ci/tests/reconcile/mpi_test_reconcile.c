@@ -22,7 +22,6 @@ static void name_device(int device, char *buf, size_t len)
 
 static void facts(struct backend *be, struct backend_facts *to)
 {
-	(void)be;
 	memset(to, 0, sizeof(*to));
 	snprintf(to->device, sizeof(to->device), "%s", product);
 	snprintf(to->bus_id, sizeof(to->bus_id), "0000:%02x:00.0", 0x40 + job.rank);
@@ -39,7 +38,6 @@ static char remarks[16384];
 
 static int keep_remark(struct sink *sink, const char *line)
 {
-	(void)sink;
 	strncat(remarks, line, sizeof(remarks) - strlen(remarks) - 2);
 	strcat(remarks, "\n");
 	return 0;

@@ -127,7 +127,6 @@ static void *write_calls(void *unused)
 {
 	struct call numbered = call;
 
-	(void)unused;
 	for (uint64_t i = 1; writing; i++) {
 		numbered.count = i;
 		numbered.offset = i;
@@ -171,7 +170,6 @@ static void test_torn_records(void)
 
 static void *write_waits(void *unused)
 {
-	(void)unused;
 	while (writing) {
 		watch_enter(&watch, "short", 100);
 		watch_leave(&watch);

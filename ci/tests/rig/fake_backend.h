@@ -87,14 +87,12 @@ static int fake_poison(struct backend *be, void *ptr, size_t bytes)
 
 static int fake_copy(struct backend *be, void *dst, const void *src, size_t bytes)
 {
-	(void)be;
 	memmove(dst, src, bytes);
 	return 0;
 }
 
 static int fake_fetch(struct backend *be, void *host, const void *src, size_t bytes)
 {
-	(void)be;
 	memcpy(host, src, bytes);
 	return 0;
 }
@@ -102,7 +100,6 @@ static int fake_fetch(struct backend *be, void *host, const void *src, size_t by
 static int fake_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
 		       const struct check_data *data, uint64_t base, struct verify_result *result)
 {
-	(void)be;
 	check_verify(data, recv, segments, n, base, result);
 	return 0;
 }
@@ -111,7 +108,6 @@ static int fake_issue(struct backend *be, const struct call *call, uint64_t tick
 {
 	struct fake *f = (struct fake *)be;
 
-	(void)ticket;
 	if (f->ncalls < FAKE_CALLS)
 		f->calls[f->ncalls++] = *call;
 	if (f->move && call->recv && call->send)
@@ -121,7 +117,6 @@ static int fake_issue(struct backend *be, const struct call *call, uint64_t tick
 
 static int fake_nothing(struct backend *be)
 {
-	(void)be;
 	return 0;
 }
 

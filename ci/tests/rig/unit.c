@@ -122,9 +122,6 @@ int unit_put(const char *folder, const char *name, const void *data, size_t byte
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	(void)st;
-	(void)type;
-	(void)at;
 	return remove(path);
 }
 

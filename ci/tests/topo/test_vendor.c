@@ -19,7 +19,6 @@ static int keep(void *ctx, const char *text)
 {
 	size_t n = strlen(lines);
 
-	(void)ctx;
 	snprintf(lines + n, sizeof(lines) - n, "%s\n", text);
 	return ++nlines == stop_at ? -EPIPE : 0;
 }

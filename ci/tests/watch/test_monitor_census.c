@@ -12,7 +12,6 @@ static enum diagnosis_result refine(void *ctx, const struct rank_view *views,
 				    const struct record_memory *const *memories, size_t n,
 				    struct verdict *verdict)
 {
-	(void)ctx, (void)memories;
 	verdict->class = class;
 	for (size_t i = 0; i < n; i++)
 		printf("%d%s ", views[i].rank, views[i].overdue ? "*" : "");

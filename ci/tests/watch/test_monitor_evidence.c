@@ -11,7 +11,6 @@ static void words_testify(void *ctx, const struct rank_view *views,
 			  const struct record_memory *const *memories, size_t n,
 			  const struct evidence_writer *writer)
 {
-	(void)ctx;
 	for (size_t i = 0; i < n; i++) {
 		char word[64];
 
@@ -27,8 +26,6 @@ static void words_keep(void *ctx, const struct rank_view *views,
 		       const struct record_memory *const *memories, size_t n, const char *folder,
 		       const struct evidence_writer *writer)
 {
-	(void)ctx;
-	(void)memories;
 	for (size_t i = 0; i < n; i++)
 		writer->write(writer->to, views[i].rank, EVIDENCE_STACK, "text", 4);
 	writer->write(writer->to, views[0].rank, EVIDENCE_COUNTERS, "seven", 5);
@@ -41,7 +38,6 @@ static void words_hear(void *ctx, int32_t rank, enum evidence_kind kind, const v
 {
 	static const char *const names[] = { "word", "text", "count" };
 
-	(void)ctx;
 	printf("heard %s %d: %.*s\n", names[kind], rank, (int)bytes, (const char *)data);
 }
 
@@ -49,7 +45,6 @@ static enum diagnosis_result words_sharpen(void *ctx, const struct rank_view *vi
 					   const struct record_memory *const *memories, size_t n,
 					   struct verdict *verdict)
 {
-	(void)ctx;
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "folder");
 	printf("sharpened");
 	for (size_t i = 0; i < n; i++)
@@ -60,7 +55,6 @@ static enum diagnosis_result words_sharpen(void *ctx, const struct rank_view *vi
 
 static void words_save(void *ctx)
 {
-	(void)ctx;
 	printf("saved\n");
 }
 
@@ -101,7 +95,6 @@ static enum diagnosis_result puzzled_sharpen(void *ctx, const struct rank_view *
 					     const struct record_memory *const *memories, size_t n,
 					     struct verdict *verdict)
 {
-	(void)ctx, (void)views, (void)memories, (void)n, (void)verdict;
 	printf("looked\n");
 	fflush(stdout);
 	return verdict->class != CLASS_UNEXPLAINED ? DIAGNOSIS_NAMED : DIAGNOSIS_UNEXPLAINED;
@@ -109,7 +102,6 @@ static enum diagnosis_result puzzled_sharpen(void *ctx, const struct rank_view *
 
 static void puzzled_place(void *ctx, struct verdict *verdict)
 {
-	(void)ctx;
 	snprintf(verdict->evidence, sizeof(verdict->evidence), "placed");
 }
 

@@ -247,7 +247,6 @@ int mpi_issue(struct backend *be, const struct call *call, uint64_t ticket)
 	struct mpi *mpi = to_mpi(be);
 	int rc = call_check(mpi, call);
 
-	(void)ticket;
 	if (rc)
 		return rc;
 	rc = issuers[call->kind].issue(mpi, call);

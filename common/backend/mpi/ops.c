@@ -119,7 +119,6 @@ static void cpu_model(char *model, size_t len)
 
 static void mpi_facts(struct backend *be, struct backend_facts *facts)
 {
-	(void)be;
 	*facts = (struct backend_facts){
 		.device_index = -1,
 		.device_memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE),
@@ -130,8 +129,6 @@ static void mpi_facts(struct backend *be, struct backend_facts *facts)
 
 static bool mpi_supports(struct backend *be, enum dtype dtype, enum redop op, char *why, size_t len)
 {
-	(void)be;
-	(void)dtype;
 	if (op != OP_MULSUM)
 		return true;
 	snprintf(why, len, "operator mulsum is NCCL's own: it needs the nccl backend");
@@ -265,21 +262,18 @@ static void mpi_release(struct backend *be, void *ptr)
 static int mpi_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,
 		    uint64_t base, size_t count)
 {
-	(void)be;
 	check_fill(data, rank, base, count, ptr);
 	return 0;
 }
 
 static int mpi_poison(struct backend *be, void *ptr, size_t bytes)
 {
-	(void)be;
 	memset(ptr, CHECK_POISON, bytes);
 	return 0;
 }
 
 static int mpi_copy(struct backend *be, void *dst, const void *src, size_t bytes)
 {
-	(void)be;
 	memcpy(dst, src, bytes);
 	return 0;
 }
@@ -287,7 +281,6 @@ static int mpi_copy(struct backend *be, void *dst, const void *src, size_t bytes
 static int mpi_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
 		      const struct check_data *data, uint64_t base, struct verify_result *result)
 {
-	(void)be;
 	check_verify(data, recv, segments, n, base, result);
 	return 0;
 }
@@ -295,7 +288,6 @@ static int mpi_verify(struct backend *be, const void *recv, const struct segment
 /* Every call has completed when it returned, or at the end of its group. */
 static int mpi_wait(struct backend *be)
 {
-	(void)be;
 	return 0;
 }
 

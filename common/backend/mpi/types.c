@@ -40,7 +40,6 @@ static void int8_sum(void *in, void *inout, int *len, MPI_Datatype *datatype)
 	const uint8_t *from = in;
 	uint8_t *to = inout;
 
-	(void)datatype;
 	for (int i = 0; i < *len; i++)
 		to[i] = (uint8_t)(to[i] + from[i]);
 }

@@ -385,7 +385,6 @@ static int nccl_graph_launch(struct backend *be, void *graph)
 
 static void nccl_graph_free(struct backend *be, void *graph)
 {
-	(void)be;
 	if (graph)
 		cudaGraphExecDestroy(graph);
 }
@@ -394,7 +393,6 @@ static size_t nccl_memory_used(struct backend *be)
 {
 	size_t free_bytes = 0, total = 0;
 
-	(void)be;
 	cudaMemGetInfo(&free_bytes, &total);
 	return total - free_bytes;
 }

@@ -72,7 +72,6 @@ static void null_close(struct backend *be)
 
 static void null_facts(struct backend *be, struct backend_facts *facts)
 {
-	(void)be;
 	*facts = (struct backend_facts){
 		.library = "null (calls return at once, no data are moved)",
 		.device = "no device",
@@ -83,31 +82,22 @@ static void null_facts(struct backend *be, struct backend_facts *facts)
 static bool null_supports(struct backend *be, enum dtype dtype, enum redop op, char *why,
 			  size_t len)
 {
-	(void)be;
-	(void)dtype;
-	(void)op;
-	(void)why;
-	(void)len;
 	return true;
 }
 
 static int null_comm_id(struct backend *be, unsigned char *id)
 {
-	(void)be;
 	memset(id, 0, COMM_ID_BYTES);
 	return 0;
 }
 
 static int null_comm_open(struct backend *be, const struct comm_request *request)
 {
-	(void)be;
-	(void)request;
 	return 0;
 }
 
 static void null_comm_close(struct backend *be)
 {
-	(void)be;
 }
 
 /* Address space: no page of it is ever touched. */
@@ -116,7 +106,6 @@ static int null_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 	struct null *null = (struct null *)be;
 	struct mapping *mapping = malloc(sizeof(*mapping));
 
-	(void)used;
 	*ptr = NULL;
 	if (!mapping)
 		goto fail;
@@ -138,29 +127,16 @@ fail:
 static int null_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,
 		     uint64_t base, size_t count)
 {
-	(void)be;
-	(void)ptr;
-	(void)data;
-	(void)rank;
-	(void)base;
-	(void)count;
 	return 0;
 }
 
 static int null_poison(struct backend *be, void *ptr, size_t bytes)
 {
-	(void)be;
-	(void)ptr;
-	(void)bytes;
 	return 0;
 }
 
 static int null_copy(struct backend *be, void *dst, const void *src, size_t bytes)
 {
-	(void)be;
-	(void)dst;
-	(void)src;
-	(void)bytes;
 	return 0;
 }
 
@@ -171,36 +147,23 @@ static int no_data(struct backend *be)
 
 static int null_fetch(struct backend *be, void *host, const void *src, size_t bytes)
 {
-	(void)host;
-	(void)src;
-	(void)bytes;
 	return no_data(be);
 }
 
 static int null_verify(struct backend *be, const void *recv, const struct segment *segments, int n,
 		       const struct check_data *data, uint64_t base, struct verify_result *result)
 {
-	(void)recv;
-	(void)segments;
-	(void)n;
-	(void)data;
-	(void)base;
-	(void)result;
 	return no_data(be);
 }
 
 static int null_issue(struct backend *be, const struct call *call, uint64_t ticket)
 {
-	(void)be;
-	(void)call;
-	(void)ticket;
 	return 0;
 }
 
 /* Begin and end of a group, and wait. */
 static int null_nothing(struct backend *be)
 {
-	(void)be;
 	return 0;
 }
 

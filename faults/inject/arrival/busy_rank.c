@@ -12,7 +12,6 @@ static int fire(const struct fault_act *act)
 	const pid_t parent = getppid();
 	volatile uint64_t turns = 0;
 
-	(void)act;
 	/* A loop that outlived the run would burn a core for ever. */
 	while (++turns % TURNS || getppid() == parent)
 		;

@@ -10,7 +10,6 @@ static int fire(const struct fault_act *act)
 	struct rlimit core = { 0 };
 	sigset_t set;
 
-	(void)act;
 	/* Dumping a process that maps a GPU takes seconds, and the file would stay behind. */
 	if (getrlimit(RLIMIT_CORE, &core) == 0) {
 		core.rlim_cur = 0;

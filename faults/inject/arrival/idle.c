@@ -9,7 +9,6 @@ int fault_idle(const struct fault_act *act)
 	const struct timespec hour = { .tv_sec = 3600 };
 	int rc;
 
-	(void)act;
 	do
 		rc = clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, NULL);
 	while (rc == 0 || rc == EINTR);
@@ -18,13 +17,11 @@ int fault_idle(const struct fault_act *act)
 
 int fault_swallow(const struct fault_act *act)
 {
-	(void)act;
 	return FAULT_SWALLOW;
 }
 
 int fault_hold(const struct fault_act *act)
 {
-	(void)act;
 	return FAULT_HOLD;
 }
 

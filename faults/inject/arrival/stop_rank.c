@@ -8,7 +8,6 @@
 
 static int fire(const struct fault_act *act)
 {
-	(void)act;
 	return kill(getpid(), SIGSTOP) < 0 ? -errno : FAULT_PASS;
 }
 

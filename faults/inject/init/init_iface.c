@@ -36,7 +36,6 @@ static int fire(const struct fault_act *act)
 {
 	int rc = leave_network();
 
-	(void)act;
 	if (rc == 0 && setenv("NCCL_SOCKET_IFNAME", "lo", 1) < 0)
 		rc = -errno;
 	return rc < 0 ? rc : FAULT_PASS;

@@ -24,13 +24,8 @@ static int hashes_differ(struct job *job, uint64_t hash)
  * elsewhere. */
 static int gather_all(struct job *job, const void *mine, size_t bytes, void **all)
 {
-	int rc = 0;
-
-	*all = job->rank == 0 ? calloc((size_t)job->nranks, bytes) : NULL;
-	if (job->rank == 0 && !*all)
-		rc = error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = job_agree(job, rc);
-	return rc < 0 ? rc : job_gather(job, mine, bytes, *all);
+	*all = job->rank == 0 ? must(calloc((size_t)job->nranks, bytes)) : NULL;
+	return job_gather(job, mine, bytes, *all);
 }
 
 /* Rank 0 has all values and says what differs; the others receive it. */

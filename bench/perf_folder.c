@@ -85,8 +85,8 @@ int folder_keep_twin(const struct program *program, int rank, int nranks, const 
 
 	if (!dir || program->options->nfaults == 0 || program->injector)
 		return 0;
-	e.ranks = calloc((size_t)nranks, sizeof(*e.ranks));
-	if (e.ranks && evidence_take_calls(&e.ranks[rank], program->memory) == 0) {
+	e.ranks = must(calloc((size_t)nranks, sizeof(*e.ranks)));
+	if (evidence_take_calls(&e.ranks[rank], program->memory) == 0) {
 		e.ranks[rank].present = true;
 		view_read(&e.ranks[rank].view, program->memory, clock_ns());
 		evidence_identify(&e, &program->memory->header);

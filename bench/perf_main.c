@@ -283,15 +283,13 @@ static const char *base_name(const char *path)
 }
 
 /* The words of the command line with what was chosen besides, -g and --share-gpu: the ranks read them,
- * and keep them for whoever wants the same run again. NULL without memory. */
+ * and keep them for whoever wants the same run again. */
 static char **add_choice(char **argv, int argc, bool counted, bool shared, int ranks)
 {
 	static char number[16], share[] = "--share-gpu", count[] = "-g";
-	char **words = calloc((size_t)argc + 4, sizeof(*words));
+	char **words = must(calloc((size_t)argc + 4, sizeof(*words)));
 	int n = 0;
 
-	if (!words)
-		return NULL;
 	words[n++] = argv[0];
 	if (!counted) {
 		snprintf(number, sizeof(number), "%d", ranks);
@@ -321,10 +319,6 @@ static int start_bare(const struct program *program, struct options *options, st
 	warn_unwatched(program);
 	words = add_choice(program->argv, program->argc, counted, options->share_gpu && !shared,
 			   ranks);
-	if (!words) {
-		error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-		return fail(err, program);
-	}
 	code = launch_self(ranks, words, err);
 	free(words);
 	if (code == OUTCOME_OK)

@@ -93,13 +93,11 @@ static int gather_calls(struct rank *r, struct evidence *e)
 {
 	bool root = r->job.rank == 0;
 	size_t n = root ? (size_t)e->nranks : 1;
-	struct record_memory *all = aligned_alloc(_Alignof(struct record_memory), n * sizeof(*all));
-	int rc;
+	struct record_memory *all =
+		must(aligned_alloc(_Alignof(struct record_memory), n * sizeof(*all)));
+	int rc = job_gather(&r->job, r->program->memory, sizeof(*all), all);
 
-	e->ranks = calloc((size_t)e->nranks, sizeof(*e->ranks));
-	rc = job_agree(&r->job, all && e->ranks ? 0 : -ENOMEM);
-	if (rc == 0)
-		rc = job_gather(&r->job, r->program->memory, sizeof(*all), all);
+	e->ranks = must(calloc((size_t)e->nranks, sizeof(*e->ranks)));
 	for (size_t i = 0; rc == 0 && root && i < n; i++) {
 		e->ranks[i].present = true;
 		view_read(&e->ranks[i].view, &all[i], 0); /* its newest call is when it was seen */

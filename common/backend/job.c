@@ -121,13 +121,9 @@ static int find_nodes(struct job *job)
 	first = job->rank;
 	MPI_Bcast(&first, 1, MPI_INT, 0, local);
 	free_comm(&local);
-	firsts = malloc((size_t)job->nranks * sizeof(*firsts));
+	firsts = must(malloc((size_t)job->nranks * sizeof(*firsts)));
 	free(job->node_of);
-	job->node_of = malloc((size_t)job->nranks * sizeof(*job->node_of));
-	if (!firsts || !job->node_of) {
-		free(firsts);
-		return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	}
+	job->node_of = must(malloc((size_t)job->nranks * sizeof(*job->node_of)));
 	rc = mpi_failed(job, MPI_Allgather(&first, 1, MPI_INT, firsts, 1, MPI_INT, job->comm),
 			"MPI_Allgather");
 	for (int r = 0; r < job->nranks; r++)
@@ -333,10 +329,8 @@ static void count_nodes(const struct job *job, int bytes, int *counts, int *plac
 
 int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
 {
-	int *counts = calloc(2 * (size_t)job->nranks, sizeof(*counts)), rc;
+	int *counts = must(calloc(2 * (size_t)job->nranks, sizeof(*counts))), rc;
 
-	if (!counts)
-		return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 	if (bytes > (size_t)INT_MAX / (size_t)job->nnodes) {
 		free(counts);
 		return error_set(job->err, OUTCOME_INTERNAL, -EOVERFLOW,

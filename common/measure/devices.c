@@ -36,9 +36,8 @@ static struct sight *look_around(struct job *job, const struct sight *mine, int 
 		return NULL;
 	MPI_Comm_rank(local, rank);
 	MPI_Comm_size(local, n);
-	all = calloc((size_t)*n, sizeof(*all));
-	if (all)
-		MPI_Allgather(mine, sizeof(*mine), MPI_BYTE, all, sizeof(*all), MPI_BYTE, local);
+	all = must(calloc((size_t)*n, sizeof(*all)));
+	MPI_Allgather(mine, sizeof(*mine), MPI_BYTE, all, sizeof(*all), MPI_BYTE, local);
 	MPI_Comm_free(&local);
 	return all;
 }
@@ -58,7 +57,7 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 	all = look_around(job, &mine, &local, &n);
 	watch_leave(job->watch);
 	if (!all)
-		return error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+		return error_set(job->err, OUTCOME_INTERNAL, -EIO, "MPI_Comm_split_type");
 	usable = mine.devices - first;
 	if (options->device_first < 0 && all_bound(all, n)) {
 		choice->device = 0;

@@ -59,12 +59,9 @@ int irregular_run(struct chain *chain, const struct invocation *invocation)
 	const struct geometry *geometry = invocation->geometry;
 	struct call call = invocation_call(invocation, CALL_ALLTOALLV);
 	size_t n = (size_t)geometry->nranks, send_at = 0, recv_at = 0;
-	size_t *table = malloc(4 * n * sizeof(*table));
+	size_t *table = must(malloc(4 * n * sizeof(*table)));
 	int rc;
 
-	if (!table)
-		return error_set(chain->backend->err, OUTCOME_INTERNAL, -ENOMEM,
-				 "no memory for %zu counts", 4 * n);
 	for (size_t peer = 0; peer < n; peer++) {
 		table[peer] = irregular_count(geometry, geometry->rank, (int)peer);
 		table[n + peer] = send_at;

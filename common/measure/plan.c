@@ -46,17 +46,13 @@ static int keep_in_place(const struct plan *plan, const struct segment *keep, st
 	return n;
 }
 
-static int make_segments(struct plan *plan)
+static void make_segments(struct plan *plan)
 {
 	size_t room = (size_t)plan->geometry.nranks + 2;
-	struct segment *raw = calloc(room, sizeof(*raw));
+	struct segment *raw = must(calloc(room, sizeof(*raw)));
 	int n;
 
-	plan->segments = calloc(room + 2, sizeof(*plan->segments));
-	if (!raw || !plan->segments) {
-		free(raw);
-		return error_set(plan->bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	}
+	plan->segments = must(calloc(room + 2, sizeof(*plan->segments)));
 	n = plan->collective->segments(&plan->geometry, &plan->shape, raw);
 	for (int i = 0; i < n; i++) {
 		if (plan->in_place && raw[i].kind == SEGMENT_KEEP)
@@ -66,7 +62,6 @@ static int make_segments(struct plan *plan)
 			plan->segments[plan->nsegments++] = raw[i];
 	}
 	free(raw);
-	return 0;
 }
 
 int plan_init(struct plan *plan, struct bench *bench, const struct point *point, bool in_place)
@@ -91,7 +86,8 @@ int plan_init(struct plan *plan, struct bench *bench, const struct point *point,
 		.nranks = plan->geometry.nranks,
 		.avg_premultiplies = be->ops->flags & BACKEND_AVG_FIRST,
 	};
-	return make_segments(plan);
+	make_segments(plan);
+	return 0;
 }
 
 void plan_release(struct plan *plan)

@@ -187,18 +187,15 @@ static void put_bandwidth(struct measured *m)
 	row->busbw_gbs = row->algbw_gbs * bench->collective->bus_factor(&m->plan.geometry);
 }
 
-static int finish(struct measured *m)
+static void finish(struct measured *m)
 {
-	int rc = 0;
-
 	if (m->plan.bench->job->rank == 0)
-		rc = sampling_finish(&m->sampling, &m->row);
+		sampling_finish(&m->sampling, &m->row);
 	put_bandwidth(m);
 	stamp(&m->row);
 	m->row.warmup_calls = m->timing.warm_calls;
 	m->plan.bench->last_seconds = m->timing.slowest;
 	m->plan.bench->last_bytes = m->plan.shape.bytes;
-	return rc;
 }
 
 /* A call of this size, from the point before: as long, or longer by the ratio of bytes. */
@@ -251,7 +248,7 @@ int point_measure(struct bench *bench, const struct point *point, bool in_place,
 	if (rc == 0)
 		rc = timing_warm_up(&m->timing);
 	if (rc == 0)
-		rc = sampling_init(&m->sampling, &m->timing);
+		sampling_init(&m->sampling, &m->timing);
 	if (rc == 0)
 		rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
 	if (rc == 0)
@@ -262,7 +259,7 @@ int point_measure(struct bench *bench, const struct point *point, bool in_place,
 	if (rc == 0)
 		rc = tuning_probe(&m->timing, &m->row);
 	if (rc == 0)
-		rc = finish(m);
+		finish(m);
 	return rc;
 }
 

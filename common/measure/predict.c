@@ -39,9 +39,7 @@ int predict_check_topology(const char *topo, struct error *err)
 
 	if (strcmp(topo, "live") == 0 || strcmp(topo, "none") == 0)
 		return 0;
-	sys = malloc(sizeof(*sys));
-	if (!sys)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	sys = must(malloc(sizeof(*sys)));
 	rc = topo_load(sys, topo, err);
 	free(sys);
 	return rc;

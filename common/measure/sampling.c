@@ -9,7 +9,7 @@
 #define MIN_SAMPLES 8 /* the median's interval exists from 6 on; 8 keep it from being luck */
 #define MAX_SAMPLES 2000
 
-int sampling_init(struct sampling *s, struct timing *timing)
+void sampling_init(struct sampling *s, struct timing *timing)
 {
 	const struct options *o = timing->plan->bench->options;
 
@@ -23,7 +23,6 @@ int sampling_init(struct sampling *s, struct timing *timing)
 		.budget_seconds = o->budget,
 		.max_samples = MAX_SAMPLES,
 	};
-	return 0;
 }
 
 void sampling_release(struct sampling *s)
@@ -40,24 +39,16 @@ static struct job *job_of(const struct sampling *s)
 	return s->timing->plan->bench->job;
 }
 
-static int grow(struct sampling *s, size_t more)
+static void grow(struct sampling *s, size_t more)
 {
 	size_t nranks = (size_t)job_of(s)->nranks, room = 2 * (s->n + more);
-	double *p;
 
 	if (s->n + more <= s->room)
-		return 0;
-	if (!(p = realloc(s->time, room * nranks * sizeof(*p))))
-		return -ENOMEM;
-	s->time = p;
-	if (!(p = realloc(s->enqueue, room * nranks * sizeof(*p))))
-		return -ENOMEM;
-	s->enqueue = p;
-	if (!(p = realloc(s->headline, room * sizeof(*p))))
-		return -ENOMEM;
-	s->headline = p;
+		return;
+	s->time = must(realloc(s->time, room * nranks * sizeof(*s->time)));
+	s->enqueue = must(realloc(s->enqueue, room * nranks * sizeof(*s->enqueue)));
+	s->headline = must(realloc(s->headline, room * sizeof(*s->headline)));
 	s->room = room;
-	return 0;
 }
 
 /* -a over the ranks of one sample. */
@@ -133,27 +124,23 @@ int sampling_batch(struct sampling *s, const struct checked_slot *checked)
 {
 	struct job *job = job_of(s);
 	size_t samples = (size_t)s->timing->samples, nranks = (size_t)job->nranks;
-	double *mine = calloc(2 * samples, sizeof(*mine));
-	double *all = job->rank == 0 ? calloc(2 * samples * nranks, sizeof(*all)) : NULL;
+	double *mine = must(calloc(2 * samples, sizeof(*mine)));
+	double *all = job->rank == 0 ? must(calloc(2 * samples * nranks, sizeof(*all))) : NULL;
 	struct batch batch = { mine, mine + samples };
 	double deadline = job->deadline;
-	int rc = -ENOMEM;
+	int rc;
 
-	if (!mine || (job->rank == 0 && (!all || grow(s, samples) < 0))) {
-		error_set(job->err, OUTCOME_INTERNAL, rc, "out of memory for samples");
-		goto out;
-	}
 	/* all come from a meeting or the last batch: nobody is later than a batch may take */
 	job->deadline = timing_batch_deadline(s->timing);
 	rc = timing_batch(s->timing, checked, &batch);
 	if (rc == 0)
 		rc = job_gather(job, mine, 2 * samples * sizeof(*mine), all);
-	if (rc < 0)
-		goto out;
-	if (job->rank == 0)
+	if (rc == 0 && job->rank == 0) {
+		grow(s, samples);
 		append(s, all, samples, nranks);
-	rc = decide(s, samples);
-out:
+	}
+	if (rc == 0)
+		rc = decide(s, samples);
 	job->deadline = deadline;
 	free(all);
 	free(mine);
@@ -169,25 +156,21 @@ static void column_us(const struct sampling *s, const double *matrix, size_t ran
 		out[i - s->skip] = matrix[i * nranks + rank] * 1e6;
 }
 
-static int rank_stats(struct sampling *s, double *scratch, struct row *row)
+static void rank_stats(struct sampling *s, double *scratch, struct row *row)
 {
 	size_t nranks = (size_t)job_of(s)->nranks, n = s->n - s->skip;
 	double fastest = 0, slowest = 0;
 	struct stats enqueue;
 
-	s->per_rank = calloc(nranks, sizeof(*s->per_rank));
-	if (!s->per_rank)
-		return -ENOMEM;
+	s->per_rank = must(calloc(nranks, sizeof(*s->per_rank)));
 	row->enqueue_us = 0;
 	for (size_t r = 0; r < nranks; r++) {
 		column_us(s, s->enqueue, r, scratch);
-		if (stats_compute(scratch, n, &enqueue) < 0)
-			return -ENOMEM;
+		stats_compute(scratch, n, &enqueue);
 		if (enqueue.median > row->enqueue_us)
 			row->enqueue_us = enqueue.median;
 		column_us(s, s->time, r, scratch);
-		if (stats_compute(scratch, n, &s->per_rank[r]) < 0)
-			return -ENOMEM;
+		stats_compute(scratch, n, &s->per_rank[r]);
 		if (r == 0 || s->per_rank[r].median < fastest)
 			fastest = s->per_rank[r].median;
 		if (s->per_rank[r].median > slowest)
@@ -195,16 +178,15 @@ static int rank_stats(struct sampling *s, double *scratch, struct row *row)
 	}
 	row->per_rank = s->per_rank;
 	row->rank_spread_percent = fastest > 0 ? 100 * (slowest - fastest) / fastest : 0;
-	return 0;
 }
 
 /* The rank that was slowest in most samples. */
 static int32_t most_often_slowest(const struct sampling *s)
 {
 	size_t nranks = (size_t)job_of(s)->nranks, best = 0;
-	size_t *times = calloc(nranks, sizeof(*times));
+	size_t *times = must(calloc(nranks, sizeof(*times)));
 
-	for (size_t i = s->skip; i < s->n && times; i++) {
+	for (size_t i = s->skip; i < s->n; i++) {
 		const double *row = s->time + i * nranks;
 		size_t slowest = 0;
 
@@ -235,30 +217,22 @@ static void put_stats(struct row *row, const struct stats *stats)
 	row->samples = (int64_t)stats->n;
 }
 
-int sampling_finish(struct sampling *s, struct row *row)
+void sampling_finish(struct sampling *s, struct row *row)
 {
-	struct job *job = job_of(s);
 	struct stats stats;
 	double *scratch;
-	int rc = -ENOMEM;
 
 	if (s->skip >= s->n)
 		s->skip = s->n - 1;
-	scratch = calloc(s->n, sizeof(*scratch));
-	if (!scratch)
-		goto out;
+	scratch = must(calloc(s->n, sizeof(*scratch)));
 	for (size_t i = s->skip; i < s->n; i++)
 		scratch[i - s->skip] = s->headline[i] * 1e6;
-	rc = stats_compute(scratch, s->n - s->skip, &stats);
-	if (rc < 0)
-		goto out;
+	stats_compute(scratch, s->n - s->skip, &stats);
 	put_stats(row, &stats);
-	rc = rank_stats(s, scratch, row);
+	rank_stats(s, scratch, row);
 	row->slowest_rank = most_often_slowest(s);
 	row->sample_times_us = NULL;
 	row->calls = s->timing->per_sample;
 	row->stop = stop_reason_name(s->stop);
-out:
 	free(scratch);
-	return rc < 0 ? error_set(job->err, OUTCOME_INTERNAL, rc, "statistics: out of memory") : 0;
 }

@@ -25,8 +25,7 @@ struct sampling {
 	struct stats *per_rank; /* nranks entries, us, once sampling_finish ran */
 };
 
-/* 0 or -ENOMEM with the error set. */
-int sampling_init(struct sampling *sampling, struct timing *timing);
+void sampling_init(struct sampling *sampling, struct timing *timing);
 void sampling_release(struct sampling *sampling);
 
 /* With -n: returns true when the next batch completes what was asked for; then its length is set to
@@ -39,6 +38,6 @@ int sampling_batch(struct sampling *sampling, const struct checked_slot *checked
 
 /* Rank 0: put statistics into the row (times, spread, slowest rank, sample counts, stop reason).
  * The row borrows arrays of `sampling`. */
-int sampling_finish(struct sampling *sampling, struct row *row);
+void sampling_finish(struct sampling *sampling, struct row *row);
 
 #endif

@@ -73,12 +73,9 @@ static int read_marks(struct timing *t, struct batch *batch)
 {
 	struct backend *be = t->plan->bench->backend;
 	int per = marks_per_call(t), n = per == 2 ? 2 * t->calls : t->calls + 1;
-	double *between = calloc((size_t)n, sizeof(*between)), enqueue = batch->enqueue[0];
-	int rc;
+	double *between = must(calloc((size_t)n, sizeof(*between))), enqueue = batch->enqueue[0];
+	int rc = be->ops->marks->between(be, n, between);
 
-	if (!between)
-		return error_set(t->plan->bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = be->ops->marks->between(be, n, between);
 	for (int i = 0; i < t->calls; i++) {
 		batch->time[i] = between[i * per] / t->plan->bench->options->agg_iters;
 		batch->enqueue[i] = enqueue;

@@ -252,12 +252,10 @@ static void release(struct schedule *s)
 int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets)
 {
 	struct bench *bench = run->bench;
-	struct schedule *s = calloc(1, sizeof(*s));
+	struct schedule *s = must(calloc(1, sizeof(*s)));
 	struct agenda agenda;
 	int rc;
 
-	if (!s)
-		return error_set(bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
 	s->run = run;
 	s->setup = setup;
 	rc = make_plans(s);

@@ -161,7 +161,7 @@ int schedule_check(const struct schedule_setup *setup, struct error *err)
 struct noting {
 	struct backend be;
 	struct agenda *agenda;
-	int room, step, depth;
+	int step, depth;
 	const struct comm_set *comms;
 	int rank; /* of the group */
 };
@@ -170,15 +170,9 @@ static int note_call(void *state, const struct call *call, struct chain *chain)
 {
 	struct noting *noting = state;
 	struct agenda *agenda = noting->agenda;
-	struct planned_call *more = agenda->calls;
+	struct planned_call *more = must_room(agenda->calls, agenda->n, sizeof(*more));
 
-	if (agenda->n == noting->room) {
-		more = realloc(more, (size_t)(2 * noting->room + 64) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		agenda->calls = more;
-		noting->room = 2 * noting->room + 64;
-	}
+	agenda->calls = more;
 	more[agenda->n] = (struct planned_call){
 		.step = noting->step,
 		.rank = comm_set_rank(noting->comms, call->comm, noting->rank),

@@ -123,28 +123,24 @@ static int log_on(struct nccl *nccl, const char *path)
 {
 	const char *const values[SETTINGS] = { LEVEL, SUBSYSTEMS, path };
 	char *saved[SETTINGS] = { NULL };
-	int rc = 0, known = 0; /* settings from `known` on were not saved, and are not touched */
+	int rc;
 
-	for (; known < SETTINGS && rc == 0; known += rc == 0) {
-		const char *value = getenv(settings[known]);
+	for (int i = 0; i < SETTINGS; i++) {
+		const char *value = getenv(settings[i]);
 
-		saved[known] = value ? strdup(value) : NULL;
-		rc = value && !saved[known] ? -ENOMEM : 0;
+		saved[i] = value ? must(strdup(value)) : NULL;
+		setenv(settings[i], values[i], 1);
 	}
-	for (int i = 0; i < SETTINGS && rc == 0; i++)
-		rc = setenv(settings[i], values[i], 1) < 0 ? -ENOMEM : 0;
-	if (rc == 0) {
-		nccl->probe.on = true;
-		rc = reread(nccl);
-	}
-	for (int i = 0; i < known; i++) {
+	nccl->probe.on = true;
+	rc = reread(nccl);
+	for (int i = 0; i < SETTINGS; i++) {
 		if (saved[i])
 			setenv(settings[i], saved[i], 1);
 		else
 			unsetenv(settings[i]);
 		free(saved[i]);
 	}
-	return rc == -ENOMEM ? error_set(nccl->be.err, OUTCOME_INTERNAL, rc, "out of memory") : rc;
+	return rc;
 }
 
 int nccl_tuning_begin(struct backend *be)
@@ -179,17 +175,14 @@ static bool is_p2p(const struct nccl *nccl, unsigned kinds)
 	       (nccl->version / 100 == 228 && nccl->be.config.local_register < 2);
 }
 
-/* Reads what was logged into the private file, for whoever asked. 0, or -ENOMEM. */
-static int log_read(const struct nccl_probe *own, struct backend_used *used)
+/* Reads what was logged into the private file, for whoever asked. */
+static void log_read(const struct nccl_probe *own, struct backend_used *used)
 {
 	ssize_t n;
 
-	used->log = malloc(LOG_MOST);
-	if (!used->log)
-		return -ENOMEM;
+	used->log = must(malloc(LOG_MOST));
 	n = pread(own->log, used->log, LOG_MOST, 0);
 	used->len = n < 0 ? 0 : (size_t)n;
-	return 0;
 }
 
 int nccl_tuning_end(struct backend *be, unsigned kinds, struct backend_used *used)
@@ -202,8 +195,8 @@ int nccl_tuning_end(struct backend *be, unsigned kinds, struct backend_used *use
 		return 0;
 	nccl->probe.on = false;
 	rc = reread(nccl);
-	if (rc == 0 && log_read(&nccl->probe, used) < 0)
-		rc = error_set(be->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	if (rc == 0)
+		log_read(&nccl->probe, used);
 	return rc;
 }
 

@@ -30,10 +30,8 @@ static int null_devices(void)
 static int null_open(struct job *job, const struct watch *watch, struct error *err,
 		     const struct backend_config *config, struct backend **out)
 {
-	struct null *null = calloc(1, sizeof(*null));
+	struct null *null = must(calloc(1, sizeof(*null)));
 
-	if (!null)
-		return error_set(err, OUTCOME_INTERNAL, -ENOMEM, "no memory for the null backend");
 	null->be = (struct backend){
 		.ops = &backend_null,
 		.job = job,
@@ -104,24 +102,21 @@ static void null_comm_close(struct backend *be)
 static int null_alloc(struct backend *be, size_t bytes, size_t used, void **ptr)
 {
 	struct null *null = (struct null *)be;
-	struct mapping *mapping = malloc(sizeof(*mapping));
+	struct mapping *mapping = must(malloc(sizeof(*mapping)));
 
 	*ptr = NULL;
-	if (!mapping)
-		goto fail;
 	mapping->bytes = bytes ? bytes : 1;
 	mapping->ptr = mmap(NULL, mapping->bytes, PROT_NONE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (mapping->ptr == MAP_FAILED)
-		goto fail;
+	if (mapping->ptr == MAP_FAILED) {
+		free(mapping);
+		return error_set(be->err, OUTCOME_USAGE, -ENOMEM, "no address space for %zu bytes",
+				 bytes);
+	}
 	mapping->next = null->mappings;
 	null->mappings = mapping;
 	*ptr = mapping->ptr;
 	return 0;
-
-fail:
-	free(mapping);
-	return error_set(be->err, OUTCOME_USAGE, -ENOMEM, "no address space for %zu bytes", bytes);
 }
 
 static int null_fill(struct backend *be, void *ptr, const struct check_data *data, int rank,

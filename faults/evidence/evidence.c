@@ -14,6 +14,7 @@
 #include "options/backend_kind.h"
 #include "base/call_value.h"
 #include "base/clock.h"
+#include "machine/file.h"
 #include "machine/reading.h"
 #include "base/dtype.h"
 #include "evidence/saved.h"
@@ -139,23 +140,6 @@ static const struct {
 	{ SYS_sched_yield, "sched_yield" },
 };
 
-/* The text of /proc/PID/NAME; false when there is none to be had. */
-static bool read_proc(int pid, const char *name, char *buf, size_t len)
-{
-	char path[64];
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	n = fread(buf, 1, len - 1, f);
-	fclose(f);
-	buf[n] = '\0';
-	return n > 0;
-}
-
 /* "net:[4026531840]" of the thread that calls. */
 static uint64_t probe_netns(int pid)
 {
@@ -182,7 +166,7 @@ static void probe_state(struct evidence_rank *rank)
 		rank->state = stat.state;
 	rank->netns = probe_netns(rank->view.pid);
 	rank->syscall[0] = '\0';
-	if (!read_proc(rank->view.pid, "syscall", text, sizeof(text)))
+	if (file_text("", text, sizeof(text), "/proc/%d/syscall", rank->view.pid) < 0)
 		return;
 	number = strtol(text, &end, 10);
 	if (end == text || number < 0)

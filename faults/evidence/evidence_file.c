@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +25,6 @@
 #define EVIDENCE_STEPS	 (1 << 18)
 #define JSON_BYTES	 (1 << 20) /* larger files are not ours */
 #define NAMING_RANKS	 64	   /* who does not name program and library by then does not know */
-#define READERS		 8	   /* threads at most */
-#define READER_RANKS	 128	   /* a thread is not worth it for fewer */
 
 /* ---- writing ---- */
 
@@ -174,44 +171,6 @@ static void read_rank(struct evidence_rank *rank, int number, int dir, struct re
 		madvise(rank->image, rank->mapped, MADV_DONTNEED);
 }
 
-/* A part of the ranks, for one thread. */
-struct reader {
-	struct evidence *evidence;
-	struct reading *readings;
-	int dir, first, step;
-	pthread_t thread;
-};
-
-static void *read_ranks(void *arg)
-{
-	const struct reader *r = arg;
-
-	for (int i = r->first; i < r->evidence->nranks; i += r->step)
-		if (!r->readings[i].missing)
-			read_rank(&r->evidence->ranks[i], i, r->dir, &r->readings[i]);
-	return NULL;
-}
-
-static void read_all(struct evidence *e, int dir, struct reading *readings)
-{
-	struct reader readers[READERS];
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	int n = e->nranks / READER_RANKS, started = 1;
-
-	n = n > processors ? (int)processors : n;
-	n = n > READERS ? READERS : n < 1 ? 1 : n;
-	for (int i = 0; i < n; i++)
-		readers[i] = (struct reader){ e, readings, dir, i, n, 0 };
-	while (started < n &&
-	       pthread_create(&readers[started].thread, NULL, read_ranks, &readers[started]) == 0)
-		started++;
-	read_ranks(&readers[0]);
-	for (int i = started; i < n; i++) /* no thread to be had */
-		read_ranks(&readers[i]);
-	for (int i = 1; i < started; i++)
-		pthread_join(readers[i].thread, NULL);
-}
-
 static void remark_file(struct evidence *e, int i, const struct reading *r)
 {
 	const struct evidence_rank *rank = &e->ranks[i];
@@ -306,18 +265,17 @@ static int find_ranks(DIR *d, bool *there)
 
 static void load_ranks(struct evidence *e, int dir, const bool *there)
 {
-	struct reading *readings = must(calloc((size_t)e->nranks + 1, sizeof(*readings)));
-
 	e->ranks = evidence_ranks_alloc(e->nranks);
-	for (int i = 0; i < e->nranks; i++)
-		readings[i].missing = !there[i];
-	read_all(e, dir, readings);
 	for (int i = 0; i < e->nranks; i++) {
-		e->ranks[i].unread = readings[i].fault && !readings[i].missing;
-		if (!readings[i].missing)
-			remark_file(e, i, &readings[i]);
+		struct reading reading = { .fault = NULL };
+
+		if (!there[i])
+			continue;
+		read_rank(&e->ranks[i], i, dir, &reading);
+		e->ranks[i].unread = reading.fault && !reading.missing;
+		if (!reading.missing)
+			remark_file(e, i, &reading);
 	}
-	free(readings);
 	for (int i = 0; i < e->nranks && i < NAMING_RANKS && !(e->library[0] && e->program[0]); i++)
 		if (e->ranks[i].recorder)
 			evidence_identify(e, e->ranks[i].recorder);

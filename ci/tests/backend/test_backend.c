@@ -180,17 +180,8 @@ static void test_find(void)
 #endif
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "tables are complete", test_tables_complete },
-		{ "each hook is missed", test_each_hook_is_missed },
-		{ "the missing hook is named", test_missing_is_named },
-		{ "flags and hooks", test_flags_and_hooks },
-		{ "small tables", test_small_tables },
-		{ "kinds", test_kinds },
-		{ "find", test_find },
-	};
-
-	return unit_main("backend", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("backend", { "tables are complete", test_tables_complete },
+	  { "each hook is missed", test_each_hook_is_missed },
+	  { "the missing hook is named", test_missing_is_named },
+	  { "flags and hooks", test_flags_and_hooks }, { "small tables", test_small_tables },
+	  { "kinds", test_kinds }, { "find", test_find })

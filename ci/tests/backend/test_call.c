@@ -231,17 +231,9 @@ static void test_names(void)
 	CU_ASSERT_STRING_EQUAL(call_kind_name((enum call_kind) - 1), "unknown");
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "a call without watch and filter", test_plain },
-		{ "watch sees the call before and after", test_watched },
-		{ "a watch may have no hooks", test_watch_without_hooks },
-		{ "a filter changes, doubles and drops", test_filter },
-		{ "communicators", test_communicators },
-		{ "groups and copies are not recorded", test_groups_and_copy },
-		{ "names", test_names },
-	};
-
-	return unit_main("call", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("call", { "a call without watch and filter", test_plain },
+	  { "watch sees the call before and after", test_watched },
+	  { "a watch may have no hooks", test_watch_without_hooks },
+	  { "a filter changes, doubles and drops", test_filter },
+	  { "communicators", test_communicators },
+	  { "groups and copies are not recorded", test_groups_and_copy }, { "names", test_names })

@@ -218,16 +218,8 @@ static void test_alltoallv(void)
 	CU_ASSERT_EQUAL(alltoallv.segments(&geometry, &shape, s), 0);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "shapes, flags and factors by hand", test_table },
-		{ "slice_count", test_share_count },
-		{ "one rank has no bus traffic", test_one_rank_moves_nothing },
-		{ "segments tile the receive buffer", test_segments_tile },
-		{ "segments by hand", test_segments_by_hand },
-		{ "alltoallv by hand", test_alltoallv },
-	};
-
-	return unit_main("collective", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("collective", { "shapes, flags and factors by hand", test_table },
+	  { "slice_count", test_share_count },
+	  { "one rank has no bus traffic", test_one_rank_moves_nothing },
+	  { "segments tile the receive buffer", test_segments_tile },
+	  { "segments by hand", test_segments_by_hand }, { "alltoallv by hand", test_alltoallv })

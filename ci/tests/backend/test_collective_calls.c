@@ -349,12 +349,5 @@ static void test_failed_issue_closes_group(void)
 	CU_ASSERT_EQUAL(recorder.steps[2].kind, STEP_END);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "calls do what the oracle says", test_calls_meet_the_oracle },
-		{ "a failed call closes its group", test_failed_issue_closes_group },
-	};
-
-	return unit_main("collective_calls", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("collective_calls", { "calls do what the oracle says", test_calls_meet_the_oracle },
+	  { "a failed call closes its group", test_failed_issue_closes_group })

@@ -41,12 +41,4 @@ static void test_never_by_auto(void)
 	CU_ASSERT_PTR_NOT_EQUAL(backend_find("auto"), &backend_null);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "life", test_life },
-		{ "never by auto", test_never_by_auto },
-	};
-
-	return unit_main("null", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("null", { "life", test_life }, { "never by auto", test_never_by_auto })

@@ -100,15 +100,6 @@ static void test_format_short_buffer(void)
 	CU_ASSERT_EQUAL(untouched, 'u');
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "types", test_types },
-		{ "operators", test_operators },
-		{ "unknown names", test_unknown_names },
-		{ "format", test_format },
-		{ "format into a short buffer", test_format_short_buffer },
-	};
-
-	return unit_main("dtype", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("dtype", { "types", test_types }, { "operators", test_operators },
+	  { "unknown names", test_unknown_names }, { "format", test_format },
+	  { "format into a short buffer", test_format_short_buffer })

@@ -109,15 +109,7 @@ static void test_print(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "the first error wins", test_first_wins },
-		{ "the rank is left alone", test_keeps_rank },
-		{ "an error without outcome is internal", test_no_outcome },
-		{ "hostile and long texts", test_hostile_text },
-		{ "printing", test_print },
-	};
-
-	return unit_main("error", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("error", { "the first error wins", test_first_wins },
+	  { "the rank is left alone", test_keeps_rank },
+	  { "an error without outcome is internal", test_no_outcome },
+	  { "hostile and long texts", test_hostile_text }, { "printing", test_print })

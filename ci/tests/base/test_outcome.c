@@ -172,15 +172,6 @@ static void test_exit_code(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "names", test_names },
-		{ "precedence of all pairs", test_precedence },
-		{ "grammar of --expect", test_grammar },
-		{ "the class in --expect", test_class },
-		{ "exit codes", test_exit_code },
-	};
-
-	return unit_main("outcome", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("outcome", { "names", test_names }, { "precedence of all pairs", test_precedence },
+	  { "grammar of --expect", test_grammar }, { "the class in --expect", test_class },
+	  { "exit codes", test_exit_code })

@@ -86,13 +86,5 @@ static void test_stdout(void)
 		}
 }
 
-static const struct unit_case cases[] = {
-	{ "streams", test_close },
-	{ "JSON", test_json },
-	{ "standard output", test_stdout },
-};
-
-int main(void)
-{
-	return unit_main("output", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("output", { "streams", test_close }, { "JSON", test_json },
+	  { "standard output", test_stdout })

@@ -211,20 +211,11 @@ static void test_stop_budget(void)
 	CU_ASSERT_EQUAL(stop_check(&rule, bad, 6, 3), STOP_BUDGET);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "known values", test_known_values },
-		{ "one sample and none", test_one_and_none },
-		{ "interval ranks from tables", test_interval_ranks },
-		{ "interval by definition, 6 to 1000", test_interval_by_definition },
-		{ "interval of many", test_interval_of_many },
-		{ "hostile samples", test_hostile_samples },
-		{ "names of reasons", test_stop_names },
-		{ "stop: fixed count", test_stop_fixed },
-		{ "stop: precise", test_stop_precise },
-		{ "stop: budget", test_stop_budget },
-	};
-
-	return unit_main("stats", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("stats", { "known values", test_known_values },
+	  { "one sample and none", test_one_and_none },
+	  { "interval ranks from tables", test_interval_ranks },
+	  { "interval by definition, 6 to 1000", test_interval_by_definition },
+	  { "interval of many", test_interval_of_many },
+	  { "hostile samples", test_hostile_samples }, { "names of reasons", test_stop_names },
+	  { "stop: fixed count", test_stop_fixed }, { "stop: precise", test_stop_precise },
+	  { "stop: budget", test_stop_budget })

@@ -261,19 +261,9 @@ static void test_init_saved(void)
 	tear_down();
 }
 
-static const struct unit_case cases[] = {
-	{ "saved and read again", test_round_trip },
-	{ "a command without its fault", test_blind_command },
-	{ "diagnosis and its files", test_diagnosis_saved },
-	{ "saved form", test_format },
-	{ "the newest calls alone", test_tail },
-	{ "init, aborts, memory", test_init_saved },
-	{ "torn records, wrapped ring, hostile numbers", test_torn_and_wrapped },
-	{ "many ranks", test_many_ranks },
-	{ "clock skew", test_clock_skew },
-};
-
-int main(void)
-{
-	return unit_main("evidence", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("evidence", { "saved and read again", test_round_trip },
+	  { "a command without its fault", test_blind_command },
+	  { "diagnosis and its files", test_diagnosis_saved }, { "saved form", test_format },
+	  { "the newest calls alone", test_tail }, { "init, aborts, memory", test_init_saved },
+	  { "torn records, wrapped ring, hostile numbers", test_torn_and_wrapped },
+	  { "many ranks", test_many_ranks }, { "clock skew", test_clock_skew })

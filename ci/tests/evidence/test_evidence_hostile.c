@@ -237,16 +237,7 @@ static void test_random_bytes(void)
 	}
 }
 
-static const struct unit_case cases[] = {
-	{ "magic, version, layout, rank", test_foreign },
-	{ "truncated and missing files", test_truncated_and_missing },
-	{ "unsound records", test_unsound_records },
-	{ "hostile JSON", test_hostile_json },
-	{ "hostile header", test_hostile_header },
-	{ "random bytes", test_random_bytes },
-};
-
-int main(void)
-{
-	return unit_main("evidence_hostile", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("evidence_hostile", { "magic, version, layout, rank", test_foreign },
+	  { "truncated and missing files", test_truncated_and_missing },
+	  { "unsound records", test_unsound_records }, { "hostile JSON", test_hostile_json },
+	  { "hostile header", test_hostile_header }, { "random bytes", test_random_bytes })

@@ -221,16 +221,9 @@ static void test_other_runs(void)
 	tear_down_two();
 }
 
-static const struct unit_case cases[] = {
-	{ "ranks of all folders", test_ranks_of_all },
-	{ "ranks that no folder has", test_missing_of_all },
-	{ "a list of such ranks", test_missing_list },
-	{ "facts of all folders", test_facts_of_all },
-	{ "a rank in two folders", test_rank_twice },
-	{ "folders of other runs", test_other_runs },
-};
-
-int main(void)
-{
-	return unit_main("evidence_join", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("evidence_join", { "ranks of all folders", test_ranks_of_all },
+	  { "ranks that no folder has", test_missing_of_all },
+	  { "a list of such ranks", test_missing_list },
+	  { "facts of all folders", test_facts_of_all },
+	  { "a rank in two folders", test_rank_twice },
+	  { "folders of other runs", test_other_runs })

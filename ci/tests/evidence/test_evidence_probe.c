@@ -67,11 +67,4 @@ static void test_probe(void)
 	tear_down();
 }
 
-static const struct unit_case cases[] = {
-	{ "probing live processes", test_probe },
-};
-
-int main(void)
-{
-	return unit_main("evidence_probe", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("evidence_probe", { "probing live processes", test_probe })

@@ -281,20 +281,8 @@ static void test_register(void)
 	tear_down();
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "sizes", test_sizes },
-		{ "what is used of them", test_used },
-		{ "no memory", test_no_memory },
-		{ "slots", test_slots },
-		{ "no rotation above the pool", test_no_rotation },
-		{ "fill", test_fill },
-		{ "other data", test_fill_again },
-		{ "fill to the end", test_fill_all },
-		{ "a fill that failed", test_fill_failed },
-		{ "register", test_register },
-	};
-
-	return unit_main("buffers", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("buffers", { "sizes", test_sizes }, { "what is used of them", test_used },
+	  { "no memory", test_no_memory }, { "slots", test_slots },
+	  { "no rotation above the pool", test_no_rotation }, { "fill", test_fill },
+	  { "other data", test_fill_again }, { "fill to the end", test_fill_all },
+	  { "a fill that failed", test_fill_failed }, { "register", test_register })

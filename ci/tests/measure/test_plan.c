@@ -411,19 +411,9 @@ static void test_check_wrong(void)
 	tear_down();
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "the checked call of a batch lies apart", test_batches },
-		{ "alignment", test_alignment },
-		{ "sizes too small", test_too_small },
-		{ "rotation", test_rotation },
-		{ "segments tile the receive buffer", test_segments },
-		{ "what a rank keeps in place", test_kept_share },
-		{ "a right call passes", test_check_right },
-		{ "after a spare slot", test_after_spare },
-		{ "a wrong one does not", test_check_wrong },
-	};
-
-	return unit_main("plan", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("plan", { "the checked call of a batch lies apart", test_batches },
+	  { "alignment", test_alignment }, { "sizes too small", test_too_small },
+	  { "rotation", test_rotation }, { "segments tile the receive buffer", test_segments },
+	  { "what a rank keeps in place", test_kept_share },
+	  { "a right call passes", test_check_right }, { "after a spare slot", test_after_spare },
+	  { "a wrong one does not", test_check_wrong })

@@ -350,20 +350,9 @@ static void test_not_judged(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(says(40, 10), "speed: bad, the slowest row 40.0 %: bad"));
 }
 
-static const struct unit_case cases[] = {
-	{ "what is not judged", test_not_judged },
-	{ "when there are predictions", test_refusal },
-	{ "what is refused", test_refused },
-	{ "rows", test_rows },
-	{ "the share that was reached", test_share },
-	{ "the word for it", test_verdict },
-	{ "whether NCCL chose as predicted", test_choice },
-	{ "no topology", test_no_topology },
-	{ "launches", test_launches },
-	{ "a matrix", test_matrix },
-};
-
-int main(void)
-{
-	return unit_main("predict", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("predict", { "what is not judged", test_not_judged },
+	  { "when there are predictions", test_refusal }, { "what is refused", test_refused },
+	  { "rows", test_rows }, { "the share that was reached", test_share },
+	  { "the word for it", test_verdict }, { "whether NCCL chose as predicted", test_choice },
+	  { "no topology", test_no_topology }, { "launches", test_launches },
+	  { "a matrix", test_matrix })

@@ -229,15 +229,7 @@ static void test_check(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "sizes", test_sizes },
-		{ "order of types, operators, roots and sizes", test_order },
-		{ "all types and operators", test_all },
-		{ "what the backend does not have", test_passes_over },
-		{ "what is refused", test_check },
-	};
-
-	return unit_main("sweep", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("sweep", { "sizes", test_sizes },
+	  { "order of types, operators, roots and sizes", test_order },
+	  { "all types and operators", test_all },
+	  { "what the backend does not have", test_passes_over }, { "what is refused", test_check })

@@ -43,12 +43,4 @@ static void test_point(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "deadlines", test_deadline },
-		{ "deadlines of a point", test_point },
-	};
-
-	return unit_main("timing", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("timing", { "deadlines", test_deadline }, { "deadlines of a point", test_point })

@@ -341,17 +341,7 @@ static void test_failures(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "lines of NCCL's log", test_lines },
-		{ "lines that say nothing", test_no_lines },
-		{ "a real log", test_real_log },
-		{ "the pass", test_pass },
-		{ "sends are not simulated", test_no_estimate_of_sends },
-		{ "a backend that does not tell", test_backend_without },
-		{ "failures", test_failures },
-	};
-
-	return unit_main("tuning", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("tuning", { "lines of NCCL's log", test_lines },
+	  { "lines that say nothing", test_no_lines }, { "a real log", test_real_log },
+	  { "the pass", test_pass }, { "sends are not simulated", test_no_estimate_of_sends },
+	  { "a backend that does not tell", test_backend_without }, { "failures", test_failures })

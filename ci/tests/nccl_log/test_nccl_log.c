@@ -318,20 +318,12 @@ static void test_warnings(void)
 	nccl_log_release(&log);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "a real log: facts", test_real_facts },
-		{ "a real log: ranks and calls", test_real_ranks },
-		{ "a real log: rings and trees as text", test_real_drawing },
-		{ "what launchers put before lines", test_prefixes },
-		{ "ranks' lines mixed in one stream", test_interleaved },
-		{ "a ring over two hosts as text", test_two_hosts_drawn },
-		{ "Channel lines that NCCL cuts", test_cut_channel },
-		{ "Trees lines that NCCL cuts", test_cut_trees },
-		{ "split communicators", test_split },
-		{ "warnings once, with count and ranks", test_warnings },
-	};
-
-	return unit_main("nccl_log", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("nccl_log", { "a real log: facts", test_real_facts },
+	  { "a real log: ranks and calls", test_real_ranks },
+	  { "a real log: rings and trees as text", test_real_drawing },
+	  { "what launchers put before lines", test_prefixes },
+	  { "ranks' lines mixed in one stream", test_interleaved },
+	  { "a ring over two hosts as text", test_two_hosts_drawn },
+	  { "Channel lines that NCCL cuts", test_cut_channel },
+	  { "Trees lines that NCCL cuts", test_cut_trees }, { "split communicators", test_split },
+	  { "warnings once, with count and ranks", test_warnings })

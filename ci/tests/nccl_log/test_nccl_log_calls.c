@@ -175,13 +175,5 @@ static void test_no_init(void)
 	nccl_log_release(&log);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "calls compared", test_compare },
-		{ "Send and Recv", test_send_recv },
-		{ "without Init lines", test_no_init },
-	};
-
-	return unit_main("nccl_log_calls", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("nccl_log_calls", { "calls compared", test_compare }, { "Send and Recv", test_send_recv },
+	  { "without Init lines", test_no_init })

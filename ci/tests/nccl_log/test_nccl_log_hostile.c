@@ -90,13 +90,6 @@ static void test_circles(void)
 	nccl_log_release(&log);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "hostile numbers", test_hostile_lines },
-		{ "NULs, no prefixes, a line of 1 MiB", test_hostile_bytes },
-		{ "trees and rings in circles", test_circles },
-	};
-
-	return unit_main("nccl_log_hostile", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("nccl_log_hostile", { "hostile numbers", test_hostile_lines },
+	  { "NULs, no prefixes, a line of 1 MiB", test_hostile_bytes },
+	  { "trees and rings in circles", test_circles })

@@ -316,20 +316,10 @@ static void test_file_judges(void)
 	       "1 of 2 channels have another order than channel 00 without need");
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "rational", test_rational },
-		{ "a ring that comes back to a host", test_crossing },
-		{ "slower transports than needed", test_transports },
-		{ "NCCL_HOSTID", test_host_id },
-		{ "GPUDirect RDMA on some pairs only", test_rdma },
-		{ "orders that differ", test_orders },
-		{ "NUMA ping-pong", test_numa },
-		{ "missing lines", test_missing },
-		{ "topology file: how GPUs are joined", test_file_near },
-		{ "topology file: verdicts", test_file_judges },
-	};
-
-	return unit_main("nccl_log_lint", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("nccl_log_lint", { "rational", test_rational },
+	  { "a ring that comes back to a host", test_crossing },
+	  { "slower transports than needed", test_transports }, { "NCCL_HOSTID", test_host_id },
+	  { "GPUDirect RDMA on some pairs only", test_rdma }, { "orders that differ", test_orders },
+	  { "NUMA ping-pong", test_numa }, { "missing lines", test_missing },
+	  { "topology file: how GPUs are joined", test_file_near },
+	  { "topology file: verdicts", test_file_judges })

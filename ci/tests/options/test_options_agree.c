@@ -236,16 +236,7 @@ static void test_long(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "00..., rank 1 has --topo 000"));
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "each option that must be the same", test_same },
-		{ "every row has decided", test_decided },
-		{ "what may differ", test_free },
-		{ "who has what", test_many },
-		{ "version, program and backend first", test_program },
-		{ "long values", test_long },
-	};
-
-	return unit_main("options_agree", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("options_agree", { "each option that must be the same", test_same },
+	  { "every row has decided", test_decided }, { "what may differ", test_free },
+	  { "who has what", test_many }, { "version, program and backend first", test_program },
+	  { "long values", test_long })

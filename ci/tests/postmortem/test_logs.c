@@ -82,12 +82,4 @@ static void test_hostile(void)
 	CU_ASSERT_EQUAL(unit_remove(dir), 0);
 }
 
-static const struct unit_case cases[] = {
-	{ "real logs and none", test_real },
-	{ "what only looks like one", test_hostile },
-};
-
-int main(void)
-{
-	return unit_main("logs", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("logs", { "real logs and none", test_real }, { "what only looks like one", test_hostile })

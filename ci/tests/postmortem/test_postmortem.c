@@ -224,16 +224,8 @@ static void test_no_baseline(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "errors that ranks reported", test_errors },
-		{ "an error without end", test_endless },
-		{ "how many are shown", test_how_many },
-		{ "no picture without calls", test_no_picture },
-		{ "beside the healthy twin", test_baseline },
-		{ "another run is no twin", test_no_baseline },
-	};
-
-	return unit_main("postmortem", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("postmortem", { "errors that ranks reported", test_errors },
+	  { "an error without end", test_endless }, { "how many are shown", test_how_many },
+	  { "no picture without calls", test_no_picture },
+	  { "beside the healthy twin", test_baseline },
+	  { "another run is no twin", test_no_baseline })

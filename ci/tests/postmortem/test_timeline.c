@@ -403,23 +403,11 @@ static void test_no_folder(void)
 	tear_down();
 }
 
-static const struct unit_case cases[] = {
-	{ "two ranks: times, waiting, verdict", test_two_ranks },
-	{ "trace, event by event", test_trace },
-	{ "trace of a healthy run", test_healthy },
-	{ "table, cell by cell", test_table },
-	{ "title of several ranks", test_title },
-	{ "four ranks on a device", test_device },
-	{ "groups of sends and receives", test_groups },
-	{ "the last exchange", test_last_exchange },
-	{ "a rank that left", test_left },
-	{ "a rank that polls", test_polling },
-	{ "which calls", test_window },
-	{ "which ranks", test_selection },
-	{ "no folder to write to", test_no_folder },
-};
-
-int main(void)
-{
-	return unit_main("timeline", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("timeline", { "two ranks: times, waiting, verdict", test_two_ranks },
+	  { "trace, event by event", test_trace }, { "trace of a healthy run", test_healthy },
+	  { "table, cell by cell", test_table }, { "title of several ranks", test_title },
+	  { "four ranks on a device", test_device },
+	  { "groups of sends and receives", test_groups },
+	  { "the last exchange", test_last_exchange }, { "a rank that left", test_left },
+	  { "a rank that polls", test_polling }, { "which calls", test_window },
+	  { "which ranks", test_selection }, { "no folder to write to", test_no_folder })

@@ -172,15 +172,6 @@ static void test_breaks(void)
 	tear_down();
 }
 
-static const struct unit_case cases[] = {
-	{ "clocks of two hosts", test_hosts },
-	{ "one mad clock", test_mad_clock },
-	{ "hostile times", test_hostile_times },
-	{ "empty evidence", test_empty },
-	{ "long gaps", test_breaks },
-};
-
-int main(void)
-{
-	return unit_main("timeline_axis", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("timeline_axis", { "clocks of two hosts", test_hosts },
+	  { "one mad clock", test_mad_clock }, { "hostile times", test_hostile_times },
+	  { "empty evidence", test_empty }, { "long gaps", test_breaks })

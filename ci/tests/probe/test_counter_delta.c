@@ -288,13 +288,6 @@ static void test_folder(void)
 	tear_down();
 }
 
-static const struct unit_case cases[] = {
-	{ "what speaks", test_lines }, { "more than fits", test_much },
-	{ "reports", test_reports },   { "two tasks' texts", test_take },
-	{ "this host", test_hear },    { "the folder", test_folder },
-};
-
-int main(void)
-{
-	return unit_main("counter_delta", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("counter_delta", { "what speaks", test_lines }, { "more than fits", test_much },
+	  { "reports", test_reports }, { "two tasks' texts", test_take },
+	  { "this host", test_hear }, { "the folder", test_folder })

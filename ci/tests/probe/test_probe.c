@@ -238,15 +238,6 @@ static void test_async(void)
 	CU_ASSERT_EQUAL(d.nlines, DIAGNOSIS_LINES);
 }
 
-static const struct unit_case cases[] = {
-	{ "stacks of those that are here and alive", test_stacks },
-	{ "NCCL RAS", test_ras },
-	{ "its word in the diagnosis", test_note },
-	{ "what communicators say of a hang", test_async },
-	{ "the folder", test_folder },
-};
-
-int main(void)
-{
-	return unit_main("probe", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("probe", { "stacks of those that are here and alive", test_stacks },
+	  { "NCCL RAS", test_ras }, { "its word in the diagnosis", test_note },
+	  { "what communicators say of a hang", test_async }, { "the folder", test_folder })

@@ -250,12 +250,4 @@ static void test_nobody(void)
 	}
 }
 
-static const struct unit_case cases[] = {
-	{ "servers good and bad", test_servers },
-	{ "nobody there", test_nobody },
-};
-
-int main(void)
-{
-	return unit_main("ras", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("ras", { "servers good and bad", test_servers }, { "nobody there", test_nobody })

@@ -322,17 +322,8 @@ static void test_rank_list(void)
 	}
 }
 
-static const struct unit_case cases[] = {
-	{ "answers", test_answers },
-	{ "processes that are not known", test_unknown_processes },
-	{ "answers of NCCL 2.28.9", test_recorded },
-	{ "hostile answers", test_hostile },
-	{ "an answer with a byte changed", test_spoilt },
-	{ "many ranks", test_many },
-	{ "lists of ranks", test_rank_list },
-};
-
-int main(void)
-{
-	return unit_main("ras_json", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("ras_json", { "answers", test_answers },
+	  { "processes that are not known", test_unknown_processes },
+	  { "answers of NCCL 2.28.9", test_recorded }, { "hostile answers", test_hostile },
+	  { "an answer with a byte changed", test_spoilt }, { "many ranks", test_many },
+	  { "lists of ranks", test_rank_list })

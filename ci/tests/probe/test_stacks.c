@@ -364,18 +364,8 @@ static void test_cut(void)
 	end(pid);
 }
 
-static const struct unit_case cases[] = {
-	{ "function and line: read, futex, loop", test_functions },
-	{ "goes on afterwards", test_goes_on },
-	{ "threads alike are told once", test_threads },
-	{ "a crowd is cut, names are tamed", test_crowd },
-	{ "dead processes", test_dead },
-	{ "a stopped process stays stopped", test_stopped },
-	{ "a debugger's process", test_traced },
-	{ "out of time", test_cut },
-};
-
-int main(void)
-{
-	return unit_main("stacks", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("stacks", { "function and line: read, futex, loop", test_functions },
+	  { "goes on afterwards", test_goes_on }, { "threads alike are told once", test_threads },
+	  { "a crowd is cut, names are tamed", test_crowd }, { "dead processes", test_dead },
+	  { "a stopped process stays stopped", test_stopped },
+	  { "a debugger's process", test_traced }, { "out of time", test_cut })

@@ -156,15 +156,6 @@ static void test_report(void)
 	free(text);
 }
 
-static const struct unit_case cases[] = {
-	{ "the line it is stuck on", test_stuck_on },
-	{ "little room", test_short_room },
-	{ "random texts", test_random },
-	{ "control characters", test_clean },
-	{ "a section of the report", test_report },
-};
-
-int main(void)
-{
-	return unit_main("stacks_text", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("stacks_text", { "the line it is stuck on", test_stuck_on },
+	  { "little room", test_short_room }, { "random texts", test_random },
+	  { "control characters", test_clean }, { "a section of the report", test_report })

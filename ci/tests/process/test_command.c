@@ -83,13 +83,6 @@ static void test_settings(void)
 			       "env NCCL_ALGO=Ring 'NCCL_TOPO_FILE=/tmp/a b' ./x_perf");
 }
 
-static const struct unit_case cases[] = {
-	{ "words as a shell takes them", test_words },
-	{ "the launcher's line, or one like it", test_launchers },
-	{ "settings of NCCL", test_settings },
-};
-
-int main(void)
-{
-	return unit_main("command", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("command", { "words as a shell takes them", test_words },
+	  { "the launcher's line, or one like it", test_launchers },
+	  { "settings of NCCL", test_settings })

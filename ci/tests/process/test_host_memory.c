@@ -87,12 +87,4 @@ static void test_here(void)
 	CU_ASSERT(available <= (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE));
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "made-up trees", test_trees },
-		{ "this host", test_here },
-	};
-
-	return unit_main("host_memory", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("host_memory", { "made-up trees", test_trees }, { "this host", test_here })

@@ -347,20 +347,11 @@ static void test_grandchild(void)
 	adopt(false);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "exit codes", test_exit_codes },
-		{ "the rank is killed", test_killed },
-		{ "killed, with much to give back", test_killed_slowly },
-		{ "stopped and continued", test_stop_and_continue },
-		{ "the hooks end it", test_hooks_end_it },
-		{ "signals", test_signals },
-		{ "the supervisor is killed", test_supervisor_killed },
-		{ "the launcher is killed", test_launcher_killed },
-		{ "SIGCHLD was ignored", test_ignored_sigchld },
-		{ "a process of the rank's", test_grandchild },
-	};
-
-	return unit_main("supervisor", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("supervisor", { "exit codes", test_exit_codes }, { "the rank is killed", test_killed },
+	  { "killed, with much to give back", test_killed_slowly },
+	  { "stopped and continued", test_stop_and_continue },
+	  { "the hooks end it", test_hooks_end_it }, { "signals", test_signals },
+	  { "the supervisor is killed", test_supervisor_killed },
+	  { "the launcher is killed", test_launcher_killed },
+	  { "SIGCHLD was ignored", test_ignored_sigchld },
+	  { "a process of the rank's", test_grandchild })

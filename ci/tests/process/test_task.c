@@ -208,16 +208,7 @@ static void test_holds_nothing(void)
 	close(held[1]);
 }
 
-static const struct unit_case cases[] = {
-	{ "each way to end", test_ends },
-	{ "two at a time, until time is over", test_turns },
-	{ "many in turn", test_many },
-	{ "none, and no time", test_none },
-	{ "started, and asked for later", test_started },
-	{ "a child holds nothing of ours", test_holds_nothing },
-};
-
-int main(void)
-{
-	return unit_main("task", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("task", { "each way to end", test_ends },
+	  { "two at a time, until time is over", test_turns }, { "many in turn", test_many },
+	  { "none, and no time", test_none }, { "started, and asked for later", test_started },
+	  { "a child holds nothing of ours", test_holds_nothing })

@@ -72,12 +72,4 @@ static void test_hooks(void)
 	CU_ASSERT_EQUAL(seen, 1000);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "names of phases", test_names },
-		{ "hooks", test_hooks },
-	};
-
-	return unit_main("watch", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("watch", { "names of phases", test_names }, { "hooks", test_hooks })

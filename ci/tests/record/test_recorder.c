@@ -557,30 +557,13 @@ static void test_no_allocation(void)
 	tear_down();
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "layout", test_layout },
-		{ "communicators, from init to abort", test_comm },
-		{ "communicators that are asked for errors", test_asked },
-		{ "waits for the device", test_device },
-		{ "the code of an error", test_error_code },
-		{ "create", test_create },
-		{ "a call and its return", test_record },
-		{ "communicators", test_communicators },
-		{ "the ring wraps", test_ring },
-		{ "graph replays", test_replays },
-		{ "signature hash", test_hash },
-		{ "waits", test_waits },
-		{ "-T", test_timeout },
-		{ "deadlines stretched", test_stretch },
-		{ "heartbeat and phase", test_heartbeat },
-		{ "calls not recorded", test_calls_off },
-		{ "identity and end", test_identity_and_end },
-		{ "star", test_star },
-		{ "cost of a call", test_cost },
-		{ "no allocation", test_no_allocation },
-	};
-
-	return unit_main("recorder", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("recorder", { "layout", test_layout }, { "communicators, from init to abort", test_comm },
+	  { "communicators that are asked for errors", test_asked },
+	  { "waits for the device", test_device }, { "the code of an error", test_error_code },
+	  { "create", test_create }, { "a call and its return", test_record },
+	  { "communicators", test_communicators }, { "the ring wraps", test_ring },
+	  { "graph replays", test_replays }, { "signature hash", test_hash },
+	  { "waits", test_waits }, { "-T", test_timeout }, { "deadlines stretched", test_stretch },
+	  { "heartbeat and phase", test_heartbeat }, { "calls not recorded", test_calls_off },
+	  { "identity and end", test_identity_and_end }, { "star", test_star },
+	  { "cost of a call", test_cost }, { "no allocation", test_no_allocation })

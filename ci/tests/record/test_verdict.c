@@ -279,20 +279,8 @@ static void test_print(void)
 					  "field=count wrong_seq=12 evidence=-\n");
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "finished", test_finished },
-		{ "abnormal", test_abnormal },
-		{ "ok", test_ok },
-		{ "died", test_died },
-		{ "died before MPI", test_died_unnumbered },
-		{ "hang", test_hang },
-		{ "other outcomes", test_others },
-		{ "which outcome hides which", test_order },
-		{ "many guilty ranks", test_many },
-		{ "wording", test_print },
-	};
-
-	return unit_main("verdict", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("verdict", { "finished", test_finished }, { "abnormal", test_abnormal },
+	  { "ok", test_ok }, { "died", test_died }, { "died before MPI", test_died_unnumbered },
+	  { "hang", test_hang }, { "other outcomes", test_others },
+	  { "which outcome hides which", test_order }, { "many guilty ranks", test_many },
+	  { "wording", test_print })

@@ -313,19 +313,8 @@ static void test_longest_description(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "bfloat16 mulsum, inside the call"));
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "a fresh memory", test_fresh },
-		{ "waits and deadlines", test_wait },
-		{ "the last call", test_last_call },
-		{ "no torn records", test_torn_records },
-		{ "no torn waits", test_torn_waits },
-		{ "hostile memory", test_hostile },
-		{ "words for processes", test_process_words },
-		{ "description", test_description },
-		{ "longest description", test_longest_description },
-	};
-
-	return unit_main("view", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("view", { "a fresh memory", test_fresh }, { "waits and deadlines", test_wait },
+	  { "the last call", test_last_call }, { "no torn records", test_torn_records },
+	  { "no torn waits", test_torn_waits }, { "hostile memory", test_hostile },
+	  { "words for processes", test_process_words }, { "description", test_description },
+	  { "longest description", test_longest_description })

@@ -240,17 +240,8 @@ static void test_shared_columns(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "declaration of columns", test_declaration },
-		{ "units in names", test_units_in_names },
-		{ "cells", test_cells },
-		{ "numbers", test_numbers },
-		{ "pair of placements", test_pair },
-		{ "pair: keys", test_pair_keys },
-		{ "columns both placements share", test_shared_columns },
-	};
-
-	return unit_main("row", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("row", { "declaration of columns", test_declaration },
+	  { "units in names", test_units_in_names }, { "cells", test_cells },
+	  { "numbers", test_numbers }, { "pair of placements", test_pair },
+	  { "pair: keys", test_pair_keys },
+	  { "columns both placements share", test_shared_columns })

@@ -1,4 +1,4 @@
-/* unit.h: a CUnit program in two lines: a table of cases, and main() returning unit_main(). */
+/* unit.h: a CUnit program in one line: UNIT_MAIN and its cases. */
 #ifndef HANGAR_UNIT_H
 #define HANGAR_UNIT_H
 
@@ -19,6 +19,15 @@ struct unit_case {
  * failed, else 1: an empty table is a failure. Cases are independent: each runs whatever became of
  * the others. */
 int unit_main(const char *suite, const struct unit_case *cases, size_t n);
+
+/* The whole main() of such a program: UNIT_MAIN("suite", { "a case", test_a }, ...). */
+#define UNIT_MAIN(suite, ...)                                                                      \
+	int main(void)                                                                             \
+	{                                                                                          \
+		static const struct unit_case cases[] = { __VA_ARGS__ };                           \
+                                                                                                   \
+		return unit_main(suite, cases, sizeof(cases) / sizeof(cases[0]));                  \
+	}
 
 /* A new folder PROGRAM.XXXXXX below $TMPDIR, or /tmp where that is not set, for its owner alone;
  * the caller removes it. 0, or a negative errno: standard error has it in words. May be called

@@ -122,13 +122,5 @@ static void test_schemes(void)
 	}
 }
 
-static const struct unit_case cases[] = {
-	{ "schemes", test_schemes },
-	{ "sizes of the steps", test_bytes },
-	{ "large enough", test_check },
-};
-
-int main(void)
-{
-	return unit_main("schedule", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("schedule", { "schemes", test_schemes }, { "sizes of the steps", test_bytes },
+	  { "large enough", test_check })

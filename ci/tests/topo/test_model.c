@@ -394,22 +394,9 @@ static void test_failures(void)
 	CU_ASSERT_DOUBLE_EQUAL(f.daly_s, f.mtbf_s, 1e-9);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "NCCL's tables", test_nccl_tables },
-		{ "NCCL's choice", test_choice },
-		{ "Ring Simple by hand", test_ring_simple },
-		{ "bandwidths by hand", test_bandwidths },
-		{ "sends by hand", test_p2p },
-		{ "NICs", test_nics },
-		{ "SHARP", test_sharp },
-		{ "properties of every spec", test_properties },
-		{ "refused", test_refused },
-		{ "constants", test_constants },
-		{ "predict()", test_predict },
-		{ "failures", test_failures },
-	};
-
-	return unit_main("model", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("model", { "NCCL's tables", test_nccl_tables }, { "NCCL's choice", test_choice },
+	  { "Ring Simple by hand", test_ring_simple }, { "bandwidths by hand", test_bandwidths },
+	  { "sends by hand", test_p2p }, { "NICs", test_nics }, { "SHARP", test_sharp },
+	  { "properties of every spec", test_properties }, { "refused", test_refused },
+	  { "constants", test_constants }, { "predict()", test_predict },
+	  { "failures", test_failures })

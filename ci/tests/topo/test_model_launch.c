@@ -200,17 +200,7 @@ static void test_uneven(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.ceiling_busbw, 450, 1e-6);
 }
 
-static const struct unit_case cases[] = {
-	{ "back to back, alone, in a graph", test_modes },
-	{ "launches as measured", test_calibrated },
-	{ "times that are none", test_refused },
-	{ "sends by LL", test_ll },
-	{ "one way", test_one_way },
-	{ "steps", test_steps },
-	{ "uneven", test_uneven },
-};
-
-int main(void)
-{
-	return unit_main("model_launch", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("model_launch", { "back to back, alone, in a graph", test_modes },
+	  { "launches as measured", test_calibrated }, { "times that are none", test_refused },
+	  { "sends by LL", test_ll }, { "one way", test_one_way }, { "steps", test_steps },
+	  { "uneven", test_uneven })

@@ -64,12 +64,5 @@ static void test_oversubscription(void)
 	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 / 8 * 128 / 120, .001);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "terms by hand", test_terms },
-		{ "oversubscription", test_oversubscription },
-	};
-
-	return unit_main("model_rate", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("model_rate", { "terms by hand", test_terms },
+	  { "oversubscription", test_oversubscription })

@@ -189,17 +189,6 @@ static void test_rates(void)
 	CU_ASSERT_DOUBLE_EQUAL(topo_cpu_link("abacus"), 0, 1e-9);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "each spec", test_each_spec },
-		{ "pairs", test_pairs },
-		{ "mesh", test_mesh },
-		{ "unknown names", test_unknown_names },
-		{ "bad specs", test_bad_specs },
-		{ "reshape", test_reshape },
-		{ "PCIe and CPU rates", test_rates },
-	};
-
-	return unit_main("topo", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("topo", { "each spec", test_each_spec }, { "pairs", test_pairs }, { "mesh", test_mesh },
+	  { "unknown names", test_unknown_names }, { "bad specs", test_bad_specs },
+	  { "reshape", test_reshape }, { "PCIe and CPU rates", test_rates })

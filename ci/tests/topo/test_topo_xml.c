@@ -219,14 +219,7 @@ static void test_truncated(void)
 	CU_ASSERT_EQUAL(topo_read_xml(&sys, "/nowhere/topo.xml", &err), -ENOENT);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "NVSwitch, bridge and NIC", test_nvswitch }, { "AMD", test_amd },
-		{ "direct links", test_direct_links },	       { "hostile files", test_hostile },
-		{ "floods and nesting", test_floods },	       { "truncated", test_truncated },
-		{ "shape without models", test_shape },
-	};
-
-	return unit_main("topo_xml", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("topo_xml", { "NVSwitch, bridge and NIC", test_nvswitch }, { "AMD", test_amd },
+	  { "direct links", test_direct_links }, { "hostile files", test_hostile },
+	  { "floods and nesting", test_floods }, { "truncated", test_truncated },
+	  { "shape without models", test_shape })

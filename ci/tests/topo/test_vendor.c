@@ -234,16 +234,7 @@ static void test_file(void)
 	CU_ASSERT_EQUAL(nlines, 0);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "rows of a GPU", test_gpus },
-		{ "unknown GPUs", test_unknown },
-		{ "shares of what was reached", test_shares },
-		{ "lines that cannot be put out", test_line_fails },
-		{ "hostile files", test_hostile_files },
-		{ "the file", test_file },
-	};
-
-	return unit_main("vendor", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("vendor", { "rows of a GPU", test_gpus }, { "unknown GPUs", test_unknown },
+	  { "shares of what was reached", test_shares },
+	  { "lines that cannot be put out", test_line_fails },
+	  { "hostile files", test_hostile_files }, { "the file", test_file })

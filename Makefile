@@ -5,6 +5,7 @@
 #   make NCCL=0                                   MPI backend only
 #   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
 #   make unit e2e                                 parts of `make test`, without set-up
+#   make test-installed                           tests that install Slurm, Prometheus ..., as root, and remove them
 #   make unit SANITIZE=address,undefined          in build-asan/
 #   make fuzz                                     libFuzzer programs, in build-fuzz/
 #   make BUILD=build-clang CC=clang WERROR=1      another compiler, warnings are errors
@@ -136,7 +137,7 @@ Q := @
 endif
 
 # ---- targets ---------------------------------------------------------------------------------
-.PHONY: all tests run test hang unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
+.PHONY: all tests run test test-installed hang unit e2e fuzz fuzzers install-deps format check-style record-alone rooms clean FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -159,6 +160,11 @@ run: install-deps
 test: install-deps
 	+$(Q)$(SUBMAKE) all tests
 	$(Q)BUILD=$(BUILD) ci/tests/run
+
+# For a throw-away machine: as root, packages and daemons.
+test-installed: install-deps
+	+$(Q)$(SUBMAKE) all tests
+	$(Q)BUILD=$(BUILD) ci/tests/run installed
 
 # One hang on the machine at hand, named.
 hang: install-deps

@@ -1,0 +1,50 @@
+#!/bin/bash
+# e2e_prometheus.sh: what --metrics writes pleases promtool, comes through node_exporter, and fills each panel of the
+# dashboard; the alerts are sound, and one of them sees a hang.
+# timeout: 300
+# alone: it installs packages and starts daemons
+# shellcheck source=ci/tests/installed/packages.sh
+source "$(dirname "$0")/packages.sh"
+install prometheus prometheus-node-exporter curl
+
+mkdir "$work/metrics" "$work/cwd"
+examples=$PWD/ci/examples
+cd "$work/cwd" || exit 1
+run "$BUILD/all_reduce_perf" --backend mpi -g 2 -n 20 -w 1 -b 8 -e 64K -f 4 --metrics "$work/metrics/good.prom"
+expect_rc 0
+run "$BUILD/all_gather_perf" --backend mpi -g 2 --fault=drop-rank:1 --metrics "$work/metrics/hung.prom"
+expect_rc 10
+for file in "$work"/metrics/*.prom; do
+	run bash -c 'promtool check metrics <"$1"' - "$file"
+	expect_rc 0 "promtool, $file:"
+	holds "promtool: $(cat "$work/out" "$work/err")" [ ! -s "$work/out" ] && [ ! -s "$work/err" ]
+done
+run promtool check rules "$examples/prometheus-rules.yml"
+expect_rc 0 'the rules:'
+
+exporter=127.0.0.1:$((20000 + $$ % 10000)) server=127.0.0.1:$((30000 + $$ % 2000))
+cat >"$work/prometheus.yml" <<END
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [$examples/prometheus-rules.yml]
+scrape_configs: [{job_name: node, static_configs: [{targets: ["$exporter"]}]}]
+END
+daemon prometheus-node-exporter --collector.disable-defaults --collector.textfile \
+	--collector.textfile.directory="$work/metrics" --web.listen-address=$exporter
+daemon prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" --web.listen-address=$server
+# has QUERY: Prometheus knows a value for it
+has() { promtool query instant "http://$server" "$1" 2>/dev/null | grep -q '=>'; }
+holds 'nothing comes through' within 60 has 'hangar_run_info{program="all_reduce_perf"}'
+run curl -s "http://$exporter/metrics"
+expect_out '^node_textfile_scrape_error 0$'
+holds 'the hang is not said' has 'hangar_run_completed{program="all_gather_perf"} == 0'
+queries=$(python3 -c '
+import json, sys
+for panel in json.load(open(sys.argv[1]))["panels"]:
+    for target in panel["targets"]: print(target["expr"])' "$examples/grafana-dashboard.json")
+holds 'panels' [ "$(wc -l <<<"$queries")" -ge 9 ]
+while read -r query; do
+	[[ $query == *of_predicted* ]] && continue # none are made for mpi
+	query=${query//\$instance/.*} query=${query//\$collective/.*} query=${query//\$placement/in-place}
+	holds "no value for $query" has "$query"
+done <<<"$queries"
+finish

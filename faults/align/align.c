@@ -102,13 +102,17 @@ static void fill_track(struct track *track, uint64_t *sig, const struct evidence
 		       const struct align *a)
 {
 	const uint64_t *known = a->strict ? NULL : rank->index.sig;
+	uint64_t at = 0, n = track->last - track->first + 1;
 
 	track->sig = sig;
 	for (size_t i = 0; track->final && i < rank->ncalls; i++) {
 		const struct record *r = &rank->calls[i];
 
-		if (r->comm == a->comm && r->seq >= track->first && r->seq <= track->last)
-			sig[r->seq - track->first] = known ? known[i] : align_signed(a, r);
+		while (track->own && r->comm == a->comm && at < n && track->own[at] < r->seq)
+			at++;
+		at = track->own ? at : r->seq - track->first; /* from before it: huge */
+		if (r->comm == a->comm && at < n)
+			sig[at] = known ? known[i] : align_signed(a, r);
 		if (r == track->final)
 			break;
 	}
@@ -179,6 +183,8 @@ const struct record *align_record(const struct align *a, int rank, uint64_t seq)
 		return NULL;
 	if (t->plain)
 		return t->final - (t->last - seq);
+	if (t->own && (seq = t->own[seq - t->first]) == 0)
+		return NULL;
 	/* backwards from the newest: what is asked for stands near the end */
 	for (const struct record *r = t->final;; r--) {
 		if (r->comm == a->comm && r->seq == seq)
@@ -228,12 +234,14 @@ int align_init(struct align *a, const struct evidence *evidence, uint32_t comm, 
 	a->tracks = calloc((size_t)a->nranks + 1, sizeof(*a->tracks));
 	if (!a->tracks)
 		return -ENOMEM;
-	for (int i = 0; i < a->nranks; i++) {
+	for (int i = 0; i < a->nranks; i++)
 		measure_track(&a->tracks[i], &evidence->ranks[i], a);
+	rc = strict ? 0 : align_number_apart(a, evidence);
+	for (int i = 0; i < a->nranks; i++)
 		if (a->tracks[i].final && !a->tracks[i].sig)
 			words += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
-	}
-	rc = set_window(a);
+	if (rc == 0)
+		rc = set_window(a);
 	if (rc < 0)
 		return rc;
 	a->arena = calloc(words + 1, sizeof(*a->arena));
@@ -253,6 +261,8 @@ int align_init(struct align *a, const struct evidence *evidence, uint32_t comm, 
 
 void align_release(struct align *a)
 {
+	for (int i = 0; a->tracks && i < a->nranks; i++)
+		free(a->tracks[i].own);
 	free(a->tracks);
 	free(a->arena);
 	free(a->reference);

@@ -20,6 +20,9 @@ struct track {
 	uint8_t last_kind; /* of the last call, enum call_kind */
 	bool whole;	   /* no call between first and last is missing */
 	bool known;	   /* there is evidence, and `last` can be relied on */
+	uint64_t *own; /* of a rank that has no part in the others' sends and receives, so that its
+	                    * calls are counted as theirs: its own number of each of first..last, 0: a
+	                    * call of theirs; else NULL */
 };
 
 enum deviation_kind {
@@ -92,6 +95,11 @@ enum call_field field_first(const struct record *a, const struct record *b);
 /* Writes to *most what more than half of the ranks gave each field of call `seq`: a call that perhaps
  * nobody made. False where a field has no majority. Looks at a record of every rank. */
 bool align_fieldwise(const struct align *align, uint64_t seq, struct record *most);
+
+/* Of a track with numbers of its own: as far as one is that has made `own` calls; the own number of call
+ * `seq`, or of the next one. */
+uint64_t align_place(const struct track *track, uint64_t own);
+uint64_t align_own(const struct track *track, uint64_t seq);
 
 /* First number of the stretch of identical reference calls that ends with call `seq`. */
 uint64_t align_run(const struct align *align, uint64_t seq);

@@ -177,6 +177,22 @@ static void name_culprits(struct walk *w)
 	culprits_list(w->ctx.run, &w->named, w->d->ranks, sizeof(w->d->ranks));
 }
 
+/* Calls of a culprit that has no part in the others' sends and receives have its own numbers. */
+static void number_own(const struct walk *w, struct diagnosis *d)
+{
+	const struct align *a = w->ctx.align;
+	const struct track *t = NULL;
+
+	for (int i = 0; a && i < a->nranks; i++)
+		if (w->finding.culprits.in[i] && !(t = &a->tracks[i])->own)
+			return;
+	if (!t || d->comm != a->comm || d->seq_low < 1)
+		return;
+	diagnosis_note(d, "It makes no sends and receives: its calls are counted as the others'.");
+	d->seq_low = (int64_t)align_own(t, (uint64_t)d->seq_low);
+	d->seq_high = (int64_t)align_own(t, (uint64_t)d->seq_high);
+}
+
 static void write_diagnosis(struct walk *w, const struct rule *rule)
 {
 	const struct finding *f = &w->finding;
@@ -197,6 +213,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	memcpy(d->majority, f->majority, sizeof(d->majority));
 	name_culprits(w);
 	write_notes(d, f);
+	number_own(w, d);
 	if (w->ctx.evidence != w->ctx.run)
 		diagnosis_note(d, "Communicator %u is that of %s.", w->ctx.team->comm,
 			       ranks_words(w->ctx.evidence, NULL, names, sizeof(names)));

@@ -74,6 +74,7 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 {
 	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
 	const struct track *t = &ctx->align->tracks[rank];
+	uint64_t made = t->own ? t->final->seq : t->last;
 	int number = rank_number(ctx->evidence, rank);
 	char how[64], doing[64] = "";
 
@@ -93,7 +94,7 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 		finding_note(f,
 			     "Rank %d %s%s: %" PRIu64
 			     " call%s made on communicator %u, the last one %s%s.",
-			     number, how, doing, t->last, t->last == 1 ? "" : "s", ctx->align->comm,
+			     number, how, doing, made, made == 1 ? "" : "s", ctx->align->comm,
 			     t->inside ? "not returned" : "returned", tail);
 }
 

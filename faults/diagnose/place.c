@@ -29,6 +29,8 @@ uint64_t calls_completed(const struct rule_ctx *ctx, int which)
 		while (r > t->oldest && r->comm != comm)
 			r--;
 	}
+	if (t->own)
+		return align_place(t, r && r->comm == comm ? r->seq : 0);
 	return r ? (r->comm == comm ? r->seq : t->first - 1) : 0;
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/call_value.h"
 #include "evidence/evidence.h"
 
 #define FNV_BASIS 0xcbf29ce484222325ull
@@ -42,6 +43,7 @@ void evidence_index(struct evidence_rank *rank)
 
 		x->sig[i] = evidence_signature(r);
 		x->comms |= 1u << (r->comm % RECORD_COMMS);
+		x->pairs |= (uint32_t)(r->kind >= CALL_SEND) << (r->comm % RECORD_COMMS);
 		x->plain &= r->comm == x->comm && r->seq == x->first_seq + i &&
 			    r->ticket == x->first_ticket + i;
 	}

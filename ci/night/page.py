@@ -60,8 +60,8 @@ def plural(number, name, several=None):
 def link(data, name, text=None):
     """A link to a file or folder that is there, relative to the page; else its name alone."""
     name = str(name or "")
-    for base in (data.path, Path()) if name and "\0" not in name else ():
-        if (base / name).exists():
+    for base in (data.path, Path()) if name else ():
+        if source.there(base / name):
             to = os.path.relpath(base / name, data.path)
             return f'<a href="./{quote(os.fsencode(to))}">{esc(text or name)}</a>'
     return esc(text or name)
@@ -154,7 +154,7 @@ def finding_html(data, one):
 
 def evidence_html(data, one, pictures):
     verdict = one.verdict
-    lines = "".join(f"<li>{esc(line)}</li>" for line in verdict.get("lines") or [])
+    lines = "".join(f"<li>{esc(line)}</li>" for line in source.texts(verdict, "lines"))
     told = "".join(f"<p><b>{name}</b> {esc(verdict[key])}</p>" for name, key in
                    (("Cause.", "cause"), ("Fix.", "fix"), ("Prevention.", "prevention")) if verdict.get(key))
     picture = pictures.html(f"timeline-{data.evidence.index(one)}", f"Timeline of {one.path.name}")
@@ -223,7 +223,7 @@ def changed_section(data):
     counts = {v: sum(row.get("verdict") == v for row in compared) for v in VERDICTS}
     chips = " ".join(badge(v, f"{n} {v}") for v, n in counts.items() if n)
     order = {v: i for i, v in enumerate(VERDICTS)}
-    compared.sort(key=lambda row: order.get(row.get("verdict"), len(VERDICTS)))
+    compared.sort(key=lambda row: order.get(str(row.get("verdict")), len(VERDICTS)))
     return section("changed", "What changed", f"<p>{chips} &nbsp; against the baseline</p>" + table(
         "compared", COMPARED, [compared_line(row, widest) for row in compared]))
 
@@ -424,12 +424,12 @@ def health_section(data):
 
 
 def environment_section(data):
-    known = [rows.Launch(str(run.path), rows.facts_of(run.header)) for run in data.runs if run.header and not run.fault]
+    known = [rows.Launch(str(run.path), run.facts) for run in data.runs if run.facts and not run.fault]
     names = dict.fromkeys(name for launch in known for name in launch.facts if name != "started")
     facts = [(name, rows.fact_text(known, name)) for name in names]
     night = [(name, data.night.get(name)) for name in ("host", "host_class", "nccl", "driver", "started", "ended")]
     options = [(name, value) for name, value in facts if name.startswith("option ")]
-    commands = dict.fromkeys(" ".join(map(str, run.header.get("command") or [])) for run in data.runs if run.header)
+    commands = dict.fromkeys(" ".join(source.texts(run.header, "command")) for run in data.runs if run.header)
     said = dict.fromkeys(text for run in data.runs for text in run.comments)
     texts = dict(data.texts)
     return section("environment", "Environment", pairs((dict(night) | dict(f for f in facts if f not in options)).items())

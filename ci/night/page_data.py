@@ -26,6 +26,7 @@ class Run:
     """One launch: a folder with rows.csv or rows.jsonl."""
     path: Path
     header: dict = field(default_factory=dict)
+    facts: dict = field(default_factory=dict)  # of the header, as rows.facts_of has them
     comments: list = field(default_factory=list)
     end: dict = None   # None: it did not end by itself, or nothing says so
     rows: list = field(default_factory=list)  # dicts of text, as in rows.csv
@@ -120,6 +121,10 @@ def read_run(path, notes, is_fault):
         kind = value.get("type") if isinstance(value, dict) else None
         if kind == "header":
             run.header = value
+            try:
+                run.facts = rows.facts_of(value)
+            except (AttributeError, TypeError, ValueError) as error:
+                notes.append(f"{path}/rows.jsonl:{i}: damaged: {error}")
         elif kind == "comment":
             run.comments.append(str(value.get("text")))
         elif kind == "end":
@@ -144,9 +149,23 @@ def elsewhere(data):
             name = verdict.get("evidence") if isinstance(verdict, dict) else None
             for base in (data.path, data.path / str(launch.get("dir", "")), Path()) if name else ():
                 place = base / str(name)
-                if (place / "verdict.json").exists():
+                if there(place / "verdict.json"):
                     yield place
                     break
+
+
+def there(path):
+    """It exists; a name that cannot be one does not."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def texts(of, name):
+    """The texts of a list in a dict that a file brought."""
+    value = of.get(name)
+    return [str(one) for one in value] if isinstance(value, list) else []
 
 
 def listed(of, name):

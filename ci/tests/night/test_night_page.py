@@ -1,0 +1,148 @@
+"""test_night_page.py: pages of launches, evidence and nights: what they say first, damage, hostile text."""
+import json
+import math
+import os
+import random
+import sys
+import unittest
+
+from case import HEADER, TOP, NightCase
+
+sys.path.insert(0, str(TOP / "ci/tests/installed"))
+import night_sample  # noqa: E402
+import page  # noqa: E402
+import page_data  # noqa: E402
+
+LOW = {"size_bytes": 1 << 26, "of_predicted_percent": 61.4}
+WRONG = {"wrong": 3}
+# What a launch's folder holds beside ROW: rows, outcome, header; what the page must say, and must not.
+LAUNCHES = (
+    ("quiet", {}, ["Nothing was found", "75.0", "1 MiB", "2 ranks"], ["class=\"card"]),
+    ("low", {"rows_of": ({}, LOW)}, ["1 of 2 points from 1 MiB reach less than 80 %", "64 MiB out-of-place: 61 %"], []),
+    ("ended", {"outcome": "wrong-data"}, ["<h3><span class=\"badge failed\">failed</span> wrong-data"], ["Nothing was found"]),
+    ("no-header", {"header": None}, ["Nothing was found"], ["id=\"topology\""]),
+    ("hostile", {"header": {**HEADER, "hosts": [night_sample.HOSTILE], "env": {"NCCL_X<i>": "<b>"}}},
+     ["NCCL_X&lt;i&gt;", "&quot;&gt;&lt;script&gt;fail"], ["<script>fail", "<img src=x", "NCCL_X<i>"]),
+)
+VALUES = (None, 1, -1.5, "x", [], {}, [1], ["a"], {"a": 1}, True, math.nan, [[]], [{}], "9" * 400, 10 ** 400)
+
+
+class NoPictures:
+    def __init__(self, *_):
+        self.svg = {}
+
+    def html(self, *_):
+        return ""
+
+
+def places(value, at=()):
+    yield at
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*at, key))
+
+
+def changed(value, at, new):
+    if not at:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[at[0]] = changed(value[at[0]], at[1:], new)
+    return copy
+
+
+class PageTest(NightCase):
+    def page_of(self, folder, *options, **env):
+        os.environ.update(env)
+        code, out, said = self.program("page", folder, *options)
+        self.assertEqual((code, said), (0, ""))
+        self.assertEqual(out.strip(), str(folder / "page.html"))
+        return (folder / "page.html").read_text()
+
+    def test_launches(self):
+        for name, kept, has, lacks in LAUNCHES:
+            with self.subTest(name):
+                self.launch(name, **kept)
+                text = page.render(page_data.gather(self.place / name))
+                self.assertEqual([h for h in has if h not in text], [])
+                self.assertEqual([h for h in lacks if h in text], [])
+
+    def test_torn_and_lacking(self):
+        folder = self.launch("torn", ({}, {"size_bytes": 8}))
+        with open(folder / "rows.csv", "a") as file:
+            file.write("1,all_red")
+        (folder / "rows.jsonl").write_text((folder / "rows.jsonl").read_text().splitlines()[0] + '\n{"type":"en')
+        text = self.page_of(folder)
+        for said in ("rows.csv: 1 torn lines left out", "rows.jsonl:2: torn", "did not end by itself", "of 2 points"):
+            self.assertIn(said.replace("of 2 points", "2 points"), text)
+        self.assertGreater(text.count("data:image/svg+xml"), 0)
+        self.assertTrue((folder / "plots" / "sheet.svg").exists() or (folder / "plots" / "busbw.svg").exists())
+        lines = (folder / "rows.csv").read_text().replace("busbw_gbs", "other")
+        (folder / "rows.csv").write_text(lines)
+        self.assertIn("no column busbw_gbs: its rows are not shown", self.page_of(folder))
+
+    def test_nothing_to_show(self):
+        for folder, said in ((self.place, "no night.json, rows.csv or verdict.json"), (self.place / "gone", "no such folder")):
+            code, out, err = self.program("page", folder)
+            self.assertEqual((code, out), (2, ""))
+            self.assertIn(said, err)
+
+    def test_points_are_medians_over_launches(self):
+        for n, time in enumerate((10.0, 30.0, 11.0)):
+            self.launch(f"run/{n}", ({"time_us": time},))
+        data = page_data.gather(self.place / "run")
+        point, = page_data.points_of(data.runs)
+        self.assertEqual((point["time_us"], point["launches"], point["used"]), (11.0, 3, "Ring Simple 24"))
+        self.assertAlmostEqual(point["spread"], 100 * 20 / 11)
+        data.runs[1].fault = True
+        self.assertEqual(page_data.points_of(data.runs)[0]["launches"], 2)
+
+    def test_damaged_values(self):
+        self.addCleanup(setattr, page, "Pictures", page.Pictures)
+        page.Pictures = NoPictures
+        self.addCleanup(setattr, night_sample, "SIZES", night_sample.SIZES)
+        night_sample.SIZES = [8, 1 << 26]
+        night = night_sample.make(self.place / "night")
+        noise = random.Random(5)
+        for name in ("night.json", "health-after.json", "runs/drop-rank/1/evidence/verdict.json", "runs/reduce/1/rows.jsonl"):
+            kept = (night / name).read_text()
+            lines = [json.loads(line) for line in kept.splitlines()] if name.endswith("l") else json.loads(kept)
+            where = list(places(lines))
+            for at in noise.sample(where, min(40, len(where))):
+                value = noise.choice(VALUES)
+                new = changed(lines, at, value)
+                with self.subTest(name, at=at, value=str(value)[:20]):
+                    many = name.endswith("l") and isinstance(new, list)
+                    (night / name).write_text("\n".join(map(json.dumps, new)) if many else json.dumps(new))
+                    self.assertIn("</html>", page.render(page_data.gather(night)))
+            (night / name).write_text(kept)
+
+    def test_night(self):
+        night_sample.COLLECTIVES, kept = ["alltoall"], night_sample.COLLECTIVES
+        self.addCleanup(setattr, night_sample, "COLLECTIVES", kept)
+        text = self.page_of(night_sample.make(self.place / "night"))
+        order = [text.index(f'id="{name}"') for name in
+                 ("findings", "changed", "runs", "points", "pictures", "health", "topology", "environment", "files")]
+        self.assertEqual(order, sorted(order))
+        self.assertLess(text.index("badge failed\">failed"), text.index("badge regression\">regression"))
+        for said in ("18 slower", "exit 10", "Points that are slower".lower(), "absent", ">moved<", "after 634 ms"):
+            self.assertIn(said, text)
+        self.assertNotIn("<script>fail", text)
+        night = json.loads((self.place / "night/night.json").read_text())
+        night["state"] = "incomplete"
+        (self.place / "night/night.json").write_text(json.dumps(night))
+        self.assertIn("the night is incomplete", page.render(page_data.gather(self.place / "night")))
+
+    def test_without_gnuplot(self):
+        self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])
+        tools = self.place / "bin"
+        tools.mkdir()
+        for name in ("sh", "awk", "sed", "dirname", "env", "python3", "cut", "sort", "wc"):
+            for folder in ("/usr/local/bin", "/usr/bin", "/bin"):
+                if os.access(f"{folder}/{name}", os.X_OK) and not (tools / name).exists():
+                    (tools / name).symlink_to(f"{folder}/{name}")
+        text = self.page_of(self.launch("one"), PATH=str(tools))
+        self.assertIn("pictures are missing", text)
+        self.assertIn("1 MiB", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

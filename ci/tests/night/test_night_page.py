@@ -27,6 +27,16 @@ LAUNCHES = (
 VALUES = (None, 1, -1.5, "x", [], {}, [1], ["a"], {"a": 1}, True, math.nan, [[]], [{}], "9" * 400, 10 ** 400)
 
 
+# A program that measures 100 GB/s at 2 ranks and 10 less for each more; 5 ranks fail after their rows.
+FAKE = """#!/bin/sh
+while [ $# -gt 0 ]; do case $1 in -g) n=$2 ;; --out) out=$2 ;; esac; shift; done
+mkdir -p "$out"
+printf '%s\\n' schema,collective,backend,nranks,nnodes,size_bytes,dtype,redop,root,placement,mode,time_us,busbw_gbs \
+	1,alltoall,mpi,$n,1,$((1048576 / n * n)),float,none,-1,out-of-place,stream,10,$((120 - 10 * n)) >"$out/rows.csv"
+[ "$n" != 5 ] || { echo "rank 4 died"; exit 14; }
+"""
+
+
 class NoPictures:
     def __init__(self, *_):
         self.svg = {}
@@ -130,6 +140,26 @@ class PageTest(NightCase):
         night["state"] = "incomplete"
         (self.place / "night/night.json").write_text(json.dumps(night))
         self.assertIn("the night is incomplete", page.render(page_data.gather(self.place / "night")))
+
+    def test_scaling(self):
+        self.addCleanup(os.environ.pop, "BUILD", None)
+        os.environ["BUILD"] = str(self.place)
+        (self.place / "alltoall_perf").write_text(FAKE)
+        (self.place / "alltoall_perf").chmod(0o755)
+        code, out, said = self.program("scaling", "-r", "4,2,3,5", "-l", "2", self.place / "to", "alltoall_perf", "--", "-b", "1M")
+        self.assertEqual((code, said), (14, ""))
+        self.assertEqual(out.count(": exit 0"), 6)
+        self.assertIn("rank 4 died", out)
+        lines = [line.split(",") for line in (self.place / "to/scaling.csv").read_text().splitlines()]
+        self.assertEqual([line[4:7] + line[8:] for line in lines[1:]], [
+            ["2", "100", "100.0", "2"], ["3", "90", "90.0", "2"], ["4", "80", "80.0", "2"], ["5", "70", "70.0", "2"]])
+        self.assertIn('alt="Over ranks"', (self.place / "to/page.html").read_text())
+        for wrong, why in ((["-r", "1"], "from 2"), (["--launch", "mpirun"], "no {}"), ([], "has launches already")):
+            code, _, said = self.program("scaling", *wrong, self.place / "to", "alltoall_perf")
+            self.assertEqual(code, 2)
+            self.assertIn(why, said)
+        code, _, said = self.program("scaling", self.place / "new", "no_perf")
+        self.assertIn("no no_perf in", said)
 
     def test_without_gnuplot(self):
         self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])

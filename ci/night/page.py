@@ -43,12 +43,7 @@ def num(value, form=None):
 
 def size_text(value):
     value = rows.number(value)
-    if math.isnan(value):
-        return ""
-    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if value >= unit:
-            return f"{value / unit:g} {name}" if value % unit == 0 else f"{value / unit:.2f} {name}"
-    return f"{value:g} B"
+    return "" if math.isnan(value) else rows.human(value)
 
 
 def plural(number, name, several=None):
@@ -284,7 +279,7 @@ class Pictures:
             write(place / "all" / "rows.csv", [*source.POINT, *source.SHOWN],
                   [[plain(p[c]) for c in (*source.POINT, *source.SHOWN)] for p in points])
             folders["all"] = ""
-        if times := source.detections(data):
+        if len(times := source.detections(data)) > 1:
             write(place / "all" / "detection.csv", ["fault", "outcome", "detect_ms"], [list(map(plain, t)) for t in times])
             folders["all"] = ""
         if data.trend:
@@ -366,9 +361,9 @@ PICTURES = (("slower", "Over nights: points that are slower now"), ("sheet", "Al
 
 def pictures_section(pictures):
     main = "".join(pictures.html(name, title) for name, title in PICTURES)
-    single = "".join(pictures.html(name, name.replace("-", " ", 1)) for name in sorted(pictures.svg)
-                     if name.startswith(("busbw", "latency")))
-    return section("pictures", "Pictures", main + (fold("Each collective", single) if main else single))
+    names = [name for name in sorted(pictures.svg) if name.startswith(("busbw", "latency"))]
+    single = "".join(pictures.html(name, name.replace("-", " ", 1)) for name in names)
+    return section("pictures", "Pictures", single + main if len(names) <= 4 else main + fold("Each collective", single))
 
 
 # ---- topology and environment ----

@@ -1,7 +1,6 @@
 /* perf_agree.h: before the first call, ranks that were started with different options are refused, and
  * different settings of NCCL are said. */
-#ifndef HANGAR_PERF_AGREE_H
-#define HANGAR_PERF_AGREE_H
+#pragma once
 
 #include "backend/job.h"
 #include "options/settings.h"
@@ -16,5 +15,3 @@ int perf_agree(struct job *job, const struct program *program, const char *backe
 /* Says on standard error, in one line of rank 0's, in which settings ranks differ: that is no error,
  * but the first suspect should they hang. Collective. 0 or a negative errno with the error set. */
 int perf_agree_settings(struct job *job, const struct settings *mine);
-
-#endif

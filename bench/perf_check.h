@@ -1,6 +1,5 @@
 /* perf_check.h: what is refused before any rank is started. */
-#ifndef HANGAR_PERF_CHECK_H
-#define HANGAR_PERF_CHECK_H
+#pragma once
 
 #include "perf_rank.h"
 
@@ -24,5 +23,3 @@ void warn_unwatched(const struct program *program);
 /* --baseline: the folder must hold the healthy twin of this command on `ranks` ranks (0: not known). 0 or -EINVAL
  * with a usage error. */
 int check_baseline(const struct program *program, int ranks, struct error *err);
-
-#endif

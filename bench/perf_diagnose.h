@@ -1,7 +1,6 @@
 /* perf_diagnose.h: the diagnoser's place in a run that went wrong: behind the monitor, before
  * the verdict. */
-#ifndef HANGAR_PERF_DIAGNOSE_H
-#define HANGAR_PERF_DIAGNOSE_H
+#pragma once
 
 #include "diagnose/diagnose.h"
 #include "process/task.h"
@@ -40,5 +39,3 @@ struct monitor_client perf_diagnose_client(struct perf_diagnose *self);
  * its time. */
 void perf_diagnose_start(struct perf_diagnose *self);
 void perf_diagnose_release(struct perf_diagnose *self);
-
-#endif

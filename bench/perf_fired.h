@@ -1,6 +1,5 @@
 /* perf_fired.h: whether the faults that were ordered fired, told past the diagnoser. */
-#ifndef HANGAR_PERF_FIRED_H
-#define HANGAR_PERF_FIRED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void fired_wrap(struct fired_watch *watch, struct supervisor_hooks *hooks,
  * never fired on the rank: such a run proves nothing. Without --expect what happened keeps
  * its code. */
 int fired_exit_code(const struct program *program, int code);
-
-#endif

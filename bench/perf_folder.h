@@ -1,7 +1,6 @@
 /* perf_folder.h: where an abnormal run keeps its evidence: results/runs/DATE-PROGRAM-KEY below the
  * working directory. */
-#ifndef HANGAR_PERF_FOLDER_H
-#define HANGAR_PERF_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ void folder_describe(const struct program *program, struct evidence *evidence);
  * errno with the error set. */
 int folder_keep_twin(const struct program *program, int rank, int nranks, const char *backend,
 		     struct error *err);
-
-#endif

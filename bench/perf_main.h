@@ -1,6 +1,5 @@
 /* perf_main.h: the program around a collective. */
-#ifndef HANGAR_PERF_MAIN_H
-#define HANGAR_PERF_MAIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct perf_hooks {
 /* The same with hooks. */
 int perf_main_hooked(const struct collective *collective, const struct perf_hooks *hooks, int argc,
 		     char **argv);
-
-#endif

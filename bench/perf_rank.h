@@ -1,6 +1,5 @@
 /* perf_rank.h: what a rank's process does, from MPI_Init to its outcome. */
-#ifndef HANGAR_PERF_RANK_H
-#define HANGAR_PERF_RANK_H
+#pragma once
 
 #include "backend/call.h"
 #include "process/cgroup.h"
@@ -29,5 +28,3 @@ struct program {
 
 /* supervisor_run's rank_main; `arg` is a struct program. Returns the exit code. */
 int perf_rank(void *arg);
-
-#endif

@@ -1,8 +1,7 @@
 /* perf_report.h: between perf_rank.c and perf_report.c: all that a rank's process holds, and what
  * stands beside the times that it measures. Each open step returns 0 or a negative errno with the
  * error set, and does nothing where it was not asked for. */
-#ifndef HANGAR_PERF_REPORT_H
-#define HANGAR_PERF_REPORT_H
+#pragma once
 
 #include "measure/bench.h"
 #include "measure/devices.h"
@@ -56,5 +55,3 @@ int rank_save_trace(struct rank *r);
 
 /* --reconcile: before NCCL's first call, which is when it reads its settings. */
 void rank_ask_nccl(struct rank *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* backend.h: what executes calls and holds buffers. One table of hooks per backend, in
  * NAME/ops.c. */
-#ifndef HANGAR_BACKEND_H
-#define HANGAR_BACKEND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -210,5 +209,3 @@ const struct backend_ops *backend_find(const char *name);
 /* Returns NULL when the table is complete and as its flags say, else the name of the first hook or
  * field that is wrong, "graph.end" in one of the small tables. Run by the tests. */
 const char *backend_check(const struct backend_ops *ops);
-
-#endif

@@ -1,7 +1,6 @@
 /* call.h: the chain that a communication call (base/call_value.h) travels: fault filter, flight
  * recorder, backend. */
-#ifndef HANGAR_CALL_H
-#define HANGAR_CALL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ int chain_group_end(struct chain *chain);
 
 /* Stream-ordered local copy; no communication, not recorded. */
 int chain_copy(struct chain *chain, void *dst, const void *src, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* check_call.h: the check of one finished call on this rank. */
-#ifndef HANGAR_CHECK_CALL_H
-#define HANGAR_CHECK_CALL_H
+#pragma once
 
 #include "backend/backend.h"
 #include "check/check.h"
@@ -25,5 +24,3 @@ struct check_place {
  * `report->rank` is set to `rank`. */
 int check_call(struct backend *be, const struct check_data *data, int rank,
 	       const struct check_place *place, struct check_report *report);
-
-#endif

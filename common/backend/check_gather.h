@@ -1,6 +1,5 @@
 /* check_gather.h: what the ranks' checks of one call come to together. */
-#ifndef HANGAR_CHECK_GATHER_H
-#define HANGAR_CHECK_GATHER_H
+#pragma once
 
 #include "check/check.h"
 #include "backend/job.h"
@@ -13,5 +12,3 @@ struct check_sum {
 /* In: this rank's report. Out, on all ranks: the report of the first rank that found something,
  * with its rank in the job, and the sums. 0 or a negative errno with the error set. Collective. */
 int check_gather(struct job *job, struct check_report *report, struct check_sum *sum);
-
-#endif

@@ -1,6 +1,5 @@
 /* collective.h: what a bench/NAME_perf.c file states about its collective, and nothing else. */
-#ifndef HANGAR_COLLECTIVE_H
-#define HANGAR_COLLECTIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,5 +110,3 @@ int run_call(struct chain *chain, const struct invocation *invocation, enum call
  * group. */
 int run_exchange(struct chain *chain, const struct invocation *invocation, size_t count,
 		 const void *send, int to, void *recv, int from);
-
-#endif

@@ -1,6 +1,5 @@
 /* comm_set.h: the communicators of a run: number 0 holds all ranks of the group, the others some of them. */
-#ifndef HANGAR_COMM_SET_H
-#define HANGAR_COMM_SET_H
+#pragma once
 
 #include "base/call_value.h"
 
@@ -31,5 +30,3 @@ int comm_set_member(const struct comm_set *set, uint32_t comm, int member);
 
 /* The first communicator from number `from` on of which `rank` is a member; -1: none. */
 int comm_set_next(const struct comm_set *set, int from, int rank);
-
-#endif

@@ -1,7 +1,6 @@
 /* job.h: how the ranks meet: rank numbers, nodes, barriers and gathers over MPI, apart from the
  * traffic under test. */
-#ifndef HANGAR_JOB_H
-#define HANGAR_JOB_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -83,5 +82,3 @@ void job_hurry(struct job *job, struct job_time former);
 /* A barrier behind work that each rank does by itself: job->deadline holds, whatever -T says.
  * `what` is a string constant. */
 int job_await_work(struct job *job, const char *what);
-
-#endif

@@ -1,7 +1,6 @@
 /* traffic.h: who sends how much to whom in alltoallv: a generated pattern or a matrix file
  * (nccl-tests' variables). */
-#ifndef HANGAR_TRAFFIC_H
-#define HANGAR_TRAFFIC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void traffic_release(struct traffic *traffic);
 /* Elements that `from` sends to `to` when the size asked for is `bytes` (ignored with a matrix);
  * whole 16-byte units, as in nccl-tests. */
 size_t traffic_count(const struct traffic *traffic, int from, int to, size_t bytes, size_t elsize);
-
-#endif

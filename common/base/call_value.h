@@ -1,7 +1,6 @@
 /* call_value.h: one communication call, and one request for a communicator, as values: what the
  * chain of backend/call.h carries and the flight recorder records. */
-#ifndef HANGAR_CALL_VALUE_H
-#define HANGAR_CALL_VALUE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ struct comm_request {
 	unsigned char id[COMM_ID_BYTES]; /* the library's own name for it: NCCL's unique id; MPI: a
 	                                  * tag (uint32_t) */
 };
-
-#endif

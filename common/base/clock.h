@@ -1,6 +1,5 @@
 /* clock.h: the one clock of hangar: CLOCK_MONOTONIC, which all processes of a host share. */
-#ifndef HANGAR_CLOCK_H
-#define HANGAR_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -26,5 +25,3 @@ static inline void clock_nap(double seconds)
 	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
 	nanosleep(&t, NULL);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* dtype.h: the element types and reduction operators of a collective, their names, sizes and bit
  * formats. */
-#ifndef HANGAR_DTYPE_H
-#define HANGAR_DTYPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ size_t dtype_size(enum dtype type);
  * floats with %.9g or %.17g and their bits in hex. Writes at most `len` bytes, always
  * terminated; returns buf. */
 char *dtype_format(enum dtype type, const void *bits, char *buf, size_t len);
-
-#endif

@@ -30,8 +30,7 @@
  *
  * With more ranks than that, min(limit, 8) are active: more would cost time and find nothing.
  */
-#ifndef HANGAR_CHECK_ELEMENT_H
-#define HANGAR_CHECK_ELEMENT_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -427,5 +426,3 @@ CHECK_HD uint64_t check_reduced_at(const struct check_plan *p, uint64_t index, u
 	}
 	return p->op == OP_AVG ? check_average(p, carrier) : check_carried(p, carrier, p->active);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* error.h: the first error of a process, kept where it was first known and carried to every
  * sink. */
-#ifndef HANGAR_ERROR_H
-#define HANGAR_ERROR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ void *must(void *memory);
 
 /* Room for element n of an array whose capacity doubles: the array, perhaps elsewhere; as must. */
 void *must_room(void *array, int n, size_t size);
-
-#endif

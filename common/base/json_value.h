@@ -1,6 +1,5 @@
 /* json_value.h: jansson values from C values that JSON can't hold as they are. */
-#ifndef HANGAR_JSON_VALUE_H
-#define HANGAR_JSON_VALUE_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ int json_value_save(const json_t *value, const char *path, size_t flags);
 
 /* n strings. */
 json_t *json_value_texts(char *const *texts, int n);
-
-#endif

@@ -1,6 +1,5 @@
 /* number.h: floating-point numbers as text. */
-#ifndef HANGAR_NUMBER_H
-#define HANGAR_NUMBER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ char *number_fit(double value, int width, char *buf, size_t len);
 
 /* With so many decimals. Returns buf. */
 char *number_fixed(double value, int decimals, char *buf, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* outcome.h: what became of a run, as exit code, as word, and against what was expected. */
-#ifndef HANGAR_OUTCOME_H
-#define HANGAR_OUTCOME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ char *expect_class(const char *spec, char *buf, size_t len);
  * it matches; else 1. Usage errors stay 2 and unsupported stays 77 unless they were expected:
  * they say that the run did not happen. */
 int expect_exit_code(const char *spec, enum outcome outcome, const char *class, const char *ranks);
-
-#endif

@@ -1,6 +1,5 @@
 /* output.h: did what was written arrive? Disks fill up, and streams say so late. */
-#ifndef HANGAR_OUTPUT_H
-#define HANGAR_OUTPUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -26,5 +25,3 @@ void output_guard(const char *program);
 /* Could a line be written to standard output by another process that would not tell of a failure?
  * 0, or a negative errno with the error set: it is closed, or its disk is full. Writes nothing. */
 int output_room(struct error *err);
-
-#endif

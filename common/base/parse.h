@@ -1,6 +1,5 @@
 /* parse.h: text to value, all or nothing: no blanks, no trailing letters, no overflow. */
-#ifndef HANGAR_PARSE_H
-#define HANGAR_PARSE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ int parse_real(const char *text, double min, double max, double *value);
 /* Digits in `base`: 2, 10 or 16, or 0 to tell by the prefix 0b or 0x. 0x is allowed, not
  * required, in base 16. */
 int parse_unsigned(const char *text, int base, uint64_t max, uint64_t *value);
-
-#endif

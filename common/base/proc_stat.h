@@ -1,6 +1,5 @@
 /* proc_stat.h: what the kernel says of a process or thread in /proc/PID/stat (proc_pid_stat(5)). */
-#ifndef HANGAR_PROC_STAT_H
-#define HANGAR_PROC_STAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct proc_account {
 /* Of the main thread of process `pid`, of the calling thread for 0. False where there is none or
  * the kernel keeps none. */
 bool proc_account_read(struct proc_account *account, pid_t pid);
-
-#endif

@@ -1,7 +1,6 @@
 /* rank_list.h: ranks as verdicts write them: "1,3", "-" for nobody; as sentences do: "rank 1",
  * "ranks 0-2,5". */
-#ifndef HANGAR_RANK_LIST_H
-#define HANGAR_RANK_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ size_t rank_list_count(const char *list);
 /* Ranks i of 0..nranks-1 with in[i] as "rank 1", "ranks 0-2,5", "no rank"; "..." ends a list for
  * which there is no room. `len` is at least 32. Returns buf. */
 const char *rank_list_words(const bool *in, int nranks, char *buf, size_t len);
-
-#endif

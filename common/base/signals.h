@@ -1,6 +1,5 @@
 /* signals.h: the signals that end a run, and the end of a child, as a descriptor to read. */
-#ifndef HANGAR_SIGNALS_H
-#define HANGAR_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 
@@ -9,5 +8,3 @@
  * restore. SIGCHLD is no longer ignored, in case a launcher passed that on: the kernel would
  * reap children behind our back. */
 int signals_open(int flags, sigset_t *old);
-
-#endif

@@ -1,7 +1,6 @@
 /* stats.h: order statistics of a sample, and when to stop sampling. Pure functions; no clock, no
  * communication. */
-#ifndef HANGAR_STATS_H
-#define HANGAR_STATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct stop_rule {
  * calls are short. An interval of fewer than 6 samples is never precise. */
 enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n,
 			    double spent_seconds);
-
-#endif

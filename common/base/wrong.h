@@ -1,7 +1,6 @@
 /* wrong.h: a wrong element that the check of a call found, as a value: what the flight recorder keeps
  * of it. */
-#ifndef HANGAR_WRONG_H
-#define HANGAR_WRONG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct wrong_data {
 	enum dtype dtype;
 	bool sent; /* it stands in the rank's own send buffer; else it was received */
 };
-
-#endif

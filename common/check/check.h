@@ -5,8 +5,7 @@
  * one filled pool serves every size and any rank can compute what any other sent. Contributions
  * to a reduction are chosen so that every order of reduction gives one exact result in that type
  * (check_element.h says how). */
-#ifndef HANGAR_CHECK_H
-#define HANGAR_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ void check_verify(const struct check_data *data, const void *recv, const struct 
 
 /* One line without newline: "rank 2 element 17: expected 3 got 0: zero (12 wrong)". Returns buf. */
 char *check_describe(const struct check_report *report, char *buf, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* check_classify.h: give a failure its name. */
-#ifndef HANGAR_CHECK_CLASSIFY_H
-#define HANGAR_CHECK_CLASSIFY_H
+#pragma once
 
 #include "base/element.h"
 #include "check/check.h"
@@ -25,5 +24,3 @@ uint64_t check_reduced_with(const struct check_plan *p, uint64_t index, uint32_t
 /* The reduction at `index` with one bit of `culprit`'s contribution flipped. */
 uint64_t check_reduced_flipped(const struct check_plan *p, uint64_t index, uint32_t culprit,
 			       uint32_t bit);
-
-#endif

@@ -3,8 +3,7 @@
  * Host memory is never touched and nothing is waited for. Every function returns a cudaError_t as
  * int, 0 for success; `stream` is a cudaStream_t. A verify hook: reset, one check_cuda_verify per
  * segment, copy the result back, wait. */
-#ifndef HANGAR_CHECK_CUDA_H
-#define HANGAR_CHECK_CUDA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +38,4 @@ int check_cuda_verify(void *stream, const struct check_plan *plan, int source, i
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* segment.h: what must stand where in a receive buffer: the oracle's words. */
-#ifndef HANGAR_SEGMENT_H
-#define HANGAR_SEGMENT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ struct segment {
 	int from;	  /* SEGMENT_COPY only */
 	size_t from_at;	  /* place in the send buffer(s), elements */
 };
-
-#endif

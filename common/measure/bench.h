@@ -1,7 +1,6 @@
 /* bench.h: one run of one collective: everything that measuring a point needs, put together
  * once. */
-#ifndef HANGAR_BENCH_H
-#define HANGAR_BENCH_H
+#pragma once
 
 #include "backend/backend.h"
 #include "measure/buffers.h"
@@ -33,5 +32,3 @@ struct bench {
 	                                      * predictions, */
 	const struct predictor *predictor; /* and these they are; NULL: none, or another rank */
 };
-
-#endif

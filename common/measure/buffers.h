@@ -5,8 +5,7 @@
  * CHECK_GUARD bytes before and after. Slot i of a size starts at i * stride, stride = size
  * rounded up to 512 bytes, modulo the number of slots that fit: the same for every sweep,
  * whatever -e says. */
-#ifndef HANGAR_BUFFERS_H
-#define HANGAR_BUFFERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -49,5 +48,3 @@ int buffers_fill(struct buffers *buffers, const struct check_data *data, int ran
 
 /* The send pool was written to: the next buffers_fill starts over. */
 void buffers_dirty(struct buffers *buffers);
-
-#endif

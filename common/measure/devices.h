@@ -1,6 +1,5 @@
 /* devices.h: which rank of a host takes which device, and which ranks are too many. */
-#ifndef HANGAR_DEVICES_H
-#define HANGAR_DEVICES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 /* Environment that lets NCCL put several ranks on one device: a host id of its own per rank and the
  * socket transport. What the user has set stays. After job_select, before the backend is opened. */
 void devices_share_gpu(const struct job *job, const char *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* irregular.h: counts and call of an exchange that follows a traffic matrix (alltoallv). */
-#ifndef HANGAR_IRREGULAR_H
-#define HANGAR_IRREGULAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void irregular_summary(const struct geometry *geometry, int rank, double us, cha
 
 /* struct collective's run: one CALL_ALLTOALLV with this rank's row and column of the matrix. */
 int irregular_run(struct chain *chain, const struct invocation *invocation);
-
-#endif

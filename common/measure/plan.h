@@ -1,6 +1,5 @@
 /* plan.h: one point in one placement, made ready: shape, slots, oracle, and how to issue it. */
-#ifndef HANGAR_PLAN_H
-#define HANGAR_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ int plan_fill(struct plan *plan, struct checked_slot slot);
 int plan_issue_checked(struct plan *plan, struct checked_slot slot);
 /* Compare everything; `report` as from check_call. The slot must have completed. */
 int plan_check(struct plan *plan, struct checked_slot slot, struct check_report *report);
-
-#endif

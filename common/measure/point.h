@@ -1,6 +1,5 @@
 /* point.h: measure one point in one placement, from first call to finished row. */
-#ifndef HANGAR_POINT_H
-#define HANGAR_POINT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ struct measured {
 int point_measure(struct bench *bench, const struct point *point, bool in_place,
 		  struct measured *measured);
 void point_release(struct measured *measured);
-
-#endif

@@ -1,7 +1,6 @@
 /* predict.h: predictions beside the rows of a run: where its topology comes from, and the model over
  * it. */
-#ifndef HANGAR_PREDICT_H
-#define HANGAR_PREDICT_H
+#pragma once
 
 #include "measure/bench.h"
 #include "backend/nccl/kernel_cost.h"
@@ -63,5 +62,3 @@ const struct topo_system *predict_topology(const struct predict *predict);
 /* For predict_open (predict_rows.c): the hooks' functions; `ctx` is the struct predict. */
 void predict_row(void *ctx, struct row *row);
 double predict_reached(void *ctx, char *text, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* run.h: a whole run on one rank: the sweep, point by point, and what it came to. */
-#ifndef HANGAR_RUN_H
-#define HANGAR_RUN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -50,5 +49,3 @@ void run_note_culprits(struct run *run, const struct check_report *report);
 /* Closing lines; decides between ok, wrong data and slow. Rank 0's figures; the outcome is
  * spread to all. Collective. */
 int run_finish(struct run *run);
-
-#endif

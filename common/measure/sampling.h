@@ -1,6 +1,5 @@
 /* sampling.h: the samples of one point, of every rank, gathered at rank 0 batch by batch. */
-#ifndef HANGAR_SAMPLING_H
-#define HANGAR_SAMPLING_H
+#pragma once
 
 #include <stddef.h>
 
@@ -39,5 +38,3 @@ int sampling_batch(struct sampling *sampling, const struct checked_slot *checked
 /* Rank 0: put statistics into the row (times, spread, slowest rank, sample counts, stop reason).
  * The row borrows arrays of `sampling`. */
 void sampling_finish(struct sampling *sampling, struct row *row);
-
-#endif

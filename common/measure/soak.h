@@ -1,7 +1,6 @@
 /* soak.h: a sweep that runs again and again (-N): a point's newest time beside its former ones.
  * Pure functions; rank 0 alone has a soak. */
-#ifndef HANGAR_SOAK_H
-#define HANGAR_SOAK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ const char *soak_judge(struct soak_point *point, double us, char *text, size_t l
 /* The same for point number `i` of the sweep, which may be new. NULL also without memory. */
 const char *soak_row(struct soak *soak, size_t i, double us, char *text, size_t len);
 void soak_release(struct soak *soak);
-
-#endif

@@ -1,6 +1,5 @@
 /* sweep.h: the sizes, types, operators and roots of a run, in nccl-tests' order. */
-#ifndef HANGAR_SWEEP_H
-#define HANGAR_SWEEP_H
+#pragma once
 
 #include "backend/backend.h"
 #include "backend/collective.h"
@@ -43,5 +42,3 @@ int sweep_check(const struct sweep *sweep, struct error *err);
 
 /* The size after `bytes`, or 0 after the last. */
 size_t sweep_next_size(const struct options *options, size_t bytes);
-
-#endif

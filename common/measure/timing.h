@@ -5,8 +5,7 @@
  *           have completed, over the number of calls (nccl-tests' meaning of "time").
  * isolated  one call at a time, all ranks starting at the same moment: one sample per call.
  * graph     a captured batch, replayed: one sample per launch series, over the number of calls. */
-#ifndef HANGAR_TIMING_H
-#define HANGAR_TIMING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ double timing_calls_deadline(const struct timing *timing, double calls);
 
 /* The same for the next batch. */
 double timing_batch_deadline(const struct timing *timing);
-
-#endif

@@ -1,6 +1,5 @@
 /* tuning.h: what the library does with a point's calls: a pass apart from those that are timed. */
-#ifndef HANGAR_TUNING_H
-#define HANGAR_TUNING_H
+#pragma once
 
 #include "report/row.h"
 #include "measure/timing.h"
@@ -10,5 +9,3 @@
  * estimated. Fills in the used fields of `row`, per call, and NCCL's estimate. Nothing happens on a
  * backend without these hooks. 0 or a negative errno with the error set. Collective. */
 int tuning_probe(struct timing *timing, struct row *row);
-
-#endif

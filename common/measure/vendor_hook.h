@@ -1,6 +1,5 @@
 /* vendor_hook.h: --vendor of a run: its best row beside what vendors say of its links. */
-#ifndef HANGAR_VENDOR_HOOK_H
-#define HANGAR_VENDOR_HOOK_H
+#pragma once
 
 #include "measure/run.h"
 #include "topo/vendor_run.h"
@@ -14,5 +13,3 @@ struct vendor_hook {
  * NULL where they are not known; `device` and `sys` live as long as the hook. */
 const struct run_hook *vendor_hook_open(struct vendor_hook *vendor, const char *device,
 					size_t memory, const struct topo_system *sys);
-
-#endif

@@ -1,6 +1,5 @@
 /* nccl_choice.h: how NCCL carried out calls, from the lines that its log has for them. */
-#ifndef HANGAR_NCCL_CHOICE_H
-#define HANGAR_NCCL_CHOICE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct nccl_choice {
  * TUNING by rank 0 (NCCL 2.25 to 2.30). 0, or -ENODATA when no line says anything (`choice` is left
  * alone). */
 int nccl_choice_read(struct nccl_choice *choice, const char *log, size_t len);
-
-#endif

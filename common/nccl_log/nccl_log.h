@@ -1,6 +1,5 @@
 /* nccl_log.h: what NCCL_DEBUG=INFO output of one or many ranks says, as data. */
-#ifndef HANGAR_NCCL_LOG_H
-#define HANGAR_NCCL_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -280,5 +279,3 @@ int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct topo
 
 /* "0-3,7" of n ascending numbers of at least `width` digits. */
 void nccl_log_print_list(FILE *out, const int *numbers, int n, int width);
-
-#endif

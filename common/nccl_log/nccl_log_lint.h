@@ -1,6 +1,5 @@
 /* nccl_log_lint.h: the inside of the check of rings, shared by its two files. */
-#ifndef HANGAR_NCCL_LOG_LINT_H
-#define HANGAR_NCCL_LOG_LINT_H
+#pragma once
 
 #include "nccl_log/nccl_log_topo.h"
 
@@ -47,5 +46,3 @@ enum nccl_near nccl_lint_near(const struct linter *lint, int a, int b, double *b
 /* nccl_log_lint_topo.c: NUMA ping-pong on one ring; orders that differ across channels. */
 void nccl_lint_numa(struct linter *lint, const struct nccl_ring *ring);
 void nccl_lint_orders(struct linter *lint);
-
-#endif

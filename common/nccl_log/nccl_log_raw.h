@@ -1,7 +1,6 @@
 /* nccl_log_raw.h: the reader's inside: what lines come from, and what they said before it is
  * joined. */
-#ifndef HANGAR_NCCL_LOG_RAW_H
-#define HANGAR_NCCL_LOG_RAW_H
+#pragma once
 
 #include "nccl_log/nccl_log.h"
 
@@ -88,5 +87,3 @@ const struct nccl_path *nccl_log_path(const struct nccl_log *log, const char *ho
 
 /* A communicator's line that is the head of what is printed of it. */
 void nccl_log_print_title(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm);
-
-#endif

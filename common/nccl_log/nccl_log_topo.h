@@ -1,7 +1,6 @@
 /* nccl_log_topo.h: of a host's topology what rings are checked against: how two of its GPUs are
  * joined. */
-#ifndef HANGAR_NCCL_LOG_TOPO_H
-#define HANGAR_NCCL_LOG_TOPO_H
+#pragma once
 
 #include "nccl_log/nccl_log.h"
 #include "topo/topo.h"
@@ -32,5 +31,3 @@ int nccl_topo_numa(const struct nccl_log *log, const struct topo_system *topo,
 
 /* "NVL", "PIX", ... "?" */
 const char *nccl_near_name(enum nccl_near near);
-
-#endif

@@ -1,7 +1,6 @@
 /* backend_kind.h: what the name of a backend says, also where this build lacks it: rows, faults and
  * evidence on disk carry the name alone. */
-#ifndef HANGAR_BACKEND_KIND_H
-#define HANGAR_BACKEND_KIND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ enum alloc_kind {
 	ALLOC_NCCL, /* ncclMemAlloc, nccl-tests' kind */
 	ALLOC_CUDA  /* cudaMalloc; without a GPU both are host memory */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* options.h: what a user may ask of a *_perf binary: parsed once, checked as a whole, never
  * changed. */
-#ifndef HANGAR_OPTIONS_H
-#define HANGAR_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,5 +147,3 @@ int options_color(const struct options *options, int rank);
 /* --help text, --completion script: generated from the table that parses. */
 void options_print_help(FILE *out, const struct option_target *target, const char *program);
 int options_print_completion(FILE *out, const char *shell, const char *program);
-
-#endif

@@ -1,7 +1,6 @@
 /* options_agree.h: do all ranks of a run have the same options, where they must? Nothing here
  * communicates: the caller brings the ranks' values together. */
-#ifndef HANGAR_OPTIONS_AGREE_H
-#define HANGAR_OPTIONS_AGREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ uint64_t options_agree_hash(const struct options_agree *mine);
  * "rank 3 has -d half, ranks 0-2 have -d float". Among equally many nobody is more: then in the order
  * of ranks. */
 bool options_agree_same(const struct options_agree *all, int nranks, char *text, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* options_table.h: one row per option, walked by parser, help, completion. For options*.c only. */
-#ifndef HANGAR_OPTIONS_TABLE_H
-#define HANGAR_OPTIONS_TABLE_H
+#pragma once
 
 #include "options/options.h"
 
@@ -110,5 +109,3 @@ int option_reject(struct option_set *set, int i, const char *fmt, ...)
 /* Does what follows once all is parsed: derived fields, then contradictions. 0, or -EINVAL with the
  * error set. */
 int options_check(struct option_set *set);
-
-#endif

@@ -1,6 +1,5 @@
 /* rank_groups.h: ranks grouped by the value that they have of something: the odd ones, and most. */
-#ifndef HANGAR_RANK_GROUPS_H
-#define HANGAR_RANK_GROUPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void rank_groups(struct rank_groups *groups, const uint64_t *values, int nranks)
 
 /* FNV-1a of a text, never 0: a value for rank_groups. */
 uint64_t rank_groups_value(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* settings.h: the settings of NCCL, and the libraries, that one rank has, as text; and in what ranks
  * differ. Pure; settings_read.h reads them. */
-#ifndef HANGAR_SETTINGS_H
-#define HANGAR_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ bool settings_like(const char *a, const char *b, const char *name);
 /* All differences in one line: "NCCL_ALGO: rank 3: Tree; ranks 0-2: unset. NCCL_X (may matter): ...".
  * Returns buf. */
 char *settings_words(const struct setting_difference *found, size_t n, char *buf, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* settings_read.h: the settings that NCCL finds in this process. */
-#ifndef HANGAR_SETTINGS_READ_H
-#define HANGAR_SETTINGS_READ_H
+#pragma once
 
 #include "options/settings.h"
 
@@ -12,5 +11,3 @@ void settings_read(struct settings *settings, char *const *environment, const ch
 /* The same of this process: its environment, NCCL_CONF_FILE or ~/.nccl.conf, /etc/nccl.conf. What NCCL's
  * environment plugin (NCCL_ENV_PLUGIN) gives it instead is not known. */
 void settings_read_own(struct settings *settings);
-
-#endif

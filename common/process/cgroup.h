@@ -1,7 +1,6 @@
 /* cgroup.h: memory cgroups, version 1 and 2: one of our own for a rank, and what the kernel says
  * of any. */
-#ifndef HANGAR_CGROUP_H
-#define HANGAR_CGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void cgroup_remove(struct cgroup *cgroup);
 /* Remove the cgroup of ours that `link` points to, if it does. 0; a negative errno while
  * processes are in it. */
 int cgroup_remove_link(const char *link);
-
-#endif

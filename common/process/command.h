@@ -1,6 +1,5 @@
 /* command.h: the line that starts this run once more, as a shell takes it. */
-#ifndef HANGAR_COMMAND_H
-#define HANGAR_COMMAND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ char *command_join(char *buf, size_t len, int argc, const char *const *argv);
  * environment, but for NCCL_DEBUG and the like. Returns buf. */
 char *command_again(char *buf, size_t len, const struct launch *launch, int nranks, int argc,
 		    const char *const *argv, const char *launcher);
-
-#endif

@@ -4,8 +4,7 @@
  * up to half a second on a loaded host. One that crashed writes its core file first, for seconds
  * and minutes. The kernel shows that, and how, it ends as soon as it does (proc_pid_stat(5): flags,
  * exit_code; of a core file being written Linux 6 does, older ones may not). */
-#ifndef HANGAR_EXIT_H
-#define HANGAR_EXIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -16,5 +15,3 @@
  * one call late. False when the process or /proc is not there. Of another user's process the kernel
  * hides the status: it reads 0, and waitpid knows better. */
 bool exit_seen(pid_t pid, bool *again, int *wait_status);
-
-#endif

@@ -1,6 +1,5 @@
 /* host_memory.h: how much memory this host, or the cgroup that holds us, can still give. */
-#ifndef HANGAR_HOST_MEMORY_H
-#define HANGAR_HOST_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
  * MemAvailable and of what every memory cgroup above this process has left (version 1 and 2).
  * SIZE_MAX when nothing is known. `root` is put before /proc and /sys: "" outside of tests. */
 size_t host_memory_available(const char *root);
-
-#endif

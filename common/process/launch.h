@@ -1,6 +1,5 @@
 /* launch.h: who started this process, and starting itself under mpirun when nobody did. */
-#ifndef HANGAR_LAUNCH_H
-#define HANGAR_LAUNCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ int launch_self(int ranks, char **argv, struct error *err);
  * command are: no terminal, a terminal, one that shows the table's rows as well. */
 enum progress_line { PROGRESS_NONE, PROGRESS_ALONE, PROGRESS_AMONG_ROWS };
 enum progress_line launch_progress(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* leftovers.h: what a run would leave on a host when its processes are killed, and its removal. */
-#ifndef HANGAR_LEFTOVERS_H
-#define HANGAR_LEFTOVERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void run_folder_release(struct run_folder *folder);
 /* Others have joined it and nobody but the caller, who holds it, is left. False where /proc/locks
  * does not say. */
 bool run_folder_deserted(const struct run_folder *folder);
-
-#endif

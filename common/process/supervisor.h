@@ -2,8 +2,7 @@
  *
  * Forks the rank before MPI and CUDA are touched and calls neither itself. What it observes and
  * when it ends the rank is the hooks' business (faults/watch/monitor.h). */
-#ifndef HANGAR_SUPERVISOR_H
-#define HANGAR_SUPERVISOR_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ struct supervisor_hooks {
  * 1. */
 int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *arg), void *arg,
 		   struct error *err);
-
-#endif

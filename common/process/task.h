@@ -1,7 +1,6 @@
 /* task.h: work that may take for ever, done in child processes that are given a time and no
  * more. */
-#ifndef HANGAR_TASK_H
-#define HANGAR_TASK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void task_end(struct task *task);
  * second: a child that cannot be killed (it sits in a dead file system) is left to the end of
  * this process. */
 void tasks_run(struct task *tasks, size_t n, size_t parallel, double each, double all);
-
-#endif

@@ -1,7 +1,6 @@
 /* watch.h: how the harness tells an observer what it is doing. The flight recorder implements
  * it; common/ knows only this. */
-#ifndef HANGAR_WATCH_H
-#define HANGAR_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -144,5 +143,3 @@ static inline void watch_completed(const struct watch *w)
 	if (w && w->completed)
 		w->completed(w->ctx);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* facts.h: where and on what a run was made: hosts, devices, versions. */
-#ifndef HANGAR_FACTS_H
-#define HANGAR_FACTS_H
+#pragma once
 
 #include "backend/backend.h"
 #include "backend/job.h"
@@ -16,5 +15,3 @@ int facts_gather(struct job *job, struct backend *backend, struct rank_facts **r
 /* Fill what is the same for all: versions, start time. */
 void facts_run(struct run_facts *run, const struct job *job, const struct backend *backend,
 	       const struct options *options, const struct rank_facts *ranks);
-
-#endif

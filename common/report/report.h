@@ -1,6 +1,5 @@
 /* report.h: everything that rank 0 writes: the sinks that the options ask for, fed together. */
-#ifndef HANGAR_REPORT_H
-#define HANGAR_REPORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -38,5 +37,3 @@ int report_comment(struct report *report, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 int report_end(struct report *report, struct run_summary *summary);
 void report_release(struct report *report);
-
-#endif

@@ -1,6 +1,5 @@
 /* row.h: one measured point, and the columns it is printed as. Every sink walks row_columns[]. */
-#ifndef HANGAR_ROW_H
-#define HANGAR_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ extern const size_t row_column_count;
 /* The cell as text: doubles with up to 6 significant decimals; NaN
  * and infinity as "nan" and "inf". Returns buf. */
 char *column_format(const struct column *column, const struct row *row, char *buf, size_t len);
-
-#endif

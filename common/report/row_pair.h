@@ -1,7 +1,6 @@
 /* row_pair.h: the out-of-place and the in-place row of one point, held until both are there. A line
  * of nccl-tests' table and a result of its JSON show the two side by side. */
-#ifndef HANGAR_ROW_PAIR_H
-#define HANGAR_ROW_PAIR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ const struct row *row_pair_any(const struct row_pair *pair);
 /* Returns true when this column is one of those that name the point, the same in both
  * placements. */
 bool row_pair_shared(const struct column *column);
-
-#endif

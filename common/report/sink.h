@@ -1,7 +1,6 @@
 /* sink.h: where rows go. Table on standard output, CSV, JSON lines, nccl-tests' JSON,
  * Prometheus text. Only rank 0 has sinks. */
-#ifndef HANGAR_SINK_H
-#define HANGAR_SINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,5 +98,3 @@ const char *sink_nccl_json_path(const struct sink *sink);
  * OMPI_MCA_*, UCX_*, SLURM_JOB_ID and the like; never a name that looks like a secret (TOKEN, KEY,
  * SECRET, PASS, CRED). */
 bool sink_env_allowed(const char *name);
-
-#endif

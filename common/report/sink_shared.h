@@ -1,6 +1,5 @@
 /* sink_shared.h: what the sinks share among themselves; nobody else includes it. */
-#ifndef HANGAR_SINK_SHARED_H
-#define HANGAR_SINK_SHARED_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ char *sink_wrong_text(const struct row *row, int column, char *buf, size_t len);
 
 /* First wrong element of a report: may be negative for a guard. */
 int64_t sink_wrong_element(const struct check_report *report);
-
-#endif

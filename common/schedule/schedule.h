@@ -1,7 +1,6 @@
 /* schedule.h: the fixed run that faults break: known steps, each with a size of its own. A step issues
  * what its scheme says (scheme.h): the program's collective once, and more, on other communicators too. */
-#ifndef HANGAR_SCHEDULE_H
-#define HANGAR_SCHEDULE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -67,5 +66,3 @@ void agenda_release(struct agenda *agenda);
  * launched as often as -G says. Prints the schedule as a remark, one remark per wrong step. 0 or a negative
  * errno with the error set; wrong data are run->outcome. Collective: `meets` is the same on all ranks. */
 int schedule_run(struct run *run, const struct schedule_setup *setup, uint32_t meets);
-
-#endif

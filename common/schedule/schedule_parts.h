@@ -1,6 +1,5 @@
 /* schedule_parts.h: what the parts of schedule share. For common/schedule/ only. */
-#ifndef HANGAR_SCHEDULE_PARTS_H
-#define HANGAR_SCHEDULE_PARTS_H
+#pragma once
 
 #include "schedule/schedule.h"
 
@@ -15,5 +14,3 @@ int schedule_width(const struct schedule_setup *setup);
 /* What a part of step `i` measures. */
 struct point schedule_point(const struct schedule_setup *setup, const struct step_part *part,
 			    int i);
-
-#endif

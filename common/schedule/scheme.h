@@ -1,7 +1,6 @@
 /* scheme.h: what the steps of a schedule are made of: collectives and communicators, by the scheme's name.
  * Pure. */
-#ifndef HANGAR_SCHEME_H
-#define HANGAR_SCHEME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -46,5 +45,3 @@ int scheme_parts(const struct scheme *scheme, const struct collective *own,
 /* handoff.c: an exchange without a group: partners are 0 and 1, 2 and 3 ...; the lower one sends first and
  * then receives, the upper one the other way round. A rank without a partner does nothing. */
 extern const struct collective handoff;
-
-#endif

@@ -3,8 +3,7 @@
  * NCCL's tuning model (model_nccl.c, src/graph/tuning.cc of 2.28) says which algorithm and protocol
  * NCCL would take; the time is our own (model.c): bytes over the slowest link on the way, plus
  * launch, hops and the filling of the pipeline. */
-#ifndef HANGAR_MODEL_H
-#define HANGAR_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -234,5 +233,3 @@ struct model_failures {
 	double mtbf_s, probability, young_s, daly_s;
 };
 struct model_failures model_failures(double rate, double nodes, double hours, double cost_s);
-
-#endif

@@ -1,6 +1,5 @@
 /* model_parts.h: what the model's own files share; nobody else includes it. */
-#ifndef HANGAR_MODEL_PARTS_H
-#define HANGAR_MODEL_PARTS_H
+#pragma once
 
 #include "topo/model.h"
 
@@ -43,5 +42,3 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 			struct prediction *out);
 int model_predict_p2p(const struct model *model, const struct predict_request *request,
 		      struct prediction *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* predict_print.h: what topo_predict prints: tables, CSV, one derivation, vendor figures. */
-#ifndef HANGAR_PREDICT_PRINT_H
-#define HANGAR_PREDICT_PRINT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -28,5 +27,3 @@ void predict_explain(FILE *out, const struct model *model, const struct predict_
 /* The vendor figures of `path`, or of vendor_specs.csv beside the specs, all or those of a machine;
  * rows not verified are marked. 0 or -errno. */
 int predict_vendor(FILE *out, const char *path, const struct topo_system *sys, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* predict_run.h: what topo_predict was asked for, and doing it. */
-#ifndef HANGAR_PREDICT_RUN_H
-#define HANGAR_PREDICT_RUN_H
+#pragma once
 
 #include "topo/model.h"
 
@@ -19,5 +18,3 @@ struct predict_job {
 /* Print it to standard output. 0 or -errno with the error set: no such machine, or nothing to
  * predict. */
 int predict_run(struct predict_job *job, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* topo.h: the machine a collective runs on: GPUs, NICs, CPUs, switches and the GB/s between them,
  * per node. */
-#ifndef HANGAR_TOPO_H
-#define HANGAR_TOPO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -136,5 +135,3 @@ int topo_ring_links(const struct topo_system *sys);
 
 /* Like GPU 0's most common peer link: NVLinks between two neighbours, 0 when they share none. */
 int topo_pair_links(const struct topo_system *sys, int a, int b);
-
-#endif

@@ -1,6 +1,5 @@
 /* vendor.h: vendor_specs.csv: vendors' figures, a source per row. */
-#ifndef HANGAR_VENDOR_H
-#define HANGAR_VENDOR_H
+#pragma once
 
 #include "base/error.h"
 
@@ -21,5 +20,3 @@ int vendor_each(const char *path, int (*each)(void *ctx, const struct vendor_row
 
 /* "verified", "partly verified" or "NOT verified". */
 const char *vendor_mark(const struct vendor_row *row);
-
-#endif

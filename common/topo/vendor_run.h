@@ -1,6 +1,5 @@
 /* vendor_run.h: the best of a run beside what vendors say of its links (--vendor). */
-#ifndef HANGAR_VENDOR_RUN_H
-#define HANGAR_VENDOR_RUN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ int vendor_run_lines(const struct vendor_run *run, const char *path,
 /* Returns true when the row is about this machine: its GPU's links and memory, its PCIe, its NICs.
  * `sys` has passed topo_check. */
 bool vendor_row_about(const struct topo_system *sys, const struct vendor_row *row);
-
-#endif

@@ -1,7 +1,6 @@
 /* align.h: the calls of all ranks on one communicator, side by side: the sequence most ranks
  * made, and how one rank's differs. For faults/diagnose/. Cost linear in ranks x calls. */
-#ifndef HANGAR_ALIGN_H
-#define HANGAR_ALIGN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,5 +105,3 @@ uint64_t align_run(const struct align *align, uint64_t seq);
 
 /* The signature of a call that `align` compares: evidence_signature or evidence_signature_strict. */
 uint64_t align_signed(const struct align *align, const struct record *record);
-
-#endif

@@ -1,6 +1,5 @@
 /* align_parts.h: what the parts of align share. For faults/align/ only. */
-#ifndef HANGAR_ALIGN_PARTS_H
-#define HANGAR_ALIGN_PARTS_H
+#pragma once
 
 #include "align/align.h"
 
@@ -38,5 +37,3 @@ bool align_is_step(const struct align *a, int rank, uint64_t seq, uint64_t befor
 /* Returns true if, while the others stand in call `at`, rank's calls from `at` on are those that
  * the schedule so far has from the one after. */
 bool align_runs_ahead(const struct align *a, int rank, uint64_t at);
-
-#endif

@@ -4,8 +4,7 @@
  * (saved.h: the format), run.json what was run; rank-N.stack.txt and ras.txt are texts,
  * rank-N.counters.json is what the rank's host counted (machine/reading.h). Everything may be missing,
  * torn or hostile: the reader takes what is sound and says what is not. */
-#ifndef HANGAR_EVIDENCE_H
-#define HANGAR_EVIDENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -149,5 +148,3 @@ void evidence_remark(struct evidence *evidence, const char *fmt, ...)
 
 void evidence_rank_release(struct evidence_rank *rank);
 void evidence_release(struct evidence *evidence);
-
-#endif

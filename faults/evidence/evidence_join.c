@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rank_list.h"
+
 struct evidence_rank *evidence_ranks_alloc(int n)
 {
 	struct evidence_rank *ranks = must(calloc((size_t)n + 1, sizeof(*ranks)));
@@ -187,39 +189,23 @@ static bool is_missing(const struct evidence_rank *rank)
 	return !rank->present && !rank->unread;
 }
 
-/* "2,5-7", cut with "..." at `len`. */
-static void list_missing(const struct evidence *e, char *list, size_t len)
-{
-	size_t at = 0;
-
-	list[0] = '\0';
-	for (int i = 0, end; i < e->nranks && at + 24 < len; i = end + 1) {
-		for (end = i; end < e->nranks && is_missing(&e->ranks[end]);)
-			end++;
-		if (end == i)
-			continue;
-		at += (size_t)snprintf(list + at, len - at, "%s%d", at ? "," : "", i);
-		if (end - i > 1)
-			at += (size_t)snprintf(list + at, len - at, "-%d", end - 1);
-	}
-	if (at + 24 >= len)
-		snprintf(list + at, len - at, ",...");
-}
-
 static void remark_whole(struct evidence *e, size_t nfolders)
 {
 	int missing = 0, first = -1, wrapped = 0;
+	bool *in = must(calloc((size_t)e->nranks + 1, sizeof(*in)));
 	char list[96];
 
 	for (int i = 0; i < e->nranks; i++) {
 		wrapped += e->ranks[i].wrapped;
-		if (is_missing(&e->ranks[i]))
+		in[i] = is_missing(&e->ranks[i]);
+		if (in[i])
 			first = missing++ == 0 ? i : first;
 	}
-	list_missing(e, list, sizeof(list));
+	rank_list_words(in, e->nranks, list, sizeof(list));
+	free(in);
 	if (missing > 0 && nfolders > 1)
-		evidence_remark(e, "Of rank%s %s no folder has a file: nothing is known of %s.",
-				missing > 1 ? "s" : "", list, missing > 1 ? "them" : "it");
+		evidence_remark(e, "Of %s no folder has a file: nothing is known of %s.", list,
+				missing > 1 ? "them" : "it");
 	else if (missing == 1)
 		evidence_remark(e, "rank-%d.fr is missing: nothing is known of that rank.", first);
 	else if (missing > 1)

@@ -1,7 +1,6 @@
 /* evidence_text.h: the texts of an evidence folder: rank-N.stack.txt, ras.txt and
  * rank-N.counters.json. */
-#ifndef HANGAR_EVIDENCE_TEXT_H
-#define HANGAR_EVIDENCE_TEXT_H
+#pragma once
 
 #include "evidence/evidence.h"
 
@@ -34,5 +33,3 @@ bool evidence_parse_counters(struct evidence_rank *rank, const char *text);
 
 /* rank-N.counters.json; the caller frees; NULL: nothing is saved with this rank, or no memory. */
 char *evidence_counters_text(const struct evidence_rank *rank);
-
-#endif

@@ -15,8 +15,7 @@
  * off gives the whole records that are there; what is behind the last record is remarked and
  * ignored. Nothing in it is trusted: numbers are held to their ranges, texts to printable
  * characters, records to what evidence_sound says. */
-#ifndef HANGAR_SAVED_H
-#define HANGAR_SAVED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
  * then the rank is as before. */
 const char *saved_unpack(struct evidence_rank *rank, int number, void *image, size_t bytes,
 			 size_t *unsound, size_t *cut);
-
-#endif

@@ -1,6 +1,5 @@
 /* baseline.h: what the healthy twin of a run delivered, beside what the run had reached. */
-#ifndef HANGAR_BASELINE_H
-#define HANGAR_BASELINE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@ int baseline_load(struct evidence *twin, const char *dir, const struct evidence 
 /* A section of a Markdown page, if the run has a baseline (run->baseline): time and bus bandwidth of the
  * slowest rank in each timed call, healthy and here, as far as it came; the healthy one's rings. */
 void baseline_print(FILE *out, const struct evidence *run);
-
-#endif

@@ -1,6 +1,5 @@
 /* logs.h: NCCL's own logs in an evidence folder (nccl-*.log), as the post-mortem shows them. */
-#ifndef HANGAR_LOGS_H
-#define HANGAR_LOGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,5 +11,3 @@
  * of all ranks compared, warnings; or (`rings`) the first alone. What cannot be read is passed over, and counted. Returns how
  * many logs there were; with 0 nothing is printed. */
 int logs_print(FILE *out, const char *dir, bool rings);
-
-#endif

@@ -1,7 +1,6 @@
 /* postmortem.h: the page that an on-call engineer reads; and the wording that it shares with the
  * report. Internal to report.c. */
-#ifndef HANGAR_POSTMORTEM_H
-#define HANGAR_POSTMORTEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,5 +25,3 @@ int report_errors(const struct evidence *evidence, const char *culprits, int *ra
 
 /* Hosts and the ranks on each, "a: 0-3, 8; b: 4-7" ("?" where unknown); cut with "..." at `len`. */
 void report_hosts(const struct evidence *evidence, char *buf, size_t len);
-
-#endif

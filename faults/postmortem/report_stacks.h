@@ -1,7 +1,6 @@
 /* report_stacks.h: native stacks in reports: each rank's line that it is stuck on, and whole
  * stacks of a few. */
-#ifndef HANGAR_REPORT_STACKS_H
-#define HANGAR_REPORT_STACKS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@ int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
 /* A section "### Stacks" of a Markdown page: those lines, then the stacks of the culprits ("1,3",
  * "-": none) and of one rank that waits for them. Says so when no stacks were taken. */
 void report_stacks(FILE *out, const struct evidence *evidence, const char *culprits);
-
-#endif

@@ -5,8 +5,7 @@
  * end, at most TIMELINE_CALLS of a rank. Times are as hostile as the evidence: a call whose
  * times cannot be (after the verdict, a day before it, ending before it began) is left out and
  * counted. Clocks of several hosts are aligned on the end of the last call that all completed. */
-#ifndef HANGAR_TIMELINE_H
-#define HANGAR_TIMELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ int timeline_save_trace(const struct timeline *timeline, const char *path);
 /* Table of the drawn lanes, first line the names of columns. `row` says what a line is: title,
  * note, lane, call, break, divergence, hang, verdict. 0 or a negative errno. */
 int timeline_save_csv(const struct timeline *timeline, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* timeline_axis.h: from the clocks of ranks and hosts to one axis, and the stretches of it that
  * a picture may shorten. Internal to timeline.c. */
-#ifndef HANGAR_TIMELINE_AXIS_H
-#define HANGAR_TIMELINE_AXIS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ const struct record *axis_align(struct timeline *timeline, const uint64_t *seen)
 
 /* Find the breaks. */
 void axis_breaks(struct timeline *timeline);
-
-#endif

@@ -1,7 +1,6 @@
 /* counter_delta.h: what the hosts of a run have counted meanwhile (machine/reading.h), as evidence: taken,
  * saved, said where something speaks. Children take it: a driver that is stuck answers nobody. */
-#ifndef HANGAR_COUNTER_DELTA_H
-#define HANGAR_COUNTER_DELTA_H
+#pragma once
 
 #include <stdio.h>
 
@@ -27,5 +26,3 @@ void counter_delta_print(FILE *out, const struct evidence *evidence);
 
 /* Section of a Markdown page: what moved, or that no counters were read. */
 void counter_delta_table(FILE *out, const struct evidence *evidence);
-
-#endif

@@ -1,6 +1,5 @@
 /* probe.h: slow evidence, asked for when the verdict is out and the ranks are still there. */
-#ifndef HANGAR_PROBE_H
-#define HANGAR_PROBE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
  * communicators report an asynchronous error, where there is room; and RAS's word, in the place
  * of the last line where there is none. Nothing of what was not asked. */
 void probe_note(const struct evidence *evidence, struct diagnosis *diagnosis);
-
-#endif

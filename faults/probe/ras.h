@@ -5,8 +5,7 @@
  * "CLIENT PROTOCOL 2", "TIMEOUT 1", "SET FORMAT json" and "VERBOSE STATUS" go there, "SERVER
  * PROTOCOL 2", "OK", "OK" and a report come back, then the end. NCCL before 2.28.7 knows no
  * formats: "ERROR: Unknown command" comes back, and the report is text, which is saved unread. */
-#ifndef HANGAR_RAS_H
-#define HANGAR_RAS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ enum ras_answer { RAS_NOT_ASKED, RAS_UNREAD, RAS_NAMES_NOBODY, RAS_AGREES, RAS_D
  * than the others, where there is no most), has another status than most, or is missing or dead. */
 enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 			   const struct diagnosis *diagnosis, char *line, size_t len);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * or a sentence that says why there is none, or where it was cut. Symbols and lines come from the
  * files that the process has mapped and from nothing else: no debug files elsewhere, no network. */
-#ifndef HANGAR_STACKS_H
-#define HANGAR_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ char *stacks_result(struct task *task);
  * source line of the application's, else the innermost that has a name. Without "#N ". false, and
  * "", when there is none. `text` may be NULL or hostile. */
 bool stacks_stuck_on(const char *text, char *line, size_t len);
-
-#endif

@@ -1,7 +1,6 @@
 /* classes.h: what a verdict says of a run beside its outcome. An enum in code; the names are for
  * verdict lines, verdict.json and --expect. */
-#ifndef HANGAR_CLASSES_H
-#define HANGAR_CLASSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ bool class_known(const char *name);
 
 /* The classes that are no outcome's name, with blanks between them. Returns buf. */
 char *class_list(char *buf, size_t len);
-
-#endif

@@ -3,8 +3,7 @@
  * One such memory per rank, written by the rank alone, read by others at any moment: so everything
  * that changes is either a single aligned word, or guarded by a sequence number. Times are
  * nanoseconds of CLOCK_MONOTONIC on the rank's host. Little endian, as every host we build for. */
-#ifndef HANGAR_RECORD_H
-#define HANGAR_RECORD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -194,5 +193,3 @@ uint64_t record_hash(uint64_t hash, const struct record *record);
 /* The same, but of sends and receives only the partners are left out: they are alike on all ranks
  * where all follow one plan. */
 uint64_t record_hash_strict(uint64_t hash, const struct record *record);
-
-#endif

@@ -1,6 +1,5 @@
 /* recorder.h: the writing side of the flight recorder, in the rank. Implements common/process/watch.h. */
-#ifndef HANGAR_RECORDER_H
-#define HANGAR_RECORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void recorder_uplink(struct recorder *recorder, const char *address, uint64_t to
  * none); `err` may be NULL. */
 void recorder_finish(struct recorder *recorder, enum outcome outcome, const char *culprits,
 		     const struct error *err);
-
-#endif

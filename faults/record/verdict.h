@@ -1,7 +1,6 @@
 /* verdict.h: from the views of all ranks to what happened. Pure; what causes a hang is
  * faults/diagnose's work. */
-#ifndef HANGAR_VERDICT_H
-#define HANGAR_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void verdict_make(struct verdict *verdict, const struct rank_view *views, size_t
 /* The line for scripts, then, unless every rank finished, one line per rank. */
 void verdict_print(FILE *out, const struct verdict *verdict, const struct rank_view *views,
 		   size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* view.h: what an observer knows of one rank at one moment; plain data that monitors exchange. */
-#ifndef HANGAR_VIEW_H
-#define HANGAR_VIEW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ char *view_error(const struct rank_view *view, char *buf, size_t len);
 
 /* The word for how the process is: "alive", "stopped", "exited with 3", "killed by SIGKILL". */
 char *view_process(const struct rank_view *view, char *buf, size_t len);
-
-#endif

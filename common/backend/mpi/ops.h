@@ -1,6 +1,5 @@
 /* ops.h: what the parts of the mpi backend share. Internal to common/backend/mpi/. */
-#ifndef HANGAR_BACKEND_MPI_H
-#define HANGAR_BACKEND_MPI_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ int mpi_fail(struct mpi *mpi, const char *what, int rc);
 int mpi_issue(struct backend *be, const struct call *call, uint64_t ticket);
 int mpi_group_begin(struct backend *be);
 int mpi_group_end(struct backend *be);
-
-#endif

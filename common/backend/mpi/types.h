@@ -1,6 +1,5 @@
 /* types.h: MPI datatypes and reduction operators for every element type. */
-#ifndef HANGAR_MPI_TYPES_H
-#define HANGAR_MPI_TYPES_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ void mpi_types_release(struct mpi_types *types);
 /* Turn `count` sums over nranks into means: integers are truncated, floats rounded to nearest
  * even. */
 void mpi_types_average(enum dtype dtype, void *data, size_t count, int nranks);
-
-#endif

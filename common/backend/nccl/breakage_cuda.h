@@ -1,7 +1,6 @@
 /* breakage_cuda.h: the C face of breakage_cuda.cu. `stream` is a cudaStream_t; every function returns a
  * cudaError_t as int, 0 for success, and waits for nothing. */
-#ifndef HANGAR_BREAKAGE_CUDA_H
-#define HANGAR_BREAKAGE_CUDA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,6 +17,4 @@ int breakage_cuda_bad_access(void *stream);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* kernel_cost.h: what an empty kernel costs on this host, now. */
-#ifndef HANGAR_KERNEL_COST_H
-#define HANGAR_KERNEL_COST_H
+#pragma once
 
 /* Medians in microseconds: the host per launch in a row of them, and from before a launch on an
  * idle stream until the host has seen its end. (How fast the device gets through such a row does
@@ -8,5 +7,3 @@
 struct kernel_cost {
 	double host_us, latency_us;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* kernel_cuda.h: the C face of kernel_cuda.cu. */
-#ifndef HANGAR_KERNEL_CUDA_H
-#define HANGAR_KERNEL_CUDA_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,6 +12,4 @@ int kernel_cuda_launch(void *stream, int clusters);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

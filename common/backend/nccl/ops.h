@@ -1,6 +1,5 @@
 /* ops.h: what the parts of the nccl backend share. Internal to common/backend/nccl/. */
-#ifndef HANGAR_BACKEND_NCCL_H
-#define HANGAR_BACKEND_NCCL_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -189,5 +188,3 @@ cudaError_t device_clock_harvest(struct device_clock *clock);
 /* The stream is idle: tie device time to CLOCK_MONOTONIC anew if that was more than a second
  * ago. */
 cudaError_t device_clock_refresh(struct device_clock *clock);
-
-#endif

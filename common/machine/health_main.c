@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/json_value.h"
 #include "base/output.h"
 #include "base/parse.h"
@@ -69,39 +68,21 @@ static const struct argp argp = {
 
 /* ---- looking ------------------------------------------------------------------------------ */
 
-/* What these readers see change meanwhile. */
-static void watch_host(int fd, struct read_request *request, unsigned readers, double seconds)
-{
-	struct reading before = { .list = NULL }, after = { .list = NULL }, delta;
-	char *text = NULL;
-
-	request->readers = readers;
-	read_host(request, &before);
-	clock_nap(seconds);
-	read_host(request, &after);
-	if (counter_delta(&before, &after, &delta) == 0) {
-		text = reading_dump(&delta, false);
-		reading_release(&delta);
-	}
-	if (text)
-		dprintf(fd, "%s\n", text);
-	free(text);
-	reading_release(&before);
-	reading_release(&after);
-}
-
 /* The driver last: when it is stuck, the rest has been told. */
 static void look(int fd, const void *arg)
 {
 	const struct arguments *arguments = arg;
-	struct read_request request = { .root = arguments->root };
+	struct read_request request = {
+		.root = arguments->root,
+		.readers = READ_TCP | READ_CPU | READ_TRAFFIC | READ_NICS | READ_VERBS,
+	};
 	struct nvml nvml;
 
-	watch_host(fd, &request, READ_TCP | READ_CPU | READ_TRAFFIC | READ_NICS | READ_VERBS,
-		   arguments->seconds);
+	reading_tell(fd, &request, arguments->seconds);
 	nvml_open(&nvml);
 	request.nvml = &nvml;
-	watch_host(fd, &request, READ_GPUS | READ_NVML | READ_XIDS | READ_NCCL, arguments->seconds);
+	request.readers = READ_GPUS | READ_NVML | READ_XIDS | READ_NCCL;
+	reading_tell(fd, &request, arguments->seconds);
 	nvml_close(&nvml);
 }
 

@@ -48,31 +48,9 @@ static void read_settings(const struct read_request *request, struct reading *m)
 
 /* ---- GPUs --------------------------------------------------------------------------------- */
 
-/* All that there are, whoever uses them, as "GPU 2". */
-static void find_gpus(const struct nvml *nvml, struct reading *m)
-{
-	struct nvml_pci pci;
-	nvml_device device;
-	unsigned n = 0;
-
-	if (!nvml || !nvml->count || !nvml->by_index || !nvml->pci || nvml->count(&n) != 0)
-		return;
-	for (unsigned i = 0; i < n; i++) {
-		char part[sizeof(m->list->part)];
-
-		if (nvml->by_index(i, &device) != 0 || nvml->pci(device, &pci) != 0)
-			continue;
-		snprintf(part, sizeof(part), "GPU %u", i);
-		/* the kernel, and CUDA, write a domain of four digits */
-		reading_say(m, part, "bus", pci.bus + (strncmp(pci.bus, "00000000:", 9) ? 0 : 4));
-	}
-}
-
-/* Those of the job's ranks on this host, each once, or all; then what /sys shows of them. */
+/* Those of the job's ranks on this host, each once. */
 static void read_gpus(const struct read_request *request, struct reading *m)
 {
-	if (!request->ranks)
-		find_gpus(request->nvml, m);
 	for (int r = 0; r < request->nranks; r++) {
 		const struct observed_rank *rank = &request->ranks[r];
 		char part[sizeof(rank->bus) + 4];
@@ -82,7 +60,6 @@ static void read_gpus(const struct read_request *request, struct reading *m)
 		snprintf(part, sizeof(part), "GPU %s", rank->bus);
 		reading_say(m, part, "bus", rank->bus);
 	}
-	read_pci(request, m);
 }
 
 static void read_nccl(const struct read_request *request, struct reading *m)
@@ -107,11 +84,17 @@ static const struct reader {
 	unsigned bit;
 	reader_fn *read;
 } readers[] = {
-	{ READ_TCP, read_tcp },	    { READ_CPU, read_cpu },
-	{ READ_CPU, read_memory },  { READ_SETTINGS, read_settings },
-	{ READ_GPUS, read_gpus },   { READ_NVML, read_nvml },
-	{ READ_XIDS, read_xids },   { READ_NICS | READ_TRAFFIC, read_nics },
-	{ READ_VERBS, read_verbs }, { READ_NCCL, read_nccl },
+	{ READ_TCP, read_tcp },
+	{ READ_CPU, read_cpu },
+	{ READ_CPU, read_memory },
+	{ READ_SETTINGS, read_settings },
+	{ READ_GPUS, read_gpus },
+	{ READ_NVML, read_nvml },
+	{ READ_GPUS, read_pci },
+	{ READ_XIDS, read_xids },
+	{ READ_NICS | READ_TRAFFIC, read_nics },
+	{ READ_VERBS, read_verbs },
+	{ READ_NCCL, read_nccl },
 };
 
 void read_host(const struct read_request *request, struct reading *m)
@@ -156,4 +139,26 @@ void read_rank(const char *root, struct observed_rank *rank)
 	if (file_text(root, text, sizeof(text), "/proc/self/schedstat") > 0 &&
 	    file_next(file_next(text, &ran), &waited))
 		rank->wait_ns = waited;
+}
+
+void reading_tell(int fd, const struct read_request *request, double seconds)
+{
+	struct reading before = { .list = NULL }, after = before, delta = before;
+	char *text = NULL;
+
+	if (seconds > 0) {
+		read_host(request, &before);
+		clock_nap(seconds);
+	}
+	read_host(request, &after);
+	if (seconds <= 0)
+		text = reading_dump(&after, false);
+	else if (counter_delta(&before, &after, &delta) == 0)
+		text = reading_dump(&delta, false);
+	if (text)
+		dprintf(fd, "%s\n", text);
+	free(text);
+	reading_release(&before);
+	reading_release(&after);
+	reading_release(&delta);
 }

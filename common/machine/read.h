@@ -41,6 +41,10 @@ void read_host(const struct read_request *request, struct reading *reading);
  * caller's. */
 void read_rank(const char *root, struct observed_rank *rank);
 
+/* Write what this host shows as a line, a text of reading_dump, to `fd`: now, or (`seconds` over 0) what
+ * happens in so many. */
+void reading_tell(int fd, const struct read_request *request, double seconds);
+
 /* The hosts' readings into `hosts`, by node, at rank 0; elsewhere it is not looked at. `text` is one or
  * several of reading_dump, of this host's local rank 0; NULL on other ranks. A host whose text is none
  * stays as it was. 0, or a negative errno with the error set. Collective. */

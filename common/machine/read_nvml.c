@@ -125,18 +125,19 @@ static void read_load(const struct gpu *gpu)
 
 /* ---- how it is set up --------------------------------------------------------------------- */
 
-/* /sys saw the link first, and the whole way to the CPU; virtual machines hide it there. */
+/* Of its own link; /sys, which virtual machines hide, knows the whole way to the CPU and has the last
+ * word. */
 static void read_pcie(const struct gpu *gpu)
 {
 	unsigned value;
 
-	if (reading_value(gpu->m, gpu->part, "width") < 0 && ASK(gpu, pcie_width, &value))
+	if (ASK(gpu, pcie_width, &value))
 		state(gpu, "width", value);
-	if (reading_value(gpu->m, gpu->part, "max_width") < 0 && ASK(gpu, pcie_max_width, &value))
+	if (ASK(gpu, pcie_max_width, &value))
 		state(gpu, "max_width", value);
-	if (reading_value(gpu->m, gpu->part, "gen") < 0 && ASK(gpu, pcie_gen, &value))
+	if (ASK(gpu, pcie_gen, &value))
 		state(gpu, "gen", value);
-	if (reading_value(gpu->m, gpu->part, "max_gen") < 0 && ASK(gpu, pcie_max_gen, &value))
+	if (ASK(gpu, pcie_max_gen, &value))
 		state(gpu, "max_gen", value);
 }
 
@@ -258,6 +259,7 @@ static int find_by_bus(const struct nvml *nvml, struct reading *m, struct gpu gp
 static int find_by_number(const struct nvml *nvml, struct reading *m, struct gpu gpus[GPUS])
 {
 	unsigned count = 0;
+	struct nvml_pci pci;
 	int n = 0;
 
 	if (!nvml->count || !nvml->by_index)
@@ -270,7 +272,13 @@ static int find_by_number(const struct nvml *nvml, struct reading *m, struct gpu
 	for (unsigned i = 0; i < count && i < GPUS; i++) {
 		gpus[n] = (struct gpu){ .nvml = nvml, .m = m };
 		snprintf(gpus[n].part, sizeof(gpus[n].part), "GPU %u", i);
-		n += nvml->by_index(i, &gpus[n].device) == 0;
+		if (nvml->by_index(i, &gpus[n].device) != 0)
+			continue;
+		/* the kernel, and CUDA, write a domain of four digits */
+		if (ASK(&gpus[n], pci, &pci))
+			reading_say(m, gpus[n].part, "bus",
+				    pci.bus + (strncmp(pci.bus, "0000", 4) ? 0 : 4));
+		n++;
 	}
 	return n;
 }
@@ -288,7 +296,7 @@ void read_nvml(const struct read_request *request, struct reading *m)
 	snprintf(m->why, sizeof(m->why), "%s", nvml->why);
 	if (!nvml->by_bus)
 		return;
-	n = setup ? find_by_bus(nvml, m, gpus) : find_by_number(nvml, m, gpus);
+	n = request->ranks ? find_by_bus(nvml, m, gpus) : find_by_number(nvml, m, gpus);
 	if (nvml->driver && nvml->driver(driver, sizeof(driver)) == 0)
 		reading_say(m, "NVML", "driver", driver);
 	for (int i = 0; i < n; i++) {

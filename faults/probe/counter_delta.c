@@ -16,32 +16,19 @@
 
 /* ---- taken ---------------------------------------------------------------------------------- */
 
-static void tell(int fd, const struct read_request *request)
-{
-	struct reading reading = { .list = NULL };
-	char *text;
-
-	read_host(request, &reading);
-	text = reading_dump(&reading, false);
-	if (text)
-		dprintf(fd, "%s\n", text);
-	free(text);
-	reading_release(&reading);
-}
-
 /* The host's network first: a driver that is stuck keeps the rest. */
 static void read_counters(int fd, const void *arg)
 {
 	struct read_request request = { .readers = READ_TCP | READ_TRAFFIC, .root = "" };
 	struct nvml nvml;
 
-	tell(fd, &request);
+	reading_tell(fd, &request, 0);
 	if (!*(const bool *)arg)
 		return;
 	nvml_open(&nvml);
 	request.readers = READ_NVML;
 	request.nvml = &nvml;
-	tell(fd, &request);
+	reading_tell(fd, &request, 0);
 	nvml_close(&nvml);
 }
 

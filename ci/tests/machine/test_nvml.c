@@ -118,14 +118,15 @@ static int rows(nvml_device device, unsigned *corrected, unsigned *uncorrected, 
 
 static int count(unsigned *n)
 {
-	*n = 2;
+	*n = 3;
 	return 0;
 }
 
+/* Number 1 is another, which is lost. */
 static int by_index(unsigned index, nvml_device *device)
 {
-	*device = &devices[index];
-	return 0;
+	*device = &devices[index / 2];
+	return index == 1 ? 15 : 0; /* NVML_ERROR_GPU_IS_LOST */
 }
 
 static int pci(nvml_device device, struct nvml_pci *to)
@@ -154,6 +155,7 @@ static const struct nvml whole = {
 	.p2p = p2p,
 	.temperature = celsius,
 	.power_limit = width,
+	.pcie_replays = width,
 	.utilization = busy,
 	.memory = memory,
 	.remapped_rows = rows,
@@ -185,7 +187,6 @@ static void look(const struct nvml *nvml)
 		ranks[i].node = i == 3;
 		ranks[i].pid = i == 3 ? 4711 : 100 + i;
 	}
-	reading_state(&host, "GPU 0000:18:00.0", "width", 8); /* as /sys said */
 	read_host(&request, &host);
 }
 
@@ -207,7 +208,6 @@ static void test_whole(void)
 	CU_ASSERT_EQUAL(value(1, "link_replays"), 40);	  /* 10 of each of 4 links */
 	CU_ASSERT_EQUAL(value(1, "link_recoveries"), -1); /* not supported */
 	CU_ASSERT_EQUAL(value(1, "link_crc"), 4 * 30 + 4 * 40);
-	CU_ASSERT_EQUAL(value(0, "width"), 8);
 	CU_ASSERT_EQUAL(value(1, "width"), 16);
 	CU_ASSERT_EQUAL(value(1, "gen"), -1); /* no such function */
 	CU_ASSERT_EQUAL(value(1, "sm_mhz"), 1980);
@@ -216,6 +216,7 @@ static void test_whole(void)
 	CU_ASSERT_EQUAL(value(1, "temperature_c"), 86);
 	CU_ASSERT_EQUAL(value(1, "power_mw"), -1); /* no such function */
 	CU_ASSERT_EQUAL(value(1, "power_limit_mw"), 16);
+	CU_ASSERT_EQUAL(value(1, "pcie_replays"), 16);
 	CU_ASSERT_EQUAL(value(1, "busy_percent"), 97);
 	CU_ASSERT_EQUAL(value(1, "memory_used_bytes"), 200);
 	CU_ASSERT_EQUAL(value(1, "rows_remapped_uncorrected"), 2);
@@ -247,6 +248,9 @@ static void test_whole(void)
 static void test_all(void)
 {
 	static const struct tree_file files[] = {
+		{ "/sys/bus/pci/devices/0000:2a:00.0@", "../../../devices/pci0000:00/0000:2a:00.0",
+		  0 },
+		{ "/sys/devices/pci0000:00/0000:2a:00.0/current_link_width", "8\n", 0 },
 		{ "/dev/kmsg",
 		  "6,1,5,-;NVRM: Xid (PCI:0000:2a:00): 31, pid=7\n"
 		  "6,2,6,-;NVRM: Xid (PCI:0000:2a:00): 79, pid='<unknown>', GPU has fallen off the "
@@ -254,21 +258,30 @@ static void test_all(void)
 		  0 },
 		{ NULL, NULL, 0 },
 	};
-	const struct read_request request = { .readers = READ_GPUS | READ_NVML | READ_XIDS,
-					      .root = tree_make(files),
-					      .nvml = &whole };
+	struct read_request request = { .readers = READ_GPUS | READ_NVML | READ_XIDS,
+					.root = tree_make(files),
+					.nvml = &whole };
 
 	reading_release(&host);
 	read_host(&request, &host);
 	tree_remove();
-	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), 2);
-	CU_ASSERT_STRING_EQUAL(reading_text(&host, "GPU 1", "bus"), "0000:2A:00.0");
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "links_active"), 3);
+	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), 3);
+	CU_ASSERT_STRING_EQUAL(reading_text(&host, "GPU 2", "bus"), "0000:2A:00.0");
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 0", "width"), 16);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "width"), 8); /* /sys has the last word */
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "links_active"), 3);
 	CU_ASSERT_EQUAL(reading_value(&host, "GPU 0", "xids"), 0);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "xids"), 2);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "xid_last"), 79);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "xid_31"), 1);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 1", "xid_48"), -1);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "xids"), 2);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "xid_last"), 79);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "xid_31"), 1);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "xid_48"), -1);
+	CU_ASSERT_FALSE(reading_has(&host, "GPU 1"));
+	/* what a hang's counters need */
+	request.readers = READ_NVML;
+	reading_release(&host);
+	read_host(&request, &host);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "ecc_uncorrected"), 110);
+	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "links"), -1);
 }
 
 /* Of an old library, or one that refuses: everything stays unseen. */
@@ -285,6 +298,9 @@ static void test_nothing(void)
 	look(&none);
 	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), -1);
 	CU_ASSERT_STRING_EQUAL(host.why, "libnvidia-ml.so.1 is not here");
+	reading_release(&host);
+	read_host(&(struct read_request){ .readers = READ_NVML, .root = "", .nvml = &bare }, &host);
+	CU_ASSERT_EQUAL(host.n, 0); /* it can't count GPUs */
 	reading_release(&host);
 }
 

@@ -1,4 +1,4 @@
-/* test_reading.c: readings out of made-up /proc, /sys and NVML; what lies between two readings;
+/* test_reading.c: readings out of made-up /proc and /sys; what lies between two readings;
  * JSON that nobody should trust. */
 #include "rig/unit.h"
 
@@ -170,108 +170,6 @@ static void test_many_interfaces(void)
 	CU_ASSERT_EQUAL(value("hard", "rx_bytes"), 2);
 	CU_ASSERT_EQUAL(value("veth62", "rx_bytes"), 1);
 	CU_ASSERT_EQUAL(value("veth63", "rx_bytes"), -1);
-}
-
-/* ---- NVML --------------------------------------------------------------------------------- */
-
-/* Three GPUs, numbers 0 to 2: number 1 does not answer, number 2 tells less. */
-static int devices[3];
-
-static int count(unsigned *n)
-{
-	*n = 3;
-	return 0;
-}
-
-static int by_index(unsigned index, nvml_device *device)
-{
-	*device = &devices[index];
-	return index == 1 ? 15 : 0; /* NVML_ERROR_GPU_IS_LOST */
-}
-
-static int by_bus(const char *bus, nvml_device *device)
-{
-	return 3;
-}
-
-static int link_errors(nvml_device device, unsigned link, unsigned counter,
-		       unsigned long long *errors)
-{
-	*errors = counter + 1;
-	return device == &devices[0] && link < 2 ? 0 : 3; /* NVML_ERROR_NOT_SUPPORTED */
-}
-
-static int ecc_errors(nvml_device device, unsigned kind, unsigned counter, unsigned long long *n)
-{
-	*n = kind == 1 && counter == 0 ? 5 : UINT64_MAX;
-	return 0;
-}
-
-static int event_reasons(nvml_device device, unsigned long long *bits)
-{
-	*bits = device == &devices[0] ? 4 : 1;
-	return 0;
-}
-
-static int pcie_replays(nvml_device device, unsigned *replays)
-{
-	*replays = 12;
-	return device == &devices[0] ? 0 : 3;
-}
-
-static int remapped_rows(nvml_device device, unsigned *corrected, unsigned *uncorrected,
-			 unsigned *pending, unsigned *failed)
-{
-	*corrected = *uncorrected = *failed = 0;
-	*pending = 1;
-	return device == &devices[0] ? 0 : 3;
-}
-
-static void read_gpus(const struct nvml *nvml)
-{
-	struct read_request request = { .readers = READ_NVML, .root = "", .nvml = nvml };
-
-	read_host(&request, &counters);
-}
-
-static void test_gpus(void)
-{
-	static const struct nvml whole = { .by_bus = by_bus,
-					   .count = count,
-					   .by_index = by_index,
-					   .link_errors = link_errors,
-					   .ecc_errors = ecc_errors,
-					   .reasons = event_reasons,
-					   .pcie_replays = pcie_replays,
-					   .remapped_rows = remapped_rows };
-	static const struct nvml old = { .by_bus = by_bus }, none = { .why = "no such library" };
-	static const struct expected want[] = {
-		{ "NVML", "gpus", 3 },
-		{ "GPU 0", "ecc_uncorrected", 5 },
-		{ "GPU 0", "ecc_corrected", -1 }, /* more than a counter holds */
-		{ "GPU 0", "link_replays", 2 },	  /* 1 on each of two links */
-		{ "GPU 0", "link_recoveries", 4 },
-		{ "GPU 0", "link_crc", 6 + 8 },
-		{ "GPU 0", "pcie_replays", 12 },
-		{ "GPU 0", "clock_reasons", 4 },
-		{ "GPU 0", "remap_pending", 1 },
-		{ "GPU 0", "remap_failed", 0 },
-		{ "GPU 0", "power_ns", -1 }, /* no such function */
-		{ "GPU 2", "ecc_uncorrected", 5 },
-		{ "GPU 2", "clock_reasons", 1 },
-	};
-
-	reading_release(&counters);
-	read_gpus(&whole);
-	CU_ASSERT_STRING_EQUAL(counters.why, "");
-	CHECK_VALUES(want);
-	CU_ASSERT_EQUAL(counters.n, 1 + 11 + 3); /* and nothing of GPU 1 */
-	reading_release(&counters);
-	read_gpus(&old);
-	CU_ASSERT_EQUAL(counters.n, 0);
-	read_gpus(&none);
-	CU_ASSERT_EQUAL(counters.n, 0);
-	CU_ASSERT_STRING_EQUAL(counters.why, "no such library");
 }
 
 /* ---- between two readings ----------------------------------------------------------------- */
@@ -495,7 +393,6 @@ static const struct unit_case cases[] = {
 	{ "a host's counters", test_host },
 	{ "hostile /proc and /sys", test_host_hostile },
 	{ "more interfaces than room", test_many_interfaces },
-	{ "GPUs", test_gpus },
 	{ "between two readings", test_between },
 	{ "states in words", test_words },
 	{ "room", test_room },

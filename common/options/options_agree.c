@@ -65,7 +65,7 @@ void options_agree_fill(struct options_agree *mine, const struct options *option
 
 		if (row->agree != AGREE_SAME || (row->scope == SCOPE_IRREGULAR && !irregular))
 			continue;
-		row->kind->text(row, options, text, sizeof(text));
+		option_text(row, options, text, sizeof(text));
 		show(row, text, shown, sizeof(shown));
 		put(mine, ROWS + (int)i, shown, text);
 	}

@@ -9,15 +9,14 @@
 #include "base/parse.h"
 #include "options/options_table.h"
 
-void option_put(struct options *options, const struct option_row *row, const void *value,
-		size_t size)
+int option_parse(const struct option_row *row, const char *text, struct options *options)
 {
-	memcpy((char *)options + row->offset, value, size);
+	return row->kind->parse(row, text, (char *)options + row->offset);
 }
 
-const void *option_get(const struct options *options, const struct option_row *row)
+void option_text(const struct option_row *row, const struct options *options, char *buf, size_t len)
 {
-	return (const char *)options + row->offset;
+	row->kind->text(row, (const char *)options + row->offset, buf, len);
 }
 
 int option_word_index(const struct option_row *row, const char *text)
@@ -32,17 +31,16 @@ int option_word_index(const struct option_row *row, const char *text)
 	return -EINVAL;
 }
 
-static int parse_kind_size(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_size(const struct option_row *row, const char *text, void *field)
 {
 	size_t value;
 	int rc = parse_size(text, &value);
 
-	if (rc < 0)
-		return rc;
-	if ((double)value < row->min || (double)value > row->max)
-		return -ERANGE;
-	option_put(options, row, &value, sizeof(value));
-	return 0;
+	if (rc == 0 && ((double)value < row->min || (double)value > row->max))
+		rc = -ERANGE;
+	if (rc == 0)
+		*(size_t *)field = value;
+	return rc;
 }
 
 static void allow_size(const struct option_row *row, char *buf, size_t len)
@@ -58,11 +56,10 @@ static void allow_size(const struct option_row *row, char *buf, size_t len)
 }
 
 /* In the largest unit that divides it, as it is typed. */
-static void text_size(const struct option_row *row, const struct options *options, char *buf,
-		      size_t len)
+static void text_size(const struct option_row *row, const void *field, char *buf, size_t len)
 {
 	static const char units[] = "KMGT";
-	size_t value = *(const size_t *)option_get(options, row);
+	size_t value = *(const size_t *)field;
 	int unit = -1;
 
 	while (value > 0 && value % 1024 == 0 && unit < 3) {
@@ -75,18 +72,16 @@ static void text_size(const struct option_row *row, const struct options *option
 const struct option_kind kind_size = { sizeof(size_t), parse_kind_size, allow_size, text_size,
 				       NULL };
 
-static int parse_kind_int(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_int(const struct option_row *row, const char *text, void *field)
 {
 	int64_t number = row->word_value;
-	int value, rc = 0;
+	int rc = 0;
 
 	if (!row->word || strcmp(row->word, text) != 0)
 		rc = parse_int(text, (int64_t)row->min, (int64_t)row->max, &number);
-	if (rc < 0)
-		return rc;
-	value = (int)number;
-	option_put(options, row, &value, sizeof(value));
-	return 0;
+	if (rc == 0)
+		*(int *)field = (int)number;
+	return rc;
 }
 
 static void allow_int(const struct option_row *row, char *buf, size_t len)
@@ -97,10 +92,9 @@ static void allow_int(const struct option_row *row, char *buf, size_t len)
 		snprintf(buf + n, len - (size_t)n, ", or %s", row->word);
 }
 
-static void text_int(const struct option_row *row, const struct options *options, char *buf,
-		     size_t len)
+static void text_int(const struct option_row *row, const void *field, char *buf, size_t len)
 {
-	int value = *(const int *)option_get(options, row);
+	int value = *(const int *)field;
 
 	if (row->word && value == row->word_value)
 		snprintf(buf, len, "%s", row->word);
@@ -115,37 +109,31 @@ static const char *int_word(const struct option_row *row, int i)
 
 const struct option_kind kind_int = { sizeof(int), parse_kind_int, allow_int, text_int, int_word };
 
-static int parse_kind_seed(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_seed(const struct option_row *row, const char *text, void *field)
 {
 	int64_t number;
-	uint32_t value;
 	int rc = parse_int(text, 0, UINT32_MAX, &number);
 
-	if (rc < 0)
-		return rc;
-	value = (uint32_t)number;
-	option_put(options, row, &value, sizeof(value));
-	return 0;
+	if (rc == 0)
+		*(uint32_t *)field = (uint32_t)number;
+	return rc;
 }
 
-static void text_seed(const struct option_row *row, const struct options *options, char *buf,
-		      size_t len)
+static void text_seed(const struct option_row *row, const void *field, char *buf, size_t len)
 {
-	snprintf(buf, len, "%" PRIu32, *(const uint32_t *)option_get(options, row));
+	snprintf(buf, len, "%" PRIu32, *(const uint32_t *)field);
 }
 
 const struct option_kind kind_seed = { sizeof(uint32_t), parse_kind_seed, allow_int, text_seed,
 				       NULL };
 
-static int parse_kind_bool(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_bool(const struct option_row *row, const char *text, void *field)
 {
 	int i = option_word_index(row, text);
-	bool value = i == 1;
 
-	if (i < 0)
-		return i;
-	option_put(options, row, &value, sizeof(value));
-	return 0;
+	if (i >= 0)
+		*(bool *)field = i == 1;
+	return i < 0 ? i : 0;
 }
 
 static void allow_bool(const struct option_row *row, char *buf, size_t len)
@@ -160,24 +148,17 @@ static const char *bool_word(const struct option_row *row, int i)
 	return row->words ? row->words[i] : words[i];
 }
 
-static void text_bool(const struct option_row *row, const struct options *options, char *buf,
-		      size_t len)
+static void text_bool(const struct option_row *row, const void *field, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s", bool_word(row, *(const bool *)option_get(options, row)));
+	snprintf(buf, len, "%s", bool_word(row, *(const bool *)field));
 }
 
 const struct option_kind kind_bool = { sizeof(bool), parse_kind_bool, allow_bool, text_bool,
 				       bool_word };
 
-static int parse_kind_real(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_real(const struct option_row *row, const char *text, void *field)
 {
-	double value;
-	int rc = parse_real(text, row->min, row->max, &value);
-
-	if (rc < 0)
-		return rc;
-	option_put(options, row, &value, sizeof(value));
-	return 0;
+	return parse_real(text, row->min, row->max, field);
 }
 
 static void allow_real(const struct option_row *row, char *buf, size_t len)
@@ -185,10 +166,9 @@ static void allow_real(const struct option_row *row, char *buf, size_t len)
 	snprintf(buf, len, "a number from %g to %g", row->min, row->max);
 }
 
-static void text_real(const struct option_row *row, const struct options *options, char *buf,
-		      size_t len)
+static void text_real(const struct option_row *row, const void *field, char *buf, size_t len)
 {
-	double value = *(const double *)option_get(options, row), back;
+	double value = *(const double *)field, back;
 
 	number_text(value, buf, len);
 	/* the short form must not make two values alike */

@@ -34,41 +34,35 @@ static const char *listed_word(const struct option_row *row, int i)
 }
 
 /* Words whose order is that of an enum. */
-static int parse_kind_word(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_word(const struct option_row *row, const char *text, void *field)
 {
 	int i = option_word_index(row, text);
 
-	if (i < 0)
-		return i;
-	option_put(options, row, &i, sizeof(i));
-	return 0;
+	if (i >= 0)
+		*(int *)field = i;
+	return i < 0 ? i : 0;
 }
 
-static void text_word(const struct option_row *row, const struct options *options, char *buf,
-		      size_t len)
+static void text_word(const struct option_row *row, const void *field, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s", row->words[*(const int *)option_get(options, row)]);
+	snprintf(buf, len, "%s", row->words[*(const int *)field]);
 }
 
 const struct option_kind kind_word = { sizeof(int), parse_kind_word, allow_words, text_word,
 				       listed_word };
 
 /* Words that are kept as text. */
-static int parse_kind_name(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_name(const struct option_row *row, const char *text, void *field)
 {
-	char value[sizeof(options->backend)] = "";
-
-	if (option_word_index(row, text) < 0 || strlen(text) >= sizeof(value))
+	if (option_word_index(row, text) < 0 || strlen(text) >= row->kind->size)
 		return -EINVAL;
-	memcpy(value, text, strlen(text));
-	option_put(options, row, value, sizeof(value));
+	strcpy(field, text);
 	return 0;
 }
 
-static void text_name(const struct option_row *row, const struct options *options, char *buf,
-		      size_t len)
+static void text_name(const struct option_row *row, const void *field, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s", (const char *)option_get(options, row));
+	snprintf(buf, len, "%s", (const char *)field);
 }
 
 const struct option_kind kind_name = { sizeof(((struct options *)0)->backend), parse_kind_name,
@@ -76,7 +70,7 @@ const struct option_kind kind_name = { sizeof(((struct options *)0)->backend), p
 
 /* Any text but the empty one, or one of the words if there are any, or one with the suffix and
  * more. */
-static int parse_kind_text(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_text(const struct option_row *row, const char *text, void *field)
 {
 	size_t len = strlen(text), tail = row->suffix ? strlen(row->suffix) : 0;
 
@@ -84,7 +78,7 @@ static int parse_kind_text(const struct option_row *row, const char *text, struc
 		return -EINVAL;
 	if (row->words && option_word_index(row, text) < 0)
 		return -EINVAL;
-	option_put(options, row, &text, sizeof(text));
+	*(const char **)field = text;
 	return 0;
 }
 
@@ -103,10 +97,9 @@ static const char *any_word(const struct option_row *row, int i)
 	return row->words ? row->words[i] : NULL;
 }
 
-static void text_text(const struct option_row *row, const struct options *options, char *buf,
-		      size_t len)
+static void text_text(const struct option_row *row, const void *field, char *buf, size_t len)
 {
-	const char *text = *(const char *const *)option_get(options, row);
+	const char *text = *(const char *const *)field;
 
 	snprintf(buf, len, "%s", text ? text : "");
 }
@@ -115,26 +108,25 @@ const struct option_kind kind_text = { sizeof(const char *), parse_kind_text, al
 				       any_word };
 
 /* First and last of a range: one value, or "all". */
-static int parse_range(const struct option_row *row, const char *text, int count,
-		       struct options *options)
+static int parse_range(const struct option_row *row, const char *text, int count, int *range)
 {
 	int i = option_word_index(row, text);
-	int range[2] = { i == count ? 0 : i, i == count ? count - 1 : i };
 
 	if (i < 0)
 		return i;
-	option_put(options, row, range, sizeof(range));
+	range[0] = i == count ? 0 : i;
+	range[1] = i == count ? count - 1 : i;
 	return 0;
 }
 
-static int parse_kind_dtype(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_dtype(const struct option_row *row, const char *text, void *field)
 {
-	return parse_range(row, text, DT_COUNT, options);
+	return parse_range(row, text, DT_COUNT, field);
 }
 
-static int parse_kind_redop(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_redop(const struct option_row *row, const char *text, void *field)
 {
-	return parse_range(row, text, OP_COUNT, options);
+	return parse_range(row, text, OP_COUNT, field);
 }
 
 static const char *dtype_word(const struct option_row *row, int i)
@@ -148,10 +140,9 @@ static const char *redop_word(const struct option_row *row, int i)
 }
 
 /* The word of the first, or "all". */
-static void text_range(const struct option_row *row, const struct options *options, char *buf,
-		       size_t len)
+static void text_range(const struct option_row *row, const void *field, char *buf, size_t len)
 {
-	const int *range = option_get(options, row);
+	const int *range = field;
 	int i = range[0];
 
 	if (range[1] > range[0])
@@ -165,13 +156,12 @@ const struct option_kind kind_dtype = { 2 * sizeof(int), parse_kind_dtype, allow
 const struct option_kind kind_redop = { 2 * sizeof(int), parse_kind_redop, allow_words, text_range,
 					redop_word };
 
-static int parse_kind_expect(const struct option_row *row, const char *text,
-			     struct options *options)
+static int parse_kind_expect(const struct option_row *row, const char *text, void *field)
 {
 	int rc = expect_check(text);
 
 	if (rc == 0)
-		option_put(options, row, &text, sizeof(text));
+		*(const char **)field = text;
 	return rc;
 }
 
@@ -188,8 +178,9 @@ const struct option_kind kind_expect = { sizeof(const char *), parse_kind_expect
 					 text_text, listed_word };
 
 /* May be given several times; what it says is parsed where faults are known. */
-static int parse_kind_fault(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_fault(const struct option_row *row, const char *text, void *field)
 {
+	struct options *options = field;
 	int room = (int)(sizeof(options->faults) / sizeof(options->faults[0]));
 
 	if (!*text || options->nfaults >= room)
@@ -206,9 +197,9 @@ static void allow_fault(const struct option_row *row, char *buf, size_t len)
 }
 
 /* All that were given, in their order. */
-static void text_fault(const struct option_row *row, const struct options *options, char *buf,
-		       size_t len)
+static void text_fault(const struct option_row *row, const void *field, char *buf, size_t len)
 {
+	const struct options *options = field;
 	size_t n = 0;
 
 	buf[0] = '\0';
@@ -239,8 +230,9 @@ static size_t split_operator(const char *text, enum split_kind *kind)
 	return 0;
 }
 
-static int parse_kind_split(const struct option_row *row, const char *text, struct options *options)
+static int parse_kind_split(const struct option_row *row, const char *text, void *field)
 {
+	struct options *options = field;
 	enum split_kind kind = SPLIT_NONE;
 	size_t len = split_operator(text, &kind);
 	uint64_t value;
@@ -269,9 +261,9 @@ static void allow_split(const struct option_row *row, char *buf, size_t len)
 		 INT_MAX);
 }
 
-static void text_split(const struct option_row *row, const struct options *options, char *buf,
-		       size_t len)
+static void text_split(const struct option_row *row, const void *field, char *buf, size_t len)
 {
+	const struct options *options = field;
 	static const char *const names[] = {
 		[SPLIT_AND] = "AND", [SPLIT_OR] = "OR", [SPLIT_MOD] = "MOD", [SPLIT_DIV] = "DIV"
 	};
@@ -284,9 +276,9 @@ static void text_split(const struct option_row *row, const struct options *optio
 const struct option_kind kind_split = { 0, parse_kind_split, allow_split, text_split, NULL };
 
 /* Wins over a split that was parsed before. */
-static int parse_kind_split_mask(const struct option_row *row, const char *text,
-				 struct options *options)
+static int parse_kind_split_mask(const struct option_row *row, const char *text, void *field)
 {
+	struct options *options = field;
 	uint64_t value;
 	int rc = parse_unsigned(text, 16, UINT32_MAX, &value);
 
@@ -303,8 +295,7 @@ static void allow_split_mask(const struct option_row *row, char *buf, size_t len
 }
 
 /* The split itself shows what it says. */
-static void text_split_mask(const struct option_row *row, const struct options *options, char *buf,
-			    size_t len)
+static void text_split_mask(const struct option_row *row, const void *field, char *buf, size_t len)
 {
 	snprintf(buf, len, "%s", "");
 }

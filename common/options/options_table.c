@@ -274,8 +274,7 @@ void option_defaults(struct options *options)
 	memset(options, 0, sizeof(*options));
 	for (size_t i = 0; i < option_row_count; i++)
 		if (option_rows[i].initial)
-			option_rows[i].kind->parse(&option_rows[i], option_rows[i].initial,
-						   options);
+			option_parse(&option_rows[i], option_rows[i].initial, options);
 }
 
 int option_take(struct option_set *set, int i, const char *text)
@@ -284,7 +283,7 @@ int option_take(struct option_set *set, int i, const char *text)
 	char allowed[OPTION_TEXT_MAX];
 
 	set->given[i] = text;
-	if (row->kind->parse(row, text, set->options) == 0)
+	if (option_parse(row, text, set->options) == 0)
 		return 0;
 	row->kind->allowed(row, allowed, sizeof(allowed));
 	return option_reject(set, i, "must be %s", allowed);

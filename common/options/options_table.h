@@ -9,16 +9,15 @@ struct option_row;
 
 /* A kind says what a value may look like. */
 struct option_kind {
-	size_t size; /* bytes it writes at the row's offset; 0: it knows its fields itself */
+	size_t size; /* bytes of its field; 0: it knows its fields itself, and is handed the options */
 	/* Required. 0, or a negative errno when the text is not allowed; then nothing is
 	 * written. */
-	int (*parse)(const struct option_row *row, const char *text, struct options *options);
+	int (*parse)(const struct option_row *row, const char *text, void *field);
 	/* Required. What is allowed, as it continues "must be ". Always terminated. */
 	void (*allowed)(const struct option_row *row, char *buf, size_t len);
 	/* Required. The value as a user may type it, "" where there is none: two ranks have the
 	 * same when their texts are the same. Always terminated. */
-	void (*text)(const struct option_row *row, const struct options *options, char *buf,
-		     size_t len);
+	void (*text)(const struct option_row *row, const void *field, char *buf, size_t len);
 	/* The i-th of the words that are allowed, NULL behind the last; no hook where values are
 	 * no words. */
 	const char *(*word)(const struct option_row *row, int i);
@@ -85,11 +84,12 @@ struct option_set {
 	const char *given[OPTION_ROWS_MAX]; /* per row the last text it was given, NULL: none */
 };
 
-/* Kinds use these: they write a row's field of `size` bytes, look at it, find a word's index
- * (-EINVAL: none of the row's). */
-void option_put(struct options *options, const struct option_row *row, const void *value,
-		size_t size);
-const void *option_get(const struct options *options, const struct option_row *row);
+/* The row's field of the options, by its kind. */
+int option_parse(const struct option_row *row, const char *text, struct options *options);
+void option_text(const struct option_row *row, const struct options *options, char *buf,
+		 size_t len);
+
+/* A word's index; -EINVAL: none of the row's. */
 int option_word_index(const struct option_row *row, const char *text);
 
 /* The row's index, or -1. */

@@ -252,10 +252,10 @@ static bool values_allowed(const struct option_row *row)
 	const char *word = NULL;
 
 	for (int i = 0; row->kind->word && (word = row->kind->word(row, i)); i++)
-		if (row->kind->parse(row, word, &scratch) < 0)
+		if (option_parse(row, word, &scratch) < 0)
 			return false;
-	return (!row->initial || row->kind->parse(row, row->initial, &scratch) == 0) &&
-	       (!row->flag || row->kind->parse(row, row->flag, &scratch) == 0);
+	return (!row->initial || option_parse(row, row->initial, &scratch) == 0) &&
+	       (!row->flag || option_parse(row, row->flag, &scratch) == 0);
 }
 
 static void test_table(void)

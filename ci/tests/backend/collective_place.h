@@ -1,7 +1,6 @@
 /* collective_place.h: where one rank of a few stands in a collective. Include it once per test
  * program. */
-#ifndef HANGAR_COLLECTIVE_PLACE_H
-#define HANGAR_COLLECTIVE_PLACE_H
+#pragma once
 
 #include "backend/collective.h"
 #include "backend/traffic.h"
@@ -26,5 +25,3 @@ static inline struct geometry place(const struct collective *c, int rank, int nr
 		.traffic = c->irregular ? &even : NULL,
 	};
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* check_scene.h: one finished call on host memory, right in every element until a test spoils it,
  * and the check of it. Include it once per test program. */
-#ifndef HANGAR_CHECK_SCENE_H
-#define HANGAR_CHECK_SCENE_H
+#pragma once
 
 #include <errno.h>
 #include <stdlib.h>
@@ -156,5 +155,3 @@ static inline int spoil(struct scene *s, enum wrong_kind kind, int culprit, size
 	free(dst);
 	return rc;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* point_rig.h: what it takes to measure points on the mpi backend: a job, buffers, a watch and a
  * filter that count, and spoil or hold calls. Include it once per test program, of 3 ranks. */
-#ifndef HANGAR_POINT_RIG_H
-#define HANGAR_POINT_RIG_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -215,5 +214,3 @@ static inline int point_main(const char *suite, const struct unit_case *cases, s
 	job_release(&job);
 	return rc;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* nccl_log_lines.h: NCCL logs made for tests, line by line, and read at once. */
-#ifndef HANGAR_TEST_NCCL_LOG_LINES_H
-#define HANGAR_TEST_NCCL_LOG_LINES_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -152,5 +151,3 @@ static inline char *printed(void (*print)(FILE *out, const struct nccl_log *log)
 	fclose(out);
 	return text;
 }
-
-#endif

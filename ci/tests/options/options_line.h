@@ -1,7 +1,6 @@
 /* options_line.h: command lines and environments as one string each, for the option parser. Include
  * it once per test program. */
-#ifndef HANGAR_OPTIONS_LINE_H
-#define HANGAR_OPTIONS_LINE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,5 +61,3 @@ static inline int options_main(const char *suite, const struct unit_case *cases,
 		false);
 	return unit_main(suite, cases, n);
 }
-
-#endif

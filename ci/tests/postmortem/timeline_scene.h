@@ -1,7 +1,6 @@
 /* timeline_scene.h: ranks' calls on a made-up clock, and the timeline of them. Include it once per
  * test program. */
-#ifndef HANGAR_TIMELINE_SCENE_H
-#define HANGAR_TIMELINE_SCENE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -133,5 +132,3 @@ static inline const char *table(void)
 	text[n] = '\0';
 	return text;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* sink_rows.h: a run of two ranks and rows of it to feed sinks with, and a folder for what they
  * write. Include it once per test program. */
-#ifndef HANGAR_SINK_ROWS_H
-#define HANGAR_SINK_ROWS_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -164,5 +163,3 @@ static inline int sink_main(const char *suite, const struct unit_case *cases, si
 	rc = unit_main(suite, cases, n);
 	return unit_remove(folder) == 0 ? rc : 1;
 }
-
-#endif

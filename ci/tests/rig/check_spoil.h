@@ -1,6 +1,5 @@
 /* check_spoil.h: the bytes that a wrong result of a given kind would leave. */
-#ifndef HANGAR_CHECK_SPOIL_H
-#define HANGAR_CHECK_SPOIL_H
+#pragma once
 
 #include "check/check.h"
 
@@ -10,5 +9,3 @@
  * right data for this type and operator. */
 int check_spoil(const struct check_data *data, enum wrong_kind kind, const struct segment *segment,
 		uint64_t base, int culprit, const void *good, size_t at, size_t count, void *dst);
-
-#endif

@@ -1,7 +1,6 @@
 /* evidence_saved.h: three ranks, the last a call behind, and their evidence saved in a folder. Include
  * it once per test program. */
-#ifndef HANGAR_EVIDENCE_SAVED_H
-#define HANGAR_EVIDENCE_SAVED_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,5 +115,3 @@ static inline struct saved_header *pack_one(size_t *bytes)
 	saved_pack(&saved.ranks[1], 1, SIZE_MAX, image);
 	return image;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* fake_backend.h: a backend without communication: host memory, and a note of what was asked of
  * it. Include it once per test program. */
-#ifndef HANGAR_FAKE_BACKEND_H
-#define HANGAR_FAKE_BACKEND_H
+#pragma once
 
 #include <errno.h>
 #include <stdlib.h>
@@ -135,5 +134,3 @@ static const struct backend_ops fake_ops = {
 	.group_end = fake_nothing,
 	.wait = fake_nothing,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* spinners.h: processes that want the first processor all the time. A meek one (SCHED_IDLE) beside a
  * greedy one (SCHED_OTHER) is as good as never run. */
-#ifndef HANGAR_SPINNERS_H
-#define HANGAR_SPINNERS_H
+#pragma once
 
 #include <sched.h>
 #include <signal.h>
@@ -38,5 +37,3 @@ static void spinner_end(pid_t pid)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* tree.h: made-up /proc and /sys: folders of small files, for what reads them below a root. Include
  * it once per test program. */
-#ifndef HANGAR_TREE_H
-#define HANGAR_TREE_H
+#pragma once
 
 #include <limits.h>
 #include <stdio.h>
@@ -60,5 +59,3 @@ static inline void tree_remove(void)
 {
 	CU_ASSERT_EQUAL(unit_remove(tree_root), 0);
 }
-
-#endif

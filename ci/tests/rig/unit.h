@@ -1,6 +1,5 @@
 /* unit.h: a CUnit program in one line: UNIT_MAIN and its cases. */
-#ifndef HANGAR_UNIT_H
-#define HANGAR_UNIT_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -47,5 +46,3 @@ int unit_ended(pid_t pid, double seconds);
 
 /* Removes a folder and all that is in it; links are not followed. 0, or a negative errno. */
 int unit_remove(const char *folder);
-
-#endif

@@ -1,7 +1,6 @@
 /* model_machine.h: a machine by name and its model without fitted constants, for tests of the
  * model. Include it once per test program. */
-#ifndef HANGAR_MODEL_MACHINE_H
-#define HANGAR_MODEL_MACHINE_H
+#pragma once
 
 #include "topo/model.h"
 #include "rig/unit.h"
@@ -29,5 +28,3 @@ static int point(enum model_coll coll, double bytes, int algo, int proto, struct
 
 	return model_predict(&model, &request, p);
 }
-
-#endif

@@ -76,16 +76,14 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 		 struct task *before)
 {
 	size_t room = (size_t)evidence->nranks + 2;
-	struct probe h = { .tasks = calloc(room, sizeof(*h.tasks)),
-			   .orders = calloc(room, sizeof(*h.orders)),
-			   .ranks = calloc(room, sizeof(*h.ranks)) };
+	struct probe h = { .tasks = must(calloc(room, sizeof(*h.tasks))),
+			   .orders = must(calloc(room, sizeof(*h.orders))),
+			   .ranks = must(calloc(room, sizeof(*h.ranks))) };
 	const char *address = getenv("NCCL_RAS_ADDR");
 	struct ras_order ras = { address ? address : RAS_ADDRESS, PROBE_EACH * 0.9 };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t nras = backend_has(evidence->backend, BACKEND_RAS), nfirst = nras + (before != NULL);
 
-	if (!h.tasks || !h.orders || !h.ranks)
-		goto out;
 	h.tasks[0] = (struct task){ .run = run_ras, .arg = &ras, .limit = EVIDENCE_RAS_BYTES };
 	if (before)
 		h.tasks[nras] = counter_delta_task(before->arg);
@@ -111,7 +109,6 @@ void probe_ranks(struct evidence *evidence, const bool *local, const char *culpr
 	}
 	if (evidence->ras)
 		evidence_clean(evidence->ras);
-out:
 	free(h.tasks);
 	free(h.orders);
 	free(h.ranks);

@@ -188,13 +188,13 @@ static void read_comm(struct reading *r, const json_t *comm)
 
 	read_missing(r, comm);
 	r->n = 0;
-	r->members = calloc(json_array_size(ranks) + 1, sizeof(*r->members));
+	r->members = must(calloc(json_array_size(ranks) + 1, sizeof(*r->members)));
 	json_array_foreach(ranks, i, entry)
 	{
 		int rank = rank_of(r, entry);
 
 		/* no more than there are: the peer is not trusted */
-		if (r->members && rank >= 0 && r->n < (size_t)r->evidence->nranks)
+		if (rank >= 0 && r->n < (size_t)r->evidence->nranks)
 			r->members[r->n++] = (struct member){ .rank = rank, .entry = entry };
 	}
 	compare_members(r);
@@ -205,10 +205,10 @@ static void read_comm(struct reading *r, const json_t *comm)
  * missing: in JSON a string stands behind one of "{[,:". */
 static char *add_commas(const char *text)
 {
-	char *fixed = malloc(2 * strlen(text) + 1), *to = fixed, last = ',';
+	char *fixed = must(malloc(2 * strlen(text) + 1)), *to = fixed, last = ',';
 	bool inside = false;
 
-	for (; fixed && *text; text++) {
+	for (; *text; text++) {
 		if (*text == '"' && !inside && !strchr("{[,:", last))
 			*to++ = ',';
 		if (*text == '"')
@@ -219,8 +219,7 @@ static char *add_commas(const char *text)
 		if (!isspace((unsigned char)*text))
 			last = *text;
 	}
-	if (fixed)
-		*to = '\0';
+	*to = '\0';
 	return fixed;
 }
 
@@ -228,12 +227,14 @@ static char *add_commas(const char *text)
 static const json_t *read_answer(const char *text, json_t **answer)
 {
 	const json_t *comms;
-	char *fixed = NULL;
+	char *fixed;
 
 	*answer = json_loads(text, 0, NULL);
-	if (!*answer && (fixed = add_commas(text)))
+	if (!*answer) {
+		fixed = add_commas(text);
 		*answer = json_loads(fixed, 0, NULL);
-	free(fixed);
+		free(fixed);
+	}
 	comms = json_object_get(*answer, "communicators");
 	return json_is_array(comms) ? comms : NULL;
 }
@@ -265,9 +266,8 @@ static enum ras_answer compare_answer(const json_t *comms, const struct evidence
 	json_t *comm;
 	size_t i;
 
-	r.named = calloc((size_t)evidence->nranks + 1, sizeof(*r.named));
-	if (r.named)
-		json_array_foreach(comms, i, comm) read_comm(&r, comm);
+	r.named = must(calloc((size_t)evidence->nranks + 1, sizeof(*r.named)));
+	json_array_foreach(comms, i, comm) read_comm(&r, comm);
 	if (!r.why[0]) {
 		snprintf(line, len, "NCCL RAS names nobody");
 	} else if (compare_ranks(&r, culprits, list, sizeof(list))) {

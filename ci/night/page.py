@@ -43,7 +43,7 @@ def num(value, form=None):
 
 def size_text(value):
     value = rows.number(value)
-    return "" if math.isnan(value) else rows.human(value)
+    return "" if math.isnan(value) else rows.human(value) if value >= 1 else f"{value:g} B"
 
 
 def plural(number, name, several=None):

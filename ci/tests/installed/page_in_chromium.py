@@ -1,8 +1,6 @@
-#!/usr/bin/python3
-"""e2e_page: a report page in headless Chromium: quiet console, every picture, sorting, filtering, nothing of a
-hostile name comes alive, light, dark, phone and print. Exit 77 where Chromium or Selenium is not there.
+"""page_in_chromium.py: what e2e_page.sh looks at, by Selenium, on the page of a made-up night.
 
-usage: e2e_page [SHOTS]     SHOTS: a folder for the screenshots, else they are thrown away
+usage: page_in_chromium.py [SHOTS]     SHOTS: a folder for the screenshots, else they are thrown away
 """
 import base64
 import json
@@ -18,19 +16,16 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import night_sample  # noqa: E402
 
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import Select
-except ImportError:
-    webdriver = None
-LACKING = [name for name in ("chromium", "chromedriver", "gnuplot") if not shutil.which(name)]
-SHOTS = Path(sys.argv.pop()) if len(sys.argv) > 1 and not sys.argv[-1].startswith("-") else None
+from selenium import webdriver  # noqa: E402
+from selenium.webdriver.chrome.service import Service  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.support.ui import Select  # noqa: E402
+
+SHOTS = Path(sys.argv[1]) if len(sys.argv) > 1 else None
 LOAD_MOST = 2.0  # seconds, the fastest of LOADS: other work on the host only adds
 LOADS = 5
 SIZE_MOST = 5 << 20
-EMPTY_CELLS_LAST = "return [...document.querySelectorAll('#compared tbody tr:not([hidden])')].map(r => r.cells[%d].%s)"
+CELLS = "return [...document.querySelectorAll('#compared tbody tr:not([hidden])')].map(r => r.cells[%d].%s)"
 
 
 class Page(unittest.TestCase):
@@ -68,7 +63,7 @@ class Page(unittest.TestCase):
 
     def column(self, name, what="textContent"):
         heads = self.js("return [...document.querySelectorAll('#compared th')].map(h => h.textContent)")
-        return self.js(EMPTY_CELLS_LAST % (heads.index(name), what))
+        return self.js(CELLS % (heads.index(name), what))
 
     def press(self, name):
         self.js("[...document.querySelectorAll('#compared th button')].find(b => b.textContent === arguments[0]).click()", name)
@@ -165,12 +160,13 @@ class Page(unittest.TestCase):
         printed = base64.b64decode(self.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"])
         self.assertEqual(printed[:5], b"%PDF-")
         self.assertGreater(printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page "), 10)
-        if SHOTS:
-            (SHOTS / "print.pdf").write_bytes(printed)
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        for name in ("findings", "changed", "pictures"):
+            self.js("document.getElementById(arguments[0]).scrollIntoView()", name)
+            self.shot(f"print-{name}")
+        self.assertEqual(self.js("return getComputedStyle(document.querySelector('nav')).display"), "none")
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 if __name__ == "__main__":
-    if webdriver is None or LACKING:
-        print(f"no {', '.join(LACKING) or 'python3-selenium'}")
-        sys.exit(77)
     unittest.main(argv=[sys.argv[0]])

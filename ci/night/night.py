@@ -343,6 +343,7 @@ class Night:
         done = False
         try:
             self.keep_reserve()
+            self.save()  # killed from now on it is there, and incomplete
             self.health("before")
             done = self.all()
             self.health("after")
@@ -388,7 +389,8 @@ def stop_on_signals():
     def stop(number, _frame):
         raise Stopped(signal.Signals(number).name)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, stop)
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            signal.signal(number, stop)
 
 
 def summary(night, progress):
@@ -431,7 +433,8 @@ def accept(config, folder):
     """Makes the night's measurements the baseline of its host class and library."""
     if folder is None:
         done = [path for path in nights(config.reports)
-                if (read_json(path / "night.json") or {}).get("state") == "complete"]
+                if ((found := read_json(path / "night.json")) or {}).get("state") == "complete"
+                and found["host"] == os.uname().nodename]
         folder = done[-1] if done else None
     document = read_json(folder / "night.json") if folder else None
     if not document or document.get("schema") != SCHEMA or document["state"] != "complete":

@@ -189,9 +189,10 @@ class Nights(Rig):
             time.sleep(0.02)
         process.kill()
         process.wait()
-        self.assertEqual(len(night.launch.marked(token)), 1)
+        self.assertEqual((len(night.launch.marked(token)), self.last()["state"]), (1, "incomplete"))
         self.assertEqual(self.nightly(path), 10, self.said)
         self.assertIn("ended 1 processes that a killed night left", self.said)
+        self.assertEqual(len(place.nights(self.reports)), 1)
         self.assertEqual(night.launch.marked(token), [])
 
     def test_full_disk(self):

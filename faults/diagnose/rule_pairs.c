@@ -375,23 +375,38 @@ bool remark_open_pairs(const struct rule_ctx *ctx, struct finding *f)
 
 /* ---- alltoallv: what one sends another, and what that one expects ---- */
 
-/* The amounts of the rank's alltoallv `seq` on the communicator at hand; NULL: they are not kept. */
-static const struct record_counts *counts_of(const struct rule_ctx *ctx, int rank, uint64_t seq)
+/* Which alltoallv of the rank's on the communicator call `seq` is: where a rank has no part in sends and
+ * receives its calls have other numbers. Where not all are known the number has to do. */
+static uint64_t nth_of(const struct rule_ctx *ctx, int rank, uint64_t seq)
+{
+	const struct evidence_rank *r = &ctx->evidence->ranks[rank];
+	uint64_t nth = 0;
+
+	if (!knows_all_calls(ctx, rank))
+		return seq;
+	for (size_t k = 0; k < r->ncalls; k++)
+		nth += r->calls[k].comm == ctx->align->comm && r->calls[k].seq <= seq &&
+		       r->calls[k].kind == CALL_ALLTOALLV;
+	return nth;
+}
+
+/* The amounts of the rank's alltoallv `nth` on the communicator at hand; NULL: they are not kept. */
+static const struct record_counts *counts_of(const struct rule_ctx *ctx, int rank, uint64_t nth)
 {
 	const struct record_header *h = ctx->evidence->ranks[rank].recorder;
 
 	for (int i = 0; h && i < RECORD_COUNTS; i++) {
 		const struct record_counts *c = &h->counts[i];
 
-		if (c->seq == seq && c->comm == ctx->align->comm &&
-		    c->n == (uint32_t)ctx->align->nranks && c->n <= RECORD_PEERS)
+		if (c->seq && c->comm == ctx->align->comm && c->n <= RECORD_PEERS &&
+		    c->n == (uint32_t)ctx->align->nranks && nth_of(ctx, rank, c->seq) == nth)
 			return c;
 	}
 	return NULL;
 }
 
-/* The first alltoallv behind call `seq` of which some rank's amounts are kept, 0: there is none. */
-static uint64_t next_counted(const struct rule_ctx *ctx, uint64_t seq)
+/* The first alltoallv behind the `nth` of which some rank's amounts are kept, 0: there is none. */
+static uint64_t next_counted(const struct rule_ctx *ctx, uint64_t nth)
 {
 	uint64_t next = 0;
 
@@ -400,29 +415,31 @@ static uint64_t next_counted(const struct rule_ctx *ctx, uint64_t seq)
 
 		for (int i = 0; h && i < RECORD_COUNTS; i++) {
 			const struct record_counts *c = &h->counts[i];
+			bool here = c->seq && c->comm == ctx->align->comm;
+			uint64_t one = here ? nth_of(ctx, rank, c->seq) : 0;
 
-			if (c->comm == ctx->align->comm && c->seq > seq &&
-			    (next == 0 || c->seq < next))
-				next = c->seq;
+			if (one > nth && (next == 0 || one < next))
+				next = one;
 		}
 	}
 	return next;
 }
 
-/* Marks all who are in a pair that disagrees in call `seq`, and notes each pair; the first is the finding's.
- * Returns how many pairs. */
-static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t seq, int *pairs)
+/* Counts who is in how many pairs that disagree in alltoallv `nth`, and notes each pair; the first is the
+ * finding's. Returns how many pairs. */
+static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t nth, int *pairs)
 {
 	int n = 0;
 
 	for (int from = 0; from < ctx->align->nranks; from++)
 		for (int to = 0; to < ctx->align->nranks; to++) {
-			const struct record_counts *out = counts_of(ctx, from, seq);
-			const struct record_counts *in = counts_of(ctx, to, seq);
+			const struct record_counts *out = counts_of(ctx, from, nth);
+			const struct record_counts *in = counts_of(ctx, to, nth);
 
 			if (!out || !in || out->send[to] == in->recv[from])
 				continue;
 			if (n++ == 0) {
+				f->seq_low = f->seq_high = (int64_t)out->seq;
 				snprintf(f->pair, sizeof(f->pair), "%d>%d",
 					 rank_number(ctx->evidence, from),
 					 rank_number(ctx->evidence, to));
@@ -434,7 +451,7 @@ static int find_unequal(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 			finding_note(f,
 				     "AlltoAllv %" PRIu64 ": rank %d sends rank %d %" PRIu32
 				     " elements, which expects %" PRIu32 ".",
-				     seq, rank_number(ctx->evidence, from),
+				     (uint64_t)out->seq, rank_number(ctx->evidence, from),
 				     rank_number(ctx->evidence, to), out->send[to], in->recv[from]);
 			pairs[from]++;
 			pairs[to]++;
@@ -447,12 +464,12 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct align *a = ctx->align;
 	int pairs[RECORD_PEERS] = { 0 }, n = 0;
-	uint64_t seq = 0;
+	uint64_t nth = 0;
 
 	if (a->nranks > RECORD_PEERS)
 		return false;
-	while (n == 0 && (seq = next_counted(ctx, seq)) != 0)
-		n = find_unequal(ctx, f, seq, pairs);
+	while (n == 0 && (nth = next_counted(ctx, nth)) != 0)
+		n = find_unequal(ctx, f, nth, pairs);
 	if (n == 0)
 		return false;
 	for (int i = 0; i < a->nranks && n > 1; i++)
@@ -461,7 +478,6 @@ bool rule_counts(const struct rule_ctx *ctx, struct finding *f)
 	if (f->culprits.n != 1)
 		clear_culprits(&f->culprits);
 	f->comm = a->comm;
-	f->seq_low = f->seq_high = (int64_t)seq;
 	f->hang_seq = ctx->outcome == OUTCOME_HANG ? hang_point(ctx) : -1;
 	snprintf(f->field, sizeof(f->field), "count");
 	finding_conclude(ctx, f, CLASS_MISMATCH, f->culprits.n ? "majority" : "inconclusive");

@@ -245,6 +245,9 @@ bool rule_device_fault(const struct rule_ctx *ctx, struct finding *f)
 {
 	const int nranks = ctx->evidence->nranks;
 
+	/* a protocol of its own makes a rank write where its peer's kernel does not expect it */
+	if (settings_break(ctx))
+		return false;
 	for (int i = 0; i < nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
 

@@ -106,7 +106,6 @@ static void conclude(const struct rule_ctx *ctx, const struct survey *s, struct 
 	bool named = mark_all(ctx, s, &f->culprits);
 
 	place_init(f, false);
-	f->comm = ctx->align->comm;
 	if (ctx->outcome == OUTCOME_HANG)
 		f->hang_seq = count_inside_init(ctx) > 0 ? 0 : hang_point(ctx);
 	snprintf(f->field, sizeof(f->field), "%s", d->name);
@@ -134,6 +133,17 @@ bool rule_settings(const struct rule_ctx *ctx, struct finding *f)
 	found = survey.nfound > 0 && survey.found[0].weight >= SETTING_MATTERS;
 	if (found)
 		conclude(ctx, &survey, f);
+	free(survey.texts);
+	return found;
+}
+
+bool settings_break(const struct rule_ctx *ctx)
+{
+	struct survey survey;
+	bool found;
+
+	survey_take(&survey, ctx->evidence);
+	found = survey.nfound > 0 && survey.found[0].weight >= SETTING_BREAKS;
 	free(survey.texts);
 	return found;
 }

@@ -59,6 +59,8 @@ rule_fn remark_open_pairs; /* the partner has not made its part */
 /* rule_settings.c: the ranks made the same calls, and their settings or libraries differ. */
 rule_fn rule_settings;
 /* A line of evidence for each difference that can matter, whatever the diagnosis is. */
+/* Returns true if settings differ of which one alone that has another value breaks calls. */
+bool settings_break(const struct rule_ctx *ctx);
 void note_settings(const struct evidence *evidence, struct diagnosis *diagnosis);
 /* rule_data.c: the ranks made the same calls, and data are wrong. */
 rule_fn rule_own_data; /* a send buffer shows whose */

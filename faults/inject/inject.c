@@ -63,6 +63,9 @@ static bool applies(const struct fault *fault, const struct agenda *agenda, int 
 	const struct planned_call *call = &agenda->calls[i];
 	bool followed = !fault->behind;
 
+	/* where a rank is alone nobody has anything else */
+	if (call->nranks == 1 && (fault->kinds || fault->applies || !followed))
+		return false;
 	if ((fault->kinds && !(fault->kinds & 1u << call->call.kind)) ||
 	    (fault->applies && !fault->applies(call)))
 		return false;

@@ -147,8 +147,17 @@ def finding_html(data, one):
             f"<p>{esc(one.get('text'))}</p>{to_do}{evidence}</article>")
 
 
+def as_expected(data, one):
+    """The evidence is of a night's fault that ended as it must."""
+    for run in source.listed(data.night, "runs"):
+        places = [data.path / str(launch.get("dir")) for launch in source.listed(run, "launches")]
+        if any(one.path.is_relative_to(place) for place in places):
+            return run.get("kind") == "fault" and run.get("status") == "ok"
+    return False
+
+
 def evidence_html(data, one, pictures):
-    verdict = one.verdict
+    verdict, kind = one.verdict, "ok" if as_expected(data, one) else "failed"
     lines = "".join(f"<li>{esc(line)}</li>" for line in source.texts(verdict, "lines"))
     told = "".join(f"<p><b>{name}</b> {esc(verdict[key])}</p>" for name, key in
                    (("Cause.", "cause"), ("Fix.", "fix"), ("Prevention.", "prevention")) if verdict.get(key))
@@ -157,8 +166,9 @@ def evidence_html(data, one, pictures):
     names = ("postmortem.md", "report.txt", "verdict.json", "timeline.json", "rank-0.stack.txt")
     links = ", ".join(link(data, f"{where}/{name}", name) for name in names if (one.path / name).exists())
     when = f", named after {num(verdict.get('detect_ms'), '{:.0f}')} ms" if num(verdict.get("detect_ms")) else ""
-    return (f'<article class="card failed"><h3>{badge("failed", verdict.get("outcome"))} {esc(verdict.get("class"))}, '
-            f"ranks {esc(verdict.get('ranks'))} ({esc(verdict.get('confidence'))}{when})</h3>"
+    why = " <span class=quiet>a fault, named as it must be</span>" if kind == "ok" else ""
+    return (f'<article class="card {kind}"><h3>{badge(kind, verdict.get("outcome"))} {esc(verdict.get("class"))}, '
+            f"ranks {esc(verdict.get('ranks'))} ({esc(verdict.get('confidence'))}{when}){why}</h3>"
             f"<p class=quiet>{esc(', '.join(str(verdict[k]) for k in ('command', 'hosts', 'when') if verdict.get(k)))}</p>"
             f"<ul>{lines}</ul>{told}{picture}<p>{link(data, where)}: {links}</p>"
             + fold("Post-mortem", f"<pre>{esc(one.postmortem)}</pre>" if one.postmortem else "") + "</article>")
@@ -168,9 +178,11 @@ def verdict_section(data, points, pictures):
     found = findings_of(data, points)
     cards = "".join(finding_html(data, one) for severity in (*SEVERITIES, None) for one in found
                     if one.get("severity") == severity or (severity is None and one.get("severity") not in SEVERITIES))
-    told = "".join(evidence_html(data, one, pictures) for one in data.evidence)
+    told = "".join(evidence_html(data, one, pictures) for one in data.evidence if not as_expected(data, one))
+    good = "".join(evidence_html(data, one, pictures) for one in data.evidence if as_expected(data, one))
     nothing = "" if cards or told else f"<p>{badge('ok')} Nothing was found.</p>"
-    return section("findings", "Verdicts and findings", nothing + cards + told)
+    return section("findings", "Verdicts and findings", nothing + cards + told
+                   + fold("Faults that were named as they must be", good))
 
 
 # ---- what changed ----
@@ -465,8 +477,11 @@ def summary(data, points, found):
         parts.append(badge("ok" if night.get("exit") == 0 else "failed", f"exit {night.get('exit')}"))
     counts = {s: sum(f.get("severity") == s for f in found) for s in SEVERITIES}
     parts += [badge(s, f"{n} {s}") for s, n in counts.items() if n] or [badge("ok", "nothing found")] * (not data.evidence)
-    if data.evidence:
-        parts.append(badge("failed" if not night else "info", plural(len(data.evidence), "verdict")))
+    expected = sum(as_expected(data, one) for one in data.evidence)
+    if len(data.evidence) > expected:
+        parts.append(badge("failed", plural(len(data.evidence) - expected, "verdict")))
+    if expected:
+        parts.append(badge("ok", plural(expected, "fault") + " named"))
     amounts = [plural(len(data.runs), "launch", "launches"), plural(len(points), "point")]
     amounts += [str(night[k]) for k in ("host_class", "nccl", "driver", "started") if night.get(k)]
     return f"<p>{' '.join(parts)}</p><p class=quiet>{esc(', '.join(amounts))}</p>"

@@ -137,9 +137,12 @@ class PageTest(NightCase):
             self.assertIn(said, text)
         self.assertNotIn("<script>fail", text)
         night = json.loads((self.place / "night/night.json").read_text())
-        night["state"] = "incomplete"
+        self.assertNotIn("named as it must be", text)
+        night["state"], night["runs"][-1]["status"] = "incomplete", "ok"
         (self.place / "night/night.json").write_text(json.dumps(night))
-        self.assertIn("the night is incomplete", page.render(page_data.gather(self.place / "night")))
+        text = page.render(page_data.gather(self.place / "night"))
+        for said in ("the night is incomplete", "a fault, named as it must be", "1 fault named"):
+            self.assertIn(said, text)
 
     def test_scaling(self):
         self.addCleanup(os.environ.pop, "BUILD", None)

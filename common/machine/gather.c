@@ -1,7 +1,6 @@
 /* gather.c: what hosts read, at rank 0. */
 #include "machine/read.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +11,11 @@ int reading_gather(struct job *job, const char *text, struct reading *hosts)
 
 	if (rc < 0)
 		return rc;
-	mine = calloc(1, (size_t)len + 1);
-	all = calloc(job->rank == 0 ? (size_t)job->nnodes : 1, (size_t)len + 1);
-	if (!mine || !all)
-		rc = error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = job_agree(job, rc);
-	if (rc == 0 && text)
+	mine = must(calloc(1, (size_t)len + 1));
+	all = must(calloc(job->rank == 0 ? (size_t)job->nnodes : 1, (size_t)len + 1));
+	if (text)
 		strcpy(mine, text);
-	if (rc == 0)
-		rc = job_gather_nodes(job, mine, (size_t)len, all);
+	rc = job_gather_nodes(job, mine, (size_t)len, all);
 	/* a list for which a host had no memory stays empty */
 	for (int h = 0; rc == 0 && job->rank == 0 && h < job->nnodes; h++)
 		reading_parse(&hosts[h], all + (size_t)h * (size_t)len);

@@ -178,14 +178,14 @@ static const char *take_rule(struct rule *rule, char *line)
 
 struct health *health_open(const char *path, struct error *err)
 {
-	struct health *health = calloc(1, sizeof(*health));
-	char *rest = health ? health->text : NULL, *line;
+	struct health *health = must(calloc(1, sizeof(*health)));
+	char *rest = health->text, *line;
 	const char *wrong = NULL;
-	int number = 0, n = -ENOMEM;
+	int number = 0, n;
 
-	if (health && path)
+	if (path)
 		n = file_text("", health->text, sizeof(health->text), "%s", path);
-	else if (health)
+	else
 		n = snprintf(health->text, sizeof(health->text), "%s", health_built_in);
 	if (n < 0 || n >= (int)sizeof(health->text) - 1)
 		wrong = n < 0 ? strerror(-n) : "too long";

@@ -221,21 +221,19 @@ static int tell(const struct arguments *arguments, const struct health *health,
 static int at_hosts(struct job *job, const struct arguments *arguments, const struct health *health,
 		    const char *text)
 {
-	struct reading *hosts = calloc((size_t)job->nnodes, sizeof(*hosts));
+	struct reading *hosts = must(calloc((size_t)job->nnodes, sizeof(*hosts)));
 	bool several = job->nranks > 1;
-	int outcome = OUTCOME_OK;
-	int rc = hosts ? 0 : error_set(job->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
+	int outcome = OUTCOME_OK, rc = 0;
 
-	rc = several ? job_agree(job, rc) : rc;
-	if (rc == 0 && several)
+	if (several)
 		rc = reading_gather(job, text, hosts);
-	else if (rc == 0 && text)
+	else if (text)
 		reading_parse(&hosts[0], text);
 	if (rc == 0 && job->rank == 0)
 		outcome = tell(arguments, health, hosts, job->nnodes);
 	if (rc == 0 && several)
 		rc = job_bcast(job, &outcome, sizeof(outcome));
-	for (int h = 0; hosts && h < job->nnodes; h++)
+	for (int h = 0; h < job->nnodes; h++)
 		reading_release(&hosts[h]);
 	free(hosts);
 	return rc < 0 ? rc : outcome;

@@ -71,6 +71,25 @@ static bool is_again(const struct align *a, int rank, uint64_t at)
 	       !align_alike(a, rank, at - 1, at - 2);
 }
 
+/* The rank made no other call like `at`, whatever the count. */
+static bool is_foreign(const struct align *a, int rank, uint64_t at)
+{
+	const struct record *r = align_record(a, rank, at);
+	struct record same;
+
+	for (uint64_t s = a->tracks[rank].first; r && s <= a->tracks[rank].last; s++) {
+		const struct record *other = s == at ? NULL : align_record(a, rank, s);
+
+		if (!other)
+			continue;
+		same = *other;
+		same.count = r->count;
+		if (align_signed(a, &same) == align_signed(a, r))
+			return false;
+	}
+	return true;
+}
+
 /* At call `at` two sides differ, those of ranks x and y: the signature that the sequences
  * themselves call right, 0: they do not say. */
 static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
@@ -85,7 +104,7 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 		return align_is_step(a, x, at, at - 1, 1) ? sx : sy;
 	if (x_short == y_short && is_again(a, x, at) != is_again(a, y, at))
 		return is_again(a, x, at) ? sy : sx;
-	if (x_short == y_short)
+	if (x_short == y_short || align_swapped(a, x, y, at) || is_foreign(a, x_short ? y : x, at))
 		return 0;
 	/* The longer side's call is one too many if it repeats the one before it, else the
 	 * other one is missing it. */

@@ -318,7 +318,38 @@ static void test_field_let_go(void)
 		}
 }
 
+static uint64_t round_count(uint64_t seq)
+{
+	return seq % 3 == OP % 3 ? odd_count(seq) : 512;
+}
+
+/* Half of the ranks made a call unlike all others of theirs, which the others may have left out; or two of
+ * the last round in the other order, as if they had one more (two H100: the innocent one was named). */
+static void test_two_sides(void)
+{
+	for (int nranks = 2; nranks <= 4; nranks += 2)
+		for (int culprit = 0; culprit < 2; culprit++)
+			for (int swapped = 0; swapped < 2; swapped++) {
+				set_up(nranks);
+				for (int i = 0; i < nranks; i++) {
+					play(i, OP + 2, round_count, false);
+					if (i % 2 != culprit)
+						continue;
+					shift(i, OP, !swapped);
+					if (!swapped)
+						evidence.ranks[i].calls[OP - 1].kind = CALL_REDUCE;
+				}
+				finish();
+				CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome),
+						       swapped ? "swapped-calls" : "mismatch");
+				CU_ASSERT_STRING_EQUAL(found.ranks, "-");
+				CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+				CU_ASSERT_EQUAL(found.seq_low, OP);
+			}
+}
+
 static const struct unit_case cases[] = {
+	{ "one against one, in either order or one more", test_two_sides },
 	{ "a mismatch that let the guilty rank go on", test_field_let_go },
 	{ "skipped and extra calls, guilty first, middle, last, two", test_shifts },
 	{ "a skipped call that let the guilty rank through", test_shift_runs_ahead },

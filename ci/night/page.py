@@ -305,7 +305,7 @@ class Pictures:
         for name, suffix in folders.items():
             self.run(place / name)
             for path in sorted((place / name).glob("*.svg")):
-                self.svg[path.stem + suffix] = path.read_text(errors="replace")
+                self.svg[path.stem + suffix] = path.read_text(encoding="utf-8", errors="replace")
 
     def trend(self, place):
         """The history, and of it apart the points that became slower."""
@@ -336,7 +336,7 @@ class Pictures:
         try:
             for name, text in self.svg.items():
                 (self.data.path / "plots").mkdir(exist_ok=True)
-                (self.data.path / "plots" / f"{name}.svg").write_text(text)
+                (self.data.path / "plots" / f"{name}.svg").write_text(text, encoding="utf-8")
         except OSError as error:
             self.notes.append(f"pictures are in this page alone: plots/: {error.strerror}")
 
@@ -491,7 +491,7 @@ def render(data):
     """The page as text."""
     points = source.points_of(data.runs)
     pictures = Pictures(data, points)
-    title, script = title_of(data), (HERE / "page.js").read_text()
+    title, script = title_of(data), (HERE / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     sections = (verdict_section(data, points, pictures), changed_section(data), runs_section(data),
                 section("points", "Points", table("points-table", MEASURED, [point_line(p) for p in points])),
@@ -504,7 +504,7 @@ def render(data):
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline';
  script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'">
 <meta name="color-scheme" content="light dark"><title>{esc(title)}</title>
-<style>{(HERE / "page.css").read_text()}</style></head>
+<style>{(HERE / "page.css").read_text(encoding="utf-8")}</style></head>
 <body><header><h1>{esc(title)}</h1>{summary(data, points, findings_of(data, points))}<nav>{menu}</nav></header>
 <main>{''.join(sections)}</main>
 <script>{script}</script></body></html>
@@ -516,6 +516,6 @@ def write_page(path, to=None):
     data = source.gather(path)
     to = Path(to or data.path / "page.html")
     partial = to.with_name(to.name + ".partial")
-    partial.write_text(render(data), errors="replace")
+    partial.write_text(render(data), encoding="utf-8", errors="replace")
     os.replace(partial, to)
     return to

@@ -1,6 +1,5 @@
 /* cpu_list.h: sets of CPUs as the kernel writes them: "0-15,32". */
-#ifndef HANGAR_CPU_LIST_H
-#define HANGAR_CPU_LIST_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -22,5 +21,3 @@ char *cpu_list_text(const struct cpu_set *set, char *buf, size_t len);
 
 /* CPUs that are in both. */
 int cpu_list_common(const struct cpu_set *a, const struct cpu_set *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* file.h: small files of /proc and /sys, whatever is in them. */
-#ifndef HANGAR_FILE_H
-#define HANGAR_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int file_list(const char *root, const char *folder, char names[][32], int room);
 /* Of a text like /proc/net/snmp, "Tcp: NAME NAME ...\nTcp: VALUE VALUE ...": the number below a
  * name in the lines that `table` ("Tcp:") begins; -1: none. */
 int64_t file_column(const char *text, const char *table, const char *name);
-
-#endif

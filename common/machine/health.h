@@ -1,6 +1,5 @@
 /* health.h: what in a host's readings is worth saying, by the rules of health_rules.txt. */
-#ifndef HANGAR_HEALTH_H
-#define HANGAR_HEALTH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ void health_judge(const struct health *health, const struct reading *delta, heal
 /* "TCP: 12 of 900 segments sent again; eth0: ...", by the built-in rules, into `buf`; what does not
  * fit is counted at its end. False: nothing is worth it. */
 bool health_line(const struct reading *delta, char *buf, size_t len);
-
-#endif

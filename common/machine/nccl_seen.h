@@ -1,6 +1,5 @@
 /* nccl_seen.h: what NCCL wrote of itself into the log files that the user asked it for. */
-#ifndef HANGAR_NCCL_SEEN_H
-#define HANGAR_NCCL_SEEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void nccl_seen_read(const struct nccl_asked *asked, const struct reading *hosts,
 /* A name as NCCL makes it: %h is the host's name up to its first dot, %p the process, %% a
  * percent sign. False: too long. */
 bool nccl_seen_name(const char *pattern, const char *host, int pid, char *name, size_t len);
-
-#endif

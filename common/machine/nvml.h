@@ -1,6 +1,5 @@
 /* nvml.h: the library of the NVIDIA driver that tells of GPUs, where it is installed. */
-#ifndef HANGAR_NVML_H
-#define HANGAR_NVML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ struct nvml {
 /* Load and initialise; false with `why` where there is none. Closed by nvml_close either way. */
 bool nvml_open(struct nvml *nvml);
 void nvml_close(struct nvml *nvml);
-
-#endif

@@ -1,7 +1,6 @@
 /* observation.h: what was seen of the machines of a run, before and after its sweep, as plain
  * data. */
-#ifndef HANGAR_OBSERVATION_H
-#define HANGAR_OBSERVATION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ void observed_rank_clear(struct observed_rank *rank);
  * number, or more than there is room for, is refused. After a success the caller releases it. */
 int observation_write(const struct observation *observation, const char *path);
 int observation_read(struct observation *observation, const char *path, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* observation_fields.h: the structs of an observation as lists of fields, for those who treat
  * all alike. */
-#ifndef HANGAR_OBSERVATION_FIELDS_H
-#define HANGAR_OBSERVATION_FIELDS_H
+#pragma once
 
 #include "machine/observation.h"
 
@@ -24,5 +23,3 @@ extern const struct observed_shape observed_run_shape, observed_nccl_shape, obse
 
 /* All fields unseen. */
 void observed_clear(const struct observed_shape *shape, void *what);
-
-#endif

@@ -1,7 +1,6 @@
 /* read.h: looks at this host and this rank: /proc, /sys, the environment, NVML. It decides nothing
  * and changes nothing. */
-#ifndef HANGAR_READ_H
-#define HANGAR_READ_H
+#pragma once
 
 #include "backend/job.h"
 #include "machine/reading.h"
@@ -58,5 +57,3 @@ reader_fn read_cpu, read_memory, read_tcp, read_nics, read_pci, read_nvml, read_
 /* Lanes and generations of the slowest link between a device, named by its folder below /sys, and
  * the CPU, as states of a part: width, max_width, gen, max_gen. */
 void read_link(const char *root, const char *folder, const char *part, struct reading *reading);
-
-#endif

@@ -1,7 +1,6 @@
 /* reading.h: what one host showed at one moment, as a list of (part, name, value): counters, and
  * states in numbers or words. */
-#ifndef HANGAR_READING_H
-#define HANGAR_READING_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -89,5 +88,3 @@ char *reading_dump(const struct reading *reading, bool indent);
  * 0; -EINVAL: cut off, or no such text; what stood before that has been added; -ENOMEM. */
 int reading_take(struct reading *reading, const json_t *from);
 int reading_parse(struct reading *reading, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* cause_parts.h: the inside of the causes: what their files share. */
-#ifndef HANGAR_CAUSE_PARTS_H
-#define HANGAR_CAUSE_PARTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -72,5 +71,3 @@ cause_fn cause_settings, cause_choice, cause_channels, cause_nvls, cause_transpo
 cause_fn cause_links, cause_pcie, cause_p2p, cause_acs, cause_clocks, cause_errors, cause_processes;
 cause_fn cause_wrong_network, cause_nic_speed, cause_mtu, cause_retransmits;
 cause_fn cause_affinity, cause_load;
-
-#endif

@@ -1,6 +1,5 @@
 /* causes.h: why a run may be slower than predicted: a table of checks on an observation. */
-#ifndef HANGAR_CAUSES_H
-#define HANGAR_CAUSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool causes_slowest(const struct observation *observation, char *text, size_t le
  * the reason, equal reasons together. 0, or the first negative value of `line`. */
 int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
 		void *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* reconcile.h: a run's search for what made its rows slow: a look before and after the sweep,
  * and the telling. */
-#ifndef HANGAR_RECONCILE_H
-#define HANGAR_RECONCILE_H
+#pragma once
 
 #include "measure/bench.h"
 #include "measure/run.h"
@@ -31,5 +30,3 @@ int reconcile_before(struct reconcile *reconcile, const struct bench *bench,
 int reconcile_after(struct reconcile *reconcile);
 
 void reconcile_release(struct reconcile *reconcile);
-
-#endif

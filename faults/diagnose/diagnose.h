@@ -1,7 +1,6 @@
 /* diagnose.h: from evidence to class, culprits, and the point where timelines parted. Sees
  * recorded evidence only. */
-#ifndef HANGAR_DIAGNOSE_H
-#define HANGAR_DIAGNOSE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void diagnosis_note(struct diagnosis *diagnosis, const char *fmt, ...)
 void diagnosis_print(FILE *out, const struct diagnosis *diagnosis, const struct evidence *evidence);
 int diagnosis_save(const struct diagnosis *diagnosis, const struct evidence *evidence,
 		   const char *dir, struct error *err);
-
-#endif

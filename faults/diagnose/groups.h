@@ -1,7 +1,6 @@
 /* groups.h: ranks split into groups, each with a communicator of its own (NCCL_TESTS_SPLIT). Calls are
  * compared within a group: those of another one say nothing. */
-#ifndef HANGAR_GROUPS_H
-#define HANGAR_GROUPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@
 bool groups_investigate(const struct evidence *evidence,
 			void (*investigate)(const struct evidence *, struct diagnosis *),
 			struct diagnosis *d);
-
-#endif

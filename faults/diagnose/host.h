@@ -1,6 +1,5 @@
 /* host.h: what the host's evidence shows of a rank's process. */
-#ifndef HANGAR_HOST_H
-#define HANGAR_HOST_H
+#pragma once
 
 #include "diagnose/diagnose.h"
 
@@ -12,5 +11,3 @@ enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_cl
 				  enum diagnosis_class mixed);
 
 bool is_stopped(const struct evidence_rank *rank);
-
-#endif

@@ -1,10 +1,7 @@
 /* meaning.h: what each class of a diagnosis means, how to fix it, how to prevent it. */
-#ifndef HANGAR_MEANING_H
-#define HANGAR_MEANING_H
+#pragma once
 
 #include "diagnose/diagnose.h"
 
 /* Fill in cause, fix, prevention and side of the diagnosis' class. */
 void class_explain(struct diagnosis *diagnosis);
-
-#endif

@@ -1,7 +1,6 @@
 /* pairs.h: sends and receives, whose signatures leave out kind, partner and size: what the records
  * themselves tell. */
-#ifndef HANGAR_PAIRS_H
-#define HANGAR_PAIRS_H
+#pragma once
 
 #include "diagnose/rule.h"
 
@@ -59,5 +58,3 @@ void name_lacking_pair(const struct rule_ctx *ctx, struct finding *finding, int 
 bool pairs_unmet(const struct rule_ctx *ctx);
 /* Returns true if all calls of the rank on the communicator are known. */
 bool knows_all_calls(const struct rule_ctx *ctx, int rank);
-
-#endif

@@ -1,6 +1,5 @@
 /* place.h: where ranks stand on the communicator at hand, and where their timelines parted. */
-#ifndef HANGAR_PLACE_H
-#define HANGAR_PLACE_H
+#pragma once
 
 #include "diagnose/rule.h"
 
@@ -40,5 +39,3 @@ void place_missing(const struct rule_ctx *ctx, struct finding *finding);
 /* Counts the ranks alive inside init; waits_at_init is true if this is one. */
 size_t count_inside_init(const struct rule_ctx *ctx);
 bool waits_at_init(const struct rule_ctx *ctx, int rank);
-
-#endif

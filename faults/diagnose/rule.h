@@ -3,8 +3,7 @@
  *
  * A rule looks at a const context and writes into its finding alone. What it wrote is forgotten where
  * it says no; where it says yes the driver (diagnose.c) makes the diagnosis of it. */
-#ifndef HANGAR_RULE_H
-#define HANGAR_RULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, co
 /* The end of a rule: class and confidence, and notes of what the culprits and the others are doing. */
 void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
 		      enum diagnosis_class class, const char *confidence);
-
-#endif

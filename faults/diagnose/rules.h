@@ -1,6 +1,5 @@
 /* rules.h: the rules by name. rules.c puts them in their order; what each needs stands there. */
-#ifndef HANGAR_RULES_H
-#define HANGAR_RULES_H
+#pragma once
 
 #include "diagnose/rule.h"
 
@@ -71,5 +70,3 @@ rule_fn rule_behind; /* and a rank does not come to where the others wait for it
 rule_fn remark_nobody_called;
 rule_fn rule_uncalled;	  /* data are wrong of a call that nobody made */
 rule_fn rule_unexplained; /* a hang that no other rule explains */
-
-#endif

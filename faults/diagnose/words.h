@@ -1,6 +1,5 @@
 /* words.h: ranks and calls in words. */
-#ifndef HANGAR_WORDS_H
-#define HANGAR_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ const char *field_words(const struct evidence *evidence, enum call_field field,
 
 /* "is stopped", "was killed by SIGKILL", "exited with 3". Returns buf. */
 const char *process_words(const struct rank_view *view, char *buf, size_t len);
-
-#endif

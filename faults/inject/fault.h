@@ -2,8 +2,7 @@
  *
  * A file of this folder says what is broken, never when: the injector decides that from the spec
  * (index of the call, rank), never from time. */
-#ifndef HANGAR_FAULT_H
-#define HANGAR_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -199,5 +198,3 @@ int fault_runs(const struct fault_spec *spec, const struct fault_machine *machin
 /* Print the table for --list-faults: name, arguments, needs, outcomes on the machine's backend and
  * whether it can run there, source. Every line starts with '#'. */
 void fault_list(FILE *out, const struct fault_machine *machine);
-
-#endif

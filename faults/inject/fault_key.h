@@ -1,6 +1,5 @@
 /* fault_key.h: one key of fault.args, "delay=SECONDS how=lock|read". Internal to faults/inject/. */
-#ifndef HANGAR_FAULT_KEY_H
-#define HANGAR_FAULT_KEY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool fault_key_allows(const struct key *key, const char *value);
 
 /* Writes what a key takes, for a usage error. */
 void fault_key_help(const struct key *key, char *buf, size_t len);
-
-#endif

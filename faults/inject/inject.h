@@ -1,6 +1,5 @@
 /* inject.h: decides when a fault fires, as a filter in the call chain. */
-#ifndef HANGAR_INJECT_H
-#define HANGAR_INJECT_H
+#pragma once
 
 #include "backend/call.h"
 #include "inject/fault.h"
@@ -73,5 +72,3 @@ int inject_unfired(const struct injector *injector, const struct fault_record *r
 
 /* The filter that fires the specs; valid as long as the injector is. */
 struct call_filter inject_filter(struct injector *injector);
-
-#endif

@@ -1,6 +1,5 @@
 /* machine.h: what this machine has of the things that faults need. */
-#ifndef HANGAR_MACHINE_H
-#define HANGAR_MACHINE_H
+#pragma once
 
 #include "inject/fault.h"
 
@@ -10,5 +9,3 @@ void machine_look(struct fault_machine *machine, const char *run);
 
 /* The backend by name (borrowed), and how many GPUs it could use. */
 void machine_serve(struct fault_machine *machine, const char *backend, int gpus);
-
-#endif

@@ -1,6 +1,5 @@
 /* flows.h: a team's sends and receives by partner, in the order in which they meet. */
-#ifndef HANGAR_FLOWS_H
-#define HANGAR_FLOWS_H
+#pragma once
 
 #include "evidence/evidence.h"
 
@@ -35,5 +34,3 @@ enum flow_step {
 };
 
 enum flow_step flow_step(const struct flow *flow, size_t at);
-
-#endif

@@ -1,7 +1,6 @@
 /* teams.h: which ranks share a communicator, as the recorder of each says of its init. Halves of a
  * run have one number and two ids: two teams. Ranks, roots and partners are numbered within one. */
-#ifndef HANGAR_TEAMS_H
-#define HANGAR_TEAMS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ struct team_part {
 int team_part_take(struct team_part *part, const struct evidence *evidence,
 		   const struct team *team);
 void team_part_release(struct team_part *part);
-
-#endif

@@ -1,8 +1,7 @@
 /* waits.h: who waits in which call for whom, over all communicators, streams, sends and receives of
  * a run. Where calls return at once they queue on their stream: one starts when what stands before it
  * on the stream has ended. Of sends and receives in a row all start that are not known to be no group. */
-#ifndef HANGAR_WAITS_H
-#define HANGAR_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ bool waits_closed(const struct waits *waits, int rank);
  * Returns how many, 0: there is no such circle of at most `max`. */
 size_t waits_circle(const struct waits *waits, bool pairs, const struct wait_call **circle,
 		    size_t max);
-
-#endif

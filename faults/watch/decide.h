@@ -4,8 +4,7 @@
  *
  * A leader calls decide() at each tick and does what it answers. On one host, and on rank 0's of
  * several (the root), it leads; on the others it follows the root while that answers. */
-#ifndef HANGAR_DECIDE_H
-#define HANGAR_DECIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -188,5 +187,3 @@ struct decision decide_answer(struct decide_state *state, const struct decide_in
 
 /* The views of this host and of the others, by rank. The caller frees *views; 0 without memory. */
 size_t decide_views(const struct decide_input *in, struct rank_view **views);
-
-#endif

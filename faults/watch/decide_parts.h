@@ -1,6 +1,5 @@
 /* decide_parts.h: what the parts of decide() have of each other. Internal to it; all of it pure. */
-#ifndef HANGAR_DECIDE_PARTS_H
-#define HANGAR_DECIDE_PARTS_H
+#pragma once
 
 #include "watch/decide.h"
 
@@ -79,5 +78,3 @@ bool extension_holds(const struct extension *extension, uint64_t now);
 
 /* Returns true if time was given, and is over. */
 bool extension_over(const struct extension *extension, uint64_t now);
-
-#endif

@@ -1,6 +1,5 @@
 /* decide_times.h: all that the monitor knows of time, in one table, with the reasons. */
-#ifndef HANGAR_DECIDE_TIMES_H
-#define HANGAR_DECIDE_TIMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ struct decide_times {
 
 /* See decide_times.c. */
 extern const struct decide_times decide_times;
-
-#endif

@@ -1,6 +1,5 @@
 /* link.h: framed messages between supervisors and monitors, over Unix and TCP stream sockets. */
-#ifndef HANGAR_LINK_H
-#define HANGAR_LINK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
 /* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of the
  * connection, -EPROTO on nonsense, -ENOMEM. Never blocks. */
 int link_receive(struct link *link, struct link_message *message);
-
-#endif

@@ -6,8 +6,7 @@
  * memory and tell it when their process changes state. Leaders of other nodes report to the
  * leader of rank 0's node over TCP, once rank 0 has spread the address over MPI. Until then a
  * leader speaks for its own node. No MPI, CUDA or NCCL is called here. */
-#ifndef HANGAR_MONITOR_H
-#define HANGAR_MONITOR_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -131,5 +130,3 @@ void monitor_close(struct monitor *monitor);
 
 /* The supervisor's loop calls these; `ctx` is the monitor. */
 struct supervisor_hooks monitor_hooks(struct monitor *monitor);
-
-#endif

@@ -1,6 +1,5 @@
 /* monitor_end.h: how a verdict is said, and a run ended. Internal to the monitor. */
-#ifndef HANGAR_MONITOR_END_H
-#define HANGAR_MONITOR_END_H
+#pragma once
 
 #include "watch/monitor.h"
 
@@ -11,5 +10,3 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *decis
 
 /* Members and other hosts: the run is over, with this exit code. */
 void monitor_send_end(struct monitor *m, int32_t code);
-
-#endif

@@ -1,7 +1,6 @@
 /* monitor_members.h: the observers of one host: who leads, what the leader sees of its ranks.
  * Internal to the monitor. */
-#ifndef HANGAR_MONITOR_MEMBERS_H
-#define HANGAR_MONITOR_MEMBERS_H
+#pragma once
 
 #include "watch/monitor.h"
 
@@ -26,5 +25,3 @@ void members_job(const struct monitor *m, int *nranks, int *nnodes);
 
 /* The views of this host's ranks to `views`, nranks of room; how many they are. */
 size_t members_views(const struct monitor *m, struct rank_view *views);
-
-#endif

@@ -8,8 +8,7 @@
  * the verdict the root asks for what takes longer (SLOW, with the name of the evidence folder): texts
  * (TEXT, COUNTERS), then READY. A run that gets more time goes on (EXTENSION). Whoever does not answer
  * in time is done without. */
-#ifndef HANGAR_MONITOR_NODES_H
-#define HANGAR_MONITOR_NODES_H
+#pragma once
 
 #include "watch/monitor.h"
 #include "record/verdict.h"
@@ -73,5 +72,3 @@ void nodes_collect(struct monitor *m);
 void nodes_collect_slow(struct monitor *m, const char *folder);
 /* A first look at this node's ranks. */
 void nodes_prepare(struct monitor *m);
-
-#endif

@@ -1,8 +1,7 @@
 /* rendezvous.h: whether all ranks have come to communicator init, with arguments that fit, and to a
  * communicator's first call. They come there together, from a barrier: a rank that is not there soon, or
  * asks for something else, will not be met, however long the library is given. Pure. */
-#ifndef HANGAR_RENDEZVOUS_H
-#define HANGAR_RENDEZVOUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ enum rendezvous rendezvous_first_call(const struct rank_view *views, size_t n, i
  * asked for, however many other groups there are. The rest, sorted, come first in `views`, those of
  * all ranks; returns how many they are. */
 size_t rendezvous_incomplete(const struct rank_view **views, size_t n);
-
-#endif

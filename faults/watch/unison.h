@@ -3,8 +3,7 @@
  * that are being written, and neither waits for their writers nor makes them wait.
  *
  * Cost: of few calls each is compared; of many, marks: RECORD_STRIDE calls of every rank at most, each time. */
-#ifndef HANGAR_UNISON_H
-#define HANGAR_UNISON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ struct unison_found {
  * made the same calls and others did not, once for a communicator; then it is to be asked again. Members on
  * other hosts count for nothing; two have no majority. Pure but for the states. */
 bool unison_look(const struct unison_member *members, size_t n, struct unison_found *found);
-
-#endif

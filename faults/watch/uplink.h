@@ -1,6 +1,5 @@
 /* uplink.h: the TCP leg between monitors of several nodes: listen, publish an address, find it. */
-#ifndef HANGAR_UPLINK_H
-#define HANGAR_UPLINK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ char *uplink_addresses(int port, char *buf, size_t len);
 /* Connect to the first address of the list that answers, each within `seconds`. Returns a
  * descriptor or a negative errno. */
 int uplink_connect(const char *addresses, double seconds);
-
-#endif

@@ -1,7 +1,6 @@
 /* calls_played.h: synthetic evidence for tests of the diagnoser: ranks that make calls on
  * communicator 0, and what is found of them. Include it once per test program. */
-#ifndef HANGAR_CALLS_PLAYED_H
-#define HANGAR_CALLS_PLAYED_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,5 +134,3 @@ static inline bool said(const char *text)
 		printf("  not '%s' but: %s\n", text, found.lines[i]);
 	return false;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * end if their counts are the same, else never. Collectives meet by their number, whatever their
  * counts. All ranks poll, waiting or ended, so that each looks busy; only what the fault itself
  * does in host code looks otherwise. Times do not exist. */
-#ifndef HANGAR_PROGRAMS_PLAYED_H
-#define HANGAR_PROGRAMS_PLAYED_H
+#pragma once
 
 #include <assert.h>
 
@@ -254,5 +253,3 @@ static inline void print_played(const struct program *program)
 		printf("  %s\n", p->stuck ? "in host code" : p->ended ? "ended" : "waits");
 	}
 }
-
-#endif

@@ -398,22 +398,13 @@ static void test_hostile_calls(void)
 	}
 }
 
-static const struct unit_case cases[] = {
-	{ "who did not arrive, and how its process is", test_arrivals },
-	{ "stopped or dead after the calls that all made", test_same_calls },
-	{ "a rank on its device", test_on_device },
-	{ "who waits elsewhere, or may", test_not_proved },
-	{ "calls that let some ranks go", test_some_let_go },
-	{ "other arguments", test_mismatch },
-	{ "fewer calls, and nobody waits", test_fewer_calls },
-	{ "nothing wrong", test_nothing_wrong },
-	{ "unexplained", test_unexplained },
-	{ "absent ranks", test_absent_ranks },
-	{ "surplus processes", test_surplus_processes },
-	{ "hostile records", test_hostile_calls },
-};
-
-int main(void)
-{
-	return unit_main("diagnose", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("diagnose", { "who did not arrive, and how its process is", test_arrivals },
+	  { "stopped or dead after the calls that all made", test_same_calls },
+	  { "a rank on its device", test_on_device },
+	  { "who waits elsewhere, or may", test_not_proved },
+	  { "calls that let some ranks go", test_some_let_go },
+	  { "other arguments", test_mismatch },
+	  { "fewer calls, and nobody waits", test_fewer_calls },
+	  { "nothing wrong", test_nothing_wrong }, { "unexplained", test_unexplained },
+	  { "absent ranks", test_absent_ranks }, { "surplus processes", test_surplus_processes },
+	  { "hostile records", test_hostile_calls })

@@ -425,22 +425,12 @@ static void test_hostile(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "a rank that never came to init", test_missing },
-		{ "nobody came to init", test_nobody_came },
-		{ "a rank that was gone before init", test_gone_before_init },
-		{ "other arguments of init", test_arguments },
-		{ "arguments explain what follows", test_arguments_first },
-		{ "ties are inconclusive", test_ties },
-		{ "groups with ids of their own", test_groups },
-		{ "another network", test_unreachable },
-		{ "no way to the others", test_cut_off },
-		{ "aborted by one", test_aborted },
-		{ "out of memory", test_memory },
-		{ "hostile numbers", test_hostile },
-	};
-
-	return unit_main("diagnose_init", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("diagnose_init", { "a rank that never came to init", test_missing },
+	  { "nobody came to init", test_nobody_came },
+	  { "a rank that was gone before init", test_gone_before_init },
+	  { "other arguments of init", test_arguments },
+	  { "arguments explain what follows", test_arguments_first },
+	  { "ties are inconclusive", test_ties }, { "groups with ids of their own", test_groups },
+	  { "another network", test_unreachable }, { "no way to the others", test_cut_off },
+	  { "aborted by one", test_aborted }, { "out of memory", test_memory },
+	  { "hostile numbers", test_hostile })

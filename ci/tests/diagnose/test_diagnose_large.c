@@ -51,11 +51,4 @@ static void test_large(void)
 	CU_ASSERT(large < 5);
 }
 
-static const struct unit_case cases[] = {
-	{ "16,384 ranks x 1,024 calls", test_large },
-};
-
-int main(void)
-{
-	return unit_main("diagnose_large", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("diagnose_large", { "16,384 ranks x 1,024 calls", test_large })

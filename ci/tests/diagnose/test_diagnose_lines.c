@@ -402,21 +402,11 @@ static void test_postmortem_names(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "ranks as words", test_rank_list_words },
-		{ "of whom nothing is known", test_absent },
-		{ "who else did not make a call", test_missing_too },
-		{ "one last call left out, or all from it on", test_last_or_all },
-		{ "nobody made the call", test_nobody_called },
-		{ "how a process is", test_process },
-		{ "what calls differ in", test_difference },
-		{ "field by field", test_fields },
-		{ "one that runs", test_running },
-		{ "names of classes", test_class_names },
-		{ "who is named in a post-mortem", test_postmortem_names },
-	};
-
-	return unit_main("diagnose_lines", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("diagnose_lines", { "ranks as words", test_rank_list_words },
+	  { "of whom nothing is known", test_absent },
+	  { "who else did not make a call", test_missing_too },
+	  { "one last call left out, or all from it on", test_last_or_all },
+	  { "nobody made the call", test_nobody_called }, { "how a process is", test_process },
+	  { "what calls differ in", test_difference }, { "field by field", test_fields },
+	  { "one that runs", test_running }, { "names of classes", test_class_names },
+	  { "who is named in a post-mortem", test_postmortem_names })

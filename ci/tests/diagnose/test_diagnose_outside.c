@@ -164,14 +164,6 @@ static void test_nobody(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "each way, each rank", test_named },
-		{ "the last call has returned", test_returned },
-		{ "two of five", test_two },
-		{ "nobody", test_nobody },
-	};
-
-	return unit_main("diagnose_outside", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("diagnose_outside", { "each way, each rank", test_named },
+	  { "the last call has returned", test_returned }, { "two of five", test_two },
+	  { "nobody", test_nobody })

@@ -466,28 +466,17 @@ static void test_amounts(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "another partner", test_wrong_partner },
-		{ "an alltoallv's amounts", test_amounts },
-		{ "one left out, wherever it was", test_one_left_out },
-		{ "a partner that waits is behind", test_partner_behind },
-		{ "one too many", test_one_too_many },
-		{ "two ranks", test_two_ranks },
-		{ "what several have in common", test_in_common },
-		{ "two against two", test_half },
-		{ "busy within a pair", test_busy_in_pair },
-		{ "idle within a pair", test_idle_in_pair },
-		{ "a step, and more than a step", test_steps },
-		{ "left out before what the rings hold", test_before_the_ring },
-		{ "ranks with plans of their own", test_other_plan },
-		{ "busy, in groups", test_groups },
-		{ "each waits for another", test_each_waits },
-		{ "sizes that do not fit", test_sizes_meet },
-		{ "plans by right beside a skipped call", test_split_beside_skipped },
-		{ "a torn record of a partner", test_torn_partner },
-	};
-
-	return unit_main("diagnose_pairs", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("diagnose_pairs", { "another partner", test_wrong_partner },
+	  { "an alltoallv's amounts", test_amounts },
+	  { "one left out, wherever it was", test_one_left_out },
+	  { "a partner that waits is behind", test_partner_behind },
+	  { "one too many", test_one_too_many }, { "two ranks", test_two_ranks },
+	  { "what several have in common", test_in_common }, { "two against two", test_half },
+	  { "busy within a pair", test_busy_in_pair }, { "idle within a pair", test_idle_in_pair },
+	  { "a step, and more than a step", test_steps },
+	  { "left out before what the rings hold", test_before_the_ring },
+	  { "ranks with plans of their own", test_other_plan }, { "busy, in groups", test_groups },
+	  { "each waits for another", test_each_waits },
+	  { "sizes that do not fit", test_sizes_meet },
+	  { "plans by right beside a skipped call", test_split_beside_skipped },
+	  { "a torn record of a partner", test_torn_partner })

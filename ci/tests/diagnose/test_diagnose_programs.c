@@ -443,13 +443,6 @@ static void test_healthy(void)
 		}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "nobody innocent is named for certain", test_nobody_innocent },
-		{ "the guilty where all follow one plan", test_one_plan },
-		{ "healthy runs", test_healthy },
-	};
-
-	return unit_main("diagnose_programs", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("diagnose_programs", { "nobody innocent is named for certain", test_nobody_innocent },
+	  { "the guilty where all follow one plan", test_one_plan },
+	  { "healthy runs", test_healthy })

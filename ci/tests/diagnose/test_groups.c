@@ -134,17 +134,7 @@ static void test_absent(void)
 	CU_ASSERT(said("Of rank 3 nothing is known: 1 of 4."));
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "a call is missing in one", test_missing },
-		{ "a tie in one", test_tie },
-		{ "partners", test_partners },
-		{ "groups differ", test_groups_differ },
-		{ "no groups", test_no_groups },
-		{ "a death", test_death },
-		{ "a rank is absent", test_absent },
-	};
-
-	return unit_main("groups", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("groups", { "a call is missing in one", test_missing }, { "a tie in one", test_tie },
+	  { "partners", test_partners }, { "groups differ", test_groups_differ },
+	  { "no groups", test_no_groups }, { "a death", test_death },
+	  { "a rank is absent", test_absent })

@@ -583,18 +583,10 @@ static void test_classes(void)
 	CU_ASSERT_STRING_EQUAL(class_name(CLASS_COUNT, OUTCOME_SLOW), "slow");
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "every row is complete", test_rows },
-		{ "the rows that always answer are the last", test_last },
-		{ "what says no leaves nothing", test_no },
-		{ "remarks, outcomes, the first yes", test_yes },
-		{ "the missing-call rule says no", test_missing_says_no },
-		{ "each class is reached", test_reached },
-		{ "settings", test_settings },
-		{ "classes and their names", test_classes },
-	};
-
-	return unit_main("rules", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("rules", { "every row is complete", test_rows },
+	  { "the rows that always answer are the last", test_last },
+	  { "what says no leaves nothing", test_no },
+	  { "remarks, outcomes, the first yes", test_yes },
+	  { "the missing-call rule says no", test_missing_says_no },
+	  { "each class is reached", test_reached }, { "settings", test_settings },
+	  { "classes and their names", test_classes })

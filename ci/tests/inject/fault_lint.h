@@ -1,11 +1,8 @@
 /* fault_lint.h: a table of faults, looked over before anybody relies on it. */
-#ifndef HANGAR_FAULT_LINT_H
-#define HANGAR_FAULT_LINT_H
+#pragma once
 
 #include "inject/fault.h"
 
 /* NULL, or the first thing wrong with the NULL-terminated table: name, help, source, keys, needs,
  * places, outcomes, two of one name. */
 const char *fault_rows_check(const struct fault *const *table);
-
-#endif

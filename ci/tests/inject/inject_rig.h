@@ -1,7 +1,6 @@
 /* inject_rig.h: an injector in a chain whose backend notes the calls that it gets. Include it once
  * per test program. */
-#ifndef HANGAR_INJECT_RIG_H
-#define HANGAR_INJECT_RIG_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -165,5 +164,3 @@ static inline void made_text(const struct note *note, char *buf, size_t len)
 	for (int i = 0; i < note->n && n < len; i++)
 		n += (size_t)snprintf(buf + n, len - n, " %zu", note->made[i].count);
 }
-
-#endif

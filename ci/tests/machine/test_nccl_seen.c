@@ -183,13 +183,6 @@ static void test_asking(void)
 	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
 }
 
-static const struct unit_case cases[] = {
-	{ "names of logs", test_names },       { "a real log", test_real_log },
-	{ "two of four ranks", test_made_up }, { "no log", test_no_log },
-	{ "asking for one", test_asking },
-};
-
-int main(void)
-{
-	return unit_main("nccl_seen", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("nccl_seen", { "names of logs", test_names }, { "a real log", test_real_log },
+	  { "two of four ranks", test_made_up }, { "no log", test_no_log },
+	  { "asking for one", test_asking })

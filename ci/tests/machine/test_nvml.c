@@ -321,14 +321,5 @@ static void test_open(void)
 	nvml_close(&nvml);
 }
 
-static const struct unit_case cases[] = {
-	{ "a library that tells everything", test_whole },
-	{ "all of a host", test_all },
-	{ "one that tells nothing", test_nothing },
-	{ "opening it", test_open },
-};
-
-int main(void)
-{
-	return unit_main("nvml", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("nvml", { "a library that tells everything", test_whole }, { "all of a host", test_all },
+	  { "one that tells nothing", test_nothing }, { "opening it", test_open })

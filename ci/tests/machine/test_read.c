@@ -478,20 +478,8 @@ static void test_lists(void)
 	CU_ASSERT_STRING_EQUAL(cpu_list_text(&a, text, sizeof(text)), "100,102,104...");
 }
 
-static const struct unit_case cases[] = {
-	{ "CPUs", test_cpu },
-	{ "network", test_net },
-	{ "PCI behind a switch", test_pci },
-	{ "PCI in a virtual machine", test_pci_virtual },
-	{ "hostile files", test_hostile },
-	{ "files", test_files },
-	{ "settings", test_settings },
-	{ "this host", test_host },
-	{ "this process", test_rank },
-	{ "lists of CPUs", test_lists },
-};
-
-int main(void)
-{
-	return unit_main("read", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("read", { "CPUs", test_cpu }, { "network", test_net },
+	  { "PCI behind a switch", test_pci }, { "PCI in a virtual machine", test_pci_virtual },
+	  { "hostile files", test_hostile }, { "files", test_files }, { "settings", test_settings },
+	  { "this host", test_host }, { "this process", test_rank },
+	  { "lists of CPUs", test_lists })

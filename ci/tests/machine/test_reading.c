@@ -389,19 +389,9 @@ static void test_json_hostile(void)
 	reading_release(&counters);
 }
 
-static const struct unit_case cases[] = {
-	{ "a host's counters", test_host },
-	{ "hostile /proc and /sys", test_host_hostile },
-	{ "more interfaces than room", test_many_interfaces },
-	{ "between two readings", test_between },
-	{ "states in words", test_words },
-	{ "room", test_room },
-	{ "JSON there and back", test_json },
-	{ "JSON of a name twice", test_json_twice },
-	{ "hostile JSON", test_json_hostile },
-};
-
-int main(void)
-{
-	return unit_main("reading", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("reading", { "a host's counters", test_host },
+	  { "hostile /proc and /sys", test_host_hostile },
+	  { "more interfaces than room", test_many_interfaces },
+	  { "between two readings", test_between }, { "states in words", test_words },
+	  { "room", test_room }, { "JSON there and back", test_json },
+	  { "JSON of a name twice", test_json_twice }, { "hostile JSON", test_json_hostile })

@@ -1,7 +1,6 @@
 /* cause_samples.h: illnesses of two healthy hosts, as edits of their observation, and the cause that
  * must be found. Include it once per test program. */
-#ifndef HANGAR_CAUSE_SAMPLES_H
-#define HANGAR_CAUSE_SAMPLES_H
+#pragma once
 
 #include "reconcile/causes.h"
 
@@ -403,5 +402,3 @@ static const struct sample samples[] = {
 	  CAUSE_UNSEEN,
 	  "/proc" },
 };
-
-#endif

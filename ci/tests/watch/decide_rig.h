@@ -1,7 +1,6 @@
 /* decide_rig.h: runs of decide() on a virtual clock, as rows of a table. Hosts, their ranks and what passes
  * between the leaders are played; no process, no socket and no time is taken. */
-#ifndef HANGAR_DECIDE_RIG_H
-#define HANGAR_DECIDE_RIG_H
+#pragma once
 
 /* Rows leave out what is zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -85,5 +84,3 @@ struct row {
 void rows_play(const struct row *rows, size_t n);
 
 #define ROWS_PLAY(rows) rows_play(rows, sizeof(rows) / sizeof((rows)[0]))
-
-#endif

@@ -1,7 +1,6 @@
 /* nodes.h: seats on several nodes: runs of different keys on one host, joined over TCP. Include it
  * once per test program. */
-#ifndef HANGAR_NODES_H
-#define HANGAR_NODES_H
+#pragma once
 
 #include "seats.h"
 #include "watch/uplink.h"
@@ -63,5 +62,3 @@ static inline void three_nodes(void)
 	node_take(2, 3, 3);
 	join(2);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* seats.h: observers without ranks. A seat is a process that drives a monitor as a supervisor
  * would; the flight recorder it watches and the state of the process it believes to have are
  * written by the test. Include it once per test program. */
-#ifndef HANGAR_SEATS_H
-#define HANGAR_SEATS_H
+#pragma once
 
 #include <fcntl.h>
 #include <poll.h>
@@ -292,5 +291,3 @@ static void seats_close(void)
 		*s = (struct seat){ 0 };
 	}
 }
-
-#endif

@@ -309,17 +309,7 @@ static void test_end(void)
 	ROWS_PLAY(all_ended);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "every day", test_everyday },
-		{ "what is nobody's delay", test_pauses },
-		{ "an error, and a death", test_errors },
-		{ "settings that differ", test_settings },
-		{ "a hang that nothing explains", test_extensions },
-		{ "a busy host", test_crowds },
-		{ "the end", test_end },
-	};
-
-	return unit_main("decide", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("decide", { "every day", test_everyday }, { "what is nobody's delay", test_pauses },
+	  { "an error, and a death", test_errors }, { "settings that differ", test_settings },
+	  { "a hang that nothing explains", test_extensions }, { "a busy host", test_crowds },
+	  { "the end", test_end })

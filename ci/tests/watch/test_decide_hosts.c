@@ -131,13 +131,5 @@ static void test_alone(void)
 	ROWS_PLAY(alone);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "together", test_together },
-		{ "a busy host", test_busy },
-		{ "a leader elsewhere", test_alone },
-	};
-
-	return unit_main("decide_hosts", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("decide_hosts", { "together", test_together }, { "a busy host", test_busy },
+	  { "a leader elsewhere", test_alone })

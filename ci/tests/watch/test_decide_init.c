@@ -330,14 +330,6 @@ static void test_two_hosts(void)
 	ROWS_PLAY(two_hosts);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "one host", test_one_host },
-		{ "two hosts", test_two_hosts },
-		{ "first calls", test_first_calls },
-		{ "first calls of two hosts", test_first_calls_of_two },
-	};
-
-	return unit_main("decide_init", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("decide_init", { "one host", test_one_host }, { "two hosts", test_two_hosts },
+	  { "first calls", test_first_calls },
+	  { "first calls of two hosts", test_first_calls_of_two })

@@ -212,14 +212,8 @@ static void test_starved(void)
 	spinner_end(greedy);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "five times as long", test_benefit }, { "short waits", test_short_waits },
-		{ "an excuse", test_excuse },		{ "steps", test_steps },
-		{ "starved or not", test_is_starved },	{ "descheduled or not", test_descheduled },
-		{ "real processes", test_real },	{ "a starved process", test_starved },
-	};
-
-	return unit_main("decide_parts", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("decide_parts", { "five times as long", test_benefit },
+	  { "short waits", test_short_waits }, { "an excuse", test_excuse },
+	  { "steps", test_steps }, { "starved or not", test_is_starved },
+	  { "descheduled or not", test_descheduled }, { "real processes", test_real },
+	  { "a starved process", test_starved })

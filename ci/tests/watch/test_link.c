@@ -263,18 +263,10 @@ static void test_many_descriptors(void)
 	CU_ASSERT_EQUAL(open_descriptors(), before);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "messages", test_messages },
-		{ "the end of a connection", test_end },
-		{ "bytes one by one, then a cut", test_bytes_one_by_one },
-		{ "nonsense and oversized frames", test_nonsense },
-		{ "the largest message", test_largest },
-		{ "a reader that does not read", test_slow_reader },
-		{ "a descriptor comes along", test_descriptor },
-		{ "more descriptors than agreed", test_many_descriptors },
-	};
-
-	return unit_main("link", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("link", { "messages", test_messages }, { "the end of a connection", test_end },
+	  { "bytes one by one, then a cut", test_bytes_one_by_one },
+	  { "nonsense and oversized frames", test_nonsense },
+	  { "the largest message", test_largest },
+	  { "a reader that does not read", test_slow_reader },
+	  { "a descriptor comes along", test_descriptor },
+	  { "more descriptors than agreed", test_many_descriptors })

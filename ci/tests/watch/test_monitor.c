@@ -187,18 +187,8 @@ static void test_expect(void)
 	seats_close();
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "eight observers, all well", test_all_well },
-		{ "a single rank", test_alone },
-		{ "a rank dies", test_death },
-		{ "two ranks die", test_two_deaths },
-		{ "a rank waits past its deadline", test_hang },
-		{ "a rank reports an error", test_error },
-		{ "other outcomes", test_outcomes },
-		{ "--expect", test_expect },
-	};
-
-	return unit_main("monitor", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("monitor", { "eight observers, all well", test_all_well },
+	  { "a single rank", test_alone }, { "a rank dies", test_death },
+	  { "two ranks die", test_two_deaths }, { "a rank waits past its deadline", test_hang },
+	  { "a rank reports an error", test_error }, { "other outcomes", test_outcomes },
+	  { "--expect", test_expect })

@@ -106,12 +106,5 @@ static void test_surplus(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "surplus ranks", test_surplus },
-		{ "one does not come", test_missing },
-	};
-
-	return unit_main("monitor_census", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("monitor_census", { "surplus ranks", test_surplus },
+	  { "one does not come", test_missing })

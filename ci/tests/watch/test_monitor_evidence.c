@@ -139,12 +139,5 @@ static void test_far_death_in_doubt(void)
 	seats_close();
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "a far death in doubt", test_far_death_in_doubt },
-		{ "evidence crosses", test_evidence_crosses },
-	};
-
-	return unit_main("monitor_evidence", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("monitor_evidence", { "a far death in doubt", test_far_death_in_doubt },
+	  { "evidence crosses", test_evidence_crosses })

@@ -334,23 +334,10 @@ static void test_order(void)
 	seats_close();
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "two nodes, all well", test_all_well },
-		{ "a rank dies anywhere", test_death },
-		{ "a hang on the other node", test_hang },
-		{ "a node is lost", test_node_lost },
-		{ "the root is lost", test_root_lost },
-		{ "the token is late", test_token_late },
-		{ "no way to the root", test_no_way },
-		{ "three nodes", test_three_nodes },
-		{ "done and gone", test_done_and_gone },
-		{ "silent strangers", test_silent_strangers },
-		{ "strangers", test_strangers },
-		{ "a node gone mad", test_mad_node },
-		{ "ranks in order", test_order },
-	};
-
-	return unit_main("monitor_hosts", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("monitor_hosts", { "two nodes, all well", test_all_well },
+	  { "a rank dies anywhere", test_death }, { "a hang on the other node", test_hang },
+	  { "a node is lost", test_node_lost }, { "the root is lost", test_root_lost },
+	  { "the token is late", test_token_late }, { "no way to the root", test_no_way },
+	  { "three nodes", test_three_nodes }, { "done and gone", test_done_and_gone },
+	  { "silent strangers", test_silent_strangers }, { "strangers", test_strangers },
+	  { "a node gone mad", test_mad_node }, { "ranks in order", test_order })

@@ -189,16 +189,7 @@ static void test_foreign_leader(void)
 	seats_close();
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "an observer is killed", test_observer_killed },
-		{ "a hang across a pause", test_hang_across_pause },
-		{ "a rank is stopped", test_stopped_rank },
-		{ "strangers", test_strangers },
-		{ "a member gone mad", test_mad_member },
-		{ "a foreign leader", test_foreign_leader },
-	};
-
-	return unit_main("monitor_trouble", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("monitor_trouble", { "an observer is killed", test_observer_killed },
+	  { "a hang across a pause", test_hang_across_pause },
+	  { "a rank is stopped", test_stopped_rank }, { "strangers", test_strangers },
+	  { "a member gone mad", test_mad_member }, { "a foreign leader", test_foreign_leader })

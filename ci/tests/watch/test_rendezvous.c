@@ -173,14 +173,5 @@ static void test_first_call(void)
 		}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "who lacks", test_lacks },
-		{ "how they meet", test_rendezvous_of },
-		{ "the first call", test_first_call },
-		{ "groups that do not fit", test_incomplete },
-	};
-
-	return unit_main("rendezvous", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("rendezvous", { "who lacks", test_lacks }, { "how they meet", test_rendezvous_of },
+	  { "the first call", test_first_call }, { "groups that do not fit", test_incomplete })

@@ -217,12 +217,5 @@ static void test_meanwhile(void)
 	tear_down(3);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "the same calls, and others", test_tunes },
-		{ "while they are made", test_meanwhile },
-	};
-
-	return unit_main("unison", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("unison", { "the same calls, and others", test_tunes },
+	  { "while they are made", test_meanwhile })

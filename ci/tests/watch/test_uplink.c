@@ -178,17 +178,7 @@ static void test_silence(void)
 	close(listener);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "listen", test_listen },
-		{ "addresses of this host", test_addresses },
-		{ "addresses in little room", test_addresses_short },
-		{ "connect", test_connect },
-		{ "connect over IPv6", test_connect_six },
-		{ "lists that lead nowhere", test_refused },
-		{ "no answer", test_silence },
-	};
-
-	return unit_main("uplink", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("uplink", { "listen", test_listen }, { "addresses of this host", test_addresses },
+	  { "addresses in little room", test_addresses_short }, { "connect", test_connect },
+	  { "connect over IPv6", test_connect_six }, { "lists that lead nowhere", test_refused },
+	  { "no answer", test_silence })

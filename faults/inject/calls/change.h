@@ -1,6 +1,5 @@
 /* change.h: a call made otherwise than asked for: what the faults of calls that disagree share. */
-#ifndef HANGAR_CHANGE_H
-#define HANGAR_CHANGE_H
+#pragma once
 
 #include "inject/fault.h"
 
@@ -16,5 +15,3 @@ size_t change_count(const struct fault_spec *spec, size_t count);
 
 /* Make the call in the place of the one that was asked for: what a fault's `fire` returns. */
 int change_emit(const struct fault_act *act, const struct call *call);
-
-#endif

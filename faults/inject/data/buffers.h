@@ -1,7 +1,6 @@
 /* buffers.h: the buffers of a call as data faults need them: how long they are on a rank, one element
  * read and written. Internal to faults/inject/data/. */
-#ifndef HANGAR_INJECT_BUFFERS_H
-#define HANGAR_INJECT_BUFFERS_H
+#pragma once
 
 #include "inject/fault.h"
 
@@ -30,5 +29,3 @@ int element_flip(const struct fault_act *act, char *element, size_t width);
 /* An alltoallv's matrix may leave a rank without such data: -ENOTSUP, with the error set. `what`: "sends"
  * or "receives". */
 int extent_empty(const struct fault_act *act, const char *what);
-
-#endif

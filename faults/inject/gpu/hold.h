@@ -1,6 +1,5 @@
 /* hold.h: how long a stream is held up: what faults of the GPU share. */
-#ifndef HANGAR_HOLD_H
-#define HANGAR_HOLD_H
+#pragma once
 
 #include "base/parse.h"
 #include "inject/fault.h"
@@ -19,5 +18,3 @@ static inline double hold_seconds(const struct fault_spec *spec)
 		return HOLD_SECONDS;
 	return seconds < HOLD_SECONDS ? seconds : HOLD_SECONDS;
 }
-
-#endif

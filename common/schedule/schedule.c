@@ -2,12 +2,14 @@
 #include "schedule/schedule_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/check_gather.h"
 #include "base/clock.h"
+#include "base/stats.h"
 #include "measure/plan.h"
 #include "measure/timing.h"
 
@@ -141,10 +143,18 @@ static int one_step(struct schedule *s, int i)
 	return rc;
 }
 
+/* What a step takes, with room: the median, or a third of the slowest, which may have connected. */
+static double usual_seconds(const double *steps, size_t n)
+{
+	struct stats stats;
+
+	return stats_compute(steps, n, &stats) < 0 ? 0 : fmax(stats.median, stats.max / 3);
+}
+
 static int warm_up(struct schedule *s)
 {
 	struct bench *bench = s->run->bench;
-	double seconds;
+	double steps[SCHEDULE_WARMUP], seconds;
 	int rc = 0;
 
 	watch_phase(bench->watch, PHASE_WARMUP);
@@ -154,8 +164,9 @@ static int warm_up(struct schedule *s)
 		seconds = clock_seconds() - seconds;
 		if (rc == 0)
 			rc = job_max(bench->job, &seconds, 1);
-		if (i > 0 && seconds > s->slowest)
-			s->slowest = seconds;
+		steps[i] = seconds;
+		if (i > 0)
+			s->slowest = usual_seconds(steps + 1, (size_t)i);
 	}
 	return rc;
 }

@@ -207,7 +207,7 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	const struct record *at = NULL;
 	char call[96];
 
-	if (!backend_has(ctx->run->backend, BACKEND_ASYNC))
+	if (!backend_has(ctx->run->backend, BACKEND_ASYNC) || settings_break(ctx))
 		return false;
 	for (int i = 0; i < nranks; i++) {
 		const struct record *r = not_returned(&ctx->evidence->ranks[i]);

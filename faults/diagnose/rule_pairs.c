@@ -176,10 +176,20 @@ static bool is_stuck(const struct rule_ctx *ctx, int rank)
 	return ctx->waits && number >= 0 && waits_closed(ctx->waits, number);
 }
 
+/* Returns true if `r` is the rank's first of its kind, or it made such calls with `partner`, too. */
+static bool may_be_theirs(const struct flows *flows, int rank, const struct record *r, int partner)
+{
+	for (size_t k = flows->first[rank]; k < flows->first[rank + 1]; k++)
+		if (flows->calls[k]->kind == r->kind && flows->calls[k]->seq < r->seq)
+			return flow_of(flows, rank, r->kind, partner).n > 0;
+	return true;
+}
+
 /* A call of `rank`'s, of this kind and amount, with a partner that has no part in it, where it lacks one with
- * `partner`. NULL: there is none. */
+ * `partner`; `sure`: and nobody will come to it, or most ranks' partners say so. NULL: there is none. */
 static const struct record *find_stray(const struct rule_ctx *ctx, const struct flows *flows,
-				       int rank, const struct record *lacking, int partner)
+				       int rank, const struct record *lacking, int partner,
+				       bool sure)
 {
 	int kind = lacking->kind == CALL_SEND ? CALL_RECV : CALL_SEND;
 
@@ -192,9 +202,13 @@ static const struct record *find_stray(const struct rule_ctx *ctx, const struct 
 		    !knows_all_calls(ctx, r->peer))
 			continue;
 		theirs = flow_of(flows, r->peer, lacking->kind, rank);
+		if (!sure && theirs.n + 1 == flow.n && flow.calls[theirs.n] == r &&
+		    may_be_theirs(flows, rank, r, partner))
+			return r;
 		strange = flow.n == 1 && flow_of(flows, rank, kind, partner).n > 0 &&
 			  is_stuck(ctx, r->peer);
-		if (theirs.n < flow.n && (strange || plan_peer(ctx, rank, r->seq, kind) == partner))
+		if (sure && theirs.n < flow.n &&
+		    (strange || plan_peer(ctx, rank, r->seq, kind) == partner))
 			return r;
 	}
 	return NULL;
@@ -243,24 +257,44 @@ static const struct record *first_lacking(const struct rule_ctx *ctx, const stru
 	return own.n > theirs.n ? own.calls[theirs.n] : NULL;
 }
 
-/* Somebody lacks the counterpart of a call, which a rank made with another one. */
-static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows)
+/* Reports strays of this kind (0: any, where they are sure). Returns how many ranks made them; of a kind 0
+ * unless they account for all calls that lack a counterpart of it. */
+static size_t find_strays(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows,
+			  int kind)
 {
+	finding_reset(f);
 	for (int i = 0; i < flows->nranks; i++)
 		for (size_t k = flows->first[i]; k < flows->first[i + 1]; k++) {
-			const struct record *own = first_lacking(ctx, flows, i, k);
-			const struct record *stray =
-				own ? find_stray(ctx, flows, own->peer, own, i) : NULL;
+			const struct record *own = first_lacking(ctx, flows, i, k), *stray;
 
+			if (!own || own->kind == kind)
+				continue;
+			stray = find_stray(ctx, flows, own->peer, own, i, kind == 0);
 			if (stray)
 				report_stray(ctx, f, own->peer, stray, own, i);
+			else if (kind)
+				return 0;
 		}
-	if (f->culprits.n == 0)
+	return f->culprits.n;
+}
+
+/* Somebody lacks the counterpart of a call, which a rank made with another one. Where sends of that kind
+ * account for all that is open, and receives do not, or the other way round, these may be the wrong ones. */
+static bool find_peers(const struct rule_ctx *ctx, struct finding *f, const struct flows *flows)
+{
+	bool hang = ctx->outcome == OUTCOME_HANG;
+	size_t sure = find_strays(ctx, f, flows, 0), n;
+	size_t sends = hang ? find_strays(ctx, f, flows, CALL_SEND) : 0;
+	size_t receives = hang ? find_strays(ctx, f, flows, CALL_RECV) : 0;
+	bool open = (sends == 0) != (receives == 0) && sends + receives > sure;
+
+	n = find_strays(ctx, f, flows, open ? sends ? CALL_SEND : CALL_RECV : 0);
+	if (n == 0)
 		return false;
-	if (2 * (int)f->culprits.n > ctx->align->nranks)
-		finding_conclude(ctx, f, CLASS_PAIR_PEER, "inconclusive");
-	else
-		finding_conclude(ctx, f, CLASS_PAIR_PEER, "majority");
+	if (open)
+		finding_note(f, "Another rank's call that never came would leave these open, too.");
+	finding_conclude(ctx, f, CLASS_PAIR_PEER,
+			 open || 2 * n > (size_t)ctx->align->nranks ? "inconclusive" : "majority");
 	return true;
 }
 

@@ -439,6 +439,35 @@ static void test_wrong_partner(void)
 	}
 }
 
+/* The first exchange, to the next in a ring: most, or half of the ranks send to another one. That accounts for
+ * all that is open; receives from another one would not (four ranks over sockets: an innocent one was named). */
+static void test_first_partners(void)
+{
+	static const struct {
+		uint8_t to[4];
+		const char *ranks;
+	} table[] = { { { 2, 3, 3, 1 }, "0,1,3" }, { { 1, 3, 0, 0 }, "1,2" } };
+
+	for (size_t t = 0; t < sizeof(table) / sizeof(table[0]); t++) {
+		set_up(4);
+		for (int i = 0; i < 4; i++) {
+			struct evidence_rank *r = &evidence.ranks[i];
+
+			for (uint64_t k = 0; k < 2; k++) {
+				r->calls[k] = make_call(k + 1, 100);
+				r->calls[k].kind = k ? CALL_RECV : CALL_SEND;
+				r->calls[k].peer = k ? (i + 3) % 4 : table[t].to[i];
+			}
+			r->ncalls = r->view.issued = 2;
+			r->view.completed = 0;
+		}
+		finish();
+		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "p2p-peer");
+		CU_ASSERT_STRING_EQUAL(found.ranks, table[t].ranks);
+		CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+	}
+}
+
 /* Every rank sends 100 elements to each; rank 3 sends 50 to rank 0, or to all. */
 static void test_amounts(void)
 {
@@ -467,6 +496,7 @@ static void test_amounts(void)
 }
 
 UNIT_MAIN("diagnose_pairs", { "another partner", test_wrong_partner },
+	  { "strangers in the first exchange", test_first_partners },
 	  { "an alltoallv's amounts", test_amounts },
 	  { "one left out, wherever it was", test_one_left_out },
 	  { "a partner that waits is behind", test_partner_behind },

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/call_value.h"
+
 #define ROUNDS 4 /* of voting: each removes ranks that have left the majority */
 
 /* Boyer and Moore's vote for every call number at once, then a count of who agrees: two passes
@@ -90,6 +92,27 @@ static bool is_foreign(const struct align *a, int rank, uint64_t at)
 	return true;
 }
 
+/* The rank made a send or receive of this exchange, of which call `at` is, once more. */
+static bool is_again_in_pairs(const struct align *a, int rank, uint64_t at)
+{
+	for (uint64_t s = at > 2 ? at - 2 : at; s <= at; s += 2) {
+		const struct record *r[3];
+		bool pairs = true;
+
+		for (uint64_t i = 0; i < 3; i++) {
+			r[i] = align_record(a, rank, s + i);
+			pairs = pairs && r[i] && r[i]->kind >= CALL_SEND;
+		}
+		if (pairs && r[0]->peer == r[2]->peer && align_alike(a, rank, s, s + 2))
+			return true;
+		/* told as one call, any of the exchange may be the one */
+		if (pairs && !a->strict && s < at && r[0]->peer == r[1]->peer &&
+		    align_alike(a, rank, s, s + 1))
+			return true;
+	}
+	return false;
+}
+
 /* At call `at` two sides differ, those of ranks x and y: the signature that the sequences
  * themselves call right, 0: they do not say. */
 static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
@@ -97,6 +120,8 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 	uint64_t sx = align_sig(a, x, at), sy = align_sig(a, y, at),
 		 next = align_next_expected(a, at - 1);
 	bool x_short = is_without(a, x, y, at), y_short = is_without(a, y, x, at);
+	int more = x_short ? y : x;
+	bool again;
 
 	if (next && (next == sx || next == sy))
 		return next;
@@ -104,13 +129,12 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 		return align_is_step(a, x, at, at - 1, 1) ? sx : sy;
 	if (x_short == y_short && is_again(a, x, at) != is_again(a, y, at))
 		return is_again(a, x, at) ? sy : sx;
-	if (x_short == y_short || align_swapped(a, x, y, at) || is_foreign(a, x_short ? y : x, at))
+	if (x_short == y_short || align_swapped(a, x, y, at) || is_foreign(a, more, at))
 		return 0;
 	/* The longer side's call is one too many if it repeats the one before it, else the
 	 * other one is missing it. */
-	if (x_short)
-		return align_alike(a, y, at, at - 1) ? sx : sy;
-	return align_alike(a, x, at, at - 1) ? sy : sx;
+	again = align_alike(a, more, at, at - 1) || is_again_in_pairs(a, more, at);
+	return again == x_short ? sx : sy;
 }
 
 bool align_speaks_for(const struct align *a, int rank, uint64_t at)

@@ -284,10 +284,46 @@ bool rule_cycle(const struct rule_ctx *ctx, struct finding *f)
 static bool none_grouped(const struct circle *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		if (c->calls[i]->call->state != RECORD_ISSUING ||
+		if ((c->calls[i]->call->state != RECORD_ISSUING &&
+		     !(c->calls[i]->call->flags & RECORD_ALONE)) ||
 		    c->calls[i]->call->kind != c->calls[0]->call->kind)
 			return false;
 	return c->n > 0;
+}
+
+/* Without the call that it is in the rank's calls are the other halves of the other one's: it may be one too
+ * many. */
+static bool is_too_many(const struct rule_ctx *ctx, const struct wait_call *in,
+			const struct wait_call *other)
+{
+	const struct evidence_rank *ranks = ctx->run->ranks;
+	const struct record *own = in->call + 1, *theirs = other->call;
+	const struct record *end = ranks[in->rank].calls + ranks[in->rank].ncalls;
+	size_t n = (size_t)(end - own);
+
+	if (n < 2 || theirs + n != ranks[other->rank].calls + ranks[other->rank].ncalls)
+		return false;
+	for (; own < end; own++, theirs++)
+		if (!call_in_pairs(own) || !call_in_pairs(theirs) || own->comm != theirs->comm ||
+		    own->kind == theirs->kind || own->count != theirs->count)
+			return false;
+	return true;
+}
+
+/* One of two who wait for each other has made what the other one expects, but for a call before it. */
+static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const struct circle *c)
+{
+	size_t i = is_too_many(ctx, c->calls[1], c->calls[0]);
+
+	if (c->n != 2 || !is_too_many(ctx, c->calls[i], c->calls[1 - i]))
+		return;
+	clear_culprits(&f->culprits);
+	mark_culprit(&f->culprits, c->calls[i]->rank);
+	f->class = CLASS_UNMATCHED;
+	snprintf(f->field, sizeof(f->field), "call");
+	finding_note(f, "Without this call rank %d's are those that rank %d's expect.",
+		     rank_number(ctx->run, c->calls[i]->rank),
+		     rank_number(ctx->run, c->calls[1 - i]->rank));
 }
 
 static void place_circle(const struct rule_ctx *ctx, struct finding *f, const struct wait_call *in)
@@ -327,6 +363,8 @@ bool rule_deadlock(const struct rule_ctx *ctx, struct finding *f)
 	f->class = CLASS_PAIR_DEADLOCK;
 	if (named && is_again(ctx, c.calls[first]))
 		name_again(ctx, f, c.calls[first], CLASS_UNMATCHED);
+	if (!named)
+		find_too_many(ctx, f, &c);
 	f->confidence = named ? "majority" : "inconclusive";
 	return true;
 }

@@ -7,7 +7,7 @@
 /* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an
  * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. * launched in a graph, | what stands
  * before it has completed, ! the last call has not returned (then calls block, else they queue), z
- * asleep in host code, e past the last call. */
+ * asleep in host code, e past the last call, a made outside of a group. */
 struct row {
 	const char *what;
 	const char *teams;  /* of communicators 1, 2...: a letter per rank, . for none */
@@ -84,6 +84,8 @@ static void tell(struct evidence_rank *r, const char *calls)
 			last->kind = CALL_ALL_GATHER;
 		else if (*calls == '*')
 			last->replays++;
+		else if (*calls == 'a')
+			last->flags = RECORD_ALONE;
 		else if (*calls == '=')
 			last->count = last[-1].count;
 		else if (*calls == '+' || *calls == '-')
@@ -307,6 +309,24 @@ static const struct row rows[] = {
 	  "",
 	  { TIMES5(H0) "0- 0s1 0r1", TIMES5(H1) "0 0r0 0s0", "000000" },
 	  "mismatch 0 comm=0 seq=16 majority",
+	  NULL },
+	{ "both receive first, calls queue",
+	  "",
+	  "",
+	  { TIMES5(H0) "0 0r1a 0s1a", TIMES5(H1) "0 0r0a 0s0a" },
+	  "p2p-deadlock 0 comm=0 seq=17 majority 1>0",
+	  NULL },
+	{ "a receive too many before both receive first",
+	  "",
+	  "",
+	  { "0|0r1a 0s1a 0r1a", "0|0r0a 0s0a" },
+	  "p2p-unmatched 0 comm=0 seq=2 inconclusive 1>0",
+	  NULL },
+	{ "a send too many about a receive",
+	  "",
+	  "",
+	  { TIMES5(H0) "0 0s1 0r1 0 0s1 0r1", TIMES5(H1) "0 0s0 0r0 0s0 0 0r0 0s0 0" },
+	  "p2p-unmatched 1 comm=0 seq=19 inconclusive 1>0",
 	  NULL },
 	{ "a graph that is not launched yet",
 	  "",

@@ -129,11 +129,13 @@ static uint64_t right_side(const struct align *a, int x, int y, uint64_t at)
 		return align_is_step(a, x, at, at - 1, 1) ? sx : sy;
 	if (x_short == y_short && is_again(a, x, at) != is_again(a, y, at))
 		return is_again(a, x, at) ? sy : sx;
-	if (x_short == y_short || align_swapped(a, x, y, at) || is_foreign(a, more, at))
+	again = is_again_in_pairs(a, more, at);
+	if (x_short == y_short ||
+	    (!again && (align_swapped(a, x, y, at) || is_foreign(a, more, at))))
 		return 0;
 	/* The longer side's call is one too many if it repeats the one before it, else the
 	 * other one is missing it. */
-	again = align_alike(a, more, at, at - 1) || is_again_in_pairs(a, more, at);
+	again = again || align_alike(a, more, at, at - 1);
 	return again == x_short ? sx : sy;
 }
 

@@ -140,6 +140,47 @@ static bool is_outside(const struct rule_ctx *ctx, int rank)
 	       v->completed >= v->issued && v->comm_state != RECORD_COMM_INIT;
 }
 
+/* Alive, with as many calls as all, in none of them and in no wait: code of its own, which says nothing. */
+static bool is_on_its_own(const struct rule_ctx *ctx, int rank)
+{
+	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
+
+	return v->process == PROCESS_ALIVE && !v->waiting && v->completed >= v->issued &&
+	       v->comm_state == RECORD_COMM_READY && v->last.state != RECORD_ISSUING;
+}
+
+/* All others wait in one place before the first call. Later a rank may be on its way from one to the next. */
+bool rule_not_come(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct evidence_rank *ranks = ctx->evidence->ranks;
+	enum diagnosis_class class = CLASS_OUTCOME;
+	const char *what = NULL;
+	size_t there = 0;
+
+	for (int i = 0; i < ctx->align->nranks; i++) {
+		if (ctx->align->top > 0)
+			return false;
+		if (is_on_its_own(ctx, i)) {
+			class = shared_class(class, host_class(&ranks[i], CLASS_MISSING),
+					     CLASS_MISSING);
+			mark_culprit(&f->culprits, i);
+			continue;
+		}
+		if (!is_outside(ctx, i) || (what && strcmp(what, ranks[i].view.what) != 0))
+			return false;
+		what = ranks[i].view.what;
+		there++;
+	}
+	if (there == 0 || f->culprits.n == 0)
+		return false;
+	place_behind(ctx, f, "no wait", what);
+	finding_note(
+		f, "Nobody waits for a call: %zu of %d ranks wait in '%s', and %s not come there.",
+		there, ctx->align->nranks, what, f->culprits.n == 1 ? "one has" : "others have");
+	finding_conclude(ctx, f, class, there > f->culprits.n ? "majority" : "inconclusive");
+	return true;
+}
+
 static bool same_place(const struct evidence_rank *a, const struct evidence_rank *b)
 {
 	return strcmp(a->syscall, b->syscall) == 0 && strcmp(a->view.what, b->view.what) == 0;

@@ -88,6 +88,7 @@ const struct rule rules[] = {
 	  .diverged = true,
 	  .f = rule_missing_at_end },
 	{ .name = "behind", .outcomes = ON_HANG, .comms = COMMS_FIRST, .f = rule_behind },
+	{ .name = "not come", .outcomes = ON_HANG, .comms = COMMS_FIRST, .f = rule_not_come },
 	{ .name = "open sends and receives",
 	  .outcomes = ON_HANG | ON_ERROR,
 	  .comms = COMMS_EACH,

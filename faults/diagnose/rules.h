@@ -66,7 +66,8 @@ rule_fn rule_own_data; /* a send buffer shows whose */
 rule_fn rule_data;     /* what was received shows it */
 
 /* rule_outside.c: all calls that were made have ended. */
-rule_fn rule_behind; /* and a rank does not come to where the others wait for it */
+rule_fn rule_not_come; /* the others wait for it between calls */
+rule_fn rule_behind;   /* and a rank does not come to where the others wait for it */
 rule_fn remark_nobody_called;
 rule_fn rule_uncalled;	  /* data are wrong of a call that nobody made */
 rule_fn rule_unexplained; /* a hang that no other rule explains */

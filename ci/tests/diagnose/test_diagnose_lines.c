@@ -215,6 +215,15 @@ static void test_nobody_called(void)
 			CU_ASSERT(said("Rank 2 waits in 'timed calls', in no system call."));
 		}
 	}
+	/* before the first call whoever is in no wait has not come to where the others are */
+	set_up(4);
+	for (int k = 0; k < 4; k++) {
+		play(k, 0, odd_count, false);
+		evidence.ranks[k].view.comm_state = RECORD_COMM_READY;
+	}
+	evidence.ranks[2].view.waiting = 0;
+	strcpy(evidence.ranks[2].syscall, "pause");
+	expect(OUTCOME_HANG, "missing-call", "2", 0, 0, -1);
 }
 
 /* How a culprit's process is: a verb that goes with it. */

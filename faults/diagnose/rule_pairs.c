@@ -8,6 +8,7 @@
 #include "diagnose/place.h"
 #include "diagnose/rules.h"
 #include "diagnose/words.h"
+#include "record/verdict.h"
 #include "waits/flows.h"
 
 static void note_open(const struct rule_ctx *ctx, struct finding *f, int rank,
@@ -385,14 +386,43 @@ static const struct record *note_all_open(const struct rule_ctx *ctx, struct fin
 	return first;
 }
 
+/* The partner came to the end of a group whose last call is the other half of the one before `own`, and comes
+ * no further: it left its part of `own` out, or that is one too many. */
+static bool is_out_of_group(const struct rule_ctx *ctx, int rank, const struct record *own)
+{
+	const struct rank_view *v = &ctx->evidence->ranks[own->peer].view;
+	const struct record *last = ctx->align->tracks[own->peer].final;
+	const struct record *met = align_record(ctx->align, rank, own->seq - 1);
+
+	return call_in_pairs(last) && call_in_pairs(met) && last->peer == rank &&
+	       met->peer == own->peer && last->kind == own->kind && met->kind != own->kind &&
+	       fit(last, met) && !(last->flags | own->flags | met->flags) &&
+	       (last->state == RECORD_CLOSING || view_finished(v)) && v->completed < last->ticket;
+}
+
 bool rule_unequal(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct record *met, *own = note_all_open(ctx, f, &met);
+	const struct record *met = NULL, *own = note_all_open(ctx, f, &met);
 
+	for (int i = 0; !own && i < ctx->align->nranks && i < PAIR_RANKS_MAX; i++) {
+		own = open_pair(ctx, i, &met);
+		if (!own || met || !is_out_of_group(ctx, i, own)) {
+			own = NULL;
+			continue;
+		}
+		mark_culprit(&f->culprits, i);
+		mark_culprit(&f->culprits, own->peer);
+	}
 	if (!own)
 		return false;
-	place_gap(ctx, f, met, own, false);
-	finding_conclude(ctx, f, CLASS_PAIR_SIZE, "inconclusive");
+	place_gap(ctx, f, met ? met : own, own, false);
+	if (!met) {
+		f->seq_low--;
+		snprintf(f->field, sizeof(f->field), "call");
+		snprintf(f->majority, sizeof(f->majority), "no call");
+		name_pair(ctx, f, ctx->align->tracks[own->peer].final->peer, own->kind, own->peer);
+	}
+	finding_conclude(ctx, f, met ? CLASS_PAIR_SIZE : CLASS_UNMATCHED, "inconclusive");
 	return true;
 }
 

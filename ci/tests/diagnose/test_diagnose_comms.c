@@ -7,7 +7,8 @@
 /* Calls are told in letters. A digit is an all-reduce on that communicator; behind it: g an
  * all-gather instead, ' on a stream of its own, sN a send to N, rN a receive from N, + or - of another amount, = of that of the call before. * launched in a graph, | what stands
  * before it has completed, ! the last call has not returned (then calls block, else they queue), z
- * asleep in host code, e past the last call, a made outside of a group. */
+ * asleep in host code, e past the last call, a made outside of a group, x
+ * ended by an error. */
 struct row {
 	const char *what;
 	const char *teams;  /* of communicators 1, 2...: a letter per rank, . for none */
@@ -84,6 +85,9 @@ static void tell(struct evidence_rank *r, const char *calls)
 			last->kind = CALL_ALL_GATHER;
 		else if (*calls == '*')
 			last->replays++;
+		else if (*calls == 'x')
+			r->view.outcome = OUTCOME_ERROR, r->view.error_code = -5,
+			r->view.process = PROCESS_EXITED, r->view.status = OUTCOME_ERROR;
 		else if (*calls == 'a')
 			last->flags = RECORD_ALONE;
 		else if (*calls == '=')
@@ -327,6 +331,12 @@ static const struct row rows[] = {
 	  "",
 	  { TIMES5(H0) "0 0s1 0r1 0 0s1 0r1", TIMES5(H1) "0 0s0 0r0 0s0 0 0r0 0s0 0" },
 	  "p2p-unmatched 1 comm=0 seq=19 inconclusive 1>0",
+	  NULL },
+	{ "the first group lacks a send, and ends with an error",
+	  "",
+	  "",
+	  { "0s1 0r1", "0r0x" },
+	  "p2p-unmatched 0,1 comm=0 seq=1 inconclusive 1>0",
 	  NULL },
 	{ "a graph that is not launched yet",
 	  "",

@@ -70,7 +70,7 @@ def point_right(rule, shots, verdict, cell):
 def names_right(named, shots, here, kind):
     """`here`: who fired on the communicator at hand, or is in it: all of them, of others as many as were
     seen; of a circle one at least."""
-    return bool(named) and (kind == "order-cycle" or here <= named) and named <= set(shots)
+    return bool(named) and (kind in ("order-cycle", "p2p-deadlock") or here <= named) and named <= set(shots)
 
 
 def fault_of(row, shots, cell, verdict):
@@ -93,7 +93,7 @@ def fault_of(row, shots, cell, verdict):
     if not point_right(row["point"], shots, verdict, cell):
         return (f"parted at {verdict['comm']}:{verdict['seq_low']}..{verdict['seq_high']} instead of "
                 f"{row['point']}, fired at {marked(shots)}")
-    if tie and row["fault"].endswith("-mismatch") and 2 * len(set(shots) & circle) > len(circle) and verdict["confidence"] == "majority" and \
+    if tie and row["fault"].endswith(("-mismatch", "conditional-call")) and 2 * len(set(shots) & circle) > len(circle) and verdict["confidence"] == "majority" and \
             verdict["named"] == circle - set(shots):
         return OUTVOTED
     if not (nobody and verdict["named"] in (set(), circle, set(range(int(cell["ranks"]))))) and \

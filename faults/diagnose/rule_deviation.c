@@ -316,7 +316,8 @@ bool find_deviation(const struct rule_ctx *ctx, struct finding *f)
 	struct deviation first;
 	int who = find_first(ctx, f, &first);
 
-	if (a->tie && !a->sided && (who < 0 || first.high >= a->tie)) {
+	if (a->tie && (who < 0 || first.high >= a->tie) &&
+	    (!a->sided || first.kind == DEVIATION_UNCLEAR)) {
 		clear_culprits(&f->culprits);
 		report_tie(ctx, f);
 		return true;

@@ -122,6 +122,16 @@ static bool is_moved(const struct flow *flow, const struct flow *other, size_t a
 	return i > at && (i == flow->n || i + 1 == other->n);
 }
 
+/* Returns true if behind `at` the two fit again as they are, once at least. */
+static bool is_in_step(const struct flow *a, const struct flow *b, size_t at)
+{
+	size_t i = at + 1;
+
+	while (i < a->n && i < b->n && fit(a->calls[i], b->calls[i]))
+		i++;
+	return i > at + 1 && (i == a->n || i == b->n);
+}
+
 /* What a gap comes to: whose call is the odd one (-1: nobody can say), how it goes on from those before it. */
 struct judgement {
 	int culprit;
@@ -146,8 +156,9 @@ static struct judgement judge(const struct rule_ctx *ctx, const struct gap *gap)
 		j.step = from ? sent : received;
 	}
 	j.moved = j.step == STEP_AHEAD || j.step == STEP_AGAIN ||
-		  is_moved(&gap->sent, &gap->received, gap->at) ||
-		  is_moved(&gap->received, &gap->sent, gap->at);
+		  (!is_in_step(&gap->sent, &gap->received, gap->at) &&
+		   (is_moved(&gap->sent, &gap->received, gap->at) ||
+		    is_moved(&gap->received, &gap->sent, gap->at)));
 	return j;
 }
 

@@ -81,6 +81,8 @@ static void tell(struct evidence_rank *r, const char *calls)
 			last->state = RECORD_ISSUING;
 		else if (*calls == '\'')
 			last->stream = 1;
+		else if (*calls == 'a')
+			last->flags |= RECORD_ALONE;
 		else if (*calls == 'g')
 			last->kind = CALL_ALL_GATHER;
 		else if (*calls == '*')
@@ -254,6 +256,13 @@ static const struct row rows[] = {
 	  "Rank 2 waits in Send call 17 of communicator 0 for rank 3, which waits in Send call 17 "
 	  "of "
 	  "communicator 0 for rank 2." },
+	{ "both send first on their streams, none of it in a group",
+	  "",
+	  "",
+	  { TIMES5(H0) H0 "0", TIMES5(H1) H1 "0", TIMES5(H2) "0 0s3a0r3a",
+	    TIMES5(H3) "0 0s2a0r2a" },
+	  "p2p-deadlock 3 comm=0 seq=17 majority 3>2",
+	  NULL },
 	{ "both send first, as ever",
 	  "",
 	  "",

@@ -346,6 +346,15 @@ static void test_two_sides(void)
 				CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
 				CU_ASSERT_EQUAL(found.seq_low, OP);
 			}
+	/* one more, and no more than the other has made: nothing of what it would be fits */
+	set_up(2);
+	play(0, OP + 1, same_count, false);
+	shift(0, OP, 1);
+	evidence.ranks[0].calls[OP - 1].kind = CALL_REDUCE;
+	play(1, OP + 4, same_count, false);
+	finish();
+	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "mismatch");
+	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
 }
 
 static const struct unit_case cases[] = {

@@ -227,9 +227,8 @@ static void test_supports(void)
 	for (int dtype = 0; dtype < DT_COUNT; dtype++)
 		for (int op = OP_NONE; op <= OP_AVG; op++)
 			CU_ASSERT(be->ops->supports(be, dtype, op, why, sizeof(why)));
-	CU_ASSERT(!be->ops->supports(be, DT_FLOAT, OP_MULSUM, why, sizeof(why)));
-	CU_ASSERT_PTR_NOT_NULL(strstr(why, "nccl"));
-	CU_ASSERT(!(be->ops->flags & BACKEND_AVG_FIRST));
+	UNIT_ALL(!be->ops->supports(be, DT_FLOAT, OP_MULSUM, why, sizeof(why)),
+		 strstr(why, "nccl") != NULL, !(be->ops->flags & BACKEND_AVG_FIRST));
 	tear_down();
 }
 
@@ -239,8 +238,7 @@ static int issue_refused(struct call call, enum outcome outcome)
 
 	memset(&err, 0, sizeof(err));
 	rc = be->ops->issue(be, &call, 0);
-	CU_ASSERT_EQUAL(err.outcome, outcome);
-	CU_ASSERT(strlen(err.text) > 0);
+	UNIT_ALL(err.outcome == outcome, strlen(err.text) > 0);
 	return rc;
 }
 
@@ -302,21 +300,16 @@ static void test_memory(void)
 	void *a, *b;
 
 	set_up();
-	CU_ASSERT_EQUAL(be->ops->alloc(be, 0, 0, &a), 0);
-	CU_ASSERT_PTR_NOT_NULL(a);
-	CU_ASSERT_EQUAL(be->ops->alloc(be, 4097, 4097, &b), 0);
-	CU_ASSERT_EQUAL((uintptr_t)b % 4096, 0);
+	UNIT_ALL(be->ops->alloc(be, 0, 0, &a) == 0, a != NULL,
+		 be->ops->alloc(be, 4097, 4097, &b) == 0, (uintptr_t)b % 4096 == 0);
 	memset(b, 1, 4097);
-	CU_ASSERT_EQUAL(be->ops->store(be, pool[0], "hangar", 7), 0);
-	CU_ASSERT_EQUAL(be->ops->fetch(be, b, pool[0], 7), 0);
-	CU_ASSERT_STRING_EQUAL((char *)b, "hangar");
+	UNIT_ALL(be->ops->store(be, pool[0], "hangar", 7) == 0,
+		 be->ops->fetch(be, b, pool[0], 7) == 0, !strcmp((char *)b, "hangar"));
 	be->ops->release(be, a);
 	be->ops->release(be, NULL);
-	CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)1 << 60, (size_t)1 << 60, &a), -ENOMEM);
-	CU_ASSERT_PTR_NULL(a);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "1152921504606846976"));
-	CU_ASSERT_EQUAL(be->ops->alloc(be, SIZE_MAX, 1, &a), -ENOMEM);
+	UNIT_ALL(be->ops->alloc(be, (size_t)1 << 60, (size_t)1 << 60, &a) == -ENOMEM, a == NULL,
+		 err.outcome == OUTCOME_USAGE, strstr(err.text, "1152921504606846976") != NULL,
+		 be->ops->alloc(be, SIZE_MAX, 1, &a) == -ENOMEM);
 	/* 16 GiB a rank, of which 128 MiB would be written: they fit. */
 	for (int i = 0; i < 64; i++)
 		CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)256 << 20, 8, &a), 0);
@@ -355,18 +348,13 @@ static void test_group(void)
 
 		out[i] = job.rank * 1000 + i;
 		in[i] = -1;
-		CU_ASSERT_EQUAL(be->ops->group_begin(be), 0);
-		CU_ASSERT_EQUAL(be->ops->issue(be, &send, 0), 0);
-		CU_ASSERT_EQUAL(be->ops->issue(be, &recv, 0), 0);
-		CU_ASSERT_EQUAL(be->ops->group_end(be), 0);
+		UNIT_ALL(be->ops->group_begin(be) == 0, be->ops->issue(be, &send, 0) == 0,
+			 be->ops->issue(be, &recv, 0) == 0, be->ops->group_end(be) == 0);
 	}
-	CU_ASSERT_EQUAL(be->ops->group_end(be), 0);
-	CU_ASSERT_EQUAL(be->ops->wait(be), 0);
+	UNIT_ALL(be->ops->group_end(be) == 0, be->ops->wait(be) == 0);
 	for (int i = 0; i < MESSAGES; i++)
 		wrong += in[i] != last * 1000 + i;
-	CU_ASSERT_EQUAL(wrong, 0);
-	CU_ASSERT_EQUAL(be->ops->group_end(be), -EINVAL);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
+	UNIT_ALL(wrong == 0, be->ops->group_end(be) == -EINVAL, err.outcome == OUTCOME_INTERNAL);
 	tear_down();
 }
 
@@ -403,8 +391,7 @@ static void test_mpi_error(void)
 	rc = be->ops->group_end(be);
 	CU_ASSERT_EQUAL(rc, job.rank == 1 ? -EIO : 0);
 	if (job.rank == 1) {
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_ERROR);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "TRUNCATE"));
+		UNIT_ALL(err.outcome == OUTCOME_ERROR, strstr(err.text, "TRUNCATE") != NULL);
 	}
 	tear_down();
 }
@@ -416,19 +403,15 @@ static void test_facts_and_marks(void)
 
 	set_up();
 	be->ops->facts(be, &facts);
-	CU_ASSERT_PTR_NOT_NULL(strstr(facts.library, "MPI"));
-	CU_ASSERT_PTR_NULL(strchr(facts.library, ','));
-	CU_ASSERT(strlen(facts.device) > 0 && !strchr(facts.device, '\n'));
-	CU_ASSERT_EQUAL(facts.device_index, -1);
-	CU_ASSERT(facts.device_memory > 1 << 20);
+	UNIT_ALL(strstr(facts.library, "MPI") != NULL, strchr(facts.library, ',') == NULL,
+		 strlen(facts.device) > 0 && !strchr(facts.device, '\n'), facts.device_index == -1,
+		 facts.device_memory > 1 << 20);
 	for (int i = 0; i < 3; i++)
 		CU_ASSERT_EQUAL(be->ops->marks->mark(be, i), 0);
-	CU_ASSERT_EQUAL(be->ops->marks->between(be, 3, seconds), 0);
-	CU_ASSERT(seconds[0] >= 0 && seconds[0] < 10);
-	CU_ASSERT(seconds[1] >= 0 && seconds[1] < 10);
-	CU_ASSERT(seconds[2] == -1);
-	CU_ASSERT_EQUAL(be->ops->marks->mark(be, 1024), -EINVAL);
-	CU_ASSERT_EQUAL(be->ops->marks->mark(be, -1), -EINVAL);
+	UNIT_ALL(be->ops->marks->between(be, 3, seconds) == 0, seconds[0] >= 0 && seconds[0] < 10,
+		 seconds[1] >= 0 && seconds[1] < 10, seconds[2] == -1,
+		 be->ops->marks->mark(be, 1024) == -EINVAL,
+		 be->ops->marks->mark(be, -1) == -EINVAL);
 	tear_down();
 }
 

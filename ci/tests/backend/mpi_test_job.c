@@ -57,22 +57,17 @@ static void set_up(void)
 
 static void one_wait(const char *what)
 {
-	CU_ASSERT_EQUAL(seen.depth, 0);
-	CU_ASSERT_EQUAL(seen.deepest, 1);
-	CU_ASSERT_EQUAL(seen.waits, 1);
-	CU_ASSERT_EQUAL(seen.endless, 0);
-	CU_ASSERT_EQUAL(seen.seconds, job.deadline);
-	CU_ASSERT_STRING_EQUAL(seen.what, what);
+	UNIT_ALL(seen.depth == 0, seen.deepest == 1, seen.waits == 1, seen.endless == 0,
+		 seen.seconds == job.deadline, !strcmp(seen.what, what));
 	memset(&seen, 0, sizeof(seen));
 }
 
 /* main() has told job_init that a launcher announces one process more than there are. */
 static void test_too_few(void)
 {
-	CU_ASSERT_EQUAL(init_rc, -EINVAL);
-	CU_ASSERT_EQUAL(init_err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(init_err.text, "announces 5 processes but MPI sees 4"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(init_err.text, job.library));
+	UNIT_ALL(init_rc == -EINVAL, init_err.outcome == OUTCOME_USAGE,
+		 strstr(init_err.text, "announces 5 processes but MPI sees 4") != NULL,
+		 strstr(init_err.text, job.library) != NULL);
 }
 
 static void test_places(void)
@@ -81,20 +76,13 @@ static void test_places(void)
 
 	set_up();
 	MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-	CU_ASSERT_EQUAL(job.rank, world_rank);
-	CU_ASSERT_EQUAL(job.nranks, RANKS);
-	CU_ASSERT_EQUAL(init_err.rank, world_rank);
-	CU_ASSERT_EQUAL(job.nnodes, 1);
-	CU_ASSERT_EQUAL(job.node, 0);
-	CU_ASSERT_EQUAL(job.local_ranks, RANKS);
-	CU_ASSERT_EQUAL(job.local_rank, world_rank);
+	UNIT_ALL(job.rank == world_rank, job.nranks == RANKS, init_err.rank == world_rank,
+		 job.nnodes == 1, job.node == 0, job.local_ranks == RANKS,
+		 job.local_rank == world_rank);
 	for (int r = 0; r < RANKS; r++)
 		CU_ASSERT_EQUAL(job.node_of[r], 0);
-	CU_ASSERT(!job.spare);
-	CU_ASSERT_EQUAL(job.ngroups, 1);
-	CU_ASSERT_EQUAL(job.group_rank, job.rank);
-	CU_ASSERT_EQUAL(job.group_size, RANKS);
-	CU_ASSERT(strlen(job.library) > 0 && !strpbrk(job.library, ",\n"));
+	UNIT_ALL(!job.spare, job.ngroups == 1, job.group_rank == job.rank, job.group_size == RANKS,
+		 strlen(job.library) > 0 && !strpbrk(job.library, ",\n"));
 	/* measured traffic and control traffic never meet, nor does either meet the user's */
 	MPI_Comm_compare(job.comm, job.traffic, &same);
 	CU_ASSERT_EQUAL(same, MPI_CONGRUENT);
@@ -116,22 +104,16 @@ static void test_exchanges(void)
 	one_wait("a meeting");
 	CU_ASSERT_EQUAL(job_max(&job, values, 2), 0);
 	one_wait("the slowest rank's figures");
-	CU_ASSERT_EQUAL(values[0], RANKS - 1);
-	CU_ASSERT_EQUAL(values[1], 0);
-	CU_ASSERT_EQUAL(job_max_int(&job, numbers, 2), 0);
+	UNIT_ALL(values[0] == RANKS - 1, values[1] == 0, job_max_int(&job, numbers, 2) == 0);
 	one_wait("agreeing");
-	CU_ASSERT_EQUAL(numbers[0], 10);
-	CU_ASSERT_EQUAL(numbers[1], 9);
-	CU_ASSERT_EQUAL(job_sum_int64(&job, sums, 2), 0);
+	UNIT_ALL(numbers[0] == 10, numbers[1] == 9, job_sum_int64(&job, sums, 2) == 0);
 	one_wait("adding up");
-	CU_ASSERT_EQUAL(sums[0], RANKS);
-	CU_ASSERT_EQUAL(sums[1], 6000000000000ll);
+	UNIT_ALL(sums[0] == RANKS, sums[1] == 6000000000000ll);
 	if (job.rank == 0)
 		snprintf(word, sizeof(word), "hangar");
 	CU_ASSERT_EQUAL(job_bcast(&job, word, sizeof(word)), 0);
 	one_wait("a word from rank 0");
-	CU_ASSERT_STRING_EQUAL(word, "hangar");
-	CU_ASSERT_EQUAL(job_bcast(&job, NULL, 0), 0);
+	UNIT_ALL(!strcmp(word, "hangar"), job_bcast(&job, NULL, 0) == 0);
 	memset(&seen, 0, sizeof(seen));
 	job.deadline = 123;
 	CU_ASSERT_EQUAL(job_barrier(&job, "for long"), 0);
@@ -153,8 +135,7 @@ static void test_gather(void)
 	CU_ASSERT_EQUAL(job_gather(&job, &mine, sizeof(mine), job.rank == 0 ? all : NULL), 0);
 	one_wait("gathering at rank 0");
 	for (int r = 0; r < RANKS && job.rank == 0; r++) {
-		CU_ASSERT_EQUAL(all[r].rank, r);
-		CU_ASSERT_EQUAL(all[r].text[5], '0' + r);
+		UNIT_ALL(all[r].rank == r, all[r].text[5] == '0' + r);
 	}
 }
 
@@ -168,9 +149,8 @@ static void test_gather_nodes(void)
 		all[r] = -7;
 	CU_ASSERT_EQUAL(job_gather_nodes(&job, &mine, sizeof(mine), job.rank == 0 ? all : NULL), 0);
 	one_wait("gathering hosts at rank 0");
-	CU_ASSERT_EQUAL(all[0], job.rank == 0 ? 100 : -7);
-	CU_ASSERT_EQUAL(all[1], -7);
-	CU_ASSERT_EQUAL(job_gather_nodes(&job, &mine, (size_t)1 << 31, all), -EOVERFLOW);
+	UNIT_ALL(all[0] == (job.rank == 0 ? 100 : -7), all[1] == -7,
+		 job_gather_nodes(&job, &mine, (size_t)1 << 31, all) == -EOVERFLOW);
 	err = (struct error){ .rank = job.rank };
 }
 
@@ -178,15 +158,12 @@ static void check_group(int group, int ngroups, int rank, int size)
 {
 	int traffic_rank, traffic_size, lead = job.rank;
 
-	CU_ASSERT_EQUAL(job.group, group);
-	CU_ASSERT_EQUAL(job.ngroups, ngroups);
-	CU_ASSERT_EQUAL(job.group_rank, rank);
-	CU_ASSERT_EQUAL(job.group_size, size);
+	UNIT_ALL(job.group == group, job.ngroups == ngroups, job.group_rank == rank,
+		 job.group_size == size);
 	MPI_Comm_rank(job.traffic, &traffic_rank);
 	MPI_Comm_size(job.traffic, &traffic_size);
-	CU_ASSERT_EQUAL(traffic_rank, rank);
-	CU_ASSERT_EQUAL(traffic_size, size);
-	CU_ASSERT_EQUAL(job_group_bcast(&job, &lead, sizeof(lead)), 0);
+	UNIT_ALL(traffic_rank == rank, traffic_size == size,
+		 job_group_bcast(&job, &lead, sizeof(lead)) == 0);
 	CU_ASSERT_EQUAL(lead,
 			job.rank - rank * ngroups); /* groups here are every ngroups-th rank */
 }
@@ -195,16 +172,13 @@ static void test_groups(void)
 {
 	set_up();
 	/* numbered by their lowest ranks, whatever the colors are */
-	CU_ASSERT_EQUAL(job_split(&job, job.rank % 2 ? 2 : 7), 0);
-	CU_ASSERT_EQUAL(seen.deepest, 1);
+	UNIT_ALL(job_split(&job, job.rank % 2 ? 2 : 7) == 0, seen.deepest == 1);
 	check_group(job.rank % 2, 2, job.rank / 2, 2);
 	CU_ASSERT_EQUAL(job_split(&job, 100 - job.rank), 0);
 	check_group(job.rank, 4, 0, 1);
 	CU_ASSERT_EQUAL(job_split(&job, job.rank == 0), 0); /* one against three */
-	CU_ASSERT_EQUAL(job.group, job.rank == 0 ? 0 : 1);
-	CU_ASSERT_EQUAL(job.group_size, job.rank == 0 ? 1 : 3);
-	CU_ASSERT_EQUAL(job.group_rank, job.rank == 0 ? 0 : job.rank - 1);
-	CU_ASSERT_EQUAL(job_split(&job, 0), 0);
+	UNIT_ALL(job.group == (job.rank == 0 ? 0 : 1), job.group_size == (job.rank == 0 ? 1 : 3),
+		 job.group_rank == (job.rank == 0 ? 0 : job.rank - 1), job_split(&job, 0) == 0);
 	check_group(0, 1, job.rank, RANKS);
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
 }
@@ -224,24 +198,18 @@ static void test_agree(void)
 	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
 
 	rc = job_agree(&job, job.rank == 2 ? fail("no GPU") : 0);
-	CU_ASSERT_EQUAL(rc, job.rank == 2 ? -ENODEV : -EREMOTEIO);
-	CU_ASSERT_EQUAL(seen.depth, 0);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
-	CU_ASSERT_EQUAL(err.code, -ENODEV);
-	CU_ASSERT_EQUAL(err.rank, 2);
-	CU_ASSERT_STRING_EQUAL(err.text, "rank 2: no GPU");
+	UNIT_ALL(rc == (job.rank == 2 ? -ENODEV : -EREMOTEIO), seen.depth == 0,
+		 err.outcome == OUTCOME_UNSUPPORTED, err.code == -ENODEV, err.rank == 2,
+		 !strcmp(err.text, "rank 2: no GPU"));
 	CU_ASSERT(strlen(err.file) > 0); /* of this process, not a pointer of another's */
 
 	/* of several the lowest rank's, everywhere */
 	set_up();
 	rc = job_agree(&job, job.rank % 2 ? fail("odd") : 0);
-	CU_ASSERT(rc < 0);
-	CU_ASSERT_STRING_EQUAL(err.text, "rank 1: odd");
-	CU_ASSERT_EQUAL(err.rank, 1);
+	UNIT_ALL(rc < 0, !strcmp(err.text, "rank 1: odd"), err.rank == 1);
 
 	set_up();
-	CU_ASSERT(job_agree(&job, fail("all")) < 0);
-	CU_ASSERT_STRING_EQUAL(err.text, "rank 0: all");
+	UNIT_ALL(job_agree(&job, fail("all")) < 0, !strcmp(err.text, "rank 0: all"));
 
 	/* who fails without a word still fails */
 	set_up();
@@ -258,11 +226,9 @@ static void test_mpi_error(void)
 
 	set_up();
 	broken.comm = MPI_COMM_NULL;
-	CU_ASSERT_EQUAL(job_bcast(&broken, &value, sizeof(value)), -EIO);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_ERROR);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "a word from rank 0: MPI: "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "MPI_ERR_COMM"));
-	CU_ASSERT_EQUAL(seen.depth, 0);
+	UNIT_ALL(job_bcast(&broken, &value, sizeof(value)) == -EIO, err.outcome == OUTCOME_ERROR,
+		 strstr(err.text, "a word from rank 0: MPI: ") != NULL,
+		 strstr(err.text, "MPI_ERR_COMM") != NULL, seen.depth == 0);
 }
 
 /* A surplus rank has no part in anything until the end. */
@@ -273,19 +239,14 @@ static void test_aside(void)
 	set_up();
 	less.node_of = NULL;
 	less.comm = less.group_comm = less.traffic = MPI_COMM_NULL;
-	CU_ASSERT_EQUAL(job_select(&less, 3), 0);
-	CU_ASSERT_EQUAL(less.spare, job.rank == 3);
+	UNIT_ALL(job_select(&less, 3) == 0, less.spare == (job.rank == 3));
 	if (less.spare) {
-		CU_ASSERT_EQUAL(less.comm, MPI_COMM_NULL);
-		CU_ASSERT_EQUAL(less.traffic, MPI_COMM_NULL);
+		UNIT_ALL(less.comm == MPI_COMM_NULL, less.traffic == MPI_COMM_NULL);
 	} else {
 		long long one = 1;
 
-		CU_ASSERT_EQUAL(less.nranks, 3);
-		CU_ASSERT_EQUAL(less.rank, job.rank);
-		CU_ASSERT_EQUAL(less.group_size, 3);
-		CU_ASSERT_EQUAL(job_sum_int64(&less, &one, 1), 0);
-		CU_ASSERT_EQUAL(one, 3);
+		UNIT_ALL(less.nranks == 3, less.rank == job.rank, less.group_size == 3,
+			 job_sum_int64(&less, &one, 1) == 0, one == 3);
 		MPI_Comm_free(&less.traffic);
 		MPI_Comm_free(&less.group_comm);
 		MPI_Comm_free(&less.comm);
@@ -301,20 +262,13 @@ static void test_unhurried(void)
 	int before = works, one = 1;
 	struct job_time former = job_unhurry(&job, 60);
 
-	CU_ASSERT_EQUAL(job_barrier(&job, "unhurried"), 0);
-	CU_ASSERT_EQUAL(works, before + 1);
-	CU_ASSERT_EQUAL(seen.seconds, 60);
-	CU_ASSERT_EQUAL(job_agree(&job, 0), 0);
-	CU_ASSERT_EQUAL(works, before + 2);
+	UNIT_ALL(job_barrier(&job, "unhurried") == 0, works == before + 1, seen.seconds == 60,
+		 job_agree(&job, 0) == 0, works == before + 2);
 	job_hurry(&job, former);
-	CU_ASSERT_EQUAL(job_max_int(&job, &one, 1), 0);
-	CU_ASSERT_EQUAL(works, before + 2);
-	CU_ASSERT_EQUAL(seen.seconds, former.deadline);
-	CU_ASSERT_EQUAL(job_await_work(&job, "the others' work"), 0);
-	CU_ASSERT_EQUAL(works, before + 3);
-	CU_ASSERT_EQUAL(seen.seconds, former.deadline);
-	CU_ASSERT_EQUAL(job_barrier(&job, "hurried"), 0);
-	CU_ASSERT_EQUAL(works, before + 3);
+	UNIT_ALL(job_max_int(&job, &one, 1) == 0, works == before + 2,
+		 seen.seconds == former.deadline, job_await_work(&job, "the others' work") == 0,
+		 works == before + 3, seen.seconds == former.deadline,
+		 job_barrier(&job, "hurried") == 0, works == before + 3);
 }
 
 int main(void)

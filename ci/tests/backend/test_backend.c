@@ -12,8 +12,7 @@ static void test_tables_complete(void)
 	for (; backend_table[n]; n++) {
 		const char *missing = backend_check(backend_table[n]);
 
-		CU_ASSERT_PTR_NULL(missing);
-		CU_ASSERT_PTR_EQUAL(backend_find(backend_table[n]->name), backend_table[n]);
+		UNIT_ALL(missing == NULL, backend_find(backend_table[n]->name) == backend_table[n]);
 		for (int i = 0; i < n; i++)
 			CU_ASSERT_STRING_NOT_EQUAL(backend_table[i]->name, backend_table[n]->name);
 	}
@@ -152,24 +151,20 @@ static void test_kinds(void)
 		for (unsigned flag = 1; flag <= BACKEND_NO_DATA; flag <<= 1)
 			CU_ASSERT_EQUAL(backend_has(backend_table[i]->name, flag),
 					(backend_table[i]->flags & flag) != 0);
-	CU_ASSERT(backend_has("nccl", BACKEND_DEVICE));
-	CU_ASSERT(!backend_has("auto", BACKEND_DEVICE));
-	CU_ASSERT(!backend_has("", BACKEND_NO_DATA));
-	CU_ASSERT_STRING_EQUAL(backend_of_library("NCCL 2.28.9"), "nccl");
-	CU_ASSERT_STRING_EQUAL(backend_of_library("Open MPI v4.1.4"), "mpi");
-	CU_ASSERT_STRING_EQUAL(backend_of_library("null 1"), "null");
+	UNIT_ALL(backend_has("nccl", BACKEND_DEVICE), !backend_has("auto", BACKEND_DEVICE),
+		 !backend_has("", BACKEND_NO_DATA),
+		 !strcmp(backend_of_library("NCCL 2.28.9"), "nccl"),
+		 !strcmp(backend_of_library("Open MPI v4.1.4"), "mpi"),
+		 !strcmp(backend_of_library("null 1"), "null"));
 }
 
 static void test_find(void)
 {
 	const struct backend_ops *found = backend_find("auto");
 
-	CU_ASSERT_PTR_EQUAL(backend_find("mpi"), &backend_mpi);
-	CU_ASSERT_EQUAL(backend_mpi.devices(), 1);
-	CU_ASSERT_PTR_EQUAL(backend_find("null"), &backend_null);
-	CU_ASSERT_PTR_NULL(backend_find(""));
-	CU_ASSERT_PTR_NULL(backend_find("MPI"));
-	CU_ASSERT_PTR_NULL(backend_find("mpi "));
+	UNIT_ALL(backend_find("mpi") == &backend_mpi, backend_mpi.devices() == 1,
+		 backend_find("null") == &backend_null, backend_find("") == NULL,
+		 backend_find("MPI") == NULL, backend_find("mpi ") == NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(found);
 	CU_ASSERT(found->devices() > 0);
 #ifdef HAVE_NCCL

@@ -91,9 +91,7 @@ static void test_plain(void)
 	struct note note = note_new();
 	struct chain chain = { .backend = &note.be };
 
-	CU_ASSERT_EQUAL(chain_call(&chain, &call), 0);
-	CU_ASSERT_STRING_EQUAL(note.log, "I");
-	CU_ASSERT_EQUAL(note.issued_count, 7);
+	UNIT_ALL(chain_call(&chain, &call) == 0, !strcmp(note.log, "I"), note.issued_count == 7);
 	note.issue_rc = -5;
 	CU_ASSERT_EQUAL(chain_call(&chain, &call), -5);
 }
@@ -105,15 +103,10 @@ static void test_watched(void)
 	struct chain chain = { .backend = &note.be, .watch = &watch };
 
 	note.issue_rc = -5;
-	CU_ASSERT_EQUAL(chain_call(&chain, &call), -5);
-	CU_ASSERT_STRING_EQUAL(note.log, "WIR");
-	CU_ASSERT_EQUAL(note.issued_ticket, 40);
-	CU_ASSERT_EQUAL(note.returned_ticket, 40);
-	CU_ASSERT_EQUAL(note.returned_rc, -5);
+	UNIT_ALL(chain_call(&chain, &call) == -5, !strcmp(note.log, "WIR"),
+		 note.issued_ticket == 40, note.returned_ticket == 40, note.returned_rc == -5);
 	note.issue_rc = 0;
-	CU_ASSERT_EQUAL(chain_emit(&chain, &call), 0);
-	CU_ASSERT_EQUAL(note.returned_ticket, 41);
-	CU_ASSERT_EQUAL(note.returned_rc, 0);
+	UNIT_ALL(chain_emit(&chain, &call) == 0, note.returned_ticket == 41, note.returned_rc == 0);
 }
 
 static void test_watch_without_hooks(void)
@@ -122,8 +115,7 @@ static void test_watch_without_hooks(void)
 	struct watch watch = { .ctx = &note };
 	struct chain chain = { .backend = &note.be, .watch = &watch };
 
-	CU_ASSERT_EQUAL(chain_call(&chain, &call), 0);
-	CU_ASSERT_STRING_EQUAL(note.log, "I");
+	UNIT_ALL(chain_call(&chain, &call) == 0, !strcmp(note.log, "I"));
 }
 
 /* Makes the call `*state` times, each with one element more; 0 times says -9. */
@@ -147,13 +139,11 @@ static void test_filter(void)
 	struct watch watch = { .ctx = &note, .call = watch_call, .returned = watch_returned };
 	struct chain chain = { .backend = &note.be, .watch = &watch, .filter = &filter };
 
-	CU_ASSERT_EQUAL(chain_call(&chain, &call), 0);
-	CU_ASSERT_STRING_EQUAL(note.log, "WIRWIR");
+	UNIT_ALL(chain_call(&chain, &call) == 0, !strcmp(note.log, "WIRWIR"));
 	CU_ASSERT_EQUAL(note.seen_count, 9); /* the recorder sees what is really made */
 	CU_ASSERT_EQUAL(note.issued_count, 9);
 	times = 0;
-	CU_ASSERT_EQUAL(chain_call(&chain, &call), -9);
-	CU_ASSERT_STRING_EQUAL(note.log, "WIRWIR");
+	UNIT_ALL(chain_call(&chain, &call) == -9, !strcmp(note.log, "WIRWIR"));
 	CU_ASSERT_EQUAL(chain.emitted, 2); /* as many as are made, not as were asked for */
 }
 
@@ -192,16 +182,12 @@ static void test_communicators(void)
 	struct chain chain = { .backend = &note.be, .watch = &watch };
 
 	note.be.ops = &ops;
-	CU_ASSERT_EQUAL(chain_emit_init(&chain, &request), 0);
-	CU_ASSERT_STRING_EQUAL(note.log, "iOr");
+	UNIT_ALL(chain_emit_init(&chain, &request) == 0, !strcmp(note.log, "iOr"));
 	comm_rc = -5;
-	CU_ASSERT_EQUAL(chain_emit_init(&chain, &request), -5);
-	CU_ASSERT_STRING_EQUAL(note.log, "iOriOf");
-	CU_ASSERT_EQUAL(chain_abort(&chain), -7);
-	CU_ASSERT_EQUAL(chain_started(&chain), -ENOTSUP);
+	UNIT_ALL(chain_emit_init(&chain, &request) == -5, !strcmp(note.log, "iOriOf"),
+		 chain_abort(&chain) == -7, chain_started(&chain) == -ENOTSUP);
 	note.be.ops = &bare;
-	CU_ASSERT_EQUAL(chain_abort(&chain), -ENOTSUP);
-	CU_ASSERT_STRING_EQUAL(note.log, "iOriOfA");
+	UNIT_ALL(chain_abort(&chain) == -ENOTSUP, !strcmp(note.log, "iOriOfA"));
 }
 
 static void test_groups_and_copy(void)
@@ -211,11 +197,9 @@ static void test_groups_and_copy(void)
 	struct chain chain = { .backend = &note.be, .watch = &watch };
 	char dst[4] = "";
 
-	CU_ASSERT_EQUAL(chain_group_begin(&chain), -1);
-	CU_ASSERT_EQUAL(chain_group_end(&chain), -2);
-	CU_ASSERT_EQUAL(chain_copy(&chain, dst, "abc", 4), 0);
-	CU_ASSERT_STRING_EQUAL(dst, "abc");
-	CU_ASSERT_STRING_EQUAL(note.log, "BEC");
+	UNIT_ALL(chain_group_begin(&chain) == -1, chain_group_end(&chain) == -2,
+		 chain_copy(&chain, dst, "abc", 4) == 0, !strcmp(dst, "abc"),
+		 !strcmp(note.log, "BEC"));
 }
 
 static void test_names(void)

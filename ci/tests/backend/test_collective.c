@@ -69,17 +69,13 @@ static void test_table(void)
 		CU_ASSERT_PTR_NOT_NULL_FATAL(c);
 		geometry = place(c, 1, 4, 2, 1030);
 		c->shape(&geometry, &shape);
-		CU_ASSERT_EQUAL(c->reduces, want->reduces);
-		CU_ASSERT_EQUAL(c->rooted, want->rooted);
-		CU_ASSERT_EQUAL(c->in_place, want->in_place);
-		CU_ASSERT_EQUAL(c->power_of_two, want->power_of_two);
-		CU_ASSERT_EQUAL(c->irregular, want->irregular);
-		CU_ASSERT_EQUAL(shape.send, want->shape.send);
-		CU_ASSERT_EQUAL(shape.recv, want->shape.recv);
-		CU_ASSERT_EQUAL(shape.count, want->shape.count);
-		CU_ASSERT_EQUAL(shape.bytes, want->shape.bytes);
-		CU_ASSERT_EQUAL(shape.inplace_send, want->shape.inplace_send);
-		CU_ASSERT_EQUAL(shape.inplace_recv, want->shape.inplace_recv);
+		UNIT_ALL(c->reduces == want->reduces, c->rooted == want->rooted,
+			 c->in_place == want->in_place, c->power_of_two == want->power_of_two,
+			 c->irregular == want->irregular, shape.send == want->shape.send,
+			 shape.recv == want->shape.recv, shape.count == want->shape.count,
+			 shape.bytes == want->shape.bytes,
+			 shape.inplace_send == want->shape.inplace_send);
+		CU_ASSERT(shape.inplace_recv == want->shape.inplace_recv);
 		CU_ASSERT_DOUBLE_EQUAL(c->alg_bytes(&geometry, &shape), want->alg_bytes, 1e-9);
 		CU_ASSERT_DOUBLE_EQUAL(c->bus_factor(&geometry), want->factor, 1e-12);
 	}
@@ -131,8 +127,7 @@ static void check_tiling(const struct collective *c, const struct geometry *geom
 	n = c->segments(geometry, &shape, segments);
 	CU_ASSERT(n >= 1 && n <= geometry->nranks);
 	for (int i = 0; i < n; i++) {
-		CU_ASSERT_EQUAL(segments[i].at, at);
-		CU_ASSERT(segments[i].count > 0);
+		UNIT_ALL(segments[i].at == at, segments[i].count > 0);
 		at += segments[i].count;
 	}
 	CU_ASSERT_EQUAL(at, shape.recv);
@@ -162,14 +157,13 @@ static void test_segments_by_hand(void)
 
 	geometry = place(&gather, 2, 4, 2, 1024);
 	gather.shape(&geometry, &shape);
-	CU_ASSERT_EQUAL(gather.segments(&geometry, &shape, s), 4);
-	CU_ASSERT(s[3].kind == SEGMENT_COPY && s[3].at == 192 && s[3].from == 3 &&
-		  s[3].from_at == 0);
+	UNIT_ALL(gather.segments(&geometry, &shape, s) == 4,
+		 s[3].kind == SEGMENT_COPY && s[3].at == 192 && s[3].from == 3 &&
+			 s[3].from_at == 0);
 
 	geometry = place(&reduce, 0, 4, 2, 1024);
 	reduce.shape(&geometry, &shape);
-	CU_ASSERT_EQUAL(reduce.segments(&geometry, &shape, s), 1);
-	CU_ASSERT_EQUAL(s[0].kind, SEGMENT_KEEP);
+	UNIT_ALL(reduce.segments(&geometry, &shape, s) == 1, s[0].kind == SEGMENT_KEEP);
 }
 
 /* Spread 1 on 4 ranks: shares of 6 to distances 1, 2, 3 are 1, 2, 3 sixths, in whole 16 byte
@@ -191,9 +185,7 @@ static void test_alltoallv(void)
 
 	alltoallv.shape(&geometry, &shape);
 	CU_ASSERT_EQUAL(shape.send, (160 + 336 + 512) / 4); /* 1024 x 1/6, 2/6, 3/6 */
-	CU_ASSERT_EQUAL(shape.recv, shape.send);
-	CU_ASSERT_EQUAL(shape.count, 64);
-	CU_ASSERT_EQUAL(shape.bytes, 1008);
+	UNIT_ALL(shape.recv == shape.send, shape.count == 64, shape.bytes == 1008);
 	CU_ASSERT_DOUBLE_EQUAL(alltoallv.bus_factor(&geometry), 1, 0);
 	/* Rank 1 gets from 0 (distance 1), 2 (distance 3) and 3 (distance 2). */
 	CU_ASSERT_EQUAL(alltoallv.segments(&geometry, &shape, s), 3);
@@ -206,10 +198,7 @@ static void test_alltoallv(void)
 	geometry.nranks = 2;
 	geometry.traffic = &matrix;
 	alltoallv.shape(&geometry, &shape);
-	CU_ASSERT_EQUAL(shape.send, 40);
-	CU_ASSERT_EQUAL(shape.recv, 8);
-	CU_ASSERT_EQUAL(shape.bytes, 224);
-	CU_ASSERT_EQUAL(shape.count, 28);
+	UNIT_ALL(shape.send == 40, shape.recv == 8, shape.bytes == 224, shape.count == 28);
 	CU_ASSERT_DOUBLE_EQUAL(alltoallv.bus_factor(&geometry), 160.0 / 224, 1e-12);
 	memset(cells, 0, sizeof(cells));
 	alltoallv.shape(&geometry, &shape);

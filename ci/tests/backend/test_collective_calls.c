@@ -196,12 +196,10 @@ static void exchange(struct world *w, int at, uint32_t *const *old)
 		const struct step *step = &w->ranks[send->peer].steps[at + 1];
 
 		CU_ASSERT_FATAL(step->kind == STEP_CALL && step->call.kind == CALL_RECV);
-		CU_ASSERT_EQUAL(step->call.peer, from);
-		CU_ASSERT_EQUAL(step->call.count, send->count);
-		CU_ASSERT_PTR_NULL(send->recv);
-		CU_ASSERT_PTR_NULL(step->call.send);
-		CU_ASSERT(w->ranks[from].steps[at - 1].kind == STEP_BEGIN);
-		CU_ASSERT(w->ranks[from].steps[at + 2].kind == STEP_END);
+		UNIT_ALL(step->call.peer == from, step->call.count == send->count,
+			 send->recv == NULL, step->call.send == NULL,
+			 w->ranks[from].steps[at - 1].kind == STEP_BEGIN,
+			 w->ranks[from].steps[at + 2].kind == STEP_END);
 		memcpy(step->call.recv, old[from], send->count * sizeof(uint32_t));
 	}
 }
@@ -344,9 +342,8 @@ static void test_failed_issue_closes_group(void)
 	};
 
 	sendrecv.shape(&geometry, &shape);
-	CU_ASSERT_EQUAL(sendrecv.run(&chain, &invocation), -71);
-	CU_ASSERT_EQUAL(recorder.nsteps, 3);
-	CU_ASSERT_EQUAL(recorder.steps[2].kind, STEP_END);
+	UNIT_ALL(sendrecv.run(&chain, &invocation) == -71, recorder.nsteps == 3,
+		 recorder.steps[2].kind == STEP_END);
 }
 
 UNIT_MAIN("collective_calls", { "calls do what the oracle says", test_calls_meet_the_oracle },

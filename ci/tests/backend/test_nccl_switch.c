@@ -64,13 +64,11 @@ static void test_switch(void)
 	for (int pass = 0; pass < 3; pass++) {
 		CU_ASSERT_EQUAL(nccl_tuning_begin(&nccl.be), 0);
 		/* NCCL has read its settings: the user's are back */
-		CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
-		CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_FILE"));
-		CU_ASSERT_STRING_EQUAL(private_log(), "");
+		UNIT_ALL(getenv("NCCL_DEBUG") == NULL, getenv("NCCL_DEBUG_FILE") == NULL,
+			 !strcmp(private_log(), ""));
 		provoke();
-		CU_ASSERT_PTR_NOT_NULL(strstr(private_log(), "NCCL WARN"));
-		CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
-		CU_ASSERT_FALSE(used.p2p);
+		UNIT_ALL(strstr(private_log(), "NCCL WARN") != NULL,
+			 nccl_tuning_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used) == 0, !used.p2p);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(used.log);
 		/* no call was made */
 		CU_ASSERT_EQUAL(nccl_choice_read(&choice, used.log, used.len), -ENODATA);
@@ -134,9 +132,8 @@ static void test_users_file(void)
 	CU_ASSERT_EQUAL(nccl_tuning_begin(&nccl.be), 0);
 	CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, 1u << CALL_SEND | 1u << CALL_RECV, &used), 0);
 	CU_ASSERT_TRUE(used.p2p); /* known without a log */
-	CU_ASSERT_PTR_NULL(used.log);
-	CU_ASSERT_EQUAL(pread(file, line, sizeof(line) - 1, 0), 5);
-	CU_ASSERT_STRING_EQUAL(line, "kept\n");
+	UNIT_ALL(used.log == NULL, pread(file, line, sizeof(line) - 1, 0) == 5,
+		 !strcmp(line, "kept\n"));
 	close(file);
 	unlink(path);
 	nccl_tuning_release(&nccl.probe);
@@ -148,11 +145,9 @@ static void test_other_ranks(void)
 	struct backend_used used;
 
 	set_up(1);
-	CU_ASSERT_EQUAL(nccl_tuning_begin(&nccl.be), 0);
-	CU_ASSERT_FALSE(nccl.probe.on);
-	CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used), 0);
-	CU_ASSERT_FALSE(used.p2p);
-	CU_ASSERT_PTR_NULL(used.log);
+	UNIT_ALL(nccl_tuning_begin(&nccl.be) == 0, !nccl.probe.on,
+		 nccl_tuning_end(&nccl.be, 1u << CALL_ALL_REDUCE, &used) == 0, !used.p2p,
+		 used.log == NULL);
 	nccl_tuning_release(&nccl.probe);
 }
 
@@ -188,8 +183,7 @@ static void test_p2p(void)
 		CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, cases[i].kinds, &used), 0);
 		CU_ASSERT_EQUAL(used.p2p, cases[i].p2p);
 	}
-	CU_ASSERT_EQUAL(nccl_tuning_end(&nccl.be, exchange, &used), 0);
-	CU_ASSERT_TRUE(used.p2p);
+	UNIT_ALL(nccl_tuning_end(&nccl.be, exchange, &used) == 0, used.p2p);
 	nccl_tuning_release(&nccl.probe);
 }
 

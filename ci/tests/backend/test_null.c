@@ -20,17 +20,14 @@ static void test_life(void)
 	be->ops->facts(be, &facts);
 	CU_ASSERT_STRING_EQUAL(backend_of_library(facts.library), "null");
 	/* more than any host has: nothing of it is touched */
-	CU_ASSERT_EQUAL(be->ops->alloc(be, (size_t)1 << 40, (size_t)1 << 40, &ptr), 0);
-	CU_ASSERT_EQUAL((uintptr_t)ptr % 4096, 0);
-	CU_ASSERT_EQUAL(be->ops->alloc(be, 1, 1, &other), 0);
+	UNIT_ALL(be->ops->alloc(be, (size_t)1 << 40, (size_t)1 << 40, &ptr) == 0,
+		 (uintptr_t)ptr % 4096 == 0, be->ops->alloc(be, 1, 1, &other) == 0);
 	be->ops->release(be, ptr);
 	be->ops->release(be, NULL);
 	call.send = call.recv = other;
-	CU_ASSERT_EQUAL(be->ops->poison(be, other, 1), 0);
-	CU_ASSERT_EQUAL(be->ops->issue(be, &call, 1), 0);
-	CU_ASSERT_EQUAL(be->ops->wait(be), 0);
-	CU_ASSERT_EQUAL(be->ops->fetch(be, &byte, other, 1), -ENOTSUP);
-	CU_ASSERT_EQUAL(err.code, -ENOTSUP);
+	UNIT_ALL(be->ops->poison(be, other, 1) == 0, be->ops->issue(be, &call, 1) == 0,
+		 be->ops->wait(be) == 0, be->ops->fetch(be, &byte, other, 1) == -ENOTSUP,
+		 err.code == -ENOTSUP);
 	be->ops->close(be); /* with the other still there: the sanitizer sees a leak */
 	backend_null.close(NULL);
 }

@@ -95,10 +95,8 @@ static void test_totals(void)
 				received += traffic_count(&traffic, b, a, 1000003, 2);
 			}
 			first = a ? first : sent;
-			CU_ASSERT_EQUAL(sent, first);
-			CU_ASSERT_EQUAL(received, first);
-			CU_ASSERT(2 * sent <= 1000003);
-			CU_ASSERT(2 * sent > 1000003 - 16 * 7 * 2);
+			UNIT_ALL(sent == first, received == first, 2 * sent <= 1000003,
+				 2 * sent > 1000003 - 16 * 7 * 2);
 		}
 		traffic_release(&traffic);
 	}
@@ -189,10 +187,8 @@ static void refused(const char *name, int nranks, const char *want)
 	struct traffic traffic;
 
 	options.matrix_file = name;
-	CU_ASSERT(traffic_init(&traffic, &options, nranks, &err) < 0);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_PTR_NULL(traffic.matrix);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, want));
+	UNIT_ALL(traffic_init(&traffic, &options, nranks, &err) < 0, err.outcome == OUTCOME_USAGE,
+		 traffic.matrix == NULL, strstr(err.text, want) != NULL);
 	if (!strstr(err.text, want))
 		fprintf(stderr, "\n  is  '%s'\n  not '%s'\n", err.text, want);
 }
@@ -262,9 +258,8 @@ static void test_sizes_of_matrix(void)
 	CU_ASSERT_EQUAL(traffic_init(&traffic, &options, 2, &err), 0);
 	traffic_release(&traffic);
 	options.min_bytes = 8;
-	CU_ASSERT(traffic_init(&traffic, &options, 2, &err) < 0);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "-b 8 -e 1048576: must be equal"));
+	UNIT_ALL(traffic_init(&traffic, &options, 2, &err) < 0, err.outcome == OUTCOME_USAGE,
+		 strstr(err.text, "-b 8 -e 1048576: must be equal") != NULL);
 }
 
 /* Rank 2 sends 0 + 256 + 16 bytes and receives 64 + 0 + 16; 16 of both stay. */

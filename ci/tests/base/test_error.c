@@ -13,17 +13,13 @@ static void test_first_wins(void)
 {
 	struct error err = { .rank = -1 };
 
-	CU_ASSERT_EQUAL(error_set(&err, OUTCOME_HANG, -ETIMEDOUT, "waited %d s", 5), -ETIMEDOUT);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_HANG);
-	CU_ASSERT_EQUAL(err.code, -ETIMEDOUT);
-	CU_ASSERT_EQUAL(err.rank, -1);
-	CU_ASSERT_EQUAL(err.line, __LINE__ - 4);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.file, "test_error.c"));
-	CU_ASSERT_STRING_EQUAL(err.text, "waited 5 s");
-	CU_ASSERT_EQUAL(error_set(&err, OUTCOME_USAGE, -EINVAL, "later"), -EINVAL);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_HANG);
-	CU_ASSERT_EQUAL(err.code, -ETIMEDOUT);
-	CU_ASSERT_STRING_EQUAL(err.text, "waited 5 s");
+	UNIT_ALL(error_set(&err, OUTCOME_HANG, -ETIMEDOUT, "waited %d s", 5) == -ETIMEDOUT,
+		 err.outcome == OUTCOME_HANG, err.code == -ETIMEDOUT, err.rank == -1,
+		 err.line == __LINE__, strstr(err.file, "test_error.c") != NULL,
+		 !strcmp(err.text, "waited 5 s"),
+		 error_set(&err, OUTCOME_USAGE, -EINVAL, "later") == -EINVAL,
+		 err.outcome == OUTCOME_HANG, err.code == -ETIMEDOUT);
+	CU_ASSERT(!strcmp(err.text, "waited 5 s"));
 }
 
 /* The rank is whose error it is: nobody but its owner sets it. */
@@ -40,8 +36,7 @@ static void test_no_outcome(void)
 	struct error err = { .rank = -1 };
 
 	error_set(&err, OUTCOME_OK, -EIO, "lost?");
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
-	CU_ASSERT_STRING_EQUAL(err.text, "lost?");
+	UNIT_ALL(err.outcome == OUTCOME_INTERNAL, !strcmp(err.text, "lost?"));
 }
 
 static void test_hostile_text(void)

@@ -27,9 +27,8 @@ static void test_known_values(void)
 	const double before[] = { 4, 1, 3, 2 };
 	struct stats s;
 
-	CU_ASSERT_EQUAL(stats_compute(samples, 4, &s), 0);
-	CU_ASSERT_EQUAL(memcmp(samples, before, sizeof(samples)), 0);
-	CU_ASSERT_EQUAL(s.n, 4);
+	UNIT_ALL(stats_compute(samples, 4, &s) == 0, memcmp(samples, before, sizeof(samples)) == 0,
+		 s.n == 4);
 	CLOSE(s.min, 1);
 	CLOSE(s.max, 4);
 	CLOSE(s.mean, 2.5);
@@ -49,8 +48,7 @@ static void test_one_and_none(void)
 	const double one = 7;
 	struct stats s;
 
-	CU_ASSERT_EQUAL(stats_compute(&one, 1, &s), 0);
-	CU_ASSERT_EQUAL(s.n, 1);
+	UNIT_ALL(stats_compute(&one, 1, &s) == 0, s.n == 1);
 	CLOSE(s.median, 7);
 	CLOSE(s.p5, 7);
 	CLOSE(s.p99, 7);
@@ -58,12 +56,10 @@ static void test_one_and_none(void)
 	CLOSE(stats_ci_percent(&s), 0);
 	CU_ASSERT_FALSE(s.ci_exact);
 
-	CU_ASSERT_EQUAL(stats_compute(NULL, 0, &s), 0);
-	CU_ASSERT_EQUAL(s.n, 0);
-	CU_ASSERT_TRUE(isnan(s.min) && isnan(s.max) && isnan(s.mean) && isnan(s.median));
-	CU_ASSERT_TRUE(isnan(s.p5) && isnan(s.p95) && isnan(s.p99) && isnan(s.stddev));
-	CU_ASSERT_TRUE(isnan(s.ci_low) && isnan(s.ci_high));
-	CU_ASSERT_EQUAL(stats_ci_percent(&s), INFINITY);
+	UNIT_ALL(stats_compute(NULL, 0, &s) == 0, s.n == 0,
+		 isnan(s.min) && isnan(s.max) && isnan(s.mean) && isnan(s.median),
+		 isnan(s.p5) && isnan(s.p95) && isnan(s.p99) && isnan(s.stddev),
+		 isnan(s.ci_low) && isnan(s.ci_high), stats_ci_percent(&s) == INFINITY);
 }
 
 /* Ranks from tables of the binomial distribution. */
@@ -81,10 +77,8 @@ static void test_interval_ranks(void)
 		double *samples = countdown(known[i].n);
 		struct stats s;
 
-		CU_ASSERT_EQUAL(stats_compute(samples, known[i].n, &s), 0);
-		CU_ASSERT_TRUE(s.ci_exact);
-		CU_ASSERT_EQUAL(s.ci_low, (double)known[i].low);
-		CU_ASSERT_EQUAL(s.ci_high, (double)known[i].high);
+		UNIT_ALL(stats_compute(samples, known[i].n, &s) == 0, s.ci_exact,
+			 s.ci_low == (double)known[i].low, s.ci_high == (double)known[i].high);
 		free(samples);
 	}
 }
@@ -126,8 +120,7 @@ static void test_interval_of_many(void)
 	double *samples = countdown(100000);
 	struct stats s;
 
-	CU_ASSERT_EQUAL(stats_compute(samples, 100000, &s), 0);
-	CU_ASSERT_TRUE(s.ci_exact);
+	UNIT_ALL(stats_compute(samples, 100000, &s) == 0, s.ci_exact);
 	CU_ASSERT_DOUBLE_EQUAL(s.ci_low, 49690, 1);
 	CU_ASSERT_EQUAL(s.ci_low + s.ci_high, 100001);
 	free(samples);
@@ -141,16 +134,10 @@ static void test_hostile_samples(void)
 	const double negative[] = { -3, -1, -2, -2, -2, -2 };
 	struct stats s;
 
-	CU_ASSERT_EQUAL(stats_compute(nan_last, 7, &s), -EINVAL);
-	CU_ASSERT_EQUAL(s.n, 0);
-	CU_ASSERT_TRUE(isnan(s.median));
-	CU_ASSERT_EQUAL(stats_compute(infinite, 6, &s), 0);
-	CU_ASSERT_EQUAL(s.median, INFINITY);
-	CU_ASSERT_EQUAL(s.p99, INFINITY);
-	CU_ASSERT_EQUAL(stats_ci_percent(&s), INFINITY);
-	CU_ASSERT_EQUAL(stats_compute(zero, 6, &s), 0);
-	CU_ASSERT_EQUAL(stats_ci_percent(&s), INFINITY);
-	CU_ASSERT_EQUAL(stats_compute(negative, 6, &s), 0);
+	UNIT_ALL(stats_compute(nan_last, 7, &s) == -EINVAL, s.n == 0, isnan(s.median),
+		 stats_compute(infinite, 6, &s) == 0, s.median == INFINITY, s.p99 == INFINITY,
+		 stats_ci_percent(&s) == INFINITY, stats_compute(zero, 6, &s) == 0,
+		 stats_ci_percent(&s) == INFINITY, stats_compute(negative, 6, &s) == 0);
 	CLOSE(stats_ci_percent(&s), 50);
 }
 

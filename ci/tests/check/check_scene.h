@@ -128,8 +128,7 @@ static inline struct check_report checked(struct scene *s)
 	struct check_report report;
 
 	memset(&report, 0x5a, sizeof(report));
-	CU_ASSERT_EQUAL(check_call(&fake, &s->data, 1, &s->place, &report), 0);
-	CU_ASSERT_EQUAL(report.rank, 1);
+	UNIT_ALL(check_call(&fake, &s->data, 1, &s->place, &report) == 0, report.rank == 1);
 	return report;
 }
 

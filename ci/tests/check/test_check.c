@@ -56,8 +56,7 @@ static void test_right_data_pass(void)
 
 				scene_reduce(&s, (enum dtype)type, (enum redop)op, nranks[n]);
 				report = checked(&s);
-				CU_ASSERT_EQUAL(report.wrong, 0);
-				CU_ASSERT_EQUAL(report.kind, WRONG_NONE);
+				UNIT_ALL(report.wrong == 0, report.kind == WRONG_NONE);
 				scene_release(&s);
 			}
 		}
@@ -76,13 +75,11 @@ static void test_verify_counts(void)
 	s.recv[4 * 1000 + 3] ^= 0x40;
 	s.recv[4 * 2999] ^= 1;
 	check_verify(&s.data, s.recv, s.segments, 3, BASE, &result);
-	CU_ASSERT_EQUAL(result.wrong, 3);
-	CU_ASSERT_EQUAL(result.first, 1000);
+	UNIT_ALL(result.wrong == 3, result.first == 1000);
 	/* the first wrong element is the lowest, in whatever order the segments come */
 	check_verify(&s.data, s.recv, (struct segment[]){ s.segments[2], s.segments[1] }, 2, BASE,
 		     &result);
-	CU_ASSERT_EQUAL(result.wrong, 3);
-	CU_ASSERT_EQUAL(result.first, 1000);
+	UNIT_ALL(result.wrong == 3, result.first == 1000);
 	/* elements outside all segments are nobody's business */
 	check_verify(&s.data, s.recv, s.segments, 1, BASE, &result);
 	CU_ASSERT_EQUAL(result.wrong, 0);
@@ -104,14 +101,11 @@ static void test_keep(void)
 	size_t first;
 
 	scene_init(&s, DT_INT32, OP_NONE, 4, parts, 2);
-	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
-	CU_ASSERT_EQUAL(spoil(&s, WRONG_STALE, -1, 100, 4, &first), -EINVAL);
-	CU_ASSERT_EQUAL(spoil(&s, WRONG_KEEP, -1, 1600, 4, &first), -EINVAL);
-	CU_ASSERT_EQUAL(spoil(&s, WRONG_KEEP, -1, 100, 4, &first), 0);
+	UNIT_ALL(checked(&s).wrong == 0, spoil(&s, WRONG_STALE, -1, 100, 4, &first) == -EINVAL,
+		 spoil(&s, WRONG_KEEP, -1, 1600, 4, &first) == -EINVAL,
+		 spoil(&s, WRONG_KEEP, -1, 100, 4, &first) == 0);
 	report = checked(&s);
-	CU_ASSERT_EQUAL(report.kind, WRONG_KEEP);
-	CU_ASSERT_EQUAL(report.element, 100);
-	CU_ASSERT_EQUAL(report.wrong, 4);
+	UNIT_ALL(report.kind == WRONG_KEEP, report.element == 100, report.wrong == 4);
 	CU_ASSERT_STRING_EQUAL(report.expected, "-1515870811"); /* 0xa5a5a5a5 */
 	CU_ASSERT_STRING_EQUAL(report.got, "1515870810");
 	scene_release(&s);
@@ -168,8 +162,7 @@ static void test_guards_on_both_sides(void)
 			       "rank 1 byte -4: expected 0xa5 got 0x00: guard (10 wrong)");
 	s.recv[5] ^= 1; /* wrong data weigh more than wrong guards */
 	report = checked(&s);
-	CU_ASSERT_EQUAL(report.kind, WRONG_OTHER);
-	CU_ASSERT_EQUAL(report.wrong, 1);
+	UNIT_ALL(report.kind == WRONG_OTHER, report.wrong == 1);
 	scene_release(&s);
 }
 
@@ -185,9 +178,8 @@ static void test_send_changed(void)
 	for (size_t i = 0; i < LENGTH(places); i++) {
 		s.send[4 * places[i]] ^= 1;
 		report = checked(&s);
-		CU_ASSERT_EQUAL(report.kind, WRONG_SEND);
-		CU_ASSERT_EQUAL(report.wrong, 1);
-		CU_ASSERT_EQUAL((int64_t)report.element, places[i]);
+		UNIT_ALL(report.kind == WRONG_SEND, report.wrong == 1,
+			 (int64_t)report.element == places[i]);
 		s.send[4 * places[i]] ^= 1;
 	}
 	s.send[4 * (-CHECK_GUARD / 4 - 1)] ^= 1;
@@ -210,8 +202,7 @@ static void test_send_at_pool_start(void)
 	right_results(&s);
 	CU_ASSERT_EQUAL(checked(&s).wrong, 0);
 	s.pool[1] ^= 1;
-	CU_ASSERT_EQUAL(checked(&s).kind, WRONG_SEND);
-	CU_ASSERT_EQUAL((int64_t)checked(&s).element, -3);
+	UNIT_ALL(checked(&s).kind == WRONG_SEND, (int64_t)checked(&s).element == -3);
 	scene_release(&s);
 }
 
@@ -285,14 +276,11 @@ static void test_report_text(void)
 	dtype_format(DT_FLOAT, s.recv + 4 * 17, expected, sizeof(expected));
 	memcpy(s.recv + 4 * 17, &wrong, 4);
 	report = checked(&s);
-	CU_ASSERT_EQUAL(report.wrong, 1);
-	CU_ASSERT_EQUAL(report.element, 17);
-	CU_ASSERT_EQUAL(report.kind, WRONG_OTHER);
-	CU_ASSERT_STRING_EQUAL(report.expected, expected);
-	CU_ASSERT_STRING_EQUAL(report.got, "-7 (0xc0e00000)");
-	CU_ASSERT_PTR_EQUAL(check_describe(&report, line, sizeof(line)), line);
-	CU_ASSERT_PTR_NOT_NULL(strstr(line, "rank 1 element 17: expected "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(line, " got -7 (0xc0e00000): other (1 wrong)"));
+	UNIT_ALL(report.wrong == 1, report.element == 17, report.kind == WRONG_OTHER,
+		 !strcmp(report.expected, expected), !strcmp(report.got, "-7 (0xc0e00000)"),
+		 check_describe(&report, line, sizeof(line)) == line,
+		 strstr(line, "rank 1 element 17: expected ") != NULL,
+		 strstr(line, " got -7 (0xc0e00000): other (1 wrong)") != NULL);
 	scene_release(&s);
 }
 
@@ -305,15 +293,13 @@ static void test_spoil_refuses(void)
 
 	for (int i = 0; i < 10; i++)
 		check_reduced(&data, (uint64_t)i, &good[i]);
-	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_MISSING, &reduce, 0, 4, good, 0, 10, dst),
-			-EINVAL);
-	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_MISSING, &reduce, 0, -1, good, 0, 10, dst),
-			-EINVAL);
-	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_MISSING, &copy, 0, 1, good, 0, 10, dst), -EINVAL);
-	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_NONE, &reduce, 0, 1, good, 0, 10, dst), -EINVAL);
-	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_ZERO, &reduce, 0, 1, good, 0, 0, dst), -EINVAL);
-	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_GUARD, &reduce, 0, 1, good, 0, 1, dst), 0);
-	CU_ASSERT_EQUAL(dst[0], ~good[0]);
+	UNIT_ALL(check_spoil(&data, WRONG_MISSING, &reduce, 0, 4, good, 0, 10, dst) == -EINVAL,
+		 check_spoil(&data, WRONG_MISSING, &reduce, 0, -1, good, 0, 10, dst) == -EINVAL,
+		 check_spoil(&data, WRONG_MISSING, &copy, 0, 1, good, 0, 10, dst) == -EINVAL,
+		 check_spoil(&data, WRONG_NONE, &reduce, 0, 1, good, 0, 10, dst) == -EINVAL,
+		 check_spoil(&data, WRONG_ZERO, &reduce, 0, 1, good, 0, 0, dst) == -EINVAL,
+		 check_spoil(&data, WRONG_GUARD, &reduce, 0, 1, good, 0, 1, dst) == 0);
+	CU_ASSERT(dst[0] == ~good[0]);
 	data.nranks = 1;
 	CU_ASSERT_EQUAL(check_spoil(&data, WRONG_MISSING, &reduce, 0, 0, good, 0, 10, dst),
 			-EINVAL);
@@ -341,34 +327,22 @@ static void test_describe(void)
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(check_describe(&report, line, sizeof(line)), ": shifted by -4 (12 wrong)"));
 	report.kind = WRONG_SEND;
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(check_describe(&report, line, sizeof(line)), "rank 2 send element 17: "));
-	CU_ASSERT_STRING_EQUAL(check_describe(&report, little, sizeof(little)), "rank 2 ");
+	UNIT_ALL(strstr(check_describe(&report, line, sizeof(line)), "rank 2 send element 17: ") !=
+			 NULL,
+		 !strcmp(check_describe(&report, little, sizeof(little)), "rank 2 "));
 	report.wrong = 0;
-	CU_ASSERT_STRING_EQUAL(check_describe(&report, line, sizeof(line)),
-			       "rank 2: nothing wrong");
-	CU_ASSERT_STRING_EQUAL(wrong_kind_name(WRONG_OTHER), "other");
-	CU_ASSERT_STRING_EQUAL(wrong_kind_name(WRONG_STALE), "stale");
+	UNIT_ALL(!strcmp(check_describe(&report, line, sizeof(line)), "rank 2: nothing wrong"),
+		 !strcmp(wrong_kind_name(WRONG_OTHER), "other"),
+		 !strcmp(wrong_kind_name(WRONG_STALE), "stale"));
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "fill writes check_element's", test_fill_is_element },
-		{ "fill stays in bounds", test_fill_bounds },
-		{ "right data pass", test_right_data_pass },
-		{ "verify counts and locates", test_verify_counts },
-		{ "text of a report", test_report_text },
-		{ "keep", test_keep },
-		{ "guards", test_guards },
-		{ "guards on both sides", test_guards_on_both_sides },
-		{ "send buffer changed", test_send_changed },
-		{ "send buffer at the pool's start", test_send_at_pool_start },
-		{ "absent buffers", test_absent_buffers },
-		{ "errors of the backend", test_backend_errors },
-		{ "spoil refuses", test_spoil_refuses },
-		{ "describe", test_describe },
-	};
-
-	return unit_main("check", cases, LENGTH(cases));
-}
+UNIT_MAIN("check", { "fill writes check_element's", test_fill_is_element },
+	  { "fill stays in bounds", test_fill_bounds }, { "right data pass", test_right_data_pass },
+	  { "verify counts and locates", test_verify_counts },
+	  { "text of a report", test_report_text }, { "keep", test_keep },
+	  { "guards", test_guards }, { "guards on both sides", test_guards_on_both_sides },
+	  { "send buffer changed", test_send_changed },
+	  { "send buffer at the pool's start", test_send_at_pool_start },
+	  { "absent buffers", test_absent_buffers },
+	  { "errors of the backend", test_backend_errors }, { "spoil refuses", test_spoil_refuses },
+	  { "describe", test_describe })

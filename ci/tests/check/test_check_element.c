@@ -217,8 +217,7 @@ static void test_small_integers(void)
 				wrong += check_integer(cases[i].type, v) !=
 					 check_round(cases[i].type, v);
 	}
-	CU_ASSERT_EQUAL(wrong, 0);
-	CU_ASSERT_EQUAL(check_integer(DT_DOUBLE, -((int64_t)1 << 37)), 0xc240000000000000);
+	UNIT_ALL(wrong == 0, check_integer(DT_DOUBLE, -((int64_t)1 << 37)) == 0xc240000000000000);
 }
 
 /* ---- Reductions ---- */
@@ -419,21 +418,13 @@ static void test_integer_products(void)
 	CU_ASSERT_EQUAL(even, 0);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "rounding, by hand", test_rounding },
-		{ "every pattern there and back", test_every_pattern },
-		{ "nearest, by search", test_nearest },
+UNIT_MAIN("check_element", { "rounding, by hand", test_rounding },
+	  { "every pattern there and back", test_every_pattern },
+	  { "nearest, by search", test_nearest },
 #ifdef __FLT16_MAX__
-		{ "half, by the compiler", test_half_by_compiler },
+	  { "half, by the compiler", test_half_by_compiler },
 #endif
-		{ "small integers", test_small_integers },
-		{ "one result in any order", test_any_order },
-		{ "one average in any precision", test_any_precision },
-		{ "sums cannot overflow", test_sums_cannot_overflow },
-		{ "integer products", test_integer_products },
-	};
-
-	return unit_main("check_element", cases, LENGTH(cases));
-}
+	  { "small integers", test_small_integers }, { "one result in any order", test_any_order },
+	  { "one average in any precision", test_any_precision },
+	  { "sums cannot overflow", test_sums_cannot_overflow },
+	  { "integer products", test_integer_products })

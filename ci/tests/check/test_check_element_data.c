@@ -7,8 +7,6 @@
 #include "check/check.h"
 #include "base/element.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
-
 static void test_moved_data_are_finite(void)
 {
 	uint32_t wrong = 0, positive = 0;
@@ -26,8 +24,7 @@ static void test_moved_data_are_finite(void)
 			positive += value > 0;
 		}
 	}
-	CU_ASSERT_EQUAL(wrong, 0);
-	CU_ASSERT(positive > 6 * 2000 && positive < 6 * 3000);
+	UNIT_ALL(wrong == 0, positive > 6 * 2000 && positive < 6 * 3000);
 }
 
 /* Zeros compare equal and subnormals may be flushed: neither may decide a maximum. */
@@ -65,9 +62,9 @@ static void test_moved_data_use_all_bits(void)
 			ones |= bits;
 			zeros |= ~bits & mask;
 		}
-		CU_ASSERT_EQUAL(zeros, mask);
-		CU_ASSERT_EQUAL(ones,
-				check_is_float(data.dtype) ? mask ^ (mask ^ mask >> 1) >> 1 : mask);
+		UNIT_ALL(zeros == mask,
+			 ones == (check_is_float(data.dtype) ? mask ^ (mask ^ mask >> 1) >> 1
+							     : mask));
 	}
 }
 
@@ -148,21 +145,12 @@ static void test_seed_rank_index_matter(void)
 		check_element(&data, 0, index + ((uint64_t)1 << 32), &b);
 		same_upper += a == b;
 	}
-	CU_ASSERT_EQUAL(same_rank, 0);
-	CU_ASSERT_EQUAL(same_seed, 0);
-	CU_ASSERT_EQUAL(same_upper, 0);
+	UNIT_ALL(same_rank == 0, same_seed == 0, same_upper == 0);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "moved data are finite", test_moved_data_are_finite },
-		{ "extremes are normal", test_extremes_are_normal },
-		{ "moved data use all bits", test_moved_data_use_all_bits },
-		{ "every rank contributes", test_every_rank_contributes },
-		{ "no stretches of equal elements", test_no_equal_stretches },
-		{ "seed, rank and index matter", test_seed_rank_index_matter },
-	};
-
-	return unit_main("check_element_data", cases, LENGTH(cases));
-}
+UNIT_MAIN("check_element_data", { "moved data are finite", test_moved_data_are_finite },
+	  { "extremes are normal", test_extremes_are_normal },
+	  { "moved data use all bits", test_moved_data_use_all_bits },
+	  { "every rank contributes", test_every_rank_contributes },
+	  { "no stretches of equal elements", test_no_equal_stretches },
+	  { "seed, rank and index matter", test_seed_rank_index_matter })

@@ -24,13 +24,13 @@ static void test_reduction_kinds(void)
 		scene_reduce(&s, type, op, 4);
 		CU_ASSERT_EQUAL(spoil(&s, kind, 2, 500, 400, &first), possible ? 0 : -EINVAL);
 		report = checked(&s);
-		CU_ASSERT_EQUAL(report.kind, possible ? (int)kind : WRONG_NONE);
-		CU_ASSERT_EQUAL(report.wrong != 0, possible);
-		CU_ASSERT_EQUAL(report.element, possible ? first : 0);
-		CU_ASSERT_EQUAL(report.shift, possible && kind == WRONG_SHIFTED);
-		CU_ASSERT_EQUAL(report.culprit,
-				possible && (kind == WRONG_MISSING || kind == WRONG_DOUBLED) ? 2
-											     : -1);
+		UNIT_ALL(report.kind == (possible ? (int)kind : WRONG_NONE),
+			 (report.wrong != 0) == possible, report.element == (possible ? first : 0),
+			 report.shift == (possible && kind == WRONG_SHIFTED),
+			 report.culprit ==
+				 (possible && (kind == WRONG_MISSING || kind == WRONG_DOUBLED)
+					  ? 2
+					  : -1));
 		scene_release(&s);
 	}
 }
@@ -53,9 +53,8 @@ static void test_many_ranks(void)
 		if (s.data.dtype != DT_INT8 || s.data.op != OP_AVG) {
 			CU_ASSERT_EQUAL(spoil(&s, kind, 33, 0, COUNT, &first), 0);
 			report = checked(&s);
-			CU_ASSERT_EQUAL(report.kind, (int)kind);
-			CU_ASSERT_EQUAL(report.element, first);
-			CU_ASSERT_EQUAL(report.culprit, kind == WRONG_MISSING ? 33 : -1);
+			UNIT_ALL(report.kind == (int)kind, report.element == first,
+				 report.culprit == (kind == WRONG_MISSING ? 33 : -1));
 		}
 		scene_release(&s);
 	}
@@ -77,9 +76,8 @@ static void test_copy_kinds(void)
 			CU_ASSERT(kind == WRONG_NAN && !check_is_float(s.data.dtype));
 		} else {
 			report = checked(&s);
-			CU_ASSERT_EQUAL(report.kind, (int)kind);
-			CU_ASSERT_EQUAL(report.element, first);
-			CU_ASSERT_EQUAL(report.shift, kind == WRONG_SHIFTED);
+			UNIT_ALL(report.kind == (int)kind, report.element == first,
+				 report.shift == (kind == WRONG_SHIFTED));
 		}
 		scene_release(&s);
 	}
@@ -118,9 +116,8 @@ static void test_shift_of_whole_buffer(void)
 	scene_gather(&s, DT_HALF);
 	memmove(s.recv + 5 * 2, s.recv, (COUNT - 5) * 2);
 	report = checked(&s);
-	CU_ASSERT_EQUAL(report.kind, WRONG_SHIFTED);
-	CU_ASSERT_EQUAL(report.shift, 5);
-	CU_ASSERT(report.element >= 5 && report.element <= 6);
+	UNIT_ALL(report.kind == WRONG_SHIFTED, report.shift == 5,
+		 report.element >= 5 && report.element <= 6);
 	scene_release(&s);
 }
 
@@ -133,8 +130,7 @@ static void test_shift_of_one_element(void)
 	scene_reduce(&s, DT_INT64, OP_SUM, 4);
 	memcpy(s.recv + 8 * 200, s.recv + 8 * 198, 8);
 	report = checked(&s);
-	CU_ASSERT_EQUAL(report.kind, WRONG_SHIFTED);
-	CU_ASSERT_EQUAL(report.shift, 2);
+	UNIT_ALL(report.kind == WRONG_SHIFTED, report.shift == 2);
 	scene_release(&s);
 	scene_gather(&s, DT_UINT8);
 	s.recv[200] = s.recv[200] == s.recv[198] ? (char)(s.recv[198] ^ 1) : s.recv[198];
@@ -156,9 +152,8 @@ static void test_missing_in_one_element(void)
 		scene_reduce(&s, DT_FLOAT, OP_SUM, 4);
 		CU_ASSERT_EQUAL(spoil(&s, WRONG_MISSING, culprit, 77, 1, &first), 0);
 		report = checked(&s);
-		CU_ASSERT_EQUAL(report.wrong, 1);
-		CU_ASSERT_EQUAL(report.kind, WRONG_MISSING);
-		CU_ASSERT_EQUAL(report.culprit, culprit);
+		UNIT_ALL(report.wrong == 1, report.kind == WRONG_MISSING,
+			 report.culprit == culprit);
 		scene_release(&s);
 	}
 }
@@ -202,9 +197,7 @@ static void check_related(double factor, enum wrong_kind kind)
 	spoilt = spoil_related(&s, factor);
 	CU_ASSERT(spoilt >= 4);
 	report = checked(&s);
-	CU_ASSERT_EQUAL(report.wrong, spoilt);
-	CU_ASSERT_EQUAL(report.kind, (int32_t)kind);
-	CU_ASSERT_EQUAL(report.culprit, -1);
+	UNIT_ALL(report.wrong == spoilt, report.kind == (int32_t)kind, report.culprit == -1);
 	scene_release(&s);
 }
 
@@ -268,26 +261,16 @@ static void test_never_the_wrong_rank(void)
 		}
 		scene_release(&s);
 	}
-	CU_ASSERT_EQUAL(innocent, 0);
-	CU_ASSERT_EQUAL(other_kind, 0);
-	CU_ASSERT(named > 700 && flipped > 150);
+	UNIT_ALL(innocent == 0, other_kind == 0, named > 700 && flipped > 150);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "kinds of a reduction", test_reduction_kinds },
-		{ "kinds with 40 ranks", test_many_ranks },
-		{ "kinds of a copy", test_copy_kinds },
-		{ "shift: distances", test_shift_distances },
-		{ "shift: whole buffer", test_shift_of_whole_buffer },
-		{ "shift: one element", test_shift_of_one_element },
-		{ "missing: one element", test_missing_in_one_element },
-		{ "missing: two ranks fit", test_missing_is_ambiguous },
-		{ "missing or doubled", test_missing_or_doubled },
-		{ "missing: too few bits", test_single_small_element_names_nobody },
-		{ "missing: never the wrong rank", test_never_the_wrong_rank },
-	};
-
-	return unit_main("check: kinds", cases, LENGTH(cases));
-}
+UNIT_MAIN("check: kinds", { "kinds of a reduction", test_reduction_kinds },
+	  { "kinds with 40 ranks", test_many_ranks }, { "kinds of a copy", test_copy_kinds },
+	  { "shift: distances", test_shift_distances },
+	  { "shift: whole buffer", test_shift_of_whole_buffer },
+	  { "shift: one element", test_shift_of_one_element },
+	  { "missing: one element", test_missing_in_one_element },
+	  { "missing: two ranks fit", test_missing_is_ambiguous },
+	  { "missing or doubled", test_missing_or_doubled },
+	  { "missing: too few bits", test_single_small_element_names_nobody },
+	  { "missing: never the wrong rank", test_never_the_wrong_rank })

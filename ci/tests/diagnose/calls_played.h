@@ -110,12 +110,9 @@ static inline void expect(enum outcome outcome, const char *class, const char *r
 			  int64_t high, int64_t hang)
 {
 	finish();
-	CU_ASSERT_EQUAL(found.outcome, outcome);
-	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), class);
-	CU_ASSERT_STRING_EQUAL(found.ranks, ranks);
-	CU_ASSERT_EQUAL(found.seq_low, low);
-	CU_ASSERT_EQUAL(found.seq_high, high);
-	CU_ASSERT_EQUAL(found.hang_seq, hang);
+	UNIT_ALL(found.outcome == outcome, !strcmp(class_name(found.class, found.outcome), class),
+		 !strcmp(found.ranks, ranks), found.seq_low == low, found.seq_high == high,
+		 found.hang_seq == hang);
 	if (strcmp(class_name(found.class, found.outcome), class) || strcmp(found.ranks, ranks) ||
 	    found.seq_low != low || found.seq_high != high || found.hang_seq != hang)
 		printf("  wanted %s %s %ld..%ld hang %ld, found %s %s %ld..%ld hang %ld\n", class,

@@ -373,11 +373,4 @@ static void test_rows(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "who waits for whom", test_rows },
-	};
-
-	return unit_main("diagnose_comms", cases, COUNT(cases));
-}
+UNIT_MAIN("diagnose_comms", { "who waits for whom", test_rows })

@@ -353,9 +353,8 @@ static void test_nobody_innocent(void)
 			for (int i = 0; i < n; i++)
 				calls += count_calls(&p, i);
 			score_program(&p, titles[k].name, &s);
-			CU_ASSERT_EQUAL(s.cases, FAULTS_PLAYED * calls);
-			CU_ASSERT_EQUAL(s.surely_wrong, 0);
-			CU_ASSERT_EQUAL(s.misnamed, 0);
+			UNIT_ALL(s.cases == FAULTS_PLAYED * calls, s.surely_wrong == 0,
+				 s.misnamed == 0);
 			add_score(&sum, &s);
 		}
 	for (int fault = 0; fault < FAULTS_PLAYED; fault++)

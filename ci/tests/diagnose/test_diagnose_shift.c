@@ -228,12 +228,12 @@ static void test_most_guilty(void)
 					strcpy(evidence.ranks[r].view.what, "the end");
 			}
 			finish();
-			CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome),
-					       most ? "mismatch" : table[i].class);
-			CU_ASSERT_STRING_EQUAL(found.ranks, most ? "-" : "3");
-			CU_ASSERT_EQUAL(strcmp(found.confidence, "inconclusive") == 0, most);
-			CU_ASSERT_STRING_EQUAL(found.field, "call");
-			CU_ASSERT_EQUAL(found.seq_high, OP + (table[i].by > 0));
+			UNIT_ALL(!strcmp(class_name(found.class, found.outcome),
+					 most ? "mismatch" : table[i].class),
+				 !strcmp(found.ranks, most ? "-" : "3"),
+				 (strcmp(found.confidence, "inconclusive") == 0) == most,
+				 !strcmp(found.field, "call"),
+				 found.seq_high == OP + (table[i].by > 0));
 		}
 }
 
@@ -312,9 +312,9 @@ static void test_field_let_go(void)
 			else
 				evidence.ranks[nranks - 1].calls[OP - 1].count /= 2;
 			expect(OUTCOME_HANG, "mismatch", nranks == 2 ? "-" : "3", OP, OP, OP);
-			CU_ASSERT_STRING_EQUAL(found.field, narrow ? "dtype" : "count");
-			CU_ASSERT_STRING_EQUAL(found.confidence,
-					       nranks == 2 ? "inconclusive" : "majority");
+			UNIT_ALL(!strcmp(found.field, narrow ? "dtype" : "count"),
+				 !strcmp(found.confidence,
+					 nranks == 2 ? "inconclusive" : "majority"));
 		}
 }
 
@@ -340,11 +340,11 @@ static void test_two_sides(void)
 						evidence.ranks[i].calls[OP - 1].kind = CALL_REDUCE;
 				}
 				finish();
-				CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome),
-						       swapped ? "swapped-calls" : "mismatch");
-				CU_ASSERT_STRING_EQUAL(found.ranks, "-");
-				CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
-				CU_ASSERT_EQUAL(found.seq_low, OP);
+				UNIT_ALL(!strcmp(class_name(found.class, found.outcome),
+						 swapped ? "swapped-calls" : "mismatch"),
+					 !strcmp(found.ranks, "-"),
+					 !strcmp(found.confidence, "inconclusive"),
+					 found.seq_low == OP);
 			}
 	/* one more, and no more than the other has made: nothing of what it would be fits */
 	set_up(2);
@@ -357,20 +357,12 @@ static void test_two_sides(void)
 	CU_ASSERT_STRING_EQUAL(found.ranks, "-");
 }
 
-static const struct unit_case cases[] = {
-	{ "one against one, in either order or one more", test_two_sides },
-	{ "a mismatch that let the guilty rank go on", test_field_let_go },
-	{ "skipped and extra calls, guilty first, middle, last, two", test_shifts },
-	{ "a skipped call that let the guilty rank through", test_shift_runs_ahead },
-	{ "shift seen in one call alone", test_shift_at_once },
-	{ "aborted within a call", test_aborted_in_call },
-	{ "identical neighbours leave an interval", test_identical_neighbours },
-	{ "three of four are guilty, or one", test_most_guilty },
-	{ "wrapped rings", test_wrapped },
-	{ "uneven exchanges", test_uneven_exchange },
-};
-
-int main(void)
-{
-	return unit_main("diagnose_shift", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN("diagnose_shift", { "one against one, in either order or one more", test_two_sides },
+	  { "a mismatch that let the guilty rank go on", test_field_let_go },
+	  { "skipped and extra calls, guilty first, middle, last, two", test_shifts },
+	  { "a skipped call that let the guilty rank through", test_shift_runs_ahead },
+	  { "shift seen in one call alone", test_shift_at_once },
+	  { "aborted within a call", test_aborted_in_call },
+	  { "identical neighbours leave an interval", test_identical_neighbours },
+	  { "three of four are guilty, or one", test_most_guilty },
+	  { "wrapped rings", test_wrapped }, { "uneven exchanges", test_uneven_exchange })

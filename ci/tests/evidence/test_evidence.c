@@ -12,29 +12,22 @@ static void test_round_trip(void)
 	CU_ASSERT_EQUAL_FATAL(loaded.nranks, RANKS);
 	CU_ASSERT_STRING_EQUAL(loaded.backend, "mpi");
 	CU_ASSERT_STRING_EQUAL(loaded.command, "./all_reduce_perf -b 8?"); /* the fault stays out */
-	CU_ASSERT_STRING_EQUAL(loaded.library, "Open MPI v4.1.4");
-	CU_ASSERT_STRING_EQUAL(loaded.program, "all_reduce_perf");
-	CU_ASSERT_STRING_EQUAL(loaded.when, "2026-11-21T03:00:00+0000");
-	CU_ASSERT_EQUAL(loaded.detect_ms, 640.5);
-	CU_ASSERT_EQUAL(loaded.ranks[1].times[9].start_ns, 70);
-	CU_ASSERT_EQUAL(loaded.ranks[1].times[9].end_ns, 90);
-	CU_ASSERT_EQUAL(loaded.ranks[1].times[8].end_ns, 0);
-	CU_ASSERT_PTR_NULL(loaded.ranks[0].times);
-	CU_ASSERT_STRING_EQUAL(loaded.remarks, "");
+	UNIT_ALL(!strcmp(loaded.library, "Open MPI v4.1.4"),
+		 !strcmp(loaded.program, "all_reduce_perf"),
+		 !strcmp(loaded.when, "2026-11-21T03:00:00+0000"), loaded.detect_ms == 640.5,
+		 loaded.ranks[1].times[9].start_ns == 70, loaded.ranks[1].times[9].end_ns == 90,
+		 loaded.ranks[1].times[8].end_ns == 0, loaded.ranks[0].times == NULL,
+		 !strcmp(loaded.remarks, ""));
 	for (int i = 0; i < RANKS; i++) {
 		const struct evidence_rank *a = &saved.ranks[i], *b = &loaded.ranks[i];
 
 		CU_ASSERT_EQUAL_FATAL(b->ncalls, i == 2 ? 9 : 10);
-		CU_ASSERT_EQUAL(memcmp(a->calls, b->calls, b->ncalls * sizeof(*b->calls)), 0);
-		CU_ASSERT_EQUAL(b->view.overdue, a->view.overdue);
-		CU_ASSERT_EQUAL(b->view.waited, 1.5);
-		CU_ASSERT_EQUAL(b->view.seen_ns, 1000 + (uint64_t)i);
-		CU_ASSERT_EQUAL(b->view.pid, a->view.pid);
-		CU_ASSERT_EQUAL(b->view.issued, a->view.issued);
-		CU_ASSERT_EQUAL(b->state, a->state);
-		CU_ASSERT_STRING_EQUAL(b->syscall, a->syscall);
-		CU_ASSERT_EQUAL(b->cpu_share, a->cpu_share);
-		CU_ASSERT_FALSE(b->wrapped);
+		UNIT_ALL(memcmp(a->calls, b->calls, b->ncalls * sizeof(*b->calls)) == 0,
+			 b->view.overdue == a->view.overdue, b->view.waited == 1.5,
+			 b->view.seen_ns == 1000 + (uint64_t)i, b->view.pid == a->view.pid,
+			 b->view.issued == a->view.issued, b->state == a->state,
+			 !strcmp(b->syscall, a->syscall), b->cpu_share == a->cpu_share,
+			 !b->wrapped);
 	}
 	tear_down();
 }
@@ -79,17 +72,13 @@ static void test_diagnosis_saved(void)
 	set_up();
 	CU_ASSERT_EQUAL_FATAL(load(), 0);
 	diagnose(&loaded, &d);
-	CU_ASSERT_STRING_EQUAL(class_name(d.class, d.outcome), "missing-call");
-	CU_ASSERT_STRING_EQUAL(d.ranks, "2");
-	CU_ASSERT_EQUAL(d.seq_low, 10);
-	CU_ASSERT_EQUAL(diagnosis_save(&d, &loaded, dir, &err), 0);
+	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"),
+		 d.seq_low == 10, diagnosis_save(&d, &loaded, dir, &err) == 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-		CU_ASSERT_EQUAL(stat(path, &st), 0);
-		CU_ASSERT(st.st_size > 200);
+		UNIT_ALL(stat(path, &st) == 0, st.st_size > 200);
 	}
-	CU_ASSERT(diagnosis_save(&d, &loaded, "/nowhere/at/all", &err) < 0);
-	CU_ASSERT(err.code < 0);
+	UNIT_ALL(diagnosis_save(&d, &loaded, "/nowhere/at/all", &err) < 0, err.code < 0);
 	tear_down();
 }
 
@@ -101,13 +90,9 @@ static void test_format(void)
 	set_up();
 	h = pack_one(&bytes);
 	/* 10 calls: two headers, 10 records of 64 bytes, and 10 times two words for the device */
-	CU_ASSERT_EQUAL(bytes, sizeof(*h) + sizeof(struct record_header) + 800);
-	CU_ASSERT_EQUAL(memcmp(h, "hangarEV\1\0\0\0", 12), 0);
-	CU_ASSERT_EQUAL(h->records, 10);
-	CU_ASSERT_EQUAL(h->rank, 1);
-	CU_ASSERT_EQUAL(h->pid, 4711);
-	CU_ASSERT_EQUAL(h->issued, 10);
-	CU_ASSERT_EQUAL(h->waited, 1.5);
+	UNIT_ALL(bytes == sizeof(*h) + sizeof(struct record_header) + 800,
+		 memcmp(h, "hangarEV\1\0\0\0", 12) == 0, h->records == 10, h->rank == 1,
+		 h->pid == 4711, h->issued == 10, h->waited == 1.5);
 	free(h);
 	CU_ASSERT_EQUAL(saved_bytes(&saved.ranks[1], 3),
 			sizeof(*h) + sizeof(struct record_header) + 240);
@@ -132,14 +117,11 @@ static void test_tail(void)
 	CU_ASSERT_EQUAL(((struct record_header *)(h + 1))->uplink_token, 0);
 	CU_ASSERT_EQUAL_FATAL(evidence_take_saved(&taken, 1, h, bytes), 0);
 	CU_ASSERT_EQUAL_FATAL(taken.ncalls, 4);
-	CU_ASSERT_EQUAL(taken.calls[0].ticket, 7);
-	CU_ASSERT_EQUAL(taken.calls[3].ticket, 10);
-	CU_ASSERT_TRUE(taken.wrapped);
-	CU_ASSERT_EQUAL(taken.view.pid, 4711);
-	CU_ASSERT_EQUAL(taken.view.asked, 6);
-	CU_ASSERT_EQUAL(taken.view.device_wait, RECORD_DEVICE_AWAITED);
-	CU_ASSERT_EQUAL(evidence_take_saved(&taken, 2, h, bytes), -EINVAL);
-	CU_ASSERT_EQUAL(evidence_take_saved(&taken, 1, h, 7), -EINVAL);
+	UNIT_ALL(taken.calls[0].ticket == 7, taken.calls[3].ticket == 10, taken.wrapped,
+		 taken.view.pid == 4711, taken.view.asked == 6,
+		 taken.view.device_wait == RECORD_DEVICE_AWAITED,
+		 evidence_take_saved(&taken, 2, h, bytes) == -EINVAL,
+		 evidence_take_saved(&taken, 1, h, 7) == -EINVAL);
 	CU_ASSERT_EQUAL(taken.ncalls, 4); /* as before */
 	evidence_rank_release(&taken);
 	free(h);
@@ -165,17 +147,13 @@ static void test_many_ranks(void)
 		free(image);
 	}
 	CU_ASSERT_EQUAL_FATAL(load(), 0);
-	CU_ASSERT_EQUAL(loaded.nranks, many);
-	CU_ASSERT_STRING_EQUAL(loaded.remarks,
-			       "rank-600.fr is missing: nothing is known of that rank.");
-	CU_ASSERT(loaded.ranks[5].mapped > 0);
-	CU_ASSERT_TRUE(loaded.ranks[5].index.plain);
-	CU_ASSERT_EQUAL(loaded.ranks[5].calls[9].count, 19);
+	UNIT_ALL(loaded.nranks == many,
+		 !strcmp(loaded.remarks, "rank-600.fr is missing: nothing is known of that rank."),
+		 loaded.ranks[5].mapped > 0, loaded.ranks[5].index.plain,
+		 loaded.ranks[5].calls[9].count == 19);
 	diagnose(&loaded, &d);
-	CU_ASSERT_STRING_EQUAL(class_name(d.class, d.outcome), "missing-call");
-	CU_ASSERT_STRING_EQUAL(d.ranks, "2");
-	CU_ASSERT_EQUAL(d.seq_low, 10);
-	CU_ASSERT_EQUAL(d.hang_seq, 10);
+	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"),
+		 d.seq_low == 10, d.hang_seq == 10);
 	tear_down();
 }
 
@@ -197,8 +175,7 @@ static void test_clock_skew(void)
 	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(load(), 0);
 	diagnose(&loaded, &d);
-	CU_ASSERT_STRING_EQUAL(class_name(d.class, d.outcome), "missing-call");
-	CU_ASSERT_STRING_EQUAL(d.ranks, "2");
+	UNIT_ALL(!strcmp(class_name(d.class, d.outcome), "missing-call"), !strcmp(d.ranks, "2"));
 	tear_down();
 }
 
@@ -207,11 +184,10 @@ static void test_torn_and_wrapped(void)
 	struct evidence_rank rank = { .present = true };
 	struct record_memory *m = make_memory(0, RECORD_RING + 50);
 
-	CU_ASSERT_EQUAL(evidence_take_calls(&rank, m), 0);
-	CU_ASSERT_TRUE(rank.wrapped);
+	UNIT_ALL(evidence_take_calls(&rank, m) == 0, rank.wrapped);
 	CU_ASSERT_EQUAL_FATAL(rank.ncalls, RECORD_RING);
-	CU_ASSERT_EQUAL(rank.calls[0].ticket, 51);
-	CU_ASSERT_EQUAL(rank.calls[RECORD_RING - 1].ticket, RECORD_RING + 50);
+	UNIT_ALL(rank.calls[0].ticket == 51,
+		 rank.calls[RECORD_RING - 1].ticket == RECORD_RING + 50);
 	m->ring[100].ticket = 0;       /* being rewritten */
 	m->ring[101].kind = 200;       /* no such call */
 	m->ring[102].comm = 999;       /* no such communicator */
@@ -219,11 +195,9 @@ static void test_torn_and_wrapped(void)
 	m->ring[104].dtype = 77;
 	m->ring[105].state = RECORD_EMPTY;
 	m->ring[106].seq = 3; /* backwards */
-	CU_ASSERT_EQUAL(evidence_take_calls(&rank, m), 0);
-	CU_ASSERT_EQUAL(rank.ncalls, RECORD_RING - 7);
+	UNIT_ALL(evidence_take_calls(&rank, m) == 0, rank.ncalls == RECORD_RING - 7);
 	m->header.issued_ticket = UINT64_MAX; /* no ticket fits */
-	CU_ASSERT_EQUAL(evidence_take_calls(&rank, m), 0);
-	CU_ASSERT_EQUAL(rank.ncalls, 0);
+	UNIT_ALL(evidence_take_calls(&rank, m) == 0, rank.ncalls == 0);
 	evidence_rank_release(&rank);
 	free(m);
 }
@@ -245,19 +219,13 @@ static void test_init_saved(void)
 	v->aborted_after = 7;
 	saved.ranks[2].view.error_code = 12; /* no errno of ours */
 	saved.ranks[2].view.comm_state = 77;
-	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
-	CU_ASSERT_EQUAL(load(), 0);
+	UNIT_ALL(evidence_save(&saved, dir, &err) == 0, load() == 0);
 	v = &loaded.ranks[1].view;
-	CU_ASSERT_EQUAL(v->oom_kills, 2);
-	CU_ASSERT_EQUAL(loaded.ranks[1].netns, 4026531840);
-	CU_ASSERT_EQUAL(v->error_code, -ENOMEM);
-	CU_ASSERT_EQUAL(v->comm_state, RECORD_COMM_ABORTED);
-	CU_ASSERT_EQUAL(v->init_rank, 1);
-	CU_ASSERT_EQUAL(v->init_nranks, 3);
-	CU_ASSERT_EQUAL(v->init_id, 0xfedcba9876543210);
-	CU_ASSERT_EQUAL(v->aborted_after, 7);
-	CU_ASSERT_EQUAL(loaded.ranks[2].view.error_code, 0);
-	CU_ASSERT_EQUAL(loaded.ranks[2].view.comm_state, RECORD_COMM_NONE);
+	UNIT_ALL(v->oom_kills == 2, loaded.ranks[1].netns == 4026531840, v->error_code == -ENOMEM,
+		 v->comm_state == RECORD_COMM_ABORTED, v->init_rank == 1, v->init_nranks == 3,
+		 v->init_id == 0xfedcba9876543210, v->aborted_after == 7,
+		 loaded.ranks[2].view.error_code == 0,
+		 loaded.ranks[2].view.comm_state == RECORD_COMM_NONE);
 	tear_down();
 }
 

@@ -67,12 +67,9 @@ static void test_foreign(void)
 		table[i].spoil(h);
 		put("rank-1.fr", h, bytes);
 		free(h);
-		CU_ASSERT_EQUAL(load(), 0);
-		CU_ASSERT_STRING_EQUAL(loaded.remarks, table[i].remark);
-		CU_ASSERT_FALSE(loaded.ranks[1].present);
-		CU_ASSERT_EQUAL(loaded.ranks[1].ncalls, 0);
-		CU_ASSERT_EQUAL(loaded.ranks[0].ncalls, 10);
-		CU_ASSERT_EQUAL(loaded.ranks[2].ncalls, 9);
+		UNIT_ALL(load() == 0, !strcmp(loaded.remarks, table[i].remark),
+			 !loaded.ranks[1].present, loaded.ranks[1].ncalls == 0,
+			 loaded.ranks[0].ncalls == 10, loaded.ranks[2].ncalls == 9);
 		tear_down();
 	}
 }
@@ -86,23 +83,19 @@ static void test_truncated_and_missing(void)
 	set_up();
 	h = pack_one(&bytes);
 	put("rank-1.fr", h, bytes - 160 - 3 * 64 - 10); /* six whole records are left */
-	CU_ASSERT_EQUAL(load(), 0);
-	CU_ASSERT_STRING_EQUAL(loaded.remarks,
-			       "rank-1.fr is cut off: its newest 4 records are missing.");
-	CU_ASSERT_EQUAL(loaded.ranks[1].ncalls, 6);
+	UNIT_ALL(load() == 0,
+		 !strcmp(loaded.remarks, "rank-1.fr is cut off: its newest 4 records are missing."),
+		 loaded.ranks[1].ncalls == 6);
 	for (size_t n = 0; n < bytes; n += 97) { /* wherever it ends */
 		put("rank-1.fr", h, n);
-		CU_ASSERT_EQUAL(load(), 0);
-		CU_ASSERT(strlen(loaded.remarks) > 0);
-		CU_ASSERT(loaded.ranks[1].ncalls < 10 || n >= bytes - 160);
-		CU_ASSERT_PTR_NULL(loaded.ranks[1].times);
+		UNIT_ALL(load() == 0, strlen(loaded.remarks) > 0,
+			 loaded.ranks[1].ncalls < 10 || n >= bytes - 160,
+			 loaded.ranks[1].times == NULL);
 	}
 	free(h);
 	put("rank-262143.fr", "", 0); /* those between have no files, and cost no look for any */
 	began = clock();
-	CU_ASSERT_EQUAL(load(), 0);
-	CU_ASSERT_EQUAL(loaded.nranks, 262144);
-	CU_ASSERT(clock() - began < 3 * CLOCKS_PER_SEC / 2);
+	UNIT_ALL(load() == 0, loaded.nranks == 262144, clock() - began < 3 * CLOCKS_PER_SEC / 2);
 	drop("rank-262143.fr");
 	put("rank-0.fr", "", 0);
 	CU_ASSERT_EQUAL(load(), 0);
@@ -110,18 +103,14 @@ static void test_truncated_and_missing(void)
 	CU_ASSERT_EQUAL(loaded.ranks[2].ncalls, 9);
 	drop("rank-1.fr");
 	drop("run.json");
-	CU_ASSERT_EQUAL(load(), 0);
-	CU_ASSERT_EQUAL(loaded.nranks, 3);
-	CU_ASSERT_FALSE(loaded.ranks[1].present);
-	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "rank-1.fr is missing: nothing is known"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "run.json is missing"));
-	CU_ASSERT(loaded.uncounted);
+	UNIT_ALL(load() == 0, loaded.nranks == 3, !loaded.ranks[1].present,
+		 strstr(loaded.remarks, "rank-1.fr is missing: nothing is known") != NULL,
+		 strstr(loaded.remarks, "run.json is missing") != NULL, loaded.uncounted);
 	drop("rank-0.fr");
 	drop("rank-2.fr");
 	CU_ASSERT_EQUAL(load(), -ENOENT);
 	put("rank-0.fr", "junk", 4);
-	CU_ASSERT_EQUAL(load(), -EINVAL);
-	CU_ASSERT_EQUAL(evidence_load(&loaded, "/nowhere/at/all", &err), -ENOENT);
+	UNIT_ALL(load() == -EINVAL, evidence_load(&loaded, "/nowhere/at/all", &err) == -ENOENT);
 	tear_down();
 }
 
@@ -141,14 +130,11 @@ static void test_unsound_records(void)
 	calls[8].ticket = 11;  /* more than were made */
 	put("rank-1.fr", h, bytes);
 	free(h);
-	CU_ASSERT_EQUAL(load(), 0);
-	CU_ASSERT_STRING_EQUAL(loaded.remarks, "Rank 1: 5 of 10 records are unsound.");
+	UNIT_ALL(load() == 0, !strcmp(loaded.remarks, "Rank 1: 5 of 10 records are unsound."));
 	CU_ASSERT_EQUAL_FATAL(loaded.ranks[1].ncalls, 5);
-	CU_ASSERT_EQUAL(loaded.ranks[1].calls[2].ticket, 4);
-	CU_ASSERT_EQUAL(loaded.ranks[1].calls[4].ticket, 10);
+	UNIT_ALL(loaded.ranks[1].calls[2].ticket == 4, loaded.ranks[1].calls[4].ticket == 10);
 	CU_ASSERT_EQUAL(loaded.ranks[1].times[4].start_ns, 70); /* closed up alike */
-	CU_ASSERT_EQUAL(loaded.ranks[1].times[4].end_ns, 90);
-	CU_ASSERT_FALSE(loaded.ranks[1].index.plain);
+	UNIT_ALL(loaded.ranks[1].times[4].end_ns == 90, !loaded.ranks[1].index.plain);
 	tear_down();
 }
 
@@ -170,10 +156,8 @@ static void test_hostile_json(void)
 	put("rank-01.fr", "x", 1);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		put("run.json", texts[i], strlen(texts[i]));
-		CU_ASSERT_EQUAL(load(), 0);
-		CU_ASSERT_EQUAL(loaded.nranks, RANKS);
-		CU_ASSERT_STRING_EQUAL(loaded.backend, "");
-		CU_ASSERT_STRING_EQUAL(loaded.command, "");
+		UNIT_ALL(load() == 0, loaded.nranks == RANKS, !strcmp(loaded.backend, ""),
+			 !strcmp(loaded.command, ""));
 	}
 	tear_down();
 }
@@ -198,18 +182,13 @@ static void test_hostile_header(void)
 	memset(h->error, 0x80, sizeof(h->error));
 	put("rank-1.fr", h, bytes);
 	free(h);
-	CU_ASSERT_EQUAL(load(), 0);
-	CU_ASSERT_EQUAL(loaded.ranks[1].view.process, PROCESS_ALIVE);
-	CU_ASSERT_EQUAL(loaded.ranks[1].view.status, -1);
-	CU_ASSERT_EQUAL(loaded.ranks[1].view.pid, 0);
-	CU_ASSERT_EQUAL(loaded.ranks[1].view.phase, 0);
-	CU_ASSERT_EQUAL(loaded.ranks[1].view.waited, 0);
-	CU_ASSERT_EQUAL(loaded.ranks[1].cpu_share, -1);
-	CU_ASSERT_EQUAL(loaded.ranks[1].state, 0);
-	CU_ASSERT_STRING_EQUAL(loaded.ranks[1].syscall, "???????????????????????");
-	CU_ASSERT_EQUAL(strlen(loaded.ranks[1].view.what), 39);
-	CU_ASSERT_EQUAL(loaded.ranks[1].view.error[254], '?');
-	CU_ASSERT_EQUAL(loaded.ranks[1].view.error[255], '\0');
+	UNIT_ALL(load() == 0, loaded.ranks[1].view.process == PROCESS_ALIVE,
+		 loaded.ranks[1].view.status == -1, loaded.ranks[1].view.pid == 0,
+		 loaded.ranks[1].view.phase == 0, loaded.ranks[1].view.waited == 0,
+		 loaded.ranks[1].cpu_share == -1, loaded.ranks[1].state == 0,
+		 !strcmp(loaded.ranks[1].syscall, "???????????????????????"),
+		 strlen(loaded.ranks[1].view.what) == 39, loaded.ranks[1].view.error[254] == '?');
+	CU_ASSERT(loaded.ranks[1].view.error[255] == '\0');
 	tear_down();
 }
 

@@ -44,12 +44,10 @@ static int load_two(void)
 /* Refused as another run's, for what `why` says. */
 static void refused(const char *why)
 {
-	CU_ASSERT_EQUAL(load_two(), -EINVAL);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, dir));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, other));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, " are of different runs: "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+	UNIT_ALL(load_two() == -EINVAL, err.outcome == OUTCOME_USAGE, strstr(err.text, dir) != NULL,
+		 strstr(err.text, other) != NULL,
+		 strstr(err.text, " are of different runs: ") != NULL,
+		 strstr(err.text, why) != NULL);
 }
 
 static void test_ranks_of_all(void)
@@ -63,16 +61,11 @@ static void test_ranks_of_all(void)
 	CU_ASSERT_EQUAL(unit_put(other, "rank-2.stack.txt", "here\n", 5), 0);
 	CU_ASSERT_EQUAL(unit_put(other, "ras.txt", "{}\n", 3), 0);
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
-	CU_ASSERT_STRING_EQUAL(loaded.remarks, "");
-	CU_ASSERT_STRING_EQUAL(loaded.run, "20261122-all_reduce_perf-a1");
-	CU_ASSERT_EQUAL(loaded.nranks, RANKS);
-	CU_ASSERT_EQUAL(loaded.ranks[0].ncalls, 10);
-	CU_ASSERT_EQUAL(loaded.ranks[2].ncalls, 9);
-	CU_ASSERT_STRING_EQUAL(loaded.ranks[2].stack, "here\n");
-	CU_ASSERT_STRING_EQUAL(loaded.ras, "{}\n");
+	UNIT_ALL(!strcmp(loaded.remarks, ""), !strcmp(loaded.run, "20261122-all_reduce_perf-a1"),
+		 loaded.nranks == RANKS, loaded.ranks[0].ncalls == 10, loaded.ranks[2].ncalls == 9,
+		 !strcmp(loaded.ranks[2].stack, "here\n"), !strcmp(loaded.ras, "{}\n"));
 	diagnose(&loaded, &d);
-	CU_ASSERT_EQUAL(d.class, CLASS_MISSING);
-	CU_ASSERT_STRING_EQUAL(d.ranks, "2");
+	UNIT_ALL(d.class == CLASS_MISSING, !strcmp(d.ranks, "2"));
 	tear_down_two();
 }
 
@@ -92,8 +85,7 @@ static void test_missing_of_all(void)
 	CU_ASSERT_STRING_NOT_EQUAL(d.confidence, "proved");
 	CU_ASSERT_EQUAL_FATAL(unit_remove(other), 0);
 	CU_ASSERT_EQUAL_FATAL(unit_folder(other), 0);
-	CU_ASSERT_EQUAL(load_two(), -ENOENT);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "holds no evidence"));
+	UNIT_ALL(load_two() == -ENOENT, strstr(err.text, "holds no evidence") != NULL);
 	tear_down_two();
 }
 
@@ -120,8 +112,7 @@ static void test_missing_list(void)
 	}
 	drop(other, "rank-8.fr");
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
-	CU_ASSERT_EQUAL(loaded.nranks, 9);
-	CU_ASSERT_TRUE(loaded.uncounted);
+	UNIT_ALL(loaded.nranks == 9, loaded.uncounted);
 	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "Of ranks 0,2-5,7 no folder has a file: "
 						      "nothing is known of them."));
 	tear_down_two();
@@ -135,13 +126,11 @@ static void test_facts_of_all(void)
 	saved.detect_ms = 0;
 	CU_ASSERT_EQUAL(evidence_save(&saved, dir, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
-	CU_ASSERT_STRING_EQUAL(loaded.command, "./all_reduce_perf -b 8?");
-	CU_ASSERT_STRING_EQUAL(loaded.when, "2026-11-21T03:00:00+0000");
-	CU_ASSERT_EQUAL(loaded.detect_ms, 640.5);
+	UNIT_ALL(!strcmp(loaded.command, "./all_reduce_perf -b 8?"),
+		 !strcmp(loaded.when, "2026-11-21T03:00:00+0000"), loaded.detect_ms == 640.5);
 	drop(other, "run.json");
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
-	CU_ASSERT_FALSE(loaded.uncounted);
-	CU_ASSERT_PTR_NOT_NULL(strstr(loaded.remarks, "run.json is missing"));
+	UNIT_ALL(!loaded.uncounted, strstr(loaded.remarks, "run.json is missing") != NULL);
 	tear_down_two();
 }
 
@@ -159,10 +148,8 @@ static void test_rank_twice(void)
 	free(tail);
 	CU_ASSERT_EQUAL(unit_put(dir, "rank-1.stack.txt", "first\n", 6), 0);
 	CU_ASSERT_EQUAL_FATAL(load_two(), 0);
-	CU_ASSERT_EQUAL(loaded.ranks[1].ncalls, 10);
-	CU_ASSERT_FALSE(loaded.ranks[1].wrapped);
-	CU_ASSERT_STRING_EQUAL(loaded.ranks[1].stack, "first\n");
-	CU_ASSERT_STRING_EQUAL(loaded.remarks, "");
+	UNIT_ALL(loaded.ranks[1].ncalls == 10, !loaded.ranks[1].wrapped,
+		 !strcmp(loaded.ranks[1].stack, "first\n"), !strcmp(loaded.remarks, ""));
 
 	saved.ranks[1].calls[7].enqueued_ns++;
 	CU_ASSERT_EQUAL(evidence_save_rank(&saved.ranks[1], 1, other), 0);
@@ -182,8 +169,7 @@ static void forget_name(const char *of)
 
 	snprintf(path, sizeof(path), "%s/run.json", of);
 	run = json_load_file(path, 0, NULL);
-	CU_ASSERT_EQUAL(json_object_del(run, "run"), 0);
-	CU_ASSERT_EQUAL(json_dump_file(run, path, 0), 0);
+	UNIT_ALL(json_object_del(run, "run") == 0, json_dump_file(run, path, 0) == 0);
 	json_decref(run);
 }
 

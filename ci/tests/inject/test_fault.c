@@ -87,18 +87,13 @@ static void test_good(void)
 			continue;
 		}
 		ranks_text(&spec, ranks, sizeof(ranks));
-		CU_ASSERT_STRING_EQUAL(spec.fault->name, c->name);
-		CU_ASSERT_STRING_EQUAL(ranks, c->ranks);
-		CU_ASSERT_EQUAL(spec.op, c->op);
-		CU_ASSERT_EQUAL(spec.when, c->when);
-		CU_ASSERT_PTR_EQUAL(spec.text, c->text);
-		CU_ASSERT_EQUAL(spec.nargs, c->key ? 1 : 0);
-		CU_ASSERT_PTR_NULL(fault_arg(&spec, "when"));
+		UNIT_ALL(!strcmp(spec.fault->name, c->name), !strcmp(ranks, c->ranks),
+			 spec.op == c->op, spec.when == c->when, spec.text == c->text,
+			 spec.nargs == (c->key ? 1 : 0), fault_arg(&spec, "when") == NULL);
 		if (c->key && fault_arg(&spec, c->key))
 			CU_ASSERT_STRING_EQUAL(fault_arg(&spec, c->key), c->value);
-		CU_ASSERT_EQUAL(fault_arg(&spec, c->key ? c->key : "delay") != NULL,
-				c->key != NULL);
-		CU_ASSERT_EQUAL(err.code, 0);
+		UNIT_ALL((fault_arg(&spec, c->key ? c->key : "delay") != NULL) == (c->key != NULL),
+			 err.code == 0);
 	}
 }
 
@@ -188,11 +183,8 @@ static void test_bad(void)
 		int rc = fault_parse(&spec, bad[i].text, &err);
 		bool told = strstr(err.text, bad[i].why) != NULL;
 
-		CU_ASSERT_EQUAL(rc, -EINVAL);
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-		CU_ASSERT_EQUAL(err.code, -EINVAL);
-		CU_ASSERT_EQUAL(strncmp(err.text, "--fault=", 8), 0);
-		CU_ASSERT_TRUE(told);
+		UNIT_ALL(rc == -EINVAL, err.outcome == OUTCOME_USAGE, err.code == -EINVAL,
+			 strncmp(err.text, "--fault=", 8) == 0, told);
 		if (rc != -EINVAL || !told)
 			fprintf(stderr, "\n\"%s\": %d %s\n", bad[i].text, rc, err.text);
 	}
@@ -204,12 +196,9 @@ static void test_full(void)
 	struct error err = { .code = 0 };
 	struct fault_spec spec;
 
-	CU_ASSERT_EQUAL(fault_parse(&spec, "drop-rank:10-72,0", &err), 0);
-	CU_ASSERT_EQUAL(spec.nranks, 64);
-	CU_ASSERT_EQUAL(spec.ranks[0], 0);
-	CU_ASSERT_EQUAL(spec.ranks[1], 10);
-	CU_ASSERT_EQUAL(spec.ranks[63], 72);
-	CU_ASSERT_EQUAL(fault_parse(&spec, "drop-rank:10-72,0,1", &err), -EINVAL);
+	UNIT_ALL(fault_parse(&spec, "drop-rank:10-72,0", &err) == 0, spec.nranks == 64,
+		 spec.ranks[0] == 0, spec.ranks[1] == 10, spec.ranks[63] == 72,
+		 fault_parse(&spec, "drop-rank:10-72,0,1", &err) == -EINVAL);
 }
 
 /* A text far longer than any message: refused, in one bounded line. */
@@ -268,9 +257,7 @@ static void test_table(void)
 	CU_ASSERT_PTR_NULL(fault_rows_check(fault_table));
 	for (; fault_table[n]; n++)
 		CU_ASSERT_PTR_EQUAL(fault_find(fault_table[n]->name), fault_table[n]);
-	CU_ASSERT(n >= 33);
-	CU_ASSERT_PTR_NULL(fault_find("drop"));
-	CU_ASSERT_PTR_NULL(fault_find(""));
+	UNIT_ALL(n >= 33, fault_find("drop") == NULL, fault_find("") == NULL);
 }
 
 static int fire_nothing(const struct fault_act *act)
@@ -453,18 +440,15 @@ static void test_list(void)
 			lines += 6 + occurs;
 			can += occurs && !(fault_table[k]->needs.machine & cases[i].lacks);
 		}
-		CU_ASSERT_EQUAL(count(text, "\n"), lines);
-		CU_ASSERT_EQUAL(count(text, "\n#") + 1, lines);
-		CU_ASSERT_EQUAL(count(text, "here: can run\n"), can);
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].head));
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, "# late-rank "));
-		CU_ASSERT_PTR_NOT_NULL(
-			strstr(text, "keys: delay=SECONDS when=before|inflight|after\n"));
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, "keys: when=before\n"));
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, "fires: @NUMBER @first @init\n"));
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, "needs: 2 ranks, GPU, NET, namespace\n"));
-		CU_ASSERT_EQUAL(count(text, "outcome: died\n"), 4);
-		CU_ASSERT_PTR_NOT_NULL(strstr(text, "as in: NVIDIA/nccl#585"));
+		UNIT_ALL(count(text, "\n") == lines, count(text, "\n#") + 1 == lines,
+			 count(text, "here: can run\n") == can, strstr(text, cases[i].head) != NULL,
+			 strstr(text, "# late-rank ") != NULL,
+			 strstr(text, "keys: delay=SECONDS when=before|inflight|after\n") != NULL,
+			 strstr(text, "keys: when=before\n") != NULL,
+			 strstr(text, "fires: @NUMBER @first @init\n") != NULL);
+		UNIT_ALL(strstr(text, "needs: 2 ranks, GPU, NET, namespace\n") != NULL,
+			 count(text, "outcome: died\n") == 4,
+			 strstr(text, "as in: NVIDIA/nccl#585") != NULL);
 		free(text);
 	}
 }
@@ -514,21 +498,9 @@ static void test_runs(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "specs that are right", test_good },
-		{ "specs that are wrong", test_bad },
-		{ "as many ranks as there are places", test_full },
-		{ "very long specs", test_long },
-		{ "random specs", test_random },
-		{ "the table", test_table },
-		{ "rows that are right", test_rows },
-		{ "rows that are wrong", test_wrong_rows },
-		{ "tables that are wrong", test_tables },
-		{ "--list-faults", test_list },
-		{ "what can run where", test_runs },
-	};
-
-	return unit_main("fault", cases, COUNT(cases));
-}
+UNIT_MAIN("fault", { "specs that are right", test_good }, { "specs that are wrong", test_bad },
+	  { "as many ranks as there are places", test_full }, { "very long specs", test_long },
+	  { "random specs", test_random }, { "the table", test_table },
+	  { "rows that are right", test_rows }, { "rows that are wrong", test_wrong_rows },
+	  { "tables that are wrong", test_tables }, { "--list-faults", test_list },
+	  { "what can run where", test_runs })

@@ -58,10 +58,9 @@ static void test_made(void)
 		CU_ASSERT_EQUAL(rig_open(&rig, cases_made[i].specs, n, cases_made[i].rank, 4), 0);
 		rig_calls(&rig, 8);
 		made_text(&rig.note, made, sizeof(made));
-		CU_ASSERT_STRING_EQUAL(made, cases_made[i].made);
-		CU_ASSERT_EQUAL(rig.record.fired, cases_made[i].fired);
-		CU_ASSERT_EQUAL(rig.record.fired_ns > 0, cases_made[i].fired > 0);
-		CU_ASSERT_EQUAL(rig.injector.calls, 8);
+		UNIT_ALL(!strcmp(made, cases_made[i].made), rig.record.fired == cases_made[i].fired,
+			 (rig.record.fired_ns > 0) == (cases_made[i].fired > 0),
+			 rig.injector.calls == 8);
 		if (strcmp(made, cases_made[i].made) != 0)
 			fprintf(stderr, "\ncase %zu:%s\n", i, made);
 	}
@@ -115,11 +114,10 @@ static void test_late(void)
 		start = clock_seconds();
 		rig_call(&rig, 2, 0);
 		took = clock_seconds() - start;
-		CU_ASSERT_TRUE(took >= least[i] && took < least[i] + 5);
-		CU_ASSERT_TRUE((double)rig.record.fired_ns * 1e-9 >= start);
-		CU_ASSERT_TRUE((double)rig.record.fired_ns * 1e-9 <=
-			       start + took - least[i] + 1e-6);
-		CU_ASSERT_EQUAL(rig.note.n, 2);
+		UNIT_ALL(took >= least[i] && took < least[i] + 5,
+			 (double)rig.record.fired_ns * 1e-9 >= start,
+			 (double)rig.record.fired_ns * 1e-9 <= start + took - least[i] + 1e-6,
+			 rig.note.n == 2);
 	}
 }
 
@@ -134,8 +132,7 @@ static void test_first_time_stays(void)
 	first = rig.record.fired_ns;
 	CU_ASSERT_TRUE(first > 0);
 	rig_call(&rig, 3, 0);
-	CU_ASSERT_EQUAL(rig.record.fired_ns, first);
-	CU_ASSERT_EQUAL(rig.record.fired, 2);
+	UNIT_ALL(rig.record.fired_ns == first, rig.record.fired == 2);
 }
 
 /* A graph is not launched: that fires at the first call that it holds. */
@@ -148,11 +145,9 @@ static void test_launch(void)
 	rig_options.mode = MODE_GRAPH;
 	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
 	rig_calls(&rig, 14);
-	CU_ASSERT_EQUAL(rig.record.fired, 0);
-	CU_ASSERT_EQUAL(rig.filter.launch(&rig.injector), LAUNCH_NOTHING);
-	CU_ASSERT_EQUAL(rig.record.seq, 13);
-	CU_ASSERT_EQUAL(rig.record.fired, 1);
-	CU_ASSERT_EQUAL(rig.filter.launch(&rig.injector), LAUNCH_IT);
+	UNIT_ALL(rig.record.fired == 0, rig.filter.launch(&rig.injector) == LAUNCH_NOTHING,
+		 rig.record.seq == 13, rig.record.fired == 1,
+		 rig.filter.launch(&rig.injector) == LAUNCH_IT);
 	spec = "graph-replay:3@14"; /* the step's second */
 	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), -EINVAL);
 	rig_options.mode = MODE_STREAM;
@@ -204,17 +199,14 @@ static void test_conditional(void)
 			call.recv = NULL;
 		if (kinds[i].asked == CALL_RECV)
 			call.send = NULL;
-		CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
-		CU_ASSERT_EQUAL(chain_call(&rig.chain, &call), 0);
+		UNIT_ALL(rig_open(&rig, &spec, 1, 3, 4) == 0, chain_call(&rig.chain, &call) == 0);
 		CU_ASSERT_EQUAL_FATAL(rig.note.n, 2);
-		CU_ASSERT_EQUAL(rig.note.made[0].kind, kinds[i].extra);
-		CU_ASSERT_EQUAL(rig.note.made[0].peer, kinds[i].peer);
-		CU_ASSERT_EQUAL(rig.note.made[0].count, 1);
-		CU_ASSERT_EQUAL(rig.note.made[0].dtype, DT_UINT8);
-		CU_ASSERT_PTR_EQUAL(rig.note.made[0].recv, call.recv ? call.recv : call.send);
-		CU_ASSERT_PTR_EQUAL(rig.note.made[0].send, rig.note.made[0].recv);
-		CU_ASSERT_EQUAL(rig.note.made[1].kind, kinds[i].asked);
-		CU_ASSERT_EQUAL(rig.note.made[1].count, 9);
+		UNIT_ALL(rig.note.made[0].kind == kinds[i].extra,
+			 rig.note.made[0].peer == kinds[i].peer, rig.note.made[0].count == 1,
+			 rig.note.made[0].dtype == DT_UINT8,
+			 rig.note.made[0].recv == (call.recv ? call.recv : call.send),
+			 rig.note.made[0].send == rig.note.made[0].recv,
+			 rig.note.made[1].kind == kinds[i].asked, rig.note.made[1].count == 9);
 	}
 }
 
@@ -227,22 +219,17 @@ static void test_errors(void)
 
 	CU_ASSERT_EQUAL(rig_open(&rig, &specs[0], 1, 3, 4), 0);
 	rig.note.rc = -EIO;
-	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), -EIO);
-	CU_ASSERT_EQUAL(rig.note.err.code, 0);
-	CU_ASSERT_EQUAL(rig_call(&rig, 2, 0), -EIO);
-	CU_ASSERT_EQUAL(rig.note.n, 2);
+	UNIT_ALL(rig_call(&rig, 1, 0) == -EIO, rig.note.err.code == 0, rig_call(&rig, 2, 0) == -EIO,
+		 rig.note.n == 2);
 
-	CU_ASSERT_EQUAL(rig_open(&rig, &specs[1], 1, 3, 4), 0);
-	CU_ASSERT_EQUAL(chain_call(&rig.chain, &bare), -EINVAL);
-	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_INTERNAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "conditional-call"));
-	CU_ASSERT_EQUAL(rig.note.n, 0);
+	UNIT_ALL(rig_open(&rig, &specs[1], 1, 3, 4) == 0, chain_call(&rig.chain, &bare) == -EINVAL,
+		 rig.note.err.outcome == OUTCOME_INTERNAL,
+		 strstr(rig.note.err.text, "conditional-call") != NULL, rig.note.n == 0);
 
 	/* A call that failed has no after. */
 	CU_ASSERT_EQUAL(rig_open(&rig, &specs[2], 1, 3, 4), 0);
 	rig.note.rc = -EIO;
-	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), -EIO);
-	CU_ASSERT_EQUAL(rig.record.fired, 0);
+	UNIT_ALL(rig_call(&rig, 1, 0) == -EIO, rig.record.fired == 0);
 }
 
 /* ---- at communicator init: what is asked for, and what then becomes of four calls ---- */
@@ -280,9 +267,8 @@ static void test_at_init(void)
 		CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), 0);
 		rig_calls(&rig, 4);
 		made_text(&rig.note, made, sizeof(made));
-		CU_ASSERT_STRING_EQUAL(rig.note.comms, inits[i].comms);
-		CU_ASSERT_STRING_EQUAL(made, inits[i].made);
-		CU_ASSERT_EQUAL(rig.record.fired, inits[i].fired);
+		UNIT_ALL(!strcmp(rig.note.comms, inits[i].comms), !strcmp(made, inits[i].made),
+			 rig.record.fired == inits[i].fired);
 		if (strcmp(rig.note.comms, inits[i].comms) != 0)
 			fprintf(stderr, "\n%s: %s\n", inits[i].spec, rig.note.comms);
 	}
@@ -330,17 +316,12 @@ static void test_gpu_oom(void)
 		device.free_bytes = sizes[i];
 		device.smallest_failed = SIZE_MAX;
 		rig.chain.backend = &device.be;
-		CU_ASSERT_EQUAL(chain_call(&rig.chain, &large), -ENOMEM);
-		CU_ASSERT(device.free_bytes < 2 << 20);
-		CU_ASSERT_EQUAL(device.smallest_failed, 2 << 20);
-		CU_ASSERT(device.allocs < 64);
-		CU_ASSERT_EQUAL(device.err.outcome, OUTCOME_ERROR);
-		CU_ASSERT_EQUAL(device.err.code, -ENOMEM);
-		CU_ASSERT_STRING_EQUAL(device.err.text,
-				       "out of device memory: 67108864 do not fit");
-		CU_ASSERT_PTR_EQUAL(device.be.err, &device.err);
-		CU_ASSERT_EQUAL(device.be.config.alloc, ALLOC_NCCL);
-		CU_ASSERT_EQUAL(rig.record.fired, 1);
+		UNIT_ALL(chain_call(&rig.chain, &large) == -ENOMEM, device.free_bytes < 2 << 20,
+			 device.smallest_failed == (2 << 20), device.allocs < 64,
+			 device.err.outcome == OUTCOME_ERROR, device.err.code == -ENOMEM,
+			 !strcmp(device.err.text, "out of device memory: 67108864 do not fit"),
+			 device.be.err == &device.err, device.be.config.alloc == ALLOC_NCCL,
+			 rig.record.fired == 1);
 	}
 }
 
@@ -352,9 +333,8 @@ static void test_oom_unlimited(void)
 
 	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 0, 4), 0);
 	rig.injector.machine.cgroup = "/nowhere";
-	CU_ASSERT(rig_call(&rig, 1, 0) < 0);
-	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_INTERNAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "oom-rank could not act"));
+	UNIT_ALL(rig_call(&rig, 1, 0) < 0, rig.note.err.outcome == OUTCOME_INTERNAL,
+		 strstr(rig.note.err.text, "oom-rank could not act") != NULL);
 }
 
 /* Init that fails has no after, and its error is the backend's. */
@@ -366,9 +346,8 @@ static void test_init_fails(void)
 
 	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 3, 4), 0);
 	rig.note.rc = -EIO;
-	CU_ASSERT_EQUAL(rig.filter.init(rig.filter.state, &request, &rig.chain), -EIO);
-	CU_ASSERT_EQUAL(rig.record.fired, 0);
-	CU_ASSERT_EQUAL(rig.note.err.code, 0);
+	UNIT_ALL(rig.filter.init(rig.filter.state, &request, &rig.chain) == -EIO,
+		 rig.record.fired == 0, rig.note.err.code == 0);
 }
 
 /* Only the call in question is waited for, and the fault fires once it has been made. */
@@ -381,33 +360,18 @@ static void test_inflight(void)
 	rig_call(&rig, 1, 0);
 	CU_ASSERT_EQUAL(rig.note.started, 0);
 	rig_call(&rig, 2, 0);
-	CU_ASSERT_EQUAL(rig.note.started, 1);
-	CU_ASSERT_EQUAL(rig.record.fired, 1);
+	UNIT_ALL(rig.note.started == 1, rig.record.fired == 1);
 	rig_call(&rig, 3, 0);
-	CU_ASSERT_EQUAL(rig.note.started, 1);
-	CU_ASSERT_EQUAL(rig.note.n, 3);
-	CU_ASSERT_EQUAL(rig_open(&rig, &spec, 1, 2, 4), 0);
+	UNIT_ALL(rig.note.started == 1, rig.note.n == 3, rig_open(&rig, &spec, 1, 2, 4) == 0);
 	rig_calls(&rig, 3);
 	CU_ASSERT_EQUAL(rig.note.started, 0);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "calls made", test_made },
-		{ "other communicators", test_other_communicators },
-		{ "late", test_late },
-		{ "the first time stays", test_first_time_stays },
-		{ "a graph is not launched", test_launch },
-		{ "faults that did not fire", test_unfired },
-		{ "a call that nobody else makes", test_conditional },
-		{ "errors", test_errors },
-		{ "at communicator init", test_at_init },
-		{ "init that fails", test_init_fails },
-		{ "in flight", test_inflight },
-		{ "a full GPU", test_gpu_oom },
-		{ "a cgroup without limit", test_oom_unlimited },
-	};
-
-	return unit_main("inject", cases, COUNT(cases));
-}
+UNIT_MAIN("inject", { "calls made", test_made },
+	  { "other communicators", test_other_communicators }, { "late", test_late },
+	  { "the first time stays", test_first_time_stays },
+	  { "a graph is not launched", test_launch }, { "faults that did not fire", test_unfired },
+	  { "a call that nobody else makes", test_conditional }, { "errors", test_errors },
+	  { "at communicator init", test_at_init }, { "init that fails", test_init_fails },
+	  { "in flight", test_inflight }, { "a full GPU", test_gpu_oom },
+	  { "a cgroup without limit", test_oom_unlimited })

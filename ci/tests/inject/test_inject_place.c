@@ -18,15 +18,12 @@ static void test_init(void)
 
 	for (size_t i = 0; i < COUNT(many); i++)
 		many[i] = "skip-call@1";
-	CU_ASSERT_EQUAL(inject_init(&injector, many, INJECT_MAX, &err), 0);
-	CU_ASSERT_EQUAL(injector.nspecs, INJECT_MAX);
-	CU_ASSERT_EQUAL(injector.rank, -1);
-	CU_ASSERT_EQUAL(inject_init(&injector, many, INJECT_MAX + 1, &err), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "at most 8"));
+	UNIT_ALL(inject_init(&injector, many, INJECT_MAX, &err) == 0, injector.nspecs == INJECT_MAX,
+		 injector.rank == -1, inject_init(&injector, many, INJECT_MAX + 1, &err) == -EINVAL,
+		 strstr(err.text, "at most 8") != NULL);
 	err = (struct error){ .code = 0 };
-	CU_ASSERT_EQUAL(inject_init(&injector, wrong, 2, &err), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "nonsense"));
-	CU_ASSERT_EQUAL(injector.nspecs, 0);
+	UNIT_ALL(inject_init(&injector, wrong, 2, &err) == -EINVAL,
+		 strstr(err.text, "nonsense") != NULL, injector.nspecs == 0);
 
 	CU_ASSERT_EQUAL(rig_open(&rig, reorder, 2, 3, 4), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "2 of them make calls in another order"));
@@ -35,11 +32,9 @@ static void test_init(void)
 	CU_ASSERT_EQUAL(rig_open(&rig, many, 1, 3, 4), 0);
 	rig.injector.rank = -1;
 	rig_call(&rig, 1, 0);
-	CU_ASSERT_EQUAL(rig.note.n, 1);
-	CU_ASSERT_EQUAL(rig_open(&rig, many, 1, 3, 4), 0);
+	UNIT_ALL(rig.note.n == 1, rig_open(&rig, many, 1, 3, 4) == 0);
 	rig.injector.record = NULL;
-	CU_ASSERT_EQUAL(rig_call(&rig, 1, 0), 0);
-	CU_ASSERT_EQUAL(rig.note.n, 0);
+	UNIT_ALL(rig_call(&rig, 1, 0) == 0, rig.note.n == 0);
 }
 
 static const struct {
@@ -66,9 +61,8 @@ static void test_place(void)
 		CU_ASSERT_EQUAL(rc, places[i].why ? -EINVAL : 0);
 		if (!places[i].why)
 			continue;
-		CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_USAGE);
-		CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, places[i].why));
-		CU_ASSERT_EQUAL(rig.injector.rank, -1);
+		UNIT_ALL(rig.note.err.outcome == OUTCOME_USAGE,
+			 strstr(rig.note.err.text, places[i].why) != NULL, rig.injector.rank == -1);
 	}
 }
 
@@ -79,18 +73,16 @@ static void test_needs(void)
 	struct rig rig;
 
 	rig_have = NEED_CGROUP;
-	CU_ASSERT_EQUAL(rig_open(&rig, &specs[0], 1, 0, 4), -ENOTSUP);
-	CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_UNSUPPORTED);
-	CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, "--fault=gpu-oom: gpu-oom needs a GPU"));
-	CU_ASSERT_EQUAL(rig.injector.rank, -1);
-	CU_ASSERT_EQUAL(rig_open(&rig, &specs[1], 1, 0, 4), 0);
+	UNIT_ALL(rig_open(&rig, &specs[0], 1, 0, 4) == -ENOTSUP,
+		 rig.note.err.outcome == OUTCOME_UNSUPPORTED,
+		 strstr(rig.note.err.text, "--fault=gpu-oom: gpu-oom needs a GPU") != NULL,
+		 rig.injector.rank == -1, rig_open(&rig, &specs[1], 1, 0, 4) == 0);
 	/* a wrong spec is wrong on any machine */
 	CU_ASSERT_EQUAL(rig_open(&rig, &specs[2], 1, 0, 4), -EINVAL);
 	rig_have = ~0u;
-	CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, 0, 4), 0);
-	CU_ASSERT(inject_needs(&rig.injector, NEED_GPU));
-	CU_ASSERT(!inject_needs(&rig.injector, NEED_CGROUP));
-	CU_ASSERT(inject_needs(&rig.injector, NEED_CGROUP | NEED_GPU));
+	UNIT_ALL(rig_open(&rig, specs, 2, 0, 4) == 0, inject_needs(&rig.injector, NEED_GPU),
+		 !inject_needs(&rig.injector, NEED_CGROUP),
+		 inject_needs(&rig.injector, NEED_CGROUP | NEED_GPU));
 }
 
 static void test_defaults(void)
@@ -98,12 +90,9 @@ static void test_defaults(void)
 	const char *specs[] = { "drop-rank", "skip-call:1@9" };
 	struct rig rig;
 
-	CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, 0, 8), 0);
-	CU_ASSERT_EQUAL(rig.injector.specs[0].nranks, 1);
-	CU_ASSERT_EQUAL(rig.injector.specs[0].ranks[0], 7);
-	CU_ASSERT_EQUAL(rig.injector.specs[0].op, 4);
-	CU_ASSERT_EQUAL(rig.injector.specs[1].ranks[0], 1);
-	CU_ASSERT_EQUAL(rig.injector.specs[1].op, 9);
+	UNIT_ALL(rig_open(&rig, specs, 2, 0, 8) == 0, rig.injector.specs[0].nranks == 1,
+		 rig.injector.specs[0].ranks[0] == 7, rig.injector.specs[0].op == 4,
+		 rig.injector.specs[1].ranks[0] == 1, rig.injector.specs[1].op == 9);
 	for (int rank = 0; rank < 8; rank++) {
 		CU_ASSERT_EQUAL(rig_open(&rig, specs, 2, rank, 8), 0);
 	}
@@ -179,9 +168,8 @@ static void test_steps(void)
 			CU_ASSERT_EQUAL(rig.injector.specs[0].op, steps[i].op);
 			continue;
 		}
-		CU_ASSERT_EQUAL(rig.note.err.outcome, OUTCOME_USAGE);
-		CU_ASSERT_PTR_NOT_NULL(strstr(rig.note.err.text, steps[i].why));
-		CU_ASSERT_EQUAL(rig.injector.rank, -1);
+		UNIT_ALL(rig.note.err.outcome == OUTCOME_USAGE,
+			 strstr(rig.note.err.text, steps[i].why) != NULL, rig.injector.rank == -1);
 	}
 	rig_step_calls = 1;
 }
@@ -191,10 +179,8 @@ static void test_machine(void)
 	struct fault_machine machine;
 
 	machine_look(&machine, NULL);
-	CU_ASSERT_STRING_EQUAL(machine.backend, "mpi");
-	CU_ASSERT_EQUAL(machine.transport, BY_MPI);
-	CU_ASSERT_PTR_NULL(machine.cgroup);
-	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), 0);
+	UNIT_ALL(!strcmp(machine.backend, "mpi"), machine.transport == BY_MPI,
+		 machine.cgroup == NULL, (machine.have & (NEED_GPU | NEED_NET)) == 0);
 	machine_serve(&machine, "nccl", 0);
 	CU_ASSERT_EQUAL(machine.have & (NEED_GPU | NEED_NET), NEED_NET);
 	machine.have = 0;
@@ -231,10 +217,10 @@ static void test_start(void)
 		unsetenv("NCCL_PROTO");
 		unsetenv("NCCL_ALGO");
 		CU_ASSERT_EQUAL_FATAL(inject_init(&injector, &cases[i].spec, 1, &err), 0);
-		CU_ASSERT_EQUAL(inject_start(&injector, cases[i].rank, 4, 1, &err), cases[i].rc);
-		CU_ASSERT_EQUAL(err.outcome == OUTCOME_USAGE, cases[i].rc < 0);
-		CU_ASSERT_STRING_EQUAL(getenv(cases[i].name) ? getenv(cases[i].name) : "",
-				       cases[i].value);
+		UNIT_ALL(inject_start(&injector, cases[i].rank, 4, 1, &err) == cases[i].rc,
+			 (err.outcome == OUTCOME_USAGE) == (cases[i].rc < 0),
+			 !strcmp(getenv(cases[i].name) ? getenv(cases[i].name) : "",
+				 cases[i].value));
 		CU_ASSERT_EQUAL(spec->fault->fire(&(struct fault_act){ .spec = spec }) ==
 					FAULT_PASS,
 				cases[i].fires);
@@ -242,18 +228,7 @@ static void test_start(void)
 	unsetenv("LD_PRELOAD");
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "init", test_init },
-		{ "place", test_place },
-		{ "several guilty ranks meet", test_meets },
-		{ "the steps of the schedule", test_steps },
-		{ "needs", test_needs },
-		{ "what the machine has", test_machine },
-		{ "defaults", test_defaults },
-		{ "what is done at the start", test_start },
-	};
-
-	return unit_main("inject_place", cases, COUNT(cases));
-}
+UNIT_MAIN("inject_place", { "init", test_init }, { "place", test_place },
+	  { "several guilty ranks meet", test_meets }, { "the steps of the schedule", test_steps },
+	  { "needs", test_needs }, { "what the machine has", test_machine },
+	  { "defaults", test_defaults }, { "what is done at the start", test_start })

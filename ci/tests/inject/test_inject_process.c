@@ -138,8 +138,8 @@ static void test_ends(void)
 			CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == ends[i].signal);
 		if (ends[i].code >= 0)
 			CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == ends[i].code);
-		CU_ASSERT_EQUAL(shared->made, ends[i].made);
-		CU_ASSERT_EQUAL(shared->record.fired, ends[i].code != 97);
+		UNIT_ALL(shared->made == ends[i].made,
+			 shared->record.fired == (ends[i].code != 97));
 		munmap(shared, sizeof(*shared));
 	}
 }
@@ -175,15 +175,12 @@ static void test_stop(void)
 		pid_t pid = child_start(specs[i], &shared);
 		int status = 0;
 
-		CU_ASSERT_TRUE(status_within(pid, &status, 10));
-		CU_ASSERT_TRUE(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
-		CU_ASSERT_EQUAL(state_of(pid), 'T');
-		CU_ASSERT_EQUAL(shared->record.fired, 1);
-		CU_ASSERT_EQUAL(shared->made, i == 0 ? 2 : 3);
+		UNIT_ALL(status_within(pid, &status, 10),
+			 WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, state_of(pid) == 'T',
+			 shared->record.fired == 1, shared->made == (i == 0 ? 2 : 3));
 		kill(pid, SIGCONT);
-		CU_ASSERT_TRUE(status_within(pid, &status, 10));
-		CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 97);
-		CU_ASSERT_EQUAL(shared->made, 6);
+		UNIT_ALL(status_within(pid, &status, 10),
+			 WIFEXITED(status) && WEXITSTATUS(status) == 97, shared->made == 6);
 		munmap(shared, sizeof(*shared));
 	}
 }
@@ -209,11 +206,10 @@ static void test_held(void)
 		pid_t pid = child_start(held[i].spec, &shared);
 		int status;
 
-		CU_ASSERT_TRUE(fired_within(shared, 10));
-		CU_ASSERT_FALSE(status_within(pid, &status, 0.3));
-		CU_ASSERT_EQUAL(state_of(pid), held[i].state);
-		CU_ASSERT_EQUAL(user_ticks(pid) >= 2, held[i].state == 'R');
-		CU_ASSERT_EQUAL(shared->made, held[i].made);
+		UNIT_ALL(fired_within(shared, 10), !status_within(pid, &status, 0.3),
+			 state_of(pid) == held[i].state,
+			 (user_ticks(pid) >= 2) == (held[i].state == 'R'),
+			 shared->made == held[i].made);
 		/* A signal that is handled by default does not wake it into going on. */
 		kill(pid, SIGCONT);
 		CU_ASSERT_FALSE(status_within(pid, &status, 0.05));
@@ -254,20 +250,11 @@ static void test_busy_orphan(void)
 		}
 		clock_nap(0.002);
 	}
-	CU_ASSERT_EQUAL(ended, 2);
-	CU_ASSERT_EQUAL(killed, 1);
+	UNIT_ALL(ended == 2, killed == 1);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "processes that end", test_ends },
-		{ "a crash that somebody handles", test_crash_handled },
-		{ "processes that stop", test_stop },
-		{ "processes that are held", test_held },
-		{ "a loop whose parent is gone", test_busy_orphan },
-	};
-
-	return unit_main("inject: processes", cases, COUNT(cases));
-}
+UNIT_MAIN("inject: processes", { "processes that end", test_ends },
+	  { "a crash that somebody handles", test_crash_handled },
+	  { "processes that stop", test_stop }, { "processes that are held", test_held },
+	  { "a loop whose parent is gone", test_busy_orphan })

@@ -148,9 +148,8 @@ static void test_files(void)
 			health_judge(health, &delta, tell, NULL);
 		else
 			snprintf(told, sizeof(told), "%s", err.text);
-		CU_ASSERT_PTR_NOT_NULL(strstr(told, files[i].told));
-		CU_ASSERT_EQUAL(!files[i].told[0], !told[0]);
-		CU_ASSERT_EQUAL(health == NULL, err.outcome == OUTCOME_USAGE);
+		UNIT_ALL(strstr(told, files[i].told) != NULL, !files[i].told[0] == !told[0],
+			 (health == NULL) == (err.outcome == OUTCOME_USAGE));
 		free(health);
 	}
 	reading_release(&delta);

@@ -68,15 +68,10 @@ static void test_real_log(void)
 	add_setting("NCCL_DEBUG", "INFO");
 	add_setting("NCCL_DEBUG_FILE", "ci/tests/data/nccl_log_h200x4.log");
 	nccl_seen_read(&nobody, &host, 1, ranks, 4, &nccl);
-	CU_ASSERT_EQUAL(nccl.logs, 4);
-	CU_ASSERT_STRING_EQUAL(nccl.why, "");
-	CU_ASSERT_STRING_EQUAL(nccl.network, "Socket");
-	CU_ASSERT_EQUAL(nccl.coll_channels, 24);
-	CU_ASSERT_EQUAL(nccl.nvls, 0);
+	UNIT_ALL(nccl.logs == 4, !strcmp(nccl.why, ""), !strcmp(nccl.network, "Socket"),
+		 nccl.coll_channels == 24, nccl.nvls == 0);
 	CU_ASSERT_EQUAL(nccl.p2p, 8); /* as many lines say so */
-	CU_ASSERT_EQUAL(nccl.shm, 0);
-	CU_ASSERT_EQUAL(nccl.far, 0);
-	CU_ASSERT_EQUAL(nccl.nfindings, 0);
+	UNIT_ALL(nccl.shm == 0, nccl.far == 0, nccl.nfindings == 0);
 }
 
 #define LINE(pid, dev, text) "vm:" #pid ":" #pid " [" #dev "] NCCL INFO " text "\n"
@@ -112,16 +107,11 @@ static void test_made_up(void)
 	snprintf(asked.pattern, sizeof(asked.pattern), "%.200s/nccl-%%h-%%p.log", tree_make(files));
 	nccl_seen_read(&asked, &host, 1, ranks, 4, &nccl);
 	tree_remove();
-	CU_ASSERT_EQUAL(nccl.logs, 2);
-	CU_ASSERT_PTR_NOT_NULL(strstr(nccl.why, "2 of 4 ranks"));
-	CU_ASSERT_STRING_EQUAL(nccl.network, "IB");
-	CU_ASSERT_EQUAL(nccl.gdr, 1);
-	CU_ASSERT_EQUAL(nccl.shm, 1);
-	CU_ASSERT_STRING_EQUAL(nccl.shm_example, "0 -> 1 via SHM/direct/direct");
-	CU_ASSERT_EQUAL(nccl.far, 3);
-	CU_ASSERT_EQUAL(nccl.far_gdr, 2);
-	CU_ASSERT_EQUAL(nccl.far_pxn, 1);
-	CU_ASSERT_STRING_EQUAL(nccl.far_example, "1 -> 3 via NET/IB/1");
+	UNIT_ALL(nccl.logs == 2, strstr(nccl.why, "2 of 4 ranks") != NULL,
+		 !strcmp(nccl.network, "IB"), nccl.gdr == 1, nccl.shm == 1,
+		 !strcmp(nccl.shm_example, "0 -> 1 via SHM/direct/direct"), nccl.far == 3,
+		 nccl.far_gdr == 2, nccl.far_pxn == 1,
+		 !strcmp(nccl.far_example, "1 -> 3 via NET/IB/1"));
 }
 
 static void test_no_log(void)
@@ -143,9 +133,7 @@ static void test_no_log(void)
 		if (table[i].file)
 			add_setting("NCCL_DEBUG_FILE", table[i].file);
 		nccl_seen_read(&nobody, &host, 1, ranks, 4, &nccl);
-		CU_ASSERT_EQUAL(nccl.logs, 0);
-		CU_ASSERT_EQUAL(nccl.p2p, -1);
-		CU_ASSERT_PTR_NOT_NULL(strstr(nccl.why, table[i].why));
+		UNIT_ALL(nccl.logs == 0, nccl.p2p == -1, strstr(nccl.why, table[i].why) != NULL);
 	}
 	set_up();
 	nccl_seen_read(&nobody, &host, 0, ranks, 0, &nccl);
@@ -166,9 +154,8 @@ static void test_asking(void)
 	CU_ASSERT_STRING_EQUAL(getenv("NCCL_DEBUG_FILE"), asked.pattern);
 	CU_ASSERT_PTR_NULL(strstr(getenv("NCCL_DEBUG_SUBSYS"), "COLL"));
 	nccl_seen_asked(&asked);
-	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
-	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_FILE"));
-	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG_SUBSYS"));
+	UNIT_ALL(getenv("NCCL_DEBUG") == NULL, getenv("NCCL_DEBUG_FILE") == NULL,
+		 getenv("NCCL_DEBUG_SUBSYS") == NULL);
 	/* the user's stays the user's */
 	setenv("NCCL_DEBUG", "WARN", 1);
 	nccl_seen_ask(&asked, "/run/x");
@@ -179,8 +166,7 @@ static void test_asking(void)
 	memset(folder, 'x', sizeof(folder) - 1);
 	folder[sizeof(folder) - 1] = '\0';
 	nccl_seen_ask(&asked, folder);
-	CU_ASSERT_STRING_EQUAL(asked.pattern, "");
-	CU_ASSERT_PTR_NULL(getenv("NCCL_DEBUG"));
+	UNIT_ALL(!strcmp(asked.pattern, ""), getenv("NCCL_DEBUG") == NULL);
 }
 
 UNIT_MAIN("nccl_seen", { "names of logs", test_names }, { "a real log", test_real_log },

@@ -201,47 +201,32 @@ static int64_t value(int gpu, const char *name)
 static void test_whole(void)
 {
 	look(&whole);
-	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), 2);
-	CU_ASSERT_EQUAL(value(0, "links_active"), 4);
-	CU_ASSERT_EQUAL(value(1, "links"), 4);
-	CU_ASSERT_EQUAL(value(1, "links_active"), 3);
+	UNIT_ALL(reading_value(&host, "NVML", "gpus") == 2, value(0, "links_active") == 4,
+		 value(1, "links") == 4, value(1, "links_active") == 3);
 	CU_ASSERT_EQUAL(value(1, "link_replays"), 40);	  /* 10 of each of 4 links */
 	CU_ASSERT_EQUAL(value(1, "link_recoveries"), -1); /* not supported */
-	CU_ASSERT_EQUAL(value(1, "link_crc"), 4 * 30 + 4 * 40);
-	CU_ASSERT_EQUAL(value(1, "width"), 16);
+	UNIT_ALL(value(1, "link_crc") == 4 * 30 + 4 * 40, value(1, "width") == 16);
 	CU_ASSERT_EQUAL(value(1, "gen"), -1); /* no such function */
-	CU_ASSERT_EQUAL(value(1, "sm_mhz"), 1980);
-	CU_ASSERT_EQUAL(value(1, "memory_mhz"), 3201);
-	CU_ASSERT_EQUAL(value(0, "temperature_c"), 40);
-	CU_ASSERT_EQUAL(value(1, "temperature_c"), 86);
+	UNIT_ALL(value(1, "sm_mhz") == 1980, value(1, "memory_mhz") == 3201,
+		 value(0, "temperature_c") == 40, value(1, "temperature_c") == 86);
 	CU_ASSERT_EQUAL(value(1, "power_mw"), -1); /* no such function */
-	CU_ASSERT_EQUAL(value(1, "power_limit_mw"), 16);
-	CU_ASSERT_EQUAL(value(1, "pcie_replays"), 16);
-	CU_ASSERT_EQUAL(value(1, "busy_percent"), 97);
-	CU_ASSERT_EQUAL(value(1, "memory_used_bytes"), 200);
-	CU_ASSERT_EQUAL(value(1, "rows_remapped_uncorrected"), 2);
-	CU_ASSERT_EQUAL(value(0, "remap_pending"), 0);
-	CU_ASSERT_EQUAL(value(1, "remap_pending"), 1);
-	CU_ASSERT_STRING_EQUAL(reading_text(&host, "NVML", "driver"), "580.95.05");
-	CU_ASSERT_EQUAL(value(1, "clock_reasons"), 4);
-	CU_ASSERT_EQUAL(value(1, "power_ns"), 123456);
-	CU_ASSERT_EQUAL(value(1, "thermal_ns"), -1);
-	CU_ASSERT_EQUAL(value(1, "ecc_corrected"), 100);
-	CU_ASSERT_EQUAL(value(1, "ecc_uncorrected"), 110);
-	CU_ASSERT_EQUAL(value(1, "ecc_uncorrected_total"), 110);
-	CU_ASSERT_EQUAL(value(1, "processes"), 2);
-	CU_ASSERT_EQUAL(value(1, "processes_ours"), 1);
-	CU_ASSERT_EQUAL(value(1, "foreign_pid"), 4711);
-	CU_ASSERT_EQUAL(value(1, "foreign_bytes"), 3);
+	UNIT_ALL(value(1, "power_limit_mw") == 16, value(1, "pcie_replays") == 16,
+		 value(1, "busy_percent") == 97, value(1, "memory_used_bytes") == 200,
+		 value(1, "rows_remapped_uncorrected") == 2, value(0, "remap_pending") == 0,
+		 value(1, "remap_pending") == 1,
+		 !strcmp(reading_text(&host, "NVML", "driver"), "580.95.05"),
+		 value(1, "clock_reasons") == 4, value(1, "power_ns") == 123456);
+	UNIT_ALL(value(1, "thermal_ns") == -1, value(1, "ecc_corrected") == 100,
+		 value(1, "ecc_uncorrected") == 110, value(1, "ecc_uncorrected_total") == 110,
+		 value(1, "processes") == 2, value(1, "processes_ours") == 1,
+		 value(1, "foreign_pid") == 4711, value(1, "foreign_bytes") == 3);
 	CU_ASSERT_EQUAL(value(0, "foreign_bytes"), 0); /* not available */
-	CU_ASSERT_EQUAL(value(1, "peers"), 1);
-	CU_ASSERT_EQUAL(value(1, "peers_refused"), 1);
+	UNIT_ALL(value(1, "peers") == 1, value(1, "peers_refused") == 1);
 	CU_ASSERT_STRING_EQUAL(reading_text(&host, "GPU 0000:2a:00.0", "refusal"),
 			       "the driver's settings disable it");
 	CU_ASSERT_EQUAL(value(0, "peers_refused"), 0);
 	/* a GPU that NVML does not know */
-	CU_ASSERT_EQUAL(value(2, "links"), -1);
-	CU_ASSERT_EQUAL(value(2, "peers"), -1);
+	UNIT_ALL(value(2, "links") == -1, value(2, "peers") == -1);
 }
 
 /* All GPUs of a host, by number, and what the kernel's log says of them. */
@@ -269,13 +254,12 @@ static void test_all(void)
 	CU_ASSERT_STRING_EQUAL(reading_text(&host, "GPU 2", "bus"), "0000:2A:00.0");
 	CU_ASSERT_EQUAL(reading_value(&host, "GPU 0", "width"), 16);
 	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "width"), 8); /* /sys has the last word */
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "links_active"), 3);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 0", "xids"), 0);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "xids"), 2);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "xid_last"), 79);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "xid_31"), 1);
-	CU_ASSERT_EQUAL(reading_value(&host, "GPU 2", "xid_48"), -1);
-	CU_ASSERT_FALSE(reading_has(&host, "GPU 1"));
+	UNIT_ALL(reading_value(&host, "GPU 2", "links_active") == 3,
+		 reading_value(&host, "GPU 0", "xids") == 0,
+		 reading_value(&host, "GPU 2", "xids") == 2,
+		 reading_value(&host, "GPU 2", "xid_last") == 79,
+		 reading_value(&host, "GPU 2", "xid_31") == 1,
+		 reading_value(&host, "GPU 2", "xid_48") == -1, !reading_has(&host, "GPU 1"));
 	/* what a hang's counters need */
 	request.readers = READ_NVML;
 	reading_release(&host);
@@ -290,11 +274,9 @@ static void test_nothing(void)
 	struct nvml bare = { .by_bus = by_bus }, none = { .why = "libnvidia-ml.so.1 is not here" };
 
 	look(&bare);
-	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), 2);
-	CU_ASSERT_EQUAL(value(0, "links"), -1);
-	CU_ASSERT_EQUAL(value(0, "processes"), -1);
-	CU_ASSERT_EQUAL(value(0, "power_ns"), -1);
-	CU_ASSERT_EQUAL(value(0, "link_replays"), -1);
+	UNIT_ALL(reading_value(&host, "NVML", "gpus") == 2, value(0, "links") == -1,
+		 value(0, "processes") == -1, value(0, "power_ns") == -1,
+		 value(0, "link_replays") == -1);
 	look(&none);
 	CU_ASSERT_EQUAL(reading_value(&host, "NVML", "gpus"), -1);
 	CU_ASSERT_STRING_EQUAL(host.why, "libnvidia-ml.so.1 is not here");
@@ -310,11 +292,9 @@ static void test_open(void)
 	struct nvml nvml;
 
 	if (nvml_open(&nvml)) {
-		CU_ASSERT_PTR_NOT_NULL(nvml.by_bus);
-		CU_ASSERT_STRING_EQUAL(nvml.why, "");
+		UNIT_ALL(nvml.by_bus != NULL, !strcmp(nvml.why, ""));
 	} else {
-		CU_ASSERT_PTR_NULL(nvml.library);
-		CU_ASSERT_TRUE(nvml.why[0] != '\0');
+		UNIT_ALL(nvml.library == NULL, nvml.why[0] != '\0');
 		CU_ASSERT_PTR_NULL(nvml.by_bus); /* nothing of a library that is closed */
 	}
 	nvml_close(&nvml);

@@ -43,8 +43,7 @@ static int read_text(struct observation *o, const char *text)
 	put(text, strlen(text));
 	rc = observation_read(o, path, &err);
 	if (rc < 0) {
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-		CU_ASSERT_TRUE(err.text[0] != '\0');
+		UNIT_ALL(err.outcome == OUTCOME_USAGE, err.text[0] != '\0');
 	}
 	return rc;
 }
@@ -59,16 +58,14 @@ static void test_there_and_back(void)
 
 	CU_ASSERT_EQUAL_FATAL(observation_read(&o, "ci/tests/data/observation_healthy.json", &err),
 			      0);
-	CU_ASSERT_EQUAL(o.nhosts, 2);
-	CU_ASSERT_EQUAL(o.nranks, 4);
-	CU_ASSERT_EQUAL(reading_value(&o.before[1], "NVML", "gpus"), 2);
-	CU_ASSERT_EQUAL(reading_value(&o.before[1], "GPU 0000:2a:00.0", "links"), 18);
-	CU_ASSERT_STRING_EQUAL(reading_text(&o.after[0], "eth0", "name"), "eth0");
-	CU_ASSERT_EQUAL(reading_value(&o.after[0], "RDMA mlx5_0:1", "mbps"), 400000);
+	UNIT_ALL(o.nhosts == 2, o.nranks == 4, reading_value(&o.before[1], "NVML", "gpus") == 2,
+		 reading_value(&o.before[1], "GPU 0000:2a:00.0", "links") == 18,
+		 !strcmp(reading_text(&o.after[0], "eth0", "name"), "eth0"),
+		 reading_value(&o.after[0], "RDMA mlx5_0:1", "mbps") == 400000);
 	CU_ASSERT_EQUAL(reading_value(&o.after[0], "RDMA mlx5_0:1", "mtu"), -1); /* not there */
-	CU_ASSERT_STRING_EQUAL(reading_text(&o.before[0], "environment", "NCCL_DEBUG_FILE"),
-			       "nccl-%h-%p.log");
-	CU_ASSERT_EQUAL(o.ranks_after[3].pid, 103);
+	UNIT_ALL(!strcmp(reading_text(&o.before[0], "environment", "NCCL_DEBUG_FILE"),
+			 "nccl-%h-%p.log"),
+		 o.ranks_after[3].pid == 103);
 	CU_ASSERT_DOUBLE_EQUAL(o.run.worst_percent, 61.5, 1e-12);
 	o.run.nic_gbps = NAN;
 	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
@@ -80,8 +77,7 @@ static void test_there_and_back(void)
 	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
 	observation_release(&o);
 	second = slurp(path, &m);
-	CU_ASSERT_EQUAL(n, m);
-	CU_ASSERT_TRUE(n == m && memcmp(first, second, n) == 0);
+	UNIT_ALL(n == m, n == m && memcmp(first, second, n) == 0);
 	free(first);
 	free(second);
 }
@@ -96,14 +92,9 @@ static void test_unseen(void)
 					    "],\"hosts_after\":[" HOST "],"
 					    "\"ranks_before\":[{},{}]}"),
 			      0);
-	CU_ASSERT_EQUAL(o.nhosts, 1);
-	CU_ASSERT_EQUAL(o.nranks, 2);
-	CU_ASSERT_EQUAL(reading_value(&o.before[0], "CPU", "cpus"), -1);
-	CU_ASSERT_EQUAL(o.before[0].n, 0);
-	CU_ASSERT_EQUAL(o.before[0].seconds, 0);
-	CU_ASSERT_EQUAL(o.ranks_after[1].wait_ns, -1);
-	CU_ASSERT_EQUAL(o.nccl.gdr, -1);
-	CU_ASSERT_STRING_EQUAL(o.run.backend, "");
+	UNIT_ALL(o.nhosts == 1, o.nranks == 2, reading_value(&o.before[0], "CPU", "cpus") == -1,
+		 o.before[0].n == 0, o.before[0].seconds == 0, o.ranks_after[1].wait_ns == -1,
+		 o.nccl.gdr == -1, !strcmp(o.run.backend, ""));
 	observation_release(&o);
 }
 

@@ -70,14 +70,10 @@ static void test_cpu(void)
 			1221); /* guest time, the last two, is in user's */
 	CU_ASSERT_EQUAL(value("CPU", "busy_ticks"),
 			171); /* without idle 1000 and waiting for disks 50 */
-	CU_ASSERT_EQUAL(value("CPU", "cpus"), 2);
-	CU_ASSERT_EQUAL(value("CPU", "slowest_khz"), 800000);
-	CU_ASSERT_EQUAL(value("CPU", "max_khz"), 3900000);
-	CU_ASSERT_EQUAL(value("CPU", "throttled"), 4);
-	CU_ASSERT_EQUAL(value("memory", "stalled_us"), 77);
-	CU_ASSERT_EQUAL(value("memory", "oom_kills"), 2);
-	CU_ASSERT_EQUAL(value("memory", "all_kib"), 8000);
-	CU_ASSERT_EQUAL(value("memory", "available_kib"), 300);
+	UNIT_ALL(value("CPU", "cpus") == 2, value("CPU", "slowest_khz") == 800000,
+		 value("CPU", "max_khz") == 3900000, value("CPU", "throttled") == 4,
+		 value("memory", "stalled_us") == 77, value("memory", "oom_kills") == 2,
+		 value("memory", "all_kib") == 8000, value("memory", "available_kib") == 300);
 	tree_remove();
 }
 
@@ -124,34 +120,26 @@ static void test_net(void)
 	};
 
 	look(READ_NICS | READ_TRAFFIC | READ_TCP, tree_make(files));
-	CU_ASSERT_STRING_EQUAL(part_of("rdma", 5), "");
-	CU_ASSERT_STRING_EQUAL(part_of("rdma", 0), "RDMA mlx5_0:1");
-	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "name"), "mlx5_0");
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "mbps"), 400000);
-	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "state"), "up");
-	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "physical"), "LinkUp");
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "rx_bytes"), 20);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "recoveries"), 1);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "overruns"), 2);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "ecn_marked"), 3);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "cnp_handled"), 4);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "out_of_buffer"), -1);
-	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_0:1", "link"), "InfiniBand");
-	CU_ASSERT_EQUAL(value("RDMA mlx5_0:1", "rdma"), 1);
-	CU_ASSERT_EQUAL(value("RDMA mlx5_1:1", "mbps"), 2500);
-	CU_ASSERT_STRING_EQUAL(text_of("RDMA mlx5_1:1", "state"), "down");
-	CU_ASSERT_STRING_EQUAL(part_of("rdma", 2), "eth0");
-	CU_ASSERT_EQUAL(value("eth0", "mtu"), 9000);
-	CU_ASSERT_EQUAL(value("eth0", "mbps"), 25000);
-	CU_ASSERT_EQUAL(value("eth0", "hardware"), 1);
-	CU_ASSERT_STRING_EQUAL(text_of("eth0", "link"), "Ethernet");
+	UNIT_ALL(!strcmp(part_of("rdma", 5), ""), !strcmp(part_of("rdma", 0), "RDMA mlx5_0:1"),
+		 !strcmp(text_of("RDMA mlx5_0:1", "name"), "mlx5_0"),
+		 value("RDMA mlx5_0:1", "mbps") == 400000,
+		 !strcmp(text_of("RDMA mlx5_0:1", "state"), "up"),
+		 !strcmp(text_of("RDMA mlx5_0:1", "physical"), "LinkUp"),
+		 value("RDMA mlx5_0:1", "rx_bytes") == 20);
+	UNIT_ALL(value("RDMA mlx5_0:1", "recoveries") == 1, value("RDMA mlx5_0:1", "overruns") == 2,
+		 value("RDMA mlx5_0:1", "ecn_marked") == 3,
+		 value("RDMA mlx5_0:1", "cnp_handled") == 4,
+		 value("RDMA mlx5_0:1", "out_of_buffer") == -1,
+		 !strcmp(text_of("RDMA mlx5_0:1", "link"), "InfiniBand"),
+		 value("RDMA mlx5_0:1", "rdma") == 1, value("RDMA mlx5_1:1", "mbps") == 2500);
+	UNIT_ALL(!strcmp(text_of("RDMA mlx5_1:1", "state"), "down"),
+		 !strcmp(part_of("rdma", 2), "eth0"), value("eth0", "mtu") == 9000,
+		 value("eth0", "mbps") == 25000, value("eth0", "hardware") == 1,
+		 !strcmp(text_of("eth0", "link"), "Ethernet"));
 	CU_ASSERT_STRING_EQUAL(part_of("rdma", 3), "bridge"); /* behind all hardware */
-	CU_ASSERT_STRING_EQUAL(part_of("rdma", 4), "lo");
-	CU_ASSERT_EQUAL(value("lo", "hardware"), 0);
-	CU_ASSERT_EQUAL(value("lo", "mbps"), -1);
-	CU_ASSERT_EQUAL(value("TCP", "sent"), 12345);
-	CU_ASSERT_EQUAL(value("TCP", "resent"), 67);
-	CU_ASSERT_EQUAL(value("kernel", "peermem"), 1);
+	UNIT_ALL(!strcmp(part_of("rdma", 4), "lo"), value("lo", "hardware") == 0,
+		 value("lo", "mbps") == -1, value("TCP", "sent") == 12345,
+		 value("TCP", "resent") == 67, value("kernel", "peermem") == 1);
 	tree_remove();
 }
 
@@ -227,23 +215,17 @@ static void test_pci(void)
 
 	fill_config(config, 0x1d); /* source validation, both redirects, upstream forwarding */
 	see_gpu(config, sizeof(config));
-	CU_ASSERT_EQUAL(value(PART, "width"), 8);
-	CU_ASSERT_EQUAL(value(PART, "max_width"), 16);
-	CU_ASSERT_EQUAL(value(PART, "gen"), 3);
-	CU_ASSERT_EQUAL(value(PART, "max_gen"), 4);
-	CU_ASSERT_EQUAL(value(PART, "bridges"), 1);
-	CU_ASSERT_EQUAL(value(PART, "bridges_acs"), 1);
-	CU_ASSERT_EQUAL(value(PART, "bridges_unread"), 0);
-	CU_ASSERT_STRING_EQUAL(text_of(PART, "acs_bridge"), "0000:17:02.0");
-	CU_ASSERT_STRING_EQUAL(text_of(PART, "iommu"), "DMA-FQ");
-	CU_ASSERT_STRING_EQUAL(text_of(PART, "cpus"), "0-15,32-47");
+	UNIT_ALL(value(PART, "width") == 8, value(PART, "max_width") == 16, value(PART, "gen") == 3,
+		 value(PART, "max_gen") == 4, value(PART, "bridges") == 1,
+		 value(PART, "bridges_acs") == 1, value(PART, "bridges_unread") == 0,
+		 !strcmp(text_of(PART, "acs_bridge"), "0000:17:02.0"),
+		 !strcmp(text_of(PART, "iommu"), "DMA-FQ"),
+		 !strcmp(text_of(PART, "cpus"), "0-15,32-47"));
 	fill_config(config, 0x51); /* neither redirect */
 	see_gpu(config, sizeof(config));
-	CU_ASSERT_EQUAL(value(PART, "bridges_acs"), 0);
-	CU_ASSERT_EQUAL(value(PART, "bridges_unread"), 0);
+	UNIT_ALL(value(PART, "bridges_acs") == 0, value(PART, "bridges_unread") == 0);
 	see_gpu(config, 64); /* what users without rights get */
-	CU_ASSERT_EQUAL(value(PART, "bridges_acs"), 0);
-	CU_ASSERT_EQUAL(value(PART, "bridges_unread"), 1);
+	UNIT_ALL(value(PART, "bridges_acs") == 0, value(PART, "bridges_unread") == 1);
 	fill_config(config, 0xff);
 	config[0x100] = 0x0d;
 	config[0x103] = 0x10; /* the next is itself */
@@ -266,11 +248,10 @@ static void test_pci_virtual(void)
 	const char *root = tree_make(files);
 
 	look_at_gpu(root, "0000:1B:00.0"); /* as CUDA writes it */
-	CU_ASSERT_EQUAL(value("GPU 0000:1B:00.0", "width"), -1);
-	CU_ASSERT_EQUAL(value("GPU 0000:1B:00.0", "max_width"), -1);
-	CU_ASSERT_EQUAL(value("GPU 0000:1B:00.0", "gen"), -1);
-	CU_ASSERT_EQUAL(value("GPU 0000:1B:00.0", "bridges"), 0);
-	CU_ASSERT_STRING_EQUAL(text_of("GPU 0000:1B:00.0", "iommu"), "none");
+	UNIT_ALL(value("GPU 0000:1B:00.0", "width") == -1,
+		 value("GPU 0000:1B:00.0", "max_width") == -1,
+		 value("GPU 0000:1B:00.0", "gen") == -1, value("GPU 0000:1B:00.0", "bridges") == 0,
+		 !strcmp(text_of("GPU 0000:1B:00.0", "iommu"), "none"));
 	look_at_gpu(root, "../../secret.0:");
 	CU_ASSERT_EQUAL(value("GPU ../../secret.0:", "bridges"), -1);
 	CU_ASSERT_STRING_EQUAL(text_of("GPU ../../secret.0:", "iommu"), "");
@@ -333,12 +314,10 @@ static void test_hostile(void)
 		look(READ_CPU | READ_TCP | READ_TRAFFIC | READ_NICS, root);
 		observed_rank_clear(&rank);
 		read_rank(root, &rank);
-		CU_ASSERT_EQUAL(value("CPU", "all_ticks"), -1);
-		CU_ASSERT_EQUAL(value("TCP", "sent"), -1);
-		CU_ASSERT_EQUAL(rank.wait_ns, -1);
-		CU_ASSERT_STRING_EQUAL(part_of("rdma", 1), "eth0");
-		CU_ASSERT_STRING_EQUAL(part_of("rdma", 2), "");
-		CU_ASSERT_EQUAL(value("eth0", "mtu"), texts[i].text[0] == '4' ? 400 : -1);
+		UNIT_ALL(value("CPU", "all_ticks") == -1, value("TCP", "sent") == -1,
+			 rank.wait_ns == -1, !strcmp(part_of("rdma", 1), "eth0"),
+			 !strcmp(part_of("rdma", 2), ""),
+			 value("eth0", "mtu") == (texts[i].text[0] == '4' ? 400 : -1));
 		tree_remove();
 	}
 }
@@ -354,13 +333,9 @@ static void test_files(void)
 	const char *root = tree_make(files);
 	char text[8], path[PATH_MAX];
 
-	CU_ASSERT_EQUAL(file_number(root, "/%s", "a"), 12);
-	CU_ASSERT_EQUAL(file_number(root, "/none"), -1);
-	CU_ASSERT_EQUAL(file_number(root, "/folder"), -1);
-	CU_ASSERT_EQUAL(file_text(root, text, sizeof(text), "/b"), 3);
-	CU_ASSERT_STRING_EQUAL(text, "a?b");
-	CU_ASSERT_EQUAL(file_text(root, text, 2, "/a"), 1);
-	CU_ASSERT_STRING_EQUAL(text, "1");
+	UNIT_ALL(file_number(root, "/%s", "a") == 12, file_number(root, "/none") == -1,
+		 file_number(root, "/folder") == -1, file_text(root, text, sizeof(text), "/b") == 3,
+		 !strcmp(text, "a?b"), file_text(root, text, 2, "/a") == 1, !strcmp(text, "1"));
 	/* nobody writes into this one: it must not wait */
 	snprintf(path, sizeof(path), "%s/fifo", root);
 	CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
@@ -391,10 +366,9 @@ static void test_settings(void)
 	reading_release(&host);
 	read_host(&request, &host);
 	CU_ASSERT_EQUAL_FATAL(host.n, 3);
-	CU_ASSERT_STRING_EQUAL(host.list[0].name, "NCCL_ALGO");
-	CU_ASSERT_STRING_EQUAL(host.list[0].text, "Ring");
-	CU_ASSERT_STRING_EQUAL(host.list[1].name, "CUDA_LAUNCH_BLOCKING");
-	CU_ASSERT_STRING_EQUAL(host.list[2].name, "NCCL_EMPTY");
+	UNIT_ALL(!strcmp(host.list[0].name, "NCCL_ALGO"), !strcmp(host.list[0].text, "Ring"),
+		 !strcmp(host.list[1].name, "CUDA_LAUNCH_BLOCKING"),
+		 !strcmp(host.list[2].name, "NCCL_EMPTY"));
 	request.environment = NULL;
 	read_host(&request, &host);
 	CU_ASSERT_EQUAL(host.n, 3);
@@ -416,12 +390,10 @@ static void test_host(void)
 	read_host(&request, &host);
 	CU_ASSERT_STRING_EQUAL(part_of("bus", 0),
 			       PART); /* two ranks share it; the third is elsewhere */
-	CU_ASSERT_STRING_EQUAL(part_of("bus", 1), "");
-	CU_ASSERT_EQUAL(value("CPU", "cpus"), sysconf(_SC_NPROCESSORS_ONLN));
-	CU_ASSERT_TRUE(value("CPU", "all_ticks") > 0);
-	CU_ASSERT_TRUE(host.host[0] != '\0' && host.seconds > 0);
-	CU_ASSERT_EQUAL(value("NVML", "gpus"), -1);
-	CU_ASSERT_STRING_EQUAL(host.why, "");
+	UNIT_ALL(!strcmp(part_of("bus", 1), ""),
+		 value("CPU", "cpus") == sysconf(_SC_NPROCESSORS_ONLN),
+		 value("CPU", "all_ticks") > 0, host.host[0] != '\0' && host.seconds > 0,
+		 value("NVML", "gpus") == -1, !strcmp(host.why, ""));
 	reading_release(&host);
 }
 
@@ -442,10 +414,8 @@ static void test_rank(void)
 	read_rank(tree_make(files), &rank);
 	sched_setaffinity(0, sizeof(before), &before);
 	tree_remove();
-	CU_ASSERT_EQUAL(strspn(rank.cpus, "0123456789"), strlen(rank.cpus));
-	CU_ASSERT_EQUAL(rank.wait_ns, 700);
-	CU_ASSERT_TRUE(rank.cpu_ns > 0);
-	CU_ASSERT_EQUAL(rank.pid, getpid());
+	UNIT_ALL(strspn(rank.cpus, "0123456789") == strlen(rank.cpus), rank.wait_ns == 700,
+		 rank.cpu_ns > 0, rank.pid == getpid());
 }
 
 /* ---- lists of CPUs ------------------------------------------------------------------------ */
@@ -470,12 +440,11 @@ static void test_lists(void)
 
 		CU_ASSERT_EQUAL(rc == 0 ? a.n : -1, lists[i].n);
 	}
-	CU_ASSERT_EQUAL(cpu_list_parse(&a, "3,1-2,64,70"), 0);
-	CU_ASSERT_STRING_EQUAL(cpu_list_text(&a, text, sizeof(text)), "1-3,64,70");
-	CU_ASSERT_EQUAL(cpu_list_parse(&b, "2-64"), 0);
-	CU_ASSERT_EQUAL(cpu_list_common(&a, &b), 3);
-	CU_ASSERT_EQUAL(cpu_list_parse(&a, "100,102,104,106,108"), 0);
-	CU_ASSERT_STRING_EQUAL(cpu_list_text(&a, text, sizeof(text)), "100,102,104...");
+	UNIT_ALL(cpu_list_parse(&a, "3,1-2,64,70") == 0,
+		 !strcmp(cpu_list_text(&a, text, sizeof(text)), "1-3,64,70"),
+		 cpu_list_parse(&b, "2-64") == 0, cpu_list_common(&a, &b) == 3,
+		 cpu_list_parse(&a, "100,102,104,106,108") == 0,
+		 !strcmp(cpu_list_text(&a, text, sizeof(text)), "100,102,104..."));
 }
 
 UNIT_MAIN("read", { "CPUs", test_cpu }, { "network", test_net },

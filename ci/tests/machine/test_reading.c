@@ -101,9 +101,8 @@ static void test_host(void)
 	read_tree(files);
 	CHECK_VALUES(want);
 	/* 3 of TCP, 6 of lo, 7 of eth0, 3 and 2 of the ports, which come first; then hardware's interface */
-	CU_ASSERT_EQUAL(counters.n, 21);
-	CU_ASSERT_STRING_EQUAL(counters.list[8].part, "eth0");
-	CU_ASSERT_TRUE(counters.host[0] != '\0' && counters.seconds > 0);
+	UNIT_ALL(counters.n == 21, !strcmp(counters.list[8].part, "eth0"),
+		 counters.host[0] != '\0' && counters.seconds > 0);
 }
 
 /* Nothing there, or nothing sound: absent, never 0. */
@@ -167,9 +166,8 @@ static void test_many_interfaces(void)
 		at += sprintf(at, "veth%d: 1 1 1 1\n", i);
 	sprintf(at, "hard: 2 2 2 2\n");
 	read_tree(files);
-	CU_ASSERT_EQUAL(value("hard", "rx_bytes"), 2);
-	CU_ASSERT_EQUAL(value("veth62", "rx_bytes"), 1);
-	CU_ASSERT_EQUAL(value("veth63", "rx_bytes"), -1);
+	UNIT_ALL(value("hard", "rx_bytes") == 2, value("veth62", "rx_bytes") == 1,
+		 value("veth63", "rx_bytes") == -1);
 }
 
 /* ---- between two readings ----------------------------------------------------------------- */
@@ -194,29 +192,21 @@ static void test_between(void)
 	reading_state(&b, "GPU 0", "clock_reasons", 4);
 	reading_state(&b, "GPU 0", "remap_pending", 1);
 	reading_release(&counters);
-	CU_ASSERT_EQUAL(counter_delta(&a, &b, &counters), 0);
-	CU_ASSERT_STRING_EQUAL(counters.host, "vm");
+	UNIT_ALL(counter_delta(&a, &b, &counters) == 0, !strcmp(counters.host, "vm"));
 	CU_ASSERT_DOUBLE_EQUAL(counters.seconds, 2.5, 1e-9);
-	CU_ASSERT_EQUAL(value("TCP", "resent"), 12);
-	CU_ASSERT_EQUAL(value("eth0", "rx_dropped"), -1);
-	CU_ASSERT_EQUAL(value("eth0", "tx_dropped"), 0);
-	CU_ASSERT_EQUAL(value("eth2", "rx_dropped"), -1);
-	CU_ASSERT_EQUAL(value("GPU 0", "clock_reasons"), 4);
-	CU_ASSERT_EQUAL(value("GPU 0", "remap_pending"), 1);
-	CU_ASSERT_EQUAL(value("GPU 0", "gen"), 5);
+	UNIT_ALL(value("TCP", "resent") == 12, value("eth0", "rx_dropped") == -1,
+		 value("eth0", "tx_dropped") == 0, value("eth2", "rx_dropped") == -1,
+		 value("GPU 0", "clock_reasons") == 4, value("GPU 0", "remap_pending") == 1,
+		 value("GPU 0", "gen") == 5);
 	CU_ASSERT_EQUAL(counters.n, 5); /* GPU 1: NVML was not asked again, or did not answer */
 	reading_release(&counters);
 	reading_state(&b, "NVML", "gpus", 2);
-	CU_ASSERT_EQUAL(counter_delta(&a, &b, &counters), 0);
-	CU_ASSERT_EQUAL(value("GPU 1", "gone"), 1);
-	CU_ASSERT_EQUAL(value("eth1", "gone"), -1);
-	CU_ASSERT_EQUAL(counters.n, 7);
+	UNIT_ALL(counter_delta(&a, &b, &counters) == 0, value("GPU 1", "gone") == 1,
+		 value("eth1", "gone") == -1, counters.n == 7);
 	reading_release(&counters);
 	/* no earlier reading: what is a state, and no time */
-	CU_ASSERT_EQUAL(counter_delta(&empty, &b, &counters), 0);
-	CU_ASSERT_EQUAL(counters.n, 4);
-	CU_ASSERT_EQUAL(value("NVML", "gpus"), 2);
-	CU_ASSERT_EQUAL(counters.seconds, 0);
+	UNIT_ALL(counter_delta(&empty, &b, &counters) == 0, counters.n == 4,
+		 value("NVML", "gpus") == 2, counters.seconds == 0);
 	reading_release(&a);
 	reading_release(&b);
 }
@@ -237,11 +227,10 @@ static void test_words(void)
 	text = reading_dump(&a, false);
 	CU_ASSERT_EQUAL(reading_parse(&b, text), 0);
 	free(text);
-	CU_ASSERT_EQUAL(b.n, a.n);
-	CU_ASSERT_STRING_EQUAL(reading_text(&b, "environment", "NCCL_ALGO"), "Ri?ng?");
-	CU_ASSERT_PTR_NOT_NULL(reading_find(&b, "environment", "NCCL_PROTO"));
-	CU_ASSERT_STRING_EQUAL(reading_text(&b, "eth0", "mtu"), "");
-	CU_ASSERT_EQUAL(reading_value(&b, "eth0", "state"), -1);
+	UNIT_ALL(b.n == a.n, !strcmp(reading_text(&b, "environment", "NCCL_ALGO"), "Ri?ng?"),
+		 reading_find(&b, "environment", "NCCL_PROTO") != NULL,
+		 !strcmp(reading_text(&b, "eth0", "mtu"), ""),
+		 reading_value(&b, "eth0", "state") == -1);
 	reading_say(&b, "eth0", "state", "down");
 	reading_release(&counters);
 	CU_ASSERT_EQUAL(counter_delta(&a, &b, &counters), 0);
@@ -261,10 +250,9 @@ static void test_room(void)
 		snprintf(name, sizeof(name), "eth%d", i);
 		CU_ASSERT_EQUAL(reading_count(&counters, name, "rx_bytes", i), 0);
 	}
-	CU_ASSERT_EQUAL(counters.n, READING_MOST);
-	CU_ASSERT_EQUAL(value("eth2047", "rx_bytes"), 2047);
-	CU_ASSERT_EQUAL(reading_count(&counters, "eth7", "rx_bytes", 8), 0);
-	CU_ASSERT_EQUAL(value("eth7", "rx_bytes"), 8);
+	UNIT_ALL(counters.n == READING_MOST, value("eth2047", "rx_bytes") == 2047,
+		 reading_count(&counters, "eth7", "rx_bytes", 8) == 0,
+		 value("eth7", "rx_bytes") == 8);
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	reading_release(&counters);
@@ -293,13 +281,10 @@ static void test_json(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(folded);
 	CU_ASSERT_PTR_NULL(strchr(line, '\n'));
 	snprintf(both, sizeof(both), "%s\n%s\n", line, folded);
-	CU_ASSERT_EQUAL(reading_parse(&counters, both), 0);
-	CU_ASSERT_EQUAL(counters.n, 3);
-	CU_ASSERT_EQUAL(value("TCP", "resent"), INT64_MAX);
-	CU_ASSERT_EQUAL(value("eth0", "rx_bytes"), 0);
-	CU_ASSERT_EQUAL(value("GPU 0", "pcie_replays"), 4);
-	CU_ASSERT_EQUAL(counters.seconds, 2.5);
-	CU_ASSERT_STRING_EQUAL(counters.why, "not here");
+	UNIT_ALL(reading_parse(&counters, both) == 0, counters.n == 3,
+		 value("TCP", "resent") == INT64_MAX, value("eth0", "rx_bytes") == 0,
+		 value("GPU 0", "pcie_replays") == 4, counters.seconds == 2.5,
+		 !strcmp(counters.why, "not here"));
 	/* cut anywhere: no crash, never taken for whole, and the first one stays */
 	for (size_t cut = strlen(both) - 2; cut > 0; cut--) {
 		both[cut] = '\0';
@@ -328,8 +313,7 @@ static void test_json_twice(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(first);
 	CU_ASSERT_EQUAL(reading_parse(&again, first), 0);
 	second = reading_dump(&again, false);
-	CU_ASSERT_STRING_EQUAL(first, second);
-	CU_ASSERT_EQUAL(reading_value(&again, "T", "c"), 0);
+	UNIT_ALL(!strcmp(first, second), reading_value(&again, "T", "c") == 0);
 	free(first);
 	free(second);
 	reading_release(&again);
@@ -379,8 +363,7 @@ static void test_json_hostile(void)
 		}
 	}
 	reading_release(&counters);
-	CU_ASSERT_EQUAL(reading_parse(&counters, TCP("\"resent\":1")), 0);
-	CU_ASSERT_EQUAL(value("TCP", "resent"), 1);
+	UNIT_ALL(reading_parse(&counters, TCP("\"resent\":1")) == 0, value("TCP", "resent") == 1);
 	memset(many, ' ', sizeof(many) - 1);
 	memcpy(many + sizeof(many) - 100, TOP "{}}", strlen(TOP "{}}"));
 	CU_ASSERT_EQUAL(reading_parse(&counters, many), -EINVAL);

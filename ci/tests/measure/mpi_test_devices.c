@@ -62,11 +62,10 @@ static void test_choices(void)
 
 		host.devices = cases[i].devices;
 		host.bound = cases[i].bound;
-		CU_ASSERT_EQUAL(devices_choose(&job, &with_devices, &options, &choice), 0);
-		CU_ASSERT_EQUAL(choice.device, cases[i].device[job.rank]);
-		CU_ASSERT_EQUAL(choice.take_part, cases[i].take_part);
-		CU_ASSERT_EQUAL(choice.shared_gpu, cases[i].shared);
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
+		UNIT_ALL(devices_choose(&job, &with_devices, &options, &choice) == 0,
+			 choice.device == cases[i].device[job.rank],
+			 choice.take_part == cases[i].take_part,
+			 choice.shared_gpu == cases[i].shared, err.outcome == OUTCOME_OK);
 	}
 }
 
@@ -76,10 +75,8 @@ static void test_no_devices(void)
 	struct device_choice choice = { .device = 5, .take_part = 5 };
 
 	host.devices = 1;
-	CU_ASSERT_EQUAL(devices_choose(&job, &without, &options, &choice), 0);
-	CU_ASSERT_EQUAL(choice.device, 0);
-	CU_ASSERT_EQUAL(choice.take_part, 0);
-	CU_ASSERT(!choice.shared_gpu);
+	UNIT_ALL(devices_choose(&job, &without, &options, &choice) == 0, choice.device == 0,
+		 choice.take_part == 0, !choice.shared_gpu);
 }
 
 static void test_out_of_range(void)
@@ -104,9 +101,8 @@ static void test_sharing(void)
 		unsetenv(names[i]);
 	devices_share_gpu(&job, "key");
 	snprintf(id, sizeof(id), "hangar-key-%d", job.rank);
-	CU_ASSERT_STRING_EQUAL(getenv("NCCL_HOSTID"), id);
-	CU_ASSERT_STRING_EQUAL(getenv("NCCL_NET"), "Socket");
-	CU_ASSERT_STRING_EQUAL(getenv("NCCL_SOCKET_IFNAME"), "lo");
+	UNIT_ALL(!strcmp(getenv("NCCL_HOSTID"), id), !strcmp(getenv("NCCL_NET"), "Socket"),
+		 !strcmp(getenv("NCCL_SOCKET_IFNAME"), "lo"));
 	for (int i = 0; i < 3; i++)
 		setenv(names[i], "mine", 1);
 	devices_share_gpu(&job, "key");

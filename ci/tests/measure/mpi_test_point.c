@@ -28,9 +28,8 @@ static void test_fixed(void)
 
 				SET_UP(&all_reduce, "-n", counts[i], "--mode", modes[mode], "-c",
 				       check ? "1" : "0", "-w", "1");
-				CU_ASSERT_EQUAL(measure(1024, check), 0);
-				CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], n);
-				CU_ASSERT_EQUAL(checks_made(), check);
+				UNIT_ALL(measure(1024, check) == 0, seen.calls[PHASE_TIMED] == n,
+					 checks_made() == check);
 				if (job.rank == 0)
 					CU_ASSERT_STRING_EQUAL(measured.row.stop, "count");
 				if (job.rank == 0)
@@ -46,18 +45,15 @@ static void test_fixed(void)
 static void test_longer_last_batch(void)
 {
 	SET_UP(&all_reduce, "-n", "59", "-c", "0", "-w", "1");
-	CU_ASSERT_EQUAL(measure(65536, false), 0);
-	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 59);
+	UNIT_ALL(measure(65536, false) == 0, seen.calls[PHASE_TIMED] == 59);
 	done();
 }
 
 static void test_aggregated(void)
 {
 	SET_UP(&all_reduce, "-n", "45", "-m", "3", "-w", "2");
-	CU_ASSERT_EQUAL(measure(1024, false), 0);
-	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 45 * 3);
-	CU_ASSERT_EQUAL(seen.calls[PHASE_WARMUP], 2 * 3);
-	CU_ASSERT_EQUAL(measured.row.wrong, 0);
+	UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45 * 3,
+		 seen.calls[PHASE_WARMUP] == 2 * 3, measured.row.wrong == 0);
 	if (job.rank == 0) {
 		CU_ASSERT_EQUAL(measured.row.samples, 2);
 		CU_ASSERT_EQUAL(measured.row.calls % 3, 0); /* the time is that of one call */
@@ -100,12 +96,10 @@ static void test_per_iteration(void)
 	SET_UP(&all_reduce, "-n", "45", "-w", "1");
 	options.per_iter = true; /* -I -K 5, which are for GPUs */
 	options.per_iter_skip = 5;
-	CU_ASSERT_EQUAL(measure(1024, false), 0);
-	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 45);
+	UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 45);
 	if (job.rank == 0) {
-		CU_ASSERT_EQUAL(measured.row.samples, 40);
-		CU_ASSERT_EQUAL(measured.row.calls, 1);
-		CU_ASSERT(measured.row.min_us > 0);
+		UNIT_ALL(measured.row.samples == 40, measured.row.calls == 1,
+			 measured.row.min_us > 0);
 	}
 	done();
 }
@@ -116,8 +110,7 @@ static void test_blocking(void)
 
 	for (int i = 0; i < 3; i++) {
 		SET_UP(&all_reduce, "-n", "20", "-z", kinds[i]);
-		CU_ASSERT_EQUAL(measure(1024, false), 0);
-		CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 20);
+		UNIT_ALL(measure(1024, false) == 0, seen.calls[PHASE_TIMED] == 20);
 		if (job.rank == 0)
 			CU_ASSERT(measured.row.min_us > 0);
 		done();
@@ -130,9 +123,8 @@ static void test_warm_up(void)
 
 	for (int i = 0; i < 4; i++) {
 		SET_UP(&all_reduce, "-n", "2", "-w", counts[i], "-c", "0");
-		CU_ASSERT_EQUAL(measure(64, false), 0);
-		CU_ASSERT_EQUAL(seen.calls[PHASE_WARMUP], atoi(counts[i]));
-		CU_ASSERT_EQUAL(measured.row.warmup_calls, atoi(counts[i]));
+		UNIT_ALL(measure(64, false) == 0, seen.calls[PHASE_WARMUP] == atoi(counts[i]),
+			 measured.row.warmup_calls == atoi(counts[i]));
 		done();
 	}
 }
@@ -144,18 +136,17 @@ static void test_adaptive(void)
 	SET_UP(&all_reduce, "--ci", "100", "--budget", "20");
 	CU_ASSERT_EQUAL(measure(1024, false), 0);
 	if (job.rank == 0) {
-		CU_ASSERT_STRING_EQUAL(measured.row.stop, "ci");
-		CU_ASSERT(measured.row.samples >= 8);
-		CU_ASSERT(measured.row.ci_percent <= 100);
-		CU_ASSERT(measured.row.min_us > 0 && measured.row.max_us < 1e6);
-		CU_ASSERT(measured.row.min_us <= measured.row.time_us);
-		CU_ASSERT(measured.row.slowest_rank >= 0 && measured.row.slowest_rank < RANKS);
-		CU_ASSERT(measured.row.algbw_gbs > 0 && measured.row.busbw_gbs > 0);
-		CU_ASSERT(measured.row.calls >= 1 && measured.row.calls <= 256);
-		CU_ASSERT_PTR_NOT_NULL(measured.row.per_rank);
+		UNIT_ALL(!strcmp(measured.row.stop, "ci"), measured.row.samples >= 8,
+			 measured.row.ci_percent <= 100,
+			 measured.row.min_us > 0 && measured.row.max_us < 1e6,
+			 measured.row.min_us <= measured.row.time_us,
+			 measured.row.slowest_rank >= 0 &&
+				 measured.row.slowest_rank<RANKS, measured.row.algbw_gbs> 0 &&
+				 measured.row.busbw_gbs > 0);
+		UNIT_ALL(measured.row.calls >= 1 && measured.row.calls <= 256,
+			 measured.row.per_rank != NULL);
 	}
-	CU_ASSERT(seen.calls[PHASE_WARMUP] >= 2);
-	CU_ASSERT_EQUAL(checks_made(), 1);
+	UNIT_ALL(seen.calls[PHASE_WARMUP] >= 2, checks_made() == 1);
 	done();
 	/* a budget is a budget whether calls are made one by one or 16 in a group */
 	for (int agg = 0; agg < 2; agg++) {
@@ -164,10 +155,9 @@ static void test_adaptive(void)
 		CU_ASSERT_EQUAL(measure(1024, false), 0);
 		begin = clock_seconds() - begin;
 		if (job.rank == 0) {
-			CU_ASSERT_STRING_EQUAL(measured.row.stop, "budget");
-			CU_ASSERT(measured.sampling.spent >= 0.05);
-			CU_ASSERT(measured.sampling.spent < 0.25);
-			CU_ASSERT(measured.sampling.spent < begin);
+			UNIT_ALL(!strcmp(measured.row.stop, "budget"),
+				 measured.sampling.spent >= 0.05, measured.sampling.spent < 0.25,
+				 measured.sampling.spent < begin);
 		}
 		done();
 	}
@@ -185,8 +175,7 @@ static void test_deadline(void)
 	SET_UP(&all_reduce, "-n", "20", "-w", "2", "-c", "0");
 	spoil.phase = PHASE_WARMUP;
 	spoil.nap = 0.1;
-	CU_ASSERT_EQUAL(measure(1024, false), 0);
-	CU_ASSERT(seen.timed_deadline >= 20);
+	UNIT_ALL(measure(1024, false) == 0, seen.timed_deadline >= 20);
 	done();
 }
 
@@ -217,8 +206,7 @@ static void test_predicted_deadline(void)
 	SET_UP(&all_reduce, "-n", "20", "-w", "1", "-c", "0");
 	bench.predicted = true;
 	bench.predictor = job.rank == 0 ? &nothing : NULL;
-	CU_ASSERT_EQUAL(measure(1024, false), 0);
-	CU_ASSERT(seen.timed_deadline < 200);
+	UNIT_ALL(measure(1024, false) == 0, seen.timed_deadline < 200);
 	done();
 	bench.predicted = false;
 	bench.predictor = NULL;
@@ -233,10 +221,9 @@ static void test_checks(void)
 	for (int i = 0; i < 3; i++)
 		for (int in_place = 0; in_place < 2; in_place++) {
 			SET_UP(&all_reduce, "-n", "4", "-c", counts[i]);
-			CU_ASSERT_EQUAL(measure(4096, in_place), 0);
-			CU_ASSERT_EQUAL(checks_made(), atoi(counts[i]));
-			CU_ASSERT_EQUAL(measured.row.wrong, i == 0 ? -1 : 0);
-			CU_ASSERT_EQUAL(measured.wrong_checks, 0);
+			UNIT_ALL(measure(4096, in_place) == 0, checks_made() == atoi(counts[i]),
+				 measured.row.wrong == (i == 0 ? -1 : 0),
+				 measured.wrong_checks == 0);
 			done();
 		}
 }
@@ -256,8 +243,7 @@ static void test_right(void)
 			for (int in_place = 0; in_place <= collective->in_place; in_place++) {
 				SET_UP(collective, "-n", "3", "-w", "1", "-u", "1");
 				bench.traffic = (struct traffic){ .nranks = RANKS, .spread = 0.5 };
-				CU_ASSERT_EQUAL(measure(sizes[i], in_place), 0);
-				CU_ASSERT_EQUAL(measured.row.wrong, 0);
+				UNIT_ALL(measure(sizes[i], in_place) == 0, measured.row.wrong == 0);
 				done();
 			}
 	}
@@ -275,12 +261,9 @@ static void test_wrong_in_last_call(void)
 			spoil.rank = 1;
 			spoil.phase = PHASE_TIMED;
 			spoil.nth = 25;
-			CU_ASSERT_EQUAL(measure(4096, in_place), 0);
-			CU_ASSERT_EQUAL(measured.row.wrong, 1);
-			CU_ASSERT_EQUAL(measured.wrong_checks, 1);
-			CU_ASSERT_EQUAL(measured.row.report.rank, 1);
-			CU_ASSERT_EQUAL(measured.row.report.element, 0);
-			CU_ASSERT_EQUAL(checks_made(), 0);
+			UNIT_ALL(measure(4096, in_place) == 0, measured.row.wrong == 1,
+				 measured.wrong_checks == 1, measured.row.report.rank == 1,
+				 measured.row.report.element == 0, checks_made() == 0);
 			done();
 		}
 }
@@ -297,9 +280,8 @@ static void test_dropped_last_call(void)
 			spoil.phase = PHASE_TIMED;
 			spoil.nth = atoi(counts[i]);
 			spoil.drop = true;
-			CU_ASSERT_EQUAL(measure(4096, in_place), 0);
-			CU_ASSERT_EQUAL(measured.wrong_checks, RANKS);
-			CU_ASSERT_EQUAL(measured.row.report.rank, 0);
+			UNIT_ALL(measure(4096, in_place) == 0, measured.wrong_checks == RANKS,
+				 measured.row.report.rank == 0);
 			if (!in_place) {
 				CU_ASSERT_EQUAL(measured.row.report.kind, WRONG_STALE);
 				CU_ASSERT_EQUAL(measured.row.wrong, RANKS * 1024);
@@ -318,9 +300,8 @@ static void test_dropped_in_short_rotation(void)
 	spoil.phase = PHASE_TIMED;
 	spoil.nth = 3;
 	spoil.drop = true;
-	CU_ASSERT_EQUAL(measure((size_t)100 << 20, true), 0);
-	CU_ASSERT(timing_last_slot(&measured.timing).spare);
-	CU_ASSERT_EQUAL(measured.wrong_checks, RANKS);
+	UNIT_ALL(measure((size_t)100 << 20, true) == 0, timing_last_slot(&measured.timing).spare,
+		 measured.wrong_checks == RANKS);
 	done();
 }
 
@@ -332,20 +313,17 @@ static void test_where_checks_are(void)
 	spoil.rank = 2;
 	spoil.phase = PHASE_CHECK;
 	spoil.nth = 2;
-	CU_ASSERT_EQUAL(measure(4096, false), 0);
-	CU_ASSERT_EQUAL(measured.wrong_checks, 1);
-	CU_ASSERT_EQUAL(measured.row.report.rank, 2);
-	CU_ASSERT_EQUAL(seen.calls[PHASE_CHECK], 2);
-	CU_ASSERT_EQUAL(seen.calls[PHASE_SETUP], 0);
+	UNIT_ALL(measure(4096, false) == 0, measured.wrong_checks == 1,
+		 measured.row.report.rank == 2, seen.calls[PHASE_CHECK] == 2,
+		 seen.calls[PHASE_SETUP] == 0);
 	done();
 	for (int every = 0; every < 2; every++) {
 		SET_UP(&all_reduce, "-n", "6", "-c", "1", every ? "--check-every" : "-c1");
 		spoil.rank = 0;
 		spoil.phase = PHASE_TIMED;
 		spoil.nth = 3;
-		CU_ASSERT_EQUAL(measure(4096, false), 0);
-		CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 6);
-		CU_ASSERT_EQUAL(measured.wrong_checks, every);
+		UNIT_ALL(measure(4096, false) == 0, seen.calls[PHASE_TIMED] == 6,
+			 measured.wrong_checks == every);
 		done();
 	}
 }
@@ -353,9 +331,8 @@ static void test_where_checks_are(void)
 static void test_too_small(void)
 {
 	SET_UP(&alltoall, "-n", "2");
-	CU_ASSERT_EQUAL(measure(8, false), -ENODATA);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
-	CU_ASSERT_EQUAL(seen.calls[PHASE_TIMED], 0);
+	UNIT_ALL(measure(8, false) == -ENODATA, err.outcome == OUTCOME_OK,
+		 seen.calls[PHASE_TIMED] == 0);
 	point_release(&measured);
 }
 
@@ -373,9 +350,7 @@ static void test_refused_call(void)
 
 	SET_UP(&all_reduce, "-n", "2");
 	bench.chain.filter = &refuser; /* on all ranks alike, or the others would wait */
-	CU_ASSERT_EQUAL(measure(1024, false), -EIO);
-	CU_ASSERT_STRING_EQUAL(err.text, "no luck");
-	CU_ASSERT_EQUAL(seen.depth, 0);
+	UNIT_ALL(measure(1024, false) == -EIO, !strcmp(err.text, "no luck"), seen.depth == 0);
 	point_release(&measured);
 }
 
@@ -463,10 +438,8 @@ static void test_graph(void)
 {
 	SET_UP(&all_reduce, "-n", "12", "-w", "1");
 	with_graphs();
-	CU_ASSERT_EQUAL(measure(4096, false), 0);
-	CU_ASSERT_EQUAL(measured.row.wrong, 0);
-	CU_ASSERT_EQUAL(gpu.graphs, 1);
-	CU_ASSERT(gpu.launches >= 2);
+	UNIT_ALL(measure(4096, false) == 0, measured.row.wrong == 0, gpu.graphs == 1,
+		 gpu.launches >= 2);
 	done();
 	CU_ASSERT_EQUAL(gpu.graphs, 0);
 
@@ -499,8 +472,7 @@ static void test_long_graph(void)
 			SET_UP(&all_reduce, "-n", cases[i].n, "-w", "1", "-c", check ? "1" : "0");
 			with_graphs();
 			options.graph_launches = 1;
-			CU_ASSERT_EQUAL(measure(64, false), 0);
-			CU_ASSERT_EQUAL(measured.row.wrong, check ? 0 : -1);
+			UNIT_ALL(measure(64, false) == 0, measured.row.wrong == (check ? 0 : -1));
 			if (job.rank == 0)
 				CU_ASSERT_EQUAL(measured.row.samples, cases[i].graphs);
 			CU_ASSERT_EQUAL(gpu.launches, 1 + cases[i].graphs);
@@ -523,9 +495,7 @@ static void test_graph_failed(void)
 		SET_UP(&all_reduce, "-n", "12", "-w", "1");
 		with_graphs();
 		gpu.fail_end = nth;
-		CU_ASSERT_EQUAL(measure(4096, false), -EIO);
-		CU_ASSERT_EQUAL(gpu.graphs, nth - 1);
-		CU_ASSERT_EQUAL(seen.depth, 0);
+		UNIT_ALL(measure(4096, false) == -EIO, gpu.graphs == nth - 1, seen.depth == 0);
 		point_release(&measured);
 		CU_ASSERT_EQUAL(gpu.graphs, 0);
 		be->ops = &backend_mpi;

@@ -18,13 +18,9 @@ static struct run run;
 static void sweep(enum outcome outcome, const char *culprits, int points)
 {
 	run = (struct run){ .bench = &bench };
-	CU_ASSERT_EQUAL(run_sweep(&run), 0);
-	CU_ASSERT_EQUAL(run.outcome, outcome);
-	CU_ASSERT_STRING_EQUAL(run.culprits, culprits);
-	CU_ASSERT_EQUAL(run.points, points);
-	CU_ASSERT_EQUAL(run.done, points);
-	CU_ASSERT_EQUAL(run_finish(&run), 0);
-	CU_ASSERT_EQUAL(run.outcome, outcome);
+	UNIT_ALL(run_sweep(&run) == 0, run.outcome == outcome, !strcmp(run.culprits, culprits),
+		 run.points == points, run.done == points, run_finish(&run) == 0,
+		 run.outcome == outcome);
 }
 
 /* Wrong on rank 2 in one size, on rank 0 in the next, on 2 again in the third: each named once. */
@@ -73,9 +69,8 @@ static void test_slow(void)
 					      0);
 			run.report = &report;
 		}
-		CU_ASSERT_EQUAL(run_sweep(&run), 0);
-		CU_ASSERT_EQUAL(run_finish(&run), 0);
-		CU_ASSERT_EQUAL(run.outcome, too_slow ? OUTCOME_SLOW : OUTCOME_OK);
+		UNIT_ALL(run_sweep(&run) == 0, run_finish(&run) == 0,
+			 run.outcome == (too_slow ? OUTCOME_SLOW : OUTCOME_OK));
 		if (job.rank == 0)
 			report_release(&report);
 		fflush(stdout);
@@ -137,9 +132,8 @@ static void test_min_percent(void)
 		remarks[0] = '\0';
 		run = (struct run){ .bench = &bench, .report = job.rank == 0 ? &report : NULL };
 		bench.predictor = job.rank == 0 && cases[i].predicted ? &hooks : NULL;
-		CU_ASSERT_EQUAL(run_finish(&run), 0);
-		CU_ASSERT_EQUAL(run.outcome, cases[i].outcome);
-		CU_ASSERT_STRING_EQUAL(remarks, job.rank == 0 ? cases[i].remark : "");
+		UNIT_ALL(run_finish(&run) == 0, run.outcome == cases[i].outcome,
+			 !strcmp(remarks, job.rank == 0 ? cases[i].remark : ""));
 	}
 	bench.predictor = NULL;
 }
@@ -160,14 +154,12 @@ static void test_vendor(void)
 		run.report = &report;
 		run.vendor = vendor_hook_open(&vendor, "NVIDIA H200", 0, NULL);
 	}
-	CU_ASSERT_EQUAL(run_sweep(&run), 0);
-	CU_ASSERT_EQUAL(run_finish(&run), 0);
+	UNIT_ALL(run_sweep(&run) == 0, run_finish(&run) == 0);
 	if (job.rank != 0)
 		return;
-	CU_ASSERT_TRUE(vendor.best.measured > 0);
-	CU_ASSERT_EQUAL(vendor.best.measured_size, 8);
-	CU_ASSERT_PTR_NOT_NULL(strstr(remarks, "Vendors' figures for NVIDIA H200; best busbw "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(remarks, "NVLink   450.00 GB/s per direction"));
+	UNIT_ALL(vendor.best.measured > 0, vendor.best.measured_size == 8,
+		 strstr(remarks, "Vendors' figures for NVIDIA H200; best busbw ") != NULL,
+		 strstr(remarks, "NVLink   450.00 GB/s per direction") != NULL);
 }
 
 static void test_largest(void)

@@ -180,10 +180,7 @@ static inline void done(void)
 	CU_ASSERT_EQUAL(seen.depth, 0);
 	CU_ASSERT_EQUAL(seen.deepest, 1); /* waits do not nest */
 	CU_ASSERT(seen.works >= 1);	  /* buffers are prepared */
-	CU_ASSERT_EQUAL(seen.endless, 0);
-	CU_ASSERT_EQUAL(seen.strays, 0);
-	CU_ASSERT_EQUAL(seen.far, 0);
-	CU_ASSERT_EQUAL(seen.misplaced, 0);
+	UNIT_ALL(seen.endless == 0, seen.strays == 0, seen.far == 0, seen.misplaced == 0);
 	point_release(&measured);
 }
 

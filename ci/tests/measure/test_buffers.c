@@ -36,11 +36,10 @@ static void test_sizes(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		set_up(cases[i].largest);
-		CU_ASSERT_EQUAL(buffers.bytes, cases[i].pool);
-		CU_ASSERT_EQUAL(fake.bytes[0], cases[i].pool + 8192);
-		CU_ASSERT_EQUAL(fake.bytes[1], cases[i].pool + 8192);
-		CU_ASSERT_PTR_EQUAL(buffers.send, (char *)fake.ptrs[0] + 4096);
-		CU_ASSERT_PTR_EQUAL(buffers.recv, (char *)fake.ptrs[1] + 4096);
+		UNIT_ALL(buffers.bytes == cases[i].pool, fake.bytes[0] == cases[i].pool + 8192,
+			 fake.bytes[1] == cases[i].pool + 8192,
+			 buffers.send == (char *)fake.ptrs[0] + 4096,
+			 buffers.recv == (char *)fake.ptrs[1] + 4096);
 		tear_down();
 		CU_ASSERT_EQUAL(fake.released, 2);
 		tear_down();
@@ -72,8 +71,8 @@ static void test_used(void)
 		CU_ASSERT_EQUAL_FATAL(buffers_init(&buffers, &fake.be, cases[i].largest,
 						   BUFFERS_POOL, cases[i].calls),
 				      0);
-		CU_ASSERT_EQUAL(fake.used[0], cases[i].used + 8192);
-		CU_ASSERT_EQUAL(fake.used[1], cases[i].used + 8192);
+		UNIT_ALL(fake.used[0] == cases[i].used + 8192,
+			 fake.used[1] == cases[i].used + 8192);
 		CU_ASSERT(fake.bytes[0] >= 256 * MIB + 8192); /* the schedule stays */
 		tear_down();
 	}
@@ -125,9 +124,8 @@ static void test_slots(void)
 		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 0), 0);
 		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots), 0);
 		if (slots > 1) {
-			CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, 1), cases[i].stride);
-			CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots + 1),
-					cases[i].stride);
+			UNIT_ALL(buffers_offset(&buffers, bytes, 1) == cases[i].stride,
+				 buffers_offset(&buffers, bytes, slots + 1) == cases[i].stride);
 		}
 		CU_ASSERT(buffers_offset(&buffers, bytes, slots - 1) + bytes <= buffers.bytes);
 		CU_ASSERT_EQUAL(buffers_offset(&buffers, bytes, slots - 1) % 512, 0);
@@ -162,38 +160,25 @@ static void test_fill(void)
 	struct check_data other = floats;
 
 	set_up(8);
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 3, 1000), 0);
-	CU_ASSERT_EQUAL(fake.fills, 1);
-	CU_ASSERT_PTR_EQUAL(fake.fill_at, buffers.send);
-	CU_ASSERT_EQUAL(fake.fill_count, (1000 + 4096) / 4);
+	UNIT_ALL(buffers_fill(&buffers, &floats, 3, 1000) == 0, fake.fills == 1,
+		 fake.fill_at == buffers.send, fake.fill_count == (1000 + 4096) / 4);
 	CU_ASSERT_EQUAL(fake.poisons, 1); /* the receive side was touched as far */
-	CU_ASSERT_PTR_EQUAL(fake.poison_at, buffers.recv);
-	CU_ASSERT_EQUAL(fake.poison_bytes, 1000 + 4096);
-	CU_ASSERT(holds(&floats, 3, 1000 + 4096));
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 3, 1000), 0);
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 3, 8), 0);
-	CU_ASSERT_EQUAL(fake.fills, 1);
+	UNIT_ALL(fake.poison_at == buffers.recv, fake.poison_bytes == 1000 + 4096,
+		 holds(&floats, 3, 1000 + 4096), buffers_fill(&buffers, &floats, 3, 1000) == 0,
+		 buffers_fill(&buffers, &floats, 3, 8) == 0, fake.fills == 1);
 	/* only what is missing */
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 3, 2002), 0);
-	CU_ASSERT_EQUAL(fake.fills, 2);
-	CU_ASSERT_EQUAL(fake.fill_base, 1274);
-	CU_ASSERT_EQUAL(fake.fill_count, (2002 + 4096) / 4 - 1274);
-	CU_ASSERT_PTR_EQUAL(fake.poison_at, buffers.recv + 5096);
-	CU_ASSERT(holds(&floats, 3, 2000 + 4096));
+	UNIT_ALL(buffers_fill(&buffers, &floats, 3, 2002) == 0, fake.fills == 2,
+		 fake.fill_base == 1274, fake.fill_count == (2002 + 4096) / 4 - 1274,
+		 fake.poison_at == buffers.recv + 5096, holds(&floats, 3, 2000 + 4096));
 	/* other data: all of it; the receive side is warm already */
 	other.dtype = DT_DOUBLE;
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 3, 100), 0);
-	CU_ASSERT_EQUAL(fake.fill_base, 0);
-	CU_ASSERT_EQUAL(fake.fill_count, (100 + 4096) / 8);
-	CU_ASSERT_EQUAL(fake.poisons, 2);
-	CU_ASSERT(holds(&other, 3, 100 + 4096 - 4));
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 3, 5000), 0);
-	CU_ASSERT_EQUAL(fake.fill_base, (100 + 4096) / 8);
-	CU_ASSERT(holds(&other, 3, 5000));
+	UNIT_ALL(buffers_fill(&buffers, &other, 3, 100) == 0, fake.fill_base == 0,
+		 fake.fill_count == (100 + 4096) / 8, fake.poisons == 2,
+		 holds(&other, 3, 100 + 4096 - 4), buffers_fill(&buffers, &other, 3, 5000) == 0,
+		 fake.fill_base == (100 + 4096) / 8, holds(&other, 3, 5000));
 	/* somebody wrote to it */
 	buffers_dirty(&buffers);
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 3, 100), 0);
-	CU_ASSERT_EQUAL(fake.fill_base, 0);
+	UNIT_ALL(buffers_fill(&buffers, &other, 3, 100) == 0, fake.fill_base == 0);
 	tear_down();
 }
 
@@ -209,11 +194,9 @@ static void test_fill_again(void)
 	data[4].dtype = DT_INT32;
 	for (int i = 0; i < 5; i++) {
 		set_up(8);
-		CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 0, 64), 0);
-		CU_ASSERT_EQUAL(buffers_fill(&buffers, &data[i], 0, 64), 0);
-		CU_ASSERT_EQUAL(fake.fills, 2);
-		CU_ASSERT_EQUAL(fake.fill_base, 0);
-		CU_ASSERT(holds(&data[i], 0, 64));
+		UNIT_ALL(buffers_fill(&buffers, &floats, 0, 64) == 0,
+			 buffers_fill(&buffers, &data[i], 0, 64) == 0, fake.fills == 2,
+			 fake.fill_base == 0, holds(&data[i], 0, 64));
 		tear_down();
 	}
 }
@@ -229,11 +212,9 @@ static void test_fill_all(void)
 	CU_ASSERT_EQUAL_FATAL(fake_alloc(&fake.be, 8192 + 8192, 8192, &buffers.recv_base), 0);
 	buffers.send = (char *)buffers.send_base + 4096;
 	buffers.recv = (char *)buffers.recv_base + 4096;
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &bytes, 0, 8192), 0);
-	CU_ASSERT_EQUAL(fake.fill_count, 8192 + 4096);
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &bytes, 0, 20000), 0);
-	CU_ASSERT_EQUAL(fake.fills, 1);
-	CU_ASSERT_EQUAL(fake.poison_bytes, 8192 + 4096);
+	UNIT_ALL(buffers_fill(&buffers, &bytes, 0, 8192) == 0, fake.fill_count == 8192 + 4096,
+		 buffers_fill(&buffers, &bytes, 0, 20000) == 0, fake.fills == 1,
+		 fake.poison_bytes == 8192 + 4096);
 	tear_down();
 }
 
@@ -248,9 +229,8 @@ static void test_fill_failed(void)
 	fake.fail_fill = 1;
 	CU_ASSERT_EQUAL(buffers_fill(&buffers, &other, 0, 64), -EIO);
 	fake.fail_fill = 0;
-	CU_ASSERT_EQUAL(buffers_fill(&buffers, &floats, 0, 64), 0);
-	CU_ASSERT_EQUAL(fake.fills, 2);
-	CU_ASSERT(holds(&floats, 0, 64));
+	UNIT_ALL(buffers_fill(&buffers, &floats, 0, 64) == 0, fake.fills == 2,
+		 holds(&floats, 0, 64));
 	tear_down();
 }
 
@@ -258,8 +238,7 @@ static int registered, register_rc;
 
 static int fake_register(struct backend *be, void *ptr, size_t bytes)
 {
-	CU_ASSERT_PTR_EQUAL(ptr, fake.ptrs[registered]);
-	CU_ASSERT_EQUAL(bytes, fake.bytes[registered]);
+	UNIT_ALL(ptr == fake.ptrs[registered], bytes == fake.bytes[registered]);
 	registered++;
 	return register_rc;
 }
@@ -272,12 +251,10 @@ static void test_register(void)
 	CU_ASSERT_EQUAL(buffers_register(&buffers), 0);
 	ops.register_memory = fake_register;
 	fake.be.ops = &ops;
-	CU_ASSERT_EQUAL(buffers_register(&buffers), 0);
-	CU_ASSERT_EQUAL(registered, 2);
+	UNIT_ALL(buffers_register(&buffers) == 0, registered == 2);
 	registered = 0;
 	register_rc = -EIO;
-	CU_ASSERT_EQUAL(buffers_register(&buffers), -EIO);
-	CU_ASSERT_EQUAL(registered, 1);
+	UNIT_ALL(buffers_register(&buffers) == -EIO, registered == 1);
 	tear_down();
 }
 

@@ -126,9 +126,7 @@ static void check_batch(size_t calls)
 		CU_ASSERT_EQUAL(touched, 0);
 	if (slots > 1 && !slot.crowded)
 		CU_ASSERT_EQUAL(touched, 0);
-	CU_ASSERT(!slot.crowded || !plan.in_place);
-	CU_ASSERT(!slot.spare || plan.in_place);
-	CU_ASSERT(slot.index < slots);
+	UNIT_ALL(!slot.crowded || !plan.in_place, !slot.spare || plan.in_place, slot.index < slots);
 	outside = mine.from < pool_stretch(pool).from || mine.to > pool_stretch(pool).to;
 	CU_ASSERT_EQUAL(outside, 0);
 	fake.ncalls = 0;
@@ -146,8 +144,7 @@ static void check_point(size_t bytes, bool in_place, int unalign)
 	CU_ASSERT_EQUAL(plan.slot_bytes, plan.shape.bytes + 4 * (size_t)unalign);
 	for (size_t i = 0; i < 5; i++) {
 		fake.ncalls = 0;
-		CU_ASSERT_EQUAL(plan_issue(&plan, i), 0);
-		CU_ASSERT_EQUAL(strays(i), 0);
+		UNIT_ALL(plan_issue(&plan, i) == 0, strays(i) == 0);
 	}
 	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
 		check_batch(batches[i]);
@@ -185,14 +182,12 @@ static void test_alignment(void)
 			const struct call *call = &fake.calls[0];
 
 			fake.ncalls = 0;
-			CU_ASSERT_EQUAL(plan_issue(&plan, i), 0);
-			CU_ASSERT_EQUAL(fake.ncalls, 1);
-			CU_ASSERT_EQUAL((size_t)((const char *)call->send - bench.buffers.send) %
-						512,
-					(size_t)unalign * 4);
-			CU_ASSERT_EQUAL((size_t)((char *)call->recv - bench.buffers.recv) % 512,
-					(size_t)unalign * 4);
-			CU_ASSERT_EQUAL(call->offset % 512, (size_t)unalign * 4);
+			UNIT_ALL(plan_issue(&plan, i) == 0, fake.ncalls == 1,
+				 (size_t)((const char *)call->send - bench.buffers.send) % 512 ==
+					 (size_t)unalign * 4,
+				 (size_t)((char *)call->recv - bench.buffers.recv) % 512 ==
+					 (size_t)unalign * 4,
+				 call->offset % 512 == (size_t)unalign * 4);
 		}
 		plan_release(&plan);
 	}
@@ -207,8 +202,7 @@ static void test_too_small(void)
 
 		set_up(collective, 0, 4);
 		rc = plan_of(4, false);
-		CU_ASSERT(rc == 0 || rc == -ENODATA);
-		CU_ASSERT_EQUAL(rc == 0, plan.shape.bytes > 0);
+		UNIT_ALL(rc == 0 || rc == -ENODATA, (rc == 0) == (plan.shape.bytes > 0));
 		CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK); /* no error: left out */
 		plan_release(&plan);
 		tear_down();
@@ -226,10 +220,8 @@ static void test_rotation(void)
 	fake.ncalls = 0;
 	for (size_t i = 0; i < 4; i++)
 		CU_ASSERT_EQUAL(plan_issue(&plan, i), 0);
-	CU_ASSERT_EQUAL(fake.calls[0].offset, 0);
-	CU_ASSERT_EQUAL(fake.calls[1].offset, far);
-	CU_ASSERT_EQUAL(fake.calls[2].offset, 0);
-	CU_ASSERT_EQUAL(fake.calls[3].offset, far);
+	UNIT_ALL(fake.calls[0].offset == 0, fake.calls[1].offset == far, fake.calls[2].offset == 0,
+		 fake.calls[3].offset == far);
 	plan_release(&plan);
 	tear_down();
 }
@@ -249,8 +241,7 @@ static void check_segments(const struct collective *c, int rank, int root, bool 
 		const struct segment *s = &plan.segments[i];
 		size_t own = plan.shape.inplace_recv + s->at - plan.shape.inplace_send;
 
-		CU_ASSERT_EQUAL(s->at, at);
-		CU_ASSERT(s->count > 0);
+		UNIT_ALL(s->at == at, s->count > 0);
 		at += s->count;
 		/* nothing that this rank has sent in place may count as poison to be kept */
 		if (in_place && s->kind == SEGMENT_KEEP)
@@ -279,16 +270,11 @@ static void test_kept_share(void)
 	set_up(&gather, 2, 4);
 	CU_ASSERT_EQUAL_FATAL(plan_of(64, true), 0); /* 4 floats of each rank */
 	CU_ASSERT_EQUAL_FATAL(plan.nsegments, 3);
-	CU_ASSERT_EQUAL(plan.segments[0].kind, SEGMENT_KEEP);
-	CU_ASSERT_EQUAL(plan.segments[0].count, 8);
-	CU_ASSERT_EQUAL(plan.segments[1].kind, SEGMENT_COPY);
-	CU_ASSERT_EQUAL(plan.segments[1].at, 8);
-	CU_ASSERT_EQUAL(plan.segments[1].count, 4);
-	CU_ASSERT_EQUAL(plan.segments[1].from, 2);
-	CU_ASSERT_EQUAL(plan.segments[1].from_at, 0);
-	CU_ASSERT_EQUAL(plan.segments[2].kind, SEGMENT_KEEP);
-	CU_ASSERT_EQUAL(plan.segments[2].at, 12);
-	CU_ASSERT_EQUAL(plan.segments[2].count, 4);
+	UNIT_ALL(plan.segments[0].kind == SEGMENT_KEEP, plan.segments[0].count == 8,
+		 plan.segments[1].kind == SEGMENT_COPY, plan.segments[1].at == 8,
+		 plan.segments[1].count == 4, plan.segments[1].from == 2,
+		 plan.segments[1].from_at == 0, plan.segments[2].kind == SEGMENT_KEEP,
+		 plan.segments[2].at == 12, plan.segments[2].count == 4);
 	plan_release(&plan);
 	tear_down();
 }
@@ -378,28 +364,24 @@ static void test_check_wrong(void)
 	CU_ASSERT_EQUAL_FATAL(plan_of(4000, false), 0);
 	checked_call(slot, true);
 	report = check(slot);
-	CU_ASSERT_EQUAL(report.wrong, 1000);
-	CU_ASSERT_EQUAL(report.kind, WRONG_STALE);
+	UNIT_ALL(report.wrong == 1000, report.kind == WRONG_STALE);
 
 	checked_call(slot, false);
 	slot_pointer(slot)[400] ^= 1;
 	report = check(slot);
-	CU_ASSERT_EQUAL(report.wrong, 1);
-	CU_ASSERT_EQUAL(report.element, 100);
+	UNIT_ALL(report.wrong == 1, report.element == 100);
 
 	for (int side = 0; side < 2; side++) {
 		checked_call(slot, false);
 		slot_pointer(slot)[side ? 4000 : -1] = 0;
 		report = check(slot);
-		CU_ASSERT_EQUAL(report.wrong, 1);
-		CU_ASSERT_EQUAL(report.kind, WRONG_GUARD);
+		UNIT_ALL(report.wrong == 1, report.kind == WRONG_GUARD);
 		CU_ASSERT_EQUAL(check(crowded).wrong, 0); /* that could have been a neighbour */
 	}
 	checked_call(slot, false);
 	bench.buffers.send[buffers_offset(&bench.buffers, 4000, 2)] ^= 1;
 	report = check(slot);
-	CU_ASSERT_EQUAL(report.wrong, 1);
-	CU_ASSERT_EQUAL(report.kind, WRONG_SEND);
+	UNIT_ALL(report.wrong == 1, report.kind == WRONG_SEND);
 	plan_release(&plan);
 
 	CU_ASSERT_EQUAL_FATAL(plan_of(4000, true), 0);

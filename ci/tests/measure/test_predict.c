@@ -72,22 +72,19 @@ static void refuses(bool shared_gpu, const char *why)
 	options.topo = "none";
 	CU_ASSERT_EQUAL(predict_check(&bench, shared_gpu, &err), 0);
 	options.topo = "hgx-h200";
-	CU_ASSERT_EQUAL(predict_check(&bench, shared_gpu, &err), -ENOTSUP);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--topo hgx-h200"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+	UNIT_ALL(predict_check(&bench, shared_gpu, &err) == -ENOTSUP,
+		 err.outcome == OUTCOME_UNSUPPORTED, strstr(err.text, "--topo hgx-h200") != NULL,
+		 strstr(err.text, why) != NULL);
 	err = (struct error){ .rank = -1 };
 	options.topo = "no-such-machine";
-	CU_ASSERT_TRUE(predict_check(&bench, shared_gpu, &err) < 0);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
+	UNIT_ALL(predict_check(&bench, shared_gpu, &err) < 0, err.outcome == OUTCOME_USAGE);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100")); /* the known are listed */
 	err = (struct error){ .rank = -1 };
 	options.topo = "live";
 	options.min_percent = 80;
-	CU_ASSERT_EQUAL(predict_check(&bench, shared_gpu, &err), -ENOTSUP);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_UNSUPPORTED);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--min-percent 80"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, why));
+	UNIT_ALL(predict_check(&bench, shared_gpu, &err) == -ENOTSUP,
+		 err.outcome == OUTCOME_UNSUPPORTED, strstr(err.text, "--min-percent 80") != NULL,
+		 strstr(err.text, why) != NULL);
 }
 
 static void test_refused(void)
@@ -99,8 +96,7 @@ static void test_refused(void)
 	set_up("hgx-h200", 4, 1);
 	CU_ASSERT_EQUAL(predict_check(&bench, false, &err), 0);
 	set_up("no-such-machine", 4, 1);
-	CU_ASSERT_TRUE(predict_check(&bench, false, &err) < 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-h100"));
+	UNIT_ALL(predict_check(&bench, false, &err) < 0, strstr(err.text, "dgx-h100") != NULL);
 	set_up("live", 4, 1);
 	refuses(true, "share a GPU");
 	set_up("live", 4, 1);
@@ -132,8 +128,7 @@ static void test_rows(void)
 	CU_ASSERT_PTR_NULL(getenv("NCCL_TOPO_DUMP_FILE")); /* a spec needs no file of NCCL's */
 	f = predict_open(&predictions, &bench, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "1 node of 4 x H200"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "physical only"));
+	UNIT_ALL(strstr(text, "1 node of 4 x H200") != NULL, strstr(text, "physical only") != NULL);
 	row = make_row("all_reduce", 1ull << 30, 5000);
 	f->row(f->ctx, &row);
 	/* 18 NVLinks of 25 GB/s; 1 GiB once round a ring of 4 at no more than that:
@@ -142,8 +137,7 @@ static void test_rows(void)
 	CU_ASSERT_TRUE(row.predicted_us > 3579 && row.predicted_us < 5200);
 	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, row.predicted_us / 50, 1e-6);
 	CU_ASSERT_DOUBLE_EQUAL(row.of_ceiling_percent, 300 / 4.5, 1e-6);
-	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "Ring");
-	CU_ASSERT_STRING_EQUAL(row.predicted_proto, "Simple");
+	UNIT_ALL(!strcmp(row.predicted_algo, "Ring"), !strcmp(row.predicted_proto, "Simple"));
 	CU_ASSERT_EQUAL(row.predicted_channels, 24); /* 12 rings of 30 GB/s, each twice */
 	share = f->reached(f->ctx, text, sizeof(text));
 	CU_ASSERT_DOUBLE_EQUAL(share, row.of_predicted_percent, 1e-9);
@@ -153,9 +147,7 @@ static void test_rows(void)
 	CU_ASSERT_TRUE(isfinite(row.predicted_us));
 	row = make_row("all_at_once", 1ull << 30, 1);
 	f->row(f->ctx, &row);
-	CU_ASSERT_TRUE(isnan(row.predicted_us));
-	CU_ASSERT_PTR_NULL(row.predicted_algo);
-	CU_ASSERT_EQUAL(row.predicted_channels, -1);
+	UNIT_ALL(isnan(row.predicted_us), row.predicted_algo == NULL, row.predicted_channels == -1);
 	row = make_row("alltoall", 1024, 1);
 	f->row(f->ctx, &row);
 	CU_ASSERT_STRING_EQUAL(row.predicted_algo, "P2P");
@@ -343,11 +335,9 @@ static void test_not_judged(void)
 {
 	set_up("hgx-h200", 4, 1);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(predict_open(&predictions, &bench, text, sizeof(text)));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(says(130, 105), "speed: good, the slowest row 130.0 %: good"));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(says(100, 106), "not judged: a row reaches 106 % of its ceiling"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(says(40, 10), "speed: bad, the slowest row 40.0 %: bad"));
+	UNIT_ALL(strstr(says(130, 105), "speed: good, the slowest row 130.0 %: good") != NULL,
+		 strstr(says(100, 106), "not judged: a row reaches 106 % of its ceiling") != NULL,
+		 strstr(says(40, 10), "speed: bad, the slowest row 40.0 %: bad") != NULL);
 }
 
 UNIT_MAIN("predict", { "what is not judged", test_not_judged },

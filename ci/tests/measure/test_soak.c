@@ -62,9 +62,4 @@ static void test_series(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case list[] = { { "what is said of series", test_series } };
-
-	return unit_main("soak", list, 1);
-}
+UNIT_MAIN("soak", { "what is said of series", test_series })

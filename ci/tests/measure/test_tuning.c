@@ -55,13 +55,12 @@ static void test_lines(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct nccl_choice used = { "before", "before", 77 };
 
-		CU_ASSERT_EQUAL(nccl_choice_read(&used, cases[i].log, strlen(cases[i].log)), 0);
-		CU_ASSERT_TRUE(cases[i].algo ? used.algo && strcmp(used.algo, cases[i].algo) == 0
-					     : !used.algo);
-		CU_ASSERT_TRUE(cases[i].proto
-				       ? used.proto && strcmp(used.proto, cases[i].proto) == 0
-				       : !used.proto);
-		CU_ASSERT_EQUAL(used.channels, cases[i].channels);
+		UNIT_ALL(nccl_choice_read(&used, cases[i].log, strlen(cases[i].log)) == 0,
+			 cases[i].algo ? used.algo && strcmp(used.algo, cases[i].algo) == 0
+				       : !used.algo,
+			 cases[i].proto ? used.proto && strcmp(used.proto, cases[i].proto) == 0
+					: !used.proto,
+			 used.channels == cases[i].channels);
 	}
 }
 
@@ -83,8 +82,7 @@ static void test_no_lines(void)
 
 	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++)
 		CU_ASSERT_EQUAL(nccl_choice_read(&used, logs[i], strlen(logs[i])), -ENODATA);
-	CU_ASSERT_STRING_EQUAL(used.algo, "before");
-	CU_ASSERT_EQUAL(used.channels, 77);
+	UNIT_ALL(!strcmp(used.algo, "before"), used.channels == 77);
 }
 
 /* The log of four H200 that NCCL 2.28.9 wrote: nine calls of one size. */
@@ -98,10 +96,8 @@ static void test_real_log(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(in);
 	n = fread(text, 1, sizeof(text), in);
 	fclose(in);
-	CU_ASSERT_EQUAL(nccl_choice_read(&used, text, n), 0);
-	CU_ASSERT_STRING_EQUAL(used.algo, "Ring");
-	CU_ASSERT_STRING_EQUAL(used.proto, "LL");
-	CU_ASSERT_EQUAL(used.channels, 24);
+	UNIT_ALL(nccl_choice_read(&used, text, n) == 0, !strcmp(used.algo, "Ring"),
+		 !strcmp(used.proto, "LL"), used.channels == 24);
 }
 
 /* ---- the pass ---- */
@@ -262,9 +258,8 @@ static void take(const struct collective *c, enum mode mode, int agg, bool telli
 	CU_ASSERT_EQUAL_FATAL(buffers_init(&bench.buffers, &fake.be, 8, BUFFERS_POOL, 64), 0);
 	CU_ASSERT_EQUAL_FATAL(plan_init(&plan, &bench, &point, false), 0);
 	timing = (struct timing){ .plan = &plan, .mode = mode, .calls = 20, .samples = 1 };
-	CU_ASSERT_EQUAL(tuning_probe(&timing, &row), rc);
-	CU_ASSERT_PTR_EQUAL(bench.chain.watch, &watch);
-	CU_ASSERT_PTR_NULL(bench.chain.filter);
+	UNIT_ALL(tuning_probe(&timing, &row) == rc, bench.chain.watch == &watch,
+		 bench.chain.filter == NULL);
 	plan_release(&plan);
 	buffers_release(&bench.buffers);
 	fail_at = 0;
@@ -274,20 +269,16 @@ static void take(const struct collective *c, enum mode mode, int agg, bool telli
 static void test_pass(void)
 {
 	take(named("all_reduce"), MODE_STREAM, 1, true, 0);
-	CU_ASSERT_STRING_EQUAL(story, "<IW>[i]");
-	CU_ASSERT_EQUAL(kinds, 1u << CALL_ALL_REDUCE);
-	CU_ASSERT_STRING_EQUAL(row.used_algo, "Ring");
-	CU_ASSERT_STRING_EQUAL(row.used_proto, "LL");
-	CU_ASSERT_EQUAL(row.used_channels, 24);
-	CU_ASSERT_EQUAL(row.nccl_estimate_us, 12);
+	UNIT_ALL(!strcmp(story, "<IW>[i]"), kinds == (1u << CALL_ALL_REDUCE),
+		 !strcmp(row.used_algo, "Ring"), !strcmp(row.used_proto, "LL"),
+		 row.used_channels == 24, row.nccl_estimate_us == 12);
 	take(named("all_gather"), MODE_ISOLATED, 1, true, 0);
 	CU_ASSERT_STRING_EQUAL(story, "<IW>[i]");
 	take(named("reduce"), MODE_GRAPH, 1, true, 0);
 	CU_ASSERT_STRING_EQUAL(story, "<{I}LWF>[i]");
 	/* -m: the group as it is timed, its estimate shared out */
 	take(named("broadcast"), MODE_STREAM, 3, true, 0);
-	CU_ASSERT_STRING_EQUAL(story, "<(III)W>[(iii)]");
-	CU_ASSERT_EQUAL(row.nccl_estimate_us, 4);
+	UNIT_ALL(!strcmp(story, "<(III)W>[(iii)]"), row.nccl_estimate_us == 4);
 }
 
 /* A simulated send would stay queued in NCCL 2.28. */
@@ -297,13 +288,10 @@ static void test_no_estimate_of_sends(void)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		take(named(names[i]), MODE_STREAM, 1, true, 0);
-		CU_ASSERT_PTR_NULL(strchr(story, '['));
-		CU_ASSERT_EQUAL(story[0], '<');
-		CU_ASSERT_EQUAL(story[strlen(story) - 1], '>');
-		CU_ASSERT_TRUE(isnan(row.nccl_estimate_us));
+		UNIT_ALL(strchr(story, '[') == NULL, story[0] == '<',
+			 story[strlen(story) - 1] == '>', isnan(row.nccl_estimate_us));
 		CU_ASSERT_STRING_EQUAL(row.used_algo, "P2P"); /* known without a log */
-		CU_ASSERT_PTR_NULL(row.used_proto);
-		CU_ASSERT_EQUAL(row.used_channels, -1);
+		UNIT_ALL(row.used_proto == NULL, row.used_channels == -1);
 	}
 	CU_ASSERT_EQUAL(kinds, 1u << CALL_SEND | 1u << CALL_RECV);
 }
@@ -312,11 +300,8 @@ static void test_backend_without(void)
 {
 	row.used_algo = "stale";
 	take(named("all_reduce"), MODE_STREAM, 1, false, 0);
-	CU_ASSERT_STRING_EQUAL(story, "");
-	CU_ASSERT_PTR_NULL(row.used_algo);
-	CU_ASSERT_PTR_NULL(row.used_proto);
-	CU_ASSERT_EQUAL(row.used_channels, -1);
-	CU_ASSERT_TRUE(isnan(row.nccl_estimate_us));
+	UNIT_ALL(!strcmp(story, ""), row.used_algo == NULL, row.used_proto == NULL,
+		 row.used_channels == -1, isnan(row.nccl_estimate_us));
 }
 
 /* Whatever fails, the log is switched back and nothing is captured for ever. */

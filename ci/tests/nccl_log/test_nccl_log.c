@@ -22,30 +22,21 @@ static void test_real_facts(void)
 	const struct nccl_comm *comm;
 
 	read_real(&log);
-	CU_ASSERT_STRING_EQUAL(log.version, "2.28.9+cuda13.0");
-	CU_ASSERT_STRING_EQUAL(log.network, "Socket");
+	UNIT_ALL(!strcmp(log.version, "2.28.9+cuda13.0"), !strcmp(log.network, "Socket"));
 	/* Some of its lines follow the application's text without a newline ("-1vm:936:936"). */
-	CU_ASSERT_EQUAL(log.n_hosts, 1);
-	CU_ASSERT_STRING_EQUAL(log.hosts[0], "vm");
-	CU_ASSERT_EQUAL(log.unplaced, 0);
-	CU_ASSERT_EQUAL(log.n_warnings, 0);
+	UNIT_ALL(log.n_hosts == 1, !strcmp(log.hosts[0], "vm"), log.unplaced == 0,
+		 log.n_warnings == 0);
 	CU_ASSERT_EQUAL_FATAL(log.n_comms, 1);
 	comm = &log.comms[0];
-	CU_ASSERT_STRING_EQUAL(comm->id, "0xdf6d03630b7eecba");
-	CU_ASSERT_EQUAL(comm->nranks, 4);
-	CU_ASSERT_EQUAL(comm->nnodes, 1);
-	CU_ASSERT_EQUAL(comm->coll_channels, 24);
-	CU_ASSERT_EQUAL(comm->nvls_channels, 0);
-	CU_ASSERT_EQUAL(comm->pxn, 0);
-	CU_ASSERT_EQUAL(comm->gdr, 1);
+	UNIT_ALL(!strcmp(comm->id, "0xdf6d03630b7eecba"), comm->nranks == 4, comm->nnodes == 1,
+		 comm->coll_channels == 24, comm->nvls_channels == 0, comm->pxn == 0,
+		 comm->gdr == 1);
 	CU_ASSERT_EQUAL_FATAL(comm->n_says, 4);
 	CU_ASSERT_STRING_EQUAL(comm->says[3], "Connected all rings, use ring PXN 0 GDR 1");
 	CU_ASSERT_EQUAL_FATAL(comm->n_tunings, 1);
-	CU_ASSERT_STRING_EQUAL(comm->tunings[0].algorithm, "RING");
-	CU_ASSERT_STRING_EQUAL(comm->tunings[0].protocol, "LL");
-	CU_ASSERT_EQUAL(comm->tunings[0].bytes, 1048576);
-	CU_ASSERT_EQUAL(comm->tunings[0].high, 23);
-	CU_ASSERT_EQUAL(comm->tunings[0].count, 9);
+	UNIT_ALL(!strcmp(comm->tunings[0].algorithm, "RING"),
+		 !strcmp(comm->tunings[0].protocol, "LL"), comm->tunings[0].bytes == 1048576,
+		 comm->tunings[0].high == 23, comm->tunings[0].count == 9);
 	nccl_log_release(&log);
 }
 
@@ -62,16 +53,12 @@ static void test_real_ranks(void)
 		const struct nccl_member *member = nccl_comm_member(comm, r);
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(member);
-		CU_ASSERT_EQUAL(member->bus, buses[r]);
-		CU_ASSERT_EQUAL(member->dev, r);
-		CU_ASSERT_EQUAL(member->pid, 936);
-		CU_ASSERT_EQUAL(member->state, NCCL_STATE_DESTROYED);
-		CU_ASSERT_EQUAL(member->n_calls, 9);
+		UNIT_ALL(member->bus == buses[r], member->dev == r, member->pid == 936,
+			 member->state == NCCL_STATE_DESTROYED, member->n_calls == 9);
 		CU_ASSERT_DOUBLE_EQUAL(member->init, 0.94, 0.011);
 	}
-	CU_ASSERT_PTR_NULL(nccl_comm_member(comm, 4));
-	CU_ASSERT_EQUAL(comm->members[0]->calls[8].count, 262144);
-	CU_ASSERT_EQUAL(comm->members[0]->calls[8].dtype, 7);
+	UNIT_ALL(nccl_comm_member(comm, 4) == NULL, comm->members[0]->calls[8].count == 262144,
+		 comm->members[0]->calls[8].dtype == 7);
 	nccl_log_release(&log);
 }
 
@@ -99,22 +86,17 @@ static void check_job(const struct nccl_log *log)
 	const struct nccl_comm *comm = &log->comms[0];
 
 	CU_ASSERT_EQUAL_FATAL(log->n_comms, 1);
-	CU_ASSERT_EQUAL(log->n_hosts, 2);
-	CU_ASSERT_EQUAL(comm->nranks, 16);
-	CU_ASSERT_EQUAL(comm->nnodes, 2);
-	CU_ASSERT_EQUAL(comm->n_members, 16);
+	UNIT_ALL(log->n_hosts == 2, comm->nranks == 16, comm->nnodes == 2, comm->n_members == 16);
 	CU_ASSERT_EQUAL_FATAL(comm->n_rings, 2);
 	CU_ASSERT_EQUAL_FATAL(comm->rings[1].n, 16);
-	CU_ASSERT_TRUE(comm->rings[1].closed);
-	CU_ASSERT_FALSE(comm->rings[1].differs);
+	UNIT_ALL(comm->rings[1].closed, !comm->rings[1].differs);
 	for (int i = 0; i < 16; i++)
 		CU_ASSERT_EQUAL(comm->rings[1].order[i], i);
-	CU_ASSERT_EQUAL(comm->n_links, 32);
-	CU_ASSERT_STRING_EQUAL(nccl_comm_transport(comm, 0, 0, 1), "P2P/CUMEM");
-	CU_ASSERT_STRING_EQUAL(nccl_comm_transport(comm, 1, 7, 8), "NET/IB/0/GDRDMA");
-	CU_ASSERT_STRING_EQUAL(nccl_comm_transport(comm, 1, 15, 0), "NET/IB/0/GDRDMA");
-	CU_ASSERT_PTR_NULL(nccl_comm_transport(comm, 1, 1, 0));
-	CU_ASSERT_PTR_NULL(nccl_comm_transport(comm, 2, 0, 1));
+	UNIT_ALL(comm->n_links == 32, !strcmp(nccl_comm_transport(comm, 0, 0, 1), "P2P/CUMEM"),
+		 !strcmp(nccl_comm_transport(comm, 1, 7, 8), "NET/IB/0/GDRDMA"),
+		 !strcmp(nccl_comm_transport(comm, 1, 15, 0), "NET/IB/0/GDRDMA"),
+		 nccl_comm_transport(comm, 1, 1, 0) == NULL,
+		 nccl_comm_transport(comm, 2, 0, 1) == NULL);
 }
 
 static void test_prefixes(void)
@@ -230,9 +212,7 @@ static void test_cut_channel(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct nccl_ring *ring = read_ring(&log, cases[i].line, cases[i].ring_lines);
 
-		CU_ASSERT_EQUAL(ring->n, cases[i].n);
-		CU_ASSERT_EQUAL(ring->closed, cases[i].closed);
-		CU_ASSERT_FALSE(ring->differs);
+		UNIT_ALL(ring->n == cases[i].n, ring->closed == cases[i].closed, !ring->differs);
 		nccl_log_release(&log);
 	}
 	CU_ASSERT_TRUE(read_ring(&log, "Channel 00/01 : 0 2 1 ...", 13)->differs);
@@ -253,9 +233,8 @@ static void test_cut_trees(void)
 		sprintf(trees + strlen(trees), " [%d] 701/-1/-1->700->699", n++);
 	lines_say(&lines, 700, "%s", trees);
 	lines_read(&lines, &log);
-	CU_ASSERT_EQUAL(log.comms[0].n_trees, n - 1);
-	CU_ASSERT_EQUAL(log.comms[0].trees[0].up, 699);
-	CU_ASSERT_EQUAL(log.comms[0].trees[0].down[0], 701);
+	UNIT_ALL(log.comms[0].n_trees == n - 1, log.comms[0].trees[0].up == 699,
+		 log.comms[0].trees[0].down[0] == 701);
 	nccl_log_release(&log);
 }
 
@@ -278,12 +257,11 @@ static void test_split(void)
 		lines_say(&lines, r, "Ring 00 : %d -> %d -> %d", 1 - r / 2, r / 2, 1 - r / 2);
 	lines_read(&lines, &log);
 	CU_ASSERT_EQUAL_FATAL(log.n_comms, 3);
-	CU_ASSERT_STRING_EQUAL(log.comms[1].id, "split 1 of communicator 0, color 0");
-	CU_ASSERT_STRING_EQUAL(log.comms[2].id, "split 1 of communicator 0, color 1");
-	CU_ASSERT_EQUAL(log.comms[2].n_members, 2);
-	CU_ASSERT_EQUAL(log.comms[2].members[1]->pid, 1003);
-	CU_ASSERT_EQUAL(log.comms[0].n_rings, 0);
-	CU_ASSERT_TRUE(log.comms[2].n_rings == 1 && log.comms[2].rings[0].closed);
+	UNIT_ALL(!strcmp(log.comms[1].id, "split 1 of communicator 0, color 0"),
+		 !strcmp(log.comms[2].id, "split 1 of communicator 0, color 1"),
+		 log.comms[2].n_members == 2, log.comms[2].members[1]->pid == 1003,
+		 log.comms[0].n_rings == 0,
+		 log.comms[2].n_rings == 1 && log.comms[2].rings[0].closed);
 	nccl_log_release(&log);
 }
 
@@ -305,16 +283,13 @@ static void test_warnings(void)
 	fputs(text, lines.out);
 	lines_read(&lines, &log);
 	CU_ASSERT_EQUAL_FATAL(log.n_warnings, 2);
-	CU_ASSERT_STRING_EQUAL(log.warnings[0].where, "misc/socket.cc:71");
-	CU_ASSERT_STRING_EQUAL(log.warnings[0].text, "Accept failed");
-	CU_ASSERT_EQUAL(log.warnings[0].count, 3);
+	UNIT_ALL(!strcmp(log.warnings[0].where, "misc/socket.cc:71"),
+		 !strcmp(log.warnings[0].text, "Accept failed"), log.warnings[0].count == 3);
 	CU_ASSERT_EQUAL_FATAL(log.warnings[0].n_ranks, 2);
-	CU_ASSERT_EQUAL(log.warnings[0].ranks[0], 1);
-	CU_ASSERT_EQUAL(log.warnings[0].ranks[1], 3);
-	CU_ASSERT_FALSE(log.warnings[0].trace);
-	CU_ASSERT_TRUE(log.warnings[1].trace);
-	CU_ASSERT_STRING_EQUAL(log.warnings[1].where, "misc/socket.cc:571");
-	CU_ASSERT_STRING_EQUAL(log.warnings[1].text, "-> 6");
+	UNIT_ALL(log.warnings[0].ranks[0] == 1, log.warnings[0].ranks[1] == 3,
+		 !log.warnings[0].trace, log.warnings[1].trace,
+		 !strcmp(log.warnings[1].where, "misc/socket.cc:571"),
+		 !strcmp(log.warnings[1].text, "-> 6"));
 	nccl_log_release(&log);
 }
 

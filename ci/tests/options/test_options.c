@@ -15,17 +15,12 @@ static void test_lenient(void)
 	struct error err;
 	char buf[256];
 
-	CU_ASSERT_EQUAL(parse(&o, &all_reduce, "--budget .05 -b .5K -e 1K --good 1", buf,
-			      sizeof(buf), &err),
-			0);
-	CU_ASSERT_EQUAL(o.budget, .05);
-	CU_ASSERT_EQUAL(o.min_bytes, 512);
-	CU_ASSERT_EQUAL(o.good, 1);
-	CU_ASSERT_EQUAL(o.low, 1);
-	CU_ASSERT_EQUAL(parse(&o, &all_reduce, "--good 60", buf, sizeof(buf), &err), 0);
-	CU_ASSERT_EQUAL(o.low, 50);
-	CU_ASSERT_TRUE(parse(&o, &all_reduce, "--good 1 --low 2", buf, sizeof(buf), &err) < 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--low 2: must be at most --good"));
+	UNIT_ALL(parse(&o, &all_reduce, "--budget .05 -b .5K -e 1K --good 1", buf, sizeof(buf),
+		       &err) == 0,
+		 o.budget == .05, o.min_bytes == 512, o.good == 1, o.low == 1,
+		 parse(&o, &all_reduce, "--good 60", buf, sizeof(buf), &err) == 0, o.low == 50,
+		 parse(&o, &all_reduce, "--good 1 --low 2", buf, sizeof(buf), &err) < 0,
+		 strstr(err.text, "--low 2: must be at most --good") != NULL);
 }
 
 /* A field and what it must be; sizes are sizeof of the field, values compared as numbers. */
@@ -188,9 +183,7 @@ static void test_right(void)
 		memcpy(&value, (char *)&options + c->offset, c->size);
 		if (c->size < sizeof(want))
 			want &= ((uint64_t)1 << 8 * c->size) - 1;
-		CU_ASSERT_EQUAL(rc, 0);
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
-		CU_ASSERT_EQUAL(value, want);
+		UNIT_ALL(rc == 0, err.outcome == OUTCOME_OK, value == want);
 		if (rc || value != want)
 			fprintf(stderr, "\n%s: %s, %llu instead of %llu\n", c->line, err.text,
 				(unsigned long long)value, (unsigned long long)want);
@@ -208,41 +201,26 @@ static void test_text_and_reals(void)
 			      "--ci 0.5 --backend nccl",
 			      buf, sizeof(buf), &err),
 			0);
-	CU_ASSERT_STRING_EQUAL(o.out, "d");
-	CU_ASSERT_STRING_EQUAL(o.nccl_json, "a.json");
-	CU_ASSERT_STRING_EQUAL(o.expect, "hang:missing-call:1,3");
-	CU_ASSERT_STRING_EQUAL(o.backend, "nccl");
-	CU_ASSERT_EQUAL(o.budget, 2.5);
-	CU_ASSERT_EQUAL(o.ci_percent, 0.5);
-	CU_ASSERT_EQUAL(o.good, 80);
-	CU_ASSERT_EQUAL(o.low, 50);
-	CU_ASSERT_FALSE(o.vendor);
-	CU_ASSERT_EQUAL(o.spread, 1);
-	CU_ASSERT_EQUAL(o.matrix_scale, 1);
-	CU_ASSERT_EQUAL(o.min_bw, 0);
+	UNIT_ALL(!strcmp(o.out, "d"), !strcmp(o.nccl_json, "a.json"),
+		 !strcmp(o.expect, "hang:missing-call:1,3"), !strcmp(o.backend, "nccl"),
+		 o.budget == 2.5, o.ci_percent == 0.5, o.good == 80, o.low == 50, !o.vendor,
+		 o.spread == 1, o.matrix_scale == 1, o.min_bw == 0);
 
 	environment("NCCL_TESTS_ALLTOALLV_SPREAD=0.25;NCCL_TESTS_MIN_BW=1.5e2;NCCL_TESTS_ALLTOALLV_"
 		    "MATRIX_FILE=m",
 		    true);
-	CU_ASSERT_EQUAL(parse(&o, &alltoallv, "--csv c --json j --completion bash", buf,
-			      sizeof(buf), &err),
-			0);
-	CU_ASSERT_STRING_EQUAL(o.completion, "bash");
+	UNIT_ALL(parse(&o, &alltoallv, "--csv c --json j --completion bash", buf, sizeof(buf),
+		       &err) == 0,
+		 !strcmp(o.completion, "bash"));
 	CU_ASSERT_EQUAL(parse(&o, &alltoallv, "--csv c --json j --good 92.5 --low=92.5 --vendor",
 			      buf, sizeof(buf), &err),
 			0);
-	CU_ASSERT_EQUAL(o.good, 92.5);
-	CU_ASSERT_EQUAL(o.low, 92.5);
-	CU_ASSERT_TRUE(o.vendor);
+	UNIT_ALL(o.good == 92.5, o.low == 92.5, o.vendor);
 	environment(
 		"NCCL_TESTS_ALLTOALLV_SPREAD=;NCCL_TESTS_MIN_BW=;NCCL_TESTS_ALLTOALLV_MATRIX_FILE=",
 		false);
-	CU_ASSERT_STRING_EQUAL(o.csv, "c");
-	CU_ASSERT_STRING_EQUAL(o.json, "j");
-	CU_ASSERT_STRING_EQUAL(o.backend, "auto");
-	CU_ASSERT_EQUAL(o.spread, 0.25);
-	CU_ASSERT_EQUAL(o.min_bw, 150);
-	CU_ASSERT_STRING_EQUAL(o.matrix_file, "m");
+	UNIT_ALL(!strcmp(o.csv, "c"), !strcmp(o.json, "j"), !strcmp(o.backend, "auto"),
+		 o.spread == 0.25, o.min_bw == 150, !strcmp(o.matrix_file, "m"));
 }
 
 /* Words, defaults and flags are what the row itself accepts. */
@@ -263,13 +241,13 @@ static void test_table(void)
 	for (size_t i = 0; i < option_row_count; i++) {
 		const struct option_row *row = &option_rows[i];
 
-		CU_ASSERT_TRUE(row->help && *row->help && !strchr(row->help, '\n'));
-		CU_ASSERT_TRUE(row->min <= row->max && row->agree != AGREE_UNDECIDED);
-		CU_ASSERT_PTR_NOT_NULL(option_group_titles[row->group]);
-		CU_ASSERT_EQUAL(row->env, row->group == GROUP_ENVIRONMENT);
-		CU_ASSERT_TRUE(row->env ? !row->letter && !row->arg && !row->flag
-					: !row->arg != !row->flag);
-		CU_ASSERT_TRUE(values_allowed(row));
+		UNIT_ALL(row->help && *row->help && !strchr(row->help, '\n'),
+			 row->min <= row->max && row->agree != AGREE_UNDECIDED,
+			 option_group_titles[row->group] != NULL,
+			 row->env == (row->group == GROUP_ENVIRONMENT),
+			 row->env ? !row->letter && !row->arg && !row->flag
+				  : !row->arg != !row->flag,
+			 values_allowed(row));
 		for (size_t j = 0; j < i; j++)
 			CU_ASSERT_TRUE(strcmp(row->name, option_rows[j].name) != 0 &&
 				       (!row->letter || row->letter != option_rows[j].letter));
@@ -355,8 +333,7 @@ static void test_many_arguments(void)
 		argv[i] = (char *)(uintptr_t) "-b";
 		argv[i + 1] = (char *)(uintptr_t)(i == 999 ? "64" : "8");
 	}
-	CU_ASSERT_EQUAL(options_parse(&o, &all_reduce, 1001, argv, &err), 0);
-	CU_ASSERT_EQUAL(o.min_bytes, 64);
+	UNIT_ALL(options_parse(&o, &all_reduce, 1001, argv, &err) == 0, o.min_bytes == 64);
 }
 
 static char *help_text(const struct option_target *collective)
@@ -392,10 +369,9 @@ static void test_help(void)
 	}
 	free(text);
 	text = help_text(&all_gather);
-	CU_ASSERT_PTR_NULL(strstr(text, "--op="));
-	CU_ASSERT_PTR_NULL(strstr(text, "--root="));
-	CU_ASSERT_PTR_NULL(strstr(text, "NCCL_TESTS_ALLTOALLV_SPREAD"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "--datatype="));
+	UNIT_ALL(strstr(text, "--op=") == NULL, strstr(text, "--root=") == NULL,
+		 strstr(text, "NCCL_TESTS_ALLTOALLV_SPREAD") == NULL,
+		 strstr(text, "--datatype=") != NULL);
 	free(text);
 }
 
@@ -425,9 +401,8 @@ static void test_completion(void)
 	FILE *out = fdopen(fd, "w");
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	CU_ASSERT_EQUAL(options_print_completion(out, "zsh", "x_perf"), -EINVAL);
-	CU_ASSERT_EQUAL(ftell(out), 0);
-	CU_ASSERT_EQUAL(options_print_completion(out, "bash", "/opt/x_perf"), 0);
+	UNIT_ALL(options_print_completion(out, "zsh", "x_perf") == -EINVAL, ftell(out) == 0,
+		 options_print_completion(out, "bash", "/opt/x_perf") == 0);
 	fclose(out);
 	complete(path, "x_perf --mode gr", 2, answer, sizeof(answer));
 	CU_ASSERT_STRING_EQUAL(answer, "graph");

@@ -137,14 +137,5 @@ static void test_room(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "which settings matter", test_weights },
-		{ "who has what", test_compare },
-		{ "environment and files", test_read },
-		{ "long values, many values", test_room },
-	};
-
-	return unit_main("settings", cases, COUNT(cases));
-}
+UNIT_MAIN("settings", { "which settings matter", test_weights }, { "who has what", test_compare },
+	  { "environment and files", test_read }, { "long values, many values", test_room })

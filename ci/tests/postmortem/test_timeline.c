@@ -13,28 +13,17 @@ static void test_two_ranks(void)
 	CU_ASSERT_EQUAL(timeline.ndrawn, 2);
 	CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 2);
 	CU_ASSERT_EQUAL_FATAL(timeline.lanes[1].nspans, 1);
-	CU_ASSERT_FALSE(timeline.lanes[0].culprit);
-	CU_ASSERT_TRUE(timeline.lanes[1].culprit);
+	UNIT_ALL(!timeline.lanes[0].culprit, timeline.lanes[1].culprit);
 	s = timeline.lanes[0].spans; /* the first call shown is at 0; it waits 10 ms for rank 1 */
-	CU_ASSERT_EQUAL(s[0].enter, 0);
-	CU_ASSERT_EQUAL(s[0].joined, 10e6);
-	CU_ASSERT_EQUAL(s[0].leave, 20e6);
-	CU_ASSERT_EQUAL(s[0].state, SPAN_DONE);
+	UNIT_ALL(s[0].enter == 0, s[0].joined == 10e6, s[0].leave == 20e6, s[0].state == SPAN_DONE);
 	CU_ASSERT_EQUAL(s[1].enter, 30e6); /* never joined: waits to the verdict */
-	CU_ASSERT_EQUAL(s[1].joined, 90e6);
-	CU_ASSERT_EQUAL(s[1].leave, 90e6);
-	CU_ASSERT_EQUAL(s[1].state, SPAN_UNFINISHED);
+	UNIT_ALL(s[1].joined == 90e6, s[1].leave == 90e6, s[1].state == SPAN_UNFINISHED);
 	s = timeline.lanes[1].spans;
-	CU_ASSERT_EQUAL(s[0].enter, 10e6);
-	CU_ASSERT_EQUAL(s[0].joined, 10e6);
-	CU_ASSERT_EQUAL(timeline.end, 90e6);
-	CU_ASSERT_EQUAL(timeline.divergence, 30e6);
-	CU_ASSERT_EQUAL(timeline.hang, 30e6);
-	CU_ASSERT_EQUAL(timeline.lanes[0].wait_since, 25e6);
-	CU_ASSERT_TRUE(isnan(timeline.lanes[1].wait_since));
-	CU_ASSERT_STRING_EQUAL(timeline.lanes[0].note, "in call 2 for 60 ms");
-	CU_ASSERT_STRING_EQUAL(timeline.lanes[1].note, "in futex");
-	CU_ASSERT_STRING_EQUAL(timeline.notes, "");
+	UNIT_ALL(s[0].enter == 10e6, s[0].joined == 10e6, timeline.end == 90e6,
+		 timeline.divergence == 30e6, timeline.hang == 30e6,
+		 timeline.lanes[0].wait_since == 25e6, isnan(timeline.lanes[1].wait_since),
+		 !strcmp(timeline.lanes[0].note, "in call 2 for 60 ms"),
+		 !strcmp(timeline.lanes[1].note, "in futex"), !strcmp(timeline.notes, ""));
 	tear_down();
 }
 
@@ -130,9 +119,9 @@ static void test_trace(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(e);
 	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(e, "name")),
 			       "divergence: call 2 of communicator 0");
-	CU_ASSERT_EQUAL(json_number_value(json_object_get(e, "ts")), 30000);
-	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(event(top, "i", -1, 2), "name")),
-			       "verdict");
+	UNIT_ALL(json_number_value(json_object_get(e, "ts")) == 30000,
+		 !strcmp(json_string_value(json_object_get(event(top, "i", -1, 2), "name")),
+			 "verdict"));
 	json_decref(top);
 	tear_down();
 }
@@ -238,16 +227,14 @@ static void test_groups(void)
 		build();
 		CU_ASSERT_EQUAL_FATAL(timeline.lanes[0].nspans, 5);
 		s = timeline.lanes[0].spans;
-		CU_ASSERT_EQUAL(s[0].state, SPAN_DONE);
-		CU_ASSERT_EQUAL(s[1].state, SPAN_QUEUED);
-		CU_ASSERT_EQUAL(s[2].state, SPAN_QUEUED);
-		CU_ASSERT_EQUAL(s[2].leave, 4e6);
-		CU_ASSERT_EQUAL(s[3].state, waiting ? SPAN_UNFINISHED : SPAN_QUEUED);
-		CU_ASSERT_EQUAL(s[3].leave, waiting ? 90e6 : 11e6);
-		CU_ASSERT_EQUAL(s[4].state, waiting ? SPAN_UNFINISHED : SPAN_QUEUED);
-		CU_ASSERT_EQUAL(s[4].leave, waiting ? 90e6 : 12e6);
-		CU_ASSERT_STRING_EQUAL(timeline.lanes[0].note,
-				       waiting ? "in calls 4 and 5 for 80 ms" : "running");
+		UNIT_ALL(s[0].state == SPAN_DONE, s[1].state == SPAN_QUEUED,
+			 s[2].state == SPAN_QUEUED, s[2].leave == 4e6,
+			 s[3].state == (waiting ? SPAN_UNFINISHED : SPAN_QUEUED),
+			 s[3].leave == (waiting ? 90e6 : 11e6),
+			 s[4].state == (waiting ? SPAN_UNFINISHED : SPAN_QUEUED),
+			 s[4].leave == (waiting ? 90e6 : 12e6));
+		CU_ASSERT(!strcmp(timeline.lanes[0].note,
+				  waiting ? "in calls 4 and 5 for 80 ms" : "running"));
 		tear_down();
 	}
 }
@@ -339,10 +326,8 @@ static void test_window(void)
 	diagnosis.seq_low = 20;
 	diagnosis.hang_seq = 30;
 	build();
-	CU_ASSERT_EQUAL(timeline.lanes[0].nspans, 25);
-	CU_ASSERT_EQUAL(timeline.lanes[0].spans[0].call->seq, 16);
-	CU_ASSERT_EQUAL(timeline.lanes[1].nspans, 4);
-	CU_ASSERT_EQUAL(timeline.lanes[1].spans[0].call->seq, 6);
+	UNIT_ALL(timeline.lanes[0].nspans == 25, timeline.lanes[0].spans[0].call->seq == 16,
+		 timeline.lanes[1].nspans == 4, timeline.lanes[1].spans[0].call->seq == 6);
 	timeline_release(&timeline);
 	diagnosis.hang_seq = 10; /* the lower of the two */
 	build();
@@ -353,12 +338,11 @@ static void test_window(void)
 	for (uint64_t k = 41; k <= 90; k++)
 		add(0, k, k + 1);
 	build(); /* 90 calls: 63 and the last */
-	CU_ASSERT_EQUAL(timeline.lanes[0].nspans, TIMELINE_CALLS);
-	CU_ASSERT_EQUAL(timeline.lanes[0].spans[0].call->seq, 1);
-	CU_ASSERT_EQUAL(timeline.lanes[0].spans[62].call->seq, 63);
-	CU_ASSERT_EQUAL(timeline.lanes[0].spans[63].call->seq, 90);
-	CU_ASSERT_EQUAL(timeline.dropped, 26);
-	CU_ASSERT_PTR_NOT_NULL(strstr(timeline.notes, "26 calls are left out"));
+	UNIT_ALL(timeline.lanes[0].nspans == TIMELINE_CALLS,
+		 timeline.lanes[0].spans[0].call->seq == 1,
+		 timeline.lanes[0].spans[62].call->seq == 63,
+		 timeline.lanes[0].spans[63].call->seq == 90, timeline.dropped == 26,
+		 strstr(timeline.notes, "26 calls are left out") != NULL);
 	tear_down();
 }
 

@@ -68,9 +68,8 @@ static void check_bounds(void)
 	CU_ASSERT(timeline.end >= 0 && timeline.end < 1e15);
 	top = save_trace();
 	json_decref(top);
-	CU_ASSERT_EQUAL(stat(path_of("t.json"), &st), 0);
-	CU_ASSERT(st.st_size < 4 << 20);
-	CU_ASSERT(strlen(table()) < 1 << 19);
+	UNIT_ALL(stat(path_of("t.json"), &st) == 0, st.st_size < 4 << 20,
+		 strlen(table()) < 1 << 19);
 }
 
 static void test_hostile_times(void)
@@ -120,11 +119,8 @@ static void test_mad_clock(void)
 	evidence.ranks[1].calls[0].enqueued_ns += 86400000 * MS;
 	evidence.ranks[1].calls[0].returned_ns += 86400000 * MS;
 	build();
-	CU_ASSERT_EQUAL(timeline.lanes[0].nspans, 1);
-	CU_ASSERT_EQUAL(timeline.lanes[1].nspans, 0);
-	CU_ASSERT_EQUAL(timeline.lanes[2].nspans, 1);
-	CU_ASSERT_EQUAL(timeline.end, 90e6);
-	CU_ASSERT_EQUAL(timeline.dropped, 1);
+	UNIT_ALL(timeline.lanes[0].nspans == 1, timeline.lanes[1].nspans == 0,
+		 timeline.lanes[2].nspans == 1, timeline.end == 90e6, timeline.dropped == 1);
 	tear_down();
 }
 
@@ -135,10 +131,9 @@ static void test_empty(void)
 	diagnosis.seq_low = diagnosis.hang_seq = -1;
 	build();
 	check_bounds();
-	CU_ASSERT_EQUAL(timeline.end, 0);
-	CU_ASSERT_TRUE(isnan(timeline.divergence));
-	CU_ASSERT_PTR_NOT_NULL(strstr(table(), "lane,1,1,1,\"nothing known\""));
-	CU_ASSERT_PTR_NULL(strstr(table(), "\ncall,"));
+	UNIT_ALL(timeline.end == 0, isnan(timeline.divergence),
+		 strstr(table(), "lane,1,1,1,\"nothing known\"") != NULL,
+		 strstr(table(), "\ncall,") == NULL);
 	tear_down();
 	set_up(1);
 	evidence.nranks = 0;
@@ -164,8 +159,7 @@ static void test_breaks(void)
 	CU_ASSERT_EQUAL_FATAL(timeline.nbreaks, 1);
 	CU_ASSERT_EQUAL(timeline.breaks[0].low,
 			17e6); /* the first call shown is number 7, at 13 ms */
-	CU_ASSERT_EQUAL(timeline.breaks[0].high, timeline.end);
-	CU_ASSERT_EQUAL(timeline.end, 3600e9 - 13e6);
+	UNIT_ALL(timeline.breaks[0].high == timeline.end, timeline.end == 3600e9 - 13e6);
 	tear_down();
 	play_two(); /* nothing stands out */
 	CU_ASSERT_EQUAL(timeline.nbreaks, 0);

@@ -150,8 +150,7 @@ static char *take(pid_t pid)
 	tasks_run(&task, 1, 1, 10, 10);
 	text = stacks_result(&task);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	CU_ASSERT(clock_seconds() - begin < 10);
-	CU_ASSERT(strlen(text) <= STACKS_BYTES);
+	UNIT_ALL(clock_seconds() - begin < 10, strlen(text) <= STACKS_BYTES);
 	return text;
 }
 
@@ -211,8 +210,7 @@ static void test_functions(void)
 		CU_ASSERT_TRUE(stacks_stuck_on(text, line, sizeof(line)));
 		CU_ASSERT_EQUAL(strncmp(line, cases[i].name, strlen(cases[i].name)), 0);
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, "_start+0x")); /* all the way down */
-		CU_ASSERT_NOT_EQUAL(state_of(pid), 'T');
-		CU_ASSERT_NOT_EQUAL(state_of(pid), 't');
+		UNIT_ALL(state_of(pid) != 'T', state_of(pid) != 't');
 		free(text);
 		end(pid);
 	}
@@ -227,11 +225,8 @@ static void test_goes_on(void)
 
 	for (int i = 0; i < 5; i++)
 		free(take(pid));
-	CU_ASSERT_EQUAL(write(from_parent[1], &byte, 1), 1);
-	CU_ASSERT_EQUAL(read(to_parent[0], &back, 1), 1);
-	CU_ASSERT_EQUAL(back, 'x');
-	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
-	CU_ASSERT_EQUAL(status, 0);
+	UNIT_ALL(write(from_parent[1], &byte, 1) == 1, read(to_parent[0], &back, 1) == 1,
+		 back == 'x', waitpid(pid, &status, 0) == pid, status == 0);
 	end(pid);
 }
 
@@ -279,8 +274,7 @@ static void test_dead(void)
 	while (state_of(pid) != 'Z')
 		clock_nap(0.01);
 	text = take(pid);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, ": it is dead\n"));
-	CU_ASSERT_PTR_NULL(strstr(text, "#0"));
+	UNIT_ALL(strstr(text, ": it is dead\n") != NULL, strstr(text, "#0") == NULL);
 	free(text);
 	end(pid);
 	text = take(pid);
@@ -302,9 +296,8 @@ static void test_stopped(void)
 	kill(pid, SIGSTOP);
 	CU_ASSERT_EQUAL(waitpid(pid, &status, WUNTRACED), pid);
 	text = take(pid);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "it is stopped (SIGSTOP)"));
-	CU_ASSERT_EQUAL(state_of(pid), 'T');
-	CU_ASSERT_EQUAL(waitpid(pid, &status, WNOHANG | WUNTRACED | WCONTINUED), 0);
+	UNIT_ALL(strstr(text, "it is stopped (SIGSTOP)") != NULL, state_of(pid) == 'T',
+		 waitpid(pid, &status, WNOHANG | WUNTRACED | WCONTINUED) == 0);
 	free(text);
 	end(pid);
 }

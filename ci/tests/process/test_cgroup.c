@@ -70,19 +70,14 @@ static void test_make(void)
 	struct cgroup one, two;
 	char own[CGROUP_PATH], path[CGROUP_PATH];
 
-	CU_ASSERT_EQUAL(cgroup_own(own, sizeof(own)), 0);
-	CU_ASSERT(there(own));
-	CU_ASSERT(cgroup_oom_kills(own) >= -1);
+	UNIT_ALL(cgroup_own(own, sizeof(own)) == 0, there(own), cgroup_oom_kills(own) >= -1);
 	CU_ASSERT_EQUAL_FATAL(cgroup_make(&one, "one", NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(cgroup_make(&two, "two", NULL), 0);
-	CU_ASSERT_STRING_NOT_EQUAL(one.path, two.path);
-	CU_ASSERT_STRING_EQUAL(one.link, "");
-	CU_ASSERT(there(one.path) && there(two.path));
-	CU_ASSERT_EQUAL(cgroup_oom_kills(one.path), 0);
+	UNIT_ALL(strcmp(one.path, two.path) != 0, !strcmp(one.link, ""),
+		 there(one.path) && there(two.path), cgroup_oom_kills(one.path) == 0);
 	strcpy(path, one.path);
 	cgroup_remove(&one);
-	CU_ASSERT(!there(path));
-	CU_ASSERT_STRING_EQUAL(one.path, "");
+	UNIT_ALL(!there(path), !strcmp(one.path, ""));
 	cgroup_remove(&one); /* nothing more to do */
 	cgroup_remove(&two);
 }
@@ -91,12 +86,10 @@ static void test_nowhere(void)
 {
 	struct cgroup cgroup;
 
-	CU_ASSERT_EQUAL(cgroup_enter("/nowhere"), -ENOENT);
-	CU_ASSERT(cgroup_limit("/nowhere", 1) < 0);
-	CU_ASSERT_EQUAL(cgroup_oom_kills("/nowhere"), -1);
+	UNIT_ALL(cgroup_enter("/nowhere") == -ENOENT, cgroup_limit("/nowhere", 1) < 0,
+		 cgroup_oom_kills("/nowhere") == -1);
 	/* without a place for the link there is no cgroup either */
-	CU_ASSERT(cgroup_make(&cgroup, "x", "/nowhere") < 0);
-	CU_ASSERT_STRING_EQUAL(cgroup.path, "");
+	UNIT_ALL(cgroup_make(&cgroup, "x", "/nowhere") < 0, !strcmp(cgroup.path, ""));
 }
 
 /* The kernel kills who takes more than the limit, nobody else, and counts it. */
@@ -106,9 +99,8 @@ static void test_limit(void)
 	int status;
 
 	CU_ASSERT_EQUAL_FATAL(cgroup_make(&cgroup, "limit", NULL), 0);
-	CU_ASSERT_EQUAL(in_child(cgroup.path, 0, 8 << 20), 0);
-	CU_ASSERT_EQUAL(in_child(cgroup.path, 64 << 20, 8 << 20), 0);
-	CU_ASSERT_EQUAL(cgroup_oom_kills(cgroup.path), 0);
+	UNIT_ALL(in_child(cgroup.path, 0, 8 << 20) == 0,
+		 in_child(cgroup.path, 64 << 20, 8 << 20) == 0, cgroup_oom_kills(cgroup.path) == 0);
 	status = in_child(cgroup.path, 8 << 20, 256 << 20);
 	CU_ASSERT(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	CU_ASSERT_EQUAL(cgroup_oom_kills(cgroup.path), 1);
@@ -166,17 +158,14 @@ static void test_supervisor(void)
 
 	CU_ASSERT_EQUAL_FATAL(cgroup_make(&cgroup, "rank", NULL), 0);
 	job.cgroup = hooks.cgroup = cgroup.path;
-	CU_ASSERT_EQUAL(supervisor_run(&hooks, rank_main, &job, &err), 0);
-	CU_ASSERT(WIFSIGNALED(look.status) && WTERMSIG(look.status) == SIGKILL);
-	CU_ASSERT_EQUAL(look.oom_kills, 1);
+	UNIT_ALL(supervisor_run(&hooks, rank_main, &job, &err) == 0,
+		 WIFSIGNALED(look.status) && WTERMSIG(look.status) == SIGKILL, look.oom_kills == 1);
 	/* the count of before is no evidence for this death */
 	job.bytes = 0;
-	CU_ASSERT_EQUAL(supervisor_run(&hooks, rank_main, &job, &err), 0);
-	CU_ASSERT(WIFSIGNALED(look.status) && WTERMSIG(look.status) == SIGKILL);
-	CU_ASSERT_EQUAL(look.oom_kills, 0);
+	UNIT_ALL(supervisor_run(&hooks, rank_main, &job, &err) == 0,
+		 WIFSIGNALED(look.status) && WTERMSIG(look.status) == SIGKILL, look.oom_kills == 0);
 	hooks.cgroup = NULL;
-	CU_ASSERT_EQUAL(supervisor_run(&hooks, rank_main, &job, &err), 0);
-	CU_ASSERT_EQUAL(look.oom_kills, 0);
+	UNIT_ALL(supervisor_run(&hooks, rank_main, &job, &err) == 0, look.oom_kills == 0);
 	cgroup_remove(&cgroup);
 }
 
@@ -213,8 +202,7 @@ static void test_keeper(void)
 	CU_ASSERT(there(path) && there(folder_path));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	CU_ASSERT(gone_soon(folder_path));
-	CU_ASSERT(!there(path));
+	UNIT_ALL(gone_soon(folder_path), !there(path));
 }
 
 /* A link that somebody else put there leads nowhere that we would remove. */
@@ -225,10 +213,8 @@ static void test_foreign_link(void)
 	CU_ASSERT_EQUAL_FATAL(unit_folder(dir), 0);
 	snprintf(inside, sizeof(inside), "%s/other", dir);
 	snprintf(link, sizeof(link), "%s/cgroup-1", dir);
-	CU_ASSERT_EQUAL(mkdir(inside, 0700), 0);
-	CU_ASSERT_EQUAL(symlink(inside, link), 0);
-	CU_ASSERT_EQUAL(cgroup_remove_link(link), 0);
-	CU_ASSERT(there(inside));
+	UNIT_ALL(mkdir(inside, 0700) == 0, symlink(inside, link) == 0,
+		 cgroup_remove_link(link) == 0, there(inside));
 	unlink(link);
 	CU_ASSERT_EQUAL(cgroup_remove_link(link), 0); /* no link at all */
 	rmdir(inside);

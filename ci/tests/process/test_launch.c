@@ -100,11 +100,10 @@ static void test_detect(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct launch launch = detect(cases[i].variables);
 
-		CU_ASSERT_EQUAL(launch.launched, cases[i].launched);
-		CU_ASSERT_EQUAL(launch.announced, cases[i].announced);
-		CU_ASSERT_EQUAL(launch.rank, cases[i].rank);
-		CU_ASSERT(!launch.own);
-		CU_ASSERT(strlen(launch.key) > 0 && strlen(launch.key) < sizeof(launch.key));
+		UNIT_ALL(launch.launched == cases[i].launched,
+			 launch.announced == cases[i].announced, launch.rank == cases[i].rank,
+			 !launch.own,
+			 strlen(launch.key) > 0 && strlen(launch.key) < sizeof(launch.key));
 	}
 	clean_environment();
 }
@@ -125,8 +124,7 @@ static void test_key(void)
 		setenv(variables[i][0], variables[i][1], 1);
 		launch_detect(&launch);
 		launch_detect(&other);
-		CU_ASSERT_STRING_EQUAL(launch.key, other.key);
-		CU_ASSERT_STRING_NOT_EQUAL(launch.key, bare);
+		UNIT_ALL(!strcmp(launch.key, other.key), strcmp(launch.key, bare) != 0);
 		setenv("OMPI_COMM_WORLD_RANK", "3", 1); /* ranks of one run have one key */
 		launch_detect(&other);
 		CU_ASSERT_STRING_EQUAL(launch.key, other.key);
@@ -137,8 +135,7 @@ static void test_key(void)
 	clean_environment();
 	setenv("HANGAR_RUN_KEY", "0123456789abcdef", 1);
 	launch_detect(&launch);
-	CU_ASSERT_STRING_EQUAL(launch.key, "0123456789abcdef");
-	CU_ASSERT(launch.own);
+	UNIT_ALL(!strcmp(launch.key, "0123456789abcdef"), launch.own);
 	setenv("HANGAR_RUN_KEY", "0123456789012345678901234567890123456789", 1);
 	launch_detect(&launch);
 	CU_ASSERT_EQUAL(strlen(launch.key), 32);
@@ -201,15 +198,13 @@ static void test_ranks_of_cores(void)
 	cpu_set_t all, one;
 
 	CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(all), &all), 0);
-	CU_ASSERT_EQUAL(cores, CPU_COUNT(&all));
-	CU_ASSERT_EQUAL(launch_ranks(&options, 0, &err), ranks);
+	UNIT_ALL(cores == CPU_COUNT(&all), launch_ranks(&options, 0, &err) == ranks);
 	CPU_ZERO(&one);
 	for (size_t i = 0; CPU_COUNT(&one) == 0; i++)
 		if (CPU_ISSET(i, &all))
 			CPU_SET(i, &one);
 	CU_ASSERT_EQUAL_FATAL(sched_setaffinity(0, sizeof(one), &one), 0);
-	CU_ASSERT_EQUAL(launch_cores(), 1);
-	CU_ASSERT_EQUAL(launch_ranks(&options, 0, &err), 2);
+	UNIT_ALL(launch_cores() == 1, launch_ranks(&options, 0, &err) == 2);
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
@@ -321,15 +316,13 @@ static void test_command(void)
 	CU_ASSERT_STRING_EQUAL(strstr(text, "\n./prog\n"), "\n./prog\n-b\ntwo words\n--\n");
 	CU_ASSERT_EQUAL(strstr(text, "\n--allow-run-as-root\n") != NULL, geteuid() == 0);
 	text = contents("notes.environment");
-	CU_ASSERT_PTR_NULL(strstr(text, "SLURM_"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "HANGAR_PROGRESS=0\n"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "HANGAR_RUN_KEY="));
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents("stderr"), "running: mpirun --quiet -np 3 "));
+	UNIT_ALL(strstr(text, "SLURM_") == NULL, strstr(text, "HANGAR_PROGRESS=0\n") != NULL,
+		 strstr(text, "HANGAR_RUN_KEY=") != NULL,
+		 strstr(contents("stderr"), "running: mpirun --quiet -np 3 ") != NULL);
 	/* the run's folder was there and is gone */
 	snprintf(shm, sizeof(shm), "%s", contents("notes.ready"));
 	shm[strcspn(shm, "\n")] = '\0';
-	CU_ASSERT_EQUAL(strncmp(shm, "/dev/shm/hangar-", 16), 0);
-	CU_ASSERT(stat(shm, &st) < 0);
+	UNIT_ALL(strncmp(shm, "/dev/shm/hangar-", 16) == 0, stat(shm, &st) < 0);
 	text = contents("notes.arguments");
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, shm));
 }
@@ -415,8 +408,7 @@ static void test_slow_reader(void)
 	while (read(ends[0], text, sizeof(text)) > 0)
 		;
 	close(ends[0]);
-	CU_ASSERT_EQUAL(unit_ended(pid, 10), 9);
-	CU_ASSERT(clock_seconds() - began > 7);
+	UNIT_ALL(unit_ended(pid, 10) == 9, clock_seconds() - began > 7);
 }
 
 static void test_no_mpirun(void)

@@ -85,8 +85,7 @@ static void test_last_one_out(void)
 		CU_ASSERT(fcntl(folders[i].fd, F_GETFD) & FD_CLOEXEC);
 		CU_ASSERT(!run_folder_deserted(&folders[0]));
 	}
-	CU_ASSERT_EQUAL(stat(path_of(key), &st), 0);
-	CU_ASSERT_EQUAL(st.st_mode & 0777, 0700);
+	UNIT_ALL(stat(path_of(key), &st) == 0, (st.st_mode & 0777) == 0700);
 	touch(folders[0].path, "segment");
 	snprintf(sub, sizeof(sub), "%s/sub", folders[0].path);
 	CU_ASSERT_EQUAL(mkdir(sub, 0700), 0);
@@ -94,12 +93,10 @@ static void test_last_one_out(void)
 	run_folder_release(&folders[1]);
 	CU_ASSERT_EQUAL(folders[1].fd, -1);
 	run_folder_release(&folders[1]);
-	CU_ASSERT(there(path_of(key)));
-	CU_ASSERT(!run_folder_deserted(&folders[1]));
-	CU_ASSERT(!run_folder_deserted(&folders[2]));
+	UNIT_ALL(there(path_of(key)), !run_folder_deserted(&folders[1]),
+		 !run_folder_deserted(&folders[2]));
 	run_folder_release(&folders[0]);
-	CU_ASSERT(there(path_of(key)));
-	CU_ASSERT(run_folder_deserted(&folders[2]));
+	UNIT_ALL(there(path_of(key)), run_folder_deserted(&folders[2]));
 	run_folder_release(&folders[2]);
 	CU_ASSERT(gone_soon(path_of(key)));
 }
@@ -174,11 +171,9 @@ static void test_stale(void)
 		pause();
 		_exit(0);
 	}
-	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
-	CU_ASSERT(!there(path_of(dead)));
+	UNIT_ALL(read(ready[0], &byte, 1) == 1, !there(path_of(dead)));
 	touch(path_of(living), "segment");
-	CU_ASSERT_EQUAL(run_folder_open(&folder, new_key(), &err), 0);
-	CU_ASSERT(there(path_of(living)));
+	UNIT_ALL(run_folder_open(&folder, new_key(), &err) == 0, there(path_of(living)));
 	run_folder_release(&folder);
 	CU_ASSERT(there(path_of(living)));
 	kill(pid, SIGKILL);
@@ -226,8 +221,7 @@ static void test_keeper(void)
 		closed.fd = ends[0];
 		CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
 		if (status != W_EXITCODE(77, 0)) {
-			CU_ASSERT_EQUAL(status, 0);
-			CU_ASSERT(gone_soon(path_of(key)));
+			UNIT_ALL(status == 0, gone_soon(path_of(key)));
 			CU_ASSERT_EQUAL(poll(&closed, 1, 1000), 1); /* nobody holds the pipe */
 		}
 		close(ends[0]);
@@ -243,17 +237,13 @@ static void test_links(void)
 	CU_ASSERT_EQUAL_FATAL(unit_folder(outside), 0);
 	touch(outside, "precious");
 	snprintf(stale, sizeof(stale), "%s", new_key());
-	CU_ASSERT_EQUAL(symlink(outside, path_of(stale)), 0);
-	CU_ASSERT(run_folder_open(&folder, stale, &err) < 0);
-	CU_ASSERT_EQUAL(folder.fd, -1);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, stale));
-	CU_ASSERT_EQUAL(run_folder_open(&folder, new_key(), &err), 0);
+	UNIT_ALL(symlink(outside, path_of(stale)) == 0, run_folder_open(&folder, stale, &err) < 0,
+		 folder.fd == -1, err.outcome == OUTCOME_INTERNAL, strstr(err.text, stale) != NULL,
+		 run_folder_open(&folder, new_key(), &err) == 0);
 	snprintf(link_path, sizeof(link_path), "%s/link", folder.path);
 	CU_ASSERT_EQUAL(symlink(outside, link_path), 0);
 	run_folder_release(&folder);
-	CU_ASSERT(gone_soon(path_of(key)));
-	CU_ASSERT(there(path_of(stale)));
+	UNIT_ALL(gone_soon(path_of(key)), there(path_of(stale)));
 	unlink(path_of(stale));
 	snprintf(link_path, sizeof(link_path), "%s/precious", outside);
 	CU_ASSERT(there(link_path));
@@ -290,11 +280,9 @@ static void test_foreign(void)
 	if (geteuid() != 0)
 		return; /* only root can make one */
 	snprintf(foreign, sizeof(foreign), "%s", new_key());
-	CU_ASSERT_EQUAL(mkdir(path_of(foreign), 0777), 0);
-	CU_ASSERT_EQUAL(chown(path_of(foreign), 65534, 65534), 0);
-	CU_ASSERT(run_folder_open(&folder, foreign, &err) < 0);
-	CU_ASSERT(there(path_of(foreign)));
-	CU_ASSERT_EQUAL(run_folder_open(&folder, new_key(), &err), 0);
+	UNIT_ALL(mkdir(path_of(foreign), 0777) == 0, chown(path_of(foreign), 65534, 65534) == 0,
+		 run_folder_open(&folder, foreign, &err) < 0, there(path_of(foreign)),
+		 run_folder_open(&folder, new_key(), &err) == 0);
 	run_folder_release(&folder);
 	CU_ASSERT(there(path_of(foreign)));
 	rmdir(path_of(foreign));
@@ -329,10 +317,7 @@ static void test_mapped_files(void)
 	leftovers_note(&leftovers, getpid());
 	CU_ASSERT_EQUAL(leftovers.n, 2);
 	leftovers_remove(&leftovers);
-	CU_ASSERT_EQUAL(leftovers.n, 0);
-	CU_ASSERT(!there(mapped));
-	CU_ASSERT(!there(twice));
-	CU_ASSERT(there(other));
+	UNIT_ALL(leftovers.n == 0, !there(mapped), !there(twice), there(other));
 	unlink(other);
 	for (int i = 0; i < 4; i++)
 		munmap(maps[i], 4096);
@@ -368,8 +353,7 @@ static void test_no_process(void)
 	struct leftovers leftovers;
 
 	leftovers_note(&leftovers, -1);
-	CU_ASSERT_EQUAL(leftovers.n, 0);
-	CU_ASSERT_PTR_NULL(leftovers.paths);
+	UNIT_ALL(leftovers.n == 0, leftovers.paths == NULL);
 	leftovers_remove(&leftovers);
 }
 
@@ -384,8 +368,7 @@ static void test_no_keeper(void)
 		if (pid == 0)
 			clock_nap(0.002);
 	}
-	CU_ASSERT_EQUAL(pid, -1);
-	CU_ASSERT_EQUAL(errno, ECHILD);
+	UNIT_ALL(pid == -1, errno == ECHILD);
 }
 
 int main(void)

@@ -136,11 +136,9 @@ static void test_exit_codes(void)
 
 	for (int i = 0; i < 3; i++) {
 		set_up();
-		CU_ASSERT_EQUAL(unit_ended(start(exit_with, &codes[i]), 3), codes[i]);
-		CU_ASSERT(WIFEXITED(board->wait_status));
-		CU_ASSERT_EQUAL(WEXITSTATUS(board->wait_status), codes[i]);
-		CU_ASSERT_EQUAL(board->changes, 1);
-		CU_ASSERT_EQUAL(board->running, 0);
+		UNIT_ALL(unit_ended(start(exit_with, &codes[i]), 3) == codes[i],
+			 WIFEXITED(board->wait_status), WEXITSTATUS(board->wait_status) == codes[i],
+			 board->changes == 1, board->running == 0);
 	}
 }
 
@@ -154,9 +152,8 @@ static void test_killed(void)
 	CU_ASSERT_EQUAL(board->blocked, 0); /* the rank has the mask that the supervisor had */
 	CU_ASSERT_EQUAL(board->group, 1);
 	kill(board->rank, SIGKILL);
-	CU_ASSERT_EQUAL(unit_ended(pid, 3), 70);
-	CU_ASSERT(WIFSIGNALED(board->wait_status));
-	CU_ASSERT_EQUAL(WTERMSIG(board->wait_status), SIGKILL);
+	UNIT_ALL(unit_ended(pid, 3) == 70, WIFSIGNALED(board->wait_status),
+		 WTERMSIG(board->wait_status) == SIGKILL);
 }
 
 static int sleep_with_much_memory(void *arg)
@@ -184,11 +181,8 @@ static void test_killed_slowly(void)
 	for (begin = clock_seconds(); !board->ready && clock_seconds() < begin + 10;)
 		clock_nap(0.001);
 	kill(board->rank, SIGKILL);
-	CU_ASSERT_EQUAL(unit_ended(pid, 3), 70);
-	CU_ASSERT_EQUAL(board->gone, 0);
-	CU_ASSERT(WIFSIGNALED(board->wait_status));
-	CU_ASSERT_EQUAL(WTERMSIG(board->wait_status), SIGKILL);
-	CU_ASSERT(gone(board->rank));
+	UNIT_ALL(unit_ended(pid, 3) == 70, board->gone == 0, WIFSIGNALED(board->wait_status),
+		 WTERMSIG(board->wait_status) == SIGKILL, gone(board->rank));
 	interval_ms = 50;
 }
 
@@ -213,8 +207,7 @@ static void test_stop_and_continue(void)
 	kill(board->rank, SIGSTOP);
 	SOON(board->stops == 3);
 	board->end_with = 10; /* ends a stopped rank too */
-	CU_ASSERT_EQUAL(unit_ended(pid, 3), 10);
-	CU_ASSERT(gone(board->rank));
+	UNIT_ALL(unit_ended(pid, 3) == 10, gone(board->rank));
 }
 
 /* The hooks end the run while the rank is at work; a descriptor wakes them. */
@@ -230,10 +223,8 @@ static void test_hooks_end_it(void)
 	SOON(board->ready && board->rank > 0);
 	board->end_with = 42;
 	begin = clock_seconds();
-	CU_ASSERT_EQUAL(write(wake, &one, sizeof(one)), (ssize_t)sizeof(one));
-	CU_ASSERT_EQUAL(unit_ended(pid, 3), 42);
-	CU_ASSERT(clock_seconds() - begin < 0.3);
-	CU_ASSERT(gone(board->rank));
+	UNIT_ALL(write(wake, &one, sizeof(one)) == (ssize_t)sizeof(one), unit_ended(pid, 3) == 42,
+		 clock_seconds() - begin < 0.3, gone(board->rank));
 	close(wake);
 	wake = -1;
 }
@@ -249,8 +240,7 @@ static void test_signals(void)
 		pid = start(sleep_long, NULL);
 		SOON(board->ready && board->rank > 0);
 		kill(pid, signals[i]);
-		CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + signals[i]);
-		CU_ASSERT(gone(board->rank));
+		UNIT_ALL(unit_ended(pid, 3) == 128 + signals[i], gone(board->rank));
 	}
 }
 
@@ -270,8 +260,7 @@ static void test_supervisor_killed(void)
 	SOON(board->ready && board->rank > 0);
 	rank = board->rank;
 	kill(pid, SIGKILL);
-	CU_ASSERT_EQUAL(unit_ended(pid, 3), 128 + SIGKILL);
-	CU_ASSERT_EQUAL(unit_ended(rank, 3), 128 + SIGKILL);
+	UNIT_ALL(unit_ended(pid, 3) == 128 + SIGKILL, unit_ended(rank, 3) == 128 + SIGKILL);
 	adopt(false);
 }
 
@@ -297,8 +286,7 @@ static void test_launcher_killed(void)
 	SOON(board->ready && board->rank > 0);
 	kill(launcher, SIGKILL);
 	unit_ended(launcher, 3);
-	CU_ASSERT_EQUAL(unit_ended(supervisor, 3), 1);
-	CU_ASSERT(gone(board->rank));
+	UNIT_ALL(unit_ended(supervisor, 3) == 1, gone(board->rank));
 	adopt(false);
 	close(tell[0]);
 	close(tell[1]);
@@ -342,8 +330,7 @@ static void test_grandchild(void)
 	pid = start(fork_and_sleep, NULL);
 	SOON(board->ready && board->grandchild > 0);
 	board->end_with = 10;
-	CU_ASSERT_EQUAL(unit_ended(pid, 3), 10);
-	CU_ASSERT_EQUAL(unit_ended(board->grandchild, 3), 128 + SIGKILL);
+	UNIT_ALL(unit_ended(pid, 3) == 10, unit_ended(board->grandchild, 3) == 128 + SIGKILL);
 	adopt(false);
 }
 

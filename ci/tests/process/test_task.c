@@ -84,8 +84,7 @@ static void free_texts(struct task *tasks, size_t n)
 	for (size_t i = 0; i < n; i++)
 		free(tasks[i].text);
 	/* nobody of them is left, not even as a zombie */
-	CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
-	CU_ASSERT_EQUAL(errno, ECHILD);
+	UNIT_ALL(waitpid(-1, NULL, WNOHANG) == -1, errno == ECHILD);
 }
 
 static void test_ends(void)
@@ -108,10 +107,9 @@ static void test_ends(void)
 	seconds = timed(tasks, N, N, 0.3, 5);
 	CU_ASSERT(seconds >= 0.3 && seconds < 2);
 	for (int i = 0; i < N; i++) {
-		CU_ASSERT_EQUAL(tasks[i].end, cases[i].end);
-		CU_ASSERT_STRING_EQUAL(tasks[i].text, cases[i].text);
-		CU_ASSERT_EQUAL(tasks[i].bytes, strlen(cases[i].text));
-		CU_ASSERT(tasks[i].seconds > 0 && tasks[i].seconds < 2);
+		UNIT_ALL(tasks[i].end == cases[i].end, !strcmp(tasks[i].text, cases[i].text),
+			 tasks[i].bytes == strlen(cases[i].text),
+			 tasks[i].seconds > 0 && tasks[i].seconds < 2);
 	}
 	free_texts(tasks, N);
 }
@@ -128,13 +126,11 @@ static void test_turns(void)
 	seconds = timed(tasks, 6, 2, 0.5, 0.9);
 	CU_ASSERT(seconds >= 0.9 && seconds < 2);
 	for (int i = 0; i < 4; i++) {
-		CU_ASSERT_EQUAL(tasks[i].end, TASK_CUT);
-		CU_ASSERT_PTR_NOT_NULL(tasks[i].text);
+		UNIT_ALL(tasks[i].end == TASK_CUT, tasks[i].text != NULL);
 	}
 	CU_ASSERT(tasks[2].seconds < tasks[0].seconds);
 	for (int i = 4; i < 6; i++) {
-		CU_ASSERT_EQUAL(tasks[i].end, TASK_NEVER);
-		CU_ASSERT_PTR_NULL(tasks[i].text);
+		UNIT_ALL(tasks[i].end == TASK_NEVER, tasks[i].text == NULL);
 	}
 	free_texts(tasks, 6);
 }
@@ -147,8 +143,7 @@ static void test_many(void)
 		tasks[i] = (struct task){ .run = say, .arg = "many", .limit = 4 };
 	CU_ASSERT(timed(tasks, 50, 3, 5, 20) < 20);
 	for (int i = 0; i < 50; i++) {
-		CU_ASSERT_EQUAL(tasks[i].end, TASK_DONE);
-		CU_ASSERT_STRING_EQUAL(tasks[i].text, "many");
+		UNIT_ALL(tasks[i].end == TASK_DONE, !strcmp(tasks[i].text, "many"));
 	}
 	free_texts(tasks, 50);
 }
@@ -159,8 +154,7 @@ static void test_none(void)
 
 	tasks_run(&task, 0, 4, 1, 1);
 	tasks_run(&task, 1, 4, 1, 0); /* no time at all */
-	CU_ASSERT_EQUAL(task.end, TASK_NEVER);
-	CU_ASSERT_PTR_NULL(task.text);
+	UNIT_ALL(task.end == TASK_NEVER, task.text == NULL);
 }
 
 /* Begun, and left alone until somebody asks: ended by then, or not; or never asked for. */

@@ -107,9 +107,8 @@ static void test_complete(void)
 				had[samples[i].state] = true;
 		if (!had[CAUSE_YES] || !had[CAUSE_UNSEEN])
 			printf("\n    %s lacks a sample\n", cause_table[c].name);
-		CU_ASSERT_TRUE(had[CAUSE_YES] && had[CAUSE_UNSEEN]);
-		CU_ASSERT_PTR_NOT_NULL(cause_table[c].what);
-		CU_ASSERT_PTR_NOT_NULL(cause_table[c].fix);
+		UNIT_ALL(had[CAUSE_YES] && had[CAUSE_UNSEEN], cause_table[c].what != NULL,
+			 cause_table[c].fix != NULL);
 		CU_ASSERT_PTR_EQUAL(find(cause_table[c].name), &cause_table[c]); /* no name twice */
 	}
 }
@@ -154,8 +153,7 @@ static void test_telling(void)
 	CU_ASSERT_EQUAL(strncmp(told, all, strlen(all)), 0);
 	for (size_t i = 0; i < cause_count; i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(told, cause_table[i].name));
-	CU_ASSERT_PTR_NULL(strstr(told, "the other"));
-	CU_ASSERT_EQUAL(tell(two), 2);
+	UNIT_ALL(strstr(told, "the other") == NULL, tell(two) == 2);
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "cause: nvlinks: NVLinks are missing: NCCL found 17 "
 					    "NVLinks on a GPU that should have "
 					    "18. Fix: nvidia-smi nvlink"));
@@ -167,8 +165,7 @@ static void test_telling(void)
 		       "not seen: choice: what NCCL chose for the slowest row is not known\n"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(told, "not seen: transport, rings, gdr: rerun\n"));
 	/* what only GPUs can have */
-	CU_ASSERT_EQUAL(tell(mpi), 1);
-	CU_ASSERT_PTR_NULL(strstr(told, "nvlinks"));
+	UNIT_ALL(tell(mpi) == 1, strstr(told, "nvlinks") == NULL);
 }
 
 static int refuse(void *ctx, const char *text)
@@ -206,12 +203,11 @@ static void test_many(void)
 	}
 	cause_check(cause, &o, &finding);
 	len = strlen(finding.text);
-	CU_ASSERT_EQUAL(finding.state, CAUSE_YES);
-	CU_ASSERT_TRUE(len < sizeof(finding.text));
-	CU_ASSERT_STRING_EQUAL(finding.text + len - 5, "; ...");
-	CU_ASSERT_PTR_NOT_NULL(strstr(finding.text, "GPU 0000:00:00.0"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(finding.text, "; GPU 0000:03:00.0 on a host: power cap"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(finding.text, "at 1200 of ? MHz; ..."));
+	UNIT_ALL(finding.state == CAUSE_YES, len < sizeof(finding.text),
+		 !strcmp(finding.text + len - 5, "; ..."),
+		 strstr(finding.text, "GPU 0000:00:00.0") != NULL,
+		 strstr(finding.text, "; GPU 0000:03:00.0 on a host: power cap") != NULL,
+		 strstr(finding.text, "at 1200 of ? MHz; ...") != NULL);
 	observation_release(&o);
 }
 
@@ -226,10 +222,8 @@ static void test_nothing_seen(void)
 	o.run.ranks = 4;
 	o.run.nodes = 2;
 	told[0] = '\0';
-	CU_ASSERT_EQUAL(causes_tell(&o, keep_line, &lines), 0);
-	CU_ASSERT_PTR_NULL(strstr(told, "\ncause: "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(told, "no cause found"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(told, "clocks"));
+	UNIT_ALL(causes_tell(&o, keep_line, &lines) == 0, strstr(told, "\ncause: ") == NULL,
+		 strstr(told, "no cause found") != NULL, strstr(told, "clocks") != NULL);
 	observation_release(&o);
 }
 

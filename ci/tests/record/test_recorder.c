@@ -49,15 +49,12 @@ static const struct call call = {
 
 static void test_layout(void)
 {
-	CU_ASSERT_EQUAL(sizeof(struct record), 64);
-	CU_ASSERT_EQUAL(RECORD_VERSION, 3);
-	CU_ASSERT_EQUAL(offsetof(struct record, seq), 8);
-	CU_ASSERT_EQUAL(offsetof(struct record, comm), 52);
-	CU_ASSERT_EQUAL(offsetof(struct record, count), 16);
-	CU_ASSERT_EQUAL(offsetof(struct record, replays), 60);
-	CU_ASSERT_EQUAL(offsetof(struct record_memory, ring), sizeof(struct record_header));
-	CU_ASSERT_EQUAL(offsetof(struct record_memory, ring) % 64, 0);
-	CU_ASSERT_EQUAL(sizeof(struct record_header) % 8, 0);
+	UNIT_ALL(sizeof(struct record) == 64, RECORD_VERSION == 3,
+		 offsetof(struct record, seq) == 8, offsetof(struct record, comm) == 52,
+		 offsetof(struct record, count) == 16, offsetof(struct record, replays) == 60,
+		 offsetof(struct record_memory, ring) == sizeof(struct record_header),
+		 offsetof(struct record_memory, ring) % 64 == 0,
+		 sizeof(struct record_header) % 8 == 0);
 }
 
 /* What a rank asks of init, and what becomes of the communicator; other communicators are
@@ -79,17 +76,14 @@ static void test_comm(void)
 
 	set_up(0);
 	init = &memory->header.inits[3];
-	CU_ASSERT_EQUAL(init->state, RECORD_COMM_NONE);
-	CU_ASSERT_EQUAL(init->id, 0);
+	UNIT_ALL(init->state == RECORD_COMM_NONE, init->id == 0);
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		uint64_t heartbeat = memory->header.heartbeat;
 
 		watch.comm(watch.ctx, 3, events[i].event,
 			   events[i].event == COMM_ABORTED ? NULL : &request);
-		CU_ASSERT_EQUAL(init->state, events[i].state);
-		CU_ASSERT(memory->header.heartbeat > heartbeat);
-		CU_ASSERT_EQUAL(init->rank, 2);
-		CU_ASSERT_EQUAL(init->nranks, 8);
+		UNIT_ALL(init->state == events[i].state, memory->header.heartbeat > heartbeat,
+			 init->rank == 2, init->nranks == 8);
 	}
 	CU_ASSERT_EQUAL(init->aborted_after, 0);
 	first = init->id;
@@ -103,8 +97,7 @@ static void test_comm(void)
 	watch.call(watch.ctx, &call); /* on communicator 3 */
 	watch.call(watch.ctx, &call);
 	watch.comm(watch.ctx, 3, COMM_ABORTED, NULL);
-	CU_ASSERT_EQUAL(init->aborted_after, 2);
-	CU_ASSERT_EQUAL(memory->header.inits[0].state, RECORD_COMM_NONE);
+	UNIT_ALL(init->aborted_after == 2, memory->header.inits[0].state == RECORD_COMM_NONE);
 	tear_down();
 }
 
@@ -125,8 +118,7 @@ static void test_asked(void)
 	watch.asked(watch.ctx, 3, -1);
 	watch.asked(watch.ctx, 3, INT32_MAX);
 	watch.asked(watch.ctx, RECORD_COMMS, 1);
-	CU_ASSERT_EQUAL(init->asked, 7);
-	CU_ASSERT_EQUAL(memory->header.inits[0].asked, 0);
+	UNIT_ALL(init->asked == 7, memory->header.inits[0].asked == 0);
 	watch.comm(watch.ctx, 3, COMM_INIT, &request);
 	CU_ASSERT_EQUAL(init->asked, 0);
 	tear_down();
@@ -166,19 +158,13 @@ static void test_create(void)
 
 	set_up(0);
 	h = &memory->header;
-	CU_ASSERT_EQUAL(memcmp(h->magic, "hangarFR", 8), 0);
-	CU_ASSERT_EQUAL(h->version, RECORD_VERSION);
-	CU_ASSERT_EQUAL(h->header_bytes, sizeof(*h));
-	CU_ASSERT_EQUAL(h->record_bytes, 64);
-	CU_ASSERT_EQUAL(h->ring_records, RECORD_RING);
-	CU_ASSERT_EQUAL(h->rank, -1);
-	CU_ASSERT_EQUAL(h->outcome, -1);
-	CU_ASSERT_EQUAL(h->pid, getpid());
-	CU_ASSERT_STRING_EQUAL(h->program, "all_reduce_perf");
+	UNIT_ALL(memcmp(h->magic, "hangarFR", 8) == 0, h->version == RECORD_VERSION,
+		 h->header_bytes == sizeof(*h), h->record_bytes == 64,
+		 h->ring_records == RECORD_RING, h->rank == -1, h->outcome == -1,
+		 h->pid == getpid(), !strcmp(h->program, "all_reduce_perf"));
 	gethostname(host, sizeof(host) - 1);
-	CU_ASSERT_STRING_EQUAL(h->host, host);
-	CU_ASSERT_EQUAL(fstat(memory_fd, &st), 0);
-	CU_ASSERT_EQUAL(st.st_size, (off_t)sizeof(*memory));
+	UNIT_ALL(!strcmp(h->host, host), fstat(memory_fd, &st) == 0,
+		 st.st_size == (off_t)sizeof(*memory));
 	tear_down();
 }
 
@@ -192,26 +178,14 @@ static void test_record(void)
 	ticket = watch.call(watch.ctx, &call);
 	CU_ASSERT_EQUAL(ticket, 1);
 	r = &memory->ring[1];
-	CU_ASSERT_EQUAL(r->ticket, 1);
-	CU_ASSERT_EQUAL(r->seq, 1);
-	CU_ASSERT_EQUAL(r->comm, 3);
-	CU_ASSERT_EQUAL(r->kind, CALL_BROADCAST);
-	CU_ASSERT_EQUAL(r->dtype, DT_HALF);
-	CU_ASSERT_EQUAL(r->op, -1);
-	CU_ASSERT_EQUAL(r->peer, 2);
-	CU_ASSERT_EQUAL(r->stream, 1);
-	CU_ASSERT_EQUAL(r->count, 77);
-	CU_ASSERT_EQUAL(r->offset, 512);
-	CU_ASSERT_EQUAL(r->state, RECORD_ISSUING);
-	CU_ASSERT_EQUAL(r->returned_ns, 0);
-	CU_ASSERT(r->enqueued_ns >= before && r->enqueued_ns <= clock_ns());
-	CU_ASSERT_EQUAL(memory->header.issued_ticket, 1);
-	CU_ASSERT_EQUAL(memory->header.comms[3].seq, 1);
+	UNIT_ALL(r->ticket == 1, r->seq == 1, r->comm == 3, r->kind == CALL_BROADCAST,
+		 r->dtype == DT_HALF, r->op == -1, r->peer == 2, r->stream == 1, r->count == 77,
+		 r->offset == 512, r->state == RECORD_ISSUING, r->returned_ns == 0,
+		 r->enqueued_ns >= before && r->enqueued_ns <= clock_ns(),
+		 memory->header.issued_ticket == 1, memory->header.comms[3].seq == 1);
 	watch.returned(watch.ctx, ticket, -5);
-	CU_ASSERT_EQUAL(r->state, RECORD_RETURNED);
-	CU_ASSERT_EQUAL(r->flags, RECORD_FAILED | RECORD_ALONE);
-	CU_ASSERT(r->returned_ns >= r->enqueued_ns);
-	CU_ASSERT_EQUAL(memory->header.completed_ticket, 0);
+	UNIT_ALL(r->state == RECORD_RETURNED, r->flags == (RECORD_FAILED | RECORD_ALONE),
+		 r->returned_ns >= r->enqueued_ns, memory->header.completed_ticket == 0);
 	watch_completed(&watch);
 	CU_ASSERT_EQUAL(memory->header.completed_ticket, 1);
 	/* of a group the newest call is on its way while the outermost end is */
@@ -241,11 +215,9 @@ static void test_communicators(void)
 	other.comm = 0;
 	watch.call(watch.ctx, &other);
 	watch.call(watch.ctx, &call);
-	CU_ASSERT_EQUAL(memory->ring[2].seq, 1);
-	CU_ASSERT_EQUAL(memory->ring[3].seq, 2);
-	CU_ASSERT_EQUAL(memory->header.comms[3].seq, 2);
-	CU_ASSERT_EQUAL(memory->header.comms[0].seq, 1);
-	CU_ASSERT_NOT_EQUAL(memory->header.comms[0].hash, memory->header.comms[3].hash);
+	UNIT_ALL(memory->ring[2].seq == 1, memory->ring[3].seq == 2,
+		 memory->header.comms[3].seq == 2, memory->header.comms[0].seq == 1,
+		 memory->header.comms[0].hash != memory->header.comms[3].hash);
 	other.comm = UINT16_MAX;
 	watch.call(watch.ctx, &other);
 	CU_ASSERT_EQUAL(memory->header.comms[RECORD_COMMS - 1].seq, 1);
@@ -269,14 +241,12 @@ static void test_ring(void)
 
 		wrong += r->ticket != i || r->count != i || r->seq != i;
 	}
-	CU_ASSERT_EQUAL(wrong, 0);
-	CU_ASSERT_EQUAL(memory->header.issued_ticket, 2 * RECORD_RING + 5);
+	UNIT_ALL(wrong == 0, memory->header.issued_ticket == 2 * RECORD_RING + 5);
 	/* of a call that has left the ring nothing is written down any more */
 	watch.device_times(watch.ctx, 5, 10, 20);
 	CU_ASSERT_EQUAL(memory->times[5].start_ns, 0);
 	watch.device_times(watch.ctx, 2 * RECORD_RING + 5, 10, 20);
-	CU_ASSERT_EQUAL(memory->times[5].start_ns, 10);
-	CU_ASSERT_EQUAL(memory->times[5].end_ns, 20);
+	UNIT_ALL(memory->times[5].start_ns == 10, memory->times[5].end_ns == 20);
 	tear_down();
 }
 
@@ -290,12 +260,9 @@ static void test_replays(void)
 	watch_replayed(&watch, 3);
 	watch_replayed(&watch, 1);
 	watch_replayed(&watch, UINT32_MAX);
-	CU_ASSERT_EQUAL(memory->ring[0].replays, 0);
-	CU_ASSERT_EQUAL(memory->ring[1].replays, 1);
-	CU_ASSERT_EQUAL(memory->ring[2].replays, 1);
-	CU_ASSERT_EQUAL(memory->ring[3].replays, 2);
-	CU_ASSERT_EQUAL(memory->ring[4].replays, 2);
-	CU_ASSERT_EQUAL(memory->ring[5].replays, 3);
+	UNIT_ALL(memory->ring[0].replays == 0, memory->ring[1].replays == 1,
+		 memory->ring[2].replays == 1, memory->ring[3].replays == 2,
+		 memory->ring[4].replays == 2, memory->ring[5].replays == 3);
 	tear_down();
 }
 
@@ -329,10 +296,8 @@ static void test_hash(void)
 	changed[1].kind = CALL_SEND;
 	changed[4].kind = changed[2].kind = CALL_RECV;
 	two = record_hash(one, &changed[1]);
-	CU_ASSERT_EQUAL(record_hash(one, &changed[2]), two);
-	CU_ASSERT_EQUAL(record_hash(one, &changed[4]), two);
-	CU_ASSERT_NOT_EQUAL(record_hash(two, &changed[4]), two);
-	CU_ASSERT_NOT_EQUAL(record_hash(one, &base), two);
+	UNIT_ALL(record_hash(one, &changed[2]) == two, record_hash(one, &changed[4]) == two,
+		 record_hash(two, &changed[4]) != two, record_hash(one, &base) != two);
 	/* when and where a call was made is no part of its signature */
 	changed[0] = base;
 	changed[0].seq = 9;
@@ -355,12 +320,9 @@ static void test_waits(void)
 	CU_ASSERT(wait->since_ns >= before && wait->since_ns <= clock_ns());
 	CU_ASSERT_EQUAL(wait->deadline_ns - wait->since_ns, 2500000000u);
 	watch_leave(&watch);
-	CU_ASSERT_EQUAL(wait->sequence % 2, 0);
-	CU_ASSERT_EQUAL(wait->deadline_ns, 0);
+	UNIT_ALL(wait->sequence % 2 == 0, wait->deadline_ns == 0);
 	watch_enter(&watch, "short", 0);
-	CU_ASSERT_EQUAL(wait->sequence % 2, 1);
-	CU_ASSERT_STRING_EQUAL(wait->what, "short");
-	CU_ASSERT_EQUAL(wait->deadline_ns, 0);
+	UNIT_ALL(wait->sequence % 2 == 1, !strcmp(wait->what, "short"), wait->deadline_ns == 0);
 	watch_enter(&watch, "inside",
 		    1); /* not allowed, but the outer leave must not turn odd and even round */
 	CU_ASSERT_EQUAL(wait->sequence % 2, 1);
@@ -422,8 +384,7 @@ static void test_heartbeat(void)
 	set_up(0);
 	last = memory->header.heartbeat;
 	watch_phase(&watch, PHASE_TIMED);
-	CU_ASSERT_EQUAL(memory->header.phase, PHASE_TIMED);
-	CU_ASSERT(memory->header.heartbeat > last);
+	UNIT_ALL(memory->header.phase == PHASE_TIMED, memory->header.heartbeat > last);
 	last = memory->header.heartbeat;
 	watch_enter(&watch, "x", 1);
 	CU_ASSERT(memory->header.heartbeat > last);
@@ -444,10 +405,8 @@ static void test_calls_off(void)
 	set_up(0);
 	recorder_init(&recorder, memory, false, 0);
 	watch = recorder_watch(&recorder);
-	CU_ASSERT_PTR_NULL(watch.call);
-	CU_ASSERT_PTR_NULL(watch.returned);
-	CU_ASSERT_PTR_NULL(watch.completed);
-	CU_ASSERT_PTR_NULL(watch.device_times);
+	UNIT_ALL(watch.call == NULL, watch.returned == NULL, watch.completed == NULL,
+		 watch.device_times == NULL);
 	watch_completed(&watch);
 	watch_replayed(&watch, 1);
 	watch_enter(&watch, "still watched", 1);
@@ -465,21 +424,16 @@ static void test_identity_and_end(void)
 	list[sizeof(list) - 1] = '\0';
 	memset(failed.text, 'x', sizeof(failed.text) - 1);
 	recorder_identify(&recorder, 3, 8, 1, 2, 0, "NVIDIA H200", "NCCL 2.28.9");
-	CU_ASSERT_EQUAL(memory->header.rank, 3);
-	CU_ASSERT_EQUAL(memory->header.nranks, 8);
-	CU_ASSERT_EQUAL(memory->header.node, 1);
-	CU_ASSERT_EQUAL(memory->header.nnodes, 2);
-	CU_ASSERT_EQUAL(memory->header.local_rank, 0);
-	CU_ASSERT_STRING_EQUAL(memory->header.device, "NVIDIA H200");
-	CU_ASSERT_STRING_EQUAL(memory->header.library, "NCCL 2.28.9");
+	UNIT_ALL(memory->header.rank == 3, memory->header.nranks == 8, memory->header.node == 1,
+		 memory->header.nnodes == 2, memory->header.local_rank == 0,
+		 !strcmp(memory->header.device, "NVIDIA H200"),
+		 !strcmp(memory->header.library, "NCCL 2.28.9"));
 	recorder_finish(&recorder, OUTCOME_WRONG_DATA, list, &failed);
-	CU_ASSERT_EQUAL(memory->header.outcome, OUTCOME_WRONG_DATA);
-	CU_ASSERT_EQUAL(memory->header.phase, PHASE_DONE);
-	CU_ASSERT_EQUAL(strlen(memory->header.culprits), sizeof(memory->header.culprits) - 1);
-	CU_ASSERT_EQUAL(strlen(memory->header.error), sizeof(memory->header.error) - 1);
+	UNIT_ALL(memory->header.outcome == OUTCOME_WRONG_DATA, memory->header.phase == PHASE_DONE,
+		 strlen(memory->header.culprits) == sizeof(memory->header.culprits) - 1,
+		 strlen(memory->header.error) == sizeof(memory->header.error) - 1);
 	recorder_finish(&recorder, OUTCOME_OK, "", NULL);
-	CU_ASSERT_EQUAL(memory->header.outcome, OUTCOME_OK);
-	CU_ASSERT_STRING_EQUAL(memory->header.culprits, "");
+	UNIT_ALL(memory->header.outcome == OUTCOME_OK, !strcmp(memory->header.culprits, ""));
 	tear_down();
 }
 
@@ -534,8 +488,7 @@ static void test_cost(void)
 		best = seconds < best ? seconds : best;
 	}
 	printf(" (%.0f ns a call)", best * 1e9);
-	CU_ASSERT(best < 2e-6);
-	CU_ASSERT(best > 1e-9);
+	UNIT_ALL(best<2e-6, best> 1e-9);
 	tear_down();
 }
 
@@ -551,9 +504,8 @@ static void test_no_allocation(void)
 	watch_phase(&watch, PHASE_CHECK);
 	watch_completed(&watch);
 	after = mallinfo2();
-	CU_ASSERT_EQUAL(before.uordblks, after.uordblks);
-	CU_ASSERT_EQUAL(before.arena, after.arena);
-	CU_ASSERT_EQUAL(before.hblkhd, after.hblkhd);
+	UNIT_ALL(before.uordblks == after.uordblks, before.arena == after.arena,
+		 before.hblkhd == after.hblkhd);
 	tear_down();
 }
 

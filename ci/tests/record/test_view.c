@@ -49,13 +49,9 @@ static void test_fresh(void)
 	view.process = PROCESS_STOPPED;
 	view.pid = 99;
 	view_read(&view, memory, clock_ns());
-	CU_ASSERT_EQUAL(view.rank, -1);
-	CU_ASSERT_EQUAL(view.outcome, -1);
-	CU_ASSERT_EQUAL(view.last.ticket, 0);
-	CU_ASSERT_EQUAL(view.waiting, 0);
+	UNIT_ALL(view.rank == -1, view.outcome == -1, view.last.ticket == 0, view.waiting == 0);
 	CU_ASSERT_EQUAL(view.process, PROCESS_STOPPED); /* the caller's */
-	CU_ASSERT_EQUAL(view.pid, 99);
-	CU_ASSERT(strlen(view.host) > 0);
+	UNIT_ALL(view.pid == 99, strlen(view.host) > 0);
 	tear_down();
 }
 
@@ -67,23 +63,17 @@ static void test_wait(void)
 	watch_enter(&watch, "timed calls", 0.5);
 	since = memory->header.wait.since_ns;
 	view_read(&view, memory, since + SECOND / 4);
-	CU_ASSERT_EQUAL(view.waiting, 1);
-	CU_ASSERT_EQUAL(view.since_ns, since);
-	CU_ASSERT_EQUAL(view.deadline_ns, since + SECOND / 2);
+	UNIT_ALL(view.waiting == 1, view.since_ns == since, view.deadline_ns == since + SECOND / 2);
 	CU_ASSERT_DOUBLE_EQUAL(view.waited, 0.25, 1e-9);
 	CU_ASSERT_STRING_EQUAL(view.what, "timed calls");
 	view_read(&view, memory, since - 5); /* an observer that read its clock just before */
-	CU_ASSERT_EQUAL(view.waiting, 1);
-	CU_ASSERT_EQUAL(view.waited, 0);
+	UNIT_ALL(view.waiting == 1, view.waited == 0);
 	watch_leave(&watch);
 	view_read(&view, memory, since + 10 * SECOND);
-	CU_ASSERT_EQUAL(view.waiting, 0);
-	CU_ASSERT_EQUAL(view.since_ns, 0);
-	CU_ASSERT_EQUAL(view.deadline_ns, 0);
+	UNIT_ALL(view.waiting == 0, view.since_ns == 0, view.deadline_ns == 0);
 	watch_enter(&watch, "for ever", 0);
 	view_read(&view, memory, UINT64_MAX);
-	CU_ASSERT_EQUAL(view.waiting, 1);
-	CU_ASSERT_EQUAL(view.deadline_ns, 0);
+	UNIT_ALL(view.waiting == 1, view.deadline_ns == 0);
 	tear_down();
 }
 
@@ -95,17 +85,13 @@ static void test_last_call(void)
 	watch_completed(&watch);
 	watch.call(watch.ctx, &call);
 	view_read(&view, memory, clock_ns());
-	CU_ASSERT_EQUAL(view.issued, RECORD_RING + 4);
-	CU_ASSERT_EQUAL(view.completed, RECORD_RING + 3);
-	CU_ASSERT_EQUAL(view.last.ticket, RECORD_RING + 4);
-	CU_ASSERT_EQUAL(view.last.count, 5);
-	CU_ASSERT_EQUAL(view.last.state, RECORD_ISSUING);
-	CU_ASSERT_EQUAL(view.seq, RECORD_RING + 4);
+	UNIT_ALL(view.issued == RECORD_RING + 4, view.completed == RECORD_RING + 3,
+		 view.last.ticket == RECORD_RING + 4, view.last.count == 5,
+		 view.last.state == RECORD_ISSUING, view.seq == RECORD_RING + 4);
 	/* a slot that is being rewritten, or was since, is not taken */
 	memory->ring[4].ticket = 0;
 	view_read(&view, memory, clock_ns());
-	CU_ASSERT_EQUAL(view.last.ticket, 0);
-	CU_ASSERT_EQUAL(view.seq, 0);
+	UNIT_ALL(view.last.ticket == 0, view.seq == 0);
 	memory->ring[4].ticket = 2 * RECORD_RING + 4;
 	view_read(&view, memory, clock_ns());
 	CU_ASSERT_EQUAL(view.last.ticket, 0);
@@ -162,8 +148,7 @@ static void test_torn_records(void)
 	}
 	writing = 0;
 	pthread_join(thread, NULL);
-	CU_ASSERT(taken > 100);
-	CU_ASSERT_EQUAL(torn, 0);
+	UNIT_ALL(taken > 100, torn == 0);
 	printf(" (%d taken, %d passed over)", taken, passed);
 	tear_down();
 }
@@ -200,8 +185,7 @@ static void test_torn_waits(void)
 	}
 	writing = 0;
 	pthread_join(thread, NULL);
-	CU_ASSERT(taken > 100);
-	CU_ASSERT_EQUAL(wrong, 0);
+	UNIT_ALL(taken > 100, wrong == 0);
 	tear_down();
 }
 

@@ -136,11 +136,9 @@ static void test_table_alone(void)
 
 	set_up();
 	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
-	CU_ASSERT_EQUAL(report.n, 1);
-	CU_ASSERT_EQUAL(feed(), 0);
+	UNIT_ALL(report.n == 1, feed() == 0);
 	report.wrong_checks = 3;
-	CU_ASSERT_EQUAL(report_end(&report, &summary), 0);
-	CU_ASSERT_EQUAL(report.rows, 2);
+	UNIT_ALL(report_end(&report, &summary) == 0, report.rows == 2);
 	CU_ASSERT_DOUBLE_EQUAL(summary.avg_busbw_gbs, 3.5, 1e-12);
 	CU_ASSERT_EQUAL(summary.wrong_checks, 3);
 	tear_down();
@@ -156,8 +154,7 @@ static void test_no_rows(void)
 
 	set_up();
 	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
-	CU_ASSERT_EQUAL(report_end(&report, &summary), 0);
-	CU_ASSERT_EQUAL(summary.avg_busbw_gbs, 0);
+	UNIT_ALL(report_end(&report, &summary) == 0, summary.avg_busbw_gbs == 0);
 	tear_down();
 }
 
@@ -179,29 +176,23 @@ static void test_everything(void)
 	options.nccl_json = nccl;
 	options.metrics = metrics;
 	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
-	CU_ASSERT_EQUAL(report.n, 8);
-	CU_ASSERT(report.n <= REPORT_SINKS);
-	CU_ASSERT_EQUAL(feed(), 0);
-	CU_ASSERT_EQUAL(report_end(&report, &summary), 0);
+	UNIT_ALL(report.n == 8, report.n <= REPORT_SINKS, feed() == 0,
+		 report_end(&report, &summary) == 0);
 	tear_down();
 	/* the same twice: standard output and the folder */
 	snprintf(table, sizeof(table), "%s", in_folder("run/table.txt"));
-	CU_ASSERT_EQUAL(lines_of(table), lines_of(in_folder("stdout")));
-	CU_ASSERT(lines_of(table) > 3);
-	CU_ASSERT_EQUAL(lines_of(csv), 3);
-	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.csv")), 3);
+	UNIT_ALL(lines_of(table) == lines_of(in_folder("stdout")), lines_of(table) > 3,
+		 lines_of(csv) == 3, lines_of(in_folder("run/rows.csv")) == 3);
 	CU_ASSERT_EQUAL(lines_of(json), 5); /* header, two rows, comment, end */
-	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.jsonl")), 5);
-	CU_ASSERT(strlen(contents(nccl)) > 100);
-	CU_ASSERT(strlen(contents(metrics)) > 100);
+	UNIT_ALL(lines_of(in_folder("run/rows.jsonl")) == 5, strlen(contents(nccl)) > 100,
+		 strlen(contents(metrics)) > 100);
 	unlink(metrics);
 
 	/* a folder that holds a run is left alone */
 	set_up();
 	options.out = out;
-	CU_ASSERT(report_open(&report, &options, &collective, &facts, &err) < 0);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, out));
+	UNIT_ALL(report_open(&report, &options, &collective, &facts, &err) < 0,
+		 err.outcome == OUTCOME_USAGE, strstr(err.text, out) != NULL);
 	tear_down();
 	CU_ASSERT_EQUAL(lines_of(in_folder("run/rows.csv")), 3);
 	unlink(in_folder("run/rows.csv"));
@@ -235,9 +226,8 @@ static void test_refused(void)
 			options.json = path;
 		else
 			options.nccl_json = path;
-		CU_ASSERT(report_open(&report, &options, &collective, &facts, &err) < 0);
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/no/such/place"));
+		UNIT_ALL(report_open(&report, &options, &collective, &facts, &err) < 0,
+			 err.outcome == OUTCOME_USAGE, strstr(err.text, "/no/such/place") != NULL);
 		tear_down();
 	}
 }
@@ -259,8 +249,7 @@ static void test_full_disk(void)
 	rc = report_end(&report, &summary) < 0 ? -1 : rc;
 	tear_down();
 	clearerr(stdout);
-	CU_ASSERT(rc < 0);
-	CU_ASSERT_NOT_EQUAL(err.outcome, OUTCOME_OK);
+	UNIT_ALL(rc < 0, err.outcome != OUTCOME_OK);
 }
 
 int main(void)

@@ -38,15 +38,13 @@ static void test_declaration(void)
 	for (size_t i = 0; i < row_column_count; i++) {
 		const struct column *c = &row_columns[i];
 
-		CU_ASSERT_TRUE(one_word(c->name));
-		CU_ASSERT_TRUE(c->help && c->help[0] && c->unit);
-		CU_ASSERT_TRUE(c->offset < sizeof(struct row));
+		UNIT_ALL(one_word(c->name), c->help && c->help[0] && c->unit,
+			 c->offset < sizeof(struct row));
 		CU_ASSERT_STRING_NOT_EQUAL(c->name, "type"); /* JSON's kind of object */
 		if (c->heading) {
-			CU_ASSERT_TRUE(one_word(c->heading));
-			CU_ASSERT_STRING_NOT_EQUAL(c->heading, "time");
-			CU_ASSERT_STRING_NOT_EQUAL(c->heading, "algbw");
-			CU_ASSERT_STRING_NOT_EQUAL(c->heading, "busbw");
+			UNIT_ALL(one_word(c->heading), strcmp(c->heading, "time") != 0,
+				 strcmp(c->heading, "algbw") != 0,
+				 strcmp(c->heading, "busbw") != 0);
 		}
 		for (size_t j = 0; j < i; j++)
 			CU_ASSERT_STRING_NOT_EQUAL(c->name, row_columns[j].name);
@@ -139,12 +137,9 @@ static void test_numbers(void)
 	char buf[32];
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		CU_ASSERT_STRING_EQUAL(number_text(known[i].value, buf, sizeof(buf)),
-				       known[i].text);
-		CU_ASSERT_STRING_EQUAL(number_fit(known[i].value, 7, buf, sizeof(buf)),
-				       known[i].fit7);
-		CU_ASSERT_STRING_EQUAL(number_fit(known[i].value, 6, buf, sizeof(buf)),
-				       known[i].fit6);
+		UNIT_ALL(!strcmp(number_text(known[i].value, buf, sizeof(buf)), known[i].text),
+			 !strcmp(number_fit(known[i].value, 7, buf, sizeof(buf)), known[i].fit7),
+			 !strcmp(number_fit(known[i].value, 6, buf, sizeof(buf)), known[i].fit6));
 	}
 	/* Eight characters with two decimals: one goes. */
 	CU_ASSERT_STRING_EQUAL(number_fit(99999.96, 8, buf, sizeof(buf)), "99999.96");
@@ -175,24 +170,20 @@ static void test_pair(void)
 	CU_ASSERT_TRUE(row_pair_empty(&pair) && row_pair_takes(&pair, &out) &&
 		       row_pair_takes(&pair, &in));
 	row_pair_put(&pair, &out);
-	CU_ASSERT_FALSE(row_pair_empty(&pair));
-	CU_ASSERT_FALSE(row_pair_takes(&pair, &out));
-	CU_ASSERT_FALSE(row_pair_takes(&pair, &other));
-	CU_ASSERT_TRUE(row_pair_takes(&pair, &in));
+	UNIT_ALL(!row_pair_empty(&pair), !row_pair_takes(&pair, &out),
+		 !row_pair_takes(&pair, &other), row_pair_takes(&pair, &in));
 	CU_ASSERT_PTR_NOT_EQUAL(row_pair_any(&pair)->sample_times_us, times);
 	CU_ASSERT_EQUAL(memcmp(row_pair_any(&pair)->sample_times_us, times, sizeof(times)), 0);
 	CU_ASSERT_EQUAL(row_pair_any(&pair)->per_rank[1].median, 6);
 	row_pair_put(&pair, &in);
-	CU_ASSERT_TRUE(pair.has[PAIR_OUT] && pair.has[PAIR_IN]);
-	CU_ASSERT_FALSE(row_pair_takes(&pair, &in));
+	UNIT_ALL(pair.has[PAIR_OUT] && pair.has[PAIR_IN], !row_pair_takes(&pair, &in));
 	row_pair_clear(&pair);
 	CU_ASSERT_TRUE(row_pair_empty(&pair));
 	row_pair_clear(&pair);
 
 	/* An in-place row that comes first stands alone. */
 	row_pair_put(&pair, &in);
-	CU_ASSERT_FALSE(row_pair_takes(&pair, &out));
-	CU_ASSERT_STRING_EQUAL(row_pair_any(&pair)->placement, "in-place");
+	UNIT_ALL(!row_pair_takes(&pair, &out), !strcmp(row_pair_any(&pair)->placement, "in-place"));
 	row_pair_clear(&pair);
 }
 
@@ -235,8 +226,7 @@ static void test_shared_columns(void)
 						"stop",	   "slowest_rank", "timestamp" };
 
 	for (size_t i = 0; i < 6; i++) {
-		CU_ASSERT_TRUE(row_pair_shared(find(shared[i])));
-		CU_ASSERT_FALSE(row_pair_shared(find(measured[i])));
+		UNIT_ALL(row_pair_shared(find(shared[i])), !row_pair_shared(find(measured[i])));
 	}
 }
 

@@ -75,14 +75,10 @@ static void test_csv(void)
 	CU_ASSERT_EQUAL_FATAL(n, (int)row_column_count + 5);
 	CU_ASSERT_STRING_EQUAL(names[0], "schema");
 	CU_ASSERT_EQUAL_FATAL(csv_record(&at, cells), n);
-	CU_ASSERT_EQUAL(*at, '\0');
-	CU_ASSERT_STRING_EQUAL(cells[0], "1");
-	CU_ASSERT_STRING_EQUAL(CELL("stop"), "a \"b\",\r\nc");
-	CU_ASSERT_STRING_EQUAL(CELL("time_us"), "12.25");
-	CU_ASSERT_STRING_EQUAL(CELL("busbw_gbs"), "nan");
-	CU_ASSERT_STRING_EQUAL(CELL("algbw_gbs"), "inf");
-	CU_ASSERT_STRING_EQUAL(CELL("wrong_kind"), "");
-	CU_ASSERT_STRING_EQUAL(CELL("wrong_got"), "");
+	UNIT_ALL(*at == '\0', !strcmp(cells[0], "1"), !strcmp(CELL("stop"), "a \"b\",\r\nc"),
+		 !strcmp(CELL("time_us"), "12.25"), !strcmp(CELL("busbw_gbs"), "nan"),
+		 !strcmp(CELL("algbw_gbs"), "inf"), !strcmp(CELL("wrong_kind"), ""),
+		 !strcmp(CELL("wrong_got"), ""));
 	free(text);
 
 	put(sink, make_wrong_row(8, false));
@@ -91,12 +87,10 @@ static void test_csv(void)
 	csv_record(&at, names);
 	csv_record(&at, cells);
 	CU_ASSERT_EQUAL_FATAL(csv_record(&at, cells), n);
-	CU_ASSERT_STRING_EQUAL(CELL("wrong"), "12");
-	CU_ASSERT_STRING_EQUAL(CELL("wrong_kind"), "zero");
-	CU_ASSERT_STRING_EQUAL(CELL("wrong_rank"), "1");
-	CU_ASSERT_STRING_EQUAL(CELL("wrong_element"), "-4");
-	CU_ASSERT_STRING_EQUAL(CELL("wrong_expected"), "3 (0x40400000)");
-	CU_ASSERT_STRING_EQUAL(CELL("wrong_got"), "0,\"\n");
+	UNIT_ALL(!strcmp(CELL("wrong"), "12"), !strcmp(CELL("wrong_kind"), "zero"),
+		 !strcmp(CELL("wrong_rank"), "1"), !strcmp(CELL("wrong_element"), "-4"),
+		 !strcmp(CELL("wrong_expected"), "3 (0x40400000)"),
+		 !strcmp(CELL("wrong_got"), "0,\"\n"));
 	free(text);
 	sink->ops->free(sink);
 }
@@ -129,10 +123,8 @@ static void test_existing_file_refused(void)
 		fputs("mine", file);
 		fclose(file);
 		set_up();
-		CU_ASSERT_PTR_NULL(makers[i](path_of("taken")));
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-		CU_ASSERT_EQUAL(err.code, -EEXIST);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path_of("taken")));
+		UNIT_ALL(makers[i](path_of("taken")) == NULL, err.outcome == OUTCOME_USAGE,
+			 err.code == -EEXIST, strstr(err.text, path_of("taken")) != NULL);
 		text = slurp(path_of("taken"), NULL);
 		CU_ASSERT_STRING_EQUAL(text, "mine");
 		free(text);
@@ -144,15 +136,13 @@ static void test_unusable_path(void)
 {
 	for (int i = 0; i < 3; i++) {
 		set_up();
-		CU_ASSERT_PTR_NULL(makers[i](path_of("no/such/folder.json")));
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-		CU_ASSERT_EQUAL(err.code, -ENOENT);
+		UNIT_ALL(makers[i](path_of("no/such/folder.json")) == NULL,
+			 err.outcome == OUTCOME_USAGE, err.code == -ENOENT);
 		/* A dangling link must not be followed. */
 		CU_ASSERT_EQUAL(symlink("nowhere", path_of("link")), 0);
 		set_up();
 		if (i < 2) {
-			CU_ASSERT_PTR_NULL(makers[i](path_of("link")));
-			CU_ASSERT_EQUAL(err.code, -EEXIST);
+			UNIT_ALL(makers[i](path_of("link")) == NULL, err.code == -EEXIST);
 		}
 		CU_ASSERT_NOT_EQUAL(access(path_of("nowhere"), F_OK), 0);
 		unlink(path_of("link"));
@@ -182,8 +172,7 @@ static void test_write_failure(void)
 			rc = sink->ops->end(sink, &summary); /* nccl-tests' JSON */
 		CU_ASSERT_EQUAL(rc, -EFBIG);
 		setrlimit(RLIMIT_FSIZE, &before);
-		CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "small"));
+		UNIT_ALL(err.outcome == OUTCOME_INTERNAL, strstr(err.text, "small") != NULL);
 		sink->ops->free(sink);
 		unlink(path_of("small"));
 	}
@@ -215,8 +204,7 @@ static void test_full_disk_mid_line(void)
 		CU_ASSERT_EQUAL(sink->ops->row(sink, &row), -EFBIG);
 		setrlimit(RLIMIT_FSIZE, &before);
 		text = slurp(path_of("full"), &after);
-		CU_ASSERT_EQUAL(after, len);
-		CU_ASSERT_EQUAL(text[after - 1], '\n');
+		UNIT_ALL(after == len, text[after - 1] == '\n');
 		free(text);
 		put(sink, row);
 		text = slurp(path_of("full"), &after);
@@ -259,9 +247,8 @@ static void test_metrics(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(sink);
 	CU_ASSERT_EQUAL(sink->ops->begin(sink, &facts), 0);
 	text = slurp(path_of("m.prom"), NULL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "nranks=\"2\"} 0\n"));
-	CU_ASSERT_PTR_NULL(strstr(text, "collective"));
-	CU_ASSERT_PTR_NULL(strstr(text, "exit_code"));
+	UNIT_ALL(strstr(text, "nranks=\"2\"} 0\n") != NULL, strstr(text, "collective") == NULL,
+		 strstr(text, "exit_code") == NULL);
 	free(text);
 	put(sink, row);
 	put(sink, make_row(8, true));
@@ -273,14 +260,12 @@ static void test_metrics(void)
 	text = slurp(path_of("m.prom"), NULL);
 	for (size_t i = 0; i < sizeof(metric_lines) / sizeof(metric_lines[0]); i++)
 		CU_ASSERT_PTR_NOT_NULL(strstr(text, metric_lines[i]));
-	CU_ASSERT_PTR_NULL(strstr(text, "1.225e-05"));
-	CU_ASSERT_PTR_NULL(strstr(text, "nan"));
+	UNIT_ALL(strstr(text, "1.225e-05") == NULL, strstr(text, "nan") == NULL);
 	free(text);
 	unlink(path_of("m.prom"));
 	CU_ASSERT_EQUAL(mkdir(path_of("m.prom"), 0700), 0); /* nothing to be replaced */
-	CU_ASSERT(sink->ops->end(sink, &summary) < 0);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_INTERNAL);
-	CU_ASSERT_EQUAL(rmdir(path_of("m.prom")), 0);
+	UNIT_ALL(sink->ops->end(sink, &summary) < 0, err.outcome == OUTCOME_INTERNAL,
+		 rmdir(path_of("m.prom")) == 0);
 	sink->ops->free(sink);
 	CU_ASSERT_EQUAL(rmdir(folder), 0); /* no draft is left */
 	CU_ASSERT_EQUAL(mkdir(folder, 0700), 0);

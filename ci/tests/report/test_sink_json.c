@@ -75,10 +75,9 @@ static void test_json_header(void)
 	CU_ASSERT_STRING_EQUAL(json_string_value(
 				       json_array_get(json_object_get(header, "command"), 1)),
 			       "--csv=a \"b\",c");
-	CU_ASSERT_STRING_EQUAL(json_string_value(
-				       json_array_get(json_object_get(header, "command"), 2)),
-			       "??");
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(header, "hosts")), 2);
+	UNIT_ALL(!strcmp(json_string_value(json_array_get(json_object_get(header, "command"), 2)),
+			 "??"),
+		 json_array_size(json_object_get(header, "hosts")) == 2);
 	rank = json_array_get(json_object_get(header, "ranks"), 1);
 	CU_ASSERT_STRING_EQUAL(text_at(rank, "host"), "node?1");
 	CU_ASSERT_STRING_EQUAL(text_at(rank, "device"), "NVIDIA H200");
@@ -93,8 +92,7 @@ static void test_json_header(void)
 	CU_ASSERT_STRING_EQUAL(text_at(env, "NCCL_ALGO"), "Ring");
 	json_decref(lines);
 	text = slurp(path_of("header.json"), NULL);
-	CU_ASSERT_PTR_NULL(strstr(text, "s3cr3t"));
-	CU_ASSERT_PTR_NULL(strstr(text, "\"PATH\""));
+	UNIT_ALL(strstr(text, "s3cr3t") == NULL, strstr(text, "\"PATH\"") == NULL);
 	free(text);
 }
 
@@ -158,10 +156,9 @@ static void test_json_rows(void)
 	CU_ASSERT_STRING_EQUAL(text_at(json_array_get(lines, 3), "type"), "comment");
 	CU_ASSERT_STRING_EQUAL(text_at(json_array_get(lines, 3), "text"), "a \"remark\"\n");
 	last = json_array_get(lines, 4);
-	CU_ASSERT_STRING_EQUAL(text_at(last, "type"), "end");
-	CU_ASSERT_STRING_EQUAL(text_at(last, "outcome"), "hang");
-	CU_ASSERT_STRING_EQUAL(text_at(json_object_get(last, "error"), "text"), "stuck");
-	CU_ASSERT_EQUAL(json_real_value(json_object_get(last, "avg_busbw_gbs")), 2.5);
+	UNIT_ALL(!strcmp(text_at(last, "type"), "end"), !strcmp(text_at(last, "outcome"), "hang"),
+		 !strcmp(text_at(json_object_get(last, "error"), "text"), "stuck"),
+		 json_real_value(json_object_get(last, "avg_busbw_gbs")) == 2.5);
 	json_decref(lines);
 }
 
@@ -183,10 +180,9 @@ static void test_json_sample_limit(void)
 	put(sink, row);
 	sink->ops->free(sink);
 	lines = parse_lines_of(path_of("many.json"));
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(json_array_get(lines, 1), "samples_us")),
-			2048);
-	CU_ASSERT_PTR_NULL(json_object_get(json_array_get(lines, 2), "samples_us"));
-	CU_ASSERT_PTR_NULL(json_object_get(json_array_get(lines, 2), "per_rank"));
+	UNIT_ALL(json_array_size(json_object_get(json_array_get(lines, 1), "samples_us")) == 2048,
+		 json_object_get(json_array_get(lines, 2), "samples_us") == NULL,
+		 json_object_get(json_array_get(lines, 2), "per_rank") == NULL);
 	json_decref(lines);
 }
 
@@ -276,23 +272,19 @@ static void check_nccl_results(json_t *document)
 {
 	json_t *first = result_at(document, 0), *last = result_at(document, 2);
 
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "results")), 3);
-	CU_ASSERT_STRING_EQUAL(text_at(first, "root"), "    -1");
-	CU_ASSERT_STRING_EQUAL(text_at(first, "type"), "float");
-	CU_ASSERT_EQUAL(json_real_value(
-				json_object_get(json_object_get(first, "out_of_place"), "time")),
-			12.25);
-	CU_ASSERT_EQUAL(json_real_value(
-				json_object_get(json_object_get(first, "in_place"), "bus_bw")),
-			3);
-	CU_ASSERT_EQUAL(json_real_value(
-				json_object_get(json_object_get(first, "in_place"), "nwrong")),
-			0);
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(first, "actual_iterations")), 60);
-	CU_ASSERT_TRUE(json_is_null(json_object_get(result_at(document, 1), "in_place")));
-	CU_ASSERT_STRING_EQUAL(text_at(json_object_get(last, "out_of_place"), "time"), "nan");
-	CU_ASSERT_TRUE(
-		json_is_null(json_object_get(json_object_get(last, "out_of_place"), "nwrong")));
+	UNIT_ALL(json_array_size(json_object_get(document, "results")) == 3,
+		 !strcmp(text_at(first, "root"), "    -1"),
+		 !strcmp(text_at(first, "type"), "float"),
+		 json_real_value(json_object_get(json_object_get(first, "out_of_place"), "time")) ==
+			 12.25,
+		 json_real_value(json_object_get(json_object_get(first, "in_place"), "bus_bw")) ==
+			 3,
+		 json_real_value(json_object_get(json_object_get(first, "in_place"), "nwrong")) ==
+			 0);
+	UNIT_ALL(json_integer_value(json_object_get(first, "actual_iterations")) == 60,
+		 json_is_null(json_object_get(result_at(document, 1), "in_place")),
+		 !strcmp(text_at(json_object_get(last, "out_of_place"), "time"), "nan"),
+		 json_is_null(json_object_get(json_object_get(last, "out_of_place"), "nwrong")));
 }
 
 static void test_nccl_json(void)
@@ -321,12 +313,11 @@ static void test_nccl_json(void)
 				json_object_get(json_object_get(document, "out_of_bounds"),
 						"count")),
 			7);
-	CU_ASSERT_STRING_EQUAL(text_at(json_object_get(document, "out_of_bounds"), "okay"),
-			       "false");
-	CU_ASSERT_STRING_EQUAL(text_at(json_object_get(document, "average_bus_bandwidth"), "okay"),
-			       "unchecked");
-	CU_ASSERT_EQUAL(strlen(text_at(document, "end_time")), 19);
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(document, "errors")), 0);
+	UNIT_ALL(!strcmp(text_at(json_object_get(document, "out_of_bounds"), "okay"), "false"),
+		 !strcmp(text_at(json_object_get(document, "average_bus_bandwidth"), "okay"),
+			 "unchecked"),
+		 strlen(text_at(document, "end_time")) == 19,
+		 json_array_size(json_object_get(document, "errors")) == 0);
 	json_decref(document);
 }
 
@@ -384,11 +375,10 @@ static void test_nccl_json_per_iteration(void)
 	detail = json_object_get(result_at(document, 0), "out_of_place_per_iter");
 	CU_ASSERT_EQUAL(json_integer_value(json_object_get(detail, "skipped_iterations")), 1);
 	/* Slowest ranks: 11, 13, 15; the first is skipped. */
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(detail, "times_us")), 3);
-	CU_ASSERT_EQUAL(json_real_value(json_array_get(json_object_get(detail, "times_us"), 0)),
-			11);
-	CU_ASSERT_EQUAL(json_real_value(json_object_get(detail, "min_us")), 13);
-	CU_ASSERT_EQUAL(json_real_value(json_object_get(detail, "avg_us")), 14);
+	UNIT_ALL(json_array_size(json_object_get(detail, "times_us")) == 3,
+		 json_real_value(json_array_get(json_object_get(detail, "times_us"), 0)) == 11,
+		 json_real_value(json_object_get(detail, "min_us")) == 13,
+		 json_real_value(json_object_get(detail, "avg_us")) == 14);
 	ranks_times = json_object_get(detail, "per_process_max_times_us");
 	CU_ASSERT_EQUAL(json_array_size(ranks_times), 2);
 	CU_ASSERT_EQUAL(json_real_value(json_array_get(json_array_get(ranks_times, 0), 2)), 14);

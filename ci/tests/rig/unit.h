@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include <CUnit/CUnit.h>
@@ -23,10 +24,25 @@ int unit_main(const char *suite, const struct unit_case *cases, size_t n);
 #define UNIT_MAIN(suite, ...)                                                                      \
 	int main(void)                                                                             \
 	{                                                                                          \
-		static const struct unit_case cases[] = { __VA_ARGS__ };                           \
+		static const struct unit_case unit_cases[] = { __VA_ARGS__ };                      \
                                                                                                    \
-		return unit_main(suite, cases, sizeof(cases) / sizeof(cases[0]));                  \
+		return unit_main(suite, unit_cases, sizeof(unit_cases) / sizeof(unit_cases[0]));   \
 	}
+
+/* Asserts each of up to 64 conditions by itself, in their order: a failure is told in its words. */
+#define UNIT_ALL(...)                                                                              \
+	do {                                                                                       \
+		UNIT_4(UNIT_EACH(__VA_ARGS__))                                                     \
+	} while (0)
+#define UNIT_EACH(one, ...)                                                                        \
+	CU_ASSERT(one);                                                                            \
+	__VA_OPT__(UNIT_AGAIN UNIT_NONE(__VA_ARGS__))
+#define UNIT_AGAIN()  UNIT_EACH
+#define UNIT_NONE     ()
+#define UNIT_4(...)   UNIT_16(UNIT_16(UNIT_16(UNIT_16(__VA_ARGS__))))
+#define UNIT_16(...)  UNIT_64(UNIT_64(UNIT_64(UNIT_64(__VA_ARGS__))))
+#define UNIT_64(...)  UNIT_256(UNIT_256(UNIT_256(UNIT_256(__VA_ARGS__))))
+#define UNIT_256(...) __VA_ARGS__
 
 /* A new folder PROGRAM.XXXXXX below $TMPDIR, or /tmp where that is not set, for its owner alone;
  * the caller removes it. 0, or a negative errno: standard error has it in words. May be called

@@ -43,9 +43,8 @@ static void test_bytes(void)
 	CU_ASSERT_EQUAL(schedule_bytes(&(struct options){ .min_bytes = 5, .max_bytes = 5 }, 0),
 			1 << 20);
 	/* from -e down to -b */
-	CU_ASSERT_EQUAL(schedule_bytes(&ends, 0), 1 << 20);
-	CU_ASSERT_EQUAL(schedule_bytes(&ends, 24), 65536);
-	CU_ASSERT_EQUAL(schedule_bytes(&ends, 1), (1 << 20) - 40960);
+	UNIT_ALL(schedule_bytes(&ends, 0) == (1 << 20), schedule_bytes(&ends, 24) == 65536,
+		 schedule_bytes(&ends, 1) == (1 << 20) - 40960);
 }
 
 static const struct collective each_a_share = { .name = "x", .shape = shape_scatter };
@@ -59,13 +58,10 @@ static void test_check(void)
 
 	CU_ASSERT_EQUAL(schedule_setup(&setup, NULL, 4, &err), 0);
 	options.min_bytes = 12288 + 64;
-	CU_ASSERT_EQUAL(schedule_check(&setup, &err), 0);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_OK);
+	UNIT_ALL(schedule_check(&setup, &err) == 0, err.outcome == OUTCOME_OK);
 	options.min_bytes = 12288 + 63;
-	CU_ASSERT_EQUAL(schedule_check(&setup, &err), -EINVAL);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_STRING_EQUAL(err.text,
-			       "-b 12351: too small for a schedule of 25 steps on 4 ranks");
+	UNIT_ALL(schedule_check(&setup, &err) == -EINVAL, err.outcome == OUTCOME_USAGE,
+		 !strcmp(err.text, "-b 12351: too small for a schedule of 25 steps on 4 ranks"));
 }
 
 static int run_once(struct chain *chain, const struct invocation *invocation)

@@ -50,8 +50,7 @@ static void test_nccl_tables(void)
 				       rows[i].bw, .0501);
 		CU_ASSERT_DOUBLE_EQUAL(model.tuning.lat[rows[i].coll][rows[i].algo][rows[i].proto],
 				       rows[i].lat, .0501);
-		CU_ASSERT_EQUAL(model.tuning.search.channels, 12);
-		CU_ASSERT_EQUAL(model.channels, 24);
+		UNIT_ALL(model.tuning.search.channels == 12, model.channels == 24);
 	}
 }
 
@@ -72,9 +71,8 @@ static void test_choice(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		machine("hgx-h200", rows[i].gpus, 1, !rows[i].nvls);
-		CU_ASSERT_EQUAL(point(MODEL_ALL_REDUCE, rows[i].mib * 1048576., -1, -1, &p), 0);
-		CU_ASSERT_EQUAL(p.algo, rows[i].algo);
-		CU_ASSERT_EQUAL(p.proto, rows[i].proto);
+		UNIT_ALL(point(MODEL_ALL_REDUCE, rows[i].mib * 1048576., -1, -1, &p) == 0,
+			 p.algo == rows[i].algo, p.proto == rows[i].proto);
 	}
 }
 
@@ -164,16 +162,13 @@ static void test_p2p(void)
 	machine("hgx-h200", 4, 1, true);
 	/* 64 MiB: parts of at most 16 MiB on at least 8 channels: 8, 20 GB/s each: 419.43 us; the
 	 * last 512 KiB 26.2 */
-	CU_ASSERT_EQUAL(point(MODEL_SENDRECV, 67108864, -1, -1, &p), 0);
-	CU_ASSERT_EQUAL(p.channels, 8);
+	UNIT_ALL(point(MODEL_SENDRECV, 67108864, -1, -1, &p) == 0, p.channels == 8);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 419.430, .001);
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 419.430 + 26.2144 + 11.8, .001);
 	/* 256 MiB takes 16 channels, 512 MiB 32: then the link limits */
-	CU_ASSERT_EQUAL(point(MODEL_SENDRECV, 268435456, -1, -1, &p), 0);
-	CU_ASSERT_EQUAL(p.channels, 16);
+	UNIT_ALL(point(MODEL_SENDRECV, 268435456, -1, -1, &p) == 0, p.channels == 16);
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 320, 1e-6);
-	CU_ASSERT_EQUAL(point(MODEL_SENDRECV, 536870912, -1, -1, &p), 0);
-	CU_ASSERT_EQUAL(p.channels, 32);
+	UNIT_ALL(point(MODEL_SENDRECV, 536870912, -1, -1, &p) == 0, p.channels == 32);
 	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 370.8, 1e-6);
 	/* three quarters leave the GPU: 370.8 * 4/3 */
 	CU_ASSERT_EQUAL(point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p), 0);
@@ -260,12 +255,11 @@ static void check_machine(const char *spec)
 					CU_ASSERT_EQUAL(model.nranks, 1);
 					continue;
 				}
-				CU_ASSERT_TRUE(isfinite(p.time_us) && p.time_us > 0 && p.busbw > 0);
-				CU_ASSERT_TRUE(p.busbw <= p.ceiling_busbw);
-				CU_ASSERT_EQUAL(point((enum model_coll)coll, bytes, algo,
-						      MODEL_SIMPLE, &p),
-						0);
-				CU_ASSERT_TRUE(p.time_us >= before);
+				UNIT_ALL(isfinite(p.time_us) && p.time_us > 0 && p.busbw > 0,
+					 p.busbw <= p.ceiling_busbw,
+					 point((enum model_coll)coll, bytes, algo, MODEL_SIMPLE,
+					       &p) == 0,
+					 p.time_us >= before);
 				if (p.time_us < before)
 					printf("%s %s %d nodes %.0f: %g after %g\n", spec,
 					       model_coll_name((enum model_coll)coll), nodes, bytes,
@@ -343,16 +337,15 @@ static void test_constants(void)
 
 		fputs(files[i].text, out);
 		fclose(out);
-		CU_ASSERT_EQUAL(model_load_constants(&constants, path, &err), files[i].rc);
-		CU_ASSERT_EQUAL(constants.fitted, files[i].rc == 0);
-		CU_ASSERT_EQUAL(strncmp(constants.origin, "fitted (test_model.", 19) == 0,
-				files[i].rc == 0);
+		UNIT_ALL(model_load_constants(&constants, path, &err) == files[i].rc,
+			 constants.fitted == (files[i].rc == 0),
+			 (strncmp(constants.origin, "fitted (test_model.", 19) == 0) ==
+				 (files[i].rc == 0));
 	}
 	remove(path);
-	CU_ASSERT_EQUAL(model_load_constants(&constants, path, &err), -ENOENT);
-	CU_ASSERT_EQUAL(model_load_constants(&constants, "", &err), 0);
-	CU_ASSERT_STRING_EQUAL(constants.origin, "physical only (asked for)");
-	CU_ASSERT_FALSE(constants.fitted);
+	UNIT_ALL(model_load_constants(&constants, path, &err) == -ENOENT,
+		 model_load_constants(&constants, "", &err) == 0,
+		 !strcmp(constants.origin, "physical only (asked for)"), !constants.fitted);
 	CU_ASSERT_DOUBLE_EQUAL(constants.fill, 1, 0);
 }
 

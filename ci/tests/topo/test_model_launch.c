@@ -89,8 +89,7 @@ static void test_refused(void)
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		model_physical(&constants);
-		CU_ASSERT_EQUAL(model_calibrate(&constants, &wrong[i]), -ERANGE);
-		CU_ASSERT_FALSE(constants.calibrated);
+		UNIT_ALL(model_calibrate(&constants, &wrong[i]) == -ERANGE, !constants.calibrated);
 		CU_ASSERT_DOUBLE_EQUAL(constants.kernel_host_us, 3, 0);
 	}
 }
@@ -101,12 +100,10 @@ static void test_ll(void)
 {
 	machine(NULL);
 	point(MODEL_SENDRECV, 8192, MODEL_GRAPH);
-	CU_ASSERT_EQUAL(p.proto, MODEL_LL);
-	CU_ASSERT_EQUAL(p.channels, 1);
+	UNIT_ALL(p.proto == MODEL_LL, p.channels == 1);
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 8.4 + .6 + 8192 / 5875., .001);
 	point(MODEL_SENDRECV, 524288, MODEL_GRAPH);
-	CU_ASSERT_EQUAL(p.proto, MODEL_LL);
-	CU_ASSERT_EQUAL(p.channels, 8);
+	UNIT_ALL(p.proto == MODEL_LL, p.channels == 8);
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 8.4 + .6 + 65536 / 5875., .001);
 	/* one more: Simple, 8 channels of 20 GB/s, and the last chunk is the whole part */
 	point(MODEL_SENDRECV, 524289, MODEL_GRAPH);

@@ -49,10 +49,8 @@ static void test_each_spec(void)
 	fclose(null);
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		CU_ASSERT_EQUAL_FATAL(load(specs[i].name), 0);
-		CU_ASSERT_STRING_EQUAL(sys.name, specs[i].name);
-		CU_ASSERT_TRUE(strlen(sys.source) > 0);
-		CU_ASSERT_EQUAL(sys.ngpus, specs[i].gpus);
-		CU_ASSERT_EQUAL(sys.nnics, specs[i].nics);
+		UNIT_ALL(!strcmp(sys.name, specs[i].name), strlen(sys.source) > 0,
+			 sys.ngpus == specs[i].gpus, sys.nnics == specs[i].nics);
 		CU_ASSERT_DOUBLE_EQUAL(sys.nic[0].gbs * 8, specs[i].gbps, 1e-9);
 		CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, specs[i].pcie, 1e-9);
 		CU_ASSERT_EQUAL(topo_ring_links(&sys), specs[i].links);
@@ -68,8 +66,7 @@ static void test_pairs(void)
 	for (int i = 1; i < 8; i++)
 		CU_ASSERT_EQUAL(topo_pair_links(&sys, 0, i), expected[i]);
 	CU_ASSERT_EQUAL_FATAL(load("a100-pcie-bridged"), 0);
-	CU_ASSERT_EQUAL(topo_pair_links(&sys, 2, 3), 12);
-	CU_ASSERT_EQUAL(topo_pair_links(&sys, 1, 2), 0);
+	UNIT_ALL(topo_pair_links(&sys, 2, 3) == 12, topo_pair_links(&sys, 1, 2) == 0);
 	sys.ngpus = 2;
 	CU_ASSERT_EQUAL(topo_ring_links(&sys), 12);
 }
@@ -90,16 +87,13 @@ static void test_unknown_names(void)
 {
 	struct error err = { .outcome = OUTCOME_OK };
 
-	CU_ASSERT_EQUAL(topo_load_spec(&sys, "dgx-9000", &err), -ENOENT);
-	CU_ASSERT_EQUAL(err.outcome, OUTCOME_USAGE);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "dgx-9000"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "hgx-h200"));
-	CU_ASSERT_PTR_NULL(topo_gpu_model("Voodoo 2"));
-	CU_ASSERT_STRING_EQUAL(topo_gpu_model("NVIDIA H200")->name, "H200");
-	CU_ASSERT_STRING_EQUAL(topo_gpu_model("NVIDIA A100-SXM4-80GB")->name, "A100");
-	CU_ASSERT_EQUAL(topo_gpu_model_sm(90)->sm, 90);
-	CU_ASSERT_PTR_NULL(topo_gpu_model_sm(52));
-	CU_ASSERT_EQUAL(topo_transport_parse("pigeon"), -1);
+	UNIT_ALL(topo_load_spec(&sys, "dgx-9000", &err) == -ENOENT, err.outcome == OUTCOME_USAGE,
+		 strstr(err.text, "dgx-9000") != NULL, strstr(err.text, "hgx-h200") != NULL,
+		 topo_gpu_model("Voodoo 2") == NULL,
+		 !strcmp(topo_gpu_model("NVIDIA H200")->name, "H200"),
+		 !strcmp(topo_gpu_model("NVIDIA A100-SXM4-80GB")->name, "A100"),
+		 topo_gpu_model_sm(90)->sm == 90, topo_gpu_model_sm(52) == NULL);
+	CU_ASSERT(topo_transport_parse("pigeon") == -1);
 }
 
 /* A spec file with one line replaced must be refused, and the text must say what is wrong. */
@@ -165,13 +159,10 @@ static void test_reshape(void)
 	struct topo_change many = { .gpus = 9 }, two_nodes = { .nnodes = 2 };
 
 	CU_ASSERT_EQUAL_FATAL(load("dgx-h100"), 0);
-	CU_ASSERT_EQUAL(topo_reshape(&sys, &more, &err), 0);
-	CU_ASSERT_EQUAL(sys.nnodes, 16);
-	CU_ASSERT_EQUAL(sys.nnics, 2);
+	UNIT_ALL(topo_reshape(&sys, &more, &err) == 0, sys.nnodes == 16, sys.nnics == 2);
 	CU_ASSERT_DOUBLE_EQUAL(sys.nic[1].gbs, 25, 1e-9);
-	CU_ASSERT_EQUAL(sys.fabric, TOPO_FAT_TREE);
-	CU_ASSERT_EQUAL(topo_reshape(&sys, &many, &err), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "8 GPUs a node, not 9"));
+	UNIT_ALL(sys.fabric == TOPO_FAT_TREE, topo_reshape(&sys, &many, &err) == -EINVAL,
+		 strstr(err.text, "8 GPUs a node, not 9") != NULL);
 	sys.nnics = 0;
 	err.outcome = OUTCOME_OK;
 	CU_ASSERT_EQUAL(topo_reshape(&sys, &two_nodes, &err), -EINVAL);

@@ -44,17 +44,12 @@ static void test_nvswitch(void)
 						  "port=\"1\" gdr=\"1\"/></nic></pci>"),
 			      says, sizeof(says)),
 			0);
-	CU_ASSERT_EQUAL(sys.ngpus, 2);
-	CU_ASSERT_EQUAL(topo_ring_links(&sys), 18);
+	UNIT_ALL(sys.ngpus == 2, topo_ring_links(&sys) == 18);
 	CU_ASSERT_DOUBLE_EQUAL(sys.gpu[0].pcie_gbs, 12,
 			       1e-9); /* generation 4 x8 above generation 5 x16 */
-	CU_ASSERT_EQUAL(sys.gpu[1].pci_switch, 0);
-	CU_ASSERT_EQUAL(sys.gpu[1].bus, 0x3000);
-	CU_ASSERT_EQUAL(sys.gpu[1].nabove, 1);
-	CU_ASSERT_EQUAL(sys.gpu[1].above[0], 0);
-	CU_ASSERT_EQUAL(sys.numa[sys.gpu[1].cpu], 0);
-	CU_ASSERT_EQUAL(sys.nnics, 1);
-	CU_ASSERT_STRING_EQUAL(sys.nic[0].name, "mlx5_0");
+	UNIT_ALL(sys.gpu[1].pci_switch == 0, sys.gpu[1].bus == 0x3000, sys.gpu[1].nabove == 1,
+		 sys.gpu[1].above[0] == 0, sys.numa[sys.gpu[1].cpu] == 0, sys.nnics == 1,
+		 !strcmp(sys.nic[0].name, "mlx5_0"));
 	CU_ASSERT_DOUBLE_EQUAL(sys.nic[0].gbs, 50, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(sys.nic[0].pcie_gbs, 48, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(sys.cpu_link_gbs, 40, 1e-9);
@@ -97,9 +92,7 @@ static void test_direct_links(void)
 				      "tclass=\"0x030200\"/>")),
 		      says, sizeof(says)),
 		0);
-	CU_ASSERT_EQUAL(topo_pair_links(&sys, 0, 1), 4);
-	CU_ASSERT_EQUAL(topo_pair_links(&sys, 1, 0), 4);
-	CU_ASSERT_FALSE(sys.nvls);
+	UNIT_ALL(topo_pair_links(&sys, 0, 1) == 4, topo_pair_links(&sys, 1, 0) == 4, !sys.nvls);
 }
 
 static void test_hostile(void)
@@ -170,13 +163,9 @@ static void test_shape(void)
 	struct error err = { .outcome = OUTCOME_OK };
 
 	CU_ASSERT_EQUAL_FATAL(topo_parse_xml(&sys, text, strlen(text), &err), 0);
-	CU_ASSERT_EQUAL(sys.ngpus, 2);
-	CU_ASSERT_PTR_NULL(sys.gpu[0].model);
-	CU_ASSERT_EQUAL(sys.gpu[0].nabove, 2);
-	CU_ASSERT_EQUAL(sys.gpu[0].above[1], 1);
-	CU_ASSERT_EQUAL(sys.gpu[1].nabove, 1);
-	CU_ASSERT_EQUAL(sys.gpu[1].bus, 0xd000);
-	CU_ASSERT_EQUAL(topo_check(&sys, &err), -EINVAL);
+	UNIT_ALL(sys.ngpus == 2, sys.gpu[0].model == NULL, sys.gpu[0].nabove == 2,
+		 sys.gpu[0].above[1] == 1, sys.gpu[1].nabove == 1, sys.gpu[1].bus == 0xd000,
+		 topo_check(&sys, &err) == -EINVAL);
 }
 
 /* Many of one thing, and deep nesting: refused, not followed. */

@@ -70,8 +70,7 @@ static void test_gpus(void)
 		struct vendor_run run = { .device = cases[i].device,
 					  .memory = (size_t)(cases[i].gib * 1073741824.0) };
 
-		CU_ASSERT_EQUAL(compare(&run, file), 0);
-		CU_ASSERT_EQUAL(nlines, 5);
+		UNIT_ALL(compare(&run, file) == 0, nlines == 5);
 		HAS(cases[i].device);
 		HAS(cases[i].nvlink);
 		HAS(cases[i].memory);
@@ -89,8 +88,7 @@ static void test_unknown(void)
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		struct vendor_run run = { .device = devices[i] };
 
-		CU_ASSERT_EQUAL(compare(&run, file), 0);
-		CU_ASSERT_EQUAL(nlines, 1);
+		UNIT_ALL(compare(&run, file) == 0, nlines == 1);
 		HAS(devices[i]);
 		HAS("known: P100, V100");
 		HAS("5090");
@@ -141,8 +139,7 @@ static void test_line_fails(void)
 	struct vendor_run run = { .device = "NVIDIA H200" };
 
 	for (stop_at = 1; stop_at <= 5; stop_at++) {
-		CU_ASSERT_EQUAL(compare(&run, file), -EPIPE);
-		CU_ASSERT_EQUAL(nlines, stop_at);
+		UNIT_ALL(compare(&run, file) == -EPIPE, nlines == stop_at);
 	}
 	stop_at = 0;
 }
@@ -218,20 +215,15 @@ static void test_file(void)
 	int third = 3;
 
 	rows = 0;
-	CU_ASSERT_EQUAL(vendor_each(file, count, NULL, &err), 0);
-	CU_ASSERT_TRUE(rows > 100);
+	UNIT_ALL(vendor_each(file, count, NULL, &err) == 0, rows > 100);
 	rows = 0;
-	CU_ASSERT_EQUAL(vendor_each(file, count, &third, &err), -EINTR);
-	CU_ASSERT_EQUAL(rows, 3);
+	UNIT_ALL(vendor_each(file, count, &third, &err) == -EINTR, rows == 3);
 	setenv("HANGAR_SPECS", "common/topo/specs", 1);
 	rows = 0;
-	CU_ASSERT_EQUAL(vendor_each(NULL, count, NULL, &err), 0);
-	CU_ASSERT_TRUE(rows > 100);
-	CU_ASSERT_EQUAL(err.code, 0);
-	CU_ASSERT_EQUAL(vendor_each("/nowhere.csv", count, NULL, &err), -ENOENT);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/nowhere.csv"));
-	CU_ASSERT_EQUAL(compare(&run, "/nowhere.csv"), -ENOENT);
-	CU_ASSERT_EQUAL(nlines, 0);
+	UNIT_ALL(vendor_each(NULL, count, NULL, &err) == 0, rows > 100, err.code == 0,
+		 vendor_each("/nowhere.csv", count, NULL, &err) == -ENOENT,
+		 strstr(err.text, "/nowhere.csv") != NULL, compare(&run, "/nowhere.csv") == -ENOENT,
+		 nlines == 0);
 }
 
 UNIT_MAIN("vendor", { "rows of a GPU", test_gpus }, { "unknown GPUs", test_unknown },

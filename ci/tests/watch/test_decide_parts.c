@@ -15,26 +15,22 @@ static void test_benefit(void)
 	struct extension extension = { 0 };
 	const uint64_t begin = 1000 * SECOND;
 
-	CU_ASSERT_FALSE(extension_holds(&extension, begin));
-	CU_ASSERT_FALSE(extension_over(&extension, begin));
+	UNIT_ALL(!extension_holds(&extension, begin), !extension_over(&extension, begin));
 	/* 5 s more, looked at after half a second */
-	CU_ASSERT_TRUE(extension_grant(&extension, 1, 0, begin));
-	CU_ASSERT_EQUAL(extension.until_ns, begin + SECOND / 2);
-	CU_ASSERT_EQUAL(extension.end_ns, begin + 5 * SECOND);
-	CU_ASSERT_TRUE(extension_holds(&extension, begin + SECOND / 2 - 1));
-	CU_ASSERT_FALSE(extension_holds(&extension, begin + SECOND / 2));
-	CU_ASSERT_FALSE(extension_over(&extension, begin + SECOND / 2 - 1));
-	CU_ASSERT_TRUE(extension_over(&extension, begin + SECOND / 2));
-	CU_ASSERT_EQUAL(extension.since_ns, begin);
+	UNIT_ALL(extension_grant(&extension, 1, 0, begin), extension.until_ns == begin + SECOND / 2,
+		 extension.end_ns == begin + 5 * SECOND,
+		 extension_holds(&extension, begin + SECOND / 2 - 1),
+		 !extension_holds(&extension, begin + SECOND / 2),
+		 !extension_over(&extension, begin + SECOND / 2 - 1),
+		 extension_over(&extension, begin + SECOND / 2), extension.since_ns == begin);
 	/* the end stays where it is, and the beginning */
-	CU_ASSERT_TRUE(extension_grant(&extension, 4.5, 0, begin + 7 * SECOND / 2));
-	CU_ASSERT_EQUAL(extension.since_ns, begin);
-	CU_ASSERT_EQUAL(extension.until_ns, begin + 5 * SECOND);
-	CU_ASSERT_FALSE(extension_grant(&extension, 6, 0, begin + 5 * SECOND));
+	UNIT_ALL(extension_grant(&extension, 4.5, 0, begin + 7 * SECOND / 2),
+		 extension.since_ns == begin, extension.until_ns == begin + 5 * SECOND,
+		 !extension_grant(&extension, 6, 0, begin + 5 * SECOND));
 	/* of a first call's ten seconds no fifty are made */
 	extension = (struct extension){ 0 };
-	CU_ASSERT_TRUE(extension_grant(&extension, 10, 0, begin));
-	CU_ASSERT_EQUAL(extension.end_ns, begin + 10 * SECOND);
+	UNIT_ALL(extension_grant(&extension, 10, 0, begin),
+		 extension.end_ns == begin + 10 * SECOND);
 }
 
 static void test_short_waits(void)
@@ -56,19 +52,16 @@ static void test_excuse(void)
 {
 	struct extension extension = { 0 };
 
-	CU_ASSERT_TRUE(extension_grant(&extension, 0, 6 * SECOND, SECOND));
-	CU_ASSERT_EQUAL(extension.end_ns, 6 * SECOND);
-	CU_ASSERT_EQUAL(extension.until_ns, SECOND + SECOND / 4);
+	UNIT_ALL(extension_grant(&extension, 0, 6 * SECOND, SECOND), extension.end_ns == 6 * SECOND,
+		 extension.until_ns == SECOND + SECOND / 4);
 	CU_ASSERT_TRUE(
 		extension_grant(&extension, 0, 5 * SECOND, 6 * SECOND - 1)); /* sooner: not cut */
 	CU_ASSERT_EQUAL(extension.until_ns, 6 * SECOND);
 	CU_ASSERT_FALSE(extension_grant(&extension, 0, 5 * SECOND, 6 * SECOND));
 	/* then nothing explains it: that has a benefit of its own, once */
-	CU_ASSERT_TRUE(extension_grant(&extension, 2, 0, 7 * SECOND));
-	CU_ASSERT_EQUAL(extension.end_ns, 17 * SECOND);
-	CU_ASSERT_EQUAL(extension.until_ns, 8 * SECOND);
-	CU_ASSERT_TRUE(extension_grant(&extension, 11, 0, 16 * SECOND));
-	CU_ASSERT_EQUAL(extension.end_ns, 17 * SECOND);
+	UNIT_ALL(extension_grant(&extension, 2, 0, 7 * SECOND), extension.end_ns == 17 * SECOND,
+		 extension.until_ns == 8 * SECOND, extension_grant(&extension, 11, 0, 16 * SECOND),
+		 extension.end_ns == 17 * SECOND);
 }
 
 /* ---- steps and starvation ---- */
@@ -94,11 +87,9 @@ static void test_steps(void)
 	see(0, 200);
 	CU_ASSERT_EQUAL(one.track.progressed_ns, 100);
 	see(5, 300);
-	CU_ASSERT_EQUAL(one.track.progressed_ns, 300);
-	CU_ASSERT_EQUAL(one.view.progressed, 1);
+	UNIT_ALL(one.track.progressed_ns == 300, one.view.progressed == 1);
 	see(5, 300 + decide_times.progress_ns);
-	CU_ASSERT_EQUAL(one.track.progressed_ns, 300);
-	CU_ASSERT_EQUAL(one.view.progressed, 0);
+	UNIT_ALL(one.track.progressed_ns == 300, one.view.progressed == 0);
 }
 
 static void test_is_starved(void)
@@ -198,14 +189,12 @@ static void test_starved(void)
 		clock_nap(0.02);
 		watch_process(meek, clock_ns());
 	}
-	CU_ASSERT(one.track.starved && one.view.starved);
-	CU_ASSERT(progress_descheduled(&one));
-	CU_ASSERT(one.track.queued_watched_ns <= one.track.watched_ns);
+	UNIT_ALL(one.track.starved && one.view.starved, progress_descheduled(&one),
+		 one.track.queued_watched_ns <= one.track.watched_ns);
 	one.view.waited = 0; /* what was does not count: another window must pass */
 	in.now = clock_ns();
 	progress_look(&state, &in, in.now);
-	CU_ASSERT(!one.track.starved && one.track.watched_ns == 0);
-	CU_ASSERT(one.track.queued_watched_ns == 0);
+	UNIT_ALL(!one.track.starved && one.track.watched_ns == 0, one.track.queued_watched_ns == 0);
 	watch_process(meek, clock_ns());
 	CU_ASSERT(!one.track.starved);
 	spinner_end(meek);

@@ -57,19 +57,13 @@ static void test_messages(void)
 	struct link_message m;
 
 	set_up();
-	CU_ASSERT_EQUAL(link_receive(&b, &m), 0);
-	CU_ASSERT_EQUAL(link_send(&a, 7, "hangar", 7, -1), 0);
-	CU_ASSERT_EQUAL(link_send(&a, 8, NULL, 0, -1), 0);
+	UNIT_ALL(link_receive(&b, &m) == 0, link_send(&a, 7, "hangar", 7, -1) == 0,
+		 link_send(&a, 8, NULL, 0, -1) == 0);
 	CU_ASSERT_EQUAL_FATAL(link_receive(&b, &m), 1);
-	CU_ASSERT_EQUAL(m.type, 7);
-	CU_ASSERT_EQUAL(m.bytes, 7);
-	CU_ASSERT_STRING_EQUAL((const char *)m.payload, "hangar");
+	UNIT_ALL(m.type == 7, m.bytes == 7, !strcmp((const char *)m.payload, "hangar"));
 	CU_ASSERT_EQUAL_FATAL(link_receive(&b, &m), 1);
-	CU_ASSERT_EQUAL(m.type, 8);
-	CU_ASSERT_EQUAL(m.bytes, 0);
-	CU_ASSERT_EQUAL(link_receive(&b, &m), 0);
-	CU_ASSERT(fcntl(a.fd, F_GETFL) & O_NONBLOCK);
-	CU_ASSERT(fcntl(a.fd, F_GETFD) & FD_CLOEXEC);
+	UNIT_ALL(m.type == 8, m.bytes == 0, link_receive(&b, &m) == 0,
+		 fcntl(a.fd, F_GETFL) & O_NONBLOCK, fcntl(a.fd, F_GETFD) & FD_CLOEXEC);
 	tear_down();
 }
 
@@ -81,12 +75,10 @@ static void test_end(void)
 	set_up();
 	CU_ASSERT_EQUAL(link_send(&a, 7, "x", 1, -1), 0);
 	link_release(&a);
-	CU_ASSERT_EQUAL(link_receive(&b, &m), 1);
-	CU_ASSERT_EQUAL(link_receive(&b, &m), -EPIPE);
-	CU_ASSERT_EQUAL(link_receive(&b, &m), -EPIPE);
+	UNIT_ALL(link_receive(&b, &m) == 1, link_receive(&b, &m) == -EPIPE,
+		 link_receive(&b, &m) == -EPIPE);
 	CU_ASSERT_EQUAL(link_send(&b, 7, "x", 1, -1), -EPIPE); /* and no SIGPIPE */
-	CU_ASSERT_EQUAL(link_send(&a, 7, "x", 1, -1), -EPIPE);
-	CU_ASSERT_EQUAL(link_receive(&a, &m), -EPIPE);
+	UNIT_ALL(link_send(&a, 7, "x", 1, -1) == -EPIPE, link_receive(&a, &m) == -EPIPE);
 	link_release(&a);
 	tear_down();
 }
@@ -101,16 +93,12 @@ static void test_bytes_one_by_one(void)
 	memcpy(bytes, frame, sizeof(frame));
 	memcpy(bytes + sizeof(frame), "abc", 3);
 	for (size_t i = 0; i < sizeof(bytes); i++) {
-		CU_ASSERT_EQUAL(link_receive(&b, &m), 0);
-		CU_ASSERT_EQUAL(write(raw, bytes + i, 1), 1);
+		UNIT_ALL(link_receive(&b, &m) == 0, write(raw, bytes + i, 1) == 1);
 	}
 	CU_ASSERT_EQUAL_FATAL(link_receive(&b, &m), 1);
-	CU_ASSERT_EQUAL(m.type, 5);
-	CU_ASSERT_EQUAL(m.bytes, 3);
-	CU_ASSERT_EQUAL(memcmp(m.payload, "abc", 3), 0);
+	UNIT_ALL(m.type == 5, m.bytes == 3, memcmp(m.payload, "abc", 3) == 0);
 	/* cut within a frame: an end like any other */
-	CU_ASSERT_EQUAL(write(raw, bytes, 14), 14);
-	CU_ASSERT_EQUAL(link_receive(&b, &m), 0);
+	UNIT_ALL(write(raw, bytes, 14) == 14, link_receive(&b, &m) == 0);
 	link_release(&a);
 	CU_ASSERT_EQUAL(link_receive(&b, &m), -EPIPE);
 	tear_down();
@@ -132,8 +120,7 @@ static void test_nonsense(void)
 		write_frame(frames[i].magic, 1, frames[i].bytes);
 		CU_ASSERT_EQUAL(link_receive(&b, &m), -EPROTO);
 		CU_ASSERT(b.room < 4096); /* nothing was allocated on its word */
-		CU_ASSERT_EQUAL(write(raw, "more of it", 10), 10);
-		CU_ASSERT_EQUAL(link_receive(&b, &m), -EPROTO);
+		UNIT_ALL(write(raw, "more of it", 10) == 10, link_receive(&b, &m) == -EPROTO);
 		tear_down();
 	}
 }
@@ -161,10 +148,9 @@ static void test_largest(void)
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, send_largest, payload), 0);
 	while (rc == 0 && clock_ns() < give_up)
 		rc = link_receive(&b, &m);
-	CU_ASSERT_EQUAL(rc, 1);
-	CU_ASSERT(rc == 1 && m.bytes == LINK_MAX && memcmp(m.payload, payload, LINK_MAX) == 0);
-	CU_ASSERT_EQUAL(pthread_join(thread, &sent), 0);
-	CU_ASSERT_PTR_NULL(sent);
+	UNIT_ALL(rc == 1,
+		 rc == 1 && m.bytes == LINK_MAX && memcmp(m.payload, payload, LINK_MAX) == 0,
+		 pthread_join(thread, &sent) == 0, sent == NULL);
 	tear_down();
 	free(payload);
 }
@@ -198,9 +184,8 @@ static void test_slow_reader(void)
 	CU_ASSERT_EQUAL(rc, -EAGAIN);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, drip, &done), 0);
 	begin = clock_seconds();
-	CU_ASSERT_EQUAL(link_send(&a, 1, payload, LINK_MAX, -1), -ETIMEDOUT);
-	CU_ASSERT(clock_seconds() - begin < 1.5);
-	CU_ASSERT(clock_seconds() - begin > 0.9);
+	UNIT_ALL(link_send(&a, 1, payload, LINK_MAX, -1) == -ETIMEDOUT,
+		 clock_seconds() - begin<1.5, clock_seconds() - begin> 0.9);
 	done = 1;
 	pthread_join(thread, NULL);
 	tear_down();
@@ -220,17 +205,13 @@ static void test_descriptor(void)
 	char text[4] = "";
 
 	set_up();
-	CU_ASSERT_EQUAL(write(fd, "abc", 3), 3);
-	CU_ASSERT_EQUAL(link_send(&a, 1, "with", 4, fd), 0);
-	CU_ASSERT_EQUAL(link_receive(&b, &m), 1);
+	UNIT_ALL(write(fd, "abc", 3) == 3, link_send(&a, 1, "with", 4, fd) == 0,
+		 link_receive(&b, &m) == 1);
 	CU_ASSERT_FATAL(b.passed_fd >= 0);
-	CU_ASSERT_NOT_EQUAL(b.passed_fd, fd);
-	CU_ASSERT_EQUAL(pread(b.passed_fd, text, 3, 0), 3);
-	CU_ASSERT_STRING_EQUAL(text, "abc");
-	CU_ASSERT(fcntl(b.passed_fd, F_GETFD) & FD_CLOEXEC);
+	UNIT_ALL(b.passed_fd != fd, pread(b.passed_fd, text, 3, 0) == 3, !strcmp(text, "abc"),
+		 fcntl(b.passed_fd, F_GETFD) & FD_CLOEXEC);
 	/* nobody took it: the next one replaces it, release closes that */
-	CU_ASSERT_EQUAL(link_send(&a, 1, "again", 5, fd), 0);
-	CU_ASSERT_EQUAL(link_receive(&b, &m), 1);
+	UNIT_ALL(link_send(&a, 1, "again", 5, fd) == 0, link_receive(&b, &m) == 1);
 	tear_down();
 	close(fd);
 	CU_ASSERT_EQUAL(open_descriptors(), before);
@@ -257,8 +238,7 @@ static void test_many_descriptors(void)
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(fds));
 	memcpy(CMSG_DATA(c), fds, sizeof(fds));
-	CU_ASSERT_EQUAL(sendmsg(raw, &msg, 0), (ssize_t)sizeof(frame));
-	CU_ASSERT_EQUAL(link_receive(&b, &m), 1);
+	UNIT_ALL(sendmsg(raw, &msg, 0) == (ssize_t)sizeof(frame), link_receive(&b, &m) == 1);
 	tear_down();
 	CU_ASSERT_EQUAL(open_descriptors(), before);
 }

@@ -10,8 +10,7 @@ static void test_all_well(void)
 	seats_take(0, 7); /* at once: the kernel picks a leader */
 	for (int i = 0; i < 8; i++)
 		SOON(seats[i].desk->opened);
-	CU_ASSERT(seat_leading(0, 7) >= 0);
-	CU_ASSERT_EQUAL(seat_leading(seat_leading(0, 7) + 1, 7), -1);
+	UNIT_ALL(seat_leading(0, 7) >= 0, seat_leading(seat_leading(0, 7) + 1, 7) == -1);
 	SOON(seats[seat_leading(0, 7)].desk->peers == 8);
 	ranks_finish(0, 6, OUTCOME_OK);
 	clock_nap(0.15);
@@ -28,9 +27,8 @@ static void test_alone(void)
 	seats_open(1);
 	seats_take_in_order(0, 0);
 	rank_finishes(0, OUTCOME_WRONG_DATA, "0", NULL);
-	CU_ASSERT(seats_end(0, 0, OUTCOME_WRONG_DATA));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(seat_said(0), "outcome=wrong-data class=wrong-data ranks=0 "));
+	UNIT_ALL(seats_end(0, 0, OUTCOME_WRONG_DATA),
+		 strstr(seat_said(0), "outcome=wrong-data class=wrong-data ranks=0 ") != NULL);
 	seats_close();
 }
 
@@ -56,11 +54,9 @@ static void test_death(void)
 		seats_take_in_order(0, 2);
 		begin = clock_seconds();
 		rank_ends(cases[i].rank, cases[i].status);
-		CU_ASSERT(seats_end(0, 2, OUTCOME_DIED));
-		CU_ASSERT(clock_seconds() - begin < 0.5);
-		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), cases[i].line));
-		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), cases[i].word));
-		CU_ASSERT_EQUAL(verdict_lines(0, 2), 1);
+		UNIT_ALL(seats_end(0, 2, OUTCOME_DIED), clock_seconds() - begin < 0.5,
+			 strstr(seat_said(0), cases[i].line) != NULL,
+			 strstr(seat_said(0), cases[i].word) != NULL, verdict_lines(0, 2) == 1);
 		seats_close();
 	}
 }
@@ -73,8 +69,7 @@ static void test_two_deaths(void)
 	rank_ends(3, SIGKILL);
 	clock_nap(0.03);
 	rank_ends(1, SIGTERM);
-	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "ranks=1,3 "));
+	UNIT_ALL(seats_end(0, 3, OUTCOME_DIED), strstr(seat_said(0), "ranks=1,3 ") != NULL);
 	seats_close();
 }
 
@@ -87,13 +82,11 @@ static void test_hang(void)
 	watch_enter(&seats[0].watch, "timed calls", 10);
 	watch_enter(&seats[1].watch, "timed calls", 0.2);
 	begin = clock_seconds();
-	CU_ASSERT(seats_end(0, 2, OUTCOME_HANG));
-	CU_ASSERT(clock_seconds() - begin > 0.2);
-	CU_ASSERT(clock_seconds() - begin < 0.7);
-	CU_ASSERT_EQUAL(verdict_lines(0, 2), 1);
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# verdict: outcome=hang class=unexplained "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "in 'timed calls' (overdue)"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# rank 2 ("));
+	UNIT_ALL(seats_end(0, 2, OUTCOME_HANG), clock_seconds() - begin > 0.2,
+		 clock_seconds() - begin < 0.7, verdict_lines(0, 2) == 1,
+		 strstr(seat_said(0), "# verdict: outcome=hang class=unexplained ") != NULL,
+		 strstr(seat_said(0), "in 'timed calls' (overdue)") != NULL,
+		 strstr(seat_said(0), "# rank 2 (") != NULL);
 	seats_close();
 }
 
@@ -117,13 +110,11 @@ static void test_error(void)
 	clock_nap(0.3);
 	begin = clock_seconds();
 	rank_finishes(1, OUTCOME_ERROR, "", "MPI_Allreduce failed: out of luck");
-	CU_ASSERT(seats_end(0, 2, OUTCOME_ERROR));
-	CU_ASSERT(said_ms(0) >= 600);
-	CU_ASSERT(said_ms(0) <= (clock_seconds() - begin) * 1e3);
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(seat_said(0), "# verdict: outcome=error class=error ranks=1 "));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(seat_said(0), "# rank 1 reported: MPI_Allreduce failed: out of luck\n"));
+	UNIT_ALL(seats_end(0, 2, OUTCOME_ERROR), said_ms(0) >= 600,
+		 said_ms(0) <= (clock_seconds() - begin) * 1e3,
+		 strstr(seat_said(0), "# verdict: outcome=error class=error ranks=1 ") != NULL,
+		 strstr(seat_said(0), "# rank 1 reported: MPI_Allreduce failed: out of luck\n") !=
+			 NULL);
 	seats_close();
 }
 

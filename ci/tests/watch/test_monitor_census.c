@@ -100,8 +100,7 @@ static void test_surplus(void)
 		if (how % 2)
 			rank_enters_init(last, 4, 2);
 		begin = clock_seconds();
-		CU_ASSERT(seats_end(0, 5, OUTCOME_HANG));
-		CU_ASSERT(clock_seconds() - begin < 1.4);
+		UNIT_ALL(seats_end(0, 5, OUTCOME_HANG), clock_seconds() - begin < 1.4);
 		seats_close();
 	}
 }

@@ -42,8 +42,7 @@ static void test_death(void)
 		two_nodes();
 		begin = clock_seconds();
 		rank_ends(rank, SIGKILL);
-		CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
-		CU_ASSERT(clock_seconds() - begin < 0.9);
+		UNIT_ALL(seats_end(0, 3, OUTCOME_DIED), clock_seconds() - begin < 0.9);
 		snprintf(part, sizeof(part), "# verdict: outcome=died class=rank-died ranks=%d ",
 			 rank);
 		CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), part));
@@ -51,8 +50,7 @@ static void test_death(void)
 			snprintf(part, sizeof(part), "# rank %d (", i);
 			CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), part));
 		}
-		CU_ASSERT_PTR_NULL(strstr(seat_said(0), " detect_ms=0 "));
-		CU_ASSERT_EQUAL(verdict_lines(0, 3), 1);
+		UNIT_ALL(strstr(seat_said(0), " detect_ms=0 ") == NULL, verdict_lines(0, 3) == 1);
 		seats_close();
 	}
 }
@@ -68,8 +66,8 @@ static void test_hang(void)
 	watch_enter(&seats[3].watch, "timed calls", 0.1);
 	CU_ASSERT(seats_end(0, 3, 0));
 	CU_ASSERT(clock_seconds() - begin < 1.0); /* on one host 0.62 s */
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# verdict: outcome=hang "));
-	CU_ASSERT_EQUAL(verdict_lines(0, 3), 1);
+	UNIT_ALL(strstr(seat_said(0), "# verdict: outcome=hang ") != NULL,
+		 verdict_lines(0, 3) == 1);
 	seats_close();
 }
 
@@ -125,8 +123,7 @@ static void test_token_late(void)
 	publish(0, 1, address, TOKEN);
 	SOON(seats[0].desk->nodes == 1);
 	rank_ends(3, SIGKILL);
-	CU_ASSERT(seats_end(0, 3, OUTCOME_DIED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "ranks=3 "));
+	UNIT_ALL(seats_end(0, 3, OUTCOME_DIED), strstr(seat_said(0), "ranks=3 ") != NULL);
 	seats_close();
 }
 
@@ -140,9 +137,8 @@ static void test_no_way(void)
 	publish(0, 1, address, TOKEN);
 	publish(2, 3, "127.0.0.1:1 nonsense", TOKEN);
 	rank_ends(3, SIGKILL);
-	CU_ASSERT(seats_end(2, 3, OUTCOME_DIED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(2), "ranks=3 "));
-	CU_ASSERT(seats_sit(0, 1));
+	UNIT_ALL(seats_end(2, 3, OUTCOME_DIED), strstr(seat_said(2), "ranks=3 ") != NULL,
+		 seats_sit(0, 1));
 	ranks_finish(0, 1, OUTCOME_OK);
 	CU_ASSERT(seats_end(0, 1, 0));
 	seats_close();
@@ -155,11 +151,10 @@ static void test_three_nodes(void)
 	ranks_finish(2, 2, OUTCOME_OK);
 	clock_nap(0.1);
 	rank_finishes(3, OUTCOME_ERROR, "", "no luck");
-	CU_ASSERT(seats_end(0, 3, OUTCOME_ERROR));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), " detect_ms="));
-	CU_ASSERT_PTR_NULL(strstr(seat_said(0), " detect_ms=0 "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "outcome=error class=error ranks=3 "));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "# rank 3 reported: no luck\n"));
+	UNIT_ALL(seats_end(0, 3, OUTCOME_ERROR), strstr(seat_said(0), " detect_ms=") != NULL,
+		 strstr(seat_said(0), " detect_ms=0 ") == NULL,
+		 strstr(seat_said(0), "outcome=error class=error ranks=3 ") != NULL,
+		 strstr(seat_said(0), "# rank 3 reported: no luck\n") != NULL);
 	seats_close();
 }
 
@@ -177,8 +172,7 @@ static void test_done_and_gone(void)
 	clock_nap(0.1);
 	steps = seats[0].desk->steps;
 	clock_nap(0.12);
-	CU_ASSERT(seats[0].desk->steps - steps < 30);
-	CU_ASSERT(seats_sit(0, 1));
+	UNIT_ALL(seats[0].desk->steps - steps < 30, seats_sit(0, 1));
 	ranks_finish(0, 1, OUTCOME_OK);
 	CU_ASSERT(seats_end(0, 1, 0));
 	seats_close();
@@ -253,8 +247,7 @@ static void test_strangers(void)
 	CU_ASSERT_EQUAL(write(links[n++].fd, (uint32_t[]){ 0x68616e67u, JOIN, 1000 }, 12), 12);
 	SOON(seats[0].desk->nodes == 3);
 	ranks_finish(0, 3, OUTCOME_OK);
-	CU_ASSERT(seats_end(0, 3, 0));
-	CU_ASSERT_EQUAL(verdict_lines(0, 3), 0);
+	UNIT_ALL(seats_end(0, 3, 0), verdict_lines(0, 3) == 0);
 	for (int i = 0; i < n; i++)
 		link_release(&links[i]);
 	seats_close();
@@ -276,9 +269,7 @@ static void test_silent_strangers(void)
 	SOON(seats[0].desk->nodes == 3);
 	while (seats[0].desk->nodes > 1 && clock_seconds() < begin + 4)
 		clock_nap(0.01);
-	CU_ASSERT_EQUAL(seats[0].desk->nodes, 1);
-	CU_ASSERT(clock_seconds() - begin > 1.9);
-	CU_ASSERT(seats_sit(0, 3));
+	UNIT_ALL(seats[0].desk->nodes == 1, clock_seconds() - begin > 1.9, seats_sit(0, 3));
 	ranks_finish(0, 3, OUTCOME_OK);
 	CU_ASSERT(seats_end(0, 3, 0));
 	for (int i = 0; i < 2; i++)

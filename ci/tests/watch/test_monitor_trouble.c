@@ -17,8 +17,7 @@ static void test_observer_killed(void)
 		seats_open(3);
 		seats_take_in_order(0, 2);
 		kill(seats[victim].pid, SIGKILL);
-		CU_ASSERT(seats_end(!victim, !victim, OUTCOME_DIED));
-		CU_ASSERT(seats_end(2, 2, OUTCOME_DIED));
+		UNIT_ALL(seats_end(!victim, !victim, OUTCOME_DIED), seats_end(2, 2, OUTCOME_DIED));
 		CU_ASSERT_PTR_NOT_NULL(
 			strstr(seat_said(victim ? 0 : 2), victim ? "class=rank-died ranks=1 "
 								 : "monitor of this node is gone"));
@@ -37,9 +36,8 @@ static void test_hang_across_pause(void)
 	kill(seats[0].pid, SIGSTOP);
 	clock_nap(0.7);
 	kill(seats[0].pid, SIGCONT);
-	CU_ASSERT(seats_end(0, 0, OUTCOME_HANG));
-	CU_ASSERT(clock_seconds() - begin > 0.95);
-	CU_ASSERT(clock_seconds() - begin < 1.6);
+	UNIT_ALL(seats_end(0, 0, OUTCOME_HANG), clock_seconds() - begin > 0.95,
+		 clock_seconds() - begin < 1.6);
 	seats_close();
 }
 
@@ -122,8 +120,7 @@ static void test_strangers(void)
 	clock_nap(0.2);
 	CU_ASSERT(seats_sit(0, 1));
 	ranks_finish(0, 1, OUTCOME_OK);
-	CU_ASSERT(seats_end(0, 1, 0));
-	CU_ASSERT_EQUAL(verdict_lines(0, 1), 0);
+	UNIT_ALL(seats_end(0, 1, 0), verdict_lines(0, 1) == 0);
 	for (int i = 0; i < n; i++)
 		if (i != 4 && i != 6)
 			close(fds[i]);
@@ -143,9 +140,8 @@ static void test_mad_member(void)
 	CU_ASSERT_EQUAL(link_send(&link, 1, &pid, sizeof(pid), seats[1].memory_fd), 0);
 	SOON(seats[0].desk->peers == 2);
 	clock_nap(0.05);
-	CU_ASSERT_EQUAL(write(link.fd, "something else", 14), 14);
-	CU_ASSERT(seats_end(0, 0, OUTCOME_DIED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "ranks=1 "));
+	UNIT_ALL(write(link.fd, "something else", 14) == 14, seats_end(0, 0, OUTCOME_DIED),
+		 strstr(seat_said(0), "ranks=1 ") != NULL);
 	link_release(&link);
 	seats_close();
 }
@@ -181,8 +177,7 @@ static void test_foreign_leader(void)
 	close(ready[1]);
 	CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
 	seat_take(0, seats_key);
-	CU_ASSERT(seats_end(0, 0, SEAT_FAILED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "not permitted"));
+	UNIT_ALL(seats_end(0, 0, SEAT_FAILED), strstr(seat_said(0), "not permitted") != NULL);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	close(ready[0]);

@@ -24,13 +24,10 @@ static void test_listen(void)
 	for (int i = 0; i < 2; i++) {
 		fds[i] = uplink_listen(&ports[i]);
 		CU_ASSERT_FATAL(fds[i] >= 0);
-		CU_ASSERT(ports[i] > 0 && ports[i] < 65536);
-		CU_ASSERT(fcntl(fds[i], F_GETFL) & O_NONBLOCK);
-		CU_ASSERT(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
+		UNIT_ALL(ports[i] > 0 && ports[i] < 65536, fcntl(fds[i], F_GETFL) & O_NONBLOCK,
+			 fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
 	}
-	CU_ASSERT_NOT_EQUAL(ports[0], ports[1]);
-	CU_ASSERT_EQUAL(accept(fds[0], NULL, NULL), -1);
-	CU_ASSERT_EQUAL(errno, EAGAIN);
+	UNIT_ALL(ports[0] != ports[1], accept(fds[0], NULL, NULL) == -1, errno == EAGAIN);
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -74,9 +71,8 @@ static void test_addresses_short(void)
 		memset(list, 'x', sizeof(list));
 		uplink_addresses(4711, list, len);
 		n = strlen(list);
-		CU_ASSERT(n < len);
-		CU_ASSERT_EQUAL(list[len], 'x');
-		CU_ASSERT(n == 0 || strncmp(list + n - 5, ":4711", 5) == 0);
+		UNIT_ALL(n < len, list[len] == 'x',
+			 n == 0 || strncmp(list + n - 5, ":4711", 5) == 0);
 	}
 }
 
@@ -94,10 +90,8 @@ static void test_connect(void)
 	begin = clock_seconds();
 	fd = uplink_connect(list, 0.5);
 	CU_ASSERT_FATAL(fd >= 0);
-	CU_ASSERT(clock_seconds() - begin < 0.5);
-	CU_ASSERT(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	CU_ASSERT_EQUAL(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, &len), 0);
-	CU_ASSERT_NOT_EQUAL(one, 0);
+	UNIT_ALL(clock_seconds() - begin < 0.5, fcntl(fd, F_GETFD) & FD_CLOEXEC,
+		 getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, &len) == 0, one != 0);
 	close(fd);
 	uplink_addresses(port, list, sizeof(list));
 	fd = uplink_connect(list, 0.5);
@@ -171,8 +165,7 @@ static void test_silence(void)
 		if (fd >= 0)
 			fds[n++] = fd;
 	}
-	CU_ASSERT_EQUAL(fd, -ETIMEDOUT);
-	CU_ASSERT(seconds > 0.19 && seconds < 1);
+	UNIT_ALL(fd == -ETIMEDOUT, seconds > 0.19 && seconds < 1);
 	while (n > 0)
 		close(fds[--n]);
 	close(listener);

@@ -222,9 +222,19 @@ static bool is_twice(const struct record *a, const struct record *b)
 	       a->op == b->op && a->peer == b->peer;
 }
 
+/* The last of an exchange of sends and receives, of which one was made twice. */
+static bool is_twice_in_pairs(const struct align *a, int rank, uint64_t seq)
+{
+	const struct record *r = align_record(a, rank, seq), *b = align_record(a, rank, seq - 1);
+	const struct record *c = seq > 2 ? align_record(a, rank, seq - 2) : NULL;
+
+	return call_in_pairs(r) && call_in_pairs(b) && call_in_pairs(c) &&
+	       (is_twice(r, c) || is_twice(b, c));
+}
+
 /* Returns true if all who made call `seq`, the last, made their call before once more, where the
- * schedule repeats none by itself. */
-static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq)
+ * schedule repeats none by itself; or (`few`: of fewer ranks than not) one of the same exchange. */
+static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq, bool few)
 {
 	const struct align *a = ctx->align;
 	bool repeated = seq == a->top && seq > 1;
@@ -232,10 +242,10 @@ static bool is_repeated(const struct rule_ctx *ctx, uint64_t seq)
 	for (int i = 0; i < a->nranks && repeated; i++) {
 		const struct record *before = align_record(a, i, seq - 1);
 
-		repeated =
-			a->tracks[i].last < seq || (is_twice(align_record(a, i, seq), before) &&
-						    (seq == 2 || align_record(a, i, seq - 2)) &&
-						    !is_twice(before, align_record(a, i, seq - 2)));
+		repeated = a->tracks[i].last < seq || (few && is_twice_in_pairs(a, i, seq)) ||
+			   (is_twice(align_record(a, i, seq), before) &&
+			    (seq == 2 || align_record(a, i, seq - 2)) &&
+			    !is_twice(before, align_record(a, i, seq - 2)));
 	}
 	return repeated;
 }
@@ -269,7 +279,7 @@ static bool report_surplus(const struct rule_ctx *ctx, struct finding *f, uint64
 	memcpy(f->theirs, f->majority, sizeof(f->theirs));
 	snprintf(f->majority, sizeof(f->majority), "no call");
 	f->seq_low = (int64_t)align_run(ctx->align, seq);
-	if (is_repeated(ctx, seq)) {
+	if (is_repeated(ctx, seq, 2 * (int)f->culprits.n < ctx->align->nranks)) {
 		class = class_of_surplus(ctx, f, seq);
 		/* of the first call of all nothing shows that it is not made twice */
 		finding_conclude(ctx, f, class, loose || seq == 2 ? "inconclusive" : "majority");
@@ -326,7 +336,7 @@ bool rule_missing(const struct rule_ctx *ctx, struct finding *f)
 		f->hang_seq = -1; /* all came to their end: nobody waits */
 	if (is_surplus(ctx, &f->culprits, &makers, false))
 		return report_surplus(ctx, f, seq, loose);
-	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq))
+	if (is_surplus(ctx, &f->culprits, &makers, true) && is_repeated(ctx, seq, false))
 		return report_surplus(ctx, f, seq, true);
 	if (split && all_wait_in_pairs(ctx, &f->culprits))
 		return false;

@@ -409,8 +409,8 @@ bool rule_replays(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
-/* Returns true if every rank that died did so by a signal of its own making, within a call. Then
- * the call may have killed it: arguments that do not fit those of the others, met by a library
+/* Returns true if every rank that died did so by a signal of its own making, within a call or when it
+ * cleaned up behind an error that it reported. Then the call may have killed it: arguments that do not fit those of the others, met by a library
  * that gives up. */
 static bool died_in_calls(const struct evidence *e)
 {
@@ -425,7 +425,8 @@ static bool died_in_calls(const struct evidence *e)
 			continue;
 		for (size_t k = 0; k < sizeof(own) / sizeof(own[0]); k++)
 			by_itself |= r->view.process == PROCESS_KILLED && r->view.status == own[k];
-		if (!by_itself || r->ncalls == 0 || r->calls[r->ncalls - 1].state != RECORD_ISSUING)
+		if (!by_itself || r->ncalls == 0 ||
+		    (r->calls[r->ncalls - 1].state != RECORD_ISSUING && !r->view.error[0]))
 			return false;
 		dead++;
 	}

@@ -87,12 +87,14 @@ static void test_aborted_in_call(void)
 		int process, status;
 		bool inside;
 		const char *class, *ranks;
+		const char *error; /* that it reported before */
 	} table[] = {
-		{ PROCESS_KILLED, SIGABRT, true, "extra-call", "1" },
-		{ PROCESS_KILLED, SIGSEGV, true, "extra-call", "1" },
-		{ PROCESS_KILLED, SIGABRT, false, "rank-crashed", "3" },
-		{ PROCESS_KILLED, SIGKILL, true, "rank-killed", "3" },
-		{ PROCESS_EXITED, 7, true, "rank-exited", "3" },
+		{ PROCESS_KILLED, SIGSEGV, false, "extra-call", "1", "truncated" },
+		{ PROCESS_KILLED, SIGABRT, true, "extra-call", "1", "" },
+		{ PROCESS_KILLED, SIGSEGV, true, "extra-call", "1", "" },
+		{ PROCESS_KILLED, SIGABRT, false, "rank-crashed", "3", "" },
+		{ PROCESS_KILLED, SIGKILL, true, "rank-killed", "3", "" },
+		{ PROCESS_EXITED, 7, true, "rank-exited", "3", "" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -102,6 +104,7 @@ static void test_aborted_in_call(void)
 		shift(1, OP, 1);
 		evidence.ranks[3].view.process = table[i].process;
 		evidence.ranks[3].view.status = table[i].status;
+		strcpy(evidence.ranks[3].view.error, table[i].error);
 		finish();
 		CU_ASSERT_EQUAL(found.outcome, OUTCOME_DIED);
 		CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), table[i].class);

@@ -3,10 +3,8 @@
 /* ranks: 4 */
 #include "rig/unit.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "backend/backend.h"
 #include "bench/perf_main.h"

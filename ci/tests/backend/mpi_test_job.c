@@ -2,11 +2,6 @@
 /* ranks: 4 */
 #include "rig/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/job.h"
 
 enum { RANKS = 4 };

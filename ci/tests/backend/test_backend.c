@@ -1,8 +1,6 @@
 /* test_backend.c: the tables of this build are complete, and an incomplete one is noticed. */
 #include "rig/unit.h"
 
-#include <string.h>
-
 #include "backend/backend.h"
 
 static void test_tables_complete(void)
@@ -72,13 +70,12 @@ static void test_each_hook_is_missed(void)
 	whole.flags = BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH;
 	CU_ASSERT_PTR_NULL(backend_check(&whole));
 	/* memory_used, register_memory, marks, tuning and breakage; the strings are looked at below */
-	CU_ASSERT_EQUAL(missed(&whole, &whole, offsetof(struct backend_ops, devices),
-			       sizeof(whole)) -
-				offsetof(struct backend_ops, devices) / sizeof(void *),
-			5);
-	CU_ASSERT_EQUAL(missed(&whole, &graph, 0, sizeof(graph)), 0);
-	CU_ASSERT_EQUAL(missed(&whole, &marks, 0, sizeof(marks)), 0);
-	CU_ASSERT_EQUAL(missed(&whole, &breakage, 0, sizeof(breakage)), 0);
+	UNIT_ALL(missed(&whole, &whole, offsetof(struct backend_ops, devices), sizeof(whole)) -
+				 offsetof(struct backend_ops, devices) / sizeof(void *) ==
+			 5,
+		 missed(&whole, &graph, 0, sizeof(graph)) == 0,
+		 missed(&whole, &marks, 0, sizeof(marks)) == 0,
+		 missed(&whole, &breakage, 0, sizeof(breakage)) == 0);
 	CU_ASSERT_EQUAL(missed(&whole, &tuning, 0, sizeof(tuning)), 1); /* kernel_cost */
 }
 

@@ -1,10 +1,6 @@
 /* test_call.c: the chain: what filter, watch and backend get to see, in which order. */
 #include "rig/unit.h"
 
-#include <stdio.h>
-#include <errno.h>
-#include <string.h>
-
 #include "backend/call.h"
 
 /* Everything that happens is written down as letters: W watch.call, I issue, R watch.returned, B

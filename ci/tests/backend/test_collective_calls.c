@@ -5,8 +5,6 @@
 #include "collective_place.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/perf_main.h"
 #include "rig/unit.h"

@@ -3,10 +3,6 @@
 #include "rig/unit.h"
 
 #ifdef HAVE_NCCL
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "backend/nccl/ops.h"
@@ -243,7 +239,6 @@ int main(void)
 	return unit_main("nccl_switch", cases, sizeof(cases) / sizeof(cases[0]));
 }
 #else
-#include <stdio.h>
 
 int main(void)
 {

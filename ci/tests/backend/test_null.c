@@ -1,8 +1,6 @@
 /* test_null.c: the backend that does nothing: it holds memory, makes calls, and claims no data. */
 #include "rig/unit.h"
 
-#include <errno.h>
-
 #include "backend/backend.h"
 #include "backend/call.h"
 

@@ -2,10 +2,6 @@
 #include "measure/irregular.h"
 #include "backend/traffic.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

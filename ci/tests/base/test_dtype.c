@@ -1,9 +1,7 @@
 /* test_dtype.c: names, sizes and printing of element types and operators. */
 #include "rig/unit.h"
 
-#include <errno.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/dtype.h"
 

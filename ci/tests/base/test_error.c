@@ -1,10 +1,7 @@
 /* test_error.c: the first error wins, stays one line, and is printed as its outcome asks. */
 #include "base/error.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "rig/unit.h"

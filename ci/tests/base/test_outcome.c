@@ -1,10 +1,6 @@
 /* test_outcome.c: names, precedence of every pair, and what --expect accepts and decides. */
 #include "base/outcome.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "rig/unit.h"
 
 /* As README.md has it; here from the strongest to the weakest. */

@@ -1,11 +1,8 @@
 /* test_output.c: what did not arrive is told, and why. */
 #include "rig/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/json_value.h"

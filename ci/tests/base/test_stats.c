@@ -2,11 +2,6 @@
  * */
 #include "rig/unit.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/stats.h"
 
 #define CLOSE(a, b) CU_ASSERT_DOUBLE_EQUAL(a, b, 1e-12)
@@ -120,9 +115,8 @@ static void test_interval_of_many(void)
 	double *samples = countdown(100000);
 	struct stats s;
 
-	UNIT_ALL(stats_compute(samples, 100000, &s) == 0, s.ci_exact);
-	CU_ASSERT_DOUBLE_EQUAL(s.ci_low, 49690, 1);
-	CU_ASSERT_EQUAL(s.ci_low + s.ci_high, 100001);
+	UNIT_ALL(stats_compute(samples, 100000, &s) == 0, s.ci_exact, fabs(s.ci_low - 49690) <= 1,
+		 s.ci_low + s.ci_high == 100001);
 	free(samples);
 }
 

@@ -2,10 +2,6 @@
  * and the check of it. Include it once per test program. */
 #pragma once
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/check_call.h"
 #include "base/element.h"
 #include "rig/check_spoil.h"

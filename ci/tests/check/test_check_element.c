@@ -2,10 +2,6 @@
  * precision of reduction. What values there are is in test_check_element_data.c. */
 #include "rig/unit.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/check.h"
 #include "base/element.h"
 

@@ -2,8 +2,6 @@
  * and seed. */
 #include "rig/unit.h"
 
-#include <math.h>
-
 #include "check/check.h"
 #include "base/element.h"
 

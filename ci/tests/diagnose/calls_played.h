@@ -2,10 +2,6 @@
  * communicator 0, and what is found of them. Include it once per test program. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/call.h"
 #include "diagnose/diagnose.h"
 #include "base/dtype.h"

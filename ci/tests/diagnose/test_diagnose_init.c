@@ -2,11 +2,7 @@
  * memory, who aborted. */
 #include "rig/unit.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "backend/call.h"
 #include "diagnose/diagnose.h"

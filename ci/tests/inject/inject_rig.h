@@ -2,9 +2,6 @@
  * per test program. */
 #pragma once
 
-#include <stdio.h>
-#include <string.h>
-
 #include "inject/inject.h"
 #include "rig/unit.h"
 

@@ -1,11 +1,6 @@
 /* test_fault.c: --fault's grammar, the table of faults and its check, the list of them. */
 #include "rig/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "inject/fault.h"
 #include "fault_lint.h"
 

@@ -1,9 +1,6 @@
 /* test_nccl_seen.c: which logs are read, what they say, and asking NCCL for them. */
 #include "rig/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "machine/nccl_seen.h"

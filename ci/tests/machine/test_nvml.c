@@ -2,7 +2,6 @@
 #include "rig/unit.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "machine/read.h"
 #include "rig/tree.h"
@@ -221,10 +220,10 @@ static void test_whole(void)
 		 value(1, "processes") == 2, value(1, "processes_ours") == 1,
 		 value(1, "foreign_pid") == 4711, value(1, "foreign_bytes") == 3);
 	CU_ASSERT_EQUAL(value(0, "foreign_bytes"), 0); /* not available */
-	UNIT_ALL(value(1, "peers") == 1, value(1, "peers_refused") == 1);
-	CU_ASSERT_STRING_EQUAL(reading_text(&host, "GPU 0000:2a:00.0", "refusal"),
-			       "the driver's settings disable it");
-	CU_ASSERT_EQUAL(value(0, "peers_refused"), 0);
+	UNIT_ALL(value(1, "peers") == 1, value(1, "peers_refused") == 1,
+		 !strcmp(reading_text(&host, "GPU 0000:2a:00.0", "refusal"),
+			 "the driver's settings disable it"),
+		 value(0, "peers_refused") == 0);
 	/* a GPU that NVML does not know */
 	UNIT_ALL(value(2, "links") == -1, value(2, "peers") == -1);
 }

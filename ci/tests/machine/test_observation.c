@@ -1,10 +1,6 @@
 /* test_observation.c: an observation as JSON and back, and files that are none. */
 #include "rig/unit.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "machine/observation.h"
@@ -65,8 +61,7 @@ static void test_there_and_back(void)
 	CU_ASSERT_EQUAL(reading_value(&o.after[0], "RDMA mlx5_0:1", "mtu"), -1); /* not there */
 	UNIT_ALL(!strcmp(reading_text(&o.before[0], "environment", "NCCL_DEBUG_FILE"),
 			 "nccl-%h-%p.log"),
-		 o.ranks_after[3].pid == 103);
-	CU_ASSERT_DOUBLE_EQUAL(o.run.worst_percent, 61.5, 1e-12);
+		 o.ranks_after[3].pid == 103, fabs(o.run.worst_percent - 61.5) <= 1e-12);
 	o.run.nic_gbps = NAN;
 	CU_ASSERT_EQUAL(observation_write(&o, path), 0);
 	observation_release(&o);

@@ -2,7 +2,6 @@
 #include "rig/unit.h"
 
 #include <sched.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,11 +3,6 @@
 /* ranks: 3 */
 #include "rig/unit.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "measure/devices.h"
 
 static struct error err;

@@ -2,9 +2,6 @@
  * filter that count, and spoil or hold calls. Include it once per test program, of 3 ranks. */
 #pragma once
 
-#include <stdio.h>
-#include <string.h>
-
 #include "bench/perf_main.h"
 #include "base/clock.h"
 #include "options/options.h"

@@ -2,12 +2,6 @@
  * come to. */
 #include "rig/unit.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "measure/predict.h"
 
 static struct options options;
@@ -280,8 +274,7 @@ static void test_launches(void)
 	predictions.kernel = (struct kernel_cost){ 5, 12 };
 	f = predict_open(&predictions, &bench, text, sizeof(text));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us"));
+	CU_ASSERT(strstr(text, "measured here: a launch takes the host 5.00 us, 12.00 us") != NULL);
 	row.mode = "stream";
 	f->row(f->ctx, &row);
 	CU_ASSERT_DOUBLE_EQUAL(row.predicted_us, 11.5, .001); /* test_model_launch.c */

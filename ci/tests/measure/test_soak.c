@@ -1,10 +1,6 @@
 /* test_soak.c: what is said of a point over the cycles of a soak, and what is not. */
 #include "measure/soak.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "rig/unit.h"
 
 /* A point of `rows` rows: 100 us with a jitter of 1 %; from cycle `from` on times `factor`, for

@@ -1,10 +1,6 @@
 /* test_sweep.c: which points a sweep visits, in which order, and what it refuses. */
 #include "measure/sweep.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "rig/unit.h"
 
 static const struct collective all_reduce = { .name = "all_reduce", .reduces = true };

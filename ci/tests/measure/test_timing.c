@@ -1,8 +1,6 @@
 /* test_timing.c: deadlines. What batches hold is in mpi_test_point.c. */
 #include "rig/unit.h"
 
-#include <math.h>
-
 #include "measure/timing.h"
 
 static void test_deadline(void)

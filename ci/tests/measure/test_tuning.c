@@ -2,10 +2,6 @@
  * order of the pass that asks for it. */
 #include "rig/unit.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-
 #include "bench/perf_main.h"
 #include "rig/fake_backend.h"
 #include "nccl_log/nccl_choice.h"

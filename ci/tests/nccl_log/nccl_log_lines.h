@@ -2,9 +2,6 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log.h"
 #include "nccl_log/nccl_log_topo.h"

@@ -2,10 +2,6 @@
  * it once per test program. */
 #pragma once
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "options/options.h"
 #include "base/dtype.h"
 #include "rig/unit.h"

@@ -1,9 +1,6 @@
 /* test_settings.c: which settings matter, what a rank has of them, and in what ranks differ. */
 #include "rig/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "options/settings_read.h"
@@ -110,8 +107,7 @@ static void test_read(void)
 		    "NCCL_ALGO=Ring\nNCCL_BUFFSIZE=1=2");
 	close(fd);
 	settings_read(&s, (char *const *)environment, files);
-	CU_ASSERT_STRING_EQUAL(s.text,
-			       "NCCL_ALGO=\nNCCL_BUFFSIZE=1=2\nNCCL_PROTO=LL\nNCCL_XYZ=2\n");
+	CU_ASSERT(!strcmp(s.text, "NCCL_ALGO=\nNCCL_BUFFSIZE=1=2\nNCCL_PROTO=LL\nNCCL_XYZ=2\n"));
 	unlink(path);
 }
 

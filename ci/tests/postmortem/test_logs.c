@@ -2,9 +2,6 @@
  * looks like one. */
 #include "rig/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -116,15 +116,14 @@ static void test_how_many(void)
 		snprintf(saved.ranks[i].view.error, 32, "error of %d", i);
 	}
 	strcpy(diagnosis.ranks, "18");
-	CU_ASSERT(diagnosis_save(&diagnosis, &saved, dir, &err) >= 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"), "\nreported    rank 18: error of 18\n"
-							      "reported    rank 0: error of 0\n"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents("report.txt"),
-				      "\nreported    rank 14: error of 14\n"
-				      "reported    4 more ranks reported errors\n"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(contents("postmortem.md"),
-				      "\n- Rank 14 reported: error of 14\n"
-				      "- 4 more ranks reported errors.\n"));
+	UNIT_ALL(diagnosis_save(&diagnosis, &saved, dir, &err) >= 0,
+		 strstr(contents("report.txt"), "\nreported    rank 18: error of 18\n"
+						"reported    rank 0: error of 0\n") != NULL,
+		 strstr(contents("report.txt"),
+			"\nreported    rank 14: error of 14\n"
+			"reported    4 more ranks reported errors\n") != NULL,
+		 strstr(contents("postmortem.md"), "\n- Rank 14 reported: error of 14\n"
+						   "- 4 more ranks reported errors.\n") != NULL);
 	top = verdict();
 	CU_ASSERT_EQUAL(json_array_size(json_object_get(top, "reported")), 16);
 	json_decref(top);

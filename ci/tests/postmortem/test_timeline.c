@@ -117,9 +117,9 @@ static void test_trace(void)
 	expect_arg(e, "name", "rank 1 (culprit)", 0);
 	e = event(top, "i", -1, 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(e);
-	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(e, "name")),
-			       "divergence: call 2 of communicator 0");
-	UNIT_ALL(json_number_value(json_object_get(e, "ts")) == 30000,
+	UNIT_ALL(!strcmp(json_string_value(json_object_get(e, "name")),
+			 "divergence: call 2 of communicator 0"),
+		 json_number_value(json_object_get(e, "ts")) == 30000,
 		 !strcmp(json_string_value(json_object_get(event(top, "i", -1, 2), "name")),
 			 "verdict"));
 	json_decref(top);
@@ -180,15 +180,14 @@ static void test_device(void)
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[0].device_start, 10e6);
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[0].leave, 15e6);
 	CU_ASSERT_EQUAL(timeline.lanes[2].spans[1].state, SPAN_UNFINISHED); /* what it waits for */
-	CU_ASSERT_EQUAL(timeline.lanes[2].spans[1].leave, 90e6);
-	CU_ASSERT_TRUE(isnan(timeline.lanes[2].spans[1].device_end));
-	CU_ASSERT_EQUAL(timeline.lanes[2].spans[2].state, SPAN_QUEUED);
-	CU_ASSERT_EQUAL(timeline.lanes[2].spans[2].leave, 5e6);
-	CU_ASSERT_EQUAL(timeline.lanes[3].spans[2].state, SPAN_FAILED);
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(table(),
-		       "call,2,2,0,,0,1,AllReduce,101,float,done,0.000000,0.000000,15.000000,"
-		       "10.000000,15.000000\n"));
+	UNIT_ALL(timeline.lanes[2].spans[1].leave == 90e6,
+		 isnan(timeline.lanes[2].spans[1].device_end),
+		 timeline.lanes[2].spans[2].state == SPAN_QUEUED,
+		 timeline.lanes[2].spans[2].leave == 5e6,
+		 timeline.lanes[3].spans[2].state == SPAN_FAILED,
+		 strstr(table(),
+			"call,2,2,0,,0,1,AllReduce,101,float,done,0.000000,0.000000,15.000000,"
+			"10.000000,15.000000\n") != NULL);
 	tear_down();
 }
 

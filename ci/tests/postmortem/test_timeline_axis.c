@@ -35,12 +35,11 @@ static void test_hosts(void)
 		CU_ASSERT_EQUAL(timeline.nhosts, 2);
 		CU_ASSERT_EQUAL_FATAL(timeline.lanes[3].nspans, 2);
 		if (common) {
-			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[3].spans[0].enter, 0, 1);
-			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[0].spans[0].enter, 0, 1);
-			CU_ASSERT_DOUBLE_EQUAL(timeline.end, 97e6, 1);
-			CU_ASSERT_PTR_NOT_NULL(
-				strstr(timeline.notes,
-				       "aligned on the end of call 1 of communicator 0"));
+			UNIT_ALL(fabs(timeline.lanes[3].spans[0].enter - 0) <= 1,
+				 fabs(timeline.lanes[0].spans[0].enter - 0) <= 1,
+				 fabs(timeline.end - 97e6) <= 1,
+				 strstr(timeline.notes,
+					"aligned on the end of call 1 of communicator 0") != NULL);
 		} else {
 			/* evidence of both hosts at one moment */
 			CU_ASSERT_DOUBLE_EQUAL(timeline.lanes[3].spans[0].enter, 0, 1);

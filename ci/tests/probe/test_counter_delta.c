@@ -2,10 +2,6 @@
  * is in it. */
 #include "rig/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/reading.h"
 #include "evidence/evidence_text.h"
 #include "probe/counter_delta.h"

@@ -4,9 +4,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -119,10 +116,9 @@ static void test_ras(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(evidence.ras);
 	CU_ASSERT_STRING_EQUAL(evidence.ras, ANSWER);
 	probe_note(&evidence, &d);
-	CU_ASSERT_EQUAL(d.nlines, 2);
-	CU_ASSERT_STRING_EQUAL(
-		d.lines[1],
-		"NCCL RAS agrees: rank 2 has launched up to AllReduce 5, others up to 6");
+	UNIT_ALL(d.nlines == 2,
+		 !strcmp(d.lines[1],
+			 "NCCL RAS agrees: rank 2 has launched up to AllReduce 5, others up to 6"));
 	for (int i = 0; i < RANKS; i++)
 		CU_ASSERT_PTR_NULL(evidence.ranks[i].stack);
 	/* the server is gone */

@@ -1,10 +1,6 @@
 /* test_stacks_text.c: which line a process is stuck on, hostile texts, and stacks in the report. */
 #include "rig/unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "postmortem/report_stacks.h"
 #include "evidence/evidence_text.h"
 #include "probe/stacks.h"

@@ -2,12 +2,7 @@
 #include "rig/unit.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

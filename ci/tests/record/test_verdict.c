@@ -2,9 +2,6 @@
 #include "rig/unit.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "backend/call.h"
 #include "record/verdict.h"
@@ -150,8 +147,7 @@ static void test_hang(void)
 	v = judge(0);
 	UNIT_ALL(v.outcome == OUTCOME_HANG, !strcmp(class_name(v.class, v.outcome), "unexplained"),
 		 !strcmp(v.ranks, "-"), !strcmp(v.confidence, "inconclusive"), v.comm == 2,
-		 v.seq == 10);
-	CU_ASSERT_DOUBLE_EQUAL(v.detect_ms, 750, 1e-9);
+		 v.seq == 10, fabs(v.detect_ms - 750) <= 1e-9);
 	for (int i = 0; i < RANKS; i++)
 		views[i].last.ticket = 0;
 	v = judge(0);

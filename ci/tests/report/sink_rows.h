@@ -2,10 +2,6 @@
  * write. Include it once per test program. */
 #pragma once
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "report/sink.h"
 #include "rig/unit.h"
 

@@ -1,11 +1,7 @@
 /* test_report.c: the sinks that options ask for, fed together, and what it comes to. */
 #include "rig/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,9 +134,8 @@ static void test_table_alone(void)
 	CU_ASSERT_EQUAL_FATAL(report_open(&report, &options, &collective, &facts, &err), 0);
 	UNIT_ALL(report.n == 1, feed() == 0);
 	report.wrong_checks = 3;
-	UNIT_ALL(report_end(&report, &summary) == 0, report.rows == 2);
-	CU_ASSERT_DOUBLE_EQUAL(summary.avg_busbw_gbs, 3.5, 1e-12);
-	CU_ASSERT_EQUAL(summary.wrong_checks, 3);
+	UNIT_ALL(report_end(&report, &summary) == 0, report.rows == 2,
+		 fabs(summary.avg_busbw_gbs - 3.5) <= 1e-12, summary.wrong_checks == 3);
 	tear_down();
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "# a remark with 4 words\n"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents(in_folder("stdout")), "Out of bounds values : 3"));

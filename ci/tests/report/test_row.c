@@ -2,10 +2,6 @@
 #include "rig/unit.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/number.h"
 #include "report/row.h"

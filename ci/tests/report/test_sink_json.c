@@ -68,26 +68,24 @@ static void test_json_header(void)
 	lines = parse_lines_of(path_of("header.json"));
 	CU_ASSERT_EQUAL_FATAL(json_array_size(lines), 1);
 	header = json_array_get(lines, 0);
-	CU_ASSERT_STRING_EQUAL(text_at(header, "type"), "header");
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(header, "schema")), ROW_SCHEMA);
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(header, "seed")), 42);
-	CU_ASSERT_EQUAL(json_array_size(json_object_get(header, "command")), 3);
-	CU_ASSERT_STRING_EQUAL(json_string_value(
-				       json_array_get(json_object_get(header, "command"), 1)),
-			       "--csv=a \"b\",c");
-	UNIT_ALL(!strcmp(json_string_value(json_array_get(json_object_get(header, "command"), 2)),
-			 "??"),
-		 json_array_size(json_object_get(header, "hosts")) == 2);
+	UNIT_ALL(!strcmp(text_at(header, "type"), "header"),
+		 json_integer_value(json_object_get(header, "schema")) == ROW_SCHEMA,
+		 json_integer_value(json_object_get(header, "seed")) == 42,
+		 json_array_size(json_object_get(header, "command")) == 3,
+		 !strcmp(json_string_value(json_array_get(json_object_get(header, "command"), 1)),
+			 "--csv=a \"b\",c"),
+		 !strcmp(json_string_value(json_array_get(json_object_get(header, "command"), 2)),
+			 "??"));
+	CU_ASSERT(json_array_size(json_object_get(header, "hosts")) == 2);
 	rank = json_array_get(json_object_get(header, "ranks"), 1);
-	CU_ASSERT_STRING_EQUAL(text_at(rank, "host"), "node?1");
-	CU_ASSERT_STRING_EQUAL(text_at(rank, "device"), "NVIDIA H200");
-	CU_ASSERT_EQUAL(json_integer_value(json_object_get(rank, "library_code")), 22809);
-	CU_ASSERT_STRING_EQUAL(text_at(json_object_get(header, "options"), "average"), "max");
-	CU_ASSERT_STRING_EQUAL(text_at(json_object_get(header, "options"), "dtype_first"), "float");
-	CU_ASSERT_EQUAL(json_integer_value(
-				json_object_get(json_object_get(header, "options"), "max_bytes")),
-			1 << 20);
-	CU_ASSERT_TRUE(json_is_null(json_object_get(json_object_get(header, "options"), "budget")));
+	UNIT_ALL(!strcmp(text_at(rank, "host"), "node?1"),
+		 !strcmp(text_at(rank, "device"), "NVIDIA H200"),
+		 json_integer_value(json_object_get(rank, "library_code")) == 22809,
+		 !strcmp(text_at(json_object_get(header, "options"), "average"), "max"),
+		 !strcmp(text_at(json_object_get(header, "options"), "dtype_first"), "float"),
+		 json_integer_value(json_object_get(json_object_get(header, "options"),
+						    "max_bytes")) == (1 << 20));
+	CU_ASSERT(json_is_null(json_object_get(json_object_get(header, "options"), "budget")));
 	env = json_object_get(header, "env");
 	CU_ASSERT_STRING_EQUAL(text_at(env, "NCCL_ALGO"), "Ring");
 	json_decref(lines);
@@ -309,11 +307,9 @@ static void test_nccl_json(void)
 	document = load("n.json");
 	check_nccl_head(document);
 	check_nccl_results(document);
-	CU_ASSERT_EQUAL(json_integer_value(
-				json_object_get(json_object_get(document, "out_of_bounds"),
-						"count")),
-			7);
-	UNIT_ALL(!strcmp(text_at(json_object_get(document, "out_of_bounds"), "okay"), "false"),
+	UNIT_ALL(json_integer_value(
+			 json_object_get(json_object_get(document, "out_of_bounds"), "count")) == 7,
+		 !strcmp(text_at(json_object_get(document, "out_of_bounds"), "okay"), "false"),
 		 !strcmp(text_at(json_object_get(document, "average_bus_bandwidth"), "okay"),
 			 "unchecked"),
 		 strlen(text_at(document, "end_time")) == 19,
@@ -380,13 +376,12 @@ static void test_nccl_json_per_iteration(void)
 		 json_real_value(json_object_get(detail, "min_us")) == 13,
 		 json_real_value(json_object_get(detail, "avg_us")) == 14);
 	ranks_times = json_object_get(detail, "per_process_max_times_us");
-	CU_ASSERT_EQUAL(json_array_size(ranks_times), 2);
-	CU_ASSERT_EQUAL(json_real_value(json_array_get(json_array_get(ranks_times, 0), 2)), 14);
-	CU_ASSERT_PTR_NOT_NULL(json_object_get(result_at(document, 0), "in_place_per_iter"));
-	CU_ASSERT_EQUAL(json_real_value(
-				json_object_get(json_object_get(result_at(document, 0), "in_place"),
-						"cpu_time")),
-			4.5);
+	UNIT_ALL(json_array_size(ranks_times) == 2,
+		 json_real_value(json_array_get(json_array_get(ranks_times, 0), 2)) == 14,
+		 json_object_get(result_at(document, 0), "in_place_per_iter") != NULL,
+		 json_real_value(
+			 json_object_get(json_object_get(result_at(document, 0), "in_place"),
+					 "cpu_time")) == 4.5);
 	json_decref(document);
 }
 

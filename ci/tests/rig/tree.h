@@ -3,8 +3,6 @@
 #pragma once
 
 #include <limits.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,9 +1,6 @@
 /* test_schedule.c: the sizes of the steps that faults break, and which first size is too small. */
 #include "rig/unit.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "backend/collective.h"
 #include "schedule/schedule.h"
 

@@ -2,9 +2,6 @@
  * uneven exchanges: hand-computed, physical constants. */
 #include "topo/model.h"
 
-#include <errno.h>
-#include <math.h>
-
 #include "backend/nccl/kernel_cost.h"
 #include "rig/unit.h"
 
@@ -41,8 +38,7 @@ static void test_modes(void)
 {
 	machine(NULL);
 	point(MODEL_ALL_REDUCE, 8, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.launch_us, 6.9, 1e-9);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 10.2, .001);
+	UNIT_ALL(fabs(p.launch_us - 6.9) <= 1e-9, fabs(p.time_us - 10.2) <= .001);
 	point(MODEL_ALL_REDUCE, 8, MODEL_GRAPH);
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 10.2, .001);
 	point(MODEL_ALL_REDUCE, 8, MODEL_ISOLATED);
@@ -73,9 +69,8 @@ static void test_calibrated(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.launch_us, 5 + 2 * 5 * 2.37, 1e-9);
 	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 2 + 2 * 9, 1e-9);
 	in_place.collective = MODEL_HYPERCUBE;
-	CU_ASSERT_EQUAL(model_predict(&model, &in_place, &p), 0);
-	CU_ASSERT_DOUBLE_EQUAL(p.launch_us, 2 * 5 * 2.37, 1e-9);
-	CU_ASSERT_DOUBLE_EQUAL(p.latency_us, 2 * 9, 1e-9);
+	UNIT_ALL(model_predict(&model, &in_place, &p) == 0,
+		 fabs(p.launch_us - 2 * 5 * 2.37) <= 1e-9, fabs(p.latency_us - 2 * 9) <= 1e-9);
 	/* where the link decides, launches change nothing */
 	point(MODEL_BROADCAST, 1 << 30, MODEL_STREAM);
 	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 1073741824 / 370.8e3, .001);
@@ -107,13 +102,11 @@ static void test_ll(void)
 	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 8.4 + .6 + 65536 / 5875., .001);
 	/* one more: Simple, 8 channels of 20 GB/s, and the last chunk is the whole part */
 	point(MODEL_SENDRECV, 524289, MODEL_GRAPH);
-	CU_ASSERT_EQUAL(p.proto, MODEL_SIMPLE);
-	CU_ASSERT_DOUBLE_EQUAL(p.time_us, 8.4 + 3.4 + 2 * 65536 / 20e3, .001);
+	UNIT_ALL(p.proto == MODEL_SIMPLE, fabs(p.time_us - (8.4 + 3.4 + 2 * 65536 / 20e3)) <= .001);
 	/* flows of 512 KiB to three others: the flag of each word doubles what the link carries,
 	 * 3 MiB / 370.8 = 8.48 us, less than the channels' 11.155 */
 	point(MODEL_ALLTOALL, 2 << 20, MODEL_GRAPH);
-	CU_ASSERT_EQUAL(p.proto, MODEL_LL);
-	CU_ASSERT_DOUBLE_EQUAL(p.transfer_us, 65536 / 5875., .001);
+	UNIT_ALL(p.proto == MODEL_LL, fabs(p.transfer_us - 65536 / 5875.) <= .001);
 }
 
 /* What goes one way only waits for nobody when calls follow each other: base 6.6, no hop under LL,
@@ -176,9 +169,8 @@ static void test_uneven(void)
 
 	machine(NULL);
 	point(MODEL_ALLTOALLV, 1 << 30, MODEL_STREAM);
-	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 370.8, 1e-6);
-	CU_ASSERT_DOUBLE_EQUAL(p.busbw, p.algbw, 1e-9);
-	CU_ASSERT_DOUBLE_EQUAL(p.ceiling_busbw, 450, 1e-6);
+	UNIT_ALL(fabs(p.alg_gbs - 370.8) <= 1e-6, fabs(p.busbw - p.algbw) <= 1e-9,
+		 fabs(p.ceiling_busbw - 450) <= 1e-6);
 	/* 8 MiB: the largest flow, 4 MiB, has 8 channels of 20 GB/s: 26.2144; the link would
 	 * take 22.6 */
 	point(MODEL_ALLTOALLV, 8 << 20, MODEL_STREAM);
@@ -191,10 +183,8 @@ static void test_uneven(void)
 	model.constants.fan_loss = 0;
 	/* a matrix by which the busiest rank sends a quarter of its bytes away, a sixteenth to
 	 * one peer */
-	CU_ASSERT_EQUAL(model_predict(&model, &request, &p), 0);
-	CU_ASSERT_DOUBLE_EQUAL(p.alg_gbs, 4 * 370.8, 1e-6);
-	CU_ASSERT_DOUBLE_EQUAL(p.busbw, p.algbw / 4, 1e-9);
-	CU_ASSERT_DOUBLE_EQUAL(p.ceiling_busbw, 450, 1e-6);
+	UNIT_ALL(model_predict(&model, &request, &p) == 0, fabs(p.alg_gbs - 4 * 370.8) <= 1e-6,
+		 fabs(p.busbw - p.algbw / 4) <= 1e-9, fabs(p.ceiling_busbw - 450) <= 1e-6);
 }
 
 UNIT_MAIN("model_launch", { "back to back, alone, in a graph", test_modes },

@@ -1,11 +1,6 @@
 /* test_vendor.c: vendors' figures: the file, hostile ones, and which rows are about a GPU. */
 #include "rig/unit.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "topo/vendor.h"

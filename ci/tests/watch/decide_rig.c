@@ -1,8 +1,4 @@
 /* decide_rig.c: the world that decide() looks at in rows: ranks, hosts, messages, a clock. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <signal.h>
 
 #include "watch/decide_rig.h"

@@ -1,6 +1,5 @@
 /* test_decide.c: what the leader of one host decides: rows of what happens at which millisecond, and what
  * the run comes to. A row whose name begins with E replays a mend: HISTORY.md. */
-#include <stdbool.h>
 #include "rig/unit.h"
 
 #include "process/watch.h"

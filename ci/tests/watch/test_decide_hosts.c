@@ -1,6 +1,5 @@
 /* test_decide_hosts.c: the root and the leaders of other hosts, who report, wait for it, and end by
  * themselves only without it. Rows as in test_decide.c. */
-#include <stdbool.h>
 #include "rig/unit.h"
 
 #include "process/watch.h"

@@ -1,6 +1,5 @@
 /* test_decide_init.c: ranks that do not come to communicator init, or not alike, are told long before
  * init's deadline; a long init is not. Rows as in test_decide.c. */
-#include <stdbool.h>
 #include "rig/unit.h"
 
 #include "process/watch.h"

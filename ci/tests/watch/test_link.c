@@ -3,11 +3,8 @@
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>

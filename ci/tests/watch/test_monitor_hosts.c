@@ -4,7 +4,6 @@
 #include "rig/unit.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 

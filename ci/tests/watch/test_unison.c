@@ -2,8 +2,6 @@
  * fact, and while they are at it. */
 #include <ctype.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -10,13 +10,13 @@ static void test_first_wins(void)
 {
 	struct error err = { .rank = -1 };
 
-	UNIT_ALL(error_set(&err, OUTCOME_HANG, -ETIMEDOUT, "waited %d s", 5) == -ETIMEDOUT,
-		 err.outcome == OUTCOME_HANG, err.code == -ETIMEDOUT, err.rank == -1,
-		 err.line == __LINE__, strstr(err.file, "test_error.c") != NULL,
-		 !strcmp(err.text, "waited 5 s"),
+	CU_ASSERT_EQUAL(error_set(&err, OUTCOME_HANG, -ETIMEDOUT, "waited %d s", 5), -ETIMEDOUT);
+	CU_ASSERT_EQUAL(err.line, __LINE__ - 1);
+	UNIT_ALL(err.outcome == OUTCOME_HANG, err.code == -ETIMEDOUT, err.rank == -1,
+		 strstr(err.file, "test_error.c") != NULL, !strcmp(err.text, "waited 5 s"),
 		 error_set(&err, OUTCOME_USAGE, -EINVAL, "later") == -EINVAL,
-		 err.outcome == OUTCOME_HANG, err.code == -ETIMEDOUT);
-	CU_ASSERT(!strcmp(err.text, "waited 5 s"));
+		 err.outcome == OUTCOME_HANG, err.code == -ETIMEDOUT,
+		 !strcmp(err.text, "waited 5 s"));
 }
 
 /* The rank is whose error it is: nobody but its owner sets it. */

@@ -51,10 +51,7 @@ static int note_end(struct backend *be)
 }
 
 static const struct backend_ops note_ops = {
-	.issue = note_issue,
-	.copy = note_copy,
-	.group_begin = note_begin,
-	.group_end = note_end,
+	.issue = note_issue, .copy = note_copy, .group_begin = note_begin, .group_end = note_end
 };
 
 static uint64_t watch_call(void *ctx, const struct call *call)

@@ -75,10 +75,7 @@ static int note_end(struct backend *be)
 }
 
 static const struct backend_ops note_ops = {
-	.issue = note_issue,
-	.copy = note_copy,
-	.group_begin = note_begin,
-	.group_end = note_end,
+	.issue = note_issue, .copy = note_copy, .group_begin = note_begin, .group_end = note_end
 };
 
 struct world {

@@ -12,10 +12,7 @@ static char folder[UNIT_TEMP], path[UNIT_PATH];
 static struct options plain(void)
 {
 	return (struct options){
-		.min_bytes = 1 << 20,
-		.max_bytes = 1 << 20,
-		.spread = 1,
-		.matrix_scale = 1,
+		.min_bytes = 1 << 20, .max_bytes = 1 << 20, .spread = 1, .matrix_scale = 1
 	};
 }
 

@@ -256,8 +256,7 @@ static const char *const fault_names[FAULTS_PLAYED] = {
 /* What became of the cases of one program on one number of ranks: the culprit was named (by fault;
  * sure: not as inconclusive; of these misnamed: as what the fault is not), or nobody, or others. */
 struct score {
-	int cases, sure, misnamed, nobody, wrong, surely_wrong;
-	int right[FAULTS_PLAYED];
+	int cases, sure, misnamed, nobody, wrong, surely_wrong, right[FAULTS_PLAYED];
 };
 
 /* Is this what the fault is called? What was left out last, or to the end, cannot be told apart. */

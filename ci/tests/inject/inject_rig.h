@@ -97,10 +97,7 @@ static inline int rig_run(struct chain *chain, const struct invocation *invocati
 
 /* Steps of so many calls each. */
 static const struct collective rig_collective = {
-	.name = "rig",
-	.reduces = true,
-	.shape = shape_whole,
-	.run = rig_run,
+	.name = "rig", .reduces = true, .shape = shape_whole, .run = rig_run
 };
 static struct options rig_options = { .align = 1, .dtype_first = DT_FLOAT };
 

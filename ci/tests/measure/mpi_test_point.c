@@ -415,10 +415,7 @@ static int graph_issue(struct backend *b, const struct call *call, uint64_t tick
 }
 
 static const struct backend_graph graphs = {
-	.begin = graph_begin,
-	.end = graph_end,
-	.launch = graph_launch,
-	.release = graph_free,
+	.begin = graph_begin, .end = graph_end, .launch = graph_launch, .release = graph_free
 };
 
 static void with_graphs(void)
@@ -502,31 +499,17 @@ static void test_graph_failed(void)
 	}
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "-n", test_fixed },
-		{ "-n, not a multiple", test_longer_last_batch },
-		{ "-n and -m", test_aggregated },
-		{ "-a", test_average },
-		{ "-I", test_per_iteration },
-		{ "-z", test_blocking },
-		{ "-w", test_warm_up },
-		{ "until precise, or the budget is spent", test_adaptive },
-		{ "deadlines after little warm-up", test_deadline },
-		{ "deadlines from predictions", test_predicted_deadline },
-		{ "-c", test_checks },
-		{ "all collectives come out right", test_right },
-		{ "wrong in the last timed call", test_wrong_in_last_call },
-		{ "the last timed call is dropped", test_dropped_last_call },
-		{ "dropped, in a short rotation", test_dropped_in_short_rotation },
-		{ "which calls are checked", test_where_checks_are },
-		{ "too small", test_too_small },
-		{ "a call is refused", test_refused_call },
-		{ "graphs", test_graph },
-		{ "graphs of very many calls", test_long_graph },
-		{ "graphs that fail", test_graph_failed },
-	};
-
-	return point_main("point", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_BY(point_main, "point", { "-n", test_fixed },
+	     { "-n, not a multiple", test_longer_last_batch }, { "-n and -m", test_aggregated },
+	     { "-a", test_average }, { "-I", test_per_iteration }, { "-z", test_blocking },
+	     { "-w", test_warm_up }, { "until precise, or the budget is spent", test_adaptive },
+	     { "deadlines after little warm-up", test_deadline },
+	     { "deadlines from predictions", test_predicted_deadline }, { "-c", test_checks },
+	     { "all collectives come out right", test_right },
+	     { "wrong in the last timed call", test_wrong_in_last_call },
+	     { "the last timed call is dropped", test_dropped_last_call },
+	     { "dropped, in a short rotation", test_dropped_in_short_rotation },
+	     { "which calls are checked", test_where_checks_are }, { "too small", test_too_small },
+	     { "a call is refused", test_refused_call }, { "graphs", test_graph },
+	     { "graphs of very many calls", test_long_graph },
+	     { "graphs that fail", test_graph_failed })

@@ -174,13 +174,6 @@ static void test_largest(void)
 	CU_ASSERT_EQUAL(run_largest(&bench), 0);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "guilty ranks of a run", test_culprits },    { "too slow", test_slow },
-		{ "below the predictions", test_min_percent }, { "vendors' figures", test_vendor },
-		{ "the largest buffer", test_largest },
-	};
-
-	return point_main("run", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_BY(point_main, "run", { "guilty ranks of a run", test_culprits },
+	     { "too slow", test_slow }, { "below the predictions", test_min_percent },
+	     { "vendors' figures", test_vendor }, { "the largest buffer", test_largest })

@@ -21,8 +21,7 @@ static struct measured measured;
 
 static struct {
 	enum phase phase;
-	int calls[PHASE_DONE + 1];
-	int depth, deepest, endless, works;
+	int calls[PHASE_DONE + 1], depth, deepest, endless, works;
 	double timed_deadline; /* of the last wait for timed calls */
 	int misplaced;	       /* timed batches in another phase */
 	int strays;	       /* timed calls on memory that was never touched */

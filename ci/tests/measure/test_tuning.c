@@ -193,10 +193,7 @@ static void graph_free(struct backend *be, void *graph)
 }
 
 static const struct backend_graph graphs = {
-	.begin = graph_begin,
-	.end = graph_end,
-	.launch = graph_launch,
-	.release = graph_free,
+	.begin = graph_begin, .end = graph_end, .launch = graph_launch, .release = graph_free
 };
 
 static const struct backend_tuning tuning = {

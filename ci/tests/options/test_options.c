@@ -417,19 +417,9 @@ static void test_completion(void)
 	unlink(path);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "numbers and --low as they are meant", test_lenient },
-		{ "defaults and values", test_right },
-		{ "texts and numbers", test_text_and_reals },
-		{ "the table itself", test_table },
-		{ "names of modes", test_mode_names },
-		{ "nccl-tests' options, in every form", test_kept },
-		{ "very many arguments", test_many_arguments },
-		{ "help", test_help },
-		{ "completion", test_completion },
-	};
-
-	return options_main("options", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_BY(options_main, "options", { "numbers and --low as they are meant", test_lenient },
+	     { "defaults and values", test_right }, { "texts and numbers", test_text_and_reals },
+	     { "the table itself", test_table }, { "names of modes", test_mode_names },
+	     { "nccl-tests' options, in every form", test_kept },
+	     { "very many arguments", test_many_arguments }, { "help", test_help },
+	     { "completion", test_completion })

@@ -166,8 +166,7 @@ static void test_free(void)
 static void test_many(void)
 {
 	static const struct {
-		const char *lines[RANKS];
-		const char *said;
+		const char *lines[RANKS], *said;
 	} cases[] = {
 		{ { "", "", "", "-d half", NULL }, "rank 3 has -d half, ranks 0-2 have -d float" },
 		{ { "-d half", "", "", NULL }, "rank 0 has -d half, ranks 1,2 have -d float" },

@@ -349,15 +349,8 @@ static void test_odd_arguments(void)
 		 strchr(err.text, '\n') == NULL, strchr(err.text, '\033') == NULL);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "values that are not allowed", test_wrong_values },
-		{ "words that are no option", test_wrong_words },
-		{ "options that exclude each other", test_wrong_pairs },
-		{ "environment variables that are not allowed", test_wrong_environments },
-		{ "odd arguments", test_odd_arguments },
-	};
-
-	return options_main("options: wrong", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_BY(options_main, "options: wrong", { "values that are not allowed", test_wrong_values },
+	     { "words that are no option", test_wrong_words },
+	     { "options that exclude each other", test_wrong_pairs },
+	     { "environment variables that are not allowed", test_wrong_environments },
+	     { "odd arguments", test_odd_arguments })

@@ -7,8 +7,7 @@
 /* Edits are "a/path=JSON" (parents and items must be there), or "-path" for what was not seen; NULL
  * ends them. */
 struct sample {
-	const char *cause;
-	const char *edits[10];
+	const char *cause, *edits[10];
 	enum cause_state state;
 	const char *words; /* in the text */
 };

@@ -308,17 +308,8 @@ static void test_environment_list(void)
 		CU_ASSERT_FALSE(sink_env_allowed(refused[i]));
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "metrics", test_metrics }, /* in a folder that is empty yet */
-		{ "CSV", test_csv },
-		{ "existing file refused", test_existing_file_refused },
-		{ "unusable path", test_unusable_path },
-		{ "write failure", test_write_failure },
-		{ "the disk fills in the middle of a line", test_full_disk_mid_line },
-		{ "environment's allow-list", test_environment_list },
-	};
-
-	return sink_main("sink", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_BY(sink_main, "sink", { "metrics", test_metrics }, /* in a folder that is empty yet */
+	     { "CSV", test_csv }, { "existing file refused", test_existing_file_refused },
+	     { "unusable path", test_unusable_path }, { "write failure", test_write_failure },
+	     { "the disk fills in the middle of a line", test_full_disk_mid_line },
+	     { "environment's allow-list", test_environment_list })

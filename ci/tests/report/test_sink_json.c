@@ -431,20 +431,13 @@ static void test_nccl_json_environment(void)
 	free(text);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "JSON: header", test_json_header },
-		{ "JSON: rows, comment, end", test_json_rows },
-		{ "JSON: limit of samples", test_json_sample_limit },
-		{ "JSON: cut anywhere", test_json_cut_anywhere },
-		{ "nccl-tests' JSON", test_nccl_json },
-		{ "nccl-tests' JSON: errors", test_nccl_json_errors },
-		{ "nccl-tests' JSON: no end", test_nccl_json_endless },
-		{ "nccl-tests' JSON: per iteration", test_nccl_json_per_iteration },
-		{ "nccl-tests' JSON: suffixes", test_nccl_json_suffixes },
-		{ "nccl-tests' JSON: environment", test_nccl_json_environment },
-	};
-
-	return sink_main("sink JSON", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_BY(sink_main, "sink JSON", { "JSON: header", test_json_header },
+	     { "JSON: rows, comment, end", test_json_rows },
+	     { "JSON: limit of samples", test_json_sample_limit },
+	     { "JSON: cut anywhere", test_json_cut_anywhere },
+	     { "nccl-tests' JSON", test_nccl_json },
+	     { "nccl-tests' JSON: errors", test_nccl_json_errors },
+	     { "nccl-tests' JSON: no end", test_nccl_json_endless },
+	     { "nccl-tests' JSON: per iteration", test_nccl_json_per_iteration },
+	     { "nccl-tests' JSON: suffixes", test_nccl_json_suffixes },
+	     { "nccl-tests' JSON: environment", test_nccl_json_environment })

@@ -44,8 +44,7 @@ static int split(char *line, char **fields)
  * start at 0. Copies go to `rows`; returns their number. */
 struct parsed {
 	int n;
-	char line[1024];
-	char *field[FIELDS];
+	char line[1024], *field[FIELDS];
 };
 
 static int parse_table(const char *text, struct parsed *rows, int max)
@@ -381,19 +380,9 @@ static void test_table_full_disk(void)
 	fclose(out);
 }
 
-int main(void)
-{
-	static const struct unit_case cases[] = {
-		{ "nccl-tests' columns", test_table_plain },
-		{ "header", test_table_header },
-		{ "140 characters", test_table_narrow },
-		{ "further columns", test_table_extended },
-		{ "predictions", test_table_predicted },
-		{ "hostile cells", test_table_hostile_cells },
-		{ "not checked", test_table_unchecked },
-		{ "wrong data and the end", test_table_wrong_and_end },
-		{ "full disk", test_table_full_disk },
-	};
-
-	return sink_main("sink table", cases, sizeof(cases) / sizeof(cases[0]));
-}
+UNIT_MAIN_BY(sink_main, "sink table", { "nccl-tests' columns", test_table_plain },
+	     { "header", test_table_header }, { "140 characters", test_table_narrow },
+	     { "further columns", test_table_extended }, { "predictions", test_table_predicted },
+	     { "hostile cells", test_table_hostile_cells }, { "not checked", test_table_unchecked },
+	     { "wrong data and the end", test_table_wrong_and_end },
+	     { "full disk", test_table_full_disk })

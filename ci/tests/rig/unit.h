@@ -25,13 +25,15 @@ struct unit_case {
  * the others. */
 int unit_main(const char *suite, const struct unit_case *cases, size_t n);
 
-/* The whole main() of such a program: UNIT_MAIN("suite", { "a case", test_a }, ...). */
-#define UNIT_MAIN(suite, ...)                                                                      \
+/* The whole main() of such a program: UNIT_MAIN("suite", { "a case", test_a }, ...); with another
+ * than unit_main to run the cases, UNIT_MAIN_BY(its name, "suite", ...). */
+#define UNIT_MAIN(suite, ...) UNIT_MAIN_BY(unit_main, suite, __VA_ARGS__)
+#define UNIT_MAIN_BY(run, suite, ...)                                                              \
 	int main(void)                                                                             \
 	{                                                                                          \
 		static const struct unit_case unit_cases[] = { __VA_ARGS__ };                      \
                                                                                                    \
-		return unit_main(suite, unit_cases, sizeof(unit_cases) / sizeof(unit_cases[0]));   \
+		return run(suite, unit_cases, sizeof(unit_cases) / sizeof(unit_cases[0]));         \
 	}
 
 /* Asserts each of up to 64 conditions by itself, in their order: a failure is told in its words. */

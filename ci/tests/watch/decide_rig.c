@@ -16,8 +16,7 @@ enum { RANKS = 8, HOSTS = 4, TICK = 20 };
 
 /* A rank as it is, whoever looks. */
 struct actor {
-	int host, place;
-	int beat_every, beat_until, turn_every, turn_until, turn_from;
+	int host, place, beat_every, beat_until, turn_every, turn_until, turn_from;
 	enum act runs; /* SLEEPS STARVES SHARES */
 	uint64_t ran_ns, queued_ns;
 	int since; /* ms, of the wait */

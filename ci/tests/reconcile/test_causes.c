@@ -235,12 +235,5 @@ static const struct unit_case cases[] = {
 
 int main(void)
 {
-	int fd = unit_file(path), rc;
-
-	if (fd < 0)
-		return 1;
-	close(fd);
-	rc = unit_main("causes", cases, sizeof(cases) / sizeof(cases[0]));
-	unlink(path);
-	return rc;
+	return unit_main_file(path, "causes", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -145,3 +145,15 @@ int unit_ended(pid_t pid, double seconds)
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
+
+int unit_main_file(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases, size_t n)
+{
+	int fd = unit_file(path), rc;
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	rc = unit_main(suite, cases, n);
+	unlink(path);
+	return rc;
+}

@@ -25,6 +25,10 @@ struct unit_case {
  * the others. */
 int unit_main(const char *suite, const struct unit_case *cases, size_t n);
 
+/* The same with a new file, whose path the cases find in `path`; it is removed. */
+int unit_main_file(char path[UNIT_TEMP], const char *suite, const struct unit_case *cases,
+		   size_t n);
+
 /* The whole main() of such a program: UNIT_MAIN("suite", { "a case", test_a }, ...); with another
  * than unit_main to run the cases, UNIT_MAIN_BY(its name, "suite", ...). */
 #define UNIT_MAIN(suite, ...) UNIT_MAIN_BY(unit_main, suite, __VA_ARGS__)

@@ -21,12 +21,20 @@ bool call_in_pairs(const struct record *r)
 	return r && is_pair_kind(r->kind);
 }
 
+/* Where calls block, one made outside of groups is over when it has returned. */
+static bool has_ended(const struct rule_ctx *ctx, const struct record *r)
+{
+	return r && backend_lacks(ctx->run->backend, BACKEND_ASYNC) && (r->flags & RECORD_ALONE) &&
+	       r->state == RECORD_RETURNED;
+}
+
 bool waits_in_pairs(const struct rule_ctx *ctx, int rank)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
 	const struct track *t = &ctx->align->tracks[rank];
 
-	return v->completed < v->issued && t->final && is_pair_kind(t->last_kind);
+	return v->completed < v->issued && t->final && is_pair_kind(t->last_kind) &&
+	       !has_ended(ctx, t->final);
 }
 
 bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits)
@@ -153,6 +161,8 @@ static bool is_over(const struct rule_ctx *ctx, const struct track *t, uint64_t 
 {
 	const struct record *r = align_record(ctx->align, rank, seq);
 
+	if (has_ended(ctx, r))
+		return true;
 	if (!backend_lacks(ctx->run->backend, BACKEND_ASYNC) || seq == t->last)
 		return false;
 	return !call_in_pairs(r) || t->inside || !is_pair_kind(t->last_kind);

@@ -29,6 +29,8 @@ static bool is_pending(const struct evidence *e, const struct evidence_rank *r, 
 		return !r->times || r->times[i].end_ns == 0;
 	if (newest->state == RECORD_ISSUING)
 		return call == newest;
+	if (call->flags & RECORD_ALONE)
+		return false; /* it has returned, and no group starts it later */
 	while (newest > call && is_pair(newest))
 		newest--;
 	return is_pair(newest);

@@ -413,6 +413,33 @@ static void test_in_common(void)
 	}
 }
 
+/* In the end even ranks send first, odd ones receive first, outside of groups over MPI: what has returned is over. Rank
+ * 0 computes before the last receive, for which rank 1 is inside its send; the rest is done. */
+static void test_returned_is_over(void)
+{
+	set_up(4);
+	strcpy(evidence.backend, "mpi");
+	for (int i = 0; i < 4; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+		uint64_t n = i == 0 ? 23 : 24;
+
+		for (uint64_t k = 0; k < n; k++) {
+			r->calls[k] = make_call(k + 1, 100 - k / 2);
+			r->calls[k].kind =
+				(k + (k % 8 < 6 ? 0 : (uint64_t)i)) % 2 ? CALL_RECV : CALL_SEND;
+			r->calls[k].peer = i ^ 1;
+			r->calls[k].flags = RECORD_ALONE;
+		}
+		r->ncalls = r->view.issued = n;
+		r->view.completed = i < 2 ? 22 : 24;
+		strcpy(r->view.what, i < 2 ? "a scheduled call" : "the end of the schedule");
+	}
+	evidence.ranks[1].calls[23].state = RECORD_ISSUING;
+	evidence.ranks[0].state = 'R';
+	evidence.ranks[0].cpu_share = 1;
+	expect(OUTCOME_HANG, "host-busy", "0", 24, 24, 24);
+}
+
 /* Behind a collective each receives from its neighbour, whose send is over by then; rank 3, or 1 and 3, from
  * another one. */
 static void test_wrong_partner(void)
@@ -497,6 +524,7 @@ static void test_amounts(void)
 }
 
 UNIT_MAIN("diagnose_pairs", { "another partner", test_wrong_partner },
+	  { "what has returned is over", test_returned_is_over },
 	  { "strangers in the first exchange", test_first_partners },
 	  { "an alltoallv's amounts", test_amounts },
 	  { "one left out, wherever it was", test_one_left_out },

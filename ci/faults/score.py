@@ -253,6 +253,9 @@ def judge(folder, cell, row, line, found):
             why = why if found["permuted"] == "yes" else found["permuted"]
     else:
         why = fault_of(row, shots, cell, verdict)
+        if not why and cell["fault"] == "settings-mismatch" and "settings differ" not in \
+                (folder / "err.txt").read_text(errors="replace"):
+            why = "no warning that settings differ"
     if why in ("", OUTVOTED) and found["exit_code"] != CODES.get(verdict["outcome"]):
         why = f"exit {found['exit_code']} with outcome {verdict['outcome']}"
     if why in ("", OUTVOTED) and found["scored_equal"] == "no":

@@ -21,20 +21,13 @@ bool call_in_pairs(const struct record *r)
 	return r && is_pair_kind(r->kind);
 }
 
-/* Where calls block, one made outside of groups is over when it has returned. */
-static bool has_ended(const struct rule_ctx *ctx, const struct record *r)
-{
-	return r && backend_lacks(ctx->run->backend, BACKEND_ASYNC) && (r->flags & RECORD_ALONE) &&
-	       r->state == RECORD_RETURNED;
-}
-
 bool waits_in_pairs(const struct rule_ctx *ctx, int rank)
 {
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
 	const struct track *t = &ctx->align->tracks[rank];
 
 	return v->completed < v->issued && t->final && is_pair_kind(t->last_kind) &&
-	       !has_ended(ctx, t->final);
+	       !waits_over(ctx->run, t->final);
 }
 
 bool all_wait_in_pairs(const struct rule_ctx *ctx, const struct culprits *culprits)
@@ -161,7 +154,7 @@ static bool is_over(const struct rule_ctx *ctx, const struct track *t, uint64_t 
 {
 	const struct record *r = align_record(ctx->align, rank, seq);
 
-	if (has_ended(ctx, r))
+	if (r && waits_over(ctx->run, r))
 		return true;
 	if (!backend_lacks(ctx->run->backend, BACKEND_ASYNC) || seq == t->last)
 		return false;

@@ -290,7 +290,7 @@ void place_missing(const struct rule_ctx *ctx, struct finding *f)
 	f->hang_seq = hang_point(ctx);
 	if (place_missing_init(ctx, f) || place_elsewhere(ctx, f) || least == UINT64_MAX)
 		return;
-	if (least >= a->top && a->top == 0) {
+	if (a->top == 0) {
 		place_own(ctx, f);
 		return;
 	}

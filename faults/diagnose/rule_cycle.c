@@ -313,9 +313,12 @@ static bool is_too_many(const struct rule_ctx *ctx, const struct wait_call *in,
 /* One of two who wait for each other has made what the other one expects, but for a call before it. */
 static void find_too_many(const struct rule_ctx *ctx, struct finding *f, const struct circle *c)
 {
-	size_t i = is_too_many(ctx, c->calls[1], c->calls[0]);
+	size_t i;
 
-	if (c->n != 2 || !is_too_many(ctx, c->calls[i], c->calls[1 - i]))
+	if (c->n != 2)
+		return;
+	i = is_too_many(ctx, c->calls[1], c->calls[0]);
+	if (!is_too_many(ctx, c->calls[i], c->calls[1 - i]))
 		return;
 	clear_culprits(&f->culprits);
 	mark_culprit(&f->culprits, c->calls[i]->rank);

@@ -17,6 +17,12 @@ static bool is_pair(const struct record *r)
 	return r->kind == CALL_SEND || r->kind == CALL_RECV;
 }
 
+bool waits_over(const struct evidence *e, const struct record *call)
+{
+	return backend_lacks(e->backend, BACKEND_ASYNC) && (call->flags & RECORD_ALONE) &&
+	       call->state == RECORD_RETURNED;
+}
+
 /* Returns true if the rank may still wait for its call `i`, by what is known of that rank alone. Where
  * calls block, it is in the last one, or in sends and receives at the end of their group. */
 static bool is_pending(const struct evidence *e, const struct evidence_rank *r, size_t i)
@@ -29,8 +35,8 @@ static bool is_pending(const struct evidence *e, const struct evidence_rank *r, 
 		return !r->times || r->times[i].end_ns == 0;
 	if (newest->state == RECORD_ISSUING)
 		return call == newest;
-	if (call->flags & RECORD_ALONE)
-		return false; /* it has returned, and no group starts it later */
+	if (waits_over(e, call))
+		return false;
 	while (newest > call && is_pair(newest))
 		newest--;
 	return is_pair(newest);

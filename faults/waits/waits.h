@@ -55,6 +55,9 @@ struct waits {
 int waits_init(struct waits *waits, const struct evidence *evidence, const struct teams *teams);
 void waits_release(struct waits *waits);
 
+/* Returns true if the call is over because it has returned: where calls block, and no group starts it later. */
+bool waits_over(const struct evidence *evidence, const struct record *call);
+
 /* The first call that the rank waits in, NULL: in none. The next one of those that it waits in at
  * the same time: of another stream, or of a group. */
 const struct wait_call *waits_in(const struct waits *waits, int rank);

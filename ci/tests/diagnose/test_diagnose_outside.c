@@ -89,6 +89,13 @@ static void test_two(void)
 	CU_ASSERT_STRING_EQUAL(found.confidence, "majority");
 }
 
+/* On a GPU: its last call may still run. */
+static void may_run(int rank)
+{
+	strcpy(evidence.backend, "nccl");
+	evidence.ranks[rank].view.completed = 9;
+}
+
 /* What must not be concluded: nobody is named. */
 static void test_nobody(void)
 {
@@ -114,13 +121,11 @@ static void test_nobody(void)
 		case 5: /* another one is in a third place */
 			is_in(2, "elsewhere", 0.95, PHASE_FINALISE);
 			break;
-		case 6: /* on a GPU its call may still run */
-			strcpy(evidence.backend, "nccl");
-			evidence.ranks[1].view.completed = 9;
+		case 6:
+			may_run(1);
 			break;
 		case 11: /* and is waited for */
-			strcpy(evidence.backend, "nccl");
-			evidence.ranks[1].view.completed = 9;
+			may_run(1);
 			evidence.ranks[1].view.device_wait = RECORD_DEVICE_AWAITED;
 			break;
 		case 13: /* all is noted as over, and a graph runs it once more */
@@ -129,9 +134,8 @@ static void test_nobody(void)
 			does(1, 'R', "", 0.98);
 			break;
 		case 12: /* all are inside the call */
-			strcpy(evidence.backend, "nccl");
 			for (int r = 0; r < 4; r++) {
-				evidence.ranks[r].view.completed = 9;
+				may_run(r);
 				evidence.ranks[r].calls[9].state = RECORD_ISSUING;
 			}
 			break;

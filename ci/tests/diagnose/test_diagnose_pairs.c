@@ -413,6 +413,27 @@ static void test_in_common(void)
 	}
 }
 
+/* A rank that sends to itself, and receives nothing, waits for itself: a circle of one. */
+static void test_to_itself(void)
+{
+	set_up(2);
+	for (int i = 0; i < 2; i++) {
+		struct evidence_rank *r = &evidence.ranks[i];
+
+		r->calls[0] = make_call(1, 8);
+		r->calls[0].kind = CALL_SEND;
+		r->calls[0].peer = i;
+		r->calls[0].flags = RECORD_ALONE;
+		r->calls[0].state = RECORD_ISSUING;
+		r->ncalls = r->view.issued = 1;
+		r->view.completed = 0;
+	}
+	finish();
+	CU_ASSERT_EQUAL(found.outcome, OUTCOME_HANG);
+	CU_ASSERT_STRING_EQUAL(class_name(found.class, found.outcome), "p2p-deadlock");
+	CU_ASSERT_STRING_EQUAL(found.confidence, "inconclusive");
+}
+
 /* In the end even ranks send first, odd ones receive first, outside of groups over MPI: what has returned is over. Rank
  * 0 computes before the last receive, for which rank 1 is inside its send; the rest is done. */
 static void test_returned_is_over(void)
@@ -524,7 +545,7 @@ static void test_amounts(void)
 }
 
 UNIT_MAIN("diagnose_pairs", { "another partner", test_wrong_partner },
-	  { "what has returned is over", test_returned_is_over },
+	  { "what has returned is over", test_returned_is_over }, { "to itself", test_to_itself },
 	  { "strangers in the first exchange", test_first_partners },
 	  { "an alltoallv's amounts", test_amounts },
 	  { "one left out, wherever it was", test_one_left_out },

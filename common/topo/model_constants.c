@@ -132,7 +132,6 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 int model_load_constants(struct model_constants *constants, const char *path, struct error *err)
 {
 	char dir[4096], found[4096 + 32];
-	json_error_t where;
 	bool given = path != NULL;
 	json_t *json;
 	int rc;
@@ -152,14 +151,11 @@ int model_load_constants(struct model_constants *constants, const char *path, st
 		snprintf(constants->origin, sizeof(constants->origin), "physical only (asked for)");
 		return 0;
 	}
-	if (access(path, R_OK) != 0)
-		return given ? error_set(err, OUTCOME_USAGE, -ENOENT, "%.200s: %s", path,
-					 strerror(errno))
-			     : 0;
-	json = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-	if (json == NULL)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line,
-				 where.text);
+	if (!given && access(path, F_OK) != 0)
+		return 0;
+	rc = topo_open_json(path, &json, err);
+	if (rc != 0)
+		return rc;
 	rc = set_constants(constants, json, path, err);
 	json_decref(json);
 	return rc;

@@ -17,6 +17,8 @@ static const struct topo_gpu_model gpu_models[] = {
 	{ "A30", 80, 4, 25, 20.0 },
 	{ "H800", 90, 8, 25, 20.6 },
 	{ "GH200", 90, 18, 25, 20.6 },
+	{ "H100 NVL", 90, 12, 25, 20.6 }, /* PCIe cards: three bridges to one other */
+	{ "H100 PCIe", 90, 12, 25, 20.6 },
 	{ "H100", 90, 18, 25, 20.6 },
 	{ "H200", 90, 18, 25, 20.6 },
 	{ "H20", 90, 18, 25, 20.6 },
@@ -107,6 +109,13 @@ int topo_transport_parse(const char *name)
 		if (strcmp(name, transports[i]) == 0)
 			return i;
 	return -1;
+}
+
+int topo_fabric_parse(const char *name)
+{
+	return strcmp(name, "rail") == 0       ? TOPO_RAIL
+	       : strcmp(name, "fat-tree") == 0 ? TOPO_FAT_TREE
+					       : -1;
 }
 
 double topo_cpu_link(const char *cpu)
@@ -230,9 +239,11 @@ int topo_check(const struct topo_system *sys, struct error *err)
 					 sys->gpu[i].model->name);
 	}
 	for (int i = 0; i < sys->nnics; i++)
-		if (!sane(sys->nic[i].gbs))
+		if (!(sys->nic[i].gbs * 8 >= TOPO_MIN_GBPS && sys->nic[i].gbs * 8 <= TOPO_MAX_GBPS))
 			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "topology %s: NIC %d has no usable speed", sys->name, i);
+					 "topology %s: NIC %d of %g Gb/s is not %g to %g",
+					 sys->name, i, sys->nic[i].gbs * 8, TOPO_MIN_GBPS,
+					 TOPO_MAX_GBPS);
 	if (!sane(sys->cpu_link_gbs) || !sane(sys->oversubscription))
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "topology %s: bandwidths must be positive", sys->name);

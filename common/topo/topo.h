@@ -9,13 +9,20 @@
 
 #include "base/error.h"
 
+struct json_t;
+
 enum {
 	TOPO_MAX_GPUS = 128,
 	TOPO_MAX_NICS = 256,
 	TOPO_MAX_CPUS = 16,
 	TOPO_NAME = 64,
-	TOPO_MAX_ABOVE = 8
+	TOPO_MAX_ABOVE = 8,
+	TOPO_MAX_FILE = 16 << 20
 };
+
+/* Gb/s of a NIC. */
+#define TOPO_MIN_GBPS .001
+#define TOPO_MAX_GBPS 1e6
 
 /* GPUs of a node reach each other like this when no NVLink joins them. */
 enum topo_p2p { TOPO_P2P_PCIE, TOPO_P2P_NONE };
@@ -87,6 +94,13 @@ struct topo_change {
 	bool sharp; /* switch the network's reduction on */
 };
 
+/* Open a file to read. 0, or -errno with the error set, which names the file: it can't be read, is
+ * no regular file (a FIFO would be waited for), or is larger than TOPO_MAX_FILE. */
+int topo_open(const char *path, FILE **in, struct error *err);
+
+/* The JSON document in such a file, a new reference. */
+int topo_open_json(const char *path, struct json_t **json, struct error *err);
+
 /* Find a spec by name (in $HANGAR_SPECS, beside the executable, or below it as common/topo/specs)
  * or, with a '/' or ending in .json, by path, and fill `sys`. Returns 0 or -errno (-ENOENT names
  * the specs there are). */
@@ -122,6 +136,7 @@ const struct topo_gpu_model *topo_gpu_model_sm(int sm); /* the one NCCL's consta
 void topo_gpu_names(char *text, size_t size);
 const char *topo_transport_name(enum topo_transport transport);
 int topo_transport_parse(const char *name); /* -1 when unknown */
+int topo_fabric_parse(const char *name);    /* the same: rail, fat-tree */
 
 /* GB/s between the sockets of a kind of CPU; 0 when unknown. PCIe GB/s of a generation and width as
  * NCCL counts them. */

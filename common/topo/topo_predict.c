@@ -69,7 +69,8 @@ static int whole(struct argp_state *state, const char *text, const char *what)
 	long value = strtol(text, &end, 10);
 
 	if (*text == '\0' || *end != '\0' || value < 1 || value > 1000000)
-		argp_error(state, "--%s: a number from 1 to 1000000, not '%s'", what, text);
+		argp_failure(state, OUTCOME_USAGE, 0, "--%s: a number from 1 to 1000000, not '%s'",
+			     what, text);
 	return (int)value;
 }
 
@@ -79,7 +80,8 @@ static double real(struct argp_state *state, const char *text, const char *what)
 	double value = strtod(text, &end);
 
 	if (*text == '\0' || *end != '\0' || !(value > 0 && value < 1e12))
-		argp_error(state, "--%s: a positive number, not '%s'", what, text);
+		argp_failure(state, OUTCOME_USAGE, 0, "--%s: a positive number, not '%s'", what,
+			     text);
 	return value;
 }
 
@@ -88,7 +90,8 @@ static double size_of(struct argp_state *state, const char *text)
 	size_t bytes = 0;
 
 	if (parse_size(text, &bytes) != 0 || bytes == 0)
-		argp_error(state, "sizes are like 8, 4K, 1M or 2G, not '%s'", text);
+		argp_failure(state, OUTCOME_USAGE, 0, "sizes are like 8, 4K, 1M or 2G, not '%s'",
+			     text);
 	return (double)bytes;
 }
 
@@ -106,7 +109,7 @@ static void unknown(struct argp_state *state, const char *what, const char *word
 	for (int i = 0; i < n && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 					 i > 0 ? ", " : "", name(i));
-	argp_error(state, "unknown %s '%s'; there are: %s", what, word, names);
+	argp_failure(state, OUTCOME_USAGE, 0, "unknown %s '%s'; there are: %s", what, word, names);
 }
 
 static void parse_colls(struct argp_state *state, struct predict_job *job, char *list)
@@ -128,7 +131,7 @@ static void parse_colls(struct argp_state *state, struct predict_job *job, char 
 
 static void parse_nodes(struct argp_state *state, struct predict_job *job, char *text)
 {
-	char *dash = strchr(text, '-');
+	char *dash = strchr(text + (*text == '-'), '-'); /* a sign is no range */
 
 	if (dash != NULL)
 		*dash = '\0';
@@ -136,31 +139,32 @@ static void parse_nodes(struct argp_state *state, struct predict_job *job, char 
 	if (dash != NULL)
 		job->nodes_to = whole(state, dash + 1, "nodes");
 	if (job->nodes_to < job->nodes_from)
-		argp_error(state, "--nodes: the range is empty");
+		argp_failure(state, OUTCOME_USAGE, 0, "--nodes: the range is empty");
 }
 
 /* Sizes that were not said, and options that exclude each other. */
 static void check_job(struct argp_state *state, struct predict_job *job)
 {
 	if (job->to > 0 && job->from > job->to)
-		argp_error(state, "-e (%.0f B) is below -b (%.0f B)", job->to, job->from);
+		argp_failure(state, OUTCOME_USAGE, 0, "-e (%.0f B) is below -b (%.0f B)", job->to,
+			     job->from);
 	if (job->to <= 0)
 		job->to = job->explain && job->from > 0 ? job->from : fmax(8ull << 30, job->from);
 	if (job->from <= 0)
 		job->from = fmin(1 << 10, job->to);
 	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
-		argp_error(state, "--oversubscription: from 1, not '%g'",
-			   job->change.oversubscription);
+		argp_failure(state, OUTCOME_USAGE, 0, "--oversubscription: from 1, not '%g'",
+			     job->change.oversubscription);
 	if (job->explain && (job->csv || job->count || job->nccl_model))
-		argp_error(state,
-			   "--explain is for the eye, one point of our model: without --csv, "
-			   "--count and --nccl-model");
+		argp_failure(state, OUTCOME_USAGE, 0,
+			     "--explain is for the eye, one point of our model: without --csv, "
+			     "--count and --nccl-model");
 	if (job->csv && job->count)
-		argp_error(state, "--count prints no rows: without --csv");
+		argp_failure(state, OUTCOME_USAGE, 0, "--count prints no rows: without --csv");
 	if (job->csv && job->rate > 0)
-		argp_error(state, "--failures prints text: without --csv");
+		argp_failure(state, OUTCOME_USAGE, 0, "--failures prints text: without --csv");
 	if (job->physical && job->fitted != NULL)
-		argp_error(state, "--physical takes no --fitted");
+		argp_failure(state, OUTCOME_USAGE, 0, "--physical takes no --fitted");
 }
 
 static void take(struct argp_state *state, struct predict_job *job, const struct row *row,
@@ -191,9 +195,10 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 		parse_colls(state, job, arg);
 		break;
 	case FABRIC:
-		job->change.fabric = 1 + (strcmp(arg, "rail") == 0 ? TOPO_RAIL : TOPO_FAT_TREE);
-		if (strcmp(arg, "rail") != 0 && strcmp(arg, "fat-tree") != 0)
-			argp_error(state, "--fabric is rail or fat-tree, not '%s'", arg);
+		job->change.fabric = 1 + topo_fabric_parse(arg);
+		if (job->change.fabric == 0)
+			argp_failure(state, OUTCOME_USAGE, 0,
+				     "--fabric is rail or fat-tree, not '%s'", arg);
 		break;
 	case ALGO:
 		job->algo = model_algo_parse(arg);
@@ -224,7 +229,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' belongs to no option", arg);
+		argp_failure(state, OUTCOME_USAGE, 0, "'%s' belongs to no option", arg);
 		return 0;
 	}
 	for (int i = 0; i < ROWS; i++) {

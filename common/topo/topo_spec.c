@@ -1,19 +1,61 @@
 /* topo_spec.c: machine specs: small JSON files, found by name. */
 #include "topo/topo.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+/* Counts are as wide as JSON's, so that none wraps before it is checked. */
 struct spec {
 	const char *name, *describes, *source, *gpu, *nvlink, *cpu, *p2p, *transport, *fabric;
-	int gpus, links, pcie_gen, pcie_width, gpus_per_switch, cpus, nics, leaf_nodes, nvls, sharp;
+	json_int_t gpus, links, pcie_gen, pcie_width, gpus_per_switch, cpus, nics, leaf_nodes;
+	int nvls, sharp;
 	double nic_gbps, oversubscription, c2c_gbs;
 	json_t *mesh;
 };
+
+int topo_open(const char *path, FILE **in, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc = -EINVAL;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		rc = error_set(err, OUTCOME_USAGE, -errno, "%.200s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		error_set(err, OUTCOME_USAGE, rc, "%.200s: is not a regular file", path);
+	else if (st.st_size > TOPO_MAX_FILE)
+		error_set(err, OUTCOME_USAGE, rc, "%.200s: is larger than %d MiB", path,
+			  TOPO_MAX_FILE >> 20);
+	else
+		rc = 0;
+	if (rc == 0)
+		*in = must(fdopen(fd, "r"));
+	else if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int topo_open_json(const char *path, json_t **json, struct error *err)
+{
+	json_error_t where;
+	FILE *in;
+	int rc = topo_open(path, &in, err);
+
+	if (rc != 0)
+		return rc;
+	*json = json_loadf(in, JSON_REJECT_DUPLICATES, &where);
+	fclose(in);
+	return *json ? 0
+		     : error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line,
+				 where.text);
+}
 
 static bool is_dir(const char *path)
 {
@@ -93,9 +135,9 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 	json_error_t where;
 
 	if (json_unpack_ex(json, &where, JSON_STRICT,
-			   "{s:s, s:s, s:s, s:s, s:i, s:s, s?i, s?o, s:i, s?i, s?i, s?i, s?s, s?s, "
-			   "s?i, s?F, s?s, s?s,"
-			   " s?F, s?i, s?b, s?b, s?F}",
+			   "{s:s, s:s, s:s, s:s, s:I, s:s, s?I, s?o, s:I, s?I, s?I, s?I, s?s, s?s, "
+			   "s?I, s?F, s?s, s?s,"
+			   " s?F, s?I, s?b, s?b, s?F}",
 			   "name", &spec->name, "describes", &spec->describes, "source",
 			   &spec->source, "gpu", &spec->gpu, "gpus", &spec->gpus, "nvlink",
 			   &spec->nvlink, "links", &spec->links, "mesh", &spec->mesh, "pcie_gen",
@@ -110,26 +152,126 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 	return 0;
 }
 
-static int check_spec(const struct spec *spec, const char *path, struct error *err)
+static int refuse(struct error *err, const char *path, const char *what, const char *value,
+		  const char *right)
 {
-	char known[320];
+	return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: %s '%.40s' is not %s", path, what,
+			 value, right);
+}
+
+/* Names stand in tables, CSV and one line of a terminal. */
+static int check_texts(const struct spec *spec, const char *path, struct error *err)
+{
+	const char *const texts[] = { spec->name,      spec->source, spec->describes,
+				      spec->gpu,       spec->nvlink, spec->cpu,
+				      spec->transport, spec->p2p,    spec->fabric };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		for (const char *c = texts[i]; *c != '\0'; c++)
+			if (iscntrl((unsigned char)*c) ||
+			    (i == 0 && (*c < ' ' || strchr(",\"\\", *c) != NULL)))
+				return refuse(err, path, "text", texts[i],
+					      i == 0 ? "a name: printable ASCII without comma, "
+						       "quote or backslash"
+						     : "one line of text");
+	if (spec->name[0] == '\0' || strlen(spec->name) >= TOPO_NAME)
+		return refuse(err, path, "name", spec->name, "1 to 63 characters");
+	return 0;
+}
+
+static int check_words(const struct spec *spec, const char *path, struct error *err)
+{
+	char known[400];
 
 	if (topo_gpu_model(spec->gpu) == NULL) {
 		topo_gpu_names(known, sizeof(known));
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "unknown GPU '%.40s'; known: %s",
-				 spec->gpu, known);
+		return refuse(err, path, "gpu", spec->gpu, known);
 	}
-	if (spec->gpus < 1 || spec->gpus > TOPO_MAX_GPUS || spec->nics < 0 ||
-	    spec->nics > TOPO_MAX_NICS || spec->cpus < 1 || spec->cpus > TOPO_MAX_CPUS ||
-	    spec->pcie_gen < 1 || spec->pcie_gen > 8 || spec->pcie_width < 1 ||
-	    spec->pcie_width > 32 || spec->links < 0 || spec->links > 64)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: a count is out of range",
-				 path);
-	if (topo_cpu_link(spec->cpu) <= 0 || topo_transport_parse(spec->transport) < 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: unknown cpu or transport",
-				 path);
-	if (spec->nics > 0 && spec->nic_gbps <= 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: nics need nic_gbps", path);
+	if (topo_cpu_link(spec->cpu) <= 0)
+		return refuse(err, path, "cpu", spec->cpu, "a CPU that is known");
+	if (topo_transport_parse(spec->transport) < 0)
+		return refuse(err, path, "transport", spec->transport,
+			      "ib, roce, efa, slingshot or tcp");
+	if (topo_fabric_parse(spec->fabric) < 0)
+		return refuse(err, path, "fabric", spec->fabric, "rail or fat-tree");
+	if (strcmp(spec->p2p, "pcie") != 0 && strcmp(spec->p2p, "none") != 0)
+		return refuse(err, path, "p2p", spec->p2p, "pcie or none");
+	return 0;
+}
+
+static int check_spec(const struct spec *spec, const char *path, struct error *err)
+{
+	int rc = check_texts(spec, path, err);
+	double links;
+
+	if (rc == 0)
+		rc = check_words(spec, path, err);
+	if (rc != 0)
+		return rc;
+	links = topo_gpu_model(spec->gpu)->links;
+	const struct {
+		const char *name;
+		double value, min, most;
+	} numbers[] = {
+		{ "gpus", (double)spec->gpus, 1, TOPO_MAX_GPUS },
+		{ "links", (double)spec->links, 0, links },
+		{ "pcie_gen", (double)spec->pcie_gen, 1, 8 },
+		{ "pcie_width", (double)spec->pcie_width, 1, 32 },
+		{ "gpus_per_switch", (double)spec->gpus_per_switch, 0, TOPO_MAX_GPUS },
+		{ "cpus", (double)spec->cpus, 1, TOPO_MAX_CPUS },
+		{ "nics", (double)spec->nics, 0, TOPO_MAX_NICS },
+		{ "leaf_nodes", (double)spec->leaf_nodes, 1, 1e6 },
+		{ "nic_gbps", spec->nic_gbps, spec->nics > 0 ? TOPO_MIN_GBPS : 0, TOPO_MAX_GBPS },
+		{ "oversubscription", spec->oversubscription, 1, 1000 },
+		{ "c2c_gbs", spec->c2c_gbs, 0, 1e5 },
+	};
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!(numbers[i].value >= numbers[i].min && numbers[i].value <= numbers[i].most))
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "%.200s: %s must be %g to %g%s%s, not %g", path,
+					 numbers[i].name, numbers[i].min, numbers[i].most,
+					 i == 1 ? " on a " : "", i == 1 ? spec->gpu : "",
+					 numbers[i].value);
+	return 0;
+}
+
+/* As many rows of as many links as there are GPUs, the same both ways, no GPU with more than it
+ * has. */
+static int set_mesh(struct topo_system *sys, const json_t *mesh, const char *path,
+		    struct error *err)
+{
+	size_t n = (size_t)sys->ngpus;
+	json_int_t most = sys->gpu[0].model->links;
+
+	for (size_t i = 0; i < n; i++) {
+		const json_t *row = json_array_get(mesh, i);
+		json_int_t sum = 0;
+
+		for (size_t j = 0; j < n; j++) {
+			const json_t *there = json_array_get(row, j),
+				     *back = json_array_get(json_array_get(mesh, j), i);
+			json_int_t links = json_integer_value(there);
+
+			if (json_array_size(mesh) != n || json_array_size(row) != n ||
+			    !json_is_integer(there) || links < 0 || links > most ||
+			    (i == j && links != 0))
+				return error_set(err, OUTCOME_USAGE, -EINVAL,
+						 "%.200s: mesh row %zu is no row of %zu counts of "
+						 "links, each at most %d, or there are not %zu",
+						 path, i, n, (int)most, n);
+			if (!json_equal(there, back))
+				return error_set(err, OUTCOME_USAGE, -EINVAL,
+						 "%.200s: mesh is one-way: GPU %zu has %d links to "
+						 "%zu, which has others back",
+						 path, i, (int)links, j);
+			sys->gpu[i].links[j] = (unsigned char)links;
+			sum += links;
+		}
+		if (sum > most)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "%.200s: mesh row %zu has %d links, a %s has %d", path, i,
+					 (int)sum, sys->gpu[0].model->name, (int)most);
+	}
 	return 0;
 }
 
@@ -137,28 +279,18 @@ static int check_spec(const struct spec *spec, const char *path, struct error *e
 static int set_nvlink(struct topo_system *sys, const struct spec *spec, const char *path,
 		      struct error *err)
 {
-	int links = spec->links > 0 ? spec->links : sys->gpu[0].model->links;
+	int links = spec->links > 0 ? (int)spec->links : sys->gpu[0].model->links;
 
+	if (strcmp(spec->nvlink, "mesh") == 0)
+		return set_mesh(sys, spec->mesh, path, err);
 	for (int i = 0; i < sys->ngpus; i++) {
 		if (strcmp(spec->nvlink, "switch") == 0)
 			sys->gpu[i].switch_links = links;
 		else if (strcmp(spec->nvlink, "pairs") == 0 && (i ^ 1) < sys->ngpus)
 			sys->gpu[i].links[i ^ 1] = (unsigned char)links;
-		else if (strcmp(spec->nvlink, "mesh") == 0)
-			for (int j = 0; j < sys->ngpus; j++) {
-				json_int_t n = json_integer_value(
-					json_array_get(json_array_get(spec->mesh, (size_t)i),
-						       (size_t)j));
-
-				if (n < 0 || n > 32 || (i == j && n != 0))
-					return error_set(err, OUTCOME_USAGE, -EINVAL,
-							 "%.200s: mesh row %d is no row of links",
-							 path, i);
-				sys->gpu[i].links[j] = (unsigned char)n;
-			}
 		else if (strcmp(spec->nvlink, "none") != 0 && strcmp(spec->nvlink, "pairs") != 0)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "%.200s: nvlink is switch, pairs, mesh or none", path);
+			return refuse(err, path, "nvlink", spec->nvlink,
+				      "switch, pairs, mesh or none");
 	}
 	return 0;
 }
@@ -166,34 +298,35 @@ static int set_nvlink(struct topo_system *sys, const struct spec *spec, const ch
 static int build(struct topo_system *sys, const struct spec *spec, const char *path,
 		 struct error *err)
 {
-	int per_cpu = (spec->gpus + spec->cpus - 1) / spec->cpus;
+	int per_cpu = (int)((spec->gpus + spec->cpus - 1) / spec->cpus);
 
 	memset(sys, 0, sizeof(*sys));
 	snprintf(sys->name, sizeof(sys->name), "%s", spec->name);
 	snprintf(sys->source, sizeof(sys->source), "%s", spec->source);
 	sys->nnodes = 1;
-	sys->ngpus = sys->full_gpus = spec->gpus;
-	sys->nnics = spec->nics;
-	sys->ncpus = spec->cpus;
+	sys->ngpus = sys->full_gpus = (int)spec->gpus;
+	sys->nnics = (int)spec->nics;
+	sys->ncpus = (int)spec->cpus;
 	sys->cpu_link_gbs = topo_cpu_link(spec->cpu);
 	sys->amd = strncmp(spec->cpu, "amd", 3) == 0;
 	sys->nvls = spec->nvls;
 	sys->sharp = spec->sharp;
 	sys->p2p = strcmp(spec->p2p, "none") == 0 ? TOPO_P2P_NONE : TOPO_P2P_PCIE;
 	sys->transport = (enum topo_transport)topo_transport_parse(spec->transport);
-	sys->fabric = strcmp(spec->fabric, "rail") == 0 ? TOPO_RAIL : TOPO_FAT_TREE;
+	sys->fabric = (enum topo_fabric)topo_fabric_parse(spec->fabric);
 	sys->oversubscription = spec->oversubscription;
-	sys->leaf_nodes = spec->leaf_nodes;
-	for (int i = 0; i < spec->gpus; i++) {
+	sys->leaf_nodes = (int)spec->leaf_nodes;
+	for (int i = 0; i < sys->ngpus; i++) {
 		sys->gpu[i].model = topo_gpu_model(spec->gpu);
 		sys->gpu[i].cpu = i / per_cpu;
-		sys->gpu[i].pci_switch = spec->gpus_per_switch > 0 ? i / spec->gpus_per_switch : -1;
-		sys->gpu[i].pcie_gbs = topo_pcie_gbs(spec->pcie_gen, spec->pcie_width);
+		sys->gpu[i].pci_switch =
+			spec->gpus_per_switch > 0 ? i / (int)spec->gpus_per_switch : -1;
+		sys->gpu[i].pcie_gbs = topo_pcie_gbs((int)spec->pcie_gen, (int)spec->pcie_width);
 		sys->gpu[i].c2c_gbs = spec->c2c_gbs;
 	}
-	for (int i = 0; i < spec->nics; i++) {
+	for (int i = 0; i < sys->nnics; i++) {
 		sys->nic[i] = (struct topo_nic){ .gbs = spec->nic_gbps / 8,
-						 .cpu = i * spec->cpus / spec->nics,
+						 .cpu = i * sys->ncpus / sys->nnics,
 						 .pci_switch = -1,
 						 .pcie_gbs = sys->gpu[0].pcie_gbs };
 		snprintf(sys->nic[i].name, sizeof(sys->nic[i].name), "nic%d", i);
@@ -211,20 +344,21 @@ static int load_path(struct topo_system *sys, const char *path, struct error *er
 			     .fabric = "rail",
 			     .oversubscription = 1,
 			     .leaf_nodes = 16 };
-	json_error_t where;
-	json_t *json = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-	int rc;
+	struct error wrong = { .outcome = OUTCOME_OK };
+	json_t *json;
+	int rc = topo_open_json(path, &json, err);
 
-	if (json == NULL)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line,
-				 where.text);
+	if (rc != 0)
+		return rc;
 	rc = unpack(json, &spec, path, err);
 	if (rc == 0)
 		rc = check_spec(&spec, path, err);
 	if (rc == 0)
 		rc = build(sys, &spec, path, err);
 	if (rc == 0)
-		rc = topo_check(sys, err);
+		rc = topo_check(sys, &wrong);
+	if (wrong.outcome != OUTCOME_OK)
+		error_set(err, wrong.outcome, rc, "%.200s: %.280s", path, wrong.text);
 	json_decref(json);
 	return rc;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 32, MAX_FILE = 16 << 20, MAX_LINKS = 1024, NVSWITCH_CLASS = 0x068000 };
+enum { MAX_DEPTH = 32, MAX_LINKS = 1024, NVSWITCH_CLASS = 0x068000 };
 
 /* One level of <pci>: what is above decides the bandwidth of what is below. */
 struct level {
@@ -321,9 +321,7 @@ static int parse(struct topo_system *sys, const char *text, size_t size, const c
 	XML_SetUserData(r->parser, r);
 	XML_SetElementHandler(r->parser, start, end);
 	XML_SetStartDoctypeDeclHandler(r->parser, doctype);
-	if (size > MAX_FILE)
-		fail(r, "larger than %d MiB", MAX_FILE >> 20);
-	else if (XML_Parse(r->parser, text, (int)size, 1) == XML_STATUS_ERROR && r->rc == 0)
+	if (XML_Parse(r->parser, text, (int)size, 1) == XML_STATUS_ERROR && r->rc == 0)
 		fail(r, "no NCCL topology: %s", XML_ErrorString(XML_GetErrorCode(r->parser)));
 	if (sys->ngpus == 0)
 		fail(r, "no GPU in it");
@@ -345,15 +343,15 @@ int topo_parse_xml(struct topo_system *sys, const char *text, size_t size, struc
 
 int topo_read_xml(struct topo_system *sys, const char *path, struct error *err)
 {
-	FILE *in = fopen(path, "r");
+	FILE *in;
 	char *text;
 	size_t size;
-	int rc;
+	int rc = topo_open(path, &in, err);
 
-	if (in == NULL)
-		return error_set(err, OUTCOME_USAGE, -errno, "%.200s: %s", path, strerror(errno));
-	text = must(malloc(MAX_FILE + 1));
-	size = fread(text, 1, MAX_FILE + 1, in);
+	if (rc != 0)
+		return rc;
+	text = must(malloc(TOPO_MAX_FILE));
+	size = fread(text, 1, TOPO_MAX_FILE, in);
 	rc = ferror(in) ? error_set(err, OUTCOME_USAGE, -EIO, "%.200s: cannot be read", path)
 			: parse(sys, text, size, path, err);
 	free(text);

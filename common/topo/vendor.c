@@ -58,9 +58,9 @@ int vendor_each(const char *path, int (*each)(void *ctx, const struct vendor_row
 		snprintf(found, sizeof(found), "%s/../vendor_specs.csv", dir);
 		path = found;
 	}
-	in = fopen(path, "r");
-	if (in == NULL)
-		return error_set(err, OUTCOME_USAGE, -errno, "%.200s: cannot be read", path);
+	rc = topo_open(path, &in, err);
+	if (rc != 0)
+		return rc;
 	while (rc == 0 && fgets(line, sizeof(line), in) != NULL) {
 		line[strcspn(line, "\r\n")] = '\0';
 		if (split_csv(line, f) < COLUMNS || number++ == 0)

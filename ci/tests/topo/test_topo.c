@@ -1,6 +1,10 @@
 /* test_topo.c: machine specs, what their links add up to, and what a user may change about them. */
 #include "topo/topo.h"
 
+#include <jansson.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "rig/unit.h"
 
 static struct topo_system sys;
@@ -85,63 +89,126 @@ static void test_unknown_names(void)
 
 	UNIT_ALL(topo_load_spec(&sys, "dgx-9000", &err) == -ENOENT, err.outcome == OUTCOME_USAGE,
 		 strstr(err.text, "dgx-9000") != NULL, strstr(err.text, "hgx-h200") != NULL,
-		 topo_gpu_model("Voodoo 2") == NULL,
+		 topo_gpu_model("Voodoo 2") == NULL, topo_gpu_model("NVIDIA H100 NVL")->links == 12,
 		 !strcmp(topo_gpu_model("NVIDIA H200")->name, "H200"),
 		 !strcmp(topo_gpu_model("NVIDIA A100-SXM4-80GB")->name, "A100"),
 		 topo_gpu_model_sm(90)->sm == 90, topo_gpu_model_sm(52) == NULL);
 	CU_ASSERT(topo_transport_parse("pigeon") == -1);
 }
 
-/* A spec file with one line replaced must be refused, and the text must say what is wrong. */
+/* Four H100 behind a switch with what is said replaced (null: left out); the error names the file and
+ * what is wrong. */
 static void test_bad_specs(void)
 {
 	static const struct {
-		const char *text, *says;
+		const char *change, *says;
 	} specs[] = {
-		{ "{", "end of file" },
-		{ "[]", "Expected object" },
-		{ "{\"name\":\"x\"}", "describes" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"Z9\",\"gpus\":8,"
-		  "\"nvlink\":\"switch\",\"pcie_gen\":4}",
-		  "known: P100, V100" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":-"
-		  "8,"
-		  "\"nvlink\":\"switch\",\"pcie_gen\":4}",
-		  "out of range" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":"
-		  "8,"
-		  "\"nvlink\":\"string\",\"pcie_gen\":4}",
-		  "switch, pairs, mesh or none" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":"
-		  "8,"
-		  "\"nvlink\":\"switch\",\"pcie_gen\":4,\"color\":1}",
-		  "color" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"4090\",\"gpus\":"
-		  "8,"
-		  "\"nvlink\":\"switch\",\"links\":4,\"pcie_gen\":4}",
-		  "no NVLink" },
-		{ "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\",\"gpu\":\"H100\",\"gpus\":"
-		  "2,"
-		  "\"nvlink\":\"mesh\",\"mesh\":[[0,99],[99,0]],\"pcie_gen\":4}",
-		  "row" },
+		{ "{\"describes\":null}", "describes" },
+		{ "{\"gpu\":\"Z9\"}", "gpu 'Z9' is not P100, V100" },
+		{ "{\"gpus\":-8}", "gpus must be 1 to 128, not -8" },
+		{ "{\"gpus\":4294967300}", "gpus must be 1 to 128, not 4.29497e+09" },
+		{ "{\"nics\":4294967297}", "nics must be 0 to 256" },
+		{ "{\"nvlink\":\"string\"}", "'string' is not switch, pairs, mesh or none" },
+		{ "{\"color\":1}", "color" },
+		{ "{\"gpu\":\"4090\",\"links\":4}", "links must be 0 to 0 on a 4090, not 4" },
+		{ "{\"links\":19}", "links must be 0 to 18 on a H100, not 19" },
+		{ "{\"gpu\":\"H100 NVL\",\"links\":18}", "0 to 12 on a H100 NVL, not 18" },
+		{ "{\"nvlink\":\"mesh\"}", "mesh row 0 is no row of 4" },
+		{ "{\"nvlink\":\"mesh\",\"mesh\":[[0,1],[1,0]]}", "mesh row 0 is no row of 4" },
+		{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,1],[1,0],[1,1]]}", "are not 2" },
+		{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,99],[99,0]]}", "mesh row 0" },
+		{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,\"1\"],[1,0]]}", "mesh row 0" },
+		{ "{\"gpus\":2,\"nvlink\":\"mesh\",\"mesh\":[[0,4],[2,0]]}", "mesh is one-way" },
+		{ "{\"gpus\":3,\"nvlink\":\"mesh\",\"mesh\":[[0,9,10],[9,0,0],[10,0,0]]}",
+		  "mesh row 0 has 19 links, a H100 has 18" },
+		{ "{\"fabric\":\"rails\"}", "fabric 'rails' is not rail or fat-tree" },
+		{ "{\"p2p\":\"shm\"}", "p2p 'shm' is not pcie or none" },
+		{ "{\"cpu\":\"abacus\"}", "cpu 'abacus'" },
+		{ "{\"transport\":\"pigeon\"}", "transport 'pigeon'" },
+		{ "{\"leaf_nodes\":0}", "leaf_nodes must be 1 to 1e+06, not 0" },
+		{ "{\"oversubscription\":0.5}", "oversubscription must be 1 to 1000, not 0.5" },
+		{ "{\"nics\":1}", "nic_gbps must be 0.001 to 1e+06, not 0" },
+		{ "{\"nics\":1,\"nic_gbps\":1e-300}",
+		  "nic_gbps must be 0.001 to 1e+06, not 1e-300" },
+		{ "{\"name\":\"a\\nb\"}", "text 'a?b' is not a name" },
+		{ "{\"name\":\"a,b\"}", "text 'a,b' is not a name" },
+		{ "{\"name\":\"a\\u001b[2J\"}", "text 'a?[2J' is not a name" },
+		{ "{\"name\":\"\"}", "1 to 63 characters" },
+		{ "{\"source\":\"a\\nb\"}", "is not one line of text" },
+		{ "{\"gpus\":1,\"pcie_gen\":9}", "pcie_gen must be 1 to 8, not 9" },
 	};
+	static const char base[] = "{\"name\":\"x\",\"describes\":\"x\",\"source\":\"x\","
+				   "\"gpu\":\"H100\",\"gpus\":4,\"nvlink\":\"switch\","
+				   "\"pcie_gen\":5}";
 	char path[UNIT_TEMP];
 	int fd = unit_file(path);
 
 	CU_ASSERT_TRUE_FATAL(fd >= 0);
-	fclose(fdopen(fd, "w"));
+	close(fd);
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		struct error err = { .outcome = OUTCOME_OK };
-		FILE *out = fopen(path, "w");
+		json_t *json = json_loads(base, 0, NULL),
+		       *change = json_loads(specs[i].change, 0, NULL), *value;
+		const char *key;
 
-		fputs(specs[i].text, out);
-		fclose(out);
-		CU_ASSERT_EQUAL(topo_load_spec(&sys, path, &err), -EINVAL);
-		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, specs[i].says));
+		CU_ASSERT_EQUAL_FATAL(json_object_update(json, change), 0);
+		json_object_foreach(change, key, value) if (json_is_null(value))
+			json_object_del(json, key);
+		CU_ASSERT_EQUAL(json_dump_file(json, path, 0), 0);
+		UNIT_ALL(topo_load_spec(&sys, path, &err) == -EINVAL, err.outcome == OUTCOME_USAGE,
+			 strncmp(err.text, path, strlen(path)) == 0,
+			 strstr(err.text, specs[i].says) != NULL);
 		if (strstr(err.text, specs[i].says) == NULL)
 			printf("%zu: %s\n", i, err.text);
+		json_decref(json);
+		json_decref(change);
 	}
 	remove(path);
+}
+
+/* What is no regular file, or too large a one, is not read: whoever reads it, in its words. */
+static void test_bad_files(void)
+{
+	static const struct {
+		const char *end;  /* of the name */
+		const char *text; /* NULL: a FIFO */
+		off_t size;
+		const char *says;
+	} files[] = {
+		{ ".json", NULL, 0, "is not a regular file" },
+		{ ".xml", NULL, 0, "is not a regular file" },
+		{ ".json", "{", TOPO_MAX_FILE + 1, "is larger than 16 MiB" },
+		{ ".xml", "<", TOPO_MAX_FILE + 1, "is larger than 16 MiB" },
+		{ ".json", "{", 0, "end of file" },
+		{ ".json", "[]", 0, "Expected object" },
+	};
+	char path[UNIT_TEMP + 8];
+	int fd = unit_file(path);
+
+	close(fd);
+	remove(path);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct error err = { .outcome = OUTCOME_OK };
+		char *end = path + strlen(path);
+		FILE *out;
+
+		snprintf(end, 8, "%s", files[i].end);
+		if (files[i].text == NULL) {
+			CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
+		} else {
+			out = fopen(path, "w");
+			fputs(files[i].text, out);
+			fclose(out);
+			CU_ASSERT_EQUAL(truncate(path, files[i].size
+							       ? files[i].size
+							       : (off_t)strlen(files[i].text)),
+					0);
+		}
+		UNIT_ALL(topo_load(&sys, path, &err) < 0, err.outcome == OUTCOME_USAGE,
+			 strstr(err.text, path) != NULL, strstr(err.text, files[i].says) != NULL);
+		remove(path);
+		*end = '\0';
+	}
 }
 
 static void test_reshape(void)
@@ -176,4 +243,5 @@ static void test_rates(void)
 
 UNIT_MAIN("topo", { "each spec", test_each_spec }, { "pairs", test_pairs }, { "mesh", test_mesh },
 	  { "unknown names", test_unknown_names }, { "bad specs", test_bad_specs },
-	  { "reshape", test_reshape }, { "PCIe and CPU rates", test_rates })
+	  { "bad files", test_bad_files }, { "reshape", test_reshape },
+	  { "PCIe and CPU rates", test_rates })

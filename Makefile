@@ -96,8 +96,8 @@ WARNINGS := -Wall -Wextra -Wno-unused-parameter -Wshadow -Wstrict-prototypes -Wm
 	-Wwrite-strings -Wpointer-arith $(if $(WERROR),-Werror)
 SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer)
-# Headers are included by room: "base/error.h". Tests alone see the whole tree.
-INCLUDES := -Icommon -Ifaults
+# Headers are included by room: "base/error.h"; the C library's, by base/c.h, in all. Tests alone see the whole tree.
+INCLUDES := -Icommon -Ifaults -include base/c.h
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)

@@ -2,10 +2,6 @@
  * differ. */
 #include "perf_agree.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "options/rank_groups.h"
 #include "options/options_agree.h"
 #include "report/facts.h"

@@ -1,10 +1,6 @@
 /* perf_check.c: a command line against what is known before ranks are started. */
 #include "perf_check.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "measure/predict.h"
 #include "schedule/schedule.h"
 #include "measure/sweep.h"

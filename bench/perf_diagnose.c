@@ -2,12 +2,7 @@
  * to keep. */
 #include "perf_diagnose.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "process/command.h"

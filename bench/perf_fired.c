@@ -2,7 +2,6 @@
 #include "perf_fired.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 #define LOOK_MS 20 /* the launcher ends everybody soon after the first supervisor is gone */
 

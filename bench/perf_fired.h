@@ -1,8 +1,6 @@
 /* perf_fired.h: whether the faults that were ordered fired, told past the diagnoser. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "process/supervisor.h"
 #include "perf_rank.h"
 

@@ -1,10 +1,6 @@
 /* perf_folder.c: the folder of a run's evidence is made, or it is said why not. */
 #include "perf_folder.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 

@@ -2,9 +2,6 @@
  * working directory. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "evidence/evidence.h"
 #include "perf_rank.h"
 

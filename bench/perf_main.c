@@ -2,12 +2,7 @@
  * all rooms. */
 #include "perf_main.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "backend/backend.h"
 #include "base/clock.h"

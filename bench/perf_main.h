@@ -1,8 +1,6 @@
 /* perf_main.h: the program around a collective. */
 #pragma once
 
-#include <stdint.h>
-
 #include "backend/call.h"
 #include "backend/collective.h"
 #include "inject/fault.h"

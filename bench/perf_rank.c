@@ -1,11 +1,7 @@
 /* perf_rank.c: puts backend, buffers, recorder, sweep and sinks together in the rank's process. */
 #include "perf_rank.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 #include "schedule/schedule.h"

@@ -2,11 +2,6 @@
  * causes. */
 #include "perf_report.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "postmortem/timeline.h"
 
 #define TRACE_SECONDS 60 /* gathered and written */

@@ -1,9 +1,5 @@
 /* fuzz_counters.c: libFuzzer harness: rank-N.counters.json, whatever its bytes, through reader,
  * lines, report and post-mortem; what was read is written, and read again, as it was. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "evidence/evidence_text.h"
 #include "probe/counter_delta.h"

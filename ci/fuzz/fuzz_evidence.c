@@ -3,10 +3,6 @@
  *
  * The input is what `ci/fuzz/seeds` packs: for each rank, in order, 4 bytes of length (little
  * endian) and so many bytes of rank-N.fr; what is cut off is what a cut file would be. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "diagnose/diagnose.h"
 #include "evidence/evidence.h"

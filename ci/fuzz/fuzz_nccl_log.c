@@ -1,8 +1,4 @@
 /* fuzz_nccl_log.c: libFuzzer over the NCCL log reader and everything that looks at what it read. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log.h"
 #include "topo/topo.h"

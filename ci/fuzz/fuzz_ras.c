@@ -1,7 +1,4 @@
 /* fuzz_ras.c: libFuzzer harness: what NCCL RAS answered, whatever its bytes, as a diagnosis' line. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "evidence/evidence_text.h"
 #include "probe/ras.h"

@@ -1,8 +1,5 @@
 /* fuzz_topo_xml.c: libFuzzer over the topology XML reader and the predictions made from what it
  * read. */
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "topo/model.h"
 

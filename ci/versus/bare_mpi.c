@@ -6,9 +6,6 @@
  * COLLECTIVE: all_reduce, all_gather, alltoall or broadcast (root 0), of floats, out of place.
  * Prints CSV: median over batches of the slowest rank's time of a call. */
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 

@@ -1,8 +1,6 @@
 /* backend.c: the backends of this build, and whether their tables are complete. */
 #include "backend/backend.h"
 
-#include <string.h>
-
 const struct backend_ops *const backend_table[] = {
 #ifdef HAVE_NCCL
 	&backend_nccl,

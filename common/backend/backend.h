@@ -2,10 +2,6 @@
  * NAME/ops.c. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "options/backend_kind.h"
 #include "base/dtype.h"
 #include "base/error.h"

@@ -1,9 +1,6 @@
 /* call.c: the chain that every call travels. */
 #include "backend/call.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "backend/job.h"
 
 int chain_call(struct chain *chain, const struct call *call)

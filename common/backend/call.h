@@ -2,9 +2,6 @@
  * recorder, backend. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "backend/backend.h"
 #include "base/call_value.h"
 #include "backend/comm_set.h"

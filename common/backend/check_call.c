@@ -1,9 +1,6 @@
 /* check_call.c: the check of one finished call: receive buffer, guards, send buffer. */
 #include "backend/check_call.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/wrong.h"
 #include "check/check_classify.h"
 

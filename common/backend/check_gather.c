@@ -1,8 +1,6 @@
 /* check_gather.c: gather check reports. */
 #include "backend/check_gather.h"
 
-#include <errno.h>
-
 int check_gather(struct job *job, struct check_report *report, struct check_sum *sum)
 {
 	struct {

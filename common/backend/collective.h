@@ -1,9 +1,6 @@
 /* collective.h: what a bench/NAME_perf.c file states about its collective, and nothing else. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "backend/call.h"
 #include "base/dtype.h"
 #include "check/segment.h"

@@ -1,8 +1,6 @@
 /* comm_set.c: who is in which communicator. */
 #include "backend/comm_set.h"
 
-#include <errno.h>
-
 static int add(struct comm_set *set, int first, int n)
 {
 	if (set->n == COMM_SET_MAX)

@@ -1,12 +1,6 @@
 /* job.c: ranks, nodes and small exchanges over MPI. */
 #include "backend/job.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
 
 #define INIT_SECONDS	 10.0 /* as the watch gives init (faults/watch/README.md) */

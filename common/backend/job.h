@@ -3,8 +3,6 @@
 #pragma once
 
 #include <mpi.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 #include "base/error.h"
 #include "process/watch.h"

@@ -1,11 +1,6 @@
 /* traffic.c: the generated pattern of alltoallv, and the reader of matrix files. */
 #include "backend/traffic.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Every amount is a multiple of this, as in all of nccl-tests. */

@@ -2,8 +2,6 @@
  * (nccl-tests' variables). */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/error.h"
 #include "options/options.h"
 

@@ -2,9 +2,6 @@
  * chain of backend/call.h carries and the flight recorder records. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/dtype.h"
 
 enum call_kind {

@@ -1,7 +1,6 @@
 /* clock.h: the one clock of hangar: CLOCK_MONOTONIC, which all processes of a host share. */
 #pragma once
 
-#include <stdint.h>
 #include <time.h>
 
 static inline uint64_t clock_ns(void)

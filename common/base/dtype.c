@@ -1,11 +1,6 @@
 /* dtype.c: names, sizes and printing of element types and reduction operators. */
 #include "base/dtype.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/element.h"
 
 static const struct {

@@ -2,9 +2,6 @@
  * formats. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* Same order as ncclDataType_t (nccl.h, 2.24 and later), but nothing may rely on that: backends
  * map by switch. */
 enum dtype {

@@ -32,9 +32,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <string.h>
-
 #include "base/dtype.h"
 
 #ifdef __CUDACC__

@@ -1,11 +1,6 @@
 /* error.c: the first error of a process. */
 #include "base/error.h"
 
-#include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 /* Values that users typed end up in the text: whatever they hold, it stays one line of a
  * terminal. */
 static void one_line(char *text)

@@ -2,8 +2,6 @@
  * sink. */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/outcome.h"
 
 struct error {

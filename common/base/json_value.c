@@ -1,12 +1,6 @@
 /* json_value.c: jansson values from C values that JSON can't hold as they are. */
 #include "base/json_value.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/output.h"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stddef.h>
 
 /* New references; NULL on lack of memory only. */
 

@@ -1,9 +1,6 @@
 /* number.c: floating-point numbers as text. Nobody here calls setlocale: the point is a point. */
 #include "base/number.h"
 
-#include <math.h>
-#include <stdio.h>
-
 /* No sign before "nan". */
 static double plain(double value)
 {

@@ -1,8 +1,6 @@
 /* number.h: floating-point numbers as text. */
 #pragma once
 
-#include <stddef.h>
-
 /* Six significant digits, more where the integer part has more (up to 1e15): 12.3457, 8e-06,
  * 1234568. NaN and infinity are "nan", "inf" and "-inf". Writes at most `len` bytes, always
  * terminated; returns buf. */

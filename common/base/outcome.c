@@ -1,12 +1,6 @@
 /* outcome.c: outcomes as words and exit codes, and --expect. */
 #include "base/outcome.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/rank_list.h"
 
 /* From the one that hides all others to the one that any other hides. */

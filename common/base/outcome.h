@@ -1,9 +1,6 @@
 /* outcome.h: what became of a run, as exit code, as word, and against what was expected. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* The values are the exit codes (README.md). */
 enum outcome {
 	OUTCOME_OK = 0,

@@ -1,13 +1,8 @@
 /* output.c: streams and standard output asked whether what was written arrived. */
 #include "base/output.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 int output_close(FILE *f)
 {

@@ -1,8 +1,6 @@
 /* output.h: did what was written arrive? Disks fill up, and streams say so late. */
 #pragma once
 
-#include <stdio.h>
-
 #include "base/error.h"
 
 /* Closes `f`. 0 when all that was written to it arrived, else a negative errno: -ENOSPC on a full

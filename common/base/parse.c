@@ -1,12 +1,6 @@
 /* parse.c: text to value, all or nothing. */
 #include "base/parse.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 static bool digit(const char *p)

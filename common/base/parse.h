@@ -1,9 +1,6 @@
 /* parse.h: text to value, all or nothing: no blanks, no trailing letters, no overflow. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* All return 0, or -EINVAL when the text is not one whole value of that kind, or -ERANGE when
  * the value does not fit; then *value is left alone. No pointer may be NULL. */
 

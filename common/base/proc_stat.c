@@ -1,10 +1,6 @@
 /* proc_stat.c: fields 2, 3, 9 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
 #include "base/proc_stat.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 /* The name, field 2, may hold anything, a parenthesis too. */
 static bool parse(struct proc_stat *stat, char *text)
 {

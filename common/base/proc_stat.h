@@ -1,8 +1,6 @@
 /* proc_stat.h: what the kernel says of a process or thread in /proc/PID/stat (proc_pid_stat(5)). */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 struct proc_stat {

@@ -1,11 +1,6 @@
 /* rank_list.c: reading lists of ranks, and writing them as words. */
 #include "base/rank_list.h"
 
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *next_item(const char *at)
 {
 	at += strcspn(at, ",");

@@ -2,9 +2,6 @@
  * "ranks 0-2,5". */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* Returns true when `rank` is in the list. A text that is no number stands for no rank. */
 bool rank_list_has(const char *list, int rank);
 

@@ -1,11 +1,6 @@
 /* stats.c: order statistics of a sample, and when to stop sampling. */
 #include "base/stats.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 
 /* The budget alone does not end a measurement before this many samples: a median of fewer says

@@ -2,9 +2,6 @@
  * communication. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* Unit of every field is the unit of the samples; n says how many there were. With n == 0 all
  * are NaN. */
 struct stats {

@@ -2,9 +2,6 @@
  * of it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/dtype.h"
 
 struct wrong_data {

@@ -7,10 +7,6 @@
  * (check_element.h says how). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/dtype.h"
 #include "check/segment.h"
 

@@ -1,9 +1,6 @@
 /* check_classify.c: which single cause explains every wrong element of a window. */
 #include "check/check_classify.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/element.h"
 
 /* A name is given only where arbitrary data would have fitted it with at most this probability. */

@@ -5,9 +5,6 @@
  * segment, copy the result back, wait. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/element.h"
 
 #ifdef __cplusplus

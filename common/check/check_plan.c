@@ -1,8 +1,6 @@
 /* check_plan.c: what is constant about the elements of one point: check_element.h's table. */
 #include "check/check.h"
 
-#include <string.h>
-
 #include "base/element.h"
 
 /* Most ranks that contribute to one element, and the largest |v| of TERM_SMALL: the table in

@@ -1,9 +1,6 @@
 /* check_report.c: what is wrong, in words. */
 #include "check/check.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 static const char *const kind_names[] = {
 	[WRONG_NONE] = "none",	     [WRONG_ZERO] = "zero",	  [WRONG_STALE] = "stale",
 	[WRONG_SHIFTED] = "shifted", [WRONG_MISSING] = "missing", [WRONG_DOUBLED] = "doubled",

@@ -2,8 +2,6 @@
  * compilers vectorise. */
 #include "check/check.h"
 
-#include <string.h>
-
 #include "base/element.h"
 
 #define BLOCK 512 /* elements: carriers, block and compared bytes stay in the L1 cache */

@@ -1,8 +1,6 @@
 /* segment.h: what must stand where in a receive buffer: the oracle's words. */
 #pragma once
 
-#include <stddef.h>
-
 enum segment_kind {
 	SEGMENT_COPY,	/* elements `from_at...` of rank `from`'s send buffer */
 	SEGMENT_REDUCE, /* the reduction over all ranks of elements `from_at...` */

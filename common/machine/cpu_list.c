@@ -1,12 +1,6 @@
 /* cpu_list.c: "0-15,32" to a set and back. */
 #include "machine/cpu_list.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Digits alone; strtol would take blanks and signs. */
 static const char *read_cpu(const char *at, long *cpu)
 {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <sched.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 enum { CPU_LIST_MOST = 8192 }; /* CPUs that a set has room for */
 

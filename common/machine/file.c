@@ -1,16 +1,8 @@
 /* file.c: bounded reads. */
 #include "machine/file.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Files that would block (a FIFO, a terminal) are opened without waiting and read as they are. */
 static int read_start(const char *path, char *buf, size_t len)

@@ -1,9 +1,6 @@
 /* file.h: small files of /proc and /sys, whatever is in them. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* `root` is put before the path: "" outside of tests. */
 
 /* The first len - 1 bytes, without the newline at the end; what is neither printable nor a

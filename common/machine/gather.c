@@ -1,9 +1,6 @@
 /* gather.c: what hosts read, at rank 0. */
 #include "machine/read.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int reading_gather(struct job *job, const char *text, struct reading *hosts)
 {
 	int len = text ? (int)strlen(text) + 1 : 0, rc = job_max_int(job, &len, 1);

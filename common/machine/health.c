@@ -1,13 +1,6 @@
 /* health.c: the reader of health_rules.txt, and its rules on what lies between two readings. */
 #include "machine/health.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/parse.h"
 #include "machine/file.h"
 

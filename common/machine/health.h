@@ -1,8 +1,6 @@
 /* health.h: what in a host's readings is worth saying, by the rules of health_rules.txt. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/error.h"
 #include "machine/reading.h"
 

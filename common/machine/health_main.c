@@ -1,9 +1,5 @@
 /* health_main.c: health, the program: all hosts of an mpirun looked at without a benchmark. */
 #include <argp.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/json_value.h"
 #include "base/output.h"

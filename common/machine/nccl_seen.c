@@ -1,9 +1,6 @@
 /* nccl_seen.c: NCCL's logs to what it connected, and how. */
 #include "machine/nccl_seen.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 

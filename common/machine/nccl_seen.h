@@ -1,8 +1,6 @@
 /* nccl_seen.h: what NCCL wrote of itself into the log files that the user asked it for. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "machine/observation.h"
 
 /* A log that NCCL was asked for by hangar itself. */

@@ -2,9 +2,6 @@
 #include "machine/nvml.h"
 
 #include <dlfcn.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 static void find_symbols(struct nvml *nvml)
 {

@@ -1,9 +1,6 @@
 /* nvml.h: the library of the NVIDIA driver that tells of GPUs, where it is installed. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* NVML's functions and structs as its ABI has them (API reference, "NVML API"; unchanged since
  * CUDA 11), so that neither its header nor the library is needed to build. Any but the first
  * three may be NULL. All return 0 for success. older_reasons is what `reasons` was called before. */

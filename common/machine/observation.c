@@ -1,11 +1,6 @@
 /* observation.c: the fields of an observation, and one that has seen nothing. */
 #include "machine/observation_fields.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define SIZE_OF(s, f) sizeof(((struct s *)NULL)->f)
 #define FIELD(s, f, t)                                                                             \
 	{                                                                                          \

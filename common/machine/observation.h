@@ -2,10 +2,6 @@
  * data. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "base/error.h"
 #include "machine/reading.h"
 

@@ -1,11 +1,7 @@
 /* observation_json.c: an observation as a JSON file, and back. */
 #include "machine/observation_fields.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <limits.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/json_value.h"
 

@@ -3,10 +3,6 @@
 
 #include <dlfcn.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "machine/cpu_list.h"

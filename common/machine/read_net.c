@@ -2,11 +2,6 @@
 #include "machine/read.h"
 
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "machine/file.h"
 

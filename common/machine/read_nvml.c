@@ -1,10 +1,6 @@
 /* read_nvml.c: GPUs as the driver sees them. */
 #include "machine/read.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
 #define LINKS	  18 /* NVML_NVLINK_MAX_LINKS */
 #define PROCESSES 64
 

@@ -1,16 +1,8 @@
 /* read_pci.c: PCIe links, bridges and IOMMU between a GPU or NIC and its CPU. */
 #include "machine/read.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "machine/file.h"
 

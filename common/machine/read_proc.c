@@ -1,13 +1,6 @@
 /* read_proc.c: what the kernel counts: ticks of the CPUs, memory pressure, TCP's segments, Xids. */
 #include "machine/read.h"
 
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "machine/file.h"
 
 #define ROOM	   (512 << 10) /* /proc/stat has a line per CPU */

@@ -1,11 +1,6 @@
 /* reading.c: the list, and what lies between two of them. */
 #include "machine/reading.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void reading_release(struct reading *m)
 {
 	for (size_t i = 0; i < m->n; i++)

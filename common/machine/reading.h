@@ -3,9 +3,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* The readers of read.h fill it; the causes of a slow run, the counter lines of a hang and the
  * files observation.json and rank-N.counters.json are made from it. What could not be read is not

@@ -2,12 +2,6 @@
  * {"counters": {"rx_bytes": 7}, "states": {"mtu": 1500, "link": "Ethernet"}}}}, and back. */
 #include "machine/reading.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/json_value.h"
 
 #define VERSION 2

@@ -1,8 +1,6 @@
 /* nccl_choice.c: algorithm, protocol and channels from NCCL's log of a few calls. */
 #include "nccl_log/nccl_choice.h"
 
-#include <errno.h>
-#include <string.h>
 #include <strings.h>
 
 #include "topo/model.h"

@@ -1,8 +1,6 @@
 /* nccl_choice.h: how NCCL carried out calls, from the lines that its log has for them. */
 #pragma once
 
-#include <stddef.h>
-
 /* The calls of a log agree in this. */
 struct nccl_choice {
 	const char *algo,

@@ -1,11 +1,7 @@
 /* nccl_log.c: NCCL's messages found in lines, whatever stands before them. */
 #include "nccl_log/nccl_log.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log_raw.h"
 #include "base/parse.h"

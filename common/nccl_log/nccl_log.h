@@ -1,11 +1,6 @@
 /* nccl_log.h: what NCCL_DEBUG=INFO output of one or many ranks says, as data. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "base/error.h"
 
 /* Use: nccl_log_init, nccl_log_read or nccl_log_read_file any number of times, nccl_log_finish

@@ -1,5 +1,4 @@
 /* nccl_log_calls.c: the ranks' calls on one communicator side by side. */
-#include <stdlib.h>
 
 #include "nccl_log/nccl_log_raw.h"
 

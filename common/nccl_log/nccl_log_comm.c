@@ -1,7 +1,4 @@
 /* nccl_log_comm.c: which communicator and rank a line is about; initialisation, calls, tuning. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log_raw.h"
 

@@ -1,6 +1,4 @@
 /* nccl_log_join.c: sorts what the lines said, each once, and makes rings of it. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log_raw.h"
 

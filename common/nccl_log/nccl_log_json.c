@@ -1,7 +1,5 @@
 /* nccl_log_json.c: the log as one JSON object, for scripts. */
-#include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 
 #include "base/json_value.h"
 #include "nccl_log/nccl_log.h"

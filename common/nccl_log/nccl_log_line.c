@@ -1,7 +1,4 @@
 /* nccl_log_line.c: what each kind of message says. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log_raw.h"
 

@@ -1,7 +1,4 @@
 /* nccl_log_lint.c: is this ring rational? The log's rings against hosts and topology. */
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log_lint.h"
 #include "nccl_log/nccl_log_raw.h"

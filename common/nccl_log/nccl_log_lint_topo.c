@@ -1,6 +1,4 @@
 /* nccl_log_lint_topo.c: what only a topology can tell: NUMA ping-pong, orders across channels. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log_lint.h"
 

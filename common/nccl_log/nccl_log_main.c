@@ -1,8 +1,6 @@
 /* nccl_log_main.c: nccl_log, the program: NCCL's log in, rings, calls, warnings and a verdict
  * out. */
 #include <argp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log.h"
 #include "nccl_log/nccl_log_topo.h"

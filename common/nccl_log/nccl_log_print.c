@@ -1,8 +1,5 @@
 /* nccl_log_print.c: the log as readable text: summary, rings and trees, tuning, verdict on rings,
  * warnings. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log_raw.h"
 

@@ -1,6 +1,4 @@
 /* nccl_log_print_calls.c: the ranks' calls side by side: the lines at which they part. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "nccl_log/nccl_log_raw.h"
 

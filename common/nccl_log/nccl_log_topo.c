@@ -2,8 +2,6 @@
  * lines. */
 #include "nccl_log/nccl_log_topo.h"
 
-#include <string.h>
-
 #include "nccl_log/nccl_log_raw.h"
 
 static const char *const near_names[] = {

@@ -1,9 +1,6 @@
 /* backend_kind.c: the backends by name. */
 #include "options/backend_kind.h"
 
-#include <stddef.h>
-#include <string.h>
-
 static const struct {
 	const char *name, *library;
 	unsigned flags;

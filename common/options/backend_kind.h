@@ -2,8 +2,6 @@
  * evidence on disk carry the name alone. */
 #pragma once
 
-#include <stdbool.h>
-
 enum backend_flag {
 	BACKEND_DEVICE = 1,	/* buffers are GPU memory, ranks take GPUs */
 	BACKEND_ASYNC = 2,	/* calls go on after they have returned */

@@ -2,9 +2,6 @@
 #include "options/options.h"
 
 #include <argp.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "options/options_table.h"
 

@@ -2,11 +2,6 @@
  * changed. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "options/backend_kind.h"
 #include "base/error.h"
 

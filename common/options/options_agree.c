@@ -1,10 +1,6 @@
 /* options_agree.c: the values that must be the same on all ranks, compared as text. */
 #include "options/options_agree.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "options/rank_groups.h"
 #include "options/options_table.h"
 

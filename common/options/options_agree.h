@@ -2,10 +2,6 @@
  * communicates: the caller brings the ranks' values together. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "options/options.h"
 
 enum { AGREE_VALUES = 100, AGREE_TEXT = 48 };

@@ -1,6 +1,4 @@
 /* options_check.c: what all options together must fulfil: no two that exclude each other. */
-#include <errno.h>
-#include <string.h>
 
 #include "options/options_table.h"
 

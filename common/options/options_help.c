@@ -1,8 +1,5 @@
 /* options_help.c: --help and --completion. */
 #include <argp.h>
-#include <ctype.h>
-#include <errno.h>
-#include <string.h>
 
 #include "options/options_table.h"
 

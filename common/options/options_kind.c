@@ -1,9 +1,5 @@
 /* options_kind.c: the kinds of values that are numbers or switches: how each is parsed, described,
  * completed and written. */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/number.h"
 #include "base/parse.h"

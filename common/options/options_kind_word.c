@@ -1,8 +1,5 @@
 /* options_kind_word.c: the kinds of values that are words, texts or small languages: how each is
  * parsed, described, completed and written. */
-#include <errno.h>
-#include <limits.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/dtype.h"

@@ -1,11 +1,6 @@
 /* options_table.c: every option and environment variable, one row each, and access to them. */
 #include "options/options_table.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <string.h>
-
 /* clang-format off */
 #define FIELD(field) .offset = offsetof(struct options, field)
 #define BYTES(low, high) .kind = &kind_size, .min = (low), .max = (double)(high)

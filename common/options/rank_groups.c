@@ -1,9 +1,6 @@
 /* rank_groups.c: sorts ranks by value, and the groups that this makes by rank. */
 #include "options/rank_groups.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/rank_list.h"
 

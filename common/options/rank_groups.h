@@ -1,10 +1,6 @@
 /* rank_groups.h: ranks grouped by the value that they have of something: the odd ones, and most. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct rank_group {
 	int rank;	/* the lowest of them */
 	int n;		/* how many they are */

@@ -1,12 +1,6 @@
 /* settings.c: which settings must be alike, and in which ranks differ. */
 #include "options/settings.h"
 
-#include <ctype.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "options/rank_groups.h"
 
 #define MORE "further-settings"

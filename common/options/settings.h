@@ -2,10 +2,6 @@
  * differ. Pure; settings_read.h reads them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum { SETTINGS_BYTES = 2048, SETTING_NAME = 48 };
 
 /* What it means that ranks have different values. */

@@ -3,10 +3,6 @@
 #include "options/settings_read.h"
 
 #include <pwd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 

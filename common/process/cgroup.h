@@ -2,9 +2,6 @@
  * of any. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #define CGROUP_PATH 512

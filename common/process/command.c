@@ -1,9 +1,6 @@
 /* command.c: words to a line, and what must stand before it. */
 #include "process/command.h"
 
-#include <stdio.h>
-#include <string.h>
-
 extern char **environ;
 
 /* Appends a blank and the word; all of it or nothing. */

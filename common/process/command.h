@@ -1,8 +1,6 @@
 /* command.h: the line that starts this run once more, as a shell takes it. */
 #pragma once
 
-#include <stddef.h>
-
 #include "process/launch.h"
 
 #define COMMAND_MAX 8192 /* bytes that are enough */

@@ -6,7 +6,6 @@
  * exit_code; of a core file being written Linux 6 does, older ones may not). */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 /* Returns true when the process has started to end; then *wait_status is what waitpid will say of

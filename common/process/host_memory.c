@@ -1,10 +1,6 @@
 /* host_memory.c: MemAvailable and cgroup limits. */
 #include "process/host_memory.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "process/cgroup.h"
 
 /* Returns what one cgroup has left; page cache that can be dropped counts as free. */

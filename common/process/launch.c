@@ -1,24 +1,18 @@
 /* launch.c: launcher detection, and the small parent that runs mpirun on the binary itself. */
 #include "process/launch.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "process/leftovers.h"
-#include "base/signals.h"
+#include "process/child.h"
 
 #define ENV_KEY	     "HANGAR_RUN_KEY"
 #define ENV_PROGRESS "HANGAR_PROGRESS"

@@ -1,8 +1,6 @@
 /* launch.h: who started this process, and starting itself under mpirun when nobody did. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/error.h"
 #include "options/options.h"
 

@@ -2,20 +2,15 @@
 #include "process/leftovers.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "process/cgroup.h"
 #include "base/clock.h"
-#include "base/descriptors.h"
+#include "process/child.h"
 
 #define SHM    "/dev/shm"
 #define JOINED "joined" /* in a run folder: somebody has joined who did not make it */

@@ -1,8 +1,6 @@
 /* leftovers.h: what a run would leave on a host when its processes are killed, and its removal. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/error.h"

@@ -1,21 +1,16 @@
 /* supervisor.c: fork, watch and reap one rank. */
 #include "process/supervisor.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "process/cgroup.h"
 #include "base/clock.h"
 #include "process/exit.h"
 #include "process/leftovers.h"
-#include "base/signals.h"
+#include "process/child.h"
 
 #define MAX_FDS 512
 

@@ -1,19 +1,14 @@
 /* task.c: children with a pipe each, a deadline each, and one for all. */
 #include "process/task.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/descriptors.h"
+#include "process/child.h"
 
 #define REAP_NS 50000000ull /* a killed child is waited for so long */
 

@@ -2,8 +2,6 @@
  * more. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 enum task_end {

@@ -2,9 +2,6 @@
  * it; common/ knows only this. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct call;
 struct comm_request;
 struct wrong_data;

@@ -1,9 +1,6 @@
 /* cause_gpu.c: causes on the GPU itself: clocks, errors, other processes. */
 #include "reconcile/cause_parts.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 void cause_clocks(const struct observation *o, struct cause_finding *f)
 {
 	cause_rules(o, "clocks", "GPU ", NULL, f);

@@ -1,12 +1,6 @@
 /* cause_host.c: causes on the host's side: CPUs that ranks may use, and who else uses them. */
 #include "reconcile/cause_parts.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/cpu_list.h"
 
 #define WAITED_FRACTION 0.05 /* of the sweep without a CPU that a rank's main thread wanted */

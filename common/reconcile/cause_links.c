@@ -1,10 +1,6 @@
 /* cause_links.c: causes between the GPUs of a host: NVLink, PCIe, P2P, ACS and IOMMU. */
 #include "reconcile/cause_parts.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 static bool hop_is(const struct observation *o, const char *hop)
 {
 	return strcmp(o->run.hop, hop) == 0;

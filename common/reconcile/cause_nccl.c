@@ -1,8 +1,6 @@
 /* cause_nccl.c: causes inside NCCL: what it was told, and what it chose. */
 #include "reconcile/cause_parts.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* ---- settings ----------------------------------------------------------------------------- */

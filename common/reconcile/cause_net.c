@@ -1,9 +1,6 @@
 /* cause_net.c: causes between hosts: which network, how fast, how well. */
 #include "reconcile/cause_parts.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 /* A network interface or a port of an RDMA device, at the first look. */

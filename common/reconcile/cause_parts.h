@@ -1,8 +1,6 @@
 /* cause_parts.h: the inside of the causes: what their files share. */
 #pragma once
 
-#include <stdint.h>
-
 #include "reconcile/causes.h"
 
 /* Found: evidence, added to what is there as long as there is room. */

@@ -1,12 +1,6 @@
 /* causes.c: the table of causes, running it and telling what it found. */
 #include "reconcile/cause_parts.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/health.h"
 #include "options/backend_kind.h"
 

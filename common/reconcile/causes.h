@@ -1,9 +1,6 @@
 /* causes.h: why a run may be slower than predicted: a table of checks on an observation. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "machine/observation.h"
 
 enum cause_state { CAUSE_NO, CAUSE_YES, CAUSE_UNSEEN };

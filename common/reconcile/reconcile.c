@@ -1,14 +1,6 @@
 /* reconcile.c: looks at the machine before and after the sweep, and says what made rows slow. */
 #include "reconcile/reconcile.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "reconcile/causes.h"
 #include "base/clock.h"
 #include "machine/health.h"

@@ -1,8 +1,5 @@
 /* reconcile_main.c: reconcile, the program: observation.json in, causes out, long after the run. */
 #include <argp.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "reconcile/causes.h"

@@ -1,10 +1,7 @@
 /* facts.c: provenance of a run. */
 #include "report/facts.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 int facts_gather(struct job *job, struct backend *backend, struct rank_facts **ranks)
 {

@@ -1,13 +1,8 @@
 /* report.c: open, feed and close the sinks. */
 #include "report/report.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static int add(struct report *report, struct sink *sink)
 {

@@ -1,9 +1,6 @@
 /* report.h: everything that rank 0 writes: the sinks that the options ask for, fed together. */
 #pragma once
 
-#include <stddef.h>
-#include <stdio.h>
-
 #include "backend/collective.h"
 #include "options/options.h"
 #include "report/sink.h"

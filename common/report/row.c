@@ -1,10 +1,6 @@
 /* row.c: the columns of a row, each declared once. */
 #include "report/row.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-
 #include "base/number.h"
 
 #define COLUMN(column_type, field, column_name, column_heading, column_unit, text)                 \

@@ -1,10 +1,6 @@
 /* row.h: one measured point, and the columns it is printed as. Every sink walks row_columns[]. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "check/check.h"
 #include "base/stats.h"
 

@@ -1,9 +1,6 @@
 /* row_pair.c: the out-of-place and the in-place row of one point, held until both are there. */
 #include "report/row_pair.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 
 static int side_of(const struct row *row)

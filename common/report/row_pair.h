@@ -2,8 +2,6 @@
  * of nccl-tests' table and a result of its JSON show the two side by side. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "report/row.h"
 
 enum { PAIR_OUT, PAIR_IN, PAIR_SIDES };

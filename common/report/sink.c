@@ -2,13 +2,8 @@
  * columns, the environment's allow-list. */
 #include "report/sink.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/output.h"
 #include "report/sink_shared.h"

@@ -2,9 +2,6 @@
  * Prometheus text. Only rank 0 has sinks. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #include "backend/backend.h"
 #include "base/error.h"
 #include "options/options.h"

@@ -1,8 +1,5 @@
 /* sink_csv.c: rows as CSV (RFC 4180 but for the line end, which is a line feed): one write per
  * line. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/sink.h"
 #include "report/sink_shared.h"

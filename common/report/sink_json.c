@@ -1,7 +1,5 @@
 /* sink_json.c: JSON lines: a header, rows, comments and an end, each one object in one write. */
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/json_value.h"
 #include "report/sink.h"

@@ -1,10 +1,5 @@
 /* sink_metrics.c: the run as Prometheus text for node_exporter's textfile collector, which may read
  * the file at any moment: it is replaced as a whole. */
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"

@@ -1,12 +1,7 @@
 /* sink_nccl_json.c: nccl-tests' JSON, version 3 (src/util.cu there), written when the run ends. Their
  * oddities are part of the shape: booleans are strings, root is a padded string. */
-#include <errno.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/json_value.h"
 #include "report/row_pair.h"

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "options/options.h"

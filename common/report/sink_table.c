@@ -1,12 +1,6 @@
 /* sink_table.c: the table on standard output. Its layout is nccl-tests' (src/util.cu there), so
  * that what reads theirs reads ours: 13 columns, further ones behind them, and "#" before
  * everything else. */
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "options/backend_kind.h"
 #include "base/number.h"

@@ -1,7 +1,4 @@
 /* sink_table_head.c: what the table begins with: the run's settings, versions and devices. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "report/sink.h"
 #include "report/sink_shared.h"

@@ -1,7 +1,4 @@
 /* sink_value.c: what the JSON sinks make of a column and of the environment. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/json_value.h"
 #include "report/sink.h"

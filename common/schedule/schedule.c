@@ -1,12 +1,6 @@
 /* schedule.c: runs a schedule: known steps in a known order. */
 #include "schedule/schedule_parts.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/check_gather.h"
 #include "base/clock.h"
 #include "base/stats.h"

@@ -2,8 +2,6 @@
  * what its scheme says (scheme.h): the program's collective once, and more, on other communicators too. */
 #pragma once
 
-#include <stdint.h>
-
 #include "measure/run.h"
 #include "schedule/scheme.h"
 

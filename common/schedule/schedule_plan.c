@@ -1,10 +1,6 @@
 /* schedule_plan.c: what the steps of a schedule are, before anything is run. */
 #include "schedule/schedule_parts.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "measure/plan.h"
 
 #define FRACTION                                                                                   \

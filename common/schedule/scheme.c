@@ -1,8 +1,6 @@
 /* scheme.c: the schemes, and what they come to on a rank. */
 #include "schedule/scheme.h"
 
-#include <string.h>
-
 const struct scheme schemes[] = {
 	{ .name = "plain",
 	  .help = "the program's collective on all ranks",

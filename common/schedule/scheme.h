@@ -2,8 +2,6 @@
  * Pure. */
 #pragma once
 
-#include <stddef.h>
-
 #include "backend/collective.h"
 #include "backend/comm_set.h"
 

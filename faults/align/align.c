@@ -1,10 +1,6 @@
 /* align.c: ranks' call sequences side by side: laid out, and looked up. */
 #include "align/align_parts.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/call_value.h"
 #include "process/watch.h"
 

@@ -2,9 +2,6 @@
  * made, and how one rank's differs. For faults/diagnose/. Cost linear in ranks x calls. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "evidence/evidence.h"
 
 /* One rank's calls on the communicator: sequence numbers first..last; last 0: none. */

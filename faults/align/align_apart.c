@@ -2,9 +2,6 @@
  * receives that others make between them. Their calls are counted as the others' are. */
 #include "align/align_parts.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/call_value.h"
 
 #define LEADERS_MAX 8 /* ranks in pairs whose collectives are compared */

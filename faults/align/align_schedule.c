@@ -2,8 +2,6 @@
  * calls that nobody has made yet. */
 #include "align/align_parts.h"
 
-#include <stdlib.h>
-
 #define PERIOD_MAX 64
 
 /* A schedule whose counts go by about equal steps (rounding makes them uneven): the call `ahead`

@@ -1,10 +1,6 @@
 /* align_vote.c: the sequence that most ranks made: voted on call by call, ties, whose vote counts. */
 #include "align/align_parts.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/call_value.h"
 
 #define ROUNDS 4 /* of voting: each removes ranks that have left the majority */

@@ -1,10 +1,6 @@
 /* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one found. */
 #include "diagnose/diagnose.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/rank_list.h"
 #include "diagnose/groups.h"
 #include "diagnose/meaning.h"

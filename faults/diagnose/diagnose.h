@@ -2,10 +2,6 @@
  * recorded evidence only. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "evidence/evidence.h"
 #include "base/outcome.h"
 #include "record/classes.h"

@@ -1,8 +1,4 @@
 /* finding.c: what a rule found: notes, culprits, and what they and the others are doing. */
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "diagnose/place.h"
 #include "diagnose/rule.h"

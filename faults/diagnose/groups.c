@@ -1,10 +1,6 @@
 /* groups.c: one investigation for each group of ranks. */
 #include "diagnose/groups.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "waits/teams.h"
 #include "watch/rendezvous.h"
 #include "base/rank_list.h"

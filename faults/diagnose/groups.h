@@ -2,8 +2,6 @@
  * compared within a group: those of another one say nothing. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "diagnose/diagnose.h"
 
 /* Gives `investigate` the evidence of each group, the others' ranks left out of it, where there

@@ -1,8 +1,6 @@
 /* host.c: blocked, busy or stopped, by what the kernel says of a process. */
 #include "diagnose/host.h"
 
-#include <string.h>
-
 static bool one_of(const char *name, const char *const *list)
 {
 	while (*list && strcmp(*list, name) != 0)

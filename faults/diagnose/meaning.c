@@ -1,8 +1,6 @@
 /* meaning.c: cause, fix and prevention of each class, as text. */
 #include "diagnose/meaning.h"
 
-#include <string.h>
-
 static const struct meaning {
 	const char *cause, *fix, *prevention;
 } meanings[CLASS_COUNT] = {

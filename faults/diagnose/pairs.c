@@ -1,9 +1,6 @@
 /* pairs.c: sends and receives between two ranks: who waits for whom. */
 #include "diagnose/pairs.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/call_value.h"
 #include "options/backend_kind.h"
 #include "diagnose/place.h"

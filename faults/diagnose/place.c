@@ -1,9 +1,6 @@
 /* place.c: where ranks stand, and where timelines parted. */
 #include "diagnose/place.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/call_value.h"
 #include "diagnose/pairs.h"
 #include "diagnose/words.h"

@@ -5,10 +5,6 @@
  * it says no; where it says yes the driver (diagnose.c) makes the diagnosis of it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "align/align.h"
 #include "diagnose/diagnose.h"
 #include "waits/waits.h"

@@ -1,9 +1,5 @@
 /* rule_cycle.c: the rules about ranks that wait for each other in a circle: over communicators in
  * which they make calls in other orders, and in sends or receives that none of them groups. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/call_value.h"
 #include "diagnose/pairs.h"

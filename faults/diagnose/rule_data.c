@@ -1,8 +1,4 @@
 /* rule_data.c: the rule about data that are wrong although all made the same calls: whose they are. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/call_value.h"
 #include "base/element.h"

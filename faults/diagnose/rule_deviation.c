@@ -1,10 +1,6 @@
 /* rule_deviation.c: the rules about calls that differ: the sequences side by side, and which
  * ranks' is another than most ranks'. */
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"

@@ -1,8 +1,4 @@
 /* rule_init.c: rules about communicators: who did not come to init, who came otherwise, who left. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "diagnose/host.h"
 #include "diagnose/place.h"

@@ -1,8 +1,4 @@
 /* rule_missing.c: the rule about the call that some made and others never did. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "diagnose/host.h"
 #include "diagnose/pairs.h"

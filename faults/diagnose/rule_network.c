@@ -1,7 +1,4 @@
 /* rule_network.c: rules about ranks that called init alike and do not reach each other. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "diagnose/place.h"
 #include "diagnose/rules.h"

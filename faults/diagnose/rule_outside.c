@@ -1,9 +1,5 @@
 /* rule_outside.c: the rule about ranks that wait for each other outside of calls, where one does
  * not come; and what is said where no rule explains a hang. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "options/backend_kind.h"
 #include "diagnose/host.h"

@@ -1,7 +1,5 @@
 /* rule_pairs.c: the rule about sends and receives that do not fit each other; what is said of those
  * that wait. */
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "base/call_value.h"
 #include "diagnose/pairs.h"

@@ -1,9 +1,6 @@
 /* rule_process.c: the rules about how a rank's process and its device are: dead, stopped, out of device
  * memory; the device broke, or does not come to a call that was enqueued. */
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <string.h>
 
 #include "options/backend_kind.h"
 #include "diagnose/host.h"

@@ -1,7 +1,4 @@
 /* rule_settings.c: the rule about ranks whose settings or libraries differ. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "diagnose/place.h"
 #include "diagnose/rules.h"

@@ -1,11 +1,6 @@
 /* words.c: ranks and calls in words. */
 #include "diagnose/words.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/call_value.h"
 #include "base/dtype.h"
 #include "base/rank_list.h"

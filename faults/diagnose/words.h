@@ -1,9 +1,6 @@
 /* words.h: ranks and calls in words. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "align/align.h"
 #include "evidence/evidence.h"
 

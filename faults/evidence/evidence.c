@@ -2,14 +2,8 @@
  * processor share. */
 #include "evidence/evidence.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "options/backend_kind.h"
 #include "base/call_value.h"

@@ -6,9 +6,6 @@
  * torn or hostile: the reader takes what is sound and says what is not. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/error.h"
 #include "record/record.h"
 #include "record/view.h"

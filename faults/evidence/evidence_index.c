@@ -1,6 +1,4 @@
 /* evidence_index.c: what alignment needs of each call, computed once, in 8 bytes. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/call_value.h"
 #include "evidence/evidence.h"

@@ -2,13 +2,6 @@
  * file system; and what is said of a run as a whole. */
 #include "evidence/evidence_join.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/rank_list.h"
 
 struct evidence_rank *evidence_ranks_alloc(int n)

@@ -3,13 +3,8 @@
 #include "evidence/evidence_text.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "machine/reading.h"
 #include "base/output.h"

@@ -1,11 +1,6 @@
 /* saved.c: one rank's evidence to bytes and back; nothing that is read is trusted. */
 #include "evidence/saved.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"

@@ -17,9 +17,6 @@
  * characters, records to what evidence_sound says. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "evidence/evidence.h"
 
 #define SAVED_MAGIC   "hangarEV"

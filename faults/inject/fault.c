@@ -1,11 +1,6 @@
 /* fault.c: --fault taken apart. */
 #include "inject/fault.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <string.h>
-
 #include "inject/fault_key.h"
 #include "base/parse.h"
 

@@ -4,11 +4,6 @@
  * (index of the call, rank), never from time. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "backend/call.h"
 #include "base/error.h"
 #include "schedule/schedule.h"

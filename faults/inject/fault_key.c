@@ -1,9 +1,6 @@
 /* fault_key.c: the keys that a fault takes, as its row of the table words them. */
 #include "inject/fault_key.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/parse.h"
 
 bool fault_key_next(const char **args, struct key *key)

@@ -1,9 +1,6 @@
 /* fault_key.h: one key of fault.args, "delay=SECONDS how=lock|read". Internal to faults/inject/. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 struct key {
 	const char *name, *value; /* what stands before and behind '=' in the table;
 	                           * not terminated */

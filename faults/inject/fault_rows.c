@@ -1,9 +1,6 @@
 /* fault_rows.c: the table of faults: searched, listed, and what of it can run on this machine. */
 #include "inject/fault.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "options/backend_kind.h"
 #include "inject/fault_key.h"
 

@@ -1,11 +1,7 @@
 /* inject.c: decides when a fault fires, as a filter in the call chain. */
 #include "inject/inject.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 

@@ -2,10 +2,7 @@
 #include "inject/machine.h"
 
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "options/backend_kind.h"
 #include "process/cgroup.h"

@@ -1,6 +1,4 @@
 /* start.c: what faults do when a rank's process starts, before any library is initialised. */
-#include <errno.h>
-#include <string.h>
 
 #include "inject/inject.h"
 

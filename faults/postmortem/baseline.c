@@ -1,11 +1,6 @@
 /* baseline.c: a healthy twin's folder is read and held against a run. */
 #include "postmortem/baseline.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/call_value.h"
 #include "diagnose/pairs.h"
 #include "options/backend_kind.h"

@@ -1,8 +1,6 @@
 /* baseline.h: what the healthy twin of a run delivered, beside what the run had reached. */
 #pragma once
 
-#include <stdio.h>
-
 #include "evidence/evidence.h"
 
 /* Read a healthy twin (--fault=none --out DIR) of the run: it has the run's program, backend, number of

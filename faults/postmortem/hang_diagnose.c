@@ -1,8 +1,5 @@
 /* hang_diagnose.c: evidence of a run in, verdict and report out; works long after the job died. */
 #include <argp.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/output.h"

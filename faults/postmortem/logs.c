@@ -4,8 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "nccl_log/nccl_log.h"

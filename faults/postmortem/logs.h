@@ -1,9 +1,6 @@
 /* logs.h: NCCL's own logs in an evidence folder (nccl-*.log), as the post-mortem shows them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #define LOGS_MOST  1024	     /* that many logs are read */
 #define LOGS_BYTES (1 << 28) /* larger ones are passed over */
 

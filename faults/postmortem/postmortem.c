@@ -2,9 +2,6 @@
  * prevention. */
 #include "postmortem/postmortem.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "options/backend_kind.h"
 #include "base/call_value.h"
 #include "postmortem/baseline.h"

@@ -2,9 +2,6 @@
  * report. Internal to report.c. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
 #include "diagnose/diagnose.h"
 
 /* postmortem.md. `dir` is where the evidence lies: command.txt and nccl-*.log in it are read,

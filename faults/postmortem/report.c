@@ -1,11 +1,7 @@
 /* report.c: a diagnosis as text and as verdict.json, and all the files of a diagnosed run. */
 #include "diagnose/diagnose.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/json_value.h"
 #include "postmortem/postmortem.h"

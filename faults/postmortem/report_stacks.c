@@ -1,8 +1,6 @@
 /* report_stacks.c: native stacks as a section of the post-mortem, and as single lines. */
 #include "postmortem/report_stacks.h"
 
-#include <string.h>
-
 #include "base/rank_list.h"
 #include "probe/stacks.h"
 

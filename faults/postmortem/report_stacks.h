@@ -2,8 +2,6 @@
  * stacks of a few. */
 #pragma once
 
-#include <stdio.h>
-
 #include "evidence/evidence.h"
 
 /* Lines "PREFIXrank 3 is stuck on ..." of all ranks whose stacks say so, `culprits` ones first, at

@@ -2,13 +2,6 @@
  * may trust. */
 #include "postmortem/timeline.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "options/backend_kind.h"
 #include "diagnose/pairs.h"
 #include "base/rank_list.h"

@@ -7,9 +7,6 @@
  * counted. Clocks of several hosts are aligned on the end of the last call that all completed. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "diagnose/diagnose.h"
 
 #define TIMELINE_BEFORE 4

@@ -2,11 +2,6 @@
  * completed; long gaps. */
 #include "postmortem/timeline_axis.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define DAY_NS	  86400e9
 #define HOUR_NS	  3600e9
 #define GAP_JUMP  8.0 /* a gap that is shortened is so much longer than those that are not */

@@ -2,8 +2,6 @@
  * a picture may shorten. Internal to timeline.c. */
 #pragma once
 
-#include <stdint.h>
-
 #include "postmortem/timeline.h"
 
 /* Tells when the rank's evidence was taken, on its host's clock: as recorded, else the latest

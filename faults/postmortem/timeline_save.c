@@ -1,9 +1,5 @@
 /* timeline_save.c: a timeline as Chrome trace and as a table. */
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/call_value.h"
 #include "base/dtype.h"

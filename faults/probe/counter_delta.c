@@ -1,11 +1,6 @@
 /* counter_delta.c: counters of the run's hosts: read before and after, and what of them says something. */
 #include "probe/counter_delta.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "machine/health.h"
 #include "machine/read.h"
 #include "evidence/evidence_text.h"

@@ -2,8 +2,6 @@
  * saved, said where something speaks. Children take it: a driver that is stuck answers nobody. */
 #pragma once
 
-#include <stdio.h>
-
 #include "diagnose/diagnose.h"
 #include "process/task.h"
 #include "evidence/evidence.h"

@@ -1,11 +1,6 @@
 /* probe.c: stacks of all local ranks, NCCL RAS and counters, as tasks that run side by side. */
 #include "probe/probe.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "options/backend_kind.h"
 #include "process/task.h"
 #include "base/rank_list.h"

@@ -1,8 +1,6 @@
 /* probe.h: slow evidence, asked for when the verdict is out and the ranks are still there. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "diagnose/diagnose.h"
 #include "process/task.h"
 #include "evidence/evidence.h"

@@ -1,16 +1,11 @@
 /* ras.c: a client of NCCL's RAS service that waits for nothing longer than it was told to. */
 #include "probe/ras.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 

@@ -7,8 +7,6 @@
  * formats: "ERROR: Unknown command" comes back, and the report is text, which is saved unread. */
 #pragma once
 
-#include <stddef.h>
-
 #include "diagnose/diagnose.h"
 #include "evidence/evidence.h"
 

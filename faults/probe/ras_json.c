@@ -1,13 +1,7 @@
 /* ras_json.c: whom an answer of NCCL RAS in JSON names, against whom we name. */
 #include "probe/ras.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/rank_list.h"
 

@@ -14,8 +14,6 @@
  * files that the process has mapped and from nothing else: no debug files elsewhere, no network. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "process/task.h"

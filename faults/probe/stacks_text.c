@@ -1,9 +1,6 @@
 /* stacks_text.c: reading stacks that were taken earlier, perhaps by somebody else. */
 #include "probe/stacks.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define MAIN_THREAD "main thread "
 
 /* The text behind "  #N " of a frame's line, or NULL. */

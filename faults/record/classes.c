@@ -1,9 +1,6 @@
 /* classes.c: the names of the classes. */
 #include "record/classes.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const char *const names[CLASS_COUNT] = {
 	[CLASS_MISSING] = "missing-call",
 	[CLASS_BLOCKED] = "host-blocked",

@@ -2,9 +2,6 @@
  * verdict lines, verdict.json and --expect. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/outcome.h"
 
 enum diagnosis_class {

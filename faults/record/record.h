@@ -6,7 +6,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdint.h>
 
 #define RECORD_MAGIC	"hangarFR"
 #define RECORD_VERSION	3

@@ -1,12 +1,7 @@
 /* recorder.c: the writing side of the flight recorder: wait-free, no system call, no allocation. */
 #include "record/recorder.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/call_value.h"
 #include "base/clock.h"

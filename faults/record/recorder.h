@@ -1,9 +1,6 @@
 /* recorder.h: the writing side of the flight recorder, in the rank. Implements common/process/watch.h. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/error.h"
 #include "base/outcome.h"
 #include "record/record.h"

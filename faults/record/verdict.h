@@ -2,11 +2,6 @@
  * faults/diagnose's work. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "base/outcome.h"
 #include "record/classes.h"
 #include "record/view.h"

@@ -1,10 +1,6 @@
 /* view.c: snapshot of a running rank's flight recorder, and its description in words. */
 #include "record/view.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/call_value.h"
 #include "base/dtype.h"
 #include "process/watch.h"

@@ -1,10 +1,6 @@
 /* view.h: what an observer knows of one rank at one moment; plain data that monitors exchange. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "record/record.h"
 
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };

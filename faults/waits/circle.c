@@ -1,6 +1,4 @@
 /* circle.c: calls that wait for each other in a circle. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/call_value.h"
 #include "waits/waits.h"

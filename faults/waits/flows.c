@@ -1,11 +1,6 @@
 /* flows.c: sends and receives by partner; steps of their amounts. */
 #include "waits/flows.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/call_value.h"
 
 static bool is_pair(const struct record *r, uint32_t comm)

@@ -1,10 +1,6 @@
 /* teams.c: ranks by communicator, and the evidence of those alone. */
 #include "waits/teams.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* What one rank handed to init. */
 struct claim {
 	uint64_t id;

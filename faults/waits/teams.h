@@ -2,9 +2,6 @@
  * run have one number and two ids: two teams. Ranks, roots and partners are numbered within one. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "evidence/evidence.h"
 
 struct team {

@@ -1,10 +1,6 @@
 /* waits.c: how far a run can have come: which calls have started, which have ended. */
 #include "waits/waits.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/call_value.h"
 #include "options/backend_kind.h"
 #include "process/watch.h"

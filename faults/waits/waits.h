@@ -3,9 +3,6 @@
  * on the stream has ended. Of sends and receives in a row all start that are not known to be no group. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "waits/teams.h"
 
 enum wait_state {

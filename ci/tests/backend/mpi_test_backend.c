@@ -3,9 +3,6 @@
 /* ranks: 4 */
 #include "rig/unit.h"
 
-#include <limits.h>
-#include <stdint.h>
-
 #include "backend/backend.h"
 #include "bench/perf_main.h"
 #include "check/check.h"

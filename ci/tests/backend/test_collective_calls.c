@@ -4,8 +4,6 @@
  * sum. */
 #include "collective_place.h"
 
-#include <stdint.h>
-
 #include "bench/perf_main.h"
 #include "rig/unit.h"
 

@@ -3,7 +3,6 @@
 #include "rig/unit.h"
 
 #ifdef HAVE_NCCL
-#include <unistd.h>
 
 #include "backend/nccl/ops.h"
 #include "backend/job.h"

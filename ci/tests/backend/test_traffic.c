@@ -3,7 +3,6 @@
 #include "backend/traffic.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "rig/unit.h"
 

@@ -1,8 +1,6 @@
 /* test_dtype.c: names, sizes and printing of element types and operators. */
 #include "rig/unit.h"
 
-#include <stdint.h>
-
 #include "base/dtype.h"
 
 static const struct {

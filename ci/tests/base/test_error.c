@@ -2,7 +2,6 @@
 #include "base/error.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "rig/unit.h"
 

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <jansson.h>
-#include <unistd.h>
 
 #include "base/json_value.h"
 #include "base/output.h"

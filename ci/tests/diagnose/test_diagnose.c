@@ -2,8 +2,6 @@
  * be concluded. Calls left out or added are in test_diagnose_shift.c. */
 #include "calls_played.h"
 
-#include <errno.h>
-
 #include <signal.h>
 
 /* How the culprit's process is, and what must be said of it. */

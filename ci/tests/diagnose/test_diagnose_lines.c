@@ -3,7 +3,6 @@
 #include "rig/unit.h"
 
 #include <signal.h>
-#include <string.h>
 
 #include "record/classes.h"
 #include "postmortem/postmortem.h"

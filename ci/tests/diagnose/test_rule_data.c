@@ -1,6 +1,5 @@
 /* test_rule_data.c: whose doing wrong data are, by what the ranks' checks noted; whose device does not come
  * to a call, or broke. */
-#include <errno.h>
 
 #include "calls_played.h"
 

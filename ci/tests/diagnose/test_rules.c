@@ -1,6 +1,5 @@
 /* test_rules.c: the table of rules itself, and the driver: what a rule wrote that says no is nowhere in
  * the diagnosis. */
-#include <errno.h>
 
 #include "calls_played.h"
 #include "diagnose/rules.h"

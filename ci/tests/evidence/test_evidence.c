@@ -2,7 +2,6 @@
  * test_evidence_hostile.c. */
 #include "rig/evidence_saved.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 static void test_round_trip(void)

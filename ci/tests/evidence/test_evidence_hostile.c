@@ -1,9 +1,7 @@
 /* test_evidence_hostile.c: evidence in torn, truncated, foreign, random and missing files. */
 #include "rig/evidence_saved.h"
 
-#include <errno.h>
 #include <time.h>
-#include <unistd.h>
 
 static void drop(const char *name)
 {

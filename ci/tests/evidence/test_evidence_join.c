@@ -1,10 +1,7 @@
 /* test_evidence_join.c: folders of one run joined, folders of two runs refused. */
 #include "rig/evidence_saved.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <stddef.h>
-#include <unistd.h>
 
 static char other[UNIT_TEMP]; /* a second folder */
 

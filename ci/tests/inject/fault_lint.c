@@ -1,8 +1,6 @@
 /* fault_lint.c: is a table of faults sound? */
 #include "fault_lint.h"
 
-#include <string.h>
-
 #include "inject/fault_key.h"
 
 static bool is_line(const char *text)

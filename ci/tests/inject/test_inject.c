@@ -2,8 +2,6 @@
  * is in test_inject_place.c. */
 #include "inject_rig.h"
 
-#include <errno.h>
-
 #include "base/clock.h"
 
 /* ---- when, and what becomes of the call: eight calls asked for ---- */

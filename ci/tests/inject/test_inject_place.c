@@ -2,10 +2,6 @@
  * and whether the machine has what they need. */
 #include "inject_rig.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "inject/machine.h"
 
 static void test_init(void)

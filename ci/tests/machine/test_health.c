@@ -2,8 +2,6 @@
  * each counter: test_counter_delta.c, test_causes.c and below.) */
 #include "rig/unit.h"
 
-#include <unistd.h>
-
 #include "base/parse.h"
 #include "machine/health.h"
 

@@ -1,8 +1,6 @@
 /* test_nccl_seen.c: which logs are read, what they say, and asking NCCL for them. */
 #include "rig/unit.h"
 
-#include <unistd.h>
-
 #include "machine/nccl_seen.h"
 #include "rig/tree.h"
 

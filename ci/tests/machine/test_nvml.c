@@ -1,8 +1,6 @@
 /* test_nvml.c: what NVML's answers become, with a library made of functions below. */
 #include "rig/unit.h"
 
-#include <stdint.h>
-
 #include "machine/read.h"
 #include "rig/tree.h"
 

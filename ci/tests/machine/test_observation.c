@@ -1,8 +1,6 @@
 /* test_observation.c: an observation as JSON and back, and files that are none. */
 #include "rig/unit.h"
 
-#include <unistd.h>
-
 #include "machine/observation.h"
 
 static char path[UNIT_TEMP];

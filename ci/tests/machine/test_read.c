@@ -3,7 +3,6 @@
 
 #include <sched.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "machine/cpu_list.h"
 #include "machine/read.h"

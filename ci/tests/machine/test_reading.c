@@ -2,8 +2,6 @@
  * JSON that nobody should trust. */
 #include "rig/unit.h"
 
-#include <stdint.h>
-
 #include "machine/read.h"
 #include "rig/tree.h"
 

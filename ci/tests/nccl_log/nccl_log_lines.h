@@ -1,8 +1,6 @@
 /* nccl_log_lines.h: NCCL logs made for tests, line by line, and read at once. */
 #pragma once
 
-#include <stdarg.h>
-
 #include "nccl_log/nccl_log.h"
 #include "nccl_log/nccl_log_topo.h"
 #include "rig/unit.h"

@@ -1,8 +1,6 @@
 /* test_nccl_log_lint.c: is this ring rational? */
 #include "nccl_log/nccl_log_topo.h"
 
-#include <errno.h>
-
 #include "nccl_log_lines.h"
 
 /* The verdict on communicator 0 and, joined by "; ", why. */

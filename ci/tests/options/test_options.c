@@ -2,10 +2,6 @@
  * and completion. */
 #include "options_line.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <unistd.h>
-
 #include "options/options_table.h"
 
 /* Numbers without a leading zero; --low follows a --good below it, unless it is given itself. */

@@ -2,8 +2,6 @@
  * say why. */
 #include "options_line.h"
 
-#include <errno.h>
-
 struct wrong_case {
 	const char *line, *want;		/* `want` stands in the error's text */
 	const struct option_target *collective; /* all_reduce */

@@ -1,8 +1,6 @@
 /* test_settings.c: which settings matter, what a rank has of them, and in what ranks differ. */
 #include "rig/unit.h"
 
-#include <unistd.h>
-
 #include "options/settings_read.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -3,7 +3,6 @@
 #include "rig/unit.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "postmortem/logs.h"
 

@@ -2,8 +2,6 @@
  * clocks is in test_timeline_axis.c. */
 #include "timeline_scene.h"
 
-#include <math.h>
-
 static void test_two_ranks(void)
 {
 	const struct span *s;

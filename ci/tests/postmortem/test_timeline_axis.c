@@ -2,7 +2,6 @@
  * axis. */
 #include "timeline_scene.h"
 
-#include <math.h>
 #include <sys/stat.h>
 
 /* Host b's clock is an hour and more ahead; call 1 ended on all ranks at once. */

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <unistd.h>
 
 #include "backend/call.h"
 #include "base/dtype.h"

@@ -1,8 +1,6 @@
 /* test_command.c: the line that starts a run again: its words, its launcher, its settings. */
 #include "rig/unit.h"
 
-#include <unistd.h>
-
 #include "process/command.h"
 
 extern char **environ;

@@ -1,9 +1,6 @@
 /* test_host_memory.c: available memory out of made-up /proc and /sys trees. */
 #include "rig/unit.h"
 
-#include <stdint.h>
-#include <unistd.h>
-
 #include "process/host_memory.h"
 #include "rig/tree.h"
 

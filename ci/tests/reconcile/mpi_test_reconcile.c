@@ -3,8 +3,6 @@
 /* ranks: 3 */
 #include "rig/unit.h"
 
-#include <unistd.h>
-
 #include "rig/fake_backend.h"
 #include "reconcile/reconcile.h"
 

@@ -3,7 +3,6 @@
 #include "cause_samples.h"
 
 #include <jansson.h>
-#include <unistd.h>
 
 #include "rig/unit.h"
 

@@ -1,8 +1,6 @@
 /* test_row.c: the table of columns, cells as text in any locale, and pairing of placements. */
 #include "rig/unit.h"
 
-#include <ctype.h>
-
 #include "base/number.h"
 #include "report/row.h"
 #include "report/row_pair.h"

@@ -2,12 +2,9 @@
  * tell of; the CSV, read back. The table and JSON have tests of their own. */
 #include "sink_rows.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- CSV ---- */
 

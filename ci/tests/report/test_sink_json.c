@@ -2,10 +2,7 @@
  * at every byte. */
 #include "sink_rows.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <string.h>
-#include <unistd.h>
 
 /* ---- JSON lines ---- */
 

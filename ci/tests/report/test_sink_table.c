@@ -1,9 +1,6 @@
 /* test_sink_table.c: the table, read back as a parser of nccl-tests' output would. */
 #include "sink_rows.h"
 
-#include <errno.h>
-#include <string.h>
-
 /* A table in memory. */
 struct screen {
 	FILE *out;

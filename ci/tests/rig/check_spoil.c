@@ -1,10 +1,6 @@
 /* check_spoil.c: the bytes that a wrong result of a given kind would leave. */
 #include "rig/check_spoil.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 #include "check/check_classify.h"
 
 static uint64_t quiet_nan(enum dtype type)

@@ -2,9 +2,6 @@
  * it. Include it once per test program. */
 #pragma once
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "backend/backend.h"

@@ -4,9 +4,7 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 

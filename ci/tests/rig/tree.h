@@ -2,9 +2,7 @@
  * it once per test program. */
 #pragma once
 
-#include <limits.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "unit.h"
 

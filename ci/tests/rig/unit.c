@@ -1,15 +1,10 @@
 /* unit.c: the one suite of a unit-test program, run by CUnit; temporary files. */
 #include "unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <CUnit/Basic.h>
 

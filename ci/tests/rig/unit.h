@@ -1,13 +1,6 @@
 /* unit.h: a CUnit program in one line: UNIT_MAIN and its cases; and what C headers most tests use. */
 #pragma once
 
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/types.h>
 
 #include <CUnit/CUnit.h>

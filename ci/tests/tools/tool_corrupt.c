@@ -8,11 +8,6 @@
  *               none: nothing at all
  *   CULPRIT     whose contribution, for missing, doubled, unsent and twice
  * Every call is spoilt, through the backend's own hooks. The seed is --seed's default. */
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/perf_main.h"
 #include "check/check.h"

@@ -4,12 +4,7 @@
  * HANGAR_FAULT_LOG=FOLDER: the rank's supervisor appends "RANK NANOSECONDS COMM SEQ" (CLOCK_MONOTONIC,
  * of the first time; the communicator, and the number of the call on it) to FOLDER/fired.txt. */
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bench/perf_main.h"
 

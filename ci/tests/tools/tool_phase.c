@@ -2,15 +2,9 @@
  * processes in a phase of choice. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "record/record.h"

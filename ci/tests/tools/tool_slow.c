@@ -2,9 +2,6 @@
  * and is none. HANGAR_SLOW=RANK:FIRST:EVERY:SECONDS: sleeps FIRST seconds before its first call, is
  * busy for SECONDS before every call whose number EVERY divides. HANGAR_SLOW=RANK:LOW:HIGH:COLLECTIVE: it
  * takes twice as long for calls of LOW to HIGH elements, in another collective: a regression. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/perf_main.h"
 #include "backend/call.h"

@@ -2,11 +2,6 @@
  * alone or in groups. */
 #include "backend/mpi/ops.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/call.h"
 #include "backend/job.h"
 

@@ -2,12 +2,7 @@
  * calls.c. */
 #include "backend/mpi/ops.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "backend/call.h"
 #include "check/check.h"

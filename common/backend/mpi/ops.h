@@ -2,8 +2,6 @@
 #pragma once
 
 #include <mpi.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "backend/backend.h"
 #include "backend/comm_set.h"

@@ -1,9 +1,6 @@
 /* types.c: MPI datatypes and reduction operators for every element type. */
 #include "backend/mpi/types.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/element.h"
 
 /* One operator of a type that MPI lacks. Sums and products go through double, which holds them

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <mpi.h>
-#include <stddef.h>
 
 #include "base/dtype.h"
 

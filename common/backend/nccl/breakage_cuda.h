@@ -2,8 +2,6 @@
  * cudaError_t as int, 0 for success, and waits for nothing. */
 #pragma once
 
-#include <stdint.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif

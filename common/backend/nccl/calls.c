@@ -1,6 +1,5 @@
 /* calls.c: calls as NCCL functions on the measured stream. */
 #include <dlfcn.h>
-#include <errno.h>
 
 #include "backend/nccl/ops.h"
 #include "backend/job.h"

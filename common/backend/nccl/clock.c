@@ -1,6 +1,4 @@
 /* clock.c: when calls ran on the device, on CLOCK_MONOTONIC's scale. */
-#include <errno.h>
-#include <stdlib.h>
 
 #include "backend/nccl/ops.h"
 #include "base/clock.h"

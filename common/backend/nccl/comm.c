@@ -1,6 +1,4 @@
 /* comm.c: the communicator: named, made, destroyed, aborted. */
-#include <errno.h>
-#include <string.h>
 
 #include "backend/nccl/ops.h"
 #include "backend/job.h"

@@ -1,9 +1,6 @@
 /* memory.c: buffers on the GPU: allocated, registered, filled, copied and verified. */
 #include "backend/nccl/ops.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "check/check.h"
 #include "backend/collective.h"
 

@@ -3,12 +3,7 @@
 #include "backend/nccl/ops.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <limits.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 

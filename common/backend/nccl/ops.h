@@ -3,8 +3,6 @@
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "backend/backend.h"
 #include "backend/call.h"

@@ -13,14 +13,8 @@
  * roots: they stay queued for the next group, so none may be in it. A simulated collective leaks
  * NCCL's record of it, some 300 bytes, and a group without calls 160. */
 #include <dlfcn.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "backend/nccl/ops.h"
 #include "backend/job.h"

@@ -1,10 +1,6 @@
 /* ops.c: the null backend: ranks, memory, waits and clocks of a real run, and calls that return at
  * once. What a sweep measures on it is the harness itself. Nothing is moved or written, so there is
  * nothing to check either. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "backend/backend.h"

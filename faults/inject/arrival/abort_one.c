@@ -1,5 +1,4 @@
 /* abort_one.c: the rank aborts its communicator and goes on without it; nobody tells the others. */
-#include <errno.h>
 
 #include "backend/call.h"
 #include "inject/fault.h"

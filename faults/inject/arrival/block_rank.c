@@ -1,9 +1,6 @@
 /* block_rank.c: the rank is stuck in host code: at a lock, or in a read that never returns. */
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "inject/fault.h"
 

@@ -1,7 +1,5 @@
 /* busy_rank.c: the rank is stuck in a loop of its own on the host. */
 #include <signal.h>
-#include <stdint.h>
-#include <unistd.h>
 
 #include "inject/fault.h"
 

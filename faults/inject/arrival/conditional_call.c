@@ -1,6 +1,5 @@
 /* conditional_call.c: the rank makes a call of another kind that nobody else makes, before
  * its own. */
-#include <errno.h>
 
 #include "inject/fault.h"
 

@@ -1,5 +1,4 @@
 /* crash_rank.c: the rank's process dies of a segmentation fault. */
-#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 

@@ -1,6 +1,4 @@
 /* exit_rank.c: the rank's process ends in an orderly way, in the middle of the run. */
-#include <stdint.h>
-#include <unistd.h>
 
 #include "inject/fault.h"
 #include "base/parse.h"

@@ -1,5 +1,4 @@
 /* gpu_oom.c: the GPU has no memory left for the rank, which gives up. */
-#include <errno.h>
 
 #include "backend/backend.h"
 #include "backend/call.h"

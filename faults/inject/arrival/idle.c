@@ -1,5 +1,4 @@
 /* idle.c: what several faults share: ways to fire, and which calls they are about. */
-#include <errno.h>
 #include <time.h>
 
 #include "inject/fault.h"

@@ -1,7 +1,5 @@
 /* kill_rank.c: the rank's process is killed. */
-#include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "inject/fault.h"
 

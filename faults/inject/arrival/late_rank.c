@@ -1,5 +1,4 @@
 /* late_rank.c: the rank comes to the call late, and then makes it. */
-#include <errno.h>
 #include <time.h>
 
 #include "inject/fault.h"

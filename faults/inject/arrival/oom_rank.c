@@ -1,6 +1,4 @@
 /* oom_rank.c: the rank takes more memory than its cgroup allows; the kernel kills it. */
-#include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "process/cgroup.h"

@@ -1,8 +1,6 @@
 /* stop_rank.c: the rank's process is stopped; were it continued, it would go on as if nothing
  * had been. */
-#include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "inject/fault.h"
 

@@ -1,9 +1,6 @@
 /* change.c: a call made otherwise than asked for. */
 #include "inject/calls/change.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 size_t change_count(const struct fault_spec *spec, size_t count)
 {
 	const char *factor = fault_arg(spec, "factor"), *by = fault_arg(spec, "by");

@@ -1,5 +1,4 @@
 /* dtype_mismatch.c: the rank makes a call with another type than the others. */
-#include <string.h>
 
 #include "inject/calls/change.h"
 

@@ -1,5 +1,4 @@
 /* size_mismatch.c: the rank makes a call with another count than the others. */
-#include <stdlib.h>
 
 #include "inject/calls/change.h"
 

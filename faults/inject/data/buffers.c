@@ -1,8 +1,6 @@
 /* buffers.c: what a call reads and writes on its rank, by NCCL's meaning of count. */
 #include "inject/data/buffers.h"
 
-#include <errno.h>
-
 #include "base/parse.h"
 
 /* A call on one of its communicator's ranks. */

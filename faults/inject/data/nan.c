@@ -1,5 +1,4 @@
 /* nan.c: one element of the rank's send buffer is no number. */
-#include <math.h>
 
 #include "base/element.h"
 #include "inject/data/buffers.h"

@@ -1,13 +1,9 @@
 /* init_iface.c: the rank calls communicator init from where only its own loopback
  * interface exists. */
-#include <errno.h>
 #include <net/if.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "inject/fault.h"
 

@@ -1,5 +1,4 @@
 /* init_nranks.c: the rank calls communicator init with another number of ranks than the others. */
-#include <string.h>
 
 #include "backend/call.h"
 #include "inject/fault.h"

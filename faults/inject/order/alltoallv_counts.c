@@ -1,7 +1,4 @@
 /* alltoallv_counts.c: the rank sends the others another amount than they expect. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "inject/calls/change.h"
 

@@ -1,5 +1,4 @@
 /* graph_replay.c: the rank launches a captured graph once less, or another one. */
-#include <string.h>
 
 #include "inject/fault.h"
 

@@ -1,5 +1,4 @@
 /* p2p_unmatched.c: a send that nobody receives, or a receive to which nobody sends. */
-#include <string.h>
 
 #include "inject/calls/change.h"
 

@@ -1,10 +1,5 @@
 /* settings_mismatch.c: the rank has other settings of NCCL than the others, or another libnccl. */
 #include <dlfcn.h>
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "inject/fault.h"
 

@@ -1,7 +1,11 @@
-/* signals.h: the signals that end a run, and the end of a child, as a descriptor to read. */
+/* child.h: what a parent that forks, and a child that never calls exec, take care of. */
 #pragma once
 
 #include <signal.h>
+
+/* Close every descriptor but `keep` (-1: every one, standard streams as well): locks, sockets and
+ * pipes of the parent live as long as a child has them. */
+void descriptors_close(int keep);
 
 /* Block SIGCHLD, SIGTERM, SIGINT and SIGHUP and return a signalfd for them (`flags`:
  * SFD_NONBLOCK or 0), or a negative errno. The mask before goes to *old, for the child to

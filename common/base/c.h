@@ -1,0 +1,17 @@
+/* c.h: the C headers that most files use. The Makefile includes it before each (INCLUDES), so that
+ * none lists them. */
+#pragma once
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>

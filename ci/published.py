@@ -1,0 +1,116 @@
+"""published: sweeps of other people's clusters, at every size, and which of them may be fitted to.
+
+The sample is not in the tree (--published of ci/accuracy); here are the machines of its sweeps.
+"""
+import collections
+import csv
+import hashlib
+import math
+import statistics
+
+# The machines of the published sweeps, in topo_predict's words; by the rows' machine column, never
+# by their results.
+MACHINES = {
+    'a10g_tcp_2x1': ['--topo', 'tcp-10g', '--nodes', '2'],
+    'gcp_a4_b200_ag_2x1': ['--topo', 'dgx-b200', '--gpus', '1', '--nodes', '2'],
+    'gcp_a4_b200_ar_1x8': ['--topo', 'dgx-b200'],
+    'h100_309_2x8': ['--topo', 'dgx-h100', '--nodes', '2'],
+    'h100_309_4x8': ['--topo', 'dgx-h100', '--nodes', '4'],
+    'h100_tog_nvls_1x8': ['--topo', 'dgx-h100', '--algo', 'NVLS'],
+    'h100_tog_ring_1x8': ['--topo', 'dgx-h100', '--algo', 'Ring'],
+    'v100_hcm_1x8': ['--topo', 'dgx-v100'],
+    'oci_a100_2x8_full': ['--topo', 'dgx-a100', '--nics', '16', '--nic-gbps', '100', '--nodes', '2'],
+    'sb_a100_1x8_allreduce': ['--topo', 'dgx-a100'],
+    'sb_a100_1x8_allgather': ['--topo', 'dgx-a100'],
+    'sb_a100_1x8_alltoall': ['--topo', 'dgx-a100'],
+    'sb_a100_1x8_broadcast': ['--topo', 'dgx-a100'],
+    'sb_a100_1x8_reduce': ['--topo', 'dgx-a100'],
+    'sb_a100_1x8_reducescatter': ['--topo', 'dgx-a100'],
+    'alps_gh200_1x4': ['--topo', 'gh200-quad', '--nodes', '1'],
+    'alps_gh200_2x4': ['--topo', 'gh200-quad', '--nodes', '2'],
+    'alps_gh200_4x4': ['--topo', 'gh200-quad', '--nodes', '4'],
+    'alps_gh200_16x4': ['--topo', 'gh200-quad', '--nodes', '16'],
+    'xx_h100_10xG': ['--topo', 'dgx-h100', '--nodes', '10'],   # and --gpus by the row
+    'rtx4090_phb_2': ['--topo', 'geforce-4090', '--gpus', '2'],
+    'gtc24_nvlstree_16x8': ['--topo', 'dgx-h100', '--nodes', '16', '--algo', 'NVLSTree'],
+    't_178': ['--topo', 'a100-pcie-bridged'],                  # and --gpus by the row
+}
+# Two decimals are printed: below this a figure is known to worse than 5 %.
+LEAST_GBS = .1
+BANDS = ('plateau', '>64MiB', '1-64MiB', '<1MiB')
+
+Sweep = collections.namedtuple('Sweep', 'name cluster part collective gpu nodes gpus machine busbw')
+
+
+def part_of(cluster):
+    """A third of all names are for the test. A cluster's rows stay together, whoever published
+    them, and the rule knows nothing but its name."""
+    return 'test' if int(hashlib.sha256(cluster.encode()).hexdigest(), 16) * 3 < 1 << 256 else 'fit'
+
+
+def band(size, largest):
+    return ('plateau' if size == largest else '>64MiB' if size > 64 << 20 else
+            '1-64MiB' if size >= 1 << 20 else '<1MiB')
+
+
+def sweeps(path):
+    """busbw by size, mean of the placements. Peaks and quoted figures, which have no size: as of
+    8 GiB."""
+    groups = collections.OrderedDict()
+    with open(path) as rows:
+        for r in csv.DictReader(rows):
+            key = r['id'].split(':')[0], r['collective'], r['gpu'], int(r['nnodes']), int(r['ngpus'])
+            sizes = groups.setdefault(key, collections.defaultdict(list))
+            sizes[int(r['size_bytes'] or 8 << 30)].append(float(r['busbw_gbs']))
+    for (name, collective, gpu, nodes, ngpus), sizes in groups.items():
+        cluster = '_'.join(name.split('_')[:2])
+        machine = MACHINES[name] + ([] if '--gpus' in MACHINES[name] else ['--gpus', str(ngpus // nodes)])
+        yield Sweep(name, cluster, part_of(cluster), collective, gpu, nodes, ngpus // nodes, machine,
+                    {size: statistics.mean(values) for size, values in sizes.items()})
+
+
+def rows(path, predict, models):
+    """Predictions beside each size of each sweep; `predict` is given topo_predict's arguments."""
+    for sweep in sweeps(path):
+        span = ['-c', sweep.collective, '-b', str(min(sweep.busbw)), '-e', str(max(sweep.busbw))]
+        for model, more in models:
+            predicted = predict(*sweep.machine, *span, *more)
+            for size, busbw in sweep.busbw.items():
+                row = predicted.get((sweep.collective, size))
+                if row is not None and busbw >= LEAST_GBS:
+                    yield dict(source='published', model=model, size_bytes=size, placement='', set=sweep.part,
+                               sweep='%s/%s/%dx%d' % (sweep.name, sweep.collective, sweep.nodes, sweep.gpus),
+                               band=band(size, max(sweep.busbw)), measured=busbw, unit='GB/s',
+                               predicted=float(row['busbw_gbs']), gpu=sweep.gpu, nodes=sweep.nodes,
+                               collective=sweep.collective, algo='%(algo)s %(proto)s' % row)
+
+
+def score(some):
+    """'median, p90, bias, worst factor, points' of the rows: absolute error in percent; bias is of the mean
+    logarithm."""
+    logs = [math.log(r['predicted'] / r['measured']) for r in some]
+    errors = sorted(abs(100 * math.expm1(x)) for x in logs)
+    if not errors:
+        return '%8s%28s' % ('-', '')
+    return '%7.1f %7.1f %+7.1f %6.2f %4d  ' % (
+        statistics.median(errors), errors[math.ceil(.9 * len(errors)) - 1],
+        100 * math.expm1(statistics.mean(logs)), math.exp(max(map(abs, logs))), len(errors))
+
+
+def summary(scored, parts):
+    """Lines of a table, of these parts alone; each size a point, each placement's mean."""
+    yield 'Published sweeps: absolute error of busbw in percent: median, p90, bias, worst factor, points'
+    for part in parts:
+        rows_ = [r for r in scored if r['set'] == part]
+        main = [r for r in rows_ if r['model'] == 'fitted']
+        clusters = sorted({'_'.join(r['sweep'].split('_')[:2]) for r in main})
+        yield '\n%s part: %s' % (part, ', '.join(clusters))
+        yield '%-34s' % part + ''.join('%-36s' % ('    ' + name) for name in BANDS)
+        groups = [('all', main)] + [(m, [r for r in rows_ if r['model'] == m]) for m in ('physical', 'nccl')]
+        for key in ('algo', 'gpu', 'nodes', 'collective', 'sweep'):
+            of = collections.defaultdict(list)
+            for r in main:
+                of[r[key].split('/')[0] if key == 'sweep' else r[key]].append(r)
+            groups += [('%s %s' % (key, value), of[value]) for value in sorted(of)]
+        for name, some in groups:
+            yield '%-34.34s' % name + ''.join(score([r for r in some if r['band'] == b]) for b in BANDS)

@@ -10,7 +10,7 @@
 #include "process/task.h"
 
 struct arguments {
-	const char *rules, *root;
+	const char *rules, *root, *metrics;
 	double seconds, patience;
 	bool json, drain_list;
 };
@@ -19,6 +19,8 @@ static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
 	{ "drain-list", 'd', NULL, 0, "The hosts that should take no work, one a line, alone", 0 },
 	{ "json", 'j', NULL, 0, "Findings, and all that was read, as JSON", 0 },
+	{ "metrics", 'm', "FILE.prom", 0,
+	  "Also Prometheus text for node_exporter's textfile collector; the file is replaced", 0 },
 	{ "patience", 'p', "S", 0, "Give a driver so long to answer (default: 30)", 0 },
 	{ "root", 'R', "DIR", OPTION_HIDDEN, "Before /proc, /sys and /dev", 0 },
 	{ "rules", 'r', "FILE", 0,
@@ -37,6 +39,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		arguments->json = true;
 	else if (key == 'R')
 		arguments->root = arg;
+	else if (key == 'm' && strlen(arg) > 5 && strcmp(arg + strlen(arg) - 5, ".prom") == 0)
+		arguments->metrics = arg;
+	else if (key == 'm')
+		argp_error(state, "--metrics %s: the collector reads files that end in .prom", arg);
 	else if (key == 'r')
 		arguments->rules = arg;
 	else if (key == 'h')
@@ -227,6 +233,9 @@ static int at_hosts(struct job *job, const struct arguments *arguments, const st
 		reading_parse(&hosts[0], text);
 	if (rc == 0 && job->rank == 0)
 		outcome = tell(arguments, health, hosts, job->nnodes);
+	if (rc == 0 && job->rank == 0 && arguments->metrics &&
+	    health_metrics(arguments->metrics, health, hosts, job->nnodes, outcome, job->err) < 0)
+		outcome = OUTCOME_INTERNAL;
 	if (rc == 0 && several)
 		rc = job_bcast(job, &outcome, sizeof(outcome));
 	for (int h = 0; h < job->nnodes; h++)

@@ -4,20 +4,11 @@
 
 #include "base/clock.h"
 #include "base/output.h"
+#include "report/prometheus.h"
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
 #define SECONDS 10 /* from one writing to the next while rows come */
-
-/* Prometheus has base units: the end of a column's name becomes another, and its value is scaled. */
-static const struct {
-	const char *unit, *end, *metric_end;
-	double scale;
-} units[] = {
-	{ "us", "_us", "_seconds", 1e-6 },
-	{ "GB/s", "_gbs", "_bytes_per_second", 1e9 },
-	{ "%", "_percent", "_ratio", .01 },
-};
 
 struct kept {
 	struct row row;
@@ -34,55 +25,35 @@ struct sink_metrics {
 	size_t nrows;
 };
 
-static void put_head(FILE *f, const char *name, const char *help)
-{
-	fprintf(f, "# HELP hangar_%s %s.\n# TYPE hangar_%s gauge\n", name, help, name);
-}
-
 static void put_run(FILE *f, const struct run_facts *facts, const char *name, const char *help,
 		    double value)
 {
-	put_head(f, name, help);
+	prometheus_head(f, name, help);
 	fprintf(f, "hangar_%s{program=\"%s\",backend=\"%s\",nranks=\"%d\"} %.17g\n", name,
 		facts->program, facts->backend, facts->nranks, value);
 }
 
-/* Others' text, with '?' for what the format would take for its own. */
-static void put_label(FILE *f, const char *name, const char *value)
-{
-	fprintf(f, ",%s=\"", name);
-	for (const char *c = value; *c; c++)
-		putc(*c < ' ' || *c > '~' || *c == '"' || *c == '\\' ? '?' : *c, f);
-	putc('"', f);
-}
-
 static void put_info(FILE *f, const struct run_facts *facts)
 {
-	put_head(f, "run_info", "what ran, and on what");
+	prometheus_head(f, "run_info", "what ran, and on what");
 	fprintf(f, "hangar_run_info{program=\"%s\",backend=\"%s\",nranks=\"%d\",nnodes=\"%d\"",
 		facts->program, facts->backend, facts->nranks, facts->nnodes);
-	put_label(f, "host", facts->ranks[0].host);
-	put_label(f, "device", facts->ranks[0].device.device);
-	put_label(f, "library", facts->ranks[0].device.library);
-	put_label(f, "version", facts->hangar_version);
+	prometheus_label(f, ',', "host", facts->ranks[0].host);
+	prometheus_label(f, ',', "device", facts->ranks[0].device.device);
+	prometheus_label(f, ',', "library", facts->ranks[0].device.library);
+	prometheus_label(f, ',', "version", facts->hangar_version);
 	fprintf(f, "} 1\n");
 }
 
 /* What is not known is absent, not zero. */
 static void put_column(FILE *f, const struct sink_metrics *m, const struct column *c)
 {
-	double scale = 1;
 	char name[64];
+	double scale;
 
 	snprintf(name, sizeof(name), "collective_%s", c->name);
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(c->unit, units[i].unit) == 0) {
-			size_t len = strlen(name) - strlen(units[i].end);
-
-			snprintf(name + len, sizeof(name) - len, "%s", units[i].metric_end);
-			scale = units[i].scale;
-		}
-	put_head(f, name, c->help);
+	scale = prometheus_unit(name, sizeof(name));
+	prometheus_head(f, name, c->help);
 	for (size_t k = 0; k < m->nrows; k++) {
 		const void *at = (const char *)&m->rows[k].row + c->offset;
 		double value = c->type == COLUMN_DOUBLE ? *(const double *)at

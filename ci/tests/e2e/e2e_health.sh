@@ -91,6 +91,18 @@ host, = json.load(open(sys.argv[1]))
 assert host["drain"] and {f["group"] for f in host["findings"]} == {"memory", "errors", "heat"}, host
 states = host["reading"]["parts"]["GPU 0"]["states"]
 assert states["temperature_c"] == 90 and "power_mw" not in states, states' "$work/out"
+health "$work/hot" --root "$work/good" --metrics "$work/health.prom"
+expect_rc 13
+for line in "hangar_health_exit_code 13" "hangar_health_temperature_celsius{host=\"$HOSTNAME\",part=\"GPU 0\"} 90" \
+	"hangar_health_finding{host=\"$HOSTNAME\",part=\"GPU 0\",group=\"heat\",weight=\"warn\",what=\"90 C\"} 1" \
+	"# TYPE hangar_health_moved_ecn_marked gauge"; do
+	holds "metrics: $line" grep -qxF "$line" "$work/health.prom"
+done
+health "$work/hot" --metrics "$work/none/health.prom"
+expect_rc 1
+expect_err 'health: .*health.prom: No such file'
+health "$work/hot" --metrics "$work/health.txt"
+expect_rc 2
 echo 'heat | note | temperature_c > 85 | {temperature_c} C | -' >"$work/rules"
 health "$work/hot" --root "$work/good" --rules "$work/rules"
 expect_rc 0 # a note is no finding

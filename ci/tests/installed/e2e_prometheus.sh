@@ -1,5 +1,5 @@
 #!/bin/bash
-# e2e_prometheus.sh: what --metrics writes pleases promtool, comes through node_exporter, and fills each panel of the
+# e2e_prometheus.sh: what --metrics of a run and of health writes pleases promtool, comes through node_exporter, and fills each panel of the
 # dashboard; the alerts are sound, and one of them sees a hang.
 # timeout: 300
 # alone: it installs packages and starts daemons
@@ -14,6 +14,8 @@ run "$BUILD/all_reduce_perf" --backend mpi -g 2 -n 20 -w 1 -b 8 -e 64K -f 4 --me
 expect_rc 0
 run "$BUILD/all_gather_perf" --backend mpi -g 2 --fault=drop-rank:1 --metrics "$work/metrics/hung.prom"
 expect_rc 10
+run "$BUILD/health" --seconds 0.1 --metrics "$work/metrics/health.prom"
+holds "health: exit $rc" grep -qxE '0|13' <<<"$rc"
 for file in "$work"/metrics/*.prom; do
 	run bash -c 'promtool check metrics <"$1"' - "$file"
 	expect_rc 0 "promtool, $file:"
@@ -36,6 +38,7 @@ has() { promtool query instant "http://$server" "$1" 2>/dev/null | grep -q '=>';
 holds 'nothing comes through' within 60 has 'hangar_run_info{program="all_reduce_perf"}'
 run curl -s "http://$exporter/metrics"
 expect_out '^node_textfile_scrape_error 0$'
+holds 'nothing of health' has 'hangar_health_cpus{part="CPU"}'
 holds 'the hang is not said' has 'hangar_run_completed{program="all_gather_perf"} == 0'
 queries=$(python3 -c '
 import json, sys

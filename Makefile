@@ -245,6 +245,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/common/machine/health.o: common/machine/health_rules.txt
+$(BUILD)/obj/faults/diagnose/meaning.o: faults/diagnose/meanings.txt
 
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS)
 	$(say) NVCC $<

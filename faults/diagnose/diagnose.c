@@ -3,7 +3,6 @@
 
 #include "base/rank_list.h"
 #include "diagnose/groups.h"
-#include "diagnose/meaning.h"
 #include "diagnose/pairs.h"
 #include "diagnose/rules.h"
 #include "diagnose/words.h"

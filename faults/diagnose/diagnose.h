@@ -29,7 +29,7 @@ struct diagnosis {
 	size_t nlines;
 	const char *side; /* where the fault lies: "host" "gpu" "fabric", NULL: the evidence does
 	                   * not show it */
-	const char *cause, *fix, *prevention; /* constants, one paragraph each */
+	char cause[400], fix[400], prevention[400]; /* a paragraph each, of meanings.txt */
 };
 
 /* Never fails: what does not fit is "unexplained", with the evidence; where ranks or calls are not

@@ -1,5 +1,5 @@
 /* host.c: blocked, busy or stopped, by what the kernel says of a process. */
-#include "diagnose/host.h"
+#include "diagnose/rule.h"
 
 static bool one_of(const char *name, const char *const *list)
 {

@@ -111,3 +111,19 @@ void note_rank(const struct rule_ctx *ctx, struct finding *finding, int rank, co
 /* The end of a rule: class and confidence, and notes of what the culprits and the others are doing. */
 void finding_conclude(const struct rule_ctx *ctx, struct finding *finding,
 		      enum diagnosis_class class, const char *confidence);
+
+/* ---- host.c: what the host's evidence shows of a rank's process ---- */
+
+/* CLASS_BLOCKED or CLASS_BUSY where it shows so a rank whose call is missing, else `idle`. */
+enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis_class idle);
+
+/* Of several culprits: the class that they share, else `mixed`. `so_far`: CLASS_OUTCOME for none yet. */
+enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,
+				  enum diagnosis_class mixed);
+
+bool is_stopped(const struct evidence_rank *rank);
+
+/* ---- meaning.c: what each class means, from meanings.txt ---- */
+
+/* Fill in cause, fix, prevention and side of the diagnosis' class. */
+void class_explain(struct diagnosis *diagnosis);

@@ -1,6 +1,5 @@
 /* rule_init.c: rules about communicators: who did not come to init, who came otherwise, who left. */
 
-#include "diagnose/host.h"
 #include "diagnose/place.h"
 #include "diagnose/rules.h"
 #include "diagnose/words.h"

@@ -1,6 +1,5 @@
 /* rule_missing.c: the rule about the call that some made and others never did. */
 
-#include "diagnose/host.h"
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"
 #include "diagnose/rules.h"

@@ -2,7 +2,6 @@
  * not come; and what is said where no rule explains a hang. */
 
 #include "options/backend_kind.h"
-#include "diagnose/host.h"
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"
 #include "diagnose/rules.h"

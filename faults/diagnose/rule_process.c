@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include "options/backend_kind.h"
-#include "diagnose/host.h"
 #include "diagnose/pairs.h"
 #include "diagnose/place.h"
 #include "diagnose/rules.h"

@@ -389,7 +389,7 @@ static void test_hostile_calls(void)
 					(unsigned char)rand();
 		}
 		finish();
-		UNIT_ALL(found.outcome == OUTCOME_HANG, found.cause != NULL);
+		UNIT_ALL(found.outcome == OUTCOME_HANG, found.cause[0]);
 	}
 }
 

@@ -12,20 +12,21 @@ import statistics
 # by their results.
 MACHINES = {
     'a10g_tcp_2x1': ['--topo', 'tcp-10g', '--nodes', '2'],
-    'gcp_a4_b200_ag_2x1': ['--topo', 'dgx-b200', '--gpus', '1', '--nodes', '2'],
+    'gcp_a4_b200_ag_2x1': ['--topo', 'dgx-b200', '--gpus', '1', '--nodes', '2', '--transport', 'roce'],
     'gcp_a4_b200_ar_1x8': ['--topo', 'dgx-b200'],
     'h100_309_2x8': ['--topo', 'dgx-h100', '--nodes', '2'],
     'h100_309_4x8': ['--topo', 'dgx-h100', '--nodes', '4'],
     'h100_tog_nvls_1x8': ['--topo', 'dgx-h100', '--algo', 'NVLS'],
     'h100_tog_ring_1x8': ['--topo', 'dgx-h100', '--algo', 'Ring'],
     'v100_hcm_1x8': ['--topo', 'dgx-v100'],
-    'oci_a100_2x8_full': ['--topo', 'dgx-a100', '--nics', '16', '--nic-gbps', '100', '--nodes', '2'],
-    'sb_a100_1x8_allreduce': ['--topo', 'dgx-a100'],
-    'sb_a100_1x8_allgather': ['--topo', 'dgx-a100'],
-    'sb_a100_1x8_alltoall': ['--topo', 'dgx-a100'],
-    'sb_a100_1x8_broadcast': ['--topo', 'dgx-a100'],
-    'sb_a100_1x8_reduce': ['--topo', 'dgx-a100'],
-    'sb_a100_1x8_reducescatter': ['--topo', 'dgx-a100'],
+    'oci_a100_2x8_full': ['--topo', 'dgx-a100', '--nics', '16', '--nic-gbps', '100', '--nodes', '2',
+                          '--transport', 'roce'],
+    'sb_a100_1x8_allreduce': ['--topo', 'dgx-a100', '--process-gpus', '8'],
+    'sb_a100_1x8_allgather': ['--topo', 'dgx-a100', '--process-gpus', '8'],
+    'sb_a100_1x8_alltoall': ['--topo', 'dgx-a100', '--process-gpus', '8'],
+    'sb_a100_1x8_broadcast': ['--topo', 'dgx-a100', '--process-gpus', '8'],
+    'sb_a100_1x8_reduce': ['--topo', 'dgx-a100', '--process-gpus', '8'],
+    'sb_a100_1x8_reducescatter': ['--topo', 'dgx-a100', '--process-gpus', '8'],
     'alps_gh200_1x4': ['--topo', 'gh200-quad', '--nodes', '1'],
     'alps_gh200_2x4': ['--topo', 'gh200-quad', '--nodes', '2'],
     'alps_gh200_4x4': ['--topo', 'gh200-quad', '--nodes', '4'],
@@ -69,9 +70,11 @@ def sweeps(path):
                     {size: statistics.mean(values) for size, values in sizes.items()})
 
 
-def rows(path, predict, models):
+def rows(path, predict, models, parts):
     """Predictions beside each size of each sweep; `predict` is given topo_predict's arguments."""
     for sweep in sweeps(path):
+        if sweep.part not in parts:
+            continue
         span = ['-c', sweep.collective, '-b', str(min(sweep.busbw)), '-e', str(max(sweep.busbw))]
         for model, more in models:
             predicted = predict(*sweep.machine, *span, *more)

@@ -36,6 +36,18 @@ static bool one_way(const struct predict_request *request)
 	return request->collective <= MODEL_REDUCE && request->mode != MODEL_ISOLATED;
 }
 
+/* NVLinks that a call's first byte crosses one after the other. */
+static double node_hops(const struct model *model, enum model_coll coll, int algo)
+{
+	if (model->hop != MODEL_HOP_NVLINK)
+		return 0;
+	if (algo == MODEL_TREE)
+		return 2 * (model->ppn - 1);
+	if (algo != MODEL_RING || coll <= MODEL_REDUCE)
+		return algo == MODEL_RING;
+	return (coll == MODEL_ALL_REDUCE ? 2 : 1) * (double)(model->nranks - model->nnodes);
+}
+
 /* Simple rings: NCCL's latency with our base and hop; the first slice fills the pipe, and every
  * loop ends in a bubble. */
 static void ring_simple(const struct model *model, const struct predict_request *request,
@@ -45,12 +57,12 @@ static void ring_simple(const struct model *model, const struct predict_request 
 	enum model_coll coll = request->collective;
 	double bytes = request->bytes;
 	bool loops = coll > MODEL_REDUCE;
+	double hops = node_hops(model, coll, MODEL_RING);
 	double part = bytes / out->channels / (loops ? model->nranks : 1);
 	double slice = fmin(loops ? 2 * STEP : STEP, loops ? part / 2 : part);
-	double link = out->alg_gbs / model_ring_factor(coll, model->nranks, NULL), hops;
+	double link = out->alg_gbs / model_ring_factor(coll, model->nranks, NULL);
 
 	if (loops && model->hop == MODEL_HOP_NVLINK) {
-		hops = (coll == MODEL_ALL_REDUCE ? 2 : 1) * (double)(model->nranks - model->nnodes);
 		out->latency_us += c->simple_base_us - 8.4;
 		if (model->nnodes == 1)
 			out->latency_us += hops * (c->simple_hop_us - 3.4);
@@ -62,6 +74,48 @@ static void ring_simple(const struct model *model, const struct predict_request 
 		out->fill_us += c->step_us * floor(part / STEP);
 	if (loops)
 		out->fill_us += c->loop_bubble * part / 2 * out->channels / (link * GB);
+}
+
+/* us of such a hop beyond NCCL's hwLat, which is Hopper's. */
+static double older_hop(const struct model *model)
+{
+	enum model_arch arch = model_arch(model);
+
+	return arch == MODEL_VOLTA    ? model->constants.volta_hop_us
+	       : arch == MODEL_AMPERE ? model->constants.ampere_hop_us
+				      : 0;
+}
+
+/* The chunk that each head of each channel takes in a loop (enqueue.cc, calcCollChunking of 2.28):
+ * smaller while there would be few loops. */
+static double nvls_loop(const struct model *model, const struct prediction *out, double bytes)
+{
+	static const struct {
+		double loops, chunk;
+	} nvls[] = { { 64, 64 << 10 }, { 8, 32 << 10 }, { 2, 16 << 10 } },
+	  tree[] = { { 4, 64 << 10 }, { 1, 32 << 10 }, { 0, 0 } };
+	bool is_tree = out->algo == MODEL_NVLS_TREE;
+	double chunk = is_tree && model->nnodes >= 4 ? 64 << 10 : 128 << 10;
+	double heads = out->channels * fmin(model->ppn, 32);
+
+	for (int i = 0; i < 3; i++) {
+		double loops = is_tree ? tree[i].loops : nvls[i].loops;
+
+		if (bytes < loops * heads * chunk)
+			chunk = fmin(chunk, is_tree ? tree[i].chunk : nvls[i].chunk);
+	}
+	return fmin(bytes, heads * chunk);
+}
+
+/* Scatter, reduction, way up and down the tree, and gather work on a loop each, one after the
+ * other; all but the slowest have to fill and to drain. */
+static void nvls_ramp(const struct model *model, const struct predict_request *request,
+		      struct prediction *out)
+{
+	double stages = 2 + floor(log2(model->nnodes));
+
+	out->fill_us = model->constants.nvls_fill * stages * nvls_loop(model, out, request->bytes) /
+		       (out->alg_gbs * GB);
 }
 
 /* Hops over the network that follow each other. */
@@ -109,9 +163,9 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	if (out->algo == MODEL_TREE)
 		out->correction = model_tree_correction(out->proto, bytes);
 	out->alg_gbs = model_slowest(out) * out->correction;
-	out->latency_us =
-		model->tuning.lat[coll][out->algo][out->proto] +
-		net_hops(model, coll, out->algo) * model_net_latency(model->sys->transport);
+	out->latency_us = model->tuning.lat[coll][out->algo][out->proto] +
+			  net_hops(model, coll, out->algo) * model_net_latency(model) +
+			  node_hops(model, coll, out->algo) * older_hop(model);
 	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
 		out->latency_us += (one_way(request) ? model->constants.one_way_base_us
 						     : model->constants.ll_base_us) -
@@ -119,6 +173,8 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	out->transfer_us = bytes / (out->alg_gbs * GB);
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
 		ring_simple(model, request, out);
+	if (out->algo == MODEL_NVLS || out->algo == MODEL_NVLS_TREE)
+		nvls_ramp(model, request, out);
 	out->launch_us = model->constants.call_launches * model->constants.kernel_host_us;
 	out->bus_factor = model_bus_factor(coll, model->nranks);
 	out->ceiling_busbw = raw * out->bus_factor;
@@ -170,6 +226,8 @@ int model_predict(const struct model *model, const struct predict_request *reque
 					       : model_predict_p2p(model, request, out);
 	if (rc != 0)
 		return rc;
+	if (request->process_gpus > 1)
+		out->launch_us *= request->process_gpus * model->constants.grouped;
 	out->time_us = time_of(&model->constants, request->mode, out);
 	out->algbw = request->bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;

@@ -72,11 +72,17 @@ struct model_constants {
 	double call_launches;	  /* what enqueueing a call costs the host, in such launches, */
 	double p2p_launches;	  /* a group of sends and receives, */
 	double peer_launches;	  /* and each peer in it */
-	bool fitted;		  /* false: physical-only */
-	bool calibrated;	  /* host and latency of a kernel were measured on this host, in
+	double grouped;	  /* of a call's launches, for each of the GPUs that one process has */
+	double nvls_fill; /* loops of an NVLS pipeline that a stage fills and drains */
+	double nvls_net;  /* fraction of the NICs that NVLSTree gets where they have two children */
+	double volta_link;		    /* GB/s of a Volta's NVLink over NCCL's */
+	double volta_hop_us, ampere_hop_us; /* a hop over NVLink, beyond NCCL's hwLat */
+	double roce_hop_us;		    /* a hop over RoCE, beyond InfiniBand's */
+	bool fitted;			    /* false: physical-only */
+	bool calibrated;       /* host and latency of a kernel were measured on this host, in
 	                           * this run */
-	char origin[96];	  /* "fitted (fitted.json)", or why they are physical only */
-	char provenance[1024];	  /* the fitted file's own account */
+	char origin[96];       /* "fitted (fitted.json)", or why they are physical only */
+	char provenance[1024]; /* the fitted file's own account */
 };
 
 /* The physical values. */
@@ -94,9 +100,6 @@ int model_calibrate(struct model_constants *constants, const struct kernel_cost 
 /* Bus efficiency of a transport: payload fraction of what crosses the wire. */
 double model_net_efficiency(enum topo_transport transport);
 
-/* Microseconds that a hop over a transport takes beyond what NCCL's tables say. */
-double model_net_latency(enum topo_transport transport);
-
 /* Calls follow each other like this: back to back, each alone on an idle stream, or replayed in a
  * graph, which spares the host the enqueueing. */
 enum model_mode { MODEL_STREAM, MODEL_ISOLATED, MODEL_GRAPH };
@@ -111,10 +114,11 @@ struct predict_request {
 	int elsize; /* bytes of an element: -ERANGE when a rank's slice would be less; 0: never */
 	int nranks; /* 0: all GPUs of all nodes */
 	int nnodes; /* 0: what the topology says */
-	bool in_place;	 /* hypercube: nothing to copy first */
-	int algo, proto; /* -1: what NCCL would choose */
-	int channels;	 /* 0: what NCCL would use */
-	bool no_nvls;	 /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
+	bool in_place;	  /* hypercube: nothing to copy first */
+	int algo, proto;  /* -1: what NCCL would choose */
+	int channels;	  /* 0: what NCCL would use */
+	int process_gpus; /* that one process has: it launches on one after the other; 0: one */
+	bool no_nvls;	  /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
 };
 
 /* A hypercube has a term per exchange: 2^31 ranks at most. */
@@ -199,6 +203,9 @@ int model_init(struct model *model, const struct topo_system *sys,
 
 /* Take `nnodes` such nodes. */
 void model_scale(struct model *model, int nnodes);
+
+/* Microseconds that a hop over its network takes beyond what NCCL's tables say. */
+double model_net_latency(const struct model *model);
 
 /* Predict one point; request->nranks and nnodes are the model's. -EINVAL: that algorithm or
  * protocol does not exist for this collective here; -ERANGE: fewer than two ranks, or a size that

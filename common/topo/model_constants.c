@@ -41,6 +41,13 @@ static const struct {
 	{ CONSTANT(call_launches), 2.3, 1, 20, "the launch, and NCCL's planning (4 us)" },
 	{ CONSTANT(p2p_launches), 2.3, 1, 20, "the same" },
 	{ CONSTANT(peer_launches), .07, 0, 5, "a task of a group, about 200 ns of host work" },
+	{ CONSTANT(grouped), .5, .1, 1, "planning is done once for a group" },
+	{ CONSTANT(nvls_fill), 1, 0, 4, "a loop in each stage that nothing overlaps" },
+	{ CONSTANT(nvls_net), 1, .3, 1, "NICs carry what they carry for rings" },
+	{ CONSTANT(volta_link), 1, .8, 1.25, "NCCL's SM70_NVLINK_BW" },
+	{ CONSTANT(volta_hop_us), 0, 0, 10, "NCCL's hwLat" },
+	{ CONSTANT(ampere_hop_us), 0, 0, 10, "the same" },
+	{ CONSTANT(roce_hop_us), 0, 0, 50, "InfiniBand's" },
 };
 
 enum { NCONSTANTS = sizeof(constants_table) / sizeof(constants_table[0]) };
@@ -59,9 +66,11 @@ static const double net_efficiency[TOPO_TRANSPORTS] = {
  * are put in order in software. */
 static const double net_latency[TOPO_TRANSPORTS] = { [TOPO_EFA] = 15, [TOPO_TCP] = 30 };
 
-double model_net_latency(enum topo_transport transport)
+double model_net_latency(const struct model *model)
 {
-	return net_latency[transport];
+	enum topo_transport transport = model->sys->transport;
+
+	return transport == TOPO_ROCE ? model->constants.roce_hop_us : net_latency[transport];
 }
 
 double model_net_efficiency(enum topo_transport transport)

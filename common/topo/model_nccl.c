@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { VOLTA, AMPERE, HOPPER, BLACKWELL, ARCHS };
-
 static const double base_lat[MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
 	[MODEL_TREE] = { 6.8, 14, 8.4 },
 	[MODEL_RING] = { 6.6, 14, 8.4 },
@@ -40,22 +38,22 @@ static const double hw_lat[HWS][MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
 };
 
 /* By number of nodes: 1, 2, more. */
-static const double ll_max[ARCHS][3] = {
+static const double ll_max[MODEL_ARCHS][3] = {
 	{ 39, 39, 20.4 }, { 87.7, 22.5, 19 }, { 141, 45, 35 }, { 282, 90, 70 }
 };
-static const double ring_ll128_max[ARCHS][3] = {
+static const double ring_ll128_max[MODEL_ARCHS][3] = {
 	{ 20, 20, 20 }, { 20, 20, 20 }, { 36.7, 36.7, 36.7 }, { 73.4, 34.6, 73.4 }
 };
-static const double tree_ll128_max[ARCHS][3] = {
+static const double tree_ll128_max[MODEL_ARCHS][3] = {
 	{ 20, 20, 20 }, { 20, 20, 20 }, { 36.7, 36.7, 29 }, { 55.6, 31.67, 20 }
 };
-static const double tree_max[ARCHS][3] = {
+static const double tree_max[MODEL_ARCHS][3] = {
 	{ 26.5, 18.5, 10 }, { 24, 23.6, 17.8 }, { 38.7, 41.4, 36 }, { 70, 42.8, 24 }
 };
-static const double nvls_tree_max[ARCHS][3] = {
+static const double nvls_tree_max[MODEL_ARCHS][3] = {
 	{ 26.5, 18.5, 10 }, { 24, 23.6, 17.8 }, { 0, 57.7, 45.5 }, { 0, 96, 80 }
 }; /* Blackwell, more than two: 2.30's value */
-static const double nvls_efficiency[ARCHS] = { 0, 0, .85, .74 };
+static const double nvls_efficiency[MODEL_ARCHS] = { 0, 0, .85, .74 };
 
 static const float tree_correction[MODEL_PROTOS][23] = {
 	{ 1,   1,   1,	 1,   .9f, .8f, .7f, .7f, .7f, .7f, .6f, .5f,
@@ -76,11 +74,14 @@ static const double speeds_intra100[] = { 90, 80, 70, 60, 50, 40, 30, 24, 20, 19
 static const double speeds_inter100[] = { 96, 48, 45.1, 42, 40,	 30,  24,  22,	20, 17.5,
 					  15, 12, 6,	3,  2.4, 1.2, .24, .12, 0 };
 
-static int arch_of(const struct model *model)
+enum model_arch model_arch(const struct model *model)
 {
 	int sm = model->sys->gpu[0].model->sm;
 
-	return sm >= 100 ? BLACKWELL : sm >= 90 ? HOPPER : sm >= 80 ? AMPERE : VOLTA;
+	return sm >= 100  ? MODEL_BLACKWELL
+	       : sm >= 90 ? MODEL_HOPPER
+	       : sm >= 80 ? MODEL_AMPERE
+			  : MODEL_VOLTA;
 }
 
 static double largest(const double *speeds, double limit)
@@ -123,7 +124,9 @@ static void search_channels(const struct model *model, struct model_search *sear
 		search->tree_intra =
 			fmax(search->intra, largest(search->speeds, fmin(2 * search->inter,
 									 link / search->channels)));
-	if (search->intra >= 25 && search->channels <= 16) {
+	/* search.cc, ncclTopoDupChannels: from Hopper on, few or very fast channels alone. */
+	if (search->intra >= 25 && search->channels <= 16 &&
+	    (search->arch < MODEL_HOPPER || search->intra >= 50 || search->channels <= 4)) {
 		search->channels *= 2;
 		search->intra /= 2;
 		search->inter /= 2;
@@ -140,8 +143,8 @@ static int heads(const struct model *model)
 
 static void search_nvls(const struct model *model, struct model_search *search)
 {
-	static const double *const intra[ARCHS] = { speeds_intra, speeds_intra, speeds_intra90,
-						    speeds_intra100 };
+	static const double *const intra[MODEL_ARCHS] = { speeds_intra, speeds_intra,
+							  speeds_intra90, speeds_intra100 };
 	double top = intra[search->arch][0];
 
 	if (!model->nvls)
@@ -155,16 +158,16 @@ static void search_nvls(const struct model *model, struct model_search *search)
 static void search_all(const struct model *model, struct model_search *search)
 {
 	memset(search, 0, sizeof(*search));
-	search->arch = arch_of(model);
+	search->arch = model_arch(model);
 	search->nodes_index = model->nnodes > 2 ? 2 : model->nnodes - 1;
 	if (model->nnodes > 1)
-		search->speeds = search->arch == BLACKWELL ? speeds_inter100
-				 : search->arch == HOPPER  ? speeds_inter90
-							   : speeds_inter;
+		search->speeds = search->arch == MODEL_BLACKWELL ? speeds_inter100
+				 : search->arch == MODEL_HOPPER	 ? speeds_inter90
+								 : speeds_inter;
 	else
-		search->speeds = search->arch == BLACKWELL ? speeds_intra100
-				 : search->arch == HOPPER  ? speeds_intra90
-							   : speeds_intra;
+		search->speeds = search->arch == MODEL_BLACKWELL ? speeds_intra100
+				 : search->arch == MODEL_HOPPER	 ? speeds_intra90
+								 : speeds_intra;
 	search->hw_intra = model->hop == MODEL_HOP_NVLINK ? HW_NVLINK : HW_PCI;
 	search_channels(model, search);
 	search_nvls(model, search);
@@ -304,9 +307,9 @@ void model_nccl_terms(const struct model *model, enum model_coll coll, int algo,
 			 ring_ll128_max[a][i], 1, "");
 	} else {
 		bus_term(&bus, "channels", own, channel,
-			 algo == MODEL_PAT			       ? .75
-			 : algo == MODEL_COLLNET_DIRECT && a >= HOPPER ? .85
-								       : 1,
+			 algo == MODEL_PAT				     ? .75
+			 : algo == MODEL_COLLNET_DIRECT && a >= MODEL_HOPPER ? .85
+									     : 1,
 			 "NCCL's share for this algorithm");
 	}
 }

@@ -21,6 +21,8 @@ static void init_ring(struct model *model)
 		model->hop = MODEL_HOP_NVLINK;
 		model->link_nccl = links * gpu->link_sm;
 		model->ring = model->link_nccl * model->constants.nvlink_efficiency;
+		if (model_arch(model) == MODEL_VOLTA)
+			model->ring *= model->constants.volta_link;
 		model->ring_raw = links * gpu->link_raw;
 		return;
 	}

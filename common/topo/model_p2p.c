@@ -45,7 +45,7 @@ static double channel_rate(const struct model *model, int proto)
 {
 	if (proto == MODEL_LL)
 		return model->tuning.bw[MODEL_BROADCAST][MODEL_RING][MODEL_LL] / model->channels;
-	return model->constants.channel_gbs;
+	return model_channel(model);
 }
 
 struct flows {
@@ -210,7 +210,7 @@ static double last_chunk(const struct model *model, double bytes, int proto, boo
 	if (proto == MODEL_LL)
 		return 0;
 	return model->constants.fill * fmin(net ? STEP / 4 : STEP, part) /
-	       (model->constants.channel_gbs * GB);
+	       (model_channel(model) * GB);
 }
 
 /* One exchange of `part` bytes with the rank `far` away. Returns us at the wire's speed. */

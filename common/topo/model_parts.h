@@ -11,6 +11,10 @@
  * (NCCL.md, "Steps"). */
 enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
 
+/* GPU generations, as NCCL's tables know them. */
+enum model_arch { MODEL_VOLTA, MODEL_AMPERE, MODEL_HOPPER, MODEL_BLACKWELL, MODEL_ARCHS };
+enum model_arch model_arch(const struct model *model);
+
 /* Names in words what crosses between two GPUs of a node. */
 const char *model_hop_name(const struct model *model);
 
@@ -31,6 +35,10 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 
 /* A ring's algorithm bandwidth over that of its slowest link, and how it is written. */
 double model_ring_factor(enum model_coll coll, double nranks, const char **what);
+
+/* GB/s that one channel copies to a peer. Twice that from Blackwell on, as NCCL has it
+ * (perChMaxRingLL128). */
+double model_channel(const struct model *model);
 
 /* The terms of NCCL's own bandwidth: the slowest of them is tuning.bw. */
 void model_nccl_terms(const struct model *model, enum model_coll coll, int algo, int proto,

@@ -3,17 +3,11 @@
 
 #include "topo/model_parts.h"
 
-/* Fraction of a link under NVLS: NCCL's nvlsEfficiency (tuning.cc:180), Hopper and Blackwell. And what
- * its NVLSTree channels reach over the network (perChMaxNVLSTree, 2 nodes and more; Blackwell's
- * second from 2.30). */
+/* Fraction of a GPU's links under NVLS: NCCL's nvlsEfficiency (tuning.cc:180); and under NVLSTree,
+ * whose kernel sends and receives too: perChMaxNVLSTree of two nodes, of 8 GPUs. */
 static const struct {
-	double fraction, tree[2];
-} nvls[2] = { { .85, { 57.7, 45.5 } }, { .74, { 96, 80 } } };
-
-static int nvls_row(const struct model *model)
-{
-	return model->sys->gpu[0].model->sm >= 100;
-}
+	double alone, tree;
+} nvls_share[MODEL_ARCHS] = { [MODEL_HOPPER] = { .85, .747 }, [MODEL_BLACKWELL] = { .74, .638 } };
 
 void model_term(struct prediction *out, const char *limit, const char *what, double base)
 {
@@ -30,6 +24,11 @@ void model_times(struct prediction *out, double value, const char *what)
 	term->factor[term->nfactors].value = value;
 	term->factor[term->nfactors++].what = what;
 	term->gbs *= value;
+}
+
+double model_channel(const struct model *model)
+{
+	return model->constants.channel_gbs * (model_arch(model) >= MODEL_BLACKWELL ? 2 : 1);
 }
 
 double model_slowest(struct prediction *out)
@@ -113,28 +112,35 @@ static double rate_tree(const struct model *model, struct prediction *out)
 		    network(model, model->nnodes > 2 ? .5 : 1, "1/2: two children", true, out));
 }
 
-/* In-switch reduction: a GPU's link carries its whole data once and 1/n of the result. */
+/* In-switch reduction: a GPU's link carries its whole data once and 1/g of the result. The share
+ * is what kernels of eight GPUs get; more GPUs have no more of them. */
 static double rate_nvls(const struct model *model, enum model_coll coll, struct prediction *out)
 {
-	double g = model->ppn, factor = coll == MODEL_ALL_REDUCE ? 1 / (1 + 1 / g) : 1, net, n;
-	bool tree = out->algo == MODEL_NVLS_TREE, far = model->nnodes > 2;
-	const char *what;
+	double g = fmin(model->ppn, 8), factor = coll == MODEL_ALL_REDUCE ? 1 / (1 + 1 / g) : 1;
+	bool tree = out->algo == MODEL_NVLS_TREE, far = tree && model->nnodes > 2;
+	enum model_arch arch = model_arch(model);
+	double net;
 
 	model_term(out, model_hop_name(model), "a GPU's links, as NCCL counts them",
 		   model->link_nccl);
-	model_times(out, nvls[nvls_row(model)].fraction, "NVLS share");
-	model_times(out, factor, "1 / (1 + 1/g)");
-	n = model_ring_factor(coll, model->nranks, &what);
-	if (tree) {
-		model_term(out, "channels", "an NVLSTree head", nvls[nvls_row(model)].tree[far]);
-		model_times(out, fmin(g, 32), "heads, at most 32");
-		model_times(out, n, what);
-	} else if (model->nnodes > 1) {
-		/* The network reduces too; NCCL's heads over several nodes do no more than this. */
+	model_times(out, tree ? nvls_share[arch].tree : nvls_share[arch].alone, "NVLS share");
+	model_times(out, factor, "1 / (1 + 1/g), g at most 8");
+	/* The network reduces too; NCCL's heads over several nodes do no more than this. */
+	if (!tree && model->nnodes > 1)
 		model_nccl_terms(model, coll, MODEL_NVLS, MODEL_SIMPLE, out);
-	}
-	net = network(model, tree && far ? .5 : 1, "1/2: two children", tree, out);
+	net = network(model, far ? .5 : 1, "1/2: two children", tree, out);
+	if (far)
+		model_times(out, model->constants.nvls_net, "what NVLSTree gets of it");
 	return fmin(model->ring_raw * factor, net);
+}
+
+/* Channels copy with the threads of their block, however wide the links are. */
+static void channels(const struct model *model, double factor, const char *what,
+		     struct prediction *out)
+{
+	model_term(out, "channels", "a channel", model_channel(model));
+	model_times(out, out->channels, "channels");
+	model_times(out, factor, what);
 }
 
 static double rate_collnet(const struct model *model, struct prediction *out)
@@ -148,6 +154,8 @@ static double rate_collnet(const struct model *model, struct prediction *out)
 double model_rate(const struct model *model, enum model_coll coll, struct prediction *out)
 {
 	int algo = out->algo;
+	const char *what;
+	double ring = model_ring_factor(coll, model->nranks, &what);
 	double raw = algo == MODEL_TREE				     ? rate_tree(model, out)
 		     : algo == MODEL_NVLS || algo == MODEL_NVLS_TREE ? rate_nvls(model, coll, out)
 		     : algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN
@@ -158,5 +166,11 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 	/* LL and LL128 add this to every 8 and 120 bytes, as NCCL counts it. */
 	if (out->proto != MODEL_SIMPLE)
 		model_nccl_terms(model, coll, algo, out->proto, out);
+	else if (algo == MODEL_TREE)
+		channels(model, .5, "1/2: up and down", out);
+	else if (algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN)
+		channels(model, 1, "", out);
+	else if (algo == MODEL_RING && model->hop == MODEL_HOP_NVLINK)
+		channels(model, ring, what, out);
 	return raw;
 }

@@ -52,7 +52,7 @@ static void show_size(const struct predict_job *job, const struct model *model,
 static void show_nodes(const struct predict_job *job, struct model *model, int nodes,
 		       struct shown *shown)
 {
-	struct predict_request request = { .proto = job->proto };
+	struct predict_request request = { .proto = job->proto, .process_gpus = job->process_gpus };
 
 	model_scale(model, nodes);
 	for (int coll = 0; coll < MODEL_COLLS; coll++) {

@@ -292,6 +292,8 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->oversubscription = change->oversubscription;
 	if (change->fabric > 0)
 		sys->fabric = (enum topo_fabric)(change->fabric - 1);
+	if (change->transport > 0)
+		sys->transport = (enum topo_transport)(change->transport - 1);
 	if (sys->nnodes > 1 && sys->nnics == 0)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "%s has no NIC: %d nodes need --nics and --nic-gbps", sys->name,

@@ -90,8 +90,8 @@ struct topo_change {
 	int nnodes, gpus, nics;
 	double nic_gbps;
 	double oversubscription;
-	int fabric; /* enum topo_fabric + 1 */
-	bool sharp; /* switch the network's reduction on */
+	int fabric, transport; /* their enums + 1 */
+	bool sharp;	       /* switch the network's reduction on */
 };
 
 /* Open a file to read. 0, or -errno with the error set, which names the file: it can't be read, is

@@ -12,7 +12,7 @@
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 
 /* How a value gets into its field of struct predict_job. */
-enum kind { FLAG, WHOLE, REAL, SIZE, TEXT, NODES, COLLS, FABRIC, ALGO, PROTO, VENDOR };
+enum kind { FLAG, WHOLE, REAL, SIZE, TEXT, NODES, COLLS, FABRIC, TRANSPORT, ALGO, PROTO, VENDOR };
 
 #define AT(field) offsetof(struct predict_job, field)
 
@@ -34,10 +34,14 @@ static const struct row {
 	{ "nics", 0, "N", "NICs per node", WHOLE, AT(change.nics) },
 	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL, AT(change.nic_gbps) },
 	{ "fabric", 0, "rail|fat-tree", "Network between nodes", FABRIC, 0 },
+	{ "transport", 0, "ib|roce|efa|slingshot|tcp", "What the NICs speak", TRANSPORT, 0 },
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)", FLAG,
 	  AT(change.sharp) },
 	{ "oversubscription", 0, "FACTOR", "Of a fat tree's uplinks, from 1 (default: 1)", REAL,
 	  AT(change.oversubscription) },
+	{ "process-gpus", 0, "N",
+	  "GPUs of one process, which launches on them in turn (default: 1)", WHOLE,
+	  AT(process_gpus) },
 	{ "algo", 0, "NAME", "Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT or P2P",
 	  ALGO, AT(algo) },
 	{ "proto", 0, "NAME", "LL, LL128 or Simple", PROTO, AT(proto) },
@@ -199,6 +203,13 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 		if (job->change.fabric == 0)
 			argp_failure(state, OUTCOME_USAGE, 0,
 				     "--fabric is rail or fat-tree, not '%s'", arg);
+		break;
+	case TRANSPORT:
+		job->change.transport = 1 + topo_transport_parse(arg);
+		if (job->change.transport == 0)
+			argp_failure(state, OUTCOME_USAGE, 0,
+				     "--transport is ib, roce, efa, slingshot or tcp, not '%s'",
+				     arg);
 		break;
 	case ALGO:
 		job->algo = model_algo_parse(arg);

@@ -114,13 +114,19 @@ static void test_bandwidths(void)
 		{ "dgx-h100", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 280.160, "NVLink" },
 		/* 721.8 * .74 / (1 + 1/8) */
 		{ "dgx-b200", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 474.784, "NVLink" },
-		/* 8 channels of 57.7, 16 ranks: * 16 / 30 */
-		{ "dgx-h100", 2, MODEL_ALL_REDUCE, MODEL_NVLS_TREE, 246.187, "channels" },
-		/* 8 * 45.5 * 128 / 254 */
-		{ "dgx-h100", 16, MODEL_ALL_REDUCE, MODEL_NVLS_TREE, 183.433, "channels" },
-		/* 370.8 / 2, the network could 392 and, from three nodes on, 196 */
-		{ "dgx-h100", 2, MODEL_ALL_REDUCE, MODEL_TREE, 185.4, "NVLink" },
-		{ "dgx-h100", 4, MODEL_ALL_REDUCE, MODEL_TREE, 185.4, "NVLink" },
+		/* 72 GPUs get no more than eight */
+		{ "gb200-nvl72", 1, MODEL_ALL_REDUCE, MODEL_NVLS, 474.784, "NVLink" },
+		/* 370.8 * .747 / (1 + 1/8) */
+		{ "dgx-h100", 2, MODEL_ALL_REDUCE, MODEL_NVLS_TREE, 246.211, "NVLink" },
+		/* NICs with two children: 392.149 / 2 */
+		{ "dgx-h100", 16, MODEL_ALL_REDUCE, MODEL_NVLS_TREE, 196.075, "NICs" },
+		/* 16 channels of 20, half up, half down; NVLink could 185.4, the network 392
+		 * and, from three nodes on, 196 */
+		{ "dgx-h100", 2, MODEL_ALL_REDUCE, MODEL_TREE, 160, "channels" },
+		{ "dgx-h100", 4, MODEL_ALL_REDUCE, MODEL_TREE, 160, "channels" },
+		/* 16 channels of 20 on Hopper, 32 of 40 on Blackwell; * 32 / 31 */
+		{ "dgx-h100", 4, MODEL_ALL_GATHER, MODEL_RING, 330.323, "channels" },
+		{ "dgx-b200", 4, MODEL_ALL_GATHER, MODEL_RING, 404.799, "NICs" },
 		/* 200 GB/s * 4096 / 4178 = 196.075, half of it */
 		{ "dgx-a100", 4, MODEL_ALL_REDUCE, MODEL_TREE, 98.0373, "NICs" },
 		/* 196.075 * 32 / 62 and * 32 / 31 */
@@ -136,9 +142,8 @@ static void test_bandwidths(void)
 		{ "geforce-4090", 1, MODEL_ALL_REDUCE, MODEL_RING, 4.57143, "host memory" },
 		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
 		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
-		/* one 200 Gb/s Slingshot NIC a GPU, four: 100 * 2048 / 2142; two nodes exchange
-		   once */
-		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 95.6116, "NICs" },
+		/* 8 channels; four Slingshot NICs could 100 * 2048 / 2142 */
+		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 80, "channels" },
 	};
 	struct prediction p;
 
@@ -182,7 +187,8 @@ static void test_p2p(void)
 }
 
 /* Nodes with 1 to 8 NICs of 100, 200 and 400 Gb/s: a ring gets what they carry, n * gbps / 8 * 4096
- * / 4178, until NVLink's 370.8 limits, however many nodes there are. */
+ * / 4178, until NVLink's 370.8 limits, however many nodes there are; from five NICs of 400 on its two channels a NIC,
+ * of 20 GB/s. */
 static void test_nics(void)
 {
 	static const double gbps[] = { 100, 200, 400 };
@@ -199,7 +205,7 @@ static void test_nics(void)
 			CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, true, &err),
 					      0);
 			UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
-				 fabs(p.alg_gbs - fmin(net, 370.8)) <= 1e-6,
+				 fabs(p.alg_gbs - fmin(net, p.channels * 20)) <= 1e-6,
 				 fabs(p.ceiling_busbw - fmin(nics * gbps[i] / 8, 450)) <= 1e-6);
 		}
 	}

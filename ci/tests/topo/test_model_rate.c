@@ -16,8 +16,8 @@ static void test_terms(void)
 		{ MODEL_BROADCAST, 1, MODEL_RING, MODEL_LL128, 3, 8e9, 331.2, "protocol LL128" },
 		/* 185.4, 196.1, 43.6, 75.8, 20.4 / 2 */
 		{ MODEL_ALL_REDUCE, 16, MODEL_TREE, MODEL_LL, 5, 1024, 10.2, "protocol LL" },
-		/* 370.8 * 8/14, no protocol */
-		{ MODEL_ALL_REDUCE, 1, MODEL_RING, MODEL_SIMPLE, 1, 8e9, 211.8857,
+		/* 370.8 * 8/14, 24 channels, no protocol */
+		{ MODEL_ALL_REDUCE, 1, MODEL_RING, MODEL_SIMPLE, 2, 8e9, 211.8857,
 		  "NVLink of a GPU" },
 		{ MODEL_SENDRECV, 2, -1, -1, 4, 8e9, 40, "channels" },
 	};

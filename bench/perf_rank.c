@@ -81,6 +81,10 @@ static int join(struct rank *r)
 		return rc;
 	if (r->choice.shared_gpu)
 		devices_share_gpu(&r->job, r->program->launch->key);
+	/* A schedule's graphs mix collectives with sends. NCCL 2.28.9 registers the buffers of both,
+	   and healthy ranks then read outside of memory (results/2026-11-23-graph-register). */
+	if (o->nfaults > 0 && o->mode == MODE_GRAPH)
+		setenv("NCCL_GRAPH_REGISTER", "0", 0);
 	if (o->split_kind != SPLIT_NONE)
 		rc = job_split(&r->job, options_color(o, r->job.rank));
 	return rc;

@@ -8,7 +8,7 @@ from case import NightCase, rows, unittest
 import compare
 import simulate
 
-RECORDED = {name: Path(__file__).with_name(f"launches-{name}.json.xz") for name in ("mpi-host",)}
+RECORDED = {name: Path(__file__).with_name(f"launches-{name}.json.xz") for name in ("mpi-host", "h200x2")}
 
 
 def total(by_size, least=0):
@@ -37,6 +37,13 @@ class Simulated(unittest.TestCase):
         self.assertEqual(few, Counter({"cannot-tell": 5}))
 
 
+    def test_h200_host(self):
+        """Two H200, seven launches against seven: 5 % is found from 32 MiB on."""
+        recorded = simulate.programs(rows.read_side(RECORDED["h200x2"]))
+        few = total(simulate.power(recorded, 48, 48, 7, 7, 0.05, seed=2), least=32 << 20)
+        self.assertGreaterEqual(few["slower"], 0.9 * few.total(), few)
+
+
 class Planted(NightCase):
     def plant(self, name, launches, factor):
         """A baseline file of these launches, all_reduce from 64 KiB slower by the factor."""
@@ -59,6 +66,14 @@ class Planted(NightCase):
         code, out = self.run_planted("mpi-host", 2)
         self.assertEqual(code, 13)
         self.assertRegex(out, r"# all_reduce 64 KiB to 512 KiB in-place stream: slower by a factor of 1\.\d+ to 2\.\d+ at")
+        self.assertNotRegex(out, "# (all_gather|reduce_scatter).*(slower|faster)")
+
+    def test_h200_host(self):
+        """A planted 5 % is found where this machine's noise permits it, and nothing where nothing was planted."""
+        self.assertEqual(self.run_planted("h200x2", 1)[0], 0)
+        code, out = self.run_planted("h200x2", 1.05)
+        self.assertEqual(code, 13)
+        self.assertRegex(out, r"# all_reduce 4 MiB to 256 MiB in-place stream: slower by 4.\d to 6.\d %")
         self.assertNotRegex(out, "# (all_gather|reduce_scatter).*(slower|faster)")
 
 

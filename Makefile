@@ -144,7 +144,7 @@ endif
 
 # Data that programs look for beside themselves.
 DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common/topo/*.csv \
-	common/topo/specs/*.json))
+	common/topo/specs/*.json)) $(BUILD)/torch_dumps.py
 
 all: $(PERF) $(PROGRAM_BIN) $(DATA) stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE)
@@ -310,7 +310,11 @@ $(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
 stale-data:
 	@rm -f $(filter-out $(DATA),$(wildcard $(BUILD)/*.json $(BUILD)/*.csv $(BUILD)/specs/*.json))
 
-$(DATA): $(BUILD)/%: common/topo/%
+$(BUILD)/torch_dumps.py: faults/evidence/torch_dumps.py
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(filter-out %.py,$(DATA)): $(BUILD)/%: common/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 

@@ -258,6 +258,38 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct align *a = ctx->align;
+	uint64_t seq = UINT64_MAX;
+	size_t n;
+
+	for (int i = 0; i < a->nranks; i++) {
+		uint64_t done;
+
+		if (!ctx->evidence->ranks[i].present) {
+			mark_culprit(&f->culprits, i);
+			continue;
+		}
+		done = calls_completed(ctx, i);
+		if (!awaits_device(ctx, i) || a->tracks[i].last != a->top || done >= a->top)
+			return false;
+		seq = done + 1 < seq ? done + 1 : seq;
+	}
+	if (seq == UINT64_MAX || f->culprits.n == 0)
+		return false;
+	f->comm = a->comm;
+	f->seq_low = f->seq_high = f->hang_seq = (int64_t)seq;
+	snprintf(f->field, sizeof(f->field), "call");
+	snprintf(f->theirs, sizeof(f->theirs), "not known");
+	common_call(ctx, &f->culprits, seq, &n, f->majority, sizeof(f->majority));
+	finding_note(
+		f, "All others made the same calls and wait in the same one: who left no evidence "
+		   "did not come to it, or its evidence is not here.");
+	finding_conclude(ctx, f, CLASS_MISSING, "inconclusive");
+	return true;
+}
+
 bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 {
 	f->class = CLASS_UNEXPLAINED;

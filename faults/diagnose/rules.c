@@ -99,6 +99,7 @@ const struct rule rules[] = {
 	  .comms = COMMS_FIRST,
 	  .remark = true,
 	  .f = remark_nobody_called },
+	{ .name = "unseen", .outcomes = ON_HANG, .comms = COMMS_EACH, .f = rule_unseen },
 	{ .name = "own data", .outcomes = ON_OTHER, .comms = COMMS_EACH, .f = rule_own_data },
 	{ .name = "settings",
 	  .outcomes = ON_HANG | ON_ERROR | ON_OTHER,

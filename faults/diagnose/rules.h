@@ -69,5 +69,6 @@ rule_fn rule_data;     /* what was received shows it */
 rule_fn rule_not_come; /* the others wait for it between calls */
 rule_fn rule_behind;   /* and a rank does not come to where the others wait for it */
 rule_fn remark_nobody_called;
+rule_fn rule_unseen;	  /* the others wait in one call, and of it nothing is known */
 rule_fn rule_uncalled;	  /* data are wrong of a call that nobody made */
 rule_fn rule_unexplained; /* a hang that no other rule explains */

@@ -5,13 +5,14 @@
 #include "base/output.h"
 #include "diagnose/diagnose.h"
 #include "evidence/evidence.h"
+#include "evidence/evidence_torch.h"
 #include "postmortem/baseline.h"
 #include "probe/probe.h"
 
 struct arguments {
 	const char **dirs; /* owned: room for all of argv */
 	size_t ndirs;
-	bool dry_run;
+	bool dry_run, torch;
 	const char *baseline;
 };
 
@@ -22,6 +23,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		arguments->dry_run = true;
+		return 0;
+	case 't':
+		arguments->torch = true;
 		return 0;
 	case 'b':
 		arguments->baseline = arg;
@@ -35,6 +39,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (arguments->ndirs == 0)
 			argp_error(state, "which evidence folder?");
+		if (arguments->torch && arguments->ndirs > 1)
+			argp_error(state, "--torch takes one folder: bring all dumps together");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -47,6 +53,7 @@ static const struct argp_option options[] = {
 	  "Compare with the healthy twin kept there (the same command with --fault=none --out DIR)",
 	  0 },
 	{ "dry-run", 'n', NULL, 0, "Print the report, write nothing", 0 },
+	{ "torch", 't', NULL, 0, "DIR holds dumps of PyTorch's Flight Recorder, one a rank", 0 },
 	{ 0 },
 };
 
@@ -61,15 +68,31 @@ static const struct argp argp = {
 	       "died, 16 diverged; 1 unreadable evidence, or too little of it, 2 usage.",
 };
 
+static int load(struct evidence *evidence, const struct arguments *arguments, struct error *err)
+{
+	int rc;
+
+	if (arguments->torch) {
+		rc = evidence_load_torch(evidence, arguments->dirs[0], err);
+		return rc < 0 || arguments->dry_run
+			       ? rc
+			       : evidence_save(evidence, arguments->dirs[0], err);
+	}
+	rc = evidence_load_all(evidence, arguments->dirs, arguments->ndirs, err);
+	if (rc < 0)
+		err->outcome = OUTCOME_USAGE; /* a folder that was named is none of this run */
+	return rc;
+}
+
 static int diagnose_folders(const struct arguments *arguments, struct error *err)
 {
 	struct evidence evidence, twin = { 0 };
 	struct diagnosis diagnosis;
 	int code = OUTCOME_INTERNAL;
 
-	if (evidence_load_all(&evidence, arguments->dirs, arguments->ndirs, err) < 0) {
-		err->outcome = OUTCOME_USAGE; /* a folder that was named is none of this run */
-		return OUTCOME_USAGE;
+	if (load(&evidence, arguments, err) < 0) {
+		code = (int)err->outcome;
+		goto out;
 	}
 	evidence.baseline = arguments->baseline;
 	if (evidence.baseline && baseline_load(&twin, evidence.baseline, &evidence, err) < 0) {

@@ -1,0 +1,25 @@
+"""ddp.py: data parallel training with gradient buckets (DistributedDataParallel)."""
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+import job
+
+
+def main():
+    j = job.Job(__doc__, bucket=4)
+    o = j.options
+    model = DistributedDataParallel(job.blocks(o.width, o.layers).to(j.device), bucket_cap_mb=o.bucket)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+
+    def step(number):
+        optimizer.zero_grad()
+        loss = model(j.data(number, o.batch, o.width)).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    j.train(step)
+
+
+if __name__ == "__main__":
+    main()

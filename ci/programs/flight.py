@@ -1,0 +1,115 @@
+"""flight.py: a small job that is broken in one known way, for PyTorch's Flight Recorder to see; `flights` starts it.
+
+Each step: an all-reduce and an all-gather of all ranks, all-reduces of both halves, sends and receives round in a ring,
+three all-reduces coalesced. At step 6 the guilty rank does its KIND.
+"""
+import os
+import signal
+import time
+
+import torch
+import torch.distributed as dist
+
+import job
+
+KINDS = ("none", "shape", "dtype", "drop", "skip", "extra", "kill", "exit0", "p2p", "half", "order", "coalesced")
+STEP = 6
+COUNT = 4 << (20 if torch.cuda.is_available() else 10)
+
+
+class Flight:
+    def __init__(self):
+        self.j = job.Job(__doc__, kind="none", guilty=2, dumps="")
+        j = self.j
+        half = j.size // 2
+        halves = [dist.new_group(list(range(half))), dist.new_group(list(range(half, j.size)))]
+        self.half = halves[j.rank >= half]
+        self.big = torch.ones(COUNT, device=j.device)
+        self.small = [torch.ones(1 << 10, device=j.device) for _ in range(3)]
+        self.all = torch.empty(COUNT * j.size, device=j.device)
+        if j.options.kind not in KINDS:
+            raise SystemExit(f"--kind is one of {' '.join(KINDS)}")
+
+    def first(self, kind):
+        """The step's first all-reduce, which the guilty rank may make otherwise."""
+        if kind == "shape":
+            dist.all_reduce(self.big[:COUNT // 2])
+        elif kind == "dtype":
+            dist.all_reduce(self.big.half())
+        elif kind == "drop":
+            time.sleep(3600)
+        elif kind == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif kind == "exit0":
+            os._exit(0)
+        elif kind == "order":
+            self.halves()
+            dist.all_reduce(self.big)
+        elif kind != "skip":
+            dist.all_reduce(self.big)
+        if kind == "extra":
+            dist.all_reduce(self.small[0])
+
+    def halves(self):
+        dist.all_reduce(self.big, group=self.half)
+
+    def ring(self, kind):
+        """Around: each sends to the next; the guilty rank leaves its send out."""
+        j = self.j
+        ops = [dist.P2POp(dist.irecv, self.small[0], (j.rank - 1) % j.size)]
+        if kind != "p2p":
+            ops.append(dist.P2POp(dist.isend, self.small[1], (j.rank + 1) % j.size))
+        for work in dist.batch_isend_irecv(ops):
+            work.wait()
+
+    def pair(self):
+        """Ungrouped: even ranks send to odd ones."""
+        j = self.j
+        if j.rank % 2 == 0 and j.rank + 1 < j.size:
+            dist.send(self.small[2], j.rank + 1)
+        elif j.rank % 2 == 1:
+            dist.recv(self.small[2], j.rank - 1)
+
+    def coalesced(self, kind):
+        if self.j.device.type == "cpu":
+            return  # gloo has no groups of calls
+        with dist._coalescing_manager(device=self.j.device, async_ops=True) as manager:
+            for x in self.small[:2 if kind == "coalesced" else 3]:
+                dist.all_reduce(x)
+        manager.wait()
+
+    def step(self, number):
+        guilty = self.j.rank == self.j.options.guilty and number == STEP
+        kind = self.j.options.kind if guilty else "none"
+        self.first(kind)
+        dist.all_gather_into_tensor(self.all, self.big)
+        if kind == "half":
+            time.sleep(3600)
+        if kind != "order":
+            self.halves()
+        self.ring(kind)
+        self.pair()
+        self.coalesced(kind)
+        self.j.sync()
+        if number == STEP and self.j.options.dumps:
+            self.dump(self.j.options.dumps)
+
+    def dump(self, to):
+        """A healthy job's dumps, both forms."""
+        from torch._C._distributed_c10d import _dump_nccl_trace, _dump_nccl_trace_json
+        with open(f"{to}{self.j.rank}", "wb") as file:
+            file.write(_dump_nccl_trace())
+        with open(f"{to}{self.j.rank}.json", "wb") as file:
+            file.write(_dump_nccl_trace_json())
+
+
+def main():
+    flight = Flight()
+    if flight.j.device.type == "cuda":
+        flight.first("none")
+        flight.j.sync()
+    flight.j.train(flight.step)
+
+
+if __name__ == "__main__":
+    main()

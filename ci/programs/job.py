@@ -1,0 +1,99 @@
+"""job.py: what the training programs share: options, the process group, the loop of steps and its figures."""
+import argparse
+import os
+import statistics
+import sys
+import time
+from datetime import timedelta
+
+try:
+    import torch
+    import torch.distributed as dist
+except ImportError:
+    sys.stderr.write("this program needs PyTorch (pip install torch)\n")
+    sys.exit(77)
+
+WARMUP = 5  # steps that are not timed
+GAUGE = 5   # timed steps that say how many fit into --seconds
+
+
+class Job:
+    """One rank: its place, its device, and what was asked for."""
+
+    def __init__(self, what, **defaults):
+        parser = argparse.ArgumentParser(description=what)
+        parser.add_argument("--seconds", type=float, default=60, help="how long to train (60)")
+        parser.add_argument("--steps", type=int, default=0, help="so many steps instead")
+        parser.add_argument("--width", type=int, default=1024, help="of a layer (1024)")
+        parser.add_argument("--layers", type=int, default=8, help="of the model (8)")
+        parser.add_argument("--batch", type=int, default=32, help="samples a rank and step (32)")
+        parser.add_argument("--timeout", type=float, default=600, help="of the process group, seconds (600)")
+        parser.add_argument("--backend", choices=("nccl", "gloo"),
+                            default="nccl" if torch.cuda.is_available() else "gloo")
+        for name, value in defaults.items():
+            parser.add_argument("--" + name, type=type(value), default=value, help=f"({value})")
+        self.options = parser.parse_args()
+        self.rank = int(os.environ.get("RANK", 0))
+        self.size = int(os.environ.get("WORLD_SIZE", 1))
+        self.device = self.place()
+        self.program = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+        dist.init_process_group(self.options.backend, rank=self.rank, world_size=self.size,
+                                timeout=timedelta(seconds=self.options.timeout))
+        torch.manual_seed(17)
+
+    def place(self):
+        """The rank's device. More ranks than GPUs share them: NCCL takes each for a host then."""
+        if self.options.backend == "gloo":
+            return torch.device("cpu")
+        local = int(os.environ.get("LOCAL_RANK", self.rank))
+        gpus = torch.cuda.device_count()
+        if int(os.environ.get("LOCAL_WORLD_SIZE", self.size)) > gpus:
+            os.environ.update(NCCL_HOSTID=f"rank{self.rank}", NCCL_NET="Socket", NCCL_SOCKET_IFNAME="lo")
+        torch.cuda.set_device(local % gpus)
+        return torch.device("cuda", local % gpus)
+
+    def sync(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def data(self, step, *shape):
+        """Synthetic samples, the same in each run, others on each rank and in each step."""
+        made = torch.Generator().manual_seed(1000 * step + self.rank)
+        return torch.randn(*shape, generator=made).to(self.device)
+
+    def count(self, step_s):
+        """How many more steps all make: the slowest rank says."""
+        if self.options.steps:
+            return max(self.options.steps - WARMUP - GAUGE, 0)
+        slowest = torch.tensor([step_s], device=self.device)
+        dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
+        return max(int(self.options.seconds / max(slowest.item(), 1e-6)) - GAUGE, 0)
+
+    def train(self, step):
+        """Calls step(number), which returns the loss, and prints what a step took."""
+        times, loss = [], None
+        last, number = WARMUP + GAUGE, 0
+        while number < last:
+            begin = time.monotonic()
+            loss = step(number)
+            self.sync()
+            times.append(time.monotonic() - begin)
+            number += 1
+            if number == WARMUP + GAUGE:
+                last += self.count(statistics.mean(times[WARMUP:]))
+        self.report(times[WARMUP:], loss)
+
+    def report(self, times, loss):
+        dist.barrier()
+        if self.rank == 0:
+            ms = sorted(1000 * t for t in times)
+            print(f"# program={self.program} ranks={self.size} device={self.device.type} steps={len(ms)} "
+                  f"mean_ms={statistics.mean(ms):.4f} median_ms={statistics.median(ms):.4f} "
+                  f"loss={float(loss) if loss is not None else 0:.6g}", flush=True)
+        dist.destroy_process_group()
+
+
+def blocks(width, layers):
+    """A stack of layers as wide as they are deep, which any of the programs can cut up."""
+    return torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.GELU())
+                                 for _ in range(layers)])

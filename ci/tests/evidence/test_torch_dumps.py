@@ -1,0 +1,270 @@
+"""test_torch_dumps.py: hang_diagnose --torch on Flight Recorder dumps that are made here from the documented format (those
+that PyTorch itself wrote are in torch_recorded.tar.xz), and on hostile, cut and foreign files."""
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
+TIME = 1795393998000000000
+
+
+class Rank:
+    """Plays one rank's calls as ProcessGroupNCCL numbers them: sequence numbers by group, op_id for each part."""
+
+    def __init__(self, rank, groups, version="2.10"):
+        self.rank, self.version, self.entries, self.seqs = rank, version, [], {}
+        self.groups = {name: ranks for name, ranks in groups.items() if rank in ranks}
+
+    def call(self, name="all_reduce", count=1000, dtype="Float", group="0", out=None, state="completed", p2p=False,
+             inside=False):
+        seq = self.seqs.setdefault(group, [0, 0, 0])
+        if not inside:
+            seq[p2p] += 1
+        seq[2] += 1
+        self.entry(name, [[count]], dtype, group, [[count if out is None else out]], state, p2p)
+        return self
+
+    def coalesced(self, calls, group="0", state="completed", p2p=False):
+        self.seqs.setdefault(group, [0, 0, 0])[p2p] += 1
+        for call in calls:
+            self.call(group=group, state="scheduled", p2p=p2p, inside=True, **call)
+        self.entry("coalesced", [], "Float", group, [], state, p2p)
+        return self
+
+    def entry(self, name, sizes, dtype, group, out, state, p2p):
+        seq, n = self.seqs[group], len(self.entries)
+        e = {"record_id": n, "pg_id": int(group), "process_group": (group, "default_pg" if group == "0" else "x"),
+             "collective_seq_id": seq[0], "p2p_seq_id": seq[1], "op_id": seq[2], "profiling_name": "nccl:" + name,
+             "time_created_ns": TIME + n * 1000000, "input_sizes": sizes, "input_dtypes": [dtype] * len(sizes),
+             "output_sizes": out, "output_dtypes": [dtype] * len(out), "state": state, "retired": state == "completed",
+             "time_discovered_started_ns": None if state == "scheduled" else TIME + n * 1000000 + 10,
+             "time_discovered_completed_ns": TIME + n * 1000000 + 20 if state == "completed" else None,
+             "timeout_ms": 8000, "is_p2p": p2p, "frames": [{"name": "step", "filename": "train.py", "line": 7}]}
+        if self.version >= "2.5":
+            e.update(thread_id="1", thread_name="python")
+        self.entries.append(e)
+
+    def dump(self, keep=None):
+        dump = {"version": self.version, "entries": self.entries[-keep:] if keep else self.entries,
+                "pg_config": {name: {"name": name, "desc": "x", "ranks": str(list(ranks))}
+                              for name, ranks in self.groups.items()},
+                "pg_status": {}}
+        if self.version >= "2.7":
+            dump["comm_lib_version"] = "2.28.9"
+        return dump
+
+
+WORLD = {"0": (0, 1, 2, 3)}
+HALVES = dict(WORLD, **{"1": (0, 1), "2": (2, 3)})
+
+
+def mixed(r, steps, half=None):
+    for step in range(steps):
+        r.call(count=1000 + step).call("_all_gather_base", 100, out=400).call(count=64, group=half or "0")
+
+
+def shape(r):
+    mixed(r, 2)
+    r.call(count=500 if r.rank == 2 else 1000, state="started").call("_all_gather_base", 100, out=400, state="scheduled")
+
+
+def dtype(r):
+    mixed(r, 2)
+    r.call(dtype="Half" if r.rank == 1 else "Float", state="started")
+
+
+def drop(r):
+    mixed(r, 2)
+    if r.rank != 3:
+        r.call(state="started")
+
+
+def skip(r):
+    mixed(r, 2)
+    if r.rank != 2:
+        r.call(count=777, state="started")
+    r.call("_all_gather_base", 100, out=400, state="scheduled" if r.rank != 2 else "started")
+    r.call("broadcast", 55, state="scheduled")
+
+
+def gone(r):
+    drop(r)
+    return r.rank != 3
+
+
+def ring(r):
+    to, of = (r.rank + 1) % 4, (r.rank - 1) % 4
+    for step in range(5):
+        r.call(count=1000 + step)
+        parts = [dict(name="recv %d<-%d" % (r.rank, of), count=10), dict(name="send %d->%d" % (r.rank, to), count=10)]
+        left = step == 4 and r.rank == 2
+        r.coalesced(parts[:1] if left else parts, p2p=True, state="completed" if step < 4 else "started")
+    r.call(count=1005, state="scheduled")
+
+
+def half(r):
+    name = "1" if r.rank < 2 else "2"
+    mixed(r, 2, name)
+    if r.rank != 3:
+        r.call(count=64, group=name, state="completed" if r.rank < 2 else "started")
+    if r.rank < 2:
+        r.call(state="started")
+
+
+def order(r):
+    name = "1" if r.rank < 2 else "2"
+    mixed(r, 2, name)
+    r.call(count=9)
+    if r.rank < 2:
+        r.call(state="started").call(count=64, group=name, state="scheduled")
+    elif r.rank == 2:
+        r.call(state="started").call(count=64, group=name, state="scheduled")
+    else:
+        r.call(count=64, group=name, state="started").call(state="scheduled")
+
+
+def parts(r):
+    mixed(r, 2)
+    r.coalesced([dict(count=n) for n in ((11, 22) if r.rank == 1 else (11, 22, 33))], state="started")
+    r.call("broadcast", 5, state="scheduled")
+
+
+def healthy(r):
+    mixed(r, 3, "1" if r.rank < 2 else "2")
+    r.call("alltoall_base", 10 + r.rank, out=20 - r.rank).call("reduce", 8).call("nothing_known", 3)
+
+
+# what was played, in which groups; and the verdict: outcome, class, ranks, comm, seq
+PLAYED = [
+    (shape, WORLD, "hang", "mismatch", "2", 0, 7), (dtype, WORLD, "hang", "mismatch", "1", 0, 7),
+    (drop, WORLD, "hang", "missing-call", "3", 0, 7), (skip, WORLD, "hang", "skipped-call", "2", 0, 7),
+    (half, HALVES, "hang", "missing-call", "3", 1, 3), (order, HALVES, "hang", "order-cycle", "3", None, None),
+    (ring, WORLD, "hang", "p2p-unmatched", "2", 0, None), (parts, WORLD, "hang", "skipped-call", "1", 0, 9),
+    (gone, WORLD, "hang", "missing-call", "3", 0, 7), (healthy, HALVES, "ok", "ok", "-", None, None),
+]
+
+
+class Dumps(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def put(self, name, data):
+        with open(os.path.join(self.dir, name), "wb") as file:
+            file.write(data if type(data) is bytes else pickle.dumps(data, protocol=2))
+
+    def play(self, play, groups=WORLD, version="2.10", keep=None, form="pickle"):
+        for rank in range(4):
+            r = Rank(rank, groups, version)
+            if play(r) is not False:
+                dump = r.dump(keep)
+                self.put("nccl_trace_rank_%d" % rank, dump if form == "pickle" else json.dumps(dump).encode())
+
+    def diagnose(self, *options, path=None):
+        """Exit code, verdict (None: none), what was printed."""
+        env = dict(os.environ, **({"PATH": path} if path else {}))
+        done = subprocess.run([os.path.join(BUILD, "hang_diagnose"), "--torch", *options, self.dir], env=env,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+        verdict = os.path.join(self.dir, "verdict.json")
+        if not os.path.exists(verdict):
+            return done.returncode, None, done.stdout
+        with open(verdict) as file:
+            return done.returncode, json.load(file), done.stdout
+
+    def check(self, want, what):
+        code, verdict, text = self.diagnose()
+        found = [verdict[k] for k in ("outcome", "class", "ranks")] if verdict else None
+        self.assertEqual(found, list(want[:3]), what + "\n" + text)
+        for key, value in zip(("comm", "seq_low"), want[3:]):
+            if value is not None:
+                self.assertEqual(verdict[key], value, what + "\n" + text)
+        return text
+
+    def test_played(self):
+        for play, groups, *want in PLAYED:
+            for version, form in (("2.4", "pickle"), ("2.10", "pickle"), ("2.10", "json")):
+                with self.subTest(play=play.__name__, version=version, form=form):
+                    self.setUp()
+                    self.play(play, groups, version, form=form)
+                    text = self.check(want, play.__name__)
+                    self.assertIn("are not recorded", text)
+                    self.assertNotIn("float sum", text)
+
+    def test_wrapped(self):
+        """Of a ring that has wrapped calls keep their numbers; ranks whose rings begin elsewhere are compared all the same."""
+        for rank in range(4):
+            r = Rank(rank, WORLD)
+            mixed(r, 20)
+            if rank != 3:
+                r.call(state="started")
+            self.put("rank_%d" % rank, r.dump(keep=12 + rank))
+        self.check(("hang", "missing-call", "3", 0, 61), "wrapped")
+
+    def test_kept(self):
+        """What was read lies there as hangar's own evidence; --dry-run leaves nothing, and finds the same."""
+        self.play(drop)
+        code, verdict, text = self.diagnose("-n")
+        self.assertEqual((code, verdict, sorted(os.listdir(self.dir))[0]), (10, None, "nccl_trace_rank_0"))
+        self.assertEqual(len(os.listdir(self.dir)), 4)
+        self.check(("hang", "missing-call", "3"), "torch")
+        self.assertIn("train.py:7", open(os.path.join(self.dir, "postmortem.md")).read())
+        for rank in range(4):
+            os.remove(os.path.join(self.dir, "nccl_trace_rank_%d" % rank))
+        done = subprocess.run([os.path.join(BUILD, "hang_diagnose"), "-n", self.dir], stdout=subprocess.PIPE)
+        self.assertEqual((done.returncode, b"missing-call" in done.stdout), (10, True))
+
+    def test_hostile(self):
+        """What is no data is never executed; what is cut, foreign or no file is left out, and said."""
+        mark = os.path.join(self.dir, "executed")
+
+        class Call:
+            def __reduce__(self):
+                return os.system, ("touch " + mark,)
+
+        loop = []
+        loop.append(loop)
+        whole = Rank(3, WORLD).call().dump()
+        cut = pickle.dumps(whole, protocol=2)
+        for n, (data, said) in enumerate((
+                (pickle.dumps(dict(whole, more=Call()), protocol=2), "more than data"), (cut[:len(cut) // 2], "cut off"),
+                (b"", "cut off"), (b"{\"entries\": [", "cut off"), (b"\x80\x02r\xff\xff\xff\x7f.", "cut off"),
+                (b"\x7fELF and more", "cut off"), (pickle.dumps([1]), "no Flight Recorder dump"),
+                (pickle.dumps({"entries": loop}), "no name"), (pickle.dumps({"entries": 7}), "no list"),
+                (pickle.dumps({"version": "2.10", "entries": [{"process_group": "0"}]}), "no name"),
+                (pickle.dumps({"version": 9, "pg_config": {1: 2, "0": {"ranks": loop}}, "entries": [dict(
+                    whole["entries"][0], input_sizes=[[-1]])]}), "sizes"))):
+            with self.subTest(said=said, n=n):
+                self.setUp()
+                self.play(drop)
+                self.put("nccl_trace_rank_3", data)
+                text = self.check(("hang", "missing-call", "3"), "hostile")
+                self.assertIn(said, text)
+                self.assertIn("inconclusive", text)
+                self.assertFalse(os.path.exists(mark))
+        self.put("nccl_trace_rank_3", dict(whole, entries=[dict(whole["entries"][0], profiling_name="nccl:x\x1b[31m",
+                                                                process_group=("0", "\n"), frames=[loop, {}])]))
+        self.assertNotIn("\x1b", self.diagnose()[2])
+
+    def test_refused(self):
+        """Nothing there, dumps of two jobs, several folders, no python3: one line, and the exit code says which."""
+        self.assertEqual(self.diagnose()[:2], (2, None))
+        os.mkfifo(os.path.join(self.dir, "rank_0"))
+        self.assertEqual(self.diagnose()[:2], (2, None))
+        self.play(drop)
+        self.put("nccl_trace_rank_7", Rank(7, {"0": tuple(range(8))}).call().dump())
+        code, verdict, text = self.diagnose()
+        self.assertEqual((code, verdict, text.count("\n")), (2, None, 1))
+        self.assertIn("different jobs", text)
+        self.assertEqual(self.diagnose(self.dir)[0], 2)
+        code, verdict, text = self.diagnose(path="/nonexistent")
+        self.assertEqual((code, verdict, text.count("\n")), (77, None, 1))
+        self.assertIn("python3", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,331 @@
+"""torch_dumps.py: PyTorch Flight Recorder dumps in a folder, as lines for evidence_torch.c.
+
+    python3 -I torch_dumps.py DIR COMMUNICATORS
+
+Pickles are read as data: whatever names a class or a function is refused, so nothing in a file is executed, and memory
+is bounded. A dump says what its rank called, in which process group, and what of it completed. It does not say reduction
+operator, root or stream: these are left out, and nobody compares them. Exit 0, or 1 with an "error" line.
+"""
+import json
+import os
+import pickle
+import re
+import resource
+import stat
+import sys
+import zlib
+
+MEMORY = 4 << 30       # for all of it: a hostile pickle may ask for any amount
+FILE_BYTES = 256 << 20
+ENTRIES = 1 << 17      # a ring has 2000
+RANKS = 1 << 18
+FRAMES = 24
+KEYS = {"entries", "version", "pg_config"}
+
+# In the order of enum call_kind and enum dtype.
+KINDS = "AllReduce AllGather ReduceScatter Broadcast Reduce AlltoAll AlltoAllv Gather Scatter Send Recv".split()
+DTYPES = ("Char", "Byte Bool", "Int", "UInt32", "Long", "UInt64", "Half", "Float ComplexFloat", "Double ComplexDouble",
+          "BFloat16", "Float8_e4m3fn", "Float8_e5m2")
+DTYPE = {name: i for i, names in enumerate(DTYPES) for name in names.split()}
+
+# PyTorch's names (after "nccl:") by NCCL's kind, and the tensors that say its count, which is one rank's. The amounts of
+# an all-to-all may differ by right, and its parts are not recorded.
+NAMES = (
+    ("AllReduce", "input", "all_reduce all_reduce_barrier all_reduce_coalesced allreduce allreduce_coalesced barrier"),
+    ("AllGather", "input", "all_gather _all_gather_base all_gather_into_tensor_coalesced allgather"),
+    ("ReduceScatter", "output", "reduce_scatter _reduce_scatter_base reduce_scatter_tensor_coalesced"),
+    ("Broadcast", "input", "broadcast _broadcast_oop"), ("Reduce", "input", "reduce _reduce_oop"),
+    ("AlltoAllv", None, "all_to_all alltoall all_to_all_single alltoall_base all_to_allv"),
+    ("Gather", "input", "gather"), ("Scatter", "output", "scatter"), ("Send", "any", "send"), ("Recv", "any", "recv"))
+CALLS = {name: (KINDS.index(kind), tensors) for kind, tensors, names in NAMES for name in names.split()}
+
+
+class Data(pickle.Unpickler):
+    """Dictionaries, lists, tuples, texts and numbers, and nothing that has a name."""
+
+    def find_class(self, module, name):
+        raise pickle.UnpicklingError("names %.40s.%.40s, which is more than data" % (module, name))
+
+
+class Unsound(Exception):
+    pass
+
+
+def say(*words):
+    text = " ".join(str(word) for word in words)
+    print("".join(c if " " <= c <= "~" else "?" for c in text))
+
+
+def number(value, low=0, high=(1 << 62)):
+    return value if type(value) is int and low <= value <= high else None
+
+
+def texts(value):
+    return [x for x in value if type(x) is str] if type(value) in (list, tuple) else []
+
+
+def elements(sizes):
+    """Of all tensors of a call; None where their sizes are not sound."""
+    total = 0
+    for size in sizes if type(sizes) in (list, tuple) else []:
+        one = 1
+        for n in size if type(size) in (list, tuple) else [None]:
+            if number(n, 0, 1 << 48) is None:
+                return None
+            one = min(one * n, 1 << 60)
+        total += one
+    return total
+
+
+# ---- files ----
+
+def load(path):
+    """One dump as a dictionary of which nothing is sound yet."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as file:
+        there = os.fstat(fd)
+        if not stat.S_ISREG(there.st_mode) or there.st_size > FILE_BYTES:
+            raise Unsound("is no file of a sensible size")
+        head = file.read(1)
+        file.seek(0)
+        try:
+            dump = json.loads(file.read().decode()) if head == b"{" else Data(file).load()
+        except MemoryError:
+            raise Unsound("asks for too much memory") from None
+        except Exception as e:  # whatever hostile bytes make of the unpickler
+            raise Unsound("is cut off or no dump (%.80s)" % str(e)) from None
+    if type(dump) is not dict or not KEYS & set(k for k in dump if type(k) is str):
+        raise Unsound("is no Flight Recorder dump")
+    return dump
+
+
+def find(folder):
+    """Files by rank: a dump's name ends with the rank. Of several for one rank the newest, pickles first."""
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        match = re.match(r"(?!rank-\d)(.*?)(\d{1,6})(\.json|\.pickle|\.pkl)?$", name)
+        path = os.path.join(folder, name)
+        if match and int(match.group(2)) < RANKS and os.path.isfile(path):
+            key = (match.group(3) != ".json", os.stat(path).st_mtime)
+            found.setdefault(int(match.group(2)), []).append((key, name))
+    return {rank: sorted(files, reverse=True) for rank, files in found.items()}
+
+
+# ---- what a dump says ----
+
+class Call:
+    """One entry that is a call, with its group's key."""
+
+    def __init__(self, entry):
+        name = entry.get("profiling_name")
+        group = entry.get("process_group")
+        match = re.match(r"(?:(\w+):)?(\w+)(?: (\d+)(->|<-)(\d+))?", name if type(name) is str else "")
+        if not match or len(texts(group)) < 1:
+            raise Unsound("an entry has no name or no group")
+        self.library, self.name = match.group(1) or "", match.group(2)
+        self.group = texts(group)[0][:60]
+        self.place = int(match.group(3)) if match.group(3) else None
+        self.peer = int(match.group(5)) if match.group(5) and len(match.group(5)) < 7 else -1
+        self.seqs = tuple(number(entry.get(k)) or 0 for k in ("collective_seq_id", "p2p_seq_id"))
+        self.paired = entry.get("is_p2p") is True
+        self.op = number(entry.get("op_id"), 0, 1 << 40) or 0
+        self.record = number(entry.get("record_id"), 0, 1 << 40) or 0
+        self.created, self.started, self.ended = (
+            number(entry.get(k)) or 0
+            for k in ("time_created_ns", "time_discovered_started_ns", "time_discovered_completed_ns"))
+        self.state = entry.get("state")
+        if self.library == "gloo" and entry.get("retired") is True:
+            self.state, self.ended = "completed", self.ended or self.created
+        self.kind, tensors = CALLS.get(self.name, (None, None))
+        self.count = self.counted(entry, tensors)
+        dtypes = texts(entry.get("input_dtypes")) + texts(entry.get("output_dtypes"))
+        self.dtype = DTYPE.get(dtypes[0] if dtypes else "")
+        self.dtypes = " ".join(dtypes)[:30]
+        self.frames = entry.get("frames")
+        self.alone = True
+
+    def counted(self, entry, tensors):
+        n = {key: elements(entry.get(key + "_sizes")) for key in ("input", "output")}
+        if None in n.values():
+            raise Unsound("an entry's sizes are none")
+        if tensors is None:
+            return 0  # an uneven all-to-all's amounts differ by right, and its parts are not recorded
+        times = 2 if "ComplexFloat" in texts(entry.get("input_dtypes")) + texts(entry.get("output_dtypes")) else 1
+        return times * ((n["input"] or n["output"]) if tensors == "any" else n[tensors])
+
+    def key(self):
+        return self.group, self.seqs, self.paired
+
+
+def calls_of(dump, rank, unknown):
+    """The rank's calls, oldest first. What ends a coalesced group says what became of its parts."""
+    entries = dump.get("entries", [])
+    if type(entries) is not list or len(entries) > ENTRIES:
+        raise Unsound("has no list of entries")
+    calls, groups = [], {}
+    for entry in entries:
+        call = Call(entry if type(entry) is dict else {})
+        groups.setdefault(call.key(), []).append(call)
+        if call.name == "coalesced":
+            for part in groups.pop(call.key()):
+                part.state, part.started, part.ended = call.state, call.started, call.ended
+                part.alone = False
+        elif call.kind is None or call.dtype is None:
+            unknown.add("%s of %s" % (call.name[:30], call.dtypes))
+        else:
+            calls.append(call)
+    return calls
+
+
+class Dump:
+    def __init__(self, path, rank, unknown):
+        whole = load(path)
+        self.calls = calls_of(whole, rank, unknown)
+        self.library = whole.get("comm_lib_version") or whole.get("nccl_version") or ""
+        self.version = whole.get("version")
+        self.groups = {}  # name -> its ranks, None: not told
+        config = whole.get("pg_config")
+        for name, told in config.items() if type(config) is dict else ():
+            ranks = told.get("ranks") if type(told) is dict else None
+            ranks = re.findall(r"\d{1,6}", ranks) if type(ranks) is str else ranks if type(ranks) is list else []
+            members = tuple(int(r) for r in ranks if str(r).isdigit() and int(r) < RANKS)
+            if type(name) is str and members and rank in members:
+                self.groups[name[:60]] = members
+        for call in self.calls:
+            self.groups.setdefault(call.group, None)
+
+
+# ---- all dumps together ----
+
+def members(dumps):
+    """The job's groups as (name, ranks). Where nobody told a group's ranks, they are those that called on it."""
+    callers = {}
+    for rank, dump in sorted(dumps.items()):
+        for name in dump.groups:
+            callers.setdefault(name, []).append(rank)
+    for dump in dumps.values():
+        for name, ranks in dump.groups.items():
+            dump.groups[name] = ranks or tuple(callers[name])
+    return {(name, ranks) for dump in dumps.values() for name, ranks in dump.groups.items()}
+
+
+def communicators(groups, nranks, most):
+    """A number for each group, such that no rank is in two of one number; 0 is for all ranks. None: too many."""
+    taken, given = {}, {}
+    for key in sorted(groups, key=lambda k: (-len(k[1]), len(k[0]), k)):
+        whole = key[1] == tuple(range(nranks))
+        comm = next((c for c in range(0 if whole else 1, most) if not taken.get(c, set()) & set(key[1])), None)
+        if comm is not None:
+            taken.setdefault(comm, set()).update(key[1])
+        given[key] = comm
+    return given
+
+
+def streams(calls):
+    """A stream for each call that has not completed. Which it was is not recorded, but what has started stands behind
+    nothing: it is on a stream of its group's own; what has not stands behind the one before it."""
+    last, seen = 0, set()
+    for call in calls:
+        call.stream = 0
+        if call.state == "completed":
+            continue
+        if call.state == "started" and seen - {call.comm}:
+            last = 1 + call.comm
+        call.stream = last
+        seen.add(call.comm)
+
+
+def tell_rank(rank, dump, given, newest):
+    calls = [c for c in dump.calls if given[c.group, dump.groups[c.group]] is not None]
+    seqs = {}
+    for call in calls:
+        call.comm = given[call.group, dump.groups[call.group]]
+        call.seq = seqs.get(call.comm, max(call.op - 1, 0) if call.op > 1 and call.record else 0) + 1
+        seqs[call.comm] = call.seq
+    streams(calls)
+    base = max([c.seq - i - 1 for i, c in enumerate(calls)] + [0])
+    say("rank", rank, base, newest)
+    for (name, ranks) in sorted(dump.groups.items()):
+        if given[name, ranks] is not None:
+            same = zlib.crc32(repr((name, ranks)).encode()) + 1
+            say("comm", given[name, ranks], ranks.index(rank) if rank in ranks else -1, len(ranks), same)
+    for c in calls:
+        say("call", c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"),
+            int(c.alone), c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0)
+    tell_frames(calls)
+
+
+def tell_frames(calls):
+    """Where the program made the first call that has not completed, else the last one."""
+    pending = [c for c in calls if c.state != "completed"]
+    call = pending[0] if pending else calls[-1] if calls else None
+    if call is None or type(call.frames) is not list:
+        return
+    say("stack", "Python, at the %s call, %s %d of communicator %d (group %s):" %
+        ("first pending" if pending else "last", KINDS[call.kind], call.seq, call.comm, call.group))
+    for i, frame in enumerate(f for f in call.frames[:FRAMES] if type(f) is dict):
+        say("stack", "#%d %.80s (%.200s:%s)" % (i, frame.get("name"), frame.get("filename"), frame.get("line")))
+
+
+def read(folder):
+    """Dumps by rank, what is wrong with ranks that have files and no dump, and calls that are not known here."""
+    dumps, remarks, unknown = {}, [], set()
+    for rank, files in sorted(find(folder).items()):
+        wrong = []
+        while rank not in dumps and files:
+            name = files.pop(0)[1]
+            try:
+                dumps[rank] = Dump(os.path.join(folder, name), rank, unknown)
+            except (Unsound, OSError) as e:
+                wrong.append("%.60s %s." % (name, e))
+        remarks += [] if rank in dumps else wrong[:1]
+    return dumps, remarks, unknown
+
+
+def one_job(dumps):
+    """Two dumps that both know a group of all ranks must agree about it: older jobs leave theirs in the same place."""
+    worlds = {}
+    for rank, dump in sorted(dumps.items()):
+        world = dump.groups.get("0")
+        if world:
+            worlds.setdefault(world, rank)
+    return sorted(worlds.items())
+
+
+def main():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        dumps, remarks, unknown = read(sys.argv[1])
+    except OSError as e:
+        say("error", "cannot be read:", e.strerror)
+        return 1
+    worlds = one_job(dumps)
+    if not dumps or len(worlds) > 1:
+        say("error", "holds no Flight Recorder dump%s" % (": " + remarks[0] if remarks else "") if not dumps else
+            "holds dumps of different jobs: rank %d's had %d ranks, rank %d's %d" %
+            (worlds[0][1], len(worlds[0][0]), worlds[1][1], len(worlds[1][0])))
+        return 1
+    told = [r for d in dumps.values() for ranks in d.groups.values() for r in ranks or ()]
+    nranks = max(list(dumps) + told) + 1
+    groups = members(dumps)
+    given = communicators(groups, nranks, int(sys.argv[2]))
+    newest = max([0] + [max(c.created, c.ended) for d in dumps.values() for c in d.calls])
+    library = next((d.library for d in dumps.values() if type(d.library) is str and d.library), "")
+    gloo = any(c.library == "gloo" for d in dumps.values() for c in d.calls)
+    say("ranks", nranks, int(bool(told)), "gloo" if gloo else "NCCL", library or "(version not recorded)")
+    say("remark", "From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded.")
+    for remark in remarks[:4]:
+        say("remark", remark)
+    if unknown:
+        say("remark", "Calls that are not known here are left out: %s." % ", ".join(sorted(unknown)[:4]))
+    left = sorted(k[0] for k in given if given[k] is None)
+    if left:
+        say("remark", "%d process groups of %d are left out, there is no room: %.60s." % (len(left), len(given), ", ".join(left)))
+    for rank, dump in sorted(dumps.items()):
+        tell_rank(rank, dump, given, newest)
+    say("end")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -74,6 +74,8 @@ void note_rank(const struct rule_ctx *ctx, struct finding *f, int rank, const ch
 	int number = rank_number(ctx->evidence, rank);
 	char how[64], doing[64] = "";
 
+	if (!r->present)
+		return; /* which is said of all such ranks at once */
 	if (r->view.process == PROCESS_ALIVE && r->syscall[0])
 		snprintf(doing, sizeof(doing), " in system call %s", r->syscall);
 	else if (r->view.process == PROCESS_ALIVE && r->cpu_share >= 0)

@@ -272,7 +272,7 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 			continue;
 		}
 		done = calls_completed(ctx, i);
-		if (!awaits_device(ctx, i) || a->tracks[i].last != a->top || done >= a->top)
+		if (!awaits_device(ctx, i) || done >= a->tracks[i].last)
 			return false;
 		seq = done + 1 < seq ? done + 1 : seq;
 	}

@@ -45,14 +45,16 @@ static bool read_rank(struct player *p, const char *line)
 {
 	struct record_header *h = &p->memory->header;
 	uint64_t before;
-	int number;
+	int number, present;
 
 	end_rank(p);
-	if (sscanf(line, "%d %" SCNu64 " %" SCNu64, &number, &before, &p->newest_ns) != 3 ||
-	    number < 0 || number >= p->e->nranks || p->e->ranks[number].present)
+	if (sscanf(line, "%d %" SCNu64 " %" SCNu64 " %d", &number, &before, &p->newest_ns,
+		   &present) != 4 ||
+	    number < 0 || number >= p->e->nranks || p->e->ranks[number].recorder)
 		return false;
 	p->rank = &p->e->ranks[number];
-	p->rank->present = p->rank->remote = true;
+	p->rank->present = present; /* else only others say anything of it */
+	p->rank->remote = true;
 	memset(p->memory, 0, sizeof(*p->memory));
 	memcpy(h, &p->blank, sizeof(*h));
 	h->rank = number;

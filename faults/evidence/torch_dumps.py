@@ -127,7 +127,6 @@ class Call:
         self.place = int(match.group(3)) if match.group(3) else None
         self.peer = int(match.group(5)) if match.group(5) and len(match.group(5)) < 7 else -1
         self.seqs = tuple(number(entry.get(k)) or 0 for k in ("collective_seq_id", "p2p_seq_id"))
-        self.paired = entry.get("is_p2p") is True
         self.op = number(entry.get("op_id"), 0, 1 << 40) or 0
         self.record = number(entry.get("record_id"), 0, 1 << 40) or 0
         self.created, self.started, self.ended = (
@@ -154,7 +153,7 @@ class Call:
         return times * ((n["input"] or n["output"]) if tensors == "any" else n[tensors])
 
     def key(self):
-        return self.group, self.seqs, self.paired
+        return self.group, self.seqs
 
 
 def calls_of(dump, rank, unknown):
@@ -244,15 +243,19 @@ def tell_rank(rank, dump, given, newest):
         seqs[call.comm] = call.seq
     streams(calls)
     base = max([c.seq - i - 1 for i, c in enumerate(calls)] + [0])
-    say("rank", rank, base, newest)
-    for (name, ranks) in sorted(dump.groups.items()):
-        if given[name, ranks] is not None:
-            same = zlib.crc32(repr((name, ranks)).encode()) + 1
-            say("comm", given[name, ranks], ranks.index(rank) if rank in ranks else -1, len(ranks), same)
+    say("rank", rank, base, newest, 1)
+    tell_groups(rank, dump.groups.items(), given)
     for c in calls:
         say("call", c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"),
             int(c.alone), c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0)
     tell_frames(calls)
+
+
+def tell_groups(rank, groups, given):
+    for key in sorted(groups):
+        if given[key] is not None:
+            place = key[1].index(rank) if rank in key[1] else -1
+            say("comm", given[key], place, len(key[1]), zlib.crc32(repr(key).encode()))
 
 
 def tell_frames(calls):
@@ -323,6 +326,10 @@ def main():
         say("remark", "%d process groups of %d are left out, there is no room: %.60s." % (len(left), len(given), ", ".join(left)))
     for rank, dump in sorted(dumps.items()):
         tell_rank(rank, dump, given, newest)
+    for rank in range(nranks):
+        if rank not in dumps:  # what others say of it
+            say("rank", rank, 0, newest, 0)
+            tell_groups(rank, [key for key in given if rank in key[1]], given)
     say("end")
     return 0
 

@@ -42,7 +42,7 @@ static size_t collect_claims(const struct evidence *e, uint32_t comm, struct cla
 	for (int i = 0; i < e->nranks; i++) {
 		const struct record_header *h = e->ranks[i].recorder;
 
-		if (e->ranks[i].present && h && h->inits[comm].state != RECORD_COMM_NONE)
+		if (h && h->inits[comm].state != RECORD_COMM_NONE)
 			claims[n++] = (struct claim){ .id = h->inits[comm].id,
 						      .place = h->inits[comm].rank,
 						      .nranks = h->inits[comm].nranks,

@@ -144,7 +144,7 @@ endif
 
 # Data that programs look for beside themselves.
 DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common/topo/*.csv \
-	common/topo/specs/*.json)) $(BUILD)/torch_dumps.py
+	common/topo/specs/*.json))
 
 all: $(PERF) $(PROGRAM_BIN) $(DATA) stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE)
@@ -245,6 +245,7 @@ $(BUILD)/obj/%.o: %.c $(FLAGS)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/common/machine/health.o: common/machine/health_rules.txt
+$(BUILD)/obj/faults/evidence/evidence_torch.o: faults/evidence/torch_dumps.py
 $(BUILD)/obj/faults/diagnose/meaning.o: faults/diagnose/meanings.txt
 
 $(BUILD)/obj/%.cu.o: %.cu $(FLAGS)
@@ -310,11 +311,7 @@ $(FUZZ): $(BUILD)/fuzz/%: $(BUILD)/obj/ci/fuzz/%.o $(LIB)
 stale-data:
 	@rm -f $(filter-out $(DATA),$(wildcard $(BUILD)/*.json $(BUILD)/*.csv $(BUILD)/specs/*.json))
 
-$(BUILD)/torch_dumps.py: faults/evidence/torch_dumps.py
-	@mkdir -p $(@D)
-	$(Q)cp $< $@
-
-$(filter-out %.py,$(DATA)): $(BUILD)/%: common/topo/%
+$(DATA): $(BUILD)/%: common/topo/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 

@@ -1,7 +1,7 @@
 """flight.py: a small job that is broken in one known way, for PyTorch's Flight Recorder to see; `flights` starts it.
 
-Each step: an all-reduce and an all-gather of all ranks, all-reduces of both halves, sends and receives round in a ring,
-three all-reduces coalesced. At step 6 the guilty rank does its KIND.
+Each step: an all-reduce and an all-gather of all ranks, all-reduces of both halves; and but for --plain 1 sends and receives
+round in a ring, in pairs, and three all-reduces coalesced. At step --at the guilty rank does its --bug.
 """
 import os
 import signal
@@ -13,29 +13,26 @@ import torch.distributed as dist
 import job
 
 KINDS = ("none", "shape", "dtype", "drop", "skip", "extra", "kill", "exit0", "p2p", "half", "order", "coalesced")
-STEP = 6
-COUNT = 4 << (20 if torch.cuda.is_available() else 10)
 
 
 class Flight:
     def __init__(self):
-        self.j = job.Job(__doc__, kind="none", guilty=2, dumps="")
+        self.j = job.Job(__doc__, KINDS, dumps="", count=4 << (20 if torch.cuda.is_available() else 10), plain=0)
         j = self.j
         half = j.size // 2
         halves = [dist.new_group(list(range(half))), dist.new_group(list(range(half, j.size)))]
         self.half = halves[j.rank >= half]
-        self.big = torch.ones(COUNT, device=j.device)
+        self.count = j.options.count
+        self.big = torch.ones(self.count, device=j.device)
         self.small = [torch.ones(1 << 10, device=j.device) for _ in range(3)]
-        self.all = torch.empty(COUNT * j.size, device=j.device)
-        if j.options.kind not in KINDS:
-            raise SystemExit(f"--kind is one of {' '.join(KINDS)}")
+        self.all = torch.empty(self.count * j.size, device=j.device)
 
     def first(self, kind):
         """The step's first all-reduce, which the guilty rank may make otherwise."""
         if kind == "shape":
-            dist.all_reduce(self.big[:COUNT // 2])
+            dist.all_reduce(self.big[:1 << 10])
         elif kind == "dtype":
-            dist.all_reduce(self.big.half())
+            dist.all_reduce(self.big.to(torch.uint8))
         elif kind == "drop":
             time.sleep(3600)
         elif kind == "kill":
@@ -79,20 +76,21 @@ class Flight:
         manager.wait()
 
     def step(self, number):
-        guilty = self.j.rank == self.j.options.guilty and number == STEP
-        kind = self.j.options.kind if guilty else "none"
+        o = self.j.options
+        kind = o.bug if self.j.guilty and number == o.at else "none"
         self.first(kind)
         dist.all_gather_into_tensor(self.all, self.big)
         if kind == "half":
             time.sleep(3600)
         if kind != "order":
             self.halves()
-        self.ring(kind)
-        self.pair()
-        self.coalesced(kind)
+        if not o.plain:
+            self.ring(kind)
+            self.pair()
+            self.coalesced(kind)
         self.j.sync()
-        if number == STEP and self.j.options.dumps:
-            self.dump(self.j.options.dumps)
+        if number == o.at and o.dumps:
+            self.dump(o.dumps)
 
     def dump(self, to):
         """A healthy job's dumps, both forms."""

@@ -20,7 +20,7 @@ def main():
             y = y / j.size
         out.copy_(y)
 
-    replay = capture(work) if j.device.type == "cuda" else work
+    replay = capture(j, work) if j.device.type == "cuda" else work
 
     def step(number):
         x.copy_(j.data(number, o.batch, o.width))
@@ -32,7 +32,7 @@ def main():
     j.train(step)
 
 
-def capture(work):
+def capture(j, work):
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -43,6 +43,7 @@ def capture(work):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         work()
+    j.closing.append(graph.reset)
     return graph.replay
 
 

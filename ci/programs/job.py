@@ -1,6 +1,7 @@
 """job.py: what the training programs share: options, the process group, the loop of steps and its figures."""
 import argparse
 import os
+import signal
 import statistics
 import sys
 import time
@@ -13,6 +14,7 @@ except ImportError:
     sys.stderr.write("this program needs PyTorch (pip install torch)\n")
     sys.exit(77)
 
+BUGS = ("none", "shape", "dtype", "drop", "kill", "exit0", "oom")
 WARMUP = 5  # steps that are not timed
 GAUGE = 5   # timed steps that say how many fit into --seconds
 
@@ -20,7 +22,7 @@ GAUGE = 5   # timed steps that say how many fit into --seconds
 class Job:
     """One rank: its place, its device, and what was asked for."""
 
-    def __init__(self, what, **defaults):
+    def __init__(self, what, bugs=BUGS, **defaults):
         parser = argparse.ArgumentParser(description=what)
         parser.add_argument("--seconds", type=float, default=60, help="how long to train (60)")
         parser.add_argument("--steps", type=int, default=0, help="so many steps instead")
@@ -30,12 +32,18 @@ class Job:
         parser.add_argument("--timeout", type=float, default=600, help="of the process group, seconds (600)")
         parser.add_argument("--backend", choices=("nccl", "gloo"),
                             default="nccl" if torch.cuda.is_available() else "gloo")
+        parser.add_argument("--bug", choices=bugs, default="none", help="of the --guilty rank in step --at")
+        parser.add_argument("--guilty", type=int, default=-1, help="rank (the last)")
+        parser.add_argument("--at", type=int, default=20, help="step of the bug (20)")
         for name, value in defaults.items():
             parser.add_argument("--" + name, type=type(value), default=value, help=f"({value})")
         self.options = parser.parse_args()
         self.rank = int(os.environ.get("RANK", 0))
         self.size = int(os.environ.get("WORLD_SIZE", 1))
         self.device = self.place()
+        self.closing = []
+        self.bugs = bugs
+        self.guilty = self.rank == self.options.guilty % self.size
         self.program = os.path.splitext(os.path.basename(sys.argv[0]))[0]
         dist.init_process_group(self.options.backend, rank=self.rank, world_size=self.size,
                                 timeout=timedelta(seconds=self.options.timeout))
@@ -61,6 +69,24 @@ class Job:
         made = torch.Generator().manual_seed(1000 * step + self.rank)
         return torch.randn(*shape, generator=made).to(self.device)
 
+    def bug(self, bug):
+        """All ranks sum up figures, as training scripts do now and then; what the guilty one does is the bug."""
+        figures = torch.ones(1 << 22, device=self.device)
+        if bug == "drop":
+            time.sleep(3600)
+        elif bug == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif bug == "exit0":
+            os._exit(0)
+        elif bug == "oom":  # until the memory cgroup's limit ends it
+            held = [bytearray(1 << 26) for _ in range(1 << 14)]
+            time.sleep(len(held))
+        elif bug == "shape":
+            figures = figures[:1 << 10]
+        elif bug == "dtype":
+            figures = figures.to(torch.uint8)
+        dist.all_reduce(figures)
+
     def count(self, step_s):
         """How many more steps all make: the slowest rank says."""
         if self.options.steps:
@@ -74,6 +100,8 @@ class Job:
         times, loss = [], None
         last, number = WARMUP + GAUGE, 0
         while number < last:
+            if number == self.options.at and self.options.bug != "none" and self.bugs is BUGS:
+                self.bug(self.options.bug if self.guilty else "none")
             begin = time.monotonic()
             loss = step(number)
             self.sync()
@@ -85,6 +113,8 @@ class Job:
 
     def report(self, times, loss):
         dist.barrier()
+        for close in self.closing:  # NCCL's destroy waits for graphs that hold a communicator
+            close()
         if self.rank == 0:
             ms = sorted(1000 * t for t in times)
             print(f"# program={self.program} ranks={self.size} device={self.device.type} steps={len(ms)} "

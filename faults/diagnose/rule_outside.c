@@ -283,9 +283,9 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 	snprintf(f->field, sizeof(f->field), "call");
 	snprintf(f->theirs, sizeof(f->theirs), "not known");
 	common_call(ctx, &f->culprits, seq, &n, f->majority, sizeof(f->majority));
-	finding_note(
-		f, "All others made the same calls and wait in the same one: who left no evidence "
-		   "did not come to it, or its evidence is not here.");
+	finding_note(f,
+		     "All others wait in calls that they make alike: for who left no evidence, or "
+		     "it is not here.");
 	finding_conclude(ctx, f, CLASS_MISSING, "inconclusive");
 	return true;
 }

@@ -15,7 +15,15 @@
 #include "process/task.h"
 #include "record/recorder.h"
 
-#define SCRIPT	  "torch_dumps.py"
+/* The script, which is given to python3 as it is. */
+extern const char torch_dumps[];
+__asm__(".section .rodata\n"
+	".global torch_dumps\n"
+	"torch_dumps:\n"
+	".incbin \"faults/evidence/torch_dumps.py\"\n"
+	".byte 0\n"
+	".previous\n");
+
 #define NO_PYTHON "error takes python3, which is not on PATH"
 #define SECONDS	  300.0 /* a thousand dumps take about 20 */
 #define BYTES	  ((size_t)1 << 30)
@@ -185,22 +193,18 @@ static int read_lines(struct player *p, const char *dir, char *lines, struct err
 	if (line && strncmp(line, "error ", 6) == 0)
 		return error_set(err, strcmp(line, NO_PYTHON) ? OUTCOME_USAGE : OUTCOME_UNSUPPORTED,
 				 -ENOENT, "%s %.400s", dir, line + 6);
-	return error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: " SCRIPT " ends early, at \"%.60s\"",
-			 dir, line ? line : "");
+	return error_set(err, OUTCOME_INTERNAL, -EINVAL,
+			 "%s: torch_dumps.py ends early, at \"%.60s\"", dir, line ? line : "");
 }
 
-/* The script is beside the program. */
 static void run_script(int fd, const void *dir)
 {
-	char path[4096] = "", comms[16];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof(SCRIPT));
+	char comms[16];
 
-	while (n > 0 && path[n - 1] != '/')
-		n--;
-	strcpy(path + (n > 0 ? n : 0), SCRIPT);
 	snprintf(comms, sizeof(comms), "%d", RECORD_COMMS);
 	dup2(fd, STDOUT_FILENO);
-	execlp("python3", "python3", "-I", "-B", path, (const char *)dir, comms, (char *)NULL);
+	execlp("python3", "python3", "-I", "-B", "-c", torch_dumps, (const char *)dir, comms,
+	       (char *)NULL);
 	dprintf(fd, NO_PYTHON);
 }
 

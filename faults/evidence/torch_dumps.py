@@ -1,6 +1,6 @@
 """torch_dumps.py: PyTorch Flight Recorder dumps in a folder, as lines for evidence_torch.c.
 
-    python3 -I torch_dumps.py DIR COMMUNICATORS
+    python3 -I torch_dumps.py DIR COMMUNICATORS      (hang_diagnose --torch has it built in)
 
 Pickles are read as data: whatever names a class or a function is refused, so nothing in a file is executed, and memory
 is bounded. A dump says what its rank called, in which process group, and what of it completed. It does not say reduction

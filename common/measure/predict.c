@@ -139,7 +139,7 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 	bench->backend->ops->facts(bench->backend, &facts);
 	if (p->model.constants.calibrated)
 		snprintf(launches, sizeof(launches),
-			 "; measured here: a launch takes the host %.2f us, %.2f us to its end",
+			 "; measured here: " KERNEL_COST_SAID "%.2f us, %.2f us to its end",
 			 p->kernel.host_us, p->kernel.latency_us);
 	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s",
 		 p->model.nnodes, p->model.nnodes == 1 ? "" : "s", p->model.ppn,

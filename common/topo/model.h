@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "topo/topo.h"
+#include "topo/fabric.h"
 
 struct kernel_cost;
 
@@ -135,6 +135,7 @@ struct model_term {
 	} factor[MODEL_FACTORS];
 	int nfactors;
 	bool net; /* between nodes; sends inside the node run at the same time */
+	const struct fabric_link *link; /* of the model's `busiest`, or NULL */
 	double gbs;
 };
 
@@ -163,6 +164,7 @@ struct prediction {
 /* NCCL's search for channels finds this, GB/s of a channel (model_nccl.c). */
 struct model_search {
 	int arch, nodes_index, channels, hw_intra;
+	int nics; /* of a node that its channels go through */
 	const double *speeds;
 	double intra, inter, tree_intra, tree_inter;
 	double nvls_intra, nvls_inter;
@@ -192,8 +194,10 @@ struct model {
 	double net, net_raw;	   /* of a node, as far as its GPUs reach it */
 	int nics;		   /* of a node that its GPUs reach */
 	double nic, nic_raw;	   /* of the NICs of one GPU */
-	int channels;		   /* running */
-	int p2p_channels;	   /* per peer of the node */
+	double left; /* of the node's links beside a broken one; already in all of the above */
+	struct fabric_busiest busiest[FABRIC_TRAFFICS];
+	int channels;	  /* running */
+	int p2p_channels; /* per peer of the node */
 	struct model_tuning tuning;
 };
 
@@ -212,6 +216,9 @@ double model_net_latency(const struct model *model);
  * is no size. Nothing is printed or kept. */
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *prediction);
+
+/* Why NCCL has no such algorithm and protocol for a collective here, a sentence; NULL: it has. */
+const char *model_refusal(const struct model *model, enum model_coll coll, int algo, int proto);
 
 /* All of the above for one point: it reads files, so a sweep wants model_init once instead. */
 int predict(const struct topo_system *sys, const struct predict_request *request,

@@ -100,13 +100,14 @@ static void search_channels(const struct model *model, struct model_search *sear
 	int nics = model->nnodes > 1 ? (int)fmax(1, round(model->net_raw / model->sys->nic[0].gbs))
 				     : 0;
 	double link = model->ppn > 1 ? model->link_nccl : 1e9, best = 0;
+	int lost = model->nnodes > 1 && model->sys->layout.failed_nic > 0;
 	int most = model->hop == MODEL_HOP_NVLINK || model->ppn == 1 ? 32 : 1;
 
 	for (const double *s = search->speeds; *s > 0; s++) {
 		int n = (int)fmin(most, floor(link / *s + 1e-9));
 
 		if (model->nnodes > 1)
-			n = (int)fmin(n, nics * floor(model->sys->nic[0].gbs / *s + 1e-9));
+			n = (int)fmin(n, (nics - lost) * floor(model->sys->nic[0].gbs / *s + 1e-9));
 		if (n * *s > best) {
 			best = n * *s;
 			search->channels = n;
@@ -119,6 +120,7 @@ static void search_channels(const struct model *model, struct model_search *sear
 		search->channels = 1;
 		search->intra = search->inter = fmin(link, model->nnodes > 1 ? model->net : link);
 	}
+	search->nics = search->channels;
 	search->tree_intra = search->tree_inter = search->intra;
 	if (model->nnodes > 1 && model->ppn > 1)
 		search->tree_intra =
@@ -178,33 +180,58 @@ static int ring_steps(enum model_coll coll, int n)
 	return coll == MODEL_ALL_REDUCE ? 2 * (n - 1) : coll <= MODEL_REDUCE ? n : n - 1;
 }
 
-static bool available(const struct model *model, enum model_coll coll, int algo, int proto)
+const char *model_refusal(const struct model *model, enum model_coll coll, int algo, int proto)
 {
-	bool sharp = model->sys->sharp && model->nnodes > 1;
+	const char *no_nvls = model->nvls ? NULL
+			      : model->sys->nvls && model->ppn > 1
+				      ? "NVLS is switched off"
+				      : "NVLS needs an NVSwitch that reduces (sm 90)";
+	bool sharp = model->sys->sharp && model->nnodes > 1, reduces = coll == MODEL_ALL_REDUCE;
 
-	if (proto != MODEL_SIMPLE && algo != MODEL_RING && algo != MODEL_TREE)
-		return false;
-	if (proto == MODEL_LL128 && model->sys->gpu[0].model->sm < 70)
-		return false;
-	if (proto == MODEL_LL128 && model->ppn > 1 && model->hop != MODEL_HOP_NVLINK)
-		return false;
+	if (model->nranks < 2)
+		return "there are fewer than two ranks";
+	if (coll >= MODEL_TUNED && algo != MODEL_P2P)
+		return "it is a group of sends, P2P alone";
+	if (coll < MODEL_TUNED && algo == MODEL_P2P)
+		return "it is no group of sends";
+	if (proto == MODEL_LL128 && algo == MODEL_P2P)
+		return "sends have no LL128";
+	if (proto != MODEL_SIMPLE && algo != MODEL_RING && algo != MODEL_TREE && algo != MODEL_P2P)
+		return "it has Simple alone";
+	if (proto == MODEL_LL128 && algo != MODEL_P2P &&
+	    (model->sys->gpu[0].model->sm < 70 ||
+	     (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK)))
+		return "LL128 needs sm 70 and NVLink";
 	switch (algo) {
-	case MODEL_RING:
-		return true;
 	case MODEL_TREE:
-		return coll == MODEL_ALL_REDUCE;
+		return reduces ? NULL : "Tree is for all_reduce";
 	case MODEL_COLLNET_DIRECT:
-		return coll == MODEL_ALL_REDUCE && sharp && model->nvswitch;
 	case MODEL_COLLNET_CHAIN:
-		return coll == MODEL_ALL_REDUCE && sharp;
+		return !reduces ? "CollNet is for all_reduce"
+		       : !sharp ? "CollNet needs several nodes and --sharp"
+		       : algo == MODEL_COLLNET_DIRECT && !model->nvswitch
+			       ? "CollNetDirect needs an NVSwitch"
+			       : NULL;
 	case MODEL_NVLS:
-		return coll > MODEL_REDUCE && model->nvls &&
-		       (model->nnodes == 1 || (sharp && coll == MODEL_ALL_REDUCE));
+		return coll <= MODEL_REDUCE
+			       ? "NVLS is for all_reduce, all_gather and reduce_scatter"
+		       : no_nvls != NULL ? no_nvls
+		       : model->nnodes > 1 && !(sharp && reduces)
+			       ? "NVLS over several nodes is all_reduce with --sharp"
+			       : NULL;
 	case MODEL_NVLS_TREE:
-		return coll == MODEL_ALL_REDUCE && model->nvls && model->nnodes > 1;
-	default: /* PAT: one GPU a node */
-		return (coll == MODEL_ALL_GATHER || coll == MODEL_REDUCE_SCATTER) &&
-		       model->ppn == 1 && model->nnodes > 1;
+		return !reduces		    ? "NVLSTree is for all_reduce"
+		       : no_nvls != NULL    ? no_nvls
+		       : model->nnodes == 1 ? "NVLSTree needs several nodes"
+					    : NULL;
+	case MODEL_PAT:
+		return coll != MODEL_ALL_GATHER && coll != MODEL_REDUCE_SCATTER
+			       ? "PAT is for all_gather and reduce_scatter"
+		       : model->ppn > 1 || model->nnodes == 1
+			       ? "PAT needs several nodes of one GPU (--gpus 1)"
+			       : NULL;
+	default:
+		return NULL;
 	}
 }
 
@@ -362,7 +389,7 @@ void model_tuning_fill(struct model *model)
 			for (int p = 0; p < MODEL_PROTOS; p++) {
 				enum model_coll coll = (enum model_coll)c;
 
-				if (!available(model, coll, a, p))
+				if (model_refusal(model, coll, a, p) != NULL)
 					continue;
 				terms.nterms = 0;
 				model_nccl_terms(model, coll, a, p, &terms);

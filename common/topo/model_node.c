@@ -117,6 +117,29 @@ static void init_net(struct model *model)
 	model->nic_raw = all_raw * mine / sys->nnics;
 }
 
+/* What is broken in a node holds up the others. */
+static void break_links(struct model *model)
+{
+	const struct topo_layout *layout = &model->sys->layout;
+
+	model->left = layout->half_nvlink && model->hop == MODEL_HOP_NVLINK ? .5 : 1;
+	if (layout->slow_node > 0)
+		model->left *= layout->slow;
+	model->ring *= model->left;
+	model->ring_raw *= model->left;
+	model->pair *= model->left;
+	model->pair_raw *= model->left;
+	model->spread /= model->left;
+	model->spread_raw /= model->left;
+}
+
+struct fabric_node model_fabric_node(const struct model *model)
+{
+	return (struct fabric_node){ .nics = model->nics,
+				     .nic = model->nic / model->net,
+				     .pxn = model->hop == MODEL_HOP_NVLINK || model->ppn == 1 };
+}
+
 static int pow2_floor(double value, int most)
 {
 	int pow2 = 1;
@@ -149,6 +172,7 @@ int model_init(struct model *model, const struct topo_system *sys,
 					     P2P_CHANNELS)
 				: 2;
 	}
+	break_links(model);
 	init_net(model);
 	model_scale(model, sys->nnodes);
 	return 0;
@@ -158,6 +182,11 @@ void model_scale(struct model *model, int nnodes)
 {
 	model->nnodes = nnodes;
 	model->nranks = nnodes * model->ppn;
+	if (nnodes > 1 && model->net > 0) {
+		struct fabric_node node = model_fabric_node(model);
+
+		fabric_load(model->sys, nnodes, &node, model->busiest);
+	}
 	model_tuning_fill(model);
 	/* NCCL runs twice the channels it found, at most 64. */
 	model->channels = (int)fmin(64, 2 * model->tuning.search.channels);
@@ -171,12 +200,4 @@ const char *model_hop_name(const struct model *model)
 					     [MODEL_HOP_SHM] = "PCIe through host memory" };
 
 	return names[model->hop];
-}
-
-bool model_oversubscribed(const struct model *model)
-{
-	const struct topo_system *sys = model->sys;
-
-	return sys->fabric == TOPO_FAT_TREE && model->nnodes > sys->leaf_nodes &&
-	       sys->oversubscription > 1;
 }

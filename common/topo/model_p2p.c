@@ -10,6 +10,8 @@
  * by LL (enqueue.cc, one node). */
 enum { LL_STEP = 64 << 10, P2P_PART_MOST = STEP * 32, P2P_LL_CHANNEL = 16 << 10 };
 
+static const double NET_CHANNEL_GBS = 14;
+
 /* Between nodes NCCL's threshold is the same; their latency decides there, and we take Simple. */
 static int flow_proto(const struct model *model, const struct predict_request *request,
 		      double bytes)
@@ -21,28 +23,41 @@ static int flow_proto(const struct model *model, const struct predict_request *r
 		       : MODEL_SIMPLE;
 }
 
+/* That a peer may have at most (NCCL.md, "Sends"): over several nodes those of a peer over the
+ * network, whoever the peer is. */
+static int peer_channels(const struct model *model)
+{
+	double nics = model->sys->nnics / (double)model->sys->full_gpus;
+	int most = 2;
+
+	if (model->nnodes == 1)
+		return model->p2p_channels;
+	if (most * model->nranks > 4 * P2P_CHANNELS)
+		most = 1;
+	return (int)exp2(ceil(log2(fmax(most, nics))));
+}
+
 /* NCCL takes the fewest channels that let all peers run at once, and doubles while a part is too
  * large (enqueue.cc). */
-static double flow_channels(const struct model *model, double bytes, int proto, bool net)
+static double flow_channels(const struct model *model, double bytes, int proto)
 {
-	int most = net ? 2 : model->p2p_channels, n;
-	double part_max = model->nnodes > 1 ? STEP : P2P_PART_MOST;
+	int most = peer_channels(model), n = most;
 	double part_min = (proto == MODEL_LL ? LL_STEP : STEP) / 8;
 
-	if (net && most * model->nranks > 4 * P2P_CHANNELS)
-		most = 1;
-	n = most;
-	while (n > 1 && (double)n * model->nranks > P2P_CHANNELS)
+	while (n > 1 && (double)n * model->nranks > P2P_CHANNELS && model->nnodes == 1)
 		n /= 2;
 	n = (int)fmax(1, fmin(n, ceil(bytes / part_min)));
-	while (bytes / n > part_max && n <= most / 2)
+	while (bytes / n > P2P_PART_MOST && n <= most / 2)
 		n *= 2;
 	return n;
 }
 
-/* GB/s of one channel. LL: what NCCL's tables give a ring on all of them. */
-static double channel_rate(const struct model *model, int proto)
+/* GB/s of one channel. LL: what NCCL's tables give a ring on all of them. Over the network: the
+ * figure that NCCL plans with (NCCL.md, "Sends"); its chunks are a quarter of NVLink's. */
+static double channel_rate(const struct model *model, int proto, bool net)
 {
+	if (net)
+		return NET_CHANNEL_GBS;
 	if (proto == MODEL_LL)
 		return model->tuning.bw[MODEL_BROADCAST][MODEL_RING][MODEL_LL] / model->channels;
 	return model_channel(model);
@@ -72,55 +87,35 @@ static void shared_link(const struct model *model, const struct flows *flows, do
 	model_times(flows->out, ll ? .5 : 1, "LL: half are flags");
 	model_times(flows->out, flows->bytes / sent, "size / bytes to a peer");
 	model_times(flows->out, ll ? 1 : fan, "left where flows meet");
-	model_term(flows->out, "channels", "a channel", channel_rate(model, flows->proto));
-	model_times(flows->out, flow_channels(model, part, flows->proto, false),
-		    "channels of a flow");
+	model_term(flows->out, "channels", "a channel", channel_rate(model, flows->proto, false));
+	model_times(flows->out, flow_channels(model, part, flows->proto), "channels of a flow");
 	model_times(flows->out, flows->bytes / part, "size / bytes of a flow");
 	model_times(flows->out, ll ? 1 : fan, "left where flows meet");
 }
 
-/* A link between nodes that `sent` bytes cross. Returns us at `raw` GB/s, the wire's. */
-static double net_link(const struct flows *flows, const char *limit, const char *what, double gbs,
-		       double raw, double sent)
+/* The network, where `sent` bytes are what a load of 1 means. */
+static void net_links(const struct model *model, struct flows *flows, enum fabric_traffic traffic,
+		      double sent)
 {
-	model_term(flows->out, limit, what, gbs);
-	model_times(flows->out, flows->bytes / sent, "size / bytes over it");
-	flows->out->term[flows->out->nterms - 1].net = true;
-	return sent / (raw * GB);
-}
-
-/* Of the uplinks of a leaf, which `sent` bytes of all its nodes cross. */
-static double uplinks(const struct model *model, const struct flows *flows, double sent)
-{
-	double nodes = model->sys->leaf_nodes, over = model->sys->oversubscription;
-	double us = net_link(flows, "uplinks of a leaf", "a node's NICs", model->net,
-			     model->net_raw * nodes / over, sent);
-
-	model_times(flows->out, nodes, "nodes of a leaf");
-	model_times(flows->out, 1 / over, "1 / oversubscription");
-	return us;
+	flows->inter_raw =
+		flows->bytes / (GB * model_network(model, traffic, model->nics, flows->bytes / sent,
+						   "size / bytes of a load of 1", flows->out));
 }
 
 /* Every rank sends `away` bytes to others, `part` of them to one of them. */
 static void flows_spread(const struct model *model, double away, double part, struct flows *flows)
 {
-	double n = model->nranks, g = model->ppn, m = model->sys->leaf_nodes, each = away / (n - 1),
-	       fan;
+	double n = model->nranks, g = model->ppn, each = away / (n - 1), fan;
 
 	/* Channels of different flows are not in step: the more there are, the less idles the link
 	 * they share. */
-	fan = 1 - model->constants.fan_loss / sqrt(flow_channels(model, part, MODEL_SIMPLE, false));
+	fan = 1 - model->constants.fan_loss / sqrt(flow_channels(model, part, MODEL_SIMPLE));
 	if (g > 1) {
 		shared_link(model, flows, 1 / (model->spread * GB), each, part, fan);
 		flows->intra_raw = each * model->spread_raw;
 	}
 	if (n > g)
-		flows->inter_raw =
-			net_link(flows, "NICs of a node", "a GPU's share of the node's NICs",
-				 model->net / g, model->net_raw / g, each * (n - g));
-	if (model_oversubscribed(model))
-		flows->inter_raw =
-			fmax(flows->inter_raw, uplinks(model, flows, m * g * each * (n - m * g)));
+		net_links(model, flows, FABRIC_ALL, g * each * (n - g));
 	flows->part = part;
 	flows->peers = n;
 }
@@ -139,12 +134,7 @@ static void flows_root(const struct model *model, struct flows *flows)
 		flows->intra_raw = part * model->spread_raw;
 	}
 	if (n > g)
-		flows->inter_raw = net_link(flows, "NIC of a GPU", "a GPU's NICs", model->nic,
-					    model->nic_raw, part * (n - g));
-	if (model_oversubscribed(model))
-		flows->inter_raw =
-			fmax(flows->inter_raw,
-			     uplinks(model, flows, part * (n - model->sys->leaf_nodes * g)));
+		net_links(model, flows, FABRIC_ROOT, part * (n - g));
 	flows->part = part;
 	flows->peers = n;
 	flows->one_way = true;
@@ -159,15 +149,13 @@ static void flows_next(const struct model *model, struct flows *flows)
 		flows->intra_raw = bytes / (model->pair_raw * GB);
 	}
 	if (model->nnodes > 1) {
-		flows->inter_raw = net_link(flows, "NIC of a GPU", "a GPU's NICs", model->nic,
-					    model->nic_raw, bytes);
-		net_link(flows, "channels", "a channel", channel_rate(model, flows->proto), 1,
-			 bytes);
-		model_times(flows->out, flow_channels(model, bytes, flows->proto, true),
-			    "channels of a flow over the network");
+		net_links(model, flows, FABRIC_NEXT, bytes);
+		model_term(flows->out, "channels", "a channel over the network",
+			   channel_rate(model, flows->proto, true));
+		model_times(flows->out, flow_channels(model, bytes, flows->proto),
+			    "channels of a flow");
+		flows->out->term[flows->out->nterms - 1].net = true;
 	}
-	if (model_oversubscribed(model)) /* one rank of a leaf sends out of it */
-		flows->inter_raw = fmax(flows->inter_raw, uplinks(model, flows, bytes));
 	flows->part = bytes;
 	flows->peers = 1;
 }
@@ -205,12 +193,12 @@ static double p2p_launch(const struct model *model, double peers)
  * for: words carry their flags. */
 static double last_chunk(const struct model *model, double bytes, int proto, bool net)
 {
-	double part = bytes / flow_channels(model, bytes, proto, net);
+	double part = bytes / flow_channels(model, bytes, proto);
 
 	if (proto == MODEL_LL)
 		return 0;
 	return model->constants.fill * fmin(net ? STEP / 4 : STEP, part) /
-	       (model_channel(model) * GB);
+	       (channel_rate(model, proto, net) * GB);
 }
 
 /* One exchange of `part` bytes with the rank `far` away. Returns us at the wire's speed. */
@@ -218,23 +206,28 @@ static double exchange(const struct model *model, const struct predict_request *
 		       double part, double far, struct prediction *out)
 {
 	bool net = far >= model->ppn;
-	bool up = model_oversubscribed(model) && far >= (double)model->ppn * model->sys->leaf_nodes;
-	double over = up ? model->sys->oversubscription : 1;
+	const struct fabric_busiest *busiest =
+		&model->busiest[FABRIC_EXCHANGE + (net ? ilogb(far / model->ppn) : 0)];
+	bool up = net &&
+		  busiest->leaf.load * busiest->nic.width > busiest->nic.load * busiest->leaf.width;
+	const struct fabric_link *busy = up ? &busiest->leaf : &busiest->nic;
+	double over = net ? busy->load / busy->width : 1;
 	int proto = flow_proto(model, request, part);
-	double n = flow_channels(model, part, proto, net),
+	double n = flow_channels(model, part, proto),
 	       link = net ? model->net / model->ppn : model->pair;
 	double wire = (proto == MODEL_LL ? link / 2 : link) / over,
-	       channels = n * channel_rate(model, proto);
-	const char *hop = up ? "uplinks of a leaf" : net ? "NIC of a GPU" : model_hop_name(model);
+	       channels = n * channel_rate(model, proto, net);
+	const char *hop = up ? "uplinks of a leaf" : net ? "NICs of a node" : model_hop_name(model);
 
 	out->proto = proto;
 	out->channels = (int)n;
 	if (wire <= channels) {
 		model_term(out, proto == MODEL_LL ? "protocol LL" : hop, "its link", link);
 		model_times(out, proto == MODEL_LL ? .5 : 1, "LL: half are flags");
-		model_times(out, 1 / over, "1 / oversubscription");
+		model_times(out, 1 / over, "its link's width / load");
+		out->term[out->nterms - 1].link = net ? busy : NULL;
 	} else {
-		model_term(out, "channels", "a channel", channel_rate(model, proto));
+		model_term(out, "channels", "a channel", channel_rate(model, proto, net));
 		model_times(out, n, "channels");
 	}
 	model_times(out, request->bytes / part, "size / bytes exchanged");
@@ -295,7 +288,7 @@ static void finish_flows(const struct model *model, const struct predict_request
 	out->fill_us = net ? fill_net : fill;
 	out->channels = request->channels > 0
 				? request->channels
-				: (int)flow_channels(model, flows->part, flows->proto, net);
+				: (int)flow_channels(model, flows->part, flows->proto);
 	out->latency_us = p2p_latency(model, flows->proto, hidden);
 	out->launch_us = p2p_launch(model, flows->peers);
 	out->winner = net ? far : near;

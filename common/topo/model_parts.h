@@ -18,9 +18,14 @@ enum model_arch model_arch(const struct model *model);
 /* Names in words what crosses between two GPUs of a node. */
 const char *model_hop_name(const struct model *model);
 
-/* A fat tree of several leaves whose uplinks carry less than their nodes' NICs: a leaf of m nodes
- * shares m nodes' NICs divided by sys->oversubscription. */
-bool model_oversubscribed(const struct model *model);
+/* Add the terms of the NICs of a node and, where uplinks are narrower, of those of a leaf, which a
+ * traffic loads most: of `used` of a node's NICs, GB/s of the size column at `factor` times what a
+ * load of 1 carries. Returns what their wires carry; infinity on one node. */
+double model_network(const struct model *model, enum fabric_traffic traffic, double used,
+		     double factor, const char *what, struct prediction *out);
+
+/* How its nodes reach the network. */
+struct fabric_node model_fabric_node(const struct model *model);
 
 /* Add a term of `base` GB/s, and multiply the latest one; a factor of 1 leaves no trace. */
 void model_term(struct prediction *out, const char *limit, const char *what, double base);

@@ -52,26 +52,41 @@ static double node_link(const struct model *model, double factor, const char *wh
 	return model->ring_raw * factor;
 }
 
-/* The same of a node's NICs and, on an oversubscribed tree, of a leaf's uplinks, where every node's
- * data cross or those of one in a leaf. */
-static double network(const struct model *model, double factor, const char *what, bool all_cross,
-		      struct prediction *out)
+static double link_term(const struct model *model, const struct fabric_link *link,
+			const char *limit, double used, double factor, const char *what,
+			struct prediction *out)
 {
-	double crossing = all_cross ? 1 : model->sys->leaf_nodes,
-	       over = model->sys->oversubscription;
-	double raw = model->net_raw * factor;
+	model_term(out, limit, "a node's NICs", model->net);
+	model_times(out, used * link->width, "this link's width, in a node's NICs");
+	model_times(out, 1 / link->load, "1 / the load of its edges");
+	model_times(out, factor, what);
+	out->term[out->nterms - 1].net = true;
+	out->term[out->nterms - 1].link = link;
+	return model->net_raw * used * link->width / link->load * factor;
+}
+
+double model_network(const struct model *model, enum fabric_traffic traffic, double used,
+		     double factor, const char *what, struct prediction *out)
+{
+	const struct fabric_busiest *busiest = &model->busiest[traffic];
+	/* Channels take as many NICs as the node with the fewest has. */
+	int lost = traffic <= FABRIC_SWITCH && model->sys->layout.failed_nic > 0;
+	double raw;
 
 	if (model->nnodes == 1)
 		return INFINITY;
-	model_term(out, "NICs of a node", "a node's NICs", model->net);
-	model_times(out, factor, what);
-	if (!model_oversubscribed(model))
+	used = fmin(used, fmax(1, model->nics - lost)) / model->nics;
+	raw = link_term(model, &busiest->nic, "NICs of a node", used, factor, what, out);
+	if (busiest->leaf.load <= 0 || model->sys->oversubscription <= 1)
 		return raw;
-	model_term(out, "uplinks of a leaf", "a node's NICs", model->net);
-	model_times(out, crossing, "nodes of a leaf; one crosses");
-	model_times(out, 1 / over, "1 / oversubscription");
-	model_times(out, factor, what);
-	return raw * fmin(1, crossing / over);
+	return fmin(raw,
+		    link_term(model, &busiest->leaf, "uplinks of a leaf", 1, factor, what, out));
+}
+
+/* Channels and trees go through as many NICs as NCCL's search found channels. */
+static double channel_nics(const struct model *model)
+{
+	return model->hop == MODEL_HOP_NVLINK ? model->tuning.search.nics : model->nics;
 }
 
 double model_ring_factor(enum model_coll coll, double n, const char **what)
@@ -90,7 +105,7 @@ static double rate_ring(const struct model *model, enum model_coll coll, struct 
 	double factor = model_ring_factor(coll, model->nranks, &what);
 	double raw = node_link(model, factor, what, out);
 
-	return fmin(raw, network(model, factor, what, false, out));
+	return fmin(raw, model_network(model, FABRIC_RING, channel_nics(model), factor, what, out));
 }
 
 /* tuning.cc:310: NCCL's fraction for PAT, of every link. */
@@ -99,17 +114,17 @@ static double rate_pat(const struct model *model, enum model_coll coll, struct p
 	const char *what;
 	double factor = model_ring_factor(coll, model->nranks, &what);
 
-	return network(model, factor * .75, "n / (n-1) * 0.75, PAT's share", false, out) / .75;
+	return model_network(model, FABRIC_PAT, model->nics, factor * .75,
+			     "n / (n-1) * 0.75, PAT's share", out) /
+	       .75;
 }
 
-/* Up and down a chain in the node: every GPU sends the data twice. Two nodes exchange them once; in
- * a double binary tree of more, a node with two children in one of the trees sends them twice. */
+/* Up and down a chain in the node: every GPU sends the data twice. */
 static double rate_tree(const struct model *model, struct prediction *out)
 {
 	double raw = node_link(model, .5, "1/2: up and down the chain", out);
 
-	return fmin(raw,
-		    network(model, model->nnodes > 2 ? .5 : 1, "1/2: two children", true, out));
+	return fmin(raw, model_network(model, FABRIC_TREE, channel_nics(model), 1, "", out));
 }
 
 /* In-switch reduction: a GPU's link carries its whole data once and 1/g of the result. The share
@@ -119,18 +134,20 @@ static double rate_nvls(const struct model *model, enum model_coll coll, struct 
 	double g = fmin(model->ppn, 8), factor = coll == MODEL_ALL_REDUCE ? 1 / (1 + 1 / g) : 1;
 	bool tree = out->algo == MODEL_NVLS_TREE, far = tree && model->nnodes > 2;
 	enum model_arch arch = model_arch(model);
-	double net;
+	double share = far ? model->constants.nvls_net : 1, net;
 
 	model_term(out, model_hop_name(model), "a GPU's links, as NCCL counts them",
 		   model->link_nccl);
 	model_times(out, tree ? nvls_share[arch].tree : nvls_share[arch].alone, "NVLS share");
 	model_times(out, factor, "1 / (1 + 1/g), g at most 8");
+	model_times(out, model->left, "left by a broken part");
 	/* The network reduces too; NCCL's heads over several nodes do no more than this. */
 	if (!tree && model->nnodes > 1)
 		model_nccl_terms(model, coll, MODEL_NVLS, MODEL_SIMPLE, out);
-	net = network(model, far ? .5 : 1, "1/2: two children", tree, out);
-	if (far)
-		model_times(out, model->constants.nvls_net, "what NVLSTree gets of it");
+	net = model_network(model, tree ? FABRIC_TREE : FABRIC_SWITCH,
+			    model->nics * fmin(1, 32. / model->ppn), share,
+			    "what NVLSTree gets of it", out) /
+	      share;
 	return fmin(model->ring_raw * factor, net);
 }
 
@@ -148,7 +165,7 @@ static double rate_collnet(const struct model *model, struct prediction *out)
 	double g = model->ppn;
 	double raw = node_link(model, g / (2 * (g - 1)), "g / (2 (g-1))", out);
 
-	return fmin(raw, network(model, 1, "", false, out));
+	return fmin(raw, model_network(model, FABRIC_SWITCH, model->nics, 1, "", out));
 }
 
 double model_rate(const struct model *model, enum model_coll coll, struct prediction *out)

@@ -11,13 +11,10 @@ void predict_csv_row(FILE *out, const struct model *model, const struct predict_
 		     const struct prediction *prediction);
 
 /* One line of the table; the heading says what the columns are, and the nodes: the model's to
- * `most_nodes`. */
-void predict_table_header(FILE *out, const struct model *model, int most_nodes);
+ * `most_nodes`; and the network, where it narrows, is shared or broken, or is to be explained. */
+void predict_table_header(FILE *out, const struct model *model, int most_nodes, bool explain);
 void predict_table_row(FILE *out, const struct model *model, const struct predict_request *request,
 		       const struct prediction *prediction);
-
-/* A remark where the oversubscription that was asked for has no effect on so many nodes. */
-void predict_oversubscription(FILE *out, const struct model *model, int most_nodes);
 
 /* The derivation of one point, whose row was printed, with its numbers, and what every other
  * algorithm and protocol would give. `asked`: the user said which. */

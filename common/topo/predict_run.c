@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "backend/nccl/kernel_cost.h"
 #include "topo/predict_print.h"
 
 struct shown {
@@ -26,6 +27,10 @@ static void show(const struct predict_job *job, const struct model *model,
 	shown->nvls |= p->algo == MODEL_NVLS || p->algo == MODEL_NVLS_TREE;
 	if (job->count)
 		return;
+	if (shown->rows == 1 && job->csv)
+		predict_csv_header(stdout);
+	else if (shown->rows == 1)
+		predict_table_header(stdout, model, job->nodes_to, job->explain);
 	if (job->csv)
 		predict_csv_row(stdout, model, request, p);
 	else
@@ -94,29 +99,35 @@ static int next_nodes(const struct predict_job *job, int nodes)
 	return 2 * nodes < job->nodes_to ? 2 * nodes : job->nodes_to;
 }
 
-static int nothing_shown(const struct predict_job *job, const struct shown *shown,
-			 struct error *err)
+/* Of the first collective that was asked for. */
+static int nothing_shown(const struct predict_job *job, const struct model *model,
+			 const struct shown *shown, struct error *err)
 {
+	enum model_coll coll = MODEL_BROADCAST;
+	int proto = job->proto >= 0 ? job->proto : MODEL_SIMPLE, algo = job->algo;
+	const char *why;
+
 	if (shown->rows > 0 || (job->rate > 0 && shown->points == 0))
 		return 0;
-	return error_set(
-		err, OUTCOME_USAGE, -EINVAL, "%s",
-		shown->points > 0
-			? "nothing to show: NCCL has no model of sends (--nccl-model)"
-			: "nothing to predict: fewer than two ranks, or no such algorithm here");
+	if (shown->points > 0)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "nothing to show: NCCL has no model of sends (--nccl-model)");
+	while (!(job->colls & 1u << coll))
+		coll++;
+	if (algo < 0)
+		algo = coll < MODEL_TUNED ? MODEL_RING : MODEL_P2P;
+	why = model_refusal(model, coll, algo, proto);
+	return error_set(err, OUTCOME_USAGE, -EINVAL,
+			 "nothing to predict: no %s %s for %s on %d node%s of %s: %s",
+			 model_algo_name(algo), model_proto_name(proto), model_coll_name(coll),
+			 model->nnodes, model->nnodes == 1 ? "" : "s", model->sys->name,
+			 why != NULL ? why : "sizes end at 1e18 B");
 }
 
 static int predict_all(struct predict_job *job, struct model *model, struct error *err)
 {
 	struct shown shown = { .rows = 0 };
 
-	model_scale(model, job->nodes_from);
-	if (job->csv)
-		predict_csv_header(stdout);
-	else if (!job->count)
-		predict_table_header(stdout, model, job->nodes_to);
-	if (!job->csv && !job->count && job->change.oversubscription > 1)
-		predict_oversubscription(stdout, model, job->nodes_to);
 	for (int nodes = job->nodes_from; nodes > 0; nodes = next_nodes(job, nodes)) {
 		show_nodes(job, model, nodes, &shown);
 		if (job->rate > 0)
@@ -125,9 +136,58 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 	if (shown.nvls && !job->csv && !job->count)
 		puts("# NVLS and NVLSTree: checked against published results only, never on our "
 		     "own hosts");
-	if (job->count)
+	if (job->count && shown.rows > 0)
 		printf("%ld point%s\n", shown.rows, shown.rows == 1 ? "" : "s");
-	return nothing_shown(job, &shown, err);
+	return nothing_shown(job, model, &shown, err);
+}
+
+/* What a run said of its launches, in a comment of its rows. */
+static int read_launches(const char *folder, struct kernel_cost *cost, struct error *err)
+{
+	char path[4096], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+	FILE *in;
+	int rc;
+
+	snprintf(path, sizeof(path), "%.4000s/rows.jsonl", folder);
+	rc = topo_open(path, &in, err);
+	if (rc != 0)
+		return rc;
+	while (!found && getline(&line, &room, in) > 0) {
+		const char *at = strstr(line, KERNEL_COST_SAID);
+
+		found = at != NULL && sscanf(at + strlen(KERNEL_COST_SAID), "%lf us, %lf us",
+					     &cost->host_us, &cost->latency_us) == 2;
+	}
+	free(line);
+	fclose(in);
+	return found ? 0
+		     : error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "%.200s: no launches were measured in that run (it had no GPU, or "
+				 "no prediction)",
+				 path);
+}
+
+static int calibrate(const struct predict_job *job, struct model_constants *constants,
+		     struct error *err)
+{
+	struct kernel_cost cost = { job->host_launch_us, constants->kernel_latency_us };
+	size_t used = strlen(constants->origin);
+	int rc = 0;
+
+	if (job->calibrate != NULL)
+		rc = read_launches(job->calibrate, &cost, err);
+	else if (job->host_launch_us <= 0)
+		return 0;
+	if (rc == 0 && model_calibrate(constants, &cost) != 0)
+		rc = error_set(err, OUTCOME_USAGE, -ERANGE,
+			       "%s: a launch takes .2 to 1000 us, not %g",
+			       job->calibrate != NULL ? job->calibrate : "--host-launch-us",
+			       cost.host_us);
+	snprintf(constants->origin + used, sizeof(constants->origin) - used,
+		 ", a launch costs the host %.2f us", cost.host_us);
+	return rc;
 }
 
 int predict_run(struct predict_job *job, struct error *err)
@@ -150,6 +210,8 @@ int predict_run(struct predict_job *job, struct error *err)
 		return predict_vendor(stdout, job->vendor_file, &sys, err);
 	if (rc == 0)
 		rc = model_load_constants(&constants, job->physical ? "" : job->fitted, err);
+	if (rc == 0)
+		rc = calibrate(job, &constants, err);
 	if (rc == 0)
 		rc = model_init(&model, &sys, &constants, 0, job->no_nvls, err);
 	return rc != 0 ? rc : predict_all(job, &model, err);

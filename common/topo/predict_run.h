@@ -6,7 +6,9 @@
 struct predict_job {
 	const char *topo; /* NULL: dgx-h100; with --vendor: every machine */
 	const char *fitted, *vendor_file;
-	unsigned colls; /* bits */
+	const char *calibrate; /* folder of a run whose launches are taken; NULL: none */
+	double host_launch_us; /* what a launch costs the host; 0: the constants' */
+	unsigned colls;	       /* bits */
 	int nodes_from, nodes_to;
 	double from, to; /* bytes, from <= to */
 	int algo, proto; /* -1: NCCL's choice */

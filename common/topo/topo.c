@@ -274,6 +274,30 @@ static int reshape_nics(struct topo_system *sys, const struct topo_change *chang
 	return 0;
 }
 
+/* Down ports of a leaf are to its up ports as the oversubscription says. */
+static int reshape_fabric(struct topo_system *sys, const struct topo_change *change,
+			  struct error *err)
+{
+	double over = sys->oversubscription, down = change->radix * over / (1 + over);
+
+	sys->layout = change->layout;
+	if (change->leaf_nodes > 0)
+		sys->leaf_nodes = change->leaf_nodes;
+	if (change->radix > 0) {
+		sys->leaf_nodes = (int)(sys->fabric == TOPO_RAIL ? down : down / sys->nnics);
+		if (sys->leaf_nodes < 1 || sys->nnodes > sys->leaf_nodes * change->radix)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "two levels of switches with %d ports hold %d nodes of "
+					 "%d NICs, not %d",
+					 change->radix, sys->leaf_nodes * change->radix, sys->nnics,
+					 sys->nnodes);
+	}
+	if (sys->layout.failed_nic > 0 && sys->nnics < 2)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "a node of %s has no second NIC: none may fail", sys->name);
+	return 0;
+}
+
 int topo_reshape(struct topo_system *sys, const struct topo_change *change, struct error *err)
 {
 	int rc = reshape_nics(sys, change, err);
@@ -298,5 +322,6 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "%s has no NIC: %d nodes need --nics and --nic-gbps", sys->name,
 				 sys->nnodes);
-	return topo_check(sys, err);
+	rc = reshape_fabric(sys, change, err);
+	return rc != 0 ? rc : topo_check(sys, err);
 }

@@ -61,6 +61,22 @@ struct topo_nic {
 	double pcie_gbs;
 };
 
+/* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
+enum topo_place { TOPO_IN_ORDER, TOPO_BY_RACK, TOPO_RANDOM };
+
+/* How a job lies on the fabric, and what of it is broken. All 0: in order, alone, healthy. Nodes
+ * are their number + 1. */
+struct topo_layout {
+	enum topo_place place;
+	unsigned seed;
+	int beside;	/* nodes of another job that makes the same calls at the same time */
+	int failed_nic; /* the node that lacks one */
+	int slow_node;	/* its links carry the fraction `slow` */
+	double slow;
+	bool half_nvlink; /* one NVLink of a GPU at half its width: data are striped evenly over
+			    * links, so the GPU's carry half */
+};
+
 /* One node; `nnodes` of them are alike. Filled by topo_load_spec or topo_read_xml, changed by
  * topo_reshape. */
 struct topo_system {
@@ -81,7 +97,8 @@ struct topo_system {
 	enum topo_transport transport;
 	enum topo_fabric fabric;
 	double oversubscription; /* 1 for none */
-	int leaf_nodes;		 /* nodes below one leaf switch (fat tree) */
+	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
+	struct topo_layout layout;
 	bool mnnvl; /* informative: a rack-wide NVLink domain is one node here, as it is for NCCL */
 };
 
@@ -90,8 +107,10 @@ struct topo_change {
 	int nnodes, gpus, nics;
 	double nic_gbps;
 	double oversubscription;
-	int fabric, transport; /* their enums + 1 */
-	bool sharp;	       /* switch the network's reduction on */
+	int fabric, transport;	   /* their enums + 1 */
+	int leaf_nodes, radix;	   /* ports of a switch: they decide leaf_nodes */
+	struct topo_layout layout; /* as it is */
+	bool sharp;		   /* switch the network's reduction on */
 };
 
 /* Open a file to read. 0, or -errno with the error set, which names the file: it can't be read, is

@@ -12,7 +12,23 @@
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 
 /* How a value gets into its field of struct predict_job. */
-enum kind { FLAG, WHOLE, REAL, SIZE, TEXT, NODES, COLLS, FABRIC, TRANSPORT, ALGO, PROTO, VENDOR };
+enum kind {
+	FLAG,
+	WHOLE,
+	REAL,
+	SIZE,
+	TEXT,
+	NODES,
+	COLLS,
+	FABRIC,
+	TRANSPORT,
+	PLACE,
+	NODE,
+	SLOW,
+	ALGO,
+	PROTO,
+	VENDOR
+};
 
 #define AT(field) offsetof(struct predict_job, field)
 
@@ -35,6 +51,19 @@ static const struct row {
 	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL, AT(change.nic_gbps) },
 	{ "fabric", 0, "rail|fat-tree", "Network between nodes", FABRIC, 0 },
 	{ "transport", 0, "ib|roce|efa|slingshot|tcp", "What the NICs speak", TRANSPORT, 0 },
+	{ "leaf-nodes", 0, "N", "Nodes below one leaf switch", WHOLE, AT(change.leaf_nodes) },
+	{ "radix", 0, "PORTS", "Ports of a switch, which decide the nodes below a leaf", WHOLE,
+	  AT(change.radix) },
+	{ "place", 0, "order|rack|random[:SEED]",
+	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random", PLACE, 0 },
+	{ "beside", 0, "N", "N nodes of another job make the same calls", WHOLE,
+	  AT(change.layout.beside) },
+	{ "failed-nic", 0, "NODE", "That node (from 0) lacks a NIC", NODE,
+	  AT(change.layout.failed_nic) },
+	{ "slow-node", 0, "NODE:PERCENT", "That node's links carry so much", SLOW,
+	  AT(change.layout.slow_node) },
+	{ "half-nvlink", 0, NULL, "One NVLink of a GPU is at half width", FLAG,
+	  AT(change.layout.half_nvlink) },
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)", FLAG,
 	  AT(change.sharp) },
 	{ "oversubscription", 0, "FACTOR", "Of a fat tree's uplinks, from 1 (default: 1)", REAL,
@@ -52,6 +81,10 @@ static const struct row {
 	{ "physical", 0, NULL, "Without fitted constants", FLAG, AT(physical) },
 	{ "fitted", 0, "FILE", "Fitted constants (default: fitted.json above the specs)", TEXT,
 	  AT(fitted) },
+	{ "host-launch-us", 0, "US", "What launching an empty kernel costs the host", REAL,
+	  AT(host_launch_us) },
+	{ "calibrate", 0, "RUN_DIR", "The same, as a run with --out RUN_DIR measured it", TEXT,
+	  AT(calibrate) },
 	{ "csv", 0, NULL, "CSV on standard output", FLAG, AT(csv) },
 	{ "count", 0, NULL, "Print only how many points came out, for timing", FLAG, AT(count) },
 	{ "explain", 0, NULL, "The derivation of one point: the largest size, or -b's without -e",
@@ -146,6 +179,46 @@ static void parse_nodes(struct argp_state *state, struct predict_job *job, char 
 		argp_failure(state, OUTCOME_USAGE, 0, "--nodes: the range is empty");
 }
 
+/* A node's number + 1. */
+static int node_of(struct argp_state *state, const char *text, const char *what)
+{
+	int64_t node = -1;
+
+	if (parse_int(text, 0, 999999, &node) != 0)
+		argp_failure(state, OUTCOME_USAGE, 0, "--%s: a node from 0 to 999999, not '%s'",
+			     what, text);
+	return (int)node + 1;
+}
+
+static void parse_slow(struct argp_state *state, struct topo_layout *layout, char *text)
+{
+	char *colon = strchr(text, ':');
+	double percent = 0;
+
+	if (colon == NULL || parse_real(colon + 1, 1, 100, &percent) != 0)
+		argp_failure(state, OUTCOME_USAGE, 0,
+			     "--slow-node: a node and 1 to 100 percent, as 0:50, not '%s'", text);
+	*colon = '\0';
+	layout->slow_node = node_of(state, text, "slow-node");
+	layout->slow = percent / 100;
+}
+
+static void parse_place(struct argp_state *state, struct topo_layout *layout, const char *text)
+{
+	static const char *const words[] = { "order", "rack", "random" };
+	int64_t seed = 1;
+	int i = 0;
+
+	while (i < 3 && strcmp(text, words[i]) != 0)
+		i++;
+	if (i == 3 &&
+	    (strncmp(text, "random:", 7) != 0 || parse_int(text + 7, 0, UINT32_MAX, &seed) != 0))
+		argp_failure(state, OUTCOME_USAGE, 0,
+			     "--place is order, rack, random or random:SEED, not '%s'", text);
+	layout->place = i == 0 ? TOPO_IN_ORDER : i == 1 ? TOPO_BY_RACK : TOPO_RANDOM;
+	layout->seed = (unsigned)seed;
+}
+
 /* Sizes that were not said, and options that exclude each other. */
 static void check_job(struct argp_state *state, struct predict_job *job)
 {
@@ -159,6 +232,12 @@ static void check_job(struct argp_state *state, struct predict_job *job)
 	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
 		argp_failure(state, OUTCOME_USAGE, 0, "--oversubscription: from 1, not '%g'",
 			     job->change.oversubscription);
+	if (fmax(job->change.layout.slow_node, job->change.layout.failed_nic) > job->nodes_from)
+		argp_failure(state, OUTCOME_USAGE, 0,
+			     "--failed-nic, --slow-node: with %d node%s the last is node %d",
+			     job->nodes_from, job->nodes_from > 1 ? "s" : "", job->nodes_from - 1);
+	if (job->change.radix > 0 && job->change.leaf_nodes > 0)
+		argp_failure(state, OUTCOME_USAGE, 0, "--radix decides --leaf-nodes: say one");
 	if (job->explain && (job->csv || job->count || job->nccl_model))
 		argp_failure(state, OUTCOME_USAGE, 0,
 			     "--explain is for the eye, one point of our model: without --csv, "
@@ -167,6 +246,8 @@ static void check_job(struct argp_state *state, struct predict_job *job)
 		argp_failure(state, OUTCOME_USAGE, 0, "--count prints no rows: without --csv");
 	if (job->csv && job->rate > 0)
 		argp_failure(state, OUTCOME_USAGE, 0, "--failures prints text: without --csv");
+	if (job->calibrate != NULL && job->host_launch_us > 0)
+		argp_failure(state, OUTCOME_USAGE, 0, "--calibrate takes no --host-launch-us");
 	if (job->physical && job->fitted != NULL)
 		argp_failure(state, OUTCOME_USAGE, 0, "--physical takes no --fitted");
 }
@@ -210,6 +291,15 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 			argp_failure(state, OUTCOME_USAGE, 0,
 				     "--transport is ib, roce, efa, slingshot or tcp, not '%s'",
 				     arg);
+		break;
+	case PLACE:
+		parse_place(state, &job->change.layout, arg);
+		break;
+	case NODE:
+		*(int *)field = node_of(state, arg, row->name);
+		break;
+	case SLOW:
+		parse_slow(state, &job->change.layout, arg);
 		break;
 	case ALGO:
 		job->algo = model_algo_parse(arg);

@@ -22,7 +22,7 @@ ends 0 'NVLSTree' --topo dgx-h100 --nodes 16
 ends 0 'limited by: NICs of a node' --topo dgx-a100 --nodes 16 -c all_gather -e 1G --explain
 ends 0 'constants: physical only (asked for)$' --topo dgx-a100 --physical
 ends 0 'constants: fitted (fitted.json)$' --topo dgx-a100
-ends 0 'constants: fitted to results/.*; 134 points$' --explain
+ends 0 'constants: fitted to results/.*; 134 points' --explain
 ends 2 '/nowhere.json: No such file' --fitted /nowhere.json
 ends 0 '^# 100 nodes, 2 failures' --topo dgx-h100 --nodes 100 --failures 2
 ends 0 'no progress: a checkpoint takes 150.0 min, a failure comes every 26.3 min' \
@@ -43,13 +43,47 @@ ends 2 'NCCL has no model of sends' --nccl-model -c sendrecv -b 8G
 ends 2 'explain is for the eye' --explain --csv
 ends 2 'explain is for the eye' --explain --nccl-model
 ends 2 'failures prints text' --csv --failures 2
-ends 2 'oversubscription: from 1, not .0.5' --oversubscription 0.5
-ends 0 'no effect: the fabric is rail' -N 2048 --oversubscription 4
-ends 0 'no effect: 16 nodes fit in one leaf of 16' -N 16 --fabric fat-tree --oversubscription 4
-ends 2 'not .4X' -e 4X
-ends 2 '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
-ends 2 'nothing to predict' --topo tcp-10g
-ends 2 'belongs to no option' stray
+ends 0 'which has no effect: one leaf holds them' -N 16 --fabric fat-tree --oversubscription 4
+ends 0 'constants: fitted (fitted.json), a launch costs the host 12.00 us$' --host-launch-us 12 -e 1K
+mkdir "$work/ran"
+echo '{"type":"comment","text":"measured here: a launch takes the host 9.87 us, 21.00 us to its end"}' >"$work/ran/rows.jsonl"
+ends 0 ', a launch costs the host 9.87 us$' --calibrate "$work/ran" -e 1K
+
+# refused PATTERN ARGUMENTS...: exit 2, one line on standard error with the pattern, none on standard output
+refused() {
+	ends 2 "$@"
+	check "topo_predict ${*:2}: $(wc -l <"$work/err") lines, $(wc -c <"$work/out") bytes" \
+		[ "$(wc -l <"$work/err"),$(wc -c <"$work/out")" = 1,0 ]
+}
+mkfifo "$work/fifo.json"
+sed 's/"gpus": 8/"gpus": 4294967304/' common/topo/specs/dgx-h100.json >"$work/wraps.json"
+sed 's/"dgx-h100"/"dgx\\nh100"/' common/topo/specs/dgx-h100.json >"$work/lines.json"
+refused 'fifo.json: is not a regular file' --topo "$work/fifo.json"
+refused 'fifo.json: is not a regular file' --fitted "$work/fifo.json"
+refused 'fifo.json: is not a regular file' --vendor="$work/fifo.json"
+refused 'wraps.json: gpus must be 1 to 128, not 4.29497e+09' --topo "$work/wraps.json"
+refused "lines.json: text 'dgx?h100' is not a name" --topo "$work/lines.json"
+refused 'rows.jsonl: No such file' --calibrate "$work"
+refused 'NIC 0 of 1e-300 Gb/s is not' --nic-gbps 1e-300
+refused 'oversubscription: from 1, not .0.5' --oversubscription 0.5
+refused 'not .4X' -e 4X
+refused '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
+refused 'belongs to no option' stray
+refused "nodes: a number from 1 to 1000000, not '-1'" --nodes -1
+refused "leaf-nodes: a number from 1 to 1000000, not '0'" --leaf-nodes 0
+refused 'two levels of switches with 64 ports hold 2048 nodes of 8 NICs, not 2049' --radix 64 -N 2049
+refused "place is order, rack, random or random:SEED, not 'here'" --place here
+refused 'with 1 node the last is node 0' --slow-node 1:50
+refused 'a node of tcp-10g has no second NIC' --topo tcp-10g -N 4 --failed-nic 1
+refused 'there are fewer than two ranks' --topo tcp-10g
+refused 'NVLS is switched off' --algo NVLS --no-nvls --csv
+refused 'NVLS needs an NVSwitch that reduces' --topo dgx-a100 --algo NVLS
+refused 'NVLSTree needs several nodes' --algo NVLSTree --count
+refused 'Tree is for all_reduce' -c broadcast --algo Tree
+refused 'CollNet needs several nodes and --sharp' --algo CollNetChain -N 2
+refused 'PAT needs several nodes of one GPU' --algo PAT -c all_gather
+refused 'it is a group of sends, P2P alone' --algo Ring -c alltoall
+refused 'sends have no LL128' --proto LL128 -c alltoall
 
 # lacks PATTERN ARGUMENTS...
 lacks() {
@@ -116,12 +150,18 @@ recomputed --topo dgx-h100 -c broadcast -e 1M
 recomputed --topo dgx-h100 -N 16 -e 1G
 recomputed --topo dgx-h100 -N 2 -e 64M -c hypercube
 recomputed --topo dgx-h100 -N 64 -e 1G -c alltoall --fabric fat-tree --oversubscription 4
+recomputed --topo dgx-a100 -N 64 -e 1G --algo Tree --fabric fat-tree --oversubscription 4 --place rack --failed-nic 1
 recomputed --topo gb200-nvl72 -N 1000000 -e 64M -c hypercube
 recomputed --topo dgx-a100 -e 4M --proto LL128
 ends 0 '(as asked)' -e 8G --algo Ring --proto LL --explain
 ends 0 "(least time in NCCL's tuning model)" -e 8G --explain
-ends 0 'uplinks of a leaf$' -N 2048 -b 8G --fabric fat-tree --oversubscription 4
-ends 0 ' 99\.99  97.8  uplinks' -N 2048 -b 8G --fabric fat-tree --oversubscription 4
+tree=(-b 8G --fabric fat-tree --oversubscription 4)
+ends 0 ' 99\.99 .*  uplinks of a leaf$' -N 2048 "${tree[@]}" --place random
+ends 0 ' 19[0-9]\.[0-9]* .*  NICs of a node$' -N 17 --topo dgx-a100 --algo Tree --proto Simple "${tree[@]}"
+ends 0 'uplinks of leaf 0: load 15.88 of a width of 4 .* shared by 0>\*.* and 10 more' -N 2048 -c alltoall "${tree[@]}" --explain
+ends 0 'node 3 lacks a NIC; node 2 carries 50 %' -N 4 -b 8G --failed-nic 3 --slow-node 2:50
+ends 0 'an NVLink at half width.*$' -b 8G --half-nvlink
+ends 0 "4 of it the other job's; shared by 0>1 2>3" -N 24 --beside 24 --algo Ring "${tree[@]}" --place random --explain
 ends 0 ' latency$' -b 1K -e 1K -N 16
 
 # No prediction above its ceiling, in any spec, on 1 to 2048 nodes.
@@ -133,6 +173,10 @@ for spec in "$BUILD"/specs/*.json; do
 		$at["busbw_gbs"] + 0 > $at["ceiling_busbw_gbs"] + 0 { bad++ }
 		END { exit !(NR > 1000 && !bad) }' "$work/out"
 done
+
+start=$EPOCHREALTIME
+ends 0 'uplinks' -N 2048 -c all "${tree[@]}" --place random --beside 500
+check "2048 nodes took too long" awk "BEGIN { exit !($EPOCHREALTIME - $start < 1) }"
 
 # 11 collectives x 30 sizes x 2048 nodes. The limit is 1 s; a machine of 2 loaded cores is given 3.
 start=$EPOCHREALTIME

@@ -19,7 +19,8 @@ static void test_terms(void)
 		/* 370.8 * 8/14, 24 channels, no protocol */
 		{ MODEL_ALL_REDUCE, 1, MODEL_RING, MODEL_SIMPLE, 2, 8e9, 211.8857,
 		  "NVLink of a GPU" },
-		{ MODEL_SENDRECV, 2, -1, -1, 4, 8e9, 40, "channels" },
+		/* two channels of 14 over the network */
+		{ MODEL_SENDRECV, 2, -1, -1, 4, 8e9, 28, "channels" },
 	};
 	struct prediction p;
 
@@ -36,8 +37,7 @@ static void test_terms(void)
 	}
 }
 
-/* 64 nodes on leaves of 16, uplinks oversubscribed 4 times: a ring crosses a leaf's edge on one NIC
- * in 16, and a tree and all to all on all of them. */
+/* Nodes on leaves of 16, uplinks oversubscribed 4 times: what crosses a leaf's edge decides. */
 static void test_oversubscription(void)
 {
 	struct error err = { .outcome = OUTCOME_OK };
@@ -47,22 +47,72 @@ static void test_oversubscription(void)
 	machine("dgx-a100", 0, 64, false);
 	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &full);
 	CU_ASSERT_EQUAL(topo_reshape(&sys, &tree, &err), 0);
+	model_scale(&model, 64);
 	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
 	/* of 504 GPUs beyond the node, 384 are beyond the leaf: 4 * 384 / 504 */
 	CU_ASSERT_DOUBLE_EQUAL(over.transfer_us / full.transfer_us, 3.047619, 1e-6);
 	CU_ASSERT_STRING_EQUAL(over.limit, "uplinks of a leaf");
 	/* wires: 200 GB/s of a node / 4, 511 / 384 of the bytes that cross; * 511 / 512 / 8 GPUs */
 	CU_ASSERT_DOUBLE_EQUAL(over.ceiling_busbw, 200. / 4 / 8 * 511 / 384, 1e-6);
-	/* a tree: 200 / 4 / 2, * 2 * 511 / 512 */
-	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_TREE, MODEL_SIMPLE, &over);
-	CU_ASSERT_DOUBLE_EQUAL(over.ceiling_busbw, 49.902344, 1e-6);
-	CU_ASSERT_STRING_EQUAL(over.limit, "uplinks of a leaf");
 	point(MODEL_ALL_GATHER, 1 << 30, MODEL_RING, MODEL_SIMPLE, &over);
 	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 * 512 / 511, .001);
 	model_scale(&model, 16); /* below one leaf */
 	point(MODEL_ALLTOALL, 1 << 30, -1, -1, &over);
 	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 196.0747 / 8 * 128 / 120, .001);
+	/* trees leave a leaf three times: NICs with two children limit, as on one leaf */
+	model_scale(&model, 17);
+	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_TREE, MODEL_SIMPLE, &over);
+	CU_ASSERT_STRING_EQUAL(over.limit, "NICs of a node");
+	CU_ASSERT_DOUBLE_EQUAL(over.alg_gbs, 98.0373, 1e-3);
+}
+
+/* GB/s of an all_reduce by ring, of alltoall and sendrecv on 16 DGX A100, of what is healthy. */
+static void test_broken(void)
+{
+	static const struct {
+		struct topo_layout layout;
+		double ring, all, next;
+	} rows[] = {
+		{ { .failed_nic = 4 }, .875, .5, 1 }, /* seven of eight; two GPUs on one NIC */
+		{ { .slow_node = 4, .slow = .5 }, .5, .5, .875334 }, /* 12.25 of one channel's 14 */
+		{ { .half_nvlink = true }, 120 / 196.0747, 1, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct error err = { .outcome = OUTCOME_OK };
+		struct topo_change change = { .layout = rows[i].layout };
+		struct prediction well[3], ill[3];
+
+		for (int broken = 0; broken < 2; broken++) {
+			struct prediction *p = broken ? ill : well;
+
+			machine("dgx-a100", 0, 16, false);
+			if (broken)
+				CU_ASSERT_EQUAL(topo_reshape(&sys, &change, &err), 0);
+			CU_ASSERT_EQUAL(model_init(&model, &sys, &physical, 0, false, &err), 0);
+			point(MODEL_ALL_REDUCE, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p[0]);
+			point(MODEL_ALLTOALL, 1 << 30, -1, -1, &p[1]);
+			point(MODEL_SENDRECV, 1 << 30, -1, -1, &p[2]);
+		}
+		UNIT_ALL(fabs(ill[0].alg_gbs / well[0].alg_gbs - rows[i].ring) <= 1e-4,
+			 fabs(ill[1].alg_gbs / well[1].alg_gbs - rows[i].all) <= 1e-4,
+			 fabs(ill[2].alg_gbs / well[2].alg_gbs - rows[i].next) <= 1e-4);
+	}
+}
+
+/* Racks of 72: 16 channels go through as many NICs of 400 Gb/s, and a node of a tree sends twice; 8
+ * such NICs for a DGX. */
+static void test_racks(void)
+{
+	struct prediction p;
+
+	machine("gb200-nvl72", 0, 4, false);
+	point(MODEL_ALL_REDUCE, 1 << 30, MODEL_TREE, MODEL_SIMPLE, &p);
+	for (int i = 0; i < p.nterms; i++)
+		if (p.term[i].net)
+			CU_ASSERT_DOUBLE_EQUAL(p.term[i].gbs, 16 * 50 * 4096. / 4178 / 2, 1e-6);
 }
 
 UNIT_MAIN("model_rate", { "terms by hand", test_terms },
-	  { "oversubscription", test_oversubscription })
+	  { "oversubscription", test_oversubscription }, { "broken", test_broken },
+	  { "racks", test_racks })

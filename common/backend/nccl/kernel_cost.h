@@ -7,3 +7,7 @@
 struct kernel_cost {
 	double host_us, latency_us;
 };
+
+/* The remark of a run on its launches, which topo_predict --calibrate reads: then "%.2f us, %.2f us
+ * to its end". */
+#define KERNEL_COST_SAID "a launch takes the host "

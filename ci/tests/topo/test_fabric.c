@@ -1,0 +1,141 @@
+/* test_fabric.c: the busiest link of each algorithm's edges, by hand. */
+#include "topo/fabric.h"
+
+#include "rig/unit.h"
+
+static struct topo_system sys;
+static const struct fabric_node rails = { .nics = 8, .nic = .125, .pxn = true };
+static struct fabric_busiest busiest[FABRIC_TRAFFICS];
+
+static void network(int leaf_nodes, double over, enum topo_place place)
+{
+	sys = (struct topo_system){ .nnics = 8,
+				    .leaf_nodes = leaf_nodes,
+				    .oversubscription = over,
+				    .fabric = TOPO_FAT_TREE,
+				    .layout.place = place };
+}
+
+static void test_loads(void)
+{
+	static const struct {
+		int nodes, below, traffic;
+		enum topo_place place;
+		double over, nic, leaf, width;
+	} rows[] = {
+		{ 17, 16, FABRIC_RING, TOPO_IN_ORDER, 4, 1, 1, 4 },
+		/* 16 below 0, above 8, in the second tree below 15: three edges of a half */
+		{ 17, 16, FABRIC_TREE, TOPO_IN_ORDER, 4, 2, 1.5, 4 },
+		{ 2, 1, FABRIC_TREE, TOPO_IN_ORDER, 1, 1, 1, 1 },
+		/* 0 < 2 < 1, and 1 < 2, 1 < 0 shifted: node 2 has a child and a parent, and a
+		   parent again */
+		{ 3, 4, FABRIC_TREE, TOPO_IN_ORDER, 1, 1.5, 0, 1 },
+		{ 4, 4, FABRIC_TREE, TOPO_IN_ORDER, 1, 2, 0, 1 },
+		{ 64, 16, FABRIC_ALL, TOPO_IN_ORDER, 4, 1, 16 * 48 / 63., 4 },
+		/* 4, 2 and 1 of 7 parts go 1, 2 and 4 nodes on: 1, 2 and 4 nodes leave a leaf */
+		{ 8, 4, FABRIC_PAT, TOPO_IN_ORDER, 2, 1, 12 / 7., 2 },
+		{ 8, 4, FABRIC_ROOT, TOPO_IN_ORDER, 2, 1, 4 / 7., 2 },
+		{ 8, 4, FABRIC_SWITCH, TOPO_IN_ORDER, 2, 1, 1, 2 },
+		{ 8, 8, FABRIC_SWITCH, TOPO_IN_ORDER, 2, 1, 0, 1 },
+		{ 8, 4, FABRIC_EXCHANGE + 1, TOPO_IN_ORDER, 2, 1, 0, 1 },
+		{ 8, 4, FABRIC_EXCHANGE + 2, TOPO_IN_ORDER, 2, 1, 4, 2 },
+		{ 8, 4, FABRIC_RING, TOPO_BY_RACK, 2, 1, 4, 2 },
+		{ 8, 4, FABRIC_EXCHANGE + 2, TOPO_BY_RACK, 2, 1, 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct fabric_busiest *b = &busiest[rows[i].traffic];
+		struct fabric_node node = { .nics = 8, .nic = 1, .pxn = true };
+
+		network(rows[i].below, rows[i].over, rows[i].place);
+		fabric_load(&sys, rows[i].nodes, &node, busiest);
+		UNIT_ALL(fabs(b->nic.load - rows[i].nic) <= 1e-9, fabs(b->nic.width - 1) <= 0,
+			 fabs(b->leaf.load - rows[i].leaf) <= 1e-9,
+			 fabs(b->leaf.width - rows[i].width) <= 1e-9);
+		if (fabs(b->leaf.load - rows[i].leaf) > 1e-9)
+			printf("%zu: leaf %g of %g\n", i, b->leaf.load, b->leaf.width);
+	}
+}
+
+/* Whatever the number of nodes: two trees in which each node sends its data at most twice, and
+ * nodes in leaf order cross a leaf's border on few edges. */
+static void test_trees(void)
+{
+	for (int n = 2; n <= 600; n++) {
+		network(16, 4, TOPO_IN_ORDER);
+		fabric_load(&sys, n, &rails, busiest);
+		UNIT_ALL(busiest[FABRIC_TREE].nic.load <= 2, busiest[FABRIC_TREE].leaf.load <= 8);
+	}
+}
+
+/* Seeded: the same again, else another; a ring over random leaves leaves them more often. */
+static void test_random(void)
+{
+	struct fabric_link first;
+
+	network(16, 4, TOPO_RANDOM);
+	fabric_load(&sys, 64, &rails, busiest);
+	first = busiest[FABRIC_RING].leaf;
+	fabric_load(&sys, 64, &rails, busiest);
+	UNIT_ALL(first.load > 8, first.load <= 16,
+		 !memcmp(&first, &busiest[FABRIC_RING].leaf, sizeof(first)));
+	sys.layout.seed = 1;
+	fabric_load(&sys, 64, &rails, busiest);
+	CU_ASSERT(memcmp(&first, &busiest[FABRIC_RING].leaf, sizeof(first)) != 0);
+}
+
+/* 6 nodes and 6 beside them on leaves of 4: on the second leaf each ring crosses once. */
+static void test_beside(void)
+{
+	char text[200];
+
+	network(4, 4, TOPO_IN_ORDER);
+	sys.layout.beside = 6;
+	fabric_load(&sys, 6, &rails, busiest);
+	UNIT_ALL(busiest[FABRIC_RING].leaf.at == 1, fabs(busiest[FABRIC_RING].leaf.load - 2) <= 0,
+		 fabs(busiest[FABRIC_RING].leaf.beside - 1) <= 0);
+	fabric_sharers(&sys, 6, &rails, FABRIC_RING, &busiest[FABRIC_RING].leaf, true, text,
+		       sizeof(text));
+	CU_ASSERT_STRING_EQUAL(text, " 5>0 beside 1>2");
+	sys.layout.beside = 2;
+	fabric_load(&sys, 6, &rails, busiest);
+	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_RING].leaf.load, 1, 0);
+}
+
+static void test_sharers(void)
+{
+	struct fabric_link up = { .at = 1 };
+	char text[200];
+
+	network(16, 4, TOPO_IN_ORDER);
+	fabric_sharers(&sys, 17, &rails, FABRIC_TREE, &up, true, text, sizeof(text));
+	CU_ASSERT_STRING_EQUAL(text, " 16>8 16>15 16>0");
+	fabric_sharers(&sys, 33, &rails, FABRIC_ALL, &up, true, text, sizeof(text));
+	CU_ASSERT_STRING_EQUAL(text, " 16>* 17>* 18>* 19>* 20>* 21>* and 10 more");
+}
+
+/* Width of the busiest NICs: what a broken node leaves; rails that flows must change. */
+static void test_broken(void)
+{
+	struct fabric_node far = { .nics = 8, .nic = .125, .pxn = false };
+
+	network(4, 1, TOPO_IN_ORDER);
+	sys.layout.failed_nic = 3;
+	fabric_load(&sys, 4, &rails, busiest);
+	UNIT_ALL(busiest[FABRIC_ALL].nic.at == 2, fabs(busiest[FABRIC_ALL].nic.width - .5) <= 0,
+		 fabs(busiest[FABRIC_NEXT].nic.width - .125) <= 0,
+		 fabs(busiest[FABRIC_RING].nic.width - 1) <= 0);
+	sys.layout = (struct topo_layout){ .slow_node = 2, .slow = .25 };
+	fabric_load(&sys, 4, &rails, busiest);
+	UNIT_ALL(busiest[FABRIC_RING].nic.at == 1, fabs(busiest[FABRIC_RING].nic.width - .25) <= 0,
+		 fabs(busiest[FABRIC_NEXT].nic.width - .03125) <= 0);
+	sys.fabric = TOPO_RAIL;
+	fabric_load(&sys, 4, &rails, busiest);
+	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].leaf.load, 0, 0);
+	fabric_load(&sys, 4, &far, busiest); /* 7 of 8 flows of each of 4 nodes */
+	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].leaf.load, 3.5, 1e-9);
+}
+
+UNIT_MAIN("fabric", { "loads by hand", test_loads }, { "trees", test_trees },
+	  { "random", test_random }, { "beside", test_beside }, { "sharers", test_sharers },
+	  { "broken", test_broken })

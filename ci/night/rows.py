@@ -37,7 +37,9 @@ _SETTING = re.compile(r"(NCCL|UCX|FI|HANGAR)_|CUDA_(?!HOME$)|OMP_NUM_THREADS$|LD
 _OPTIONS_LEFT_OUT = {
     "csv", "json", "nccl_json", "out", "min_bytes", "max_bytes", "step_bytes", "step_factor", "budget", "seed",
     "dtype_first", "dtype_last", "op_first", "op_last", "root", "mode", "min_bw", "expect", "table_plain", "cycles",
-    "backend", "per_iter", "per_iter_skip", "timeout", "memory_report", "timestamps", "matrix_summary"}
+    "backend", "per_iter", "per_iter_skip", "timeout", "memory_report", "timestamps", "matrix_summary",
+    "table", "metrics", "trace", "baseline", "topo", "vendor", "good", "low", "reconcile", "schedule", "list_faults",
+    "min_busbw", "min_percent", "device_impl", "device_ctas"}
 
 
 class RowsError(Exception):

@@ -2,7 +2,7 @@
 #include "options/options_table.h"
 
 /* clang-format off */
-#define FIELD(field) .offset = offsetof(struct options, field)
+#define FIELD(f) .field = #f, .offset = offsetof(struct options, f)
 #define BYTES(low, high) .kind = &kind_size, .min = (low), .max = (double)(high)
 #define WHOLE(low, high) .kind = &kind_int, .min = (low), .max = (high)
 #define REAL(low, high) .kind = &kind_real, .min = (low), .max = (high)
@@ -220,7 +220,7 @@ const struct option_row option_rows[] = {
 	{ "NCCL_TESTS_DEVICE", .env = true, .initial = "unset", WHOLE(0, 1023), .word = "unset",
 	  .word_value = -1, FIELD(device_first), FREE, .group = GROUP_ENVIRONMENT,
 	  .help = "first CUDA device of every node's ranks" },
-	{ "NCCL_TESTS_SPLIT", .env = true, .kind = &kind_split, SAME, .group = GROUP_ENVIRONMENT,
+	{ "NCCL_TESTS_SPLIT", .env = true, .kind = &kind_split, .field = "split", SAME, .group = GROUP_ENVIRONMENT,
 	  .help = "'MOD 2': one communicator per value of rank MOD 2; AND, OR, MOD, DIV or &, "
 		  "|, %, /" },
 	{ "NCCL_TESTS_SPLIT_MASK", .env = true, .kind = &kind_split_mask,

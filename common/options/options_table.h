@@ -1,4 +1,5 @@
-/* options_table.h: one row per option, walked by parser, help, completion. For options*.c only. */
+/* options_table.h: one row per option, walked by parser, help, completion and the JSON of a run. For
+ * options*.c and report/sink_json.c. */
 #pragma once
 
 #include "options/options.h"
@@ -57,7 +58,8 @@ struct option_row {
 	const char *initial; /* default as text, parsed like any other; NULL: all bytes zero */
 	const char *help;
 	const struct option_kind *kind;
-	size_t offset; /* in struct options */
+	const char *field; /* its name in JSON, NULL: not told */
+	size_t offset;	   /* in struct options */
 	enum option_group group;
 	enum option_scope scope;
 	enum option_agree agree;

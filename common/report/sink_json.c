@@ -2,115 +2,40 @@
 #include <jansson.h>
 
 #include "base/json_value.h"
+#include "options/options_table.h"
 #include "report/sink.h"
 #include "report/sink_shared.h"
 
 /* Single samples are written up to this many per row: 32 KiB of text or so. */
 #define SAMPLES_MAX 4096
 
-/* The fields of struct options below are printed as they are; options_object adds those that
- * are names. */
-enum option_kind { OPTION_INT, OPTION_SIZE, OPTION_BOOL, OPTION_REAL, OPTION_SEED, OPTION_TEXT };
-#define FIELD(option_kind, field)                                                                  \
-	{                                                                                          \
-		.name = #field, .kind = option_kind, .offset = offsetof(struct options, field)     \
-	}
-static const struct {
-	const char *name;
-	enum option_kind kind;
-	size_t offset;
-} option_fields[] = {
-	FIELD(OPTION_SIZE, min_bytes),
-	FIELD(OPTION_SIZE, max_bytes),
-	FIELD(OPTION_SIZE, step_bytes),
-	FIELD(OPTION_INT, step_factor),
-	FIELD(OPTION_SIZE, align),
-	FIELD(OPTION_INT, threads),
-	FIELD(OPTION_INT, gpus),
-	FIELD(OPTION_BOOL, share_gpu),
-	FIELD(OPTION_INT, device_first),
-	FIELD(OPTION_INT, root),
-	FIELD(OPTION_INT, iters),
-	FIELD(OPTION_INT, warmup),
-	FIELD(OPTION_INT, agg_iters),
-	FIELD(OPTION_INT, cycles),
-	FIELD(OPTION_INT, graph_launches),
-	FIELD(OPTION_REAL, budget),
-	FIELD(OPTION_REAL, ci_percent),
-	FIELD(OPTION_INT, check),
-	FIELD(OPTION_BOOL, check_every),
-	FIELD(OPTION_SEED, seed),
-	FIELD(OPTION_INT, unalign),
-	FIELD(OPTION_INT, blocking),
-	FIELD(OPTION_INT, timeout),
-	FIELD(OPTION_INT, parallel_init),
-	FIELD(OPTION_INT, local_register),
-	FIELD(OPTION_INT, cta_policy),
-	FIELD(OPTION_BOOL, nvlink_centric),
-	FIELD(OPTION_BOOL, stream_null),
-	FIELD(OPTION_BOOL, cputime),
-	FIELD(OPTION_BOOL, timestamps),
-	FIELD(OPTION_BOOL, memory_report),
-	FIELD(OPTION_BOOL, per_iter),
-	FIELD(OPTION_INT, per_iter_skip),
-	FIELD(OPTION_REAL, min_bw),
-	FIELD(OPTION_TEXT, nccl_json),
-	FIELD(OPTION_TEXT, csv),
-	FIELD(OPTION_TEXT, json),
-	FIELD(OPTION_TEXT, out),
-	FIELD(OPTION_BOOL, watch),
-	FIELD(OPTION_TEXT, expect),
-	FIELD(OPTION_REAL, spread),
-	FIELD(OPTION_TEXT, matrix_file),
-	FIELD(OPTION_REAL, matrix_scale),
-	FIELD(OPTION_BOOL, matrix_summary),
-};
-
-static json_t *option_value(const struct options *options, size_t i)
+static json_t *option_value(const struct option_row *row, const struct options *options)
 {
-	const void *field = (const char *)options + option_fields[i].offset;
+	const void *field = (const char *)options + row->offset;
+	char text[4096];
 
-	switch (option_fields[i].kind) {
-	case OPTION_INT:
+	if (row->kind == &kind_int)
 		return json_integer(*(const int *)field);
-	case OPTION_SIZE:
+	if (row->kind == &kind_size)
 		return json_integer((json_int_t) * (const size_t *)field);
-	case OPTION_BOOL:
-		return json_boolean(*(const bool *)field);
-	case OPTION_REAL:
-		return json_value_real(*(const double *)field);
-	case OPTION_SEED:
+	if (row->kind == &kind_seed)
 		return json_integer(*(const uint32_t *)field);
-	case OPTION_TEXT:
-		return json_value_text(*(const char *const *)field);
-	}
-	return json_null();
+	if (row->kind == &kind_bool)
+		return json_boolean(*(const bool *)field);
+	if (row->kind == &kind_real)
+		return json_value_real(*(const double *)field);
+	option_text(row, options, text, sizeof(text));
+	return *text ? json_value_text(text) : json_null();
 }
 
-static json_t *name_or_null(const char *const *names, size_t n, unsigned int i)
+static json_t *options_object(const struct options *options)
 {
-	return i < n ? json_string(names[i]) : json_null();
-}
-#define NAME(names, i) name_or_null(names, sizeof(names) / sizeof((names)[0]), (unsigned int)(i))
+	json_t *to = json_object();
 
-static json_t *options_object(const struct options *o)
-{
-	static const char *const splits[] = { "none", "and", "or", "mod", "div" };
-	static const char *const allocs[] = { "nccl", "cuda" };
-	static const char *const averages[] = { "rank0", "mean", "min", "max" };
-	static const char *const records[] = { "off", "calls", "full" };
-	json_t *to =
-		json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:o, s:b, s:o, s:o}", "backend",
-			  json_value_text(o->backend), "mode", mode_name(o->mode), "dtype_first",
-			  dtype_name(o->dtype_first), "dtype_last", dtype_name(o->dtype_last),
-			  "op_first", redop_name(o->op_first), "op_last", redop_name(o->op_last),
-			  "split_kind", NAME(splits, o->split_kind), "split_value",
-			  (json_int_t)o->split_value, "alloc", NAME(allocs, o->alloc),
-			  "table_plain", o->table == TABLE_NCCL_TESTS, "average",
-			  NAME(averages, o->average), "record", NAME(records, o->record));
-
-	for (size_t i = 0; i < sizeof(option_fields) / sizeof(option_fields[0]); i++)
-		json_object_set_new(to, option_fields[i].name, option_value(o, i));
+	for (size_t i = 0; i < option_row_count; i++)
+		if (option_rows[i].field && option_rows[i].group != GROUP_HELP)
+			json_object_set_new(to, option_rows[i].field,
+					    option_value(&option_rows[i], options));
 	return to;
 }
 

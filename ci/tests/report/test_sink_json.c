@@ -78,7 +78,7 @@ static void test_json_header(void)
 	UNIT_ALL(!strcmp(text_at(rank, "host"), "node?1"),
 		 !strcmp(text_at(rank, "device"), "NVIDIA H200"),
 		 json_integer_value(json_object_get(rank, "library_code")) == 22809,
-		 !strcmp(text_at(json_object_get(header, "options"), "average"), "max"),
+		 !strcmp(text_at(json_object_get(header, "options"), "mode"), "stream"),
 		 !strcmp(text_at(json_object_get(header, "options"), "dtype_first"), "float"),
 		 json_integer_value(json_object_get(json_object_get(header, "options"),
 						    "max_bytes")) == (1 << 20));

@@ -153,9 +153,9 @@ static bool ask(struct walk *w, const struct rule *rule)
 	f->culprits.nranks = w->ctx.evidence->nranks;
 	if (!rule->f(&w->ctx, f))
 		return false;
-	if (rule->remark)
+	if (rule->flags & RULE_REMARK)
 		write_notes(w->d, f);
-	return !rule->remark;
+	return !(rule->flags & RULE_REMARK);
 }
 
 /* Those that the finding names, and who was named before, to the diagnosis. */
@@ -194,7 +194,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	struct diagnosis *d = w->d;
 	char names[128];
 
-	if (rule->diverged)
+	if (rule->flags & RULE_DIVERGED)
 		d->outcome = outcome_worse(d->outcome, OUTCOME_DIVERGED);
 	d->class = f->class;
 	d->confidence = f->confidence;
@@ -218,7 +218,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 static void ask_others(struct walk *w, const struct rule *rule, const struct team *team)
 {
 	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
-		if (!look_at(w, team, rule->strict))
+		if (!look_at(w, team, rule->flags & RULE_STRICT))
 			return;
 		if (!ask(w, rule) || w->finding.class != w->d->class)
 			continue;
@@ -235,7 +235,7 @@ static bool ask_row(struct walk *w, const struct rule *rule)
 {
 	const struct team *team = w->teams.list;
 
-	if (rule->strict && !w->ctx.in_pairs)
+	if (rule->flags & RULE_STRICT && !w->ctx.in_pairs)
 		return false;
 	if (rule->comms != COMMS_EACH) {
 		bool known = true;
@@ -244,19 +244,19 @@ static bool ask_row(struct walk *w, const struct rule *rule)
 			look_at_run(w);
 		else
 			known = look_at(w, rule->comms == COMMS_INIT ? team : first_whole(w),
-					rule->strict);
+					rule->flags & RULE_STRICT);
 		if (!known || !ask(w, rule))
 			return false;
 		write_diagnosis(w, rule);
 		return true;
 	}
 	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
-		if (!look_at(w, team, rule->strict))
+		if (!look_at(w, team, rule->flags & RULE_STRICT))
 			return false;
 		if (!ask(w, rule))
 			continue;
 		write_diagnosis(w, rule);
-		if (rule->joins)
+		if (rule->flags & RULE_JOINS)
 			ask_others(w, rule, team + 1);
 		return true;
 	}

@@ -69,14 +69,18 @@ enum rule_comms {
 	COMMS_NONE	/* once for the run, without a look at calls */
 };
 
+enum rule_flags {
+	RULE_STRICT = 1,   /* sends and receives told apart; only where ctx->in_pairs */
+	RULE_DIVERGED = 2, /* what it finds makes the outcome diverged at least */
+	RULE_JOINS = 4,	   /* who is guilty of the same on further communicators is named, too */
+	RULE_REMARK = 8 /* never the answer: its notes are taken over, and the next row is asked */
+};
+
 struct rule {
 	const char *name;
-	enum rule_outcomes outcomes;
+	unsigned outcomes; /* bits of rule_outcomes */
 	enum rule_comms comms;
-	bool strict;   /* sends and receives told apart; only where ctx->in_pairs */
-	bool diverged; /* what it finds makes the outcome diverged at least */
-	bool joins;    /* who is guilty of the same on further communicators is named, too */
-	bool remark;   /* never the answer: its notes are taken over, and the next row is asked */
+	unsigned flags;
 	rule_fn *f;
 };
 

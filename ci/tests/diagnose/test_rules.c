@@ -16,8 +16,8 @@ static void test_rows(void)
 		CU_ASSERT(r->name[0] && strlen(r->name) < 32);
 		CU_ASSERT(r->outcomes >= ON_HANG && r->outcomes <= ON_ANY);
 		CU_ASSERT(r->comms >= COMMS_EACH && r->comms <= COMMS_NONE);
-		CU_ASSERT_FALSE(r->strict && r->comms != COMMS_EACH);
-		CU_ASSERT_FALSE(r->remark && r->diverged);
+		CU_ASSERT_FALSE((r->flags & RULE_STRICT) && r->comms != COMMS_EACH);
+		CU_ASSERT_FALSE((r->flags & RULE_REMARK) && (r->flags & RULE_DIVERGED));
 		for (size_t k = 0; k < i; k++) {
 			CU_ASSERT_STRING_NOT_EQUAL(r->name, rules[k].name);
 			CU_ASSERT(r->f != rules[k].f);
@@ -33,7 +33,7 @@ static void test_last(void)
 
 	CU_ASSERT_EQUAL((int)last->outcomes, ON_ANY & ~ON_HANG);
 	CU_ASSERT_EQUAL(last->comms, COMMS_NONE);
-	CU_ASSERT_FALSE(last->remark);
+	CU_ASSERT_FALSE(last->flags & RULE_REMARK);
 	CU_ASSERT_PTR_EQUAL(last->f, rule_reported);
 	CU_ASSERT_PTR_EQUAL(rules[rules_count - 2].f, rule_unexplained);
 	CU_ASSERT_EQUAL(rules[rules_count - 2].outcomes, ON_HANG);
@@ -104,18 +104,10 @@ static void walk(const struct rule *table, size_t n)
 static void test_no(void)
 {
 	static const struct rule table[] = {
-		{ .name = "a", .outcomes = ON_ANY, .comms = COMMS_EACH, .f = says_no },
-		{ .name = "b",
-		  .outcomes = ON_ANY,
-		  .comms = COMMS_NONE,
-		  .diverged = true,
-		  .f = says_no },
-		{ .name = "c",
-		  .outcomes = ON_ANY,
-		  .comms = COMMS_INIT,
-		  .remark = true,
-		  .f = says_no },
-		{ .name = "d", .outcomes = ON_ANY, .comms = COMMS_FIRST, .f = names_one },
+		{ "a", ON_ANY, COMMS_EACH, 0, says_no },
+		{ "b", ON_ANY, COMMS_NONE, RULE_DIVERGED, says_no },
+		{ "c", ON_ANY, COMMS_INIT, RULE_REMARK, says_no },
+		{ "d", ON_ANY, COMMS_FIRST, 0, names_one },
 	};
 
 	walk(table, COUNT(table));
@@ -138,26 +130,11 @@ static void test_no(void)
 static void test_yes(void)
 {
 	static const struct rule table[] = {
-		{ .name = "a",
-		  .outcomes = ON_DIED | ON_ERROR | ON_OTHER,
-		  .comms = COMMS_EACH,
-		  .f = says_yes },
-		{ .name = "b",
-		  .outcomes = ON_HANG,
-		  .comms = COMMS_EACH,
-		  .strict = true,
-		  .f = says_yes },
-		{ .name = "c",
-		  .outcomes = ON_HANG,
-		  .comms = COMMS_EACH,
-		  .remark = true,
-		  .f = says_yes },
-		{ .name = "d",
-		  .outcomes = ON_HANG,
-		  .comms = COMMS_EACH,
-		  .diverged = true,
-		  .f = names_one },
-		{ .name = "e", .outcomes = ON_HANG, .comms = COMMS_EACH, .f = says_yes },
+		{ "a", ON_DIED | ON_ERROR | ON_OTHER, COMMS_EACH, 0, says_yes },
+		{ "b", ON_HANG, COMMS_EACH, RULE_STRICT, says_yes },
+		{ "c", ON_HANG, COMMS_EACH, RULE_REMARK, says_yes },
+		{ "d", ON_HANG, COMMS_EACH, RULE_DIVERGED, names_one },
+		{ "e", ON_HANG, COMMS_EACH, 0, says_yes },
 	};
 
 	walk(table, COUNT(table));

@@ -74,14 +74,13 @@ static void list_faults(const struct options *options)
 	fault_list(stdout, &machine);
 }
 
-/* --help, --version, --completion: true when that was all. */
-static bool answer(const struct program *program, int *code)
+/* --help, --version, --list-faults: true when that was all. */
+static bool answer(const struct program *program)
 {
 	const struct option_target target = collective_target(program->collective);
 	const struct options *o = program->options;
 
-	*code = 0;
-	if (o->help || o->version || o->list_faults || o->completion)
+	if (o->help || o->version || o->list_faults)
 		output_guard(program->name);
 	if (o->help)
 		options_print_help(stdout, &target, program->name);
@@ -89,13 +88,7 @@ static bool answer(const struct program *program, int *code)
 		printf("%s (hangar) %s\n", program->name, HANGAR_VERSION);
 	else if (o->list_faults)
 		list_faults(o);
-	else if (o->completion)
-		*code = options_print_completion(stdout, o->completion, program->name) < 0
-				? OUTCOME_USAGE
-				: 0;
-	else
-		return false;
-	return true;
+	return o->help || o->version || o->list_faults;
 }
 
 /* Open MPI's shared-memory files go to a folder of this run, so that no kill leaves them behind. */
@@ -338,13 +331,12 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 	};
 	const struct option_target target = collective_target(collective);
 	struct injector injector;
-	int code;
 
 	launch_detect(&launch);
 	if (options_parse(&options, &target, argc, argv, &err) < 0)
 		return fail(&err, &program);
-	if (answer(&program, &code))
-		return code;
+	if (answer(&program))
+		return OUTCOME_OK;
 	if (check_expect(&options, &err) < 0 || read_environment(&program, &err) < 0 ||
 	    read_faults(&program, &injector, &err) < 0)
 		return fail(&err, &program);

@@ -168,8 +168,7 @@ int options_parse(struct options *options, const struct option_target *target, i
 	option_defaults(options);
 	rc = parse_command_line(&set, argc, argv);
 	/* A user who asks how to use it gets the answer, even where the rest is wrong. */
-	if (rc < 0 || options->help || options->version || options->completion ||
-	    options->list_faults)
+	if (rc < 0 || options->help || options->version || options->list_faults)
 		return rc;
 	rc = parse_environment(&set);
 	if (rc < 0)

@@ -114,7 +114,6 @@ struct options {
 	/* requests that end the program after printing to standard output; see options_parse */
 	struct {
 		bool help, version;
-		const char *completion; /* --completion bash */
 	};
 };
 
@@ -139,6 +138,5 @@ const char *options_need_gpu(const struct options *options);
  * split. */
 int options_color(const struct options *options, int rank);
 
-/* --help text, --completion script: generated from the table that parses. */
+/* --help, generated from the table that parses. */
 void options_print_help(FILE *out, const struct option_target *target, const char *program);
-int options_print_completion(FILE *out, const char *shell, const char *program);

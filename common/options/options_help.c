@@ -1,4 +1,4 @@
-/* options_help.c: --help and --completion. */
+/* options_help.c: --help. */
 #include <argp.h>
 
 #include "options/options_table.h"
@@ -90,72 +90,4 @@ void options_print_help(FILE *out, const struct option_target *target, const cha
 	}
 	snprintf(name, sizeof(name), "%s", base_name(program));
 	argp_help(&argp, out, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
-}
-
-/* One branch of the script: the words that may follow this option, or file names. */
-static void print_branch(FILE *out, const struct option_row *row)
-{
-	const char *word;
-	int i;
-
-	fputc('\t', out);
-	if (row->letter)
-		fprintf(out, "-%c|", row->letter);
-	fprintf(out, "--%s) ", row->name);
-	if (!has_words(row)) {
-		fprintf(out, "return ;;\n");
-		return;
-	}
-	fprintf(out, "words='");
-	for (i = 0; (word = row->kind->word(row, i)); i++)
-		fprintf(out, "%s%s", i ? " " : "", word);
-	fprintf(out, "' ;;\n");
-}
-
-static void print_branches(FILE *out)
-{
-	size_t i;
-
-	fprintf(out, "\tcase $previous in\n");
-	for (i = 0; i < option_row_count; i++) {
-		if (option_rows[i].arg)
-			print_branch(out, &option_rows[i]);
-	}
-	fprintf(out, "\t*) words='");
-	for (i = 0; i < option_row_count; i++) {
-		if (!option_rows[i].env)
-			fprintf(out, "--%s ", option_rows[i].name);
-		if (option_rows[i].letter)
-			fprintf(out, "-%c ", option_rows[i].letter);
-	}
-	fprintf(out, "' ;;\n\tesac\n");
-}
-
-int options_print_completion(FILE *out, const char *shell, const char *program)
-{
-	const char *base = base_name(program);
-	char function[64];
-	size_t i;
-
-	if (strcmp(shell, "bash") != 0)
-		return -EINVAL;
-	snprintf(function, sizeof(function), "_hangar_%s", base);
-	/* The name may come to stand in a shell's source. */
-	for (i = 0; function[i]; i++) {
-		if (!isalnum((unsigned char)function[i]))
-			function[i] = '_';
-	}
-	fprintf(out, "# bash completion of %s; use: source <(%s --completion bash)\n", function + 8,
-		function + 8);
-	fprintf(out, "%s()\n{\n", function);
-	/* bash takes "--mode=gr" for three words. */
-	fprintf(out, "\tlocal words current=${COMP_WORDS[COMP_CWORD]} "
-		     "previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-		     "\tif [ \"$current\" = = ]; then\n\t\tcurrent=\n"
-		     "\telif [ \"$previous\" = = ] && [ \"$COMP_CWORD\" -ge 2 ]; then\n"
-		     "\t\tprevious=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n");
-	print_branches(out);
-	fprintf(out, "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n}\n");
-	fprintf(out, "complete -o default -F %s %s\n", function, function + 8);
-	return 0;
 }

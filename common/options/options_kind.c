@@ -1,5 +1,5 @@
-/* options_kind.c: the kinds of values that are numbers or switches: how each is parsed, described,
- * completed and written. */
+/* options_kind.c: the kinds of values that are numbers or switches: how each is parsed, described
+ * and written. */
 
 #include "base/number.h"
 #include "base/parse.h"

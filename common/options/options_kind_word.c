@@ -1,5 +1,5 @@
 /* options_kind_word.c: the kinds of values that are words, texts or small languages: how each is
- * parsed, described, completed and written. */
+ * parsed, described and written. */
 #include <strings.h>
 
 #include "base/dtype.h"

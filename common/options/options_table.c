@@ -214,8 +214,6 @@ const struct option_row option_rows[] = {
 	{ "help", 'h', FLAG("1", "0"), FIELD(help), FREE, .group = GROUP_HELP, .help = "print this" },
 	{ "version", FLAG("1", "0"), FIELD(version), FREE, .group = GROUP_HELP,
 	  .help = "print the version" },
-	{ "completion", .arg = "SHELL", .kind = &kind_text, FIELD(completion), FREE, .group = GROUP_HELP,
-	  WORDS("bash"), .help = "print a completion script for this shell" },
 
 	{ "NCCL_TESTS_DEVICE", .env = true, .initial = "unset", WHOLE(0, 1023), .word = "unset",
 	  .word_value = -1, FIELD(device_first), FREE, .group = GROUP_ENVIRONMENT,

@@ -1,4 +1,4 @@
-/* options_table.h: one row per option, walked by parser, help, completion and the JSON of a run. For
+/* options_table.h: one row per option, walked by parser, help and the JSON of a run. For
  * options*.c and report/sink_json.c. */
 #pragma once
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e_usage.sh: wrong input ends with exit 2 (or 77) and one line before anything runs; help,
-# version, completion, environment variables, launchers.
+# version, environment variables, launchers.
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 end_at_once
@@ -155,7 +155,7 @@ run env PATH=/nonexistent "$BUILD/all_reduce_perf" "${small[@]}"
 expect_rc 77 'no mpirun:'
 expect_err 'mpirun'
 
-# Help, version, completion
+# Help, version
 run "$BUILD/all_reduce_perf" --help
 expect_rc 0 '--help:'
 holds '--help writes to stderr' [ ! -s "$work/err" ]
@@ -166,17 +166,6 @@ done
 run "$BUILD/all_reduce_perf" --version
 expect_rc 0 '--version:'
 expect_out '^all_reduce_perf .*[0-9]+\.[0-9]+'
-run "$BUILD/all_reduce_perf" --completion bash
-expect_rc 0 '--completion bash:'
-holds 'bash refuses the completion script' bash -n "$work/out"
-holds 'completion lacks --backend' bash -c '
-	source "$1"
-	COMP_WORDS=(all_reduce_perf --back) COMP_CWORD=1 COMPREPLY=()
-	spec=$(complete -p all_reduce_perf) && [[ $spec =~ -F\ ([^ ]+) ]]
-	"${BASH_REMATCH[1]}" all_reduce_perf --back all_reduce_perf
-	[[ " ${COMPREPLY[*]} " == *" --backend"* ]]' - "$work/out"
-run "$BUILD/all_reduce_perf" --completion tcsh
-one_line 2 'completion tcsh' bash
 
 # What nobody can read, since its disk is full, is no success.
 full() {
@@ -184,7 +173,7 @@ full() {
 	run bash -c '"$@" >/dev/full' - "$@"
 	one_line 1 'standard output: No space left on device'
 }
-for option in --help --version --list-faults '--completion=bash' "${small[*]} -g 2"; do
+for option in --help --version --list-faults "${small[*]} -g 2"; do
 	# shellcheck disable=SC2086 # words
 	full "$BUILD/all_reduce_perf" $option
 done

@@ -1,5 +1,4 @@
-/* test_options.c: command lines and environments that are right, and what becomes of them; help
- * and completion. */
+/* test_options.c: command lines and environments that are right, and what becomes of them; help. */
 #include "options_line.h"
 
 #include "options/options_table.h"
@@ -204,10 +203,7 @@ static void test_text_and_reals(void)
 	environment("NCCL_TESTS_ALLTOALLV_SPREAD=0.25;NCCL_TESTS_MIN_BW=1.5e2;NCCL_TESTS_ALLTOALLV_"
 		    "MATRIX_FILE=m",
 		    true);
-	UNIT_ALL(parse(&o, &alltoallv, "--csv c --json j --completion bash", buf, sizeof(buf),
-		       &err) == 0,
-		 !strcmp(o.completion, "bash"),
-		 parse(&o, &alltoallv, "--csv c --json j --good 92.5 --low=92.5 --vendor", buf,
+	UNIT_ALL(parse(&o, &alltoallv, "--csv c --json j --good 92.5 --low=92.5 --vendor", buf,
 		       sizeof(buf), &err) == 0,
 		 o.good == 92.5, o.low == 92.5, o.vendor);
 	environment(
@@ -350,7 +346,7 @@ static void test_help(void)
 		"--share-gpu",		 "--expect=",
 		"(default: 32M)",	 "bfloat16",
 		"NCCL_TESTS_SPLIT_MASK", "NCCL_TESTS_ALLTOALLV_SPREAD",
-		"--budget=SECONDS",	 "--completion=SHELL",
+		"--budget=SECONDS",	 "--list-faults",
 	};
 	char *text = help_text(NULL), option[64];
 	size_t i;
@@ -369,53 +365,8 @@ static void test_help(void)
 	free(text);
 }
 
-/* What bash offers for words before the cursor. */
-static void complete(const char *script, const char *words, int at, char *answer, int len)
-{
-	char command[512];
-	FILE *pipe;
-
-	snprintf(command, sizeof(command),
-		 "bash -c 'source %s; COMP_WORDS=(%s); COMP_CWORD=%d; "
-		 "_hangar_x_perf; echo \"${COMPREPLY[*]}\"'",
-		 script, words, at);
-	answer[0] = '\0';
-	pipe = popen(command, "r");
-	if (pipe && !fgets(answer, len, pipe))
-		answer[0] = '\0';
-	if (pipe)
-		CU_ASSERT_EQUAL(pclose(pipe), 0);
-	answer[strcspn(answer, "\n")] = '\0';
-}
-
-static void test_completion(void)
-{
-	char path[UNIT_TEMP], answer[4096];
-	int fd = unit_file(path);
-	FILE *out = fdopen(fd, "w");
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	UNIT_ALL(options_print_completion(out, "zsh", "x_perf") == -EINVAL, ftell(out) == 0,
-		 options_print_completion(out, "bash", "/opt/x_perf") == 0);
-	fclose(out);
-	complete(path, "x_perf --mode gr", 2, answer, sizeof(answer));
-	CU_ASSERT_STRING_EQUAL(answer, "graph");
-	complete(path, "x_perf --mode = is", 3, answer, sizeof(answer));
-	CU_ASSERT_STRING_EQUAL(answer, "isolated");
-	complete(path, "x_perf --alloc =", 2, answer, sizeof(answer));
-	CU_ASSERT_STRING_EQUAL(answer, "nccl cuda");
-	complete(path, "x_perf -d f8", 2, answer, sizeof(answer));
-	CU_ASSERT_STRING_EQUAL(answer, "f8e4m3 f8e5m2");
-	complete(path, "x_perf --run", 1, answer, sizeof(answer));
-	CU_ASSERT_STRING_EQUAL(answer, "--run_cycles");
-	complete(path, "x_perf --out di", 2, answer, sizeof(answer));
-	CU_ASSERT_STRING_EQUAL(answer, "");
-	unlink(path);
-}
-
 UNIT_MAIN_BY(options_main, "options", { "numbers and --low as they are meant", test_lenient },
 	     { "defaults and values", test_right }, { "texts and numbers", test_text_and_reals },
 	     { "the table itself", test_table }, { "names of modes", test_mode_names },
 	     { "nccl-tests' options, in every form", test_kept },
-	     { "very many arguments", test_many_arguments }, { "help", test_help },
-	     { "completion", test_completion })
+	     { "very many arguments", test_many_arguments }, { "help", test_help })

@@ -117,7 +117,6 @@ static const struct wrong_case wrong_values[] = {
 	{ .line = "--expect ok:missing-call", .want = "--expect ok:missing-call: must be ok, or" },
 	{ .line = "--expect hang:", .want = "--expect hang:: must be" },
 	{ .line = "--expect hang:x:1,", .want = "--expect hang:x:1,: must be" },
-	{ .line = "--completion zsh", .want = "--completion zsh: must be one of bash" },
 };
 
 static const struct wrong_case wrong_words[] = {

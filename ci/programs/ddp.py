@@ -1,8 +1,7 @@
 """ddp.py: data parallel training with gradient buckets (DistributedDataParallel)."""
+import job  # first: without torch it says so
 import torch
 from torch.nn.parallel import DistributedDataParallel
-
-import job
 
 
 def main():

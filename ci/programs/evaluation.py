@@ -1,10 +1,9 @@
 """evaluation.py: data parallel training in which rank 0 is rightly away for 30 s now and then: it evaluates alone."""
 import time
 
+import job  # first: without torch it says so
 import torch
 from torch.nn.parallel import DistributedDataParallel
-
-import job
 
 
 def main():

@@ -1,8 +1,7 @@
 """experts.py: expert parallel training: samples go to the rank of their expert and back by uneven all-to-alls."""
+import job  # first: without torch it says so
 import torch
 import torch.distributed as dist
-
-import job
 
 
 class Exchange(torch.autograd.Function):

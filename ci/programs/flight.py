@@ -7,10 +7,9 @@ import os
 import signal
 import time
 
+import job  # first: without torch it says so
 import torch
 import torch.distributed as dist
-
-import job
 
 KINDS = ("none", "shape", "dtype", "drop", "skip", "extra", "kill", "exit0", "p2p", "half", "order", "coalesced")
 

@@ -1,9 +1,8 @@
 """fsdp2.py: sharded training (fully_shard): each layer is gathered before it is used, its gradients are scattered."""
+import job  # first: without torch it says so
 import torch
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-
-import job
 
 
 def main():

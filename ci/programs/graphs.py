@@ -1,8 +1,7 @@
 """graphs.py: a step with its all-reduces as a captured CUDA graph, replayed; without GPU the same step by step."""
+import job  # first: without torch it says so
 import torch
 import torch.distributed as dist
-
-import job
 
 
 def main():

@@ -19,6 +19,17 @@ WARMUP = 5  # steps that are not timed
 GAUGE = 5   # timed steps that say how many fit into --seconds
 
 
+LAUNCHERS = {"RANK": ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"),
+             "WORLD_SIZE": ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"),
+             "LOCAL_RANK": ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"),
+             "LOCAL_WORLD_SIZE": ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")}
+
+
+def launched(what, otherwise):
+    """What the launcher says, whichever it is; MASTER_ADDR and MASTER_PORT must be there in any case."""
+    return int(next((os.environ[name] for name in LAUNCHERS[what] if name in os.environ), otherwise))
+
+
 class Job:
     """One rank: its place, its device, and what was asked for."""
 
@@ -38,8 +49,7 @@ class Job:
         for name, value in defaults.items():
             parser.add_argument("--" + name, type=type(value), default=value, help=f"({value})")
         self.options = parser.parse_args()
-        self.rank = int(os.environ.get("RANK", 0))
-        self.size = int(os.environ.get("WORLD_SIZE", 1))
+        self.rank, self.size = launched("RANK", 0), launched("WORLD_SIZE", 1)
         self.device = self.place()
         self.closing = []
         self.bugs = bugs
@@ -53,9 +63,9 @@ class Job:
         """The rank's device. More ranks than GPUs share them: NCCL takes each for a host then."""
         if self.options.backend == "gloo":
             return torch.device("cpu")
-        local = int(os.environ.get("LOCAL_RANK", self.rank))
+        local = launched("LOCAL_RANK", self.rank)
         gpus = torch.cuda.device_count()
-        if int(os.environ.get("LOCAL_WORLD_SIZE", self.size)) > gpus:
+        if launched("LOCAL_WORLD_SIZE", self.size) > gpus:
             os.environ.update(NCCL_HOSTID=f"rank{self.rank}", NCCL_NET="Socket", NCCL_SOCKET_IFNAME="lo")
         torch.cuda.set_device(local % gpus)
         return torch.device("cuda", local % gpus)

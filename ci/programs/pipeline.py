@@ -1,8 +1,7 @@
 """pipeline.py: a stage of the model on each rank; activations go forward by send and receive, gradients back in groups."""
+import job  # first: without torch it says so
 import torch
 import torch.distributed as dist
-
-import job
 
 
 def main():

@@ -1,8 +1,7 @@
 """tensor_data.py: tensor x data parallel training: each rank is in two communicators (with four ranks or more)."""
+import job  # first: without torch it says so
 import torch
 import torch.distributed as dist
-
-import job
 
 
 class Sum(torch.autograd.Function):

@@ -107,6 +107,7 @@ static bool read_call(struct player *p, const char *line)
 	unsigned kind, dtype, completed, alone;
 	uint64_t seq, created, started, ended, ticket;
 	_Atomic uint64_t *made;
+	struct record *slot;
 
 	if (!p->rank ||
 	    sscanf(line,
@@ -126,7 +127,8 @@ static bool read_call(struct player *p, const char *line)
 	p->watch.returned(p->watch.ctx, ticket, 0);
 	if (!alone)
 		watch_group(&p->watch, GROUP_ENDED);
-	p->memory->ring[ticket & (RECORD_RING - 1)].enqueued_ns = created;
+	slot = &p->memory->ring[ticket & (RECORD_RING - 1)];
+	slot->enqueued_ns = slot->returned_ns = created;
 	p->watch.device_times(p->watch.ctx, ticket, started, ended);
 	note_end(p, completed, created);
 	return true;

@@ -133,6 +133,7 @@ class Call:
             number(entry.get(k)) or 0
             for k in ("time_created_ns", "time_discovered_started_ns", "time_discovered_completed_ns"))
         self.state = entry.get("state")
+        self.timeout = (number(entry.get("timeout_ms"), 0, 1 << 40) or 0) * 1000000
         if self.library == "gloo" and entry.get("retired") is True:
             self.state, self.ended = "completed", self.ended or self.created
         self.kind, tensors = CALLS.get(self.name, (None, None))
@@ -312,7 +313,10 @@ def main():
     nranks = max(list(dumps) + told) + 1
     groups = members(dumps)
     given = communicators(groups, nranks, int(sys.argv[2]))
-    newest = max([0] + [max(c.created, c.ended) for d in dumps.values() for c in d.calls])
+    # No dump says when it was written: when the time of the first pending call was over.
+    calls = [c for d in dumps.values() for c in d.calls]
+    over = min([c.created + c.timeout for c in calls if c.state != "completed"] + [1 << 62])
+    newest = max([0 if over == 1 << 62 else over] + [max(c.created, c.ended) for c in calls])
     library = next((d.library for d in dumps.values() if type(d.library) is str and d.library), "")
     gloo = any(c.library == "gloo" for d in dumps.values() for c in d.calls)
     say("ranks", nranks, int(bool(told)), "gloo" if gloo else "NCCL", library or "(version not recorded)")

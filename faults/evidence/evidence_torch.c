@@ -1,8 +1,8 @@
-/* evidence_torch.c: PyTorch's dumps, as the lines of torch_dumps.py tell them, played to a flight recorder. */
+/* evidence_torch.c: PyTorch's dumps, as torch_dumps.py tells them, played to a flight recorder. */
 #include "evidence/evidence_torch.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,64 +24,27 @@ __asm__(".section .rodata\n"
 	".byte 0\n"
 	".previous\n");
 
-#define NO_PYTHON "error takes python3, which is not on PATH"
+#define NO_PYTHON "{\"error\": \"takes python3, which is not on PATH\"}"
 #define SECONDS	  300.0 /* a thousand dumps take about 20 */
 #define BYTES	  ((size_t)1 << 30)
+#define RANKS	  (1 << 18)
 
 struct player {
-	struct evidence *e;
-	struct evidence_rank *rank; /* at hand */
 	struct record_header blank;
 	struct record_memory *memory;
 	struct recorder recorder;
 	struct watch watch;
-	uint64_t newest_ns; /* of all dumps */
 };
 
-static void end_rank(struct player *p)
-{
-	if (!p->rank)
-		return;
-	view_read(&p->rank->view, p->memory, p->newest_ns);
-	p->rank->view.overdue = p->rank->view.waiting;
-	if (evidence_take_calls(p->rank, p->memory) == 0)
-		p->rank->wrapped = p->rank->ncalls > 0 && p->rank->calls[0].ticket > 1;
-	p->rank = NULL;
-}
-
-static bool read_rank(struct player *p, const char *line)
-{
-	struct record_header *h = &p->memory->header;
-	uint64_t before;
-	int number, present;
-
-	end_rank(p);
-	if (sscanf(line, "%d %" SCNu64 " %" SCNu64 " %d", &number, &before, &p->newest_ns,
-		   &present) != 4 ||
-	    number < 0 || number >= p->e->nranks || p->e->ranks[number].recorder)
-		return false;
-	p->rank = &p->e->ranks[number];
-	p->rank->present = present; /* else only others say anything of it */
-	p->rank->remote = true;
-	memset(p->memory, 0, sizeof(*p->memory));
-	memcpy(h, &p->blank, sizeof(*h));
-	h->rank = number;
-	h->issued_ticket = h->completed_ticket = before;
-	recorder_init(&p->recorder, p->memory, true, 0);
-	p->watch = recorder_watch(&p->recorder);
-	watch_phase(&p->watch, PHASE_TIMED);
-	return true;
-}
-
-static bool read_comm(struct player *p, const char *line)
+static bool play_comm(struct player *p, json_t *j)
 {
 	struct comm_request request = { .comm = 0 };
+	json_int_t id;
 
-	if (!p->rank ||
-	    sscanf(line, "%" SCNu32 " %d %d %127s", &request.comm, &request.rank, &request.nranks,
-		   (char *)request.id) != 4 ||
+	if (json_unpack(j, "[iiiI]", &request.comm, &request.rank, &request.nranks, &id) < 0 ||
 	    request.comm >= RECORD_COMMS)
 		return false;
+	memcpy(request.id, &id, sizeof(id));
 	watch_comm(&p->watch, request.comm, COMM_INIT, &request);
 	watch_comm(&p->watch, request.comm, COMM_READY, &request);
 	return true;
@@ -101,26 +64,24 @@ static void note_end(struct player *p, bool completed, uint64_t created)
 	p->watch.device(p->watch.ctx, true);
 }
 
-static bool read_call(struct player *p, const char *line)
+static bool play_call(struct player *p, json_t *j)
 {
 	struct call call = { .op = OP_NONE };
-	unsigned kind, dtype, completed, alone;
-	uint64_t seq, created, started, ended, ticket;
+	json_int_t seq, count, created, started, ended;
+	int completed, alone;
 	_Atomic uint64_t *made;
 	struct record *slot;
+	uint64_t ticket;
 
-	if (!p->rank ||
-	    sscanf(line,
-		   "%" SCNu32 " %" SCNu64 " %u %zu %u %d %" SCNu32 " %u %u %" SCNu64 " %" SCNu64
-		   " %" SCNu64,
-		   &call.comm, &seq, &kind, &call.count, &dtype, &call.peer, &call.stream,
-		   &completed, &alone, &created, &started, &ended) != 12 ||
-	    call.comm >= RECORD_COMMS || kind >= CALL_KIND_COUNT || dtype >= DT_COUNT)
+	if (json_unpack(j, "[iIiIiiiiiIII]", &call.comm, &seq, &call.kind, &count, &call.dtype,
+			&call.peer, &call.stream, &completed, &alone, &created, &started,
+			&ended) < 0 ||
+	    call.comm >= RECORD_COMMS || call.kind >= CALL_KIND_COUNT || call.dtype >= DT_COUNT)
 		return false;
-	call.kind = (enum call_kind)kind;
-	call.dtype = (enum dtype)dtype;
+	call.count = (size_t)count;
 	made = &p->memory->header.comms[call.comm].seq;
-	*made = seq > *made ? seq - 1 : *made; /* older ones are no longer in the dump */
+	if ((uint64_t)seq > *made) /* older ones are no longer in the dump */
+		*made = (uint64_t)seq - 1;
 	if (!alone)
 		watch_group(&p->watch, GROUP_BEGUN);
 	ticket = p->watch.call(p->watch.ctx, &call);
@@ -128,75 +89,88 @@ static bool read_call(struct player *p, const char *line)
 	if (!alone)
 		watch_group(&p->watch, GROUP_ENDED);
 	slot = &p->memory->ring[ticket & (RECORD_RING - 1)];
-	slot->enqueued_ns = slot->returned_ns = created;
-	p->watch.device_times(p->watch.ctx, ticket, started, ended);
-	note_end(p, completed, created);
+	slot->enqueued_ns = slot->returned_ns = (uint64_t)created;
+	p->watch.device_times(p->watch.ctx, ticket, (uint64_t)started, (uint64_t)ended);
+	note_end(p, completed, (uint64_t)created);
 	return true;
 }
 
-static bool read_stack(struct player *p, const char *line)
+/* A rank that is not present has groups, as others tell, and nothing else is known of it. */
+static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 {
-	size_t had = p->rank && p->rank->stack ? strlen(p->rank->stack) : 0;
-	size_t room = had + strlen(line) + 2;
+	struct record_header *h = &p->memory->header;
+	struct evidence_rank *r;
+	json_t *comms, *calls, *item;
+	json_int_t before, newest;
+	int number, present;
+	const char *stack;
+	size_t i;
 
-	if (!p->rank || room > EVIDENCE_STACK_BYTES)
-		return p->rank;
-	p->rank->stack = must(realloc(p->rank->stack, room));
-	snprintf(p->rank->stack + had, room - had, "%s\n", line);
+	if (json_unpack(j, "{s:i s:i s:I s:I s:s s:o s:o}", "rank", &number, "present", &present,
+			"before", &before, "newest", &newest, "stack", &stack, "comms", &comms,
+			"calls", &calls) < 0 ||
+	    number < 0 || number >= e->nranks || e->ranks[number].recorder)
+		return false;
+	r = &e->ranks[number];
+	memset(p->memory, 0, sizeof(*p->memory));
+	memcpy(h, &p->blank, sizeof(*h));
+	h->rank = number;
+	h->issued_ticket = h->completed_ticket = (uint64_t)before;
+	recorder_init(&p->recorder, p->memory, true, 0);
+	p->watch = recorder_watch(&p->recorder);
+	watch_phase(&p->watch, PHASE_TIMED);
+	json_array_foreach(comms, i, item) if (!play_comm(p, item)) return false;
+	json_array_foreach(calls, i, item) if (!play_call(p, item)) return false;
+	view_read(&r->view, p->memory, (uint64_t)newest);
+	r->view.overdue = r->view.waiting;
+	if (evidence_take_calls(r, p->memory) < 0)
+		return false;
+	r->present = present;
+	r->remote = true;
+	r->wrapped = r->ncalls > 0 && r->calls[0].ticket > 1;
+	r->stack = *stack ? must(strdup(stack)) : NULL;
 	return true;
 }
 
-static bool read_ranks(struct player *p, const char *line)
+static int begin(struct evidence *e, json_t *j, const char *dir, struct error *err)
 {
+	const char *wrong = NULL, *library, *remarks;
 	int counted;
 
-	if (p->e->ranks ||
-	    sscanf(line, "%d %d %63[ -~]", &p->e->nranks, &counted, p->e->library) != 3)
-		return false;
-	p->e->uncounted = counted == 0;
-	p->e->ranks = evidence_ranks_alloc(p->e->nranks);
-	evidence_identify(p->e, &p->blank);
-	return true;
+	if (json_unpack(j, "{s:s}", "error", &wrong) == 0)
+		return error_set(err,
+				 strstr(NO_PYTHON, wrong) ? OUTCOME_UNSUPPORTED : OUTCOME_USAGE,
+				 -ENOENT, "%s %.400s", dir, wrong);
+	if (json_unpack(j, "{s:i s:i s:s s:s}", "ranks", &e->nranks, "counted", &counted, "library",
+			&library, "remarks", &remarks) < 0 ||
+	    e->nranks < 1 || e->nranks > RANKS)
+		return error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: torch_dumps.py broke", dir);
+	e->uncounted = !counted;
+	e->ranks = evidence_ranks_alloc(e->nranks);
+	snprintf(e->library, sizeof(e->library), "%.63s", library);
+	snprintf(e->remarks, sizeof(e->remarks), "%s", remarks);
+	return 0;
 }
 
-static bool read_remark(struct player *p, const char *line)
+/* A line for the job, then one for each rank. */
+static int play(struct player *p, struct evidence *e, char *text, const char *dir,
+		struct error *err)
 {
-	evidence_remark(p->e, "%s", line);
-	return true;
-}
+	char *line = strsep(&text, "\n");
+	json_t *j = json_loads(line ? line : "", 0, NULL);
+	int rc = begin(e, j, dir, err);
 
-static bool read_line(struct player *p, const char *line)
-{
-	static const struct {
-		const char *word;
-		bool (*read)(struct player *p, const char *line);
-	} words[] = {
-		{ "ranks ", read_ranks }, { "remark ", read_remark }, { "rank ", read_rank },
-		{ "comm ", read_comm },	  { "call ", read_call },     { "stack ", read_stack },
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strncmp(line, words[i].word, strlen(words[i].word)) == 0)
-			return (i == 0 || p->e->ranks) &&
-			       words[i].read(p, line + strlen(words[i].word));
-	return false;
-}
-
-static int read_lines(struct player *p, const char *dir, char *lines, struct error *err)
-{
-	char *line = lines;
-
-	while ((line = strsep(&lines, "\n")) && strcmp(line, "end") != 0)
-		if (!read_line(p, line))
-			break;
-	end_rank(p);
-	if (line && strcmp(line, "end") == 0 && p->e->ranks)
-		return 0;
-	if (line && strncmp(line, "error ", 6) == 0)
-		return error_set(err, strcmp(line, NO_PYTHON) ? OUTCOME_USAGE : OUTCOME_UNSUPPORTED,
-				 -ENOENT, "%s %.400s", dir, line + 6);
-	return error_set(err, OUTCOME_INTERNAL, -EINVAL,
-			 "%s: torch_dumps.py ends early, at \"%.60s\"", dir, line ? line : "");
+	json_decref(j);
+	evidence_identify(e, &p->blank);
+	for (int n = 0; rc == 0 && n < e->nranks; n++) {
+		line = strsep(&text, "\n");
+		j = json_loads(line ? line : "", 0, NULL);
+		if (!play_rank(p, e, j))
+			rc = error_set(err, OUTCOME_INTERNAL, -EINVAL,
+				       "%s: torch_dumps.py ends early, behind %d ranks", dir, n);
+		json_decref(j);
+	}
+	return rc;
 }
 
 static void run_script(int fd, const void *dir)
@@ -213,7 +187,7 @@ static void run_script(int fd, const void *dir)
 int evidence_load_torch(struct evidence *evidence, const char *dir, struct error *err)
 {
 	struct task task = { .run = run_script, .arg = dir, .limit = BYTES };
-	struct player player = { .e = evidence };
+	struct player player;
 	int fd, rc;
 
 	memset(evidence, 0, sizeof(*evidence));
@@ -223,7 +197,7 @@ int evidence_load_torch(struct evidence *evidence, const char *dir, struct error
 	memcpy(&player.blank, &player.memory->header, sizeof(player.blank));
 	player.blank.host[0] = '\0'; /* which is this one */
 	tasks_run(&task, 1, 1, SECONDS, SECONDS);
-	rc = read_lines(&player, dir, task.text ? task.text : (char[]){ "" }, err);
+	rc = play(&player, evidence, task.text ? task.text : (char[]){ "" }, dir, err);
 	munmap(player.memory, sizeof(*player.memory));
 	free(task.text);
 	return rc;

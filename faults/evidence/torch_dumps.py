@@ -1,10 +1,11 @@
-"""torch_dumps.py: PyTorch Flight Recorder dumps in a folder, as lines for evidence_torch.c.
+"""torch_dumps.py: PyTorch Flight Recorder dumps in a folder, for evidence_torch.c.
 
     python3 -I torch_dumps.py DIR COMMUNICATORS      (hang_diagnose --torch has it built in)
 
-Pickles are read as data: whatever names a class or a function is refused, so nothing in a file is executed, and memory
-is bounded. A dump says what its rank called, in which process group, and what of it completed. It does not say reduction
-operator, root or stream: these are left out, and nobody compares them. Exit 0, or 1 with an "error" line.
+Writes a line for the job, then one for each rank, as JSON; or one that says what is wrong. Pickles are read as data: what
+names a class or a function is refused, so nothing in a file is executed, and memory is bounded. A dump says what its rank
+called, in which process group, and what of it completed. It says neither reduction operator nor root nor stream: nobody
+compares them.
 """
 import json
 import os
@@ -51,9 +52,12 @@ class Unsound(Exception):
     pass
 
 
-def say(*words):
-    text = " ".join(str(word) for word in words)
-    print("".join(c if " " <= c <= "~" else "?" for c in text))
+def clean(text):
+    return "".join(c if " " <= c <= "~" or c == "\n" else "?" for c in text)
+
+
+def say(**line):
+    print(json.dumps(line))
 
 
 def number(value, low=0, high=(1 << 62)):
@@ -243,32 +247,28 @@ def tell_rank(rank, dump, given, newest):
         call.seq = seqs.get(call.comm, max(call.op - 1, 0) if call.op > 1 and call.record else 0) + 1
         seqs[call.comm] = call.seq
     streams(calls)
-    base = max([c.seq - i - 1 for i, c in enumerate(calls)] + [0])
-    say("rank", rank, base, newest, 1)
-    tell_groups(rank, dump.groups.items(), given)
-    for c in calls:
-        say("call", c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"),
-            int(c.alone), c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0)
-    tell_frames(calls)
+    say(rank=rank, present=1, before=max([c.seq - i - 1 for i, c in enumerate(calls)] + [0]), newest=newest,
+        comms=comms_of(rank, dump.groups.items(), given), stack=stack_of(calls),
+        calls=[[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
+                c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0] for c in calls])
 
 
-def tell_groups(rank, groups, given):
-    for key in sorted(groups):
-        if given[key] is not None:
-            place = key[1].index(rank) if rank in key[1] else -1
-            say("comm", given[key], place, len(key[1]), zlib.crc32(repr(key).encode()))
+def comms_of(rank, groups, given):
+    return [[given[key], key[1].index(rank) if rank in key[1] else -1, len(key[1]), zlib.crc32(repr(key).encode())]
+            for key in sorted(groups) if given[key] is not None]
 
 
-def tell_frames(calls):
+def stack_of(calls):
     """Where the program made the first call that has not completed, else the last one."""
     pending = [c for c in calls if c.state != "completed"]
     call = pending[0] if pending else calls[-1] if calls else None
     if call is None or type(call.frames) is not list:
-        return
-    say("stack", "Python, at the %s call, %s %d of communicator %d (group %s):" %
-        ("first pending" if pending else "last", KINDS[call.kind], call.seq, call.comm, call.group))
+        return ""
+    lines = ["Python, at the %s call, %s %d of communicator %d (group %s):" %
+             ("first pending" if pending else "last", KINDS[call.kind], call.seq, call.comm, call.group)]
     for i, frame in enumerate(f for f in call.frames[:FRAMES] if type(f) is dict):
-        say("stack", "#%d %.80s (%.200s:%s)" % (i, frame.get("name"), frame.get("filename"), frame.get("line")))
+        lines.append("#%d %.80s (%.200s:%.9s)" % (i, frame.get("name"), frame.get("filename"), frame.get("line")))
+    return clean("\n".join(line.replace("\n", "?") for line in lines) + "\n")
 
 
 def read(folder):
@@ -301,14 +301,13 @@ def main():
     try:
         dumps, remarks, unknown = read(sys.argv[1])
     except OSError as e:
-        say("error", "cannot be read:", e.strerror)
-        return 1
+        return say(error="cannot be read: " + e.strerror)
     worlds = one_job(dumps)
-    if not dumps or len(worlds) > 1:
-        say("error", "holds no Flight Recorder dump%s" % (": " + remarks[0] if remarks else "") if not dumps else
-            "holds dumps of different jobs: rank %d's had %d ranks, rank %d's %d" %
-            (worlds[0][1], len(worlds[0][0]), worlds[1][1], len(worlds[1][0])))
-        return 1
+    if not dumps:
+        return say(error=clean("holds no Flight Recorder dump" + "".join(": " + r for r in remarks[:1])))
+    if len(worlds) > 1:
+        return say(error="holds dumps of different jobs: rank %d's had %d ranks, rank %d's %d" %
+                   (worlds[0][1], len(worlds[0][0]), worlds[1][1], len(worlds[1][0])))
     told = [r for d in dumps.values() for ranks in d.groups.values() for r in ranks or ()]
     nranks = max(list(dumps) + told) + 1
     groups = members(dumps)
@@ -317,26 +316,22 @@ def main():
     calls = [c for d in dumps.values() for c in d.calls]
     over = min([c.created + c.timeout for c in calls if c.state != "completed"] + [1 << 62])
     newest = max([0 if over == 1 << 62 else over] + [max(c.created, c.ended) for c in calls])
-    library = next((d.library for d in dumps.values() if type(d.library) is str and d.library), "")
-    gloo = any(c.library == "gloo" for d in dumps.values() for c in d.calls)
-    say("ranks", nranks, int(bool(told)), "gloo" if gloo else "NCCL", library or "(version not recorded)")
-    say("remark", "From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded.")
-    for remark in remarks[:4]:
-        say("remark", remark)
+    library = next((d.library for d in dumps.values() if type(d.library) is str and d.library), "(version not recorded)")
+    said = ["From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded."]
     if unknown:
-        say("remark", "Calls that are not known here are left out: %s." % ", ".join(sorted(unknown)[:4]))
+        said.append("Calls that are not known here are left out: %s." % ", ".join(sorted(unknown)[:4]))
     left = sorted(k[0] for k in given if given[k] is None)
     if left:
-        say("remark", "%d process groups of %d are left out, there is no room: %.60s." % (len(left), len(given), ", ".join(left)))
-    for rank, dump in sorted(dumps.items()):
-        tell_rank(rank, dump, given, newest)
+        said.append("%d process groups of %d are left out, there is no room: %.60s." % (len(left), len(given), ", ".join(left)))
+    say(ranks=nranks, counted=int(bool(told)), remarks=clean(" ".join(said + remarks[:4]))[:1000],
+        library=clean("%s %s" % ("gloo" if any(c.library == "gloo" for c in calls) else "NCCL", library)))
     for rank in range(nranks):
-        if rank not in dumps:  # what others say of it
-            say("rank", rank, 0, newest, 0)
-            tell_groups(rank, [key for key in given if rank in key[1]], given)
-    say("end")
-    return 0
+        if rank in dumps:
+            tell_rank(rank, dumps[rank], given, newest)
+        else:  # what others say of it
+            say(rank=rank, present=0, before=0, newest=newest, stack="", calls=[],
+                comms=comms_of(rank, [key for key in given if rank in key[1]], given))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -25,7 +25,7 @@ PROGRAMS := faults/postmortem/hang_diagnose.c common/nccl_log/nccl_log_main.c co
 	common/reconcile/reconcile_main.c common/machine/health_main.c
 
 # The rooms, in the order of their layers: a file includes from its own room and from those before.
-LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl backend/null topo \
+LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi backend/nccl backend/null pairs topo \
 	nccl_log report machine measure schedule reconcile) \
 	$(addprefix faults/,record inject inject/arrival inject/init inject/calls inject/order inject/data inject/gpu \
 	inject/settings watch evidence align waits diagnose probe \
@@ -105,8 +105,9 @@ ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
 READER_LIBS = -ljansson -lexpat -ldw -lelf -lm -ldl -lpthread
 LIBS = $(MPI_LIBS) $(CUDA_LIBS) $(READER_LIBS)
 
-# How fast test data are made and compared decides how long a checked run takes.
-$(BUILD)/obj/common/check/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
+# How fast test data are made and compared decides how long a checked run takes; how fast pairs add
+# up stands for the MPI library's own loops.
+$(BUILD)/obj/common/check/%.o $(BUILD)/obj/common/pairs/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/obj/libhangar.a

@@ -10,6 +10,11 @@
 #include "postmortem/baseline.h"
 #include "perf_folder.h"
 
+const struct collective *const collectives[] = {
+	&all_gather, &all_reduce, &alltoall,	   &alltoallv, &broadcast, &gather,
+	&hypercube,  &reduce,	  &reduce_scatter, &scatter,   &sendrecv,  NULL,
+};
+
 int check_expect(const struct options *options, struct error *err)
 {
 	char class[64], names[512];
@@ -99,9 +104,10 @@ int check_baseline(const struct program *program, int ranks, struct error *err)
 int check_start(const struct program *program, int ranks, struct error *err)
 {
 	int rc = report_check(program->options, err);
+	bool host;
 
 	if (rc == 0)
-		rc = predict_check_topology(program->options->topo, err);
+		rc = predict_check_topology(program->options->topo, &host, err);
 	if (rc == 0)
 		rc = check_calls(program, ranks, err);
 	if (rc == 0)

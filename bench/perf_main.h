@@ -7,8 +7,8 @@
 
 /* NAME_perf.c: what is special to each. */
 extern const struct collective all_gather, all_reduce, alltoall, alltoallv, broadcast, gather,
-	hypercube, reduce, reduce_scatter, scatter, sendrecv;
-/* collectives.c: all of these, NULL-terminated, by name. */
+	hypercube, reduce, reduce_scatter, scatter, sendrecv, p2p_matrix;
+/* perf_check.c: all of these but the last, which is none, NULL-terminated, by name. */
 extern const struct collective *const collectives[];
 
 /* Options, processes, sweep, output: everything but the collective. Returns the exit code

@@ -259,7 +259,8 @@ static int open_comm(struct rank *r)
 	int rc;
 
 	r->run.memory_buffers = before;
-	if (!predict_refusal(&r->bench, r->choice.shared_gpu))
+	if (r->bench.backend->ops->flags & BACKEND_DEVICE &&
+	    !predict_refusal(&r->bench, r->choice.shared_gpu))
 		predict_ask(&r->predict, r->program->options, r->program->folder);
 	/* nothing between this and init: whoever comes late to it is named */
 	rc = job_barrier(&r->job, "the start of communicator init");
@@ -318,6 +319,8 @@ static int run_all(struct rank *r)
 {
 	int rc;
 
+	if (r->program->collective == &p2p_matrix)
+		return p2p_matrix_run(r);
 	if (r->program->options->nfaults == 0)
 		return run_sweep(&r->run);
 	rc = announce_faults(r);

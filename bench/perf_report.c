@@ -3,6 +3,7 @@
 #include "perf_report.h"
 
 #include "postmortem/timeline.h"
+#include "report/sink_shared.h"
 
 #define TRACE_SECONDS 60 /* gathered and written */
 
@@ -30,6 +31,9 @@ int rank_open_predictions(struct rank *r)
 	char text[400];
 	int rc = 0;
 
+	if (r->program->collective == &p2p_matrix &&
+	    !(r->bench.backend->ops->flags & BACKEND_DEVICE))
+		return 0; /* it measures the same, longer */
 	r->bench.predicted = !why;
 	if (why && r->run.report && r->program->options->nfaults == 0 &&
 	    strcmp(r->program->options->topo, "none") != 0)
@@ -76,8 +80,11 @@ int rank_open_report(struct rank *r)
 	r->run_facts.predicted = !predict_refusal(&r->bench, r->choice.shared_gpu);
 	r->run_facts.argc = r->program->argc;
 	r->run_facts.argv = r->program->argv;
-	rc = report_open(&r->report, r->program->options, r->program->collective, &r->run_facts,
-			 &r->err);
+	if (r->program->collective == &p2p_matrix) /* it prints what has no rows itself */
+		sink_table_head(stdout, &r->run_facts);
+	else
+		rc = report_open(&r->report, r->program->options, r->program->collective,
+				 &r->run_facts, &r->err);
 	r->run.report = &r->report;
 	r->run.progress = launch_progress();
 	return rc;

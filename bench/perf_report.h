@@ -53,5 +53,8 @@ int rank_open_reconcile(struct rank *r);
 /* --trace, of a run that came to its end: rank 0 writes the newest calls of all. Collective. */
 int rank_save_trace(struct rank *r);
 
+/* p2p_matrix_perf, instead of a sweep. Collective. */
+int p2p_matrix_run(struct rank *r);
+
 /* --reconcile: before NCCL's first call, which is when it reads its settings. */
 void rank_ask_nccl(struct rank *r);

@@ -54,6 +54,10 @@ struct nvml_pci { /* nvmlPciInfo_t */
 	  (nvml_device, unsigned *n, struct nvml_process *processes))                              \
 	F(p2p, nvmlDeviceGetP2PStatus,                                                             \
 	  (nvml_device a, nvml_device b, unsigned index, unsigned *status))                        \
+	F(ancestor, nvmlDeviceGetTopologyCommonAncestor,                                           \
+	  (nvml_device a, nvml_device b, unsigned *level))                                         \
+	F(link_remote, nvmlDeviceGetNvLinkRemotePciInfo_v2,                                        \
+	  (nvml_device, unsigned link, struct nvml_pci *remote))                                   \
 	F(count, nvmlDeviceGetCount_v2, (unsigned *n))                                             \
 	F(by_index, nvmlDeviceGetHandleByIndex_v2, (unsigned index, nvml_device *device))          \
 	F(pcie_replays, nvmlDeviceGetPcieReplayCounter, (nvml_device, unsigned *count))            \

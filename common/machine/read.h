@@ -49,6 +49,15 @@ void reading_tell(int fd, const struct read_request *request, double seconds);
  * stays as it was. 0, or a negative errno with the error set. Collective. */
 int reading_gather(struct job *job, const char *text, struct reading *hosts);
 
+/* Two GPUs of this host, as nvidia-smi topo -m names their link ("NV18", "PIX", "SYS"; "" where NVML does not
+ * tell), and why they can't reach each other's memory, a constant; NULL: they can, or it is not known. */
+struct gpu_pair {
+	char link[16];
+	const char *refused;
+};
+void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b,
+		   struct gpu_pair *pair);
+
 /* ---- the readers, a file each; "of the job's GPUs": the parts that have a "bus" ---- */
 
 typedef void reader_fn(const struct read_request *request, struct reading *reading);

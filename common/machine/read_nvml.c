@@ -7,7 +7,7 @@
 /* nvml.h: nvmlClockType_t, nvmlPerfPolicyType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkErrorCounter_t */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };
 enum { POLICY_POWER = 0, POLICY_THERMAL = 1 };
-enum { P2P_READ = 0, P2P_WRITE = 1 };
+enum { P2P_READ = 0, P2P_WRITE = 1, P2P_NVLINK = 2 };
 enum { LINK_REPLAY = 0, LINK_RECOVERY = 1, LINK_CRC_FLIT = 2, LINK_CRC_DATA = 3 };
 
 #define GPUS 64 /* of a host */
@@ -210,6 +210,40 @@ static const char *ask_peer(const struct nvml *nvml, nvml_device a, nvml_device 
 	if (status == 0 && nvml->p2p(a, b, P2P_WRITE, &status) != 0)
 		return NULL;
 	return refusal(status);
+}
+
+void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b,
+		   struct gpu_pair *pair)
+{
+	/* nvmlGpuTopologyLevel_t, tens of it; nvidia-smi's names */
+	static const char *const names[] = { "same", "PIX", "PXB", "PHB", "NODE", "SYS" };
+	unsigned level, up, links = 0;
+	struct nvml_pci remote, far;
+	nvml_device a, b;
+
+	*pair = (struct gpu_pair){ .refused = NULL };
+	if (!nvml->by_bus || nvml->by_bus(bus_a, &a) != 0 || nvml->by_bus(bus_b, &b) != 0)
+		return;
+	if (nvml->ancestor && nvml->ancestor(a, b, &level) == 0 && level / 10 < 6)
+		snprintf(pair->link, sizeof(pair->link), "%s", names[level / 10]);
+	if (!nvml->p2p)
+		return;
+	pair->refused = ask_peer(nvml, a, b);
+	if (pair->refused && !*pair->refused)
+		pair->refused = NULL;
+	if (!nvml->link_state || !nvml->pci || !nvml->link_remote || nvml->pci(b, &far) != 0 ||
+	    nvml->p2p(a, b, P2P_NVLINK, &up) != 0 || up != 0)
+		return;
+	for (unsigned link = 0, direct = 0; link < LINKS; link++) {
+		if (nvml->link_state(a, link, &up) != 0 || up != 1 ||
+		    nvml->link_remote(a, link, &remote) != 0)
+			continue;
+		if (strcmp(remote.bus, far.bus) == 0 && direct++ == 0)
+			links = 0; /* those to a switch, or to others, do not count then */
+		links += direct == 0 || strcmp(remote.bus, far.bus) == 0;
+	}
+	if (links > 0)
+		snprintf(pair->link, sizeof(pair->link), "NV%u", links);
 }
 
 static void read_peers(const struct gpu *gpus, int n, int i)

@@ -1,8 +1,6 @@
 /* buffers.c: pools, slots and their contents. */
 #include "measure/buffers.h"
 
-#include <string.h>
-
 static size_t round_up(size_t n, size_t to)
 {
 	return (n + to - 1) / to * to;

@@ -7,8 +7,6 @@
  * whatever -e says. */
 #pragma once
 
-#include <stddef.h>
-
 #include "backend/backend.h"
 #include "check/check.h"
 

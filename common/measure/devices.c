@@ -1,12 +1,6 @@
 /* devices.c: ranks to devices. */
 #include "measure/devices.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A rank sees this, for the others on its host to compare. */
 struct sight {
 	int32_t devices;

@@ -1,8 +1,6 @@
 /* devices.h: which rank of a host takes which device, and which ranks are too many. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "backend/backend.h"
 #include "backend/job.h"
 #include "options/options.h"

@@ -1,10 +1,6 @@
 /* irregular.c: counts and call of an exchange that follows a traffic matrix. */
 #include "measure/irregular.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "backend/traffic.h"
 

@@ -1,9 +1,6 @@
 /* irregular.h: counts and call of an exchange that follows a traffic matrix (alltoallv). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "backend/collective.h"
 
 /* Elements from one rank to another. The size is cut to whole slices first, as for the other

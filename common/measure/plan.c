@@ -1,10 +1,6 @@
 /* plan.c: from a point to addresses, calls and expectations. */
 #include "measure/plan.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backend/check_call.h"
 
 struct geometry plan_geometry(const struct bench *bench, const struct point *point, int rank)

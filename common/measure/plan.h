@@ -1,9 +1,6 @@
 /* plan.h: one point in one placement, made ready: shape, slots, oracle, and how to issue it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "measure/bench.h"
 #include "check/check.h"
 #include "measure/sweep.h"

@@ -1,11 +1,6 @@
 /* point.c: the life of one point. */
 #include "measure/point.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "backend/check_gather.h"

@@ -1,8 +1,6 @@
 /* point.h: measure one point in one placement, from first call to finished row. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "measure/bench.h"
 #include "report/row.h"
 #include "measure/sampling.h"

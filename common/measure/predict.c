@@ -2,16 +2,19 @@
  * and launches measured on the spot. */
 #include "measure/predict.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "base/clock.h"
+#include "pairs/probe.h"
 
 /* Seconds. Both take milliseconds; a crowded host takes longer, a device in trouble for ever. */
 #define LAUNCHES_SECONDS    10.0 /* of a rank */
 #define CALIBRATION_SECONDS 30.0 /* until all ranks have measured */
+
+#define PAIRS_POOL ((size_t)64 << 20) /* of a short measurement: more than caches hold */
+
+static bool on_host(const struct bench *bench)
+{
+	return !(bench->backend->ops->flags & BACKEND_DEVICE);
+}
 
 const char *predict_refusal(const struct bench *bench, bool shared_gpu)
 {
@@ -23,16 +26,19 @@ const char *predict_refusal(const struct bench *bench, bool shared_gpu)
 		return "none are made of a schedule of faults";
 	if (bench->backend->ops->flags & BACKEND_NO_DATA)
 		return "the null backend moves no data";
-	if (!(bench->backend->ops->flags & BACKEND_DEVICE))
-		return "none are made for the mpi backend yet";
 	if (o->split_kind != SPLIT_NONE)
 		return "none are made for groups";
 	if (shared_gpu)
 		return "none are made for ranks that share a GPU";
+	if (on_host(bench) && bench->job->nranks < 2)
+		return "a single rank has no pair to measure";
+	if (on_host(bench) && strcmp(o->topo, "live") == 0 &&
+	    bench->job->nranks > bench->job->nnodes * sysconf(_SC_NPROCESSORS_ONLN))
+		return "ranks share cores, and what pairs reach alone says little";
 	return NULL;
 }
 
-int predict_check_topology(const char *topo, struct error *err)
+int predict_check_topology(const char *topo, bool *host, struct error *err)
 {
 	struct topo_system *sys;
 	int rc;
@@ -41,6 +47,7 @@ int predict_check_topology(const char *topo, struct error *err)
 		return 0;
 	sys = must(malloc(sizeof(*sys)));
 	rc = topo_load(sys, topo, err);
+	*host = rc == 0 && topo_is_host(sys);
 	free(sys);
 	return rc;
 }
@@ -49,13 +56,16 @@ int predict_check(const struct bench *bench, bool shared_gpu, struct error *err)
 {
 	const struct options *o = bench->options;
 	const char *why = predict_refusal(bench, shared_gpu);
+	bool host = on_host(bench);
 	int rc;
 
 	if (why && o->min_percent > 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "--min-percent %g: this run has no predictions (%s)",
 				 o->min_percent, why);
-	rc = predict_check_topology(o->topo, err);
+	rc = predict_check_topology(o->topo, &host, err);
+	if (rc == 0 && !why && host != on_host(bench))
+		why = host ? "it is of hosts without GPUs" : "it is of GPUs";
 	if (rc < 0 || !why || strcmp(o->topo, "live") == 0 || strcmp(o->topo, "none") == 0)
 		return rc;
 	return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
@@ -98,10 +108,80 @@ static int measure_launch(struct predict *p, const struct bench *bench)
 	return rc;
 }
 
+/* Sizes up to the largest, which a full measurement takes from -e. */
+static int choose_sizes(const struct bench *bench, bool brief, double bytes[PAIR_SIZES])
+{
+	static const size_t sizes[] = { 8, 4096, 65536, 1 << 20, 8 << 20 };
+	size_t own = on_host(bench) ? 32 << 20 : 256 << 20, last;
+	int n = 0;
+
+	last = brief ? sizes[4] : bench->options->size_given ? bench->options->max_bytes : own;
+	last = last > bench->buffers.bytes ? bench->buffers.bytes : last;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (sizes[i] < last)
+			bytes[n++] = (double)sizes[i];
+	bytes[n++] = (double)(last > 8 ? last : 16);
+	return n < 2 ? 2 : n;
+}
+
+int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_matrix *m)
+{
+	struct chain chain = bench->chain;
+	struct pair_probe probe = {
+		.chain = &chain,
+		.watch = bench->watch,
+		.job = bench->job,
+		.send = bench->buffers.send,
+		.recv = bench->buffers.recv,
+		.pool = brief ? PAIRS_POOL : bench->buffers.bytes,
+		.seconds = brief ? 1e-3 : 10e-3,
+		.brief = brief,
+		.host_memory = on_host(bench),
+	};
+	struct pair_plan plan;
+	int rc;
+
+	pair_plan_make(&plan, bench->job->nranks, bench->job->node_of, brief ? 32 : PAIRS_MOST,
+		       bench->options->seed);
+	pair_matrix_init(m, &plan, bench->job->nnodes);
+	m->nsizes = choose_sizes(bench, brief, m->bytes);
+	if (brief) { /* no calls of the run: neither recorded nor broken by faults */
+		chain.watch = NULL;
+		chain.filter = NULL;
+	}
+	if (probe.host_memory) {
+		memset(probe.send, 0, probe.pool);
+		memset(probe.recv, 0, probe.pool);
+	}
+	rc = pair_probe_run(&probe, m);
+	if (rc < 0)
+		pair_matrix_release(m);
+	return rc;
+}
+
+static int measure_pairs(struct predict *p, const struct bench *bench)
+{
+	double begin = clock_seconds();
+	struct pair_matrix matrix;
+	int rc = predict_measure_pairs(bench, true, &matrix);
+
+	if (rc < 0)
+		return rc;
+	pair_digest_make(&p->pairs, &matrix);
+	pair_matrix_release(&matrix);
+	p->pairs_seconds = clock_seconds() - begin;
+	return 0;
+}
+
 int predict_calibrate(struct predict *p, const struct bench *bench)
 {
 	struct job_time former = job_unhurry(bench->job, CALIBRATION_SECONDS);
-	int rc = measure_launch(p, bench);
+	int rc = 0;
+
+	if (!on_host(bench))
+		rc = measure_launch(p, bench);
+	else if (strcmp(bench->options->topo, "live") == 0)
+		rc = measure_pairs(p, bench);
 
 	job_hurry(bench->job, former);
 	return rc;
@@ -118,8 +198,9 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 	if (job->nranks % job->nnodes != 0)
 		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
 				 "the hosts have unequal numbers of ranks");
-	rc = p->dump[0] ? topo_read_xml(&p->sys, p->dump, err)
-			: topo_load(&p->sys, bench->options->topo, err);
+	rc = p->pairs.nranks ? topo_from_pairs(&p->sys, "measured", "this run", &p->pairs, err)
+	     : p->dump[0]    ? topo_read_xml(&p->sys, p->dump, err)
+			     : topo_load(&p->sys, bench->options->topo, err);
 	if (rc == 0)
 		rc = topo_reshape(&p->sys, &change, err);
 	if (rc == 0)
@@ -136,6 +217,18 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 	struct backend_facts facts = { .device = "" };
 	char launches[100] = "";
 
+	if (p->pairs.nranks) {
+		const struct pair_digest *d = &p->pairs;
+		double most = d->bytes[d->nsizes - 1];
+
+		snprintf(text, len,
+			 "Prediction of pairs of ranks, measured here in %.2f s: a message takes "
+			 "%.2f us; %.2f GB/s alone, %.2f while all exchange",
+			 p->pairs_seconds, pair_digest_us(d, d->nnodes > 1, PAIR_ALONE, 8),
+			 most / pair_digest_us(d, d->nnodes > 1, PAIR_ALONE, most) / 1e3,
+			 most / pair_digest_us(d, d->nnodes > 1, PAIR_DISJOINT, most) / 1e3);
+		return;
+	}
 	bench->backend->ops->facts(bench->backend, &facts);
 	if (p->model.constants.calibrated)
 		snprintf(launches, sizeof(launches),
@@ -148,12 +241,29 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 		 p->model.constants.fitted ? "fitted" : "physical only", launches);
 }
 
+/* A file's text; NULL: it cannot be read. */
+static char *read_text(const char *path)
+{
+	struct error err = { .rank = -1 };
+	char *text = NULL;
+	FILE *in;
+
+	if (topo_open(path, &in, &err) < 0)
+		return NULL;
+	text = must(calloc(1, TOPO_MAX_FILE + 1));
+	(void)!fread(text, 1, TOPO_MAX_FILE, in);
+	fclose(in);
+	return text;
+}
+
 const struct predictor *predict_open(struct predict *p, const struct bench *bench, char *text,
 				     size_t len)
 {
 	struct error err = { .rank = -1 };
 	int rc = load_topology(p, bench, &err);
 
+	if (bench->options->spec && p->dump[0])
+		p->xml = read_text(p->dump);
 	if (p->own_dump && p->dump[0])
 		unlink(p->dump);
 	if (rc < 0) {

@@ -14,9 +14,12 @@ struct predict {
 	struct topo_system sys;
 	struct model model;
 	const struct bench *bench;
-	struct kernel_cost kernel;     /* of the slowest rank; 0: not measured */
-	char dump[160];		       /* file that NCCL writes its topology to; "": none */
-	bool own_dump;		       /* we asked for it */
+	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
+	struct pair_digest pairs;  /* between ranks of hosts, measured here; nranks 0: not */
+	double pairs_seconds;	   /* that this took */
+	char *xml;	/* with --spec: what NCCL wrote there; it lives as long as the process */
+	char dump[160]; /* file that NCCL writes its topology to; "": none */
+	bool own_dump;	/* we asked for it */
 	double percents[PREDICT_ROWS]; /* predicted over measured time of the larger sizes */
 	size_t npercents;
 	double median;		     /* what reached() returned */
@@ -32,8 +35,8 @@ struct predict {
 const char *predict_refusal(const struct bench *bench, bool shared_gpu);
 
 /* Checks that --topo's value is live, none, the name of a spec, or a file that can be read as a
- * topology. 0, or a negative errno with the error set. */
-int predict_check_topology(const char *topo, struct error *err);
+ * topology; `host` is set to whether that is of hosts without GPUs. 0, or a negative errno with the error set. */
+int predict_check_topology(const char *topo, bool *host, struct error *err);
 
 /* Refuse what --topo and --min-percent cannot have: a spec that is not there, predictions where
  * none are made. 0, or a negative errno with the error set. Every rank finds the same. */
@@ -47,8 +50,13 @@ int predict_check(const struct bench *bench, bool shared_gpu, struct error *err)
 void predict_ask(struct predict *predict, const struct options *options, const char *folder);
 
 /* After it, on every rank: measure what launching a kernel costs the slowest rank, where the
- * backend can tell. 0, or a negative errno with the error set that ends the run. Collective. */
+ * backend can tell; without a GPU, what pairs of ranks reach. 0, or a negative errno with the error set that ends the run. Collective. */
 int predict_calibrate(struct predict *predict, const struct bench *bench);
+
+/* Measures the pairs of this run's ranks: `brief`, for a prediction, in less than a second for eight ranks of a
+ * host; else up to the largest size, which is -e, or 256 MiB on GPUs and 32 MiB without. The matrix is the
+ * caller's to release when it returned 0. Collective. */
+int predict_measure_pairs(const struct bench *bench, bool brief, struct pair_matrix *matrix);
 
 /* After it, on rank 0: read the topology. `text` gets a remark: what predictions are made of, or
  * why there are none. Returns the hooks for struct bench, NULL without predictions. They live as

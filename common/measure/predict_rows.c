@@ -1,11 +1,6 @@
 /* predict_rows.c: what the model says of a row, and what the rows came to. */
 #include "measure/predict.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MOST_OF_CEILING 105.0 /* percent */
 
 static enum model_mode mode_of(const struct row *row)

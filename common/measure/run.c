@@ -1,13 +1,6 @@
 /* run.c: the loop over points. */
 #include "measure/run.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "measure/irregular.h"
 #include "measure/point.h"

@@ -1,8 +1,6 @@
 /* run.h: a whole run on one rank: the sweep, point by point, and what it came to. */
 #pragma once
 
-#include <stddef.h>
-
 #include "measure/bench.h"
 #include "measure/soak.h"
 #include "process/launch.h"

@@ -1,11 +1,6 @@
 /* sampling.c: gather batches, decide when to stop, condense into a row. */
 #include "measure/sampling.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MIN_SAMPLES 8 /* the median's interval exists from 6 on; 8 keep it from being luck */
 #define MAX_SAMPLES 2000
 

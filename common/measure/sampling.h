@@ -1,8 +1,6 @@
 /* sampling.h: the samples of one point, of every rank, gathered at rank 0 batch by batch. */
 #pragma once
 
-#include <stddef.h>
-
 #include "options/options.h"
 #include "report/row.h"
 #include "base/stats.h"

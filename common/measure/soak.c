@@ -1,11 +1,6 @@
 /* soak.c: outliers and drift of a point over the cycles of a sweep. */
 #include "measure/soak.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define OUTLIER_ROWS  6	  /* fewer say nothing of what is usual */
 #define OUTLIER_SHARE .25 /* of the median, at least */
 #define OUTLIER_MADS  10. /* median absolute deviations, at least */

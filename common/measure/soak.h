@@ -2,8 +2,6 @@
  * Pure functions; rank 0 alone has a soak. */
 #pragma once
 
-#include <stddef.h>
-
 #define SOAK_WINDOW 20 /* rows of a point */
 
 /* One point: its newest times, a ring, and those that drift is told from. Zero to begin with. */

@@ -1,9 +1,6 @@
 /* sweep.c: walks types, operators, roots and sizes in nccl-tests' order. */
 #include "measure/sweep.h"
 
-#include <errno.h>
-#include <string.h>
-
 void sweep_init(struct sweep *sweep, const struct options *options,
 		const struct collective *collective, struct backend *backend, int nranks)
 {

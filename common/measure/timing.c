@@ -1,8 +1,6 @@
 /* timing.c: deadlines, warm-up, and how much goes into a batch. */
 #include "measure/timing.h"
 
-#include <math.h>
-
 #include "base/clock.h"
 
 /* Launching the first call and seeing the last one end costs a batch about 20 us (H200,

@@ -7,9 +7,6 @@
  * graph     a captured batch, replayed: one sample per launch series, over the number of calls. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "measure/plan.h"
 
 struct timing {

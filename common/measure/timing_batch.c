@@ -1,9 +1,6 @@
 /* timing_batch.c: the three ways to time a batch. */
 #include "measure/timing.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/clock.h"
 
 /* Isolated: time to get out of the exchange that agrees on a start. */

@@ -1,10 +1,6 @@
 /* tuning.c: one more iteration of a point, and what it shows. */
 #include "measure/tuning.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "nccl_log/nccl_choice.h"
 #include "topo/model.h"
 

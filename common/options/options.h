@@ -85,6 +85,7 @@ struct options {
 		enum table_kind table; /* --table */
 		const char *nccl_json; /* -J FILE.json; NULL: none. The strings are argv's or the
 	                       * environment's. */
+		const char *spec;      /* --spec */
 		const char *csv, *json, *out; /* --csv --json --out */
 		const char *metrics, *trace;  /* --metrics --trace */
 	};

@@ -181,6 +181,8 @@ static int check_files(struct option_set *set)
 {
 	struct options *o = set->options;
 
+	if (o->spec && set->target && strcmp(set->target->name, "p2p_matrix") != 0)
+		return reject(set, "spec", "goes with p2p_matrix_perf");
 	if (o->out && o->csv)
 		return reject(set, "csv",
 			      "can't be combined with --out, which writes the CSV into its folder");

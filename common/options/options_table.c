@@ -165,6 +165,8 @@ const struct option_row option_rows[] = {
 	  FREE, .group = GROUP_REPORT, WORDS("hangar", "nccl-tests", "wide"),
 	  .help = "columns of the table: nccl-tests' 13 alone; with the predicted busbw, the measured share of "
 		  "it and the spread, in 140 characters; or all" },
+	{ "spec", .arg = "FILE", .kind = &kind_text, FIELD(spec), FREE, .group = GROUP_REPORT,
+	  .help = "p2p_matrix_perf: what it measured, as a topology that --topo and topo_predict take" },
 	{ "out", .arg = "DIR", .kind = &kind_text, FIELD(out), FREE, .group = GROUP_REPORT,
 	  .help = "folder for the run's CSV and JSON" },
 	{ "csv", .arg = "FILE", .kind = &kind_text, FIELD(csv), FREE, .group = GROUP_REPORT,

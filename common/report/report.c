@@ -144,6 +144,8 @@ int report_check(const struct options *options, struct error *err)
 	if (rc == 0)
 		rc = check_file("--csv", options->csv, false, err);
 	if (rc == 0)
+		rc = check_file("--spec", options->spec, true, err);
+	if (rc == 0)
 		rc = check_file("--json", options->json, false, err);
 	if (rc == 0)
 		rc = check_file("--metrics", options->metrics, true, err);

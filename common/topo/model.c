@@ -222,6 +222,8 @@ int model_predict(const struct model *model, const struct predict_request *reque
 		return -ERANGE;
 	out->fitted = model->constants.fitted;
 	out->correction = 1;
+	if (topo_is_host(model->sys))
+		return model_predict_host(model, request, out);
 	rc = request->collective < MODEL_TUNED ? model_predict_tuned(model, request, out)
 					       : model_predict_p2p(model, request, out);
 	if (rc != 0)

@@ -166,6 +166,7 @@ int model_init(struct model *model, const struct topo_system *sys,
 	if (sys->ngpus > 1) {
 		init_ring(model);
 		init_pairs(model);
+		model_take_pairs(model);
 		model->p2p_channels =
 			model->hop == MODEL_HOP_NVLINK
 				? pow2_floor(2 * model->pair / sys->gpu[0].model->link_sm,

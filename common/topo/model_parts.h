@@ -55,3 +55,10 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 			struct prediction *out);
 int model_predict_p2p(const struct model *model, const struct predict_request *request,
 		      struct prediction *out);
+
+/* The same for hosts, whose pairs were measured (topo_is_host). Sets the time, too. */
+int model_predict_host(const struct model *model, const struct predict_request *request,
+		       struct prediction *out);
+
+/* Measured pairs of GPUs take the place of what their links should carry. */
+void model_take_pairs(struct model *model);

@@ -307,6 +307,10 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 	if (change->gpus > sys->ngpus)
 		return error_set(err, OUTCOME_USAGE, -EINVAL, "%s has %d GPUs a node, not %d",
 				 sys->name, sys->ngpus, change->gpus);
+	if (change->gpus > 0 && change->gpus < sys->ngpus && sys->pairs.nranks > 0)
+		return error_set(err, OUTCOME_USAGE, -EINVAL,
+				 "%s was measured with %d ranks a node, not %d", sys->name,
+				 sys->ngpus, change->gpus);
 	if (change->gpus > 0)
 		sys->ngpus = change->gpus;
 	if (change->nnodes > 0)

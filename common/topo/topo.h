@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "pairs/matrix.h"
 
 struct json_t;
 
@@ -99,6 +100,7 @@ struct topo_system {
 	double oversubscription; /* 1 for none */
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
 	struct topo_layout layout;
+	struct pair_digest pairs; /* what was measured between ranks; nranks 0: nothing */
 	bool mnnvl; /* informative: a rack-wide NVLink domain is one node here, as it is for NCCL */
 };
 
@@ -124,6 +126,18 @@ int topo_open_json(const char *path, struct json_t **json, struct error *err);
  * or, with a '/' or ending in .json, by path, and fill `sys`. Returns 0 or -errno (-ENOENT names
  * the specs there are). */
 int topo_load_spec(struct topo_system *sys, const char *name, struct error *err);
+
+/* Hosts whose ranks are processes with memory in common or a network between them, as measured.
+ * -EINVAL when the digest is none of host memory. */
+int topo_from_pairs(struct topo_system *sys, const char *name, const char *source,
+		    const struct pair_digest *pairs, struct error *err);
+
+/* What p2p_matrix_perf --spec wrote: such hosts, or GPUs on the topology that NCCL found there. */
+int topo_from_json(struct topo_system *sys, const struct json_t *json, const char *path,
+		   struct error *err);
+
+/* True for such hosts: predicted by model_pairs.c, not as NCCL. */
+bool topo_is_host(const struct topo_system *sys);
 
 /* Name, or read as a path when it ends in .xml, .json or holds a '/'. */
 int topo_load(struct topo_system *sys, const char *what, struct error *err);

@@ -350,6 +350,11 @@ static int load_path(struct topo_system *sys, const char *path, struct error *er
 
 	if (rc != 0)
 		return rc;
+	if (json_object_get(json, "measured")) {
+		rc = topo_from_json(sys, json, path, err);
+		json_decref(json);
+		return rc;
+	}
 	rc = unpack(json, &spec, path, err);
 	if (rc == 0)
 		rc = check_spec(&spec, path, err);

@@ -1,0 +1,26 @@
+/* plan.h: which pairs of ranks are measured, and which of them at once. */
+#pragma once
+
+struct pair {
+	int a, b;  /* a < b; both directions are measured */
+	int round; /* pairs of one round have no rank in common */
+	bool far;  /* on different nodes */
+};
+
+struct pair_plan {
+	int n, npairs, nrounds;
+	bool sampled; /* not all pairs */
+	struct pair *pairs;
+};
+
+enum { PAIRS_MOST = 1024 }; /* unordered; 45 ranks have fewer, all of them measured */
+
+/* All pairs of n ranks, in the n-1 rounds of a tournament (n of an odd n). Where they are more than
+ * `most`: whole rounds chosen by `seed`, at least one, then pairs for each rank that has none inside of
+ * its node, or none to another node, and could have. `node_of`: n entries. Ranks that hand in the same
+ * get the same. Ends the process where there is no memory. */
+void pair_plan_make(struct pair_plan *plan, int n, const int *node_of, int most, uint32_t seed);
+void pair_plan_release(struct pair_plan *plan);
+
+/* The pair of `rank` in a round: its index, -1 where it rests. */
+int pair_plan_find(const struct pair_plan *plan, int round, int rank);

@@ -17,6 +17,12 @@ static const char *text_of(const struct option_set *set, const char *name)
 	return set->given[i] ? set->given[i] : option_rows[i].initial;
 }
 
+/* A program with one size and no rows. */
+static bool is_matrix(const struct option_set *set)
+{
+	return set->target && strcmp(set->target->name, "p2p_matrix") == 0;
+}
+
 static int check_sizes(struct option_set *set)
 {
 	struct options *o = set->options;
@@ -26,7 +32,7 @@ static int check_sizes(struct option_set *set)
 			      text_of(set, "stepfactor"));
 	if (o->nfaults && !given(set, "maxbytes"))
 		o->max_bytes = o->min_bytes; /* a schedule's first step, and no other end */
-	if (o->nfaults && given(set, "maxbytes") && !given(set, "minbytes"))
+	if ((o->nfaults || is_matrix(set)) && given(set, "maxbytes") && !given(set, "minbytes"))
 		o->min_bytes = o->max_bytes;
 	if (o->max_bytes < o->min_bytes)
 		return reject(set, "maxbytes", "must be at least -b, which is %s",
@@ -181,7 +187,7 @@ static int check_files(struct option_set *set)
 {
 	struct options *o = set->options;
 
-	if (o->spec && set->target && strcmp(set->target->name, "p2p_matrix") != 0)
+	if (o->spec && !is_matrix(set))
 		return reject(set, "spec", "goes with p2p_matrix_perf");
 	if (o->out && o->csv)
 		return reject(set, "csv",

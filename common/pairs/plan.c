@@ -113,3 +113,11 @@ int pair_plan_find(const struct pair_plan *plan, int round, int rank)
 			return i;
 	return -1;
 }
+
+int pair_plan_of(const struct pair_plan *plan, int a, int b)
+{
+	for (int i = 0; i < plan->npairs; i++)
+		if (plan->pairs[i].a == (a < b ? a : b) && plan->pairs[i].b == (a < b ? b : a))
+			return i;
+	return -1;
+}

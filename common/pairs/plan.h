@@ -24,3 +24,6 @@ void pair_plan_release(struct pair_plan *plan);
 
 /* The pair of `rank` in a round: its index, -1 where it rests. */
 int pair_plan_find(const struct pair_plan *plan, int round, int rank);
+
+/* The pair of two ranks: its index, -1 where it is not measured. */
+int pair_plan_of(const struct pair_plan *plan, int a, int b);

@@ -61,47 +61,82 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
 }
 
 /* ---- Open MPI's rounds ----------------------------------------------------------------------- */
-enum scheme { DIRECT, LINEAR, CHAIN, TREE, DOUBLING, HALVING, RING, SCATTERED };
+enum { SLICE = 1, ADD = 2 };
 
-static const char *const scheme_names[] = { "messages at once",	   "root and all others",
-					    "one after the other", "a tree's rounds",
-					    "recursive doubling",  "recursive halving",
-					    "a ring's rounds",	   "scatter, then gather" };
+/* Messages one after the other: how many, and to whom: one; one for each other rank; to ranks 1, 2, 4 ...
+ * away (4, 16 ... in radix 4), all bytes each time or half, a quarter ... of them; one where the ranks are no
+ * power of two. SLICE: of a rank's slice instead of all bytes; ADD: what came is added up. */
+struct step {
+	enum { END, ONE, EACH, LOG2, LOG4, HALVES, ODD } how;
+	enum pair_load load;
+	int flags;
+};
 
 /* The fixed decisions of Open MPI 4.1's coll/tuned (coll_tuned_decision_fixed.c), merged where they come
- * to the same rounds: the first row with fewer ranks than `below` (0: any) and at least so many bytes, of
- * a rank's slice for reduce_scatter. */
+ * to the same messages: the first row with fewer ranks than `below` (0: any) and at least so many bytes, of
+ * a rank's slice for reduce_scatter. `copies`: what is copied besides, of hangar's own calls too. */
 static const struct decision {
 	enum model_coll coll;
 	int below;
 	double from;
-	enum scheme scheme;
+	const char *name;
+	enum { NOTHING, OWN, ALL } copies;
+	struct step steps[3];
 } decisions[] = {
-	{ MODEL_ALL_REDUCE, 4, 65536, HALVING },
-	{ MODEL_ALL_REDUCE, 64, 8192, HALVING },
-	{ MODEL_ALL_REDUCE, 0, 262144, HALVING },
-	{ MODEL_ALL_REDUCE, 0, 0, DOUBLING },
-	{ MODEL_ALL_GATHER, 32, 0, HALVING },
-	{ MODEL_ALL_GATHER, 0, 65536, RING },
-	{ MODEL_ALL_GATHER, 0, 0, HALVING },
-	{ MODEL_REDUCE_SCATTER, 4, 131072, LINEAR },
-	{ MODEL_REDUCE_SCATTER, 8, 1 << 20, LINEAR },
-	{ MODEL_REDUCE_SCATTER, 16, 4 << 20, HALVING },
-	{ MODEL_REDUCE_SCATTER, 16, 524288, LINEAR },
-	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, HALVING },
-	{ MODEL_REDUCE_SCATTER, 32, 524288, LINEAR },
-	{ MODEL_REDUCE_SCATTER, 0, 0, HALVING },
-	{ MODEL_BROADCAST, 4, 0, LINEAR },
-	{ MODEL_BROADCAST, 8, 1 << 20, CHAIN },
-	{ MODEL_BROADCAST, 8, 8192, LINEAR },
-	{ MODEL_BROADCAST, 16, 32768, LINEAR },
-	{ MODEL_BROADCAST, 32, 1 << 20, SCATTERED },
-	{ MODEL_BROADCAST, 0, 0, TREE },
-	{ MODEL_REDUCE, 8, 0, CHAIN },
-	{ MODEL_REDUCE, 0, 0, TREE },
-	{ MODEL_HYPERCUBE, 0, 0, HALVING },
-	{ MODEL_GATHER, 0, 0, LINEAR },
-	{ MODEL_SCATTER, 0, 0, LINEAR },
+#define HALVE_ADD                                                                                  \
+	{                                                                                          \
+		HALVES, PAIR_DISJOINT, ADD                                                         \
+	}
+#define HALVE                                                                                      \
+	{                                                                                          \
+		HALVES, PAIR_DISJOINT, 0                                                           \
+	}
+#define TREE_ADD                                                                                   \
+	{                                                                                          \
+		LOG2, PAIR_DISJOINT, ADD                                                           \
+	}
+#define TO_ROOT                                                                                    \
+	{                                                                                          \
+		EACH, PAIR_ALONE, ADD                                                              \
+	}
+#define FOLD                                                                                       \
+	{                                                                                          \
+		ODD, PAIR_DISJOINT, 0                                                              \
+	}
+#define SLICES                                                                                     \
+	{                                                                                          \
+		EACH, PAIR_ALONE, SLICE                                                            \
+	}
+	{ MODEL_ALL_REDUCE, 4, 65536, "halving, doubling", ALL, { HALVE_ADD, HALVE, FOLD } },
+	{ MODEL_ALL_REDUCE, 4, 0, "recursive doubling", ALL, { TREE_ADD } },
+	{ MODEL_ALL_REDUCE, 64, 8192, "halving, doubling", ALL, { HALVE_ADD, HALVE, FOLD } },
+	{ MODEL_ALL_REDUCE, 0, 262144, "halving, doubling", ALL, { HALVE_ADD, HALVE, FOLD } },
+	{ MODEL_ALL_REDUCE, 0, 0, "recursive doubling", ALL, { TREE_ADD } },
+	{ MODEL_ALL_GATHER, 32, 0, "recursive doubling", OWN, { HALVE } },
+	{ MODEL_ALL_GATHER, 0, 65536, "ring", OWN, { { EACH, PAIR_DISJOINT, SLICE } } },
+	{ MODEL_ALL_GATHER, 0, 0, "recursive doubling", OWN, { HALVE } },
+	{ MODEL_REDUCE_SCATTER, 4, 131072, "reduce, scatter", ALL, { TO_ROOT, SLICES } },
+	{ MODEL_REDUCE_SCATTER, 8, 1 << 20, "reduce, scatter", ALL, { TO_ROOT, SLICES } },
+	{ MODEL_REDUCE_SCATTER, 16, 4 << 20, "recursive halving", ALL, { HALVE_ADD } },
+	{ MODEL_REDUCE_SCATTER, 16, 524288, "reduce, scatter", ALL, { TREE_ADD, SLICES } },
+	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, "recursive halving", ALL, { HALVE_ADD } },
+	{ MODEL_REDUCE_SCATTER, 32, 524288, "reduce, scatter", ALL, { TREE_ADD, SLICES } },
+	{ MODEL_REDUCE_SCATTER, 0, 0, "recursive halving", ALL, { HALVE_ADD } },
+	{ MODEL_BROADCAST, 3, 0, "root to the other", ALL, { { ONE, PAIR_ALONE, 0 } } },
+	{ MODEL_BROADCAST, 4, 0, "root to all", ALL, { { ONE, PAIR_DISJOINT, 0 } } },
+	{ MODEL_BROADCAST, 8, 1 << 20, "chain", ALL, { { EACH, PAIR_ALONE, 0 } } },
+	{ MODEL_BROADCAST, 16, 32768, "root to all", ALL, { { ONE, PAIR_DISJOINT, 0 } } },
+	{ MODEL_BROADCAST, 32, 1 << 20, "scatter, all-gather", ALL, { HALVE, HALVE } },
+	{ MODEL_BROADCAST, 32, 0, "binomial tree", ALL, { { LOG2, PAIR_DISJOINT, 0 } } },
+	{ MODEL_BROADCAST, 0, 0, "tree of radix 4", ALL, { { LOG4, PAIR_DISJOINT, 0 } } },
+	{ MODEL_REDUCE, 8, 0, "one after the other", NOTHING, { TO_ROOT } },
+	{ MODEL_REDUCE, 0, 0, "binomial tree", NOTHING, { TREE_ADD } },
+	{ MODEL_HYPERCUBE, 0, 0, "recursive doubling", OWN, { HALVE } },
+	{ MODEL_GATHER, 0, 0, "root from all", OWN, { SLICES } },
+	{ MODEL_SCATTER, 0, 0, "root to all", OWN, { SLICES } },
+	{ MODEL_SENDRECV, 0, 0, "exchange", NOTHING, { { ONE, PAIR_DISJOINT, 0 } } },
+	{ MODEL_ALLTOALL, 3, 0, "exchange", OWN, { { ONE, PAIR_DISJOINT, SLICE } } },
+	{ MODEL_ALLTOALL, 0, 0, "all at once", OWN, { { ONE, PAIR_ALL, SLICE } } },
 };
 
 /* Microseconds: of messages, of adding up, of copying. */
@@ -110,128 +145,85 @@ struct cost {
 	double messages, adds, copies;
 };
 
-static void message(struct cost *c, double times, double distance, enum pair_load load,
-		    double bytes)
+static void message(struct cost *c, const struct step *step, double distance, double bytes)
 {
-	bool far = c->model->nnodes > 1 && distance >= c->model->ppn;
+	const struct pair_digest *d = &c->model->sys->pairs;
 
-	c->messages += times * pair_digest_us(&c->model->sys->pairs, far, load, bytes);
+	c->messages += pair_digest_us(d, c->model->nnodes > 1 && distance >= c->model->ppn,
+				      step->load, bytes);
+	if (step->flags & ADD)
+		c->adds += bytes / (d->reduce_gbs * GB);
 }
 
-static void add_up(struct cost *c, double bytes)
+/* `slice`: bytes from a rank to another, where it has others for each. */
+static void add_step(struct cost *c, const struct step *step, double bytes, double slice)
 {
-	c->adds += bytes / (c->model->sys->pairs.reduce_gbs * GB);
-}
+	int n = c->model->nranks, odd = n & (n - 1);
+	double each = step->flags & SLICE ? slice : bytes;
 
-static void copy(struct cost *c, double bytes)
-{
-	c->copies += bytes / (c->model->sys->pairs.copy_gbs * GB);
-}
-
-/* Exchanges of half, a quarter ... of the bytes with ranks 1, 2 ... away, or of all of them; `adds`: what
- * came is added. Ranks beyond a power of two first hand theirs to a neighbour. */
-static void rounds(struct cost *c, double bytes, bool halves, bool adds)
-{
-	int n = c->model->nranks;
-
-	if (adds && (n & (n - 1))) {
-		message(c, 1, 1, PAIR_DISJOINT, bytes);
-		add_up(c, bytes / 2);
-	}
-	for (int k = 1; halves ? 2 * k <= n : k < n; k *= 2) {
-		double part = halves ? bytes / 2 / k : bytes;
-
-		message(c, 1, k, PAIR_DISJOINT, part);
-		if (adds)
-			add_up(c, part);
-	}
-}
-
-/* Below eight ranks the root takes one after the other. */
-static void reduce_to_root(struct cost *c, double bytes)
-{
-	int n = c->model->nranks;
-
-	if (n >= 8)
-		rounds(c, bytes, false, true);
-	for (int k = 1; n < 8 && k < n; k++) {
-		message(c, 1, k, PAIR_ALONE, bytes);
-		add_up(c, bytes);
+	switch (step->how) {
+	case END:
+		return;
+	case ONE:
+		message(c, step, n - 1, each);
+		return;
+	case EACH:
+		for (int k = 1; k < n; k++)
+			message(c, step, k, each);
+		return;
+	case LOG2:
+	case LOG4:
+		for (int k = 1; k < n; k *= step->how == LOG2 ? 2 : 4)
+			message(c, step, k, each);
+		return;
+	case HALVES: /* ranks beyond a power of two hand theirs to a neighbour before they are added up */
+		if (odd && step->flags & ADD)
+			message(c, step, 1, bytes);
+		for (int k = 1; 2 * k <= n; k *= 2)
+			message(c, step, k, bytes / 2 / k);
+		return;
+	case ODD:
+		if (odd)
+			message(c, step, 1, bytes);
 	}
 }
 
-/* A root's own buffer is copied from the send side to the other. */
-static void broadcast(struct cost *c, enum scheme scheme, double bytes)
+static struct cost cost_of(const struct model *model, const struct decision *d, double bytes,
+			   double slice)
 {
-	int n = c->model->nranks;
+	struct cost c = { .model = model };
 
-	copy(c, bytes);
-	if (scheme == LINEAR)
-		message(c, 1, n - 1, n > 2 ? PAIR_DISJOINT : PAIR_ALONE, bytes);
-	for (int k = 1; scheme == CHAIN && k < n; k++)
-		message(c, 1, k % c->model->ppn ? 1 : k, PAIR_ALONE, bytes);
-	for (int k = 1; scheme == TREE && k < n; k *= n < 32 ? 2 : 4)
-		message(c, 1, k, PAIR_DISJOINT, bytes);
-	if (scheme == SCATTERED) {
-		rounds(c, bytes, true, false);
-		rounds(c, bytes, true, false);
-	}
+	for (size_t i = 0; i < sizeof(d->steps) / sizeof(d->steps[0]); i++)
+		add_step(&c, &d->steps[i], bytes, slice);
+	if (d->copies != NOTHING)
+		c.copies = (d->copies == OWN ? slice : bytes) / (model->sys->pairs.copy_gbs * GB);
+	return c;
 }
 
-/* `each`: bytes from a rank to another, where it sends to all. */
-static void add_costs(struct cost *c, enum model_coll coll, enum scheme scheme, double bytes,
-		      double each)
+static const struct decision *decide(enum model_coll coll, int n, double bytes)
 {
-	int n = c->model->nranks;
+	const struct decision *d = decisions;
 
-	if (coll == MODEL_ALL_REDUCE || coll == MODEL_REDUCE_SCATTER)
-		copy(c, bytes);
-	if (coll == MODEL_ALL_REDUCE) {
-		rounds(c, bytes, scheme == HALVING, true);
-		if (scheme == HALVING)
-			rounds(c, bytes, true, false);
-		message(c, n & (n - 1) ? 1 : 0, 1, PAIR_DISJOINT, bytes);
-	} else if (coll == MODEL_BROADCAST) {
-		broadcast(c, scheme, bytes);
-	} else if (coll == MODEL_REDUCE || (coll == MODEL_REDUCE_SCATTER && scheme == LINEAR)) {
-		reduce_to_root(c, bytes);
-		message(c, coll == MODEL_REDUCE ? 0 : n - 1, n - 1, PAIR_ALONE, each);
-	} else if (scheme == HALVING) {
-		rounds(c, bytes, true, coll == MODEL_REDUCE_SCATTER);
-	} else if (scheme == RING || scheme == LINEAR) { /* also of gather and scatter */
-		message(c, n - 1, n - 1, scheme == RING ? PAIR_DISJOINT : PAIR_ALONE, each);
-	} else if (coll == MODEL_SENDRECV) {
-		message(c, 1, c->model->ppn, PAIR_DISJOINT, bytes);
-	} else {
-		copy(c, each);
-		message(c, 1, n - 1, n > 2 ? PAIR_ALL : PAIR_DISJOINT, each);
-	}
-}
-
-static enum scheme decide(enum model_coll coll, int n, double bytes)
-{
 	if (coll == MODEL_REDUCE_SCATTER)
 		bytes /= n;
-	for (size_t i = 0; i < sizeof(decisions) / sizeof(decisions[0]); i++)
-		if (decisions[i].coll == coll && bytes >= decisions[i].from &&
-		    (n < decisions[i].below || decisions[i].below == 0))
-			return decisions[i].scheme;
-	return DIRECT;
+	while (d->coll != coll || bytes < d->from || (n >= d->below && d->below > 0))
+		d++; /* each collective has a row for any ranks and bytes */
+	return d;
 }
 
 int model_predict_host(const struct model *model, const struct predict_request *request,
 		       struct prediction *out)
 {
+	enum model_coll coll = request->collective;
 	double n = model->nranks, bytes = request->bytes;
-	double each = request->away > 0 ? request->away / (n - 1) : bytes / n;
-	enum scheme scheme = decide(request->collective, model->nranks, bytes);
-	struct cost cost = { .model = model }, least = { .model = model };
+	double slice = request->away > 0 ? request->away / (n - 1) : bytes / n;
+	const struct decision *d =
+		decide(coll == MODEL_ALLTOALLV ? MODEL_ALLTOALL : coll, model->nranks, bytes);
+	struct cost cost = cost_of(model, d, bytes, slice), least = cost_of(model, d, 1, 1);
 
 	if ((request->algo >= 0 && request->algo != MODEL_P2P) || request->proto >= 0 ||
 	    (model->nnodes > 1 && model->sys->pairs.nnodes == 1))
 		return -EINVAL;
-	add_costs(&cost, request->collective, scheme, bytes, each);
-	add_costs(&least, request->collective, scheme, 1, 1);
 	*out = (struct prediction){ .algo = MODEL_P2P,
 				    .proto = MODEL_SIMPLE,
 				    .channels = 1,
@@ -239,15 +231,14 @@ int model_predict_host(const struct model *model, const struct predict_request *
 				    .correction = 1,
 				    .in_turn = true,
 				    .ceiling_busbw = NAN };
-	out->bus_factor = request->away > 0 ? request->away / bytes
-					    : model_bus_factor(request->collective, model->nranks);
+	out->bus_factor =
+		request->away > 0 ? request->away / bytes : model_bus_factor(coll, model->nranks);
 	out->time_us = cost.messages + cost.adds + cost.copies;
 	out->latency_us = fmin(least.messages, out->time_us);
 	out->transfer_us = out->time_us - out->latency_us;
 	out->alg_gbs = out->algbw = bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;
-	model_term(out, scheme_names[scheme], "messages of measured pairs",
-		   bytes / (cost.messages * GB));
+	model_term(out, d->name, "messages of measured pairs", bytes / (cost.messages * GB));
 	if (cost.adds > 0)
 		model_term(out, "adding up", "a rank's memory", bytes / (cost.adds * GB));
 	if (cost.copies > 0)

@@ -12,20 +12,48 @@ unknown() {
 remarks() { grep -c '^# Prediction' "$work/out"; }
 
 mkdir "$work/kept"
-perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --out "$work/kept"
+perf all_reduce -g 2 -b 1M -e 4M -n 5 --backend null --out "$work/kept"
 expect_rc 0
-expect_out '^# Prediction: N/A: none are made for the mpi backend yet$'
+expect_out '^# Prediction: N/A: the null backend moves no data$'
 holds 'more than one remark' [ "$(remarks)" -eq 1 ]
 cp "$work/kept/rows.csv" "$work/rows.csv"
 for name in predicted_us predicted_busbw_gbs ceiling_busbw_gbs of_predicted_percent of_ceiling_percent predicted_algo; do
 	holds "$name: a cell is not empty" unknown "$name"
 done
+perf all_reduce -g 2 -b 4M -e 4M -n 5 --backend null --min-percent 50
+expect_rc 77
+expect_err '--min-percent 50: this run has no predictions \(the null backend moves no data\)'
 
-for ranks in 1 2; do
-	perf all_reduce -g "$ranks" -b 4M -e 4M -c 0 -n 5 --min-percent 50
-	expect_rc 77
-	expect_err '--min-percent 50: this run has no predictions \(none are made for the mpi backend yet\)'
-done
+# Over MPI they are made of pairs measured on the spot, where each rank has a core.
+perf all_reduce -g 1 -b 4M -e 4M -c 0 -n 5 --min-percent 50
+expect_rc 77
+expect_err "a single rank has no pair to measure"
+perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 0.001
+expect_rc 0
+expect_out '^# Prediction of pairs of ranks, measured here in [0-9.]+ s: a message takes [0-9.]+ us'
+perf all_reduce -g 2 -b 1M -e 4M -c 0 -n 5 --min-percent 1000
+expect_rc 13
+
+# The long measurement: a matrix, a line per direction, and a spec that others take.
+perf p2p_matrix -g 2 -e 1M --csv "$work/pairs.csv" --spec "$work/pairs.json"
+expect_rc 0
+expect_out '^# GB/s disjoint pairs, from the row.s rank to the column.s$'
+expect_out '^# 0 of 1 pairs below 75 % of the median of their kind$'
+holds 'not two directions' [ "$(wc -l <"$work/pairs.csv")" -eq 3 ]
+perf all_gather -g 2 -b 1M -e 1M -c 0 -n 5 --topo "$work/pairs.json"
+expect_rc 0
+expect_out '^# Prediction for 1 node of 2 x host rank, topology measured'
+run "$BUILD/topo_predict" --topo "$work/pairs.json" -c all -b 1M -e 1M --csv
+expect_rc 0
+holds 'not eleven collectives' [ "$(grep -c ',P2P,' "$work/out")" -eq 11 ]
+perf all_gather -g 2 -b 1M -e 1M --spec "$work/no.json"
+expect_rc 2
+expect_err "--spec .*: goes with p2p_matrix_perf"
+sed -i 's/"ranks":2/"ranks":1/' "$work/pairs.json"
+run "$BUILD/topo_predict" --topo "$work/pairs.json"
+expect_rc 2
+expect_err "pairs.json: measured: is not what p2p_matrix_perf --spec writes"
+
 perf all_reduce -g 2 -b 1M -e 1M -c 0 -n 5 --min-busbw 1e9
 expect_rc 13
 expect_out '^# --min-busbw 1e\+09: the average bus bandwidth was [0-9.]+ GB/s: exit 13'

@@ -54,13 +54,17 @@ static void test_refusal(void)
 	CU_ASSERT_STRING_EQUAL(predict_refusal(&bench, false), "--topo none");
 	set_up("live", 4, 1);
 	backend.ops = &mpi;
-	CU_ASSERT_PTR_NOT_NULL(strstr(predict_refusal(&bench, false), "mpi backend"));
-	options.nfaults = 1;
+	job.nranks = 4096;
+	CU_ASSERT_PTR_NOT_NULL(strstr(predict_refusal(&bench, false), "share cores"));
+	options.topo = "hosts.json"; /* measured before, elsewhere */
+	CU_ASSERT_PTR_NULL(predict_refusal(&bench, false));
+	job.nranks = 1;
+	CU_ASSERT_PTR_NOT_NULL(strstr(predict_refusal(&bench, false), "no pair"));
 }
 
 /* The same run without predictions: --min-percent and a spec end it with the reason, what is no
  * topology at all is told as that, live and none pass. */
-static void refuses(bool shared_gpu, const char *why)
+static void refuses(bool shared_gpu, const char *why, const char *of_spec)
 {
 	CU_ASSERT_EQUAL(predict_check(&bench, shared_gpu, &err), 0);
 	options.topo = "none";
@@ -68,7 +72,7 @@ static void refuses(bool shared_gpu, const char *why)
 	options.topo = "hgx-h200";
 	UNIT_ALL(predict_check(&bench, shared_gpu, &err) == -ENOTSUP,
 		 err.outcome == OUTCOME_UNSUPPORTED, strstr(err.text, "--topo hgx-h200") != NULL,
-		 strstr(err.text, why) != NULL);
+		 strstr(err.text, of_spec) != NULL);
 	err = (struct error){ .rank = -1 };
 	options.topo = "no-such-machine";
 	UNIT_ALL(predict_check(&bench, shared_gpu, &err) < 0, err.outcome == OUTCOME_USAGE);
@@ -92,10 +96,11 @@ static void test_refused(void)
 	set_up("no-such-machine", 4, 1);
 	UNIT_ALL(predict_check(&bench, false, &err) < 0, strstr(err.text, "dgx-h100") != NULL);
 	set_up("live", 4, 1);
-	refuses(true, "share a GPU");
+	refuses(true, "share a GPU", "share a GPU");
 	set_up("live", 4, 1);
 	backend.ops = &mpi;
-	refuses(false, "mpi backend");
+	job.nranks = 4096;
+	refuses(false, "share cores", "it is of GPUs");
 }
 
 static struct row make_row(const char *collective, uint64_t size, double time_us)

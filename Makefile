@@ -147,7 +147,7 @@ endif
 DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common/topo/*.csv \
 	common/topo/specs/*.json))
 
-all: $(PERF) $(PROGRAM_BIN) $(DATA) stale-data
+all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) stale-data
 tests: $(UNIT) $(TOOL) $(FIRED) $(BARE)
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
@@ -206,6 +206,19 @@ record-alone:
 	@mkdir -p $(BUILD)/obj
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -shared -nodefaultlibs \
 		-Wl,--no-undefined -o $(BUILD)/obj/record-alone.so $(RECORD_ALONE) -lc
+
+# What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
+PRELOAD_SRC := $(wildcard faults/preload/library/*.c) $(RECORD_ALONE) faults/watch/link.c
+PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o)
+$(BUILD)/obj/pic/%.o: %.c $(FLAGS)
+	$(say) CC "$< (preload)"
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
+		-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<
+
+$(BUILD)/libhangar.so: $(PRELOAD_OBJ)
+	$(say) LINK $@
+	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl
 
 # The rooms in their order, for ci/check_layers.
 rooms:

@@ -40,7 +40,7 @@ static void walk_track(struct track *track, const struct evidence_rank *rank, ui
 {
 	uint64_t room = rank->ncalls > RECORD_RING ? rank->ncalls : RECORD_RING;
 
-	if (rank->index.sig && !(rank->index.comms & 1u << comm))
+	if (rank->index.sig && !record_set_has(&rank->index.comms, comm))
 		return;
 	for (size_t i = 0; i < rank->ncalls; i++) {
 		const struct record *r = &rank->calls[i];

@@ -18,7 +18,7 @@ static const struct record *next_collective(const struct align *a, const struct 
 static bool in_pairs(const struct align *a, const struct evidence_rank *rank, const struct track *t)
 {
 	if (rank->index.sig)
-		return rank->index.pairs & 1u << a->comm;
+		return record_set_has(&rank->index.pairs, a->comm);
 	for (const struct record *r = t->oldest; r <= t->final; r++)
 		if (r->comm == a->comm && r->kind >= CALL_SEND)
 			return true;

@@ -19,7 +19,7 @@ uint64_t calls_completed(const struct rule_ctx *ctx, int which)
 		done = done < x->last_ticket ? done : x->last_ticket;
 		return done < x->first_ticket ? t->first - 1 : t->first + (done - x->first_ticket);
 	}
-	while (r && r->ticket > rank->view.completed) {
+	while (r && !record_done(r, rank->view.completed)) {
 		if (r == t->oldest)
 			return t->first - 1;
 		r--;
@@ -194,7 +194,8 @@ const struct record *first_open(const struct evidence_rank *r)
 		else
 			low = mid + 1;
 	}
-	while (low < r->ncalls && r->times && r->times[low].end_ns)
+	while (low < r->ncalls && (r->calls[low].state == RECORD_COMPLETED ||
+				   (r->times && r->times[low].end_ns)))
 		low++;
 	return low < r->ncalls ? &r->calls[low] : NULL;
 }

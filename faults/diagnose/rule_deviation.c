@@ -336,7 +336,7 @@ static bool went_on(const struct rule_ctx *ctx, int rank, uint64_t seq)
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
 	const struct record *r = align_record(ctx->align, rank, seq);
 
-	if (r->ticket <= v->completed)
+	if (record_done(r, v->completed))
 		return true;
 	while ((r = align_record(ctx->align, rank, ++seq)))
 		if (r->replays > 0)

@@ -175,7 +175,7 @@ static const struct record *not_returned(const struct evidence_rank *r)
 {
 	const struct record *newest = r->present && r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
 
-	return newest && newest->state != RECORD_RETURNED && newest->ticket > r->view.completed &&
+	return newest && newest->state != RECORD_RETURNED && !record_done(newest, r->view.completed) &&
 			       r->view.process == PROCESS_ALIVE
 		       ? newest
 		       : NULL;

@@ -23,7 +23,7 @@ bool evidence_sound(const struct record *r, uint64_t ticket, const uint64_t *las
 	return r->ticket == ticket && r->comm < RECORD_COMMS && r->seq >= 1 && r->seq <= ticket &&
 	       r->seq > last_seq[r->comm] && r->kind < CALL_KIND_COUNT && r->dtype < DT_COUNT &&
 	       r->op >= OP_NONE && r->op < OP_COUNT && r->state >= RECORD_ISSUING &&
-	       r->state <= RECORD_CLOSING;
+	       r->state <= RECORD_COMPLETED;
 }
 
 /* *sampled: the device's times of any call are there. */
@@ -42,7 +42,11 @@ static size_t copy_calls(struct record *calls, struct call_times *times,
 		atomic_thread_fence(memory_order_acquire);
 		if (slot->ticket != first + i || !evidence_sound(&calls[n], first + i, last_seq))
 			continue;
+		if (calls[n].ticket <= memory->header.inits[calls[n].comm].born)
+			continue;
 		last_seq[calls[n].comm] = calls[n].seq;
+		if (record_device_done(memory, first + i))
+			calls[n].state = RECORD_COMPLETED;
 		times[n].start_ns = memory->times[k].start_ns;
 		times[n].end_ns = memory->times[k].end_ns;
 		*sampled |= times[n].start_ns != 0;

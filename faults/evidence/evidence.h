@@ -21,8 +21,8 @@ struct call_times {
  * not be looked at twice. */
 struct evidence_index {
 	uint64_t *sig;	/* evidence_signature of each call; owned; NULL: not made */
-	uint32_t comms; /* bit c: there are calls on communicator c */
-	uint32_t pairs; /* bit c: sends or receives among them */
+	struct record_set comms; /* there are calls on these communicators */
+	struct record_set pairs; /* sends or receives among them */
 	bool plain;	/* one communicator; tickets and sequence numbers without a gap */
 	uint32_t comm;	/* where plain: which, and the first call's numbers */
 	uint64_t first_seq, first_ticket, last_ticket;

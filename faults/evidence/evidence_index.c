@@ -40,8 +40,9 @@ void evidence_index(struct evidence_rank *rank)
 		const struct record *r = &rank->calls[i];
 
 		x->sig[i] = evidence_signature(r);
-		x->comms |= 1u << (r->comm % RECORD_COMMS);
-		x->pairs |= (uint32_t)(r->kind >= CALL_SEND) << (r->comm % RECORD_COMMS);
+		record_set_add(&x->comms, r->comm);
+		if (r->kind >= CALL_SEND)
+			record_set_add(&x->pairs, r->comm);
 		x->plain &= r->comm == x->comm && r->seq == x->first_seq + i &&
 			    r->ticket == x->first_ticket + i;
 	}

@@ -1,4 +1,4 @@
-/* record.h: the flight recorder's memory, version 3: a header and a ring of fixed-size records.
+/* record.h: the flight recorder's memory, version 4: a header and a ring of fixed-size records.
  *
  * One such memory per rank, written by the rank alone, read by others at any moment: so everything
  * that changes is either a single aligned word, or guarded by a sequence number. Times are
@@ -8,9 +8,9 @@
 #include <stdatomic.h>
 
 #define RECORD_MAGIC	"hangarFR"
-#define RECORD_VERSION	3
+#define RECORD_VERSION	4
 #define RECORD_RING	4096 /* records; a power of two */
-#define RECORD_COMMS	16
+#define RECORD_COMMS	256 /* a multiple of 64 */
 #define RECORD_SETTINGS 2048
 #define RECORD_WRONGS	8
 #define RECORD_STRIDE	256 /* collectives from one mark to the next */
@@ -20,7 +20,8 @@ enum record_state {
 	RECORD_EMPTY,
 	RECORD_ISSUING,	 /* handed to the backend, which has not returned */
 	RECORD_RETURNED, /* the backend returned; whether it completed says `completed_ticket` */
-	RECORD_CLOSING /* the newest call of a group whose end, which starts it, has not returned */
+	RECORD_CLOSING, /* the newest call of a group whose end, which starts it, has not returned */
+	RECORD_COMPLETED /* in evidence alone: by record_times */
 };
 
 enum record_flags {
@@ -49,10 +50,13 @@ struct record {
 	_Atomic uint32_t replays; /* graph launches that repeated this call */
 };
 
-/* The device ran the call of the same slot at these times, sampled with --record=full; 0: not
- * sampled, or not yet. */
+/* What the device made of the call of the same slot. The times are sampled with --record=full; 0: not
+ * sampled, or not yet. The tickets are written by the device itself, in stream order (faults/preload):
+ * a slot's own, so that no stream writes what another one does. */
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns;
+	_Atomic uint64_t begun, done; /* ticket: the stream has come to the call, is past it */
+	_Atomic uint64_t until; /* the call is done when this later one of its group is; 0: itself */
 };
 
 struct record_comm {
@@ -102,6 +106,7 @@ struct record_init {
 	uint64_t id;		/* hash of the unique id handed to init (FNV-1a); never
 	                         * 0 once called */
 	uint64_t aborted_after; /* calls issued on it before it was aborted */
+	uint64_t born; /* calls of the rank before it: older ones are of one that had its number */
 };
 
 /* The rank's check found a wrong element in what calls seq to seq_last of `comm` left: the fields
@@ -169,12 +174,33 @@ struct record_header {
 	struct record_wrong wrong[RECORD_WRONGS];
 	struct record_counts counts[RECORD_COUNTS]; /* of one after the other, round and round */
 	_Atomic uint64_t pairs[RECORD_COMMS];	    /* of comms[].seq: sends and receives */
+
+	/* since version 4 */
+	_Atomic uint32_t preloaded; /* 1: a program of somebody else's: what it waits for is read off its calls */
+	_Atomic uint32_t suspected; /* the observer's: have the device say when it comes to a call */
+	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
+	_Atomic uint32_t unrecorded; /* communicators for which there was no room */
 };
+
+/* A set of communicators. */
+struct record_set {
+	uint64_t words[RECORD_COMMS / 64];
+};
+
+static inline void record_set_add(struct record_set *set, uint32_t comm)
+{
+	set->words[comm / 64 % (RECORD_COMMS / 64)] |= 1ull << comm % 64;
+}
+
+static inline bool record_set_has(const struct record_set *set, uint32_t comm)
+{
+	return comm < RECORD_COMMS && set->words[comm / 64] >> comm % 64 & 1;
+}
 
 struct record_memory {
 	struct record_header header;
 	_Alignas(64) struct record ring[RECORD_RING];
-	struct record_times times[RECORD_RING];
+	_Alignas(4096) struct record_times times[RECORD_RING]; /* pages that a device may write */
 	struct record_mark marks[RECORD_COMMS][RECORD_MARKS]; /* by calls / RECORD_STRIDE */
 };
 
@@ -184,6 +210,17 @@ static inline const struct record_mark *record_mark_of(const struct record_memor
 {
 	return &memory->marks[comm][calls / RECORD_STRIDE % RECORD_MARKS];
 }
+
+/* Returns true if the call is over: all calls up to `completed` are, or the device said so of this one. */
+static inline bool record_done(const struct record *record, uint64_t completed)
+{
+	return record->ticket <= completed || record->state == RECORD_COMPLETED;
+}
+
+/* Returns true if the device said of the call of this ticket, not yet overwritten, that it is past it. */
+bool record_device_done(const struct record_memory *memory, uint64_t ticket);
+/* The newest call up to which the device is past all, given that it is past `completed`. */
+uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed);
 
 /* Add a call to a rolling hash of what must be alike on all ranks: FNV-1a over (kind, count, dtype,
  * op, peer). Partners, amounts and types of sends and receives differ by right: all of them are one

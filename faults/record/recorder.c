@@ -39,6 +39,28 @@ uint64_t record_hash_strict(uint64_t hash, const struct record *r)
 	return hash_call(hash, r, in_pairs(r) ? -1 : r->peer);
 }
 
+bool record_device_done(const struct record_memory *memory, uint64_t ticket)
+{
+	const struct record_times *own = &memory->times[ticket & (RECORD_RING - 1)];
+	uint64_t until = atomic_load_explicit(&own->until, memory_order_acquire);
+
+	if (until > ticket)
+		own = &memory->times[until & (RECORD_RING - 1)];
+	return atomic_load_explicit(&own->done, memory_order_acquire) >=
+	       (until > ticket ? until : ticket);
+}
+
+uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed)
+{
+	uint64_t issued = atomic_load_explicit(&memory->header.issued_ticket, memory_order_acquire);
+
+	if (issued > completed + RECORD_RING)
+		completed = issued - RECORD_RING;
+	while (completed < issued && record_device_done(memory, completed + 1))
+		completed++;
+	return completed;
+}
+
 int recorder_create(const char *program, struct record_memory **memory, int *fd, struct error *err)
 {
 	struct record_header *h;
@@ -61,7 +83,7 @@ int recorder_create(const char *program, struct record_memory **memory, int *fd,
 	h->record_bytes = sizeof(struct record);
 	h->ring_records = RECORD_RING;
 	h->rank = h->nranks = h->node = h->nnodes = h->local_rank = -1;
-	h->outcome = -1;
+	h->outcome = h->exit_status = -1;
 	snprintf(h->program, sizeof(h->program), "%s", program);
 	gethostname(h->host, sizeof(h->host) - 1);
 	return 0;
@@ -264,6 +286,7 @@ static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 		init->rank = request->rank;
 		init->nranks = request->nranks;
 		init->id = hash_bytes(request->id, sizeof(request->id));
+		init->born = h->issued_ticket;
 		atomic_store_explicit(&init->asked, 0, memory_order_relaxed);
 	}
 	if (event == COMM_ABORTED)

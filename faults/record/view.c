@@ -23,6 +23,31 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 	view->working = view->waiting && work;
 }
 
+/* What a program that knows nothing of hangar waits for: its oldest call that is not over, since it is the
+ * oldest. Calls that the device is past count as steps. */
+static void read_calls(struct rank_view *view, const struct record_memory *memory, uint64_t now)
+{
+	uint64_t completed = record_device_completed(memory, view->completed), before = view->open;
+	const struct record *oldest = &memory->ring[(completed + 1) & (RECORD_RING - 1)];
+
+	view->completed = completed;
+	for (uint64_t t = completed + 2; t <= view->issued; t++)
+		completed += record_device_done(memory, t);
+	view->heartbeat += completed;
+	view->open = view->completed < view->issued ? view->completed + 1 : 0;
+	view->device_wait = view->open ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT;
+	if (view->waiting || !view->open) /* at communicator init, or not at all */
+		return;
+	if (view->open != before || view->open_ns == 0)
+		view->open_ns = before ? now : oldest->enqueued_ns;
+	view->waiting = 1;
+	view->since_ns = view->open_ns;
+	view->waited = now > view->open_ns ? (double)(now - view->open_ns) * 1e-9 : 0;
+	snprintf(view->what, sizeof(view->what), "%s",
+		 oldest->kind < CALL_KIND_COUNT ? call_kind_name((enum call_kind)oldest->kind)
+						: "a call");
+}
+
 static void read_last(struct rank_view *view, const struct record_memory *memory)
 {
 	const struct record *slot = &memory->ring[view->issued & (RECORD_RING - 1)];
@@ -77,12 +102,14 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	read_wait(view, &h->wait, now);
 	read_last(view, memory);
 	read_init(view, &h->inits[0]);
-	for (int i = 0; i < RECORD_COMMS; i++) /* after `issued`: what counts there counts here */
+	for (int i = 0; i < VIEW_COMMS; i++) /* after `issued`: what counts there counts here */
 		read_comm(&view->comms[i], h, i);
+	view->device_wait = h->device_wait;
+	if (h->preloaded)
+		read_calls(view, memory, now);
 	snprintf(view->host, sizeof(view->host), "%.63s", h->host);
 	snprintf(view->error, sizeof(view->error), "%.255s", h->error);
 	view->error_code = h->error_code;
-	view->device_wait = h->device_wait;
 	view->settings = h->settings_hash;
 }
 

@@ -3,6 +3,8 @@
 
 #include "record/record.h"
 
+#define VIEW_COMMS 16 /* the first of a rank's communicators: of more a view says nothing */
+
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
 
 /* A communicator as the rank sees it. */
@@ -33,6 +35,8 @@ struct rank_view {
 	uint64_t seen_ns;     /* when this was read, on the rank's host's clock; 0: unknown */
 	char what[40];	      /* what it waits for */
 	uint64_t heartbeat;
+	uint64_t open; /* of a preloaded program: its oldest call that is not over, 0: none */
+	uint64_t open_ns; /* since when */
 	uint64_t issued, completed; /* calls, over all communicators */
 	uint64_t seq;		    /* calls on the last record's communicator */
 	struct record last;	    /* newest record; ticket 0 when there is none */
@@ -54,7 +58,7 @@ struct rank_view {
 	uint32_t starved;    /* 1: its host did not let it run lately (progress.h) */
 	uint32_t progressed; /* 1: it made a step lately */
 	uint32_t working;    /* 1: that wait is for work, its own or others' (watch_work) */
-	struct view_comm comms[RECORD_COMMS];
+	struct view_comm comms[VIEW_COMMS];
 };
 
 /* Read `memory` as of now (clock_ns) into the view; what is said to be the caller's, the process and what

@@ -7,14 +7,22 @@ struct claim {
 	int place, nranks, rank;
 };
 
-static uint32_t comms_of(const struct evidence_rank *r)
+static struct record_set comms_of(const struct evidence_rank *r)
 {
-	uint32_t mask = r->index.comms;
+	struct record_set set = r->index.comms;
 
 	for (size_t k = 0; !r->index.sig && k < r->ncalls; k++)
 		if (r->calls[k].comm < RECORD_COMMS)
-			mask |= 1u << r->calls[k].comm;
-	return mask;
+			record_set_add(&set, r->calls[k].comm);
+	return set;
+}
+
+static void add_all(struct record_set *called, const struct evidence_rank *r)
+{
+	struct record_set set = comms_of(r);
+
+	for (size_t i = 0; i < sizeof(set.words) / sizeof(set.words[0]); i++)
+		called->words[i] |= set.words[i];
 }
 
 int team_rank(const struct team *team, int place)
@@ -29,8 +37,12 @@ bool team_called(const struct team *team, const struct evidence *e)
 	for (int i = 0; i < team->nranks; i++) {
 		int rank = team_rank(team, i);
 
-		if (rank >= 0 && comms_of(&e->ranks[rank]) & 1u << team->comm)
-			return true;
+		if (rank >= 0) {
+			struct record_set set = comms_of(&e->ranks[rank]);
+
+			if (record_set_has(&set, team->comm))
+				return true;
+		}
 	}
 	return false;
 }
@@ -119,13 +131,13 @@ int teams_init(struct teams *t, const struct evidence *e)
 {
 	size_t n = (size_t)e->nranks + 1, used = 0, comms = 1;
 	struct claim *claims = malloc(n * sizeof(*claims));
-	uint32_t mask = 0;
+	struct record_set called = { { 0 } };
 
 	memset(t, 0, sizeof(*t));
 	for (int i = 0; i < e->nranks; i++)
-		mask |= comms_of(&e->ranks[i]);
+		add_all(&called, &e->ranks[i]);
 	for (uint32_t c = 1; c < RECORD_COMMS; c++)
-		comms += (mask >> c) & 1;
+		comms += record_set_has(&called, c);
 	t->list = calloc(comms == 1 ? 1 : comms * n, sizeof(*t->list));
 	t->ranks = malloc(comms * 2 * n * sizeof(*t->ranks)); /* place_claims: twice as many */
 	if (!claims || !t->list || !t->ranks) {
@@ -134,7 +146,7 @@ int teams_init(struct teams *t, const struct evidence *e)
 	}
 	t->list[t->n++] = (struct team){ .comm = 0, .nranks = e->nranks };
 	for (uint32_t c = 1; c < RECORD_COMMS; c++)
-		if (mask & 1u << c)
+		if (record_set_has(&called, c))
 			used += (size_t)add_comm(t, e, c, claims, t->ranks + used);
 	free(claims);
 	return 0;

@@ -25,7 +25,7 @@ static bool is_pending(const struct evidence *e, const struct evidence_rank *r, 
 {
 	const struct record *call = &r->calls[i], *newest = &r->calls[r->ncalls - 1];
 
-	if (call->ticket <= r->view.completed || r->view.process >= PROCESS_EXITED)
+	if (record_done(call, r->view.completed) || r->view.process >= PROCESS_EXITED)
 		return false;
 	if (!backend_lacks(e->backend, BACKEND_ASYNC))
 		return !r->times || r->times[i].end_ns == 0;
@@ -79,7 +79,7 @@ static void add_calls(struct waits *w, int rank)
 {
 	const struct evidence_rank *r = &w->evidence->ranks[rank];
 	struct waiter *waiter = &w->ranks[rank];
-	uint32_t seen = 0;
+	struct record_set seen = { { 0 } };
 
 	for (size_t i = 0; i < r->ncalls; i++) {
 		const struct record *call = &r->calls[i];
@@ -87,9 +87,9 @@ static void add_calls(struct waits *w, int rank)
 		struct wait_call *added = &waiter->calls[waiter->n];
 		bool pending = is_pending(w->evidence, r, i) && comm->team;
 
-		if (!(seen & 1u << call->comm))
+		if (!record_set_has(&seen, call->comm))
 			comm->made = comm->started = call->seq - 1;
-		seen |= 1u << call->comm;
+		record_set_add(&seen, call->comm);
 		comm->made += !is_pair(call);
 		comm->started += !is_pair(call) && !pending;
 		if (!pending)

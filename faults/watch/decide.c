@@ -142,7 +142,7 @@ static enum history compare_calls(const struct rank_view *views, size_t n)
 	const struct view_comm **comms = malloc((n + 1) * sizeof(*comms));
 	enum history worst = HISTORY_ALIKE, one;
 
-	for (int c = 0; comms && c < RECORD_COMMS; c++) {
+	for (int c = 0; comms && c < VIEW_COMMS; c++) {
 		size_t known = 0;
 
 		for (size_t i = 0; i < n; i++)
@@ -164,7 +164,7 @@ static enum history compare_calls(const struct rank_view *views, size_t n)
 static bool any_pairs(const struct rank_view *views, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		for (int c = 0; c < RECORD_COMMS; c++)
+		for (int c = 0; c < VIEW_COMMS; c++)
 			if (views[i].rank >= 0 && views[i].comms[c].seq > views[i].comms[c].calls)
 				return true;
 	return false;

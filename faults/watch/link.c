@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +22,16 @@
 struct frame {
 	uint32_t magic, type, bytes;
 };
+
+struct sockaddr_un link_address(const char *key, socklen_t *len)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "hangar-%u-%.80s",
+			 (unsigned int)geteuid(), key);
+
+	*len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	return address;
+}
 
 void link_init(struct link *link, int fd)
 {

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 /* Largest payload: the views of 256 local ranks with room to spare. A larger announcement is a
  * protocol error and ends the connection. */
@@ -36,3 +38,6 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
 /* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of the
  * connection, -EPROTO on nonsense, -ENOMEM. Never blocks. */
 int link_receive(struct link *link, struct link_message *message);
+
+/* The abstract address on which the leader of a host listens, for the run with this name. */
+struct sockaddr_un link_address(const char *key, socklen_t *len);

@@ -25,16 +25,6 @@ struct state {
 	uint32_t oom_kills;
 };
 
-static struct sockaddr_un run_address(const char *key, socklen_t *len)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "hangar-%u-%.80s",
-			 (unsigned int)geteuid(), key);
-
-	*len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-	return address;
-}
-
 /* ---- place ---- */
 
 static int add_peer(struct monitor *m, int fd)
@@ -99,7 +89,7 @@ static bool same_user(int fd)
 int members_join(struct monitor *m, int memory_fd)
 {
 	socklen_t len;
-	struct sockaddr_un address = run_address(m->config.key, &len);
+	struct sockaddr_un address = link_address(m->config.key, &len);
 	uint64_t give_up = clock_ns() + 5000 * MS;
 	int32_t pid = getpid();
 

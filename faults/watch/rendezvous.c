@@ -99,7 +99,7 @@ bool rendezvous_in_first_call(const struct rank_view *view)
 	uint64_t pending = view->issued - view->completed;
 
 	return view->process == PROCESS_ALIVE && view->waiting && view->last.ticket &&
-	       view->last.comm < RECORD_COMMS && pending > 0 &&
+	       view->last.comm < VIEW_COMMS && pending > 0 &&
 	       (pending >= view->last.seq || view->last.seq <= FIRST_CALLS);
 }
 

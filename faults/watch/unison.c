@@ -347,7 +347,7 @@ bool unison_look(const struct unison_member *members, size_t n, struct unison_fo
 	struct team team = { .parts = calloc(n + 1, sizeof(*team.parts)) };
 	bool any = false;
 
-	for (team.comm = 0; team.parts && team.comm < RECORD_COMMS && !any; team.comm++)
+	for (team.comm = 0; team.parts && team.comm < VIEW_COMMS && !any; team.comm++)
 		for (size_t i = 0; i < n && !any; i++) {
 			const struct view_comm *comm = &members[i].view->comms[team.comm];
 

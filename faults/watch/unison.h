@@ -14,8 +14,8 @@
 
 /* How far a rank's collectives are known to be the others'; zeroed at first. */
 struct unison_rank {
-	uint64_t alike[RECORD_COMMS];  /* so many */
-	uint64_t ticket[RECORD_COMMS]; /* of the last of these */
+	uint64_t alike[VIEW_COMMS];  /* so many */
+	uint64_t ticket[VIEW_COMMS]; /* of the last of these */
 	uint32_t parted;	       /* bit c: further ones are not compared */
 };
 

@@ -45,7 +45,7 @@ static const struct call call = {
 
 static void test_layout(void)
 {
-	UNIT_ALL(sizeof(struct record) == 64, RECORD_VERSION == 3,
+	UNIT_ALL(sizeof(struct record) == 64, RECORD_VERSION == 4,
 		 offsetof(struct record, seq) == 8, offsetof(struct record, comm) == 52,
 		 offsetof(struct record, count) == 16, offsetof(struct record, replays) == 60,
 		 offsetof(struct record_memory, ring) == sizeof(struct record_header),

@@ -1,0 +1,129 @@
+/* library.h: libhangar.so inside: what its parts have of each other.
+ *
+ * The library stands between a program that knows nothing of it and libnccl. It records what the program calls,
+ * as hangar's own ranks do (record/record.h), in memory that outlives the program; has the device write into
+ * the record's slot when its stream is past the call; and hands everything on. It starts no thread, and does
+ * nothing before the program makes its first communicator, or where no monitor asks for it (HANGAR_RUN). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/call_value.h"
+#include "preload/library/abi.h"
+#include "record/recorder.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- resolve.c: the functions behind the wrappers ---- */
+
+enum library_of { OF_NCCL, OF_CUDA, OF_CUDART, LIBRARIES };
+
+/* The real function, NULL: that library is not there, or lacks it. Asked for once, at its first use. */
+void *resolve(enum library_of library, const char *name, void **kept);
+#define REAL(library, name, type)                                                                  \
+	({                                                                                         \
+		static void *kept_;                                                                \
+		(type) resolve(library, name, &kept_);                                             \
+	})
+
+/* A line on standard error, once for each of these. */
+enum said { SAID_VERSION, SAID_CUDA, SAID_MEMORY, SAID_MONITOR, SAID_RANKS, SAID_COMMS };
+void say_once(enum said which, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- session.c: the record of this process, and its communicators ---- */
+
+struct preload_comm {
+	void *handle; /* ncclComm_t; NULL: this number is free */
+	void *context; /* CUcontext in which it was made */
+	uint64_t id;
+	int rank, nranks;
+	uint32_t children; /* splits, shrinks, grows of it so far */
+	uint64_t held;	   /* a call of a non-blocking communicator whose write is still to come; 0: none */
+	void *held_stream;
+	char name[32];
+};
+
+struct session {
+	struct recorder recorder;
+	struct watch watch;
+	struct preload_comm comms[RECORD_COMMS];
+	int ncomms; /* numbers that were ever given */
+	int socket; /* to the monitor: the kernel closes it, whatever ends the process */
+	void *streams[255];
+	int nstreams;
+};
+
+/* What goes on in this thread. */
+struct preload_call {
+	uint64_t ticket;
+	int comm;
+	void *stream;
+};
+struct preload_thread {
+	int inside; /* NCCL, which calls some of its own functions by their names */
+	int depth;  /* of open groups */
+	struct preload_call *calls; /* of the open group */
+	size_t ncalls, room;
+};
+extern __thread struct preload_thread preload_thread;
+
+/* The session, made at the first time that this is called. NULL: nothing is recorded. */
+struct session *session_open(void);
+/* The same where there is one. */
+struct session *session_now(void);
+void session_lock(void);
+void session_unlock(void);
+
+/* The number of a communicator, -1: it is not known. */
+int session_comm(const struct session *s, const void *handle);
+/* The number of a stream: that of the 256th and all further ones is 255. */
+uint32_t session_stream(struct session *s, const void *stream);
+
+/* Init of a communicator is about to be called: its number, -1: there is no room. */
+int session_init(struct session *s, const void *id, size_t bytes, int rank, int nranks,
+		 const char *name);
+/* It has returned; NULL for `handle`: it failed, or gave none to this rank. */
+void session_ready(struct session *s, int comm, void *handle, bool failed);
+/* It ends, by abort or otherwise. */
+void session_end(struct session *s, int comm, bool aborted);
+
+/* ---- device.c: what the device writes ---- */
+
+/* Has the device able to write into the session's slots. false: it is not, and calls count as done when they
+ * have returned. */
+bool device_open(struct session *s);
+/* The stream is past the call with this ticket once it comes here. */
+void device_done(struct session *s, uint64_t ticket, int comm, void *stream);
+void device_begun(struct session *s, uint64_t ticket, int comm, void *stream);
+/* Returns true if what is enqueued on the stream is captured, and not executed. */
+bool device_captures(void *stream);
+
+/* ---- calls.c: a communication call, from the program to NCCL ---- */
+
+/* As the program hands it over. The wrapper gives NCCL what stands here after call_begin(). */
+struct made {
+	enum call_kind kind;
+	const void *send;
+	void *recv;
+	size_t count;
+	int type, op, peer;
+	void *comm, *stream;
+	/* call_begin()'s own */
+	int number;
+	uint64_t ticket;
+	bool recorded;
+};
+
+/* Where this thread is inside NCCL nothing is recorded. */
+void call_begin(struct made *made);
+void call_end(struct made *made, int rc);
+/* These calls were handed to NCCL together, which returned `rc`: the device will say when it is past them. */
+void calls_mark(struct session *s, const struct preload_call *calls, size_t n, int rc);
+/* NCCL says of this communicator that nothing is in progress any more. */
+void calls_release_held(struct session *s, int comm);
+/* The program opens or ends a group: `rc` as NCCL returned. */
+void group_begin(void);
+void group_ending(void);
+void group_end(int rc, bool launched);

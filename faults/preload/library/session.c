@@ -1,0 +1,302 @@
+/* session.c: the record of this process: made when it makes its first communicator, handed to the monitor,
+ * forgotten by a child that forks off. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "preload/library/library.h"
+#include "watch/link.h"
+#include "watch/monitor_nodes.h"
+
+__thread struct preload_thread preload_thread;
+
+static struct session *session;
+static bool tried;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void session_lock(void)
+{
+	pthread_mutex_lock(&mutex);
+}
+
+void session_unlock(void)
+{
+	pthread_mutex_unlock(&mutex);
+}
+
+struct session *session_now(void)
+{
+	return __atomic_load_n(&session, __ATOMIC_ACQUIRE);
+}
+
+/* ---- who this is ---- */
+
+/* The number that a launcher gave under one of these names, -1: none did. */
+static int from_environment(const char *const *names)
+{
+	for (; *names; names++) {
+		const char *text = getenv(*names);
+
+		if (text && *text >= '0' && *text <= '9')
+			return atoi(text);
+	}
+	return -1;
+}
+
+static int environment_rank(void)
+{
+	static const char *const names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID",
+					     "PMI_RANK", NULL };
+	return from_environment(names);
+}
+
+static int environment_size(void)
+{
+	static const char *const names[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS",
+					     "PMI_SIZE", NULL };
+	return from_environment(names);
+}
+
+static int environment_local(void)
+{
+	static const char *const names[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+					     "SLURM_LOCALID", "MPI_LOCALRANKID", NULL };
+	return from_environment(names);
+}
+
+/* A launcher says who it is; without one the first communicator does. */
+static void identify(struct session *s, int rank, int nranks)
+{
+	int (*version_of)(int *) = REAL(OF_NCCL, "ncclGetVersion", int (*)(int *));
+	bool told = environment_rank() >= 0 && environment_size() > 0;
+	char library[64];
+	int version = 0;
+
+	preload_thread.inside++;
+	if (version_of)
+		version_of(&version);
+	preload_thread.inside--;
+	snprintf(library, sizeof(library), "NCCL %d.%d.%d", version / 10000, version / 100 % 100,
+		 version % 100);
+	recorder_identify(&s->recorder, told ? environment_rank() : rank,
+			  told ? environment_size() : nranks, 0, 1, environment_local(), "",
+			  library);
+}
+
+/* ---- the monitor ---- */
+
+/* Its memory goes to this host's monitor. The connection stays: that it closes tells of the end. */
+static int join_monitor(const char *key, int memory_fd)
+{
+	socklen_t len;
+	struct sockaddr_un address = link_address(key, &len);
+	struct link link = { .fd = -1 };
+	int32_t pid = getpid();
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, len) < 0) {
+		rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	link_init(&link, fd);
+	rc = link_send(&link, MESSAGE_HELLO, &pid, sizeof(pid), memory_fd);
+	if (rc < 0)
+		close(fd);
+	return rc < 0 ? rc : fd;
+}
+
+static void note_exit(int status, void *unused)
+{
+	struct session *s = session_now();
+
+	(void)unused;
+	if (s && s->recorder.memory->header.pid == getpid())
+		atomic_store(&s->recorder.memory->header.exit_status, status & 0xff);
+}
+
+/* A child has the parent's memory mapped: what it does is not the rank's doing. */
+static void forget(void)
+{
+	session = NULL;
+	tried = true;
+	pthread_mutex_init(&mutex, NULL);
+}
+
+static struct session *make_session(const char *key)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	struct error err = { .rank = -1 };
+	struct record_memory *memory;
+	int fd;
+
+	if (!s || recorder_create(program_invocation_short_name, &memory, &fd, &err) < 0) {
+		say_once(SAID_MEMORY, "no memory for the record: nothing is recorded");
+		free(s);
+		return NULL;
+	}
+	recorder_init(&s->recorder, memory, true, 0);
+	memory->header.preloaded = 1;
+	memory->header.phase = PHASE_INIT;
+	s->watch = recorder_watch(&s->recorder);
+	s->socket = join_monitor(key, fd);
+	close(fd);
+	if (s->socket < 0) {
+		say_once(SAID_MONITOR, "no monitor %.40s on this host (%s): nothing is recorded",
+			 key, strerror(-s->socket));
+		munmap(memory, sizeof(*memory));
+		free(s);
+		return NULL;
+	}
+	on_exit(note_exit, NULL);
+	pthread_atfork(NULL, NULL, forget);
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	return s;
+}
+
+static bool is_known_version(void)
+{
+	int (*version_of)(int *) = REAL(OF_NCCL, "ncclGetVersion", int (*)(int *));
+	int version = 0;
+
+	if (version_of && version_of(&version) == 0 && version >= NCCL_OLDEST &&
+	    version < NCCL_NEWEST)
+		return true;
+	say_once(SAID_VERSION, "NCCL %d is none of the versions 2.18 to 2.32: nothing is recorded",
+		 version);
+	return false;
+}
+
+struct session *session_open(void)
+{
+	const char *key;
+
+	if (session_now() || __atomic_load_n(&tried, __ATOMIC_ACQUIRE))
+		return session_now();
+	session_lock();
+	key = getenv("HANGAR_RUN");
+	if (!tried && key && *key) {
+		preload_thread.inside++;
+		if (is_known_version())
+			__atomic_store_n(&session, make_session(key), __ATOMIC_RELEASE);
+		preload_thread.inside--;
+	}
+	__atomic_store_n(&tried, true, __ATOMIC_RELEASE);
+	session_unlock();
+	return session_now();
+}
+
+/* ---- communicators and streams ---- */
+
+int session_comm(const struct session *s, const void *handle)
+{
+	for (int i = 0; handle && i < s->ncomms; i++)
+		if (s->comms[i].handle == handle)
+			return i;
+	return -1;
+}
+
+uint32_t session_stream(struct session *s, const void *stream)
+{
+	for (int i = 0; i < s->nstreams; i++)
+		if (s->streams[i] == stream)
+			return (uint32_t)i;
+	if (s->nstreams == 255)
+		return 255;
+	s->streams[s->nstreams] = (void *)stream;
+	return (uint32_t)s->nstreams++;
+}
+
+static uint64_t hash_id(const void *id, size_t bytes)
+{
+	const unsigned char *at = id;
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+/* A number that no communicator had, or else the one that is free for the longest time. */
+static int take_number(struct session *s)
+{
+	struct record_header *h = &s->recorder.memory->header;
+	int oldest = -1;
+
+	if (s->ncomms < RECORD_COMMS)
+		return s->ncomms++;
+	for (int i = 0; i < RECORD_COMMS; i++)
+		if (!s->comms[i].handle && h->inits[i].state != RECORD_COMM_INIT &&
+		    (oldest < 0 || h->inits[i].born < h->inits[oldest].born))
+			oldest = i;
+	if (oldest < 0) {
+		atomic_fetch_add(&h->unrecorded, 1);
+		say_once(SAID_COMMS, "more than %d communicators at once: further ones are not recorded",
+			 RECORD_COMMS);
+		return -1;
+	}
+	h->comms[oldest].seq = h->comms[oldest].hash = h->pairs[oldest] = 0;
+	return oldest;
+}
+
+int session_init(struct session *s, const void *id, size_t bytes, int rank, int nranks,
+		 const char *name)
+{
+	struct comm_request request = { .rank = rank, .nranks = nranks };
+	uint64_t key[2] = { hash_id(id, bytes), 0 };
+	int n;
+
+	session_lock();
+	n = take_number(s);
+	if (n >= 0) {
+		/* with NCCL_COMM_ID all communicators have the same id */
+		for (int i = 0; i < s->ncomms; i++)
+			key[1] += i != n && s->comms[i].id == key[0];
+		s->comms[n] = (struct preload_comm){ .id = key[0], .rank = rank, .nranks = nranks };
+		if (name)
+			snprintf(s->comms[n].name, sizeof(s->comms[n].name), "%s", name);
+		memcpy(request.id, key, sizeof(key));
+		request.comm = (uint32_t)n;
+		s->watch.comm(s->watch.ctx, (uint32_t)n, COMM_INIT, &request);
+		s->watch.enter(s->watch.ctx, "communicator init", 0);
+		if (s->recorder.memory->header.rank < 0)
+			identify(s, rank, nranks);
+	}
+	session_unlock();
+	return n;
+}
+
+void session_ready(struct session *s, int comm, void *handle, bool failed)
+{
+	int (*current)(void **) = REAL(OF_CUDA, "cuCtxGetCurrent", int (*)(void **));
+	void *context = NULL;
+
+	if (comm < 0)
+		return;
+	if (current)
+		current(&context);
+	session_lock();
+	s->comms[comm].handle = handle;
+	s->comms[comm].context = context;
+	s->watch.comm(s->watch.ctx, (uint32_t)comm, failed ? COMM_FAILED : COMM_READY, NULL);
+	s->watch.leave(s->watch.ctx);
+	s->watch.phase(s->watch.ctx, PHASE_TIMED);
+	device_open(s);
+	session_unlock();
+}
+
+void session_end(struct session *s, int comm, bool aborted)
+{
+	session_lock();
+	if (aborted)
+		s->watch.comm(s->watch.ctx, (uint32_t)comm, COMM_ABORTED, NULL);
+	s->comms[comm].handle = NULL;
+	session_unlock();
+}

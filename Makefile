@@ -21,7 +21,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/postmortem/hang_diagnose.c common/nccl_log/nccl_log_main.c common/topo/topo_predict.c \
+PROGRAMS := faults/postmortem/hang_diagnose.c faults/preload/hangar_run.c common/nccl_log/nccl_log_main.c common/topo/topo_predict.c \
 	common/reconcile/reconcile_main.c common/machine/health_main.c
 
 # The rooms, in the order of their layers: a file includes from its own room and from those before.
@@ -29,8 +29,8 @@ LIB_DIRS := $(addprefix common/,base options process check backend backend/mpi b
 	nccl_log report machine measure schedule reconcile) \
 	$(addprefix faults/,record inject inject/arrival inject/init inject/calls inject/order inject/data inject/gpu \
 	inject/settings watch evidence align waits diagnose probe \
-	postmortem)
-LIB_SRC := $(filter-out $(PROGRAMS),$(wildcard $(LIB_DIRS:%=%/*.c)))
+	postmortem preload preload/library)
+LIB_SRC := $(filter-out $(PROGRAMS) faults/preload/library/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*.cu common/*/*/*.cu)
 PERF_SRC := $(wildcard bench/*_perf.c)
 MAIN_SRC := $(filter-out bench/perf_entry.c,$(wildcard bench/*.c))
@@ -128,6 +128,8 @@ RIG := $(BUILD)/obj/librig.a
 FIRED := $(PERF_SRC:bench/%.c=$(BUILD)/tests/fired/%)
 # What hangar is compared with must link nothing of it.
 BARE := $(BUILD)/tests/bare_mpi_loop
+# Test doubles of libcuda and libnccl, and a program that is linked with them.
+DOUBLE := $(BUILD)/tests/double
 
 ifeq ($(V),1)
 say = @:
@@ -148,7 +150,7 @@ DATA := $(patsubst common/topo/%,$(BUILD)/%,$(wildcard common/topo/*.json common
 	common/topo/specs/*.json))
 
 all: $(PERF) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DATA) stale-data
-tests: $(UNIT) $(TOOL) $(FIRED) $(BARE)
+tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(DOUBLE)/subject
 
 # The two commands for a machine that may have nothing yet. Flags are asked for when a Makefile is
 # read, so what was just installed is seen by a second make only; it takes all cores unless told
@@ -219,6 +221,17 @@ $(BUILD)/obj/pic/%.o: %.c $(FLAGS)
 $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl
+
+DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/base/c.h -fPIC -pthread
+$(DOUBLE)/libcuda.so.1 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject: ci/tests/preload/double/double.h
+$(DOUBLE)/libcuda.so.1: ci/tests/preload/double/cuda.c $(FLAGS)
+	@mkdir -p $(@D)
+	$(Q)$(DOUBLE_CC) -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+$(DOUBLE)/libnccl.so.2: ci/tests/preload/double/nccl.c $(DOUBLE)/libcuda.so.1
+	$(Q)$(DOUBLE_CC) -shared -Wl,-soname,libnccl.so.2 -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libcuda.so.1
+$(DOUBLE)/subject: ci/tests/preload/double/subject.c $(DOUBLE)/libnccl.so.2
+	$(say) LINK $@
+	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcuda.so.1
 
 # The rooms in their order, for ci/check_layers.
 rooms:

@@ -92,7 +92,7 @@ int check_baseline(const struct program *program, int ranks, struct error *err)
 
 	if (!program->options->baseline)
 		return 0;
-	folder_describe(program, &run);
+	folder_describe((void *)program, &run);
 	snprintf(run.program, sizeof(run.program), "%s", program->name);
 	if (strcmp(program->options->backend, "auto") != 0)
 		snprintf(run.backend, sizeof(run.backend), "%s", program->options->backend);

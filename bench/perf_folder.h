@@ -1,20 +1,14 @@
-/* perf_folder.h: where an abnormal run keeps its evidence: results/runs/DATE-PROGRAM-KEY below the
- * working directory. */
+/* perf_folder.h: what an abnormal run's evidence says of the run, and what a healthy twin keeps. */
 #pragma once
 
 #include "evidence/evidence.h"
 #include "perf_rank.h"
 
-/* Makes one and writes its name to `path`. false: none could be made, and standard error has said
- * which and why; `path` is empty then. */
-bool folder_make(char *path, size_t len, const struct program *program);
-
-/* The same with the name that another host told, which is made unless it is there: hosts may share
- * it. A name of anything else than such a folder is passed over in silence. */
-bool folder_take(char *path, size_t len, const char *told, const struct program *program);
-
 /* Names the run in its evidence: the command, without faults, and the options. */
-void folder_describe(const struct program *program, struct evidence *evidence);
+void folder_describe(void *program, struct evidence *evidence);
+
+/* The command with its fault to `folder`, for the report's reproducer alone: evidence_load does not read it. */
+void folder_save_command(void *program, const char *folder, int nranks);
 
 /* Keep a rank's calls of a healthy twin in the folder of --out, if there is one, for --baseline. 0 or a negative
  * errno with the error set. */

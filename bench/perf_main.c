@@ -20,7 +20,8 @@
 #include "record/recorder.h"
 #include "perf_check.h"
 #include "perf_fired.h"
-#include "perf_diagnose.h"
+#include "perf_folder.h"
+#include "postmortem/diagnoser.h"
 #include "perf_rank.h"
 
 #define ALONE_SECONDS	   3.0	/* mpirun ends the other ranks about 1 s after the first */
@@ -205,7 +206,17 @@ static void equip(struct program *program, const struct run_folder *folder)
 
 static int supervise(struct program *program, struct error *err)
 {
-	struct perf_diagnose diagnose = { .program = program };
+	struct diagnoser diagnoser = {
+		.site = {
+			.arg = program,
+			.name = program->name,
+			.key = program->launch->key,
+			.baseline = program->options->baseline,
+			.gpus = !backend_lacks(program->options->backend, BACKEND_DEVICE),
+			.describe = folder_describe,
+			.save_command = folder_save_command,
+		},
+	};
 	struct monitor_config config = {
 		.key = program->launch->key,
 		.expect = program->options->expect,
@@ -218,7 +229,7 @@ static int supervise(struct program *program, struct error *err)
 						? 0
 						: RENDEZVOUS_SECONDS * program->deadline_factor,
 		},
-		.client = perf_diagnose_client(&diagnose),
+		.client = diagnoser_client(&diagnoser),
 	};
 	char own_cgroup[CGROUP_PATH];
 	struct supervisor_hooks hooks;
@@ -242,7 +253,7 @@ static int supervise(struct program *program, struct error *err)
 	if (monitor_open(&monitor, &config, program->memory, memory_fd, err) < 0)
 		goto out_memory;
 	if (monitor.leader)
-		perf_diagnose_start(&diagnose);
+		diagnoser_start(&diagnoser);
 	hooks = monitor_hooks(&monitor);
 	if (program->cgroup.path[0])
 		hooks.cgroup = program->cgroup.path;
@@ -251,7 +262,7 @@ static int supervise(struct program *program, struct error *err)
 	fired_wrap(&fired, &hooks, program);
 	code = fired_exit_code(program, supervisor_run(&hooks, perf_rank, program, err));
 	monitor_close(&monitor);
-	perf_diagnose_release(&diagnose);
+	diagnoser_release(&diagnoser);
 out_memory:
 	cgroup_remove(&program->cgroup);
 	if (program->fault_record)

@@ -26,8 +26,9 @@ const char *phase_name(enum phase phase);
 enum comm_event {
 	COMM_INIT, /* init is about to be called */
 	COMM_READY,
-	COMM_FAILED, /* init returned an error */
-	COMM_ABORTED /* this rank is about to abort it */
+	COMM_FAILED,  /* init returned an error */
+	COMM_ABORTED, /* this rank is about to abort it */
+	COMM_LEFT     /* ... to destroy it */
 };
 
 /* Calls made between a group's begin and its end are started by its end, all at once. */

@@ -194,8 +194,8 @@ const struct record *first_open(const struct evidence_rank *r)
 		else
 			low = mid + 1;
 	}
-	while (low < r->ncalls && (r->calls[low].state == RECORD_COMPLETED ||
-				   (r->times && r->times[low].end_ns)))
+	while (low < r->ncalls &&
+	       (r->calls[low].state == RECORD_COMPLETED || (r->times && r->times[low].end_ns)))
 		low++;
 	return low < r->ncalls ? &r->calls[low] : NULL;
 }

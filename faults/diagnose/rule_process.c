@@ -17,12 +17,20 @@ static enum diagnosis_class death_class(const struct rank_view *v)
 					    : CLASS_KILLED;
 }
 
+/* Who dies of a signal of its own may take the others with it: these exit, or a launcher ends them. */
+static int death_order(const struct rank_view *v)
+{
+	if (v->process == PROCESS_EXITED)
+		return 1;
+	return v->status == SIGTERM ? 2 : 0;
+}
+
 bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 {
 	enum diagnosis_class class = CLASS_OUTCOME;
 	bool mixed = false;
 
-	for (int signals = 1; signals >= 0 && f->culprits.n == 0; signals--)
+	for (int order = 0; order < 3 && f->culprits.n == 0; order++)
 		for (int i = 0; i < ctx->evidence->nranks; i++) {
 			const struct rank_view *v = &ctx->evidence->ranks[i].view;
 			enum diagnosis_class how = death_class(v);
@@ -30,8 +38,8 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 			if (!ctx->evidence->ranks[i].present || !view_died(v))
 				continue;
 			mixed = mixed || (class && class != how);
-			if (signals && v->process != PROCESS_KILLED)
-				continue; /* who merely exited may have followed */
+			if (death_order(v) != order)
+				continue;
 			class = class ? class : how;
 			mark_culprit(&f->culprits, i);
 		}
@@ -175,7 +183,8 @@ static const struct record *not_returned(const struct evidence_rank *r)
 {
 	const struct record *newest = r->present && r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
 
-	return newest && newest->state != RECORD_RETURNED && !record_done(newest, r->view.completed) &&
+	return newest && newest->state != RECORD_RETURNED &&
+			       !record_done(newest, r->view.completed) &&
 			       r->view.process == PROCESS_ALIVE
 		       ? newest
 		       : NULL;

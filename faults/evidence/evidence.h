@@ -20,11 +20,11 @@ struct call_times {
 /* Answers what is asked of a rank's calls again and again, so that 16,384 x 1,024 of them need
  * not be looked at twice. */
 struct evidence_index {
-	uint64_t *sig;	/* evidence_signature of each call; owned; NULL: not made */
+	uint64_t *sig;		 /* evidence_signature of each call; owned; NULL: not made */
 	struct record_set comms; /* there are calls on these communicators */
 	struct record_set pairs; /* sends or receives among them */
-	bool plain;	/* one communicator; tickets and sequence numbers without a gap */
-	uint32_t comm;	/* where plain: which, and the first call's numbers */
+	bool plain;		 /* one communicator; tickets and sequence numbers without a gap */
+	uint32_t comm;		 /* where plain: which, and the first call's numbers */
 	uint64_t first_seq, first_ticket, last_ticket;
 };
 
@@ -78,6 +78,11 @@ void evidence_blind_command(const char *command, char *to, size_t len);
 
 /* Program, library and backend, as the rank's recorder names them, unless they are known. */
 void evidence_identify(struct evidence *evidence, const struct record_header *recorder);
+
+/* Ranks that know nothing of each other number their communicators as they come: give each its number in the
+ * whole run, by its id. The one of all ranks that was made first is 0; those that share no rank may share a
+ * number, as teams.h expects it. Where one has none left its calls are forgotten, with a remark. 0 or -ENOMEM. */
+int evidence_number_comms(struct evidence *evidence);
 
 /* Copy the recorder's header and the sound records of a live or mapped memory, oldest first, and
  * make the index. 0 or -ENOMEM. Hostile memory is fine. */

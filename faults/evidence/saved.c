@@ -160,7 +160,7 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 		.seen_ns = h->seen_ns,
 		.issued = h->issued,
 		.completed = h->completed,
-		.comm_state = h->comm_state <= RECORD_COMM_ABORTED ? h->comm_state : 0,
+		.comm_state = h->comm_state <= RECORD_COMM_LEFT ? h->comm_state : 0,
 		.init_rank = h->init_rank,
 		.init_nranks = h->init_nranks,
 		.init_id = h->init_id,

@@ -10,7 +10,7 @@
 #define RECORD_MAGIC	"hangarFR"
 #define RECORD_VERSION	4
 #define RECORD_RING	4096 /* records; a power of two */
-#define RECORD_COMMS	256 /* a multiple of 64 */
+#define RECORD_COMMS	256  /* a multiple of 64 */
 #define RECORD_SETTINGS 2048
 #define RECORD_WRONGS	8
 #define RECORD_STRIDE	256 /* collectives from one mark to the next */
@@ -56,7 +56,8 @@ struct record {
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns;
 	_Atomic uint64_t begun, done; /* ticket: the stream has come to the call, is past it */
-	_Atomic uint64_t until; /* the call is done when this later one of its group is; 0: itself */
+	_Atomic uint64_t
+		until; /* the call is done when this later one of its group is; 0: itself */
 };
 
 struct record_comm {
@@ -85,8 +86,9 @@ enum record_comm_state {
 	RECORD_COMM_NONE, /* init was not called */
 	RECORD_COMM_INIT, /* inside init */
 	RECORD_COMM_READY,
-	RECORD_COMM_FAILED, /* init returned an error */
-	RECORD_COMM_ABORTED /* by this rank */
+	RECORD_COMM_FAILED,  /* init returned an error */
+	RECORD_COMM_ABORTED, /* by this rank */
+	RECORD_COMM_LEFT     /* destroyed by it */
 };
 
 /* States whether the rank waits for its device to complete what was enqueued. */
@@ -176,8 +178,10 @@ struct record_header {
 	_Atomic uint64_t pairs[RECORD_COMMS];	    /* of comms[].seq: sends and receives */
 
 	/* since version 4 */
-	_Atomic uint32_t preloaded; /* 1: a program of somebody else's: what it waits for is read off its calls */
-	_Atomic uint32_t suspected; /* the observer's: have the device say when it comes to a call */
+	_Atomic uint32_t
+		preloaded; /* 1: a program of somebody else's: what it waits for is read off its calls */
+	_Atomic uint32_t
+		suspected; /* the observer's: have the device say when it comes to a call */
 	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
 	_Atomic uint32_t unrecorded; /* communicators for which there was no room */
 };
@@ -201,7 +205,7 @@ struct record_memory {
 	struct record_header header;
 	_Alignas(64) struct record ring[RECORD_RING];
 	_Alignas(4096) struct record_times times[RECORD_RING]; /* pages that a device may write */
-	struct record_mark marks[RECORD_COMMS][RECORD_MARKS]; /* by calls / RECORD_STRIDE */
+	struct record_mark marks[RECORD_COMMS][RECORD_MARKS];  /* by calls / RECORD_STRIDE */
 };
 
 /* The mark of that many collectives, a multiple of RECORD_STRIDE, unless it was overwritten. */

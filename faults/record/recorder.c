@@ -273,10 +273,9 @@ static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 			  const struct comm_request *request)
 {
 	static const uint32_t states[] = {
-		[COMM_INIT] = RECORD_COMM_INIT,
-		[COMM_READY] = RECORD_COMM_READY,
-		[COMM_FAILED] = RECORD_COMM_FAILED,
-		[COMM_ABORTED] = RECORD_COMM_ABORTED,
+		[COMM_INIT] = RECORD_COMM_INIT,	    [COMM_READY] = RECORD_COMM_READY,
+		[COMM_FAILED] = RECORD_COMM_FAILED, [COMM_ABORTED] = RECORD_COMM_ABORTED,
+		[COMM_LEFT] = RECORD_COMM_LEFT,
 	};
 	struct recorder *recorder = ctx;
 	struct record_header *h = &recorder->memory->header;

@@ -35,7 +35,7 @@ struct rank_view {
 	uint64_t seen_ns;     /* when this was read, on the rank's host's clock; 0: unknown */
 	char what[40];	      /* what it waits for */
 	uint64_t heartbeat;
-	uint64_t open; /* of a preloaded program: its oldest call that is not over, 0: none */
+	uint64_t open;	  /* of a preloaded program: its oldest call that is not over, 0: none */
 	uint64_t open_ns; /* since when */
 	uint64_t issued, completed; /* calls, over all communicators */
 	uint64_t seq;		    /* calls on the last record's communicator */

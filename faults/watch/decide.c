@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rank_list.h"
 #include "watch/decide_times.h"
 
 static const struct decision nothing = { .action = DECIDE_NOTHING };
@@ -306,17 +307,57 @@ static bool extend(struct decide_state *s, const struct decide_input *in, bool u
 	return true;
 }
 
-struct decision decide_answer(struct decide_state *s, const struct decide_input *in,
-			      enum diagnosis_result result, enum outcome outcome, const char *ranks)
+/* Returns true if one of these ranks has ended, however well. */
+static bool any_gone(const struct decide_input *in, const char *ranks)
 {
-	bool hang = outcome == OUTCOME_HANG;
+	for (size_t i = 0; i < in->nranks; i++)
+		if (in->ranks[i].view.process >= PROCESS_EXITED &&
+		    rank_list_has(ranks, in->ranks[i].view.rank))
+			return true;
+	return false;
+}
+
+/* Somebody else's program is given the time that its kind of wait has. */
+static bool is_patient(struct decide_state *s, const struct decide_input *in,
+		       const struct verdict *verdict, struct decision *d)
+{
+	const struct rank_view *longest = longest_wait(in);
+	double waited = longest ? longest->waited - longest->grace : 0;
+	enum tier tier = tier_of(&s->config.patience, verdict->class, waited, s->longest);
+
+	if (!longest || tier == TIER_VERDICT || any_gone(in, verdict->ranks))
+		return false;
+	*d = (struct decision){ .action = DECIDE_EXTEND,
+				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };
+	d->suspected = tier == TIER_SUSPECT && s->suspected_ns != longest->since_ns;
+	if (d->suspected)
+		s->suspected_ns = longest->since_ns;
+	s->extension = (struct extension){ .until_ns = in->now + d->extension_ns,
+					   .since_ns = in->now,
+					   .rank = longest->rank,
+					   .wait_ns = longest->since_ns };
+	s->root_until = s->extension.until_ns;
+	return true;
+}
+
+struct decision decide_answer(struct decide_state *s, const struct decide_input *in,
+			      enum diagnosis_result result, const struct verdict *verdict)
+{
+	bool hang = verdict->outcome == OUTCOME_HANG;
+	struct decision d;
 
 	s->stage = STAGE_WATCH;
+	if (hang && s->config.patience.hang > 0) {
+		if (is_patient(s, in, verdict, &d))
+			return d;
+		s->stage = STAGE_END;
+		return (struct decision){ .action = DECIDE_END };
+	}
 	if (hang && result != DIAGNOSIS_NAMED && init_dismiss(s, in))
 		return (struct decision){ .action = DECIDE_RENDEZVOUS,
 					  .rendezvous = RENDEZVOUS_DISMISSED };
 	if (hang && result != DIAGNOSIS_NOT_ASKED &&
-	    extend(s, in, result == DIAGNOSIS_UNEXPLAINED, ranks)) {
+	    extend(s, in, result == DIAGNOSIS_UNEXPLAINED, verdict->ranks)) {
 		s->root_until = s->extension.until_ns;
 		return (struct decision){ .action = DECIDE_EXTEND,
 					  .extension_ns = s->extension.until_ns - in->now };
@@ -445,10 +486,23 @@ static struct decision follow(struct decide_state *s, const struct decide_input 
 	return nothing;
 }
 
+/* A wait that has ended was none for ever. */
+static void note_waits(struct decide_state *s, const struct decide_input *in)
+{
+	for (size_t i = 0; i < in->nranks; i++) {
+		const struct rank_track *t = &in->ranks[i].track;
+		uint64_t ended = t->wait_since_ns;
+
+		if (ended && ended != in->ranks[i].view.since_ns && s->last_ns > ended)
+			s->longest = fmax(s->longest, ns_seconds(s->last_ns - ended));
+	}
+}
+
 struct decision decide(struct decide_state *s, struct decide_input *in)
 {
 	bool paused = in->now - s->last_ns > decide_times.pause_ns;
 
+	note_waits(s, in);
 	init_follow(s, &in->orders);
 	overdue_mark(s, in, progress_look(s, in, paused ? s->last_ns : in->now));
 	note_ends(s, in);

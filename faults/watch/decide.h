@@ -13,6 +13,7 @@
 #include "record/verdict.h"
 #include "record/view.h"
 #include "watch/rendezvous.h"
+#include "watch/tiers.h"
 #include "watch/unison.h"
 
 /* Follows how a rank gets on, over time; decide()'s own, zeroed at first. */
@@ -88,6 +89,9 @@ struct decide_config {
 	double init_seconds; /* ranks come to communicator init within this time, and alike, and to a
 	                      * communicator's first call in a part of it (decide_times.h); 0: only
 	                      * deadlines of their own count */
+	struct patience
+		patience; /* with programs that know nothing of hangar; hang 0: with ours there is
+	                           * none */
 };
 
 enum decide_stage {
@@ -117,6 +121,7 @@ struct decision {
 	enum decide_action action;
 	struct verdict verdict;	    /* DIAGNOSE, END */
 	uint64_t extension_ns;	    /* EXTEND */
+	bool suspected;		    /* EXTEND: it is time to say that this may be a hang */
 	enum rendezvous rendezvous; /* RENDEZVOUS: all but OPEN */
 };
 
@@ -161,6 +166,9 @@ struct decide_state {
 	uint64_t error_until; /* a death behind it is awaited until then */
 	uint64_t overdue_ns;  /* until when nobody was overdue, or some rank still moved */
 	uint64_t starved_ns;  /* when the host last kept some rank from running */
+	double longest;	      /* seconds of the longest wait that ended well */
+	uint64_t
+		suspected_ns; /* the wait, by its start, of which it was said that it may be a hang; 0: none */
 	struct extension extension;
 	struct init_state init;
 	/* leader elsewhere */
@@ -180,10 +188,9 @@ bool decide_wants_account(const struct decide_state *state, const struct decide_
 struct decision decide(struct decide_state *state, struct decide_input *in);
 
 /* After DIAGNOSE: what the diagnoser made of it, at `in->now`; of the same ranks and hosts. The verdict
- * may have become another outcome, and names ranks ("1,3"; "-": nobody). EXTEND, RENDEZVOUS or END. */
+ * may have become another outcome, and names ranks. EXTEND, RENDEZVOUS or END. */
 struct decision decide_answer(struct decide_state *state, const struct decide_input *in,
-			      enum diagnosis_result result, enum outcome outcome,
-			      const char *ranks);
+			      enum diagnosis_result result, const struct verdict *verdict);
 
 /* The views of this host and of the others, by rank. The caller frees *views; 0 without memory. */
 size_t decide_views(const struct decide_input *in, struct rank_view **views);

@@ -40,6 +40,17 @@ void monitor_close(struct monitor *m)
 	link_release(&m->up);
 }
 
+void monitor_forget(struct monitor *m)
+{
+	int listen_fd = m->listen_fd;
+
+	m->listen_fd = -1;
+	members_release(m);
+	m->listen_fd = listen_fd;
+	m->ended = m->parted = false;
+	decide_open(&m->decide, &m->config.decide, clock_ns());
+}
+
 /* Takes in what the root says: requests, to be answered once the ranks have been looked at, and what is for
  * decide(). */
 static void take_message(struct monitor *m, const struct link_message *message)
@@ -189,7 +200,8 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 		m->input.reported = nodes_receive(m, now);
 	if (m->ended)
 		return;
-	compare_calls(m);
+	if (m->memory) /* else one number is not one communicator */
+		compare_calls(m);
 	m->input.parted = m->parted ? &m->found : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;
@@ -197,6 +209,8 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	m->input.nhosts = nodes_known(m);
 	members_job(m, &m->input.job_ranks, &m->input.job_hosts);
 	members_account(m);
+	if (m->nranks == 0) /* nobody has come yet */
+		return;
 	d = decide(&m->decide, &m->input);
 	answer_root(m);
 	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)

@@ -55,6 +55,9 @@ struct monitor_client {
 	enum diagnosis_result (*refine)(void *ctx, const struct rank_view *views,
 					const struct record_memory *const *memories, size_t n,
 					struct verdict *verdict);
+	/* Root: this may become the verdict, of a program that is given time. */
+	void (*suspect)(void *ctx, const struct verdict *verdict, const struct rank_view *views,
+			size_t n);
 	/* Root: the verdict stands, and is about to be said: name the folder that evidence will
 	 * be saved in. */
 	void (*reserve_folder)(void *ctx, struct verdict *verdict);
@@ -79,6 +82,7 @@ struct monitor_config {
 struct monitor_peer {
 	struct link link; /* to the member; fd -1 for the leader's own rank */
 	int rank;	  /* place in `ranks`; -1: a stranger until it has shown a memory */
+	bool exit_again;  /* of a preloaded program: exit_seen's */
 };
 
 struct monitor_node {
@@ -97,9 +101,11 @@ struct monitor_requests {
 
 struct monitor {
 	struct monitor_config config;
-	struct record_memory *memory; /* of the own rank; borrowed */
-	int listen_fd;		      /* leader: Unix listener, else -1 */
-	struct link up;		      /* member: to the leader; leader: to the root on
+	struct record_memory
+		*memory; /* of the own rank; borrowed; NULL: there is none, and all ranks are
+	                               * preloaded programs */
+	int listen_fd;	 /* leader: Unix listener, else -1 */
+	struct link up;	 /* member: to the leader; leader: to the root on
 	                               * another node */
 	bool leader;
 	bool up_is_root;	    /* `up` is the TCP connection of a leader */
@@ -123,10 +129,13 @@ struct monitor {
 };
 
 /* Take a place among the run's observers and pass on the own rank's memory (mapped at `memory`,
- * open as `memory_fd`). 0 or negative errno with the error set. */
+ * open as `memory_fd`); without one (NULL) it leads, or there is a leader: -EADDRINUSE. 0 or negative errno
+ * with the error set. */
 int monitor_open(struct monitor *monitor, const struct monitor_config *config,
 		 struct record_memory *memory, int memory_fd, struct error *err);
 void monitor_close(struct monitor *monitor);
+/* Leader without a rank of its own: the run is over for those it knows; others may come. */
+void monitor_forget(struct monitor *monitor);
 
 /* The supervisor's loop calls these; `ctx` is the monitor. */
 struct supervisor_hooks monitor_hooks(struct monitor *monitor);

@@ -143,7 +143,9 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 		closer = closer || verdict.class != before.class ||
 			 verdict.outcome != before.outcome;
 		m->input.now = clock_ns();
-		next = decide_answer(&m->decide, &m->input, result, verdict.outcome, verdict.ranks);
+		next = decide_answer(&m->decide, &m->input, result, &verdict);
+		if (next.suspected && m->config.client.suspect)
+			m->config.client.suspect(m->config.client.ctx, &verdict, views, n);
 	}
 	if (next.action == DECIDE_END) {
 		/* A closer look takes its time. To 0.1 ms: line and files say one figure. */

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
+#include "process/exit.h"
 #include "watch/monitor_nodes.h"
 
 struct state {
@@ -62,9 +63,10 @@ static int add_rank(struct monitor *m, struct monitor_peer *peer, struct record_
 	m->memories = memories;
 	memories[m->nranks] = memory;
 	unison[m->nranks] = (struct unison_rank){ 0 };
-	ranks[m->nranks] = (struct decide_rank){
-		.view = { .rank = -1, .local = (int32_t)m->nranks, .outcome = -1 }
-	};
+	ranks[m->nranks] = (struct decide_rank){ .view = { .rank = -1,
+							   .local = (int32_t)m->nranks,
+							   .outcome = -1,
+							   .pid = memory->header.pid } };
 	peer->rank = (int)m->nranks++;
 	return 0;
 }
@@ -106,7 +108,11 @@ int members_join(struct monitor *m, int memory_fd)
 			fcntl(fd, F_SETFL, O_NONBLOCK);
 			m->listen_fd = fd;
 			m->leader = true;
-			return add_own(m);
+			return m->memory ? add_own(m) : 0;
+		}
+		if (!m->memory) {
+			close(fd);
+			return -EADDRINUSE;
 		}
 		if (connect(fd, (struct sockaddr *)&address, len) == 0) {
 			link_init(&m->up, fd);
@@ -205,6 +211,29 @@ static void adopt_memory(struct monitor *m, struct monitor_peer *peer)
 		munmap(map, sizeof(struct record_memory));
 }
 
+/* How a program is that is nobody's child here. The kernel tells how it ends until its parent has asked; after
+ * that there is what it handed to exit. */
+static void observe_process(struct monitor *m, struct monitor_peer *peer, bool gone)
+{
+	struct rank_view *view = &m->ranks[peer->rank].view;
+	int32_t said = m->memories[peer->rank]->header.exit_status;
+	struct proc_stat stat;
+	int status;
+
+	if (view->process >= PROCESS_EXITED)
+		return;
+	if (exit_seen(view->pid, &peer->exit_again, &status)) {
+		view->process = WIFEXITED(status) ? PROCESS_EXITED : PROCESS_KILLED;
+		view->status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+	} else if (!proc_stat_read(&stat, view->pid, 0) || (gone && said >= 0)) {
+		view->process = said >= 0 ? PROCESS_EXITED : PROCESS_KILLED;
+		view->status = said >= 0 ? said : SIGKILL;
+	} else {
+		view->process =
+			stat.state == 'T' || stat.state == 't' ? PROCESS_STOPPED : PROCESS_ALIVE;
+	}
+}
+
 static void receive_member(struct monitor *m, struct monitor_peer *peer)
 {
 	struct link_message message;
@@ -228,31 +257,61 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 	if (rc == 0)
 		return;
 	/* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
-	link_release(&peer->link);
 	view = peer->rank >= 0 ? &m->ranks[peer->rank].view : NULL;
+	if (view && !m->memory)
+		observe_process(m, peer, true);
+	link_release(&peer->link);
 	if (view && view->process < PROCESS_EXITED) {
 		view->process = PROCESS_KILLED;
 		view->status = SIGKILL;
 	}
 }
 
+/* Returns true if the rank destroyed all its communicators: what it exits with is none of the others' business. */
+static bool has_left(const struct record_header *header)
+{
+	for (int c = 0; c < RECORD_COMMS; c++)
+		if (header->inits[c].state != RECORD_COMM_NONE &&
+		    header->inits[c].state != RECORD_COMM_LEFT)
+			return false;
+	return true;
+}
+
+/* Of a preloaded program: when a wait is worth a look, and that it has ended as it should. */
+static void members_expect(struct monitor *m, struct rank_view *view,
+			   const struct record_header *header)
+{
+	double look = m->config.decide.patience.look;
+
+	view->deadline_ns = view->waiting ? view->since_ns + (uint64_t)(look * 1e9) : 0;
+	if (view->process == PROCESS_EXITED && (view->status == 0 || has_left(header))) {
+		view->outcome = OUTCOME_OK;
+		view->status = 0;
+	}
+}
+
 void members_look(struct monitor *m, const struct supervised *child, uint64_t now)
 {
-	struct state own = child_state(child);
+	struct state own = m->memory ? child_state(child) : (struct state){ 0 };
 
 	accept_members(m);
-	take_state(&m->ranks[0].view, &own);
-	for (size_t i = 1; i < m->npeers; i++) {
+	if (m->memory)
+		take_state(&m->ranks[0].view, &own);
+	for (size_t i = m->memory != NULL; i < m->npeers; i++) {
 		if (m->peers[i].link.fd >= 0)
 			receive_member(m, &m->peers[i]);
 		if (m->peers[i].rank < 0 && m->peers[i].link.fd < 0)
 			drop_peer(m, i--);
+		else if (!m->memory && m->peers[i].rank >= 0)
+			observe_process(m, &m->peers[i], false);
 	}
 	for (size_t i = 0; i < m->nranks; i++) {
 		struct decide_rank *rank = &m->ranks[i];
 
 		view_read(&rank->view, m->memories[i], now);
 		rank->view.pid = m->memories[i]->header.pid;
+		if (!m->memory)
+			members_expect(m, &rank->view, &m->memories[i]->header);
 	}
 }
 

@@ -16,7 +16,7 @@
 struct unison_rank {
 	uint64_t alike[VIEW_COMMS];  /* so many */
 	uint64_t ticket[VIEW_COMMS]; /* of the last of these */
-	uint32_t parted;	       /* bit c: further ones are not compared */
+	uint32_t parted;	     /* bit c: further ones are not compared */
 };
 
 struct unison_member {

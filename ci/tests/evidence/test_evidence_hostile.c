@@ -209,7 +209,7 @@ static void test_random_bytes(void)
 		CU_ASSERT_EQUAL_FATAL(load(), 0);
 		CU_ASSERT(loaded.ranks[1].ncalls <= 10);
 		diagnose(&loaded, &d);
-		CU_ASSERT_EQUAL(diagnosis_save(&d, &loaded, dir, &err), 0);
+		CU_ASSERT(diagnosis_save(&d, &loaded, dir, &err) >= 0);
 		tear_down();
 	}
 }

@@ -66,7 +66,8 @@ static inline void set_up(void)
 		saved.ranks[i].cpu_share = i == 2 ? 0.25 : -1;
 		saved.ranks[i].view.outcome = -1;
 		if (i == 1)
-			memories[i]->times[10] = (struct record_times){ .start_ns = 70, .end_ns = 90 };
+			memories[i]->times[10] =
+				(struct record_times){ .start_ns = 70, .end_ns = 90 };
 		view_read(&saved.ranks[i].view, memories[i], 1);
 		saved.ranks[i].view.overdue = i != 2;
 		saved.ranks[i].view.waited = 1.5;

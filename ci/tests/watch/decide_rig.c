@@ -288,8 +288,7 @@ static struct decision ask_diagnoser(struct world *w, int host, struct decide_in
 		snprintf(d->verdict.ranks, sizeof(d->verdict.ranks), "%s", answer);
 	in->now += (uint64_t)w->row->answer_ms * MS;
 	d->verdict.detect_ms += w->row->answer_ms;
-	return decide_answer(&w->hosts[host].state, in, result, d->verdict.outcome,
-			     d->verdict.ranks);
+	return decide_answer(&w->hosts[host].state, in, result, &d->verdict);
 }
 
 static void order_all(struct world *w, const struct decision *d)

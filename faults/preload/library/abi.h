@@ -3,9 +3,6 @@
  * compares them with a nccl.h. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 enum { NCCL_SUCCESS = 0, NCCL_INTERNAL_ERROR = 3, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
 
 #define NCCL_OLDEST 21800 /* versions that were read: 2.18 to 2.32 */

@@ -1,13 +1,12 @@
 /* calls.c: a call on its way to NCCL: recorded before, marked on its stream after. What is grouped starts, and
  * is marked, when the outermost group ends. */
-#include <stdlib.h>
 
 #include "preload/library/library.h"
 
 static enum dtype dtype_of(int type)
 {
-	static const enum dtype types[] = { DT_INT8,  DT_UINT8,  DT_INT32,  DT_UINT32,
-					    DT_INT64, DT_UINT64, DT_HALF,   DT_FLOAT,
+	static const enum dtype types[] = { DT_INT8,   DT_UINT8,    DT_INT32,  DT_UINT32,
+					    DT_INT64,  DT_UINT64,   DT_HALF,   DT_FLOAT,
 					    DT_DOUBLE, DT_BFLOAT16, DT_F8E4M3, DT_F8E5M2 };
 
 	return type >= 0 && (size_t)type < sizeof(types) / sizeof(types[0]) ? types[type] : DT_INT8;
@@ -38,8 +37,7 @@ static void keep(struct session *s, struct preload_thread *t, const struct made 
 		t->calls = calls;
 		t->room = room;
 	}
-	t->calls[t->ncalls++] =
-		(struct preload_call){ made->ticket, made->number, made->stream };
+	t->calls[t->ncalls++] = (struct preload_call){ made->ticket, made->number, made->stream };
 }
 
 /* What the device is past, so that observers begin there. */
@@ -49,6 +47,18 @@ static void catch_up(struct session *s)
 	uint64_t done = record_device_completed(s->recorder.memory, h->completed_ticket);
 
 	atomic_store_explicit(&h->completed_ticket, done, memory_order_release);
+}
+
+/* The program made another call: has the last one been launched? */
+static void ask_held(struct session *s, int comm)
+{
+	int (*ask)(void *, int *) = REAL(OF_NCCL, "ncclCommGetAsyncError", int (*)(void *, int *));
+	int state = NCCL_IN_PROGRESS;
+
+	preload_thread.inside++;
+	if (ask && ask(s->comms[comm].handle, &state) == NCCL_SUCCESS && state != NCCL_IN_PROGRESS)
+		calls_release_held(s, comm);
+	preload_thread.inside--;
 }
 
 void call_begin(struct made *made)
@@ -64,6 +74,8 @@ void call_begin(struct made *made)
 	call.comm = (uint32_t)made->number;
 	call.dtype = dtype_of(made->type);
 	call.op = redop_of(made);
+	if (s->comms[made->number].held)
+		ask_held(s, made->number);
 	session_lock();
 	call.stream = session_stream(s, made->stream);
 	s->recorder.depth = t->depth;

@@ -70,8 +70,7 @@ static int write_in(const struct session *s, int comm, void *stream, uint64_t wo
 	void *now = NULL, *own = s->comms[comm].context;
 	int rc;
 
-	if (!own || !current || !push || !pop || current(&now) != 0 || now == own ||
-	    push(own) != 0)
+	if (!own || !current || !push || !pop || current(&now) != 0 || now == own || push(own) != 0)
 		return write_word(stream, word, value, 0);
 	rc = write_word(stream, word, value, 0);
 	pop(&now);

@@ -6,10 +6,6 @@
  * nothing before the program makes its first communicator, or where no monitor asks for it (HANGAR_RUN). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/call_value.h"
 #include "preload/library/abi.h"
 #include "record/recorder.h"
@@ -35,12 +31,13 @@ void say_once(enum said which, const char *fmt, ...) __attribute__((format(print
 /* ---- session.c: the record of this process, and its communicators ---- */
 
 struct preload_comm {
-	void *handle; /* ncclComm_t; NULL: this number is free */
+	void *handle;  /* ncclComm_t; NULL: this number is free */
 	void *context; /* CUcontext in which it was made */
 	uint64_t id;
 	int rank, nranks;
 	uint32_t children; /* splits, shrinks, grows of it so far */
-	uint64_t held;	   /* a call of a non-blocking communicator whose write is still to come; 0: none */
+	uint64_t
+		held; /* a call of a non-blocking communicator whose write is still to come; 0: none */
 	void *held_stream;
 	char name[32];
 };
@@ -62,8 +59,8 @@ struct preload_call {
 	void *stream;
 };
 struct preload_thread {
-	int inside; /* NCCL, which calls some of its own functions by their names */
-	int depth;  /* of open groups */
+	int inside;		    /* NCCL, which calls some of its own functions by their names */
+	int depth;		    /* of open groups */
 	struct preload_call *calls; /* of the open group */
 	size_t ncalls, room;
 };

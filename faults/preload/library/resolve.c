@@ -2,10 +2,6 @@
  * sees it. */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "preload/library/library.h"
 

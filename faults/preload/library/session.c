@@ -1,14 +1,9 @@
 /* session.c: the record of this process: made when it makes its first communicator, handed to the monitor,
  * forgotten by a child that forks off. */
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "preload/library/library.h"
 #include "watch/link.h"
@@ -238,7 +233,8 @@ static int take_number(struct session *s)
 			oldest = i;
 	if (oldest < 0) {
 		atomic_fetch_add(&h->unrecorded, 1);
-		say_once(SAID_COMMS, "more than %d communicators at once: further ones are not recorded",
+		say_once(SAID_COMMS,
+			 "more than %d communicators at once: further ones are not recorded",
 			 RECORD_COMMS);
 		return -1;
 	}
@@ -295,8 +291,7 @@ void session_ready(struct session *s, int comm, void *handle, bool failed)
 void session_end(struct session *s, int comm, bool aborted)
 {
 	session_lock();
-	if (aborted)
-		s->watch.comm(s->watch.ctx, (uint32_t)comm, COMM_ABORTED, NULL);
+	s->watch.comm(s->watch.ctx, (uint32_t)comm, aborted ? COMM_ABORTED : COMM_LEFT, NULL);
 	s->comms[comm].handle = NULL;
 	session_unlock();
 }

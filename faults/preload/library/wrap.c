@@ -1,6 +1,5 @@
 /* wrap.c: NCCL's functions as a program sees them. What is not recorded has no wrapper: the program finds
  * NCCL's own. One prototype serves all versions from 2.18 to 2.32. */
-#include <stdlib.h>
 
 #include "preload/library/library.h"
 
@@ -24,7 +23,9 @@
 		return rc;                                                                         \
 	}
 
-#define TO_ALL(kind_) .kind = kind_, .send = send, .recv = recv, .count = count, .type = type, .comm = comm, .stream = stream
+#define TO_ALL(kind_)                                                                              \
+	.kind = kind_, .send = send, .recv = recv, .count = count, .type = type, .comm = comm,     \
+	.stream = stream
 
 CALL(AllReduce,
      (const void *send, void *recv, size_t count, int type, int op, void *comm, void *stream),
@@ -49,8 +50,7 @@ CALL(Broadcast,
      .peer = root)
 CALL(Gather,
      (const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream),
-     (m.send, m.recv, m.count, m.type, m.peer, m.comm, m.stream), TO_ALL(CALL_GATHER),
-     .peer = root)
+     (m.send, m.recv, m.count, m.type, m.peer, m.comm, m.stream), TO_ALL(CALL_GATHER), .peer = root)
 CALL(Scatter,
      (const void *send, void *recv, size_t count, int type, int root, void *comm, void *stream),
      (m.send, m.recv, m.count, m.type, m.peer, m.comm, m.stream), TO_ALL(CALL_SCATTER),
@@ -128,9 +128,9 @@ static const char *name_of(const struct nccl_config *config)
 		rc_ = make;                                                                        \
 		preload_thread.inside--;                                                           \
 		if (s_)                                                                            \
-			session_ready(s_, n_, rc_ == NCCL_SUCCESS || rc_ == NCCL_IN_PROGRESS       \
-						      ? *(newcomm)                                 \
-						      : NULL,                                      \
+			session_ready(s_, n_,                                                      \
+				      rc_ == NCCL_SUCCESS || rc_ == NCCL_IN_PROGRESS ? *(newcomm)  \
+										     : NULL,       \
 				      rc_ != NCCL_SUCCESS && rc_ != NCCL_IN_PROGRESS);             \
 		rc_;                                                                               \
 	})
@@ -169,8 +169,10 @@ DECLARE(int, CommInitAll, (void **comms, int n, const int *devices))
 {
 	REAL_NCCL(CommInitAll, (void **, int, const int *));
 	if (!preload_thread.inside && n > 1 && session_open())
-		say_once(SAID_RANKS, "one process with %d ranks (ncclCommInitAll): their calls are not "
-				     "recorded", n);
+		say_once(SAID_RANKS,
+			 "one process with %d ranks (ncclCommInitAll): their calls are not "
+			 "recorded",
+			 n);
 	preload_thread.inside++;
 	n = real(comms, n, devices);
 	preload_thread.inside--;

@@ -1,6 +1,6 @@
-/* perf_diagnose.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder
+/* diagnoser.c: evidence from memory, /proc and other hosts to a sharper verdict and a folder
  * to keep. */
-#include "perf_diagnose.h"
+#include "postmortem/diagnoser.h"
 
 #include <time.h>
 
@@ -13,7 +13,6 @@
 #include "probe/probe.h"
 #include "record/verdict.h"
 #include "options/settings.h"
-#include "perf_folder.h"
 
 #define LINES_SHOWN  4
 #define REMOTE_RANKS (1 << 18) /* ranks */
@@ -29,24 +28,6 @@ static void name_time(struct evidence *e)
 
 	localtime_r(&now, &tm);
 	strftime(e->when, sizeof(e->when), "%Y-%m-%dT%H:%M:%S%z", &tm);
-}
-
-/* The command with its fault, for the report's reproducer alone: evidence_load does not read it. */
-static void save_command(const struct perf_diagnose *self)
-{
-	char path[sizeof(self->folder) + 16], command[COMMAND_MAX], parent[32];
-	const struct program *p = self->program;
-	FILE *f;
-
-	snprintf(parent, sizeof(parent), "/proc/%d/cmdline", (int)getppid());
-	command_again(command, sizeof(command), p->launch, self->evidence.nranks, p->argc,
-		      (const char *const *)p->argv, parent);
-	snprintf(path, sizeof(path), "%s/command.txt", self->folder);
-	f = fopen(path, "we");
-	if (!f)
-		return; /* the report says that it is unknown */
-	fprintf(f, "%s\n", command);
-	fclose(f);
 }
 
 /* Of a rank on another node its view alone came: its newest call is all that is known of
@@ -65,7 +46,7 @@ static bool take_last(struct evidence_rank *rank)
 }
 
 /* A rank on another host, as its own diagnoser described it; the view came with the same answer. */
-static bool take_remote(struct perf_diagnose *self, struct evidence_rank *rank,
+static bool take_remote(struct diagnoser *self, struct evidence_rank *rank,
 			const struct rank_view *view)
 {
 	const struct remote_evidence *remote =
@@ -82,7 +63,7 @@ static bool take_remote(struct perf_diagnose *self, struct evidence_rank *rank,
 	return rc == 0;
 }
 
-static bool take_rank(struct perf_diagnose *self, const struct rank_view *view,
+static bool take_rank(struct diagnoser *self, const struct rank_view *view,
 		      const struct record_memory *memory)
 {
 	struct evidence_rank *rank = &self->evidence.ranks[view->rank];
@@ -97,7 +78,7 @@ static bool take_rank(struct perf_diagnose *self, const struct rank_view *view,
 }
 
 /* Collects what each rank left, by rank number. Returns false without memory. */
-static bool collect(struct perf_diagnose *self, const struct rank_view *views,
+static bool collect(struct diagnoser *self, const struct rank_view *views,
 		    const struct record_memory *const *memories, size_t n)
 {
 	struct evidence *e = &self->evidence;
@@ -121,14 +102,14 @@ static bool collect(struct perf_diagnose *self, const struct rank_view *views,
 		if (views[i].rank >= 0 && views[i].rank < REMOTE_RANKS &&
 		    !take_rank(self, &views[i], memories[i]))
 			return false;
-	folder_describe(self->program, e);
-	e->baseline = self->program->options->baseline;
+	self->site.describe(self->site.arg, e);
+	e->baseline = self->site.baseline;
 	return true;
 }
 
 static void on_begin(void *ctx, const struct rank_view *views, size_t n)
 {
-	struct perf_diagnose *self = ctx;
+	struct diagnoser *self = ctx;
 	int *pids = malloc((n + 1) * sizeof(*pids));
 
 	for (size_t i = 0; pids && i < n; i++)
@@ -138,7 +119,7 @@ static void on_begin(void *ctx, const struct rank_view *views, size_t n)
 	free(pids);
 }
 
-static void look(struct perf_diagnose *self)
+static void look(struct diagnoser *self)
 {
 	evidence_probe(self->evidence.ranks, (size_t)self->evidence.nranks, &self->probe);
 	evidence_probe_release(&self->probe);
@@ -148,7 +129,7 @@ static void on_collect(void *ctx, const struct rank_view *views,
 		       const struct record_memory *const *memories, size_t n,
 		       const struct evidence_writer *writer)
 {
-	struct perf_diagnose *self = ctx;
+	struct diagnoser *self = ctx;
 	size_t newest = TAIL_CALLS;
 
 	if (!collect(self, views, memories, n))
@@ -169,7 +150,7 @@ static void on_collect(void *ctx, const struct rank_view *views,
 	}
 }
 
-static struct remote_evidence *remote_of(struct perf_diagnose *self, int rank)
+static struct remote_evidence *remote_of(struct diagnoser *self, int rank)
 {
 	struct remote_evidence *more;
 
@@ -208,13 +189,15 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 				       const struct record_memory *const *memories, size_t n,
 				       struct verdict *verdict)
 {
-	struct perf_diagnose *self = ctx;
+	struct diagnoser *self = ctx;
 	struct diagnosis *d = &self->diagnosis;
 	enum diagnosis_result result = DIAGNOSIS_UNEXPLAINED;
 	bool ended = verdict->outcome == OUTCOME_OK || verdict->outcome == OUTCOME_WRONG_DATA ||
 		     verdict->outcome == OUTCOME_DIVERGED;
 
 	if (!collect(self, views, memories, n))
+		return result;
+	if (self->site.preloaded && evidence_number_comms(&self->evidence) < 0)
 		return result;
 	if (!ended) /* else there are no processes to look at */
 		look(self);
@@ -232,7 +215,8 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 		verdict->confidence = d->confidence;
 		verdict->side = d->side;
-	}
+	} else if (self->site.preloaded && d->outcome == OUTCOME_HANG) /* who, if not how */
+		snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", d->ranks);
 	if (result == DIAGNOSIS_NAMED &&
 	    (d->class == CLASS_MISMATCH || d->class == CLASS_INIT_MISMATCH ||
 	     d->class == CLASS_PAIR_SIZE || d->class == CLASS_SETTINGS))
@@ -251,18 +235,35 @@ static enum diagnosis_result on_refine(void *ctx, const struct rank_view *views,
 	return result;
 }
 
+static void on_suspect(void *ctx, const struct verdict *verdict, const struct rank_view *views,
+		       size_t n)
+{
+	struct diagnoser *self = ctx;
+	double longest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		longest = views[i].waiting && views[i].waited > longest ? views[i].waited : longest;
+	printf("# suspected: class=%s ranks=%s comm=%" PRId64 " seq=%" PRId64
+	       " waited=%.1f s, longer than any wait that ended well; the run goes on\n",
+	       class_name(verdict->class, verdict->outcome), verdict->ranks, verdict->comm,
+	       verdict->seq, longest);
+	if (self->diagnosis.nlines)
+		printf("# %s\n", self->diagnosis.lines[0]);
+	fflush(stdout);
+}
+
 static void on_reserve_folder(void *ctx, struct verdict *verdict)
 {
-	struct perf_diagnose *self = ctx;
+	struct diagnoser *self = ctx;
 
 	self->evidence.detect_ms = verdict->detect_ms;
-	if (folder_make(self->folder, sizeof(self->folder), self->program))
+	if (diagnoser_make_folder(self->folder, sizeof(self->folder), &self->site))
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
 }
 
 /* Asks for stacks and NCCL's own account of the ranks here, which still are as they were, and for
  * what this host has counted. */
-static void run_probe(struct perf_diagnose *self, const char *culprits)
+static void run_probe(struct diagnoser *self, const char *culprits)
 {
 	bool *local = calloc((size_t)self->evidence.nranks + 1, sizeof(*local));
 
@@ -278,13 +279,13 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 			  const struct record_memory *const *memories, size_t n, const char *folder,
 			  const struct evidence_writer *writer)
 {
-	struct perf_diagnose *self = ctx;
+	struct diagnoser *self = ctx;
 	struct error err = { .rank = -1 };
 	bool saved;
 
 	if (!self->evidence.ranks && !collect(self, views, memories, n))
 		return;
-	saved = folder_take(self->folder, sizeof(self->folder), folder, self->program) &&
+	saved = diagnoser_take_folder(self->folder, sizeof(self->folder), folder, &self->site) &&
 		evidence_save(&self->evidence, self->folder, &err) == 0;
 	run_probe(self, "-");
 	for (int i = 0; i < self->evidence.nranks; i++) {
@@ -301,11 +302,11 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 	if (saved)
 		evidence_save_texts(&self->evidence, self->folder, &err);
 	if (err.code)
-		error_print(&err, self->program->name);
+		error_print(&err, self->site.name);
 }
 
 /* Stacks of ranks on other hosts, and those hosts' counters, which came after the verdict. */
-static void take_texts(struct perf_diagnose *self)
+static void take_texts(struct diagnoser *self)
 {
 	for (int i = 0; i < self->evidence.nranks && i < self->nremote; i++) {
 		struct evidence_rank *rank = &self->evidence.ranks[i];
@@ -327,7 +328,7 @@ static void take_texts(struct perf_diagnose *self)
  * may be ended at any time. */
 static void on_collect_slow(void *ctx)
 {
-	struct perf_diagnose *self = ctx;
+	struct diagnoser *self = ctx;
 	struct error err = { .rank = -1 };
 
 	self->diagnosis.said_ns = clock_ns(); /* the line has just been printed */
@@ -337,17 +338,17 @@ static void on_collect_slow(void *ctx)
 	if (!self->evidence.ranks)
 		return;
 	if (self->folder[0]) {
-		save_command(self);
+		self->site.save_command(self->site.arg, self->folder, self->evidence.nranks);
 		if (evidence_save(&self->evidence, self->folder, &err) < 0) {
 			self->folder[0] = '\0';
-			error_print(&err, self->program->name);
+			error_print(&err, self->site.name);
 		}
 	}
 	run_probe(self, self->diagnosis.ranks);
 }
 
 /* Notes the lines of code that ranks are stuck on, and what else the probe found. */
-static void note_probe(struct perf_diagnose *self)
+static void note_probe(struct diagnoser *self)
 {
 	struct diagnosis *d = &self->diagnosis;
 	size_t before = d->nlines;
@@ -366,7 +367,7 @@ static void note_probe(struct perf_diagnose *self)
 /* Saves what the probe found, here and on other hosts. */
 static void on_save(void *ctx)
 {
-	struct perf_diagnose *self = ctx;
+	struct diagnoser *self = ctx;
 	struct diagnosis *d = &self->diagnosis;
 	struct error err = { .rank = -1 };
 	int drawable;
@@ -379,7 +380,7 @@ static void on_save(void *ctx)
 		return;
 	if (evidence_save_texts(&self->evidence, self->folder, &err) < 0 ||
 	    (drawable = diagnosis_save(d, &self->evidence, self->folder, &err)) < 0) {
-		error_print(&err, self->program->name);
+		error_print(&err, self->site.name);
 		return;
 	}
 	printf("# look further: hang_diagnose %s%s%s\n", self->folder,
@@ -387,14 +388,13 @@ static void on_save(void *ctx)
 	fflush(stdout);
 }
 
-void perf_diagnose_start(struct perf_diagnose *self)
+void diagnoser_start(struct diagnoser *self)
 {
-	self->gpus = !backend_lacks(self->program->options->backend, BACKEND_DEVICE);
-	self->counters = counter_delta_task(&self->gpus);
+	self->counters = counter_delta_task(&self->site.gpus);
 	task_begin(&self->counters); /* without it there is one reading only */
 }
 
-void perf_diagnose_release(struct perf_diagnose *self)
+void diagnoser_release(struct diagnoser *self)
 {
 	task_end(&self->counters);
 	free(self->counters.text);
@@ -408,9 +408,10 @@ void perf_diagnose_release(struct perf_diagnose *self)
 	self->nremote = 0;
 }
 
-struct monitor_client perf_diagnose_client(struct perf_diagnose *self)
+struct monitor_client diagnoser_client(struct diagnoser *self)
 {
 	return (struct monitor_client){ .ctx = self,
+					.suspect = on_suspect,
 					.begin = on_begin,
 					.collect = on_collect,
 					.on_evidence = on_evidence,

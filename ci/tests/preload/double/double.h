@@ -1,0 +1,61 @@
+/* double.h: what the test doubles of libcuda and libnccl have of each other, and what a subject calls. Streams
+ * are threads that carry out what was enqueued, in order; ranks meet in files of DOUBLE_DIR. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void double_work(void *arg);
+
+/* Enqueues work; `stream` NULL or 2: the default one. */
+void double_push(void *stream, double_work *work, void *arg);
+
+int cuStreamCreate(void **stream, unsigned flags);
+int cuStreamSynchronize(void *stream);
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, void **graph);
+int cuStreamIsCapturing(void *stream, int *status);
+int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph,
+			      const void **nodes, size_t *n);
+int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags);
+int cuGraphLaunch(void *exec, void *stream);
+int cuGraphExecDestroy(void *exec);
+int cuStreamWriteValue64_v2(void *stream, uint64_t address, uint64_t value, unsigned flags);
+int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags);
+int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags);
+int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuCtxGetCurrent(void **context);
+int cuCtxPushCurrent_v2(void *context);
+int cuCtxPopCurrent_v2(void **context);
+
+struct double_id {
+	char bytes[128];
+};
+struct double_config {
+	size_t size;
+	unsigned magic, version;
+	int blocking;
+	int rest[16];
+};
+
+int ncclGetVersion(int *version);
+int ncclGetUniqueId(struct double_id *id);
+int ncclCommInitRank(void **comm, int nranks, struct double_id id, int rank);
+int ncclCommInitRankConfig(void **comm, int nranks, struct double_id id, int rank,
+			   struct double_config *config);
+int ncclCommSplit(void *comm, int color, int key, void **made, struct double_config *config);
+int ncclCommDestroy(void *comm);
+int ncclCommAbort(void *comm);
+int ncclCommGetAsyncError(void *comm, int *state);
+int ncclGroupStart(void);
+int ncclGroupEnd(void);
+int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
+		  void *stream);
+int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream);
+int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm,
+		      void *stream);
+int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,
+		  void *stream);
+int ncclBcast(void *recv, size_t count, int type, int root, void *comm, void *stream);
+int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream);
+int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream);

@@ -1,0 +1,329 @@
+/* nccl.c: a test double of libnccl.so.2 over files of DOUBLE_DIR: a collective ends when all ranks of its
+ * communicator have started it, with the same arguments; else never. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "double.h"
+
+#define RANKS  16
+#define WINDOW 4096 /* collectives whose arguments are kept */
+
+struct shared {
+	_Atomic uint64_t joined;
+	_Atomic uint64_t at[RANKS];	      /* collectives started */
+	_Atomic uint64_t sign[RANKS][WINDOW]; /* of collective n % WINDOW */
+	_Atomic uint64_t sent[RANKS][RANKS], received[RANKS][RANKS];
+	_Atomic uint64_t split[RANKS]; /* splits come to, with colour and key of the last */
+	_Atomic int color[RANKS], key[RANKS];
+};
+
+struct comm {
+	struct shared *shared;
+	char name[80];
+	int rank, nranks, splits;
+	bool blocking;
+	_Atomic bool aborted;
+	_Atomic int pending; /* launches of a thread that are still to come */
+	uint64_t calls, sends[RANKS], receives[RANKS];
+};
+
+enum { COLLECTIVE, SEND, RECV };
+
+struct op {
+	int what, peer;
+	uint64_t n, sign;
+	struct comm *comm;
+	void *stream;
+	struct op *next; /* of its group, on its stream */
+	bool head;
+};
+
+static __thread int depth;
+static __thread struct op *group[4096];
+static __thread size_t grouped;
+
+static void nap(void)
+{
+	usleep(200);
+}
+
+/* ---- meeting ---- */
+
+static struct shared *open_shared(const char *name)
+{
+	char path[512];
+	int fd;
+	void *map;
+
+	snprintf(path, sizeof(path), "%s/%s", getenv("DOUBLE_DIR") ? getenv("DOUBLE_DIR") : "/tmp",
+		 name);
+	fd = open(path, O_RDWR | O_CREAT, 0600);
+	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0)
+		abort();
+	map = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		abort();
+	return map;
+}
+
+static int make(void **made, const char *name, int nranks, int rank, bool blocking)
+{
+	struct comm *c = calloc(1, sizeof(*c));
+
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->shared = open_shared(name);
+	c->rank = rank;
+	c->nranks = nranks;
+	c->blocking = blocking;
+	c->shared->joined++;
+	while (c->shared->joined < (uint64_t)nranks)
+		nap();
+	*made = c;
+	return 0;
+}
+
+int ncclGetVersion(int *version)
+{
+	const char *text = getenv("DOUBLE_VERSION");
+
+	*version = text ? atoi(text) : 22809;
+	return 0;
+}
+
+int ncclGetUniqueId(struct double_id *id)
+{
+	static int made;
+
+	memset(id, 0, sizeof(*id));
+	snprintf(id->bytes, sizeof(id->bytes), "d%d-%d", (int)getpid(), made++);
+	return 0;
+}
+
+int ncclCommInitRank(void **comm, int nranks, struct double_id id, int rank)
+{
+	return make(comm, id.bytes, nranks, rank, true);
+}
+
+int ncclCommInitRankConfig(void **comm, int nranks, struct double_id id, int rank,
+			   struct double_config *config)
+{
+	return make(comm, id.bytes, nranks, rank, !config || config->blocking != 0);
+}
+
+int ncclCommSplit(void *comm, int color, int key, void **made, struct double_config *config)
+{
+	struct comm *c = comm;
+	struct shared *s = c->shared;
+	int rank = 0, nranks = 0;
+	char name[80];
+	uint64_t nth = (uint64_t)++c->splits;
+
+	(void)config;
+	while (s->at[c->rank] < c->calls) /* as NCCL's own exchange is */
+		nap();
+	s->color[c->rank] = color;
+	s->key[c->rank] = key;
+	s->split[c->rank] = 2 * nth - 1;
+	for (int i = 0; i < c->nranks; i++)
+		while (s->split[i] < 2 * nth - 1)
+			nap();
+	for (int i = 0; i < c->nranks; i++) {
+		bool before = s->key[i] < key || (s->key[i] == key && i < c->rank);
+
+		nranks += s->color[i] == color;
+		rank += s->color[i] == color && before;
+	}
+	s->split[c->rank] = 2 * nth;
+	for (int i = 0; i < c->nranks; i++)
+		while (s->split[i] < 2 * nth)
+			nap();
+	*made = NULL;
+	if (color < 0)
+		return 0;
+	snprintf(name, sizeof(name), "%.20s-%d-%d", c->name, (int)nth, color);
+	return make(made, name, nranks, rank, true);
+}
+
+int ncclCommDestroy(void *comm)
+{
+	(void)comm;
+	return 0;
+}
+
+int ncclCommAbort(void *comm)
+{
+	((struct comm *)comm)->aborted = true;
+	return 0;
+}
+
+int ncclCommGetAsyncError(void *comm, int *state)
+{
+	*state = ((struct comm *)comm)->pending ? 7 : 0;
+	return 0;
+}
+
+/* ---- on the stream ---- */
+
+static void begin(struct op *op)
+{
+	struct comm *c = op->comm;
+
+	if (op->what == SEND)
+		c->shared->sent[c->rank][op->peer] = op->n;
+	else if (op->what == RECV)
+		c->shared->received[c->rank][op->peer] = op->n;
+	else {
+		c->shared->sign[c->rank][op->n % WINDOW] = op->sign;
+		c->shared->at[c->rank] = op->n;
+	}
+}
+
+static bool is_met(const struct op *op)
+{
+	const struct comm *c = op->comm;
+
+	if (op->what == SEND)
+		return c->shared->received[op->peer][c->rank] >= op->n;
+	if (op->what == RECV)
+		return c->shared->sent[op->peer][c->rank] >= op->n;
+	for (int i = 0; i < c->nranks; i++)
+		if (c->shared->at[i] < op->n ||
+		    (c->shared->sign[i][op->n % WINDOW] != op->sign && c->shared->at[i] == op->n))
+			return false;
+	return true;
+}
+
+static void run(void *arg)
+{
+	for (struct op *op = arg; op; op = op->next)
+		begin(op);
+	for (struct op *op = arg; op; op = op->next)
+		while (!is_met(op) && !op->comm->aborted)
+			nap();
+}
+
+static void *launch_later(void *arg)
+{
+	struct op *op = arg;
+
+	usleep(20000);
+	double_push(op->stream, run, op);
+	op->comm->pending--;
+	return NULL;
+}
+
+static int launch(struct op *op)
+{
+	pthread_t thread;
+
+	if (op->comm->blocking) {
+		double_push(op->stream, run, op);
+		return 0;
+	}
+	op->comm->pending++;
+	if (pthread_create(&thread, NULL, launch_later, op) != 0)
+		abort();
+	pthread_detach(thread);
+	return 7;
+}
+
+static int enqueue(struct comm *c, void *stream, int what, int peer, uint64_t sign)
+{
+	struct op *op = calloc(1, sizeof(*op));
+
+	*op = (struct op){ .what = what, .peer = peer, .sign = sign, .comm = c, .stream = stream };
+	op->n = what == SEND ? ++c->sends[peer] : what == RECV ? ++c->receives[peer] : ++c->calls;
+	if (depth == 0)
+		return launch(op);
+	group[grouped++ % 4096] = op;
+	return 0;
+}
+
+int ncclGroupStart(void)
+{
+	depth++;
+	return 0;
+}
+
+int ncclGroupEnd(void)
+{
+	int rc = 0;
+
+	if (--depth > 0)
+		return 0;
+	for (size_t i = 0; i < grouped; i++) {
+		group[i]->head = true;
+		for (size_t k = 0; k < i && group[i]->head; k++)
+			if (group[k]->head && group[k]->stream == group[i]->stream) {
+				group[i]->next = group[k]->next;
+				group[k]->next = group[i];
+				group[i]->head = false;
+			}
+	}
+	for (size_t i = 0; i < grouped; i++)
+		if (group[i]->head)
+			rc |= launch(group[i]);
+	grouped = 0;
+	return rc;
+}
+
+static uint64_t sign_of(int kind, size_t count, int type, int op)
+{
+	return (uint64_t)kind << 56 | (uint64_t)(type & 15) << 52 | (uint64_t)(op & 15) << 48 |
+	       (count & 0xffffffffffffull);
+}
+
+int ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, void *comm,
+		  void *stream)
+{
+	(void)send;
+	(void)recv;
+	return enqueue(comm, stream, COLLECTIVE, -1, sign_of(1, count, type, op));
+}
+
+int ncclAllGather(const void *send, void *recv, size_t count, int type, void *comm, void *stream)
+{
+	(void)send;
+	(void)recv;
+	return enqueue(comm, stream, COLLECTIVE, -1, sign_of(2, count, type, 0));
+}
+
+int ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, void *comm,
+		      void *stream)
+{
+	(void)send;
+	(void)recv;
+	return enqueue(comm, stream, COLLECTIVE, -1, sign_of(3, count, type, op));
+}
+
+int ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, void *comm,
+		  void *stream)
+{
+	(void)send;
+	(void)recv;
+	return enqueue(comm, stream, COLLECTIVE, -1, sign_of(4, count, type, root));
+}
+
+/* Through the exported name, as NCCL does: a preloaded library sees it twice. */
+int ncclBcast(void *recv, size_t count, int type, int root, void *comm, void *stream)
+{
+	return ncclBroadcast(recv, recv, count, type, root, comm, stream);
+}
+
+int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream)
+{
+	(void)send;
+	(void)count;
+	(void)type;
+	return enqueue(comm, stream, SEND, peer, 0);
+}
+
+int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream)
+{
+	(void)recv;
+	(void)count;
+	(void)type;
+	return enqueue(comm, stream, RECV, peer, 0);
+}

@@ -1,0 +1,62 @@
+/* diagnoser.h: the diagnoser's place in a run that went wrong: behind the monitor, before the verdict. */
+#pragma once
+
+#include "diagnose/diagnose.h"
+#include "process/task.h"
+#include "watch/monitor.h"
+
+/* Another host's diagnoser says this of a rank, by enum evidence_kind: the saved form of its
+ * state and newest calls, or text with a NUL behind it; it is checked when it is used. data
+ * NULL: nothing came. */
+struct remote_evidence {
+	struct {
+		char *data; /* owned */
+		size_t bytes;
+	} kinds[EVIDENCE_KINDS];
+};
+
+/* What only whoever starts the run knows of it. `arg` is handed to each function. */
+struct diagnoser_site {
+	void *arg;
+	const char *name; /* of the program */
+	const char *key;  /* of the run */
+	const char *
+		out; /* folder for the evidence; NULL: results/runs/DATE-NAME-KEY below the working directory */
+	const char *baseline; /* folder of the run's healthy twin, NULL: none */
+	bool gpus;	      /* counters of GPUs are read, too */
+	bool preloaded;	      /* a program that knows nothing of hangar */
+	/* Names the run in its evidence: command, options. */
+	void (*describe)(void *arg, struct evidence *evidence);
+	/* Save what starts the run again. */
+	void (*save_command)(void *arg, const char *folder, int nranks);
+};
+
+struct diagnoser {
+	struct diagnoser_site site;
+	struct evidence evidence;
+	struct evidence_probe probe; /* started when something seemed wrong */
+	struct task counters;	     /* the host's reading when the run began; arg NULL: none */
+	struct diagnosis diagnosis;
+	struct remote_evidence *remote; /* by rank; owned */
+	int nremote;
+	char folder[200]; /* "" when none could be made */
+};
+
+/* The monitor's hooks. On the root's host refine() names class, ranks and place from all hosts'
+ * evidence; save() writes it to a folder of its own below results/runs/ and says what to do. On
+ * other hosts collect() tells the root of their ranks, and save_local() saves the same, with all
+ * calls, in a folder of the same name. */
+struct monitor_client diagnoser_client(struct diagnoser *self);
+
+/* One per host, before its rank is there: have the host's counters read, by a child, which takes
+ * its time. */
+void diagnoser_start(struct diagnoser *self);
+void diagnoser_release(struct diagnoser *self);
+
+/* diagnoser_folder.c: makes the folder and writes its name to `path`. false: none could be made, and standard
+ * error has said which and why; `path` is empty then. */
+bool diagnoser_make_folder(char *path, size_t len, const struct diagnoser_site *site);
+/* The same with the name that another host told, which is made unless it is there: hosts may share it. A name
+ * of anything else than such a folder is passed over in silence. */
+bool diagnoser_take_folder(char *path, size_t len, const char *told,
+			   const struct diagnoser_site *site);

@@ -1,0 +1,239 @@
+/* run_monitor.c: the monitor's process. */
+#include "preload/run_monitor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "postmortem/diagnoser.h"
+#include "process/command.h"
+#include "watch/monitor.h"
+
+#define LOOK_SECONDS	1.0  /* from one look at a wait to the next */
+#define SUSPECT_SECONDS 10.0 /* a wait that is worth a line */
+#define LINGER_SECONDS	1.0  /* after the command's end: others of the run may still come */
+#define MAX_FDS		1024
+
+struct runner {
+	const struct run_settings *settings;
+	struct diagnoser diagnoser;
+	struct monitor monitor;
+	struct supervisor_hooks hooks;
+	int command_fd;	   /* pidfd of the command */
+	uint64_t ended_ns; /* when nobody was left, 0: somebody is */
+	bool said;	   /* a verdict: nothing more until all have gone */
+};
+
+void run_key(char *key, size_t len, const char *launcher)
+{
+	if (launcher)
+		snprintf(key, len, "%s", launcher);
+	else
+		snprintf(key, len, "%08x%08x",
+			 (unsigned)(clock_ns() >> 10) ^ (unsigned)getpid() << 12,
+			 (unsigned)getpid());
+}
+
+/* ---- what only this run's start knows ---- */
+
+static void describe(void *arg, struct evidence *evidence)
+{
+	const struct run_settings *settings = arg;
+	char command[COMMAND_MAX];
+
+	command_join(command, sizeof(command), settings->argc, (const char *const *)settings->argv);
+	evidence_blind_command(command, evidence->command, sizeof(evidence->command));
+}
+
+static void save_command(void *arg, const char *folder, int nranks)
+{
+	const struct run_settings *settings = arg;
+	char path[512], command[COMMAND_MAX];
+	FILE *f;
+
+	(void)nranks;
+	snprintf(path, sizeof(path), "%s/command.txt", folder);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fprintf(f, "hangar_run %s\n",
+		command_join(command, sizeof(command), settings->argc,
+			     (const char *const *)settings->argv));
+	fclose(f);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- the loop ---- */
+
+static bool readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* The command has ended, as have all ranks that came. */
+static bool is_over(struct runner *r, uint64_t now)
+{
+	const struct monitor *m = &r->monitor;
+
+	for (size_t i = 0; i < m->nranks; i++)
+		if (m->ranks[i].view.process < PROCESS_EXITED &&
+		    kill(m->ranks[i].view.pid, 0) == 0) {
+			r->ended_ns = 0;
+			return false;
+		}
+	if (!readable(r->command_fd)) {
+		r->ended_ns = 0;
+		return false;
+	}
+	if (r->ended_ns == 0)
+		r->ended_ns = now;
+	return (double)(now - r->ended_ns) * 1e-9 > LINGER_SECONDS;
+}
+
+static void act(const struct runner *r)
+{
+	const struct monitor *m = &r->monitor;
+	int signal = r->settings->on_hang == ON_HANG_KILL    ? SIGKILL
+		     : r->settings->on_hang == ON_HANG_ABORT ? SIGABRT
+							     : 0;
+
+	for (size_t i = 0; signal && i < m->nranks; i++)
+		if (m->ranks[i].view.process < PROCESS_EXITED)
+			kill(m->ranks[i].view.pid, signal);
+}
+
+/* Returns true while a rank that was there at the verdict still is: of its end nothing more is said. */
+static bool any_left(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->nranks; i++)
+		if (kill(m->ranks[i].view.pid, 0) == 0)
+			return true;
+	return false;
+}
+
+static void step(struct runner *r)
+{
+	static const struct supervised nobody = { .running = true };
+	int exit_code = 0;
+
+	if (r->said && any_left(&r->monitor))
+		return;
+	if (r->said)
+		monitor_forget(&r->monitor);
+	r->said = false;
+	if (!r->hooks.step(r->hooks.ctx, &nobody, &exit_code))
+		return;
+	r->said = exit_code != 0;
+	if (r->said)
+		act(r);
+	else
+		monitor_forget(&r->monitor);
+}
+
+static void watch_command(struct runner *r)
+{
+	struct pollfd fds[MAX_FDS];
+
+	while (!is_over(r, clock_ns())) {
+		size_t n = r->said ? 0 : r->hooks.fds(r->hooks.ctx, fds, MAX_FDS);
+
+		poll(fds, n, r->said ? 100 : r->hooks.interval_ms(r->hooks.ctx));
+		step(r);
+	}
+}
+
+static int open_monitor(struct runner *r)
+{
+	struct monitor_config config = {
+		.key = r->settings->key,
+		.decide = { .deadlines = true,
+			    .patience = { .look = fmin(LOOK_SECONDS, r->settings->timeout),
+					  .suspect = SUSPECT_SECONDS,
+					  .hang = r->settings->timeout } },
+		.client = diagnoser_client(&r->diagnoser),
+	};
+	struct error err = { .rank = -1 };
+	int rc = monitor_open(&r->monitor, &config, NULL, -1, &err);
+
+	if (rc < 0 && rc != -EADDRINUSE)
+		error_print(&err, "hangar_run");
+	r->hooks = monitor_hooks(&r->monitor);
+	return rc;
+}
+
+/* Results are said on standard error: standard output is the command's. */
+static _Noreturn void run(struct runner *r, int ready_fd)
+{
+	int32_t rc;
+
+	setsid();
+	signal(SIGPIPE, SIG_IGN);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	rc = open_monitor(r);
+	if (write(ready_fd, &rc, sizeof(rc)) != sizeof(rc))
+		_exit(1);
+	close(ready_fd);
+	if (rc < 0)
+		_exit(0);
+	diagnoser_start(&r->diagnoser);
+	watch_command(r);
+	monitor_close(&r->monitor);
+	diagnoser_release(&r->diagnoser);
+	_exit(0);
+}
+
+/* Nobody's child: the command must not find one that it did not make. */
+static void start_apart(struct runner *r, int ready_fd)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (fork() == 0)
+			run(r, ready_fd);
+		_exit(0);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+int run_monitor_start(const struct run_settings *settings)
+{
+	struct runner r = {
+		.settings = settings,
+		.diagnoser.site = { .arg = (void *)settings,
+				    .name = base_name(settings->argv[0]),
+				    .key = settings->key,
+				    .out = settings->out,
+				    .gpus = true,
+				    .preloaded = true,
+				    .describe = describe,
+				    .save_command = save_command },
+	};
+	int32_t rc = -EIO;
+	int ready[2];
+
+	r.command_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (r.command_fd < 0 || pipe2(ready, O_CLOEXEC) < 0) {
+		rc = -errno;
+		fprintf(stderr, "hangar_run: no monitor: %s\n", strerror(errno));
+		return rc;
+	}
+	fcntl(r.command_fd, F_SETFD, FD_CLOEXEC);
+	start_apart(&r, ready[1]);
+	close(ready[1]);
+	if (read(ready[0], &rc, sizeof(rc)) != sizeof(rc))
+		rc = -EIO;
+	close(ready[0]);
+	close(r.command_fd);
+	return rc == -EADDRINUSE ? 0 : rc;
+}

@@ -1,0 +1,25 @@
+/* run_monitor.h: the monitor of a host beside a program that is not ours: in a session of its own, so that what
+ * ends the program does not end it. */
+#pragma once
+
+#define RUN_KEY                                                                                    \
+	"HANGAR_RUN" /* in the environment: names the run; libhangar.so records where it is set */
+
+enum on_hang { ON_HANG_REPORT, ON_HANG_ABORT, ON_HANG_KILL };
+
+struct run_settings {
+	char key[40];
+	double timeout; /* seconds: struct patience's `hang` */
+	enum on_hang on_hang;
+	const char *out; /* folder for the evidence, NULL: a new one below results/runs/ */
+	bool quiet;
+	int argc; /* the command */
+	char **argv;
+};
+
+/* The run's name: the launcher's, which is the same on all its hosts, or (NULL) a new one. */
+void run_key(char *key, size_t len, const char *launcher);
+
+/* Start it, or find that one is there, which libhangar.so can reach when this returns. It watches this process,
+ * whatever that becomes, and those that join it. 0 or a negative errno, which was said. */
+int run_monitor_start(const struct run_settings *settings);

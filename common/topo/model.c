@@ -235,25 +235,3 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	out->busbw = out->algbw * out->bus_factor;
 	return 0;
 }
-
-int predict(const struct topo_system *sys, const struct predict_request *request,
-	    struct prediction *prediction)
-{
-	static const struct topo_change nothing;
-	struct topo_change change = nothing;
-	struct topo_system copy = *sys;
-	struct model_constants constants;
-	struct error err = { .outcome = OUTCOME_OK };
-	struct model model;
-	int rc;
-
-	change.nnodes = request->nnodes > 0 ? request->nnodes : sys->nnodes;
-	if (request->nranks > 0)
-		change.gpus = (request->nranks + change.nnodes - 1) / change.nnodes;
-	rc = topo_reshape(&copy, &change, &err);
-	if (rc == 0)
-		rc = model_load_constants(&constants, NULL, &err);
-	if (rc == 0)
-		rc = model_init(&model, &copy, &constants, 0, request->no_nvls, &err);
-	return rc != 0 ? rc : model_predict(&model, request, prediction);
-}

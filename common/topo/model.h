@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "topo/fabric.h"
+#include "topo/topo.h"
 
 struct kernel_cost;
 
@@ -124,6 +124,33 @@ struct predict_request {
 /* A hypercube has a term per exchange: 2^31 ranks at most. */
 enum { MODEL_TERMS = 32, MODEL_FACTORS = 4 };
 
+/* The edges between nodes, in rank order; a load of 1 is all that a node sends in a ring. */
+enum fabric_traffic {
+	FABRIC_RING,   /* each node to the next */
+	FABRIC_TREE,   /* NCCL's double binary tree (NCCL.md), half of the data up and down each */
+	FABRIC_PAT,    /* 2^k nodes on, the farther the less (src/device/all_gather.h) */
+	FABRIC_SWITCH, /* once up to the switches, which reduce, and once down */
+	FABRIC_ALL,    /* evenly to all others, by the NIC of the sending GPU */
+	FABRIC_ROOT,   /* all to one GPU of node 0, 1 in total */
+	FABRIC_NEXT,   /* one GPU of each node to the next node */
+	FABRIC_EXCHANGE, /* and from here: all GPUs with the node 2^k away */
+	FABRIC_TRAFFICS = FABRIC_EXCHANGE + 20
+};
+
+/* `width` is a link's capacity, in the NICs of a healthy node; `beside` the other job's part of what
+ * crosses it. */
+struct fabric_link {
+	enum fabric_traffic traffic;
+	bool leaf, in;
+	int at; /* the node or leaf */
+	double width, load, beside;
+};
+
+/* The NICs, and the links of a leaf, where load / width is largest; a load of 0: nothing leaves. */
+struct fabric_busiest {
+	struct fabric_link nic, leaf;
+};
+
 /* A bandwidth that may be the limit, in GB/s of the size column: base times every factor. */
 struct model_term {
 	const char *limit; /* what it is, in words: "NVLink of a GPU", "channels", "protocol LL" */
@@ -219,10 +246,6 @@ int model_predict(const struct model *model, const struct predict_request *reque
 
 /* Why NCCL has no such algorithm and protocol for a collective here, a sentence; NULL: it has. */
 const char *model_refusal(const struct model *model, enum model_coll coll, int algo, int proto);
-
-/* All of the above for one point: it reads files, so a sweep wants model_init once instead. */
-int predict(const struct topo_system *sys, const struct predict_request *request,
-	    struct prediction *prediction);
 
 /* NCCL's tuning model as it is (NCCL.md). */
 void model_tuning_fill(struct model *model);

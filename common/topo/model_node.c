@@ -133,13 +133,6 @@ static void break_links(struct model *model)
 	model->spread_raw /= model->left;
 }
 
-struct fabric_node model_fabric_node(const struct model *model)
-{
-	return (struct fabric_node){ .nics = model->nics,
-				     .nic = model->nic / model->net,
-				     .pxn = model->hop == MODEL_HOP_NVLINK || model->ppn == 1 };
-}
-
 static int pow2_floor(double value, int most)
 {
 	int pow2 = 1;
@@ -183,11 +176,8 @@ void model_scale(struct model *model, int nnodes)
 {
 	model->nnodes = nnodes;
 	model->nranks = nnodes * model->ppn;
-	if (nnodes > 1 && model->net > 0) {
-		struct fabric_node node = model_fabric_node(model);
-
-		fabric_load(model->sys, nnodes, &node, model->busiest);
-	}
+	if (nnodes > 1 && model->net > 0)
+		model_fabric(model);
 	model_tuning_fill(model);
 	/* NCCL runs twice the channels it found, at most 64. */
 	model->channels = (int)fmin(64, 2 * model->tuning.search.channels);

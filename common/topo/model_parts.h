@@ -24,8 +24,12 @@ const char *model_hop_name(const struct model *model);
 double model_network(const struct model *model, enum fabric_traffic traffic, double used,
 		     double factor, const char *what, struct prediction *out);
 
-/* How its nodes reach the network. */
-struct fabric_node model_fabric_node(const struct model *model);
+/* fabric.c: fill model->busiest of two nodes and more, placed as sys->layout says. */
+void model_fabric(struct model *model);
+
+/* Who shares a link: its edges "8>16" ("8>*": to all), the first few. */
+void model_sharers(const struct model *model, const struct fabric_link *link, char *text,
+		   size_t size);
 
 /* Add a term of `base` GB/s, and multiply the latest one; a factor of 1 leaves no trace. */
 void model_term(struct prediction *out, const char *limit, const char *what, double base);

@@ -42,34 +42,14 @@ static const char *plural(int n)
 	return n == 1 ? "" : "s";
 }
 
-/* Where it is `always` wanted, or narrows, is shared or broken. */
-static void show_network(FILE *out, const struct model *model, int most_nodes, bool always)
+static void show_network(FILE *out, const struct topo_system *sys, int most_nodes)
 {
-	static const char *const places[] = { "in order", "dealt over the leaves", "at random" };
-	const struct topo_system *sys = model->sys;
-	const struct topo_layout *layout = &sys->layout;
-	bool broken = layout->failed_nic || layout->slow_node || layout->half_nvlink;
-
-	if (!always && !broken && !layout->beside && !layout->place && sys->oversubscription <= 1)
-		return;
-	fprintf(out, "# network: %s, %d node%s below a leaf, oversubscribed %g:1%s; nodes %s",
+	fprintf(out, "# network: %s, %d node%s below a leaf, oversubscribed %g:1%s\n",
 		sys->fabric == TOPO_RAIL ? "rail" : "fat-tree", sys->leaf_nodes,
 		plural(sys->leaf_nodes), sys->oversubscription,
-		most_nodes + layout->beside <= sys->leaf_nodes
-			? ", which has no effect: one leaf holds them"
-			: "",
-		places[layout->place]);
-	if (layout->place == TOPO_RANDOM)
-		fprintf(out, " (seed %u)", layout->seed);
-	if (layout->beside > 0)
-		fprintf(out, ", beside %d of another job", layout->beside);
-	if (layout->failed_nic > 0)
-		fprintf(out, "; node %d lacks a NIC", layout->failed_nic - 1);
-	if (layout->slow_node > 0)
-		fprintf(out, "; node %d carries %g %%", layout->slow_node - 1, 100 * layout->slow);
-	if (layout->half_nvlink)
-		fputs("; an NVLink at half width halves a GPU's", out);
-	fputc('\n', out);
+		most_nodes + sys->layout.beside > sys->leaf_nodes
+			? ""
+			: ", which has no effect: one leaf holds them");
 }
 
 void predict_table_header(FILE *out, const struct model *model, int most_nodes, bool explain)
@@ -97,7 +77,8 @@ void predict_table_header(FILE *out, const struct model *model, int most_nodes, 
 	if (model->nics < sys->nnics)
 		fprintf(out, ", %d used", model->nics);
 	fprintf(out, "; constants: %s\n", model->constants.origin);
-	show_network(out, model, most_nodes, explain && most_nodes > 1);
+	if (sys->oversubscription > 1 || (explain && most_nodes > 1))
+		show_network(out, sys, most_nodes);
 	fprintf(out, "# %6s %-14s %12s %-13s %-6s %12s %9s %9s %5s  %s\n", "nodes", "collective",
 		"size", "algo", "proto", "time(us)", "busbw", "ceiling", "%", "limit");
 }
@@ -105,33 +86,25 @@ void predict_table_header(FILE *out, const struct model *model, int most_nodes, 
 /* Of the links between nodes that may limit, the slowest, and the edges that share it. */
 static void explain_link(FILE *out, const struct model *model, const struct prediction *p)
 {
-	const struct model_term *slow = NULL;
-	struct fabric_node node = model_fabric_node(model);
-	const struct fabric_link *link;
+	static const char *const names[] = { "NICs out of node", "NICs into node",
+					     "uplinks of leaf", "downlinks of leaf" };
+	const struct fabric_link *link = NULL;
+	double gbs = INFINITY;
 	char sharers[200];
-	size_t traffic;
-	bool leaf;
 
 	for (int i = 0; i < p->nterms; i++)
-		if (p->term[i].link != NULL && (slow == NULL || p->term[i].gbs < slow->gbs))
-			slow = &p->term[i];
-	if (slow == NULL)
+		if (p->term[i].link != NULL && p->term[i].gbs < gbs) {
+			link = p->term[i].link;
+			gbs = p->term[i].gbs;
+		}
+	if (link == NULL)
 		return;
-	link = slow->link;
-	traffic = (size_t)((const char *)link - (const char *)model->busiest) /
-		  sizeof(model->busiest[0]);
-	leaf = link == &model->busiest[traffic].leaf;
-	fabric_sharers(model->sys, model->nnodes, &node, (enum fabric_traffic)traffic, link, leaf,
-		       sharers, sizeof(sharers));
+	model_sharers(model, link, sharers, sizeof(sharers));
 	fprintf(out,
-		"busiest link between nodes: %s %s %d: load %.4g of a width of %.4g nodes' NICs",
-		leaf	   ? link->in ? "downlinks of" : "uplinks of"
-		: link->in ? "NICs into"
-			   : "NICs out of",
-		leaf ? "leaf" : "node", link->at, link->load, link->width);
-	if (link->beside > 0)
-		fprintf(out, ", %.4g of it the other job's", link->beside);
-	fprintf(out, "; shared by%s\n", sharers);
+		"busiest link between nodes: %s %d: load %.4g of a width of %.4g nodes' NICs, "
+		"%.4g of it the other job's; shared by%s\n",
+		names[2 * link->leaf + link->in], link->at, link->load, link->width, link->beside,
+		sharers);
 }
 
 void predict_table_row(FILE *out, const struct model *model, const struct predict_request *request,

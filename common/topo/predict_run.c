@@ -99,24 +99,20 @@ static int next_nodes(const struct predict_job *job, int nodes)
 	return 2 * nodes < job->nodes_to ? 2 * nodes : job->nodes_to;
 }
 
-/* Of the first collective that was asked for. */
+/* The reason is that of the first collective that was asked for. */
 static int nothing_shown(const struct predict_job *job, const struct model *model,
 			 const struct shown *shown, struct error *err)
 {
-	enum model_coll coll = MODEL_BROADCAST;
-	int proto = job->proto >= 0 ? job->proto : MODEL_SIMPLE, algo = job->algo;
-	const char *why;
+	enum model_coll coll = (enum model_coll)__builtin_ctz(job->colls);
+	int proto = job->proto >= 0 ? job->proto : MODEL_SIMPLE;
+	int algo = job->algo >= 0 ? job->algo : coll < MODEL_TUNED ? MODEL_RING : MODEL_P2P;
+	const char *why = model_refusal(model, coll, algo, proto);
 
 	if (shown->rows > 0 || (job->rate > 0 && shown->points == 0))
 		return 0;
 	if (shown->points > 0)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "nothing to show: NCCL has no model of sends (--nccl-model)");
-	while (!(job->colls & 1u << coll))
-		coll++;
-	if (algo < 0)
-		algo = coll < MODEL_TUNED ? MODEL_RING : MODEL_P2P;
-	why = model_refusal(model, coll, algo, proto);
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
 			 "nothing to predict: no %s %s for %s on %d node%s of %s: %s",
 			 model_algo_name(algo), model_proto_name(proto), model_coll_name(coll),
@@ -144,50 +140,42 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 /* What a run said of its launches, in a comment of its rows. */
 static int read_launches(const char *folder, struct kernel_cost *cost, struct error *err)
 {
-	char path[4096], *line = NULL;
+	char path[4096], *line = NULL, *at;
 	size_t room = 0;
-	bool found = false;
 	FILE *in;
-	int rc;
+	int rc, said = 0;
 
 	snprintf(path, sizeof(path), "%.4000s/rows.jsonl", folder);
 	rc = topo_open(path, &in, err);
 	if (rc != 0)
 		return rc;
-	while (!found && getline(&line, &room, in) > 0) {
-		const char *at = strstr(line, KERNEL_COST_SAID);
-
-		found = at != NULL && sscanf(at + strlen(KERNEL_COST_SAID), "%lf us, %lf us",
-					     &cost->host_us, &cost->latency_us) == 2;
-	}
+	while (said < 2 && getline(&line, &room, in) > 0)
+		if ((at = strstr(line, KERNEL_COST_SAID)) != NULL)
+			said = sscanf(at + strlen(KERNEL_COST_SAID), "%lf us, %lf", &cost->host_us,
+				      &cost->latency_us);
 	free(line);
 	fclose(in);
-	return found ? 0
-		     : error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%.200s: no launches were measured in that run (it had no GPU, or "
-				 "no prediction)",
-				 path);
+	return said == 2 ? 0
+			 : error_set(err, OUTCOME_USAGE, -EINVAL,
+				     "%.200s: no launches were measured in that run", path);
 }
 
+/* Launches as the user says, or a run. */
 static int calibrate(const struct predict_job *job, struct model_constants *constants,
 		     struct error *err)
 {
 	struct kernel_cost cost = { job->host_launch_us, constants->kernel_latency_us };
 	size_t used = strlen(constants->origin);
-	int rc = 0;
+	int rc = job->calibrate != NULL ? read_launches(job->calibrate, &cost, err) : 0;
 
-	if (job->calibrate != NULL)
-		rc = read_launches(job->calibrate, &cost, err);
-	else if (job->host_launch_us <= 0)
-		return 0;
-	if (rc == 0 && model_calibrate(constants, &cost) != 0)
-		rc = error_set(err, OUTCOME_USAGE, -ERANGE,
-			       "%s: a launch takes .2 to 1000 us, not %g",
-			       job->calibrate != NULL ? job->calibrate : "--host-launch-us",
-			       cost.host_us);
+	if (rc != 0 || (job->calibrate == NULL && job->host_launch_us <= 0))
+		return rc;
 	snprintf(constants->origin + used, sizeof(constants->origin) - used,
 		 ", a launch costs the host %.2f us", cost.host_us);
-	return rc;
+	return model_calibrate(constants, &cost) == 0
+		       ? 0
+		       : error_set(err, OUTCOME_USAGE, -ERANGE,
+				   "a launch takes the host .2 to 1000 us, not %g", cost.host_us);
 }
 
 int predict_run(struct predict_job *job, struct error *err)

@@ -14,6 +14,7 @@ struct predict_job {
 	int algo, proto; /* -1: NCCL's choice */
 	int process_gpus;
 	bool csv, explain, list, vendor, no_nvls, all_algos, physical, nccl_model, count;
+	double slow_percent;	    /* of layout.slow_node */
 	double rate, hours, cost_s; /* failures; a rate of 0: not asked */
 	struct topo_change change;
 };

@@ -63,7 +63,7 @@ struct topo_nic {
 };
 
 /* Nodes stand in leaf order; or one below each leaf (rack) in turn; or at random. */
-enum topo_place { TOPO_IN_ORDER, TOPO_BY_RACK, TOPO_RANDOM };
+enum topo_place { TOPO_IN_ORDER = 1, TOPO_BY_RACK, TOPO_RANDOM };
 
 /* How a job lies on the fabric, and what of it is broken. All 0: in order, alone, healthy. Nodes
  * are their number + 1. */
@@ -101,7 +101,6 @@ struct topo_system {
 	int leaf_nodes; /* nodes below one leaf switch (fat tree), or below one of each rail */
 	struct topo_layout layout;
 	struct pair_digest pairs; /* what was measured between ranks; nranks 0: nothing */
-	bool mnnvl; /* informative: a rack-wide NVLink domain is one node here, as it is for NCCL */
 };
 
 /* A user changes this about a spec; zero keeps what the spec says. */

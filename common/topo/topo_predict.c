@@ -12,23 +12,7 @@
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 
 /* How a value gets into its field of struct predict_job. */
-enum kind {
-	FLAG,
-	WHOLE,
-	REAL,
-	SIZE,
-	TEXT,
-	NODES,
-	COLLS,
-	FABRIC,
-	TRANSPORT,
-	PLACE,
-	NODE,
-	SLOW,
-	ALGO,
-	PROTO,
-	VENDOR
-};
+enum kind { FLAG, WHOLE, REAL, SIZE, TEXT, NODES, COLLS, WORD, NODE, ALGO, PROTO, VENDOR };
 
 #define AT(field) offsetof(struct predict_job, field)
 
@@ -49,19 +33,23 @@ static const struct row {
 	{ "gpus", 0, "N", "GPUs used per node", WHOLE, AT(change.gpus) },
 	{ "nics", 0, "N", "NICs per node", WHOLE, AT(change.nics) },
 	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL, AT(change.nic_gbps) },
-	{ "fabric", 0, "rail|fat-tree", "Network between nodes", FABRIC, 0 },
-	{ "transport", 0, "ib|roce|efa|slingshot|tcp", "What the NICs speak", TRANSPORT, 0 },
+	{ "fabric", 0, "rail|fat-tree", "Network between nodes", WORD, AT(change.fabric) },
+	{ "transport", 0, "ib|roce|efa|slingshot|tcp", "What the NICs speak", WORD,
+	  AT(change.transport) },
 	{ "leaf-nodes", 0, "N", "Nodes below one leaf switch", WHOLE, AT(change.leaf_nodes) },
 	{ "radix", 0, "PORTS", "Ports of a switch, which decide the nodes below a leaf", WHOLE,
 	  AT(change.radix) },
-	{ "place", 0, "order|rack|random[:SEED]",
-	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random", PLACE, 0 },
+	{ "place", 0, "order|rack|random",
+	  "Nodes in leaf order (default), dealt over the leaves in turn, or at random", WORD,
+	  AT(change.layout.place) },
+	{ "seed", 0, "N", "Of places at random", WHOLE, AT(change.layout.seed) },
 	{ "beside", 0, "N", "N nodes of another job make the same calls", WHOLE,
 	  AT(change.layout.beside) },
 	{ "failed-nic", 0, "NODE", "That node (from 0) lacks a NIC", NODE,
 	  AT(change.layout.failed_nic) },
-	{ "slow-node", 0, "NODE:PERCENT", "That node's links carry so much", SLOW,
+	{ "slow-node", 0, "NODE", "That node's links carry --slow-percent", NODE,
 	  AT(change.layout.slow_node) },
+	{ "slow-percent", 0, "PERCENT", "1 to 100 (default: 50)", REAL, AT(slow_percent) },
 	{ "half-nvlink", 0, NULL, "One NVLink of a GPU is at half width", FLAG,
 	  AT(change.layout.half_nvlink) },
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)", FLAG,
@@ -100,25 +88,14 @@ static const struct row {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]), KEY = 256 };
 
-static int whole(struct argp_state *state, const char *text, const char *what)
+static double number(struct argp_state *state, const char *text, const char *what, bool whole,
+		     double min)
 {
-	char *end;
-	long value = strtol(text, &end, 10);
+	double value = 0, most = whole ? 1e6 : 1e12;
 
-	if (*text == '\0' || *end != '\0' || value < 1 || value > 1000000)
-		argp_failure(state, OUTCOME_USAGE, 0, "--%s: a number from 1 to 1000000, not '%s'",
-			     what, text);
-	return (int)value;
-}
-
-static double real(struct argp_state *state, const char *text, const char *what)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (*text == '\0' || *end != '\0' || !(value > 0 && value < 1e12))
-		argp_failure(state, OUTCOME_USAGE, 0, "--%s: a positive number, not '%s'", what,
-			     text);
+	if (parse_real(text, min, most, &value) != 0 || (whole && value != floor(value)))
+		argp_failure(state, OUTCOME_USAGE, 0, "--%s: a %snumber from %g to %.0f, not '%s'",
+			     what, whole ? "whole " : "", min, most, text);
 	return value;
 }
 
@@ -172,51 +149,25 @@ static void parse_nodes(struct argp_state *state, struct predict_job *job, char 
 
 	if (dash != NULL)
 		*dash = '\0';
-	job->nodes_from = job->nodes_to = whole(state, text, "nodes");
+	job->nodes_from = job->nodes_to = (int)number(state, text, "nodes", true, 1);
 	if (dash != NULL)
-		job->nodes_to = whole(state, dash + 1, "nodes");
+		job->nodes_to = (int)number(state, dash + 1, "nodes", true, 1);
 	if (job->nodes_to < job->nodes_from)
 		argp_failure(state, OUTCOME_USAGE, 0, "--nodes: the range is empty");
 }
 
-/* A node's number + 1. */
-static int node_of(struct argp_state *state, const char *text, const char *what)
+/* Which of "a|b|c" the word is, from 1; 0: none. */
+static int word_of(const char *words, const char *word)
 {
-	int64_t node = -1;
+	size_t n = strlen(word);
 
-	if (parse_int(text, 0, 999999, &node) != 0)
-		argp_failure(state, OUTCOME_USAGE, 0, "--%s: a node from 0 to 999999, not '%s'",
-			     what, text);
-	return (int)node + 1;
-}
-
-static void parse_slow(struct argp_state *state, struct topo_layout *layout, char *text)
-{
-	char *colon = strchr(text, ':');
-	double percent = 0;
-
-	if (colon == NULL || parse_real(colon + 1, 1, 100, &percent) != 0)
-		argp_failure(state, OUTCOME_USAGE, 0,
-			     "--slow-node: a node and 1 to 100 percent, as 0:50, not '%s'", text);
-	*colon = '\0';
-	layout->slow_node = node_of(state, text, "slow-node");
-	layout->slow = percent / 100;
-}
-
-static void parse_place(struct argp_state *state, struct topo_layout *layout, const char *text)
-{
-	static const char *const words[] = { "order", "rack", "random" };
-	int64_t seed = 1;
-	int i = 0;
-
-	while (i < 3 && strcmp(text, words[i]) != 0)
-		i++;
-	if (i == 3 &&
-	    (strncmp(text, "random:", 7) != 0 || parse_int(text + 7, 0, UINT32_MAX, &seed) != 0))
-		argp_failure(state, OUTCOME_USAGE, 0,
-			     "--place is order, rack, random or random:SEED, not '%s'", text);
-	layout->place = i == 0 ? TOPO_IN_ORDER : i == 1 ? TOPO_BY_RACK : TOPO_RANDOM;
-	layout->seed = (unsigned)seed;
+	for (int i = 1; words != NULL; i++) {
+		if (strncmp(words, word, n) == 0 && strchr("|", words[n]) != NULL)
+			return i;
+		words = strchr(words, '|');
+		words += words != NULL;
+	}
+	return 0;
 }
 
 /* Sizes that were not said, and options that exclude each other. */
@@ -236,6 +187,10 @@ static void check_job(struct argp_state *state, struct predict_job *job)
 		argp_failure(state, OUTCOME_USAGE, 0,
 			     "--failed-nic, --slow-node: with %d node%s the last is node %d",
 			     job->nodes_from, job->nodes_from > 1 ? "s" : "", job->nodes_from - 1);
+	if (job->slow_percent > 100 || job->slow_percent < 1)
+		argp_failure(state, OUTCOME_USAGE, 0, "--slow-percent: from 1 to 100, not '%g'",
+			     job->slow_percent);
+	job->change.layout.slow = job->slow_percent / 100;
 	if (job->change.radix > 0 && job->change.leaf_nodes > 0)
 		argp_failure(state, OUTCOME_USAGE, 0, "--radix decides --leaf-nodes: say one");
 	if (job->explain && (job->csv || job->count || job->nccl_model))
@@ -262,10 +217,10 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 		*(bool *)field = true;
 		break;
 	case WHOLE:
-		*(int *)field = whole(state, arg, row->name);
+		*(int *)field = (int)number(state, arg, row->name, true, 1);
 		break;
 	case REAL:
-		*(double *)field = real(state, arg, row->name);
+		*(double *)field = number(state, arg, row->name, false, 1e-300);
 		break;
 	case SIZE:
 		*(double *)field = size_of(state, arg);
@@ -279,27 +234,14 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 	case COLLS:
 		parse_colls(state, job, arg);
 		break;
-	case FABRIC:
-		job->change.fabric = 1 + topo_fabric_parse(arg);
-		if (job->change.fabric == 0)
-			argp_failure(state, OUTCOME_USAGE, 0,
-				     "--fabric is rail or fat-tree, not '%s'", arg);
-		break;
-	case TRANSPORT:
-		job->change.transport = 1 + topo_transport_parse(arg);
-		if (job->change.transport == 0)
-			argp_failure(state, OUTCOME_USAGE, 0,
-				     "--transport is ib, roce, efa, slingshot or tcp, not '%s'",
-				     arg);
-		break;
-	case PLACE:
-		parse_place(state, &job->change.layout, arg);
-		break;
 	case NODE:
-		*(int *)field = node_of(state, arg, row->name);
+		*(int *)field = 1 + (int)number(state, arg, row->name, true, 0);
 		break;
-	case SLOW:
-		parse_slow(state, &job->change.layout, arg);
+	case WORD:
+		*(int *)field = word_of(row->arg, arg);
+		if (*(int *)field == 0)
+			argp_failure(state, OUTCOME_USAGE, 0, "--%s is %s, not '%s'", row->name,
+				     row->arg, arg);
 		break;
 	case ALGO:
 		job->algo = model_algo_parse(arg);
@@ -359,6 +301,7 @@ int main(int argc, char **argv)
 				   .proto = -1,
 				   .hours = 24,
 				   .cost_s = 60,
+				   .slow_percent = 50,
 				   .colls = 1u << MODEL_ALL_REDUCE };
 	struct error err = { .outcome = OUTCOME_OK };
 

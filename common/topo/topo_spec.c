@@ -152,69 +152,63 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 	return 0;
 }
 
-static int refuse(struct error *err, const char *path, const char *what, const char *value,
-		  const char *right)
+static bool printable(const char *text)
 {
-	return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: %s '%.40s' is not %s", path, what,
-			 value, right);
+	while (isprint((unsigned char)*text))
+		text++;
+	return *text == '\0';
 }
 
-/* Names stand in tables, CSV and one line of a terminal. */
-static int check_texts(const struct spec *spec, const char *path, struct error *err)
+static bool listed(const char *words, const char *word)
 {
-	const char *const texts[] = { spec->name,      spec->source, spec->describes,
-				      spec->gpu,       spec->nvlink, spec->cpu,
-				      spec->transport, spec->p2p,    spec->fabric };
+	const char *at = strstr(words, word);
+	char end = at != NULL ? at[strlen(word)] : 'x';
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		for (const char *c = texts[i]; *c != '\0'; c++)
-			if (iscntrl((unsigned char)*c) ||
-			    (i == 0 && (*c < ' ' || strchr(",\"\\", *c) != NULL)))
-				return refuse(err, path, "text", texts[i],
-					      i == 0 ? "a name: printable ASCII without comma, "
-						       "quote or backslash"
-						     : "one line of text");
-	if (spec->name[0] == '\0' || strlen(spec->name) >= TOPO_NAME)
-		return refuse(err, path, "name", spec->name, "1 to 63 characters");
-	return 0;
+	return (end == '\0' || end == ' ') && (at == words || at[-1] == ' ') && word[0] != '\0';
 }
 
+/* Names stand in tables, CSV and on a terminal. */
 static int check_words(const struct spec *spec, const char *path, struct error *err)
 {
 	char known[400];
+	const struct {
+		bool good;
+		const char *what, *value, *right;
+	} words[] = {
+		{ spec->name[0] != '\0' && strlen(spec->name) < TOPO_NAME &&
+			  printable(spec->name) && strpbrk(spec->name, ",\"\\") == NULL,
+		  "name", spec->name,
+		  "1 to 63 printable characters without comma, quote, backslash" },
+		{ printable(spec->source), "source", spec->source, "one line" },
+		{ topo_gpu_model(spec->gpu) != NULL, "gpu", spec->gpu, known },
+		{ topo_cpu_link(spec->cpu) > 0, "cpu", spec->cpu, "one that is known" },
+		{ topo_transport_parse(spec->transport) >= 0, "transport", spec->transport,
+		  "ib, roce, efa, slingshot or tcp" },
+		{ topo_fabric_parse(spec->fabric) >= 0, "fabric", spec->fabric,
+		  "rail or fat-tree" },
+		{ listed("pcie none", spec->p2p), "p2p", spec->p2p, "pcie or none" },
+		{ listed("switch pairs mesh none", spec->nvlink), "nvlink", spec->nvlink,
+		  "switch, pairs, mesh or none" },
+	};
 
-	if (topo_gpu_model(spec->gpu) == NULL) {
-		topo_gpu_names(known, sizeof(known));
-		return refuse(err, path, "gpu", spec->gpu, known);
-	}
-	if (topo_cpu_link(spec->cpu) <= 0)
-		return refuse(err, path, "cpu", spec->cpu, "a CPU that is known");
-	if (topo_transport_parse(spec->transport) < 0)
-		return refuse(err, path, "transport", spec->transport,
-			      "ib, roce, efa, slingshot or tcp");
-	if (topo_fabric_parse(spec->fabric) < 0)
-		return refuse(err, path, "fabric", spec->fabric, "rail or fat-tree");
-	if (strcmp(spec->p2p, "pcie") != 0 && strcmp(spec->p2p, "none") != 0)
-		return refuse(err, path, "p2p", spec->p2p, "pcie or none");
+	topo_gpu_names(known, sizeof(known));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!words[i].good)
+			return error_set(err, OUTCOME_USAGE, -EINVAL,
+					 "%.200s: %s '%.40s' is not %s", path, words[i].what,
+					 words[i].value, words[i].right);
 	return 0;
 }
 
 static int check_spec(const struct spec *spec, const char *path, struct error *err)
 {
-	int rc = check_texts(spec, path, err);
-	double links;
-
-	if (rc == 0)
-		rc = check_words(spec, path, err);
-	if (rc != 0)
-		return rc;
-	links = topo_gpu_model(spec->gpu)->links;
+	const struct topo_gpu_model *gpu = topo_gpu_model(spec->gpu);
 	const struct {
 		const char *name;
 		double value, min, most;
 	} numbers[] = {
 		{ "gpus", (double)spec->gpus, 1, TOPO_MAX_GPUS },
-		{ "links", (double)spec->links, 0, links },
+		{ "links", (double)spec->links, 0, gpu != NULL ? gpu->links : 0 },
 		{ "pcie_gen", (double)spec->pcie_gen, 1, 8 },
 		{ "pcie_width", (double)spec->pcie_width, 1, 32 },
 		{ "gpus_per_switch", (double)spec->gpus_per_switch, 0, TOPO_MAX_GPUS },
@@ -225,14 +219,15 @@ static int check_spec(const struct spec *spec, const char *path, struct error *e
 		{ "oversubscription", spec->oversubscription, 1, 1000 },
 		{ "c2c_gbs", spec->c2c_gbs, 0, 1e5 },
 	};
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	int rc = check_words(spec, path, err);
+
+	for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!(numbers[i].value >= numbers[i].min && numbers[i].value <= numbers[i].most))
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "%.200s: %s must be %g to %g%s%s, not %g", path,
-					 numbers[i].name, numbers[i].min, numbers[i].most,
-					 i == 1 ? " on a " : "", i == 1 ? spec->gpu : "",
-					 numbers[i].value);
-	return 0;
+			rc = error_set(err, OUTCOME_USAGE, -EINVAL,
+				       "%.200s: %s must be %g to %g for %s, not %g", path,
+				       numbers[i].name, numbers[i].min, numbers[i].most, spec->gpu,
+				       numbers[i].value);
+	return rc;
 }
 
 /* As many rows of as many links as there are GPUs, the same both ways, no GPU with more than it
@@ -241,36 +236,27 @@ static int set_mesh(struct topo_system *sys, const json_t *mesh, const char *pat
 		    struct error *err)
 {
 	size_t n = (size_t)sys->ngpus;
-	json_int_t most = sys->gpu[0].model->links;
+	int most = sys->gpu[0].model->links;
 
 	for (size_t i = 0; i < n; i++) {
 		const json_t *row = json_array_get(mesh, i);
 		json_int_t sum = 0;
+		bool good = json_array_size(mesh) == n && json_array_size(row) == n;
 
-		for (size_t j = 0; j < n; j++) {
-			const json_t *there = json_array_get(row, j),
-				     *back = json_array_get(json_array_get(mesh, j), i);
-			json_int_t links = json_integer_value(there);
+		for (size_t j = 0; good && j < n; j++) {
+			json_int_t links = json_integer_value(json_array_get(row, j));
 
-			if (json_array_size(mesh) != n || json_array_size(row) != n ||
-			    !json_is_integer(there) || links < 0 || links > most ||
-			    (i == j && links != 0))
-				return error_set(err, OUTCOME_USAGE, -EINVAL,
-						 "%.200s: mesh row %zu is no row of %zu counts of "
-						 "links, each at most %d, or there are not %zu",
-						 path, i, n, (int)most, n);
-			if (!json_equal(there, back))
-				return error_set(err, OUTCOME_USAGE, -EINVAL,
-						 "%.200s: mesh is one-way: GPU %zu has %d links to "
-						 "%zu, which has others back",
-						 path, i, (int)links, j);
+			good = json_equal(json_array_get(row, j),
+					  json_array_get(json_array_get(mesh, j), i)) &&
+			       json_is_integer(json_array_get(row, j)) && links >= 0 &&
+			       (sum += links) <= most && (i != j || links == 0);
 			sys->gpu[i].links[j] = (unsigned char)links;
-			sum += links;
 		}
-		if (sum > most)
+		if (!good)
 			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "%.200s: mesh row %zu has %d links, a %s has %d", path, i,
-					 (int)sum, sys->gpu[0].model->name, (int)most);
+					 "%.200s: mesh row %zu is none of %zu counts of links, the "
+					 "same both ways, 0 to itself, at most %d in all",
+					 path, i, n, most);
 	}
 	return 0;
 }
@@ -281,18 +267,12 @@ static int set_nvlink(struct topo_system *sys, const struct spec *spec, const ch
 {
 	int links = spec->links > 0 ? (int)spec->links : sys->gpu[0].model->links;
 
-	if (strcmp(spec->nvlink, "mesh") == 0)
-		return set_mesh(sys, spec->mesh, path, err);
-	for (int i = 0; i < sys->ngpus; i++) {
-		if (strcmp(spec->nvlink, "switch") == 0)
+	for (int i = 0; i < sys->ngpus; i++)
+		if (spec->nvlink[0] == 's')
 			sys->gpu[i].switch_links = links;
-		else if (strcmp(spec->nvlink, "pairs") == 0 && (i ^ 1) < sys->ngpus)
+		else if (spec->nvlink[0] == 'p' && (i ^ 1) < sys->ngpus)
 			sys->gpu[i].links[i ^ 1] = (unsigned char)links;
-		else if (strcmp(spec->nvlink, "none") != 0 && strcmp(spec->nvlink, "pairs") != 0)
-			return refuse(err, path, "nvlink", spec->nvlink,
-				      "switch, pairs, mesh or none");
-	}
-	return 0;
+	return spec->nvlink[0] == 'm' ? set_mesh(sys, spec->mesh, path, err) : 0;
 }
 
 static int build(struct topo_system *sys, const struct spec *spec, const char *path,

@@ -1,11 +1,24 @@
 /* test_fabric.c: the busiest link of each algorithm's edges, by hand. */
-#include "topo/fabric.h"
+#include "topo/model_parts.h"
 
 #include "rig/unit.h"
 
 static struct topo_system sys;
-static const struct fabric_node rails = { .nics = 8, .nic = .125, .pxn = true };
-static struct fabric_busiest busiest[FABRIC_TRAFFICS];
+static struct model model;
+static const struct fabric_busiest *const busiest = model.busiest;
+
+/* Eight NICs a node, one a GPU. */
+static void load(int nodes, int ppn, enum model_hop hop)
+{
+	model.sys = &sys;
+	model.nnodes = nodes;
+	model.ppn = ppn;
+	model.hop = hop;
+	model.nics = 8;
+	model.net = 8;
+	model.nic = ppn == 1 ? 8 : 1;
+	model_fabric(&model);
+}
 
 static void network(int leaf_nodes, double over, enum topo_place place)
 {
@@ -45,10 +58,9 @@ static void test_loads(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct fabric_busiest *b = &busiest[rows[i].traffic];
-		struct fabric_node node = { .nics = 8, .nic = 1, .pxn = true };
 
 		network(rows[i].below, rows[i].over, rows[i].place);
-		fabric_load(&sys, rows[i].nodes, &node, busiest);
+		load(rows[i].nodes, 1, MODEL_HOP_NONE);
 		UNIT_ALL(fabs(b->nic.load - rows[i].nic) <= 1e-9, fabs(b->nic.width - 1) <= 0,
 			 fabs(b->leaf.load - rows[i].leaf) <= 1e-9,
 			 fabs(b->leaf.width - rows[i].width) <= 1e-9);
@@ -63,7 +75,7 @@ static void test_trees(void)
 {
 	for (int n = 2; n <= 600; n++) {
 		network(16, 4, TOPO_IN_ORDER);
-		fabric_load(&sys, n, &rails, busiest);
+		load(n, 8, MODEL_HOP_NVLINK);
 		UNIT_ALL(busiest[FABRIC_TREE].nic.load <= 2, busiest[FABRIC_TREE].leaf.load <= 8);
 	}
 }
@@ -72,16 +84,18 @@ static void test_trees(void)
 static void test_random(void)
 {
 	struct fabric_link first;
+	int others = 0;
 
 	network(16, 4, TOPO_RANDOM);
-	fabric_load(&sys, 64, &rails, busiest);
+	load(64, 8, MODEL_HOP_NVLINK);
 	first = busiest[FABRIC_RING].leaf;
-	fabric_load(&sys, 64, &rails, busiest);
-	UNIT_ALL(first.load > 8, first.load <= 16,
-		 !memcmp(&first, &busiest[FABRIC_RING].leaf, sizeof(first)));
-	sys.layout.seed = 1;
-	fabric_load(&sys, 64, &rails, busiest);
-	CU_ASSERT(memcmp(&first, &busiest[FABRIC_RING].leaf, sizeof(first)) != 0);
+	load(64, 8, MODEL_HOP_NVLINK);
+	UNIT_ALL(first.load > 8, first.load <= 16, first.at == busiest[FABRIC_RING].leaf.at);
+	for (sys.layout.seed = 1; sys.layout.seed < 9; sys.layout.seed++) {
+		load(64, 8, MODEL_HOP_NVLINK);
+		others += busiest[FABRIC_RING].leaf.at != first.at;
+	}
+	CU_ASSERT(others > 0);
 }
 
 /* 6 nodes and 6 beside them on leaves of 4: on the second leaf each ring crosses once. */
@@ -91,48 +105,48 @@ static void test_beside(void)
 
 	network(4, 4, TOPO_IN_ORDER);
 	sys.layout.beside = 6;
-	fabric_load(&sys, 6, &rails, busiest);
+	load(6, 8, MODEL_HOP_NVLINK);
 	UNIT_ALL(busiest[FABRIC_RING].leaf.at == 1, fabs(busiest[FABRIC_RING].leaf.load - 2) <= 0,
 		 fabs(busiest[FABRIC_RING].leaf.beside - 1) <= 0);
-	fabric_sharers(&sys, 6, &rails, FABRIC_RING, &busiest[FABRIC_RING].leaf, true, text,
-		       sizeof(text));
+	model_sharers(&model, &busiest[FABRIC_RING].leaf, text, sizeof(text));
 	CU_ASSERT_STRING_EQUAL(text, " 5>0 beside 1>2");
 	sys.layout.beside = 2;
-	fabric_load(&sys, 6, &rails, busiest);
+	load(6, 8, MODEL_HOP_NVLINK);
 	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_RING].leaf.load, 1, 0);
 }
 
 static void test_sharers(void)
 {
-	struct fabric_link up = { .at = 1 };
+	struct fabric_link up = { .traffic = FABRIC_TREE, .leaf = true, .at = 1 };
 	char text[200];
 
 	network(16, 4, TOPO_IN_ORDER);
-	fabric_sharers(&sys, 17, &rails, FABRIC_TREE, &up, true, text, sizeof(text));
+	load(17, 8, MODEL_HOP_NVLINK);
+	model_sharers(&model, &up, text, sizeof(text));
 	CU_ASSERT_STRING_EQUAL(text, " 16>8 16>15 16>0");
-	fabric_sharers(&sys, 33, &rails, FABRIC_ALL, &up, true, text, sizeof(text));
+	up.traffic = FABRIC_ALL;
+	load(33, 8, MODEL_HOP_NVLINK);
+	model_sharers(&model, &up, text, sizeof(text));
 	CU_ASSERT_STRING_EQUAL(text, " 16>* 17>* 18>* 19>* 20>* 21>* and 10 more");
 }
 
 /* Width of the busiest NICs: what a broken node leaves; rails that flows must change. */
 static void test_broken(void)
 {
-	struct fabric_node far = { .nics = 8, .nic = .125, .pxn = false };
-
 	network(4, 1, TOPO_IN_ORDER);
 	sys.layout.failed_nic = 3;
-	fabric_load(&sys, 4, &rails, busiest);
+	load(4, 8, MODEL_HOP_NVLINK);
 	UNIT_ALL(busiest[FABRIC_ALL].nic.at == 2, fabs(busiest[FABRIC_ALL].nic.width - .5) <= 0,
 		 fabs(busiest[FABRIC_NEXT].nic.width - .125) <= 0,
 		 fabs(busiest[FABRIC_RING].nic.width - 1) <= 0);
 	sys.layout = (struct topo_layout){ .slow_node = 2, .slow = .25 };
-	fabric_load(&sys, 4, &rails, busiest);
+	load(4, 8, MODEL_HOP_NVLINK);
 	UNIT_ALL(busiest[FABRIC_RING].nic.at == 1, fabs(busiest[FABRIC_RING].nic.width - .25) <= 0,
 		 fabs(busiest[FABRIC_NEXT].nic.width - .03125) <= 0);
 	sys.fabric = TOPO_RAIL;
-	fabric_load(&sys, 4, &rails, busiest);
+	load(4, 8, MODEL_HOP_NVLINK);
 	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].leaf.load, 0, 0);
-	fabric_load(&sys, 4, &far, busiest); /* 7 of 8 flows of each of 4 nodes */
+	load(4, 8, MODEL_HOP_PCIE); /* 7 of 8 flows of each of 4 nodes */
 	CU_ASSERT_DOUBLE_EQUAL(busiest[FABRIC_ALL].leaf.load, 3.5, 1e-9);
 }
 

@@ -343,27 +343,6 @@ static void test_constants(void)
 	CU_ASSERT_DOUBLE_EQUAL(constants.fill, 1, 0);
 }
 
-/* The whole at once, as the harness calls it: the same as step by step. */
-static void test_predict(void)
-{
-	struct error err = { .outcome = OUTCOME_OK };
-	struct predict_request request = { .collective = MODEL_ALL_REDUCE,
-					   .bytes = 67108864,
-					   .nranks = 4,
-					   .nnodes = 1,
-					   .algo = -1,
-					   .proto = -1,
-					   .no_nvls = true };
-	struct prediction p;
-
-	setenv("HANGAR_FITTED", "", 1);
-	CU_ASSERT_EQUAL_FATAL(topo_load_spec(&sys, "hgx-h200", &err), 0);
-	UNIT_ALL(predict(&sys, &request, &p) == 0, fabs(p.time_us - 334.2105) <= .002, !p.fitted);
-	request.nranks = 99;
-	CU_ASSERT_EQUAL(predict(&sys, &request, &p), -EINVAL);
-	unsetenv("HANGAR_FITTED");
-}
-
 /* 1000 nodes failing once a year each: every 31557.6 s; checkpoints of 60 s: Young sqrt(2 * 60 *
  * 31557.6) = 1946.0; Daly 1946.0 * (1 + sqrt(x) / 3 + x / 9) - 60 = 1906.2 with x = 60 / 63115.2.
  */
@@ -381,5 +360,4 @@ UNIT_MAIN("model", { "NCCL's tables", test_nccl_tables }, { "NCCL's choice", tes
 	  { "Ring Simple by hand", test_ring_simple }, { "bandwidths by hand", test_bandwidths },
 	  { "sends by hand", test_p2p }, { "NICs", test_nics }, { "SHARP", test_sharp },
 	  { "properties of every spec", test_properties }, { "refused", test_refused },
-	  { "constants", test_constants }, { "predict()", test_predict },
-	  { "failures", test_failures })
+	  { "constants", test_constants }, { "failures", test_failures })

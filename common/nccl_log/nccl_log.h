@@ -269,8 +269,5 @@ void nccl_log_print_lints(FILE *out, const struct nccl_log *log, const struct to
 void nccl_log_print_calls(FILE *out, const struct nccl_log *log);
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log);
 
-/* All of it as JSON (indented, one object). 0 or -EIO. */
-int nccl_log_print_json(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
-
 /* "0-3,7" of n ascending numbers of at least `width` digits. */
 void nccl_log_print_list(FILE *out, const int *numbers, int n, int width);

@@ -11,12 +11,10 @@ struct arguments {
 	struct nccl_log log;
 	struct error err; /* the first file that can't be read */
 	int files, rank;  /* -r RANK holds for the files after it */
-	bool json;
 	const char *topo;
 };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "All of it as one JSON object", 0 },
 	{ "topo", 't', "FILE", 0,
 	  "Check rings against this NCCL topology (XML, as NCCL_TOPO_DUMP_FILE writes it) of every "
 	  "host",
@@ -35,9 +33,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	int64_t rank;
 
 	switch (key) {
-	case 'j':
-		arguments->json = true;
-		return 0;
 	case 't':
 		arguments->topo = arg;
 		return 0;
@@ -82,8 +77,6 @@ static void report(const struct arguments *arguments, const struct topo_system *
 
 	if (log->nccl_lines == 0 && !log->version)
 		error_set(err, OUTCOME_UNSUPPORTED, -1, "no NCCL line in what was read");
-	else if (arguments->json)
-		nccl_log_print_json(stdout, log, topo);
 	else
 		nccl_log_print(stdout, log, topo);
 }

@@ -21,35 +21,22 @@ void nccl_symbols_init(struct nccl_symbols *symbols)
 
 static ncclDataType_t nccl_type(enum dtype dtype)
 {
-	switch (dtype) {
-	case DT_INT8:
-		return ncclInt8;
-	case DT_UINT8:
-		return ncclUint8;
-	case DT_INT32:
-		return ncclInt32;
-	case DT_UINT32:
-		return ncclUint32;
-	case DT_INT64:
-		return ncclInt64;
-	case DT_UINT64:
-		return ncclUint64;
-	case DT_HALF:
-		return ncclFloat16;
-	case DT_FLOAT:
-		return ncclFloat32;
-	case DT_DOUBLE:
-		return ncclFloat64;
-	case DT_BFLOAT16:
-		return ncclBfloat16;
-	case DT_F8E4M3:
-		return (ncclDataType_t)NCCL_FLOAT8_E4M3;
-	case DT_F8E5M2:
-		return (ncclDataType_t)NCCL_FLOAT8_E5M2;
-	case DT_COUNT:
-		break;
-	}
-	return ncclNumTypes;
+	static const ncclDataType_t types[DT_COUNT] = {
+		[DT_INT8] = ncclInt8,
+		[DT_UINT8] = ncclUint8,
+		[DT_INT32] = ncclInt32,
+		[DT_UINT32] = ncclUint32,
+		[DT_INT64] = ncclInt64,
+		[DT_UINT64] = ncclUint64,
+		[DT_HALF] = ncclFloat16,
+		[DT_FLOAT] = ncclFloat32,
+		[DT_DOUBLE] = ncclFloat64,
+		[DT_BFLOAT16] = ncclBfloat16,
+		[DT_F8E4M3] = (ncclDataType_t)NCCL_FLOAT8_E4M3,
+		[DT_F8E5M2] = (ncclDataType_t)NCCL_FLOAT8_E5M2,
+	};
+
+	return types[dtype];
 }
 
 /* 1 and 2 in the bits of each type, little endian: mulsum's factor on even and odd ranks. */
@@ -102,33 +89,21 @@ void nccl_calls_release(struct nccl_comm *comm)
 	}
 }
 
+/* Any for a call that reduces nothing. */
 static int nccl_op(struct nccl *nccl, const struct call *call, ncclRedOp_t *op)
 {
-	*op = ncclSum;
-	switch (call->op) {
-	case OP_NONE:
-		return 0;
-	case OP_SUM:
-		return 0;
-	case OP_PROD:
-		*op = ncclProd;
-		return 0;
-	case OP_MAX:
-		*op = ncclMax;
-		return 0;
-	case OP_MIN:
-		*op = ncclMin;
-		return 0;
-	case OP_AVG:
-		*op = ncclAvg;
-		return 0;
-	case OP_MULSUM:
+	static const ncclRedOp_t ops[OP_MULSUM] = {
+		[OP_SUM] = ncclSum, [OP_PROD] = ncclProd, [OP_MAX] = ncclMax,
+		[OP_MIN] = ncclMin, [OP_AVG] = ncclAvg,
+	};
+
+	if (call->op == OP_MULSUM)
 		return mulsum_op(nccl, call, op);
-	case OP_COUNT:
-		break;
-	}
-	return error_set(nccl->be.err, OUTCOME_INTERNAL, -EINVAL,
-			 "the nccl backend has no operator %d", call->op);
+	if (call->op < OP_NONE || call->op > OP_MULSUM)
+		return error_set(nccl->be.err, OUTCOME_INTERNAL, -EINVAL,
+				 "the nccl backend has no operator %d", call->op);
+	*op = call->op == OP_NONE ? ncclSum : ops[call->op];
+	return 0;
 }
 
 static char *at(const void *base, size_t elements, enum dtype dtype)
@@ -136,104 +111,49 @@ static char *at(const void *base, size_t elements, enum dtype dtype)
 	return (char *)base + elements * dtype_size(dtype);
 }
 
-/* The send/recv forms of what libraries before 2.28 lack. */
+/* What goes to one peer and comes from it, in elements. */
+struct swap {
+	size_t send_at, send_count, recv_at, recv_count;
+};
 
-static ncclResult_t alltoall_pairs(struct nccl *nccl, const struct call *call)
+static struct swap swap_with(const struct call *call, int rank, int peer)
 {
-	ncclDataType_t type = nccl_type(call->dtype);
-	ncclResult_t rc = ncclGroupStart(), end;
-
-	for (int peer = 0; rc == ncclSuccess && peer < of(nccl, call)->size; peer++) {
-		size_t first = call->count * (size_t)peer;
-
-		rc = ncclSend(at(call->send, first, call->dtype), call->count, type, peer,
-			      of(nccl, call)->comm, nccl->stream);
-		if (rc == ncclSuccess)
-			rc = ncclRecv(at(call->recv, first, call->dtype), call->count, type, peer,
-				      of(nccl, call)->comm, nccl->stream);
-	}
-	end = ncclGroupEnd();
-	return rc == ncclSuccess ? end : rc;
-}
-
-static ncclResult_t gather_pairs(struct nccl *nccl, const struct call *call)
-{
-	int sources = of(nccl, call)->rank == call->peer ? of(nccl, call)->size : 0;
-	ncclDataType_t type = nccl_type(call->dtype);
-	ncclResult_t rc = ncclGroupStart(), end;
-
-	if (rc == ncclSuccess)
-		rc = ncclSend(call->send, call->count, type, call->peer, of(nccl, call)->comm,
-			      nccl->stream);
-	for (int peer = 0; rc == ncclSuccess && peer < sources; peer++)
-		rc = ncclRecv(at(call->recv, call->count * (size_t)peer, call->dtype), call->count,
-			      type, peer, of(nccl, call)->comm, nccl->stream);
-	end = ncclGroupEnd();
-	return rc == ncclSuccess ? end : rc;
-}
-
-static ncclResult_t scatter_pairs(struct nccl *nccl, const struct call *call)
-{
-	int targets = of(nccl, call)->rank == call->peer ? of(nccl, call)->size : 0;
-	ncclDataType_t type = nccl_type(call->dtype);
-	ncclResult_t rc = ncclGroupStart(), end;
-
-	for (int peer = 0; rc == ncclSuccess && peer < targets; peer++)
-		rc = ncclSend(at(call->send, call->count * (size_t)peer, call->dtype), call->count,
-			      type, peer, of(nccl, call)->comm, nccl->stream);
-	if (rc == ncclSuccess)
-		rc = ncclRecv(call->recv, call->count, type, call->peer, of(nccl, call)->comm,
-			      nccl->stream);
-	end = ncclGroupEnd();
-	return rc == ncclSuccess ? end : rc;
-}
-
-static ncclResult_t alltoallv_pairs(struct nccl *nccl, const struct call *call)
-{
-	ncclDataType_t type = nccl_type(call->dtype);
-	ncclResult_t rc = ncclGroupStart(), end;
-
-	for (int peer = 0; rc == ncclSuccess && peer < of(nccl, call)->size; peer++) {
-		if (call->send_counts[peer])
-			rc = ncclSend(at(call->send, call->send_at[peer], call->dtype),
-				      call->send_counts[peer], type, peer, of(nccl, call)->comm,
-				      nccl->stream);
-		if (rc == ncclSuccess && call->recv_counts[peer])
-			rc = ncclRecv(at(call->recv, call->recv_at[peer], call->dtype),
-				      call->recv_counts[peer], type, peer, of(nccl, call)->comm,
-				      nccl->stream);
-	}
-	end = ncclGroupEnd();
-	return rc == ncclSuccess ? end : rc;
-}
-
-/* Calls whose library function may be missing. */
-static ncclResult_t issue_exchange(struct nccl *nccl, const struct call *call)
-{
-	const struct nccl_symbols *symbols = &nccl->symbols;
-	ncclDataType_t type = nccl_type(call->dtype);
+	size_t first = call->count * (size_t)peer, none = 0;
+	size_t rooted = peer == call->peer ? call->count : 0;
+	size_t all = rank == call->peer ? call->count : 0;
 
 	switch (call->kind) {
-	case CALL_ALLTOALL:
-		return symbols->alltoall
-			       ? symbols->alltoall(call->send, call->recv, call->count, type,
-						   of(nccl, call)->comm, nccl->stream)
-			       : alltoall_pairs(nccl, call);
 	case CALL_GATHER:
-		return symbols->gather
-			       ? symbols->gather(call->send, call->recv, call->count, type,
-						 call->peer, of(nccl, call)->comm, nccl->stream)
-			       : gather_pairs(nccl, call);
+		return (struct swap){ none, rooted, first, all };
 	case CALL_SCATTER:
-		return symbols->scatter
-			       ? symbols->scatter(call->send, call->recv, call->count, type,
-						  call->peer, of(nccl, call)->comm, nccl->stream)
-			       : scatter_pairs(nccl, call);
+		return (struct swap){ first, all, none, rooted };
 	case CALL_ALLTOALLV:
-		return alltoallv_pairs(nccl, call);
+		return (struct swap){ call->send_at[peer], call->send_counts[peer],
+				      call->recv_at[peer], call->recv_counts[peer] };
 	default:
-		return ncclInvalidArgument;
+		return (struct swap){ first, call->count, first, call->count };
 	}
+}
+
+/* The form of sends and receives, of alltoallv and of what libraries before 2.28 lack. */
+static ncclResult_t issue_pairs(struct nccl *nccl, const struct call *call)
+{
+	ncclDataType_t type = nccl_type(call->dtype);
+	ncclComm_t comm = of(nccl, call)->comm;
+	ncclResult_t rc = ncclGroupStart(), end;
+
+	for (int peer = 0; rc == ncclSuccess && peer < of(nccl, call)->size; peer++) {
+		struct swap swap = swap_with(call, of(nccl, call)->rank, peer);
+
+		if (swap.send_count)
+			rc = ncclSend(at(call->send, swap.send_at, call->dtype), swap.send_count,
+				      type, peer, comm, nccl->stream);
+		if (rc == ncclSuccess && swap.recv_count)
+			rc = ncclRecv(at(call->recv, swap.recv_at, call->dtype), swap.recv_count,
+				      type, peer, comm, nccl->stream);
+	}
+	end = ncclGroupEnd();
+	return rc == ncclSuccess ? end : rc;
 }
 
 static ncclResult_t issue_one(struct nccl *nccl, const struct call *call, ncclRedOp_t op)
@@ -241,6 +161,7 @@ static ncclResult_t issue_one(struct nccl *nccl, const struct call *call, ncclRe
 	ncclDataType_t type = nccl_type(call->dtype);
 	cudaStream_t stream = nccl->stream;
 	ncclComm_t comm = of(nccl, call)->comm;
+	const struct nccl_symbols *s = &nccl->symbols;
 
 	switch (call->kind) {
 	case CALL_ALL_REDUCE:
@@ -260,8 +181,22 @@ static ncclResult_t issue_one(struct nccl *nccl, const struct call *call, ncclRe
 		return ncclSend(call->send, call->count, type, call->peer, comm, stream);
 	case CALL_RECV:
 		return ncclRecv(call->recv, call->count, type, call->peer, comm, stream);
+	case CALL_ALLTOALL:
+		return s->alltoall ? s->alltoall(call->send, call->recv, call->count, type, comm,
+						 stream)
+				   : issue_pairs(nccl, call);
+	case CALL_GATHER:
+		return s->gather ? s->gather(call->send, call->recv, call->count, type, call->peer,
+					     comm, stream)
+				 : issue_pairs(nccl, call);
+	case CALL_SCATTER:
+		return s->scatter ? s->scatter(call->send, call->recv, call->count, type,
+					       call->peer, comm, stream)
+				  : issue_pairs(nccl, call);
+	case CALL_ALLTOALLV:
+		return issue_pairs(nccl, call);
 	default:
-		return issue_exchange(nccl, call);
+		return ncclInvalidArgument;
 	}
 }
 
@@ -271,23 +206,10 @@ static bool clocked(const struct nccl *nccl)
 	return nccl->clock && !nccl->capturing;
 }
 
-static int span_begin(struct nccl *nccl)
+/* One step of the clock, if this call has one: device_clock_begin, _launch, _end. */
+static int clock_step(struct nccl *nccl, cudaError_t (*step)(struct device_clock *))
 {
-	cudaError_t rc = clocked(nccl) ? device_clock_begin(nccl->clock) : cudaSuccess;
-
-	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "recording an event", rc);
-}
-
-static int span_launch(struct nccl *nccl)
-{
-	cudaError_t rc = clocked(nccl) ? device_clock_launch(nccl->clock) : cudaSuccess;
-
-	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "recording an event", rc);
-}
-
-static int span_end(struct nccl *nccl)
-{
-	cudaError_t rc = clocked(nccl) ? device_clock_end(nccl->clock) : cudaSuccess;
+	cudaError_t rc = clocked(nccl) ? step(nccl->clock) : cudaSuccess;
 
 	return rc == cudaSuccess ? 0 : nccl_cuda_fail(nccl, "recording an event", rc);
 }
@@ -309,15 +231,15 @@ int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket)
 	struct nccl *nccl = to_nccl(be);
 	bool alone = nccl->depth == 0;
 	ncclResult_t result;
-	ncclRedOp_t op;
+	ncclRedOp_t op = ncclSum;
 	int rc = call_check(nccl, call);
 
 	if (!rc)
 		rc = nccl_op(nccl, call, &op);
 	if (!rc && alone)
-		rc = span_begin(nccl);
+		rc = clock_step(nccl, device_clock_begin);
 	if (!rc && alone)
-		rc = span_launch(nccl);
+		rc = clock_step(nccl, device_clock_launch);
 	if (rc)
 		return rc;
 	if (clocked(nccl))
@@ -325,14 +247,14 @@ int nccl_issue(struct backend *be, const struct call *call, uint64_t ticket)
 	result = issue_one(nccl, call, op);
 	if (result != ncclSuccess)
 		return nccl_fail(nccl, call_kind_name(call->kind), result);
-	return alone ? span_end(nccl) : 0;
+	return alone ? clock_step(nccl, device_clock_end) : 0;
 }
 
 int nccl_group_begin(struct backend *be)
 {
 	struct nccl *nccl = to_nccl(be);
 	ncclResult_t result;
-	int rc = nccl->depth == 0 ? span_begin(nccl) : 0;
+	int rc = nccl->depth == 0 ? clock_step(nccl, device_clock_begin) : 0;
 
 	if (rc)
 		return rc;
@@ -353,11 +275,11 @@ int nccl_group_end(struct backend *be)
 		return error_set(be->err, OUTCOME_INTERNAL, -EINVAL,
 				 "a group ended that never began");
 	nccl->depth--;
-	rc = nccl->depth == 0 ? span_launch(nccl) : 0;
+	rc = nccl->depth == 0 ? clock_step(nccl, device_clock_launch) : 0;
 	if (rc)
 		return rc;
 	result = ncclGroupEnd();
 	if (result != ncclSuccess)
 		return nccl_fail(nccl, "ncclGroupEnd", result);
-	return nccl->depth == 0 ? span_end(nccl) : 0;
+	return nccl->depth == 0 ? clock_step(nccl, device_clock_end) : 0;
 }

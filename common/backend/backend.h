@@ -201,7 +201,3 @@ extern const struct backend_ops *const backend_table[];
 /* The named backend, or for "auto" the first with a device whose calls move data. NULL when this build has none of
  * that name. */
 const struct backend_ops *backend_find(const char *name);
-
-/* Returns NULL when the table is complete and as its flags say, else the name of the first hook or
- * field that is wrong, "graph.end" in one of the small tables. Run by the tests. */
-const char *backend_check(const struct backend_ops *ops);

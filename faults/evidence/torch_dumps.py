@@ -33,7 +33,7 @@ DTYPE = {name: i for i, names in enumerate(DTYPES) for name in names.split()}
 # an all-to-all may differ by right, and its parts are not recorded.
 NAMES = (
     ("AllReduce", "input", "all_reduce all_reduce_barrier all_reduce_coalesced allreduce allreduce_coalesced barrier"),
-    ("AllGather", "input", "all_gather _all_gather_base all_gather_into_tensor_coalesced allgather"),
+    ("AllGather", "input", "all_gather _all_gather_base all_gather_into_tensor_coalesced allgather allgather_coalesced"),
     ("ReduceScatter", "output", "reduce_scatter _reduce_scatter_base reduce_scatter_tensor_coalesced"),
     ("Broadcast", "input", "broadcast _broadcast_oop"), ("Reduce", "input", "reduce _reduce_oop"),
     ("AlltoAllv", None, "all_to_all alltoall all_to_all_single alltoall_base all_to_allv"),
@@ -143,7 +143,7 @@ class Call:
         self.kind, tensors = CALLS.get(self.name, (None, None))
         self.count = self.counted(entry, tensors)
         dtypes = texts(entry.get("input_dtypes")) + texts(entry.get("output_dtypes"))
-        self.dtype = DTYPE.get(dtypes[0] if dtypes else "")
+        self.dtype = DTYPE.get(dtypes[0]) if dtypes else 0  # a barrier may have no tensor
         self.dtypes = " ".join(dtypes)[:30]
         self.frames = entry.get("frames")
         self.alone = True

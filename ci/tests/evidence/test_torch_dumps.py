@@ -235,7 +235,8 @@ class Dumps(unittest.TestCase):
         self.assertEqual((code, verdict, sorted(os.listdir(self.dir))[0]), (10, None, "nccl_trace_rank_0"))
         self.assertEqual(len(os.listdir(self.dir)), 4)
         self.check(("hang", "missing-call", "3"), "torch")
-        self.assertIn("train.py:7", open(os.path.join(self.dir, "postmortem.md")).read())
+        with open(os.path.join(self.dir, "postmortem.md")) as file:
+            self.assertIn("train.py:7", file.read())
         for rank in range(4):
             os.remove(os.path.join(self.dir, "nccl_trace_rank_%d" % rank))
         done = subprocess.run([os.path.join(BUILD, "hang_diagnose"), "-n", self.dir], stdout=subprocess.PIPE)

@@ -256,7 +256,7 @@ double model_tree_correction(int proto, double bytes);
 /* Bytes that NCCL's choice and its estimate go by, busbw / algbw, names. Parsers return -1 when
  * unknown. */
 double model_bus_factor(enum model_coll coll, int nranks);
-const char *model_coll_name(enum model_coll coll);
+const char *model_coll_name(int coll);
 int model_coll_parse(const char *name);
 const char *model_algo_name(int algo);
 int model_algo_parse(const char *name);

@@ -41,7 +41,7 @@ static int find(const char *const *names, int n, const char *name)
 	return -1;
 }
 
-const char *model_coll_name(enum model_coll coll)
+const char *model_coll_name(int coll)
 {
 	return colls[coll];
 }

@@ -182,57 +182,43 @@ static int ring_steps(enum model_coll coll, int n)
 
 const char *model_refusal(const struct model *model, enum model_coll coll, int algo, int proto)
 {
-	const char *no_nvls = model->nvls ? NULL
-			      : model->sys->nvls && model->ppn > 1
-				      ? "NVLS is switched off"
-				      : "NVLS needs an NVSwitch that reduces (sm 90)";
-	bool sharp = model->sys->sharp && model->nnodes > 1, reduces = coll == MODEL_ALL_REDUCE;
+	bool sums = coll == MODEL_ALL_REDUCE, several = model->nnodes > 1;
+	bool sharp = model->sys->sharp && several, sends = algo == MODEL_P2P;
+	bool collnet = algo == MODEL_COLLNET_DIRECT || algo == MODEL_COLLNET_CHAIN;
+	bool trees = algo == MODEL_NVLS_TREE, nvls = algo == MODEL_NVLS, pat = algo == MODEL_PAT;
+	bool wired = model->sys->gpu[0].model->sm >= 70 &&
+		     (model->ppn == 1 || model->hop == MODEL_HOP_NVLINK);
+	const struct {
+		bool lacking;
+		const char *why;
+	} rules[] = {
+		{ model->nranks < 2, "there are fewer than two ranks" },
+		{ coll >= MODEL_TUNED && !sends, "it is a group of sends, P2P alone" },
+		{ coll < MODEL_TUNED && sends, "it is no group of sends" },
+		{ sends && proto == MODEL_LL128, "sends have no LL128" },
+		{ proto != MODEL_SIMPLE && (collnet || trees || nvls || pat),
+		  "it has Simple alone" },
+		{ proto == MODEL_LL128 && !wired, "LL128 needs sm 70 and NVLink" },
+		{ !sums && (algo == MODEL_TREE || collnet || trees), "it is for all_reduce" },
+		{ collnet && !sharp, "CollNet needs several nodes and --sharp" },
+		{ algo == MODEL_COLLNET_DIRECT && !model->nvswitch, "it needs an NVSwitch" },
+		{ nvls && coll <= MODEL_REDUCE,
+		  "it is for all_reduce, all_gather, reduce_scatter" },
+		{ (nvls || trees) && !model->nvls && model->sys->nvls && model->ppn > 1,
+		  "NVLS is switched off" },
+		{ (nvls || trees) && !model->nvls, "it needs an NVSwitch that reduces (sm 90)" },
+		{ nvls && several && !(sharp && sums), "several nodes: all_reduce with --sharp" },
+		{ trees && !several, "it needs several nodes" },
+		{ pat && coll != MODEL_ALL_GATHER && coll != MODEL_REDUCE_SCATTER,
+		  "it is for all_gather and reduce_scatter" },
+		{ pat && (model->ppn > 1 || !several),
+		  "it needs several nodes of one GPU (--gpus 1)" },
+	};
 
-	if (model->nranks < 2)
-		return "there are fewer than two ranks";
-	if (coll >= MODEL_TUNED && algo != MODEL_P2P)
-		return "it is a group of sends, P2P alone";
-	if (coll < MODEL_TUNED && algo == MODEL_P2P)
-		return "it is no group of sends";
-	if (proto == MODEL_LL128 && algo == MODEL_P2P)
-		return "sends have no LL128";
-	if (proto != MODEL_SIMPLE && algo != MODEL_RING && algo != MODEL_TREE && algo != MODEL_P2P)
-		return "it has Simple alone";
-	if (proto == MODEL_LL128 && algo != MODEL_P2P &&
-	    (model->sys->gpu[0].model->sm < 70 ||
-	     (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK)))
-		return "LL128 needs sm 70 and NVLink";
-	switch (algo) {
-	case MODEL_TREE:
-		return reduces ? NULL : "Tree is for all_reduce";
-	case MODEL_COLLNET_DIRECT:
-	case MODEL_COLLNET_CHAIN:
-		return !reduces ? "CollNet is for all_reduce"
-		       : !sharp ? "CollNet needs several nodes and --sharp"
-		       : algo == MODEL_COLLNET_DIRECT && !model->nvswitch
-			       ? "CollNetDirect needs an NVSwitch"
-			       : NULL;
-	case MODEL_NVLS:
-		return coll <= MODEL_REDUCE
-			       ? "NVLS is for all_reduce, all_gather and reduce_scatter"
-		       : no_nvls != NULL ? no_nvls
-		       : model->nnodes > 1 && !(sharp && reduces)
-			       ? "NVLS over several nodes is all_reduce with --sharp"
-			       : NULL;
-	case MODEL_NVLS_TREE:
-		return !reduces		    ? "NVLSTree is for all_reduce"
-		       : no_nvls != NULL    ? no_nvls
-		       : model->nnodes == 1 ? "NVLSTree needs several nodes"
-					    : NULL;
-	case MODEL_PAT:
-		return coll != MODEL_ALL_GATHER && coll != MODEL_REDUCE_SCATTER
-			       ? "PAT is for all_gather and reduce_scatter"
-		       : model->ppn > 1 || model->nnodes == 1
-			       ? "PAT needs several nodes of one GPU (--gpus 1)"
-			       : NULL;
-	default:
-		return NULL;
-	}
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].lacking)
+			return rules[i].why;
+	return NULL;
 }
 
 /* So much per channel, so many channels, NCCL's fraction of that, and the way from bus to algorithm

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* A flow is split over channels, a part at least an eighth of a step of its protocol (LL: 64
- * KiB) and at most 32 steps; up to so many bytes for each channel that a peer may have it goes
- * by LL (enqueue.cc, one node). */
-enum { LL_STEP = 64 << 10, P2P_PART_MOST = STEP * 32, P2P_LL_CHANNEL = 16 << 10 };
+ * KiB) and at most 32 steps, between nodes half a step and one; up to so many bytes for each
+ * channel that a peer may have it goes by LL (enqueue.cc, one node). */
+enum { LL_STEP = 64 << 10, P2P_LL_CHANNEL = 16 << 10 };
 
 static const double NET_CHANNEL_GBS = 14;
 
@@ -42,12 +42,13 @@ static int peer_channels(const struct model *model)
 static double flow_channels(const struct model *model, double bytes, int proto)
 {
 	int most = peer_channels(model), n = most;
-	double part_min = (proto == MODEL_LL ? LL_STEP : STEP) / 8;
+	bool far = model->nnodes > 1;
+	double step = proto == MODEL_LL ? LL_STEP : STEP;
 
-	while (n > 1 && (double)n * model->nranks > P2P_CHANNELS && model->nnodes == 1)
+	while (n > 1 && (double)n * model->nranks > P2P_CHANNELS)
 		n /= 2;
-	n = (int)fmax(1, fmin(n, ceil(bytes / part_min)));
-	while (bytes / n > P2P_PART_MOST && n <= most / 2)
+	n = (int)fmax(1, fmin(n, ceil(bytes / (step / (far ? 2 : 8)))));
+	while (bytes / n > step * (far ? 1 : 32) && n <= most / 2)
 		n *= 2;
 	return n;
 }

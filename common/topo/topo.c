@@ -284,13 +284,14 @@ static int reshape_fabric(struct topo_system *sys, const struct topo_change *cha
 	if (change->leaf_nodes > 0)
 		sys->leaf_nodes = change->leaf_nodes;
 	if (change->radix > 0) {
-		sys->leaf_nodes = (int)(sys->fabric == TOPO_RAIL ? down : down / sys->nnics);
-		if (sys->leaf_nodes < 1 || sys->nnodes > sys->leaf_nodes * change->radix)
+		sys->leaf_nodes =
+			(int)(sys->fabric == TOPO_RAIL ? down : down / fmax(1, sys->nnics));
+		if ((double)sys->leaf_nodes * change->radix < sys->nnodes)
 			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "two levels of switches with %d ports hold %d nodes of "
+					 "two levels of switches with %d ports hold %.0f nodes of "
 					 "%d NICs, not %d",
-					 change->radix, sys->leaf_nodes * change->radix, sys->nnics,
-					 sys->nnodes);
+					 change->radix, (double)sys->leaf_nodes * change->radix,
+					 sys->nnics, sys->nnodes);
 	}
 	if (sys->layout.failed_nic > 0 && sys->nnics < 2)
 		return error_set(err, OUTCOME_USAGE, -EINVAL,

@@ -109,11 +109,6 @@ static double size_of(struct argp_state *state, const char *text)
 	return (double)bytes;
 }
 
-static const char *coll_name(int coll)
-{
-	return model_coll_name((enum model_coll)coll);
-}
-
 static void unknown(struct argp_state *state, const char *what, const char *word,
 		    const char *(*name)(int), int n)
 {
@@ -137,7 +132,7 @@ static void parse_colls(struct argp_state *state, struct predict_job *job, char 
 		if (strcmp(name, "all") == 0)
 			job->colls = (1u << MODEL_COLLS) - 1;
 		else if (coll < 0)
-			unknown(state, "collective", name, coll_name, MODEL_COLLS);
+			unknown(state, "collective", name, model_coll_name, MODEL_COLLS);
 		else
 			job->colls |= 1u << coll;
 	}

@@ -59,6 +59,10 @@ mkfifo "$work/fifo.json"
 sed 's/"gpus": 8/"gpus": 4294967304/' common/topo/specs/dgx-h100.json >"$work/wraps.json"
 sed 's/"dgx-h100"/"dgx\\nh100"/' common/topo/specs/dgx-h100.json >"$work/lines.json"
 refused 'fifo.json: is not a regular file' --topo "$work/fifo.json"
+mkfifo "$work/fifo.xml"
+truncate -s 17M "$work/large.json"
+refused 'fifo.xml: is not a regular file' --topo "$work/fifo.xml"
+refused 'large.json: is larger than 16 MiB' --topo "$work/large.json"
 refused 'fifo.json: is not a regular file' --fitted "$work/fifo.json"
 refused 'fifo.json: is not a regular file' --vendor="$work/fifo.json"
 refused 'wraps.json: gpus must be 1 to 128 for H100, not 4.29497e+09' --topo "$work/wraps.json"
@@ -77,11 +81,11 @@ refused 'with 1 node the last is node 0' --slow-node 1
 refused 'a node of tcp-10g has no second NIC' --topo tcp-10g -N 4 --failed-nic 1
 refused 'there are fewer than two ranks' --topo tcp-10g
 refused 'NVLS is switched off' --algo NVLS --no-nvls --csv
-refused 'NVLS needs an NVSwitch that reduces' --topo dgx-a100 --algo NVLS
-refused 'NVLSTree needs several nodes' --algo NVLSTree --count
-refused 'Tree is for all_reduce' -c broadcast --algo Tree
+refused 'NVLS Simple for all_reduce on 1 node of dgx-a100: it needs an NVSwitch that reduces' --topo dgx-a100 --algo NVLS
+refused 'it needs several nodes' --algo NVLSTree --count
+refused 'it is for all_reduce' -c broadcast --algo Tree
 refused 'CollNet needs several nodes and --sharp' --algo CollNetChain -N 2
-refused 'PAT needs several nodes of one GPU' --algo PAT -c all_gather
+refused 'it needs several nodes of one GPU' --algo PAT -c all_gather
 refused 'it is a group of sends, P2P alone' --algo Ring -c alltoall
 refused 'sends have no LL128' --proto LL128 -c alltoall
 

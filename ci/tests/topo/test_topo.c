@@ -2,7 +2,6 @@
 #include "topo/topo.h"
 
 #include <jansson.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "rig/unit.h"
@@ -165,51 +164,6 @@ static void test_bad_specs(void)
 	remove(path);
 }
 
-/* What is no regular file, or too large a one, is not read: whoever reads it, in its words. */
-static void test_bad_files(void)
-{
-	static const struct {
-		const char *end;  /* of the name */
-		const char *text; /* NULL: a FIFO */
-		off_t size;
-		const char *says;
-	} files[] = {
-		{ ".json", NULL, 0, "is not a regular file" },
-		{ ".xml", NULL, 0, "is not a regular file" },
-		{ ".json", "{", TOPO_MAX_FILE + 1, "is larger than 16 MiB" },
-		{ ".xml", "<", TOPO_MAX_FILE + 1, "is larger than 16 MiB" },
-		{ ".json", "{", 0, "end of file" },
-		{ ".json", "[]", 0, "Expected object" },
-	};
-	char path[UNIT_TEMP + 8];
-	int fd = unit_file(path);
-
-	close(fd);
-	remove(path);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		struct error err = { .outcome = OUTCOME_OK };
-		char *end = path + strlen(path);
-		FILE *out;
-
-		snprintf(end, 8, "%s", files[i].end);
-		if (files[i].text == NULL) {
-			CU_ASSERT_EQUAL_FATAL(mkfifo(path, 0600), 0);
-		} else {
-			out = fopen(path, "w");
-			fputs(files[i].text, out);
-			fclose(out);
-			CU_ASSERT_EQUAL(truncate(path, files[i].size
-							       ? files[i].size
-							       : (off_t)strlen(files[i].text)),
-					0);
-		}
-		UNIT_ALL(topo_load(&sys, path, &err) < 0, err.outcome == OUTCOME_USAGE,
-			 strstr(err.text, path) != NULL, strstr(err.text, files[i].says) != NULL);
-		remove(path);
-		*end = '\0';
-	}
-}
-
 static void test_reshape(void)
 {
 	struct error err = { .outcome = OUTCOME_OK };
@@ -242,5 +196,4 @@ static void test_rates(void)
 
 UNIT_MAIN("topo", { "each spec", test_each_spec }, { "pairs", test_pairs }, { "mesh", test_mesh },
 	  { "unknown names", test_unknown_names }, { "bad specs", test_bad_specs },
-	  { "bad files", test_bad_files }, { "reshape", test_reshape },
-	  { "PCIe and CPU rates", test_rates })
+	  { "reshape", test_reshape }, { "PCIe and CPU rates", test_rates })

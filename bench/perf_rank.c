@@ -166,7 +166,9 @@ static int allocate(struct rank *r)
 				 o->max_bytes, r->job.group_size, o->align);
 	watch_work(&r->watch, "allocating buffers", OPEN_SECONDS);
 	rc = buffers_init(&r->bench.buffers, r->bench.backend, largest,
-			  o->nfaults ? schedule_pool(&r->schedule, largest) : BUFFERS_POOL,
+			  o->nfaults	       ? schedule_pool(&r->schedule, largest)
+			  : o->like_nccl_tests ? largest
+					       : BUFFERS_POOL,
 			  o->nfaults ? SIZE_MAX : timing_most_calls(o));
 	watch_leave(&r->watch);
 	if (rc == -ENOMEM) {

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """figures.py: the arithmetic of the comparisons: from OUTDIR/raw to tables and verdicts."""
-import bisect
 import csv
-import json
 import math
 import random
 import re
+import subprocess
 import sys
+import time
 from pathlib import Path
 from statistics import median
 
@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tables import table, write_csv  # noqa: E402
 
 SMALL = 64 << 10  # "8 B to 64 KiB"
+LIKE = 128 << 10  # where --like-nccl-tests reproduces its figures
 LARGE = 64 << 20  # "64 MiB and above"
 MIB = 1 << 20
 
@@ -118,47 +119,6 @@ def spread(values):
     return 100 * (ordered[(3 * n - 1) // 4] - ordered[n // 4]) / median(ordered)
 
 
-def binomial_tail(n, k):
-    """P(B <= k), B binomial (n, 1/2), k < n / 2: terms fall from k downwards."""
-    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    term = math.exp(ways - n * math.log(2))
-    total = 0.0
-    while k >= 0 and term > total * 1e-12:
-        total += term
-        term *= k / (n - k + 1)
-        k -= 1
-    return total
-
-
-def interval_ranks(n):
-    """rank[n]: of n samples x(rank) .. x(n + 1 - rank) covers the median with 95 %, as in
-    common/base/stats.c."""
-    rank = [0] * 6 + [1]
-    for i in range(7, n + 1):
-        following = rank[-1] + 1
-        rank.append(following if 2 * following < i and binomial_tail(i, following - 1) <= 0.025
-                    else rank[-1])
-    return rank
-
-
-def samples_needed(samples, rank):
-    """Fewest first samples whose median's interval is within 1 %; infinity when all are too few."""
-    ordered = []
-    for n, sample in enumerate(samples, 1):
-        bisect.insort(ordered, sample)
-        if n < 6:
-            continue
-        half = (ordered[n - rank[n]] - ordered[rank[n] - 1]) / 2
-        if half <= 0.01 * median_of(ordered):
-            return n
-    return math.inf
-
-
-def median_of(ordered):
-    n = len(ordered)
-    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-
-
 # ---- nccl_tests ----
 
 def libraries(out):
@@ -210,7 +170,7 @@ def versus_points(theirs, ours):
     return points
 
 
-def versus(out):
+def versus(out, like="0"):
     theirs = gather(out, r"(\w+)-(\d+)-nccl-tests", lambda n: nccl_table(out / "raw" / f"{n}.txt"))
     ours = gather(out, r"(\w+)-(\d+)-hangar", lambda n: hangar_times(out / "raw" / f"{n}.csv"))
     points = versus_points(theirs, ours)
@@ -222,11 +182,12 @@ def versus(out):
             lines.append([collective, p["size"], p["placement"], number(median(p["theirs"])),
                           number(median(p["ours"])), f"{p['ratio']:.3f}",
                           *map(number, times[0] + times[1])])
-        summary += [
-            versus_range(collective, ">= 64 MiB",
-                         [p for p in found if p["size"] >= LARGE], 99, 101),
-            versus_range(collective, "8 B..64 KiB",
-                         [p for p in found if p["size"] <= SMALL], None, 100)]
+        least = LARGE if like == "0" else LIKE
+        summary.append(versus_range(collective, f">= {human(least)}",
+                                    [p for p in found if p["size"] >= least], 99, 101))
+        if like == "0":
+            summary.append(versus_range(collective, "8 B..64 KiB",
+                                        [p for p in found if p["size"] <= SMALL], None, 100))
     each = [f"{side}_us_{r}" for side in ("nccl_tests", "hangar") for r in range(1, rounds + 1)]
     write_csv(out / "versus.csv", ["collective", "size_bytes", "placement", "nccl_tests_us",
                                    "hangar_us", "ratio_percent", *each], lines)
@@ -234,7 +195,7 @@ def versus(out):
             "verdict"]
     text = "\n".join([
         f"hangar's time in percent of nccl-tests', medians of {rounds} rounds; targets at every",
-        "point: 99..101 % from 64 MiB, at most 100 % up to 64 KiB. noise: nccl-tests' slowest",
+        "point: 99..101 % from 64 MiB (LIKE=1: 128 KiB), at most 100 % up to 64 KiB. noise: nccl-tests' slowest",
         "round over its fastest. faster: differs by more than 1 %, but only by being faster",
         libraries(out), "", table(head, summary)])
     return conclude(out, text, [line[-1] for line in summary])
@@ -242,57 +203,40 @@ def versus(out):
 
 # ---- wall_time ----
 
-def need(path, out):
-    try:
-        report = json.loads(path.read_text(errors="replace"))
-    except (OSError, ValueError) as problem:
-        sys.exit(f"wall_time: the pilot's JSON can't be read: {problem}")
-    results = [r for r in report["results"] if r["size"] > 0]
-    iters = max(len(r["out_of_place_per_iter"]["times_us"]) for r in results)
-    rank, dice, lines, kept = interval_ranks(iters), random.Random(1), [], []
-    for result in results:
-        for placement in "out_of_place", "in_place":
-            times = result[f"{placement}_per_iter"]["times_us"]
-            kept.append({"size": result["size"], "placement": placement, "times_us": times})
-            shuffled = [samples_needed(dice.sample(times, len(times)), rank) for _ in range(21)]
-            lines.append([human(result["size"]), placement, f"{median(times):.2f}",
-                          samples_needed(times, rank), median(shuffled)])
-    (out / "raw" / "pilot.json").write_text(json.dumps({"args": report["args"], "results": kept}))
-    most = max(line[4] for line in lines)
-    bound = "smallest" if most <= iters else "lower-bound"
-    lines = [line[:3] + [n if n <= iters else f"> {iters}" for n in line[3:]] for line in lines]
-    head = ["size", "placement", "median_us", "first samples", "random order"]
-    text = (f"iterations until the 95 % interval of the median is within 1 %, of {iters}: in\n"
-            "the order they ran in, and the median over 21 random orders. Last line: the largest\n"
-            f"of the latter, the -n that is used\n\n{table(head, lines)}\n\n"
-            f"{min(most, iters)} {bound}")
-    (out / "need.txt").write_text(text + "\n")
-    print(text)
-    return 0
+def stamp(*command):
+    """Run it, with the second before each line of its output."""
+    begin = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            print(f"{time.monotonic() - begin:.4f} {line}", end="")
+    return process.returncode
 
 
-def wall(out, iters, bound):
-    took = gather(out, r"(init|sweep)-(\d+)-(nccl-tests|hangar)", lambda n: launches(out)[n])
-    lines, after = [], {}
-    for tool in "nccl-tests", "hangar":
-        seconds = {part: [s for (p, _, t), s in took.items() if (p, t) == (part, tool)]
-                   for part in ("init", "sweep")}
-        if not all(seconds.values()):
-            return conclude(out, f"{tool}: no successful launches", ["fail"])
-        after[tool] = median(seconds["sweep"]) - median(seconds["init"])
-        lines.append([tool, *(" ".join(f"{s:.2f}" for s in seconds[p]) for p in ("init", "sweep")),
-                      f"{after[tool]:.2f}"])
+def sweep_seconds(path):
+    """From the headings, which both print when everything is allocated, to the closing line."""
+    stamps = [line.split(maxsplit=1) for line in path.read_text().splitlines()]
+    return max(float(at) for at, text in stamps if text.startswith("# Avg bus bandwidth")) - \
+        min(float(at) for at, text in stamps if re.match(r"#\s+size\s+count", text))
+
+
+def wall(out):
+    took = gather(out, r"sweep-(\d+)-(nccl-tests|hangar)",
+                  lambda n: sweep_seconds(out / "raw" / f"{n}.txt"))
+    seconds = {tool: [s for (_, t), s in sorted(took.items()) if t == tool]
+               for tool in ("nccl-tests", "hangar")}
+    if not all(seconds.values()):
+        return conclude(out, "no successful launches", ["fail"])
     points = [r for path in sorted((out / "raw").glob("sweep-*-hangar.csv")) for r in rows(path)]
-    wide = sum(float(r["ci_percent"]) > 1 for r in points)
-    share = after["hangar"] / after["nccl-tests"] if after["nccl-tests"] > 0 else math.inf
-    verdict = "pass" if share <= 0.5 else "fail"
-    known = {"smallest": "the smallest -n that gives every size a 1 % interval of the median",
-             "lower-bound": "a lower bound: some size needs more", "given": "given"}[bound]
+    wide = [r for r in points if not float(r["ci_percent"]) <= 1]
+    share = median(seconds["hangar"]) / median(seconds["nccl-tests"])
+    verdict = "pass" if share <= 1 else "fail"
     text = "\n".join([
-        f"all_reduce sweep, seconds of wall clock; nccl-tests with -n {iters}: {known}", "",
-        table(["tool", "init", "sweep", "sweep less init"], lines), "",
-        f"hangar takes {100 * share:.1f} % of nccl-tests' time after init; target 50 %: {verdict}",
-        f"of hangar's {len(points)} points {wide} ended with an interval wider than 1 %"])
+        "all_reduce sweep after init, seconds", "",
+        *(f"{tool:10} {median(s):.2f}  of " + " ".join(f"{x:.2f}" for x in s)
+          for tool, s in seconds.items()), "",
+        f"hangar takes {100 * share:.1f} % of nccl-tests' time; target 100 %: {verdict}",
+        f"of hangar's {len(points)} points {len(wide)} ended with an interval wider than 1 %",
+        *(f"{human(int(r['size_bytes']))} {r['placement']}: {r['ci_percent']} %" for r in wide)])
     return conclude(out, text, [verdict])
 
 
@@ -380,11 +324,10 @@ def recorder(out):
 
 
 def main(command, path, *rest):
-    path = Path(path)
-    if command == "need":
-        return need(path, Path(rest[0]))
+    if command == "stamp":
+        return stamp(path, *rest)
     return {"versus": versus, "wall": wall, "batches": batches, "bare": bare,
-            "recorder": recorder}[command](path, *rest)
+            "recorder": recorder}[command](Path(path), *rest)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,6 @@
  * nothing. */
 #define BUDGET_SAMPLES 3
 
-/* Smallest sample that has a 95 % interval for the median at all: 2 x 2^-5 is more than 5 %, 2 x
- * 2^-6 is not. */
-#define CI_SAMPLES 6
-
 /* Probability left out on each side of the interval. */
 #define CI_TAIL 0.025
 
@@ -52,7 +48,7 @@ static double binomial_tail(size_t n, size_t k)
 
 /* Largest 1-based rank l whose interval [x(l), x(n + 1 - l)] covers the median with 95 %: P(B <= l
  * - 1) <= 2.5 %. The normal approximation says where to look, the binomial decides. n >=
- * CI_SAMPLES. */
+ * STATS_CI_SAMPLES. */
 static size_t ci_rank(size_t n)
 {
 	double guess = floor((double)n / 2 - 0.98 * sqrt((double)n));
@@ -69,7 +65,7 @@ static void set_interval(const double *sorted, size_t n, struct stats *stats)
 {
 	size_t l = 1;
 
-	stats->ci_exact = n >= CI_SAMPLES;
+	stats->ci_exact = n >= STATS_CI_SAMPLES;
 	if (stats->ci_exact)
 		l = ci_rank(n);
 	stats->ci_low = sorted[l - 1];
@@ -160,17 +156,13 @@ static bool precise(const struct stop_rule *rule, const double *samples, size_t 
 {
 	struct stats stats;
 
-	if (n < rule->min_samples || n < CI_SAMPLES)
-		return false;
-	return stats_compute(samples, n, &stats) == 0 &&
+	return n >= STATS_CI_SAMPLES && stats_compute(samples, n, &stats) == 0 &&
 	       stats_ci_percent(&stats) <= rule->ci_percent;
 }
 
 enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n,
 			    double spent_seconds)
 {
-	if (rule->fixed > 0)
-		return n >= rule->fixed ? STOP_COUNT : STOP_NOT_YET;
 	if (precise(rule, samples, n))
 		return STOP_PRECISE;
 	if (rule->max_samples > 0 && n >= rule->max_samples)

@@ -2,6 +2,10 @@
  * communication. */
 #pragma once
 
+/* Smallest sample that has a 95 % interval for the median at all: 2 x 2^-5 is more than 5 %, 2 x
+ * 2^-6 is not. */
+#define STATS_CI_SAMPLES 6
+
 /* Unit of every field is the unit of the samples; n says how many there were. With n == 0 all
  * are NaN. */
 struct stats {
@@ -34,14 +38,12 @@ const char *stop_reason_name(enum stop_reason reason);
 
 /* When an adaptive measurement ends. */
 struct stop_rule {
-	size_t fixed;	       /* > 0: exactly this many samples (-n), the rest is ignored */
 	double ci_percent;     /* target half width, percent of the median: 1 */
-	size_t min_samples;    /* before the target counts */
 	double budget_seconds; /* spent in timed calls; counts from the third sample on */
 	size_t max_samples;    /* reached: STOP_BUDGET; 0: no such limit */
 };
 
-/* Sorts the samples when there are min_samples or more: call it per batch, not per sample, where
+/* Sorts the samples when there are STATS_CI_SAMPLES or more: call it per batch, not per sample, where
  * calls are short. An interval of fewer than 6 samples is never precise. */
 enum stop_reason stop_check(const struct stop_rule *rule, const double *samples, size_t n,
 			    double spent_seconds);

@@ -33,7 +33,7 @@ void health_judge(const struct health *health, const struct reading *delta, heal
  * fit is counted at its end. False: nothing is worth it. */
 bool health_line(const struct reading *delta, char *buf, size_t len);
 
-/* Replace `path` as a whole by Prometheus text (metrics hangar_health_*): what the rules find at `n` hosts, each number
- * that was read, in base units, and `outcome`, the exit code. 0 or a negative errno with the error set. */
+/* Replace `path` by Prometheus text (hangar_health_*): findings at `n` hosts, each number in base units,
+ * `outcome` as exit code. 0 or a negative errno with the error set. */
 int health_metrics(const char *path, const struct health *health, const struct reading *hosts,
 		   int n, int outcome, struct error *err);

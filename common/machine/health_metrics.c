@@ -1,7 +1,6 @@
 /* health_metrics.c: what health found, as Prometheus text for node_exporter's textfile collector. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/output.h"
 #include "machine/health.h"
@@ -38,8 +37,7 @@ static int by_name(const void *a, const void *b)
 	const struct reading_entry *x = ((const struct shown *)a)->entry,
 				   *y = ((const struct shown *)b)->entry;
 
-	return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
-				  : strcmp(x->name, y->name);
+	return x->kind != y->kind ? (int)x->kind - (int)y->kind : strcmp(x->name, y->name);
 }
 
 /* All numbers; those of one name stand together. */
@@ -83,8 +81,6 @@ int health_metrics(const char *path, const struct health *health, const struct r
 	FILE *f = must(open_memstream(&text, &len));
 	int rc;
 
-	prometheus_head(f, "health_update_timestamp_seconds", "when this was written");
-	fprintf(f, "hangar_health_update_timestamp_seconds %lld\n", (long long)time(NULL));
 	prometheus_head(f, "health_exit_code", "0: in order, 13: findings, 77: nothing was read");
 	fprintf(f, "hangar_health_exit_code %d\n", outcome);
 	prometheus_head(f, "health_finding", "what is amiss, by weight: note, warn or drain");

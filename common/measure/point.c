@@ -87,59 +87,46 @@ static int checked_batch(struct measured *m)
 	return rc < 0 ? rc : check_slot(m, slot);
 }
 
-/* The last batch of -n may be longer than those before it, and meets no untouched page either. */
-static int last_batch(struct measured *m)
-{
-	int rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
-
-	watch_phase(m->plan.bench->watch, PHASE_TIMED);
-	return rc < 0 ? rc : sampling_batch(&m->sampling, NULL);
-}
-
-/* Until the rule is met. The last batch is a checked one; when the rule is adaptive that is one
- * more batch, which must leave it met. */
+/* Until the rule is met. The last batch is a checked one: where the rule is adaptive the first that
+ * may meet it, and else one more, which must leave it met. As nccl-tests none is checked. The last
+ * batch of -n may be longer than those before it, and meets no untouched page either. */
 static int sample(struct measured *m)
 {
 	const struct options *o = m->plan.bench->options;
-	bool checked = false;
+	bool like = o->like_nccl_tests, check = o->check > 0 && !like, checked = false;
 	int rc = 0;
 
-	while (rc == 0 && (!m->sampling.stop || (o->check > 0 && !checked))) {
+	while (rc == 0 && (!m->sampling.stop || (check && !checked))) {
 		bool last = sampling_last_batch(&m->sampling) || m->sampling.stop;
 
+		checked = o->check_every || (check && last);
+		if (last && !checked && !like)
+			rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
 		watch_phase(m->plan.bench->watch, PHASE_TIMED);
-		checked = o->check_every || (o->check > 0 && last);
-		if (checked)
-			rc = checked_batch(m);
-		else
-			rc = last ? last_batch(m) : sampling_batch(&m->sampling, NULL);
+		if (rc == 0)
+			rc = checked ? checked_batch(m) : sampling_batch(&m->sampling, NULL);
 	}
 	return rc;
 }
 
-/* -c: calls of their own, untimed. */
+/* -c: calls of their own, untimed; the first one, or one more, also shows what the library used. */
 static int extra_checks(struct measured *m)
 {
-	struct bench *bench = m->plan.bench;
-	struct checked_slot slot = { .index = 0 };
-	int rc = 0;
+	const struct options *o = m->plan.bench->options;
+	struct checked_slot slot = plan_last_slot(&m->plan, (size_t)o->agg_iters);
+	int n = o->check_every || m->wrong_checks ? 0 : o->check, rc = 0;
 
-	for (int i = 0; i < bench->options->check && rc == 0 && m->wrong_checks == 0; i++) {
+	for (int i = 0; i < n && rc == 0 && m->wrong_checks == 0; i++) {
 		rc = prepare_slot(m, slot);
-		if (rc < 0)
-			break;
-		watch_phase(bench->watch, PHASE_CHECK);
-		watch_enter(bench->watch, "a checked call", timing_calls_deadline(&m->timing, 1));
-		rc = plan_issue_checked(&m->plan, slot);
+		watch_phase(m->plan.bench->watch, PHASE_CHECK);
 		if (rc == 0)
-			rc = bench->backend->ops->wait(bench->backend);
-		watch_leave(bench->watch);
-		if (rc == 0) {
-			watch_completed(bench->watch);
+			rc = i == 0 ? tuning_probe(&m->timing, &slot, &m->row)
+				    : timing_once(&m->timing, &slot, 0);
+		if (rc == 0)
 			rc = check_slot(m, slot);
-		}
 	}
-	return rc;
+	watch_phase(m->plan.bench->watch, PHASE_CHECK);
+	return n > 0 || rc < 0 ? rc : tuning_probe(&m->timing, NULL, &m->row);
 }
 
 static void describe(struct measured *m, const struct point *point)
@@ -244,15 +231,12 @@ int point_measure(struct bench *bench, const struct point *point, bool in_place,
 		rc = timing_warm_up(&m->timing);
 	if (rc == 0)
 		sampling_init(&m->sampling, &m->timing);
-	if (rc == 0)
+	if (rc == 0 && !bench->options->like_nccl_tests)
 		rc = prepare_slot(m, (struct checked_slot){ .index = 0 });
 	if (rc == 0)
 		rc = sample(m);
-	if (rc == 0 && !bench->options->check_every)
-		rc = extra_checks(m);
-	watch_phase(bench->watch, PHASE_CHECK);
 	if (rc == 0)
-		rc = tuning_probe(&m->timing, &m->row);
+		rc = extra_checks(m);
 	if (rc == 0)
 		finish(m);
 	return rc;

@@ -1,7 +1,6 @@
 /* sampling.c: gather batches, decide when to stop, condense into a row. */
 #include "measure/sampling.h"
 
-#define MIN_SAMPLES 8 /* the median's interval exists from 6 on; 8 keep it from being luck */
 #define MAX_SAMPLES 2000
 
 void sampling_init(struct sampling *s, struct timing *timing)
@@ -14,7 +13,6 @@ void sampling_init(struct sampling *s, struct timing *timing)
 	s->skip = o->per_iter ? (size_t)o->per_iter_skip : 0;
 	s->rule = (struct stop_rule){
 		.ci_percent = o->ci_percent,
-		.min_samples = MIN_SAMPLES,
 		.budget_seconds = o->budget,
 		.max_samples = MAX_SAMPLES,
 	};
@@ -90,7 +88,9 @@ bool sampling_last_batch(struct sampling *s)
 	int asked = t->plan->bench->options->iters;
 	int batch = t->mode == MODE_ISOLATED ? t->samples : t->calls;
 
-	if (asked == 0 || asked - s->iterations >= 2 * batch)
+	if (asked == 0)
+		return s->n < STATS_CI_SAMPLES && s->n + (size_t)t->samples >= STATS_CI_SAMPLES;
+	if (asked - s->iterations >= 2 * batch)
 		return false;
 	timing_set_last(t, asked - s->iterations);
 	return true;

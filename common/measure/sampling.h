@@ -25,8 +25,8 @@ struct sampling {
 void sampling_init(struct sampling *sampling, struct timing *timing);
 void sampling_release(struct sampling *sampling);
 
-/* With -n: returns true when the next batch completes what was asked for; then its length is set to
- * what is left. */
+/* Returns true when the next batch may be the last: with -n it completes what was asked for, and its
+ * length is set to what is left; else the interval may be narrow enough after it for the first time. */
 bool sampling_last_batch(struct sampling *sampling);
 
 /* Run one batch and gather it; with `checked` its last call runs on that slot. Sets

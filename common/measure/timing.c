@@ -3,14 +3,13 @@
 
 #include "base/clock.h"
 
-/* Launching the first call and seeing the last one end costs a batch about 20 us (H200,
- * 2026-11-21): 0.15 % of it. Short calls stay at MAX_CALLS, so that what they touch stays in the
- * L2 cache as it does with nccl-tests' 20. */
-#define BATCH_SECONDS 13e-3
+/* Launching the first call and seeing the last one end costs a batch of 2 ms 0.3 % (two H200,
+ * 2026-11-23). From 512 KiB a batch's slots leave an L2 cache of 50 MB: data come from memory, as a
+ * gradient bucket's do after a step that moved gigabytes. */
+#define BATCH_SECONDS 2e-3
 /* Half the recorder's ring holds so many, also of several calls each. */
 #define MAX_CALLS	   64
 #define MAX_GRAPH	   1024
-#define MIN_STREAM_CALLS   4
 #define ISOLATED_SAMPLES   32
 #define ISOLATED_SECONDS   0.1 /* of calls between two looks at whether to stop */
 #define WARM_ROUND_SECONDS 1e-3
@@ -53,7 +52,7 @@ static int warm_round(struct timing *t, int calls, double *seconds)
 	watch_enter(bench->watch, t->issued ? "warm-up calls" : "the first call of a size",
 		    timing_calls_deadline(t, calls * bench->options->agg_iters));
 	for (int i = 0; i < calls && rc == 0; i++)
-		rc = timing_issue(t, (size_t)i, NULL);
+		rc = timing_issue(t, bench->options->like_nccl_tests ? 0 : (size_t)i, NULL);
 	if (rc == 0)
 		rc = timing_wait(t);
 	watch_leave(bench->watch);
@@ -137,10 +136,8 @@ static void choose_adaptive(struct timing *t, double per)
 {
 	const struct bench *bench = t->plan->bench;
 	int agg = bench->options->agg_iters;
-	/* a device's queue costs one wait per batch; host calls have completed when they return */
-	int min = bench->backend->ops->flags & BACKEND_ASYNC ? MIN_STREAM_CALLS : 1;
 
-	t->calls = clamp(ceil(BATCH_SECONDS / per), min, MAX_CALLS / agg > 1 ? MAX_CALLS / agg : 1);
+	t->calls = clamp(ceil(BATCH_SECONDS / per), 1, MAX_CALLS / agg > 1 ? MAX_CALLS / agg : 1);
 	t->samples = 1;
 	if (t->mode == MODE_ISOLATED)
 		t->samples = clamp(ISOLATED_SECONDS / per, 1, ISOLATED_SAMPLES);

@@ -51,6 +51,10 @@ int timing_batch(struct timing *timing, const struct checked_slot *checked, stru
  * `checked` the last of them runs on that slot. */
 int timing_issue(struct timing *timing, size_t index, const struct checked_slot *checked);
 
+/* One untimed iteration, waited for, in graph mode captured and launched; with `checked` as above.
+ * `extra` seconds lengthen its deadline. Collective. */
+int timing_once(struct timing *timing, const struct checked_slot *checked, double extra);
+
 /* The slot on which the last call of a checked batch may run. */
 struct checked_slot timing_last_slot(const struct timing *timing);
 

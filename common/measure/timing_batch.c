@@ -226,6 +226,31 @@ int timing_capture(struct timing *t)
 	return rc;
 }
 
+int timing_once(struct timing *t, const struct checked_slot *checked, double extra)
+{
+	struct bench *bench = t->plan->bench;
+	struct timing one = *t;
+	int rc;
+
+	one.calls = 1;
+	one.graph = NULL;
+	watch_enter(bench->watch, "an untimed call",
+		    extra + timing_calls_deadline(t, calls_of(&one)));
+	if (t->mode == MODE_GRAPH) {
+		rc = capture(&one, checked, &one.graph);
+		if (rc == 0)
+			rc = launch(&one, one.graph);
+	} else {
+		rc = timing_issue(&one, 0, checked);
+	}
+	if (rc == 0)
+		rc = timing_wait(t);
+	watch_leave(bench->watch);
+	timing_release(&one);
+	t->issued = one.issued;
+	return rc;
+}
+
 void timing_release(struct timing *t)
 {
 	struct bench *bench = t->plan->bench;

@@ -17,50 +17,6 @@ static int note_kind(void *state, const struct call *call, struct chain *chain)
 	return chain_emit(chain, call);
 }
 
-static int captured_iteration(struct timing *t)
-{
-	struct bench *bench = t->plan->bench;
-	struct backend *be = bench->backend;
-	void *graph = NULL;
-	int rc = be->ops->graph->begin(be), end;
-
-	if (rc < 0)
-		return rc;
-	rc = timing_issue(t, 0, NULL);
-	end = be->ops->graph->end(be, &graph);
-	rc = rc < 0 ? rc : end;
-	if (rc == 0)
-		rc = be->ops->graph->launch(be, graph);
-	if (rc == 0) {
-		watch_replayed(bench->watch, (uint32_t)bench->options->agg_iters);
-		rc = be->ops->wait(be);
-	}
-	if (graph)
-		be->ops->graph->release(be, graph);
-	return rc;
-}
-
-static int iteration(struct timing *t)
-{
-	struct bench *bench = t->plan->bench;
-	int rc;
-
-	/* the deadline of a first call: what logs may be slow */
-	watch_enter(bench->watch, "an untimed call",
-		    timing_deadline(0, 0) + timing_deadline(t->slowest, bench->options->agg_iters));
-	if (t->mode == MODE_GRAPH) {
-		rc = captured_iteration(t);
-	} else {
-		rc = timing_issue(t, 0, NULL);
-		if (rc == 0)
-			rc = bench->backend->ops->wait(bench->backend);
-	}
-	if (rc == 0)
-		watch_completed(bench->watch);
-	watch_leave(bench->watch);
-	return rc;
-}
-
 /* Into the row's used fields. */
 static void note_used(const struct backend_used *used, struct row *row)
 {
@@ -74,8 +30,10 @@ static void note_used(const struct backend_used *used, struct row *row)
 	row->used_channels = choice.channels;
 }
 
-/* *kinds: the kinds of calls that an iteration is made of. */
-static int use(struct timing *t, unsigned *kinds, struct row *row)
+/* *kinds: the kinds of calls that an iteration is made of. Its deadline is that of a first call: what
+ * logs may be slow. */
+static int use(struct timing *t, const struct checked_slot *checked, unsigned *kinds,
+	       struct row *row)
 {
 	struct bench *bench = t->plan->bench;
 	struct backend *be = bench->backend;
@@ -86,7 +44,7 @@ static int use(struct timing *t, unsigned *kinds, struct row *row)
 
 	bench->chain.filter = &note;
 	if (rc == 0)
-		rc = iteration(t);
+		rc = timing_once(t, checked, timing_deadline(0, 0));
 	bench->chain.filter = filter;
 	end = be->ops->tuning->end(be, *kinds, &used);
 	rc = rc < 0 ? rc : end;
@@ -119,7 +77,7 @@ static int estimate(struct timing *t, struct row *row)
 	return rc;
 }
 
-int tuning_probe(struct timing *t, struct row *row)
+int tuning_probe(struct timing *t, const struct checked_slot *checked, struct row *row)
 {
 	const struct backend_ops *ops = t->plan->bench->backend->ops;
 	unsigned kinds = 0;
@@ -127,8 +85,8 @@ int tuning_probe(struct timing *t, struct row *row)
 
 	row_nothing_used(row);
 	if (!ops->tuning)
-		return 0;
-	rc = use(t, &kinds, row);
+		return checked ? timing_once(t, checked, 0) : 0;
+	rc = use(t, checked, &kinds, row);
 	if (rc == 0 && kinds && !(kinds & ~(unsigned)COLLECTIVES))
 		rc = estimate(t, row);
 	return rc;

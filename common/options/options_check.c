@@ -80,6 +80,19 @@ static int check_graph(struct option_set *set)
 	return 0;
 }
 
+/* nccl-tests' defaults where nothing else is asked for. */
+static int check_like(struct option_set *set)
+{
+	struct options *o = set->options;
+
+	if (!o->like_nccl_tests)
+		return 0;
+	o->iters = given(set, "iters") ? o->iters : 20;
+	o->warmup = given(set, "warmup_iters") ? o->warmup : 1;
+	o->average = given(set, "average") ? o->average : AVERAGE_MEAN;
+	return 0;
+}
+
 static int check_calls(struct option_set *set)
 {
 	struct options *o = set->options;
@@ -215,8 +228,9 @@ static int check_files(struct option_set *set)
 static int check_faults(struct option_set *set)
 {
 	static const char *const sweeps[] = {
-		"stepbytes", "stepfactor",	"iters",  "warmup_iters", "run_cycles", "agg_iters",
-		"blocking",  "per_iter_timing", "vendor", "good",	  "low",	"reconcile"
+		"stepbytes",  "stepfactor", "iters",	"warmup_iters",	   "like-nccl-tests",
+		"run_cycles", "agg_iters",  "blocking", "per_iter_timing", "vendor",
+		"good",	      "low",	    "reconcile"
 	};
 	struct options *o = set->options;
 
@@ -293,6 +307,7 @@ int options_check(struct option_set *set)
 	static int (*const checks[])(struct option_set *) = {
 		check_sizes,
 		check_graph,
+		check_like,
 		check_calls,
 		check_scopes,
 		check_processes,

@@ -67,6 +67,9 @@ const struct option_row option_rows[] = {
 	{ "iters", 'n', .arg = "N", .initial = "adaptive", WHOLE(1, INT_MAX), .word = "adaptive",
 	  FIELD(iters), SAME, .group = GROUP_REPEAT,
 	  .help = "timed iterations; adaptive: until --ci or --budget is reached" },
+	{ "like-nccl-tests", FLAG("1", "0"), FIELD(like_nccl_tests), SAME, .group = GROUP_REPEAT, .scope = SCOPE_GPU,
+	  .help = "nccl-tests' batch and buffers, to set its figures beside: -n 20 -w 1 -a 1 where not given, calls "
+		  "rotate through -e bytes, of which the first call's hold data and the others zeros" },
 	{ "ci", .arg = "PERCENT", .initial = "1", REAL(0.01, 100), FIELD(ci_percent),
 	  SAME, .group = GROUP_REPEAT,
 	  .help = "adaptive: stop when the median's 95 % confidence interval is within +- so "

@@ -143,35 +143,18 @@ static void test_stop_names(void)
 	CU_ASSERT_STRING_EQUAL(stop_reason_name((enum stop_reason)99), "unknown");
 }
 
-static void test_stop_fixed(void)
-{
-	const struct stop_rule rule = { .fixed = 3, .ci_percent = 100, .max_samples = 1 };
-	const double samples[] = { 1, 1, 1, 1 };
-
-	CU_ASSERT_EQUAL(stop_check(&rule, samples, 0, 99), STOP_NOT_YET);
-	CU_ASSERT_EQUAL(stop_check(&rule, samples, 2, 99), STOP_NOT_YET);
-	CU_ASSERT_EQUAL(stop_check(&rule, samples, 3, 0), STOP_COUNT);
-	CU_ASSERT_EQUAL(stop_check(&rule, samples, 4, 0), STOP_COUNT);
-}
-
 static void test_stop_precise(void)
 {
 	/* Six samples: the interval is all of them, 2 / 2 / 100 = 1 %. */
 	const double samples[] = { 99, 100, 100, 100, 100, 101, 100 };
-	struct stop_rule rule = {
-		.ci_percent = 1, .min_samples = 6, .budget_seconds = 10, .max_samples = 50
-	};
+	struct stop_rule rule = { .ci_percent = 1, .budget_seconds = 10, .max_samples = 50 };
 
 	CU_ASSERT_EQUAL(stop_check(&rule, samples, 5, 0), STOP_NOT_YET);
 	CU_ASSERT_EQUAL(stop_check(&rule, samples, 6, 0), STOP_PRECISE);
 	rule.ci_percent = 0.99;
 	CU_ASSERT_EQUAL(stop_check(&rule, samples, 6, 0), STOP_NOT_YET);
 	rule.ci_percent = 1;
-	rule.min_samples = 7;
-	CU_ASSERT_EQUAL(stop_check(&rule, samples, 6, 0), STOP_NOT_YET);
-	CU_ASSERT_EQUAL(stop_check(&rule, samples, 7, 0), STOP_PRECISE);
 	/* No interval exists below six, however alike the samples are. */
-	rule.min_samples = 1;
 	CU_ASSERT_EQUAL(stop_check(&rule, samples + 1, 4, 0), STOP_NOT_YET);
 }
 
@@ -179,9 +162,7 @@ static void test_stop_budget(void)
 {
 	const double wild[] = { 1, 100, 3, 50, 7, 80, 2 };
 	const double bad[] = { NAN, 1, 1, 1, 1, 1, 1 };
-	const struct stop_rule rule = {
-		.ci_percent = 1, .min_samples = 6, .budget_seconds = 2, .max_samples = 7
-	};
+	const struct stop_rule rule = { .ci_percent = 1, .budget_seconds = 2, .max_samples = 7 };
 
 	CU_ASSERT_EQUAL(stop_check(&rule, wild, 6, 1.9), STOP_NOT_YET);
 	CU_ASSERT_EQUAL(stop_check(&rule, wild, 6, 2), STOP_BUDGET);
@@ -198,5 +179,4 @@ UNIT_MAIN("stats", { "known values", test_known_values },
 	  { "interval by definition, 6 to 1000", test_interval_by_definition },
 	  { "interval of many", test_interval_of_many },
 	  { "hostile samples", test_hostile_samples }, { "names of reasons", test_stop_names },
-	  { "stop: fixed count", test_stop_fixed }, { "stop: precise", test_stop_precise },
-	  { "stop: budget", test_stop_budget })
+	  { "stop: precise", test_stop_precise }, { "stop: budget", test_stop_budget })

@@ -108,7 +108,8 @@ static struct timing timing;
 static struct row row;
 static char story[128]; /* what the backend was asked for, a letter each */
 static unsigned kinds;
-static int fail_at; /* the how manyth letter fails, 0: none */
+static const struct checked_slot *checked; /* of the call, NULL: none */
+static int fail_at;			   /* the how manyth letter fails, 0: none */
 
 static int note(char letter)
 {
@@ -251,7 +252,7 @@ static void take(const struct collective *c, enum mode mode, int agg, bool telli
 	CU_ASSERT_EQUAL_FATAL(buffers_init(&bench.buffers, &fake.be, 8, BUFFERS_POOL, 64), 0);
 	CU_ASSERT_EQUAL_FATAL(plan_init(&plan, &bench, &point, false), 0);
 	timing = (struct timing){ .plan = &plan, .mode = mode, .calls = 20, .samples = 1 };
-	UNIT_ALL(tuning_probe(&timing, &row) == rc, bench.chain.watch == &watch,
+	UNIT_ALL(tuning_probe(&timing, checked, &row) == rc, bench.chain.watch == &watch,
 		 bench.chain.filter == NULL);
 	plan_release(&plan);
 	buffers_release(&bench.buffers);
@@ -295,6 +296,10 @@ static void test_backend_without(void)
 	take(named("all_reduce"), MODE_STREAM, 1, false, 0);
 	UNIT_ALL(!strcmp(story, ""), row.used_algo == NULL, row.used_proto == NULL,
 		 row.used_channels == -1, isnan(row.nccl_estimate_us));
+	checked = &(struct checked_slot){ .index = 0 };
+	take(named("all_reduce"), MODE_STREAM, 3, false, 0);
+	CU_ASSERT_STRING_EQUAL(story, "(III)W"); /* a checked call is made all the same */
+	checked = NULL;
 }
 
 /* Whatever fails, the log is switched back and nothing is captured for ever. */

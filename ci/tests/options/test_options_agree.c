@@ -53,6 +53,8 @@ static const struct {
 	{ "run_cycles", "", .other = "-N 0", .said = "-N 1" },
 	{ "check", "", .other = "-c 0", .said = "-c 1" },
 	{ "check-every", "", .other = "--check-every", .said = "no --check-every" },
+	{ "like-nccl-tests", "-n 20 -w 1 -a 1", .other = "-n 20 -w 1 -a 1 --like-nccl-tests",
+	  .said = "no --like-nccl-tests", .other_said = "--like-nccl-tests" },
 	{ "share-gpu", "", .other = "--share-gpu", .said = "no --share-gpu" },
 	{ "alloc", "", .other = "--alloc cuda", .said = "--alloc nccl" },
 	{ "local_register", "", .other = "-R 1", .said = "-R 0" },

@@ -163,6 +163,7 @@ static const struct wrong_case wrong_pairs[] = {
 	{ .line = "-G 3 --mode isolated", .want = "-G 3: can't be combined with --mode isolated" },
 	{ .line = "-G 3 --mode stream", .want = "-G 3: can't be combined with --mode stream" },
 	{ .line = "-G 0 --mode graph", .want = "-G 0: must be at least 1 with --mode graph" },
+	{ .line = "--like-nccl-tests --backend mpi", .want = "--like-nccl-tests: needs a GPU" },
 	{ .line = "--mode isolated -m 2", .want = "-m 2: must be 1 with --mode isolated" },
 	{ .line = "--mode isolated -z 1", .want = "-z 1: must be 0 with --mode isolated" },
 	{ .line = "-K 3", .want = "-K 3: must be 0 without -I 1" },

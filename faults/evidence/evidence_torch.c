@@ -11,7 +11,6 @@
 
 #include "base/call_value.h"
 #include "evidence/evidence_join.h"
-#include "evidence/evidence_text.h"
 #include "process/task.h"
 #include "record/recorder.h"
 
@@ -27,7 +26,6 @@ __asm__(".section .rodata\n"
 #define NO_PYTHON "{\"error\": \"takes python3, which is not on PATH\"}"
 #define SECONDS	  300.0 /* a thousand dumps of 1600 calls take about 80 */
 #define BYTES	  ((size_t)1 << 30)
-#define RANKS	  (1 << 18)
 
 struct player {
 	struct record_header blank;
@@ -51,27 +49,13 @@ static bool play_comm(struct player *p, json_t *j)
 }
 
 /* The first call that has not completed is what the rank waits in. */
-static void note_end(struct player *p, bool completed, uint64_t created)
-{
-	struct record_wait *wait = &p->memory->header.wait;
-
-	if (wait->sequence == 0 && completed)
-		p->watch.completed(p->watch.ctx);
-	if (wait->sequence > 0 || completed)
-		return;
-	watch_enter(&p->watch, "a call that has not completed", 0);
-	wait->since_ns = created;
-	p->watch.device(p->watch.ctx, true);
-}
-
 static bool play_call(struct player *p, json_t *j)
 {
+	struct record_header *h = &p->memory->header;
 	struct call call = { .op = OP_NONE };
 	json_int_t seq, count, created, started, ended;
 	int completed, alone;
-	_Atomic uint64_t *made;
 	struct record *slot;
-	uint64_t ticket;
 
 	if (json_unpack(j, "[iIiIiiiiiIII]", &call.comm, &seq, &call.kind, &count, &call.dtype,
 			&call.peer, &call.stream, &completed, &alone, &created, &started,
@@ -79,19 +63,20 @@ static bool play_call(struct player *p, json_t *j)
 	    call.comm >= RECORD_COMMS || call.kind >= CALL_KIND_COUNT || call.dtype >= DT_COUNT)
 		return false;
 	call.count = (size_t)count;
-	made = &p->memory->header.comms[call.comm].seq;
-	if ((uint64_t)seq > *made) /* older ones are no longer in the dump */
-		*made = (uint64_t)seq - 1;
-	if (!alone)
-		watch_group(&p->watch, GROUP_BEGUN);
-	ticket = p->watch.call(p->watch.ctx, &call);
-	p->watch.returned(p->watch.ctx, ticket, 0);
-	if (!alone)
-		watch_group(&p->watch, GROUP_ENDED);
-	slot = &p->memory->ring[ticket & (RECORD_RING - 1)];
+	if ((uint64_t)seq > h->comms[call.comm].seq) /* older ones are no longer in the dump */
+		h->comms[call.comm].seq = (uint64_t)seq - 1;
+	p->watch.returned(p->watch.ctx, p->watch.call(p->watch.ctx, &call), 0);
+	slot = &p->memory->ring[h->issued_ticket & (RECORD_RING - 1)];
 	slot->enqueued_ns = slot->returned_ns = (uint64_t)created;
-	p->watch.device_times(p->watch.ctx, ticket, (uint64_t)started, (uint64_t)ended);
-	note_end(p, completed, (uint64_t)created);
+	slot->flags = alone ? RECORD_ALONE : 0;
+	p->watch.device_times(p->watch.ctx, h->issued_ticket, (uint64_t)started, (uint64_t)ended);
+	if (h->wait.sequence == 0 && completed) {
+		p->watch.completed(p->watch.ctx);
+	} else if (h->wait.sequence == 0) {
+		watch_enter(&p->watch, "a call that has not completed", 0);
+		h->wait.since_ns = (uint64_t)created;
+		p->watch.device(p->watch.ctx, true);
+	}
 	return true;
 }
 
@@ -132,45 +117,43 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	return true;
 }
 
-static int begin(struct evidence *e, json_t *j, const char *dir, struct error *err)
+static bool begin(struct evidence *e, json_t *j)
 {
-	const char *wrong = NULL, *library, *remarks;
+	const char *library, *remarks;
 	int counted;
 
-	if (json_unpack(j, "{s:s}", "error", &wrong) == 0)
-		return error_set(err,
-				 strstr(NO_PYTHON, wrong) ? OUTCOME_UNSUPPORTED : OUTCOME_USAGE,
-				 -ENOENT, "%s %.400s", dir, wrong);
 	if (json_unpack(j, "{s:i s:i s:s s:s}", "ranks", &e->nranks, "counted", &counted, "library",
-			&library, "remarks", &remarks) < 0 ||
-	    e->nranks < 1 || e->nranks > RANKS)
-		return error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: torch_dumps.py broke", dir);
+			&library, "remarks", &remarks) < 0)
+		return false;
 	e->uncounted = !counted;
 	e->ranks = evidence_ranks_alloc(e->nranks);
 	snprintf(e->library, sizeof(e->library), "%.63s", library);
 	snprintf(e->remarks, sizeof(e->remarks), "%s", remarks);
-	return 0;
+	return true;
 }
 
-/* A line for the job, then one for each rank. */
+/* A line for the job, or what is wrong with it; then one for each rank. */
 static int play(struct player *p, struct evidence *e, char *text, const char *dir,
 		struct error *err)
 {
-	char *line = strsep(&text, "\n");
-	json_t *j = json_loads(line ? line : "", 0, NULL);
-	int rc = begin(e, j, dir, err);
+	const char *line, *wrong = NULL;
+	bool sound = true;
 
-	json_decref(j);
-	evidence_identify(e, &p->blank);
-	for (int n = 0; rc == 0 && n < e->nranks; n++) {
-		line = strsep(&text, "\n");
-		j = json_loads(line ? line : "", 0, NULL);
-		if (!play_rank(p, e, j))
-			rc = error_set(err, OUTCOME_INTERNAL, -EINVAL,
-				       "%s: torch_dumps.py ends early, behind %d ranks", dir, n);
+	for (int n = -1; sound && n < e->nranks && !wrong; n++) {
+		json_t *j = json_loads((line = strsep(&text, "\n")) ? line : "", 0, NULL);
+
+		if (n < 0 && json_unpack(j, "{s:s}", "error", &wrong) == 0)
+			error_set(err,
+				  strstr(NO_PYTHON, wrong) ? OUTCOME_UNSUPPORTED : OUTCOME_USAGE,
+				  -ENOENT, "%s %.400s", dir, wrong);
+		else
+			sound = n < 0 ? begin(e, j) : play_rank(p, e, j);
 		json_decref(j);
 	}
-	return rc;
+	evidence_identify(e, &p->blank);
+	if (!sound)
+		error_set(err, OUTCOME_INTERNAL, -EINVAL, "%s: torch_dumps.py broke off", dir);
+	return err->code;
 }
 
 static void run_script(int fd, const void *dir)

@@ -149,7 +149,7 @@ static void put_all(const struct shown *s)
 	       s->m->bytes[s->m->nsizes - 1]);
 	if (plan->n <= ON_LINE)
 		put_matrix(s, PAIR_ALONE, true);
-	for (int load = 0; plan->n <= ON_LINE && load < PAIR_LOADS; load++)
+	for (int load = 0; plan->n <= ON_LINE && load <= PAIR_ALL; load++)
 		put_matrix(s, (enum pair_load)load, false);
 	for (int i = 0; i < plan->npairs; i++) {
 		const struct pair *p = &plan->pairs[i];
@@ -187,7 +187,7 @@ static int save_csv(const struct shown *s, const char *path, struct error *err)
 		fprintf(out, "%d,%d,%s,%s,%s,%.0f,%.4g", from, to, s->ranks[from].host,
 			s->ranks[to].host, s->said[i / 2].link.link, s->m->bytes[s->m->nsizes - 1],
 			*pair_us(s->m, PAIR_ALONE, 0, i / 2, i % 2));
-		for (int load = 0; load < PAIR_LOADS; load++)
+		for (int load = 0; load <= PAIR_ALL; load++)
 			fprintf(out, ",%.5g", pair_gbs(s->m, (enum pair_load)load, i / 2, i % 2));
 		fprintf(out, ",%.5g,%d\n", s->said[i / 2].promised, s->said[i / 2].slow);
 	}

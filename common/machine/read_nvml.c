@@ -216,7 +216,7 @@ void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b
 		   struct gpu_pair *pair)
 {
 	/* nvmlGpuTopologyLevel_t, tens of it; nvidia-smi's names */
-	static const char *const names[] = { "same", "PIX", "PXB", "PHB", "NODE", "SYS" };
+	static const char *const names[] = { "X", "PIX", "PXB", "PHB", "NODE", "SYS" };
 	unsigned level, up, links = 0;
 	struct nvml_pci remote, far;
 	nvml_device a, b;
@@ -226,7 +226,7 @@ void gpu_pair_read(const struct nvml *nvml, const char *bus_a, const char *bus_b
 		return;
 	if (nvml->ancestor && nvml->ancestor(a, b, &level) == 0 && level / 10 < 6)
 		snprintf(pair->link, sizeof(pair->link), "%s", names[level / 10]);
-	if (!nvml->p2p)
+	if (!nvml->p2p || strcmp(bus_a, bus_b) == 0)
 		return;
 	pair->refused = ask_peer(nvml, a, b);
 	if (pair->refused && !*pair->refused)

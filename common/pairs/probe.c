@@ -1,110 +1,120 @@
 /* probe.c: messages between pairs: one pair at a time, disjoint pairs, all at once. */
 #include "pairs/probe.h"
 
+#include <sys/mman.h>
+
 #include "base/clock.h"
+#include "base/stats.h"
 
 #define PEERS_AT_ONCE 128
-#define PING_PONG     65536.0 /* bytes: up to here one message waits for the one before */
-#define MOST_CALLS    50      /* between two waits: half the recorder's ring, of each peer */
-#define STEP_SECONDS  30.0    /* no step takes as long, first use of a peer included */
+#define PING_PONG     65536 /* bytes: up to here one message waits for the one before */
+#define MOST_CALLS    50    /* between two waits: half the recorder's ring, of each peer */
+#define STEP_SECONDS  30.0  /* no step takes as long, first use of a peer included */
+#define ROTATION      64    /* slots that messages rotate through, as calls of a batch do */
 #define TRIES	      3
-#define SLICE	      ((size_t)8 << 20)
-#define SLICES	      8
+#define SLICE	      ((size_t)1 << 20) /* that is added up or copied */
+#define SLICES	      64
 
 enum way { WAY_OUT = 1, WAY_IN = 2, WAY_BOTH = 3, WAY_PONG = 4 };
 
-static int message(const struct pair_probe *p, enum call_kind kind, int peer, size_t bytes,
-		   size_t index)
-{
-	size_t stride = (bytes + 511) / 512 * 512, at = index % (p->pool / stride) * stride;
-	struct call call = {
-		.kind = kind,
-		.send = kind == CALL_SEND ? p->send + at : NULL,
-		.recv = kind == CALL_SEND ? NULL : p->recv + at,
-		.count = bytes,
-		.dtype = DT_INT8,
-		.op = OP_NONE,
-		.peer = peer,
-		.offset = at,
-	};
+/* One size of one matrix, and where the next message lies in the pools. */
+struct step {
+	const struct pair_probe *p;
+	struct pair_matrix *m;
+	enum pair_load load;
+	int size, calls;
+	size_t bytes, at;
+	void *kept; /* of malloc, as large as the largest message */
+};
 
-	return chain_call(p->chain, &call);
+static int message(struct step *s, int peer, bool out, void *into)
+{
+	struct call call = { .kind = out ? CALL_SEND : CALL_RECV,
+			     .send = out ? s->p->send + s->at : NULL,
+			     .recv = out    ? NULL
+				     : into ? into
+					    : s->p->recv + s->at,
+			     .count = s->bytes,
+			     .dtype = DT_INT8,
+			     .op = OP_NONE,
+			     .peer = peer,
+			     .offset = s->at };
+
+	return chain_call(s->p->chain, &call);
 }
 
-/* To and from each of the peers at once. */
-static int exchange(const struct pair_probe *p, const int *peers, int n, int ways, size_t bytes,
-		    size_t index)
+/* To and from each of the peers at once; what comes goes into the pool, or where the load says. */
+static int exchange(struct step *s, const int *peers, int n, int ways)
 {
-	int rc = chain_group_begin(p->chain), end;
+	size_t stride = (s->bytes + 511) / 512 * 512;
+	size_t room = ROTATION * stride < s->p->pool ? ROTATION * stride : s->p->pool;
+	void *into = s->load == PAIR_KEPT ? s->kept : NULL;
+	int rc, end;
 
+	if (s->load == PAIR_NEW)
+		into = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+	rc = chain_group_begin(s->p->chain);
 	for (int i = 0; rc == 0 && i < n; i++) {
-		size_t slot = index * (size_t)n + (size_t)i;
-
 		if (ways & WAY_OUT)
-			rc = message(p, CALL_SEND, peers[i], bytes, slot);
+			rc = message(s, peers[i], true, NULL);
 		if (rc == 0 && ways & WAY_IN)
-			rc = message(p, CALL_RECV, peers[i], bytes, slot);
+			rc = message(s, peers[i], false, into == MAP_FAILED ? NULL : into);
+		s->at = s->at + 2 * stride <= room ? s->at + stride : 0;
 	}
-	end = chain_group_end(p->chain);
+	end = chain_group_end(s->p->chain);
+	if (s->load == PAIR_NEW && into != MAP_FAILED)
+		munmap(into, s->bytes);
 	return rc < 0 ? rc : end;
-}
-
-static int wait(const struct pair_probe *p)
-{
-	int rc = p->chain->backend->ops->wait(p->chain->backend);
-
-	if (rc == 0)
-		watch_completed(p->chain->watch);
-	return rc;
 }
 
 /* Microseconds of an exchange, of `calls` of them one after the other, in the best of three tries: a rank
  * that was not let run says nothing of links. Of a message there and, when it has come, back: half. */
-static int timed(const struct pair_probe *p, const int *peers, int n, int ways, size_t bytes,
-		 int calls, double *us)
+static int timed(struct step *s, const int *peers, int n, int ways, int calls, double *us)
 {
+	struct backend *be = s->p->chain->backend;
 	bool pong = ways & WAY_PONG;
 	int rc = 0, each = (calls + TRIES - 1) / TRIES;
 
 	*us = INFINITY;
-	watch_enter(p->watch, "messages between pairs", STEP_SECONDS);
+	watch_enter(s->p->watch, "messages between pairs", STEP_SECONDS);
 	for (int try = 0; rc == 0 && try < (calls < TRIES ? 1 : TRIES); try++) {
 		double begin = clock_seconds();
 
 		for (int i = 0; i < each && rc == 0; i++) {
-			size_t slot = (size_t)(try * each + i);
-
-			rc = exchange(p, peers, n, ways, bytes, slot);
+			rc = exchange(s, peers, n, ways);
 			if (pong && rc == 0)
-				rc = exchange(p, peers, n, ~ways, bytes, slot);
+				rc = exchange(s, peers, n, ~ways);
 		}
 		if (rc == 0)
-			rc = wait(p);
+			rc = be->ops->wait(be);
+		if (rc == 0)
+			watch_completed(s->p->chain->watch);
 		*us = fmin(*us, (clock_seconds() - begin) / each * (pong ? .5e6 : 1e6));
 	}
-	watch_leave(p->watch);
+	watch_leave(s->p->watch);
 	return rc;
 }
-
-/* One size of one matrix. */
-struct step {
-	const struct pair_probe *p;
-	struct pair_matrix *m;
-	int size, calls;
-	size_t bytes;
-};
 
 static int other(const struct pair *pair, int rank)
 {
 	return pair->a == rank ? pair->b : pair->a;
 }
 
+/* Keeps a time of both directions. */
+static void keep(const struct step *s, int pair, double us)
+{
+	for (int back = 0; back < 2; back++)
+		*pair_us(s->m, s->load, s->size, pair, back) = us;
+}
+
 /* The pairs of each round at once; `slowest`: of this rank's. The last times are kept. */
-static int rounds_of(const struct step *s, int calls, double *slowest)
+static int rounds_of(struct step *s, enum pair_load load, int calls, double *slowest)
 {
 	const struct pair_plan *plan = &s->m->plan;
 	int rc = 0;
 
+	s->load = load;
 	*slowest = 0;
 	for (int round = 0; rc == 0 && round < plan->nrounds; round++) {
 		int mine = pair_plan_find(plan, round, s->p->job->rank), peer;
@@ -114,40 +124,41 @@ static int rounds_of(const struct step *s, int calls, double *slowest)
 		if (rc < 0 || mine < 0)
 			continue;
 		peer = other(&plan->pairs[mine], s->p->job->rank);
-		rc = timed(s->p, &peer, 1, WAY_BOTH, s->bytes, calls, &us);
+		rc = timed(s, &peer, 1, WAY_BOTH, calls, &us);
 		*slowest = fmax(*slowest, us);
-		for (int back = 0; back < 2; back++)
-			*pair_us(s->m, PAIR_DISJOINT, s->size, mine, back) = us;
+		keep(s, mine, us);
 	}
 	return rc;
 }
 
-static int pair_alone(const struct step *s, int i)
+static int pair_alone(struct step *s, int i)
 {
-	const struct pair_probe *p = s->p;
 	const struct pair *pair = &s->m->plan.pairs[i];
-	bool first = pair->a == p->job->rank;
-	int pong = (double)s->bytes <= PING_PONG ? WAY_PONG : 0;
-	int peer = other(pair, p->job->rank), rc = job_barrier(p->job, "the turn of a pair");
+	bool first = pair->a == s->p->job->rank;
+	int pong = s->bytes <= PING_PONG ? WAY_PONG : 0;
+	int peer = other(pair, s->p->job->rank), rc = job_barrier(s->p->job, "the turn of a pair");
+	double us;
 
-	if (rc < 0 || (!first && pair->b != p->job->rank))
+	if (rc < 0 || (!first && pair->b != s->p->job->rank))
 		return rc;
+	s->load = PAIR_ALONE;
 	for (int back = 0; rc == 0 && back < 2; back++)
-		rc = timed(p, &peer, 1, pong | (first != back ? WAY_OUT : WAY_IN), s->bytes,
-			   s->calls, pair_us(s->m, PAIR_ALONE, s->size, i, back));
-	if (rc < 0 || p->brief)
+		rc = timed(s, &peer, 1, pong | (first != back ? WAY_OUT : WAY_IN), s->calls,
+			   pair_us(s->m, PAIR_ALONE, s->size, i, back));
+	if (rc < 0 || s->p->brief)
 		return rc;
-	rc = timed(p, &peer, 1, WAY_BOTH, s->bytes, s->calls,
-		   pair_us(s->m, PAIR_BOTH, s->size, i, 0));
-	*pair_us(s->m, PAIR_BOTH, s->size, i, 1) = *pair_us(s->m, PAIR_BOTH, s->size, i, 0);
+	s->load = PAIR_BOTH;
+	rc = timed(s, &peer, 1, WAY_BOTH, s->calls, &us);
+	keep(s, i, us);
 	return rc;
 }
 
 /* All peers in one group; a message has taken as long as the group. */
-static int all_pairs(const struct step *s)
+static int all_pairs(struct step *s)
 {
 	const struct pair_plan *plan = &s->m->plan;
-	int peers[PEERS_AT_ONCE], n = 0, rank = s->p->job->rank, rc, calls;
+	int peers[PEERS_AT_ONCE], n = 0, rank = s->p->job->rank, rc = 0;
+	int calls[] = { 1, (int)fmax(TRIES, s->calls / fmax(1, plan->n - 1)) };
 	double us = 0;
 
 	for (int k = 1; plan->n <= PEERS_AT_ONCE && k < plan->n; k++)
@@ -155,59 +166,64 @@ static int all_pairs(const struct step *s)
 	for (int i = 0; plan->n > PEERS_AT_ONCE && i < plan->npairs && n < PEERS_AT_ONCE; i++)
 		if (plan->pairs[i].a == rank || plan->pairs[i].b == rank)
 			peers[n++] = other(&plan->pairs[i], rank);
-	calls = (int)fmax(TRIES, s->calls / fmax(1, n));
-	rc = job_barrier(s->p->job, "all pairs at once");
-	if (rc == 0)
-		rc = timed(s->p, peers, n, WAY_BOTH, s->bytes, 1, &us);
-	if (rc == 0)
+	s->load = PAIR_ALL;
+	for (int k = 0; rc == 0 && k < 2; k++) { /* the first connects */
 		rc = job_barrier(s->p->job, "all pairs at once");
-	if (rc == 0)
-		rc = timed(s->p, peers, n, WAY_BOTH, s->bytes, calls, &us);
-	for (int i = 0; i < 2 * plan->npairs; i++)
-		if (plan->pairs[i / 2].a == rank || plan->pairs[i / 2].b == rank)
-			*pair_us(s->m, PAIR_ALL, s->size, i / 2, i % 2) = us;
+		if (rc == 0)
+			rc = timed(s, peers, n, WAY_BOTH, calls[k], &us);
+	}
+	for (int i = 0; i < plan->npairs; i++)
+		if (plan->pairs[i].a == rank || plan->pairs[i].b == rank)
+			keep(s, i, us);
 	return rc;
 }
 
-/* The first messages connect, then one exchange says how many fit into the time. */
+/* The first messages connect, the next say how many fit into the time. */
 static int one_size(struct step *s)
 {
 	double us = 0;
-	int rc = rounds_of(s, 1, &us);
+	int rc = rounds_of(s, PAIR_DISJOINT, 1, &us);
 
 	if (rc == 0)
-		rc = rounds_of(s, 2, &us);
+		rc = rounds_of(s, PAIR_DISJOINT, 2, &us);
 	if (rc == 0)
 		rc = job_max(s->p->job, &us, 1);
-	s->calls = (int)fmin(MOST_CALLS, fmax(TRIES, ceil(s->p->seconds * 1e6 / fmax(us, .1))));
+	s->calls = (int)fmin(MOST_CALLS, fmax(2 * TRIES, ceil(s->p->seconds * 1e6 / fmax(us, .1))));
 	if (rc == 0)
-		rc = rounds_of(s, s->calls, &us);
+		rc = rounds_of(s, PAIR_DISJOINT, s->calls, &us);
+	if (rc == 0 && s->p->host_memory)
+		rc = rounds_of(s, PAIR_KEPT, s->calls, &us);
+	if (rc == 0 && s->p->host_memory)
+		rc = rounds_of(s, PAIR_NEW, s->calls, &us);
 	for (int i = 0; rc == 0 && i < s->m->plan.npairs; i++)
 		rc = pair_alone(s, i);
 	return rc < 0 ? rc : all_pairs(s);
 }
 
-/* What a rank's own memory gives while all others use theirs, as reductions do: the best slice. */
+/* GB/s that a rank's own memory gives while all others use theirs: copying, or adding to it what lies in a
+ * cache, as what has just come does. The slowest rank's median. */
 static int own_memory(const struct pair_probe *p, bool add, double *gbs)
 {
-	size_t slice = p->pool < SLICE ? p->pool : SLICE;
 	int rc = job_barrier(p->job, "adding and copying");
-	double least = INFINITY;
+	struct stats stats;
+	double seconds[SLICES];
 
 	for (int k = 0; rc == 0 && k < SLICES; k++) {
-		size_t at = (size_t)k % (p->pool / slice) * slice;
-		const float *from = (const float *)(const void *)(p->send + at);
+		size_t at = (size_t)k * SLICE % (p->pool - SLICE + 1);
+		const float *from = (const float *)(const void *)(p->send + (add ? 0 : at));
 		float *to = (float *)(void *)(p->recv + at);
 		double begin = clock_seconds();
 
-		for (size_t i = 0; add && i < slice / sizeof(float); i++)
+		for (size_t i = 0; add && i < SLICE / sizeof(float); i++)
 			to[i] += from[i];
 		if (!add)
-			memcpy(to, from, slice);
-		least = fmin(least, clock_seconds() - begin);
+			memcpy(to, from, SLICE);
+		seconds[k] = clock_seconds() - begin;
 	}
-	rc = rc < 0 ? rc : job_max(p->job, &least, 1);
-	*gbs = (double)slice / least / 1e9;
+	if (rc == 0)
+		(void)stats_compute(seconds, SLICES, &stats);
+	rc = rc < 0 ? rc : job_max(p->job, &stats.median, 1);
+	*gbs = (double)SLICE / stats.median / 1e9;
 	return rc;
 }
 
@@ -217,10 +233,13 @@ int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)
 	struct job_time former = job_unhurry(p->job, STEP_SECONDS);
 	int rc = 0;
 
+	if (p->host_memory)
+		step.kept = must(calloc(1, (size_t)m->bytes[m->nsizes - 1]));
 	for (step.size = 0; rc == 0 && step.size < m->nsizes; step.size++) {
 		step.bytes = (size_t)m->bytes[step.size];
 		rc = one_size(&step);
 	}
+	free(step.kept);
 	if (rc == 0 && p->host_memory)
 		rc = own_memory(p, false, &m->copy_gbs);
 	if (rc == 0 && p->host_memory)

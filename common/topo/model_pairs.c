@@ -63,6 +63,9 @@ int topo_from_json(struct topo_system *sys, const json_t *json, const char *path
 /* ---- Open MPI's rounds ----------------------------------------------------------------------- */
 enum { SLICE = 1, ADD = 2 };
 
+/* Above it glibc gives new memory each time (M_MMAP_THRESHOLD grows no further). */
+enum { KEPT_MOST = 32 << 20 };
+
 /* Messages one after the other: how many, and to whom: one; one for each other rank; to ranks 1, 2, 4 ...
  * away (4, 16 ... in radix 4), all bytes each time or half, a quarter ... of them; one where the ranks are no
  * power of two. SLICE: of a rank's slice instead of all bytes; ADD: what came is added up. */
@@ -83,57 +86,39 @@ static const struct decision {
 	enum { NOTHING, OWN, ALL } copies;
 	struct step steps[3];
 } decisions[] = {
-#define HALVE_ADD                                                                                  \
-	{                                                                                          \
-		HALVES, PAIR_DISJOINT, ADD                                                         \
-	}
-#define HALVE                                                                                      \
-	{                                                                                          \
-		HALVES, PAIR_DISJOINT, 0                                                           \
-	}
-#define TREE_ADD                                                                                   \
-	{                                                                                          \
-		LOG2, PAIR_DISJOINT, ADD                                                           \
-	}
-#define TO_ROOT                                                                                    \
-	{                                                                                          \
-		EACH, PAIR_ALONE, ADD                                                              \
-	}
-#define FOLD                                                                                       \
-	{                                                                                          \
-		ODD, PAIR_DISJOINT, 0                                                              \
-	}
-#define SLICES                                                                                     \
-	{                                                                                          \
-		EACH, PAIR_ALONE, SLICE                                                            \
-	}
-	{ MODEL_ALL_REDUCE, 4, 65536, "halving, doubling", ALL, { HALVE_ADD, HALVE, FOLD } },
-	{ MODEL_ALL_REDUCE, 4, 0, "recursive doubling", ALL, { TREE_ADD } },
-	{ MODEL_ALL_REDUCE, 64, 8192, "halving, doubling", ALL, { HALVE_ADD, HALVE, FOLD } },
-	{ MODEL_ALL_REDUCE, 0, 262144, "halving, doubling", ALL, { HALVE_ADD, HALVE, FOLD } },
-	{ MODEL_ALL_REDUCE, 0, 0, "recursive doubling", ALL, { TREE_ADD } },
-	{ MODEL_ALL_GATHER, 32, 0, "recursive doubling", OWN, { HALVE } },
+#define HALVE_ADD HALVES, PAIR_KEPT, ADD
+#define HALVE	  HALVES, PAIR_DISJOINT, 0
+#define TREE_ADD  LOG2, PAIR_KEPT, ADD
+#define TO_ROOT	  EACH, PAIR_NEW, ADD
+#define FOLD	  ODD, PAIR_DISJOINT, 0
+#define SLICES	  EACH, PAIR_ALONE, SLICE
+	{ MODEL_ALL_REDUCE, 4, 16384, "halving", ALL, { { HALVE_ADD }, { HALVE }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 4, 0, "recursive doubling", ALL, { { TREE_ADD } } },
+	{ MODEL_ALL_REDUCE, 64, 8192, "halving", ALL, { { HALVE_ADD }, { HALVE }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 0, 262144, "halving", ALL, { { HALVE_ADD }, { HALVE }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 0, 0, "recursive doubling", ALL, { { TREE_ADD } } },
+	{ MODEL_ALL_GATHER, 32, 0, "recursive doubling", OWN, { { HALVE } } },
 	{ MODEL_ALL_GATHER, 0, 65536, "ring", OWN, { { EACH, PAIR_DISJOINT, SLICE } } },
-	{ MODEL_ALL_GATHER, 0, 0, "recursive doubling", OWN, { HALVE } },
-	{ MODEL_REDUCE_SCATTER, 4, 131072, "reduce, scatter", ALL, { TO_ROOT, SLICES } },
-	{ MODEL_REDUCE_SCATTER, 8, 1 << 20, "reduce, scatter", ALL, { TO_ROOT, SLICES } },
-	{ MODEL_REDUCE_SCATTER, 16, 4 << 20, "recursive halving", ALL, { HALVE_ADD } },
-	{ MODEL_REDUCE_SCATTER, 16, 524288, "reduce, scatter", ALL, { TREE_ADD, SLICES } },
-	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, "recursive halving", ALL, { HALVE_ADD } },
-	{ MODEL_REDUCE_SCATTER, 32, 524288, "reduce, scatter", ALL, { TREE_ADD, SLICES } },
-	{ MODEL_REDUCE_SCATTER, 0, 0, "recursive halving", ALL, { HALVE_ADD } },
+	{ MODEL_ALL_GATHER, 0, 0, "recursive doubling", OWN, { { HALVE } } },
+	{ MODEL_REDUCE_SCATTER, 4, 131072, "to one, scatter", ALL, { { TO_ROOT }, { SLICES } } },
+	{ MODEL_REDUCE_SCATTER, 8, 1 << 20, "to one, scatter", ALL, { { TO_ROOT }, { SLICES } } },
+	{ MODEL_REDUCE_SCATTER, 16, 4 << 20, "recursive halving", ALL, { { HALVE_ADD } } },
+	{ MODEL_REDUCE_SCATTER, 16, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
+	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, "recursive halving", ALL, { { HALVE_ADD } } },
+	{ MODEL_REDUCE_SCATTER, 32, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
+	{ MODEL_REDUCE_SCATTER, 0, 0, "recursive halving", ALL, { { HALVE_ADD } } },
 	{ MODEL_BROADCAST, 3, 0, "root to the other", ALL, { { ONE, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 4, 0, "root to all", ALL, { { ONE, PAIR_DISJOINT, 0 } } },
 	{ MODEL_BROADCAST, 8, 1 << 20, "chain", ALL, { { EACH, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 16, 32768, "root to all", ALL, { { ONE, PAIR_DISJOINT, 0 } } },
-	{ MODEL_BROADCAST, 32, 1 << 20, "scatter, all-gather", ALL, { HALVE, HALVE } },
+	{ MODEL_BROADCAST, 32, 1 << 20, "scatter, gather", ALL, { { HALVE }, { HALVE } } },
 	{ MODEL_BROADCAST, 32, 0, "binomial tree", ALL, { { LOG2, PAIR_DISJOINT, 0 } } },
 	{ MODEL_BROADCAST, 0, 0, "tree of radix 4", ALL, { { LOG4, PAIR_DISJOINT, 0 } } },
-	{ MODEL_REDUCE, 8, 0, "one after the other", NOTHING, { TO_ROOT } },
-	{ MODEL_REDUCE, 0, 0, "binomial tree", NOTHING, { TREE_ADD } },
-	{ MODEL_HYPERCUBE, 0, 0, "recursive doubling", OWN, { HALVE } },
-	{ MODEL_GATHER, 0, 0, "root from all", OWN, { SLICES } },
-	{ MODEL_SCATTER, 0, 0, "root to all", OWN, { SLICES } },
+	{ MODEL_REDUCE, 8, 0, "one after the other", NOTHING, { { TO_ROOT } } },
+	{ MODEL_REDUCE, 0, 0, "binomial tree", NOTHING, { { TREE_ADD } } },
+	{ MODEL_HYPERCUBE, 0, 0, "recursive doubling", OWN, { { HALVE } } },
+	{ MODEL_GATHER, 0, 0, "root from all", OWN, { { SLICES } } },
+	{ MODEL_SCATTER, 0, 0, "root to all", OWN, { { SLICES } } },
 	{ MODEL_SENDRECV, 0, 0, "exchange", NOTHING, { { ONE, PAIR_DISJOINT, 0 } } },
 	{ MODEL_ALLTOALL, 3, 0, "exchange", OWN, { { ONE, PAIR_DISJOINT, SLICE } } },
 	{ MODEL_ALLTOALL, 0, 0, "all at once", OWN, { { ONE, PAIR_ALL, SLICE } } },
@@ -142,6 +127,7 @@ static const struct decision {
 /* Microseconds: of messages, of adding up, of copying. */
 struct cost {
 	const struct model *model;
+	double bytes;
 	double messages, adds, copies;
 };
 
@@ -150,7 +136,9 @@ static void message(struct cost *c, const struct step *step, double distance, do
 	const struct pair_digest *d = &c->model->sys->pairs;
 
 	c->messages += pair_digest_us(d, c->model->nnodes > 1 && distance >= c->model->ppn,
-				      step->load, bytes);
+				      step->load == PAIR_KEPT && c->bytes > KEPT_MOST ? PAIR_NEW
+										      : step->load,
+				      bytes);
 	if (step->flags & ADD)
 		c->adds += bytes / (d->reduce_gbs * GB);
 }
@@ -191,7 +179,7 @@ static void add_step(struct cost *c, const struct step *step, double bytes, doub
 static struct cost cost_of(const struct model *model, const struct decision *d, double bytes,
 			   double slice)
 {
-	struct cost c = { .model = model };
+	struct cost c = { .model = model, .bytes = bytes };
 
 	for (size_t i = 0; i < sizeof(d->steps) / sizeof(d->steps[0]); i++)
 		add_step(&c, &d->steps[i], bytes, slice);
@@ -248,16 +236,23 @@ int model_predict_host(const struct model *model, const struct predict_request *
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
+/* Of what the model gives neighbours, sends reach so much over healthy NVLinks, one way and both ways
+ * (two H200, results/2026-11-23-pairs). What is below that is the links' own. */
+static const double ALONE = .97, BOTH_WAYS = .825;
+
 void model_take_pairs(struct model *model)
 {
 	const struct pair_digest *d = &model->sys->pairs;
-	double bytes = d->nranks > 1 ? d->bytes[d->nsizes - 1] : 0, pair, all;
+	double bytes = d->nranks > 1 ? d->bytes[d->nsizes - 1] : 0, alone, both, part;
 
 	if (d->nranks < 2 || topo_is_host(model->sys) || model->ppn < 2 || d->us[0][0][0] <= 0)
 		return;
-	pair = bytes / (pair_digest_us(d, false, PAIR_DISJOINT, bytes) * GB);
-	all = pair_digest_us(d, false, PAIR_ALL, bytes) / bytes;
-	model->ring *= fmin(1, pair / model->pair);
-	model->pair = pair;
-	model->spread = all;
+	alone = bytes / (pair_digest_us(d, false, PAIR_ALONE, bytes) * GB);
+	both = bytes / (pair_digest_us(d, false, PAIR_DISJOINT, bytes) * GB);
+	part = fmin(alone / ALONE, both / BOTH_WAYS) / model->pair;
+	if (part >= 1)
+		return;
+	model->ring *= part;
+	model->pair *= part;
+	model->spread /= part;
 }

@@ -210,13 +210,19 @@ record-alone:
 		-Wl,--no-undefined -o $(BUILD)/obj/record-alone.so $(RECORD_ALONE) -lc
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
-PRELOAD_SRC := $(wildcard faults/preload/library/*.c) $(RECORD_ALONE) faults/watch/link.c
-PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o)
+PRELOAD_SRC := $(wildcard faults/preload/library/*.c) faults/preload/fault_spec.c $(RECORD_ALONE) faults/watch/link.c
+PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
+PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
+	-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<
 $(BUILD)/obj/pic/%.o: %.c $(FLAGS)
 	$(say) CC "$< (preload)"
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
-		-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<
+	$(Q)$(PRELOAD_CC)
+$(BUILD)/obj/pic/wrappers.o: $(BUILD)/obj/pic/wrappers.c
+	$(Q)$(PRELOAD_CC)
+$(BUILD)/obj/pic/wrappers.c: faults/preload/library/wrappers.awk faults/preload/library/nccl.txt
+	@mkdir -p $(@D)
+	$(Q)awk -f $^ >$@
 
 $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@

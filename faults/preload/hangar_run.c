@@ -4,15 +4,17 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "preload/fault_spec.h"
 #include "preload/run_monitor.h"
 #include "process/launch.h"
 
 struct arguments {
 	struct run_settings run;
-	int command; /* where it begins in argv, 0: nowhere */
+	const char *fault; /* NULL: none */
+	int command;	   /* where it begins in argv, 0: nowhere */
 };
 
-enum { KEY_ON_HANG = 256, KEY_TIMEOUT, KEY_OUT };
+enum { KEY_ON_HANG = 256, KEY_TIMEOUT, KEY_OUT, KEY_FAULT };
 
 static const struct argp_option options[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 }, /* as --help */
@@ -26,6 +28,8 @@ static const struct argp_option options[] = {
 	  "at once [120]",
 	  0 },
 	{ "out", KEY_OUT, "DIR", 0, "Folder for the evidence [results/runs/DATE-COMMAND-RUN]", 0 },
+	{ "fault", KEY_FAULT, "NAME:RANK@CALL[,comm=K][,ranks=N][,kind=K][,value=V]", 0,
+	  "Have one rank do one thing wrong in one call, counted from 1 on its communicator", 0 },
 	{ "quiet", 'q', NULL, 0, "Say nothing but a verdict", 0 },
 	{ 0 },
 };
@@ -45,6 +49,8 @@ static int parse_on_hang(const char *text)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
+	struct fault_spec spec;
+	const char *wrong;
 	int rc;
 
 	switch (key) {
@@ -60,6 +66,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OUT:
 		a->run.out = arg;
+		return 0;
+	case KEY_FAULT:
+		wrong = fault_spec_parse(&spec, arg);
+		if (wrong)
+			argp_error(state, "--fault=%s: %s (there are: %s)", arg, wrong,
+				   fault_spec_names());
+		a->fault = arg;
 		return 0;
 	case 'q':
 		a->run.quiet = true;
@@ -116,6 +129,19 @@ static void set_preload(void)
 	setenv("LD_PRELOAD", value, 1);
 }
 
+/* The library obeys what names this run alone, and no environment that was left over. */
+static void arm(const struct arguments *a)
+{
+	char value[512];
+
+	unsetenv("HANGAR_FAULT");
+	if (!a->fault)
+		return;
+	snprintf(value, sizeof(value), "%s %s", a->run.key, a->fault);
+	setenv("HANGAR_FAULT", value, 1);
+	fprintf(stderr, "hangar_run: armed: %s\n", a->fault);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = { .run = { .timeout = 120 } };
@@ -132,6 +158,7 @@ int main(int argc, char **argv)
 		if (run_monitor_start(&a.run) == 0) {
 			setenv(RUN_KEY, a.run.key, 1);
 			set_preload();
+			arm(&a);
 		}
 	}
 	execvp(argv[0], argv);

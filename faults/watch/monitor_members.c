@@ -284,7 +284,8 @@ static void members_expect(struct monitor *m, struct rank_view *view,
 	double look = m->config.decide.patience.look;
 
 	view->deadline_ns = view->waiting ? view->since_ns + (uint64_t)(look * 1e9) : 0;
-	if (view->process == PROCESS_EXITED && (view->status == 0 || has_left(header))) {
+	if (view->process == PROCESS_EXITED &&
+	    ((view->status == 0 && !view->open) || has_left(header))) {
 		view->outcome = OUTCOME_OK;
 		view->status = 0;
 	}

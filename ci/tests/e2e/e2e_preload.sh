@@ -7,7 +7,6 @@ source "$(dirname "$0")/lib.sh"
 subject=$BUILD/tests/double/subject
 export DOUBLE_DIR=$work
 cd "$work" || exit 1
-export HANGAR_E2E=$token
 
 # hangs SECONDS CODE VERDICT WORD...: the subject with these words ends with CODE, and a verdict that matches, within
 # SECONDS; an empty VERDICT: without a word
@@ -15,7 +14,7 @@ hangs() {
 	local seconds=$1 code=$2 verdict=$3 n=$BASHPID out rc
 	shift 3
 	out=$work/out.$n
-	timeout "$seconds" "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/dir.$n" "$subject" 4 40 halves "$@" >"$out" 2>&1
+	HANGAR_E2E=$token timeout "$seconds" "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/dir.$n" "$subject" 4 40 halves "$@" >"$out" 2>&1
 	rc=$?
 	if [ $rc -ne "$code" ] || ! { if [ -n "$verdict" ]; then grep -q "^# verdict: .*$verdict" "$out"; else [ ! -s "$out" ]; fi; }; then
 		echo "$* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$out")" >>"$work/failed"
@@ -28,8 +27,11 @@ rows=(
 	"20|0||away=2@9"
 	"20|0||nonblocking"
 	"20|0||many"
+	"20|0||graph"
+	"8|137|ranks=2 comm=0 |graph skip-graph=2@9"
 	"20|0||pairs sync"
 	"8|137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7"
+	"8|137|ranks=1 comm=1 |swap=1@9 one-stream"
 	"8|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|count=2@9"
 	"8|137|ranks=3 comm=0 seq=25|exit0=3@9"
 	"8|3|class=rank-exited ranks=3|exit3=3@9"
@@ -46,6 +48,14 @@ for row in "${rows[@]}"; do
 done
 wait
 while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
+
+# the wrappers' parameters are as many as those of the nccl.h that is here
+header=$(ls /usr/include/nccl.h /usr/local/include/nccl.h 2>/dev/null | head -n 1)
+params() { tr '\n' ' ' <"$header" | grep -o "[ *]nccl$1([^)]*)" | head -n 1 | tr -dc , | wc -c; }
+while [ -n "$header" ] && IFS='|' read -r name _ list; do
+	read -r _ name <<<"$name"
+	check "parameters of $name" [ "$(params "$name")" = "$(tr -dc , <<<"$list" | wc -c)" ]
+done < <(grep -v '^#' "$OLDPWD/faults/preload/library/nccl.txt")
 
 # the library forwards what it cannot record, and says so once
 export LD_PRELOAD=$BUILD/libhangar.so

@@ -1,6 +1,5 @@
 /* abi.h: what the library has to know of NCCL's and CUDA's binary interfaces: it is built where neither is
- * installed, and loaded beside any version. No prototype here changed from NCCL 2.18 to 2.32; ci/preload_abi
- * compares them with a nccl.h. */
+ * installed, and loaded beside any version. */
 #pragma once
 
 enum { NCCL_SUCCESS = 0, NCCL_INTERNAL_ERROR = 3, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };

@@ -61,19 +61,17 @@ static void ask_held(struct session *s, int comm)
 	preload_thread.inside--;
 }
 
-void call_begin(struct made *made)
+void call_record(struct session *s, struct made *made)
 {
 	struct preload_thread *t = &preload_thread;
-	struct session *s = session_now();
-	struct call call = { .kind = made->kind, .count = made->count, .peer = made->peer };
+	struct call call = { .comm = (uint32_t)made->number,
+			     .kind = made->kind,
+			     .count = made->count,
+			     .dtype = dtype_of(made->type),
+			     .op = redop_of(made),
+			     .peer = made->peer };
 
-	made->recorded = s && (made->number = session_comm(s, made->comm)) >= 0 &&
-			 !device_captures(made->stream);
-	if (!made->recorded)
-		return;
-	call.comm = (uint32_t)made->number;
-	call.dtype = dtype_of(made->type);
-	call.op = redop_of(made);
+	made->recorded = true;
 	if (s->comms[made->number].held)
 		ask_held(s, made->number);
 	session_lock();
@@ -87,13 +85,27 @@ void call_begin(struct made *made)
 	t->inside++;
 }
 
-void call_end(struct made *made, int rc)
+bool call_begin(struct made *made, int *rc)
+{
+	struct session *s = session_now();
+	bool known = s && (made->number = session_comm(s, made->comm)) >= 0;
+
+	if (known && device_captures(made->stream))
+		graph_captured(made);
+	else if (known && s->armed && !inject(s, made, rc))
+		return false;
+	else if (known)
+		call_record(s, made);
+	return true;
+}
+
+int call_end(struct made *made, int rc)
 {
 	struct preload_thread *t = &preload_thread;
 	struct session *s = session_now();
 
 	if (!made->recorded || !s)
-		return;
+		return rc;
 	t->inside--;
 	session_lock();
 	s->watch.returned(s->watch.ctx, made->ticket,
@@ -104,6 +116,7 @@ void call_end(struct made *made, int rc)
 	else
 		calls_mark(s, &(struct preload_call){ made->ticket, made->number, made->stream }, 1,
 			   rc);
+	return rc;
 }
 
 /* ---- what the device will say ---- */
@@ -173,11 +186,6 @@ void calls_mark(struct session *s, const struct preload_call *calls, size_t n, i
 
 /* ---- groups ---- */
 
-void group_begin(void)
-{
-	preload_thread.depth++;
-}
-
 static void note_group(struct session *s, enum group_event event)
 {
 	session_lock();
@@ -195,18 +203,22 @@ void group_ending(void)
 	preload_thread.inside++;
 }
 
-void group_end(int rc, bool launched)
+int group_end(int rc, bool launched)
 {
 	struct preload_thread *t = &preload_thread;
 	struct session *s = session_now();
 
 	t->inside--;
 	t->depth -= t->depth > 0;
-	if (t->depth > 0 || t->ncalls == 0)
-		return;
-	if (s) {
+	if (t->depth > 0)
+		return rc;
+	for (int i = 0; s && i < t->nmade; i++)
+		make_settle(s, &t->made[i], rc);
+	if (s && t->ncalls > 0) {
 		note_group(s, GROUP_ENDED);
 		calls_mark(s, t->calls, t->ncalls, launched ? rc : NCCL_INVALID_USAGE);
 	}
 	t->ncalls = 0;
+	t->nmade = 0;
+	return rc;
 }

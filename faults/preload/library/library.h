@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/call_value.h"
+#include "preload/fault_spec.h"
 #include "preload/library/abi.h"
 #include "record/recorder.h"
 
@@ -25,7 +26,15 @@ void *resolve(enum library_of library, const char *name, void **kept);
 	})
 
 /* A line on standard error, once for each of these. */
-enum said { SAID_VERSION, SAID_CUDA, SAID_MEMORY, SAID_MONITOR, SAID_RANKS, SAID_COMMS };
+enum said {
+	SAID_VERSION,
+	SAID_CUDA,
+	SAID_MEMORY,
+	SAID_MONITOR,
+	SAID_RANKS,
+	SAID_COMMS,
+	SAID_FAULT
+};
 void say_once(enum said which, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- session.c: the record of this process, and its communicators ---- */
@@ -34,12 +43,12 @@ struct preload_comm {
 	void *handle;  /* ncclComm_t; NULL: this number is free */
 	void *context; /* CUcontext in which it was made */
 	uint64_t id;
-	int rank, nranks;
-	uint32_t children; /* splits, shrinks, grows of it so far */
+	uint32_t children; /* splits and shrinks of it so far */
+	uint64_t calls,
+		kinds[CALL_KIND_COUNT]; /* that the program made: counted while a fault is armed */
 	uint64_t
 		held; /* a call of a non-blocking communicator whose write is still to come; 0: none */
 	void *held_stream;
-	char name[32];
 };
 
 struct session {
@@ -50,6 +59,14 @@ struct session {
 	int socket; /* to the monitor: the kernel closes it, whatever ends the process */
 	void *streams[255];
 	int nstreams;
+	bool armed; /* with this: */
+	struct fault_spec fault;
+};
+
+/* A communicator that is being made. */
+struct making {
+	int number; /* its, -1: it is not recorded */
+	void **handle;
 };
 
 /* What goes on in this thread. */
@@ -63,6 +80,8 @@ struct preload_thread {
 	int depth;		    /* of open groups */
 	struct preload_call *calls; /* of the open group */
 	size_t ncalls, room;
+	struct making made[32]; /* in the open group */
+	int nmade;
 };
 extern __thread struct preload_thread preload_thread;
 
@@ -78,13 +97,18 @@ int session_comm(const struct session *s, const void *handle);
 /* The number of a stream: that of the 256th and all further ones is 255. */
 uint32_t session_stream(struct session *s, const void *stream);
 
-/* Init of a communicator is about to be called: its number, -1: there is no room. */
-int session_init(struct session *s, const void *id, size_t bytes, int rank, int nranks,
-		 const char *name);
-/* It has returned; NULL for `handle`: it failed, or gave none to this rank. */
-void session_ready(struct session *s, int comm, void *handle, bool failed);
-/* It ends, by abort or otherwise. */
-void session_end(struct session *s, int comm, bool aborted);
+/* ---- a communicator on its way: from the wrapper's begin to its end, which returns `rc` ---- */
+
+void make_begin(struct making *m, void **handle, const void *id, size_t bytes, int rank, int nranks,
+		const struct nccl_config *config);
+/* Of a parent, as its next child; `apart` is the same for those that come into one. */
+void make_child(struct making *m, void **handle, void *parent, int apart,
+		const struct nccl_config *config);
+int make_end(struct making *m, int rc);
+/* In a group it is there when that has ended. */
+void make_settle(struct session *s, const struct making *m, int rc);
+/* The program gives the communicator up. */
+void comm_ends(void *handle, enum comm_event event);
 
 /* ---- device.c: what the device writes ---- */
 
@@ -110,17 +134,26 @@ struct made {
 	/* call_begin()'s own */
 	int number;
 	uint64_t ticket;
-	bool recorded;
+	bool recorded, twice;
 };
 
-/* Where this thread is inside NCCL nothing is recorded. */
-void call_begin(struct made *made);
-void call_end(struct made *made, int rc);
+/* inject.c: arms the fault of the run with this name, if there is one. */
+void inject_arm(struct session *s, const char *key);
+/* What the armed fault makes of a call. Returns true if NCCL is to see it; else it results in *rc. */
+bool inject(struct session *s, struct made *made, int *rc);
+
+/* Notes the call on its communicator `number`, before NCCL has it. */
+void call_record(struct session *s, struct made *made);
+/* graphs.c: the call is on a stream that is captured. */
+void graph_captured(const struct made *made);
+/* Returns true if NCCL is to make the call, as it stands then; else its result is *rc. */
+bool call_begin(struct made *made, int *rc);
+/* Returns `rc`, NCCL's result. */
+int call_end(struct made *made, int rc);
 /* These calls were handed to NCCL together, which returned `rc`: the device will say when it is past them. */
 void calls_mark(struct session *s, const struct preload_call *calls, size_t n, int rc);
 /* NCCL says of this communicator that nothing is in progress any more. */
 void calls_release_held(struct session *s, int comm);
-/* The program opens or ends a group: `rc` as NCCL returned. */
-void group_begin(void);
+/* The program ends a group, and has: `rc` as NCCL returned, and as is returned. */
 void group_ending(void);
-void group_end(int rc, bool launched);
+int group_end(int rc, bool launched);

@@ -151,6 +151,7 @@ static struct session *make_session(const char *key)
 		return NULL;
 	}
 	on_exit(note_exit, NULL);
+	inject_arm(s, key);
 	pthread_atfork(NULL, NULL, forget);
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	return s;
@@ -242,11 +243,11 @@ static int take_number(struct session *s)
 	return oldest;
 }
 
-int session_init(struct session *s, const void *id, size_t bytes, int rank, int nranks,
-		 const char *name)
+/* Returns its number, or -1. A rank that is not known yet is told at the end. */
+static int begin(struct session *s, uint64_t id, int rank, int nranks)
 {
 	struct comm_request request = { .rank = rank, .nranks = nranks };
-	uint64_t key[2] = { hash_id(id, bytes), 0 };
+	uint64_t key[2] = { id, 0 };
 	int n;
 
 	session_lock();
@@ -254,12 +255,9 @@ int session_init(struct session *s, const void *id, size_t bytes, int rank, int 
 	if (n >= 0) {
 		/* with NCCL_COMM_ID all communicators have the same id */
 		for (int i = 0; i < s->ncomms; i++)
-			key[1] += i != n && s->comms[i].id == key[0];
-		s->comms[n] = (struct preload_comm){ .id = key[0], .rank = rank, .nranks = nranks };
-		if (name)
-			snprintf(s->comms[n].name, sizeof(s->comms[n].name), "%s", name);
+			key[1] += i != n && s->comms[i].id == id;
+		s->comms[n] = (struct preload_comm){ .id = id };
 		memcpy(request.id, key, sizeof(key));
-		request.comm = (uint32_t)n;
 		s->watch.comm(s->watch.ctx, (uint32_t)n, COMM_INIT, &request);
 		s->watch.enter(s->watch.ctx, "communicator init", 0);
 		if (s->recorder.memory->header.rank < 0)
@@ -269,29 +267,93 @@ int session_init(struct session *s, const void *id, size_t bytes, int rank, int 
 	return n;
 }
 
-void session_ready(struct session *s, int comm, void *handle, bool failed)
+void make_begin(struct making *m, void **handle, const void *id, size_t bytes, int rank, int nranks,
+		const struct nccl_config *config)
+{
+	struct session *s = session_open();
+
+	(void)config;
+	*m = (struct making){ .number = -1, .handle = handle };
+	if (s)
+		m->number = begin(s, hash_id(id, bytes), rank, nranks);
+	preload_thread.inside++;
+}
+
+void make_child(struct making *m, void **handle, void *parent, int apart,
+		const struct nccl_config *config)
+{
+	struct session *s = session_now();
+	int of = s ? session_comm(s, parent) : -1;
+
+	(void)config;
+	*m = (struct making){ .number = -1, .handle = handle };
+	if (of >= 0) {
+		uint64_t key[] = { s->comms[of].id, ++s->comms[of].children, (uint64_t)apart };
+
+		m->number = begin(s, hash_id(key, sizeof(key)), -1, -1);
+	}
+	preload_thread.inside++;
+}
+
+static int ask(const char *name, void *handle, int unknown)
+{
+	void *kept = NULL;
+	int (*real)(void *, int *) = (int (*)(void *, int *))resolve(OF_NCCL, name, &kept);
+	int value = unknown;
+
+	return real && handle && real(handle, &value) == NCCL_SUCCESS ? value : unknown;
+}
+
+void make_settle(struct session *s, const struct making *m, int rc)
 {
 	int (*current)(void **) = REAL(OF_CUDA, "cuCtxGetCurrent", int (*)(void **));
-	void *context = NULL;
+	bool failed = rc != NCCL_SUCCESS && rc != NCCL_IN_PROGRESS;
+	void *handle = failed ? NULL : *m->handle, *context = NULL;
+	struct record_init *init = &s->recorder.memory->header.inits[m->number];
 
-	if (comm < 0)
-		return;
+	preload_thread.inside++;
 	if (current)
 		current(&context);
+	if (init->nranks < 0) {
+		init->rank = ask("ncclCommUserRank", handle, -1);
+		init->nranks = ask("ncclCommCount", handle, -1);
+	}
+	preload_thread.inside--;
 	session_lock();
-	s->comms[comm].handle = handle;
-	s->comms[comm].context = context;
-	s->watch.comm(s->watch.ctx, (uint32_t)comm, failed ? COMM_FAILED : COMM_READY, NULL);
+	s->comms[m->number].handle = handle;
+	s->comms[m->number].context = context;
+	s->watch.comm(s->watch.ctx, (uint32_t)m->number,
+		      failed   ? COMM_FAILED
+		      : handle ? COMM_READY
+			       : COMM_LEFT,
+		      NULL);
 	s->watch.leave(s->watch.ctx);
 	s->watch.phase(s->watch.ctx, PHASE_TIMED);
 	device_open(s);
 	session_unlock();
 }
 
-void session_end(struct session *s, int comm, bool aborted)
+int make_end(struct making *m, int rc)
 {
+	struct preload_thread *t = &preload_thread;
+
+	t->inside--;
+	if (m->number >= 0 && t->depth > 0 && t->nmade < 32)
+		t->made[t->nmade++] = *m;
+	else if (m->number >= 0)
+		make_settle(session_now(), m, rc);
+	return rc;
+}
+
+void comm_ends(void *handle, enum comm_event event)
+{
+	struct session *s = session_now();
+	int n = s && !preload_thread.inside ? session_comm(s, handle) : -1;
+
+	if (n < 0)
+		return;
 	session_lock();
-	s->watch.comm(s->watch.ctx, (uint32_t)comm, aborted ? COMM_ABORTED : COMM_LEFT, NULL);
-	s->comms[comm].handle = NULL;
+	s->watch.comm(s->watch.ctx, (uint32_t)n, event, NULL);
+	s->comms[n].handle = NULL;
 	session_unlock();
 }

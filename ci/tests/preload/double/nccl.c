@@ -121,8 +121,6 @@ int ncclCommSplit(void *comm, int color, int key, void **made, struct double_con
 	uint64_t nth = (uint64_t)++c->splits;
 
 	(void)config;
-	while (s->at[c->rank] < c->calls) /* as NCCL's own exchange is */
-		nap();
 	s->color[c->rank] = color;
 	s->key[c->rank] = key;
 	s->split[c->rank] = 2 * nth - 1;
@@ -152,6 +150,21 @@ int ncclCommDestroy(void *comm)
 	return 0;
 }
 
+int ncclCommUserRank(void *comm, int *rank);
+int ncclCommCount(void *comm, int *count);
+
+int ncclCommUserRank(void *comm, int *rank)
+{
+	*rank = ((struct comm *)comm)->rank;
+	return 0;
+}
+
+int ncclCommCount(void *comm, int *count)
+{
+	*count = ((struct comm *)comm)->nranks;
+	return 0;
+}
+
 int ncclCommAbort(void *comm)
 {
 	((struct comm *)comm)->aborted = true;
@@ -170,6 +183,9 @@ static void begin(struct op *op)
 {
 	struct comm *c = op->comm;
 
+	op->n = op->what == SEND   ? ++c->sends[op->peer]
+		: op->what == RECV ? ++c->receives[op->peer]
+				   : ++c->calls;
 	if (op->what == SEND)
 		c->shared->sent[c->rank][op->peer] = op->n;
 	else if (op->what == RECV)
@@ -195,6 +211,7 @@ static bool is_met(const struct op *op)
 	return true;
 }
 
+/* A captured one runs at each launch: it is counted when it begins. */
 static void run(void *arg)
 {
 	for (struct op *op = arg; op; op = op->next)
@@ -234,7 +251,6 @@ static int enqueue(struct comm *c, void *stream, int what, int peer, uint64_t si
 	struct op *op = calloc(1, sizeof(*op));
 
 	*op = (struct op){ .what = what, .peer = peer, .sign = sign, .comm = c, .stream = stream };
-	op->n = what == SEND ? ++c->sends[peer] : what == RECV ? ++c->receives[peer] : ++c->calls;
 	if (depth == 0)
 		return launch(op);
 	group[grouped++ % 4096] = op;

@@ -3,12 +3,13 @@
  * usage: subject RANKS STEPS [WORD...]     words: what to mix in, and what one rank does wrong */
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "double.h"
 
 static int rank, ranks, steps;
 static char **words;
-static void *world, *stream, *second;
+static void *world, *stream, *second, *graph;
 static float data[4096];
 
 static bool has(const char *word)
@@ -73,9 +74,18 @@ static void misbehave(int step)
 		sleep(600);
 }
 
+static void gather(void *half)
+{
+	ncclAllGather(data, data, 8, 7, half, has("one-stream") ? stream : second);
+}
+
 static void train(void *half, int step)
 {
+	bool swapped = half && hits("swap", step);
+
 	misbehave(step);
+	if (swapped)
+		gather(half);
 	if (!hits("skip", step))
 		reduce(world, (size_t)(hits("count", step) ? 17 : 100 + step % 7));
 	settle();
@@ -83,12 +93,10 @@ static void train(void *half, int step)
 	settle();
 	ncclReduceScatter(data, data, 8, 7, 0, world, stream);
 	settle();
-	if (half && hits("swap", step)) {
-		ncclAllGather(data, data, 8, 7, half, second);
-		cuStreamSynchronize(second);
-	}
-	if (half)
-		ncclAllGather(data, data, 8, 7, half, has("one-stream") ? stream : second);
+	if (half && !swapped)
+		gather(half);
+	if (graph && !hits("skip-graph", step))
+		cuGraphLaunch(graph, stream);
 	if (has("pairs"))
 		ring(world, step);
 	usleep(500);
@@ -96,6 +104,17 @@ static void train(void *half, int step)
 		cuStreamSynchronize(stream);
 		cuStreamSynchronize(second);
 	}
+}
+
+static void capture(void)
+{
+	void *made;
+
+	cuStreamBeginCapture_v2(stream, 0);
+	for (size_t i = 0; i < 3; i++)
+		reduce(world, 500 + i);
+	cuStreamEndCapture(stream, &made);
+	cuGraphInstantiateWithFlags(&graph, made, 0);
 }
 
 static int train_all(struct double_id id)
@@ -117,6 +136,8 @@ static int train_all(struct double_id id)
 		ncclCommSplit(world, 0, rank, &many[i], NULL);
 		reduce(many[i], 3);
 	}
+	if (has("graph"))
+		capture();
 	for (int step = 1; step <= steps; step++)
 		train(half, step);
 	cuStreamSynchronize(stream);
@@ -139,15 +160,17 @@ static int wait_for(int n)
 int main(int argc, char **argv)
 {
 	struct double_id id;
+	struct timespec now; /* process numbers come again */
 	char text[16];
 
+	clock_gettime(CLOCK_REALTIME, &now);
 	if (argc < 3)
 		return 2;
 	ranks = atoi(argv[1]);
 	steps = atoi(argv[2]);
 	words = argv + 3;
 	memset(&id, 0, sizeof(id));
-	snprintf(id.bytes, sizeof(id.bytes), "subject-%d", (int)getpid());
+	snprintf(id.bytes, sizeof(id.bytes), "%d-%ld", (int)getpid(), now.tv_nsec);
 	for (rank = 0; rank < ranks; rank++)
 		if (fork() == 0) {
 			snprintf(text, sizeof(text), "%d", rank);

@@ -225,6 +225,8 @@ static int supervise(struct program *program, struct error *err)
 			/* -T is taken at its word; without records there is nothing to find a cause in */
 			.extensions = program->options->timeout == 0 &&
 				      program->options->record != RECORD_OFF,
+			.silent_seconds = program->options->silent,
+			.partition_seconds = program->options->partition * program->deadline_factor,
 			.init_seconds = program->options->timeout
 						? 0
 						: RENDEZVOUS_SECONDS * program->deadline_factor,

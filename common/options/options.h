@@ -40,22 +40,23 @@ struct options {
 	};
 	/* how often */
 	struct {
-		int iters;	      /* -n; 0: adaptive */
-		int warmup;	      /* -w; -1: until steady */
-		bool like_nccl_tests; /* --like-nccl-tests */
-		int agg_iters;	      /* -m */
-		int cycles;	      /* -N; 0: for ever */
-		int graph_launches;   /* -G; 0: none given */
-		double budget;	      /* --budget: seconds per point when adaptive */
-		double ci_percent;    /* --ci: target */
-		int check;	      /* -c: extra check iterations, 0: no check at all */
-		bool check_every;     /* --check-every: check every call (slow; times are then
+		int iters;		  /* -n; 0: adaptive */
+		int warmup;		  /* -w; -1: until steady */
+		bool like_nccl_tests;	  /* --like-nccl-tests */
+		int agg_iters;		  /* -m */
+		int cycles;		  /* -N; 0: for ever */
+		int graph_launches;	  /* -G; 0: none given */
+		double budget;		  /* --budget: seconds per point when adaptive */
+		double ci_percent;	  /* --ci: target */
+		int check;		  /* -c: extra check iterations, 0: no check at all */
+		bool check_every;	  /* --check-every: check every call (slow; times are then
 	                       * not comparable) */
-		uint32_t seed;	      /* --seed */
-		int unalign;	      /* -u elements */
-		int blocking;	      /* -z 0..3 */
-		int timeout;	      /* -T seconds, 0: automatic deadlines */
-		int parallel_init;    /* -p; accepted: every rank is a process, always parallel */
+		uint32_t seed;		  /* --seed */
+		int unalign;		  /* -u elements */
+		int blocking;		  /* -z 0..3 */
+		int timeout;		  /* -T seconds, 0: automatic deadlines */
+		double silent, partition; /* seconds without a sign of a host: a line, a verdict */
+		int parallel_init; /* -p; accepted: every rank is a process, always parallel */
 	};
 	/* communicator and memory */
 	struct {

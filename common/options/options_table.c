@@ -205,6 +205,10 @@ const struct option_row option_rows[] = {
 	{ "timeout", 'T', .arg = "SECONDS", .initial = "0", WHOLE(0, INT_MAX), FIELD(timeout),
 	  FREE, .group = GROUP_WATCH,
 	  .help = "deadline of every wait for other ranks; 0: from measured times" },
+	{ "silent-after", .arg = "SECONDS", .initial = "3", REAL(0.5, 3600), FIELD(silent), FREE,
+	  .group = GROUP_WATCH, .help = "of several hosts: say it in a line when nothing was heard of one for so long" },
+	{ "partition-timeout", .arg = "SECONDS", .initial = "10", REAL(1, 86400), FIELD(partition), FREE,
+	  .group = GROUP_WATCH, .help = "and when for so long: a verdict about hosts, and the end of the run" },
 	{ "record", .arg = "LEVEL", .initial = "calls", .kind = &kind_word, FIELD(record),
 	  SAME, .group = GROUP_WATCH, WORDS("off", "calls", "full"),
 	  .help = "what the flight recorder keeps: nothing, calls, or calls with their device "

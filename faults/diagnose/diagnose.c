@@ -42,8 +42,10 @@ static enum outcome find_outcome(const struct evidence *e)
 
 		if (!e->ranks[i].present)
 			continue;
-		if (view_died(v))
+		if (view_died(v) || v->lost >= LOST_MONITOR)
 			worst = outcome_worse(worst, OUTCOME_DIED);
+		else if (v->lost)
+			worst = outcome_worse(worst, OUTCOME_HANG);
 		else if (view_finished(v))
 			worst = outcome_worse(worst, (enum outcome)v->outcome);
 		else if (v->overdue)
@@ -203,6 +205,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 	d->seq_high = f->seq_high;
 	d->hang_seq = f->hang_seq;
 	memcpy(d->field, f->field, sizeof(d->field));
+	memcpy(d->hosts, f->hosts, sizeof(d->hosts));
 	memcpy(d->pair, f->pair, sizeof(d->pair));
 	memcpy(d->theirs, f->theirs, sizeof(d->theirs));
 	memcpy(d->majority, f->majority, sizeof(d->majority));

@@ -19,7 +19,8 @@ struct diagnosis {
 	 * name of a setting; "" for none */
 	char field[48];
 	char theirs[64], majority[64];
-	char pair[24];	  /* a send and its receive are between these: "1>2" from 1 to 2; "" none */
+	char hosts[256];  /* whose monitor or launcher is lost, "node2,node3"; "" none */
+	char pair[136];	  /* a send and its receive are between these: "1>2" from 1 to 2; "" none */
 	int64_t hang_seq; /* the call in which the others stand, 0: init; -1: none */
 	int64_t wrong_seq; /* the first whose data were found wrong on any rank, -1: none is known */
 	uint64_t

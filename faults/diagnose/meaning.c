@@ -36,6 +36,7 @@ void class_explain(struct diagnosis *d)
 {
 	bool call = strcmp(d->field, "kind") == 0 || strcmp(d->field, "call") == 0;
 	const char *name = class_name(d->class, d->outcome), *at;
+	static const char *const sides[] = { "host", "gpu", "fabric", "unknown" };
 
 	if (call && d->class == CLASS_MISMATCH)
 		name = "mismatch-call";
@@ -44,9 +45,10 @@ void class_explain(struct diagnosis *d)
 	at = find(name);
 	if (!at)
 		at = find(d->outcome == OUTCOME_OK ? "ok" : "reported");
-	d->side = strncmp(at, " host", 5) == 0	? "host"
-		  : strncmp(at, " gpu", 4) == 0 ? "gpu"
-						: NULL;
+	d->side = NULL;
+	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
+		if (at[0] == ' ' && strncmp(at + 1, sides[i], strlen(sides[i])) == 0)
+			d->side = sides[i];
 	at = take_line(at + strcspn(at, "\n"), d->cause, sizeof(d->cause));
 	at = take_line(at, d->fix, sizeof(d->fix));
 	take_line(at, d->prevention, sizeof(d->prevention));

@@ -45,7 +45,7 @@ struct finding {
 	struct culprits culprits;
 	int64_t comm, seq_low, seq_high, hang_seq; /* as in struct diagnosis; -1: none */
 	char field[48], theirs[64], majority[64];
-	char pair[24]; /* as in struct diagnosis */
+	char hosts[256], pair[136]; /* as in struct diagnosis */
 	char notes[DIAGNOSIS_LINES][256];
 	size_t nnotes;
 };

@@ -2,6 +2,7 @@
 #include "diagnose/rules.h"
 
 const struct rule rules[] = {
+	{ "lost hosts", ON_HANG | ON_DIED, COMMS_NONE, 0, rule_lost_hosts },
 	{ "init arguments", ON_ANY, COMMS_INIT, RULE_DIVERGED, rule_init_arguments },
 	{ "died in a call", ON_DIED, COMMS_EACH, 0, rule_died_in_call },
 	{ "dead", ON_DIED, COMMS_FIRST, 0, rule_dead },

@@ -12,6 +12,9 @@ rule_fn rule_inside;	    /* it does not come out of a call that all made */
 rule_fn rule_device_fault;  /* a kernel broke its device's context */
 rule_fn rule_reported;	    /* no more than the ranks said themselves */
 
+/* rule_hosts.c: nobody can look at some hosts. */
+rule_fn rule_lost_hosts;
+
 /* rule_init.c: who did not come to init, who came otherwise, who left. */
 rule_fn rule_init_arguments;
 rule_fn rule_absent_from_init; /* others are inside it */

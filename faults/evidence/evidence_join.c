@@ -29,6 +29,21 @@ static const struct {
 	{ "command", offsetof(struct evidence, command) },
 };
 
+/* Hosts that do not hear of each other name their folders by the time of each one's verdict:
+ * DATE-TIME-PROGRAM-KEY. */
+static const char *without_time(const char *name)
+{
+	unsigned int date, time;
+	int n = 0;
+
+	return sscanf(name, "%8u-%6u-%n", &date, &time, &n) == 2 && n == 16 ? name + n : name;
+}
+
+static bool same_fact(const char *x, const char *y, bool run)
+{
+	return strcmp(x, y) == 0 || (run && strcmp(without_time(x), without_time(y)) == 0);
+}
+
 static int check_facts(const struct evidence *a, const struct evidence *b, const char *const *dirs,
 		       struct error *err)
 {
@@ -41,7 +56,7 @@ static int check_facts(const struct evidence *a, const struct evidence *b, const
 
 		if (!x[0] || !y[0])
 			continue;
-		if (strcmp(x, y) != 0)
+		if (!same_fact(x, y, i == 0))
 			return error_set(err, OUTCOME_USAGE, -EINVAL,
 					 "%s and %s are of different runs: %s is \"%.80s\" and "
 					 "\"%.80s\"",
@@ -115,6 +130,7 @@ static void join_rank(struct evidence_rank *to, struct evidence_rank *from)
 	struct reading *counters = to->counters ? to->counters : from->counters;
 	struct reading *others = to->counters ? from->counters : NULL;
 	bool unread = to->unread || from->unread;
+	bool parted = to->present && from->present && !to->view.lost != !from->view.lost;
 
 	if (from->present && (!to->present || from->ncalls > to->ncalls)) {
 		struct evidence_rank longer = *from;
@@ -122,6 +138,8 @@ static void join_rank(struct evidence_rank *to, struct evidence_rank *from)
 		*from = *to;
 		*to = longer;
 	}
+	if (parted) /* one folder is its own host's: it lived, and was not heard of */
+		to->view.lost = LOST_PARTED;
 	if (!to->stack || (from->stack && strlen(from->stack) > strlen(to->stack)))
 		swap_texts(&to->stack, &from->stack);
 	to->counters = counters;

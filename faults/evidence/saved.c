@@ -80,6 +80,7 @@ void saved_pack(const struct evidence_rank *rank, int number, size_t newest, voi
 				    .init_nranks = v->init_nranks,
 				    .error_code = v->error_code,
 				    .oom_kills = v->oom_kills,
+				    .lost = (uint8_t)v->lost,
 				    .monotonic_ns = clock_ns(),
 				    .realtime_ns = real.tv_sec * 1000000000ll + real.tv_nsec };
 	pack_texts(h, rank);
@@ -167,6 +168,7 @@ static void unpack_view(struct evidence_rank *rank, int number, const struct sav
 		.aborted_after = h->aborted_after,
 		.error_code = within(h->error_code, -4095, 0, 0),
 		.oom_kills = h->oom_kills,
+		.lost = h->lost < LOST_KINDS ? h->lost : LOST_SILENT,
 	};
 	take_text(v->what, sizeof(v->what), h->what, sizeof(h->what));
 	take_text(v->host, sizeof(v->host), h->host, sizeof(h->host));

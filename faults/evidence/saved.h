@@ -48,7 +48,8 @@ struct saved_header {
 	int32_t error_code; /* negative errno of `error`, 0: none */
 	uint32_t oom_kills; /* by the kernel in its memory cgroup */
 	char state;	    /* letter of /proc/PID/stat, 0: unknown */
-	char unused[3];
+	uint8_t lost;	    /* enum view_lost */
+	char unused[2];
 	char syscall[24];
 	char what[40], host[64], error[256];
 };

@@ -31,6 +31,8 @@ void diagnosis_print(FILE *out, const struct diagnosis *d, const struct evidence
 		d->confidence);
 	if (d->side)
 		fprintf(out, "side        %s\n", d->side);
+	if (d->hosts[0])
+		fprintf(out, "hosts       %s\n", d->hosts);
 	fprintf(out, "divergence  ");
 	report_place(out, d);
 	fprintf(out, "\nhang point  ");
@@ -69,15 +71,16 @@ static json_t *verdict_json(const struct diagnosis *d, const struct evidence *e)
 	for (size_t i = 0; i < d->nlines; i++)
 		json_array_append_new(lines, json_value_text(d->lines[i]));
 	return json_pack(
-		"{s:i s:s s:s s:s s:s s:s* s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I s:I s:o "
+		"{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I s:I s:o "
 		"s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o}",
 		"version", 1, "outcome", outcome_name(d->outcome), "class",
 		class_name(d->class, d->outcome), "ranks", d->ranks, "confidence", d->confidence,
-		"side", d->side, "nranks", e->nranks, "comm", (json_int_t)d->comm, "seq_low",
-		(json_int_t)d->seq_low, "seq_high", (json_int_t)d->seq_high, "field", d->field,
-		"pair", d->pair, "theirs", json_value_text(d->theirs), "majority",
-		json_value_text(d->majority), "hang_seq", (json_int_t)d->hang_seq, "wrong_seq",
-		(json_int_t)d->wrong_seq, "said_ns", (json_int_t)d->said_ns, "detect_ms",
+		"side", d->side, "hosts_lost", d->hosts, "nranks", e->nranks, "comm",
+		(json_int_t)d->comm, "seq_low", (json_int_t)d->seq_low, "seq_high",
+		(json_int_t)d->seq_high, "field", d->field, "pair", d->pair, "theirs",
+		json_value_text(d->theirs), "majority", json_value_text(d->majority), "hang_seq",
+		(json_int_t)d->hang_seq, "wrong_seq", (json_int_t)d->wrong_seq, "said_ns",
+		(json_int_t)d->said_ns, "detect_ms",
 		e->detect_ms > 0 ? json_value_real(e->detect_ms) : json_null(), "lines", lines,
 		"reported", errors_json(d, e), "cause", d->cause, "fix", d->fix, "prevention",
 		d->prevention, "backend", json_value_text(e->backend), "library",

@@ -11,10 +11,12 @@
 #include "process/command.h"
 #include "watch/monitor.h"
 
-#define LOOK_SECONDS	1.0  /* from one look at a wait to the next */
-#define SUSPECT_SECONDS 10.0 /* a wait that is worth a line */
-#define LINGER_SECONDS	1.0  /* after the command's end: others of the run may still come */
-#define MAX_FDS		1024
+#define LOOK_SECONDS	  1.0  /* from one look at a wait to the next */
+#define SUSPECT_SECONDS	  10.0 /* a wait that is worth a line */
+#define SILENT_SECONDS	  3.0  /* a host that is not heard of for so long is said, ... */
+#define PARTITION_SECONDS 10.0 /* ... and lost after this */
+#define LINGER_SECONDS	  1.0  /* after the command's end: others of the run may still come */
+#define MAX_FDS		  1024
 
 struct runner {
 	const struct run_settings *settings;
@@ -157,6 +159,8 @@ static int open_monitor(struct runner *r)
 	struct monitor_config config = {
 		.key = r->settings->key,
 		.decide = { .deadlines = true,
+			    .silent_seconds = SILENT_SECONDS,
+			    .partition_seconds = PARTITION_SECONDS,
 			    .patience = { .look = fmin(LOOK_SECONDS, r->settings->timeout),
 					  .suspect = SUSPECT_SECONDS,
 					  .hang = r->settings->timeout } },

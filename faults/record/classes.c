@@ -1,6 +1,8 @@
 /* classes.c: the names of the classes. */
 #include "record/classes.h"
 
+#include "record/view.h"
+
 static const char *const names[CLASS_COUNT] = {
 	[CLASS_MISSING] = "missing-call",
 	[CLASS_BLOCKED] = "host-blocked",
@@ -32,10 +34,32 @@ static const char *const names[CLASS_COUNT] = {
 	[CLASS_INSIDE] = "stuck-in-call",
 	[CLASS_GPU_FAULT] = "gpu-fault",
 	[CLASS_CORRUPT] = "corrupt-data",
+	[CLASS_HOST_SILENT] = "host-silent",
+	[CLASS_PARTITION] = "partition",
+	[CLASS_WATCHER_HELD] = "watcher-held",
+	[CLASS_MONITOR_GONE] = "monitor-gone",
+	[CLASS_LAUNCHER_GONE] = "launcher-gone",
 	[CLASS_UNEXPLAINED] = "unexplained",
 	[CLASS_DIED] = "rank-died",
 	[CLASS_ERROR] = "error",
 };
+
+enum diagnosis_class class_of_lost(uint32_t lost)
+{
+	static const enum diagnosis_class classes[LOST_KINDS] = {
+		[LOST_SILENT] = CLASS_HOST_SILENT,     [LOST_ONE_WAY] = CLASS_PARTITION,
+		[LOST_PARTED] = CLASS_PARTITION,       [LOST_STALLED] = CLASS_WATCHER_HELD,
+		[LOST_HELD] = CLASS_WATCHER_HELD,      [LOST_MONITOR] = CLASS_MONITOR_GONE,
+		[LOST_LAUNCHER] = CLASS_LAUNCHER_GONE,
+	};
+
+	return lost < LOST_KINDS ? classes[lost] : CLASS_HOST_SILENT;
+}
+
+bool class_is_lost(enum diagnosis_class class)
+{
+	return class >= CLASS_HOST_SILENT && class <= CLASS_LAUNCHER_GONE;
+}
 
 const char *class_name(enum diagnosis_class class, enum outcome outcome)
 {

@@ -38,7 +38,12 @@ enum diagnosis_class {
 	CLASS_INSIDE,		/* the library does not come out of a call that all ranks made */
 	CLASS_GPU_FAULT,	/* a kernel of its broke its CUDA context */
 	CLASS_CORRUPT,		/* calls were alike, data were not what they must be */
-	CLASS_UNEXPLAINED,	/* a hang for which no cause was found */
+	CLASS_HOST_SILENT,	/* nothing is heard of a host */
+	CLASS_PARTITION,	/* hosts live on both sides, and do not reach each other */
+	CLASS_WATCHER_HELD, /* supervisor, monitor or launcher does not run: stopped, frozen, traced */
+	CLASS_MONITOR_GONE,  /* a host's monitor was killed */
+	CLASS_LAUNCHER_GONE, /* mpirun, or orted on a host, was killed */
+	CLASS_UNEXPLAINED,   /* a hang for which no cause was found */
 
 	/* the monitor's, where nobody could look at the calls */
 	CLASS_DIED,
@@ -49,6 +54,12 @@ enum diagnosis_class {
 
 /* "missing-call" "rank-died"...; of CLASS_OUTCOME the outcome's name. */
 const char *class_name(enum diagnosis_class class, enum outcome outcome);
+
+/* The class of what is lost (enum view_lost, not LOST_NOT). */
+enum diagnosis_class class_of_lost(uint32_t lost);
+
+/* Returns true if it is one of those: about hosts and watchers, and no rank. */
+bool class_is_lost(enum diagnosis_class class);
 
 /* Returns true if a verdict can have this class: one of those above or an outcome's name. */
 bool class_known(const char *name);

@@ -152,6 +152,8 @@ void verdict_print(FILE *out, const struct verdict *v, const struct rank_view *v
 		fprintf(out, " wrong_seq=%" PRId64, v->wrong_seq);
 	if (v->side)
 		fprintf(out, " side=%s", v->side);
+	if (v->hosts[0])
+		fprintf(out, " hosts=%s", v->hosts);
 	fprintf(out, " evidence=%s\n", v->evidence);
 	if (!all_finished(views, n))
 		for (size_t i = 0; i < n; i++)

@@ -16,9 +16,11 @@ struct verdict {
 	const char *confidence; /* "proved" "majority" "inconclusive" */
 	char field[48];		/* in which arguments or settings differ, "" for none */
 	const char *side;	/* "host" "gpu" "fabric", NULL: not known */
-	char pair[24];		/* a send and its receive are between these, "1>2"; "" for none */
-	char evidence[256];	/* folder, "-" for none */
-	double detect_ms;	/* from the latest entry into a wait, the observed death, or
+	char pair[136];	 /* of ranks, a send and its receive, "1>2"; of hosts, what is sent from the
+	                         * first does not arrive at the second; "" for none */
+	char hosts[256]; /* whose monitor or launcher is lost, "node2,node3"; "" for none */
+	char evidence[256]; /* folder, "-" for none */
+	double detect_ms;   /* from the latest entry into a wait, the observed death, or
 	                         * the observed end of a rank that left with an error, to now */
 };
 

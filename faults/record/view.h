@@ -7,6 +7,19 @@
 
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
 
+/* What watches a rank, or the way to its host, is lost: then nobody can see what the rank does. */
+enum view_lost {
+	LOST_NOT,
+	LOST_SILENT,   /* nothing comes from its host, and nothing says why */
+	LOST_ONE_WAY,  /* what its host sends arrives; what is sent there does not */
+	LOST_STALLED,  /* its host's kernel answers, its monitor does not */
+	LOST_PARTED,   /* it lives, and others do not hear of it: both sides' evidence was joined */
+	LOST_HELD,     /* a watcher of its host is stopped, frozen or traced */
+	LOST_MONITOR,  /* its host's monitor is gone, as its kernel says */
+	LOST_LAUNCHER, /* its host's launcher is gone */
+	LOST_KINDS
+};
+
 /* A communicator as the rank sees it. */
 struct view_comm {
 	uint64_t
@@ -58,6 +71,8 @@ struct rank_view {
 	uint32_t starved;    /* 1: its host did not let it run lately (progress.h) */
 	uint32_t progressed; /* 1: it made a step lately */
 	uint32_t working;    /* 1: that wait is for work, its own or others' (watch_work) */
+	uint32_t lost;	     /* enum view_lost; the caller's */
+	double silent;	     /* seconds for which it was so when that was said */
 	struct view_comm comms[VIEW_COMMS];
 };
 

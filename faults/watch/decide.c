@@ -15,7 +15,7 @@ void decide_open(struct decide_state *s, const struct decide_config *config, uin
 {
 	memset(s, 0, sizeof(*s));
 	s->config = *config;
-	s->last_ns = now;
+	s->last_ns = s->looked_from_ns = now;
 }
 
 /* ---- what is seen ---- */
@@ -79,21 +79,37 @@ static bool any_overdue(const struct decide_input *in)
 	return false;
 }
 
+/* A leader elsewhere knows of its own host alone whether all are done. */
 static bool all_done(const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nranks; i++)
 		if (!view_finished(&in->ranks[i].view))
 			return false;
-	for (size_t i = 0; i < in->nhosts; i++)
+	for (size_t i = 0; i < in->nhosts && !in->follows; i++)
 		if (!in->hosts[i].done)
 			return false;
 	return true;
 }
 
+static enum view_lost worst_lost(const struct decide_input *in)
+{
+	enum view_lost worst = LOST_NOT;
+
+	for (size_t i = 0; i < in->nhosts; i++)
+		worst = in->hosts[i].lost > worst ? in->hosts[i].lost : worst;
+	return worst;
+}
+
+static bool any_lost(const struct decide_input *in)
+{
+	return worst_lost(in) != LOST_NOT;
+}
+
+/* Of a host that is not heard of what is known is old: it answers, or is lost in the end. */
 static bool all_answered(const struct decide_input *in)
 {
 	for (size_t i = 0; i < in->nhosts; i++)
-		if (in->hosts[i].connected && !in->hosts[i].answered)
+		if (!in->hosts[i].done && !in->hosts[i].lost && !in->hosts[i].answered)
 			return false;
 	return true;
 }
@@ -226,7 +242,7 @@ static double since(uint64_t then, uint64_t now)
 }
 
 /* Concludes what the run has come to:
- * - The root is gone, and rank 0 with it: that is no success, whatever is seen here.
+ * - A host is lost: then it is that, whatever ranks seem to do.
  * - Nothing is wrong any more, and not all are done: a rank that was only late is back, and the
  *   run goes on.
  * - Else there is a verdict, once the diagnoser has looked, if there is something to look at. */
@@ -234,7 +250,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 {
 	bool deadlines = s->config.deadlines;
 	bool unfinished = !all_done(in) && !abnormal_here(in, deadlines) &&
-			  !abnormal_elsewhere(in, deadlines);
+			  !abnormal_elsewhere(in, deadlines) && !any_lost(in);
 	struct decision d = { .action = DECIDE_END };
 	struct rank_view *views;
 	size_t n = decide_views(in, &views);
@@ -244,14 +260,12 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	renew_extension(s, in, views, n, unfinished);
 	verdict_make(&d.verdict, views, n, since(s->death_ns, in->now),
 		     since(s->error_ns, in->now));
-	if (unfinished && in->root_lost) {
-		d.verdict.outcome = OUTCOME_DIED;
-		d.verdict.class = CLASS_DIED;
-		d.verdict.confidence = "inconclusive";
-	}
 	if (d.verdict.outcome == OUTCOME_OK && compare_calls(views, n) == HISTORY_DIFFERENT)
 		note_parted(&d.verdict, in->parted);
-	if (unfinished && !in->root_lost) {
+	/* who is done knows no more than that where a root is gone */
+	if (!all_done(in) || worst_lost(in) < LOST_MONITOR)
+		hosts_verdict(in, &d.verdict);
+	if (unfinished) {
 		s->stage = STAGE_WATCH;
 		s->reported = false;
 		d = nothing;
@@ -336,7 +350,6 @@ static bool is_patient(struct decide_state *s, const struct decide_input *in,
 					   .since_ns = in->now,
 					   .rank = longest->rank,
 					   .wait_ns = longest->since_ns };
-	s->root_until = s->extension.until_ns;
 	return true;
 }
 
@@ -346,7 +359,9 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 	bool hang = verdict->outcome == OUTCOME_HANG;
 	struct decision d;
 
-	s->stage = STAGE_WATCH;
+	s->stage = any_lost(in) ? STAGE_END : STAGE_WATCH;
+	if (s->stage == STAGE_END)
+		return (struct decision){ .action = DECIDE_END };
 	if (hang && s->config.patience.hang > 0) {
 		if (is_patient(s, in, verdict, &d))
 			return d;
@@ -358,7 +373,6 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 					  .rendezvous = RENDEZVOUS_DISMISSED };
 	if (hang && result != DIAGNOSIS_NOT_ASKED &&
 	    extend(s, in, result == DIAGNOSIS_UNEXPLAINED, verdict->ranks)) {
-		s->root_until = s->extension.until_ns;
 		return (struct decision){ .action = DECIDE_EXTEND,
 					  .extension_ns = s->extension.until_ns - in->now };
 	}
@@ -390,15 +404,18 @@ static bool is_settled(const struct decide_state *s, uint64_t now)
 }
 
 /* - All are done: the end.
+ * - Hosts are still to be heard of for the first time: a wait here says nothing yet.
  * - Time that was given is over, or something is wrong: it settles. But while time is given for a wait,
  *   only what no waiting will repair counts.
  * - Else the ranks may have to be counted at communicator init. */
 static struct decision watch(struct decide_state *s, const struct decide_input *in, bool abnormal)
 {
-	bool extended = extension_holds(&s->extension, in->now) && !is_worse(in);
+	bool extended = extension_holds(&s->extension, in->now) && !is_worse(in) && !any_lost(in);
 
 	if (all_done(in))
 		return conclude(s, in);
+	if (abnormal && !is_worse(in) && !any_lost(in) && hosts_absent(s, in))
+		return nothing;
 	if (!extension_over(&s->extension, in->now) && (!abnormal || extended))
 		return init_lead(s, in);
 	s->stage = STAGE_SETTLE;
@@ -407,9 +424,18 @@ static struct decision watch(struct decide_state *s, const struct decide_input *
 	return (struct decision){ .action = DECIDE_PREPARE };
 }
 
+/* A death is one whatever others do; all else may look other than it is until they have answered. */
+static uint64_t query_time(const struct decide_state *s)
+{
+	if (s->death_ns)
+		return decide_times.query_ns;
+	return s->config.partition_seconds > 0 ? (uint64_t)(s->config.partition_seconds * 1e9)
+					       : decide_times.root_saves_ns;
+}
+
 static struct decision lead(struct decide_state *s, const struct decide_input *in)
 {
-	bool abnormal = in->reported || abnormal_here(in, s->config.deadlines);
+	bool abnormal = in->reported || any_lost(in) || abnormal_here(in, s->config.deadlines);
 
 	note_error(s, in);
 	switch (s->stage) {
@@ -419,10 +445,10 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 		if (!is_settled(s, in->now))
 			return nothing;
 		s->stage = STAGE_QUERY;
-		s->stage_until = in->now + decide_times.query_ns;
+		s->stage_until = in->now + query_time(s);
 		return (struct decision){ .action = DECIDE_QUERY };
 	case STAGE_QUERY:
-		if (!all_answered(in) && in->now <= s->stage_until)
+		if (!all_answered(in) && !(s->death_ns && in->now > s->stage_until))
 			return nothing;
 		if (!awaits_death(s, in->now))
 			return conclude(s, in);
@@ -437,17 +463,10 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 
 static void take_orders(struct decide_state *s, const struct decide_input *in)
 {
-	const struct decide_orders *orders = &in->orders;
-	uint64_t more = orders->extension_ns;
-
-	if (orders->collects)
-		s->root_until = in->now + decide_times.root_saves_ns;
-	if (orders->extended) {
-		if (more > decide_times.extension_most_ns)
-			more = decide_times.extension_most_ns;
-		s->root_until = in->now + more + decide_times.root_ns;
+	if (in->orders.collects)
+		s->saves_until = in->now + decide_times.root_saves_ns;
+	if (in->orders.extended)
 		s->extended = !abnormal_here(in, false);
-	}
 }
 
 /* Tells the root once what is wrong here, or that all are done; anew
@@ -462,23 +481,20 @@ static bool is_news(struct decide_state *s, const struct decide_input *in, bool 
 	return !s->reported && (abnormal || all_done(in));
 }
 
-/* Without the root, or when it does not decide, this host ends by its own decision; one that is done waits,
- * since others may take as long as they like. */
+/* Without the root this host ends by its own decision, unless it is done. While the root is heard of it is
+ * waited for: it may wait for others. */
 static struct decision follow(struct decide_state *s, const struct decide_input *in)
 {
 	bool abnormal = abnormal_here(in, s->config.deadlines);
 
 	take_orders(s, in);
-	if (in->root_lost)
+	if (any_lost(in))
 		return conclude(s, in);
 	if (is_news(s, in, abnormal)) {
 		s->reported = true;
-		s->root_until = in->now + decide_times.root_ns;
 		return (struct decision){ .action = abnormal ? DECIDE_REPORT_ABNORMAL
 							     : DECIDE_REPORT_DONE };
 	}
-	if (s->reported && abnormal && in->now > s->root_until)
-		return conclude(s, in);
 	if (s->init.overdue && !s->init.reported) {
 		s->init.reported = true;
 		return (struct decision){ .action = DECIDE_REPORT_INIT_OVERDUE };
@@ -506,6 +522,11 @@ struct decision decide(struct decide_state *s, struct decide_input *in)
 	init_follow(s, &in->orders);
 	overdue_mark(s, in, progress_look(s, in, paused ? s->last_ns : in->now));
 	note_ends(s, in);
+	if (paused)
+		s->looked_from_ns = in->now;
+	if (s->known_ns == 0 && in->job_hosts > 1)
+		s->known_ns = in->now;
+	hosts_look(s, in);
 	s->last_ns = in->now;
 	return in->follows ? follow(s, in) : lead(s, in);
 }

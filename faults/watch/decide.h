@@ -45,25 +45,36 @@ struct decide_rank {
 	struct rank_track track;
 };
 
+/* Is worth a line, once. */
+enum host_news { NEWS_NONE, NEWS_SILENT, NEWS_HEARD };
+
 /* Another host, whose leader has shown the run's token. What is known of its ranks is as old as its
  * last message. */
 struct decide_host {
-	const struct rank_view *views;
+	char name[64];		 /* as it calls itself; "" unknown */
+	struct rank_view *views; /* decide() says of them what is lost */
 	size_t nviews;
-	bool done;	   /* all its ranks finished by themselves */
-	bool connected;	   /* its leader can be talked to */
-	bool answered;	   /* it has said all that it was last asked for */
-	bool init_overdue; /* ranks there wait at communicator init for others */
-	bool counted;	   /* it has answered the last census */
+	bool done;	     /* all its ranks finished by themselves */
+	bool connected;	     /* its leader can be talked to */
+	bool answered;	     /* it has said all that it was last asked for */
+	bool init_overdue;   /* ranks there wait at communicator init for others */
+	bool counted;	     /* it has answered the last census */
+	uint64_t heard_ns;   /* when anything came from its leader, a heartbeat at least */
+	uint64_t arrived_ns; /* when its kernel last sent anything, 0: not known */
+	bool answers;	     /* its kernel acknowledges what is sent to it */
+	/* decide() says of it: */
+	enum view_lost lost;
+	enum host_news news; /* since the last call */
+	uint64_t silent_ns;  /* since when it is silent, as news said; 0: it is not */
+	double silence_s;    /* for how long it is, or was */
 };
 
 /* The root has said this since the last call, to a leader elsewhere. */
 struct decide_orders {
-	bool census;	       /* it asks who has come to communicator init */
-	bool collects;	       /* the verdict is out, and it collects what is slow */
-	bool extended;	       /* it gives what was reported more time: */
-	uint64_t extension_ns; /* so long */
-	bool told_rendezvous;  /* it says how the ranks meet: */
+	bool census;	      /* it asks who has come to communicator init */
+	bool collects;	      /* the verdict is out, and it collects what is slow */
+	bool extended;	      /* it gives what was reported more time */
+	bool told_rendezvous; /* it says how the ranks meet: */
 	enum rendezvous rendezvous;
 };
 
@@ -71,21 +82,23 @@ struct decide_input {
 	uint64_t now;
 	struct decide_rank *ranks; /* of this host; a rank keeps its place */
 	size_t nranks;
-	const struct decide_host *hosts; /* at the root: the others */
+	const char *name;	   /* of this host */
+	struct decide_host *hosts; /* at the root: the others; elsewhere: the root's */
 	size_t nhosts;
+	size_t expected_hosts;	  /* so many of them belong to the job, as far as is known */
 	int job_ranks, job_hosts; /* as any rank that knows says; -1: none does */
 	const struct unison_found
 		*parted; /* ranks here were seen to make different calls; NULL: not */
-	bool reported;	 /* another host says since the last call that something is wrong
-	                           * there, or was lost */
-	bool follows;	 /* a leader elsewhere, which the root can reach */
-	bool root_lost;	 /* it could */
+	bool reported;	 /* another host says since the last call that something is wrong there */
+	bool follows;	 /* a leader elsewhere, which has been connected to the root */
 	struct decide_orders orders;
 };
 
 struct decide_config {
-	bool deadlines;	     /* a wait past its deadline is a hang */
-	bool extensions;     /* a hang that nothing explains is given more time */
+	bool deadlines;	       /* a wait past its deadline is a hang */
+	bool extensions;       /* a hang that nothing explains is given more time */
+	double silent_seconds; /* so long nothing comes from a host before that is said; 0: never */
+	double partition_seconds; /* and so long before it is a verdict */
 	double init_seconds; /* ranks come to communicator init within this time, and alike, and to a
 	                      * communicator's first call in a part of it (decide_times.h); 0: only
 	                      * deadlines of their own count */
@@ -159,22 +172,24 @@ struct init_state {
 struct decide_state {
 	struct decide_config config;
 	enum decide_stage stage;
-	uint64_t stage_until; /* of SETTLE and QUERY */
-	uint64_t last_ns;     /* of the last decide() */
-	uint64_t death_ns;    /* when the first death was seen, 0: none */
-	uint64_t error_ns;    /* when the first rank that left with an error was, 0: none */
-	uint64_t error_until; /* a death behind it is awaited until then */
-	uint64_t overdue_ns;  /* until when nobody was overdue, or some rank still moved */
-	uint64_t starved_ns;  /* when the host last kept some rank from running */
-	double longest;	      /* seconds of the longest wait that ended well */
+	uint64_t stage_until;	 /* of SETTLE and QUERY */
+	uint64_t last_ns;	 /* of the last decide() */
+	uint64_t looked_from_ns; /* since then this leader ran without a pause */
+	uint64_t known_ns;	 /* when it first knew that there are other hosts */
+	uint64_t death_ns;	 /* when the first death was seen, 0: none */
+	uint64_t error_ns;	 /* when the first rank that left with an error was, 0: none */
+	uint64_t error_until;	 /* a death behind it is awaited until then */
+	uint64_t overdue_ns;	 /* until when nobody was overdue, or some rank still moved */
+	uint64_t starved_ns;	 /* when the host last kept some rank from running */
+	double longest;		 /* seconds of the longest wait that ended well */
 	uint64_t
 		suspected_ns; /* the wait, by its start, of which it was said that it may be a hang; 0: none */
 	struct extension extension;
 	struct init_state init;
 	/* leader elsewhere */
-	bool reported;	     /* the root knows that this host is abnormal, or done */
-	bool extended;	     /* it gives time for what was reported, a wait */
-	uint64_t root_until; /* after that this host decides by itself */
+	bool reported;	      /* the root knows that this host is abnormal, or done */
+	bool extended;	      /* it gives time for what was reported, a wait */
+	uint64_t saves_until; /* the root is busy with evidence until then, and may be silent */
 };
 
 void decide_open(struct decide_state *state, const struct decide_config *config, uint64_t now);

@@ -39,6 +39,17 @@ void overdue_mark(struct decide_state *state, struct decide_input *in, bool star
  * have given it more time for a moment. */
 bool overdue_ever_since(const struct decide_state *state, uint64_t since);
 
+/* ---- decide_hosts.c: which hosts are heard of ---- */
+
+/* Says of each host, and of its views, whether it is lost. Returns whether any is. */
+bool hosts_look(struct decide_state *state, struct decide_input *in);
+
+/* Returns true if hosts of the job have not been heard of at all, and have time for that left. */
+bool hosts_absent(const struct decide_state *state, const struct decide_input *in);
+
+/* Where hosts are lost, makes the verdict about them and about no rank. */
+void hosts_verdict(const struct decide_input *in, struct verdict *verdict);
+
 /* ---- decide_init.c: communicator init, and first calls ---- */
 
 /* Tells how the ranks of this host are held up at init, if they will never meet there: OPEN or

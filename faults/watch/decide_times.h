@@ -13,9 +13,14 @@ struct decide_times {
 	uint64_t settle_ns;
 	uint64_t error_ns;
 	uint64_t query_ns;
-	uint64_t root_ns;
 	uint64_t root_saves_ns;
 	uint64_t slow_evidence_ns;
+	/* ---- several hosts ---- */
+	uint64_t beat_ns;
+	uint64_t beat_each_ns;
+	uint64_t rejoin_ns;
+	uint64_t connect_ns;
+	uint64_t one_way_ns;
 	/* ---- a busy host ---- */
 	uint64_t progress_ns;
 	uint64_t starvation_ns;
@@ -30,7 +35,6 @@ struct decide_times {
 	double extension_cap; /* seconds */
 	double extension_step;
 	uint64_t extension_look_ns;
-	uint64_t extension_most_ns;
 	/* ---- settings that differ ---- */
 	double settings_part;
 	double settings_inside;

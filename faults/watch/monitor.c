@@ -21,7 +21,7 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	memset(m, 0, sizeof(*m));
 	m->config = *config;
 	m->memory = memory;
-	m->listen_fd = m->uplink_fd = -1;
+	m->listen_fd = m->uplink_fd = m->joining_fd = -1;
 	m->up.fd = m->up.passed_fd = -1;
 	decide_open(&m->decide, &config->decide, clock_ns());
 	rc = members_join(m, memory_fd);
@@ -71,10 +71,10 @@ static void take_message(struct monitor *m, const struct link_message *message)
 		m->requests.slow = orders->collects = true;
 		break;
 	case MESSAGE_EXTENSION:
-		if (message->bytes != sizeof(orders->extension_ns))
-			break;
-		memcpy(&orders->extension_ns, message->payload, sizeof(orders->extension_ns));
 		orders->extended = true;
+		break;
+	case MESSAGE_JOIN:
+		nodes_take_root(m, message);
 		break;
 	case MESSAGE_CENSUS:
 		orders->census = true;
@@ -103,9 +103,12 @@ static void receive_root(struct monitor *m)
 	struct link_message message;
 	int rc = 0;
 
-	while (!m->ended && (rc = link_receive(&m->up, &message)) == 1)
+	while (!m->ended && (rc = link_receive(&m->up, &message)) == 1) {
+		m->root.host.heard_ns = m->input.now;
 		take_message(m, &message);
-	m->input.root_lost = rc < 0;
+	}
+	if (rc < 0)
+		link_release(&m->up);
 	/* the root may have asked for it and not waited: this host was slow, and is worth a look */
 	if (m->ended && m->requests.slow)
 		nodes_collect_slow(m, m->requests.folder);
@@ -141,7 +144,7 @@ static void carry_out(struct monitor *m, const struct decision *d)
 		nodes_ask(m, MESSAGE_QUERY, "");
 		break;
 	case DECIDE_EXTEND:
-		nodes_send_all(m, MESSAGE_EXTENSION, &d->extension_ns, sizeof(d->extension_ns));
+		nodes_send_all(m, MESSAGE_EXTENSION, NULL, 0);
 		break;
 	case DECIDE_CENSUS:
 		nodes_census(m);
@@ -192,26 +195,29 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 	m->input = (struct decide_input){ .now = now };
 	members_look(m, child, now);
 	nodes_open(m);
-	nodes_join(m);
-	m->input.follows = m->up.fd >= 0;
+	nodes_join(m, now);
+	m->input.follows = m->root.known;
 	if (m->input.follows)
 		receive_root(m);
 	else
 		m->input.reported = nodes_receive(m, now);
 	if (m->ended)
 		return;
+	nodes_beat(m, now);
 	if (m->memory) /* else one number is not one communicator */
 		compare_calls(m);
 	m->input.parted = m->parted ? &m->found : NULL;
 	m->input.ranks = m->ranks;
 	m->input.nranks = m->nranks;
-	m->input.hosts = m->hosts;
+	m->input.name = m->nranks ? m->ranks[0].view.host : "";
 	m->input.nhosts = nodes_known(m);
 	members_job(m, &m->input.job_ranks, &m->input.job_hosts);
+	m->input.expected_hosts = nodes_expected(m);
 	members_account(m);
 	if (m->nranks == 0) /* nobody has come yet */
 		return;
 	d = decide(&m->decide, &m->input);
+	nodes_keep(m);
 	answer_root(m);
 	if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
 		d = monitor_conclude(m, &d);

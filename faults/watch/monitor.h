@@ -89,6 +89,7 @@ struct monitor_node {
 	struct link link;
 	uint64_t since_ns;	 /* when it was accepted */
 	bool known;		 /* has shown the token */
+	bool replaced;		 /* it has come again over another connection */
 	bool silent;		 /* did not answer in time once: not waited for again */
 	struct decide_host host; /* as the decision sees it; owns its views */
 };
@@ -108,8 +109,12 @@ struct monitor {
 	struct link up;	 /* member: to the leader; leader: to the root on
 	                               * another node */
 	bool leader;
-	bool up_is_root;	    /* `up` is the TCP connection of a leader */
-	struct monitor_peer *peers; /* leader: local ranks, the own one first, and strangers */
+	struct monitor_node
+		root;	/* leader elsewhere: known once it was connected; its link is `up` */
+	int joining_fd; /* a connection to it that is being made, -1: none */
+	size_t joining; /* attempts so far */
+	uint64_t joining_ns, beat_ns; /* when the last one began; when a heartbeat was last sent */
+	struct monitor_peer *peers;   /* leader: local ranks, the own one first, and strangers */
 	size_t npeers;
 	struct decide_rank *ranks; /* leader: this host's */
 	struct unison_rank *unison;

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "process/hangup.h"
 #include "watch/decide_times.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
@@ -123,6 +125,8 @@ static void end(struct monitor *m, struct verdict *verdict, const struct rank_vi
 					strcmp(verdict->ranks, "-") ? verdict->ranks : "");
 	print_expected(m->config.expect, verdict, m->exit_code);
 	monitor_send_end(m, m->exit_code);
+	if (verdict->hosts[0])
+		launcher_hang_up(getppid());
 	m->ended = true;
 }
 
@@ -140,6 +144,9 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 	if (d->action == DECIDE_DIAGNOSE) {
 		enum diagnosis_result result = refine(m, &verdict, views, n);
 
+		if (class_is_lost(
+			    before.class)) /* evidence was collected; no rank is blamed for it */
+			verdict = before;
 		closer = closer || verdict.class != before.class ||
 			 verdict.outcome != before.outcome;
 		m->input.now = clock_ns();

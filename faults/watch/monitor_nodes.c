@@ -3,13 +3,16 @@
 #include "watch/monitor_nodes.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "watch/decide_times.h"
 #include "watch/monitor_members.h"
 #include "watch/uplink.h"
 
@@ -36,7 +39,7 @@ void nodes_open(struct monitor *m)
 	atomic_store(&h->uplink_port, m->uplink_fd < 0 ? -1 : port);
 }
 
-int nodes_report(struct monitor *m, enum message type)
+static int report_to(struct monitor *m, struct link *link, enum message type)
 {
 	struct {
 		uint64_t token;
@@ -51,25 +54,124 @@ int nodes_report(struct monitor *m, enum message type)
 		return -ENOMEM;
 	payload->token = h ? h->uplink_token : 0;
 	bytes += members_views(m, payload->views) * sizeof(struct rank_view);
-	rc = link_send(&m->up, type, payload, (uint32_t)bytes, -1);
+	rc = link_send(link, type, payload, (uint32_t)bytes, -1);
 	free(payload);
 	return rc;
 }
 
-/* Leader of a node without rank 0: connect as soon as the address is known. */
-void nodes_join(struct monitor *m)
+int nodes_report(struct monitor *m, enum message type)
 {
-	struct record_header *h = find_header(m, false);
-	int fd;
+	return report_to(m, &m->up, type);
+}
 
-	if (m->up_is_root || !h || atomic_load(&h->uplink_wanted) || find_header(m, true))
-		return;
-	m->up_is_root = true; /* one attempt: the job cannot go on for long without a network */
-	fd = uplink_connect(h->uplink_address, 1.0);
-	if (fd < 0)
-		return;
-	link_init(&m->up, fd);
+/* ---- the way to the root ---- */
+
+static void joined(struct monitor *m, uint64_t now)
+{
+	link_release(&m->up);
+	link_init(&m->up, m->joining_fd);
+	m->joining_fd = -1;
+	m->root.known = m->root.host.connected = true;
+	m->root.host.heard_ns = m->root.host.heard_ns ? m->root.host.heard_ns : now;
 	nodes_report(m, MESSAGE_JOIN);
+}
+
+/* Not yet connected, or silent although its kernel should answer at once. */
+static bool wants_to_join(const struct monitor *m, uint64_t now)
+{
+	const struct record_header *h = find_header(m, false);
+
+	if (!h || atomic_load(&h->uplink_wanted) || find_header(m, true))
+		return false;
+	if (!m->root.known)
+		return true;
+	return m->up.fd >= 0 && !m->root.host.answers &&
+	       now - m->root.host.heard_ns > decide_times.rejoin_ns;
+}
+
+void nodes_join(struct monitor *m, uint64_t now)
+{
+	int rc = 0;
+
+	if (m->joining_fd >= 0) {
+		rc = uplink_connected(m->joining_fd);
+		if (rc == 1)
+			joined(m, now);
+		else if (rc < 0 || now - m->joining_ns > decide_times.connect_ns ||
+			 (m->root.known && now - m->root.host.heard_ns < decide_times.rejoin_ns)) {
+			close(m->joining_fd);
+			m->joining_fd = -1;
+		}
+		return;
+	}
+	if (!wants_to_join(m, now) ||
+	    (m->joining > 0 && now - m->joining_ns < decide_times.beat_ns))
+		return;
+	m->joining_ns = now;
+	m->joining_fd = uplink_begin(find_header(m, false)->uplink_address, m->joining++);
+}
+
+static void take_host(struct monitor_node *node, const struct rank_view *views, size_t n);
+
+void nodes_take_root(struct monitor *m, const struct link_message *message)
+{
+	const struct record_header *h = find_header(m, false);
+	size_t bytes = message->bytes - sizeof(uint64_t);
+
+	if (message->bytes < sizeof(uint64_t) || bytes % sizeof(struct rank_view) || !h ||
+	    memcmp(message->payload, &h->uplink_token, sizeof(uint64_t)) != 0)
+		return;
+	take_host(&m->root, (const void *)((const char *)message->payload + sizeof(uint64_t)),
+		  bytes / sizeof(struct rank_view));
+	m->root.host.done = false; /* it says itself when the run is over */
+}
+
+/* ---- heartbeats ---- */
+
+/* What the kernel knows of the connection to somebody who says nothing. */
+static void look_at_line(struct decide_host *host, const struct link *link, uint64_t now)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	host->answers = now - host->heard_ns < decide_times.beat_ns;
+	if (host->answers || link->fd < 0 ||
+	    getsockopt(link->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+		return;
+	host->answers = info.tcpi_retransmits == 0 && info.tcpi_probes == 0;
+	host->arrived_ns = now - (uint64_t)info.tcpi_last_ack_recv * MS;
+}
+
+void nodes_beat(struct monitor *m, uint64_t now)
+{
+	uint64_t each = m->nnodes * decide_times.beat_each_ns;
+	uint64_t period = each > decide_times.beat_ns ? each : decide_times.beat_ns;
+
+	if (now - m->beat_ns < period)
+		return;
+	m->beat_ns = now;
+	if (m->root.known) {
+		link_send(&m->up, MESSAGE_BEAT, NULL, 0, -1);
+		look_at_line(&m->root.host, &m->up, now);
+	}
+	nodes_send_all(m, MESSAGE_BEAT, NULL, 0);
+	for (size_t i = 0; i < m->nnodes; i++)
+		look_at_line(&m->nodes[i].host, &m->nodes[i].link, now);
+}
+
+static bool has_rank0(const struct monitor *m)
+{
+	for (size_t i = 0; i < m->nranks; i++)
+		if (m->ranks[i].view.rank == 0)
+			return true;
+	return false;
+}
+
+size_t nodes_expected(const struct monitor *m)
+{
+	int hosts = m->input.job_hosts;
+
+	return hosts <= 1 || !find_header(m, false) ? 0 : has_rank0(m) ? (size_t)hosts - 1 : 1;
 }
 
 /* Before the own ranks have the token nobody can be told from a stranger: callers wait in the
@@ -117,33 +219,62 @@ static void free_views(struct monitor_node *node)
 	node->host.nviews = 0;
 }
 
+/* What is known of a host's ranks: copied, and printable. */
+static void take_host(struct monitor_node *node, const struct rank_view *from, size_t n)
+{
+	struct rank_view *views = malloc(n * sizeof(*views) + 1);
+
+	if (!views)
+		return;
+	memcpy(views, from, n * sizeof(*views));
+	free_views(node);
+	node->host.views = views;
+	node->host.nviews = n;
+	node->host.done = n > 0;
+	for (size_t i = 0; i < n; i++) {
+		node->host.done &= view_finished(&views[i]);
+		views[i].what[sizeof(views[i].what) - 1] = '\0';
+		views[i].host[sizeof(views[i].host) - 1] = '\0';
+		views[i].error[sizeof(views[i].error) - 1] = '\0';
+	}
+	if (n > 0)
+		snprintf(node->host.name, sizeof(node->host.name), "%s", views[0].host);
+}
+
+/* It is the same host as another one, whose connection is of no use any more. */
+static void replace_node(struct monitor *m, struct monitor_node *node)
+{
+	for (size_t i = 0; i < m->nnodes; i++) {
+		struct monitor_node *old = &m->nodes[i];
+
+		if (old == node || !old->known || !old->host.nviews || !node->host.nviews ||
+		    old->host.views[0].rank != node->host.views[0].rank)
+			continue;
+		old->replaced = true;
+		node->host.silent_ns = old->host.silent_ns;
+		node->host.answered = false;
+		node->silent = old->silent;
+	}
+}
+
 static int take_views(struct monitor *m, struct monitor_node *node,
 		      const struct link_message *message)
 {
 	struct record_header *h = find_header(m, false);
 	uint64_t token;
 	size_t bytes = message->bytes - sizeof(token);
-	struct rank_view *views;
 
-	if (message->bytes < sizeof(token) || bytes % sizeof(*views) != 0 || !h)
+	if (message->bytes < sizeof(token) || bytes % sizeof(struct rank_view) != 0 || !h)
 		return -EPROTO;
 	memcpy(&token, message->payload, sizeof(token));
 	if (token != h->uplink_token)
 		return -EPERM;
-	views = malloc(bytes ? bytes : 1);
-	if (!views)
-		return -ENOMEM;
-	memcpy(views, (const char *)message->payload + sizeof(token), bytes);
-	free_views(node);
-	node->host.views = views;
-	node->host.nviews = bytes / sizeof(*views);
-	node->known = true;
-	node->host.done = node->host.nviews > 0;
-	for (size_t i = 0; i < node->host.nviews; i++) {
-		node->host.done &= view_finished(&views[i]);
-		views[i].what[sizeof(views[i].what) - 1] = '\0';
-		views[i].host[sizeof(views[i].host) - 1] = '\0';
-		views[i].error[sizeof(views[i].error) - 1] = '\0';
+	take_host(node, (const void *)((const char *)message->payload + sizeof(token)),
+		  bytes / sizeof(struct rank_view));
+	if (!node->known) {
+		node->known = true;
+		replace_node(m, node);
+		report_to(m, &node->link, MESSAGE_JOIN);
 	}
 	return 0;
 }
@@ -154,23 +285,6 @@ static void drop_node(struct monitor *m, size_t i)
 	free_views(&m->nodes[i]);
 	memmove(&m->nodes[i], &m->nodes[i + 1], (m->nnodes - i - 1) * sizeof(*m->nodes));
 	m->nnodes--;
-}
-
-/* A node whose monitor is gone took its ranks along. */
-static void lose_node(struct monitor_node *node)
-{
-	link_release(&node->link);
-	for (size_t i = 0; i < node->host.nviews; i++) {
-		struct rank_view *view = (struct rank_view *)&node->host.views[i];
-
-		if (view->process >= PROCESS_EXITED)
-			continue;
-		view->process = PROCESS_KILLED;
-		view->status = SIGKILL;
-		/* the view is as old as the node's last message: its calls since are not known */
-		view->issued = UINT64_MAX;
-		view->last.ticket = 0;
-	}
 }
 
 static const enum message kind_message[] = { [EVIDENCE_TAIL] = MESSAGE_TAIL,
@@ -218,6 +332,8 @@ static int take_message(struct monitor *m, struct monitor_node *node,
 	case MESSAGE_TEXT:
 	case MESSAGE_COUNTERS:
 		return take_evidence(m, node, message);
+	case MESSAGE_BEAT:
+		return node->known ? 0 : -EPROTO;
 	case MESSAGE_READY:
 		node->host.answered = true;
 		return node->known ? 0 : -EPROTO;
@@ -248,6 +364,7 @@ static int receive_node(struct monitor *m, struct monitor_node *node, uint64_t n
 		rc = take_message(m, node, &message);
 		if (rc < 0)
 			break;
+		node->host.heard_ns = now;
 		abnormal |= rc == 1;
 	}
 	if (rc == 0 && !node->known && now - node->since_ns > NODES_STRANGER_NS)
@@ -265,17 +382,12 @@ bool nodes_receive(struct monitor *m, uint64_t now)
 		int rc = receive_node(m, node, now);
 
 		abnormal |= rc == 1;
-		if (rc < 0 && !node->known) {
-			drop_node(m, i--); /* a stranger */
-			continue;
-		}
-		if (rc < 0 && !node->host.done) {
-			lose_node(node);
-			abnormal = true;
-		} else if (rc < 0) {
+		if (rc < 0)
 			link_release(&node->link);
-		}
 	}
+	for (size_t i = 0; i < m->nnodes; i++)
+		if (m->nodes[i].replaced || (m->nodes[i].link.fd < 0 && !m->nodes[i].known))
+			drop_node(m, i--); /* or a stranger */
 	return abnormal;
 }
 
@@ -311,6 +423,13 @@ size_t nodes_known(struct monitor *m)
 {
 	size_t n = 0;
 
+	m->input.hosts = m->hosts;
+	if (m->root.known) {
+		m->root.host.connected = m->up.fd >= 0;
+		m->input.hosts = &m->root.host;
+		return 1;
+	}
+
 	for (size_t i = 0; i < m->nnodes; i++) {
 		if (!m->nodes[i].known)
 			continue;
@@ -318,6 +437,30 @@ size_t nodes_known(struct monitor *m)
 		m->hosts[n++].connected = m->nodes[i].link.fd >= 0;
 	}
 	return n;
+}
+
+static void say_news(const struct decide_host *host)
+{
+	if (host->news == NEWS_SILENT)
+		printf("# host %s: nothing heard of its monitor for %.1f s: %s\n", host->name,
+		       host->silence_s,
+		       host->answers ? "its kernel answers; the monitor does not run"
+				     : "no answer from the host either");
+	else if (host->news == NEWS_HEARD)
+		printf("# host %s: heard of again, after %.1f s of silence; the run goes on\n",
+		       host->name, host->silence_s);
+	fflush(stdout);
+}
+
+void nodes_keep(struct monitor *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->input.nhosts; i++)
+		say_news(&m->input.hosts[i]);
+	for (size_t i = 0; i < m->nnodes && !m->root.known; i++)
+		if (m->nodes[i].known)
+			m->nodes[i].host = m->hosts[n++];
 }
 
 bool nodes_answered(const struct monitor *m)
@@ -337,6 +480,10 @@ void nodes_release(struct monitor *m)
 	free(m->nodes);
 	free(m->hosts);
 	m->hosts = NULL;
+	free_views(&m->root);
+	if (m->joining_fd >= 0)
+		close(m->joining_fd);
+	m->joining_fd = -1;
 	if (m->uplink_fd >= 0)
 		close(m->uplink_fd);
 	m->nodes = NULL;

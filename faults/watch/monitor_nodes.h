@@ -20,23 +20,23 @@ enum message {
 	MESSAGE_HELLO = 1, /* member: its memory's descriptor comes along; payload: pid */
 	MESSAGE_STATE,	   /* member: struct state */
 	MESSAGE_END,	   /* from above: int32 exit code */
-	MESSAGE_JOIN,	   /* leader to root: token, then views */
-	MESSAGE_VIEWS,	   /* leader to root: views in answer to a query */
-	MESSAGE_ABNORMAL,  /* leader to root: views, something is wrong */
-	MESSAGE_DONE,	   /* leader to root: views, all finished by themselves */
-	MESSAGE_QUERY,	   /* root to leader */
-	MESSAGE_PREPARE,   /* root to leader: a query is near */
+	MESSAGE_JOIN, /* leader to root: token, then views; root to leader: the same of its own, once */
+	MESSAGE_VIEWS,	  /* leader to root: views in answer to a query */
+	MESSAGE_ABNORMAL, /* leader to root: views, something is wrong */
+	MESSAGE_DONE,	  /* leader to root: views, all finished by themselves */
+	MESSAGE_QUERY,	  /* root to leader */
+	MESSAGE_PREPARE,  /* root to leader: a query is near */
 	MESSAGE_TAIL, /* leader to root: struct evidence_head, then what the diagnoser knows of that rank */
 	MESSAGE_SLOW,	   /* root to leader: text, the evidence folder's name or nothing */
 	MESSAGE_TEXT,	   /* leader to root: struct evidence_head, then text without NUL */
 	MESSAGE_READY,	   /* leader to root: the slow evidence is complete */
-	MESSAGE_EXTENSION, /* root to leader: uint64 ns that the run is given before it is
-	                    * looked at again */
+	MESSAGE_EXTENSION, /* root to leader: the run is given more time */
 	MESSAGE_COUNTERS, /* leader to root: struct evidence_head, then what its host counted, as text */
 	MESSAGE_INIT_OVERDUE, /* leader to root: ranks here wait at init, or in a first call */
 	MESSAGE_CENSUS,	      /* root to leader: it asks who has come to it */
 	MESSAGE_PRESENT,      /* leader to root: views in answer to that */
-	MESSAGE_RENDEZVOUS    /* root to leader: uint32 enum rendezvous, as the census says */
+	MESSAGE_RENDEZVOUS,   /* root to leader: uint32 enum rendezvous, as the census says */
+	MESSAGE_BEAT	      /* both ways: a heartbeat */
 };
 
 /* Stands in front of what is sent of one rank. */
@@ -44,9 +44,16 @@ struct evidence_head {
 	int32_t rank, unused;
 };
 
-/* Root: listen when rank 0 wants it. Others: connect as soon as the address is known. */
+/* Root: listen when rank 0 wants it. Others: connect as soon as the address is known, and anew when the
+ * root is not heard of. Never blocks. */
 void nodes_open(struct monitor *m);
-void nodes_join(struct monitor *m);
+void nodes_join(struct monitor *m, uint64_t now);
+/* Leader elsewhere: how the root and its ranks are. */
+void nodes_take_root(struct monitor *m, const struct link_message *message);
+/* Send a heartbeat when one is due, and look at the connections of who is silent. */
+void nodes_beat(struct monitor *m, uint64_t now);
+/* Counts the hosts that should be connected: at the root all others, elsewhere the root. */
+size_t nodes_expected(const struct monitor *m);
 /* Returns true if the listener is to be waited on. */
 bool nodes_listening(const struct monitor *m);
 
@@ -60,8 +67,10 @@ bool nodes_answered(const struct monitor *m);
 void nodes_census(struct monitor *m);
 /* Root: say how the ranks meet (enum rendezvous); who waits from now on says so anew. */
 void nodes_rendezvous(struct monitor *m, uint32_t how);
-/* Root: what is known of the hosts that have shown the token, to m->hosts; how many they are. */
+/* Root: what is known of the hosts that have shown the token, to m->input.hosts; how many they are. */
 size_t nodes_known(struct monitor *m);
+/* After decide(): keeps what it says of hosts, and prints what is news. */
+void nodes_keep(struct monitor *m);
 void nodes_release(struct monitor *m);
 
 /* Leader: views to the root. */

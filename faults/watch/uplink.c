@@ -1,4 +1,4 @@
-/* uplink.c: TCP listener and connector with bounded waits. */
+/* uplink.c: TCP listener and connector that never waits. */
 #include "watch/uplink.h"
 
 #include <arpa/inet.h>
@@ -96,35 +96,15 @@ char *uplink_addresses(int port, char *buf, size_t len)
 	return buf;
 }
 
-static int connect_one(const struct addrinfo *to, double seconds)
-{
-	struct pollfd p = { .events = POLLOUT };
-	int one = 1, failed = 0;
-	socklen_t len = sizeof(failed);
-
-	p.fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (p.fd < 0)
-		return -errno;
-	if (connect(p.fd, to->ai_addr, to->ai_addrlen) < 0) {
-		if (errno != EINPROGRESS || poll(&p, 1, (int)(seconds * 1000)) != 1 ||
-		    getsockopt(p.fd, SOL_SOCKET, SO_ERROR, &failed, &len) < 0 || failed) {
-			close(p.fd);
-			return failed ? -failed : -ETIMEDOUT;
-		}
-	}
-	setsockopt(p.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	return p.fd;
-}
-
 /* "a.b.c.d:port" or "[a:b::c]:port", numbers only: no name is looked up. */
-static int connect_entry(char *entry, double seconds)
+static int connect_entry(char *entry)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 					.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
 	char *colon = strrchr(entry, ':'), *end;
 	struct addrinfo *to;
+	int fd, one = 1;
 	long port;
-	int rc;
 
 	if (!colon || colon == entry)
 		return -EINVAL;
@@ -138,21 +118,46 @@ static int connect_entry(char *entry, double seconds)
 	}
 	if (getaddrinfo(entry, colon + 1, &hints, &to) != 0)
 		return -EINVAL;
-	rc = connect_one(to, seconds);
+	fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || (connect(fd, to->ai_addr, to->ai_addrlen) < 0 && errno != EINPROGRESS)) {
+		int rc = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		fd = rc;
+	} else {
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	}
 	freeaddrinfo(to);
-	return rc;
+	return fd;
 }
 
-int uplink_connect(const char *addresses, double seconds)
+int uplink_begin(const char *addresses, size_t attempt)
 {
 	char list[256], *save, *one;
-	int rc = -EADDRNOTAVAIL;
+	size_t n = 0;
 
 	snprintf(list, sizeof(list), "%s", addresses);
-	for (one = strtok_r(list, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
-		rc = connect_entry(one, seconds);
-		if (rc >= 0)
-			return rc;
-	}
-	return rc;
+	for (one = strtok_r(list, " ", &save); one; one = strtok_r(NULL, " ", &save))
+		n++;
+	if (n == 0)
+		return -EADDRNOTAVAIL;
+	snprintf(list, sizeof(list), "%s", addresses);
+	one = strtok_r(list, " ", &save);
+	for (attempt %= n; attempt > 0; attempt--)
+		one = strtok_r(NULL, " ", &save);
+	return connect_entry(one);
+}
+
+int uplink_connected(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	socklen_t len = sizeof(int);
+	int failed = 0;
+
+	if (poll(&p, 1, 0) < 1)
+		return 0;
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &len) < 0 ? -errno
+	       : failed						       ? -failed
+								       : 1;
 }

@@ -199,7 +199,7 @@ struct deed {
 	double share;
 	enum phase phase;
 	bool init; /* nobody is further than that */
-	uint32_t comm_state, oom_kills;
+	uint32_t comm_state, oom_kills, lost;
 	int init_nranks;
 	uint64_t netns;
 };
@@ -412,6 +412,11 @@ static const struct deed deeds[CLASS_COUNT] = {
 			      .outcome = OUTCOME_ERROR,
 			      .error_code = -EFAULT },
 	[CLASS_CORRUPT] = { corrupts, .state = 0 },
+	[CLASS_HOST_SILENT] = { does_as_all, .lost = LOST_SILENT },
+	[CLASS_PARTITION] = { does_as_all, .lost = LOST_ONE_WAY },
+	[CLASS_WATCHER_HELD] = { does_as_all, .lost = LOST_STALLED },
+	[CLASS_MONITOR_GONE] = { does_as_all, .lost = LOST_MONITOR },
+	[CLASS_LAUNCHER_GONE] = { does_as_all, .lost = LOST_LAUNCHER },
 	[CLASS_UNEXPLAINED] = { does_as_all, .state = 'S' },
 };
 
@@ -429,6 +434,7 @@ static void do_deed(const struct deed *deed)
 	r->view.outcome = deed->outcome ? deed->outcome : -1;
 	r->view.error_code = deed->error_code;
 	r->view.oom_kills = deed->oom_kills;
+	r->view.lost = deed->lost;
 	r->view.aborted_after = OP - 1;
 	if (deed->phase)
 		r->view.phase = deed->phase;
@@ -459,7 +465,7 @@ static void test_reached(void)
 		do_deed(&deeds[class]);
 		finish();
 		CU_ASSERT_EQUAL((int)found.class, class);
-		CU_ASSERT_STRING_EQUAL(found.ranks, class == CLASS_UNEXPLAINED	   ? "-"
+		CU_ASSERT_STRING_EQUAL(found.ranks, class >= CLASS_HOST_SILENT	   ? "-"
 						    : class == CLASS_PAIR_DEADLOCK ? "0,1"
 										   : "1");
 		CU_ASSERT_PTR_NULL(strstr(found.cause, "reported it themselves"));

@@ -23,6 +23,7 @@ name() { echo "hgn$$-$1"; }
 
 at_exit() {
 	local i
+	[ -n "${server:-}" ] && { kill "$server"; wait "$server"; } 2>/dev/null
 	for ((i = 1; i <= hosts; i++)); do
 		[ -n "${keeper[i]:-}" ] && { kill -KILL "${keeper[i]}"; wait "${keeper[i]}"; } 2>/dev/null
 		ip link del "hgv$$-$i" 2>/dev/null
@@ -78,6 +79,26 @@ exec nsenter -t "$(cat "${0%/*}/host$((i - 1)).pid")" -n -m -u -p -- bash -c "$*
 END
 chmod +x "$work/agent"
 
+# The same from a host, whose processes cannot enter another's namespaces: whoever reads $work/calls enters
+# them. In the end, as with an ssh that keeps no session, the agent does not wait.
+cat >"$work/agent_inside" <<'END'
+#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+i=${1##*.}
+shift
+echo "$((i - 1)) $HANGAR_E2E $*" >"${0%/*}/calls"
+END
+chmod +x "$work/agent_inside"
+serve_calls() {
+	local i mark call
+	mkfifo "$work/calls"
+	while read -r i mark call; do
+		HANGAR_E2E=$mark nsenter -t "$(cat "$work/host$i.pid")" -n -m -u -p -- bash -c "$call" \
+			</dev/null >/dev/null 2>&1 &
+	done <>"$work/calls" &
+	server=$!
+}
+
 # on_hosts SLOTS OPTION...: puts an mpirun of all_reduce_perf (or of the command $program) with these
 # slots ("2,2") on the first hosts into $command
 on_hosts() {
@@ -91,6 +112,14 @@ on_hosts() {
 		--mca btl tcp,self --mca oob_tcp_if_include "$net.0/24"
 		--mca btl_tcp_if_include "$net.0/24" --mca orte_tmpdir_base "$work/tmp"
 		${program:-"$BUILD/all_reduce_perf" --backend mpi} "$@")
+}
+
+# from_host SLOTS OPTION...: the same, and mpirun runs on the first host
+from_host() {
+	on_hosts "$@"
+	[ -p "$work/calls" ] || serve_calls
+	command=(nsenter -t "$(cat "$work/host1.pid")" -n -m -u -p -- bash -c 'cd "$0" && exec "$@"' "$PWD"
+		"${command[@]/#$work\/agent/$work/agent_inside}")
 }
 
 inside() {

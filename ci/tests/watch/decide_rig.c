@@ -28,6 +28,9 @@ struct host {
 	size_t nranks;
 	int paused_until;
 	bool mute, queried, present, ended;
+	int cut_until;		      /* nothing passes between it and the root */
+	bool answers, arrives;	      /* but its kernel answers; its repetitions arrive */
+	struct decide_host root;      /* as it sees it */
 	struct decide_orders orders;  /* for the next tick */
 	struct rank_view told[RANKS]; /* to the root */
 };
@@ -38,7 +41,7 @@ struct world {
 	struct actor actors[RANKS];
 	struct host hosts[HOSTS];
 	struct decide_host others[HOSTS]; /* as the root sees them; others[0] is host 1 */
-	bool reported, root_lost;
+	bool reported;
 	int looks, last_look, gap_max, censuses, reports, ended_at;
 	struct verdict verdict;
 	char overdue[RANKS + 1];
@@ -98,10 +101,17 @@ static void act_host(struct world *w, const struct event *e)
 		break;
 	case EXTENDS:
 		h->orders.extended = true;
-		h->orders.extension_ns = (uint64_t)e->a * MS;
+		break;
+	case IS_CUT:
+		h->cut_until = e->a;
+		h->answers = e->b == 1;
+		h->arrives = e->b == 2;
+		break;
+	case VANISHES:
+		w->others[e->rank - 1].connected = false;
 		break;
 	default:
-		w->root_lost = true;
+		h->root.connected = false;
 	}
 }
 
@@ -284,7 +294,7 @@ static struct decision ask_diagnoser(struct world *w, int host, struct decide_in
 							  : DIAGNOSIS_NAMED;
 
 	look(w, host);
-	if (result == DIAGNOSIS_NAMED)
+	if (result == DIAGNOSIS_NAMED && !class_is_lost(d->verdict.class))
 		snprintf(d->verdict.ranks, sizeof(d->verdict.ranks), "%s", answer);
 	in->now += (uint64_t)w->row->answer_ms * MS;
 	d->verdict.detect_ms += w->row->answer_ms;
@@ -303,7 +313,6 @@ static void order_all(struct world *w, const struct decision *d)
 			break;
 		case DECIDE_EXTEND:
 			h->orders.extended = true;
-			h->orders.extension_ns = d->extension_ns;
 			break;
 		case DECIDE_CENSUS:
 			w->others[i - 1].counted = false;
@@ -335,6 +344,8 @@ static void carry_out(struct world *w, int host, struct decide_input *in, struct
 	switch (d.action) {
 	case DECIDE_END:
 		w->hosts[host].ended = true;
+		if (host > 0 && !w->row->alone)
+			break;
 		w->ended_at = w->now + w->row->answer_ms;
 		w->verdict = d.verdict;
 		break;
@@ -357,6 +368,27 @@ static void carry_out(struct world *w, int host, struct decide_input *in, struct
 	}
 }
 
+static void hear_of(struct decide_host *seen, const struct host *h, int now)
+{
+	bool cut = now < h->cut_until;
+
+	seen->answers = !cut || h->answers;
+	if (!cut)
+		seen->heard_ns = clock_at(now);
+	if (!cut || h->arrives)
+		seen->arrived_ns = clock_at(now);
+}
+
+/* What has come to the leader of `host` since its last look. */
+static void hear(struct world *w, int host)
+{
+	if (host > 0)
+		hear_of(&w->hosts[host].root, &w->hosts[host], w->now);
+	for (int i = 1; i < w->nhosts && host == 0; i++)
+		if (w->now >= w->hosts[i].paused_until)
+			hear_of(&w->others[i - 1], &w->hosts[i], w->now);
+}
+
 static void step_host(struct world *w, int host)
 {
 	struct host *h = &w->hosts[host];
@@ -366,12 +398,15 @@ static void step_host(struct world *w, int host)
 				   .job_ranks = 0,
 				   .job_hosts = w->nhosts,
 				   .follows = host > 0,
-				   .root_lost = w->root_lost,
+				   .name = "node0",
+				   .hosts = &h->root,
+				   .nhosts = host > 0,
+				   .expected_hosts = host > 0 ? 1 : (size_t)w->nhosts - 1,
 				   .orders = h->orders };
 	struct unison_found found = { .low = 8, .high = 8 };
 	struct decision d;
 
-	if (w->now < h->paused_until)
+	if (w->now < h->paused_until || h->ended || (w->row->alone && host != w->row->alone))
 		return;
 	snprintf(found.ranks, sizeof(found.ranks), "%s", w->row->parted ? w->row->parted : "");
 	in.parted = w->row->parted ? &found : NULL;
@@ -383,9 +418,12 @@ static void step_host(struct world *w, int host)
 		in.reported = w->reported;
 		w->reported = false;
 	}
+	hear(w, host);
 	h->orders = (struct decide_orders){ 0 };
 	read_accounts(w, h, &in);
 	d = decide(&h->state, &in);
+	if (w->now < h->cut_until)
+		return carry_out(w, host, &in, d);
 	if (!h->mute && h->queried) {
 		tell_root(w, host);
 		w->others[host - 1].answered = true;
@@ -404,6 +442,8 @@ static void open_world(struct world *w, const struct row *row)
 {
 	const struct decide_config config = { .deadlines = !row->no_deadlines,
 					      .extensions = row->extensions,
+					      .silent_seconds = 3,
+					      .partition_seconds = 10,
 					      .init_seconds = row->init_ms * 1e-3 };
 
 	*w = (struct world){ .row = row, .nranks = (int)strlen(row->hosts) };
@@ -424,7 +464,10 @@ static void open_world(struct world *w, const struct row *row)
 		if (i > 0)
 			tell_root(w, i);
 		if (i > 0)
-			w->others[i - 1].connected = true;
+			w->others[i - 1].connected = w->hosts[i].root.connected = true;
+		if (i > 0)
+			snprintf(w->others[i - 1].name, sizeof(w->others[0].name), "node%d", i);
+		snprintf(w->hosts[i].root.name, sizeof(w->others[0].name), "node0");
 	}
 }
 
@@ -460,6 +503,8 @@ static bool is_as_expected(const struct world *w)
 		return false;
 	return (!e->ranks || strcmp(v->ranks, e->ranks) == 0) && w->looks >= e->looks_min &&
 	       w->looks <= (most < 0 ? 0 : most) &&
+	       (!e->hosts || strcmp(v->hosts, e->hosts) == 0) &&
+	       (!e->class || v->class == e->class) &&
 	       (!e->overdue || strcmp(w->overdue, e->overdue) == 0) &&
 	       (!e->detect_to ||
 		(v->detect_ms >= e->detect_from && v->detect_ms <= e->detect_to)) &&
@@ -481,10 +526,13 @@ void rows_play(const struct row *rows, size_t n)
 		fine = is_as_expected(w);
 		if (!fine)
 			fprintf(stderr,
-				"\nrow %s: ended %d outcome %s ranks %s detect %.0f; %d looks, the "
-				"longest gap %d, overdue '%s'; %d censuses, %d reports\n",
+				"\nrow %s: ended %d outcome %s class %s ranks %s hosts %s detect "
+				"%.0f; %d "
+				"looks, the longest gap %d, overdue '%s'; %d censuses, %d "
+				"reports\n",
 				rows[i].name, w->ended_at, outcome_name(w->verdict.outcome),
-				w->verdict.ranks, w->verdict.detect_ms, w->looks, w->gap_max,
+				class_name(w->verdict.class, w->verdict.outcome), w->verdict.ranks,
+				w->verdict.hosts, w->verdict.detect_ms, w->looks, w->gap_max,
 				w->overdue, w->censuses, w->reports);
 		CU_ASSERT(fine);
 	}

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/outcome.h"
+#include "record/classes.h"
 
 /* What becomes of a rank, or of a host. `a` and `b` are milliseconds unless said otherwise. */
 enum act {
@@ -39,8 +40,12 @@ enum act {
 	IS_MUTE, /* its leader answers nothing */
 	/* a leader that is played alone: the root, ... */
 	COLLECTS, /* takes in what is slow */
-	EXTENDS,  /* gives it `a` */
-	IS_LOST,
+	EXTENDS,  /* gives it time */
+	IS_LOST,  /* its connection is closed */
+	/* a host, in `rank` */
+	IS_CUT, /* nothing passes between it and the root until `a`; b 1: kernels answer; b 2: repetitions
+		   * of what is sent here arrive */
+	VANISHES, /* its leader: the connection is closed */
 };
 
 struct event {
@@ -61,6 +66,8 @@ struct expectation {
 	int censuses_max;	    /* 0: any */
 	int reports;		    /* leader alone: how often it says that something is wrong */
 	int gap_max;		    /* between two looks; 0: any */
+	const char *hosts;	    /* named by the verdict, NULL: any */
+	enum diagnosis_class class; /* 0: any */
 };
 
 struct row {

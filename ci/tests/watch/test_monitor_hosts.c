@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "nodes.h"
-#include "watch/uplink.h"
+#include "watch/uplink_rig.h"
 
 enum { JOIN = 4, VIEWS, ABNORMAL, DONE }; /* the star's messages */
 
@@ -78,7 +78,7 @@ static void test_node_lost(void)
 	kill(seats[2].pid, SIGKILL);
 	kill(seats[3].pid, SIGKILL);
 	CU_ASSERT(seats_end(0, 1, OUTCOME_DIED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=rank-died ranks=2,3 "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(0), "class=monitor-gone ranks=- "));
 	seats_close();
 }
 
@@ -90,7 +90,7 @@ static void test_root_lost(void)
 	kill(seats[0].pid, SIGKILL);
 	kill(seats[1].pid, SIGKILL);
 	CU_ASSERT(seats_end(2, 3, OUTCOME_DIED));
-	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(2), "# verdict: outcome=died class=rank-died "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(seat_said(2), "# verdict: outcome=died class=monitor-gone "));
 	seats_close();
 
 	seats_open(4);
@@ -186,7 +186,7 @@ static struct link stranger(void)
 	int fd;
 
 	snprintf(to, sizeof(to), "127.0.0.1:%d", port);
-	fd = uplink_connect(to, 1.0);
+	fd = connect_to(to, 1.0);
 	CU_ASSERT_FATAL(fd >= 0);
 	link_init(&link, fd);
 	return link;

@@ -1,0 +1,89 @@
+#!/bin/bash
+# e2e_hosts_cut.sh: two hosts made of namespaces, the link between them cut: for good, for a while; a monitor or a
+# launcher killed there. It is said as that, no rank is blamed, and the job ends everywhere by itself.
+# timeout: 300
+# quiet: waits for time-outs
+# shellcheck source=ci/tests/e2e/lib.sh
+source "$(dirname "$0")/lib.sh"
+# shellcheck source=ci/tests/e2e/hosts.sh
+source "$(dirname "$0")/hosts.sh"
+
+KILL=9 STOP=19 CONT=18
+tool=$BUILD/tests/tool_phase
+make_hosts 2
+times=(--silent-after 1.5 --partition-timeout 4)
+cd "$work/own" || exit 1
+
+# link up|down: the second host's
+link() {
+	ip link set "hgv$$-2" "$1"
+	[ "$1" = down ] || within 5 reachable
+}
+
+reachable() {
+	timeout 1 nsenter -t "$(cat "$work/host1.pid")" -n bash -c "exec 3<>/dev/tcp/$net.3/9" 2>&1 | grep -q refused
+}
+
+verdict() {
+	sed -n "s/^# verdict: .* $1=\([^ ]*\).*/\1/p" "$work/out"
+}
+
+gone() {
+	no_process && ! ls "$work"/tmp/* >/dev/null 2>&1
+}
+
+# ended_alone WHAT: both sides, within ten seconds of the verdict
+ended_alone() {
+	holds "$1: the job has not ended" within 12 is_over "$pid"
+	limit=1 ended
+	holds "$1: processes are left" within 10 gone
+	gone || { for pid in $(pids_of_run); do tr '\0' ' ' <"/proc/$pid/cmdline" && echo; done; end_leftovers; }
+}
+
+# blamed WHAT OUTCOME CLASS HOSTS SIDE
+blamed() {
+	holds "$1: no verdict" within 12 grep -q '^# verdict' "$work/out"
+	ended_alone "$1"
+	expect_out "^# verdict: outcome=$2 class=$3 ranks=- .* side=$5 hosts=$4 "
+}
+
+# begun PHASE WHO SIGNAL OPTION...: a run that is in that phase
+begun() {
+	from_host "${slots:-2,2}" -b 8 -e 8 -n 100000000 "${times[@]}" "${@:4}"
+	start "${command[@]}"
+	"$tool" "$token" "$1" 20 "$2" "$3" >/dev/null || explain "phase $1 not met"
+}
+
+for phase in warmup timed; do
+	begun $phase rank:2 $CONT
+	link down
+	blamed "cut while $phase" hang host-silent node2 unknown
+	expect_rc 10 "cut while $phase"
+	expect_out '^# host node2: nothing heard of its monitor for 1.[5-9] s'
+	link up
+done
+# what each side kept, on its own disk: one run, two sides that lived
+for i in 1 2; do
+	inside $i bash -c 'cp -r "$(ls -dt "$1"/results/runs/* | head -n 1)" "$2"' - "$work/own" "$work/side$i" 2>/dev/null
+	inside $i rm -rf "$work/own/results"
+	holds "host $i kept no evidence" test -s "$work/side$i/verdict.json"
+done
+run "$BUILD/hang_diagnose" "$work/side1" "$work/side2"
+expect_rc 10 'hang_diagnose of both sides'
+expect_out '^class +partition$'
+expect_out '^ranks +- of 4$'
+expect_out '^side +fabric$'
+
+slots=1,1 begun timed rank:1 $CONT -n 1000
+link down
+holds 'a cut that heals: no line' within 6 grep -q '^# host node2: nothing heard' "$work/out"
+link up
+limit=40 ended
+expect_rc 0 'a cut that heals'
+expect_out '^# host node2: heard of again'
+expect_no_out '^# verdict'
+
+begun timed supervisor:2 $KILL
+blamed 'monitor killed' died monitor-gone node2 host
+holds 'monitor killed: exit 0' [ "$rc" -ne 0 ] # mpirun's is that of the killed one, 137
+finish

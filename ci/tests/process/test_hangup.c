@@ -1,0 +1,66 @@
+/* test_hangup.c: of a process that is no launcher nothing is touched; of one by name dead connections are shut. */
+#include "rig/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "process/hangup.h"
+
+/* Waits for an answer of an address that never gives one (RFC 5737); exits 0 when that has an end. */
+static pid_t play_launcher(const char *name)
+{
+	struct sockaddr_in nobody = { .sin_family = AF_INET, .sin_port = htons(9) };
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_NAME, name);
+	inet_pton(AF_INET, "192.0.2.1", &nobody.sin_addr);
+	if (name[0] != 'm')
+		clock_nap(30);
+	connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&nobody, sizeof(nobody));
+	_exit(0);
+}
+
+static bool ends_within(pid_t pid, double seconds)
+{
+	double until = clock_seconds() + seconds;
+	pid_t got = 0;
+
+	while (got == 0 && clock_seconds() < until && (clock_nap(0.05), true))
+		got = waitpid(pid, NULL, WNOHANG);
+	if (got == 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	return got == pid;
+}
+
+static void test_launcher(void)
+{
+	pid_t pid = play_launcher("mpirun");
+
+	clock_nap(0.1);
+	launcher_hang_up(pid);
+	CU_ASSERT(ends_within(pid, 8));
+}
+
+static void test_others(void)
+{
+	pid_t pid = play_launcher("slurmstepd");
+
+	clock_nap(0.1);
+	kill(pid, SIGSTOP);
+	launcher_hang_up(pid);
+	CU_ASSERT(!ends_within(pid, 1));
+}
+
+UNIT_MAIN("hangup", { "a launcher", test_launcher }, { "somebody else", test_others })

@@ -1,0 +1,101 @@
+/* hangup.c: shuts a launcher's dead connections. */
+#include "process/hangup.h"
+
+#include <dirent.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/proc_stat.h"
+
+#define ROUNDS	    40	 /* looks ... */
+#define ROUND_S	    0.25 /* ... and the time between two */
+#define RETRANSMITS 3	 /* of one segment: 1.4 s without an answer where the network is fast */
+
+static bool is_launcher(pid_t pid)
+{
+	static const char *const names[] = { "mpirun",	"mpiexec", "orterun", "orted",
+					     "prterun", "prted",   "prte" };
+	struct proc_stat stat;
+
+	if (pid <= 1 || !proc_stat_read(&stat, pid, 0))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(stat.name, names[i]) == 0)
+			return stat.state != 'T' || kill(pid, SIGCONT) == 0;
+	return false;
+}
+
+static bool is_dead(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+	       ((info.tcpi_unacked > 0 && info.tcpi_retransmits >= RETRANSMITS) ||
+		(info.tcpi_state == TCP_SYN_SENT && info.tcpi_retransmits > 0));
+}
+
+/* Returns false if its descriptors cannot be taken. */
+static bool shut_dead(int pidfd, pid_t launcher)
+{
+	bool taken = false;
+	struct dirent *entry;
+	char path[32];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)launcher);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		int fd = entry->d_name[0] == '.'
+				 ? -1
+				 : (int)syscall(SYS_pidfd_getfd, pidfd, atoi(entry->d_name), 0);
+
+		if (fd < 0)
+			continue;
+		taken = true;
+		if (is_dead(fd))
+			shutdown(fd, SHUT_RDWR);
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	return taken;
+}
+
+static _Noreturn void hang_up(pid_t launcher)
+{
+	int pidfd;
+
+	setsid();
+	closefrom(0);
+	pidfd = (int)syscall(SYS_pidfd_open, launcher, 0);
+	for (int i = 0; i < ROUNDS && kill(launcher, 0) == 0; i++) {
+		if ((pidfd < 0 || !shut_dead(pidfd, launcher)) && i == ROUNDS / 2)
+			kill(launcher, SIGTERM);
+		clock_nap(ROUND_S);
+	}
+	_exit(0);
+}
+
+void launcher_hang_up(pid_t launcher)
+{
+	sigset_t none;
+
+	if (!is_launcher(launcher))
+		return;
+	fflush(NULL);
+	if (fork() != 0)
+		return;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	hang_up(launcher);
+}

@@ -1,0 +1,77 @@
+/* rule_hosts.c: the rule about hosts that nobody can look at: their monitor or their launcher is lost, or
+ * the way to them. What their ranks do is not known, so nobody is blamed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rank_list.h"
+#include "diagnose/rules.h"
+#include "record/verdict.h"
+
+static const char *const words[LOST_KINDS] = {
+	[LOST_SILENT] =
+		"nothing was heard of it, and nothing says whether it or the way to it failed",
+	[LOST_ONE_WAY] = "what it sends arrives, what is sent to it does not",
+	[LOST_STALLED] = "its kernel answers, its monitor does not run",
+	[LOST_PARTED] = "it lived, and another host did not hear of it",
+	[LOST_HELD] = "a watcher there is stopped, frozen or traced",
+	[LOST_MONITOR] = "its monitor is gone",
+	[LOST_LAUNCHER] = "its launcher is gone",
+};
+
+static bool lists(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; (at = strstr(at, name)); at += len)
+		if ((at == list || at[-1] == ',') && (at[len] == ',' || !at[len]))
+			return true;
+	return false;
+}
+
+/* The host's ranks, "2-3", are known as of the last message. */
+static void note_host(const struct rule_ctx *ctx, struct finding *f, const struct rank_view *v)
+{
+	bool in[1024] = { false };
+	char ranks[128];
+	int n = ctx->run->nranks < 1024 ? ctx->run->nranks : 1024;
+
+	for (int i = 0; i < n; i++)
+		in[i] = ctx->run->ranks[i].present && ctx->run->ranks[i].view.lost &&
+			strcmp(ctx->run->ranks[i].view.host, v->host) == 0;
+	rank_list_words(in, n, ranks, sizeof(ranks));
+	finding_note(
+		f, "Host %s: %s. What %s did since, nobody here can see: no rank is blamed for it.",
+		v->host[0] ? v->host : "?", words[v->lost], ranks);
+}
+
+/* A death that was seen, on a host that is heard of, explains more. */
+static bool any_died(const struct evidence *e)
+{
+	for (int i = 0; i < e->nranks; i++)
+		if (e->ranks[i].present && view_died(&e->ranks[i].view) && !e->ranks[i].view.lost)
+			return true;
+	return false;
+}
+
+bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
+{
+	uint32_t worst = LOST_NOT;
+
+	for (int i = 0; i < ctx->run->nranks; i++) {
+		const struct rank_view *v = &ctx->run->ranks[i].view;
+		size_t at = strlen(f->hosts);
+
+		if (!ctx->run->ranks[i].present || !v->lost)
+			continue;
+		worst = v->lost > worst ? v->lost : worst;
+		if (lists(f->hosts, v->host))
+			continue;
+		snprintf(f->hosts + at, sizeof(f->hosts) - at, "%s%s", at ? "," : "", v->host);
+		note_host(ctx, f, v);
+	}
+	if (worst == LOST_NOT || any_died(ctx->run))
+		return false;
+	f->class = class_of_lost(worst);
+	f->confidence = worst == LOST_SILENT ? "inconclusive" : "proved";
+	return true;
+}

@@ -1,0 +1,140 @@
+/* decide_hosts.c: which hosts are heard of, and what silence comes to. What is known of a host that is
+ * not heard of is old, so no verdict about ranks is made meanwhile: either it is heard of again, or
+ * the verdict is about hosts. */
+#include "watch/decide_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "watch/decide_times.h"
+
+/* Seconds become nanoseconds; 0: never. */
+static uint64_t limit_ns(double seconds)
+{
+	return seconds > 0 ? (uint64_t)(seconds * 1e9) : UINT64_MAX;
+}
+
+/* For how long nothing came. Time in which this leader did not look itself, and in which the other is
+ * known to be busy, does not count. */
+static uint64_t silence_of(const struct decide_state *s, const struct decide_host *host,
+			   uint64_t now)
+{
+	uint64_t from = host->heard_ns > s->looked_from_ns ? host->heard_ns : s->looked_from_ns;
+
+	from = from > s->saves_until ? from : s->saves_until;
+	return host->connected && now > from ? now - from : 0;
+}
+
+/* Says of a silent host what the connection tells. What comes from a kernel whose acknowledgements are
+ * missing are its repetitions: the way here is open, the way there is not. */
+static enum view_lost why_silent(const struct decide_host *host)
+{
+	if (host->answers)
+		return LOST_STALLED;
+	return host->arrived_ns > host->heard_ns + decide_times.one_way_ns ? LOST_ONE_WAY
+									   : LOST_SILENT;
+}
+
+static enum view_lost look_at(const struct decide_state *s, const struct decide_input *in,
+			      const struct decide_host *host, uint64_t silence, bool quiet)
+{
+	bool asked_in_vain = s->stage == STAGE_QUERY && in->now > s->stage_until &&
+			     !host->answered && !s->death_ns;
+
+	if (host->done)
+		return LOST_NOT;
+	if (!host->connected)
+		return LOST_MONITOR;
+	if (asked_in_vain)
+		return silence > decide_times.progress_ns ? why_silent(host) : LOST_STALLED;
+	return quiet && silence >= limit_ns(s->config.partition_seconds) ? why_silent(host)
+									 : LOST_NOT;
+}
+
+static void note_news(const struct decide_state *s, struct decide_host *host, uint64_t silence,
+		      uint64_t now)
+{
+	bool silent = !host->done && silence >= limit_ns(s->config.silent_seconds);
+
+	host->news = NEWS_NONE;
+	if (silent && !host->silent_ns) {
+		host->silent_ns = now - silence;
+		host->news = NEWS_SILENT;
+	} else if (!silent && host->silent_ns && host->connected) {
+		host->news = NEWS_HEARD;
+		host->silence_s = ns_seconds(host->heard_ns - host->silent_ns);
+		host->silent_ns = 0;
+	}
+	if (silent)
+		host->silence_s = ns_seconds(silence);
+}
+
+/* Ranks that make steps are no part of a hang, whoever is silent: what connects the monitors need not be what
+ * connects the ranks. */
+bool hosts_look(struct decide_state *s, struct decide_input *in)
+{
+	bool quiet = s->config.deadlines && progress_quiet(in), any = false;
+
+	for (size_t i = 0; i < in->nhosts; i++) {
+		struct decide_host *host = &in->hosts[i];
+		uint64_t silence = silence_of(s, host, in->now);
+
+		note_news(s, host, silence, in->now);
+		host->lost = look_at(s, in, host, silence, quiet);
+		any |= host->lost != LOST_NOT;
+		for (size_t k = 0; k < host->nviews; k++) {
+			host->views[k].lost = host->lost;
+			host->views[k].silent = ns_seconds(silence);
+		}
+	}
+	return any;
+}
+
+/* Other hosts take part in the run, and are not connected yet. */
+bool hosts_absent(const struct decide_state *s, const struct decide_input *in)
+{
+	return in->job_hosts > 1 && in->nhosts < in->expected_hosts &&
+	       in->now - s->known_ns < limit_ns(s->config.partition_seconds);
+}
+
+/* ---- the verdict ---- */
+
+static void add_name(char *list, size_t len, const char *name)
+{
+	size_t at = strlen(list);
+
+	snprintf(list + at, len - at, "%s%s", at ? "," : "", name[0] ? name : "?");
+}
+
+void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
+{
+	enum view_lost worst = LOST_NOT;
+	double seconds = 0;
+
+	for (size_t i = 0; i < in->nhosts; i++) {
+		const struct decide_host *host = &in->hosts[i];
+
+		if (host->lost == LOST_NOT)
+			continue;
+		worst = host->lost > worst ? host->lost : worst;
+		add_name(verdict->hosts, sizeof(verdict->hosts), host->name);
+		if (host->lost == LOST_ONE_WAY)
+			snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s", in->name,
+				 host->name);
+		seconds = ns_seconds(in->now - host->heard_ns) > seconds
+				  ? ns_seconds(in->now - host->heard_ns)
+				  : seconds;
+	}
+	/* a death that was seen explains more than what nobody sees */
+	if (worst == LOST_NOT || verdict->outcome == OUTCOME_DIED)
+		return;
+	verdict->outcome = outcome_worse(verdict->outcome,
+					 worst >= LOST_MONITOR ? OUTCOME_DIED : OUTCOME_HANG);
+	verdict->class = class_of_lost(worst);
+	verdict->confidence = worst == LOST_SILENT ? "inconclusive" : "proved";
+	verdict->side = worst == LOST_SILENT	? "unknown"
+			: worst == LOST_ONE_WAY ? "fabric"
+						: "host";
+	verdict->detect_ms = seconds * 1e3;
+	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
+}

@@ -119,8 +119,8 @@ expect_out 'drain: RDMA mlx5_0:1: '
 expect_out 'drain: NVML: the driver does not answer\. Do: reboot'
 check 'nobody is left' no_process
 
-# shellcheck source=ci/tests/e2e/hosts.sh
-source "$(dirname "$0")/hosts.sh"
+# shellcheck source=ci/tests/rig/hosts.sh
+source "$(dirname "$0")/../rig/hosts.sh"
 make_hosts 2
 inside 1 cp -r "$work/good" "$work/own/tree"
 inside 2 cp -r "$work/bad" "$work/own/tree"

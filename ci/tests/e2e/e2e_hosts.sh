@@ -5,8 +5,8 @@
 # quiet: a death on another host has to be told within a second
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-# shellcheck source=ci/tests/e2e/hosts.sh
-source "$(dirname "$0")/hosts.sh"
+# shellcheck source=ci/tests/rig/hosts.sh
+source "$(dirname "$0")/../rig/hosts.sh"
 
 KILL=9 STOP=19
 tool=$BUILD/tests/tool_phase

@@ -5,8 +5,8 @@
 # quiet: waits for time-outs
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-# shellcheck source=ci/tests/e2e/hosts.sh
-source "$(dirname "$0")/hosts.sh"
+# shellcheck source=ci/tests/rig/hosts.sh
+source "$(dirname "$0")/../rig/hosts.sh"
 
 KILL=9 STOP=19 CONT=18
 tool=$BUILD/tests/tool_phase

@@ -4,8 +4,8 @@
 # timeout: 300
 # shellcheck source=ci/tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
-# shellcheck source=ci/tests/e2e/hosts.sh
-source "$(dirname "$0")/hosts.sh"
+# shellcheck source=ci/tests/rig/hosts.sh
+source "$(dirname "$0")/../rig/hosts.sh"
 make_hosts 3
 end_at_once
 

@@ -174,7 +174,7 @@ hang: install-deps
 	+$(Q)$(SUBMAKE) all
 	$(Q)BUILD=$(BUILD) ci/hang
 
-unit: $(UNIT)
+unit: $(UNIT) $(BUILD)/hang_diagnose
 	$(Q)BUILD=$(BUILD) ci/tests/run unit mpi
 
 e2e: all $(TOOL) $(FIRED)

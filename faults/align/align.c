@@ -122,14 +122,12 @@ static int compare_words(const void *a, const void *b)
 }
 
 /* The numbers that are compared: a hostile rank's must not make everyone else's disappear. */
-static int set_window(struct align *a)
+static void set_window(struct align *a)
 {
-	uint64_t *lasts = malloc(((size_t)a->nranks + 1) * sizeof(*lasts));
+	uint64_t *lasts = must(malloc(((size_t)a->nranks + 1) * sizeof(*lasts)));
 	uint64_t low = UINT64_MAX, high = 0, median;
 	size_t n = 0;
 
-	if (!lasts)
-		return -ENOMEM;
 	for (int i = 0; i < a->nranks; i++)
 		if (a->tracks[i].final)
 			lasts[n++] = a->tracks[i].last;
@@ -150,7 +148,6 @@ static int set_window(struct align *a)
 		high = median + WINDOW;
 	a->base = n ? low : 1;
 	a->span = n ? (size_t)(high - low + 1) : 0;
-	return 0;
 }
 
 uint64_t align_sig(const struct align *a, int rank, uint64_t seq)
@@ -218,33 +215,26 @@ static void find_top(struct align *a)
 	}
 }
 
-int align_init(struct align *a, const struct evidence *evidence, uint32_t comm, bool strict)
+void align_init(struct align *a, const struct evidence *evidence, uint32_t comm, bool strict)
 {
 	size_t words = 0, at = 0;
-	int rc;
 
 	memset(a, 0, sizeof(*a));
 	a->comm = comm;
 	a->nranks = evidence->nranks;
 	a->strict = strict;
-	a->tracks = calloc((size_t)a->nranks + 1, sizeof(*a->tracks));
-	if (!a->tracks)
-		return -ENOMEM;
+	a->tracks = must(calloc((size_t)a->nranks + 1, sizeof(*a->tracks)));
 	for (int i = 0; i < a->nranks; i++)
 		measure_track(&a->tracks[i], &evidence->ranks[i], a);
-	rc = strict ? 0 : align_number_apart(a, evidence);
+	if (!strict)
+		align_number_apart(a, evidence);
 	for (int i = 0; i < a->nranks; i++)
 		if (a->tracks[i].final && !a->tracks[i].sig)
 			words += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
-	if (rc == 0)
-		rc = set_window(a);
-	if (rc < 0)
-		return rc;
-	a->arena = calloc(words + 1, sizeof(*a->arena));
-	a->reference = calloc(a->span + 1, sizeof(*a->reference));
-	a->work = calloc(2 * a->span + 1, sizeof(*a->work));
-	if (!a->arena || !a->reference || !a->work)
-		return -ENOMEM;
+	set_window(a);
+	a->arena = must(calloc(words + 1, sizeof(*a->arena)));
+	a->reference = must(calloc(a->span + 1, sizeof(*a->reference)));
+	a->work = must(calloc(2 * a->span + 1, sizeof(*a->work)));
 	for (int i = 0; i < a->nranks; i++) {
 		if (a->tracks[i].sig || !a->tracks[i].final)
 			continue;
@@ -252,7 +242,7 @@ int align_init(struct align *a, const struct evidence *evidence, uint32_t comm, 
 		at += (size_t)(a->tracks[i].last - a->tracks[i].first + 1);
 	}
 	find_top(a);
-	return align_find_reference(a);
+	align_find_reference(a);
 }
 
 void align_release(struct align *a)

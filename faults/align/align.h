@@ -54,9 +54,8 @@ struct align {
 };
 
 /* Lay out the calls on `comm`. Sends and receives are all one call, or (`strict`) told apart by
- * kind, amount and type, which do not differ from rank to rank where all follow one plan. 0 or
- * -ENOMEM; align_release in either case. */
-int align_init(struct align *align, const struct evidence *evidence, uint32_t comm, bool strict);
+ * kind, amount and type, which do not differ from rank to rank where all follow one plan. */
+void align_init(struct align *align, const struct evidence *evidence, uint32_t comm, bool strict);
 void align_release(struct align *align);
 
 /* Tells how `rank` differs from the reference. */

@@ -71,13 +71,11 @@ static uint64_t advance(const struct align *a, struct leaders *l, bool first)
 }
 
 /* What stands where in the others' sequences is not known any more is left out. */
-static int number_as(const struct align *a, struct track *t, struct leaders *l)
+static void number_as(const struct align *a, struct track *t, struct leaders *l)
 {
 	uint64_t made = t->last, n = 0, at = 0, next = advance(a, l, true);
 
-	t->own = calloc(l->last + 1, sizeof(*t->own));
-	if (!t->own)
-		return -ENOMEM;
+	t->own = must(calloc(l->last + 1, sizeof(*t->own)));
 	while (n < made && next) {
 		at = next;
 		t->own[at - 1] = ++n;
@@ -88,13 +86,11 @@ static int number_as(const struct align *a, struct track *t, struct leaders *l)
 		t->last = at;
 	t->plain = false;
 	t->sig = NULL;
-	return 0;
 }
 
-int align_number_apart(struct align *a, const struct evidence *e)
+void align_number_apart(struct align *a, const struct evidence *e)
 {
 	struct leaders l = { .n = 0 };
-	int rc = 0;
 
 	for (int i = 0; i < a->nranks && l.n < LEADERS_MAX; i++) {
 		if (!is_whole(&a->tracks[i]) || !in_pairs(a, &e->ranks[i], &a->tracks[i]))
@@ -102,7 +98,7 @@ int align_number_apart(struct align *a, const struct evidence *e)
 		l.tracks[l.n++] = &a->tracks[i];
 		l.last = a->tracks[i].last > l.last ? a->tracks[i].last : l.last;
 	}
-	for (int i = 0; l.n > 0 && i < a->nranks && rc == 0; i++) {
+	for (int i = 0; l.n > 0 && i < a->nranks; i++) {
 		struct track *t = &a->tracks[i];
 		bool past = false;
 
@@ -111,9 +107,8 @@ int align_number_apart(struct align *a, const struct evidence *e)
 		for (int k = 0; k < l.n && !past; k++)
 			past = went_past(a, t, l.tracks[k]);
 		if (past)
-			rc = number_as(a, t, &l);
+			number_as(a, t, &l);
 	}
-	return rc;
 }
 
 uint64_t align_place(const struct track *t, uint64_t own)

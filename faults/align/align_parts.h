@@ -13,11 +13,11 @@ static inline uint64_t align_reference_sig(const struct align *a, uint64_t seq)
 bool align_clip(const struct align *a, const struct track *t, uint64_t *from, uint64_t *to);
 
 /* align_apart.c: gives ranks that have no part in the others' sends and receives the numbers that the others'
- * calls have. 0 or -ENOMEM. */
-int align_number_apart(struct align *a, const struct evidence *evidence);
+ * calls have. */
+void align_number_apart(struct align *a, const struct evidence *evidence);
 
-/* align_vote.c: fill in `reference`, `tie` and `sided` of what is laid out. 0 or -ENOMEM. */
-int align_find_reference(struct align *a);
+/* align_vote.c: fill in `reference`, `tie` and `sided` of what is laid out. */
+void align_find_reference(struct align *a);
 
 /* align_compare.c: the first call in which rank and reference differ, 0: none. */
 uint64_t align_first_difference(const struct align *a, int rank);

@@ -190,12 +190,10 @@ static bool exclude(const struct align *a, bool *in, uint64_t tie)
 	return any;
 }
 
-int align_find_reference(struct align *a)
+void align_find_reference(struct align *a)
 {
-	bool *in = malloc((size_t)a->nranks + 1);
+	bool *in = must(malloc((size_t)a->nranks + 1));
 
-	if (!in)
-		return -ENOMEM;
 	memset(in, 1, (size_t)a->nranks + 1);
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t tie = vote(a, in);
@@ -211,5 +209,4 @@ int align_find_reference(struct align *a)
 		a->sided = a->tie == tie || a->sided;
 	}
 	free(in);
-	return 0;
 }

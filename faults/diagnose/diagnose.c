@@ -19,7 +19,6 @@ struct walk {
 	struct finding finding;
 	struct culprits named; /* of the run */
 	struct diagnosis *d;
-	bool poor; /* there was too little memory to compare the calls */
 };
 
 void diagnosis_note(struct diagnosis *d, const char *fmt, ...)
@@ -63,33 +62,23 @@ static void look_at_run(struct walk *w)
 	w->ctx.align = NULL;
 }
 
-/* Evidence of the team alone. False without memory. */
-static bool take_part(struct walk *w, const struct team *team)
-{
-	w->ctx.evidence = team->ranks ? &w->part.evidence : w->ctx.run;
-	return !team->ranks || w->ctx.team == team ||
-	       team_part_take(&w->part, w->ctx.run, team) == 0;
-}
-
-/* The context is about this team's communicator then. False without memory. */
-static bool look_at(struct walk *w, const struct team *team, bool strict)
+/* The context is about this team's communicator then, and has the evidence of the team alone. */
+static struct rule_ctx *look_at(struct walk *w, const struct team *team, bool strict)
 {
 	struct align *align = &w->made[strict];
-	bool known = take_part(w, team);
 
+	if (team->ranks && w->ctx.team != team)
+		team_part_take(&w->part, w->ctx.run, team);
+	w->ctx.evidence = team->ranks ? &w->part.evidence : w->ctx.run;
 	w->ctx.team = team;
 	w->ctx.plan = &w->plans[team - w->teams.list];
 	w->ctx.align = align;
-	if (known && align->tracks && w->made_of[strict] == team)
-		return true;
-	align_release(align);
+	if (!align->tracks || w->made_of[strict] != team) {
+		align_release(align);
+		align_init(align, w->ctx.evidence, team->comm, strict);
+	}
 	w->made_of[strict] = team;
-	if (known && align_init(align, w->ctx.evidence, team->comm, strict) == 0)
-		return true;
-	align_release(align);
-	look_at_run(w);
-	w->poor = true;
-	return false;
+	return &w->ctx;
 }
 
 /* The next team that has calls, from this one on; NULL: none. Without any it is the first. */
@@ -116,11 +105,10 @@ static void survey_pairs(struct walk *w)
 
 	for (const struct team *t = next_team(w, w->teams.list); t && !ctx->in_pairs;
 	     t = next_team(w, t + 1))
-		ctx->in_pairs = look_at(w, t, false) && ranks_in_pairs(ctx);
+		ctx->in_pairs = ranks_in_pairs(look_at(w, t, false));
 	for (const struct team *t = next_team(w, w->teams.list); t && ctx->in_pairs;
 	     t = next_team(w, t + 1))
-		if (look_at(w, t, true))
-			plan_find(ctx, &w->plans[t - w->teams.list]);
+		plan_find(look_at(w, t, true), &w->plans[t - w->teams.list]);
 }
 
 static bool is_settled(struct walk *w)
@@ -133,7 +121,7 @@ static bool is_settled(struct walk *w)
 		if (!e->ranks[i].present || !view_finished(&e->ranks[i].view))
 			return false;
 	for (const struct team *t = next_team(w, w->teams.list); t; t = next_team(w, t + 1))
-		if (!look_at(w, t, false) || pairs_unmet(&w->ctx))
+		if (pairs_unmet(look_at(w, t, false)))
 			return false;
 	return true;
 }
@@ -221,8 +209,7 @@ static void write_diagnosis(struct walk *w, const struct rule *rule)
 static void ask_others(struct walk *w, const struct rule *rule, const struct team *team)
 {
 	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
-		if (!look_at(w, team, rule->flags & RULE_STRICT))
-			return;
+		look_at(w, team, rule->flags & RULE_STRICT);
 		if (!ask(w, rule) || w->finding.class != w->d->class)
 			continue;
 		name_culprits(w);
@@ -241,21 +228,18 @@ static bool ask_row(struct walk *w, const struct rule *rule)
 	if (rule->flags & RULE_STRICT && !w->ctx.in_pairs)
 		return false;
 	if (rule->comms != COMMS_EACH) {
-		bool known = true;
-
 		if (rule->comms == COMMS_NONE)
 			look_at_run(w);
 		else
-			known = look_at(w, rule->comms == COMMS_INIT ? team : first_whole(w),
-					rule->flags & RULE_STRICT);
-		if (!known || !ask(w, rule))
+			look_at(w, rule->comms == COMMS_INIT ? team : first_whole(w),
+				rule->flags & RULE_STRICT);
+		if (!ask(w, rule))
 			return false;
 		write_diagnosis(w, rule);
 		return true;
 	}
 	for (team = next_team(w, team); team; team = next_team(w, team + 1)) {
-		if (!look_at(w, team, rule->flags & RULE_STRICT))
-			return false;
+		look_at(w, team, rule->flags & RULE_STRICT);
 		if (!ask(w, rule))
 			continue;
 		write_diagnosis(w, rule);
@@ -282,10 +266,8 @@ static void find_waits(struct walk *w)
 
 	if (!stands || (w->teams.n < 2 && !w->ctx.in_pairs))
 		return;
-	if (waits_init(&w->waits, w->ctx.run, &w->teams) == 0)
-		w->ctx.waits = &w->waits;
-	else
-		w->poor = true;
+	waits_init(&w->waits, w->ctx.run, &w->teams);
+	w->ctx.waits = &w->waits;
 }
 
 static void walk_rows(struct walk *w, const struct rule *table, size_t n)
@@ -298,11 +280,9 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if ((table[i].outcomes & outcome) && ask_row(w, &table[i]))
 			break;
-	if (w->poor)
-		diagnosis_note(w->d, "Too little memory to compare the calls.");
 }
 
-/* The diagnosis says this where no row says anything, which takes a lack of memory. */
+/* The diagnosis says this where no row says anything. */
 static void begin(struct diagnosis *d, enum outcome outcome)
 {
 	memset(d, 0, sizeof(*d));
@@ -313,31 +293,21 @@ static void begin(struct diagnosis *d, enum outcome outcome)
 	snprintf(d->ranks, sizeof(d->ranks), "-");
 }
 
-static bool make_room(struct walk *w)
-{
-	w->finding.culprits.in =
-		calloc((size_t)w->ctx.run->nranks + 1, sizeof(*w->finding.culprits.in));
-	w->named = (struct culprits){
-		.in = calloc((size_t)w->ctx.run->nranks + 1, sizeof(*w->named.in)),
-		.nranks = w->ctx.run->nranks,
-	};
-	if (!w->finding.culprits.in || !w->named.in || teams_init(&w->teams, w->ctx.run) < 0)
-		return false;
-	w->plans = calloc(w->teams.n, sizeof(*w->plans));
-	return w->plans != NULL;
-}
-
 void rules_walk(const struct rule *table, size_t n, const struct evidence *evidence,
 		struct diagnosis *d)
 {
+	size_t room = (size_t)evidence->nranks + 1;
 	struct walk w = {
 		.ctx = { .run = evidence, .evidence = evidence, .outcome = find_outcome(evidence) },
+		.finding.culprits.in = must(calloc(room, sizeof(bool))),
+		.named = { .in = must(calloc(room, sizeof(bool))), .nranks = evidence->nranks },
 		.d = d
 	};
 
 	begin(d, w.ctx.outcome);
-	if (make_room(&w))
-		walk_rows(&w, table, n);
+	teams_init(&w.teams, evidence);
+	w.plans = must(calloc(w.teams.n, sizeof(*w.plans)));
+	walk_rows(&w, table, n);
 	align_release(&w.made[0]);
 	align_release(&w.made[1]);
 	team_part_release(&w.part);
@@ -356,11 +326,11 @@ static void investigate(const struct evidence *evidence, struct diagnosis *d)
 /* Of whom nothing is known. Returns how many. */
 static size_t note_absent(const struct evidence *e, struct diagnosis *d)
 {
-	bool *absent = calloc((size_t)e->nranks + 1, sizeof(*absent));
+	bool *absent = must(calloc((size_t)e->nranks + 1, sizeof(*absent)));
 	char names[128];
 	size_t n = 0;
 
-	for (int i = 0; absent && i < e->nranks; i++) {
+	for (int i = 0; i < e->nranks; i++) {
 		absent[i] = !e->ranks[i].present;
 		n += absent[i];
 	}

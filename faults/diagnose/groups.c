@@ -51,9 +51,9 @@ static int index_of(const struct evidence *all, const struct rank_view *view)
 	return (int)((const struct evidence_rank *)rank - all->ranks);
 }
 
-/* The `n` ranks of a group, whose numbers in calls are those that they gave init. 0 or -ENOMEM. */
-static int take_group(struct part *part, const struct evidence *all,
-		      const struct rank_view *const *views, int n)
+/* The `n` ranks of a group, whose numbers in calls are those that they gave init. */
+static void take_group(struct part *part, const struct evidence *all,
+		       const struct rank_view *const *views, int n)
 {
 	struct team team = { .nranks = n, .ranks = part->ranks };
 	bool ordered = true;
@@ -73,27 +73,11 @@ static int take_group(struct part *part, const struct evidence *all,
 			part->ranks[i] = index_of(all, views[i]);
 		part->in[part->ranks[i]] = true;
 	}
-	return team_part_take(&part->of, all, &team);
+	team_part_take(&part->of, all, &team);
 }
 
-static bool make_part(struct part *part, const struct evidence *all)
-{
-	size_t n = (size_t)all->nranks + 1;
-
-	part->ranks = calloc(n, sizeof(*part->ranks));
-	part->in = calloc(n, sizeof(*part->in));
-	return part->ranks && part->in;
-}
-
-static void free_part(struct part *part)
-{
-	team_part_release(&part->of);
-	free(part->ranks);
-	free(part->in);
-}
-
-/* One group after the other; the finding that says most to `d`. False without memory. */
-static bool investigate_each(const struct evidence *all, const struct rank_view *const *views,
+/* One group after the other; the finding that says most to `d`. */
+static void investigate_each(const struct evidence *all, const struct rank_view *const *views,
 			     size_t n, struct part *part,
 			     void (*investigate)(const struct evidence *, struct diagnosis *),
 			     struct diagnosis *d, struct diagnosis *one)
@@ -104,8 +88,7 @@ static bool investigate_each(const struct evidence *all, const struct rank_view 
 	for (size_t i = 0; i < n; i = end) {
 		for (end = i; end < n && views[end]->init_id == views[i]->init_id;)
 			end++;
-		if (take_group(part, all, views + i, (int)(end - i)) < 0)
-			return false;
+		take_group(part, all, views + i, (int)(end - i));
 		investigate(&part->of.evidence, one);
 		if (groups++ > 0 && weight(one) <= weight(d))
 			continue;
@@ -115,22 +98,25 @@ static bool investigate_each(const struct evidence *all, const struct rank_view 
 	if (d->outcome != OUTCOME_OK)
 		diagnosis_note(d, "There are %zu groups with a communicator each; this is of %s.",
 			       groups, names);
-	return true;
 }
 
 bool groups_investigate(const struct evidence *evidence,
 			void (*investigate)(const struct evidence *, struct diagnosis *),
 			struct diagnosis *d)
 {
-	const struct rank_view **views = calloc((size_t)evidence->nranks + 1, sizeof(*views));
-	struct diagnosis *one = malloc(sizeof(*one));
-	struct part part = { 0 };
-	size_t n = views && one ? sort_groups(evidence, views) : 0;
-	bool several = n > 0 && make_part(&part, evidence);
+	size_t room = (size_t)evidence->nranks + 1, n;
+	const struct rank_view **views = must(calloc(room, sizeof(*views)));
+	struct diagnosis *one = must(malloc(sizeof(*one)));
+	struct part part = { .ranks = must(calloc(room, sizeof(*part.ranks))),
+			     .in = must(calloc(room, sizeof(*part.in))) };
 
-	several = several && investigate_each(evidence, views, n, &part, investigate, d, one);
-	free_part(&part);
+	n = sort_groups(evidence, views);
+	if (n > 0)
+		investigate_each(evidence, views, n, &part, investigate, d, one);
+	team_part_release(&part.of);
+	free(part.ranks);
+	free(part.in);
 	free(one);
 	free(views);
-	return several;
+	return n > 0;
 }

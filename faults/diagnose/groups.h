@@ -7,7 +7,7 @@
 /* Gives `investigate` the evidence of each group, the others' ranks left out of it, where there
  * are two groups or more, each complete. The finding that says most is left in `d`: one with
  * culprits before "unexplained" before none. Returns false, `d` as it was, if there are no such
- * groups, or no memory. */
+ * groups. */
 bool groups_investigate(const struct evidence *evidence,
 			void (*investigate)(const struct evidence *, struct diagnosis *),
 			struct diagnosis *d);

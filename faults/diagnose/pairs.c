@@ -243,10 +243,10 @@ bool pairs_point_at(const struct rule_ctx *ctx, int rank, bool extra)
 bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprits)
 {
 	int n = ctx->align->nranks < PAIR_RANKS_MAX ? ctx->align->nranks : PAIR_RANKS_MAX;
-	bool *awaited = calloc((size_t)ctx->align->nranks + 1, sizeof(*awaited));
-	bool certain = awaited && n == ctx->align->nranks, all = true;
+	bool *awaited = must(calloc((size_t)ctx->align->nranks + 1, sizeof(*awaited)));
+	bool certain = n == ctx->align->nranks, all = true;
 
-	for (int i = 0; awaited && i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		const struct record *theirs, *own = open_pair(ctx, i, &theirs);
 
 		if (own)
@@ -254,7 +254,7 @@ bool culprits_awaited(const struct rule_ctx *ctx, const struct culprits *culprit
 		else if (waits_in_pairs(ctx, i) && !partners_known(ctx, i))
 			certain = false;
 	}
-	for (int i = 0; awaited && i < n; i++)
+	for (int i = 0; i < n; i++)
 		all = all && (!culprits->in[i] || awaited[i]);
 	free(awaited);
 	return all || !certain;
@@ -332,9 +332,9 @@ static bool add_pairs(const struct rule_ctx *ctx, int rank, uint64_t *made, uint
 
 bool pairs_unmet(const struct rule_ctx *ctx)
 {
-	uint64_t *made = calloc(2 * (size_t)ctx->align->nranks + 1, sizeof(*made));
+	uint64_t *made = must(calloc(2 * (size_t)ctx->align->nranks + 1, sizeof(*made)));
 	uint64_t sum = 0, first = 0;
-	bool all = made != NULL;
+	bool all = true;
 
 	for (int i = 0; all && i < ctx->align->nranks; i++) {
 		uint64_t others = 0;

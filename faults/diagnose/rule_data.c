@@ -257,12 +257,12 @@ static const char *confidence_of(const struct rule_ctx *ctx, const struct findin
 /* `own`: only if a send buffer is wrong. */
 static bool judge(const struct rule_ctx *ctx, struct finding *f, bool own)
 {
-	struct inquiry *inquiry = calloc(1, sizeof(*inquiry) + (size_t)ctx->evidence->nranks);
+	struct inquiry *inquiry = must(calloc(1, sizeof(*inquiry) + (size_t)ctx->evidence->nranks));
 	bool found;
 
-	for (int i = 0; inquiry && i < ctx->evidence->nranks; i++)
+	for (int i = 0; i < ctx->evidence->nranks; i++)
 		judge_rank(ctx, f, i, inquiry);
-	found = inquiry && (own ? inquiry->own : inquiry->vote || inquiry->open);
+	found = own ? inquiry->own : inquiry->vote || inquiry->open;
 	if (found) {
 		note_wrongs(ctx, f, inquiry);
 		f->class = CLASS_CORRUPT;

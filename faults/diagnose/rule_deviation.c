@@ -38,10 +38,10 @@ static void note_fields(const struct rule_ctx *ctx, struct finding *f, uint64_t 
 			const struct record *ours)
 {
 	int nranks = ctx->align->nranks, most = nranks - (int)f->culprits.n;
-	bool *in = calloc((size_t)nranks + 1, sizeof(*in));
+	bool *in = must(calloc((size_t)nranks + 1, sizeof(*in)));
 	char names[80], value[48], others[48];
 
-	for (enum call_field field = 0; in && field < CALL_FIELDS; field++)
+	for (enum call_field field = 0; field < CALL_FIELDS; field++)
 		for (int i = 0; i < nranks && finding_has_room(f); i++) {
 			const struct record *r =
 				f->culprits.in[i] ? align_record(ctx->align, i, seq) : NULL;
@@ -103,11 +103,11 @@ static bool report_fieldwise(const struct rule_ctx *ctx, struct finding *f)
 static void note_sides(const struct rule_ctx *ctx, struct finding *f, int *sides)
 {
 	const struct align *a = ctx->align;
-	bool *in = calloc((size_t)a->nranks + 1, sizeof(*in));
+	bool *in = must(calloc((size_t)a->nranks + 1, sizeof(*in)));
 	char names[80], call[160];
 	int n = 0;
 
-	for (int i = 0; in && i < a->nranks && f->nnotes < DIAGNOSIS_LINES; i++) {
+	for (int i = 0; i < a->nranks && f->nnotes < DIAGNOSIS_LINES; i++) {
 		const struct record *r = align_record(a, i, a->tie);
 
 		for (int k = 0; r && k < a->nranks; k++)
@@ -173,14 +173,13 @@ static void note_deviation(const struct rule_ctx *ctx, struct finding *f,
 {
 	const struct align *a = ctx->align;
 	uint64_t sig = align_sig(a, rank, first->high);
-	bool *alike = calloc((size_t)a->nranks + 1, sizeof(*alike));
+	bool *alike = must(calloc((size_t)a->nranks + 1, sizeof(*alike)));
 	const char *others = a->nranks - (int)f->culprits.n == 1 ? "the other" : "the others";
-	char names[80] = "a rank";
+	char names[80];
 
-	for (int i = 0; alike && i < a->nranks; i++)
+	for (int i = 0; i < a->nranks; i++)
 		alike[i] = f->culprits.in[i] && align_sig(a, i, first->high) == sig;
-	if (alike)
-		ranks_words(ctx->evidence, alike, names, sizeof(names));
+	ranks_words(ctx->evidence, alike, names, sizeof(names));
 	free(alike);
 	finding_note(f, "Call %" PRIu64 " of communicator %u: %s made %s, %s %s.", first->high,
 		     a->comm, names, f->theirs, others, f->majority);

@@ -82,14 +82,15 @@ static void report_arguments(const struct rule_ctx *ctx, struct finding *f,
 
 bool rule_init_arguments(const struct rule_ctx *ctx, struct finding *f)
 {
-	const struct rank_view **views = calloc((size_t)ctx->evidence->nranks + 1, sizeof(*views));
+	const struct rank_view **views =
+		must(calloc((size_t)ctx->evidence->nranks + 1, sizeof(*views)));
 	bool found = false;
 	size_t n = 0;
 
-	for (int i = 0; views && i < ctx->evidence->nranks; i++)
+	for (int i = 0; i < ctx->evidence->nranks; i++)
 		if (ctx->evidence->ranks[i].present)
 			views[n++] = view_of(ctx, i);
-	n = views ? rendezvous_incomplete(views, n) : 0;
+	n = rendezvous_incomplete(views, n);
 	/* the number of ranks first: who asks for another one may have got another id with it */
 	for (int id = 0; id <= 1 && n > 0 && !found; id++) {
 		found = other_than(views, n, views[0], id) != NULL;

@@ -378,9 +378,7 @@ void note_missing_too(const struct rule_ctx *ctx, struct finding *f)
 	char tail[64];
 	uint64_t seq;
 
-	behind.in = calloc((size_t)behind.nranks + 1, sizeof(*behind.in));
-	if (!behind.in)
-		return;
+	behind.in = must(calloc((size_t)behind.nranks + 1, sizeof(*behind.in)));
 	seq = find_behind(ctx, &behind, &makers);
 	snprintf(tail, sizeof(tail), "; it did not make call %" PRIu64 "%s", seq,
 		 f->seq_high == (int64_t)seq ? " either" : "");

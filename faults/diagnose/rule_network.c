@@ -93,14 +93,12 @@ struct networks {
 	size_t runner_up; /* ranks of the one after that */
 };
 
-static int count_networks(const struct rule_ctx *ctx, struct networks *found)
+static void count_networks(const struct rule_ctx *ctx, struct networks *found)
 {
-	uint64_t *ids = malloc(((size_t)ctx->evidence->nranks + 1) * sizeof(*ids));
+	uint64_t *ids = must(malloc(((size_t)ctx->evidence->nranks + 1) * sizeof(*ids)));
 	size_t run;
 
 	memset(found, 0, sizeof(*found));
-	if (!ids)
-		return -ENOMEM;
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		if (has_network(ctx, i))
 			ids[found->n++] = ctx->evidence->ranks[i].netns;
@@ -118,7 +116,6 @@ static int count_networks(const struct rule_ctx *ctx, struct networks *found)
 		}
 	}
 	free(ids);
-	return 0;
 }
 
 /* Whoever of those inside init lives elsewhere than the largest group that can meet. Two of
@@ -129,8 +126,8 @@ bool rule_namespace(const struct rule_ctx *ctx, struct finding *f)
 	struct networks networks;
 	bool tie;
 
-	if (!same_host(ctx) || count_networks(ctx, &networks) < 0 || networks.count < 2 ||
-	    (networks.members == 1 && networks.n > 2))
+	count_networks(ctx, &networks);
+	if (!same_host(ctx) || networks.count < 2 || (networks.members == 1 && networks.n > 2))
 		return false;
 	tie = networks.members == networks.runner_up;
 	for (int i = 0; !tie && i < ctx->evidence->nranks; i++)

@@ -205,7 +205,7 @@ static void note_place(const struct rule_ctx *ctx, struct finding *f, bool *left
 bool remark_nobody_called(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct align *a = ctx->align;
-	bool *left = calloc(2 * (size_t)a->nranks + 1, sizeof(*left)), all = left != NULL;
+	bool *left = must(calloc(2 * (size_t)a->nranks + 1, sizeof(*left))), all = true;
 	size_t n = 0;
 
 	for (int i = 0; all && i < a->nranks; i++) {

@@ -359,17 +359,17 @@ static void report_gap(const struct rule_ctx *ctx, struct finding *f, const stru
 
 bool rule_pairs(const struct rule_ctx *ctx, struct finding *f)
 {
-	struct flows flows = { 0 };
+	struct flows flows;
 	struct gap gap;
-	bool found = false;
+	bool found;
 
-	if (ctx->align->nranks <= PAIR_RANKS_MAX &&
-	    flows_init(&flows, ctx->evidence, ctx->align->comm) == 0) {
-		found = find_peers(ctx, f, &flows);
-		if (!found && first_gap(ctx, &flows, &gap)) {
-			report_gap(ctx, f, &flows, &gap);
-			found = true;
-		}
+	if (ctx->align->nranks > PAIR_RANKS_MAX)
+		return false;
+	flows_init(&flows, ctx->evidence, ctx->align->comm);
+	found = find_peers(ctx, f, &flows);
+	if (!found && first_gap(ctx, &flows, &gap)) {
+		report_gap(ctx, f, &flows, &gap);
+		found = true;
 	}
 	flows_release(&flows);
 	return found;

@@ -43,12 +43,11 @@ static void survey_take(struct survey *s, const struct evidence *e)
 		return;
 	for (int i = 0; i < e->nranks; i++)
 		s->n = rank_number(e, i) >= s->n ? rank_number(e, i) + 1 : s->n;
-	s->texts = calloc((size_t)s->n + 1, sizeof(*s->texts));
-	for (int i = 0; s->texts && i < e->nranks; i++)
+	s->texts = must(calloc((size_t)s->n + 1, sizeof(*s->texts)));
+	for (int i = 0; i < e->nranks; i++)
 		if (rank_number(e, i) >= 0)
 			s->texts[rank_number(e, i)] = text_of(&e->ranks[i]);
-	if (s->texts)
-		s->nfound = settings_compare(s->texts, s->n, s->found);
+	s->nfound = settings_compare(s->texts, s->n, s->found);
 }
 
 static void mark_odd(const struct rule_ctx *ctx, const struct survey *s,

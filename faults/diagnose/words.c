@@ -17,11 +17,11 @@ const char *ranks_words(const struct evidence *e, const bool *in, char *buf, siz
 
 	for (int i = 0; i < e->nranks; i++)
 		most = rank_number(e, i) > most ? rank_number(e, i) : most;
-	marks = calloc((size_t)most + 1, sizeof(*marks));
-	for (int i = 0; marks && i < e->nranks; i++)
+	marks = must(calloc((size_t)most + 1, sizeof(*marks)));
+	for (int i = 0; i < e->nranks; i++)
 		if ((!in || in[i]) && rank_number(e, i) >= 0)
 			marks[rank_number(e, i)] = true;
-	rank_list_words(marks, marks ? most + 1 : 0, buf, len);
+	rank_list_words(marks, most + 1, buf, len);
 	free(marks);
 	return buf;
 }

@@ -89,9 +89,9 @@ size_t waits_circle(const struct waits *w, bool pairs, const struct wait_call **
 	struct search s = { .waits = w, .pairs = pairs };
 	size_t n = 0, lowest = 0;
 
-	s.marks = calloc(w->pending + 1, sizeof(*s.marks));
-	s.way = calloc(DEPTH_MAX, sizeof(*s.way));
-	if (s.marks && s.way && find(&s) && s.depth - s.begin <= max)
+	s.marks = must(calloc(w->pending + 1, sizeof(*s.marks)));
+	s.way = must(calloc(DEPTH_MAX, sizeof(*s.way)));
+	if (find(&s) && s.depth - s.begin <= max)
 		n = s.depth - s.begin;
 	for (size_t i = 0; i < n; i++)
 		if (s.way[s.begin + i]->rank < s.way[s.begin + lowest]->rank)
@@ -118,14 +118,12 @@ static size_t add_awaited(const struct waits *w, int rank, int *list, size_t n, 
 bool waits_closed(const struct waits *w, int rank)
 {
 	size_t ranks = (size_t)w->evidence->nranks, n = 1;
-	int *list = malloc((ranks + 1) * sizeof(*list));
-	bool *in = calloc(ranks + 1, sizeof(*in));
-	bool closed = list && in;
+	int *list = must(malloc((ranks + 1) * sizeof(*list)));
+	bool *in = must(calloc(ranks + 1, sizeof(*in)));
+	bool closed = true;
 
-	if (closed) {
-		list[0] = rank;
-		in[rank] = true;
-	}
+	list[0] = rank;
+	in[rank] = true;
 	for (size_t i = 0; closed && i < n; i++) {
 		closed = waits_in(w, list[i]) != NULL;
 		n = add_awaited(w, list[i], list, n, in);

@@ -21,7 +21,7 @@ static int compare_calls(const void *a, const void *b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-int flows_init(struct flows *f, const struct evidence *e, uint32_t comm)
+void flows_init(struct flows *f, const struct evidence *e, uint32_t comm)
 {
 	size_t n = 0;
 
@@ -29,10 +29,8 @@ int flows_init(struct flows *f, const struct evidence *e, uint32_t comm)
 	f->nranks = e->nranks;
 	for (int i = 0; i < e->nranks; i++)
 		n += e->ranks[i].ncalls;
-	f->calls = malloc((n + 1) * sizeof(*f->calls));
-	f->first = calloc((size_t)e->nranks + 1, sizeof(*f->first));
-	if (!f->calls || !f->first)
-		return -ENOMEM;
+	f->calls = must(malloc((n + 1) * sizeof(*f->calls)));
+	f->first = must(calloc((size_t)e->nranks + 1, sizeof(*f->first)));
 	n = 0;
 	for (int i = 0; i < e->nranks; i++) {
 		f->first[i] = n;
@@ -42,7 +40,6 @@ int flows_init(struct flows *f, const struct evidence *e, uint32_t comm)
 		qsort(f->calls + f->first[i], n - f->first[i], sizeof(*f->calls), compare_calls);
 	}
 	f->first[e->nranks] = n;
-	return 0;
 }
 
 void flows_release(struct flows *f)

@@ -15,9 +15,8 @@ struct flows {
 	int nranks;
 };
 
-/* Sort what `evidence`, a team's, holds of a communicator. 0 or -ENOMEM; flows_release in either
- * case. */
-int flows_init(struct flows *flows, const struct evidence *evidence, uint32_t comm);
+/* Sort what `evidence`, a team's, holds of a communicator. */
+void flows_init(struct flows *flows, const struct evidence *evidence, uint32_t comm);
 void flows_release(struct flows *flows);
 
 /* What `rank` sent to (received from) `peer`. `kind`: CALL_SEND or CALL_RECV. */

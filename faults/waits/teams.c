@@ -127,10 +127,10 @@ static int add_comm(struct teams *t, const struct evidence *e, uint32_t comm, st
 	return used;
 }
 
-int teams_init(struct teams *t, const struct evidence *e)
+void teams_init(struct teams *t, const struct evidence *e)
 {
 	size_t n = (size_t)e->nranks + 1, used = 0, comms = 1;
-	struct claim *claims = malloc(n * sizeof(*claims));
+	struct claim *claims = must(malloc(n * sizeof(*claims)));
 	struct record_set called = { { 0 } };
 
 	memset(t, 0, sizeof(*t));
@@ -138,18 +138,14 @@ int teams_init(struct teams *t, const struct evidence *e)
 		add_all(&called, &e->ranks[i]);
 	for (uint32_t c = 1; c < RECORD_COMMS; c++)
 		comms += record_set_has(&called, c);
-	t->list = calloc(comms == 1 ? 1 : comms * n, sizeof(*t->list));
-	t->ranks = malloc(comms * 2 * n * sizeof(*t->ranks)); /* place_claims: twice as many */
-	if (!claims || !t->list || !t->ranks) {
-		free(claims);
-		return -ENOMEM;
-	}
+	t->list = must(calloc(comms == 1 ? 1 : comms * n, sizeof(*t->list)));
+	/* place_claims: twice as many */
+	t->ranks = must(malloc(comms * 2 * n * sizeof(*t->ranks)));
 	t->list[t->n++] = (struct team){ .comm = 0, .nranks = e->nranks };
 	for (uint32_t c = 1; c < RECORD_COMMS; c++)
 		if (record_set_has(&called, c))
 			used += (size_t)add_comm(t, e, c, claims, t->ranks + used);
 	free(claims);
-	return 0;
 }
 
 void teams_release(struct teams *t)
@@ -159,15 +155,13 @@ void teams_release(struct teams *t)
 	memset(t, 0, sizeof(*t));
 }
 
-int team_part_take(struct team_part *part, const struct evidence *e, const struct team *team)
+void team_part_take(struct team_part *part, const struct evidence *e, const struct team *team)
 {
 	size_t n = (size_t)team->nranks + 1;
 
 	team_part_release(part);
-	part->ranks = calloc(n, sizeof(*part->ranks));
-	part->numbers = calloc(n, sizeof(*part->numbers));
-	if (!part->ranks || !part->numbers)
-		return -ENOMEM;
+	part->ranks = must(calloc(n, sizeof(*part->ranks)));
+	part->numbers = must(calloc(n, sizeof(*part->numbers)));
 	for (int i = 0; i < team->nranks; i++) {
 		int rank = team_rank(team, i);
 
@@ -181,7 +175,6 @@ int team_part_take(struct team_part *part, const struct evidence *e, const struc
 	part->evidence.nranks = team->nranks;
 	part->evidence.ranks = part->ranks;
 	part->evidence.numbers = part->numbers;
-	return 0;
 }
 
 void team_part_release(struct team_part *part)

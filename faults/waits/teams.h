@@ -19,9 +19,8 @@ struct teams {
 	int *ranks; /* what the teams point into; owned, like the list */
 };
 
-/* Who is in which. A communicator of which no recorder says anything has all ranks. 0 or -ENOMEM;
- * teams_release in either case. */
-int teams_init(struct teams *teams, const struct evidence *evidence);
+/* Who is in which. A communicator of which no recorder says anything has all ranks. */
+void teams_init(struct teams *teams, const struct evidence *evidence);
 void teams_release(struct teams *teams);
 
 /* Returns true if any of the team has made a call on its communicator. */
@@ -37,7 +36,7 @@ struct team_part {
 	int *numbers;
 };
 
-/* What the part held is forgotten. 0 or -ENOMEM; team_part_release in either case. */
-int team_part_take(struct team_part *part, const struct evidence *evidence,
-		   const struct team *team);
+/* What the part held is forgotten. */
+void team_part_take(struct team_part *part, const struct evidence *evidence,
+		    const struct team *team);
 void team_part_release(struct team_part *part);

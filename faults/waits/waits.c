@@ -230,8 +230,8 @@ static void place_ranks(struct waits *w, const struct teams *teams)
 	}
 }
 
-/* Room for what is pending. 0 or -ENOMEM. */
-static int make_arena(struct waits *w)
+/* Room for what is pending. */
+static void make_arena(struct waits *w)
 {
 	int n = w->evidence->nranks <= RANKS_MAX ? w->evidence->nranks : 0;
 	size_t at = 0;
@@ -243,21 +243,19 @@ static int make_arena(struct waits *w)
 		w->ranks[i].room = pending > 0 ? (size_t)pending : 0;
 		w->pending += w->ranks[i].room;
 	}
-	w->arena = calloc(w->pending + 1, sizeof(*w->arena));
-	for (int i = 0; w->arena && i < n; i++) {
+	w->arena = must(calloc(w->pending + 1, sizeof(*w->arena)));
+	for (int i = 0; i < n; i++) {
 		w->ranks[i].calls = w->arena + at;
 		at += w->ranks[i].room;
 	}
-	return w->arena ? 0 : -ENOMEM;
 }
 
-int waits_init(struct waits *w, const struct evidence *evidence, const struct teams *teams)
+void waits_init(struct waits *w, const struct evidence *evidence, const struct teams *teams)
 {
 	memset(w, 0, sizeof(*w));
 	w->evidence = evidence;
-	w->ranks = calloc((size_t)evidence->nranks + 1, sizeof(*w->ranks));
-	if (!w->ranks || make_arena(w) < 0)
-		return -ENOMEM;
+	w->ranks = must(calloc((size_t)evidence->nranks + 1, sizeof(*w->ranks)));
+	make_arena(w);
 	place_ranks(w, teams);
 	for (int i = 0; i < evidence->nranks; i++)
 		if (w->ranks[i].known)
@@ -268,7 +266,6 @@ int waits_init(struct waits *w, const struct evidence *evidence, const struct te
 			    is_known(w, w->ranks[i].calls[k].partner))
 				find_match(w, &w->ranks[i].calls[k]);
 	run(w);
-	return 0;
 }
 
 void waits_release(struct waits *w)

@@ -48,8 +48,8 @@ struct waits {
 	size_t pending;
 };
 
-/* Find out how far the run can have come. 0 or -ENOMEM; waits_release in either case. */
-int waits_init(struct waits *waits, const struct evidence *evidence, const struct teams *teams);
+/* Find out how far the run can have come. */
+void waits_init(struct waits *waits, const struct evidence *evidence, const struct teams *teams);
 void waits_release(struct waits *waits);
 
 /* Returns true if the call is over because it has returned: where calls block, and no group starts it later. */

@@ -50,6 +50,14 @@ void error_print(const struct error *err, const char *program)
 	}
 }
 
+char *make_printable(char *text)
+{
+	for (char *c = text; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return text;
+}
+
 void *must(void *memory)
 {
 	if (memory)

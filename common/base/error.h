@@ -26,6 +26,10 @@ int error_set_at(struct error *err, enum outcome outcome, int code, const char *
  * usage error. */
 void error_print(const struct error *err, const char *program);
 
+/* Others' text for a line of a terminal or report: what is no printable ASCII becomes "?", in place.
+ * Returns it. */
+char *make_printable(char *text);
+
 /* `memory`, as malloc and its like returned it; on NULL the process ends here: "out of memory" on
  * standard error, exit OUTCOME_INTERNAL. For readers and printers, which have nothing to undo. */
 void *must(void *memory);

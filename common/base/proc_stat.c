@@ -1,6 +1,8 @@
 /* proc_stat.c: fields 2, 3, 9 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
 #include "base/proc_stat.h"
 
+#include "base/error.h"
+
 /* The name, field 2, may hold anything, a parenthesis too. */
 static bool parse(struct proc_stat *stat, char *text)
 {
@@ -19,9 +21,7 @@ static bool parse(struct proc_stat *stat, char *text)
 		return false;
 	*close = '\0';
 	snprintf(stat->name, sizeof(stat->name), "%s", open + 1);
-	for (char *c = stat->name; *c; c++) /* a program calls its threads what it likes */
-		if (*c < ' ' || *c > '~')
-			*c = '?';
+	make_printable(stat->name); /* a program calls its threads what it likes */
 	return true;
 }
 

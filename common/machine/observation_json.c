@@ -113,14 +113,6 @@ static int read_number(const struct observed_field *field, const json_t *value, 
 	return 0;
 }
 
-/* A file's texts end up on a terminal, one to a line. */
-static void copy_printable(char *to, const char *from)
-{
-	do
-		*to++ = *from && (*from < ' ' || *from > '~') ? '?' : *from;
-	while (*from++);
-}
-
 static int read_object(const struct observed_shape *shape, const json_t *object, void *what,
 		       struct error *err)
 {
@@ -141,7 +133,7 @@ static int read_object(const struct observed_shape *shape, const json_t *object,
 		else if (!json_is_string(value) || json_string_length(value) >= field->size)
 			rc = refuse(err, field->name, "must be a text, and not so long");
 		else
-			copy_printable(at, json_string_value(value));
+			make_printable(strcpy(at, json_string_value(value)));
 	}
 	return rc;
 }

@@ -140,19 +140,17 @@ void read_rank(const char *root, struct observed_rank *rank)
 void reading_tell(int fd, const struct read_request *request, double seconds)
 {
 	struct reading before = { .list = NULL }, after = before, delta = before;
-	char *text = NULL;
+	char *text;
 
 	if (seconds > 0) {
 		read_host(request, &before);
 		clock_nap(seconds);
 	}
 	read_host(request, &after);
-	if (seconds <= 0)
-		text = reading_dump(&after, false);
-	else if (counter_delta(&before, &after, &delta) == 0)
-		text = reading_dump(&delta, false);
-	if (text)
-		dprintf(fd, "%s\n", text);
+	if (seconds > 0)
+		counter_delta(&before, &after, &delta);
+	text = reading_dump(seconds > 0 ? &delta : &after, false);
+	dprintf(fd, "%s\n", text);
 	free(text);
 	reading_release(&before);
 	reading_release(&after);

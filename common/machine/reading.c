@@ -1,6 +1,8 @@
 /* reading.c: the list, and what lies between two of them. */
 #include "machine/reading.h"
 
+#include "base/error.h"
+
 void reading_release(struct reading *m)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -28,24 +30,19 @@ static size_t behind(const struct reading *m, const char *part)
 	return m->n;
 }
 
-/* The entry, new or not; NULL: no room, and *rc says whether for want of memory. */
-static struct reading_entry *place(struct reading *m, const char *part, const char *name, int *rc)
+/* The entry, new or not; NULL: no room, or too long a name. */
+static struct reading_entry *place(struct reading *m, const char *part, const char *name)
 {
-	struct reading_entry *entry = find(m, part, name), *list;
+	struct reading_entry *entry = find(m, part, name);
 	size_t at;
 
-	*rc = 0;
 	if (entry || m->n >= READING_MOST || strlen(part) >= sizeof(entry->part) ||
 	    strlen(name) >= sizeof(entry->name))
 		return entry;
-	list = m->n % 64 ? m->list : realloc(m->list, (m->n + 64) * sizeof(*list));
-	if (!list) {
-		*rc = -ENOMEM;
-		return NULL;
-	}
-	m->list = list;
+	if (m->n % 64 == 0)
+		m->list = must(realloc(m->list, (m->n + 64) * sizeof(*m->list)));
 	at = behind(m, part);
-	entry = &list[at];
+	entry = &m->list[at];
 	memmove(entry + 1, entry, (m->n++ - at) * sizeof(*entry));
 	*entry = (struct reading_entry){ .value = -1 };
 	strcpy(entry->part, part);
@@ -53,58 +50,39 @@ static struct reading_entry *place(struct reading *m, const char *part, const ch
 	return entry;
 }
 
-static int set_number(struct reading *m, const char *part, const char *name, enum reading_kind kind,
-		      int64_t value)
+/* `text` NULL: a number. */
+static void set(struct reading *m, const char *part, const char *name, enum reading_kind kind,
+		int64_t value, const char *text)
 {
-	struct reading_entry *entry;
-	int rc = 0;
+	struct reading_entry *entry = value < 0 && !text ? NULL : place(m, part, name);
 
-	entry = value < 0 ? NULL : place(m, part, name, &rc);
-	if (entry) {
-		free(entry->text);
-		entry->text = NULL;
-		entry->kind = kind;
-		entry->value = value;
-	}
-	return rc;
-}
-
-int reading_count(struct reading *m, const char *part, const char *name, int64_t value)
-{
-	return set_number(m, part, name, READING_COUNTER, value);
-}
-
-int reading_state(struct reading *m, const char *part, const char *name, int64_t value)
-{
-	return set_number(m, part, name, READING_STATE, value);
-}
-
-int reading_say(struct reading *m, const char *part, const char *name, const char *text)
-{
-	char *copy = strdup(text);
-	struct reading_entry *entry;
-	int rc;
-
-	if (!copy)
-		return -ENOMEM;
-	entry = place(m, part, name, &rc);
-	if (!entry) {
-		free(copy);
-		return rc;
-	}
+	if (!entry)
+		return;
 	free(entry->text);
-	entry->kind = READING_TEXT;
-	entry->value = -1;
-	entry->text = copy;
-	return 0;
+	entry->text = text ? must(strdup(text)) : NULL;
+	entry->kind = kind;
+	entry->value = value;
+}
+
+void reading_count(struct reading *m, const char *part, const char *name, int64_t value)
+{
+	set(m, part, name, READING_COUNTER, value, NULL);
+}
+
+void reading_state(struct reading *m, const char *part, const char *name, int64_t value)
+{
+	set(m, part, name, READING_STATE, value, NULL);
+}
+
+void reading_say(struct reading *m, const char *part, const char *name, const char *text)
+{
+	set(m, part, name, READING_TEXT, -1, text);
 }
 
 void reading_part(char *part, size_t len, const char *name)
 {
 	snprintf(part, len, "%s", name);
-	for (; *part; part++)
-		if (*part < ' ' || *part > '~')
-			*part = '?';
+	make_printable(part);
 }
 
 const struct reading_entry *reading_find(const struct reading *m, const char *part,
@@ -163,18 +141,15 @@ static const char *kind_asked(const char *part)
 	return strncmp(part, "RDMA ", 5) == 0 ? "TCP" : NULL;
 }
 
-static int add_gone(const struct reading *earlier, const struct reading *later,
-		    struct reading *delta)
+static void add_gone(const struct reading *earlier, const struct reading *later,
+		     struct reading *delta)
 {
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < earlier->n; i++) {
+	for (size_t i = 0; i < earlier->n; i++) {
 		const char *part = earlier->list[i].part, *kind = kind_asked(part);
 
 		if (kind && find(later, kind, NULL) && !find(later, part, NULL))
-			rc = reading_state(delta, part, "gone", 1);
+			reading_state(delta, part, "gone", 1);
 	}
-	return rc;
 }
 
 static int64_t state_of(const struct reading *earlier, const struct reading_entry *later)
@@ -185,28 +160,24 @@ static int64_t state_of(const struct reading *earlier, const struct reading_entr
 	return before > later->value ? before : later->value;
 }
 
-int counter_delta(const struct reading *earlier, const struct reading *later, struct reading *delta)
+void counter_delta(const struct reading *earlier, const struct reading *later,
+		   struct reading *delta)
 {
-	int rc = 0;
-
 	*delta = (struct reading){ .list = NULL };
 	memcpy(delta->host, later->host, sizeof(delta->host));
 	memcpy(delta->why, later->why, sizeof(delta->why));
 	if (earlier->n > 0 && later->seconds > earlier->seconds)
 		delta->seconds = later->seconds - earlier->seconds;
-	for (size_t i = 0; rc == 0 && i < later->n; i++) {
+	for (size_t i = 0; i < later->n; i++) {
 		const struct reading_entry *e = &later->list[i];
 
 		if (e->kind == READING_COUNTER)
-			rc = reading_count(delta, e->part, e->name,
-					   reading_step(earlier, later, e->part, e->name));
+			reading_count(delta, e->part, e->name,
+				      reading_step(earlier, later, e->part, e->name));
 		else if (e->kind == READING_STATE)
-			rc = reading_state(delta, e->part, e->name, state_of(earlier, e));
+			reading_state(delta, e->part, e->name, state_of(earlier, e));
 		else
-			rc = reading_say(delta, e->part, e->name, e->text);
+			reading_say(delta, e->part, e->name, e->text);
 	}
-	rc = rc < 0 ? rc : add_gone(earlier, later, delta);
-	if (rc < 0)
-		reading_release(delta);
-	return rc;
+	add_gone(earlier, later, delta);
 }

@@ -41,10 +41,10 @@ struct reading {
 
 void reading_release(struct reading *reading);
 
-/* Add an entry or change it; a negative value, or too long a name, is none. 0 or -ENOMEM. */
-int reading_count(struct reading *reading, const char *part, const char *name, int64_t value);
-int reading_state(struct reading *reading, const char *part, const char *name, int64_t value);
-int reading_say(struct reading *reading, const char *part, const char *name, const char *text);
+/* Add an entry or change it; a negative value, or too long a name, is none. */
+void reading_count(struct reading *reading, const char *part, const char *name, int64_t value);
+void reading_state(struct reading *reading, const char *part, const char *name, int64_t value);
+void reading_say(struct reading *reading, const char *part, const char *name, const char *text);
 
 /* A name that a kernel or a driver gave, as a part: what is not printable becomes "?". */
 void reading_part(char *part, size_t len, const char *name);
@@ -72,16 +72,16 @@ int64_t reading_step(const struct reading *earlier, const struct reading *later,
  * later one's less the earlier one's, without those that ran backwards; and states as they were
  * later, but of a PCIe link the better of both: it falls when nobody uses it. A GPU or RDMA port that counts nothing any more, though it was asked, has the state "gone"
  * 1: interfaces of containers come and go, so theirs say nothing. `earlier` may be empty. The
- * caller releases what is in `delta`. 0 or -ENOMEM. */
-int counter_delta(const struct reading *earlier, const struct reading *later,
-		  struct reading *delta);
+ * caller releases what is in `delta`. */
+void counter_delta(const struct reading *earlier, const struct reading *later,
+		   struct reading *delta);
 
-/* As JSON, version 2: the one form that it has in files and on its way between hosts. NULL without
- * memory; the caller frees or decrefs. */
+/* As JSON, version 2: the one form that it has in files and on its way between hosts. The caller
+ * frees or decrefs. */
 json_t *reading_json(const struct reading *reading);
 char *reading_dump(const struct reading *reading, bool indent);
 
 /* Add what stands in such a value, or in one or several such texts. Nothing in them is trusted:
- * 0; -EINVAL: cut off, or no such text; what stood before that has been added; -ENOMEM. */
+ * 0; -EINVAL: cut off, or no such text; what stood before that has been added. */
 int reading_take(struct reading *reading, const json_t *from);
 int reading_parse(struct reading *reading, const char *text);

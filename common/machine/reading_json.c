@@ -2,13 +2,14 @@
  * {"counters": {"rx_bytes": 7}, "states": {"mtu": 1500, "link": "Ethernet"}}}}, and back. */
 #include "machine/reading.h"
 
+#include "base/error.h"
 #include "base/json_value.h"
 
 #define VERSION 2
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* The object of this name in `in`, made where there is none; NULL: no memory. */
+/* The object of this name in `in`, made where there is none. */
 static json_t *member(json_t *in, const char *name)
 {
 	if (!json_object_get(in, name))
@@ -19,19 +20,14 @@ static json_t *member(json_t *in, const char *name)
 json_t *reading_json(const struct reading *m)
 {
 	json_t *parts = json_object();
-	bool whole = parts != NULL;
 
-	for (size_t i = 0; whole && i < m->n; i++) {
+	for (size_t i = 0; i < m->n; i++) {
 		const struct reading_entry *e = &m->list[i];
 		const char *kind = e->kind == READING_COUNTER ? "counters" : "states";
 
-		whole = json_object_set_new(member(member(parts, e->part), kind), e->name,
-					    e->text ? json_value_text(e->text)
-						    : json_integer((json_int_t)e->value)) == 0;
-	}
-	if (!whole) {
-		json_decref(parts);
-		return NULL;
+		json_object_set_new(member(member(parts, e->part), kind), e->name,
+				    e->text ? json_value_text(e->text)
+					    : json_integer((json_int_t)e->value));
 	}
 	return json_pack("{s:i s:o s:o s:o s:o}", "version", VERSION, "host",
 			 json_value_text(m->host), "seconds", json_value_real(m->seconds), "why",
@@ -41,9 +37,8 @@ json_t *reading_json(const struct reading *m)
 char *reading_dump(const struct reading *m, bool indent)
 {
 	json_t *top = reading_json(m);
-	char *text = top ? json_dumps(top, (indent ? JSON_INDENT(1) : JSON_COMPACT) |
-						   JSON_REAL_PRECISION(15))
-			 : NULL;
+	char *text = must(json_dumps(top, (indent ? JSON_INDENT(1) : JSON_COMPACT) |
+						  JSON_REAL_PRECISION(15)));
 
 	json_decref(top);
 	return text;
@@ -70,21 +65,6 @@ static int take_text(const json_t *from, const char *key, char *to, size_t len)
 }
 
 /* Texts end up on a terminal, one to a line. */
-static int take_words(struct reading *m, const char *part, const char *name, const char *from)
-{
-	char *text = strdup(from);
-	int rc;
-
-	if (!text)
-		return -ENOMEM;
-	for (char *at = text; *at; at++)
-		if (*at < ' ' || *at > '~')
-			*at = '?';
-	rc = reading_say(m, part, name, text);
-	free(text);
-	return rc;
-}
-
 static int take_entry(struct reading *m, const char *part, const char *name, const json_t *value,
 		      bool states)
 {
@@ -92,11 +72,17 @@ static int take_entry(struct reading *m, const char *part, const char *name, con
 
 	if (!name[0] || !is_printable(name))
 		return -EINVAL;
-	if (states && json_is_string(value))
-		return take_words(m, part, name, json_string_value(value));
+	if (states && json_is_string(value)) {
+		char *text = make_printable(must(strdup(json_string_value(value))));
+
+		reading_say(m, part, name, text);
+		free(text);
+		return 0;
+	}
 	if (!json_is_integer(value) || number < 0)
 		return -EINVAL;
-	return states ? reading_state(m, part, name, number) : reading_count(m, part, name, number);
+	(states ? reading_state : reading_count)(m, part, name, number);
+	return 0;
 }
 
 /* A part's counters and states, in the order in which they stand; other members are another

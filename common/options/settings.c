@@ -1,6 +1,7 @@
 /* settings.c: which settings must be alike, and in which ranks differ. */
 #include "options/settings.h"
 
+#include "base/error.h"
 #include "options/rank_groups.h"
 
 #define MORE "further-settings"
@@ -84,14 +85,6 @@ enum setting_weight setting_weight(const char *name)
 }
 
 /* ---- one rank's ---- */
-
-static char *make_printable(char *text)
-{
-	for (char *c = text; *c; c++)
-		if (!isprint((unsigned char)*c))
-			*c = '?';
-	return text;
-}
 
 /* `value` as it is kept: printable, and not longer than VALUE_WHOLE. */
 static void shorten(const char *value, char *to, size_t len)

@@ -253,8 +253,9 @@ void cause_rules(const struct observation *o, const char *group, const char *par
 		struct reading delta;
 
 		seen += n;
-		if (n == 0 || counter_delta(&o->before[h], &o->after[h], &delta) < 0)
+		if (n == 0)
 			continue;
+		counter_delta(&o->before[h], &o->after[h], &delta);
 		health_judge(rules, &delta, take_rule, &r);
 		reading_release(&delta);
 		if (r.parts_judged < n && (!blind || *blind))

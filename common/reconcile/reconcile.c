@@ -208,8 +208,7 @@ static int tell_health(const struct observation *o, struct report *report)
 		struct reading delta;
 		char text[1000];
 
-		if (counter_delta(&o->before[h], &o->after[h], &delta) < 0)
-			continue;
+		counter_delta(&o->before[h], &o->after[h], &delta);
 		if (health_line(&delta, text, sizeof(text)))
 			rc = report_comment(report, "health: %s: %s", delta.host, text);
 		reading_release(&delta);

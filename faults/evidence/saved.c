@@ -124,12 +124,8 @@ static const char *header_fault(const struct saved_header *h, int number, size_t
 /* A text that somebody else wrote, for reports: ended, and printable. */
 static void take_text(char *to, size_t room, const char *from, size_t len)
 {
-	size_t n = strnlen(from, len);
-
-	n = n < room - 1 ? n : room - 1;
-	for (size_t i = 0; i < n; i++)
-		to[i] = isprint((unsigned char)from[i]) ? from[i] : '?';
-	to[n] = '\0';
+	snprintf(to, room, "%.*s", (int)len, from);
+	make_printable(to);
 }
 
 static int32_t within(int32_t n, int32_t low, int32_t high, int32_t unknown)

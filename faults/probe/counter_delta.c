@@ -43,8 +43,10 @@ void counter_delta_take(struct evidence_rank *rank, const char *before, const ch
 		reading_parse(&later, after);
 	if (gpus && !later.why[0] && reading_value(&later, "NVML", "gpus") < 0)
 		snprintf(later.why, sizeof(later.why), "NVML did not answer");
-	if (later.n > 0 && counter_delta(&earlier, &later, &delta) == 0)
+	if (later.n > 0) {
+		counter_delta(&earlier, &later, &delta);
 		evidence_take_counters(rank, &delta);
+	}
 	reading_release(&earlier);
 	reading_release(&later);
 }

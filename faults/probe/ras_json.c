@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "base/error.h"
 #include "base/rank_list.h"
 
 #define COLLECTIVES 64 /* with counts of their own; NCCL has five */
@@ -275,14 +276,6 @@ static enum ras_answer compare_answer(const json_t *comms, const struct evidence
 	return answer;
 }
 
-/* A key of the peer's JSON may hold an escape, a newline: the line goes to terminals and reports. */
-static void one_line(char *line)
-{
-	for (; *line; line++)
-		if ((unsigned char)*line < ' ' || (unsigned char)*line >= 0x7f)
-			*line = '?';
-}
-
 enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 			   const struct diagnosis *diagnosis, char *line, size_t len)
 {
@@ -309,6 +302,6 @@ enum ras_answer ras_agrees(const char *text, const struct evidence *evidence,
 		snprintf(line, len, "NCCL RAS did not answer in JSON: ras.txt is left unread");
 	}
 	json_decref(answer);
-	one_line(line);
+	make_printable(line); /* a key of the peer's JSON may hold an escape, a newline */
 	return result;
 }

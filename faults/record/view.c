@@ -3,6 +3,7 @@
 
 #include "base/call_value.h"
 #include "base/dtype.h"
+#include "base/error.h"
 #include "process/watch.h"
 
 static void read_wait(struct rank_view *view, const struct record_wait *wait, uint64_t now)
@@ -137,10 +138,7 @@ char *view_process(const struct rank_view *view, char *buf, size_t len)
 char *view_error(const struct rank_view *view, char *buf, size_t len)
 {
 	snprintf(buf, len, "%.*s", (int)sizeof(view->error), view->error);
-	for (char *c = buf; *c; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-	return buf;
+	return make_printable(buf);
 }
 
 /* Names for what another process wrote: any value may stand there. */

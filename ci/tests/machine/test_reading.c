@@ -186,20 +186,21 @@ static void test_between(void)
 	reading_state(&b, "GPU 0", "clock_reasons", 4);
 	reading_state(&b, "GPU 0", "remap_pending", 1);
 	reading_release(&counters);
-	UNIT_ALL(counter_delta(&a, &b, &counters) == 0, !strcmp(counters.host, "vm"),
-		 fabs(counters.seconds - 2.5) <= 1e-9, value("TCP", "resent") == 12,
-		 value("eth0", "rx_dropped") == -1, value("eth0", "tx_dropped") == 0,
-		 value("eth2", "rx_dropped") == -1, value("GPU 0", "clock_reasons") == 4,
-		 value("GPU 0", "remap_pending") == 1, value("GPU 0", "gen") == 5);
+	counter_delta(&a, &b, &counters);
+	UNIT_ALL(!strcmp(counters.host, "vm"), fabs(counters.seconds - 2.5) <= 1e-9,
+		 value("TCP", "resent") == 12, value("eth0", "rx_dropped") == -1,
+		 value("eth0", "tx_dropped") == 0, value("eth2", "rx_dropped") == -1,
+		 value("GPU 0", "clock_reasons") == 4, value("GPU 0", "remap_pending") == 1,
+		 value("GPU 0", "gen") == 5);
 	CU_ASSERT_EQUAL(counters.n, 5); /* GPU 1: NVML was not asked again, or did not answer */
 	reading_release(&counters);
 	reading_state(&b, "NVML", "gpus", 2);
-	UNIT_ALL(counter_delta(&a, &b, &counters) == 0, value("GPU 1", "gone") == 1,
-		 value("eth1", "gone") == -1, counters.n == 7);
+	counter_delta(&a, &b, &counters);
+	UNIT_ALL(value("GPU 1", "gone") == 1, value("eth1", "gone") == -1, counters.n == 7);
 	reading_release(&counters);
 	/* no earlier reading: what is a state, and no time */
-	UNIT_ALL(counter_delta(&empty, &b, &counters) == 0, counters.n == 4,
-		 value("NVML", "gpus") == 2, counters.seconds == 0);
+	counter_delta(&empty, &b, &counters);
+	UNIT_ALL(counters.n == 4, value("NVML", "gpus") == 2, counters.seconds == 0);
 	reading_release(&a);
 	reading_release(&b);
 }
@@ -226,7 +227,7 @@ static void test_words(void)
 		 reading_value(&b, "eth0", "state") == -1);
 	reading_say(&b, "eth0", "state", "down");
 	reading_release(&counters);
-	CU_ASSERT_EQUAL(counter_delta(&a, &b, &counters), 0);
+	counter_delta(&a, &b, &counters);
 	CU_ASSERT_STRING_EQUAL(reading_text(&counters, "eth0", "state"), "down");
 	CU_ASSERT_EQUAL(value("eth0", "mtu"), 1500);
 	reading_release(&a);
@@ -241,10 +242,10 @@ static void test_room(void)
 	reading_release(&counters);
 	for (int i = 0; i < 2 * READING_MOST; i++) {
 		snprintf(name, sizeof(name), "eth%d", i);
-		CU_ASSERT_EQUAL(reading_count(&counters, name, "rx_bytes", i), 0);
+		reading_count(&counters, name, "rx_bytes", i);
 	}
+	reading_count(&counters, "eth7", "rx_bytes", 8);
 	UNIT_ALL(counters.n == READING_MOST, value("eth2047", "rx_bytes") == 2047,
-		 reading_count(&counters, "eth7", "rx_bytes", 8) == 0,
 		 value("eth7", "rx_bytes") == 8);
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';

@@ -12,9 +12,10 @@
 const char *argp_program_version = "topo_predict (hangar) 0.1.0";
 
 /* How a value gets into its field of struct predict_job. */
-enum kind { FLAG, WHOLE, REAL, SIZE, TEXT, NODES, COLLS, WORD, NODE, ALGO, PROTO, VENDOR };
+enum kind { FLAG, WHOLE, NODE, NODES, REAL, SIZE, TEXT, COLLS, WORD, ALGO, PROTO, VENDOR };
 
-#define AT(field) offsetof(struct predict_job, field)
+#define AT(field)	   offsetof(struct predict_job, field)
+#define refuse(state, ...) argp_failure(state, OUTCOME_USAGE, 0, __VA_ARGS__)
 
 static const struct row {
 	const char *name;
@@ -49,7 +50,7 @@ static const struct row {
 	  AT(change.layout.failed_nic) },
 	{ "slow-node", 0, "NODE", "That node's links carry --slow-percent", NODE,
 	  AT(change.layout.slow_node) },
-	{ "slow-percent", 0, "PERCENT", "1 to 100 (default: 50)", REAL, AT(slow_percent) },
+	{ "slow-percent", 0, "PERCENT", "At most 100 (default: 50)", REAL, AT(slow_percent) },
 	{ "half-nvlink", 0, NULL, "One NVLink of a GPU is at half width", FLAG,
 	  AT(change.layout.half_nvlink) },
 	{ "sharp", 0, NULL, "The network reduces (CollNet, NVLS over several nodes)", FLAG,
@@ -88,14 +89,14 @@ static const struct row {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]), KEY = 256 };
 
-static double number(struct argp_state *state, const char *text, const char *what, bool whole,
-		     double min)
+static double number(struct argp_state *state, const char *text, const struct row *row)
 {
-	double value = 0, most = whole ? 1e6 : 1e12;
+	bool whole = row->kind != REAL;
+	double value = 0, min = whole ? row->kind != NODE : 1e-9, most = 1e6;
 
 	if (parse_real(text, min, most, &value) != 0 || (whole && value != floor(value)))
-		argp_failure(state, OUTCOME_USAGE, 0, "--%s: a %snumber from %g to %.0f, not '%s'",
-			     what, whole ? "whole " : "", min, most, text);
+		refuse(state, "--%s: a %snumber from %g to %g, not '%s'", row->name,
+		       whole ? "whole " : "", min, most, text);
 	return value;
 }
 
@@ -104,8 +105,7 @@ static double size_of(struct argp_state *state, const char *text)
 	size_t bytes = 0;
 
 	if (parse_size(text, &bytes) != 0 || bytes == 0)
-		argp_failure(state, OUTCOME_USAGE, 0, "sizes are like 8, 4K, 1M or 2G, not '%s'",
-			     text);
+		refuse(state, "sizes are like 8, 4K, 1M or 2G, not '%s'", text);
 	return (double)bytes;
 }
 
@@ -118,7 +118,7 @@ static void unknown(struct argp_state *state, const char *what, const char *word
 	for (int i = 0; i < n && used < sizeof(names); i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 					 i > 0 ? ", " : "", name(i));
-	argp_failure(state, OUTCOME_USAGE, 0, "unknown %s '%s'; there are: %s", what, word, names);
+	refuse(state, "unknown %s '%s'; there are: %s", what, word, names);
 }
 
 static void parse_colls(struct argp_state *state, struct predict_job *job, char *list)
@@ -138,17 +138,18 @@ static void parse_colls(struct argp_state *state, struct predict_job *job, char 
 	}
 }
 
-static void parse_nodes(struct argp_state *state, struct predict_job *job, char *text)
+static void parse_nodes(struct argp_state *state, struct predict_job *job, const struct row *row,
+			char *text)
 {
 	char *dash = strchr(text + (*text == '-'), '-'); /* a sign is no range */
 
 	if (dash != NULL)
 		*dash = '\0';
-	job->nodes_from = job->nodes_to = (int)number(state, text, "nodes", true, 1);
+	job->nodes_from = job->nodes_to = (int)number(state, text, row);
 	if (dash != NULL)
-		job->nodes_to = (int)number(state, dash + 1, "nodes", true, 1);
+		job->nodes_to = (int)number(state, dash + 1, row);
 	if (job->nodes_to < job->nodes_from)
-		argp_failure(state, OUTCOME_USAGE, 0, "--nodes: the range is empty");
+		refuse(state, "--nodes: the range is empty");
 }
 
 /* Which of "a|b|c" the word is, from 1; 0: none. */
@@ -169,37 +170,32 @@ static int word_of(const char *words, const char *word)
 static void check_job(struct argp_state *state, struct predict_job *job)
 {
 	if (job->to > 0 && job->from > job->to)
-		argp_failure(state, OUTCOME_USAGE, 0, "-e (%.0f B) is below -b (%.0f B)", job->to,
-			     job->from);
+		refuse(state, "-e (%.0f B) is below -b (%.0f B)", job->to, job->from);
 	if (job->to <= 0)
 		job->to = job->explain && job->from > 0 ? job->from : fmax(8ull << 30, job->from);
 	if (job->from <= 0)
 		job->from = fmin(1 << 10, job->to);
-	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
-		argp_failure(state, OUTCOME_USAGE, 0, "--oversubscription: from 1, not '%g'",
-			     job->change.oversubscription);
 	if (fmax(job->change.layout.slow_node, job->change.layout.failed_nic) > job->nodes_from)
-		argp_failure(state, OUTCOME_USAGE, 0,
-			     "--failed-nic, --slow-node: with %d node%s the last is node %d",
-			     job->nodes_from, job->nodes_from > 1 ? "s" : "", job->nodes_from - 1);
-	if (job->slow_percent > 100 || job->slow_percent < 1)
-		argp_failure(state, OUTCOME_USAGE, 0, "--slow-percent: from 1 to 100, not '%g'",
-			     job->slow_percent);
+		refuse(state, "--failed-nic, --slow-node: with %d node%s the last is node %d",
+		       job->nodes_from, job->nodes_from > 1 ? "s" : "", job->nodes_from - 1);
+	if (job->change.oversubscription > 0 && job->change.oversubscription < 1)
+		refuse(state, "--oversubscription: from 1, not '%g'", job->change.oversubscription);
+	if (job->slow_percent > 100)
+		refuse(state, "--slow-percent: at most 100, not '%g'", job->slow_percent);
 	job->change.layout.slow = job->slow_percent / 100;
 	if (job->change.radix > 0 && job->change.leaf_nodes > 0)
-		argp_failure(state, OUTCOME_USAGE, 0, "--radix decides --leaf-nodes: say one");
+		refuse(state, "--radix decides --leaf-nodes: say one");
 	if (job->explain && (job->csv || job->count || job->nccl_model))
-		argp_failure(state, OUTCOME_USAGE, 0,
-			     "--explain is for the eye, one point of our model: without --csv, "
-			     "--count and --nccl-model");
+		refuse(state, "--explain is for the eye, one point of our model: without --csv, "
+			      "--count and --nccl-model");
 	if (job->csv && job->count)
-		argp_failure(state, OUTCOME_USAGE, 0, "--count prints no rows: without --csv");
+		refuse(state, "--count prints no rows: without --csv");
 	if (job->csv && job->rate > 0)
-		argp_failure(state, OUTCOME_USAGE, 0, "--failures prints text: without --csv");
+		refuse(state, "--failures prints text: without --csv");
 	if (job->calibrate != NULL && job->host_launch_us > 0)
-		argp_failure(state, OUTCOME_USAGE, 0, "--calibrate takes no --host-launch-us");
+		refuse(state, "--calibrate takes no --host-launch-us");
 	if (job->physical && job->fitted != NULL)
-		argp_failure(state, OUTCOME_USAGE, 0, "--physical takes no --fitted");
+		refuse(state, "--physical takes no --fitted");
 }
 
 static void take(struct argp_state *state, struct predict_job *job, const struct row *row,
@@ -212,10 +208,10 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 		*(bool *)field = true;
 		break;
 	case WHOLE:
-		*(int *)field = (int)number(state, arg, row->name, true, 1);
+		*(int *)field = (int)number(state, arg, row);
 		break;
 	case REAL:
-		*(double *)field = number(state, arg, row->name, false, 1e-300);
+		*(double *)field = number(state, arg, row);
 		break;
 	case SIZE:
 		*(double *)field = size_of(state, arg);
@@ -224,19 +220,18 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 		*(const char **)field = arg;
 		break;
 	case NODES:
-		parse_nodes(state, job, arg);
+		parse_nodes(state, job, row, arg);
 		break;
 	case COLLS:
 		parse_colls(state, job, arg);
 		break;
 	case NODE:
-		*(int *)field = 1 + (int)number(state, arg, row->name, true, 0);
+		*(int *)field = 1 + (int)number(state, arg, row);
 		break;
 	case WORD:
 		*(int *)field = word_of(row->arg, arg);
 		if (*(int *)field == 0)
-			argp_failure(state, OUTCOME_USAGE, 0, "--%s is %s, not '%s'", row->name,
-				     row->arg, arg);
+			refuse(state, "--%s is %s, not '%s'", row->name, row->arg, arg);
 		break;
 	case ALGO:
 		job->algo = model_algo_parse(arg);
@@ -267,7 +262,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, OUTCOME_USAGE, 0, "'%s' belongs to no option", arg);
+		refuse(state, "'%s' belongs to no option", arg);
 		return 0;
 	}
 	for (int i = 0; i < ROWS; i++) {

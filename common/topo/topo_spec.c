@@ -23,23 +23,21 @@ struct spec {
 
 int topo_open(const char *path, FILE **in, struct error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc = -EINVAL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int rc = fd < 0 ? -errno : -EINVAL;
 	struct stat st;
+	const char *why = fd < 0 || fstat(fd, &st) < 0 ? strerror(errno)
+			  : !S_ISREG(st.st_mode)       ? "is not a regular file"
+			  : st.st_size > TOPO_MAX_FILE ? "is larger than 16 MiB"
+						       : NULL;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		rc = error_set(err, OUTCOME_USAGE, -errno, "%.200s: %s", path, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		error_set(err, OUTCOME_USAGE, rc, "%.200s: is not a regular file", path);
-	else if (st.st_size > TOPO_MAX_FILE)
-		error_set(err, OUTCOME_USAGE, rc, "%.200s: is larger than %d MiB", path,
-			  TOPO_MAX_FILE >> 20);
-	else
-		rc = 0;
-	if (rc == 0)
+	if (why == NULL) {
 		*in = must(fdopen(fd, "r"));
-	else if (fd >= 0)
+		return 0;
+	}
+	if (fd >= 0)
 		close(fd);
-	return rc;
+	return error_set(err, OUTCOME_USAGE, rc, "%.200s: %s", path, why);
 }
 
 int topo_open_json(const char *path, json_t **json, struct error *err)
@@ -324,7 +322,6 @@ static int load_path(struct topo_system *sys, const char *path, struct error *er
 			     .fabric = "rail",
 			     .oversubscription = 1,
 			     .leaf_nodes = 16 };
-	struct error wrong = { .outcome = OUTCOME_OK };
 	json_t *json;
 	int rc = topo_open_json(path, &json, err);
 
@@ -341,9 +338,7 @@ static int load_path(struct topo_system *sys, const char *path, struct error *er
 	if (rc == 0)
 		rc = build(sys, &spec, path, err);
 	if (rc == 0)
-		rc = topo_check(sys, &wrong);
-	if (wrong.outcome != OUTCOME_OK)
-		error_set(err, wrong.outcome, rc, "%.200s: %.280s", path, wrong.text);
+		rc = topo_check(sys, err);
 	json_decref(json);
 	return rc;
 }

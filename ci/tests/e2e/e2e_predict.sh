@@ -68,13 +68,13 @@ refused 'fifo.json: is not a regular file' --vendor="$work/fifo.json"
 refused 'wraps.json: gpus must be 1 to 128 for H100, not 4.29497e+09' --topo "$work/wraps.json"
 refused "lines.json: name 'dgx?h100' is not 1 to 63" --topo "$work/lines.json"
 refused 'rows.jsonl: No such file' --calibrate "$work"
-refused 'NIC 0 of 1e-300 Gb/s is not' --nic-gbps 1e-300
+refused 'nic-gbps: a number from 1e-09 to 1e+06, not .1e-300' --nic-gbps 1e-300
 refused 'oversubscription: from 1, not .0.5' --oversubscription 0.5
 refused 'not .4X' -e 4X
 refused '8 GPUs a node, not 9' --topo dgx-h100 --gpus 9
 refused 'belongs to no option' stray
-refused "nodes: a whole number from 1 to 1000000, not '-1'" --nodes -1
-refused "leaf-nodes: a whole number from 1 to 1000000, not '0'" --leaf-nodes 0
+refused "nodes: a whole number from 1 to 1e+06, not '-1'" --nodes -1
+refused "leaf-nodes: a whole number from 1 to 1e+06, not '0'" --leaf-nodes 0
 refused 'two levels of switches with 64 ports hold 2048 nodes of 8 NICs, not 2049' --radix 64 -N 2049
 refused "place is order|rack|random, not 'here'" --place here
 refused 'with 1 node the last is node 0' --slow-node 1

@@ -10,8 +10,8 @@ enum pair_load {
 	PAIR_BOTH,     /* the same pair's message the other way */
 	PAIR_DISJOINT, /* all pairs of the round, both ways */
 	PAIR_ALL,      /* every rank with every other, both ways */
-	/* As disjoint, between processes: into memory that malloc gave once, as libraries keep, and into
-	 * memory that the kernel gives for each message */
+	/* As disjoint, between processes: out of and into memory that malloc gave once, as
+	 * libraries keep, and into memory that the kernel gives for each message */
 	PAIR_KEPT,
 	PAIR_NEW,
 	PAIR_LOADS

@@ -24,13 +24,15 @@ struct step {
 	enum pair_load load;
 	int size, calls;
 	size_t bytes, at;
-	void *kept; /* of malloc, as large as the largest message */
+	char *kept; /* of malloc, room for two of the largest messages */
 };
 
 static int message(struct step *s, int peer, bool out, void *into)
 {
 	struct call call = { .kind = out ? CALL_SEND : CALL_RECV,
-			     .send = out ? s->p->send + s->at : NULL,
+			     .send = !out		    ? NULL
+				     : s->load == PAIR_KEPT ? s->kept + s->bytes
+							    : s->p->send + s->at,
 			     .recv = out    ? NULL
 				     : into ? into
 					    : s->p->recv + s->at,
@@ -108,15 +110,15 @@ static void keep(const struct step *s, int pair, double us)
 		*pair_us(s->m, s->load, s->size, pair, back) = us;
 }
 
-/* The pairs of each round at once; `slowest`: of this rank's. The last times are kept. */
-static int rounds_of(struct step *s, enum pair_load load, int calls, double *slowest)
+/* The pairs of each of the first rounds at once; `slowest`: of this rank's. The last times are kept. */
+static int rounds_of(struct step *s, enum pair_load load, int calls, int most, double *slowest)
 {
 	const struct pair_plan *plan = &s->m->plan;
 	int rc = 0;
 
 	s->load = load;
 	*slowest = 0;
-	for (int round = 0; rc == 0 && round < plan->nrounds; round++) {
+	for (int round = 0; rc == 0 && round < plan->nrounds && round < most; round++) {
 		int mine = pair_plan_find(plan, round, s->p->job->rank), peer;
 		double us = 0;
 
@@ -182,19 +184,20 @@ static int all_pairs(struct step *s)
 static int one_size(struct step *s)
 {
 	double us = 0;
-	int rc = rounds_of(s, PAIR_DISJOINT, 1, &us);
+	int own = s->p->brief ? 2 : INT_MAX; /* rounds of what hosts have alike */
+	int rc = rounds_of(s, PAIR_DISJOINT, 1, INT_MAX, &us);
 
 	if (rc == 0)
-		rc = rounds_of(s, PAIR_DISJOINT, 2, &us);
+		rc = rounds_of(s, PAIR_DISJOINT, 2, INT_MAX, &us);
 	if (rc == 0)
 		rc = job_max(s->p->job, &us, 1);
 	s->calls = (int)fmin(MOST_CALLS, fmax(2 * TRIES, ceil(s->p->seconds * 1e6 / fmax(us, .1))));
 	if (rc == 0)
-		rc = rounds_of(s, PAIR_DISJOINT, s->calls, &us);
+		rc = rounds_of(s, PAIR_DISJOINT, s->calls, INT_MAX, &us);
 	if (rc == 0 && s->p->host_memory)
-		rc = rounds_of(s, PAIR_KEPT, s->calls, &us);
+		rc = rounds_of(s, PAIR_KEPT, s->calls, own, &us);
 	if (rc == 0 && s->p->host_memory)
-		rc = rounds_of(s, PAIR_NEW, s->calls, &us);
+		rc = rounds_of(s, PAIR_NEW, s->calls, own, &us);
 	for (int i = 0; rc == 0 && i < s->m->plan.npairs; i++)
 		rc = pair_alone(s, i);
 	return rc < 0 ? rc : all_pairs(s);
@@ -234,7 +237,7 @@ int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)
 	int rc = 0;
 
 	if (p->host_memory)
-		step.kept = must(calloc(1, (size_t)m->bytes[m->nsizes - 1]));
+		step.kept = must(calloc(2, (size_t)m->bytes[m->nsizes - 1]));
 	for (step.size = 0; rc == 0 && step.size < m->nsizes; step.size++) {
 		step.bytes = (size_t)m->bytes[step.size];
 		rc = one_size(&step);

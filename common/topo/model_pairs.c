@@ -68,16 +68,17 @@ enum { KEPT_MOST = 32 << 20 };
 
 /* Messages one after the other: how many, and to whom: one; one for each other rank; to ranks 1, 2, 4 ...
  * away (4, 16 ... in radix 4), all bytes each time or half, a quarter ... of them; one where the ranks are no
- * power of two. SLICE: of a rank's slice instead of all bytes; ADD: what came is added up. */
+ * power of two. Broadcasts follow each other without waiting for the last rank: along a chain a rank has
+ * one message to get and one to pass on (BEHIND). SLICE: of a rank's slice instead of all bytes; ADD: what came is added up. */
 struct step {
-	enum { END, ONE, EACH, LOG2, LOG4, HALVES, ODD } how;
+	enum { END, ONE, BEHIND, EACH, LOG2, LOG4, HALVES, ODD } how;
 	enum pair_load load;
 	int flags;
 };
 
 /* The fixed decisions of Open MPI 4.1's coll/tuned (coll_tuned_decision_fixed.c), merged where they come
- * to the same messages: the first row with fewer ranks than `below` (0: any) and at least so many bytes, of
- * a rank's slice for reduce_scatter. `copies`: what is copied besides, of hangar's own calls too. */
+ * to the same messages: the first row with fewer ranks than `below` (0: any) and at least so many bytes, of a
+ * slice for reduce_scatter and alltoall. `copies`: what is copied besides, of hangar's own calls too. */
 static const struct decision {
 	enum model_coll coll;
 	int below;
@@ -86,33 +87,40 @@ static const struct decision {
 	enum { NOTHING, OWN, ALL } copies;
 	struct step steps[3];
 } decisions[] = {
-#define HALVE_ADD HALVES, PAIR_KEPT, ADD
-#define HALVE	  HALVES, PAIR_DISJOINT, 0
-#define TREE_ADD  LOG2, PAIR_KEPT, ADD
-#define TO_ROOT	  EACH, PAIR_NEW, ADD
-#define FOLD	  ODD, PAIR_DISJOINT, 0
-#define SLICES	  EACH, PAIR_ALONE, SLICE
-	{ MODEL_ALL_REDUCE, 4, 16384, "halving", ALL, { { HALVE_ADD }, { HALVE }, { FOLD } } },
-	{ MODEL_ALL_REDUCE, 4, 0, "recursive doubling", ALL, { { TREE_ADD } } },
-	{ MODEL_ALL_REDUCE, 64, 8192, "halving", ALL, { { HALVE_ADD }, { HALVE }, { FOLD } } },
-	{ MODEL_ALL_REDUCE, 0, 262144, "halving", ALL, { { HALVE_ADD }, { HALVE }, { FOLD } } },
-	{ MODEL_ALL_REDUCE, 0, 0, "recursive doubling", ALL, { { TREE_ADD } } },
-	{ MODEL_ALL_GATHER, 32, 0, "recursive doubling", OWN, { { HALVE } } },
+#define WARM	 HALVES, PAIR_KEPT
+#define AFRESH	 HALVES, PAIR_NEW, ADD
+#define COPY	 ONE, PAIR_NEW, 0
+#define TO_ROOT	 EACH, PAIR_NEW, ADD
+#define SLICES	 EACH, PAIR_ALONE, SLICE
+#define TREE_ADD LOG2, PAIR_NEW, ADD
+#define HALVE	 HALVES, PAIR_DISJOINT, 0
+#define FOLD	 ODD, PAIR_DISJOINT, 0
+	{ MODEL_ALL_REDUCE, 4, 16384, "halving", ALL, { { WARM, ADD }, { WARM, 0 }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 4, 0, "doubling", ALL, { { LOG2, PAIR_KEPT, ADD } } },
+	{ MODEL_ALL_REDUCE, 64, 8192, "halving", ALL, { { WARM, ADD }, { WARM, 0 }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 0, 262144, "halving", ALL, { { WARM, ADD }, { WARM, 0 }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 0, 0, "doubling", ALL, { { LOG2, PAIR_KEPT, ADD } } },
+	{ MODEL_ALL_GATHER, 32, 0, "doubling", OWN, { { HALVE } } },
 	{ MODEL_ALL_GATHER, 0, 65536, "ring", OWN, { { EACH, PAIR_DISJOINT, SLICE } } },
-	{ MODEL_ALL_GATHER, 0, 0, "recursive doubling", OWN, { { HALVE } } },
+	{ MODEL_ALL_GATHER, 0, 0, "doubling", OWN, { { HALVE } } },
 	{ MODEL_REDUCE_SCATTER, 4, 131072, "to one, scatter", ALL, { { TO_ROOT }, { SLICES } } },
 	{ MODEL_REDUCE_SCATTER, 8, 1 << 20, "to one, scatter", ALL, { { TO_ROOT }, { SLICES } } },
-	{ MODEL_REDUCE_SCATTER, 16, 4 << 20, "recursive halving", ALL, { { HALVE_ADD } } },
+	{ MODEL_REDUCE_SCATTER, 16, 4 << 20, "halving", NOTHING, { { AFRESH }, { COPY } } },
 	{ MODEL_REDUCE_SCATTER, 16, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
-	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, "recursive halving", ALL, { { HALVE_ADD } } },
+	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, "halving", NOTHING, { { AFRESH }, { COPY } } },
 	{ MODEL_REDUCE_SCATTER, 32, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
-	{ MODEL_REDUCE_SCATTER, 0, 0, "recursive halving", ALL, { { HALVE_ADD } } },
-	{ MODEL_BROADCAST, 3, 0, "root to the other", ALL, { { ONE, PAIR_ALONE, 0 } } },
-	{ MODEL_BROADCAST, 4, 0, "root to all", ALL, { { ONE, PAIR_DISJOINT, 0 } } },
-	{ MODEL_BROADCAST, 8, 1 << 20, "chain", ALL, { { EACH, PAIR_ALONE, 0 } } },
+	{ MODEL_REDUCE_SCATTER, 0, 32768, "halving", NOTHING, { { AFRESH }, { COPY } } },
+	{ MODEL_REDUCE_SCATTER, 0, 0, "halving", ALL, { { WARM, ADD } } },
+	{ MODEL_BROADCAST, 4, 0, "root to all", ALL, { { ONE, PAIR_ALONE, 0 } } },
+	{ MODEL_BROADCAST, 8, 1 << 20, "chain", ALL, { { BEHIND, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 16, 32768, "root to all", ALL, { { ONE, PAIR_DISJOINT, 0 } } },
-	{ MODEL_BROADCAST, 32, 1 << 20, "scatter, gather", ALL, { { HALVE }, { HALVE } } },
-	{ MODEL_BROADCAST, 32, 0, "binomial tree", ALL, { { LOG2, PAIR_DISJOINT, 0 } } },
+	{ MODEL_BROADCAST,
+	  32,
+	  1 << 20,
+	  "scattered",
+	  ALL,
+	  { { HALVES, PAIR_ALONE, 0 }, { HALVE } } },
+	{ MODEL_BROADCAST, 32, 0, "binomial tree", ALL, { { LOG2, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 0, 0, "tree of radix 4", ALL, { { LOG4, PAIR_DISJOINT, 0 } } },
 	{ MODEL_REDUCE, 8, 0, "one after the other", NOTHING, { { TO_ROOT } } },
 	{ MODEL_REDUCE, 0, 0, "binomial tree", NOTHING, { { TREE_ADD } } },
@@ -121,7 +129,9 @@ static const struct decision {
 	{ MODEL_SCATTER, 0, 0, "root to all", OWN, { { SLICES } } },
 	{ MODEL_SENDRECV, 0, 0, "exchange", NOTHING, { { ONE, PAIR_DISJOINT, 0 } } },
 	{ MODEL_ALLTOALL, 3, 0, "exchange", OWN, { { ONE, PAIR_DISJOINT, SLICE } } },
-	{ MODEL_ALLTOALL, 0, 0, "all at once", OWN, { { ONE, PAIR_ALL, SLICE } } },
+	{ MODEL_ALLTOALL, 16, 0, "all at once", OWN, { { ONE, PAIR_ALL, SLICE } } },
+	{ MODEL_ALLTOALL, 0, 512, "all at once", OWN, { { ONE, PAIR_ALL, SLICE } } },
+	{ MODEL_ALLTOALL, 0, 0, "Bruck's rounds", OWN, { { LOG2, PAIR_DISJOINT, 0 } } },
 };
 
 /* Microseconds: of messages, of adding up, of copying. */
@@ -134,11 +144,12 @@ struct cost {
 static void message(struct cost *c, const struct step *step, double distance, double bytes)
 {
 	const struct pair_digest *d = &c->model->sys->pairs;
+	enum pair_load load = step->load;
 
-	c->messages += pair_digest_us(d, c->model->nnodes > 1 && distance >= c->model->ppn,
-				      step->load == PAIR_KEPT && c->bytes > KEPT_MOST ? PAIR_NEW
-										      : step->load,
-				      bytes);
+	if (load == PAIR_KEPT && c->bytes > KEPT_MOST)
+		load = step->flags & ADD ? PAIR_NEW : PAIR_DISJOINT;
+	c->messages +=
+		pair_digest_us(d, c->model->nnodes > 1 && distance >= c->model->ppn, load, bytes);
 	if (step->flags & ADD)
 		c->adds += bytes / (d->reduce_gbs * GB);
 }
@@ -152,6 +163,9 @@ static void add_step(struct cost *c, const struct step *step, double bytes, doub
 	switch (step->how) {
 	case END:
 		return;
+	case BEHIND:
+		message(c, step, 1, each);
+		/* fallthrough */
 	case ONE:
 		message(c, step, n - 1, each);
 		return;
@@ -192,7 +206,7 @@ static const struct decision *decide(enum model_coll coll, int n, double bytes)
 {
 	const struct decision *d = decisions;
 
-	if (coll == MODEL_REDUCE_SCATTER)
+	if (coll == MODEL_REDUCE_SCATTER || coll == MODEL_ALLTOALL)
 		bytes /= n;
 	while (d->coll != coll || bytes < d->from || (n >= d->below && d->below > 0))
 		d++; /* each collective has a row for any ranks and bytes */

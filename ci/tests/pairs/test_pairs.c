@@ -4,6 +4,7 @@
 #include "pairs/matrix.h"
 #include "pairs/shared.h"
 #include "rig/unit.h"
+#include "topo/model.h"
 
 static int nodes[4096];
 
@@ -234,5 +235,66 @@ static void test_json(void)
 	pair_matrix_release(&m);
 }
 
-UNIT_MAIN("pairs", { "plan", test_plan }, { "seed", test_seed }, { "shared", test_shared },
-	  { "digest", test_digest }, { "JSON", test_json })
+/* Ranks of one host, whose messages take 1 us and 1 us per 1,000 bytes alone and out of kept memory, twice as
+ * long as disjoint pairs, three times with all, five times into new memory; adding 2 GB/s, copying 4. */
+static void test_hosts(void)
+{
+	static const double times[] = { 1, 1, 2, 3, 1, 5 };
+	static const struct {
+		enum model_coll coll;
+		int n;
+		double bytes, us;
+	} cases[] = {
+		{ MODEL_SENDRECV, 4, 1e6, 2 * 1001 },
+		{ MODEL_ALL_GATHER, 4, 1e6, 2 * (501 + 251) + 62.5 },
+		{ MODEL_ALL_REDUCE, 4, 1e6, 2 * (501 + 251) + 375 + 250 },
+		{ MODEL_ALL_REDUCE, 4, 1e3, 2 * 2 + 1 + .25 },
+		/* 64 MB: what comes to be added goes into new memory */
+		{ MODEL_ALL_REDUCE, 2, 64e6, 5 * 32001 + 2 * 32001 + 16000 + 16000 },
+		/* one too many for a power of two */
+		{ MODEL_ALL_REDUCE, 3, 1e6, 501 + 1001 + 750 + 501 + 2 * 1001 + 250 },
+		{ MODEL_BROADCAST, 2, 1e6, 1001 + 250 },
+		{ MODEL_BROADCAST, 4, 2e6, 2 * 2001 + 500 },
+		{ MODEL_BROADCAST, 8, 1e6, 2 * 1001 + 250 },
+		{ MODEL_REDUCE_SCATTER, 2, 1e6, 5 * 1001 + 500 + 501 + 250 },
+		{ MODEL_ALLTOALL, 2, 1e6, 2 * 501 + 125 },
+		{ MODEL_ALLTOALL, 4, 1e6, 3 * 251 + 62.5 },
+		{ MODEL_GATHER, 4, 1e6, 3 * 251 + 62.5 },
+	};
+	struct pair_digest d = { .nnodes = 1, .nsizes = 2, .reduce_gbs = 2, .copy_gbs = 4 };
+	struct error err = { .rank = -1 };
+	static struct model_constants constants;
+	static struct topo_system sys;
+	static struct model model;
+	struct prediction p;
+
+	model_physical(&constants);
+	d.bytes[1] = 1e9;
+	for (int k = 0; k < PAIR_LOADS * 2; k++)
+		d.us[0][k / 2][k % 2] = times[k / 2] * (1 + d.bytes[k % 2] / 1e3);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct predict_request request = { .collective = cases[i].coll,
+						   .bytes = cases[i].bytes,
+						   .algo = -1,
+						   .proto = -1 };
+
+		d.nranks = cases[i].n;
+		CU_ASSERT_EQUAL_FATAL(topo_from_pairs(&sys, "x", "x", &d, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &constants, 0, false, &err), 0);
+		UNIT_ALL(model_predict(&model, &request, &p) == 0,
+			 fabs(p.time_us - cases[i].us) < 1e-6 * cases[i].us);
+		if (fabs(p.time_us - cases[i].us) >= 1e-6 * cases[i].us)
+			printf("%zu: %.3f, not %.3f\n", i, p.time_us, cases[i].us);
+	}
+	model_scale(&model, 2); /* nobody measured between hosts */
+	CU_ASSERT_EQUAL(model_predict(&model,
+				      &(struct predict_request){
+					      .bytes = 1e6, .algo = -1, .proto = -1 },
+				      &p),
+			-EINVAL);
+	d.copy_gbs = 0; /* GPUs', without their topology */
+	CU_ASSERT_EQUAL(topo_from_pairs(&sys, "x", "x", &d, &err), -EINVAL);
+}
+
+UNIT_MAIN("pairs", { "hosts", test_hosts }, { "plan", test_plan }, { "seed", test_seed },
+	  { "shared", test_shared }, { "digest", test_digest }, { "JSON", test_json })

@@ -70,6 +70,61 @@ def sweeps(path):
                     {size: statistics.mean(values) for size, values in sizes.items()})
 
 
+def machine_class(gpu, nodes, gpus, machine, algo):
+    """As common/topo/model_bars.c has it; '': a kind that nothing scores."""
+    far = nodes > 1
+    if {'tcp-10g', 'geforce-4090', *(['gh200-quad'] if far else [])} & set(machine) or (
+            'a100-pcie-bridged' in machine and gpus > 2):
+        return ''
+    if algo == 'NVLS':
+        return 'node-nvls'
+    return ('network-' if far else 'node-') + ('hopper' if gpu.startswith(('H', 'DGX H', 'GH')) else 'other')
+
+
+def interval(sources, widen):
+    """Logarithms of the 90 % interval, each source weighing alike; it holds the prediction itself. One source tells
+    the size of an error, not its direction."""
+    weighed = sorted((math.log(ratio), 1 / len(ratios)) for ratios in sources for ratio in ratios)
+    low, high = (quantile(weighed, q * len(sources)) for q in (.05, .95))
+    low, high = min(low, 0), max(high, 0)
+    if len(sources) == 1:
+        low, high = min(low, -high), max(high, -low)
+    return widen * low, widen * high
+
+
+def quantile(weighed, rank):
+    for value, weight in weighed:
+        rank -= weight
+        if rank <= 1e-9:
+            return value
+    return weighed[-1][0]
+
+
+def bars(rows_):
+    """Error bars by class, collective and size, from three points on, of rows (source, class, collective, size,
+    measured over predicted busbw). They are widened until a source that is left out lies inside with nine points in
+    ten, over all classes that have several: few sources tell too little of the next."""
+    cells = collections.defaultdict(lambda: collections.defaultdict(list))
+    for source, kind, collective, size, ratio in rows_:
+        cells[kind, collective, 0 if size < 1 << 20 else 1 if size <= 64 << 20 else 2][source].append(ratio)
+    cells = {key: sources for key, sources in sorted(cells.items()) if sum(map(len, sources.values())) >= 3}
+    widen, inside = 1, 0
+    while inside < .9:
+        shares = []
+        for sources in cells.values():
+            for left in sources if len(sources) > 1 else ():
+                low, high = interval([v for name, v in sources.items() if name != left], widen)
+                shares.append(statistics.mean(low <= math.log(ratio) <= high for ratio in sources[left]))
+        inside = statistics.mean(shares)
+        widen += .05
+    print('# bars are widened %.2f times: then sources that are left out lie inside with %.1f %%' % (
+        widen - .05, 100 * inside))
+    for (kind, collective, sizes), sources in cells.items():
+        low, high = (float('%.3g' % math.exp(x)) for x in interval(list(sources.values()), widen - .05))
+        yield {'class': kind, 'collective': collective, 'sizes': sizes, 'low': low, 'high': high,
+               'points': sum(map(len, sources.values())), 'sources': len(sources)}
+
+
 def rows(path, predict, models, parts):
     """Predictions beside each size of each sweep; `predict` is given topo_predict's arguments."""
     for sweep in sweeps(path):
@@ -85,7 +140,9 @@ def rows(path, predict, models, parts):
                                sweep='%s/%s/%dx%d' % (sweep.name, sweep.collective, sweep.nodes, sweep.gpus),
                                band=band(size, max(sweep.busbw)), measured=busbw, unit='GB/s',
                                predicted=float(row['busbw_gbs']), gpu=sweep.gpu, nodes=sweep.nodes,
-                               collective=sweep.collective, algo='%(algo)s %(proto)s' % row)
+                               low=row.get('low_busbw_gbs'), high=row.get('high_busbw_gbs'), cluster=sweep.cluster,
+                               collective=sweep.collective, algo='%(algo)s %(proto)s' % row, kind=machine_class(
+                                   sweep.gpu, sweep.nodes, sweep.gpus, sweep.machine, row['algo']))
 
 
 def score(some):
@@ -98,6 +155,15 @@ def score(some):
     return '%7.1f %7.1f %+7.1f %6.2f %4d  ' % (
         statistics.median(errors), errors[math.ceil(.9 * len(errors)) - 1],
         100 * math.expm1(statistics.mean(logs)), math.exp(max(map(abs, logs))), len(errors))
+
+
+def coverage(rows_):
+    """Of the rows with an error bar, the share inside it; the bars' median width over the prediction."""
+    inside = [float(r['low']) <= r['measured'] <= float(r['high']) for r in rows_ if r['low']]
+    widths = [(float(r['high']) - float(r['low'])) / r['predicted'] for r in rows_ if r['low']]
+    return 'never scored: %d points' % len(rows_) if not inside else (
+        '%5.1f %% of %d points inside, median width %.0f %%; never scored: %d points' % (
+            100 * sum(inside) / len(inside), len(inside), 100 * statistics.median(widths), len(rows_) - len(inside)))
 
 
 def summary(scored, parts):
@@ -117,3 +183,6 @@ def summary(scored, parts):
             groups += [('%s %s' % (key, value), of[value]) for value in sorted(of)]
         for name, some in groups:
             yield '%-34.34s' % name + ''.join(score([r for r in some if r['band'] == b]) for b in BANDS)
+        yield 'Error bars: all %s' % coverage(main)
+        for kind in sorted({r['kind'] for r in main if r['low']}):
+            yield '%-34s %s' % (kind, coverage([r for r in main if r['kind'] == kind]))

@@ -1,4 +1,5 @@
-# predict.gp: predicted bus bandwidth over size, or over the number of nodes, with the ceiling.
+# predict.gp: predicted bus bandwidth over size, or over the number of nodes, with error bars (nine in
+# ten of such machines; none: never scored) and the ceiling.
 # usage: topo_predict --csv ... >F.csv; gnuplot -e "csv='F.csv'; out='F'" plots/predict.gp
 #        over='nnodes'    over nodes, a curve per size (default: over size, one per number of nodes)
 #        by='algo'        a curve per algorithm (topo_predict --all-algos) at the largest size or
@@ -97,7 +98,10 @@ wide = !exists("chosen") ? "" : \
 do for [format in formats] {
 	eval terminal(format, ncurves > 8 ? 1.4 : 1, 1)
 	set output out.".".format
-	plot @wide for [i = 1:ncurves] csv using (x(0)):(of_curve(i, "busbw_gbs")) \
+	plot @wide for [i = 1:ncurves] csv using (x(0)):(of_curve(i, "busbw_gbs")): \
+			(of_curve(i, "low_busbw_gbs")):(of_curve(i, "high_busbw_gbs")) \
+			with yerrorbars linetype i pointtype 0 notitle, \
+		for [i = 1:ncurves] csv using (x(0)):(of_curve(i, "busbw_gbs")) \
 			with linespoints linetype i title label(i), \
 		for [i = 1:nceilings] csv using (x(0)):(of_curve(i, "ceiling_busbw_gbs")) \
 			with lines linecolor rgb (same ? 0x777777 : colours[(i - 1) % 8 + 1]) \

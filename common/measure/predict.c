@@ -215,6 +215,7 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 static void describe(const struct predict *p, const struct bench *bench, char *text, size_t len)
 {
 	struct backend_facts facts = { .device = "" };
+	const char *class = model_class(&p->model, MODEL_RING);
 	char launches[100] = "";
 
 	if (p->pairs.nranks) {
@@ -234,11 +235,12 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 		snprintf(launches, sizeof(launches),
 			 "; measured here: " KERNEL_COST_SAID "%.2f us, %.2f us to its end",
 			 p->kernel.host_us, p->kernel.latency_us);
-	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s",
+	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s%s%s",
 		 p->model.nnodes, p->model.nnodes == 1 ? "" : "s", p->model.ppn,
 		 facts.device[0] && p->dump[0] ? facts.device : p->sys.gpu[0].model->name,
 		 p->dump[0] ? "as NCCL found it" : p->sys.name,
-		 p->model.constants.fitted ? "fitted" : "physical only", launches);
+		 p->model.constants.fitted ? "fitted" : "physical only", launches,
+		 class[0] != '\0' ? "; error bars of " : "; never scored on such a machine", class);
 }
 
 /* A file's text; NULL: it cannot be read. */

@@ -21,6 +21,7 @@ struct predict {
 	char dump[160]; /* file that NCCL writes its topology to; "": none */
 	bool own_dump;	/* we asked for it */
 	double percents[PREDICT_ROWS]; /* predicted over measured time of the larger sizes */
+	double of_low[PREDICT_ROWS];   /* the same of the lower end of what is predicted */
 	size_t npercents;
 	double median;		     /* what reached() returned */
 	double most_of_ceiling;	     /* percent, of these rows */

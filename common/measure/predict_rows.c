@@ -56,6 +56,8 @@ static bool fill(const struct predict *p, struct row *row)
 		return false;
 	row->predicted_us = found.time_us;
 	row->predicted_busbw_gbs = found.busbw;
+	row->predicted_low_gbs = found.low_busbw;
+	row->predicted_high_gbs = found.high_busbw;
 	row->ceiling_busbw_gbs = found.ceiling_busbw;
 	row->predicted_algo = model_algo_name(found.algo);
 	row->predicted_proto = found.algo == MODEL_P2P ? NULL : model_proto_name(found.proto);
@@ -85,6 +87,9 @@ void predict_row(void *ctx, struct row *row)
 		row->ceiling_busbw_gbs > 0 ? 100 * row->busbw_gbs / row->ceiling_busbw_gbs : NAN;
 	if (row->size >= PREDICT_FROM && isfinite(row->of_predicted_percent) &&
 	    p->npercents < PREDICT_ROWS) {
+		double low = row->predicted_low_gbs / row->predicted_busbw_gbs;
+
+		p->of_low[p->npercents] = row->of_predicted_percent / (isnan(low) ? 1 : low);
 		p->percents[p->npercents++] = row->of_predicted_percent;
 		if (row->of_ceiling_percent > p->most_of_ceiling)
 			p->most_of_ceiling = row->of_ceiling_percent;
@@ -114,6 +119,13 @@ static const char *word(const struct predict *p, double percent)
 	return percent >= p->good ? "good" : percent >= p->low ? "low" : "bad";
 }
 
+/* Sorts them. */
+static double median_of(double *values, size_t n)
+{
+	qsort(values, n, sizeof(values[0]), compare_percents);
+	return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
 double predict_reached(void *ctx, char *text, size_t len)
 {
 	struct predict *p = ctx;
@@ -130,8 +142,7 @@ double predict_reached(void *ctx, char *text, size_t len)
 		snprintf(text, len, "Prediction: no size from 1 MiB was measured%s", choice);
 		return NAN;
 	}
-	qsort(p->percents, p->npercents, sizeof(p->percents[0]), compare_percents);
-	median = (p->percents[(p->npercents - 1) / 2] + p->percents[p->npercents / 2]) / 2;
+	median = median_of(p->percents, p->npercents);
 	told = is_measure(p, why, sizeof(why));
 	snprintf(text, len,
 		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
@@ -139,6 +150,6 @@ double predict_reached(void *ctx, char *text, size_t len)
 		 p->npercents, median, told ? ": " : "", told ? word(p, median) : "",
 		 p->percents[0], told ? ": " : "",
 		 told ? word(p, p->percents[0]) : ": not judged: ", why, choice);
-	p->median = told ? median : NAN;
+	p->median = told ? median_of(p->of_low, p->npercents) : NAN;
 	return p->median;
 }

@@ -151,8 +151,8 @@ const struct option_row option_rows[] = {
 	  SAME, .group = GROUP_REPORT, .help = "exit 13 when the average bus bandwidth is below" },
 	{ "min-percent", .arg = "PERCENT", .initial = "0", REAL(0, 1000), FIELD(min_percent),
 	  SAME, .group = GROUP_REPORT,
-	  .help = "exit 13 when the median row from 1 MiB reaches less of its predicted speed, 77 when "
-		  "it can't be judged" },
+	  .help = "exit 13 when the median row from 1 MiB reaches less of the lower end of its "
+		  "predicted speed, 77 when it can't be judged" },
 	{ "good", .arg = "PERCENT", .initial = "80", REAL(0, 100), FIELD(good),
 	  SAME, .group = GROUP_REPORT,
 	  .help = "a row is good when it reaches so much of its predicted speed: the run is judged by "

@@ -64,6 +64,11 @@ const struct column row_columns[] = {
 		  "what the topology says a call takes on healthy hardware"),
 	PREDICTED(COLUMN_DOUBLE, predicted_busbw_gbs, "predicted_busbw_gbs", "predbw", "GB/s",
 		  "the same as bus bandwidth"),
+	PREDICTED(COLUMN_DOUBLE, predicted_low_gbs, "predicted_low_gbs", "predlow", "GB/s",
+		  "nine in ten of such machines delivered this bus bandwidth or more; no number: "
+		  "never scored"),
+	PREDICTED(COLUMN_DOUBLE, predicted_high_gbs, "predicted_high_gbs", "predhigh", "GB/s",
+		  "and up to this one"),
 	PREDICTED(COLUMN_DOUBLE, ceiling_busbw_gbs, "ceiling_busbw_gbs", "ceiling", "GB/s",
 		  "bus bandwidth that the links could carry"),
 	PREDICTED(COLUMN_DOUBLE, of_predicted_percent, "of_predicted_percent", "ofpred", "%",
@@ -89,6 +94,7 @@ const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
 void row_no_prediction(struct row *row)
 {
 	row->predicted_us = row->predicted_busbw_gbs = row->ceiling_busbw_gbs = NAN;
+	row->predicted_low_gbs = row->predicted_high_gbs = NAN;
 	row->of_predicted_percent = row->of_ceiling_percent = NAN;
 	row->predicted_algo = row->predicted_proto = NULL;
 	row->predicted_channels = -1;

@@ -42,7 +42,8 @@ struct row {
 	/* The topology predicts this (struct predictor); NaN and NULL where it says nothing. */
 	struct {
 		double predicted_us, predicted_busbw_gbs;
-		double ceiling_busbw_gbs;    /* what the links could carry */
+		double predicted_low_gbs, predicted_high_gbs; /* nine in ten lay between */
+		double ceiling_busbw_gbs;		      /* what the links could carry */
 		double of_predicted_percent; /* predicted time over measured time */
 		double of_ceiling_percent;   /* measured busbw over the ceiling */
 		const char *predicted_algo, *predicted_proto;
@@ -89,8 +90,9 @@ struct predictor {
 	/* Fill in the row's predicted fields; those of a row it knows nothing of stay as they
 	 * are. */
 	void (*row)(void *ctx, struct row *row);
-	/* Writes what the rows so far came to, as a remark. Returns the median of predicted over
-	 * measured time in percent, NaN when nothing was predicted, or the predictions are no
+	/* Writes what the rows so far came to, as a remark. Returns the median of measured speed
+	 * over the lower end of what is predicted (its error bar; where it was never scored, over
+	 * the prediction) in percent, NaN when nothing was predicted, or the predictions are no
 	 * measure of this run. */
 	double (*reached)(void *ctx, char *text, size_t len);
 };

@@ -18,6 +18,7 @@ static void choose(const struct model *model, const struct predict_request *requ
 			double time;
 
 			if ((request->algo >= 0 && request->algo != a) ||
+			    (request->no_nvls && (a == MODEL_NVLS || a == MODEL_NVLS_TREE)) ||
 			    (request->proto >= 0 && request->proto != p))
 				continue;
 			time = model_nccl_time(model, request->collective, a, p, request->bytes);
@@ -76,46 +77,23 @@ static void ring_simple(const struct model *model, const struct predict_request 
 		out->fill_us += c->loop_bubble * part / 2 * out->channels / (link * GB);
 }
 
-/* us of such a hop beyond NCCL's hwLat, which is Hopper's. */
-static double older_hop(const struct model *model)
+/* An NVLS call goes through stages: scatter, reduction, way up and down the tree, gather. All but
+ * one fill and drain with a loop, in which a head of a channel takes a chunk, less while there would
+ * be few loops (enqueue.cc, calcCollChunking of 2.28). */
+static double nvls_ramp(const struct model *model, const struct prediction *out, double bytes)
 {
-	enum model_arch arch = model_arch(model);
+	bool tree = out->algo == MODEL_NVLS_TREE;
+	double stages = 2 + floor(log2(model->nnodes)), heads = fmin(model->ppn, 32);
+	double kib = bytes / 1024 / (out->channels * heads);
+	double chunk = tree && model->nnodes >= 4 ? 64 : 128;
 
-	return arch == MODEL_VOLTA    ? model->constants.volta_hop_us
-	       : arch == MODEL_AMPERE ? model->constants.ampere_hop_us
-				      : 0;
-}
-
-/* The chunk that each head of each channel takes in a loop (enqueue.cc, calcCollChunking of 2.28):
- * smaller while there would be few loops. */
-static double nvls_loop(const struct model *model, const struct prediction *out, double bytes)
-{
-	static const struct {
-		double loops, chunk;
-	} nvls[] = { { 64, 64 << 10 }, { 8, 32 << 10 }, { 2, 16 << 10 } },
-	  tree[] = { { 4, 64 << 10 }, { 1, 32 << 10 }, { 0, 0 } };
-	bool is_tree = out->algo == MODEL_NVLS_TREE;
-	double chunk = is_tree && model->nnodes >= 4 ? 64 << 10 : 128 << 10;
-	double heads = out->channels * fmin(model->ppn, 32);
-
-	for (int i = 0; i < 3; i++) {
-		double loops = is_tree ? tree[i].loops : nvls[i].loops;
-
-		if (bytes < loops * heads * chunk)
-			chunk = fmin(chunk, is_tree ? tree[i].chunk : nvls[i].chunk);
-	}
-	return fmin(bytes, heads * chunk);
-}
-
-/* Scatter, reduction, way up and down the tree, and gather work on a loop each, one after the
- * other; all but the slowest have to fill and to drain. */
-static void nvls_ramp(const struct model *model, const struct predict_request *request,
-		      struct prediction *out)
-{
-	double stages = 2 + floor(log2(model->nnodes));
-
-	out->fill_us = model->constants.nvls_fill * stages * nvls_loop(model, out, request->bytes) /
-		       (out->alg_gbs * GB);
+	if (kib < (tree ? 4 : 64) * chunk)
+		chunk = 64;
+	if (kib < (tree ? 1 : 8) * chunk)
+		chunk = 32;
+	if (!tree && kib < 2 * chunk)
+		chunk = 16;
+	return model->constants.nvls_fill * stages * fmin(1, chunk / kib) * out->transfer_us;
 }
 
 /* Hops over the network that follow each other. */
@@ -163,9 +141,10 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	if (out->algo == MODEL_TREE)
 		out->correction = model_tree_correction(out->proto, bytes);
 	out->alg_gbs = model_slowest(out) * out->correction;
-	out->latency_us = model->tuning.lat[coll][out->algo][out->proto] +
-			  net_hops(model, coll, out->algo) * model_net_latency(model) +
-			  node_hops(model, coll, out->algo) * older_hop(model);
+	out->latency_us =
+		model->tuning.lat[coll][out->algo][out->proto] +
+		net_hops(model, coll, out->algo) * model_net_latency(model) +
+		node_hops(model, coll, out->algo) * model->constants.hop_us[model_arch(model)];
 	if (out->proto == MODEL_LL && out->algo == MODEL_RING)
 		out->latency_us += (one_way(request) ? model->constants.one_way_base_us
 						     : model->constants.ll_base_us) -
@@ -174,7 +153,7 @@ int model_predict_tuned(const struct model *model, const struct predict_request 
 	if (out->algo == MODEL_RING && out->proto == MODEL_SIMPLE)
 		ring_simple(model, request, out);
 	if (out->algo == MODEL_NVLS || out->algo == MODEL_NVLS_TREE)
-		nvls_ramp(model, request, out);
+		out->fill_us = nvls_ramp(model, out, bytes);
 	out->launch_us = model->constants.call_launches * model->constants.kernel_host_us;
 	out->bus_factor = model_bus_factor(coll, model->nranks);
 	out->ceiling_busbw = raw * out->bus_factor;
@@ -222,8 +201,11 @@ int model_predict(const struct model *model, const struct predict_request *reque
 		return -ERANGE;
 	out->fitted = model->constants.fitted;
 	out->correction = 1;
-	if (topo_is_host(model->sys))
-		return model_predict_host(model, request, out);
+	if (topo_is_host(model->sys)) {
+		rc = model_predict_host(model, request, out);
+		model_bar(model, request, out);
+		return rc;
+	}
 	rc = request->collective < MODEL_TUNED ? model_predict_tuned(model, request, out)
 					       : model_predict_p2p(model, request, out);
 	if (rc != 0)
@@ -233,5 +215,6 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	out->time_us = time_of(&model->constants, request->mode, out);
 	out->algbw = request->bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;
+	model_bar(model, request, out);
 	return 0;
 }

@@ -11,6 +11,9 @@
 
 struct kernel_cost;
 
+/* GPU generations, as NCCL's tables know them. */
+enum model_arch { MODEL_VOLTA, MODEL_AMPERE, MODEL_HOPPER, MODEL_BLACKWELL, MODEL_ARCHS };
+
 /* The first five are NCCL's collectives with a tuning model; the others are groups of sends and
  * receives. */
 enum model_coll {
@@ -47,6 +50,16 @@ enum model_proto { MODEL_LL, MODEL_LL128, MODEL_SIMPLE, MODEL_PROTOS };
 /* Data between two GPUs of a node cross one of these. */
 enum model_hop { MODEL_HOP_NONE, MODEL_HOP_NVLINK, MODEL_HOP_PCIE, MODEL_HOP_SHM };
 
+/* Where measured over predicted bus bandwidth lay for nine points in ten of a class of machines, a
+ * collective and sizes (0: below 1 MiB, 1: to 64 MiB, 2: above), each host or cluster predicted by
+ * constants of the others (ci/accuracy --bars). */
+struct model_bar {
+	char name[24]; /* of the class, as model_class has it */
+	int coll, sizes, points, sources;
+	double low, high;
+};
+enum { MODEL_BARS = 128 };
+
 /* Each has a physical value with its source (model_constants.c); a few are fitted to measurements
  * (fitted.json). */
 struct model_constants {
@@ -75,12 +88,14 @@ struct model_constants {
 	double grouped;	  /* of a call's launches, for each of the GPUs that one process has */
 	double nvls_fill; /* loops of an NVLS pipeline that a stage fills and drains */
 	double nvls_net;  /* fraction of the NICs that NVLSTree gets where they have two children */
-	double volta_link;		    /* GB/s of a Volta's NVLink over NCCL's */
-	double volta_hop_us, ampere_hop_us; /* a hop over NVLink, beyond NCCL's hwLat */
-	double roce_hop_us;		    /* a hop over RoCE, beyond InfiniBand's */
-	bool fitted;			    /* false: physical-only */
-	bool calibrated;       /* host and latency of a kernel were measured on this host, in
+	double volta_link;	    /* GB/s of a Volta's NVLink over NCCL's */
+	double hop_us[MODEL_ARCHS]; /* over NVLink, beyond NCCL's hwLat */
+	double roce_hop_us;	    /* a hop over RoCE, beyond InfiniBand's */
+	bool fitted;		    /* false: physical-only */
+	bool calibrated;	    /* host and latency of a kernel were measured on this host, in
 	                           * this run */
+	struct model_bar bar[MODEL_BARS];
+	int nbars;
 	char origin[96];       /* "fitted (fitted.json)", or why they are physical only */
 	char provenance[1024]; /* the fitted file's own account */
 };
@@ -112,8 +127,6 @@ struct predict_request {
 	                    * the largest flow; 0: nccl-tests' pattern, flows as their
 	                    * distance (traffic.h) */
 	int elsize; /* bytes of an element: -ERANGE when a rank's slice would be less; 0: never */
-	int nranks; /* 0: all GPUs of all nodes */
-	int nnodes; /* 0: what the topology says */
 	bool in_place;	  /* hypercube: nothing to copy first */
 	int algo, proto;  /* -1: what NCCL would choose */
 	int channels;	  /* 0: what NCCL would use */
@@ -168,6 +181,8 @@ struct model_term {
 
 struct prediction {
 	double time_us, algbw, busbw; /* what healthy hardware delivers */
+	double low_busbw, high_busbw; /* nine in ten lie between; NaN: never scored */
+	const struct model_bar *bar;  /* of the model's constants; NULL: never scored */
 	double ceiling_busbw; /* what the links could carry, without protocol, latency or launch */
 	double nccl_us; /* NCCL's own estimate for this algorithm and protocol; -1: it has no model
 			 */
@@ -237,6 +252,10 @@ void model_scale(struct model *model, int nnodes);
 
 /* Microseconds that a hop over its network takes beyond what NCCL's tables say. */
 double model_net_latency(const struct model *model);
+
+/* The class of a machine and an algorithm by which predictions were scored (struct model_bar); "":
+ * never. */
+const char *model_class(const struct model *model, int algo);
 
 /* Predict one point; request->nranks and nnodes are the model's. -EINVAL: that algorithm or
  * protocol does not exist for this collective here; -ERANGE: fewer than two ranks, or a size that

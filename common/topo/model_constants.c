@@ -1,6 +1,6 @@
 /* model_constants.c: the physical constants with their sources, and the reader of the fitted ones.
  */
-#include "topo/model.h"
+#include "topo/model_parts.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -18,7 +18,8 @@ static const struct {
 	double physical, min, most;
 	const char *source;
 } constants_table[] = {
-#define CONSTANT(field) #field, offsetof(struct model_constants, field)
+#define AT(field)	offsetof(struct model_constants, field)
+#define CONSTANT(field) #field, AT(field)
 	{ CONSTANT(nvlink_efficiency), 1.0, .3, 1.2,
 	  "NCCL's SMxx_NVLINK_BW already is what kernels get (topo.h)" },
 	{ CONSTANT(loop_bubble), .5, 0, 4,
@@ -45,8 +46,8 @@ static const struct {
 	{ CONSTANT(nvls_fill), 1, 0, 4, "a loop in each stage that nothing overlaps" },
 	{ CONSTANT(nvls_net), 1, .3, 1, "NICs carry what they carry for rings" },
 	{ CONSTANT(volta_link), 1, .8, 1.25, "NCCL's SM70_NVLINK_BW" },
-	{ CONSTANT(volta_hop_us), 0, 0, 10, "NCCL's hwLat" },
-	{ CONSTANT(ampere_hop_us), 0, 0, 10, "the same" },
+	{ "volta_hop_us", AT(hop_us[MODEL_VOLTA]), 0, 0, 10, "NCCL's hwLat" },
+	{ "ampere_hop_us", AT(hop_us[MODEL_AMPERE]), 0, 0, 10, "the same" },
 	{ CONSTANT(roce_hop_us), 0, 0, 50, "InfiniBand's" },
 };
 
@@ -131,6 +132,12 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 					 constants_table[i].most);
 		*constant(constants, i) = json_number_value(value);
 	}
+	if (model_read_bars(constants, json) != 0)
+		return error_set(
+			err, OUTCOME_USAGE, -EINVAL,
+			"%.200s: \"bars\" are at most %d rows of class, collective, sizes, low, "
+			"high, points and sources",
+			path, MODEL_BARS);
 	constants->fitted = true;
 	snprintf(constants->provenance, sizeof(constants->provenance), "%s", from);
 	snprintf(constants->origin, sizeof(constants->origin), "fitted (%.80s)",

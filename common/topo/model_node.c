@@ -102,10 +102,15 @@ static void init_net(struct model *model)
 	if (sys->nnics == 0)
 		return;
 	for (int i = 0; i < sys->nnics; i++) {
-		all += fmin(sys->nic[i].gbs * efficiency,
-			    sys->nic[i].pcie_gbs * 15.75 / 12 * DMA_SHARE);
+		/* From host memory, a PCIe switch's way up carries what its GPU sends and what its
+		 * NIC receives, the way down the others. */
+		all += fmin(sys->nic[i].gbs * efficiency, sys->nic[i].pcie_gbs * 15.75 / 12 *
+								  DMA_SHARE /
+								  (sys->layout.no_gdr ? 2 : 1));
 		all_raw += fmin(sys->nic[i].gbs, sys->nic[i].pcie_gbs * 15.75 / 12);
 	}
+	if (sys->layout.far_nic) /* each way: half of what is sent, half of what is received */
+		all = fmin(all, sys->cpu_link_gbs);
 	/* A GPU reaches the NICs on its own PCIe switch; the NICs of unused GPUs stay idle, but one
 	 * is always reached. */
 	mine = (int)fmax(1, round(sys->nnics * fraction));

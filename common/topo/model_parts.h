@@ -11,8 +11,6 @@
  * (NCCL.md, "Steps"). */
 enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
 
-/* GPU generations, as NCCL's tables know them. */
-enum model_arch { MODEL_VOLTA, MODEL_AMPERE, MODEL_HOPPER, MODEL_BLACKWELL, MODEL_ARCHS };
 enum model_arch model_arch(const struct model *model);
 
 /* Names in words what crosses between two GPUs of a node. */
@@ -44,6 +42,14 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 
 /* A ring's algorithm bandwidth over that of its slowest link, and how it is written. */
 double model_ring_factor(enum model_coll coll, double nranks, const char **what);
+
+/* The error bar of a prediction, once its bus bandwidth is known. */
+void model_bar(const struct model *model, const struct predict_request *request,
+	       struct prediction *out);
+
+/* Those of a fitted file. 0, or -EINVAL. */
+struct json_t;
+int model_read_bars(struct model_constants *constants, struct json_t *json);
 
 /* GB/s that one channel copies to a peer. Twice that from Blackwell on, as NCCL has it
  * (perChMaxRingLL128). */

@@ -20,7 +20,7 @@ void predict_csv_header(FILE *out)
 	fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_gbs,"
 	      "busbw_gbs,"
 	      "ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,fill_us,limit,"
-	      "constants\n",
+	      "constants,low_busbw_gbs,high_busbw_gbs\n",
 	      out);
 }
 
@@ -33,8 +33,12 @@ void predict_csv_row(FILE *out, const struct model *model, const struct predict_
 		p->algbw, p->busbw, p->ceiling_busbw);
 	if (p->nccl_us >= 0)
 		fprintf(out, "%.6g", p->nccl_us);
-	fprintf(out, ",%.4g,%.4g,%.6g,%.4g,%s,%s\n", p->launch_us, p->latency_us, p->transfer_us,
+	fprintf(out, ",%.4g,%.4g,%.6g,%.4g,%s,%s,", p->launch_us, p->latency_us, p->transfer_us,
 		p->fill_us, limit_of(p), p->fitted ? "fitted" : "physical-only");
+	if (p->bar != NULL)
+		fprintf(out, "%.6g,%.6g\n", p->low_busbw, p->high_busbw);
+	else
+		fputs(",\n", out);
 }
 
 static const char *plural(int n)
@@ -79,8 +83,9 @@ void predict_table_header(FILE *out, const struct model *model, int most_nodes, 
 	fprintf(out, "; constants: %s\n", model->constants.origin);
 	if (sys->oversubscription > 1 || (explain && most_nodes > 1))
 		show_network(out, sys, most_nodes);
-	fprintf(out, "# %6s %-14s %12s %-13s %-6s %12s %9s %9s %5s  %s\n", "nodes", "collective",
-		"size", "algo", "proto", "time(us)", "busbw", "ceiling", "%", "limit");
+	fprintf(out, "# %6s %-14s %12s %-13s %-6s %12s %9s  %-16s %9s %5s  %s\n", "nodes",
+		"collective", "size", "algo", "proto", "time(us)", "busbw", "nine in ten",
+		"ceiling", "%", "limit");
 }
 
 /* Of the links between nodes that may limit, the slowest, and the edges that share it. */
@@ -110,10 +115,14 @@ static void explain_link(FILE *out, const struct model *model, const struct pred
 void predict_table_row(FILE *out, const struct model *model, const struct predict_request *request,
 		       const struct prediction *p)
 {
-	fprintf(out, "  %6d %-14s %12.0f %-13s %-6s %12.2f %9.2f %9.2f %5.1f  %s\n", model->nnodes,
-		model_coll_name(request->collective), request->bytes, model_algo_name(p->algo),
-		model_proto_name(p->proto), p->time_us, p->busbw, p->ceiling_busbw,
-		100 * p->busbw / p->ceiling_busbw, limit_of(p));
+	char bar[48] = "never scored";
+
+	if (p->bar != NULL)
+		snprintf(bar, sizeof(bar), "%.3g to %.3g", p->low_busbw, p->high_busbw);
+	fprintf(out, "  %6d %-14s %12.0f %-13s %-6s %12.2f %9.2f  %-16s %9.2f %5.1f  %s\n",
+		model->nnodes, model_coll_name(request->collective), request->bytes,
+		model_algo_name(p->algo), model_proto_name(p->proto), p->time_us, p->busbw, bar,
+		p->ceiling_busbw, 100 * p->busbw / p->ceiling_busbw, limit_of(p));
 }
 
 /* base (whose) * factor (why)... = GB/s */
@@ -196,6 +205,10 @@ void predict_explain(FILE *out, const struct model *model, const struct predict_
 	fprintf(out, "time     = max(launch, latency + transfer + fill) = %.2f us\n", p->time_us);
 	fprintf(out, "busbw    = %.0f B / time * %.4f = %.2f GB/s; ceiling %.2f GB/s\n",
 		request->bytes, p->bus_factor, p->busbw, p->ceiling_busbw);
+	if (p->bar != NULL)
+		fprintf(out, "%.0f GB/s, %.0f to %.0f: %s, %d points of %d hosts or clusters\n",
+			p->busbw, p->low_busbw, p->high_busbw, p->bar->name, p->bar->points,
+			p->bar->sources);
 	explain_others(out, model, request);
 }
 

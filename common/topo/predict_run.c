@@ -20,6 +20,7 @@ static void show(const struct predict_job *job, const struct model *model,
 			return;
 		p->time_us = p->nccl_us;
 		p->launch_us = p->fill_us = 0; /* NCCL counts neither */
+		p->bar = NULL;
 		p->algbw = request->bytes / (1000 * p->time_us);
 		p->busbw = p->algbw * p->bus_factor;
 	}

@@ -74,6 +74,9 @@ struct topo_layout {
 	int failed_nic; /* the node that lacks one */
 	int slow_node;	/* its links carry the fraction `slow` */
 	double slow;
+	bool no_p2p;	  /* GPUs of a node reach each other through host memory alone */
+	bool no_gdr;	  /* NICs reach host memory alone (no GPUDirect RDMA) */
+	bool far_nic;	  /* a GPU's NIC hangs on the other socket */
 	bool half_nvlink; /* one NVLink of a GPU at half its width: data are striped evenly over
 			    * links, so the GPU's carry half */
 };

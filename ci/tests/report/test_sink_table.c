@@ -203,13 +203,14 @@ static void test_table_predicted(void)
 		if (strcmp(field[i], "pred") == 0)
 			pred = i;
 	CU_ASSERT_TRUE_FATAL(pred > 0 && pred + 4 < n);
-	UNIT_ALL(!strcmp(field[pred + 2], "ceiling"), !strcmp(field[pred + 3], "ofpred"));
+	UNIT_ALL(!strcmp(field[pred + 2], "predlow"), !strcmp(field[pred + 4], "ceiling"),
+		 !strcmp(field[pred + 5], "ofpred"));
 	put(s.sink, known);
 	put(s.sink, unknown);
 	CU_ASSERT_EQUAL_FATAL(parse_table(s.text, rows, 4), 2);
 	UNIT_ALL(rows[0].n == n, !strcmp(rows[0].field[pred], "12.25"),
-		 !strcmp(rows[0].field[pred + 2], "450.00"),
-		 !strcmp(rows[0].field[pred + 3], "98.50"), !strcmp(rows[1].field[pred], "nan"));
+		 !strcmp(rows[0].field[pred + 4], "450.00"),
+		 !strcmp(rows[0].field[pred + 5], "98.50"), !strcmp(rows[1].field[pred], "nan"));
 	screen_close(&s);
 	facts.predicted = false;
 	screen_open(&s, TABLE_WIDE, false, true, false);

@@ -74,6 +74,15 @@ static void test_choice(void)
 		UNIT_ALL(point(MODEL_ALL_REDUCE, rows[i].mib * 1048576., -1, -1, &p) == 0,
 			 p.algo == rows[i].algo, p.proto == rows[i].proto);
 	}
+	/* an operator that switches cannot do */
+	UNIT_ALL(model_predict(&model,
+			       &(struct predict_request){ .collective = MODEL_ALL_REDUCE,
+							  .bytes = 1 << 28,
+							  .algo = -1,
+							  .proto = -1,
+							  .no_nvls = true },
+			       &p) == 0,
+		 p.algo == MODEL_RING);
 }
 
 /* 4 H200, 64 MiB all_reduce, Ring Simple, physical constants: link 18 * 20.6 = 370.8; algorithm
@@ -211,6 +220,33 @@ static void test_nics(void)
 	}
 }
 
+/* Ways through host memory on 2 DGX H100, broadcast: PCIe's 63 GB/s * .88 / 2 of each of 8 NICs; the
+ * link between sockets, 22 GB/s of Sapphire Rapids; without P2P half of that. */
+static void test_detours(void)
+{
+	static const struct {
+		struct topo_layout layout;
+		double gbs;
+		const char *limit;
+	} rows[] = {
+		{ { .no_gdr = true }, 221.76, "NICs of a node" },
+		{ { .far_nic = true }, 22, "NICs of a node" },
+		{ { .no_p2p = true }, 11, "PCIe through host memory" },
+	};
+	struct error err = { .outcome = OUTCOME_OK };
+	struct prediction p;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct topo_change change = { .layout = rows[i].layout };
+
+		machine("dgx-h100", 0, 2, true);
+		CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, true, &err), 0);
+		UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
+			 fabs(p.alg_gbs - rows[i].gbs) <= .001, !strcmp(p.limit, rows[i].limit));
+	}
+}
+
 /* SHARP on 4 DGX H100: NCCL's 8 heads of min(40 * .85 * 7/8 * 2, 48) = 48 GB/s, 32 ranks: 8 * 48 *
  * 32 / 62; CollNet sends the data once and is held up by its node: 370.8 * 8 / 14. Without SHARP
  * neither exists. */
@@ -306,6 +342,10 @@ static void test_refused(void)
 }
 
 /* Fitted constants come from a file or not at all. */
+#define BARS(rows) "{\"provenance\":\"p\",\"constants\":{\"fill\":1},\"bars\":[" rows "]}"
+#define BAR(coll, low)                                                                             \
+	"{\"class\":\"node-hopper\",\"collective\":\"" coll "\",\"sizes\":1,\"low\":" low          \
+	",\"high\":2,\"points\":9,\"sources\":2}"
 static void test_constants(void)
 {
 	static const struct {
@@ -317,6 +357,13 @@ static void test_constants(void)
 		{ "{\"provenance\":\"p\",\"constants\":{\"fill\":-1}}", -EINVAL },
 		{ "{\"provenance\":\"p\",\"constants\":{\"fill\":\"1\"}}", -EINVAL },
 		{ "{\"constants\":{}}", -EINVAL },
+		{ BARS(BAR("all_reduce", "0.5")), 0 },
+		{ BARS(BAR("all_reduce", "0.5") "," BAR("sendrecv", "2")), 0 },
+		{ BARS(BAR("allreduce", ".5")), -EINVAL },
+		{ BARS(BAR("all_reduce", "0")), -EINVAL },
+		{ BARS(BAR("all_reduce", "3")), -EINVAL },
+		{ BARS("{}"), -EINVAL },
+		{ "{\"provenance\":\"p\",\"constants\":{},\"bars\":{}}", -EINVAL },
 		{ "fill=1", -EINVAL },
 	};
 	char path[UNIT_TEMP];
@@ -343,6 +390,46 @@ static void test_constants(void)
 	CU_ASSERT_DOUBLE_EQUAL(constants.fill, 1, 0);
 }
 
+/* A bar is of a class of machine, a collective and sizes; what nobody scored has none. */
+static void test_bars(void)
+{
+	static const struct {
+		const char *spec, *name;
+		int nodes;
+		struct topo_layout layout;
+	} rows[] = {
+		{ "hgx-h200", "node-hopper", 1, { 0 } },
+		{ "dgx-b200", "node-other", 1, { 0 } },
+		{ "dgx-h100", "network-hopper", 2, { 0 } },
+		{ "dgx-a100", "network-other", 2, { 0 } },
+		{ "gh200-quad", "", 2, { 0 } },
+		{ "geforce-4090", "", 1, { 0 } },
+		{ "tcp-10g", "", 2, { 0 } },
+		{ "hgx-h200", "", 1, { .half_nvlink = true } },
+		{ "dgx-h100", "", 2, { .beside = 1 } },
+	};
+	struct prediction p;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct model_bar *bar = model.constants.bar;
+
+		machine(rows[i].spec, 0, rows[i].nodes, true);
+		sys.layout = rows[i].layout;
+		model.constants.nbars = 1;
+		*bar = (struct model_bar){ "x", MODEL_ALL_REDUCE, 1, 9, 2, .5, 1.5 };
+		if (rows[i].name[0] != '\0')
+			snprintf(bar->name, sizeof(bar->name), "%s", rows[i].name);
+		for (int size = 19; size <= 27; size += 4) {
+			point(MODEL_ALL_REDUCE, 1 << size, -1, -1, &p);
+			CU_ASSERT_EQUAL(p.bar != NULL, size == 23 && rows[i].name[0] != '\0');
+			UNIT_ALL(p.bar == NULL || fabs(p.low_busbw - p.busbw * .5) <= 1e-9,
+				 p.bar == NULL ? isnan(p.high_busbw) : p.high_busbw > p.busbw);
+		}
+		point(MODEL_BROADCAST, 1 << 23, -1, -1, &p);
+		CU_ASSERT_PTR_NULL(p.bar);
+	}
+}
+
 /* 1000 nodes failing once a year each: every 31557.6 s; checkpoints of 60 s: Young sqrt(2 * 60 *
  * 31557.6) = 1946.0; Daly 1946.0 * (1 + sqrt(x) / 3 + x / 9) - 60 = 1906.2 with x = 60 / 63115.2.
  */
@@ -358,6 +445,7 @@ static void test_failures(void)
 
 UNIT_MAIN("model", { "NCCL's tables", test_nccl_tables }, { "NCCL's choice", test_choice },
 	  { "Ring Simple by hand", test_ring_simple }, { "bandwidths by hand", test_bandwidths },
-	  { "sends by hand", test_p2p }, { "NICs", test_nics }, { "SHARP", test_sharp },
-	  { "properties of every spec", test_properties }, { "refused", test_refused },
-	  { "constants", test_constants }, { "failures", test_failures })
+	  { "sends by hand", test_p2p }, { "NICs", test_nics }, { "detours", test_detours },
+	  { "SHARP", test_sharp }, { "properties of every spec", test_properties },
+	  { "refused", test_refused }, { "constants", test_constants }, { "error bars", test_bars },
+	  { "failures", test_failures })

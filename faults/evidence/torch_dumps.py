@@ -186,7 +186,7 @@ class Dump:
         whole = load(path)
         self.calls = calls_of(whole, rank, unknown)
         self.library = whole.get("comm_lib_version") or whole.get("nccl_version") or ""
-        self.version = whole.get("version")
+        self.written = os.stat(path).st_mtime_ns
         self.groups = {}  # name -> its ranks, None: not told
         config = whole.get("pg_config")
         for name, told in config.items() if type(config) is dict else ():
@@ -318,6 +318,8 @@ def main():
     newest = max([0 if over == 1 << 62 else over] + [max(c.created, c.ended) for c in calls])
     library = next((d.library for d in dumps.values() if type(d.library) is str and d.library), "(version not recorded)")
     said = ["From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded."]
+    if max(d.written for d in dumps.values()) < over < 1 << 62:
+        said.append("They are from before the first pending call's time was over: a job that goes on may leave the same.")
     if unknown:
         said.append("Calls that are not known here are left out: %s." % ", ".join(sorted(unknown)[:4]))
     left = sorted(k[0] for k in given if given[k] is None)

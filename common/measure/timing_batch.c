@@ -211,41 +211,38 @@ static int batch_graph(struct timing *t, const struct checked_slot *checked, str
 	return rc;
 }
 
-int timing_capture(struct timing *t)
+/* A graph captured and launched, or one iteration, under the name `what`. */
+static int untimed(struct timing *t, const struct checked_slot *checked, const char *what,
+		   double seconds)
 {
-	struct bench *bench = t->plan->bench;
+	const struct watch *watch = t->plan->bench->watch;
+	bool graph = t->mode == MODE_GRAPH;
 	int rc;
 
-	watch_enter(bench->watch, "graph capture", timing_deadline(0, 0));
-	rc = capture(t, NULL, &t->graph);
-	if (rc == 0)
+	watch_enter(watch, what, seconds);
+	rc = graph ? capture(t, checked, &t->graph) : timing_issue(t, 0, checked);
+	if (rc == 0 && graph)
 		rc = launch(t, t->graph);
 	if (rc == 0)
 		rc = timing_wait(t);
-	watch_leave(bench->watch);
+	watch_leave(watch);
 	return rc;
+}
+
+int timing_capture(struct timing *t)
+{
+	return untimed(t, NULL, "graph capture", timing_deadline(0, 0));
 }
 
 int timing_once(struct timing *t, const struct checked_slot *checked, double extra)
 {
-	struct bench *bench = t->plan->bench;
 	struct timing one = *t;
 	int rc;
 
 	one.calls = 1;
 	one.graph = NULL;
-	watch_enter(bench->watch, "an untimed call",
-		    extra + timing_calls_deadline(t, calls_of(&one)));
-	if (t->mode == MODE_GRAPH) {
-		rc = capture(&one, checked, &one.graph);
-		if (rc == 0)
-			rc = launch(&one, one.graph);
-	} else {
-		rc = timing_issue(&one, 0, checked);
-	}
-	if (rc == 0)
-		rc = timing_wait(t);
-	watch_leave(bench->watch);
+	rc = untimed(&one, checked, "an untimed call",
+		     extra + timing_calls_deadline(t, calls_of(&one)));
 	timing_release(&one);
 	t->issued = one.issued;
 	return rc;

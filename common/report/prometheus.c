@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-/* "_total" is a counter's in Prometheus: ours that end so are read as they stand. */
 static const struct {
 	const char *end, *to;
 	double scale;

@@ -22,6 +22,7 @@ set ylabel "from rank"
 set xtics 1 + int(last / 16)
 set ytics 1 + int(last / 16)
 set format cb "%g"
+set cbrange [0:*]
 unset grid
 set palette defined (0 "#440154", 0.25 "#3b528b", 0.5 "#21918c", 0.75 "#5ec962", 1 "#fde725")
 names = "alone_gbs disjoint_gbs all_gbs latency_us"
@@ -34,7 +35,6 @@ do for [format in formats] {
 		: "pairs of ranks" noenhanced
 	do for [i = 1:4] {
 		set title titles[i]
-		if (i < 4) { set cbrange [0:*] } else { set cbrange [*:*] }
 		plot csv using (column("to")):(column("from")):(0.5):(0.5):(number(word(names, i))) \
 			with boxxyerror fillstyle solid noborder linecolor palette notitle
 	}

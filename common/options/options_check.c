@@ -200,8 +200,6 @@ static int check_files(struct option_set *set)
 {
 	struct options *o = set->options;
 
-	if (o->spec && !is_matrix(set))
-		return reject(set, "spec", "goes with p2p_matrix_perf");
 	if (o->out && o->csv)
 		return reject(set, "csv",
 			      "can't be combined with --out, which writes the CSV into its folder");
@@ -221,6 +219,26 @@ static int check_files(struct option_set *set)
 	if (o->nccl_json && o->cycles == 0)
 		return reject(set, "output_file",
 			      "can't be combined with -N 0: it is written when the run ends");
+	return 0;
+}
+
+/* Pairs of ranks are measured in their own way, and make no rows. */
+static int check_matrix(struct option_set *set)
+{
+	static const char *const rows[] = {
+		"minbytes",    "stepbytes",  "stepfactor",  "iters",	      "warmup_iters",
+		"agg_iters",   "mode",	     "cudagraph",   "blocking",	      "min-busbw",
+		"min-percent", "json",	     "output_file", "metrics",	      "reconcile",
+		"check-every", "run_cycles", "fault",	    "per_iter_timing"
+	};
+
+	if (!is_matrix(set))
+		return set->options->spec ? reject(set, "spec", "goes with p2p_matrix_perf") : 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (given(set, rows[i]))
+			return reject(set, rows[i], "has no meaning for p2p_matrix_perf");
+	if (set->options->split_kind != SPLIT_NONE)
+		return reject(set, "NCCL_TESTS_SPLIT", "has no meaning for p2p_matrix_perf");
 	return 0;
 }
 
@@ -312,6 +330,7 @@ int options_check(struct option_set *set)
 		check_scopes,
 		check_processes,
 		check_files,
+		check_matrix,
 		check_faults,
 		check_no_data,
 		check_verdict,

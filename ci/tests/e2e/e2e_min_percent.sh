@@ -46,6 +46,12 @@ expect_out '^# Prediction for 1 node of 2 x host rank, topology measured'
 run "$BUILD/topo_predict" --topo "$work/pairs.json" -c all -b 1M -e 1M --csv
 expect_rc 0
 holds 'not eleven collectives' [ "$(grep -c ',P2P,' "$work/out")" -eq 11 ]
+perf p2p_matrix -g 1 --csv "$work/none.csv"
+expect_rc 0
+holds 'a pair of one rank' [ "$(wc -l <"$work/none.csv")" -eq 1 ]
+perf p2p_matrix -g 2 --fault=drop-rank:1
+expect_rc 2
+expect_err 'has no meaning for p2p_matrix_perf'
 perf all_gather -g 2 -b 1M -e 1M --spec "$work/no.json"
 expect_rc 2
 expect_err "--spec .*: goes with p2p_matrix_perf"

@@ -239,6 +239,7 @@ many scaling "$names" "$row_row" nranks predicted_busbw_gbs '' 'all_reduce, 1K'
 many accuracy "$names" "$row_row" predicted_us '' 'rows=1' 'nccl: time'
 many trend $trend_head "$trend_row" nccl low '' 'all_reduce, 1K, stream, out-of-place'
 many detection fault,outcome,detect_ms drop-rank,hang,6%d outcome '' '' 'time to the verdict, ms'
+many pairs from,to,link,latency_us,alone_gbs,disjoint_gbs,all_gbs 0,%d,NV18,6,359,305,302 disjoint_gbs '' '' 'latency, us'
 
 # A sheet: panel titles without what all have in common; scaling in percent of the fewest ranks
 draw sheet "$work/full.csv"

@@ -30,6 +30,21 @@ def launched(what, otherwise):
     return int(next((os.environ[name] for name in LAUNCHERS[what] if name in os.environ), otherwise))
 
 
+def limit_memory(room):
+    """Into a memory cgroup of its own, in which no more than `room` bytes come to what it has. Who started it removes it."""
+    for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        path = os.path.join(base, f"hangar-bug-{os.getpid()}")
+        try:
+            os.mkdir(path)
+            for name, text in ((limit, room), ("cgroup.procs", os.getpid())):
+                with open(os.path.join(path, name), "w") as file:
+                    file.write(str(text))
+            return
+        except OSError as e:
+            error = e
+    sys.exit(f"no memory cgroup can be made here: {error}")
+
+
 class Job:
     """One rank: its place, its device, and what was asked for."""
 
@@ -80,16 +95,18 @@ class Job:
         return torch.randn(*shape, generator=made).to(self.device)
 
     def bug(self, bug):
-        """All ranks sum up figures, as training scripts do now and then; what the guilty one does is the bug."""
-        figures = torch.ones(1 << 22, device=self.device)
+        """All ranks sum up figures, as training scripts do now and then; what the guilty one does is the bug. The amounts
+        are such that it hangs, over NVLink and over sockets: others complete with wrong sums."""
+        figures = torch.ones(1 << (14 if self.options.bug == "dtype" else 22), device=self.device)
         if bug == "drop":
             time.sleep(3600)
         elif bug == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         elif bug == "exit0":
             sys.exit(0)
-        elif bug == "oom":  # until the memory cgroup's limit ends it
-            held = [bytearray(1 << 26) for _ in range(1 << 14)]
+        elif bug == "oom":
+            limit_memory(256 << 20)
+            held = [bytearray(os.urandom(1 << 20) * 64) for _ in range(1 << 10)]
             time.sleep(len(held))
         elif bug == "shape":
             figures = figures[:1 << 10]

@@ -276,13 +276,6 @@ out_folder:
 	return err->code ? fail(err, program) : code;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The words of the command line with what was chosen besides, -g and --share-gpu: the ranks read them,
  * and keep them for whoever wants the same run again. */
 static char **add_choice(char **argv, int argc, bool counted, bool shared, int ranks)
@@ -334,7 +327,7 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 	struct launch launch;
 	struct error err = { .rank = -1 };
 	struct program program = {
-		.name = base_name(argc > 0 ? argv[0] : "hangar"),
+		.name = basename(argc > 0 ? argv[0] : "hangar"),
 		.collective = collective,
 		.options = &options,
 		.launch = &launch,

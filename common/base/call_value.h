@@ -19,6 +19,12 @@ enum call_kind {
 	CALL_KIND_COUNT
 };
 
+/* Returns true for a send or a receive. */
+static inline bool call_is_pair(int kind)
+{
+	return kind == CALL_SEND || kind == CALL_RECV;
+}
+
 /* "AllReduce" "AllGather" ... "Send" "Recv": NCCL's function names without the prefix. */
 const char *call_kind_name(enum call_kind kind);
 

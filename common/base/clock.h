@@ -16,6 +16,14 @@ static inline double clock_seconds(void)
 	return (double)clock_ns() * 1e-9;
 }
 
+/* Milliseconds until `deadline`, rounded up, for poll; 0 when it has passed. */
+static inline int clock_ms_until(uint64_t deadline)
+{
+	uint64_t now = clock_ns();
+
+	return deadline > now ? (int)((deadline - now) / 1000000u) + 1 : 0;
+}
+
 /* Sleep that is cut short by signals; for polling loops. */
 static inline void clock_nap(double seconds)
 {

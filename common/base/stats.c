@@ -17,6 +17,18 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static int compare_words(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void sort_words(uint64_t *words, size_t n)
+{
+	qsort(words, n, sizeof(*words), compare_words);
+}
+
 /* Type 7: linear between the order statistics around (n - 1) p. Equal neighbours are not
  * subtracted, so that infinite samples give infinity and not NaN. */
 static double quantile(const double *sorted, size_t n, double p)

@@ -61,13 +61,6 @@ bool nccl_seen_name(const char *pattern, const char *host, int pid, char *name, 
 
 /* ---- one communicator --------------------------------------------------------------------- */
 
-static const char *host_of(const struct nccl_comm *comm, int rank)
-{
-	const struct nccl_member *member = nccl_comm_member(comm, rank);
-
-	return member ? member->host : NULL;
-}
-
 /* "NET/IB/0(8)/GDRDMA": the number in brackets is the rank whose GPU hands it to the NIC. */
 static bool is_pxn(const char *transport)
 {
@@ -101,7 +94,8 @@ static void take_links(struct observed_nccl *nccl, const struct nccl_comm *comm)
 	nccl->p2p = nccl->shm = nccl->net = nccl->far = nccl->far_gdr = nccl->far_pxn = 0;
 	for (int i = 0; i < comm->n_links; i++) {
 		const struct nccl_link *link = &comm->links[i];
-		const char *from = host_of(comm, link->from), *to = host_of(comm, link->to);
+		const char *from = nccl_comm_host(comm, link->from),
+			   *to = nccl_comm_host(comm, link->to);
 
 		if (link->receiving || !link->transport)
 			continue;

@@ -166,6 +166,9 @@ void nccl_log_release(struct nccl_log *log);
 /* The member with this rank, or NULL. Of several (a restart) any. */
 const struct nccl_member *nccl_comm_member(const struct nccl_comm *comm, int rank);
 
+/* The host of this rank, NULL unknown. */
+const char *nccl_comm_host(const struct nccl_comm *comm, int rank);
+
 /* The transport from one rank to the next on a channel, or NULL. Of several connections the first.
  * Where sender's and receiver's lines differ, the sender's. */
 const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int from, int to);

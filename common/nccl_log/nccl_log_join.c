@@ -232,6 +232,13 @@ const struct nccl_member *nccl_comm_member(const struct nccl_comm *comm, int ran
 	return found ? *found : NULL;
 }
 
+const char *nccl_comm_host(const struct nccl_comm *comm, int rank)
+{
+	const struct nccl_member *member = nccl_comm_member(comm, rank);
+
+	return member ? member->host : NULL;
+}
+
 const char *nccl_comm_transport(const struct nccl_comm *comm, int channel, int from, int to)
 {
 	const struct nccl_link key = { .channel = channel, .from = from, .to = to }, *link;

@@ -83,20 +83,13 @@ void nccl_log_print_summary(FILE *out, const struct nccl_log *log)
 
 /* ---- rings and trees ---------------------------------------------------------------------- */
 
-static const char *host_of(const struct nccl_comm *comm, int rank)
-{
-	const struct nccl_member *member = nccl_comm_member(comm, rank);
-
-	return member ? member->host : NULL;
-}
-
 /* "0 -P2P/CUMEM-> 1 -...": a new line, with the host's name, for each host that is reached. */
 static void print_ring(FILE *out, const struct nccl_comm *comm, const struct nccl_ring *ring)
 {
 	const char *host = NULL, *next, *transport;
 
 	for (int i = 0; i < ring->n; i++) {
-		next = host_of(comm, ring->order[i]);
+		next = nccl_comm_host(comm, ring->order[i]);
 		if (comm->nnodes > 1 && next && next != host)
 			fprintf(out, "\n    %s: ", next);
 		host = next ? next : host;

@@ -18,14 +18,6 @@ static const char help_text[] =
 	"ranks diverged, 20 a fault did not fire, 77 this machine lacks what is needed. Of "
 	"several the first of 14, 11, 10, 12, 16, 15, 13.";
 
-/* The file name in `program`: what the user would type. */
-static const char *base_name(const char *program)
-{
-	const char *slash = strrchr(program, '/');
-
-	return slash ? slash + 1 : program;
-}
-
 static bool makes_sense(const struct option_row *row, const struct option_target *target)
 {
 	if (!target)
@@ -88,6 +80,6 @@ void options_print_help(FILE *out, const struct option_target *target, const cha
 			.group = group,
 		};
 	}
-	snprintf(name, sizeof(name), "%s", base_name(program));
+	snprintf(name, sizeof(name), "%s", basename(program));
 	argp_help(&argp, out, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
 }

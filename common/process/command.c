@@ -68,10 +68,9 @@ static bool is_launcher(const char *path)
 {
 	static const char *const names[] = { "mpirun",	"mpiexec",	 "orterun",
 					     "prterun", "mpiexec.hydra", NULL };
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	for (int i = 0; names[i]; i++)
-		if (strcmp(name, names[i]) == 0)
+		if (strcmp(basename(path), names[i]) == 0)
 			return true;
 	return false;
 }

@@ -120,14 +120,6 @@ void task_end(struct task *task)
 		finish(task, true);
 }
 
-/* Milliseconds until `deadline`, rounded up; 0 when it has passed. */
-static int ms_until(uint64_t deadline)
-{
-	uint64_t now = clock_ns();
-
-	return deadline > now ? (int)((deadline - now) / 1000000u) + 1 : 0;
-}
-
 /* One round over those that are running: their number, 0 when all are over. */
 static size_t wait_round(struct task *tasks, size_t n, struct pollfd *fds, uint64_t each,
 			 uint64_t deadline)
@@ -143,7 +135,7 @@ static size_t wait_round(struct task *tasks, size_t n, struct pollfd *fds, uint6
 	}
 	if (running == 0)
 		return 0;
-	if (poll(fds, n, ms_until(next)) < 0 && errno != EINTR)
+	if (poll(fds, n, clock_ms_until(next)) < 0 && errno != EINTR)
 		clock_nap(0.001);
 	for (size_t i = 0; i < n; i++) {
 		struct task *task = &tasks[i];

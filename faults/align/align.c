@@ -1,5 +1,6 @@
 /* align.c: ranks' call sequences side by side: laid out, and looked up. */
 #include "align/align_parts.h"
+#include "base/stats.h"
 
 #include "base/call_value.h"
 #include "process/watch.h"
@@ -114,13 +115,6 @@ static void fill_track(struct track *track, uint64_t *sig, const struct evidence
 	}
 }
 
-static int compare_words(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The numbers that are compared: a hostile rank's must not make everyone else's disappear. */
 static void set_window(struct align *a)
 {
@@ -131,7 +125,7 @@ static void set_window(struct align *a)
 	for (int i = 0; i < a->nranks; i++)
 		if (a->tracks[i].final)
 			lasts[n++] = a->tracks[i].last;
-	qsort(lasts, n, sizeof(*lasts), compare_words);
+	sort_words(lasts, n);
 	median = n ? lasts[n / 2] : 0;
 	free(lasts);
 	for (int i = 0; i < a->nranks; i++) {

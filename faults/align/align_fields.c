@@ -22,7 +22,7 @@ static int64_t value_of(enum call_field field, const struct record *r)
 const char *field_name(enum call_field field, const struct record *r)
 {
 	static const char *const names[CALL_FIELDS] = { "kind", "count", "dtype", "op", "root" };
-	bool pairs = r->kind == CALL_SEND || r->kind == CALL_RECV;
+	bool pairs = call_is_pair(r->kind);
 
 	return field == FIELD_ROOT && pairs ? "peer" : names[field];
 }

@@ -8,14 +8,9 @@
 
 #define PENDING_MAX 64 /* pending calls of a rank that are looked at */
 
-static bool is_pair_kind(int kind)
-{
-	return kind == CALL_SEND || kind == CALL_RECV;
-}
-
 bool call_in_pairs(const struct record *r)
 {
-	return r && is_pair_kind(r->kind);
+	return r && call_is_pair(r->kind);
 }
 
 bool waits_in_pairs(const struct rule_ctx *ctx, int rank)
@@ -23,7 +18,7 @@ bool waits_in_pairs(const struct rule_ctx *ctx, int rank)
 	const struct rank_view *v = &ctx->evidence->ranks[rank].view;
 	const struct track *t = &ctx->align->tracks[rank];
 
-	return v->completed < v->issued && t->final && is_pair_kind(t->last_kind) &&
+	return v->completed < v->issued && t->final && call_is_pair(t->last_kind) &&
 	       !waits_over(ctx->run, t->final);
 }
 
@@ -155,7 +150,7 @@ static bool is_over(const struct rule_ctx *ctx, const struct track *t, uint64_t 
 		return true;
 	if (!backend_lacks(ctx->run->backend, BACKEND_ASYNC) || seq == t->last)
 		return false;
-	return !call_in_pairs(r) || t->inside || !is_pair_kind(t->last_kind);
+	return !call_in_pairs(r) || t->inside || !call_is_pair(t->last_kind);
 }
 
 /* The last of the rank's calls that it is known not to wait for. */

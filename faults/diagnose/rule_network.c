@@ -1,6 +1,7 @@
 /* rule_network.c: rules about ranks that called init alike and do not reach each other. */
 
 #include "diagnose/place.h"
+#include "base/stats.h"
 #include "diagnose/rules.h"
 #include "diagnose/words.h"
 
@@ -77,13 +78,6 @@ static bool has_network(const struct rule_ctx *ctx, int rank)
 	return waits_at_init(ctx, rank) && ctx->evidence->ranks[rank].netns != 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Network namespaces of those inside init. */
 struct networks {
 	size_t n;	  /* ranks inside init, their namespace known */
@@ -102,7 +96,7 @@ static void count_networks(const struct rule_ctx *ctx, struct networks *found)
 	for (int i = 0; i < ctx->evidence->nranks; i++)
 		if (has_network(ctx, i))
 			ids[found->n++] = ctx->evidence->ranks[i].netns;
-	qsort(ids, found->n, sizeof(*ids), compare_numbers);
+	sort_words(ids, found->n);
 	for (size_t i = 0; i < found->n; i += run) {
 		for (run = 1; i + run < found->n && ids[i + run] == ids[i];)
 			run++;

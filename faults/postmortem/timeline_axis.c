@@ -1,6 +1,7 @@
 /* timeline_axis.c: lanes onto one axis: per host by its clock, hosts by the last call that all
  * completed; long gaps. */
 #include "postmortem/timeline_axis.h"
+#include "base/stats.h"
 
 #define DAY_NS	  86400e9
 #define HOUR_NS	  3600e9
@@ -48,13 +49,6 @@ static void number_hosts(struct timeline *t, size_t *host)
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
-
-	return (p > q) - (p < q);
-}
-
 /* The median moment of evidence of a host: one mad clock does not move it. */
 static uint64_t host_moment(const struct timeline *t, const uint64_t *seen, const size_t *host,
 			    size_t which)
@@ -65,7 +59,7 @@ static uint64_t host_moment(const struct timeline *t, const uint64_t *seen, cons
 	for (size_t i = 0; i < t->nlanes; i++)
 		if (host[i] == which && t->lanes[i].nspans > 0)
 			moments[n++] = seen[i];
-	qsort(moments, n, sizeof(*moments), by_number);
+	sort_words(moments, n);
 	return moments[n / 2];
 }
 

@@ -19,13 +19,6 @@ struct asking {
 	size_t nheld;
 };
 
-static int ms_until(uint64_t deadline)
-{
-	uint64_t now = clock_ns();
-
-	return deadline > now ? (int)((deadline - now) / 1000000u) + 1 : 0;
-}
-
 /* 0 when ready, else a negative errno. */
 static int wait_for(int fd, short events, uint64_t deadline)
 {
@@ -33,7 +26,7 @@ static int wait_for(int fd, short events, uint64_t deadline)
 	int rc;
 
 	do
-		rc = poll(&p, 1, ms_until(deadline));
+		rc = poll(&p, 1, clock_ms_until(deadline));
 	while (rc < 0 && errno == EINTR);
 	return rc < 0 ? -errno : rc == 0 ? -ETIMEDOUT : 0;
 }

@@ -207,7 +207,7 @@ static int say_frame(struct stacks *s, const struct frame *frame, int number)
 		return number + 1;
 	}
 	path = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-	base = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	base = path ? basename(path) : NULL;
 	unit = find_unit(module, pc, &bias);
 	if (unit) {
 		line_of(unit, pc - bias, source, sizeof(source));

@@ -17,11 +17,6 @@ static uint64_t hash_word(uint64_t hash, uint64_t word)
 	return (hash ^ word) * FNV_PRIME;
 }
 
-static bool in_pairs(const struct record *r)
-{
-	return r->kind == CALL_SEND || r->kind == CALL_RECV;
-}
-
 static uint64_t hash_call(uint64_t hash, const struct record *r, int32_t peer)
 {
 	hash = hash_word(hash, r->kind | (uint64_t)r->dtype << 16 | (uint64_t)(uint8_t)r->op << 24);
@@ -31,12 +26,12 @@ static uint64_t hash_call(uint64_t hash, const struct record *r, int32_t peer)
 
 uint64_t record_hash(uint64_t hash, const struct record *r)
 {
-	return in_pairs(r) ? hash_word(hash, CALL_SEND) : hash_call(hash, r, r->peer);
+	return call_is_pair(r->kind) ? hash_word(hash, CALL_SEND) : hash_call(hash, r, r->peer);
 }
 
 uint64_t record_hash_strict(uint64_t hash, const struct record *r)
 {
-	return hash_call(hash, r, in_pairs(r) ? -1 : r->peer);
+	return hash_call(hash, r, call_is_pair(r->kind) ? -1 : r->peer);
 }
 
 bool record_device_done(const struct record_memory *memory, uint64_t ticket)
@@ -210,7 +205,7 @@ static void count_call(struct record_memory *memory, const struct record *r, uin
 	uint64_t calls, hash;
 
 	atomic_store_explicit(&comm->seq, r->seq, memory_order_release);
-	if (in_pairs(r) || r->comm >= RECORD_COMMS) {
+	if (call_is_pair(r->kind) || r->comm >= RECORD_COMMS) {
 		atomic_store_explicit(pairs, *pairs + 1, memory_order_release);
 		return;
 	}

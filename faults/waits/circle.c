@@ -17,7 +17,7 @@ struct search {
 
 static bool is_pair(const struct wait_call *c)
 {
-	return c->call->kind == CALL_SEND || c->call->kind == CALL_RECV;
+	return call_is_pair(c->call->kind);
 }
 
 /* Returns true if what is on the way from `begin` on is a circle of the kind that is looked for. */

@@ -3,11 +3,6 @@
 
 #include "base/call_value.h"
 
-static bool is_pair(const struct record *r, uint32_t comm)
-{
-	return r->comm == comm && (r->kind == CALL_SEND || r->kind == CALL_RECV);
-}
-
 /* By kind, partner, time. */
 static int compare_calls(const void *a, const void *b)
 {
@@ -35,7 +30,8 @@ void flows_init(struct flows *f, const struct evidence *e, uint32_t comm)
 	for (int i = 0; i < e->nranks; i++) {
 		f->first[i] = n;
 		for (size_t k = 0; k < e->ranks[i].ncalls; k++)
-			if (is_pair(&e->ranks[i].calls[k], comm))
+			if (e->ranks[i].calls[k].comm == comm &&
+			    call_is_pair(e->ranks[i].calls[k].kind))
 				f->calls[n++] = &e->ranks[i].calls[k];
 		qsort(f->calls + f->first[i], n - f->first[i], sizeof(*f->calls), compare_calls);
 	}

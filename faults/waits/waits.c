@@ -8,11 +8,6 @@
 #define RANKS_MAX   4096 /* of a larger run nothing is known */
 #define PENDING_MAX 1024 /* nor of a rank with more calls that have not completed */
 
-static bool is_pair(const struct record *r)
-{
-	return r->kind == CALL_SEND || r->kind == CALL_RECV;
-}
-
 bool waits_over(const struct evidence *e, const struct record *call)
 {
 	return backend_lacks(e->backend, BACKEND_ASYNC) && (call->flags & RECORD_ALONE) &&
@@ -33,9 +28,9 @@ static bool is_pending(const struct evidence *e, const struct evidence_rank *r, 
 		return call == newest;
 	if (waits_over(e, call))
 		return false;
-	while (newest > call && is_pair(newest))
+	while (newest > call && call_is_pair(newest->kind))
 		newest--;
-	return is_pair(newest);
+	return call_is_pair(newest->kind);
 }
 
 /* How many of the rank's calls are pending; -1: calls are no longer known that would have to be. */
@@ -56,7 +51,7 @@ static long count_pending(const struct evidence *e, const struct evidence_rank *
 			return -1;
 		cut[call->comm] |= !last[call->comm] && call->seq > 1;
 		last[call->comm] = call->seq;
-		if (cut[call->comm] && is_pair(call))
+		if (cut[call->comm] && call_is_pair(call->kind))
 			return -1;
 		n += is_pending(e, r, i);
 	}
@@ -90,14 +85,14 @@ static void add_calls(struct waits *w, int rank)
 		if (!record_set_has(&seen, call->comm))
 			comm->made = comm->started = call->seq - 1;
 		record_set_add(&seen, call->comm);
-		comm->made += !is_pair(call);
-		comm->started += !is_pair(call) && !pending;
+		comm->made += !call_is_pair(call->kind);
+		comm->started += !call_is_pair(call->kind) && !pending;
 		if (!pending)
 			continue;
 		*added = (struct wait_call){
 			.call = call, .team = comm->team, .rank = rank, .nth = comm->made
 		};
-		if (is_pair(call)) {
+		if (call_is_pair(call->kind)) {
 			added->nth = count_like(r, call);
 			added->partner = team_rank(comm->team, call->peer);
 		}
@@ -140,7 +135,7 @@ static bool has_come(const struct waits *w, const struct wait_call *in, int rank
 	if (!is_known(w, rank))
 		return true;
 	comm = &w->ranks[rank].comms[in->call->comm];
-	if (!is_pair(in->call)) /* of whom nobody says that it is a member, calls do */
+	if (!call_is_pair(in->call->kind)) /* of whom nobody says that it is a member, calls do */
 		return comm->team != in->team || comm->started >= in->nth ||
 		       (comm->made == 0 && !in->team->ranks && in->team->comm > 0);
 	return rank != in->partner ||
@@ -150,7 +145,7 @@ static bool has_come(const struct waits *w, const struct wait_call *in, int rank
 /* Returns true if nothing is left to wait for. */
 static bool is_met(const struct waits *w, struct wait_call *in)
 {
-	if (is_pair(in->call))
+	if (call_is_pair(in->call->kind))
 		return has_come(w, in, in->partner) && !in->unequal;
 	while (in->seen < in->team->nranks && has_come(w, in, team_rank(in->team, in->seen)))
 		in->seen++;
@@ -160,7 +155,7 @@ static bool is_met(const struct waits *w, struct wait_call *in)
 /* Returns true if it starts beside the sends and receives before it, as far as is known. */
 static bool starts_beside(const struct record *call)
 {
-	return is_pair(call) && !(call->flags & RECORD_ALONE);
+	return call_is_pair(call->kind) && !(call->flags & RECORD_ALONE);
 }
 
 /* Starts what nothing on its stream stands before. Returns whether there was any. */
@@ -180,7 +175,7 @@ static bool start_calls(struct waiter *waiter)
 		    (*stream == FREE || (*stream == PAIRS && starts_beside(c->call)))) {
 			c->state = WAIT_STARTED;
 			any = true;
-			if (!is_pair(c->call))
+			if (!call_is_pair(c->call->kind))
 				waiter->comms[c->call->comm].started = c->nth;
 		}
 		*stream = starts_beside(c->call) && *stream != TAKEN ? PAIRS : TAKEN;
@@ -262,7 +257,7 @@ void waits_init(struct waits *w, const struct evidence *evidence, const struct t
 			add_calls(w, i);
 	for (int i = 0; i < evidence->nranks; i++)
 		for (size_t k = 0; k < w->ranks[i].n; k++)
-			if (is_pair(w->ranks[i].calls[k].call) &&
+			if (call_is_pair(w->ranks[i].calls[k].call->kind) &&
 			    is_known(w, w->ranks[i].calls[k].partner))
 				find_match(w, &w->ranks[i].calls[k]);
 	run(w);
@@ -306,7 +301,7 @@ const struct record *waits_collective(const struct waits *w, int rank, uint32_t 
 	uint64_t back = w->ranks[rank].comms[comm].made;
 
 	for (size_t i = r->ncalls; i-- > 0 && back >= nth;)
-		if (r->calls[i].comm == comm && !is_pair(&r->calls[i]) && back-- == nth)
+		if (r->calls[i].comm == comm && !call_is_pair(r->calls[i].kind) && back-- == nth)
 			return &r->calls[i];
 	return NULL;
 }
@@ -314,7 +309,8 @@ const struct record *waits_collective(const struct waits *w, int rank, uint32_t 
 /* What `in` waits for of `rank` is queued there: its call, NULL: it was not made. */
 static const struct record *owed(const struct waits *w, const struct wait_call *in, int rank)
 {
-	return is_pair(in->call) ? in->theirs : waits_collective(w, rank, in->call->comm, in->nth);
+	return call_is_pair(in->call->kind) ? in->theirs
+					    : waits_collective(w, rank, in->call->comm, in->nth);
 }
 
 bool waits_behind(const struct waits *w, const struct wait_call *in, const struct wait_call *other)

@@ -3,12 +3,6 @@
 
 #include "inject/fault.h"
 
-/* A send or a receive. */
-static inline bool change_is_pair(enum call_kind kind)
-{
-	return kind == CALL_SEND || kind == CALL_RECV;
-}
-
 /* `count` elements as the keys factor= and by= say, at least 1 and at most twice as many, for which the
  * schedule's pools have room; without keys half of them. */
 size_t change_count(const struct fault_spec *spec, size_t count);

@@ -3,7 +3,7 @@
 
 static bool behind(const struct call *held, const struct call *next)
 {
-	return next->comm == held->comm && change_is_pair(next->kind) && next->kind != held->kind &&
+	return next->comm == held->comm && call_is_pair(next->kind) && next->kind != held->kind &&
 	       next->peer == held->peer;
 }
 

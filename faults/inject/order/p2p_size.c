@@ -3,7 +3,7 @@
 
 static bool applies(const struct planned_call *planned)
 {
-	return change_is_pair(planned->call.kind) && planned->call.count > 1;
+	return call_is_pair(planned->call.kind) && planned->call.count > 1;
 }
 
 /* Measured: 2 ranks over P2P and SHM, 4 over sockets and MPI, 1 MiB, NCCL 2.28.9, H200. */

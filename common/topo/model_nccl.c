@@ -97,8 +97,8 @@ static double largest(const double *speeds, double limit)
  * half of the best. */
 static void search_channels(const struct model *model, struct model_search *search)
 {
-	int nics = model->nnodes > 1 ? (int)fmax(1, round(model->net_raw / model->sys->nic[0].gbs))
-				     : 0;
+	const struct topo_nic *first = model->sys->nic;
+	double nic = fmin(first->gbs, first->pcie_gbs); /* NCCL takes the slower of the way */
 	double link = model->ppn > 1 ? model->link_nccl : 1e9, best = 0;
 	int lost = model->nnodes > 1 && model->sys->layout.failed_nic > 0;
 	int most = model->hop == MODEL_HOP_NVLINK || model->ppn == 1 ? 32 : 1;
@@ -107,7 +107,7 @@ static void search_channels(const struct model *model, struct model_search *sear
 		int n = (int)fmin(most, floor(link / *s + 1e-9));
 
 		if (model->nnodes > 1)
-			n = (int)fmin(n, (nics - lost) * floor(model->sys->nic[0].gbs / *s + 1e-9));
+			n = (int)fmin(n, (model->nics - lost) * floor(nic / *s + 1e-9));
 		if (n * *s > best) {
 			best = n * *s;
 			search->channels = n;

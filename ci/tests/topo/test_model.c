@@ -221,26 +221,28 @@ static void test_nics(void)
 }
 
 /* Ways through host memory on 2 DGX H100, broadcast: PCIe's 63 GB/s * .88 / 2 of each of 8 NICs; the
- * link between sockets, 22 GB/s of Sapphire Rapids; without P2P half of that. */
+ * link between sockets, 22 GB/s of Sapphire Rapids; without P2P half of that. NICs of 800 Gb/s get
+ * what PCIe 5 has. */
 static void test_detours(void)
 {
 	static const struct {
-		struct topo_layout layout;
+		const char *spec;
+		struct topo_change change;
 		double gbs;
 		const char *limit;
 	} rows[] = {
-		{ { .no_gdr = true }, 221.76, "NICs of a node" },
-		{ { .far_nic = true }, 22, "NICs of a node" },
-		{ { .no_p2p = true }, 11, "PCIe through host memory" },
+		{ "dgx-h100", { .layout.no_gdr = true }, 221.76, "NICs of a node" },
+		{ "dgx-h100", { .layout.far_nic = true }, 22, "NICs of a node" },
+		{ "dgx-h100", { .layout.no_p2p = true }, 11, "PCIe through host memory" },
+		{ "dgx-b200", { .nic_gbps = 400 }, 392.149, "NICs of a node" },
+		{ "dgx-b200", { .nic_gbps = 800 }, 443.52, "NICs of a node" },
 	};
 	struct error err = { .outcome = OUTCOME_OK };
 	struct prediction p;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct topo_change change = { .layout = rows[i].layout };
-
-		machine("dgx-h100", 0, 2, true);
-		CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
+		machine(rows[i].spec, 0, 2, true);
+		CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &rows[i].change, &err), 0);
 		CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, true, &err), 0);
 		UNIT_ALL(point(MODEL_BROADCAST, 1 << 30, MODEL_RING, MODEL_SIMPLE, &p) == 0,
 			 fabs(p.alg_gbs - rows[i].gbs) <= .001, !strcmp(p.limit, rows[i].limit));

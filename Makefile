@@ -229,15 +229,17 @@ $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl
 
 DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/base/c.h -fPIC -pthread
-$(DOUBLE)/libcuda.so.1 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject: ci/tests/preload/double/double.h
+$(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject: ci/tests/preload/double/double.h
 $(DOUBLE)/libcuda.so.1: ci/tests/preload/double/cuda.c $(FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(DOUBLE_CC) -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+$(DOUBLE)/libcudart.so.13: ci/tests/preload/double/cudart.c $(DOUBLE)/libcuda.so.1
+	$(Q)$(DOUBLE_CC) -shared -Wl,-soname,libcudart.so.13 -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libcuda.so.1
 $(DOUBLE)/libnccl.so.2: ci/tests/preload/double/nccl.c $(DOUBLE)/libcuda.so.1
 	$(Q)$(DOUBLE_CC) -shared -Wl,-soname,libnccl.so.2 -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libcuda.so.1
-$(DOUBLE)/subject: ci/tests/preload/double/subject.c $(DOUBLE)/libnccl.so.2
+$(DOUBLE)/subject: ci/tests/preload/double/subject.c $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13
 	$(say) LINK $@
-	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcuda.so.1
+	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libcuda.so.1
 
 # The rooms in their order, for ci/check_layers.
 rooms:
@@ -357,4 +359,4 @@ $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(LIB)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(patsubst %,$(BUILD)/obj/%/*.d,bench entry $(LIB_DIRS) ci/tests/* ci/fuzz ci/versus))
+-include $(wildcard $(PRELOAD_OBJ:.o=.d) $(patsubst %,$(BUILD)/obj/%/*.d,bench entry $(LIB_DIRS) ci/tests/* ci/fuzz ci/versus))

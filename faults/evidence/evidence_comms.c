@@ -1,23 +1,16 @@
 /* evidence_comms.c: communicators that each rank numbered by itself get the run's numbers. */
 #include "evidence/evidence.h"
 
-/* A rank's number for a communicator. */
+/* A rank's number for a communicator, and the run's. */
 struct claim {
 	uint64_t id;
 	int nranks, rank;
-	uint32_t own;
-};
-
-/* A communicator: claims with one id. */
-struct comm_claims {
-	const struct claim *first;
-	size_t n;
-	uint32_t number;
+	uint32_t own, number;
 };
 
 #define NO_NUMBER RECORD_COMMS
 
-static int compare_claims(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 
@@ -26,15 +19,19 @@ static int compare_claims(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* In the order in which their lowest ranks made them. */
-static int compare_comms(const void *a, const void *b)
+static int compare_ranks(const void *a, const void *b)
 {
-	const struct claim *x = ((const struct comm_claims *)a)->first,
-			   *y = ((const struct comm_claims *)b)->first;
+	return ((const struct claim *)a)->rank - ((const struct claim *)b)->rank;
+}
+
+/* Communicators, by their first claims: in the order in which their lowest ranks made them. */
+static int compare_births(const void *a, const void *b)
+{
+	const struct claim *x = *(struct claim *const *)a, *y = *(struct claim *const *)b;
 
 	if (x->own != y->own)
 		return x->own < y->own ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
+	return x->rank - y->rank;
 }
 
 static size_t collect(const struct evidence *e, struct claim *claims)
@@ -48,53 +45,46 @@ static size_t collect(const struct evidence *e, struct claim *claims)
 			if (init->state == RECORD_COMM_NONE)
 				continue;
 			if (claims)
-				claims[n] = (struct claim){ init->id, init->nranks, i, c };
+				claims[n] =
+					(struct claim){ init->id, init->nranks, i, c, NO_NUMBER };
 			n++;
 		}
 	return n;
 }
 
-static size_t group(const struct claim *claims, size_t n, struct comm_claims *comms)
+/* The lowest from `number` on that none of the communicator's members has. */
+static uint32_t free_number(const struct record_set *taken, const struct claim *first,
+			    const struct claim *end, uint32_t number)
 {
-	size_t found = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (i > 0 && claims[i].id == claims[i - 1].id)
-			comms[found - 1].n++;
-		else
-			comms[found++] = (struct comm_claims){ &claims[i], 1, NO_NUMBER };
-	return found;
+	for (const struct claim *c = first; number < RECORD_COMMS && c < end && c->id == first->id;
+	     c++)
+		if (record_set_has(&taken[c->rank], number))
+			return free_number(taken, first, end, number + 1);
+	return number;
 }
 
-static bool is_taken(const struct record_set *taken, const struct comm_claims *comm,
-		     uint32_t number)
-{
-	for (size_t i = 0; i < comm->n; i++)
-		if (record_set_has(&taken[comm->first[i].rank], number))
-			return true;
-	return false;
-}
-
-/* Number 0 is for the first of all ranks, and for no other. Returns how many got none. */
-static size_t give_numbers(struct comm_claims *comms, size_t n, int nranks,
+/* Number 0 is for the first of all ranks, and for no other. Returns how many communicators got none. */
+static size_t give_numbers(struct claim *claims, size_t n, struct claim **comms, int nranks,
 			   struct record_set *taken)
 {
+	size_t ncomms = 0, without = 0;
 	bool whole = false;
-	size_t without = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t number = 1;
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || claims[i].id != claims[i - 1].id)
+			comms[ncomms++] = &claims[i];
+	qsort(comms, ncomms, sizeof(struct claim *), compare_births);
+	for (size_t i = 0; i < ncomms; i++) {
+		bool first = !whole && comms[i]->nranks == nranks;
+		uint32_t number = first ? 0 : free_number(taken, comms[i], claims + n, 1);
 
-		if (!whole && comms[i].first->nranks == nranks) {
-			whole = true;
-			number = 0;
-		}
-		while (number < RECORD_COMMS && is_taken(taken, &comms[i], number))
-			number++;
-		comms[i].number = number;
+		whole |= first;
 		without += number == NO_NUMBER;
-		for (size_t k = 0; number != NO_NUMBER && k < comms[i].n; k++)
-			record_set_add(&taken[comms[i].first[k].rank], number);
+		for (struct claim *c = comms[i]; c < claims + n && c->id == comms[i]->id; c++) {
+			c->number = number;
+			if (number != NO_NUMBER)
+				record_set_add(&taken[c->rank], number);
+		}
 	}
 	return without;
 }
@@ -142,29 +132,28 @@ static int renumber(struct evidence_rank *r, const uint32_t *to)
 
 int evidence_number_comms(struct evidence *e)
 {
-	size_t n = collect(e, NULL), ncomms, without;
-	struct claim *claims = malloc((n + 1) * sizeof(*claims));
-	struct comm_claims *comms = malloc((n + 1) * sizeof(*comms));
+	size_t n = collect(e, NULL), without;
+	struct claim *claims = malloc((n + 1) * sizeof(*claims)), *of = claims;
+	struct claim **comms = malloc((n + 1) * sizeof(struct claim *));
 	struct record_set *taken = calloc((size_t)e->nranks + 1, sizeof(*taken));
-	uint32_t(*to)[RECORD_COMMS] = malloc(((size_t)e->nranks + 1) * sizeof(*to));
-	int rc = claims && comms && taken && to ? 0 : -ENOMEM;
+	int rc = claims && comms && taken ? 0 : -ENOMEM;
 
 	if (rc < 0)
 		goto out;
 	collect(e, claims);
-	qsort(claims, n, sizeof(*claims), compare_claims);
-	ncomms = group(claims, n, comms);
-	qsort(comms, ncomms, sizeof(*comms), compare_comms);
-	without = give_numbers(comms, ncomms, e->nranks, taken);
-	for (int i = 0; i < e->nranks; i++)
+	qsort(claims, n, sizeof(*claims), compare_ids);
+	without = give_numbers(claims, n, comms, e->nranks, taken);
+	qsort(claims, n, sizeof(*claims), compare_ranks);
+	for (int i = 0; rc == 0 && i < e->nranks; i++) {
+		uint32_t to[RECORD_COMMS];
+
 		for (uint32_t c = 0; c < RECORD_COMMS; c++)
-			to[i][c] = NO_NUMBER;
-	for (size_t i = 0; i < ncomms; i++)
-		for (size_t k = 0; k < comms[i].n; k++)
-			to[comms[i].first[k].rank][comms[i].first[k].own] = comms[i].number;
-	for (int i = 0; rc == 0 && i < e->nranks; i++)
+			to[c] = NO_NUMBER;
+		for (; of < claims + n && of->rank == i; of++)
+			to[of->own] = of->number;
 		if (e->ranks[i].recorder)
-			rc = renumber(&e->ranks[i], to[i]);
+			rc = renumber(&e->ranks[i], to);
+	}
 	if (without > 0)
 		evidence_remark(
 			e,
@@ -174,6 +163,5 @@ out:
 	free(claims);
 	free(comms);
 	free(taken);
-	free(to);
 	return rc;
 }

@@ -15,6 +15,8 @@
 #define RECORD_WRONGS	8
 #define RECORD_STRIDE	256 /* collectives from one mark to the next */
 #define RECORD_MARKS	64
+#define RECORD_HELD                                                                                \
+	UINT64_MAX /* the device was not asked: it is, before anybody waits for the call */
 
 enum record_state {
 	RECORD_EMPTY,
@@ -51,13 +53,12 @@ struct record {
 };
 
 /* What the device made of the call of the same slot. The times are sampled with --record=full; 0: not
- * sampled, or not yet. The tickets are written by the device itself, in stream order (faults/preload):
- * a slot's own, so that no stream writes what another one does. */
+ * sampled, or not yet. `done` is written by the device itself, in stream order (faults/preload): a word for
+ * each slot, since streams write in any order. */
 struct record_times {
 	_Atomic uint64_t start_ns, end_ns;
-	_Atomic uint64_t begun, done; /* ticket: the stream has come to the call, is past it */
-	_Atomic uint64_t
-		until; /* the call is done when this later one of its group is; 0: itself */
+	_Atomic uint64_t done;	/* ticket: the stream is past the call */
+	_Atomic uint64_t until; /* done when this later call is; 0: by itself; or RECORD_HELD */
 };
 
 struct record_comm {
@@ -180,10 +181,7 @@ struct record_header {
 	/* since version 4 */
 	_Atomic uint32_t
 		preloaded; /* 1: a program of somebody else's: what it waits for is read off its calls */
-	_Atomic uint32_t
-		suspected; /* the observer's: have the device say when it comes to a call */
 	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
-	_Atomic uint32_t unrecorded; /* communicators for which there was no room */
 };
 
 /* A set of communicators. */
@@ -223,6 +221,8 @@ static inline bool record_done(const struct record *record, uint64_t completed)
 
 /* Returns true if the device said of the call of this ticket, not yet overwritten, that it is past it. */
 bool record_device_done(const struct record_memory *memory, uint64_t ticket);
+/* Returns true if the device was not asked. */
+bool record_device_held(const struct record_memory *memory, uint64_t ticket);
 /* The newest call up to which the device is past all, given that it is past `completed`. */
 uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed);
 

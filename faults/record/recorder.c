@@ -34,15 +34,32 @@ uint64_t record_hash_strict(uint64_t hash, const struct record *r)
 	return hash_call(hash, r, call_is_pair(r->kind) ? -1 : r->peer);
 }
 
+/* The call that stands for this one: of a group the last, of those that are held the next that is not. */
+static const struct record_times *stand_in(const struct record_memory *memory, uint64_t *ticket)
+{
+	const struct record_times *times = &memory->times[*ticket & (RECORD_RING - 1)];
+	uint64_t until;
+
+	for (int steps = 0; steps < 4; steps++) {
+		until = atomic_load_explicit(&times->until, memory_order_acquire);
+		if (until <= *ticket || until == RECORD_HELD)
+			break;
+		*ticket = until;
+		times = &memory->times[until & (RECORD_RING - 1)];
+	}
+	return times;
+}
+
 bool record_device_done(const struct record_memory *memory, uint64_t ticket)
 {
-	const struct record_times *own = &memory->times[ticket & (RECORD_RING - 1)];
-	uint64_t until = atomic_load_explicit(&own->until, memory_order_acquire);
+	const struct record_times *times = stand_in(memory, &ticket);
 
-	if (until > ticket)
-		own = &memory->times[until & (RECORD_RING - 1)];
-	return atomic_load_explicit(&own->done, memory_order_acquire) >=
-	       (until > ticket ? until : ticket);
+	return atomic_load_explicit(&times->done, memory_order_acquire) >= ticket;
+}
+
+bool record_device_held(const struct record_memory *memory, uint64_t ticket)
+{
+	return stand_in(memory, &ticket)->until == RECORD_HELD;
 }
 
 uint64_t record_device_completed(const struct record_memory *memory, uint64_t completed)

@@ -29,13 +29,17 @@ static void read_wait(struct rank_view *view, const struct record_wait *wait, ui
 static void read_calls(struct rank_view *view, const struct record_memory *memory, uint64_t now)
 {
 	uint64_t completed = record_device_completed(memory, view->completed), before = view->open;
-	const struct record *oldest = &memory->ring[(completed + 1) & (RECORD_RING - 1)];
+	const struct record *oldest;
 
 	view->completed = completed;
-	for (uint64_t t = completed + 2; t <= view->issued; t++)
-		completed += record_device_done(memory, t);
+	view->open = 0;
+	for (uint64_t t = view->completed + 1; t <= view->issued; t++)
+		if (record_device_done(memory, t))
+			completed++;
+		else if (!view->open && !record_device_held(memory, t))
+			view->open = t;
 	view->heartbeat += completed;
-	view->open = view->completed < view->issued ? view->completed + 1 : 0;
+	oldest = &memory->ring[view->open & (RECORD_RING - 1)];
 	view->device_wait = view->open ? RECORD_DEVICE_AWAITED : RECORD_DEVICE_LEFT;
 	if (view->waiting || !view->open) /* at communicator init, or not at all */
 		return;

@@ -222,7 +222,8 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 
 	if (view->process >= PROCESS_EXITED)
 		return;
-	if (exit_seen(view->pid, &peer->exit_again, &status)) {
+	if (exit_seen(view->pid, &peer->exit_again, &status) ||
+	    (gone && exit_seen(view->pid, &peer->exit_again, &status))) {
 		view->process = WIFEXITED(status) ? PROCESS_EXITED : PROCESS_KILLED;
 		view->status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
 	} else if (!proc_stat_read(&stat, view->pid, 0) || (gone && said >= 0)) {

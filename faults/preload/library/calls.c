@@ -80,8 +80,6 @@ void call_record(struct session *s, struct made *made)
 	made->ticket = s->watch.call(s->watch.ctx, &call);
 	catch_up(s);
 	session_unlock();
-	if (s->recorder.memory->header.suspected)
-		device_begun(s, made->ticket, made->number, made->stream);
 	t->inside++;
 }
 
@@ -194,13 +192,17 @@ static void note_group(struct session *s, enum group_event event)
 	session_unlock();
 }
 
+void group_start(void)
+{
+	preload_thread.depth++;
+}
+
 void group_ending(void)
 {
 	struct session *s = session_now();
 
 	if (s && preload_thread.depth == 1 && preload_thread.ncalls > 0)
 		note_group(s, GROUP_ENDING);
-	preload_thread.inside++;
 }
 
 int group_end(int rc, bool launched)
@@ -208,7 +210,6 @@ int group_end(int rc, bool launched)
 	struct preload_thread *t = &preload_thread;
 	struct session *s = session_now();
 
-	t->inside--;
 	t->depth -= t->depth > 0;
 	if (t->depth > 0)
 		return rc;

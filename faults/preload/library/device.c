@@ -2,6 +2,7 @@
  * no thread, no call of CUDA by whoever looks. */
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "preload/library/library.h"
 
 typedef int register_fn(void *, size_t, unsigned);
@@ -19,7 +20,7 @@ static write_fn *write_word;
 static int register_times(struct session *s, register_fn *reg, mode_fn *exchange)
 {
 	struct record_memory *memory = s->recorder.memory;
-	int mode = CU_CAPTURE_LOOSE, rc;
+	int mode = CU_CAPTURE_RELAXED, rc;
 
 	if (exchange)
 		exchange(&mode);
@@ -45,8 +46,7 @@ bool device_open(struct session *s)
 		rc = pointer(&mapped, s->recorder.memory->times, 0);
 	if (rc != 0) {
 		mapped = 0;
-		say_once(SAID_CUDA,
-			 "the device cannot write into the record (%s %d): a call counts as done "
+		say_once("the device cannot write into the record (%s %d): a call counts as done "
 			 "when it has returned",
 			 write_word ? "CUDA error" : "no cuStreamWriteValue64_v2", rc);
 	}
@@ -58,7 +58,8 @@ bool device_captures(void *stream)
 	capturing_fn *ask = REAL(OF_CUDA, "cuStreamIsCapturing", capturing_fn *);
 	int status = 0;
 
-	return ask && ask(stream, &status) == 0 && status == CU_CAPTURE_ACTIVE;
+	/* of stream 0 beside a capture it only says that it must not be touched */
+	return ask && (ask(stream, &status) != 0 || status != 0);
 }
 
 /* Streams 0 to 2 are those of the current context. */
@@ -77,25 +78,95 @@ static int write_in(const struct session *s, int comm, void *stream, uint64_t wo
 	return rc;
 }
 
-static void write_ticket(struct session *s, uint64_t ticket, int comm, void *stream, size_t field)
+static void write_ticket(struct session *s, uint64_t ticket, int comm, void *stream)
 {
 	struct record_memory *memory = s->recorder.memory;
 	struct record_times *times = &memory->times[ticket & (RECORD_RING - 1)];
-	uint64_t offset = (uint64_t)((char *)times - (char *)memory->times) + field;
+	uint64_t offset = (uint64_t)((char *)times - (char *)memory->times) +
+			  offsetof(struct record_times, done);
 
 	if (mapped && write_in(s, comm, stream, mapped + offset, ticket) == 0)
 		return;
-	if (field == offsetof(struct record_times, done))
-		atomic_store_explicit(&times->done, ticket, memory_order_release);
+	atomic_store_explicit(&times->done, ticket, memory_order_release);
+}
+
+/* ---- marks ---- */
+
+/* A write costs the stream 5 us behind a small call, and more where others move data. Whoever blocks, asks or calls
+ * next comes here first, so most calls need none of their own: only where the runtime is one that can be stood in
+ * front of. */
+
+static bool is_sparse(void)
+{
+	static void *kept;
+
+	return mapped && resolve(OF_CUDART, "cudaStreamSynchronize", &kept);
+}
+
+static void set_until(struct session *s, uint64_t ticket, uint64_t until)
+{
+	atomic_store_explicit(&s->recorder.memory->times[ticket & (RECORD_RING - 1)].until, until,
+			      memory_order_release);
+}
+
+/* The last call that is held on the stream stands for the others. Returns its ticket, 0: there is none. */
+static uint64_t take_held(struct session *s, struct preload_stream *t, uint64_t now)
+{
+	uint64_t last = t->nheld ? t->held[t->nheld - 1] : 0;
+
+	for (size_t i = 0; i < t->nheld; i++)
+		set_until(s, t->held[i], t->held[i] == last ? 0 : last);
+	__atomic_sub_fetch(&s->nheld, t->nheld, __ATOMIC_RELAXED);
+	t->nheld = 0;
+	t->marked_ns = now;
+	return last;
 }
 
 void device_done(struct session *s, uint64_t ticket, int comm, void *stream)
 {
-	write_ticket(s, ticket, comm, stream, offsetof(struct record_times, done));
+	struct preload_stream *t;
+	uint64_t now = clock_ns();
+
+	session_lock();
+	t = &s->streams[session_stream(s, stream)];
+	t->comm = comm;
+	t->held[t->nheld++] = ticket;
+	__atomic_add_fetch(&s->nheld, 1, __ATOMIC_RELAXED);
+	set_until(s, ticket, RECORD_HELD);
+	if (is_sparse() && t != &s->streams[255] && t->nheld < PRELOAD_HELD &&
+	    now - t->marked_ns < MARK_NS)
+		ticket = 0;
+	else
+		take_held(s, t, now);
+	session_unlock();
+	if (ticket)
+		write_ticket(s, ticket, comm, stream);
 }
 
-void device_begun(struct session *s, uint64_t ticket, int comm, void *stream)
+/* No capture must hear of it. */
+void device_flush(uint64_t age)
 {
-	if (mapped)
-		write_ticket(s, ticket, comm, stream, offsetof(struct record_times, begun));
+	mode_fn *exchange = REAL(OF_CUDA, "cuThreadExchangeStreamCaptureMode", mode_fn *);
+	struct session *s = session_now();
+	uint64_t now, ticket;
+	int mode = CU_CAPTURE_RELAXED;
+
+	if (!s || __atomic_load_n(&s->nheld, __ATOMIC_RELAXED) == 0)
+		return;
+	now = clock_ns();
+	if (exchange)
+		exchange(&mode);
+	for (int i = 0; i < s->nstreams; i++) {
+		struct preload_stream *t = &s->streams[i];
+
+		if (t->nheld == 0 || now - t->marked_ns < age || device_captures(t->handle))
+			continue;
+		session_lock();
+		ticket = take_held(s, t, now);
+		session_unlock();
+		if (ticket)
+			write_ticket(s, ticket, t->comm, t->handle);
+	}
+	if (exchange)
+		exchange(&mode);
 }

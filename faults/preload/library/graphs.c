@@ -61,8 +61,7 @@ void graph_captured(const struct made *made)
 	session_unlock();
 }
 
-/* The graph may be launched as often as the program likes, and instantiated again. */
-static int instantiated(int rc, void **exec, void *graph)
+int graph_made(int rc, void **exec, void *graph)
 {
 	struct graph *of;
 
@@ -74,52 +73,18 @@ static int instantiated(int rc, void **exec, void *graph)
 	return rc;
 }
 
-static void launching(const void *exec, void *stream)
+void graph_launching(const void *exec, void *stream)
 {
+	struct session *s = session_now();
 	struct graph *g;
 
 	session_lock();
-	g = session_now() ? find(NULL, exec) : NULL;
+	g = s ? find(NULL, exec) : NULL;
 	session_unlock();
-	preload_thread.depth += g != NULL;
+	preload_thread.depth++; /* until group_end() */
 	for (size_t i = 0; g && i < g->n; i++) {
 		g->calls[i].stream = stream;
-		call_record(session_now(), &g->calls[i]);
+		call_record(s, &g->calls[i]);
 		call_end(&g->calls[i], 0);
 	}
-	preload_thread.depth -= g != NULL;
 }
-
-static int launched(int rc)
-{
-	preload_thread.inside++;
-	return group_end(rc, true);
-}
-
-/* What CUDA's driver and its runtime call differently. An instantiation has up to five arguments, by version. */
-#define LAUNCHES(library, launch)                                                                  \
-	EXPORT int launch(void *exec, void *stream);                                               \
-	int launch(void *exec, void *stream)                                                       \
-	{                                                                                          \
-		int (*real)(void *, void *) = REAL(library, #launch, int (*)(void *, void *));     \
-                                                                                                   \
-		if (!real)                                                                         \
-			return 1;                                                                  \
-		launching(exec, stream);                                                           \
-		return launched(real(exec, stream));                                               \
-	}
-#define INSTANTIATES(library, name)                                                                \
-	EXPORT int name(void **exec, void *graph, void *a, void *b, size_t c);                     \
-	int name(void **exec, void *graph, void *a, void *b, size_t c)                             \
-	{                                                                                          \
-		int (*real)(void **, void *, void *, void *, size_t) =                             \
-			REAL(library, #name, int (*)(void **, void *, void *, void *, size_t));    \
-                                                                                                   \
-		return real ? instantiated(real(exec, graph, a, b, c), exec, graph) : 1;           \
-	}
-
-LAUNCHES(OF_CUDA, cuGraphLaunch)
-LAUNCHES(OF_CUDART, cudaGraphLaunch)
-INSTANTIATES(OF_CUDA, cuGraphInstantiateWithFlags)
-INSTANTIATES(OF_CUDART, cudaGraphInstantiate)
-INSTANTIATES(OF_CUDART, cudaGraphInstantiateWithFlags)

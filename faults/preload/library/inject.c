@@ -71,8 +71,7 @@ bool inject(struct session *s, struct made *made, int *rc)
 
 	if (!hit)
 		return true;
-	say_once(SAID_FAULT,
-		 "rank %d: the fault that was asked for strikes call %" PRIu64
+	say_once("rank %d: the fault that was asked for strikes call %" PRIu64
 		 " (%s) of communicator %d",
 		 h->rank, nth, call_kind_name(made->kind), made->number);
 	return strike(s, made, rc);

@@ -8,10 +8,17 @@
 
 #include "base/call_value.h"
 #include "preload/fault_spec.h"
-#include "preload/library/abi.h"
 #include "record/recorder.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+/* What has to be known of NCCL's and CUDA's binary interfaces: this is built where neither is installed. */
+enum { NCCL_SUCCESS = 0, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
+enum { NCCL_OLDEST = 21800, NCCL_NEWEST = 23300 }; /* versions that were read: 2.18 to 2.32 */
+struct nccl_id {
+	char bytes[128];
+};
+enum { CU_HOST_REGISTER = 3 /* PORTABLE | DEVICEMAP */, CU_CAPTURE_RELAXED = 2 };
 
 /* ---- resolve.c: the functions behind the wrappers ---- */
 
@@ -25,17 +32,14 @@ void *resolve(enum library_of library, const char *name, void **kept);
 		(type) resolve(library, name, &kept_);                                             \
 	})
 
-/* A line on standard error, once for each of these. */
-enum said {
-	SAID_VERSION,
-	SAID_CUDA,
-	SAID_MEMORY,
-	SAID_MONITOR,
-	SAID_RANKS,
-	SAID_COMMS,
-	SAID_FAULT
-};
-void say_once(enum said which, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A line on standard error. */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+#define say_once(...)                                                                              \
+	do {                                                                                       \
+		static int said_;                                                                  \
+		if (!__atomic_exchange_n(&said_, 1, __ATOMIC_RELAXED))                             \
+			say(__VA_ARGS__);                                                          \
+	} while (0)
 
 /* ---- session.c: the record of this process, and its communicators ---- */
 
@@ -44,11 +48,20 @@ struct preload_comm {
 	void *context; /* CUcontext in which it was made */
 	uint64_t id;
 	uint32_t children; /* splits and shrinks of it so far */
-	uint64_t calls,
-		kinds[CALL_KIND_COUNT]; /* that the program made: counted while a fault is armed */
-	uint64_t
-		held; /* a call of a non-blocking communicator whose write is still to come; 0: none */
+	/* that the program made: counted while a fault is armed */
+	uint64_t calls, kinds[CALL_KIND_COUNT];
+	uint64_t held; /* non-blocking: a call that NCCL may not have launched yet; 0: none */
 	void *held_stream;
+};
+
+#define PRELOAD_HELD 256
+
+struct preload_stream {
+	void *handle;
+	uint64_t marked_ns;	     /* when it was last asked to say that it is past a call */
+	uint64_t held[PRELOAD_HELD]; /* tickets of calls behind that: it was not asked for */
+	size_t nheld;
+	int comm; /* of the newest */
 };
 
 struct session {
@@ -57,9 +70,10 @@ struct session {
 	struct preload_comm comms[RECORD_COMMS];
 	int ncomms; /* numbers that were ever given */
 	int socket; /* to the monitor: the kernel closes it, whatever ends the process */
-	void *streams[255];
+	struct preload_stream streams[256];
 	int nstreams;
-	bool armed; /* with this: */
+	size_t nheld; /* on all of them */
+	bool armed;   /* with this: */
 	struct fault_spec fault;
 };
 
@@ -99,25 +113,28 @@ uint32_t session_stream(struct session *s, const void *stream);
 
 /* ---- a communicator on its way: from the wrapper's begin to its end, which returns `rc` ---- */
 
-void make_begin(struct making *m, void **handle, const void *id, size_t bytes, int rank, int nranks,
-		const struct nccl_config *config);
+void make_begin(struct making *m, void **handle, const struct nccl_id *id, int rank, int nranks);
 /* Of a parent, as its next child; `apart` is the same for those that come into one. */
-void make_child(struct making *m, void **handle, void *parent, int apart,
-		const struct nccl_config *config);
+void make_child(struct making *m, void **handle, void *parent, int apart);
 int make_end(struct making *m, int rc);
 /* In a group it is there when that has ended. */
 void make_settle(struct session *s, const struct making *m, int rc);
-/* The program gives the communicator up. */
+/* The program gives the communicator up; has asked whether it has failed; makes those of n ranks at once. */
 void comm_ends(void *handle, enum comm_event event);
+int comm_asked(void *handle, int state, int rc);
+void comms_of_many(int n);
 
 /* ---- device.c: what the device writes ---- */
 
 /* Has the device able to write into the session's slots. false: it is not, and calls count as done when they
  * have returned. */
 bool device_open(struct session *s);
-/* The stream is past the call with this ticket once it comes here. */
+/* Nothing more is enqueued of this call: the stream is to say that it is past it, at once or with others. */
 void device_done(struct session *s, uint64_t ticket, int comm, void *stream);
-void device_begun(struct session *s, uint64_t ticket, int comm, void *stream);
+/* Whoever waits for a stream, or asks for it (as PyTorch's watchdog does, several times a second), first has what is
+ * held for so long said. */
+#define MARK_NS 20000000ull
+void device_flush(uint64_t age);
 /* Returns true if what is enqueued on the stream is captured, and not executed. */
 bool device_captures(void *stream);
 
@@ -144,8 +161,11 @@ bool inject(struct session *s, struct made *made, int *rc);
 
 /* Notes the call on its communicator `number`, before NCCL has it. */
 void call_record(struct session *s, struct made *made);
-/* graphs.c: the call is on a stream that is captured. */
+/* graphs.c: the call is on a stream that is captured; the graph was instantiated; is launched, which group_end()
+ * ends. */
 void graph_captured(const struct made *made);
+int graph_made(int rc, void **exec, void *graph);
+void graph_launching(const void *exec, void *stream);
 /* Returns true if NCCL is to make the call, as it stands then; else its result is *rc. */
 bool call_begin(struct made *made, int *rc);
 /* Returns `rc`, NCCL's result. */
@@ -155,5 +175,6 @@ void calls_mark(struct session *s, const struct preload_call *calls, size_t n, i
 /* NCCL says of this communicator that nothing is in progress any more. */
 void calls_release_held(struct session *s, int comm);
 /* The program ends a group, and has: `rc` as NCCL returned, and as is returned. */
+void group_start(void);
 void group_ending(void);
 int group_end(int rc, bool launched);

@@ -33,21 +33,16 @@ void *resolve(enum library_of library, const char *name, void **kept)
 	return *kept;
 }
 
-void say_once(enum said which, const char *fmt, ...)
+void say(const char *fmt, ...)
 {
-	static unsigned said;
 	char line[300];
 	va_list args;
-	int n;
+	int n = snprintf(line, sizeof(line), "hangar: pid %d: ", (int)getpid());
 
-	if (__atomic_fetch_or(&said, 1u << which, __ATOMIC_RELAXED) & 1u << which)
-		return;
-	n = snprintf(line, sizeof(line), "hangar: pid %d: ", (int)getpid());
 	va_start(args, fmt);
-	n += vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, args);
+	vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, args);
 	va_end(args);
-	n = n < (int)sizeof(line) - 1 ? n : (int)sizeof(line) - 2;
-	line[n++] = '\n';
-	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+	strcat(line, "\n");
+	if (write(STDERR_FILENO, line, strlen(line)) < 0)
 		return; /* nobody listens */
 }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "preload/library/library.h"
 #include "watch/link.h"
@@ -33,10 +34,12 @@ struct session *session_now(void)
 /* ---- who this is ---- */
 
 /* The number that a launcher gave under one of these names, -1: none did. */
-static int from_environment(const char *const *names)
+static int told(const char *a, const char *b, const char *c, const char *d)
 {
-	for (; *names; names++) {
-		const char *text = getenv(*names);
+	const char *const names[] = { a, b, c, d };
+
+	for (int i = 0; i < 4; i++) {
+		const char *text = getenv(names[i]);
 
 		if (text && *text >= '0' && *text <= '9')
 			return atoi(text);
@@ -44,32 +47,15 @@ static int from_environment(const char *const *names)
 	return -1;
 }
 
-static int environment_rank(void)
-{
-	static const char *const names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID",
-					     "PMI_RANK", NULL };
-	return from_environment(names);
-}
-
-static int environment_size(void)
-{
-	static const char *const names[] = { "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS",
-					     "PMI_SIZE", NULL };
-	return from_environment(names);
-}
-
-static int environment_local(void)
-{
-	static const char *const names[] = { "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
-					     "SLURM_LOCALID", "MPI_LOCALRANKID", NULL };
-	return from_environment(names);
-}
-
 /* A launcher says who it is; without one the first communicator does. */
 static void identify(struct session *s, int rank, int nranks)
 {
 	int (*version_of)(int *) = REAL(OF_NCCL, "ncclGetVersion", int (*)(int *));
-	bool told = environment_rank() >= 0 && environment_size() > 0;
+	int own = told("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"),
+	    size = told("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "PMI_SIZE"),
+	    local = told("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
+			 "MPI_LOCALRANKID");
+	bool known = own >= 0 && size > 0;
 	char library[64];
 	int version = 0;
 
@@ -79,8 +65,7 @@ static void identify(struct session *s, int rank, int nranks)
 	preload_thread.inside--;
 	snprintf(library, sizeof(library), "NCCL %d.%d.%d", version / 10000, version / 100 % 100,
 		 version % 100);
-	recorder_identify(&s->recorder, told ? environment_rank() : rank,
-			  told ? environment_size() : nranks, 0, 1, environment_local(), "",
+	recorder_identify(&s->recorder, known ? own : rank, known ? size : nranks, 0, 1, local, "",
 			  library);
 }
 
@@ -117,6 +102,16 @@ static void note_exit(int status, void *unused)
 		atomic_store(&s->recorder.memory->header.exit_status, status & 0xff);
 }
 
+/* As os._exit of Python's, which runs no handler. */
+EXPORT _Noreturn void _exit(int status);
+
+void _exit(int status)
+{
+	note_exit(status, NULL);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
 /* A child has the parent's memory mapped: what it does is not the rank's doing. */
 static void forget(void)
 {
@@ -133,7 +128,7 @@ static struct session *make_session(const char *key)
 	int fd;
 
 	if (!s || recorder_create(program_invocation_short_name, &memory, &fd, &err) < 0) {
-		say_once(SAID_MEMORY, "no memory for the record: nothing is recorded");
+		say_once("no memory for the record: nothing is recorded");
 		free(s);
 		return NULL;
 	}
@@ -144,8 +139,8 @@ static struct session *make_session(const char *key)
 	s->socket = join_monitor(key, fd);
 	close(fd);
 	if (s->socket < 0) {
-		say_once(SAID_MONITOR, "no monitor %.40s on this host (%s): nothing is recorded",
-			 key, strerror(-s->socket));
+		say_once("no monitor %.40s on this host (%s): nothing is recorded", key,
+			 strerror(-s->socket));
 		munmap(memory, sizeof(*memory));
 		free(s);
 		return NULL;
@@ -165,8 +160,7 @@ static bool is_known_version(void)
 	if (version_of && version_of(&version) == 0 && version >= NCCL_OLDEST &&
 	    version < NCCL_NEWEST)
 		return true;
-	say_once(SAID_VERSION, "NCCL %d is none of the versions 2.18 to 2.32: nothing is recorded",
-		 version);
+	say_once("NCCL %d is none of the versions 2.18 to 2.32: nothing is recorded", version);
 	return false;
 }
 
@@ -202,11 +196,11 @@ int session_comm(const struct session *s, const void *handle)
 uint32_t session_stream(struct session *s, const void *stream)
 {
 	for (int i = 0; i < s->nstreams; i++)
-		if (s->streams[i] == stream)
+		if (s->streams[i].handle == stream)
 			return (uint32_t)i;
 	if (s->nstreams == 255)
 		return 255;
-	s->streams[s->nstreams] = (void *)stream;
+	s->streams[s->nstreams].handle = (void *)stream;
 	return (uint32_t)s->nstreams++;
 }
 
@@ -233,9 +227,7 @@ static int take_number(struct session *s)
 		    (oldest < 0 || h->inits[i].born < h->inits[oldest].born))
 			oldest = i;
 	if (oldest < 0) {
-		atomic_fetch_add(&h->unrecorded, 1);
-		say_once(SAID_COMMS,
-			 "more than %d communicators at once: further ones are not recorded",
+		say_once("more than %d communicators at once: further ones are not recorded",
 			 RECORD_COMMS);
 		return -1;
 	}
@@ -267,25 +259,21 @@ static int begin(struct session *s, uint64_t id, int rank, int nranks)
 	return n;
 }
 
-void make_begin(struct making *m, void **handle, const void *id, size_t bytes, int rank, int nranks,
-		const struct nccl_config *config)
+void make_begin(struct making *m, void **handle, const struct nccl_id *id, int rank, int nranks)
 {
 	struct session *s = session_open();
 
-	(void)config;
 	*m = (struct making){ .number = -1, .handle = handle };
 	if (s)
-		m->number = begin(s, hash_id(id, bytes), rank, nranks);
+		m->number = begin(s, hash_id(id, sizeof(*id)), rank, nranks);
 	preload_thread.inside++;
 }
 
-void make_child(struct making *m, void **handle, void *parent, int apart,
-		const struct nccl_config *config)
+void make_child(struct making *m, void **handle, void *parent, int apart)
 {
 	struct session *s = session_now();
 	int of = s ? session_comm(s, parent) : -1;
 
-	(void)config;
 	*m = (struct making){ .number = -1, .handle = handle };
 	if (of >= 0) {
 		uint64_t key[] = { s->comms[of].id, ++s->comms[of].children, (uint64_t)apart };
@@ -348,7 +336,7 @@ int make_end(struct making *m, int rc)
 void comm_ends(void *handle, enum comm_event event)
 {
 	struct session *s = session_now();
-	int n = s && !preload_thread.inside ? session_comm(s, handle) : -1;
+	int n = s ? session_comm(s, handle) : -1;
 
 	if (n < 0)
 		return;
@@ -356,4 +344,22 @@ void comm_ends(void *handle, enum comm_event event)
 	s->watch.comm(s->watch.ctx, (uint32_t)n, event, NULL);
 	s->comms[n].handle = NULL;
 	session_unlock();
+}
+
+int comm_asked(void *handle, int state, int rc)
+{
+	struct session *s = session_now();
+	int n = s && rc == NCCL_SUCCESS ? session_comm(s, handle) : -1;
+
+	if (n >= 0 && state != NCCL_IN_PROGRESS)
+		calls_release_held(s, n);
+	if (n >= 0)
+		s->watch.asked(s->watch.ctx, (uint32_t)n, state);
+	return rc;
+}
+
+void comms_of_many(int n)
+{
+	if (n > 1 && session_open())
+		say_once("one process with %d ranks: their calls are not recorded", n);
 }

@@ -12,6 +12,8 @@ void double_push(void *stream, double_work *work, void *arg);
 
 int cuStreamCreate(void **stream, unsigned flags);
 int cuStreamSynchronize(void *stream);
+int cudaStreamSynchronize(void *stream);
+int cudaEventQuery(void *event);
 int cuStreamBeginCapture_v2(void *stream, int mode);
 int cuStreamEndCapture(void *stream, void **graph);
 int cuStreamIsCapturing(void *stream, int *status);

@@ -15,7 +15,7 @@ TORCHRUN = """#!/bin/sh
 echo "# program=x ranks=2 device=cpu steps=9 mean_ms=1.5 median_ms=1.4 loss=0.25"
 """
 HANGAR = """#!/bin/bash
-case $1 in --fault=kill-rank*) kind=rank-killed ;; --fault*) kind=unexplained ;; esac
+case $1 in --fault=kill*) kind=rank-killed ;; --fault*) kind=unexplained ;; esac
 while [ "$1" != -- ]; do [ "$1" = --out ] && out=$2; shift; done
 [ -z "$kind" ] || { mkdir -p "$out"; echo "{\\"outcome\\": \\"died\\", \\"class\\": \\"$kind\\", \\"ranks\\": \\"1\\", \\"comm\\": 0}" >"$out/verdict.json"; }
 shift; exec "$@"
@@ -48,7 +48,7 @@ class Programs(unittest.TestCase):
         def measure(*more):
             return subprocess.run(
                 [sys.executable, PROGRAMS + "/measure", out, "--hangar", self.dir + "/hangar_run", "--programs", "ddp",
-                 "--faults", "kill-rank,stop-rank", "--times", "1", "--rounds", "2", *more], stdout=subprocess.PIPE,
+                 "--faults", "kill,stop", "--times", "1", "--rounds", "2", *more], stdout=subprocess.PIPE,
                 env=dict(os.environ, PATH=self.dir + ":" + os.environ["PATH"]), universal_newlines=True)
 
         self.assertIn("runs are left", measure("cost", "--within", "0").stdout)

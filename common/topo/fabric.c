@@ -169,19 +169,14 @@ static void find_busiest(const struct graph *g, int traffic, struct fabric_busie
 		bool leaf = i >= 2 * g->all;
 		int at = i / 2 - (leaf ? g->all : 0);
 		struct fabric_link *best = leaf ? &busiest->leaf : &busiest->nic;
-		double load = g->load[i], wide;
+		struct fabric_link link = {
+			(enum fabric_traffic)traffic, leaf, i % 2, at, 1, g->load[i],
+			g->load[i] - g->own[i]
+		};
 
-		if (g->own[i] <= 0)
-			continue;
-		wide = width(g, traffic, leaf, at);
-		if (load * best->width > best->load * wide * (1 + 1e-9))
-			*best = (struct fabric_link){ (enum fabric_traffic)traffic,
-						      leaf,
-						      i % 2,
-						      at,
-						      wide,
-						      load,
-						      load - g->own[i] };
+		link.width = width(g, traffic, leaf, at);
+		if (g->own[i] > 0 && link.load * best->width > best->load * link.width * (1 + 1e-9))
+			*best = link;
 	}
 }
 

@@ -193,6 +193,8 @@ const char *model_refusal(const struct model *model, enum model_coll coll, int a
 		const char *why;
 	} rules[] = {
 		{ model->nranks < 2, "there are fewer than two ranks" },
+		{ topo_is_host(model->sys),
+		  "of measured processes neither algorithm nor nodes are a choice" },
 		{ coll >= MODEL_TUNED && !sends, "it is a group of sends, P2P alone" },
 		{ coll < MODEL_TUNED && sends, "it is no group of sends" },
 		{ sends && proto == MODEL_LL128, "sends have no LL128" },

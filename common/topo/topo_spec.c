@@ -376,15 +376,17 @@ int topo_list_specs(FILE *out, struct error *err)
 
 	if (n < 0)
 		return error_set(err, OUTCOME_USAGE, n, "no folder of specs: set HANGAR_SPECS");
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < 2 * n; i++) { /* all are read before the first is printed */
 		struct topo_system sys;
-		int rc = topo_load_spec(&sys, names[i], err);
+		int rc = topo_load_spec(&sys, names[i % n], err);
 
 		if (rc != 0)
 			return rc;
-		fprintf(out, "%-20s %3d x %-6s %2d NICs of %3.0f Gb/s, %s\n", names[i], sys.ngpus,
-			sys.gpu[0].model->name, sys.nnics, sys.nnics ? sys.nic[0].gbs * 8 : 0,
-			topo_transport_name(sys.transport));
+		if (i < n)
+			continue;
+		fprintf(out, "%-20s %3d x %-6s %2d NICs of %3.0f Gb/s, %s\n", names[i % n],
+			sys.ngpus, sys.gpu[0].model->name, sys.nnics,
+			sys.nnics ? sys.nic[0].gbs * 8 : 0, topo_transport_name(sys.transport));
 	}
 	return n;
 }

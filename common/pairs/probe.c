@@ -24,7 +24,7 @@ struct step {
 	enum pair_load load;
 	int size, calls;
 	size_t bytes, at;
-	char *kept; /* of malloc, room for two of the largest messages */
+	char *kept; /* room for two of the largest messages */
 };
 
 static int message(struct step *s, int peer, bool out, void *into)
@@ -45,6 +45,14 @@ static int message(struct step *s, int peer, bool out, void *into)
 	return chain_call(s->p->chain, &call);
 }
 
+/* As malloc gives large pieces, without its learning of this one's size. NULL: there is none. */
+static void *new_memory(size_t bytes)
+{
+	void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return map == MAP_FAILED ? NULL : map;
+}
+
 /* To and from each of the peers at once; what comes goes into the pool, or where the load says. */
 static int exchange(struct step *s, const int *peers, int n, int ways)
 {
@@ -54,18 +62,17 @@ static int exchange(struct step *s, const int *peers, int n, int ways)
 	int rc, end;
 
 	if (s->load == PAIR_NEW)
-		into = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
+		into = new_memory(s->bytes);
 	rc = chain_group_begin(s->p->chain);
 	for (int i = 0; rc == 0 && i < n; i++) {
 		if (ways & WAY_OUT)
 			rc = message(s, peers[i], true, NULL);
 		if (rc == 0 && ways & WAY_IN)
-			rc = message(s, peers[i], false, into == MAP_FAILED ? NULL : into);
+			rc = message(s, peers[i], false, into);
 		s->at = s->at + 2 * stride <= room ? s->at + stride : 0;
 	}
 	end = chain_group_end(s->p->chain);
-	if (s->load == PAIR_NEW && into != MAP_FAILED)
+	if (s->load == PAIR_NEW && into)
 		munmap(into, s->bytes);
 	return rc < 0 ? rc : end;
 }
@@ -234,15 +241,17 @@ int pair_probe_run(const struct pair_probe *p, struct pair_matrix *m)
 {
 	struct step step = { .p = p, .m = m };
 	struct job_time former = job_unhurry(p->job, STEP_SECONDS);
+	size_t kept = 2 * (size_t)m->bytes[m->nsizes - 1];
 	int rc = 0;
 
 	if (p->host_memory)
-		step.kept = must(calloc(2, (size_t)m->bytes[m->nsizes - 1]));
+		step.kept = must(new_memory(kept));
 	for (step.size = 0; rc == 0 && step.size < m->nsizes; step.size++) {
 		step.bytes = (size_t)m->bytes[step.size];
 		rc = one_size(&step);
 	}
-	free(step.kept);
+	if (step.kept)
+		munmap(step.kept, kept);
 	if (rc == 0 && p->host_memory)
 		rc = own_memory(p, false, &m->copy_gbs);
 	if (rc == 0 && p->host_memory)

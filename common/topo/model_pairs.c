@@ -109,7 +109,7 @@ static const struct decision {
 	{ MODEL_REDUCE_SCATTER, 16, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
 	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, "halving", NOTHING, { { AFRESH }, { COPY } } },
 	{ MODEL_REDUCE_SCATTER, 32, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
-	{ MODEL_REDUCE_SCATTER, 0, 32768, "halving", NOTHING, { { AFRESH }, { COPY } } },
+	{ MODEL_REDUCE_SCATTER, 0, 131072, "halving", NOTHING, { { AFRESH }, { COPY } } },
 	{ MODEL_REDUCE_SCATTER, 0, 0, "halving", ALL, { { WARM, ADD } } },
 	{ MODEL_BROADCAST, 4, 0, "root to all", ALL, { { ONE, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 8, 1 << 20, "chain", ALL, { { BEHIND, PAIR_ALONE, 0 } } },
@@ -190,14 +190,15 @@ static void add_step(struct cost *c, const struct step *step, double bytes, doub
 	}
 }
 
+/* In place nothing is copied, but by hangar for reduce_scatter. */
 static struct cost cost_of(const struct model *model, const struct decision *d, double bytes,
-			   double slice)
+			   double slice, bool in_place)
 {
 	struct cost c = { .model = model, .bytes = bytes };
 
 	for (size_t i = 0; i < sizeof(d->steps) / sizeof(d->steps[0]); i++)
 		add_step(&c, &d->steps[i], bytes, slice);
-	if (d->copies != NOTHING)
+	if (d->copies != NOTHING && (!in_place || d->coll == MODEL_REDUCE_SCATTER))
 		c.copies = (d->copies == OWN ? slice : bytes) / (model->sys->pairs.copy_gbs * GB);
 	return c;
 }
@@ -221,7 +222,8 @@ int model_predict_host(const struct model *model, const struct predict_request *
 	double slice = request->away > 0 ? request->away / (n - 1) : bytes / n;
 	const struct decision *d =
 		decide(coll == MODEL_ALLTOALLV ? MODEL_ALLTOALL : coll, model->nranks, bytes);
-	struct cost cost = cost_of(model, d, bytes, slice), least = cost_of(model, d, 1, 1);
+	struct cost cost = cost_of(model, d, bytes, slice, request->in_place),
+		    least = cost_of(model, d, 1, 1, true);
 
 	if ((request->algo >= 0 && request->algo != MODEL_P2P) || request->proto >= 0 ||
 	    (model->nnodes > 1 && model->sys->pairs.nnodes == 1))

@@ -1,5 +1,5 @@
 # busbw.gp: bus bandwidth over size, out of place and in place; beside it, where the file says so,
-# what was predicted and what the links could carry.
+# what was predicted, between what nine in ten of such machines delivered, and what links could carry.
 # usage: gnuplot -e "csv='DIR/rows.csv'; out='DIR/busbw'" plots/busbw.gp     writes out.svg, .png
 
 here = ARG0[1:strlen(ARG0) - strlen("busbw.gp")]
@@ -30,12 +30,16 @@ if (outside && npredicted) {
 }
 
 predictions = beside(predicts, "predicted", "linewidth 1", "predicted_colour(k)")
+bars = !npredicted || !place("predicted_low_gbs") ? "" : "for [k = 1:npredicted] csv using ". \
+	"(size(0)):(of_curve(predicted_curve(k), 'predicted_low_gbs')):". \
+	"(of_curve(predicted_curve(k), 'predicted_high_gbs')) with filledcurves fillstyle ". \
+	"transparent solid 0.15 noborder linecolor rgb predicted_colour(k) notitle, "
 ceilings = outside ? "" : \
 	beside("ceiling_busbw_gbs", what_can, "linewidth 1.5 dashtype 3", "0x777777")
 do for [format in formats] {
 	eval terminal(format, wide, 1)
 	set output out.".".format
-	plot for [i = 1:ncurves] csv using (size(0)):(of_curve(i, "busbw_gbs")) @mean \
+	plot @bars for [i = 1:ncurves] csv using (size(0)):(of_curve(i, "busbw_gbs")) @mean \
 		with linespoints linetype i title label(i) @predictions @ceilings
 	set output
 }

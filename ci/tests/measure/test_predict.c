@@ -154,6 +154,30 @@ static void test_rows(void)
 	CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), share, 1e-9);
 }
 
+/* A row at 60 % of its prediction, whose error bar begins at 80 %: it reached 75 % of the lower end. */
+static void test_lower_end(void)
+{
+	const struct predictor *f;
+	struct row row = make_row("all_reduce", 1ull << 30, 5000);
+
+	set_up("hgx-h200", 4, 1);
+	f = predict_open(&predictions, &bench, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "; never scored on such a machine"));
+	f->row(f->ctx, &row);
+	CU_ASSERT_TRUE(isnan(row.predicted_low_gbs));
+	predictions.npercents = 0;
+	predictions.model.constants.nbars = 1;
+	predictions.model.constants.bar[0] =
+		(struct model_bar){ "node-hopper", MODEL_ALL_REDUCE, 2, 9, 2, .8, 1.1 };
+	row.time_us = row.predicted_us / .6;
+	f->row(f->ctx, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_low_gbs, .8 * row.predicted_busbw_gbs, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(row.predicted_high_gbs, 1.1 * row.predicted_busbw_gbs, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(f->reached(f->ctx, text, sizeof(text)), 75, 1e-9);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "reaches 60.0 % of its predicted speed"));
+}
+
 /* Median of an odd and an even number; the words for it. */
 static void test_share(void)
 {
@@ -340,7 +364,7 @@ static void test_not_judged(void)
 
 UNIT_MAIN("predict", { "what is not judged", test_not_judged },
 	  { "when there are predictions", test_refusal }, { "what is refused", test_refused },
-	  { "rows", test_rows }, { "the share that was reached", test_share },
-	  { "the word for it", test_verdict }, { "whether NCCL chose as predicted", test_choice },
-	  { "no topology", test_no_topology }, { "launches", test_launches },
-	  { "a matrix", test_matrix })
+	  { "rows", test_rows }, { "lower end", test_lower_end },
+	  { "the share that was reached", test_share }, { "the word for it", test_verdict },
+	  { "whether NCCL chose as predicted", test_choice }, { "no topology", test_no_topology },
+	  { "launches", test_launches }, { "a matrix", test_matrix })

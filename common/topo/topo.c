@@ -103,19 +103,17 @@ const char *topo_transport_name(enum topo_transport transport)
 	return transports[transport];
 }
 
-int topo_transport_parse(const char *name)
+int topo_word(const char *words, const char *word)
 {
-	for (int i = 0; i < TOPO_TRANSPORTS; i++)
-		if (strcmp(name, transports[i]) == 0)
-			return i;
-	return -1;
-}
+	size_t n = strlen(word);
 
-int topo_fabric_parse(const char *name)
-{
-	return strcmp(name, "rail") == 0       ? TOPO_RAIL
-	       : strcmp(name, "fat-tree") == 0 ? TOPO_FAT_TREE
-					       : -1;
+	for (int i = 1; words != NULL; i++) {
+		if (strncmp(words, word, n) == 0 && (words[n] == '|' || words[n] == '\0'))
+			return i;
+		words = strchr(words, '|');
+		words += words != NULL;
+	}
+	return 0;
 }
 
 double topo_cpu_link(const char *cpu)

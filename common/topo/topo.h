@@ -170,8 +170,12 @@ const struct topo_gpu_model *topo_gpu_model(const char *name);
 const struct topo_gpu_model *topo_gpu_model_sm(int sm); /* the one NCCL's constants are for */
 void topo_gpu_names(char *text, size_t size);
 const char *topo_transport_name(enum topo_transport transport);
-int topo_transport_parse(const char *name); /* -1 when unknown */
-int topo_fabric_parse(const char *name);    /* the same: rail, fat-tree */
+
+/* Which of "a|b|c" the word is, from 1; 0: none. Words of enums are in their order. */
+int topo_word(const char *words, const char *word);
+#define TOPO_WORDS_P2P	     "pcie|none"
+#define TOPO_WORDS_FABRIC    "rail|fat-tree"
+#define TOPO_WORDS_TRANSPORT "ib|roce|efa|slingshot|tcp"
 
 /* GB/s between the sockets of a kind of CPU; 0 when unknown. PCIe GB/s of a generation and width as
  * NCCL counts them. */

@@ -34,9 +34,8 @@ static const struct row {
 	{ "gpus", 0, "N", "GPUs used per node", WHOLE, AT(change.gpus) },
 	{ "nics", 0, "N", "NICs per node", WHOLE, AT(change.nics) },
 	{ "nic-gbps", 0, "GBPS", "Line rate of a NIC", REAL, AT(change.nic_gbps) },
-	{ "fabric", 0, "rail|fat-tree", "Network between nodes", WORD, AT(change.fabric) },
-	{ "transport", 0, "ib|roce|efa|slingshot|tcp", "What the NICs speak", WORD,
-	  AT(change.transport) },
+	{ "fabric", 0, TOPO_WORDS_FABRIC, "Network between nodes", WORD, AT(change.fabric) },
+	{ "transport", 0, TOPO_WORDS_TRANSPORT, "What the NICs speak", WORD, AT(change.transport) },
 	{ "leaf-nodes", 0, "N", "Nodes below one leaf switch", WHOLE, AT(change.leaf_nodes) },
 	{ "radix", 0, "PORTS", "Ports of a switch, which decide the nodes below a leaf", WHOLE,
 	  AT(change.radix) },
@@ -158,20 +157,6 @@ static void parse_nodes(struct argp_state *state, struct predict_job *job, const
 		refuse(state, "--nodes: the range is empty");
 }
 
-/* Which of "a|b|c" the word is, from 1; 0: none. */
-static int word_of(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (int i = 1; words != NULL; i++) {
-		if (strncmp(words, word, n) == 0 && strchr("|", words[n]) != NULL)
-			return i;
-		words = strchr(words, '|');
-		words += words != NULL;
-	}
-	return 0;
-}
-
 /* Sizes that were not said, and options that exclude each other. */
 static void check_job(struct argp_state *state, struct predict_job *job)
 {
@@ -235,7 +220,7 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 		*(int *)field = 1 + (int)number(state, arg, row);
 		break;
 	case WORD:
-		*(int *)field = word_of(row->arg, arg);
+		*(int *)field = topo_word(row->arg, arg);
 		if (*(int *)field == 0)
 			refuse(state, "--%s is %s, not '%s'", row->name, row->arg, arg);
 		break;

@@ -157,13 +157,7 @@ static bool printable(const char *text)
 	return *text == '\0';
 }
 
-static bool listed(const char *words, const char *word)
-{
-	const char *at = strstr(words, word);
-	char end = at != NULL ? at[strlen(word)] : 'x';
-
-	return (end == '\0' || end == ' ') && (at == words || at[-1] == ' ') && word[0] != '\0';
-}
+#define NVLINKS "switch|pairs|mesh|none"
 
 /* Names stand in tables, CSV and on a terminal. */
 static int check_words(const struct spec *spec, const char *path, struct error *err)
@@ -180,13 +174,12 @@ static int check_words(const struct spec *spec, const char *path, struct error *
 		{ printable(spec->source), "source", spec->source, "one line" },
 		{ topo_gpu_model(spec->gpu) != NULL, "gpu", spec->gpu, known },
 		{ topo_cpu_link(spec->cpu) > 0, "cpu", spec->cpu, "one that is known" },
-		{ topo_transport_parse(spec->transport) >= 0, "transport", spec->transport,
-		  "ib, roce, efa, slingshot or tcp" },
-		{ topo_fabric_parse(spec->fabric) >= 0, "fabric", spec->fabric,
-		  "rail or fat-tree" },
-		{ listed("pcie none", spec->p2p), "p2p", spec->p2p, "pcie or none" },
-		{ listed("switch pairs mesh none", spec->nvlink), "nvlink", spec->nvlink,
-		  "switch, pairs, mesh or none" },
+		{ topo_word(TOPO_WORDS_TRANSPORT, spec->transport) > 0, "transport",
+		  spec->transport, TOPO_WORDS_TRANSPORT },
+		{ topo_word(TOPO_WORDS_FABRIC, spec->fabric) > 0, "fabric", spec->fabric,
+		  TOPO_WORDS_FABRIC },
+		{ topo_word(TOPO_WORDS_P2P, spec->p2p) > 0, "p2p", spec->p2p, TOPO_WORDS_P2P },
+		{ topo_word(NVLINKS, spec->nvlink) > 0, "nvlink", spec->nvlink, NVLINKS },
 	};
 
 	topo_gpu_names(known, sizeof(known));
@@ -289,9 +282,10 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 	sys->amd = strncmp(spec->cpu, "amd", 3) == 0;
 	sys->nvls = spec->nvls;
 	sys->sharp = spec->sharp;
-	sys->p2p = strcmp(spec->p2p, "none") == 0 ? TOPO_P2P_NONE : TOPO_P2P_PCIE;
-	sys->transport = (enum topo_transport)topo_transport_parse(spec->transport);
-	sys->fabric = (enum topo_fabric)topo_fabric_parse(spec->fabric);
+	sys->p2p = (enum topo_p2p)(topo_word(TOPO_WORDS_P2P, spec->p2p) - 1);
+	sys->transport =
+		(enum topo_transport)(topo_word(TOPO_WORDS_TRANSPORT, spec->transport) - 1);
+	sys->fabric = (enum topo_fabric)(topo_word(TOPO_WORDS_FABRIC, spec->fabric) - 1);
 	sys->oversubscription = spec->oversubscription;
 	sys->leaf_nodes = (int)spec->leaf_nodes;
 	for (int i = 0; i < sys->ngpus; i++) {

@@ -20,6 +20,44 @@ static void *loaded(enum library_of library)
 	return handles[library];
 }
 
+typedef void *dlsym_fn(void *, const char *);
+
+static dlsym_fn *real_dlsym(void)
+{
+	static dlsym_fn *kept;
+
+	if (!kept)
+		kept = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	if (!kept) /* before glibc 2.34, by machine */
+		kept = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	if (!kept)
+		kept = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");
+	return kept;
+}
+
+/* Of the NCCL that the wrappers stand in front of; NULL: there is none, or another one is asked for. */
+static __attribute__((noinline)) void *wrapper_of(void *handle, const char *name)
+{
+	void *found = handle == RTLD_NEXT ? NULL : real_dlsym()(handle, name);
+	Dl_info own;
+
+	if (!found || !loaded(OF_NCCL) || real_dlsym()(loaded(OF_NCCL), name) != found ||
+	    !dladdr(say, &own))
+		return NULL;
+	return real_dlsym()(dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD), name);
+}
+
+/* Who loads NCCL by hand (ctypes, XLA) gets the wrappers as well. All else by a jump: the C library takes from the
+ * return address who asks. */
+EXPORT void *dlsym(void *handle, const char *name)
+{
+	void *wrapper = strncmp(name, "nccl", 4) == 0 && getenv("HANGAR_RUN")
+				? wrapper_of(handle, name)
+				: NULL;
+
+	return wrapper ? wrapper : real_dlsym()(handle, name);
+}
+
 void *resolve(enum library_of library, const char *name, void **kept)
 {
 	void *handle;
@@ -27,9 +65,9 @@ void *resolve(enum library_of library, const char *name, void **kept)
 	if (*kept)
 		return *kept;
 	handle = loaded(library);
-	*kept = handle ? dlsym(handle, name) : NULL;
+	*kept = handle ? real_dlsym()(handle, name) : NULL;
 	if (!*kept) /* linked statically, or under another name */
-		*kept = dlsym(RTLD_NEXT, name);
+		*kept = real_dlsym()(RTLD_NEXT, name);
 	return *kept;
 }
 

@@ -1,6 +1,7 @@
 /* subject.c: a program that knows nothing of hangar: ranks of one process tree that train for some steps.
  *
  * usage: subject RANKS STEPS [WORD...]     words: what to mix in, and what one rank does wrong */
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -44,7 +45,11 @@ static void settle(void)
 
 static void reduce(void *comm, size_t count)
 {
-	ncclAllReduce(data, data, count, 7, 0, comm, stream);
+	int (*all_reduce)(const void *, void *, size_t, int, int, void *, void *) = ncclAllReduce;
+
+	if (has("dlsym"))
+		*(void **)&all_reduce = dlsym(dlopen("libnccl.so.2", RTLD_NOW), "ncclAllReduce");
+	all_reduce(data, data, count, 7, 0, comm, stream);
 }
 
 static void ring(void *comm, int step)

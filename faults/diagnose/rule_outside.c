@@ -286,7 +286,7 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 	finding_note(f,
 		     "All others wait in calls that they make alike: for who left no evidence, or "
 		     "it is not here.");
-	finding_conclude(ctx, f, CLASS_MISSING, "inconclusive");
+	finding_conclude(ctx, f, CLASS_UNSEEN, "inconclusive");
 	return true;
 }
 

@@ -34,6 +34,7 @@ static const char *const names[CLASS_COUNT] = {
 	[CLASS_INSIDE] = "stuck-in-call",
 	[CLASS_GPU_FAULT] = "gpu-fault",
 	[CLASS_CORRUPT] = "corrupt-data",
+	[CLASS_UNSEEN] = "rank-unseen",
 	[CLASS_HOST_SILENT] = "host-silent",
 	[CLASS_PARTITION] = "partition",
 	[CLASS_WATCHER_HELD] = "watcher-held",

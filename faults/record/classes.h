@@ -38,6 +38,7 @@ enum diagnosis_class {
 	CLASS_INSIDE,		/* the library does not come out of a call that all ranks made */
 	CLASS_GPU_FAULT,	/* a kernel of its broke its CUDA context */
 	CLASS_CORRUPT,		/* calls were alike, data were not what they must be */
+	CLASS_UNSEEN,		/* all wait for it, and nothing is known of it */
 	CLASS_HOST_SILENT,	/* nothing is heard of a host */
 	CLASS_PARTITION,	/* hosts live on both sides, and do not reach each other */
 	CLASS_WATCHER_HELD, /* supervisor, monitor or launcher does not run: stopped, frozen, traced */

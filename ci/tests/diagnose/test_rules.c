@@ -190,6 +190,13 @@ static void test_missing_says_no(void)
 	}
 }
 
+static void leaves_nothing(struct evidence_rank *r)
+{
+	for (int i = 0; i < evidence.nranks; i++)
+		evidence.ranks[i].view.device_wait = RECORD_DEVICE_AWAITED;
+	r->present = false;
+}
+
 /* How rank 1 of 3 is, which ends after OP - 1 of OP calls; the others wait in call OP, or at init. */
 struct deed {
 	void (*calls)(struct evidence_rank *rank); /* what else it does with its calls */
@@ -412,6 +419,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 			      .outcome = OUTCOME_ERROR,
 			      .error_code = -EFAULT },
 	[CLASS_CORRUPT] = { corrupts, .state = 0 },
+	[CLASS_UNSEEN] = { leaves_nothing },
 	[CLASS_HOST_SILENT] = { does_as_all, .lost = LOST_SILENT },
 	[CLASS_PARTITION] = { does_as_all, .lost = LOST_ONE_WAY },
 	[CLASS_WATCHER_HELD] = { does_as_all, .lost = LOST_STALLED },

@@ -146,7 +146,7 @@ PLAYED = [
     (drop, WORLD, "hang", "missing-call", "3", 0, 7), (skip, WORLD, "hang", "skipped-call", "2", 0, 7),
     (half, HALVES, "hang", "missing-call", "3", 1, 3), (order, HALVES, "hang", "order-cycle", "3", None, None),
     (ring, WORLD, "hang", "p2p-unmatched", "2", 0, None), (parts, WORLD, "hang", "skipped-call", "1", 0, 9),
-    (gone, WORLD, "hang", "missing-call", "3", 0, 7), (healthy, HALVES, "ok", "ok", "-", None, None),
+    (gone, WORLD, "hang", "rank-unseen", "3", 0, 7), (healthy, HALVES, "ok", "ok", "-", None, None),
 ]
 
 
@@ -158,13 +158,13 @@ RECORDED = {
     "mixed/drop": ("hang", "missing-call", "2", 0, 38), "mixed/skip": ("hang", "skipped-call", "2", 0, 38),
     "mixed/extra": ("hang", "extra-call", "2", 0, 39), "mixed/half": ("hang", "missing-call", "2", 1, 7),
     "mixed/order": ("hang", "order-cycle", "2", 0, 38), "mixed/coalesced": ("hang", "mismatch", "2", 0, 43),
-    "mixed/p2p": ("hang", "p2p-unmatched", "2", 0, 41), "mixed/kill": ("hang", "missing-call", "2", 0, 37),
-    "mixed/exit0": ("hang", "missing-call", "2,3", 0, 38),
+    "mixed/p2p": ("hang", "p2p-unmatched", "2", 0, 41), "mixed/kill": ("hang", "rank-unseen", "2", 0, 37),
+    "mixed/exit0": ("hang", "rank-unseen", "2,3", 0, 38),
     "plain/shape": ("hang", "mismatch", "3", 0, 14), "plain/dtype-16384": ("hang", "mismatch", "3", 0, 14),
     "plain/drop": ("hang", "missing-call", "3", 0, 14), "plain/half": ("hang", "missing-call", "3", 1, 7),
-    "plain/kill": ("hang", "missing-call", "3", 0, 14), "plain/order": ("hang", "extra-call", "3", 1, 6),
+    "plain/kill": ("hang", "rank-unseen", "3", 0, 14), "plain/order": ("hang", "extra-call", "3", 1, 6),
     "fsdp2/shape": ("hang", "mismatch", "3", 0, 481), "fsdp2/drop": ("hang", "missing-call", "3", 0, 481),
-    "fsdp2/kill": ("hang", "missing-call", "3", 0, 481), "fsdp2/exit0": ("hang", "missing-call", "3", 0, 481),
+    "fsdp2/kill": ("hang", "rank-unseen", "3", 0, 481), "fsdp2/exit0": ("hang", "rank-unseen", "3", 0, 481),
 }
 
 
@@ -275,7 +275,7 @@ class Dumps(unittest.TestCase):
                 self.setUp()
                 self.play(drop)
                 self.put("nccl_trace_rank_3", data)
-                text = self.check(("hang", "missing-call", "3"), "hostile")
+                text = self.check(("hang", "rank-unseen", "3"), "hostile")
                 self.assertIn(said, text)
                 self.assertIn("inconclusive", text)
                 self.assertFalse(os.path.exists(mark))

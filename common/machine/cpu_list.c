@@ -13,12 +13,12 @@ static const char *read_cpu(const char *at, long *cpu)
 	return errno || *cpu >= CPU_LIST_MOST ? NULL : end;
 }
 
-int cpu_list_parse(struct cpu_set *set, const char *text)
+int cpu_list_parse(struct cpu_list *list, const char *text)
 {
 	const char *at = text;
 	long first, last;
 
-	memset(set, 0, sizeof(*set));
+	memset(list, 0, sizeof(*list));
 	while (*at) {
 		at = read_cpu(at, &first);
 		last = first;
@@ -26,16 +26,14 @@ int cpu_list_parse(struct cpu_set *set, const char *text)
 			at = read_cpu(at + 1, &last);
 		if (!at || last < first || (*at && (*at != ',' || !at[1])))
 			return -EINVAL;
-		for (long cpu = first; cpu <= last; cpu++) {
-			set->n += !set->has[cpu];
-			set->has[cpu] = 1;
-		}
+		for (long cpu = first; cpu <= last; cpu++)
+			CPU_SET_S((size_t)cpu, sizeof(*list), list->sets);
 		at += *at == ',';
 	}
-	return 0;
+	return CPU_COUNT_S(sizeof(*list), list->sets);
 }
 
-char *cpu_list_text(const struct cpu_set *set, char *buf, size_t len)
+char *cpu_list_text(const struct cpu_list *list, char *buf, size_t len)
 {
 	size_t used = 0;
 
@@ -44,9 +42,10 @@ char *cpu_list_text(const struct cpu_set *set, char *buf, size_t len)
 		char item[32];
 		int last = cpu, n;
 
-		if (!set->has[cpu])
+		if (!CPU_ISSET_S((size_t)cpu, sizeof(*list), list->sets))
 			continue;
-		while (last + 1 < CPU_LIST_MOST && set->has[last + 1])
+		while (last + 1 < CPU_LIST_MOST &&
+		       CPU_ISSET_S((size_t)last + 1, sizeof(*list), list->sets))
 			last++;
 		n = last > cpu ? snprintf(item, sizeof(item), "%s%d-%d", used ? "," : "", cpu, last)
 			       : snprintf(item, sizeof(item), "%s%d", used ? "," : "", cpu);
@@ -59,13 +58,4 @@ char *cpu_list_text(const struct cpu_set *set, char *buf, size_t len)
 		cpu = last;
 	}
 	return buf;
-}
-
-int cpu_list_common(const struct cpu_set *a, const struct cpu_set *b)
-{
-	int n = 0;
-
-	for (int cpu = 0; cpu < CPU_LIST_MOST; cpu++)
-		n += a->has[cpu] && b->has[cpu];
-	return n;
 }

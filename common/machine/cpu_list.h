@@ -5,17 +5,14 @@
 
 enum { CPU_LIST_MOST = 8192 }; /* CPUs that a set has room for */
 
-struct cpu_set {
-	unsigned char has[CPU_LIST_MOST];
-	int n;
+/* For the CPU_..._S macros, with its size. */
+struct cpu_list {
+	cpu_set_t sets[CPU_LIST_MOST / CPU_SETSIZE];
 };
 
-/* Read a list. 0, or -EINVAL: not one, cut short ("..."), or a number too large. "" is the empty
- * set. */
-int cpu_list_parse(struct cpu_set *set, const char *text);
+/* Read a list. How many, or -EINVAL: not a list, cut short ("..."), or a number too large. "" is
+ * the empty set. */
+int cpu_list_parse(struct cpu_list *list, const char *text);
 
 /* Write one; too long for `len`, it ends in "...". Returns buf. */
-char *cpu_list_text(const struct cpu_set *set, char *buf, size_t len);
-
-/* CPUs that are in both. */
-int cpu_list_common(const struct cpu_set *a, const struct cpu_set *b);
+char *cpu_list_text(const struct cpu_list *list, char *buf, size_t len);

@@ -66,8 +66,8 @@ struct observation {
 	struct observed_rank *ranks_before, *ranks_after; /* nranks each, by rank */
 };
 
-/* Room for so many; everything unseen. 0 or -ENOMEM. */
-int observation_init(struct observation *observation, int nhosts, int nranks);
+/* Room for so many; everything unseen. */
+void observation_init(struct observation *observation, int nhosts, int nranks);
 void observation_release(struct observation *observation);
 
 /* Everything unseen. */

@@ -105,31 +105,16 @@ void read_host(const struct read_request *request, struct reading *m)
 			readers[i].read(request, m);
 }
 
-static void read_affinity(struct observed_rank *rank)
-{
-	size_t size = CPU_ALLOC_SIZE(CPU_LIST_MOST);
-	cpu_set_t *mask = CPU_ALLOC(CPU_LIST_MOST);
-	struct cpu_set *set = calloc(1, sizeof(*set));
-
-	if (mask && set && sched_getaffinity(0, size, mask) == 0) {
-		for (int cpu = 0; cpu < CPU_LIST_MOST; cpu++) {
-			set->has[cpu] = CPU_ISSET_S(cpu, size, mask) != 0;
-			set->n += set->has[cpu];
-		}
-		cpu_list_text(set, rank->cpus, sizeof(rank->cpus));
-	}
-	free(set);
-	CPU_FREE(mask);
-}
-
 void read_rank(const char *root, struct observed_rank *rank)
 {
 	char text[128];
+	struct cpu_list mine = { 0 };
 	struct timespec used;
 	int64_t ran, waited;
 
 	rank->pid = getpid();
-	read_affinity(rank);
+	if (sched_getaffinity(0, sizeof(mine), mine.sets) == 0)
+		cpu_list_text(&mine, rank->cpus, sizeof(rank->cpus));
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
 		rank->cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 	if (file_text(root, text, sizeof(text), "/proc/self/schedstat") > 0 &&

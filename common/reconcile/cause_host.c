@@ -12,40 +12,41 @@
 
 /* ---- affinity ----------------------------------------------------------------------------- */
 
-/* CPUs that all ranks of a host may use together, in `all`. False: a rank's are not known. */
-static bool join_cpus(const struct observation *o, int host, struct cpu_set *all,
-		      struct cpu_set *one)
+/* CPUs that all ranks of a host may use together; -1: a rank's are not known. */
+static int join_cpus(const struct observation *o, int host)
 {
-	memset(all, 0, sizeof(*all));
+	struct cpu_list all = { 0 }, one;
+
 	for (int r = 0; r < o->nranks; r++) {
 		if (o->ranks_before[r].node != host)
 			continue;
-		if (!o->ranks_before[r].cpus[0] || cpu_list_parse(one, o->ranks_before[r].cpus) < 0)
-			return false;
-		for (int cpu = 0; cpu < CPU_LIST_MOST; cpu++) {
-			all->n += one->has[cpu] && !all->has[cpu];
-			all->has[cpu] |= one->has[cpu];
-		}
+		if (cpu_list_parse(&one, o->ranks_before[r].cpus) <= 0)
+			return -1;
+		CPU_OR_S(sizeof(all), all.sets, all.sets, one.sets);
 	}
-	return true;
+	return CPU_COUNT_S(sizeof(all), all.sets);
 }
 
 /* A rank far from its GPU, or with one CPU where NCCL's network threads need another. */
 static void check_rank(const struct observation *o, int host, const struct observed_rank *rank,
-		       struct cpu_set *mine, struct cpu_set *near, struct cause_finding *f)
+		       struct cause_finding *f)
 {
+	struct cpu_list mine, near, both;
 	char gpu[sizeof(rank->bus) + 4];
+	int cpus = cpu_list_parse(&mine, rank->cpus);
 	const char *beside;
 
-	if (cpu_list_parse(mine, rank->cpus) < 0 || mine->n == 0)
+	if (cpus <= 0)
 		return;
 	snprintf(gpu, sizeof(gpu), "GPU %s", rank->bus);
 	beside = cause_text(o, host, gpu, "cpus");
-	if (beside[0] && cpu_list_parse(near, beside) == 0 && near->n > 0 &&
-	    cpu_list_common(mine, near) == 0)
+	both = mine;
+	if (cpu_list_parse(&near, beside) > 0)
+		CPU_AND_S(sizeof(both), both.sets, mine.sets, near.sets);
+	if (CPU_COUNT_S(sizeof(both), both.sets) == 0)
 		cause_yes(f, "rank %d on %s may use CPUs %.40s, its %s is beside %.40s", rank->rank,
 			  cause_host(o, host), rank->cpus, gpu, beside);
-	else if (mine->n == 1 && cause_on_gpus(o) && cause_network(o))
+	else if (cpus == 1 && cause_on_gpus(o) && cause_network(o))
 		cause_yes(f,
 			  "rank %d on %s has CPU %.20s alone for itself and NCCL's network "
 			  "threads",
@@ -54,24 +55,21 @@ static void check_rank(const struct observation *o, int host, const struct obser
 
 void cause_affinity(const struct observation *o, struct cause_finding *f)
 {
-	struct cpu_set *sets = calloc(2, sizeof(*sets));
-
-	for (int h = 0; h < o->nhosts && sets; h++) {
+	for (int h = 0; h < o->nhosts; h++) {
 		int64_t cpus = cause_before(o, h, "CPU", "cpus");
-		int ranks = cause_ranks_of(o, h);
+		int ranks = cause_ranks_of(o, h), together = join_cpus(o, h);
 
-		if (!join_cpus(o, h, &sets[0], &sets[1])) {
+		if (together < 0) {
 			cause_unseen(f, "the CPUs that ranks may use are not known");
 			continue;
 		}
-		if (sets[0].n < ranks && cpus >= ranks)
+		if (together < ranks && cpus >= ranks)
 			cause_yes(f, "%d ranks on %s may use %d of its %" PRId64 " CPUs together",
-				  ranks, cause_host(o, h), sets[0].n, cpus);
+				  ranks, cause_host(o, h), together, cpus);
 		for (int r = 0; r < o->nranks; r++)
 			if (o->ranks_before[r].node == h)
-				check_rank(o, h, &o->ranks_before[r], &sets[0], &sets[1], f);
+				check_rank(o, h, &o->ranks_before[r], f);
 	}
-	free(sets);
 }
 
 /* ---- load --------------------------------------------------------------------------------- */

@@ -11,11 +11,9 @@ void cause_yes(struct cause_finding *finding, const char *format, ...)
 void cause_unseen(struct cause_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A number of a host's list at the first look, and at the second; -1: not seen. */
+/* A number of a host's list at the first look; -1: not seen. */
 int64_t cause_before(const struct observation *observation, int host, const char *part,
 		     const char *name);
-int64_t cause_after(const struct observation *observation, int host, const char *part,
-		    const char *name);
 
 /* A text at the first look; "": not seen. */
 const char *cause_text(const struct observation *observation, int host, const char *part,

@@ -112,11 +112,6 @@ int64_t cause_before(const struct observation *o, int host, const char *part, co
 	return reading_value(&o->before[host], part, name);
 }
 
-int64_t cause_after(const struct observation *o, int host, const char *part, const char *name)
-{
-	return reading_value(&o->after[host], part, name);
-}
-
 const char *cause_text(const struct observation *o, int host, const char *part, const char *name)
 {
 	return reading_text(&o->before[host], part, name);
@@ -275,36 +270,34 @@ void cause_check(const struct cause *cause, const struct observation *observatio
 	cause->check(observation, finding);
 }
 
-/* Names of the causes from `first` on that were not seen for the same reason; marks them told. */
-static void gather_unseen(struct cause_finding *findings, size_t first, char *names, size_t len)
+/* Adds a name to a list, as far as there is room. */
+static void add_name(char *names, size_t len, const char *name)
 {
-	char why[sizeof(findings->text)];
-	size_t used = 0;
+	size_t used = strlen(names);
 
-	memcpy(why, findings[first].text, sizeof(why));
-	for (size_t i = first; i < cause_count; i++) {
-		if (findings[i].state != CAUSE_UNSEEN || strcmp(findings[i].text, why) != 0)
-			continue;
-		used += (size_t)snprintf(names + used, len - used, "%s%s", used ? ", " : "",
-					 cause_table[i].name);
-		if (used >= len)
-			used = len - 1;
-		findings[i].state = CAUSE_NO;
-	}
+	snprintf(names + used, len - used, "%s%s", used ? ", " : "", name);
 }
 
+/* Each reason once, behind all causes that were not seen for it. */
 static int tell_unseen(struct cause_finding *findings, int (*line)(void *ctx, const char *text),
 		       void *ctx)
 {
-	char text[1000], names[400], why[sizeof(findings->text)];
+	char text[1000];
 	int rc = 0;
 
 	for (size_t i = 0; i < cause_count && rc >= 0; i++) {
+		char names[400] = "";
+
 		if (findings[i].state != CAUSE_UNSEEN)
 			continue;
-		memcpy(why, findings[i].text, sizeof(why));
-		gather_unseen(findings, i, names, sizeof(names));
-		snprintf(text, sizeof(text), "not seen: %s: %s", names, why);
+		for (size_t j = i; j < cause_count; j++) {
+			if (findings[j].state != CAUSE_UNSEEN ||
+			    strcmp(findings[j].text, findings[i].text) != 0)
+				continue;
+			add_name(names, sizeof(names), cause_table[j].name);
+			findings[j].state = CAUSE_NO;
+		}
+		snprintf(text, sizeof(text), "not seen: %s: %s", names, findings[i].text);
 		rc = line(ctx, text);
 	}
 	return rc;
@@ -326,13 +319,11 @@ bool causes_slowest(const struct observation *observation, char *text, size_t le
 int causes_tell(const struct observation *observation, int (*line)(void *ctx, const char *text),
 		void *ctx)
 {
-	struct cause_finding *findings = calloc(cause_count, sizeof(*findings));
+	struct cause_finding *findings = must(calloc(cause_count, sizeof(*findings)));
 	char text[1000], names[600] = "";
-	size_t asked = 0, out = 0, used = 0;
+	size_t asked = 0, out = 0, used;
 	int found = 0, rc = 0;
 
-	if (!findings)
-		return line(ctx, "no cause looked for: out of memory");
 	for (size_t i = 0; i < cause_count && rc >= 0; i++) {
 		const struct cause *cause = &cause_table[i];
 
@@ -341,9 +332,8 @@ int causes_tell(const struct observation *observation, int (*line)(void *ctx, co
 		asked++;
 		cause_check(cause, observation, &findings[i]);
 		out += (size_t)(findings[i].state == CAUSE_NO);
-		if (findings[i].state == CAUSE_NO && used < sizeof(names))
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-						 used ? ", " : "", cause->name);
+		if (findings[i].state == CAUSE_NO)
+			add_name(names, sizeof(names), cause->name);
 		if (findings[i].state != CAUSE_YES)
 			continue;
 		found++;

@@ -244,17 +244,13 @@ int reconcile_before(struct reconcile *r, const struct bench *bench, const struc
 		     bool shared_gpu, const struct run_hook **hooks)
 {
 	struct job *job = bench->job;
-	int rc = 0;
+	int rc;
 
 	r->predict = predict;
 	r->shared_gpu = shared_gpu;
-	r->ranks = calloc((size_t)job->nranks, sizeof(*r->ranks));
-	if (!r->ranks ||
-	    (job->rank == 0 && observation_init(&r->observation, job->nnodes, job->nranks) < 0))
-		rc = error_set(bench->err, OUTCOME_INTERNAL, -ENOMEM, "out of memory");
-	rc = job_agree(job, rc);
-	if (rc < 0)
-		return rc;
+	r->ranks = must(calloc((size_t)job->nranks, sizeof(*r->ranks)));
+	if (job->rank == 0)
+		observation_init(&r->observation, job->nnodes, job->nranks);
 	r->bench = bench;
 	rc = look_around(r, r->observation.ranks_before, r->observation.before);
 	if (rc < 0 || job->rank != 0)

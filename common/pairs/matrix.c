@@ -3,8 +3,13 @@
 
 #include <jansson.h>
 
-const char *const pair_load_names[] = { "alone",     "both ways",	 "disjoint pairs",
-					"all pairs", "into kept memory", "into new memory" };
+const char *const pair_load_names[] = { "alone",
+					"both ways",
+					"disjoint pairs",
+					"all pairs",
+					"into kept memory",
+					"into new memory",
+					"into memory just read" };
 
 void pair_matrix_init(struct pair_matrix *m, const struct pair_plan *plan, int nnodes)
 {

@@ -14,6 +14,7 @@ enum pair_load {
 	 * libraries keep, and into memory that the kernel gives for each message */
 	PAIR_KEPT,
 	PAIR_NEW,
+	PAIR_READ, /* into memory that the peer has just read: its cache must let go of it */
 	PAIR_LOADS
 };
 

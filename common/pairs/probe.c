@@ -25,6 +25,7 @@ struct step {
 	int size, calls;
 	size_t bytes, at;
 	char *kept; /* room for two of the largest messages */
+	bool turn;  /* of PAIR_READ, which sends what it has just got */
 };
 
 static int message(struct step *s, int peer, bool out, void *into)
@@ -32,6 +33,7 @@ static int message(struct step *s, int peer, bool out, void *into)
 	struct call call = { .kind = out ? CALL_SEND : CALL_RECV,
 			     .send = !out		    ? NULL
 				     : s->load == PAIR_KEPT ? s->kept + s->bytes
+				     : s->load == PAIR_READ ? (s->turn ? s->p->recv : s->p->send)
 							    : s->p->send + s->at,
 			     .recv = out    ? NULL
 				     : into ? into
@@ -58,20 +60,26 @@ static int exchange(struct step *s, const int *peers, int n, int ways)
 {
 	size_t stride = (s->bytes + 511) / 512 * 512;
 	size_t room = ROTATION * stride < s->p->pool ? ROTATION * stride : s->p->pool;
-	void *into = s->load == PAIR_KEPT ? s->kept : NULL;
+	void *into = s->load == PAIR_KEPT   ? s->kept
+		     : s->load != PAIR_READ ? NULL
+		     : s->turn		    ? s->p->send
+					    : s->p->recv;
 	int rc, end;
 
 	if (s->load == PAIR_NEW)
 		into = new_memory(s->bytes);
 	rc = chain_group_begin(s->p->chain);
 	for (int i = 0; rc == 0 && i < n; i++) {
+		if (s->at + stride > room) /* also of a size before */
+			s->at = 0;
 		if (ways & WAY_OUT)
 			rc = message(s, peers[i], true, NULL);
 		if (rc == 0 && ways & WAY_IN)
 			rc = message(s, peers[i], false, into);
-		s->at = s->at + 2 * stride <= room ? s->at + stride : 0;
+		s->at += stride;
 	}
 	end = chain_group_end(s->p->chain);
+	s->turn = !s->turn;
 	if (s->load == PAIR_NEW && into)
 		munmap(into, s->bytes);
 	return rc < 0 ? rc : end;
@@ -205,6 +213,8 @@ static int one_size(struct step *s)
 		rc = rounds_of(s, PAIR_KEPT, s->calls, own, &us);
 	if (rc == 0 && s->p->host_memory)
 		rc = rounds_of(s, PAIR_NEW, s->calls, own, &us);
+	if (rc == 0 && s->p->host_memory)
+		rc = rounds_of(s, PAIR_READ, s->calls, own, &us);
 	for (int i = 0; rc == 0 && i < s->m->plan.npairs; i++)
 		rc = pair_alone(s, i);
 	return rc < 0 ? rc : all_pairs(s);

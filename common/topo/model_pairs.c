@@ -87,7 +87,8 @@ static const struct decision {
 	enum { NOTHING, OWN, ALL } copies;
 	struct step steps[3];
 } decisions[] = {
-#define WARM	 HALVES, PAIR_KEPT
+#define WARM	 HALVES, PAIR_KEPT, ADD
+#define BACK	 HALVES, PAIR_READ, 0 /* what a rank sent comes back to where it was */
 #define AFRESH	 HALVES, PAIR_NEW, ADD
 #define COPY	 ONE, PAIR_NEW, 0
 #define TO_ROOT	 EACH, PAIR_NEW, ADD
@@ -95,10 +96,10 @@ static const struct decision {
 #define TREE_ADD LOG2, PAIR_NEW, ADD
 #define HALVE	 HALVES, PAIR_DISJOINT, 0
 #define FOLD	 ODD, PAIR_DISJOINT, 0
-	{ MODEL_ALL_REDUCE, 4, 16384, "halving", ALL, { { WARM, ADD }, { WARM, 0 }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 4, 16384, "halving", ALL, { { WARM }, { BACK }, { FOLD } } },
 	{ MODEL_ALL_REDUCE, 4, 0, "doubling", ALL, { { LOG2, PAIR_KEPT, ADD } } },
-	{ MODEL_ALL_REDUCE, 64, 8192, "halving", ALL, { { WARM, ADD }, { WARM, 0 }, { FOLD } } },
-	{ MODEL_ALL_REDUCE, 0, 262144, "halving", ALL, { { WARM, ADD }, { WARM, 0 }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 64, 8192, "halving", ALL, { { WARM }, { BACK }, { FOLD } } },
+	{ MODEL_ALL_REDUCE, 0, 262144, "halving", ALL, { { WARM }, { BACK }, { FOLD } } },
 	{ MODEL_ALL_REDUCE, 0, 0, "doubling", ALL, { { LOG2, PAIR_KEPT, ADD } } },
 	{ MODEL_ALL_GATHER, 32, 0, "doubling", OWN, { { HALVE } } },
 	{ MODEL_ALL_GATHER, 0, 65536, "ring", OWN, { { EACH, PAIR_DISJOINT, SLICE } } },
@@ -110,7 +111,7 @@ static const struct decision {
 	{ MODEL_REDUCE_SCATTER, 32, 2 << 20, "halving", NOTHING, { { AFRESH }, { COPY } } },
 	{ MODEL_REDUCE_SCATTER, 32, 524288, "to one, scatter", ALL, { { TREE_ADD }, { SLICES } } },
 	{ MODEL_REDUCE_SCATTER, 0, 131072, "halving", NOTHING, { { AFRESH }, { COPY } } },
-	{ MODEL_REDUCE_SCATTER, 0, 0, "halving", ALL, { { WARM, ADD } } },
+	{ MODEL_REDUCE_SCATTER, 0, 0, "halving", ALL, { { WARM } } },
 	{ MODEL_BROADCAST, 4, 0, "root to all", ALL, { { ONE, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 8, 1 << 20, "chain", ALL, { { BEHIND, PAIR_ALONE, 0 } } },
 	{ MODEL_BROADCAST, 16, 32768, "root to all", ALL, { { ONE, PAIR_DISJOINT, 0 } } },
@@ -147,7 +148,7 @@ static void message(struct cost *c, const struct step *step, double distance, do
 	enum pair_load load = step->load;
 
 	if (load == PAIR_KEPT && c->bytes > KEPT_MOST)
-		load = step->flags & ADD ? PAIR_NEW : PAIR_DISJOINT;
+		load = PAIR_NEW;
 	c->messages +=
 		pair_digest_us(d, c->model->nnodes > 1 && distance >= c->model->ppn, load, bytes);
 	if (step->flags & ADD)

@@ -42,11 +42,32 @@ static bool has_name(const char *frame)
 	return strncmp(frame, "0x", 2) != 0;
 }
 
+/* py-spy: the main thread's innermost frame that is not the framework's, as "evaluation (train.py:9)". */
+static bool stuck_in_python(const char *text, char *line, size_t len)
+{
+	const char *at = text ? strstr(text, "\"MainThread\"\n    ") : NULL, *named = NULL;
+
+	while (at && (at = strchr(at, '\n')) && strncmp(++at, "    ", 4) == 0) {
+		size_t n = strcspn(at, "\n");
+
+		named = named ? named : at;
+		if (!memmem(at, n, "(torch/", 7) && !memmem(at, n, "(<frozen", 8)) {
+			named = at;
+			break;
+		}
+	}
+	if (named)
+		snprintf(line, len, "%.*s", (int)strcspn(named + 4, "\n"), named + 4);
+	return named;
+}
+
 bool stacks_stuck_on(const char *text, char *line, size_t len)
 {
 	const char *at = text ? strstr(text, MAIN_THREAD) : NULL, *named = NULL;
 
 	line[0] = '\0';
+	if (stuck_in_python(text, line, len))
+		return true;
 	if (!at || (at > text && at[-1] != '\n'))
 		return false;
 	while ((at = strchr(at, '\n')) && *++at) {

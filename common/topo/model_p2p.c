@@ -190,16 +190,13 @@ static double p2p_launch(const struct model *model, double peers)
 	return (c->p2p_launches + c->peer_launches * peers) * c->kernel_host_us;
 }
 
-/* us until a flow's last chunk is where it belongs, after its transfer. LL has no chunks to wait
- * for: words carry their flags. */
-static double last_chunk(const struct model *model, double bytes, int proto, bool net)
+/* us until a flow's last chunk is where it belongs, after its transfer of `us`, at the same speed.
+ * LL has no chunks to wait for: words carry their flags. */
+static double last_chunk(const struct model *model, double bytes, double us, int proto, bool net)
 {
-	double part = bytes / flow_channels(model, bytes, proto);
+	double part = bytes / flow_channels(model, bytes, proto), step = net ? STEP / 4 : STEP;
 
-	if (proto == MODEL_LL)
-		return 0;
-	return model->constants.fill * fmin(net ? STEP / 4 : STEP, part) /
-	       (channel_rate(model, proto, net) * GB);
+	return proto == MODEL_LL ? 0 : model->constants.fill * us * fmin(1, step / part);
 }
 
 /* One exchange of `part` bytes with the rank `far` away. Returns us at the wire's speed. */
@@ -216,8 +213,8 @@ static double exchange(const struct model *model, const struct predict_request *
 	int proto = flow_proto(model, request, part);
 	double n = flow_channels(model, part, proto),
 	       link = net ? model->net / model->ppn : model->pair;
-	double wire = (proto == MODEL_LL ? link / 2 : link) / over,
-	       channels = n * channel_rate(model, proto, net);
+	double us, wire = (proto == MODEL_LL ? link / 2 : link) / over,
+		   channels = n * channel_rate(model, proto, net);
 	const char *hop = up ? "uplinks of a leaf" : net ? "NICs of a node" : model_hop_name(model);
 
 	out->proto = proto;
@@ -232,9 +229,10 @@ static double exchange(const struct model *model, const struct predict_request *
 		model_times(out, n, "channels");
 	}
 	model_times(out, request->bytes / part, "size / bytes exchanged");
-	out->transfer_us += part / (fmin(wire, channels) * GB);
+	us = part / (fmin(wire, channels) * GB);
+	out->transfer_us += us;
 	out->latency_us += p2p_latency(model, proto, false);
-	out->fill_us += last_chunk(model, part, proto, net);
+	out->fill_us += last_chunk(model, part, us, proto, net);
 	out->launch_us += p2p_launch(model, 1);
 	return part * over / ((net ? model->net_raw / model->ppn : model->pair_raw) * GB);
 }
@@ -276,12 +274,13 @@ static void finish_flows(const struct model *model, const struct predict_request
 			 const struct flows *flows, struct prediction *out)
 {
 	bool hidden = flows->one_way && model->nnodes == 1 && request->mode != MODEL_ISOLATED;
-	double fill =
-		model->ppn > 1 && !hidden ? last_chunk(model, flows->part, flows->proto, false) : 0;
-	double fill_net =
-		model->nnodes > 1 ? last_chunk(model, flows->part, flows->proto, true) : 0;
 	int near = 0, far = 0;
 	double intra = slowest(flows, false, &near), inter = slowest(flows, true, &far);
+	double fill = model->ppn > 1 && !hidden
+			      ? last_chunk(model, flows->part, intra, flows->proto, false)
+			      : 0;
+	double fill_net =
+		model->nnodes > 1 ? last_chunk(model, flows->part, inter, flows->proto, true) : 0;
 	bool net = inter + fill_net > intra + fill;
 
 	out->proto = flows->proto;

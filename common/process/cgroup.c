@@ -66,16 +66,17 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-/* Lines of /proc/self/cgroup: "4:memory:/path", and "0::/path" of version 2, which has no memory
+/* Lines of /proc/PID/cgroup: "4:memory:/path", and "0::/path" of version 2, which has no memory
  * where version 1 has it. A container sees part of the hierarchy: where there is no such folder,
  * its own is the mount point. */
-int cgroup_find(const char *root, char *path, size_t len, size_t *base, bool *v2)
+static int find(const char *root, const char *process, char *path, size_t len, size_t *base,
+		bool *v2)
 {
 	char line[PATH_LONG], place[PATH_LONG] = "";
 	FILE *f;
 
 	*v2 = true;
-	snprintf(line, sizeof(line), "%s/proc/self/cgroup", root);
+	snprintf(line, sizeof(line), "%s/proc/%s/cgroup", root, process);
 	f = fopen(line, "re");
 	while (f && *v2 && fgets(line, sizeof(line), f)) {
 		char *names = strchr(line, ':'), *at = names ? strchr(names + 1, ':') : NULL;
@@ -99,12 +100,24 @@ int cgroup_find(const char *root, char *path, size_t len, size_t *base, bool *v2
 	return access(path, F_OK) == 0 ? 0 : -ENOENT;
 }
 
-int cgroup_own(char *path, size_t len)
+int cgroup_find(const char *root, char *path, size_t len, size_t *base, bool *v2)
 {
+	return find(root, "self", path, len, base, v2);
+}
+
+int cgroup_of(pid_t pid, char *path, size_t len)
+{
+	char process[16];
 	size_t base;
 	bool v2;
 
-	return cgroup_find("", path, len, &base, &v2);
+	snprintf(process, sizeof(process), "%d", (int)pid);
+	return find("", process, path, len, &base, &v2);
+}
+
+int cgroup_own(char *path, size_t len)
+{
+	return cgroup_of(getpid(), path, len);
 }
 
 /* Below `parent`; -EAGAIN where it could be given no limit. The link comes first: whoever is

@@ -17,7 +17,8 @@ struct cgroup {
  * of tests. 0; -ENOENT where the kernel has no memory controller or does not show it. */
 int cgroup_find(const char *root, char *path, size_t len, size_t *base, bool *v2);
 
-/* The same of this process. */
+/* The same of another process, as it is now; of this one. */
+int cgroup_of(pid_t pid, char *path, size_t len);
 int cgroup_own(char *path, size_t len);
 
 /* The number behind `key` in the folder's file `name`, or its only one (key ""); -1: there is none. */

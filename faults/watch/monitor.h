@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "process/cgroup.h"
 #include "process/supervisor.h"
 #include "record/record.h"
 #include "record/view.h"
@@ -82,7 +83,12 @@ struct monitor_config {
 struct monitor_peer {
 	struct link link; /* to the member; fd -1 for the leader's own rank */
 	int rank;	  /* place in `ranks`; -1: a stranger until it has shown a memory */
-	bool exit_again;  /* of a preloaded program: exit_seen's */
+	/* of a preloaded program: exit_seen's; the memory cgroup that it was last seen in, and how often the
+	 * kernel had killed there when it was first */
+	bool exit_again;
+	char cgroup[CGROUP_PATH];
+	int64_t oom_kills;
+	uint64_t cgroup_ns;
 };
 
 struct monitor_node {

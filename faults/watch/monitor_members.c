@@ -211,6 +211,21 @@ static void adopt_memory(struct monitor *m, struct monitor_peer *peer)
 		munmap(map, sizeof(struct record_memory));
 }
 
+/* It may have been put into a cgroup by now. */
+static void observe_cgroup(struct monitor_peer *peer, pid_t pid)
+{
+	uint64_t now = clock_ns();
+	char path[CGROUP_PATH];
+
+	if (now - peer->cgroup_ns < 40 * MS)
+		return;
+	peer->cgroup_ns = now;
+	if (cgroup_of(pid, path, sizeof(path)) < 0 || strcmp(path, peer->cgroup) == 0)
+		return;
+	snprintf(peer->cgroup, sizeof(peer->cgroup), "%s", path);
+	peer->oom_kills = cgroup_oom_kills(path);
+}
+
 /* How a program is that is nobody's child here. The kernel tells how it ends until its parent has asked; after
  * that there is what it handed to exit. */
 static void observe_process(struct monitor *m, struct monitor_peer *peer, bool gone)
@@ -232,7 +247,11 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 	} else {
 		view->process =
 			stat.state == 'T' || stat.state == 't' ? PROCESS_STOPPED : PROCESS_ALIVE;
+		observe_cgroup(peer, view->pid);
 	}
+	if (view->process == PROCESS_KILLED && peer->cgroup[0] &&
+	    cgroup_oom_kills(peer->cgroup) > peer->oom_kills)
+		view->oom_kills = 1;
 }
 
 static void receive_member(struct monitor *m, struct monitor_peer *peer)

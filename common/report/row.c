@@ -91,6 +91,15 @@ const struct column row_columns[] = {
 };
 const size_t row_column_count = sizeof(row_columns) / sizeof(row_columns[0]);
 
+/* An element may be negative: in front of a buffer. */
+const struct column wrong_columns[WRONG_COLUMNS] = {
+	COLUMN(COLUMN_WRONG, report.kind, "wrong_kind", NULL, "", "in which way it is wrong"),
+	INT32(report.rank, "wrong_rank", NULL, "", "the rank whose buffer is wrong"),
+	INT64(report.element, "wrong_element", NULL, "", "its first wrong element"),
+	TEXT(report.expected, "wrong_expected", NULL, "", "what should stand there"),
+	TEXT(report.got, "wrong_got", NULL, "", "what stands there"),
+};
+
 void row_no_prediction(struct row *row)
 {
 	row->predicted_us = row->predicted_busbw_gbs = row->ceiling_busbw_gbs = NAN;
@@ -131,6 +140,9 @@ char *column_format(const struct column *column, const struct row *row, char *bu
 		break;
 	case COLUMN_TEXT:
 		snprintf(buf, len, "%s", (const char *)field);
+		break;
+	case COLUMN_WRONG:
+		snprintf(buf, len, "%s", wrong_kind_name(*(const enum wrong_kind *)field));
 		break;
 	}
 	return buf;

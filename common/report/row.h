@@ -70,7 +70,8 @@ enum column_type {
 	COLUMN_UINT64,
 	COLUMN_DOUBLE,
 	COLUMN_STRING /* const char * */,
-	COLUMN_TEXT /* char[] in place */
+	COLUMN_TEXT, /* char[] in place */
+	COLUMN_WRONG /* int32_t, enum wrong_kind */
 };
 
 struct column {
@@ -105,6 +106,10 @@ void row_nothing_used(struct row *row);
 
 extern const struct column row_columns[];
 extern const size_t row_column_count;
+
+/* Behind them: what was wrong, of rows whose check failed. */
+enum { WRONG_COLUMNS = 5 };
+extern const struct column wrong_columns[WRONG_COLUMNS];
 
 /* The cell as text: doubles with up to 6 significant decimals; NaN
  * and infinity as "nan" and "inf". Returns buf. */

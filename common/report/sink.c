@@ -1,5 +1,5 @@
-/* sink.c: what the sinks share: files that never overwrite, sinks of lines, the failed check's
- * columns, the environment's allow-list. */
+/* sink.c: what the sinks share: files that never overwrite, sinks of lines, the environment's
+ * allow-list. */
 #include "report/sink.h"
 
 #include <fcntl.h>
@@ -7,12 +7,6 @@
 
 #include "base/output.h"
 #include "report/sink_shared.h"
-
-const char *const sink_wrong_names[SINK_WRONG_COLUMNS] = {
-	[SINK_WRONG_KIND] = "wrong_kind",	[SINK_WRONG_RANK] = "wrong_rank",
-	[SINK_WRONG_ELEMENT] = "wrong_element", [SINK_WRONG_EXPECTED] = "wrong_expected",
-	[SINK_WRONG_GOT] = "wrong_got",
-};
 
 int sink_file_create(const char *path)
 {
@@ -104,38 +98,6 @@ int sink_lines_append(struct sink *sink, const char *data, size_t len)
 bool sink_row_failed(const struct row *row)
 {
 	return row->wrong > 0 || row->report.wrong > 0;
-}
-
-int64_t sink_wrong_element(const struct check_report *report)
-{
-	return (int64_t)report->element;
-}
-
-char *sink_wrong_text(const struct row *row, int column, char *buf, size_t len)
-{
-	const struct check_report *report = &row->report;
-
-	buf[0] = '\0';
-	if (!sink_row_failed(row))
-		return buf;
-	switch (column) {
-	case SINK_WRONG_KIND:
-		snprintf(buf, len, "%s", wrong_kind_name((enum wrong_kind)report->kind));
-		break;
-	case SINK_WRONG_RANK:
-		snprintf(buf, len, "%" PRId32, report->rank);
-		break;
-	case SINK_WRONG_ELEMENT:
-		snprintf(buf, len, "%" PRId64, sink_wrong_element(report));
-		break;
-	case SINK_WRONG_EXPECTED:
-		snprintf(buf, len, "%.*s", (int)sizeof(report->expected), report->expected);
-		break;
-	case SINK_WRONG_GOT:
-		snprintf(buf, len, "%.*s", (int)sizeof(report->got), report->got);
-		break;
-	}
-	return buf;
 }
 
 /* Names recorded as a family, and single ones. A job's shape and what changes speed; nothing about

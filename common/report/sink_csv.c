@@ -25,8 +25,8 @@ static void put_names(FILE *out)
 {
 	for (size_t i = 0; i < row_column_count; i++)
 		put_field(out, row_columns[i].name, i == 0);
-	for (int i = 0; i < SINK_WRONG_COLUMNS; i++)
-		put_field(out, sink_wrong_names[i], false);
+	for (int i = 0; i < WRONG_COLUMNS; i++)
+		put_field(out, wrong_columns[i].name, false);
 }
 
 static void put_cells(FILE *out, const struct row *row)
@@ -35,8 +35,12 @@ static void put_cells(FILE *out, const struct row *row)
 
 	for (size_t i = 0; i < row_column_count; i++)
 		put_field(out, column_format(&row_columns[i], row, cell, sizeof(cell)), i == 0);
-	for (int i = 0; i < SINK_WRONG_COLUMNS; i++)
-		put_field(out, sink_wrong_text(row, i, cell, sizeof(cell)), false);
+	for (int i = 0; i < WRONG_COLUMNS; i++)
+		put_field(out,
+			  sink_row_failed(row)
+				  ? column_format(&wrong_columns[i], row, cell, sizeof(cell))
+				  : "",
+			  false);
 }
 
 /* One line: the names when row is NULL. */

@@ -99,25 +99,15 @@ static int json_begin(struct sink *sink, const struct run_facts *facts)
 
 static void put_report(json_t *to, const struct row *row)
 {
-	const struct check_report *report = &row->report;
-	char text[64];
+	bool failed = sink_row_failed(row);
 
-	for (int i = 0; i < SINK_WRONG_COLUMNS; i++) {
-		json_t *value;
-
-		if (!sink_row_failed(row))
-			value = json_null();
-		else if (i == SINK_WRONG_RANK)
-			value = json_integer(report->rank);
-		else if (i == SINK_WRONG_ELEMENT)
-			value = json_integer(sink_wrong_element(report));
-		else
-			value = json_value_text(sink_wrong_text(row, i, text, sizeof(text)));
-		json_object_set_new(to, sink_wrong_names[i], value);
-	}
-	if (sink_row_failed(row)) {
-		json_object_set_new(to, "wrong_culprit", json_integer(report->culprit));
-		json_object_set_new(to, "wrong_shift", json_integer(report->shift));
+	for (int i = 0; i < WRONG_COLUMNS; i++)
+		json_object_set_new(to, wrong_columns[i].name,
+				    failed ? sink_column_value(&wrong_columns[i], row)
+					   : json_null());
+	if (failed) {
+		json_object_set_new(to, "wrong_culprit", json_integer(row->report.culprit));
+		json_object_set_new(to, "wrong_shift", json_integer(row->report.shift));
 	}
 }
 

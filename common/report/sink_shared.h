@@ -42,18 +42,3 @@ void sink_table_head(FILE *out, const struct run_facts *facts);
 
 /* Returns true when the check of this row failed. */
 bool sink_row_failed(const struct row *row);
-
-/* The columns behind row_columns[] that say what was wrong. Texts are "" when nothing was. */
-enum {
-	SINK_WRONG_KIND,
-	SINK_WRONG_RANK,
-	SINK_WRONG_ELEMENT,
-	SINK_WRONG_EXPECTED,
-	SINK_WRONG_GOT,
-	SINK_WRONG_COLUMNS
-};
-extern const char *const sink_wrong_names[SINK_WRONG_COLUMNS];
-char *sink_wrong_text(const struct row *row, int column, char *buf, size_t len);
-
-/* First wrong element of a report: may be negative for a guard. */
-int64_t sink_wrong_element(const struct check_report *report);

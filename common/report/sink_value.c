@@ -40,6 +40,8 @@ json_t *sink_column_value(const struct column *column, const struct row *row)
 		return json_value_text(*(const char *const *)field);
 	case COLUMN_TEXT:
 		return json_value_text(field);
+	case COLUMN_WRONG:
+		return json_value_text(wrong_kind_name(*(const enum wrong_kind *)field));
 	}
 	return json_null();
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "topo/model_parts.h"
-#include "topo/vendor_run.h"
+#include "topo/vendor.h"
 
 /* Names what limits the call. */
 static const char *limit_of(const struct prediction *p)

@@ -1,7 +1,8 @@
-/* vendor.h: vendor_specs.csv: vendors' figures, a source per row. */
+/* vendor.h: vendor_specs.csv: vendors' figures, a source per row; and the best of a run beside them
+ * (--vendor). */
 #pragma once
 
-#include "base/error.h"
+#include "topo/topo.h"
 
 struct vendor_row {
 	const char *category; /* "nvlink_gpu_unidir", "memory_bandwidth", ... */
@@ -20,3 +21,27 @@ int vendor_each(const char *path, int (*each)(void *ctx, const struct vendor_row
 
 /* "verified", "partly verified" or "NOT verified". */
 const char *vendor_mark(const struct vendor_row *row);
+
+struct vendor_run {
+	const char *device;	       /* product name, "NVIDIA H200"; or of a CPU */
+	size_t memory;		       /* bytes on the device, 0: unknown */
+	const struct topo_system *sys; /* the node's links; NULL: unknown */
+	/* of the rows so far, GB/s; 0: none */
+	double measured, predicted;
+	uint64_t measured_size, predicted_size; /* bytes */
+};
+
+/* Take a row into account: its size in bytes, its measured and predicted bus bandwidth in GB/s; NaN:
+ * none. */
+void vendor_run_row(struct vendor_run *run, uint64_t size, double measured, double predicted);
+
+/* One line for what was reached, then one for each of NVLink, memory, PCIe and NIC: the vendor's
+ * figure in GB/s, what was reached of it in percent, and whether the figure is verified. A GPU that
+ * nobody knows gets one line that names the known. `path` as for vendor_each. 0, what `line`
+ * returned, or -errno with the error set. */
+int vendor_run_lines(const struct vendor_run *run, const char *path,
+		     int (*line)(void *ctx, const char *text), void *ctx, struct error *err);
+
+/* Returns true when the row is about this machine: its GPU's links and memory, its PCIe, its NICs.
+ * `sys` has passed topo_check. */
+bool vendor_row_about(const struct topo_system *sys, const struct vendor_row *row);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "topo/vendor.h"
-#include "topo/vendor_run.h"
 
 static const char *const file = "common/topo/vendor_specs.csv";
 static char lines[2048];

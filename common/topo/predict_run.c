@@ -1,11 +1,235 @@
-/* predict_run.c: the nodes, collectives and sizes of a prediction, and the odds of failures. */
+/* predict_run.c: the nodes, collectives and sizes of a prediction, the odds of failures; tables, CSV, one
+ * derivation, vendor figures. */
 #include "topo/predict_run.h"
 
-#include <errno.h>
-
 #include "backend/nccl/kernel_cost.h"
-#include "topo/predict_print.h"
+#include "topo/model_parts.h"
+#include "topo/vendor.h"
 
+/* Names what limits the call. */
+static const char *limit_of(const struct prediction *p)
+{
+	if (p->time_us <= p->launch_us)
+		return "launch";
+	return p->latency_us > p->time_us / 2 ? "latency" : p->limit;
+}
+
+static void csv_row(const struct model *model, const struct predict_request *request,
+		    const struct prediction *p)
+{
+	printf("%s,%d,%d,%s,%.0f,%s,%s,%d,%.6g,%.6g,%.6g,%.6g,", model->sys->name, model->nnodes,
+	       model->nranks, model_coll_name(request->collective), request->bytes,
+	       model_algo_name(p->algo), model_proto_name(p->proto), p->channels, p->time_us,
+	       p->algbw, p->busbw, p->ceiling_busbw);
+	if (p->nccl_us >= 0)
+		printf("%.6g", p->nccl_us);
+	printf(",%.4g,%.4g,%.6g,%.4g,%s,%s,", p->launch_us, p->latency_us, p->transfer_us,
+	       p->fill_us, limit_of(p), p->fitted ? "fitted" : "physical-only");
+	if (p->bar != NULL)
+		printf("%.6g,%.6g\n", p->low_busbw, p->high_busbw);
+	else
+		fputs(",\n", stdout);
+}
+
+static const char *plural(double n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void show_network(const struct topo_system *sys, int most_nodes)
+{
+	printf("# network: %s, %d node%s below a leaf, oversubscribed %g:1%s\n",
+	       sys->fabric == TOPO_RAIL ? "rail" : "fat-tree", sys->leaf_nodes,
+	       plural(sys->leaf_nodes), sys->oversubscription,
+	       most_nodes + sys->layout.beside > sys->leaf_nodes
+		       ? ""
+		       : ", which has no effect: one leaf holds them");
+}
+
+/* The heading says what the columns are, and the nodes: the model's to `most_nodes`; and the network,
+ * where it narrows, is shared or broken, or is to be explained. */
+static void table_header(const struct model *model, int most_nodes, bool explain)
+{
+	const struct topo_system *sys = model->sys;
+	const char *slash = strrchr(sys->source, '/');
+
+	printf("# %s: ", !sys->by_sm ? sys->name : slash != NULL ? slash + 1 : sys->source);
+	if (most_nodes > model->nnodes)
+		printf("%d to ", model->nnodes);
+	printf("%d node%s of ", most_nodes, plural(most_nodes));
+	if (sys->ngpus < sys->full_gpus)
+		printf("%d of %d x ", sys->ngpus, sys->full_gpus);
+	else
+		printf("%d x ", sys->ngpus);
+	if (sys->by_sm)
+		printf("sm %d (%s class)", sys->gpu[0].model->sm, sys->gpu[0].model->name);
+	else
+		fputs(sys->gpu[0].model->name, stdout);
+	if (sys->nnics == 0)
+		fputs(", no NIC", stdout);
+	else
+		printf(", %d NIC%s of %.0f Gb/s (%s)", sys->nnics, plural(sys->nnics),
+		       sys->nic[0].gbs * 8, topo_transport_name(sys->transport));
+	if (model->nics < sys->nnics)
+		printf(", %d used", model->nics);
+	printf("; constants: %s\n", model->constants.origin);
+	if (sys->oversubscription > 1 || (explain && most_nodes > 1))
+		show_network(sys, most_nodes);
+	printf("# %6s %-14s %12s %-13s %-6s %12s %9s  %-16s %9s %5s  %s\n", "nodes", "collective",
+	       "size", "algo", "proto", "time(us)", "busbw", "nine in ten", "ceiling", "%",
+	       "limit");
+}
+
+/* Of the links between nodes that may limit, the slowest, and the edges that share it. */
+static void explain_link(const struct model *model, const struct prediction *p)
+{
+	static const char *const names[] = { "NICs out of node", "NICs into node",
+					     "uplinks of leaf", "downlinks of leaf" };
+	const struct fabric_link *link = NULL;
+	double gbs = INFINITY;
+	char sharers[200];
+
+	for (int i = 0; i < p->nterms; i++)
+		if (p->term[i].link != NULL && p->term[i].gbs < gbs) {
+			link = p->term[i].link;
+			gbs = p->term[i].gbs;
+		}
+	if (link == NULL)
+		return;
+	model_sharers(model, link, sharers, sizeof(sharers));
+	printf("busiest link between nodes: %s %d: load %.4g of a width of %.4g nodes' NICs, "
+	       "%.4g of it the other job's; shared by%s\n",
+	       names[2 * link->leaf + link->in], link->at, link->load, link->width, link->beside,
+	       sharers);
+}
+
+static void table_row(const struct model *model, const struct predict_request *request,
+		      const struct prediction *p)
+{
+	char bar[48] = "never scored";
+
+	if (p->bar != NULL)
+		snprintf(bar, sizeof(bar), "%.3g to %.3g", p->low_busbw, p->high_busbw);
+	printf("  %6d %-14s %12.0f %-13s %-6s %12.2f %9.2f  %-16s %9.2f %5.1f  %s\n", model->nnodes,
+	       model_coll_name(request->collective), request->bytes, model_algo_name(p->algo),
+	       model_proto_name(p->proto), p->time_us, p->busbw, bar, p->ceiling_busbw,
+	       100 * p->busbw / p->ceiling_busbw, limit_of(p));
+}
+
+/* base (whose) * factor (why)... = GB/s */
+static void explain_term(const struct model_term *term, const char *mark)
+{
+	printf("  %-16s %.6g (%s)", term->limit, term->base, term->what);
+	for (int i = 0; i < term->nfactors; i++)
+		printf(" * %.6g (%s)", term->factor[i].value, term->factor[i].what);
+	printf(" = %.2f GB/s%s\n", term->gbs, mark);
+}
+
+static void explain_terms(const struct model *model, const struct prediction *p)
+{
+	const char *limit = limit_of(p);
+
+	printf("limited by: %s", limit);
+	if (limit != p->limit)
+		printf(" (the transfer: %s)", p->limit);
+	putchar('\n');
+	printf("algorithm bandwidth, %s (n = %d ranks, g = %d a node):\n",
+	       p->in_turn ? "exchanges one after the other, whose times add up" : "the least of",
+	       model->nranks, model->ppn);
+	for (int i = 0; i < p->nterms; i++)
+		explain_term(&p->term[i], i == p->winner && !p->in_turn ? "  <- limits" : "");
+	if (p->correction != 1)
+		printf("  * %.6g (NCCL's correction of Tree at this size)\n", p->correction);
+	printf("  = %.2f GB/s\n", p->alg_gbs);
+	explain_link(model, p);
+}
+
+static void explain_others(const struct model *model, const struct predict_request *request)
+{
+	printf("other choices (predicted us, NCCL's own estimate):\n");
+	for (int a = 0; a < MODEL_ALGOS; a++)
+		for (int p = 0; p < MODEL_PROTOS; p++) {
+			struct predict_request other = *request;
+			struct prediction prediction;
+
+			other.algo = a;
+			other.proto = p;
+			if (model_predict(model, &other, &prediction) != 0)
+				continue;
+			printf("  %-13s %-6s %12.2f", model_algo_name(a), model_proto_name(p),
+			       prediction.time_us);
+			if (prediction.nccl_us >= 0)
+				printf(" %12.2f\n", prediction.nccl_us);
+			else
+				printf(" %12s\n", "no model");
+		}
+}
+
+/* The derivation of one point, whose row was printed, with its numbers, and what every other algorithm
+ * and protocol would give. `asked`: the user said which. */
+static void show_derivation(const struct model *model, const struct predict_request *request,
+			    const struct prediction *p, bool asked)
+{
+	const struct topo_system *sys = model->sys;
+
+	printf("spec: %s (%s)\n", sys->name, sys->source);
+	if (model->constants.fitted)
+		printf("constants: %s\n", model->constants.provenance);
+	printf("links: a GPU's ring share %.1f GB/s of %.1f raw", model->ring, model->ring_raw);
+	printf("; a node's NICs %.1f of %.1f; a GPU's NICs %.1f of %.1f\n", model->net,
+	       model->net_raw, model->nic, model->nic_raw);
+	printf("choice: %s %s on %d channel%s (%s)\n", model_algo_name(p->algo),
+	       model_proto_name(p->proto), p->channels, plural(p->channels),
+	       asked		 ? "as asked"
+	       : p->nccl_us >= 0 ? "least time in NCCL's tuning model"
+				 : "NCCL has no model of sends");
+	explain_terms(model, p);
+	printf("transfer = %.0f B / %.2f GB/s = %.2f us\n", request->bytes, p->alg_gbs,
+	       p->transfer_us);
+	printf("latency  = %.2f us (kernel base and hops)\n", p->latency_us);
+	printf("fill     = %.2f us (first slice, end of each loop)\n", p->fill_us);
+	printf("launch   = %.2f us at least per call, %.2f times what an empty kernel costs the "
+	       "host; hosts differ by a factor of two\n",
+	       p->launch_us, p->launch_us / model->constants.kernel_host_us);
+	printf("time     = max(launch, latency + transfer + fill) = %.2f us\n", p->time_us);
+	printf("busbw    = %.0f B / time * %.4f = %.2f GB/s; ceiling %.2f GB/s\n", request->bytes,
+	       p->bus_factor, p->busbw, p->ceiling_busbw);
+	if (p->bar != NULL)
+		printf("%.0f GB/s, %.0f to %.0f: %s, %d points of %d hosts or clusters\n", p->busbw,
+		       p->low_busbw, p->high_busbw, p->bar->name, p->bar->points, p->bar->sources);
+	explain_others(model, request);
+}
+
+/* ---- vendor figures -------------------------------------------------------------------------- */
+struct vendor_list {
+	const struct topo_system *sys; /* NULL: every row */
+	int rows;
+};
+
+static int show_vendor(void *ctx, const struct vendor_row *row)
+{
+	struct vendor_list *list = ctx;
+
+	if (list->sys != NULL && !vendor_row_about(list->sys, row))
+		return 0;
+	list->rows++;
+	printf("%-20s %-45.45s %14s %-32.32s %-15s %s\n", row->category, row->item, row->value,
+	       row->unit, vendor_mark(row), row->source);
+	return 0;
+}
+
+/* All rows or those of a machine. */
+static int show_vendors(const char *path, const struct topo_system *sys, struct error *err)
+{
+	struct vendor_list list = { .sys = sys };
+	int rc = vendor_each(path, show_vendor, &list, err);
+
+	if (rc == 0 && list.rows == 0)
+		rc = error_set(err, OUTCOME_USAGE, -ENOENT, "no vendor figure for %s", sys->name);
+	return rc;
+}
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
 struct shown {
 	long rows, points; /* printed, and predicted */
 	bool nvls;	   /* a row of NVLS or NVLSTree among them */
@@ -29,15 +253,20 @@ static void show(const struct predict_job *job, const struct model *model,
 	if (job->count)
 		return;
 	if (shown->rows == 1 && job->csv)
-		predict_csv_header(stdout);
+		fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_"
+		      "gbs,"
+		      "busbw_gbs,"
+		      "ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,fill_us,limit,"
+		      "constants,low_busbw_gbs,high_busbw_gbs\n",
+		      stdout);
 	else if (shown->rows == 1)
-		predict_table_header(stdout, model, job->nodes_to, job->explain);
+		table_header(model, job->nodes_to, job->explain);
 	if (job->csv)
-		predict_csv_row(stdout, model, request, p);
+		csv_row(model, request, p);
 	else
-		predict_table_row(stdout, model, request, p);
+		table_row(model, request, p);
 	if (job->explain)
-		predict_explain(stdout, model, request, p, job->algo >= 0 || job->proto >= 0);
+		show_derivation(model, request, p, job->algo >= 0 || job->proto >= 0);
 }
 
 /* All algorithms of one size, or the one that NCCL would take. */
@@ -79,8 +308,8 @@ static void show_failures(const struct predict_job *job, int nodes)
 
 	printf("# %d node%s, %g failure%s per node and year: one every %.1f h; a job of %g h meets "
 	       "one with %.2f %%;\n",
-	       nodes, nodes == 1 ? "" : "s", job->rate, job->rate == 1 ? "" : "s", f.mtbf_s / 3600,
-	       job->hours, 100 * f.probability);
+	       nodes, plural(nodes), job->rate, plural(job->rate), f.mtbf_s / 3600, job->hours,
+	       100 * f.probability);
 	if (job->cost_s >= f.mtbf_s)
 		printf("# no progress: a checkpoint takes %.1f min, a failure comes every %.1f "
 		       "min\n",
@@ -117,7 +346,7 @@ static int nothing_shown(const struct predict_job *job, const struct model *mode
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
 			 "nothing to predict: no %s %s for %s on %d node%s of %s: %s",
 			 model_algo_name(algo), model_proto_name(proto), model_coll_name(coll),
-			 model->nnodes, model->nnodes == 1 ? "" : "s", model->sys->name,
+			 model->nnodes, plural(model->nnodes), model->sys->name,
 			 why != NULL ? why : "sizes end at 1e18 B");
 }
 
@@ -134,7 +363,7 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 		puts("# NVLS and NVLSTree: checked against published results only, never on our "
 		     "own hosts");
 	if (job->count && shown.rows > 0)
-		printf("%ld point%s\n", shown.rows, shown.rows == 1 ? "" : "s");
+		printf("%ld point%s\n", shown.rows, plural((double)shown.rows));
 	return nothing_shown(job, model, &shown, err);
 }
 
@@ -189,14 +418,14 @@ int predict_run(struct predict_job *job, struct error *err)
 	if (job->list)
 		return topo_list_specs(stdout, err) < 0 ? err->code : 0;
 	if (job->vendor && job->topo == NULL)
-		return predict_vendor(stdout, job->vendor_file, NULL, err);
+		return show_vendors(job->vendor_file, NULL, err);
 	rc = topo_load(&sys, job->topo != NULL ? job->topo : "dgx-h100", err);
 	if (rc == 0) {
 		job->change.nnodes = job->nodes_to;
 		rc = topo_reshape(&sys, &job->change, err);
 	}
 	if (rc == 0 && job->vendor)
-		return predict_vendor(stdout, job->vendor_file, &sys, err);
+		return show_vendors(job->vendor_file, &sys, err);
 	if (rc == 0)
 		rc = model_load_constants(&constants, job->physical ? "" : job->fitted, err);
 	if (rc == 0)

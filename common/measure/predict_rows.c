@@ -39,7 +39,8 @@ static bool fill(const struct predict *p, struct row *row)
 {
 	int dtype = dtype_parse(row->type);
 	struct predict_request request = {
-		.collective = (enum model_coll)model_coll_parse(row->collective),
+		.collective =
+			(enum model_coll)model_find(model_coll_names, MODEL_COLLS, row->collective),
 		.mode = mode_of(row),
 		.in_place = row->placement && strcmp(row->placement, "in-place") == 0,
 		.bytes = (double)row->size,
@@ -59,8 +60,8 @@ static bool fill(const struct predict *p, struct row *row)
 	row->predicted_low_gbs = found.low_busbw;
 	row->predicted_high_gbs = found.high_busbw;
 	row->ceiling_busbw_gbs = found.ceiling_busbw;
-	row->predicted_algo = model_algo_name(found.algo);
-	row->predicted_proto = found.algo == MODEL_P2P ? NULL : model_proto_name(found.proto);
+	row->predicted_algo = model_algo_names[found.algo];
+	row->predicted_proto = found.algo == MODEL_P2P ? NULL : model_proto_names[found.proto];
 	row->predicted_channels = found.algo == MODEL_P2P ? -1 : found.channels;
 	return true;
 }

@@ -20,7 +20,7 @@ static int note_kind(void *state, const struct call *call, struct chain *chain)
 /* Into the row's used fields. */
 static void note_used(const struct backend_used *used, struct row *row)
 {
-	struct nccl_choice choice = { .algo = used->p2p ? model_algo_name(MODEL_P2P) : NULL,
+	struct nccl_choice choice = { .algo = used->p2p ? model_algo_names[MODEL_P2P] : NULL,
 				      .channels = -1 };
 
 	if (used->log)

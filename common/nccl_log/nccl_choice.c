@@ -26,15 +26,15 @@ static const char *algo_name(const char *printed)
 	plain[n] = '\0';
 	if (strcasecmp(plain, NCCL_SYMMETRIC) == 0)
 		return NCCL_SYMMETRIC;
-	algo = model_algo_parse(plain);
-	return algo < 0 ? NULL : model_algo_name(algo);
+	algo = model_find(model_algo_names, MODEL_ALGOS, plain);
+	return algo < 0 ? NULL : model_algo_names[algo];
 }
 
 static const char *proto_name(const char *printed)
 {
-	int proto = model_proto_parse(printed);
+	int proto = model_find(model_proto_names, MODEL_PROTOS, printed);
 
-	return proto < 0 ? NULL : model_proto_name(proto);
+	return proto < 0 ? NULL : model_proto_names[proto];
 }
 
 static void take(struct seen *seen, const struct nccl_tuning *tuning)

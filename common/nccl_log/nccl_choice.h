@@ -4,7 +4,7 @@
 /* The calls of a log agree in this. */
 struct nccl_choice {
 	const char *algo,
-		*proto; /* string constants, model_algo_name's and model_proto_name's; NULL
+		*proto; /* string constants, of model_algo_names and model_proto_names; NULL
 				   * where the calls differ, or the name is none that the model has */
 	int channels;	/* that took part, over all the calls; -1: not known */
 };

@@ -272,15 +272,13 @@ double model_nccl_time(const struct model *model, enum model_coll coll, int algo
 		       double bytes);
 double model_tree_correction(int proto, double bytes);
 
-/* Bytes that NCCL's choice and its estimate go by, busbw / algbw, names. Parsers return -1 when
- * unknown. */
+/* busbw / algbw. */
 double model_bus_factor(enum model_coll coll, int nranks);
-const char *model_coll_name(int coll);
-int model_coll_parse(const char *name);
-const char *model_algo_name(int algo);
-int model_algo_parse(const char *name);
-const char *model_proto_name(int proto);
-int model_proto_parse(const char *name);
+
+/* Names by their enums, and which of n a name is, whatever its case; -1: none. */
+extern const char *const model_coll_names[MODEL_COLLS],
+	*const model_algo_names[MODEL_ALGOS], *const model_proto_names[MODEL_PROTOS];
+int model_find(const char *const *names, int n, const char *name);
 
 /* Chance that a job of `nodes` nodes meets a failure within `hours`, at `rate` failures per node
  * and year, and the interval between checkpoints of `cost_s` seconds that loses least (Young 1974;

@@ -63,7 +63,7 @@ int model_read_bars(struct model_constants *constants, json_t *json)
 				"collective", &coll, "sizes", &bar->sizes, "low", &bar->low, "high",
 				&bar->high, "points", &bar->points, "sources", &bar->sources) != 0)
 			return -EINVAL;
-		bar->coll = model_coll_parse(coll);
+		bar->coll = model_find(model_coll_names, MODEL_COLLS, coll);
 		snprintf(bar->name, sizeof(bar->name), "%s", name);
 		if (bar->coll < 0 || !(bar->low > 0 && bar->low <= bar->high && bar->high < 1e3))
 			return -EINVAL;

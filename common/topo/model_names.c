@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const colls[MODEL_COLLS] = {
+const char *const model_coll_names[MODEL_COLLS] = {
 	[MODEL_ALL_REDUCE] = "all_reduce",
 	[MODEL_ALL_GATHER] = "all_gather",
 	[MODEL_REDUCE_SCATTER] = "reduce_scatter",
@@ -20,7 +20,7 @@ static const char *const colls[MODEL_COLLS] = {
 	[MODEL_HYPERCUBE] = "hypercube",
 };
 
-static const char *const algos[MODEL_ALGOS] = {
+const char *const model_algo_names[MODEL_ALGOS] = {
 	[MODEL_TREE] = "Tree",
 	[MODEL_RING] = "Ring",
 	[MODEL_COLLNET_DIRECT] = "CollNetDirect",
@@ -31,44 +31,14 @@ static const char *const algos[MODEL_ALGOS] = {
 	[MODEL_P2P] = "P2P",
 };
 
-static const char *const protos[MODEL_PROTOS] = { "LL", "LL128", "Simple" };
+const char *const model_proto_names[MODEL_PROTOS] = { "LL", "LL128", "Simple" };
 
-static int find(const char *const *names, int n, const char *name)
+int model_find(const char *const *names, int n, const char *name)
 {
 	for (int i = 0; i < n; i++)
 		if (strcasecmp(names[i], name) == 0)
 			return i;
 	return -1;
-}
-
-const char *model_coll_name(int coll)
-{
-	return colls[coll];
-}
-
-int model_coll_parse(const char *name)
-{
-	return find(colls, MODEL_COLLS, name);
-}
-
-const char *model_algo_name(int algo)
-{
-	return algos[algo];
-}
-
-int model_algo_parse(const char *name)
-{
-	return find(algos, MODEL_ALGOS, name);
-}
-
-const char *model_proto_name(int proto)
-{
-	return protos[proto];
-}
-
-int model_proto_parse(const char *name)
-{
-	return find(protos, MODEL_PROTOS, name);
 }
 
 /* As nccl-tests reports it (NCCL.md, "Bus bandwidth"). */

@@ -18,8 +18,8 @@ static void csv_row(const struct model *model, const struct predict_request *req
 		    const struct prediction *p)
 {
 	printf("%s,%d,%d,%s,%.0f,%s,%s,%d,%.6g,%.6g,%.6g,%.6g,", model->sys->name, model->nnodes,
-	       model->nranks, model_coll_name(request->collective), request->bytes,
-	       model_algo_name(p->algo), model_proto_name(p->proto), p->channels, p->time_us,
+	       model->nranks, model_coll_names[request->collective], request->bytes,
+	       model_algo_names[p->algo], model_proto_names[p->proto], p->channels, p->time_us,
 	       p->algbw, p->busbw, p->ceiling_busbw);
 	if (p->nccl_us >= 0)
 		printf("%.6g", p->nccl_us);
@@ -111,8 +111,8 @@ static void table_row(const struct model *model, const struct predict_request *r
 	if (p->bar != NULL)
 		snprintf(bar, sizeof(bar), "%.3g to %.3g", p->low_busbw, p->high_busbw);
 	printf("  %6d %-14s %12.0f %-13s %-6s %12.2f %9.2f  %-16s %9.2f %5.1f  %s\n", model->nnodes,
-	       model_coll_name(request->collective), request->bytes, model_algo_name(p->algo),
-	       model_proto_name(p->proto), p->time_us, p->busbw, bar, p->ceiling_busbw,
+	       model_coll_names[request->collective], request->bytes, model_algo_names[p->algo],
+	       model_proto_names[p->proto], p->time_us, p->busbw, bar, p->ceiling_busbw,
 	       100 * p->busbw / p->ceiling_busbw, limit_of(p));
 }
 
@@ -156,7 +156,7 @@ static void explain_others(const struct model *model, const struct predict_reque
 			other.proto = p;
 			if (model_predict(model, &other, &prediction) != 0)
 				continue;
-			printf("  %-13s %-6s %12.2f", model_algo_name(a), model_proto_name(p),
+			printf("  %-13s %-6s %12.2f", model_algo_names[a], model_proto_names[p],
 			       prediction.time_us);
 			if (prediction.nccl_us >= 0)
 				printf(" %12.2f\n", prediction.nccl_us);
@@ -178,8 +178,8 @@ static void show_derivation(const struct model *model, const struct predict_requ
 	printf("links: a GPU's ring share %.1f GB/s of %.1f raw", model->ring, model->ring_raw);
 	printf("; a node's NICs %.1f of %.1f; a GPU's NICs %.1f of %.1f\n", model->net,
 	       model->net_raw, model->nic, model->nic_raw);
-	printf("choice: %s %s on %d channel%s (%s)\n", model_algo_name(p->algo),
-	       model_proto_name(p->proto), p->channels, plural(p->channels),
+	printf("choice: %s %s on %d channel%s (%s)\n", model_algo_names[p->algo],
+	       model_proto_names[p->proto], p->channels, plural(p->channels),
 	       asked		 ? "as asked"
 	       : p->nccl_us >= 0 ? "least time in NCCL's tuning model"
 				 : "NCCL has no model of sends");
@@ -345,7 +345,7 @@ static int nothing_shown(const struct predict_job *job, const struct model *mode
 				 "nothing to show: NCCL has no model of sends (--nccl-model)");
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
 			 "nothing to predict: no %s %s for %s on %d node%s of %s: %s",
-			 model_algo_name(algo), model_proto_name(proto), model_coll_name(coll),
+			 model_algo_names[algo], model_proto_names[proto], model_coll_names[coll],
 			 model->nnodes, plural(model->nnodes), model->sys->name,
 			 why != NULL ? why : "sizes end at 1e18 B");
 }

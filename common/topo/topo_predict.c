@@ -114,16 +114,19 @@ static double size_of(struct argp_state *state, const char *text)
 	return (double)bytes;
 }
 
-static void unknown(struct argp_state *state, const char *what, const char *word,
-		    const char *(*name)(int), int n)
+/* Which of n names it is. */
+static int named(struct argp_state *state, const char *what, const char *word,
+		 const char *const *names, int n)
 {
-	char names[256] = "";
+	char all[256] = "";
 	size_t used = 0;
 
-	for (int i = 0; i < n && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-					 i > 0 ? ", " : "", name(i));
-	refuse(state, "unknown %s '%s'; there are: %s", what, word, names);
+	for (int i = 0; i < n && used < sizeof(all); i++)
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i > 0 ? ", " : "",
+					 names[i]);
+	if (model_find(names, n, word) < 0)
+		refuse(state, "unknown %s '%s'; there are: %s", what, word, all);
+	return model_find(names, n, word);
 }
 
 static void parse_colls(struct argp_state *state, struct predict_job *job, char *list)
@@ -131,16 +134,10 @@ static void parse_colls(struct argp_state *state, struct predict_job *job, char 
 	char *name, *rest = NULL;
 
 	job->colls = 0;
-	for (name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest)) {
-		int coll = model_coll_parse(name);
-
-		if (strcmp(name, "all") == 0)
-			job->colls = (1u << MODEL_COLLS) - 1;
-		else if (coll < 0)
-			unknown(state, "collective", name, model_coll_name, MODEL_COLLS);
-		else
-			job->colls |= 1u << coll;
-	}
+	for (name = strtok_r(list, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
+		job->colls |= strcmp(name, "all") == 0 ? (1u << MODEL_COLLS) - 1
+						       : 1u << named(state, "collective", name,
+								     model_coll_names, MODEL_COLLS);
 }
 
 static void parse_nodes(struct argp_state *state, struct predict_job *job, const struct row *row,
@@ -225,14 +222,10 @@ static void take(struct argp_state *state, struct predict_job *job, const struct
 			refuse(state, "--%s is %s, not '%s'", row->name, row->arg, arg);
 		break;
 	case ALGO:
-		job->algo = model_algo_parse(arg);
-		if (job->algo < 0)
-			unknown(state, "algorithm", arg, model_algo_name, MODEL_ALGOS);
+		job->algo = named(state, "algorithm", arg, model_algo_names, MODEL_ALGOS);
 		break;
 	case PROTO:
-		job->proto = model_proto_parse(arg);
-		if (job->proto < 0)
-			unknown(state, "protocol", arg, model_proto_name, MODEL_PROTOS);
+		job->proto = named(state, "protocol", arg, model_proto_names, MODEL_PROTOS);
 		break;
 	case VENDOR:
 		job->vendor = true;

@@ -295,8 +295,8 @@ static void check_machine(const char *spec)
 					 p.time_us >= before);
 				if (p.time_us < before)
 					printf("%s %s %d nodes %.0f: %g after %g\n", spec,
-					       model_coll_name((enum model_coll)coll), nodes, bytes,
-					       p.time_us, before);
+					       model_coll_names[coll], nodes, bytes, p.time_us,
+					       before);
 				before = p.time_us;
 			}
 			CU_ASSERT_TRUE(coll >= MODEL_TUNED || before >= over_nodes * (1 - 1e-9));

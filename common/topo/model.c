@@ -2,10 +2,6 @@
  * the pipeline. */
 #include "topo/model_parts.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 /* ---- tuned collectives ----------------------------------------------------------------------- */
 static void choose(const struct model *model, const struct predict_request *request,
 		   struct prediction *out)

@@ -5,8 +5,6 @@
  * launch, hops and the filling of the pipeline. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "topo/topo.h"
 
 struct kernel_cost;

@@ -2,10 +2,6 @@
  * failures. */
 #include "topo/model.h"
 
-#include <math.h>
-#include <string.h>
-#include <strings.h>
-
 const char *const model_coll_names[MODEL_COLLS] = {
 	[MODEL_ALL_REDUCE] = "all_reduce",
 	[MODEL_ALL_GATHER] = "all_gather",

@@ -3,9 +3,6 @@
  * enqueue.cc; NCCL.md has them in words. */
 #include "topo/model_parts.h"
 
-#include <math.h>
-#include <string.h>
-
 static const double base_lat[MODEL_NCCL_ALGOS][MODEL_PROTOS] = {
 	[MODEL_TREE] = { 6.8, 14, 8.4 },
 	[MODEL_RING] = { 6.6, 14, 8.4 },

@@ -1,10 +1,6 @@
 /* model_node.c: what the links of a node and of its NICs add up to. */
 #include "topo/model_parts.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 /* Copy engines and NICs reach 55.4 of PCIe 5's 63 GB/s (vendor_specs.csv, pcie_measured). */
 static const double DMA_SHARE = .88;
 

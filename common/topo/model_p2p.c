@@ -1,10 +1,6 @@
 /* model_p2p.c: groups of sends and receives: NCCL has no model of them; bytes over links. */
 #include "topo/model_parts.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-
 /* A flow is split over channels, a part at least an eighth of a step of its protocol (LL: 64
  * KiB) and at most 32 steps, between nodes half a step and one; up to so many bytes for each
  * channel that a peer may have it goes by LL (enqueue.cc, one node). */

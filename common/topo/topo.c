@@ -1,11 +1,6 @@
 /* topo.c: what is known of GPUs, CPUs and transports, and what a node's links add up to. */
 #include "topo/topo.h"
 
-#include <errno.h>
-#include <math.h>
-#include <string.h>
-#include <strings.h>
-
 /* Raw rates: vendor_specs.csv (25 or 50 GB/s a link and direction; GA102: 14.0625).
  * What a kernel's stores get: NCCL 2.28 src/graph/topo.h, SMxx_NVLINK_BW. Longer names first: they
  * are looked for inside product names. */

@@ -2,11 +2,6 @@
  * per node. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "base/error.h"
 #include "pairs/matrix.h"
 

@@ -1,9 +1,5 @@
 /* topo_predict.c: predicted bus bandwidth for any machine spec, without owning the machine. */
 #include <argp.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/parse.h"
 #include "topo/predict_run.h"

@@ -1,16 +1,10 @@
 /* topo_spec.c: machine specs: small JSON files, found by name. */
 #include "topo/topo.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Counts are as wide as JSON's, so that none wraps before it is checked. */
 struct spec {

@@ -2,13 +2,7 @@
  * before it is used. */
 #include "topo/topo.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <expat.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DEPTH = 32, MAX_LINKS = 1024, NVSWITCH_CLASS = 0x068000 };
 

@@ -245,7 +245,10 @@ static int show(const struct rank *r, const struct pair_matrix *m, struct error 
 		(void)mkdir(o->out, 0777);
 	if (*path)
 		rc = save_csv(&s, path, err);
-	if (rc == 0 && o->spec)
+	if (rc == 0 && o->spec && m->plan.n % m->nnodes != 0)
+		rc = error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+			       "--spec %.400s: the hosts have unequal numbers of ranks", o->spec);
+	else if (rc == 0 && o->spec)
 		rc = save_spec(&s, o->spec, err);
 	free(s.said);
 	return rc;

@@ -59,3 +59,53 @@ bool proc_account_read(struct proc_account *account, pid_t pid)
 	fclose(file);
 	return n == 2;
 }
+
+/* Returns true if a line of that file of the cgroup begins so. */
+static bool says_frozen(const char *root, const char *group, const char *name, const char *frozen)
+{
+	char path[PATH_MAX], word[64];
+	bool is = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s/%s", root, group, name);
+	file = fopen(path, "re");
+	while (file && !is && fgets(word, sizeof(word), file))
+		is = strncmp(word, frozen, strlen(frozen)) == 0;
+	if (file)
+		fclose(file);
+	return is;
+}
+
+static bool is_frozen(pid_t pid)
+{
+	char path[40], line[PATH_MAX];
+	bool frozen = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	file = fopen(path, "re");
+	while (file && !frozen && fgets(line, sizeof(line), file)) {
+		char *group = strchr(line, '/'), *v1 = strstr(line, ":freezer:");
+
+		line[strcspn(line, "\n")] = '\0';
+		if (group && v1)
+			frozen = says_frozen("/freezer", group, "freezer.state", "FROZEN");
+		else if (group && strncmp(line, "0::", 3) == 0)
+			frozen = says_frozen("", group, "cgroup.events", "frozen 1");
+	}
+	if (file)
+		fclose(file);
+	return frozen;
+}
+
+enum proc_hold proc_hold_read(pid_t pid)
+{
+	struct proc_stat stat;
+
+	if (!proc_stat_read(&stat, pid, 0) || stat.state == 'Z' || stat.state == 'X')
+		return HOLD_GONE;
+	return stat.state == 'T'   ? HOLD_STOPPED
+	       : stat.state == 't' ? HOLD_TRACED
+	       : is_frozen(pid)	   ? HOLD_FROZEN
+				   : HOLD_NONE;
+}

@@ -14,6 +14,16 @@ struct proc_stat {
  * can be read. */
 bool proc_stat_read(struct proc_stat *stat, pid_t pid, pid_t tid);
 
+/* What keeps a process from running, of its own will or not. */
+enum proc_hold {
+	HOLD_NONE,
+	HOLD_STOPPED, /* SIGSTOP, a terminal */
+	HOLD_TRACED,  /* a debugger */
+	HOLD_FROZEN,  /* the freezer of its cgroup, version 1 or 2 */
+	HOLD_GONE     /* there is none, or it has ended */
+};
+enum proc_hold proc_hold_read(pid_t pid);
+
 /* The scheduler's account of a thread (/proc/PID/schedstat), nanoseconds. */
 struct proc_account {
 	uint64_t ran_ns;    /* on a processor */

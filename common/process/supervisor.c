@@ -12,7 +12,8 @@
 #include "process/leftovers.h"
 #include "process/child.h"
 
-#define MAX_FDS 512
+#define MAX_FDS	  512
+#define ORPHAN_NS 2000000000ull
 
 struct supervisor {
 	const struct supervisor_hooks *hooks;
@@ -21,6 +22,7 @@ struct supervisor {
 	bool exit_again;
 	int signal_fd;
 	pid_t launcher;
+	uint64_t orphan_ns; /* when it was seen to be gone, 0: it is there */
 	sigset_t old_mask;
 	int64_t oom_kills; /* in the rank's cgroup before it started, -1: unknown */
 	int ended_by;	   /* signal that asked us to stop, 0: none */
@@ -130,8 +132,10 @@ static int watch_child(struct supervisor *s)
 		reap(s);
 		if (s->ended_by)
 			return 128 + s->ended_by;
-		if (getppid() != s->launcher)
-			return 1; /* the launcher is gone and with it the job */
+		if (getppid() != s->launcher && s->orphan_ns == 0)
+			s->orphan_ns = clock_ns();
+		if (s->orphan_ns && clock_ns() - s->orphan_ns > ORPHAN_NS)
+			return 1; /* the launcher is gone and with it the job: time to say so is over */
 		if (hooks->step(hooks->ctx, &s->child, &exit_code))
 			return exit_code;
 		s->child.changed = false;

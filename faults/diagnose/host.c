@@ -27,8 +27,13 @@ enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_cl
 	return so_far == CLASS_OUTCOME || so_far == one ? one : mixed;
 }
 
-bool is_stopped(const struct evidence_rank *r)
+enum diagnosis_class held_class(const struct evidence_rank *r)
 {
-	return r->view.process == PROCESS_STOPPED ||
-	       (r->view.process == PROCESS_ALIVE && (r->state == 'T' || r->state == 't'));
+	if (r->view.process != PROCESS_STOPPED && r->view.process != PROCESS_ALIVE)
+		return CLASS_OUTCOME;
+	if (r->state == 't')
+		return CLASS_TRACED;
+	if (r->view.process == PROCESS_STOPPED || r->state == 'T')
+		return CLASS_STOPPED;
+	return r->state == 'F' ? CLASS_FROZEN : CLASS_OUTCOME;
 }

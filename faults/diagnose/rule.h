@@ -125,7 +125,8 @@ enum diagnosis_class host_class(const struct evidence_rank *rank, enum diagnosis
 enum diagnosis_class shared_class(enum diagnosis_class so_far, enum diagnosis_class one,
 				  enum diagnosis_class mixed);
 
-bool is_stopped(const struct evidence_rank *rank);
+/* CLASS_STOPPED, CLASS_FROZEN or CLASS_TRACED of a process that does not run, else CLASS_OUTCOME. */
+enum diagnosis_class held_class(const struct evidence_rank *rank);
 
 /* ---- meaning.c: what each class means, from meanings.txt ---- */
 

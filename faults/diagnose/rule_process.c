@@ -56,14 +56,21 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence *e = ctx->evidence;
+	enum diagnosis_class class = CLASS_OUTCOME;
 
-	for (int i = 0; i < e->nranks; i++)
-		if (e->ranks[i].present && is_stopped(&e->ranks[i]))
-			mark_culprit(&f->culprits, i);
+	for (int i = 0; i < e->nranks; i++) {
+		enum diagnosis_class one =
+			e->ranks[i].present ? held_class(&e->ranks[i]) : CLASS_OUTCOME;
+
+		if (one == CLASS_OUTCOME)
+			continue;
+		class = shared_class(class, one, CLASS_STOPPED);
+		mark_culprit(&f->culprits, i);
+	}
 	if (f->culprits.n == 0)
 		return false;
 	place_missing(ctx, f);
-	finding_conclude(ctx, f, CLASS_STOPPED, "proved");
+	finding_conclude(ctx, f, class, "proved");
 	note_missing_too(ctx, f);
 	return true;
 }

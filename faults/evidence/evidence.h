@@ -33,7 +33,7 @@ struct evidence_rank {
 	bool unread;	       /* its file was there, and could not be read */
 	bool remote;	       /* its process is on another host: not looked at here */
 	struct rank_view view; /* process state, phase, wait; zero where unknown */
-	char state;	       /* letter of /proc/PID/stat, 0: unknown */
+	char state; /* letter of /proc/PID/stat; 'F': frozen with its cgroup; 0: unknown */
 	char syscall
 		[24]; /* system call it is in: "futex" "read" "nanosleep"...; "" running or unknown */
 	uint64_t netns; /* number of its network namespace (/proc/PID/ns/net), 0: unknown */

@@ -14,7 +14,9 @@ enum diagnosis_class {
 	CLASS_KILLED,		/* by SIGKILL */
 	CLASS_CRASHED,		/* by a signal of its own making */
 	CLASS_EXITED,		/* without telling the others */
-	CLASS_STOPPED,		/* SIGSTOP, a debugger */
+	CLASS_STOPPED,		/* SIGSTOP, a terminal */
+	CLASS_FROZEN,		/* with its cgroup: a paused container, a suspended job */
+	CLASS_TRACED,		/* a debugger holds it */
 	CLASS_SKIPPED,		/* left a call out */
 	CLASS_EXTRA,		/* made one too many */
 	CLASS_EARLY,		/* left the loop of calls before the others */

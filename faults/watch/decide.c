@@ -82,6 +82,9 @@ static bool any_overdue(const struct decide_input *in)
 /* A leader elsewhere knows of its own host alone whether all are done. */
 static bool all_done(const struct decide_input *in)
 {
+	/* a leader that was replaced, and runs again, has not come back with its rank yet */
+	if (in->leader.since_ns && in->job_hosts == 1 && (int)in->nranks < in->job_ranks)
+		return false;
 	for (size_t i = 0; i < in->nranks; i++)
 		if (!view_finished(&in->ranks[i].view))
 			return false;
@@ -91,18 +94,9 @@ static bool all_done(const struct decide_input *in)
 	return true;
 }
 
-static enum view_lost worst_lost(const struct decide_input *in)
-{
-	enum view_lost worst = LOST_NOT;
-
-	for (size_t i = 0; i < in->nhosts; i++)
-		worst = in->hosts[i].lost > worst ? in->hosts[i].lost : worst;
-	return worst;
-}
-
 static bool any_lost(const struct decide_input *in)
 {
-	return worst_lost(in) != LOST_NOT;
+	return hosts_worst(in) != LOST_NOT;
 }
 
 /* Of a host that is not heard of what is known is old: it answers, or is lost in the end. */
@@ -263,7 +257,7 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	if (d.verdict.outcome == OUTCOME_OK && compare_calls(views, n) == HISTORY_DIFFERENT)
 		note_parted(&d.verdict, in->parted);
 	/* who is done knows no more than that where a root is gone */
-	if (!all_done(in) || worst_lost(in) < LOST_MONITOR)
+	if (!all_done(in) || hosts_worst(in) < LOST_MONITOR)
 		hosts_verdict(in, &d.verdict);
 	if (unfinished) {
 		s->stage = STAGE_WATCH;
@@ -485,10 +479,10 @@ static bool is_news(struct decide_state *s, const struct decide_input *in, bool 
  * waited for: it may wait for others. */
 static struct decision follow(struct decide_state *s, const struct decide_input *in)
 {
-	bool abnormal = abnormal_here(in, s->config.deadlines);
+	bool abnormal = abnormal_here(in, s->config.deadlines) || hosts_lost_here(in);
 
 	take_orders(s, in);
-	if (any_lost(in))
+	if (in->hosts[0].lost || in->launcher.hold == HOLD_GONE)
 		return conclude(s, in);
 	if (is_news(s, in, abnormal)) {
 		s->reported = true;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/proc_stat.h"
 #include "record/verdict.h"
 #include "record/view.h"
 #include "watch/rendezvous.h"
@@ -37,12 +38,20 @@ struct rank_account {
 	uint64_t ran_ns, queued_ns;
 };
 
+/* A watcher of this host, as the kernel has it. */
+struct decide_watcher {
+	enum proc_hold hold;
+	uint64_t since_ns;
+	bool said; /* the caller's */
+};
+
 /* A rank of this host. */
 struct decide_rank {
 	struct rank_view view; /* just read; decide() says overdue, grace, progressed, descheduled
 	                        * and starved of it */
 	struct rank_account account; /* where decide_wants_account() */
 	struct rank_track track;
+	struct decide_watcher supervisor; /* its own, unless that is this leader */
 };
 
 /* Is worth a line, once. */
@@ -82,8 +91,10 @@ struct decide_input {
 	uint64_t now;
 	struct decide_rank *ranks; /* of this host; a rank keeps its place */
 	size_t nranks;
-	const char *name;	   /* of this host */
-	struct decide_host *hosts; /* at the root: the others; elsewhere: the root's */
+	struct decide_watcher launcher; /* of this host */
+	struct decide_watcher leader;	/* whose place this one took */
+	const char *name;		/* of this host */
+	struct decide_host *hosts;	/* at the root: the others; elsewhere: the root's */
 	size_t nhosts;
 	size_t expected_hosts;	  /* so many of them belong to the job, as far as is known */
 	int job_ranks, job_hosts; /* as any rank that knows says; -1: none does */

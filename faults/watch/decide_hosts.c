@@ -69,25 +69,83 @@ static void note_news(const struct decide_state *s, struct decide_host *host, ui
 		host->silence_s = ns_seconds(silence);
 }
 
+static enum view_lost lost_with(const struct decide_state *s, const struct decide_watcher *w,
+				bool quiet, uint64_t now)
+{
+	if (w->hold == HOLD_GONE)
+		return LOST_MONITOR;
+	return w->hold && quiet && now - w->since_ns >= limit_ns(s->config.partition_seconds)
+		       ? LOST_HELD
+		       : LOST_NOT;
+}
+
+/* A rank that ended by itself needs no supervisor any more. Without a launcher nobody hears of the run, however
+ * well its ranks are. */
+static void look_here(const struct decide_state *s, struct decide_input *in, bool quiet)
+{
+	enum view_lost all = lost_with(s, &in->leader, quiet, in->now),
+		       launcher = lost_with(s, &in->launcher, s->config.deadlines, in->now);
+
+	if (launcher == LOST_MONITOR)
+		launcher = LOST_LAUNCHER;
+	all = launcher > all ? launcher : all;
+	for (size_t i = 0; i < in->nranks; i++) {
+		struct rank_view *view = &in->ranks[i].view;
+		enum view_lost own = view_finished(view) ? LOST_NOT
+							 : lost_with(s, &in->ranks[i].supervisor,
+								     quiet, in->now);
+
+		view->lost = own > all ? own : all;
+	}
+}
+
+/* What another host says of its own watchers stands; what is said of it from here is looked at anew. */
+static void look_there(const struct decide_state *s, const struct decide_input *in,
+		       struct decide_host *host, bool quiet)
+{
+	uint64_t silence = silence_of(s, host, in->now);
+
+	note_news(s, host, silence, in->now);
+	host->lost = look_at(s, in, host, silence, quiet);
+	for (size_t k = 0; k < host->nviews; k++) {
+		struct rank_view *view = &host->views[k];
+
+		view->silent = ns_seconds(silence);
+		if (host->lost || !view->told)
+			view->lost = host->lost;
+		else if (view->lost > host->lost)
+			host->lost = view->lost;
+	}
+}
+
 /* Ranks that make steps are no part of a hang, whoever is silent: what connects the monitors need not be what
  * connects the ranks. */
-bool hosts_look(struct decide_state *s, struct decide_input *in)
+void hosts_look(struct decide_state *s, struct decide_input *in)
 {
-	bool quiet = s->config.deadlines && progress_quiet(in), any = false;
+	bool quiet = s->config.deadlines && progress_quiet(in);
 
-	for (size_t i = 0; i < in->nhosts; i++) {
-		struct decide_host *host = &in->hosts[i];
-		uint64_t silence = silence_of(s, host, in->now);
+	look_here(s, in, quiet);
+	for (size_t i = 0; i < in->nhosts; i++)
+		look_there(s, in, &in->hosts[i], quiet);
+}
 
-		note_news(s, host, silence, in->now);
-		host->lost = look_at(s, in, host, silence, quiet);
-		any |= host->lost != LOST_NOT;
-		for (size_t k = 0; k < host->nviews; k++) {
-			host->views[k].lost = host->lost;
-			host->views[k].silent = ns_seconds(silence);
-		}
-	}
-	return any;
+enum view_lost hosts_worst(const struct decide_input *in)
+{
+	enum view_lost worst = LOST_NOT;
+
+	for (size_t i = 0; i < in->nhosts; i++)
+		worst = in->hosts[i].lost > worst ? in->hosts[i].lost : worst;
+	for (size_t i = 0; i < in->nranks; i++)
+		worst = in->ranks[i].view.lost > worst ? in->ranks[i].view.lost : worst;
+	return worst;
+}
+
+bool hosts_lost_here(const struct decide_input *in)
+{
+	for (size_t i = 0; i < in->nranks; i++)
+		if (in->ranks[i].view.lost)
+			return true;
+	return false;
 }
 
 /* Other hosts take part in the run, and are not connected yet. */
@@ -106,17 +164,31 @@ static void add_name(char *list, size_t len, const char *name)
 	snprintf(list + at, len - at, "%s%s", at ? "," : "", name[0] ? name : "?");
 }
 
+/* A death that was seen explains more than what nobody sees. */
+static bool any_death_seen(const struct decide_input *in)
+{
+	for (size_t i = 0; i < in->nranks; i++)
+		if (view_died(&in->ranks[i].view) && !in->ranks[i].view.lost)
+			return true;
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			if (view_died(&in->hosts[i].views[k]) && !in->hosts[i].views[k].lost)
+				return true;
+	return false;
+}
+
 void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
 {
-	enum view_lost worst = LOST_NOT;
+	enum view_lost worst = hosts_worst(in);
 	double seconds = 0;
 
+	if (hosts_lost_here(in))
+		add_name(verdict->hosts, sizeof(verdict->hosts), in->name);
 	for (size_t i = 0; i < in->nhosts; i++) {
 		const struct decide_host *host = &in->hosts[i];
 
 		if (host->lost == LOST_NOT)
 			continue;
-		worst = host->lost > worst ? host->lost : worst;
 		add_name(verdict->hosts, sizeof(verdict->hosts), host->name);
 		if (host->lost == LOST_ONE_WAY)
 			snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s", in->name,
@@ -125,8 +197,7 @@ void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
 				  ? ns_seconds(in->now - host->heard_ns)
 				  : seconds;
 	}
-	/* a death that was seen explains more than what nobody sees */
-	if (worst == LOST_NOT || verdict->outcome == OUTCOME_DIED)
+	if (worst == LOST_NOT || any_death_seen(in))
 		return;
 	verdict->outcome = outcome_worse(verdict->outcome,
 					 worst >= LOST_MONITOR ? OUTCOME_DIED : OUTCOME_HANG);
@@ -135,6 +206,7 @@ void hosts_verdict(const struct decide_input *in, struct verdict *verdict)
 	verdict->side = worst == LOST_SILENT	? "unknown"
 			: worst == LOST_ONE_WAY ? "fabric"
 						: "host";
-	verdict->detect_ms = seconds * 1e3;
+	if (seconds > 0)
+		verdict->detect_ms = seconds * 1e3;
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "-");
 }

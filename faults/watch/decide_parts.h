@@ -41,8 +41,13 @@ bool overdue_ever_since(const struct decide_state *state, uint64_t since);
 
 /* ---- decide_hosts.c: which hosts are heard of ---- */
 
-/* Says of each host, and of its views, whether it is lost. Returns whether any is. */
-bool hosts_look(struct decide_state *state, struct decide_input *in);
+/* Says of each host, and of all views, what is lost of what watches them. */
+void hosts_look(struct decide_state *state, struct decide_input *in);
+
+/* Returns true if a watcher of this host is. */
+bool hosts_lost_here(const struct decide_input *in);
+/* The worst of it. */
+enum view_lost hosts_worst(const struct decide_input *in);
 
 /* Returns true if hosts of the job have not been heard of at all, and have time for that left. */
 bool hosts_absent(const struct decide_state *state, const struct decide_input *in);

@@ -35,6 +35,9 @@ const struct decide_times decide_times = {
 	.rejoin_ns = 1000 * MS,
 	/* An attempt to connect is given up after this time. */
 	.connect_ns = 2000 * MS,
+	/* Watchers are looked at so often; one that has not run for so long is said. */
+	.watchers_look_ns = 250 * MS,
+	.watcher_ns = 1000 * MS,
 	/* What comes from another kernel so much later than the last message are its repetitions of
 	 * what it believes to be lost. */
 	.one_way_ns = 1000 * MS,

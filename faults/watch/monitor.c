@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "watch/decide_times.h"
@@ -21,6 +22,8 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	memset(m, 0, sizeof(*m));
 	m->config = *config;
 	m->memory = memory;
+	m->memory_fd = memory_fd;
+	m->launcher_pid = getppid();
 	m->listen_fd = m->uplink_fd = m->joining_fd = -1;
 	m->up.fd = m->up.passed_fd = -1;
 	decide_open(&m->decide, &config->decide, clock_ns());
@@ -192,8 +195,13 @@ static void step_leader(struct monitor *m, const struct supervised *child, uint6
 {
 	struct decision d;
 
-	m->input = (struct decide_input){ .now = now };
+	m->input = (struct decide_input){ .now = now,
+					  .launcher = m->input.launcher,
+					  .leader = m->input.leader };
 	members_look(m, child, now);
+	if (watchers_yield(m, child))
+		return;
+	watchers_look(m, now);
 	nodes_open(m);
 	nodes_join(m, now);
 	m->input.follows = m->root.known;
@@ -239,7 +247,7 @@ static void follow_leader(struct monitor *m, const struct supervised *child)
 		m->ended = true;
 		return;
 	}
-	if (rc < 0) {
+	if (!watchers_replace_leader(m, child, rc < 0, clock_ns())) {
 		fprintf(stderr, "hangar: the monitor of this node is gone; ending rank %d\n",
 			m->memory->header.rank);
 		m->exit_code = OUTCOME_DIED;

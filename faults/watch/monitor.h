@@ -82,7 +82,8 @@ struct monitor_config {
 
 struct monitor_peer {
 	struct link link; /* to the member; fd -1 for the leader's own rank */
-	int rank;	  /* place in `ranks`; -1: a stranger until it has shown a memory */
+	pid_t pid;
+	int rank; /* place in `ranks`; -1: a stranger until it has shown a memory */
 	/* of a preloaded program: exit_seen's; the memory cgroup that it was last seen in, and how often the
 	 * kernel had killed there when it was first */
 	bool exit_again;
@@ -135,6 +136,12 @@ struct monitor {
 	struct decide_state decide;
 	struct decide_input input;	  /* of the last tick */
 	struct monitor_requests requests; /* leader elsewhere */
+	int memory_fd;			  /* borrowed */
+	pid_t launcher_pid;
+	uint64_t watchers_ns;	 /* when watchers were last looked at */
+	pid_t former_pid;	 /* of the leader whose place this one took */
+	bool deposed;		 /* members left this leader, and live */
+	unsigned int generation; /* 1: the first leader was replaced */
 	bool ended;
 	int exit_code;
 };

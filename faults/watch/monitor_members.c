@@ -21,6 +21,8 @@
 #include "process/exit.h"
 #include "watch/monitor_nodes.h"
 
+#define PF_EXITING 0x4 /* the kernel's sched.h */
+
 struct state {
 	int32_t process, status;
 	uint32_t oom_kills;
@@ -88,13 +90,25 @@ static bool same_user(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.uid == geteuid();
 }
 
+pid_t members_peer_pid(int fd)
+{
+	struct ucred cred = { .pid = 0 };
+	socklen_t len = sizeof(cred);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.pid : 0;
+}
+
 int members_join(struct monitor *m, int memory_fd)
 {
+	char key[64];
 	socklen_t len;
-	struct sockaddr_un address = link_address(m->config.key, &len);
+	struct sockaddr_un address;
 	uint64_t give_up = clock_ns() + 5000 * MS;
 	int32_t pid = getpid();
 
+	snprintf(key, sizeof(key), m->generation ? "%.40s.%u" : "%.40s", m->config.key,
+		 m->generation);
+	address = link_address(key, &len);
 	while (clock_ns() < give_up) {
 		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -207,6 +221,7 @@ static void adopt_memory(struct monitor *m, struct monitor_peer *peer)
 			   peer->link.passed_fd, 0);
 	close(peer->link.passed_fd);
 	peer->link.passed_fd = -1;
+	peer->pid = members_peer_pid(peer->link.fd);
 	if (map != MAP_FAILED && add_rank(m, peer, map) < 0)
 		munmap(map, sizeof(struct record_memory));
 }
@@ -254,6 +269,15 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->oom_kills = 1;
 }
 
+/* And has not begun to end. */
+static bool lives(pid_t pid)
+{
+	struct proc_stat stat;
+
+	return proc_stat_read(&stat, pid, 0) && stat.state != 'Z' && stat.state != 'X' &&
+	       !(stat.flags & PF_EXITING);
+}
+
 static void receive_member(struct monitor *m, struct monitor_peer *peer)
 {
 	struct link_message message;
@@ -278,9 +302,15 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 		return;
 	/* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
 	view = peer->rank >= 0 ? &m->ranks[peer->rank].view : NULL;
+	if (view && m->memory && rc == -EPIPE && lives(peer->pid)) {
+		m->deposed = true;
+		return;
+	}
 	if (view && !m->memory)
 		observe_process(m, peer, true);
 	link_release(&peer->link);
+	if (view && m->memory && !view_finished(view))
+		m->ranks[peer->rank].supervisor.hold = HOLD_GONE;
 	if (view && view->process < PROCESS_EXITED) {
 		view->process = PROCESS_KILLED;
 		view->status = SIGKILL;

@@ -7,6 +7,9 @@
 /* Take a place: bind or connect, whichever works; the kernel lets exactly one bind, and that is
  * the leader. A member hands over its memory. 0 or a negative errno. */
 int members_join(struct monitor *m, int memory_fd);
+/* The process at the other end of a Unix socket; 0: not known. */
+pid_t members_peer_pid(int fd);
+
 /* Leader: forget the members, and close the listener. */
 void members_release(struct monitor *m);
 
@@ -25,3 +28,17 @@ void members_job(const struct monitor *m, int *nranks, int *nnodes);
 
 /* The views of this host's ranks to `views`, nranks of room; how many they are. */
 size_t members_views(const struct monitor *m, struct rank_view *views);
+
+/* ---- monitor_watchers.c: supervisors, the monitor and the launcher of a host watched ---- */
+
+/* Leader: how the host's other supervisors and its launcher are, for decide(); a line of who does not run. */
+void watchers_look(struct monitor *m, uint64_t now);
+
+/* Leader that did not run for so long that another one took its place: becomes a member of that. Returns
+ * false where that is not so. */
+bool watchers_yield(struct monitor *m, const struct supervised *child);
+
+/* Member: the leader is `gone`, or may be held. Where that is so for too long another one takes its place, on
+ * rank 0's host alone. Returns false if there is no leader any more. */
+bool watchers_replace_leader(struct monitor *m, const struct supervised *child, bool gone,
+			     uint64_t now);

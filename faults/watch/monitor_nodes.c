@@ -233,6 +233,8 @@ static void take_host(struct monitor_node *node, const struct rank_view *from, s
 	node->host.done = n > 0;
 	for (size_t i = 0; i < n; i++) {
 		node->host.done &= view_finished(&views[i]);
+		views[i].lost = views[i].lost < LOST_KINDS ? views[i].lost : LOST_NOT;
+		views[i].told = views[i].lost != LOST_NOT;
 		views[i].what[sizeof(views[i].what) - 1] = '\0';
 		views[i].host[sizeof(views[i].host) - 1] = '\0';
 		views[i].error[sizeof(views[i].error) - 1] = '\0';

@@ -10,6 +10,8 @@ bool tier_is_final(enum diagnosis_class class)
 	case CLASS_CRASHED:
 	case CLASS_EXITED:
 	case CLASS_STOPPED:
+	case CLASS_FROZEN:
+	case CLASS_TRACED:
 	case CLASS_DIED:
 	case CLASS_ERROR:
 	case CLASS_OOM:

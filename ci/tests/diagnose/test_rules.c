@@ -389,6 +389,8 @@ static const struct deed deeds[CLASS_COUNT] = {
 	[CLASS_KILLED] = { .process = PROCESS_KILLED, .status = 9 },
 	[CLASS_CRASHED] = { .process = PROCESS_KILLED, .status = 11 },
 	[CLASS_EXITED] = { .process = PROCESS_EXITED },
+	[CLASS_FROZEN] = { .state = 'F' },
+	[CLASS_TRACED] = { .state = 't' },
 	[CLASS_STOPPED] = { .process = PROCESS_STOPPED, .state = 'T' },
 	[CLASS_SKIPPED] = { skips, .state = 'S' },
 	[CLASS_EXTRA] = { repeats, .state = 'S' },

@@ -49,7 +49,9 @@ blamed() {
 
 # begun PHASE WHO SIGNAL OPTION...: a run that is in that phase
 begun() {
-	from_host "${slots:-2,2}" -b 8 -e 8 -n 100000000 "${times[@]}" "${@:4}"
+	local few=()
+	[ "$1" = timed ] && few=(-w 2)
+	from_host "${slots:-2,2}" -b 8 -e 8 -n 100000000 "${few[@]}" "${times[@]}" "${@:4}"
 	start "${command[@]}"
 	"$tool" "$token" "$1" 20 "$2" "$3" >/dev/null || explain "phase $1 not met"
 }

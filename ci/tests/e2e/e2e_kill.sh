@@ -81,10 +81,13 @@ for phase in init warmup timed check finalise; do
 		expect_out '^# verdict: outcome=died class=rank-killed ranks=1 '
 		expect_out '^# rank 1 .*killed by SIGKILL'
 	}
-	strike $phase leader $KILL && died_in $phase leader
+	strike $phase leader $KILL && {
+		died_in $phase leader
+		[ $phase = finalise ] || expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
+	}
 	strike $phase member $KILL && {
 		died_in $phase member
-		expect_out '^# verdict: outcome=died class=rank-killed ranks=[01] '
+		[ $phase = finalise ] || expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
 	}
 	strike $phase launcher $KILL && died_in $phase launcher
 	strike $phase guard $KILL && died_in $phase guard
@@ -120,6 +123,26 @@ strike timed rank:1 $STOP -n 4000 && {
 	ended
 	expect_rc 0 'stopped for 0.3 s:'
 	expect_no_out '^# verdict'
+}
+
+# Watchers that do not run: said, then a verdict and the end; a leader that is continued meanwhile is none
+for who in leader launcher; do
+	strike timed $who $STOP -n 2000 --partition-timeout 2 && {
+		limit=30 ended
+		expect_rc 10 "$who stopped:"
+		expect_out '^# the (monitor|launcher) of this host \(pid [0-9]+\) is stopped: '
+		expect_out '^# verdict: outcome=hang class=watcher-held ranks=- .* side=host hosts='
+		gone_soon "$who stopped"
+	}
+done
+strike timed leader $STOP --partition-timeout 2 && {
+	sleep 3
+	kill -CONT "$hit"
+	sleep 3
+	expect_no_out '^# verdict'
+	expect_out '^# the monitor of this host '
+	kill -TERM "$pid"
+	died_in timed 'after a leader that was stopped, the start'
 }
 
 # Stopped for good

@@ -28,9 +28,10 @@ struct host {
 	size_t nranks;
 	int paused_until;
 	bool mute, queried, present, ended;
-	int cut_until;		      /* nothing passes between it and the root */
-	bool answers, arrives;	      /* but its kernel answers; its repetitions arrive */
-	struct decide_host root;      /* as it sees it */
+	int cut_until;		 /* nothing passes between it and the root */
+	bool answers, arrives;	 /* but its kernel answers; its repetitions arrive */
+	struct decide_host root; /* as it sees it */
+	struct decide_watcher launcher;
 	struct decide_orders orders;  /* for the next tick */
 	struct rank_view told[RANKS]; /* to the root */
 };
@@ -106,6 +107,9 @@ static void act_host(struct world *w, const struct event *e)
 		h->cut_until = e->a;
 		h->answers = e->b == 1;
 		h->arrives = e->b == 2;
+		break;
+	case LAUNCHER:
+		h->launcher = (struct decide_watcher){ .hold = e->a, .since_ns = clock_at(w->now) };
 		break;
 	case VANISHES:
 		w->others[e->rank - 1].connected = false;
@@ -198,6 +202,10 @@ static void act_rank(struct world *w, const struct event *e)
 	case SHARES:
 		actor->runs = e->act;
 		break;
+	case WATCHER:
+		rank->supervisor =
+			(struct decide_watcher){ .hold = e->a, .since_ns = clock_at(w->now) };
+		break;
 	case STOPS:
 		v->process = PROCESS_STOPPED;
 		break;
@@ -260,6 +268,7 @@ static void tell_root(struct world *w, int host)
 	seen->done = true;
 	for (size_t i = 0; i < h->nranks; i++) {
 		h->told[i] = h->ranks[i].view;
+		h->told[i].told = h->told[i].lost != LOST_NOT;
 		seen->done &= view_finished(&h->told[i]);
 	}
 }
@@ -399,6 +408,7 @@ static void step_host(struct world *w, int host)
 				   .job_hosts = w->nhosts,
 				   .follows = host > 0,
 				   .name = "node0",
+				   .launcher = h->launcher,
 				   .hosts = &h->root,
 				   .nhosts = host > 0,
 				   .expected_hosts = host > 0 ? 1 : (size_t)w->nhosts - 1,

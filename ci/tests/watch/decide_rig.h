@@ -32,6 +32,7 @@ enum act {
 	SLEEPS,		/* does not want to run: as at first */
 	STARVES,	/* wants to, and its host does not let it */
 	SHARES,		/* runs half of the time, and is queued the other half */
+	WATCHER,	/* its supervisor: enum proc_hold `a` */
 	STOPS,
 	FINISHES, /* with enum outcome `a`, which it had announced */
 	DIES,	  /* killed */
@@ -45,6 +46,7 @@ enum act {
 	/* a host, in `rank` */
 	IS_CUT, /* nothing passes between it and the root until `a`; b 1: kernels answer; b 2: repetitions
 		   * of what is sent here arrive */
+	LAUNCHER, /* its launcher: enum proc_hold `a` */
 	VANISHES, /* its leader: the connection is closed */
 };
 

@@ -2,6 +2,7 @@
  * themselves only without it. Rows as in test_decide.c. */
 #include "rig/unit.h"
 
+#include "base/proc_stat.h"
 #include "process/watch.h"
 #include "watch/decide_rig.h"
 
@@ -200,10 +201,47 @@ static const struct row silent[] = {
 	  .events = { HANGS, { 500, 1, IS_CUT, 99000 } }, .until = 20000 },
 };
 
+static const struct row watchers[] = {
+	{ "E39: a supervisor is gone, and its rank with it", "000", .answer = "1",
+	  .events = { { 500, 1, WATCHER, HOLD_GONE }, { 500, 1, DIES } }, .until = 3000,
+	  .expect = { 600, 700, OUTCOME_DIED, "-", .hosts = "node0",
+		      .class = CLASS_MONITOR_GONE } },
+	{ "E39: a supervisor is stopped, and ranks go on", "000", .answer = "1",
+	  .events = { { 500, 1, WATCHER, HOLD_STOPPED }, { 0, 0, BEATS, 20, 19000 } },
+	  .until = 19000 },
+	{ "E39: until they end", "000", .answer = "1",
+	  .events = { { 500, 1, WATCHER, HOLD_STOPPED }, { 0, 0, BEATS, 20, 12000 } },
+	  .until = 19000,
+	  .expect = { 12500, 12800, OUTCOME_HANG, "-", .hosts = "node0",
+		      .class = CLASS_WATCHER_HELD } },
+	{ "E39: for a while", "000", .answer = "1",
+	  .events = { { 500, 1, WATCHER, HOLD_FROZEN }, { 9000, 1, WATCHER, HOLD_NONE } },
+	  .until = 19000 },
+	{ "E39: the launcher is gone", "000", .answer = "1",
+	  .events = { { 500, 0, LAUNCHER, HOLD_GONE }, { 0, 0, BEATS, 20, 3000 } }, .until = 3000,
+	  .expect = { 600, 700, OUTCOME_DIED, "-", .hosts = "node0",
+		      .class = CLASS_LAUNCHER_GONE } },
+	{ "E39: the launcher is stopped", "000", .answer = "1",
+	  .events = { { 500, 0, LAUNCHER, HOLD_STOPPED }, { 0, 0, BEATS, 20, 15000 } },
+	  .until = 15000,
+	  .expect = { 10500, 10800, OUTCOME_HANG, "-", .hosts = "node0",
+		      .class = CLASS_WATCHER_HELD } },
+	{ "E39: another host's supervisor", "0011", .answer = "2",
+	  .events = { { 500, 3, WATCHER, HOLD_GONE }, { 500, 3, DIES } }, .until = 3000,
+	  .expect = { 600, 900, OUTCOME_DIED, "-", .hosts = "node1",
+		      .class = CLASS_MONITOR_GONE } },
+};
+
+static void test_watchers(void)
+{
+	ROWS_PLAY(watchers);
+}
+
 static void test_silent(void)
 {
 	ROWS_PLAY(silent);
 }
 
 UNIT_MAIN("decide_hosts", { "together", test_together }, { "a busy host", test_busy },
-	  { "a leader elsewhere", test_alone }, { "hosts that are not heard of", test_silent })
+	  { "a leader elsewhere", test_alone }, { "hosts that are not heard of", test_silent },
+	  { "watchers that do not run", test_watchers })

@@ -1,0 +1,112 @@
+/* monitor_watchers.c: who watches the watchers of a host: its leader the other supervisors and the
+ * launcher, the others the leader, by what the kernel says of them. */
+#include "watch/monitor_members.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "watch/decide_times.h"
+
+/* A line once, when it has not run for a while: it may only have been asked to wait. */
+static void say(struct decide_watcher *w, pid_t pid, const char *what, uint64_t now)
+{
+	static const char *const hints[] = {
+		[HOLD_STOPPED] = "is stopped: continue it (kill -CONT)",
+		[HOLD_TRACED] = "is held by a debugger: detach that",
+		[HOLD_FROZEN] =
+			"is frozen with its cgroup: thaw that (cgroup.freeze, docker unpause)",
+	};
+
+	if (w->said || w->hold == HOLD_NONE || w->hold == HOLD_GONE ||
+	    now - w->since_ns < decide_times.watcher_ns)
+		return;
+	w->said = true;
+	printf("# %s (pid %d) %s; the run goes on\n", what, (int)pid, hints[w->hold]);
+	fflush(stdout);
+}
+
+static void note(struct decide_watcher *w, enum proc_hold hold, uint64_t now)
+{
+	if (hold != w->hold)
+		*w = (struct decide_watcher){ .hold = hold, .since_ns = now };
+}
+
+static bool is_due(struct monitor *m, uint64_t now)
+{
+	if (now - m->watchers_ns < decide_times.watchers_look_ns)
+		return false;
+	m->watchers_ns = now;
+	return true;
+}
+
+void watchers_look(struct monitor *m, uint64_t now)
+{
+	char what[64];
+
+	if (!m->memory)
+		return;
+	if (getppid() != m->launcher_pid)
+		note(&m->input.launcher, HOLD_GONE, now);
+	if (!is_due(m, now) || m->input.launcher.hold == HOLD_GONE)
+		return;
+	if (m->former_pid && m->input.leader.hold != HOLD_GONE)
+		note(&m->input.leader, proc_hold_read(m->former_pid), now);
+	note(&m->input.launcher, proc_hold_read(m->launcher_pid), now);
+	say(&m->input.launcher, m->launcher_pid, "the launcher of this host", now);
+	for (size_t i = 1; i < m->npeers; i++) {
+		struct monitor_peer *peer = &m->peers[i];
+		struct decide_rank *rank = peer->rank >= 0 ? &m->ranks[peer->rank] : NULL;
+
+		if (!rank || peer->link.fd < 0)
+			continue;
+		note(&rank->supervisor, proc_hold_read(peer->pid), now);
+		snprintf(what, sizeof(what), "the supervisor of rank %d", rank->view.rank);
+		say(&rank->supervisor, peer->pid, what, now);
+	}
+}
+
+/* One of the other supervisors becomes leader, and has the run end: the kernel decides which. */
+static bool take_over(struct monitor *m, const struct supervised *child)
+{
+	struct decide_watcher former = m->input.leader;
+
+	m->former_pid = members_peer_pid(m->up.fd);
+	link_release(&m->up);
+	m->generation++;
+	decide_open(&m->decide, &m->config.decide, clock_ns());
+	m->input = (struct decide_input){ .leader = former };
+	return members_join(m, m->memory_fd) == 0 && (m->leader || members_report(m, child) == 0);
+}
+
+bool watchers_replace_leader(struct monitor *m, const struct supervised *child, bool gone,
+			     uint64_t now)
+{
+	struct decide_watcher *leader = &m->input.leader;
+	double limit = m->config.decide.partition_seconds;
+
+	if (gone)
+		note(leader, HOLD_GONE, now);
+	else if (m->generation == 0 && is_due(m, now))
+		note(leader, proc_hold_read(members_peer_pid(m->up.fd)), now);
+	/* of those who see it one is enough, and whose number it is the others do not know */
+	if (m->memory->header.local_rank < 2)
+		say(leader, members_peer_pid(m->up.fd), "the monitor of this host", now);
+	if (!gone && (leader->hold == HOLD_NONE || limit <= 0 || m->generation > 0 ||
+		      (double)(now - leader->since_ns) < limit * 1e9))
+		return true;
+	return m->generation == 0 && m->memory->header.node <= 0 && take_over(m, child);
+}
+
+bool watchers_yield(struct monitor *m, const struct supervised *child)
+{
+	if (!m->deposed)
+		return false;
+	m->deposed = false;
+	members_release(m);
+	m->leader = false;
+	m->generation++;
+	m->input = (struct decide_input){ .leader = { 0 } };
+	return members_join(m, m->memory_fd) == 0 && !m->leader && members_report(m, child) == 0;
+}

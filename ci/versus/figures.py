@@ -213,10 +213,10 @@ def stamp(*command):
 
 
 def sweep_seconds(path):
-    """From the headings, which both print when everything is allocated, to the closing line."""
-    stamps = [line.split(maxsplit=1) for line in path.read_text().splitlines()]
-    return max(float(at) for at, text in stamps if text.startswith("# Avg bus bandwidth")) - \
-        min(float(at) for at, text in stamps if re.match(r"#\s+size\s+count", text))
+    """From the first row, behind which connections are made, to the closing line."""
+    stamps = [line.partition(" ") for line in path.read_text().splitlines()]
+    return max(float(at) for at, _, text in stamps if text.startswith("# Avg bus bandwidth")) - \
+        min(float(at) for at, _, text in stamps if re.match(r"\s*\d+\s+\d+", text))
 
 
 def wall(out):
@@ -231,7 +231,7 @@ def wall(out):
     share = median(seconds["hangar"]) / median(seconds["nccl-tests"])
     verdict = "pass" if share <= 1 else "fail"
     text = "\n".join([
-        "all_reduce sweep after init, seconds", "",
+        "all_reduce sweep from its first row on, seconds", "",
         *(f"{tool:10} {median(s):.2f}  of " + " ".join(f"{x:.2f}" for x in s)
           for tool, s in seconds.items()), "",
         f"hangar takes {100 * share:.1f} % of nccl-tests' time; target 100 %: {verdict}",

@@ -87,10 +87,6 @@ struct sink *sink_nccl_json_new(const char *path, struct error *err);
  * of a run that hangs or is killed it says hangar_run_completed 0. */
 struct sink *sink_metrics_new(const char *path, struct error *err);
 
-/* The file that was really taken: `path` or one with a number behind it. Lives as long as the
- * sink. */
-const char *sink_nccl_json_path(const struct sink *sink);
-
 /* Returns true when this environment variable (name without value) may be recorded: NCCL_*, CUDA_*,
  * OMPI_MCA_*, UCX_*, SLURM_JOB_ID and the like; never a name that looks like a secret (TOKEN, KEY,
  * SECRET, PASS, CRED). */

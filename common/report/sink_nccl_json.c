@@ -337,8 +337,3 @@ struct sink *sink_nccl_json_new(const char *path, struct error *err)
 	nccl_json_free(&json->base);
 	return NULL;
 }
-
-const char *sink_nccl_json_path(const struct sink *sink)
-{
-	return ((const struct sink_nccl_json *)sink)->path;
-}

@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 
-/* Launching the first call and seeing the last one end costs a batch of 2 ms 0.3 % (two H200,
- * 2026-11-23). From 512 KiB a batch's slots leave an L2 cache of 50 MB: data come from memory, as a
- * gradient bucket's do after a step that moved gigabytes. */
-#define BATCH_SECONDS 2e-3
+/* Launching the first call, filling the pipeline and seeing the last one end costs a batch 10 to 30 us
+ * (two H200, 2026-11-23): at most 0.8 % of it. From 512 KiB a batch's slots leave an L2 cache of 50 MB:
+ * data come from memory, as a gradient bucket's do after a step that moved gigabytes. */
+#define BATCH_SECONDS 4e-3
 /* Half the recorder's ring holds so many, also of several calls each. */
 #define MAX_CALLS	   64
 #define MAX_GRAPH	   1024

@@ -49,7 +49,8 @@ blamed() {
 
 # begun PHASE WHO SIGNAL OPTION...: a run that is in that phase
 begun() {
-	local few=()
+	local few
+	few=(-w 100000000)
 	[ "$1" = timed ] && few=(-w 2)
 	from_host "${slots:-2,2}" -b 8 -e 8 -n 100000000 "${few[@]}" "${times[@]}" "${@:4}"
 	start "${command[@]}"

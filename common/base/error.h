@@ -18,6 +18,8 @@ struct error {
  * is not NULL. */
 #define error_set(err, outcome, code, ...)                                                         \
 	error_set_at(err, outcome, code, __FILE__, __LINE__, __VA_ARGS__)
+/* The same of input that is wrong. */
+#define error_usage(err, ...) error_set(err, OUTCOME_USAGE, -EINVAL, __VA_ARGS__)
 
 int error_set_at(struct error *err, enum outcome outcome, int code, const char *file, int line,
 		 const char *fmt, ...) __attribute__((format(printf, 6, 7)));

@@ -148,9 +148,8 @@ int model_init(struct model *model, const struct topo_system *sys,
 {
 	memset(model, 0, sizeof(*model));
 	if (ppn > 0 && ppn != sys->ngpus)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%s has %d GPUs a node, not %d: reshape it first", sys->name,
-				 sys->ngpus, ppn);
+		return error_usage(err, "%s has %d GPUs a node, not %d: reshape it first",
+				   sys->name, sys->ngpus, ppn);
 	model->sys = sys;
 	model->constants = *constants;
 	model->ppn = sys->ngpus;

@@ -22,10 +22,11 @@ int topo_from_pairs(struct topo_system *sys, const char *name, const char *sourc
 	snprintf(sys->source, sizeof(sys->source), "%s", source);
 	sys->pairs = *pairs;
 	if (!topo_is_host(sys) || ppn > TOPO_MAX_GPUS)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%.200s: measured: not between processes of a host, or more than "
-				 "%d of one",
-				 source, TOPO_MAX_GPUS);
+		return error_usage(
+			err,
+			"%.200s: measured: not between processes of a host, or more than "
+			"%d of one",
+			source, TOPO_MAX_GPUS);
 	sys->nnodes = pairs->nnodes;
 	sys->ngpus = sys->full_gpus = ppn;
 	sys->ncpus = sys->nnics = sys->leaf_nodes = 1;

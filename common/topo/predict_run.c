@@ -341,13 +341,12 @@ static int nothing_shown(const struct predict_job *job, const struct model *mode
 	if (shown->rows > 0 || (job->rate > 0 && shown->points == 0))
 		return 0;
 	if (shown->points > 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "nothing to show: NCCL has no model of sends (--nccl-model)");
-	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "nothing to predict: no %s %s for %s on %d node%s of %s: %s",
-			 model_algo_names[algo], model_proto_names[proto], model_coll_names[coll],
-			 model->nnodes, plural(model->nnodes), model->sys->name,
-			 why != NULL ? why : "sizes end at 1e18 B");
+		return error_usage(err,
+				   "nothing to show: NCCL has no model of sends (--nccl-model)");
+	return error_usage(err, "nothing to predict: no %s %s for %s on %d node%s of %s: %s",
+			   model_algo_names[algo], model_proto_names[proto], model_coll_names[coll],
+			   model->nnodes, plural(model->nnodes), model->sys->name,
+			   why != NULL ? why : "sizes end at 1e18 B");
 }
 
 static int predict_all(struct predict_job *job, struct model *model, struct error *err)
@@ -386,8 +385,7 @@ static int read_launches(const char *folder, struct kernel_cost *cost, struct er
 	free(line);
 	fclose(in);
 	return said == 2 ? 0
-			 : error_set(err, OUTCOME_USAGE, -EINVAL,
-				     "%.200s: no launches were measured in that run", path);
+			 : error_usage(err, "%.200s: no launches were measured in that run", path);
 }
 
 /* Launches as the user says, or a run. */

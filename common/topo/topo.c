@@ -202,44 +202,37 @@ static int unknown_gpu(const struct topo_system *sys, int i, struct error *err)
 	char known[320];
 
 	topo_gpu_names(known, sizeof(known));
-	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "topology %s: no GPU like number %d is known; known from 60 on: %s",
-			 sys->source, i, known);
+	return error_usage(err, "topology %s: no GPU like number %d is known; known from 60 on: %s",
+			   sys->source, i, known);
 }
 
 int topo_check(const struct topo_system *sys, struct error *err)
 {
 	if (sys->ngpus < 1)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s has no GPU", sys->name);
+		return error_usage(err, "topology %s has no GPU", sys->name);
 	if (sys->ngpus > TOPO_MAX_GPUS || sys->nnics > TOPO_MAX_NICS || sys->ncpus > TOPO_MAX_CPUS)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "topology %s is too large",
-				 sys->name);
+		return error_usage(err, "topology %s is too large", sys->name);
 	for (int i = 0; i < sys->ngpus; i++) {
 		if (sys->gpu[i].model == NULL)
 			return unknown_gpu(sys, i, err);
 		if (!sane(sys->gpu[i].pcie_gbs) || sys->gpu[i].cpu >= sys->ncpus)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "topology %s: GPU %d has no usable PCIe link", sys->name,
-					 i);
+			return error_usage(err, "topology %s: GPU %d has no usable PCIe link",
+					   sys->name, i);
 		if (sys->gpu[i].model != sys->gpu[0].model)
-			return error_set(
-				err, OUTCOME_USAGE, -EINVAL,
-				"topology %s mixes %s and %s: GPUs of one kind are predicted",
+			return error_usage(
+				err, "topology %s mixes %s and %s: GPUs of one kind are predicted",
 				sys->name, sys->gpu[0].model->name, sys->gpu[i].model->name);
 		if (sys->gpu[i].model->links == 0 && has_nvlink(&sys->gpu[i]))
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "topology %s: a GPU like %s has no NVLink", sys->name,
-					 sys->gpu[i].model->name);
+			return error_usage(err, "topology %s: a GPU like %s has no NVLink",
+					   sys->name, sys->gpu[i].model->name);
 	}
 	for (int i = 0; i < sys->nnics; i++)
 		if (!(sys->nic[i].gbs * 8 >= TOPO_MIN_GBPS && sys->nic[i].gbs * 8 <= TOPO_MAX_GBPS))
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "topology %s: NIC %d of %g Gb/s is not %g to %g",
-					 sys->name, i, sys->nic[i].gbs * 8, TOPO_MIN_GBPS,
-					 TOPO_MAX_GBPS);
+			return error_usage(err, "topology %s: NIC %d of %g Gb/s is not %g to %g",
+					   sys->name, i, sys->nic[i].gbs * 8, TOPO_MIN_GBPS,
+					   TOPO_MAX_GBPS);
 	if (!sane(sys->cpu_link_gbs) || !sane(sys->oversubscription))
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "topology %s: bandwidths must be positive", sys->name);
+		return error_usage(err, "topology %s: bandwidths must be positive", sys->name);
 	return 0;
 }
 
@@ -249,13 +242,12 @@ static int reshape_nics(struct topo_system *sys, const struct topo_change *chang
 	struct topo_nic one = { .name = "nic", .pci_switch = -1 };
 
 	if (change->nics > TOPO_MAX_NICS)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "at most %d NICs", TOPO_MAX_NICS);
+		return error_usage(err, "at most %d NICs", TOPO_MAX_NICS);
 	if (change->nics > 0) {
 		if (sys->nnics > 0)
 			one = sys->nic[0];
 		else if (change->nic_gbps <= 0)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "%s has no NIC: say --nic-gbps too", sys->name);
+			return error_usage(err, "%s has no NIC: say --nic-gbps too", sys->name);
 		one.pcie_gbs = one.pcie_gbs > 0 ? one.pcie_gbs : sys->gpu[0].pcie_gbs;
 		for (int i = 0; i < change->nics; i++)
 			sys->nic[i] = one;
@@ -280,15 +272,15 @@ static int reshape_fabric(struct topo_system *sys, const struct topo_change *cha
 		sys->leaf_nodes =
 			(int)(sys->fabric == TOPO_RAIL ? down : down / fmax(1, sys->nnics));
 		if ((double)sys->leaf_nodes * change->radix < sys->nnodes)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "two levels of switches with %d ports hold %.0f nodes of "
-					 "%d NICs, not %d",
-					 change->radix, (double)sys->leaf_nodes * change->radix,
-					 sys->nnics, sys->nnodes);
+			return error_usage(
+				err,
+				"two levels of switches with %d ports hold %.0f nodes of "
+				"%d NICs, not %d",
+				change->radix, (double)sys->leaf_nodes * change->radix, sys->nnics,
+				sys->nnodes);
 	}
 	if (sys->layout.failed_nic > 0 && sys->nnics < 2)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "a node of %s has no second NIC: none may fail", sys->name);
+		return error_usage(err, "a node of %s has no second NIC: none may fail", sys->name);
 	return 0;
 }
 
@@ -299,12 +291,11 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 	if (rc != 0)
 		return rc;
 	if (change->gpus > sys->ngpus)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%s has %d GPUs a node, not %d",
-				 sys->name, sys->ngpus, change->gpus);
+		return error_usage(err, "%s has %d GPUs a node, not %d", sys->name, sys->ngpus,
+				   change->gpus);
 	if (change->gpus > 0 && change->gpus < sys->ngpus && sys->pairs.nranks > 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%s was measured with %d ranks a node, not %d", sys->name,
-				 sys->ngpus, change->gpus);
+		return error_usage(err, "%s was measured with %d ranks a node, not %d", sys->name,
+				   sys->ngpus, change->gpus);
 	if (change->gpus > 0)
 		sys->ngpus = change->gpus;
 	if (change->nnodes > 0)
@@ -323,9 +314,8 @@ int topo_reshape(struct topo_system *sys, const struct topo_change *change, stru
 		sys->nvls = false;
 	}
 	if (sys->nnodes > 1 && sys->nnics == 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%s has no NIC: %d nodes need --nics and --nic-gbps", sys->name,
-				 sys->nnodes);
+		return error_usage(err, "%s has no NIC: %d nodes need --nics and --nic-gbps",
+				   sys->name, sys->nnodes);
 	rc = reshape_fabric(sys, change, err);
 	return rc != 0 ? rc : topo_check(sys, err);
 }

@@ -44,7 +44,6 @@ struct topo_gpu {
 	double pcie_gbs;  /* slowest PCIe link up to the CPU */
 	int switch_links; /* NVLinks into an NVSwitch */
 	unsigned char links[TOPO_MAX_GPUS]; /* NVLinks straight to that GPU */
-	double c2c_gbs;			    /* NVLink-C2C to its CPU, 0 for none */
 	/* Of a NCCL file only; a spec leaves them 0. */
 	uint64_t bus;			   /* as NCCL's log prints it: 0000:00:06.0 is 0x60 */
 	int above[TOPO_MAX_ABOVE], nabove; /* numbers of the PCIe switches above, topmost first */
@@ -52,7 +51,7 @@ struct topo_gpu {
 
 struct topo_nic {
 	char name[TOPO_NAME];
-	int cpu, pci_switch;
+	int pci_switch;
 	double gbs; /* line rate */
 	double pcie_gbs;
 };
@@ -76,7 +75,7 @@ struct topo_layout {
 			    * links, so the GPU's carry half */
 };
 
-/* One node; `nnodes` of them are alike. Filled by topo_load_spec or topo_read_xml, changed by
+/* One node; `nnodes` of them are alike. Filled by topo_load or topo_read_xml, changed by
  * topo_reshape. */
 struct topo_system {
 	char name[TOPO_NAME];
@@ -119,11 +118,6 @@ int topo_open(const char *path, FILE **in, struct error *err);
 /* The JSON document in such a file, a new reference. */
 int topo_open_json(const char *path, struct json_t **json, struct error *err);
 
-/* Find a spec by name (in $HANGAR_SPECS, beside the executable, or below it as common/topo/specs)
- * or, with a '/' or ending in .json, by path, and fill `sys`. Returns 0 or -errno (-ENOENT names
- * the specs there are). */
-int topo_load_spec(struct topo_system *sys, const char *name, struct error *err);
-
 /* Hosts whose ranks are processes with memory in common or a network between them, as measured.
  * -EINVAL when the digest is none of host memory. */
 int topo_from_pairs(struct topo_system *sys, const char *name, const char *source,
@@ -136,7 +130,9 @@ int topo_from_json(struct topo_system *sys, const struct json_t *json, const cha
 /* True for such hosts: predicted by model_pairs.c, not as NCCL. */
 bool topo_is_host(const struct topo_system *sys);
 
-/* Name, or read as a path when it ends in .xml, .json or holds a '/'. */
+/* Fill `sys` from a path, which ends in .xml or .json or holds a '/', or from the spec of that name (in
+ * $HANGAR_SPECS, beside the executable, or below it as common/topo/specs). Returns 0 or -errno
+ * (-ENOENT names the specs there are). */
 int topo_load(struct topo_system *sys, const char *what, struct error *err);
 
 /* Write the names of all specs, one line each with what they describe. Returns how many, or -errno.

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <jansson.h>
 #include <sys/stat.h>
 
@@ -11,7 +12,7 @@ struct spec {
 	const char *name, *describes, *source, *gpu, *nvlink, *cpu, *p2p, *transport, *fabric;
 	json_int_t gpus, links, pcie_gen, pcie_width, gpus_per_switch, cpus, nics, leaf_nodes;
 	int nvls, sharp;
-	double nic_gbps, oversubscription, c2c_gbs;
+	double nic_gbps, oversubscription;
 	json_t *mesh;
 };
 
@@ -44,14 +45,7 @@ int topo_open_json(const char *path, json_t **json, struct error *err)
 		return rc;
 	*json = json_loadf(in, JSON_REJECT_DUPLICATES, &where);
 	fclose(in);
-	return *json ? 0
-		     : error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s:%d: %s", path, where.line,
-				 where.text);
-}
-
-static bool is_dir(const char *path)
-{
-	return access(path, R_OK | X_OK) == 0;
+	return *json ? 0 : error_usage(err, "%.200s:%d: %s", path, where.line, where.text);
 }
 
 int topo_spec_dir(char *path, size_t size)
@@ -71,42 +65,35 @@ int topo_spec_dir(char *path, size_t size)
 	slash = strrchr(exe, '/');
 	*slash = '\0';
 	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
-		if (snprintf(path, size, "%s/%s", exe, beside[i]) < (int)size && is_dir(path))
+		if (snprintf(path, size, "%s/%s", exe, beside[i]) < (int)size &&
+		    access(path, R_OK | X_OK) == 0)
 			return 0;
 	}
 	return -ENOENT;
 }
 
-static int compare_names(const void *a, const void *b)
+static int is_spec(const struct dirent *entry)
 {
-	return strcmp(a, b);
+	return fnmatch("?*.json", entry->d_name, 0) == 0 && strlen(entry->d_name) - 5 < TOPO_NAME;
 }
 
 /* Names of all specs, sorted, without ".json". Returns how many, or -errno. */
 static int spec_names(char names[][TOPO_NAME], int room)
 {
 	char path[4096];
-	struct dirent *entry;
-	DIR *dir;
-	int n = 0;
+	struct dirent **found;
+	int n = topo_spec_dir(path, sizeof(path)) == 0 ? scandir(path, &found, is_spec, alphasort)
+						       : -1;
 
-	if (topo_spec_dir(path, sizeof(path)) != 0)
-		return -ENOENT;
-	dir = opendir(path);
-	if (dir == NULL)
-		return -errno;
-	while (n < room && (entry = readdir(dir)) != NULL) {
-		size_t length = strlen(entry->d_name);
-
-		if (length < 6 || length - 5 >= TOPO_NAME ||
-		    strcmp(entry->d_name + length - 5, ".json") != 0)
-			continue;
-		memcpy(names[n], entry->d_name, length - 5);
-		names[n++][length - 5] = '\0';
+	for (int i = 0; i < n; i++) {
+		if (i < room)
+			*(char *)mempcpy(names[i], found[i]->d_name, strlen(found[i]->d_name) - 5) =
+				'\0';
+		free(found[i]);
 	}
-	closedir(dir);
-	qsort(names, (size_t)n, TOPO_NAME, compare_names);
-	return n;
+	if (n >= 0)
+		free(found);
+	return n < 0 ? -ENOENT : n < room ? n : room;
 }
 
 static int no_such_spec(const char *name, struct error *err)
@@ -129,7 +116,7 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 	if (json_unpack_ex(json, &where, JSON_STRICT,
 			   "{s:s, s:s, s:s, s:s, s:I, s:s, s?I, s?o, s:I, s?I, s?I, s?I, s?s, s?s, "
 			   "s?I, s?F, s?s, s?s,"
-			   " s?F, s?I, s?b, s?b, s?F}",
+			   " s?F, s?I, s?b, s?b}",
 			   "name", &spec->name, "describes", &spec->describes, "source",
 			   &spec->source, "gpu", &spec->gpu, "gpus", &spec->gpus, "nvlink",
 			   &spec->nvlink, "links", &spec->links, "mesh", &spec->mesh, "pcie_gen",
@@ -138,9 +125,8 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 			   &spec->p2p, "nics", &spec->nics, "nic_gbps", &spec->nic_gbps,
 			   "transport", &spec->transport, "fabric", &spec->fabric,
 			   "oversubscription", &spec->oversubscription, "leaf_nodes",
-			   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp, "c2c_gbs",
-			   &spec->c2c_gbs) != 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: %s", path, where.text);
+			   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp) != 0)
+		return error_usage(err, "%.200s: %s", path, where.text);
 	return 0;
 }
 
@@ -179,9 +165,8 @@ static int check_words(const struct spec *spec, const char *path, struct error *
 	topo_gpu_names(known, sizeof(known));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (!words[i].good)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "%.200s: %s '%.40s' is not %s", path, words[i].what,
-					 words[i].value, words[i].right);
+			return error_usage(err, "%.200s: %s '%.40s' is not %s", path, words[i].what,
+					   words[i].value, words[i].right);
 	return 0;
 }
 
@@ -202,16 +187,14 @@ static int check_spec(const struct spec *spec, const char *path, struct error *e
 		{ "leaf_nodes", (double)spec->leaf_nodes, 1, 1e6 },
 		{ "nic_gbps", spec->nic_gbps, spec->nics > 0 ? TOPO_MIN_GBPS : 0, TOPO_MAX_GBPS },
 		{ "oversubscription", spec->oversubscription, 1, 1000 },
-		{ "c2c_gbs", spec->c2c_gbs, 0, 1e5 },
 	};
 	int rc = check_words(spec, path, err);
 
 	for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!(numbers[i].value >= numbers[i].min && numbers[i].value <= numbers[i].most))
-			rc = error_set(err, OUTCOME_USAGE, -EINVAL,
-				       "%.200s: %s must be %g to %g for %s, not %g", path,
-				       numbers[i].name, numbers[i].min, numbers[i].most, spec->gpu,
-				       numbers[i].value);
+			rc = error_usage(err, "%.200s: %s must be %g to %g for %s, not %g", path,
+					 numbers[i].name, numbers[i].min, numbers[i].most,
+					 spec->gpu, numbers[i].value);
 	return rc;
 }
 
@@ -238,10 +221,11 @@ static int set_mesh(struct topo_system *sys, const json_t *mesh, const char *pat
 			sys->gpu[i].links[j] = (unsigned char)links;
 		}
 		if (!good)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "%.200s: mesh row %zu is none of %zu counts of links, the "
-					 "same both ways, 0 to itself, at most %d in all",
-					 path, i, n, most);
+			return error_usage(
+				err,
+				"%.200s: mesh row %zu is none of %zu counts of links, the "
+				"same both ways, 0 to itself, at most %d in all",
+				path, i, n, most);
 	}
 	return 0;
 }
@@ -288,11 +272,9 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 		sys->gpu[i].pci_switch =
 			spec->gpus_per_switch > 0 ? i / (int)spec->gpus_per_switch : -1;
 		sys->gpu[i].pcie_gbs = topo_pcie_gbs((int)spec->pcie_gen, (int)spec->pcie_width);
-		sys->gpu[i].c2c_gbs = spec->c2c_gbs;
 	}
 	for (int i = 0; i < sys->nnics; i++) {
 		sys->nic[i] = (struct topo_nic){ .gbs = spec->nic_gbps / 8,
-						 .cpu = i * sys->ncpus / sys->nnics,
 						 .pci_switch = -1,
 						 .pcie_gbs = sys->gpu[0].pcie_gbs };
 		snprintf(sys->nic[i].name, sizeof(sys->nic[i].name), "nic%d", i);
@@ -331,30 +313,21 @@ static int load_path(struct topo_system *sys, const char *path, struct error *er
 	return rc;
 }
 
-int topo_load_spec(struct topo_system *sys, const char *name, struct error *err)
-{
-	char dir[4096], path[4096 + TOPO_NAME + 8];
-
-	if (strchr(name, '/') != NULL ||
-	    (strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".json") == 0))
-		return load_path(sys, name, err);
-	if (strlen(name) >= TOPO_NAME || topo_spec_dir(dir, sizeof(dir)) != 0)
-		return no_such_spec(name, err);
-	snprintf(path, sizeof(path), "%s/%s.json", dir, name);
-	if (access(path, R_OK) != 0)
-		return no_such_spec(name, err);
-	return load_path(sys, path, err);
-}
-
 int topo_load(struct topo_system *sys, const char *what, struct error *err)
 {
-	size_t length = strlen(what);
+	char dir[4096], path[4096 + TOPO_NAME + 8];
 	int rc;
 
-	if (length <= 4 || strcmp(what + length - 4, ".xml") != 0)
-		return topo_load_spec(sys, what, err);
-	rc = topo_read_xml(sys, what, err);
-	return rc != 0 ? rc : topo_check(sys, err);
+	if (fnmatch("?*.xml", what, 0) == 0) {
+		rc = topo_read_xml(sys, what, err);
+		return rc != 0 ? rc : topo_check(sys, err);
+	}
+	if (strchr(what, '/') != NULL || fnmatch("?*.json", what, 0) == 0)
+		return load_path(sys, what, err);
+	if (strlen(what) >= TOPO_NAME || topo_spec_dir(dir, sizeof(dir)) != 0)
+		return no_such_spec(what, err);
+	snprintf(path, sizeof(path), "%s/%s.json", dir, what);
+	return access(path, R_OK) == 0 ? load_path(sys, path, err) : no_such_spec(what, err);
 }
 
 int topo_list_specs(FILE *out, struct error *err)
@@ -366,7 +339,7 @@ int topo_list_specs(FILE *out, struct error *err)
 		return error_set(err, OUTCOME_USAGE, n, "no folder of specs: set HANGAR_SPECS");
 	for (int i = 0; i < 2 * n; i++) { /* all are read before the first is printed */
 		struct topo_system sys;
-		int rc = topo_load_spec(&sys, names[i % n], err);
+		int rc = topo_load(&sys, names[i % n], err);
 
 		if (rc != 0)
 			return rc;

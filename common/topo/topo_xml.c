@@ -95,12 +95,7 @@ static bool bus_parse(const char *text, uint64_t *bus)
  * width as 16. */
 static double pci_gbs(struct reader *r, const char **attrs)
 {
-	static const struct {
-		const char *text;
-		int gen;
-	} speeds[] = {
-		{ "2.5", 1 }, { "5", 2 }, { "8", 3 }, { "16", 4 }, { "32", 5 }, { "64", 6 }
-	};
+	static const double speeds[] = { 2.5, 5, 8, 16, 32, 64 }; /* of generations from 1 */
 	const char *speed = attribute(attrs, "link_speed");
 	long width = number(r, attrs, "link_width", 16, 0, 64);
 	int gen = 3;
@@ -109,8 +104,8 @@ static double pci_gbs(struct reader *r, const char **attrs)
 	if (!(value >= 0 && value < 1000))
 		fail(r, "link_speed=\"%.40s\" is no PCIe speed", speed);
 	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
-		if (fabs(value - strtod(speeds[i].text, NULL)) < .01)
-			gen = speeds[i].gen;
+		if (fabs(value - speeds[i]) < .01)
+			gen = 1 + (int)i;
 	return topo_pcie_gbs(gen, width == 0 ? 16 : (int)width);
 }
 
@@ -219,7 +214,6 @@ static void start_net(struct reader *r, const char **attrs)
 		return;
 	}
 	snprintf(nic->name, sizeof(nic->name), "%s", name != NULL ? name : "net");
-	nic->cpu = r->cpu;
 	nic->pci_switch = r->levels > 1 ? r->level[0].number : -1;
 	nic->gbs = mbps > 0 ? mbps / 8000. : 10 / 8.; /* topo.cc: an unknown speed is 10 Gb/s */
 	nic->pcie_gbs = r->levels > 0 ? r->level[r->levels - 1].gbs : 5000;
@@ -251,9 +245,6 @@ static void start(void *data, const char *name, const char **attrs)
 		start_nvlink(r, attrs);
 	else if (strcmp(name, "net") == 0)
 		start_net(r, attrs);
-	else if (strcmp(name, "c2c") == 0 && r->gpu >= 0) /* MB/s a link */
-		r->sys->gpu[r->gpu].c2c_gbs = (double)number(r, attrs, "bw", 0, 0, 1000000) *
-					      (double)number(r, attrs, "count", 1, 0, 64) / 1000;
 }
 
 static void end(void *data, const char *name)

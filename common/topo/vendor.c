@@ -65,7 +65,7 @@ int vendor_each(const char *path, int (*each)(void *ctx, const struct vendor_row
 	fclose(in);
 	if (rc != 0 || number > 1)
 		return rc;
-	return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: holds no rows", path);
+	return error_usage(err, "%.200s: holds no rows", path);
 }
 
 /* ---- a machine and a run --------------------------------------------------------------------- */

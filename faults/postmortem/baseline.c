@@ -43,21 +43,21 @@ int baseline_load(struct evidence *twin, const char *dir, const struct evidence 
 		return -EINVAL;
 	}
 	if (twin->steps <= 0)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--baseline %.300s: no healthy run was kept there; make one: the "
-				 "same command with --fault=none --out DIR",
-				 dir);
+		return error_usage(
+			err,
+			"--baseline %.300s: no healthy run was kept there; make one: the "
+			"same command with --fault=none --out DIR",
+			dir);
 	snprintf(ranks, sizeof(ranks), "%d", twin->nranks);
 	snprintf(here, sizeof(here), "%d", run->nranks);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		if (facts[i][2][0] && strcmp(facts[i][1], facts[i][2]) != 0)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "--baseline %.200s: other %s: %.100s, here %.100s", dir,
-					 facts[i][0], facts[i][1], facts[i][2]);
+			return error_usage(err, "--baseline %.200s: other %s: %.100s, here %.100s",
+					   dir, facts[i][0], facts[i][1], facts[i][2]);
 	if (run->ranks && !same_schedule(run, twin))
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "--baseline %.200s: another schedule: no rank made its calls",
-				 dir);
+		return error_usage(err,
+				   "--baseline %.200s: another schedule: no rank made its calls",
+				   dir);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ static void machine(const char *name, int gpus, int nodes, bool no_nvls)
 	struct topo_change change = { .gpus = gpus, .nnodes = nodes };
 
 	model_physical(&physical);
-	CU_ASSERT_EQUAL_FATAL(topo_load_spec(&sys, name, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(topo_load(&sys, name, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &physical, 0, no_nvls, &err), 0);
 }

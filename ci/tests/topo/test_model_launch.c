@@ -18,7 +18,7 @@ static void machine(const struct kernel_cost *cost)
 	model_physical(&constants);
 	if (cost)
 		CU_ASSERT_EQUAL_FATAL(model_calibrate(&constants, cost), 0);
-	CU_ASSERT_EQUAL_FATAL(topo_load_spec(&sys, "hgx-h200", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(topo_load(&sys, "hgx-h200", &err), 0);
 	CU_ASSERT_EQUAL_FATAL(topo_reshape(&sys, &change, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(model_init(&model, &sys, &constants, 0, true, &err), 0);
 }

@@ -11,7 +11,7 @@ static struct topo_system sys;
 static int load(const char *name)
 {
 	struct error err = { .outcome = OUTCOME_OK };
-	int rc = topo_load_spec(&sys, name, &err);
+	int rc = topo_load(&sys, name, &err);
 
 	if (rc != 0)
 		printf("%s\n", err.text);
@@ -86,7 +86,7 @@ static void test_unknown_names(void)
 {
 	struct error err = { .outcome = OUTCOME_OK };
 
-	UNIT_ALL(topo_load_spec(&sys, "dgx-9000", &err) == -ENOENT, err.outcome == OUTCOME_USAGE,
+	UNIT_ALL(topo_load(&sys, "dgx-9000", &err) == -ENOENT, err.outcome == OUTCOME_USAGE,
 		 strstr(err.text, "dgx-9000") != NULL, strstr(err.text, "hgx-h200") != NULL,
 		 topo_gpu_model("Voodoo 2") == NULL, topo_gpu_model("NVIDIA H100 NVL")->links == 12,
 		 !strcmp(topo_gpu_model("NVIDIA H200")->name, "H200"),
@@ -154,7 +154,7 @@ static void test_bad_specs(void)
 		json_object_foreach(change, key, value) if (json_is_null(value))
 			json_object_del(json, key);
 		CU_ASSERT_EQUAL(json_dump_file(json, path, 0), 0);
-		UNIT_ALL(topo_load_spec(&sys, path, &err) == -EINVAL, err.outcome == OUTCOME_USAGE,
+		UNIT_ALL(topo_load(&sys, path, &err) == -EINVAL, err.outcome == OUTCOME_USAGE,
 			 strncmp(err.text, path, strlen(path)) == 0,
 			 strstr(err.text, specs[i].says) != NULL);
 		if (strstr(err.text, specs[i].says) == NULL)

@@ -4,7 +4,8 @@
 #include "base/call_value.h"
 #include "diagnose/pairs.h"
 #include "options/backend_kind.h"
-#include "postmortem/logs.h"
+#include "postmortem/postmortem.h"
+#include "postmortem/timeline.h"
 
 #define CALLS_MOST 1024 /* of a rank; a schedule has fewer */
 
@@ -74,10 +75,7 @@ struct timed {
 /* Index of the last record of the call that begins at `i`: an exchange has two. */
 static size_t last_of(const struct evidence_rank *r, size_t i)
 {
-	const struct record *call = &r->calls[i];
-
-	return i + (i + 1 < r->ncalls && call_in_pairs(call) && call_in_pairs(call + 1) &&
-		    call->kind != call[1].kind && call[1].ticket == call->ticket + 1);
+	return i + (i + 1 < r->ncalls && call_exchange(&r->calls[i], &r->calls[i + 1]));
 }
 
 /* Seconds of a call of one rank. One on a device that was not sampled, or in a group, has ended when
@@ -115,12 +113,7 @@ static size_t list_rank(const struct evidence *e, const struct evidence *twin, i
 
 static int by_call(const void *a, const void *b)
 {
-	const struct record *x = ((const struct timed *)a)->call;
-	const struct record *y = ((const struct timed *)b)->call;
-
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	return (x->seq > y->seq) - (x->seq < y->seq);
+	return call_order(((const struct timed *)a)->call, ((const struct timed *)b)->call);
 }
 
 /* All calls, by communicator and number: an array of *n that the caller frees. */

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "process/command.h"
 #include "evidence/evidence_text.h"
-#include "postmortem/report_stacks.h"
+#include "postmortem/postmortem.h"
 #include "evidence/saved.h"
 #include "probe/counter_delta.h"
 #include "probe/probe.h"

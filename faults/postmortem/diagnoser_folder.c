@@ -21,22 +21,18 @@ static void refuse(const struct diagnoser_site *site, const char *folder, int co
 
 bool diagnoser_make_folder(char *path, size_t len, const struct diagnoser_site *site)
 {
+	bool told = site->out && site->out[0];
 	time_t now = time(NULL);
 	char date[32];
 	struct tm tm;
 
-	if (site->out && site->out[0]) {
-		snprintf(path, len, "%s", site->out);
-		if (mkdir(path, 0777) == 0 || errno == EEXIST)
-			return true;
-		refuse(site, path, errno);
-		path[0] = '\0';
-		return false;
-	}
 	localtime_r(&now, &tm);
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
-	snprintf(path, len, RUNS "%s-%.40s-%.8s", date, site->name, site->key);
-	if (make_parents() && mkdir(path, 0777) == 0)
+	if (told)
+		snprintf(path, len, "%s", site->out);
+	else
+		snprintf(path, len, RUNS "%s-%.40s-%.8s", date, site->name, site->key);
+	if ((told || make_parents()) && (mkdir(path, 0777) == 0 || (told && errno == EEXIST)))
 		return true;
 	refuse(site, path, errno);
 	path[0] = '\0';

@@ -1,5 +1,5 @@
 /* logs.c: the log reader's findings as part of a post-mortem. */
-#include "postmortem/logs.h"
+#include "postmortem/postmortem.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 
 #include "nccl_log/nccl_log.h"
+
+#define LOGS_MOST  1024	     /* that many logs are read */
+#define LOGS_BYTES (1 << 28) /* larger ones are passed over */
 
 /* Reads all logs of the folder; how many there were, and were of use. */
 static int read_all(struct nccl_log *log, const char *dir, int *used)

@@ -1,5 +1,5 @@
 /* postmortem.h: the page that an on-call engineer reads; and the wording that it shares with the
- * report. Internal to report.c. */
+ * report. */
 #pragma once
 
 #include "diagnose/diagnose.h"
@@ -22,3 +22,18 @@ int report_errors(const struct evidence *evidence, const char *culprits, int *ra
 
 /* Hosts and the ranks on each, "a: 0-3, 8; b: 4-7" ("?" where unknown); cut with "..." at `len`. */
 void report_hosts(const struct evidence *evidence, char *buf, size_t len);
+
+/* Lines "PREFIXrank 3 is stuck on ..." of all ranks whose stacks say so, `culprits` ones first, at
+ * most `most`. Returns how many more there are. */
+int report_stuck(FILE *out, const char *prefix, const struct evidence *evidence,
+		 const char *culprits, int most);
+
+/* A section "### Stacks" of a Markdown page: those lines, then the stacks of the culprits ("1,3",
+ * "-": none) and of one rank that waits for them. Says so when no stacks were taken. */
+void report_stacks(FILE *out, const struct evidence *evidence, const char *culprits);
+
+/* Sections of a Markdown page, of NCCL's own logs in an evidence folder (nccl-*.log): rings with their
+ * transports, whether they are rational, the calls of all ranks compared, warnings; or (`rings`) the
+ * first alone. What cannot be read is passed over, and counted. Returns how many logs there were; with
+ * 0 nothing is printed. */
+int logs_print(FILE *out, const char *dir, bool rings);

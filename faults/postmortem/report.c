@@ -5,7 +5,6 @@
 
 #include "base/json_value.h"
 #include "postmortem/postmortem.h"
-#include "postmortem/report_stacks.h"
 #include "probe/counter_delta.h"
 #include "postmortem/timeline.h"
 #include "base/output.h"

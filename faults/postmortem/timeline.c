@@ -5,8 +5,9 @@
 #include "options/backend_kind.h"
 #include "diagnose/pairs.h"
 #include "base/rank_list.h"
-#include "postmortem/timeline_axis.h"
 #include "record/verdict.h"
+
+#define DAY_NS 86400e9
 
 const char *span_state_name(enum span_state state)
 {
@@ -40,14 +41,6 @@ static void choose(bool *chosen, int nranks, int rank, size_t *left)
 	(*left)--;
 }
 
-/* The first number in the rest of the list "1,3"; NULL: none. */
-static const char *next_name(const char *list)
-{
-	const char *at = list + strspn(list, ",-");
-
-	return *at >= '0' && *at <= '9' ? at : NULL;
-}
-
 static void choose_ranks(const struct diagnosis *d, int nranks, size_t limit, bool fill,
 			 bool *chosen)
 {
@@ -57,15 +50,15 @@ static void choose_ranks(const struct diagnosis *d, int nranks, size_t limit, bo
 	if ((size_t)nranks > limit) {
 		choose(chosen, nranks, 0, &left);
 		choose(chosen, nranks, nranks - 1, &left);
-		for (const char *at = next_name(d->ranks); at;
-		     at = next_name(at + strcspn(at, ",")))
-			choose(chosen, nranks, atoi(at), &left);
-		for (const char *at = next_name(d->ranks); at;
-		     at = next_name(at + strcspn(at, ","))) {
-			choose(chosen, nranks, atoi(at) - 1, &left);
-			choose(chosen, nranks, atoi(at) + 1, &left);
-		}
-		if (!fill && next_name(d->ranks))
+		for (int i = 0; i < nranks; i++)
+			if (rank_list_has(d->ranks, i))
+				choose(chosen, nranks, i, &left);
+		for (int i = 0; i < nranks; i++)
+			if (rank_list_has(d->ranks, i)) {
+				choose(chosen, nranks, i - 1, &left);
+				choose(chosen, nranks, i + 1, &left);
+			}
+		if (!fill && rank_list_count(d->ranks) > 0)
 			return;
 	}
 	for (int i = 0; i < nranks; i++)
@@ -126,6 +119,29 @@ static bool on_device(const struct timeline *t)
 	return backend_has(t->evidence->backend, BACKEND_ASYNC);
 }
 
+/* When the rank's evidence was taken, on its host's clock: as recorded, else the latest time in it. 0: no
+ * time at all. */
+static uint64_t time_seen(const struct evidence_rank *rank)
+{
+	uint64_t latest = rank->view.seen_ns;
+
+	for (size_t i = 0; rank->view.seen_ns == 0 && i < rank->ncalls; i++) {
+		const struct record *call = &rank->calls[i];
+
+		latest = call->enqueued_ns > latest ? call->enqueued_ns : latest;
+		latest = call->returned_ns > latest ? call->returned_ns : latest;
+	}
+	return latest;
+}
+
+/* Nanoseconds from `seen` back to `time`, negative; NAN for a time that is 0, after it, or more than a day
+ * before it. */
+static double time_before(uint64_t time, uint64_t seen)
+{
+	return time == 0 || time > seen || (double)(seen - time) > DAY_NS ? NAN
+									  : -(double)(seen - time);
+}
+
 /* Tells how far a call came. The recorder learns that calls completed when the host
  * synchronises; before that a call that returned is merely queued on a device, and over on a
  * backend that blocks: but for sends and receives, which return at once and are waited for as a
@@ -150,12 +166,12 @@ static int make_span(const struct timeline *t, const struct evidence_rank *rank,
 	const struct record *call = &rank->calls[i];
 
 	span->call = call;
-	span->enter = axis_before(call->enqueued_ns, seen);
-	span->leave = axis_before(call->returned_ns, seen);
+	span->enter = time_before(call->enqueued_ns, seen);
+	span->leave = time_before(call->returned_ns, seen);
 	span->device_start = span->device_end = NAN;
 	if (rank->times) {
-		span->device_start = axis_before(rank->times[i].start_ns, seen);
-		span->device_end = axis_before(rank->times[i].end_ns, seen);
+		span->device_start = time_before(rank->times[i].start_ns, seen);
+		span->device_end = time_before(rank->times[i].end_ns, seen);
 	}
 	if (isnan(span->enter))
 		return -EINVAL;
@@ -171,7 +187,7 @@ static int make_span(const struct timeline *t, const struct evidence_rank *rank,
 	return 0;
 }
 
-static bool same_exchange(const struct record *call, const struct record *next)
+bool call_exchange(const struct record *call, const struct record *next)
 {
 	return call_in_pairs(call) && call_in_pairs(next) && call->kind != next->kind &&
 	       call->ticket + 1 == next->ticket;
@@ -186,7 +202,7 @@ static void mark_waited(const struct timeline *t, struct lane *lane)
 	const struct record *last = end > begin ? end[-1].call : NULL;
 
 	if (!on_device(t) && last)
-		first = end - 1 - (lane->nspans > 1 && same_exchange(end[-2].call, last));
+		first = end - 1 - (lane->nspans > 1 && call_exchange(end[-2].call, last));
 	for (struct span *s = first; s < end; s++) {
 		if (s->state < SPAN_QUEUED)
 			continue;
@@ -220,17 +236,19 @@ static void fill_lane(struct timeline *t, struct lane *lane, uint64_t seen)
 		return;
 	if (!view_finished(&rank->view)) /* else it has left: it waits for no call */
 		mark_waited(t, lane);
-	lane->wait_since = axis_before(rank->view.since_ns, seen);
+	lane->wait_since = time_before(rank->view.since_ns, seen);
+}
+
+int call_order(const struct record *p, const struct record *q)
+{
+	if (p->comm != q->comm)
+		return p->comm < q->comm ? -1 : 1;
+	return (p->seq > q->seq) - (p->seq < q->seq);
 }
 
 static int by_call(const void *a, const void *b)
 {
-	const struct record *p = (*(struct span *const *)a)->call,
-			    *q = (*(struct span *const *)b)->call;
-
-	if (p->comm != q->comm)
-		return p->comm < q->comm ? -1 : 1;
-	return (p->seq > q->seq) - (p->seq < q->seq);
+	return call_order((*(struct span *const *)a)->call, (*(struct span *const *)b)->call);
 }
 
 /* Ranks of a communicator: all of the first one, of others those that made a call on it. */
@@ -411,7 +429,7 @@ void timeline_init(struct timeline *t, const struct diagnosis *d, const struct e
 	t->calls = d ? TIMELINE_CALLS : timeline_newest(e->nranks);
 	make_lanes(t);
 	for (size_t i = 0; i < t->nlanes; i++) {
-		seen[i] = axis_seen(rank_of(t, &t->lanes[i]));
+		seen[i] = time_seen(rank_of(t, &t->lanes[i]));
 		fill_lane(t, &t->lanes[i], seen[i]);
 	}
 	common = axis_align(t, seen);

@@ -83,3 +83,15 @@ int timeline_save_trace(const struct timeline *timeline, const char *path);
 /* Table of the drawn lanes, first line the names of columns. `row` says what a line is: title,
  * note, lane, call, break, divergence, hang, verdict. 0 or a negative errno. */
 int timeline_save_csv(const struct timeline *timeline, const char *path);
+
+/* timeline_axis.c: move the lanes' times, which count from `seen` of each lane, onto the axis of the first
+ * host, and set `end`. A lane whose clock cannot be its host's loses its calls. Returns the call on which
+ * hosts were aligned; NULL when they were aligned on `seen`. */
+const struct record *axis_align(struct timeline *timeline, const uint64_t *seen);
+/* Find the breaks. */
+void axis_breaks(struct timeline *timeline);
+
+/* By communicator and number. */
+int call_order(const struct record *a, const struct record *b);
+/* Returns true if both are one exchange of a Send and a Recv. */
+bool call_exchange(const struct record *call, const struct record *next);

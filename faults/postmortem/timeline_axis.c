@@ -1,31 +1,11 @@
 /* timeline_axis.c: lanes onto one axis: per host by its clock, hosts by the last call that all
  * completed; long gaps. */
-#include "postmortem/timeline_axis.h"
+#include "postmortem/timeline.h"
 #include "base/stats.h"
 
-#define DAY_NS	  86400e9
 #define HOUR_NS	  3600e9
 #define GAP_JUMP  8.0 /* a gap that is shortened is so much longer than those that are not */
 #define GAP_SHARE 0.3 /* and at least this part of all that remain */
-
-uint64_t axis_seen(const struct evidence_rank *rank)
-{
-	uint64_t latest = rank->view.seen_ns;
-
-	for (size_t i = 0; rank->view.seen_ns == 0 && i < rank->ncalls; i++) {
-		const struct record *call = &rank->calls[i];
-
-		latest = call->enqueued_ns > latest ? call->enqueued_ns : latest;
-		latest = call->returned_ns > latest ? call->returned_ns : latest;
-	}
-	return latest;
-}
-
-double axis_before(uint64_t time, uint64_t seen)
-{
-	return time == 0 || time > seen || (double)(seen - time) > DAY_NS ? NAN
-									  : -(double)(seen - time);
-}
 
 static double difference(uint64_t a, uint64_t b)
 {

@@ -39,19 +39,19 @@ static void add_names(json_t *events, const struct lane *lane)
 				      "pid", lane->rank, "tid", i, "args", "name", threads[i]));
 }
 
-/* A stretch of time, in microseconds as the format wants. */
-static json_t *stretch(const char *name, int rank, int thread, double from, double to)
+/* A stretch of time, in microseconds as the format wants. `name` is handed over. */
+static json_t *stretch(const char *cat, json_t *name, int rank, int thread, double from, double to)
 {
-	return json_pack("{s:s s:s s:i s:i s:f s:f}", "ph", "X", "name", name, "pid", rank, "tid",
-			 thread, "ts", from / 1e3, "dur", (to - from) / 1e3);
+	return json_pack("{s:s s:o s:i s:i s:f s:f s:s}", "ph", "X", "name", name, "pid", rank,
+			 "tid", thread, "ts", from / 1e3, "dur", (to - from) / 1e3, "cat", cat);
 }
 
 static void add_call(json_t *events, const struct lane *lane, const struct span *s)
 {
 	const char *name = call_kind_name((enum call_kind)s->call->kind);
-	json_t *event = stretch(name, lane->rank, THREAD_CALLS, s->enter, s->leave);
+	json_t *event =
+		stretch("call", json_string(name), lane->rank, THREAD_CALLS, s->enter, s->leave);
 
-	json_object_set_new(event, "cat", json_string("call"));
 	json_object_set_new(event, "args",
 			    json_pack("{s:I s:i s:s s:I s:s s:s s:i s:s s:b}", "seq",
 				      (json_int_t)s->call->seq, "comm", (int)s->call->comm, "kind",
@@ -60,16 +60,12 @@ static void add_call(json_t *events, const struct lane *lane, const struct span 
 				      (int)s->call->peer, "state", span_state_name(s->state),
 				      "unfinished", s->state == SPAN_UNFINISHED));
 	add(events, event);
-	if (s->joined > s->enter) {
-		event = stretch("waits for ranks", lane->rank, THREAD_CALLS, s->enter, s->joined);
-		json_object_set_new(event, "cat", json_string("wait"));
-		add(events, event);
-	}
-	if (!isnan(s->device_end)) {
-		event = stretch(name, lane->rank, THREAD_DEVICE, s->device_start, s->device_end);
-		json_object_set_new(event, "cat", json_string("device"));
-		add(events, event);
-	}
+	if (s->joined > s->enter)
+		add(events, stretch("wait", json_string("waits for ranks"), lane->rank,
+				    THREAD_CALLS, s->enter, s->joined));
+	if (!isnan(s->device_end))
+		add(events, stretch("device", json_string(name), lane->rank, THREAD_DEVICE,
+				    s->device_start, s->device_end));
 }
 
 static void add_lane(json_t *events, const struct timeline *t, const struct lane *lane)
@@ -79,13 +75,9 @@ static void add_lane(json_t *events, const struct timeline *t, const struct lane
 	add_names(events, lane);
 	for (size_t i = 0; i < lane->nspans; i++)
 		add_call(events, lane, &lane->spans[i]);
-	if (!isnan(lane->wait_since) && lane->wait_since < t->end) {
-		json_t *event = stretch("", lane->rank, THREAD_HOST, lane->wait_since, t->end);
-
-		json_object_set_new(event, "name", json_value_text(view->what));
-		json_object_set_new(event, "cat", json_string("host"));
-		add(events, event);
-	}
+	if (!isnan(lane->wait_since) && lane->wait_since < t->end)
+		add(events, stretch("host", json_value_text(view->what), lane->rank, THREAD_HOST,
+				    lane->wait_since, t->end));
 }
 
 static void add_instant(json_t *events, const char *name, double at)

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "postmortem/logs.h"
+#include "postmortem/postmortem.h"
 
 #define REAL "ci/tests/data/nccl_log_h200x4.log"
 

@@ -1,7 +1,7 @@
 /* test_stacks_text.c: which line a process is stuck on, hostile texts, and stacks in the report. */
 #include "rig/unit.h"
 
-#include "postmortem/report_stacks.h"
+#include "postmortem/postmortem.h"
 #include "evidence/evidence_text.h"
 #include "probe/stacks.h"
 

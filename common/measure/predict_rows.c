@@ -66,7 +66,7 @@ static bool fill(const struct predict *p, struct row *row)
 	return true;
 }
 
-/* Both names are of model_names.c; sends and receives have no choice. */
+/* Both names are of the model; sends and receives have no choice. */
 static void count_choice(struct predict *p, const struct row *row)
 {
 	if (!row->used_algo || !row->used_proto || !row->predicted_proto)

@@ -61,15 +61,20 @@ static const float tree_correction[MODEL_PROTOS][23] = {
 	  .5f, .5f, .5f, .6f, .7f, .8f, .7f, .7f, .8f, .9f, .9f },
 };
 
-static const double speeds_intra[] = { 40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 0 };
-static const double speeds_inter[] = { 48, 30, 28, 24, 20, 18,	15,  12,  10,  9,
-				       7,  6,  5,  4,  3,  2.4, 1.2, .24, .12, 0 };
-static const double speeds_intra90[] = { 60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3, 0 };
-static const double speeds_inter90[] = { 48, 45, 42, 40, 30,  24,  22,	20,  17.5,
-					 15, 12, 6,  3,	 2.4, 1.2, .24, .12, 0 };
-static const double speeds_intra100[] = { 90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18, 0 };
-static const double speeds_inter100[] = { 96, 48, 45.1, 42, 40,	 30,  24,  22,	20, 17.5,
-					  15, 12, 6,	3,  2.4, 1.2, .24, .12, 0 };
+/* GB/s of a channel that the search tries, in a node and between nodes. */
+enum { SPEEDS = 20 };
+static const double speeds_intra[MODEL_ARCHS][SPEEDS] = {
+	[MODEL_VOLTA... MODEL_AMPERE] = { 40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3 },
+	[MODEL_HOPPER] = { 60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3 },
+	[MODEL_BLACKWELL] = { 90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18 },
+};
+static const double speeds_inter[MODEL_ARCHS][SPEEDS] = {
+	[MODEL_VOLTA... MODEL_AMPERE] = { 48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4,
+					  1.2, .24, .12 },
+	[MODEL_HOPPER] = { 48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, .24, .12 },
+	[MODEL_BLACKWELL] = { 96, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2,
+			      .24, .12 },
+};
 
 enum model_arch model_arch(const struct model *model)
 {
@@ -142,14 +147,12 @@ static int heads(const struct model *model)
 
 static void search_nvls(const struct model *model, struct model_search *search)
 {
-	static const double *const intra[MODEL_ARCHS] = { speeds_intra, speeds_intra,
-							  speeds_intra90, speeds_intra100 };
-	double top = intra[search->arch][0];
+	const double *intra = speeds_intra[search->arch];
 
 	if (!model->nvls)
 		return;
-	search->nvls_intra = largest(intra[search->arch], model->link_nccl / (heads(model) + 1));
-	search->nvls_inter = fmin(2 * search->nvls_intra, top);
+	search->nvls_intra = largest(intra, model->link_nccl / (heads(model) + 1));
+	search->nvls_inter = fmin(2 * search->nvls_intra, intra[0]);
 	if (model->nnodes > 1)
 		search->nvls_inter = largest(search->speeds, model->net_raw / heads(model));
 }
@@ -159,14 +162,7 @@ static void search_all(const struct model *model, struct model_search *search)
 	memset(search, 0, sizeof(*search));
 	search->arch = model_arch(model);
 	search->nodes_index = model->nnodes > 2 ? 2 : model->nnodes - 1;
-	if (model->nnodes > 1)
-		search->speeds = search->arch == MODEL_BLACKWELL ? speeds_inter100
-				 : search->arch == MODEL_HOPPER	 ? speeds_inter90
-								 : speeds_inter;
-	else
-		search->speeds = search->arch == MODEL_BLACKWELL ? speeds_intra100
-				 : search->arch == MODEL_HOPPER	 ? speeds_intra90
-								 : speeds_intra;
+	search->speeds = (model->nnodes > 1 ? speeds_inter : speeds_intra)[search->arch];
 	search->hw_intra = model->hop == MODEL_HOP_NVLINK ? HW_NVLINK : HW_PCI;
 	search_channels(model, search);
 	search_nvls(model, search);

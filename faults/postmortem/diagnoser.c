@@ -2,6 +2,7 @@
  * to keep. */
 #include "postmortem/diagnoser.h"
 
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -14,6 +15,7 @@
 #include "record/verdict.h"
 #include "options/settings.h"
 
+#define RUNS	     "results/runs/"
 #define LINES_SHOWN  4
 #define REMOTE_RANKS (1 << 18) /* ranks */
 #define TEXT_MAX     (64 << 10)
@@ -252,12 +254,65 @@ static void on_suspect(void *ctx, const struct verdict *verdict, const struct ra
 	fflush(stdout);
 }
 
+/* Also where they are there. */
+static bool make_parents(void)
+{
+	return (mkdir("results", 0777) == 0 || errno == EEXIST) &&
+	       (mkdir("results/runs", 0777) == 0 || errno == EEXIST);
+}
+
+static void refuse(const struct diagnoser_site *site, const char *folder, int code)
+{
+	fprintf(stderr, "%s: no evidence can be saved in %s: %s\n", site->name, folder,
+		strerror(code));
+}
+
+/* Makes the folder and writes its name to `path`. false: none could be made, and standard error has said
+ * which and why; `path` is empty then. */
+static bool make_folder(char *path, size_t len, const struct diagnoser_site *site)
+{
+	bool told = site->out && site->out[0];
+	time_t now = time(NULL);
+	char date[32];
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
+	if (told)
+		snprintf(path, len, "%s", site->out);
+	else
+		snprintf(path, len, RUNS "%s-%.40s-%.8s", date, site->name, site->key);
+	if ((told || make_parents()) && (mkdir(path, 0777) == 0 || (told && errno == EEXIST)))
+		return true;
+	refuse(site, path, errno);
+	path[0] = '\0';
+	return false;
+}
+
+/* The same with the name that another host told, which is made unless it is there: hosts may share it. A
+ * name of anything else than such a folder is passed over in silence. */
+static bool take_folder(char *path, size_t len, const char *told, const struct diagnoser_site *site)
+{
+	bool below = strncmp(told, RUNS, strlen(RUNS)) == 0;
+	const char *name = below ? told + strlen(RUNS) : ".";
+
+	path[0] = '\0';
+	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') || strlen(told) >= len)
+		return false; /* it came over the network */
+	if (!make_parents() || (mkdir(told, 0777) < 0 && errno != EEXIST)) {
+		refuse(site, told, errno);
+		return false;
+	}
+	snprintf(path, len, "%s", told);
+	return true;
+}
+
 static void on_reserve_folder(void *ctx, struct verdict *verdict)
 {
 	struct diagnoser *self = ctx;
 
 	self->evidence.detect_ms = verdict->detect_ms;
-	if (diagnoser_make_folder(self->folder, sizeof(self->folder), &self->site))
+	if (make_folder(self->folder, sizeof(self->folder), &self->site))
 		snprintf(verdict->evidence, sizeof(verdict->evidence), "%s", self->folder);
 }
 
@@ -285,7 +340,7 @@ static void on_save_local(void *ctx, const struct rank_view *views,
 
 	if (!self->evidence.ranks && !collect(self, views, memories, n))
 		return;
-	saved = diagnoser_take_folder(self->folder, sizeof(self->folder), folder, &self->site) &&
+	saved = take_folder(self->folder, sizeof(self->folder), folder, &self->site) &&
 		evidence_save(&self->evidence, self->folder, &err) == 0;
 	run_probe(self, "-");
 	for (int i = 0; i < self->evidence.nranks; i++) {

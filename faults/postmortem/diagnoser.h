@@ -52,11 +52,3 @@ struct monitor_client diagnoser_client(struct diagnoser *self);
  * its time. */
 void diagnoser_start(struct diagnoser *self);
 void diagnoser_release(struct diagnoser *self);
-
-/* diagnoser_folder.c: makes the folder and writes its name to `path`. false: none could be made, and standard
- * error has said which and why; `path` is empty then. */
-bool diagnoser_make_folder(char *path, size_t len, const struct diagnoser_site *site);
-/* The same with the name that another host told, which is made unless it is there: hosts may share it. A name
- * of anything else than such a folder is passed over in silence. */
-bool diagnoser_take_folder(char *path, size_t len, const char *told,
-			   const struct diagnoser_site *site);

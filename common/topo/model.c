@@ -163,6 +163,48 @@ static bool is_sliced(enum model_coll coll)
 	       coll != MODEL_SENDRECV;
 }
 
+/* ---- error bars: how far measurements lay from predictions ------------------------------------ */
+const char *model_class(const struct model *model, int algo)
+{
+	static const char *const names[2][2] = { { "node-other", "node-hopper" },
+						 { "network-other", "network-hopper" } };
+	const struct topo_system *sys = model->sys;
+	const struct topo_layout *l = &sys->layout;
+	bool far = model->nnodes > 1, hopper = model_arch(model) == MODEL_HOPPER;
+
+	if (topo_is_host(sys) || model->constants.nbars == 0 ||
+	    (model->ppn > 1 && model->hop != MODEL_HOP_NVLINK) ||
+	    (far && sys->transport != TOPO_IB && sys->transport != TOPO_ROCE) ||
+	    l->failed_nic > 0 || l->slow_node > 0 || l->half_nvlink || l->beside > 0 || l->no_gdr ||
+	    l->far_nic || sys->oversubscription > 1)
+		return "";
+	if (algo == MODEL_NVLS)
+		return "node-nvls";
+	return !far && hopper && model->constants.calibrated ? "node-hopper-live"
+							     : names[far][hopper];
+}
+
+/* The error bar of a prediction, once its bus bandwidth is known. */
+static void set_bar(const struct model *model, const struct predict_request *request,
+		    struct prediction *out)
+{
+	int sizes = request->bytes < 1 << 20 ? 0 : request->bytes <= 64 << 20 ? 1 : 2;
+	const char *name = model_class(model, out->algo);
+
+	out->bar = NULL;
+	out->low_busbw = out->high_busbw = NAN;
+	for (int i = 0; i < model->constants.nbars; i++) {
+		const struct model_bar *bar = &model->constants.bar[i];
+
+		if (bar->coll != (int)request->collective || bar->sizes != sizes ||
+		    strcmp(bar->name, name) != 0)
+			continue;
+		out->bar = bar;
+		out->low_busbw = out->busbw * bar->low;
+		out->high_busbw = out->busbw * bar->high;
+	}
+}
+
 /* ---- a point --------------------------------------------------------------------------------- */
 static double time_of(const struct model_constants *c, enum model_mode mode,
 		      const struct prediction *p)
@@ -199,7 +241,7 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	out->correction = 1;
 	if (topo_is_host(model->sys)) {
 		rc = model_predict_host(model, request, out);
-		model_bar(model, request, out);
+		set_bar(model, request, out);
 		return rc;
 	}
 	rc = request->collective < MODEL_TUNED ? model_predict_tuned(model, request, out)
@@ -211,7 +253,7 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	out->time_us = time_of(&model->constants, request->mode, out);
 	out->algbw = request->bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;
-	model_bar(model, request, out);
+	set_bar(model, request, out);
 	return 0;
 }
 

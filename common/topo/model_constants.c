@@ -2,12 +2,7 @@
  */
 #include "topo/model_parts.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "backend/nccl/kernel_cost.h"
 
@@ -102,6 +97,32 @@ int model_calibrate(struct model_constants *constants, const struct kernel_cost 
 	return 0;
 }
 
+/* The error bars of a fitted file. 0, or -EINVAL. */
+static int read_bars(struct model_constants *constants, json_t *json)
+{
+	json_t *bars = json_object_get(json, "bars"), *row;
+	size_t i;
+
+	if ((bars != NULL && !json_is_array(bars)) || json_array_size(bars) > MODEL_BARS)
+		return -EINVAL;
+	json_array_foreach(bars, i, row)
+	{
+		struct model_bar *bar = &constants->bar[i];
+		const char *name, *coll;
+
+		if (json_unpack(row, "{s:s, s:s, s:i, s:F, s:F, s:i, s:i}", "class", &name,
+				"collective", &coll, "sizes", &bar->sizes, "low", &bar->low, "high",
+				&bar->high, "points", &bar->points, "sources", &bar->sources) != 0)
+			return -EINVAL;
+		bar->coll = model_find(model_coll_names, MODEL_COLLS, coll);
+		snprintf(bar->name, sizeof(bar->name), "%s", name);
+		if (bar->coll < 0 || !(bar->low > 0 && bar->low <= bar->high && bar->high < 1e3))
+			return -EINVAL;
+	}
+	constants->nbars = (int)json_array_size(bars);
+	return 0;
+}
+
 static int set_constants(struct model_constants *constants, json_t *json, const char *path,
 			 struct error *err)
 {
@@ -110,12 +131,10 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 	const char *slash = strrchr(path, '/');
 
 	if (!json_is_object(values) || from == NULL)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%.200s: needs \"provenance\" and \"constants\"", path);
+		return error_usage(err, "%.200s: needs \"provenance\" and \"constants\"", path);
 	if (strlen(from) >= sizeof(constants->provenance))
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "%.200s: provenance has %zu characters, at most %zu", path,
-				 strlen(from), sizeof(constants->provenance) - 1);
+		return error_usage(err, "%.200s: provenance has %zu characters, at most %zu", path,
+				   strlen(from), sizeof(constants->provenance) - 1);
 	json_object_foreach(values, name, value)
 	{
 		int i = 0;
@@ -123,18 +142,16 @@ static int set_constants(struct model_constants *constants, json_t *json, const 
 		while (i < NCONSTANTS && strcmp(name, constants_table[i].name) != 0)
 			i++;
 		if (i == NCONSTANTS)
-			return error_set(err, OUTCOME_USAGE, -EINVAL,
-					 "%.200s: unknown constant '%.40s'", path, name);
+			return error_usage(err, "%.200s: unknown constant '%.40s'", path, name);
 		if (!json_is_number(value) || json_number_value(value) < constants_table[i].min ||
 		    json_number_value(value) > constants_table[i].most)
-			return error_set(err, OUTCOME_USAGE, -EINVAL, "%.200s: %s must be %g to %g",
-					 path, name, constants_table[i].min,
-					 constants_table[i].most);
+			return error_usage(err, "%.200s: %s must be %g to %g", path, name,
+					   constants_table[i].min, constants_table[i].most);
 		*constant(constants, i) = json_number_value(value);
 	}
-	if (model_read_bars(constants, json) != 0)
-		return error_set(
-			err, OUTCOME_USAGE, -EINVAL,
+	if (read_bars(constants, json) != 0)
+		return error_usage(
+			err,
 			"%.200s: \"bars\" are at most %d rows of class, collective, sizes, low, "
 			"high, points and sources",
 			path, MODEL_BARS);

@@ -43,14 +43,6 @@ double model_rate(const struct model *model, enum model_coll coll, struct predic
 /* A ring's algorithm bandwidth over that of its slowest link, and how it is written. */
 double model_ring_factor(enum model_coll coll, double nranks, const char **what);
 
-/* The error bar of a prediction, once its bus bandwidth is known. */
-void model_bar(const struct model *model, const struct predict_request *request,
-	       struct prediction *out);
-
-/* Those of a fitted file. 0, or -EINVAL. */
-struct json_t;
-int model_read_bars(struct model_constants *constants, struct json_t *json);
-
 /* GB/s that one channel copies to a peer. Twice that from Blackwell on, as NCCL has it
  * (perChMaxRingLL128). */
 double model_channel(const struct model *model);

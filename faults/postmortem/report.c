@@ -97,24 +97,18 @@ static int save_verdict(const struct diagnosis *d, const struct evidence *e, con
 	return rc;
 }
 
-static int save_report(const struct diagnosis *d, const struct evidence *e, const char *path)
+/* The page, of whose folder more is read; `dir` NULL: the report. */
+static int save_text(const struct diagnosis *d, const struct evidence *e, const char *dir,
+		     bool drawable, const char *path)
 {
 	FILE *f = fopen(path, "we");
 
 	if (!f)
 		return -errno;
-	diagnosis_print(f, d, e);
-	return output_close(f);
-}
-
-static int save_postmortem(const struct diagnosis *d, const struct evidence *e, const char *dir,
-			   bool drawable, const char *path)
-{
-	FILE *f = fopen(path, "we");
-
-	if (!f)
-		return -errno;
-	postmortem_print(f, d, e, dir, drawable);
+	if (dir)
+		postmortem_print(f, d, e, dir, drawable);
+	else
+		diagnosis_print(f, d, e);
 	return output_close(f);
 }
 
@@ -134,8 +128,8 @@ int diagnosis_save(const struct diagnosis *d, const struct evidence *e, const ch
 	for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		rc = i == 0   ? save_verdict(d, e, path)
-		     : i == 1 ? save_report(d, e, path)
-		     : i == 2 ? save_postmortem(d, e, dir, drawable, path)
+		     : i == 1 ? save_text(d, e, NULL, drawable, path)
+		     : i == 2 ? save_text(d, e, dir, drawable, path)
 		     : i == 3 ? timeline_save_trace(&timeline, path)
 			      : timeline_save_csv(&timeline, path);
 	}

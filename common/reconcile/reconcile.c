@@ -145,7 +145,7 @@ static void describe_topology(struct observed_run *run, const struct predict *pr
 	set_text(run->hop, sizeof(run->hop), hops[predict->model.hop]);
 	if (run->nodes > 1)
 		set_text(run->transport, sizeof(run->transport),
-			 topo_transport_name(predict->sys.transport));
+			 topo_transports[predict->sys.transport]);
 	for (int i = 0; i < predict->sys.ngpus; i++)
 		if (gpu_links(&predict->sys.gpu[i], predict->sys.ngpus) < fewest)
 			fewest = gpu_links(&predict->sys.gpu[i], predict->sys.ngpus);

@@ -203,7 +203,7 @@ struct prediction {
 
 /* NCCL's search for channels finds this, GB/s of a channel (model_nccl.c). */
 struct model_search {
-	int arch, nodes_index, channels, hw_intra;
+	int arch, nodes_index, channels;
 	int nics; /* of a node that its channels go through */
 	const double *speeds;
 	double intra, inter, tree_intra, tree_inter;

@@ -86,6 +86,11 @@ enum model_arch model_arch(const struct model *model)
 			  : MODEL_VOLTA;
 }
 
+static enum hw hw_intra(const struct model *model)
+{
+	return model->hop == MODEL_HOP_NVLINK ? HW_NVLINK : HW_PCI;
+}
+
 static double largest(const double *speeds, double limit)
 {
 	for (; *speeds > 0; speeds++)
@@ -163,7 +168,6 @@ static void search_all(const struct model *model, struct model_search *search)
 	search->arch = model_arch(model);
 	search->nodes_index = model->nnodes > 2 ? 2 : model->nnodes - 1;
 	search->speeds = (model->nnodes > 1 ? speeds_inter : speeds_intra)[search->arch];
-	search->hw_intra = model->hop == MODEL_HOP_NVLINK ? HW_NVLINK : HW_PCI;
 	search_channels(model, search);
 	search_nvls(model, search);
 }
@@ -322,12 +326,16 @@ void model_nccl_terms(const struct model *model, enum model_coll coll, int algo,
 	}
 }
 
+double model_hop_us(const struct model *model, bool net, int proto)
+{
+	return hw_lat[net ? HW_NET : hw_intra(model)][MODEL_RING][proto];
+}
+
 /* tuning.cc:353-398. */
-static double latency(const struct model *model, const struct model_search *search,
-		      enum model_coll coll, int algo, int proto)
+static double latency(const struct model *model, enum model_coll coll, int algo, int proto)
 {
 	int n = model->nranks, nnodes = model->nnodes, ppn = model->ppn;
-	double intra = hw_lat[search->hw_intra][algo][proto];
+	double intra = hw_lat[hw_intra(model)][algo][proto];
 	double inter = hw_lat[HW_NET][ppn == 1 ? MODEL_TREE : algo][proto];
 	double lat = base_lat[algo][proto], overhead, rounds = floor(log2(nnodes));
 	int net_steps = nnodes == 1 ? 0 : coll == MODEL_ALL_REDUCE ? 2 * (nnodes - 1) : nnodes - 1;
@@ -335,8 +343,7 @@ static double latency(const struct model *model, const struct model_search *sear
 	switch (algo) {
 	case MODEL_RING:
 		if (coll <= MODEL_REDUCE)
-			return lat +
-			       hw_lat[nnodes == 1 ? search->hw_intra : HW_NET][MODEL_RING][proto];
+			return lat + model_hop_us(model, nnodes > 1, proto);
 		overhead = nnodes > 1 ? (model->sys->amd ? 2 : 1) * (proto == MODEL_SIMPLE ? 3 : 1)
 				      : 0;
 		return lat + (ring_steps(coll, n) - net_steps) * fmax(intra, overhead) +
@@ -375,7 +382,7 @@ void model_tuning_fill(struct model *model)
 				terms.nterms = 0;
 				model_nccl_terms(model, coll, a, p, &terms);
 				tuning->bw[c][a][p] = model_slowest(&terms);
-				tuning->lat[c][a][p] = latency(model, &tuning->search, coll, a, p);
+				tuning->lat[c][a][p] = latency(model, coll, a, p);
 			}
 }
 

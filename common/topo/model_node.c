@@ -183,12 +183,7 @@ void model_scale(struct model *model, int nnodes)
 	model->channels = (int)fmin(64, 2 * model->tuning.search.channels);
 }
 
-const char *model_hop_name(const struct model *model)
-{
-	static const char *const names[] = { [MODEL_HOP_NONE] = "no link",
-					     [MODEL_HOP_NVLINK] = "NVLink of a GPU",
-					     [MODEL_HOP_PCIE] = "PCIe between GPUs",
-					     [MODEL_HOP_SHM] = "PCIe through host memory" };
-
-	return names[model->hop];
-}
+const char *const model_hop_names[] = { [MODEL_HOP_NONE] = "no link",
+					[MODEL_HOP_NVLINK] = "NVLink of a GPU",
+					[MODEL_HOP_PCIE] = "PCIe between GPUs",
+					[MODEL_HOP_SHM] = "PCIe through host memory" };

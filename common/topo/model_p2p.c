@@ -79,7 +79,7 @@ static void shared_link(const struct model *model, const struct flows *flows, do
 {
 	bool ll = flows->proto == MODEL_LL;
 
-	model_term(flows->out, ll ? "protocol LL" : model_hop_name(model),
+	model_term(flows->out, ll ? "protocol LL" : model_hop_names[model->hop],
 		   "what each peer gets of a GPU's links", gbs);
 	model_times(flows->out, ll ? .5 : 1, "LL: half are flags");
 	model_times(flows->out, flows->bytes / sent, "size / bytes to a peer");
@@ -161,19 +161,10 @@ static void flows_next(const struct model *model, struct flows *flows)
 static double p2p_latency(const struct model *model, int proto, bool hidden)
 {
 	const struct model_constants *c = &model->constants;
-	static const double simple[] = { [MODEL_HOP_NONE] = 14,
-					 [MODEL_HOP_NVLINK] = 3.4,
-					 [MODEL_HOP_PCIE] = 5.7,
-					 [MODEL_HOP_SHM] = 5.7 };
-	static const double ll[] = { [MODEL_HOP_NONE] = 2.7,
-				     [MODEL_HOP_NVLINK] = .6,
-				     [MODEL_HOP_PCIE] = 1,
-				     [MODEL_HOP_SHM] = 1 };
-	double hop = proto == MODEL_LL ? ll[model->hop] : simple[model->hop];
+	double hop =
+		model_hop_us(model, model->nnodes > 1, model->nnodes > 1 ? MODEL_SIMPLE : proto);
 
-	if (model->nnodes > 1)
-		return c->p2p_base_us + simple[MODEL_HOP_NONE];
-	if (hidden)
+	if (hidden && model->nnodes == 1)
 		return c->one_way_base_us + (proto == MODEL_LL ? 0 : hop);
 	return c->p2p_base_us + hop;
 }
@@ -211,7 +202,9 @@ static double exchange(const struct model *model, const struct predict_request *
 	       link = net ? model->net / model->ppn : model->pair;
 	double us, wire = (proto == MODEL_LL ? link / 2 : link) / over,
 		   channels = n * channel_rate(model, proto, net);
-	const char *hop = up ? "uplinks of a leaf" : net ? "NICs of a node" : model_hop_name(model);
+	const char *hop = up	? "uplinks of a leaf"
+			  : net ? "NICs of a node"
+				: model_hop_names[model->hop];
 
 	out->proto = proto;
 	out->channels = (int)n;

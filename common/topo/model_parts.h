@@ -13,8 +13,11 @@ enum { STEP = 512 << 10, P2P_CHANNELS = 32 };
 
 enum model_arch model_arch(const struct model *model);
 
-/* Names in words what crosses between two GPUs of a node. */
-const char *model_hop_name(const struct model *model);
+/* What crosses between two GPUs of a node, in words. */
+extern const char *const model_hop_names[];
+
+/* us of a hop of NCCL's rings, in the node or over the network. */
+double model_hop_us(const struct model *model, bool net, int proto);
 
 /* Add the terms of the NICs of a node and, where uplinks are narrower, of those of a leaf, which a
  * traffic loads most: of `used` of a node's NICs, GB/s of the size column at `factor` times what a

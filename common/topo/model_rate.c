@@ -45,7 +45,7 @@ static double node_link(const struct model *model, double factor, const char *wh
 {
 	if (model->ppn == 1)
 		return INFINITY;
-	model_term(out, model_hop_name(model), "a GPU's share of the ring", model->ring);
+	model_term(out, model_hop_names[model->hop], "a GPU's share of the ring", model->ring);
 	model_times(out, factor, what);
 	return model->ring_raw * factor;
 }
@@ -134,7 +134,7 @@ static double rate_nvls(const struct model *model, enum model_coll coll, struct 
 	enum model_arch arch = model_arch(model);
 	double share = far ? model->constants.nvls_net : 1, net;
 
-	model_term(out, model_hop_name(model), "a GPU's links, as NCCL counts them",
+	model_term(out, model_hop_names[model->hop], "a GPU's links, as NCCL counts them",
 		   model->link_nccl);
 	model_times(out, tree ? nvls_share[arch].tree : nvls_share[arch].alone, "NVLS share");
 	model_times(out, factor, "1 / (1 + 1/g), g at most 8");

@@ -69,7 +69,7 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 		fputs(", no NIC", stdout);
 	else
 		printf(", %d NIC%s of %.0f Gb/s (%s)", sys->nnics, plural(sys->nnics),
-		       sys->nic[0].gbs * 8, topo_transport_name(sys->transport));
+		       sys->nic[0].gbs * 8, topo_transports[sys->transport]);
 	if (model->nics < sys->nnics)
 		printf(", %d used", model->nics);
 	printf("; constants: %s\n", model->constants.origin);

@@ -47,7 +47,7 @@ static const struct {
 	{ "zhaoxin", 6 },
 };
 
-static const char *const transports[TOPO_TRANSPORTS] = {
+const char *const topo_transports[TOPO_TRANSPORTS] = {
 	[TOPO_IB] = "ib",   [TOPO_ROCE] = "roce",	    [TOPO_EFA] = "efa",
 	[TOPO_TCP] = "tcp", [TOPO_SLINGSHOT] = "slingshot",
 };
@@ -91,11 +91,6 @@ void topo_gpu_names(char *text, size_t size)
 	for (int i = 0; i < NMODELS && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
 					 gpu_models[i].name);
-}
-
-const char *topo_transport_name(enum topo_transport transport)
-{
-	return transports[transport];
 }
 
 int topo_word(const char *words, const char *word)

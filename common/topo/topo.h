@@ -160,7 +160,7 @@ int topo_check(const struct topo_system *sys, struct error *err);
 const struct topo_gpu_model *topo_gpu_model(const char *name);
 const struct topo_gpu_model *topo_gpu_model_sm(int sm); /* the one NCCL's constants are for */
 void topo_gpu_names(char *text, size_t size);
-const char *topo_transport_name(enum topo_transport transport);
+extern const char *const topo_transports[TOPO_TRANSPORTS]; /* names */
 
 /* Which of "a|b|c" the word is, from 1; 0: none. Words of enums are in their order. */
 int topo_word(const char *words, const char *word);

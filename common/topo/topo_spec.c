@@ -347,7 +347,7 @@ int topo_list_specs(FILE *out, struct error *err)
 			continue;
 		fprintf(out, "%-20s %3d x %-6s %2d NICs of %3.0f Gb/s, %s\n", names[i % n],
 			sys.ngpus, sys.gpu[0].model->name, sys.nnics,
-			sys.nnics ? sys.nic[0].gbs * 8 : 0, topo_transport_name(sys.transport));
+			sys.nnics ? sys.nic[0].gbs * 8 : 0, topo_transports[sys.transport]);
 	}
 	return n;
 }

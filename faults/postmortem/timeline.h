@@ -73,7 +73,7 @@ void timeline_release(struct timeline *timeline);
 /* Returns true if there is a call on a drawn lane. Without one plots/plot draws nothing. */
 bool timeline_drawable(const struct timeline *timeline);
 
-const char *span_state_name(enum span_state state);
+extern const char *const span_state_names[];
 
 /* Chrome trace format (JSON object with "traceEvents", times in microseconds): chrome://tracing
  * and Perfetto read it. A process is a rank; its threads are calls, device, and what the host

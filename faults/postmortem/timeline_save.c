@@ -57,7 +57,7 @@ static void add_call(json_t *events, const struct lane *lane, const struct span 
 				      (json_int_t)s->call->seq, "comm", (int)s->call->comm, "kind",
 				      name, "count", (json_int_t)s->call->count, "dtype",
 				      dtype_of(s->call), "op", op_of(s->call), "peer",
-				      (int)s->call->peer, "state", span_state_name(s->state),
+				      (int)s->call->peer, "state", span_state_names[s->state],
 				      "unfinished", s->state == SPAN_UNFINISHED));
 	add(events, event);
 	if (s->joined > s->enter)
@@ -160,7 +160,7 @@ static void put_lane(FILE *f, const struct lane *lane, int at)
 		fprintf(f, "call,%d,%d,%d,,%u,%" PRIu64 ",%s,%" PRIu64 ",%s,%s", lane->rank, at,
 			lane->culprit, s->call->comm, s->call->seq,
 			call_kind_name((enum call_kind)s->call->kind), s->call->count,
-			dtype_of(s->call), span_state_name(s->state));
+			dtype_of(s->call), span_state_names[s->state]);
 		put_ms(f, s->enter);
 		put_ms(f, s->joined);
 		put_ms(f, s->leave);

@@ -58,6 +58,16 @@ char *make_printable(char *text)
 	return text;
 }
 
+void text_add(char *text, size_t size, const char *fmt, ...)
+{
+	size_t at = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + at, size - at, fmt, args);
+	va_end(args);
+}
+
 void *must(void *memory)
 {
 	if (memory)

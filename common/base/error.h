@@ -32,6 +32,9 @@ void error_print(const struct error *err, const char *program);
  * Returns it. */
 char *make_printable(char *text);
 
+/* Write behind the text in `size` bytes; cut where there is no room. */
+void text_add(char *text, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
 /* `memory`, as malloc and its like returned it; on NULL the process ends here: "out of memory" on
  * standard error, exit OUTCOME_INTERNAL. For readers and printers, which have nothing to undo. */
 void *must(void *memory);

@@ -15,7 +15,7 @@ struct graph {
 	double *load, *own;	       /* of each link: of both jobs, of the first */
 	int watch, edges;	       /* the link whose edges are told, -1: none */
 	char *text;
-	size_t used, size;
+	size_t size;
 };
 
 static void place(struct graph *g)
@@ -41,10 +41,8 @@ static void tell(struct graph *g, int from, int to)
 {
 	const char *whose = g->first > 0 ? " beside" : "";
 
-	if (g->edges++ >= SHOWN || g->used >= g->size)
-		return;
-	g->used += (size_t)snprintf(g->text + g->used, g->size - g->used,
-				    to < 0 ? "%s %d>*" : "%s %d>%d", whose, from, to);
+	if (g->edges++ < SHOWN)
+		text_add(g->text, g->size, to < 0 ? "%s %d>*" : "%s %d>%d", whose, from, to);
 }
 
 static inline void cross(struct graph *g, int link, int from, int to, double load)
@@ -226,7 +224,7 @@ void model_sharers(const struct model *model, const struct fabric_link *link, ch
 	g.text = text;
 	g.size = size;
 	route_both(&g, (int)link->traffic);
-	if (g.edges > SHOWN && g.used < size)
-		snprintf(text + g.used, size - g.used, " and %d more", g.edges - SHOWN);
+	if (g.edges > SHOWN)
+		text_add(text, size, " and %d more", g.edges - SHOWN);
 	end(&g);
 }

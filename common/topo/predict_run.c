@@ -393,13 +393,12 @@ static int calibrate(const struct predict_job *job, struct model_constants *cons
 		     struct error *err)
 {
 	struct kernel_cost cost = { job->host_launch_us, constants->kernel_latency_us };
-	size_t used = strlen(constants->origin);
 	int rc = job->calibrate != NULL ? read_launches(job->calibrate, &cost, err) : 0;
 
 	if (rc != 0 || (job->calibrate == NULL && job->host_launch_us <= 0))
 		return rc;
-	snprintf(constants->origin + used, sizeof(constants->origin) - used,
-		 ", a launch costs the host %.2f us", cost.host_us);
+	text_add(constants->origin, sizeof(constants->origin), ", a launch costs the host %.2f us",
+		 cost.host_us);
 	return model_calibrate(constants, &cost) == 0
 		       ? 0
 		       : error_set(err, OUTCOME_USAGE, -ERANGE,

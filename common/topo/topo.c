@@ -85,12 +85,9 @@ const struct topo_gpu_model *topo_gpu_model_sm(int sm)
 
 void topo_gpu_names(char *text, size_t size)
 {
-	size_t used = 0;
-
 	text[0] = '\0';
-	for (int i = 0; i < NMODELS && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
-					 gpu_models[i].name);
+	for (int i = 0; i < NMODELS; i++)
+		text_add(text, size, "%s%s", i ? ", " : "", gpu_models[i].name);
 }
 
 int topo_word(const char *words, const char *word)

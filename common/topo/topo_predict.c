@@ -115,11 +115,9 @@ static int named(struct argp_state *state, const char *what, const char *word,
 		 const char *const *names, int n)
 {
 	char all[256] = "";
-	size_t used = 0;
 
-	for (int i = 0; i < n && used < sizeof(all); i++)
-		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i > 0 ? ", " : "",
-					 names[i]);
+	for (int i = 0; i < n; i++)
+		text_add(all, sizeof(all), "%s%s", i > 0 ? ", " : "", names[i]);
 	if (model_find(names, n, word) < 0)
 		refuse(state, "unknown %s '%s'; there are: %s", what, word, all);
 	return model_find(names, n, word);

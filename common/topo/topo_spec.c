@@ -100,11 +100,9 @@ static int no_such_spec(const char *name, struct error *err)
 {
 	char names[64][TOPO_NAME], text[400] = "";
 	int n = spec_names(names, 64);
-	size_t used = 0;
 
-	for (int i = 0; i < n && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
-					 names[i]);
+	for (int i = 0; i < n; i++)
+		text_add(text, sizeof(text), "%s%s", i ? " " : "", names[i]);
 	return error_set(err, OUTCOME_USAGE, -ENOENT, "no machine spec '%.60s'; there are: %s",
 			 name, n > 0 ? text : "none (set HANGAR_SPECS)");
 }

@@ -373,17 +373,10 @@ static void finish_times(struct timeline *t)
 	t->end -= begin;
 }
 
-__attribute__((format(printf, 2, 3))) static void note(struct timeline *t, const char *fmt, ...)
-{
-	size_t at = strlen(t->notes);
-	va_list args;
-
-	if (at > 0 && at + 2 < sizeof(t->notes))
-		t->notes[at++] = ' ';
-	va_start(args, fmt);
-	vsnprintf(t->notes + at, sizeof(t->notes) - at, fmt, args);
-	va_end(args);
-}
+/* One sentence more. */
+#define note(t, ...)                                                                               \
+	(text_add((t)->notes, sizeof((t)->notes), "%s", (t)->notes[0] ? " " : ""),                 \
+	 text_add((t)->notes, sizeof((t)->notes), __VA_ARGS__))
 
 static void note_selection(struct timeline *t, const struct record *common)
 {

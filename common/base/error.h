@@ -10,7 +10,7 @@ struct error {
 	int rank;	      /* -1 while unknown */
 	int line;
 	const char *file;
-	char text[512]; /* one line, no newline; names what failed and what would be right */
+	char text[600]; /* one line, no newline; names what failed and what would be right */
 };
 
 /* Keep the error if it is the first, and return `code` either way, so that callers can `return

@@ -61,7 +61,8 @@ for name in sweep-2 faults-p2p-2 modes-2 again-2; do
 done
 holds "launches: $(cell mpi 2,stream,all_reduce,1024,in-place launches)" \
 	[ "$(cell mpi 2,stream,all_reduce,1024,in-place launches)" -eq 2 ]
-holds 'a prediction on the mpi backend' [ -z "$(cell mpi 2,stream,gather,1024,in-place predicted_us)" ]
+# made of measured pairs, where each rank has a core
+[ "$(nproc)" -lt 2 ] || holds 'no prediction on the mpi backend' [ -n "$(cell mpi 2,stream,gather,1024,in-place predicted_us)" ]
 holds 'no isolated calls' [ -n "$(cell mpi 2,isolated,all_reduce,8,in-place time_us)" ]
 if command -v gnuplot >/dev/null; then
 	for name in all_reduce-2 gather-2; do

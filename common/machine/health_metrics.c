@@ -1,6 +1,4 @@
 /* health_metrics.c: what health found, as Prometheus text for node_exporter's textfile collector. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/output.h"
 #include "machine/health.h"

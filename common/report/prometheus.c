@@ -1,8 +1,6 @@
 /* prometheus.c: names, units and labels of Prometheus text. */
 #include "report/prometheus.h"
 
-#include <string.h>
-
 static const struct {
 	const char *end, *to;
 	double scale;

@@ -1,8 +1,6 @@
 /* prometheus.h: what all our Prometheus text has in common. Metrics are gauges, hangar_NAME, in base units. */
 #pragma once
 
-#include <stdio.h>
-
 /* "# HELP" and "# TYPE"; `help` is a phrase without its full stop. */
 void prometheus_head(FILE *f, const char *name, const char *help);
 /* `name="value"` behind `before`, '{' or ',', with '?' for what the format would take for its own. */

@@ -1,7 +1,5 @@
 /* rule_hosts.c: the rule about hosts that nobody can look at: their monitor or their launcher is lost, or
  * the way to them. What their ranks do is not known, so nobody is blamed. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/rank_list.h"
 #include "diagnose/rules.h"

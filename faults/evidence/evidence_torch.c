@@ -1,13 +1,8 @@
 /* evidence_torch.c: PyTorch's dumps, as torch_dumps.py tells them, played to a flight recorder. */
 #include "evidence/evidence_torch.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/call_value.h"
 #include "evidence/evidence_join.h"

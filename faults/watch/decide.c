@@ -2,10 +2,6 @@
  * look, end; or follow the root. The rules of a stage stand in the order in which they are asked. */
 #include "watch/decide_parts.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/rank_list.h"
 #include "watch/decide_times.h"
 

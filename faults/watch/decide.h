@@ -6,10 +6,6 @@
  * several (the root), it leads; on the others it follows the root while that answers. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/proc_stat.h"
 #include "record/verdict.h"
 #include "record/view.h"

@@ -4,8 +4,6 @@
  * busy host starves who is named, the run goes on for a while. */
 #include "watch/decide_parts.h"
 
-#include <math.h>
-
 #include "base/rank_list.h"
 #include "watch/decide_times.h"
 

@@ -3,9 +3,6 @@
  * the verdict is about hosts. */
 #include "watch/decide_parts.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "watch/decide_times.h"
 
 /* Seconds become nanoseconds; 0: never. */

@@ -5,8 +5,6 @@
  * have come, alike or not, or have had the time to: of first calls, to communicator 0's. */
 #include "watch/decide_parts.h"
 
-#include <stdlib.h>
-
 #include "watch/decide_times.h"
 
 /* Since how many seconds somebody is held up by how they meet, at most: 0 for nobody. Not counting the

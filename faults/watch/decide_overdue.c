@@ -2,8 +2,6 @@
  * will never meet at communicator init, and settings that differ, make it sooner. */
 #include "watch/decide_parts.h"
 
-#include <math.h>
-
 #include "base/dtype.h"
 #include "process/watch.h"
 #include "watch/decide_times.h"

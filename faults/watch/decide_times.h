@@ -1,8 +1,6 @@
 /* decide_times.h: all that the monitor knows of time, in one table, with the reasons. */
 #pragma once
 
-#include <stdint.h>
-
 /* Fields that end in _ns are nanoseconds, the others are plain numbers. */
 struct decide_times {
 	/* ---- a tick ---- */

@@ -1,17 +1,10 @@
 /* link.c: framing, descriptor passing and bounded sends over stream sockets. */
 #include "watch/link.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 

@@ -1,8 +1,6 @@
 /* link.h: framed messages between supervisors and monitors, over Unix and TCP stream sockets. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -1,12 +1,6 @@
 /* monitor.c: what an observer does from tick to tick: look, have decide() say what is to be done, and do it. */
 #include "watch/monitor.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "watch/decide_times.h"
 #include "watch/monitor_end.h"

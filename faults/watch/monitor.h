@@ -9,8 +9,6 @@
 #pragma once
 
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "base/error.h"
 #include "process/cgroup.h"

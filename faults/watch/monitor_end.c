@@ -2,12 +2,6 @@
  * run. */
 #include "watch/monitor_end.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "process/hangup.h"
 #include "watch/decide_times.h"

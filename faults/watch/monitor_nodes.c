@@ -2,14 +2,9 @@
  * know of their ranks. */
 #include "watch/monitor_nodes.h"
 
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "watch/decide_times.h"

@@ -2,10 +2,6 @@
  * launcher, the others the leader, by what the kernel says of them. */
 #include "watch/monitor_members.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "watch/decide_times.h"
 

@@ -2,9 +2,6 @@
  * at a first call. */
 #include "watch/rendezvous.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/call_value.h"
 #include "process/watch.h"
 

@@ -3,9 +3,6 @@
  * asks for something else, will not be met, however long the library is given. Pure. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "record/view.h"
 
 enum rendezvous {

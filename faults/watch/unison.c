@@ -1,12 +1,6 @@
 /* unison.c: ranks' calls side by side, in passing. */
 #include "watch/unison.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/call_value.h"
 #include "base/dtype.h"
 

@@ -5,10 +5,6 @@
  * Cost: of few calls each is compared; of many, marks: RECORD_STRIDE calls of every rank at most, each time. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "record/record.h"
 #include "record/view.h"
 

@@ -1,8 +1,6 @@
 /* uplink.h: the TCP leg between monitors of several nodes: listen, publish an address, find it. */
 #pragma once
 
-#include <stddef.h>
-
 /* Listen on every interface, on a port of the kernel's choice. Returns the descriptor or a negative
  * errno; *port is set. */
 int uplink_listen(int *port);

@@ -4,10 +4,6 @@
 /* alone: budgets and deadlines of a fraction of a second are asserted */
 #include "point_rig.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
 static int checks_made(void)
 {
 	return seen.calls[PHASE_SETUP] + seen.calls[PHASE_CHECK];

@@ -4,10 +4,6 @@
 #include "point_rig.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "measure/run.h"
 #include "measure/vendor_hook.h"

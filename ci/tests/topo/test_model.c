@@ -1,9 +1,5 @@
 /* test_model.c: NCCL's tuning tables against recorded ones, each formula against a hand-computed
  * case. */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "model_machine.h"
 

@@ -2,7 +2,6 @@
 #include "topo/topo.h"
 
 #include <jansson.h>
-#include <unistd.h>
 
 #include "rig/unit.h"
 

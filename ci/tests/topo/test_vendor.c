@@ -1,8 +1,6 @@
 /* test_vendor.c: vendors' figures: the file, hostile ones, and which rows are about a GPU. */
 #include "rig/unit.h"
 
-#include <unistd.h>
-
 #include "topo/vendor.h"
 
 static const char *const file = "common/topo/vendor_specs.csv";

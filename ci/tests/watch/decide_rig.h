@@ -5,9 +5,6 @@
 /* Rows leave out what is zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base/outcome.h"
 #include "record/classes.h"
 

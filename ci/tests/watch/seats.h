@@ -10,7 +10,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "backend/call.h"
 #include "base/clock.h"

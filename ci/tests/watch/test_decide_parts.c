@@ -1,5 +1,4 @@
 /* test_decide_parts.c: the parts of decide() by themselves: steps, starvation, how long more time is. */
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/proc_stat.h"

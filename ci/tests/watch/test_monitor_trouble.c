@@ -3,7 +3,6 @@
 /* quiet: asserts that something happens within a fraction of a second */
 #include "rig/unit.h"
 
-#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

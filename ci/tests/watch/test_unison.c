@@ -1,9 +1,7 @@
 /* test_unison.c: ranks that make the same calls, or not, as their flight recorders tell of it: after the
  * fact, and while they are at it. */
-#include <ctype.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "backend/call.h"
 #include "record/recorder.h"

@@ -1,9 +1,6 @@
 /* uplink_rig.h: connecting as a leader does, but waiting for it. */
 #pragma once
 
-#include <errno.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "watch/uplink.h"
 

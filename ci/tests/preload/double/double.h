@@ -2,9 +2,6 @@
  * are threads that carry out what was enqueued, in order; ranks meet in files of DOUBLE_DIR. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 typedef void double_work(void *arg);
 
 /* Enqueues work; `stream` NULL or 2: the default one. */

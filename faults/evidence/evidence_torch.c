@@ -62,7 +62,8 @@ static bool play_call(struct player *p, json_t *j)
 		h->comms[call.comm].seq = (uint64_t)seq - 1;
 	p->watch.returned(p->watch.ctx, p->watch.call(p->watch.ctx, &call), 0);
 	slot = &p->memory->ring[h->issued_ticket & (RECORD_RING - 1)];
-	slot->enqueued_ns = slot->returned_ns = (uint64_t)created;
+	slot->enqueued_ns = (uint64_t)created;
+	slot->returned_ns = (uint64_t)created;
 	slot->flags = alone ? RECORD_ALONE : 0;
 	p->watch.device_times(p->watch.ctx, h->issued_ticket, (uint64_t)started, (uint64_t)ended);
 	if (h->wait.sequence == 0 && completed) {

@@ -21,7 +21,7 @@ static struct error err;
 /* A rank that has made that many calls; the caller frees. */
 static inline struct record_memory *make_memory(int rank, int calls)
 {
-	struct record_memory *m = aligned_alloc(64, sizeof(*m));
+	struct record_memory *m = aligned_alloc(_Alignof(struct record_memory), sizeof(*m));
 	struct recorder recorder;
 	struct watch watch;
 

@@ -421,7 +421,7 @@ static const struct deed deeds[CLASS_COUNT] = {
 			      .outcome = OUTCOME_ERROR,
 			      .error_code = -EFAULT },
 	[CLASS_CORRUPT] = { corrupts, .state = 0 },
-	[CLASS_UNSEEN] = { leaves_nothing },
+	[CLASS_UNSEEN] = { leaves_nothing, .state = 0 },
 	[CLASS_HOST_SILENT] = { does_as_all, .lost = LOST_SILENT },
 	[CLASS_PARTITION] = { does_as_all, .lost = LOST_ONE_WAY },
 	[CLASS_WATCHER_HELD] = { does_as_all, .lost = LOST_STALLED },

@@ -17,6 +17,11 @@ highest = greatest
 least = 1e300
 greatest = 0
 stats csv using (number_of("busbw_gbs") + number_of(predicts)) nooutput
+most = greatest
+greatest = 0 # of the bars: none where no such machine was scored
+if (place("predicted_low_gbs")) { stats csv using (number_of("predicted_low_gbs")) nooutput }
+barred = greatest > 0
+greatest = most
 far = highest > 1.5 * greatest
 set yrange [0:*]
 if (far) { set yrange [0:1.12 * greatest] }
@@ -30,11 +35,11 @@ if (outside && npredicted) {
 }
 
 predictions = beside(predicts, "predicted", "linewidth 1", "predicted_colour(k)")
-bars = !npredicted || !place("predicted_low_gbs") ? "" : "for [k = 1:npredicted] csv using ". \
+bars = !npredicted || !barred ? "" : "for [k = 1:npredicted] csv using ". \
 	"(size(0)):(of_curve(predicted_curve(k), 'predicted_low_gbs')):". \
 	"(of_curve(predicted_curve(k), 'predicted_high_gbs')) with filledcurves fillstyle ". \
 	"transparent solid 0.15 noborder linecolor rgb predicted_colour(k) notitle, "
-ceilings = outside ? "" : \
+ceilings = outside || highest == 0 ? "" : \
 	beside("ceiling_busbw_gbs", what_can, "linewidth 1.5 dashtype 3", "0x777777")
 do for [format in formats] {
 	eval terminal(format, wide, 1)

@@ -28,7 +28,8 @@ const struct decide_times decide_times = {
 
 	/* Leaders send each other a heartbeat so often, ... */
 	.beat_ns = 100 * MS,
-	/* ... the root not more than a thousand a second: each costs it 5 us, half a percent of a core. */
+	/* ... the root not more than a thousand a second: each should cost it some 5 us
+	 * (reckoned, not measured). */
 	.beat_each_ns = 1 * MS,
 	/* A leader whose connection is silent for so long makes a new one, again and again: TCP waits
 	 * twice as long after each loss, and would not see a link that heals. */

@@ -66,13 +66,6 @@ static void save_command(void *arg, const char *folder, int nranks)
 	fclose(f);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* ---- the loop ---- */
 
 static bool readable(int fd)
@@ -215,7 +208,7 @@ int run_monitor_start(const struct run_settings *settings)
 	struct runner r = {
 		.settings = settings,
 		.diagnoser.site = { .arg = (void *)settings,
-				    .name = base_name(settings->argv[0]),
+				    .name = basename(settings->argv[0]),
 				    .key = settings->key,
 				    .out = settings->out,
 				    .gpus = true,

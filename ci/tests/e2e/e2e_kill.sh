@@ -85,7 +85,6 @@ for phase in init warmup timed check finalise; do
 		died_in $phase leader
 		[ $phase = finalise ] || expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
 	}
-	[[ $phase = @(warmup|check) ]] && continue # the time of a test
 	strike $phase member $KILL && {
 		died_in $phase member
 		[ $phase = finalise ] || expect_out '^# verdict: outcome=died class=monitor-gone ranks=- '
